@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Finds the libraries by pkg-config; a missing one is named together with the
+# Debian package that has it.
+find_package(PkgConfig)
+if(NOT PKG_CONFIG_FOUND)
+	message(FATAL_ERROR "pkg-config is missing: apt-get install pkg-config")
+endif()
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# b2f_require(NAME "module>=version" debian-package)
+function(b2f_require name module package)
+	pkg_check_modules(${name} IMPORTED_TARGET GLOBAL QUIET ${module})
+	if(NOT ${name}_FOUND)
+		message(FATAL_ERROR
+			"${module} is missing: apt-get install ${package}")
+	endif()
+	set(${name}_VERSION "${${name}_VERSION}" PARENT_SCOPE)
+endfunction()
+
+b2f_require(FUSE3 "fuse3>=3.14" libfuse3-dev)
+b2f_require(LZ4 "liblz4>=1.9" liblz4-dev)
+b2f_require(ZSTD "libzstd>=1.4.8" libzstd-dev)
+b2f_require(ZLIB "zlib>=1.2.11" zlib1g-dev)
+b2f_require(XXHASH "libxxhash>=0.8" libxxhash-dev)
+b2f_require(JANSSON "jansson>=2.12" libjansson-dev)
+if(B2F_TESTS)
+	b2f_require(CRITERION "criterion>=2.4" libcriterion-dev)
+endif()

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * error.h - the error numbers of libb2frame
+ *
+ * Every function that can fail returns 0 (or a count >= 0) on success and a
+ * negative errno on failure.  An errno of the backing store (ENOSPC, EACCES,
+ * EMFILE, ...) passes through unchanged.  Errors of the format itself have the
+ * names below, each over an errno value that the library uses for nothing else.
+ *
+ * On error, out-parameters and objects are untouched, unless a function says
+ * otherwise.
+ *
+ * Layer: public.  Threads: -
+ */
+#ifndef B2FRAME_ERROR_H
+#define B2FRAME_ERROR_H
+
+#include <errno.h>
+
+/* The stored bytes break a rule of the format; no data can be got from them. */
+#define B2F_ECORRUPT (-EBADMSG)
+
+/* Well formed, but needs a codec, filter or version that is not built in. */
+#define B2F_EUNSUPPORTED (-ENOTSUP)
+
+/* A size beyond what the format or this machine can hold. */
+#define B2F_ETOOBIG (-EFBIG)
+
+/* This is something else than a Blosc2 frame. */
+#define B2F_ENOTFRAME (-EINVAL)
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* log.c - makes the messages that go to a struct b2f_log */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void b2f_log(const struct b2f_log *log, enum b2f_log_level level,
+	     const char *fmt, ...)
+{
+	/* A path may be long; what does not fit is cut, never wrapped. */
+	char line[2048];
+	va_list args;
+
+	if (!log || !log->write || level > log->max_level)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	log->write(log->arg, level, line);
+}

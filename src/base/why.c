@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* why.c - the cause of a failure, in words */
+#include "base/why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int b2f_why_set(struct b2f_why *why, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!why)
+		return err;
+	va_start(args, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, args);
+	va_end(args);
+	return err;
+}

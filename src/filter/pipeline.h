@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pipeline.h - the six filter slots of a chunk, undone in turn
+ *
+ * Layer: filter.  May include: base/.  Threads: pure functions.
+ */
+#ifndef B2F_FILTER_PIPELINE_H
+#define B2F_FILTER_PIPELINE_H
+
+#include "filter/filter.h"
+
+struct b2f_pipeline {
+	/* Slot 0 first, as the chunk header has them; 0 is an empty slot. */
+	uint8_t filter[B2F_FILTER_SLOTS];
+	uint8_t meta[B2F_FILTER_SLOTS];
+};
+
+/*
+ * Refuses what b2f_pipeline_decode() could not undo for a block of @nbytes.
+ * Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_pipeline_check(const struct b2f_pipeline *pipeline,
+		       const struct b2f_filter_block *block, size_t nbytes,
+		       struct b2f_why *why);
+
+/* True if decoding has to read block 0 of the chunk first (delta). */
+bool b2f_pipeline_needs_ref(const struct b2f_pipeline *pipeline);
+
+/*
+ * Where the encoded block has to be put, so that b2f_pipeline_decode() leaves
+ * the decoded one in @dst: @dst itself, or @tmp if an odd number of filters
+ * moves the bytes.
+ */
+uint8_t *b2f_pipeline_start(const struct b2f_pipeline *pipeline, uint8_t *dst,
+			    uint8_t *tmp);
+
+/* True if @tmp is used at all. */
+bool b2f_pipeline_needs_tmp(const struct b2f_pipeline *pipeline);
+
+/*
+ * Undoes slot 5 down to slot 0 over the @nbytes that the caller has put at
+ * b2f_pipeline_start(@pipeline, @dst, @tmp); the result is in @dst.  @dst and
+ * @tmp have @nbytes each and do not overlap.  b2f_pipeline_check() must have
+ * passed for the same arguments.
+ */
+void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
+			 const struct b2f_filter_block *block, uint8_t *dst,
+			 uint8_t *tmp, size_t nbytes);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache.h - decoded pieces of files, shared by all readers of one process
+ *
+ * An entry holds some bytes under a key (file, item, unit).  The cache does
+ * not know what they are made of: on a miss it calls the loader that the
+ * caller passes in.  It owns the whole life of an entry (allocate, load,
+ * publish, evict), so no caller can leave one half made.
+ *
+ * Only clean bytes live here, so eviction can never lose data.
+ *
+ * Layer: run.  May include: base/.
+ *
+ * Threads: every function may be called from any thread, except
+ * b2f_cache_free().  No lock is held while a loader runs, so a loader may take
+ * its own locks and may block on I/O; it must not ask this cache for its own
+ * key, nor wait for a thread that does.
+ */
+#ifndef B2F_RUN_CACHE_H
+#define B2F_RUN_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct b2f_cache;
+
+/* Names some bytes.  Two equal keys always mean the same bytes. */
+struct b2f_cache_key {
+	/* From b2f_cache_new_file(); never 0. */
+	uint64_t file;
+	/* What part of the file, and which piece of that part. */
+	uint64_t item;
+	uint32_t unit;
+};
+
+/*
+ * Pinned bytes: @data stays valid and unchanged until b2f_cache_put().
+ * Zero-initialize it; a zero @entry means "holds nothing".
+ */
+struct b2f_cache_ref {
+	const uint8_t *data;
+	/* Bytes at @data. */
+	size_t size;
+	/* Private to the cache. */
+	void *entry;
+};
+
+/*
+ * Writes the bytes of @key into @dst, which has room for exactly @size bytes.
+ * For one key at most one loader runs at a time.
+ *
+ * Returns 0 if all @size bytes were written, else a negative error; the cache
+ * then throws @dst away.
+ */
+typedef int b2f_cache_load_fn(void *arg, const struct b2f_cache_key *key,
+			      uint8_t *dst, size_t size);
+
+struct b2f_cache_stats {
+	uint64_t hits;
+	/* Calls that had to load. */
+	uint64_t misses;
+	/* Calls that waited for the load of another one. */
+	uint64_t waits;
+	uint64_t evictions;
+	/* Bytes of all entries now, pinned and loading ones included. */
+	uint64_t bytes;
+	uint64_t entries;
+};
+
+/*
+ * Creates a cache that keeps up to @max_bytes, bookkeeping of an entry
+ * included.  Pinned and loading entries count but are never evicted, so use
+ * can exceed @max_bytes by what callers hold.  The buffer of an evicted entry
+ * is used again for the next entry of about its size, so a steady stream
+ * neither allocates nor touches fresh pages.  Free *@out with
+ * b2f_cache_free().
+ *
+ * Returns 0, -EINVAL (@max_bytes is 0) or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_cache_new(size_t max_bytes, struct b2f_cache **out);
+
+/* Frees @cache.  NULL does nothing.  It is a bug if an entry is pinned. */
+void b2f_cache_free(struct b2f_cache *cache);
+
+/* Returns a file number that no other caller has, for struct b2f_cache_key. */
+uint64_t b2f_cache_new_file(struct b2f_cache *cache);
+
+/*
+ * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg;
+ * other threads that ask for @key meanwhile wait for that result instead of
+ * loading it again.
+ *
+ * A failed load leaves nothing behind: everyone who waited gets the error, and
+ * the next call loads again.  (Remembering errors would turn one EINTR or
+ * ENOMEM into a broken file until remount.)
+ *
+ * Returns 0, -ENOMEM, or what @load returned.
+ */
+B2F_MUST_CHECK
+int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		  size_t size, b2f_cache_load_fn *load, void *arg,
+		  struct b2f_cache_ref *out);
+
+/*
+ * Pins @key in *@out if it is there, loaded, without waiting.  Returns true if
+ * so.  A miss is not counted.
+ */
+B2F_MUST_CHECK
+bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		    struct b2f_cache_ref *out);
+
+/* True if @key is there or being loaded; for readahead, a hint only. */
+bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key);
+
+/* Unpins @ref and zeroes it.  A zeroed @ref does nothing. */
+void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref);
+
+/*
+ * Forgets every entry of @file; pinned and loading ones go at their last
+ * b2f_cache_put().  Call it when the file is closed or has changed.
+ */
+void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file);
+
+void b2f_cache_stats_get(struct b2f_cache *cache,
+			 struct b2f_cache_stats *out);
+
+#endif

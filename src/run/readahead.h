@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * readahead.h - finds out that somebody reads in order, and how far ahead
+ *
+ * Pure arithmetic over positions: it reads nothing and knows no format.  The
+ * caller tells it every read and is told which range to load in advance.
+ *
+ * The kernel splits one sequential reader into requests that several threads
+ * of the daemon answer at once, so requests arrive a little out of order; a
+ * read that starts near where the last ones ended is still "in order".
+ *
+ * States of a stream:
+ *
+ *   random      no range is wanted.  A read at or near the expected position
+ *               leads to "sequential" after two such reads (a read at
+ *               position 0 of a fresh stream counts as one).
+ *   sequential  the window opens at the size of the reads times four and
+ *               doubles, up to the maximum, each time the reader comes within
+ *               half a window of its end.  A read elsewhere leads back to
+ *               "random" and closes the window.
+ *
+ * Layer: run.  May include: base/.
+ *
+ * Threads: a struct b2f_readahead has its own lock; any thread may call.
+ */
+#ifndef B2F_RUN_READAHEAD_H
+#define B2F_RUN_READAHEAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct b2f_readahead {
+	pthread_mutex_t lock;
+	/* Largest window, bytes; 0 switches readahead off.  Const. */
+	uint64_t max_window;
+	/* Where the next sequential read is expected.  Protected by @lock. */
+	uint64_t expected;
+	/* Reads in a row that came where expected.  Protected by @lock. */
+	unsigned int streak;
+	/* Bytes that are wanted ahead now.  Protected by @lock. */
+	uint64_t window;
+	/* End of what was handed out for loading.  Protected by @lock. */
+	uint64_t ahead_end;
+};
+
+void b2f_readahead_init(struct b2f_readahead *ra, uint64_t max_window);
+void b2f_readahead_fini(struct b2f_readahead *ra);
+
+/*
+ * Tells that [@off, @off + @size) of a file of @file_size bytes is being read.
+ * If something should be loaded ahead, sets [*@start, *@end) to it, cut to the
+ * file, and returns true.  Ranges handed out do not overlap as long as the
+ * reader stays in order.
+ */
+bool b2f_readahead_note(struct b2f_readahead *ra, uint64_t off, uint64_t size,
+			uint64_t file_size, uint64_t *start, uint64_t *end);
+
+#endif
