@@ -30,7 +30,7 @@ struct b2f_cursor {
 
 static inline struct b2f_cursor b2f_cursor_at(const void *data, size_t size)
 {
-	return (struct b2f_cursor){ .data = data, .size = size };
+	return (struct b2f_cursor){.data = data, .size = size};
 }
 
 /* True as long as every read did fit. */

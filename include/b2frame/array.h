@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array.h - the geometry of a b2nd array
+ *
+ * Format notes 4.1 and 4.2.  Arithmetic only: nothing here reads anything.
+ *
+ * Layer: public (made by array/).  Threads: pure functions.
+ */
+#ifndef B2FRAME_ARRAY_H
+#define B2FRAME_ARRAY_H
+
+#include <stdint.h>
+
+#define B2F_ARRAY_MAX_DIM 16
+
+struct b2f_array {
+	/* 0..B2F_ARRAY_MAX_DIM; 0 is a single item. */
+	unsigned int ndim;
+	/* Items in each dimension, >= 0. */
+	int64_t shape[B2F_ARRAY_MAX_DIM];
+	/* Items of a chunk in each dimension, > 0 unless shape is 0. */
+	int32_t chunkshape[B2F_ARRAY_MAX_DIM];
+	int32_t blockshape[B2F_ARRAY_MAX_DIM];
+	/* Bytes of an item. */
+	uint32_t itemsize;
+	/* Items of the whole array, of a block, and of a padded chunk. */
+	uint64_t nitems;
+	uint64_t block_items;
+	uint64_t chunk_items;
+	/* Chunks that the geometry asks for. */
+	uint64_t nchunks;
+	/* 0: dtype is what numpy.dtype.str gives. */
+	uint8_t dtype_format;
+	/* Malloc'ed, with a 0 behind it; NULL if the metalayer has none. */
+	char *dtype;
+};
+
+/* Where a run of items that follow each other in C order is stored. */
+struct b2f_array_piece {
+	/* Chunk number, and bytes from its decoded start. */
+	uint64_t nchunk;
+	uint64_t chunk_off;
+	/* Items that follow each other there too, >= 1. */
+	uint64_t nitems;
+};
+
+/*
+ * Where item @item (< nitems, C order) is, and how many of the next ones lie
+ * behind it in the same block.
+ */
+struct b2f_array_piece b2f_array_locate(const struct b2f_array *array,
+					uint64_t item);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * b2frame.h - all of libb2frame's public interface
+ *
+ * Layer: public.  Threads: see each header.
+ */
+#ifndef B2FRAME_B2FRAME_H
+#define B2FRAME_B2FRAME_H
+
+#include "b2frame/array.h"
+#include "b2frame/check.h"
+#include "b2frame/error.h"
+#include "b2frame/file.h"
+#include "b2frame/frame.h"
+#include "b2frame/log.h"
+#include "b2frame/names.h"
+
+#endif

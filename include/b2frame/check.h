@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * check.h - is every byte of a frame readable?
+ *
+ * Layer: public (made by file/).  Threads: as file.h.
+ */
+#ifndef B2FRAME_CHECK_H
+#define B2FRAME_CHECK_H
+
+#include "b2frame/file.h"
+
+struct b2f_check_options {
+	/*
+	 * Called now and then, from any worker but never from two at once, with
+	 * the decoded bytes looked at so far.  May be NULL.
+	 */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
+
+struct b2f_check_result {
+	uint64_t nchunks;
+	/* Chunks whose bytes are wrong or missing. */
+	uint64_t ndamaged;
+	/* Chunks that need a codec or filter that is not built in. */
+	uint64_t nunsupported;
+	/* Chunks that could not be looked at (memory, permissions, I/O). */
+	uint64_t nfailed;
+	/* Chunks that are index entries alone. */
+	uint64_t nspecial;
+	/* Vlmetalayers that do not decode. */
+	uint64_t nbad_metas;
+	/* Decoded and stored bytes of the sound chunks. */
+	uint64_t nbytes;
+	uint64_t cbytes;
+};
+
+/*
+ * Decodes every chunk of @frame on all workers of @runtime.  Whatever is wrong
+ * is logged, with chunk, file and cause, and counted in @out; the return value
+ * says only whether everything was looked at.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		const struct b2f_check_options *options,
+		struct b2f_check_result *out);
+
+#endif

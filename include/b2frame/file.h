@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file.h - a frame as a plain file: bytes at any position
+ *
+ * Files share a *runtime*: one cache of decoded blocks and one pool of worker
+ * threads, so that memory and threads are bounded for the whole process.
+ *
+ * Layer: public (made by file/).
+ *
+ * Threads: every function may be called from any thread, but a *_free() or
+ * *_close() only when nobody uses the object any more.
+ */
+#ifndef B2FRAME_FILE_H
+#define B2FRAME_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "b2frame/frame.h"
+
+struct b2f_runtime;
+struct b2f_file;
+struct b2f_stream;
+
+/* Zero is the default of every field. */
+struct b2f_runtime_options {
+	/*
+	 * Decoded bytes to keep.  Default: an eighth of the machine's memory,
+	 * at most 512 MiB.
+	 */
+	size_t cache_bytes;
+	/* Worker threads.  Default: as many as cores are online. */
+	unsigned int nworkers;
+	/*
+	 * How far ahead of a sequential reader to decode, decoded bytes.
+	 * Default: 16 MiB, or an eighth of the cache if that is less.
+	 */
+	size_t readahead_bytes;
+	/* Decode nothing ahead. */
+	bool no_readahead;
+};
+
+struct b2f_runtime_stats {
+	/* Reads of blocks: found, decoded, waited for. */
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t waits;
+	uint64_t evictions;
+	/* Decoded bytes in memory now. */
+	uint64_t cached_bytes;
+	/* Decoded blocks in memory now. */
+	uint64_t cached_blocks;
+	/* Chunks that were decoded ahead of a reader. */
+	uint64_t ahead_chunks;
+};
+
+/*
+ * Makes a runtime.  Free *@out with b2f_runtime_free() after all its files are
+ * closed.  Returns 0, -ENOMEM or -EAGAIN (no more threads).
+ */
+__attribute__((warn_unused_result)) int
+b2f_runtime_new(const struct b2f_runtime_options *options,
+		struct b2f_runtime **out);
+
+/* NULL does nothing. */
+void b2f_runtime_free(struct b2f_runtime *runtime);
+
+void b2f_runtime_stats_get(struct b2f_runtime *runtime,
+			   struct b2f_runtime_stats *out);
+
+/*
+ * Makes a file of @frame, which it takes over (also the closing) if it
+ * succeeds.  Close *@out with b2f_file_close().  Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
+	      struct b2f_file **out);
+
+/* Closes the file once nothing decodes for it any more.  NULL does nothing. */
+void b2f_file_close(struct b2f_file *file);
+
+/* Decoded bytes of the file. */
+uint64_t b2f_file_size(const struct b2f_file *file);
+
+/* The frame of @file; stays @file's. */
+struct b2f_frame *b2f_file_frame(struct b2f_file *file);
+
+/*
+ * One reader of a file, whose reads in order are noticed.  Free *@out with
+ * b2f_stream_free() before the file is closed.  Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int b2f_stream_new(struct b2f_file *file,
+						       struct b2f_stream **out);
+
+/* NULL does nothing. */
+void b2f_stream_free(struct b2f_stream *stream);
+
+/*
+ * Reads up to @size bytes at @off into @buf.  @stream may be NULL: then
+ * nothing is decoded ahead.
+ *
+ * Returns how many bytes were read: @size, or fewer at the end of the file, 0
+ * from there on; or B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM, or an errno of the
+ * store if any of them cannot be read (a short count always means the end: a
+ * kernel that gets one takes the file to be shorter).  The cause is logged.
+ */
+__attribute__((warn_unused_result)) ssize_t
+b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream, void *buf,
+	       size_t size, uint64_t off);
+
+/* Bytes of a file, pinned in the cache.  Zero-initialize it. */
+struct b2f_view {
+	struct iovec *iov;
+	size_t niov;
+	/* Sum of all iov_len. */
+	size_t nbytes;
+	/* Private to the library. */
+	void *pins;
+};
+
+/*
+ * As b2f_file_pread(), but without a copy: @view->iov points to the bytes until
+ * b2f_view_release(), which is due if @view->nbytes bytes >= 0 are returned.
+ */
+__attribute__((warn_unused_result)) ssize_t
+b2f_file_view(struct b2f_file *file, struct b2f_stream *stream, size_t size,
+	      uint64_t off, struct b2f_view *view);
+
+/* Gives the bytes back and zeroes @view.  A zeroed @view does nothing. */
+void b2f_view_release(struct b2f_view *view);
+
+/*
+ * The first position >= @off that is data; only chunks that the index says are
+ * zeros are holes.  Returns -ENXIO if there is none, or as b2f_file_pread().
+ */
+__attribute__((warn_unused_result)) int64_t
+b2f_file_seek_data(struct b2f_file *file, uint64_t off);
+
+/*
+ * The first position >= @off that is in a hole; the end of the file is one.
+ * Returns -ENXIO if @off is not inside the file, or as b2f_file_pread().
+ */
+__attribute__((warn_unused_result)) int64_t
+b2f_file_seek_hole(struct b2f_file *file, uint64_t off);
+
+#endif

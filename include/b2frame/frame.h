@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame.h - a Blosc2 frame: opened, looked at, closed
+ *
+ * A frame is a row of chunks and what belongs to it: a directory (sparse) or
+ * a file (contiguous).  To read its data, give it to b2f_file_open() (file.h).
+ *
+ * Layer: public (made by frame/).
+ *
+ * Threads: an open frame is immutable; every function but b2f_frame_close()
+ * may be called from any thread.
+ */
+#ifndef B2FRAME_FRAME_H
+#define B2FRAME_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "b2frame/array.h"
+#include "b2frame/error.h"
+#include "b2frame/log.h"
+
+struct b2f_frame;
+
+#define B2F_SLOTS 6
+
+/* Zero is the default of every field. */
+struct b2f_frame_options {
+	/* Must outlive the frame.  NULL: no messages. */
+	const struct b2f_log *log;
+	/* What messages call the frame; NULL: the path it is opened by. */
+	const char *label;
+	/* Where a contiguous frame begins in its file, bytes. */
+	uint64_t offset;
+	/* Refuse a path whose last component is a symbolic link. */
+	bool nofollow;
+};
+
+/* What the index says.  Sizes in bytes. */
+struct b2f_frame_info {
+	/* Decoded bytes of the whole frame. */
+	uint64_t nbytes;
+	/* Stored bytes of its chunks, as the index counts them. */
+	uint64_t cbytes;
+	uint64_t nchunks;
+	/* Chunks that are index entries alone: zeros, NaNs, uninitialised. */
+	uint64_t nspecial;
+	uint64_t frame_len;
+	uint32_t header_len;
+	uint32_t trailer_len;
+	uint32_t typesize;
+	/* What was asked for; 0 automatic. */
+	uint32_t blocksize;
+	/* Decoded bytes of a chunk; 0 variable, -1 not known yet. */
+	int32_t chunksize;
+	/* A directory of chunk files. */
+	bool sparse;
+	uint8_t version;
+	uint8_t general_flags;
+	/* Defaults for new chunks; see names.h. */
+	uint8_t codec;
+	uint8_t codec_meta;
+	uint8_t clevel;
+	/* 1 always, 2 never, 3 auto, 4 forward-compatible. */
+	uint8_t splitmode;
+	bool use_dict;
+	uint8_t filters[B2F_SLOTS];
+	uint8_t filters_meta[B2F_SLOTS];
+	/* Type byte and content of the trailer's fingerprint. */
+	uint8_t fingerprint_type;
+	uint8_t fingerprint[16];
+	size_t nmeta;
+	size_t nvlmeta;
+};
+
+enum b2f_chunk_kind {
+	/* Blocks that went through filters and codec. */
+	B2F_CHUNK_COMPRESSED,
+	/* The data as they are. */
+	B2F_CHUNK_STORED,
+	/* Compressed blocks of different lengths. */
+	B2F_CHUNK_VLBLOCKS,
+	B2F_CHUNK_ZEROS,
+	B2F_CHUNK_NAN,
+	B2F_CHUNK_VALUE,
+	B2F_CHUNK_UNINIT,
+};
+
+/* What one chunk says about itself. */
+struct b2f_chunk_info {
+	enum b2f_chunk_kind kind;
+	/* It exists as an index entry alone; what follows @nbytes is 0. */
+	bool in_index;
+	/* Decoded bytes. */
+	uint64_t nbytes;
+	/* Stored bytes. */
+	uint64_t cbytes;
+	/* Number of the chunk file, or offset from the end of the header. */
+	uint64_t place;
+	uint32_t blocksize;
+	uint32_t nblocks;
+	uint8_t version;
+	uint8_t typesize;
+	uint8_t codec;
+	uint8_t codec_meta;
+	bool split;
+	bool has_dict;
+	uint8_t filters[B2F_SLOTS];
+	uint8_t filters_meta[B2F_SLOTS];
+};
+
+/* A metalayer or vlmetalayer. */
+struct b2f_meta_info {
+	/* 0-terminated, but may hold other 0 bytes; valid like the frame. */
+	const char *name;
+	size_t name_len;
+	/* Decoded bytes. */
+	size_t size;
+};
+
+/* Tells one state of a frame from another one, without opening it. */
+struct b2f_frame_stamp {
+	uint64_t dev;
+	uint64_t ino;
+	int64_t size;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+};
+
+/* What can be said of a name without opening the frame. */
+struct b2f_frame_peek {
+	/* A directory with an index, or a file with the magic. */
+	bool is_frame;
+	bool sparse;
+	/* Its header makes no sense, so that nothing is known of its sizes. */
+	bool broken;
+	uint64_t nbytes;
+	uint64_t cbytes;
+	/* Of the index: chunks.b2frame, or the contiguous file. */
+	struct stat index;
+};
+
+/*
+ * Opens the frame @path below @dirfd (AT_FDCWD is allowed): reads and checks
+ * header, metalayers, index and trailer, no chunk.  Memory: 8 bytes a chunk.
+ * While another program rewrites the index it tries again for some 50 ms.
+ * Close *@out with b2f_frame_close().
+ *
+ * Returns 0, B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG,
+ * -ENOMEM, or an errno of the filesystem (-ENOENT: no such path).  The cause
+ * is logged.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
+	       const char *path, struct b2f_frame **out);
+
+/*
+ * Opens the contiguous frame of @size bytes at @data, which must outlive it.
+ * Else as b2f_frame_open(); @options->offset is not used.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_open_memory(const struct b2f_frame_options *options, const void *data,
+		      size_t size, struct b2f_frame **out);
+
+/* NULL does nothing. */
+void b2f_frame_close(struct b2f_frame *frame);
+
+const struct b2f_frame_info *b2f_frame_info_get(const struct b2f_frame *frame);
+
+/* What messages call the frame. */
+const char *b2f_frame_label(const struct b2f_frame *frame);
+
+/* Its geometry if it is a sound b2nd array, else NULL. */
+const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
+
+/* The state of the index that was read. */
+struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame);
+
+/* The stamp of an index with these attributes. */
+struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *index);
+
+bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
+			   const struct b2f_frame_stamp *b);
+
+/*
+ * Reads the head of chunk @nchunk (< nchunks).  Returns 0, B2F_ECORRUPT,
+ * B2F_EUNSUPPORTED, -ENOMEM or an errno; the cause is logged.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
+		     struct b2f_chunk_info *out);
+
+/* Metalayer @i (< nmeta), and its content. */
+struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
+				    const uint8_t **content);
+
+/*
+ * Vlmetalayer @i (< nvlmeta), decoded.  *@content is malloc'ed: free() it.
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM; the cause is logged.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
+		 struct b2f_meta_info *info, uint8_t **content);
+
+/*
+ * Looks at @name below @dirfd, without following a symbolic link there: is it
+ * a frame, and how large?  Reads one header at most.
+ *
+ * Returns 0 (also for what is no frame, or a broken one) or an errno.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
+
+/*
+ * What the index of @frame says, as a JSON object; with @chunks, every chunk
+ * as well (reads all their heads).  *@out is malloc'ed: free() it.
+ * Returns 0, -ENOMEM, or with @chunks the error of the first bad one after
+ * all were looked at (*@out is set, that one has an "error").
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array.h - the b2nd metalayer
+ *
+ * Layer: array.  May include: base/.  Threads: pure functions.
+ */
+#ifndef B2F_ARRAY_ARRAY_H
+#define B2F_ARRAY_ARRAY_H
+
+#include <stddef.h>
+
+#include "b2frame/array.h"
+#include "b2frame/error.h"
+#include "base/attr.h"
+#include "base/why.h"
+
+/*
+ * Parses the content of a b2nd (or caterva) metalayer, @size bytes at @raw, of
+ * a frame whose items have @itemsize bytes.  Checks that all products fit, so
+ * that later arithmetic cannot overflow.  Free @out with b2f_array_fini().
+ *
+ * Returns 0, B2F_ECORRUPT or -ENOMEM, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_array_parse(const uint8_t *raw, size_t size, uint32_t itemsize,
+		    struct b2f_array *out, struct b2f_why *why);
+
+void b2f_array_fini(struct b2f_array *array);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * chunk.h - a chunk as a row of units that can be decoded one by one
+ *
+ * A *unit* is what a reader decodes and caches: usually one block.  Chunks
+ * whose blocks cannot be found without decoding the others (variable-length
+ * blocks; a block size that may be wrong, format notes 7.1) have one unit, the
+ * whole chunk.  Chunks without blocks (stored as they are, or special) are cut
+ * into units of a fixed size.
+ *
+ * Nothing here reads files: the caller brings the *head* (header, block table,
+ * dictionary), asks where a unit is stored, and brings those bytes.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.
+ *
+ * Threads: a struct b2f_chunk is immutable after b2f_chunk_open().
+ */
+#ifndef B2F_CHUNK_CHUNK_H
+#define B2F_CHUNK_CHUNK_H
+
+#include "base/bytes.h"
+#include "chunk/decoder.h"
+#include "chunk/header.h"
+
+/* Unit of chunks that have no blocks, decoded bytes. */
+#define B2F_FLAT_UNIT (256u << 10)
+
+/*
+ * Blocks below B2F_SMALL_BLOCK are not worth units of their own; such a chunk
+ * is one unit, unless it is above B2F_WHOLE_MAX (decoded bytes).
+ */
+#define B2F_SMALL_BLOCK 4096u
+#define B2F_WHOLE_MAX	(8u << 20)
+
+/* What a chunk needs to know about the frame it is in. */
+struct b2f_chunk_context {
+	/* Real type size, may be > 255; 0 for a bare chunk. */
+	uint32_t typesize;
+	/* Block grid of a b2nd array; NULL if there is none. */
+	const struct b2f_filter_grid *grid;
+};
+
+enum b2f_chunk_layout {
+	/* Units are made from the head alone. */
+	B2F_LAYOUT_SPECIAL,
+	/* The data as they are. */
+	B2F_LAYOUT_FLAT,
+	/* One unit a block. */
+	B2F_LAYOUT_BLOCKS,
+	/* One unit: VL blocks, a doubtful block size, or very small blocks. */
+	B2F_LAYOUT_WHOLE,
+};
+
+/* One way to cut a chunk into blocks.  Pointers go into the head. */
+struct b2f_chunk_blocks {
+	/* Decoded bytes of every block but the last; VL: 0. */
+	uint32_t blocksize;
+	uint32_t nblocks;
+	/* nblocks little-endian int32: where each block starts. */
+	const uint8_t *table;
+	/* NULL without a dictionary. */
+	const uint8_t *dict;
+	uint32_t dict_size;
+	/* The first byte that a block may have. */
+	uint32_t start;
+};
+
+#define B2F_DOUBTS_MAX 2
+
+struct b2f_chunk {
+	struct b2f_chunk_header header;
+	struct b2f_chunk_context context;
+	enum b2f_chunk_layout layout;
+	/* 0 if the chunk is empty. */
+	uint32_t nunits;
+	/* Decoded bytes of every unit but the last. */
+	uint32_t unit_size;
+	/* As the header says; no table if there are none, or it cannot be. */
+	struct b2f_chunk_blocks blocks;
+	/* What the writer may have meant instead; see format notes 7.1. */
+	struct b2f_chunk_blocks doubt[B2F_DOUBTS_MAX];
+	unsigned int ndoubts;
+	/* In the head: the repeated value, header.cbytes - header_len bytes. */
+	const uint8_t *value;
+};
+
+/*
+ * How many bytes from the start of the chunk b2f_chunk_open() needs, never
+ * more than header->cbytes.
+ */
+uint32_t b2f_chunk_head_size(const struct b2f_chunk_header *header,
+			     const struct b2f_chunk_context *context);
+
+/*
+ * Fills @out from the head of a chunk: the first @size bytes of it at @head,
+ * at least b2f_chunk_head_size(), which must outlive @out.  @stored is how many
+ * bytes the store has for this chunk.
+ *
+ * Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_open(const uint8_t *head, size_t size, uint64_t stored,
+		   const struct b2f_chunk_context *context,
+		   struct b2f_chunk *out, struct b2f_why *why);
+
+/*
+ * Makes @out a special chunk that exists only as an entry of an index.
+ * @special is not B2F_SPECIAL_VALUE.  Returns 0 or B2F_ECORRUPT (NaNs of an
+ * impossible type size).
+ */
+B2F_MUST_CHECK
+int b2f_chunk_open_special(enum b2f_special special, uint32_t nbytes,
+			   const struct b2f_chunk_context *context,
+			   struct b2f_chunk *out, struct b2f_why *why);
+
+/* Decoded bytes of @unit (< nunits). */
+uint32_t b2f_chunk_unit_nbytes(const struct b2f_chunk *chunk, uint32_t unit);
+
+/*
+ * Where @unit is stored: [*@off, *@off + *@size) from the start of the chunk;
+ * size 0 if it needs no stored bytes.  Blocks may lie in any order, so the end
+ * is the start of the next one in that order, which is a guess: see
+ * b2f_chunk_unit_reach().  Returns 0 or B2F_ECORRUPT.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_unit_extent(const struct b2f_chunk *chunk, uint32_t unit,
+			  uint32_t *off, uint32_t *size, struct b2f_why *why);
+
+/* Where block @block begins, straight from the table: not checked. */
+static inline uint32_t
+b2f_chunk_block_start(const struct b2f_chunk_blocks *blocks, uint32_t block)
+{
+	return b2f_load_le32(blocks->table + 4 * (size_t)block);
+}
+
+/*
+ * Where block @block of @blocks begins in @chunk, checked to lie among the
+ * stored bytes.  Returns 0 or B2F_ECORRUPT.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_block_find(const struct b2f_chunk *chunk,
+			 const struct b2f_chunk_blocks *blocks, uint32_t block,
+			 uint32_t *start, struct b2f_why *why);
+
+/*
+ * The most bytes from its start that @unit could use; for the second try when
+ * a crafted or odd chunk has blocks that overlap.
+ */
+uint32_t b2f_chunk_unit_reach(const struct b2f_chunk *chunk, uint32_t unit,
+			      uint32_t off);
+
+/* True if units above 0 need the decoded unit 0 (the delta filter). */
+bool b2f_chunk_needs_ref(const struct b2f_chunk *chunk);
+
+/*
+ * Decodes @unit into @dst (b2f_chunk_unit_nbytes() bytes) from the @size
+ * bytes at @stored that begin at the offset of b2f_chunk_unit_extent().  @ref
+ * is the decoded unit 0 if b2f_chunk_needs_ref() and @unit > 0, else ignored.
+ *
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED (plugin codec or filter) or
+ * -ENOMEM, with the cause in @why; @dst then holds rubbish.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
+			  struct b2f_decoder *dec, uint32_t unit,
+			  const uint8_t *stored, size_t size,
+			  const uint8_t *ref, uint8_t *dst,
+			  struct b2f_why *why);
+
+/*
+ * Decodes the whole chunk at @raw (at least its cbytes) into @dst, which has
+ * room for its nbytes.  Returns as b2f_chunk_decode_unit().
+ */
+B2F_MUST_CHECK
+int b2f_chunk_decode_all(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			 const uint8_t *raw, uint8_t *dst, struct b2f_why *why);
+
+#endif

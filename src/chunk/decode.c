@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* decode.c - stored bytes of a chunk into data */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+#include "base/cursor.h"
+#include "chunk/chunk.h"
+
+/* The bits of a quiet NaN, little endian, as C-Blosc2 makes them. */
+static const uint8_t nan4[4] = {0, 0, 0xc0, 0x7f};
+static const uint8_t nan8[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
+
+/* Fills @dst with the endless row of @value, from its byte @phase on. */
+static void fill_pattern(uint8_t *dst, size_t n, const uint8_t *value,
+			 size_t width, size_t phase)
+{
+	size_t first = n < width ? n : width;
+
+	for (size_t i = 0; i < first; i++)
+		dst[i] = value[(phase + i) % width];
+	/* What is there is whole turns of the pattern: double it. */
+	for (size_t done = first; done < n;) {
+		size_t more = n - done < done ? n - done : done;
+
+		memcpy(dst + done, dst, more);
+		done += more;
+	}
+}
+
+static void fill_special(const struct b2f_chunk *chunk, uint64_t off,
+			 uint8_t *dst, size_t n)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+	uint32_t width;
+
+	switch (h->special) {
+	case B2F_SPECIAL_NAN:
+		width = h->typesize;
+		fill_pattern(dst, n, width == 4 ? nan4 : nan8, width,
+			     off % width);
+		break;
+	case B2F_SPECIAL_VALUE:
+		width = h->cbytes - h->header_len;
+		fill_pattern(dst, n, chunk->value, width, off % width);
+		break;
+	case B2F_SPECIAL_NONE:
+	case B2F_SPECIAL_ZEROS:
+	case B2F_SPECIAL_UNINIT:
+		memset(dst, 0, n);
+		break;
+	}
+}
+
+static int decode_run(struct b2f_cursor *cur, int32_t csize, uint8_t *dst,
+		      size_t n, struct b2f_why *why)
+{
+	uint8_t token = b2f_cursor_u8(cur);
+
+	if (!b2f_cursor_ok(cur) || !(token & 1) || csize < -255)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "bad run %d with token 0x%02x", csize,
+				   token);
+	memset(dst, -csize, n);
+	return 0;
+}
+
+/* One stream of exactly @n decoded bytes at @dst. */
+static int decode_stream(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			 struct b2f_cursor *cur, uint8_t *dst, size_t n,
+			 struct b2f_why *why)
+{
+	int32_t csize = (int32_t)b2f_cursor_le32(cur);
+	const uint8_t *src;
+
+	if (!b2f_cursor_ok(cur))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a stream begins beyond the block");
+	if (csize == 0) {
+		memset(dst, 0, n);
+		return 0;
+	}
+	if (csize < 0)
+		return decode_run(cur, csize, dst, n, why);
+	src = b2f_cursor_take(cur, (size_t)csize);
+	if (!src || (size_t)csize > n)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a stream of %d stored bytes for %zu", csize,
+				   n);
+	if ((size_t)csize == n) {
+		memcpy(dst, src, n);
+		return 0;
+	}
+	return b2f_codec_states_decode(&dec->codecs, chunk->header.format, src,
+				       (size_t)csize, dst, n, why);
+}
+
+/* All streams of a block of @n bytes, one behind the other at @dst. */
+static int decode_streams(const struct b2f_chunk *chunk,
+			  struct b2f_decoder *dec, uint32_t blocksize,
+			  struct b2f_cursor *cur, uint8_t *dst, size_t n,
+			  struct b2f_why *why)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+	/* The short last block is never split. */
+	size_t nstreams = h->split && n == blocksize ? h->typesize : 1;
+	size_t each = n / nstreams;
+	int err = 0;
+
+	if (each == 0 || each * nstreams != n)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a block of %zu bytes split in %zu streams",
+				   n, nstreams);
+	for (size_t i = 0; i < nstreams && !err; i++)
+		err = decode_stream(chunk, dec, cur, dst + i * each, each, why);
+	return err;
+}
+
+static struct b2f_filter_block filter_block(const struct b2f_chunk *chunk,
+					    const uint8_t *ref)
+{
+	return (struct b2f_filter_block){
+		.typesize = chunk->header.typesize,
+		.schunk_typesize = chunk->context.typesize,
+		.chunk_version = chunk->header.version,
+		.ref = ref,
+		.grid = chunk->context.grid,
+	};
+}
+
+/* Gets ready for a block of @n bytes; *@start is where its streams go. */
+static int begin_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		       const struct b2f_filter_block *block, size_t n,
+		       uint8_t *dst, uint8_t **start, struct b2f_why *why)
+{
+	const struct b2f_pipeline *pipeline = &chunk->header.pipeline;
+	int err;
+
+	err = b2f_pipeline_check(pipeline, block, n, why);
+	if (err)
+		return err;
+	if (b2f_pipeline_needs_tmp(pipeline)) {
+		err = b2f_scratch_reserve(&dec->filter, n);
+		if (err)
+			return err;
+	}
+	*start = b2f_pipeline_start(pipeline, dst, dec->filter.data);
+	return 0;
+}
+
+/*
+ * Block @block of those that @blocks tells of.  Its stored bytes are the @size
+ * at @stored; @ref is block 0, NULL for that one itself.
+ */
+static int decode_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			const struct b2f_chunk_blocks *blocks, uint32_t block,
+			struct b2f_cursor stored, const uint8_t *ref,
+			uint8_t *dst, struct b2f_why *why)
+{
+	struct b2f_filter_block fb = filter_block(chunk, ref);
+	uint64_t at = (uint64_t)block * blocks->blocksize;
+	size_t n = b2f_min_u64(blocks->blocksize, chunk->header.nbytes - at);
+	uint8_t *start;
+	int err;
+
+	err = begin_block(chunk, dec, &fb, n, dst, &start, why);
+	if (!err)
+		err = decode_streams(chunk, dec, blocks->blocksize, &stored,
+				     start, n, why);
+	if (!err)
+		b2f_pipeline_decode(&chunk->header.pipeline, &fb, dst,
+				    dec->filter.data, n);
+	return err;
+}
+
+/* One VL block: its length, then one stream up to @size. */
+static int decode_vl_block(const struct b2f_chunk *chunk,
+			   struct b2f_decoder *dec, const uint8_t *stored,
+			   size_t size, uint8_t *dst, size_t room, size_t *done,
+			   struct b2f_why *why)
+{
+	struct b2f_filter_block block = filter_block(chunk, NULL);
+	struct b2f_cursor cur = b2f_cursor_at(stored, size);
+	size_t n = b2f_cursor_le32(&cur);
+	size_t left = b2f_cursor_left(&cur);
+	uint8_t *start;
+	int err;
+
+	if (n == 0 || n > room || left == 0)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a block of %zu bytes where %zu are left", n,
+				   room);
+	err = begin_block(chunk, dec, &block, n, dst, &start, why);
+	if (err)
+		return err;
+	if (left == n)
+		memcpy(start, stored + 4, n);
+	else
+		err = b2f_codec_states_decode(&dec->codecs,
+					      chunk->header.format, stored + 4,
+					      left, start, n, why);
+	if (err)
+		return err;
+	b2f_pipeline_decode(&chunk->header.pipeline, &block, dst,
+			    dec->filter.data, n);
+	*done = n;
+	return 0;
+}
+
+static int decode_vl(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		     const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+{
+	const struct b2f_chunk_blocks *blocks = &chunk->blocks;
+	const struct b2f_chunk_header *h = &chunk->header;
+	uint32_t start = b2f_chunk_block_start(blocks, 0), end;
+	size_t done = 0, n = 0;
+	int err;
+
+	if (start < blocks->start)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "block 0 starts inside the table");
+	for (uint32_t i = 0; i < blocks->nblocks; i++, start = end) {
+		end = i + 1 < blocks->nblocks
+			      ? b2f_chunk_block_start(blocks, i + 1)
+			      : h->cbytes;
+		if (end <= start || end > h->cbytes)
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "block %u ends before it starts", i);
+		err = decode_vl_block(chunk, dec, raw + start, end - start,
+				      dst + done, h->nbytes - done, &n, why);
+		if (err)
+			return err;
+		done += n;
+	}
+	if (done != h->nbytes)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the blocks give %zu of %u bytes", done,
+				   h->nbytes);
+	return 0;
+}
+
+/* Every regular block, cut as @blocks tells. */
+static int decode_blocks(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			 const struct b2f_chunk_blocks *blocks,
+			 const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+{
+	uint32_t start = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < blocks->nblocks && !err; i++) {
+		err = b2f_chunk_block_find(chunk, blocks, i, &start, why);
+		if (err)
+			break;
+		err = decode_block(chunk, dec, blocks, i,
+				   b2f_cursor_at(raw + start,
+						 chunk->header.cbytes - start),
+				   i ? dst : NULL,
+				   dst + (size_t)i * blocks->blocksize, why);
+	}
+	return err;
+}
+
+static int set_dict(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		    const struct b2f_chunk_blocks *blocks, struct b2f_why *why)
+{
+	if (!blocks->dict)
+		return 0;
+	return b2f_codec_states_dict(&dec->codecs, chunk->header.format,
+				     blocks->dict, blocks->dict_size, why);
+}
+
+static void end_dict(const struct b2f_chunk *chunk, struct b2f_decoder *dec)
+{
+	int err;
+
+	if (!chunk->header.has_dict)
+		return;
+	err = b2f_codec_states_dict(&dec->codecs, chunk->header.format, NULL, 0,
+				    NULL);
+	(void)err; /* ending never fails */
+}
+
+static int decode_cut(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		      const struct b2f_chunk_blocks *blocks, const uint8_t *raw,
+		      uint8_t *dst, struct b2f_why *why)
+{
+	int err;
+
+	err = set_dict(chunk, dec, blocks, why);
+	if (!err && chunk->header.vl)
+		err = decode_vl(chunk, dec, raw, dst, why);
+	else if (!err)
+		err = decode_blocks(chunk, dec, blocks, raw, dst, why);
+	end_dict(chunk, dec);
+	return err;
+}
+
+/*
+ * As the header says; if that fails, as the writer may have meant it (format
+ * notes 7.1).  The first error is the one to report.
+ */
+static int decode_whole(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+{
+	int err = B2F_ECORRUPT;
+
+	if (chunk->blocks.table)
+		err = decode_cut(chunk, dec, &chunk->blocks, raw, dst, why);
+	else
+		b2f_why_set(why, err, "a table beyond the chunk");
+	for (unsigned int i = 0; i < chunk->ndoubts && err == B2F_ECORRUPT;
+	     i++) {
+		int again = decode_cut(chunk, dec, &chunk->doubt[i], raw, dst,
+				       NULL);
+
+		if (again != B2F_ECORRUPT)
+			err = again;
+	}
+	return err;
+}
+
+static int decode_one(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		      uint32_t unit, struct b2f_cursor stored,
+		      const uint8_t *ref, uint8_t *dst, struct b2f_why *why)
+{
+	int err;
+
+	err = set_dict(chunk, dec, &chunk->blocks, why);
+	if (!err)
+		err = decode_block(chunk, dec, &chunk->blocks, unit, stored,
+				   unit ? ref : NULL, dst, why);
+	end_dict(chunk, dec);
+	return err;
+}
+
+int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
+			  struct b2f_decoder *dec, uint32_t unit,
+			  const uint8_t *stored, size_t size,
+			  const uint8_t *ref, uint8_t *dst, struct b2f_why *why)
+{
+	size_t n = b2f_chunk_unit_nbytes(chunk, unit);
+
+	switch (chunk->layout) {
+	case B2F_LAYOUT_SPECIAL:
+		fill_special(chunk, (uint64_t)unit * chunk->unit_size, dst, n);
+		return 0;
+	case B2F_LAYOUT_FLAT:
+		if (size < n)
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "%zu of %zu bytes are there", size,
+					   n);
+		memcpy(dst, stored, n);
+		return 0;
+	case B2F_LAYOUT_WHOLE:
+		if (size < chunk->header.cbytes)
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "%zu of %u bytes are there", size,
+					   chunk->header.cbytes);
+		return decode_whole(chunk, dec, stored, dst, why);
+	case B2F_LAYOUT_BLOCKS:
+		break;
+	}
+	return decode_one(chunk, dec, unit, b2f_cursor_at(stored, size), ref,
+			  dst, why);
+}
+
+int b2f_chunk_decode_all(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			 const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+
+	switch (chunk->layout) {
+	case B2F_LAYOUT_SPECIAL:
+		fill_special(chunk, 0, dst, h->nbytes);
+		return 0;
+	case B2F_LAYOUT_FLAT:
+		memcpy(dst, raw + h->header_len, h->nbytes);
+		return 0;
+	case B2F_LAYOUT_BLOCKS:
+	case B2F_LAYOUT_WHOLE:
+		break;
+	}
+	return decode_whole(chunk, dec, raw, dst, why);
+}

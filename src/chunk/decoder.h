@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * decoder.h - what one thread needs to decode chunks: codec states, scratch
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.
+ *
+ * Threads: a decoder belongs to one thread at a time.
+ */
+#ifndef B2F_CHUNK_DECODER_H
+#define B2F_CHUNK_DECODER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "codec/codec.h"
+
+/* A buffer that only grows. */
+struct b2f_scratch {
+	uint8_t *data;
+	size_t size;
+};
+
+struct b2f_decoder {
+	struct b2f_codec_states codecs;
+	/* The other side of the filters' ping-pong; one block. */
+	struct b2f_scratch filter;
+	/* Stored bytes of a block, read from the store. */
+	struct b2f_scratch stored;
+	/* Block 0, when only a later block of a delta chunk is wanted. */
+	struct b2f_scratch ref;
+};
+
+/* Makes a decoder in *@out; free it with b2f_decoder_free(). 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_decoder_new(struct b2f_decoder **out);
+
+/* NULL does nothing. */
+void b2f_decoder_free(struct b2f_decoder *dec);
+
+/* Gives back buffers above @limit bytes, after an unusually large block. */
+void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit);
+
+/*
+ * Makes @scratch at least @size bytes; what was in it is lost.
+ * Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_scratch_reserve(struct b2f_scratch *scratch, size_t size);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * header.h - the 16 or 32 bytes at the start of a chunk
+ *
+ * Format notes 1.1 to 1.4 and 1.12; checks of 7.3.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
+ */
+#ifndef B2F_CHUNK_HEADER_H
+#define B2F_CHUNK_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/error.h"
+#include "base/attr.h"
+#include "base/why.h"
+#include "filter/pipeline.h"
+
+#define B2F_CHUNK_HEADER_MIN 16
+#define B2F_CHUNK_HEADER_MAX 32
+
+/* Largest nbytes: every chunk has to fit an int32 with its overhead. */
+#define B2F_CHUNK_NBYTES_MAX ((uint32_t)INT32_MAX - 32)
+
+/* Largest blocksize that C-Blosc2 accepts. */
+#define B2F_BLOCKSIZE_MAX 536866816u
+
+/* Bits 4..6 of blosc2_flags: what all items of a chunk without data are. */
+enum b2f_special {
+	B2F_SPECIAL_NONE = 0,
+	B2F_SPECIAL_ZEROS = 1,
+	B2F_SPECIAL_NAN = 2,
+	/* One value, stored behind the header, over and over. */
+	B2F_SPECIAL_VALUE = 3,
+	/* Anything; read as zeros. */
+	B2F_SPECIAL_UNINIT = 4,
+};
+
+struct b2f_chunk_header {
+	/* 16 or 32: where the table, or the data, begins. */
+	uint32_t header_len;
+	/* Decoded bytes of the chunk. */
+	uint32_t nbytes;
+	/*
+	 * Decoded bytes of a block, already cut to nbytes; the number of
+	 * blocks if @vl.
+	 */
+	uint32_t blocksize;
+	/* Stored bytes of the chunk, header included. */
+	uint32_t cbytes;
+	uint8_t version;
+	/* 1..255; 1 when the real type is wider. */
+	uint8_t typesize;
+	/* enum b2f_codec_format; not checked, as raw data need no codec. */
+	uint8_t format;
+	/* enum b2f_codec_code of the writer; says which plugin. */
+	uint8_t udcodec;
+	uint8_t codec_meta;
+	enum b2f_special special;
+	/* Blocks have lengths of their own. */
+	bool vl;
+	/* The data stand behind the header as they are. */
+	bool memcpyed;
+	/* Each block is cut into typesize streams. */
+	bool split;
+	bool has_dict;
+	struct b2f_pipeline pipeline;
+};
+
+/*
+ * Parses and checks the header of the chunk whose first @size bytes are at
+ * @raw; B2F_CHUNK_HEADER_MAX of them always suffice.
+ *
+ * Returns 0, B2F_ECORRUPT, or B2F_EUNSUPPORTED (a version or flag of the
+ * future), with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_header_parse(const uint8_t *raw, size_t size,
+			   struct b2f_chunk_header *out, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_ahead.c - decodes ahead of a sequential reader
+ *
+ * The unit of readahead is the chunk: a worker reads its stored bytes at once
+ * and decodes all its units into the cache.  Very large chunks are taken in
+ * parts, unit by unit, or a window would be only a small part of what is read.
+ */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "file/file.h"
+
+/* Chunks up to this many decoded bytes are loaded whole. */
+#define WHOLE_MAX (8u << 20)
+
+struct ahead {
+	struct b2f_job job;
+	/* Holds a reference. */
+	struct b2f_file *file;
+	struct b2f_frame_span span;
+	/* Which bytes of the chunk are wanted. */
+	uint64_t start;
+	uint64_t end;
+	/* What was added to runtime.ahead_bytes. */
+	uint64_t nbytes;
+};
+
+static void fill_units(struct ahead *a, const struct b2f_loaded *loaded)
+{
+	const struct b2f_chunk *chunk = &loaded->chunk;
+	struct b2f_cache *cache = a->file->runtime->cache;
+	uint32_t first = (uint32_t)(a->start / chunk->unit_size);
+	uint32_t last = (uint32_t)((a->end - 1) / chunk->unit_size);
+
+	for (uint32_t i = first; i <= last && i < chunk->nunits; i++) {
+		struct b2f_cache_key key =
+			b2f_file_key(a->file, loaded->nchunk, i);
+		struct b2f_cache_ref ref = {0};
+
+		if (b2f_cache_has(cache, &key))
+			continue;
+		/* The reader will get the error, and it is logged already. */
+		if (b2f_file_unit_get(a->file, loaded, i, &ref))
+			return;
+		b2f_cache_put(cache, &ref);
+	}
+}
+
+static bool is_whole(const struct ahead *a)
+{
+	return a->span.nbytes <= WHOLE_MAX;
+}
+
+/* True if there is nothing left to do: the last wanted unit is there. */
+static bool is_done(struct ahead *a)
+{
+	struct b2f_head *head = NULL;
+	struct b2f_cache_key key;
+	bool done;
+
+	if (b2f_file_head_get(a->file, &a->span, &head))
+		return true;
+	key = b2f_file_key(
+		a->file, a->span.nchunk,
+		(uint32_t)((a->end - 1) / head->loaded->chunk.unit_size));
+	done = b2f_cache_has(a->file->runtime->cache, &key);
+	b2f_head_put(head);
+	return done;
+}
+
+static void decode_ahead(struct ahead *a)
+{
+	struct b2f_loaded *loaded = NULL;
+
+	if (a->start > 0 && is_done(a))
+		return;
+	if (b2f_frame_load(a->file->frame, a->span.nchunk, a->span.nbytes,
+			   is_whole(a) ? B2F_LOAD_ALL : B2F_LOAD_HEAD, &loaded))
+		return;
+	fill_units(a, loaded);
+	b2f_loaded_free(loaded);
+	atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
+}
+
+static void run_ahead(struct b2f_job *job, bool cancelled)
+{
+	struct ahead *a = (struct ahead *)job;
+
+	if (!cancelled)
+		decode_ahead(a);
+	atomic_fetch_sub(&a->file->runtime->ahead_bytes, a->nbytes);
+	b2f_file_unref(a->file);
+	free(a);
+}
+
+/*
+ * Queues the part of chunk @span in [@start, @end).  A small chunk is taken up
+ * to its end at once, so only its first range counts.
+ */
+static void queue_chunk(struct b2f_file *file,
+			const struct b2f_frame_span *span, uint64_t start,
+			uint64_t end)
+{
+	struct b2f_runtime *rt = file->runtime;
+	struct ahead *a;
+
+	if (b2f_entries_get(&file->frame->entries, span->nchunk).special)
+		return;
+	/* Full: the reader will have to decode for itself. */
+	if (atomic_load(&rt->ahead_bytes) + span->nbytes > rt->ahead_max)
+		return;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return;
+	a->file = file;
+	a->span = *span;
+	a->start = start > span->start ? start - span->start : 0;
+	a->end = b2f_min_u64(end - span->start, span->nbytes);
+	if (is_whole(a))
+		a->end = span->nbytes;
+	a->nbytes = a->end - a->start;
+	a->job.run = run_ahead;
+	b2f_file_ref(file);
+	atomic_fetch_add(&rt->ahead_bytes, a->nbytes);
+	b2f_pool_submit(rt->pool, B2F_POOL_AHEAD, &a->job);
+}
+
+void b2f_file_ahead(struct b2f_file *file, struct b2f_stream *stream,
+		    uint64_t off, uint64_t size)
+{
+	uint64_t start, end;
+
+	if (!b2f_readahead_note(&stream->readahead, off, size,
+				b2f_file_size(file), &start, &end))
+		return;
+	while (start < end) {
+		struct b2f_frame_span span;
+
+		if (b2f_frame_locate(file->frame, start, &span))
+			return;
+		queue_chunk(file, &span, start, end);
+		start = span.start + span.nbytes;
+	}
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_check.c - decodes every chunk of a frame, to see if it can be */
+#include <stdlib.h>
+
+#include "b2frame/check.h"
+#include "base/checked.h"
+#include "file/file.h"
+
+struct check {
+	struct b2f_runtime *runtime;
+	struct b2f_frame *frame;
+	const struct b2f_check_options *options;
+	pthread_mutex_t lock;
+	/* Protected by lock. */
+	struct b2f_check_result result;
+	/* Decoded bytes of all chunks looked at.  Protected by lock. */
+	uint64_t done;
+};
+
+/* Counts one chunk that ended with @err. */
+static void count(struct check *c, const struct b2f_frame_span *span,
+		  uint64_t cbytes, bool special, int err)
+{
+	struct b2f_check_result *r = &c->result;
+
+	pthread_mutex_lock(&c->lock);
+	if (err == B2F_ECORRUPT)
+		r->ndamaged++;
+	else if (err == B2F_EUNSUPPORTED)
+		r->nunsupported++;
+	else if (err)
+		r->nfailed++;
+	if (!err) {
+		r->nbytes += span->nbytes;
+		r->cbytes += cbytes;
+		r->nspecial += special;
+	}
+	c->done += span->nbytes;
+	if (c->options->progress)
+		c->options->progress(c->options->arg, c->done,
+				     c->frame->info.nbytes);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Decodes all units, one after the other, into one buffer. */
+static int decode_units(struct check *c, const struct b2f_loaded *loaded,
+			struct b2f_decoder *dec)
+{
+	const struct b2f_chunk *chunk = &loaded->chunk;
+	uint8_t *ref = NULL, *buf = NULL;
+	int err = 0;
+
+	if (chunk->nunits == 0)
+		return 0;
+	buf = malloc(b2f_chunk_unit_nbytes(chunk, 0));
+	if (b2f_chunk_needs_ref(chunk))
+		ref = malloc(b2f_chunk_unit_nbytes(chunk, 0));
+	if (!buf || (b2f_chunk_needs_ref(chunk) && !ref))
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < chunk->nunits && !err; i++)
+		err = b2f_frame_decode_unit(c->frame, loaded, dec, i,
+					    i ? ref : NULL,
+					    i || !ref ? buf : ref);
+	free(buf);
+	free(ref);
+	return err;
+}
+
+static int check_stored(struct check *c, const struct b2f_frame_span *span,
+			uint64_t *cbytes)
+{
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_decoder *dec = NULL;
+	int err;
+
+	err = b2f_frame_load(c->frame, span->nchunk, span->nbytes, B2F_LOAD_ALL,
+			     &loaded);
+	if (err)
+		return err;
+	*cbytes = loaded->chunk.header.cbytes;
+	/* Filling in what a special chunk repeats proves nothing. */
+	if (loaded->chunk.layout != B2F_LAYOUT_SPECIAL) {
+		err = b2f_runtime_decoder_get(c->runtime, &dec);
+		if (!err) {
+			err = decode_units(c, loaded, dec);
+			b2f_runtime_decoder_put(c->runtime, dec);
+		}
+	}
+	b2f_loaded_free(loaded);
+	return err;
+}
+
+static int check_chunk(void *arg, size_t i)
+{
+	struct check *c = arg;
+	struct b2f_frame_span span = {.nchunk = i};
+	uint64_t cbytes = 0;
+	bool special;
+	int err;
+
+	special = b2f_entries_get(&c->frame->entries, i).special;
+	err = b2f_frame_span_get(c->frame, i, &span);
+	if (!err)
+		err = check_stored(c, &span, &cbytes);
+	count(c, &span, cbytes, special, err);
+	/* One bad chunk says nothing about the others: go on. */
+	return 0;
+}
+
+static uint64_t count_bad_metas(const struct b2f_frame *frame)
+{
+	uint64_t nbad = 0;
+
+	for (size_t i = 0; i < frame->info.nvlmeta; i++) {
+		struct b2f_meta_info info;
+		uint8_t *content = NULL;
+
+		if (b2f_frame_vlmeta(frame, i, &info, &content))
+			nbad++;
+		free(content);
+	}
+	return nbad;
+}
+
+int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		    const struct b2f_check_options *options,
+		    struct b2f_check_result *out)
+{
+	struct check c = {
+		.runtime = runtime, .frame = frame, .options = options};
+	int err;
+
+	pthread_mutex_init(&c.lock, NULL);
+	c.result.nchunks = frame->info.nchunks;
+	c.result.nbad_metas = count_bad_metas(frame);
+	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
+			   check_chunk, &c);
+	pthread_mutex_destroy(&c.lock);
+	if (!err)
+		*out = c.result;
+	return err;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame.h - an open frame, as the layers of the library see it
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ *
+ * Threads: immutable after opening, but for the map of positions, which is
+ * made at its first use under map_lock.
+ */
+#ifndef B2F_FRAME_FRAME_H
+#define B2F_FRAME_FRAME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "array/array.h"
+#include "b2frame/frame.h"
+#include "index/index.h"
+#include "store/store.h"
+
+/* Start of a chunk whose place in the data is not known. */
+#define B2F_START_UNKNOWN UINT64_MAX
+
+/*
+ * Where each chunk begins in the decoded data.  Most frames need no table:
+ * all chunks but the last have one size.
+ */
+struct b2f_frame_map {
+	/* nchunks + 1 starts, or NULL if division does. */
+	uint64_t *starts;
+	/* Chunks before the first, and from the end, with known starts. */
+	uint64_t first_unknown;
+	uint64_t last_unknown;
+};
+
+struct b2f_frame {
+	struct b2f_store *store;
+	const struct b2f_log *log;
+	char *label;
+	/* Where the frame begins in the index object. */
+	uint64_t offset;
+	struct b2f_frame_header header;
+	uint32_t trailer_len;
+	struct b2f_entries entries;
+	/* The bytes that the two lists point into. */
+	uint8_t *header_bytes;
+	uint8_t *trailer_bytes;
+	struct b2f_meta_list meta;
+	struct b2f_meta_list vlmeta;
+	struct b2f_array array;
+	bool is_array;
+	/* What filters may ask for; its grid points to @grid or is NULL. */
+	struct b2f_chunk_context context;
+	struct b2f_filter_grid grid;
+	struct b2f_frame_stamp stamp;
+	struct b2f_frame_info info;
+	/*
+	 * Held while the map is made, I/O included: everybody who waits for it
+	 * needs the result.
+	 */
+	pthread_mutex_t map_lock;
+	/* Set last, after @map. */
+	atomic_bool map_ready;
+	/* Const once map_ready. */
+	struct b2f_frame_map map;
+};
+
+/* A piece of the decoded data: one chunk. */
+struct b2f_frame_span {
+	uint64_t nchunk;
+	/* First byte of the chunk in the data, and how many it has. */
+	uint64_t start;
+	uint64_t nbytes;
+};
+
+/*
+ * Finds the chunk that holds byte @off (< header.nbytes).  The first call may
+ * read the heads of all chunks, if their sizes differ.
+ *
+ * Returns 0, B2F_ECORRUPT (unreadable chunks before it hide its place; logged)
+ * or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_frame_locate(struct b2f_frame *frame, uint64_t off,
+		     struct b2f_frame_span *out);
+
+/* The same for chunk @nchunk (< info.nchunks). */
+B2F_MUST_CHECK
+int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
+		       struct b2f_frame_span *out);
+
+/* A chunk with its head, or all its stored bytes, in memory. */
+struct b2f_loaded {
+	struct b2f_chunk chunk;
+	uint64_t nchunk;
+	/* The first @size stored bytes; malloc'ed. */
+	uint8_t *bytes;
+	size_t size;
+	/* Where the chunk is: object, and first byte there. */
+	int64_t object;
+	uint64_t base;
+};
+
+enum b2f_load { B2F_LOAD_HEAD, B2F_LOAD_ALL };
+
+/*
+ * Loads chunk @nchunk, which must have @nbytes decoded bytes.  Free *@out with
+ * b2f_loaded_free().
+ *
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM or an errno of the store;
+ * the cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
+		   enum b2f_load how, struct b2f_loaded **out);
+
+/* NULL does nothing. */
+void b2f_loaded_free(struct b2f_loaded *loaded);
+
+/*
+ * Decodes @unit of @loaded into @dst, reading its stored bytes if they are not
+ * in memory.  @ref is the decoded unit 0, or NULL: then it is decoded here if
+ * it is needed.  Returns as b2f_frame_load().
+ */
+B2F_MUST_CHECK
+int b2f_frame_decode_unit(struct b2f_frame *frame,
+			  const struct b2f_loaded *loaded,
+			  struct b2f_decoder *dec, uint32_t unit,
+			  const uint8_t *ref, uint8_t *dst);
+
+/* Reads just the header of chunk @nchunk, which must be stored. */
+B2F_MUST_CHECK
+int b2f_frame_chunk_header(struct b2f_frame *frame, uint64_t nchunk,
+			   struct b2f_chunk_header *out, struct b2f_why *why);
+
+/*
+ * Logs that something about @frame failed with @err because of @why (NULL or
+ * empty: strerror), and returns @err.
+ */
+int b2f_frame_report(const struct b2f_frame *frame, int err,
+		     const struct b2f_why *why);
+
+/* The same for chunk @nchunk; names its file, and the unit if it is >= 0. */
+int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
+			   int64_t unit, int err, const struct b2f_why *why);
+
+#endif

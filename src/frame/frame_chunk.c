@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame_chunk.c - chunks of a frame: from the store into memory, into data */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "frame/frame.h"
+
+/* The head of nearly every chunk is in here: one read instead of two. */
+#define HEAD_GUESS 4096
+
+/* Where a chunk is stored. */
+struct place {
+	struct b2f_object object;
+	int64_t id;
+	/* First byte of the chunk in the object. */
+	uint64_t base;
+	/* Bytes that may belong to it. */
+	uint64_t stored;
+};
+
+static int find_place(const struct b2f_frame *frame, uint64_t nchunk,
+		      struct place *out, struct b2f_why *why)
+{
+	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	struct place place = {.id = B2F_OBJECT_INDEX};
+	int err;
+
+	if (frame->store->sparse)
+		place.id = (int64_t)entry.place;
+	err = b2f_object_open(frame->store, place.id, &place.object, why);
+	if (err)
+		return err;
+	place.stored = place.object.size;
+	if (!frame->store->sparse) {
+		place.base =
+			frame->offset + frame->header.header_len + entry.place;
+		place.stored = frame->header.cbytes - entry.place;
+	}
+	*out = place;
+	return 0;
+}
+
+/* Reads the first bytes of a chunk: at least a header, at most @n. */
+static int read_start(const struct place *place, uint8_t *buf, size_t n,
+		      size_t *got, struct b2f_why *why)
+{
+	size_t size = b2f_min_u64(n, place->stored);
+	int err;
+
+	if (size < B2F_CHUNK_HEADER_MIN)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%zu bytes are too few for a chunk", size);
+	err = b2f_object_read(&place->object, place->base, buf, size, why);
+	if (!err)
+		*got = size;
+	return err;
+}
+
+int b2f_frame_chunk_header(struct b2f_frame *frame, uint64_t nchunk,
+			   struct b2f_chunk_header *out, struct b2f_why *why)
+{
+	struct place place = {0};
+	uint8_t buf[B2F_CHUNK_HEADER_MAX];
+	size_t got = 0;
+	int err;
+
+	err = find_place(frame, nchunk, &place, why);
+	if (err)
+		return err;
+	err = read_start(&place, buf, sizeof(buf), &got, why);
+	if (!err)
+		err = b2f_chunk_header_parse(buf, got, out, why);
+	b2f_object_close(&place.object);
+	return err;
+}
+
+/* How many bytes to have in memory, once the header is known. */
+static int wanted(const struct b2f_frame *frame,
+		  const struct b2f_chunk_header *h, const struct place *place,
+		  enum b2f_load how, size_t *out, struct b2f_why *why)
+{
+	if (h->cbytes > place->stored)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "cut short: %llu of %u bytes are there",
+				   (unsigned long long)place->stored,
+				   h->cbytes);
+	*out = how == B2F_LOAD_ALL ? h->cbytes
+				   : b2f_chunk_head_size(h, &frame->context);
+	return 0;
+}
+
+/*
+ * Reads what @how asks for into a fresh buffer.  The first read is a guess, so
+ * that an ordinary chunk takes one read.
+ */
+static int read_bytes(const struct b2f_frame *frame, const struct place *place,
+		      uint64_t nbytes, enum b2f_load how, uint8_t **bytes,
+		      size_t *size, struct b2f_why *why)
+{
+	/* No sound chunk is much longer than what it holds. */
+	uint64_t guess = how == B2F_LOAD_ALL ? nbytes + HEAD_GUESS : HEAD_GUESS;
+	uint64_t room = b2f_min_u64(guess, place->stored);
+	struct b2f_chunk_header h;
+	uint8_t *buf = malloc(room ? room : 1), *more;
+	size_t got = 0, want = 0;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = read_start(place, buf, room, &got, why);
+	if (!err)
+		err = b2f_chunk_header_parse(buf, got, &h, why);
+	if (!err && h.nbytes != nbytes)
+		err = b2f_why_set(why, B2F_ECORRUPT,
+				  "the chunk has %u bytes, its frame says "
+				  "%llu",
+				  h.nbytes, (unsigned long long)nbytes);
+	if (!err)
+		err = wanted(frame, &h, place, how, &want, why);
+	if (!err && want > got) {
+		more = realloc(buf, want);
+		if (more)
+			buf = more;
+		err = more ? b2f_object_read(&place->object, place->base + got,
+					     buf + got, want - got, why)
+			   : -ENOMEM;
+	}
+	if (err) {
+		free(buf);
+		return err;
+	}
+	*bytes = buf;
+	*size = want;
+	return 0;
+}
+
+static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
+		       enum b2f_load how, struct b2f_loaded *l,
+		       struct b2f_why *why)
+{
+	struct place place = {0};
+	int err;
+
+	err = find_place(frame, l->nchunk, &place, why);
+	if (err)
+		return err;
+	l->object = place.id;
+	l->base = place.base;
+	err = read_bytes(frame, &place, nbytes, how, &l->bytes, &l->size, why);
+	if (!err)
+		err = b2f_chunk_open(l->bytes, l->size, place.stored,
+				     &frame->context, &l->chunk, why);
+	b2f_object_close(&place.object);
+	return err;
+}
+
+int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
+		   enum b2f_load how, struct b2f_loaded **out)
+{
+	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	struct b2f_loaded *l = calloc(1, sizeof(*l));
+	struct b2f_why why = {""};
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->nchunk = nchunk;
+	if (entry.special)
+		err = b2f_chunk_open_special(entry.special, (uint32_t)nbytes,
+					     &frame->context, &l->chunk, &why);
+	else
+		err = load_stored(frame, nbytes, how, l, &why);
+	if (err) {
+		b2f_loaded_free(l);
+		return b2f_frame_report_chunk(frame, nchunk, -1, err, &why);
+	}
+	*out = l;
+	return 0;
+}
+
+void b2f_loaded_free(struct b2f_loaded *loaded)
+{
+	if (!loaded)
+		return;
+	free(loaded->bytes);
+	free(loaded);
+}
+
+/* The @size stored bytes at @off of the chunk: in memory, or read now. */
+static int get_stored(struct b2f_frame *frame, const struct b2f_loaded *loaded,
+		      struct b2f_decoder *dec, uint32_t off, uint32_t size,
+		      const uint8_t **out, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	if (b2f_range_fits(off, size, loaded->size)) {
+		*out = loaded->bytes + off;
+		return 0;
+	}
+	err = b2f_scratch_reserve(&dec->stored, size);
+	if (err)
+		return err;
+	err = b2f_object_open(frame->store, loaded->object, &object, why);
+	if (err)
+		return err;
+	err = b2f_object_read(&object, loaded->base + off, dec->stored.data,
+			      size, why);
+	b2f_object_close(&object);
+	if (!err)
+		*out = dec->stored.data;
+	return err;
+}
+
+static int decode_range(struct b2f_frame *frame,
+			const struct b2f_loaded *loaded,
+			struct b2f_decoder *dec, uint32_t unit, uint32_t off,
+			uint32_t size, const uint8_t *ref, uint8_t *dst,
+			struct b2f_why *why)
+{
+	const uint8_t *stored = NULL;
+	int err;
+
+	err = get_stored(frame, loaded, dec, off, size, &stored, why);
+	if (!err)
+		err = b2f_chunk_decode_unit(&loaded->chunk, dec, unit, stored,
+					    size, ref, dst, why);
+	return err;
+}
+
+static int decode_unit(struct b2f_frame *frame, const struct b2f_loaded *loaded,
+		       struct b2f_decoder *dec, uint32_t unit,
+		       const uint8_t *ref, uint8_t *dst, struct b2f_why *why)
+{
+	uint32_t off = 0, size = 0, reach;
+	int err;
+
+	err = b2f_chunk_unit_extent(&loaded->chunk, unit, &off, &size, why);
+	if (err)
+		return err;
+	err = decode_range(frame, loaded, dec, unit, off, size, ref, dst, why);
+	if (err != B2F_ECORRUPT || loaded->chunk.layout != B2F_LAYOUT_BLOCKS)
+		return err;
+	/* Blocks may overlap; a reader of the whole chunk would not notice. */
+	reach = b2f_chunk_unit_reach(&loaded->chunk, unit, off);
+	if (reach > size)
+		err = decode_range(frame, loaded, dec, unit, off, reach, ref,
+				   dst, why);
+	return err;
+}
+
+/* Decodes unit 0 where later units of a delta chunk find it. */
+static int decode_ref(struct b2f_frame *frame, const struct b2f_loaded *loaded,
+		      struct b2f_decoder *dec, const uint8_t **ref,
+		      struct b2f_why *why)
+{
+	int err;
+
+	err = b2f_scratch_reserve(&dec->ref,
+				  b2f_chunk_unit_nbytes(&loaded->chunk, 0));
+	if (!err)
+		err = decode_unit(frame, loaded, dec, 0, NULL, dec->ref.data,
+				  why);
+	if (!err)
+		*ref = dec->ref.data;
+	return err;
+}
+
+int b2f_frame_decode_unit(struct b2f_frame *frame,
+			  const struct b2f_loaded *loaded,
+			  struct b2f_decoder *dec, uint32_t unit,
+			  const uint8_t *ref, uint8_t *dst)
+{
+	struct b2f_why why = {""};
+	int err = 0;
+
+	if (unit > 0 && !ref && b2f_chunk_needs_ref(&loaded->chunk))
+		err = decode_ref(frame, loaded, dec, &ref, &why);
+	if (!err)
+		err = decode_unit(frame, loaded, dec, unit, ref, dst, &why);
+	if (err)
+		b2f_frame_report_chunk(frame, loaded->nchunk,
+				       loaded->chunk.nunits > 1 ? (int64_t)unit
+								: -1,
+				       err, &why);
+	return err;
+}

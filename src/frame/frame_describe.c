@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame_describe.c - everything a frame says, as JSON */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "frame/frame.h"
+
+/* Longest metalayer shown in full, as hex digits. */
+#define META_SHOWN 4096
+
+static const char *const kind_names[] = {
+	[B2F_CHUNK_COMPRESSED] = "compressed",
+	[B2F_CHUNK_STORED] = "stored",
+	[B2F_CHUNK_VLBLOCKS] = "vlblocks",
+	[B2F_CHUNK_ZEROS] = "zeros",
+	[B2F_CHUNK_NAN] = "nan",
+	[B2F_CHUNK_VALUE] = "value",
+	[B2F_CHUNK_UNINIT] = "uninit",
+};
+
+static const char *const split_names[] = {"", "always", "never", "auto",
+					  "forward-compat"};
+
+static json_t *describe_filters(const uint8_t *filters, const uint8_t *metas)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < B2F_SLOTS; i++)
+		if (filters[i])
+			json_array_append_new(
+				list,
+				json_pack("{s:s, s:i, s:i}", "name",
+					  b2f_filter_name(filters[i]), "id",
+					  filters[i], "meta", metas[i]));
+	return list;
+}
+
+/* Any bytes as a JSON string: what is no ASCII becomes a hex number. */
+static json_t *describe_text(const char *text, size_t len)
+{
+	char *buf = malloc(4 * len + 1);
+	json_t *string;
+	size_t at = 0;
+
+	if (!buf)
+		return NULL;
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c >= 0x20 && c < 0x7f && c != '\\')
+			buf[at++] = (char)c;
+		else
+			at += (size_t)snprintf(buf + at, 5, "\\x%02x", c);
+	}
+	buf[at] = '\0';
+	string = json_string(buf);
+	free(buf);
+	return string;
+}
+
+static json_t *describe_label(const struct b2f_frame *frame)
+{
+	json_t *string = json_string(frame->label);
+
+	/* A path need not be UTF-8. */
+	if (!string)
+		string = describe_text(frame->label, strlen(frame->label));
+	return string;
+}
+
+static json_t *describe_hex(const uint8_t *data, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = size < META_SHOWN ? size : META_SHOWN;
+	char *text = malloc(2 * n + 1);
+	json_t *string;
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		text[2 * i] = digits[data[i] >> 4];
+		text[2 * i + 1] = digits[data[i] & 15];
+	}
+	text[2 * n] = '\0';
+	string = json_string(text);
+	free(text);
+	return string;
+}
+
+static json_t *describe_meta(const struct b2f_meta_info *info,
+			     const uint8_t *content)
+{
+	return json_pack("{s:o, s:I, s:o}", "name",
+			 describe_text(info->name, info->name_len), "nbytes",
+			 (json_int_t)info->size, "hex",
+			 describe_hex(content, info->size));
+}
+
+static json_t *describe_metas(const struct b2f_frame *frame)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < frame->info.nmeta; i++) {
+		const uint8_t *content;
+		struct b2f_meta_info info = b2f_frame_meta(frame, i, &content);
+
+		json_array_append_new(list, describe_meta(&info, content));
+	}
+	return list;
+}
+
+static json_t *describe_vlmetas(const struct b2f_frame *frame)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < frame->info.nvlmeta; i++) {
+		const struct b2f_meta *m = &frame->vlmeta.items[i];
+		struct b2f_meta_info info;
+		uint8_t *content = NULL;
+		int err = b2f_frame_vlmeta(frame, i, &info, &content);
+
+		if (err)
+			json_array_append_new(
+				list,
+				json_pack("{s:o, s:s}", "name",
+					  describe_text(m->name, m->name_len),
+					  "error", strerror(-err)));
+		else
+			json_array_append_new(list,
+					      describe_meta(&info, content));
+		free(content);
+	}
+	return list;
+}
+
+static json_t *describe_shape64(const int64_t *items, unsigned int n)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < n; i++)
+		json_array_append_new(list, json_integer(items[i]));
+	return list;
+}
+
+static json_t *describe_shape32(const int32_t *items, unsigned int n)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < n; i++)
+		json_array_append_new(list, json_integer(items[i]));
+	return list;
+}
+
+static json_t *describe_array(const struct b2f_frame *frame)
+{
+	const struct b2f_array *a = b2f_frame_array(frame);
+	json_t *dtype;
+
+	if (!a)
+		return json_null();
+	/* A dtype that is no UTF-8 cannot be shown. */
+	dtype = a->dtype ? json_string(a->dtype) : NULL;
+	return json_pack("{s:o, s:o, s:o, s:o}", "shape",
+			 describe_shape64(a->shape, a->ndim), "chunks",
+			 describe_shape32(a->chunkshape, a->ndim), "blocks",
+			 describe_shape32(a->blockshape, a->ndim), "dtype",
+			 dtype ? dtype : json_null());
+}
+
+static json_t *describe_place(const struct b2f_frame *frame,
+			      const struct b2f_chunk_info *c)
+{
+	char name[B2F_CHUNK_NAME_SIZE];
+
+	if (c->in_index)
+		return json_null();
+	if (!frame->info.sparse)
+		return json_integer(
+			(json_int_t)(frame->header.header_len + c->place));
+	b2f_chunk_name((int64_t)c->place, name);
+	return json_string(name);
+}
+
+static json_t *describe_chunk(const struct b2f_frame *frame, uint64_t nchunk,
+			      const struct b2f_chunk_info *c)
+{
+	json_t *object = json_pack(
+		"{s:I, s:s, s:I, s:o}", "chunk", (json_int_t)nchunk, "kind",
+		kind_names[c->kind], "nbytes", (json_int_t)c->nbytes,
+		"stored_at", describe_place(frame, c));
+	json_t *more;
+
+	if (c->in_index)
+		return object;
+	more = json_pack("{s:I, s:i, s:i, s:i, s:i, s:s, s:i, s:b, s:b, s:o}",
+			 "cbytes", (json_int_t)c->cbytes, "blocksize",
+			 (int)c->blocksize, "nblocks", (int)c->nblocks,
+			 "version", c->version, "typesize", c->typesize,
+			 "codec", b2f_codec_code_name(c->codec), "codec_meta",
+			 c->codec_meta, "split", c->split, "dict", c->has_dict,
+			 "filters",
+			 describe_filters(c->filters, c->filters_meta));
+	json_object_update(object, more);
+	json_decref(more);
+	return object;
+}
+
+/* Every chunk; *@err is the error of the first one that cannot be read. */
+static json_t *describe_chunks(struct b2f_frame *frame, int *err)
+{
+	json_t *list = json_array();
+
+	for (uint64_t i = 0; i < frame->info.nchunks; i++) {
+		struct b2f_chunk_info c;
+		int e = b2f_frame_chunk_info(frame, i, &c);
+
+		if (e)
+			json_array_append_new(list,
+					      json_pack("{s:I, s:s}", "chunk",
+							(json_int_t)i, "error",
+							strerror(-e)));
+		else
+			json_array_append_new(list,
+					      describe_chunk(frame, i, &c));
+		if (e && !*err)
+			*err = e;
+	}
+	return list;
+}
+
+static double ratio_of(const struct b2f_frame_info *info)
+{
+	return info->cbytes ? (double)info->nbytes / (double)info->cbytes : 0;
+}
+
+static json_t *describe_sizes(const struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = &frame->info;
+
+	return json_pack(
+		"{s:o, s:s, s:i, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I}",
+		"frame", describe_label(frame), "storage",
+		info->sparse ? "sparse" : "contiguous", "version",
+		info->version, "nbytes", (json_int_t)info->nbytes, "cbytes",
+		(json_int_t)info->cbytes, "ratio", ratio_of(info), "nchunks",
+		(json_int_t)info->nchunks, "nspecial",
+		(json_int_t)info->nspecial, "chunksize",
+		(json_int_t)info->chunksize, "blocksize",
+		(json_int_t)info->blocksize, "typesize",
+		(json_int_t)info->typesize);
+}
+
+static json_t *describe_settings(const struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = &frame->info;
+
+	return json_pack(
+		"{s:s, s:i, s:i, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:i, s:i,"
+		" s:o}",
+		"codec", b2f_codec_code_name(info->codec), "codec_id",
+		info->codec, "codec_meta", info->codec_meta, "clevel",
+		info->clevel, "splitmode", split_names[info->splitmode],
+		"use_dict", info->use_dict, "filters",
+		describe_filters(info->filters, info->filters_meta),
+		"frame_len", (json_int_t)info->frame_len, "header_len",
+		(json_int_t)info->header_len, "trailer_len",
+		(json_int_t)info->trailer_len, "general_flags",
+		info->general_flags, "fingerprint_type", info->fingerprint_type,
+		"array", describe_array(frame));
+}
+
+int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)
+{
+	json_t *object = describe_sizes(frame);
+	json_t *more = describe_settings(frame);
+	char *text;
+	int err = 0;
+
+	json_object_update(object, more);
+	json_decref(more);
+	json_object_set_new(object, "metalayers", describe_metas(frame));
+	json_object_set_new(object, "vlmetalayers", describe_vlmetas(frame));
+	if (chunks)
+		json_object_set_new(object, "chunks",
+				    describe_chunks(frame, &err));
+	text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	json_decref(object);
+	if (!text)
+		return -ENOMEM;
+	*out = text;
+	return err;
+}

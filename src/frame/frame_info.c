@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame_info.c - what can be asked of an open frame */
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "frame/frame.h"
+
+const struct b2f_frame_info *b2f_frame_info_get(const struct b2f_frame *frame)
+{
+	return &frame->info;
+}
+
+const char *b2f_frame_label(const struct b2f_frame *frame)
+{
+	return frame->label;
+}
+
+const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame)
+{
+	return frame->is_array ? &frame->array : NULL;
+}
+
+struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame)
+{
+	return frame->stamp;
+}
+
+static int64_t in_ns(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *index)
+{
+	return (struct b2f_frame_stamp){
+		.dev = index->st_dev,
+		.ino = index->st_ino,
+		.size = index->st_size,
+		.mtime_ns = in_ns(index->st_mtim),
+		.ctime_ns = in_ns(index->st_ctim),
+	};
+}
+
+bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
+			   const struct b2f_frame_stamp *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static enum b2f_chunk_kind kind_of(const struct b2f_chunk_header *h)
+{
+	switch (h->special) {
+	case B2F_SPECIAL_ZEROS:
+		return B2F_CHUNK_ZEROS;
+	case B2F_SPECIAL_NAN:
+		return B2F_CHUNK_NAN;
+	case B2F_SPECIAL_VALUE:
+		return B2F_CHUNK_VALUE;
+	case B2F_SPECIAL_UNINIT:
+		return B2F_CHUNK_UNINIT;
+	case B2F_SPECIAL_NONE:
+		break;
+	}
+	if (h->vl)
+		return B2F_CHUNK_VLBLOCKS;
+	return h->memcpyed ? B2F_CHUNK_STORED : B2F_CHUNK_COMPRESSED;
+}
+
+/* The codec by number; a format says all but lz4 or lz4hc, and the plugin. */
+static uint8_t codec_of(const struct b2f_chunk_header *h)
+{
+	switch (h->format) {
+	case B2F_FORMAT_BLOSCLZ:
+		return B2F_CODEC_BLOSCLZ;
+	case B2F_FORMAT_LZ4:
+		return h->udcodec == B2F_CODEC_LZ4HC ? B2F_CODEC_LZ4HC
+						     : B2F_CODEC_LZ4;
+	case B2F_FORMAT_ZLIB:
+		return B2F_CODEC_ZLIB;
+	case B2F_FORMAT_ZSTD:
+		return B2F_CODEC_ZSTD;
+	default:
+		return h->udcodec;
+	}
+}
+
+static void info_of_chunk(const struct b2f_chunk *chunk,
+			  struct b2f_chunk_info *out)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+
+	out->kind = kind_of(h);
+	out->nbytes = h->nbytes;
+	out->cbytes = h->cbytes;
+	out->blocksize = h->vl ? 0 : h->blocksize;
+	out->nblocks = chunk->blocks.nblocks;
+	out->version = h->version;
+	out->typesize = h->typesize;
+	out->codec = codec_of(h);
+	out->codec_meta = h->codec_meta;
+	out->split = h->split;
+	out->has_dict = h->has_dict;
+	memcpy(out->filters, h->pipeline.filter, B2F_SLOTS);
+	memcpy(out->filters_meta, h->pipeline.meta, B2F_SLOTS);
+}
+
+int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
+			 struct b2f_chunk_info *out)
+{
+	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	struct b2f_chunk_info info = {0};
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_frame_span span;
+	int err;
+
+	err = b2f_frame_span_get(frame, nchunk, &span);
+	if (!err)
+		err = b2f_frame_load(frame, nchunk, span.nbytes, B2F_LOAD_HEAD,
+				     &loaded);
+	if (err)
+		return err;
+	info_of_chunk(&loaded->chunk, &info);
+	b2f_loaded_free(loaded);
+	info.in_index = entry.special != B2F_SPECIAL_NONE;
+	info.place = entry.place;
+	*out = info;
+	return 0;
+}
+
+struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
+				    const uint8_t **content)
+{
+	const struct b2f_meta *m = &frame->meta.items[i];
+
+	*content = m->content;
+	return (struct b2f_meta_info){
+		.name = m->name, .name_len = m->name_len, .size = m->size};
+}
+
+/* The largest value of a vlmetalayer, against a chunk that claims 2 GB. */
+#define VLMETA_BYTES_MAX (64u << 20)
+
+static int decode_vlmeta(const struct b2f_meta *m, uint8_t **out, size_t *size,
+			 struct b2f_why *why)
+{
+	const struct b2f_chunk_context context = {0};
+	struct b2f_decoder *dec = NULL;
+	struct b2f_chunk chunk;
+	uint8_t *data = NULL;
+	int err;
+
+	err = b2f_chunk_open(m->content, m->size, m->size, &context, &chunk,
+			     why);
+	if (err)
+		return err;
+	if (chunk.header.cbytes != m->size)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a chunk of %u bytes in %zu",
+				   chunk.header.cbytes, m->size);
+	if (chunk.header.nbytes > VLMETA_BYTES_MAX)
+		return b2f_why_set(why, B2F_ETOOBIG, "a value of %u bytes",
+				   chunk.header.nbytes);
+	err = b2f_decoder_new(&dec);
+	if (err)
+		return err;
+	data = malloc(chunk.header.nbytes + (size_t)1);
+	err = data ? b2f_chunk_decode_all(&chunk, dec, m->content, data, why)
+		   : -ENOMEM;
+	b2f_decoder_free(dec);
+	if (err) {
+		free(data);
+		return err;
+	}
+	*out = data;
+	*size = chunk.header.nbytes;
+	return 0;
+}
+
+int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
+		     struct b2f_meta_info *info, uint8_t **content)
+{
+	const struct b2f_meta *m = &frame->vlmeta.items[i];
+	struct b2f_why cause = {""}, why;
+	size_t size = 0;
+	int err;
+
+	err = decode_vlmeta(m, content, &size, &cause);
+	if (err) {
+		b2f_why_set(&why, err, "vlmetalayer %.31s: %.120s", m->name,
+			    cause.text[0] ? cause.text : strerror(-err));
+		return b2f_frame_report(frame, err, &why);
+	}
+	info->name = m->name;
+	info->name_len = m->name_len;
+	info->size = size;
+	return 0;
+}
+
+const char *b2f_version(void)
+{
+	return B2F_VERSION;
+}

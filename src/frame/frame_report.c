@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame_report.c - failures into words, with frame, chunk and file */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "frame/frame.h"
+
+static const char *cause(int err, const struct b2f_why *why)
+{
+	return why && why->text[0] ? why->text : strerror(-err);
+}
+
+int b2f_frame_report(const struct b2f_frame *frame, int err,
+		     const struct b2f_why *why)
+{
+	b2f_log(frame->log, B2F_LOG_ERROR, "%s: %s", frame->label,
+		cause(err, why));
+	return err;
+}
+
+/* Where the chunk is stored, as a person would look for it. */
+static void describe_place(const struct b2f_frame *frame, uint64_t nchunk,
+			   char *buf, size_t size)
+{
+	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	char name[B2F_CHUNK_NAME_SIZE];
+
+	if (entry.special) {
+		snprintf(buf, size, "in the index");
+	} else if (frame->store->sparse) {
+		b2f_chunk_name((int64_t)entry.place, name);
+		snprintf(buf, size, "%s", name);
+	} else {
+		snprintf(buf, size, "at byte %llu",
+			 (unsigned long long)(frame->offset +
+					      frame->header.header_len +
+					      entry.place));
+	}
+}
+
+int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
+			   int64_t unit, int err, const struct b2f_why *why)
+{
+	char place[48], block[32] = "";
+
+	describe_place(frame, nchunk, place, sizeof(place));
+	if (unit >= 0)
+		snprintf(block, sizeof(block), "block %lld: ", (long long)unit);
+	b2f_log(frame->log, B2F_LOG_ERROR, "%s: chunk %llu (%s): %s%s",
+		frame->label, (unsigned long long)nchunk, place, block,
+		cause(err, why));
+	return err;
+}

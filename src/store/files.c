@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files.c - the stores of a filesystem: a directory, or a single file */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "store/store.h"
+
+#define INDEX_NAME "chunks.b2frame"
+
+struct files_store {
+	struct b2f_store base;
+	/* Of the directory, or of the one file. */
+	int fd;
+};
+
+static struct files_store *files_of(struct b2f_store *store)
+{
+	return (struct files_store *)store;
+}
+
+/* Reads all @n bytes; a signal or a short count is no end. */
+static int read_fully(int fd, uint64_t off, void *buf, size_t n,
+		      struct b2f_why *why)
+{
+	uint8_t *p = buf;
+
+	while (n > 0) {
+		ssize_t got = pread(fd, p, n, (off_t)off);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return b2f_why_set(why, -errno, "read: %s",
+					   strerror(errno));
+		if (got == 0)
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "the file ends at byte %llu",
+					   (unsigned long long)off);
+		p += got;
+		off += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+static int files_read(const struct b2f_object *object, uint64_t off, void *buf,
+		      size_t n, struct b2f_why *why)
+{
+	return read_fully(object->fd, off, buf, n, why);
+}
+
+static const char *kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "a directory";
+	case S_IFLNK:
+		return "a symbolic link";
+	case S_IFIFO:
+		return "a FIFO";
+	case S_IFSOCK:
+		return "a socket";
+	default:
+		return "a device";
+	}
+}
+
+/* Takes @fd into @out if it is a plain file. */
+static int adopt(struct b2f_store *store, int fd, struct b2f_object *out,
+		 struct b2f_why *why)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%s where a file should be",
+				   kind_of(st.st_mode));
+	*out = (struct b2f_object){
+		.store = store, .size = (uint64_t)st.st_size, .fd = fd};
+	return 0;
+}
+
+/* What a failed openat(2) of an object means. */
+static int open_failed(int err, int64_t id, struct b2f_why *why)
+{
+	/* A socket cannot be opened at all (ENXIO). */
+	if (err == ELOOP || err == ENXIO)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a %s where a file should be",
+				   err == ELOOP ? "symbolic link" : "socket");
+	if (err == ENOENT && id != B2F_OBJECT_INDEX)
+		return b2f_why_set(why, B2F_ECORRUPT, "the file is missing");
+	return b2f_why_set(why, -err, "open: %s", strerror(err));
+}
+
+static int dir_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
+		    struct b2f_why *why)
+{
+	char name[B2F_CHUNK_NAME_SIZE] = INDEX_NAME;
+	int fd, err;
+
+	_Static_assert(sizeof(INDEX_NAME) <= B2F_CHUNK_NAME_SIZE, "fits");
+	if (id != B2F_OBJECT_INDEX)
+		b2f_chunk_name(id, name);
+	/* O_NONBLOCK, or a FIFO of that name would hang us. */
+	fd = openat(files_of(store)->fd, name,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return open_failed(errno, id, why);
+	err = adopt(store, fd, out, why);
+	if (err)
+		close(fd);
+	return err;
+}
+
+static void dir_close(struct b2f_object *object)
+{
+	close(object->fd);
+}
+
+static int dir_stat_index(struct b2f_store *store, struct stat *out)
+{
+	if (fstatat(files_of(store)->fd, INDEX_NAME, out, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return 0;
+}
+
+static int file_open(struct b2f_store *store, int64_t id,
+		     struct b2f_object *out, struct b2f_why *why)
+{
+	if (id != B2F_OBJECT_INDEX)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a chunk file of a contiguous frame");
+	/* All objects share the one descriptor of the store. */
+	return adopt(store, files_of(store)->fd, out, why);
+}
+
+static void file_close(struct b2f_object *object)
+{
+	(void)object;
+}
+
+static int file_stat_index(struct b2f_store *store, struct stat *out)
+{
+	return fstat(files_of(store)->fd, out) ? -errno : 0;
+}
+
+static void files_free(struct b2f_store *store)
+{
+	close(files_of(store)->fd);
+	free(store);
+}
+
+static const struct b2f_store_ops dir_ops = {
+	.open = dir_open,
+	.read = files_read,
+	.close = dir_close,
+	.stat_index = dir_stat_index,
+	.free = files_free,
+};
+
+static const struct b2f_store_ops file_ops = {
+	.open = file_open,
+	.read = files_read,
+	.close = file_close,
+	.stat_index = file_stat_index,
+	.free = files_free,
+};
+
+int b2f_store_open(int dirfd, const char *name, bool follow,
+		   struct b2f_store **out, struct b2f_why *why)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	struct files_store *store = NULL;
+	struct stat st;
+	int fd, err = 0;
+
+	fd = openat(dirfd, name, follow ? flags : flags | O_NOFOLLOW);
+	if (fd < 0)
+		return b2f_why_set(why, -errno, "%s", strerror(errno));
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		err = -ENOMEM;
+	else if (fstat(fd, &st))
+		err = b2f_why_set(why, -errno, "%s", strerror(errno));
+	else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		err = b2f_why_set(why, B2F_ENOTFRAME,
+				  "%s is not a Blosc2 frame",
+				  kind_of(st.st_mode));
+	if (err) {
+		free(store);
+		close(fd);
+		return err;
+	}
+	store->base.sparse = S_ISDIR(st.st_mode);
+	store->base.ops = store->base.sparse ? &dir_ops : &file_ops;
+	store->fd = fd;
+	*out = &store->base;
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memory.c - the store of a contiguous frame that is a buffer */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "store/store.h"
+
+struct memory_store {
+	struct b2f_store base;
+	const uint8_t *data;
+	size_t size;
+};
+
+static int memory_open(struct b2f_store *store, int64_t id,
+		       struct b2f_object *out, struct b2f_why *why)
+{
+	struct memory_store *memory = (struct memory_store *)store;
+
+	if (id != B2F_OBJECT_INDEX)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a chunk file of a contiguous frame");
+	*out = (struct b2f_object){.store = store,
+				   .size = memory->size,
+				   .fd = -1,
+				   .data = memory->data};
+	return 0;
+}
+
+static int memory_read(const struct b2f_object *object, uint64_t off, void *buf,
+		       size_t n, struct b2f_why *why)
+{
+	if (!b2f_range_fits(off, n, object->size))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the frame ends at byte %llu",
+				   (unsigned long long)object->size);
+	memcpy(buf, object->data + off, n);
+	return 0;
+}
+
+static void memory_close(struct b2f_object *object)
+{
+	(void)object;
+}
+
+static int memory_stat_index(struct b2f_store *store, struct stat *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->st_mode = S_IFREG | 0400;
+	out->st_size = (off_t)((struct memory_store *)store)->size;
+	return 0;
+}
+
+static void memory_free(struct b2f_store *store)
+{
+	free(store);
+}
+
+static const struct b2f_store_ops memory_ops = {
+	.open = memory_open,
+	.read = memory_read,
+	.close = memory_close,
+	.stat_index = memory_stat_index,
+	.free = memory_free,
+};
+
+int b2f_store_new_memory(const uint8_t *data, size_t size,
+			 struct b2f_store **out)
+{
+	struct memory_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return -ENOMEM;
+	store->base.ops = &memory_ops;
+	store->data = data;
+	store->size = size;
+	*out = &store->base;
+	return 0;
+}

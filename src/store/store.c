@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* store.c - what all stores have in common */
+#include "store/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void b2f_store_free(struct b2f_store *store)
+{
+	if (store)
+		store->ops->free(store);
+}
+
+int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
+		    struct b2f_why *why)
+{
+	return store->ops->open(store, id, out, why);
+}
+
+void b2f_object_close(struct b2f_object *object)
+{
+	if (object->store)
+		object->store->ops->close(object);
+	*object = (struct b2f_object){.fd = -1};
+}
+
+int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
+		    size_t n, struct b2f_why *why)
+{
+	return object->store->ops->read(object, off, buf, n, why);
+}
+
+int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
+{
+	return store->ops->stat_index(store, out);
+}
+
+void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE])
+{
+	snprintf(name, B2F_CHUNK_NAME_SIZE, "%08" PRIX32 ".chunk",
+		 (uint32_t)id);
+}

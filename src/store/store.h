@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * store.h - where the stored bytes of a frame live
+ *
+ * A store holds objects: the index, and for a sparse frame one object a chunk
+ * file.  It knows their names and how to read them, nothing of what is in
+ * them.  A contiguous frame is a store with the index object alone, which then
+ * holds everything.
+ *
+ * Layer: store.  May include: base/.
+ *
+ * Threads: all functions but b2f_store_free() may be called from any thread;
+ * one object belongs to one thread at a time unless said otherwise.
+ * b2f_object_read() is safe from any number of threads.
+ */
+#ifndef B2F_STORE_STORE_H
+#define B2F_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "b2frame/error.h"
+#include "base/attr.h"
+#include "base/why.h"
+
+struct b2f_store;
+
+/* The id of the object that holds the index; all others are chunk files. */
+#define B2F_OBJECT_INDEX (-1)
+
+/* "FFFFFFFF.chunk" and its 0. */
+#define B2F_CHUNK_NAME_SIZE 15
+
+/* An open object.  Zero-initialized it may be closed. */
+struct b2f_object {
+	struct b2f_store *store;
+	/* Bytes it had when it was opened. */
+	uint64_t size;
+	/* Private to the store; -1 or NULL if it has none. */
+	int fd;
+	const uint8_t *data;
+};
+
+struct b2f_store_ops {
+	/*
+	 * Opens object @id for reading into @out.  Must not block on FIFOs nor
+	 * follow links out of the store.
+	 */
+	int (*open)(struct b2f_store *store, int64_t id, struct b2f_object *out,
+		    struct b2f_why *why);
+	/* As b2f_object_read(). */
+	int (*read)(const struct b2f_object *object, uint64_t off, void *buf,
+		    size_t n, struct b2f_why *why);
+	void (*close)(struct b2f_object *object);
+	/* What fstat(2) says of the index, for attributes and changes. */
+	int (*stat_index)(struct b2f_store *store, struct stat *out);
+	void (*free)(struct b2f_store *store);
+};
+
+/* The first member of every kind of store. */
+struct b2f_store {
+	const struct b2f_store_ops *ops;
+	/* One object a chunk. */
+	bool sparse;
+};
+
+/*
+ * Opens the directory or file @name below @dirfd (AT_FDCWD is allowed).  A
+ * directory is a sparse frame's store, a file a contiguous one's; the last
+ * component may be a symbolic link if @follow.  Free *@out with
+ * b2f_store_free().
+ *
+ * Returns 0, -ENOMEM, B2F_ENOTFRAME (neither directory nor file), or an errno
+ * of openat(2).
+ */
+B2F_MUST_CHECK
+int b2f_store_open(int dirfd, const char *name, bool follow,
+		   struct b2f_store **out, struct b2f_why *why);
+
+/*
+ * A contiguous store over the @size bytes at @data, which must outlive it.
+ * Free *@out with b2f_store_free().  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_store_new_memory(const uint8_t *data, size_t size,
+			 struct b2f_store **out);
+
+/* NULL does nothing. */
+void b2f_store_free(struct b2f_store *store);
+
+/*
+ * Opens object @id.  A chunk file that is missing, a link, a directory or no
+ * plain file is B2F_ECORRUPT; a missing index is -ENOENT; every other errno
+ * passes.  Close @out with b2f_object_close().
+ */
+B2F_MUST_CHECK
+int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
+		    struct b2f_why *why);
+
+void b2f_object_close(struct b2f_object *object);
+
+/*
+ * Reads the @n bytes at @off into @buf, all of them.
+ * Returns 0, B2F_ECORRUPT (the object ends before), or an errno of pread(2).
+ */
+B2F_MUST_CHECK
+int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
+		    size_t n, struct b2f_why *why);
+
+/* What fstat(2) says of the index.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
+
+/* Writes the name of chunk file @id. */
+void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);
+
+#endif
