@@ -195,6 +195,10 @@ static int get_stored(struct b2f_frame *frame, const struct b2f_loaded *loaded,
 	struct b2f_object object = {.fd = -1};
 	int err;
 
+	if (size == 0) {
+		*out = NULL;
+		return 0;
+	}
 	if (b2f_range_fits(off, size, loaded->size)) {
 		*out = loaded->bytes + off;
 		return 0;

@@ -50,7 +50,8 @@ struct b2f_cache_ref {
 
 /*
  * Writes the bytes of @key into @dst, which has room for exactly @size bytes.
- * For one key at most one loader runs at a time.
+ * @dst is aligned to 64 bytes and holds garbage.  For one key at most one
+ * loader runs at a time, except beside one whose file was dropped meanwhile.
  *
  * Returns 0 if all @size bytes were written, else a negative error; the cache
  * then throws @dst away.
@@ -65,7 +66,10 @@ struct b2f_cache_stats {
 	/* Calls that waited for the load of another one. */
 	uint64_t waits;
 	uint64_t evictions;
-	/* Bytes of all entries now, pinned and loading ones included. */
+	/*
+	 * Bytes of all entries now, pinned and loading ones included, buffers
+	 * rounded up as they are (by at most an eighth).
+	 */
 	uint64_t bytes;
 	uint64_t entries;
 };
@@ -75,8 +79,10 @@ struct b2f_cache_stats {
  * included.  Pinned and loading entries count but are never evicted, so use
  * can exceed @max_bytes by what callers hold.  The buffer of an evicted entry
  * is used again for the next entry of about its size, so a steady stream
- * neither allocates nor touches fresh pages.  Free *@out with
- * b2f_cache_free().
+ * neither allocates nor touches fresh pages; buffers that wait for that are
+ * within @max_bytes too.  Entries that are read once, in order, do not throw
+ * out those that are read again and again.  Tables take 0.6 % of @max_bytes
+ * besides.  Free *@out with b2f_cache_free().
  *
  * Returns 0, -EINVAL (@max_bytes is 0) or -ENOMEM.
  */
@@ -90,9 +96,10 @@ void b2f_cache_free(struct b2f_cache *cache);
 uint64_t b2f_cache_new_file(struct b2f_cache *cache);
 
 /*
- * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg;
- * other threads that ask for @key meanwhile wait for that result instead of
- * loading it again.
+ * Pins @key, of @size (> 0) bytes, in *@out.  Every call for one key gives the
+ * same @size.  On a miss runs @load with @arg; other threads that ask for @key
+ * meanwhile wait for that result instead of loading it again.  An entry that is
+ * larger than the whole cache is shared like any other, until its last put.
  *
  * A failed load leaves nothing behind: everyone who waited gets the error, and
  * the next call loads again.  (Remembering errors would turn one EINTR or
@@ -120,12 +127,12 @@ bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key);
 void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref);
 
 /*
- * Forgets every entry of @file; pinned and loading ones go at their last
- * b2f_cache_put().  Call it when the file is closed or has changed.
+ * Forgets every entry of @file: the next call for one loads it.  Pinned and
+ * loading ones go at their last b2f_cache_put(), and those who already wait for
+ * a load get it.  Call it when the file is closed or has changed.
  */
 void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file);
 
-void b2f_cache_stats_get(struct b2f_cache *cache,
-			 struct b2f_cache_stats *out);
+void b2f_cache_stats_get(struct b2f_cache *cache, struct b2f_cache_stats *out);
 
 #endif

@@ -47,7 +47,7 @@ static void *need(size_t size)
 
 static struct bytes read_file(const char *path)
 {
-	struct bytes b = { 0 };
+	struct bytes b = {0};
 	struct stat st;
 	FILE *f = fopen(path, "rb");
 
@@ -104,10 +104,10 @@ static void compare_units(const struct b2f_chunk *chunk,
 static int decode_chunk(const uint8_t *raw, size_t size, const char *name,
 			struct bytes *out)
 {
-	const struct b2f_chunk_context context = { 0 };
+	const struct b2f_chunk_context context = {0};
 	struct b2f_decoder *dec = NULL;
 	struct b2f_chunk chunk;
-	struct b2f_why why = { "" };
+	struct b2f_why why = {""};
 	int err;
 
 	err = b2f_chunk_open(raw, size, size, &context, &chunk, &why);
@@ -143,8 +143,7 @@ static void compare_ranges(struct b2f_file *file, const struct bytes *whole,
 		size_t off = next_random(&state) % whole->size;
 		size_t n = next_random(&state) % whole->size + 1;
 		ssize_t got = b2f_file_pread(file, NULL, buf, n, off);
-		size_t expected = n < whole->size - off ? n
-							: whole->size - off;
+		size_t expected = n < whole->size - off ? n : whole->size - off;
 
 		if (got != (ssize_t)expected ||
 		    memcmp(buf, whole->data + off, expected))
@@ -157,14 +156,14 @@ static struct bytes in_c_order(const struct b2f_array *a,
 			       const struct b2f_frame_info *info,
 			       const struct bytes *raw, const char *name)
 {
-	struct bytes out = { .size = a->nitems * a->itemsize };
+	struct bytes out = {.size = a->nitems * a->itemsize};
 	uint64_t item = 0;
 
 	out.data = need(out.size);
 	while (item < a->nitems) {
 		struct b2f_array_piece p = b2f_array_locate(a, item);
-		uint64_t at = p.nchunk * (uint32_t)info->chunksize +
-			      p.chunk_off;
+		uint64_t at =
+			p.nchunk * (uint32_t)info->chunksize + p.chunk_off;
 
 		if (at + p.nitems * a->itemsize > raw->size)
 			fail("the array leaves its frame", name);
@@ -186,11 +185,11 @@ static void print_message(void *arg, enum b2f_log_level level,
 static int decode_frame(struct b2f_runtime *rt, const char *path,
 			uint64_t offset, bool array, struct bytes *out)
 {
-	const struct b2f_log log = { .write = print_message };
-	struct b2f_frame_options options = { .offset = offset, .log = &log };
+	const struct b2f_log log = {.write = print_message};
+	struct b2f_frame_options options = {.offset = offset, .log = &log};
 	struct b2f_frame *frame = NULL;
 	struct b2f_file *file = NULL;
-	struct bytes raw = { 0 };
+	struct bytes raw = {0};
 	int err;
 
 	err = b2f_frame_open(&options, AT_FDCWD, path, &frame);
@@ -201,8 +200,7 @@ static int decode_frame(struct b2f_runtime *rt, const char *path,
 	raw.size = b2f_file_size(file);
 	raw.data = need(raw.size);
 	if (raw.size) {
-		ssize_t got =
-			b2f_file_pread(file, NULL, raw.data, raw.size, 0);
+		ssize_t got = b2f_file_pread(file, NULL, raw.data, raw.size, 0);
 
 		err = got < 0 ? (int)got : 0;
 	}
@@ -253,7 +251,7 @@ static int decode_line(struct b2f_runtime *rt, char *line, struct bytes *out)
 
 static int decode_lines(void)
 {
-	struct b2f_runtime_options options = { .cache_bytes = 64 << 20 };
+	struct b2f_runtime_options options = {.cache_bytes = 64 << 20};
 	struct b2f_runtime *rt = NULL;
 	char *line = NULL;
 	size_t room = 0;
@@ -261,7 +259,7 @@ static int decode_lines(void)
 	if (b2f_runtime_new(&options, &rt))
 		fail("no runtime", "decode_objects");
 	while (getline(&line, &room, stdin) > 0) {
-		struct bytes out = { 0 };
+		struct bytes out = {0};
 		int err = decode_line(rt, line, &out);
 
 		put(&out, err);
@@ -303,7 +301,7 @@ static bool is_unreadable(const struct bytes *name)
 static void compare_item(struct tally *t, const struct bytes *name,
 			 const struct bytes *chunk, const struct bytes *data)
 {
-	struct bytes ours = { 0 };
+	struct bytes ours = {0};
 	int err = decode_chunk(chunk->data, chunk->size, (char *)name->data,
 			       &ours);
 	bool same = !err && ours.size == data->size &&
@@ -325,7 +323,7 @@ static void compare_item(struct tally *t, const struct bytes *name,
 static int compare_stress(const char *path)
 {
 	struct bytes name, chunk, data;
-	struct tally t = { 0 };
+	struct tally t = {0};
 	FILE *f = fopen(path, "rb");
 
 	if (!f)

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cache.c - decoded pieces of files, shared by all readers of one process */
+#include "run/cache_priv.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * One bucket for so many bytes: chains stay short down to entries of this
+ * size, and the tables (16 bytes of them for a ghost) take 0.6 % of the cache,
+ * however small the entries are.
+ */
+#define BUCKET_BYTES 4096
+#define BUCKETS_MIN  B2F_CACHE_STRIPES
+#define BUCKETS_MAX  ((size_t)1 << 22)
+
+_Static_assert(BUCKETS_MIN % B2F_CACHE_STRIPES == 0,
+	       "a bucket must belong to one stripe");
+
+/* Spreads every bit of @x over the low and the high bits. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	x ^= x >> 29;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+static uint64_t hash_of(const struct b2f_cache_key *key)
+{
+	return mix(mix(mix(key->file) + key->item) + key->unit);
+}
+
+static bool same_key(const struct b2f_cache_key *a,
+		     const struct b2f_cache_key *b)
+{
+	return a->item == b->item && a->unit == b->unit && a->file == b->file;
+}
+
+/* The entry of @key in the table, or NULL.  The stripe's lock is held. */
+static struct b2f_cache_entry *find(struct b2f_cache *cache, uint64_t hash,
+				    const struct b2f_cache_key *key)
+{
+	struct b2f_cache_entry *entry;
+
+	entry = cache->buckets[hash & cache->bucket_mask];
+	while (entry && !(entry->hash == hash && same_key(&entry->key, key)))
+		entry = entry->next;
+	return entry;
+}
+
+/* A new entry in the table, for the caller to load.  The lock is held. */
+static struct b2f_cache_entry *insert(struct b2f_cache *cache, uint64_t hash,
+				      const struct b2f_cache_key *key,
+				      size_t size)
+{
+	struct b2f_cache_entry **bucket;
+	struct b2f_cache_entry *entry;
+	size_t charge = b2f_cache_charge(size);
+
+	if (charge == 0)
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->key = *key;
+	entry->hash = hash;
+	entry->size = size;
+	entry->charge = charge;
+	entry->oversize = charge > cache->max_bytes;
+	entry->state = B2F_CACHE_LOADING;
+	/* The table's and the caller's. */
+	atomic_init(&entry->nrefs, 2);
+
+	bucket = &cache->buckets[hash & cache->bucket_mask];
+	entry->next = *bucket;
+	*bucket = entry;
+	entry->in_table = true;
+	return entry;
+}
+
+void b2f_cache_unlink(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_entry **link;
+
+	link = &cache->buckets[entry->hash & cache->bucket_mask];
+	while (*link != entry)
+		link = &(*link)->next;
+	*link = entry->next;
+	entry->in_table = false;
+}
+
+static void ref_set(struct b2f_cache_ref *ref, struct b2f_cache_entry *entry)
+{
+	ref->data = entry->data;
+	ref->size = entry->size;
+	ref->entry = entry;
+}
+
+/*
+ * An oversize entry goes with its last caller.  That is decided under the lock,
+ * as a new caller may come any time until it is out of the table.
+ */
+static bool leave_oversize(struct b2f_cache *cache,
+			   struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_stripe *stripe =
+		b2f_cache_stripe_of(cache, entry->hash);
+	unsigned int left;
+
+	pthread_mutex_lock(&stripe->lock);
+	left = atomic_fetch_sub(&entry->nrefs, 1) - 1;
+	if (left == 1 && entry->in_table) {
+		b2f_cache_unlink(cache, entry);
+		left = atomic_fetch_sub(&entry->nrefs, 1) - 1;
+	}
+	pthread_mutex_unlock(&stripe->lock);
+	return left == 0;
+}
+
+static void unpin(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	bool last;
+
+	/* Without a reference @entry may be gone: do not look at it again. */
+	if (entry->oversize)
+		last = leave_oversize(cache, entry);
+	else
+		last = atomic_fetch_sub(&entry->nrefs, 1) == 1;
+	if (last)
+		b2f_cache_retire(cache, entry);
+	else if (atomic_load(&cache->nbytes) > cache->max_bytes)
+		b2f_cache_trim(cache);
+}
+
+/* Tells everybody who waits for @entry how its load ended. */
+static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
+		    int err)
+{
+	struct b2f_cache_stripe *stripe =
+		b2f_cache_stripe_of(cache, entry->hash);
+
+	pthread_mutex_lock(&stripe->lock);
+	entry->err = err;
+	entry->state = err ? B2F_CACHE_FAILED : B2F_CACHE_LOADED;
+	if (err && entry->in_table) {
+		b2f_cache_unlink(cache, entry);
+		atomic_fetch_sub(&entry->nrefs, 1);
+	}
+	pthread_cond_broadcast(&stripe->loaded);
+	pthread_mutex_unlock(&stripe->lock);
+}
+
+/* Waits until @entry, pinned, is loaded.  The stripe's lock is held. */
+static int wait_loaded(struct b2f_cache_stripe *stripe,
+		       struct b2f_cache_entry *entry)
+{
+	stripe->waits++;
+	while (entry->state == B2F_CACHE_LOADING)
+		pthread_cond_wait(&stripe->loaded, &stripe->lock);
+	return entry->err;
+}
+
+int b2f_cache_new(size_t max_bytes, struct b2f_cache **out)
+{
+	struct b2f_cache *cache = NULL;
+	size_t nbuckets = BUCKETS_MIN;
+	int err = -ENOMEM;
+
+	if (max_bytes == 0)
+		return -EINVAL;
+	while (nbuckets < max_bytes / BUCKET_BYTES && nbuckets < BUCKETS_MAX)
+		nbuckets *= 2;
+	cache = aligned_alloc(B2F_CACHE_ALIGN, sizeof(*cache));
+	if (!cache)
+		goto out;
+	memset(cache, 0, sizeof(*cache));
+	cache->max_bytes = max_bytes;
+	cache->bucket_mask = nbuckets - 1;
+	cache->ghost_mask = nbuckets - 1;
+	atomic_init(&cache->next_file, 1);
+	b2f_cache_room_init(cache);
+	for (int i = 0; i < B2F_CACHE_STRIPES; i++) {
+		pthread_mutex_init(&cache->stripes[i].lock, NULL);
+		pthread_cond_init(&cache->stripes[i].loaded, NULL);
+	}
+	cache->buckets = calloc(nbuckets, sizeof(cache->buckets[0]));
+	cache->ghosts = calloc(nbuckets, sizeof(cache->ghosts[0]));
+	if (!cache->buckets || !cache->ghosts)
+		goto out;
+	*out = cache;
+	cache = NULL; /* now the caller's */
+	err = 0;
+out:
+	b2f_cache_free(cache);
+	return err;
+}
+
+void b2f_cache_free(struct b2f_cache *cache)
+{
+	if (!cache)
+		return;
+	assert(cache->nentries ==
+	       cache->probation.nentries + cache->protected.nentries);
+	b2f_cache_room_fini(cache);
+	for (int i = 0; i < B2F_CACHE_STRIPES; i++) {
+		pthread_cond_destroy(&cache->stripes[i].loaded);
+		pthread_mutex_destroy(&cache->stripes[i].lock);
+	}
+	free(cache->ghosts);
+	free(cache->buckets);
+	free(cache);
+}
+
+uint64_t b2f_cache_new_file(struct b2f_cache *cache)
+{
+	return atomic_fetch_add(&cache->next_file, 1);
+}
+
+int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		  size_t size, b2f_cache_load_fn *load, void *arg,
+		  struct b2f_cache_ref *out)
+{
+	uint64_t hash = hash_of(key);
+	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
+	struct b2f_cache_entry *entry;
+	int err = 0;
+
+	assert(key->file != 0 && size > 0);
+	pthread_mutex_lock(&stripe->lock);
+	entry = find(cache, hash, key);
+	if (entry) {
+		assert(entry->size == size);
+		atomic_fetch_add(&entry->nrefs, 1);
+		b2f_cache_warm(cache, entry);
+		if (entry->state == B2F_CACHE_LOADED)
+			stripe->hits++;
+		else
+			err = wait_loaded(stripe, entry);
+		pthread_mutex_unlock(&stripe->lock);
+	} else {
+		stripe->misses++;
+		entry = insert(cache, hash, key, size);
+		pthread_mutex_unlock(&stripe->lock);
+		if (!entry)
+			return -ENOMEM;
+		err = b2f_cache_admit(cache, entry);
+		if (!err)
+			err = load(arg, &entry->key, entry->data, size);
+		publish(cache, entry, err);
+	}
+	if (err)
+		unpin(cache, entry);
+	else
+		ref_set(out, entry);
+	return err;
+}
+
+bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		    struct b2f_cache_ref *out)
+{
+	uint64_t hash = hash_of(key);
+	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
+	struct b2f_cache_entry *entry;
+	bool found;
+
+	pthread_mutex_lock(&stripe->lock);
+	entry = find(cache, hash, key);
+	found = entry && entry->state == B2F_CACHE_LOADED;
+	if (found) {
+		atomic_fetch_add(&entry->nrefs, 1);
+		b2f_cache_warm(cache, entry);
+		stripe->hits++;
+		ref_set(out, entry);
+	}
+	pthread_mutex_unlock(&stripe->lock);
+	return found;
+}
+
+bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key)
+{
+	uint64_t hash = hash_of(key);
+	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
+	bool found;
+
+	pthread_mutex_lock(&stripe->lock);
+	found = find(cache, hash, key) != NULL;
+	pthread_mutex_unlock(&stripe->lock);
+	return found;
+}
+
+void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref)
+{
+	if (ref->entry)
+		unpin(cache, ref->entry);
+	*ref = (struct b2f_cache_ref){.data = NULL};
+}
+
+void b2f_cache_stats_get(struct b2f_cache *cache, struct b2f_cache_stats *out)
+{
+	*out = (struct b2f_cache_stats){.hits = 0};
+	for (int i = 0; i < B2F_CACHE_STRIPES; i++) {
+		struct b2f_cache_stripe *stripe = &cache->stripes[i];
+
+		pthread_mutex_lock(&stripe->lock);
+		out->hits += stripe->hits;
+		out->misses += stripe->misses;
+		out->waits += stripe->waits;
+		pthread_mutex_unlock(&stripe->lock);
+	}
+	pthread_mutex_lock(&cache->room);
+	out->evictions = cache->evictions;
+	out->bytes = atomic_load(&cache->nbytes) + cache->oversize_nbytes;
+	out->entries = cache->nentries;
+	pthread_mutex_unlock(&cache->room);
+}

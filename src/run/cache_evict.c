@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache_evict.c - the memory of the cache: who stays, who goes, what is reused
+ *
+ * One long sequential read must not throw out what others use again and again.
+ * So there are two queues, and a memory of keys that went ("ghosts"):
+ *
+ *   where      event                                   then
+ *   ---------  --------------------------------------  ----------------------
+ *   absent     loaded, no ghost of it                  probation, cold
+ *   absent     loaded, went less than a cache ago      protected, cold
+ *   probation  used: cold                              warm
+ *              used: warm since 1/8 cache or longer    hot
+ *              at the tail: cold or warm               leaves a ghost, absent
+ *              at the tail: hot                        protected, cold
+ *   protected  used: cold                              warm
+ *              at the tail: warm or hot                back to the head, cold
+ *              at the tail: cold                       absent
+ *   either     at the tail, pinned or loading          back to the head
+ *
+ * "1/8 cache" and "a cache ago" are times, counted in bytes that were loaded.
+ * A scan uses each block several times at once (a block is larger than a
+ * request), which must not make it hot; hence the wait before a warm one can
+ * become hot.  Probation is the victim while it holds more than a quarter of
+ * the cache, so a scan lives in that quarter; protected, otherwise.
+ *
+ * Uses change two hints in the entry and take no lock.  An exact LRU was
+ * rejected for the lock that each hit would need to move its entry.
+ */
+#include "run/cache_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Shares of the cache, as divisors. */
+#define PROBATION_SHARE 4
+#define SPARE_SHARE	4
+#define HOT_AGE_SHARE	8
+
+/*
+ * So many may stay at the tail during one eviction; then the next idle one goes
+ * whatever its heat, as nobody should wait for a walk over the whole cache.
+ */
+#define STAYS_MAX 64
+
+/* Spare buffers that are looked at for one of the right size. */
+#define SPARE_TRIES 8
+
+/* Steps between sizes of buffers, per doubling: at most 1/8 is lost. */
+#define STEPS_LOG2 3
+
+static inline struct b2f_cache_entry *
+entry_in_queue(struct b2f_cache_link *link)
+{
+	char *at = (char *)link - offsetof(struct b2f_cache_entry, in_queue);
+
+	return (struct b2f_cache_entry *)(void *)at;
+}
+
+static inline struct b2f_cache_entry *entry_in_file(struct b2f_cache_link *link)
+{
+	char *at = (char *)link - offsetof(struct b2f_cache_entry, in_file);
+
+	return (struct b2f_cache_entry *)(void *)at;
+}
+
+static void link_init(struct b2f_cache_link *link)
+{
+	link->prev = link;
+	link->next = link;
+}
+
+static void link_insert(struct b2f_cache_link *after,
+			struct b2f_cache_link *link)
+{
+	link->prev = after;
+	link->next = after->next;
+	after->next->prev = link;
+	after->next = link;
+}
+
+static void link_remove(struct b2f_cache_link *link)
+{
+	link->prev->next = link->next;
+	link->next->prev = link->prev;
+	link_init(link);
+}
+
+static void queue_push(struct b2f_cache_queue *queue,
+		       struct b2f_cache_entry *entry)
+{
+	link_insert(&queue->ends, &entry->in_queue);
+	queue->nbytes += entry->charge;
+	queue->nentries++;
+	entry->queue = queue;
+}
+
+static void queue_remove(struct b2f_cache_entry *entry)
+{
+	if (!entry->queue)
+		return;
+	link_remove(&entry->in_queue);
+	entry->queue->nbytes -= entry->charge;
+	entry->queue->nentries--;
+	entry->queue = NULL;
+}
+
+/* The oldest entry of @queue, which must not be empty. */
+static struct b2f_cache_entry *queue_tail(const struct b2f_cache_queue *queue)
+{
+	return entry_in_queue(queue->ends.prev);
+}
+
+static void entry_free(struct b2f_cache_entry *entry)
+{
+	free(entry->data);
+	free(entry);
+}
+
+/* Frees the entries that were put aside while the room lock was held. */
+static void trash_empty(struct b2f_cache_queue *trash)
+{
+	while (trash->nentries > 0) {
+		struct b2f_cache_entry *entry = queue_tail(trash);
+
+		queue_remove(entry);
+		entry_free(entry);
+	}
+}
+
+/*
+ * The size of the buffer for @size bytes: equal for sizes that are about
+ * equal, so that buffers can be used again.  Powers of two stay as they are.
+ */
+static size_t buffer_size(size_t size)
+{
+	size_t step = B2F_CACHE_ALIGN;
+
+	while (step << (STEPS_LOG2 + 1) <= size)
+		step <<= 1;
+	return (size + step - 1) / step * step;
+}
+
+size_t b2f_cache_charge(size_t size)
+{
+	if (size > PTRDIFF_MAX / 2)
+		return 0;
+	return buffer_size(size) + sizeof(struct b2f_cache_entry);
+}
+
+/* The first of the ghosts among which @hash has its place. */
+static struct b2f_cache_ghost *ghost_set(struct b2f_cache *cache, uint64_t hash)
+{
+	uint64_t first = (hash >> 24) & cache->ghost_mask;
+
+	return &cache->ghosts[first & ~(uint64_t)(B2F_CACHE_GHOST_SET - 1)];
+}
+
+static void ghost_leave(struct b2f_cache *cache, uint64_t hash)
+{
+	struct b2f_cache_ghost *set = ghost_set(cache, hash);
+	struct b2f_cache_ghost *oldest = set;
+
+	for (int i = 1; i < B2F_CACHE_GHOST_SET; i++)
+		if (set[i].since < oldest->since)
+			oldest = &set[i];
+	oldest->hash = hash;
+	oldest->since = atomic_load(&cache->clock);
+}
+
+/* True, once, if @hash went less than a cache ago. */
+static bool ghost_take(struct b2f_cache *cache, uint64_t hash)
+{
+	struct b2f_cache_ghost *set = ghost_set(cache, hash);
+	uint64_t since;
+
+	for (int i = 0; i < B2F_CACHE_GHOST_SET; i++) {
+		since = set[i].since;
+		if (set[i].hash != hash || since == 0)
+			continue;
+		set[i].since = 0;
+		return atomic_load(&cache->clock) - since < cache->max_bytes;
+	}
+	return false;
+}
+
+/* Forgets @entry, nobody uses it, but keeps its buffer for the next one. */
+static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
+		       struct b2f_cache_queue *trash)
+{
+	queue_remove(entry);
+	link_remove(&entry->in_file);
+	cache->nentries--;
+	if (entry->oversize)
+		cache->oversize_nbytes -= entry->charge;
+	else
+		atomic_fetch_sub(&cache->nbytes, entry->charge);
+
+	queue_push(entry->data && !entry->oversize ? &cache->spare : trash,
+		   entry);
+	while (cache->spare.nbytes > cache->max_bytes / SPARE_SHARE) {
+		struct b2f_cache_entry *oldest = queue_tail(&cache->spare);
+
+		/* The newest one is asked for next; it stays in any case. */
+		if (oldest == entry)
+			break;
+		queue_remove(oldest);
+		queue_push(trash, oldest);
+	}
+}
+
+/* Gives the new @entry the buffer of a spare one, if there is a fitting one. */
+static void take_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
+		       struct b2f_cache_queue *trash)
+{
+	struct b2f_cache_link *link = cache->spare.ends.next;
+
+	for (int i = 0; i < SPARE_TRIES && link != &cache->spare.ends; i++) {
+		struct b2f_cache_entry *spare = entry_in_queue(link);
+
+		if (spare->charge == entry->charge) {
+			entry->data = spare->data;
+			spare->data = NULL;
+			queue_remove(spare);
+			queue_push(trash, spare);
+			return;
+		}
+		link = link->next;
+	}
+}
+
+/* Takes @entry out of the table if nobody uses it. */
+static bool claim(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_stripe *stripe;
+	bool idle;
+
+	if (atomic_load(&entry->nrefs) != 1)
+		return false;
+	stripe = b2f_cache_stripe_of(cache, entry->hash);
+	pthread_mutex_lock(&stripe->lock);
+	idle = entry->in_table && atomic_load(&entry->nrefs) == 1;
+	if (idle)
+		b2f_cache_unlink(cache, entry);
+	pthread_mutex_unlock(&stripe->lock);
+	return idle;
+}
+
+/*
+ * One step at the tail of @queue, as the table above says; with @keep_hot
+ * false nobody stays for being hot.  Returns true if one was evicted.
+ */
+static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
+		 bool keep_hot, struct b2f_cache_queue *trash)
+{
+	struct b2f_cache_entry *entry = queue_tail(queue);
+	unsigned char heat = atomic_load(&entry->heat);
+	bool probation = queue == &cache->probation;
+	bool stays = probation ? heat == B2F_CACHE_HOT : heat != B2F_CACHE_COLD;
+
+	if (stays && keep_hot) {
+		atomic_store(&entry->heat, B2F_CACHE_COLD);
+		queue = &cache->protected;
+	} else if (claim(cache, entry)) {
+		if (probation)
+			ghost_leave(cache, entry->hash);
+		cache->evictions++;
+		make_spare(cache, entry, trash);
+		return true;
+	}
+	queue_remove(entry);
+	queue_push(queue, entry);
+	return false;
+}
+
+static bool evict_from(struct b2f_cache *cache, struct b2f_cache_queue *queue,
+		       struct b2f_cache_queue *trash)
+{
+	size_t tries = queue->nentries + STAYS_MAX;
+
+	for (size_t i = 0; i < tries && queue->nentries > 0; i++)
+		if (step(cache, queue, i < STAYS_MAX, trash))
+			return true;
+	return false;
+}
+
+static bool evict_one(struct b2f_cache *cache, struct b2f_cache_queue *trash)
+{
+	size_t share = cache->max_bytes / PROBATION_SHARE;
+
+	if (cache->probation.nbytes > share)
+		return evict_from(cache, &cache->probation, trash) ||
+		       evict_from(cache, &cache->protected, trash);
+	return evict_from(cache, &cache->protected, trash) ||
+	       evict_from(cache, &cache->probation, trash);
+}
+
+/* Makes all fit, if it can; finds a buffer for @entry (or NULL) on the way. */
+static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
+		struct b2f_cache_queue *trash)
+{
+	struct b2f_cache_entry *oldest;
+
+	for (;;) {
+		if (entry && !entry->data)
+			take_spare(cache, entry, trash);
+		if (atomic_load(&cache->nbytes) + cache->spare.nbytes <=
+		    cache->max_bytes)
+			return;
+		if (cache->spare.nentries > 0) {
+			oldest = queue_tail(&cache->spare);
+			queue_remove(oldest);
+			queue_push(trash, oldest);
+		} else if (!evict_one(cache, trash)) {
+			return;
+		}
+	}
+}
+
+/* Counts @entry and links it in.  The room lock is held. */
+static void enter(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	uint64_t file = entry->key.file;
+
+	link_insert(&cache->files[file & (B2F_CACHE_FILES - 1)],
+		    &entry->in_file);
+	cache->nentries++;
+	if (entry->oversize) {
+		cache->oversize_nbytes += entry->charge;
+		return;
+	}
+	atomic_fetch_add(&cache->clock, entry->charge);
+	/*
+	 * Before anybody is evicted: so whoever unpins an entry from now on
+	 * sees that it does not fit, and evicts it.
+	 */
+	atomic_fetch_add(&cache->nbytes, entry->charge);
+	queue_push(ghost_take(cache, entry->hash) ? &cache->protected
+						  : &cache->probation,
+		   entry);
+}
+
+int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_queue trash = {.nentries = 0};
+
+	link_init(&trash.ends);
+	pthread_mutex_lock(&cache->room);
+	enter(cache, entry);
+	if (!entry->oversize)
+		fit(cache, entry, &trash);
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(&trash);
+	if (!entry->data)
+		entry->data = aligned_alloc(B2F_CACHE_ALIGN,
+					    buffer_size(entry->size));
+	return entry->data ? 0 : -ENOMEM;
+}
+
+void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_queue trash = {.nentries = 0};
+
+	link_init(&trash.ends);
+	pthread_mutex_lock(&cache->room);
+	make_spare(cache, entry, &trash);
+	fit(cache, NULL, &trash);
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(&trash);
+}
+
+void b2f_cache_trim(struct b2f_cache *cache)
+{
+	struct b2f_cache_queue trash = {.nentries = 0};
+
+	link_init(&trash.ends);
+	pthread_mutex_lock(&cache->room);
+	fit(cache, NULL, &trash);
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(&trash);
+}
+
+/* Takes @entry out of the table, if it is there.  The room lock is held. */
+static bool expel(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_stripe *stripe =
+		b2f_cache_stripe_of(cache, entry->hash);
+	bool was_there;
+
+	pthread_mutex_lock(&stripe->lock);
+	was_there = entry->in_table;
+	if (was_there)
+		b2f_cache_unlink(cache, entry);
+	pthread_mutex_unlock(&stripe->lock);
+	return was_there;
+}
+
+void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file)
+{
+	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_link *list =
+		&cache->files[file & (B2F_CACHE_FILES - 1)];
+	struct b2f_cache_link *link;
+	struct b2f_cache_link *next;
+
+	link_init(&trash.ends);
+	pthread_mutex_lock(&cache->room);
+	for (link = list->next; link != list; link = next) {
+		struct b2f_cache_entry *entry = entry_in_file(link);
+
+		next = link->next;
+		if (entry->key.file != file || !expel(cache, entry))
+			continue;
+		/* Out of the queue, no eviction has to walk around it. */
+		queue_remove(entry);
+		if (atomic_fetch_sub(&entry->nrefs, 1) == 1)
+			make_spare(cache, entry, &trash);
+	}
+	fit(cache, NULL, &trash);
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(&trash);
+}
+
+void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	uint64_t now;
+
+	switch (atomic_load_explicit(&entry->heat, memory_order_relaxed)) {
+	case B2F_CACHE_COLD:
+		now = atomic_load_explicit(&cache->clock, memory_order_relaxed);
+		atomic_store_explicit(&entry->warm_since, now,
+				      memory_order_relaxed);
+		atomic_store_explicit(&entry->heat, B2F_CACHE_WARM,
+				      memory_order_relaxed);
+		break;
+	case B2F_CACHE_WARM:
+		now = atomic_load_explicit(&cache->clock, memory_order_relaxed);
+		now -= atomic_load_explicit(&entry->warm_since,
+					    memory_order_relaxed);
+		if (now >= cache->max_bytes / HOT_AGE_SHARE)
+			atomic_store_explicit(&entry->heat, B2F_CACHE_HOT,
+					      memory_order_relaxed);
+		break;
+	}
+}
+
+void b2f_cache_room_init(struct b2f_cache *cache)
+{
+	link_init(&cache->probation.ends);
+	link_init(&cache->protected.ends);
+	link_init(&cache->spare.ends);
+	for (int i = 0; i < B2F_CACHE_FILES; i++)
+		link_init(&cache->files[i]);
+	pthread_mutex_init(&cache->room, NULL);
+}
+
+void b2f_cache_room_fini(struct b2f_cache *cache)
+{
+	trash_empty(&cache->probation);
+	trash_empty(&cache->protected);
+	trash_empty(&cache->spare);
+	pthread_mutex_destroy(&cache->room);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache_priv.h - what cache.c and cache_evict.c share, and nobody else sees
+ *
+ * cache.c is the table: it finds, loads, pins and forgets entries.
+ * cache_evict.c is the memory: it counts bytes, decides who goes, and keeps
+ * buffers for the next entry.
+ *
+ * Locks, in this order:
+ *
+ *   room     one.  Queues, byte counts, spare buffers, lists of files.  Taken
+ *            by misses only; a miss costs a decoding, so it is not contended.
+ *   stripe   many, each over a part of the table.  The only lock of a hit.
+ *
+ * References: the table holds one of each entry in it, each caller and loader
+ * one more.  References from the table are only given out under the stripe's
+ * lock, so an entry seen with exactly one under that lock is idle and stays so.
+ *
+ * Layer: run.  May include: base/.
+ */
+#ifndef B2F_RUN_CACHE_PRIV_H
+#define B2F_RUN_CACHE_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "run/cache.h"
+
+#define B2F_CACHE_ALIGN 64
+
+/* Enough that 16 threads seldom meet; a power of two. */
+#define B2F_CACHE_STRIPES 128
+
+/* Lists of entries by file; a power of two. */
+#define B2F_CACHE_FILES 1024
+
+/* Places that a ghost may take, the oldest there makes way; a power of two. */
+#define B2F_CACHE_GHOST_SET 4
+
+enum b2f_cache_state {
+	B2F_CACHE_LOADING,
+	B2F_CACHE_LOADED,
+	B2F_CACHE_FAILED,
+};
+
+/* How much an entry is used; cache_evict.c has the table. */
+enum b2f_cache_heat {
+	B2F_CACHE_COLD,
+	B2F_CACHE_WARM,
+	B2F_CACHE_HOT,
+};
+
+struct b2f_cache_link {
+	struct b2f_cache_link *prev;
+	struct b2f_cache_link *next;
+};
+
+/* A FIFO; new entries come in at the head.  All under the room lock. */
+struct b2f_cache_queue {
+	struct b2f_cache_link ends;
+	size_t nbytes;
+	size_t nentries;
+};
+
+struct b2f_cache_entry {
+	/* Next in the bucket.  Protected by the stripe's lock. */
+	struct b2f_cache_entry *next;
+	/* Const. */
+	struct b2f_cache_key key;
+	uint64_t hash;
+	size_t size;
+	/* Bytes this entry counts for, buffer and bookkeeping.  Const. */
+	size_t charge;
+	/* Written by the one who loads, before the state says so. */
+	uint8_t *data;
+	_Atomic unsigned int nrefs;
+	/* An enum b2f_cache_heat; a hint, so races are harmless. */
+	_Atomic unsigned char heat;
+	/* The cache's clock when the entry became warm; likewise. */
+	_Atomic uint64_t warm_since;
+	/* The next four are protected by the stripe's lock. */
+	enum b2f_cache_state state;
+	/* Of a failed load. */
+	int err;
+	/* Still in its bucket: the table holds a reference. */
+	bool in_table;
+	/* Bigger than the whole cache: never kept.  Const. */
+	bool oversize;
+	/* The next three are protected by the room lock. */
+	struct b2f_cache_queue *queue;
+	struct b2f_cache_link in_queue;
+	struct b2f_cache_link in_file;
+};
+
+struct b2f_cache_stripe {
+	_Alignas(B2F_CACHE_ALIGN) pthread_mutex_t lock;
+	/* A load of this stripe has ended. */
+	pthread_cond_t loaded;
+	/* All protected by @lock. */
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t waits;
+};
+
+/* A key that was evicted a while ago.  Protected by the room lock. */
+struct b2f_cache_ghost {
+	uint64_t hash;
+	/* The cache's clock when it went; 0: nobody. */
+	uint64_t since;
+};
+
+struct b2f_cache {
+	/* Const after b2f_cache_new(). */
+	size_t max_bytes;
+	uint64_t bucket_mask;
+	uint64_t ghost_mask;
+	struct b2f_cache_entry **buckets;
+	struct b2f_cache_ghost *ghosts;
+
+	_Atomic uint64_t next_file;
+	/* Bytes loaded so far: time as the cache sees it. */
+	_Atomic uint64_t clock;
+	/* Sum of the charges that must fit.  Written under @room. */
+	_Atomic size_t nbytes;
+
+	pthread_mutex_t room;
+	/* All protected by @room. */
+	size_t oversize_nbytes;
+	size_t nentries;
+	uint64_t evictions;
+	struct b2f_cache_queue probation;
+	struct b2f_cache_queue protected;
+	struct b2f_cache_queue spare;
+	struct b2f_cache_link files[B2F_CACHE_FILES];
+
+	struct b2f_cache_stripe stripes[B2F_CACHE_STRIPES];
+};
+
+static inline struct b2f_cache_stripe *
+b2f_cache_stripe_of(struct b2f_cache *cache, uint64_t hash)
+{
+	return &cache->stripes[hash & (B2F_CACHE_STRIPES - 1)];
+}
+
+/* Takes @entry out of its bucket; the caller owns the table's reference now. */
+void b2f_cache_unlink(struct b2f_cache *cache, struct b2f_cache_entry *entry);
+
+/* Queues, spare buffers and lists of files as they are in an empty cache. */
+void b2f_cache_room_init(struct b2f_cache *cache);
+
+/* Frees all that is left in the queues. */
+void b2f_cache_room_fini(struct b2f_cache *cache);
+
+/* Bytes that an entry of @size counts for, or 0 if there is no such size. */
+size_t b2f_cache_charge(size_t size);
+
+/*
+ * Makes room for the new @entry, counts it and gives it a buffer.  Returns 0
+ * or -ENOMEM; it is counted in both cases, until b2f_cache_retire().
+ */
+B2F_MUST_CHECK
+int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry);
+
+/* Gives up @entry, whose last reference is gone. */
+void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry);
+
+/* Evicts until the bytes fit, or all that is left is in use. */
+void b2f_cache_trim(struct b2f_cache *cache);
+
+/* A caller uses @entry, which was there: what it is worth rises. */
+void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* readahead.c - finds out that somebody reads in order, and how far ahead */
+#include "run/readahead.h"
+
+#include "base/checked.h"
+
+/* Reads in a row, where expected, that make a stream sequential. */
+#define STREAK_SEQUENTIAL 2
+
+/*
+ * How far from the expected position a read may start and still be in order:
+ * the kernel has up to about 16 requests of one reader in flight.  The bounds
+ * keep tiny reads from losing the stream over one late request, and large ones
+ * from taking any position of a file for "near".
+ */
+#define NEAR_READS 16
+#define NEAR_MIN   (UINT64_C(64) << 10)
+#define NEAR_MAX   (UINT64_C(4) << 20)
+
+/* The first window, in reads. */
+#define OPEN_READS 4
+
+void b2f_readahead_init(struct b2f_readahead *ra, uint64_t max_window)
+{
+	*ra = (struct b2f_readahead){.max_window = max_window};
+	pthread_mutex_init(&ra->lock, NULL);
+}
+
+void b2f_readahead_fini(struct b2f_readahead *ra)
+{
+	pthread_mutex_destroy(&ra->lock);
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t times_capped(uint64_t a, uint64_t factor, uint64_t cap)
+{
+	return a > cap / factor ? cap : a * factor;
+}
+
+static bool is_near(const struct b2f_readahead *ra, uint64_t off, uint64_t size)
+{
+	uint64_t slack = times_capped(size, NEAR_READS, NEAR_MAX);
+	uint64_t away =
+		off > ra->expected ? off - ra->expected : ra->expected - off;
+
+	return away <= b2f_max_u64(slack, NEAR_MIN);
+}
+
+/* Follows the reader to [@off, @off + @size); true if it reads in order. */
+static bool follow(struct b2f_readahead *ra, uint64_t off, uint64_t size)
+{
+	uint64_t end = add_saturated(off, size);
+
+	if (!is_near(ra, off, size)) {
+		ra->streak = 0;
+		ra->window = 0;
+		ra->expected = end;
+		return false;
+	}
+	ra->expected = b2f_max_u64(ra->expected, end);
+	if (ra->streak < STREAK_SEQUENTIAL)
+		ra->streak++;
+	return ra->streak == STREAK_SEQUENTIAL;
+}
+
+/* Opens or widens the window; true if its end has moved. */
+static bool widen(struct b2f_readahead *ra, uint64_t size, uint64_t file_size)
+{
+	if (ra->window == 0) {
+		ra->window = times_capped(size, OPEN_READS, ra->max_window);
+		ra->ahead_end = ra->expected;
+		return true;
+	}
+	/* A reader that overtook the window has loaded the gap itself. */
+	ra->ahead_end = b2f_max_u64(ra->ahead_end, ra->expected);
+	if (ra->ahead_end - ra->expected > ra->window / 2)
+		return false;
+	if (ra->ahead_end < file_size)
+		ra->window = times_capped(ra->window, 2, ra->max_window);
+	return true;
+}
+
+bool b2f_readahead_note(struct b2f_readahead *ra, uint64_t off, uint64_t size,
+			uint64_t file_size, uint64_t *start, uint64_t *end)
+{
+	bool wanted = false;
+	uint64_t to;
+
+	if (ra->max_window == 0 || size == 0)
+		return false;
+	pthread_mutex_lock(&ra->lock);
+	if (!follow(ra, off, size) || !widen(ra, size, file_size))
+		goto out;
+	to = b2f_min_u64(add_saturated(ra->expected, ra->window), file_size);
+	if (to > ra->ahead_end) {
+		*start = ra->ahead_end;
+		*end = to;
+		ra->ahead_end = to;
+		wanted = true;
+	}
+out:
+	pthread_mutex_unlock(&ra->lock);
+	return wanted;
+}

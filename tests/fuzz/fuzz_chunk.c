@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fuzz_chunk.c - any bytes as a chunk: decoded whole and unit by unit
+ *
+ * Neither may leave its buffers; where both succeed they agree.  The last four
+ * bytes of the input say what frame the chunk is in.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "chunk/chunk.h"
+
+/* A crafted chunk may claim 2 GB; that it is refused is not what we test. */
+#define NBYTES_MAX (1u << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The exact bytes that the unit is said to need, so that asan guards them. */
+static int decode_unit(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		       const uint8_t *raw, uint32_t unit, const uint8_t *ref,
+		       uint8_t *dst)
+{
+	uint32_t off = 0, size = 0;
+	uint8_t *stored;
+	int err;
+
+	err = b2f_chunk_unit_extent(chunk, unit, &off, &size, NULL);
+	if (err)
+		return err;
+	stored = malloc(size ? size : 1);
+	if (size)
+		memcpy(stored, raw + off, size);
+	err = b2f_chunk_decode_unit(chunk, dec, unit, stored, size, ref, dst,
+				    NULL);
+	free(stored);
+	return err;
+}
+
+static void decode_units(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			 const uint8_t *raw, const uint8_t *whole)
+{
+	uint8_t *buf = malloc(chunk->unit_size), *ref = NULL;
+
+	for (uint32_t i = 0; i < chunk->nunits; i++) {
+		size_t n = b2f_chunk_unit_nbytes(chunk, i);
+		const uint8_t *at =
+			whole ? whole + (size_t)i * chunk->unit_size : NULL;
+
+		if (i > 0 && b2f_chunk_needs_ref(chunk) && !ref)
+			break;
+		if (decode_unit(chunk, dec, raw, i, ref, buf))
+			continue;
+		if (at && memcmp(at, buf, n))
+			abort();
+		if (i == 0) {
+			ref = malloc(n);
+			memcpy(ref, buf, n);
+		}
+	}
+	free(ref);
+	free(buf);
+}
+
+static void decode(const struct b2f_chunk *chunk, const uint8_t *raw)
+{
+	uint8_t *whole = malloc(chunk->header.nbytes + (size_t)1);
+	struct b2f_decoder *dec = NULL;
+	int err;
+
+	if (b2f_decoder_new(&dec))
+		abort();
+	err = b2f_chunk_decode_all(chunk, dec, raw, whole, NULL);
+	/* Many tiny units are slow, and teach nothing new. */
+	if (chunk->nunits > 0 && chunk->nunits < 256)
+		decode_units(chunk, dec, raw, err ? NULL : whole);
+	b2f_decoder_free(dec);
+	free(whole);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct b2f_filter_grid grid = {.ndim = 2};
+	struct b2f_chunk_context context = {0};
+	struct b2f_why why = {""};
+	struct b2f_chunk chunk;
+	uint8_t *raw;
+
+	if (size < 4)
+		return 0;
+	size -= 4;
+	context.typesize = b2f_load_le32(data + size) & 0x1ff;
+	grid.blockshape[0] = (data[size + 2] & 63) + 1;
+	grid.blockshape[1] = (data[size + 3] & 63) + 1;
+	if (data[size + 3] & 128)
+		context.grid = &grid;
+	raw = malloc(size ? size : 1);
+	memcpy(raw, data, size);
+	if (!b2f_chunk_open(raw, size, size, &context, &chunk, &why) &&
+	    chunk.header.nbytes <= NBYTES_MAX)
+		decode(&chunk, raw);
+	free(raw);
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fuzz_frame.c - any bytes as a contiguous frame: header, index, metadata, data
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/b2frame.h"
+
+#define NBYTES_MAX (1u << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void ignore(void *arg, enum b2f_log_level level, const char *message)
+{
+	(void)arg;
+	(void)level;
+	/* Every byte of a message must have been written. */
+	if (strlen(message) > 4096)
+		abort();
+}
+
+static struct b2f_runtime *runtime(void)
+{
+	static struct b2f_runtime *rt;
+	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
+						    .nworkers = 1};
+
+	if (!rt && b2f_runtime_new(&options, &rt))
+		abort();
+	return rt;
+}
+
+/* Reads everything in pieces, then once more as a whole. */
+static void read_file(struct b2f_file *file)
+{
+	size_t size = b2f_file_size(file);
+	uint8_t *pieces = malloc(size + 1), *whole = malloc(size + 1);
+	size_t at = 0;
+
+	while (at < size) {
+		ssize_t n = b2f_file_pread(file, NULL, pieces + at, 777, at);
+
+		if (n == 0)
+			abort();
+		if (n < 0)
+			break;
+		at += (size_t)n;
+	}
+	if (b2f_file_pread(file, NULL, whole, size, 0) >= 0 && at == size &&
+	    memcmp(whole, pieces, size))
+		abort();
+	(void)!b2f_file_seek_data(file, size / 2);
+	(void)!b2f_file_seek_hole(file, size / 2);
+	free(pieces);
+	free(whole);
+}
+
+static void look_at(struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+	const struct b2f_array *array = b2f_frame_array(frame);
+	char *json = NULL;
+
+	(void)!b2f_frame_describe(frame, info->nchunks < 1000, &json);
+	free(json);
+	if (array && array->nitems > 0)
+		(void)b2f_array_locate(array, array->nitems - 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct b2f_log log = {.write = ignore,
+				    .max_level = B2F_LOG_DEBUG};
+	const struct b2f_frame_options options = {.log = &log};
+	struct b2f_frame *frame = NULL;
+	struct b2f_file *file = NULL;
+
+	if (b2f_frame_open_memory(&options, data, size, &frame))
+		return 0;
+	look_at(frame);
+	if (b2f_frame_info_get(frame)->nbytes > NBYTES_MAX) {
+		b2f_frame_close(frame);
+		return 0;
+	}
+	if (b2f_file_open(runtime(), frame, &file))
+		abort();
+	read_file(file);
+	b2f_file_close(file);
+	return 0;
+}

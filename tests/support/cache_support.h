@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache_support.h - what the tests of run/cache.h share: known bytes for a key
+ */
+#ifndef B2F_TESTS_CACHE_SUPPORT_H
+#define B2F_TESTS_CACHE_SUPPORT_H
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "run/cache.h"
+
+#define KIB(n) ((size_t)(n) << 10)
+#define MIB(n) ((size_t)(n) << 20)
+
+/* More than the bookkeeping of one entry. */
+#define OVERHEAD 512
+
+/* Expected bytes come in runs of this length, each cut out of @pattern. */
+#define RUN 256
+
+static uint8_t pattern[2 * RUN];
+
+static inline void pattern_init(void)
+{
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (uint8_t)i;
+}
+
+/* The bytes of @key from @off on, up to RUN of them. */
+static inline const uint8_t *run_of(const struct b2f_cache_key *key, size_t off)
+{
+	uint64_t x = key->file * 31 + key->item * 7 + key->unit + off;
+
+	return pattern + (x * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+static inline size_t run_length(size_t off, size_t size)
+{
+	return size - off < RUN ? size - off : RUN;
+}
+
+static inline void fill(const struct b2f_cache_key *key, uint8_t *dst,
+			size_t size)
+{
+	for (size_t off = 0; off < size; off += RUN)
+		memcpy(dst + off, run_of(key, off), run_length(off, size));
+}
+
+static inline bool is_right(const struct b2f_cache_key *key,
+			    const struct b2f_cache_ref *ref)
+{
+	for (size_t off = 0; off < ref->size; off += RUN)
+		if (memcmp(ref->data + off, run_of(key, off),
+			   run_length(off, ref->size)) != 0)
+			return false;
+	return true;
+}
+
+static inline struct b2f_cache *cache_new(size_t max_bytes)
+{
+	struct b2f_cache *cache = NULL;
+
+	cr_assert_eq(b2f_cache_new(max_bytes, &cache), 0);
+	return cache;
+}
+
+static inline struct b2f_cache_key key_of(uint64_t file, uint64_t item)
+{
+	return (struct b2f_cache_key){.file = file, .item = item};
+}
+
+static inline struct b2f_cache_stats stats_of(struct b2f_cache *cache)
+{
+	struct b2f_cache_stats stats;
+
+	b2f_cache_stats_get(cache, &stats);
+	return stats;
+}
+
+#endif

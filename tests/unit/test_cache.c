@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_cache.c - run/cache.h: pins, failures, limits, and who is evicted */
+#include <errno.h>
+
+#include "tests/support/cache_support.h"
+
+TestSuite(cache, .init = pattern_init, .timeout = 240);
+
+/* How often a loader ran, and what it answers. */
+struct loader {
+	unsigned int ncalls;
+	int err;
+};
+
+static int load(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
+		size_t size)
+{
+	struct loader *loader = arg;
+
+	loader->ncalls++;
+	fill(key, dst, size);
+	return loader->err;
+}
+
+static struct b2f_cache_ref get(struct b2f_cache *cache,
+				const struct b2f_cache_key *key, size_t size,
+				struct loader *loader)
+{
+	struct b2f_cache_ref ref = {.entry = NULL};
+
+	cr_assert_eq(b2f_cache_get(cache, key, size, load, loader, &ref), 0);
+	cr_assert_eq(ref.size, size);
+	cr_assert_eq((uintptr_t)ref.data % 64, 0);
+	cr_assert(is_right(key, &ref));
+	return ref;
+}
+
+/* Gets and puts; true if it was there already. */
+static bool touch(struct b2f_cache *cache, uint64_t file, uint64_t item,
+		  size_t size)
+{
+	struct b2f_cache_key key = key_of(file, item);
+	struct loader loader = {.err = 0};
+	struct b2f_cache_ref ref = get(cache, &key, size, &loader);
+
+	b2f_cache_put(cache, &ref);
+	cr_assert_null(ref.entry);
+	cr_assert_null(ref.data);
+	return loader.ncalls == 0;
+}
+
+Test(cache, without_any_room_is_an_error)
+{
+	struct b2f_cache *cache = NULL;
+
+	cr_assert_eq(b2f_cache_new(0, &cache), -EINVAL);
+	cr_assert_null(cache);
+	b2f_cache_free(NULL);
+}
+
+Test(cache, file_numbers_differ_and_are_not_zero)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	uint64_t first = b2f_cache_new_file(cache);
+
+	cr_assert_neq(first, 0);
+	cr_assert_neq(b2f_cache_new_file(cache), first);
+	b2f_cache_free(cache);
+}
+
+Test(cache, second_get_is_a_hit)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+
+	cr_assert_not(touch(cache, 1, 5, 1000));
+	cr_assert(touch(cache, 1, 5, 1000));
+	cr_assert_not(touch(cache, 2, 5, 1000), "another file");
+	cr_assert_eq(stats_of(cache).hits, 1);
+	cr_assert_eq(stats_of(cache).misses, 2);
+	cr_assert_eq(stats_of(cache).entries, 2);
+	b2f_cache_free(cache);
+}
+
+Test(cache, every_part_of_the_key_counts)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key keys[] = {
+		{.file = 1, .item = 2, .unit = 3},
+		{.file = 2, .item = 2, .unit = 3},
+		{.file = 1, .item = 3, .unit = 3},
+		{.file = 1, .item = 2, .unit = 4},
+		{.file = 1, .item = 3, .unit = 2},
+	};
+	struct loader loader = {.err = 0};
+
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < 5; i++) {
+			struct b2f_cache_ref ref =
+				get(cache, &keys[i], 100, &loader);
+
+			b2f_cache_put(cache, &ref);
+		}
+	cr_assert_eq(loader.ncalls, 5);
+	b2f_cache_free(cache);
+}
+
+Test(cache, put_of_nothing_does_nothing)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_ref ref = {.entry = NULL};
+
+	b2f_cache_put(cache, &ref);
+	b2f_cache_free(cache);
+}
+
+Test(cache, failed_load_is_tried_again)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key key = key_of(1, 1);
+	struct b2f_cache_ref ref = {.entry = NULL};
+	struct loader loader = {.err = -EIO};
+
+	cr_assert_eq(b2f_cache_get(cache, &key, 100, load, &loader, &ref),
+		     -EIO);
+	cr_assert_null(ref.entry, "untouched on error");
+	cr_assert_not(b2f_cache_has(cache, &key));
+	cr_assert_eq(stats_of(cache).bytes, 0);
+	cr_assert_eq(stats_of(cache).entries, 0);
+	loader.err = 0;
+	ref = get(cache, &key, 100, &loader);
+	cr_assert_eq(loader.ncalls, 2);
+	b2f_cache_put(cache, &ref);
+	b2f_cache_free(cache);
+}
+
+Test(cache, size_that_cannot_be_is_no_memory)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key key = key_of(1, 1);
+	struct b2f_cache_ref ref = {.entry = NULL};
+	struct loader loader = {.err = 0};
+
+	cr_assert_eq(b2f_cache_get(cache, &key, SIZE_MAX, load, &loader, &ref),
+		     -ENOMEM);
+	cr_assert_eq(loader.ncalls, 0);
+	cr_assert_eq(stats_of(cache).bytes, 0);
+	b2f_cache_free(cache);
+}
+
+Test(cache, peek_and_has_do_not_load)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key key = key_of(1, 1);
+	struct b2f_cache_ref ref = {.entry = NULL};
+
+	cr_assert_not(b2f_cache_peek(cache, &key, &ref));
+	cr_assert_not(b2f_cache_has(cache, &key));
+	cr_assert_null(ref.entry);
+	touch(cache, 1, 1, 300);
+	cr_assert(b2f_cache_has(cache, &key));
+	cr_assert(b2f_cache_peek(cache, &key, &ref));
+	cr_assert_eq(ref.size, 300);
+	cr_assert(is_right(&key, &ref));
+	b2f_cache_put(cache, &ref);
+	cr_assert_eq(stats_of(cache).misses, 1);
+	b2f_cache_free(cache);
+}
+
+Test(cache, bytes_stay_below_the_limit)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+
+	for (uint64_t i = 0; i < 3000; i++) {
+		touch(cache, 1 + i % 3, i, 1 + i * 977 % 60000);
+		cr_assert_leq(stats_of(cache).bytes, MIB(1));
+	}
+	cr_assert_gt(stats_of(cache).bytes, MIB(1) / 2);
+	cr_assert_gt(stats_of(cache).evictions, 0);
+	b2f_cache_free(cache);
+}
+
+Test(cache, pinned_entries_stay_and_the_rest_goes)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct loader loader = {.err = 0};
+	struct b2f_cache_ref refs[16];
+	struct b2f_cache_key key;
+
+	for (uint64_t i = 0; i < 16; i++) {
+		key = key_of(1, i);
+		refs[i] = get(cache, &key, KIB(128), &loader);
+	}
+	cr_assert_geq(stats_of(cache).bytes, 16 * KIB(128));
+	cr_assert_leq(stats_of(cache).bytes, 16 * (KIB(128) + OVERHEAD));
+	for (uint64_t i = 0; i < 100; i++)
+		touch(cache, 2, i, KIB(64));
+	for (uint64_t i = 0; i < 16; i++) {
+		key = key_of(1, i);
+		cr_assert(is_right(&key, &refs[i]));
+		b2f_cache_put(cache, &refs[i]);
+	}
+	cr_assert_leq(stats_of(cache).bytes, MIB(1), "the last puts trim");
+	b2f_cache_free(cache);
+}
+
+Test(cache, entry_larger_than_the_cache_is_handed_out_and_dropped)
+{
+	struct b2f_cache *cache = cache_new(KIB(256));
+	struct b2f_cache_key big = key_of(1, 1);
+	struct loader loader = {.err = 0};
+	struct b2f_cache_ref one;
+	struct b2f_cache_ref two;
+
+	touch(cache, 2, 1, KIB(100));
+	one = get(cache, &big, MIB(1), &loader);
+	two = get(cache, &big, MIB(1), &loader);
+	cr_assert_eq(loader.ncalls, 1, "shared as long as it is pinned");
+	cr_assert_geq(stats_of(cache).bytes, MIB(1) + KIB(100));
+	b2f_cache_put(cache, &one);
+	cr_assert(b2f_cache_has(cache, &big));
+	b2f_cache_put(cache, &two);
+	cr_assert_not(b2f_cache_has(cache, &big));
+	cr_assert_leq(stats_of(cache).bytes, KIB(256));
+	cr_assert(touch(cache, 2, 1, KIB(100)), "nobody had to make room");
+	b2f_cache_free(cache);
+}
+
+Test(cache, cache_of_one_byte_works)
+{
+	struct b2f_cache *cache = cache_new(1);
+
+	for (uint64_t i = 0; i < 100; i++)
+		cr_assert_not(touch(cache, 1, i % 2, 1 + i));
+	cr_assert_eq(stats_of(cache).bytes, 0);
+	b2f_cache_free(cache);
+}
+
+Test(cache, drop_file_forgets_that_file_only)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key key = key_of(1, 3);
+	struct loader loader = {.err = 0};
+	struct b2f_cache_ref ref;
+
+	for (uint64_t i = 0; i < 10; i++) {
+		touch(cache, 1, i, 5000);
+		/* In the same list of files. */
+		touch(cache, 1025, i, 5000);
+	}
+	ref = get(cache, &key, 5000, &loader);
+	b2f_cache_drop_file(cache, 1);
+	cr_assert_not(b2f_cache_has(cache, &key));
+	cr_assert(is_right(&key, &ref), "pinned bytes stay valid");
+	cr_assert_eq(stats_of(cache).entries, 11);
+	b2f_cache_put(cache, &ref);
+	cr_assert_eq(stats_of(cache).entries, 10);
+	for (uint64_t i = 0; i < 10; i++)
+		cr_assert(touch(cache, 1025, i, 5000));
+	cr_assert_not(touch(cache, 1, 3, 5000));
+	b2f_cache_drop_file(cache, 1);
+	b2f_cache_drop_file(cache, 1025);
+	cr_assert_eq(stats_of(cache).bytes, 0);
+	b2f_cache_free(cache);
+}
+
+Test(cache, buffer_of_an_evicted_entry_is_used_again)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	const uint8_t *seen[64];
+	size_t nseen = 0;
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct b2f_cache_key key = key_of(1, i);
+		struct loader loader = {.err = 0};
+		struct b2f_cache_ref ref;
+		size_t k = 0;
+
+		/* Sizes that are about equal share buffers. */
+		ref = get(cache, &key, KIB(64) - i % 5, &loader);
+		while (k < nseen && seen[k] != ref.data)
+			k++;
+		cr_assert_lt(k, 20, "a new buffer each time");
+		if (k == nseen)
+			seen[nseen++] = ref.data;
+		b2f_cache_put(cache, &ref);
+	}
+	b2f_cache_free(cache);
+}
+
+#define HOT_BLOCKS   128
+#define BLOCK	     4000
+#define SCAN_PER_HOT 5
+
+/*
+ * A hot set of a quarter of the cache, whose blocks come again after one and a
+ * half caches of other blocks, so that LRU would lose every one of them;
+ * meanwhile somebody reads in order, each block in four requests.  Returns the
+ * misses of the hot set in 40 rounds.
+ */
+static unsigned int scan_beside_hot_set(struct b2f_cache *cache)
+{
+	unsigned int nmisses = 0;
+	uint64_t next = 0;
+
+	for (uint64_t i = 0; i < 40 * HOT_BLOCKS; i++) {
+		for (int k = 0; k < SCAN_PER_HOT; k++, next++)
+			for (int request = 0; request < 4; request++)
+				touch(cache, 1, next, BLOCK);
+		nmisses += !touch(cache, 2, i % HOT_BLOCKS, BLOCK);
+	}
+	return nmisses;
+}
+
+Test(cache, scan_does_not_throw_out_the_hot_set)
+{
+	struct b2f_cache *cache = cache_new(MIB(2));
+	unsigned int nmisses = scan_beside_hot_set(cache);
+
+	/* Each once, once more after its ghost, and a few. */
+	cr_expect_leq(nmisses, 2 * HOT_BLOCKS + 32, "%u misses", nmisses);
+	b2f_cache_free(cache);
+}
+
+Test(cache, scan_does_not_throw_out_a_hot_set_that_was_there_before)
+{
+	struct b2f_cache *cache = cache_new(MIB(2));
+	unsigned int nmisses;
+
+	for (uint64_t i = 0; i < 8 * HOT_BLOCKS; i++)
+		touch(cache, 2, i % HOT_BLOCKS, BLOCK);
+	nmisses = scan_beside_hot_set(cache);
+	cr_expect_leq(nmisses, HOT_BLOCKS + 32, "%u misses", nmisses);
+	b2f_cache_free(cache);
+}
+
+Test(cache, old_hot_set_makes_way_for_a_new_one)
+{
+	struct b2f_cache *cache = cache_new(KIB(512));
+	unsigned int nhits = 0;
+
+	for (uint64_t set = 1; set < 5; set++)
+		for (uint64_t i = 0; i < 20 * 192; i++)
+			nhits += touch(cache, set, i % 192, 2000);
+	/* Of 20 rounds of each set the first two may miss. */
+	cr_expect_geq(nhits, 4 * 18 * 192 - 192);
+	b2f_cache_free(cache);
+}

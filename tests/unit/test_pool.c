@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_pool.c - run/pool.h: order, priorities, cancelling, divided loops */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "run/pool.h"
+
+struct note {
+	struct b2f_job job;
+	int id;
+};
+
+/* What jobs leave behind. */
+static int seen[64];
+static _Atomic int nseen;
+static _Atomic int ncancelled;
+/* Holds a worker inside a job. */
+static sem_t entered;
+static sem_t gate;
+
+static void setup(void)
+{
+	sem_init(&entered, 0, 0);
+	sem_init(&gate, 0, 0);
+}
+
+TestSuite(pool, .init = setup, .timeout = 120);
+
+static struct b2f_pool *pool_new(unsigned int nworkers)
+{
+	struct b2f_pool *pool = NULL;
+
+	cr_assert_eq(b2f_pool_new(nworkers, &pool), 0);
+	cr_assert_eq(b2f_pool_nworkers(pool), nworkers);
+	return pool;
+}
+
+static void remember(struct b2f_job *job, bool cancelled)
+{
+	if (cancelled)
+		ncancelled++;
+	else
+		seen[nseen++] = ((struct note *)job)->id;
+}
+
+static void block(struct b2f_job *job, bool cancelled)
+{
+	(void)job;
+	(void)cancelled;
+	sem_post(&entered);
+	sem_wait(&gate);
+}
+
+/* Keeps one worker of @pool busy until the gate opens once. */
+static void occupy(struct b2f_pool *pool, struct b2f_job *blocker)
+{
+	blocker->run = block;
+	b2f_pool_submit(pool, B2F_POOL_DEMAND, blocker);
+	sem_wait(&entered);
+}
+
+Test(pool, no_workers_is_an_error)
+{
+	struct b2f_pool *pool = NULL;
+
+	cr_assert_eq(b2f_pool_new(0, &pool), -EINVAL);
+	cr_assert_null(pool);
+	b2f_pool_free(NULL);
+}
+
+Test(pool, demand_starts_before_ahead_and_each_in_order)
+{
+	struct b2f_pool *pool = pool_new(1);
+	struct b2f_job blocker;
+	struct note notes[20];
+
+	occupy(pool, &blocker);
+	for (int i = 0; i < 20; i++) {
+		notes[i].job.run = remember;
+		/* Odd ones are awaited: 1 3 5 ... then 0 2 4 ... */
+		notes[i].id = i;
+		b2f_pool_submit(pool, i % 2 ? B2F_POOL_DEMAND : B2F_POOL_AHEAD,
+				&notes[i].job);
+	}
+	sem_post(&gate);
+	b2f_pool_drain(pool);
+	cr_assert_eq(nseen, 20);
+	for (int i = 0; i < 10; i++) {
+		cr_assert_eq(seen[i], 2 * i + 1);
+		cr_assert_eq(seen[10 + i], 2 * i);
+	}
+	b2f_pool_free(pool);
+}
+
+Test(pool, free_cancels_the_jobs_that_did_not_start)
+{
+	struct b2f_pool *pool = pool_new(1);
+	struct b2f_job blocker;
+	struct note notes[5];
+
+	occupy(pool, &blocker);
+	for (int i = 0; i < 5; i++) {
+		notes[i].job.run = remember;
+		b2f_pool_submit(pool, B2F_POOL_AHEAD, &notes[i].job);
+	}
+	/*
+	 * The worker may take jobs until free() tells it to end; each is
+	 * either run or cancelled, and no later than free() returns.
+	 */
+	sem_post(&gate);
+	b2f_pool_free(pool);
+	cr_assert_eq(nseen + ncancelled, 5);
+}
+
+static struct b2f_pool *the_pool;
+
+static void submit_another(struct b2f_job *job, bool cancelled)
+{
+	static struct note other = {.job.run = remember};
+
+	(void)job;
+	(void)cancelled;
+	b2f_pool_submit(the_pool, B2F_POOL_AHEAD, &other.job);
+}
+
+Test(pool, job_may_submit_a_job)
+{
+	struct b2f_job job = {.run = submit_another};
+
+	the_pool = pool_new(2);
+	b2f_pool_submit(the_pool, B2F_POOL_DEMAND, &job);
+	b2f_pool_drain(the_pool);
+	cr_assert_eq(nseen, 1);
+	b2f_pool_free(the_pool);
+}
+
+static void free_itself(struct b2f_job *job, bool cancelled)
+{
+	(void)cancelled;
+	nseen++;
+	free(job);
+}
+
+Test(pool, job_may_free_itself)
+{
+	struct b2f_pool *pool = pool_new(3);
+
+	for (int i = 0; i < 1000; i++) {
+		struct b2f_job *job = malloc(sizeof(*job));
+
+		cr_assert_not_null(job);
+		job->run = free_itself;
+		b2f_pool_submit(pool, (enum b2f_pool_priority)(i % 2), job);
+	}
+	b2f_pool_free(pool);
+	cr_assert_eq(nseen, 1000);
+}
+
+static void look_at_signals(struct b2f_job *job, bool cancelled)
+{
+	sigset_t set;
+
+	(void)job;
+	(void)cancelled;
+	pthread_sigmask(SIG_BLOCK, NULL, &set);
+	nseen = sigismember(&set, SIGTERM) && sigismember(&set, SIGUSR1);
+}
+
+Test(pool, workers_block_signals_and_the_creator_does_not)
+{
+	struct b2f_pool *pool = pool_new(1);
+	struct b2f_job job = {.run = look_at_signals};
+	sigset_t set;
+
+	b2f_pool_submit(pool, B2F_POOL_DEMAND, &job);
+	b2f_pool_drain(pool);
+	cr_assert_eq(nseen, 1);
+	pthread_sigmask(SIG_BLOCK, NULL, &set);
+	cr_assert_not(sigismember(&set, SIGTERM));
+	b2f_pool_free(pool);
+}
+
+/* Counts the calls of each index. */
+static int count_call(void *arg, size_t i)
+{
+	((_Atomic int *)arg)[i]++;
+	return 0;
+}
+
+static void check_for(struct b2f_pool *pool, size_t n)
+{
+	_Atomic int *calls = calloc(n + 1, sizeof(*calls));
+
+	cr_assert_not_null(calls);
+	cr_assert_eq(b2f_pool_for(pool, B2F_POOL_DEMAND, n, count_call, calls),
+		     0);
+	for (size_t i = 0; i < n; i++)
+		cr_assert_eq(calls[i], 1, "call %zu of %zu: %d", i, n,
+			     calls[i]);
+	cr_assert_eq(calls[n], 0);
+	/* What a late helper touches now would be a sanitizer's catch. */
+	free(calls);
+}
+
+Test(pool, for_calls_each_index_once)
+{
+	struct b2f_pool *pool = pool_new(4);
+
+	for (size_t n = 0; n < 40; n++)
+		check_for(pool, n);
+	check_for(pool, 20000);
+	b2f_pool_free(pool);
+}
+
+Test(pool, for_makes_progress_when_all_workers_are_busy)
+{
+	struct b2f_pool *pool = pool_new(1);
+	struct b2f_job blocker;
+
+	occupy(pool, &blocker);
+	check_for(pool, 100);
+	/* Now the helper, still queued, starts long after all is done. */
+	sem_post(&gate);
+	b2f_pool_drain(pool);
+	b2f_pool_free(pool);
+}
+
+Test(pool, for_leaves_no_helper_behind_when_the_pool_is_freed)
+{
+	struct b2f_pool *pool = pool_new(2);
+	struct b2f_job blockers[2];
+
+	occupy(pool, &blockers[0]);
+	occupy(pool, &blockers[1]);
+	check_for(pool, 50);
+	sem_post(&gate);
+	sem_post(&gate);
+	b2f_pool_free(pool);
+}
+
+static int fail_some(void *arg, size_t i)
+{
+	_Atomic int *ncalls = arg;
+
+	(*ncalls)++;
+	if (i == 37)
+		return -EIO;
+	return i > 37 ? -ENOSPC : 0;
+}
+
+Test(pool, for_gives_the_error_of_the_lowest_index)
+{
+	struct b2f_pool *pool = pool_new(4);
+
+	for (int round = 0; round < 500; round++) {
+		_Atomic int ncalls = 0;
+
+		cr_assert_eq(b2f_pool_for(pool, B2F_POOL_AHEAD, 100000,
+					  fail_some, &ncalls),
+			     -EIO);
+		cr_assert_geq(ncalls, 38);
+		cr_assert_leq(ncalls, 38 + 5, "calls go on after the error");
+	}
+	b2f_pool_free(pool);
+}
+
+static int nested(void *arg, size_t i)
+{
+	(void)i;
+	check_for(arg, 50);
+	return 0;
+}
+
+Test(pool, for_may_be_nested)
+{
+	struct b2f_pool *pool = pool_new(2);
+
+	cr_assert_eq(b2f_pool_for(pool, B2F_POOL_DEMAND, 20, nested, pool), 0);
+	b2f_pool_free(pool);
+}
+
+static void *call_for(void *arg)
+{
+	for (size_t i = 0; i < 300; i++)
+		check_for(arg, i % 17);
+	return NULL;
+}
+
+Test(pool, for_may_be_called_by_many_threads)
+{
+	struct b2f_pool *pool = pool_new(3);
+	pthread_t threads[16];
+
+	for (int i = 0; i < 16; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, call_for, pool),
+			     0);
+	for (int i = 0; i < 16; i++)
+		pthread_join(threads[i], NULL);
+	b2f_pool_drain(pool);
+	b2f_pool_free(pool);
+}
+
+static void end_with_for(struct b2f_job *job, bool cancelled)
+{
+	(void)job;
+	if (!cancelled)
+		check_for(the_pool, 100);
+	nseen++;
+}
+
+Test(pool, for_works_inside_a_job_while_the_pool_is_freed)
+{
+	struct b2f_job jobs[8];
+
+	for (int round = 0; round < 200; round++) {
+		nseen = 0;
+		the_pool = pool_new(3);
+		for (int i = 0; i < 8; i++) {
+			jobs[i].run = end_with_for;
+			b2f_pool_submit(the_pool, B2F_POOL_DEMAND, &jobs[i]);
+		}
+		b2f_pool_free(the_pool);
+		cr_assert_eq(nseen, 8);
+	}
+}
+
+Test(pool, drain_of_an_idle_pool_returns)
+{
+	struct b2f_pool *pool = pool_new(2);
+
+	b2f_pool_drain(pool);
+	b2f_pool_free(pool);
+}
