@@ -364,7 +364,7 @@ Test(bad_frames, a_bad_chunk_file_is_named_and_hurts_no_other)
 
 Test(bad_frames, an_index_that_claims_two_gigabytes_is_refused)
 {
-	/* 0x0ffffffb chunks of one byte in the 32 bytes of a special chunk. */
+	/* 0x0ffff800 chunks of one byte in the 32 bytes of a special chunk. */
 	struct folder d = new_folder();
 	struct b2f_frame *frame = NULL;
 	struct hex h = hex_new(HEX_SFRAME_INDEX);
@@ -372,11 +372,11 @@ Test(bad_frames, an_index_that_claims_two_gigabytes_is_refused)
 	FILE *f;
 
 	put_file(&d, "chunks.b2frame", HEX_SFRAME_INDEX);
-	b2f_store_be64(h.data + 30, 0x0ffffffb);
+	b2f_store_be64(h.data + 30, 0x0ffff800);
 	b2f_store_be32(h.data + 58, 1);
 	/* One block whose only stream is a run of zeros. */
 	b2f_store_le32(h.data + 97, 0x08150105);
-	b2f_store_le32(h.data + 97 + 4, 0x7fffffd8);
+	b2f_store_le32(h.data + 97 + 4, 0x7fffc000);
 	b2f_store_le32(h.data + 97 + 8, 536866816);
 	b2f_store_le32(h.data + 97 + 12, 48);
 	snprintf(path, sizeof(path), "%s/chunks.b2frame", d.path);
