@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pipeline.c - the six filter slots of a chunk, undone in turn */
+#include "filter/pipeline.h"
+
+#include "b2frame/error.h"
+
+static int check_slot(const struct b2f_pipeline *pipeline, unsigned int slot,
+		      const struct b2f_filter_block *block, size_t nbytes,
+		      struct b2f_why *why)
+{
+	unsigned int id = pipeline->filter[slot];
+	const struct b2f_filter *filter;
+
+	if (id == B2F_FILTER_NONE)
+		return 0;
+	filter = b2f_filter_by_id(id);
+	if (!filter)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "filter %u (%s) in slot %u is not built in",
+				   id, b2f_filter_name(id), slot);
+	if (!filter->check)
+		return 0;
+	return filter->check(block, pipeline->meta[slot], nbytes, why);
+}
+
+int b2f_pipeline_check(const struct b2f_pipeline *pipeline,
+		       const struct b2f_filter_block *block, size_t nbytes,
+		       struct b2f_why *why)
+{
+	int err = 0;
+
+	/* Filters divide by it. */
+	if (!block->typesize)
+		return b2f_why_set(why, B2F_ECORRUPT, "the type size is 0");
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS && !err; slot++)
+		err = check_slot(pipeline, slot, block, nbytes, why);
+	return err;
+}
+
+bool b2f_pipeline_needs_ref(const struct b2f_pipeline *pipeline)
+{
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
+		if (pipeline->filter[slot] == B2F_FILTER_DELTA)
+			return true;
+	}
+	return false;
+}
+
+/* How many filters move the bytes from one buffer to the other. */
+static unsigned int count_moves(const struct b2f_pipeline *pipeline)
+{
+	const struct b2f_filter *filter;
+	unsigned int moves = 0;
+
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
+		filter = b2f_filter_by_id(pipeline->filter[slot]);
+		if (filter && filter->kind == B2F_FILTER_MOVE)
+			moves++;
+	}
+	return moves;
+}
+
+uint8_t *b2f_pipeline_start(const struct b2f_pipeline *pipeline, uint8_t *dst,
+			    uint8_t *tmp)
+{
+	return count_moves(pipeline) % 2 ? tmp : dst;
+}
+
+bool b2f_pipeline_needs_tmp(const struct b2f_pipeline *pipeline)
+{
+	return count_moves(pipeline) > 0;
+}
+
+void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
+			 const struct b2f_filter_block *block, uint8_t *dst,
+			 uint8_t *tmp, size_t nbytes)
+{
+	uint8_t *cur = b2f_pipeline_start(pipeline, dst, tmp);
+	const struct b2f_filter *filter;
+	uint8_t *to;
+
+	if (!nbytes)
+		return;
+	for (unsigned int slot = B2F_FILTER_SLOTS; slot-- > 0;) {
+		filter = b2f_filter_by_id(pipeline->filter[slot]);
+		if (!filter || filter->kind == B2F_FILTER_IDENTITY)
+			continue;
+		to = cur;
+		if (filter->kind == B2F_FILTER_MOVE)
+			to = cur == dst ? tmp : dst;
+		filter->decode(block, pipeline->meta[slot], cur, to, nbytes);
+		cur = to;
+	}
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shuffle_impl.h - the SIMD variants behind shuffle and bitshuffle
+ *
+ * Private to src/filter and its tests, which hold every variant against the
+ * scalar one.
+ *
+ * All of them rest on one fact.  Let n vectors (a power of 2) hold n planes,
+ * and number all their bytes: the plane is the high part of the number.
+ * Interleaving vector j with vector j + n/2, for all j < n/2, moves the highest
+ * bit of every number to its lowest place.  Do that log2(n) times and the plane
+ * is the low part: the planes are interleaved.
+ *
+ * Bit shuffle is the same after a step on bits: 8 rows, one for each bit of a
+ * byte, become one plane of bytes.  The planes of a tile that fits in the L1
+ * cache are then interleaved into their place in the block.
+ *
+ * Layer: filter.  May include: base/.  Threads: pure functions.
+ */
+#ifndef B2F_FILTER_SHUFFLE_IMPL_H
+#define B2F_FILTER_SHUFFLE_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "filter/vec16.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define B2F_SHUFFLE_X86 1
+#endif
+
+/* The helpers of a variant have to vanish: they pass vectors in arrays. */
+#define B2F_SHUFFLE_INLINE static inline __attribute__((always_inline))
+
+/* Unrolled so that the arrays of vectors become registers. */
+#define B2F_SHUFFLE_UNROLL _Pragma("GCC unroll 16")
+
+/* @count planes of bytes, @stride bytes from one to the next. */
+struct b2f_planes {
+	const uint8_t *data;
+	size_t stride;
+	size_t count;
+};
+
+struct b2f_shuffle_variant {
+	const char *name;
+	/* True if this machine has the instructions. */
+	bool (*supported)(void);
+	/*
+	 * Byte i of plane j goes to @dst[i * @width + j], for i < @nitems.
+	 * @width is at least planes->count; the bytes of the other planes are
+	 * left alone.
+	 */
+	void (*unshuffle)(const struct b2f_planes *planes, uint8_t *dst,
+			  size_t width, size_t nitems);
+	/*
+	 * Makes one plane of 8 * @nbytes bytes out of 8 rows of @nbytes,
+	 * @stride apart: bit r of @plane[8 * k + q] is bit q of byte k of row
+	 * r.
+	 */
+	void (*plane)(const uint8_t *rows, size_t stride, uint8_t *plane,
+		      size_t nbytes);
+};
+
+extern const struct b2f_shuffle_variant b2f_shuffle_scalar;
+#ifdef B2F_VEC16
+extern const struct b2f_shuffle_variant b2f_shuffle_v16;
+#endif
+#ifdef B2F_SHUFFLE_X86
+extern const struct b2f_shuffle_variant b2f_shuffle_avx2;
+extern const struct b2f_shuffle_variant b2f_shuffle_avx512;
+#endif
+
+/* Ends with NULL; fastest first, the scalar one last. */
+extern const struct b2f_shuffle_variant *const b2f_shuffle_variants[];
+
+/* The fastest one that this machine supports. */
+const struct b2f_shuffle_variant *b2f_shuffle_best(void);
+
+/* The ends of a block, shorter than a vector: items or bytes from @done on. */
+void b2f_shuffle_scalar_items(const struct b2f_planes *planes, uint8_t *dst,
+			      size_t width, size_t done, size_t nitems);
+void b2f_shuffle_scalar_plane(const uint8_t *rows, size_t stride,
+			      uint8_t *plane, size_t done, size_t nbytes);
+
+/* What a variant has for widths without code of their own. */
+struct b2f_shuffle_square {
+	/* Items done by one call, at most 64. */
+	size_t nitems;
+	/*
+	 * Unshuffles so many items of up to 16 planes.  Writes 16 bytes for
+	 * each item, in the order of the items; those beyond planes->count are
+	 * rubbish.  (A variant may have other code for less than 16 planes.)
+	 */
+	void (*unshuffle)(const struct b2f_planes *planes, uint8_t *dst,
+			  size_t width);
+};
+
+/*
+ * Unshuffles square by square all that can be done so; returns the number of
+ * items done.
+ */
+size_t b2f_shuffle_squares(const struct b2f_shuffle_square *square,
+			   const struct b2f_planes *planes, uint8_t *dst,
+			   size_t width, size_t nitems);
+
+#ifdef B2F_VEC16
+/* For 3, 5, 6 and 7 planes; returns the number of items done. */
+size_t b2f_shuffle_v16_below_8(const struct b2f_planes *planes, uint8_t *dst,
+			       size_t nitems);
+#endif
+
+/*
+ * Undoes the whole filter over @nbytes with one variant: @src and @dst do not
+ * overlap.  @version is that of the chunk.
+ */
+void b2f_shuffle_undo(const struct b2f_shuffle_variant *variant, size_t width,
+		      const uint8_t *src, uint8_t *dst, size_t nbytes);
+void b2f_bitshuffle_undo(const struct b2f_shuffle_variant *variant,
+			 size_t typesize, unsigned int version,
+			 const uint8_t *src, uint8_t *dst, size_t nbytes);
+
+#endif
