@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* A cache line, so that no vector load of a filter crosses one. */
+#define SCRATCH_ALIGN 64
+
 int b2f_decoder_new(struct b2f_decoder **out)
 {
 	struct b2f_decoder *dec = calloc(1, sizeof(*dec));
@@ -46,15 +49,19 @@ void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit)
 int b2f_scratch_reserve(struct b2f_scratch *scratch, size_t size)
 {
 	uint8_t *data;
+	size_t room;
 
 	if (size <= scratch->size)
 		return 0;
 	/* No realloc: nobody wants the old bytes copied. */
-	data = malloc(size);
+	room = (size + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+	if (room < size)
+		return -ENOMEM;
+	data = aligned_alloc(SCRATCH_ALIGN, room);
 	if (!data)
 		return -ENOMEM;
 	free(scratch->data);
 	scratch->data = data;
-	scratch->size = size;
+	scratch->size = room;
 	return 0;
 }

@@ -21,6 +21,9 @@
 /* From here on a call of memcpy() or memset() is worth it. */
 #define CALL_MIN 256
 
+/* The same for a byte that is repeated, where the call does more at once. */
+#define MEMSET_MIN 48
+
 /* Largest near distance; coding it means that a far one follows. */
 #define FAR_BASE 8192
 
@@ -121,10 +124,10 @@ static inline void copy_match_near(uint8_t *out, size_t distance, size_t n)
 {
 	size_t start;
 
-	if (B2F_LIKELY(n < CALL_MIN)) {
-		repeat_pattern(out, distance, n);
-	} else if (distance == 1) {
+	if (distance == 1 && n >= MEMSET_MIN) {
 		memset(out, out[-1], n);
+	} else if (B2F_LIKELY(n < CALL_MIN)) {
+		repeat_pattern(out, distance, n);
 	} else {
 		start = 64 / distance * distance;
 		repeat_pattern(out, distance, start);

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# test_usage.sh - help, versions, and command lines that make no sense
+. "$(dirname "$0")/lib.sh"
+
+commands="cat decompress info ls verify"
+
+runs 0 --help
+says '^Usage: bloscctl COMMAND'
+for command in $commands; do
+	says "^  $command "
+done
+runs 0 help
+says '^Usage: bloscctl COMMAND'
+
+for command in $commands; do
+	runs 0 "$command" --help
+	says "^Usage: bloscctl $command "
+	errors 0
+	runs 0 "$command" -h
+	says "^Usage: bloscctl $command "
+	runs 0 help "$command"
+	says "^Usage: bloscctl $command "
+done
+
+runs 0 --version
+says '^bloscctl [0-9]+\.[0-9]+\.[0-9]+$'
+says '^lz4 [0-9.]+$'
+says '^zstd [0-9.]+$'
+says '^zlib [0-9.]+'
+
+runs 2
+says_on_stderr "^bloscctl: a command is missing; see 'bloscctl --help'$"
+runs 2 inof
+says_on_stderr "^bloscctl: there is no command 'inof'; see 'bloscctl --help'$"
+errors 1
+runs 2 --chunks
+says_on_stderr "there is no command '--chunks'"
+
+for command in $commands; do
+	runs 2 "$command" --nonsense
+	says_on_stderr "^bloscctl $command: unrecognized option '--nonsense'$"
+	says_on_stderr "^bloscctl: see 'bloscctl $command --help'$"
+	runs 2 "$command" -Z
+	says_on_stderr "invalid option"
+done
+
+for command in cat decompress info verify; do
+	runs 2 "$command"
+	says_on_stderr "^bloscctl: $command: a frame is missing$"
+	for value in '' x 1x 1kk -1 ' 1' 9999999999999999999 9000000t; do
+		runs 2 "$command" --frame-offset "$value" x
+		says_on_stderr "^bloscctl: --frame-offset: '$value' is not a size$"
+	done
+done
+runs 2 verify -r
+says_on_stderr "a directory is missing"
+
+for command in cat decompress verify; do
+	for value in x -1 1025; do
+		runs 2 "$command" -T "$value" x
+		says_on_stderr "--threads: '$value' is not a number of threads"
+	done
+done
+runs 2 cat --offset abc x
+says_on_stderr "^bloscctl: --offset: 'abc' is not a position$"
+runs 2 cat --length -5 x
+says_on_stderr "^bloscctl: --length: '-5' is not a size$"
+runs 2 decompress -c -o a x
+says_on_stderr "exclude each other"
+runs 2 decompress -o a x y
+says_on_stderr "-o takes one frame"
+runs 2 decompress --rm --frame-offset 5 x
+says_on_stderr "cannot remove a part of a file"
+
+# A frame that does not exist is said once, with its name.
+for command in cat decompress info ls verify; do
+	run "$command" missing.b2frame
+	says_on_stderr "^bloscctl: missing.b2frame: No such file or directory$"
+	errors 1
+	[ "$status" = $([ "$command" = verify ] && echo 2 || echo 1) ] ||
+		die "$command: status $status"
+done
+
+# Control characters do not reach a terminal, nor do they make two lines.
+run info $'a\nb\e[31m\x9b'
+says_on_stderr '^bloscctl: a\\x0ab\\x1b\[31m\\x9b: No such file'
+errors 1
+
+# What cannot be printed is a failure.
+frames small.b2frame
+for command in cat info ls; do
+	status=0
+	"$bloscctl" "$command" small.b2frame >/dev/full 2>.err || status=$?
+	[ "$status" = 1 ] || die "$command > /dev/full: status $status"
+	says_on_stderr '^bloscctl: standard output: No space left on device$'
+	errors 1
+done
+status=0
+"$bloscctl" verify small.b2frame >/dev/full 2>.err || status=$?
+[ "$status" = 2 ] || die "verify > /dev/full: status $status"

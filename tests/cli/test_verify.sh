@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# test_verify.sh - bloscctl verify
+. "$(dirname "$0")/lib.sh"
+
+frames small.b2frame flat.b2frame zlib.b2frame array.b2nd mixed.b2frame \
+	empty.b2frame meta.b2frame at_offset.bin
+
+runs 0 verify small.b2frame flat.b2frame empty.b2frame
+says '^small\.b2frame: ok, 11 chunks, 641\.0 KiB$'
+says '^flat\.b2frame: ok, 11 chunks, 641\.0 KiB$'
+says '^empty\.b2frame: ok, 0 chunks, 0 B$'
+errors 0
+runs 0 verify -T 1 small.b2frame
+runs 0 verify -q small.b2frame
+is_silent
+runs 0 verify -v mixed.b2frame
+says 'ok, 5 chunks, 320\.0 KiB, .* stored, ratio .*, 1 in the index alone$'
+runs 0 verify --frame-offset 1000 at_offset.bin
+says '^at_offset\.bin: ok, 3 chunks'
+
+# A tree: every frame in it, and nothing else.
+mkdir -p tree/a/b
+cp -r small.b2frame tree/a
+cp array.b2nd tree/a/b
+cp flat.b2frame tree/noname
+cp -r mixed.b2frame tree
+echo hello >tree/text
+ln -s /nonexistent tree/link
+runs 0 verify -r tree
+printf 'tree/%s\n' a/b/array.b2nd a/small.b2frame mixed.b2frame noname >want
+cut -d: -f1 .out >got
+same got want
+(cd tree && "$bloscctl" verify -r .) | cut -d: -f1 >got
+sed -i s,^tree/,, want
+same got want
+mkdir nothing
+runs 0 verify -r nothing
+says_on_stderr 'nothing: there is no frame in it'
+
+# damage WHAT REGEX: small.b2frame after the command WHAT is damaged.
+damage() {
+	rm -rf bad.b2frame
+	cp -r "${3:-small.b2frame}" bad.b2frame
+	eval "$1"
+	runs 1 verify bad.b2frame
+	says '^bad\.b2frame: damaged'
+	says_on_stderr "^bloscctl: bad\.b2frame: $2"
+	errors 1
+}
+damage 'rm bad.b2frame/00000003.chunk' 'chunk 3 \(00000003\.chunk\): '
+says '^bad\.b2frame: damaged, 11 chunks, 577\.0 KiB sound, 1 damaged$'
+damage ': >bad.b2frame/00000003.chunk' 'chunk 3 '
+damage 'truncate -s 100 bad.b2frame/00000000.chunk' 'chunk 0 '
+damage 'rm bad.b2frame/00000003.chunk; ln -s /dev/zero bad.b2frame/00000003.chunk' \
+	'chunk 3 '
+damage 'rm bad.b2frame/00000003.chunk; mkdir bad.b2frame/00000003.chunk' \
+	'chunk 3 '
+damage 'cp bad.b2frame/00000000.chunk bad.b2frame/0000000A.chunk' \
+	'its chunks have 720896 bytes, its index says 656360$'
+damage 'flip bad.b2frame/00000001.chunk 30000' 'chunk 1 ' zlib.b2frame
+damage 'truncate -s -1 bad.b2frame/chunks.b2frame' ''
+damage 'truncate -s 50 bad.b2frame/chunks.b2frame' ''
+damage ': >bad.b2frame/chunks.b2frame' ''
+damage 'truncate -s -1 bad.b2frame' '' flat.b2frame
+
+# Each damage is one line, and all are found.
+rm -rf bad.b2frame
+cp -r small.b2frame bad.b2frame
+rm bad.b2frame/0000000{2,4,6}.chunk
+runs 1 verify bad.b2frame
+errors 3
+says ', 3 damaged$'
+runs 1 verify -q bad.b2frame small.b2frame
+errors 3
+says '^bad\.b2frame: damaged'
+if grep -q '^small' .out; then die "-q tells of sound frames"; fi
+
+# Files that no index names are no damage.
+cp small.b2frame/00000000.chunk small.b2frame/00000077.chunk
+: >small.b2frame/00000078.chunk
+touch small.b2frame/.b2lock
+runs 0 verify small.b2frame
+
+# What cannot be checked is not damage: 2.  Damage wins over that.
+runs 2 verify missing.b2frame
+runs 2 verify small.b2frame missing.b2frame
+says '^small\.b2frame: ok'
+says '^missing\.b2frame: not checked$'
+runs 1 verify missing.b2frame bad.b2frame
+runs 1 verify bad.b2frame missing.b2frame
+runs 2 verify tree
+says_on_stderr '^bloscctl: tree: a directory without chunks.b2frame$'
+runs 2 verify tree/text
+errors 1
+runs 2 verify -r missing
+errors 1
+# In a tree a name tells what should be a frame.
+cp tree/text tree/lost.b2frame
+runs 2 verify -r tree
+says '^tree/lost\.b2frame: not checked$'
+rm tree/lost.b2frame
+cp -r bad.b2frame tree/a
+runs 1 verify -r tree
+says '^tree/a/bad\.b2frame: damaged'
+says '^tree/noname: ok'
+
+# A codec that is not built in.
+cp -r zlib.b2frame plugin.b2frame
+"$B2F_PYTHON" - <<'END'
+for n in range(4):
+    with open(f"plugin.b2frame/0000000{n}.chunk", "r+b") as f:
+        head = bytearray(f.read(32))
+        head[2] = head[2] & 0x1f | 6 << 5
+        head[0x16] = 35
+        f.seek(0)
+        f.write(head)
+END
+runs 2 verify plugin.b2frame
+says '^plugin\.b2frame: not checked, .*, 4 unsupported$'
+errors 4
+
+# No permission.
+if [ "$(id -u)" != 0 ]; then
+	cp -r small.b2frame secret.b2frame
+	chmod 0 secret.b2frame/00000002.chunk
+	runs 2 verify secret.b2frame
+	says_on_stderr 'Permission denied'
+	chmod 0 secret.b2frame/chunks.b2frame
+	runs 2 verify secret.b2frame
+fi

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every byte is found where it is, whatever the chunks' sizes and order.
+
+Frames by python-blosc2 whose short chunk was moved, whose chunks have many
+sizes, and such frames with a chunk file missing: what can be found is right,
+what cannot is an error.
+"""
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import blosc2
+import numpy as np
+
+BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
+
+
+def cat(path, offset=0, length=None):
+    """Decoded bytes of a range, or None if bloscctl fails."""
+    args = [BLOSCCTL, "cat", "--offset", str(offset)]
+    if length is not None:
+        args += ["--length", str(length)]
+    run = subprocess.run(args + [path], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+    return run.stdout if run.returncode == 0 else None
+
+
+def chunk_of(i, nbytes):
+    rng = np.random.default_rng(i)
+    return rng.integers(0, 60, nbytes, dtype=np.uint8).tobytes()
+
+
+def new_schunk(path, chunksize):
+    return blosc2.SChunk(chunksize=chunksize, urlpath=path, contiguous=False,
+                         cparams={"typesize": 4})
+
+
+def expect_all(path, data, what):
+    assert cat(path) == data, what
+    rng = random.Random(what)
+    for _ in range(10):
+        off = rng.randrange(len(data))
+        n = rng.randrange(1, len(data) - off + 1)
+        assert cat(path, off, n) == data[off:off + n], (what, off, n)
+
+
+def short_chunk_moved(tmp):
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2], [1, 3, 2, 0]):
+        path = os.path.join(tmp, "moved.b2frame")
+        blosc2.remove_urlpath(path)
+        schunk = new_schunk(path, 4000)
+        parts = [chunk_of(i, 4000 if i < 3 else 1200) for i in range(4)]
+        for part in parts:
+            schunk.append_data(part)
+        schunk.reorder_offsets(np.array(order, dtype=np.int64))
+        expect_all(path, b"".join(parts[i] for i in order), str(order))
+
+
+def many_sizes(tmp):
+    path = os.path.join(tmp, "sizes.b2frame")
+    schunk = new_schunk(path, 4000)
+    parts = []
+    for i, nbytes in enumerate([4000, 4000, 800, 12000, 4, 4000, 100]):
+        parts.append(chunk_of(i, nbytes))
+        schunk.append_data(parts[-1])
+    expect_all(path, b"".join(parts), "sizes")
+    return path, parts
+
+
+def starts_of(parts):
+    at, starts = 0, []
+    for part in parts:
+        starts.append(at)
+        at += len(part)
+    return starts
+
+
+def one_missing(path, parts):
+    """The size of one missing chunk follows from the total."""
+    name = os.path.join(path, "00000003.chunk")
+    os.rename(name, name + ".away")
+    for i, (start, part) in enumerate(zip(starts_of(parts), parts)):
+        got = cat(path, start, len(part))
+        assert got == (None if i == 3 else part), i
+    os.rename(name + ".away", name)
+
+
+def two_missing(path, parts):
+    """Between two missing chunks nothing can be found; around them all."""
+    names = [os.path.join(path, f"{i:08X}.chunk") for i in (2, 5)]
+    for name in names:
+        os.rename(name, name + ".away")
+    for i, (start, part) in enumerate(zip(starts_of(parts), parts)):
+        got = cat(path, start, len(part))
+        assert got == (None if 2 <= i <= 5 else part), i
+    for name in names:
+        os.rename(name + ".away", name)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        short_chunk_moved(tmp)
+        path, parts = many_sizes(tmp)
+        one_missing(path, parts)
+        two_missing(path, parts)
+    return 0
+
+
+sys.exit(main())
