@@ -205,8 +205,19 @@ int b2f_file_unit_get(struct b2f_file *file, const struct b2f_loaded *loaded,
 {
 	struct b2f_cache_key key = b2f_file_key(file, loaded->nchunk, unit);
 	struct fill fill = {.file = file, .loaded = loaded};
+	struct b2f_why why;
+	int err;
 
-	return b2f_cache_get(file->runtime->cache, &key,
-			     b2f_chunk_unit_nbytes(&loaded->chunk, unit),
-			     fill_unit, &fill, out);
+	err = b2f_cache_get(file->runtime->cache, &key,
+			    b2f_chunk_unit_nbytes(&loaded->chunk, unit),
+			    fill_unit, &fill, out);
+	if (err == -ESTALE) {
+		/* Stock Blosc2 rewrites chunks in place, with other blocks. */
+		b2f_why_set(&why, err,
+			    "rewritten by another program while "
+			    "the file is open");
+		b2f_frame_report_chunk(file->frame, loaded->nchunk, -1, err,
+				       &why);
+	}
+	return err;
 }

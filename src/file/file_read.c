@@ -127,12 +127,17 @@ static int batch_pin(struct batch *b)
 	b->nmissing = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		struct piece *p = &b->pieces[i];
+		const struct b2f_loaded *loaded;
 		struct b2f_cache_key key;
 
 		if (!p->head)
 			continue;
-		key = b2f_file_key(b->file, p->head->loaded->nchunk, p->unit);
-		if (!b2f_cache_peek(rt->cache, &key, &p->ref))
+		loaded = p->head->loaded;
+		key = b2f_file_key(b->file, loaded->nchunk, p->unit);
+		if (!b2f_cache_peek(
+			    rt->cache, &key,
+			    b2f_chunk_unit_nbytes(&loaded->chunk, p->unit),
+			    &p->ref))
 			b->missing[b->nmissing++] = p;
 	}
 	if (b->nmissing == 0)

@@ -232,8 +232,11 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	assert(key->file != 0 && size > 0);
 	pthread_mutex_lock(&stripe->lock);
 	entry = find(cache, hash, key);
+	if (entry && entry->size != size) {
+		pthread_mutex_unlock(&stripe->lock);
+		return -ESTALE;
+	}
 	if (entry) {
-		assert(entry->size == size);
 		atomic_fetch_add(&entry->nrefs, 1);
 		b2f_cache_warm(cache, entry);
 		if (entry->state == B2F_CACHE_LOADED)
@@ -260,7 +263,7 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 }
 
 bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
-		    struct b2f_cache_ref *out)
+		    size_t size, struct b2f_cache_ref *out)
 {
 	uint64_t hash = hash_of(key);
 	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
@@ -269,7 +272,8 @@ bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
 
 	pthread_mutex_lock(&stripe->lock);
 	entry = find(cache, hash, key);
-	found = entry && entry->state == B2F_CACHE_LOADED;
+	found = entry && entry->size == size &&
+		entry->state == B2F_CACHE_LOADED;
 	if (found) {
 		atomic_fetch_add(&entry->nrefs, 1);
 		b2f_cache_warm(cache, entry);

@@ -96,8 +96,7 @@ void b2f_cache_free(struct b2f_cache *cache);
 uint64_t b2f_cache_new_file(struct b2f_cache *cache);
 
 /*
- * Pins @key, of @size (> 0) bytes, in *@out.  Every call for one key gives the
- * same @size.  On a miss runs @load with @arg; other threads that ask for @key
+ * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg; other threads that ask for @key
  * meanwhile wait for that result instead of loading it again.  An entry that is
  * larger than the whole cache is shared like any other, until its last put.
  *
@@ -105,7 +104,8 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * the next call loads again.  (Remembering errors would turn one EINTR or
  * ENOMEM into a broken file until remount.)
  *
- * Returns 0, -ENOMEM, or what @load returned.
+ * Returns 0, -ENOMEM, -ESTALE (the entry has another size: what @key names has
+ * changed since), or what @load returned.
  */
 B2F_MUST_CHECK
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
@@ -113,12 +113,12 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		  struct b2f_cache_ref *out);
 
 /*
- * Pins @key in *@out if it is there, loaded, without waiting.  Returns true if
- * so.  A miss is not counted.
+ * Pins @key in *@out if it is there, loaded and of @size bytes, without
+ * waiting.  Returns true if so.  A miss is not counted.
  */
 B2F_MUST_CHECK
 bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
-		    struct b2f_cache_ref *out);
+		    size_t size, struct b2f_cache_ref *out);
 
 /* True if @key is there or being loaded; for readahead, a hint only. */
 bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key);

@@ -153,16 +153,32 @@ Test(cache, peek_and_has_do_not_load)
 	struct b2f_cache_key key = key_of(1, 1);
 	struct b2f_cache_ref ref = {.entry = NULL};
 
-	cr_assert_not(b2f_cache_peek(cache, &key, &ref));
+	cr_assert_not(b2f_cache_peek(cache, &key, 300, &ref));
 	cr_assert_not(b2f_cache_has(cache, &key));
 	cr_assert_null(ref.entry);
 	touch(cache, 1, 1, 300);
 	cr_assert(b2f_cache_has(cache, &key));
-	cr_assert(b2f_cache_peek(cache, &key, &ref));
+	cr_assert_not(b2f_cache_peek(cache, &key, 299, &ref));
+	cr_assert(b2f_cache_peek(cache, &key, 300, &ref));
 	cr_assert_eq(ref.size, 300);
 	cr_assert(is_right(&key, &ref));
 	b2f_cache_put(cache, &ref);
 	cr_assert_eq(stats_of(cache).misses, 1);
+	b2f_cache_free(cache);
+}
+
+Test(cache, another_size_under_the_same_key_is_refused)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key key = key_of(1, 1);
+	struct b2f_cache_ref ref = {.entry = NULL};
+	struct loader loader = {.err = 0};
+
+	touch(cache, 1, 1, 300);
+	cr_assert_eq(b2f_cache_get(cache, &key, 301, load, &loader, &ref),
+		     -ESTALE);
+	cr_assert_null(ref.entry);
+	cr_assert_eq(loader.ncalls, 0);
 	b2f_cache_free(cache);
 }
 

@@ -178,7 +178,7 @@ static void stress_once(uint64_t *random, struct b2f_cache_ref *ref,
 		(void)b2f_cache_has(stress_cache, key);
 		return;
 	case 2:
-		if (!b2f_cache_peek(stress_cache, key, ref))
+		if (!b2f_cache_peek(stress_cache, key, size_of(key), ref))
 			return;
 		break;
 	default:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""interop.py - what the interop tests have in common
+
+C-Blosc2, through python-blosc2, writes frames; bloscctl reads them.  What must
+come out is what was put in; where C-Blosc2 itself loses data (lossy filters),
+what C-Blosc2 reads back.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import blosc2
+import numpy as np
+
+BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
+
+
+@contextlib.contextmanager
+def workdir():
+    """A fresh folder as current one."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chdir(tmp)
+        try:
+            yield pathlib.Path(tmp)
+        finally:
+            os.chdir(before)
+
+
+def bloscctl(*args, status=0):
+    """Output and messages of a run that ends with @status."""
+    run = subprocess.run([BLOSCCTL, *map(str, args)], capture_output=True,
+                         stdin=subprocess.DEVNULL)
+    assert run.returncode == status, (args, run.returncode, run.stderr)
+    return run.stdout, run.stderr.decode()
+
+
+def cat(path):
+    return bloscctl("cat", path)[0]
+
+
+def info(path, *options):
+    return json.loads(bloscctl("info", "--json", *options, path)[0])
+
+
+def stock_bytes(schunk):
+    return b"".join(schunk.decompress_chunk(n) for n in range(schunk.nchunks))
+
+
+def check_info(path, schunk):
+    """What the index says is what python-blosc2 says."""
+    said = info(path)
+    for name in ("nbytes", "cbytes", "chunksize", "typesize", "nchunks"):
+        assert said[name] == getattr(schunk, name), (path, name, said)
+    cparams = schunk.cparams
+    assert said["codec_id"] == cparams.codec.value, (path, said)
+    assert said["clevel"] == cparams.clevel, (path, said)
+    filters = [f.value for f in cparams.filters if f.value]
+    assert [f["id"] for f in said["filters"]] == filters, (path, said)
+    assert said["storage"] == \
+        ("contiguous" if schunk.contiguous else "sparse"), (path, said)
+
+
+def check(path, data, schunk):
+    """@path holds @data, and is what @schunk says it is."""
+    got = cat(path)
+    assert got == data, (path, len(got), len(data))
+    check_info(path, schunk)
+
+
+def verify_tree(n):
+    """All @n frames below the current folder are sound."""
+    out, err = bloscctl("verify", "-r", ".")
+    assert err == "", err
+    lines = out.decode().splitlines()
+    assert len(lines) == n, (len(lines), n)
+    assert all(": ok, " in line for line in lines), out
+
+
+def write(path, data, **options):
+    """A new frame of @data; options of the frame, or of its compression."""
+    storage = {name: options.pop(name)
+               for name in ("chunksize", "contiguous", "meta")
+               if name in options}
+    cparams = {"nthreads": 1, **options}
+    return blosc2.SChunk(data=data, urlpath=path, cparams=cparams, **storage)
+
+
+def compressible(nbytes, typesize, seed=0):
+    """Slowly growing items of @typesize bytes, with some noise."""
+    rng = np.random.default_rng(seed)
+    n = nbytes // typesize + 1
+    items = np.zeros((n, typesize), "u1")
+    steps = np.cumsum(rng.integers(0, 3, n))
+    for i in range(min(typesize, 4)):
+        items[:, i] = steps >> (8 * i)
+    items[rng.integers(0, n, n // 50), rng.integers(0, typesize)] = 77
+    return items.tobytes()[:nbytes]
