@@ -19,11 +19,9 @@ for option in --no-progress -q; do
 done
 on_terminal "$bloscctl verify -q million.b2frame"
 [ ! -s .out ] || die "verify -q shows a bar"
-on_terminal "$bloscctl verify --no-progress million.b2frame"
-if grep -q '%' .out; then die "verify --no-progress shows a bar"; fi
 
 # Quick jobs show nothing, nor does what is no terminal.
 on_terminal "$bloscctl decompress small.b2frame"
 [ ! -s .out ] || die "a quick job shows a bar"
-runs 0 verify million.b2frame
+"$bloscctl" decompress -c huge.b2frame 2>.err | head -c 512M >/dev/null
 errors 0

@@ -96,6 +96,16 @@ for command in cat info ls; do
 	says_on_stderr '^bloscctl: standard output: No space left on device$'
 	errors 1
 done
+# Closed streams are no trap: nothing takes their numbers.
+for command in cat info ls; do
+	status=0
+	"$bloscctl" "$command" small.b2frame >&- 2>.err || status=$?
+	[ "$status" = 1 ] || die "$command with stdout closed: status $status"
+	says_on_stderr '^bloscctl: standard output: Bad file descriptor$'
+done
+"$bloscctl" decompress -v small.b2frame <&- >&- 2>&- || die "closed streams"
+same small small.b2frame.data
+
 status=0
 "$bloscctl" verify small.b2frame >/dev/full 2>.err || status=$?
 [ "$status" = 2 ] || die "verify > /dev/full: status $status"

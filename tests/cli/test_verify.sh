@@ -120,12 +120,25 @@ runs 2 verify plugin.b2frame
 says '^plugin\.b2frame: not checked, .*, 4 unsupported$'
 errors 4
 
-# No permission.
-if [ "$(id -u)" != 0 ]; then
-	cp -r small.b2frame secret.b2frame
-	chmod 0 secret.b2frame/00000002.chunk
-	runs 2 verify secret.b2frame
-	says_on_stderr 'Permission denied'
-	chmod 0 secret.b2frame/chunks.b2frame
-	runs 2 verify secret.b2frame
-fi
+# No permission, which root has always.
+as_nobody=()
+[ "$(id -u)" != 0 ] || as_nobody=(setpriv --reuid=65534 --clear-groups)
+chmod 755 .
+cp "$bloscctl" mine
+bloscctl=./mine
+"${as_nobody[@]}" "$bloscctl" --version >.out || die "cannot run it"
+# refused REGEX: verify of secret.b2frame ends with 2 and says so.
+refused() {
+	status=0
+	"${as_nobody[@]}" "$bloscctl" verify secret.b2frame \
+		>.out 2>.err || status=$?
+	[ "$status" = 2 ] || die "no permission: status $status"
+	says_on_stderr "^bloscctl: secret\.b2frame: $1Permission denied$"
+	errors 1
+}
+cp -r small.b2frame secret.b2frame
+chmod 0 secret.b2frame/00000002.chunk
+refused 'chunk 2 \(00000002\.chunk\): (open: )?'
+says '^secret\.b2frame: not checked, 11 chunks, .*, 1 not readable$'
+chmod 0 secret.b2frame/chunks.b2frame
+refused '(open: )?'

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_index.c - headers, entries and metalayers of indexes */
+#include <criterion/criterion.h>
+
+#include "base/bytes.h"
+#include "index/index.h"
+#include "tests/support/hex.h"
+#include "tests/support/vectors.h"
+
+static struct b2f_frame_header parse(const struct hex *raw)
+{
+	struct b2f_frame_header h;
+
+	cr_assert_eq(b2f_frame_header_parse(raw->data, raw->size, raw->size, &h,
+					    NULL),
+		     0);
+	return h;
+}
+
+/* The index chunk stands between header and trailer of a sparse frame. */
+static int parse_entries(const struct hex *raw, struct b2f_entries *out,
+			 struct b2f_why *why)
+{
+	struct b2f_frame_header h = parse(raw);
+	struct b2f_decoder *dec = NULL;
+	uint32_t trailer = 0;
+	int err;
+
+	cr_assert_eq(
+		b2f_trailer_len_parse(raw->data + raw->size - B2F_FRAME_TAIL,
+				      &h, &trailer, NULL),
+		0);
+	cr_assert_eq(b2f_decoder_new(&dec), 0);
+	err = b2f_entries_parse(raw->data + h.header_len,
+				raw->size - h.header_len - trailer, &h, dec,
+				out, why);
+	b2f_decoder_free(dec);
+	return err;
+}
+
+Test(index, header_of_a_sparse_frame)
+{
+	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	struct b2f_frame_header h = parse(&raw);
+
+	cr_assert(h.sparse);
+	cr_assert_eq(h.version, 2);
+	cr_assert_eq(h.header_len, 97);
+	cr_assert_eq(h.frame_len, 180);
+	cr_assert_eq(h.nbytes, 128);
+	cr_assert_eq(h.cbytes, 96);
+	cr_assert_eq(h.typesize, 4);
+	cr_assert_eq(h.chunksize, 64);
+	cr_assert_eq(h.codec, 1);
+	cr_assert_eq(h.clevel, 5);
+	cr_assert_eq(h.splitmode, 4);
+	cr_assert_eq(h.pipeline.filter[5], B2F_FILTER_SHUFFLE);
+	hex_free(&raw);
+}
+
+Test(index, entries_are_files_or_special)
+{
+	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	struct b2f_entries e = {0};
+
+	cr_assert_eq(parse_entries(&raw, &e, NULL), 0);
+	cr_assert_eq(e.n, 2);
+	cr_assert_eq(e.nspecial, 1);
+	cr_assert_eq(b2f_entries_get(&e, 0).special, B2F_SPECIAL_NONE);
+	cr_assert_eq(b2f_entries_get(&e, 0).place, 0);
+	cr_assert_eq(b2f_entries_get(&e, 1).special, B2F_SPECIAL_ZEROS);
+	b2f_entries_fini(&e);
+	hex_free(&raw);
+}
+
+Test(index, one_value_for_all_chunks_takes_no_memory)
+{
+	struct hex raw = hex_new(HEX_SFRAME_FILL_ZEROS_INDEX);
+	struct b2f_entries e = {0};
+
+	cr_assert_eq(parse_entries(&raw, &e, NULL), 0);
+	cr_assert_eq(e.n, 3);
+	cr_assert_eq(e.nspecial, 3);
+	cr_assert_null(e.raw);
+	cr_assert_eq(b2f_entries_get(&e, 2).special, B2F_SPECIAL_ZEROS);
+	b2f_entries_fini(&e);
+	hex_free(&raw);
+}
+
+/* The two entries of the vector are stored as they are, 8 bytes each. */
+static int with_entry(uint64_t value, struct b2f_why *why)
+{
+	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	struct b2f_entries e = {0};
+	int err;
+
+	b2f_store_le64(raw.data + 97 + 32 + 8, value);
+	err = parse_entries(&raw, &e, why);
+	b2f_entries_fini(&e);
+	hex_free(&raw);
+	return err;
+}
+
+Test(index, entries_that_are_neither_are_refused)
+{
+	struct b2f_why why = {""};
+
+	cr_assert_eq(with_entry(0, &why), 0);
+	cr_assert_eq(with_entry(UINT32_MAX, &why), 0);
+	cr_assert_eq(with_entry(UINT64_C(0x8200000000000000), &why), 0);
+	cr_assert_eq(with_entry(UINT64_C(0x8400000000000000), &why), 0);
+	cr_assert_eq(with_entry(UINT64_C(1) << 32, &why), B2F_ECORRUPT);
+	cr_assert_not_null(strstr(why.text, "chunk 1 to 0x100000000"));
+	cr_assert_eq(with_entry(UINT64_C(1) << 63, &why), B2F_ECORRUPT);
+	cr_assert_eq(with_entry(UINT64_C(0x8300000000000000), &why),
+		     B2F_ECORRUPT);
+	cr_assert_eq(with_entry(UINT64_C(0x8100000000000001), &why),
+		     B2F_ECORRUPT);
+	cr_assert_eq(with_entry(UINT64_MAX, &why), B2F_ECORRUPT);
+}
+
+Test(index, an_index_must_hold_64_bit_numbers)
+{
+	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	struct b2f_entries e = {0};
+
+	raw.data[97 + 3] = 4;
+	cr_assert_eq(parse_entries(&raw, &e, NULL), B2F_ECORRUPT);
+	hex_free(&raw);
+}
+
+Test(index, the_empty_frame_has_two_empty_sections)
+{
+	struct hex raw = hex_new(HEX_CFRAME_EMPTY);
+	struct b2f_meta_list list = {0};
+
+	cr_assert_eq(b2f_meta_parse(raw.data, 97, &list, NULL), 0);
+	cr_assert_eq(list.n, 0);
+	b2f_meta_list_fini(&list);
+	cr_assert_eq(
+		b2f_vlmeta_parse(raw.data + 97, raw.size - 97, &list, NULL), 0);
+	cr_assert_eq(list.n, 0);
+	cr_assert_null(b2f_meta_find(&list, "b2nd"));
+	b2f_meta_list_fini(&list);
+	hex_free(&raw);
+}
+
+/* A header whose section says one metalayer, "ab", of content "xyz". */
+static const char one_meta[] = "93cd000cde0001"
+			       "a26162"
+			       "d200000062"
+			       "dc0001"
+			       "c600000003"
+			       "78797a";
+
+static struct hex header_with(const char *section)
+{
+	struct hex tail = hex_new(section), raw;
+
+	raw.size = B2F_FRAME_HEADER_FIXED + tail.size;
+	raw.data = calloc(1, raw.size);
+	memcpy(raw.data + B2F_FRAME_HEADER_FIXED, tail.data, tail.size);
+	hex_free(&tail);
+	/* 87 + 7 (head) + 8 (map) + 3 (array) is where the content is. */
+	raw.data[B2F_FRAME_HEADER_FIXED + 14] = 87 + 7 + 8 + 3;
+	return raw;
+}
+
+Test(index, a_metalayer_by_name)
+{
+	struct hex raw = header_with(one_meta);
+	struct b2f_meta_list list = {0};
+	const struct b2f_meta *m;
+
+	cr_assert_eq(b2f_meta_parse(raw.data, raw.size, &list, NULL), 0);
+	m = b2f_meta_find(&list, "ab");
+	cr_assert_not_null(m);
+	cr_assert_eq(m->size, 3);
+	cr_assert_eq(memcmp(m->content, "xyz", 3), 0);
+	cr_assert_null(b2f_meta_find(&list, "a"));
+	b2f_meta_list_fini(&list);
+	hex_free(&raw);
+}
+
+Test(index, content_beyond_the_section_is_refused)
+{
+	struct hex raw = header_with(one_meta);
+	struct b2f_meta_list list = {0};
+
+	raw.data[raw.size - 4] = 4;
+	cr_assert_eq(b2f_meta_parse(raw.data, raw.size, &list, NULL),
+		     B2F_ECORRUPT);
+	cr_assert_null(list.items);
+	hex_free(&raw);
+}
