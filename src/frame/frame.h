@@ -59,8 +59,10 @@ struct b2f_frame {
 	 * needs the result.
 	 */
 	pthread_mutex_t map_lock;
-	/* Set last, after @map. */
+	/* Set last, after @map and @map_err. */
 	atomic_bool map_ready;
+	/* Why there is no map.  Const once map_ready. */
+	int map_err;
 	/* Const once map_ready. */
 	struct b2f_frame_map map;
 };

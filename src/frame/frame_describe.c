@@ -8,8 +8,8 @@
 #include "b2frame/names.h"
 #include "frame/frame.h"
 
-/* Longest metalayer shown in full, as hex digits. */
-#define META_SHOWN 4096
+/* Bytes of one metalayer that are shown, as hex digits. */
+#define META_SHOWN (1u << 20)
 
 static const char *const kind_names[] = {
 	[B2F_CHUNK_COMPRESSED] = "compressed",
@@ -93,9 +93,10 @@ static json_t *describe_hex(const uint8_t *data, size_t size)
 static json_t *describe_meta(const struct b2f_meta_info *info,
 			     const uint8_t *content)
 {
-	return json_pack("{s:o, s:I, s:o}", "name",
+	return json_pack("{s:o, s:I, s:b, s:o}", "name",
 			 describe_text(info->name, info->name_len), "nbytes",
-			 (json_int_t)info->size, "hex",
+			 (json_int_t)info->size, "truncated",
+			 info->size > META_SHOWN, "hex",
 			 describe_hex(content, info->size));
 }
 

@@ -106,6 +106,15 @@ static uint64_t sum_backward(struct b2f_frame *f, uint64_t *sizes,
 	return i;
 }
 
+/* True if every chunk has the fixed size, except the last one. */
+static bool only_last_differs(const struct b2f_frame *f, const uint64_t *starts)
+{
+	uint64_t last = f->entries.n - 1;
+
+	return is_fixed(f) &&
+	       starts[last] == last * (uint32_t)f->header.chunksize;
+}
+
 static int check_sum(struct b2f_frame *f, const uint64_t *starts)
 {
 	struct b2f_why why;
@@ -149,6 +158,11 @@ static int make_table(struct b2f_frame *f, struct b2f_frame_map *map)
 	for (uint64_t i = 0; i < n; i++)
 		starts[i] = size_of_chunk(f, i);
 	map->first_unknown = map->last_unknown = sum_forward(f, starts);
+	if (map->first_unknown == n && only_last_differs(f, starts)) {
+		/* The places are sure; the last chunk will say its error. */
+		free(starts);
+		return 0;
+	}
 	if (map->first_unknown == n) {
 		err = check_sum(f, starts);
 	} else {
@@ -173,16 +187,28 @@ static int make_map(struct b2f_frame *f)
 	return err;
 }
 
+/*
+ * Sizes that contradict each other do so for good; that is remembered, or each
+ * chunk would have all heads read again.  Other errors may pass.
+ */
+static bool is_final(int err)
+{
+	return err == 0 || err == B2F_ECORRUPT;
+}
+
 static int need_map(struct b2f_frame *f)
 {
 	int err = 0;
 
 	if (atomic_load_explicit(&f->map_ready, memory_order_acquire))
-		return 0;
+		return f->map_err;
 	pthread_mutex_lock(&f->map_lock);
-	if (!atomic_load_explicit(&f->map_ready, memory_order_relaxed)) {
+	if (atomic_load_explicit(&f->map_ready, memory_order_relaxed)) {
+		err = f->map_err;
+	} else {
 		err = make_map(f);
-		if (!err)
+		f->map_err = err;
+		if (is_final(err))
 			atomic_store_explicit(&f->map_ready, true,
 					      memory_order_release);
 	}

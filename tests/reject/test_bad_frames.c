@@ -193,6 +193,60 @@ Test(bad_frames, trailers)
 	hex_free(&sound);
 }
 
+static unsigned int nmessages;
+
+static void count_message(void *arg, enum b2f_log_level level,
+			  const char *message)
+{
+	(void)arg;
+	(void)level;
+	(void)message;
+	nmessages++;
+}
+
+/* Decodes all of the frame in @raw; returns what was found. */
+static struct b2f_check_result check_all(const struct hex *raw)
+{
+	const struct b2f_log log = {.write = count_message};
+	const struct b2f_frame_options options = {.log = &log};
+	const struct b2f_runtime_options one = {.nworkers = 1};
+	const struct b2f_check_options check = {.arg = NULL};
+	struct b2f_check_result result = {0};
+	struct b2f_frame *frame = NULL;
+	struct b2f_runtime *rt = NULL;
+
+	cr_assert_eq(
+		b2f_frame_open_memory(&options, raw->data, raw->size, &frame),
+		0);
+	cr_assert_eq(b2f_runtime_new(&one, &rt), 0);
+	cr_assert_eq(b2f_check_frame(rt, frame, &check, &result), 0);
+	b2f_frame_close(frame);
+	b2f_runtime_free(rt);
+	return result;
+}
+
+Test(bad_frames, sizes_that_do_not_add_up_are_found_out_once)
+{
+	/* Six chunks of different sizes, 4,328 bytes in all. */
+	struct hex raw = read_golden("cframes/varchunks.b2frame");
+
+	cr_assert_eq(check_all(&raw).ndamaged, 0);
+	b2f_store_be64(raw.data + 30, 4327);
+	cr_assert_eq(check_all(&raw).ndamaged, 6);
+	cr_assert_eq(nmessages, 1);
+	hex_free(&raw);
+}
+
+Test(bad_frames, a_wrong_last_chunk_condemns_no_other)
+{
+	/* Three chunks of 4,000, 4,000 and 1,500 bytes. */
+	struct hex raw = read_golden("cframes/short-last.b2frame");
+
+	b2f_store_be64(raw.data + 30, 9496);
+	cr_assert_eq(check_all(&raw).ndamaged, 1);
+	hex_free(&raw);
+}
+
 Test(bad_frames, every_prefix_is_refused)
 {
 	struct hex sound = read_golden("cframes/specials.b2frame");

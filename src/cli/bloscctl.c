@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bloscctl.c - finds the command and runs it */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/message.h"
+
+static const struct cli_command *const commands[] = {
+	&cli_cat_command, &cli_decompress_command, &cli_info_command,
+	&cli_ls_command,  &cli_verify_command,
+};
+
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int cli_command_help(const struct cli_command *self)
+{
+	fputs(self->help, stdout);
+	return CLI_EXIT_OK;
+}
+
+int cli_command_usage(const struct cli_command *self)
+{
+	cli_message_error("see 'bloscctl %s --help'", self->name);
+	return CLI_EXIT_USAGE;
+}
+
+int cli_command_misuse(const struct cli_command *self, const char *reason)
+{
+	cli_message_error("%s: %s", self->name, reason);
+	return cli_command_usage(self);
+}
+
+static int print_help(void)
+{
+	puts("Usage: bloscctl COMMAND [OPTION...] [FRAME...]\n"
+	     "Shows, checks and unpacks Blosc2 frames.\n");
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		printf("  %-12s%s\n", commands[i]->name, commands[i]->summary);
+	puts("\n"
+	     "  --help      this text; 'bloscctl COMMAND --help' for a "
+	     "command\n"
+	     "  --version   versions of bloscctl and of its codecs\n\n"
+	     "A FRAME is a sparse frame (a directory) or a contiguous one (a "
+	     "file).\n"
+	     "Sizes take k, m, g or t, which are powers of 1024.\n"
+	     "Exit status: 0 done, 1 failure, 2 usage; verify: 0 clean, "
+	     "1 damage,\n"
+	     "2 could not check.");
+	return CLI_EXIT_OK;
+}
+
+static int print_version(void)
+{
+	printf("bloscctl %s\nlz4 %s\nzstd %s\nzlib %s\n", B2F_VERSION,
+	       b2f_lz4_version(), b2f_zstd_version(), b2f_zlib_version());
+	return CLI_EXIT_OK;
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int run_command(int argc, char **argv)
+{
+	const struct cli_command *command = find_command(argv[0]);
+	char title[64];
+
+	if (!command) {
+		cli_message_error("there is no command '%s'; see "
+				  "'bloscctl --help'",
+				  argv[0]);
+		return CLI_EXIT_USAGE;
+	}
+	snprintf(title, sizeof(title), "bloscctl %s", command->name);
+	argv[0] = title;
+	return command->run(command, argc, argv);
+}
+
+static int help_on(const char *name)
+{
+	const struct cli_command *command = name ? find_command(name) : NULL;
+
+	return command ? cli_command_help(command) : print_help();
+}
+
+static int dispatch(int argc, char **argv)
+{
+	if (argc < 2) {
+		cli_message_error("a command is missing; see 'bloscctl "
+				  "--help'");
+		return CLI_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return help_on(argv[2]);
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		return print_version();
+	return run_command(argc - 1, argv + 1);
+}
+
+/*
+ * A frame must not get the number of a standard stream that is closed, or
+ * messages would be written into it.  Read-only: writing there still fails.
+ */
+static void fill_standard_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+			exit(CLI_EXIT_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	fill_standard_streams();
+	status = dispatch(argc, argv);
+	return cli_message_finish(status);
+}

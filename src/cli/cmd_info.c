@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_info.c - bloscctl info: what a frame says about itself */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/info.h"
+#include "cli/message.h"
+#include "cli/options.h"
+
+static const char help[] =
+	"Usage: bloscctl info [OPTION...] FRAME...\n"
+	"Shows what the index of each FRAME says; no data are decoded.\n\n"
+	"      --chunks          every chunk as well\n"
+	"      --meta            every metalayer as well\n"
+	"      --json            all but the chunks as JSON; several frames "
+	"as\n"
+	"                        an array; with --chunks, the chunks too\n"
+	"      --frame-offset=N  the frame begins at byte N of the file\n"
+	"  -h, --help            this text\n";
+
+struct options {
+	uint64_t frame_offset;
+	bool json;
+	bool chunks;
+	bool meta;
+};
+
+enum { OPT_JSON = 256, OPT_CHUNKS, OPT_META, OPT_FRAME_OFFSET };
+
+static const struct option longopts[] = {
+	{"json", no_argument, NULL, OPT_JSON},
+	{"chunks", no_argument, NULL, OPT_CHUNKS},
+	{"meta", no_argument, NULL, OPT_META},
+	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int set_option(struct options *o, int opt)
+{
+	switch (opt) {
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_CHUNKS:
+		o->chunks = true;
+		return 0;
+	case OPT_META:
+		o->meta = true;
+		return 0;
+	case OPT_FRAME_OFFSET:
+		return cli_options_size("--frame-offset", optarg,
+					&o->frame_offset);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse(const struct cli_command *self, int argc, char **argv,
+		 struct options *o)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", longopts, NULL)) != -1) {
+		if (opt == 'h')
+			return cli_command_help(self);
+		if (set_option(o, opt))
+			return cli_command_usage(self);
+	}
+	if (optind == argc)
+		return cli_command_misuse(self, "a frame is missing");
+	return CLI_CONTINUE;
+}
+
+/* @first: nothing of an earlier frame stands before it. */
+static int print_text(const struct options *o, struct b2f_frame *frame,
+		      bool first)
+{
+	int err = 0, meta_err = 0;
+
+	if (!first)
+		putchar('\n');
+	cli_info_summary(frame);
+	if (o->meta)
+		meta_err = cli_info_metas(frame);
+	if (o->chunks)
+		err = cli_info_chunks(frame);
+	return err ? err : meta_err;
+}
+
+static int print_json(const struct options *o, struct b2f_frame *frame,
+		      bool first)
+{
+	unsigned long errors = cli_message_errors();
+	char *text = NULL;
+	int err;
+
+	err = b2f_frame_describe(frame, o->chunks, &text);
+	if (err)
+		cli_message_unless_said(errors, b2f_frame_label(frame), err);
+	if (!text)
+		return err;
+	printf("%s%s", first ? "" : ",\n", text);
+	free(text);
+	return err;
+}
+
+/* Prints every frame that opens.  Returns an exit code. */
+static int print_frames(const struct options *o, char **paths)
+{
+	int status = CLI_EXIT_OK, err;
+	bool first = true;
+
+	for (; *paths; paths++) {
+		struct b2f_frame *frame = NULL;
+
+		err = cli_frames_open(*paths, o->frame_offset, &frame);
+		if (!err) {
+			err = o->json ? print_json(o, frame, first)
+				      : print_text(o, frame, first);
+			first = false;
+		}
+		b2f_frame_close(frame);
+		if (err)
+			status = CLI_EXIT_FAILURE;
+	}
+	if (o->json && !first)
+		putchar('\n');
+	return status;
+}
+
+static int run_info(const struct cli_command *self, int argc, char **argv)
+{
+	struct options o = {0};
+	bool several;
+	int status;
+
+	status = parse(self, argc, argv, &o);
+	if (status != CLI_CONTINUE)
+		return status;
+	several = o.json && argc - optind > 1;
+	if (several)
+		puts("[");
+	status = print_frames(&o, argv + optind);
+	if (several)
+		puts("]");
+	return status;
+}
+
+const struct cli_command cli_info_command = {
+	.name = "info",
+	.summary = "show what a frame says about itself",
+	.help = help,
+	.run = run_info,
+};

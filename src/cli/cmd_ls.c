@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_ls.c - bloscctl ls: the frames in a directory, and their sizes */
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/message.h"
+#include "cli/text.h"
+#include "cli/walk.h"
+
+static const char help[] =
+	"Usage: bloscctl ls [OPTION...] [DIR|FRAME...]\n"
+	"Lists the frames in each DIR (default: here): storage, decoded size, "
+	"\nstored size, ratio, name.\n\n"
+	"  -a, --all        list what is no frame too\n"
+	"  -l, --long       exact sizes, mode, and time of last change\n"
+	"  -r, --recursive  go into directories\n"
+	"      --json       as a JSON array\n"
+	"  -h, --help       this text\n";
+
+struct ls {
+	bool all;
+	bool full;
+	bool recursive;
+	bool json;
+	/* Entries printed so far. */
+	uint64_t nprinted;
+};
+
+enum { OPT_JSON = 256 };
+
+static const struct option longopts[] = {
+	{"all", no_argument, NULL, 'a'},
+	{"long", no_argument, NULL, 'l'},
+	{"recursive", no_argument, NULL, 'r'},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int parse(const struct cli_command *self, int argc, char **argv,
+		 struct ls *ls)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "alrh", longopts, NULL)) != -1) {
+		switch (opt) {
+		case 'a':
+			ls->all = true;
+			break;
+		case 'l':
+			ls->full = true;
+			break;
+		case 'r':
+			ls->recursive = true;
+			break;
+		case OPT_JSON:
+			ls->json = true;
+			break;
+		case 'h':
+			return cli_command_help(self);
+		default:
+			return cli_command_usage(self);
+		}
+	}
+	return CLI_CONTINUE;
+}
+
+static const char *storage_name(const struct b2f_frame_peek *peek)
+{
+	if (!peek->is_frame)
+		return "-";
+	if (peek->broken)
+		return "broken";
+	return peek->sparse ? "sparse" : "contiguous";
+}
+
+/* No sizes are known of what is no frame, or broken. */
+static bool has_sizes(const struct b2f_frame_peek *peek)
+{
+	return peek->is_frame && !peek->broken;
+}
+
+/* Mode and time of what changes when the data do. */
+static const struct stat *stat_of(const struct cli_walk_entry *entry)
+{
+	return entry->peek.is_frame ? &entry->peek.index : entry->st;
+}
+
+static void print_short(const struct b2f_frame_peek *peek)
+{
+	char size[CLI_TEXT_SIZE] = "-", stored[CLI_TEXT_SIZE] = "-";
+	char ratio[CLI_TEXT_SIZE] = "-";
+
+	if (has_sizes(peek)) {
+		cli_text_size(peek->nbytes, size);
+		cli_text_size(peek->cbytes, stored);
+		cli_text_ratio(peek->nbytes, peek->cbytes, ratio);
+	}
+	printf("%-10s  %10s  %10s  %8s  ", storage_name(peek), size, stored,
+	       ratio);
+}
+
+static void print_long(const struct cli_walk_entry *entry)
+{
+	const struct b2f_frame_peek *peek = &entry->peek;
+	const struct stat *st = stat_of(entry);
+	char size[24] = "-", stored[24] = "-", ratio[CLI_TEXT_SIZE] = "-";
+	char date[32] = "-";
+	struct tm tm;
+
+	if (has_sizes(peek)) {
+		snprintf(size, sizeof(size), "%" PRIu64, peek->nbytes);
+		snprintf(stored, sizeof(stored), "%" PRIu64, peek->cbytes);
+		cli_text_ratio(peek->nbytes, peek->cbytes, ratio);
+	}
+	if (localtime_r(&st->st_mtime, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &tm);
+	printf("%04o  %-10s  %15s  %15s  %8s  %s  ", st->st_mode & 07777,
+	       storage_name(peek), size, stored, ratio, date);
+}
+
+/* A name that is no UTF-8 cannot be a JSON string: its bytes, escaped. */
+static json_t *name_string(const char *name)
+{
+	json_t *string = json_string(name);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream;
+
+	if (string)
+		return string;
+	stream = open_memstream(&text, &size);
+	if (!stream)
+		return NULL;
+	cli_text_escape(stream, name, strlen(name));
+	fclose(stream);
+	string = json_string(text);
+	free(text);
+	return string;
+}
+
+static json_t *describe(const struct cli_walk_entry *entry)
+{
+	const struct b2f_frame_peek *peek = &entry->peek;
+	json_t *object = json_object();
+
+	json_object_set_new(object, "name", name_string(entry->path));
+	json_object_set_new(object, "storage",
+			    peek->is_frame ? json_string(storage_name(peek))
+					   : json_null());
+	json_object_set_new(object, "mtime",
+			    json_integer(stat_of(entry)->st_mtime));
+	if (!has_sizes(peek))
+		return object;
+	json_object_set_new(object, "nbytes",
+			    json_integer((json_int_t)peek->nbytes));
+	json_object_set_new(object, "cbytes",
+			    json_integer((json_int_t)peek->cbytes));
+	json_object_set_new(
+		object, "ratio",
+		json_real(peek->cbytes
+				  ? (double)peek->nbytes / (double)peek->cbytes
+				  : 0));
+	return object;
+}
+
+static void print_json(const struct ls *ls, const struct cli_walk_entry *entry)
+{
+	json_t *object = describe(entry);
+
+	fputs(ls->nprinted ? ",\n" : "\n", stdout);
+	json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
+	json_decref(object);
+}
+
+static void visit(void *arg, const struct cli_walk_entry *entry)
+{
+	struct ls *ls = arg;
+
+	if (!entry->peek.is_frame && !ls->all)
+		return;
+	if (ls->json) {
+		print_json(ls, entry);
+	} else {
+		if (ls->full)
+			print_long(entry);
+		else
+			print_short(&entry->peek);
+		cli_text_name(stdout, entry->path);
+		putchar('\n');
+	}
+	ls->nprinted++;
+}
+
+/* A plain file that the user names is an error, unless -a lists it. */
+static int list(struct ls *ls, const char *path)
+{
+	const struct cli_walk walk = {
+		.recursive = ls->recursive, .visit = visit, .arg = ls};
+	uint64_t before = ls->nprinted;
+	struct stat st;
+	int err;
+
+	err = cli_walk_run(&walk, path);
+	if (err || ls->nprinted > before)
+		return err;
+	if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
+		return 0;
+	cli_message_error("%s: it is no frame", path);
+	return B2F_ENOTFRAME;
+}
+
+static int run_ls(const struct cli_command *self, int argc, char **argv)
+{
+	static char here[] = ".";
+	char *default_operand[] = {here, NULL};
+	char **operands = default_operand;
+	struct ls ls = {0};
+	int status;
+
+	status = parse(self, argc, argv, &ls);
+	if (status != CLI_CONTINUE)
+		return status;
+	status = CLI_EXIT_OK;
+	if (optind < argc)
+		operands = argv + optind;
+	if (ls.json)
+		putchar('[');
+	for (; *operands; operands++)
+		if (list(&ls, *operands))
+			status = CLI_EXIT_FAILURE;
+	if (ls.json)
+		puts(ls.nprinted ? "\n]" : "]");
+	return status;
+}
+
+const struct cli_command cli_ls_command = {
+	.name = "ls",
+	.summary = "list the frames in a directory",
+	.help = help,
+	.run = run_ls,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * command.h - the commands of bloscctl
+ *
+ * Each cmd_NAME.c defines one object; the table of them is in bloscctl.c.
+ *
+ * Layer: cli.
+ */
+#ifndef B2F_CLI_COMMAND_H
+#define B2F_CLI_COMMAND_H
+
+struct cli_command {
+	const char *name;
+	/* For the list of commands: some words without full stop. */
+	const char *summary;
+	/* What --help prints: usage and options. */
+	const char *help;
+	/*
+	 * Does all of it.  argv[0] is "bloscctl NAME", which getopt's own
+	 * messages begin with.  Returns an exit code.
+	 */
+	int (*run)(const struct cli_command *self, int argc, char **argv);
+};
+
+extern const struct cli_command cli_cat_command;
+extern const struct cli_command cli_decompress_command;
+extern const struct cli_command cli_info_command;
+extern const struct cli_command cli_ls_command;
+extern const struct cli_command cli_verify_command;
+
+/* Prints the help of @self to stdout.  Returns CLI_EXIT_OK. */
+int cli_command_help(const struct cli_command *self);
+
+/* Prints where help is to be had to stderr.  Returns CLI_EXIT_USAGE. */
+int cli_command_usage(const struct cli_command *self);
+
+/* As cli_command_usage(), after the reason: a clause. */
+int cli_command_misuse(const struct cli_command *self, const char *reason);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* copy.c - the data of a frame, from its file to somewhere else */
+#include "cli/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/message.h"
+
+/* Bytes that are read and written at once. */
+#define STEP (UINT64_C(1) << 20)
+
+/* Gets each piece of what is copied.  Returns 0 or a negative errno. */
+typedef int piece_fn(void *arg, const void *data, size_t size);
+
+/* One pass over a range: where to read, and what to do with it. */
+struct pass {
+	const struct cli_copy *copy;
+	struct b2f_stream *stream;
+	uint8_t *buf;
+	piece_fn *piece;
+	void *arg;
+};
+
+static int pass_init(struct pass *pass, const struct cli_copy *copy)
+{
+	int err;
+
+	pass->copy = copy;
+	pass->buf = malloc(STEP);
+	err = pass->buf ? b2f_stream_new(copy->file, &pass->stream) : -ENOMEM;
+	if (err) {
+		free(pass->buf);
+		cli_message_error("%s", strerror(-err));
+	}
+	return err;
+}
+
+static void pass_fini(struct pass *pass)
+{
+	b2f_stream_free(pass->stream);
+	free(pass->buf);
+}
+
+/* At most a step, which ends where steps end: holes are found by that. */
+static size_t step_size(uint64_t off, uint64_t end)
+{
+	uint64_t size = STEP - off % STEP;
+
+	return (size_t)(size < end - off ? size : end - off);
+}
+
+static int read_step(struct pass *pass, uint64_t off, size_t size)
+{
+	unsigned long errors = cli_message_errors();
+	struct b2f_file *file = pass->copy->file;
+	ssize_t n = b2f_file_pread(file, pass->stream, pass->buf, size, off);
+
+	if (n >= 0)
+		return 0;
+	cli_message_unless_said(errors, b2f_frame_label(b2f_file_frame(file)),
+				(int)n);
+	return (int)n;
+}
+
+/* Hands all of [@off, @end) to the piece function. */
+static int run_range(struct pass *pass, uint64_t off, uint64_t end)
+{
+	const struct cli_copy *copy = pass->copy;
+	int err = 0;
+
+	while (off < end && !err) {
+		size_t size = step_size(off, end);
+
+		err = read_step(pass, off, size);
+		if (!err)
+			err = pass->piece(pass->arg, pass->buf, size);
+		off += size;
+		if (!err && copy->progress)
+			cli_progress_update(copy->progress, off - copy->off,
+					    copy->size);
+	}
+	return err;
+}
+
+static int run_all(struct pass *pass)
+{
+	const struct cli_copy *copy = pass->copy;
+
+	return run_range(pass, copy->off, copy->off + copy->size);
+}
+
+struct stream_arg {
+	int fd;
+	const char *name;
+};
+
+static int write_piece(void *arg, const void *data, size_t size)
+{
+	const struct stream_arg *to = arg;
+	int err = cli_output_write_all(to->fd, data, size);
+
+	/* Who closed the pipe has seen enough. */
+	if (err && err != -EPIPE)
+		cli_message_error("%s: %s", to->name, strerror(-err));
+	return err;
+}
+
+int cli_copy_stream(const struct cli_copy *copy, int fd, const char *name)
+{
+	struct stream_arg to = {.fd = fd, .name = name};
+	struct pass pass = {.piece = write_piece, .arg = &to};
+	int err;
+
+	err = pass_init(&pass, copy);
+	if (err)
+		return err;
+	err = run_all(&pass);
+	pass_fini(&pass);
+	return err;
+}
+
+static int output_piece(void *arg, const void *data, size_t size)
+{
+	struct cli_output *out = arg;
+
+	return cli_output_write(out, data, size);
+}
+
+/* The first data and the next hole at or behind @off, both up to @end. */
+static int find_data(struct b2f_file *file, uint64_t off, uint64_t end,
+		     uint64_t *data, uint64_t *hole)
+{
+	int64_t pos = b2f_file_seek_data(file, off);
+
+	*data = *hole = end;
+	if (pos == -ENXIO)
+		return 0;
+	if (pos < 0)
+		return (int)pos;
+	if ((uint64_t)pos >= end)
+		return 0;
+	*data = (uint64_t)pos;
+	pos = b2f_file_seek_hole(file, *data);
+	if (pos < 0)
+		return (int)pos;
+	if ((uint64_t)pos < end)
+		*hole = (uint64_t)pos;
+	return 0;
+}
+
+/* Skips the hole at @off if there is one, copies the data up to the next. */
+static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
+{
+	struct cli_output *out = pass->arg;
+	struct b2f_file *file = pass->copy->file;
+	unsigned long errors = cli_message_errors();
+	uint64_t data, hole;
+	int err;
+
+	err = find_data(file, *off, end, &data, &hole);
+	if (err) {
+		cli_message_unless_said(
+			errors, b2f_frame_label(b2f_file_frame(file)), err);
+		return err;
+	}
+	err = cli_output_skip(out, data - *off);
+	if (!err)
+		err = run_range(pass, data, hole);
+	*off = hole;
+	return err;
+}
+
+static int run_regions(struct pass *pass)
+{
+	uint64_t off = pass->copy->off, end = off + pass->copy->size;
+	int err = 0;
+
+	while (off < end && !err)
+		err = run_region(pass, &off, end);
+	return err;
+}
+
+int cli_copy_output(const struct cli_copy *copy, struct cli_output *out)
+{
+	struct pass pass = {.piece = output_piece, .arg = out};
+	int err;
+
+	err = pass_init(&pass, copy);
+	if (err)
+		return err;
+	err = out->sparse ? run_regions(&pass) : run_all(&pass);
+	pass_fini(&pass);
+	return err;
+}
+
+struct compare_arg {
+	const struct cli_output *out;
+	uint8_t *buf;
+	uint64_t off;
+};
+
+static int differs(const struct compare_arg *with)
+{
+	cli_message_error("%s: what was written reads back differently",
+			  with->out->path);
+	return -EIO;
+}
+
+static int compare_piece(void *arg, const void *data, size_t size)
+{
+	struct compare_arg *with = arg;
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(with->out->fd, with->buf + done, size - done,
+				  (off_t)(with->off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return differs(with);
+		done += (size_t)n;
+	}
+	with->off += size;
+	return memcmp(data, with->buf, size) == 0 ? 0 : differs(with);
+}
+
+int cli_copy_compare(const struct cli_copy *copy, const struct cli_output *out)
+{
+	struct compare_arg with = {.out = out, .buf = malloc(STEP)};
+	struct pass pass = {.piece = compare_piece, .arg = &with};
+	struct stat st;
+	int err;
+
+	/* What is in memory proves nothing about the disk. */
+	posix_fadvise(out->fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (!with.buf || fstat(out->fd, &st) != 0 ||
+	    (uint64_t)st.st_size != copy->size)
+		err = differs(&with);
+	else
+		err = pass_init(&pass, copy);
+	if (!err) {
+		err = run_all(&pass);
+		pass_fini(&pass);
+	}
+	free(with.buf);
+	return err;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frames.c - frames by the names that the user gives: opened, looked at */
+#include "cli/frames.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+
+int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out)
+{
+	struct b2f_frame_options options = {
+		.log = &cli_message_log,
+		.offset = offset,
+	};
+	unsigned long errors = cli_message_errors();
+	int err;
+
+	err = b2f_frame_open(&options, AT_FDCWD, path, out);
+	if (err)
+		cli_message_unless_said(errors, path, err);
+	return err;
+}
+
+int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
+			 uint64_t offset, struct b2f_file **out)
+{
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = cli_frames_open(path, offset, &frame);
+	if (err)
+		return err;
+	err = b2f_file_open(runtime, frame, out);
+	if (err) {
+		cli_message_error("%s: %s", path, strerror(-err));
+		b2f_frame_close(frame);
+	}
+	return err;
+}
+
+int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
+{
+	struct b2f_runtime_options options = {.nworkers = nthreads};
+	int err;
+
+	err = b2f_runtime_new(&options, out);
+	if (err)
+		cli_message_error("cannot start: %s", strerror(-err));
+	return err;
+}
+
+int cli_frames_stat(const char *path, struct stat *out)
+{
+	char *index = NULL;
+	struct stat st;
+	int err = 0;
+
+	if (stat(path, &st) != 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode)) {
+		if (asprintf(&index, "%s/chunks.b2frame", path) < 0)
+			return -ENOMEM;
+		if (stat(index, &st) != 0)
+			err = -errno;
+		free(index);
+	}
+	if (!err)
+		*out = st;
+	return err;
+}
+
+size_t cli_frames_stem(const char *name)
+{
+	static const char *const suffixes[] = {".b2frame", ".b2eframe", ".b2nd",
+					       ".b2f", ".b2"};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && name[len - n - 1] != '/' &&
+		    strcmp(name + len - n, suffixes[i]) == 0)
+			return len - n;
+	}
+	return 0;
+}

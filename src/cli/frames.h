@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frames.h - frames by the names that the user gives
+ *
+ * All of these say on stderr why they failed.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_FRAMES_H
+#define B2F_CLI_FRAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "b2frame/b2frame.h"
+
+/* Opens @path, @offset bytes into a file.  Errors: b2f_frame_open()'s. */
+__attribute__((warn_unused_result)) int
+cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out);
+
+/* As cli_frames_open(), ready to be read.  Errors: also -ENOMEM. */
+__attribute__((warn_unused_result)) int
+cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
+		     uint64_t offset, struct b2f_file **out);
+
+/* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
+__attribute__((warn_unused_result)) int
+cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
+
+/*
+ * Attributes of the index of frame @path: of chunks.b2frame if it is a
+ * directory.  Returns 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int cli_frames_stat(const char *path,
+							struct stat *out);
+
+/* Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
+ */
+size_t cli_frames_stem(const char *name);
+
+/*
+ * Removes frame @path, which has been read as @frame: the file, or the
+ * directory if nothing else is in it.  Refuses (-EBUSY) symbolic links, frames
+ * inside a larger file, and frames that were changed since they were opened.
+ * Returns 0, -ENOTEMPTY, -EBUSY or an errno.
+ */
+__attribute__((warn_unused_result)) int
+cli_frames_remove(const char *path, const struct b2f_frame *frame);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* info.c - what the index of a frame says, as text */
+#include "cli/info.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "cli/text.h"
+
+static void put_field(const char *name)
+{
+	printf("  %-12s ", name);
+}
+
+/* "1.2 GiB (1288490188 bytes)"; small sizes once. */
+static void put_size(uint64_t nbytes)
+{
+	char text[CLI_TEXT_SIZE];
+
+	if (nbytes < 1024)
+		printf("%" PRIu64 " bytes", nbytes);
+	else
+		printf("%s (%" PRIu64 " bytes)", cli_text_size(nbytes, text),
+		       nbytes);
+}
+
+void cli_info_filters(const uint8_t *filters, const uint8_t *metas)
+{
+	const char *separator = "";
+
+	for (int i = 0; i < B2F_SLOTS; i++) {
+		if (!filters[i])
+			continue;
+		printf("%s%s", separator, b2f_filter_name(filters[i]));
+		if (strcmp(b2f_filter_name(filters[i]), "unknown") == 0)
+			printf(" %u", filters[i]);
+		/* Numbers of bits are signed; channels are few. */
+		if (metas[i])
+			printf(" (%d)", (int)(int8_t)metas[i]);
+		separator = ", ";
+	}
+	if (!separator[0])
+		fputs("none", stdout);
+}
+
+const char *cli_info_codec(uint8_t codec, uint8_t meta,
+			   char buf[CLI_INFO_CODEC])
+{
+	const char *name = b2f_codec_code_name(codec);
+	int n;
+
+	if (strcmp(name, "unknown") == 0)
+		n = snprintf(buf, CLI_INFO_CODEC, "codec %u", codec);
+	else
+		n = snprintf(buf, CLI_INFO_CODEC, "%s", name);
+	if (meta && n < CLI_INFO_CODEC)
+		snprintf(buf + n, CLI_INFO_CODEC - (size_t)n, " (%u)", meta);
+	return buf;
+}
+
+static void put_chunks(const struct b2f_frame_info *info)
+{
+	put_field("chunks");
+	printf("%" PRIu64, info->nchunks);
+	if (info->chunksize > 0) {
+		fputs(" of ", stdout);
+		put_size((uint64_t)info->chunksize);
+	} else if (info->chunksize == 0) {
+		fputs(" of variable size", stdout);
+	}
+	if (info->nspecial)
+		printf(", %" PRIu64 " in the index alone", info->nspecial);
+	putchar('\n');
+}
+
+static void put_sizes(const struct b2f_frame_info *info)
+{
+	char ratio[CLI_TEXT_SIZE];
+
+	put_field("storage");
+	printf("%s, format version %u\n",
+	       info->sparse ? "sparse (a directory)" : "contiguous (a file)",
+	       info->version);
+	put_field("decoded");
+	put_size(info->nbytes);
+	putchar('\n');
+	put_field("stored");
+	put_size(info->cbytes);
+	printf(", ratio %s\n",
+	       cli_text_ratio(info->nbytes, info->cbytes, ratio));
+	put_chunks(info);
+	put_field("blocks");
+	if (info->blocksize)
+		put_size(info->blocksize);
+	else
+		fputs("automatic", stdout);
+	putchar('\n');
+	put_field("items");
+	printf("%" PRIu32 " byte%s\n", info->typesize,
+	       info->typesize == 1 ? "" : "s");
+}
+
+static void put_settings(const struct b2f_frame_info *info)
+{
+	static const char *const splits[] = {
+		"", "always", "never", "automatically", "forward-compatibly"};
+	const char *split = info->splitmode <= 4 ? splits[info->splitmode] : "";
+	char codec[CLI_INFO_CODEC];
+
+	put_field("codec");
+	printf("%s, level %u, blocks split %s%s\n",
+	       cli_info_codec(info->codec, info->codec_meta, codec),
+	       info->clevel, split,
+	       info->use_dict ? ", with dictionaries" : "");
+	put_field("filters");
+	cli_info_filters(info->filters, info->filters_meta);
+	putchar('\n');
+}
+
+static void put_shape64(const int64_t *items, unsigned int n)
+{
+	putchar('(');
+	for (unsigned int i = 0; i < n; i++)
+		printf("%s%" PRId64, i ? ", " : "", items[i]);
+	putchar(')');
+}
+
+static void put_shape32(const int32_t *items, unsigned int n)
+{
+	putchar('(');
+	for (unsigned int i = 0; i < n; i++)
+		printf("%s%" PRId32, i ? ", " : "", items[i]);
+	putchar(')');
+}
+
+static void put_array(const struct b2f_array *array)
+{
+	put_field("array");
+	fputs("shape ", stdout);
+	put_shape64(array->shape, array->ndim);
+	fputs(", chunks ", stdout);
+	put_shape32(array->chunkshape, array->ndim);
+	fputs(", blocks ", stdout);
+	put_shape32(array->blockshape, array->ndim);
+	putchar('\n');
+	put_field("dtype");
+	if (array->dtype)
+		cli_text_escape(stdout, array->dtype, strlen(array->dtype));
+	else
+		fputs("not given", stdout);
+	putchar('\n');
+}
+
+static void put_meta_names(const struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+
+	put_field("metalayers");
+	printf("%zu", info->nmeta);
+	for (size_t i = 0; i < info->nmeta; i++) {
+		const uint8_t *content;
+		struct b2f_meta_info meta = b2f_frame_meta(frame, i, &content);
+
+		fputs(i ? ", " : ": ", stdout);
+		cli_text_escape(stdout, meta.name, meta.name_len);
+	}
+	/* Their names are compressed with them: see --meta. */
+	printf("; of variable length: %zu\n", info->nvlmeta);
+}
+
+void cli_info_summary(const struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+
+	cli_text_name(stdout, b2f_frame_label(frame));
+	putchar('\n');
+	put_sizes(info);
+	put_settings(info);
+	if (b2f_frame_array(frame))
+		put_array(b2f_frame_array(frame));
+	put_meta_names(frame);
+	put_field("index");
+	put_size(info->sparse ? info->frame_len
+			      : info->frame_len - info->cbytes);
+	printf(": header %" PRIu32 ", trailer %" PRIu32 "\n", info->header_len,
+	       info->trailer_len);
+}

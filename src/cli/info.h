@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info.h - the parts of what bloscctl info prints as text
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_INFO_H
+#define B2F_CLI_INFO_H
+
+#include "b2frame/frame.h"
+
+/* "shuffle, bytedelta (8)"; "none" without any. */
+void cli_info_filters(const uint8_t *filters, const uint8_t *metas);
+
+/* Room for every text of cli_info_codec(). */
+#define CLI_INFO_CODEC 40
+
+/* Writes the name of @codec, and @meta if that is not 0; returns @buf. */
+const char *cli_info_codec(uint8_t codec, uint8_t meta,
+			   char buf[CLI_INFO_CODEC]);
+
+/* What the index says. */
+void cli_info_summary(const struct b2f_frame *frame);
+
+/*
+ * One line per chunk, each printed as soon as its head is read.  Returns 0, or
+ * the first error after all were tried; the causes are logged.
+ */
+__attribute__((warn_unused_result)) int
+cli_info_chunks(struct b2f_frame *frame);
+
+/* Metalayers and vlmetalayers.  Returns as cli_info_chunks(). */
+__attribute__((warn_unused_result)) int
+cli_info_metas(const struct b2f_frame *frame);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* message.c - what bloscctl says on stderr */
+#include "cli/message.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/exit_codes.h"
+#include "cli/text.h"
+
+/* Longer messages are cut. */
+#define LINE_MAX_SIZE 4096
+
+/* Messages of the library that are remembered, to print each one once. */
+#define REMEMBERED 64
+
+/* A process has one stderr, hence one of these. */
+static struct {
+	pthread_mutex_t lock;
+	/* All below is protected by lock. */
+	enum b2f_log_level level;
+	unsigned long errors;
+	bool status_shown;
+	uint64_t seen[REMEMBERED];
+	size_t nseen;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = B2F_LOG_WARNING};
+
+static void clear_status(void)
+{
+	if (state.status_shown)
+		fputs("\r\033[K", stderr);
+	state.status_shown = false;
+}
+
+static void print_line(enum b2f_log_level level, const char *text)
+{
+	if (level == B2F_LOG_ERROR)
+		state.errors++;
+	if (level > state.level)
+		return;
+	clear_status();
+	fputs("bloscctl: ", stderr);
+	cli_text_escape(stderr, text, strlen(text));
+	fputc('\n', stderr);
+	fflush(stderr);
+}
+
+static void print_format(enum b2f_log_level level, const char *fmt,
+			 va_list args)
+{
+	char line[LINE_MAX_SIZE];
+
+	vsnprintf(line, sizeof(line), fmt, args);
+	pthread_mutex_lock(&state.lock);
+	print_line(level, line);
+	pthread_mutex_unlock(&state.lock);
+}
+
+void cli_message_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_format(B2F_LOG_ERROR, fmt, args);
+	va_end(args);
+}
+
+void cli_message_info(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_format(B2F_LOG_INFO, fmt, args);
+	va_end(args);
+}
+
+/* FNV-1a. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/* True if @text was printed lately. */
+static bool is_repeated(const char *text)
+{
+	uint64_t h = hash_text(text);
+	size_t n = state.nseen < REMEMBERED ? state.nseen : REMEMBERED;
+
+	for (size_t i = 0; i < n; i++)
+		if (state.seen[i] == h)
+			return true;
+	state.seen[state.nseen++ % REMEMBERED] = h;
+	return false;
+}
+
+static void write_log(void *arg, enum b2f_log_level level, const char *message)
+{
+	(void)arg;
+	pthread_mutex_lock(&state.lock);
+	if (!is_repeated(message))
+		print_line(level, message);
+	pthread_mutex_unlock(&state.lock);
+}
+
+const struct b2f_log cli_message_log = {
+	.write = write_log,
+	.max_level = B2F_LOG_INFO,
+};
+
+void cli_message_set_level(enum b2f_log_level level)
+{
+	pthread_mutex_lock(&state.lock);
+	state.level = level;
+	pthread_mutex_unlock(&state.lock);
+}
+
+unsigned long cli_message_errors(void)
+{
+	unsigned long n;
+
+	pthread_mutex_lock(&state.lock);
+	n = state.errors;
+	pthread_mutex_unlock(&state.lock);
+	return n;
+}
+
+void cli_message_unless_said(unsigned long errors, const char *name, int err)
+{
+	if (cli_message_errors() == errors)
+		cli_message_error("%s: %s", name, strerror(-err));
+}
+
+void cli_message_status(const char *text)
+{
+	pthread_mutex_lock(&state.lock);
+	clear_status();
+	if (text) {
+		cli_text_escape(stderr, text, strlen(text));
+		state.status_shown = true;
+	}
+	fflush(stderr);
+	pthread_mutex_unlock(&state.lock);
+}
+
+int cli_message_finish(int status)
+{
+	bool failed = ferror(stdout) != 0;
+	int err = 0;
+
+	if (fclose(stdout) != 0) {
+		err = errno;
+		failed = true;
+	}
+	if (!failed)
+		return status;
+	/* Whoever closed the pipe has seen enough. */
+	if (err != EPIPE)
+		cli_message_error("standard output: %s",
+				  err ? strerror(err) : "write error");
+	return status == CLI_EXIT_OK ? CLI_EXIT_FAILURE : status;
+}

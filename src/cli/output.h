@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * output.h - a file that is written as a whole or not at all
+ *
+ * Data go to a temporary name in the folder of the result, which takes its
+ * place when all is there.  Something that is no regular file (a device, a
+ * pipe) is written as it is.
+ *
+ * All of these say on stderr why they failed, and return a negative errno.
+ *
+ * Layer: cli.  Threads: main only, one output at a time.
+ */
+#ifndef B2F_CLI_OUTPUT_H
+#define B2F_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Zero-initialize it. */
+struct cli_output {
+	int fd;
+	/* The result, without symbolic links. */
+	char *path;
+	/* What is written; NULL if that is @path itself. */
+	char *temp;
+	/* What was at @path may be replaced. */
+	bool replace;
+	/* Runs of zeros become holes. */
+	bool sparse;
+	/* Where the next byte belongs. */
+	uint64_t pos;
+	/* Zero bytes before @pos that were not written yet. */
+	uint64_t pending;
+};
+
+/*
+ * Begins the file @path; *@out is in use until cli_output_close().  Until then
+ * INT, TERM and HUP remove what is half done.  Without @replace an existing
+ * @path is -EEXIST.
+ */
+__attribute__((warn_unused_result)) int cli_output_open(struct cli_output *out,
+							const char *path,
+							bool replace,
+							bool sparse);
+
+/* Adds @size bytes (@data), or @size zeros. */
+__attribute__((warn_unused_result)) int
+cli_output_write(struct cli_output *out, const void *data, size_t size);
+__attribute__((warn_unused_result)) int cli_output_skip(struct cli_output *out,
+							uint64_t size);
+
+/*
+ * After the last byte: the size is right from here on, owner (if that is
+ * allowed), mode and times are those of @like; with @durable all is on disk.
+ */
+__attribute__((warn_unused_result)) int
+cli_output_finish(struct cli_output *out, const struct stat *like,
+		  bool durable);
+
+/* Gives the file its name; with @durable that is on disk as well. */
+__attribute__((warn_unused_result)) int
+cli_output_commit(struct cli_output *out, bool durable);
+
+/* Removes what was not committed, and frees everything. */
+void cli_output_close(struct cli_output *out);
+
+/*
+ * Writes all @size bytes to @fd.  Returns 0 or a negative errno, and says
+ * nothing.
+ */
+__attribute__((warn_unused_result)) int
+cli_output_write_all(int fd, const void *data, size_t size);
+
+#endif

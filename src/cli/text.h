@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * text.h - sizes, names and bytes for people to read
+ *
+ * Layer: cli.  Threads: pure functions, but for the stream they write to.
+ */
+#ifndef B2F_CLI_TEXT_H
+#define B2F_CLI_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Room for every size as cli_text_size() writes it. */
+#define CLI_TEXT_SIZE 16
+
+/* Writes @nbytes as "17 B" or "1.2 GiB" and returns @buf. */
+const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
+
+/* Writes @nbytes / @cbytes as "3.96", or "-" if that is no number. */
+const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
+			   char buf[CLI_TEXT_SIZE]);
+
+/*
+ * Writes @len bytes at @text to @out, which control characters and whatever is
+ * no UTF-8 leave as \xNN.
+ */
+void cli_text_escape(FILE *out, const char *text, size_t len);
+
+/* Writes a file name: escaped if @out is a terminal, else as it is. */
+void cli_text_name(FILE *out, const char *name);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* walk.c - the frames in a directory */
+#include "cli/walk.h"
+
+#include <fcntl.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* "./x" as "x": so that names look like what ls prints. */
+static const char *without_dot(const FTSENT *ent)
+{
+	if (ent->fts_level > 0 && strncmp(ent->fts_path, "./", 2) == 0)
+		return ent->fts_path + 2;
+	return ent->fts_path;
+}
+
+static int complain(const FTSENT *ent, int error)
+{
+	cli_message_error("%s: %s", without_dot(ent), strerror(error));
+	return -error;
+}
+
+static bool is_directory(const FTSENT *ent)
+{
+	return ent->fts_info == FTS_D;
+}
+
+/*
+ * A link that the user names is meant to be followed (FTS_COMFOLLOW), which
+ * peeking does not do.
+ */
+static int peek(const FTSENT *ent, struct b2f_frame_peek *out)
+{
+	char *real;
+	int err;
+
+	if (ent->fts_level > 0)
+		return b2f_frame_peek(AT_FDCWD, ent->fts_accpath, out);
+	real = realpath(ent->fts_accpath, NULL);
+	if (!real)
+		return -errno;
+	err = b2f_frame_peek(AT_FDCWD, real, out);
+	free(real);
+	return err;
+}
+
+static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
+{
+	struct cli_walk_entry entry = {.path = without_dot(ent),
+				       .st = ent->fts_statp};
+	int err;
+
+	err = peek(ent, &entry.peek);
+	if (err)
+		complain(ent, -err);
+	/* The root of the walk is what its entries are. */
+	if (is_directory(ent) && !entry.peek.is_frame && ent->fts_level == 0)
+		return err;
+	if (is_directory(ent) && (entry.peek.is_frame || !walk->recursive))
+		fts_set(fts, ent, FTS_SKIP);
+	if (!err)
+		walk->visit(walk->arg, &entry);
+	return err;
+}
+
+static int handle(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
+{
+	switch (ent->fts_info) {
+	case FTS_DP:
+		return 0;
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		return complain(ent, ent->fts_errno);
+	default:
+		return visit(walk, fts, ent);
+	}
+}
+
+int cli_walk_run(const struct cli_walk *walk, const char *path)
+{
+	char *copy = strdup(path);
+	char *paths[] = {copy, NULL};
+	FTS *fts = NULL;
+	FTSENT *ent;
+	int err = 0;
+
+	if (copy)
+		fts = fts_open(paths,
+			       FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+			       by_name);
+	if (!fts) {
+		cli_message_error("%s: %s", path, strerror(ENOMEM));
+		free(copy);
+		return -ENOMEM;
+	}
+	while ((ent = fts_read(fts))) {
+		int e = handle(walk, fts, ent);
+
+		if (e && !err)
+			err = e;
+	}
+	fts_close(fts);
+	free(copy);
+	return err;
+}

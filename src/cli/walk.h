@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * walk.h - the frames in a directory
+ *
+ * Symbolic links are not followed, and nothing is looked for inside a frame.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_WALK_H
+#define B2F_CLI_WALK_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "b2frame/frame.h"
+
+struct cli_walk_entry {
+	/* From the directory on, or what the user gave. */
+	const char *path;
+	const struct stat *st;
+	/* Zero if it is no frame. */
+	struct b2f_frame_peek peek;
+};
+
+struct cli_walk {
+	/* Go into directories. */
+	bool recursive;
+	/* Gets every entry, frames or not, sorted by name. */
+	void (*visit)(void *arg, const struct cli_walk_entry *entry);
+	void *arg;
+};
+
+/*
+ * Visits what is in directory @path ("." leaves no trace in the names), or
+ * @path itself if it is something else.  Returns 0, or the first error after
+ * everything was visited; each is said on stderr.
+ */
+__attribute__((warn_unused_result)) int
+cli_walk_run(const struct cli_walk *walk, const char *path);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# In the background: ready when the command returns, log, signals, unmounting.
+. "$(dirname "$0")/lib.sh"
+
+mkdir mnt src
+make_frame src/a.b2frame a.raw nbytes=20000000
+
+# The daemon that serves the newest mount, told by its own log.
+start_daemon() {
+	: >log
+	"$bloscfs" src mnt -o logfile=log,loglevel=info "$@"
+	# It answers at once, even with a path that was relative.
+	cmp mnt/a a.raw
+	wait_until grep -q ' is mounted on ' log || fail "no log"
+	pid=$(sed -nE 's/.* bloscfs\[([0-9]+)\] .*/\1/p' log | tail -1)
+	pids+=("$pid")
+	[ "$(readlink "/proc/$pid/cwd")" = / ] || fail "working directory"
+	[ "$(ps -o tty= -p "$pid")" = '?' ] || fail "terminal"
+	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ] || fail "stderr"
+}
+
+start_daemon
+umount mnt
+wait_gone "$pid"
+grep -q 'is unmounted' log || fail "end is not in the log"
+
+for signal in TERM INT HUP; do
+	for threads in "" -s; do
+		start_daemon $threads
+		kill -$signal "$pid"
+		wait_gone "$pid" || fail "SIG$signal"
+		[ -z "$(mounts)" ] || fail "still mounted after SIG$signal"
+		grep -q ending log || fail "the signal is not in the log"
+	done
+	start_fs src mnt -v
+	kill -$signal "$pid"
+	wait "$pid" || fail "SIG$signal in the foreground: exit $?"
+	[ -z "$(mounts)" ] || fail "still mounted"
+done
+
+# With a file open: the reader gets an error, and the daemon ends.
+start_daemon
+exec 5<mnt/a
+head -c 100 <&5 >/dev/null
+umount mnt 2>/dev/null && fail "unmounted with an open file"
+cmp mnt/a a.raw
+kill -TERM "$pid"
+wait_gone "$pid" || fail "an open file keeps the daemon"
+[ -z "$(mounts)" ] || fail "still mounted"
+timeout 10 tail -c 100000 <&5 >/dev/null 2>&1 && fail "read after the end"
+exec 5<&-
+
+# Lazily: the reader goes on, the daemon ends with the last close.
+start_daemon
+exec 5<mnt/a
+umount -l mnt
+[ -z "$(mounts)" ] || fail "not detached"
+cmp a.raw - <&5
+is_gone "$pid" && fail "ended too early"
+exec 5<&-
+wait_gone "$pid" || fail "does not end"
+
+# Statistics, as often as asked, at any level.
+start_daemon
+kill -USR1 "$pid"
+wait_until grep -q 'statistics: lookups' log
+grep -Eq 'hits [0-9]+, misses [1-9]' log || fail "no misses counted"
+cat mnt/a >/dev/null
+kill -USR2 "$pid"
+kill -PIPE "$pid"
+cmp mnt/a a.raw
+umount mnt
+wait_gone "$pid"
+start_fs src mnt -q
+kill -USR1 "$pid"
+wait_until grep -q 'statistics: lookups' log || fail "quiet statistics"
+stop_fs mnt
+
+# A mount that follows at once.
+for i in 1 2 3 4 5 6 7 8; do
+	"$bloscfs" src mnt
+	cmp -n 1000 mnt/a a.raw
+	umount mnt
+done
+
+# A log that nobody reads must not stop a reader.
+cp -r src/a.b2frame src/bad.b2frame
+rm src/bad.b2frame/0000000*
+mkfifo slow
+exec 6<>slow
+"$bloscfs" -f -d src mnt 2>slow &
+pid=$!
+pids+=("$pid")
+wait_until mountpoint -q mnt
+for i in $(seq 20); do
+	timeout 10 cat mnt/a >/dev/null || fail "blocked by the log"
+	timeout 10 ls mnt >/dev/null
+done
+umount mnt
+exec 6>&-
+wait_gone "$pid"
+
+# The same message a thousand times is one line and a count.
+start_fs src mnt
+for i in $(seq 30); do
+	cat mnt/bad >/dev/null 2>&1 && fail "bad is readable"
+done
+stop_fs mnt
+[ "$(grep -c 'bad.b2frame: chunk 0 ' log)" -lt 10 ] || fail "repeated"
