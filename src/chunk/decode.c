@@ -380,6 +380,9 @@ int b2f_chunk_decode_all(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 {
 	const struct b2f_chunk_header *h = &chunk->header;
 
+	/* An empty chunk may claim to be anything. */
+	if (h->nbytes == 0)
+		return 0;
 	switch (chunk->layout) {
 	case B2F_LAYOUT_SPECIAL:
 		fill_special(chunk, 0, dst, h->nbytes);

@@ -254,6 +254,21 @@ static int decompress_to_file(const struct options *o, struct cli_copy *copy,
 	return err;
 }
 
+/*
+ * The copy of an array holds its chunks one after the other, not the array in
+ * C order, and nothing that says how to put it together again.
+ */
+static int check_removable(const struct options *o, const char *path,
+			   struct b2f_file *file)
+{
+	if (!o->remove || !b2f_frame_array(b2f_file_frame(file)))
+		return 0;
+	cli_message_error("%s: an array, which its chunks alone cannot "
+			  "replace: --rm refused",
+			  path);
+	return -EINVAL;
+}
+
 static int decompress_frame(const struct options *o,
 			    struct b2f_runtime *runtime, const char *path)
 {
@@ -264,6 +279,11 @@ static int decompress_frame(const struct options *o,
 	err = cli_frames_open_file(runtime, path, o->frame_offset, &copy.file);
 	if (err)
 		return err;
+	err = check_removable(o, path, copy.file);
+	if (err) {
+		b2f_file_close(copy.file);
+		return err;
+	}
 	copy.size = b2f_file_size(copy.file);
 	cli_progress_init(&progress, path, o->progress);
 	if (o->to_stdout)

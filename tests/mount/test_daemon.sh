@@ -39,16 +39,18 @@ for signal in TERM INT HUP; do
 	[ -z "$(mounts)" ] || fail "still mounted"
 done
 
-# With a file open: the reader gets an error, and the daemon ends.
+# With a file open: TERM ends the daemon all the same.
 start_daemon
 exec 5<mnt/a
-head -c 100 <&5 >/dev/null
+dd bs=100 count=1 status=none <&5 >/dev/null
 umount mnt 2>/dev/null && fail "unmounted with an open file"
 cmp mnt/a a.raw
 kill -TERM "$pid"
 wait_gone "$pid" || fail "an open file keeps the daemon"
 [ -z "$(mounts)" ] || fail "still mounted"
-timeout 10 tail -c 100000 <&5 >/dev/null 2>&1 && fail "read after the end"
+# What the kernel has cached may still be read, but nothing hangs.
+timeout 10 cat <&5 >rest 2>/dev/null || [ $? -eq 1 ] || fail "read hangs"
+cmp -n "$(stat -c %s rest)" -i 0:100 rest a.raw || fail "wrong rest"
 exec 5<&-
 
 # Lazily: the reader goes on, the daemon ends with the last close.

@@ -63,7 +63,7 @@ fi
 stop_fs mnt
 
 start_fs src/a.b2frame file
-expect 1 sh -c 'echo x >>file'
+expect 1 bash -c 'echo x >>file'
 grep -qi 'read-only' out || fail "not EROFS"
 stop_fs file
 

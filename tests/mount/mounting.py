@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""mounting - mounts for the Python tests
+
+Each test_NAME() of a module that calls main() runs in a directory of its own.
+A mount, a process or an open descriptor that is left behind is a failure.
+"""
+import contextlib
+import faulthandler
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from make_frame import data, make  # noqa: E402,F401
+
+BUILD = pathlib.Path(os.environ["B2F_BUILD"])
+SOURCE = pathlib.Path(os.environ["B2F_SOURCE"])
+SANITIZED = b"__asan_init" in (BUILD / "bloscfs").read_bytes() or \
+    b"__tsan_init" in (BUILD / "bloscfs").read_bytes()
+
+
+def wait_until(condition, what, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited in vain: {what}")
+        time.sleep(0.02)
+
+
+def mountpoints(below):
+    with open("/proc/self/mountinfo") as f:
+        paths = [line.split()[4] for line in f]
+    return [p for p in reversed(paths) if p.startswith(f"{below}/")]
+
+
+class Mount:
+    """bloscfs in the foreground; its messages are in the file log."""
+
+    def __init__(self, source, mountpoint, *args, wrap=(), pids=None):
+        self.path = pathlib.Path(mountpoint).absolute()
+        self.path.mkdir(exist_ok=True)
+        self.log_path = pathlib.Path("log").absolute()
+        self.log_file = open(self.log_path, "ab")
+        self.args = [*wrap, str(BUILD / "bloscfs"), "-f", *args, str(source),
+                     str(mountpoint)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.args, stderr=self.log_file)
+        wait_until(self.is_ready, f"mount {self.args}: {self.log()}")
+        self.pid = self.find_daemon()
+        self.nfds = self.count_fds()
+        return self
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"ended: {self.log()}")
+        return str(self.path) in mountpoints(self.path.parent)
+
+    def find_daemon(self):
+        """The process itself, or the child of what it is wrapped in."""
+        pid = self.process.pid
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        is_wrapped = self.args[0] != str(BUILD / "bloscfs")
+        return int(children.split()[0]) if is_wrapped and children else pid
+
+    def count_fds(self):
+        """Folders are kept open on purpose."""
+        top = f"/proc/{self.pid}/fd"
+        return sum(not os.path.isdir(f"{top}/{fd}") for fd in os.listdir(top))
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def rss(self):
+        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return {k: int(v.split()[0]) << 10 for k, v in (
+            line.split(":\t") for line in status.splitlines()
+            if line.startswith(("VmRSS", "VmHWM")))}
+
+    def __exit__(self, kind, value, trace):
+        try:
+            if kind is None:
+                wait_until(lambda: self.count_fds() <= self.nfds,
+                           "descriptors left open", 5)
+            subprocess.run(["umount", self.path], check=kind is None)
+            if kind is None:
+                assert self.process.wait(10) == 0, self.log()
+        finally:
+            if self.process.poll() is None:
+                subprocess.run(["umount", "-l", self.path], check=False,
+                               stderr=subprocess.DEVNULL)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(5)
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            self.log_file.close()
+            if kind is not None:
+                sys.stderr.write(self.log()[-4000:])
+
+
+def run_one(name, test):
+    top = tempfile.mkdtemp(prefix="bloscfs-test.", dir="/tmp")
+    os.chdir(top)
+    ok = True
+    try:
+        test()
+    except Exception:
+        traceback.print_exc()
+        ok = False
+    for path in mountpoints(top):
+        print(f"left behind: mount {path}", file=sys.stderr)
+        subprocess.run(["umount", "-l", path], check=False)
+        ok = False
+    os.chdir("/")
+    shutil.rmtree(top, ignore_errors=True)
+    print(f"{'ok' if ok else 'FAILED'}: {name}")
+    return ok
+
+
+def main(seconds=280):
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    tests = vars(sys.modules["__main__"])
+    wanted = sys.argv[1:]
+    results = [run_one(name, test) for name, test in list(tests.items())
+               if name.startswith("test_") and (not wanted or name in wanted)]
+    sys.exit(not (results and all(results)))

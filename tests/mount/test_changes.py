@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames that C-Blosc2 changes while they are mounted."""
+import mmap
+import os
+import pathlib
+import shutil
+import time
+
+import blosc2
+
+from mounting import Mount, data, main, make
+
+CHUNK = 1 << 18
+
+
+def read(path):
+    return pathlib.Path(path).read_bytes()
+
+
+def wait_for_tick():
+    """The kernel asks again for attributes that are older than a second."""
+    time.sleep(1.1)
+
+
+def test_reopening_keeps_the_kernels_cache():
+    os.mkdir("src")
+    raw = make("src/a.b2frame", None)
+    wait_for_tick()
+    with Mount("src", "mnt", "-v") as m:
+        assert read("mnt/a") == raw
+        os.kill(m.pid, 10)
+        for _ in range(5):
+            assert read("mnt/a") == raw
+        # No bytes but those of the first time are asked for.
+        time.sleep(0.3)
+        os.kill(m.pid, 10)
+        time.sleep(0.3)
+        lines = [x for x in m.log().splitlines() if "opens" in x]
+        counts = [x.split("reads ")[1].split(" of ")[0] for x in lines]
+        assert counts[0] == counts[1], lines
+
+
+def change(kind):
+    """A frame is appended to, updated and written anew, between two opens."""
+    os.mkdir("src")
+    name = "src/a.b2frame"
+    raw = make(name, None, kind=kind, nbytes=CHUNK * 6)
+    with Mount("src", "mnt"):
+        assert read("mnt/a") == raw
+        for step in range(3):
+            s = blosc2.open(name, mode="a")
+            piece = data(CHUNK, seed=50 + step)
+            s.append_data(piece)
+            raw += piece
+            other = data(CHUNK, seed=70 + step)
+            s.update_data(step, other, copy=True)
+            raw = raw[:step * CHUNK] + other + raw[(step + 1) * CHUNK:]
+            del s
+            wait_for_tick()
+            assert os.path.getsize("mnt/a") == len(raw)
+            assert read("mnt/a") == raw, step
+        raw = make(name, None, kind=kind, nbytes=CHUNK * 2 + 5, seed=9)
+        wait_for_tick()
+        assert read("mnt/a") == raw
+
+
+def test_sparse_frame_changes():
+    change("sparse")
+
+
+def test_contiguous_frame_changes():
+    change("contiguous")
+
+
+def swap(new, old):
+    """Puts the frame @new where @old is, all at once."""
+    os.rename(old, old + ".old")
+    os.rename(new, old)
+
+
+def test_who_has_it_open_keeps_the_old_version():
+    os.mkdir("src")
+    os.mkdir("away")
+    for kind in "sparse", "contiguous":
+        name = f"src/{kind}.b2frame"
+        shown = f"mnt/{kind}"
+        old = make(name, None, kind=kind)
+        new = make("away/new", None, kind=kind, seed=5, nbytes=2000003)
+        with Mount("src", "mnt"):
+            f = open(shown, "rb", buffering=0)
+            assert f.read(1000) == old[:1000]
+            mapped = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+            os.rename(name, "away/old")
+            os.rename("away/new", name)
+            wait_for_tick()
+            assert read(shown) == new
+            assert mapped[:] == old
+            assert os.pread(f.fileno(), len(old) + 1, 0) == old
+            assert os.fstat(f.fileno()).st_size == len(old)
+            assert read(shown) == new
+            mapped.close()
+            f.close()
+            assert read(shown) == new
+        shutil.rmtree("away/old") if kind == "sparse" else os.unlink("away/old")
+
+
+def test_changed_index_with_an_old_reader():
+    """The same folder and number, another index: the inode must be new."""
+    os.mkdir("src")
+    raw = make("src/a.b2frame", None, nbytes=CHUNK * 4)
+    with Mount("src", "mnt"):
+        f = open("mnt/a", "rb", buffering=0)
+        assert f.read(10) == raw[:10]
+        s = blosc2.open("src/a.b2frame", mode="a")
+        piece = data(CHUNK, seed=3)
+        s.append_data(piece)
+        del s
+        wait_for_tick()
+        assert read("mnt/a") == raw + piece
+        assert os.pread(f.fileno(), len(raw) * 2, 0) == raw
+        assert read("mnt/a") == raw + piece
+        assert os.path.getsize("mnt/a") == len(raw + piece)
+        f.close()
+
+
+def test_frame_on_a_file_that_changes():
+    raw = make("a.b2frame", None)
+    pathlib.Path("file").touch()
+    import subprocess
+    from mounting import BUILD
+    p = subprocess.Popen([BUILD / "bloscfs", "-f", "a.b2frame", "file"])
+    try:
+        end = time.monotonic() + 10
+        while os.path.getsize("file") == 0 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert read("file") == raw
+        f = open("file", "rb", buffering=0)
+        assert f.read(5) == raw[:5]
+        s = blosc2.open("a.b2frame", mode="a")
+        piece = data(7, seed=3)
+        s.append_data(piece)
+        del s
+        wait_for_tick()
+        f.close()
+        wait_for_tick()
+        now = read("file")
+        assert now[:len(raw)] == raw and len(now) > len(raw)
+        shutil.rmtree("a.b2frame")
+        raw = make("a.b2frame", None, seed=8, nbytes=500001)
+        wait_for_tick()
+        assert read("file") == raw
+    finally:
+        subprocess.run(["umount", "file"], check=True)
+        assert p.wait(10) == 0
+
+
+def test_other_files_change():
+    os.mkdir("src")
+    path = pathlib.Path("src/text")
+    path.write_text("one")
+    with Mount("src", "mnt"):
+        assert read("mnt/text") == b"one"
+        path.write_text("another")
+        wait_for_tick()
+        assert read("mnt/text") == b"another"
+        # Replaced while it is open: the reader gets to its end.
+        path.write_bytes(b"x" * 300000)
+        wait_for_tick()
+        f = open("mnt/text", "rb", buffering=0)
+        assert f.read(10) == b"x" * 10
+        os.unlink(path)
+        path.write_text("third")
+        wait_for_tick()
+        rest = b""
+        while part := f.read(65536):
+            rest += part
+        assert rest == b"x" * 299990, len(rest)
+        f.close()
+        assert read("mnt/text") == b"third"
+
+
+main()

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Damage is EIO with a reason in the log; it never spreads, and never hangs."""
+import errno
+import os
+import pathlib
+import shutil
+import subprocess
+
+from mounting import BUILD, Mount, main, make
+
+CHUNK = 1 << 18
+
+
+def chunk_file(frame, n=2):
+    return sorted(pathlib.Path(frame).glob("*.chunk"))[n]
+
+
+def cut(path, size):
+    os.truncate(path, size)
+
+
+def flip(path, at):
+    content = bytearray(pathlib.Path(path).read_bytes())
+    content[at] ^= 0xff
+    pathlib.Path(path).write_bytes(content)
+
+
+def replace(path, make_other):
+    os.unlink(path)
+    make_other(path)
+
+
+INDEX_DAMAGE = {
+    "empty": lambda i: cut(i, 0),
+    "short": lambda i: cut(i, 30),
+    "cut": lambda i: cut(i, os.path.getsize(i) - 10),
+    "magic": lambda i: flip(i, 3),
+    "folder": lambda i: replace(i, os.mkdir),
+    "fifo": lambda i: replace(i, os.mkfifo),
+    "link": lambda i: replace(i, lambda p: os.symlink("/etc/passwd", p)),
+    "dangling": lambda i: replace(i, lambda p: os.symlink("nowhere", p)),
+    "noise": lambda i: pathlib.Path(i).write_bytes(os.urandom(5000)),
+}
+
+CHUNK_DAMAGE = {
+    "missing": os.unlink,
+    "empty": lambda c: cut(c, 0),
+    "short": lambda c: cut(c, 20),
+    "cut": lambda c: cut(c, os.path.getsize(c) // 2),
+    "folder": lambda c: replace(c, os.mkdir),
+    "fifo": lambda c: replace(c, os.mkfifo),
+    "link": lambda c: replace(c, lambda p: os.symlink("/etc/passwd", p)),
+    "noise": lambda c: pathlib.Path(c).write_bytes(os.urandom(5000)),
+}
+
+
+def error_of(what, *args):
+    try:
+        what(*args)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def test_damaged_indexes():
+    os.mkdir("src")
+    good = make("src/good.b2frame", None)
+    for name, damage in INDEX_DAMAGE.items():
+        shutil.copytree("src/good.b2frame", f"src/x-{name}.b2frame")
+        damage(f"src/x-{name}.b2frame/chunks.b2frame")
+    with Mount("src", "mnt") as m:
+        want = sorted(["good", *(f"x-{name}" for name in INDEX_DAMAGE)])
+        assert sorted(os.listdir("mnt")) == want, os.listdir("mnt")
+        for name in INDEX_DAMAGE:
+            path = f"mnt/x-{name}"
+            st = os.stat(path)
+            assert (st.st_mode & 0o170000) == 0o100000, path
+            if name != "cut":
+                assert st.st_size == 0, (path, st)
+            got = error_of(read, path)
+            assert got in (errno.EIO, errno.EINVAL), (path, got)
+            assert f"src/x-{name}.b2frame" in m.log(), (path, m.log())
+        assert read("mnt/good") == good
+
+
+def test_damaged_contiguous_frames():
+    os.mkdir("src")
+    good = make("src/good.b2", None, kind="contiguous")
+    size = os.path.getsize("src/good.b2")
+    for n in 12, 40, 90, size // 2, size - 1:
+        shutil.copy("src/good.b2", f"src/x{n}.b2")
+        cut(f"src/x{n}.b2", n)
+    pathlib.Path("src/no.b2").write_bytes(b"no frame at all")
+    pathlib.Path("src/nothing.b2").touch()
+    with Mount("src", "mnt") as m:
+        for n in 12, 40, 90, size // 2, size - 1:
+            got = error_of(read, f"mnt/x{n}")
+            assert got in (errno.EIO, errno.EINVAL), (n, got)
+            assert f"src/x{n}.b2" in m.log()
+        assert read("mnt/no.b2") == b"no frame at all"
+        assert read("mnt/nothing.b2") == b""
+        assert read("mnt/good") == good
+
+
+def test_damaged_chunks():
+    os.mkdir("src")
+    good = make("src/good.b2frame", None)
+    for name, damage in CHUNK_DAMAGE.items():
+        shutil.copytree("src/good.b2frame", f"src/x-{name}.b2frame")
+        damage(chunk_file(f"src/x-{name}.b2frame"))
+    with Mount("src", "mnt", "-o", "readahead=0") as m:
+        for name in CHUNK_DAMAGE:
+            fd = os.open(f"mnt/x-{name}", os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            # Before and behind the damage everything can be read.
+            assert os.pread(fd, CHUNK, CHUNK) == good[CHUNK:2 * CHUNK], name
+            assert os.pread(fd, 999, 3 * CHUNK) == good[3 * CHUNK:][:999], name
+            for _ in range(2):
+                got = error_of(os.pread, fd, CHUNK, 2 * CHUNK)
+                assert got == errno.EIO, (name, got)
+            # Not shorter, not longer, and still there.
+            assert os.fstat(fd).st_size == len(good)
+            assert os.pread(fd, 5, len(good) - 5) == good[-5:]
+            os.close(fd)
+            want = f"src/x-{name}.b2frame: chunk 2 ("
+            assert want in m.log(), (want, m.log())
+            assert chunk_file("src/good.b2frame").name in m.log()
+            assert error_of(read, f"mnt/x-{name}") == errno.EIO
+        assert read("mnt/good") == good
+        # Once it is repaired, it can be read at once.
+        shutil.copy(chunk_file("src/good.b2frame"),
+                    "src/x-missing.b2frame/" +
+                    chunk_file("src/good.b2frame").name)
+        assert read("mnt/x-missing") == good
+
+
+def test_damage_met_ahead_of_the_reader():
+    os.mkdir("src")
+    good = make("src/good.b2frame", None, nbytes=CHUNK * 40)
+    shutil.copytree("src/good.b2frame", "src/x.b2frame")
+    os.unlink(chunk_file("src/x.b2frame", 20))
+    with Mount("src", "mnt"):
+        with open("mnt/x", "rb", buffering=0) as f:
+            got = b""
+            try:
+                while True:
+                    got += f.read(65536)
+            except OSError as e:
+                assert e.errno == errno.EIO
+        assert len(got) >= 18 * CHUNK and good.startswith(got)
+        out = subprocess.run(["cp", "mnt/x", "copy"], capture_output=True,
+                             timeout=30)
+        assert out.returncode == 1 and b"Input/output error" in out.stderr
+
+
+def test_what_may_not_be_read():
+    """As a user who is not root, with files that are not his."""
+    if os.geteuid() != 0:
+        return
+    os.chmod(".", 0o755)
+    os.mkdir("src")
+    good = make("src/good.b2frame", None)
+    shutil.copytree("src/good.b2frame", "src/index.b2frame")
+    os.chmod("src/index.b2frame/chunks.b2frame", 0)
+    shutil.copytree("src/good.b2frame", "src/chunk.b2frame")
+    os.chmod(chunk_file("src/chunk.b2frame"), 0)
+    shutil.copytree("src/good.b2frame", "src/closed.b2frame")
+    os.chmod("src/closed.b2frame", 0)
+    make("src/flat.b2", None, kind="contiguous")
+    os.chmod("src/flat.b2", 0)
+    os.mkdir("mnt")
+    os.chown("mnt", 12345, 12345)
+    shutil.copy(BUILD / "bloscfs", "bloscfs")
+    subprocess.run(["setpriv", "--reuid=12345", "--regid=12345",
+                    "--clear-groups", "./bloscfs", "src", "mnt"], check=True,
+                   timeout=30)
+    script = """
+import os
+def read(path):
+    try:
+        return len(open(path, "rb").read())
+    except OSError as e:
+        return e.errno
+print(sorted(os.listdir("mnt")), [read("mnt/" + n) for n in (
+    "good", "index", "chunk", "closed.b2frame/x", "flat.b2")])
+"""
+    out = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345",
+                          "--clear-groups", "python3", "-c", script],
+                         capture_output=True, text=True, timeout=30)
+    subprocess.run(["umount", "mnt"], check=True)
+    want = (f"{['chunk', 'closed.b2frame', 'flat.b2', 'good', 'index']} "
+            f"{[len(good), errno.EACCES, errno.EACCES, errno.EACCES, errno.EACCES]}\n")
+    assert out.stdout == want, (out, want)
+
+
+main()
