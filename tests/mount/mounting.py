@@ -42,7 +42,7 @@ def mountpoints(below):
 class Mount:
     """bloscfs in the foreground; its messages are in the file log."""
 
-    def __init__(self, source, mountpoint, *args, wrap=(), pids=None):
+    def __init__(self, source, mountpoint, *args, wrap=()):
         self.path = pathlib.Path(mountpoint).absolute()
         self.path.mkdir(exist_ok=True)
         self.log_path = pathlib.Path("log").absolute()
@@ -51,7 +51,12 @@ class Mount:
                      str(mountpoint)]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.args, stderr=self.log_file)
+        env = dict(os.environ)
+        if self.args[0] == "strace":
+            # The leak checker is a tracer itself.
+            env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        self.process = subprocess.Popen(self.args, stderr=self.log_file,
+                                        env=env)
         wait_until(self.is_ready, f"mount {self.args}: {self.log()}")
         self.pid = self.find_daemon()
         self.nfds = self.count_fds()
@@ -76,6 +81,10 @@ class Mount:
 
     def log(self):
         return self.log_path.read_text(errors="replace")
+
+    def wait_for_log(self, text):
+        """The log is written behind the answers."""
+        wait_until(lambda: text in self.log(), f"{text} in {self.log()}")
 
     def rss(self):
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()

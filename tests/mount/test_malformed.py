@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import subprocess
 
-from mounting import BUILD, Mount, main, make
+from mounting import Mount, main, make
 
 CHUNK = 1 << 18
 
@@ -85,7 +85,7 @@ def test_damaged_indexes():
                 assert st.st_size == 0, (path, st)
             got = error_of(read, path)
             assert got in (errno.EIO, errno.EINVAL), (path, got)
-            assert f"src/x-{name}.b2frame" in m.log(), (path, m.log())
+            m.wait_for_log(f"src/x-{name}.b2frame")
         assert read("mnt/good") == good
 
 
@@ -102,7 +102,7 @@ def test_damaged_contiguous_frames():
         for n in 12, 40, 90, size // 2, size - 1:
             got = error_of(read, f"mnt/x{n}")
             assert got in (errno.EIO, errno.EINVAL), (n, got)
-            assert f"src/x{n}.b2" in m.log()
+            m.wait_for_log(f"src/x{n}.b2")
         assert read("mnt/no.b2") == b"no frame at all"
         assert read("mnt/nothing.b2") == b""
         assert read("mnt/good") == good
@@ -123,15 +123,16 @@ def test_damaged_chunks():
             assert os.pread(fd, 999, 3 * CHUNK) == good[3 * CHUNK:][:999], name
             for _ in range(2):
                 got = error_of(os.pread, fd, CHUNK, 2 * CHUNK)
-                assert got == errno.EIO, (name, got)
+                # Noise may look like a chunk of a later version.
+                assert got == errno.EIO or name == "noise" and \
+                    got == errno.EOPNOTSUPP, (name, got)
             # Not shorter, not longer, and still there.
             assert os.fstat(fd).st_size == len(good)
             assert os.pread(fd, 5, len(good) - 5) == good[-5:]
             os.close(fd)
-            want = f"src/x-{name}.b2frame: chunk 2 ("
-            assert want in m.log(), (want, m.log())
-            assert chunk_file("src/good.b2frame").name in m.log()
-            assert error_of(read, f"mnt/x-{name}") == errno.EIO
+            m.wait_for_log(f"src/x-{name}.b2frame: chunk 2 "
+                           f"({chunk_file('src/good.b2frame').name})")
+            assert error_of(read, f"mnt/x-{name}") == got
         assert read("mnt/good") == good
         # Once it is repaired, it can be read at once.
         shutil.copy(chunk_file("src/good.b2frame"),
@@ -160,43 +161,27 @@ def test_damage_met_ahead_of_the_reader():
 
 
 def test_what_may_not_be_read():
-    """As a user who is not root, with files that are not his."""
-    if os.geteuid() != 0:
-        return
-    os.chmod(".", 0o755)
+    """By a daemon that is root without root's way around permissions."""
     os.mkdir("src")
     good = make("src/good.b2frame", None)
-    shutil.copytree("src/good.b2frame", "src/index.b2frame")
-    os.chmod("src/index.b2frame/chunks.b2frame", 0)
-    shutil.copytree("src/good.b2frame", "src/chunk.b2frame")
-    os.chmod(chunk_file("src/chunk.b2frame"), 0)
-    shutil.copytree("src/good.b2frame", "src/closed.b2frame")
-    os.chmod("src/closed.b2frame", 0)
+    for name in "index", "chunk", "closed":
+        shutil.copytree("src/good.b2frame", f"src/{name}.b2frame")
     make("src/flat.b2", None, kind="contiguous")
+    os.chmod("src/index.b2frame/chunks.b2frame", 0)
+    os.chmod(chunk_file("src/chunk.b2frame"), 0)
+    os.chmod("src/closed.b2frame", 0)
     os.chmod("src/flat.b2", 0)
-    os.mkdir("mnt")
-    os.chown("mnt", 12345, 12345)
-    shutil.copy(BUILD / "bloscfs", "bloscfs")
-    subprocess.run(["setpriv", "--reuid=12345", "--regid=12345",
-                    "--clear-groups", "./bloscfs", "src", "mnt"], check=True,
-                   timeout=30)
-    script = """
-import os
-def read(path):
-    try:
-        return len(open(path, "rb").read())
-    except OSError as e:
-        return e.errno
-print(sorted(os.listdir("mnt")), [read("mnt/" + n) for n in (
-    "good", "index", "chunk", "closed.b2frame/x", "flat.b2")])
-"""
-    out = subprocess.run(["setpriv", "--reuid=12345", "--regid=12345",
-                          "--clear-groups", "python3", "-c", script],
-                         capture_output=True, text=True, timeout=30)
-    subprocess.run(["umount", "mnt"], check=True)
-    want = (f"{['chunk', 'closed.b2frame', 'flat.b2', 'good', 'index']} "
-            f"{[len(good), errno.EACCES, errno.EACCES, errno.EACCES, errno.EACCES]}\n")
-    assert out.stdout == want, (out, want)
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    with Mount("src", "mnt", wrap=drop) as m:
+        # What cannot be looked into is not known to be a frame.
+        assert sorted(os.listdir("mnt")) == [
+            "chunk", "closed.b2frame", "flat.b2", "good", "index"]
+        for name in "index", "chunk", "flat.b2":
+            assert error_of(read, f"mnt/{name}") == errno.EACCES, name
+        assert error_of(os.listdir, "mnt/closed.b2frame") == errno.EACCES
+        m.wait_for_log("src/chunk.b2frame: chunk 2 (")
+        m.wait_for_log("src/index.b2frame")
+        assert read("mnt/good") == good
 
 
 main()

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* attr.c - what stat(2) shows */
+#include <errno.h>
+#include <string.h>
+
+#include "attr.h"
+
+/* Reads of less than this cost the same. */
+#define FRAME_BLKSIZE (128 << 10)
+
+/* st_blocks 0 would make tar -S and cp write zeros instead of reading. */
+#define BLOCKS_MIN 8
+
+uint64_t fs_attr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
+{
+	if (dev == fs->tree->base_dev)
+		return ino;
+	return ino ^ (((uint64_t)dev * UINT64_C(0x9e3779b97f4a7c15)) |
+		      UINT64_C(1) << 63);
+}
+
+static int64_t clamp(uint64_t n)
+{
+	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+static blkcnt_t blocks(uint64_t nbytes, uint64_t cbytes)
+{
+	int64_t n = clamp(cbytes / 512 + (cbytes % 512 > 0));
+
+	if (nbytes == 0)
+		return 0;
+	return n < BLOCKS_MIN ? BLOCKS_MIN : n;
+}
+
+/* What the options say over @st. */
+static void apply_options(const struct fs *fs, struct stat *st)
+{
+	const struct fs_options *o = &fs->options;
+
+	if (o->uid != FS_UNSET)
+		st->st_uid = (uid_t)o->uid;
+	if (o->gid != FS_UNSET)
+		st->st_gid = (gid_t)o->gid;
+	if (S_ISDIR(st->st_mode))
+		st->st_mode &= ~fs->settings.dir_mask;
+	else if (!S_ISLNK(st->st_mode))
+		st->st_mode &= ~fs->settings.file_mask;
+}
+
+/* A file or folder as it is. */
+static void plain(const struct fs *fs, const struct stat *st, struct stat *out)
+{
+	*out = *st;
+	out->st_ino = fs_attr_ino(fs, st->st_dev, st->st_ino);
+	apply_options(fs, out);
+}
+
+/* A frame: @self is its directory or file. */
+static void frame(const struct fs *fs, const struct stat *self,
+		  const struct stat *index, const uint64_t sizes[2],
+		  struct stat *out)
+{
+	*out = *index;
+	out->st_mode = S_IFREG | (index->st_mode & 07777);
+	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
+	out->st_nlink = 1;
+	out->st_rdev = 0;
+	out->st_size = clamp(sizes[0]);
+	out->st_blocks = blocks(sizes[0], sizes[1]);
+	out->st_blksize = FRAME_BLKSIZE;
+	apply_options(fs, out);
+}
+
+void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
+		      struct stat *out)
+{
+	const uint64_t sizes[2] = {probe->nbytes, probe->cbytes};
+
+	if (probe->kind == FS_KIND_FRAME)
+		frame(fs, &probe->st, &probe->index, sizes, out);
+	else
+		plain(fs, &probe->st, out);
+}
+
+/* The open version of @node, whatever is on disk by now. */
+static int open_version(struct fs *fs, struct fs_node *node, struct stat *out)
+{
+	int err = -ESTALE;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (node->state.file) {
+		*out = node->state.file->attr;
+		err = 0;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return err;
+}
+
+/*
+ * Takes the sizes from the open version, or from the last look, if they belong
+ * to @probe->index.  With another version open, *@out is that one's.
+ * Returns 1 if *@out is set, 0 if the sizes are, -ENOENT if nothing is known.
+ */
+static int known_sizes(struct fs *fs, struct fs_node *node,
+		       struct fs_probe *probe, struct stat *out)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(&probe->index);
+	const struct fs_state *state = &node->state;
+	int result = -ENOENT;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (state->file &&
+	    !b2f_frame_stamp_equal(&state->file->stamp, &stamp)) {
+		*out = state->file->attr;
+		result = 1;
+	} else if (state->file) {
+		probe->nbytes = b2f_file_size(state->file->file);
+		probe->cbytes = state->file->cbytes;
+		result = 0;
+	} else if (state->has_sizes &&
+		   b2f_frame_stamp_equal(&state->sized, &stamp)) {
+		probe->nbytes = state->nbytes;
+		probe->cbytes = state->cbytes;
+		result = 0;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return result;
+}
+
+static int read_sizes(struct fs *fs, struct fs_node *node,
+		      struct fs_probe *probe)
+{
+	char name[FS_NAMES_SIZE];
+	struct fs_pin parent = {0};
+	int err;
+
+	/* The root's name leads into our own mount, so it is opened fully. */
+	if (node->is_root)
+		return fs_openfiles_sizes(fs, node, probe);
+	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
+	if (err)
+		return err;
+	err = fs_probe_sizes(parent.fd, name, probe);
+	fs_tree_unpin(fs->tree, &parent);
+	return err;
+}
+
+static void keep_sizes(struct fs *fs, struct fs_node *node,
+		       const struct fs_probe *probe, bool settled)
+{
+	pthread_mutex_lock(&fs->files.lock);
+	node->state.has_sizes = settled;
+	node->state.sized = b2f_frame_stamp_of(&probe->index);
+	node->state.nbytes = probe->nbytes;
+	node->state.cbytes = probe->cbytes;
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+static int get_frame(struct fs *fs, struct fs_node *node, int fd,
+		     struct stat *out)
+{
+	struct fs_probe probe = {
+		.fd = fd, .kind = FS_KIND_FRAME, .sparse = node->sparse};
+	bool settled;
+	int err;
+
+	if (fstat(fd, &probe.st))
+		return -errno;
+	err = fs_probe_index(fd, node->sparse, &probe.index);
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	settled = fs_openfiles_settled(&probe.index);
+	err = known_sizes(fs, node, &probe, out);
+	if (err == 1)
+		return 0;
+	if (err) {
+		err = read_sizes(fs, node, &probe);
+		if (err)
+			return err;
+		keep_sizes(fs, node, &probe, settled);
+	}
+	fs_attr_of_probe(fs, &probe, out);
+	return 0;
+}
+
+/* The folder around a single frame: who may read that may look in here. */
+static int get_single(struct fs *fs, int dirfd, struct stat *out)
+{
+	struct fs_probe probe;
+	mode_t readable;
+	int err;
+
+	err = fs_probe_open(fs->tree, dirfd, fs->source.name, &probe);
+	if (err)
+		return err;
+	fs_attr_of_probe(fs, &probe, out);
+	fs_probe_close(&probe);
+	readable = out->st_mode & 0444;
+	out->st_mode = S_IFDIR | readable | readable >> 2;
+	out->st_ino = FUSE_ROOT_ID;
+	out->st_nlink = 2;
+	out->st_size = 0;
+	out->st_blocks = 0;
+	out->st_blksize = 4096;
+	out->st_mode &= ~fs->settings.dir_mask;
+	return 0;
+}
+
+int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
+{
+	struct fs_pin pin = {0};
+	struct stat st;
+	int err;
+
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (err)
+		return node->kind == FS_KIND_FRAME ? open_version(fs, node, out)
+						   : err;
+	switch (node->kind) {
+	case FS_KIND_DIR:
+	case FS_KIND_OTHER:
+		if (fstat(pin.fd, &st))
+			err = -errno;
+		else
+			plain(fs, &st, out);
+		break;
+	case FS_KIND_FRAME:
+		err = get_frame(fs, node, pin.fd, out);
+		if (err == -ESTALE)
+			err = open_version(fs, node, out);
+		break;
+	case FS_KIND_SINGLE:
+		err = get_single(fs, pin.fd, out);
+		break;
+	}
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * attr.h - what stat(2) shows
+ *
+ * A frame has mode, owner and times of its index, its own decoded size, and
+ * the inode number of its directory or file.  Options like uid= come on top.
+ *
+ * Layer: fuse.  Threads: any; fs_attr_get() may block on I/O.
+ */
+#ifndef B2F_FUSE_ATTR_H
+#define B2F_FUSE_ATTR_H
+
+#include "fs.h"
+#include "probe.h"
+
+/*
+ * Attributes of @node.  A frame that is open keeps those of the version that
+ * is open.  Returns 0, -ESTALE or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out);
+
+/* Attributes of a file just looked at. */
+void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
+		      struct stat *out);
+
+/*
+ * The inode number that @ino of device @dev is shown as: other devices than
+ * the base's get numbers of their own, or tar would take two files with the
+ * same number for one.
+ */
+uint64_t fs_attr_ino(const struct fs *fs, dev_t dev, uint64_t ino);
+
+#endif

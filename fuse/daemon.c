@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* daemon.c - into the background, without losing an error on the way */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "exit_codes.h"
+
+/* The parent: waits for one byte, or for the end of the child. */
+static int wait_for_child(int fd, pid_t child)
+{
+	int status;
+	ssize_t n;
+	char byte;
+
+	do
+		n = read(fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		return FS_EXIT_OK;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return FS_EXIT_DAEMON;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : FS_EXIT_DAEMON;
+}
+
+int fs_daemon_fork(struct fs_daemon *daemon)
+{
+	int fds[2], err;
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	child = fork();
+	if (child < 0) {
+		err = -errno;
+		close(fds[0]);
+		close(fds[1]);
+		return err;
+	}
+	if (child > 0) {
+		close(fds[1]);
+		/* _exit(): what is buffered belongs to the child. */
+		_exit(wait_for_child(fds[0], child));
+	}
+	close(fds[0]);
+	daemon->ready_fd = fds[1];
+	return 0;
+}
+
+/* Points stdin, stdout and stderr to nowhere; if that fails, they stay. */
+static void leave_terminal(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		dup2(fd, i);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+void fs_daemon_ready(struct fs_daemon *daemon)
+{
+	ssize_t n;
+
+	if (daemon->ready_fd < 0)
+		return;
+	/* Not a group leader, so setsid() cannot fail. */
+	setsid();
+	if (chdir("/"))
+		_exit(FS_EXIT_DAEMON);
+	leave_terminal();
+	do
+		n = write(daemon->ready_fd, "r", 1);
+	while (n < 0 && errno == EINTR);
+	close(daemon->ready_fd);
+	daemon->ready_fd = -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * daemon.h - into the background, without losing an error on the way
+ *
+ * The child is forked before anything is opened, since threads do not survive
+ * a fork.  It keeps the terminal until it is ready; the parent waits for that,
+ * or for the child's exit code.
+ *
+ * Layer: fuse.  Threads: fork from the only one; ready from any.
+ */
+#ifndef B2F_FUSE_DAEMON_H
+#define B2F_FUSE_DAEMON_H
+
+struct fs_daemon {
+	/* Where the parent listens; -1: there is none. */
+	int ready_fd;
+};
+
+/*
+ * Goes on in a child; in the parent it ends the process once the child is
+ * ready (exit code 0) or has ended (its exit code).
+ *
+ * Returns 0, or the errno of pipe2(2) or fork(2).
+ */
+__attribute__((warn_unused_result)) int
+fs_daemon_fork(struct fs_daemon *daemon);
+
+/*
+ * Leaves terminal, session and working directory, and lets the parent end.
+ * Does nothing without fs_daemon_fork(), or the second time.
+ */
+void fs_daemon_ready(struct fs_daemon *daemon);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fs.h - one mount: everything that a request may need
+ *
+ * Layer: fuse.
+ *
+ * Threads: set up by the main thread before the first request and taken down
+ * after the last one; in between only the parts change, each under its own
+ * lock.
+ */
+#ifndef B2F_FUSE_FS_H
+#define B2F_FUSE_FS_H
+
+#include "b2frame/file.h"
+#include "daemon.h"
+#include "fuse_api.h"
+#include "logger.h"
+#include "mount_options.h"
+#include "openfiles.h"
+#include "source.h"
+#include "stats.h"
+#include "tree.h"
+
+struct fs {
+	struct fs_options options;
+	struct fs_settings settings;
+	struct fs_logger *logger;
+	struct fs_daemon daemon;
+	struct fs_source source;
+	struct fs_mountpoint mountpoint;
+	struct b2f_runtime *runtime;
+	struct fs_tree *tree;
+	struct fs_openfiles files;
+	struct fs_stats stats;
+	struct fuse_session *session;
+};
+
+/* The mount that @req is for. */
+static inline struct fs *fs_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+/* The node that the kernel calls @ino. */
+static inline struct fs_node *fs_node_of(struct fs *fs, fuse_ino_t ino)
+{
+	if (ino == FUSE_ROOT_ID)
+		return fs->tree->root;
+	return (struct fs_node *)(uintptr_t)ino;
+}
+
+/* What the kernel shall call @node. */
+static inline fuse_ino_t fs_ino_of(const struct fs_node *node)
+{
+	return node->is_root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* listing.c - the names in an open folder, one after the other */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "fs.h"
+#include "listing.h"
+#include "resolve.h"
+
+#define BUFFER_SIZE (64 << 10)
+
+struct fs_listing {
+	pthread_mutex_t lock;
+	/* -1: the made-up folder around a single frame. */
+	int fd;
+	dev_t dev;
+	/* What getdents64(2) gave, and where the next entry begins. */
+	size_t nbytes;
+	size_t start;
+	/* Position of that entry. */
+	int64_t pos;
+	_Alignas(struct dirent64) char buffer[BUFFER_SIZE];
+};
+
+static int open_folder(struct fs *fs, struct fs_node *node,
+		       struct fs_listing *listing)
+{
+	struct fs_pin pin = {0};
+	struct stat st;
+	int err;
+
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (err)
+		return err;
+	listing->fd = openat(pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (listing->fd < 0 || fstat(listing->fd, &st))
+		err = -errno;
+	else
+		listing->dev = st.st_dev;
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+int fs_listing_new(struct fs *fs, struct fs_node *node, struct fs_listing **out)
+{
+	struct fs_listing *listing = calloc(1, sizeof(*listing));
+	int err = 0;
+
+	if (!listing)
+		return -ENOMEM;
+	pthread_mutex_init(&listing->lock, NULL);
+	listing->fd = -1;
+	if (node->kind == FS_KIND_DIR)
+		err = open_folder(fs, node, listing);
+	if (err)
+		fs_listing_free(listing);
+	else
+		*out = listing;
+	return err;
+}
+
+void fs_listing_free(struct fs_listing *listing)
+{
+	if (!listing)
+		return;
+	if (listing->fd >= 0)
+		close(listing->fd);
+	pthread_mutex_destroy(&listing->lock);
+	free(listing);
+}
+
+void fs_listing_lock(struct fs_listing *listing)
+{
+	pthread_mutex_lock(&listing->lock);
+}
+
+void fs_listing_unlock(struct fs_listing *listing)
+{
+	pthread_mutex_unlock(&listing->lock);
+}
+
+/* The three entries of the folder around a single frame. */
+static int get_single(struct fs *fs, int64_t pos, struct fs_entry *out)
+{
+	const char *const names[] = {".", "..", fs->source.shown};
+	struct stat st;
+	int fd;
+
+	if (pos < 0 || pos > 2)
+		return 0;
+	*out = (struct fs_entry){
+		.ino = FUSE_ROOT_ID, .type = DT_DIR, .next_pos = pos + 1};
+	snprintf(out->name, sizeof(out->name), "%s", names[pos]);
+	if (pos < 2)
+		return 1;
+	/* The frame itself may be gone for the moment. */
+	if (fs_tree_open_at(fs->tree, fs->tree->root->fd, fs->source.name, &fd,
+			    &st))
+		return 0;
+	close(fd);
+	out->ino = fs_attr_ino(fs, st.st_dev, st.st_ino);
+	out->type = DT_REG;
+	return 1;
+}
+
+/* Makes the buffer begin with the entry at @pos. */
+static int fill(struct fs_listing *listing, int64_t pos)
+{
+	ssize_t n;
+
+	if (pos != listing->pos || pos == 0) {
+		if (lseek(listing->fd, pos, SEEK_SET) < 0)
+			return -errno;
+	}
+	n = getdents64(listing->fd, listing->buffer, BUFFER_SIZE);
+	if (n < 0)
+		return -errno;
+	listing->nbytes = (size_t)n;
+	listing->start = 0;
+	listing->pos = pos;
+	return 0;
+}
+
+/* Leaves the entry at the front if @pos is that of the one behind it. */
+static void advance(struct fs_listing *listing, int64_t pos)
+{
+	const struct dirent64 *d;
+
+	if (listing->start == listing->nbytes || pos == listing->pos)
+		return;
+	d = (const void *)(listing->buffer + listing->start);
+	if (d->d_off != pos)
+		return;
+	listing->start += d->d_reclen;
+	listing->pos = pos;
+}
+
+/* Could @type of the backing filesystem be a frame? */
+static bool may_be_frame(unsigned char type)
+{
+	return type == DT_DIR || type == DT_REG || type == DT_UNKNOWN;
+}
+
+static bool is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+/* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */
+static int show(struct fs *fs, const struct fs_listing *listing,
+		const struct dirent64 *d, struct fs_entry *out)
+{
+	bool is_frame = false;
+	int err = 0;
+
+	out->ino = fs_attr_ino(fs, listing->dev, d->d_ino);
+	out->type = d->d_type;
+	out->next_pos = d->d_off;
+	snprintf(out->name, sizeof(out->name), "%s", d->d_name);
+	if (!may_be_frame(d->d_type) || strcmp(d->d_name, ".") == 0 ||
+	    strcmp(d->d_name, "..") == 0)
+		return 1;
+	err = fs_resolve_shown(fs->tree, listing->fd, d->d_name, &is_frame,
+			       out->name);
+	if (err == -ENOENT)
+		return 0;
+	if (is_shortage(err))
+		return err;
+	/* What cannot be looked at is shown as it is. */
+	if (err)
+		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
+	if (is_frame)
+		out->type = DT_REG;
+	else if (d->d_type == DT_DIR)
+		out->type = DT_UNKNOWN;
+	return 1;
+}
+
+int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
+		   struct fs_entry *out)
+{
+	if (listing->fd < 0)
+		return get_single(fs, pos, out);
+	for (;;) {
+		const struct dirent64 *d;
+		int result;
+
+		advance(listing, pos);
+		if (pos != listing->pos || listing->start == listing->nbytes) {
+			result = fill(listing, pos);
+			if (result)
+				return result;
+			if (listing->nbytes == 0)
+				return 0;
+		}
+		d = (const void *)(listing->buffer + listing->start);
+		result = show(fs, listing, d, out);
+		if (result != 0)
+			return result;
+		pos = d->d_off;
+	}
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* logger.c - a queue of lines, and the thread that writes them */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "logger.h"
+
+#define QUEUE_LINES 256
+#define LINE_SIZE   600
+
+/* A repeated message is told of after so long at the latest. */
+#define REPEAT_SECONDS 10
+#define FREE_SECONDS   2
+
+struct line {
+	enum b2f_log_level level;
+	time_t when;
+	char text[LINE_SIZE];
+};
+
+struct fs_logger {
+	struct b2f_log sink;
+	/* -1: none. */
+	int file;
+	atomic_bool syslog;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	/* All below: under the lock. */
+	bool started;
+	bool stopping;
+	size_t first;
+	size_t count;
+	uint64_t ndropped;
+	struct line queue[QUEUE_LINES];
+
+	/* Of the thread alone: what it wrote last, and how often since. */
+	struct line last;
+	uint64_t nrepeats;
+};
+
+static int syslog_level(enum b2f_log_level level)
+{
+	switch (level) {
+	case B2F_LOG_ERROR:
+		return LOG_ERR;
+	case B2F_LOG_WARNING:
+		return LOG_WARNING;
+	case B2F_LOG_INFO:
+		return LOG_INFO;
+	case B2F_LOG_DEBUG:
+		return LOG_DEBUG;
+	}
+	return LOG_ERR;
+}
+
+static const char *level_name(enum b2f_log_level level)
+{
+	switch (level) {
+	case B2F_LOG_ERROR:
+		return "error";
+	case B2F_LOG_WARNING:
+		return "warning";
+	case B2F_LOG_INFO:
+		return "info";
+	case B2F_LOG_DEBUG:
+		return "debug";
+	}
+	return "error";
+}
+
+/* One write(2) a line, so that lines of several daemons do not mix. */
+static void write_line(int fd, const char *text, int size)
+{
+	ssize_t n;
+
+	if (size < 0)
+		return;
+	do
+		n = write(fd, text, (size_t)size);
+	while (n < 0 && errno == EINTR);
+	/* A log that cannot be written has nobody to tell. */
+}
+
+static void emit(struct fs_logger *logger, const struct line *line)
+{
+	char buf[LINE_SIZE + 80], when[40];
+	struct tm tm;
+	int n;
+
+	if (logger->file >= 0) {
+		localtime_r(&line->when, &tm);
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+		n = snprintf(buf, sizeof(buf), "%s bloscfs[%d] %s: %s\n", when,
+			     (int)getpid(), level_name(line->level),
+			     line->text);
+		write_line(logger->file, buf, n);
+	} else if (atomic_load(&logger->syslog)) {
+		syslog(syslog_level(line->level), "%s", line->text);
+	} else {
+		n = snprintf(buf, sizeof(buf), "bloscfs: %s\n", line->text);
+		write_line(STDERR_FILENO, buf, n);
+	}
+}
+
+/* Tells how often the last line came again. */
+static void flush_repeats(struct fs_logger *logger)
+{
+	struct line line = {.level = logger->last.level, .when = time(NULL)};
+
+	if (logger->nrepeats == 0)
+		return;
+	snprintf(line.text, sizeof(line.text),
+		 "the last message came %llu more times",
+		 (unsigned long long)logger->nrepeats);
+	logger->nrepeats = 0;
+	emit(logger, &line);
+}
+
+static void write_or_count(struct fs_logger *logger, const struct line *line)
+{
+	if (strcmp(line->text, logger->last.text) == 0 &&
+	    line->when - logger->last.when < REPEAT_SECONDS) {
+		logger->nrepeats++;
+		return;
+	}
+	flush_repeats(logger);
+	emit(logger, line);
+	logger->last = *line;
+}
+
+static void report_drops(struct fs_logger *logger, uint64_t n)
+{
+	struct line line = {.level = B2F_LOG_WARNING, .when = time(NULL)};
+
+	snprintf(line.text, sizeof(line.text),
+		 "%llu messages were lost: the log is too slow",
+		 (unsigned long long)n);
+	emit(logger, &line);
+}
+
+/* Waits for a line; a while only, if repeats are to be told of. */
+static void wait_for_line(struct fs_logger *logger)
+{
+	struct timespec until;
+
+	if (logger->nrepeats == 0) {
+		pthread_cond_wait(&logger->changed, &logger->lock);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += REPEAT_SECONDS;
+	if (pthread_cond_timedwait(&logger->changed, &logger->lock, &until) ==
+	    ETIMEDOUT)
+		flush_repeats(logger);
+}
+
+static void *run(void *arg)
+{
+	struct fs_logger *logger = arg;
+	struct line line;
+	uint64_t ndropped;
+
+	pthread_mutex_lock(&logger->lock);
+	while (logger->count > 0 || !logger->stopping) {
+		if (logger->count == 0) {
+			wait_for_line(logger);
+			continue;
+		}
+		line = logger->queue[logger->first];
+		logger->first = (logger->first + 1) % QUEUE_LINES;
+		logger->count--;
+		ndropped = logger->ndropped;
+		logger->ndropped = 0;
+		pthread_mutex_unlock(&logger->lock);
+		write_or_count(logger, &line);
+		if (ndropped > 0)
+			report_drops(logger, ndropped);
+		pthread_mutex_lock(&logger->lock);
+	}
+	pthread_mutex_unlock(&logger->lock);
+	flush_repeats(logger);
+	return NULL;
+}
+
+/* Control characters of file names must not forge lines or move cursors. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+static void enqueue(struct fs_logger *logger, const struct line *line)
+{
+	bool direct;
+
+	pthread_mutex_lock(&logger->lock);
+	direct = !logger->started;
+	if (!direct && logger->count == QUEUE_LINES) {
+		logger->ndropped++;
+	} else if (!direct) {
+		logger->queue[(logger->first + logger->count) % QUEUE_LINES] =
+			*line;
+		logger->count++;
+		pthread_cond_signal(&logger->changed);
+	}
+	pthread_mutex_unlock(&logger->lock);
+	if (direct)
+		emit(logger, line);
+}
+
+static void sink_write(void *arg, enum b2f_log_level level, const char *message)
+{
+	struct line line = {.level = level, .when = time(NULL)};
+
+	snprintf(line.text, sizeof(line.text), "%s", message);
+	clean(line.text);
+	enqueue(arg, &line);
+}
+
+int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
+{
+	struct fs_logger *logger = calloc(1, sizeof(*logger));
+
+	if (!logger)
+		return -ENOMEM;
+	logger->sink = (struct b2f_log){
+		.write = sink_write, .arg = logger, .max_level = level};
+	logger->file = -1;
+	atomic_init(&logger->syslog, false);
+	pthread_mutex_init(&logger->lock, NULL);
+	pthread_cond_init(&logger->changed, NULL);
+	*out = logger;
+	return 0;
+}
+
+/* False: the thread is stuck in a write, so its memory must stay. */
+static bool stop_thread(struct fs_logger *logger)
+{
+	struct timespec until;
+
+	pthread_mutex_lock(&logger->lock);
+	logger->stopping = true;
+	pthread_cond_signal(&logger->changed);
+	pthread_mutex_unlock(&logger->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FREE_SECONDS;
+	return pthread_timedjoin_np(logger->thread, NULL, &until) == 0;
+}
+
+void fs_logger_free(struct fs_logger *logger)
+{
+	if (!logger || (logger->started && !stop_thread(logger)))
+		return;
+	if (logger->file >= 0)
+		close(logger->file);
+	pthread_cond_destroy(&logger->changed);
+	pthread_mutex_destroy(&logger->lock);
+	free(logger);
+}
+
+int fs_logger_to_file(struct fs_logger *logger, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -errno;
+	logger->file = fd;
+	return 0;
+}
+
+int fs_logger_start(struct fs_logger *logger)
+{
+	int err = pthread_create(&logger->thread, NULL, run, logger);
+
+	if (err)
+		return -err;
+	pthread_mutex_lock(&logger->lock);
+	logger->started = true;
+	pthread_mutex_unlock(&logger->lock);
+	return 0;
+}
+
+void fs_logger_to_syslog(struct fs_logger *logger)
+{
+	openlog("bloscfs", LOG_PID, LOG_DAEMON);
+	atomic_store(&logger->syslog, true);
+}
+
+const struct b2f_log *fs_logger_sink(struct fs_logger *logger)
+{
+	return &logger->sink;
+}
+
+void fs_logger_write(struct fs_logger *logger, enum b2f_log_level level,
+		     const char *format, ...)
+{
+	char text[LINE_SIZE];
+	va_list args;
+
+	if (level > logger->sink.max_level)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	sink_write(logger, level, text);
+}
+
+void fs_logger_answer(struct fs_logger *logger, const char *format, ...)
+{
+	char text[LINE_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	sink_write(logger, B2F_LOG_INFO, text);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * main.c - bloscfs: the order in which things start and end
+ *
+ *   options      no side effects
+ *   fork         the parent waits; stderr stays the terminal's
+ *   signals      blocked before there are threads
+ *   logger, source, mountpoint, runtime, tree
+ *   mount        from here on the kernel queues requests
+ *   threads      of logger and signals
+ *   requests     the first one (init) lets the parent go
+ *
+ * and back.  All that can fail is above "requests".
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exit_codes.h"
+#include "fs.h"
+#include "resources.h"
+#include "session.h"
+#include "signals.h"
+
+/* One line on stderr about what keeps us from mounting. */
+static enum fs_exit fail(const char *reason, enum fs_exit code)
+{
+	fprintf(stderr, "bloscfs: %s\n", reason);
+	return code;
+}
+
+static enum fs_exit fail_errno(const char *what, int err, enum fs_exit code)
+{
+	fprintf(stderr, "bloscfs: %s: %s\n", what, strerror(-err));
+	return code;
+}
+
+static enum fs_exit start_logger(struct fs *fs)
+{
+	const char *path = fs->options.logfile;
+	int err;
+
+	err = fs_logger_new(fs->settings.log_level, &fs->logger);
+	if (err)
+		return fail_errno("log", err, FS_EXIT_DAEMON);
+	if (fs->options.read_write)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: rw: this version mounts read-only",
+				fs->options.source);
+	err = path ? fs_logger_to_file(fs->logger, path) : 0;
+	return err ? fail_errno(path, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
+}
+
+static enum fs_exit open_operands(struct fs *fs)
+{
+	char reason[FS_REASON_SIZE];
+
+	if (fs_source_open(fs->options.source, &fs->source, reason))
+		return fail(reason, FS_EXIT_SOURCE);
+	if (fs_source_mountpoint(fs->options.mountpoint, &fs->mountpoint,
+				 reason))
+		return fail(reason, FS_EXIT_MOUNTPOINT);
+	if (fs->mountpoint.is_file && !fs->source.is_frame) {
+		snprintf(reason, sizeof(reason),
+			 "%s: a directory cannot be mounted on the file %.200s",
+			 fs->options.source, fs->mountpoint.path);
+		return fail(reason, FS_EXIT_MOUNTPOINT);
+	}
+	return FS_EXIT_OK;
+}
+
+/* What decodes and what finds: the descriptors move into the tree. */
+static enum fs_exit make_parts(struct fs *fs)
+{
+	struct fs_tree_base base = {
+		.kind = FS_KIND_DIR,
+		.fd = fs->source.fd,
+		.name = fs->source.name,
+		.sparse = fs->source.sparse,
+		.max_idle = fs_resources_raise_files(),
+		.covered_fd = fs->mountpoint.fd,
+	};
+	int err;
+
+	if (fs->source.is_frame)
+		base.kind =
+			fs->mountpoint.is_file ? FS_KIND_FRAME : FS_KIND_SINGLE;
+	err = b2f_runtime_new(&fs->settings.runtime, &fs->runtime);
+	if (err)
+		return fail_errno("worker threads", err, FS_EXIT_DAEMON);
+	err = fs_tree_new(&base, &fs->tree);
+	if (err)
+		return fail_errno("/proc/self/fd", err, FS_EXIT_DAEMON);
+	fs->source.fd = -1;
+	fs->mountpoint.fd = -1;
+	fs_openfiles_init(&fs->files);
+	return FS_EXIT_OK;
+}
+
+static void on_exit_signal(void *arg, int signal)
+{
+	struct fs *fs = arg;
+
+	fs_logger_write(fs->logger, B2F_LOG_INFO, "%s: ending: %s",
+			fs->mountpoint.path, strsignal(signal));
+	fs_session_end(fs);
+}
+
+static void on_stats_signal(void *arg)
+{
+	fs_stats_log(arg);
+}
+
+/* Mounts, and serves until the end. */
+static enum fs_exit serve(struct fs *fs)
+{
+	struct fs_signals signals = {.on_exit = on_exit_signal,
+				     .on_stats = on_stats_signal,
+				     .arg = fs};
+	char reason[FS_REASON_SIZE];
+	int err;
+
+	if (fs_session_mount(fs, reason))
+		return fail(reason, FS_EXIT_MOUNT);
+	err = fs_logger_start(fs->logger);
+	if (err)
+		return fail_errno("log", err, FS_EXIT_DAEMON);
+	err = fs_signals_start(&signals);
+	if (err)
+		return fail_errno("signals", err, FS_EXIT_SIGNALS);
+	err = fs_session_run(fs);
+	fs_signals_stop(&signals);
+	if (err) {
+		fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: %s",
+				fs->mountpoint.path, strerror(-err));
+		return FS_EXIT_LOOP;
+	}
+	return FS_EXIT_OK;
+}
+
+/* The reverse of what was started, as far as that came. */
+static void finish(struct fs *fs)
+{
+	fs_session_close(fs);
+	if (fs->tree) {
+		fs_openfiles_fini(fs);
+		fs_tree_free(fs->tree);
+	}
+	b2f_runtime_free(fs->runtime);
+	if (fs->logger)
+		fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is unmounted",
+				fs->options.mountpoint);
+	fs_logger_free(fs->logger);
+	fs_source_mountpoint_fini(&fs->mountpoint);
+	fs_source_fini(&fs->source);
+}
+
+static enum fs_exit run(struct fs *fs)
+{
+	enum fs_exit code;
+	int err;
+
+	fs->daemon.ready_fd = -1;
+	fs->source.fd = -1;
+	fs->mountpoint.fd = -1;
+	fs->settings = fs_options_settings(&fs->options);
+	err = fs->settings.background ? fs_daemon_fork(&fs->daemon) : 0;
+	if (err)
+		return fail_errno("background", err, FS_EXIT_DAEMON);
+	err = fs_signals_block();
+	if (err)
+		return fail_errno("signals", err, FS_EXIT_SIGNALS);
+	fs_resources_tune_heap();
+	code = start_logger(fs);
+	if (code == FS_EXIT_OK)
+		code = open_operands(fs);
+	if (code == FS_EXIT_OK)
+		code = make_parts(fs);
+	if (code == FS_EXIT_OK)
+		code = serve(fs);
+	finish(fs);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct fs fs = {0};
+	enum fs_exit code = FS_EXIT_USAGE;
+	int err;
+
+	err = fs_options_parse(argc, argv, &fs.options);
+	if (err == -ENOMEM)
+		code = fail_errno("options", err, FS_EXIT_DAEMON);
+	if (!err && fs.options.help) {
+		fs_options_help();
+		code = FS_EXIT_OK;
+	} else if (!err && fs.options.version) {
+		fs_options_version();
+		code = FS_EXIT_OK;
+	} else if (!err) {
+		code = run(&fs);
+	}
+	fs_options_fini(&fs.options);
+	return code;
+}

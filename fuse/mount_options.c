@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mount_options.c - the option table, and the parser that walks it */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mount_options.h"
+
+enum option_kind {
+	/* A bool that becomes true, or false. */
+	SET,
+	CLEAR,
+	/* Accepted for mount(8), without effect. */
+	IGNORED,
+	/* Handed on to the kernel. */
+	KERNEL,
+	SIZE,
+	/* A decimal number up to 2^32 - 2: a uid, a gid, a count. */
+	NUMBER,
+	/* Permission bits, octal. */
+	MASK,
+	SECONDS,
+	TEXT,
+	/* One word of a list; stored as its position. */
+	CHOICE,
+};
+
+struct option_entry {
+	const char *name;
+	enum option_kind kind;
+	/* Of struct fs_options; no meaning for IGNORED and KERNEL. */
+	size_t field;
+	const char *const *choices;
+};
+
+static const char *const verify_words[] = {"read", NULL};
+static const char *const view_words[] = {"hidden", "list", "off", NULL};
+/* In the order of enum b2f_log_level. */
+static const char *const level_words[] = {"error", "warning", "info", "debug",
+					  NULL};
+
+#define FIELD(name) offsetof(struct fs_options, name)
+
+static const struct option_entry table[] = {
+	{"ro", CLEAR, FIELD(read_write), NULL},
+	{"rw", SET, FIELD(read_write), NULL},
+	{"uid", NUMBER, FIELD(uid), NULL},
+	{"gid", NUMBER, FIELD(gid), NULL},
+	{"umask", MASK, FIELD(umask), NULL},
+	{"fmask", MASK, FIELD(fmask), NULL},
+	{"dmask", MASK, FIELD(dmask), NULL},
+	{"allow_other", SET, FIELD(allow_other), NULL},
+	{"allow_root", SET, FIELD(allow_root), NULL},
+	/* Always on: without it, nobody would check permissions. */
+	{"default_permissions", IGNORED, 0, NULL},
+	{"auto_unmount", SET, FIELD(auto_unmount), NULL},
+	{"cachesize", SIZE, FIELD(cachesize), NULL},
+	{"workers", NUMBER, FIELD(workers), NULL},
+	{"readahead", SIZE, FIELD(readahead), NULL},
+	{"kernel_cache", SET, FIELD(kernel_cache), NULL},
+	{"direct_io", SET, FIELD(direct_io), NULL},
+	{"attr_timeout", SECONDS, FIELD(attr_timeout_s), NULL},
+	{"entry_timeout", SECONDS, FIELD(entry_timeout_s), NULL},
+	{"verify", CHOICE, FIELD(verify), verify_words},
+	{"npy", CHOICE, FIELD(npy), view_words},
+	{"xattr", CHOICE, FIELD(xattr), view_words},
+	{"loglevel", CHOICE, FIELD(loglevel), level_words},
+	{"logfile", TEXT, FIELD(logfile), NULL},
+	{"fsname", TEXT, FIELD(fsname), NULL},
+	{"subtype", TEXT, FIELD(subtype), NULL},
+	{"debug", SET, FIELD(debug), NULL},
+	{"exec", KERNEL, 0, NULL},
+	{"noexec", KERNEL, 0, NULL},
+	{"suid", KERNEL, 0, NULL},
+	{"nosuid", KERNEL, 0, NULL},
+	{"dev", KERNEL, 0, NULL},
+	{"nodev", KERNEL, 0, NULL},
+	{"atime", KERNEL, 0, NULL},
+	{"noatime", KERNEL, 0, NULL},
+	{"nodiratime", KERNEL, 0, NULL},
+	{"relatime", IGNORED, 0, NULL},
+	{"norelatime", IGNORED, 0, NULL},
+	{"strictatime", IGNORED, 0, NULL},
+	{"lazytime", IGNORED, 0, NULL},
+	{"async", IGNORED, 0, NULL},
+	{"defaults", IGNORED, 0, NULL},
+	{"auto", IGNORED, 0, NULL},
+	{"noauto", IGNORED, 0, NULL},
+	{"user", IGNORED, 0, NULL},
+	{"nouser", IGNORED, 0, NULL},
+	{"users", IGNORED, 0, NULL},
+	{"owner", IGNORED, 0, NULL},
+	{"group", IGNORED, 0, NULL},
+	{"nofail", IGNORED, 0, NULL},
+	{"_netdev", IGNORED, 0, NULL},
+	{"quiet", IGNORED, 0, NULL},
+};
+
+/* Says what is wrong with option @name. */
+static int complain(const char *name, const char *problem)
+{
+	fprintf(stderr, "bloscfs: option %s: %s\n", name, problem);
+	return -EINVAL;
+}
+
+/* Digits only: strtoull() would take signs and blanks too. */
+static int parse_digits(const char *text, int base, uint64_t max,
+			const char **end, uint64_t *out)
+{
+	char *stop;
+	unsigned long long value;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, &stop, base);
+	if (errno || value > max)
+		return -EINVAL;
+	*end = stop;
+	*out = value;
+	return 0;
+}
+
+int fs_options_size(const char *text, int64_t *out)
+{
+	static const char units[] = "kmgt";
+	unsigned int shift = 0;
+	const char *end, *unit;
+	uint64_t value;
+
+	if (parse_digits(text, 10, INT64_MAX, &end, &value))
+		return -EINVAL;
+	if (*end) {
+		unit = strchr(units, tolower((unsigned char)*end));
+		if (!unit || end[1])
+			return -EINVAL;
+		shift = 10 * (unsigned int)(unit - units + 1);
+	}
+	if (value > (uint64_t)INT64_MAX >> shift)
+		return -EINVAL;
+	*out = (int64_t)(value << shift);
+	return 0;
+}
+
+static int parse_number(const char *text, int base, uint64_t max, int64_t *out)
+{
+	uint64_t value;
+	const char *end;
+
+	if (parse_digits(text, base, max, &end, &value) || *end)
+		return -EINVAL;
+	*out = (int64_t)value;
+	return 0;
+}
+
+static int parse_seconds(const char *text, double *out)
+{
+	char *end;
+	double value;
+
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return -EINVAL;
+	value = strtod(text, &end);
+	/* A year: beyond that the kernel's jiffies would overflow. */
+	if (end == text || *end || !(value >= 0 && value <= 3.2e7))
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+static int parse_choice(const char *text, const char *const *words,
+			int64_t *out)
+{
+	for (int64_t i = 0; words[i]; i++) {
+		if (strcmp(words[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int set_text(char **field, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+/* Appends @word to a list with commas between its words. */
+static int add_word(char **list, const char *word)
+{
+	char *joined = NULL;
+
+	if (!*list)
+		return set_text(list, word);
+	if (asprintf(&joined, "%s,%s", *list, word) < 0)
+		return -ENOMEM;
+	free(*list);
+	*list = joined;
+	return 0;
+}
+
+static bool takes_value(enum option_kind kind)
+{
+	return kind >= SIZE;
+}
+
+/* Stores the @value of @entry; NULL for those that take none. */
+static int apply(struct fs_options *o, const struct option_entry *entry,
+		 const char *value)
+{
+	void *field = (char *)o + entry->field;
+
+	switch (entry->kind) {
+	case SET:
+	case CLEAR:
+		*(bool *)field = entry->kind == SET;
+		return 0;
+	case IGNORED:
+		return 0;
+	case KERNEL:
+		return add_word(&o->kernel, entry->name);
+	case SIZE:
+		return fs_options_size(value, field);
+	case NUMBER:
+		return parse_number(value, 10, UINT32_MAX - 1, field);
+	case MASK:
+		return parse_number(value, 8, 0777, field);
+	case SECONDS:
+		return parse_seconds(value, field);
+	case TEXT:
+		return *value ? set_text(field, value) : -EINVAL;
+	case CHOICE:
+		return parse_choice(value, entry->choices, field);
+	}
+	return -EINVAL;
+}
+
+static const struct option_entry *find_entry(const char *name)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	return NULL;
+}
+
+/* One word of a -o list, without its commas; changes @word. */
+static int parse_word(struct fs_options *o, char *word)
+{
+	const struct option_entry *entry;
+	char *value;
+	int err;
+
+	/* What systemd and mount(8) write for each other. */
+	if (!*word || strncmp(word, "x-", 2) == 0 ||
+	    strncmp(word, "user=", 5) == 0 || strncmp(word, "comment=", 8) == 0)
+		return 0;
+	value = strchr(word, '=');
+	if (value)
+		*value++ = '\0';
+	entry = find_entry(word);
+	if (!entry)
+		return complain(word, "unknown");
+	if (takes_value(entry->kind) && !value)
+		return complain(word, "needs a value");
+	if (!takes_value(entry->kind) && value)
+		return complain(word, "takes no value");
+	err = apply(o, entry, value);
+	if (err == -EINVAL) {
+		fprintf(stderr, "bloscfs: option %s: wrong value '%s'\n", word,
+			value ? value : "");
+		return err;
+	}
+	return err;
+}
+
+/*
+ * A -o list.  A backslash takes away the meaning of the comma or backslash
+ * behind it, so that a file name may hold both.
+ */
+static int parse_list(struct fs_options *o, const char *list)
+{
+	char *word = malloc(strlen(list) + 1);
+	size_t n = 0;
+	int err = 0;
+
+	if (!word)
+		return -ENOMEM;
+	for (const char *p = list; !err; p++) {
+		if (*p == ',' || *p == '\0') {
+			word[n] = '\0';
+			n = 0;
+			err = parse_word(o, word);
+			if (*p == '\0')
+				break;
+			continue;
+		}
+		if (*p == '\\' && (p[1] == ',' || p[1] == '\\'))
+			p++;
+		word[n++] = *p;
+	}
+	free(word);
+	return err;
+}
+
+static int parse_operands(struct fs_options *o, int n, char **operands)
+{
+	if (o->help || o->version)
+		return 0;
+	if (n != 2) {
+		fprintf(stderr, "bloscfs: %s; try 'bloscfs -h'\n",
+			n > 2	 ? "more than SOURCE and MOUNTPOINT given"
+			: n == 1 ? "MOUNTPOINT is missing"
+				 : "SOURCE and MOUNTPOINT are missing");
+		return -EINVAL;
+	}
+	if (set_text(&o->source, operands[0]) ||
+	    set_text(&o->mountpoint, operands[1]))
+		return -ENOMEM;
+	return 0;
+}
+
+static int parse_letter(struct fs_options *o, int letter)
+{
+	switch (letter) {
+	case 'f':
+		o->foreground = true;
+		return 0;
+	case 'd':
+		o->debug = true;
+		return 0;
+	case 's':
+		o->single_thread = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	case 'V':
+		o->version = true;
+		return 0;
+	case 'o':
+		return parse_list(o, optarg);
+	/* mount(8) gives its helpers -n (no mtab) and -t TYPE. */
+	case 'n':
+	case 't':
+		return 0;
+	default:
+		/* getopt has named it. */
+		return -EINVAL;
+	}
+}
+
+int fs_options_parse(int argc, char **argv, struct fs_options *out)
+{
+	static char program[] = "bloscfs";
+	static const struct option longs[] = {
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0}};
+	int letter, err = 0;
+
+	*out = (struct fs_options){
+		.uid = FS_UNSET,
+		.gid = FS_UNSET,
+		.umask = FS_UNSET,
+		.fmask = FS_UNSET,
+		.dmask = FS_UNSET,
+		.readahead = FS_UNSET,
+		.loglevel = FS_UNSET,
+		.attr_timeout_s = 1,
+		.entry_timeout_s = 1,
+	};
+	/* getopt's messages begin with it, under whatever name we run. */
+	if (argc > 0)
+		argv[0] = program;
+	while (!err && (letter = getopt_long(argc, argv, "fdsvqhVno:t:", longs,
+					     NULL)) != -1)
+		err = parse_letter(out, letter);
+	if (!err)
+		err = parse_operands(out, argc - optind, argv + optind);
+	return err;
+}
+
+void fs_options_fini(struct fs_options *options)
+{
+	free(options->source);
+	free(options->mountpoint);
+	free(options->logfile);
+	free(options->fsname);
+	free(options->subtype);
+	free(options->kernel);
+	*options = (struct fs_options){0};
+}
+
+static enum b2f_log_level log_level(const struct fs_options *o)
+{
+	if (o->loglevel != FS_UNSET)
+		return (enum b2f_log_level)o->loglevel;
+	if (o->debug)
+		return B2F_LOG_DEBUG;
+	if (o->verbose)
+		return B2F_LOG_INFO;
+	return o->quiet ? B2F_LOG_ERROR : B2F_LOG_WARNING;
+}
+
+static mode_t mask(int64_t special, int64_t general)
+{
+	int64_t value = special != FS_UNSET ? special : general;
+
+	return value != FS_UNSET ? (mode_t)value : 0;
+}
+
+struct fs_settings fs_options_settings(const struct fs_options *options)
+{
+	struct fs_settings s = {0};
+
+	s.runtime.cache_bytes = (size_t)options->cachesize;
+	s.runtime.nworkers = (unsigned int)options->workers;
+	if (options->readahead != FS_UNSET)
+		s.runtime.readahead_bytes = (size_t)options->readahead;
+	s.runtime.no_readahead = options->readahead == 0;
+	s.log_level = log_level(options);
+	s.file_mask = mask(options->fmask, options->umask);
+	s.dir_mask = mask(options->dmask, options->umask);
+	s.background = !options->foreground && !options->debug;
+	return s;
+}

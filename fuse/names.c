@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* names.c - the suffixes of frames: off a name, and onto one */
+#include <string.h>
+
+#include "names.h"
+
+/* None is the end of another one, so a name has one stem at most. */
+static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
+				       ".b2eframe"};
+
+_Static_assert(sizeof(suffixes) / sizeof(suffixes[0]) == FS_NAMES_SUFFIXES,
+	       "one for each number");
+_Static_assert(sizeof(".b2frame") - 1 == FS_NAMES_RESERVED,
+	       "new frames get .b2frame");
+
+static bool is_dots(const char *name, size_t n)
+{
+	return (n == 1 && name[0] == '.') ||
+	       (n == 2 && name[0] == '.' && name[1] == '.');
+}
+
+bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE])
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < FS_NAMES_SUFFIXES; i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len <= n || strcmp(name + len - n, suffixes[i]) != 0)
+			continue;
+		n = len - n;
+		if (is_dots(name, n) || n >= FS_NAMES_SIZE)
+			return false;
+		memcpy(stem, name, n);
+		stem[n] = '\0';
+		return true;
+	}
+	return false;
+}
+
+bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE])
+{
+	size_t a = strlen(stem), b = strlen(suffixes[suffix]);
+
+	if (a + b >= FS_NAMES_SIZE)
+		return false;
+	memcpy(name, stem, a);
+	memcpy(name + a, suffixes[suffix], b + 1);
+	return true;
+}

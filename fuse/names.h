@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * names.h - the suffixes of frames: off a name, and onto one
+ *
+ * Strings only; which names exist is resolve.h's business.
+ *
+ * Layer: fuse.  Threads: pure functions.
+ */
+#ifndef B2F_FUSE_NAMES_H
+#define B2F_FUSE_NAMES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The suffixes are 0 .. FS_NAMES_SUFFIXES - 1. */
+#define FS_NAMES_SUFFIXES 5
+
+/* Room for any name and its 0. */
+#define FS_NAMES_SIZE (NAME_MAX + 1)
+
+/* Bytes of the longest suffix that new names have to leave room for. */
+#define FS_NAMES_RESERVED 8
+
+/*
+ * If @name is a stem and a suffix, copies the stem and returns true.  False,
+ * and @stem is untouched, if it has no suffix or if nothing, "." or ".." would
+ * be left.
+ */
+bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE]);
+
+/*
+ * Puts suffix @suffix behind @stem.  False, and @name is untouched, if that is
+ * longer than NAME_MAX.
+ */
+bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE]);
+
+#endif

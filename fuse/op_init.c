@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* op_init.c - what is agreed with the kernel */
+#include "ops.h"
+
+/*
+ * Measured: 2 MiB ahead reads 1.4 to 1.7 times as fast as the usual 128 KiB,
+ * and nothing beyond is faster.  The kernel takes the least of this and of the
+ * mount's own setting (session.c).
+ */
+#define READAHEAD (2u << 20)
+
+/* Requests in flight that nobody waits for: readahead of some readers. */
+#define BACKGROUND_MAX	   64
+#define BACKGROUND_CONGEST 48
+
+void fs_op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
+			   FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_ATOMIC_O_TRUNC |
+			   FUSE_CAP_IOCTL_DIR;
+	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
+			  FUSE_CAP_AUTO_INVAL_DATA;
+
+	/* Splicing what lies in our memory anyway takes 4 times as long. */
+	conn->want &= ~off;
+	conn->want |= conn->capable & on;
+	conn->max_readahead = READAHEAD;
+	conn->max_background = BACKGROUND_MAX;
+	conn->congestion_threshold = BACKGROUND_CONGEST;
+	fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is mounted on %s",
+			fs->source.path, fs->mountpoint.path);
+	if (fs->settings.background)
+		fs_logger_to_syslog(fs->logger);
+	fs_daemon_ready(&fs->daemon);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* op_io.c - the data of files: open, read, seek, close */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "ops.h"
+#include "reply.h"
+
+static struct fs_handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct fs_handle *)(uintptr_t)fi->fh;
+}
+
+/* Sets what the kernel may do with the data of @opened. */
+static void set_caching(const struct fs *fs, const struct fs_opened *opened,
+			struct fuse_file_info *fi)
+{
+	fi->fh = (uintptr_t)opened->handle;
+	fi->direct_io = opened->direct_io || fs->options.direct_io;
+	fi->keep_cache = opened->keep_cache || fs->options.kernel_cache;
+}
+
+void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_opened opened;
+	int err;
+
+	if ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC)) {
+		fs_reply_error(req, -EROFS);
+		return;
+	}
+	err = fs_openfiles_open(fs, fs_node_of(fs, ino), &opened);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fs_stats_add(&fs->stats.nopens, 1);
+	fs_stats_add(&fs->stats.nkept, opened.keep_cache);
+	set_caching(fs, &opened, fi);
+	/* Interrupted: there will be no release. */
+	if (fuse_reply_open(req, fi) < 0)
+		fs_openfiles_close(fs, opened.handle);
+}
+
+/* Straight from the cache of decoded blocks, which stay pinned meanwhile. */
+static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
+		       off_t off)
+{
+	struct fs *fs = fs_of(req);
+	struct b2f_view view = {0};
+	ssize_t n;
+
+	n = b2f_file_view(handle->file->file, handle->stream, size,
+			  (uint64_t)off, &view);
+	if (n < 0) {
+		fs_reply_data_error(req, (int)n);
+		return;
+	}
+	fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
+	fs_openfiles_ref(handle);
+	fuse_reply_iov(req, view.iov, (int)view.niov);
+	b2f_view_release(&view);
+	fs_openfiles_close(fs, handle);
+}
+
+static void read_other(fuse_req_t req, struct fs_handle *handle, size_t size,
+		       off_t off)
+{
+	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(size);
+
+	buf.buf[0].flags =
+		FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY;
+	buf.buf[0].fd = handle->fd;
+	buf.buf[0].pos = off;
+	fuse_reply_data(req, &buf, FUSE_BUF_NO_SPLICE);
+}
+
+void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		struct fuse_file_info *fi)
+{
+	struct fs_handle *handle = handle_of(fi);
+
+	(void)ino;
+	fs_stats_add(&fs_of(req)->stats.nreads, 1);
+	if (handle->file)
+		read_frame(req, handle, size, off);
+	else
+		read_other(req, handle, size, off);
+}
+
+static int64_t seek_frame(struct b2f_file *file, off_t off, int whence)
+{
+	if (off < 0)
+		return -ENXIO;
+	if (whence == SEEK_DATA)
+		return b2f_file_seek_data(file, (uint64_t)off);
+	return b2f_file_seek_hole(file, (uint64_t)off);
+}
+
+void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
+		 struct fuse_file_info *fi)
+{
+	struct fs_handle *handle = handle_of(fi);
+	int64_t pos;
+
+	(void)ino;
+	/* The kernel answers all others itself. */
+	if (whence != SEEK_DATA && whence != SEEK_HOLE) {
+		fs_reply_error(req, -EINVAL);
+		return;
+	}
+	if (handle->file) {
+		pos = seek_frame(handle->file->file, off, whence);
+	} else {
+		pos = lseek(handle->fd, off, whence);
+		if (pos < 0)
+			pos = -errno;
+	}
+	if (pos < 0)
+		fs_reply_data_error(req, (int)pos);
+	else
+		fuse_reply_lseek(req, pos);
+}
+
+void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	fs_openfiles_close(fs_of(req), handle_of(fi));
+	fuse_reply_err(req, 0);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* probe.c - is this file of the backing filesystem a frame, and how large? */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+#define INDEX_NAME "chunks.b2frame"
+
+int fs_probe_index(int fd, bool sparse, struct stat *out)
+{
+	int err;
+
+	if (sparse)
+		err = fstatat(fd, INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
+	else
+		err = fstat(fd, out);
+	return err ? -errno : 0;
+}
+
+/* Errors that say nothing about the file, only about this moment. */
+static bool is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
+	       err == -EINTR;
+}
+
+static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
+{
+	probe->nbytes = p->broken ? 0 : p->nbytes;
+	probe->cbytes = p->broken ? 0 : p->cbytes;
+	probe->index = p->index;
+}
+
+int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
+{
+	struct b2f_frame_peek peek = {0};
+	int err;
+
+	/* "." cannot be exchanged, and leads below our own mount. */
+	if (probe->sparse)
+		err = b2f_frame_peek(probe->fd, ".", &peek);
+	else
+		err = b2f_frame_peek(dirfd, name, &peek);
+	if (is_shortage(err))
+		return err;
+	if (err || !peek.is_frame) {
+		/* It is shown by its name all the same. */
+		probe->nbytes = probe->cbytes = 0;
+		return fs_probe_index(probe->fd, probe->sparse, &probe->index);
+	}
+	if (!probe->sparse && (peek.index.st_dev != probe->st.st_dev ||
+			       peek.index.st_ino != probe->st.st_ino))
+		return -ESTALE;
+	take_sizes(probe, &peek);
+	return 0;
+}
+
+static int probe_directory(struct fs_probe *probe)
+{
+	if (fs_probe_index(probe->fd, true, &probe->index) == 0) {
+		probe->kind = FS_KIND_FRAME;
+		probe->sparse = true;
+	} else {
+		probe->kind = FS_KIND_DIR;
+	}
+	return 0;
+}
+
+/* Only plain files may be opened: a FIFO or a device would notice. */
+static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
+{
+	struct b2f_frame_peek peek;
+	int err;
+
+	probe->kind = FS_KIND_OTHER;
+	if (!S_ISREG(probe->st.st_mode))
+		return 0;
+	err = b2f_frame_peek(dirfd, name, &peek);
+	if (is_shortage(err))
+		return err;
+	if (err || !peek.is_frame || peek.sparse ||
+	    peek.index.st_dev != probe->st.st_dev ||
+	    peek.index.st_ino != probe->st.st_ino)
+		return 0;
+	probe->kind = FS_KIND_FRAME;
+	take_sizes(probe, &peek);
+	return 0;
+}
+
+/* Opens @name and finds its kind; of a directory not the sizes. */
+static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
+		     struct fs_probe *out)
+{
+	struct fs_probe probe = {.fd = -1};
+	int err = fs_tree_open_at(tree, dirfd, name, &probe.fd, &probe.st);
+
+	if (err)
+		return err;
+	if (S_ISDIR(probe.st.st_mode))
+		err = probe_directory(&probe);
+	else
+		err = probe_file(dirfd, name, &probe);
+	if (err)
+		fs_probe_close(&probe);
+	else
+		*out = probe;
+	return err;
+}
+
+int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
+		  struct fs_probe *out)
+{
+	struct fs_probe probe;
+	int err = open_kind(tree, dirfd, name, &probe);
+
+	if (err)
+		return err;
+	if (probe.kind == FS_KIND_FRAME && probe.sparse)
+		err = fs_probe_sizes(dirfd, name, &probe);
+	if (err)
+		fs_probe_close(&probe);
+	else
+		*out = probe;
+	return err;
+}
+
+int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
+		  enum fs_kind *out)
+{
+	struct fs_probe probe;
+	int err = open_kind(tree, dirfd, name, &probe);
+
+	if (err)
+		return err;
+	*out = probe.kind;
+	fs_probe_close(&probe);
+	return 0;
+}
+
+void fs_probe_close(struct fs_probe *probe)
+{
+	if (probe->fd >= 0)
+		close(probe->fd);
+	probe->fd = -1;
+}

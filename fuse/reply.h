@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reply.h - errors of the library as errors of system calls
+ *
+ * The only place where one becomes the other:
+ *
+ *   B2F_ECORRUPT      EIO
+ *   B2F_EUNSUPPORTED  EOPNOTSUPP (its own errno): the data are sound, but need
+ *                     a codec or filter that is not built in
+ *   B2F_ETOOBIG       EFBIG at open; EIO for data
+ *   B2F_ENOTFRAME     EINVAL (its own errno)
+ *   -ENOENT           itself for a name; EIO for data, since a file that is
+ *                     open does exist, whatever is missing below it
+ *   all others        themselves
+ *
+ * Layer: fuse.  Threads: any.
+ */
+#ifndef B2F_FUSE_REPLY_H
+#define B2F_FUSE_REPLY_H
+
+#include "fs.h"
+
+/* Answers @req with the error @err (0 or negative). */
+void fs_reply_error(fuse_req_t req, int err);
+
+/* As fs_reply_error(), for a request for data; counts errors. */
+void fs_reply_data_error(fuse_req_t req, int err);
+
+#endif

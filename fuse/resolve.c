@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* resolve.c - names of the mount and names of the backing folder */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "resolve.h"
+
+/* Returns 1 if @name exists, 0 if not, or an errno. */
+static int exists(struct fs_tree *tree, int dirfd, const char *name)
+{
+	struct stat st;
+	int fd, err;
+
+	/* Not with fstatat(2), which could ask our own mount. */
+	err = fs_tree_open_at(tree, dirfd, name, &fd, &st);
+	if (err == -ENOENT)
+		return 0;
+	if (err)
+		return err;
+	close(fd);
+	return 1;
+}
+
+/* Returns 1 if @name is a frame, 0 if not, or an errno. */
+static int is_frame_at(struct fs_tree *tree, int dirfd, const char *name)
+{
+	enum fs_kind kind;
+	int err = fs_probe_kind(tree, dirfd, name, &kind);
+
+	if (err == -ENOENT)
+		return 0;
+	return err ? err : kind == FS_KIND_FRAME;
+}
+
+/* Does anything else want to be called @stem than the frame @name? */
+static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
+		    const char *stem)
+{
+	char other[FS_NAMES_SIZE];
+	int taken = exists(tree, dirfd, stem);
+
+	for (size_t i = 0; taken == 0 && i < FS_NAMES_SUFFIXES; i++) {
+		if (fs_names_join(stem, i, other) && strcmp(other, name) != 0)
+			taken = is_frame_at(tree, dirfd, other);
+	}
+	return taken;
+}
+
+/* The name that the frame @name is shown by. */
+static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
+		      char shown[FS_NAMES_SIZE])
+{
+	char stem[FS_NAMES_SIZE];
+	int taken;
+
+	if (!fs_names_stem(name, stem)) {
+		snprintf(shown, FS_NAMES_SIZE, "%s", name);
+		return 0;
+	}
+	taken = is_taken(tree, dirfd, name, stem);
+	if (taken < 0)
+		return taken;
+	snprintf(shown, FS_NAMES_SIZE, "%s", taken ? name : stem);
+	return 0;
+}
+
+int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
+		     bool *is_frame, char shown[FS_NAMES_SIZE])
+{
+	char stem[FS_NAMES_SIZE];
+	enum fs_kind kind;
+	int err;
+
+	if (fs_names_stem(name, stem)) {
+		err = fs_probe_kind(tree, dirfd, name, &kind);
+		if (err)
+			return err;
+		if (kind == FS_KIND_FRAME) {
+			err = show_frame(tree, dirfd, name, shown);
+			if (!err)
+				*is_frame = true;
+			return err;
+		}
+	}
+	snprintf(shown, FS_NAMES_SIZE, "%s", name);
+	*is_frame = false;
+	return 0;
+}
+
+/* The one frame @stem.SUFFIX; there may be no @stem itself. */
+static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
+		      struct fs_found *out)
+{
+	struct fs_found found = {.probe = {.fd = -1}};
+	struct fs_probe probe;
+	char name[FS_NAMES_SIZE];
+	int nframes = 0, err = 0;
+
+	for (size_t i = 0; i < FS_NAMES_SUFFIXES && nframes < 2; i++) {
+		if (!fs_names_join(stem, i, name))
+			continue;
+		err = fs_probe_open(tree, dirfd, name, &probe);
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			break;
+		if (probe.kind != FS_KIND_FRAME) {
+			fs_probe_close(&probe);
+			continue;
+		}
+		nframes++;
+		fs_probe_close(&found.probe);
+		found.probe = probe;
+		memcpy(found.name, name, sizeof(name));
+	}
+	if (err && err != -ENOENT)
+		nframes = 0;
+	else
+		err = nframes == 1 ? 0 : -ENOENT;
+	if (err)
+		fs_probe_close(&found.probe);
+	else
+		*out = found;
+	return err;
+}
+
+int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
+		    struct fs_found *out)
+{
+	char shown[FS_NAMES_SIZE];
+	struct fs_found found;
+	int err;
+
+	err = fs_probe_open(tree, dirfd, name, &found.probe);
+	if (err == -ENOENT)
+		return find_frame(tree, dirfd, name, out);
+	if (err)
+		return err;
+	snprintf(found.name, sizeof(found.name), "%s", name);
+	if (found.probe.kind == FS_KIND_FRAME) {
+		err = show_frame(tree, dirfd, name, shown);
+		if (!err && strcmp(shown, name) != 0)
+			err = -ENOENT;
+	}
+	if (err)
+		fs_probe_close(&found.probe);
+	else
+		*out = found;
+	return err;
+}

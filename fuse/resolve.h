@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * resolve.h - names of the mount and names of the backing folder
+ *
+ * A frame STEM.SUFFIX is shown as STEM if the folder has no STEM, and no other
+ * frame that wants to be STEM; else by its full name.  All else is shown by
+ * its own name.  So a name never hides another one, and depends on nothing but
+ * what is in the folder.
+ *
+ * Layer: fuse.  Threads: any; all functions may block on I/O.
+ */
+#ifndef B2F_FUSE_RESOLVE_H
+#define B2F_FUSE_RESOLVE_H
+
+#include "probe.h"
+
+/* What a name of the mount stands for. */
+struct fs_found {
+	/* Close it. */
+	struct fs_probe probe;
+	/* Its name on the backing filesystem. */
+	char name[FS_NAMES_SIZE];
+};
+
+/*
+ * Finds what is shown as @name in the backing folder @dirfd.
+ * Returns 0, -ENOENT or an errno.
+ */
+__attribute__((warn_unused_result)) int fs_resolve_find(struct fs_tree *tree,
+							int dirfd,
+							const char *name,
+							struct fs_found *out);
+
+/*
+ * Tells whether @name in the backing folder @dirfd is a frame, and copies the
+ * name it is shown by (@name itself if it is none) to @shown.  Costs nothing
+ * for names without a suffix of frames: those are taken not to be frames, as
+ * their name stays the same.
+ *
+ * Returns 0 or an errno (-ENOENT: it has gone).
+ */
+__attribute__((warn_unused_result)) int
+fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
+		 bool *is_frame, char shown[FS_NAMES_SIZE]);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* session.c - the connection to the kernel: mount, serve, unmount */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "fuse_api.h"
+#include "ops.h"
+#include "session.h"
+
+/* Threads that wait for requests; decoding has its own. */
+#define THREADS_BASE 8
+#define THREADS_CORE 2
+#define THREADS_MAX  64
+
+/* For the mount's own readahead; see op_init.c. */
+#define READAHEAD_KIB "2048"
+
+/*
+ * libfuse's messages come without any argument of ours, so this has to be
+ * global.  Set once, before there is a second thread.
+ */
+static struct fs_logger *fuse_logger;
+
+static enum b2f_log_level level_of(enum fuse_log_level level)
+{
+	if (level <= FUSE_LOG_ERR)
+		return B2F_LOG_ERROR;
+	if (level == FUSE_LOG_WARNING)
+		return B2F_LOG_WARNING;
+	return level <= FUSE_LOG_INFO ? B2F_LOG_INFO : B2F_LOG_DEBUG;
+}
+
+__attribute__((format(printf, 2, 0))) static void
+log_fuse(enum fuse_log_level level, const char *format, va_list args)
+{
+	char text[400];
+
+	vsnprintf(text, sizeof(text), format, args);
+	text[strcspn(text, "\n")] = '\0';
+	fs_logger_write(fuse_logger, level_of(level), "%s", text);
+}
+
+/* Adds "@name=@value" with commas and backslashes escaped. */
+static int add_text(char **list, const char *name, const char *value)
+{
+	char *text = NULL;
+	int err;
+
+	if (asprintf(&text, "%s=%s", name, value) < 0)
+		return -ENOMEM;
+	err = fuse_opt_add_opt_escaped(list, text) ? -ENOMEM : 0;
+	free(text);
+	return err;
+}
+
+/* The option list for libfuse; malloc'ed. */
+static int make_list(const struct fs *fs, char **out)
+{
+	const struct fs_options *o = &fs->options;
+	char *list = NULL;
+	int err;
+
+	err = fuse_opt_add_opt(&list, "ro,default_permissions");
+	if (!err && o->allow_other)
+		err = fuse_opt_add_opt(&list, "allow_other");
+	if (!err && o->allow_root)
+		err = fuse_opt_add_opt(&list, "allow_root");
+	if (!err && o->auto_unmount)
+		err = fuse_opt_add_opt(&list, "auto_unmount");
+	if (!err && o->debug)
+		err = fuse_opt_add_opt(&list, "debug");
+	if (!err && o->kernel)
+		err = fuse_opt_add_opt(&list, o->kernel);
+	if (!err)
+		err = add_text(&list, "fsname",
+			       o->fsname ? o->fsname : fs->source.path);
+	if (!err)
+		err = add_text(&list, "subtype",
+			       o->subtype ? o->subtype : "bloscfs");
+	if (err) {
+		free(list);
+		return -ENOMEM;
+	}
+	*out = list;
+	return 0;
+}
+
+static int new_session(struct fs *fs)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	char *list = NULL;
+	int err;
+
+	err = make_list(fs, &list);
+	if (!err &&
+	    (fuse_opt_add_arg(&args, "bloscfs") ||
+	     fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, list)))
+		err = -ENOMEM;
+	if (!err) {
+		fs->session =
+			fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
+		err = fs->session ? 0 : -EIO;
+	}
+	fuse_opt_free_args(&args);
+	free(list);
+	return err;
+}
+
+/*
+ * While libfuse and fusermount3 work, what they write to stderr goes to a
+ * file in memory, so that one failure is told of in one line.
+ */
+struct capture {
+	int file;
+	int stderr_fd;
+};
+
+static void capture_begin(struct capture *c)
+{
+	c->file = memfd_create("messages", MFD_CLOEXEC);
+	c->stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (c->file >= 0 && c->stderr_fd >= 0)
+		dup2(c->file, STDERR_FILENO);
+}
+
+/* Copies the first line that was written to @text, "" if there is none. */
+static void capture_end(struct capture *c, char *text, size_t size)
+{
+	ssize_t n = -1;
+
+	fflush(stderr);
+	if (c->stderr_fd >= 0) {
+		dup2(c->stderr_fd, STDERR_FILENO);
+		close(c->stderr_fd);
+	}
+	if (c->file >= 0) {
+		n = pread(c->file, text, size - 1, 0);
+		close(c->file);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* Who is not root needs a helper; these are the places libfuse looks in. */
+static bool has_fusermount(void)
+{
+	return access("/usr/bin/fusermount3", X_OK) == 0 ||
+	       access("/usr/local/bin/fusermount3", X_OK) == 0 ||
+	       access("/bin/fusermount3", X_OK) == 0;
+}
+
+/* Why the mount failed, in words. */
+static void explain(const struct fs *fs, const char *said,
+		    char reason[FS_REASON_SIZE])
+{
+	const char *path = fs->options.source;
+
+	if (access("/dev/fuse", F_OK))
+		snprintf(reason, FS_REASON_SIZE,
+			 "%s: /dev/fuse: %s (try: modprobe fuse)", path,
+			 strerror(errno));
+	else if ((geteuid() != 0 || fs->options.auto_unmount) &&
+		 !has_fusermount())
+		snprintf(reason, FS_REASON_SIZE,
+			 "%s: fusermount3 is missing; it is in the Debian "
+			 "package fuse3",
+			 path);
+	else
+		snprintf(reason, FS_REASON_SIZE, "%s: mount on %.200s: %.300s",
+			 path, fs->mountpoint.path,
+			 *said ? said : "the kernel refused it");
+}
+
+/* Asks the kernel alone: nobody answers requests yet. */
+static void learn_device(struct fs *fs)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, fs->mountpoint.path,
+		  AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stx) == 0)
+		fs->tree->own_dev =
+			makedev(stx.stx_dev_major, stx.stx_dev_minor);
+}
+
+/*
+ * Lets the kernel read further ahead.  Only root may; it has to be before the
+ * first request, since the kernel then takes the smaller of this and what we
+ * answer.
+ */
+static void raise_readahead(const struct fs *fs)
+{
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
+		 major(fs->tree->own_dev), minor(fs->tree->own_dev));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, READAHEAD_KIB, strlen(READAHEAD_KIB)) < 0)
+		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
+				"read_ahead_kb stays: %s", strerror(errno));
+	close(fd);
+}
+
+int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE])
+{
+	struct capture capture;
+	char said[300];
+	int err;
+
+	capture_begin(&capture);
+	err = new_session(fs);
+	if (!err && fuse_session_mount(fs->session, fs->mountpoint.path))
+		err = -EIO;
+	capture_end(&capture, said, sizeof(said));
+	if (err) {
+		explain(fs, said, reason);
+		if (fs->session)
+			fuse_session_destroy(fs->session);
+		fs->session = NULL;
+		return err;
+	}
+	fuse_logger = fs->logger;
+	fuse_set_log_func(log_fuse);
+	learn_device(fs);
+	raise_readahead(fs);
+	return 0;
+}
+
+static unsigned int thread_count(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	long n = THREADS_BASE + THREADS_CORE * (cores > 0 ? cores : 1);
+
+	return (unsigned int)(n < THREADS_MAX ? n : THREADS_MAX);
+}
+
+int fs_session_run(struct fs *fs)
+{
+	struct fuse_loop_config *config;
+	int err;
+
+	if (fs->options.single_thread)
+		return fuse_session_loop(fs->session);
+	config = fuse_loop_cfg_create();
+	if (!config)
+		return -ENOMEM;
+	fuse_loop_cfg_set_clone_fd(config, 0);
+	fuse_loop_cfg_set_max_threads(config, thread_count());
+	/* Starting a thread costs more than keeping one. */
+	fuse_loop_cfg_set_idle_threads(config, thread_count());
+	err = fuse_session_loop_mt(fs->session, config);
+	fuse_loop_cfg_destroy(config);
+	return err;
+}
+
+void fs_session_end(struct fs *fs)
+{
+	fuse_session_exit(fs->session);
+}
+
+void fs_session_close(struct fs *fs)
+{
+	if (!fs->session)
+		return;
+	fuse_session_unmount(fs->session);
+	fuse_session_destroy(fs->session);
+	fs->session = NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * session.h - the connection to the kernel: mount, serve, unmount
+ *
+ * Layer: fuse.  Threads: from the main one.
+ */
+#ifndef B2F_FUSE_SESSION_H
+#define B2F_FUSE_SESSION_H
+
+#include "fs.h"
+
+/*
+ * Mounts @fs on its mountpoint; fs->session is set then.  Afterwards the tree
+ * knows its own device.  Returns 0, -ENOMEM, or -EIO with @reason set.
+ */
+__attribute__((warn_unused_result)) int
+fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE]);
+
+/*
+ * Answers requests until somebody unmounts or a signal comes.
+ * Returns 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int fs_session_run(struct fs *fs);
+
+/* Lets fs_session_run() end; from any thread. */
+void fs_session_end(struct fs *fs);
+
+/* Unmounts, if that is still to be done, and frees.  No session: nothing. */
+void fs_session_close(struct fs *fs);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* source.c - what is mounted, and where: both looked at before the mount */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "b2frame/frame.h"
+#include "names.h"
+#include "source.h"
+
+static int give_reason(char reason[FS_REASON_SIZE], const char *path, int err)
+{
+	snprintf(reason, FS_REASON_SIZE, "%s: %s", path, strerror(-err));
+	return err;
+}
+
+/* A struct b2f_log that keeps its last message in a reason. */
+static void keep_message(void *arg, enum b2f_log_level level,
+			 const char *message)
+{
+	(void)level;
+	snprintf(arg, FS_REASON_SIZE, "%s", message);
+}
+
+/* Opens the frame and closes it again, for the reason why that fails. */
+static int try_frame(const struct fs_source *source, const char *path,
+		     char reason[FS_REASON_SIZE])
+{
+	struct b2f_log log = {.write = keep_message,
+			      .arg = reason,
+			      .max_level = B2F_LOG_ERROR};
+	struct b2f_frame_options options = {.log = &log, .label = path};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	give_reason(reason, path, B2F_ECORRUPT);
+	err = b2f_frame_open(&options, source->fd, source->name, &frame);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* The name that the user calls the frame by, if @path ends in one. */
+static int make_shown(const char *path, const char *name, char **out)
+{
+	char *copy = strdup(path), stem[FS_NAMES_SIZE];
+	const char *last;
+
+	if (!copy)
+		return -ENOMEM;
+	last = basename(copy);
+	if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
+		last = name;
+	if (fs_names_stem(last, stem))
+		last = stem;
+	*out = strdup(last);
+	free(copy);
+	return *out ? 0 : -ENOMEM;
+}
+
+/* Splits the absolute path of a frame into folder and name, and opens it. */
+static int open_frame(struct fs_source *source, const char *path,
+		      char reason[FS_REASON_SIZE])
+{
+	char *dir = strdup(source->path);
+	int err = 0;
+
+	source->name = strdup(strrchr(source->path, '/') + 1);
+	if (!dir || !source->name)
+		err = -ENOMEM;
+	if (!err) {
+		source->fd =
+			open(dirname(dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+		err = source->fd < 0 ? -errno : 0;
+	}
+	free(dir);
+	if (!err)
+		err = make_shown(path, source->name, &source->shown);
+	if (err)
+		return give_reason(reason, path, err);
+	return try_frame(source, path, reason);
+}
+
+static int open_directory(struct fs_source *source, const char *path,
+			  char reason[FS_REASON_SIZE])
+{
+	int fd = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return give_reason(reason, path, -errno);
+	source->fd = fd;
+	return 0;
+}
+
+/* Is the directory @path a frame? */
+static int has_index(const char *path, bool *out)
+{
+	struct b2f_frame_peek peek;
+	int err = b2f_frame_peek(AT_FDCWD, path, &peek);
+
+	if (!err)
+		*out = peek.is_frame;
+	return err;
+}
+
+int fs_source_open(const char *path, struct fs_source *out,
+		   char reason[FS_REASON_SIZE])
+{
+	struct stat st;
+	int err = 0;
+
+	*out = (struct fs_source){.fd = -1};
+	out->path = realpath(path, NULL);
+	if (!out->path || stat(out->path, &st))
+		return give_reason(reason, path, -errno);
+	out->sparse = S_ISDIR(st.st_mode);
+	out->is_frame = S_ISREG(st.st_mode);
+	if (out->sparse)
+		err = has_index(out->path, &out->is_frame);
+	if (err)
+		return give_reason(reason, path, err);
+	/* "/" has no name to be shown by. */
+	if (out->is_frame && strcmp(out->path, "/") != 0)
+		return open_frame(out, path, reason);
+	if (out->sparse) {
+		out->is_frame = false;
+		return open_directory(out, path, reason);
+	}
+	snprintf(reason, FS_REASON_SIZE,
+		 "%s: neither a Blosc2 frame nor a directory", path);
+	return B2F_ENOTFRAME;
+}
+
+void fs_source_fini(struct fs_source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	free(source->path);
+	free(source->name);
+	free(source->shown);
+	*source = (struct fs_source){.fd = -1};
+}
+
+int fs_source_mountpoint(const char *path, struct fs_mountpoint *out,
+			 char reason[FS_REASON_SIZE])
+{
+	struct stat st;
+	int err;
+
+	*out = (struct fs_mountpoint){.fd = -1};
+	out->path = realpath(path, NULL);
+	if (out->path)
+		out->fd = open(out->path, O_PATH | O_CLOEXEC);
+	if (out->fd < 0 || fstat(out->fd, &st)) {
+		err = give_reason(reason, path, -errno);
+		if (err == -ENOTCONN)
+			snprintf(reason, FS_REASON_SIZE,
+				 "%s: a mount whose program has died is here; "
+				 "unmount it first: fusermount3 -u %s",
+				 path, path);
+		return err;
+	}
+	out->is_file = S_ISREG(st.st_mode);
+	if (!out->is_file && !S_ISDIR(st.st_mode)) {
+		snprintf(reason, FS_REASON_SIZE,
+			 "%s: neither a directory nor a file", path);
+		return -ENOTDIR;
+	}
+	return 0;
+}
+
+void fs_source_mountpoint_fini(struct fs_mountpoint *mountpoint)
+{
+	if (mountpoint->fd >= 0)
+		close(mountpoint->fd);
+	free(mountpoint->path);
+	*mountpoint = (struct fs_mountpoint){.fd = -1};
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * source.h - what is mounted, and where: both looked at before the mount
+ *
+ * All descriptors are opened here, while the mount does not cover anything
+ * yet; so SOURCE may be MOUNTPOINT itself, or above it.
+ *
+ * Layer: fuse.  Threads: from the only one.
+ */
+#ifndef B2F_FUSE_SOURCE_H
+#define B2F_FUSE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fs_source {
+	/* Absolute, without symbolic links. */
+	char *path;
+	/* A frame; else a directory. */
+	bool is_frame;
+	bool sparse;
+	/* O_PATH: the directory, or the one that the frame is in. */
+	int fd;
+	/* Of the frame: in @fd, and in the mount.  NULL for a directory. */
+	char *name;
+	char *shown;
+};
+
+struct fs_mountpoint {
+	/* Absolute, without symbolic links. */
+	char *path;
+	/* A regular file; else a directory. */
+	bool is_file;
+	/* O_PATH. */
+	int fd;
+};
+
+/* Room for the reason of a failure. */
+#define FS_REASON_SIZE 600
+
+/*
+ * Looks at SOURCE @path.  A frame is opened once, so that a damaged one is
+ * refused now.  Free *@out with fs_source_fini(), also after an error.
+ *
+ * Returns 0, an errno, or an error of b2f_frame_open(); then @reason is set.
+ */
+__attribute__((warn_unused_result)) int
+fs_source_open(const char *path, struct fs_source *out,
+	       char reason[FS_REASON_SIZE]);
+
+void fs_source_fini(struct fs_source *source);
+
+/*
+ * Looks at MOUNTPOINT @path.  Free *@out with fs_source_mountpoint_fini(),
+ * also after an error.  Returns 0, -ENOTDIR (neither file nor directory) or an
+ * errno; then @reason is set.
+ */
+__attribute__((warn_unused_result)) int
+fs_source_mountpoint(const char *path, struct fs_mountpoint *out,
+		     char reason[FS_REASON_SIZE]);
+
+void fs_source_mountpoint_fini(struct fs_mountpoint *mountpoint);
+
+#endif

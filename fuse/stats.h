@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stats.h - what the mount has done so far, for the log
+ *
+ * Layer: fuse.  Threads: any.
+ */
+#ifndef B2F_FUSE_STATS_H
+#define B2F_FUSE_STATS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct fs;
+
+struct fs_stats {
+	_Atomic uint64_t nlookups;
+	_Atomic uint64_t nopens;
+	/* Opens after which the kernel could keep what it had. */
+	_Atomic uint64_t nkept;
+	_Atomic uint64_t nreads;
+	_Atomic uint64_t nread_bytes;
+	/* Requests for data that were answered with an error. */
+	_Atomic uint64_t nerrors;
+};
+
+/* Adds @n to a counter that orders nothing. */
+static inline void fs_stats_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+/* Writes all of them, and those of the library, to the log. */
+void fs_stats_log(struct fs *fs);
+
+#endif

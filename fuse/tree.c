@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tree.c - the nodes: a hash table with references, parents and names */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+#define BUCKETS_MIN 1024
+
+static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
+{
+	uint64_t h = (uint64_t)key->ino ^
+		     (uint64_t)key->dev * UINT64_C(0xff51afd7ed558ccd);
+
+	h += (uint64_t)key->kind;
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return (size_t)(h >> 32) & (tree->nbuckets - 1);
+}
+
+static struct fs_node *find(const struct fs_tree *tree,
+			    const struct fs_node *key)
+{
+	struct fs_node *n = tree->buckets[bucket_of(tree, key)];
+
+	while (n && !(n->ino == key->ino && n->dev == key->dev &&
+		      n->kind == key->kind && n->sparse == key->sparse &&
+		      !n->retired))
+		n = n->next;
+	return n;
+}
+
+static void insert(struct fs_tree *tree, struct fs_node *node)
+{
+	struct fs_node **bucket = &tree->buckets[bucket_of(tree, node)];
+
+	node->next = *bucket;
+	*bucket = node;
+}
+
+static void unhash(struct fs_tree *tree, struct fs_node *node)
+{
+	struct fs_node **p = &tree->buckets[bucket_of(tree, node)];
+
+	while (*p != node)
+		p = &(*p)->next;
+	*p = node->next;
+}
+
+/* Doubles the table once it is full; without memory it stays as it is. */
+static void grow(struct fs_tree *tree)
+{
+	struct fs_node **old = tree->buckets;
+	size_t nold = tree->nbuckets;
+	struct fs_node **fresh;
+
+	if (tree->nnodes <= nold)
+		return;
+	fresh = calloc(nold * 2, sizeof(struct fs_node *));
+	if (!fresh)
+		return;
+	tree->buckets = fresh;
+	tree->nbuckets = nold * 2;
+	for (size_t i = 0; i < nold; i++) {
+		while (old[i]) {
+			struct fs_node *n = old[i];
+
+			old[i] = n->next;
+			insert(tree, n);
+		}
+	}
+	free(old);
+}
+
+static void free_node(struct fs_node *node)
+{
+	if (!node)
+		return;
+	if (node->fd >= 0)
+		close(node->fd);
+	free(node->name);
+	free(node);
+}
+
+static struct fs_node *new_node(enum fs_kind kind, const char *name)
+{
+	struct fs_node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->kind = kind;
+	node->nrefs = 1;
+	node->fd = -1;
+	node->name = strdup(name);
+	if (node->name)
+		return node;
+	free(node);
+	return NULL;
+}
+
+/* The folder @base->fd as a node; its descriptor is never given up. */
+static int new_top(const struct fs_tree_base *base, struct fs_node **out)
+{
+	struct fs_node *node;
+	struct stat st;
+
+	if (fstat(base->fd, &st))
+		return -errno;
+	node = new_node(base->kind == FS_KIND_FRAME ? FS_KIND_DIR : base->kind,
+			"");
+	if (!node)
+		return -ENOMEM;
+	node->dev = st.st_dev;
+	node->ino = st.st_ino;
+	node->fd = base->fd;
+	node->npins = 1;
+	*out = node;
+	return 0;
+}
+
+static int make_root(struct fs_tree *tree, const struct fs_tree_base *base)
+{
+	struct fs_node *top = NULL;
+	int err = new_top(base, &top);
+
+	if (err)
+		return err;
+	tree->root = top;
+	tree->base_dev = top->dev;
+	if (base->kind == FS_KIND_FRAME) {
+		tree->root = new_node(FS_KIND_FRAME, base->name);
+		if (!tree->root) {
+			top->fd = -1;
+			free_node(top);
+			return -ENOMEM;
+		}
+		tree->root->parent = top;
+		tree->root->sparse = base->sparse;
+		tree->root->dev = top->dev;
+	}
+	tree->root->is_root = true;
+	return 0;
+}
+
+int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
+{
+	struct fs_tree *tree = calloc(1, sizeof(*tree));
+	int err = 0;
+
+	if (!tree)
+		return -ENOMEM;
+	pthread_mutex_init(&tree->lock, NULL);
+	tree->idle.older = tree->idle.newer = &tree->idle;
+	tree->max_idle = base->max_idle;
+	tree->covered_fd = -1;
+	tree->nbuckets = BUCKETS_MIN;
+	tree->buckets = calloc(tree->nbuckets, sizeof(struct fs_node *));
+	tree->proc_fd = open("/proc/self/fd", O_PATH | O_CLOEXEC);
+	if (tree->proc_fd < 0)
+		err = -errno;
+	else if (!tree->buckets)
+		err = -ENOMEM;
+	if (!err)
+		err = make_root(tree, base);
+	if (err) {
+		fs_tree_free(tree);
+		return err;
+	}
+	tree->covered_fd = base->covered_fd;
+	*out = tree;
+	return 0;
+}
+
+void fs_tree_free(struct fs_tree *tree)
+{
+	struct fs_node *top;
+
+	if (!tree)
+		return;
+	for (size_t i = 0; tree->buckets && i < tree->nbuckets; i++) {
+		while (tree->buckets[i]) {
+			struct fs_node *n = tree->buckets[i];
+
+			tree->buckets[i] = n->next;
+			free_node(n);
+		}
+	}
+	top = tree->root ? tree->root->parent : NULL;
+	free_node(tree->root);
+	free_node(top);
+	if (tree->proc_fd >= 0)
+		close(tree->proc_fd);
+	if (tree->covered_fd >= 0)
+		close(tree->covered_fd);
+	pthread_mutex_destroy(&tree->lock);
+	free(tree->buckets);
+	free(tree);
+}
+
+/*
+ * True if @node is @below or above it.  Folders that others move while the
+ * kernel still has their old places can be looked up so that each seems to be
+ * in the other; a circle of parents would never end.
+ */
+static bool is_above(const struct fs_node *node, const struct fs_node *below)
+{
+	while (below && below != node)
+		below = below->parent;
+	return below != NULL;
+}
+
+/*
+ * Notes a new place of @node.  @name is taken if it is used, then *@name holds
+ * the old one.  Returns the parent that has lost a reference, or NULL.
+ */
+static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
+				 char **name)
+{
+	struct fs_node *old = node->parent;
+	char *old_name = node->name;
+
+	if ((old == parent && strcmp(node->name, *name) == 0) ||
+	    is_above(node, parent))
+		return NULL;
+	node->name = *name;
+	*name = old_name;
+	if (old == parent)
+		return NULL;
+	parent->nrefs++;
+	node->parent = parent;
+	return old;
+}
+
+int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
+		const struct fs_node *like, struct fs_node **out)
+{
+	struct fs_node *fresh = new_node(like->kind, name), *old_parent = NULL;
+	struct fs_node *node;
+
+	if (!fresh)
+		return -ENOMEM;
+	fresh->dev = like->dev;
+	fresh->ino = like->ino;
+	fresh->sparse = like->sparse;
+	pthread_mutex_lock(&tree->lock);
+	node = find(tree, like);
+	if (node) {
+		node->nrefs++;
+		old_parent = move_node(node, parent, &fresh->name);
+	} else {
+		node = fresh;
+		fresh = NULL;
+		parent->nrefs++;
+		node->parent = parent;
+		node->generation = ++tree->last_generation;
+		tree->nnodes++;
+		grow(tree);
+		insert(tree, node);
+	}
+	pthread_mutex_unlock(&tree->lock);
+	free_node(fresh);
+	if (old_parent)
+		fs_tree_forget(tree, old_parent, 1);
+	*out = node;
+	return 0;
+}
+
+void fs_tree_ref(struct fs_tree *tree, struct fs_node *node)
+{
+	pthread_mutex_lock(&tree->lock);
+	node->nrefs++;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* Gives back @n references.  Returns @node if it has to be freed. */
+static struct fs_node *unref(struct fs_tree *tree, struct fs_node *node,
+			     uint64_t n)
+{
+	pthread_mutex_lock(&tree->lock);
+	/* The kernel never gives back more than it got. */
+	node->nrefs -= n < node->nrefs ? n : node->nrefs;
+	/* The root and what is above it stay. */
+	if (node->nrefs > 0 || node->is_root || !node->parent) {
+		node = NULL;
+	} else {
+		unhash(tree, node);
+		fs_tree_busy(tree, node);
+		tree->nnodes--;
+	}
+	pthread_mutex_unlock(&tree->lock);
+	return node;
+}
+
+void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n)
+{
+	/* A loop, for a recursion would be as deep as the tree. */
+	while (node) {
+		struct fs_node *parent;
+
+		node = unref(tree, node, n);
+		if (!node)
+			break;
+		parent = node->parent;
+		free_node(node);
+		node = parent;
+		n = 1;
+	}
+}
+
+void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)
+{
+	pthread_mutex_lock(&tree->lock);
+	node->retired = true;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)
+{
+	pthread_mutex_lock(&tree->lock);
+	*nnodes = tree->nnodes;
+	*nidle = tree->nidle;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* Writes the path of @node so that it ends at @end; NULL: only measures. */
+static size_t build_path(const struct fs_node *node, char *end)
+{
+	size_t total = 0;
+
+	for (; node && node->parent; node = node->parent) {
+		size_t n = strlen(node->name);
+
+		total += n + (total > 0 ? 1 : 0);
+		if (!end)
+			continue;
+		if (total > n)
+			*--end = '/';
+		end -= n;
+		memcpy(end, node->name, n);
+	}
+	return total;
+}
+
+int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out)
+{
+	char *path;
+	size_t n;
+
+	pthread_mutex_lock(&tree->lock);
+	n = build_path(node, NULL);
+	path = malloc(n + 1);
+	if (path) {
+		path[n] = '\0';
+		build_path(node, path + n);
+	}
+	pthread_mutex_unlock(&tree->lock);
+	if (!path)
+		return -ENOMEM;
+	*out = path;
+	return 0;
+}
+
+int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+		       struct fs_pin *out, char name[FS_NAMES_SIZE])
+{
+	struct fs_node *parent;
+	int err;
+
+	pthread_mutex_lock(&tree->lock);
+	parent = node->parent;
+	/* A name that the kernel gave us fits. */
+	strncpy(name, node->name, FS_NAMES_SIZE - 1);
+	name[FS_NAMES_SIZE - 1] = '\0';
+	parent->nrefs++;
+	pthread_mutex_unlock(&tree->lock);
+	err = fs_tree_pin(tree, parent, out);
+	/* The pin holds a reference of its own. */
+	fs_tree_forget(tree, parent, 1);
+	return err;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree.h - the inodes that the kernel knows, and the way back to their files
+ *
+ * A node is found by device, inode number and kind of its backing file, and
+ * remembers the last folder and name it was seen under.  Nothing is ever
+ * opened by a path: always one name below the descriptor of a folder, without
+ * following a symbolic link, and the result must be the file that was meant.
+ * So a tree that others change can give ESTALE (which makes the kernel look
+ * the name up again), but never another file.
+ *
+ * Only O_PATH descriptors of folders outlive their use, the least recently
+ * used being closed first: one of a file would keep the space of a deleted
+ * file in use.
+ *
+ * What a frame is, is not known here: see probe.h and resolve.h.
+ *
+ * Layer: fuse.
+ *
+ * Threads: any.  One lock, tree->lock, for all nodes; never held during I/O.
+ */
+#ifndef B2F_FUSE_TREE_H
+#define B2F_FUSE_TREE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "b2frame/frame.h"
+#include "names.h"
+
+struct fs_file;
+
+enum fs_kind {
+	/* A folder of the backing filesystem. */
+	FS_KIND_DIR,
+	/* A frame, shown as a file. */
+	FS_KIND_FRAME,
+	/* Anything else, shown as it is. */
+	FS_KIND_OTHER,
+	/* The made-up folder around a single frame; always the root. */
+	FS_KIND_SINGLE,
+};
+
+/* What is known of the data of a node; under the lock of openfiles.h. */
+struct fs_state {
+	/* The one version of the frame that is open, or NULL. */
+	struct fs_file *file;
+	/* What the kernel's cache of data was filled from. */
+	struct b2f_frame_stamp cached;
+	bool has_cached;
+	/* Decoded and stored bytes at the stamp @sized. */
+	struct b2f_frame_stamp sized;
+	bool has_sizes;
+	uint64_t nbytes;
+	uint64_t cbytes;
+};
+
+struct fs_node {
+	/* These never change. */
+	enum fs_kind kind;
+	/* A frame that is a directory. */
+	bool sparse;
+	bool is_root;
+	dev_t dev;
+	ino_t ino;
+	uint64_t generation;
+
+	/* The rest, but for @state: under the tree's lock. */
+	uint64_t nrefs;
+	/* NULL for the topmost one. */
+	struct fs_node *parent;
+	/* In @parent, on the backing filesystem. */
+	char *name;
+	/* Not to be found any more. */
+	bool retired;
+	/* In the hash table, as all but the root and what is above it. */
+	struct fs_node *next;
+	/* O_PATH; -1: not open. */
+	int fd;
+	unsigned int npins;
+	/* Among the open ones that nobody uses; NULL: not among them. */
+	struct fs_node *older;
+	struct fs_node *newer;
+
+	struct fs_state state;
+};
+
+struct fs_tree {
+	pthread_mutex_t lock;
+	struct fs_node *root;
+	/* From the kernel's point of view; 0 as long as it is not mounted. */
+	dev_t own_dev;
+	/* What the mount covers; shown where the tree leads into itself. */
+	int covered_fd;
+	/* /proc/self/fd */
+	int proc_fd;
+	/* Of the root's backing file: inode numbers of others are changed. */
+	dev_t base_dev;
+
+	/* Under the lock. */
+	struct fs_node **buckets;
+	size_t nbuckets;
+	size_t nnodes;
+	uint64_t last_generation;
+	/* Unused descriptors: oldest first. */
+	struct fs_node idle;
+	size_t nidle;
+	size_t max_idle;
+};
+
+/* Where a tree begins. */
+struct fs_tree_base {
+	enum fs_kind kind;
+	/*
+	 * DIR: the folder itself.  SINGLE and FRAME: the folder the frame is
+	 * in.  The tree takes it over if it is made.
+	 */
+	int fd;
+	/* FRAME: the name of the frame in @fd. */
+	const char *name;
+	bool sparse;
+	/* Descriptors to keep open for convenience. */
+	size_t max_idle;
+	/* What will be covered by the mount; taken over too. */
+	int covered_fd;
+};
+
+/* The descriptor of a node, in use.  Zero-initialize it. */
+struct fs_pin {
+	struct fs_node *node;
+	/* O_PATH. */
+	int fd;
+	/* Private: nobody else uses @fd. */
+	bool owned;
+};
+
+/*
+ * Makes a tree with its root.  Free *@out with fs_tree_free().
+ * Returns 0, -ENOMEM, or the errno of fstat(2) or of opening /proc/self/fd.
+ */
+__attribute__((warn_unused_result)) int
+fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
+
+/* Frees the tree and every node.  NULL does nothing. */
+void fs_tree_free(struct fs_tree *tree);
+
+/*
+ * Gets the node of the backing file (@dev, @ino) as @kind, making it if there
+ * is none, and notes that it is @name in @parent.  The caller has a reference
+ * then, to give back with fs_tree_forget().  Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
+	    const struct fs_node *like, struct fs_node **out);
+
+/* Takes one more reference to @node. */
+void fs_tree_ref(struct fs_tree *tree, struct fs_node *node);
+
+/* Gives back @n references. */
+void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n);
+
+/* The next fs_tree_get() makes a new node instead of finding @node. */
+void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);
+
+/* How many nodes there are, and how many idle descriptors. */
+void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
+
+/*
+ * The path of @node below the base, "" for the root.  *@out is malloc'ed.
+ * Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out);
+
+/* Copies the name of @node in its parent's folder, which it pins as well. */
+__attribute__((warn_unused_result)) int
+fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+		   struct fs_pin *out, char name[FS_NAMES_SIZE]);
+
+/* tree_fd.c */
+
+/*
+ * Opens @name in @dirfd as O_PATH, whatever it is, and tells what it is.  Where
+ * this leads into our own mount, what is below it is opened: to ask ourselves
+ * for an answer could wait for ever.
+ *
+ * Returns 0 or the errno of openat(2) or fstat(2).
+ */
+__attribute__((warn_unused_result)) int
+fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
+		struct stat *st);
+
+/*
+ * Opens what is behind the O_PATH descriptor @fd with @flags (and O_CLOEXEC).
+ * Returns a descriptor or the errno of openat(2).
+ */
+__attribute__((warn_unused_result)) int fs_tree_reopen(struct fs_tree *tree,
+						       int fd, int flags);
+
+/*
+ * Gets a descriptor of @node, for use until fs_tree_unpin().
+ * Returns 0, -ESTALE (it is not where it was), -ENOMEM, or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
+
+/* Gives it back and zeroes @pin.  A zeroed @pin does nothing. */
+void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin);
+
+/* For tree.c: takes @node off the idle ones; the tree is locked. */
+void fs_tree_busy(struct fs_tree *tree, struct fs_node *node);
+
+#endif

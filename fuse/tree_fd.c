@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tree_fd.c - descriptors of nodes: opened on demand, kept for a while
+ *
+ * Each pin holds a reference to its node too, so that a node which is in use
+ * here cannot go away.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+/* Closed at once when the process is out of descriptors. */
+#define EVICT_AT_ONCE 32
+
+void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
+{
+	if (!node->newer)
+		return;
+	node->newer->older = node->older;
+	node->older->newer = node->newer;
+	node->newer = node->older = NULL;
+	tree->nidle--;
+}
+
+/* Puts @node at the new end of the idle ones; locked. */
+static void make_idle(struct fs_tree *tree, struct fs_node *node)
+{
+	struct fs_node *end = &tree->idle;
+
+	node->older = end->older;
+	node->newer = end;
+	end->older->newer = node;
+	end->older = node;
+	tree->nidle++;
+}
+
+/* Takes the descriptor of the oldest idle node; -1 if there is none; locked. */
+static int take_oldest(struct fs_tree *tree)
+{
+	struct fs_node *node = tree->idle.newer;
+	int fd;
+
+	if (node == &tree->idle)
+		return -1;
+	fs_tree_busy(tree, node);
+	fd = node->fd;
+	node->fd = -1;
+	return fd;
+}
+
+/* Closes up to @n idle descriptors.  Returns how many. */
+static size_t evict(struct fs_tree *tree, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		int fd;
+
+		pthread_mutex_lock(&tree->lock);
+		fd = take_oldest(tree);
+		pthread_mutex_unlock(&tree->lock);
+		if (fd < 0)
+			break;
+		close(fd);
+		done++;
+	}
+	return done;
+}
+
+/* openat(2) that makes room if the process has no descriptor left. */
+static int open_with_room(struct fs_tree *tree, int dirfd, const char *name,
+			  int flags)
+{
+	int fd = openat(dirfd, name, flags | O_CLOEXEC);
+
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		int err = errno;
+
+		if (evict(tree, EVICT_AT_ONCE) == 0)
+			return -err;
+		fd = openat(dirfd, name, flags | O_CLOEXEC);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* Is @fd in our own mount?  Asks no filesystem: ours could not answer. */
+static bool is_own(const struct fs_tree *tree, int fd)
+{
+	struct statx stx;
+
+	if (tree->own_dev == 0 ||
+	    statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stx))
+		return false;
+	return makedev(stx.stx_dev_major, stx.stx_dev_minor) == tree->own_dev;
+}
+
+int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
+		    struct stat *st)
+{
+	int got = open_with_room(tree, dirfd, name, O_PATH | O_NOFOLLOW);
+	int err;
+
+	if (got < 0)
+		return got;
+	if (is_own(tree, got)) {
+		close(got);
+		got = fcntl(tree->covered_fd, F_DUPFD_CLOEXEC, 0);
+		if (got < 0)
+			return -errno;
+	}
+	if (fstat(got, st)) {
+		err = -errno;
+		close(got);
+		return err;
+	}
+	*fd = got;
+	return 0;
+}
+
+int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", fd);
+	return open_with_room(tree, tree->proc_fd, name, flags | O_NOCTTY);
+}
+
+/* A folder's descriptor is used for every name in it. */
+static bool is_kept(const struct fs_node *node)
+{
+	return node->kind == FS_KIND_DIR;
+}
+
+/* The frame that is the root is whatever has its name now. */
+static bool follows_name(const struct fs_node *node)
+{
+	return node->is_root && node->kind == FS_KIND_FRAME;
+}
+
+/* Uses the open descriptor of @node; locked. */
+static void use(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
+{
+	fs_tree_busy(tree, node);
+	node->npins++;
+	node->nrefs++;
+	*out = (struct fs_pin){.node = node, .fd = node->fd};
+}
+
+/*
+ * Pins @node if it is open, else the nearest open folder above it; then
+ * *@next is the node below that one, with a reference.  A topmost node is
+ * always open.
+ */
+static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
+			struct fs_pin *out, struct fs_node **next,
+			char name[FS_NAMES_SIZE])
+{
+	pthread_mutex_lock(&tree->lock);
+	*next = NULL;
+	while (node->fd < 0) {
+		*next = node;
+		node = node->parent;
+	}
+	use(tree, node, out);
+	if (*next) {
+		(*next)->nrefs++;
+		snprintf(name, FS_NAMES_SIZE, "%s", (*next)->name);
+	}
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* Gives @fd to @node, or uses the one that another thread was faster with. */
+static void install(struct fs_tree *tree, struct fs_node *node, int fd,
+		    struct fs_pin *out)
+{
+	int spare = fd;
+
+	if (follows_name(node)) {
+		fs_tree_ref(tree, node);
+		*out = (struct fs_pin){.node = node, .fd = fd, .owned = true};
+		return;
+	}
+	pthread_mutex_lock(&tree->lock);
+	if (node->fd < 0) {
+		node->fd = fd;
+		spare = -1;
+	}
+	use(tree, node, out);
+	pthread_mutex_unlock(&tree->lock);
+	if (spare >= 0)
+		close(spare);
+}
+
+/* Opens @node as @name in the folder @dirfd and pins it. */
+static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
+		     const char *name, struct fs_pin *out)
+{
+	struct stat st;
+	int fd = -1;
+	int err = fs_tree_open_at(tree, dirfd, name, &fd, &st);
+
+	if (err == -ENOENT || err == -ENOTDIR)
+		return -ESTALE;
+	if (err)
+		return err;
+	if (!follows_name(node) &&
+	    (st.st_dev != node->dev || st.st_ino != node->ino)) {
+		close(fd);
+		return -ESTALE;
+	}
+	install(tree, node, fd, out);
+	return 0;
+}
+
+int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
+{
+	char name[FS_NAMES_SIZE];
+	struct fs_pin held = {0}, pin;
+	struct fs_node *next;
+	int err = 0;
+
+	/*
+	 * Down the path, one folder at a time.  The folder just opened stays
+	 * pinned until the next one is, or it might be closed again before.
+	 */
+	for (;;) {
+		pin_nearest(tree, node, &pin, &next, name);
+		fs_tree_unpin(tree, &held);
+		held = pin;
+		if (!next)
+			break;
+		pin = (struct fs_pin){0};
+		err = open_node(tree, next, held.fd, name, &pin);
+		fs_tree_forget(tree, next, 1);
+		if (err || next == node)
+			break;
+		fs_tree_unpin(tree, &held);
+		held = pin;
+	}
+	if (!next) {
+		*out = held;
+		return 0;
+	}
+	fs_tree_unpin(tree, &held);
+	if (!err)
+		*out = pin;
+	return err;
+}
+
+void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
+{
+	struct fs_node *node = pin->node;
+	int fd = -1;
+
+	if (!node)
+		return;
+	if (pin->owned) {
+		fd = pin->fd;
+	} else {
+		pthread_mutex_lock(&tree->lock);
+		if (--node->npins == 0) {
+			if (is_kept(node)) {
+				make_idle(tree, node);
+			} else {
+				fd = node->fd;
+				node->fd = -1;
+			}
+		}
+		if (fd < 0 && tree->nidle > tree->max_idle)
+			fd = take_oldest(tree);
+		pthread_mutex_unlock(&tree->lock);
+	}
+	if (fd >= 0)
+		close(fd);
+	fs_tree_forget(tree, node, 1);
+	*pin = (struct fs_pin){0};
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* usage.c - what -h and -V print */
+#include <stdio.h>
+
+#include "b2frame/names.h"
+#include "fuse_api.h"
+#include "mount_options.h"
+
+static const char help[] =
+	"usage: bloscfs [options] SOURCE MOUNTPOINT\n"
+	"\n"
+	"Shows Blosc2 frames as plain files.  SOURCE is a frame, or a "
+	"directory\n"
+	"with frames in it.  This version mounts read-only.\n"
+	"\n"
+	"  -f           stay in the foreground\n"
+	"  -d           as -f, and log every request\n"
+	"  -s           one thread\n"
+	"  -v           more messages\n"
+	"  -q           errors only\n"
+	"  -h           this text\n"
+	"  -V           versions\n"
+	"  -o OPT,...   options:\n"
+	"\n"
+	"access\n"
+	"  ro                    read-only (always)\n"
+	"  uid=N gid=N           owner of everything\n"
+	"  umask=N fmask=N dmask=N\n"
+	"                        permission bits to take away (octal)\n"
+	"  allow_other           other users may use the mount\n"
+	"  allow_root            root may\n"
+	"  auto_unmount          unmount also if bloscfs is killed\n"
+	"cache (sizes take k, m, g, t)\n"
+	"  cachesize=SIZE        decoded data to keep (512m, or 1/8 of "
+	"memory)\n"
+	"  workers=N             threads that decode (one for each core)\n"
+	"  readahead=SIZE        how far to decode ahead (16m; 0: not at all)\n"
+	"  kernel_cache          never drop the kernel's cache at open\n"
+	"  direct_io             do not use the kernel's cache (no mmap)\n"
+	"  attr_timeout=S        how long attributes may be out of date (1)\n"
+	"  entry_timeout=S       how long names may be out of date (1)\n"
+	"integrity and view\n"
+	"  verify=read           check data when they are read\n"
+	"  npy=hidden|list|off   reserved for .npy views\n"
+	"  xattr=hidden|list|off reserved for extended attributes\n"
+	"daemon\n"
+	"  loglevel=error|warning|info|debug\n"
+	"  logfile=FILE          instead of stderr or syslog\n"
+	"  fsname=NAME           what mount(8) lists as source\n"
+	"  subtype=NAME          what follows \"fuse.\" in the type\n"
+	"\n"
+	"Unmount with umount(8) or fusermount3 -u MOUNTPOINT.\n";
+
+void fs_options_help(void)
+{
+	fputs(help, stdout);
+}
+
+void fs_options_version(void)
+{
+	printf("bloscfs %s\n", B2F_VERSION);
+	printf("libfuse %s\n", fuse_pkgversion());
+	printf("lz4 %s\n", b2f_lz4_version());
+	printf("zstd %s\n", b2f_zstd_version());
+	printf("zlib %s\n", b2f_zlib_version());
+}

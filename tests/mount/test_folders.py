@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Listing folders: large ones, positions, and changes meanwhile."""
+import ctypes
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from mounting import SANITIZED, Mount, main, make
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fdopendir.restype = ctypes.c_void_p
+for name in "readdir", "telldir", "rewinddir", "closedir", "seekdir":
+    getattr(libc, name).argtypes = [ctypes.c_void_p]
+libc.readdir.restype = ctypes.c_void_p
+libc.telldir.restype = ctypes.c_long
+libc.seekdir.argtypes = [ctypes.c_void_p, ctypes.c_long]
+libc.seekdir.restype = libc.rewinddir.restype = None
+
+# Where d_name begins in struct dirent.
+NAME_AT = 19
+
+
+class Dir:
+    def __init__(self, path):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        self.dir = libc.fdopendir(fd)
+
+    def next(self):
+        entry = libc.readdir(self.dir)
+        return entry and os.fsdecode(ctypes.string_at(entry + NAME_AT))
+
+    def rest(self):
+        return list(iter(self.next, None))
+
+    def tell(self):
+        return libc.telldir(self.dir)
+
+    def seek(self, pos):
+        libc.seekdir(self.dir, pos)
+
+    def rewind(self):
+        libc.rewinddir(self.dir)
+
+    def close(self):
+        libc.closedir(self.dir)
+
+
+def test_positions():
+    os.mkdir("src")
+    make("src/f0.b2frame", None, nbytes=1000)
+    for i in range(1, 50):
+        shutil.copytree("src/f0.b2frame", f"src/f{i}.b2frame")
+    for i in range(2000):
+        pathlib.Path(f"src/n{i}").touch()
+    want = {".", "..", *(f"f{i}" for i in range(50)),
+            *(f"n{i}" for i in range(2000))}
+    with Mount("src", "mnt"):
+        d = Dir("mnt")
+        places = [(d.tell(), d.next()) for _ in range(len(want))]
+        assert d.next() is None and d.next() is None
+        names = [name for _, name in places]
+        assert len(names) == len(set(names)) and set(names) == want
+        for i in (0, 1, 700, 3, 2051, 1999, 0):
+            d.seek(places[i][0])
+            assert d.rest() == names[i:], i
+        d.rewind()
+        assert d.rest() == names
+        # Names that stay are listed once, whatever comes and goes.
+        d.rewind()
+        first = [d.next() for _ in range(300)]
+        for i in range(0, 2000, 2):
+            os.unlink(f"src/n{i}")
+        for i in range(500):
+            pathlib.Path(f"src/late{i}").touch()
+        names = first + d.rest()
+        assert len(names) == len(set(names))
+        stay = {f"n{i}" for i in range(1, 2000, 2)} | {
+            f"f{i}" for i in range(50)}
+        assert stay <= set(names)
+        d.rewind()
+        assert set(d.rest()) == stay | {".", ".."} | {
+            f"late{i}" for i in range(500)}
+        d.close()
+
+
+def test_large_folders_cost_nothing_per_name():
+    n = 10000 if SANITIZED else 100000
+    os.mkdir("src")
+    for i in range(n):
+        os.close(os.open(f"src/name-{i:06}", os.O_CREAT | os.O_WRONLY))
+    make("src/frame.b2frame", None, nbytes=1000)
+    strace = ["strace", "-f", "-o", "calls", "-e", "trace=all"]
+    with Mount("src", "mnt", wrap=strace):
+        before = sum(1 for _ in open("calls"))
+        out = subprocess.run(["ls", "-U", "mnt"], capture_output=True,
+                             timeout=250)
+        assert out.stdout.count(b"\n") == n + 1
+        with open("calls") as f:
+            lines = f.readlines()[before:]
+        calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines]
+    # Some for every buffer of names, some for the one frame.
+    assert len(calls) < n / 5, len(calls)
+    opened = sum(x.startswith("open") for x in calls)
+    assert opened < 100, opened
+
+
+def test_inodes_are_forgotten():
+    """Memory of a walk is given back, and descriptors are bounded."""
+    os.mkdir("src")
+    for i in range(300):
+        os.makedirs(f"src/d{i}/e/f")
+    limit = ["prlimit", "--nofile=64:64"]
+    with Mount("src", "mnt", wrap=limit) as m:
+        for _ in range(2):
+            assert sum(1 for _ in os.walk("mnt")) == 901
+            assert len(os.listdir(f"/proc/{m.pid}/fd")) < 64
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
+        os.kill(m.pid, 10)
+        m.wait_for_log("statistics: inodes")
+        nodes = int(re.search(r"inodes (\d+)", m.log())[1])
+        assert nodes < 900, nodes
+        assert sum(1 for _ in os.walk("mnt")) == 901
+
+
+def test_deep_folders():
+    os.mkdir("src")
+    top = os.getcwd()
+    os.chdir("src")
+    depth = 500
+    for _ in range(depth):
+        os.mkdir("some-long-name-of-a-folder")
+        os.chdir("some-long-name-of-a-folder")
+    raw = make("deep.b2frame", None, nbytes=1000)
+    os.chdir(top)
+    with Mount("src", "mnt", wrap=["prlimit", "--nofile=64:64"]):
+        os.chdir("mnt")
+        for _ in range(depth):
+            os.chdir("some-long-name-of-a-folder")
+        assert pathlib.Path("deep").read_bytes() == raw
+        os.chdir(top)
+    subprocess.run(["rm", "-rf", "src"], check=True)
+
+
+main()

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Eight readers of half a gigabyte stay within the memory that was given."""
+import os
+import threading
+import zlib
+
+from mounting import SANITIZED, Mount, data, main
+
+MB = 1 << 20
+TOTAL = 512 * MB
+PIECE = 8 * MB
+
+
+def make_large(path):
+    """Returns a checksum of each piece."""
+    import blosc2
+    s = blosc2.SChunk(chunksize=MB, urlpath=path, contiguous=False,
+                      cparams={"typesize": 8, "clevel": 1})
+    pieces = [data(PIECE, seed=i) for i in range(4)]
+    for i in range(TOTAL // PIECE):
+        for off in range(0, PIECE, MB):
+            s.append_data(pieces[i % 4][off:off + MB])
+    return [zlib.crc32(p) for p in pieces]
+
+
+def read(start, sums, bad, done):
+    buf = bytearray(MB)
+    fd = os.open("mnt/large", os.O_RDONLY)
+    n = TOTAL // PIECE
+    for k in range(n):
+        i = (start + k) % n
+        crc = 0
+        for off in range(0, PIECE, MB):
+            assert os.preadv(fd, [buf], i * PIECE + off) == MB
+            crc = zlib.crc32(buf, crc)
+        if crc != sums[i % 4]:
+            bad.append(i)
+    os.close(fd)
+    done.append(start)
+
+
+def measure(*options):
+    bad, done = [], []
+    with Mount("src", "mnt", "-o", ",".join(("cachesize=64m", *options))) as m:
+        threads = [threading.Thread(target=read, args=(i * 8, SUMS, bad, done))
+                   for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        rss = m.rss()
+    assert len(done) == 8, "a reader has failed"
+    print(options, {k: v // MB for k, v in rss.items()})
+    assert not bad, bad
+    # A sanitizer keeps freed memory on purpose.
+    if not SANITIZED:
+        assert rss["VmHWM"] <= 128 * MB, rss
+
+
+def test_memory_stays_within_its_bounds():
+    global SUMS
+    os.mkdir("src")
+    SUMS = make_large("src/large.b2frame")
+    measure()
+    if not SANITIZED:
+        measure("direct_io")
+
+
+main()
