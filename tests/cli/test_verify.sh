@@ -57,7 +57,7 @@ damage 'rm bad.b2frame/00000003.chunk; ln -s /dev/zero bad.b2frame/00000003.chun
 damage 'rm bad.b2frame/00000003.chunk; mkdir bad.b2frame/00000003.chunk' \
 	'chunk 3 '
 damage 'cp bad.b2frame/00000000.chunk bad.b2frame/0000000A.chunk' \
-	'its chunks have 720896 bytes, its index says 656360$'
+	'chunk 10 \(0000000A\.chunk\): the chunk has 65536 bytes'
 damage 'flip bad.b2frame/00000001.chunk 30000' 'chunk 1 ' zlib.b2frame
 damage 'truncate -s -1 bad.b2frame/chunks.b2frame' ''
 damage 'truncate -s 50 bad.b2frame/chunks.b2frame' ''

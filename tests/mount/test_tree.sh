@@ -96,9 +96,6 @@ for name in plain.b2frame contiguous.b2f two double.b2nd.b2frame double \
 	[ ! -e "mnt/$name" ] || fail "$name must not be there"
 done
 # What is listed can be found, and has the type and number that ls says.
-find mnt -printf '%p %y %i\n' | while read -r line; do
-	set -- ${line##*/}
-done
 "$B2F_PYTHON" - <<'END'
 import os, stat
 for top, dirs, files in os.walk("mnt"):
