@@ -88,6 +88,9 @@ enum b2f_chunk_kind {
 	B2F_CHUNK_UNINIT,
 };
 
+/* "compressed", "stored", "vlblocks", "zeros", "nan", "value", "uninit". */
+const char *b2f_chunk_kind_name(enum b2f_chunk_kind kind);
+
 /* What one chunk says about itself. */
 struct b2f_chunk_info {
 	enum b2f_chunk_kind kind;

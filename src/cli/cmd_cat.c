@@ -91,9 +91,10 @@ static void choose_range(const struct options *o, uint64_t size,
 		copy->size = o->length;
 }
 
-static int cat_frame(const struct options *o, struct b2f_runtime *runtime,
+static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 		     const char *path)
 {
+	const struct options *o = arg;
 	struct cli_copy copy = {0};
 	int err;
 
@@ -104,24 +105,6 @@ static int cat_frame(const struct options *o, struct b2f_runtime *runtime,
 	err = cli_copy_stream(&copy, STDOUT_FILENO, "standard output");
 	b2f_file_close(copy.file);
 	return err;
-}
-
-static int cat_frames(const struct options *o, char **paths)
-{
-	struct b2f_runtime *runtime = NULL;
-	int status = CLI_EXIT_OK, err;
-
-	if (cli_frames_runtime(o->nthreads, &runtime))
-		return CLI_EXIT_FAILURE;
-	for (; *paths; paths++) {
-		err = cat_frame(o, runtime, *paths);
-		if (err)
-			status = CLI_EXIT_FAILURE;
-		if (err == -EPIPE)
-			break;
-	}
-	b2f_runtime_free(runtime);
-	return status;
 }
 
 static int run_cat(const struct cli_command *self, int argc, char **argv)
@@ -137,7 +120,7 @@ static int run_cat(const struct cli_command *self, int argc, char **argv)
 				  "to it");
 		return CLI_EXIT_FAILURE;
 	}
-	return cat_frames(&o, argv + optind);
+	return cli_frames_each(o.nthreads, argv + optind, cat_frame, &o);
 }
 
 const struct cli_command cli_cat_command = {

@@ -269,9 +269,10 @@ static int check_removable(const struct options *o, const char *path,
 	return -EINVAL;
 }
 
-static int decompress_frame(const struct options *o,
-			    struct b2f_runtime *runtime, const char *path)
+static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
+			    const char *path)
 {
+	const struct options *o = arg;
 	struct cli_progress progress;
 	struct cli_copy copy = {.progress = &progress};
 	int err;
@@ -295,24 +296,6 @@ static int decompress_frame(const struct options *o,
 	return err;
 }
 
-static int decompress_frames(const struct options *o, char **paths)
-{
-	struct b2f_runtime *runtime = NULL;
-	int status = CLI_EXIT_OK, err;
-
-	if (cli_frames_runtime(o->nthreads, &runtime))
-		return CLI_EXIT_FAILURE;
-	for (; *paths; paths++) {
-		err = decompress_frame(o, runtime, *paths);
-		if (err)
-			status = CLI_EXIT_FAILURE;
-		if (err == -EPIPE)
-			break;
-	}
-	b2f_runtime_free(runtime);
-	return status;
-}
-
 static int run_decompress(const struct cli_command *self, int argc, char **argv)
 {
 	struct options o = {.sparse = true, .progress = true};
@@ -326,7 +309,7 @@ static int run_decompress(const struct cli_command *self, int argc, char **argv)
 				  "to it");
 		return CLI_EXIT_FAILURE;
 	}
-	return decompress_frames(&o, argv + optind);
+	return cli_frames_each(o.nthreads, argv + optind, decompress_frame, &o);
 }
 
 const struct cli_command cli_decompress_command = {

@@ -13,16 +13,6 @@
 /* "0000002A.chunk"; a position in a file is not longer. */
 #define PLACE_WIDTH 14
 
-static const char *const kind_names[] = {
-	[B2F_CHUNK_COMPRESSED] = "compressed",
-	[B2F_CHUNK_STORED] = "stored",
-	[B2F_CHUNK_VLBLOCKS] = "vlblocks",
-	[B2F_CHUNK_ZEROS] = "zeros",
-	[B2F_CHUNK_NAN] = "nan",
-	[B2F_CHUNK_VALUE] = "value",
-	[B2F_CHUNK_UNINIT] = "uninit",
-};
-
 static int digits(uint64_t n)
 {
 	char text[24];
@@ -88,7 +78,7 @@ static void put_chunk(const struct b2f_frame_info *info, const struct widths *w,
 		      uint64_t nchunk, const struct b2f_chunk_info *c)
 {
 	printf("  %*" PRIu64 "  %-10s  ", w->number, nchunk,
-	       kind_names[c->kind]);
+	       b2f_chunk_kind_name(c->kind));
 	put_place(info, c);
 	printf("  %*" PRIu64, w->size, c->nbytes);
 	if (!c->in_index)

@@ -11,16 +11,6 @@
 /* Bytes of one metalayer that are shown, as hex digits. */
 #define META_SHOWN (1u << 20)
 
-static const char *const kind_names[] = {
-	[B2F_CHUNK_COMPRESSED] = "compressed",
-	[B2F_CHUNK_STORED] = "stored",
-	[B2F_CHUNK_VLBLOCKS] = "vlblocks",
-	[B2F_CHUNK_ZEROS] = "zeros",
-	[B2F_CHUNK_NAN] = "nan",
-	[B2F_CHUNK_VALUE] = "value",
-	[B2F_CHUNK_UNINIT] = "uninit",
-};
-
 static const char *const split_names[] = {"", "always", "never", "auto",
 					  "forward-compat"};
 
@@ -190,7 +180,7 @@ static json_t *describe_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 {
 	json_t *object = json_pack(
 		"{s:I, s:s, s:I, s:o}", "chunk", (json_int_t)nchunk, "kind",
-		kind_names[c->kind], "nbytes", (json_int_t)c->nbytes,
+		b2f_chunk_kind_name(c->kind), "nbytes", (json_int_t)c->nbytes,
 		"stored_at", describe_place(frame, c));
 	json_t *more;
 

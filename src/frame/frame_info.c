@@ -49,6 +49,27 @@ bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
+const char *b2f_chunk_kind_name(enum b2f_chunk_kind kind)
+{
+	switch (kind) {
+	case B2F_CHUNK_COMPRESSED:
+		return "compressed";
+	case B2F_CHUNK_STORED:
+		return "stored";
+	case B2F_CHUNK_VLBLOCKS:
+		return "vlblocks";
+	case B2F_CHUNK_ZEROS:
+		return "zeros";
+	case B2F_CHUNK_NAN:
+		return "nan";
+	case B2F_CHUNK_VALUE:
+		return "value";
+	case B2F_CHUNK_UNINIT:
+		return "uninit";
+	}
+	return "unknown";
+}
+
 static enum b2f_chunk_kind kind_of(const struct b2f_chunk_header *h)
 {
 	switch (h->special) {
