@@ -14,6 +14,7 @@
 
 #include "b2frame/error.h"
 #include "base/bytes.h"
+#include "codec/blosclz_impl.h"
 
 /* How far fast copies may go beyond the end of an item. */
 #define SLACK 32
@@ -233,5 +234,9 @@ static int blosclz_decode(void *state, const uint8_t *src, size_t src_size,
 
 const struct b2f_codec b2f_codec_blosclz = {
 	.name = "blosclz",
+	.format = B2F_FORMAT_BLOSCLZ,
 	.decode = blosclz_decode,
+	.encoder_new = b2f_blosclz_encoder_new,
+	.encoder_free = b2f_blosclz_encoder_free,
+	.encode = b2f_blosclz_encode,
 };

@@ -11,6 +11,14 @@ static const struct b2f_codec *const codecs[B2F_FORMATS] = {
 	[B2F_FORMAT_ZSTD] = &b2f_codec_zstd,
 };
 
+static const struct b2f_codec *const codecs_by_code[B2F_CODECS] = {
+	[B2F_CODEC_BLOSCLZ] = &b2f_codec_blosclz,
+	[B2F_CODEC_LZ4] = &b2f_codec_lz4,
+	[B2F_CODEC_LZ4HC] = &b2f_codec_lz4hc,
+	[B2F_CODEC_ZLIB] = &b2f_codec_zlib,
+	[B2F_CODEC_ZSTD] = &b2f_codec_zstd,
+};
+
 /* By code, plugins as C-Blosc2 has registered them. */
 static const char *const code_names[] = {
 	[B2F_CODEC_BLOSCLZ] = "blosclz",
@@ -33,6 +41,11 @@ static const char *const code_names[] = {
 const struct b2f_codec *b2f_codec_by_format(unsigned int format)
 {
 	return format < B2F_FORMATS ? codecs[format] : NULL;
+}
+
+const struct b2f_codec *b2f_codec_by_code(unsigned int code)
+{
+	return code < B2F_CODECS ? codecs_by_code[code] : NULL;
 }
 
 const char *b2f_codec_code_name(unsigned int code)
@@ -134,4 +147,40 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 				   "%zu bytes of %s do not give %zu bytes",
 				   src_size, codec->name, dst_size);
 	return 0;
+}
+
+void b2f_codec_encoders_init(struct b2f_codec_encoders *encoders)
+{
+	*encoders = (struct b2f_codec_encoders){0};
+}
+
+void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders)
+{
+	for (unsigned int code = 0; code < B2F_CODECS; code++) {
+		if (encoders->state[code])
+			codecs_by_code[code]->encoder_free(
+				encoders->state[code]);
+	}
+	b2f_codec_encoders_init(encoders);
+}
+
+int64_t b2f_codec_encoders_encode(struct b2f_codec_encoders *encoders,
+				  unsigned int code, unsigned int level,
+				  const uint8_t *src, size_t src_size,
+				  uint8_t *dst, size_t room)
+{
+	const struct b2f_codec *codec = b2f_codec_by_code(code);
+	int err;
+
+	if (!codec)
+		return B2F_EUNSUPPORTED;
+	if (!level || !src_size || !room)
+		return 0;
+	if (!encoders->state[code]) {
+		err = codec->encoder_new(&encoders->state[code]);
+		if (err)
+			return err;
+	}
+	return codec->encode(encoders->state[code], level, src, src_size, dst,
+			     room);
 }

@@ -8,12 +8,12 @@
  *
  * The format notes (1.4) count codecs twice: by *format* (bits 5..7 of a
  * chunk's flags; lz4 and lz4hc share one) and by *code* (frame header, udcodec
- * byte).  Decoding goes by format.
+ * byte).  Decoding goes by format, encoding by code.
  *
  * Layer: codec.  May include: base/.
  *
- * Threads: the table is const.  A struct b2f_codec_states belongs to one
- * thread at a time.
+ * Threads: the table is const.  A struct b2f_codec_states, and a struct
+ * b2f_codec_encoders, belongs to one thread at a time.
  */
 #ifndef B2F_CODEC_CODEC_H
 #define B2F_CODEC_CODEC_H
@@ -42,13 +42,19 @@ enum b2f_codec_code {
 	B2F_CODEC_LZ4HC = 2,
 	B2F_CODEC_ZLIB = 4,
 	B2F_CODEC_ZSTD = 5,
+	B2F_CODECS = 6,
 };
+
+/* Levels of all codecs: 0 stores as it is, 9 is the slowest. */
+#define B2F_CLEVEL_MAX 9
 
 /* Largest dictionary of a chunk, bytes (format notes 1.9). */
 #define B2F_DICT_MAX 32768
 
 struct b2f_codec {
 	const char *name;
+	/* What decodes its streams. */
+	enum b2f_codec_format format;
 	/*
 	 * Makes what one thread needs to decode, in *@out; NULL if the codec
 	 * needs nothing.  Returns 0 or -ENOMEM.
@@ -69,15 +75,33 @@ struct b2f_codec {
 	 */
 	int (*decode)(void *state, const uint8_t *src, size_t src_size,
 		      uint8_t *dst, size_t dst_size);
+	/* The same as state_new() and state_free(), for encoding. */
+	int (*encoder_new)(void **out);
+	void (*encoder_free)(void *encoder);
+	/*
+	 * Encodes the @src_size (> 0) bytes at @src, at @level 1..9, into at
+	 * most @room bytes at @dst; bytes of @dst beyond the result, but
+	 * within @room, may be overwritten.
+	 *
+	 * Returns the size of the stream, 0 if it does not fit in @room (no
+	 * error: the caller then stores the bytes as they are) or -ENOMEM.
+	 */
+	int64_t (*encode)(void *encoder, unsigned int level, const uint8_t *src,
+			  size_t src_size, uint8_t *dst, size_t room);
 };
 
 extern const struct b2f_codec b2f_codec_blosclz;
 extern const struct b2f_codec b2f_codec_lz4;
+/* Only encodes; its streams are those of lz4. */
+extern const struct b2f_codec b2f_codec_lz4hc;
 extern const struct b2f_codec b2f_codec_zlib;
 extern const struct b2f_codec b2f_codec_zstd;
 
 /* The codec of @format, or NULL if it is reserved or a plugin. */
 const struct b2f_codec *b2f_codec_by_format(unsigned int format);
+
+/* What encodes for code @code, or NULL if nothing here does. */
+const struct b2f_codec *b2f_codec_by_code(unsigned int code);
 
 /*
  * The name of codec @code, of plugins too ("zfp-rate"); "unknown" for a number
@@ -118,5 +142,30 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 			    unsigned int format, const uint8_t *src,
 			    size_t src_size, uint8_t *dst, size_t dst_size,
 			    struct b2f_why *why);
+
+/* The encoders of all codecs for one thread, made when first needed. */
+struct b2f_codec_encoders {
+	/* By code. */
+	void *state[B2F_CODECS];
+};
+
+void b2f_codec_encoders_init(struct b2f_codec_encoders *encoders);
+void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders);
+
+/*
+ * Encodes one stream with codec @code as struct b2f_codec's encode does; at
+ * @level 0, or from 0 bytes, nothing fits.
+ *
+ * Streams are made without a dictionary; one would be set beside this call, as
+ * b2f_codec_states_dict() does for decoding.
+ *
+ * Returns the size of the stream, 0 if it does not fit in @room, -ENOMEM, or
+ * B2F_EUNSUPPORTED (nothing encodes for @code).
+ */
+B2F_MUST_CHECK
+int64_t b2f_codec_encoders_encode(struct b2f_codec_encoders *encoders,
+				  unsigned int code, unsigned int level,
+				  const uint8_t *src, size_t src_size,
+				  uint8_t *dst, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lz4.c - LZ4 blocks (lz4 and lz4hc alike), by liblz4 */
+/* lz4.c - LZ4 blocks, by liblz4: decoded (lz4hc alike), and encoded fast */
 #include "codec/codec.h"
 
 #include <limits.h>
@@ -52,10 +52,37 @@ static int lz4_decode(void *state, const uint8_t *src, size_t src_size,
 	return n >= 0 && (size_t)n == dst_size ? 0 : B2F_ECORRUPT;
 }
 
+static int lz4_encoder_new(void **out)
+{
+	void *state = malloc((size_t)LZ4_sizeofState());
+
+	if (!state)
+		return -ENOMEM;
+	*out = state;
+	return 0;
+}
+
+static int64_t lz4_encode(void *encoder, unsigned int level, const uint8_t *src,
+			  size_t src_size, uint8_t *dst, size_t room)
+{
+	if (src_size > LZ4_MAX_INPUT_SIZE)
+		return 0;
+	if (room > INT_MAX)
+		room = INT_MAX;
+	/* As C-Blosc2 does, whose streams have the same size to the byte. */
+	return LZ4_compress_fast_extState(encoder, (const char *)src,
+					  (char *)dst, (int)src_size, (int)room,
+					  B2F_CLEVEL_MAX + 1 - (int)level);
+}
+
 const struct b2f_codec b2f_codec_lz4 = {
 	.name = "lz4",
+	.format = B2F_FORMAT_LZ4,
 	.state_new = lz4_state_new,
 	.state_free = free,
 	.dict_set = lz4_dict_set,
 	.decode = lz4_decode,
+	.encoder_new = lz4_encoder_new,
+	.encoder_free = free,
+	.encode = lz4_encode,
 };

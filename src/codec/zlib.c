@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ZLIB_CONST
 #include <zlib.h>
@@ -54,9 +55,74 @@ static int zlib_decode(void *state, const uint8_t *src, size_t src_size,
 	return 0;
 }
 
+struct zlib_encoder {
+	z_stream stream;
+	/* That @stream was made for; 0 if there is none. */
+	unsigned int level;
+};
+
+static int zlib_encoder_new(void **out)
+{
+	struct zlib_encoder *zlib = calloc(1, sizeof(*zlib));
+
+	if (!zlib)
+		return -ENOMEM;
+	*out = zlib;
+	return 0;
+}
+
+static void zlib_encoder_free(void *encoder)
+{
+	struct zlib_encoder *zlib = encoder;
+
+	if (zlib && zlib->level)
+		(void)deflateEnd(&zlib->stream);
+	free(zlib);
+}
+
+/* A stream at its start; another level is rare, so it is made anew for one. */
+static int zlib_restart(struct zlib_encoder *zlib, unsigned int level)
+{
+	if (zlib->level == level)
+		return deflateReset(&zlib->stream) == Z_OK ? 0 : -ENOMEM;
+	if (zlib->level)
+		(void)deflateEnd(&zlib->stream);
+	zlib->level = 0;
+	memset(&zlib->stream, 0, sizeof(zlib->stream));
+	if (deflateInit(&zlib->stream, (int)level) != Z_OK)
+		return -ENOMEM;
+	zlib->level = level;
+	return 0;
+}
+
+static int64_t zlib_encode(void *encoder, unsigned int level,
+			   const uint8_t *src, size_t src_size, uint8_t *dst,
+			   size_t room)
+{
+	struct zlib_encoder *zlib = encoder;
+	int err;
+
+	if (src_size > UINT_MAX || room > UINT_MAX)
+		return 0;
+	err = zlib_restart(zlib, level);
+	if (err)
+		return err;
+	zlib->stream.next_in = src;
+	zlib->stream.avail_in = (uInt)src_size;
+	zlib->stream.next_out = dst;
+	zlib->stream.avail_out = (uInt)room;
+	if (deflate(&zlib->stream, Z_FINISH) != Z_STREAM_END)
+		return 0;
+	return (int64_t)(room - zlib->stream.avail_out);
+}
+
 const struct b2f_codec b2f_codec_zlib = {
 	.name = "zlib",
+	.format = B2F_FORMAT_ZLIB,
 	.state_new = zlib_state_new,
 	.state_free = zlib_state_free,
 	.decode = zlib_decode,
+	.encoder_new = zlib_encoder_new,
+	.encoder_free = zlib_encoder_free,
+	.encode = zlib_encode,
 };

@@ -87,10 +87,48 @@ static int zstd_decode(void *state, const uint8_t *src, size_t src_size,
 	return n == dst_size ? 0 : B2F_ECORRUPT;
 }
 
+static int zstd_encoder_new(void **out)
+{
+	ZSTD_CCtx *ctx = ZSTD_createCCtx();
+
+	if (!ctx)
+		return -ENOMEM;
+	*out = ctx;
+	return 0;
+}
+
+static void zstd_encoder_free(void *encoder)
+{
+	(void)ZSTD_freeCCtx(encoder);
+}
+
+/* As C-Blosc2 spreads its nine levels over those of zstd. */
+static int zstd_level(unsigned int level)
+{
+	return level < B2F_CLEVEL_MAX ? 2 * (int)level - 1 : ZSTD_maxCLevel();
+}
+
+static int64_t zstd_encode(void *encoder, unsigned int level,
+			   const uint8_t *src, size_t src_size, uint8_t *dst,
+			   size_t room)
+{
+	size_t n = ZSTD_compressCCtx(encoder, dst, room, src, src_size,
+				     zstd_level(level));
+
+	if (!ZSTD_isError(n))
+		return (int64_t)n;
+	return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM
+								    : 0;
+}
+
 const struct b2f_codec b2f_codec_zstd = {
 	.name = "zstd",
+	.format = B2F_FORMAT_ZSTD,
 	.state_new = zstd_state_new,
 	.state_free = zstd_state_free,
 	.dict_set = zstd_dict_set,
 	.decode = zstd_decode,
+	.encoder_new = zstd_encoder_new,
+	.encoder_free = zstd_encoder_free,
+	.encode = zstd_encode,
 };

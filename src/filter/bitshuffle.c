@@ -123,9 +123,102 @@ static void bitshuffle_decode(const struct b2f_filter_block *block,
 			    block->chunk_version, src, dst, nbytes);
 }
 
+/* The rows of an encoded block, to be written; else as struct bit_rows. */
+struct bit_rows_to {
+	uint8_t *data;
+	size_t row_size;
+	size_t typesize;
+};
+
+/* Makes the rows of @nplanes planes of a tile, from the plane @first on. */
+static void make_rows(const struct b2f_shuffle_variant *variant,
+		      const struct bit_rows_to *rows,
+		      const struct bit_tile *tile, size_t first, size_t nplanes,
+		      const uint8_t *src)
+{
+	alignas(64) uint8_t bytes[TILE_SIZE];
+	uint8_t *row = rows->data + 8 * first * rows->row_size + tile->start;
+	struct b2f_planes_to planes = {
+		.data = bytes,
+		.stride = 8 * tile->size,
+		.count = nplanes,
+	};
+
+	variant->shuffle(src + 8 * tile->start * rows->typesize + first,
+			 rows->typesize, &planes, planes.stride);
+	for (size_t j = 0; j < nplanes; j++)
+		variant->rows(bytes + j * planes.stride,
+			      row + 8 * j * rows->row_size, rows->row_size,
+			      tile->size);
+}
+
+static void make_tile(const struct b2f_shuffle_variant *variant,
+		      const struct bit_rows_to *rows,
+		      const struct bit_tile *tile, const uint8_t *src)
+{
+	size_t last;
+
+	if (rows->typesize <= GROUP_PLANES) {
+		make_rows(variant, rows, tile, 0, rows->typesize, src);
+		return;
+	}
+	last = rows->typesize - GROUP_PLANES;
+	for (size_t j = 0; j < last; j += GROUP_PLANES)
+		make_rows(variant, rows, tile, j, GROUP_PLANES, src);
+	make_rows(variant, rows, tile, last, GROUP_PLANES, src);
+}
+
+static void make_all_rows(const struct b2f_shuffle_variant *variant,
+			  const struct bit_rows_to *rows, const uint8_t *src)
+{
+	size_t nplanes = rows->typesize;
+	struct bit_tile tile = {0};
+	size_t max;
+
+	if (nplanes == 1) {
+		variant->rows(src, rows->data, rows->row_size, rows->row_size);
+		return;
+	}
+	if (nplanes > GROUP_PLANES)
+		nplanes = GROUP_PLANES;
+	max = TILE_SIZE / 8 / nplanes / 64 * 64;
+	while (tile.start < rows->row_size) {
+		tile.size = rows->row_size - tile.start;
+		if (tile.size > max)
+			tile.size = max;
+		make_tile(variant, rows, &tile, src);
+		tile.start += tile.size;
+	}
+}
+
+void b2f_bitshuffle_apply(const struct b2f_shuffle_variant *variant,
+			  size_t typesize, const uint8_t *src, uint8_t *dst,
+			  size_t nbytes)
+{
+	struct bit_rows_to rows = {
+		.data = dst,
+		.row_size = nbytes / typesize / 8,
+		.typesize = typesize,
+	};
+	size_t whole = 8 * rows.row_size * typesize;
+
+	make_all_rows(variant, &rows, src);
+	memcpy(dst + whole, src + whole, nbytes - whole);
+}
+
+static void bitshuffle_encode(const struct b2f_filter_block *block,
+			      uint8_t meta, const uint8_t *src, uint8_t *dst,
+			      size_t nbytes)
+{
+	(void)meta;
+	b2f_bitshuffle_apply(b2f_shuffle_best(), block->typesize, src, dst,
+			     nbytes);
+}
+
 const struct b2f_filter b2f_filter_bitshuffle = {
 	.name = "bitshuffle",
 	.id = B2F_FILTER_BITSHUFFLE,
 	.kind = B2F_FILTER_MOVE,
 	.decode = bitshuffle_decode,
+	.encode = bitshuffle_encode,
 };

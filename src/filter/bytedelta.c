@@ -2,6 +2,8 @@
 /* bytedelta.c - the bytedelta filters, the right one and the old one */
 #include "filter/filter.h"
 
+#include <string.h>
+
 #include "b2frame/error.h"
 #include "filter/bytedelta_impl.h"
 #include "filter/vec16.h"
@@ -87,12 +89,41 @@ static void bytedelta_old_decode(const struct b2f_filter_block *block,
 	}
 }
 
+/* Without a number of channels such a block could not be read on its own. */
+static bool bytedelta_encodable(unsigned int typesize, uint8_t meta)
+{
+	(void)typesize;
+	return meta > 0;
+}
+
+/* Written so that compilers make vectors of it. */
+static void differences(const uint8_t *restrict src, uint8_t *restrict dst,
+			size_t n)
+{
+	dst[0] = src[0];
+	for (size_t i = 1; i < n; i++)
+		dst[i] = (uint8_t)(src[i] - src[i - 1]);
+}
+
+static void bytedelta_encode(const struct b2f_filter_block *block, uint8_t meta,
+			     const uint8_t *src, uint8_t *dst, size_t nbytes)
+{
+	size_t nchannels = channels(block, meta);
+	size_t n = nbytes / nchannels, whole = n * nchannels;
+
+	for (size_t c = 0; n && c < nchannels; c++)
+		differences(src + c * n, dst + c * n, n);
+	memcpy(dst + whole, src + whole, nbytes - whole);
+}
+
 const struct b2f_filter b2f_filter_bytedelta = {
 	.name = "bytedelta",
 	.id = B2F_FILTER_BYTEDELTA,
 	.kind = B2F_FILTER_IN_PLACE,
 	.check = bytedelta_check,
 	.decode = bytedelta_decode,
+	.encodable = bytedelta_encodable,
+	.encode = bytedelta_encode,
 };
 
 const struct b2f_filter b2f_filter_bytedelta_old = {

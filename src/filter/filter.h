@@ -3,7 +3,7 @@
  * filter.h - the const table of filters
  *
  * A filter transforms one block (format notes 1.8); it knows nothing of
- * streams and codecs.  Decoding undoes it.
+ * streams and codecs.  Encoding applies it, decoding undoes it.
  *
  * Layer: filter.  May include: base/.
  *
@@ -83,6 +83,20 @@ struct b2f_filter {
 		     size_t nbytes, struct b2f_why *why);
 	/* Undoes the filter over @nbytes (> 0), which check() has passed. */
 	void (*decode)(const struct b2f_filter_block *block, uint8_t meta,
+		       const uint8_t *src, uint8_t *dst, size_t nbytes);
+	/* True if encoding loses bits for good. */
+	bool lossy;
+	/*
+	 * True if @meta is a parameter that encode() can use for items of
+	 * @typesize.  NULL: any is.
+	 */
+	bool (*encodable)(unsigned int typesize, uint8_t meta);
+	/*
+	 * Applies the filter over @nbytes (> 0) of @src, which does not overlap
+	 * @dst, whatever @kind says.  The block is as for decoding; its ref is
+	 * block 0 before any filter.  NULL if nobody here encodes it.
+	 */
+	void (*encode)(const struct b2f_filter_block *block, uint8_t meta,
 		       const uint8_t *src, uint8_t *dst, size_t nbytes);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pipeline.c - the six filter slots of a chunk, undone in turn */
+/* pipeline.c - the six filter slots of a chunk, applied and undone in turn */
 #include "filter/pipeline.h"
 
 #include "b2frame/error.h"
@@ -91,4 +91,67 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
 		filter->decode(block, pipeline->meta[slot], cur, to, nbytes);
 		cur = to;
 	}
+}
+
+/* One slot of b2f_pipeline_encodable(): false if it has to stay empty. */
+static bool slot_encodable(unsigned int id, uint8_t meta, unsigned int typesize,
+			   bool allow_lossy)
+{
+	const struct b2f_filter *filter = b2f_filter_by_id(id);
+
+	if (!filter || !filter->encode || (filter->lossy && !allow_lossy))
+		return false;
+	return !filter->encodable || filter->encodable(typesize, meta);
+}
+
+bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
+			    unsigned int typesize, uint32_t schunk_typesize,
+			    bool allow_lossy, struct b2f_pipeline *out)
+{
+	struct b2f_pipeline made = {{0}, {0}};
+	bool same = true;
+
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
+		unsigned int id = wanted->filter[slot];
+		uint8_t meta = wanted->meta[slot];
+
+		if (id == B2F_FILTER_NONE)
+			continue;
+		/* What the old one was meant to be. */
+		if (id == B2F_FILTER_BYTEDELTA_OLD)
+			id = B2F_FILTER_BYTEDELTA;
+		if (id == B2F_FILTER_BYTEDELTA && !meta &&
+		    schunk_typesize <= UINT8_MAX)
+			meta = (uint8_t)schunk_typesize;
+		if (slot_encodable(id, meta, typesize, allow_lossy)) {
+			made.filter[slot] = (uint8_t)id;
+			made.meta[slot] = meta;
+		} else {
+			same = false;
+		}
+	}
+	*out = made;
+	return same;
+}
+
+const uint8_t *b2f_pipeline_encode(const struct b2f_pipeline *pipeline,
+				   const struct b2f_filter_block *block,
+				   const uint8_t *src, uint8_t *a, uint8_t *b,
+				   size_t nbytes)
+{
+	const struct b2f_filter *filter;
+	const uint8_t *cur = src;
+	uint8_t *to;
+
+	if (!nbytes)
+		return cur;
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
+		filter = b2f_filter_by_id(pipeline->filter[slot]);
+		if (!filter || !filter->encode)
+			continue;
+		to = cur == a ? b : a;
+		filter->encode(block, pipeline->meta[slot], cur, to, nbytes);
+		cur = to;
+	}
+	return cur;
 }

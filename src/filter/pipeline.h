@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pipeline.h - the six filter slots of a chunk, undone in turn
+ * pipeline.h - the six filter slots of a chunk, applied and undone in turn
  *
  * Layer: filter.  May include: base/.  Threads: pure functions.
  */
@@ -47,5 +47,31 @@ bool b2f_pipeline_needs_tmp(const struct b2f_pipeline *pipeline);
 void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
 			 const struct b2f_filter_block *block, uint8_t *dst,
 			 uint8_t *tmp, size_t nbytes);
+
+/*
+ * Makes @out the pipeline that stands in for @wanted when items of @typesize
+ * (chunk header's) and @schunk_typesize (the real one) are encoded here.  What
+ * nobody here encodes is left out, and so are lossy filters unless
+ * @allow_lossy: the chunk says itself how it was made.  bytedelta gets its
+ * number of channels written down, so that the chunk can stand alone.
+ *
+ * Returns true if @out does what @wanted does.
+ */
+bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
+			    unsigned int typesize, uint32_t schunk_typesize,
+			    bool allow_lossy, struct b2f_pipeline *out);
+
+/*
+ * Applies slot 0 up to slot 5 over the @nbytes at @src, which stay as they are.
+ * @a and @b have @nbytes each and overlap neither @src nor each other; @b is
+ * used if two filters or more are active, @a if one is.
+ *
+ * Every active filter must have passed b2f_pipeline_encodable().  Returns where
+ * the result is: @src, @a or @b.
+ */
+const uint8_t *b2f_pipeline_encode(const struct b2f_pipeline *pipeline,
+				   const struct b2f_filter_block *block,
+				   const uint8_t *src, uint8_t *a, uint8_t *b,
+				   size_t nbytes);
 
 #endif

@@ -47,6 +47,30 @@ void b2f_shuffle_scalar_plane(const uint8_t *rows, size_t stride,
 	}
 }
 
+void b2f_shuffle_scalar_planes(const uint8_t *src, size_t width,
+			       const struct b2f_planes_to *planes, size_t done,
+			       size_t nitems)
+{
+	for (size_t j = 0; j < planes->count; j++) {
+		uint8_t *plane = planes->data + j * planes->stride;
+
+		for (size_t i = done; i < nitems; i++)
+			plane[i] = src[i * width + j];
+	}
+}
+
+void b2f_shuffle_scalar_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
+			     size_t done, size_t nbytes)
+{
+	uint64_t x;
+
+	for (size_t k = done; k < nbytes; k++) {
+		x = transpose_bits(b2f_load_le64(plane + 8 * k));
+		for (size_t r = 0; r < 8; r++)
+			rows[r * stride + k] = (uint8_t)(x >> 8 * r);
+	}
+}
+
 static bool scalar_supported(void)
 {
 	return true;
@@ -64,11 +88,25 @@ static void scalar_plane(const uint8_t *rows, size_t stride, uint8_t *plane,
 	b2f_shuffle_scalar_plane(rows, stride, plane, 0, nbytes);
 }
 
+static void scalar_shuffle(const uint8_t *src, size_t width,
+			   const struct b2f_planes_to *planes, size_t nitems)
+{
+	b2f_shuffle_scalar_planes(src, width, planes, 0, nitems);
+}
+
+static void scalar_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
+			size_t nbytes)
+{
+	b2f_shuffle_scalar_rows(plane, rows, stride, 0, nbytes);
+}
+
 const struct b2f_shuffle_variant b2f_shuffle_scalar = {
 	.name = "scalar",
 	.supported = scalar_supported,
 	.unshuffle = scalar_unshuffle,
 	.plane = scalar_plane,
+	.shuffle = scalar_shuffle,
+	.rows = scalar_rows,
 };
 
 const struct b2f_shuffle_variant *const b2f_shuffle_variants[] = {
@@ -153,6 +191,50 @@ size_t b2f_shuffle_squares(const struct b2f_shuffle_square *square,
 	return i;
 }
 
+static struct b2f_planes_to planes_to(const struct b2f_planes_to *planes,
+				      size_t first, size_t item)
+{
+	size_t left = planes->count - first;
+
+	return (struct b2f_planes_to){
+		.data = planes->data + first * planes->stride + item,
+		.stride = planes->stride,
+		.count = left < 16 ? left : 16,
+	};
+}
+
+/* The planes of one square of items, 16 at a time. */
+static void square_column(const struct b2f_shuffle_square *square,
+			  const uint8_t *src, size_t width,
+			  const struct b2f_planes_to *planes, size_t item)
+{
+	size_t last = planes->count < 16 ? 0 : planes->count - 16;
+	struct b2f_planes_to group;
+
+	for (size_t j = 0; j < last; j += 16) {
+		group = planes_to(planes, j, item);
+		square->shuffle(src + item * width + j, width, &group);
+	}
+	group = planes_to(planes, last, item);
+	square->shuffle(src + item * width + last, width, &group);
+}
+
+size_t b2f_shuffle_squares_to(const struct b2f_shuffle_square *square,
+			      const uint8_t *src, size_t width,
+			      const struct b2f_planes_to *planes, size_t nitems)
+{
+	size_t reach = planes->count < 16 ? 16 : planes->count;
+	size_t i = 0;
+
+	/* The last item of a square must not read beyond the last of all. */
+	while (i + square->nitems <= nitems &&
+	       (nitems - i - square->nitems) * width + planes->count >= reach) {
+		square_column(square, src, width, planes, i);
+		i += square->nitems;
+	}
+	return i;
+}
+
 /* Asked for each block: a few loads and tests, and no mutable global. */
 const struct b2f_shuffle_variant *b2f_shuffle_best(void)
 {
@@ -188,9 +270,35 @@ static void shuffle_decode(const struct b2f_filter_block *block, uint8_t meta,
 			 dst, nbytes);
 }
 
+void b2f_shuffle_apply(const struct b2f_shuffle_variant *variant, size_t width,
+		       const uint8_t *src, uint8_t *dst, size_t nbytes)
+{
+	size_t nitems = nbytes / width;
+	size_t whole = nitems * width;
+	struct b2f_planes_to planes = {
+		.data = dst,
+		.stride = nitems,
+		.count = width,
+	};
+
+	if (width == 1)
+		memcpy(dst, src, whole);
+	else
+		variant->shuffle(src, width, &planes, nitems);
+	memcpy(dst + whole, src + whole, nbytes - whole);
+}
+
+static void shuffle_encode(const struct b2f_filter_block *block, uint8_t meta,
+			   const uint8_t *src, uint8_t *dst, size_t nbytes)
+{
+	b2f_shuffle_apply(b2f_shuffle_best(), meta ? meta : block->typesize,
+			  src, dst, nbytes);
+}
+
 const struct b2f_filter b2f_filter_shuffle = {
 	.name = "shuffle",
 	.id = B2F_FILTER_SHUFFLE,
 	.kind = B2F_FILTER_MOVE,
 	.decode = shuffle_decode,
+	.encode = shuffle_encode,
 };

@@ -24,15 +24,16 @@ AVX2 B2F_SHUFFLE_INLINE void store16(uint8_t *p, __m128i v)
 }
 
 /*
- * Interleaves @n vectors (2, 4, 8 or 16) in each half on its own, as AVX2 does;
- * see shuffle_impl.h.
+ * The interleaving of shuffle_impl.h, @steps times, with @n vectors, in each
+ * half on its own, as AVX2 does.
  */
-AVX2 B2F_SHUFFLE_INLINE void zip(__m256i v[16], unsigned int n)
+AVX2 B2F_SHUFFLE_INLINE void zip_steps(__m256i v[16], unsigned int n,
+				       unsigned int steps)
 {
 	__m256i t[16];
 
 	B2F_SHUFFLE_UNROLL
-	for (unsigned int step = 1; step < n; step *= 2) {
+	for (unsigned int step = 0; step < steps; step++) {
 		B2F_SHUFFLE_UNROLL
 		for (unsigned int j = 0; j < n / 2; j++) {
 			t[2 * j] = _mm256_unpacklo_epi8(v[j], v[j + n / 2]);
@@ -42,6 +43,36 @@ AVX2 B2F_SHUFFLE_INLINE void zip(__m256i v[16], unsigned int n)
 		for (unsigned int j = 0; j < n; j++)
 			v[j] = t[j];
 	}
+}
+
+/* Interleaves @n vectors (2, 4, 8 or 16). */
+AVX2 B2F_SHUFFLE_INLINE void zip(__m256i v[16], unsigned int n)
+{
+	zip_steps(v, n, n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 4);
+}
+
+/* The way back, for what load_halves() loaded. */
+AVX2 B2F_SHUFFLE_INLINE void unzip(__m256i v[16], unsigned int n)
+{
+	zip_steps(v, n, 4);
+}
+
+AVX2 B2F_SHUFFLE_INLINE __m256i load_two(const uint8_t *low,
+					 const uint8_t *high)
+{
+	__m128i a = _mm_loadu_si128((const __m128i *)(const void *)low);
+	__m128i b = _mm_loadu_si128((const __m128i *)(const void *)high);
+
+	return _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+}
+
+/* The first half of the bytes into the low halves, the second into the high. */
+AVX2 B2F_SHUFFLE_INLINE void load_halves(__m256i v[16], const uint8_t *src,
+					 unsigned int n)
+{
+	B2F_SHUFFLE_UNROLL
+	for (unsigned int j = 0; j < n; j++)
+		v[j] = load_two(src + 16 * j, src + 16 * n + 16 * j);
 }
 
 /* Stores what zip() left: first all the low halves, then the high ones. */
@@ -130,10 +161,86 @@ AVX2 static void unshuffle_square(const struct b2f_planes *planes, uint8_t *dst,
 		square(planes, planes->count - 1, dst, width);
 }
 
+AVX2 static void shuffle_square(const uint8_t *src, size_t width,
+				const struct b2f_planes_to *planes)
+{
+	__m256i v[16];
+
+	B2F_SHUFFLE_UNROLL
+	for (size_t i = 0; i < 16; i++)
+		v[i] = load_two(src + i * width, src + (16 + i) * width);
+	unzip(v, 16);
+	/* Not unrolled by hand: an array that is indexed lies in memory. */
+	for (size_t j = 0; j < planes->count; j++)
+		store(planes->data + j * planes->stride, v[j]);
+}
+
 static const struct b2f_shuffle_square avx2_square = {
 	.nitems = 32,
 	.unshuffle = unshuffle_square,
+	.shuffle = shuffle_square,
 };
+
+AVX2 B2F_SHUFFLE_INLINE size_t shuffle_pow2(const uint8_t *src, unsigned int n,
+					    const struct b2f_planes_to *planes,
+					    size_t nitems)
+{
+	uint8_t *dst = planes->data;
+	size_t stride = planes->stride, i;
+	__m256i v[16];
+
+	for (i = 0; i + 32 <= nitems; i += 32) {
+		load_halves(v, src + i * n, n);
+		unzip(v, n);
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < n; j++)
+			store(dst + j * stride + i, v[j]);
+	}
+	return i;
+}
+
+AVX2 static size_t shuffle_2(const uint8_t *src,
+			     const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 2, planes, nitems);
+}
+
+AVX2 static size_t shuffle_4(const uint8_t *src,
+			     const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 4, planes, nitems);
+}
+
+AVX2 static size_t shuffle_8(const uint8_t *src,
+			     const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 8, planes, nitems);
+}
+
+AVX2 static size_t shuffle_16(const uint8_t *src,
+			      const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 16, planes, nitems);
+}
+
+static void avx2_shuffle(const uint8_t *src, size_t width,
+			 const struct b2f_planes_to *planes, size_t nitems)
+{
+	size_t done;
+
+	if (planes->count == width && width == 2)
+		done = shuffle_2(src, planes, nitems);
+	else if (planes->count == width && width == 4)
+		done = shuffle_4(src, planes, nitems);
+	else if (planes->count == width && width == 8)
+		done = shuffle_8(src, planes, nitems);
+	else if (planes->count == width && width == 16)
+		done = shuffle_16(src, planes, nitems);
+	else
+		done = b2f_shuffle_squares_to(&avx2_square, src, width, planes,
+					      nitems);
+	b2f_shuffle_scalar_planes(src, width, planes, done, nitems);
+}
 
 static void avx2_unshuffle(const struct b2f_planes *planes, uint8_t *dst,
 			   size_t width, size_t nitems)
@@ -202,6 +309,23 @@ AVX2 static void avx2_plane(const uint8_t *rows, size_t stride, uint8_t *plane,
 	b2f_shuffle_scalar_plane(rows, stride, plane, k, nbytes);
 }
 
+AVX2 static void avx2_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
+			   size_t nbytes)
+{
+	__m256i v[16];
+	size_t k;
+
+	for (k = 0; k + 32 <= nbytes; k += 32) {
+		load_halves(v, plane + 8 * k, 8);
+		unzip(v, 8);
+		transpose_bits(v);
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < 8; j++)
+			store(rows + j * stride + k, v[j]);
+	}
+	b2f_shuffle_scalar_rows(plane, rows, stride, k, nbytes);
+}
+
 static bool avx2_supported(void)
 {
 	return __builtin_cpu_supports("avx2");
@@ -212,6 +336,8 @@ const struct b2f_shuffle_variant b2f_shuffle_avx2 = {
 	.supported = avx2_supported,
 	.unshuffle = avx2_unshuffle,
 	.plane = avx2_plane,
+	.shuffle = avx2_shuffle,
+	.rows = avx2_rows,
 };
 
 #endif

@@ -206,6 +206,124 @@ AVX512 static size_t unshuffle_below_16(const struct b2f_planes *planes,
 	return unshuffle_narrow(planes, 16, dst, nitems);
 }
 
+/*
+ * The way back.  Of the number of a byte among @n vectors of items, zip() turns
+ * all but the quarter; after it the vector is to be the plane.  So first the
+ * low bits, which are the plane, are put where zip() takes them from: quarter
+ * and lower bits hold what is left of the item's number.  In the end one more
+ * order makes that number straight.
+ */
+struct unzip_orders {
+	__m512i before;
+	__m512i after;
+};
+
+/* The place of byte @i of a vector of items, @n being 1 << @log. */
+static inline unsigned int unzip_place(unsigned int i, unsigned int log)
+{
+	unsigned int plane = i & ((1u << log) - 1), item = i >> log;
+	unsigned int low = item & ((1u << (4 - log)) - 1);
+
+	return (item >> (4 - log)) << 4 | plane << (4 - log) | low;
+}
+
+AVX512 static struct unzip_orders unzip_orders(unsigned int log)
+{
+	uint8_t before[64], after[64];
+
+	for (unsigned int i = 0; i < 64; i++)
+		before[unzip_place(i, log)] = (uint8_t)i;
+	/* A byte is then at: quarter, low bits of the item, vector. */
+	for (unsigned int vector = 0; vector < 1u << log; vector++) {
+		for (unsigned int i = 0; i < 64; i += 1u << log) {
+			unsigned int at = unzip_place(i, log);
+
+			at = (at & 0x30) | (at << log & 15) | vector;
+			after[(vector << (6 - log)) | i >> log] = (uint8_t)at;
+		}
+	}
+	return (struct unzip_orders){load(before), load(after)};
+}
+
+AVX512 B2F_SHUFFLE_INLINE void unzip(__m512i v[16], unsigned int n,
+				     const struct unzip_orders *orders)
+{
+	B2F_SHUFFLE_UNROLL
+	for (unsigned int j = 0; j < n; j++)
+		v[j] = _mm512_permutexvar_epi8(orders->before, v[j]);
+	zip(v, n);
+	B2F_SHUFFLE_UNROLL
+	for (unsigned int j = 0; j < n; j++)
+		v[j] = _mm512_permutexvar_epi8(orders->after, v[j]);
+}
+
+AVX512 B2F_SHUFFLE_INLINE size_t
+shuffle_pow2(const uint8_t *src, unsigned int log,
+	     const struct b2f_planes_to *planes, size_t nitems)
+{
+	const struct unzip_orders orders = unzip_orders(log);
+	uint8_t *dst = planes->data;
+	size_t n = (size_t)1 << log, stride = planes->stride, i;
+	__m512i v[16];
+
+	for (i = 0; i + 64 <= nitems; i += 64) {
+		B2F_SHUFFLE_UNROLL
+		for (size_t j = 0; j < n; j++)
+			v[j] = load(src + i * n + 64 * j);
+		unzip(v, (unsigned int)n, &orders);
+		B2F_SHUFFLE_UNROLL
+		for (size_t j = 0; j < n; j++)
+			_mm512_storeu_si512(dst + j * stride + i, v[j]);
+	}
+	return i;
+}
+
+AVX512 static size_t
+shuffle_2(const uint8_t *src, const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 1, planes, nitems);
+}
+
+AVX512 static size_t
+shuffle_4(const uint8_t *src, const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 2, planes, nitems);
+}
+
+AVX512 static size_t
+shuffle_8(const uint8_t *src, const struct b2f_planes_to *planes, size_t nitems)
+{
+	return shuffle_pow2(src, 3, planes, nitems);
+}
+
+AVX512 static size_t shuffle_16(const uint8_t *src,
+				const struct b2f_planes_to *planes,
+				size_t nitems)
+{
+	return shuffle_pow2(src, 4, planes, nitems);
+}
+
+/* The squares of other widths wait for memory: AVX2 does them as fast. */
+static void avx512_shuffle(const uint8_t *src, size_t width,
+			   const struct b2f_planes_to *planes, size_t nitems)
+{
+	size_t done;
+
+	if (planes->count == width && width == 2)
+		done = shuffle_2(src, planes, nitems);
+	else if (planes->count == width && width == 4)
+		done = shuffle_4(src, planes, nitems);
+	else if (planes->count == width && width == 8)
+		done = shuffle_8(src, planes, nitems);
+	else if (planes->count == width && width == 16)
+		done = shuffle_16(src, planes, nitems);
+	else {
+		b2f_shuffle_avx2.shuffle(src, width, planes, nitems);
+		return;
+	}
+	b2f_shuffle_scalar_planes(src, width, planes, done, nitems);
+}
+
 /* 64 items, 4 in each vector. */
 AVX512 static void unshuffle_square(const struct b2f_planes *planes,
 				    uint8_t *dst, size_t width)
@@ -286,6 +404,34 @@ AVX512 static void avx512_plane(const uint8_t *rows, size_t stride,
 	b2f_shuffle_scalar_plane(rows, stride, plane, k, nbytes);
 }
 
+/* Eight bytes are a matrix: transposed they are a byte of each of 8 rows. */
+AVX512 static void avx512_rows(const uint8_t *plane, uint8_t *rows,
+			       size_t stride, size_t nbytes)
+{
+	const __m512i unity = _mm512_set1_epi64((long long)0x8040201008040201);
+	const __m512i last_first = _mm512_broadcast_i32x4(_mm_setr_epi8(
+		7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
+	const struct unzip_orders orders = unzip_orders(3);
+	__m512i v[16];
+	size_t k;
+
+	for (k = 0; k + 64 <= nbytes; k += 64) {
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < 8; j++)
+			v[j] = _mm512_gf2p8affine_epi64_epi8(
+				unity,
+				_mm512_shuffle_epi8(
+					load(plane + 8 * k + 64 * j),
+					last_first),
+				0);
+		unzip(v, 8, &orders);
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < 8; j++)
+			_mm512_storeu_si512(rows + j * stride + k, v[j]);
+	}
+	b2f_shuffle_scalar_rows(plane, rows, stride, k, nbytes);
+}
+
 static bool avx512_supported(void)
 {
 	return __builtin_cpu_supports("avx512bw") &&
@@ -298,6 +444,8 @@ const struct b2f_shuffle_variant b2f_shuffle_avx512 = {
 	.supported = avx512_supported,
 	.unshuffle = avx512_unshuffle,
 	.plane = avx512_plane,
+	.shuffle = avx512_shuffle,
+	.rows = avx512_rows,
 };
 
 #endif

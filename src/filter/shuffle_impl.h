@@ -11,9 +11,15 @@
  * bit of every number to its lowest place.  Do that log2(n) times and the plane
  * is the low part: the planes are interleaved.
  *
+ * Encoding wants the way back, from items to planes, and the same fact gives
+ * it: interleaving turns the number of a byte round by one bit, so turning on
+ * until the plane is the high part again undoes it.  With vectors of 16 bytes
+ * that takes 4 steps in all, whatever n.
+ *
  * Bit shuffle is the same after a step on bits: 8 rows, one for each bit of a
  * byte, become one plane of bytes.  The planes of a tile that fits in the L1
- * cache are then interleaved into their place in the block.
+ * cache are then interleaved into their place in the block.  Encoding takes the
+ * two steps in the other order.
  *
  * Layer: filter.  May include: base/.  Threads: pure functions.
  */
@@ -43,6 +49,13 @@ struct b2f_planes {
 	size_t count;
 };
 
+/* The same, to be written. */
+struct b2f_planes_to {
+	uint8_t *data;
+	size_t stride;
+	size_t count;
+};
+
 struct b2f_shuffle_variant {
 	const char *name;
 	/* True if this machine has the instructions. */
@@ -61,6 +74,12 @@ struct b2f_shuffle_variant {
 	 */
 	void (*plane)(const uint8_t *rows, size_t stride, uint8_t *plane,
 		      size_t nbytes);
+	/* The way back of unshuffle(): items at @src, @width apart. */
+	void (*shuffle)(const uint8_t *src, size_t width,
+			const struct b2f_planes_to *planes, size_t nitems);
+	/* The way back of plane(). */
+	void (*rows)(const uint8_t *plane, uint8_t *rows, size_t stride,
+		     size_t nbytes);
 };
 
 extern const struct b2f_shuffle_variant b2f_shuffle_scalar;
@@ -83,6 +102,11 @@ void b2f_shuffle_scalar_items(const struct b2f_planes *planes, uint8_t *dst,
 			      size_t width, size_t done, size_t nitems);
 void b2f_shuffle_scalar_plane(const uint8_t *rows, size_t stride,
 			      uint8_t *plane, size_t done, size_t nbytes);
+void b2f_shuffle_scalar_planes(const uint8_t *src, size_t width,
+			       const struct b2f_planes_to *planes, size_t done,
+			       size_t nitems);
+void b2f_shuffle_scalar_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
+			     size_t done, size_t nbytes);
 
 /* What a variant has for widths without code of their own. */
 struct b2f_shuffle_square {
@@ -95,6 +119,12 @@ struct b2f_shuffle_square {
 	 */
 	void (*unshuffle)(const struct b2f_planes *planes, uint8_t *dst,
 			  size_t width);
+	/*
+	 * Shuffles so many items into up to 16 planes.  Reads 16 bytes at each
+	 * item.
+	 */
+	void (*shuffle)(const uint8_t *src, size_t width,
+			const struct b2f_planes_to *planes);
 };
 
 /*
@@ -105,11 +135,27 @@ size_t b2f_shuffle_squares(const struct b2f_shuffle_square *square,
 			   const struct b2f_planes *planes, uint8_t *dst,
 			   size_t width, size_t nitems);
 
+/* The same for the way back. */
+size_t b2f_shuffle_squares_to(const struct b2f_shuffle_square *square,
+			      const uint8_t *src, size_t width,
+			      const struct b2f_planes_to *planes,
+			      size_t nitems);
+
 #ifdef B2F_VEC16
 /* For 3, 5, 6 and 7 planes; returns the number of items done. */
 size_t b2f_shuffle_v16_below_8(const struct b2f_planes *planes, uint8_t *dst,
 			       size_t nitems);
 #endif
+
+/*
+ * Applies the whole filter over @nbytes with one variant: @src and @dst do not
+ * overlap.
+ */
+void b2f_shuffle_apply(const struct b2f_shuffle_variant *variant, size_t width,
+		       const uint8_t *src, uint8_t *dst, size_t nbytes);
+void b2f_bitshuffle_apply(const struct b2f_shuffle_variant *variant,
+			  size_t typesize, const uint8_t *src, uint8_t *dst,
+			  size_t nbytes);
 
 /*
  * Undoes the whole filter over @nbytes with one variant: @src and @dst do not

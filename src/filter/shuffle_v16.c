@@ -6,13 +6,14 @@
 
 #include <string.h>
 
-/* Interleaves the bytes of @n vectors (2, 4, 8 or 16); see shuffle_impl.h. */
-B2F_SHUFFLE_INLINE void zip(b2f_vec16 v[16], unsigned int n)
+/* The interleaving of shuffle_impl.h, @steps times, with @n vectors. */
+B2F_SHUFFLE_INLINE void zip_steps(b2f_vec16 v[16], unsigned int n,
+				  unsigned int steps)
 {
 	b2f_vec16 t[16];
 
 	B2F_SHUFFLE_UNROLL
-	for (unsigned int step = 1; step < n; step *= 2) {
+	for (unsigned int step = 0; step < steps; step++) {
 		B2F_SHUFFLE_UNROLL
 		for (unsigned int j = 0; j < n / 2; j++) {
 			t[2 * j] = b2f_vec16_zip_lo(v[j], v[j + n / 2]);
@@ -22,6 +23,18 @@ B2F_SHUFFLE_INLINE void zip(b2f_vec16 v[16], unsigned int n)
 		for (unsigned int j = 0; j < n; j++)
 			v[j] = t[j];
 	}
+}
+
+/* Interleaves the bytes of @n vectors (2, 4, 8 or 16). */
+B2F_SHUFFLE_INLINE void zip(b2f_vec16 v[16], unsigned int n)
+{
+	zip_steps(v, n, n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 4);
+}
+
+/* The way back: what lay item by item is then plane by plane. */
+B2F_SHUFFLE_INLINE void unzip(b2f_vec16 v[16], unsigned int n)
+{
+	zip_steps(v, n, 4);
 }
 
 /* Widths that are a power of 2: what zip() leaves is stored as it is. */
@@ -98,10 +111,64 @@ static void unshuffle_square(const struct b2f_planes *planes, uint8_t *dst,
 		square(planes, planes->count - 1, dst, width);
 }
 
+static void shuffle_square(const uint8_t *src, size_t width,
+			   const struct b2f_planes_to *planes)
+{
+	b2f_vec16 v[16];
+
+	B2F_SHUFFLE_UNROLL
+	for (size_t i = 0; i < 16; i++)
+		v[i] = b2f_vec16_load(src + i * width);
+	unzip(v, 16);
+	/* Not unrolled by hand: an array that is indexed lies in memory. */
+	for (size_t j = 0; j < planes->count; j++)
+		b2f_vec16_store(planes->data + j * planes->stride, v[j]);
+}
+
 static const struct b2f_shuffle_square v16_square = {
 	.nitems = 16,
 	.unshuffle = unshuffle_square,
+	.shuffle = shuffle_square,
 };
+
+B2F_SHUFFLE_INLINE size_t shuffle_pow2(const uint8_t *src, unsigned int n,
+				       const struct b2f_planes_to *planes,
+				       size_t nitems)
+{
+	uint8_t *dst = planes->data;
+	size_t stride = planes->stride, i;
+	b2f_vec16 v[16];
+
+	for (i = 0; i + 16 <= nitems; i += 16) {
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < n; j++)
+			v[j] = b2f_vec16_load(src + i * n + 16 * j);
+		unzip(v, n);
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < n; j++)
+			b2f_vec16_store(dst + j * stride + i, v[j]);
+	}
+	return i;
+}
+
+static void v16_shuffle(const uint8_t *src, size_t width,
+			const struct b2f_planes_to *planes, size_t nitems)
+{
+	size_t done;
+
+	if (planes->count == width && width == 2)
+		done = shuffle_pow2(src, 2, planes, nitems);
+	else if (planes->count == width && width == 4)
+		done = shuffle_pow2(src, 4, planes, nitems);
+	else if (planes->count == width && width == 8)
+		done = shuffle_pow2(src, 8, planes, nitems);
+	else if (planes->count == width && width == 16)
+		done = shuffle_pow2(src, 16, planes, nitems);
+	else
+		done = b2f_shuffle_squares_to(&v16_square, src, width, planes,
+					      nitems);
+	b2f_shuffle_scalar_planes(src, width, planes, done, nitems);
+}
 
 static void v16_unshuffle(const struct b2f_planes *planes, uint8_t *dst,
 			  size_t width, size_t nitems)
@@ -175,6 +242,25 @@ static void v16_plane(const uint8_t *rows, size_t stride, uint8_t *plane,
 	b2f_shuffle_scalar_plane(rows, stride, plane, k, nbytes);
 }
 
+static void v16_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
+		     size_t nbytes)
+{
+	b2f_vec16 v[16];
+	size_t k;
+
+	for (k = 0; k + 16 <= nbytes; k += 16) {
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < 8; j++)
+			v[j] = b2f_vec16_load(plane + 8 * k + 16 * j);
+		unzip(v, 8);
+		transpose_bits(v);
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < 8; j++)
+			b2f_vec16_store(rows + j * stride + k, v[j]);
+	}
+	b2f_shuffle_scalar_rows(plane, rows, stride, k, nbytes);
+}
+
 static bool v16_supported(void)
 {
 	return true;
@@ -185,6 +271,8 @@ const struct b2f_shuffle_variant b2f_shuffle_v16 = {
 	.supported = v16_supported,
 	.unshuffle = v16_unshuffle,
 	.plane = v16_plane,
+	.shuffle = v16_shuffle,
+	.rows = v16_rows,
 };
 
 #endif

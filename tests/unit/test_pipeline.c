@@ -87,10 +87,10 @@ Test(pipeline, the_last_slot_is_undone_first)
 	struct b2f_pipeline after = {{1, 3}, {0}};
 	struct b2f_pipeline before = {{3, 1}, {0}};
 	static const uint8_t want[] = {1, 2, 3, 4, 5, 6, 7, 8};
-	static const uint8_t delta_last[] = {1,	    5,	   2,	  6,
-					     1 ^ 3, 5 ^ 7, 2 ^ 4, 6 ^ 8};
-	static const uint8_t shuffle_last[] = {1, 1 ^ 5, 2, 2 ^ 6,
-					       3, 3 ^ 7, 4, 4 ^ 8};
+	static const uint8_t delta_last[] = {
+		1, 5, 2, 6, 0x1 ^ 0x3, 0x5 ^ 0x7, 0x2 ^ 0x4, 0x6 ^ 0x8};
+	static const uint8_t shuffle_last[] = {0x1, 0x1 ^ 0x5, 0x2, 0x2 ^ 0x6,
+					       0x3, 0x3 ^ 0x7, 0x4, 0x4 ^ 0x8};
 
 	expect(&after, &plain, delta_last, want, 8);
 	expect(&before, &plain, shuffle_last, want, 8);
