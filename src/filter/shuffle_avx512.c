@@ -29,24 +29,22 @@ AVX512 B2F_SHUFFLE_INLINE void store16(uint8_t *p, __m128i v)
 #define ORDER_1(n, i)                                                          \
 	((4 * ((i) % 16 / (16 / (n))) + (i) / 16) * (16 / (n)) +               \
 	 (i) % (16 / (n)))
-#define ORDER_4(n, i)                                                          \
-	ORDER_1(n, i), ORDER_1(n, (i) + 1), ORDER_1(n, (i) + 2),               \
-		ORDER_1(n, (i) + 3)
-#define ORDER_16(n, i)                                                         \
-	ORDER_4(n, i), ORDER_4(n, (i) + 4), ORDER_4(n, (i) + 8),               \
-		ORDER_4(n, (i) + 12)
-#define ORDER_64(n)                                                            \
+#define TABLE_4(f, n, i) f(n, i), f(n, (i) + 1), f(n, (i) + 2), f(n, (i) + 3)
+#define TABLE_16(f, n, i)                                                      \
+	TABLE_4(f, n, i), TABLE_4(f, n, (i) + 4), TABLE_4(f, n, (i) + 8),      \
+		TABLE_4(f, n, (i) + 12)
+#define TABLE_64(f, n)                                                         \
 	{                                                                      \
-		ORDER_16(n, 0), ORDER_16(n, 16), ORDER_16(n, 32),              \
-			ORDER_16(n, 48)                                        \
+		TABLE_16(f, n, 0), TABLE_16(f, n, 16), TABLE_16(f, n, 32),     \
+			TABLE_16(f, n, 48)                                     \
 	}
 
 AVX512 B2F_SHUFFLE_INLINE __m512i zip_order(unsigned int n)
 {
-	static const uint8_t order_2[64] = ORDER_64(2);
-	static const uint8_t order_4[64] = ORDER_64(4);
-	static const uint8_t order_8[64] = ORDER_64(8);
-	static const uint8_t order_16[64] = ORDER_64(16);
+	static const uint8_t order_2[64] = TABLE_64(ORDER_1, 2);
+	static const uint8_t order_4[64] = TABLE_64(ORDER_1, 4);
+	static const uint8_t order_8[64] = TABLE_64(ORDER_1, 8);
+	static const uint8_t order_16[64] = TABLE_64(ORDER_1, 16);
 
 	return load(n == 2   ? order_2
 		    : n == 4 ? order_4
@@ -213,36 +211,31 @@ AVX512 static size_t unshuffle_below_16(const struct b2f_planes *planes,
  * and lower bits hold what is left of the item's number.  In the end one more
  * order makes that number straight.
  */
+#define BITS(x, from, n) ((x) >> (from) & ((1 << (n)) - 1))
+#define BEFORE_1(log, i)                                                       \
+	((BITS(i, 4, 2) << (4 - (log)) | BITS(i, 0, 4 - (log))) << (log) |     \
+	 BITS(i, 4 - (log), log))
+#define AFTER_1(log, i)                                                        \
+	(BITS(i, 4 - (log), 2) << 4 | BITS(i, 0, 4 - (log)) << (log) |         \
+	 BITS(i, 6 - (log), log))
+
 struct unzip_orders {
 	__m512i before;
 	__m512i after;
 };
 
-/* The place of byte @i of a vector of items, @n being 1 << @log. */
-static inline unsigned int unzip_place(unsigned int i, unsigned int log)
+/* For @n (2, 4, 8 or 16) vectors. */
+AVX512 B2F_SHUFFLE_INLINE struct unzip_orders unzip_orders(unsigned int n)
 {
-	unsigned int plane = i & ((1u << log) - 1), item = i >> log;
-	unsigned int low = item & ((1u << (4 - log)) - 1);
+	static const uint8_t tables[4][2][64] = {
+		{TABLE_64(BEFORE_1, 1), TABLE_64(AFTER_1, 1)},
+		{TABLE_64(BEFORE_1, 2), TABLE_64(AFTER_1, 2)},
+		{TABLE_64(BEFORE_1, 3), TABLE_64(AFTER_1, 3)},
+		{TABLE_64(BEFORE_1, 4), TABLE_64(AFTER_1, 4)},
+	};
+	unsigned int i = n == 2 ? 0 : n == 4 ? 1 : n == 8 ? 2 : 3;
 
-	return (item >> (4 - log)) << 4 | plane << (4 - log) | low;
-}
-
-AVX512 static struct unzip_orders unzip_orders(unsigned int log)
-{
-	uint8_t before[64], after[64];
-
-	for (unsigned int i = 0; i < 64; i++)
-		before[unzip_place(i, log)] = (uint8_t)i;
-	/* A byte is then at: quarter, low bits of the item, vector. */
-	for (unsigned int vector = 0; vector < 1u << log; vector++) {
-		for (unsigned int i = 0; i < 64; i += 1u << log) {
-			unsigned int at = unzip_place(i, log);
-
-			at = (at & 0x30) | (at << log & 15) | vector;
-			after[(vector << (6 - log)) | i >> log] = (uint8_t)at;
-		}
-	}
-	return (struct unzip_orders){load(before), load(after)};
+	return (struct unzip_orders){load(tables[i][0]), load(tables[i][1])};
 }
 
 AVX512 B2F_SHUFFLE_INLINE void unzip(__m512i v[16], unsigned int n,
@@ -258,21 +251,21 @@ AVX512 B2F_SHUFFLE_INLINE void unzip(__m512i v[16], unsigned int n,
 }
 
 AVX512 B2F_SHUFFLE_INLINE size_t
-shuffle_pow2(const uint8_t *src, unsigned int log,
+shuffle_pow2(const uint8_t *src, unsigned int n,
 	     const struct b2f_planes_to *planes, size_t nitems)
 {
-	const struct unzip_orders orders = unzip_orders(log);
+	const struct unzip_orders orders = unzip_orders(n);
 	uint8_t *dst = planes->data;
-	size_t n = (size_t)1 << log, stride = planes->stride, i;
+	size_t stride = planes->stride, i;
 	__m512i v[16];
 
 	for (i = 0; i + 64 <= nitems; i += 64) {
 		B2F_SHUFFLE_UNROLL
-		for (size_t j = 0; j < n; j++)
+		for (unsigned int j = 0; j < n; j++)
 			v[j] = load(src + i * n + 64 * j);
-		unzip(v, (unsigned int)n, &orders);
+		unzip(v, n, &orders);
 		B2F_SHUFFLE_UNROLL
-		for (size_t j = 0; j < n; j++)
+		for (unsigned int j = 0; j < n; j++)
 			_mm512_storeu_si512(dst + j * stride + i, v[j]);
 	}
 	return i;
@@ -281,26 +274,26 @@ shuffle_pow2(const uint8_t *src, unsigned int log,
 AVX512 static size_t
 shuffle_2(const uint8_t *src, const struct b2f_planes_to *planes, size_t nitems)
 {
-	return shuffle_pow2(src, 1, planes, nitems);
+	return shuffle_pow2(src, 2, planes, nitems);
 }
 
 AVX512 static size_t
 shuffle_4(const uint8_t *src, const struct b2f_planes_to *planes, size_t nitems)
 {
-	return shuffle_pow2(src, 2, planes, nitems);
+	return shuffle_pow2(src, 4, planes, nitems);
 }
 
 AVX512 static size_t
 shuffle_8(const uint8_t *src, const struct b2f_planes_to *planes, size_t nitems)
 {
-	return shuffle_pow2(src, 3, planes, nitems);
+	return shuffle_pow2(src, 8, planes, nitems);
 }
 
 AVX512 static size_t shuffle_16(const uint8_t *src,
 				const struct b2f_planes_to *planes,
 				size_t nitems)
 {
-	return shuffle_pow2(src, 4, planes, nitems);
+	return shuffle_pow2(src, 16, planes, nitems);
 }
 
 /* The squares of other widths wait for memory: AVX2 does them as fast. */
@@ -411,7 +404,7 @@ AVX512 static void avx512_rows(const uint8_t *plane, uint8_t *rows,
 	const __m512i unity = _mm512_set1_epi64((long long)0x8040201008040201);
 	const __m512i last_first = _mm512_broadcast_i32x4(_mm_setr_epi8(
 		7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
-	const struct unzip_orders orders = unzip_orders(3);
+	const struct unzip_orders orders = unzip_orders(8);
 	__m512i v[16];
 	size_t k;
 

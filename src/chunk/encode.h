@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * encode.h - data into the stored bytes of a chunk
+ *
+ * What is written follows the writer's checklist of the format notes (7.4): a
+ * chunk of version 5 that every C-Blosc2 2.x and 3.x reads.  Splitting and the
+ * automatic block size are those of C-Blosc2 (1.6, 1.14).
+ *
+ * Encoding never fails for what the data are: a stream, or a chunk, that does
+ * not shrink is stored as it is.  What cannot be encoded here (a plugin codec,
+ * a filter that needs more than bytes, a lossy filter that nobody asked for)
+ * is replaced by something lossless, as every chunk says itself how it was
+ * made.
+ *
+ * Nothing here knows of files, indexes and checksums; see chunk/seal.h for the
+ * last.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.
+ *
+ * Threads: an encoder belongs to one thread at a time; all else is pure.
+ */
+#ifndef B2F_CHUNK_ENCODE_H
+#define B2F_CHUNK_ENCODE_H
+
+#include "chunk/decoder.h"
+#include "chunk/header.h"
+
+/* When blocks are cut into one stream for each byte of an item. */
+enum b2f_split {
+	/* As B2F_SPLIT_FORWARD. */
+	B2F_SPLIT_DEFAULT = 0,
+	B2F_SPLIT_ALWAYS = 1,
+	B2F_SPLIT_NEVER = 2,
+	/* Where it is likely to pay; these two are the same in C-Blosc2 3.x. */
+	B2F_SPLIT_AUTO = 3,
+	B2F_SPLIT_FORWARD = 4,
+};
+
+/* How to encode.  The frame's own settings fit in as they are. */
+struct b2f_encode_options {
+	/* Real item size, 1..B2F_BLOCKSIZE_MAX. */
+	uint32_t typesize;
+	/* enum b2f_codec_code, or the code of a plugin (then replaced). */
+	unsigned int codec;
+	/* 0 (stored as it is) to B2F_CLEVEL_MAX. */
+	unsigned int clevel;
+	/* Noted in the header; no codec here has a use for it. */
+	uint8_t codec_meta;
+	enum b2f_split split;
+	/*
+	 * Decoded bytes of a block, rounded down to a multiple of typesize; 0
+	 * chooses one.
+	 */
+	uint32_t blocksize;
+	struct b2f_pipeline pipeline;
+	/* Do apply trunc_prec and int_trunc; else they are left out. */
+	bool allow_lossy;
+};
+
+/* What b2f_chunk_encode() made. */
+struct b2f_encoded {
+	/* Stored bytes; 0 if @zeros. */
+	uint32_t cbytes;
+	/*
+	 * All data are zeros and nothing was written: the caller chooses
+	 * between an entry of the index and b2f_chunk_encode_value().
+	 */
+	bool zeros;
+	/* Codec or filters are not those that were asked for. */
+	bool substituted;
+};
+
+/* What one thread needs to encode chunks: codec states, scratch. */
+struct b2f_encoder {
+	struct b2f_codec_encoders codecs;
+	/* The two sides of the filters' ping-pong; one block each. */
+	struct b2f_scratch filter[2];
+	/* Where streams go that are made only to see how long they get. */
+	struct b2f_scratch trial;
+};
+
+/* Makes an encoder in *@out; free it with b2f_encoder_free().  0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_encoder_new(struct b2f_encoder **out);
+
+/* NULL does nothing. */
+void b2f_encoder_free(struct b2f_encoder *enc);
+
+/* Gives back buffers above @limit bytes, after an unusually large block. */
+void b2f_encoder_trim(struct b2f_encoder *enc, size_t limit);
+
+/* The most stored bytes that @nbytes of data can take; no chunk has more. */
+static inline size_t b2f_chunk_encode_bound(uint32_t nbytes)
+{
+	return (size_t)nbytes + B2F_CHUNK_HEADER_MAX;
+}
+
+/*
+ * Encodes the @nbytes (0 is allowed) at @src, which are only read, into @dst,
+ * which has @room bytes, at least b2f_chunk_encode_bound().
+ *
+ * Returns 0; -EINVAL (options or room that cannot be), B2F_ETOOBIG (@nbytes
+ * above B2F_CHUNK_NBYTES_MAX) or -ENOMEM, with the cause in @why and rubbish
+ * in @dst.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_encode(struct b2f_encoder *enc,
+		     const struct b2f_encode_options *options,
+		     const uint8_t *src, uint32_t nbytes, uint8_t *dst,
+		     size_t room, struct b2f_encoded *out, struct b2f_why *why);
+
+/* True if the @nbytes (> 0) at @src are the first @width of them repeated. */
+bool b2f_chunk_is_value(const uint8_t *src, uint32_t nbytes, uint32_t width);
+
+/*
+ * Writes the special chunk of @nbytes (> 0) that repeats the @width bytes at
+ * @value into @dst, which has room for B2F_CHUNK_HEADER_MAX + @width bytes.
+ * With @value NULL and @width 0 it is a chunk of zeros.  (The kind of special
+ * chunk that stands for zeros alone belongs into an index: C-Blosc2 does not
+ * read it from a chunk file.)
+ *
+ * *@cbytes is at most b2f_chunk_encode_bound(@nbytes), for zeros that too.
+ *
+ * Returns 0, or -EINVAL (@nbytes is no multiple of @width, or options that
+ * cannot be), B2F_ETOOBIG; with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_encode_value(const struct b2f_encode_options *options,
+			   uint32_t nbytes, const uint8_t *value,
+			   uint32_t width, uint8_t *dst, uint32_t *cbytes,
+			   struct b2f_why *why);
+
+/*
+ * Guesses the item size of the @size bytes at @data from a sample of them: of
+ * 1, 2, 4, 8 and 16 the one that compresses best, the smaller one in doubt.
+ * 1 for no data.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_encode_guess_typesize(struct b2f_encoder *enc, const uint8_t *data,
+			      size_t size, uint32_t *out);
+
+#endif

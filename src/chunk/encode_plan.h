@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * encode_plan.h - the options of one chunk, with every choice made
+ *
+ * Private to the encoder of chunks.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
+ */
+#ifndef B2F_CHUNK_ENCODE_PLAN_H
+#define B2F_CHUNK_ENCODE_PLAN_H
+
+#include "chunk/encode.h"
+
+struct b2f_encode_plan {
+	uint32_t nbytes;
+	/* Decoded bytes of every block but the last, > 0. */
+	uint32_t blocksize;
+	/* The header's type size: 1 when the real one is wider than 255. */
+	uint8_t typesize;
+	/* A codec that is built in. */
+	const struct b2f_codec *codec;
+	unsigned int code;
+	unsigned int clevel;
+	uint8_t codec_meta;
+	/* Whole blocks are cut into typesize streams. */
+	bool split;
+	/* Nothing to gain: the data are to be stored as they are. */
+	bool as_is;
+	bool substituted;
+	struct b2f_pipeline pipeline;
+};
+
+/* Kinds of chunks, for b2f_encode_plan_header(). */
+enum b2f_encode_kind {
+	B2F_ENCODE_BLOCKS,
+	B2F_ENCODE_AS_IS,
+	B2F_ENCODE_VALUE,
+};
+
+/*
+ * Checks @options and makes the plan for @nbytes.  Returns 0, -EINVAL or
+ * B2F_ETOOBIG, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_encode_plan_make(const struct b2f_encode_options *options,
+			 uint32_t nbytes, struct b2f_encode_plan *out,
+			 struct b2f_why *why);
+
+/* Writes the B2F_CHUNK_HEADER_MAX bytes of the header to @dst. */
+void b2f_encode_plan_header(const struct b2f_encode_plan *plan,
+			    enum b2f_encode_kind kind, uint32_t cbytes,
+			    uint8_t *dst);
+
+#endif

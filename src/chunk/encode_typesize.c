@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* encode_typesize.c - the item size of bytes that nobody has described */
+#include <string.h>
+
+#include "base/checked.h"
+#include "chunk/encode.h"
+
+/* So many pieces of so many bytes are looked at. */
+#define PIECES	   8
+#define PIECE_SIZE (64u << 10)
+
+/* A wider item has to save at least this part of the bytes. */
+#define GAIN_PART 64
+
+#define TYPESIZE_MAX 16
+
+/*
+ * What @n bytes take when they are shuffled as items of @typesize, by the
+ * fastest codec there is.  Returns the size, or -ENOMEM.
+ */
+static int64_t trial_size(struct b2f_encoder *enc, uint32_t typesize,
+			  const uint8_t *data, size_t n)
+{
+	const struct b2f_filter_block block = {.typesize = typesize};
+	int64_t size;
+
+	b2f_filter_shuffle.encode(&block, 0, data, enc->filter[0].data, n);
+	size = b2f_codec_encoders_encode(&enc->codecs, B2F_CODEC_LZ4, 1,
+					 enc->filter[0].data, n,
+					 enc->trial.data, n);
+	return size ? size : (int64_t)n;
+}
+
+/* The sum over all pieces, which lie evenly over @data. */
+static int64_t sample_size(struct b2f_encoder *enc, uint32_t typesize,
+			   const uint8_t *data, size_t size)
+{
+	size_t npieces = b2f_min_u64(PIECES, b2f_div_up_u64(size, PIECE_SIZE));
+	size_t n = b2f_min_u64(size, PIECE_SIZE), off;
+	int64_t sum = 0, one;
+
+	for (size_t i = 0; i < npieces; i++) {
+		off = npieces > 1 ? (size - n) / (npieces - 1) * i : 0;
+		/* Pieces have to begin with an item. */
+		off -= off % TYPESIZE_MAX;
+		one = trial_size(enc, typesize, data + off, n);
+		if (one < 0)
+			return one;
+		sum += one;
+	}
+	return sum;
+}
+
+int b2f_encode_guess_typesize(struct b2f_encoder *enc, const uint8_t *data,
+			      size_t size, uint32_t *out)
+{
+	size_t n = b2f_min_u64(size, PIECE_SIZE);
+	int64_t best = INT64_MAX, sum;
+	uint32_t typesize = 1;
+	int err;
+
+	err = b2f_scratch_reserve(&enc->filter[0], n);
+	if (!err)
+		err = b2f_scratch_reserve(&enc->trial, n);
+	if (err)
+		return err;
+	for (uint32_t t = 1; size > 0 && t <= TYPESIZE_MAX; t *= 2) {
+		sum = sample_size(enc, t, data, size);
+		if (sum < 0)
+			return (int)sum;
+		if (sum < best - best / GAIN_PART) {
+			best = sum;
+			typesize = t;
+		}
+	}
+	*out = typesize;
+	return 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seal.c - checksums behind the stored bytes of a chunk */
+#include "chunk/seal.h"
+
+#include <xxhash.h>
+
+#include "base/checked.h"
+#include "base/cursor.h"
+
+/* "B2S1" */
+#define MAGIC 0x31533242u
+
+/* What follows the list: the sum of the head, the count, the magic. */
+#define FOOTER_SIZE 16
+
+/* Else a unit of such a chunk could not be checked on its own. */
+_Static_assert(B2F_SEAL_PIECE == B2F_FLAT_UNIT,
+	       "a part of a chunk stored as it is has to be a unit");
+
+static uint32_t count_parts(const struct b2f_chunk *chunk)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+
+	if (h->special || !h->nbytes)
+		return 0;
+	if (h->memcpyed)
+		return (uint32_t)b2f_div_up_u64(h->nbytes, B2F_SEAL_PIECE);
+	/* Not chunk->blocks: a damaged header may leave it without a table. */
+	return h->vl ? h->blocksize
+		     : (uint32_t)b2f_div_up_u64(h->nbytes, h->blocksize);
+}
+
+static size_t seal_size(uint32_t nparts)
+{
+	return 4 * (size_t)nparts + FOOTER_SIZE;
+}
+
+size_t b2f_seal_size(const struct b2f_chunk *chunk)
+{
+	return seal_size(count_parts(chunk));
+}
+
+/* Where the parts may begin, if the chunk had @cbytes. */
+static uint32_t head_size(const struct b2f_chunk *chunk, uint32_t cbytes)
+{
+	if (chunk->header.special == B2F_SPECIAL_VALUE)
+		return cbytes;
+	if (chunk->blocks.table)
+		return chunk->blocks.start;
+	return chunk->header.header_len;
+}
+
+/*
+ * The sum over the head, with @cbytes in its header, and over the list: each
+ * step seeds the next, which needs no state that would have to be allocated.
+ */
+static uint64_t head_sum(const struct b2f_chunk *chunk, const uint8_t *head,
+			 uint32_t cbytes, const uint8_t *list, uint32_t nparts,
+			 uint64_t id)
+{
+	uint8_t first[B2F_CHUNK_HEADER_MIN];
+	size_t rest = head_size(chunk, cbytes) - sizeof(first);
+	uint64_t sum;
+
+	memcpy(first, head, sizeof(first));
+	b2f_store_le32(first + 12, cbytes);
+	sum = XXH3_64bits_withSeed(first, sizeof(first), id);
+	sum = XXH3_64bits_withSeed(head + sizeof(first), rest, sum);
+	return XXH3_64bits_withSeed(list, 4 * (size_t)nparts, sum);
+}
+
+static uint32_t part_sum(const uint8_t *data, size_t size)
+{
+	return (uint32_t)XXH3_64bits(data, size);
+}
+
+/* Passes over one stream. */
+static void skip_stream(struct b2f_cursor *cur)
+{
+	int32_t csize = (int32_t)b2f_cursor_le32(cur);
+
+	if (csize < 0)
+		b2f_cursor_skip(cur, 1);
+	else
+		b2f_cursor_skip(cur, (size_t)csize);
+}
+
+/*
+ * Bytes of block @block, which begins at @stored: all of the @size if its
+ * length is its own, else up to the end of its last stream.
+ */
+static int block_size(const struct b2f_chunk *chunk, uint32_t block,
+		      const uint8_t *stored, size_t size, size_t *out,
+		      struct b2f_why *why)
+{
+	struct b2f_cursor cur = b2f_cursor_at(stored, size);
+	const struct b2f_chunk_header *h = &chunk->header;
+	uint64_t begin = (uint64_t)block * h->blocksize;
+	uint32_t nstreams = 1;
+
+	if (h->vl) {
+		*out = size;
+		return 0;
+	}
+	if (h->split && h->nbytes - begin >= h->blocksize)
+		nstreams = h->typesize;
+	for (uint32_t i = 0; i < nstreams; i++)
+		skip_stream(&cur);
+	if (!b2f_cursor_ok(&cur))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "block %u reaches beyond its bytes", block);
+	*out = size - b2f_cursor_left(&cur);
+	return 0;
+}
+
+/* Where block @block lies in the chunk at @raw. */
+static int find_block(const struct b2f_chunk *chunk, const uint8_t *raw,
+		      uint32_t block, uint32_t *off, size_t *size,
+		      struct b2f_why *why)
+{
+	uint32_t end = chunk->header.cbytes, start = 0;
+	int err;
+
+	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
+	if (err)
+		return err;
+	if (chunk->header.vl && block + 1 < chunk->blocks.nblocks)
+		end = b2f_chunk_block_start(&chunk->blocks, block + 1);
+	if (end < start || end > chunk->header.cbytes)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "block %u ends before it starts", block);
+	*off = start;
+	return block_size(chunk, block, raw + start, end - start, size, why);
+}
+
+/* Where part @part lies in the chunk at @raw. */
+static int find_part(const struct b2f_chunk *chunk, const uint8_t *raw,
+		     uint32_t part, uint32_t *off, size_t *size,
+		     struct b2f_why *why)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+	uint64_t begin = (uint64_t)part * B2F_SEAL_PIECE;
+
+	if (!h->memcpyed)
+		return find_block(chunk, raw, part, off, size, why);
+	*off = h->header_len + (uint32_t)begin;
+	*size = b2f_min_u64(h->nbytes - begin, B2F_SEAL_PIECE);
+	return 0;
+}
+
+int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
+		  uint64_t id, uint8_t *dst, struct b2f_why *why)
+{
+	uint32_t nparts = count_parts(chunk), off = 0;
+	uint8_t *footer = dst + 4 * (size_t)nparts;
+	size_t size = 0;
+	int err = 0;
+
+	if (chunk->ndoubts)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "the block size %u is in doubt",
+				   chunk->header.blocksize);
+	for (uint32_t i = 0; i < nparts; i++) {
+		err = find_part(chunk, raw, i, &off, &size, why);
+		if (err)
+			return err;
+		b2f_store_le32(dst + 4 * (size_t)i, part_sum(raw + off, size));
+	}
+	b2f_store_le64(footer, head_sum(chunk, raw, chunk->header.cbytes, dst,
+					nparts, id));
+	b2f_store_le32(footer + 8, nparts);
+	b2f_store_le32(footer + 12, MAGIC);
+	return 0;
+}
+
+/*
+ * True if the @tail is the seal of this chunk, had it @cbytes and @nparts.
+ */
+static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
+		      uint32_t cbytes, const uint8_t *tail, uint32_t nparts,
+		      uint64_t id)
+{
+	const uint8_t *footer = tail + 4 * (size_t)nparts;
+
+	return b2f_load_le32(footer + 12) == MAGIC &&
+	       b2f_load_le32(footer + 8) == nparts &&
+	       b2f_load_le64(footer) ==
+		       head_sum(chunk, head, cbytes, tail, nparts, id);
+}
+
+/*
+ * True if a damaged header hides the seal: cbytes took in the seal as well, or
+ * it says of the chunk what would need another seal.
+ */
+static bool seal_is_hidden(const struct b2f_chunk *chunk, const uint8_t *head,
+			   const uint8_t *tail, size_t tail_size,
+			   uint64_t stored, uint64_t id)
+{
+	uint32_t nparts = count_parts(chunk);
+	size_t size = seal_size(nparts);
+
+	if (tail_size < 4 || b2f_load_le32(tail + tail_size - 4) != MAGIC)
+		return false;
+	if (stored > chunk->header.cbytes)
+		return true;
+	/* Data may end like a seal by chance, so here all has to fit. */
+	if (tail_size < size ||
+	    stored < size + head_size(chunk, chunk->header.header_len))
+		return false;
+	return seal_fits(chunk, head, (uint32_t)(stored - size),
+			 tail + tail_size - size, nparts, id);
+}
+
+int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
+		  const uint8_t *tail, size_t tail_size, uint64_t stored,
+		  uint64_t id, struct b2f_seal *out, struct b2f_why *why)
+{
+	uint32_t nparts = count_parts(chunk), cbytes = chunk->header.cbytes;
+	size_t size = seal_size(nparts);
+	struct b2f_seal seal = {0};
+
+	if (stored == cbytes + (uint64_t)size && tail_size >= size) {
+		tail += tail_size - size;
+		if (!seal_fits(chunk, head, cbytes, tail, nparts, id))
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "header, block table or seal do not "
+					   "agree");
+		seal.sums = tail;
+		seal.nparts = nparts;
+	} else if (seal_is_hidden(chunk, head, tail, tail_size, stored, id)) {
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the header and the seal disagree on the "
+				   "size of the chunk");
+	}
+	*out = seal;
+	return 0;
+}
+
+static int check_part(const struct b2f_seal *seal, uint32_t part,
+		      const uint8_t *data, size_t size, struct b2f_why *why)
+{
+	uint32_t want = b2f_load_le32(seal->sums + 4 * (size_t)part);
+	uint32_t got = part_sum(data, size);
+
+	if (got != want)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "part %u of the chunk has the checksum "
+				   "%08x, not %08x",
+				   part, got, want);
+	return 0;
+}
+
+int b2f_seal_check_unit(const struct b2f_seal *seal,
+			const struct b2f_chunk *chunk, uint32_t unit,
+			const uint8_t *stored, size_t size, struct b2f_why *why)
+{
+	int err = 0;
+
+	if (!seal->sums)
+		return 0;
+	switch (chunk->layout) {
+	case B2F_LAYOUT_SPECIAL:
+		return 0;
+	case B2F_LAYOUT_WHOLE:
+		if (size < chunk->header.cbytes)
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "%zu of %u bytes are there", size,
+					   chunk->header.cbytes);
+		return b2f_seal_check_all(seal, chunk, stored, why);
+	case B2F_LAYOUT_FLAT:
+		size = b2f_min_u64(size, b2f_chunk_unit_nbytes(chunk, unit));
+		break;
+	case B2F_LAYOUT_BLOCKS:
+		err = block_size(chunk, unit, stored, size, &size, why);
+		break;
+	}
+	if (!err)
+		err = check_part(seal, unit, stored, size, why);
+	return err;
+}
+
+int b2f_seal_check_all(const struct b2f_seal *seal,
+		       const struct b2f_chunk *chunk, const uint8_t *raw,
+		       struct b2f_why *why)
+{
+	uint32_t off = 0;
+	size_t size = 0;
+	int err = 0;
+
+	if (!seal->sums)
+		return 0;
+	for (uint32_t i = 0; i < seal->nparts && !err; i++) {
+		err = find_part(chunk, raw, i, &off, &size, why);
+		if (!err)
+			err = check_part(seal, i, raw + off, size, why);
+	}
+	return err;
+}

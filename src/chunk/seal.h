@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * seal.h - checksums behind the stored bytes of a chunk
+ *
+ * A chunk file may be longer than its chunk: C-Blosc2 ignores what follows
+ * cbytes, and drops it when it writes the chunk anew.  There the seal stands:
+ *
+ *   nparts x u32   low 32 bits of XXH3-64 of each part, in order
+ *   u64            XXH3-64 of the list before, seeded with that of the head
+ *                  from its byte 16 on, seeded with that of its first 16
+ *                  bytes, seeded with the chunk's id
+ *   u32 nparts
+ *   u32            "B2S1"
+ *
+ * all little endian.  The *head* is all before the first part: header, block
+ * table, dictionary, and the value of a chunk that repeats one.  A *part* is
+ * what a reader fetches on its own: a block, from its start to the end of its
+ * last stream; or, of a chunk that is stored as it is, every B2F_SEAL_PIECE
+ * bytes.  Special chunks have no parts.  Gaps between blocks hold no data and
+ * are not sealed.
+ *
+ * A chunk without a seal is "unsealed", which is no damage.  But a seal that is
+ * damaged does not make a chunk unsealed: what has the place and the length of
+ * a seal has to be one.
+ *
+ * How to read with it: when the chunk has been opened (b2f_chunk_open(), from
+ * its head), read the last b2f_seal_size() bytes of the file and give them to
+ * b2f_seal_open(), once.  Then, before each b2f_chunk_decode_unit(), call
+ * b2f_seal_check_unit() with the same unit and the same stored bytes; before
+ * b2f_chunk_decode_all(), b2f_seal_check_all().  B2F_ECORRUPT from any of them
+ * means that the chunk must not be decoded.
+ *
+ * How to write it: open the encoded chunk, and write the b2f_seal_size() bytes
+ * of b2f_seal_make() right behind its cbytes, where the file has to end.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
+ */
+#ifndef B2F_CHUNK_SEAL_H
+#define B2F_CHUNK_SEAL_H
+
+#include "chunk/chunk.h"
+
+/* Parts of a chunk that is stored as it is; part of the format of seals. */
+#define B2F_SEAL_PIECE (256u << 10)
+
+/* A seal that b2f_seal_open() has found and checked. */
+struct b2f_seal {
+	/* The list, in the caller's tail; NULL if the chunk is unsealed. */
+	const uint8_t *sums;
+	uint32_t nparts;
+};
+
+/* Bytes of the seal of @chunk. */
+size_t b2f_seal_size(const struct b2f_chunk *chunk);
+
+/*
+ * Makes the seal of @chunk, whose cbytes are at @raw and whose id (the number
+ * in the name of its file) is @id, in the b2f_seal_size() bytes at @dst.
+ *
+ * Returns 0, B2F_ECORRUPT (a block does not lie within the chunk) or
+ * B2F_EUNSUPPORTED (it is in doubt where the blocks are, format notes 7.1),
+ * with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
+		  uint64_t id, uint8_t *dst, struct b2f_why *why);
+
+/*
+ * Looks for the seal of @chunk and checks the head with it.  @head has the
+ * bytes that @chunk was opened from, b2f_chunk_head_size() of them; @tail has
+ * the last @tail_size of the @stored bytes of the file: b2f_seal_size(), or all
+ * of them if they are less.  @tail has to outlive @out.
+ *
+ * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or belong to another
+ * chunk) with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
+		  const uint8_t *tail, size_t tail_size, uint64_t stored,
+		  uint64_t id, struct b2f_seal *out, struct b2f_why *why);
+
+/*
+ * Checks the @size bytes at @stored that are about to be decoded as unit @unit
+ * of @chunk.  Nothing to do if @seal is none.
+ *
+ * Returns 0 or B2F_ECORRUPT, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_seal_check_unit(const struct b2f_seal *seal,
+			const struct b2f_chunk *chunk, uint32_t unit,
+			const uint8_t *stored, size_t size,
+			struct b2f_why *why);
+
+/* Checks all parts of the chunk at @raw (its cbytes).  Returns likewise. */
+B2F_MUST_CHECK
+int b2f_seal_check_all(const struct b2f_seal *seal,
+		       const struct b2f_chunk *chunk, const uint8_t *raw,
+		       struct b2f_why *why);
+
+#endif

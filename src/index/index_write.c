@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* index_write.c - the bytes of a chunks.b2frame */
+#include "index/index_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+
+#define ENTRY_SIZE 8
+
+/* As C-Blosc2 makes its index; its readers see no other one. */
+#define INDEX_CLEVEL	5
+#define INDEX_BLOCKSIZE 16384
+
+enum {
+	GENERAL_FIXED = 0x12,
+	GENERAL_VARIABLE = 0x53,
+	/* The high bits of a frame that has VL-block chunks. */
+	GENERAL_VL = 0x80,
+	TYPE_SPARSE = 1,
+	CODEC_ELSEWHERE = 6,
+	CODEC_INLINE_MAX = 5,
+
+	OFF_HEADER_LEN = 11,
+	OFF_FRAME_LEN = 16,
+	OFF_FLAGS = 25,
+	OFF_NBYTES = 30,
+	OFF_CBYTES = 39,
+	OFF_TYPESIZE = 48,
+	OFF_BLOCKSIZE = 53,
+	OFF_CHUNKSIZE = 58,
+	OFF_FILTERS = 71,
+	OFF_UDCODEC = 77,
+
+	/* From the end of the frame. */
+	FROM_END_FINGERPRINT_TYPE = 17,
+	FROM_END_FINGERPRINT = 16,
+};
+
+uint64_t b2f_entry_raw(enum b2f_special special)
+{
+	uint64_t kind = special == B2F_SPECIAL_UNINIT ? 4 : (uint64_t)special;
+
+	return UINT64_C(1) << 63 | kind << 56;
+}
+
+static uint8_t general_flags(const struct b2f_frame_header *h)
+{
+	uint8_t vl = h->general_flags & GENERAL_VL;
+
+	/* A frame that never had a chunk has no chunk size yet (-1). */
+	if (h->chunksize != 0 && !vl)
+		return GENERAL_FIXED;
+	return (uint8_t)((h->chunksize ? GENERAL_FIXED + 1 : GENERAL_VARIABLE) |
+			 vl);
+}
+
+/* The fields that a commit may change. */
+static void write_fields(const struct b2f_frame_header *h, uint64_t frame_len,
+			 uint8_t *out)
+{
+	b2f_store_be32(out + OFF_HEADER_LEN, h->header_len);
+	b2f_store_be64(out + OFF_FRAME_LEN, frame_len);
+	out[OFF_FLAGS] = general_flags(h);
+	b2f_store_be64(out + OFF_NBYTES, h->nbytes);
+	b2f_store_be64(out + OFF_CBYTES, h->cbytes);
+	b2f_store_be32(out + OFF_CHUNKSIZE, (uint32_t)h->chunksize);
+}
+
+/* Codec, filters and sizes: chosen when a frame is made. */
+static void write_settings(const struct b2f_frame_header *h, uint8_t *out)
+{
+	uint8_t codec =
+		h->codec <= CODEC_INLINE_MAX ? h->codec : CODEC_ELSEWHERE;
+
+	out[OFF_FLAGS + 1] = TYPE_SPARSE;
+	out[OFF_FLAGS + 2] = (uint8_t)(codec | h->clevel << 4);
+	out[OFF_FLAGS + 3] = (uint8_t)((h->splitmode - 1) & 3);
+	b2f_store_be32(out + OFF_TYPESIZE, h->typesize);
+	b2f_store_be32(out + OFF_BLOCKSIZE, h->blocksize);
+	memcpy(out + OFF_FILTERS, h->pipeline.filter, B2F_FILTER_SLOTS);
+	out[OFF_UDCODEC] = h->codec;
+	out[OFF_UDCODEC + 1] = h->codec_meta;
+	memcpy(out + OFF_UDCODEC + 2, h->pipeline.meta, B2F_FILTER_SLOTS);
+	out[OFF_UDCODEC + 8] = h->use_dict;
+}
+
+void b2f_frame_header_write(const struct b2f_frame_header *header, uint8_t *out)
+{
+	/* The msgpack markers between the fields, and two empty lists. */
+	static const struct {
+		uint8_t at, value;
+	} marks[] = {
+		{0, 0x9e},  {1, 0xa8},	{10, 0xd2}, {15, 0xcf}, {24, 0xa4},
+		{29, 0xd3}, {38, 0xd3}, {47, 0xd2}, {52, 0xd2}, {57, 0xd2},
+		{62, 0xd1}, {64, 1},	{65, 0xd1}, {67, 1},	{68, 0xc2},
+		{69, 0xd8}, {70, 6},	{87, 0x93}, {88, 0xcd}, {90, 7},
+		{91, 0xde}, {94, 0xdc},
+	};
+
+	memset(out, 0, B2F_FRAME_HEADER_PLAIN);
+	memcpy(out + 2, "b2frame", 8);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		out[marks[i].at] = marks[i].value;
+	write_settings(header, out);
+	write_fields(header, 0, out);
+	b2f_store_be32(out + OFF_HEADER_LEN, B2F_FRAME_HEADER_PLAIN);
+}
+
+void b2f_trailer_write(uint8_t *out)
+{
+	static const uint8_t start[] = {0x94,
+					1,
+					0x93,
+					0xcd,
+					0,
+					6,
+					0xde,
+					0,
+					0,
+					0xdc,
+					0,
+					0,
+					0xce,
+					0,
+					0,
+					0,
+					B2F_FRAME_TRAILER_PLAIN,
+					0xd8};
+
+	memset(out, 0, B2F_FRAME_TRAILER_PLAIN);
+	memcpy(out, start, sizeof(start));
+}
+
+static int check(const struct b2f_index_parts *parts, struct b2f_why *why)
+{
+	if (parts->nentries > B2F_NCHUNKS_MAX)
+		return b2f_why_set(why, B2F_ETOOBIG, "%llu chunks",
+				   (unsigned long long)parts->nentries);
+	if (parts->header.header_len < B2F_FRAME_HEADER_PLAIN ||
+	    parts->trailer_len < B2F_FRAME_TRAILER_PLAIN ||
+	    (parts->header.nbytes == 0) != (parts->nentries == 0))
+		return b2f_why_set(why, -EINVAL,
+				   "%llu chunks in a frame of %llu bytes",
+				   (unsigned long long)parts->nentries,
+				   (unsigned long long)parts->header.nbytes);
+	return 0;
+}
+
+/* All entries are one value (fill_special makes such frames). */
+static bool is_same(const struct b2f_index_parts *parts)
+{
+	for (uint64_t i = 1; i < parts->nentries; i++)
+		if (parts->entries[i] != parts->entries[0])
+			return false;
+	return true;
+}
+
+/* The index chunk at @dst, for which there is room. */
+static int write_chunk(const struct b2f_index_parts *parts,
+		       struct b2f_encoder *enc, uint8_t *dst, size_t room,
+		       uint32_t *cbytes, struct b2f_why *why)
+{
+	const struct b2f_encode_options options = {
+		.typesize = ENTRY_SIZE,
+		.codec = B2F_CODEC_BLOSCLZ,
+		.clevel = INDEX_CLEVEL,
+		.split = B2F_SPLIT_NEVER,
+		.blocksize = INDEX_BLOCKSIZE,
+		.pipeline = {.filter = {[5] = B2F_FILTER_SHUFFLE}},
+	};
+	uint32_t nbytes = (uint32_t)(parts->nentries * ENTRY_SIZE);
+	struct b2f_encoded encoded = {0};
+	uint8_t *raw;
+	int err;
+
+	if (nbytes == 0) {
+		*cbytes = 0;
+		return 0;
+	}
+	raw = malloc(nbytes);
+	if (!raw)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < parts->nentries; i++)
+		b2f_store_le64(raw + i * ENTRY_SIZE, parts->entries[i]);
+	if (parts->nentries > 1 && is_same(parts)) {
+		err = b2f_chunk_encode_value(&options, nbytes, raw, ENTRY_SIZE,
+					     dst, cbytes, why);
+	} else {
+		err = b2f_chunk_encode(enc, &options, raw, nbytes, dst, room,
+				       &encoded, why);
+		*cbytes = encoded.cbytes;
+		/* The one entry 0: it has to be there as bytes. */
+		if (!err && encoded.zeros)
+			err = b2f_chunk_encode_value(&options, nbytes, raw,
+						     ENTRY_SIZE, dst, cbytes,
+						     why);
+	}
+	free(raw);
+	return err;
+}
+
+static void write_trailer(const struct b2f_index_parts *parts, uint8_t *dst)
+{
+	uint8_t *end = dst + parts->trailer_len;
+
+	memcpy(dst, parts->trailer_bytes, parts->trailer_len);
+	end[-FROM_END_FINGERPRINT_TYPE] = parts->fingerprint_type;
+	memcpy(end - FROM_END_FINGERPRINT, parts->fingerprint,
+	       B2F_FINGERPRINT_SIZE);
+}
+
+int b2f_index_write(const struct b2f_index_parts *parts,
+		    struct b2f_encoder *enc, uint8_t **out, size_t *size,
+		    struct b2f_why *why)
+{
+	const struct b2f_frame_header *h = &parts->header;
+	size_t room = b2f_chunk_encode_bound(
+		(uint32_t)(parts->nentries * ENTRY_SIZE));
+	uint32_t cbytes = 0;
+	uint8_t *buf;
+	int err;
+
+	err = check(parts, why);
+	if (err)
+		return err;
+	room = parts->nentries ? room : 0;
+	buf = malloc(h->header_len + room + parts->trailer_len);
+	if (!buf)
+		return -ENOMEM;
+	err = write_chunk(parts, enc, buf + h->header_len, room, &cbytes, why);
+	if (err) {
+		free(buf);
+		return err;
+	}
+	memcpy(buf, parts->header_bytes, h->header_len);
+	*size = (size_t)h->header_len + cbytes + parts->trailer_len;
+	write_fields(h, *size, buf);
+	write_trailer(parts, buf + h->header_len + cbytes);
+	*out = buf;
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * index_write.h - the bytes of a chunks.b2frame
+ *
+ * The opposite of index.h, for sparse frames.  What a frame already has and a
+ * commit does not touch is kept byte for byte: metalayers, vlmetalayers, and
+ * header fields nobody here knows.
+ *
+ * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
+ */
+#ifndef B2F_INDEX_INDEX_WRITE_H
+#define B2F_INDEX_INDEX_WRITE_H
+
+#include "chunk/encode.h"
+#include "index/index.h"
+
+/* A header without metalayers, a trailer without vlmetalayers. */
+#define B2F_FRAME_HEADER_PLAIN	97
+#define B2F_FRAME_TRAILER_PLAIN 35
+
+#define B2F_FINGERPRINT_SIZE 16
+
+/* All that an index is made of. */
+struct b2f_index_parts {
+	/*
+	 * Sizes and settings to write; @header_len must be that of
+	 * @header_bytes, frame_len is worked out.  If @nbytes is 0 there are no
+	 * entries.
+	 */
+	struct b2f_frame_header header;
+	/* The header as it was, with its metalayers; the fields are replaced.
+	 */
+	const uint8_t *header_bytes;
+	/* Raw values: numbers of chunk files, b2f_entry_raw() of special ones.
+	 */
+	const uint64_t *entries;
+	uint64_t nentries;
+	/* The trailer as it was, with its vlmetalayers. */
+	const uint8_t *trailer_bytes;
+	uint32_t trailer_len;
+	/* Goes into the trailer; type 0 means none. */
+	uint8_t fingerprint_type;
+	uint8_t fingerprint[B2F_FINGERPRINT_SIZE];
+};
+
+/* The raw entry of a special chunk; @special is ZEROS, NAN or UNINIT. */
+uint64_t b2f_entry_raw(enum b2f_special special);
+
+/* Writes the B2F_FRAME_HEADER_PLAIN bytes of a header without metalayers. */
+void b2f_frame_header_write(const struct b2f_frame_header *header,
+			    uint8_t *out);
+
+/* Writes the B2F_FRAME_TRAILER_PLAIN bytes of an empty trailer. */
+void b2f_trailer_write(uint8_t *out);
+
+/*
+ * Makes the file in *@out, malloc'ed, *@size bytes.
+ *
+ * Returns 0, -EINVAL (parts that do not fit each other), B2F_ETOOBIG (more
+ * chunks than the format allows) or -ENOMEM, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_index_write(const struct b2f_index_parts *parts,
+		    struct b2f_encoder *enc, uint8_t **out, size_t *size,
+		    struct b2f_why *why);
+
+#endif

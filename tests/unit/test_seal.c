@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_seal.c - seals: what they find, and what they leave alone */
+#include <criterion/criterion.h>
+
+#include <dirent.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "chunk/encode.h"
+#include "chunk/seal.h"
+#include "tests/unit/exact.h"
+
+#define ID 0x1234
+
+/* A sealed chunk file in memory. */
+struct file {
+	uint8_t *data;
+	size_t size;
+	uint32_t cbytes;
+	uint32_t nbytes;
+};
+
+static const struct b2f_chunk_context bare;
+
+static uint8_t *make_data(uint32_t nbytes)
+{
+	uint8_t *data = exact_noise(nbytes, 5);
+
+	for (uint32_t i = 0; i < nbytes; i++)
+		data[i] = i % 4 ? (uint8_t)(i / 64) : data[i] & 3;
+	return data;
+}
+
+/* Seals the chunk of @cbytes at @raw, which it takes. */
+static struct file seal(uint8_t *raw, uint32_t cbytes)
+{
+	struct file f = {.cbytes = cbytes};
+	struct b2f_why why = {""};
+	struct b2f_chunk chunk;
+
+	cr_assert_eq(b2f_chunk_open(raw, cbytes, cbytes, &bare, &chunk, &why),
+		     0, "%s", why.text);
+	f.nbytes = chunk.header.nbytes;
+	f.size = cbytes + b2f_seal_size(&chunk);
+	f.data = exact_new(f.size, 0);
+	memcpy(f.data, raw, cbytes);
+	cr_assert_eq(b2f_seal_make(&chunk, raw, ID, f.data + cbytes, &why), 0,
+		     "%s", why.text);
+	free(raw);
+	return f;
+}
+
+static struct file make(uint32_t nbytes, uint32_t blocksize,
+			unsigned int clevel)
+{
+	struct b2f_encode_options options = {
+		.typesize = 4,
+		.codec = B2F_CODEC_LZ4,
+		.clevel = clevel,
+		.blocksize = blocksize,
+		.pipeline = {{1}, {0}},
+	};
+	size_t room = b2f_chunk_encode_bound(nbytes);
+	uint8_t *data = make_data(nbytes), *raw = exact_new(room, 0);
+	struct b2f_encoder *enc = NULL;
+	struct b2f_encoded made;
+
+	cr_assert_eq(b2f_encoder_new(&enc), 0);
+	cr_assert_eq(b2f_chunk_encode(enc, &options, data, nbytes, raw, room,
+				      &made, NULL),
+		     0);
+	b2f_encoder_free(enc);
+	free(data);
+	return seal(raw, made.cbytes);
+}
+
+static struct file make_value(uint32_t nbytes, uint32_t width)
+{
+	struct b2f_encode_options options = {.typesize = width};
+	uint8_t *value = exact_noise(width, 1);
+	uint8_t *raw = exact_new(32 + width, 0);
+	uint32_t cbytes = 0;
+
+	cr_assert_eq(b2f_chunk_encode_value(&options, nbytes, value, width, raw,
+					    &cbytes, NULL),
+		     0);
+	free(value);
+	return seal(raw, cbytes);
+}
+
+/* Unit by unit, as a reader does; the sealed unit is checked first. */
+static int read_units(const struct b2f_chunk *chunk,
+		      const struct b2f_seal *sealed, const uint8_t *raw,
+		      uint8_t *dst)
+{
+	struct b2f_decoder *dec = NULL;
+	uint32_t off = 0, size = 0;
+	int err;
+
+	err = b2f_decoder_new(&dec);
+	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
+		err = b2f_chunk_unit_extent(chunk, i, &off, &size, NULL);
+		if (!err)
+			err = b2f_seal_check_unit(sealed, chunk, i, raw + off,
+						  size, NULL);
+		if (!err)
+			err = b2f_chunk_decode_unit(
+				chunk, dec, i, raw + off, size, dst,
+				dst + (size_t)i * chunk->unit_size, NULL);
+	}
+	b2f_decoder_free(dec);
+	return err;
+}
+
+/*
+ * Reads @f as the file of chunk @id: the decoded bytes in *@out, or an error.
+ * *@is_sealed says whether there was a seal.
+ */
+static int read_file(const struct file *f, uint64_t id, uint8_t **out,
+		     bool *is_sealed)
+{
+	struct b2f_seal sealed;
+	struct b2f_chunk chunk;
+	size_t size;
+	int err;
+
+	*is_sealed = false;
+	err = b2f_chunk_open(f->data, f->size, f->size, &bare, &chunk, NULL);
+	if (err)
+		return err;
+	size = b2f_seal_size(&chunk);
+	if (size > f->size)
+		size = f->size;
+	err = b2f_seal_open(&chunk, f->data, f->data + f->size - size, size,
+			    f->size, id, &sealed, NULL);
+	if (err)
+		return err;
+	*is_sealed = sealed.sums != NULL;
+	err = b2f_seal_check_all(&sealed, &chunk, f->data, NULL);
+	if (err)
+		return err;
+	if (chunk.header.nbytes > 1 << 20)
+		return -EFBIG;
+	*out = exact_new(chunk.header.nbytes, 0xee);
+	err = read_units(&chunk, &sealed, f->data, *out);
+	if (!err && chunk.header.nbytes != f->nbytes)
+		err = 1;
+	if (err)
+		free(*out);
+	return err;
+}
+
+static void expect_whole(const struct file *f)
+{
+	uint8_t *got = NULL;
+	bool sealed;
+
+	cr_assert_eq(read_file(f, ID, &got, &sealed), 0);
+	cr_assert(sealed);
+	free(got);
+}
+
+/* Every flip of one bit is found; there is none that does no harm. */
+static void expect_flips_found(struct file f)
+{
+	uint8_t *got = NULL;
+	bool sealed;
+	int err;
+
+	expect_whole(&f);
+	for (size_t bit = 0; bit < 8 * f.size; bit++) {
+		f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		err = read_file(&f, ID, &got, &sealed);
+		cr_assert_lt(err, 0, "bit %zu of byte %zu of %zu (%u)", bit % 8,
+			     bit / 8, f.size, f.cbytes);
+		f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	free(f.data);
+}
+
+Test(seal, every_flipped_bit_of_blocks_is_found)
+{
+	expect_flips_found(make(20000, 4096, 5));
+}
+
+Test(seal, every_flipped_bit_of_small_blocks_is_found)
+{
+	expect_flips_found(make(2000, 256, 5));
+	expect_flips_found(make(1001, 0, 5));
+}
+
+Test(seal, every_flipped_bit_of_data_as_they_are_is_found)
+{
+	expect_flips_found(make(1000, 0, 0));
+	expect_flips_found(make(5, 0, 0));
+	expect_flips_found(make(0, 0, 0));
+}
+
+Test(seal, every_flipped_bit_of_a_value_is_found)
+{
+	/* With widths and lengths that fit another width as well. */
+	expect_flips_found(make_value(24000, 8));
+	expect_flips_found(make_value(1 << 16, 16));
+	expect_flips_found(make_value(4096, 1));
+}
+
+Test(seal, large_data_as_they_are_have_parts)
+{
+	struct file f = make(600000, 0, 0);
+
+	cr_assert_eq(f.size - f.cbytes, 4 * 3 + 16);
+	expect_whole(&f);
+	free(f.data);
+}
+
+Test(seal, another_id_is_found)
+{
+	struct file f = make(5000, 0, 5);
+	uint8_t *got = NULL;
+	bool sealed;
+
+	cr_assert_eq(read_file(&f, ID + 1, &got, &sealed), B2F_ECORRUPT);
+	free(f.data);
+}
+
+Test(seal, without_a_seal_there_is_nothing_to_say)
+{
+	struct file f = make(5000, 1024, 5);
+	uint8_t *got = NULL, *want;
+	bool sealed;
+
+	want = make_data(5000);
+	/* No seal, then some bytes of it, which are not one. */
+	for (size_t more = 0; more < 20; more += 19) {
+		struct file cut = f;
+
+		cut.size = f.cbytes + more;
+		cr_assert_eq(read_file(&cut, ID, &got, &sealed), 0);
+		cr_assert_not(sealed);
+		cr_assert_eq(memcmp(got, want, 5000), 0);
+		free(got);
+	}
+	free(want);
+	free(f.data);
+}
+
+Test(seal, data_that_end_like_a_seal_are_data)
+{
+	/* A sealed file stored as it is in a chunk without a seal. */
+	struct file inner = make(5, 0, 0), outer;
+	struct b2f_encode_options options = {.typesize = 1};
+	struct b2f_encoder *enc = NULL;
+	struct b2f_encoded made;
+	uint8_t *got = NULL;
+	bool sealed;
+
+	outer.size = b2f_chunk_encode_bound((uint32_t)inner.size);
+	outer.data = exact_new(outer.size, 0);
+	outer.nbytes = (uint32_t)inner.size;
+	cr_assert_eq(b2f_encoder_new(&enc), 0);
+	cr_assert_eq(b2f_chunk_encode(enc, &options, inner.data, outer.nbytes,
+				      outer.data, outer.size, &made, NULL),
+		     0);
+	cr_assert_eq(made.cbytes, outer.size);
+	cr_assert_eq(read_file(&outer, ID, &got, &sealed), 0);
+	cr_assert_not(sealed);
+	cr_assert_eq(memcmp(got, inner.data, inner.size), 0);
+	b2f_encoder_free(enc);
+	free(got);
+	free(inner.data);
+	free(outer.data);
+}
+
+Test(seal, what_takes_the_place_of_a_seal_has_to_be_one)
+{
+	struct file f = make(5000, 1024, 5);
+	uint8_t *got = NULL;
+	bool sealed;
+
+	memset(f.data + f.cbytes, 0, f.size - f.cbytes);
+	cr_assert_eq(read_file(&f, ID, &got, &sealed), B2F_ECORRUPT);
+	free(f.data);
+}
+
+Test(seal, a_doubtful_block_size_cannot_be_sealed)
+{
+	struct file f = make(5000, 1024, 5);
+	const struct b2f_chunk_context context = {.typesize = 0};
+	uint8_t sums[64];
+	struct b2f_chunk chunk;
+
+	cr_assert_eq(
+		b2f_chunk_open(f.data, f.size, f.size, &context, &chunk, NULL),
+		0);
+	chunk.ndoubts = 1;
+	cr_assert_eq(b2f_seal_make(&chunk, f.data, ID, sums, NULL),
+		     B2F_EUNSUPPORTED);
+	free(f.data);
+}
+
+/* The cbytes of the chunk in @dir/@name; NULL if it cannot be sealed. */
+static uint8_t *read_golden(const char *dir, const char *name, uint32_t *cbytes)
+{
+	uint8_t *raw = exact_new(1 << 20, 0), *chunk_bytes = NULL;
+	struct b2f_chunk chunk;
+	char path[4096];
+	size_t size;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "rb");
+	cr_assert_not_null(f);
+	size = fread(raw, 1, 1 << 20, f);
+	fclose(f);
+	if (!b2f_chunk_open(raw, size, size, &bare, &chunk, NULL) &&
+	    !chunk.ndoubts) {
+		*cbytes = chunk.header.cbytes;
+		chunk_bytes = exact_copy(raw, *cbytes);
+	}
+	free(raw);
+	return chunk_bytes;
+}
+
+/* The seal holds, until a byte of the last block changes. */
+static void expect_parts(struct file *f)
+{
+	struct b2f_seal sealed;
+	struct b2f_chunk chunk;
+
+	cr_assert_eq(
+		b2f_chunk_open(f->data, f->size, f->size, &bare, &chunk, NULL),
+		0);
+	cr_assert_eq(b2f_seal_open(&chunk, f->data, f->data + f->cbytes,
+				   f->size - f->cbytes, f->size, ID, &sealed,
+				   NULL),
+		     0);
+	cr_assert_not_null(sealed.sums);
+	cr_assert_eq(b2f_seal_check_all(&sealed, &chunk, f->data, NULL), 0);
+	if (!sealed.nparts)
+		return;
+	f->data[f->cbytes - 1] ^= 1;
+	cr_assert_eq(b2f_seal_check_all(&sealed, &chunk, f->data, NULL),
+		     B2F_ECORRUPT);
+}
+
+/* Of every codec, with dictionaries, with blocks of any length, and Blosc1. */
+Test(seal, what_c_blosc2_wrote_can_be_sealed)
+{
+	const char *dir = B2F_SOURCE_DIR "/tests/data/golden/chunks";
+	DIR *d = opendir(dir);
+	unsigned int sealed = 0;
+	struct dirent *entry;
+	uint32_t cbytes = 0;
+	uint8_t *raw;
+	struct file f;
+
+	cr_assert_not_null(d);
+	while ((entry = readdir(d))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		raw = read_golden(dir, entry->d_name, &cbytes);
+		if (!raw)
+			continue;
+		f = seal(raw, cbytes);
+		expect_parts(&f);
+		sealed++;
+		free(f.data);
+	}
+	closedir(d);
+	cr_assert_gt(sealed, 90);
+}
