@@ -50,7 +50,8 @@ static void *symbol(void *lib, const char *name)
 
 static struct judge load(const char *path)
 {
-	void *lib = dlopen(path, RTLD_NOW);
+	/* DEEPBIND: with the codec libraries it brings, not with ours. */
+	void *lib = dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
 	void (*init)(void);
 	int16_t (*set_nthreads)(int16_t);
 	struct judge judge;
