@@ -119,6 +119,65 @@ static int decode_streams(const struct b2f_chunk *chunk,
 	return err;
 }
 
+/* At least @n zeros in *@out. */
+static int get_zeros(struct b2f_decoder *dec, size_t n, const uint8_t **out)
+{
+	int err = 0;
+
+	if (dec->zeros.size < n) {
+		err = b2f_scratch_reserve(&dec->zeros, n);
+		if (!err)
+			memset(dec->zeros.data, 0, dec->zeros.size);
+	}
+	*out = dec->zeros.data;
+	return err;
+}
+
+/*
+ * One stream of @n decoded bytes as a plane, in *@plane: where it is stored, if
+ * it is stored as it is; the common zeros; else decoded into @room.
+ */
+static int find_plane(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		      struct b2f_cursor *cur, uint8_t *room, size_t n,
+		      const uint8_t **plane, struct b2f_why *why)
+{
+	struct b2f_cursor ahead = *cur;
+	uint32_t csize = b2f_cursor_le32(&ahead);
+
+	if (b2f_cursor_ok(&ahead) && csize == 0) {
+		*cur = ahead;
+		return get_zeros(dec, n, plane);
+	}
+	if (csize == n && b2f_cursor_left(&ahead) >= n) {
+		*plane = b2f_cursor_take(&ahead, n);
+		*cur = ahead;
+		return 0;
+	}
+	*plane = room;
+	return decode_stream(chunk, dec, cur, room, n, why);
+}
+
+/*
+ * A split block that is shuffled and nothing else: its streams are put together
+ * from wherever they are.  Of floats about half the streams do not shrink and
+ * are stored as they are; this spares a copy of each.
+ */
+static int decode_planes(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+			 struct b2f_cursor *cur, uint8_t *dst, size_t n,
+			 struct b2f_why *why)
+{
+	size_t nplanes = chunk->header.typesize, each = n / nplanes;
+	const uint8_t *planes[B2F_PLANES_MAX] = {NULL};
+	int err = 0;
+
+	for (size_t i = 0; i < nplanes && !err; i++)
+		err = find_plane(chunk, dec, cur, dec->filter.data + i * each,
+				 each, &planes[i], why);
+	if (!err)
+		b2f_pipeline_decode_planes(planes, nplanes, each, dst);
+	return err;
+}
+
 static struct b2f_filter_block filter_block(const struct b2f_chunk *chunk,
 					    const uint8_t *ref)
 {
@@ -163,16 +222,20 @@ static int decode_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	struct b2f_filter_block fb = filter_block(chunk, ref);
 	uint64_t at = (uint64_t)block * blocks->blocksize;
 	size_t n = b2f_min_u64(blocks->blocksize, chunk->header.nbytes - at);
+	const struct b2f_pipeline *pipeline = &chunk->header.pipeline;
 	uint8_t *start;
 	int err;
 
 	err = begin_block(chunk, dec, &fb, n, dst, &start, why);
+	if (err)
+		return err;
+	if (chunk->header.split && n == blocks->blocksize &&
+	    b2f_pipeline_takes_planes(pipeline, &fb, chunk->header.typesize, n))
+		return decode_planes(chunk, dec, &stored, dst, n, why);
+	err = decode_streams(chunk, dec, blocks->blocksize, &stored, start, n,
+			     why);
 	if (!err)
-		err = decode_streams(chunk, dec, blocks->blocksize, &stored,
-				     start, n, why);
-	if (!err)
-		b2f_pipeline_decode(&chunk->header.pipeline, &fb, dst,
-				    dec->filter.data, n);
+		b2f_pipeline_decode(pipeline, &fb, dst, dec->filter.data, n);
 	return err;
 }
 

@@ -31,6 +31,7 @@ void b2f_decoder_free(struct b2f_decoder *dec)
 		return;
 	b2f_codec_states_fini(&dec->codecs);
 	scratch_drop(&dec->filter);
+	scratch_drop(&dec->zeros);
 	scratch_drop(&dec->stored);
 	scratch_drop(&dec->ref);
 	free(dec);
@@ -40,6 +41,8 @@ void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit)
 {
 	if (dec->filter.size > limit)
 		scratch_drop(&dec->filter);
+	if (dec->zeros.size > limit)
+		scratch_drop(&dec->zeros);
 	if (dec->stored.size > limit)
 		scratch_drop(&dec->stored);
 	if (dec->ref.size > limit)

@@ -25,6 +25,8 @@ struct b2f_decoder {
 	struct b2f_codec_states codecs;
 	/* The other side of the filters' ping-pong; one block. */
 	struct b2f_scratch filter;
+	/* Zeros, for streams that are nothing else; never anything else. */
+	struct b2f_scratch zeros;
 	/* Stored bytes of a block, read from the store. */
 	struct b2f_scratch stored;
 	/* Block 0, when only a later block of a delta chunk is wanted. */

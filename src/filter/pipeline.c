@@ -3,6 +3,7 @@
 #include "filter/pipeline.h"
 
 #include "b2frame/error.h"
+#include "filter/shuffle_impl.h"
 
 static int check_slot(const struct b2f_pipeline *pipeline, unsigned int slot,
 		      const struct b2f_filter_block *block, size_t nbytes,
@@ -154,4 +155,38 @@ const uint8_t *b2f_pipeline_encode(const struct b2f_pipeline *pipeline,
 		cur = to;
 	}
 	return cur;
+}
+
+bool b2f_pipeline_takes_planes(const struct b2f_pipeline *pipeline,
+			       const struct b2f_filter_block *block,
+			       size_t nplanes, size_t nbytes)
+{
+	unsigned int nshuffles = 0;
+
+	if (nplanes != block->typesize || nbytes % nplanes)
+		return false;
+	if (nplanes != 2 && nplanes != 4 && nplanes != 8)
+		return false;
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
+		unsigned int width = pipeline->meta[slot];
+
+		switch (pipeline->filter[slot]) {
+		case B2F_FILTER_NONE:
+			break;
+		case B2F_FILTER_SHUFFLE:
+			if (width && width != nplanes)
+				return false;
+			nshuffles++;
+			break;
+		default:
+			return false;
+		}
+	}
+	return nshuffles == 1 && b2f_shuffle_best()->gather;
+}
+
+void b2f_pipeline_decode_planes(const uint8_t *const *planes, size_t nplanes,
+				size_t each, uint8_t *dst)
+{
+	b2f_shuffle_gather(b2f_shuffle_best(), planes, nplanes, dst, each);
 }

@@ -74,4 +74,23 @@ const uint8_t *b2f_pipeline_encode(const struct b2f_pipeline *pipeline,
 				   const uint8_t *src, uint8_t *a, uint8_t *b,
 				   size_t nbytes);
 
+/* The most planes of b2f_pipeline_decode_planes(). */
+#define B2F_PLANES_MAX 8
+
+/*
+ * True if decoding a block of @nbytes is just putting @nplanes planes of equal
+ * length together (byte shuffle alone), and there is fast code for that.  Then
+ * the planes need not stand one behind the other.
+ */
+bool b2f_pipeline_takes_planes(const struct b2f_pipeline *pipeline,
+			       const struct b2f_filter_block *block,
+			       size_t nplanes, size_t nbytes);
+
+/*
+ * Decodes a block from its @nplanes planes of @each bytes into @dst, if
+ * b2f_pipeline_takes_planes().
+ */
+void b2f_pipeline_decode_planes(const uint8_t *const *planes, size_t nplanes,
+				size_t each, uint8_t *dst);
+
 #endif

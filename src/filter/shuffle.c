@@ -263,6 +263,19 @@ void b2f_shuffle_undo(const struct b2f_shuffle_variant *variant, size_t width,
 	memcpy(dst + whole, src + whole, nbytes - whole);
 }
 
+void b2f_shuffle_gather(const struct b2f_shuffle_variant *variant,
+			const uint8_t *const *planes, size_t width,
+			uint8_t *dst, size_t nitems)
+{
+	size_t done = 0;
+
+	if (variant->gather)
+		done = variant->gather(planes, dst, width, nitems);
+	for (size_t i = done; i < nitems; i++)
+		for (size_t j = 0; j < width; j++)
+			dst[i * width + j] = planes[j][i];
+}
+
 static void shuffle_decode(const struct b2f_filter_block *block, uint8_t meta,
 			   const uint8_t *src, uint8_t *dst, size_t nbytes)
 {

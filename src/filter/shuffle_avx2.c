@@ -131,6 +131,43 @@ AVX2 static size_t unshuffle_16(const struct b2f_planes *planes, uint8_t *dst,
 	return unshuffle_pow2(planes, 16, dst, nitems);
 }
 
+AVX2 B2F_SHUFFLE_INLINE size_t gather_pow2(const uint8_t *const *planes,
+					   unsigned int n, uint8_t *dst,
+					   size_t nitems)
+{
+	const uint8_t *from[16];
+	__m256i v[16];
+	size_t i;
+
+	/* Copies, as the compiler must think that stores change them. */
+	B2F_SHUFFLE_UNROLL
+	for (unsigned int j = 0; j < n; j++)
+		from[j] = planes[j];
+	for (i = 0; i + 32 <= nitems; i += 32) {
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < n; j++)
+			v[j] = load(from[j] + i);
+		zip(v, n);
+		store_halves(dst + i * n, v, n);
+	}
+	return i;
+}
+
+AVX2 static size_t avx2_gather(const uint8_t *const *planes, uint8_t *dst,
+			       size_t width, size_t nitems)
+{
+	switch (width) {
+	case 2:
+		return gather_pow2(planes, 2, dst, nitems);
+	case 4:
+		return gather_pow2(planes, 4, dst, nitems);
+	case 8:
+		return gather_pow2(planes, 8, dst, nitems);
+	default:
+		return 0;
+	}
+}
+
 /* 32 items: the first 16 are in the low halves, the others in the high ones. */
 AVX2 B2F_SHUFFLE_INLINE void square(const struct b2f_planes *planes,
 				    size_t last, uint8_t *dst, size_t width)
@@ -335,6 +372,7 @@ const struct b2f_shuffle_variant b2f_shuffle_avx2 = {
 	.name = "avx2",
 	.supported = avx2_supported,
 	.unshuffle = avx2_unshuffle,
+	.gather = avx2_gather,
 	.plane = avx2_plane,
 	.shuffle = avx2_shuffle,
 	.rows = avx2_rows,

@@ -117,6 +117,47 @@ AVX512 static size_t unshuffle_16(const struct b2f_planes *planes, uint8_t *dst,
 	return unshuffle_pow2(planes, 16, dst, nitems);
 }
 
+AVX512 B2F_SHUFFLE_INLINE size_t gather_pow2(const uint8_t *const *planes,
+					     unsigned int n, uint8_t *dst,
+					     size_t nitems)
+{
+	const __m512i order = zip_order(n);
+	const uint8_t *from[16];
+	__m512i v[16];
+	size_t i;
+
+	/* Copies, as the compiler must think that stores change them. */
+	B2F_SHUFFLE_UNROLL
+	for (unsigned int j = 0; j < n; j++)
+		from[j] = planes[j];
+	for (i = 0; i + 64 <= nitems; i += 64) {
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < n; j++)
+			v[j] = _mm512_permutexvar_epi8(order,
+						       load(from[j] + i));
+		zip(v, n);
+		B2F_SHUFFLE_UNROLL
+		for (unsigned int j = 0; j < n; j++)
+			_mm512_storeu_si512(dst + i * n + 64 * j, v[j]);
+	}
+	return i;
+}
+
+AVX512 static size_t avx512_gather(const uint8_t *const *planes, uint8_t *dst,
+				   size_t width, size_t nitems)
+{
+	switch (width) {
+	case 2:
+		return gather_pow2(planes, 2, dst, nitems);
+	case 4:
+		return gather_pow2(planes, 4, dst, nitems);
+	case 8:
+		return gather_pow2(planes, 8, dst, nitems);
+	default:
+		return 0;
+	}
+}
+
 /* Takes items of @width bytes, @n apart in a vector, together at its start. */
 AVX512 B2F_SHUFFLE_INLINE __m512i pack_order(unsigned int n, size_t width)
 {
@@ -436,6 +477,7 @@ const struct b2f_shuffle_variant b2f_shuffle_avx512 = {
 	.name = "avx512",
 	.supported = avx512_supported,
 	.unshuffle = avx512_unshuffle,
+	.gather = avx512_gather,
 	.plane = avx512_plane,
 	.shuffle = avx512_shuffle,
 	.rows = avx512_rows,

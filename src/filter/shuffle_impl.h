@@ -68,6 +68,13 @@ struct b2f_shuffle_variant {
 	void (*unshuffle)(const struct b2f_planes *planes, uint8_t *dst,
 			  size_t width, size_t nitems);
 	/*
+	 * As unshuffle() with planes->count == @width, but plane j is at
+	 * @planes[j], wherever that is.  Returns how many items are done: 0 for
+	 * a width without code of its own.  NULL: no width has any.
+	 */
+	size_t (*gather)(const uint8_t *const *planes, uint8_t *dst,
+			 size_t width, size_t nitems);
+	/*
 	 * Makes one plane of 8 * @nbytes bytes out of 8 rows of @nbytes,
 	 * @stride apart: bit r of @plane[8 * k + q] is bit q of byte k of row
 	 * r.
@@ -163,6 +170,14 @@ void b2f_bitshuffle_apply(const struct b2f_shuffle_variant *variant,
  */
 void b2f_shuffle_undo(const struct b2f_shuffle_variant *variant, size_t width,
 		      const uint8_t *src, uint8_t *dst, size_t nbytes);
+/*
+ * Undoes the filter over @nitems items whose @width planes are at @planes[0],
+ * @planes[1] and so on.
+ */
+void b2f_shuffle_gather(const struct b2f_shuffle_variant *variant,
+			const uint8_t *const *planes, size_t width,
+			uint8_t *dst, size_t nitems);
+
 void b2f_bitshuffle_undo(const struct b2f_shuffle_variant *variant,
 			 size_t typesize, unsigned int version,
 			 const uint8_t *src, uint8_t *dst, size_t nbytes);

@@ -116,3 +116,43 @@ Test(shuffle, a_width_beyond_the_block_copies_it)
 	free(src);
 	free(dst);
 }
+
+/* Planes in buffers of their own, of the exact size. */
+static void compare_gather(const struct b2f_shuffle_variant *variant,
+			   size_t width, size_t nitems)
+{
+	uint8_t *planes[8] = {NULL}, *got = malloc(width * nitems + 1);
+
+	for (size_t j = 0; j < width; j++) {
+		planes[j] = malloc(nitems + 1);
+		for (size_t i = 0; i < nitems; i++)
+			planes[j][i] = (uint8_t)(i * 7 + j * 31 + i / 251);
+	}
+	b2f_shuffle_gather(variant, (const uint8_t *const *)planes, width, got,
+			   nitems);
+	for (size_t i = 0; i < nitems; i++)
+		for (size_t j = 0; j < width; j++)
+			cr_assert_eq(got[i * width + j], planes[j][i],
+				     "%s, width %zu, item %zu of %zu",
+				     variant->name, width, i, nitems);
+	for (size_t j = 0; j < width; j++)
+		free(planes[j]);
+	free(got);
+}
+
+Test(shuffle, planes_are_gathered_from_anywhere)
+{
+	static const size_t widths[] = {2, 4, 8};
+
+	for (size_t v = 0; b2f_shuffle_variants[v]; v++) {
+		if (!b2f_shuffle_variants[v]->supported())
+			continue;
+		for (size_t w = 0; w < 3; w++) {
+			for (size_t n = 0; n < 200; n++)
+				compare_gather(b2f_shuffle_variants[v],
+					       widths[w], n);
+			compare_gather(b2f_shuffle_variants[v], widths[w],
+				       65536 + 63);
+		}
+	}
+}
