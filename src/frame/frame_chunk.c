@@ -9,6 +9,14 @@
 /* The head of nearly every chunk is in here: one read instead of two. */
 #define HEAD_GUESS 4096
 
+/*
+ * A chunk that does not shrink is stored as it is, so none is much longer than
+ * what it holds.  Even blocks of one byte with their table entries and streams
+ * stay below this; more is a hole in the file that claims to be a chunk.
+ */
+#define STORED_FACTOR 16
+#define STORED_MORE   (1u << 20)
+
 /* Where a chunk is stored. */
 struct place {
 	struct b2f_object object;
@@ -85,6 +93,9 @@ static int wanted(const struct b2f_frame *frame,
 				   "cut short: %llu of %u bytes are there",
 				   (unsigned long long)place->stored,
 				   h->cbytes);
+	if (h->cbytes > STORED_FACTOR * (uint64_t)h->nbytes + STORED_MORE)
+		return b2f_why_set(why, B2F_ECORRUPT, "%u stored bytes for %u",
+				   h->cbytes, h->nbytes);
 	*out = how == B2F_LOAD_ALL ? h->cbytes
 				   : b2f_chunk_head_size(h, &frame->context);
 	return 0;

@@ -56,15 +56,40 @@ static uint64_t size_of_chunk(struct b2f_frame *f, uint64_t nchunk)
 	int err;
 
 	if (b2f_entries_get(&f->entries, nchunk).special)
-		return is_fixed(f) && f->entries.nspecial > 1
-			       ? (uint64_t)(uint32_t)f->header.chunksize
-			       : SIZE_UNKNOWN;
+		return SIZE_UNKNOWN;
 	err = b2f_frame_chunk_header(f, nchunk, &h, &why);
 	if (err) {
 		b2f_frame_report_chunk(f, nchunk, -1, err, &why);
 		return SIZE_UNKNOWN;
 	}
 	return h.nbytes;
+}
+
+static bool is_special(const struct b2f_frame *f, uint64_t nchunk)
+{
+	return b2f_entries_get(&f->entries, nchunk).special;
+}
+
+/*
+ * In a frame of fixed chunks every special one is likely to be whole; but only
+ * if that gives the total they are taken for it, as the short one may be among
+ * them.
+ */
+static void guess_specials(const struct b2f_frame *f, uint64_t *sizes)
+{
+	uint64_t size = (uint32_t)f->header.chunksize, total = 0;
+
+	for (uint64_t i = 0; i < f->entries.n; i++) {
+		uint64_t add = is_special(f, i) ? size : sizes[i];
+
+		if (add == SIZE_UNKNOWN || !b2f_add_u64(total, add, &total))
+			return;
+	}
+	if (total != f->header.nbytes)
+		return;
+	for (uint64_t i = 0; i < f->entries.n; i++)
+		if (is_special(f, i))
+			sizes[i] = size;
 }
 
 /* Sums up from the front; returns the first chunk of unknown size, or n. */
@@ -128,17 +153,23 @@ static int check_sum(struct b2f_frame *f, const uint64_t *starts)
 	return b2f_frame_report(f, B2F_ECORRUPT, &why);
 }
 
-/* The one chunk of unknown size has what is left, if that can be. */
+/*
+ * What is known at the front and at the end must not overlap; and if just one
+ * chunk is between them, it has what is left, if that can be.
+ */
 static int check_gap(struct b2f_frame *f, const uint64_t *starts,
-		     uint64_t nchunk)
+		     const struct b2f_frame_map *map)
 {
-	struct b2f_why why;
+	uint64_t from = starts[map->first_unknown];
+	uint64_t to = starts[map->last_unknown + 1];
 	uint64_t limit = B2F_CHUNK_NBYTES_MAX;
+	struct b2f_why why;
 
 	if (is_fixed(f))
 		limit = (uint32_t)f->header.chunksize;
-	if (starts[nchunk + 1] >= starts[nchunk] &&
-	    starts[nchunk + 1] - starts[nchunk] <= limit)
+	if (map->first_unknown < map->last_unknown)
+		limit = UINT64_MAX;
+	if (to >= from && to - from <= limit)
 		return 0;
 	b2f_why_set(&why, B2F_ECORRUPT,
 		    "the sizes of its chunks do not add up to %llu",
@@ -157,6 +188,8 @@ static int make_table(struct b2f_frame *f, struct b2f_frame_map *map)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++)
 		starts[i] = size_of_chunk(f, i);
+	if (is_fixed(f))
+		guess_specials(f, starts);
 	map->first_unknown = map->last_unknown = sum_forward(f, starts);
 	if (map->first_unknown == n && only_last_differs(f, starts)) {
 		/* The places are sure; the last chunk will say its error. */
@@ -167,9 +200,7 @@ static int make_table(struct b2f_frame *f, struct b2f_frame_map *map)
 		err = check_sum(f, starts);
 	} else {
 		map->last_unknown = sum_backward(f, starts, map->first_unknown);
-		err = map->first_unknown == map->last_unknown
-			      ? check_gap(f, starts, map->first_unknown)
-			      : 0;
+		err = check_gap(f, starts, map);
 	}
 	if (err)
 		free(starts);

@@ -78,6 +78,12 @@ static int check_values(struct b2f_entries *entries,
 	uint64_t n = entries->raw ? entries->n : 1;
 	uint64_t nspecial = 0;
 
+	/* Very many chunks, for very few bytes, all in the same place. */
+	if (!entries->raw && entries->n > 1 && !(entries->same >> 63))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the index sends all %llu chunks to the "
+				   "same place",
+				   (unsigned long long)entries->n);
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t v = entries->raw ? entries->raw[i] : entries->same;
 
