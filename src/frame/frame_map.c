@@ -26,6 +26,11 @@ static bool is_fixed(const struct b2f_frame *f)
 	return f->header.chunksize > 0;
 }
 
+static bool is_special(const struct b2f_frame *f, uint64_t nchunk)
+{
+	return b2f_entries_get(&f->entries, nchunk).special;
+}
+
 /* Decoded bytes of @nchunk if only the last chunk is short. */
 static uint64_t size_by_division(const struct b2f_frame *f, uint64_t nchunk)
 {
@@ -42,7 +47,7 @@ static bool last_is_short(struct b2f_frame *f)
 
 	if (f->header.nbytes % (uint32_t)f->header.chunksize == 0)
 		return true;
-	if (b2f_entries_get(&f->entries, last).special)
+	if (is_special(f, last))
 		return true;
 	if (b2f_frame_chunk_header(f, last, &h, NULL))
 		return true;
@@ -55,7 +60,7 @@ static uint64_t size_of_chunk(struct b2f_frame *f, uint64_t nchunk)
 	struct b2f_why why = {""};
 	int err;
 
-	if (b2f_entries_get(&f->entries, nchunk).special)
+	if (is_special(f, nchunk))
 		return SIZE_UNKNOWN;
 	err = b2f_frame_chunk_header(f, nchunk, &h, &why);
 	if (err) {
@@ -63,11 +68,6 @@ static uint64_t size_of_chunk(struct b2f_frame *f, uint64_t nchunk)
 		return SIZE_UNKNOWN;
 	}
 	return h.nbytes;
-}
-
-static bool is_special(const struct b2f_frame *f, uint64_t nchunk)
-{
-	return b2f_entries_get(&f->entries, nchunk).special;
 }
 
 /*
