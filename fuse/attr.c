@@ -56,6 +56,26 @@ static void plain(const struct fs *fs, const struct stat *st, struct stat *out)
 	apply_options(fs, out);
 }
 
+/*
+ * Who may not enter the directory of a frame may not use the frame either.
+ * Where the two belong to different users, the file's owner or group is
+ * somebody else in the directory, nobody knows who: what all others may.
+ */
+static mode_t hidden_by(const struct stat *dir, const struct stat *index)
+{
+	mode_t enter = dir->st_mode & 0111;
+	mode_t hidden = 0;
+
+	if (dir->st_gid != index->st_gid && !(enter & 01))
+		enter &= ~(mode_t)010;
+	if (dir->st_uid != index->st_uid && (enter & 011) != 011)
+		enter &= ~(mode_t)0100;
+	for (int shift = 0; shift <= 6; shift += 3)
+		if (!(enter >> shift & 1))
+			hidden |= (mode_t)6 << shift;
+	return hidden;
+}
+
 /* A frame: @self is its directory or file. */
 static void frame(const struct fs *fs, const struct stat *self,
 		  const struct stat *index, const uint64_t sizes[2],
@@ -63,6 +83,8 @@ static void frame(const struct fs *fs, const struct stat *self,
 {
 	*out = *index;
 	out->st_mode = S_IFREG | (index->st_mode & 07777);
+	if (S_ISDIR(self->st_mode))
+		out->st_mode &= ~hidden_by(self, index);
 	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
 	out->st_nlink = 1;
 	out->st_rdev = 0;

@@ -173,6 +173,7 @@ static enum fs_exit run(struct fs *fs)
 	if (err)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
 	fs_resources_tune_heap();
+	fs_resources_load_early();
 	code = start_logger(fs);
 	if (code == FS_EXIT_OK)
 		code = open_operands(fs);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* resources.c - how many descriptors and how much heap the process may use */
+#include <dlfcn.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -40,4 +41,14 @@ void fs_resources_tune_heap(void)
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 	mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
+}
+
+void fs_resources_load_early(void)
+{
+	/*
+	 * glibc loads this at the first pthread_cancel(3), which libfuse calls
+	 * at the end, and aborts if there is no descriptor left for it.  If it
+	 * is missing now, that is no worse than before.
+	 */
+	(void)dlopen("libgcc_s.so.1", RTLD_NOW);
 }

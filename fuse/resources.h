@@ -19,4 +19,7 @@ size_t fs_resources_raise_files(void);
 /* Keeps the heap close to what is allocated from it. */
 void fs_resources_tune_heap(void);
 
+/* Loads what would otherwise be loaded when it may be too late. */
+void fs_resources_load_early(void);
+
 #endif

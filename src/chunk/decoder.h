@@ -50,4 +50,7 @@ void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit);
 B2F_MUST_CHECK
 int b2f_scratch_reserve(struct b2f_scratch *scratch, size_t size);
 
+/* Gives back the memory of @scratch, which is empty then. */
+void b2f_scratch_drop(struct b2f_scratch *scratch);
+
 #endif

@@ -16,12 +16,6 @@ int b2f_encoder_new(struct b2f_encoder **out)
 	return 0;
 }
 
-static void scratch_drop(struct b2f_scratch *scratch)
-{
-	free(scratch->data);
-	*scratch = (struct b2f_scratch){0};
-}
-
 void b2f_encoder_free(struct b2f_encoder *enc)
 {
 	if (!enc)
@@ -38,6 +32,6 @@ void b2f_encoder_trim(struct b2f_encoder *enc, size_t limit)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i]->size > limit)
-			scratch_drop(all[i]);
+			b2f_scratch_drop(all[i]);
 	}
 }

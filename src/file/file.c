@@ -87,6 +87,11 @@ void b2f_stream_free(struct b2f_stream *stream)
 	free(stream);
 }
 
+void b2f_head_ref(struct b2f_head *head)
+{
+	atomic_fetch_add_explicit(&head->refs, 1, memory_order_relaxed);
+}
+
 void b2f_head_put(struct b2f_head *head)
 {
 	if (!head || atomic_fetch_sub_explicit(&head->refs, 1,

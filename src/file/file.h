@@ -82,6 +82,7 @@ void b2f_file_unref(struct b2f_file *file);
 B2F_MUST_CHECK
 int b2f_file_head_get(struct b2f_file *file, const struct b2f_frame_span *span,
 		      struct b2f_head **out);
+void b2f_head_ref(struct b2f_head *head);
 void b2f_head_put(struct b2f_head *head);
 
 /*

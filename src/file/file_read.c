@@ -37,6 +37,11 @@ struct batch {
 	size_t n;
 	/* Decoded bytes of all of them. */
 	uint64_t nbytes;
+	/*
+	 * Of the last piece, also of one that is released: a head that is too
+	 * large for the table is loaded once a call, not once a piece.
+	 */
+	struct b2f_head *last;
 	/* Those that still have to be pinned. */
 	struct piece *missing[BATCH];
 	size_t nmissing;
@@ -52,6 +57,12 @@ static void batch_release(struct batch *b)
 	b->nbytes = 0;
 }
 
+static void batch_fini(struct batch *b)
+{
+	batch_release(b);
+	b2f_head_put(b->last);
+}
+
 static bool is_zeros(const struct b2f_file *file, uint64_t nchunk)
 {
 	enum b2f_special special =
@@ -60,8 +71,26 @@ static bool is_zeros(const struct b2f_file *file, uint64_t nchunk)
 	return special == B2F_SPECIAL_ZEROS || special == B2F_SPECIAL_UNINIT;
 }
 
+/* Usually the head is that of the piece before. */
+static int get_head(struct batch *b, const struct b2f_frame_span *span,
+		    struct b2f_head **out)
+{
+	int err;
+
+	if (!b->last || b->last->loaded->nchunk != span->nchunk) {
+		b2f_head_put(b->last);
+		b->last = NULL;
+		err = b2f_file_head_get(b->file, span, &b->last);
+		if (err)
+			return err;
+	}
+	b2f_head_ref(b->last);
+	*out = b->last;
+	return 0;
+}
+
 /* The piece at @off, at most @size bytes of one unit. */
-static int cut_piece(struct b2f_file *file, uint64_t off, uint64_t size,
+static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		     struct piece *out)
 {
 	struct b2f_frame_span span;
@@ -70,17 +99,17 @@ static int cut_piece(struct b2f_file *file, uint64_t off, uint64_t size,
 	uint64_t in, left;
 	int err;
 
-	err = b2f_frame_locate(file->frame, off, &span);
+	err = b2f_frame_locate(b->file->frame, off, &span);
 	if (err)
 		return err;
 	in = off - span.start;
 	size = b2f_min_u64(size, span.nbytes - in);
-	if (is_zeros(file, span.nchunk)) {
+	if (is_zeros(b->file, span.nchunk)) {
 		p.size = (uint32_t)b2f_min_u64(size, ZEROS_SIZE);
 		*out = p;
 		return 0;
 	}
-	err = b2f_file_head_get(file, &span, &p.head);
+	err = get_head(b, &span, &p.head);
 	if (err)
 		return err;
 	chunk = &p.head->loaded->chunk;
@@ -100,7 +129,7 @@ static int batch_cut(struct batch *b, uint64_t off, uint64_t size)
 		struct piece *p = &b->pieces[b->n];
 
 		*p = (struct piece){0};
-		err = cut_piece(b->file, off, size, p);
+		err = cut_piece(b, off, size, p);
 		if (err)
 			break;
 		b->n++;
@@ -217,6 +246,7 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 	if (!b)
 		return -ENOMEM;
 	err = read_all(file, b, buf, size, off);
+	batch_fini(b);
 	free(b);
 	return err ? err : (ssize_t)size;
 }
@@ -291,7 +321,7 @@ void b2f_view_release(struct b2f_view *view)
 	struct pins *pins = view->pins;
 
 	if (pins) {
-		batch_release(&pins->batch);
+		batch_fini(&pins->batch);
 		free(pins->copy);
 		free(pins);
 	}

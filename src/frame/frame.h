@@ -101,6 +101,8 @@ struct b2f_loaded {
 	/* Where the chunk is: object, and first byte there. */
 	int64_t object;
 	uint64_t base;
+	/* What the object was when @bytes were read. */
+	struct b2f_identity identity;
 };
 
 enum b2f_load { B2F_LOAD_HEAD, B2F_LOAD_ALL };

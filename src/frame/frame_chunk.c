@@ -158,6 +158,7 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 		return err;
 	l->object = place.id;
 	l->base = place.base;
+	l->identity = place.object.identity;
 	err = read_bytes(frame, &place, nbytes, how, &l->bytes, &l->size, why);
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place.stored,
@@ -198,6 +199,51 @@ void b2f_loaded_free(struct b2f_loaded *loaded)
 	free(loaded);
 }
 
+/* Is the head of @loaded still in the store, byte by byte? */
+static int same_head(const struct b2f_loaded *loaded,
+		     const struct b2f_object *object, struct b2f_decoder *dec,
+		     bool *same, struct b2f_why *why)
+{
+	int err = b2f_scratch_reserve(&dec->stored, loaded->size);
+
+	if (!err)
+		err = b2f_object_read(object, loaded->base, dec->stored.data,
+				      loaded->size, why);
+	if (!err)
+		*same = !memcmp(dec->stored.data, loaded->bytes, loaded->size);
+	return err;
+}
+
+/*
+ * Blosc2 rewrites chunks in place, and blocks of the new chunk must not be
+ * decoded with the head of the old one.  A chunk file that was written to is
+ * another chunk.  The one file of a contiguous frame is written to for every
+ * chunk, and a ctime also changes with mode and links; so then the head itself
+ * is compared.
+ */
+static int check_same(const struct b2f_frame *frame,
+		      const struct b2f_loaded *loaded,
+		      const struct b2f_object *object, struct b2f_decoder *dec,
+		      struct b2f_why *why)
+{
+	const struct b2f_identity *then = &loaded->identity;
+	const struct b2f_identity *now = &object->identity;
+	bool written = then->size != now->size || then->ino != now->ino ||
+		       then->mtime_ns != now->mtime_ns;
+	bool same = false;
+	int err = 0;
+
+	if (!written && then->ctime_ns == now->ctime_ns)
+		return 0;
+	if (!written || !frame->store->sparse)
+		err = same_head(loaded, object, dec, &same, why);
+	if (!err && !same)
+		err = b2f_why_set(why, -ESTALE,
+				  "rewritten by another program while the "
+				  "file is open");
+	return err;
+}
+
 /* The @size stored bytes at @off of the chunk: in memory, or read now. */
 static int get_stored(struct b2f_frame *frame, const struct b2f_loaded *loaded,
 		      struct b2f_decoder *dec, uint32_t off, uint32_t size,
@@ -220,8 +266,10 @@ static int get_stored(struct b2f_frame *frame, const struct b2f_loaded *loaded,
 	err = b2f_object_open(frame->store, loaded->object, &object, why);
 	if (err)
 		return err;
-	err = b2f_object_read(&object, loaded->base + off, dec->stored.data,
-			      size, why);
+	err = check_same(frame, loaded, &object, dec, why);
+	if (!err)
+		err = b2f_object_read(&object, loaded->base + off,
+				      dec->stored.data, size, why);
 	b2f_object_close(&object);
 	if (!err)
 		*out = dec->stored.data;

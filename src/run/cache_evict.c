@@ -27,6 +27,7 @@
  * Uses change two hints in the entry and take no lock.  An exact LRU was
  * rejected for the lock that each hit would need to move its entry.
  */
+#include "base/aligned.h"
 #include "run/cache_priv.h"
 
 #include <errno.h>
@@ -113,7 +114,7 @@ static struct b2f_cache_entry *queue_tail(const struct b2f_cache_queue *queue)
 
 static void entry_free(struct b2f_cache_entry *entry)
 {
-	free(entry->data);
+	b2f_aligned_free(entry->data);
 	free(entry);
 }
 
@@ -145,7 +146,7 @@ size_t b2f_cache_charge(size_t size)
 {
 	if (size > PTRDIFF_MAX / 2)
 		return 0;
-	return buffer_size(size) + sizeof(struct b2f_cache_entry);
+	return buffer_size(size) + B2F_ALIGN + sizeof(struct b2f_cache_entry);
 }
 
 /* The first of the ghosts among which @hash has its place. */
@@ -352,8 +353,7 @@ int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	pthread_mutex_unlock(&cache->room);
 	trash_empty(&trash);
 	if (!entry->data)
-		entry->data = aligned_alloc(B2F_CACHE_ALIGN,
-					    buffer_size(entry->size));
+		entry->data = b2f_aligned_new(buffer_size(entry->size));
 	return entry->data ? 0 : -ENOMEM;
 }
 

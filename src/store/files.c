@@ -81,7 +81,11 @@ static int adopt(struct b2f_store *store, int fd, struct b2f_object *out,
 				   "%s where a file should be",
 				   kind_of(st.st_mode));
 	*out = (struct b2f_object){
-		.store = store, .size = (uint64_t)st.st_size, .fd = fd};
+		.store = store,
+		.size = (uint64_t)st.st_size,
+		.identity = b2f_identity_of(&st),
+		.fd = fd,
+	};
 	return 0;
 }
 

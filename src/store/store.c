@@ -35,6 +35,21 @@ int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 	return store->ops->stat_index(store, out);
 }
 
+static int64_t in_ns(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+struct b2f_identity b2f_identity_of(const struct stat *st)
+{
+	return (struct b2f_identity){
+		.size = (uint64_t)st->st_size,
+		.ino = st->st_ino,
+		.mtime_ns = in_ns(&st->st_mtim),
+		.ctime_ns = in_ns(&st->st_ctim),
+	};
+}
+
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE])
 {
 	snprintf(name, B2F_CHUNK_NAME_SIZE, "%08" PRIX32 ".chunk",

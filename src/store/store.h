@@ -33,11 +33,21 @@ struct b2f_store;
 /* "FFFFFFFF.chunk" and its 0. */
 #define B2F_CHUNK_NAME_SIZE 15
 
+/* Tells one content of an object from another one. */
+struct b2f_identity {
+	uint64_t size;
+	uint64_t ino;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+};
+
 /* An open object.  Zero-initialized it may be closed. */
 struct b2f_object {
 	struct b2f_store *store;
 	/* Bytes it had when it was opened. */
 	uint64_t size;
+	/* What it was then; zero for a buffer, which nobody rewrites. */
+	struct b2f_identity identity;
 	/* Private to the store; -1 or NULL if it has none. */
 	int fd;
 	const uint8_t *data;
@@ -112,6 +122,9 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
 /* What fstat(2) says of the index.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
+
+/* What a file with these attributes is. */
+struct b2f_identity b2f_identity_of(const struct stat *st);
 
 /* Writes the name of chunk file @id. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);

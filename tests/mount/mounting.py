@@ -49,6 +49,7 @@ class Mount:
         self.log_file = open(self.log_path, "ab")
         self.args = [*wrap, str(BUILD / "bloscfs"), "-f", *args, str(source),
                      str(mountpoint)]
+        self.ended = False
 
     def __enter__(self):
         env = dict(os.environ)
@@ -92,12 +93,20 @@ class Mount:
             line.split(":\t") for line in status.splitlines()
             if line.startswith(("VmRSS", "VmHWM")))}
 
+    def end(self, number):
+        """By a signal, whatever is still open."""
+        os.kill(self.pid, number)
+        assert self.process.wait(10) == 0, self.log()
+        assert str(self.path) not in mountpoints(self.path.parent)
+        self.ended = True
+
     def __exit__(self, kind, value, trace):
         try:
-            if kind is None:
+            if kind is None and not self.ended:
                 wait_until(lambda: self.count_fds() <= self.nfds,
                            "descriptors left open", 5)
-            subprocess.run(["umount", self.path], check=kind is None)
+            if not self.ended:
+                subprocess.run(["umount", self.path], check=kind is None)
             if kind is None:
                 assert self.process.wait(10) == 0, self.log()
         finally:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Eight readers of half a gigabyte stay within the memory that was given."""
 import os
+import random
 import threading
 import zlib
 
@@ -65,6 +66,58 @@ def test_memory_stays_within_its_bounds():
     measure()
     if not SANITIZED:
         measure("direct_io")
+
+
+BLOCKS = 64
+
+
+def poor(seed):
+    """Bytes that hardly compress: memory for a block's stored bytes too."""
+    import numpy as np
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 1 << 12, 2 * MB, dtype=np.uint32).tobytes()
+
+
+def read_at_random(seed, bad):
+    rng = random.Random(seed)
+    fd = os.open("mnt/blocks", os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    for _ in range(100):
+        off = rng.randrange(BLOCKS * 4 * MB // 4096) * 4096
+        at = off % (8 * MB)
+        if os.pread(fd, 4096, off) != PIECES[off // (8 * MB) % 2][at:at + 4096]:
+            bad.append(off)
+    os.close(fd)
+
+
+def test_large_blocks_stay_within_them_too():
+    """Blocks so large that each has memory of its own."""
+    global PIECES
+    import blosc2
+    os.mkdir("src")
+    PIECES = [poor(i) for i in range(2)]
+    s = blosc2.SChunk(chunksize=8 * MB, urlpath="src/blocks.b2frame",
+                      contiguous=False,
+                      cparams={"typesize": 4, "clevel": 1, "nthreads": 1,
+                               "codec": blosc2.Codec.LZ4,
+                               "blocksize": 4 * MB})
+    for i in range(BLOCKS // 2):
+        s.append_data(PIECES[i % 2])
+    bad = []
+    with Mount("src", "mnt", "-o", "cachesize=64m") as m:
+        for turn in range(5):
+            threads = [threading.Thread(target=read_at_random,
+                                        args=(4 * turn + i, bad))
+                       for i in range(4)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        rss = m.rss()
+    print({k: v // MB for k, v in rss.items()})
+    assert not bad, bad
+    if not SANITIZED:
+        assert rss["VmHWM"] <= 128 * MB, rss
 
 
 main()

@@ -160,6 +160,33 @@ start_fs src mnt -o uid=12,gid=34,umask=027,dmask=077
 [ "$(stat -c %u:%g:%a mnt/moved)" = 12:34:700 ] || fail "dmask"
 stop_fs mnt
 
+# A folder that nobody may enter hides the frame that it is.
+for mode in 700 711 750 751 755 000; do
+	frame "mode$mode.b2frame"
+	chmod 644 "src/mode$mode.b2frame/chunks.b2frame"
+	chmod "$mode" "src/mode$mode.b2frame"
+done
+frame stranger.b2frame
+chmod 666 src/stranger.b2frame/chunks.b2frame
+chown 12:34 src/stranger.b2frame/chunks.b2frame
+chmod 711 src/stranger.b2frame
+frame closed.b2frame
+chown 12:34 src/closed.b2frame/chunks.b2frame
+chmod 700 src/closed.b2frame
+start_fs src mnt -o allow_other
+[ "$(stat -c %a mnt/mode{700,711,750,751,755,000} | xargs)" = \
+	"600 644 640 644 644 0" ] || fail "modes of frames"
+[ "$(stat -c %a mnt/stranger mnt/closed | xargs)" = "666 0" ] ||
+	fail "modes of frames with two owners"
+chmod 755 "$work"
+as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+as_nobody cmp mnt/mode711 one.raw
+as_nobody cat mnt/mode700 >/dev/null 2>&1 && fail "mode700 is readable"
+as_nobody cat mnt/closed >/dev/null 2>&1 && fail "closed is readable"
+cmp mnt/mode700 one.raw
+cmp mnt/mode000 one.raw
+stop_fs mnt
+
 # Another filesystem inside, whose inode numbers may be the same.
 mkdir src/inside other
 mount -t tmpfs none src/inside

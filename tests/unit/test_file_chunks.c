@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_file_chunks.c - chunks that others rewrite, and chunks of odd sizes */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "tests/support/frame_dir.h"
+
+/* Blocks that do not compress, so that none is in what is read of a head. */
+#define BLOCK  16384u
+#define NBYTES (8 * BLOCK)
+
+static struct b2f_runtime *new_runtime(void)
+{
+	const struct b2f_runtime_options options = {
+		.cache_bytes = 64 << 20,
+		.nworkers = 2,
+		.no_readahead = true,
+	};
+	struct b2f_runtime *rt = NULL;
+
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	return rt;
+}
+
+/* Noise; every second block compresses a little, or all would be stored. */
+static uint8_t *new_data(uint64_t seed)
+{
+	uint8_t *data = malloc(NBYTES);
+
+	for (uint32_t i = 0; i < NBYTES; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963;
+		data[i] = (uint8_t)(seed >> 40);
+		if (i / BLOCK % 2)
+			data[i] &= 0x3f;
+	}
+	return data;
+}
+
+/* One byte of each of @n blocks from block @first on; the last error. */
+static int read_blocks(struct b2f_file *file, const uint8_t *want,
+		       uint32_t first, uint32_t n)
+{
+	int err = 0;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		uint8_t byte;
+		ssize_t got = b2f_file_pread(file, NULL, &byte, 1, i * BLOCK);
+
+		if (got < 0)
+			err = (int)got;
+		else
+			cr_assert_eq(byte, want[i * BLOCK], "block %u", i);
+	}
+	return err;
+}
+
+Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_runtime *rt = new_runtime();
+	uint8_t *before = new_data(1), *after = new_data(2);
+	struct b2f_file *file, *again;
+
+	frame_dir_chunk(&dir, 0, before, NBYTES, BLOCK);
+	frame_dir_index(&dir, 1, NBYTES, NBYTES);
+	file = frame_dir_open(&dir, rt);
+	cr_assert_eq(read_blocks(file, before, 1, 2), 0);
+	frame_dir_chunk(&dir, 0, after, NBYTES, BLOCK);
+	cr_assert_eq(read_blocks(file, before, 3, 4), -ESTALE);
+	cr_assert_eq(read_blocks(file, before, 1, 2), 0, "they are cached");
+	again = frame_dir_open(&dir, rt);
+	cr_assert_eq(read_blocks(again, after, 0, 8), 0);
+	b2f_file_close(again);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	free(before);
+	free(after);
+}
+
+Test(file_chunks, another_mode_or_link_is_no_other_chunk)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_runtime *rt = new_runtime();
+	uint8_t *data = new_data(1);
+	char path[128], other[128];
+	struct b2f_file *file;
+
+	frame_dir_chunk(&dir, 0, data, NBYTES, BLOCK);
+	frame_dir_index(&dir, 1, NBYTES, NBYTES);
+	file = frame_dir_open(&dir, rt);
+	cr_assert_eq(read_blocks(file, data, 0, 1), 0);
+	snprintf(path, sizeof(path), "%s/00000000.chunk", dir.path);
+	snprintf(other, sizeof(other), "%s/copy", dir.path);
+	cr_assert_eq(chmod(path, 0600), 0);
+	cr_assert_eq(link(path, other), 0);
+	cr_assert_eq(read_blocks(file, data, 1, 7), 0);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	free(data);
+}
+
+/* Bytes that this process has read from files. */
+static uint64_t bytes_read(void)
+{
+	unsigned long long n = 0;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	cr_assert_not_null(f);
+	cr_assert_eq(fscanf(f, "rchar: %llu", &n), 1);
+	fclose(f);
+	return n;
+}
+
+/* A chunk whose table has 1.5 million entries, all of one block of zeros. */
+#define SMALL	32u
+#define NBLOCKS 1500000u
+
+static void write_wide_table(const struct frame_dir *dir)
+{
+	uint32_t table = 4 * NBLOCKS, size = 32 + table + 4;
+	uint8_t *raw = calloc(1, size);
+
+	raw[0] = 5;
+	raw[1] = 1;
+	/* zstd, not split, with an extended header. */
+	raw[2] = 4 << 5 | 0x10 | 0x05;
+	raw[3] = 1;
+	b2f_store_le32(raw + 4, NBLOCKS * SMALL);
+	b2f_store_le32(raw + 8, SMALL);
+	b2f_store_le32(raw + 12, size);
+	for (uint32_t i = 0; i < NBLOCKS; i++)
+		b2f_store_le32(raw + 32 + 4 * (size_t)i, 32 + table);
+	frame_dir_write(dir, "00000000.chunk", raw, size);
+	frame_dir_index(dir, 1, NBLOCKS * SMALL, (int32_t)(NBLOCKS * SMALL));
+	free(raw);
+}
+
+Test(file_chunks, a_large_head_is_loaded_once_a_read)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_runtime *rt = new_runtime();
+	uint8_t *buf = malloc(1 << 17);
+	struct b2f_view view = {0};
+	struct b2f_file *file;
+	uint64_t before;
+
+	write_wide_table(&dir);
+	file = frame_dir_open(&dir, rt);
+	before = bytes_read();
+	memset(buf, 1, 1 << 17);
+	cr_assert_eq(b2f_file_pread(file, NULL, buf, 1 << 17, 5), 1 << 17);
+	for (size_t i = 0; i < 1 << 17; i++)
+		cr_assert_eq(buf[i], 0);
+	cr_assert_lt(bytes_read() - before, 2 * 4 * NBLOCKS);
+	before = bytes_read();
+	cr_assert_eq(b2f_file_view(file, NULL, 1 << 17, 1 << 20, &view),
+		     1 << 17);
+	b2f_view_release(&view);
+	cr_assert_lt(bytes_read() - before, 2 * 4 * NBLOCKS);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	free(buf);
+}
