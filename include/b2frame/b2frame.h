@@ -9,10 +9,13 @@
 
 #include "b2frame/array.h"
 #include "b2frame/check.h"
+#include "b2frame/create.h"
+#include "b2frame/edit.h"
 #include "b2frame/error.h"
 #include "b2frame/file.h"
 #include "b2frame/frame.h"
 #include "b2frame/log.h"
 #include "b2frame/names.h"
+#include "b2frame/write.h"
 
 #endif

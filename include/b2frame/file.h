@@ -39,6 +39,11 @@ struct b2f_runtime_options {
 	 * Default: 16 MiB, or an eighth of the cache if that is less.
 	 */
 	size_t readahead_bytes;
+	/*
+	 * Written bytes, of all files, that may be in memory before a writer
+	 * has to wait.  Default: a quarter of cache_bytes.
+	 */
+	size_t dirty_bytes;
 	/* Decode nothing ahead. */
 	bool no_readahead;
 };
@@ -83,9 +88,12 @@ b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 void b2f_file_close(struct b2f_file *file);
 
 /* Decoded bytes of the file. */
-uint64_t b2f_file_size(const struct b2f_file *file);
+uint64_t b2f_file_size(struct b2f_file *file);
 
-/* The frame of @file; stays @file's. */
+/*
+ * The frame of @file, as it was opened or refreshed; stays @file's.  Changes
+ * that were written through @file are not in it.
+ */
 struct b2f_frame *b2f_file_frame(struct b2f_file *file);
 
 /*

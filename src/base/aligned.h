@@ -30,7 +30,7 @@ static inline uint8_t *b2f_aligned_new(size_t size)
 	uint8_t *raw, *data;
 	uint8_t shift;
 
-	if (size > SIZE_MAX - B2F_ALIGN)
+	if (size > PTRDIFF_MAX - B2F_ALIGN)
 		return NULL;
 	raw = malloc(size + B2F_ALIGN);
 	if (!raw)

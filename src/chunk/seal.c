@@ -17,6 +17,11 @@
 _Static_assert(B2F_SEAL_PIECE == B2F_FLAT_UNIT,
 	       "a part of a chunk stored as it is has to be a unit");
 
+bool b2f_seal_is_mark(const uint8_t *tail)
+{
+	return b2f_load_le32(tail) == MAGIC;
+}
+
 static uint32_t count_parts(const struct b2f_chunk *chunk)
 {
 	const struct b2f_chunk_header *h = &chunk->header;

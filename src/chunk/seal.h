@@ -43,6 +43,12 @@
 /* Parts of a chunk that is stored as it is; part of the format of seals. */
 #define B2F_SEAL_PIECE (256u << 10)
 
+/* The last bytes of every file that has a seal. */
+#define B2F_SEAL_MARK_SIZE 4
+
+/* True if the B2F_SEAL_MARK_SIZE bytes at @tail are the end of a seal. */
+bool b2f_seal_is_mark(const uint8_t *tail);
+
 /* A seal that b2f_seal_open() has found and checked. */
 struct b2f_seal {
 	/* The list, in the caller's tail; NULL if the chunk is unsealed. */

@@ -5,9 +5,11 @@
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).
  *
- * Locks, none of which is held while bytes are read or decoded:
- *   runtime.decoders_lock   the stack of idle decoders
+ * Locks, none of which is held while bytes are read or decoded; for those of a
+ * file that is written to see writer.h:
+ *   file.lock               what a reader begins with
  *   file.heads_lock         the table of chunk heads
+ *   runtime.decoders_lock   the stacks of idle decoders and encoders
  */
 #ifndef B2F_FILE_FILE_H
 #define B2F_FILE_FILE_H
@@ -22,6 +24,11 @@
 #include "run/readahead.h"
 
 #define B2F_DECODERS_IDLE 64
+#define B2F_ENCODERS_IDLE 16
+
+struct b2f_dirty;
+struct b2f_encoder;
+struct b2f_writer;
 
 struct b2f_runtime {
 	struct b2f_cache *cache;
@@ -37,23 +44,47 @@ struct b2f_runtime {
 	/* Decoders that nobody uses.  Protected by decoders_lock. */
 	struct b2f_decoder *idle[B2F_DECODERS_IDLE];
 	unsigned int nidle;
+	/* Likewise encoders. */
+	struct b2f_encoder *idle_encoders[B2F_ENCODERS_IDLE];
+	unsigned int nidle_encoders;
+	/* Written bytes that may be in memory. */
+	uint64_t dirty_max;
+	pthread_mutex_t dirty_lock;
+	/* There are fewer of them, or fewer records are being encoded. */
+	pthread_cond_t dirty_room;
+	/* The rest is under dirty_lock. */
+	uint64_t dirty_bytes;
+	size_t nencoding;
+	struct b2f_dirty *dirty_oldest;
+	struct b2f_dirty *dirty_newest;
 };
 
 /* The head of a chunk, shared by all who decode its units. */
 struct b2f_head {
 	atomic_uint refs;
+	/* Holds a reference; @loaded points into it. */
+	struct b2f_frame *frame;
 	struct b2f_loaded *loaded;
 };
 
 struct b2f_file {
 	struct b2f_runtime *runtime;
-	struct b2f_frame *frame;
-	/* Names the file in the cache. */
-	uint64_t cache_id;
-	/* The owner, and every readahead job. */
+	/* The owner, and every job. */
 	atomic_uint refs;
+	/* Held while it becomes writable; before all others. */
+	pthread_mutex_t allow_lock;
+	pthread_mutex_t lock;
+	/* Holds a reference.  Protected by lock. */
+	struct b2f_frame *frame;
+	/*
+	 * Names the file in the cache; another one after each change of @frame,
+	 * as files of chunks may have been rewritten.  Protected by lock.
+	 */
+	uint64_t cache_id;
+	/* Set once; what it has, see writer.h.  Protected by lock. */
+	struct b2f_writer *writer;
 	pthread_mutex_t heads_lock;
-	/* heads[nchunk % nheads], NULL if empty.  Protected by heads_lock. */
+	/* By entry; NULL if empty.  Protected by heads_lock. */
 	struct b2f_head **heads;
 	size_t nheads;
 	/* Bytes of the heads in the table.  Protected by heads_lock. */
@@ -76,12 +107,65 @@ void b2f_file_ref(struct b2f_file *file);
 void b2f_file_unref(struct b2f_file *file);
 
 /*
- * The head of the chunk @span, from the table or from the store.  Give *@out
+ * What a reader has from its begin to its end: one version of the frame, whose
+ * chunk files are not deleted meanwhile.
+ */
+struct b2f_reading {
+	struct b2f_file *file;
+	/* Holds a reference. */
+	struct b2f_frame *frame;
+	uint64_t cache_id;
+	/* Of the file, when it began. */
+	uint64_t size;
+	/* Its gate is held; NULL if nobody writes. */
+	struct b2f_writer *writer;
+};
+
+/* b2f_file_size() with the file locked. */
+uint64_t b2f_file_size_locked(const struct b2f_file *file);
+
+void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out);
+void b2f_reading_end(struct b2f_reading *r);
+
+/* Where the bytes from some position on come from. */
+struct b2f_source {
+	/* The chunk, as long as the file wants it. */
+	struct b2f_frame_span span;
+	/* Its entry, and the bytes of the chunk that this names. */
+	uint64_t raw;
+	uint32_t nbytes;
+	/* Bytes from the position on that come from there; else from ... */
+	uint32_t size;
+	/* ... this record (holds a reference) or, without one, are zeros. */
+	struct b2f_dirty *dirty;
+	bool is_zeros;
+	/* The whole chunk is zeros by its entry, and nobody has written to it.
+	 */
+	bool is_hole;
+};
+
+/*
+ * True if the file has another version of the frame now: then an error may be
+ * due to that, and the reader begins anew.
+ */
+bool b2f_reading_is_old(const struct b2f_reading *r);
+
+/*
+ * Finds where the bytes from @off (< size) on come from.  With @out->dirty set
+ * give back that reference.  Returns as b2f_frame_locate(), or -ESTALE: it is
+ * old.
+ */
+B2F_MUST_CHECK
+int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
+		     struct b2f_source *out);
+
+/*
+ * The head of the chunk @src, from the table or from the store.  Give *@out
  * back with b2f_head_put().  Returns as b2f_frame_load().
  */
 B2F_MUST_CHECK
-int b2f_file_head_get(struct b2f_file *file, const struct b2f_frame_span *span,
-		      struct b2f_head **out);
+int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
+		     struct b2f_head **out);
 void b2f_head_ref(struct b2f_head *head);
 void b2f_head_put(struct b2f_head *head);
 
@@ -90,14 +174,27 @@ void b2f_head_put(struct b2f_head *head);
  * decoding it if it is not in the cache.  Returns as b2f_frame_decode_unit().
  */
 B2F_MUST_CHECK
-int b2f_file_unit_get(struct b2f_file *file, const struct b2f_loaded *loaded,
-		      uint32_t unit, struct b2f_cache_ref *out);
+int b2f_reading_unit(const struct b2f_reading *r,
+		     const struct b2f_loaded *loaded, uint32_t unit,
+		     struct b2f_cache_ref *out);
 
-struct b2f_cache_key b2f_file_key(const struct b2f_file *file, uint64_t nchunk,
-				  uint32_t unit);
+struct b2f_cache_key b2f_reading_key(const struct b2f_reading *r,
+				     const struct b2f_loaded *loaded,
+				     uint32_t unit);
+
+/* Frees the writer of a file that nobody uses any more. */
+void b2f_writer_free(struct b2f_file *file);
+
+/* Copies [@off, @off + @size) of the chunk @src, by way of the cache. */
+B2F_MUST_CHECK
+int b2f_reading_copy(const struct b2f_reading *r, const struct b2f_source *src,
+		     uint32_t off, uint8_t *buf, uint32_t size);
+
+/* Forgets all heads, as the frame has changed. */
+void b2f_file_forget_heads(struct b2f_file *file);
 
 /* Notes a read of @stream, and queues what should be decoded ahead. */
-void b2f_file_ahead(struct b2f_file *file, struct b2f_stream *stream,
+void b2f_file_ahead(const struct b2f_reading *r, struct b2f_stream *stream,
 		    uint64_t off, uint64_t size);
 
 #endif

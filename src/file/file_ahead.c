@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "file/file.h"
+#include "file/writer.h"
 
 /* Chunks up to this many decoded bytes are loaded whole. */
 #define WHOLE_MAX (8u << 20)
@@ -26,7 +26,8 @@ struct ahead {
 	uint64_t nbytes;
 };
 
-static void fill_units(struct ahead *a, const struct b2f_loaded *loaded)
+static void fill_units(struct ahead *a, const struct b2f_reading *r,
+		       const struct b2f_loaded *loaded)
 {
 	const struct b2f_chunk *chunk = &loaded->chunk;
 	struct b2f_cache *cache = a->file->runtime->cache;
@@ -34,14 +35,13 @@ static void fill_units(struct ahead *a, const struct b2f_loaded *loaded)
 	uint32_t last = (uint32_t)((a->end - 1) / chunk->unit_size);
 
 	for (uint32_t i = first; i <= last && i < chunk->nunits; i++) {
-		struct b2f_cache_key key =
-			b2f_file_key(a->file, loaded->nchunk, i);
+		struct b2f_cache_key key = b2f_reading_key(r, loaded, i);
 		struct b2f_cache_ref ref = {0};
 
 		if (b2f_cache_has(cache, &key))
 			continue;
 		/* The reader will get the error, and it is logged already. */
-		if (b2f_file_unit_get(a->file, loaded, i, &ref))
+		if (b2f_reading_unit(r, loaded, i, &ref))
 			return;
 		b2f_cache_put(cache, &ref);
 	}
@@ -53,34 +53,55 @@ static bool is_whole(const struct ahead *a)
 }
 
 /* True if there is nothing left to do: the last wanted unit is there. */
-static bool is_done(struct ahead *a)
+static bool is_done(struct ahead *a, const struct b2f_reading *r,
+		    const struct b2f_source *src)
 {
 	struct b2f_head *head = NULL;
 	struct b2f_cache_key key;
+	uint32_t unit;
 	bool done;
 
-	if (b2f_file_head_get(a->file, &a->span, &head))
+	if (b2f_reading_head(r, src, &head))
 		return true;
-	key = b2f_file_key(
-		a->file, a->span.nchunk,
-		(uint32_t)((a->end - 1) / head->loaded->chunk.unit_size));
+	unit = (uint32_t)((a->end - 1) / head->loaded->chunk.unit_size);
+	key = b2f_reading_key(r, head->loaded, unit);
 	done = b2f_cache_has(a->file->runtime->cache, &key);
 	b2f_head_put(head);
 	return done;
 }
 
-static void decode_ahead(struct ahead *a)
+static void decode_source(struct ahead *a, const struct b2f_reading *r,
+			  const struct b2f_source *src)
 {
 	struct b2f_loaded *loaded = NULL;
 
-	if (a->start > 0 && is_done(a))
+	if (a->start > 0 && is_done(a, r, src))
 		return;
-	if (b2f_frame_load(a->file->frame, a->span.nchunk, a->span.nbytes,
-			   is_whole(a) ? B2F_LOAD_ALL : B2F_LOAD_HEAD, &loaded))
+	if (b2f_frame_load_entry(
+		    r->frame, src->span.nchunk, src->raw, src->nbytes,
+		    is_whole(a) ? B2F_LOAD_ALL : B2F_LOAD_HEAD, &loaded))
 		return;
-	fill_units(a, loaded);
+	fill_units(a, r, loaded);
 	b2f_loaded_free(loaded);
 	atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
+}
+
+static void decode_ahead(struct ahead *a)
+{
+	struct b2f_reading r;
+	struct b2f_source src;
+
+	b2f_reading_begin(a->file, &r);
+	if (a->span.start + a->start < r.size &&
+	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
+		/* What is being written is in memory, or will be encoded. */
+		if (!src.dirty && !src.is_zeros &&
+		    src.nbytes == a->span.nbytes &&
+		    src.size == src.nbytes - a->start)
+			decode_source(a, &r, &src);
+		b2f_dirty_unref(src.dirty);
+	}
+	b2f_reading_end(&r);
 }
 
 static void run_ahead(struct b2f_job *job, bool cancelled)
@@ -105,8 +126,6 @@ static void queue_chunk(struct b2f_file *file,
 	struct b2f_runtime *rt = file->runtime;
 	struct ahead *a;
 
-	if (b2f_entries_get(&file->frame->entries, span->nchunk).special)
-		return;
 	/* Full: the reader will have to decode for itself. */
 	if (atomic_load(&rt->ahead_bytes) + span->nbytes > rt->ahead_max)
 		return;
@@ -126,20 +145,22 @@ static void queue_chunk(struct b2f_file *file,
 	b2f_pool_submit(rt->pool, B2F_POOL_AHEAD, &a->job);
 }
 
-void b2f_file_ahead(struct b2f_file *file, struct b2f_stream *stream,
+void b2f_file_ahead(const struct b2f_reading *r, struct b2f_stream *stream,
 		    uint64_t off, uint64_t size)
 {
 	uint64_t start, end;
 
-	if (!b2f_readahead_note(&stream->readahead, off, size,
-				b2f_file_size(file), &start, &end))
+	if (!b2f_readahead_note(&stream->readahead, off, size, r->size, &start,
+				&end))
 		return;
 	while (start < end) {
-		struct b2f_frame_span span;
+		struct b2f_source src;
 
-		if (b2f_frame_locate(file->frame, start, &span))
+		if (b2f_reading_find(r, start, &src) || src.span.nbytes == 0)
 			return;
-		queue_chunk(file, &span, start, end);
-		start = span.start + span.nbytes;
+		if (!src.dirty && !src.is_zeros)
+			queue_chunk(r->file, &src.span, start, end);
+		b2f_dirty_unref(src.dirty);
+		start = src.span.start + src.span.nbytes;
 	}
 }

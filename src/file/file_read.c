@@ -11,20 +11,24 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "file/file.h"
+#include "file/writer.h"
 
 /* Pieces that are pinned together. */
 #define BATCH 64
+
+/* How often a reader begins anew if the frame changes under it. */
+#define TRIES 3
 
 /* What holes are made of. */
 #define ZEROS_SIZE (64u << 10)
 static const uint8_t zeros[ZEROS_SIZE];
 
 struct piece {
-	/* NULL: a hole, nothing to pin. */
+	/* Neither of them: a hole, nothing to pin. */
 	struct b2f_head *head;
+	struct b2f_dirty *dirty;
 	uint32_t unit;
-	/* First byte in the unit, and how many. */
+	/* First byte in the unit, or in the chunk, and how many. */
 	uint32_t start;
 	uint32_t size;
 	struct b2f_cache_ref ref;
@@ -32,11 +36,13 @@ struct piece {
 
 /* Pieces of one range of a file. */
 struct batch {
-	struct b2f_file *file;
+	struct b2f_reading reading;
 	struct piece pieces[BATCH];
 	size_t n;
 	/* Decoded bytes of all of them. */
 	uint64_t nbytes;
+	/* Some of them may still be written to. */
+	bool has_dirty;
 	/*
 	 * Of the last piece, also of one that is released: a head that is too
 	 * large for the table is loaded once a call, not once a piece.
@@ -49,38 +55,37 @@ struct batch {
 
 static void batch_release(struct batch *b)
 {
+	struct b2f_cache *cache = b->reading.file->runtime->cache;
+
 	for (size_t i = 0; i < b->n; i++) {
-		b2f_cache_put(b->file->runtime->cache, &b->pieces[i].ref);
+		b2f_cache_put(cache, &b->pieces[i].ref);
 		b2f_head_put(b->pieces[i].head);
+		b2f_dirty_unref(b->pieces[i].dirty);
 	}
 	b->n = 0;
 	b->nbytes = 0;
+	b->has_dirty = false;
 }
 
 static void batch_fini(struct batch *b)
 {
 	batch_release(b);
 	b2f_head_put(b->last);
-}
-
-static bool is_zeros(const struct b2f_file *file, uint64_t nchunk)
-{
-	enum b2f_special special =
-		b2f_entries_get(&file->frame->entries, nchunk).special;
-
-	return special == B2F_SPECIAL_ZEROS || special == B2F_SPECIAL_UNINIT;
+	b->last = NULL;
 }
 
 /* Usually the head is that of the piece before. */
-static int get_head(struct batch *b, const struct b2f_frame_span *span,
+static int get_head(struct batch *b, const struct b2f_source *src,
 		    struct b2f_head **out)
 {
+	const struct b2f_loaded *last = b->last ? b->last->loaded : NULL;
 	int err;
 
-	if (!b->last || b->last->loaded->nchunk != span->nchunk) {
+	if (!last || last->nchunk != src->span.nchunk ||
+	    last->raw != src->raw || last->chunk.header.nbytes != src->nbytes) {
 		b2f_head_put(b->last);
 		b->last = NULL;
-		err = b2f_file_head_get(b->file, span, &b->last);
+		err = b2f_reading_head(&b->reading, src, &b->last);
 		if (err)
 			return err;
 	}
@@ -93,31 +98,34 @@ static int get_head(struct batch *b, const struct b2f_frame_span *span,
 static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		     struct piece *out)
 {
-	struct b2f_frame_span span;
 	const struct b2f_chunk *chunk;
-	struct piece p = {0};
-	uint64_t in, left;
+	struct b2f_source src;
+	uint32_t in, left;
 	int err;
 
-	err = b2f_frame_locate(b->file->frame, off, &span);
+	err = b2f_reading_find(&b->reading, off, &src);
 	if (err)
 		return err;
-	in = off - span.start;
-	size = b2f_min_u64(size, span.nbytes - in);
-	if (is_zeros(b->file, span.nchunk)) {
-		p.size = (uint32_t)b2f_min_u64(size, ZEROS_SIZE);
-		*out = p;
+	in = (uint32_t)(off - src.span.start);
+	out->size = (uint32_t)b2f_min_u64(size, src.size);
+	if (src.dirty) {
+		out->dirty = src.dirty;
+		out->start = in;
+		b->has_dirty = true;
 		return 0;
 	}
-	err = get_head(b, &span, &p.head);
+	if (src.is_zeros) {
+		out->size = (uint32_t)b2f_min_u64(out->size, ZEROS_SIZE);
+		return 0;
+	}
+	err = get_head(b, &src, &out->head);
 	if (err)
 		return err;
-	chunk = &p.head->loaded->chunk;
-	p.unit = (uint32_t)(in / chunk->unit_size);
-	p.start = (uint32_t)(in % chunk->unit_size);
-	left = b2f_chunk_unit_nbytes(chunk, p.unit) - p.start;
-	p.size = (uint32_t)b2f_min_u64(size, left);
-	*out = p;
+	chunk = &out->head->loaded->chunk;
+	out->unit = in / chunk->unit_size;
+	out->start = in % chunk->unit_size;
+	left = b2f_chunk_unit_nbytes(chunk, out->unit) - out->start;
+	out->size = (uint32_t)b2f_min_u64(out->size, left);
 	return 0;
 }
 
@@ -145,13 +153,13 @@ static int pin_missing(void *arg, size_t i)
 	struct batch *b = arg;
 	struct piece *p = b->missing[i];
 
-	return b2f_file_unit_get(b->file, p->head->loaded, p->unit, &p->ref);
+	return b2f_reading_unit(&b->reading, p->head->loaded, p->unit, &p->ref);
 }
 
 /* Pins every unit of the batch; what is in the cache first, as it is quick. */
 static int batch_pin(struct batch *b)
 {
-	struct b2f_runtime *rt = b->file->runtime;
+	struct b2f_runtime *rt = b->reading.file->runtime;
 
 	b->nmissing = 0;
 	for (size_t i = 0; i < b->n; i++) {
@@ -162,7 +170,7 @@ static int batch_pin(struct batch *b)
 		if (!p->head)
 			continue;
 		loaded = p->head->loaded;
-		key = b2f_file_key(b->file, loaded->nchunk, p->unit);
+		key = b2f_reading_key(&b->reading, loaded, p->unit);
 		if (!b2f_cache_peek(
 			    rt->cache, &key,
 			    b2f_chunk_unit_nbytes(&loaded->chunk, p->unit),
@@ -190,39 +198,46 @@ static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 	return err;
 }
 
+/* The bytes of a piece that nobody writes to. */
 static const uint8_t *piece_data(const struct piece *p)
 {
 	return p->head ? p->ref.data + p->start : zeros;
 }
 
+static void copy_piece(const struct piece *p, uint8_t *dst)
+{
+	if (!p->dirty) {
+		memcpy(dst, piece_data(p), p->size);
+		return;
+	}
+	pthread_rwlock_rdlock(&p->dirty->lock);
+	memcpy(dst, p->dirty->data + p->start, p->size);
+	pthread_rwlock_unlock(&p->dirty->lock);
+}
+
 /* Cuts a range to the file, and lets readahead know of it. */
-static size_t begin_read(struct b2f_file *file, struct b2f_stream *stream,
+static size_t begin_read(const struct b2f_reading *r, struct b2f_stream *stream,
 			 uint64_t off, size_t size)
 {
-	uint64_t end = b2f_file_size(file);
-
-	if (off >= end)
+	if (off >= r->size)
 		return 0;
-	size = (size_t)b2f_min_u64(size, end - off);
+	size = (size_t)b2f_min_u64(size, r->size - off);
 	if (stream && size > 0)
-		b2f_file_ahead(file, stream, off, size);
+		b2f_file_ahead(r, stream, off, size);
 	return size;
 }
 
-static int read_all(struct b2f_file *file, struct batch *b, uint8_t *buf,
-		    size_t size, uint64_t off)
+static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 {
 	size_t done = 0;
 	int err = 0;
 
-	b->file = file;
 	while (done < size) {
 		err = batch_get(b, off + done, size - done);
 		if (err)
 			break;
 		for (size_t i = 0; i < b->n; i++) {
-			memcpy(buf + done, piece_data(&b->pieces[i]),
-			       b->pieces[i].size);
+			copy_piece(&b->pieces[i], buf + done);
 			done += b->pieces[i].size;
 		}
 		batch_release(b);
@@ -230,25 +245,39 @@ static int read_all(struct b2f_file *file, struct batch *b, uint8_t *buf,
 	return err;
 }
 
+/* One try; -ESTALE if the file got another version of the frame meanwhile. */
+static ssize_t try_read(struct batch *b, struct b2f_stream *stream, void *buf,
+			size_t size, uint64_t off)
+{
+	int err;
+
+	size = begin_read(&b->reading, stream, off, size);
+	err = read_all(b, buf, size, off);
+	batch_fini(b);
+	if (err && b2f_reading_is_old(&b->reading))
+		err = -ESTALE;
+	return err ? err : (ssize_t)size;
+}
+
 ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 		       void *buf, size_t size, uint64_t off)
 {
 	struct batch *b;
-	int err;
+	ssize_t n = -ESTALE;
 
 	if (size > SSIZE_MAX)
 		size = SSIZE_MAX;
-	size = begin_read(file, stream, off, size);
-	if (size == 0)
-		return 0;
 	/* Some kilobytes: too much for the stack of a FUSE thread. */
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	err = read_all(file, b, buf, size, off);
-	batch_fini(b);
+	for (int i = 0; i < TRIES && n == -ESTALE; i++) {
+		b2f_reading_begin(file, &b->reading);
+		n = try_read(b, stream, buf, size, off);
+		b2f_reading_end(&b->reading);
+	}
 	free(b);
-	return err ? err : (ssize_t)size;
+	return n;
 }
 
 /* What a view keeps until it is released. */
@@ -270,8 +299,7 @@ static void point_to_pieces(struct pins *pins)
 	}
 }
 
-static int copy_range(struct pins *pins, struct b2f_file *file, size_t size,
-		      uint64_t off)
+static int copy_range(struct pins *pins, size_t size, uint64_t off)
 {
 	int err;
 
@@ -279,7 +307,7 @@ static int copy_range(struct pins *pins, struct b2f_file *file, size_t size,
 	pins->copy = malloc(size);
 	if (!pins->copy)
 		return -ENOMEM;
-	err = read_all(file, &pins->batch, pins->copy, size, off);
+	err = read_all(&pins->batch, pins->copy, size, off);
 	if (err)
 		return err;
 	pins->iov[0].iov_base = pins->copy;
@@ -287,33 +315,57 @@ static int copy_range(struct pins *pins, struct b2f_file *file, size_t size,
 	return 0;
 }
 
+/* One try, as try_read(). */
+static int try_view(struct pins *pins, struct b2f_stream *stream, size_t *size,
+		    uint64_t off)
+{
+	struct batch *b = &pins->batch;
+	int err = 0;
+
+	*size = begin_read(&b->reading, stream, off, *size);
+	if (*size)
+		err = batch_get(b, off, *size);
+	if (!err && b->nbytes == *size && !b->has_dirty)
+		point_to_pieces(pins);
+	else if (!err)
+		err = copy_range(pins, *size, off);
+	if (err) {
+		batch_fini(b);
+		free(pins->copy);
+		pins->copy = NULL;
+	}
+	if (err && b2f_reading_is_old(&b->reading))
+		err = -ESTALE;
+	return err;
+}
+
 ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 		      size_t size, uint64_t off, struct b2f_view *view)
 {
-	struct b2f_view v = {0};
-	struct pins *pins;
-	int err;
+	struct pins *pins = calloc(1, sizeof(*pins));
+	size_t got = 0;
+	int err = -ESTALE;
 
-	size = begin_read(file, stream, off, size);
-	pins = calloc(1, sizeof(*pins));
 	if (!pins)
 		return -ENOMEM;
-	v.pins = pins;
-	v.iov = pins->iov;
-	v.nbytes = size;
-	pins->batch.file = file;
-	err = size ? batch_get(&pins->batch, off, size) : 0;
-	if (!err && pins->batch.nbytes == size)
-		point_to_pieces(pins);
-	else if (!err)
-		err = copy_range(pins, file, size, off);
-	v.niov = pins->copy ? 1 : pins->batch.n;
+	for (int i = 0; i < TRIES && err == -ESTALE; i++) {
+		got = size;
+		b2f_reading_begin(file, &pins->batch.reading);
+		err = try_view(pins, stream, &got, off);
+		/* What is pinned is in the cache, or copied. */
+		b2f_reading_end(&pins->batch.reading);
+	}
 	if (err) {
-		b2f_view_release(&v);
+		free(pins);
 		return err;
 	}
-	*view = v;
-	return (ssize_t)size;
+	*view = (struct b2f_view){
+		.iov = pins->iov,
+		.niov = pins->copy ? 1 : pins->batch.n,
+		.nbytes = got,
+		.pins = pins,
+	};
+	return (ssize_t)got;
 }
 
 void b2f_view_release(struct b2f_view *view)

@@ -8,48 +8,52 @@
  */
 #include <errno.h>
 
-#include "file/file.h"
+#include "file/writer.h"
 
-static bool is_hole(const struct b2f_file *file, uint64_t nchunk)
-{
-	return b2f_entries_get(&file->frame->entries, nchunk).special ==
-	       B2F_SPECIAL_ZEROS;
-}
+/* How often to begin anew if the frame changes meanwhile. */
+#define TRIES 3
 
 /* The first position >= @off in a chunk that is (not) a hole; or the size. */
-static int64_t seek_kind(struct b2f_file *file, uint64_t off, bool hole)
+static int64_t seek_kind(const struct b2f_reading *r, uint64_t off, bool hole)
 {
-	uint64_t n = file->frame->info.nchunks;
-	struct b2f_frame_span span;
-	int err;
+	while (off < r->size) {
+		struct b2f_source src;
+		int err = b2f_reading_find(r, off, &src);
 
-	err = b2f_frame_locate(file->frame, off, &span);
-	if (err)
-		return err;
-	if (is_hole(file, span.nchunk) == hole)
-		return (int64_t)off;
-	for (uint64_t i = span.nchunk + 1; i < n; i++) {
-		if (is_hole(file, i) != hole)
-			continue;
-		err = b2f_frame_span_get(file->frame, i, &span);
-		return err ? err : (int64_t)span.start;
+		if (err)
+			return err;
+		b2f_dirty_unref(src.dirty);
+		if (src.is_hole == hole)
+			return (int64_t)off;
+		/* Cut off meanwhile. */
+		if (src.span.nbytes == 0)
+			break;
+		off = src.span.start + src.span.nbytes;
 	}
-	return (int64_t)b2f_file_size(file);
+	return (int64_t)r->size;
+}
+
+static int64_t seek(struct b2f_file *file, uint64_t off, bool hole)
+{
+	struct b2f_reading r;
+	int64_t pos = -ESTALE;
+
+	for (int i = 0; i < TRIES && pos == -ESTALE; i++) {
+		b2f_reading_begin(file, &r);
+		pos = off < r.size ? seek_kind(&r, off, hole) : -ENXIO;
+		if (!hole && pos == (int64_t)r.size)
+			pos = -ENXIO;
+		b2f_reading_end(&r);
+	}
+	return pos;
 }
 
 int64_t b2f_file_seek_data(struct b2f_file *file, uint64_t off)
 {
-	int64_t pos;
-
-	if (off >= b2f_file_size(file))
-		return -ENXIO;
-	pos = seek_kind(file, off, false);
-	return pos == (int64_t)b2f_file_size(file) ? -ENXIO : pos;
+	return seek(file, off, false);
 }
 
 int64_t b2f_file_seek_hole(struct b2f_file *file, uint64_t off)
 {
-	if (off >= b2f_file_size(file))
-		return -ENXIO;
-	return seek_kind(file, off, true);
+	return seek(file, off, true);
 }

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "file/file.h"
+#include "file/writer.h"
 
 #define CACHE_DEFAULT	   (UINT64_C(512) << 20)
 #define CACHE_MEMORY_SHARE 8
@@ -13,7 +13,9 @@
 /* All windows together may take this part of the cache. */
 #define AHEAD_CACHE_SHARE 2
 
-/* An idle decoder keeps buffers up to this size. */
+#define DIRTY_CACHE_SHARE 4
+
+/* An idle decoder or encoder keeps buffers up to this size. */
 #define DECODER_KEEPS (2u << 20)
 
 static uint64_t default_cache(void)
@@ -46,6 +48,10 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 	if (!rt)
 		return -ENOMEM;
 	pthread_mutex_init(&rt->decoders_lock, NULL);
+	pthread_mutex_init(&rt->dirty_lock, NULL);
+	pthread_cond_init(&rt->dirty_room, NULL);
+	rt->dirty_max = options->dirty_bytes ? options->dirty_bytes
+					     : cache_bytes / DIRTY_CACHE_SHARE;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
 	if (options->no_readahead)
 		rt->window = 0;
@@ -71,6 +77,10 @@ void b2f_runtime_free(struct b2f_runtime *runtime)
 	b2f_cache_free(runtime->cache);
 	for (unsigned int i = 0; i < runtime->nidle; i++)
 		b2f_decoder_free(runtime->idle[i]);
+	for (unsigned int i = 0; i < runtime->nidle_encoders; i++)
+		b2f_encoder_free(runtime->idle_encoders[i]);
+	pthread_cond_destroy(&runtime->dirty_room);
+	pthread_mutex_destroy(&runtime->dirty_lock);
 	pthread_mutex_destroy(&runtime->decoders_lock);
 	free(runtime);
 }
@@ -116,4 +126,32 @@ void b2f_runtime_decoder_put(struct b2f_runtime *runtime,
 	}
 	pthread_mutex_unlock(&runtime->decoders_lock);
 	b2f_decoder_free(dec);
+}
+
+int b2f_runtime_encoder_get(struct b2f_runtime *runtime,
+			    struct b2f_encoder **out)
+{
+	struct b2f_encoder *enc = NULL;
+
+	pthread_mutex_lock(&runtime->decoders_lock);
+	if (runtime->nidle_encoders > 0)
+		enc = runtime->idle_encoders[--runtime->nidle_encoders];
+	pthread_mutex_unlock(&runtime->decoders_lock);
+	if (!enc)
+		return b2f_encoder_new(out);
+	*out = enc;
+	return 0;
+}
+
+void b2f_runtime_encoder_put(struct b2f_runtime *runtime,
+			     struct b2f_encoder *enc)
+{
+	b2f_encoder_trim(enc, DECODER_KEEPS);
+	pthread_mutex_lock(&runtime->decoders_lock);
+	if (runtime->nidle_encoders < B2F_ENCODERS_IDLE) {
+		runtime->idle_encoders[runtime->nidle_encoders++] = enc;
+		enc = NULL;
+	}
+	pthread_mutex_unlock(&runtime->decoders_lock);
+	b2f_encoder_free(enc);
 }

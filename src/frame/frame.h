@@ -5,7 +5,7 @@
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
  * Threads: immutable after opening, but for the map of positions, which is
- * made at its first use under map_lock.
+ * made as far as it is used.
  */
 #ifndef B2F_FRAME_FRAME_H
 #define B2F_FRAME_FRAME_H
@@ -15,25 +15,13 @@
 
 #include "array/array.h"
 #include "b2frame/frame.h"
+#include "frame/frame_map.h"
 #include "index/index.h"
 #include "store/store.h"
 
-/* Start of a chunk whose place in the data is not known. */
-#define B2F_START_UNKNOWN UINT64_MAX
-
-/*
- * Where each chunk begins in the decoded data.  Most frames need no table:
- * all chunks but the last have one size.
- */
-struct b2f_frame_map {
-	/* nchunks + 1 starts, or NULL if division does. */
-	uint64_t *starts;
-	/* Chunks before the first, and from the end, with known starts. */
-	uint64_t first_unknown;
-	uint64_t last_unknown;
-};
-
 struct b2f_frame {
+	/* Of those who will call b2f_frame_close(). */
+	atomic_uint refs;
 	struct b2f_store *store;
 	const struct b2f_log *log;
 	char *label;
@@ -54,18 +42,33 @@ struct b2f_frame {
 	struct b2f_filter_grid grid;
 	struct b2f_frame_stamp stamp;
 	struct b2f_frame_info info;
-	/*
-	 * Held while the map is made, I/O included: everybody who waits for it
-	 * needs the result.
-	 */
+	/* Protects @map_busy; not held during I/O. */
 	pthread_mutex_t map_lock;
-	/* Set last, after @map and @map_err. */
-	atomic_bool map_ready;
-	/* Why there is no map.  Const once map_ready. */
-	int map_err;
-	/* Const once map_ready. */
+	/* @map_busy has ended. */
+	pthread_cond_t map_grown;
+	/* Somebody makes the map, and nobody else may write to it. */
+	bool map_busy;
 	struct b2f_frame_map map;
 };
+
+/*
+ * As b2f_frame_open(), with the frame in @store, which it takes over even if
+ * it fails.  @path is what messages call it if @options has no label.
+ */
+B2F_MUST_CHECK
+int b2f_frame_open_store(const struct b2f_frame_options *options,
+			 struct b2f_store *store, const char *path,
+			 struct b2f_frame **out);
+
+/*
+ * Opens the frame in the place of @frame as it is on disk now.  Close *@out
+ * with b2f_frame_close().  Returns as b2f_frame_open().
+ */
+B2F_MUST_CHECK
+int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out);
+
+/* One more who will close @frame; returns it. */
+struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame);
 
 /* A piece of the decoded data: one chunk. */
 struct b2f_frame_span {
@@ -76,11 +79,12 @@ struct b2f_frame_span {
 };
 
 /*
- * Finds the chunk that holds byte @off (< header.nbytes).  The first call may
- * read the heads of all chunks, if their sizes differ.
+ * Finds the chunk that holds byte @off (< header.nbytes).  If the sizes of
+ * chunks differ, this may read the heads of all chunks before it, and of all
+ * behind it if one of those before is unreadable.
  *
- * Returns 0, B2F_ECORRUPT (unreadable chunks before it hide its place; logged)
- * or -ENOMEM.
+ * Returns 0, B2F_ECORRUPT (unreadable chunks before it hide its place; logged),
+ * -ENOMEM, -EMFILE or -ENFILE.
  */
 B2F_MUST_CHECK
 int b2f_frame_locate(struct b2f_frame *frame, uint64_t off,
@@ -95,6 +99,8 @@ int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
 struct b2f_loaded {
 	struct b2f_chunk chunk;
 	uint64_t nchunk;
+	/* Its entry: equal ones of one open frame mean the same bytes. */
+	uint64_t raw;
 	/* The first @size stored bytes; malloc'ed. */
 	uint8_t *bytes;
 	size_t size;
@@ -117,6 +123,15 @@ enum b2f_load { B2F_LOAD_HEAD, B2F_LOAD_ALL };
 B2F_MUST_CHECK
 int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 		   enum b2f_load how, struct b2f_loaded **out);
+
+/*
+ * The same for chunk @nchunk (of messages) whose entry is @raw: also one that
+ * the index does not have, as it is still being edited.
+ */
+B2F_MUST_CHECK
+int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			 uint64_t nbytes, enum b2f_load how,
+			 struct b2f_loaded **out);
 
 /* NULL does nothing. */
 void b2f_loaded_free(struct b2f_loaded *loaded);
@@ -144,7 +159,15 @@ int b2f_frame_chunk_header(struct b2f_frame *frame, uint64_t nchunk,
 int b2f_frame_report(const struct b2f_frame *frame, int err,
 		     const struct b2f_why *why);
 
-/* The same for chunk @nchunk; names its file, and the unit if it is >= 0. */
+/*
+ * The same for chunk @nchunk of entry @raw; names its file, and the unit if it
+ * is >= 0.
+ */
+int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
+			   uint64_t raw, int64_t unit, int err,
+			   const struct b2f_why *why);
+
+/* The same for chunk @nchunk of the index. */
 int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 			   int64_t unit, int err, const struct b2f_why *why);
 

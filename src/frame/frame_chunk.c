@@ -27,15 +27,16 @@ struct place {
 	uint64_t stored;
 };
 
-static int find_place(const struct b2f_frame *frame, uint64_t nchunk,
+static int find_place(const struct b2f_frame *frame, uint64_t raw,
 		      struct place *out, struct b2f_why *why)
 {
-	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	struct b2f_entry entry = b2f_entry_of(raw);
 	struct place place = {.id = B2F_OBJECT_INDEX};
 	int err;
 
 	if (frame->store->sparse)
-		place.id = (int64_t)entry.place;
+		/* The bits above are those of an edit. */
+		place.id = (int64_t)(uint32_t)entry.place;
 	err = b2f_object_open(frame->store, place.id, &place.object, why);
 	if (err)
 		return err;
@@ -73,7 +74,8 @@ int b2f_frame_chunk_header(struct b2f_frame *frame, uint64_t nchunk,
 	size_t got = 0;
 	int err;
 
-	err = find_place(frame, nchunk, &place, why);
+	err = find_place(frame, b2f_entries_raw(&frame->entries, nchunk),
+			 &place, why);
 	if (err)
 		return err;
 	err = read_start(&place, buf, sizeof(buf), &got, why);
@@ -153,7 +155,7 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 	struct place place = {0};
 	int err;
 
-	err = find_place(frame, l->nchunk, &place, why);
+	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		return err;
 	l->object = place.id;
@@ -170,7 +172,16 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 		   enum b2f_load how, struct b2f_loaded **out)
 {
-	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	return b2f_frame_load_entry(frame, nchunk,
+				    b2f_entries_raw(&frame->entries, nchunk),
+				    nbytes, how, out);
+}
+
+int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			 uint64_t nbytes, enum b2f_load how,
+			 struct b2f_loaded **out)
+{
+	struct b2f_entry entry = b2f_entry_of(raw);
 	struct b2f_loaded *l = calloc(1, sizeof(*l));
 	struct b2f_why why = {""};
 	int err;
@@ -178,6 +189,7 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 	if (!l)
 		return -ENOMEM;
 	l->nchunk = nchunk;
+	l->raw = raw;
 	if (entry.special)
 		err = b2f_chunk_open_special(entry.special, (uint32_t)nbytes,
 					     &frame->context, &l->chunk, &why);
@@ -185,7 +197,8 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 		err = load_stored(frame, nbytes, how, l, &why);
 	if (err) {
 		b2f_loaded_free(l);
-		return b2f_frame_report_chunk(frame, nchunk, -1, err, &why);
+		return b2f_frame_report_entry(frame, nchunk, raw, -1, err,
+					      &why);
 	}
 	*out = l;
 	return 0;
@@ -343,7 +356,7 @@ int b2f_frame_decode_unit(struct b2f_frame *frame,
 	if (!err)
 		err = decode_unit(frame, loaded, dec, unit, ref, dst, &why);
 	if (err)
-		b2f_frame_report_chunk(frame, loaded->nchunk,
+		b2f_frame_report_entry(frame, loaded->nchunk, loaded->raw,
 				       loaded->chunk.nunits > 1 ? (int64_t)unit
 								: -1,
 				       err, &why);

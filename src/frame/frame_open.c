@@ -302,10 +302,9 @@ static int read_index(struct b2f_frame *f, struct b2f_why *why)
 	return err;
 }
 
-/* Makes *@out of @store, which it takes over even if it fails. */
-static int open_store(const struct b2f_frame_options *options,
-		      struct b2f_store *store, const char *path,
-		      struct b2f_frame **out)
+int b2f_frame_open_store(const struct b2f_frame_options *options,
+			 struct b2f_store *store, const char *path,
+			 struct b2f_frame **out)
 {
 	const char *label = options->label ? options->label : path;
 	struct b2f_frame *f = calloc(1, sizeof(*f));
@@ -317,6 +316,8 @@ static int open_store(const struct b2f_frame_options *options,
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&f->map_lock, NULL);
+	pthread_cond_init(&f->map_grown, NULL);
+	atomic_init(&f->refs, 1);
 	f->store = store;
 	f->log = options->log;
 	f->offset = store->sparse ? 0 : options->offset;
@@ -352,7 +353,7 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 			why.text[0] ? why.text : strerror(-err));
 		return err;
 	}
-	return open_store(options, store, path, out);
+	return b2f_frame_open_store(options, store, path, out);
 }
 
 int b2f_frame_open_memory(const struct b2f_frame_options *options,
@@ -366,16 +367,39 @@ int b2f_frame_open_memory(const struct b2f_frame_options *options,
 	err = b2f_store_new_memory(data, size, &store);
 	if (err)
 		return err;
-	return open_store(&plain, store, "memory", out);
+	return b2f_frame_open_store(&plain, store, "memory", out);
+}
+
+int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = {.log = frame->log,
+						  .label = frame->label,
+						  .offset = frame->offset};
+	struct b2f_store *store = NULL;
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_store_clone(frame->store, &store, &why);
+	if (err)
+		return b2f_frame_report(frame, err, &why);
+	return b2f_frame_open_store(&options, store, frame->label, out);
+}
+
+struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame)
+{
+	atomic_fetch_add_explicit(&frame->refs, 1, memory_order_relaxed);
+	return frame;
 }
 
 void b2f_frame_close(struct b2f_frame *frame)
 {
-	if (!frame)
+	if (!frame || atomic_fetch_sub_explicit(&frame->refs, 1,
+						memory_order_acq_rel) != 1)
 		return;
 	forget(frame);
 	b2f_array_fini(&frame->array);
 	free(frame->map.starts);
+	pthread_cond_destroy(&frame->map_grown);
 	pthread_mutex_destroy(&frame->map_lock);
 	b2f_store_free(frame->store);
 	free(frame->label);

@@ -20,10 +20,10 @@ int b2f_frame_report(const struct b2f_frame *frame, int err,
 }
 
 /* Where the chunk is stored, as a person would look for it. */
-static void describe_place(const struct b2f_frame *frame, uint64_t nchunk,
+static void describe_place(const struct b2f_frame *frame, uint64_t raw,
 			   char *buf, size_t size)
 {
-	struct b2f_entry entry = b2f_entries_get(&frame->entries, nchunk);
+	struct b2f_entry entry = b2f_entry_of(raw);
 	char name[B2F_CHUNK_NAME_SIZE];
 
 	if (entry.special) {
@@ -39,16 +39,25 @@ static void describe_place(const struct b2f_frame *frame, uint64_t nchunk,
 	}
 }
 
-int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
-			   int64_t unit, int err, const struct b2f_why *why)
+int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
+			   uint64_t raw, int64_t unit, int err,
+			   const struct b2f_why *why)
 {
 	char place[48], block[32] = "";
 
-	describe_place(frame, nchunk, place, sizeof(place));
+	describe_place(frame, raw, place, sizeof(place));
 	if (unit >= 0)
 		snprintf(block, sizeof(block), "block %lld: ", (long long)unit);
 	b2f_log(frame->log, B2F_LOG_ERROR, "%s: chunk %llu (%s): %s%s",
 		frame->label, (unsigned long long)nchunk, place, block,
 		cause(err, why));
 	return err;
+}
+
+int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
+			   int64_t unit, int err, const struct b2f_why *why)
+{
+	return b2f_frame_report_entry(frame, nchunk,
+				      b2f_entries_raw(&frame->entries, nchunk),
+				      unit, err, why);
 }

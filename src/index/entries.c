@@ -182,12 +182,21 @@ void b2f_entries_fini(struct b2f_entries *entries)
 	*entries = (struct b2f_entries){0};
 }
 
-struct b2f_entry b2f_entries_get(const struct b2f_entries *entries, uint64_t i)
+uint64_t b2f_entries_raw(const struct b2f_entries *entries, uint64_t i)
 {
-	uint64_t value = entries->raw ? entries->raw[i] : entries->same;
-	struct b2f_entry entry = {.special = special_of(value)};
+	return entries->raw ? entries->raw[i] : entries->same;
+}
+
+struct b2f_entry b2f_entry_of(uint64_t raw)
+{
+	struct b2f_entry entry = {.special = special_of(raw)};
 
 	if (entry.special == B2F_SPECIAL_NONE)
-		entry.place = value;
+		entry.place = raw;
 	return entry;
+}
+
+struct b2f_entry b2f_entries_get(const struct b2f_entries *entries, uint64_t i)
+{
+	return b2f_entry_of(b2f_entries_raw(entries, i));
 }

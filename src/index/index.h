@@ -161,6 +161,12 @@ int b2f_entries_parse(const uint8_t *raw, size_t size,
 
 void b2f_entries_fini(struct b2f_entries *entries);
 
+/* The raw value of entry @i (< n). */
+uint64_t b2f_entries_raw(const struct b2f_entries *entries, uint64_t i);
+
+/* What the raw value @raw, which was checked, says. */
+struct b2f_entry b2f_entry_of(uint64_t raw);
+
 /* Entry @i (< n). */
 struct b2f_entry b2f_entries_get(const struct b2f_entries *entries, uint64_t i);
 

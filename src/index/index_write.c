@@ -66,6 +66,7 @@ static void write_fields(const struct b2f_frame_header *h, uint64_t frame_len,
 	out[OFF_FLAGS] = general_flags(h);
 	b2f_store_be64(out + OFF_NBYTES, h->nbytes);
 	b2f_store_be64(out + OFF_CBYTES, h->cbytes);
+	b2f_store_be32(out + OFF_TYPESIZE, h->typesize);
 	b2f_store_be32(out + OFF_CHUNKSIZE, (uint32_t)h->chunksize);
 }
 
@@ -78,7 +79,6 @@ static void write_settings(const struct b2f_frame_header *h, uint8_t *out)
 	out[OFF_FLAGS + 1] = TYPE_SPARSE;
 	out[OFF_FLAGS + 2] = (uint8_t)(codec | h->clevel << 4);
 	out[OFF_FLAGS + 3] = (uint8_t)((h->splitmode - 1) & 3);
-	b2f_store_be32(out + OFF_TYPESIZE, h->typesize);
 	b2f_store_be32(out + OFF_BLOCKSIZE, h->blocksize);
 	memcpy(out + OFF_FILTERS, h->pipeline.filter, B2F_FILTER_SLOTS);
 	out[OFF_UDCODEC] = h->codec;

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c - the stores of a filesystem: a directory, or a single file */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
 #include "base/checked.h"
-#include "store/store.h"
+#include "store/files.h"
 
-#define INDEX_NAME "chunks.b2frame"
-
-struct files_store {
-	struct b2f_store base;
-	/* Of the directory, or of the one file. */
-	int fd;
-};
-
-static struct files_store *files_of(struct b2f_store *store)
+const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE])
 {
-	return (struct files_store *)store;
+	if (id == B2F_OBJECT_INDEX)
+		return B2F_INDEX_NAME;
+	if (id == B2F_OBJECT_NEW_INDEX)
+		return B2F_FILES_NEW_INDEX;
+	b2f_chunk_name(id, buf);
+	return buf;
 }
 
 /* Reads all @n bytes; a signal or a short count is no end. */
@@ -105,14 +104,11 @@ static int open_failed(int err, int64_t id, struct b2f_why *why)
 static int dir_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {
-	char name[B2F_CHUNK_NAME_SIZE] = INDEX_NAME;
+	char buf[B2F_CHUNK_NAME_SIZE];
 	int fd, err;
 
-	_Static_assert(sizeof(INDEX_NAME) <= B2F_CHUNK_NAME_SIZE, "fits");
-	if (id != B2F_OBJECT_INDEX)
-		b2f_chunk_name(id, name);
 	/* O_NONBLOCK, or a FIFO of that name would hang us. */
-	fd = openat(files_of(store)->fd, name,
+	fd = openat(b2f_files_of(store)->fd, b2f_files_name(id, buf),
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return open_failed(errno, id, why);
@@ -129,7 +125,8 @@ static void dir_close(struct b2f_object *object)
 
 static int dir_stat_index(struct b2f_store *store, struct stat *out)
 {
-	if (fstatat(files_of(store)->fd, INDEX_NAME, out, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(b2f_files_of(store)->fd, B2F_INDEX_NAME, out,
+		    AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return 0;
 }
@@ -141,7 +138,7 @@ static int file_open(struct b2f_store *store, int64_t id,
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a chunk file of a contiguous frame");
 	/* All objects share the one descriptor of the store. */
-	return adopt(store, files_of(store)->fd, out, why);
+	return adopt(store, b2f_files_of(store)->fd, out, why);
 }
 
 static void file_close(struct b2f_object *object)
@@ -151,13 +148,34 @@ static void file_close(struct b2f_object *object)
 
 static int file_stat_index(struct b2f_store *store, struct stat *out)
 {
-	return fstat(files_of(store)->fd, out) ? -errno : 0;
+	return fstat(b2f_files_of(store)->fd, out) ? -errno : 0;
 }
 
 static void files_free(struct b2f_store *store)
 {
-	close(files_of(store)->fd);
+	close(b2f_files_of(store)->fd);
 	free(store);
+}
+
+static int dir_clone(struct b2f_store *store, struct b2f_store **out,
+		     struct b2f_why *why)
+{
+	return b2f_store_open(b2f_files_of(store)->fd, ".", false, out, why);
+}
+
+static int dir_dirfd(const struct b2f_store *store)
+{
+	return ((const struct b2f_files *)store)->fd;
+}
+
+static int file_clone(struct b2f_store *store, struct b2f_store **out,
+		      struct b2f_why *why)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d",
+		 b2f_files_of(store)->fd);
+	return b2f_store_open(AT_FDCWD, path, true, out, why);
 }
 
 static const struct b2f_store_ops dir_ops = {
@@ -166,6 +184,9 @@ static const struct b2f_store_ops dir_ops = {
 	.close = dir_close,
 	.stat_index = dir_stat_index,
 	.free = files_free,
+	.clone = dir_clone,
+	.dirfd = dir_dirfd,
+	.write = &b2f_files_write,
 };
 
 static const struct b2f_store_ops file_ops = {
@@ -174,13 +195,19 @@ static const struct b2f_store_ops file_ops = {
 	.close = file_close,
 	.stat_index = file_stat_index,
 	.free = files_free,
+	.clone = file_clone,
 };
+
+bool b2f_files_is_dir(const struct b2f_store *store)
+{
+	return store->ops == &dir_ops;
+}
 
 int b2f_store_open(int dirfd, const char *name, bool follow,
 		   struct b2f_store **out, struct b2f_why *why)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	struct files_store *store = NULL;
+	struct b2f_files *store = NULL;
 	struct stat st;
 	int fd, err = 0;
 

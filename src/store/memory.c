@@ -56,12 +56,22 @@ static void memory_free(struct b2f_store *store)
 	free(store);
 }
 
+static int memory_clone(struct b2f_store *store, struct b2f_store **out,
+			struct b2f_why *why)
+{
+	const struct memory_store *memory = (struct memory_store *)store;
+
+	(void)why;
+	return b2f_store_new_memory(memory->data, memory->size, out);
+}
+
 static const struct b2f_store_ops memory_ops = {
 	.open = memory_open,
 	.read = memory_read,
 	.close = memory_close,
 	.stat_index = memory_stat_index,
 	.free = memory_free,
+	.clone = memory_clone,
 };
 
 int b2f_store_new_memory(const uint8_t *data, size_t size,

@@ -11,6 +11,17 @@ void b2f_store_free(struct b2f_store *store)
 		store->ops->free(store);
 }
 
+int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
+		    struct b2f_why *why)
+{
+	return store->ops->clone(store, out, why);
+}
+
+int b2f_store_dirfd(const struct b2f_store *store)
+{
+	return store->ops->dirfd ? store->ops->dirfd(store) : -1;
+}
+
 int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {

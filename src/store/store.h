@@ -30,6 +30,9 @@ struct b2f_store;
 /* The id of the object that holds the index; all others are chunk files. */
 #define B2F_OBJECT_INDEX (-1)
 
+/* The index that is to replace it; only a writer sees it. */
+#define B2F_OBJECT_NEW_INDEX (-2)
+
 /* "FFFFFFFF.chunk" and its 0. */
 #define B2F_CHUNK_NAME_SIZE 15
 
@@ -67,6 +70,31 @@ struct b2f_store_ops {
 	/* What fstat(2) says of the index, for attributes and changes. */
 	int (*stat_index)(struct b2f_store *store, struct stat *out);
 	void (*free)(struct b2f_store *store);
+	/* As the functions of the same name. */
+	int (*clone)(struct b2f_store *store, struct b2f_store **out,
+		     struct b2f_why *why);
+	int (*dirfd)(const struct b2f_store *store);
+	/* For writing, or NULL for a store that is read-only. */
+	const struct b2f_store_write_ops *write;
+};
+
+/* As the functions of store/write.h. */
+struct b2f_store_write_ops {
+	int (*lock)(struct b2f_store *store, struct b2f_why *why);
+	int (*create)(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why);
+	int (*write)(const struct b2f_object *object, uint64_t off,
+		     const void *buf, size_t n, struct b2f_why *why);
+	int (*inherit)(const struct b2f_object *object,
+		       const struct timespec *mtime, struct b2f_why *why);
+	int (*sync)(const struct b2f_object *object, struct b2f_why *why);
+	int (*install)(struct b2f_store *store, struct b2f_why *why);
+	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
+	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
+	int (*identify)(struct b2f_store *store, int64_t id,
+			struct b2f_identity *out);
+	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		    void *arg);
 };
 
 /* The first member of every kind of store. */
@@ -96,6 +124,17 @@ int b2f_store_open(int dirfd, const char *name, bool follow,
 B2F_MUST_CHECK
 int b2f_store_new_memory(const uint8_t *data, size_t size,
 			 struct b2f_store **out);
+
+/*
+ * Makes another store of the same place, which shares no lock with @store.
+ * Free *@out with b2f_store_free().  Returns 0, -ENOMEM or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
+		    struct b2f_why *why);
+
+/* The directory of a sparse store, which stays its; -1 if there is none. */
+int b2f_store_dirfd(const struct b2f_store *store);
 
 /* NULL does nothing. */
 void b2f_store_free(struct b2f_store *store);

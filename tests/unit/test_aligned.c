@@ -24,5 +24,5 @@ Test(aligned, every_size_begins_on_a_line)
 Test(aligned, sizes_that_cannot_be_are_no_memory)
 {
 	cr_assert_null(b2f_aligned_new(SIZE_MAX));
-	cr_assert_null(b2f_aligned_new(SIZE_MAX - B2F_ALIGN));
+	cr_assert_null(b2f_aligned_new(PTRDIFF_MAX - B2F_ALIGN + 1));
 }

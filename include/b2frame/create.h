@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * create.h - new sparse frames
+ *
+ * Layer: public (made by frame/).  Threads: any.
+ */
+#ifndef B2FRAME_CREATE_H
+#define B2FRAME_CREATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "b2frame/frame.h"
+
+/* The file name of an index, in the directory of a sparse frame. */
+#define B2F_INDEX_NAME "chunks.b2frame"
+
+/* How the chunks of a frame are made; what its header says of it. */
+struct b2f_settings {
+	/* Item size in bytes, at least 1. */
+	uint32_t typesize;
+	/* Decoded bytes of a block; 0 automatic. */
+	uint32_t blocksize;
+	/* Decoded bytes of a chunk; -1: the first one tells. */
+	int32_t chunksize;
+	/* A built-in codec; see names.h. */
+	uint8_t codec;
+	uint8_t codec_meta;
+	/* 0 (stored as it is) to 9. */
+	uint8_t clevel;
+	/* 1 always, 2 never, 3 auto, 4 forward-compatible. */
+	uint8_t splitmode;
+	/* Applied in order, like the slots of a frame; 0 is none. */
+	uint8_t filters[B2F_SLOTS];
+	uint8_t filters_meta[B2F_SLOTS];
+};
+
+/* zstd level 5, shuffle, typesize 1, automatic blocks, no chunk size yet. */
+struct b2f_settings b2f_settings_default(void);
+
+/* The settings that the header of @frame tells. */
+struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
+
+/*
+ * Makes the empty sparse frame @name below @dirfd: a directory that only its
+ * owner may enter as long as it is being made, then with the permissions of
+ * @mode (and x where @mode has r or w), and in it an index of @mode.  With
+ * @durable it is on disk when this returns, but for its name in @dirfd.
+ *
+ * Returns 0; -EINVAL (settings that cannot be; told to @log), -EEXIST,
+ * -ENAMETOOLONG, or another errno of the filesystem; then nothing is left.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_create(const struct b2f_settings *settings, int dirfd,
+		 const char *name, mode_t mode, bool durable,
+		 const struct b2f_log *log);
+
+/*
+ * Deletes the sparse frame @name below @dirfd: its index first, so that it is
+ * either whole or no frame, then chunk files and what bloscfs and C-Blosc2 keep
+ * beside them, then the directory.  Anything else in it stays, and so does the
+ * directory then.
+ *
+ * Returns 0, -ENOENT (it has no index), -ENOTEMPTY (other files are in it), or
+ * another errno; if the directory may not be deleted, nothing is.
+ */
+__attribute__((warn_unused_result)) int b2f_frame_remove(int dirfd,
+							 const char *name);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit.h - a sparse frame as a row of chunks that can be changed
+ *
+ * Changes are collected and become visible to others at once, with
+ * b2f_editor_commit().  Chunks are numbered from 0.  All chunks have the
+ * frame's chunk size but the last one, which may be shorter.
+ *
+ * Layer: public (made by frame/).
+ *
+ * Threads: one editor belongs to one thread at a time.
+ */
+#ifndef B2FRAME_EDIT_H
+#define B2FRAME_EDIT_H
+
+#include "b2frame/create.h"
+
+struct b2f_editor;
+
+struct b2f_editor_options {
+	/* Must outlive the editor.  NULL: no messages. */
+	const struct b2f_log *log;
+	/* What messages call the frame; NULL: its path. */
+	const char *label;
+	/* Write chunks without checksums. */
+	bool no_seal;
+};
+
+/*
+ * Opens the sparse frame @path below @dirfd for changes.  Close *@out with
+ * b2f_editor_close().  Returns as b2f_frame_open() and b2f_file_allow_write().
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
+		const char *path, struct b2f_editor **out);
+
+/* Closes it; what was not committed is undone.  NULL does nothing. */
+void b2f_editor_close(struct b2f_editor *editor);
+
+uint64_t b2f_editor_nchunks(const struct b2f_editor *editor);
+uint64_t b2f_editor_nbytes(const struct b2f_editor *editor);
+
+/* Decoded bytes of a chunk; -1 as long as no chunk told. */
+int32_t b2f_editor_chunksize(const struct b2f_editor *editor);
+
+/*
+ * Adds, inserts before chunk @nchunk (<= nchunks), or replaces chunk @nchunk
+ * (< nchunks) by the @nbytes (> 0) at @data.
+ *
+ * Returns 0; -EINVAL (no such chunk, or a length that only the last chunk may
+ * have; logged), B2F_ETOOBIG, -ENOMEM or an errno of the store.
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_append(struct b2f_editor *editor, const void *data, uint32_t nbytes);
+__attribute__((warn_unused_result)) int
+b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk, const void *data,
+		  uint32_t nbytes);
+__attribute__((warn_unused_result)) int
+b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk, const void *data,
+		  uint32_t nbytes);
+
+/* Removes chunk @nchunk.  Returns 0 or -EINVAL (no such chunk). */
+__attribute__((warn_unused_result)) int
+b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk);
+
+/*
+ * Puts the chunks into another order: chunk i becomes what was chunk
+ * @order[i].  Returns 0, or -EINVAL (not each of the nchunks numbers once, or a
+ * short chunk would not be the last one).
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order);
+
+/*
+ * Cuts the data, or extends them with zeros, to @nbytes.  Returns as
+ * b2f_editor_append().
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes);
+
+/*
+ * Adds the encoded chunk of @size bytes at @chunk, as it is; it must be a
+ * regular one of the length that the frame wants.  Returns as
+ * b2f_editor_append(), or B2F_ECORRUPT.
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
+			  size_t size);
+
+/*
+ * Adds a chunk of @nbytes that is an index entry alone: zeros, NaNs, or not
+ * initialised.  Returns as b2f_editor_append().
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_append_special(struct b2f_editor *editor, enum b2f_chunk_kind kind,
+			  uint32_t nbytes);
+
+/* Makes all changes visible and durable.  Returns as b2f_file_commit(). */
+__attribute__((warn_unused_result)) int
+b2f_editor_commit(struct b2f_editor *editor);
+
+#endif

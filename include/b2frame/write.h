@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * write.h - writing to a frame as to a plain file
+ *
+ * Written bytes are kept in memory until a *commit*: the chunks they are in go
+ * to new chunk files, then a new index replaces the old one.  Whatever happens
+ * in between, the frame on disk is as the last commit left it.
+ *
+ * Chunks that are complete are encoded by the workers while the writer goes on.
+ * When all files together have more than the runtime's dirty_bytes, chunks are
+ * encoded to files that no index names yet, and the writer waits.
+ *
+ * A failed commit loses nothing: what was written stays in memory (or in files
+ * without an index), is read as before, and the next commit tries again.
+ *
+ * Layer: public (made by file/).
+ *
+ * Threads: every function may be called from any thread, also at the same
+ * time; writes to one file come one after the other, and each is seen by
+ * readers as soon as it has returned.
+ */
+#ifndef B2FRAME_WRITE_H
+#define B2FRAME_WRITE_H
+
+#include <time.h>
+
+#include "b2frame/create.h"
+#include "b2frame/file.h"
+
+/* Zero is the default of every field. */
+struct b2f_write_options {
+	/* Write chunks without checksums. */
+	bool no_seal;
+	/* Take part in the locks of C-Blosc2 (.b2lock) even if none is there.
+	 */
+	bool locking;
+	/* Do not take part even if one is there. */
+	bool no_locking;
+	/*
+	 * An empty frame without metalayers gets the item size of the first
+	 * data that are written to it.
+	 */
+	bool guess_typesize;
+	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
+	uint32_t chunksize;
+};
+
+enum b2f_commit_how {
+	/* On disk when it returns: survives a loss of power. */
+	B2F_COMMIT_DURABLE,
+	/*
+	 * Readable by others when it returns; survives the end of this process,
+	 * but not surely a loss of power.  Durable nevertheless if an earlier
+	 * state of the frame is: that could be lost otherwise.
+	 */
+	B2F_COMMIT_VISIBLE,
+};
+
+/*
+ * Allows writing to @file, once; later calls return 0 at once.  Removes what
+ * a crash left.  As long as @file is open nobody else can do this: another
+ * process with bloscfs, too, gets -EBUSY.
+ *
+ * Returns 0, -EROFS (contiguous, variable chunks, an array, a plugin's pipeline
+ * ... the cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
+ * (-EACCES, -EROFS: the directory cannot be written to).
+ */
+__attribute__((warn_unused_result)) int
+b2f_file_allow_write(struct b2f_file *file,
+		     const struct b2f_write_options *options);
+
+/* True after b2f_file_allow_write() succeeded. */
+bool b2f_file_is_writable(struct b2f_file *file);
+
+/*
+ * Writes the @size bytes at @buf to @off; what lies between the end of the file
+ * and @off becomes zeros.  May wait for the workers if too much is dirty.
+ *
+ * Returns how many bytes were written, from the first on: @size, or fewer if an
+ * error came after some; or -EBADF (not writable), -EFBIG, -ENOMEM,
+ * B2F_ECORRUPT (damaged data that were to be kept beside the new ones), or an
+ * errno of the store (-ENOSPC, -EDQUOT, -EIO) that keeps dirty chunks from
+ * being written, and so memory from being free.
+ */
+__attribute__((warn_unused_result)) ssize_t
+b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
+		uint64_t off);
+
+/* The same at the end of the file, wherever that is then; *@off tells it. */
+__attribute__((warn_unused_result)) ssize_t
+b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
+		uint64_t *off);
+
+/* Cuts the file, or extends it with zeros.  Returns 0 or as b2f_file_pwrite. */
+__attribute__((warn_unused_result)) int b2f_file_truncate(struct b2f_file *file,
+							  uint64_t size);
+
+/*
+ * Makes [@off, @off + @size) zeros; whole chunks of it take no room.  What is
+ * behind the end of the file stays behind it.  Returns as b2f_file_truncate().
+ */
+__attribute__((warn_unused_result)) int
+b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
+
+/*
+ * Commits everything that was written before this call; 0 if that was nothing.
+ *
+ * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
+ * since; nothing of its work is touched), or an errno of the store.  The cause
+ * is logged.
+ */
+__attribute__((warn_unused_result)) int
+b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
+
+/* True if there is something to commit, or to make durable. */
+bool b2f_file_is_dirty(struct b2f_file *file);
+
+/* Nanoseconds since something became dirty; 0 if nothing is. */
+uint64_t b2f_file_dirty_ns(struct b2f_file *file);
+
+/* Forgets all that is not committed; for a file that has been deleted. */
+void b2f_file_discard(struct b2f_file *file);
+
+/* What can be told of a file that changes. */
+struct b2f_file_now {
+	/* Decoded bytes. */
+	uint64_t nbytes;
+	/* Stored bytes, at the last commit. */
+	uint64_t cbytes;
+	/* The index as of the last commit, or as it was opened. */
+	struct b2f_frame_stamp stamp;
+	/* Something is to be committed. */
+	bool dirty;
+	/* Written to since the last commit, at @mtime. */
+	bool has_mtime;
+	struct timespec mtime;
+};
+
+void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
+
+/*
+ * Calls @fn with @arg and a descriptor of the directory the index
+ * (B2F_INDEX_NAME) is in, while no commit replaces it; for chmod and the like.
+ * Afterwards the index counts as known, whatever @fn did to its attributes.
+ * With @forget_mtime the next commit leaves the mtime of the index alone unless
+ * something is written first.
+ *
+ * Returns what @fn returned, or -EROFS for a contiguous frame.
+ */
+__attribute__((warn_unused_result)) int
+b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
+		    int (*fn)(void *arg, int dirfd), void *arg);
+
+/*
+ * Looks whether another program has changed the frame.  If so, and if nothing
+ * here is dirty, @file continues with what is on disk now and *@changed is set.
+ * Returns 0, or an errno: then @file stays as it is.
+ */
+__attribute__((warn_unused_result)) int b2f_file_refresh(struct b2f_file *file,
+							 bool *changed);
+
+#endif

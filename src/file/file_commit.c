@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_commit.c - what was written becomes the frame on disk */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "file/writer.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Commits that are tried while other programs change the frame. */
+#define TRIES 3
+
+/* One commit, from its begin to its end. */
+struct job {
+	struct b2f_file *file;
+	struct b2f_writer *writer;
+	struct b2f_commit commit;
+	/* Records that this commit encodes; each with a reference. */
+	struct b2f_dirty **dirty;
+	size_t n;
+	/* What they were before, in case it fails. */
+	uint64_t dirty_since_ns;
+	bool has_mtime;
+};
+
+static int each(void *context, size_t n, int (*fn)(void *arg, size_t i),
+		void *arg)
+{
+	return b2f_pool_for(context, B2F_POOL_DEMAND, n, fn, arg);
+}
+
+/* Lists the records, and begins with those that nobody encodes yet.  Locked. */
+static int take_records(struct job *job)
+{
+	struct b2f_writer *w = job->writer;
+	struct b2f_dirty *d, *next;
+
+	job->dirty = malloc((HASH_COUNT(w->dirty) + 1) * sizeof(*job->dirty));
+	if (!job->dirty)
+		return -ENOMEM;
+	HASH_ITER(hh, w->dirty, d, next)
+	{
+		d->in_commit = true;
+		w->ncommit++;
+		if (!b2f_encode_begin(d))
+			continue;
+		b2f_dirty_ref(d);
+		job->dirty[job->n++] = d;
+	}
+	return 0;
+}
+
+/*
+ * Fixes the moment that is committed: all changes up to now, none after.
+ * *@nothing: there is nothing to do.
+ */
+static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
+{
+	struct b2f_file *file = job->file;
+	struct b2f_writer *w = job->writer;
+	int err = 0;
+
+	pthread_mutex_lock(&w->write_lock);
+	pthread_mutex_lock(&file->lock);
+	*nothing = !w->edit ||
+		   (w->dirty_since_ns == 0 &&
+		    !(how == B2F_COMMIT_DURABLE && w->edit->undurable));
+	if (*nothing)
+		goto out;
+	job->commit.durable =
+		how == B2F_COMMIT_DURABLE || w->edit->durable_before;
+	err = b2f_edit_freeze(w->edit, &job->commit);
+	if (!err)
+		err = take_records(job);
+	if (err) {
+		b2f_edit_settle(w->edit, &job->commit);
+		goto out;
+	}
+	w->commit = &job->commit;
+	w->commit_err = 0;
+	job->dirty_since_ns = w->dirty_since_ns;
+	job->has_mtime = job->commit.has_mtime = w->has_mtime;
+	job->commit.mtime = w->mtime;
+	w->dirty_since_ns = 0;
+	w->has_mtime = false;
+out:
+	pthread_mutex_unlock(&file->lock);
+	pthread_mutex_unlock(&w->write_lock);
+	return err;
+}
+
+static int encode_one(void *arg, size_t i)
+{
+	struct job *job = arg;
+
+	/* finish() notes the error; the others are still to be encoded. */
+	(void)b2f_encode_run(job->dirty[i]);
+	b2f_dirty_unref(job->dirty[i]);
+	return 0;
+}
+
+/* Encodes what is to be committed; then the frozen state is complete. */
+static int encode_all(struct job *job)
+{
+	struct b2f_file *file = job->file;
+	struct b2f_writer *w = job->writer;
+	int err;
+
+	err = b2f_pool_for(file->runtime->pool, B2F_POOL_DEMAND, job->n,
+			   encode_one, job);
+	pthread_mutex_lock(&file->lock);
+	while (w->ncommit > 0)
+		pthread_cond_wait(&w->changed, &file->lock);
+	w->commit = NULL;
+	if (!err)
+		err = w->commit_err;
+	if (!err)
+		err = b2f_edit_prepare(w->edit, &job->commit);
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+/* Ends the commit; what failed is to be committed again. */
+static void settle(struct job *job)
+{
+	struct b2f_file *file = job->file;
+	struct b2f_writer *w = job->writer;
+	bool done = job->commit.installed;
+
+	pthread_mutex_lock(&file->lock);
+	if (!done) {
+		if (job->dirty_since_ns)
+			w->dirty_since_ns = job->dirty_since_ns;
+		if (job->has_mtime && !w->has_mtime) {
+			w->has_mtime = true;
+			w->mtime = job->commit.mtime;
+		}
+	}
+	b2f_edit_settle(w->edit, &job->commit);
+	pthread_mutex_unlock(&file->lock);
+	free(job->dirty);
+	job->dirty = NULL;
+	job->n = 0;
+}
+
+/*
+ * What is in files that could not be made durable is written again: now it can
+ * still be read, and is checked by that.
+ */
+static int rewrite_bad(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	uint64_t nchunk = 0;
+	int err = 0;
+
+	pthread_mutex_lock(&w->write_lock);
+	for (;; nchunk++) {
+		bool found;
+
+		pthread_mutex_lock(&file->lock);
+		found = w->edit && b2f_edit_find_bad(w->edit, &nchunk);
+		pthread_mutex_unlock(&file->lock);
+		if (!found || err)
+			break;
+		err = b2f_file_rewrite_chunk(file, nchunk);
+	}
+	pthread_mutex_unlock(&w->write_lock);
+	return err;
+}
+
+/* One try; the commit_lock is held. */
+static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
+{
+	struct job job = {
+		.file = file,
+		.writer = file->writer,
+		.commit = {.each = each, .each_context = file->runtime->pool},
+	};
+	bool nothing;
+	int err;
+
+	err = rewrite_bad(file);
+	if (!err)
+		err = freeze(&job, how, &nothing);
+	if (err || nothing)
+		return err;
+	err = encode_all(&job);
+	if (!err)
+		err = b2f_edit_write(job.writer->edit, &job.commit);
+	settle(&job);
+	return err;
+}
+
+/* True if no record is of a chunk that another program changed. */
+static bool may_merge(struct b2f_writer *w, struct b2f_frame *theirs)
+{
+	struct b2f_edit_state state;
+	struct b2f_dirty *d, *next;
+	bool may = true;
+
+	if (b2f_edit_state_of(theirs, &state))
+		return false;
+	HASH_ITER(hh, w->dirty, d, next)
+	may = may && b2f_edit_untouched(w->edit, &state, d->nchunk);
+	b2f_edit_state_fini(&state);
+	return may;
+}
+
+/* Locked, and nothing is BUSY. */
+static int merge(struct b2f_file *file, struct b2f_frame *theirs)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_dirty *d, *next;
+	int err;
+
+	if (!may_merge(w, theirs))
+		return -ESTALE;
+	err = b2f_edit_merge(w->edit, theirs);
+	if (err)
+		return err;
+	HASH_ITER(hh, w->dirty, d, next)
+	if (d->nchunk < w->edit->working.n)
+		d->base_raw = w->edit->working.raw[d->nchunk];
+	b2f_file_set_frame(file, b2f_frame_ref(theirs));
+	return 0;
+}
+
+/* Another program changed the frame: what it wrote stays, ours is added. */
+static int merge_theirs(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_frame *theirs = NULL;
+	int err;
+
+	pthread_mutex_lock(&w->write_lock);
+	err = b2f_frame_reopen(file->frame, &theirs);
+	if (!err) {
+		pthread_mutex_lock(&file->lock);
+		b2f_writer_wait_idle(file);
+		err = merge(file, theirs);
+		pthread_mutex_unlock(&file->lock);
+	}
+	pthread_mutex_unlock(&w->write_lock);
+	if (!err)
+		b2f_file_forget_heads(file);
+	if (err == -ESTALE)
+		b2f_log(file->frame->log, B2F_LOG_ERROR,
+			"%s: not committed: another program has changed the "
+			"same chunks, or the size, since they were read",
+			file->frame->label);
+	b2f_frame_close(theirs);
+	return err;
+}
+
+int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
+{
+	struct b2f_writer *w;
+	int err = -ESTALE;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	pthread_mutex_unlock(&file->lock);
+	if (!w)
+		return 0;
+	pthread_mutex_lock(&w->commit_lock);
+	for (int i = 0; i < TRIES && err == -ESTALE; i++) {
+		err = try_commit(file, how);
+		if (err != -ESTALE)
+			break;
+		err = merge_theirs(file);
+		if (err)
+			break;
+		err = -ESTALE;
+	}
+	pthread_mutex_unlock(&w->commit_lock);
+	b2f_writer_delete_dead(file);
+	return err;
+}
+
+/* Readers that came before may still have their entries: wait until they end.
+ */
+static void wait_for_readers(struct b2f_writer *w)
+{
+	pthread_rwlock_wrlock(&w->gate);
+	pthread_rwlock_unlock(&w->gate);
+}
+
+void b2f_writer_delete_dead(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_edit *edit;
+	bool begun;
+
+	pthread_mutex_lock(&file->lock);
+	edit = w->edit;
+	/* An edit that is being replaced deletes for itself. */
+	begun = edit && !w->closing && b2f_edit_begin_delete(edit);
+	w->ndeleting += begun;
+	pthread_mutex_unlock(&file->lock);
+	if (!begun)
+		return;
+	wait_for_readers(w);
+	b2f_edit_delete(edit);
+	pthread_mutex_lock(&file->lock);
+	b2f_edit_end_delete(edit);
+	w->ndeleting--;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&file->lock);
+}
+
+bool b2f_file_is_dirty(struct b2f_file *file)
+{
+	return b2f_file_dirty_ns(file) != 0;
+}
+
+uint64_t b2f_file_dirty_ns(struct b2f_file *file)
+{
+	struct timespec now;
+	uint64_t since = 0;
+	bool undurable = false;
+
+	pthread_mutex_lock(&file->lock);
+	if (file->writer && file->writer->edit) {
+		since = file->writer->dirty_since_ns;
+		undurable = file->writer->edit->undurable;
+	}
+	pthread_mutex_unlock(&file->lock);
+	if (!since)
+		return undurable;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	since = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - since;
+	return since ? since : 1;
+}
+
+void b2f_file_discard(struct b2f_file *file)
+{
+	struct b2f_writer *w;
+	struct b2f_dirty *d, *next;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	if (w && w->edit) {
+		b2f_writer_wait_idle(file);
+		HASH_ITER(hh, w->dirty, d, next)
+		b2f_dirty_remove(d);
+		w->dirty_since_ns = 0;
+		w->has_mtime = false;
+		w->edit->undurable = false;
+	}
+	pthread_mutex_unlock(&file->lock);
+}
+
+void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
+{
+	const struct b2f_writer *w;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	*out = (struct b2f_file_now){
+		.nbytes = b2f_file_size_locked(file),
+		.cbytes = file->frame->info.cbytes,
+		.stamp = file->frame->stamp,
+	};
+	if (w && w->edit) {
+		out->cbytes = w->edit->committed.cbytes;
+		out->stamp = w->edit->stamp;
+		out->dirty = w->dirty_since_ns != 0;
+		out->mtime = w->mtime;
+		out->has_mtime = w->has_mtime;
+	}
+	pthread_mutex_unlock(&file->lock);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_size.c - a file grows and is cut
+ *
+ * Where a chunk's length changes, it gets a record: no chunk without one has
+ * another length than the file wants.
+ */
+#include "base/checked.h"
+#include "file/writer.h"
+
+static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
+{
+	return b2f_div_up_u64(nbytes, (uint32_t)edit->header.chunksize);
+}
+
+/* Chunk @nchunk gets a record if it has none.  Locked. */
+static int need_record(struct b2f_file *file, uint64_t nchunk)
+{
+	struct b2f_dirty *d;
+
+	return b2f_dirty_get(file, nchunk, true, &d);
+}
+
+int b2f_size_fix_last(struct b2f_file *file)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint64_t n = edit->working.n;
+
+	if (n == 0 || b2f_edit_is_stored(edit->working.raw[n - 1]) ||
+	    edit->working.nbytes % edit->header.typesize == 0)
+		return 0;
+	return need_record(file, n - 1);
+}
+
+int b2f_size_grow(struct b2f_file *file, uint64_t size)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_edit_state *state = &edit->working;
+	struct b2f_dirty *d;
+	int err = 0;
+
+	if (size > B2F_SIZE_LIMIT)
+		return B2F_ETOOBIG;
+	if (state->nbytes % (uint32_t)edit->header.chunksize) {
+		/* If it is being encoded, then with the old length. */
+		err = b2f_dirty_get(file, state->n - 1, false, &d);
+		if (!err && state->raw[state->n - 1] !=
+				    b2f_entry_raw(B2F_SPECIAL_ZEROS))
+			err = need_record(file, state->n - 1);
+	}
+	if (!err)
+		err = b2f_edit_resize(edit, count_chunks(edit, size), size, 0);
+	if (!err)
+		b2f_writer_note(file->writer);
+	return err;
+}
+
+/* What the chunks from @first on take, as far as they have files. */
+static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint64_t sum = 0, n = edit->working.n;
+
+	for (uint64_t i = first; i < n; i++) {
+		uint32_t cbytes = 0;
+		uint64_t raw;
+		bool known;
+
+		pthread_mutex_lock(&file->lock);
+		raw = edit->working.raw[i];
+		known = b2f_edit_known_cbytes(edit, raw, &cbytes);
+		pthread_mutex_unlock(&file->lock);
+		sum += known ? cbytes : b2f_edit_read_cbytes(edit, raw);
+	}
+	return sum;
+}
+
+/* The chunk that the new end is in, if there is one.  Locked. */
+static int cut_last(struct b2f_file *file, uint64_t size)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint32_t rest = (uint32_t)(size % (uint32_t)edit->header.chunksize);
+	uint64_t last = size / (uint32_t)edit->header.chunksize;
+	struct b2f_dirty *d = NULL;
+	bool stored;
+	int err;
+
+	if (rest == 0)
+		return 0;
+	stored = edit->working.raw[last] != b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	err = b2f_dirty_get(file, last, stored, &d);
+	if (!err && d)
+		b2f_dirty_cut(d, rest);
+	return err;
+}
+
+/* Locked; the write_lock is held, and nothing is BUSY. */
+static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint64_t n = count_chunks(edit, size);
+	struct b2f_dirty *d, *next;
+	int err;
+
+	err = b2f_edit_reserve_drops(edit, edit->working.n - n);
+	if (!err)
+		err = cut_last(file, size);
+	if (err)
+		return err;
+	HASH_ITER(hh, file->writer->dirty, d, next)
+	if (d->nchunk >= n)
+		b2f_dirty_remove(d);
+	err = b2f_edit_resize(edit, n, size, old);
+	if (!err)
+		err = b2f_size_fix_last(file);
+	b2f_writer_note(file->writer);
+	return err;
+}
+
+int b2f_size_set(struct b2f_file *file, uint64_t size)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint64_t old = 0, n;
+	int err = 0;
+
+	pthread_mutex_lock(&file->lock);
+	b2f_writer_wait_idle(file);
+	n = count_chunks(edit, b2f_min_u64(size, B2F_SIZE_LIMIT));
+	pthread_mutex_unlock(&file->lock);
+	if (n == 0)
+		old = UINT64_MAX;
+	else if (n < edit->working.n)
+		old = sum_cbytes(file, n);
+	pthread_mutex_lock(&file->lock);
+	/* Somebody who needs memory may have had records encoded meanwhile. */
+	b2f_writer_wait_idle(file);
+	if (size < edit->working.nbytes)
+		err = shrink(file, size, old);
+	else if (size > edit->working.nbytes)
+		err = b2f_size_grow(file, size);
+	if (!err)
+		err = b2f_size_fix_last(file);
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+int b2f_file_truncate(struct b2f_file *file, uint64_t size)
+{
+	struct b2f_writer *w;
+	int err = b2f_change_begin(file, &w);
+
+	if (err)
+		return err;
+	err = b2f_size_set(file, size);
+	pthread_mutex_unlock(&w->write_lock);
+	b2f_writer_delete_dead(file);
+	return err;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_writer.c - a file becomes one that can be written to; other writers */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "file/writer.h"
+
+#define CHUNKSIZE_DEFAULT (1u << 20)
+
+/* Times that another program may change a frame while it is being opened. */
+#define TRIES 5
+
+static struct b2f_writer *new_writer(const struct b2f_write_options *options)
+{
+	struct b2f_writer *w = calloc(1, sizeof(*w));
+	pthread_rwlockattr_t attr;
+
+	if (!w)
+		return NULL;
+	/* Readers that come while somebody waits for others to go must wait. */
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(
+		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&w->gate, &attr);
+	pthread_rwlockattr_destroy(&attr);
+	pthread_mutex_init(&w->commit_lock, NULL);
+	pthread_mutex_init(&w->write_lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	w->options = *options;
+	return w;
+}
+
+static void free_writer(struct b2f_writer *w)
+{
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->write_lock);
+	pthread_mutex_destroy(&w->commit_lock);
+	pthread_rwlock_destroy(&w->gate);
+	free(w);
+}
+
+void b2f_writer_free(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_dirty *d, *next;
+	struct b2f_lock *lock = NULL;
+
+	if (!w)
+		return;
+	HASH_ITER(hh, w->dirty, d, next)
+	b2f_dirty_remove(d);
+	if (w->edit)
+		lock = w->edit->lock;
+	b2f_edit_free(w->edit);
+	b2f_lock_close(lock);
+	free_writer(w);
+	file->writer = NULL;
+}
+
+/* An empty frame may still choose how its chunks are made. */
+static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
+{
+	struct b2f_frame_header *h = &edit->header;
+	uint32_t size = w->options.chunksize;
+
+	w->guess_typesize = w->options.guess_typesize && h->nbytes == 0 &&
+			    h->typesize == 1 && edit->frame->meta.n == 0;
+	if (h->chunksize > 0)
+		return;
+	if (size == 0)
+		size = CHUNKSIZE_DEFAULT;
+	if (size > h->typesize)
+		size -= size % h->typesize;
+	h->chunksize = (int32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX);
+}
+
+/* Locks of other programs, if they use them or it was asked for. */
+static int open_lock(const struct b2f_writer *w, struct b2f_edit *edit)
+{
+	struct b2f_why why = {""};
+	int err;
+
+	if (w->options.no_locking)
+		return 0;
+	err = b2f_lock_open(edit->store, w->options.locking, &edit->lock, &why);
+	if (err == -ENOENT)
+		return 0;
+	return err ? b2f_frame_report(edit->frame, err, &why) : 0;
+}
+
+/* An edit of the frame as it is on disk, which may be a newer version. */
+static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
+		     struct b2f_frame **frame, struct b2f_edit **out)
+{
+	struct b2f_edit *edit = NULL;
+	struct b2f_frame *newer;
+	int err = -ESTALE;
+
+	*frame = b2f_frame_ref(file->frame);
+	for (int i = 0; i < TRIES; i++) {
+		err = b2f_edit_new(*frame, &edit);
+		if (err != -ESTALE)
+			break;
+		err = b2f_frame_reopen(*frame, &newer);
+		if (err)
+			break;
+		b2f_frame_close(*frame);
+		*frame = newer;
+		err = -ESTALE;
+	}
+	if (!err)
+		err = open_lock(w, edit);
+	if (err) {
+		b2f_edit_free(edit);
+		b2f_frame_close(*frame);
+		return err;
+	}
+	*out = edit;
+	return 0;
+}
+
+void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame)
+{
+	if (file->frame == frame) {
+		b2f_frame_close(frame);
+		return;
+	}
+	b2f_frame_close(file->frame);
+	file->frame = frame;
+	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
+	file->cache_id = b2f_cache_new_file(file->runtime->cache);
+}
+
+int b2f_file_allow_write(struct b2f_file *file,
+			 const struct b2f_write_options *options)
+{
+	struct b2f_edit *edit = NULL;
+	struct b2f_frame *frame;
+	struct b2f_writer *w;
+	int err = 0;
+
+	pthread_mutex_lock(&file->allow_lock);
+	if (b2f_file_is_writable(file))
+		goto out;
+	w = file->writer ? file->writer : new_writer(options);
+	if (!w) {
+		err = -ENOMEM;
+		goto out;
+	}
+	err = open_edit(file, w, &frame, &edit);
+	if (err) {
+		if (w != file->writer)
+			free_writer(w);
+		goto out;
+	}
+	choose_settings(w, edit);
+	pthread_mutex_lock(&file->lock);
+	b2f_file_set_frame(file, frame);
+	w->edit = edit;
+	file->writer = w;
+	pthread_mutex_unlock(&file->lock);
+	b2f_file_forget_heads(file);
+out:
+	pthread_mutex_unlock(&file->allow_lock);
+	return err;
+}
+
+bool b2f_file_is_writable(struct b2f_file *file)
+{
+	bool writable;
+
+	pthread_mutex_lock(&file->lock);
+	writable = file->writer && file->writer->edit;
+	pthread_mutex_unlock(&file->lock);
+	return writable;
+}
+
+/* Does the index on disk differ from the one that is known?  1, 0 or an errno.
+ */
+static int has_changed(struct b2f_file *file)
+{
+	struct b2f_file_now now;
+	struct b2f_frame_stamp stamp;
+	struct stat st;
+	int err;
+
+	b2f_file_now_get(file, &now);
+	err = b2f_store_stat_index(file->frame->store, &st);
+	if (err)
+		return err;
+	stamp = b2f_frame_stamp_of(&st);
+	return !b2f_frame_stamp_equal(&stamp, &now.stamp);
+}
+
+/*
+ * Takes the edit of a file away, to make one of the new version.  The
+ * write_lock and the commit_lock are held.  Returns -EBUSY if it is dirty.
+ */
+static int take_edit(struct b2f_file *file, struct b2f_edit **out)
+{
+	struct b2f_writer *w = file->writer;
+	int err = 0;
+
+	pthread_mutex_lock(&file->lock);
+	if (w->dirty_since_ns || w->dirty) {
+		err = -EBUSY;
+	} else {
+		w->closing = true;
+		while (w->nbusy || w->ndeleting)
+			pthread_cond_wait(&w->changed, &file->lock);
+		w->closing = false;
+		*out = w->edit;
+		w->edit = NULL;
+	}
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+/* Continues with @newer, which it takes over; nothing is dirty. */
+static int continue_with(struct b2f_file *file, struct b2f_frame *newer)
+{
+	struct b2f_edit *old = NULL;
+	struct b2f_lock *lock;
+	int err = 0;
+
+	if (file->writer)
+		err = take_edit(file, &old);
+	if (err) {
+		b2f_frame_close(newer);
+		return err;
+	}
+	pthread_mutex_lock(&file->lock);
+	b2f_file_set_frame(file, newer);
+	pthread_mutex_unlock(&file->lock);
+	b2f_file_forget_heads(file);
+	if (!old)
+		return 0;
+	lock = old->lock;
+	b2f_edit_free(old);
+	b2f_lock_close(lock);
+	/* If this fails, it can be read, and the next writer tries again. */
+	err = b2f_file_allow_write(file, &file->writer->options);
+	(void)err;
+	return 0;
+}
+
+static int refresh(struct b2f_file *file, bool *changed)
+{
+	struct b2f_frame *newer;
+	int err = has_changed(file);
+
+	if (err <= 0)
+		return err;
+	err = b2f_frame_reopen(file->frame, &newer);
+	if (err)
+		return err;
+	err = continue_with(file, newer);
+	*changed = !err;
+	return err == -EBUSY ? 0 : err;
+}
+
+int b2f_file_refresh(struct b2f_file *file, bool *changed)
+{
+	struct b2f_writer *w;
+	int err;
+
+	*changed = false;
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	pthread_mutex_unlock(&file->lock);
+	if (w) {
+		pthread_mutex_lock(&w->commit_lock);
+		pthread_mutex_lock(&w->write_lock);
+	}
+	err = refresh(file, changed);
+	if (w) {
+		pthread_mutex_unlock(&w->write_lock);
+		pthread_mutex_unlock(&w->commit_lock);
+	}
+	return err;
+}
+
+/* Makes what we did to the attributes of the index no news.  Locked. */
+static void know_index(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_frame_stamp stamp;
+	struct stat st;
+
+	if (b2f_store_stat_index(file->frame->store, &st))
+		return;
+	stamp = b2f_frame_stamp_of(&st);
+	if (w && w->edit)
+		w->edit->stamp = stamp;
+	else
+		file->frame->stamp = stamp;
+}
+
+int b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
+			int (*fn)(void *arg, int dirfd), void *arg)
+{
+	struct b2f_writer *w;
+	int err, changed, dirfd;
+
+	dirfd = b2f_store_dirfd(file->frame->store);
+	if (dirfd < 0)
+		return -EROFS;
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	pthread_mutex_unlock(&file->lock);
+	if (w)
+		pthread_mutex_lock(&w->commit_lock);
+	/* If somebody else changed it before, that has to be found out. */
+	changed = has_changed(file);
+	err = fn(arg, dirfd);
+	pthread_mutex_lock(&file->lock);
+	if (changed == 0)
+		know_index(file);
+	if (w && forget_mtime)
+		w->has_mtime = false;
+	pthread_mutex_unlock(&file->lock);
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
+	return err;
+}
+
+int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+			uint32_t nbytes, uint32_t off, uint8_t *buf,
+			uint32_t size)
+{
+	struct b2f_source src = {
+		.span = {.nchunk = nchunk, .nbytes = nbytes},
+		.raw = raw,
+		.nbytes = nbytes,
+	};
+	struct b2f_reading r;
+	int err;
+
+	b2f_reading_begin(file, &r);
+	err = b2f_reading_copy(&r, &src, off, buf, size);
+	b2f_reading_end(&r);
+	return err;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reading.c - where the bytes of a file come from, while it may be changed */
+#include "base/checked.h"
+#include "file/writer.h"
+
+uint64_t b2f_file_size_locked(const struct b2f_file *file)
+{
+	const struct b2f_writer *w = file->writer;
+
+	return w && w->edit ? w->edit->working.nbytes
+			    : file->frame->info.nbytes;
+}
+
+void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
+{
+	struct b2f_writer *w;
+
+	/* Once it is there, it stays as long as the file. */
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	pthread_mutex_unlock(&file->lock);
+	if (w)
+		pthread_rwlock_rdlock(&w->gate);
+	pthread_mutex_lock(&file->lock);
+	*out = (struct b2f_reading){
+		.file = file,
+		.frame = b2f_frame_ref(file->frame),
+		.cache_id = file->cache_id,
+		.size = b2f_file_size_locked(file),
+		.writer = w,
+	};
+	pthread_mutex_unlock(&file->lock);
+}
+
+void b2f_reading_end(struct b2f_reading *r)
+{
+	if (r->writer)
+		pthread_rwlock_unlock(&r->writer->gate);
+	b2f_frame_close(r->frame);
+}
+
+/* What follows from the entry alone. */
+static void note_zeros(struct b2f_source *src, bool clean)
+{
+	enum b2f_special special = b2f_entry_of(src->raw).special;
+
+	if (special == B2F_SPECIAL_ZEROS || special == B2F_SPECIAL_UNINIT)
+		src->is_zeros = true;
+	src->is_hole = clean && special == B2F_SPECIAL_ZEROS;
+}
+
+/* Without an edit: as the index says. */
+static int find_in_frame(const struct b2f_reading *r, uint64_t off,
+			 struct b2f_source *out)
+{
+	int err;
+
+	err = b2f_frame_locate(r->frame, off, &out->span);
+	if (err)
+		return err;
+	out->raw = b2f_entries_raw(&r->frame->entries, out->span.nchunk);
+	out->nbytes = (uint32_t)out->span.nbytes;
+	out->size = (uint32_t)(out->span.start + out->span.nbytes - off);
+	note_zeros(out, true);
+	return 0;
+}
+
+/* Pages from @page on that are all (not) written, up to @end bytes. */
+static uint32_t run_end(const struct b2f_dirty *d, uint32_t page, uint32_t end)
+{
+	bool has = b2f_dirty_has(d, page);
+
+	while ((uint64_t)page * B2F_PAGE < end && b2f_dirty_has(d, page) == has)
+		page++;
+	return (uint32_t)b2f_min_u64((uint64_t)page * B2F_PAGE, end);
+}
+
+/* What the record @d has at @in of its chunk of @nbytes.  Locked. */
+static void find_in_dirty(struct b2f_dirty *d, uint32_t in, uint32_t nbytes,
+			  struct b2f_source *out)
+{
+	uint32_t end;
+
+	pthread_rwlock_rdlock(&d->lock);
+	end = run_end(d, in / B2F_PAGE, nbytes);
+	if (b2f_dirty_has(d, in / B2F_PAGE)) {
+		b2f_dirty_ref(d);
+		out->dirty = d;
+	} else if (in < d->base_limit) {
+		end = (uint32_t)b2f_min_u64(end, d->base_limit);
+		out->raw = d->base_raw;
+		out->nbytes = d->base_nbytes;
+	} else {
+		out->is_zeros = true;
+	}
+	pthread_rwlock_unlock(&d->lock);
+	out->size = end - in;
+}
+
+static void find_in_edit(const struct b2f_writer *w, uint64_t off,
+			 struct b2f_source *out)
+{
+	const struct b2f_edit *edit = w->edit;
+	const struct b2f_edit_state *state = &edit->working;
+	uint32_t chunksize = (uint32_t)edit->header.chunksize, in;
+	struct b2f_dirty *d;
+
+	if (off >= state->nbytes) {
+		/* Cut off since the reader began. */
+		out->is_zeros = true;
+		out->size = chunksize;
+		return;
+	}
+	out->span.nchunk = off / chunksize;
+	out->span.start = out->span.nchunk * chunksize;
+	out->span.nbytes = out->nbytes =
+		b2f_edit_chunk_nbytes(edit, out->span.nchunk, state->nbytes);
+	in = (uint32_t)(off - out->span.start);
+	out->size = out->nbytes - in;
+	out->raw = state->raw[out->span.nchunk];
+	d = b2f_dirty_find(w, out->span.nchunk);
+	if (d)
+		find_in_dirty(d, in, out->nbytes, out);
+	if (!out->dirty)
+		note_zeros(out, !d);
+}
+
+int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
+		     struct b2f_source *out)
+{
+	struct b2f_file *file = r->file;
+	struct b2f_writer *w = r->writer;
+	bool edited = false, same = true;
+
+	*out = (struct b2f_source){0};
+	if (w) {
+		pthread_mutex_lock(&file->lock);
+		same = file->frame == r->frame;
+		edited = same && w->edit;
+		if (edited)
+			find_in_edit(w, off, out);
+		pthread_mutex_unlock(&file->lock);
+	}
+	if (!same)
+		return -ESTALE;
+	return edited ? 0 : find_in_frame(r, off, out);
+}
+
+bool b2f_reading_is_old(const struct b2f_reading *r)
+{
+	struct b2f_file *file = r->file;
+	bool old;
+
+	pthread_mutex_lock(&file->lock);
+	old = file->frame != r->frame || file->writer != r->writer;
+	pthread_mutex_unlock(&file->lock);
+	return old;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * writer.h - inside of a file that is written to
+ *
+ * A chunk that was written to and is not encoded yet is *dirty*: a record holds
+ * the pages (4 KiB) that were written, and says where the others come from.  A
+ * record is OPEN, and may be written to, or BUSY, being encoded; then it is
+ * read, but who wants to write to it waits.  When it is encoded, its chunk is
+ * in a new file and the record goes.
+ *
+ * A chunk without a record is as the working state of the edit says, and its
+ * length is that which follows from the size of the file.
+ *
+ * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
+ * chunk/).
+ *
+ * Locks, in the order they are taken:
+ *   writer.commit_lock   one commit at a time
+ *   writer.write_lock    one change at a time; a commit holds it for a moment
+ *   file.lock            the edit, the table of records and their states
+ *   dirty.lock           the pages of one record
+ *   runtime.dirty_lock   the list of all records, and their bytes
+ * writer.gate is held by readers while they use chunk files, and by nobody who
+ * waits for any of these locks but file.lock; who deletes files waits until
+ * all have left who came before.
+ */
+#ifndef B2F_FILE_WRITER_H
+#define B2F_FILE_WRITER_H
+
+#include <uthash.h>
+
+#include "b2frame/write.h"
+#include "file/file.h"
+#include "frame/edit.h"
+
+#define B2F_PAGE 4096u
+
+enum b2f_dirty_state { B2F_DIRTY_OPEN, B2F_DIRTY_BUSY };
+
+struct b2f_dirty {
+	/* The key. */
+	uint64_t nchunk;
+	UT_hash_handle hh;
+	atomic_uint refs;
+	/* Without a reference: the file outlives its records. */
+	struct b2f_file *file;
+	/* Under file.lock, as the rest but the pages. */
+	enum b2f_dirty_state state;
+	/* The commit under way waits for it. */
+	bool in_commit;
+	/* What it is encoded as: decoded bytes. */
+	uint32_t nbytes;
+	/* The chunk before: its entry, its length, how much of it counts. */
+	uint64_t base_raw;
+	uint32_t base_nbytes;
+	uint32_t base_limit;
+	/* Pages.  The lock is held to copy from or to them. */
+	pthread_rwlock_t lock;
+	/* Room for a whole chunk, of which only valid pages are in memory. */
+	uint8_t *data;
+	uint32_t room;
+	/* A bit for each page that has been written. */
+	uint64_t *valid;
+	uint32_t nvalid;
+	/* What it counts for in the runtime's dirty bytes. */
+	uint64_t bytes;
+	/* It is in the runtime's list: from the first byte it counts for. */
+	bool listed;
+	/* For who looks for something to encode without the file's lock. */
+	atomic_bool busy;
+	/* The last try to encode it failed; the data are still here. */
+	atomic_bool failed;
+	/* In the runtime's list, oldest first; under its dirty_lock. */
+	struct b2f_dirty *older;
+	struct b2f_dirty *newer;
+};
+
+struct b2f_writer {
+	struct b2f_write_options options;
+	pthread_mutex_t commit_lock;
+	pthread_mutex_t write_lock;
+	pthread_rwlock_t gate;
+	/* A record is not BUSY any more; with file.lock. */
+	pthread_cond_t changed;
+	/* The rest is under file.lock. */
+	/* NULL if somebody else made the frame one that cannot be edited. */
+	struct b2f_edit *edit;
+	/* All records; a uthash. */
+	struct b2f_dirty *dirty;
+	size_t nbusy;
+	/* The commit that records are being encoded for, or NULL. */
+	struct b2f_commit *commit;
+	/* Records it waits for, and the first error of one. */
+	size_t ncommit;
+	int commit_err;
+	/* Threads that delete files; and no more may begin. */
+	size_t ndeleting;
+	bool closing;
+	/* When there was the first change since the last commit; 0: none. */
+	uint64_t dirty_since_ns;
+	/* The item size is still to be guessed. */
+	bool guess_typesize;
+	/* When it was written to last, if it was. */
+	bool has_mtime;
+	struct timespec mtime;
+};
+
+/* dirty.c: records */
+
+static inline bool b2f_dirty_has(const struct b2f_dirty *d, uint32_t page)
+{
+	return d->valid[page / 64] >> (page % 64) & 1;
+}
+
+/*
+ * The record of chunk @nchunk, waiting while it is BUSY; makes one if there is
+ * none and @make.  The file is locked; the lock is given up while waiting.
+ * Returns 0 (*@out is NULL if there is none), or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_dirty_get(struct b2f_file *file, uint64_t nchunk, bool make,
+		  struct b2f_dirty **out);
+
+/* The record as it is, or NULL.  The file is locked. */
+struct b2f_dirty *b2f_dirty_find(const struct b2f_writer *w, uint64_t nchunk);
+
+void b2f_dirty_ref(struct b2f_dirty *d);
+void b2f_dirty_unref(struct b2f_dirty *d);
+
+/* Counts @bytes, which were taken, for @d.  The file is locked. */
+void b2f_dirty_count(struct b2f_dirty *d, uint64_t bytes);
+
+/* Takes @d out of the table and frees what it holds.  The file is locked. */
+void b2f_dirty_remove(struct b2f_dirty *d);
+
+/* Pages from the end of @size bytes on are not written any more. */
+void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size);
+
+/*
+ * Copies the @size bytes at @buf to @start of the chunk.  @edge has the
+ * contents of the two pages at the ends, as far as they are not written yet and
+ * only a part of them is now; or is NULL.
+ */
+struct b2f_dirty_edges {
+	bool has[2];
+	uint8_t page[2][B2F_PAGE];
+};
+void b2f_dirty_write(struct b2f_dirty *d, uint32_t start, const uint8_t *buf,
+		     uint32_t size, const struct b2f_dirty_edges *edges);
+
+/* True if every page of @nbytes is written. */
+bool b2f_dirty_is_full(const struct b2f_dirty *d, uint32_t nbytes);
+
+/* budget.c: how much is dirty */
+
+/*
+ * Waits until @bytes more may be dirty, and counts them; encodes some records
+ * itself if it has to.  No lock is held but a write_lock.  Returns 0, or why
+ * nothing can be encoded.
+ */
+B2F_MUST_CHECK
+int b2f_budget_take(struct b2f_runtime *rt, uint64_t bytes);
+void b2f_budget_give(struct b2f_runtime *rt, uint64_t bytes);
+/* Enters @d in the list, or leaves it. */
+void b2f_budget_enter(struct b2f_dirty *d);
+void b2f_budget_leave(struct b2f_dirty *d);
+/* One record more, or less, is being encoded. */
+void b2f_budget_encoding(struct b2f_runtime *rt, int more);
+
+/* encode_job.c: from a record to a chunk file */
+
+/*
+ * Makes @d BUSY if it is OPEN.  The file is locked.  Returns whether it did;
+ * then b2f_encode_run() has to follow, with a reference to @d.
+ */
+bool b2f_encode_begin(struct b2f_dirty *d);
+
+/* Encodes @d, writes its file, and removes the record.  0 or an error. */
+int b2f_encode_run(struct b2f_dirty *d);
+
+/* Has a worker encode @d, which is OPEN and complete.  The file is locked. */
+void b2f_encode_submit(struct b2f_dirty *d);
+
+/* file_write.c */
+
+/* Notes a change that has to be committed.  The file is locked. */
+void b2f_writer_note(struct b2f_writer *w);
+
+/*
+ * Takes the write_lock of @file in *@out, if it can be written to.  Returns 0,
+ * -EBADF or -EROFS.
+ */
+B2F_MUST_CHECK
+int b2f_change_begin(struct b2f_file *file, struct b2f_writer **out);
+
+/* Makes all data of chunk @nchunk dirty; the write_lock is held. */
+B2F_MUST_CHECK
+int b2f_file_rewrite_chunk(struct b2f_file *file, uint64_t nchunk);
+
+/* Waits until no record is BUSY.  The file is locked. */
+void b2f_writer_wait_idle(struct b2f_file *file);
+
+/* file_size.c; the write_lock is held */
+
+/* So that positions fit off_t, and their sums too. */
+#define B2F_SIZE_LIMIT (UINT64_C(1) << 62)
+
+/* Cuts or extends the file.  Returns as b2f_file_truncate(). */
+B2F_MUST_CHECK
+int b2f_size_set(struct b2f_file *file, uint64_t size);
+
+/* Extends it to @size, which is larger, with zeros.  Locked. */
+B2F_MUST_CHECK
+int b2f_size_grow(struct b2f_file *file, uint64_t size);
+
+/*
+ * A hole at the end that is no whole number of items cannot be an entry alone:
+ * gives it a record.  Locked.
+ */
+B2F_MUST_CHECK
+int b2f_size_fix_last(struct b2f_file *file);
+
+/* file_writer.c */
+
+/*
+ * Gives the file the version @frame, which it takes over.  The file is locked;
+ * b2f_file_forget_heads() has to follow when it is not.
+ */
+void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
+
+/* file_commit.c */
+
+/* Deletes files that are not needed any more. */
+void b2f_writer_delete_dead(struct b2f_file *file);
+
+/* Encodes with the encoder of nobody; give it back. */
+B2F_MUST_CHECK
+int b2f_runtime_encoder_get(struct b2f_runtime *runtime,
+			    struct b2f_encoder **out);
+void b2f_runtime_encoder_put(struct b2f_runtime *runtime,
+			     struct b2f_encoder *enc);
+
+/*
+ * Reads [@off, @off + @size) of the chunk of entry @raw, which has @nbytes,
+ * into
+ * @buf.  Returns as b2f_file_pread().
+ */
+B2F_MUST_CHECK
+int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+			uint32_t nbytes, uint32_t off, uint8_t *buf,
+			uint32_t size);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* chunk_write.c - data into a new chunk file of an edit */
+#include "frame/chunk_write.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "chunk/seal.h"
+#include "frame/edit_priv.h"
+
+/* Numbers that may be taken by files nobody names, before we give up. */
+#define ID_TRIES 1000000
+
+/* A chunk in memory, as it is going to be in its file. */
+struct image {
+	uint8_t *bytes;
+	uint32_t cbytes;
+	/* With the seal. */
+	size_t size;
+};
+
+static void lock(struct b2f_chunk_writer *cw)
+{
+	if (cw->lock)
+		pthread_mutex_lock(cw->lock);
+}
+
+static void unlock(struct b2f_chunk_writer *cw)
+{
+	if (cw->lock)
+		pthread_mutex_unlock(cw->lock);
+}
+
+/* Adds the seal of the chunk of @image, for the number @id. */
+static int add_seal(const struct b2f_edit *edit, struct image *image,
+		    uint64_t id, struct b2f_why *why)
+{
+	struct b2f_chunk chunk;
+	uint8_t *bytes;
+	int err;
+
+	err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
+			     &edit->frame->context, &chunk, why);
+	if (err)
+		return err;
+	bytes = realloc(image->bytes, image->cbytes + b2f_seal_size(&chunk));
+	if (!bytes)
+		return -ENOMEM;
+	image->bytes = bytes;
+	/* The chunk points into the bytes. */
+	err = b2f_chunk_open(bytes, image->cbytes, image->cbytes,
+			     &edit->frame->context, &chunk, why);
+	if (!err)
+		err = b2f_seal_make(&chunk, bytes, id, bytes + image->cbytes,
+				    why);
+	/* Somebody else's chunk whose blocks are in doubt goes without. */
+	if (err == B2F_EUNSUPPORTED)
+		return 0;
+	if (!err)
+		image->size = image->cbytes + b2f_seal_size(&chunk);
+	return err;
+}
+
+/* Creates a chunk file with a number that nobody has. */
+static int create(struct b2f_chunk_writer *cw, uint64_t *raw,
+		  struct b2f_object *object, struct b2f_why *why)
+{
+	int err = -EEXIST;
+
+	for (int i = 0; i < ID_TRIES && err == -EEXIST; i++) {
+		lock(cw);
+		err = b2f_edit_new_id(cw->edit, raw);
+		unlock(cw);
+		if (!err)
+			err = b2f_object_create(cw->edit->store,
+						b2f_edit_id(*raw), object, why);
+	}
+	return err;
+}
+
+static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
+{
+	int err;
+
+	lock(cw);
+	err = b2f_edit_note_file(cw->edit, chunk);
+	unlock(cw);
+	return err;
+}
+
+static int write_file(struct b2f_chunk_writer *cw, struct image *image,
+		      struct b2f_edit_chunk *out, struct b2f_why *why)
+{
+	struct b2f_edit_chunk chunk = {.cbytes = image->cbytes};
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	err = create(cw, &chunk.raw, &object, why);
+	if (err)
+		return err;
+	if (!cw->no_seal)
+		err = add_seal(cw->edit, image,
+			       (uint64_t)b2f_edit_id(chunk.raw), why);
+	if (!err)
+		err = b2f_object_write(&object, 0, image->bytes, image->size,
+				       why);
+	b2f_object_close(&object);
+	if (!err)
+		err = note(cw, &chunk);
+	if (err)
+		b2f_edit_remove_file(cw->edit, chunk.raw);
+	else
+		*out = chunk;
+	return err;
+}
+
+static int encode(struct b2f_chunk_writer *cw,
+		  const struct b2f_encode_options *options, const uint8_t *data,
+		  uint32_t nbytes, struct image *image, bool *zeros,
+		  struct b2f_why *why)
+{
+	size_t room = b2f_chunk_encode_bound(nbytes);
+	struct b2f_encoded encoded;
+	int err;
+
+	image->bytes = malloc(room);
+	if (!image->bytes)
+		return -ENOMEM;
+	err = b2f_chunk_encode(cw->encoder, options, data, nbytes, image->bytes,
+			       room, &encoded, why);
+	if (err)
+		return err;
+	image->cbytes = encoded.cbytes;
+	/* The index cannot tell how long such a chunk is, unless in items. */
+	*zeros = encoded.zeros && nbytes % options->typesize == 0;
+	if (encoded.zeros && !*zeros)
+		err = b2f_chunk_encode_value(options, nbytes, NULL, 0,
+					     image->bytes, &image->cbytes, why);
+	image->size = image->cbytes;
+	return err;
+}
+
+/* Logs what became of chunk @nchunk. */
+static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
+		  const struct b2f_why *why)
+{
+	const struct b2f_frame *frame = cw->edit->frame;
+
+	if (err)
+		b2f_log(frame->log, B2F_LOG_ERROR,
+			"%s: chunk %llu is not written: %s", frame->label,
+			(unsigned long long)nchunk,
+			why->text[0] ? why->text : strerror(-err));
+	return err;
+}
+
+int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
+		    const uint8_t *data, uint32_t nbytes,
+		    struct b2f_edit_chunk *out)
+{
+	struct b2f_encode_options options;
+	struct b2f_why why = {""};
+	struct image image = {0};
+	bool zeros = false;
+	int err;
+
+	lock(cw);
+	b2f_edit_encode_options(cw->edit, &options);
+	unlock(cw);
+	err = encode(cw, &options, data, nbytes, &image, &zeros, &why);
+	if (!err && zeros)
+		*out = (struct b2f_edit_chunk){
+			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
+	else if (!err)
+		err = write_file(cw, &image, out, &why);
+	free(image.bytes);
+	return report(cw, nchunk, err, &why);
+}
+
+int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
+			    const uint8_t *chunk, uint32_t cbytes,
+			    struct b2f_edit_chunk *out)
+{
+	struct image image = {.cbytes = cbytes, .size = cbytes};
+	struct b2f_chunk_header h;
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_chunk_header_parse(chunk, cbytes, &h, &why);
+	if (!err && h.cbytes > cbytes)
+		err = b2f_why_set(&why, B2F_ECORRUPT, "cut short");
+	if (err)
+		return report(cw, nchunk, err, &why);
+	image.cbytes = h.cbytes;
+	image.size = h.cbytes;
+	image.bytes = malloc(h.cbytes);
+	if (!image.bytes)
+		return report(cw, nchunk, -ENOMEM, &why);
+	memcpy(image.bytes, chunk, h.cbytes);
+	err = write_file(cw, &image, out, &why);
+	free(image.bytes);
+	return report(cw, nchunk, err, &why);
+}

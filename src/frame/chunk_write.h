@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * chunk_write.h - data into a new chunk file of an edit
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ *
+ * Threads: any number of chunk writers of one edit, with one lock.
+ */
+#ifndef B2F_FRAME_CHUNK_WRITE_H
+#define B2F_FRAME_CHUNK_WRITE_H
+
+#include "frame/edit.h"
+
+struct b2f_chunk_writer {
+	struct b2f_edit *edit;
+	/* That of the edit, taken where it is needed; NULL: there is none. */
+	pthread_mutex_t *lock;
+	struct b2f_encoder *encoder;
+	/* Without checksums. */
+	bool no_seal;
+};
+
+/*
+ * Encodes the @nbytes (> 0) at @data, which are to be chunk @nchunk (of
+ * messages), and writes them to a new chunk file; zeros become an entry alone
+ * if they may.  The file is noted in the edit; nothing names it yet.
+ *
+ * Returns 0, -ENOSPC, -EDQUOT, -EIO or another errno of the store, or -ENOMEM;
+ * the cause is logged, and no file is left.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
+		    const uint8_t *data, uint32_t nbytes,
+		    struct b2f_edit_chunk *out);
+
+/*
+ * The same with a chunk that is encoded already: its @cbytes bytes at @chunk.
+ * Returns also B2F_ECORRUPT (it is none).
+ */
+B2F_MUST_CHECK
+int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
+			    const uint8_t *chunk, uint32_t cbytes,
+			    struct b2f_edit_chunk *out);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* edit.c - the life of an edit, and its two states */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "frame/edit_priv.h"
+
+void b2f_edit_state_fini(struct b2f_edit_state *state)
+{
+	free(state->raw);
+	*state = (struct b2f_edit_state){0};
+}
+
+int b2f_edit_state_copy(const struct b2f_edit_state *from,
+			struct b2f_edit_state *to)
+{
+	uint64_t *raw = malloc((from->n ? from->n : 1) * sizeof(*raw));
+
+	if (!raw)
+		return -ENOMEM;
+	if (from->n)
+		memcpy(raw, from->raw, from->n * sizeof(*raw));
+	*to = *from;
+	to->raw = raw;
+	to->cap = from->n ? from->n : 1;
+	return 0;
+}
+
+int b2f_edit_state_of(const struct b2f_frame *frame, struct b2f_edit_state *out)
+{
+	const struct b2f_entries *entries = &frame->entries;
+	struct b2f_edit_state state = {.n = entries->n,
+				       .cap = entries->n ? entries->n : 1,
+				       .nbytes = frame->header.nbytes,
+				       .cbytes = frame->header.cbytes};
+
+	state.raw = malloc(state.cap * sizeof(*state.raw));
+	if (!state.raw)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < entries->n; i++)
+		state.raw[i] = entries->raw ? entries->raw[i] : entries->same;
+	*out = state;
+	return 0;
+}
+
+/* Why @frame cannot be written to, or NULL. */
+static const char *obstacle(struct b2f_frame *frame)
+{
+	const struct b2f_frame_header *h = &frame->header;
+	struct b2f_frame_span span;
+
+	if (!h->sparse)
+		return "it is contiguous";
+	if (h->chunksize == 0)
+		return "its chunks have different sizes";
+	if (h->version > 2 || h->general_flags & 0x80)
+		return "its chunks have blocks of different lengths";
+	if (b2f_meta_find(&frame->meta, "b2nd") ||
+	    b2f_meta_find(&frame->meta, "caterva"))
+		return "it is an array";
+	if (h->nbytes > 0 && b2f_frame_locate(frame, 0, &span))
+		return "its chunks do not fit together";
+	if (frame->map.starts)
+		return "its short chunk is not the last one";
+	return NULL;
+}
+
+static int check_writable(struct b2f_frame *frame)
+{
+	const char *text = obstacle(frame);
+
+	if (!text)
+		return 0;
+	b2f_log(frame->log, B2F_LOG_WARNING,
+		"%s: cannot be written to, as %s (bloscctl convert or "
+		"recompress makes a frame that can)",
+		frame->label, text);
+	return -EROFS;
+}
+
+/* First number that is above all used ones. */
+static void set_next_id(struct b2f_edit *edit, const struct b2f_ids *used)
+{
+	edit->next_id = used->n ? used->ids[used->n - 1] + 1 : 0;
+}
+
+static int open_states(struct b2f_edit *edit, struct b2f_why *why)
+{
+	struct b2f_ids used = {0};
+	int err;
+
+	err = b2f_edit_state_of(edit->frame, &edit->committed);
+	if (!err)
+		err = b2f_edit_state_copy(&edit->committed, &edit->working);
+	if (!err)
+		err = b2f_edit_used_ids(&edit->committed, &used);
+	if (err == B2F_EUNSUPPORTED)
+		err = b2f_why_set(why, -EROFS,
+				  "cannot be written to, as two chunks are in "
+				  "one file");
+	if (!err)
+		set_next_id(edit, &used);
+	b2f_ids_fini(&used);
+	return err;
+}
+
+int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out)
+{
+	struct b2f_why why = {""};
+	struct b2f_edit *edit;
+	int err;
+
+	err = check_writable(frame);
+	if (err)
+		return err;
+	edit = calloc(1, sizeof(*edit));
+	if (!edit)
+		return -ENOMEM;
+	edit->frame = b2f_frame_ref(frame);
+	edit->store = frame->store;
+	edit->header = frame->header;
+	edit->stamp = frame->stamp;
+	edit->durable_before = frame->header.nbytes > 0;
+	err = b2f_store_lock(edit->store, &why);
+	/* Until now somebody else could write. */
+	if (!err && b2f_edit_has_changed(edit))
+		err = b2f_why_set(&why, -ESTALE,
+				  "changed while it was being opened");
+	if (!err)
+		err = open_states(edit, &why);
+	if (!err)
+		err = b2f_edit_clean(edit);
+	if (err) {
+		b2f_edit_free(edit);
+		return b2f_frame_report(frame, err, &why);
+	}
+	*out = edit;
+	return 0;
+}
+
+/* Whatever is no chunk of the index on disk is ours to delete. */
+static void delete_uncommitted(struct b2f_edit *edit)
+{
+	struct b2f_ids all = edit->dead, used = {0};
+	struct b2f_new_chunk *chunk, *next;
+
+	for (size_t i = 0; i < edit->previous.n; i++)
+		if (b2f_ids_add(&all, edit->previous.ids[i]))
+			break;
+	for (size_t i = 0; i < edit->replaced.n; i++)
+		if (b2f_ids_add(&all, edit->replaced.ids[i]))
+			break;
+	HASH_ITER(hh, edit->fresh, chunk, next)
+	if (!chunk->committed && b2f_ids_add(&all, chunk->id))
+		break;
+	/* Without the list, rather leave them to the next writer. */
+	if (all.n > 0 && edit->committed.raw &&
+	    b2f_edit_has_changed(edit) == 0 &&
+	    b2f_edit_used_ids(&edit->committed, &used) == 0) {
+		for (size_t i = 0; i < all.n; i++)
+			if (!b2f_ids_has_sorted(&used, (uint32_t)all.ids[i]))
+				b2f_edit_remove_file(edit, all.ids[i]);
+	}
+	b2f_ids_fini(&all);
+	b2f_ids_fini(&used);
+}
+
+void b2f_edit_free(struct b2f_edit *edit)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	if (!edit)
+		return;
+	delete_uncommitted(edit);
+	HASH_ITER(hh, edit->fresh, chunk, next)
+	b2f_edit_forget(edit, chunk);
+	b2f_edit_state_fini(&edit->committed);
+	b2f_edit_state_fini(&edit->working);
+	b2f_ids_fini(&edit->replaced);
+	b2f_ids_fini(&edit->previous);
+	b2f_ids_fini(&edit->dying);
+	b2f_ids_fini(&edit->free);
+	b2f_frame_close(edit->frame);
+	free(edit);
+}
+
+uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
+			       uint64_t nbytes)
+{
+	uint64_t size = (uint32_t)edit->header.chunksize;
+	uint64_t start = nchunk * size;
+
+	return start < nbytes ? (uint32_t)b2f_min_u64(size, nbytes - start) : 0;
+}
+
+void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize)
+{
+	uint64_t n = edit->working.n;
+
+	/* A hole at the end must be a whole number of items. */
+	if (n && !b2f_edit_is_stored(edit->working.raw[n - 1]) &&
+	    edit->working.nbytes % typesize)
+		return;
+	edit->header.typesize = typesize;
+	edit->frame->header.typesize = typesize;
+	edit->frame->info.typesize = typesize;
+	edit->frame->context.typesize = typesize;
+}
+
+void b2f_edit_encode_options(const struct b2f_edit *edit,
+			     struct b2f_encode_options *out)
+{
+	const struct b2f_frame_header *h = &edit->header;
+
+	*out = (struct b2f_encode_options){
+		.typesize = h->typesize,
+		.codec = h->codec,
+		.clevel = h->clevel,
+		.codec_meta = h->codec_meta,
+		.split = (enum b2f_split)h->splitmode,
+		.blocksize = h->blocksize,
+		.pipeline = h->pipeline,
+	};
+}
+
+bool b2f_edit_known_cbytes(const struct b2f_edit *edit, uint64_t raw,
+			   uint32_t *cbytes)
+{
+	const struct b2f_new_chunk *chunk;
+
+	if (!b2f_edit_is_stored(raw)) {
+		*cbytes = 0;
+		return true;
+	}
+	chunk = b2f_edit_find(edit, raw);
+	if (chunk)
+		*cbytes = chunk->cbytes;
+	return chunk != NULL;
+}
+
+uint32_t b2f_edit_read_cbytes(const struct b2f_edit *edit, uint64_t raw)
+{
+	uint8_t buf[B2F_CHUNK_HEADER_MAX];
+	struct b2f_object object = {.fd = -1};
+	struct b2f_chunk_header h;
+	uint32_t cbytes = 0;
+
+	if (b2f_object_open(edit->store, b2f_edit_id(raw), &object, NULL))
+		return 0;
+	if (object.size >= sizeof(buf) &&
+	    !b2f_object_read(&object, 0, buf, sizeof(buf), NULL) &&
+	    !b2f_chunk_header_parse(buf, sizeof(buf), &h, NULL))
+		cbytes = h.cbytes;
+	b2f_object_close(&object);
+	return cbytes;
+}
+
+/* Adds and subtracts stored bytes; a lie in an old index is no reason to wrap.
+ */
+static void count_cbytes(struct b2f_edit_state *state, uint64_t more,
+			 uint64_t less)
+{
+	state->cbytes += more;
+	state->cbytes -= b2f_min_u64(state->cbytes, less);
+}
+
+int b2f_edit_put(struct b2f_edit *edit, uint64_t nchunk,
+		 const struct b2f_edit_chunk *chunk, uint32_t old)
+{
+	uint64_t before = edit->working.raw[nchunk];
+	int err = b2f_edit_drop(edit, before);
+
+	if (err)
+		return err;
+	edit->working.raw[nchunk] = chunk->raw;
+	count_cbytes(&edit->working, chunk->cbytes, old);
+	return 0;
+}
+
+/* Room for @n entries, some more as files grow. */
+static int reserve(struct b2f_edit_state *state, uint64_t n)
+{
+	uint64_t cap = state->cap ? state->cap : 1;
+	uint64_t *raw;
+
+	while (cap < n)
+		cap = cap + cap / 2 + 1;
+	if (cap == state->cap)
+		return 0;
+	raw = realloc(state->raw, cap * sizeof(*raw));
+	if (!raw)
+		return -ENOMEM;
+	state->raw = raw;
+	state->cap = cap;
+	return 0;
+}
+
+int b2f_edit_resize(struct b2f_edit *edit, uint64_t n, uint64_t nbytes,
+		    uint64_t old)
+{
+	struct b2f_edit_state *state = &edit->working;
+	uint64_t zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	int err;
+
+	if (n > B2F_NCHUNKS_MAX)
+		return B2F_ETOOBIG;
+	err = reserve(state, n);
+	if (!err && n < state->n)
+		err = b2f_edit_reserve_drops(edit, state->n - n);
+	if (err)
+		return err;
+	for (uint64_t i = n; i < state->n; i++)
+		if (b2f_edit_drop(edit, state->raw[i]))
+			break; /* Cannot be: there is room. */
+	for (uint64_t i = state->n; i < n; i++)
+		state->raw[i] = zeros;
+	state->n = n;
+	state->nbytes = nbytes;
+	count_cbytes(state, 0, old);
+	return 0;
+}
+
+int b2f_edit_reserve_drops(struct b2f_edit *edit, size_t n)
+{
+	int err = b2f_ids_reserve(&edit->dead, n);
+
+	return err ? err : b2f_ids_reserve(&edit->replaced, n);
+}
+
+int b2f_edit_drop(struct b2f_edit *edit, uint64_t raw)
+{
+	struct b2f_new_chunk *chunk;
+	int err;
+
+	if (!b2f_edit_is_stored(raw))
+		return 0;
+	chunk = b2f_edit_find(edit, raw);
+	if (chunk && !chunk->committed && !chunk->frozen) {
+		err = b2f_ids_add(&edit->dead, raw);
+		if (!err)
+			b2f_edit_forget(edit, chunk);
+		return err;
+	}
+	err = b2f_ids_add(&edit->replaced, raw);
+	if (err || !chunk)
+		return err;
+	if (chunk->frozen)
+		chunk->dropped = true;
+	else
+		b2f_edit_forget(edit, chunk);
+	return 0;
+}
+
+bool b2f_edit_find_bad(const struct b2f_edit *edit, uint64_t *nchunk)
+{
+	const struct b2f_edit_state *state = &edit->working;
+
+	for (uint64_t i = *nchunk; i < state->n && edit->nbad; i++) {
+		const struct b2f_new_chunk *chunk = NULL;
+
+		if (b2f_edit_is_stored(state->raw[i]))
+			chunk = b2f_edit_find(edit, state->raw[i]);
+		if (chunk && chunk->bad) {
+			*nchunk = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool b2f_edit_is_changed(const struct b2f_edit *edit)
+{
+	const struct b2f_edit_state *w = &edit->working, *c = &edit->committed;
+
+	return w->nbytes != c->nbytes || w->n != c->n ||
+	       (w->n && memcmp(w->raw, c->raw, w->n * sizeof(*w->raw)) != 0);
+}
+
+int b2f_edit_undo(struct b2f_edit *edit)
+{
+	struct b2f_edit_state state;
+	struct b2f_new_chunk *chunk, *next;
+	int err;
+
+	err = b2f_edit_state_copy(&edit->committed, &state);
+	if (err)
+		return err;
+	b2f_edit_state_fini(&edit->working);
+	edit->working = state;
+	HASH_ITER(hh, edit->fresh, chunk, next)
+	{
+		if (chunk->committed)
+			continue;
+		/* What cannot be noted stays until the edit ends. */
+		if (b2f_ids_add(&edit->dead, chunk->id) == 0)
+			b2f_edit_forget(edit, chunk);
+	}
+	/* What was replaced is in use again. */
+	edit->replaced.n = 0;
+	return 0;
+}

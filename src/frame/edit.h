@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit.h - what a sparse frame is to become
+ *
+ * An edit has two states of the frame's entries: the *committed* one, which is
+ * on disk, and the *working* one, which somebody changes.  A changed chunk is
+ * in a new file that no index names yet.  A commit makes the working state, as
+ * it was at one moment, the committed one:
+ *
+ *   b2f_edit_freeze()     takes a snapshot of the working state
+ *   b2f_edit_patch()      puts chunks in that belong to that moment but were
+ *                         still being encoded
+ *   b2f_edit_write()      new files durable, new index in the place of the old
+ *   b2f_edit_settle()     the snapshot is the committed state now
+ *
+ * Nothing that the index on disk names is ever written to, and files of the
+ * index before are deleted one commit later than they were replaced, so that
+ * readers of that index still find them.
+ *
+ * Entries are kept as in an index, but for bits 32..61 of those that name a
+ * file: they count how often numbers of deleted files were used again.  So two
+ * equal entries of one edit always mean the same bytes.
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ *
+ * Threads: whoever uses an edit has a lock around every call that does not say
+ * otherwise.  Those that read or write files say so.
+ */
+#ifndef B2F_FRAME_EDIT_H
+#define B2F_FRAME_EDIT_H
+
+#include <time.h>
+
+#include "chunk/encode.h"
+#include "frame/frame.h"
+#include "index/index_write.h"
+#include "store/lock.h"
+#include "store/write.h"
+
+/* All chunks of a frame at one moment. */
+struct b2f_edit_state {
+	/* One entry a chunk; malloc'ed. */
+	uint64_t *raw;
+	uint64_t n;
+	/* Entries there is room for. */
+	uint64_t cap;
+	/* Decoded bytes. */
+	uint64_t nbytes;
+	/* Stored bytes of the chunks that have a file. */
+	uint64_t cbytes;
+};
+
+/* A list of numbers of chunk files. */
+struct b2f_ids {
+	uint64_t *ids;
+	size_t n;
+	size_t cap;
+};
+
+struct b2f_new_chunk;
+
+struct b2f_edit {
+	/* Holds a reference; the settings, metalayers and log are its. */
+	struct b2f_frame *frame;
+	struct b2f_store *store;
+	/* To be written: chunk size and type size may still change. */
+	struct b2f_frame_header header;
+	struct b2f_edit_state committed;
+	struct b2f_edit_state working;
+	/* Of the index that @committed was read from, or written to. */
+	struct b2f_frame_stamp stamp;
+	/* A commit is being written. */
+	bool committing;
+	/* Something that is on disk would be lost without fsync. */
+	bool durable_before;
+	/* The committed state may be lost with the power. */
+	bool undurable;
+	/* Other writers' locks; NULL if they are not used. */
+	struct b2f_lock *lock;
+	/* Files that were written here: by number.  A uthash. */
+	struct b2f_new_chunk *fresh;
+	/* Named by the index on disk, replaced since. */
+	struct b2f_ids replaced;
+	/* The first of them that a commit under way replaces. */
+	size_t nfrozen;
+	/* Named by the index before that. */
+	struct b2f_ids previous;
+	/* To be deleted as soon as nobody reads them any more. */
+	struct b2f_ids dead;
+	/* Being deleted. */
+	struct b2f_ids dying;
+	/* Files that could not be made durable. */
+	size_t nbad;
+	/* Numbers that are free, the next one last. */
+	struct b2f_ids free;
+	uint64_t next_id;
+	uint64_t reuse;
+};
+
+/* A state on its way to the disk. */
+struct b2f_commit {
+	struct b2f_edit_state state;
+	/* Bytes are to survive a loss of power. */
+	bool durable;
+	/* When the data were written last; else the index keeps its mtime. */
+	bool has_mtime;
+	struct timespec mtime;
+	/* Files that have to be made durable. */
+	struct b2f_ids unsynced;
+	/* Calls @fn(@arg, i) for i < @n, at the same time if it can. */
+	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
+		    void *arg);
+	void *each_context;
+	/* Results: the new index is in its place, and what it is like. */
+	bool installed;
+	struct b2f_frame_stamp stamp;
+	/* It is in its place, but may not survive a loss of power. */
+	bool failed_sync;
+};
+
+/* A chunk that is about to be put into a state. */
+struct b2f_edit_chunk {
+	uint64_t raw;
+	/* Stored bytes; 0 for an entry that has no file. */
+	uint32_t cbytes;
+};
+
+/* The file that entry @raw names. */
+static inline int64_t b2f_edit_id(uint64_t raw)
+{
+	return (int64_t)(uint32_t)raw;
+}
+
+static inline bool b2f_edit_is_stored(uint64_t raw)
+{
+	return raw >> 63 == 0;
+}
+
+/*
+ * Makes an edit of @frame, whose store it locks.  Free *@out with
+ * b2f_edit_free().  Reads and deletes files.
+ *
+ * Returns 0, -EROFS (the frame, or where it is, cannot be written to; logged),
+ * -EBUSY, -ENOMEM or an errno of the store.
+ */
+B2F_MUST_CHECK
+int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out);
+
+/* Deletes what was never committed, and frees.  NULL does nothing. */
+void b2f_edit_free(struct b2f_edit *edit);
+
+/* Decoded bytes of chunk @nchunk of @nbytes of data. */
+uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
+			       uint64_t nbytes);
+
+/*
+ * Sets the item size of a frame no chunk of which has a file yet, nor has been
+ * loaded.
+ */
+void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize);
+
+/* How to encode a chunk. */
+void b2f_edit_encode_options(const struct b2f_edit *edit,
+			     struct b2f_encode_options *out);
+
+/* A number for a new chunk file, as an entry.  Returns 0, -ENOSPC, -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw);
+
+/* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_note_file(struct b2f_edit *edit,
+		       const struct b2f_edit_chunk *chunk);
+
+/*
+ * Stored bytes of the chunk @raw if that is known without reading; else false.
+ */
+bool b2f_edit_known_cbytes(const struct b2f_edit *edit, uint64_t raw,
+			   uint32_t *cbytes);
+
+/* Likewise by reading its header; 0 if that is unreadable.  Needs no lock. */
+uint32_t b2f_edit_read_cbytes(const struct b2f_edit *edit, uint64_t raw);
+
+/*
+ * Sets chunk @nchunk (< n) of the working state to @chunk; @old is what the
+ * one there takes.  Returns 0 or -ENOMEM: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_edit_put(struct b2f_edit *edit, uint64_t nchunk,
+		 const struct b2f_edit_chunk *chunk, uint32_t old);
+
+/*
+ * Gives the working state @n chunks and @nbytes; new ones are zeros.  Of those
+ * that go, @old is what they take together.  Returns 0, B2F_ETOOBIG or -ENOMEM:
+ * then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_edit_resize(struct b2f_edit *edit, uint64_t n, uint64_t nbytes,
+		    uint64_t old);
+
+/* Notes that @raw is in the working state no more.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_drop(struct b2f_edit *edit, uint64_t raw);
+
+/* Reserves room so that @n calls of b2f_edit_drop() cannot fail. */
+B2F_MUST_CHECK
+int b2f_edit_reserve_drops(struct b2f_edit *edit, size_t n);
+
+/* Begins a commit with a copy of the working state in @out.  0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_freeze(struct b2f_edit *edit, struct b2f_commit *out);
+
+/*
+ * Puts a chunk into the frozen state, too, right after b2f_edit_put() did so
+ * with the working one.
+ */
+void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
+		    uint64_t nchunk, const struct b2f_edit_chunk *chunk,
+		    uint32_t old);
+
+/* The frozen state is complete: finds out what to make durable.  0, -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit);
+
+/*
+ * Writes the frozen state.  Needs no lock, but only one commit at a time;
+ * @edit->header must not change meanwhile.  Reads and writes files.
+ *
+ * Returns 0; -ESTALE (another program changed the frame; see b2f_edit_merge()),
+ * or an errno of the store; @commit->installed tells whether it failed after
+ * the new index was in its place.  The cause is logged, but for -ESTALE.
+ */
+B2F_MUST_CHECK
+int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit);
+
+/*
+ * Ends a commit, one that failed too: if it was installed, its state is the
+ * committed one now.  Frees what @commit holds.
+ */
+void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit);
+
+/*
+ * The first chunk of the working state, from *@nchunk on, whose file could not
+ * be made durable: its data have to be written to another one.  Returns whether
+ * there is one.
+ */
+bool b2f_edit_find_bad(const struct b2f_edit *edit, uint64_t *nchunk);
+
+/*
+ * Begins to delete files that no state names any more; false if there are none,
+ * or somebody else is at it.  Then comes b2f_edit_delete(), once nobody reads
+ * them who had the entries before, and b2f_edit_end_delete().
+ */
+B2F_MUST_CHECK
+bool b2f_edit_begin_delete(struct b2f_edit *edit);
+
+/* Deletes them.  Needs no lock.  Writes files. */
+void b2f_edit_delete(struct b2f_edit *edit);
+
+void b2f_edit_end_delete(struct b2f_edit *edit);
+
+/*
+ * Looks whether the index on disk is still the one that @edit knows.
+ * Returns 1 if it has changed, 0 if not, or an errno.  Needs no lock.
+ */
+B2F_MUST_CHECK
+int b2f_edit_has_changed(const struct b2f_edit *edit);
+
+/*
+ * Another program changed the frame: makes what it wrote the committed state,
+ * and applies to it what the working state changed.  @theirs is the frame as it
+ * is now; on success the edit has a reference to it.
+ *
+ * Returns 0; -ESTALE if both have changed the same: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs);
+
+/* The state that @frame tells.  Free it with b2f_edit_state_fini(). */
+B2F_MUST_CHECK
+int b2f_edit_state_of(const struct b2f_frame *frame,
+		      struct b2f_edit_state *out);
+
+void b2f_edit_state_fini(struct b2f_edit_state *state);
+
+/* True if chunk @i is in @theirs, on disk now, as in the committed state. */
+bool b2f_edit_untouched(const struct b2f_edit *edit,
+			const struct b2f_edit_state *theirs, uint64_t i);
+
+/* True if the working state is not the committed one. */
+bool b2f_edit_is_changed(const struct b2f_edit *edit);
+
+/* Makes the working state the committed one again. */
+B2F_MUST_CHECK
+int b2f_edit_undo(struct b2f_edit *edit);
+
+/* Returns 0 or -ENOMEM; then @list is as before. */
+B2F_MUST_CHECK
+int b2f_ids_add(struct b2f_ids *list, uint64_t id);
+B2F_MUST_CHECK
+int b2f_ids_reserve(struct b2f_ids *list, size_t more);
+void b2f_ids_fini(struct b2f_ids *list);
+
+#endif

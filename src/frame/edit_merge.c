@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit_merge.c - two writers changed a frame
+ *
+ * Their changes are on disk, ours are not.  Both can stand if no chunk was
+ * changed by both, and if at most one of them changed the size.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "frame/edit_priv.h"
+
+static bool same_layout(const struct b2f_edit *edit,
+			const struct b2f_frame *theirs)
+{
+	const struct b2f_frame_header *a = &edit->frame->header;
+	const struct b2f_frame_header *b = &theirs->header;
+
+	return b->sparse && b->version == a->version &&
+	       b->chunksize == edit->header.chunksize &&
+	       b->typesize == edit->header.typesize;
+}
+
+/* Has somebody written to the chunk file @raw since our index was made? */
+static bool was_rewritten(const struct b2f_edit *edit, uint64_t raw)
+{
+	struct b2f_identity now;
+
+	if (!b2f_edit_is_stored(raw))
+		return false;
+	if (b2f_store_identify(edit->store, b2f_edit_id(raw), &now))
+		return true;
+	/* Chunk files come before their index; nobody can set a ctime. */
+	return now.mtime_ns > edit->stamp.ctime_ns;
+}
+
+static bool changed_here(const struct b2f_edit *edit, uint64_t i)
+{
+	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
+
+	return i >= c->n || i >= w->n || c->raw[i] != w->raw[i];
+}
+
+bool b2f_edit_untouched(const struct b2f_edit *edit,
+			const struct b2f_edit_state *theirs, uint64_t i)
+{
+	const struct b2f_edit_state *ours = &edit->committed;
+	uint64_t raw;
+
+	/* A chunk that neither of them had. */
+	if (i >= ours->n)
+		return i >= theirs->n;
+	if (i >= theirs->n)
+		return false;
+	raw = ours->raw[i];
+	if (b2f_edit_is_stored(raw))
+		raw = (uint32_t)raw;
+	return raw == theirs->raw[i] &&
+	       b2f_edit_chunk_nbytes(edit, i, ours->nbytes) ==
+		       b2f_edit_chunk_nbytes(edit, i, theirs->nbytes) &&
+	       !was_rewritten(edit, ours->raw[i]);
+}
+
+static bool may_merge(const struct b2f_edit *edit,
+		      const struct b2f_edit_state *theirs)
+{
+	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
+
+	if (w->nbytes != c->nbytes && theirs->nbytes != c->nbytes)
+		return false;
+	for (uint64_t i = 0; i < b2f_max_u64(c->n, w->n); i++)
+		if (changed_here(edit, i) &&
+		    !b2f_edit_untouched(edit, theirs, i))
+			return false;
+	return true;
+}
+
+/* Their program may have given one of our numbers to a file of its own. */
+static bool took_our_files(const struct b2f_edit *edit,
+			   const struct b2f_ids *used)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	HASH_ITER(hh, edit->fresh, chunk, next)
+	if (!chunk->committed && b2f_ids_has_sorted(used, chunk->id))
+		return true;
+	return false;
+}
+
+/* Puts our changes on top of @state, which is theirs. */
+static int apply(const struct b2f_edit *edit, struct b2f_edit_state *state)
+{
+	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
+	bool resized = w->nbytes != c->nbytes;
+	uint64_t *raw;
+
+	if (resized && w->n > state->cap) {
+		raw = realloc(state->raw, w->n * sizeof(*raw));
+		if (!raw)
+			return -ENOMEM;
+		state->raw = raw;
+		state->cap = w->n;
+	}
+	if (resized) {
+		state->n = w->n;
+		state->nbytes = w->nbytes;
+	}
+	for (uint64_t i = 0; i < w->n; i++)
+		if (changed_here(edit, i))
+			state->raw[i] = w->raw[i];
+	/* What our changes took more, or less. */
+	state->cbytes += w->cbytes;
+	state->cbytes -= b2f_min_u64(state->cbytes, c->cbytes);
+	return 0;
+}
+
+/* Leaves out of @list what their index uses now. */
+static void keep_unused(struct b2f_ids *list, const struct b2f_ids *used)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!b2f_ids_has_sorted(used, (uint32_t)list->ids[i]))
+			list->ids[n++] = list->ids[i];
+	list->n = n;
+}
+
+static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
+		  const struct b2f_ids *used)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	b2f_frame_close(edit->frame);
+	edit->frame = b2f_frame_ref(theirs);
+	edit->header = theirs->header;
+	edit->stamp = theirs->stamp;
+	keep_unused(&edit->previous, used);
+	keep_unused(&edit->dead, used);
+	HASH_ITER(hh, edit->fresh, chunk, next)
+	if (chunk->committed)
+		b2f_edit_forget(edit, chunk);
+	edit->free.n = 0;
+	if (used->n && edit->next_id <= used->ids[used->n - 1])
+		edit->next_id = used->ids[used->n - 1] + 1;
+	/* Equal entries may mean other bytes from now on. */
+	edit->reuse++;
+}
+
+int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)
+{
+	struct b2f_edit_state state = {0}, working = {0};
+	struct b2f_ids used = {0}, ours = {0};
+	int err;
+
+	if (!same_layout(edit, theirs))
+		return -ESTALE;
+	err = b2f_edit_state_of(theirs, &state);
+	if (!err)
+		err = b2f_edit_used_ids(&state, &used);
+	if (!err && (took_our_files(edit, &used) || !may_merge(edit, &state)))
+		err = -ESTALE;
+	if (!err)
+		err = b2f_edit_state_copy(&state, &working);
+	if (!err)
+		err = apply(edit, &working);
+	if (!err)
+		err = b2f_edit_used_ids(&working, &ours);
+	if (err)
+		goto out;
+	b2f_edit_state_fini(&edit->committed);
+	b2f_edit_state_fini(&edit->working);
+	edit->committed = state;
+	edit->working = working;
+	state = working = (struct b2f_edit_state){0};
+	keep_unused(&edit->replaced, &ours);
+	adopt(edit, theirs, &used);
+out:
+	b2f_edit_state_fini(&state);
+	b2f_edit_state_fini(&working);
+	b2f_ids_fini(&used);
+	b2f_ids_fini(&ours);
+	return err;
+}

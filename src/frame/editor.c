@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* editor.c - a sparse frame as a row of chunks that can be changed */
+#include "b2frame/edit.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "frame/chunk_write.h"
+#include "frame/edit_priv.h"
+
+struct b2f_editor {
+	struct b2f_edit *edit;
+	struct b2f_encoder *encoder;
+	bool no_seal;
+};
+
+int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
+		    const char *path, struct b2f_editor **out)
+{
+	const struct b2f_frame_options frame_options = {
+		.log = options->log, .label = options->label};
+	struct b2f_editor *editor = calloc(1, sizeof(*editor));
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	if (!editor)
+		return -ENOMEM;
+	err = b2f_frame_open(&frame_options, dirfd, path, &frame);
+	if (!err)
+		err = b2f_edit_new(frame, &editor->edit);
+	if (!err)
+		err = b2f_encoder_new(&editor->encoder);
+	b2f_frame_close(frame);
+	if (err) {
+		b2f_editor_close(editor);
+		return err;
+	}
+	editor->no_seal = options->no_seal;
+	*out = editor;
+	return 0;
+}
+
+void b2f_editor_close(struct b2f_editor *editor)
+{
+	if (!editor)
+		return;
+	b2f_edit_free(editor->edit);
+	b2f_encoder_free(editor->encoder);
+	free(editor);
+}
+
+uint64_t b2f_editor_nchunks(const struct b2f_editor *editor)
+{
+	return editor->edit->working.n;
+}
+
+uint64_t b2f_editor_nbytes(const struct b2f_editor *editor)
+{
+	return editor->edit->working.nbytes;
+}
+
+int32_t b2f_editor_chunksize(const struct b2f_editor *editor)
+{
+	return editor->edit->header.chunksize;
+}
+
+static int refuse(const struct b2f_editor *editor, const char *what)
+{
+	struct b2f_why why;
+
+	b2f_why_set(&why, -EINVAL, "%s", what);
+	return b2f_frame_report(editor->edit->frame, -EINVAL, &why);
+}
+
+static uint32_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
+{
+	return b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+}
+
+static uint32_t stored_size(const struct b2f_edit *edit, uint64_t raw)
+{
+	uint32_t cbytes;
+
+	if (b2f_edit_known_cbytes(edit, raw, &cbytes))
+		return cbytes;
+	return b2f_edit_read_cbytes(edit, raw);
+}
+
+/* True if the last chunk has the whole chunk size. */
+static bool last_is_whole(const struct b2f_edit *edit)
+{
+	return edit->working.n == 0 ||
+	       edit->working.nbytes % (uint32_t)edit->header.chunksize == 0;
+}
+
+/*
+ * May a chunk of @nbytes be put before chunk @nchunk?  The first one of all
+ * tells the chunk size, if there is none yet.
+ */
+static int check_new(struct b2f_editor *editor, uint64_t nchunk,
+		     uint64_t nbytes)
+{
+	struct b2f_edit *edit = editor->edit;
+	int32_t *chunksize = &edit->header.chunksize;
+
+	if (nbytes == 0 || nbytes > B2F_CHUNK_NBYTES_MAX)
+		return refuse(editor, "a chunk has 1 to 2147483615 bytes");
+	if (nchunk > edit->working.n)
+		return refuse(editor, "there is no such chunk");
+	if (*chunksize <= 0)
+		*chunksize = (int32_t)nbytes;
+	if (nbytes > (uint32_t)*chunksize)
+		return refuse(editor, "it is longer than the chunks of this "
+				      "frame");
+	if (nchunk == edit->working.n && !last_is_whole(edit))
+		return refuse(editor, "the last chunk is short: nothing can "
+				      "come after it");
+	if (nchunk < edit->working.n && nbytes != (uint32_t)*chunksize)
+		return refuse(editor, "only the last chunk may be short");
+	return 0;
+}
+
+/* Opens a gap before chunk @nchunk for @nbytes, and puts @chunk there. */
+static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
+		   const struct b2f_edit_chunk *chunk)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit_state *state = &edit->working;
+	uint64_t n = state->n, zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	int err;
+
+	err = b2f_edit_resize(edit, n + 1, state->nbytes + nbytes, 0);
+	if (err)
+		return err;
+	memmove(&state->raw[nchunk + 1], &state->raw[nchunk],
+		(n - nchunk) * sizeof(*state->raw));
+	state->raw[nchunk] = zeros;
+	return b2f_edit_put(edit, nchunk, chunk, 0);
+}
+
+static int write_chunk(struct b2f_editor *editor, uint64_t nchunk,
+		       const void *data, uint32_t nbytes,
+		       struct b2f_edit_chunk *out)
+{
+	struct b2f_chunk_writer cw = {.edit = editor->edit,
+				      .encoder = editor->encoder,
+				      .no_seal = editor->no_seal};
+
+	return b2f_chunk_write(&cw, nchunk, data, nbytes, out);
+}
+
+int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
+		      const void *data, uint32_t nbytes)
+{
+	struct b2f_edit_chunk chunk;
+	int err;
+
+	err = check_new(editor, nchunk, nbytes);
+	if (!err)
+		err = write_chunk(editor, nchunk, data, nbytes, &chunk);
+	if (!err)
+		err = put_new(editor, nchunk, nbytes, &chunk);
+	return err;
+}
+
+int b2f_editor_append(struct b2f_editor *editor, const void *data,
+		      uint32_t nbytes)
+{
+	return b2f_editor_insert(editor, editor->edit->working.n, data, nbytes);
+}
+
+int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
+		      const void *data, uint32_t nbytes)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit_chunk chunk;
+	uint32_t before;
+	bool last;
+	int err;
+
+	if (nchunk >= edit->working.n)
+		return refuse(editor, "there is no such chunk");
+	before = chunk_nbytes(edit, nchunk);
+	last = nchunk + 1 == edit->working.n;
+	if (nbytes == 0 || nbytes > (uint32_t)edit->header.chunksize ||
+	    (!last && nbytes != before))
+		return refuse(editor, "only the last chunk may have another "
+				      "length");
+	err = write_chunk(editor, nchunk, data, nbytes, &chunk);
+	if (!err)
+		err = b2f_edit_put(
+			edit, nchunk, &chunk,
+			stored_size(edit, edit->working.raw[nchunk]));
+	if (!err)
+		edit->working.nbytes = edit->working.nbytes - before + nbytes;
+	return err;
+}
+
+int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit_state *state = &edit->working;
+	uint64_t raw;
+	int err;
+
+	if (nchunk >= state->n)
+		return refuse(editor, "there is no such chunk");
+	raw = state->raw[nchunk];
+	/* It goes to the end, where it is cut off. */
+	state->nbytes -= chunk_nbytes(edit, nchunk);
+	memmove(&state->raw[nchunk], &state->raw[nchunk + 1],
+		(state->n - nchunk - 1) * sizeof(*state->raw));
+	state->raw[state->n - 1] = raw;
+	err = b2f_edit_resize(edit, state->n - 1, state->nbytes,
+			      stored_size(edit, raw));
+	return err;
+}
+
+/* True if @order has each of the @n numbers once. */
+static int check_order(const uint64_t *order, uint64_t n, bool *good)
+{
+	uint8_t *seen = calloc(n / 8 + 1, 1);
+
+	if (!seen)
+		return -ENOMEM;
+	*good = true;
+	for (uint64_t i = 0; i < n && *good; i++) {
+		uint64_t k = order[i];
+
+		*good = k < n && !(seen[k / 8] & (1u << (k % 8)));
+		if (*good)
+			seen[k / 8] |= (uint8_t)(1u << (k % 8));
+	}
+	free(seen);
+	return 0;
+}
+
+int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
+{
+	struct b2f_edit_state *state = &editor->edit->working;
+	uint64_t n = state->n, *raw;
+	bool good;
+	int err;
+
+	err = check_order(order, n, &good);
+	if (err)
+		return err;
+	if (!good)
+		return refuse(editor, "the order has not each chunk once");
+	if (n && !last_is_whole(editor->edit) && order[n - 1] != n - 1)
+		return refuse(editor, "the short chunk has to stay the last "
+				      "one");
+	raw = malloc((n ? n : 1) * sizeof(*raw));
+	if (!raw)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++)
+		raw[i] = state->raw[order[i]];
+	free(state->raw);
+	state->raw = raw;
+	state->cap = n ? n : 1;
+	return 0;
+}
+
+/* The decoded chunk @nchunk, in a buffer of @room bytes, zeros behind it. */
+static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
+		      uint8_t *buf, uint32_t room)
+{
+	struct b2f_edit *edit = editor->edit;
+	uint32_t nbytes = chunk_nbytes(edit, nchunk);
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_decoder *dec = NULL;
+	int err;
+
+	memset(buf, 0, room);
+	err = b2f_frame_load_entry(edit->frame, nchunk,
+				   edit->working.raw[nchunk], nbytes,
+				   B2F_LOAD_ALL, &loaded);
+	if (err)
+		return err;
+	err = b2f_decoder_new(&dec);
+	for (uint32_t i = 0; i < loaded->chunk.nunits && !err; i++)
+		err = b2f_frame_decode_unit(
+			edit->frame, loaded, dec, i, i ? buf : NULL,
+			buf + (size_t)i * loaded->chunk.unit_size);
+	b2f_decoder_free(dec);
+	b2f_loaded_free(loaded);
+	return err;
+}
+
+/* Gives the last chunk, which has @before bytes, @nbytes. */
+static int resize_last(struct b2f_editor *editor, uint32_t before,
+		       uint32_t nbytes)
+{
+	uint64_t last = editor->edit->working.n - 1;
+	uint32_t room = (uint32_t)b2f_max_u64(before, nbytes);
+	uint8_t *buf;
+	int err;
+
+	if (before == nbytes)
+		return 0;
+	buf = malloc(room);
+	if (!buf)
+		return -ENOMEM;
+	err = read_chunk(editor, last, buf, room);
+	if (!err)
+		err = b2f_editor_update(editor, last, buf, nbytes);
+	free(buf);
+	return err;
+}
+
+/* Adds @nbytes of zeros behind whole chunks. */
+static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
+{
+	struct b2f_edit *edit = editor->edit;
+	uint32_t chunksize = (uint32_t)edit->header.chunksize;
+	uint32_t rest = (uint32_t)(nbytes % chunksize);
+	struct b2f_edit_state *state = &edit->working;
+	uint8_t *zeros;
+	int err;
+
+	/* What is no whole number of items has to be stored. */
+	if (rest % edit->header.typesize == 0)
+		rest = 0;
+	err = b2f_edit_resize(
+		edit, state->n + b2f_div_up_u64(nbytes - rest, chunksize),
+		state->nbytes + nbytes - rest, 0);
+	if (err || rest == 0)
+		return err;
+	zeros = calloc(1, rest);
+	if (!zeros)
+		return -ENOMEM;
+	err = b2f_editor_append(editor, zeros, rest);
+	free(zeros);
+	return err;
+}
+
+int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit_state *state = &edit->working;
+	uint32_t chunksize = (uint32_t)edit->header.chunksize, before;
+	uint64_t whole;
+	int err = 0;
+
+	if (edit->header.chunksize <= 0)
+		return nbytes ? refuse(editor, "no chunk has told the chunk "
+					       "size yet")
+			      : 0;
+	while (!err && state->n > b2f_div_up_u64(nbytes, chunksize))
+		err = b2f_editor_delete(editor, state->n - 1);
+	if (err || nbytes == state->nbytes)
+		return err;
+	if (state->n) {
+		before = chunk_nbytes(edit, state->n - 1);
+		whole = (state->n - 1) * chunksize;
+		err = resize_last(
+			editor, before,
+			(uint32_t)b2f_min_u64(chunksize, nbytes - whole));
+	}
+	if (!err && nbytes > state->nbytes)
+		err = append_zeros(editor, nbytes - state->nbytes);
+	return err;
+}
+
+int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
+			      size_t size)
+{
+	struct b2f_chunk_writer cw = {.edit = editor->edit,
+				      .encoder = editor->encoder,
+				      .no_seal = editor->no_seal};
+	uint64_t n = editor->edit->working.n;
+	struct b2f_edit_chunk out;
+	struct b2f_chunk_header h;
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_chunk_header_parse(chunk, size, &h, &why);
+	if (err)
+		return b2f_frame_report(editor->edit->frame, err, &why);
+	if (h.vl)
+		return refuse(editor, "it has blocks of different lengths");
+	err = check_new(editor, n, h.nbytes);
+	if (!err)
+		err = b2f_chunk_write_encoded(
+			&cw, n, chunk, (uint32_t)b2f_min_u64(size, h.cbytes),
+			&out);
+	if (!err)
+		err = put_new(editor, n, h.nbytes, &out);
+	return err;
+}
+
+int b2f_editor_append_special(struct b2f_editor *editor,
+			      enum b2f_chunk_kind kind, uint32_t nbytes)
+{
+	static const enum b2f_special specials[] = {
+		[B2F_CHUNK_ZEROS] = B2F_SPECIAL_ZEROS,
+		[B2F_CHUNK_NAN] = B2F_SPECIAL_NAN,
+		[B2F_CHUNK_UNINIT] = B2F_SPECIAL_UNINIT,
+	};
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit_chunk chunk = {0};
+	enum b2f_special special = B2F_SPECIAL_NONE;
+	int err;
+
+	if ((size_t)kind < sizeof(specials) / sizeof(*specials))
+		special = specials[kind];
+	if (special == B2F_SPECIAL_NONE)
+		return refuse(editor, "no kind of chunk without a file");
+	err = check_new(editor, edit->working.n, nbytes);
+	if (err)
+		return err;
+	if (nbytes % edit->header.typesize)
+		return refuse(editor, "such a chunk is a whole number of "
+				      "items");
+	chunk.raw = b2f_entry_raw(special);
+	return put_new(editor, edit->working.n, nbytes, &chunk);
+}
+
+int b2f_editor_commit(struct b2f_editor *editor)
+{
+	struct b2f_commit commit = {.durable = true};
+	struct b2f_edit *edit = editor->edit;
+	int err;
+
+	err = b2f_edit_freeze(edit, &commit);
+	if (!err)
+		err = b2f_edit_prepare(edit, &commit);
+	if (!err)
+		err = b2f_edit_write(edit, &commit);
+	b2f_edit_settle(edit, &commit);
+	if (b2f_edit_begin_delete(edit)) {
+		b2f_edit_delete(edit);
+		b2f_edit_end_delete(edit);
+	}
+	if (err == -ESTALE)
+		b2f_log(edit->frame->log, B2F_LOG_ERROR,
+			"%s: not committed: another program has changed it",
+			edit->frame->label);
+	return err;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_map.h - where each chunk begins in the decoded data
+ *
+ * Usually all chunks but the last have one size, and division does.  Frames
+ * with chunks of different sizes, and frames whose short chunk was moved from
+ * the end (C-Blosc2's reorder does that), need the sum of the sizes before.
+ * These stand in the chunks' own headers.
+ *
+ * With chunks of different sizes the table grows from the front, as far as
+ * somebody asks: there may be a million chunk files.  One thread at a time
+ * reads the next headers; who asks for more than is known waits for it, who
+ * does not waits for nobody.
+ *
+ * A chunk whose size nobody knows (its file is gone; or it is an index entry
+ * in a variable frame, which has no size) hides the places of its neighbours:
+ * from the first such chunk on, counting from the front stops; up to the last
+ * one, counting from the end still works, as the total is known.  If there is
+ * just one, its size follows from the total.
+ *
+ * Sizes and a total that contradict each other are an error for what is behind
+ * that; what was counted from the front before is right all the same.  If the
+ * short chunk was moved, the total is needed to count at all.
+ *
+ * Layer: frame.  May include: -.
+ *
+ * Threads: one makes the map, any number look into it.
+ */
+#ifndef B2F_FRAME_FRAME_MAP_H
+#define B2F_FRAME_FRAME_MAP_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct b2f_frame;
+
+enum b2f_map_state {
+	/* Nobody has asked yet. */
+	B2F_MAP_NONE,
+	/* Division does. */
+	B2F_MAP_DIVIDES,
+	/* The table grows from the front. */
+	B2F_MAP_GROWS,
+	/* There is nothing more to know. */
+	B2F_MAP_DONE,
+};
+
+struct b2f_frame_map {
+	/* An enum b2f_map_state. */
+	_Atomic unsigned int state;
+	/* Room for nchunks + 1 starts, or NULL.  Const once there is one. */
+	uint64_t *starts;
+	/* So many chunks have known places; starts[0..nknown] are const. */
+	_Atomic uint64_t nknown;
+	/*
+	 * The next two are const once the map is done.  Places of chunks from
+	 * @tail on are known too; those between are hidden, or @err says why
+	 * all behind @nknown are.
+	 */
+	uint64_t tail;
+	int err;
+};
+
+static inline enum b2f_map_state
+b2f_frame_map_state(const struct b2f_frame_map *map)
+{
+	return atomic_load_explicit(&map->state, memory_order_acquire);
+}
+
+static inline uint64_t b2f_frame_map_nknown(const struct b2f_frame_map *map)
+{
+	return atomic_load_explicit(&map->nknown, memory_order_acquire);
+}
+
+/*
+ * Makes one step towards the whole map, reading some headers.  By one thread at
+ * a time, not called again once the map divides or is done.
+ *
+ * Returns 0, or an error that may pass: -ENOMEM, -EMFILE, -ENFILE, -EINTR.
+ * Others are logged, and noted in the map.
+ */
+B2F_MUST_CHECK
+int b2f_frame_map_grow(struct b2f_frame *frame);
+
+#endif

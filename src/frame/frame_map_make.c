@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame_map_make.c - sizes of chunks, summed up from the front or the end */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "frame/frame.h"
+
+#define SIZE_UNKNOWN UINT64_MAX
+
+/* So many headers are read before those who wait look again. */
+#define STEP 64
+
+static bool is_fixed(const struct b2f_frame *f)
+{
+	return f->header.chunksize > 0;
+}
+
+static bool is_special(const struct b2f_frame *f, uint64_t nchunk)
+{
+	return b2f_entries_get(&f->entries, nchunk).special;
+}
+
+/* Says nothing about the chunk: the next one who asks tries again. */
+static bool is_passing(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
+	       err == -EINTR;
+}
+
+/* Is the last chunk as short as it should be, or can it not be asked? */
+static int ask_last(struct b2f_frame *f, bool *is_short)
+{
+	uint64_t last = f->entries.n - 1;
+	struct b2f_chunk_header h;
+	int err;
+
+	*is_short = true;
+	if (f->header.nbytes % (uint32_t)f->header.chunksize == 0 ||
+	    is_special(f, last))
+		return 0;
+	err = b2f_frame_chunk_header(f, last, &h, NULL);
+	if (!err)
+		*is_short = h.nbytes ==
+			    f->header.nbytes % (uint32_t)f->header.chunksize;
+	return is_passing(err) ? err : 0;
+}
+
+/* Returns 0 or an error that passes; *@out may be SIZE_UNKNOWN. */
+static int size_of_chunk(struct b2f_frame *f, uint64_t nchunk, uint64_t *out)
+{
+	struct b2f_chunk_header h;
+	struct b2f_why why = {""};
+	int err;
+
+	*out = SIZE_UNKNOWN;
+	if (is_special(f, nchunk))
+		return 0;
+	err = b2f_frame_chunk_header(f, nchunk, &h, &why);
+	if (err)
+		b2f_frame_report_chunk(f, nchunk, -1, err, &why);
+	else
+		*out = h.nbytes;
+	return is_passing(err) ? err : 0;
+}
+
+/*
+ * In a frame of fixed chunks every special one is likely to be whole; but only
+ * if that gives the total they are taken for it, as the short one may be among
+ * them.
+ */
+static void guess_specials(const struct b2f_frame *f, uint64_t *sizes)
+{
+	uint64_t size = (uint32_t)f->header.chunksize, total = 0;
+
+	for (uint64_t i = 0; i < f->entries.n; i++) {
+		uint64_t add = is_special(f, i) ? size : sizes[i];
+
+		if (add == SIZE_UNKNOWN || !b2f_add_u64(total, add, &total))
+			return;
+	}
+	if (total != f->header.nbytes)
+		return;
+	for (uint64_t i = 0; i < f->entries.n; i++)
+		if (is_special(f, i))
+			sizes[i] = size;
+}
+
+/* Sums up from the front; returns the first chunk of unknown size, or n. */
+static uint64_t sum_forward(struct b2f_frame *f, uint64_t *sizes)
+{
+	uint64_t n = f->entries.n, at = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t size = sizes[i];
+
+		sizes[i] = at;
+		if (size == SIZE_UNKNOWN || !b2f_add_u64(at, size, &at))
+			return i;
+	}
+	sizes[n] = at;
+	return n;
+}
+
+/*
+ * Finds the starts of the chunks behind @from, counted from the end; *@out is
+ * the last one of unknown size.  In a frame of fixed chunks @starts holds the
+ * sizes so far; in others they are asked for.
+ */
+static int sum_backward(struct b2f_frame *f, uint64_t *starts, uint64_t from,
+			uint64_t *out)
+{
+	uint64_t at = f->header.nbytes, size, i;
+	int err = 0;
+
+	starts[f->entries.n] = at;
+	for (i = f->entries.n - 1; i > from; i--) {
+		size = starts[i];
+		if (!is_fixed(f))
+			err = size_of_chunk(f, i, &size);
+		if (err)
+			return err;
+		if (size == SIZE_UNKNOWN || size > at)
+			break;
+		at -= size;
+		starts[i] = at;
+	}
+	*out = i;
+	return 0;
+}
+
+/* True if every chunk has the fixed size, except the last one. */
+static bool only_last_differs(const struct b2f_frame *f, const uint64_t *starts)
+{
+	uint64_t last = f->entries.n - 1;
+
+	return is_fixed(f) &&
+	       starts[last] == last * (uint32_t)f->header.chunksize;
+}
+
+static int wrong_sum(const struct b2f_frame *f, uint64_t sum)
+{
+	struct b2f_why why;
+
+	b2f_why_set(&why, B2F_ECORRUPT,
+		    "its chunks have %s%llu bytes, its index says %llu",
+		    sum > f->header.nbytes ? "at least " : "",
+		    (unsigned long long)sum,
+		    (unsigned long long)f->header.nbytes);
+	return b2f_frame_report(f, B2F_ECORRUPT, &why);
+}
+
+/*
+ * What is known up to @first and behind @last must not overlap; and if just
+ * one chunk is between them, it has what is left, if that can be.
+ */
+static int check_gap(const struct b2f_frame *f, const uint64_t *starts,
+		     uint64_t first, uint64_t last)
+{
+	uint64_t from = starts[first], to = starts[last + 1];
+	uint64_t limit = B2F_CHUNK_NBYTES_MAX;
+	struct b2f_why why;
+
+	if (is_fixed(f))
+		limit = (uint32_t)f->header.chunksize;
+	if (first < last)
+		limit = UINT64_MAX;
+	if (to >= from && to - from <= limit)
+		return 0;
+	b2f_why_set(&why, B2F_ECORRUPT,
+		    "the sizes of its chunks do not add up to %llu",
+		    (unsigned long long)f->header.nbytes);
+	return b2f_frame_report(f, B2F_ECORRUPT, &why);
+}
+
+static void set_known(struct b2f_frame_map *map, uint64_t nknown)
+{
+	atomic_store_explicit(&map->nknown, nknown, memory_order_release);
+}
+
+static void set_state(struct b2f_frame_map *map, enum b2f_map_state state)
+{
+	atomic_store_explicit(&map->state, state, memory_order_release);
+}
+
+/* What is behind chunk @first, whose size nobody knows, counts from the end. */
+static int count_back(struct b2f_frame *f, uint64_t *starts, uint64_t first)
+{
+	struct b2f_frame_map *map = &f->map;
+	uint64_t last = first;
+	int err;
+
+	err = sum_backward(f, starts, first, &last);
+	if (!err)
+		err = check_gap(f, starts, first, last);
+	if (err)
+		return err;
+	map->tail = last + 1;
+	set_known(map, first == last ? f->entries.n : first);
+	return 0;
+}
+
+/* The whole table of a frame whose short chunk is not the last one. */
+static int make_fixed(struct b2f_frame *f)
+{
+	uint64_t n = f->entries.n, first;
+	/* Sizes first, which turn into starts in place. */
+	uint64_t *starts = malloc((n + 1) * sizeof(*starts));
+	int err = starts ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; !err && i < n; i++)
+		err = size_of_chunk(f, i, &starts[i]);
+	if (err)
+		goto out;
+	guess_specials(f, starts);
+	first = sum_forward(f, starts);
+	if (first < n) {
+		err = count_back(f, starts, first);
+	} else if (only_last_differs(f, starts)) {
+		/* The places are sure; the last chunk will say its error. */
+		free(starts);
+		set_state(&f->map, B2F_MAP_DIVIDES);
+		return 0;
+	} else if (starts[n] != f->header.nbytes) {
+		err = wrong_sum(f, starts[n]);
+	} else {
+		set_known(&f->map, n);
+	}
+out:
+	if (err)
+		free(starts);
+	else
+		f->map.starts = starts;
+	if (is_passing(err))
+		return err;
+	f->map.err = err;
+	set_state(&f->map, B2F_MAP_DONE);
+	return 0;
+}
+
+/* Decides how places are found. */
+static int begin(struct b2f_frame *f)
+{
+	bool is_short = false;
+	int err;
+
+	if (!is_fixed(f)) {
+		f->map.starts =
+			malloc((f->entries.n + 1) * sizeof(*f->map.starts));
+		if (!f->map.starts)
+			return -ENOMEM;
+		f->map.starts[0] = 0;
+		set_state(&f->map, B2F_MAP_GROWS);
+		return 0;
+	}
+	err = ask_last(f, &is_short);
+	if (err)
+		return err;
+	if (!is_short)
+		return make_fixed(f);
+	set_state(&f->map, B2F_MAP_DIVIDES);
+	return 0;
+}
+
+/* Counts on from the front; *@stuck: the next chunk has no size. */
+static int extend(struct b2f_frame *f, bool *stuck)
+{
+	uint64_t *starts = f->map.starts;
+	uint64_t i = atomic_load_explicit(&f->map.nknown, memory_order_relaxed);
+	uint64_t end = b2f_min_u64(i + STEP, f->entries.n), size;
+	int err;
+
+	for (; i < end; i++) {
+		err = size_of_chunk(f, i, &size);
+		if (err)
+			return err;
+		*stuck = size == SIZE_UNKNOWN;
+		if (*stuck)
+			return 0;
+		if (size > f->header.nbytes - starts[i])
+			return wrong_sum(f, starts[i] + size);
+		starts[i + 1] = starts[i] + size;
+		/* The last chunk is the one to blame if the total is wrong. */
+		if (i + 1 == f->entries.n && starts[i + 1] != f->header.nbytes)
+			return wrong_sum(f, starts[i + 1]);
+		set_known(&f->map, i + 1);
+	}
+	return 0;
+}
+
+int b2f_frame_map_grow(struct b2f_frame *f)
+{
+	struct b2f_frame_map *map = &f->map;
+	bool stuck = false;
+	int err;
+
+	if (map->state == B2F_MAP_NONE)
+		return begin(f);
+	err = extend(f, &stuck);
+	if (stuck)
+		err = count_back(f, map->starts, map->nknown);
+	if (is_passing(err) || (!err && !stuck && map->nknown < f->entries.n))
+		return err;
+	map->err = err;
+	set_state(map, B2F_MAP_DONE);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * files.h - what the files of store/ that know a filesystem share
+ *
+ * Private to store/: to all others a store is a struct b2f_store.
+ *
+ * Layer: store.  May include: base/.  Threads: as store.h.
+ */
+#ifndef B2F_STORE_FILES_H
+#define B2F_STORE_FILES_H
+
+#include <time.h>
+
+#include "store/store.h"
+
+/* What an index is called until it is installed. */
+#define B2F_FILES_NEW_INDEX ".chunks.b2frame.new"
+
+/* The lock file of C-Blosc2. */
+#define B2F_FILES_LOCK ".b2lock"
+
+/* A directory, or a single file. */
+struct b2f_files {
+	struct b2f_store base;
+	/* Of the directory, or of the one file; flock(2) is on it. */
+	int fd;
+};
+
+/* @store must be one of b2f_store_open(). */
+static inline struct b2f_files *b2f_files_of(struct b2f_store *store)
+{
+	return (struct b2f_files *)store;
+}
+
+/* True if @store is a directory, of which b2f_files_of() tells more. */
+bool b2f_files_is_dir(const struct b2f_store *store);
+
+/* The name of object @id; @buf is where one of a chunk file is made. */
+const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE]);
+
+/* The opposite: false if @name is none of a chunk file or a new index. */
+bool b2f_files_parse_name(const char *name, int64_t *id);
+
+/*
+ * Gives the new file @fd the owner, the permissions (not x) and the ACL of the
+ * index in the directory @dir.  Without an index nothing is done.  Of what this
+ * process may not give away, nobody gets more than from the index.
+ *
+ * Returns 0 or an errno that is about the disk, not about permissions.
+ */
+B2F_MUST_CHECK
+int b2f_files_permit(int dir, int fd, struct b2f_why *why);
+
+/* As b2f_object_inherit(). */
+B2F_MUST_CHECK
+int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
+		      struct b2f_why *why);
+
+/* Writes all @n bytes.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
+			  struct b2f_why *why);
+
+/* Of a directory. */
+extern const struct b2f_store_write_ops b2f_files_write;
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files_attr.c - new files get the owner, mode, xattrs and times of the index
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "store/files.h"
+
+#define ACL "system.posix_acl_access"
+
+/* More than filesystems keep: XATTR_LIST_MAX and XATTR_SIZE_MAX of Linux. */
+#define XATTR_BYTES 65536
+
+/* An ACL of 500 entries; longer ones are left out, and the mode is narrowed. */
+#define ACL_BYTES 4004
+
+/*
+ * Errors that the caller has to hear of.  All others mean that the process may
+ * not, or the filesystem cannot, keep an attribute; the data are worth more.
+ */
+static bool is_about_disk(int err)
+{
+	return err == EIO || err == ENOSPC || err == EDQUOT || err == EROFS ||
+	       err == ENOMEM;
+}
+
+/* The result of a call that may leave things out. */
+static int judge(int result, const char *what, struct b2f_why *why)
+{
+	if (result >= 0 || !is_about_disk(errno))
+		return 0;
+	return b2f_why_set(why, -errno, "%s: %s", what, strerror(errno));
+}
+
+/* Gives @fd away, or at least to the group.  @now is what it is then. */
+static int take_owner(int fd, const struct stat *like, struct stat *now,
+		      struct b2f_why *why)
+{
+	int ret;
+
+	if (fstat(fd, now))
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	if (now->st_uid == like->st_uid && now->st_gid == like->st_gid)
+		return 0;
+	ret = fchown(fd, like->st_uid, like->st_gid);
+	if (ret && !is_about_disk(errno))
+		ret = fchown(fd, (uid_t)-1, like->st_gid);
+	if (ret)
+		return judge(ret, "chown", why);
+	if (fstat(fd, now))
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	return 0;
+}
+
+/* A group gets no more than everybody. */
+static mode_t without_group(mode_t mode)
+{
+	return mode & ~(mode_t)S_ISGID & ~(~mode << 3 & S_IRWXG);
+}
+
+/*
+ * Makes the ACL of @fd that of @like: also none, if the directory has given it
+ * a default one.  *@lost: @like has an ACL that @fd cannot have.
+ */
+static int take_acl(int fd, int like, bool *lost, struct b2f_why *why)
+{
+	char acl[ACL_BYTES];
+	ssize_t size = fgetxattr(like, ACL, acl, sizeof(acl));
+
+	*lost = size < 0 && errno == ERANGE;
+	if (size < 0 && errno == ENODATA)
+		return judge(fremovexattr(fd, ACL), "remove the ACL", why);
+	if (size < 0)
+		return judge(-1, "read the ACL", why);
+	if (fsetxattr(fd, ACL, acl, (size_t)size, 0) == 0)
+		return 0;
+	*lost = true;
+	return judge(-1, "write the ACL", why);
+}
+
+/* Owner, ACL, and the bits of @mask.  Giving away can clear set-id bits. */
+static int take_permissions(int fd, int like, const struct stat *st,
+			    mode_t mask, struct b2f_why *why)
+{
+	mode_t mode = st->st_mode & mask;
+	bool lost = false;
+	struct stat now;
+	int err;
+
+	err = take_owner(fd, st, &now, why);
+	if (err)
+		return err;
+	if (now.st_uid != st->st_uid)
+		mode &= ~(mode_t)S_ISUID;
+	if (now.st_gid != st->st_gid)
+		lost = true;
+	else
+		err = take_acl(fd, like, &lost, why);
+	if (err)
+		return err;
+	/* Another group; or the bits are the mask of an ACL that is lost. */
+	if (lost)
+		mode = without_group(mode);
+	return judge(fchmod(fd, mode), "chmod", why);
+}
+
+static int copy_xattr(int fd, int like, const char *name, char *value,
+		      struct b2f_why *why)
+{
+	ssize_t size = fgetxattr(like, name, value, XATTR_BYTES);
+
+	if (size < 0)
+		return judge(-1, "read an xattr", why);
+	return judge(fsetxattr(fd, name, value, (size_t)size, 0),
+		     "write an xattr", why);
+}
+
+static int copy_xattrs(int fd, int like, struct b2f_why *why)
+{
+	char *names, *value;
+	ssize_t size;
+	int err;
+
+	if (flistxattr(like, NULL, 0) <= 0)
+		return 0;
+	names = malloc(2 * (size_t)XATTR_BYTES);
+	if (!names)
+		return -ENOMEM;
+	value = names + XATTR_BYTES;
+	size = flistxattr(like, names, XATTR_BYTES);
+	err = judge((int)size, "list xattrs", why);
+	for (char *name = names; !err && name < names + size;
+	     name += strlen(name) + 1) {
+		if (strcmp(name, ACL) != 0)
+			err = copy_xattr(fd, like, name, value, why);
+	}
+	free(names);
+	return err;
+}
+
+/* Opens the index in *@fd; -1 if there is none. */
+static int open_index(int dir, int *fd, struct stat *st, struct b2f_why *why)
+{
+	int err = 0;
+
+	*fd = openat(dir, B2F_INDEX_NAME,
+		     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (*fd < 0 && errno == ENOENT)
+		return 0;
+	if (*fd < 0 || fstat(*fd, st))
+		err = b2f_why_set(why, -errno, "%s: %s", B2F_INDEX_NAME,
+				  strerror(errno));
+	if (err && *fd >= 0)
+		close(*fd);
+	return err;
+}
+
+int b2f_files_permit(int dir, int fd, struct b2f_why *why)
+{
+	struct stat st;
+	int like, err;
+
+	err = open_index(dir, &like, &st, why);
+	if (err || like < 0)
+		return err;
+	err = take_permissions(fd, like, &st, 0666, why);
+	close(like);
+	return err;
+}
+
+int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
+		      struct b2f_why *why)
+{
+	const struct timespec keep = {.tv_nsec = UTIME_OMIT};
+	struct timespec times[2] = {keep, mtime ? *mtime : keep};
+	struct stat st;
+	int like, err;
+
+	err = open_index(dir, &like, &st, why);
+	if (err)
+		return err;
+	if (like >= 0) {
+		times[0] = st.st_atim;
+		if (!mtime)
+			times[1] = st.st_mtim;
+		err = take_permissions(fd, like, &st, 07777, why);
+		if (!err)
+			err = copy_xattrs(fd, like, why);
+		close(like);
+	}
+	return err ? err : judge(futimens(fd, times), "set times", why);
+}

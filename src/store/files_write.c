@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files_write.c - changing a directory of files */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "store/files.h"
+
+static int failed(const char *verb, const char *name, struct b2f_why *why)
+{
+	return b2f_why_set(why, -errno, "%s %s: %s", verb, name,
+			   strerror(errno));
+}
+
+bool b2f_files_parse_name(const char *name, int64_t *id)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	int64_t value = 0;
+
+	if (strcmp(name, B2F_FILES_NEW_INDEX) == 0) {
+		*id = B2F_OBJECT_NEW_INDEX;
+		return true;
+	}
+	for (int i = 0; i < 8; i++, name++) {
+		const char *digit = *name ? strchr(digits, *name) : NULL;
+
+		if (!digit)
+			return false;
+		value = value << 4 | (digit - digits);
+	}
+	if (strcmp(name, ".chunk") != 0)
+		return false;
+	*id = value;
+	return true;
+}
+
+/* Filesystems without locks, or without this kind, are used without. */
+static bool is_unsupported(int err)
+{
+	return err == EBADF || err == EINVAL || err == ENOLCK ||
+	       err == ENOTSUP || err == ENOSYS;
+}
+
+static int dir_lock(struct b2f_store *store, struct b2f_why *why)
+{
+	int dir = b2f_files_of(store)->fd;
+	int ret;
+
+	/* Not the last word, but the kernel knows of read-only mounts. */
+	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
+		return b2f_why_set(why, -errno, "write to the directory: %s",
+				   strerror(errno));
+	do
+		ret = flock(dir, LOCK_EX | LOCK_NB);
+	while (ret && errno == EINTR);
+	if (ret && errno == EWOULDBLOCK)
+		return b2f_why_set(why, -EBUSY,
+				   "another process is writing to it");
+	if (ret && !is_unsupported(errno))
+		return b2f_why_set(why, -errno, "lock the directory: %s",
+				   strerror(errno));
+	return 0;
+}
+
+static int dir_create(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why)
+{
+	char buf[B2F_CHUNK_NAME_SIZE];
+	const char *name = b2f_files_name(id, buf);
+	int dir = b2f_files_of(store)->fd;
+	int fd, err;
+
+	/* Not O_TRUNC: what is there may be a link to elsewhere. */
+	if (id == B2F_OBJECT_NEW_INDEX && unlinkat(dir, name, 0) &&
+	    errno != ENOENT)
+		return failed("remove", name, why);
+	fd = openat(dir, name,
+		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return failed("create", name, why);
+	err = b2f_files_permit(dir, fd, why);
+	if (err) {
+		close(fd);
+		(void)unlinkat(dir, name, 0);
+		return err;
+	}
+	*out = (struct b2f_object){.store = store, .fd = fd};
+	return 0;
+}
+
+int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
+			  struct b2f_why *why)
+{
+	const uint8_t *p = buf;
+
+	while (n > 0) {
+		ssize_t put = pwrite(fd, p, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return b2f_why_set(why, -errno, "write: %s",
+					   strerror(errno));
+		if (put == 0)
+			return b2f_why_set(why, -EIO, "write: no byte taken");
+		p += put;
+		off += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+static int dir_write(const struct b2f_object *object, uint64_t off,
+		     const void *buf, size_t n, struct b2f_why *why)
+{
+	return b2f_files_write_fully(object->fd, off, buf, n, why);
+}
+
+static int dir_inherit(const struct b2f_object *object,
+		       const struct timespec *mtime, struct b2f_why *why)
+{
+	return b2f_files_inherit(b2f_files_of(object->store)->fd, object->fd,
+				 mtime, why);
+}
+
+static int dir_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	int ret;
+
+	do
+		ret = fsync(object->fd);
+	while (ret && errno == EINTR);
+	return ret ? b2f_why_set(why, -errno, "fsync: %s", strerror(errno)) : 0;
+}
+
+static int dir_install(struct b2f_store *store, struct b2f_why *why)
+{
+	int dir = b2f_files_of(store)->fd;
+
+	if (renameat(dir, B2F_FILES_NEW_INDEX, dir, B2F_INDEX_NAME))
+		return failed("rename to", B2F_INDEX_NAME, why);
+	return 0;
+}
+
+static int dir_sync_names(struct b2f_store *store, struct b2f_why *why)
+{
+	int ret;
+
+	do
+		ret = fsync(b2f_files_of(store)->fd);
+	while (ret && errno == EINTR);
+	/* Some filesystems have no fsync for directories, nor need for it. */
+	if (ret && errno != EINVAL && errno != EBADF)
+		return failed("fsync", "the directory", why);
+	return 0;
+}
+
+static int dir_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	char buf[B2F_CHUNK_NAME_SIZE];
+	const char *name = b2f_files_name(id, buf);
+
+	if (unlinkat(b2f_files_of(store)->fd, name, 0) && errno != ENOENT)
+		return failed("remove", name, why);
+	return 0;
+}
+
+static int dir_identify(struct b2f_store *store, int64_t id,
+			struct b2f_identity *out)
+{
+	char buf[B2F_CHUNK_NAME_SIZE];
+	struct stat st;
+
+	if (fstatat(b2f_files_of(store)->fd, b2f_files_name(id, buf), &st,
+		    AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	*out = b2f_identity_of(&st);
+	return 0;
+}
+
+static int list_open(DIR *dir, int (*fn)(void *arg, int64_t id), void *arg)
+{
+	const struct dirent *entry;
+	int64_t id;
+	int ret = 0;
+
+	while (!ret) {
+		errno = 0;
+		entry = readdir(dir);
+		if (!entry)
+			return -errno;
+		if (b2f_files_parse_name(entry->d_name, &id))
+			ret = fn(arg, id);
+	}
+	return ret;
+}
+
+static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		    void *arg)
+{
+	/* Not dup(): the position in the directory would be shared. */
+	int fd = openat(b2f_files_of(store)->fd, ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int ret;
+
+	if (!dir) {
+		ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	ret = list_open(dir, fn, arg);
+	closedir(dir);
+	return ret;
+}
+
+const struct b2f_store_write_ops b2f_files_write = {
+	.lock = dir_lock,
+	.create = dir_create,
+	.write = dir_write,
+	.inherit = dir_inherit,
+	.sync = dir_sync,
+	.install = dir_install,
+	.sync_names = dir_sync_names,
+	.remove = dir_remove,
+	.identify = dir_identify,
+	.list = dir_list,
+};

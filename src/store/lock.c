@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lock.c - taking part in the locks of C-Blosc2 */
+#include "store/lock.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "store/files.h"
+
+/* Where the generation stands: 8 bytes, in the order of the machine. */
+#define GENERATION_OFF 8
+
+/* The file is opened again if somebody deleted it; not for ever. */
+#define TRIES 100
+
+struct b2f_lock {
+	struct b2f_store *store;
+	int fd;
+	/* Exclusive locks can be taken: @fd may be written to. */
+	bool writable;
+};
+
+static int failed(const char *what, struct b2f_why *why)
+{
+	return b2f_why_set(why, -errno, "%s %s: %s", what, B2F_FILES_LOCK,
+			   strerror(errno));
+}
+
+static int not_plain(struct b2f_why *why)
+{
+	return b2f_why_set(why, B2F_ECORRUPT, "%s is no plain file",
+			   B2F_FILES_LOCK);
+}
+
+static int open_there(int dir, bool *writable)
+{
+	int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	int fd = openat(dir, B2F_FILES_LOCK, O_RDWR | flags);
+
+	*writable = fd >= 0;
+	if (fd < 0 && (errno == EACCES || errno == EROFS))
+		fd = openat(dir, B2F_FILES_LOCK, O_RDONLY | flags);
+	return fd;
+}
+
+/* Returns -EEXIST if somebody else was faster. */
+static int make_file(int dir, struct b2f_why *why)
+{
+	int fd, err;
+
+	fd = openat(dir, B2F_FILES_LOCK,
+		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return failed("create", why);
+	err = b2f_files_permit(dir, fd, why);
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* Opens the file, or makes it.  Returns the descriptor or a negative errno. */
+static int open_file(int dir, bool create, bool *writable, struct b2f_why *why)
+{
+	int fd;
+
+	fd = open_there(dir, writable);
+	if (fd < 0 && errno == ENOENT && create) {
+		fd = make_file(dir, why);
+		*writable = fd >= 0;
+		if (fd != -EEXIST)
+			return fd;
+		fd = open_there(dir, writable);
+	}
+	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
+		return not_plain(why);
+	return fd >= 0 ? fd : failed("open", why);
+}
+
+/* Makes @lock that of the file which has the name now. */
+static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
+{
+	bool writable = false;
+	struct stat st;
+	int fd;
+
+	fd = open_file(b2f_files_of(lock->store)->fd, create, &writable, why);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return not_plain(why);
+	}
+	if (lock->fd >= 0)
+		close(lock->fd);
+	lock->fd = fd;
+	lock->writable = writable;
+	return 0;
+}
+
+int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
+		  struct b2f_why *why)
+{
+	struct b2f_lock *lock;
+	int err;
+
+	if (!b2f_files_is_dir(store))
+		return b2f_why_set(why, create ? B2F_EUNSUPPORTED : -ENOENT,
+				   "no directory for %s", B2F_FILES_LOCK);
+	lock = calloc(1, sizeof(*lock));
+	if (!lock)
+		return -ENOMEM;
+	lock->store = store;
+	lock->fd = -1;
+	err = reopen(lock, create, why);
+	if (err) {
+		free(lock);
+		return err;
+	}
+	*out = lock;
+	return 0;
+}
+
+void b2f_lock_close(struct b2f_lock *lock)
+{
+	if (!lock)
+		return;
+	close(lock->fd);
+	free(lock);
+}
+
+static int wait_for(int fd, enum b2f_lock_mode mode)
+{
+	int ret;
+
+	do
+		ret = flock(fd, mode == B2F_LOCK_SHARED ? LOCK_SH : LOCK_EX);
+	while (ret && errno == EINTR);
+	return ret;
+}
+
+/* Locks the file that has the name, also if it was deleted meanwhile. */
+static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
+		     struct b2f_why *why)
+{
+	struct stat st;
+	int err;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (mode == B2F_LOCK_EXCLUSIVE && !lock->writable)
+			return b2f_why_set(why, -EACCES,
+					   "%s cannot be written to",
+					   B2F_FILES_LOCK);
+		if (wait_for(lock->fd, mode))
+			return failed("lock", why);
+		if (fstat(lock->fd, &st) || st.st_nlink > 0)
+			return 0;
+		err = reopen(lock, true, why);
+		if (err) {
+			b2f_lock_release(lock);
+			return err;
+		}
+	}
+	return b2f_why_set(why, -EBUSY, "somebody keeps deleting %s",
+			   B2F_FILES_LOCK);
+}
+
+/* A file that is shorter counts as 0. */
+static int read_generation(const struct b2f_lock *lock, uint64_t *out,
+			   struct b2f_why *why)
+{
+	uint64_t value = 0;
+	ssize_t got;
+
+	do
+		got = pread(lock->fd, &value, sizeof(value), GENERATION_OFF);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return failed("read", why);
+	*out = got == sizeof(value) ? value : 0;
+	return 0;
+}
+
+int b2f_lock_acquire(struct b2f_lock *lock, enum b2f_lock_mode mode,
+		     uint64_t *generation, struct b2f_why *why)
+{
+	uint64_t value = 0;
+	int err;
+
+	err = lock_file(lock, mode, why);
+	if (err)
+		return err;
+	err = read_generation(lock, &value, why);
+	if (!err && mode == B2F_LOCK_EXCLUSIVE) {
+		value++;
+		err = b2f_files_write_fully(lock->fd, GENERATION_OFF, &value,
+					    sizeof(value), why);
+	}
+	if (err)
+		b2f_lock_release(lock);
+	else
+		*generation = value;
+	return err;
+}
+
+void b2f_lock_release(struct b2f_lock *lock)
+{
+	(void)flock(lock->fd, LOCK_UN);
+}

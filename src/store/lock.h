@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lock.h - taking part in the locks of C-Blosc2
+ *
+ * Programs that use C-Blosc2 with BLOSC_LOCKING=1 hold a lock on the file
+ * `.b2lock` of a sparse frame: shared while they read, exclusive while they
+ * change something (format notes 5).  A number in that file, the *generation*,
+ * grows with every exclusive lock; whoever finds another one than last time
+ * reads the frame again.
+ *
+ * This keeps out those who play by the same rules, and only while it is held.
+ * That there is one writer of bloscfs alone is b2f_store_lock()'s job.
+ *
+ * Layer: store.  May include: base/.
+ *
+ * Threads: a lock belongs to one thread at a time.  Two locks exclude each
+ * other, also within one process.
+ */
+#ifndef B2F_STORE_LOCK_H
+#define B2F_STORE_LOCK_H
+
+#include "store/store.h"
+
+struct b2f_lock;
+
+enum b2f_lock_mode {
+	/* For reading. */
+	B2F_LOCK_SHARED,
+	/* For changes. */
+	B2F_LOCK_EXCLUSIVE,
+};
+
+/*
+ * Opens the lock file of @store, a directory, which must outlive *@out; with
+ * @create makes it if there is none.  Close *@out with b2f_lock_close().
+ *
+ * Returns 0; -ENOENT (there is none, and not @create), B2F_EUNSUPPORTED
+ * (@create, but the store is no directory), B2F_ECORRUPT (it is no plain
+ * file), -ENOMEM, or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
+		  struct b2f_why *why);
+
+/* Releases it if it is held.  The file stays.  NULL does nothing. */
+void b2f_lock_close(struct b2f_lock *lock);
+
+/*
+ * Waits for the lock, which must not be held, as long as it takes. *@generation
+ * is what the file says then; with EXCLUSIVE after it has been raised by one:
+ * if that is not one more than last time, somebody else had the lock.
+ *
+ * Returns 0; -EACCES (EXCLUSIVE, but the file may only be read), or an errno;
+ * then it is not held.
+ */
+B2F_MUST_CHECK
+int b2f_lock_acquire(struct b2f_lock *lock, enum b2f_lock_mode mode,
+		     uint64_t *generation, struct b2f_why *why);
+
+/* Gives a lock back that is held; one that is not stays so. */
+void b2f_lock_release(struct b2f_lock *lock);
+
+#endif

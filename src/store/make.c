@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* make.c - directories that become sparse frames, and their end */
+#include "store/make.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "store/files.h"
+#include "store/write.h"
+
+#define DEFAULT_ACL "system.posix_acl_default"
+
+/* An ACL as an xattr: a version of 4 bytes, then entries (little endian). */
+enum {
+	ACL_HEADER = 4,
+	ACL_ENTRY = 8,
+	ACL_USER_OBJ = 0x01,
+	ACL_GROUP_OBJ = 0x04,
+	ACL_MASK = 0x10,
+	ACL_OTHER = 0x20,
+};
+
+static int failed(const char *verb, const char *name, struct b2f_why *why)
+{
+	return b2f_why_set(why, -errno, "%s %s: %s", verb, name,
+			   strerror(errno));
+}
+
+/*
+ * What the default ACL of @dir leaves of @mode.  The kernel does this for a
+ * file that is created with its mode; a chmod afterwards has to do it itself.
+ */
+static mode_t allowed_by_acl(int dir, mode_t mode)
+{
+	mode_t user = 7, group = 7, other = 7;
+	bool has_mask = false;
+	uint8_t acl[4004];
+	ssize_t size = fgetxattr(dir, DEFAULT_ACL, acl, sizeof(acl));
+
+	for (ssize_t i = ACL_HEADER; i + ACL_ENTRY <= size; i += ACL_ENTRY) {
+		mode_t bits = acl[i + 2] & 7;
+
+		switch (acl[i]) {
+		case ACL_USER_OBJ:
+			user = bits;
+			break;
+		case ACL_GROUP_OBJ:
+			if (!has_mask)
+				group = bits;
+			break;
+		case ACL_MASK:
+			group = bits;
+			has_mask = true;
+			break;
+		case ACL_OTHER:
+			other = bits;
+			break;
+		default:
+			break;
+		}
+	}
+	return mode & (07000 | user << 6 | group << 3 | other);
+}
+
+/* Who may read or write the frame has to get into its directory. */
+static mode_t mode_of_dir(mode_t mode)
+{
+	mode &= 0666;
+	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
+}
+
+static int make_index(int dir, mode_t mode, const void *index, size_t size,
+		      bool durable, struct b2f_why *why)
+{
+	int fd, err;
+
+	fd = openat(dir, B2F_INDEX_NAME,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return failed("create", B2F_INDEX_NAME, why);
+	err = b2f_files_write_fully(fd, 0, index, size, why);
+	if (!err && fchmod(fd, mode))
+		err = failed("chmod", B2F_INDEX_NAME, why);
+	if (!err && durable && fsync(fd))
+		err = failed("fsync", B2F_INDEX_NAME, why);
+	if (close(fd) && !err)
+		err = failed("close", B2F_INDEX_NAME, why);
+	return err;
+}
+
+/* Fills the directory @dir; last of all others may enter it. */
+static int fill(int dir, mode_t mode, const void *index, size_t size,
+		bool durable, struct b2f_why *why)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(dir, &st))
+		return failed("stat", "the directory", why);
+	mode = allowed_by_acl(dir, mode);
+	err = make_index(dir, mode, index, size, durable, why);
+	if (err)
+		return err;
+	/* That files get the group of the directory is inherited. */
+	if (fchmod(dir, mode_of_dir(mode) | (st.st_mode & S_ISGID)))
+		return failed("chmod", "the directory", why);
+	if (durable && fsync(dir) && errno != EINVAL && errno != EBADF)
+		return failed("fsync", "the directory", why);
+	return 0;
+}
+
+int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
+		   size_t size, bool durable, struct b2f_why *why)
+{
+	int dir, err;
+
+	if (mkdirat(dirfd, name, 0700))
+		return failed("create", "the directory", why);
+	dir = openat(dirfd, name,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0) {
+		err = failed("open", "the directory", why);
+	} else {
+		err = fill(dir, mode & 07777, index, size, durable, why);
+		if (err)
+			(void)unlinkat(dir, B2F_INDEX_NAME, 0);
+		close(dir);
+	}
+	if (err)
+		(void)unlinkat(dirfd, name, AT_REMOVEDIR);
+	return err;
+}
+
+/* What b2f_store_list() finds is deleted, and counted. */
+struct sweep {
+	struct b2f_store *store;
+	uint64_t ngone;
+};
+
+static int sweep_one(void *arg, int64_t id)
+{
+	struct sweep *sweep = arg;
+	int err = b2f_store_remove(sweep->store, id, NULL);
+
+	sweep->ngone += !err;
+	/* A directory of that name is one of the other files. */
+	return err == -EISDIR ? 0 : err;
+}
+
+static int remove_lock_file(struct b2f_store *store)
+{
+	if (unlinkat(b2f_files_of(store)->fd, B2F_FILES_LOCK, 0) &&
+	    errno != ENOENT && errno != EISDIR)
+		return -errno;
+	return 0;
+}
+
+/* Deletes the files and then the directory. */
+static int remove_all(struct b2f_store *store, int dirfd, const char *name)
+{
+	struct sweep sweep = {.store = store};
+	uint64_t before;
+	int err;
+
+	err = b2f_store_remove(store, B2F_OBJECT_INDEX, NULL);
+	if (!err)
+		err = remove_lock_file(store);
+	/* Where deletions shift what is listed, once is not enough. */
+	do {
+		before = sweep.ngone;
+		if (!err)
+			err = b2f_store_list(store, sweep_one, &sweep);
+		if (err)
+			return err;
+		if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0)
+			return 0;
+	} while (sweep.ngone > before &&
+		 (errno == ENOTEMPTY || errno == EEXIST));
+	return errno == EEXIST ? -ENOTEMPTY : -errno;
+}
+
+int b2f_store_unmake(int dirfd, const char *name, struct b2f_why *why)
+{
+	struct b2f_store *store = NULL;
+	struct stat st;
+	int err;
+
+	err = b2f_store_open(dirfd, name, false, &store, why);
+	if (err)
+		return err;
+	if (!b2f_files_is_dir(store))
+		err = b2f_why_set(why, -ENOTDIR, "%s", strerror(ENOTDIR));
+	if (!err)
+		err = b2f_store_stat_index(store, &st);
+	/*
+	 * The kernel says "not empty" only after it has found that this user
+	 * may delete the directory; if not, the frame must stay whole.
+	 */
+	if (!err && unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
+	    errno != EEXIST)
+		err = -errno;
+	if (!err)
+		err = remove_all(store, dirfd, name);
+	b2f_store_free(store);
+	return err;
+}

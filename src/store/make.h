@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * make.h - directories that become sparse frames, and their end
+ *
+ * What is in an index is the caller's business.
+ *
+ * Layer: store.  May include: base/.  Threads: any.
+ */
+#ifndef B2F_STORE_MAKE_H
+#define B2F_STORE_MAKE_H
+
+#include "store/store.h"
+
+/*
+ * Makes the directory @name below @dirfd, and in it an index of the @size bytes
+ * at @index, with @mode as b2f_frame_create() says.  Nobody else can enter it
+ * until all is done; with @durable it is on disk then, but for its own name.
+ *
+ * Returns 0, -EEXIST, or another errno; then nothing is left.
+ */
+B2F_MUST_CHECK
+int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
+		   size_t size, bool durable, struct b2f_why *why);
+
+/*
+ * Deletes the directory @name below @dirfd as b2f_frame_remove() says.
+ *
+ * Returns 0; -ENOENT (it has no index), -ENOTEMPTY (other files are in it), or
+ * an errno: if the directory may not be deleted, nothing is.
+ */
+B2F_MUST_CHECK
+int b2f_store_unmake(int dirfd, const char *name, struct b2f_why *why);
+
+#endif

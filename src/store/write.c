@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* write.c - the stores that can be written to, and those that cannot */
+#include "store/write.h"
+
+static int read_only(struct b2f_why *why)
+{
+	return b2f_why_set(why, -EROFS, "it is stored where nobody can write");
+}
+
+int b2f_store_lock(struct b2f_store *store, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->lock(store, why) : read_only(why);
+}
+
+int b2f_object_create(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->create(store, id, out, why) : read_only(why);
+}
+
+int b2f_object_write(const struct b2f_object *object, uint64_t off,
+		     const void *buf, size_t n, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	return ops ? ops->write(object, off, buf, n, why) : read_only(why);
+}
+
+int b2f_object_inherit(const struct b2f_object *object,
+		       const struct timespec *mtime, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	return ops ? ops->inherit(object, mtime, why) : read_only(why);
+}
+
+int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	return ops ? ops->sync(object, why) : read_only(why);
+}
+
+int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->install(store, why) : read_only(why);
+}
+
+int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->sync_names(store, why) : read_only(why);
+}
+
+int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->remove(store, id, why) : read_only(why);
+}
+
+int b2f_store_identify(struct b2f_store *store, int64_t id,
+		       struct b2f_identity *out)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->identify(store, id, out) : -EROFS;
+}
+
+bool b2f_identity_equal(const struct b2f_identity *a,
+			const struct b2f_identity *b)
+{
+	return a->size == b->size && a->ino == b->ino &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		   void *arg)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->list(store, fn, arg) : -EROFS;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * write.h - changing what a store holds
+ *
+ * These are the steps that a commit is made of, each of them small enough to
+ * say what it leaves behind if it fails, or if the power fails after it.  A
+ * store that has no write ops answers -EROFS to all of them.
+ *
+ * Layer: store.  May include: base/.
+ *
+ * Threads: as store.h; b2f_object_create(), _write(), _sync() and
+ * b2f_store_remove() from any number of threads, on different ids.
+ */
+#ifndef B2F_STORE_WRITE_H
+#define B2F_STORE_WRITE_H
+
+#include "store/store.h"
+
+/*
+ * Makes this process the only writer of bloscfs, until the store is freed.
+ * (Programs with other ideas of locks are not kept out; see lock.h.)
+ * Returns 0, -EBUSY (somebody else is), -EROFS, -EACCES, or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_lock(struct b2f_store *store, struct b2f_why *why);
+
+/*
+ * Creates object @id, which must not exist (-EEXIST), for writing and reading.
+ * B2F_OBJECT_NEW_INDEX replaces what an earlier try left.  Whoever may read or
+ * write the index may do so with it, whatever the umask; without an index, only
+ * its owner.  Close @out with b2f_object_close().  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_object_create(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why);
+
+/*
+ * Writes all @n bytes at @buf to @off of an object that was created; sets
+ * nothing in @object.  Returns 0 or an errno of pwrite(2).
+ */
+B2F_MUST_CHECK
+int b2f_object_write(const struct b2f_object *object, uint64_t off,
+		     const void *buf, size_t n, struct b2f_why *why);
+
+/*
+ * Gives the created @object the mode, owner, xattrs and times of the index, if
+ * there is one; @mtime, if not NULL, instead of its mtime.  What the process
+ * may not do (owner), or the filesystem cannot (xattrs), is left out.
+ * Returns 0 or an errno that is about the disk, not about permissions.
+ */
+B2F_MUST_CHECK
+int b2f_object_inherit(const struct b2f_object *object,
+		       const struct timespec *mtime, struct b2f_why *why);
+
+/*
+ * Makes the content of @object durable (fsync).  Returns 0 or an errno: then
+ * the object is of no use any more.  Linux forgets what it could not write, so
+ * that a second try would succeed without having done anything.
+ */
+B2F_MUST_CHECK
+int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why);
+
+/*
+ * Puts the new index in the place of the index, at once (rename).
+ * Returns 0 or an errno; then the old one is still there.
+ */
+B2F_MUST_CHECK
+int b2f_store_install(struct b2f_store *store, struct b2f_why *why);
+
+/*
+ * Makes created, installed and removed names durable, where a filesystem has
+ * that.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why);
+
+/* Removes object @id.  That there is none is no error.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
+
+/* What object @id is now, to see later whether it was rewritten.  0 or errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_identify(struct b2f_store *store, int64_t id,
+		       struct b2f_identity *out);
+
+bool b2f_identity_equal(const struct b2f_identity *a,
+			const struct b2f_identity *b);
+
+/*
+ * Calls @fn for every name of a chunk file, in any order, and for what writers
+ * that crashed left of new indexes (as B2F_OBJECT_NEW_INDEX); other names are
+ * passed over.  @fn may remove what it is called for.  Stops when @fn returns
+ * other than 0, and returns that; else 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		   void *arg);
+
+#endif

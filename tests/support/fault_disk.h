@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fault_disk.h - what the files of the fault store share
+ *
+ * Private to tests/support/fault_*.c.
+ */
+#ifndef B2F_TESTS_FAULT_DISK_H
+#define B2F_TESTS_FAULT_DISK_H
+
+#include <pthread.h>
+
+#include "tests/support/fault_store.h"
+
+/* No file. */
+#define FAULT_NONE SIZE_MAX
+
+struct fault_bytes {
+	uint8_t *data;
+	size_t size;
+	size_t cap;
+};
+
+struct fault_file {
+	/* What programs read. */
+	struct fault_bytes now;
+	/* What is there without power; meaningless unless @dirty. */
+	struct fault_bytes durable;
+	/* @now was changed since it was durable. */
+	bool dirty;
+	/* A sync failed; it will be dirty for ever. */
+	bool abandoned;
+	struct stat st;
+};
+
+struct fault_name {
+	int64_t id;
+	size_t file;
+};
+
+struct fault_names {
+	struct fault_name *names;
+	size_t n;
+	size_t cap;
+};
+
+/* A change of the directory: @file gets the name @id, or loses it. */
+struct fault_change {
+	/* CREATE, REMOVE or INSTALL. */
+	enum fault_kind kind;
+	int64_t id;
+	size_t file;
+};
+
+struct fault_op {
+	enum fault_kind kind;
+	int64_t id;
+};
+
+struct fault_disk {
+	/* For all that follows. */
+	pthread_mutex_t lock;
+	/* All there ever were; the number of a file is its place here. */
+	struct fault_file *files;
+	size_t nfiles;
+	size_t files_cap;
+	struct fault_names now;
+	struct fault_names durable;
+	/* What leads from @durable to @now. */
+	struct fault_change *changes;
+	size_t nchanges;
+	size_t changes_cap;
+	/* Nanoseconds; goes on with each change. */
+	int64_t clock;
+	uint64_t next_ino;
+	/* Who has the lock. */
+	struct b2f_store *writer;
+	struct fault_plan plan;
+	uint64_t power_until;
+	bool powerless;
+	bool ignore_sync;
+	bool unordered;
+	unsigned int counted;
+	struct fault_op *ops;
+	size_t nops;
+	size_t ops_cap;
+};
+
+/* Memory for one more item of @size bytes in an array; aborts without. */
+void *fault_grow(void *items, size_t n, size_t *cap, size_t size);
+
+/* The same for a content of @size bytes; new ones are zeros. */
+void fault_bytes_resize(struct fault_bytes *bytes, size_t size);
+
+/* A number that looks random; moves *@state on. */
+uint64_t fault_random(uint64_t *state);
+
+/* All these want the lock to be held. */
+
+/* The file named @id, or FAULT_NONE. */
+size_t fault_names_find(const struct fault_names *names, int64_t id);
+void fault_names_set(struct fault_names *names, int64_t id, size_t file);
+void fault_names_remove(struct fault_names *names, int64_t id);
+
+/* A new empty file without a name. */
+size_t fault_file_new(struct fault_disk *disk);
+
+/* Notes the size of its content in its attributes. */
+static inline void fault_file_resized(struct fault_file *file)
+{
+	file->st.st_size = (off_t)file->now.size;
+	file->st.st_blocks = (blkcnt_t)((file->now.size + 511) / 512);
+}
+
+/* Changes the directory, but not durably. */
+void fault_change(struct fault_disk *disk, enum fault_kind kind, int64_t id,
+		  size_t file);
+
+/* The present time, which is another one each time. */
+struct timespec fault_now(struct fault_disk *disk);
+
+#endif

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fault_store.c - the store of a disk that fails */
+#include "tests/support/fault_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/files.h"
+#include "tests/support/fault_disk.h"
+
+struct fault_store {
+	struct b2f_store base;
+	struct fault_disk *disk;
+};
+
+static struct fault_disk *disk_of(const struct b2f_store *store)
+{
+	return ((const struct fault_store *)store)->disk;
+}
+
+static struct fault_file *file_of(const struct b2f_object *object)
+{
+	return &disk_of(object->store)->files[object->fd];
+}
+
+/* The name of an open file, for the record. */
+static int64_t id_of(const struct fault_disk *disk, size_t file)
+{
+	for (size_t i = 0; i < disk->now.n; i++)
+		if (disk->now.names[i].file == file)
+			return disk->now.names[i].id;
+	return INT64_MIN;
+}
+
+static bool is_planned(struct fault_disk *disk, uint64_t number,
+		       enum fault_kind kind)
+{
+	struct fault_plan *plan = &disk->plan;
+	unsigned int kinds = plan->kinds ? plan->kinds : FAULT_ALL;
+
+	return plan->err && number >= plan->at && (kinds & kind);
+}
+
+/* Begins an operation, with the lock held.  Returns 0, or how it fails. */
+static int begin(struct fault_disk *disk, enum fault_kind kind, int64_t id,
+		 struct b2f_why *why)
+{
+	uint64_t number = disk->nops;
+	int err;
+
+	if (disk->powerless)
+		return b2f_why_set(why, -EIO, "the disk has no power");
+	if (!(disk->counted & kind))
+		return 0;
+	disk->ops = fault_grow(disk->ops, disk->nops, &disk->ops_cap,
+			       sizeof(*disk->ops));
+	disk->ops[disk->nops++] = (struct fault_op){kind, id};
+	if (number >= disk->power_until) {
+		disk->powerless = true;
+		return b2f_why_set(why, -EIO, "the disk loses power");
+	}
+	if (!is_planned(disk, number, kind))
+		return 0;
+	err = disk->plan.err;
+	if (!disk->plan.onwards)
+		disk->plan.err = 0;
+	return b2f_why_set(why, -err, "planned: %s", strerror(err));
+}
+
+/* The same for what only the writer may do. */
+static int begin_change(struct b2f_store *store, enum fault_kind kind,
+			int64_t id, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+
+	if (disk->writer != store)
+		return b2f_why_set(why, -EPERM, "the store is not locked");
+	return begin(disk, kind, id, why);
+}
+
+static int fault_open(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	size_t file;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin(disk, FAULT_OPEN, id, why);
+	file = fault_names_find(&disk->now, id);
+	if (!err && file == FAULT_NONE)
+		err = b2f_why_set(
+			why, id == B2F_OBJECT_INDEX ? -ENOENT : B2F_ECORRUPT,
+			"the file is missing");
+	if (!err)
+		*out = (struct b2f_object){
+			.store = store,
+			.size = disk->files[file].now.size,
+			.identity = b2f_identity_of(&disk->files[file].st),
+			.fd = (int)file,
+		};
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_read(const struct b2f_object *object, uint64_t off, void *buf,
+		      size_t n, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(object->store);
+	const struct fault_bytes *bytes;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	bytes = &file_of(object)->now;
+	err = begin(disk, FAULT_READ, id_of(disk, (size_t)object->fd), why);
+	if (!err && (off > bytes->size || n > bytes->size - off))
+		err = b2f_why_set(why, B2F_ECORRUPT,
+				  "the file ends at byte %zu", bytes->size);
+	if (!err && n)
+		memcpy(buf, bytes->data + off, n);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static void fault_close(struct b2f_object *object)
+{
+	(void)object;
+}
+
+static int stat_locked(struct fault_disk *disk, int64_t id, struct stat *out)
+{
+	size_t file = fault_names_find(&disk->now, id);
+	int err = begin(disk, FAULT_STAT, id, NULL);
+
+	if (!err && file == FAULT_NONE)
+		err = -ENOENT;
+	if (!err)
+		*out = disk->files[file].st;
+	return err;
+}
+
+static int fault_stat_index(struct b2f_store *store, struct stat *out)
+{
+	struct fault_disk *disk = disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = stat_locked(disk, B2F_OBJECT_INDEX, out);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static void fault_free(struct b2f_store *store)
+{
+	struct fault_disk *disk = disk_of(store);
+
+	pthread_mutex_lock(&disk->lock);
+	if (disk->writer == store)
+		disk->writer = NULL;
+	pthread_mutex_unlock(&disk->lock);
+	free(store);
+}
+
+static int fault_clone(struct b2f_store *store, struct b2f_store **out,
+		       struct b2f_why *why)
+{
+	(void)why;
+	*out = fault_disk_mount(disk_of(store));
+	return 0;
+}
+
+static int fault_lock(struct b2f_store *store, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin(disk, FAULT_LOCK, B2F_OBJECT_INDEX, why);
+	if (!err && disk->writer && disk->writer != store)
+		err = b2f_why_set(why, -EBUSY, "another one is writing to it");
+	if (!err)
+		disk->writer = store;
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_create(struct b2f_store *store, int64_t id,
+			struct b2f_object *out, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	size_t file, index;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_CREATE, id, why);
+	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE) {
+		if (id == B2F_OBJECT_NEW_INDEX)
+			fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
+		else
+			err = b2f_why_set(why, -EEXIST, "it exists");
+	}
+	if (!err) {
+		index = fault_names_find(&disk->now, B2F_OBJECT_INDEX);
+		file = fault_file_new(disk);
+		if (index != FAULT_NONE)
+			disk->files[file].st.st_mode =
+				S_IFREG |
+				(disk->files[index].st.st_mode & 0666);
+		fault_change(disk, FAULT_CREATE, id, file);
+		*out = (struct b2f_object){.store = store, .fd = (int)file};
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+/* Before the first change since a sync, keeps what is durable. */
+static void make_dirty(struct fault_file *file)
+{
+	if (file->dirty)
+		return;
+	file->dirty = true;
+	fault_bytes_resize(&file->durable, file->now.size);
+	if (file->now.size)
+		memcpy(file->durable.data, file->now.data, file->now.size);
+}
+
+static void put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
+		const void *buf, size_t n)
+{
+	if (n == 0)
+		return;
+	make_dirty(file);
+	if (off + n > file->now.size)
+		fault_bytes_resize(&file->now, (size_t)off + n);
+	memcpy(file->now.data + off, buf, n);
+	fault_file_resized(file);
+	file->st.st_mtim = file->st.st_ctim = fault_now(disk);
+}
+
+static int fault_write(const struct b2f_object *object, uint64_t off,
+		       const void *buf, size_t n, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(object->store);
+	uint64_t state;
+	bool dead;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	dead = disk->powerless;
+	state = disk->nops;
+	err = begin_change(object->store, FAULT_WRITE,
+			   id_of(disk, (size_t)object->fd), why);
+	if (!err)
+		put(disk, file_of(object), off, buf, n);
+	else if (!dead && err != -EPERM && n)
+		put(disk, file_of(object), off, buf,
+		    (size_t)(fault_random(&state) % n));
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_inherit(const struct b2f_object *object,
+			 const struct timespec *mtime, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(object->store);
+	struct fault_file *file;
+	size_t index;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(object->store, FAULT_INHERIT,
+			   id_of(disk, (size_t)object->fd), why);
+	file = file_of(object);
+	index = fault_names_find(&disk->now, B2F_OBJECT_INDEX);
+	if (!err && index != FAULT_NONE) {
+		file->st.st_mode = disk->files[index].st.st_mode;
+		file->st.st_uid = disk->files[index].st.st_uid;
+		file->st.st_gid = disk->files[index].st.st_gid;
+		file->st.st_atim = disk->files[index].st.st_atim;
+		file->st.st_mtim = disk->files[index].st.st_mtim;
+	}
+	if (!err && mtime)
+		file->st.st_mtim = *mtime;
+	if (!err)
+		file->st.st_ctim = fault_now(disk);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(object->store);
+	struct fault_file *file;
+	bool dead;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	dead = disk->powerless;
+	file = file_of(object);
+	err = begin(disk, FAULT_SYNC, id_of(disk, (size_t)object->fd), why);
+	if (err && !dead && file->dirty)
+		file->abandoned = true;
+	else if (!err && !disk->ignore_sync && !file->abandoned)
+		file->dirty = false;
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_install(struct b2f_store *store, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	size_t file;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_INSTALL, B2F_OBJECT_NEW_INDEX, why);
+	file = fault_names_find(&disk->now, B2F_OBJECT_NEW_INDEX);
+	if (!err && file == FAULT_NONE)
+		err = b2f_why_set(why, -ENOENT, "there is no new index");
+	if (!err) {
+		fault_change(disk, FAULT_INSTALL, B2F_OBJECT_INDEX, file);
+		disk->files[file].st.st_ctim = fault_now(disk);
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_sync_names(struct b2f_store *store, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin(disk, FAULT_SYNC_NAMES, B2F_OBJECT_INDEX, why);
+	if (!err && !disk->ignore_sync) {
+		disk->durable.n = 0;
+		for (size_t i = 0; i < disk->now.n; i++)
+			fault_names_set(&disk->durable, disk->now.names[i].id,
+					disk->now.names[i].file);
+		disk->nchanges = 0;
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_remove(struct b2f_store *store, int64_t id,
+			struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_REMOVE, id, why);
+	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE)
+		fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_identify(struct b2f_store *store, int64_t id,
+			  struct b2f_identity *out)
+{
+	struct fault_disk *disk = disk_of(store);
+	struct stat st;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = stat_locked(disk, id, &st);
+	pthread_mutex_unlock(&disk->lock);
+	if (!err)
+		*out = b2f_identity_of(&st);
+	return err;
+}
+
+static int fault_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		      void *arg)
+{
+	struct fault_disk *disk = disk_of(store);
+	int64_t *ids;
+	size_t n = 0;
+	int err;
+
+	/* @fn may call us. */
+	pthread_mutex_lock(&disk->lock);
+	err = begin(disk, FAULT_LIST, B2F_OBJECT_INDEX, NULL);
+	ids = calloc(disk->now.n + 1, sizeof(*ids));
+	if (!ids)
+		abort();
+	for (size_t i = 0; i < disk->now.n; i++)
+		if (disk->now.names[i].id != B2F_OBJECT_INDEX)
+			ids[n++] = disk->now.names[i].id;
+	pthread_mutex_unlock(&disk->lock);
+	for (size_t i = 0; !err && i < n; i++)
+		err = fn(arg, ids[i]);
+	free(ids);
+	return err;
+}
+
+static const struct b2f_store_write_ops fault_write_ops = {
+	.lock = fault_lock,
+	.create = fault_create,
+	.write = fault_write,
+	.inherit = fault_inherit,
+	.sync = fault_sync,
+	.install = fault_install,
+	.sync_names = fault_sync_names,
+	.remove = fault_remove,
+	.identify = fault_identify,
+	.list = fault_list,
+};
+
+static const struct b2f_store_ops fault_ops = {
+	.open = fault_open,
+	.read = fault_read,
+	.close = fault_close,
+	.stat_index = fault_stat_index,
+	.free = fault_free,
+	.clone = fault_clone,
+	.write = &fault_write_ops,
+};
+
+struct b2f_store *fault_disk_mount(struct fault_disk *disk)
+{
+	struct fault_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		abort();
+	store->base = (struct b2f_store){.ops = &fault_ops, .sparse = true};
+	store->disk = disk;
+	return &store->base;
+}
+
+void fault_disk_count(struct fault_disk *disk, unsigned int kinds)
+{
+	pthread_mutex_lock(&disk->lock);
+	disk->counted = kinds;
+	pthread_mutex_unlock(&disk->lock);
+}
+
+uint64_t fault_disk_nops(struct fault_disk *disk)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&disk->lock);
+	n = disk->nops;
+	pthread_mutex_unlock(&disk->lock);
+	return n;
+}
+
+void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
+			 size_t size)
+{
+	static const char *const verbs[] = {
+		"create", "write", "inherit", "sync", "install", "sync names",
+		"remove", "open",  "read",    "stat", "list",	 "lock"};
+	char name[B2F_CHUNK_NAME_SIZE];
+	struct fault_op what;
+
+	pthread_mutex_lock(&disk->lock);
+	what = disk->ops[op];
+	pthread_mutex_unlock(&disk->lock);
+	snprintf(buf, size, "%s %s", verbs[__builtin_ctz(what.kind)],
+		 what.id == INT64_MIN ? "a nameless file"
+				      : b2f_files_name(what.id, name));
+}
+
+void fault_disk_fail(struct fault_disk *disk, const struct fault_plan *plan)
+{
+	pthread_mutex_lock(&disk->lock);
+	disk->plan = plan ? *plan : (struct fault_plan){.err = 0};
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void fault_disk_lose_power(struct fault_disk *disk, uint64_t at)
+{
+	pthread_mutex_lock(&disk->lock);
+	disk->power_until = at;
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void fault_disk_ignore_sync(struct fault_disk *disk)
+{
+	pthread_mutex_lock(&disk->lock);
+	disk->ignore_sync = true;
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void fault_disk_unordered(struct fault_disk *disk)
+{
+	pthread_mutex_lock(&disk->lock);
+	disk->unordered = true;
+	pthread_mutex_unlock(&disk->lock);
+}

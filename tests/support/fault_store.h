@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fault_store.h - a disk that fails, or loses its power, when a test says so
+ *
+ * A disk holds one sparse frame in memory.  Of each file it has two contents:
+ * what programs read, and what would still be there without power; and of the
+ * directory likewise.  b2f_object_sync() makes a content durable,
+ * b2f_store_sync_names() the directory.
+ *
+ * Operations have numbers, from 0 on.  A test runs something once to see how
+ * many there are, and then again for each number, on a new disk that fails or
+ * loses power at that one:
+ *
+ *	for (uint64_t at = 0; at < nops; at++) {
+ *		struct fault_disk *disk = fault_disk_load(template), *after;
+ *
+ *		fault_disk_lose_power(disk, at);
+ *		(void)work(fault_disk_mount(disk));
+ *		for (unsigned int variant = 0; variant < 8; variant++) {
+ *			after = fault_disk_after_loss(disk, variant);
+ *			check(fault_disk_mount(after));
+ *			fault_disk_free(after);
+ *		}
+ *		fault_disk_free(disk);
+ *	}
+ *
+ * What is not modelled: attributes (mode, times) always survive, and damage of
+ * what was durable once.
+ *
+ * Threads: everything but fault_disk_free() may be called from any thread.
+ * There is no error for lack of memory: it aborts.
+ */
+#ifndef B2F_TESTS_FAULT_STORE_H
+#define B2F_TESTS_FAULT_STORE_H
+
+#include "store/write.h"
+
+struct fault_disk;
+
+/* Kinds of operations. */
+enum fault_kind {
+	FAULT_CREATE = 1 << 0,
+	FAULT_WRITE = 1 << 1,
+	FAULT_INHERIT = 1 << 2,
+	FAULT_SYNC = 1 << 3,
+	FAULT_INSTALL = 1 << 4,
+	FAULT_SYNC_NAMES = 1 << 5,
+	FAULT_REMOVE = 1 << 6,
+	/* Those that change the disk; only these have numbers by default. */
+	FAULT_CHANGES = (1 << 7) - 1,
+	FAULT_OPEN = 1 << 7,
+	FAULT_READ = 1 << 8,
+	FAULT_STAT = 1 << 9,
+	FAULT_LIST = 1 << 10,
+	FAULT_LOCK = 1 << 11,
+	FAULT_ALL = (1 << 12) - 1,
+	/* Those that fail on a full disk. */
+	FAULT_TAKES_ROOM = FAULT_CREATE | FAULT_WRITE | FAULT_INHERIT,
+};
+
+struct fault_plan {
+	/* The first operation that may fail. */
+	uint64_t at;
+	/* The errno (> 0) that it fails with. */
+	int err;
+	/* Which kinds can; 0: all that have numbers. */
+	unsigned int kinds;
+	/* All such operations from then on, not the first one alone. */
+	bool onwards;
+};
+
+/* An empty disk: no index, no chunks.  Free it with fault_disk_free(). */
+struct fault_disk *fault_disk_new(void);
+
+/*
+ * A disk with what is in the directory @path, all of it durable; NULL if that
+ * cannot be read.
+ */
+struct fault_disk *fault_disk_load(const char *path);
+
+/*
+ * Writes what programs see of @disk into the new directory @path.  Returns 0 or
+ * a negative errno.
+ */
+B2F_MUST_CHECK
+int fault_disk_save(struct fault_disk *disk, const char *path);
+
+/* No store of it may be in use any more.  NULL does nothing. */
+void fault_disk_free(struct fault_disk *disk);
+
+/*
+ * A store of @disk, for b2f_store_free(), b2f_frame_open_store() and the like.
+ * There may be several at once; one of them can have the writer's lock, and
+ * only that one can change something (-EPERM).
+ */
+struct b2f_store *fault_disk_mount(struct fault_disk *disk);
+
+/* Gives numbers to operations of @kinds, from the next one on. */
+void fault_disk_count(struct fault_disk *disk, unsigned int kinds);
+
+/* How many operations had a number. */
+uint64_t fault_disk_nops(struct fault_disk *disk);
+
+/* What operation @op (< nops) was, as "install" or "write 00000003.chunk". */
+void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
+			 size_t size);
+
+/*
+ * Plans a failure; NULL for none.  An operation that fails does nothing, but a
+ * write has written some first bytes, and after a failed sync the content of
+ * that file never gets durable any more, though later syncs succeed: Linux
+ * forgets which pages it could not write.
+ */
+void fault_disk_fail(struct fault_disk *disk, const struct fault_plan *plan);
+
+/*
+ * Loses power at operation @at: that one (a write may have been half done) and
+ * all that come later, of any kind, return -EIO.
+ */
+void fault_disk_lose_power(struct fault_disk *disk, uint64_t at);
+
+/* Syncs succeed and do nothing, to see that a test notices. */
+void fault_disk_ignore_sync(struct fault_disk *disk);
+
+/*
+ * After a loss of power names may have changed in any order, as on btrfs; else
+ * as ext4 does it: up to some moment all changes, and none after that.
+ */
+void fault_disk_unordered(struct fault_disk *disk);
+
+/*
+ * What @disk holds if power is lost now (or was), as a new disk: with @variant
+ * 0 only what is durable, with 1 everything; from 2 on something in between,
+ * always the same for the same number.  A content that is not durable is then
+ * the old one (of a new file: empty), the new one, the new one up to some byte,
+ * zeros of its length, or has zeros in some of its 4 KiB pages.
+ */
+struct fault_disk *fault_disk_after_loss(struct fault_disk *disk,
+					 unsigned int variant);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hold_lock.c - holds the .b2lock of a sparse frame, for a test
+ *
+ *   hold_lock DIR shared|exclusive
+ *
+ * Prints the generation as soon as it has the lock; releases it when a line, or
+ * the end, comes on standard input.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lock.h"
+
+static void fail(int err, const struct b2f_why *why)
+{
+	fprintf(stderr, "hold_lock: %s\n",
+		why->text[0] ? why->text : strerror(-err));
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	enum b2f_lock_mode mode = B2F_LOCK_SHARED;
+	struct b2f_store *store = NULL;
+	struct b2f_lock *lock = NULL;
+	struct b2f_why why = {""};
+	uint64_t generation = 0;
+	int err;
+
+	if (argc != 3)
+		return 2;
+	if (strcmp(argv[2], "exclusive") == 0)
+		mode = B2F_LOCK_EXCLUSIVE;
+	err = b2f_store_open(AT_FDCWD, argv[1], true, &store, &why);
+	if (!err)
+		err = b2f_lock_open(store, true, &lock, &why);
+	if (!err)
+		err = b2f_lock_acquire(lock, mode, &generation, &why);
+	if (err)
+		fail(err, &why);
+	printf("%" PRIu64 "\n", generation);
+	fflush(stdout);
+	(void)getchar();
+	b2f_lock_release(lock);
+	b2f_lock_close(lock);
+	b2f_store_free(store);
+	return 0;
+}

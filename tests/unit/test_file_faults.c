@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_file_faults.c - writing to a disk that fails or loses its power
+ *
+ * One mixed workload is run again and again, each time with another operation
+ * of the disk failing, or the power lost at it.  What the disk holds then must
+ * be the state of one commit: the last one that was acknowledged, or one that
+ * was begun after that.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/b2frame.h"
+#include "frame/frame.h"
+#include "tests/support/fault_store.h"
+#include "tests/support/frame_dir.h"
+
+#define MODEL_MAX  60000
+#define CHUNKSIZE  5000
+#define STATES_MAX 64
+
+struct state {
+	uint8_t *data;
+	uint64_t size;
+};
+
+struct work {
+	struct fault_disk *disk;
+	struct b2f_runtime *rt;
+	struct b2f_file *file;
+	uint8_t model[MODEL_MAX];
+	uint64_t size;
+	uint64_t seed;
+	/* What each commit was to make of the frame. */
+	struct state states[STATES_MAX];
+	size_t nstates;
+	/* The first of them that the disk may still hold. */
+	size_t oldest;
+	/* Calls that failed. */
+	unsigned int nfailed;
+};
+
+static uint64_t next(struct work *w)
+{
+	w->seed = w->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return w->seed >> 33;
+}
+
+/* A disk with a frame of some chunks. */
+static struct fault_disk *make_disk(void)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_settings settings = b2f_settings_default();
+	struct fault_disk *disk;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	settings.typesize = 4;
+	settings.clevel = 1;
+	settings.chunksize = CHUNKSIZE;
+	cr_assert_eq(
+		b2f_frame_create(&settings, AT_FDCWD, path, 0600, false, NULL),
+		0);
+	disk = fault_disk_load(path);
+	cr_assert_not_null(disk);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
+	frame_dir_remove(&dir);
+	return disk;
+}
+
+static struct b2f_file *open_disk(struct b2f_runtime *rt,
+				  struct fault_disk *disk)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame = NULL;
+	struct b2f_file *file = NULL;
+
+	if (b2f_frame_open_store(&options, fault_disk_mount(disk), "disk",
+				 &frame))
+		return NULL;
+	cr_assert_eq(b2f_file_open(rt, frame, &file), 0);
+	return file;
+}
+
+static void note_state(struct work *w)
+{
+	struct state *s = &w->states[w->nstates++];
+
+	cr_assert_lt(w->nstates, STATES_MAX);
+	s->size = w->size;
+	s->data = malloc(w->size + 1);
+	memcpy(s->data, w->model, w->size);
+}
+
+static void write_some(struct work *w, uint64_t off, uint64_t n, bool noise)
+{
+	static uint8_t buf[MODEL_MAX];
+	ssize_t got;
+
+	for (uint64_t i = 0; i < n; i++)
+		buf[i] = noise ? (uint8_t)next(w) : (uint8_t)(w->seed + i / 99);
+	got = b2f_file_pwrite(w->file, buf, n, off);
+	if (got < (ssize_t)n)
+		w->nfailed++;
+	if (got <= 0)
+		return;
+	memcpy(w->model + off, buf, (size_t)got);
+	if (off + (uint64_t)got > w->size)
+		w->size = off + (uint64_t)got;
+}
+
+static void cut(struct work *w, uint64_t size)
+{
+	if (b2f_file_truncate(w->file, size)) {
+		w->nfailed++;
+		/* It may have been done in part: then nothing is known. */
+		cr_assert_eq(b2f_file_size(w->file), w->size);
+		return;
+	}
+	if (size < w->size)
+		memset(w->model + size, 0, w->size - size);
+	w->size = size;
+}
+
+static int commit(struct work *w, enum b2f_commit_how how)
+{
+	int err;
+
+	note_state(w);
+	err = b2f_file_commit(w->file, how);
+	if (err)
+		w->nfailed++;
+	else if (how == B2F_COMMIT_DURABLE)
+		w->oldest = w->nstates - 1;
+	return err;
+}
+
+static void check_reading(struct work *w)
+{
+	static uint8_t buf[MODEL_MAX];
+	ssize_t got = b2f_file_pread(w->file, NULL, buf, MODEL_MAX, 0);
+
+	/* A disk without power cannot be read either. */
+	if (got < 0) {
+		w->nfailed++;
+		return;
+	}
+	cr_assert_eq(got, (ssize_t)w->size);
+	cr_assert_eq(memcmp(buf, w->model, w->size), 0);
+}
+
+static void work(struct work *w)
+{
+	write_some(w, 0, 22000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 3000, 4000, false);
+	write_some(w, 21000, 9000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 100, 1, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	cut(w, 12345);
+	write_some(w, 14000, 100, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 0, 50000, true);
+	check_reading(w);
+	commit(w, B2F_COMMIT_DURABLE);
+	if (b2f_file_zero(w->file, 4000, 12000) == 0)
+		memset(w->model + 4000, 0,
+		       w->size > 16000	? 12000
+		       : w->size > 4000 ? w->size - 4000
+					: 0);
+	else
+		w->nfailed++;
+	commit(w, B2F_COMMIT_DURABLE);
+	cut(w, 0);
+	write_some(w, 0, 7000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	check_reading(w);
+}
+
+static void begin(struct work *w, struct fault_disk *disk)
+{
+	const struct b2f_runtime_options options = {
+		.cache_bytes = 1 << 20, .nworkers = 1, .dirty_bytes = 30000};
+	const struct b2f_write_options write = {.chunksize = CHUNKSIZE};
+
+	*w = (struct work){.disk = disk, .seed = 7};
+	cr_assert_eq(b2f_runtime_new(&options, &w->rt), 0);
+	w->file = open_disk(w->rt, disk);
+	cr_assert_not_null(w->file);
+	/* The frame as it is: no data. */
+	note_state(w);
+	if (b2f_file_allow_write(w->file, &write))
+		w->nfailed++;
+}
+
+static void end(struct work *w)
+{
+	b2f_file_close(w->file);
+	b2f_runtime_free(w->rt);
+	for (size_t i = 0; i < w->nstates; i++)
+		free(w->states[i].data);
+}
+
+/* The state that @disk holds; -1 if it is none that was to be committed. */
+static int find_state(const struct work *w, struct fault_disk *disk,
+		      size_t from)
+{
+	static uint8_t buf[MODEL_MAX];
+	struct b2f_file *file = open_disk(w->rt, disk);
+	uint64_t size;
+	int found = -1;
+
+	if (!file)
+		return -1;
+	size = b2f_file_size(file);
+	if (size <= MODEL_MAX &&
+	    b2f_file_pread(file, NULL, buf, MODEL_MAX, 0) == (ssize_t)size)
+		for (size_t i = from; i < w->nstates && found < 0; i++)
+			if (w->states[i].size == size &&
+			    memcmp(w->states[i].data, buf, size) == 0)
+				found = (int)i;
+	b2f_file_close(file);
+	return found;
+}
+
+static uint64_t count_ops(void)
+{
+	struct fault_disk *disk = make_disk();
+	static struct work w;
+	uint64_t nops;
+
+	begin(&w, disk);
+	work(&w);
+	cr_assert_eq(w.nfailed, 0);
+	nops = fault_disk_nops(disk);
+	end(&w);
+	fault_disk_free(disk);
+	return nops;
+}
+
+/* How many losses of power left something else than a commit. */
+static unsigned int lose_power_everywhere(bool ignore_sync)
+{
+	uint64_t nops = count_ops();
+	unsigned int nbad = 0;
+	static struct work w;
+
+	for (uint64_t at = 0; at < nops; at++) {
+		struct fault_disk *disk = make_disk();
+
+		if (ignore_sync)
+			fault_disk_ignore_sync(disk);
+		fault_disk_lose_power(disk, at);
+		begin(&w, disk);
+		work(&w);
+		cr_expect_gt(w.nfailed, 0);
+		for (unsigned int variant = 0; variant < 12; variant++) {
+			struct fault_disk *after =
+				fault_disk_after_loss(disk, variant);
+			char what[64];
+
+			if (find_state(&w, after, w.oldest) < 0) {
+				nbad++;
+				fault_disk_describe(disk, at, what,
+						    sizeof(what));
+				if (!ignore_sync)
+					cr_expect(0,
+						  "power lost at %llu (%s), "
+						  "variant %u",
+						  (unsigned long long)at, what,
+						  variant);
+			}
+			fault_disk_free(after);
+		}
+		end(&w);
+		fault_disk_free(disk);
+	}
+	return nbad;
+}
+
+Test(file_faults, a_loss_of_power_leaves_one_commit)
+{
+	cr_assert_eq(lose_power_everywhere(false), 0);
+}
+
+Test(file_faults, without_sync_a_loss_of_power_is_noticed)
+{
+	cr_assert_gt(lose_power_everywhere(true), 0);
+}
+
+/* One operation fails; then all works, and nothing may be missing. */
+static void fail_at(uint64_t at, int error, bool onwards)
+{
+	struct fault_disk *disk = make_disk(), *after;
+	const struct fault_plan plan = {
+		.at = at, .err = error, .onwards = onwards};
+	static struct work w;
+
+	fault_disk_fail(disk, &plan);
+	begin(&w, disk);
+	work(&w);
+	after = fault_disk_after_loss(disk, 0);
+	cr_expect_geq(find_state(&w, after, w.oldest), 0, "error %d at %llu",
+		      error, (unsigned long long)at);
+	fault_disk_free(after);
+	/* What could not be committed is still there, and is now. */
+	fault_disk_fail(disk, NULL);
+	if (b2f_file_is_writable(w.file)) {
+		check_reading(&w);
+		cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0,
+			     "error %d at %llu", error, (unsigned long long)at);
+		after = fault_disk_after_loss(disk, 0);
+		cr_expect_eq(find_state(&w, after, w.nstates - 1),
+			     (int)w.nstates - 1, "error %d at %llu", error,
+			     (unsigned long long)at);
+		fault_disk_free(after);
+	}
+	end(&w);
+	fault_disk_free(disk);
+}
+
+Test(file_faults, an_error_loses_nothing)
+{
+	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
+	uint64_t nops = count_ops();
+
+	for (uint64_t at = 0; at < nops; at++) {
+		fail_at(at, errors[at % 4], false);
+		fail_at(at, errors[(at + 1) % 4], true);
+	}
+}
+
+/* A program that ends without a word leaves files that the next one removes. */
+Test(file_faults, the_next_writer_cleans_up)
+{
+	struct fault_disk *disk = make_disk(), *after;
+	static struct work w;
+
+	fault_disk_lose_power(disk, count_ops() - 3);
+	begin(&w, disk);
+	work(&w);
+	after = fault_disk_after_loss(disk, 1);
+	end(&w);
+	fault_disk_free(disk);
+	begin(&w, after);
+	work(&w);
+	cr_assert_eq(w.nfailed, 0);
+	end(&w);
+	fault_disk_free(after);
+}

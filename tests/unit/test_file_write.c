@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_file_write.c - writing to frames as to plain files
+ *
+ * The model is a buffer: whatever is done to the file is done to it, and both
+ * must always be equal, also after the frame is closed and opened again.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "b2frame/b2frame.h"
+#include "tests/support/frame_dir.h"
+
+#define MODEL_MAX (3u << 20)
+
+struct scratch {
+	struct frame_dir dir;
+	char frame[128];
+	struct b2f_write_options options;
+	struct b2f_runtime *rt;
+	struct b2f_file *file;
+	uint8_t *model;
+	uint64_t size;
+	uint64_t seed;
+};
+
+static uint64_t next(struct scratch *s)
+{
+	s->seed = s->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return s->seed >> 33;
+}
+
+static void print(void *arg, enum b2f_log_level level, const char *text)
+{
+	(void)arg, (void)level;
+	fprintf(stderr, "%s\n", text);
+}
+
+static const struct b2f_log to_stderr = {.write = print,
+					 .max_level = B2F_LOG_WARNING};
+
+static void open_file(struct scratch *s)
+{
+	const struct b2f_frame_options options = {.log = &to_stderr};
+	struct b2f_frame *frame;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
+}
+
+static void open_for_writing(struct scratch *s)
+{
+	open_file(s);
+	cr_assert_eq(b2f_file_allow_write(s->file, &s->options), 0);
+}
+
+static void set_up(struct scratch *s, uint32_t typesize, uint32_t chunksize,
+		   size_t dirty_bytes)
+{
+	const struct b2f_runtime_options options = {
+		.cache_bytes = 4 << 20,
+		.nworkers = 2,
+		.dirty_bytes = dirty_bytes,
+	};
+	struct b2f_settings settings = b2f_settings_default();
+
+	*s = (struct scratch){.dir = frame_dir_new(), .seed = typesize};
+	snprintf(s->frame, sizeof(s->frame), "%s/x.b2frame", s->dir.path);
+	s->options.chunksize = chunksize;
+	settings.typesize = typesize;
+	settings.clevel = 1;
+	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->frame, 0644,
+				      false, &to_stderr),
+		     0);
+	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
+	s->model = calloc(1, MODEL_MAX);
+	open_for_writing(s);
+}
+
+static void tear_down(struct scratch *s)
+{
+	b2f_file_close(s->file);
+	b2f_runtime_free(s->rt);
+	free(s->model);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->frame), 0);
+	frame_dir_remove(&s->dir);
+}
+
+static void check(struct scratch *s, uint64_t off, size_t n)
+{
+	static uint8_t buf[MODEL_MAX];
+	size_t want = 0;
+
+	if (off < s->size)
+		want = n < s->size - off ? n : (size_t)(s->size - off);
+	cr_assert_eq(b2f_file_size(s->file), s->size);
+	cr_assert_eq(b2f_file_pread(s->file, NULL, buf, n, off), (ssize_t)want);
+	for (size_t i = 0; i < want; i++)
+		cr_assert_eq(buf[i], s->model[off + i],
+			     "byte %llu: %02x instead of %02x",
+			     (unsigned long long)(off + i), buf[i],
+			     s->model[off + i]);
+}
+
+static void write_at(struct scratch *s, uint64_t off, size_t n, int kind)
+{
+	static uint8_t buf[MODEL_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		buf[i] = kind == 0   ? 0
+			 : kind == 1 ? (uint8_t)(next(s))
+				     : (uint8_t)((off + i) / 7 + s->seed);
+	cr_assert_eq(b2f_file_pwrite(s->file, buf, n, off), (ssize_t)n);
+	memcpy(s->model + off, buf, n);
+	if (off + n > s->size && n)
+		s->size = off + n;
+}
+
+static void cut(struct scratch *s, uint64_t size)
+{
+	cr_assert_eq(b2f_file_truncate(s->file, size), 0);
+	if (size < s->size)
+		memset(s->model + size, 0, s->size - size);
+	s->size = size;
+}
+
+static void punch(struct scratch *s, uint64_t off, uint64_t n)
+{
+	cr_assert_eq(b2f_file_zero(s->file, off, n), 0);
+	if (off < s->size)
+		memset(s->model + off, 0,
+		       n < s->size - off ? n : s->size - off);
+}
+
+static void commit(struct scratch *s)
+{
+	cr_assert_eq(b2f_file_commit(s->file, next(s) % 2 ? B2F_COMMIT_DURABLE
+							  : B2F_COMMIT_VISIBLE),
+		     0);
+}
+
+static void reopen(struct scratch *s)
+{
+	commit(s);
+	b2f_file_close(s->file);
+	open_for_writing(s);
+}
+
+static void step(struct scratch *s)
+{
+	uint64_t off = next(s) % MODEL_MAX;
+	size_t n = (size_t)(next(s) % (next(s) % 4 ? 20000 : 400000));
+
+	if (n > MODEL_MAX - off)
+		n = (size_t)(MODEL_MAX - off);
+	switch (next(s) % 16) {
+	case 0:
+		cut(s, off);
+		break;
+	case 1:
+		cut(s, s->size / 2);
+		break;
+	case 2:
+		punch(s, off, n);
+		break;
+	case 3:
+		commit(s);
+		break;
+	case 4:
+		if (next(s) % 4 == 0)
+			reopen(s);
+		break;
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+		check(s, off, n);
+		break;
+	case 9:
+		write_at(s, s->size < MODEL_MAX - 5000 ? s->size : off % 1000,
+			 n % 5000, 2);
+		break;
+	default:
+		write_at(s, off, n, (int)(next(s) % 3));
+	}
+}
+
+static void run(uint32_t typesize, uint32_t chunksize, size_t dirty, int nsteps)
+{
+	struct scratch s;
+
+	set_up(&s, typesize, chunksize, dirty);
+	for (int i = 0; i < nsteps; i++)
+		step(&s);
+	check(&s, 0, MODEL_MAX);
+	reopen(&s);
+	check(&s, 0, MODEL_MAX);
+	tear_down(&s);
+}
+
+Test(file_write, is_like_a_plain_file)
+{
+	run(1, 64 << 10, 64 << 20, 1500);
+}
+
+Test(file_write, is_like_a_plain_file_with_little_memory)
+{
+	run(4, 64 << 10, 100 << 10, 1500);
+}
+
+Test(file_write, is_like_a_plain_file_with_odd_items)
+{
+	run(3, 100000, 1 << 20, 1500);
+	run(16, 1 << 20, 1 << 20, 600);
+}
+
+Test(file_write, is_like_a_plain_file_with_tiny_chunks)
+{
+	run(8, 1000, 64 << 10, 300);
+}
+
+Test(file_write, what_is_not_committed_is_lost_at_the_end)
+{
+	struct scratch s;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	write_at(&s, 0, 5000, 1);
+	commit(&s);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2), 1);
+	cr_assert(b2f_file_is_dirty(s.file));
+	b2f_file_close(s.file);
+	open_for_writing(&s);
+	check(&s, 0, 6000);
+	tear_down(&s);
+}
+
+Test(file_write, only_one_may_write)
+{
+	struct scratch s, other;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	other = s;
+	open_file(&other);
+	cr_assert_eq(b2f_file_allow_write(other.file, &other.options), -EBUSY);
+	b2f_file_close(other.file);
+	tear_down(&s);
+}
+
+/* How many chunk files there are. */
+static int count_files(const struct scratch *s)
+{
+	DIR *d = opendir(s->frame);
+	struct dirent *entry;
+	int n = 0;
+
+	cr_assert_not_null(d);
+	while ((entry = readdir(d)))
+		n += strstr(entry->d_name, ".chunk") != NULL;
+	closedir(d);
+	return n;
+}
+
+Test(file_write, leaves_no_file_that_is_not_needed)
+{
+	struct scratch s;
+
+	set_up(&s, 1, 1000, 2000);
+	for (int i = 0; i < 10; i++) {
+		write_at(&s, 0, 10000, 1);
+		write_at(&s, 500, 9000, 1);
+		commit(&s);
+	}
+	cut(&s, 2500);
+	commit(&s);
+	b2f_file_close(s.file);
+	cr_assert_eq(count_files(&s), 3);
+	open_for_writing(&s);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2000), 1);
+	b2f_file_close(s.file);
+	cr_assert_eq(count_files(&s), 3);
+	open_for_writing(&s);
+	check(&s, 0, 3000);
+	tear_down(&s);
+}
+
+Test(file_write, zeros_take_no_file)
+{
+	struct scratch s;
+	struct b2f_file_now now;
+
+	set_up(&s, 4, 1000, 1 << 20);
+	write_at(&s, 0, 5000, 0);
+	cut(&s, 123456);
+	commit(&s);
+	b2f_file_now_get(s.file, &now);
+	cr_assert_eq(count_files(&s), 0);
+	write_at(&s, 7000, 10, 1);
+	punch(&s, 6500, 2000);
+	commit(&s);
+	cr_assert_eq(count_files(&s), 0);
+	cr_assert_eq(b2f_file_seek_data(s.file, 0), -ENXIO);
+	cut(&s, 123457);
+	commit(&s);
+	cr_assert_eq(count_files(&s), 1, "an odd end cannot be an entry alone");
+	reopen(&s);
+	check(&s, 0, 200000);
+	tear_down(&s);
+}
+
+struct together {
+	struct scratch *s;
+	unsigned int i;
+};
+
+/* Writes its own pages, and reads them. */
+static void *write_pages(void *arg)
+{
+	struct together *t = arg;
+	uint8_t buf[3000], back[3000];
+
+	for (unsigned int round = 0; round < 300; round++) {
+		uint64_t off = ((uint64_t)(round * 7) % 100 * 4 + t->i) * 3000;
+
+		memset(buf, (int)(round + t->i), sizeof(buf));
+		cr_assert_eq(b2f_file_pwrite(t->s->file, buf, sizeof(buf), off),
+			     (ssize_t)sizeof(buf));
+		cr_assert_eq(b2f_file_pread(t->s->file, NULL, back,
+					    sizeof(back), off),
+			     (ssize_t)sizeof(back));
+		cr_assert_arr_eq(buf, back, sizeof(buf));
+		if (round % 50 == t->i)
+			cr_assert_eq(
+				b2f_file_commit(t->s->file, B2F_COMMIT_DURABLE),
+				0);
+	}
+	return NULL;
+}
+
+Test(file_write, many_threads_write_and_commit)
+{
+	struct together t[4];
+	pthread_t threads[4];
+	struct scratch s;
+
+	set_up(&s, 1, 50000, 200000);
+	for (unsigned int i = 0; i < 4; i++) {
+		t[i] = (struct together){&s, i};
+		pthread_create(&threads[i], NULL, write_pages, &t[i]);
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	tear_down(&s);
+}

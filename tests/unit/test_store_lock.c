@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_store_lock.c - the .b2lock of a sparse frame */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "store/lock.h"
+#include "tests/support/frame_dir.h"
+
+static struct frame_dir dir;
+static struct b2f_store *store;
+static char lock_path[128];
+
+static void setup(void)
+{
+	dir = frame_dir_new();
+	frame_dir_write(&dir, B2F_INDEX_NAME, "index", 5);
+	snprintf(lock_path, sizeof(lock_path), "%s/.b2lock", dir.path);
+	cr_assert_eq(b2f_store_open(AT_FDCWD, dir.path, false, &store, NULL),
+		     0);
+}
+
+static void teardown(void)
+{
+	b2f_store_free(store);
+	frame_dir_remove(&dir);
+}
+
+TestSuite(store_lock, .init = setup, .fini = teardown);
+
+static struct b2f_lock *open_lock(void)
+{
+	struct b2f_lock *lock = NULL;
+	struct b2f_why why = {""};
+
+	cr_assert_eq(b2f_lock_open(store, true, &lock, &why), 0, "%s",
+		     why.text);
+	return lock;
+}
+
+static uint64_t acquire(struct b2f_lock *lock, enum b2f_lock_mode mode)
+{
+	uint64_t generation = UINT64_MAX;
+	struct b2f_why why = {""};
+
+	cr_assert_eq(b2f_lock_acquire(lock, mode, &generation, &why), 0, "%s",
+		     why.text);
+	return generation;
+}
+
+/* Could another program take the lock now, as @operation (LOCK_SH, LOCK_EX)? */
+static bool is_free(int operation)
+{
+	int fd = open(lock_path, O_RDWR | O_CLOEXEC);
+	bool free_now;
+
+	cr_assert_geq(fd, 0);
+	free_now = flock(fd, operation | LOCK_NB) == 0;
+	close(fd);
+	return free_now;
+}
+
+Test(store_lock, a_frame_without_the_file_has_no_locks)
+{
+	struct b2f_lock *lock = NULL;
+
+	cr_assert_eq(b2f_lock_open(store, false, &lock, NULL), -ENOENT);
+	cr_assert_null(lock);
+	b2f_lock_close(open_lock());
+	cr_assert_eq(b2f_lock_open(store, false, &lock, NULL), 0);
+	b2f_lock_close(lock);
+	b2f_lock_close(NULL);
+}
+
+Test(store_lock, the_file_may_be_used_by_whom_the_index_may)
+{
+	char index[128];
+	struct stat st;
+
+	snprintf(index, sizeof(index), "%s/%s", dir.path, B2F_INDEX_NAME);
+	cr_assert_eq(chmod(index, 0664), 0);
+	umask(0077);
+	b2f_lock_close(open_lock());
+	cr_assert_eq(stat(lock_path, &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0664);
+}
+
+Test(store_lock, three_exclusive_locks_leave_what_the_format_notes_show)
+{
+	/* 16 bytes, the generation in the order of the machine. */
+	const uint64_t wanted[2] = {0, 3};
+	struct b2f_lock *lock = open_lock();
+	uint64_t raw[3];
+	int fd;
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), i);
+		b2f_lock_release(lock);
+		cr_assert_eq(acquire(lock, B2F_LOCK_SHARED), i);
+		b2f_lock_release(lock);
+	}
+	fd = open(lock_path, O_RDONLY);
+	cr_assert_eq(read(fd, raw, sizeof(raw)), 16);
+	cr_assert_eq(memcmp(raw, wanted, 16), 0);
+	close(fd);
+	b2f_lock_close(lock);
+}
+
+Test(store_lock, the_generation_that_others_left_goes_on)
+{
+	const uint64_t raw[2] = {0, UINT32_MAX};
+	struct b2f_lock *lock;
+
+	frame_dir_write(&dir, ".b2lock", raw, 15);
+	lock = open_lock();
+	cr_assert_eq(acquire(lock, B2F_LOCK_SHARED), 0, "a short file is 0");
+	b2f_lock_release(lock);
+	frame_dir_write(&dir, ".b2lock", raw, 16);
+	cr_assert_eq(acquire(lock, B2F_LOCK_SHARED), UINT32_MAX);
+	b2f_lock_release(lock);
+	cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), UINT64_C(1) << 32);
+	b2f_lock_close(lock);
+}
+
+Test(store_lock, readers_share_it_and_a_writer_has_it_alone)
+{
+	struct b2f_lock *one = open_lock(), *two = open_lock();
+
+	cr_assert(is_free(LOCK_EX));
+	acquire(one, B2F_LOCK_SHARED);
+	acquire(two, B2F_LOCK_SHARED);
+	cr_assert(is_free(LOCK_SH));
+	cr_assert_not(is_free(LOCK_EX));
+	b2f_lock_release(one);
+	b2f_lock_release(two);
+	b2f_lock_release(two);
+	acquire(one, B2F_LOCK_EXCLUSIVE);
+	cr_assert_not(is_free(LOCK_SH));
+	b2f_lock_close(one);
+	cr_assert(is_free(LOCK_EX), "closing releases");
+	b2f_lock_close(two);
+}
+
+static void ignore(int number)
+{
+	(void)number;
+}
+
+Test(store_lock, a_signal_does_not_end_the_waiting)
+{
+	const struct itimerval often = {{0, 10000}, {0, 10000}};
+	const struct sigaction action = {.sa_handler = ignore};
+	struct b2f_lock *lock = open_lock();
+	int fd = open(lock_path, O_RDWR);
+	pid_t pid;
+
+	/* The child has the lock for 200 ms; here a signal comes each 10 ms. */
+	cr_assert_eq(flock(fd, LOCK_EX), 0);
+	pid = fork();
+	if (pid == 0) {
+		usleep(200000);
+		_exit(0);
+	}
+	close(fd);
+	cr_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
+	cr_assert_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+	cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), 1);
+	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+	b2f_lock_close(lock);
+}
+
+Test(store_lock, a_deleted_file_is_made_anew)
+{
+	struct b2f_lock *lock = open_lock();
+
+	acquire(lock, B2F_LOCK_EXCLUSIVE);
+	b2f_lock_release(lock);
+	cr_assert_eq(unlink(lock_path), 0);
+	cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), 1);
+	cr_assert_not(is_free(LOCK_SH));
+	b2f_lock_close(lock);
+}
+
+Test(store_lock, who_may_only_read_can_share)
+{
+	struct b2f_lock *lock = NULL;
+	uint64_t generation;
+
+	b2f_lock_close(open_lock());
+	cr_assert_eq(chmod(lock_path, 0444), 0);
+	cr_assert_eq(chmod(dir.path, 0555), 0);
+	if (geteuid() == 0)
+		cr_assert_eq(seteuid(65534), 0);
+	cr_assert_eq(b2f_lock_open(store, true, &lock, NULL), 0);
+	acquire(lock, B2F_LOCK_SHARED);
+	b2f_lock_release(lock);
+	cr_assert_eq(
+		b2f_lock_acquire(lock, B2F_LOCK_EXCLUSIVE, &generation, NULL),
+		-EACCES);
+	b2f_lock_close(lock);
+	if (getuid() == 0)
+		cr_assert_eq(seteuid(0), 0);
+	cr_assert_eq(chmod(dir.path, 0755), 0);
+}
+
+Test(store_lock, what_is_no_plain_file_is_refused)
+{
+	struct b2f_lock *lock = NULL;
+
+	cr_assert_eq(symlink("chunks.b2frame", lock_path), 0);
+	cr_assert_eq(b2f_lock_open(store, true, &lock, NULL), B2F_ECORRUPT);
+	cr_assert_eq(unlink(lock_path), 0);
+	cr_assert_eq(mkfifo(lock_path, 0600), 0);
+	cr_assert_eq(b2f_lock_open(store, true, &lock, NULL), B2F_ECORRUPT);
+	cr_assert_eq(unlink(lock_path), 0);
+	cr_assert_eq(mkdir(lock_path, 0700), 0);
+	cr_assert_eq(b2f_lock_open(store, true, &lock, NULL), B2F_ECORRUPT);
+	cr_assert_eq(rmdir(lock_path), 0);
+}
+
+Test(store_lock, a_store_without_directory_has_none)
+{
+	struct b2f_store *memory = NULL;
+	struct b2f_lock *lock = NULL;
+
+	cr_assert_eq(b2f_store_new_memory((const uint8_t *)"x", 1, &memory), 0);
+	cr_assert_eq(b2f_lock_open(memory, false, &lock, NULL), -ENOENT);
+	cr_assert_eq(b2f_lock_open(memory, true, &lock, NULL),
+		     B2F_EUNSUPPORTED);
+	b2f_store_free(memory);
+}
