@@ -28,6 +28,10 @@ struct b2f_check_result {
 	uint64_t nfailed;
 	/* Chunks that are index entries alone. */
 	uint64_t nspecial;
+	/* Sound chunks that have checksums. */
+	uint64_t nsealed;
+	/* The index has a checksum. */
+	bool index_sealed;
 	/* Vlmetalayers that do not decode. */
 	uint64_t nbad_metas;
 	/* Decoded and stored bytes of the sound chunks. */

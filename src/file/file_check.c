@@ -17,9 +17,15 @@ struct check {
 	uint64_t done;
 };
 
+/* What is known of a chunk when it has been decoded. */
+struct seen {
+	uint64_t cbytes;
+	bool sealed;
+};
+
 /* Counts one chunk that ended with @err. */
 static void count(struct check *c, const struct b2f_frame_span *span,
-		  uint64_t cbytes, bool special, int err)
+		  const struct seen *seen, bool special, int err)
 {
 	struct b2f_check_result *r = &c->result;
 
@@ -32,7 +38,8 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 		r->nfailed++;
 	if (!err) {
 		r->nbytes += span->nbytes;
-		r->cbytes += cbytes;
+		r->cbytes += seen->cbytes;
+		r->nsealed += seen->sealed;
 		r->nspecial += special;
 	}
 	c->done += span->nbytes;
@@ -67,7 +74,7 @@ static int decode_units(struct check *c, const struct b2f_loaded *loaded,
 }
 
 static int check_stored(struct check *c, const struct b2f_frame_span *span,
-			uint64_t *cbytes)
+			struct seen *seen)
 {
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_decoder *dec = NULL;
@@ -77,7 +84,8 @@ static int check_stored(struct check *c, const struct b2f_frame_span *span,
 			     &loaded);
 	if (err)
 		return err;
-	*cbytes = loaded->chunk.header.cbytes;
+	seen->cbytes = loaded->chunk.header.cbytes;
+	seen->sealed = loaded->seal.sums != NULL;
 	/* Filling in what a special chunk repeats proves nothing. */
 	if (loaded->chunk.layout != B2F_LAYOUT_SPECIAL) {
 		err = b2f_runtime_decoder_get(c->runtime, &dec);
@@ -94,15 +102,15 @@ static int check_chunk(void *arg, size_t i)
 {
 	struct check *c = arg;
 	struct b2f_frame_span span = {.nchunk = i};
-	uint64_t cbytes = 0;
+	struct seen seen = {0};
 	bool special;
 	int err;
 
 	special = b2f_entries_get(&c->frame->entries, i).special;
 	err = b2f_frame_span_get(c->frame, i, &span);
 	if (!err)
-		err = check_stored(c, &span, &cbytes);
-	count(c, &span, cbytes, special, err);
+		err = check_stored(c, &span, &seen);
+	count(c, &span, &seen, special, err);
 	/* One bad chunk says nothing about the others: go on. */
 	return 0;
 }
@@ -132,6 +140,7 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 
 	pthread_mutex_init(&c.lock, NULL);
 	c.result.nchunks = frame->info.nchunks;
+	c.result.index_sealed = frame->sealed;
 	c.result.nbad_metas = count_bad_metas(frame);
 	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
 			   check_chunk, &c);

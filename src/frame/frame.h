@@ -15,6 +15,7 @@
 
 #include "array/array.h"
 #include "b2frame/frame.h"
+#include "chunk/seal.h"
 #include "frame/frame_map.h"
 #include "index/index.h"
 #include "store/store.h"
@@ -37,6 +38,8 @@ struct b2f_frame {
 	struct b2f_meta_list vlmeta;
 	struct b2f_array array;
 	bool is_array;
+	/* The index has checksums, and they are right. */
+	bool sealed;
 	/* What filters may ask for; its grid points to @grid or is NULL. */
 	struct b2f_chunk_context context;
 	struct b2f_filter_grid grid;
@@ -109,6 +112,9 @@ struct b2f_loaded {
 	uint64_t base;
 	/* What the object was when @bytes were read. */
 	struct b2f_identity identity;
+	/* Its checksums, in the malloc'ed @tail; none if it is unsealed. */
+	struct b2f_seal seal;
+	uint8_t *tail;
 };
 
 enum b2f_load { B2F_LOAD_HEAD, B2F_LOAD_ALL };

@@ -148,6 +148,49 @@ static int read_bytes(const struct b2f_frame *frame, const struct place *place,
 	return 0;
 }
 
+/* A seal of a chunk with very many blocks is read only if it is there. */
+static int has_seal(const struct place *place, const struct b2f_loaded *l,
+		    size_t size, bool *has, struct b2f_why *why)
+{
+	uint8_t mark[B2F_SEAL_MARK_SIZE];
+	int err;
+
+	*has = size <= HEAD_GUESS ||
+	       place->stored == l->chunk.header.cbytes + (uint64_t)size;
+	if (*has)
+		return 0;
+	err = b2f_object_read(&place->object, place->stored - sizeof(mark),
+			      mark, sizeof(mark), why);
+	*has = !err && b2f_seal_is_mark(mark);
+	return err;
+}
+
+/*
+ * Reads the checksums behind the chunk, if it has some, and checks its head
+ * with them.
+ */
+static int load_seal(const struct place *place, struct b2f_loaded *l,
+		     struct b2f_why *why)
+{
+	uint64_t stored = place->stored;
+	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);
+	bool has = false;
+	int err;
+
+	err = has_seal(place, l, size, &has, why);
+	if (err || !has)
+		return err;
+	l->tail = malloc(size);
+	if (!l->tail)
+		return -ENOMEM;
+	err = b2f_object_read(&place->object, stored - size, l->tail, size,
+			      why);
+	if (err)
+		return err;
+	return b2f_seal_open(&l->chunk, l->bytes, l->tail, size, stored,
+			     (uint64_t)l->object, &l->seal, why);
+}
+
 static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 		       enum b2f_load how, struct b2f_loaded *l,
 		       struct b2f_why *why)
@@ -165,6 +208,9 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place.stored,
 				     &frame->context, &l->chunk, why);
+	/* In a contiguous frame there is another chunk behind it. */
+	if (!err && frame->store->sparse)
+		err = load_seal(&place, l, why);
 	b2f_object_close(&place.object);
 	return err;
 }
@@ -209,6 +255,7 @@ void b2f_loaded_free(struct b2f_loaded *loaded)
 	if (!loaded)
 		return;
 	free(loaded->bytes);
+	free(loaded->tail);
 	free(loaded);
 }
 
@@ -299,6 +346,9 @@ static int decode_range(struct b2f_frame *frame,
 	int err;
 
 	err = get_stored(frame, loaded, dec, off, size, &stored, why);
+	if (!err)
+		err = b2f_seal_check_unit(&loaded->seal, &loaded->chunk, unit,
+					  stored, size, why);
 	if (!err)
 		err = b2f_chunk_decode_unit(&loaded->chunk, dec, unit, stored,
 					    size, ref, dst, why);

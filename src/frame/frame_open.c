@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "frame/frame.h"
+#include "index/fingerprint.h"
 
 /*
  * More than this much metadata is a lie in a file that is mostly a hole, or
@@ -117,6 +118,30 @@ static int read_trailer(struct b2f_frame *f, const struct source *src,
 	return err;
 }
 
+/* Checks the checksums of the index, if it has some. */
+static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
+		      struct b2f_why *why)
+{
+	const struct b2f_fingerprint_parts parts = {
+		.header = f->header_bytes,
+		.header_len = f->header.header_len,
+		.chunk = chunk,
+		.chunk_size = size,
+		.trailer = f->trailer_bytes,
+		.trailer_len = f->trailer_len,
+	};
+	enum b2f_fingerprint found = b2f_fingerprint_check(&parts);
+
+	/* C-Blosc2 writes metalayers, but makes none, in a finished frame. */
+	if (found == B2F_FINGERPRINT_BAD ||
+	    (found == B2F_FINGERPRINT_OTHER_META && f->meta.n == 0))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the index does not agree with its "
+				   "checksum");
+	f->sealed = found == B2F_FINGERPRINT_GOOD;
+	return 0;
+}
+
 /* The index chunk: from the chunks (or the header) to the trailer. */
 static int read_entries(struct b2f_frame *f, const struct source *src,
 			struct b2f_why *why)
@@ -128,7 +153,7 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
 	int err;
 
 	if (f->header.nbytes == 0)
-		return 0;
+		return f->store->sparse ? check_sums(f, NULL, 0, why) : 0;
 	if (!f->store->sparse)
 		start += f->header.cbytes;
 	if (start > trailer_start(f))
@@ -136,6 +161,8 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
 				   "the index begins behind its end");
 	size = trailer_start(f) - start;
 	err = read_part(src, start, size, &raw, why);
+	if (!err && f->store->sparse)
+		err = check_sums(f, raw, size, why);
 	if (!err)
 		err = b2f_decoder_new(&dec);
 	if (!err)

@@ -6,9 +6,12 @@
  * trailer it makes them zeros of type 0.  In an index of ours they are of
  * B2F_FINGERPRINT_TYPE and hold, little endian,
  *
- *   u64   XXH3-64 of the fixed header, and of everything behind the metalayers
- *         up to the fingerprint's type
+ *   u64   XXH3-64 of the trailer up to the type, seeded with that of the index
+ *         chunk, seeded with that of the header's fixed fields
  *   u64   XXH3-64 of the metalayers, which C-Blosc2 may write in place
+ *
+ * Of the fixed fields the numbers of threads, and what says nothing about the
+ * data, are left out: C-Blosc2 sets them anew with the metalayers.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
@@ -24,7 +27,10 @@
 /* Bytes of a whole index that has a fingerprint, at its end. */
 #define B2F_FINGERPRINT_TAIL 17
 
-/* Puts the fingerprint into the whole index of @size bytes at @index. */
+/*
+ * Puts the fingerprint into the whole index of @size bytes at @index, which was
+ * made by b2f_index_write() or has no chunks.
+ */
 void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len);
 
 enum b2f_fingerprint {
@@ -35,12 +41,18 @@ enum b2f_fingerprint {
 	B2F_FINGERPRINT_BAD,
 };
 
-/*
- * Checks the whole index whose header of @header_len bytes is at @header, and
- * whose @size bytes behind that are at @rest.
- */
-enum b2f_fingerprint b2f_fingerprint_check(const uint8_t *header,
-					   size_t header_len,
-					   const uint8_t *rest, size_t size);
+/* The parts of an index. */
+struct b2f_fingerprint_parts {
+	const uint8_t *header;
+	size_t header_len;
+	/* The index chunk; may be of 0 bytes. */
+	const uint8_t *chunk;
+	size_t chunk_size;
+	const uint8_t *trailer;
+	size_t trailer_len;
+};
+
+enum b2f_fingerprint
+b2f_fingerprint_check(const struct b2f_fingerprint_parts *parts);
 
 #endif

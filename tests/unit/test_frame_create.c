@@ -108,6 +108,12 @@ Test(frame_create, a_new_frame_is_empty_and_has_its_settings)
 Test(frame_create, the_index_carries_its_fingerprint)
 {
 	uint8_t raw[256];
+	const struct b2f_fingerprint_parts parts = {
+		.header = raw,
+		.header_len = 97,
+		.trailer = raw + 97,
+		.trailer_len = 35,
+	};
 	ssize_t size;
 	int fd;
 
@@ -116,9 +122,7 @@ Test(frame_create, the_index_carries_its_fingerprint)
 	size = read(fd, raw, sizeof(raw));
 	close(fd);
 	cr_assert_eq(size, 132);
-	cr_assert_eq(
-		b2f_fingerprint_check(raw, 97, raw + 97, (size_t)size - 97),
-		B2F_FINGERPRINT_GOOD);
+	cr_assert_eq(b2f_fingerprint_check(&parts), B2F_FINGERPRINT_GOOD);
 	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), 0);
 }
 

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * convert.c - a frame made of another one
+ *
+ * Chunks go through in batches: the workers copy or encode them, then each gets
+ * its place, in order, and the workers write them there.
+ */
+#include "b2frame/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "file/writer.h"
+#include "frame/settings.h"
+#include "frame/transcode.h"
+
+/* Decoded bytes in memory at once, if chunks are not larger. */
+#define BATCH_BYTES (UINT64_C(64) << 20)
+#define BATCH_MAX   1024
+
+struct convert {
+	struct b2f_runtime *runtime;
+	struct b2f_frame *frame;
+	const struct b2f_convert_options *options;
+	/* What the new frame is like. */
+	struct b2f_frame_header header;
+	struct b2f_transcode how;
+	struct b2f_build *build;
+	/* Where data come from if chunks get another size, else NULL. */
+	struct b2f_file *file;
+	/* Of the new frame. */
+	uint64_t nchunks;
+	/* The batch: chunks from @first on. */
+	struct b2f_build_chunk *chunks;
+	size_t n;
+	uint64_t first;
+};
+
+static int refuse(const struct convert *c, const char *what)
+{
+	struct b2f_why why;
+
+	b2f_why_set(&why, -EINVAL, "%s", what);
+	return b2f_frame_report(c->frame, -EINVAL, &why);
+}
+
+/* Something about the new frame failed. */
+static int report(const struct convert *c, const char *name, int err,
+		  const struct b2f_why *why)
+{
+	const char *label = c->options->label ? c->options->label : name;
+
+	b2f_log(c->frame->log, B2F_LOG_ERROR, "%s: %s", label,
+		why->text[0] ? why->text : strerror(-err));
+	return err;
+}
+
+/* What an array, or a frame of variable chunks, cannot change. */
+static void keep_layout(const struct convert *c, struct b2f_settings *s)
+{
+	const struct b2f_frame *f = c->frame;
+
+	if (f->is_array) {
+		s->typesize = f->header.typesize;
+		s->chunksize = f->header.chunksize;
+		s->blocksize = (uint32_t)(f->array.block_items *
+					  f->array.itemsize);
+	} else if (f->header.chunksize == 0) {
+		s->chunksize = -1;
+	}
+}
+
+static int choose_settings(struct convert *c)
+{
+	const struct b2f_frame_header *old = &c->frame->header;
+	struct b2f_settings s = *c->options->settings;
+	struct b2f_frame_header *h = &c->header;
+	struct b2f_why why = {""};
+	int err;
+
+	keep_layout(c, &s);
+	err = b2f_settings_header(&s, h, &why);
+	if (err)
+		return b2f_frame_report(c->frame, err, &why);
+	if (old->chunksize == 0)
+		h->chunksize = 0;
+	else if (old->nbytes > 0 && h->chunksize <= 0)
+		return refuse(c, "the chunk size is missing");
+	h->header_len = old->header_len;
+	c->how.options = (struct b2f_encode_options){
+		.typesize = h->typesize,
+		.codec = h->codec,
+		.clevel = h->clevel,
+		.codec_meta = h->codec_meta,
+		.split = (enum b2f_split)h->splitmode,
+		.blocksize = h->blocksize,
+		.pipeline = h->pipeline,
+	};
+	c->how.special = h->chunksize > 0;
+	c->how.same_items = h->typesize == old->typesize;
+	return 0;
+}
+
+/* The data are cut in another way than before. */
+static bool is_cut_anew(const struct convert *c)
+{
+	return c->options->settings &&
+	       (c->header.chunksize != c->frame->header.chunksize ||
+		c->frame->map.starts) &&
+	       c->header.chunksize > 0;
+}
+
+static int choose(struct convert *c)
+{
+	struct b2f_frame_span span;
+	int err = 0;
+
+	c->header = c->frame->header;
+	if (c->options->settings)
+		err = choose_settings(c);
+	c->header.sparse = !c->options->contiguous;
+	c->nchunks = c->frame->info.nchunks;
+	/* Only then it is known whether the short chunk is the last one. */
+	if (!err && c->nchunks)
+		err = b2f_frame_span_get(c->frame, c->nchunks - 1, &span);
+	if (err || c->nchunks == 0 || !is_cut_anew(c))
+		return err;
+	c->nchunks = b2f_div_up_u64(c->frame->header.nbytes,
+				    (uint32_t)c->header.chunksize);
+	err = b2f_file_open(c->runtime, b2f_frame_ref(c->frame), &c->file);
+	if (err)
+		b2f_frame_close(c->frame);
+	return err;
+}
+
+/* Encodes the data of new chunk @nchunk, wherever they were before. */
+static int encode_range(struct convert *c, uint64_t nchunk,
+			struct b2f_encoder *enc, struct b2f_build_chunk *out)
+{
+	uint32_t chunksize = (uint32_t)c->header.chunksize;
+	uint64_t start = nchunk * chunksize;
+	uint32_t nbytes = (uint32_t)b2f_min_u64(
+		chunksize, c->frame->header.nbytes - start);
+	struct b2f_why why = {""};
+	uint8_t *buf = malloc(nbytes);
+	ssize_t n;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	n = b2f_file_pread(c->file, NULL, buf, nbytes, start);
+	err = n < 0 ? (int)n : 0;
+	if (!err && (uint32_t)n != nbytes)
+		err = B2F_ECORRUPT;
+	if (!err)
+		err = b2f_transcode_data(&c->how, enc, buf, nbytes, out, &why);
+	free(buf);
+	return err;
+}
+
+static int make_with(struct convert *c, uint64_t nchunk,
+		     struct b2f_decoder *dec, struct b2f_encoder *enc,
+		     struct b2f_build_chunk *out)
+{
+	if (c->file)
+		return encode_range(c, nchunk, enc, out);
+	if (c->options->settings)
+		return b2f_transcode_chunk(&c->how, c->frame, nchunk, dec, enc,
+					   out);
+	return b2f_transcode_copy(c->frame, nchunk,
+				  c->options->no_verify ? NULL : dec, out);
+}
+
+static int make_chunk(void *arg, size_t i)
+{
+	struct convert *c = arg;
+	struct b2f_decoder *dec = NULL;
+	struct b2f_encoder *enc = NULL;
+	int err;
+
+	err = b2f_runtime_decoder_get(c->runtime, &dec);
+	if (err)
+		return err;
+	err = b2f_runtime_encoder_get(c->runtime, &enc);
+	if (!err) {
+		err = make_with(c, c->first + i, dec, enc, &c->chunks[i]);
+		b2f_runtime_encoder_put(c->runtime, enc);
+	}
+	b2f_runtime_decoder_put(c->runtime, dec);
+	return err;
+}
+
+static int write_chunk(void *arg, size_t i)
+{
+	struct convert *c = arg;
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_build_write(c->build, &c->chunks[i], &why);
+	free(c->chunks[i].bytes);
+	c->chunks[i].bytes = NULL;
+	return err ? report(c, "new frame", err, &why) : 0;
+}
+
+/* Chunks from @c->first on, @c->n of them. */
+static int run_batch(struct convert *c, uint64_t *done)
+{
+	struct b2f_pool *pool = c->runtime->pool;
+	struct b2f_why why = {""};
+	int err;
+
+	memset(c->chunks, 0, c->n * sizeof(*c->chunks));
+	err = b2f_pool_for(pool, B2F_POOL_DEMAND, c->n, make_chunk, c);
+	for (size_t i = 0; i < c->n && !err; i++) {
+		*done += c->chunks[i].nbytes;
+		err = b2f_build_place(c->build, &c->chunks[i], &why);
+		if (err)
+			report(c, "new frame", err, &why);
+	}
+	if (!err)
+		err = b2f_pool_for(pool, B2F_POOL_DEMAND, c->n, write_chunk, c);
+	for (size_t i = 0; i < c->n; i++)
+		free(c->chunks[i].bytes);
+	return err;
+}
+
+/* Chunks that may be in memory at once. */
+static size_t batch_size(const struct convert *c)
+{
+	uint64_t each = c->frame->header.nbytes / (c->nchunks ? c->nchunks : 1);
+	uint64_t n = BATCH_BYTES / (each + 1) + 1;
+
+	return (size_t)b2f_min_u64(b2f_min_u64(n, BATCH_MAX),
+				   c->nchunks ? c->nchunks : 1);
+}
+
+static int run_batches(struct convert *c)
+{
+	const struct b2f_convert_options *o = c->options;
+	size_t room = batch_size(c);
+	uint64_t done = 0;
+	int err = 0;
+
+	c->chunks = calloc(room, sizeof(*c->chunks));
+	if (!c->chunks)
+		return -ENOMEM;
+	while (c->first < c->nchunks && !err) {
+		c->n = (size_t)b2f_min_u64(room, c->nchunks - c->first);
+		err = run_batch(c, &done);
+		c->first += c->n;
+		if (!err && o->progress)
+			o->progress(o->arg, done, c->frame->header.nbytes);
+	}
+	free(c->chunks);
+	return err;
+}
+
+static int make_frame(struct convert *c, int dirfd, const char *name)
+{
+	const struct b2f_build_options options = {
+		.like = c->frame,
+		.header = c->header,
+		.dirfd = dirfd,
+		.name = name,
+		.mode = c->options->mode,
+		.no_seal = c->options->no_seal,
+	};
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_build_new(&options, &c->build, &why);
+	if (err)
+		return report(c, name, err, &why);
+	err = run_batches(c);
+	if (err)
+		return err;
+	err = b2f_build_finish(c->build, &why);
+	return err ? report(c, name, err, &why) : 0;
+}
+
+int b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		      const struct b2f_convert_options *options, int dirfd,
+		      const char *name)
+{
+	struct convert c = {
+		.runtime = runtime, .frame = frame, .options = options};
+	int err;
+
+	err = choose(&c);
+	if (!err)
+		err = make_frame(&c, dirfd, name);
+	b2f_build_free(c.build);
+	b2f_file_close(c.file);
+	return err;
+}
