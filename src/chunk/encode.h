@@ -77,6 +77,8 @@ struct b2f_encoder {
 	struct b2f_scratch filter[2];
 	/* Where streams go that are made only to see how long they get. */
 	struct b2f_scratch trial;
+	/* For whoever uses the encoder: where a chunk may go. */
+	struct b2f_scratch chunk;
 };
 
 /* Makes an encoder in *@out; free it with b2f_encoder_free().  0 or -ENOMEM. */

@@ -67,6 +67,33 @@ void b2f_budget_encoding(struct b2f_runtime *rt, int more)
 	pthread_mutex_unlock(&rt->dirty_lock);
 }
 
+uint8_t *b2f_budget_spare_get(struct b2f_runtime *rt, uint32_t size)
+{
+	uint8_t *data = NULL;
+
+	pthread_mutex_lock(&rt->dirty_lock);
+	if (rt->nspare > 0 && rt->spare_size == size)
+		data = rt->spare[--rt->nspare];
+	pthread_mutex_unlock(&rt->dirty_lock);
+	return data;
+}
+
+bool b2f_budget_spare_put(struct b2f_runtime *rt, uint8_t *data, uint32_t size)
+{
+	bool put = false;
+
+	pthread_mutex_lock(&rt->dirty_lock);
+	if (rt->nspare == 0)
+		rt->spare_size = size;
+	if (rt->nspare < B2F_SPARE_MAX && rt->spare_size == size &&
+	    size <= B2F_SPARE_SIZE_MAX) {
+		rt->spare[rt->nspare++] = data;
+		put = true;
+	}
+	pthread_mutex_unlock(&rt->dirty_lock);
+	return put;
+}
+
 /* Records that one writer encodes because there is no room. */
 struct spill {
 	struct b2f_runtime *rt;

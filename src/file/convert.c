@@ -20,6 +20,9 @@
 #define BATCH_BYTES (UINT64_C(64) << 20)
 #define BATCH_MAX   1024
 
+/* Of the data, to guess the item size. */
+#define GUESS_BYTES (1u << 20)
+
 struct convert {
 	struct b2f_runtime *runtime;
 	struct b2f_frame *frame;
@@ -65,25 +68,79 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 	if (f->is_array) {
 		s->typesize = f->header.typesize;
 		s->chunksize = f->header.chunksize;
-		s->blocksize = (uint32_t)(f->array.block_items *
-					  f->array.itemsize);
+		s->blocksize =
+			(uint32_t)(f->array.block_items * f->array.itemsize);
 	} else if (f->header.chunksize == 0) {
 		s->chunksize = -1;
 	}
 }
 
+/* The item size that the first data tell. */
+static int guess_from(struct convert *c, struct b2f_file *file, uint8_t *buf,
+		      uint32_t *out)
+{
+	struct b2f_encoder *enc = NULL;
+	ssize_t n = b2f_file_pread(file, NULL, buf, GUESS_BYTES, 0);
+	int err;
+
+	if (n < 0)
+		return (int)n;
+	err = b2f_runtime_encoder_get(c->runtime, &enc);
+	if (err)
+		return err;
+	err = b2f_encode_guess_typesize(enc, buf, (size_t)n, out);
+	b2f_runtime_encoder_put(c->runtime, enc);
+	return err;
+}
+
+static int guess_typesize(struct convert *c, struct b2f_settings *s)
+{
+	struct b2f_file *file = NULL;
+	uint8_t *buf = malloc(GUESS_BYTES);
+	uint32_t typesize = 1;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = b2f_file_open(c->runtime, b2f_frame_ref(c->frame), &file);
+	if (err)
+		b2f_frame_close(c->frame);
+	else
+		err = guess_from(c, file, buf, &typesize);
+	b2f_file_close(file);
+	free(buf);
+	if (err)
+		return err;
+	s->typesize = typesize;
+	if (s->chunksize > (int32_t)typesize)
+		s->chunksize -= s->chunksize % (int32_t)typesize;
+	return 0;
+}
+
+static int make_header(struct convert *c)
+{
+	struct b2f_settings s = *c->options->settings;
+	struct b2f_why why = {""};
+	int err = 0;
+
+	if (c->options->guess_typesize && !c->frame->is_array)
+		err = guess_typesize(c, &s);
+	if (err)
+		return err;
+	keep_layout(c, &s);
+	err = b2f_settings_header(&s, &c->header, &why);
+	return err ? b2f_frame_report(c->frame, err, &why) : 0;
+}
+
 static int choose_settings(struct convert *c)
 {
 	const struct b2f_frame_header *old = &c->frame->header;
-	struct b2f_settings s = *c->options->settings;
 	struct b2f_frame_header *h = &c->header;
-	struct b2f_why why = {""};
 	int err;
 
-	keep_layout(c, &s);
-	err = b2f_settings_header(&s, h, &why);
+	err = make_header(c);
 	if (err)
-		return b2f_frame_report(c->frame, err, &why);
+		return err;
 	if (old->chunksize == 0)
 		h->chunksize = 0;
 	else if (old->nbytes > 0 && h->chunksize <= 0)

@@ -28,6 +28,9 @@ static int alloc_data(struct b2f_dirty *d)
 		d->data = calloc(1, d->room);
 		return d->data ? 0 : -ENOMEM;
 	}
+	d->data = b2f_budget_spare_get(d->file->runtime, d->room);
+	if (d->data)
+		return 0;
 	data = mmap(NULL, d->room, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (data == MAP_FAILED)
@@ -36,12 +39,18 @@ static int alloc_data(struct b2f_dirty *d)
 	return 0;
 }
 
+void b2f_dirty_unmap(uint8_t *data, uint32_t room)
+{
+	munmap(data, room);
+}
+
 static void free_data(struct b2f_dirty *d)
 {
 	if (is_small(d))
 		free(d->data);
-	else if (d->data)
-		munmap(d->data, d->room);
+	else if (d->data &&
+		 !b2f_budget_spare_put(d->file->runtime, d->data, d->room))
+		b2f_dirty_unmap(d->data, d->room);
 }
 
 void b2f_dirty_ref(struct b2f_dirty *d)
@@ -197,8 +206,6 @@ void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size)
 			continue;
 		d->valid[page / 64] &= ~(UINT64_C(1) << (page % 64));
 		d->nvalid--;
-		memset(d->data + (size_t)page * B2F_PAGE, 0,
-		       page_size(d, page));
 		freed += B2F_PAGE;
 	}
 	pthread_rwlock_unlock(&d->lock);

@@ -26,6 +26,10 @@
 #define B2F_DECODERS_IDLE 64
 #define B2F_ENCODERS_IDLE 16
 
+/* Spare buffers of records, and how large they may be. */
+#define B2F_SPARE_MAX	   8
+#define B2F_SPARE_SIZE_MAX (4u << 20)
+
 struct b2f_dirty;
 struct b2f_encoder;
 struct b2f_writer;
@@ -55,6 +59,10 @@ struct b2f_runtime {
 	/* The rest is under dirty_lock. */
 	uint64_t dirty_bytes;
 	size_t nencoding;
+	/* Buffers of records that are gone, all of spare_size bytes. */
+	uint8_t *spare[B2F_SPARE_MAX];
+	unsigned int nspare;
+	uint32_t spare_size;
 	struct b2f_dirty *dirty_oldest;
 	struct b2f_dirty *dirty_newest;
 };

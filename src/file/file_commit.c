@@ -292,7 +292,7 @@ void b2f_writer_delete_dead(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_edit *edit;
-	bool begun;
+	bool begun, deleted;
 
 	pthread_mutex_lock(&file->lock);
 	edit = w->edit;
@@ -303,9 +303,9 @@ void b2f_writer_delete_dead(struct b2f_file *file)
 	if (!begun)
 		return;
 	wait_for_readers(w);
-	b2f_edit_delete(edit);
+	deleted = b2f_edit_delete(edit);
 	pthread_mutex_lock(&file->lock);
-	b2f_edit_end_delete(edit);
+	b2f_edit_end_delete(edit, deleted);
 	w->ndeleting--;
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&file->lock);

@@ -79,6 +79,8 @@ void b2f_runtime_free(struct b2f_runtime *runtime)
 		b2f_decoder_free(runtime->idle[i]);
 	for (unsigned int i = 0; i < runtime->nidle_encoders; i++)
 		b2f_encoder_free(runtime->idle_encoders[i]);
+	for (unsigned int i = 0; i < runtime->nspare; i++)
+		b2f_dirty_unmap(runtime->spare[i], runtime->spare_size);
 	pthread_cond_destroy(&runtime->dirty_room);
 	pthread_mutex_destroy(&runtime->dirty_lock);
 	pthread_mutex_destroy(&runtime->decoders_lock);

@@ -56,7 +56,10 @@ struct b2f_dirty {
 	uint32_t base_limit;
 	/* Pages.  The lock is held to copy from or to them. */
 	pthread_rwlock_t lock;
-	/* Room for a whole chunk, of which only valid pages are in memory. */
+	/*
+	 * Room for a whole chunk; what is not written holds garbage, and is
+	 * usually not in memory.
+	 */
 	uint8_t *data;
 	uint32_t room;
 	/* A bit for each page that has been written. */
@@ -133,6 +136,9 @@ void b2f_dirty_count(struct b2f_dirty *d, uint64_t bytes);
 /* Takes @d out of the table and frees what it holds.  The file is locked. */
 void b2f_dirty_remove(struct b2f_dirty *d);
 
+/* Frees the buffer of a large record. */
+void b2f_dirty_unmap(uint8_t *data, uint32_t room);
+
 /* Pages from the end of @size bytes on are not written any more. */
 void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size);
 
@@ -166,6 +172,14 @@ void b2f_budget_enter(struct b2f_dirty *d);
 void b2f_budget_leave(struct b2f_dirty *d);
 /* One record more, or less, is being encoded. */
 void b2f_budget_encoding(struct b2f_runtime *rt, int more);
+
+/*
+ * A buffer of @size bytes with old data, or NULL if there is none; saves fresh
+ * pages, which cost more than what is copied to them.
+ */
+uint8_t *b2f_budget_spare_get(struct b2f_runtime *rt, uint32_t size);
+/* Keeps @data for the next one if there is room; returns whether it did. */
+bool b2f_budget_spare_put(struct b2f_runtime *rt, uint8_t *data, uint32_t size);
 
 /* encode_job.c: from a record to a chunk file */
 

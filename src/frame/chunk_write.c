@@ -14,10 +14,11 @@
 
 /* A chunk in memory, as it is going to be in its file. */
 struct image {
-	uint8_t *bytes;
+	const uint8_t *bytes;
 	uint32_t cbytes;
-	/* With the seal. */
-	size_t size;
+	/* Malloc'ed. */
+	uint8_t *seal;
+	size_t seal_size;
 };
 
 static void lock(struct b2f_chunk_writer *cw)
@@ -32,33 +33,28 @@ static void unlock(struct b2f_chunk_writer *cw)
 		pthread_mutex_unlock(cw->lock);
 }
 
-/* Adds the seal of the chunk of @image, for the number @id. */
+/* Makes the seal of the chunk of @image, for the number @id. */
 static int add_seal(const struct b2f_edit *edit, struct image *image,
 		    uint64_t id, struct b2f_why *why)
 {
 	struct b2f_chunk chunk;
-	uint8_t *bytes;
+	size_t size;
 	int err;
 
 	err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
 			     &edit->frame->context, &chunk, why);
 	if (err)
 		return err;
-	bytes = realloc(image->bytes, image->cbytes + b2f_seal_size(&chunk));
-	if (!bytes)
+	size = b2f_seal_size(&chunk);
+	image->seal = malloc(size);
+	if (!image->seal)
 		return -ENOMEM;
-	image->bytes = bytes;
-	/* The chunk points into the bytes. */
-	err = b2f_chunk_open(bytes, image->cbytes, image->cbytes,
-			     &edit->frame->context, &chunk, why);
-	if (!err)
-		err = b2f_seal_make(&chunk, bytes, id, bytes + image->cbytes,
-				    why);
+	err = b2f_seal_make(&chunk, image->bytes, id, image->seal, why);
 	/* Somebody else's chunk whose blocks are in doubt goes without. */
 	if (err == B2F_EUNSUPPORTED)
 		return 0;
 	if (!err)
-		image->size = image->cbytes + b2f_seal_size(&chunk);
+		image->seal_size = size;
 	return err;
 }
 
@@ -103,9 +99,13 @@ static int write_file(struct b2f_chunk_writer *cw, struct image *image,
 		err = add_seal(cw->edit, image,
 			       (uint64_t)b2f_edit_id(chunk.raw), why);
 	if (!err)
-		err = b2f_object_write(&object, 0, image->bytes, image->size,
+		err = b2f_object_write(&object, 0, image->bytes, image->cbytes,
 				       why);
+	if (!err && image->seal_size)
+		err = b2f_object_write(&object, image->cbytes, image->seal,
+				       image->seal_size, why);
 	b2f_object_close(&object);
+	free(image->seal);
 	if (!err)
 		err = note(cw, &chunk);
 	if (err)
@@ -121,23 +121,23 @@ static int encode(struct b2f_chunk_writer *cw,
 		  struct b2f_why *why)
 {
 	size_t room = b2f_chunk_encode_bound(nbytes);
+	struct b2f_scratch *dst = &cw->encoder->chunk;
 	struct b2f_encoded encoded;
 	int err;
 
-	image->bytes = malloc(room);
-	if (!image->bytes)
-		return -ENOMEM;
-	err = b2f_chunk_encode(cw->encoder, options, data, nbytes, image->bytes,
-			       room, &encoded, why);
+	err = b2f_scratch_reserve(dst, room);
+	if (!err)
+		err = b2f_chunk_encode(cw->encoder, options, data, nbytes,
+				       dst->data, room, &encoded, why);
 	if (err)
 		return err;
+	image->bytes = dst->data;
 	image->cbytes = encoded.cbytes;
 	/* The index cannot tell how long such a chunk is, unless in items. */
 	*zeros = encoded.zeros && nbytes % options->typesize == 0;
 	if (encoded.zeros && !*zeros)
 		err = b2f_chunk_encode_value(options, nbytes, NULL, 0,
-					     image->bytes, &image->cbytes, why);
-	image->size = image->cbytes;
+					     dst->data, &image->cbytes, why);
 	return err;
 }
 
@@ -174,7 +174,6 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
 	else if (!err)
 		err = write_file(cw, &image, out, &why);
-	free(image.bytes);
 	return report(cw, nchunk, err, &why);
 }
 
@@ -182,7 +181,7 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			    const uint8_t *chunk, uint32_t cbytes,
 			    struct b2f_edit_chunk *out)
 {
-	struct image image = {.cbytes = cbytes, .size = cbytes};
+	struct image image = {.bytes = chunk};
 	struct b2f_chunk_header h;
 	struct b2f_why why = {""};
 	int err;
@@ -190,15 +189,9 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 	err = b2f_chunk_header_parse(chunk, cbytes, &h, &why);
 	if (!err && h.cbytes > cbytes)
 		err = b2f_why_set(&why, B2F_ECORRUPT, "cut short");
-	if (err)
-		return report(cw, nchunk, err, &why);
-	image.cbytes = h.cbytes;
-	image.size = h.cbytes;
-	image.bytes = malloc(h.cbytes);
-	if (!image.bytes)
-		return report(cw, nchunk, -ENOMEM, &why);
-	memcpy(image.bytes, chunk, h.cbytes);
-	err = write_file(cw, &image, out, &why);
-	free(image.bytes);
+	if (!err) {
+		image.cbytes = h.cbytes;
+		err = write_file(cw, &image, out, &why);
+	}
 	return report(cw, nchunk, err, &why);
 }

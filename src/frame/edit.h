@@ -87,8 +87,9 @@ struct b2f_edit {
 	struct b2f_ids previous;
 	/* To be deleted as soon as nobody reads them any more. */
 	struct b2f_ids dead;
-	/* Being deleted. */
+	/* Being deleted, as long as this is the index. */
 	struct b2f_ids dying;
+	struct b2f_frame_stamp dying_stamp;
 	/* Files that could not be made durable. */
 	size_t nbad;
 	/* Numbers that are free, the next one last. */
@@ -248,16 +249,21 @@ bool b2f_edit_find_bad(const struct b2f_edit *edit, uint64_t *nchunk);
 
 /*
  * Begins to delete files that no state names any more; false if there are none,
- * or somebody else is at it.  Then comes b2f_edit_delete(), once nobody reads
- * them who had the entries before, and b2f_edit_end_delete().
+ * or it is not the time.  Then comes b2f_edit_delete(), once nobody reads them
+ * who had the entries before, and b2f_edit_end_delete().
  */
 B2F_MUST_CHECK
 bool b2f_edit_begin_delete(struct b2f_edit *edit);
 
-/* Deletes them.  Needs no lock.  Writes files. */
-void b2f_edit_delete(struct b2f_edit *edit);
+/*
+ * Deletes them, unless there is another index by now.  Needs no lock.  Writes
+ * files.  Returns whether it did.
+ */
+B2F_MUST_CHECK
+bool b2f_edit_delete(const struct b2f_edit *edit);
 
-void b2f_edit_end_delete(struct b2f_edit *edit);
+/* Those that were not @deleted will be, another time. */
+void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted);
 
 /*
  * Looks whether the index on disk is still the one that @edit knows.

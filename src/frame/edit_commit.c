@@ -336,25 +336,34 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 
 bool b2f_edit_begin_delete(struct b2f_edit *edit)
 {
-	if (edit->dead.n == 0 || edit->dying.n > 0)
+	/* A commit ends with another try. */
+	if (edit->dead.n == 0 || edit->dying.n > 0 || edit->committing)
 		return false;
 	b2f_ids_fini(&edit->dying);
 	edit->dying = edit->dead;
 	edit->dead = (struct b2f_ids){0};
+	edit->dying_stamp = edit->stamp;
 	return true;
 }
 
-void b2f_edit_delete(struct b2f_edit *edit)
+bool b2f_edit_delete(const struct b2f_edit *edit)
 {
-	/* Somebody else may have taken a number: let the next writer look. */
-	if (b2f_edit_has_changed(edit))
-		return;
+	struct b2f_frame_stamp now;
+
+	/* Somebody else may have taken a number. */
+	if (stamp_index(edit, &now) ||
+	    !b2f_frame_stamp_equal(&now, &edit->dying_stamp))
+		return false;
 	for (size_t i = 0; i < edit->dying.n; i++)
 		b2f_edit_remove_file(edit, edit->dying.ids[i]);
+	return true;
 }
 
-void b2f_edit_end_delete(struct b2f_edit *edit)
+void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted)
 {
+	for (size_t i = 0; i < edit->dying.n && !deleted; i++)
+		if (b2f_ids_add(&edit->dead, edit->dying.ids[i]))
+			break; /* The next writer will find them. */
 	edit->dying.n = 0;
 }
 

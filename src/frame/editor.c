@@ -429,10 +429,8 @@ int b2f_editor_commit(struct b2f_editor *editor)
 	if (!err)
 		err = b2f_edit_write(edit, &commit);
 	b2f_edit_settle(edit, &commit);
-	if (b2f_edit_begin_delete(edit)) {
-		b2f_edit_delete(edit);
-		b2f_edit_end_delete(edit);
-	}
+	if (b2f_edit_begin_delete(edit))
+		b2f_edit_end_delete(edit, b2f_edit_delete(edit));
 	if (err == -ESTALE)
 		b2f_log(edit->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: another program has changed it",
