@@ -76,6 +76,12 @@ static mode_t hidden_by(const struct stat *dir, const struct stat *index)
 	return hidden;
 }
 
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec
+				      : a->tv_nsec > b->tv_nsec;
+}
+
 /* A frame: @self is its directory or file. */
 static void frame(const struct fs *fs, const struct stat *self,
 		  const struct stat *index, const uint64_t sizes[2],
@@ -85,8 +91,11 @@ static void frame(const struct fs *fs, const struct stat *self,
 	out->st_mode = S_IFREG | (index->st_mode & 07777);
 	if (S_ISDIR(self->st_mode))
 		out->st_mode &= ~hidden_by(self, index);
+	/* A rename changes the directory alone. */
+	if (is_later(&self->st_ctim, &out->st_ctim))
+		out->st_ctim = self->st_ctim;
 	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
-	out->st_nlink = 1;
+	out->st_nlink = self->st_nlink > 0;
 	out->st_rdev = 0;
 	out->st_size = clamp(sizes[0]);
 	out->st_blocks = blocks(sizes[0], sizes[1]);
@@ -105,13 +114,81 @@ void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 		plain(fs, &probe->st, out);
 }
 
-/* The open version of @node, whatever is on disk by now. */
-static int open_version(struct fs *fs, struct fs_node *node, struct stat *out)
+/*
+ * The time of the last write, if the index does not have it yet: it is put off
+ * until there is a commit, and while that goes on only we remember it.
+ * Returns false if there is none.
+ */
+static bool written_at(struct fs *fs, struct fs_file *file,
+		       const struct b2f_file_now *now, struct timespec *out)
+{
+	bool has;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (now->has_mtime) {
+		file->mtime = now->mtime;
+		file->has_mtime = true;
+	} else if (fs_frames_is_committed(file)) {
+		file->has_mtime = false;
+	}
+	has = file->has_mtime;
+	*out = file->mtime;
+	pthread_mutex_unlock(&fs->files.lock);
+	return has;
+}
+
+/*
+ * What @file, the open one of its node, says over what is on disk.  If the
+ * index is not as it left it, somebody else has changed the frame.
+ */
+static void open_attr(struct fs *fs, struct fs_file *file,
+		      const struct fs_probe *on_disk, struct stat *out)
+{
+	struct fs_probe probe = *on_disk;
+	struct b2f_file_now now;
+	struct timespec mtime;
+
+	if (fs_frames_refresh(fs, file))
+		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
+				"a changed frame cannot be read");
+	b2f_file_now_get(file->file, &now);
+	probe.nbytes = now.nbytes;
+	probe.cbytes = now.cbytes;
+	if (written_at(fs, file, &now, &mtime)) {
+		probe.index.st_mtim = mtime;
+		if (is_later(&mtime, &probe.index.st_ctim))
+			probe.index.st_ctim = mtime;
+	}
+	fs_attr_of_probe(fs, &probe, out);
+	pthread_mutex_lock(&fs->files.lock);
+	if (file->pin.node->state.deleted)
+		out->st_nlink = 0;
+	file->attr = *out;
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+void fs_attr_of_found(struct fs *fs, struct fs_node *node,
+		      const struct fs_probe *probe, struct stat *out)
+{
+	struct fs_file *file = NULL;
+
+	if (node->kind == FS_KIND_FRAME)
+		file = fs_frames_peek(fs, node);
+	if (file) {
+		open_attr(fs, file, probe, out);
+		fs_frames_put(fs, file);
+	} else {
+		fs_attr_of_probe(fs, probe, out);
+	}
+}
+
+/* As the open @node was seen last, whatever is on disk by now. */
+static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 {
 	int err = -ESTALE;
 
 	pthread_mutex_lock(&fs->files.lock);
-	if (node->state.file) {
+	if (node->state.file && node->state.file->attr.st_mode != 0) {
 		*out = node->state.file->attr;
 		err = 0;
 	}
@@ -119,35 +196,23 @@ static int open_version(struct fs *fs, struct fs_node *node, struct stat *out)
 	return err;
 }
 
-/*
- * Takes the sizes from the open version, or from the last look, if they belong
- * to @probe->index.  With another version open, *@out is that one's.
- * Returns 1 if *@out is set, 0 if the sizes are, -ENOENT if nothing is known.
- */
-static int known_sizes(struct fs *fs, struct fs_node *node,
-		       struct fs_probe *probe, struct stat *out)
+/* The sizes of the last look, if they belong to @probe->index. */
+static bool known_sizes(struct fs *fs, struct fs_node *node,
+			struct fs_probe *probe)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(&probe->index);
 	const struct fs_state *state = &node->state;
-	int result = -ENOENT;
+	bool known;
 
 	pthread_mutex_lock(&fs->files.lock);
-	if (state->file &&
-	    !b2f_frame_stamp_equal(&state->file->stamp, &stamp)) {
-		*out = state->file->attr;
-		result = 1;
-	} else if (state->file) {
-		probe->nbytes = b2f_file_size(state->file->file);
-		probe->cbytes = state->file->cbytes;
-		result = 0;
-	} else if (state->has_sizes &&
-		   b2f_frame_stamp_equal(&state->sized, &stamp)) {
+	known = state->has_sizes &&
+		b2f_frame_stamp_equal(&state->sized, &stamp);
+	if (known) {
 		probe->nbytes = state->nbytes;
 		probe->cbytes = state->cbytes;
-		result = 0;
 	}
 	pthread_mutex_unlock(&fs->files.lock);
-	return result;
+	return known;
 }
 
 static int read_sizes(struct fs *fs, struct fs_node *node,
@@ -159,7 +224,7 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 
 	/* The root's name leads into our own mount, so it is opened fully. */
 	if (node->is_root)
-		return fs_openfiles_sizes(fs, node, probe);
+		return fs_frames_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)
 		return err;
@@ -179,12 +244,27 @@ static void keep_sizes(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
+/* Sizes of a frame that nobody has open. */
+static int find_sizes(struct fs *fs, struct fs_node *node,
+		      struct fs_probe *probe)
+{
+	bool settled = fs_frames_settled(&probe->index);
+	int err;
+
+	if (known_sizes(fs, node, probe))
+		return 0;
+	err = read_sizes(fs, node, probe);
+	if (!err)
+		keep_sizes(fs, node, probe, settled);
+	return err;
+}
+
 static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 		     struct stat *out)
 {
 	struct fs_probe probe = {
 		.fd = fd, .kind = FS_KIND_FRAME, .sparse = node->sparse};
-	bool settled;
+	struct fs_file *file;
 	int err;
 
 	if (fstat(fd, &probe.st))
@@ -192,18 +272,16 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
-	settled = fs_openfiles_settled(&probe.index);
-	err = known_sizes(fs, node, &probe, out);
-	if (err == 1)
+	file = fs_frames_peek(fs, node);
+	if (file) {
+		open_attr(fs, file, &probe, out);
+		fs_frames_put(fs, file);
 		return 0;
-	if (err) {
-		err = read_sizes(fs, node, &probe);
-		if (err)
-			return err;
-		keep_sizes(fs, node, &probe, settled);
 	}
-	fs_attr_of_probe(fs, &probe, out);
-	return 0;
+	err = find_sizes(fs, node, &probe);
+	if (!err)
+		fs_attr_of_probe(fs, &probe, out);
+	return err;
 }
 
 /* The folder around a single frame: who may read that may look in here. */
@@ -237,7 +315,7 @@ int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
 
 	err = fs_tree_pin(fs->tree, node, &pin);
 	if (err)
-		return node->kind == FS_KIND_FRAME ? open_version(fs, node, out)
+		return node->kind == FS_KIND_FRAME ? last_seen(fs, node, out)
 						   : err;
 	switch (node->kind) {
 	case FS_KIND_DIR:
@@ -250,7 +328,7 @@ int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
 	case FS_KIND_FRAME:
 		err = get_frame(fs, node, pin.fd, out);
 		if (err == -ESTALE)
-			err = open_version(fs, node, out);
+			err = last_seen(fs, node, out);
 		break;
 	case FS_KIND_SINGLE:
 		err = get_single(fs, pin.fd, out);

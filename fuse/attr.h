@@ -14,15 +14,19 @@
 #include "probe.h"
 
 /*
- * Attributes of @node.  A frame that is open keeps those of the version that
- * is open.  Returns 0, -ESTALE or an errno.
+ * Attributes of @node; those of an open frame count what was written and is not
+ * committed yet.  Returns 0, -ESTALE or an errno.
  */
 __attribute__((warn_unused_result)) int
 fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out);
 
-/* Attributes of a file just looked at. */
+/* Attributes of a file just looked at, which nobody has open. */
 void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 		      struct stat *out);
+
+/* Attributes of @node, which has just been looked at, and may be open. */
+void fs_attr_of_found(struct fs *fs, struct fs_node *node,
+		      const struct fs_probe *probe, struct stat *out);
 
 /*
  * The inode number that @ino of device @dev is shown as: other devices than

@@ -24,6 +24,8 @@ enum fs_exit {
 	FS_EXIT_SIGNALS = 6,
 	/* The connection to the kernel broke while mounted. */
 	FS_EXIT_LOOP = 7,
+	/* Something that was written could not be stored; see the log. */
+	FS_EXIT_LOST = 8,
 };
 
 #endif

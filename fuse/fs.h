@@ -13,12 +13,16 @@
 
 #include "b2frame/file.h"
 #include "daemon.h"
+#include "deleted.h"
+#include "frames.h"
 #include "fuse_api.h"
 #include "logger.h"
 #include "mount_options.h"
 #include "openfiles.h"
+#include "settings.h"
 #include "source.h"
 #include "stats.h"
+#include "ticker.h"
 #include "tree.h"
 
 struct fs {
@@ -31,8 +35,13 @@ struct fs {
 	struct b2f_runtime *runtime;
 	struct fs_tree *tree;
 	struct fs_openfiles files;
+	struct fs_frames frames;
+	struct fs_deleted_folder deleted;
+	struct fs_ticker ticker;
 	struct fs_stats stats;
 	struct fuse_session *session;
+	/* Asked for, and possible. */
+	bool read_write;
 };
 
 /* The mount that @req is for. */
@@ -53,6 +62,12 @@ static inline struct fs_node *fs_node_of(struct fs *fs, fuse_ino_t ino)
 static inline fuse_ino_t fs_ino_of(const struct fs_node *node)
 {
 	return node->is_root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
+}
+
+/* The handle of an open file or folder. */
+static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *fi)
+{
+	return (struct fs_handle *)(uintptr_t)fi->fh;
 }
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * main.c - bloscfs: the order in which things start and end
  *
- *   options      no side effects
+ *   options      no side effects; what follows from them
  *   fork         the parent waits; stderr stays the terminal's
  *   signals      blocked before there are threads
  *   logger, source, mountpoint, runtime, tree
  *   mount        from here on the kernel queues requests
- *   threads      of logger and signals
+ *   threads      of logger, ticker and signals
  *   requests     the first one (init) lets the parent go
  *
  * and back.  All that can fail is above "requests".
@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exit_codes.h"
@@ -45,10 +46,6 @@ static enum fs_exit start_logger(struct fs *fs)
 	err = fs_logger_new(fs->settings.log_level, &fs->logger);
 	if (err)
 		return fail_errno("log", err, FS_EXIT_DAEMON);
-	if (fs->options.read_write)
-		fs_logger_write(fs->logger, B2F_LOG_WARNING,
-				"%s: rw: this version mounts read-only",
-				fs->options.source);
 	err = path ? fs_logger_to_file(fs->logger, path) : 0;
 	return err ? fail_errno(path, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
 }
@@ -71,15 +68,36 @@ static enum fs_exit open_operands(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
+/* Decides whether anything can be written, and says so once if not. */
+static void decide_writing(struct fs *fs)
+{
+	int err;
+
+	if (fs->options.read_only)
+		return;
+	err = fs_source_check_write(&fs->source);
+	fs->read_write = !err;
+	if (err == B2F_EUNSUPPORTED)
+		fs_logger_write(fs->logger, B2F_LOG_INFO,
+				"%s: mounted read-only: a contiguous frame",
+				fs->options.source);
+	else if (err)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: mounted read-only: %s", fs->options.source,
+				strerror(-err));
+}
+
 /* What decodes and what finds: the descriptors move into the tree. */
 static enum fs_exit make_parts(struct fs *fs)
 {
+	struct fs_descriptors descriptors = fs_resources_raise_files();
 	struct fs_tree_base base = {
 		.kind = FS_KIND_DIR,
 		.fd = fs->source.fd,
 		.name = fs->source.name,
 		.sparse = fs->source.sparse,
-		.max_idle = fs_resources_raise_files(),
+		.max_idle = descriptors.max_idle,
+		.reserved_from = descriptors.reserved_from,
 		.covered_fd = fs->mountpoint.fd,
 	};
 	int err;
@@ -95,7 +113,9 @@ static enum fs_exit make_parts(struct fs *fs)
 		return fail_errno("/proc/self/fd", err, FS_EXIT_DAEMON);
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
-	fs_openfiles_init(&fs->files);
+	fs_deleted_init(&fs->deleted, fs->tree->root->fd);
+	if (fs->read_write && !fs->source.is_frame)
+		fs_deleted_purge(fs);
 	return FS_EXIT_OK;
 }
 
@@ -127,9 +147,14 @@ static enum fs_exit serve(struct fs *fs)
 	err = fs_logger_start(fs->logger);
 	if (err)
 		return fail_errno("log", err, FS_EXIT_DAEMON);
+	err = fs_ticker_start(fs);
+	if (err)
+		return fail_errno("ticker", err, FS_EXIT_DAEMON);
 	err = fs_signals_start(&signals);
 	if (err)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
+	/* Modes are the callers' business. */
+	umask(0);
 	err = fs_session_run(fs);
 	fs_signals_stop(&signals);
 	if (err) {
@@ -140,12 +165,26 @@ static enum fs_exit serve(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
-/* The reverse of what was started, as far as that came. */
-static void finish(struct fs *fs)
+/* Stores what is not stored yet.  Returns 0 or the first error. */
+static int store_all(struct fs *fs)
 {
+	int err, last;
+
+	fs_openfiles_fini(fs);
+	err = fs_frames_fini(fs);
+	last = fs_ticker_fini(fs);
+	fs_deleted_fini(&fs->deleted);
+	return err ? err : last;
+}
+
+/* The reverse of what was started, as far as that came. */
+static enum fs_exit finish(struct fs *fs, enum fs_exit code)
+{
+	fs_ticker_stop(fs);
 	fs_session_close(fs);
 	if (fs->tree) {
-		fs_openfiles_fini(fs);
+		if (store_all(fs) && code == FS_EXIT_OK)
+			code = FS_EXIT_LOST;
 		fs_tree_free(fs->tree);
 	}
 	b2f_runtime_free(fs->runtime);
@@ -155,6 +194,7 @@ static void finish(struct fs *fs)
 	fs_logger_free(fs->logger);
 	fs_source_mountpoint_fini(&fs->mountpoint);
 	fs_source_fini(&fs->source);
+	return code;
 }
 
 static enum fs_exit run(struct fs *fs)
@@ -165,7 +205,9 @@ static enum fs_exit run(struct fs *fs)
 	fs->daemon.ready_fd = -1;
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
-	fs->settings = fs_options_settings(&fs->options);
+	fs_openfiles_init(&fs->files);
+	fs_frames_init(&fs->frames);
+	fs_ticker_init(&fs->ticker);
 	err = fs->settings.background ? fs_daemon_fork(&fs->daemon) : 0;
 	if (err)
 		return fail_errno("background", err, FS_EXIT_DAEMON);
@@ -177,18 +219,20 @@ static enum fs_exit run(struct fs *fs)
 	code = start_logger(fs);
 	if (code == FS_EXIT_OK)
 		code = open_operands(fs);
-	if (code == FS_EXIT_OK)
+	if (code == FS_EXIT_OK) {
+		decide_writing(fs);
 		code = make_parts(fs);
+	}
 	if (code == FS_EXIT_OK)
 		code = serve(fs);
-	finish(fs);
-	return code;
+	return finish(fs, code);
 }
 
 int main(int argc, char **argv)
 {
 	struct fs fs = {0};
 	enum fs_exit code = FS_EXIT_USAGE;
+	char reason[FS_REASON_SIZE];
 	int err;
 
 	err = fs_options_parse(argc, argv, &fs.options);
@@ -200,6 +244,9 @@ int main(int argc, char **argv)
 	} else if (!err && fs.options.version) {
 		fs_options_version();
 		code = FS_EXIT_OK;
+	} else if (!err &&
+		   fs_settings_make(&fs.options, &fs.settings, reason)) {
+		code = fail(reason, FS_EXIT_USAGE);
 	} else if (!err) {
 		code = run(&fs);
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mount_options.c - the option table, and the parser that walks it */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
@@ -8,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/create.h"
 #include "mount_options.h"
+#include "option_values.h"
 
 enum option_kind {
 	/* A bool that becomes true, or false. */
@@ -27,6 +28,13 @@ enum option_kind {
 	TEXT,
 	/* One word of a list; stored as its position. */
 	CHOICE,
+	/* The name of a codec; stored as its code. */
+	CODEC,
+	/* Names of filters with + between them. */
+	FILTERS,
+	/* A number, or a size, or "auto", stored as 0. */
+	AUTO_NUMBER,
+	AUTO_SIZE,
 };
 
 struct option_entry {
@@ -46,8 +54,8 @@ static const char *const level_words[] = {"error", "warning", "info", "debug",
 #define FIELD(name) offsetof(struct fs_options, name)
 
 static const struct option_entry table[] = {
-	{"ro", CLEAR, FIELD(read_write), NULL},
-	{"rw", SET, FIELD(read_write), NULL},
+	{"ro", SET, FIELD(read_only), NULL},
+	{"rw", CLEAR, FIELD(read_only), NULL},
 	{"uid", NUMBER, FIELD(uid), NULL},
 	{"gid", NUMBER, FIELD(gid), NULL},
 	{"umask", MASK, FIELD(umask), NULL},
@@ -59,12 +67,27 @@ static const struct option_entry table[] = {
 	{"default_permissions", IGNORED, 0, NULL},
 	{"auto_unmount", SET, FIELD(auto_unmount), NULL},
 	{"cachesize", SIZE, FIELD(cachesize), NULL},
+	{"dirtysize", SIZE, FIELD(dirtysize), NULL},
 	{"workers", NUMBER, FIELD(workers), NULL},
 	{"readahead", SIZE, FIELD(readahead), NULL},
 	{"kernel_cache", SET, FIELD(kernel_cache), NULL},
 	{"direct_io", SET, FIELD(direct_io), NULL},
+	{"writeback_cache", SET, FIELD(writeback_cache), NULL},
 	{"attr_timeout", SECONDS, FIELD(attr_timeout_s), NULL},
 	{"entry_timeout", SECONDS, FIELD(entry_timeout_s), NULL},
+	{"commit", NUMBER, FIELD(commit), NULL},
+	{"sync", SET, FIELD(sync), NULL},
+	{"async", CLEAR, FIELD(sync), NULL},
+	{"locking", SET, FIELD(locking), NULL},
+	{"nolocking", SET, FIELD(nolocking), NULL},
+	{"codec", CODEC, FIELD(codec), NULL},
+	{"clevel", NUMBER, FIELD(clevel), NULL},
+	{"filter", FILTERS, FIELD(filters), NULL},
+	{"typesize", AUTO_NUMBER, FIELD(typesize), NULL},
+	{"chunksize", SIZE, FIELD(chunksize), NULL},
+	{"blocksize", AUTO_SIZE, FIELD(blocksize), NULL},
+	{"seal", CLEAR, FIELD(no_seal), NULL},
+	{"noseal", SET, FIELD(no_seal), NULL},
 	{"verify", CHOICE, FIELD(verify), verify_words},
 	{"npy", CHOICE, FIELD(npy), view_words},
 	{"xattr", CHOICE, FIELD(xattr), view_words},
@@ -86,7 +109,6 @@ static const struct option_entry table[] = {
 	{"norelatime", IGNORED, 0, NULL},
 	{"strictatime", IGNORED, 0, NULL},
 	{"lazytime", IGNORED, 0, NULL},
-	{"async", IGNORED, 0, NULL},
 	{"defaults", IGNORED, 0, NULL},
 	{"auto", IGNORED, 0, NULL},
 	{"noauto", IGNORED, 0, NULL},
@@ -104,83 +126,6 @@ static const struct option_entry table[] = {
 static int complain(const char *name, const char *problem)
 {
 	fprintf(stderr, "bloscfs: option %s: %s\n", name, problem);
-	return -EINVAL;
-}
-
-/* Digits only: strtoull() would take signs and blanks too. */
-static int parse_digits(const char *text, int base, uint64_t max,
-			const char **end, uint64_t *out)
-{
-	char *stop;
-	unsigned long long value;
-
-	if (!isdigit((unsigned char)text[0]))
-		return -EINVAL;
-	errno = 0;
-	value = strtoull(text, &stop, base);
-	if (errno || value > max)
-		return -EINVAL;
-	*end = stop;
-	*out = value;
-	return 0;
-}
-
-int fs_options_size(const char *text, int64_t *out)
-{
-	static const char units[] = "kmgt";
-	unsigned int shift = 0;
-	const char *end, *unit;
-	uint64_t value;
-
-	if (parse_digits(text, 10, INT64_MAX, &end, &value))
-		return -EINVAL;
-	if (*end) {
-		unit = strchr(units, tolower((unsigned char)*end));
-		if (!unit || end[1])
-			return -EINVAL;
-		shift = 10 * (unsigned int)(unit - units + 1);
-	}
-	if (value > (uint64_t)INT64_MAX >> shift)
-		return -EINVAL;
-	*out = (int64_t)(value << shift);
-	return 0;
-}
-
-static int parse_number(const char *text, int base, uint64_t max, int64_t *out)
-{
-	uint64_t value;
-	const char *end;
-
-	if (parse_digits(text, base, max, &end, &value) || *end)
-		return -EINVAL;
-	*out = (int64_t)value;
-	return 0;
-}
-
-static int parse_seconds(const char *text, double *out)
-{
-	char *end;
-	double value;
-
-	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
-		return -EINVAL;
-	value = strtod(text, &end);
-	/* A year: beyond that the kernel's jiffies would overflow. */
-	if (end == text || *end || !(value >= 0 && value <= 3.2e7))
-		return -EINVAL;
-	*out = value;
-	return 0;
-}
-
-static int parse_choice(const char *text, const char *const *words,
-			int64_t *out)
-{
-	for (int64_t i = 0; words[i]; i++) {
-		if (strcmp(words[i], text) == 0) {
-			*out = i;
-			return 0;
-		}
-	}
 	return -EINVAL;
 }
 
@@ -214,6 +159,17 @@ static bool takes_value(enum option_kind kind)
 	return kind >= SIZE;
 }
 
+static int parse_auto(const char *text, enum option_kind kind, int64_t *out)
+{
+	if (strcmp(text, "auto") == 0) {
+		*out = 0;
+		return 0;
+	}
+	return kind == AUTO_SIZE
+		       ? fs_value_size(text, out)
+		       : fs_value_number(text, 10, UINT32_MAX - 1, out);
+}
+
 /* Stores the @value of @entry; NULL for those that take none. */
 static int apply(struct fs_options *o, const struct option_entry *entry,
 		 const char *value)
@@ -230,17 +186,24 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 	case KERNEL:
 		return add_word(&o->kernel, entry->name);
 	case SIZE:
-		return fs_options_size(value, field);
+		return fs_value_size(value, field);
 	case NUMBER:
-		return parse_number(value, 10, UINT32_MAX - 1, field);
+		return fs_value_number(value, 10, UINT32_MAX - 1, field);
 	case MASK:
-		return parse_number(value, 8, 0777, field);
+		return fs_value_number(value, 8, 0777, field);
 	case SECONDS:
-		return parse_seconds(value, field);
+		return fs_value_seconds(value, field);
 	case TEXT:
 		return *value ? set_text(field, value) : -EINVAL;
 	case CHOICE:
-		return parse_choice(value, entry->choices, field);
+		return fs_value_choice(value, entry->choices, field);
+	case CODEC:
+		return fs_value_codec(value, field);
+	case FILTERS:
+		return fs_value_filters(value, field);
+	case AUTO_NUMBER:
+	case AUTO_SIZE:
+		return parse_auto(value, entry->kind, field);
 	}
 	return -EINVAL;
 }
@@ -365,16 +328,10 @@ static int parse_letter(struct fs_options *o, int letter)
 	}
 }
 
-int fs_options_parse(int argc, char **argv, struct fs_options *out)
+static struct fs_options defaults(void)
 {
-	static char program[] = "bloscfs";
-	static const struct option longs[] = {
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},
-		{NULL, 0, NULL, 0}};
-	int letter, err = 0;
-
-	*out = (struct fs_options){
+	const struct b2f_settings new_files = b2f_settings_default();
+	struct fs_options o = {
 		.uid = FS_UNSET,
 		.gid = FS_UNSET,
 		.umask = FS_UNSET,
@@ -384,7 +341,26 @@ int fs_options_parse(int argc, char **argv, struct fs_options *out)
 		.loglevel = FS_UNSET,
 		.attr_timeout_s = 1,
 		.entry_timeout_s = 1,
+		.commit = 5,
+		.codec = new_files.codec,
+		.clevel = new_files.clevel,
+		.chunksize = 1 << 20,
 	};
+
+	memcpy(o.filters, new_files.filters, sizeof(o.filters));
+	return o;
+}
+
+int fs_options_parse(int argc, char **argv, struct fs_options *out)
+{
+	static char program[] = "bloscfs";
+	static const struct option longs[] = {
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0}};
+	int letter, err = 0;
+
+	*out = defaults();
 	/* getopt's messages begin with it, under whatever name we run. */
 	if (argc > 0)
 		argv[0] = program;
@@ -405,38 +381,4 @@ void fs_options_fini(struct fs_options *options)
 	free(options->subtype);
 	free(options->kernel);
 	*options = (struct fs_options){0};
-}
-
-static enum b2f_log_level log_level(const struct fs_options *o)
-{
-	if (o->loglevel != FS_UNSET)
-		return (enum b2f_log_level)o->loglevel;
-	if (o->debug)
-		return B2F_LOG_DEBUG;
-	if (o->verbose)
-		return B2F_LOG_INFO;
-	return o->quiet ? B2F_LOG_ERROR : B2F_LOG_WARNING;
-}
-
-static mode_t mask(int64_t special, int64_t general)
-{
-	int64_t value = special != FS_UNSET ? special : general;
-
-	return value != FS_UNSET ? (mode_t)value : 0;
-}
-
-struct fs_settings fs_options_settings(const struct fs_options *options)
-{
-	struct fs_settings s = {0};
-
-	s.runtime.cache_bytes = (size_t)options->cachesize;
-	s.runtime.nworkers = (unsigned int)options->workers;
-	if (options->readahead != FS_UNSET)
-		s.runtime.readahead_bytes = (size_t)options->readahead;
-	s.runtime.no_readahead = options->readahead == 0;
-	s.log_level = log_level(options);
-	s.file_mask = mask(options->fmask, options->umask);
-	s.dir_mask = mask(options->dmask, options->umask);
-	s.background = !options->foreground && !options->debug;
-	return s;
 }

@@ -2,8 +2,8 @@
 /*
  * mount_options.h - the command line of bloscfs
  *
- * struct fs_options is what was asked for, word by word; struct fs_settings is
- * what follows from it.  Nothing here touches the filesystem.
+ * struct fs_options is what was asked for, word by word.  What follows from it
+ * is in settings.h.  Nothing here touches the filesystem.
  *
  * Layer: fuse.  Threads: read-only after parsing.
  */
@@ -12,10 +12,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "b2frame/file.h"
-#include "b2frame/log.h"
+#include "b2frame/frame.h"
 
 /* A numeric option that was not given. */
 #define FS_UNSET (-1)
@@ -34,12 +32,20 @@ struct fs_options {
 	bool verbose;
 	bool quiet;
 	/* ro and rw: the last of both counts. */
-	bool read_write;
+	bool read_only;
 	bool allow_other;
 	bool allow_root;
 	bool auto_unmount;
 	bool kernel_cache;
 	bool direct_io;
+	bool writeback_cache;
+	/* Every close makes durable. */
+	bool sync;
+	/* Of both the last counts; none: as the frame has it. */
+	bool locking;
+	bool nolocking;
+	/* seal and noseal: the last of both counts. */
+	bool no_seal;
 	/* FS_UNSET: as on the backing filesystem. */
 	int64_t uid;
 	int64_t gid;
@@ -48,12 +54,23 @@ struct fs_options {
 	int64_t dmask;
 	/* Bytes; 0 is the library's default. */
 	int64_t cachesize;
+	int64_t dirtysize;
+	/* Seconds between commits; 0 is never. */
+	int64_t commit;
 	/* 0 is one for each core. */
 	int64_t workers;
 	/* Bytes; 0 is off, FS_UNSET the library's default. */
 	int64_t readahead;
 	double attr_timeout_s;
 	double entry_timeout_s;
+	/* Of new files.  Codes of the format; 0 bytes are automatic. */
+	int64_t codec;
+	int64_t clevel;
+	int64_t typesize;
+	int64_t chunksize;
+	int64_t blocksize;
+	/* As the slots of a frame. */
+	uint8_t filters[B2F_SLOTS];
 	/* Positions in the lists of mount_options.c. */
 	int64_t verify;
 	int64_t npy;
@@ -67,13 +84,11 @@ struct fs_options {
 	char *kernel;
 };
 
-struct fs_settings {
-	struct b2f_runtime_options runtime;
-	enum b2f_log_level log_level;
-	/* Permission bits to take away. */
-	mode_t file_mask;
-	mode_t dir_mask;
-	bool background;
+/* Positions of hidden, list and off. */
+enum fs_view {
+	FS_VIEW_HIDDEN,
+	FS_VIEW_LIST,
+	FS_VIEW_OFF,
 };
 
 /*
@@ -86,16 +101,6 @@ __attribute__((warn_unused_result)) int
 fs_options_parse(int argc, char **argv, struct fs_options *out);
 
 void fs_options_fini(struct fs_options *options);
-
-/* What follows from @options. */
-struct fs_settings fs_options_settings(const struct fs_options *options);
-
-/*
- * Parses a size: digits, and one of k m g t (powers of 1024; also upper case)
- * or nothing.  Returns 0 or -EINVAL (also for one beyond 63 bits).
- */
-__attribute__((warn_unused_result)) int fs_options_size(const char *text,
-							int64_t *out);
 
 /* Prints the usage to stdout. */
 void fs_options_help(void);

@@ -19,7 +19,9 @@ static bool is_dots(const char *name, size_t n)
 	       (n == 2 && name[0] == '.' && name[1] == '.');
 }
 
-bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE])
+/* Bytes in front of the suffix of @name, which is *@suffix; 0: there is none.
+ */
+static size_t measure_stem(const char *name, size_t *suffix)
 {
 	size_t len = strlen(name);
 
@@ -28,14 +30,29 @@ bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE])
 
 		if (len <= n || strcmp(name + len - n, suffixes[i]) != 0)
 			continue;
+		*suffix = i;
 		n = len - n;
-		if (is_dots(name, n) || n >= FS_NAMES_SIZE)
-			return false;
-		memcpy(stem, name, n);
-		stem[n] = '\0';
-		return true;
+		return is_dots(name, n) || n >= FS_NAMES_SIZE ? 0 : n;
 	}
-	return false;
+	return 0;
+}
+
+bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE])
+{
+	size_t suffix, n = measure_stem(name, &suffix);
+
+	if (n == 0)
+		return false;
+	memcpy(stem, name, n);
+	stem[n] = '\0';
+	return true;
+}
+
+size_t fs_names_suffix(const char *name)
+{
+	size_t suffix = FS_NAMES_NEW;
+
+	return measure_stem(name, &suffix) > 0 ? suffix : FS_NAMES_NEW;
 }
 
 bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE])

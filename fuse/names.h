@@ -19,8 +19,14 @@
 /* Room for any name and its 0. */
 #define FS_NAMES_SIZE (NAME_MAX + 1)
 
-/* Bytes of the longest suffix that new names have to leave room for. */
+/* The one that new frames get. */
+#define FS_NAMES_NEW 0
+
+/* Its bytes, which every new name has to leave room for. */
 #define FS_NAMES_RESERVED 8
+
+/* Bytes of the longest name that anything new may have. */
+#define FS_NAMES_MAX (NAME_MAX - FS_NAMES_RESERVED)
 
 /*
  * If @name is a stem and a suffix, copies the stem and returns true.  False,
@@ -28,6 +34,10 @@
  * be left.
  */
 bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE]);
+
+/* The suffix of @name, FS_NAMES_NEW if it has none that fs_names_stem() takes.
+ */
+size_t fs_names_suffix(const char *name);
 
 /*
  * Puts suffix @suffix behind @stem.  False, and @name is untouched, if that is

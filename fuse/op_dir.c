@@ -8,11 +8,6 @@
 #include "ops.h"
 #include "reply.h"
 
-static struct fs_handle *handle_of(const struct fuse_file_info *fi)
-{
-	return (struct fs_handle *)(uintptr_t)fi->fh;
-}
-
 void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
@@ -62,7 +57,7 @@ static ssize_t fill(fuse_req_t req, struct fs_listing *listing, int64_t pos,
 void fs_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		   struct fuse_file_info *fi)
 {
-	struct fs_listing *listing = handle_of(fi)->listing;
+	struct fs_listing *listing = fs_handle_of(fi)->listing;
 	char *buf = malloc(size);
 	ssize_t n;
 
@@ -85,6 +80,6 @@ void fs_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 void fs_op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fs_openfiles_close(fs_of(req), handle_of(fi));
+	fs_openfiles_close(fs_of(req), fs_handle_of(fi));
 	fuse_reply_err(req, 0);
 }

@@ -16,16 +16,24 @@
 void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
+	/*
+	 * Of those that libfuse turns on: O_TRUNC comes as a truncation of its
+	 * own, and the kernel takes away set-uid bits itself.
+	 */
 	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
 			   FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_ATOMIC_O_TRUNC |
-			   FUSE_CAP_IOCTL_DIR;
-	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
-			  FUSE_CAP_AUTO_INVAL_DATA;
+			   FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_IOCTL_DIR;
+	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO |
+			  FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA;
 
+	if (fs->options.writeback_cache && fs->read_write)
+		on |= FUSE_CAP_WRITEBACK_CACHE;
 	/* Splicing what lies in our memory anyway takes 4 times as long. */
 	conn->want &= ~off;
 	conn->want |= conn->capable & on;
+	/* What is said of it elsewhere depends on it. */
+	fs->options.writeback_cache = conn->want & FUSE_CAP_WRITEBACK_CACHE;
 	conn->max_readahead = READAHEAD;
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_CONGEST;

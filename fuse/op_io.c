@@ -7,38 +7,23 @@
 #include "ops.h"
 #include "reply.h"
 
-static struct fs_handle *handle_of(const struct fuse_file_info *fi)
-{
-	return (struct fs_handle *)(uintptr_t)fi->fh;
-}
-
-/* Sets what the kernel may do with the data of @opened. */
-static void set_caching(const struct fs *fs, const struct fs_opened *opened,
-			struct fuse_file_info *fi)
-{
-	fi->fh = (uintptr_t)opened->handle;
-	fi->direct_io = opened->direct_io || fs->options.direct_io;
-	fi->keep_cache = opened->keep_cache || fs->options.kernel_cache;
-}
-
 void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_opened opened;
 	int err;
 
-	if ((fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC)) {
+	/* Root can make a mount writable that is not. */
+	if (!fs->read_write && (fi->flags & (O_ACCMODE | O_TRUNC))) {
 		fs_reply_error(req, -EROFS);
 		return;
 	}
-	err = fs_openfiles_open(fs, fs_node_of(fs, ino), &opened);
+	err = fs_openfiles_open(fs, fs_node_of(fs, ino), fi->flags, &opened);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_stats_add(&fs->stats.nopens, 1);
-	fs_stats_add(&fs->stats.nkept, opened.keep_cache);
-	set_caching(fs, &opened, fi);
+	fs_reply_opened(fs, &opened, fi);
 	/* Interrupted: there will be no release. */
 	if (fuse_reply_open(req, fi) < 0)
 		fs_openfiles_close(fs, opened.handle);
@@ -80,7 +65,7 @@ static void read_other(fuse_req_t req, struct fs_handle *handle, size_t size,
 void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		struct fuse_file_info *fi)
 {
-	struct fs_handle *handle = handle_of(fi);
+	struct fs_handle *handle = fs_handle_of(fi);
 
 	(void)ino;
 	fs_stats_add(&fs_of(req)->stats.nreads, 1);
@@ -90,29 +75,48 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		read_other(req, handle, size, off);
 }
 
-static int64_t seek_frame(struct b2f_file *file, off_t off, int whence)
+/*
+ * Someone who writes may have mapped the file, and the kernel may have pages
+ * for what is a hole here: then all is data.
+ */
+static int64_t seek_frame(struct fs_file *file, off_t off, int whence)
 {
+	uint64_t size = b2f_file_size(file->file);
+
 	if (off < 0)
 		return -ENXIO;
+	if (atomic_load(&file->nwriters) > 0) {
+		if ((uint64_t)off >= size)
+			return -ENXIO;
+		return whence == SEEK_DATA ? off : (int64_t)size;
+	}
 	if (whence == SEEK_DATA)
-		return b2f_file_seek_data(file, (uint64_t)off);
-	return b2f_file_seek_hole(file, (uint64_t)off);
+		return b2f_file_seek_data(file->file, (uint64_t)off);
+	return b2f_file_seek_hole(file->file, (uint64_t)off);
 }
 
 void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		 struct fuse_file_info *fi)
 {
-	struct fs_handle *handle = handle_of(fi);
+	struct fs_handle *handle = fs_handle_of(fi);
 	int64_t pos;
 
 	(void)ino;
+	/*
+	 * With writeback_cache we do not know what has been written.  The
+	 * kernel takes everything for data then, and does not ask again.
+	 */
+	if (fs_of(req)->options.writeback_cache) {
+		fs_reply_error(req, -ENOSYS);
+		return;
+	}
 	/* The kernel answers all others itself. */
 	if (whence != SEEK_DATA && whence != SEEK_HOLE) {
 		fs_reply_error(req, -EINVAL);
 		return;
 	}
 	if (handle->file) {
-		pos = seek_frame(handle->file->file, off, whence);
+		pos = seek_frame(handle->file, off, whence);
 	} else {
 		pos = lseek(handle->fd, off, whence);
 		if (pos < 0)
@@ -127,6 +131,6 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fs_openfiles_close(fs_of(req), handle_of(fi));
+	fs_openfiles_close(fs_of(req), fs_handle_of(fi));
 	fuse_reply_err(req, 0);
 }

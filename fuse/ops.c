@@ -1,40 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ops.c - the table of requests
+ * ops.c - the tables of requests
  *
  * What is missing on purpose: readdirplus (it would have to look into every
- * file of a folder), getxattr and listxattr (the kernel turns that into
- * EOPNOTSUPP and does not ask again), flush and fsync (nothing is written),
- * access (the kernel checks permissions itself).
+ * file of a folder), access (the kernel checks permissions itself), locks (the
+ * kernel has them of its own), and in a read-only mount flush and fsync.
  */
 #include "ops.h"
 
+#define READING                                                                \
+	.init = fs_op_init, .lookup = fs_op_lookup, .forget = fs_op_forget,    \
+	.forget_multi = fs_op_forget_multi, .getattr = fs_op_getattr,          \
+	.readlink = fs_op_readlink, .statfs = fs_op_statfs,                    \
+	.opendir = fs_op_opendir, .readdir = fs_op_readdir,                    \
+	.releasedir = fs_op_releasedir, .open = fs_op_open,                    \
+	.read = fs_op_read, .lseek = fs_op_lseek, .release = fs_op_release,    \
+	.getxattr = fs_op_getxattr, .listxattr = fs_op_listxattr
+
 const struct fuse_lowlevel_ops fs_ops = {
-	.init = fs_op_init,
-	.lookup = fs_op_lookup,
-	.forget = fs_op_forget,
-	.forget_multi = fs_op_forget_multi,
-	.getattr = fs_op_getattr,
-	.readlink = fs_op_readlink,
-	.statfs = fs_op_statfs,
-	.opendir = fs_op_opendir,
-	.readdir = fs_op_readdir,
-	.releasedir = fs_op_releasedir,
-	.open = fs_op_open,
-	.read = fs_op_read,
-	.lseek = fs_op_lseek,
-	.release = fs_op_release,
+	READING,
+	.write = fs_op_write,
+	.fallocate = fs_op_fallocate,
+	.flush = fs_op_flush,
+	.fsync = fs_op_fsync,
+	.fsyncdir = fs_op_fsyncdir,
 	.setattr = fs_op_setattr,
 	.mknod = fs_op_mknod,
 	.mkdir = fs_op_mkdir,
 	.unlink = fs_op_unlink,
 	.rmdir = fs_op_rmdir,
 	.symlink = fs_op_symlink,
-	.rename = fs_op_rename,
 	.link = fs_op_link,
 	.create = fs_op_create,
-	.write = fs_op_write,
-	.fallocate = fs_op_fallocate,
+	.rename = fs_op_rename,
 	.setxattr = fs_op_setxattr,
 	.removexattr = fs_op_removexattr,
+};
+
+const struct fuse_lowlevel_ops fs_ops_readonly = {
+	READING,
+	.write = fs_refuse_write,
+	.fallocate = fs_refuse_fallocate,
+	.setattr = fs_refuse_setattr,
+	.mknod = fs_refuse_mknod,
+	.mkdir = fs_refuse_mkdir,
+	.unlink = fs_refuse_unlink,
+	.rmdir = fs_refuse_rmdir,
+	.symlink = fs_refuse_symlink,
+	.link = fs_refuse_link,
+	.create = fs_refuse_create,
+	.rename = fs_refuse_rename,
+	.setxattr = fs_refuse_setxattr,
+	.removexattr = fs_refuse_removexattr,
 };

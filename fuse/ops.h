@@ -12,8 +12,9 @@
 
 #include "fs.h"
 
-/* The table of all of them. */
+/* The tables of all of them. */
 extern const struct fuse_lowlevel_ops fs_ops;
+extern const struct fuse_lowlevel_ops fs_ops_readonly;
 
 /* op_init.c */
 void fs_op_init(void *userdata, struct fuse_conn_info *conn);
@@ -44,9 +45,22 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		 struct fuse_file_info *fi);
 void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
-/* op_readonly.c */
+/* op_write.c */
+void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
+		 off_t off, struct fuse_file_info *fi);
+void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
+		     off_t length, struct fuse_file_info *fi);
+void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
+		 struct fuse_file_info *fi);
+void fs_op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
+		    struct fuse_file_info *fi);
+
+/* op_setattr.c */
 void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		   int to_set, struct fuse_file_info *fi);
+
+/* op_namespace.c */
 void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 mode_t mode, dev_t rdev);
 void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -55,19 +69,48 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		   const char *name);
-void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-		  fuse_ino_t new_parent, const char *new_name,
-		  unsigned int flags);
 void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 		const char *new_name);
 void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		  mode_t mode, struct fuse_file_info *fi);
-void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
-		 off_t off, struct fuse_file_info *fi);
-void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
-		     off_t length, struct fuse_file_info *fi);
+
+/* op_rename.c */
+void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+		  fuse_ino_t new_parent, const char *new_name,
+		  unsigned int flags);
+
+/* op_xattr.c */
+void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+		    size_t size);
+void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
 void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		    const char *value, size_t size, int flags);
 void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+
+/* op_readonly.c */
+void fs_refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
+		       int to_set, struct fuse_file_info *fi);
+void fs_refuse_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+		     mode_t mode, dev_t rdev);
+void fs_refuse_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
+		     mode_t mode);
+void fs_refuse_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_refuse_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fs_refuse_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
+		       const char *name);
+void fs_refuse_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      fuse_ino_t new_parent, const char *new_name,
+		      unsigned int flags);
+void fs_refuse_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
+		    const char *new_name);
+void fs_refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      mode_t mode, struct fuse_file_info *fi);
+void fs_refuse_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
+		     size_t size, off_t off, struct fuse_file_info *fi);
+void fs_refuse_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
+			 off_t length, struct fuse_file_info *fi);
+void fs_refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+			const char *value, size_t size, int flags);
+void fs_refuse_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 
 #endif

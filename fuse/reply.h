@@ -26,4 +26,18 @@ void fs_reply_error(fuse_req_t req, int err);
 /* As fs_reply_error(), for a request for data; counts errors. */
 void fs_reply_data_error(fuse_req_t req, int err);
 
+/*
+ * Answers @req with @entry for @node, which has a reference for the kernel; it
+ * is given back if the answer does not arrive.
+ */
+void fs_reply_entry(fuse_req_t req, struct fs_node *node,
+		    const struct fuse_entry_param *entry);
+
+/*
+ * Sets in @fi what to answer to an open: the handle, and what the kernel may do
+ * with the data.
+ */
+void fs_reply_opened(struct fs *fs, const struct fs_opened *opened,
+		     struct fuse_file_info *fi);
+
 #endif

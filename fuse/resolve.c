@@ -7,8 +7,7 @@
 
 #include "resolve.h"
 
-/* Returns 1 if @name exists, 0 if not, or an errno. */
-static int exists(struct fs_tree *tree, int dirfd, const char *name)
+int fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name)
 {
 	struct stat st;
 	int fd, err;
@@ -23,8 +22,7 @@ static int exists(struct fs_tree *tree, int dirfd, const char *name)
 	return 1;
 }
 
-/* Returns 1 if @name is a frame, 0 if not, or an errno. */
-static int is_frame_at(struct fs_tree *tree, int dirfd, const char *name)
+int fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name)
 {
 	enum fs_kind kind;
 	int err = fs_probe_kind(tree, dirfd, name, &kind);
@@ -39,11 +37,11 @@ static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
 		    const char *stem)
 {
 	char other[FS_NAMES_SIZE];
-	int taken = exists(tree, dirfd, stem);
+	int taken = fs_resolve_exists(tree, dirfd, stem);
 
 	for (size_t i = 0; taken == 0 && i < FS_NAMES_SUFFIXES; i++) {
 		if (fs_names_join(stem, i, other) && strcmp(other, name) != 0)
-			taken = is_frame_at(tree, dirfd, other);
+			taken = fs_resolve_is_frame(tree, dirfd, other);
 	}
 	return taken;
 }

@@ -43,4 +43,12 @@ __attribute__((warn_unused_result)) int
 fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
 		 bool *is_frame, char shown[FS_NAMES_SIZE]);
 
+/* Returns 1 if the backing folder @dirfd has a @name, 0 if not, or an errno. */
+__attribute__((warn_unused_result)) int
+fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name);
+
+/* Returns 1 if that is a frame, 0 if not or if there is none, or an errno. */
+__attribute__((warn_unused_result)) int
+fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name);
+
 #endif

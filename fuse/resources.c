@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* resources.c - how many descriptors and how much heap the process may use */
 #include <dlfcn.h>
+#include <limits.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -9,6 +10,10 @@
 /* A directory costs the kernel memory as long as we hold it open. */
 #define KEPT_MAX 4096
 #define KEPT_MIN 16
+
+/* As many reads as there can be at once: one in each thread. */
+#define RESERVED_MAX 64
+#define RESERVED_MIN 8
 
 /*
  * Measured with a cache of 512 MiB and eight readers: two arenas and a trim
@@ -20,20 +25,32 @@
 #define MMAP_THRESHOLD (4 << 20)
 #define TRIM_THRESHOLD (1 << 20)
 
-size_t fs_resources_raise_files(void)
+/* A quarter of the @limit: open frames and folders need most of them. */
+static rlim_t quarter(rlim_t limit, rlim_t min, rlim_t max)
 {
+	limit /= 4;
+	if (limit < min)
+		return min;
+	return limit > max ? max : limit;
+}
+
+struct fs_descriptors fs_resources_raise_files(void)
+{
+	struct fs_descriptors d = {KEPT_MIN, INT_MAX};
 	struct rlimit limit;
-	size_t kept;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return KEPT_MIN;
+		return d;
 	limit.rlim_cur = limit.rlim_max;
 	/* If it fails, the limit is what it was. */
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		getrlimit(RLIMIT_NOFILE, &limit);
-	/* A quarter: open frames and folders need most of them. */
-	kept = limit.rlim_cur / 4 > KEPT_MAX ? KEPT_MAX : limit.rlim_cur / 4;
-	return kept < KEPT_MIN ? KEPT_MIN : kept;
+	d.max_idle = quarter(limit.rlim_cur, KEPT_MIN, KEPT_MAX);
+	if (limit.rlim_cur < INT_MAX)
+		d.reserved_from = (int)limit.rlim_cur -
+				  (int)quarter(limit.rlim_cur, RESERVED_MIN,
+					       RESERVED_MAX);
+	return d;
 }
 
 void fs_resources_tune_heap(void)

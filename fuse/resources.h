@@ -9,12 +9,19 @@
 
 #include <stddef.h>
 
-/*
- * Raises RLIMIT_NOFILE as far as it goes.  Returns how many descriptors the
- * tree may keep open for convenience, at least 16; what is left is for files
- * that are in use.
- */
-size_t fs_resources_raise_files(void);
+/* How many descriptors there are, and for what. */
+struct fs_descriptors {
+	/* The tree may keep so many open for convenience; at least 16. */
+	size_t max_idle;
+	/*
+	 * Those from this one on are left to reads, each of which opens a chunk
+	 * file for a moment: what is open can be read, whatever else is open.
+	 */
+	int reserved_from;
+};
+
+/* Raises RLIMIT_NOFILE as far as it goes, and divides that. */
+struct fs_descriptors fs_resources_raise_files(void);
 
 /* Keeps the heap close to what is allocated from it. */
 void fs_resources_tune_heap(void);

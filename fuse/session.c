@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -67,7 +68,9 @@ static int make_list(const struct fs *fs, char **out)
 	char *list = NULL;
 	int err;
 
-	err = fuse_opt_add_opt(&list, "ro,default_permissions");
+	err = fuse_opt_add_opt(&list, fs->read_write
+					      ? "rw,default_permissions"
+					      : "ro,default_permissions");
 	if (!err && o->allow_other)
 		err = fuse_opt_add_opt(&list, "allow_other");
 	if (!err && o->allow_root)
@@ -104,8 +107,9 @@ static int new_session(struct fs *fs)
 	     fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, list)))
 		err = -ENOMEM;
 	if (!err) {
-		fs->session =
-			fuse_session_new(&args, &fs_ops, sizeof(fs_ops), fs);
+		fs->session = fuse_session_new(
+			&args, fs->read_write ? &fs_ops : &fs_ops_readonly,
+			sizeof(fs_ops), fs);
 		err = fs->session ? 0 : -EIO;
 	}
 	fuse_opt_free_args(&args);
@@ -265,6 +269,12 @@ int fs_session_run(struct fs *fs)
 void fs_session_end(struct fs *fs)
 {
 	fuse_session_exit(fs->session);
+}
+
+void fs_session_cut(struct fs *fs)
+{
+	/* Only root can; nobody else needs to, as the process ends. */
+	(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
 }
 
 void fs_session_close(struct fs *fs)

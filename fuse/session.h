@@ -25,6 +25,9 @@ __attribute__((warn_unused_result)) int fs_session_run(struct fs *fs);
 /* Lets fs_session_run() end; from any thread. */
 void fs_session_end(struct fs *fs);
 
+/* Lets everything that waits for an answer fail; when no answers come. */
+void fs_session_cut(struct fs *fs);
+
 /* Unmounts, if that is still to be done, and frees.  No session: nothing. */
 void fs_session_close(struct fs *fs);
 

@@ -135,6 +135,16 @@ int fs_source_open(const char *path, struct fs_source *out,
 	return B2F_ENOTFRAME;
 }
 
+int fs_source_check_write(const struct fs_source *source)
+{
+	const char *name = source->is_frame ? source->name : ".";
+
+	if (source->is_frame && !source->sparse)
+		return B2F_EUNSUPPORTED;
+	return faccessat(source->fd, name, W_OK | X_OK, AT_EACCESS) ? -errno
+								    : 0;
+}
+
 void fs_source_fini(struct fs_source *source)
 {
 	if (source->fd >= 0)

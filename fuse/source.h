@@ -51,6 +51,13 @@ fs_source_open(const char *path, struct fs_source *out,
 void fs_source_fini(struct fs_source *source);
 
 /*
+ * Can it be written to?  Returns 0, -EROFS (its filesystem), -EACCES,
+ * B2F_EUNSUPPORTED (a contiguous frame) or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_source_check_write(const struct fs_source *source);
+
+/*
  * Looks at MOUNTPOINT @path.  Free *@out with fs_source_mountpoint_fini(),
  * also after an error.  Returns 0, -ENOTDIR (neither file nor directory) or an
  * errno; then @reason is set.

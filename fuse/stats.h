@@ -19,6 +19,8 @@ struct fs_stats {
 	_Atomic uint64_t nkept;
 	_Atomic uint64_t nreads;
 	_Atomic uint64_t nread_bytes;
+	_Atomic uint64_t nwrites;
+	_Atomic uint64_t nwritten_bytes;
 	/* Requests for data that were answered with an error. */
 	_Atomic uint64_t nerrors;
 };
@@ -31,5 +33,11 @@ static inline void fs_stats_add(_Atomic uint64_t *counter, uint64_t n)
 
 /* Writes all of them, and those of the library, to the log. */
 void fs_stats_log(struct fs *fs);
+
+/*
+ * The same as a JSON object, malloc'ed.  Returns its length, or -1 if there is
+ * no memory.
+ */
+int fs_stats_json(struct fs *fs, char **out);
 
 #endif

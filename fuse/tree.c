@@ -154,6 +154,7 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->idle.older = tree->idle.newer = &tree->idle;
 	tree->max_idle = base->max_idle;
+	tree->reserved_from = base->reserved_from;
 	tree->covered_fd = -1;
 	tree->nbuckets = BUCKETS_MIN;
 	tree->buckets = calloc(tree->nbuckets, sizeof(struct fs_node *));
@@ -264,6 +265,35 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	if (old_parent)
 		fs_tree_forget(tree, old_parent, 1);
 	*out = node;
+	return 0;
+}
+
+struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like)
+{
+	struct fs_node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = find(tree, like);
+	if (node)
+		node->nrefs++;
+	pthread_mutex_unlock(&tree->lock);
+	return node;
+}
+
+int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
+		 struct fs_node *parent, const char *name)
+{
+	struct fs_node *old_parent;
+	char *copy = strdup(name);
+
+	if (!copy)
+		return -ENOMEM;
+	pthread_mutex_lock(&tree->lock);
+	old_parent = move_node(node, parent, &copy);
+	pthread_mutex_unlock(&tree->lock);
+	free(copy);
+	if (old_parent)
+		fs_tree_forget(tree, old_parent, 1);
 	return 0;
 }
 

@@ -31,6 +31,7 @@
 #include "b2frame/frame.h"
 #include "names.h"
 
+struct fs_deleted;
 struct fs_file;
 
 enum fs_kind {
@@ -46,11 +47,25 @@ enum fs_kind {
 
 /* What is known of the data of a node; under the lock of openfiles.h. */
 struct fs_state {
-	/* The one version of the frame that is open, or NULL. */
+	/* The open frame, or NULL. */
 	struct fs_file *file;
+	/* Handles, also those that are being opened. */
+	size_t nhandles;
+	/* Those who use the frame, or are opening it: handles and others. */
+	size_t nusers;
+	/* Where the deleted frame is until they are gone, or NULL. */
+	struct fs_deleted *deleted;
+	/* Created here, and the folder it is in not yet made durable. */
+	bool is_new_name;
 	/* What the kernel's cache of data was filled from. */
 	struct b2f_frame_stamp cached;
 	bool has_cached;
+	/* What the kernel was told last, while nobody had it open. */
+	struct b2f_frame_stamp told;
+	bool has_told;
+	/* What we left behind ourselves. */
+	struct b2f_frame_stamp own;
+	bool has_own;
 	/* Decoded and stored bytes at the stamp @sized. */
 	struct b2f_frame_stamp sized;
 	bool has_sizes;
@@ -109,6 +124,8 @@ struct fs_tree {
 	struct fs_node idle;
 	size_t nidle;
 	size_t max_idle;
+	/* Const. */
+	int reserved_from;
 };
 
 /* Where a tree begins. */
@@ -124,6 +141,8 @@ struct fs_tree_base {
 	bool sparse;
 	/* Descriptors to keep open for convenience. */
 	size_t max_idle;
+	/* Descriptors from this one on are not for nodes. */
+	int reserved_from;
 	/* What will be covered by the mount; taken over too. */
 	int covered_fd;
 };
@@ -155,6 +174,18 @@ void fs_tree_free(struct fs_tree *tree);
 __attribute__((warn_unused_result)) int
 fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	    const struct fs_node *like, struct fs_node **out);
+
+/*
+ * The node of a backing file as in fs_tree_get(), with a reference, or NULL if
+ * the kernel does not know it.
+ */
+struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like);
+
+/* Notes that @node is @name in @parent now.  Returns 0 or -ENOMEM. */
+__attribute__((warn_unused_result)) int fs_tree_move(struct fs_tree *tree,
+						     struct fs_node *node,
+						     struct fs_node *parent,
+						     const char *name);
 
 /* Takes one more reference to @node. */
 void fs_tree_ref(struct fs_tree *tree, struct fs_node *node);

@@ -71,20 +71,32 @@ static size_t evict(struct fs_tree *tree, size_t n)
 	return done;
 }
 
+/*
+ * A new descriptor is the lowest that is free: if that is a reserved one, only
+ * reserved ones are left.
+ */
+static int open_unreserved(const struct fs_tree *tree, int dirfd,
+			   const char *name, int flags)
+{
+	int fd = openat(dirfd, name, flags | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (fd < tree->reserved_from)
+		return fd;
+	close(fd);
+	return -EMFILE;
+}
+
 /* openat(2) that makes room if the process has no descriptor left. */
 static int open_with_room(struct fs_tree *tree, int dirfd, const char *name,
 			  int flags)
 {
-	int fd = openat(dirfd, name, flags | O_CLOEXEC);
+	int fd = open_unreserved(tree, dirfd, name, flags);
 
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-		int err = errno;
-
-		if (evict(tree, EVICT_AT_ONCE) == 0)
-			return -err;
-		fd = openat(dirfd, name, flags | O_CLOEXEC);
-	}
-	return fd < 0 ? -errno : fd;
+	if ((fd == -EMFILE || fd == -ENFILE) && evict(tree, EVICT_AT_ONCE) > 0)
+		fd = open_unreserved(tree, dirfd, name, flags);
+	return fd;
 }
 
 /* Is @fd in our own mount?  Asks no filesystem: ours could not answer. */

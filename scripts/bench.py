@@ -245,4 +245,5 @@ def main():
             BENCHES[name](tmp)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -75,29 +75,12 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 	}
 }
 
-/* The item size that the first data tell. */
-static int guess_from(struct convert *c, struct b2f_file *file, uint8_t *buf,
-		      uint32_t *out)
-{
-	struct b2f_encoder *enc = NULL;
-	ssize_t n = b2f_file_pread(file, NULL, buf, GUESS_BYTES, 0);
-	int err;
-
-	if (n < 0)
-		return (int)n;
-	err = b2f_runtime_encoder_get(c->runtime, &enc);
-	if (err)
-		return err;
-	err = b2f_encode_guess_typesize(enc, buf, (size_t)n, out);
-	b2f_runtime_encoder_put(c->runtime, enc);
-	return err;
-}
-
+/* The first data tell the item size. */
 static int guess_typesize(struct convert *c, struct b2f_settings *s)
 {
 	struct b2f_file *file = NULL;
 	uint8_t *buf = malloc(GUESS_BYTES);
-	uint32_t typesize = 1;
+	ssize_t n = 0;
 	int err;
 
 	if (!buf)
@@ -106,15 +89,12 @@ static int guess_typesize(struct convert *c, struct b2f_settings *s)
 	if (err)
 		b2f_frame_close(c->frame);
 	else
-		err = guess_from(c, file, buf, &typesize);
+		n = b2f_file_pread(file, NULL, buf, GUESS_BYTES, 0);
+	if (!err)
+		err = n < 0 ? (int)n : b2f_settings_guess(s, buf, (size_t)n);
 	b2f_file_close(file);
 	free(buf);
-	if (err)
-		return err;
-	s->typesize = typesize;
-	if (s->chunksize > (int32_t)typesize)
-		s->chunksize -= s->chunksize % (int32_t)typesize;
-	return 0;
+	return err;
 }
 
 static int make_header(struct convert *c)

@@ -63,7 +63,6 @@ void b2f_dirty_unref(struct b2f_dirty *d)
 	if (!d ||
 	    atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	b2f_budget_give(d->file->runtime, d->bytes);
 	free_data(d);
 	free(d->valid);
 	pthread_rwlock_destroy(&d->lock);
@@ -134,6 +133,9 @@ void b2f_dirty_remove(struct b2f_dirty *d)
 	HASH_DEL(d->file->writer->dirty, d);
 	if (d->listed)
 		b2f_budget_leave(d);
+	/* Now, not when the last reader has it: a writer may wait for these. */
+	b2f_budget_give(d->file->runtime, d->bytes);
+	d->bytes = 0;
 	b2f_dirty_unref(d);
 }
 

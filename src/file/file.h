@@ -84,11 +84,15 @@ struct b2f_file {
 	pthread_mutex_t lock;
 	/* Holds a reference.  Protected by lock. */
 	struct b2f_frame *frame;
+	/* Grows with each other @frame.  Protected by lock. */
+	uint64_t version;
 	/*
 	 * Names the file in the cache; another one after each change of @frame,
 	 * as files of chunks may have been rewritten.  Protected by lock.
 	 */
 	uint64_t cache_id;
+	/* It was refreshed, and nobody was told yet.  Protected by lock. */
+	bool has_news;
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;
 	pthread_mutex_t heads_lock;
@@ -122,6 +126,7 @@ struct b2f_reading {
 	struct b2f_file *file;
 	/* Holds a reference. */
 	struct b2f_frame *frame;
+	uint64_t version;
 	uint64_t cache_id;
 	/* Of the file, when it began. */
 	uint64_t size;
@@ -152,11 +157,14 @@ struct b2f_source {
 	bool is_hole;
 };
 
-/*
- * True if the file has another version of the frame now: then an error may be
- * due to that, and the reader begins anew.
- */
+/* True if the file has another version of the frame now. */
 bool b2f_reading_is_old(const struct b2f_reading *r);
+
+/*
+ * After a reading that failed with @err, and has ended: true if the reader is
+ * to begin anew, as another program has changed the frame.
+ */
+bool b2f_reading_retry(const struct b2f_reading *r, int err);
 
 /*
  * Finds where the bytes from @off (< size) on come from.  With @out->dirty set

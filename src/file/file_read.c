@@ -245,7 +245,6 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 	return err;
 }
 
-/* One try; -ESTALE if the file got another version of the frame meanwhile. */
 static ssize_t try_read(struct batch *b, struct b2f_stream *stream, void *buf,
 			size_t size, uint64_t off)
 {
@@ -254,8 +253,6 @@ static ssize_t try_read(struct batch *b, struct b2f_stream *stream, void *buf,
 	size = begin_read(&b->reading, stream, off, size);
 	err = read_all(b, buf, size, off);
 	batch_fini(b);
-	if (err && b2f_reading_is_old(&b->reading))
-		err = -ESTALE;
 	return err ? err : (ssize_t)size;
 }
 
@@ -263,7 +260,8 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 		       void *buf, size_t size, uint64_t off)
 {
 	struct batch *b;
-	ssize_t n = -ESTALE;
+	bool again = true;
+	ssize_t n = 0;
 
 	if (size > SSIZE_MAX)
 		size = SSIZE_MAX;
@@ -271,10 +269,11 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	for (int i = 0; i < TRIES && n == -ESTALE; i++) {
+	for (int i = 0; i < TRIES && again; i++) {
 		b2f_reading_begin(file, &b->reading);
 		n = try_read(b, stream, buf, size, off);
 		b2f_reading_end(&b->reading);
+		again = n < 0 && b2f_reading_retry(&b->reading, (int)n);
 	}
 	free(b);
 	return n;
@@ -315,7 +314,6 @@ static int copy_range(struct pins *pins, size_t size, uint64_t off)
 	return 0;
 }
 
-/* One try, as try_read(). */
 static int try_view(struct pins *pins, struct b2f_stream *stream, size_t *size,
 		    uint64_t off)
 {
@@ -334,8 +332,6 @@ static int try_view(struct pins *pins, struct b2f_stream *stream, size_t *size,
 		free(pins->copy);
 		pins->copy = NULL;
 	}
-	if (err && b2f_reading_is_old(&b->reading))
-		err = -ESTALE;
 	return err;
 }
 
@@ -344,16 +340,18 @@ ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 {
 	struct pins *pins = calloc(1, sizeof(*pins));
 	size_t got = 0;
-	int err = -ESTALE;
+	bool again = true;
+	int err = 0;
 
 	if (!pins)
 		return -ENOMEM;
-	for (int i = 0; i < TRIES && err == -ESTALE; i++) {
+	for (int i = 0; i < TRIES && again; i++) {
 		got = size;
 		b2f_reading_begin(file, &pins->batch.reading);
 		err = try_view(pins, stream, &got, off);
 		/* What is pinned is in the cache, or copied. */
 		b2f_reading_end(&pins->batch.reading);
+		again = err && b2f_reading_retry(&pins->batch.reading, err);
 	}
 	if (err) {
 		free(pins);

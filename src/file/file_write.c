@@ -40,13 +40,17 @@ void b2f_writer_wait_idle(struct b2f_file *file)
 int b2f_change_begin(struct b2f_file *file, struct b2f_writer **out)
 {
 	struct b2f_writer *w;
-	bool editable;
+	bool editable, clean;
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
+	clean = w && !w->dirty_since_ns && !w->commit;
 	pthread_mutex_unlock(&file->lock);
 	if (!w)
 		return -EBADF;
+	/* The first change is made to what is on disk now. */
+	if (clean)
+		b2f_file_catch_up(file);
 	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);
 	editable = w->edit != NULL;

@@ -128,6 +128,7 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame)
 	}
 	b2f_frame_close(file->frame);
 	file->frame = frame;
+	file->version++;
 	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
 	file->cache_id = b2f_cache_new_file(file->runtime->cache);
 }
@@ -260,25 +261,64 @@ static int refresh(struct b2f_file *file, bool *changed)
 	return err == -EBUSY ? 0 : err;
 }
 
-int b2f_file_refresh(struct b2f_file *file, bool *changed)
+/* With the locks of a writer, which may be NULL; tells if there is news. */
+static int refresh_locked(struct b2f_file *file, struct b2f_writer *w)
 {
-	struct b2f_writer *w;
+	bool changed = false;
 	int err;
 
-	*changed = false;
+	if (w)
+		pthread_mutex_lock(&w->write_lock);
+	err = refresh(file, &changed);
+	if (w)
+		pthread_mutex_unlock(&w->write_lock);
+	if (changed) {
+		pthread_mutex_lock(&file->lock);
+		file->has_news = true;
+		pthread_mutex_unlock(&file->lock);
+	}
+	return err;
+}
+
+static struct b2f_writer *writer_of(struct b2f_file *file)
+{
+	struct b2f_writer *w;
+
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
 	pthread_mutex_unlock(&file->lock);
-	if (w) {
+	return w;
+}
+
+int b2f_file_refresh(struct b2f_file *file, bool *changed)
+{
+	struct b2f_writer *w = writer_of(file);
+	int err;
+
+	if (w)
 		pthread_mutex_lock(&w->commit_lock);
-		pthread_mutex_lock(&w->write_lock);
-	}
-	err = refresh(file, changed);
-	if (w) {
-		pthread_mutex_unlock(&w->write_lock);
+	err = refresh_locked(file, w);
+	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
-	}
+	pthread_mutex_lock(&file->lock);
+	*changed = file->has_news;
+	file->has_news = false;
+	pthread_mutex_unlock(&file->lock);
 	return err;
+}
+
+void b2f_file_catch_up(struct b2f_file *file)
+{
+	struct b2f_writer *w = writer_of(file);
+	int err;
+
+	if (w && pthread_mutex_trylock(&w->commit_lock))
+		return;
+	/* If it fails, so will what comes, and tell why. */
+	err = refresh_locked(file, w);
+	(void)err;
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
 }
 
 /* Makes what we did to the attributes of the index no news.  Locked. */

@@ -25,6 +25,7 @@ void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 	*out = (struct b2f_reading){
 		.file = file,
 		.frame = b2f_frame_ref(file->frame),
+		.version = file->version,
 		.cache_id = file->cache_id,
 		.size = b2f_file_size_locked(file),
 		.writer = w,
@@ -135,7 +136,7 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 	*out = (struct b2f_source){0};
 	if (w) {
 		pthread_mutex_lock(&file->lock);
-		same = file->frame == r->frame;
+		same = file->version == r->version;
 		edited = same && w->edit;
 		if (edited)
 			find_in_edit(w, off, out);
@@ -152,7 +153,14 @@ bool b2f_reading_is_old(const struct b2f_reading *r)
 	bool old;
 
 	pthread_mutex_lock(&file->lock);
-	old = file->frame != r->frame || file->writer != r->writer;
+	old = file->version != r->version || file->writer != r->writer;
 	pthread_mutex_unlock(&file->lock);
 	return old;
+}
+
+bool b2f_reading_retry(const struct b2f_reading *r, int err)
+{
+	if (!b2f_reading_is_old(r) && err != -ENOMEM)
+		b2f_file_catch_up(r->file);
+	return b2f_reading_is_old(r);
 }

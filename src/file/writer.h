@@ -237,6 +237,12 @@ int b2f_size_fix_last(struct b2f_file *file);
 /* file_writer.c */
 
 /*
+ * Continues with what another program made of the frame, if nothing is dirty
+ * and no commit under way; b2f_file_refresh() will tell.  No lock is held.
+ */
+void b2f_file_catch_up(struct b2f_file *file);
+
+/*
  * Gives the file the version @frame, which it takes over.  The file is locked;
  * b2f_file_forget_heads() has to follow when it is not.
  */

@@ -10,7 +10,8 @@
 #include "frame/edit_priv.h"
 
 /* Numbers that may be taken by files nobody names, before we give up. */
-#define ID_TRIES 1000000
+#define ID_TRIES   1000000
+#define NAME_TRIES 10
 
 /* A chunk in memory, as it is going to be in its file. */
 struct image {
@@ -85,33 +86,58 @@ static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
 	return err;
 }
 
-static int write_file(struct b2f_chunk_writer *cw, struct image *image,
-		      struct b2f_edit_chunk *out, struct b2f_why *why)
+/* Writes the created @object, seal and all, and gives it its name. */
+static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
+		     int64_t id, struct b2f_object *object, struct b2f_why *why)
+{
+	int err = 0;
+
+	if (!cw->no_seal)
+		err = add_seal(cw->edit, image, (uint64_t)id, why);
+	if (!err)
+		err = b2f_object_write(object, 0, image->bytes, image->cbytes,
+				       why);
+	if (!err && image->seal_size)
+		err = b2f_object_write(object, image->cbytes, image->seal,
+				       image->seal_size, why);
+	if (!err)
+		err = b2f_object_publish(object, id, why);
+	free(image->seal);
+	image->seal = NULL;
+	return err;
+}
+
+static int try_file(struct b2f_chunk_writer *cw, struct image *image,
+		    struct b2f_edit_chunk *out, struct b2f_why *why)
 {
 	struct b2f_edit_chunk chunk = {.cbytes = image->cbytes};
 	struct b2f_object object = {.fd = -1};
+	bool named;
 	int err;
 
 	err = create(cw, &chunk.raw, &object, why);
 	if (err)
 		return err;
-	if (!cw->no_seal)
-		err = add_seal(cw->edit, image,
-			       (uint64_t)b2f_edit_id(chunk.raw), why);
-	if (!err)
-		err = b2f_object_write(&object, 0, image->bytes, image->cbytes,
-				       why);
-	if (!err && image->seal_size)
-		err = b2f_object_write(&object, image->cbytes, image->seal,
-				       image->seal_size, why);
+	err = fill_file(cw, image, b2f_edit_id(chunk.raw), &object, why);
+	named = !object.unnamed;
 	b2f_object_close(&object);
-	free(image->seal);
 	if (!err)
 		err = note(cw, &chunk);
-	if (err)
+	if (err && named)
 		b2f_edit_remove_file(cw->edit, chunk.raw);
-	else
+	if (!err)
 		*out = chunk;
+	return err;
+}
+
+static int write_file(struct b2f_chunk_writer *cw, struct image *image,
+		      struct b2f_edit_chunk *out, struct b2f_why *why)
+{
+	int err = -EEXIST;
+
+	/* Another program may take a number while we write. */
+	for (int i = 0; i < NAME_TRIES && err == -EEXIST; i++)
+		err = try_file(cw, image, out, why);
 	return err;
 }
 

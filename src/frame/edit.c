@@ -118,6 +118,7 @@ int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out)
 	if (!edit)
 		return -ENOMEM;
 	edit->frame = b2f_frame_ref(frame);
+	edit->home = b2f_frame_ref(frame);
 	edit->store = frame->store;
 	edit->header = frame->header;
 	edit->stamp = frame->stamp;
@@ -182,6 +183,7 @@ void b2f_edit_free(struct b2f_edit *edit)
 	b2f_ids_fini(&edit->dying);
 	b2f_ids_fini(&edit->free);
 	b2f_frame_close(edit->frame);
+	b2f_frame_close(edit->home);
 	free(edit);
 }
 

@@ -62,7 +62,9 @@ struct b2f_new_chunk;
 struct b2f_edit {
 	/* Holds a reference; the settings, metalayers and log are its. */
 	struct b2f_frame *frame;
+	/* That of @home, the frame it began with: it has the lock. */
 	struct b2f_store *store;
+	struct b2f_frame *home;
 	/* To be written: chunk size and type size may still change. */
 	struct b2f_frame_header header;
 	struct b2f_edit_state committed;

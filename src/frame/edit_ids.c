@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edit_ids.c - numbers of chunk files: used, free, left over */
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "base/log.h"
@@ -12,6 +13,10 @@
 
 /* Its lazy reader takes numbers for int32. */
 #define ID_MAX INT32_MAX
+
+/* What is unused and without a seal is left alone for an hour. */
+#define OLD_S	 3600
+#define NS_PER_S 1000000000
 
 /* Free numbers that are looked for at a time. */
 #define FREE_BATCH 1024
@@ -203,7 +208,7 @@ static int visit(void *arg, int64_t id)
  * Is the unused file @id surely ours?  C-Blosc2 writes a chunk before it names
  * it, too, and may be doing just that; but it writes no seals.
  */
-static bool is_ours(const struct b2f_edit *edit, uint64_t id)
+static bool is_sealed(const struct b2f_edit *edit, uint64_t id)
 {
 	uint8_t tail[B2F_SEAL_MARK_SIZE];
 	struct b2f_object object = {.fd = -1};
@@ -219,6 +224,18 @@ static bool is_ours(const struct b2f_edit *edit, uint64_t id)
 	return ours;
 }
 
+/* Nobody takes so long to write the index for a chunk. */
+static bool is_old(const struct b2f_edit *edit, uint64_t id)
+{
+	struct b2f_identity identity;
+	struct timespec now;
+
+	if (b2f_store_identify(edit->store, (int64_t)id, &identity))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return identity.mtime_ns / NS_PER_S + OLD_S < now.tv_sec;
+}
+
 int b2f_edit_clean(struct b2f_edit *edit)
 {
 	struct clean clean = {.edit = edit};
@@ -231,7 +248,8 @@ int b2f_edit_clean(struct b2f_edit *edit)
 	if (!err && clean.new_index)
 		err = b2f_store_remove(edit->store, B2F_OBJECT_NEW_INDEX, NULL);
 	for (size_t i = 0; i < clean.orphans.n && !err; i++) {
-		if (!is_ours(edit, clean.orphans.ids[i]))
+		if (!is_sealed(edit, clean.orphans.ids[i]) &&
+		    !is_old(edit, clean.orphans.ids[i]))
 			continue;
 		err = b2f_store_remove(edit->store,
 				       (int64_t)clean.orphans.ids[i], NULL);

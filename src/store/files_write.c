@@ -66,8 +66,59 @@ static int dir_lock(struct b2f_store *store, struct b2f_why *why)
 	return 0;
 }
 
-static int dir_create(struct b2f_store *store, int64_t id,
-		      struct b2f_object *out, struct b2f_why *why)
+/* Without O_TMPFILE the file has its name from the beginning. */
+static bool has_no_tmpfile(int err)
+{
+	return err == EOPNOTSUPP || err == EISDIR || err == EINVAL ||
+	       err == ENOENT;
+}
+
+/*
+ * A chunk file gets its name when it is complete: who is killed before leaves
+ * nothing.
+ */
+static int create_unnamed(struct b2f_store *store, int64_t id,
+			  struct b2f_object *out, struct b2f_why *why)
+{
+	char name[B2F_CHUNK_NAME_SIZE];
+	int dir = b2f_files_of(store)->fd;
+	int fd, err;
+
+	b2f_chunk_name(id, name);
+	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return failed("create", name, why);
+	}
+	fd = openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return failed("create", name, why);
+	err = b2f_files_permit(dir, fd, why);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	*out = (struct b2f_object){.store = store, .fd = fd, .unnamed = true};
+	return 0;
+}
+
+static int dir_publish(struct b2f_object *object, int64_t id,
+		       struct b2f_why *why)
+{
+	char name[B2F_CHUNK_NAME_SIZE], path[48];
+
+	if (!object->unnamed)
+		return 0;
+	b2f_chunk_name(id, name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
+	if (linkat(AT_FDCWD, path, b2f_files_of(object->store)->fd, name,
+		   AT_SYMLINK_FOLLOW))
+		return failed("create", name, why);
+	object->unnamed = false;
+	return 0;
+}
+
+static int create_named(struct b2f_store *store, int64_t id,
+			struct b2f_object *out, struct b2f_why *why)
 {
 	char buf[B2F_CHUNK_NAME_SIZE];
 	const char *name = b2f_files_name(id, buf);
@@ -90,6 +141,18 @@ static int dir_create(struct b2f_store *store, int64_t id,
 	}
 	*out = (struct b2f_object){.store = store, .fd = fd};
 	return 0;
+}
+
+static int dir_create(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why)
+{
+	int err = -EOPNOTSUPP;
+
+	if (id != B2F_OBJECT_NEW_INDEX)
+		err = create_unnamed(store, id, out, why);
+	if (has_no_tmpfile(-err))
+		err = create_named(store, id, out, why);
+	return err;
 }
 
 int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
@@ -222,6 +285,7 @@ static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 const struct b2f_store_write_ops b2f_files_write = {
 	.lock = dir_lock,
 	.create = dir_create,
+	.publish = dir_publish,
 	.write = dir_write,
 	.inherit = dir_inherit,
 	.sync = dir_sync,

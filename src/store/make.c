@@ -3,13 +3,20 @@
 #include "store/make.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
 #include "store/files.h"
 #include "store/write.h"
+
+/* What a frame is called while it is being made, and the room for it. */
+#define HIDDEN	    ".bloscfs-deleted-new-"
+#define HIDDEN_SIZE sizeof(HIDDEN "0123456789abcdef")
 
 #define DEFAULT_ACL "system.posix_acl_default"
 
@@ -112,8 +119,20 @@ static int fill(int dir, mode_t mode, const void *index, size_t size,
 	return 0;
 }
 
-int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
-		   size_t size, bool durable, struct b2f_why *why)
+/* A name in the same folder that the mount does not show. */
+static int hidden_name(char name[HIDDEN_SIZE], struct b2f_why *why)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return b2f_why_set(why, -EIO, "no random number");
+	snprintf(name, HIDDEN_SIZE, HIDDEN "%016llx",
+		 (unsigned long long)number);
+	return 0;
+}
+
+static int make_dir(int dirfd, const char *name, mode_t mode, const void *index,
+		    size_t size, bool durable, struct b2f_why *why)
 {
 	int dir, err;
 
@@ -124,6 +143,8 @@ int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
 	if (dir < 0) {
 		err = failed("open", "the directory", why);
 	} else {
+		/* Who clears away leftovers leaves alone what is locked. */
+		(void)!flock(dir, LOCK_EX | LOCK_NB);
 		err = fill(dir, mode & 07777, index, size, durable, why);
 		if (err)
 			(void)unlinkat(dir, B2F_INDEX_NAME, 0);
@@ -131,6 +152,38 @@ int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
 	}
 	if (err)
 		(void)unlinkat(dirfd, name, AT_REMOVEDIR);
+	return err;
+}
+
+/* Deletes what make_dir() made. */
+static void undo(int dirfd, const char *name)
+{
+	char index[HIDDEN_SIZE + sizeof("/" B2F_INDEX_NAME)];
+
+	snprintf(index, sizeof(index), "%s/" B2F_INDEX_NAME, name);
+	(void)unlinkat(dirfd, index, 0);
+	(void)unlinkat(dirfd, name, AT_REMOVEDIR);
+}
+
+int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
+		   size_t size, bool durable, struct b2f_why *why)
+{
+	char hidden[HIDDEN_SIZE];
+	int err;
+
+	/* Whoever is killed meanwhile leaves no half of a frame. */
+	err = hidden_name(hidden, why);
+	if (!err)
+		err = make_dir(dirfd, hidden, mode, index, size, durable, why);
+	if (err)
+		return err;
+	if (renameat2(dirfd, hidden, dirfd, name, RENAME_NOREPLACE)) {
+		err = failed("create", "the directory", why);
+		undo(dirfd, hidden);
+	}
+	/* Some filesystems cannot rename without replacing. */
+	if (err == -EINVAL)
+		err = make_dir(dirfd, name, mode, index, size, durable, why);
 	return err;
 }
 

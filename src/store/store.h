@@ -54,6 +54,8 @@ struct b2f_object {
 	/* Private to the store; -1 or NULL if it has none. */
 	int fd;
 	const uint8_t *data;
+	/* Created, and not published yet. */
+	bool unnamed;
 };
 
 struct b2f_store_ops {
@@ -83,6 +85,9 @@ struct b2f_store_write_ops {
 	int (*lock)(struct b2f_store *store, struct b2f_why *why);
 	int (*create)(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why);
+	/* NULL: objects have their names from the beginning. */
+	int (*publish)(struct b2f_object *object, int64_t id,
+		       struct b2f_why *why);
 	int (*write)(const struct b2f_object *object, uint64_t off,
 		     const void *buf, size_t n, struct b2f_why *why);
 	int (*inherit)(const struct b2f_object *object,

@@ -22,6 +22,14 @@ int b2f_object_create(struct b2f_store *store, int64_t id,
 	return ops ? ops->create(store, id, out, why) : read_only(why);
 }
 
+int b2f_object_publish(struct b2f_object *object, int64_t id,
+		       struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	return ops->publish ? ops->publish(object, id, why) : 0;
+}
+
 int b2f_object_write(const struct b2f_object *object, uint64_t off,
 		     const void *buf, size_t n, struct b2f_why *why)
 {

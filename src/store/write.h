@@ -35,6 +35,15 @@ int b2f_object_create(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why);
 
 /*
+ * Makes @object, which was created as @id and is complete, visible under that
+ * name.  (A new index gets its own by b2f_store_install().)  Returns 0, -EEXIST
+ * (somebody else has taken the name meanwhile) or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_object_publish(struct b2f_object *object, int64_t id,
+		       struct b2f_why *why);
+
+/*
  * Writes all @n bytes at @buf to @off of an object that was created; sets
  * nothing in @object.  Returns 0 or an errno of pwrite(2).
  */

@@ -105,23 +105,49 @@ def test_who_has_it_open_keeps_the_old_version():
         shutil.rmtree("away/old") if kind == "sparse" else os.unlink("away/old")
 
 
-def test_changed_index_with_an_old_reader():
-    """The same folder and number, another index: the inode must be new."""
+def test_open_readers_go_on_with_what_is_on_disk():
+    """The same folder, another index: within a second, also what is mapped."""
     os.mkdir("src")
-    raw = make("src/a.b2frame", None, nbytes=CHUNK * 4)
-    with Mount("src", "mnt"):
-        f = open("mnt/a", "rb", buffering=0)
-        assert f.read(10) == raw[:10]
-        s = blosc2.open("src/a.b2frame", mode="a")
-        piece = data(CHUNK, seed=3)
-        s.append_data(piece)
-        del s
-        wait_for_tick()
-        assert read("mnt/a") == raw + piece
-        assert os.pread(f.fileno(), len(raw) * 2, 0) == raw
-        assert read("mnt/a") == raw + piece
-        assert os.path.getsize("mnt/a") == len(raw + piece)
-        f.close()
+    for kind in "sparse", "contiguous":
+        name, shown = f"src/{kind}.b2frame", f"mnt/{kind}"
+        raw = make(name, None, kind=kind, nbytes=CHUNK * 4)
+        with Mount("src", "mnt"):
+            f = open(shown, "rb", buffering=0)
+            ino = os.fstat(f.fileno()).st_ino
+            assert f.read(len(raw)) == raw
+            mapped = mmap.mmap(f.fileno(), CHUNK * 4, prot=mmap.PROT_READ)
+            assert mapped[:] == raw
+            s = blosc2.open(name, mode="a")
+            piece, other = data(CHUNK, seed=3), data(CHUNK, seed=4)
+            s.append_data(piece)
+            s.update_data(1, other, copy=True)
+            del s
+            raw = raw[:CHUNK] + other + raw[2 * CHUNK:]
+            time.sleep(2.2)
+            assert mapped[:] == raw
+            raw += piece
+            assert os.pread(f.fileno(), len(raw) * 2, 0) == raw
+            assert os.fstat(f.fileno()).st_size == len(raw)
+            assert os.fstat(f.fileno()).st_ino == ino
+            assert read(shown) == raw
+            mapped.close()
+            f.close()
+
+
+def test_an_open_sees_changes_at_once():
+    """Also if others have it open, and whatever the kernel has cached."""
+    os.mkdir("src")
+    raw = bytearray(make("src/a.b2frame", None, nbytes=CHUNK * 4))
+    options = "-o", "attr_timeout=0,entry_timeout=0"
+    with Mount("src", "mnt", *options), open("mnt/a", "rb") as held:
+        assert held.read() == raw
+        for step in range(8):
+            s = blosc2.open("src/a.b2frame", mode="a")
+            other = data(CHUNK, seed=90 + step)
+            s.update_data(step % 4, other, copy=True)
+            del s
+            raw[step % 4 * CHUNK:(step % 4 + 1) * CHUNK] = other
+            assert read("mnt/a") == raw, step
 
 
 def test_frame_on_a_file_that_changes():

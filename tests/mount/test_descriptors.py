@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon that has no descriptor left still ends, and still reads."""
 import contextlib
+import errno
 import os
 import pathlib
+import resource
+import shutil
 import signal
+import threading
 
-from mounting import Mount, main
+from mounting import Mount, main, make
 
-LIMIT = 63
+LIMIT = 64
+LIMITED = ("prlimit", f"--nofile={LIMIT}")
 
 
 def open_all(paths):
@@ -17,22 +22,62 @@ def open_all(paths):
     for path in paths:
         try:
             files.append(open(path, "rb", buffering=0))
-        except OSError:
+        except OSError as e:
+            assert e.errno == errno.EMFILE, e
             break
     return files
 
 
-def test_sigterm_needs_no_descriptor():
-    os.mkdir("src")
+def close_all(files):
+    for f in files:
+        with contextlib.suppress(OSError):
+            f.close()
+
+
+def make_texts():
     for i in range(LIMIT):
-        pathlib.Path(f"src/{i}").write_text("x")
-    with Mount("src", "mnt", wrap=("prlimit", f"--nofile={LIMIT}")) as m:
-        files = open_all(f"mnt/{i}" for i in range(LIMIT))
-        assert 10 < len(files) < LIMIT, len(files)
+        os.makedirs(f"src/{i}/deep")
+        pathlib.Path(f"src/{i}/text").write_text("x")
+
+
+def test_sigterm_needs_no_descriptor():
+    make_texts()
+    with Mount("src", "mnt") as m:
+        files = open_all(f"mnt/{i}/text" for i in range(LIMIT))
+        n = max(map(int, os.listdir(f"/proc/{m.pid}/fd"))) + 1
+        resource.prlimit(m.pid, resource.RLIMIT_NOFILE, (n, n))
+        # None is free now, unless some number below is not in use.
+        for i in range(n - len(os.listdir(f"/proc/{m.pid}/fd"))):
+            files.append(open(f"mnt/{i}/text", "rb", buffering=0))
         m.end(signal.SIGTERM)
-        for f in files:
-            with contextlib.suppress(OSError):
-                f.close()
+        close_all(files)
+
+
+def test_what_is_open_can_be_read_with_no_descriptor_left():
+    make_texts()
+    raw = make("src/f0.b2frame", None)
+    for i in range(1, 8):
+        shutil.copytree("src/f0.b2frame", f"src/f{i}.b2frame")
+    with Mount("src", "mnt", "-o", "direct_io", wrap=LIMITED):
+        # Folders that are kept open because they might be needed again.
+        for i in range(LIMIT):
+            os.listdir(f"mnt/{i}/deep")
+        frames = open_all(f"mnt/f{i}" for i in range(8))
+        assert len(frames) == 8
+        texts = open_all(f"mnt/{i}/text" for i in range(LIMIT))
+        assert 10 < len(texts) < LIMIT, len(texts)
+        results = []
+        threads = [threading.Thread(
+            target=lambda f=f: results.append(f.read() == raw))
+            for f in frames]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert results == [True] * 8, results
+        close_all(frames + texts)
+        # And there is room again.
+        close_all(open_all(f"mnt/{i}/text" for i in range(10)))
 
 
 main()

@@ -32,8 +32,13 @@ for f in "" -f; do
 	refused 1 "more than" $f src mnt mnt
 	refused 1 nonsense $f src mnt -o ro,nonsense,noauto
 	refused 1 nonsense $f src mnt -o nonsense=3
-	for later in commit=5 sync codec=zstd clevel=5 dirtysize=1m locking; do
-		refused 1 "${later%=*}" $f src mnt -o $later
+	for wrong in commit=x codec=snappy codec=ndlz codec= clevel=10 clevel=-1 \
+		filter=blur filter=shuffle+ filter= filter=trunc_prec \
+		typesize=x typesize=300 chunksize=0 chunksize=3g \
+		chunksize=1k,blocksize=2k dirtysize=x writeback_cache=1 \
+		locking,nolocking; do
+		name=${wrong##*,}
+		refused 1 "${name%%=*}" $f src mnt -o $wrong
 	done
 	refused 1 cachesize $f src mnt -o cachesize
 	for size in 12q 1mm -1 "" 0x10 9999999999999999999 9999999999g; do
@@ -101,8 +106,8 @@ grep -q "package fuse3" out || fail "the package is not named"
 start_fs src mnt -o rw,noexec,nosuid,nodev,auto,noauto,nofail,_netdev,users \
 	-o x-systemd.automount,user=me,defaults,quiet,relatime
 cmp mnt/a a.raw
-grep -F " $work/mnt " /proc/mounts | grep -q 'ro,.*noexec' || fail noexec
-grep -q 'read-only' log || fail "no word about rw"
+grep -F " $work/mnt " /proc/mounts | grep -q 'rw,.*noexec' || fail noexec
+grep -q 'read-only' log && fail "read-only: $(cat log)"
 stop_fs mnt
 
 # Names.
@@ -128,7 +133,10 @@ for o in cachesize=1m cachesize=64M,workers=1 workers=3,readahead=0 \
 	readahead=4m kernel_cache direct_io attr_timeout=0,entry_timeout=0 \
 	attr_timeout=0.5,entry_timeout=100 verify=read npy=off,xattr=list \
 	loglevel=debug allow_other allow_root default_permissions \
-	auto_unmount; do
+	commit=0 commit=60,sync async dirtysize=1m seal noseal locking \
+	nolocking writeback_cache codec=lz4,clevel=1 filter=none \
+	filter=shuffle+bytedelta,typesize=8 typesize=auto \
+	chunksize=64k,blocksize=4k blocksize=auto auto_unmount; do
 	start_fs src mnt -o "$o"
 	cmp mnt/a a.raw
 	cmp mnt/a a.raw

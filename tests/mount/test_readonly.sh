@@ -50,7 +50,7 @@ fd = os.open(f"{m}/a", os.O_RDONLY)
 refused(os.write, fd, b"x", want=errno.EBADF)
 refused(os.fchmod, fd, 0o600)
 END
-start_fs src mnt
+start_fs src mnt -o ro
 "$B2F_PYTHON" try.py mnt
 # cp -a and ls -l ask for extended attributes.
 ls -l mnt >/dev/null
@@ -62,10 +62,23 @@ if mount -o remount,rw "$work/mnt" 2>/dev/null; then
 fi
 stop_fs mnt
 
-start_fs src/a.b2frame file
+start_fs src/a.b2frame file -o ro
 expect 1 bash -c 'echo x >>file'
 grep -qi 'read-only' out || fail "not EROFS"
 stop_fs file
+
+# Nor what cannot be written to: that is said once, and the mount is read-only.
+mkdir small && mount -t tmpfs -o size=8m none small && cp -r src/. small
+mount -o remount,ro small
+start_fs small mnt
+[ "$(grep -c "read-only" log)" = 1 ] || fail "said: $(cat log)"
+"$B2F_PYTHON" try.py mnt
+stop_fs mnt
+start_fs small/a.b2frame mnt
+expect 1 bash -c 'echo x >>mnt/a'
+grep -qi 'read-only' out || fail "not EROFS"
+stop_fs mnt
+umount small
 
 find src -printf '%p %s %T@ %C@ %m\n' | sort >after
 find src -type f -exec md5sum {} + | sort >>after

@@ -43,7 +43,7 @@ mkdir -m 700 src/private
 long=$(printf 'x%.0s' $(seq 255))
 echo long >"src/$long"
 
-start_fs src mnt
+start_fs src mnt -o ro
 ls -A mnt | sort >names
 sort >expected <<END
 plain

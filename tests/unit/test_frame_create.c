@@ -248,7 +248,7 @@ Test(frame_create, a_removed_frame_is_gone_with_all_that_belongs_to_it)
 	char name[32];
 
 	create_default();
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 500; i++) {
 		snprintf(name, sizeof(name), "f/%08X.chunk", i * 7);
 		put_file(name);
 	}

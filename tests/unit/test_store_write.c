@@ -60,6 +60,9 @@ static struct b2f_object create(struct b2f_store *store, int64_t id)
 
 	cr_assert_eq(b2f_object_create(store, id, &object, &why), 0, "%s",
 		     why.text);
+	if (id >= 0)
+		cr_assert_eq(b2f_object_publish(&object, id, &why), 0, "%s",
+			     why.text);
 	return object;
 }
 
@@ -492,5 +495,23 @@ Test(store_write, a_rewritten_chunk_has_another_identity)
 	frame_dir_write(&dir, "00000003.chunk", "xyz", 3);
 	cr_assert_eq(b2f_store_identify(store, 3, &after), 0);
 	cr_assert_not(b2f_identity_equal(&before, &after));
+	b2f_store_free(store);
+}
+
+Test(store_write, an_unfinished_chunk_has_no_name)
+{
+	struct b2f_store *store = open_store();
+	struct b2f_object object = {.fd = -1}, other = {.fd = -1};
+
+	cr_assert_eq(b2f_store_lock(store, NULL), 0);
+	cr_assert_eq(b2f_object_create(store, 7, &object, NULL), 0);
+	cr_assert_eq(b2f_object_write(&object, 0, "abc", 3, NULL), 0);
+	cr_assert_neq(access(path_of("00000007.chunk"), F_OK), 0);
+	/* Somebody else may take it meanwhile. */
+	other = create(store, 7);
+	b2f_object_close(&other);
+	cr_assert_eq(b2f_object_publish(&object, 7, NULL), -EEXIST);
+	b2f_object_close(&object);
+	expect_content(store, 7, "");
 	b2f_store_free(store);
 }

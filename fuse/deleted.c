@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* deleted.c - sparse frames on their way out */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "deleted.h"
+#include "fs.h"
+
+#define HIDDEN ".bloscfs-deleted"
+
+/* Another mount that cleans up may take a folder before it is locked. */
+#define TRIES 3
+
+bool fs_deleted_is_hidden(const char *name)
+{
+	return strncmp(name, HIDDEN, sizeof(HIDDEN) - 1) == 0;
+}
+
+void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd)
+{
+	unsigned int number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = (unsigned int)time(NULL);
+	pthread_mutex_init(&folder->lock, NULL);
+	snprintf(folder->id, sizeof(folder->id), "%ld-%08x", (long)getpid(),
+		 number);
+	folder->base_fd = base_fd;
+	folder->fd = -1;
+}
+
+static int open_dir(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void fs_deleted_fini(struct fs_deleted_folder *folder)
+{
+	int top;
+
+	if (folder->fd >= 0) {
+		top = open_dir(folder->base_fd, HIDDEN);
+		/* Both only if they are empty. */
+		if (top >= 0) {
+			unlinkat(top, folder->id, AT_REMOVEDIR);
+			close(top);
+		}
+		unlinkat(folder->base_fd, HIDDEN, AT_REMOVEDIR);
+		close(folder->fd);
+	}
+	pthread_mutex_destroy(&folder->lock);
+}
+
+/* Calls @fn for each name in the folder @dirfd. */
+static void for_each(int dirfd,
+		     void (*fn)(struct fs *fs, int dirfd, const char *name),
+		     struct fs *fs)
+{
+	int fd = open_dir(dirfd, ".");
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+			fn(fs, fd, d->d_name);
+	}
+	closedir(dir);
+}
+
+/* A file of a frame that has no index any more. */
+static void remove_file(struct fs *fs, int dirfd, const char *name)
+{
+	const char *end = strrchr(name, '.');
+
+	(void)fs;
+	if (strcmp(name, ".b2lock") == 0 || (end && strcmp(end, ".chunk") == 0))
+		unlinkat(dirfd, name, 0);
+}
+
+/* Deletes the frame @name, whole or half deleted. */
+static int remove_frame(struct fs *fs, int dirfd, const char *name)
+{
+	int err, fd;
+
+	/* To unlink files in it needs more than a read-only file's mode. */
+	(void)!fchmodat(dirfd, name, 0700, 0);
+	err = b2f_frame_remove(dirfd, name);
+	if (err != -ENOENT)
+		return err;
+	fd = open_dir(dirfd, name);
+	if (fd < 0)
+		return fd;
+	for_each(fd, remove_file, fs);
+	close(fd);
+	return unlinkat(dirfd, name, AT_REMOVEDIR) ? -errno : 0;
+}
+
+static void purge_frame(struct fs *fs, int dirfd, const char *name)
+{
+	/* One that was never finished has no index. */
+	if (remove_frame(fs, dirfd, name) == -ENOENT)
+		(void)!unlinkat(dirfd, name, AT_REMOVEDIR);
+}
+
+/* A folder of a mount, if that is not there any more. */
+static void purge_folder(struct fs *fs, int dirfd, const char *name)
+{
+	int fd = open_dir(dirfd, name);
+
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		for_each(fd, purge_frame, fs);
+		unlinkat(dirfd, name, AT_REMOVEDIR);
+	}
+	close(fd);
+}
+
+void fs_deleted_purge(struct fs *fs)
+{
+	int base = fs->deleted.base_fd, top = open_dir(base, HIDDEN);
+
+	fs_deleted_purge_at(fs, base);
+	if (top < 0)
+		return;
+	for_each(top, purge_folder, fs);
+	close(top);
+	unlinkat(base, HIDDEN, AT_REMOVEDIR);
+}
+
+/* A frame that was hidden where it was. */
+static void purge_hidden(struct fs *fs, int dirfd, const char *name)
+{
+	const char *id = name + sizeof(HIDDEN);
+	int fd;
+
+	if (!fs_deleted_is_hidden(name) || name[sizeof(HIDDEN) - 1] != '-' ||
+	    strncmp(id, fs->deleted.id, strlen(fs->deleted.id)) == 0)
+		return;
+	fd = open_dir(dirfd, name);
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		purge_frame(fs, dirfd, name);
+	close(fd);
+}
+
+void fs_deleted_purge_at(struct fs *fs, int dirfd)
+{
+	for_each(dirfd, purge_hidden, fs);
+}
+
+/* Makes the mount's own folder and locks it.  Returns a descriptor. */
+static int make_folder(const struct fs_deleted_folder *folder)
+{
+	struct stat st;
+	int top, fd;
+
+	if (mkdirat(folder->base_fd, HIDDEN, 0700) && errno != EEXIST)
+		return -errno;
+	top = open_dir(folder->base_fd, HIDDEN);
+	if (top < 0)
+		return top;
+	if (mkdirat(top, folder->id, 0700) && errno != EEXIST) {
+		fd = -errno;
+		close(top);
+		return fd;
+	}
+	fd = open_dir(top, folder->id);
+	close(top);
+	if (fd < 0)
+		return fd;
+	/* A filesystem without locks is used without. */
+	(void)!flock(fd, LOCK_EX | LOCK_NB);
+	if (fstat(fd, &st) == 0 && st.st_nlink > 0)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+/* The mount's own folder, or -1; and a number for something new in it. */
+static int get_folder(struct fs_deleted_folder *folder, unsigned long *number)
+{
+	int fd;
+
+	/* I/O under the lock, but only once. */
+	pthread_mutex_lock(&folder->lock);
+	for (int i = 0; i < TRIES && folder->fd < 0 && !folder->has_failed;
+	     i++) {
+		fd = make_folder(folder);
+		folder->fd = fd >= 0 ? fd : -1;
+		folder->has_failed = fd < 0 && fd != -ENOENT && fd != -ENOSPC;
+	}
+	*number = ++folder->last;
+	fd = folder->fd;
+	pthread_mutex_unlock(&folder->lock);
+	return fd;
+}
+
+/* Moves it to the mount's own folder. */
+static int hide_away(struct fs_deleted_folder *folder, int dirfd,
+		     const char *name, struct fs_deleted *out)
+{
+	unsigned long number;
+	int fd = get_folder(folder, &number);
+
+	if (fd < 0)
+		return -EXDEV;
+	snprintf(out->name, sizeof(out->name), "%lu", number);
+	out->dirfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (out->dirfd < 0)
+		return -errno;
+	return renameat(dirfd, name, fd, out->name) ? -errno : 0;
+}
+
+/* Gives it another name where it is. */
+static int hide_there(struct fs_deleted_folder *folder, int dirfd,
+		      const char *name, struct fs_deleted *out)
+{
+	unsigned long number;
+
+	pthread_mutex_lock(&folder->lock);
+	number = ++folder->last;
+	pthread_mutex_unlock(&folder->lock);
+	snprintf(out->name, sizeof(out->name), HIDDEN "-%s-%lu", folder->id,
+		 number);
+	if (out->dirfd >= 0)
+		close(out->dirfd);
+	out->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	if (out->dirfd < 0)
+		return -errno;
+	if (renameat(dirfd, name, dirfd, out->name))
+		return -errno;
+	out->lock_fd = open_dir(dirfd, out->name);
+	/* If not, we write to it, and have locked it already. */
+	if (out->lock_fd >= 0)
+		(void)!flock(out->lock_fd, LOCK_SH | LOCK_NB);
+	return 0;
+}
+
+static void free_deleted(struct fs_deleted *deleted)
+{
+	if (deleted->dirfd >= 0)
+		close(deleted->dirfd);
+	if (deleted->lock_fd >= 0)
+		close(deleted->lock_fd);
+	if (deleted->home_fd >= 0)
+		close(deleted->home_fd);
+	free(deleted);
+}
+
+int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
+		    struct fs_deleted **out)
+{
+	struct fs_deleted *deleted = calloc(1, sizeof(*deleted));
+	int err;
+
+	if (!deleted)
+		return -ENOMEM;
+	deleted->dirfd = deleted->lock_fd = -1;
+	/* Without a descriptor there is no way back, no more. */
+	deleted->home_fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	snprintf(deleted->home, sizeof(deleted->home), "%s", name);
+	err = hide_away(&fs->deleted, dirfd, name, deleted);
+	/* Another filesystem, or a directory that only its owner may move. */
+	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
+		err = hide_there(&fs->deleted, dirfd, name, deleted);
+	if (err)
+		free_deleted(deleted);
+	else
+		*out = deleted;
+	return err;
+}
+
+/* Other files are in it. */
+static void bring_back(struct fs *fs, const struct fs_deleted *deleted)
+{
+	bool back = renameat2(deleted->dirfd, deleted->name, deleted->home_fd,
+			      deleted->home, RENAME_NOREPLACE) == 0;
+
+	fs_logger_write(fs->logger, B2F_LOG_WARNING,
+			"%s: %s was deleted but for files that do not belong "
+			"to a frame; they are in %s",
+			fs->source.path, deleted->home,
+			back ? "that directory" : HIDDEN);
+}
+
+void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted)
+{
+	int err;
+
+	if (!deleted)
+		return;
+	err = remove_frame(fs, deleted->dirfd, deleted->name);
+	if (err == -ENOTEMPTY)
+		bring_back(fs, deleted);
+	else if (err)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: %s was deleted, but is still in %s: %s",
+				fs->source.path, deleted->home, HIDDEN,
+				strerror(-err));
+	free_deleted(deleted);
+}

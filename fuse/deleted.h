@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * deleted.h - sparse frames on their way out
+ *
+ * A deleted frame first leaves its place, all at once, and only then are its
+ * files deleted: right away, or at the last close of those who have it open.
+ * Meanwhile it is out of sight:
+ *
+ *   BASE/.bloscfs-deleted/PID-NUMBER/N
+ *         the folder PID-NUMBER is this mount's, and locked (flock) as long as
+ *         the mount is there.  The next writable mount deletes those that
+ *         nobody has locked.
+ *   .bloscfs-deleted-PID-NUMBER-N
+ *         in its own folder: what is on another filesystem, or if BASE cannot
+ *         be written to.  Locked itself; after a crash it is deleted together
+ *         with the folder.
+ *
+ * Neither can be seen through any mount.  Files in a frame's directory that do
+ * not belong to a frame are never deleted: what is left of the directory goes
+ * back to where it was, if the name is still free.
+ *
+ * Layer: fuse.  Threads: any, but for _init, _purge and _fini.
+ */
+#ifndef B2F_FUSE_DELETED_H
+#define B2F_FUSE_DELETED_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "names.h"
+
+struct fs;
+
+/* Of the mount. */
+struct fs_deleted_folder {
+	pthread_mutex_t lock;
+	/* "PID-NUMBER" */
+	char id[40];
+	/* Where .bloscfs-deleted is; not ours. */
+	int base_fd;
+	/* The locked folder; -1 until it is needed, or it could not be made. */
+	int fd;
+	bool has_failed;
+	unsigned long last;
+};
+
+/* One frame that is out of sight. */
+struct fs_deleted {
+	/* The folder it is in. */
+	int dirfd;
+	/* Where it lies in its own folder: itself, locked; else -1. */
+	int lock_fd;
+	char name[FS_NAMES_SIZE];
+	/* Where it was. */
+	int home_fd;
+	char home[FS_NAMES_SIZE];
+};
+
+/* @base_fd must stay open. */
+void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd);
+
+/* Deletes the mount's own folder, if it is empty. */
+void fs_deleted_fini(struct fs_deleted_folder *folder);
+
+/* Deletes what mounts that have crashed left below BASE. */
+void fs_deleted_purge(struct fs *fs);
+
+/* The same for the folder @dirfd, which is about to be deleted. */
+void fs_deleted_purge_at(struct fs *fs, int dirfd);
+
+/* Is @name one of ours, which the mount does not show? */
+bool fs_deleted_is_hidden(const char *name);
+
+/*
+ * Moves the sparse frame @name in @dirfd out of sight.  End *@out with
+ * fs_deleted_finish().  Returns 0, -ENOMEM or an errno: then it is where it
+ * was.
+ */
+__attribute__((warn_unused_result)) int
+fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
+		struct fs_deleted **out);
+
+/* Deletes its files, and frees @deleted.  NULL does nothing. */
+void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* facts.c - what a frame says of itself, as values of extended attributes */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "facts.h"
+
+#define VLMETA "vlmeta."
+
+static void put_filters(FILE *f, const struct b2f_frame_info *info)
+{
+	const char *separator = "";
+
+	for (size_t i = 0; i < B2F_SLOTS; i++) {
+		if (info->filters[i] == 0)
+			continue;
+		fprintf(f, "%s%s", separator,
+			b2f_filter_name(info->filters[i]));
+		separator = "+";
+	}
+	if (!*separator)
+		fputs("none", f);
+}
+
+static void put_ratio(FILE *f, const struct b2f_frame_info *info)
+{
+	fprintf(f, "%.2f",
+		info->cbytes ? (double)info->nbytes / (double)info->cbytes : 0);
+}
+
+/* Of a list of @n numbers; those of a shape are wider. */
+static void put_list(FILE *f, unsigned int n, const int64_t *wide,
+		     const int32_t *narrow)
+{
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(f, "%s%" PRId64, i ? ", " : "[",
+			wide ? wide[i] : (int64_t)narrow[i]);
+	fputs(n ? "]" : "[]", f);
+}
+
+/* Returns whether there is such a fact. */
+static bool put_array_fact(FILE *f, const struct b2f_array *array,
+			   const char *key)
+{
+	if (!array)
+		return false;
+	if (strcmp(key, "shape") == 0)
+		put_list(f, array->ndim, array->shape, NULL);
+	else if (strcmp(key, "chunks") == 0)
+		put_list(f, array->ndim, NULL, array->chunkshape);
+	else if (strcmp(key, "blocks") == 0)
+		put_list(f, array->ndim, NULL, array->blockshape);
+	else if (strcmp(key, "dtype") == 0 && array->dtype)
+		fputs(array->dtype, f);
+	else
+		return false;
+	return true;
+}
+
+static bool put_fact(FILE *f, const struct b2f_frame_info *info,
+		     const char *key)
+{
+	if (strcmp(key, "typesize") == 0)
+		fprintf(f, "%" PRIu32, info->typesize);
+	else if (strcmp(key, "codec") == 0)
+		fputs(b2f_codec_code_name(info->codec), f);
+	else if (strcmp(key, "clevel") == 0)
+		fprintf(f, "%u", info->clevel);
+	else if (strcmp(key, "filters") == 0)
+		put_filters(f, info);
+	else if (strcmp(key, "nbytes") == 0)
+		fprintf(f, "%" PRIu64, info->nbytes);
+	else if (strcmp(key, "cbytes") == 0)
+		fprintf(f, "%" PRIu64, info->cbytes);
+	else if (strcmp(key, "ratio") == 0)
+		put_ratio(f, info);
+	else if (strcmp(key, "nchunks") == 0)
+		fprintf(f, "%" PRIu64, info->nchunks);
+	else
+		return false;
+	return true;
+}
+
+static int get_vlmeta(struct b2f_frame *frame, const char *name, char **out,
+		      size_t *size)
+{
+	size_t n = b2f_frame_info_get(frame)->nvlmeta;
+
+	for (size_t i = 0; i < n; i++) {
+		struct b2f_meta_info info;
+		uint8_t *content = NULL;
+		int err = b2f_frame_vlmeta(frame, i, &info, &content);
+
+		if (err)
+			return err;
+		if (info.name_len == strlen(name) &&
+		    memcmp(info.name, name, info.name_len) == 0) {
+			*out = (char *)content;
+			*size = info.size;
+			return 0;
+		}
+		free(content);
+	}
+	return -ENODATA;
+}
+
+int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
+		 size_t *size)
+{
+	const char *key = name + sizeof(FS_FACTS_PREFIX) - 1;
+	char *text = NULL;
+	bool found;
+	FILE *f;
+	int err;
+
+	if (strncmp(key, VLMETA, sizeof(VLMETA) - 1) == 0)
+		return get_vlmeta(frame, key + sizeof(VLMETA) - 1, out, size);
+	if (strcmp(key, "info") == 0) {
+		err = b2f_frame_describe(frame, false, out);
+		if (!err)
+			*size = strlen(*out);
+		return err;
+	}
+	f = open_memstream(&text, size);
+	if (!f)
+		return -ENOMEM;
+	found = put_fact(f, b2f_frame_info_get(frame), key) ||
+		put_array_fact(f, b2f_frame_array(frame), key);
+	err = fclose(f) ? -ENOMEM : found ? 0 : -ENODATA;
+	if (err)
+		free(text);
+	else
+		*out = text;
+	return err;
+}
+
+static void put_name(FILE *f, const char *key)
+{
+	fprintf(f, FS_FACTS_PREFIX "%s%c", key, 0);
+}
+
+int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size)
+{
+	static const char *const keys[] = {"info",   "typesize", "codec",
+					   "clevel", "filters",	 "nbytes",
+					   "cbytes", "ratio",	 "nchunks"};
+	static const char *const array_keys[] = {"shape", "chunks", "blocks",
+						 "dtype"};
+	size_t nvlmeta = b2f_frame_info_get(frame)->nvlmeta;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, size);
+
+	if (!f)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		put_name(f, keys[i]);
+	for (size_t i = 0; b2f_frame_array(frame) && i < 4; i++)
+		put_name(f, array_keys[i]);
+	for (size_t i = 0; i < nvlmeta; i++) {
+		struct b2f_meta_info info;
+		uint8_t *content = NULL;
+
+		/* One that is damaged is not listed. */
+		if (b2f_frame_vlmeta(frame, i, &info, &content))
+			continue;
+		free(content);
+		/* Names of attributes end at a 0, and have a limit. */
+		if (strlen(info.name) == info.name_len &&
+		    info.name_len < XATTR_NAME_MAX - sizeof(FS_FACTS_PREFIX) -
+					    sizeof(VLMETA))
+			fprintf(f, FS_FACTS_PREFIX VLMETA "%s%c", info.name, 0);
+	}
+	if (fclose(f)) {
+		free(text);
+		return -ENOMEM;
+	}
+	*out = text;
+	return 0;
+}

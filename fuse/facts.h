@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * facts.h - what a frame says of itself, as values of extended attributes
+ *
+ *   user.blosc2.info            JSON, as of bloscctl info --json
+ *   user.blosc2.typesize, .codec, .clevel, .filters, .nbytes, .cbytes, .ratio,
+ *               .nchunks        words and decimal numbers
+ *   user.blosc2.shape, .chunks, .blocks, .dtype
+ *                               of an array, as [2, 3]
+ *   user.blosc2.vlmeta.NAME     the bytes of a vlmetalayer
+ *
+ * Layer: fuse.  Threads: pure functions.
+ */
+#ifndef B2F_FUSE_FACTS_H
+#define B2F_FUSE_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "b2frame/frame.h"
+
+#define FS_FACTS_PREFIX "user.blosc2."
+
+/*
+ * The value of the attribute @name, malloc'ed, without a 0 at its end.
+ * Returns 0, -ENODATA (no such one), -ENOMEM, or as b2f_frame_vlmeta().
+ */
+__attribute__((warn_unused_result)) int fs_facts_get(struct b2f_frame *frame,
+						     const char *name,
+						     char **out, size_t *size);
+
+/*
+ * The names of all of them, each with a 0 behind it; malloc'ed.
+ * Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int fs_facts_list(struct b2f_frame *frame,
+						      char **out, size_t *size);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frames.c - open frames: what all who have a frame open share */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs.h"
+#include "probe.h"
+
+/* Ticks of clocks: of kernels, and of filesystems that keep full seconds. */
+#define TICK_NS	       INT64_C(20000000)
+#define COARSE_TICK_NS INT64_C(2000000000)
+#define SECOND_NS      INT64_C(1000000000)
+
+/* How many ticks an open waits for a frame that is being changed. */
+#define WAITS 3
+
+/*
+ * How often and how long to wait for another writer: a mount that has just
+ * been unmounted may still be storing what was written there last.
+ */
+#define BUSY_TRIES 60
+#define BUSY_NS	   50000000
+
+void fs_frames_init(struct fs_frames *frames)
+{
+	frames->all.prev = frames->all.next = &frames->all;
+}
+
+bool fs_frames_settled(const struct stat *st)
+{
+	struct timespec now;
+	int64_t age;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	/* Nobody can set a ctime, unlike an mtime. */
+	age = (now.tv_sec - st->st_ctim.tv_sec) * SECOND_NS +
+	      (now.tv_nsec - st->st_ctim.tv_nsec);
+	return age > (st->st_ctim.tv_nsec ? TICK_NS : COARSE_TICK_NS);
+}
+
+/* The path of @node for messages; malloc'ed. */
+static int make_label(struct fs *fs, struct fs_node *node, char **out)
+{
+	const char *base = fs->source.path;
+	char *path, *label = NULL;
+	int err;
+
+	if (fs->source.is_frame) {
+		label = strdup(base);
+		*out = label;
+		return label ? 0 : -ENOMEM;
+	}
+	err = fs_tree_path(fs->tree, node, &path);
+	if (err)
+		return err;
+	if (asprintf(&label, "%s%s%s", base, strcmp(base, "/") ? "/" : "",
+		     path) < 0)
+		label = NULL;
+	free(path);
+	*out = label;
+	return label ? 0 : -ENOMEM;
+}
+
+int fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
+			struct b2f_frame **out)
+{
+	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	char path[48], *label = NULL;
+	int err;
+
+	err = make_label(fs, node, &label);
+	if (err)
+		return err;
+	options.label = label;
+	if (node->sparse) {
+		err = b2f_frame_open(&options, fd, ".", out);
+	} else {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		err = b2f_frame_open(&options, AT_FDCWD, path, out);
+	}
+	free(label);
+	/* The index was there a moment ago: a new look tells what it is now. */
+	return err == -ENOENT ? -ESTALE : err;
+}
+
+int fs_frames_sizes(struct fs *fs, struct fs_node *node, struct fs_probe *probe)
+{
+	struct b2f_frame *frame = NULL;
+	int err = fs_frames_open_disk(fs, node, probe->fd, &frame);
+
+	probe->nbytes = probe->cbytes = 0;
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		return err;
+	if (err)
+		return 0;
+	probe->nbytes = b2f_frame_info_get(frame)->nbytes;
+	probe->cbytes = b2f_frame_info_get(frame)->cbytes;
+	b2f_frame_close(frame);
+	return 0;
+}
+
+static void free_file(struct fs *fs, struct fs_file *file)
+{
+	if (!file)
+		return;
+	b2f_file_close(file->file);
+	fs_tree_unpin(fs->tree, &file->pin);
+	free(file);
+}
+
+/* Is this the index that we left behind ourselves? */
+static bool is_own(struct fs *fs, struct fs_node *node,
+		   const struct stat *index)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
+	bool own;
+
+	pthread_mutex_lock(&fs->files.lock);
+	own = node->state.has_own &&
+	      b2f_frame_stamp_equal(&node->state.own, &stamp);
+	pthread_mutex_unlock(&fs->files.lock);
+	return own;
+}
+
+/*
+ * Attributes of the index, once it is settled; or after a while without, if it
+ * is changed all the time or if its clock ticks too slowly to wait for.
+ */
+static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
+			  struct stat *index, bool *settled)
+{
+	const struct timespec pause = {.tv_nsec = TICK_NS};
+	int err = 0;
+
+	for (int i = 0; i <= WAITS; i++) {
+		err = fs_probe_index(pin->fd, pin->node->sparse, index);
+		*settled = !err && fs_frames_settled(index);
+		if (err || *settled || index->st_ctim.tv_nsec == 0 ||
+		    is_own(fs, pin->node, index))
+			break;
+		if (i < WAITS)
+			nanosleep(&pause, NULL);
+	}
+	return err == -ENOENT ? -ESTALE : err;
+}
+
+/* Opens the version that is on disk, for nobody yet. */
+static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
+{
+	struct fs_file *file = calloc(1, sizeof(*file));
+	struct b2f_frame_stamp before;
+	struct b2f_frame *frame = NULL;
+	struct stat index, st;
+	bool settled;
+	int err;
+
+	if (!file)
+		return -ENOMEM;
+	err = fs_tree_pin(fs->tree, node, &file->pin);
+	if (!err)
+		err = wait_for_index(fs, &file->pin, &index, &settled);
+	if (!err && fstat(file->pin.fd, &st))
+		err = -errno;
+	if (!err)
+		err = fs_frames_open_disk(fs, node, file->pin.fd, &frame);
+	if (err)
+		goto out;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	file->nrefs = 1;
+	file->opened = b2f_frame_stamp_get(frame);
+	/* @index is of before: what comes later has another stamp. */
+	before = b2f_frame_stamp_of(&index);
+	file->settled =
+		settled && b2f_frame_stamp_equal(&before, &file->opened);
+	err = b2f_file_open(fs->runtime, frame, &file->file);
+	if (err)
+		goto out;
+	frame = NULL; /* now the file's */
+	*out = file;
+	file = NULL; /* now the caller's */
+out:
+	b2f_frame_close(frame);
+	free_file(fs, file);
+	return err;
+}
+
+/* Locked. */
+static void add_to_list(struct fs *fs, struct fs_file *file)
+{
+	struct fs_file *head = &fs->frames.all;
+
+	file->prev = head->prev;
+	file->next = head;
+	head->prev->next = file;
+	head->prev = file;
+}
+
+/*
+ * Makes *@file the one of its node, or takes the one that another thread
+ * opened meanwhile.
+ */
+static void publish(struct fs *fs, struct fs_file **file,
+		    struct fs_frame_opened *opened)
+{
+	struct fs_state *state = &(*file)->pin.node->state;
+	struct fs_file *other, *spare = NULL;
+
+	pthread_mutex_lock(&fs->files.lock);
+	other = state->file;
+	if (other && other->dev == (*file)->dev && other->ino == (*file)->ino) {
+		other->nrefs++;
+		spare = *file;
+		*file = other;
+	} else {
+		if (other)
+			opened->direct_io = true;
+		else
+			state->file = *file;
+		add_to_list(fs, *file);
+		opened->keep_cache =
+			!other && state->has_cached &&
+			b2f_frame_stamp_equal(&state->cached, &(*file)->opened);
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	free_file(fs, spare);
+	fs_ticker_wake(&fs->ticker, false);
+}
+
+/* Counts one more user, and shares what is open.  *@file may be NULL. */
+static int enter(struct fs *fs, struct fs_node *node, struct fs_file **file)
+{
+	struct fs_state *state = &node->state;
+	int err = 0;
+
+	pthread_mutex_lock(&fs->files.lock);
+	*file = state->file;
+	if (state->deleted && !state->file) {
+		err = -ESTALE;
+	} else {
+		state->nusers++;
+		if (state->file)
+			state->file->nrefs++;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return err;
+}
+
+/* Counts one user less; the last takes a deleted frame with it. */
+static void leave(struct fs *fs, struct fs_node *node)
+{
+	struct fs_deleted *deleted = NULL;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (--node->state.nusers == 0) {
+		deleted = node->state.deleted;
+		node->state.deleted = NULL;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	fs_deleted_finish(fs, deleted);
+}
+
+/* Does the name of the root lead to another directory than @file's? */
+static bool is_replaced(struct fs *fs, const struct fs_file *file)
+{
+	struct fs_pin pin = {0};
+	struct stat st;
+	bool replaced;
+
+	if (!file->pin.node->is_root ||
+	    fs_tree_pin(fs->tree, file->pin.node, &pin))
+		return false;
+	replaced = fstat(pin.fd, &st) == 0 &&
+		   (st.st_dev != file->dev || st.st_ino != file->ino);
+	fs_tree_unpin(fs->tree, &pin);
+	return replaced;
+}
+
+/* Shares @file as it is on disk now. */
+static int share(struct fs *fs, struct fs_file *file,
+		 struct fs_frame_opened *opened)
+{
+	int err = fs_frames_refresh(fs, file);
+
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	pthread_mutex_lock(&fs->files.lock);
+	opened->keep_cache = !file->must_drop;
+	pthread_mutex_unlock(&fs->files.lock);
+	return 0;
+}
+
+int fs_frames_get(struct fs *fs, struct fs_node *node,
+		  struct fs_frame_opened *out)
+{
+	struct fs_frame_opened opened = {0};
+	struct fs_file *file;
+	int err = enter(fs, node, &file);
+
+	if (err)
+		return err;
+	if (file && is_replaced(fs, file)) {
+		fs_frames_put(fs, file);
+		file = NULL;
+		pthread_mutex_lock(&fs->files.lock);
+		node->state.nusers++;
+		pthread_mutex_unlock(&fs->files.lock);
+	}
+	if (file) {
+		err = share(fs, file, &opened);
+		if (err)
+			fs_frames_put(fs, file);
+	} else {
+		err = new_file(fs, node, &file);
+		if (err)
+			leave(fs, node);
+		else
+			publish(fs, &file, &opened);
+	}
+	if (err)
+		return err;
+	opened.file = file;
+	*out = opened;
+	return 0;
+}
+
+struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node)
+{
+	struct fs_file *file;
+
+	pthread_mutex_lock(&fs->files.lock);
+	file = node->state.file;
+	if (file) {
+		file->nrefs++;
+		node->state.nusers++;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return file;
+}
+
+int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n)
+{
+	const struct fs_file *head = &fs->frames.all;
+	struct fs_file **files = NULL;
+	size_t count = 0, i = 0;
+
+	pthread_mutex_lock(&fs->files.lock);
+	for (struct fs_file *f = head->next; f != head; f = f->next)
+		count++;
+	if (count > 0)
+		files = malloc(count * sizeof(struct fs_file *));
+	for (struct fs_file *f = head->next; files && f != head; f = f->next) {
+		f->nrefs++;
+		f->pin.node->state.nusers++;
+		files[i++] = f;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	if (count > 0 && !files)
+		return -ENOMEM;
+	*out = files;
+	*n = count;
+	return 0;
+}
+
+/* Is the index on disk as the open @file left it? */
+static bool is_as_left(const struct fs_file *file)
+{
+	const struct fs_pin *pin = &file->pin;
+	struct b2f_frame_stamp stamp;
+	struct b2f_file_now now;
+	struct stat index;
+
+	if (fs_probe_index(pin->fd, pin->node->sparse, &index))
+		return false;
+	stamp = b2f_frame_stamp_of(&index);
+	b2f_file_now_get(file->file, &now);
+	return b2f_frame_stamp_equal(&now.stamp, &stamp);
+}
+
+int fs_frames_refresh(struct fs *fs, struct fs_file *file)
+{
+	bool changed = false;
+	int err;
+
+	/* To look closer means to wait for the end of a commit. */
+	if (is_as_left(file))
+		return 0;
+	err = b2f_file_refresh(file->file, &changed);
+	if (err || !changed)
+		return err;
+	pthread_mutex_lock(&fs->files.lock);
+	file->must_drop = file->refreshed = true;
+	pthread_mutex_unlock(&fs->files.lock);
+	fs_ticker_wake(&fs->ticker, true);
+	return 0;
+}
+
+int fs_frames_allow_write(struct fs *fs, struct fs_file *f)
+{
+	const struct timespec pause = {.tv_nsec = BUSY_NS};
+	int err = -EBUSY;
+
+	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		err = b2f_file_allow_write(f->file, &fs->settings.write);
+	}
+	return err;
+}
+
+void fs_frames_note_own(struct fs *fs, struct fs_node *node,
+			const struct stat *before, const struct stat *now)
+{
+	struct fs_state *state = &node->state;
+	struct b2f_frame_stamp old = {0};
+
+	if (before)
+		old = b2f_frame_stamp_of(before);
+	pthread_mutex_lock(&fs->files.lock);
+	if (!before ||
+	    (state->has_own && b2f_frame_stamp_equal(&state->own, &old))) {
+		state->own = b2f_frame_stamp_of(now);
+		state->has_own = true;
+	}
+	if (before && state->has_told &&
+	    b2f_frame_stamp_equal(&state->told, &old))
+		state->told = b2f_frame_stamp_of(now);
+	pthread_mutex_unlock(&fs->files.lock);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frames.h - open frames: what all who have a frame open share
+ *
+ * Each node has one struct fs_file at most, so there is one state of a frame,
+ * and one place its changes go to, however many handles there are.
+ *
+ * What we write ourselves is known: the library says what the index is after
+ * each commit.  When somebody else changes a frame that is open here, *and* it
+ * has no uncommitted changes, the open file goes on with what is on disk then.
+ * That is noticed at the next open or stat(2), and once a second by the ticker;
+ * whoever notices it has the kernel's cache dropped:
+ *
+ *   an open         by not keeping it
+ *   all others      through the ticker, which tells the kernel (a request must
+ *                   not: the kernel may hold what it would have to wait for)
+ *
+ * So a reader may get bytes of the old version for a moment after new ones of
+ * another part, as with any network filesystem, and never a block made of both.
+ * With uncommitted changes here the commit decides (b2f_file_commit()).
+ *
+ * A frame that is the root of the mount is whatever has its name.  If that is
+ * another directory now, while the old one is open, the new one gets a file of
+ * its own, past the kernel's cache.
+ *
+ * Two versions may have the same stamp if they follow each other within one
+ * tick of the filesystem's clock.  So a frame that somebody else has just
+ * changed is opened a moment later, when its stamp can belong to one only.
+ *
+ * Layer: fuse.
+ *
+ * Threads: any.  All fields that change are under files->lock (openfiles.h),
+ * which is taken before the tree's lock and never held during I/O.
+ */
+#ifndef B2F_FUSE_FRAMES_H
+#define B2F_FUSE_FRAMES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "b2frame/write.h"
+#include "tree.h"
+
+struct fs;
+struct fs_probe;
+
+struct fs_file {
+	/* These never change.  The pin holds the node. */
+	struct fs_pin pin;
+	struct b2f_file *file;
+	/* Of the directory or file that is open. */
+	dev_t dev;
+	ino_t ino;
+	struct b2f_frame_stamp opened;
+	/* That stamp cannot belong to another version too. */
+	bool settled;
+
+	/* How often it was changed, and how many of those are committed. */
+	_Atomic uint64_t nchanges;
+	_Atomic uint64_t ncommitted;
+	/* Handles that may write. */
+	_Atomic size_t nwriters;
+
+	/* In the list of all. */
+	struct fs_file *prev;
+	struct fs_file *next;
+	/* 0: only kept until what it holds can be stored. */
+	size_t nrefs;
+	/* Not to be tried before, on the monotonic clock. */
+	time_t retry_s;
+	/* Somebody else has changed it meanwhile. */
+	bool refreshed;
+	/* The kernel has to drop what it has cached. */
+	bool must_drop;
+	/* As shown last, for when it cannot be looked at. */
+	struct stat attr;
+	/* The mtime of what is being committed, as shown before. */
+	struct timespec mtime;
+	bool has_mtime;
+};
+
+struct fs_frames {
+	/* Head of the list of all. */
+	struct fs_file all;
+};
+
+/* What to answer to an open. */
+struct fs_frame_opened {
+	struct fs_file *file;
+	/* The kernel's cache of data is still right. */
+	bool keep_cache;
+	/* It must not be used. */
+	bool direct_io;
+};
+
+void fs_frames_init(struct fs_frames *frames);
+
+/*
+ * Commits and closes what is still kept; all handles are closed.  Returns 0, or
+ * the first error: then something that was written is lost, as is logged.
+ */
+__attribute__((warn_unused_result)) int fs_frames_fini(struct fs *fs);
+
+/*
+ * Opens the frame @node, or shares it.  Give @out->file back with
+ * fs_frames_put().
+ *
+ * Returns 0, -ESTALE (it has gone: look it up again), B2F_ENOTFRAME,
+ * B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_get(struct fs *fs, struct fs_node *node, struct fs_frame_opened *out);
+
+/* To be called after each change of the data of @file, before its answer. */
+static inline void fs_frames_note_change(struct fs_file *file)
+{
+	atomic_fetch_add(&file->nchanges, 1);
+}
+
+/* Is everything committed that was written? */
+static inline bool fs_frames_is_committed(const struct fs_file *file)
+{
+	return atomic_load(&file->ncommitted) == atomic_load(&file->nchanges);
+}
+
+/* The file of @node if it is open, as it is, with a reference; else NULL. */
+struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node);
+
+/*
+ * Gives back a reference; the last one commits and closes.  If that fails, the
+ * file is kept, and the ticker tries again.
+ */
+void fs_frames_put(struct fs *fs, struct fs_file *file);
+
+/* b2f_file_allow_write(), which waits a moment for another writer's end. */
+__attribute__((warn_unused_result)) int
+fs_frames_allow_write(struct fs *fs, struct fs_file *f);
+
+/*
+ * Commits @file; DURABLE makes its name durable as well, if it is new.  Does
+ * nothing for one that was deleted.  Returns as b2f_file_commit().
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how);
+
+/* Looks for changes of others; the ticker will tell the kernel of them. */
+__attribute__((warn_unused_result)) int fs_frames_refresh(struct fs *fs,
+							  struct fs_file *file);
+
+/*
+ * Deletes the sparse frame @name in @dirfd, whose identity is that of @probe:
+ * out of sight now, its files at the last close.  Returns 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_delete(struct fs *fs, int dirfd, const char *name,
+		 const struct fs_probe *probe);
+
+/*
+ * Notes that we have just made @node what the index @now says; @before is what
+ * it was (NULL: nothing), and if that was not known to be ours, nor is this.
+ */
+void fs_frames_note_own(struct fs *fs, struct fs_node *node,
+			const struct stat *before, const struct stat *now);
+
+/*
+ * References to all open files, for the ticker.  *@out is malloc'ed.
+ * Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n);
+
+/*
+ * Is the last change of the file so long ago that another one now would get
+ * another time?  Clocks of filesystems tick every few milliseconds, some only
+ * every other second; what is younger than that may change without a trace.
+ */
+bool fs_frames_settled(const struct stat *st);
+
+/*
+ * Opens the frame @node (O_PATH descriptor @fd) as it is on disk.
+ * Returns as b2f_frame_open(), or -ESTALE (it has gone).
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
+		    struct b2f_frame **out);
+
+/*
+ * Sizes of the frame @node by opening it; @probe->fd and @probe->index are set.
+ * A frame that cannot be opened has size 0.  Returns 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_sizes(struct fs *fs, struct fs_node *node, struct fs_probe *probe);
+
+#endif

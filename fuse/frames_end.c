@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frames_end.c - commits, the last close, and deletion of open frames */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs.h"
+#include "probe.h"
+
+/* How long to wait after a commit that failed at the last close, seconds. */
+#define RETRY_S 5
+
+static time_t monotonic_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static bool is_deleted(struct fs *fs, const struct fs_file *file)
+{
+	bool deleted;
+
+	pthread_mutex_lock(&fs->files.lock);
+	deleted = file->pin.node->state.deleted;
+	pthread_mutex_unlock(&fs->files.lock);
+	return deleted;
+}
+
+/* Makes the folder durable in which @node was created, once. */
+static int sync_name(struct fs *fs, struct fs_node *node)
+{
+	char name[FS_NAMES_SIZE];
+	struct fs_pin parent = {0};
+	bool is_new;
+	int fd, err;
+
+	pthread_mutex_lock(&fs->files.lock);
+	is_new = node->state.is_new_name;
+	node->state.is_new_name = false;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (!is_new)
+		return 0;
+	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
+	if (err)
+		return err == -ESTALE ? 0 : err;
+	fd = openat(parent.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some filesystems have no fsync for directories, nor need for it. */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	fs_tree_unpin(fs->tree, &parent);
+	if (err) {
+		pthread_mutex_lock(&fs->files.lock);
+		node->state.is_new_name = true;
+		pthread_mutex_unlock(&fs->files.lock);
+	}
+	return err;
+}
+
+int fs_frames_commit(struct fs *fs, struct fs_file *file,
+		     enum b2f_commit_how how)
+{
+	uint64_t n = atomic_load(&file->nchanges), old;
+	int err;
+
+	if (is_deleted(fs, file))
+		return 0;
+	err = b2f_file_commit(file->file, how);
+	if (!err && how == B2F_COMMIT_DURABLE)
+		err = sync_name(fs, file->pin.node);
+	if (err)
+		return err;
+	old = atomic_load(&file->ncommitted);
+	while (old < n &&
+	       !atomic_compare_exchange_weak(&file->ncommitted, &old, n))
+		;
+	return 0;
+}
+
+/* What is known of a frame at its last close. */
+struct ending {
+	struct b2f_file_now now;
+	/* The index is as we left it, and has been so for a while. */
+	bool settled;
+	bool as_left;
+};
+
+static struct ending look_back(const struct fs_file *file)
+{
+	const struct fs_pin *pin = &file->pin;
+	struct ending end = {0};
+	struct b2f_frame_stamp stamp;
+	struct stat index;
+
+	b2f_file_now_get(file->file, &end.now);
+	if (fs_probe_index(pin->fd, pin->node->sparse, &index))
+		return end;
+	stamp = b2f_frame_stamp_of(&index);
+	end.as_left = b2f_frame_stamp_equal(&stamp, &end.now.stamp);
+	end.settled = end.as_left && fs_frames_settled(&index);
+	return end;
+}
+
+/* Notes what the kernel has, and what is ours.  Locked. */
+static void note_end(struct fs_file *file, const struct ending *end)
+{
+	struct fs_state *state = &file->pin.node->state;
+	bool same = b2f_frame_stamp_equal(&end->now.stamp, &file->opened);
+
+	state->cached = state->told = end->now.stamp;
+	state->has_told = true;
+	state->has_cached =
+		!file->refreshed && (same ? file->settled : end->settled);
+	if (!same && !file->refreshed && end->as_left) {
+		state->own = end->now.stamp;
+		state->has_own = true;
+	}
+}
+
+/* Locked. */
+static void drop_from_list(struct fs_file *file)
+{
+	file->prev->next = file->next;
+	file->next->prev = file->prev;
+	if (file->pin.node->state.file == file)
+		file->pin.node->state.file = NULL;
+}
+
+/* What nobody has open any more, and is in no list. */
+static void destroy(struct fs *fs, struct fs_file *file, bool deleted)
+{
+	struct fs_deleted *last = NULL;
+	struct fs_node *node = file->pin.node;
+
+	if (deleted)
+		b2f_file_discard(file->file);
+	else if (b2f_file_is_dirty(file->file))
+		fs_ticker_sync_later(fs, file->pin.fd, file->dev);
+	b2f_file_close(file->file);
+	pthread_mutex_lock(&fs->files.lock);
+	if (node->state.nusers == 0) {
+		last = node->state.deleted;
+		node->state.deleted = NULL;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	fs_deleted_finish(fs, last);
+	fs_tree_unpin(fs->tree, &file->pin);
+	free(file);
+}
+
+enum leaving {
+	/* Others have it open. */
+	OTHERS,
+	/* There is something to be committed first. */
+	COMMIT,
+	/* It stays, until it can be committed. */
+	KEEP,
+	DELETED,
+	CLOSE,
+};
+
+/*
+ * Gives back a reference, unless there is something to commit first.  @err is
+ * what the last try gave.
+ */
+static enum leaving try_leave(struct fs *fs, struct fs_file *file, bool tried,
+			      int err, const struct ending *end)
+{
+	struct fs_state *state = &file->pin.node->state;
+	enum leaving result = CLOSE;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (file->nrefs > 1)
+		result = OTHERS;
+	else if (state->deleted)
+		result = DELETED;
+	else if (!fs_frames_is_committed(file) && !tried &&
+		 file->retry_s <= monotonic_s())
+		result = COMMIT;
+	else if (!fs_frames_is_committed(file) && err != -ESTALE)
+		result = KEEP;
+	if (result != COMMIT) {
+		file->nrefs--;
+		state->nusers--;
+	}
+	if (result == KEEP && tried)
+		file->retry_s = monotonic_s() + RETRY_S;
+	if (result == CLOSE || result == DELETED)
+		drop_from_list(file);
+	if (result == CLOSE)
+		note_end(file, end);
+	pthread_mutex_unlock(&fs->files.lock);
+	return result;
+}
+
+static void log_failure(struct fs *fs, int err)
+{
+	fs_logger_write(fs->logger, B2F_LOG_ERROR,
+			err == -ESTALE ? "%s: changes are lost: %s"
+				       : "%s: changes are kept in memory: %s",
+			fs->source.path, strerror(-err));
+}
+
+/* The usual case: others have it open too. */
+static bool leave_to_others(struct fs *fs, struct fs_file *file)
+{
+	bool others;
+
+	pthread_mutex_lock(&fs->files.lock);
+	others = file->nrefs > 1;
+	if (others) {
+		file->nrefs--;
+		file->pin.node->state.nusers--;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return others;
+}
+
+void fs_frames_put(struct fs *fs, struct fs_file *file)
+{
+	enum leaving result;
+	bool tried = false;
+	int err = 0;
+
+	if (leave_to_others(fs, file))
+		return;
+	for (;;) {
+		struct ending end = look_back(file);
+
+		result = try_leave(fs, file, tried, err, &end);
+		if (result != COMMIT)
+			break;
+		err = fs_frames_commit(fs, file, B2F_COMMIT_VISIBLE);
+		/* Another thread may change it again meanwhile. */
+		tried = err != 0;
+		if (err)
+			log_failure(fs, err);
+	}
+	if (result == CLOSE || result == DELETED)
+		destroy(fs, file, result == DELETED);
+}
+
+int fs_frames_fini(struct fs *fs)
+{
+	struct fs_file *head = &fs->frames.all;
+	int first = 0;
+
+	while (head->next != head) {
+		struct fs_file *file = head->next;
+		int err = fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
+
+		if (err)
+			fs_logger_write(fs->logger, B2F_LOG_ERROR,
+					"%s: changes are lost: %s",
+					fs->source.path, strerror(-err));
+		if (!first)
+			first = err;
+		drop_from_list(file);
+		destroy(fs, file, false);
+	}
+	return first;
+}
+
+/*
+ * Nobody finds @node any more.  Returns the file that was only kept for what
+ * could not be committed, or NULL.
+ */
+static struct fs_file *bury(struct fs *fs, struct fs_node *node,
+			    struct fs_deleted **deleted)
+{
+	struct fs_state *state = &node->state;
+	struct fs_file *kept = NULL;
+
+	fs_tree_retire(fs->tree, node);
+	pthread_mutex_lock(&fs->files.lock);
+	if (state->nusers > 0) {
+		state->deleted = *deleted;
+		*deleted = NULL; /* now the last user's */
+	} else if (state->file) {
+		kept = state->file;
+		drop_from_list(kept);
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return kept;
+}
+
+int fs_frames_delete(struct fs *fs, int dirfd, const char *name,
+		     const struct fs_probe *probe)
+{
+	const struct fs_node like = {.kind = FS_KIND_FRAME,
+				     .sparse = true,
+				     .dev = probe->st.st_dev,
+				     .ino = probe->st.st_ino};
+	struct fs_deleted *deleted = NULL;
+	struct fs_file *kept = NULL;
+	struct fs_node *node;
+	int err = fs_deleted_hide(fs, dirfd, name, &deleted);
+
+	if (err)
+		return err;
+	node = fs_tree_find(fs->tree, &like);
+	if (node)
+		kept = bury(fs, node, &deleted);
+	if (kept)
+		destroy(fs, kept, true);
+	fs_deleted_finish(fs, deleted);
+	if (node)
+		fs_tree_forget(fs->tree, node, 1);
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lookup.c - from a folder and a name to a node */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attr.h"
+#include "lookup.h"
+
+/* The only name in the folder around a single frame. */
+static int find_single(struct fs *fs, int dirfd, const char *name,
+		       struct fs_found *out)
+{
+	struct fs_found found;
+	int err;
+
+	if (strcmp(name, fs->source.shown) != 0)
+		return -ENOENT;
+	err = fs_probe_open(fs->tree, dirfd, fs->source.name, &found.probe);
+	if (err)
+		return err;
+	snprintf(found.name, sizeof(found.name), "%s", fs->source.name);
+	*out = found;
+	return 0;
+}
+
+int fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
+		   const char *name, struct fs_found *out)
+{
+	int err = -ENOENT;
+
+	if (parent->kind == FS_KIND_SINGLE)
+		err = find_single(fs, dirfd, name, out);
+	else if (!fs_deleted_is_hidden(name))
+		err = fs_resolve_find(fs->tree, dirfd, name, out);
+	return err == -ENOENT && strlen(name) > FS_NAMES_MAX ? -ENAMETOOLONG
+							     : err;
+}
+
+/*
+ * With writeback_cache the kernel takes no size from us for an inode that it
+ * knows.  So when somebody else has changed a file that nobody has open, it
+ * gets a new one.
+ */
+static bool must_renew(struct fs *fs, struct fs_node *node,
+		       const struct fs_probe *probe)
+{
+	struct fs_state *state = &node->state;
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(
+		node->kind == FS_KIND_FRAME ? &probe->index : &probe->st);
+	bool renew = false;
+
+	if (!fs->options.writeback_cache ||
+	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
+		return false;
+	pthread_mutex_lock(&fs->files.lock);
+	if (state->nhandles == 0 && !state->file) {
+		renew = state->has_told &&
+			!b2f_frame_stamp_equal(&state->told, &stamp);
+		state->told = stamp;
+		state->has_told = true;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	return renew;
+}
+
+static int get_node(struct fs *fs, struct fs_node *parent,
+		    const struct fs_found *found, struct fs_node **out)
+{
+	const struct fs_node like = {
+		.kind = found->probe.kind,
+		.sparse = found->probe.kind == FS_KIND_FRAME &&
+			  found->probe.sparse,
+		.dev = found->probe.st.st_dev,
+		.ino = found->probe.st.st_ino,
+	};
+	struct fs_node *node;
+	int err;
+
+	err = fs_tree_get(fs->tree, parent, found->name, &like, &node);
+	if (err)
+		return err;
+	if (must_renew(fs, node, &found->probe)) {
+		fs_tree_retire(fs->tree, node);
+		fs_tree_forget(fs->tree, node, 1);
+		err = fs_tree_get(fs->tree, parent, found->name, &like, &node);
+		if (err)
+			return err;
+	}
+	*out = node;
+	return 0;
+}
+
+int fs_lookup_node(struct fs *fs, struct fs_node *parent,
+		   const struct fs_found *found, struct fuse_entry_param *entry,
+		   struct fs_node **out)
+{
+	struct fuse_entry_param e = {0};
+	struct fs_node *node;
+	int err = get_node(fs, parent, found, &node);
+
+	if (err)
+		return err;
+	fs_attr_of_found(fs, node, &found->probe, &e.attr);
+	e.ino = fs_ino_of(node);
+	e.generation = node->generation;
+	e.attr_timeout = fs->options.attr_timeout_s;
+	e.entry_timeout = fs->options.entry_timeout_s;
+	*entry = e;
+	*out = node;
+	return 0;
+}
+
+int fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
+		    const char *name, struct fuse_entry_param *entry,
+		    struct fs_node **out)
+{
+	struct fs_found found;
+	int err = fs_lookup_find(fs, parent, dirfd, name, &found);
+
+	if (err)
+		return err;
+	err = fs_lookup_node(fs, parent, &found, entry, out);
+	fs_probe_close(&found.probe);
+	return err;
+}

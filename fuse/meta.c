@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* meta.c - owner, mode and times of backing files */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "meta.h"
+#include "probe.h"
+
+struct fs_meta fs_meta_none(void)
+{
+	return (struct fs_meta){.uid = (uid_t)-1, .gid = (gid_t)-1};
+}
+
+int fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta)
+{
+	char name[16];
+
+	/* /proc leads to the very file, also to a symbolic link itself. */
+	snprintf(name, sizeof(name), "%d", fd);
+	if ((meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1) &&
+	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
+		return -errno;
+	/* Behind chown(2), which takes set-uid bits away. */
+	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
+		return -errno;
+	if (meta->has_times &&
+	    utimensat(fs->tree->proc_fd, name, meta->times, 0))
+		return -errno;
+	return 0;
+}
+
+/* The mode of the directory of a frame with @mode. */
+static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
+{
+	mode &= 0777;
+	mode |= (mode & 0444) >> 2 | (mode & 0222) >> 1;
+	return mode | S_IRWXU | (dir->st_mode & S_ISGID);
+}
+
+/* What changes for the directory of a frame; times stay its own. */
+static int set_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
+{
+	struct fs_meta dir = *meta;
+	struct stat st;
+
+	if (fstat(dirfd, &st))
+		return -errno;
+	dir.has_times = false;
+	dir.mode = mode_of_dir(meta->mode, &st);
+	return fs_meta_set_file(fs, dirfd, &dir);
+}
+
+/* For b2f_file_with_index(). */
+struct request {
+	struct fs *fs;
+	const struct fs_meta *meta;
+	/* Else, if @meta is NULL. */
+	int (*fn)(void *arg, int index_fd);
+	void *arg;
+};
+
+static int run(void *arg, int dirfd)
+{
+	const struct request *r = arg;
+	int fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (r->meta)
+		err = fs_meta_set_file(r->fs, fd, r->meta);
+	else
+		err = r->fn(r->arg, fd);
+	close(fd);
+	if (!err && r->meta)
+		err = set_dir(r->fs, dirfd, r->meta);
+	return err;
+}
+
+/* Nobody has it open: there is no commit to keep away. */
+static int run_closed(struct fs_node *node, int fd, struct request *r)
+{
+	struct stat before, after;
+	int err;
+
+	if (fs_probe_index(fd, true, &before))
+		return -ESTALE;
+	err = run(r, fd);
+	if (fs_probe_index(fd, true, &after) == 0)
+		fs_frames_note_own(r->fs, node, &before, &after);
+	return err;
+}
+
+static int run_request(struct fs *fs, struct fs_node *node, int fd,
+		       bool forget_mtime, struct request *r)
+{
+	struct fs_file *file;
+	int err;
+
+	if (!node->sparse)
+		return r->meta ? fs_meta_set_file(fs, fd, r->meta)
+			       : r->fn(r->arg, fd);
+	file = fs_frames_peek(fs, node);
+	if (!file)
+		return run_closed(node, fd, r);
+	err = b2f_file_with_index(file->file, forget_mtime, run, r);
+	if (!err && forget_mtime) {
+		pthread_mutex_lock(&fs->files.lock);
+		file->has_mtime = false;
+		pthread_mutex_unlock(&fs->files.lock);
+	}
+	fs_frames_put(fs, file);
+	return err;
+}
+
+int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
+		      const struct fs_meta *meta)
+{
+	bool forget = meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT;
+	struct request r = {.fs = fs, .meta = meta};
+
+	return run_request(fs, node, fd, forget, &r);
+}
+
+int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
+		       int (*fn)(void *arg, int index_fd), void *arg)
+{
+	struct request r = {.fs = fs, .fn = fn, .arg = arg};
+
+	return run_request(fs, node, fd, false, &r);
+}
+
+struct fs_meta fs_meta_of_caller(fuse_req_t req, const struct stat *dir)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	const struct fs_options *o = &fs_of(req)->options;
+	struct fs_meta meta = fs_meta_none();
+
+	if (geteuid() != 0)
+		return meta;
+	if (o->uid == FS_UNSET)
+		meta.uid = ctx->uid;
+	/* A folder with the set-gid bit hands its group down. */
+	if (o->gid == FS_UNSET && !(dir->st_mode & S_ISGID))
+		meta.gid = ctx->gid;
+	return meta;
+}

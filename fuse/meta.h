@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * meta.h - owner, mode and times of backing files
+ *
+ * A frame has those of its index.  Its directory gets the same owner, and a
+ * mode by which whoever may read or write the file can get in; the owner always
+ * can, since the daemon may be the owner and no more.
+ *
+ * Layer: fuse.  Threads: any; all functions may block on I/O.
+ */
+#ifndef B2F_FUSE_META_H
+#define B2F_FUSE_META_H
+
+#include "fs.h"
+
+/* What shall change. */
+struct fs_meta {
+	bool has_mode;
+	mode_t mode;
+	/* -1: not. */
+	uid_t uid;
+	gid_t gid;
+	bool has_times;
+	/* As for utimensat(2). */
+	struct timespec times[2];
+};
+
+/* Changes nothing. */
+struct fs_meta fs_meta_none(void);
+
+/* Changes the file behind the O_PATH descriptor @fd.  Returns 0 or an errno. */
+__attribute__((warn_unused_result)) int
+fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta);
+
+/*
+ * Changes the frame @node, whose descriptor is @fd, and which may be open.
+ * Returns 0, -ESTALE or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
+		  const struct fs_meta *meta);
+
+/*
+ * Calls @fn with @arg and an O_PATH descriptor of the index of the frame @node,
+ * whose descriptor is @fd, while no commit replaces it.  Returns as @fn, or
+ * -ESTALE or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
+		   int (*fn)(void *arg, int index_fd), void *arg);
+
+/*
+ * Gives something new, in the folder whose attributes are @dir, to whom it
+ * belongs: the caller of @req, if we may give away files at all.
+ */
+struct fs_meta fs_meta_of_caller(fuse_req_t req, const struct stat *dir);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * op_namespace.c - names that come and go: create, mkdir, link, unlink ...
+ *
+ * A new file becomes a sparse frame; all else is as on the backing filesystem.
+ * The kernel has checked permissions, and has applied the caller's umask.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "b2frame/create.h"
+#include "lookup.h"
+#include "meta.h"
+#include "ops.h"
+#include "reply.h"
+#include "spot.h"
+
+/* What the daemon itself needs to work with the files of a frame. */
+#define OWN_ACCESS (S_IRUSR | S_IWUSR)
+
+/* Some filesystems have no owners. */
+static int give_away(struct fs *fs, int fd, const struct fs_meta *meta)
+{
+	int err = fs_meta_set_file(fs, fd, meta);
+
+	return err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP ? 0 : err;
+}
+
+/* Gives the new entry @spot to the caller, and answers. */
+static int finish_entry(fuse_req_t req, const struct fs_spot *spot, mode_t mode)
+{
+	struct fs *fs = spot->fs;
+	struct fuse_entry_param entry;
+	struct fs_found found;
+	struct fs_node *node;
+	struct fs_meta meta;
+	struct stat dir;
+	int err;
+
+	if (fstat(spot->pin.fd, &dir))
+		return -errno;
+	err = fs_spot_find(spot, &found);
+	if (err)
+		return err;
+	meta = fs_meta_of_caller(req, &dir);
+	/* A new owner has taken these away. */
+	meta.has_mode = !S_ISDIR(mode) && !S_ISLNK(mode) && (mode & 07000);
+	meta.mode = mode & 07777;
+	err = give_away(fs, found.probe.fd, &meta);
+	if (!err && fstat(found.probe.fd, &found.probe.st))
+		err = -errno;
+	if (!err)
+		err = fs_lookup_node(fs, spot->dir, &found, &entry, &node);
+	fs_probe_close(&found.probe);
+	if (!err)
+		fs_reply_entry(req, node, &entry);
+	return err;
+}
+
+/* Goes to @name, where anything but a frame shall be made. */
+static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
+		     struct fs_spot *spot)
+{
+	struct fs_place place;
+	int err = fs_spot_enter(fs_of(req), parent, name, spot);
+
+	if (!err)
+		err = fs_spot_check_free(spot);
+	if (err)
+		return err;
+	place = fs_spot_place(spot);
+	return fs_place_other(&place, name);
+}
+
+void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
+		 mode_t mode)
+{
+	struct fs_spot spot = {0};
+	int err = enter_new(req, parent, name, &spot);
+
+	if (!err && mkdirat(spot.pin.fd, name, mode))
+		err = -errno;
+	if (!err) {
+		err = finish_entry(req, &spot, mode | S_IFDIR);
+		if (err)
+			unlinkat(spot.pin.fd, name, AT_REMOVEDIR);
+	}
+	fs_spot_leave(&spot);
+	if (err)
+		fs_reply_error(req, err);
+}
+
+void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
+		   const char *name)
+{
+	struct fs_spot spot = {0};
+	int err = enter_new(req, parent, name, &spot);
+
+	if (!err && symlinkat(target, spot.pin.fd, name))
+		err = -errno;
+	if (!err) {
+		err = finish_entry(req, &spot, S_IFLNK);
+		if (err)
+			unlinkat(spot.pin.fd, name, 0);
+	}
+	fs_spot_leave(&spot);
+	if (err)
+		fs_reply_error(req, err);
+}
+
+/* A FIFO, a socket, a device. */
+static void make_special(fuse_req_t req, fuse_ino_t parent, const char *name,
+			 mode_t mode, dev_t rdev)
+{
+	struct fs_spot spot = {0};
+	int err = enter_new(req, parent, name, &spot);
+
+	if (!err && mknodat(spot.pin.fd, name, mode, rdev))
+		err = -errno;
+	if (!err) {
+		err = finish_entry(req, &spot, mode);
+		if (err)
+			unlinkat(spot.pin.fd, name, 0);
+	}
+	fs_spot_leave(&spot);
+	if (err)
+		fs_reply_error(req, err);
+}
+
+void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
+		const char *new_name)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_node *node = fs_node_of(fs, ino), *linked;
+	struct fuse_entry_param entry;
+	struct fs_spot spot = {0};
+	struct fs_pin pin = {0};
+	char name[16];
+	int err = node->kind == FS_KIND_OTHER ? 0 : -EPERM;
+
+	if (!err)
+		err = enter_new(req, new_parent, new_name, &spot);
+	if (!err)
+		err = fs_tree_pin(fs->tree, node, &pin);
+	if (!err) {
+		snprintf(name, sizeof(name), "%d", pin.fd);
+		if (linkat(fs->tree->proc_fd, name, spot.pin.fd, new_name,
+			   AT_SYMLINK_FOLLOW))
+			err = -errno;
+	}
+	if (!err)
+		err = fs_lookup_entry(fs, spot.dir, spot.pin.fd, new_name,
+				      &entry, &linked);
+	fs_tree_unpin(fs->tree, &pin);
+	fs_spot_leave(&spot);
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fs_reply_entry(req, linked, &entry);
+}
+
+/* A frame that was just made. */
+struct fresh {
+	struct fs_node *node;
+	struct fuse_entry_param entry;
+	/* On the backing filesystem. */
+	char name[FS_NAMES_SIZE];
+};
+
+/* Makes its node, which has a reference. */
+static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
+{
+	struct fs *fs = spot->fs;
+	struct fs_found found;
+	int err = fs_spot_find(spot, &found);
+
+	if (err)
+		return err;
+	err = fs_lookup_node(fs, spot->dir, &found, &fresh->entry,
+			     &fresh->node);
+	if (!err && found.probe.kind == FS_KIND_FRAME) {
+		fs_frames_note_own(fs, fresh->node, NULL, &found.probe.index);
+		pthread_mutex_lock(&fs->files.lock);
+		fresh->node->state.is_new_name = true;
+		pthread_mutex_unlock(&fs->files.lock);
+	}
+	fs_probe_close(&found.probe);
+	return err;
+}
+
+/* Makes a frame that is shown as @spot->name. */
+static int make_frame(const struct fs_spot *spot, mode_t mode,
+		      struct fresh *fresh)
+{
+	struct fs_place place = fs_spot_place(spot);
+	struct fs *fs = spot->fs;
+	int err;
+
+	err = fs_place_frame(&place, spot->name, FS_NAMES_NEW, fresh->name);
+	if (!err)
+		err = b2f_frame_create(&fs->settings.new_files, spot->pin.fd,
+				       fresh->name, mode | OWN_ACCESS, false,
+				       fs_logger_sink(fs->logger));
+	if (err)
+		return err;
+	err = adopt_frame(spot, fresh);
+	if (err)
+		(void)!b2f_frame_remove(spot->pin.fd, fresh->name);
+	return err;
+}
+
+/* Gives it to the caller, with the exact mode, and renews the answer. */
+static int finish_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
+			struct fresh *fresh)
+{
+	struct fs *fs = spot->fs;
+	struct fs_meta meta;
+	struct fs_pin pin = {0};
+	struct stat dir;
+	int err;
+
+	if (fstat(spot->pin.fd, &dir))
+		return -errno;
+	meta = fs_meta_of_caller(req, &dir);
+	meta.has_mode = (mode & 07000) || (mode & OWN_ACCESS) != OWN_ACCESS;
+	meta.mode = mode & 07777;
+	err = fs_tree_pin(fs->tree, fresh->node, &pin);
+	if (!err)
+		err = fs_meta_set_frame(fs, fresh->node, pin.fd, &meta);
+	fs_tree_unpin(fs->tree, &pin);
+	if (err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP)
+		err = 0;
+	if (!err)
+		err = fs_attr_get(fs, fresh->node, &fresh->entry.attr);
+	return err;
+}
+
+/* Takes back what make_frame() made. */
+static void undo_frame(const struct fs_spot *spot, struct fresh *fresh)
+{
+	struct fs_found found;
+
+	fs_tree_forget(spot->fs->tree, fresh->node, 1);
+	if (fs_spot_find(spot, &found))
+		return;
+	(void)!fs_spot_delete(spot, &found);
+	fs_probe_close(&found.probe);
+}
+
+void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+		 mode_t mode, dev_t rdev)
+{
+	struct fs_spot spot = {0};
+	struct fresh fresh;
+	int err;
+
+	if (!S_ISREG(mode)) {
+		make_special(req, parent, name, mode, rdev);
+		return;
+	}
+	err = fs_spot_enter(fs_of(req), parent, name, &spot);
+	if (!err)
+		err = fs_spot_check_free(&spot);
+	if (!err)
+		err = make_frame(&spot, mode, &fresh);
+	if (!err) {
+		err = finish_frame(req, &spot, mode, &fresh);
+		if (err)
+			undo_frame(&spot, &fresh);
+	}
+	fs_spot_leave(&spot);
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fs_reply_entry(req, fresh.node, &fresh.entry);
+}
+
+/* Opens it before it may become unreadable for ourselves. */
+static int open_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
+		      struct fresh *fresh, struct fuse_file_info *fi,
+		      struct fs_opened *opened)
+{
+	int err = fs_openfiles_open(spot->fs, fresh->node, fi->flags, opened);
+
+	if (err)
+		return err;
+	err = finish_frame(req, spot, mode, fresh);
+	if (err)
+		fs_openfiles_close(spot->fs, opened->handle);
+	return err;
+}
+
+void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+		  mode_t mode, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_spot spot = {0};
+	struct fs_opened opened;
+	struct fresh fresh;
+	int err = fs_spot_enter(fs, parent, name, &spot);
+
+	if (!err)
+		err = fs_spot_check_free(&spot);
+	/* Somebody was faster: the kernel looks again, checks, and opens. */
+	if (err == -EEXIST && !(fi->flags & O_EXCL))
+		err = -ESTALE;
+	if (!err)
+		err = make_frame(&spot, mode, &fresh);
+	if (!err) {
+		err = open_frame(req, &spot, mode, &fresh, fi, &opened);
+		if (err)
+			undo_frame(&spot, &fresh);
+	}
+	fs_spot_leave(&spot);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fs_reply_opened(fs, &opened, fi);
+	if (fuse_reply_create(req, &fresh.entry, fi) < 0) {
+		fs_openfiles_close(fs, opened.handle);
+		fs_tree_forget(fs->tree, fresh.node, 1);
+	}
+}
+
+void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs_spot spot = {0};
+	struct fs_found found;
+	int err = fs_spot_enter(fs_of(req), parent, name, &spot);
+
+	if (!err)
+		err = fs_spot_find(&spot, &found);
+	if (!err) {
+		err = found.probe.kind == FS_KIND_DIR
+			      ? -EISDIR
+			      : fs_spot_delete(&spot, &found);
+		fs_probe_close(&found.probe);
+	}
+	fs_spot_leave(&spot);
+	fs_reply_error(req, err);
+}
+
+void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs_spot spot = {0};
+	struct fs_found found;
+	int err = fs_spot_enter(fs_of(req), parent, name, &spot);
+
+	if (!err)
+		err = fs_spot_find(&spot, &found);
+	if (!err) {
+		err = found.probe.kind == FS_KIND_DIR
+			      ? fs_spot_delete_folder(&spot, &found)
+			      : -ENOTDIR;
+		fs_probe_close(&found.probe);
+	}
+	fs_spot_leave(&spot);
+	fs_reply_error(req, err);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* op_setattr.c - chmod, chown, truncate, utimens */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "meta.h"
+#include "ops.h"
+#include "reply.h"
+
+static struct timespec time_of(const struct timespec *given, bool is_set,
+			       bool is_now)
+{
+	if (is_now)
+		return (struct timespec){.tv_nsec = UTIME_NOW};
+	if (!is_set)
+		return (struct timespec){.tv_nsec = UTIME_OMIT};
+	return *given;
+}
+
+/* What is to change; sizes are not among it, and nobody can set a ctime. */
+static struct fs_meta meta_of(const struct stat *attr, int to_set)
+{
+	struct fs_meta meta = fs_meta_none();
+
+	meta.has_mode = to_set & FUSE_SET_ATTR_MODE;
+	meta.mode = attr->st_mode & 07777;
+	if (to_set & FUSE_SET_ATTR_UID)
+		meta.uid = attr->st_uid;
+	if (to_set & FUSE_SET_ATTR_GID)
+		meta.gid = attr->st_gid;
+	meta.has_times =
+		to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
+			  FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW);
+	meta.times[0] = time_of(&attr->st_atim, to_set & FUSE_SET_ATTR_ATIME,
+				to_set & FUSE_SET_ATTR_ATIME_NOW);
+	meta.times[1] = time_of(&attr->st_mtim, to_set & FUSE_SET_ATTR_MTIME,
+				to_set & FUSE_SET_ATTR_MTIME_NOW);
+	return meta;
+}
+
+/* With uid= or gid= nothing else can be the owner. */
+static int check_owner(const struct fs_options *o, struct fs_meta *meta)
+{
+	if (o->uid != FS_UNSET && meta->uid != (uid_t)-1) {
+		if (meta->uid != (uid_t)o->uid)
+			return -EPERM;
+		meta->uid = (uid_t)-1;
+	}
+	if (o->gid != FS_UNSET && meta->gid != (gid_t)-1) {
+		if (meta->gid != (gid_t)o->gid)
+			return -EPERM;
+		meta->gid = (gid_t)-1;
+	}
+	return 0;
+}
+
+/* To open with O_TRUNC is a change, even if there is nothing to cut. */
+static int touch(struct fs *fs, const struct fs_file *file)
+{
+	struct fs_meta meta = fs_meta_none();
+
+	meta.has_times = true;
+	meta.times[0].tv_nsec = UTIME_OMIT;
+	meta.times[1].tv_nsec = UTIME_NOW;
+	return fs_meta_set_frame(fs, file->pin.node, file->pin.fd, &meta);
+}
+
+static int resize_file(struct fs *fs, struct fs_file *file, uint64_t size)
+{
+	int err = fs_frames_allow_write(fs, file);
+
+	if (err)
+		return err;
+	if (size == b2f_file_size(file->file))
+		return touch(fs, file);
+	err = b2f_file_truncate(file->file, size);
+	fs_frames_note_change(file);
+	return err;
+}
+
+/*
+ * By name: this is all that happens to the file, so it is committed, unless
+ * somebody who writes to it will do that.
+ */
+static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
+{
+	struct fs_frame_opened opened;
+	int err = fs_frames_get(fs, node, &opened);
+
+	if (err)
+		return err;
+	err = resize_file(fs, opened.file, size);
+	if (!err && atomic_load(&opened.file->nwriters) == 0)
+		err = fs_frames_commit(fs, opened.file,
+				       fs->options.sync ? B2F_COMMIT_DURABLE
+							: B2F_COMMIT_VISIBLE);
+	fs_frames_put(fs, opened.file);
+	return err;
+}
+
+static int resize_other(struct fs *fs, int path_fd, uint64_t size)
+{
+	int fd = fs_tree_reopen(fs->tree, path_fd, O_WRONLY | O_NONBLOCK);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = ftruncate(fd, (off_t)size) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static int resize(struct fs *fs, struct fs_node *node, int path_fd,
+		  uint64_t size, const struct fs_handle *handle)
+{
+	if (handle && handle->file)
+		return resize_file(fs, handle->file, size);
+	if (handle && handle->fd >= 0)
+		return ftruncate(handle->fd, (off_t)size) ? -errno : 0;
+	if (node->kind == FS_KIND_FRAME)
+		return resize_frame(fs, node, size);
+	return resize_other(fs, path_fd, size);
+}
+
+static int set(struct fs *fs, struct fs_node *node, int fd,
+	       const struct fs_meta *meta)
+{
+	if (!meta->has_mode && !meta->has_times && meta->uid == (uid_t)-1 &&
+	    meta->gid == (gid_t)-1)
+		return 0;
+	if (node->kind == FS_KIND_FRAME)
+		return fs_meta_set_frame(fs, node, fd, meta);
+	return fs_meta_set_file(fs, fd, meta);
+}
+
+void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
+		   int to_set, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_meta meta = meta_of(attr, to_set);
+	struct fs_pin pin = {0};
+	struct stat st;
+	int err = check_owner(&fs->options, &meta);
+
+	/* The folder around a single frame is made up. */
+	if (!err && node->kind == FS_KIND_SINGLE)
+		err = -EPERM;
+	if (!err)
+		err = fs_tree_pin(fs->tree, node, &pin);
+	if (!err && (to_set & FUSE_SET_ATTR_SIZE))
+		err = resize(fs, node, pin.fd, (uint64_t)attr->st_size,
+			     fi ? fs_handle_of(fi) : NULL);
+	if (!err)
+		err = set(fs, node, pin.fd, &meta);
+	fs_tree_unpin(fs->tree, &pin);
+	if (!err)
+		err = fs_attr_get(fs, node, &st);
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
+}

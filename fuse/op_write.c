@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* op_write.c - changes of data, and when they are stored */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "ops.h"
+#include "reply.h"
+
+static void reply(fuse_req_t req, int err)
+{
+	if (err)
+		fs_stats_add(&fs_of(req)->stats.nerrors, 1);
+	/* The file is open, so it does exist, whatever is missing below it. */
+	fs_reply_error(req, err == -ENOENT ? -EIO : err);
+}
+
+/*
+ * Where an O_APPEND write goes is up to the backing filesystem, as others may
+ * append there too; but not what the kernel writes back from its cache.
+ */
+static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
+{
+	return (fi->flags & O_APPEND) && !fi->writepage &&
+	       !fs->options.writeback_cache;
+}
+
+static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
+			   size_t size, off_t off,
+			   const struct fuse_file_info *fi)
+{
+	union {
+		const char *in;
+		void *out;
+	} p = {.in = buf};
+	const struct iovec iov = {.iov_base = p.out, .iov_len = size};
+	int flags = is_append(fs, fi) ? RWF_APPEND : 0;
+	ssize_t n;
+
+	do
+		n = pwritev2(fd, &iov, 1, off, flags);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t write_frame(struct fs_file *file, const char *buf, size_t size,
+			   off_t off)
+{
+	ssize_t n = b2f_file_pwrite(file->file, buf, size, (uint64_t)off);
+
+	fs_frames_note_change(file);
+	return n;
+}
+
+void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
+		 off_t off, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_handle *handle = fs_handle_of(fi);
+	ssize_t n;
+
+	(void)ino;
+	fs_stats_add(&fs->stats.nwrites, 1);
+	if (handle->file)
+		n = write_frame(handle->file, buf, size, off);
+	else
+		n = write_other(fs, handle->fd, buf, size, off, fi);
+	if (n < 0) {
+		reply(req, (int)n);
+		return;
+	}
+	fs_stats_add(&fs->stats.nwritten_bytes, (uint64_t)n);
+	fuse_reply_write(req, (size_t)n);
+}
+
+/* Makes a range zeros, or makes sure that the file has it. */
+static int fallocate_frame(struct b2f_file *file, int mode, uint64_t off,
+			   uint64_t length)
+{
+	uint64_t end = off + length;
+	int err = 0;
+
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE |
+		     FALLOC_FL_ZERO_RANGE))
+		return -EOPNOTSUPP;
+	if (end > INT64_MAX)
+		return -EFBIG;
+	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+		err = b2f_file_zero(file, off, length);
+	/* The kernel keeps others from changing the size meanwhile. */
+	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) && end > b2f_file_size(file))
+		err = b2f_file_truncate(file, end);
+	return err;
+}
+
+void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
+		     off_t length, struct fuse_file_info *fi)
+{
+	struct fs_handle *handle = fs_handle_of(fi);
+	int err;
+
+	(void)ino;
+	if (handle->file) {
+		err = fallocate_frame(handle->file->file, mode, (uint64_t)off,
+				      (uint64_t)length);
+		fs_frames_note_change(handle->file);
+	} else {
+		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
+	}
+	reply(req, err);
+}
+
+/* An error of the backing filesystem that only close(2) tells. */
+static int flush_other(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	/* Without a descriptor there is no such error. */
+	return copy >= 0 && close(copy) ? -errno : 0;
+}
+
+void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_handle *handle = fs_handle_of(fi);
+	int err = 0;
+
+	(void)ino;
+	if (handle->file && handle->writes)
+		err = fs_frames_commit(fs, handle->file,
+				       fs->options.sync ? B2F_COMMIT_DURABLE
+							: B2F_COMMIT_VISIBLE);
+	else if (handle->fd >= 0 && handle->writes)
+		err = flush_other(handle->fd);
+	reply(req, err);
+}
+
+void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
+		 struct fuse_file_info *fi)
+{
+	struct fs_handle *handle = fs_handle_of(fi);
+	int err = 0;
+
+	(void)ino;
+	if (handle->file)
+		err = fs_frames_commit(fs_of(req), handle->file,
+				       B2F_COMMIT_DURABLE);
+	else if (datasync ? fdatasync(handle->fd) : fsync(handle->fd))
+		err = -errno;
+	reply(req, err);
+}
+
+void fs_op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
+		    struct fuse_file_info *fi)
+{
+	int fd = openat(fs_handle_of(fi)->pin.fd, ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = 0;
+
+	(void)ino;
+	if (fd < 0 || (datasync ? fdatasync(fd) : fsync(fd)))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	/* Some filesystems have no fsync for directories, nor need for it. */
+	reply(req, err == -EINVAL ? 0 : err);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * op_xattr.c - extended attributes
+ *
+ *   user.blosc2.*    of a frame: made up, see facts.h; nobody can set them, and
+ *                    they are listed with xattr=list only, as cp -a would copy
+ *                    them otherwise
+ *   user.bloscfs.*   of the root: version, pid, stats
+ *   user.*           those of the backing file; of a frame, of its index
+ *   all others       do not exist.  ACLs in particular: the kernel checks modes
+ *                    alone here
+ *
+ * With xattr=off the kernel is told that there are none at all; then it does
+ * not ask for a capability before each write.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "facts.h"
+#include "meta.h"
+#include "ops.h"
+#include "reply.h"
+
+#define USER	 "user."
+#define OWN_ROOT "user.bloscfs."
+
+/* Room for "/proc/self/fd/N". */
+#define PATH_SIZE 40
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_made_up(const char *name)
+{
+	return begins_with(name, FS_FACTS_PREFIX) ||
+	       begins_with(name, OWN_ROOT);
+}
+
+/* For calls that follow links: /proc leads to the very file. */
+static void path_of(int fd, char path[PATH_SIZE])
+{
+	snprintf(path, PATH_SIZE, "/proc/self/fd/%d", fd);
+}
+
+/* Answers with @size bytes at @value, or with the size alone. */
+static void reply_value(fuse_req_t req, const char *value, size_t size,
+			size_t room)
+{
+	if (room == 0)
+		fuse_reply_xattr(req, size);
+	else if (size > room)
+		fs_reply_error(req, -ERANGE);
+	else
+		fuse_reply_buf(req, value, size);
+}
+
+/* A descriptor of the file that has the attributes of @node; close it. */
+static int open_holder(const struct fs_node *node, int fd)
+{
+	int holder;
+
+	if (node->kind == FS_KIND_FRAME && node->sparse)
+		holder = openat(fd, B2F_INDEX_NAME,
+				O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	else
+		holder = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (holder >= 0)
+		return holder;
+	return errno == ENOENT ? -ESTALE : -errno;
+}
+
+/* The value of @name on the backing filesystem; malloc'ed. */
+static int get_stored(const struct fs_node *node, int fd, const char *name,
+		      char **out, size_t *size)
+{
+	char path[PATH_SIZE], *value = malloc(XATTR_SIZE_MAX);
+	int holder = open_holder(node, fd);
+	ssize_t n = -1;
+	int err = holder < 0 ? holder : 0;
+
+	if (!value && !err)
+		err = -ENOMEM;
+	if (!err) {
+		path_of(holder, path);
+		n = getxattr(path, name, value, XATTR_SIZE_MAX);
+		err = n < 0 ? -errno : 0;
+	}
+	if (holder >= 0)
+		close(holder);
+	if (err) {
+		free(value);
+		return err;
+	}
+	*out = value;
+	*size = (size_t)n;
+	return 0;
+}
+
+static int get_fact(struct fs *fs, struct fs_node *node, int fd,
+		    const char *name, char **out, size_t *size)
+{
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	if (node->kind != FS_KIND_FRAME)
+		return -ENODATA;
+	err = fs_frames_open_disk(fs, node, fd, &frame);
+	if (!err)
+		err = fs_facts_get(frame, name, out, size);
+	b2f_frame_close(frame);
+	return err;
+}
+
+static int get_own(struct fs *fs, const struct fs_node *node, const char *name,
+		   char **out, size_t *size)
+{
+	const char *key = name + sizeof(OWN_ROOT) - 1;
+	char *text = NULL;
+	int n = -1;
+
+	if (!node->is_root)
+		return -ENODATA;
+	if (strcmp(key, "version") == 0)
+		n = asprintf(&text, "%s", B2F_VERSION);
+	else if (strcmp(key, "pid") == 0)
+		n = asprintf(&text, "%ld", (long)getpid());
+	else if (strcmp(key, "stats") == 0)
+		n = fs_stats_json(fs, &text);
+	else
+		return -ENODATA;
+	if (n < 0)
+		return -ENOMEM;
+	*out = text;
+	*size = (size_t)n;
+	return 0;
+}
+
+static int get_value(struct fs *fs, struct fs_node *node, const char *name,
+		     char **out, size_t *size)
+{
+	struct fs_pin pin = {0};
+	int err;
+
+	/* The kernel asks for capabilities before each write. */
+	if (!begins_with(name, USER))
+		return begins_with(name, "security.") ? -ENODATA : -EOPNOTSUPP;
+	if (begins_with(name, OWN_ROOT))
+		return get_own(fs, node, name, out, size);
+	if (node->kind == FS_KIND_SINGLE)
+		return -ENODATA;
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (err)
+		return err;
+	if (begins_with(name, FS_FACTS_PREFIX))
+		err = get_fact(fs, node, pin.fd, name, out, size);
+	else
+		err = get_stored(node, pin.fd, name, out, size);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+		    size_t size)
+{
+	struct fs *fs = fs_of(req);
+	char *value = NULL;
+	size_t n = 0;
+	int err;
+
+	if (fs->settings.no_xattr)
+		err = -ENOSYS;
+	else
+		err = get_value(fs, fs_node_of(fs, ino), name, &value, &n);
+	if (err)
+		fs_reply_error(req, err);
+	else
+		reply_value(req, value, n, size);
+	free(value);
+}
+
+/* Writes those of @names that are to be listed to @f. */
+static void put_stored(FILE *f, const char *names, size_t size)
+{
+	for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
+		const char *name = names + i;
+
+		if (begins_with(name, USER) && !is_made_up(name))
+			fwrite(name, strlen(name) + 1, 1, f);
+	}
+}
+
+static int list_stored(const struct fs_node *node, int fd, FILE *f)
+{
+	char path[PATH_SIZE], *names = malloc(XATTR_LIST_MAX);
+	int holder = open_holder(node, fd);
+	ssize_t n = -1;
+	int err = holder < 0 ? holder : 0;
+
+	if (!names && !err)
+		err = -ENOMEM;
+	if (!err) {
+		path_of(holder, path);
+		n = listxattr(path, names, XATTR_LIST_MAX);
+		err = n < 0 ? -errno : 0;
+	}
+	if (!err)
+		put_stored(f, names, (size_t)n);
+	if (holder >= 0)
+		close(holder);
+	free(names);
+	/* Where there can be none, the list is empty. */
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+static int list_facts(struct fs *fs, struct fs_node *node, int fd, FILE *f)
+{
+	struct b2f_frame *frame = NULL;
+	char *names = NULL;
+	size_t size = 0;
+	int err = fs_frames_open_disk(fs, node, fd, &frame);
+
+	/* What cannot be opened has none. */
+	if (err)
+		return 0;
+	err = fs_facts_list(frame, &names, &size);
+	if (!err)
+		fwrite(names, size, 1, f);
+	free(names);
+	b2f_frame_close(frame);
+	return err;
+}
+
+static int list_names(struct fs *fs, struct fs_node *node, FILE *f)
+{
+	static const char own[] =
+		OWN_ROOT "version\0" OWN_ROOT "pid\0" OWN_ROOT "stats";
+	struct fs_pin pin = {0};
+	int err;
+
+	if (fs->settings.list_xattr && node->is_root)
+		fwrite(own, sizeof(own), 1, f);
+	if (node->kind == FS_KIND_SINGLE)
+		return 0;
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (err)
+		return err;
+	err = list_stored(node, pin.fd, f);
+	if (!err && fs->settings.list_xattr && node->kind == FS_KIND_FRAME)
+		err = list_facts(fs, node, pin.fd, f);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	struct fs *fs = fs_of(req);
+	char *names = NULL;
+	size_t n = 0;
+	FILE *f;
+	int err;
+
+	if (fs->settings.no_xattr) {
+		fs_reply_error(req, -ENOSYS);
+		return;
+	}
+	f = open_memstream(&names, &n);
+	if (!f) {
+		fs_reply_error(req, -ENOMEM);
+		return;
+	}
+	err = list_names(fs, fs_node_of(fs, ino), f);
+	if (fclose(f) && !err)
+		err = -ENOMEM;
+	if (err)
+		fs_reply_error(req, err);
+	else
+		reply_value(req, names, n, size);
+	free(names);
+}
+
+/* What is to be done with an index or a file. */
+struct change {
+	const char *name;
+	/* NULL: remove it. */
+	const char *value;
+	size_t size;
+	int flags;
+};
+
+static int change_stored(void *arg, int fd)
+{
+	const struct change *c = arg;
+	char path[PATH_SIZE];
+	int ret;
+
+	path_of(fd, path);
+	if (c->value)
+		ret = setxattr(path, c->name, c->value, c->size, c->flags);
+	else
+		ret = removexattr(path, c->name);
+	return ret ? -errno : 0;
+}
+
+static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
+{
+	struct fs_pin pin = {0};
+	int err;
+
+	if (!begins_with(c->name, USER))
+		return -EOPNOTSUPP;
+	if (is_made_up(c->name) || node->kind == FS_KIND_SINGLE)
+		return -EPERM;
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (err)
+		return err;
+	if (node->kind == FS_KIND_FRAME)
+		err = fs_meta_with_index(fs, node, pin.fd, change_stored, c);
+	else
+		err = change_stored(c, pin.fd);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+		    const char *value, size_t size, int flags)
+{
+	struct fs *fs = fs_of(req);
+	struct change c = {
+		.name = name, .value = value, .size = size, .flags = flags};
+
+	fs_reply_error(req, fs->settings.no_xattr
+				    ? -ENOSYS
+				    : change_node(fs, fs_node_of(fs, ino), &c));
+}
+
+void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct change c = {.name = name};
+
+	fs_reply_error(req, fs->settings.no_xattr
+				    ? -ENOSYS
+				    : change_node(fs, fs_node_of(fs, ino), &c));
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* option_values.c - words of the command line into numbers */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "option_values.h"
+
+/* Digits only: strtoull() would take signs and blanks too. */
+static int parse_digits(const char *text, int base, uint64_t max,
+			const char **end, uint64_t *out)
+{
+	char *stop;
+	unsigned long long value;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, &stop, base);
+	if (errno || value > max)
+		return -EINVAL;
+	*end = stop;
+	*out = value;
+	return 0;
+}
+
+int fs_value_size(const char *text, int64_t *out)
+{
+	static const char units[] = "kmgt";
+	unsigned int shift = 0;
+	const char *end, *unit;
+	uint64_t value;
+
+	if (parse_digits(text, 10, INT64_MAX, &end, &value))
+		return -EINVAL;
+	if (*end) {
+		unit = strchr(units, tolower((unsigned char)*end));
+		if (!unit || end[1])
+			return -EINVAL;
+		shift = 10 * (unsigned int)(unit - units + 1);
+	}
+	if (value > (uint64_t)INT64_MAX >> shift)
+		return -EINVAL;
+	*out = (int64_t)(value << shift);
+	return 0;
+}
+
+int fs_value_number(const char *text, int base, uint64_t max, int64_t *out)
+{
+	uint64_t value;
+	const char *end;
+
+	if (parse_digits(text, base, max, &end, &value) || *end)
+		return -EINVAL;
+	*out = (int64_t)value;
+	return 0;
+}
+
+int fs_value_seconds(const char *text, double *out)
+{
+	char *end;
+	double value;
+
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return -EINVAL;
+	value = strtod(text, &end);
+	/* A year: beyond that the kernel's jiffies would overflow. */
+	if (end == text || *end || !(value >= 0 && value <= 3.2e7))
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+int fs_value_choice(const char *text, const char *const *words, int64_t *out)
+{
+	for (int64_t i = 0; words[i]; i++) {
+		if (strcmp(words[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* The number by which @name_of knows the @n bytes at @word, or -1. */
+static int find_name(const char *(*name_of)(unsigned int number),
+		     const char *word, size_t n)
+{
+	for (unsigned int i = 0; i <= UINT8_MAX; i++) {
+		const char *name = name_of(i);
+
+		if (strlen(name) == n && memcmp(name, word, n) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* Is the @n bytes at @word one of @words? */
+static bool is_among(const char *const *words, const char *word, size_t n)
+{
+	while (*words && (strlen(*words) != n || memcmp(*words, word, n) != 0))
+		words++;
+	return *words;
+}
+
+int fs_value_codec(const char *text, int64_t *out)
+{
+	static const char *const words[] = {"blosclz", "lz4",  "lz4hc",
+					    "zlib",    "zstd", NULL};
+	size_t n = strlen(text);
+
+	if (!is_among(words, text, n))
+		return -EINVAL;
+	*out = find_name(b2f_codec_code_name, text, n);
+	return 0;
+}
+
+int fs_value_filters(const char *text, uint8_t slots[B2F_SLOTS])
+{
+	/* Those that give back what they got. */
+	static const char *const words[] = {"none",  "shuffle",	  "bitshuffle",
+					    "delta", "bytedelta", NULL};
+	uint8_t found[B2F_SLOTS] = {0};
+	size_t n = 0;
+
+	for (const char *p = text;; p++) {
+		size_t len = strcspn(p, "+");
+
+		if (!is_among(words, p, len) || n == B2F_SLOTS)
+			return -EINVAL;
+		found[n] = (uint8_t)find_name(b2f_filter_name, p, len);
+		/* "none" is none. */
+		n += found[n] != 0;
+		p += len;
+		if (!*p)
+			break;
+	}
+	memset(slots, 0, B2F_SLOTS);
+	memcpy(slots + B2F_SLOTS - n, found, n);
+	return 0;
+}

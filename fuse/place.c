@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* place.c - the backing name of something that shall be shown as NAME */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "b2frame/create.h"
+#include "place.h"
+
+static bool is_going(const struct fs_place *place, const char *name)
+{
+	return (place->leaving && strcmp(place->leaving, name) == 0) ||
+	       (place->replaced && strcmp(place->replaced, name) == 0);
+}
+
+/* Returns 1 if @name will still exist, 0 if not, or an errno. */
+static int stays(const struct fs_place *place, const char *name)
+{
+	if (is_going(place, name))
+		return 0;
+	return fs_resolve_exists(place->tree, place->dirfd, name);
+}
+
+/* How many frames will still want to be called @stem; or an errno. */
+static int count_frames(const struct fs_place *place, const char *stem)
+{
+	char name[FS_NAMES_SIZE];
+	int n = 0, is_frame;
+
+	for (size_t i = 0; i < FS_NAMES_SUFFIXES; i++) {
+		if (!fs_names_join(stem, i, name) || is_going(place, name))
+			continue;
+		is_frame = fs_resolve_is_frame(place->tree, place->dirfd, name);
+		if (is_frame < 0)
+			return is_frame;
+		n += is_frame;
+	}
+	return n;
+}
+
+/*
+ * Can something be put at the backing name @name, without changing what others
+ * are called?  A single frame @name.SUFFIX is shown as @name now; two of them
+ * already have their full names.  Returns 1, 0 or an errno.
+ */
+static int is_free(const struct fs_place *place, const char *name)
+{
+	int n;
+
+	if (strcmp(name, B2F_INDEX_NAME) == 0)
+		return 0;
+	n = stays(place, name);
+	if (n)
+		return n < 0 ? n : 0;
+	n = count_frames(place, name);
+	return n < 0 ? n : n != 1;
+}
+
+/* Can the backing name @full, which is @name and a suffix, be used? */
+static int is_free_with_suffix(const struct fs_place *place, const char *name,
+			       const char *full)
+{
+	int n = stays(place, name);
+
+	if (n)
+		return n < 0 ? n : 0;
+	n = count_frames(place, name);
+	if (n)
+		return n < 0 ? n : 0;
+	return is_free(place, full);
+}
+
+static int check_length(const char *name)
+{
+	return strlen(name) > FS_NAMES_MAX ? -ENAMETOOLONG : 0;
+}
+
+/*
+ * Finds a free backing name: with suffix @first, or another one, or none.
+ * Returns 1 and sets @out, 0, or an errno.
+ */
+static int find_name(const struct fs_place *place, const char *name,
+		     size_t first, char out[FS_NAMES_SIZE])
+{
+	char stem[FS_NAMES_SIZE];
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < FS_NAMES_SUFFIXES; i++) {
+		/* A name as long as it may be has no room for all of them. */
+		if (fs_names_join(name, (first + i) % FS_NAMES_SUFFIXES, out))
+			result = is_free_with_suffix(place, name, out);
+	}
+	if (result == 0 && !fs_names_stem(name, stem)) {
+		result = is_free(place, name);
+		snprintf(out, FS_NAMES_SIZE, "%s", name);
+	}
+	return result;
+}
+
+int fs_place_frame(const struct fs_place *place, const char *name,
+		   size_t suffix, char out[FS_NAMES_SIZE])
+{
+	char found[FS_NAMES_SIZE];
+	int result = check_length(name);
+
+	if (result)
+		return result;
+	result = find_name(place, name, suffix, found);
+	if (result == 1)
+		memcpy(out, found, sizeof(found));
+	return result == 1 ? 0 : result < 0 ? result : -EEXIST;
+}
+
+int fs_place_other(const struct fs_place *place, const char *name)
+{
+	int result = check_length(name);
+
+	if (result)
+		return result;
+	if (strcmp(name, B2F_INDEX_NAME) == 0)
+		return -EPERM;
+	result = is_free(place, name);
+	return result == 1 ? 0 : result < 0 ? result : -EEXIST;
+}

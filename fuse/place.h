@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * place.h - the backing name of something that shall be shown as NAME
+ *
+ * The rule of resolve.h read backwards.  What is new must come back as NAME, at
+ * every later mount, and must not change the name that anything else is shown
+ * by.  So a new frame becomes, whatever is possible first:
+ *
+ *   NAME.b2frame   unless that exists, or is what another frame is shown by
+ *   NAME.b2f ...   likewise, with the other suffixes
+ *   NAME           a frame without suffix, if NAME does not end in one itself
+ *   -EEXIST        as for x.b2frame beside the frame x that is stored so
+ *
+ * Anything else becomes NAME, or -EEXIST if that is a frame that is shown by
+ * another name.  Nothing gets the name of an index: it would turn its folder
+ * into a frame.
+ *
+ * Layer: fuse.  Threads: any; all functions may block on I/O.  What others do
+ * in the folder meanwhile is not seen; for that there is EEXIST of the call
+ * that makes the entry.
+ */
+#ifndef B2F_FUSE_PLACE_H
+#define B2F_FUSE_PLACE_H
+
+#include "resolve.h"
+
+/* A backing folder, and what in it does not count. */
+struct fs_place {
+	struct fs_tree *tree;
+	int dirfd;
+	/* Backing names that are about to go; NULL: none. */
+	const char *leaving;
+	const char *replaced;
+};
+
+/*
+ * The backing name of a new frame @name, with suffix @suffix if that is free.
+ * Returns 0, -EEXIST, -ENAMETOOLONG or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_place_frame(const struct fs_place *place, const char *name, size_t suffix,
+	       char out[FS_NAMES_SIZE]);
+
+/*
+ * Checks whether anything but a frame can be called @name.
+ * Returns 0, -EEXIST, -ENAMETOOLONG, -EPERM (an index) or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_place_other(const struct fs_place *place, const char *name);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* settings.c - what follows from the options */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "settings.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static enum b2f_log_level log_level(const struct fs_options *o)
+{
+	if (o->loglevel != FS_UNSET)
+		return (enum b2f_log_level)o->loglevel;
+	if (o->debug)
+		return B2F_LOG_DEBUG;
+	if (o->verbose)
+		return B2F_LOG_INFO;
+	return o->quiet ? B2F_LOG_ERROR : B2F_LOG_WARNING;
+}
+
+static mode_t mask(int64_t special, int64_t general)
+{
+	int64_t value = special != FS_UNSET ? special : general;
+
+	return value != FS_UNSET ? (mode_t)value : 0;
+}
+
+static struct b2f_runtime_options runtime(const struct fs_options *o)
+{
+	struct b2f_runtime_options r = {
+		.cache_bytes = (size_t)o->cachesize,
+		.dirty_bytes = (size_t)o->dirtysize,
+		.nworkers = (unsigned int)o->workers,
+		.no_readahead = o->readahead == 0,
+	};
+
+	if (o->readahead != FS_UNSET)
+		r.readahead_bytes = (size_t)o->readahead;
+	return r;
+}
+
+static struct b2f_write_options write_options(const struct fs_options *o)
+{
+	return (struct b2f_write_options){
+		.no_seal = o->no_seal,
+		.locking = o->locking,
+		.no_locking = o->nolocking,
+		.guess_typesize = o->typesize == 0,
+		.chunksize = (uint32_t)o->chunksize,
+	};
+}
+
+static struct b2f_settings new_files(const struct fs_options *o)
+{
+	struct b2f_settings s = b2f_settings_default();
+
+	s.typesize = o->typesize ? (uint32_t)o->typesize : 1;
+	s.blocksize = (uint32_t)o->blocksize;
+	s.chunksize = (int32_t)o->chunksize;
+	s.codec = (uint8_t)o->codec;
+	s.clevel = (uint8_t)o->clevel;
+	memcpy(s.filters, o->filters, sizeof(s.filters));
+	return s;
+}
+
+/* A struct b2f_log that keeps its last message in a reason. */
+static void keep_message(void *arg, enum b2f_log_level level,
+			 const char *message)
+{
+	(void)level;
+	snprintf(arg, FS_REASON_SIZE, "%s", message);
+}
+
+/* Tries to make a file in no folder: only what the settings are is looked at.
+ */
+static int try_new_file(const struct b2f_settings *s,
+			char reason[FS_REASON_SIZE])
+{
+	struct b2f_log log = {.write = keep_message,
+			      .arg = reason,
+			      .max_level = B2F_LOG_ERROR};
+	int err = b2f_frame_create(s, -1, "new files", 0, false, &log);
+
+	return err == -EINVAL ? err : 0;
+}
+
+static int refuse(const char *option, const char *problem,
+		  char reason[FS_REASON_SIZE])
+{
+	snprintf(reason, FS_REASON_SIZE, "option %s: %s", option, problem);
+	return -EINVAL;
+}
+
+static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
+{
+	/* What the fields of a frame hold. */
+	if (o->clevel > 9)
+		return refuse("clevel", "0 to 9", reason);
+	if (o->typesize > 255)
+		return refuse("typesize", "1 to 255, or auto", reason);
+	if (o->chunksize <= 0 || o->chunksize > INT32_MAX)
+		return refuse("chunksize", "up to 2g", reason);
+	if (o->blocksize > o->chunksize)
+		return refuse("blocksize", "more than a chunk", reason);
+	if (o->locking && o->nolocking)
+		return refuse("locking", "and nolocking", reason);
+	return 0;
+}
+
+int fs_settings_make(const struct fs_options *options, struct fs_settings *out,
+		     char reason[FS_REASON_SIZE])
+{
+	struct fs_settings s = {0};
+	int err = check(options, reason);
+
+	if (err)
+		return err;
+	s.runtime = runtime(options);
+	s.write = write_options(options);
+	s.new_files = new_files(options);
+	s.log_level = log_level(options);
+	s.commit_ns = (uint64_t)options->commit * SECOND_NS;
+	s.file_mask = mask(options->fmask, options->umask);
+	s.dir_mask = mask(options->dmask, options->umask);
+	s.background = !options->foreground && !options->debug;
+	s.no_xattr = options->xattr == FS_VIEW_OFF;
+	s.list_xattr = options->xattr == FS_VIEW_LIST;
+	err = try_new_file(&s.new_files, reason);
+	if (err)
+		return err;
+	/* The first bytes of a file tell its item size, and so the rest. */
+	s.new_files.chunksize = -1;
+	*out = s;
+	return 0;
+}

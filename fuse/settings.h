@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * settings.h - what follows from the options
+ *
+ * Layer: fuse.  Threads: read-only after the start.
+ */
+#ifndef B2F_FUSE_SETTINGS_H
+#define B2F_FUSE_SETTINGS_H
+
+#include <sys/types.h>
+
+#include "b2frame/log.h"
+#include "b2frame/write.h"
+#include "mount_options.h"
+#include "source.h"
+
+struct fs_settings {
+	struct b2f_runtime_options runtime;
+	struct b2f_write_options write;
+	struct b2f_settings new_files;
+	enum b2f_log_level log_level;
+	/* 0: no timer commits. */
+	uint64_t commit_ns;
+	/* Permission bits to take away. */
+	mode_t file_mask;
+	mode_t dir_mask;
+	bool background;
+	bool no_xattr;
+	bool list_xattr;
+};
+
+/*
+ * What follows from @options.  Returns 0, or -EINVAL (new files cannot be made
+ * in this way) with @reason set.
+ */
+__attribute__((warn_unused_result)) int
+fs_settings_make(const struct fs_options *options, struct fs_settings *out,
+		 char reason[FS_REASON_SIZE]);
+
+#endif

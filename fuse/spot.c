@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spot.c - a name in a folder that is about to change */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lookup.h"
+#include "spot.h"
+
+int fs_spot_enter(struct fs *fs, fuse_ino_t parent, const char *name,
+		  struct fs_spot *out)
+{
+	*out = (struct fs_spot){
+		.fs = fs, .dir = fs_node_of(fs, parent), .name = name};
+	if (out->dir->kind == FS_KIND_SINGLE || fs_deleted_is_hidden(name))
+		return -EPERM;
+	return fs_tree_pin(fs->tree, out->dir, &out->pin);
+}
+
+void fs_spot_leave(struct fs_spot *spot)
+{
+	if (spot->fs)
+		fs_tree_unpin(spot->fs->tree, &spot->pin);
+}
+
+int fs_spot_find(const struct fs_spot *spot, struct fs_found *out)
+{
+	return fs_lookup_find(spot->fs, spot->dir, spot->pin.fd, spot->name,
+			      out);
+}
+
+int fs_spot_check_free(const struct fs_spot *spot)
+{
+	struct fs_found found;
+	int err = fs_spot_find(spot, &found);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	fs_probe_close(&found.probe);
+	return -EEXIST;
+}
+
+struct fs_place fs_spot_place(const struct fs_spot *spot)
+{
+	return (struct fs_place){.tree = spot->fs->tree, .dirfd = spot->pin.fd};
+}
+
+struct fs_node fs_spot_like(const struct fs_found *found)
+{
+	return (struct fs_node){
+		.kind = found->probe.kind,
+		.sparse = found->probe.kind == FS_KIND_FRAME &&
+			  found->probe.sparse,
+		.dev = found->probe.st.st_dev,
+		.ino = found->probe.st.st_ino,
+	};
+}
+
+void fs_spot_retire(struct fs *fs, const struct fs_found *found)
+{
+	const struct fs_node like = fs_spot_like(found);
+	struct fs_node *node;
+	struct stat st;
+
+	/* A folder is found to have a link or none, depending on where it is.
+	 */
+	if (like.kind != FS_KIND_DIR &&
+	    (fstat(found->probe.fd, &st) || st.st_nlink > 0))
+		return;
+	node = fs_tree_find(fs->tree, &like);
+	if (!node)
+		return;
+	fs_tree_retire(fs->tree, node);
+	fs_tree_forget(fs->tree, node, 1);
+}
+
+int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
+{
+	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse)
+		return fs_frames_delete(spot->fs, spot->pin.fd, found->name,
+					&found->probe);
+	if (unlinkat(spot->pin.fd, found->name, 0))
+		return -errno;
+	fs_spot_retire(spot->fs, found);
+	return 0;
+}
+
+int fs_spot_delete_folder(const struct fs_spot *spot,
+			  const struct fs_found *found)
+{
+	int err = 0;
+
+	if (unlinkat(spot->pin.fd, found->name, AT_REMOVEDIR))
+		err = -errno;
+	if (err == -ENOTEMPTY || err == -EEXIST) {
+		/* It may hold what a mount that crashed had deleted. */
+		fs_deleted_purge_at(spot->fs, found->probe.fd);
+		err = 0;
+		if (unlinkat(spot->pin.fd, found->name, AT_REMOVEDIR))
+			err = -errno;
+	}
+	if (!err)
+		fs_spot_retire(spot->fs, found);
+	return err;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ticker.c - what has to be done without being asked, once a second */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs.h"
+#include "session.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* How long the end waits for the kernel, seconds. */
+#define STOP_S 3
+
+void fs_ticker_init(struct fs_ticker *ticker)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&ticker->lock, NULL);
+	pthread_cond_init(&ticker->wake, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static struct timespec seconds_from_now(clockid_t clock, time_t s)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	t.tv_sec += s;
+	return t;
+}
+
+static time_t monotonic_s(void)
+{
+	return seconds_from_now(CLOCK_MONOTONIC, 0).tv_sec;
+}
+
+/* Locked. */
+static void wake(struct fs_ticker *ticker, bool is_urgent)
+{
+	if (!ticker->is_busy || is_urgent)
+		pthread_cond_signal(&ticker->wake);
+	ticker->is_busy = true;
+	ticker->is_urgent |= is_urgent;
+}
+
+void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent)
+{
+	pthread_mutex_lock(&ticker->lock);
+	wake(ticker, is_urgent);
+	pthread_mutex_unlock(&ticker->lock);
+}
+
+static void free_sync(struct fs_sync *sync)
+{
+	close(sync->fd);
+	free(sync);
+}
+
+/* Adds @sync, unless that filesystem is among them. */
+static void add_sync(struct fs_ticker *ticker, struct fs_sync *sync)
+{
+	struct fs_sync *s;
+
+	pthread_mutex_lock(&ticker->lock);
+	for (s = ticker->syncs; s && s->dev != sync->dev;)
+		s = s->next;
+	if (!s) {
+		sync->next = ticker->syncs;
+		ticker->syncs = sync;
+		wake(ticker, false);
+	}
+	pthread_mutex_unlock(&ticker->lock);
+	if (s)
+		free_sync(sync);
+}
+
+static bool has_syncs(struct fs_ticker *ticker)
+{
+	bool has;
+
+	pthread_mutex_lock(&ticker->lock);
+	has = ticker->syncs;
+	pthread_mutex_unlock(&ticker->lock);
+	return has;
+}
+
+static bool is_waiting(struct fs_ticker *ticker, dev_t dev)
+{
+	const struct fs_sync *s;
+
+	pthread_mutex_lock(&ticker->lock);
+	for (s = ticker->syncs; s && s->dev != dev;)
+		s = s->next;
+	pthread_mutex_unlock(&ticker->lock);
+	return s;
+}
+
+void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
+{
+	struct fs_sync *later;
+
+	if (is_waiting(&fs->ticker, dev))
+		return;
+	later = calloc(1, sizeof(*later));
+	if (later) {
+		later->fd =
+			openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		later->dev = dev;
+		later->since_s = monotonic_s();
+	}
+	if (later && later->fd >= 0) {
+		add_sync(&fs->ticker, later);
+		return;
+	}
+	free(later);
+	/* Rather slow than not at all. */
+	fs_logger_write(fs->logger, B2F_LOG_DEBUG,
+			"sync at once: no memory or no descriptor");
+	sync();
+}
+
+/* Takes what has been waiting for @age_s seconds. */
+static struct fs_sync *take_syncs(struct fs_ticker *ticker, time_t age_s)
+{
+	time_t now = monotonic_s();
+	struct fs_sync *taken = NULL, **p = &ticker->syncs;
+
+	pthread_mutex_lock(&ticker->lock);
+	while (*p) {
+		struct fs_sync *s = *p;
+
+		if (now - s->since_s < age_s) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		s->next = taken;
+		taken = s;
+	}
+	pthread_mutex_unlock(&ticker->lock);
+	return taken;
+}
+
+/* Syncs what has been waiting for @age_s seconds.  Returns 0 or an errno. */
+static int run_syncs(struct fs *fs, time_t age_s)
+{
+	struct fs_sync *s = take_syncs(&fs->ticker, age_s);
+	int first = 0;
+
+	while (s) {
+		struct fs_sync *next = s->next;
+		int err = syncfs(s->fd) ? -errno : 0;
+
+		if (err)
+			fs_logger_write(fs->logger, B2F_LOG_ERROR,
+					"%s: not durable: syncfs: %s",
+					fs->source.path, strerror(-err));
+		if (!first)
+			first = err;
+		free_sync(s);
+		s = next;
+	}
+	return first;
+}
+
+/* Has the kernel forget what it has of @file. */
+static void drop_cache(struct fs *fs, struct fs_file *file)
+{
+	bool must;
+	int err;
+
+	pthread_mutex_lock(&fs->files.lock);
+	must = file->must_drop;
+	file->must_drop = false;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (!must)
+		return;
+	err = fuse_lowlevel_notify_inval_inode(fs->session,
+					       fs_ino_of(file->pin.node), 0, 0);
+	/* The kernel may have forgotten it already. */
+	if (err && err != -ENOENT)
+		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
+				strerror(-err));
+}
+
+static void tick_file(struct fs *fs, struct fs_file *file)
+{
+	uint64_t commit_ns = fs->settings.commit_ns;
+
+	if (commit_ns > 0 && b2f_file_dirty_ns(file->file) >= commit_ns)
+		/* The library has logged why, and we try again. */
+		(void)!fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
+	/* What cannot be read now stays as it is. */
+	(void)!fs_frames_refresh(fs, file);
+}
+
+/* With @is_urgent only what is urgent.  Returns whether there is more to come.
+ */
+static bool tick(struct fs *fs, bool is_urgent)
+{
+	struct fs_file **files = NULL;
+	size_t n = 0;
+
+	/* Without memory now, a second later. */
+	if (fs_frames_all(fs, &files, &n))
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_urgent)
+			tick_file(fs, files[i]);
+		drop_cache(fs, files[i]);
+		fs_frames_put(fs, files[i]);
+	}
+	free(files);
+	if (!is_urgent && fs->settings.commit_ns > 0)
+		(void)!run_syncs(fs, fs->settings.commit_ns / SECOND_NS);
+	return n > 0;
+}
+
+/*
+ * Waits until @next, or until something is urgent, or, as long as there is
+ * nothing to do, for something.  Returns whether to go on.
+ */
+static bool wait_for_tick(struct fs_ticker *ticker, const struct timespec *next,
+			  bool *is_urgent)
+{
+	bool go_on;
+	int err = 0;
+
+	pthread_mutex_lock(&ticker->lock);
+	while (!ticker->is_busy && !ticker->ended)
+		pthread_cond_wait(&ticker->wake, &ticker->lock);
+	while (!ticker->is_urgent && !ticker->ended && err != ETIMEDOUT)
+		err = pthread_cond_timedwait(&ticker->wake, &ticker->lock,
+					     next);
+	*is_urgent = ticker->is_urgent;
+	/* What comes from now on is for the next time. */
+	ticker->is_urgent = ticker->is_busy = false;
+	go_on = !ticker->ended;
+	pthread_mutex_unlock(&ticker->lock);
+	return go_on;
+}
+
+static void *run(void *arg)
+{
+	struct timespec next = seconds_from_now(CLOCK_MONOTONIC, 1);
+	struct fs *fs = arg;
+	bool is_urgent;
+
+	while (wait_for_tick(&fs->ticker, &next, &is_urgent)) {
+		if (tick(fs, is_urgent) || is_urgent || has_syncs(&fs->ticker))
+			fs_ticker_wake(&fs->ticker, false);
+		if (!is_urgent)
+			next = seconds_from_now(CLOCK_MONOTONIC, 1);
+	}
+	return NULL;
+}
+
+int fs_ticker_start(struct fs *fs)
+{
+	int err = pthread_create(&fs->ticker.thread, NULL, run, fs);
+
+	fs->ticker.is_running = err == 0;
+	return -err;
+}
+
+void fs_ticker_stop(struct fs *fs)
+{
+	struct fs_ticker *ticker = &fs->ticker;
+	struct timespec end;
+
+	if (!ticker->is_running)
+		return;
+	pthread_mutex_lock(&ticker->lock);
+	ticker->ended = true;
+	pthread_cond_signal(&ticker->wake);
+	pthread_mutex_unlock(&ticker->lock);
+	/*
+	 * It may be telling the kernel something, which waits for an answer
+	 * that nobody will give any more: then the mount has to be cut off.
+	 */
+	end = seconds_from_now(CLOCK_REALTIME, STOP_S);
+	if (pthread_timedjoin_np(ticker->thread, NULL, &end) == ETIMEDOUT) {
+		fs_session_cut(fs);
+		pthread_join(ticker->thread, NULL);
+	}
+	ticker->is_running = false;
+}
+
+int fs_ticker_fini(struct fs *fs)
+{
+	int err = run_syncs(fs, 0);
+
+	pthread_cond_destroy(&fs->ticker.wake);
+	pthread_mutex_destroy(&fs->ticker.lock);
+	return err;
+}

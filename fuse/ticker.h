@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ticker.h - what has to be done without being asked, once a second
+ *
+ *   timer commits   what was written more than commit= seconds ago becomes
+ *                   durable
+ *   syncs           what was closed without being durable becomes so, all of
+ *                   it with one syncfs(2)
+ *   changes         open frames that somebody else has changed go on with what
+ *                   is on disk, and the kernel drops what it has cached
+ *
+ * The last one must not be done while a request is being answered: the kernel
+ * may wait for that very answer.  So it is done here, where no lock is held.
+ *
+ * With nothing open and nothing to sync the thread sleeps.
+ *
+ * Layer: fuse.  Threads: _wake and _sync_later from any; the rest from the main
+ * one.
+ */
+#ifndef B2F_FUSE_TICKER_H
+#define B2F_FUSE_TICKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct fs;
+
+/* A filesystem that has changes which are not durable. */
+struct fs_sync {
+	struct fs_sync *next;
+	dev_t dev;
+	int fd;
+	/* Of the oldest one, on the monotonic clock. */
+	time_t since_s;
+};
+
+struct fs_ticker {
+	pthread_t thread;
+	bool is_running;
+	pthread_mutex_t lock;
+	/* The rest is under the lock. */
+	pthread_cond_t wake;
+	/* Something is open, or has to be synced. */
+	bool is_busy;
+	/* The kernel has to drop something, at once. */
+	bool is_urgent;
+	bool ended;
+	struct fs_sync *syncs;
+};
+
+void fs_ticker_init(struct fs_ticker *ticker);
+
+/* Starts the thread.  Returns 0 or -EAGAIN (no more threads). */
+__attribute__((warn_unused_result)) int fs_ticker_start(struct fs *fs);
+
+/*
+ * Ends the thread; to be called while the kernel is still being answered, or
+ * after the mount has ended.  Does nothing if it does not run.
+ */
+void fs_ticker_stop(struct fs *fs);
+
+/* Makes all durable that waits for it.  Returns 0 or an errno. */
+__attribute__((warn_unused_result)) int fs_ticker_fini(struct fs *fs);
+
+/* Something was opened; with @is_urgent, the kernel has to drop something. */
+void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent);
+
+/*
+ * Something on the filesystem @dev, which has the directory @dirfd, shall be
+ * durable before long.
+ */
+void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev);
+
+#endif

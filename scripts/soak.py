@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runs of scripts/soak."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
+import flips  # noqa: E402
+import fsx_runs  # noqa: E402
+import kills  # noqa: E402
+import rounds  # noqa: E402
+from mounting import run_one  # noqa: E402
+
+
+def fsx(count, seed):
+    """(name, function) of each run."""
+    for i, (options, size) in enumerate(fsx_runs.matrix()):
+        yield " ".join(options), lambda: fsx_runs.run_one(
+            options, size, count, seed + i, 50000)
+
+
+def play(count, seed):
+    """Three frames, with different item sizes."""
+    for i in range(3):
+        yield f"seed {seed + i}", lambda: rounds.play(count // 3 + 1, seed + i)
+
+
+def kill(count, seed):
+    yield "one file", lambda: kills.kill(count * 4 // 5, seed)
+    yield "new files", lambda: kills.kill_creator(count - count * 4 // 5, seed)
+
+
+def flip(count, seed):
+    for codec in "zstd", "lz4", "zlib", "blosclz":
+        yield codec, lambda: flips.flip_many(
+            *flips.make("a", f"codec={codec}"), count // 4, seed)
+
+
+RUNS = {"fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
+        "flips": (flip, 500)}
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    name, *numbers = sys.argv[1:] or [""]
+    if name not in RUNS:
+        sys.exit(f"usage: scripts/soak {'|'.join(RUNS)} [COUNT [SEED]]")
+    make, usual = RUNS[name]
+    count = int(numbers[0]) if numbers else usual
+    seed = int(numbers[1]) if len(numbers) > 1 else 1
+    failed = 0
+    for what, run in make(count, seed):
+        failed += not run_one(f"{name} {what}", run)
+    print(f"{failed} failed" if failed else "all well")
+    sys.exit(failed > 0)
+
+
+main()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fsx_runs - runs of tests/tools/fsx.c on a mount
+
+Each is told what the file must hold at the end, and C-Blosc2 has to agree.
+"""
+import itertools
+import pathlib
+import shutil
+import subprocess
+
+from mounting import BUILD
+from scratch import PLAIN, Scratch, Server, check_stock, litter
+
+SIZES = {"64k": 1 << 16, "1m": 1 << 20}
+# Not a multiple of any item size.
+LARGEST = {"64k": (1 << 20) + 5003, "1m": (4 << 20) + 5003}
+
+
+def matrix():
+    """(options, chunk size) of all combinations."""
+    for writeback, size, typesize in itertools.product(
+            (False, True), SIZES, (1, 4, 8)):
+        options = [f"chunksize={size}", f"typesize={typesize}"]
+        yield options + ["writeback_cache"] * writeback, size
+
+
+def fsx(path, size, *args):
+    """Runs it on @path and returns what that must hold."""
+    final = pathlib.Path("final")
+    run = subprocess.run(
+        [BUILD / "fsx", f"--border={SIZES[size]}", f"--max={LARGEST[size]}",
+         f"--final={final}", *args, path],
+        capture_output=True, text=True)
+    print(run.stdout.splitlines()[-1] if run.stdout else "no output")
+    assert run.returncode == 0, (run.args, run.stderr[-8000:])
+    return final.read_bytes()
+
+
+def run_one(options, size, ops, seed, every):
+    """One run with remounts, on an empty folder."""
+    shutil.rmtree("src", ignore_errors=True)
+    with Scratch(*options) as scratch, Server(scratch.remount) as server:
+        want = fsx(scratch.path / "f", size, f"--ops={ops}", f"--seed={seed}",
+                   f"--every={every}", f"--remount={server.command}")
+    if not PLAIN:
+        check_stock("src/f.b2frame", want)
+        assert not litter("src/f.b2frame"), litter("src/f.b2frame")

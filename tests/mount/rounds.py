@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rounds - a mount and C-Blosc2 change the same frame in turn
+
+A round is a change through the mount, which stays mounted, and one by
+python-blosc2 behind its back.  After each, both have to read what the model
+holds.  The frame keeps its chunk size: C-Blosc2 gets full chunks, but for the
+last one.
+"""
+import errno
+import os
+import shutil
+import time
+
+import blosc2
+import numpy as np
+
+from scratch import (PLAIN, Scratch, bloscctl, check_same, check_stock,
+                     chunk_file, index_entries, is_sealed)
+
+CHUNK = 1 << 16
+FRAME = "src/a.b2frame"
+SHOWN = "mnt/a"
+# How many chunks there should be.
+FEW, MANY = 6, 24
+# Nothing is committed but what is asked for.  Without the timeouts what
+# another program did is seen at once.
+OPTIONS = ("chunksize=64k", "commit=600")
+AT_ONCE = ("attr_timeout=0", "entry_timeout=0")
+
+
+def error_of(call, *args):
+    """Its errno, or 0."""
+    try:
+        call(*args)
+        return 0
+    except OSError as error:
+        return error.errno
+
+
+class Game:
+    def __init__(self, seed, typesize):
+        self.rng = np.random.default_rng(seed)
+        self.typesize = typesize
+        self.model = bytearray()
+        # What happened, for the message of a failure.
+        self.told = []
+
+    # ---- data ----
+
+    def below(self, n):
+        return int(self.rng.integers(0, n))
+
+    def data(self, n):
+        kind = self.below(4)
+        if kind == 0:
+            return bytes(n)
+        if kind == 1:
+            return self.rng.integers(0, 256, n, dtype="u1").tobytes()
+        start = self.below(1 << 30)
+        return np.arange(start, start + n // 4 + 1, dtype="<u4").tobytes()[:n]
+
+    def nchunks(self):
+        return -(-len(self.model) // CHUNK)
+
+    def tell(self, *what):
+        self.told.append(" ".join(map(str, what)))
+
+    # ---- through the mount ----
+
+    def pick_range(self):
+        size = int(self.rng.choice([1, 100, 4096, 9999, CHUNK, 2 * CHUNK + 7]))
+        return self.below(len(self.model) + CHUNK // 4), size
+
+    def write(self, fd, off, data):
+        self.tell("write", off, len(data))
+        assert os.pwrite(fd, data, off) == len(data)
+        if off > len(self.model):
+            self.model += bytes(off - len(self.model))
+        self.model[off:off + len(data)] = data
+
+    def truncate(self, fd):
+        size = self.below(min(len(self.model) + CHUNK, MANY * CHUNK))
+        size = max(size, FEW * CHUNK)
+        self.tell("truncate", size)
+        os.ftruncate(fd, size)
+        del self.model[size:]
+        self.model += bytes(size - len(self.model))
+
+    def change_through_mount(self):
+        fd = os.open(SHOWN, os.O_RDWR)
+        before = index_entries(FRAME)
+        for _ in range(1 + self.below(4)):
+            off, size = self.pick_range()
+            self.write(fd, off, self.data(size))
+        if self.below(6) == 0 or self.nchunks() > MANY:
+            self.truncate(fd)
+        if self.below(2):
+            self.tell("fsync")
+            os.fsync(fd)
+            self.check_frame()
+        os.close(fd)
+        self.tell("close")
+        self.check_frame()
+        self.check_seals(before)
+
+    def check_seals(self, before):
+        """Whatever is new is sealed."""
+        for entry in set(index_entries(FRAME)) - set(before):
+            assert entry < 0 or is_sealed(chunk_file(FRAME, entry)), entry
+
+    # ---- behind its back ----
+
+    def stock(self, change):
+        schunk = blosc2.open(FRAME, mode="a")
+        change(schunk)
+        del schunk
+
+    def stock_update(self, n):
+        last = n == self.nchunks() - 1
+        size = CHUNK
+        if last and self.below(2):
+            size = self.typesize * (1 + self.below(CHUNK // self.typesize))
+        data = self.data(size)
+        self.tell("stock update", n, size)
+        self.stock(lambda s: s.update_data(n, data, copy=True))
+        self.model[n * CHUNK:(n + 1) * CHUNK] = data
+        return n
+
+    def make_last_full(self):
+        """C-Blosc2 would change to chunks of all sizes."""
+        if len(self.model) % CHUNK:
+            n = self.nchunks() - 1
+            data = self.data(CHUNK)
+            self.tell("stock fills the last chunk")
+            self.stock(lambda s: s.update_data(n, data, copy=True))
+            self.model[n * CHUNK:] = data
+
+    def stock_append(self):
+        self.make_last_full()
+        size = CHUNK
+        if self.below(3) == 0:
+            size = self.typesize * (1 + self.below(1000))
+        data = self.data(size)
+        self.tell("stock append", size)
+        self.stock(lambda s: s.append_data(data))
+        self.model += data
+        return self.nchunks() - 1
+
+    def stock_insert(self):
+        self.make_last_full()
+        n = self.below(self.nchunks() + 1)
+        data = self.data(CHUNK)
+        self.tell("stock insert", n)
+        self.stock(lambda s: s.insert_data(n, data, copy=True))
+        self.model[n * CHUNK:n * CHUNK] = data
+        return n
+
+    def stock_delete(self):
+        n = self.below(self.nchunks())
+        self.tell("stock delete", n)
+        self.stock(lambda s: s.delete_chunk(n))
+        del self.model[n * CHUNK:(n + 1) * CHUNK]
+        return None
+
+    def change_behind(self):
+        what = self.below(8)
+        if self.nchunks() < FEW or what == 0:
+            changed = self.stock_append()
+        elif self.nchunks() > MANY or what == 1:
+            changed = self.stock_delete()
+        elif what == 2:
+            changed = self.stock_insert()
+        else:
+            changed = self.stock_update(self.below(self.nchunks()))
+        if changed is not None:
+            entry = int(index_entries(FRAME)[changed])
+            assert entry < 0 or not is_sealed(chunk_file(FRAME, entry)), \
+                (changed, entry)
+        self.check_frame()
+
+    # ---- both at once ----
+
+    def conflict(self):
+        """Unwritten changes here while C-Blosc2 changes a chunk there.
+
+        Changes of different chunks are merged; of the same one, its stay.
+        """
+        ours, theirs = (self.below(self.nchunks() - 1) for _ in range(2))
+        before = bytes(self.model)
+        fd = os.open(SHOWN, os.O_RDWR)
+        data = b"\1" + self.data(999)
+        self.tell("conflict", ours, theirs)
+        self.write(fd, ours * CHUNK + self.below(CHUNK - 1000), data)
+        if ours == theirs:
+            self.model[:] = before
+        self.stock_update(theirs)
+        want = 0 if ours != theirs else errno.ESTALE
+        got = error_of(os.fsync, fd)
+        closed = error_of(os.close, fd)
+        assert got == want, f"fsync gives {got}, not {want}"
+        assert closed in (0, want), f"close gives {closed}"
+        self.check_frame()
+
+    def idle_writer(self):
+        """Open for writing, clean, while C-Blosc2 changes something."""
+        fd = os.open(SHOWN, os.O_RDWR)
+        first = self.pick_range()[0]
+        self.write(fd, first, self.data(100))
+        os.fsync(fd)
+        self.stock_update(self.below(self.nchunks() - 1))
+        if AT_ONCE[0] not in self.mount.options:
+            time.sleep(1.1)
+        off = self.below(len(self.model) - 100)
+        before = bytes(self.model)
+        got = error_of(self.write, fd, off, self.data(100)) or \
+            error_of(os.fsync, fd)
+        closed = error_of(os.close, fd)
+        # What it opened may be gone: then nothing is written.
+        if got:
+            self.model[:] = before
+        assert got in (0, errno.ESTALE) and closed in (0, got), (got, closed)
+        self.check_frame()
+
+    # ---- the game ----
+
+    def check_frame(self):
+        check_stock(FRAME, bytes(self.model))
+
+    def check_mount(self):
+        if AT_ONCE[0] not in self.mount.options:
+            time.sleep(1.1)
+        with open(SHOWN, "rb") as f:
+            got = f.read()
+        check_same(got, bytes(self.model), "the mount")
+        assert os.path.getsize(SHOWN) == len(self.model)
+
+    def round(self):
+        kind = self.below(8)
+        self.told.clear()
+        if kind == 0:
+            self.conflict()
+        elif kind == 1:
+            self.idle_writer()
+        else:
+            self.change_through_mount()
+            self.check_mount()
+            self.change_behind()
+        self.check_mount()
+        assert bloscctl("cat", FRAME) == self.model
+
+    def start(self):
+        """The mount writes the frame, but every other one C-Blosc2."""
+        shutil.rmtree("src", ignore_errors=True)
+        os.mkdir("src")
+        self.model += self.data(FEW * CHUNK + 8 * self.below(5000))
+        if self.below(2):
+            blosc2.SChunk(chunksize=CHUNK, data=bytes(self.model),
+                          urlpath=FRAME, contiguous=False,
+                          cparams={"typesize": self.typesize, "nthreads": 1})
+            return
+        with Scratch(*OPTIONS, f"typesize={self.typesize}"), \
+                open(SHOWN, "wb") as f:
+            f.write(self.model)
+
+    def play(self, rounds, slow):
+        """@slow: with the kernel's usual timeouts."""
+        options = (*OPTIONS, *(() if slow else AT_ONCE))
+        with Scratch(*options) as self.mount:
+            for number in range(rounds):
+                try:
+                    self.round()
+                except Exception as error:
+                    raise AssertionError(
+                        f"round {number} of this mount, options {options}: "
+                        f"{self.told}") from error
+        self.check_frame()
+
+
+def play(rounds, seed, each=10, slow_every=10):
+    """@each rounds a mount; some of the mounts are slow."""
+    assert not PLAIN, "there is nothing to play on a plain folder"
+    game = Game(seed, (1, 4, 8)[seed % 3])
+    game.start()
+    for number in range(-(-rounds // each)):
+        game.play(min(each, rounds - number * each),
+                  number % slow_every == slow_every - 1)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scratch - a read-write mount of a folder, and what stock Blosc2 finds there
+
+With B2F_PLAIN set in the environment the mounts are plain folders and nothing
+looks for frames: that tests the tests.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import threading
+
+import blosc2
+import numpy as np
+
+from mounting import BUILD, Mount
+
+PLAIN = "B2F_PLAIN" in os.environ
+INDEX = "chunks.b2frame"
+CHUNK_FILE = re.compile(r"[0-9A-F]{8}\.chunk")
+
+
+class Scratch:
+    """src, shown as mnt.  options: as after -o, besides rw."""
+
+    def __init__(self, *options, source="src", path="mnt"):
+        self.options = options
+        self.source = pathlib.Path(source).absolute()
+        self.path = pathlib.Path(path).absolute()
+        self.source.mkdir(exist_ok=True)
+        self.path.mkdir(exist_ok=True)
+        self.mount = None
+
+    def start(self):
+        if PLAIN:
+            return
+        self.mount = Mount(self.source, self.path, "-o",
+                           ",".join(("rw", *self.options)))
+        self.mount.__enter__()
+
+    def stop(self, kind=None, value=None, trace=None):
+        mount, self.mount = self.mount, None
+        if mount:
+            mount.__exit__(kind, value, trace)
+
+    def remount(self):
+        self.stop()
+        self.start()
+
+    def kill(self):
+        """As a crash: SIGKILL, and the mount taken away."""
+        mount, self.mount = self.mount, None
+        mount.process.kill()
+        mount.process.wait()
+        subprocess.run(["fusermount3", "-u", "-z", self.path], check=True)
+        mount.log_file.close()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exception):
+        self.stop(*exception)
+
+
+class Server:
+    """Does what a shell command of another program asks for.
+
+    @command writes a line to one pipe and waits for one from another.
+    """
+
+    def __init__(self, action):
+        self.action = action
+        for name in "ask", "answer":
+            os.mkfifo(name)
+        ask, answer = (os.path.abspath(x) for x in ("ask", "answer"))
+        self.command = f"echo go >{ask} && read x <{answer} && [ $x = done ]"
+        self.error = None
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+
+    def serve(self):
+        while open("ask").read() != "end\n":
+            try:
+                self.action()
+                said = "done"
+            except Exception as error:  # told by __exit__
+                self.error = self.error or error
+                said = "failed"
+            with open("answer", "w") as f:
+                f.write(f"{said}\n")
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        with open("ask", "w") as f:
+            f.write("end\n")
+        self.thread.join()
+        os.unlink("ask")
+        os.unlink("answer")
+        if self.error:
+            raise self.error
+
+
+def bloscctl(*args, status=0):
+    run = subprocess.run([BUILD / "bloscctl", *map(str, args)],
+                         capture_output=True, stdin=subprocess.DEVNULL)
+    assert run.returncode == status, (args, run.returncode, run.stdout[-500:],
+                                      run.stderr[-2000:])
+    return run.stdout
+
+
+def frames(top):
+    """All sparse frames below @top."""
+    return sorted(path.parent for path in pathlib.Path(top).rglob(INDEX))
+
+
+def frame_of(source, name):
+    """The frame that the file @name of a mount of @source is stored in."""
+    for suffix in ".b2frame", ".b2nd":
+        path = pathlib.Path(source) / (name + suffix)
+        if (path / INDEX).exists():
+            return path
+    raise AssertionError(f"{name} has no frame: {os.listdir(source)}")
+
+
+def stock_bytes(path):
+    """What python-blosc2 says that the mount shows of the frame @path."""
+    opened = blosc2.open(str(path), mode="r")
+    if isinstance(opened, blosc2.NDArray):
+        header = bytes(opened.schunk.vlmeta["npy"])
+        return header + np.ascontiguousarray(opened[...]).tobytes()
+    return b"".join(opened.decompress_chunk(n) for n in range(opened.nchunks))
+
+
+def check_same(got, want, what):
+    """Bytes; the message of a difference is short."""
+    if got == want:
+        return
+    n = min(len(got), len(want))
+    differ = np.flatnonzero(np.frombuffer(got, "u1", n) !=
+                            np.frombuffer(want, "u1", n))
+    where = f"from {differ[0]} to {differ[-1]}" if len(differ) else "no byte"
+    raise AssertionError(f"{what}: {len(got)} bytes, not {len(want)}; "
+                         f"{len(differ)} differ, {where}")
+
+
+def check_stock(path, want):
+    """C-Blosc2 and bloscctl both read @want from the sound frame @path."""
+    if PLAIN:
+        return
+    check_same(stock_bytes(path), want, f"C-Blosc2 of {path}")
+    bloscctl("verify", path)
+
+
+def index_entries(path):
+    """The raw index of the sparse frame @path: a file's id, or negative."""
+    raw = (pathlib.Path(path) / INDEX).read_bytes()
+    start = int.from_bytes(raw[11:15], "big")
+    if int.from_bytes(raw[30:38], "big") == 0:
+        return np.zeros(0, "<i8")
+    size = int.from_bytes(raw[start + 12:start + 16], "little")
+    return np.frombuffer(blosc2.decompress2(raw[start:start + size]), "<i8")
+
+
+def chunk_file(path, entry):
+    return pathlib.Path(path) / f"{entry:08X}.chunk"
+
+
+def is_sealed(file):
+    """Bytes follow what the header of the chunk says is its end."""
+    with open(file, "rb") as f:
+        head = f.read(16)
+    return os.path.getsize(file) > int.from_bytes(head[12:16], "little")
+
+
+def litter(path):
+    """Files in the frame @path that its index does not need."""
+    needed = {chunk_file(path, e).name for e in index_entries(path) if e >= 0}
+    return sorted(set(os.listdir(path)) - needed - {INDEX, ".b2lock"})
+
+
+def check_tree(source, mounted_names):
+    """After an unmount: every frame below @source is sound and tidy.
+
+    @mounted_names: path in the mount -> bytes that were there.
+    """
+    if PLAIN:
+        return
+    bloscctl("verify", "-r", source)
+    for path in frames(source):
+        assert not litter(path), (path, litter(path))
+    for name, want in mounted_names.items():
+        path = pathlib.Path(source) / name
+        if not path.is_file():
+            path = frame_of(path.parent, path.name)
+            check_same(stock_bytes(path), want, name)
+        else:
+            check_same(path.read_bytes(), want, name)

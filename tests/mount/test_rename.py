@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Everything renamed over everything: as in a local folder, also if open."""
+import ctypes
+import errno
+import itertools
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import threading
+
+from mounting import SANITIZED, Mount, main, make
+
+NOREPLACE, EXCHANGE = 1, 2
+libc = ctypes.CDLL(None, use_errno=True)
+CONTENT = {}
+
+FRAMES = ["frame", "bare", "b2nd", "contiguous"]
+OTHERS = ["text", "link", "fifo", "empty", "full"]
+
+
+def rename(old, new, flags):
+    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
+        return ctypes.get_errno()
+    return 0
+
+
+def templates():
+    """One frame of each sort, and what is in it."""
+    os.mkdir("templates")
+    for seed, kind in enumerate(FRAMES):
+        sort = "contiguous" if kind == "contiguous" else "sparse"
+        CONTENT[kind] = make(f"templates/{kind}", None, kind=sort,
+                             nbytes=3000 + seed, seed=seed)
+
+
+def put(kind, folder, name, local):
+    """Makes @kind, shown as @name, below the mount; and what is like it."""
+    src = pathlib.Path(folder)
+    local = pathlib.Path(local)
+    if kind in FRAMES:
+        suffix = {"frame": ".b2frame", "bare": "", "b2nd": ".b2nd",
+                  "contiguous": ".b2"}[kind]
+        copy = shutil.copy if kind == "contiguous" else shutil.copytree
+        copy(f"templates/{kind}", src / (name + suffix))
+        (local / name).write_bytes(CONTENT[kind])
+        return
+    for top in src, local:
+        path = top / name
+        if kind == "text":
+            path.write_text(f"text {name}")
+        elif kind == "link":
+            path.symlink_to(f"nowhere {name}")
+        elif kind == "fifo":
+            os.mkfifo(path)
+        else:
+            path.mkdir()
+            if kind == "full":
+                (path / "inside").write_text("inside")
+
+
+def look(top):
+    """What is shown: names, kinds, contents."""
+    result = {}
+    for path, folders, files in os.walk(top):
+        for name in folders + files:
+            p = os.path.join(path, name)
+            mode = os.lstat(p).st_mode
+            if stat.S_ISREG(mode):
+                what = pathlib.Path(p).read_bytes()
+            elif stat.S_ISLNK(mode):
+                what = os.readlink(p)
+            else:
+                what = None
+            result[os.path.relpath(p, top)] = stat.S_IFMT(mode), what
+    return result
+
+
+def open_both(path, handles):
+    if path.is_file() and not path.is_symlink():
+        handles.append((open(path, "rb"), path.read_bytes()))
+
+
+def play(case, old_kind, new_kind, flags, other_folder, is_open):
+    src, mnt, local = (pathlib.Path(top) / case
+                       for top in ("src", "mnt", "local"))
+    for top in src, local:
+        (top / "d").mkdir(parents=True)
+    new = "d/new" if other_folder else "new"
+    put(old_kind, src, "old", local)
+    if new_kind:
+        put(new_kind, src, new, local)
+    handles = []
+    if is_open:
+        open_both(mnt / "old", handles)
+        open_both(mnt / new, handles)
+    before = look(mnt)
+    assert before == look(local)
+    got = rename(mnt / "old", mnt / new, flags)
+    if flags == EXCHANGE and got == errno.EINVAL and \
+            len({old_kind in FRAMES, new_kind in FRAMES}) == 2:
+        # That cannot be done all at once, so it is not done at all.
+        assert look(mnt) == before
+    else:
+        want = rename(local / "old", local / new, flags)
+        assert got == want, f"{got}, locally {want}"
+        assert look(mnt) == look(local), (look(mnt).keys(),
+                                          look(local).keys())
+    for f, content in handles:
+        f.seek(0)
+        assert f.read() == content
+        f.close()
+    # Nothing is left beside, and the frames are where their suffix says.
+    if got == 0 and flags != EXCHANGE and old_kind in FRAMES:
+        suffix = {"b2nd": ".b2nd", "contiguous": ".b2"}.get(old_kind,
+                                                            ".b2frame")
+        assert (src / (new + suffix)).exists(), os.listdir(src)
+        assert len(os.listdir(src)) == (1 if other_folder else 2)
+
+
+def play_all(combinations, *options):
+    templates()
+    os.mkdir("src")
+    os.mkdir("local")
+    names = []
+    with Mount("src", "mnt", "-o", ",".join(
+            ("attr_timeout=0", "entry_timeout=0", *options))):
+        for n, c in enumerate(combinations):
+            try:
+                play(f"c{n}", *c)
+            except BaseException:
+                print("case", n, c)
+                raise
+            names.append(f"c{n}")
+    with Mount("src", "mnt"):
+        for name in names:
+            assert look(f"mnt/{name}") == look(f"local/{name}") or \
+                EXCHANGE in combinations[int(name[1:])], name
+    assert not os.path.exists("src/.bloscfs-deleted")
+
+
+def combine(flags):
+    kinds = FRAMES + OTHERS
+    all_of_them = itertools.product(kinds, [*kinds, None], flags,
+                                    [False, True], [False, True])
+    return list(all_of_them)[::5 if SANITIZED else 1]
+
+
+def test_over_each_other():
+    play_all(combine([0]))
+
+
+def test_not_over_each_other():
+    play_all(combine([NOREPLACE]))
+
+
+def test_exchange():
+    play_all(combine([EXCHANGE]))
+
+
+def test_flags_that_do_not_exist():
+    os.mkdir("src")
+    with Mount("src", "mnt"):
+        pathlib.Path("mnt/a").touch()
+        for flags in 4, 8, NOREPLACE | EXCHANGE:
+            assert rename("mnt/a", "mnt/b", flags) == errno.EINVAL
+        assert rename("mnt/a", "mnt/a", 0) == 0
+        assert os.listdir("mnt") == ["a"]
+
+
+def test_names_with_suffixes():
+    """Over a name that another one's stem is, and away from it."""
+    os.mkdir("src")
+    with Mount("src", "mnt"):
+        for name in "a", "b":
+            pathlib.Path(f"mnt/{name}").write_text(name)
+        # A stem and its file change places, step by step.
+        os.rename("mnt/a", "mnt/a.b2frame")
+        assert os.listdir("src").count("a.b2frame.b2frame") == 1
+        os.rename("mnt/b", "mnt/a")
+        assert sorted(os.listdir("mnt")) == ["a", "a.b2frame"]
+        assert pathlib.Path("mnt/a").read_text() == "b"
+        assert pathlib.Path("mnt/a.b2frame").read_text() == "a"
+        os.rename("mnt/a.b2frame", "mnt/a")
+        assert os.listdir("mnt") == ["a"]
+        assert pathlib.Path("mnt/a").read_text() == "a"
+        os.rename("mnt/a", "mnt/a.b2frame")
+        os.rename("mnt/a.b2frame", "mnt/a")
+        assert pathlib.Path("mnt/a").read_text() == "a"
+
+
+def test_folders_that_are_in_use():
+    os.mkdir("src")
+    with Mount("src", "mnt"):
+        os.makedirs("mnt/a/b")
+        with open("mnt/a/b/f", "w+") as f:
+            f.write("before")
+            os.rename("mnt/a", "mnt/c")
+            f.write(" after")
+            f.flush()
+            assert pathlib.Path("mnt/c/b/f").read_text() == "before after"
+            os.rename("mnt/c/b", "mnt/b")
+            f.write(" that")
+        assert pathlib.Path("mnt/b/f").read_text() == "before after that"
+        here = os.getcwd()
+        os.chdir("mnt/b")
+        os.rename("../b", "../c/b")
+        assert os.listdir(".") == ["f"]
+        pathlib.Path("g").touch()
+        os.chdir(here)
+        assert sorted(os.listdir("mnt/c/b")) == ["f", "g"]
+        assert rename("mnt/c", "mnt/c/b/d", 0) == errno.EINVAL
+
+
+def test_there_is_always_one():
+    """A reader that opens NEW all the time finds the old or the new one."""
+    os.mkdir("src")
+    rounds = 30 if SANITIZED else 150
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0"):
+        pathlib.Path("mnt/new").write_text("0")
+        done, seen, failures = threading.Event(), [], []
+
+        def read():
+            while not done.is_set():
+                try:
+                    seen.append(int(pathlib.Path("mnt/new").read_text()))
+                except BaseException as e:
+                    failures.append(e)
+                    return
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        for i in range(1, rounds):
+            pathlib.Path("mnt/tmp").write_text(str(i))
+            os.rename("mnt/tmp", "mnt/new")
+        done.set()
+        thread.join()
+        assert not failures, failures
+        assert seen == sorted(seen) and seen[-1] <= rounds
+
+
+def test_without_exchange():
+    """On a filesystem that cannot exchange two names."""
+    templates()
+    os.mkdir("src")
+    os.mkdir("local")
+    trace = ["strace", "-f", "-qq", "-e", "trace=renameat2", "-o", "trace",
+             "-e", "inject=renameat2:error=EINVAL"]
+    with Mount("src", "mnt", "-s", wrap=trace):
+        for n, (old, new) in enumerate(itertools.product(
+                ["frame", "bare", "text"], ["frame", "bare", "text", None])):
+            play(f"c{n}", old, new, 0, n % 2 == 0, True)
+        assert rename("mnt/c0/d/new", "mnt/c1/new", EXCHANGE) == errno.EINVAL
+    subprocess.run(["grep", "-q", "INJECTED", "trace"], check=True)
+
+
+main()

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Extended attributes: those of files, and what a frame says of itself."""
+import errno
+import json
+import os
+import pathlib
+import struct
+import subprocess
+
+import blosc2
+import numpy as np
+
+from mounting import BUILD, Mount, main, make
+
+CREATE, REPLACE = os.XATTR_CREATE, os.XATTR_REPLACE
+
+
+def error_of(call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def attributes(path):
+    return {n: os.getxattr(path, n) for n in os.listxattr(path)}
+
+
+def check_user_attributes(path):
+    """As on any filesystem."""
+    assert os.listxattr(path) == []
+    os.setxattr(path, "user.a", b"1")
+    os.setxattr(path, "user.empty", b"")
+    os.setxattr(path, "user.binary", bytes(range(256)))
+    # An inode of ext4 has room for some 4 KiB.
+    os.setxattr(path, "user.large", b"x" * 3000)
+    long = "user." + "n" * 250
+    os.setxattr(path, long, b"long")
+    want = {"user.a": b"1", "user.empty": b"", long: b"long",
+            "user.binary": bytes(range(256)), "user.large": b"x" * 3000}
+    assert attributes(path) == want
+    assert error_of(os.setxattr, path, "user.a", b"2", CREATE) == errno.EEXIST
+    assert error_of(os.setxattr, path, "user.b", b"2", REPLACE) == \
+        errno.ENODATA
+    os.setxattr(path, "user.a", b"2", REPLACE)
+    os.removexattr(path, "user.large")
+    assert error_of(os.getxattr, path, "user.large") == errno.ENODATA
+    assert error_of(os.removexattr, path, "user.large") == errno.ENODATA
+    assert error_of(os.setxattr, path, "user.huge", bytes(65537)) in (
+        errno.E2BIG, errno.ERANGE, errno.ENOSPC)
+    del want["user.large"]
+    want["user.a"] = b"2"
+    return want
+
+
+def test_user_attributes_of_all_sorts_of_files():
+    os.makedirs("src/dir")
+    make("src/frame.b2frame", None, nbytes=1000)
+    make("src/flat.b2", None, nbytes=1000, kind="contiguous")
+    pathlib.Path("src/text").write_text("text")
+    paths = ["mnt/frame", "mnt/flat", "mnt/text", "mnt/dir", "mnt/new", "mnt"]
+    with Mount("src", "mnt"):
+        pathlib.Path("mnt/new").touch()
+        want = {p: check_user_attributes(p) for p in paths}
+    with Mount("src", "mnt"):
+        for path in paths:
+            assert attributes(path) == want[path], path
+    # They are where other programs find them.
+    index = "src/frame.b2frame/chunks.b2frame"
+    assert os.getxattr(index, "user.a") == b"2"
+
+
+def test_they_survive_commits():
+    os.mkdir("src")
+    with Mount("src", "mnt"):
+        with open("mnt/a", "wb") as f:
+            os.setxattr("mnt/a", "user.a", b"1")
+            f.write(bytes(range(256)) * 1000)
+            os.fsync(f.fileno())
+            os.setxattr(f.fileno(), "user.b", b"2")
+            f.write(b"more")
+            f.flush()
+            assert attributes("mnt/a") == {"user.a": b"1", "user.b": b"2"}
+        os.rename("mnt/a", "mnt/b")
+        assert attributes("mnt/b") == {"user.a": b"1", "user.b": b"2"}
+    with Mount("src", "mnt"):
+        assert attributes("mnt/b") == {"user.a": b"1", "user.b": b"2"}
+        assert pathlib.Path("mnt/b").stat().st_size == 256004
+
+
+def test_other_namespaces():
+    # u::rw-, g::r--, o::r--
+    acl = struct.pack("<I" + "HHi" * 3, 2, 1, 6, -1, 4, 4, -1, 32, 4, -1)
+    os.mkdir("src")
+    with Mount("src", "mnt"):
+        pathlib.Path("mnt/a").touch()
+        for path in "mnt/a", "mnt":
+            for name in "trusted.x", "security.x", "system.posix_acl_access":
+                assert error_of(os.setxattr, path, name, acl) == \
+                    errno.ENOTSUP, name
+                assert error_of(os.getxattr, path, name) in (
+                    errno.ENOTSUP, errno.ENODATA), name
+        # cp -a copies without a complaint.
+        os.setxattr("mnt/a", "user.x", b"1")
+        out = subprocess.run(["cp", "-a", "mnt/a", "copy"], check=True,
+                             capture_output=True)
+        assert not out.stderr, out.stderr
+        out = subprocess.run(["cp", "-a", "copy", "mnt/b"], check=True,
+                             capture_output=True)
+        assert not out.stderr, out.stderr
+        assert attributes("mnt/b") == {"user.x": b"1"}
+
+
+def facts(path, *names):
+    return [os.getxattr(path, f"user.blosc2.{n}").decode() for n in names]
+
+
+def test_what_a_frame_says():
+    os.mkdir("src")
+    raw = make("src/f.b2frame", None, nbytes=1 << 20)
+    array = np.arange(60, dtype="<f8").reshape(3, 4, 5)
+    a = blosc2.asarray(array, urlpath="src/a.b2nd", mode="w",
+                       contiguous=False, chunks=(2, 4, 5), blocks=(1, 2, 5))
+    a.schunk.vlmeta["x"] = {"y": 1}
+    del a
+    pathlib.Path("src/text").touch()
+    os.mkdir("src/bad.b2frame")
+    pathlib.Path("src/bad.b2frame/chunks.b2frame").write_bytes(b"junk" * 99)
+    with Mount("src", "mnt", "-v"):
+        assert os.listxattr("mnt/f") == os.listxattr("mnt") == []
+        said = subprocess.run([BUILD / "bloscctl", "info", "--json",
+                               "src/f.b2frame"], check=True,
+                              capture_output=True).stdout
+        info = json.loads(os.getxattr("mnt/f", "user.blosc2.info"))
+        want = json.loads(said)
+        assert info.pop("frame").endswith("/src/f.b2frame")
+        want.pop("frame")
+        assert info == want
+        assert facts("mnt/f", "typesize", "codec", "filters", "nbytes",
+                     "nchunks") == ["1", "zstd", "shuffle", str(len(raw)),
+                                    "4"]
+        nbytes, cbytes, ratio = facts("mnt/f", "nbytes", "cbytes", "ratio")
+        assert abs(int(nbytes) / int(cbytes) - float(ratio)) < .01
+        assert facts("mnt/a", "shape", "chunks", "blocks", "dtype") == [
+            "[3, 4, 5]", "[2, 4, 5]", "[1, 2, 5]", "<f8"]
+        assert os.getxattr("mnt/a", "user.blosc2.vlmeta.x") == \
+            b"\x81\xa1y\x01"
+        for path, name in (("f", "shape"), ("f", "nothing"), ("text", "info"),
+                           ("a", "vlmeta.z")):
+            assert error_of(os.getxattr, f"mnt/{path}",
+                            f"user.blosc2.{name}") == errno.ENODATA, name
+        assert error_of(os.getxattr, "mnt/bad", "user.blosc2.info") == \
+            errno.EINVAL
+        for path in "mnt/f", "mnt/text", "mnt":
+            for name in "user.blosc2.x", "user.bloscfs.x":
+                assert error_of(os.setxattr, path, name, b"1") == errno.EPERM
+                assert error_of(os.removexattr, path, name) == errno.EPERM
+        assert int(os.getxattr("mnt", "user.bloscfs.pid")) > 1
+        assert os.getxattr("mnt", "user.bloscfs.version")[0:1].isdigit()
+        stats = json.loads(os.getxattr("mnt", "user.bloscfs.stats"))
+        assert stats["lookups"] > 0
+        assert error_of(os.getxattr, "mnt/f", "user.bloscfs.pid") == \
+            errno.ENODATA
+
+
+def test_listed_or_off():
+    os.mkdir("src")
+    make("src/f.b2frame", None, nbytes=1000)
+    with Mount("src", "mnt", "-o", "xattr=list,ro"):
+        names = os.listxattr("mnt/f")
+        assert "user.blosc2.info" in names and len(names) == 9
+        for name in names:
+            os.getxattr("mnt/f", name)
+        assert sorted(os.listxattr("mnt")) == [
+            f"user.bloscfs.{n}" for n in ("pid", "stats", "version")]
+    with Mount("src", "mnt", "-o", "xattr=off"):
+        assert error_of(os.listxattr, "mnt/f") == errno.ENOTSUP
+        assert error_of(os.getxattr, "mnt/f", "user.x") == errno.ENOTSUP
+        assert error_of(os.setxattr, "mnt/f", "user.x", b"1") == errno.ENOTSUP
+    with Mount("src/f.b2frame", "mnt", "-o", "xattr=list"):
+        assert len(os.listxattr("mnt")) == 3
+        assert int(os.getxattr("mnt", "user.bloscfs.pid")) > 1
+        assert len(os.listxattr("mnt/f")) == 9
+
+
+main()
