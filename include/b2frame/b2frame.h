@@ -9,6 +9,7 @@
 
 #include "b2frame/array.h"
 #include "b2frame/check.h"
+#include "b2frame/convert.h"
 #include "b2frame/create.h"
 #include "b2frame/edit.h"
 #include "b2frame/error.h"

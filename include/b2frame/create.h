@@ -39,6 +39,16 @@ struct b2f_settings {
 /* zstd level 5, shuffle, typesize 1, automatic blocks, no chunk size yet. */
 struct b2f_settings b2f_settings_default(void);
 
+/*
+ * Sets the type size to what suits data that begin with the @size bytes at
+ * @data: the item size that a .npy header tells, or else the one of 1, 2, 4, 8
+ * and 16 that makes a sample of them smallest.  A chunk size above it becomes a
+ * whole number of items.  Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+b2f_settings_guess(struct b2f_settings *settings, const void *data,
+		   size_t size);
+
 /* The settings that the header of @frame tells. */
 struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
 

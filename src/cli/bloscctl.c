@@ -11,8 +11,9 @@
 #include "cli/message.h"
 
 static const struct cli_command *const commands[] = {
-	&cli_cat_command, &cli_decompress_command, &cli_info_command,
-	&cli_ls_command,  &cli_verify_command,
+	&cli_append_command,  &cli_cat_command,	       &cli_compress_command,
+	&cli_convert_command, &cli_decompress_command, &cli_info_command,
+	&cli_ls_command,      &cli_recompress_command, &cli_verify_command,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -38,7 +39,7 @@ int cli_command_misuse(const struct cli_command *self, const char *reason)
 static int print_help(void)
 {
 	puts("Usage: bloscctl COMMAND [OPTION...] [FRAME...]\n"
-	     "Shows, checks and unpacks Blosc2 frames.\n");
+	     "Makes, shows, checks, changes and unpacks Blosc2 frames.\n");
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		printf("  %-12s%s\n", commands[i]->name, commands[i]->summary);
 	puts("\n"

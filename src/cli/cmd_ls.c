@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/text.h"
 #include "cli/walk.h"
@@ -125,32 +126,12 @@ static void print_long(const struct cli_walk_entry *entry)
 	       storage_name(peek), size, stored, ratio, date);
 }
 
-/* A name that is no UTF-8 cannot be a JSON string: its bytes, escaped. */
-static json_t *name_string(const char *name)
-{
-	json_t *string = json_string(name);
-	char *text = NULL;
-	size_t size = 0;
-	FILE *stream;
-
-	if (string)
-		return string;
-	stream = open_memstream(&text, &size);
-	if (!stream)
-		return NULL;
-	cli_text_escape(stream, name, strlen(name));
-	fclose(stream);
-	string = json_string(text);
-	free(text);
-	return string;
-}
-
 static json_t *describe(const struct cli_walk_entry *entry)
 {
 	const struct b2f_frame_peek *peek = &entry->peek;
 	json_t *object = json_object();
 
-	json_object_set_new(object, "name", name_string(entry->path));
+	json_object_set_new(object, "name", cli_json_name(entry->path));
 	json_object_set_new(object, "storage",
 			    peek->is_frame ? json_string(storage_name(peek))
 					   : json_null());

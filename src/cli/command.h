@@ -22,10 +22,16 @@ struct cli_command {
 	int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
+extern const struct cli_command cli_append_command;
 extern const struct cli_command cli_cat_command;
+extern const struct cli_command cli_compress_command;
+extern const struct cli_command cli_convert_command;
 extern const struct cli_command cli_decompress_command;
 extern const struct cli_command cli_info_command;
 extern const struct cli_command cli_ls_command;
+extern const struct cli_command cli_recompress_command;
+extern const struct cli_command cli_repair_command;
+extern const struct cli_command cli_seal_command;
 extern const struct cli_command cli_verify_command;
 
 /* Prints the help of @self to stdout.  Returns CLI_EXIT_OK. */

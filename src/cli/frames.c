@@ -3,10 +3,12 @@
 #include "cli/frames.h"
 #include "cli/exit_codes.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/message.h"
 
@@ -25,21 +27,50 @@ int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out)
 	return err;
 }
 
+int cli_frames_open_as(const char *path, const char *label,
+		       struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = {.log = &cli_message_log,
+						  .label = label};
+	unsigned long errors = cli_message_errors();
+	int err;
+
+	err = b2f_frame_open(&options, AT_FDCWD, path, out);
+	if (err)
+		cli_message_unless_said(errors, label, err);
+	return err;
+}
+
+/* Makes a file of @frame, which it takes over even if it fails. */
+static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		     struct b2f_file **out)
+{
+	int err = b2f_file_open(runtime, frame, out);
+
+	if (err) {
+		cli_message_error("%s: %s", b2f_frame_label(frame),
+				  strerror(-err));
+		b2f_frame_close(frame);
+	}
+	return err;
+}
+
 int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
 			 uint64_t offset, struct b2f_file **out)
 {
 	struct b2f_frame *frame = NULL;
-	int err;
+	int err = cli_frames_open(path, offset, &frame);
 
-	err = cli_frames_open(path, offset, &frame);
-	if (err)
-		return err;
-	err = b2f_file_open(runtime, frame, out);
-	if (err) {
-		cli_message_error("%s: %s", path, strerror(-err));
-		b2f_frame_close(frame);
-	}
-	return err;
+	return err ? err : make_file(runtime, frame, out);
+}
+
+int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
+			    const char *label, struct b2f_file **out)
+{
+	struct b2f_frame *frame = NULL;
+	int err = cli_frames_open_as(path, label, &frame);
+
+	return err ? err : make_file(runtime, frame, out);
 }
 
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
@@ -108,4 +139,36 @@ size_t cli_frames_stem(const char *name)
 			return len - n;
 	}
 	return 0;
+}
+
+static void forget_file(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
+void cli_frames_forget_pages(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+
+	if (!dir) {
+		forget_file(AT_FDCWD, path);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		forget_file(dirfd(dir), entry->d_name);
+	closedir(dir);
+}
+
+mode_t cli_frames_umask(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return mask;
 }

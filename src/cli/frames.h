@@ -24,6 +24,13 @@ __attribute__((warn_unused_result)) int
 cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
 		     uint64_t offset, struct b2f_file **out);
 
+/* The same for frames that messages shall call @label. */
+__attribute__((warn_unused_result)) int
+cli_frames_open_as(const char *path, const char *label, struct b2f_frame **out);
+__attribute__((warn_unused_result)) int
+cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
+			const char *label, struct b2f_file **out);
+
 /* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
 __attribute__((warn_unused_result)) int
 cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
@@ -49,6 +56,19 @@ __attribute__((warn_unused_result)) int cli_frames_stat(const char *path,
 /* Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
  */
 size_t cli_frames_stem(const char *name);
+
+/* What is in memory of frame @path, which is on disk, says nothing any more. */
+void cli_frames_forget_pages(const char *path);
+
+/* What new files are not to have; sets nothing. */
+mode_t cli_frames_umask(void);
+
+/*
+ * Looks whether directory @path holds a frame's files alone.  Returns 0,
+ * -ENOTEMPTY or an errno.
+ */
+__attribute__((warn_unused_result)) int
+cli_frames_check_removable(const char *path);
 
 /*
  * Removes frame @path, which has been read as @frame: the file, or the

@@ -30,6 +30,7 @@ static bool is_chunk_name(const char *name)
 static bool is_ours(const char *name)
 {
 	return is_chunk_name(name) || strcmp(name, "chunks.b2frame") == 0 ||
+	       strcmp(name, ".chunks.b2frame.new") == 0 ||
 	       strcmp(name, ".b2lock") == 0;
 }
 
@@ -82,19 +83,42 @@ static int remove_entries(DIR *dir)
 	return for_each(dir, remove_entry);
 }
 
-static int remove_directory(const char *path)
+static int open_directory(const char *path, DIR **out)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir;
-	int err;
 
 	if (fd < 0)
 		return refuse(path, -errno, strerror(errno));
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return refuse(path, -ENOMEM, strerror(ENOMEM));
-	}
+	*out = fdopendir(fd);
+	if (*out)
+		return 0;
+	close(fd);
+	return refuse(path, -ENOMEM, strerror(ENOMEM));
+}
+
+int cli_frames_check_removable(const char *path)
+{
+	DIR *dir;
+	int err;
+
+	err = open_directory(path, &dir);
+	if (err)
+		return err;
+	err = for_each(dir, check_entry);
+	closedir(dir);
+	if (err == -ENOTEMPTY)
+		return refuse(path, err, "it holds other files too");
+	return err ? refuse(path, err, strerror(-err)) : 0;
+}
+
+static int remove_directory(const char *path)
+{
+	DIR *dir;
+	int err;
+
+	err = open_directory(path, &dir);
+	if (err)
+		return err;
 	err = remove_entries(dir);
 	closedir(dir);
 	if (!err && rmdir(path) != 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +31,13 @@ static struct {
 	size_t nseen;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = B2F_LOG_WARNING};
 
+static atomic_bool silent;
+
+void cli_message_silence(void)
+{
+	atomic_store(&silent, true);
+}
+
 static void clear_status(void)
 {
 	if (state.status_shown)
@@ -41,7 +49,7 @@ static void print_line(enum b2f_log_level level, const char *text)
 {
 	if (level == B2F_LOG_ERROR)
 		state.errors++;
-	if (level > state.level)
+	if (level > state.level || atomic_load(&silent))
 		return;
 	clear_status();
 	fputs("bloscctl: ", stderr);

@@ -40,6 +40,12 @@ unsigned long cli_message_errors(void);
 /* Says "@name: <what -@err means>" unless errors went up from @errors. */
 void cli_message_unless_said(unsigned long errors, const char *name, int err);
 
+/*
+ * Nothing is printed any more: what goes wrong now does so because the program
+ * ends.  May be called by a signal handler.
+ */
+void cli_message_silence(void);
+
 /* Draws @text as status line; NULL takes it away. */
 void cli_message_status(const char *text);
 

@@ -4,69 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/doomed.h"
 #include "cli/message.h"
+#include "cli/rename.h"
 
 /* Holes are made of whole pages, and only if they are worth an extent. */
 #define CELL	 4096u
 #define HOLE_MIN (64u << 10)
-
-/* What the signal handler removes; NULL: nothing.  Written by main only. */
-static char *volatile doomed;
-
-static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
-
-#define NDEADLY (sizeof(deadly) / sizeof(deadly[0]))
-
-static void remove_and_die(int number)
-{
-	char *path = doomed;
-
-	if (path)
-		unlink(path);
-	/* SA_RESETHAND: this time it kills, as the parent should see. */
-	raise(number);
-}
-
-/*
- * Signals come between two steps, not inside one.  (The workers of the library
- * have them blocked always.)
- */
-static void block_signals(sigset_t *old)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < NDEADLY; i++)
-		sigaddset(&set, deadly[i]);
-	pthread_sigmask(SIG_BLOCK, &set, old);
-}
-
-static void restore_signals(const sigset_t *old)
-{
-	pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = remove_and_die,
-				   .sa_flags = (int)SA_RESETHAND};
-	struct sigaction old;
-
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < NDEADLY; i++) {
-		/* nohup and background jobs of a shell ignore some. */
-		if (sigaction(deadly[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			sigaction(deadly[i], &action, NULL);
-	}
-}
 
 static int complain(const struct cli_output *out, int err)
 {
@@ -94,14 +43,13 @@ static int open_temp(struct cli_output *out)
 	out->temp = temp_name(out->path);
 	if (!out->temp)
 		return complain(out, -ENOMEM);
-	catch_signals();
-	block_signals(&old);
+	cli_doomed_block(&old);
 	out->fd = mkostemp(out->temp, O_CLOEXEC);
 	if (out->fd < 0)
 		err = -errno;
 	else
-		doomed = out->temp;
-	restore_signals(&old);
+		cli_doomed_add(out->temp);
+	cli_doomed_restore(&old);
 	if (err) {
 		free(out->temp);
 		out->temp = NULL;
@@ -309,56 +257,22 @@ int cli_output_finish(struct cli_output *out, const struct stat *like,
 	return err ? complain(out, err) : 0;
 }
 
-/* rename() that does not replace; not every filesystem knows how. */
-static int rename_new(const char *from, const char *to)
-{
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (link(from, to) == 0)
-		return unlink(from) == 0 ? 0 : -errno;
-	if (errno != EPERM && errno != ENOTSUP)
-		return -errno;
-	/* Without links either, only a look beforehand is left. */
-	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return rename(from, to) == 0 ? 0 : -errno;
-}
-
-static int sync_folder(const char *path)
-{
-	char *copy = strdup(path);
-	int fd, err = 0;
-
-	if (!copy)
-		return -ENOMEM;
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(copy);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd) != 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static int rename_temp(struct cli_output *out)
 {
 	sigset_t old;
 	int err = 0;
 
-	block_signals(&old);
+	cli_doomed_block(&old);
 	if (!out->replace)
-		err = rename_new(out->temp, out->path);
+		err = cli_rename_new(out->temp, out->path);
 	else if (rename(out->temp, out->path) != 0)
 		err = -errno;
 	if (!err) {
-		doomed = NULL;
+		cli_doomed_drop(out->temp);
 		free(out->temp);
 		out->temp = NULL;
 	}
-	restore_signals(&old);
+	cli_doomed_restore(&old);
 	return err;
 }
 
@@ -374,7 +288,7 @@ int cli_output_commit(struct cli_output *out, bool durable)
 	if (!err && named)
 		err = rename_temp(out);
 	if (!err && named && durable)
-		err = sync_folder(out->path);
+		err = cli_rename_sync(out->path);
 	return err ? complain(out, err) : 0;
 }
 
@@ -385,10 +299,10 @@ void cli_output_close(struct cli_output *out)
 	if (out->fd >= 0)
 		close(out->fd);
 	if (out->temp) {
-		block_signals(&old);
+		cli_doomed_block(&old);
 		unlink(out->temp);
-		doomed = NULL;
-		restore_signals(&old);
+		cli_doomed_drop(out->temp);
+		cli_doomed_restore(&old);
 	}
 	free(out->temp);
 	free(out->path);

@@ -60,16 +60,25 @@ static int report(const struct convert *c, const char *name, int err,
 	return err;
 }
 
+/* Also one whose geometry makes no sense to us: another one may know better. */
+static bool is_array(const struct b2f_frame *f)
+{
+	return f->is_array || b2f_meta_find(&f->meta, "b2nd") ||
+	       b2f_meta_find(&f->meta, "caterva");
+}
+
 /* What an array, or a frame of variable chunks, cannot change. */
 static void keep_layout(const struct convert *c, struct b2f_settings *s)
 {
 	const struct b2f_frame *f = c->frame;
 
-	if (f->is_array) {
+	if (is_array(f)) {
 		s->typesize = f->header.typesize;
 		s->chunksize = f->header.chunksize;
-		s->blocksize =
-			(uint32_t)(f->array.block_items * f->array.itemsize);
+		s->blocksize = f->header.blocksize;
+		if (f->is_array)
+			s->blocksize = (uint32_t)(f->array.block_items *
+						  f->array.itemsize);
 	} else if (f->header.chunksize == 0) {
 		s->chunksize = -1;
 	}
@@ -103,7 +112,7 @@ static int make_header(struct convert *c)
 	struct b2f_why why = {""};
 	int err = 0;
 
-	if (c->options->guess_typesize && !c->frame->is_array)
+	if (c->options->guess_typesize && !is_array(c->frame))
 		err = guess_typesize(c, &s);
 	if (err)
 		return err;

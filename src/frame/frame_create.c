@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "frame/frame.h"
+#include "frame/settings.h"
 #include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "store/make.h"
@@ -54,9 +54,8 @@ static int check_sizes(const struct b2f_settings *s, struct b2f_why *why)
 	return 0;
 }
 
-/* The header of an empty frame with these settings, if there can be one. */
-static int header_of(const struct b2f_settings *s, struct b2f_frame_header *h,
-		     struct b2f_why *why)
+int b2f_settings_header(const struct b2f_settings *s,
+			struct b2f_frame_header *h, struct b2f_why *why)
 {
 	int err;
 
@@ -103,7 +102,7 @@ static int make_index(const struct b2f_settings *settings, uint8_t **out,
 	};
 	int err;
 
-	err = header_of(settings, &parts.header, why);
+	err = b2f_settings_header(settings, &parts.header, why);
 	if (err)
 		return err;
 	b2f_frame_header_write(&parts.header, head);

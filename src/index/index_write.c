@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index_write.c - the bytes of a chunks.b2frame */
+/* index_write.c - the bytes of an index */
 #include "index/index_write.h"
 
 #include <stdlib.h>
@@ -19,6 +19,7 @@ enum {
 	GENERAL_VARIABLE = 0x53,
 	/* The high bits of a frame that has VL-block chunks. */
 	GENERAL_VL = 0x80,
+	TYPE_CONTIGUOUS = 0,
 	TYPE_SPARSE = 1,
 	CODEC_ELSEWHERE = 6,
 	CODEC_INLINE_MAX = 5,
@@ -26,6 +27,7 @@ enum {
 	OFF_HEADER_LEN = 11,
 	OFF_FRAME_LEN = 16,
 	OFF_FLAGS = 25,
+	OFF_TYPE = 26,
 	OFF_NBYTES = 30,
 	OFF_CBYTES = 39,
 	OFF_TYPESIZE = 48,
@@ -64,19 +66,18 @@ static void write_fields(const struct b2f_frame_header *h, uint64_t frame_len,
 	b2f_store_be32(out + OFF_HEADER_LEN, h->header_len);
 	b2f_store_be64(out + OFF_FRAME_LEN, frame_len);
 	out[OFF_FLAGS] = general_flags(h);
+	out[OFF_TYPE] = h->sparse ? TYPE_SPARSE : TYPE_CONTIGUOUS;
 	b2f_store_be64(out + OFF_NBYTES, h->nbytes);
 	b2f_store_be64(out + OFF_CBYTES, h->cbytes);
 	b2f_store_be32(out + OFF_TYPESIZE, h->typesize);
 	b2f_store_be32(out + OFF_CHUNKSIZE, (uint32_t)h->chunksize);
 }
 
-/* Codec, filters and sizes: chosen when a frame is made. */
-static void write_settings(const struct b2f_frame_header *h, uint8_t *out)
+void b2f_frame_header_set(const struct b2f_frame_header *h, uint8_t *out)
 {
 	uint8_t codec =
 		h->codec <= CODEC_INLINE_MAX ? h->codec : CODEC_ELSEWHERE;
 
-	out[OFF_FLAGS + 1] = TYPE_SPARSE;
 	out[OFF_FLAGS + 2] = (uint8_t)(codec | h->clevel << 4);
 	out[OFF_FLAGS + 3] = (uint8_t)((h->splitmode - 1) & 3);
 	b2f_store_be32(out + OFF_BLOCKSIZE, h->blocksize);
@@ -104,7 +105,7 @@ void b2f_frame_header_write(const struct b2f_frame_header *header, uint8_t *out)
 	memcpy(out + 2, "b2frame", 8);
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		out[marks[i].at] = marks[i].value;
-	write_settings(header, out);
+	b2f_frame_header_set(header, out);
 	write_fields(header, 0, out);
 	b2f_store_be32(out + OFF_HEADER_LEN, B2F_FRAME_HEADER_PLAIN);
 }
@@ -237,7 +238,7 @@ int b2f_index_write(const struct b2f_index_parts *parts,
 	}
 	memcpy(buf, parts->header_bytes, h->header_len);
 	*size = (size_t)h->header_len + cbytes + parts->trailer_len;
-	write_fields(h, *size, buf);
+	write_fields(h, *size + (h->sparse ? 0 : h->cbytes), buf);
 	write_trailer(parts, buf + h->header_len + cbytes);
 	*out = buf;
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * index_write.h - the bytes of a chunks.b2frame
+ * index_write.h - the bytes of an index
  *
- * The opposite of index.h, for sparse frames.  What a frame already has and a
- * commit does not touch is kept byte for byte: metalayers, vlmetalayers, and
- * header fields nobody here knows.
+ * The opposite of index.h.  What a frame already has and a commit does not
+ * touch is kept byte for byte: metalayers, vlmetalayers, and header fields
+ * nobody here knows.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
@@ -31,7 +31,9 @@ struct b2f_index_parts {
 	/* The header as it was, with its metalayers; the fields are replaced.
 	 */
 	const uint8_t *header_bytes;
-	/* Raw values: numbers of chunk files, b2f_entry_raw() of special ones.
+	/*
+	 * Raw values: numbers of chunk files (contiguous: positions behind the
+	 * header), b2f_entry_raw() of special ones.
 	 */
 	const uint64_t *entries;
 	uint64_t nentries;
@@ -54,7 +56,15 @@ void b2f_frame_header_write(const struct b2f_frame_header *header,
 void b2f_trailer_write(uint8_t *out);
 
 /*
- * Makes the file in *@out, malloc'ed, *@size bytes.
+ * Puts the settings of @header (codec, filters, block size) into the header of
+ * a frame at @out; all else there stays.
+ */
+void b2f_frame_header_set(const struct b2f_frame_header *header, uint8_t *out);
+
+/*
+ * Makes the file in *@out, malloc'ed, *@size bytes.  Of a contiguous frame
+ * that is the header and, right behind it, what belongs behind the
+ * header.cbytes bytes of chunks.
  *
  * Returns 0, -EINVAL (parts that do not fit each other), B2F_ETOOBIG (more
  * chunks than the format allows) or -ENOMEM, with the cause in @why.

@@ -100,37 +100,14 @@ static void ref_set(struct b2f_cache_ref *ref, struct b2f_cache_entry *entry)
 	ref->entry = entry;
 }
 
-/*
- * An oversize entry goes with its last caller.  That is decided under the lock,
- * as a new caller may come any time until it is out of the table.
- */
-static bool leave_oversize(struct b2f_cache *cache,
-			   struct b2f_cache_entry *entry)
-{
-	struct b2f_cache_stripe *stripe =
-		b2f_cache_stripe_of(cache, entry->hash);
-	unsigned int left;
-
-	pthread_mutex_lock(&stripe->lock);
-	left = atomic_fetch_sub(&entry->nrefs, 1) - 1;
-	if (left == 1 && entry->in_table) {
-		b2f_cache_unlink(cache, entry);
-		left = atomic_fetch_sub(&entry->nrefs, 1) - 1;
-	}
-	pthread_mutex_unlock(&stripe->lock);
-	return left == 0;
-}
-
 static void unpin(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
-	bool last;
-
+	if (entry->oversize) {
+		b2f_cache_park(cache, entry);
+		return;
+	}
 	/* Without a reference @entry may be gone: do not look at it again. */
-	if (entry->oversize)
-		last = leave_oversize(cache, entry);
-	else
-		last = atomic_fetch_sub(&entry->nrefs, 1) == 1;
-	if (last)
+	if (atomic_fetch_sub(&entry->nrefs, 1) == 1)
 		b2f_cache_retire(cache, entry);
 	else if (atomic_load(&cache->nbytes) > cache->max_bytes)
 		b2f_cache_trim(cache);
@@ -203,8 +180,9 @@ void b2f_cache_free(struct b2f_cache *cache)
 {
 	if (!cache)
 		return;
-	assert(cache->nentries ==
-	       cache->probation.nentries + cache->protected.nentries);
+	assert(cache->nentries == cache->probation.nentries +
+					  cache->protected.nentries +
+					  (cache->parked != NULL));
 	b2f_cache_room_fini(cache);
 	for (int i = 0; i < B2F_CACHE_STRIPES; i++) {
 		pthread_cond_destroy(&cache->stripes[i].loaded);

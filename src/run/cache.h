@@ -96,9 +96,11 @@ void b2f_cache_free(struct b2f_cache *cache);
 uint64_t b2f_cache_new_file(struct b2f_cache *cache);
 
 /*
- * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg; other threads that ask for @key
- * meanwhile wait for that result instead of loading it again.  An entry that is
- * larger than the whole cache is shared like any other, until its last put.
+ * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg;
+ * other threads that ask for @key meanwhile wait for that result instead of
+ * loading it again.  Of the entries that are larger than the whole cache only
+ * the last one is kept, not for long, and beside all others: who reads from it
+ * piece by piece loads it once.
  *
  * A failed load leaves nothing behind: everyone who waited gets the error, and
  * the next call loads again.  (Remembering errors would turn one EINTR or

@@ -24,6 +24,11 @@
  * become hot.  Probation is the victim while it holds more than a quarter of
  * the cache, so a scan lives in that quarter; protected, otherwise.
  *
+ * An entry that is larger than the cache is in no queue, or it would throw out
+ * everybody.  Only the one that was used last is kept ("parked"), as its reader
+ * usually comes back for the next part of it; until there is another one, or
+ * others have loaded a quarter of the cache since.
+ *
  * Uses change two hints in the entry and take no lock.  An exact LRU was
  * rejected for the lock that each hit would need to move its entry.
  */
@@ -37,6 +42,7 @@
 #define PROBATION_SHARE 4
 #define SPARE_SHARE	4
 #define HOT_AGE_SHARE	8
+#define PARKED_SHARE	4
 
 /*
  * So many may stay at the tail during one eviction; then the next idle one goes
@@ -149,42 +155,6 @@ size_t b2f_cache_charge(size_t size)
 	return buffer_size(size) + B2F_ALIGN + sizeof(struct b2f_cache_entry);
 }
 
-/* The first of the ghosts among which @hash has its place. */
-static struct b2f_cache_ghost *ghost_set(struct b2f_cache *cache, uint64_t hash)
-{
-	uint64_t first = (hash >> 24) & cache->ghost_mask;
-
-	return &cache->ghosts[first & ~(uint64_t)(B2F_CACHE_GHOST_SET - 1)];
-}
-
-static void ghost_leave(struct b2f_cache *cache, uint64_t hash)
-{
-	struct b2f_cache_ghost *set = ghost_set(cache, hash);
-	struct b2f_cache_ghost *oldest = set;
-
-	for (int i = 1; i < B2F_CACHE_GHOST_SET; i++)
-		if (set[i].since < oldest->since)
-			oldest = &set[i];
-	oldest->hash = hash;
-	oldest->since = atomic_load(&cache->clock);
-}
-
-/* True, once, if @hash went less than a cache ago. */
-static bool ghost_take(struct b2f_cache *cache, uint64_t hash)
-{
-	struct b2f_cache_ghost *set = ghost_set(cache, hash);
-	uint64_t since;
-
-	for (int i = 0; i < B2F_CACHE_GHOST_SET; i++) {
-		since = set[i].since;
-		if (set[i].hash != hash || since == 0)
-			continue;
-		set[i].since = 0;
-		return atomic_load(&cache->clock) - since < cache->max_bytes;
-	}
-	return false;
-}
-
 /* Forgets @entry, nobody uses it, but keeps its buffer for the next one. */
 static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		       struct b2f_cache_queue *trash)
@@ -192,6 +162,8 @@ static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	queue_remove(entry);
 	link_remove(&entry->in_file);
 	cache->nentries--;
+	if (cache->parked == entry)
+		cache->parked = NULL;
 	if (entry->oversize)
 		cache->oversize_nbytes -= entry->charge;
 	else
@@ -247,6 +219,24 @@ static bool claim(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	return idle;
 }
 
+/* Gives up the parked entry.  If it is in use now, it may be parked again. */
+static void unpark(struct b2f_cache *cache, struct b2f_cache_queue *trash)
+{
+	struct b2f_cache_entry *entry = cache->parked;
+
+	cache->parked = NULL;
+	if (!entry || !claim(cache, entry))
+		return;
+	cache->evictions++;
+	make_spare(cache, entry, trash);
+}
+
+static bool is_forgotten(const struct b2f_cache *cache)
+{
+	return atomic_load(&cache->clock) - cache->parked_since >
+	       cache->max_bytes / PARKED_SHARE;
+}
+
 /*
  * One step at the tail of @queue, as the table above says; with @keep_hot
  * false nobody stays for being hot.  Returns true if one was evicted.
@@ -264,7 +254,7 @@ static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
 		queue = &cache->protected;
 	} else if (claim(cache, entry)) {
 		if (probation)
-			ghost_leave(cache, entry->hash);
+			b2f_cache_ghost_leave(cache, entry->hash);
 		cache->evictions++;
 		make_spare(cache, entry, trash);
 		return true;
@@ -336,8 +326,8 @@ static void enter(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	 * sees that it does not fit, and evicts it.
 	 */
 	atomic_fetch_add(&cache->nbytes, entry->charge);
-	queue_push(ghost_take(cache, entry->hash) ? &cache->protected
-						  : &cache->probation,
+	queue_push(b2f_cache_ghost_take(cache, entry->hash) ? &cache->protected
+							    : &cache->probation,
 		   entry);
 }
 
@@ -348,6 +338,8 @@ int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	link_init(&trash.ends);
 	pthread_mutex_lock(&cache->room);
 	enter(cache, entry);
+	if (entry->oversize || is_forgotten(cache))
+		unpark(cache, &trash);
 	if (!entry->oversize)
 		fit(cache, entry, &trash);
 	pthread_mutex_unlock(&cache->room);
@@ -355,6 +347,33 @@ int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	if (!entry->data)
 		entry->data = b2f_aligned_new(buffer_size(entry->size));
 	return entry->data ? 0 : -ENOMEM;
+}
+
+void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	struct b2f_cache_stripe *stripe =
+		b2f_cache_stripe_of(cache, entry->hash);
+	struct b2f_cache_queue trash = {.nentries = 0};
+	unsigned int left;
+	bool idle;
+
+	link_init(&trash.ends);
+	pthread_mutex_lock(&cache->room);
+	pthread_mutex_lock(&stripe->lock);
+	left = atomic_fetch_sub(&entry->nrefs, 1) - 1;
+	/* The table's reference is only taken back under the room lock. */
+	idle = left == 1 && entry->in_table;
+	pthread_mutex_unlock(&stripe->lock);
+	if (left == 0)
+		make_spare(cache, entry, &trash);
+	if (idle && cache->parked != entry)
+		unpark(cache, &trash);
+	if (idle) {
+		cache->parked = entry;
+		cache->parked_since = atomic_load(&cache->clock);
+	}
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(&trash);
 }
 
 void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry)
@@ -456,6 +475,8 @@ void b2f_cache_room_init(struct b2f_cache *cache)
 
 void b2f_cache_room_fini(struct b2f_cache *cache)
 {
+	if (cache->parked)
+		entry_free(cache->parked);
 	trash_empty(&cache->probation);
 	trash_empty(&cache->protected);
 	trash_empty(&cache->spare);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_priv.h - what cache.c and cache_evict.c share, and nobody else sees
+ * cache_priv.h - what the files of the cache share, and nobody else sees
  *
  * cache.c is the table: it finds, loads, pins and forgets entries.
  * cache_evict.c is the memory: it counts bytes, decides who goes, and keeps
- * buffers for the next entry.
+ * buffers for the next entry.  cache_ghost.c remembers who went.
  *
  * Locks, in this order:
  *
@@ -84,7 +84,7 @@ struct b2f_cache_entry {
 	int err;
 	/* Still in its bucket: the table holds a reference. */
 	bool in_table;
-	/* Bigger than the whole cache: never kept.  Const. */
+	/* Bigger than the whole cache: in no queue.  Const. */
 	bool oversize;
 	/* The next three are protected by the room lock. */
 	struct b2f_cache_queue *queue;
@@ -126,6 +126,10 @@ struct b2f_cache {
 	pthread_mutex_t room;
 	/* All protected by @room. */
 	size_t oversize_nbytes;
+	/* The oversize entry that was used last and is kept, or NULL. */
+	struct b2f_cache_entry *parked;
+	/* The clock when it was. */
+	uint64_t parked_since;
 	size_t nentries;
 	uint64_t evictions;
 	struct b2f_cache_queue probation;
@@ -154,12 +158,21 @@ void b2f_cache_room_fini(struct b2f_cache *cache);
 /* Bytes that an entry of @size counts for, or 0 if there is no such size. */
 size_t b2f_cache_charge(size_t size);
 
+/* Remembers that the key of @hash went.  The room lock is held. */
+void b2f_cache_ghost_leave(struct b2f_cache *cache, uint64_t hash);
+
+/* True, once, if it went less than a cache ago.  The room lock is held. */
+bool b2f_cache_ghost_take(struct b2f_cache *cache, uint64_t hash);
+
 /*
  * Makes room for the new @entry, counts it and gives it a buffer.  Returns 0
  * or -ENOMEM; it is counted in both cases, until b2f_cache_retire().
  */
 B2F_MUST_CHECK
 int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry);
+
+/* Gives back a reference to the oversize @entry, which is kept for a while. */
+void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
 /* Gives up @entry, whose last reference is gone. */
 void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry);

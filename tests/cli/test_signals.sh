@@ -31,3 +31,35 @@ os.execv(sys.argv[1], sys.argv[1:])' \
 	no_litter
 	[ "$(cat out)" = precious ] || die "$signal: out was replaced"
 done
+
+# The same for a compress, of both kinds: a frame is many files.
+for options in "-o new.b2frame" "-f -o old.b2frame" "--contiguous -o new.b2f"; do
+	rm -rf old.b2frame
+	mkdir old.b2frame
+	cp -r huge.b2frame/. old.b2frame
+	for signal in INT TERM HUP; do
+		# shellcheck disable=SC2086
+		"$B2F_PYTHON" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' \
+			"$bloscctl" compress --chunksize=64k $options \
+			< <(cat /dev/urandom) &
+		pid=$!
+		for _ in $(seq 500); do
+			[ "$(find . -path '*/.bloscctl-*/*.chunk' | wc -l)" -lt 200 ] ||
+				break
+			sleep 0.01
+		done
+		has_temp || die "$options: it never began"
+		kill -s "$signal" "$pid"
+		status=0
+		wait "$pid" 2>/dev/null || status=$?
+		[ "$status" = $((128 + $(kill -l "$signal"))) ] ||
+			die "$options: $signal: status $status"
+		no_litter
+		absent new.b2frame new.b2f
+		[ "$("$bloscctl" info old.b2frame)" = \
+			"$("$bloscctl" info huge.b2frame | sed s/^huge/old/)" ] ||
+			die "$options: $signal: the old frame was replaced"
+	done
+done

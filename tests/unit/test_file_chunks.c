@@ -11,10 +11,10 @@
 #define BLOCK  16384u
 #define NBYTES (8 * BLOCK)
 
-static struct b2f_runtime *new_runtime(void)
+static struct b2f_runtime *new_runtime(size_t cache_bytes)
 {
 	const struct b2f_runtime_options options = {
-		.cache_bytes = 64 << 20,
+		.cache_bytes = cache_bytes,
 		.nworkers = 2,
 		.no_readahead = true,
 	};
@@ -59,7 +59,7 @@ static int read_blocks(struct b2f_file *file, const uint8_t *want,
 Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
 {
 	struct frame_dir dir = frame_dir_new();
-	struct b2f_runtime *rt = new_runtime();
+	struct b2f_runtime *rt = new_runtime(64 << 20);
 	uint8_t *before = new_data(1), *after = new_data(2);
 	struct b2f_file *file, *again;
 
@@ -83,7 +83,7 @@ Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
 Test(file_chunks, another_mode_or_link_is_no_other_chunk)
 {
 	struct frame_dir dir = frame_dir_new();
-	struct b2f_runtime *rt = new_runtime();
+	struct b2f_runtime *rt = new_runtime(64 << 20);
 	uint8_t *data = new_data(1);
 	char path[128], other[128];
 	struct b2f_file *file;
@@ -142,7 +142,7 @@ static void write_wide_table(const struct frame_dir *dir)
 Test(file_chunks, a_large_head_is_loaded_once_a_read)
 {
 	struct frame_dir dir = frame_dir_new();
-	struct b2f_runtime *rt = new_runtime();
+	struct b2f_runtime *rt = new_runtime(64 << 20);
 	uint8_t *buf = malloc(1 << 17);
 	struct b2f_view view = {0};
 	struct b2f_file *file;
@@ -165,4 +165,32 @@ Test(file_chunks, a_large_head_is_loaded_once_a_read)
 	b2f_runtime_free(rt);
 	frame_dir_remove(&dir);
 	free(buf);
+}
+
+Test(file_chunks, a_chunk_larger_than_the_cache_is_decoded_once)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_runtime *rt = new_runtime(NBYTES / 2);
+	uint8_t *data = new_data(1), buf[5000];
+	struct b2f_runtime_stats stats;
+	struct b2f_file *file;
+	ssize_t n;
+
+	/* Blocks so small that the chunk is decoded as a whole. */
+	frame_dir_chunk(&dir, 0, data, NBYTES, 1024);
+	frame_dir_index(&dir, 1, NBYTES, NBYTES);
+	file = frame_dir_open(&dir, rt);
+	for (size_t off = 0; off < NBYTES; off += (size_t)n) {
+		n = b2f_file_pread(file, NULL, buf, sizeof(buf), off);
+		cr_assert_gt(n, 0);
+		cr_assert_eq(memcmp(buf, data + off, (size_t)n), 0);
+	}
+	b2f_runtime_stats_get(rt, &stats);
+	cr_assert_eq(stats.misses, 1);
+	b2f_file_close(file);
+	b2f_runtime_stats_get(rt, &stats);
+	cr_assert_eq(stats.cached_bytes, 0);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	free(data);
 }

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * convert.h - a frame made of another one
+ *
+ * Layer: public (made by file/).  Threads: any.
+ */
+#ifndef B2FRAME_CONVERT_H
+#define B2FRAME_CONVERT_H
+
+#include "b2frame/create.h"
+#include "b2frame/file.h"
+
+/* Zero is the default of every field. */
+struct b2f_convert_options {
+	/* One file, instead of a directory of chunk files. */
+	bool contiguous;
+	/* Permissions; its owner may always read and write. */
+	mode_t mode;
+	/*
+	 * Encode all data anew like this; NULL: chunks are copied as they are
+	 * stored.  An array keeps its type, chunk and block size, a frame of
+	 * variable chunks its chunks, whatever is said here.  Filters that lose
+	 * data are not applied.
+	 */
+	const struct b2f_settings *settings;
+	/* The data tell the type size instead, unless it is kept. */
+	bool guess_typesize;
+	/* Copy chunks without decoding them to see whether they are sound. */
+	bool no_verify;
+	/* Write chunk files without checksums. */
+	bool no_seal;
+	/* What messages call the new frame; NULL: its name. */
+	const char *label;
+	/*
+	 * Called now and then, by the calling thread, with the decoded bytes of
+	 * the chunks that are done.  May be NULL.
+	 */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
+
+/*
+ * Makes the frame @name below @dirfd, with the data and all metadata of @frame,
+ * on all workers of @runtime.  When this returns it is on disk, but for its
+ * name in @dirfd.
+ *
+ * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_ECORRUPT,
+ * B2F_EUNSUPPORTED (a codec that is not built in; with settings also blocks of
+ * different lengths), -ENOMEM or an errno of the filesystem.  The cause is
+ * logged to the log of @frame, and nothing is left.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		  const struct b2f_convert_options *options, int dirfd,
+		  const char *name);
+
+/*
+ * Keeps other processes with bloscfs from writing to @frame until it is closed,
+ * if it is sparse, and looks whether it is still what was opened.
+ *
+ * Returns 0, -EBUSY (somebody writes to it), -ESTALE (it was changed since), or
+ * an errno of the filesystem; the cause is logged.
+ */
+__attribute__((warn_unused_result)) int b2f_frame_hold(struct b2f_frame *frame);
+
+#endif

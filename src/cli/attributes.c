@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* attributes.c - who may use a frame, and when it was changed */
+#include "cli/attributes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+
+#define ACL "system.posix_acl_access"
+
+/* Most bytes of a list of xattrs, and of the value of one, on Linux. */
+#define XATTR_BYTES 65536
+
+/* Only root may give files away; nobody else misses it. */
+static void own(int dir, const char *name, const struct stat *like)
+{
+	if (fchownat(dir, name, like->st_uid, like->st_gid,
+		     AT_SYMLINK_NOFOLLOW) != 0)
+		errno = 0;
+}
+
+/* Chunk files, too: they have the permissions of the index already. */
+static void own_all(const char *path, const struct stat *like)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, "..") != 0)
+			own(dirfd(dir), entry->d_name, like);
+	closedir(dir);
+}
+
+static void copy_xattr(const char *from, const char *to, const char *name,
+		       void *buf)
+{
+	ssize_t size = getxattr(from, name, buf, XATTR_BYTES);
+
+	if (size >= 0 && setxattr(to, name, buf, (size_t)size, 0) != 0)
+		errno = 0;
+}
+
+static void copy_xattrs(const char *from, const char *to)
+{
+	char *names = malloc(XATTR_BYTES), *buf = malloc(XATTR_BYTES);
+	ssize_t size = -1;
+
+	if (names && buf)
+		size = listxattr(from, names, XATTR_BYTES);
+	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
+		if (strncmp(names + at, "user.", 5) == 0 ||
+		    strcmp(names + at, ACL) == 0)
+			copy_xattr(from, to, names + at, buf);
+	free(names);
+	free(buf);
+}
+
+/* Who may read or write the frame has to get into its directory. */
+static mode_t directory_mode(mode_t mode)
+{
+	mode &= 0666;
+	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
+}
+
+static int set_file(const char *path, const struct stat *like, const char *from)
+{
+	const struct timespec times[2] = {like->st_atim, like->st_mtim};
+
+	own(AT_FDCWD, path, like);
+	if (chmod(path, like->st_mode & 0777) != 0)
+		return -errno;
+	/* An ACL says more than the permissions. */
+	if (from)
+		copy_xattrs(from, path);
+	return utimensat(AT_FDCWD, path, times, 0) != 0 ? -errno : 0;
+}
+
+static int set_directory(const char *path, const struct stat *st,
+			 const struct stat *like, const char *from)
+{
+	mode_t mode = directory_mode(like->st_mode) | (st->st_mode & S_ISGID);
+	char *index;
+	int err;
+
+	if (asprintf(&index, "%s/" B2F_INDEX_NAME, path) < 0)
+		return -ENOMEM;
+	if (st->st_uid != like->st_uid || st->st_gid != like->st_gid)
+		own_all(path, like);
+	err = set_file(index, like, from);
+	free(index);
+	if (!err && chmod(path, mode) != 0)
+		err = -errno;
+	return err;
+}
+
+int cli_attributes_set(const char *path, const struct stat *like,
+		       const char *from)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return set_directory(path, &st, like, from);
+	return set_file(path, like, from);
+}

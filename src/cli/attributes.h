@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * attributes.h - who may use a frame, and when it was changed
+ *
+ * Layer: cli.  Threads: any.
+ */
+#ifndef B2F_CLI_ATTRIBUTES_H
+#define B2F_CLI_ATTRIBUTES_H
+
+#include <sys/stat.h>
+
+/*
+ * Gives the new frame @path permissions and times of @like and, if this process
+ * may do that, its owner.  @from, if not NULL, is a file (of a frame: its
+ * index) whose ACL and user.* attributes go to the index of the new one.
+ *
+ * Returns 0 or an errno, and says nothing.  What the process may not do, or the
+ * filesystem cannot, is left out.
+ */
+__attribute__((warn_unused_result)) int
+cli_attributes_set(const char *path, const struct stat *like, const char *from);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_append.c - bloscctl append: plain data to the end of a frame */
+#include <fcntl.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/input.h"
+#include "cli/message.h"
+
+static const char help[] =
+	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
+	"Adds the bytes of each FILE (- or none: standard input) to the end "
+	"of the\nsparse frame FRAME: of all of them, or of "
+	"none.\n\n" CLI_COMMON_HELP;
+
+struct append {
+	struct cli_common common;
+	struct b2f_runtime *runtime;
+	const char *path;
+	struct b2f_file *file;
+	/* Bytes before. */
+	uint64_t start;
+	uint64_t added;
+};
+
+static const struct option longopts[] = {
+	CLI_COMMON_LONG,
+	{NULL, 0, NULL, 0},
+};
+
+static int parse(const struct cli_command *self, int argc, char **argv,
+		 struct append *a)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, CLI_COMMON_SHORT, longopts,
+				  NULL)) != -1) {
+		if (opt == 'h')
+			return cli_command_help(self);
+		if (cli_common_option(&a->common, opt, optarg))
+			return cli_command_usage(self);
+	}
+	if (optind == argc)
+		return cli_command_misuse(self, "a frame is missing");
+	return CLI_CONTINUE;
+}
+
+static int complain(const char *name, unsigned long errors, int err)
+{
+	cli_message_unless_said(errors, name, err);
+	return err;
+}
+
+static int begin(struct append *a)
+{
+	const struct b2f_write_options options = {.no_seal = a->common.no_seal};
+	unsigned long errors;
+	int err;
+
+	err = cli_frames_open_file(a->runtime, a->path, 0, &a->file);
+	if (err)
+		return err;
+	errors = cli_message_errors();
+	err = b2f_file_allow_write(a->file, &options);
+	if (err)
+		return complain(a->path, errors, err);
+	a->start = b2f_file_size(a->file);
+	return 0;
+}
+
+static int add_input(struct append *a, const struct cli_input *in)
+{
+	struct cli_progress progress;
+	uint64_t n = 0;
+	int err;
+
+	cli_progress_init(&progress, in->name, a->common.progress);
+	err = cli_input_copy(in, a->file, a->path, a->start + a->added,
+			     &progress, &n);
+	cli_progress_fini(&progress);
+	a->added += n;
+	return err;
+}
+
+/* The frame must not be what is read: it would never end. */
+static int check_distinct(const struct append *a, const struct cli_input *in)
+{
+	struct stat st;
+
+	if (cli_frames_stat(a->path, &st) || st.st_dev != in->st.st_dev ||
+	    st.st_ino != in->st.st_ino)
+		return 0;
+	cli_message_error("%s: it is the frame itself", in->name);
+	return -EINVAL;
+}
+
+static int add_file(struct append *a, const char *path)
+{
+	struct cli_input in;
+	int err;
+
+	err = cli_input_open(&in, path);
+	if (err)
+		return err;
+	err = check_distinct(a, &in);
+	if (!err)
+		err = add_input(a, &in);
+	cli_input_close(&in);
+	return err;
+}
+
+static int commit(struct append *a)
+{
+	unsigned long errors = cli_message_errors();
+	int err = b2f_file_commit(a->file, B2F_COMMIT_DURABLE);
+
+	return err ? complain(a->path, errors, err) : 0;
+}
+
+static int add_all(struct append *a, char **files)
+{
+	int err = 0;
+
+	if (!*files)
+		err = add_file(a, "-");
+	for (; *files && !err; files++)
+		err = add_file(a, *files);
+	if (!err)
+		err = commit(a);
+	if (err) {
+		b2f_file_discard(a->file);
+		cli_message_error("%s: nothing was appended", a->path);
+	}
+	return err;
+}
+
+static void report(const struct append *a, uint64_t start_ms)
+{
+	struct cli_report report = {
+		.command = "append",
+		.source = a->path,
+		.nbytes = a->start + a->added,
+		.elapsed_ms = cli_common_now_ms() - start_ms,
+	};
+	struct b2f_file_now now;
+
+	b2f_file_now_get(a->file, &now);
+	report.cbytes = now.cbytes;
+	cli_common_report(&a->common, &report);
+}
+
+static int run(struct append *a, char **files)
+{
+	uint64_t start_ms = cli_common_now_ms();
+	int err;
+
+	err = begin(a);
+	if (!err)
+		err = add_all(a, files);
+	if (!err)
+		report(a, start_ms);
+	b2f_file_close(a->file);
+	return err;
+}
+
+static int run_append(const struct cli_command *self, int argc, char **argv)
+{
+	struct append a = {.common.progress = true};
+	int status, err;
+
+	status = parse(self, argc, argv, &a);
+	if (status != CLI_CONTINUE)
+		return status;
+	a.path = argv[optind];
+	if (cli_frames_runtime(a.common.nthreads, &a.runtime))
+		return CLI_EXIT_FAILURE;
+	err = run(&a, argv + optind + 1);
+	b2f_runtime_free(a.runtime);
+	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+}
+
+const struct cli_command cli_append_command = {
+	.name = "append",
+	.summary = "add plain data to the end of a sparse frame",
+	.help = help,
+	.run = run_append,
+};

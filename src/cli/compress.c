@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * compress.c - one plain file becomes a frame
+ *
+ * All data go to a sparse frame first, as only that can be written to.  A
+ * contiguous one is then put together of its chunks.
+ */
+#include "cli/compress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/frames.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/target.h"
+
+/* One file on its way. */
+struct job {
+	const struct cli_compress *how;
+	struct cli_input in;
+	struct cli_progress progress;
+	/* What messages call the frame. */
+	const char *output;
+	uint64_t start_ms;
+	uint64_t nbytes;
+};
+
+static int complain(const char *name, unsigned long errors, int err)
+{
+	cli_message_unless_said(errors, name, err);
+	return err;
+}
+
+/* Who compresses a frame has most likely something else in mind. */
+static int check_input(const char *file)
+{
+	struct b2f_frame_peek peek;
+
+	if (strcmp(file, "-") == 0 || b2f_frame_peek(AT_FDCWD, file, &peek) ||
+	    !peek.is_frame)
+		return 0;
+	cli_message_error("%s: it is a frame already; see recompress and "
+			  "convert",
+			  file);
+	return -EINVAL;
+}
+
+static mode_t mode_of(const struct job *job)
+{
+	/* A pipe says nothing about who may read what comes out of it. */
+	if (job->in.is_file)
+		return job->in.st.st_mode & 0777;
+	return 0666 & ~cli_frames_umask();
+}
+
+static int guess(struct job *job, struct b2f_settings *settings)
+{
+	uint8_t *data = NULL;
+	size_t size = 0;
+	int err;
+
+	err = cli_input_sample(&job->in, &data, &size);
+	if (err)
+		return err;
+	err = b2f_settings_guess(settings, data, size);
+	free(data);
+	if (err)
+		cli_message_error("%s: %s", job->in.name, strerror(-err));
+	return err;
+}
+
+static int create(struct job *job, const struct cli_target *target)
+{
+	const struct cli_encoding *user = &job->how->encoding;
+	struct b2f_settings settings = b2f_settings_default();
+	unsigned long errors;
+	int err = 0;
+
+	settings.chunksize = 1 << 20;
+	cli_encoding_apply(user, &settings);
+	if (user->guess_typesize || !user->has_typesize)
+		err = guess(job, &settings);
+	if (err)
+		return err;
+	errors = cli_message_errors();
+	err = b2f_frame_create(&settings, target->dirfd, target->base,
+			       mode_of(job) | 0600, !job->how->contiguous,
+			       &cli_message_log);
+	return err ? complain(job->output, errors, err) : 0;
+}
+
+static int open_for_writing(const struct job *job, const char *path,
+			    struct b2f_file **out)
+{
+	const struct b2f_write_options options = {
+		.no_seal = job->how->common.no_seal,
+		.no_locking = true,
+	};
+	unsigned long errors = cli_message_errors();
+	struct b2f_file *file = NULL;
+	int err;
+
+	err = cli_frames_open_file_as(job->how->runtime, path, job->output,
+				      &file);
+	if (err)
+		return err;
+	err = b2f_file_allow_write(file, &options);
+	if (err) {
+		b2f_file_close(file);
+		return complain(job->output, errors, err);
+	}
+	*out = file;
+	return 0;
+}
+
+static int commit(const struct job *job, struct b2f_file *file, bool durable)
+{
+	unsigned long errors = cli_message_errors();
+	int err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
+						: B2F_COMMIT_VISIBLE);
+
+	return err ? complain(job->output, errors, err) : 0;
+}
+
+/* The data become the sparse frame @target. */
+static int write_sparse(struct job *job, const struct cli_target *target,
+			bool durable)
+{
+	struct b2f_file *file = NULL;
+	int err;
+
+	err = create(job, target);
+	if (!err)
+		err = open_for_writing(job, target->temp, &file);
+	if (err)
+		return err;
+	err = cli_input_copy(&job->in, file, job->output, 0, &job->progress,
+			     &job->nbytes);
+	if (!err)
+		err = commit(job, file, durable);
+	else
+		b2f_file_discard(file);
+	b2f_file_close(file);
+	return err;
+}
+
+/* The sparse frame @from becomes the contiguous one @target. */
+static int join(const struct job *job, const char *from,
+		const struct cli_target *target)
+{
+	const struct b2f_convert_options options = {
+		.contiguous = true,
+		.mode = mode_of(job),
+		.no_verify = true,
+		.label = job->output,
+	};
+	unsigned long errors = cli_message_errors();
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = cli_frames_open_as(from, job->output, &frame);
+	if (err)
+		return err;
+	err = b2f_frame_convert(job->how->runtime, frame, &options,
+				target->dirfd, target->base);
+	b2f_frame_close(frame);
+	return err ? complain(job->output, errors, err) : 0;
+}
+
+static int write_contiguous(struct job *job, const struct cli_target *target)
+{
+	struct cli_target scratch = {.dirfd = -1};
+	int err;
+
+	err = cli_target_open_scratch(&scratch, target->path);
+	if (!err)
+		err = write_sparse(job, &scratch, false);
+	if (!err)
+		err = join(job, scratch.temp, target);
+	cli_target_close(&scratch);
+	return err;
+}
+
+/* Reads the frame again, from the disk, and compares. */
+static int compare(struct job *job, const char *path)
+{
+	struct b2f_file *file = NULL;
+	int err;
+
+	cli_frames_forget_pages(path);
+	err = cli_frames_open_file_as(job->how->runtime, path, job->output,
+				      &file);
+	if (err)
+		return err;
+	err = cli_input_compare(&job->in, file, job->output, &job->progress);
+	b2f_file_close(file);
+	return err;
+}
+
+static bool is_removable(const struct job *job)
+{
+	return job->how->remove && job->in.is_file &&
+	       job->in.fd != STDIN_FILENO;
+}
+
+static int make(struct job *job, struct cli_target *target)
+{
+	int err;
+
+	if (job->how->contiguous)
+		err = write_contiguous(job, target);
+	else
+		err = write_sparse(job, target, true);
+	if (!err && is_removable(job))
+		err = compare(job, target->temp);
+	if (!err && job->in.is_file)
+		err = cli_target_set_attributes(target, &job->in.st, NULL);
+	return err;
+}
+
+static void report(const struct job *job, const char *file, const char *path)
+{
+	struct cli_report report = {
+		.command = "compress",
+		.source = strcmp(file, "-") == 0 ? job->in.name : file,
+		.output = job->output,
+		.nbytes = job->nbytes,
+		.elapsed_ms = cli_common_now_ms() - job->start_ms,
+	};
+	struct b2f_frame_peek peek;
+
+	if (b2f_frame_peek(AT_FDCWD, path, &peek) == 0)
+		report.cbytes = peek.cbytes;
+	cli_common_report(&job->how->common, &report);
+}
+
+static int begin(struct job *job, const char *file)
+{
+	int err = check_input(file);
+
+	job->start_ms = cli_common_now_ms();
+	if (!err)
+		err = cli_input_open(&job->in, file);
+	if (!err)
+		cli_progress_init(&job->progress, job->in.name,
+				  job->how->common.progress);
+	return err;
+}
+
+int cli_compress_file(const struct cli_compress *how, const char *file,
+		      const char *output)
+{
+	struct job job = {.how = how, .in.fd = -1, .output = output};
+	struct cli_target target = {.dirfd = -1};
+	int err;
+
+	err = begin(&job, file);
+	if (err)
+		return err;
+	err = cli_target_open(&target, output, how->force);
+	if (!err)
+		err = make(&job, &target);
+	cli_progress_fini(&job.progress);
+	if (!err)
+		err = cli_target_commit(&target);
+	if (!err)
+		report(&job, file, target.path);
+	if (!err && is_removable(&job))
+		err = cli_input_remove(&job.in, file);
+	cli_target_close(&target);
+	cli_input_close(&job.in);
+	return err;
+}
+
+static int copy_to_stdout(const char *path)
+{
+	static char buf[1 << 16];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	ssize_t n = 0;
+
+	if (fd < 0) {
+		cli_message_error("%s: %s", path, strerror(errno));
+		return -errno;
+	}
+	do {
+		n = read(fd, buf, sizeof(buf));
+		if (n > 0)
+			err = cli_output_write_all(STDOUT_FILENO, buf,
+						   (size_t)n);
+		else if (n < 0)
+			err = -errno;
+	} while (n > 0 && !err);
+	close(fd);
+	/* Who closed the pipe has seen enough. */
+	if (err && err != -EPIPE)
+		cli_message_error("standard output: %s", strerror(-err));
+	return err;
+}
+
+int cli_compress_stdout(const struct cli_compress *how, const char *file)
+{
+	struct cli_compress contiguous = *how;
+	struct job job = {
+		.how = &contiguous, .in.fd = -1, .output = "standard output"};
+	struct cli_target target = {.dirfd = -1};
+	int err;
+
+	contiguous.contiguous = true;
+	err = begin(&job, file);
+	if (err)
+		return err;
+	err = cli_target_open_scratch(&target, NULL);
+	if (!err)
+		err = make(&job, &target);
+	cli_progress_fini(&job.progress);
+	if (!err)
+		err = copy_to_stdout(target.temp);
+	if (!err)
+		report(&job, file, target.temp);
+	cli_target_close(&target);
+	cli_input_close(&job.in);
+	return err;
+}

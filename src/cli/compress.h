@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * compress.h - one plain file becomes a frame
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_COMPRESS_H
+#define B2F_CLI_COMPRESS_H
+
+#include "b2frame/b2frame.h"
+#include "cli/common.h"
+#include "cli/encoding.h"
+
+struct cli_compress {
+	struct b2f_runtime *runtime;
+	struct cli_common common;
+	struct cli_encoding encoding;
+	/* A file instead of a directory. */
+	bool contiguous;
+	/* Replace what is there. */
+	bool force;
+	/* Remove the file once its frame is safe. */
+	bool remove;
+};
+
+/*
+ * Makes frame @output of @file ("-" is standard input).  Returns 0 or an errno,
+ * after saying why.
+ */
+__attribute__((warn_unused_result)) int
+cli_compress_file(const struct cli_compress *how, const char *file,
+		  const char *output);
+
+/* The same, a contiguous frame on standard output. */
+__attribute__((warn_unused_result)) int
+cli_compress_stdout(const struct cli_compress *how, const char *file);
+
+#endif

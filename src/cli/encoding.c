@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* encoding.c - options that say how data are encoded */
+#include "cli/encoding.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "cli/message.h"
+#include "cli/options.h"
+
+/* Codes of the codecs that are built in: see b2f_codec_code_name(). */
+static const uint8_t codecs[] = {0, 1, 2, 4, 5};
+
+/* Ids of the filters that lose nothing and need nothing but bytes. */
+static const uint8_t filters[] = {1, 2, 3, 35};
+
+#define NCODECS	 (sizeof(codecs) / sizeof(codecs[0]))
+#define NFILTERS (sizeof(filters) / sizeof(filters[0]))
+
+bool cli_encoding_has(int opt)
+{
+	return (opt >= '1' && opt <= '9') ||
+	       (opt >= CLI_ENCODING_CODEC && opt <= CLI_ENCODING_BLOCKSIZE);
+}
+
+static int refuse(const char *option, const char *text, const char *what)
+{
+	cli_message_error("%s: '%s' is not %s", option, text, what);
+	return -EINVAL;
+}
+
+static int set_codec(struct cli_encoding *s, const char *name)
+{
+	for (size_t i = 0; i < NCODECS; i++) {
+		if (strcmp(b2f_codec_code_name(codecs[i]), name) == 0) {
+			s->values.codec = codecs[i];
+			s->values.codec_meta = 0;
+			s->has_codec = true;
+			return 0;
+		}
+	}
+	return refuse("--codec", name, "zstd, lz4, lz4hc, blosclz or zlib");
+}
+
+/* One filter, "NAME" or "NAME:NUMBER", of @len characters. */
+static int parse_filter(const char *text, size_t len, uint8_t *id,
+			uint8_t *meta)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t name_len = colon ? (size_t)(colon - text) : len;
+	unsigned long value = 0;
+	char *end;
+
+	for (size_t i = 0; i < NFILTERS; i++) {
+		const char *name = b2f_filter_name(filters[i]);
+
+		if (strlen(name) != name_len || memcmp(name, text, name_len))
+			continue;
+		if (colon) {
+			if (colon[1] < '0' || colon[1] > '9')
+				return -EINVAL;
+			value = strtoul(colon + 1, &end, 10);
+			if (end != text + len || value > UINT8_MAX)
+				return -EINVAL;
+		}
+		*id = filters[i];
+		*meta = (uint8_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* They take the last slots, as a single one of C-Blosc2 does. */
+static int set_filters(struct cli_encoding *s, const char *list)
+{
+	uint8_t ids[B2F_SLOTS] = {0}, metas[B2F_SLOTS] = {0};
+	const char *at = list;
+	size_t n = 0, len;
+
+	if (strcmp(list, "none") != 0) {
+		for (;; at += len + 1) {
+			len = strcspn(at, ",");
+			if (n == B2F_SLOTS ||
+			    parse_filter(at, len, &ids[n], &metas[n]))
+				return refuse("--filter", list,
+					      "a list of shuffle, bitshuffle, "
+					      "delta, bytedelta; or none");
+			n++;
+			if (!at[len])
+				break;
+		}
+	}
+	memset(s->values.filters, 0, B2F_SLOTS);
+	memset(s->values.filters_meta, 0, B2F_SLOTS);
+	memcpy(s->values.filters + B2F_SLOTS - n, ids, n);
+	memcpy(s->values.filters_meta + B2F_SLOTS - n, metas, n);
+	s->has_filters = true;
+	return 0;
+}
+
+/* A size that the format can hold, from @min on. */
+static int parse_size(const char *option, const char *text, uint64_t min,
+		      uint64_t *out)
+{
+	int err = cli_options_size(option, text, out);
+
+	if (!err && (*out < min || *out > INT32_MAX - 32))
+		err = refuse(option, text, "a possible size");
+	return err;
+}
+
+static int set_typesize(struct cli_encoding *s, const char *text)
+{
+	uint64_t value = 1;
+	int err = 0;
+
+	s->guess_typesize = strcmp(text, "auto") == 0;
+	if (!s->guess_typesize)
+		err = parse_size("--typesize", text, 1, &value);
+	s->values.typesize = (uint32_t)value;
+	s->has_typesize = true;
+	return err;
+}
+
+static int set_chunksize(struct cli_encoding *s, const char *text)
+{
+	uint64_t value = 0;
+	int err = parse_size("--chunksize", text, 1, &value);
+
+	s->values.chunksize = (int32_t)value;
+	s->has_chunksize = true;
+	return err;
+}
+
+static int set_blocksize(struct cli_encoding *s, const char *text)
+{
+	uint64_t value = 0;
+	int err = parse_size("--blocksize", text, 0, &value);
+
+	s->values.blocksize = (uint32_t)value;
+	s->has_blocksize = true;
+	return err;
+}
+
+int cli_encoding_option(struct cli_encoding *encoding, int opt, const char *arg)
+{
+	switch (opt) {
+	case CLI_ENCODING_CODEC:
+		return set_codec(encoding, arg);
+	case CLI_ENCODING_FILTER:
+		return set_filters(encoding, arg);
+	case CLI_ENCODING_TYPESIZE:
+		return set_typesize(encoding, arg);
+	case CLI_ENCODING_CHUNKSIZE:
+		return set_chunksize(encoding, arg);
+	case CLI_ENCODING_BLOCKSIZE:
+		return set_blocksize(encoding, arg);
+	default:
+		encoding->values.clevel = (uint8_t)(opt - '0');
+		encoding->has_clevel = true;
+		return 0;
+	}
+}
+
+void cli_encoding_apply(const struct cli_encoding *encoding,
+			struct b2f_settings *to)
+{
+	const struct b2f_settings *v = &encoding->values;
+	int32_t typesize;
+
+	if (encoding->has_codec) {
+		to->codec = v->codec;
+		to->codec_meta = v->codec_meta;
+	}
+	if (encoding->has_clevel)
+		to->clevel = v->clevel;
+	if (encoding->has_filters) {
+		memcpy(to->filters, v->filters, B2F_SLOTS);
+		memcpy(to->filters_meta, v->filters_meta, B2F_SLOTS);
+	}
+	if (encoding->has_typesize)
+		to->typesize = v->typesize;
+	if (encoding->has_chunksize)
+		to->chunksize = v->chunksize;
+	if (encoding->has_blocksize)
+		to->blocksize = v->blocksize;
+	typesize = (int32_t)to->typesize;
+	if (to->chunksize > typesize)
+		to->chunksize -= to->chunksize % typesize;
+	else if (to->chunksize > 0)
+		to->chunksize = typesize;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* input.c - plain data on their way into a frame */
+#include "cli/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/message.h"
+
+/* Bytes that are read and written at once. */
+#define STEP (UINT64_C(1) << 20)
+
+static int complain(const char *name, int err)
+{
+	cli_message_error("%s: %s", name, strerror(-err));
+	return err;
+}
+
+static int open_path(struct cli_input *in, const char *path)
+{
+	in->name = path;
+	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return in->fd < 0 ? -errno : 0;
+}
+
+static void measure(struct cli_input *in)
+{
+	off_t pos = lseek(in->fd, 0, SEEK_CUR);
+
+	in->is_file = S_ISREG(in->st.st_mode) && pos >= 0;
+	if (!in->is_file)
+		return;
+	in->base = (uint64_t)pos;
+	if (in->st.st_size > pos)
+		in->size = (uint64_t)(in->st.st_size - pos);
+}
+
+int cli_input_open(struct cli_input *in, const char *path)
+{
+	int err = 0;
+
+	*in = (struct cli_input){.fd = STDIN_FILENO, .name = "standard input"};
+	if (strcmp(path, "-") != 0)
+		err = open_path(in, path);
+	if (!err && fstat(in->fd, &in->st) != 0)
+		err = -errno;
+	if (!err && S_ISDIR(in->st.st_mode))
+		err = -EISDIR;
+	if (err) {
+		cli_input_close(in);
+		return complain(in->name, err);
+	}
+	measure(in);
+	if (in->is_file)
+		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return 0;
+}
+
+void cli_input_close(struct cli_input *in)
+{
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	in->fd = -1;
+	free(in->ahead);
+	in->ahead = NULL;
+}
+
+/* Up to @size bytes, fewer at the end only; from @off on if it is a file. */
+static ssize_t read_some(const struct cli_input *in, void *buf, size_t size,
+			 uint64_t off)
+{
+	size_t done = 0;
+
+	if (off < in->nahead) {
+		done = in->nahead - (size_t)off;
+		done = done < size ? done : size;
+		memcpy(buf, in->ahead + off, done);
+	}
+	while (done < size) {
+		char *at = (char *)buf + done;
+		ssize_t n;
+
+		if (in->is_file)
+			n = pread(in->fd, at, size - done,
+				  (off_t)(in->base + off + done));
+		else
+			n = read(in->fd, at, size - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return complain(in->name, -errno);
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
+{
+	uint8_t *buf = malloc(STEP);
+	off_t first = 0;
+	ssize_t n;
+
+	if (!buf)
+		return complain(in->name, -ENOMEM);
+	/* A hole at the start would tell nothing. */
+	if (in->is_file)
+		first = lseek(in->fd, (off_t)in->base, SEEK_DATA) -
+			(off_t)in->base;
+	n = read_some(in, buf, STEP, first > 0 ? (uint64_t)first : 0);
+	if (n < 0) {
+		free(buf);
+		return (int)n;
+	}
+	*out = buf;
+	*size = (size_t)n;
+	if (in->is_file)
+		return 0;
+	in->ahead = malloc(n ? (size_t)n : 1);
+	if (!in->ahead) {
+		free(buf);
+		return complain(in->name, -ENOMEM);
+	}
+	memcpy(in->ahead, buf, (size_t)n);
+	in->nahead = (size_t)n;
+	return 0;
+}
+
+/* A copy on its way. */
+struct copy {
+	const struct cli_input *in;
+	struct b2f_file *file;
+	const char *target;
+	/* Where byte 0 of the input belongs. */
+	uint64_t off;
+	struct cli_progress *progress;
+	uint8_t *buf;
+};
+
+static int write_some(const struct copy *c, size_t size, uint64_t off)
+{
+	unsigned long errors = cli_message_errors();
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = b2f_file_pwrite(c->file, c->buf + done, size - done,
+					    c->off + off + done);
+
+		if (n < 0) {
+			cli_message_unless_said(errors, c->target, (int)n);
+			return (int)n;
+		}
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Copies [@off, @end) or what there is of it; *@got is how much. */
+static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
+		      uint64_t *got)
+{
+	uint64_t at = off;
+	int err = 0;
+
+	while (at < end && !err) {
+		/* Steps end where chunks are likely to end. */
+		uint64_t want = STEP - (c->off + at) % STEP;
+		ssize_t n;
+
+		if (want > end - at)
+			want = end - at;
+		n = read_some(c->in, c->buf, (size_t)want, at);
+		if (n < 0)
+			return (int)n;
+		err = write_some(c, (size_t)n, at);
+		at += (uint64_t)n;
+		if (!err && c->progress)
+			cli_progress_update(c->progress, at, c->in->size);
+		if ((uint64_t)n < want)
+			break;
+	}
+	*got = at - off;
+	return err;
+}
+
+/*
+ * The next data of the file from @off on: [*@data, *@hole).  Where nobody knows
+ * of holes, all is data; false if there are none.
+ */
+static bool find_data(const struct cli_input *in, uint64_t off, uint64_t *data,
+		      uint64_t *hole)
+{
+	off_t base = (off_t)in->base;
+	off_t from = lseek(in->fd, base + (off_t)off, SEEK_DATA), to;
+
+	if (from < 0 && errno == ENXIO)
+		return false;
+	*data = off;
+	*hole = UINT64_MAX;
+	if (from < 0)
+		return true;
+	*data = (uint64_t)(from - base);
+	to = lseek(in->fd, from, SEEK_HOLE);
+	if (to > from)
+		*hole = (uint64_t)(to - base);
+	return true;
+}
+
+/* A hole at the end. */
+static int extend(const struct copy *c, uint64_t *nbytes)
+{
+	unsigned long errors = cli_message_errors();
+	struct stat st;
+	uint64_t size;
+	int err;
+
+	if (fstat(c->in->fd, &st) != 0)
+		return complain(c->in->name, -errno);
+	size = (uint64_t)st.st_size;
+	if (size < c->in->base || size - c->in->base <= *nbytes)
+		return 0;
+	*nbytes = size - c->in->base;
+	err = b2f_file_truncate(c->file, c->off + *nbytes);
+	if (err)
+		cli_message_unless_said(errors, c->target, err);
+	return err;
+}
+
+static int copy_file(const struct copy *c, uint64_t *nbytes)
+{
+	uint64_t data, hole, got, end = 0;
+	int err = 0;
+
+	while (!err && find_data(c->in, end, &data, &hole)) {
+		err = copy_range(c, data, hole, &got);
+		end = data + got;
+		/* The end of the file; or it was cut meanwhile. */
+		if (err || end < hole)
+			break;
+	}
+	*nbytes = end;
+	return err ? err : extend(c, nbytes);
+}
+
+int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
+		   const char *target, uint64_t off,
+		   struct cli_progress *progress, uint64_t *nbytes)
+{
+	struct copy c = {.in = in,
+			 .file = file,
+			 .target = target,
+			 .off = off,
+			 .progress = progress,
+			 .buf = malloc(STEP)};
+	int err;
+
+	if (!c.buf)
+		return complain(in->name, -ENOMEM);
+	if (in->is_file)
+		err = copy_file(&c, nbytes);
+	else
+		err = copy_range(&c, 0, UINT64_MAX, nbytes);
+	free(c.buf);
+	return err;
+}
+
+static int differs(const char *target)
+{
+	cli_message_error("%s: what was written reads back differently",
+			  target);
+	return -EIO;
+}
+
+/* Compares all of it; @theirs has room for a step. */
+static int compare_all(const struct copy *c, struct b2f_stream *stream,
+		       uint8_t *theirs)
+{
+	unsigned long errors = cli_message_errors();
+	uint64_t off = 0;
+	ssize_t n, m;
+
+	do {
+		n = read_some(c->in, c->buf, STEP, off);
+		if (n < 0)
+			return (int)n;
+		m = b2f_file_pread(c->file, stream, theirs, STEP, off);
+		if (m < 0) {
+			cli_message_unless_said(errors, c->target, (int)m);
+			return (int)m;
+		}
+		if (n != m || memcmp(c->buf, theirs, (size_t)n) != 0)
+			return differs(c->target);
+		off += (uint64_t)n;
+		if (c->progress)
+			cli_progress_update(c->progress, off, c->in->size);
+	} while (n == (ssize_t)STEP);
+	return 0;
+}
+
+int cli_input_compare(const struct cli_input *in, struct b2f_file *file,
+		      const char *target, struct cli_progress *progress)
+{
+	struct copy c = {.in = in,
+			 .file = file,
+			 .target = target,
+			 .progress = progress,
+			 .buf = malloc(STEP)};
+	struct b2f_stream *stream = NULL;
+	uint8_t *theirs = malloc(STEP);
+	int err = -ENOMEM;
+
+	if (c.buf && theirs)
+		err = b2f_stream_new(file, &stream);
+	if (err)
+		complain(in->name, err);
+	else
+		err = compare_all(&c, stream, theirs);
+	b2f_stream_free(stream);
+	free(theirs);
+	free(c.buf);
+	return err;
+}
+
+static int refuse(const char *path, int err, const char *why)
+{
+	cli_message_error("%s: not removed: %s", path, why);
+	return err;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+int cli_input_remove(const struct cli_input *in, const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return refuse(path, -errno, strerror(errno));
+	if (S_ISLNK(st.st_mode))
+		return refuse(path, -EBUSY, "it is a symbolic link");
+	if (!S_ISREG(st.st_mode))
+		return refuse(path, -EBUSY, "it is no regular file");
+	if (st.st_ino != in->st.st_ino || st.st_dev != in->st.st_dev ||
+	    st.st_size != in->st.st_size ||
+	    !is_same_time(&st.st_mtim, &in->st.st_mtim))
+		return refuse(path, -EBUSY, "it was changed meanwhile");
+	if (unlink(path) != 0)
+		return refuse(path, -errno, strerror(errno));
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * input.h - plain data on their way into a frame
+ *
+ * All of these say on stderr why they failed, and return a negative errno.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_INPUT_H
+#define B2F_CLI_INPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "b2frame/b2frame.h"
+#include "cli/progress.h"
+
+struct cli_input {
+	int fd;
+	/* What messages call it. */
+	const char *name;
+	/* When it was opened. */
+	struct stat st;
+	/* Has a size, holes, and can be read again. */
+	bool is_file;
+	/* Where its data begin: standard input may have been read before. */
+	uint64_t base;
+	/* Bytes from there on, as far as that is known; else 0. */
+	uint64_t size;
+	/* What was read ahead of what is no file; malloc'ed. */
+	uint8_t *ahead;
+	size_t nahead;
+};
+
+/*
+ * Opens @path, or standard input for "-".  Directories are -EISDIR.  End with
+ * cli_input_close().
+ */
+__attribute__((warn_unused_result)) int cli_input_open(struct cli_input *in,
+						       const char *path);
+
+void cli_input_close(struct cli_input *in);
+
+/*
+ * The first data of @in, up to a mebibyte, in *@out, malloc'ed; *@size may be
+ * 0.  Once, and before anything else is read.
+ */
+__attribute__((warn_unused_result)) int
+cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size);
+
+/*
+ * Writes all of @in to @file, called @target, from byte @off on.  Holes stay
+ * holes.  *@nbytes is how many there were.  @progress may be NULL.
+ */
+__attribute__((warn_unused_result)) int
+cli_input_copy(const struct cli_input *in, struct b2f_file *file,
+	       const char *target, uint64_t off, struct cli_progress *progress,
+	       uint64_t *nbytes);
+
+/*
+ * Reads all of @in (a file) again, and compares it with @file, called @target.
+ * Returns 0, or -EIO if it is not the same.
+ */
+__attribute__((warn_unused_result)) int
+cli_input_compare(const struct cli_input *in, struct b2f_file *file,
+		  const char *target, struct cli_progress *progress);
+
+/*
+ * Removes the file @path that was opened as @in.  Refuses (-EBUSY) symbolic
+ * links, what is no plain file, and files that were changed since.
+ */
+__attribute__((warn_unused_result)) int
+cli_input_remove(const struct cli_input *in, const char *path);
+
+#endif

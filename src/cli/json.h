@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * json.h - what several commands print as JSON
+ *
+ * One object, or an array of them.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_JSON_H
+#define B2F_CLI_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* A file name; of one that is no UTF-8 its bytes, escaped. */
+json_t *cli_json_name(const char *name);
+
+/* Begins an array, if @several; cli_json_end() ends it. */
+void cli_json_begin(bool several);
+
+/* Prints @object, and frees it. */
+void cli_json_print(json_t *object);
+
+void cli_json_end(void);
+
+#endif

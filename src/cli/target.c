@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* target.c - a frame that is made as a whole or not at all */
+#include "cli/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "b2frame/b2frame.h"
+#include "cli/attributes.h"
+#include "cli/doomed.h"
+#include "cli/frames.h"
+#include "cli/message.h"
+#include "cli/rename.h"
+
+/* Where large files may live for a while, even across a reboot. */
+#define SCRATCH_FOLDER "/var/tmp/"
+
+static int complain(const char *path, int err)
+{
+	cli_message_error("%s: %s", path, strerror(-err));
+	return err;
+}
+
+/* The first @len characters of temp are its folder; none: the current one. */
+static int open_folder(struct cli_target *t, int len)
+{
+	char *folder = strndup(len ? t->temp : ".", len ? (size_t)len : 1);
+
+	if (!folder)
+		return complain(t->name, -ENOMEM);
+	t->base = t->temp + len;
+	t->dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	return t->dirfd < 0 ? complain(t->name, -errno) : 0;
+}
+
+/*
+ * A name in the folder of @path that nobody has: it is as long as a guess that
+ * never fails, as directories cannot be made and tried in one step.
+ */
+static int make_temp_name(struct cli_target *t, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash - path) + 1 : 0;
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return complain(path, -errno);
+	if (asprintf(&t->temp, "%.*s.bloscctl-%016llx", dir_len, path,
+		     (unsigned long long)random) < 0) {
+		t->temp = NULL;
+		return complain(path, -ENOMEM);
+	}
+	cli_doomed_add(t->temp);
+	return open_folder(t, dir_len);
+}
+
+/* What may be lost if the user says so: files and frames. */
+static int check_replaceable(const struct cli_target *t, const struct stat *st)
+{
+	const char *name = t->name;
+	struct b2f_frame_peek peek;
+	int err;
+
+	if (S_ISREG(st->st_mode))
+		return 0;
+	if (!S_ISDIR(st->st_mode)) {
+		cli_message_error("%s: it exists, and is no regular file",
+				  name);
+		return -EEXIST;
+	}
+	err = b2f_frame_peek(AT_FDCWD, t->path, &peek);
+	if (err)
+		return complain(name, err);
+	if (!peek.is_frame) {
+		cli_message_error("%s: it is a directory, but no frame", name);
+		return -EISDIR;
+	}
+	return cli_frames_check_removable(t->path);
+}
+
+static int check_existing(struct cli_target *t, bool replace)
+{
+	struct stat st;
+
+	if (stat(t->path, &st) != 0)
+		return complain(t->name, -errno);
+	if (!replace) {
+		cli_message_error("%s: it exists already; -f overwrites it",
+				  t->name);
+		return -EEXIST;
+	}
+	t->exists = true;
+	return check_replaceable(t, &st);
+}
+
+/* "a/b/" is the same frame as "a/b". */
+static char *without_slashes(const char *path)
+{
+	char *copy = strdup(path);
+	size_t len = strlen(path);
+
+	while (copy && len > 1 && copy[len - 1] == '/')
+		copy[--len] = '\0';
+	return copy;
+}
+
+int cli_target_open(struct cli_target *out, const char *path, bool replace)
+{
+	struct stat st;
+	bool exists = lstat(path, &st) == 0;
+	int err = 0;
+
+	*out = (struct cli_target){.name = path, .dirfd = -1};
+	/* A link stays a link: what it points to is replaced. */
+	out->path = exists ? realpath(path, NULL) : without_slashes(path);
+	if (!out->path)
+		return complain(path, -errno);
+	if (exists)
+		err = check_existing(out, replace);
+	if (!err)
+		err = make_temp_name(out, out->path);
+	if (err)
+		cli_target_close(out);
+	return err;
+}
+
+int cli_target_open_scratch(struct cli_target *out, const char *path)
+{
+	int err;
+
+	*out = (struct cli_target){.name = path ? path : SCRATCH_FOLDER,
+				   .dirfd = -1};
+	err = make_temp_name(out, out->name);
+
+	if (err)
+		cli_target_close(out);
+	return err;
+}
+
+int cli_target_set_attributes(const struct cli_target *target,
+			      const struct stat *like, const char *from)
+{
+	int err = cli_attributes_set(target->temp, like, from);
+
+	return err ? complain(target->name, err) : 0;
+}
+
+/* What is at temp after the frame has taken its name: the old one. */
+static int remove_old(const struct cli_target *t)
+{
+	struct stat st;
+	int err = 0;
+
+	if (lstat(t->temp, &st) != 0)
+		return errno == ENOENT ? 0 : complain(t->name, -errno);
+	if (S_ISDIR(st.st_mode))
+		err = b2f_frame_remove(AT_FDCWD, t->temp);
+	else if (unlink(t->temp) != 0)
+		err = -errno;
+	if (err)
+		cli_message_error("%s: done, but the old one could not be "
+				  "removed: it is %s now (%s)",
+				  t->name, t->temp, strerror(-err));
+	return err;
+}
+
+/* A file takes the place of a file by itself; all else has to be exchanged. */
+static int replace(const struct cli_target *t)
+{
+	struct stat old, new;
+
+	if (lstat(t->path, &old) != 0 || lstat(t->temp, &new) != 0)
+		return -errno;
+	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
+		return rename(t->temp, t->path) != 0 ? -errno : 0;
+	return cli_rename_exchange(t->temp, t->path);
+}
+
+int cli_target_commit(struct cli_target *target)
+{
+	sigset_t old;
+	int err;
+
+	cli_doomed_block(&old);
+	if (target->exists)
+		err = replace(target);
+	else
+		err = cli_rename_new(target->temp, target->path);
+	if (!err)
+		cli_doomed_drop(target->temp);
+	cli_doomed_restore(&old);
+	if (!err)
+		err = cli_rename_sync(target->path);
+	if (err)
+		return complain(target->name, err);
+	if (target->exists)
+		err = remove_old(target);
+	free(target->temp);
+	target->temp = NULL;
+	return err;
+}
+
+/* Whatever was made there; it may be a directory whose index is missing. */
+static void remove_temp(const char *path)
+{
+	int err;
+
+	if (unlink(path) == 0 || errno == ENOENT)
+		return;
+	err = b2f_frame_remove(AT_FDCWD, path);
+	if (err && err != -ENOENT)
+		complain(path, err);
+}
+
+void cli_target_close(struct cli_target *target)
+{
+	sigset_t old;
+
+	if (target->temp) {
+		cli_doomed_block(&old);
+		remove_temp(target->temp);
+		cli_doomed_drop(target->temp);
+		cli_doomed_restore(&old);
+	}
+	if (target->dirfd >= 0)
+		close(target->dirfd);
+	free(target->temp);
+	free(target->path);
+	*target = (struct cli_target){.dirfd = -1};
+}

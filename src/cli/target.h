@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * target.h - a frame that is made as a whole or not at all
+ *
+ * It is made under a temporary name in the folder of the result, which takes
+ * its place when all is there.  That is a file or a directory, as whoever makes
+ * it likes.
+ *
+ * All of these say on stderr why they failed, and return a negative errno.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_TARGET_H
+#define B2F_CLI_TARGET_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* Zero-initialize it. */
+struct cli_target {
+	/* What messages call it; the caller's. */
+	const char *name;
+	/* The result, without symbolic links; NULL if it shall get no name. */
+	char *path;
+	/* What is made: nothing is there before. */
+	char *temp;
+	/* The same as an open folder, and the name in it. */
+	int dirfd;
+	const char *base;
+	/* Something is at @path that may be replaced. */
+	bool exists;
+};
+
+/*
+ * Begins the frame @path; *@out is in use until cli_target_close().  Until then
+ * INT, TERM and HUP remove what is half done.  Without @replace an existing
+ * @path is -EEXIST, with it all but frames and plain files are.
+ */
+__attribute__((warn_unused_result)) int
+cli_target_open(struct cli_target *out, const char *path, bool replace);
+
+/*
+ * The same for a frame that is needed for a while only, in the folder of @path
+ * or, if that is NULL, where large temporary files belong.
+ */
+__attribute__((warn_unused_result)) int
+cli_target_open_scratch(struct cli_target *out, const char *path);
+
+/* As cli_attributes_set(), for the frame at @target->temp. */
+__attribute__((warn_unused_result)) int
+cli_target_set_attributes(const struct cli_target *target,
+			  const struct stat *like, const char *from);
+
+/*
+ * Gives the frame its name, at once, on the disk too; then what had the name
+ * before is removed.
+ */
+__attribute__((warn_unused_result)) int
+cli_target_commit(struct cli_target *target);
+
+/* Removes what was not committed, and frees everything. */
+void cli_target_close(struct cli_target *target);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transform.c - a frame becomes another one with the same data */
+#include "cli/transform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare.h"
+#include "cli/frames.h"
+#include "cli/message.h"
+#include "cli/target.h"
+
+/* One frame on its way. */
+struct job {
+	const struct cli_transform *how;
+	struct b2f_runtime *runtime;
+	const char *path;
+	/* What is to be made; malloc'ed. */
+	char *output;
+	/* It takes the place of the old one. */
+	bool in_place;
+	bool contiguous;
+	struct b2f_file *file;
+	struct b2f_frame *frame;
+	struct stat like;
+	struct cli_progress progress;
+	uint64_t start_ms;
+};
+
+static int complain(const char *name, unsigned long errors, int err)
+{
+	cli_message_unless_said(errors, name, err);
+	return err;
+}
+
+static bool choose_contiguous(const struct job *job)
+{
+	bool sparse = b2f_frame_info_get(job->frame)->sparse;
+
+	switch (job->how->storage) {
+	case CLI_STORAGE_SAME:
+		return !sparse;
+	case CLI_STORAGE_OTHER:
+		return sparse;
+	case CLI_STORAGE_SPARSE:
+		return false;
+	case CLI_STORAGE_CONTIGUOUS:
+		return true;
+	}
+	return !sparse;
+}
+
+/* "x" of "x.b2frame/"; then .b2frame or .b2f. */
+static char *usual_name(const struct job *job)
+{
+	size_t len = strlen(job->path), stem;
+	char *copy = strdup(job->path), *name = NULL;
+
+	if (!copy)
+		return NULL;
+	while (len > 1 && copy[len - 1] == '/')
+		copy[--len] = '\0';
+	stem = cli_frames_stem(copy);
+	if (stem)
+		copy[stem] = '\0';
+	if (asprintf(&name, "%s%s", copy,
+		     job->contiguous ? ".b2f" : ".b2frame") < 0)
+		name = NULL;
+	free(copy);
+	return name;
+}
+
+static int choose_output(struct job *job, const char *output)
+{
+	struct stat st;
+
+	if (!output)
+		job->output = strdup(job->path);
+	else if (!*output)
+		job->output = usual_name(job);
+	else
+		job->output = strdup(output);
+	if (!job->output) {
+		cli_message_error("%s: %s", job->path, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	job->in_place = !output;
+	if (output && cli_frames_stat(job->output, &st) == 0 &&
+	    st.st_dev == job->like.st_dev && st.st_ino == job->like.st_ino) {
+		if (!job->how->force) {
+			cli_message_error("%s: it is the frame itself; -f "
+					  "replaces it, -o names another",
+					  job->output);
+			return -EEXIST;
+		}
+		job->in_place = true;
+	}
+	return 0;
+}
+
+static int check_kind(const struct job *job)
+{
+	const struct cli_encoding *s = job->how->encoding;
+
+	if (job->in_place && job->how->frame_offset > 0) {
+		cli_message_error("%s: a part of a file cannot be replaced",
+				  job->path);
+		return -EINVAL;
+	}
+	if (s && b2f_frame_array(job->frame) &&
+	    (s->has_typesize || s->has_chunksize || s->has_blocksize)) {
+		cli_message_error("%s: an array keeps its type, chunk and "
+				  "block size",
+				  job->path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int begin(struct job *job, const char *output)
+{
+	int err;
+
+	job->start_ms = cli_common_now_ms();
+	err = cli_frames_open_file(job->runtime, job->path,
+				   job->how->frame_offset, &job->file);
+	if (err)
+		return err;
+	job->frame = b2f_file_frame(job->file);
+	job->contiguous = choose_contiguous(job);
+	err = cli_frames_stat(job->path, &job->like);
+	if (err) {
+		cli_message_error("%s: %s", job->path, strerror(-err));
+		return err;
+	}
+	err = choose_output(job, output);
+	return err ? err : check_kind(job);
+}
+
+/* Nobody may write to what is going to be removed. */
+static int hold(const struct job *job)
+{
+	unsigned long errors = cli_message_errors();
+	int err = 0;
+
+	if (job->in_place || job->how->remove)
+		err = b2f_frame_hold(job->frame);
+	return err ? complain(job->path, errors, err) : 0;
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	cli_progress_update(arg, done, total);
+}
+
+static int convert(struct job *job, const struct cli_target *target)
+{
+	const struct cli_encoding *user = job->how->encoding;
+	struct b2f_settings settings = b2f_settings_of(job->frame);
+	const struct b2f_convert_options options = {
+		.contiguous = job->contiguous,
+		.mode = job->like.st_mode & 0777,
+		.settings = user ? &settings : NULL,
+		.guess_typesize = user && user->guess_typesize,
+		.no_verify = job->how->no_verify,
+		.no_seal = job->how->common.no_seal,
+		.label = job->output,
+		.progress = show_progress,
+		.arg = &job->progress,
+	};
+	unsigned long errors = cli_message_errors();
+	int err;
+
+	if (user)
+		cli_encoding_apply(user, &settings);
+	err = b2f_frame_convert(job->runtime, job->frame, &options,
+				target->dirfd, target->base);
+	return err ? complain(job->output, errors, err) : 0;
+}
+
+/* Reads the new frame from the disk, and compares. */
+static int compare(struct job *job, const char *path)
+{
+	struct b2f_file *file = NULL;
+	int err;
+
+	cli_frames_forget_pages(path);
+	err = cli_frames_open_file_as(job->runtime, path, job->output, &file);
+	if (err)
+		return err;
+	err = cli_compare_frames(job->file, file, &job->progress);
+	b2f_file_close(file);
+	return err;
+}
+
+/* ACL and user.* attributes are those of the index. */
+static int set_attributes(const struct job *job,
+			  const struct cli_target *target)
+{
+	char *index = NULL;
+	int err;
+
+	if (!b2f_frame_info_get(job->frame)->sparse)
+		return cli_target_set_attributes(target, &job->like, job->path);
+	if (asprintf(&index, "%s/" B2F_INDEX_NAME, job->path) < 0)
+		return complain(job->output, cli_message_errors(), -ENOMEM);
+	err = cli_target_set_attributes(target, &job->like, index);
+	free(index);
+	return err;
+}
+
+static int make(struct job *job, const struct cli_target *target)
+{
+	bool careful = job->in_place || job->how->remove;
+	int err;
+
+	err = hold(job);
+	if (!err)
+		err = convert(job, target);
+	if (!err && careful)
+		err = compare(job, target->temp);
+	if (!err)
+		err = set_attributes(job, target);
+	/* Once more: has it changed meanwhile? */
+	return err ? err : hold(job);
+}
+
+static void report(const struct job *job, const struct cli_target *target)
+{
+	struct cli_report report = {
+		.command = job->how->command,
+		.source = job->path,
+		.output = job->in_place ? NULL : job->output,
+		.nbytes = b2f_file_size(job->file),
+		.elapsed_ms = cli_common_now_ms() - job->start_ms,
+	};
+	struct b2f_frame_peek peek;
+
+	if (b2f_frame_peek(AT_FDCWD, target->path, &peek) == 0)
+		report.cbytes = peek.cbytes;
+	cli_common_report(&job->how->common, &report);
+}
+
+static int run(struct job *job)
+{
+	struct cli_target target = {.dirfd = -1};
+	int err;
+
+	err = cli_target_open(&target, job->output,
+			      job->in_place || job->how->force);
+	if (!err)
+		err = make(job, &target);
+	cli_progress_fini(&job->progress);
+	if (!err)
+		err = cli_target_commit(&target);
+	if (!err)
+		report(job, &target);
+	if (!err && job->how->remove && !job->in_place)
+		err = cli_frames_remove(job->path, job->frame);
+	cli_target_close(&target);
+	return err;
+}
+
+int cli_transform_frame(const struct cli_transform *how,
+			struct b2f_runtime *runtime, const char *path,
+			const char *output)
+{
+	struct job job = {.how = how, .runtime = runtime, .path = path};
+	int err;
+
+	cli_progress_init(&job.progress, path, how->common.progress);
+	err = begin(&job, output);
+	if (!err)
+		err = run(&job);
+	cli_progress_fini(&job.progress);
+	free(job.output);
+	b2f_file_close(job.file);
+	return err;
+}

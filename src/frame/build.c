@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* build.c - a new frame, sparse or contiguous, chunk by chunk */
+#include "frame/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "chunk/seal.h"
+#include "index/fingerprint.h"
+#include "index/index_write.h"
+#include "store/make.h"
+#include "store/single.h"
+#include "store/write.h"
+
+/* C-Blosc2 opens no frame with a file number above compressed size - this. */
+#define ID_MARGIN 32
+
+struct b2f_build {
+	struct b2f_build_options options;
+	char *name;
+	struct b2f_frame_header header;
+	uint8_t *header_bytes;
+	/* Of a sparse frame. */
+	struct b2f_store *store;
+	uint64_t next_id;
+	/* Of a contiguous one; -1 else. */
+	int fd;
+	uint64_t *entries;
+	uint64_t n;
+	uint64_t cap;
+	bool made;
+	bool finished;
+};
+
+static void fill_parts(const struct b2f_build *b, struct b2f_index_parts *out)
+{
+	const struct b2f_frame *like = b->options.like;
+
+	*out = (struct b2f_index_parts){
+		.header = b->header,
+		.header_bytes = b->header_bytes,
+		.entries = b->entries,
+		.nentries = b->n,
+		.trailer_bytes = like->trailer_bytes,
+		.trailer_len = like->trailer_len,
+	};
+}
+
+/* The bytes of the index as it is now. */
+static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
+		      struct b2f_why *why)
+{
+	struct b2f_encoder *enc = NULL;
+	struct b2f_index_parts parts;
+	int err;
+
+	fill_parts(b, &parts);
+	err = b2f_encoder_new(&enc);
+	if (!err)
+		err = b2f_index_write(&parts, enc, out, size, why);
+	b2f_encoder_free(enc);
+	/* Of a contiguous frame it would not cover the chunks. */
+	if (!err && b->header.sparse)
+		b2f_fingerprint_set(*out, *size, b->header.header_len);
+	return err;
+}
+
+/* A directory with the index of an empty frame. */
+static int make_sparse(struct b2f_build *b, struct b2f_why *why)
+{
+	const struct b2f_build_options *o = &b->options;
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err;
+
+	err = make_index(b, &index, &size, why);
+	if (!err)
+		err = b2f_store_make(o->dirfd, b->name, o->mode | 0600, index,
+				     size, false, why);
+	free(index);
+	if (err)
+		return err;
+	b->made = true;
+	return b2f_store_open(o->dirfd, b->name, false, &b->store, why);
+}
+
+static int make(struct b2f_build *b, struct b2f_why *why)
+{
+	int err;
+
+	if (b->header.sparse)
+		return make_sparse(b, why);
+	err = b2f_single_create(b->options.dirfd, b->name, &b->fd, why);
+	b->made = !err;
+	return err;
+}
+
+int b2f_build_new(const struct b2f_build_options *options,
+		  struct b2f_build **out, struct b2f_why *why)
+{
+	const struct b2f_frame *like = options->like;
+	struct b2f_build *b = calloc(1, sizeof(*b));
+	int err = -ENOMEM;
+
+	if (!b)
+		return -ENOMEM;
+	b->fd = -1;
+	b->options = *options;
+	b->header = options->header;
+	b->header.header_len = like->header.header_len;
+	b->header.nbytes = b->header.cbytes = 0;
+	b->name = strdup(options->name);
+	b->header_bytes = malloc(like->header.header_len);
+	if (b->name && b->header_bytes) {
+		memcpy(b->header_bytes, like->header_bytes,
+		       like->header.header_len);
+		b2f_frame_header_set(&b->header, b->header_bytes);
+		err = make(b, why);
+	}
+	if (err)
+		b2f_build_free(b);
+	else
+		*out = b;
+	return err;
+}
+
+static int reserve(struct b2f_build *b)
+{
+	uint64_t cap = b->cap + b->cap / 2 + 64;
+	uint64_t *entries;
+
+	if (b->n < b->cap)
+		return 0;
+	entries = realloc(b->entries, cap * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	b->entries = entries;
+	b->cap = cap;
+	return 0;
+}
+
+int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
+		    struct b2f_why *why)
+{
+	struct b2f_frame_header *h = &build->header;
+	int err;
+
+	if (build->n >= B2F_NCHUNKS_MAX)
+		return b2f_why_set(why, B2F_ETOOBIG, "too many chunks");
+	err = reserve(build);
+	if (err)
+		return err;
+	if (chunk->bytes)
+		chunk->raw = h->sparse ? build->next_id++ : h->cbytes;
+	build->entries[build->n++] = chunk->raw;
+	h->nbytes += chunk->nbytes;
+	if (chunk->bytes)
+		h->cbytes += chunk->cbytes;
+	return 0;
+}
+
+/* Adds the seal for the file of @chunk; *@size is the length with it. */
+static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
+		    size_t *size, struct b2f_why *why)
+{
+	struct b2f_chunk_context context = b->options.like->context;
+	struct b2f_chunk open;
+	uint8_t *bytes;
+	int err;
+
+	context.typesize = b->header.typesize;
+	err = b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes,
+			     &context, &open, why);
+	if (err)
+		return err;
+	bytes = realloc(chunk->bytes, chunk->cbytes + b2f_seal_size(&open));
+	if (!bytes)
+		return -ENOMEM;
+	chunk->bytes = bytes;
+	/* The chunk points into the bytes. */
+	err = b2f_chunk_open(bytes, chunk->cbytes, chunk->cbytes, &context,
+			     &open, why);
+	if (!err)
+		err = b2f_seal_make(&open, bytes, chunk->raw,
+				    bytes + chunk->cbytes, why);
+	/* Somebody else's chunk whose blocks are in doubt goes without. */
+	if (err == B2F_EUNSUPPORTED)
+		return 0;
+	if (!err)
+		*size += b2f_seal_size(&open);
+	return err;
+}
+
+static int write_file(struct b2f_build *b, struct b2f_build_chunk *chunk,
+		      struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	size_t size = chunk->cbytes;
+	int err = 0;
+
+	if (!b->options.no_seal)
+		err = add_seal(b, chunk, &size, why);
+	if (!err)
+		err = b2f_object_create(b->store, (int64_t)chunk->raw, &object,
+					why);
+	if (!err)
+		err = b2f_object_write(&object, 0, chunk->bytes, size, why);
+	if (!err)
+		err = b2f_object_sync(&object, why);
+	if (!err)
+		err = b2f_object_publish(&object, (int64_t)chunk->raw, why);
+	b2f_object_close(&object);
+	return err;
+}
+
+int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
+		    struct b2f_why *why)
+{
+	if (!chunk->bytes)
+		return 0;
+	if (build->header.sparse)
+		return write_file(build, chunk, why);
+	return b2f_single_write(build->fd,
+				build->header.header_len + chunk->raw,
+				chunk->bytes, chunk->cbytes, why);
+}
+
+static int finish_sparse(struct b2f_build *b, const uint8_t *index, size_t size,
+			 struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	err = b2f_object_create(b->store, B2F_OBJECT_NEW_INDEX, &object, why);
+	if (!err)
+		err = b2f_object_write(&object, 0, index, size, why);
+	if (!err)
+		err = b2f_object_inherit(&object, NULL, why);
+	if (!err)
+		err = b2f_object_sync(&object, why);
+	b2f_object_close(&object);
+	if (!err)
+		err = b2f_store_install(b->store, why);
+	if (!err)
+		err = b2f_store_sync_names(b->store, why);
+	return err;
+}
+
+static int finish_contiguous(struct b2f_build *b, const uint8_t *index,
+			     size_t size, struct b2f_why *why)
+{
+	size_t header_len = b->header.header_len;
+	int err;
+
+	err = b2f_single_write(b->fd, header_len + b->header.cbytes,
+			       index + header_len, size - header_len, why);
+	if (!err)
+		err = b2f_single_write(b->fd, 0, index, header_len, why);
+	if (!err)
+		err = b2f_single_finish(b->fd, b->options.mode | 0600, why);
+	return err;
+}
+
+int b2f_build_finish(struct b2f_build *build, struct b2f_why *why)
+{
+	struct b2f_frame_header *h = &build->header;
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err;
+
+	/* Small chunks and large numbers: then it is told larger. */
+	if (h->sparse && build->next_id)
+		h->cbytes =
+			b2f_max_u64(h->cbytes, build->next_id - 1 + ID_MARGIN);
+	err = make_index(build, &index, &size, why);
+	if (!err)
+		err = h->sparse ? finish_sparse(build, index, size, why)
+				: finish_contiguous(build, index, size, why);
+	free(index);
+	build->finished = !err;
+	return err;
+}
+
+static void remove_made(const struct b2f_build *b)
+{
+	const struct b2f_build_options *o = &b->options;
+	int err;
+
+	/* What cannot be removed is nothing that could be told here. */
+	if (b->header.sparse)
+		err = b2f_store_unmake(o->dirfd, b->name, NULL);
+	else
+		err = b2f_single_remove(o->dirfd, b->name);
+	(void)err;
+}
+
+void b2f_build_free(struct b2f_build *build)
+{
+	if (!build)
+		return;
+	b2f_store_free(build->store);
+	if (build->fd >= 0)
+		close(build->fd);
+	if (build->made && !build->finished)
+		remove_made(build);
+	free(build->entries);
+	free(build->header_bytes);
+	free(build->name);
+	free(build);
+}

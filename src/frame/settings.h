@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * settings.h - settings as the header of a frame
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ *
+ * Threads: pure functions.
+ */
+#ifndef B2F_FRAME_SETTINGS_H
+#define B2F_FRAME_SETTINGS_H
+
+#include "b2frame/create.h"
+#include "frame/frame.h"
+
+/*
+ * Makes the header of an empty sparse frame without metalayers.  Returns 0, or
+ * -EINVAL (settings that cannot be) with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_settings_header(const struct b2f_settings *settings,
+			struct b2f_frame_header *out, struct b2f_why *why);
+
+#endif

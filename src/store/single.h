@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * single.h - a new file that becomes a contiguous frame
+ *
+ * Only for making one: whoever reads it opens it as a store.
+ *
+ * Layer: store.  May include: base/.  Threads: any; b2f_single_write() from any
+ * number of threads.
+ */
+#ifndef B2F_STORE_SINGLE_H
+#define B2F_STORE_SINGLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attr.h"
+#include "base/why.h"
+
+/*
+ * Creates the file @name below @dirfd, which only its owner may use as long as
+ * it is being made.  The caller closes *@fd.  Returns 0, -EEXIST or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_single_create(int dirfd, const char *name, int *fd,
+		      struct b2f_why *why);
+
+/* Writes all @n bytes at @buf to @off.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
+		     struct b2f_why *why);
+
+/* Gives it the permissions @mode, and makes all durable.  0 or an errno. */
+B2F_MUST_CHECK
+int b2f_single_finish(int fd, mode_t mode, struct b2f_why *why);
+
+/* Removes it again.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_single_remove(int dirfd, const char *name);
+
+#endif

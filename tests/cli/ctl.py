@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ctl.py - what the tests of bloscctl in Python have in common
+
+What bloscctl writes is read by python-blosc2.
+"""
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import blosc2
+import numpy as np
+
+BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
+
+
+@contextlib.contextmanager
+def workdir():
+    """A fresh folder as current one."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chdir(tmp)
+        try:
+            yield pathlib.Path(tmp)
+        finally:
+            os.chdir(before)
+
+
+def ctl(*args, status=0, stdin=None, **options):
+    """Output and messages of a run that ends with @status."""
+    run = subprocess.run([BLOSCCTL, *map(str, args)], capture_output=True,
+                         input=stdin if stdin is not None else b"", **options)
+    err = run.stderr.decode(errors="replace")
+    assert run.returncode == status, (args, run.returncode, err)
+    return run.stdout, err
+
+
+def cat(path):
+    return ctl("cat", path)[0]
+
+
+def info(path, *options):
+    return json.loads(ctl("info", "--json", *options, path)[0])
+
+
+def stock_bytes(path):
+    """All data of a frame, as python-blosc2 reads them."""
+    schunk = open_stock(path)
+    return b"".join(schunk.decompress_chunk(n) for n in range(schunk.nchunks))
+
+
+# The chunks of an array die with it.
+ALIVE = collections.deque(maxlen=4)
+
+
+def open_stock(path):
+    opened = blosc2.open(str(path), mode="r")
+    ALIVE.append(opened)
+    return getattr(opened, "schunk", opened)
+
+
+def check_frame(path, data, **said):
+    """@path holds @data for stock and for us, is sound, and says @said."""
+    assert stock_bytes(path) == data, path
+    assert cat(path) == data, path
+    out, err = ctl("verify", path)
+    assert b": ok, " in out and not err, (out, err)
+    facts = info(path)
+    assert facts["nbytes"] == len(data), facts
+    for key, value in said.items():
+        assert facts[key] == value, (path, key, value, facts[key])
+    return facts
+
+
+def no_litter(folder="."):
+    left = [p for p in pathlib.Path(folder).rglob(".*")
+            if p.name.startswith(".bloscctl-") or p.name == ".chunks.b2frame.new"]
+    assert not left, left
+
+
+def put(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+    return data
+
+
+def get(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def remove(*paths):
+    for path in paths:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
+            os.remove(path)
+
+
+def noise(nbytes, seed=7):
+    return np.random.default_rng(seed).integers(
+        0, 256, nbytes, dtype="u1").tobytes()
+
+
+def items(nbytes, typesize, seed=0):
+    """Slowly growing items of @typesize bytes, with some noise."""
+    rng = np.random.default_rng(seed)
+    n = nbytes // typesize + 1
+    table = np.zeros((n, typesize), "u1")
+    steps = np.cumsum(rng.integers(0, 3, n))
+    for i in range(min(typesize, 4)):
+        table[:, i] = steps >> (8 * i)
+    table[rng.integers(0, n, n // 50), rng.integers(0, typesize)] = 77
+    return table.tobytes()[:nbytes]
+
+
+def run_all(namespace):
+    """Runs every test_*() in a fresh folder; the test to be called by main."""
+    for name, test in list(namespace.items()):
+        if name.startswith("test_"):
+            with workdir():
+                print(name, flush=True)
+                test()
+                no_litter()
+    return 0
+
+
+@contextlib.contextmanager
+def small_disk(size):
+    """A folder that has room for @size bytes; needs its own namespace."""
+    os.mkdir("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs",
+                    "disk"], check=True)
+    try:
+        yield "disk"
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+        os.rmdir("disk")
+
+
+def in_namespace():
+    """Runs this script again where mounts end with it."""
+    if os.environ.get("B2F_IN_NAMESPACE"):
+        return
+    root = [] if os.getuid() == 0 else ["--map-root-user"]
+    os.environ["B2F_IN_NAMESPACE"] = "1"
+    os.execvp("unshare", ["unshare", "--mount", *root, sys.executable,
+                          *sys.argv])

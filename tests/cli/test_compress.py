@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl compress: stock python-blosc2 reads what it makes, nothing is lost"""
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from ctl import (BLOSCCTL, cat, check_frame, ctl, get, in_namespace, info,
+                 items, no_litter, noise, open_stock, put, remove, run_all,
+                 small_disk, stock_bytes)
+
+CHUNK = 60000
+KINDS = [("", ".b2frame"), ("--contiguous", ".b2f")]
+
+
+def compress(*args, **options):
+    return ctl("compress", *[a for a in args if a != ""], **options)
+
+
+def test_sizes():
+    """Nothing, one byte, whole chunks, odd tails."""
+    for typesize in (1, 3, 8, 300):
+        chunk = CHUNK - CHUNK % typesize
+        sizes = {0, 1, typesize, chunk - 1, chunk, chunk + 1, 2 * chunk,
+                 3 * chunk + typesize + 1}
+        for size, (option, suffix) in itertools.product(sizes, KINDS):
+            data = put("f", items(size, typesize))
+            compress(option, "--typesize", typesize, "--chunksize", CHUNK, "f")
+            check_frame("f" + suffix, data, typesize=typesize,
+                        chunksize=chunk, codec="zstd", clevel=5)
+            assert os.path.isdir("f" + suffix) == (option == "")
+            remove("f" + suffix)
+
+
+def test_codecs_and_filters():
+    data = put("f", items(150000, 8))
+    codecs = {"blosclz": 0, "lz4": 1, "lz4hc": 2, "zlib": 4, "zstd": 5}
+    filters = {"none": [], "shuffle": [1], "bitshuffle": [2], "delta": [3],
+               "shuffle,bytedelta:8": [1, 35], "bytedelta:8": [35],
+               "delta,shuffle": [3, 1]}
+    for (codec, code), level, (option, suffix) in itertools.product(
+            codecs.items(), (1, 5, 9), KINDS):
+        compress(option, "--codec", codec, f"-{level}", "--typesize=8",
+                 "--chunksize=50000", "f")
+        check_frame("f" + suffix, data, codec_id=code, clevel=level)
+        remove("f" + suffix)
+    for (name, ids), codec in itertools.product(filters.items(), codecs):
+        compress("--filter", name, "--codec", codec, "--typesize=8",
+                 "--chunksize=48000", "f")
+        facts = check_frame("f.b2frame", data)
+        assert [f["id"] for f in facts["filters"]] == ids, facts
+        remove("f.b2frame")
+    compress("--blocksize=4k", "--chunksize=64k", "f")
+    check_frame("f.b2frame", data, blocksize=4096, chunksize=65536)
+    assert info("f.b2frame", "--chunks")["chunks"][0]["blocksize"] == 4096
+
+
+def test_typesize_is_guessed():
+    walk = np.cumsum(np.random.default_rng(1).integers(-3, 4, 100000))
+    rows = {"f8": (walk * 0.3 + 1e6).astype("<f8").tobytes(),
+            "i4": (walk * 1000).astype("<i4").tobytes(),
+            "i2": walk.astype("<i2").tobytes(),
+            "noise": noise(300000), "empty": b""}
+    want = {"f8": 8, "i4": 4, "i2": 2, "noise": 1, "empty": 1}
+    for name, data in rows.items():
+        put(name, data)
+        for option in ("", "--typesize=auto"):
+            compress(option, name)
+            check_frame(name + ".b2frame", data, typesize=want[name])
+            remove(name + ".b2frame")
+    # A header says it better than a sample.
+    for dtype, size in (("<f8", 8), ("<U5", 20), ("|S3", 3), ("<c16", 16)):
+        np.save("a.npy", np.zeros(1000, dtype))
+        compress("a.npy")
+        check_frame("a.npy.b2frame", get("a.npy"), typesize=size)
+        assert info("a.npy.b2frame")["chunksize"] == (1 << 20) // size * size
+        remove("a.npy.b2frame")
+
+
+def test_pipes():
+    data = items(3 << 20, 8)
+    for option, suffix in KINDS:
+        compress(option, "-o", "p" + suffix, stdin=data)
+        check_frame("p" + suffix, data, typesize=8)
+        compress(option, "-f", "-", "-o", "p" + suffix, stdin=data[:77])
+        check_frame("p" + suffix, data[:77])
+    out, _ = compress("-c", stdin=data)
+    put("stdout.b2f", out)
+    check_frame("stdout.b2f", data)
+    put("f", data)
+    assert compress("-o", "-", "f")[0][:11] == out[:11]
+    # A slow pipe gives its data in small pieces.
+    slow = f"import sys, time\nfor i in range(20):\n" \
+           f" sys.stdout.buffer.write(b'ab' * (i * 500)); " \
+           f"sys.stdout.flush(); time.sleep(0.01)"
+    run = subprocess.run(f"{sys.executable} -c \"{slow}\" | {BLOSCCTL} "
+                         f"compress -o slow.b2frame", shell=True, check=True)
+    assert run.returncode == 0
+    check_frame("slow.b2frame", b"ab" * (500 * 190))
+    # Standard input that is a file, from where it stands.
+    with open("f", "rb") as f:
+        f.seek(1000)
+        os.lseek(f.fileno(), 1000, os.SEEK_SET)
+        subprocess.run([BLOSCCTL, "compress", "-o", "rest.b2frame"], stdin=f,
+                       check=True)
+    check_frame("rest.b2frame", data[1000:])
+
+
+def test_holes():
+    data = bytearray(12 << 20)
+    with open("f", "wb") as f:
+        for at, size in ((0, 5000), (5 << 20, 70000), (7 << 20, 1)):
+            f.seek(at)
+            f.write(b"\x07" * size)
+            data[at:at + size] = b"\x07" * size
+        f.truncate(len(data))
+    for option, suffix in KINDS:
+        compress(option, "f")
+        facts = check_frame("f" + suffix, bytes(data))
+        assert facts["nspecial"] == 9, facts
+    # All of it a hole, and no whole number of items.
+    os.truncate("f", 0)
+    os.truncate("f", 3000001)
+    compress("-f", "--typesize=8", "f")
+    check_frame("f.b2frame", bytes(3000001))
+    ctl("decompress", "-o", "back", "f.b2frame")
+    assert get("back") == bytes(3000001)
+
+
+def test_names_and_targets():
+    data = put("f", items(5000, 4))
+    compress("f")
+    _, err = compress("f", status=1)
+    assert err == "bloscctl: f.b2frame: it exists already; -f overwrites " \
+        "it\n", err
+    data = put("f", items(7000, 4))
+    compress("-f", "f")
+    check_frame("f.b2frame", data)
+    # A file in the place of a directory, and the other way round.
+    compress("-f", "--contiguous", "-o", "f.b2frame", "f")
+    assert os.path.isfile("f.b2frame")
+    check_frame("f.b2frame", data)
+    compress("-f", "-o", "f.b2frame/", "f", status=1)
+    compress("-f", "-o", "f.b2frame", "f")
+    assert os.path.isdir("f.b2frame")
+    check_frame("f.b2frame", data)
+    compress("-f", "-o", "f.b2frame/", "f")
+    # What is no frame, or holds more than one, is not overwritten.
+    os.mkdir("d")
+    put("d/notes", b"precious")
+    _, err = compress("-f", "-o", "d", "f", status=1)
+    assert "it is a directory, but no frame" in err, err
+    put("f.b2frame/notes", b"precious")
+    _, err = compress("-f", "f", status=1)
+    assert "it holds other files too" in err, err
+    assert get("f.b2frame/notes") == b"precious"
+    os.remove("f.b2frame/notes")
+    # A link stays a link.
+    os.symlink("f.b2frame", "link")
+    compress("-f", "-o", "link", "f")
+    assert os.path.islink("link")
+    check_frame("f.b2frame", data)
+    os.mkfifo("fifo")
+    compress("-f", "-o", "fifo", "f", status=1)
+    _, err = compress("-o", "no/such", "f", status=1)
+    assert "no/such: No such file or directory" in err, err
+    # What is a frame already.
+    _, err = compress("f.b2frame", status=1)
+    assert "it is a frame already" in err, err
+    _, err = compress("d", status=1)
+    assert err == "bloscctl: d: Is a directory\n", err
+    _, err = compress("nothing", status=1)
+    assert err == "bloscctl: nothing: No such file or directory\n", err
+
+
+def test_attributes():
+    put("f", b"x" * 10000)
+    os.utime("f", ns=(10**18 + 1, 10**18 + 123456789))
+    for mode in (0o640, 0o444, 0o600, 0o777):
+        os.chmod("f", mode)
+        if os.getuid() == 0:
+            os.chown("f", 1234, 2345)
+        for option, suffix in KINDS:
+            compress("-f", option, "f")
+            index = "f" + suffix
+            if option == "":
+                folder = os.stat(index)
+                files = [os.stat(f"{index}/{n}") for n in os.listdir(index)]
+                index += "/chunks.b2frame"
+                assert all(s.st_uid == folder.st_uid for s in files)
+                assert folder.st_mode & 0o444 == mode & 0o444
+                assert all(s.st_mode & 0o077 & ~mode == 0 for s in files)
+            st = os.stat(index)
+            assert st.st_mode & 0o777 == mode, oct(st.st_mode)
+            assert st.st_mtime_ns == 10**18 + 123456789
+            if os.getuid() == 0:
+                assert (st.st_uid, st.st_gid) == (1234, 2345)
+            remove("f" + suffix)
+
+
+def test_rm():
+    data = items(200000, 4)
+    for option, suffix in KINDS:
+        put("f", data)
+        compress("--rm", option, "f")
+        assert not os.path.exists("f")
+        check_frame("f" + suffix, data)
+        put("f", data)
+        compress("-f", "--rm", "-k", option, "f")
+        assert get("f") == data
+        # Not what is a link, nor what could not be written.
+        os.rename("f", "g")
+        os.symlink("g", "f")
+        _, err = compress("-f", "--rm", option, "f", status=1)
+        assert "f: not removed: it is a symbolic link" in err, err
+        assert get("g") == data
+        os.remove("f")
+        _, err = compress("--rm", option, "-o", "f" + suffix, "g", status=1)
+        assert "it exists already" in err, err
+        assert get("g") == data
+        os.remove("g")
+        remove("f" + suffix)
+    # Standard input is not removed, nor what went to standard output.
+    put("f", data)
+    compress("--rm", "-c", "f")
+    with open("f", "rb") as f:
+        subprocess.run([BLOSCCTL, "compress", "--rm", "-o", "x.b2frame"],
+                       stdin=f, check=True)
+    assert get("f") == data
+
+
+def test_recursive():
+    for path in ("t/a", "t/b/c", "t/b/d/e"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        put(path, path.encode() * 100)
+    os.symlink("a", "t/link")
+    compress("-r", "t")
+    found = sorted(os.path.join(top, name) for top, names, _ in os.walk("t")
+                   for name in names if name.endswith(".b2frame"))
+    assert found == ["t/a.b2frame", "t/b/c.b2frame", "t/b/d/e.b2frame"]
+    for path in found:
+        check_frame(path, path[:-8].encode() * 100)
+    # Again: frames are no files; all that is there already fails.
+    _, err = compress("-r", "t", status=1)
+    assert err.count("it exists already") == 3, err
+    compress("-rf", "--rm", "t")
+    assert not os.path.exists("t/a") and not os.path.exists("t/b/d/e")
+
+
+def test_reports():
+    data = put("f", items(1 << 20, 8))
+    assert compress("f") == (b"", "")
+    out, err = compress("-f", "-v", "f")
+    assert out == b"" and err.startswith("bloscctl: f: 1.0 MiB => "), err
+    out, _ = compress("-f", "--json", "f")
+    said = json.loads(out)
+    assert said["command"] == "compress" and said["source"] == "f"
+    assert said["output"] == "f.b2frame" and said["nbytes"] == len(data)
+    assert said["cbytes"] == info("f.b2frame")["cbytes"]
+    put("g", data)
+    said = json.loads(compress("-f", "--json", "f", "g")[0])
+    assert [s["output"] for s in said] == ["f.b2frame", "g.b2frame"]
+
+
+def test_checksums():
+    put("f", noise(100000))
+    compress("f")
+    assert info("f.b2frame")["fingerprint_type"] == 3
+    path = "f.b2frame/00000000.chunk"
+    assert get(path)[-4:] == b"B2S1"
+    # A flipped bit of raw data is noticed by nothing else.
+    raw = bytearray(get(path))
+    raw[5000] ^= 1
+    put(path, raw)
+    ctl("verify", "f.b2frame", status=1)
+    compress("-f", "--no-seal", "f")
+    assert get(path)[-4:] != b"B2S1"
+    check_frame("f.b2frame", get("f"))
+
+
+def test_full_disk():
+    data = put("f", noise(3 << 20))
+    with small_disk("2m"):
+        for option, suffix in KINDS:
+            for more in ("", "--rm"):
+                _, err = compress(option, more, "-o", "disk/x" + suffix, "f",
+                                  status=1)
+                assert f"disk/x{suffix}: " in err, err
+                assert "No space left on device" in err, err
+                assert os.listdir("disk") == [], os.listdir("disk")
+        put("g", b"precious")
+        compress("-o", "disk/old", "g")
+        compress("-f", "-o", "disk/old", "f", status=1)
+        check_frame("disk/old", b"precious")
+    assert get("f") == data
+
+
+def test_usage():
+    put("f", b"")
+    rows = [
+        ([], "standard input needs -o or -c"),
+        (["-"], "standard input needs -o or -c"),
+        (["-c", "-o", "x", "f"], "-o and -c exclude each other"),
+        (["-o", "x", "f", "g"], "-o and -c take one file"),
+        (["-r", "-c", "f"], "-r goes with neither -o nor -c"),
+        (["--codec", "snappy", "f"], "--codec: 'snappy' is not zstd, lz4"),
+        (["--filter", "ndcell", "f"], "--filter: 'ndcell' is not a list"),
+        (["--filter", "trunc_prec:3", "f"], "'trunc_prec:3' is not a list"),
+        (["--filter", "shuffle,", "f"], "'shuffle,' is not a list"),
+        (["--filter", "shuffle:x", "f"], "'shuffle:x' is not a list"),
+        (["--typesize", "0", "f"], "--typesize: '0' is not a possible size"),
+        (["--chunksize", "2g", "f"], "'2g' is not a possible size"),
+        (["--chunksize", "x", "f"], "--chunksize: 'x' is not a size"),
+        (["-T", "x", "f"], "--threads: 'x' is not a number of threads"),
+        (["--nonsense", "f"], "unrecognized option"),
+    ]
+    for args, message in rows:
+        _, err = compress(*args, status=2)
+        assert message in err, (args, err)
+    assert os.listdir(".") == ["f"]
+    # Settings that the library refuses.
+    _, err = compress("--blocksize", "1g", "f", status=1)
+    assert "block size 1073741824" in err, err
+    assert sorted(os.listdir(".")) == ["f"]
+
+
+if __name__ == "__main__":
+    in_namespace()
+    sys.exit(run_all(globals()))

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl convert: the same frame in another form, and back"""
+import json
+import os
+import sys
+
+import blosc2
+import numpy as np
+
+from ctl import (cat, check_frame, ctl, get, in_namespace, info, items, noise,
+                 open_stock, put, remove, run_all, small_disk, stock_bytes)
+
+CHUNK = 20000
+
+
+def convert(*args, **options):
+    return ctl("convert", *args, **options)
+
+
+def facts(path):
+    """What must stay the same, with the stored chunks byte for byte."""
+    said = info(path, "--chunks")
+    for key in ("frame", "storage", "cbytes", "ratio", "frame_len",
+                "fingerprint_type"):
+        said.pop(key)
+    for chunk in said["chunks"]:
+        chunk.pop("stored_at", None)
+    return said
+
+
+def stored(schunk, n):
+    """Chunk @n without what may follow it in its file; None: unreadable."""
+    try:
+        raw = schunk.get_chunk(n)
+    except RuntimeError:
+        return None
+    return raw[:int.from_bytes(raw[12:16], "little")]
+
+
+def chunk_bytes(path):
+    schunk = open_stock(path)
+    return [stored(schunk, n) for n in range(schunk.nchunks)]
+
+
+def round_trip(path):
+    """There and back; every step is what it was."""
+    want, data = facts(path), stock_bytes(path)
+    was_sparse = os.path.isdir(path)
+    for name, target in (("1.b2frame", path), ("2.b2frame", "1.b2frame")):
+        remove(name)
+        convert("-o", name, target)
+        assert os.path.isdir(name) == (was_sparse == (name[0] == "2"))
+        check_frame(name, data)
+        assert facts(name) == want, (path, facts(name), want)
+        if data:
+            assert chunk_bytes(name) == chunk_bytes(path)
+
+
+def make(path, contiguous, data, **options):
+    storage = {k: options.pop(k) for k in ("meta", "chunksize")
+               if k in options}
+    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
+                         cparams=options, **storage)
+
+
+def test_plain():
+    for contiguous in (True, False):
+        for typesize, size in ((1, 0), (1, 1), (3, 2 * CHUNK), (8, 7 * CHUNK),
+                               (8, 5 * CHUNK + 776), (300, 100 * 300)):
+            name = f"f{typesize}-{size}-{contiguous}"
+            make(name, contiguous, items(size, typesize), typesize=typesize,
+                 chunksize=CHUNK - CHUNK % typesize)
+            round_trip(name)
+        for codec in (blosc2.Codec.BLOSCLZ, blosc2.Codec.LZ4,
+                      blosc2.Codec.LZ4HC, blosc2.Codec.ZLIB,
+                      blosc2.Codec.ZSTD):
+            name = f"c{codec.value}-{contiguous}"
+            make(name, contiguous, items(3 * CHUNK, 4), typesize=4,
+                 codec=codec, chunksize=CHUNK)
+            round_trip(name)
+
+
+def test_metadata_and_special_chunks():
+    for contiguous in (True, False):
+        name = f"meta-{contiguous}"
+        schunk = make(name, contiguous, None, typesize=8, chunksize=CHUNK,
+                      meta={"one": 1, "two": "zwei" * 50})
+        schunk.append_data(items(CHUNK, 8))
+        schunk.append_data(bytes(CHUNK))
+        schunk.append_data(np.full(CHUNK // 8, np.nan).tobytes())
+        schunk.append_data(np.full(CHUNK // 8, 2.5).tobytes())
+        schunk.append_data(noise(CHUNK))
+        schunk.vlmeta["units"] = "kelvin" * 100
+        schunk.vlmeta["empty"] = b""
+        schunk.vlmeta["big"] = noise(10000)
+        del schunk
+        round_trip(name)
+        for step in ("1.b2frame", "2.b2frame"):
+            schunk = open_stock(step)
+            assert schunk.meta["two"] == "zwei" * 50
+            assert schunk.vlmeta["units"] == "kelvin" * 100
+            assert schunk.vlmeta["big"] == noise(10000)
+        name = f"zeros-{contiguous}"
+        schunk = make(name, contiguous, None, typesize=8, chunksize=CHUNK)
+        schunk.fill_special(50 * CHUNK, blosc2.SpecialValue.ZERO)
+        del schunk
+        round_trip(name)
+
+
+def test_edited_frames():
+    """Odd orders, dead bytes, chunks of different sizes, blocks too."""
+    for contiguous in (True, False):
+        name = f"edited-{contiguous}"
+        schunk = make(name, contiguous, items(6 * CHUNK, 4), typesize=4,
+                      chunksize=CHUNK)
+        schunk.delete_chunk(2)
+        schunk.insert_data(1, noise(CHUNK), False)
+        schunk.update_data(0, items(CHUNK, 4, seed=9), False)
+        del schunk
+        round_trip(name)
+        name = f"variable-{contiguous}"
+        schunk = make(name, contiguous, items(3 * CHUNK + 800, 4), typesize=4,
+                      chunksize=CHUNK)
+        schunk.append_data(items(CHUNK, 4, seed=1))
+        schunk.insert_data(2, items(1600, 4, seed=2), True)
+        schunk.update_data(0, items(2400, 4, seed=3), True)
+        del schunk
+        assert info(name)["chunksize"] == 0
+        round_trip(name)
+
+
+def test_golden_frames():
+    """Frames of the C library: dictionaries, VL blocks, odd type sizes."""
+    golden = os.path.join(os.environ["B2F_SOURCE"], "tests/data/golden")
+    n = 0
+    for kind in ("cframes", "sframes", "b2nd"):
+        for name in sorted(os.listdir(os.path.join(golden, kind))):
+            path = os.path.join(golden, kind, name)
+            if name == "at-offset.bin":
+                continue
+            want, data = facts(path), cat(path)
+            for target, source in (("1.b2frame", path),
+                                   ("2.b2frame", "1.b2frame")):
+                remove(target)
+                convert("-o", target, source)
+                assert facts(target) == want, (path, facts(target), want)
+                assert cat(target) == data, path
+                ctl("verify", target)
+                if data:
+                    assert chunk_bytes(target) == chunk_bytes(path), path
+            n += 1
+    assert n > 80, n
+
+
+def test_arrays():
+    for contiguous in (True, False):
+        for n, shape in enumerate([(), (1,), (37, 53), (7, 8, 9)]):
+            a = np.arange(int(np.prod(shape)), dtype="<f8").reshape(shape)
+            name = f"a{n}-{contiguous}.b2nd"
+            chunks = tuple(max(1, s // 2) for s in shape)
+            blosc2.asarray(a, urlpath=name, contiguous=contiguous,
+                           chunks=chunks)
+            round_trip(name)
+            for step in ("1.b2frame", "2.b2frame"):
+                back = blosc2.open(step)
+                assert back.shape == shape and back.dtype == a.dtype
+                assert np.array_equal(back[()], a)
+        # More edges: they are filled up to whole chunks.
+        blosc2.zeros((100, 100), urlpath=f"z-{contiguous}.b2nd",
+                     contiguous=contiguous, chunks=(30, 30))
+        round_trip(f"z-{contiguous}.b2nd")
+
+
+def test_both_can_be_changed_afterwards():
+    data = items(3 * CHUNK, 4)
+    make("s", False, data, typesize=4, chunksize=CHUNK)
+    convert("-o", "c", "s")
+    convert("-o", "s2", "c")
+    for name in ("c", "s2"):
+        schunk = blosc2.open(name, mode="a")
+        schunk.append_data(noise(CHUNK))
+        schunk.vlmeta["more"] = "yes"
+        del schunk
+        check_frame(name, data + noise(CHUNK))
+    put("more", b"1234")
+    ctl("append", "s2", "more")
+    check_frame("s2", data + noise(CHUNK) + b"1234")
+
+
+def test_names():
+    data = put("f", items(5000, 4))
+    ctl("compress", "f")
+    convert("f.b2frame")
+    assert os.path.isfile("f.b2f")
+    check_frame("f.b2f", data)
+    convert("f.b2frame", status=1)
+    convert("-f", "f.b2frame/")
+    remove("f.b2frame")
+    convert("--rm", "f.b2f")
+    assert sorted(os.listdir(".")) == ["f", "f.b2frame"]
+    check_frame("f.b2frame", data)
+    # In place, if the user says so.
+    _, err = convert("-o", "f.b2frame", "f.b2frame", status=1)
+    assert "it is the frame itself; -f replaces it" in err, err
+    convert("-f", "-o", "f.b2frame", "f.b2frame")
+    assert os.path.isfile("f.b2frame")
+    check_frame("f.b2frame", data)
+    convert("-f", "f.b2frame")
+    assert os.path.isdir("f.b2frame")
+    check_frame("f.b2frame", data)
+    # To what it is already: a fresh copy, with checksums.
+    convert("--sparse", "-o", "copy.b2frame", "f.b2frame")
+    check_frame("copy.b2frame", data)
+    convert("--contiguous", "-o", "copy", "f.b2frame")
+    convert("--contiguous", "-o", "copy2", "copy")
+    check_frame("copy2", data)
+
+
+def test_attributes():
+    put("f", b"x" * 10000)
+    os.chmod("f", 0o640)
+    os.utime("f", ns=(10**18, 10**18 + 123456789))
+    if os.getuid() == 0:
+        os.chown("f", 1234, 2345)
+    ctl("compress", "f")
+    os.setxattr("f.b2frame/chunks.b2frame", "user.note", b"kept")
+    convert("f.b2frame")
+    convert("-o", "g.b2frame", "f.b2f")
+    for path in ("f.b2f", "g.b2frame/chunks.b2frame"):
+        st = os.stat(path)
+        assert st.st_mode & 0o777 == 0o640
+        assert st.st_mtime_ns == 10**18 + 123456789
+        assert os.getxattr(path, "user.note") == b"kept"
+    if os.getuid() == 0:
+        for path in ("f.b2f", "g.b2frame", "g.b2frame/00000000.chunk"):
+            st = os.stat(path)
+            assert (st.st_uid, st.st_gid) == (1234, 2345), path
+
+
+def test_damage():
+    """What is damaged is not copied, unless the user wants it so."""
+    make("s", False, bytes(b & 0x3f for b in noise(4 * CHUNK)), typesize=1,
+         chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
+         filters=[blosc2.Filter.NOFILTER])
+    raw = bytearray(get("s/00000002.chunk"))
+    raw[8000] ^= 4
+    put("s/00000002.chunk", raw)
+    for option in ("--contiguous", "--sparse"):
+        _, err = convert(option, "--rm", "-o", "x", "s", status=1)
+        assert "s: chunk 2 (00000002.chunk): " in err, err
+        assert sorted(os.listdir(".")) == ["s"]
+    convert("--no-verify", "-o", "x", "s")
+    ctl("verify", "x", status=1)
+    os.remove("s/00000001.chunk")
+    convert("--no-verify", "-o", "y", "s", status=1)
+    assert not os.path.exists("y")
+
+
+def test_offset():
+    data = items(3 * CHUNK, 4)
+    make("inner", True, data, typesize=4, chunksize=CHUNK)
+    put("outer", b"\xaa" * 1000 + get("inner") + b"\xbb" * 50)
+    for option in ("--sparse", "--contiguous"):
+        convert("--frame-offset=1000", option, "-o", "x", "outer")
+        check_frame("x", data)
+        remove("x")
+    convert("--rm", "--frame-offset=1000", "outer", status=2)
+    _, err = convert("-f", "-o", "outer", "--frame-offset=1000", "outer",
+                     status=1)
+    assert "a part of a file cannot be replaced" in err, err
+
+
+def test_full_disk():
+    data = put("f", noise(3 << 20))
+    ctl("compress", "f")
+    with small_disk("2m"):
+        for option in ("--contiguous", "--sparse"):
+            _, err = convert("--rm", option, "-o", "disk/x", "f.b2frame",
+                             status=1)
+            assert "disk/x: " in err and "No space left" in err, err
+            assert os.listdir("disk") == []
+    check_frame("f.b2frame", data)
+
+
+def test_reports():
+    put("f", items(5000, 4))
+    ctl("compress", "f")
+    assert convert("f.b2frame") == (b"", "")
+    said = json.loads(convert("-f", "--json", "f.b2frame")[0])
+    assert said["command"] == "convert" and said["output"] == "f.b2f", said
+    _, err = convert("-f", "-v", "f.b2frame")
+    assert err.endswith(", f.b2f\n"), err
+    _, err = convert(status=2)
+    assert "a frame is missing" in err, err
+    _, err = convert("-o", "x", "a", "b", status=2)
+    assert "-o takes one frame" in err, err
+
+
+if __name__ == "__main__":
+    in_namespace()
+    sys.exit(run_all(globals()))

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl recompress: other settings, the same data and metadata"""
+import fcntl
+import itertools
+import json
+import os
+import sys
+
+import blosc2
+import numpy as np
+
+from ctl import (check_frame, ctl, get, in_namespace, info, items, noise,
+                 open_stock, put, remove, run_all, small_disk)
+
+CHUNK = 20000
+CODECS = {"blosclz": 0, "lz4": 1, "lz4hc": 2, "zlib": 4, "zstd": 5}
+
+
+def recompress(*args, **options):
+    return ctl("recompress", *args, **options)
+
+
+def make(path, contiguous, data, **options):
+    storage = {k: options.pop(k) for k in ("meta", "chunksize")
+               if k in options}
+    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
+                         cparams=options, **storage)
+
+
+def test_settings():
+    data = items(3 * CHUNK + 777, 8)
+    for contiguous in (False, True):
+        make("f", contiguous, data, typesize=8, chunksize=CHUNK,
+             codec=blosc2.Codec.LZ4)
+        for (codec, code), level in itertools.product(CODECS.items(),
+                                                      (1, 5, 9)):
+            recompress("--codec", codec, f"-{level}", "f")
+            facts = check_frame("f", data, codec_id=code, clevel=level,
+                                typesize=8, chunksize=CHUNK)
+            assert os.path.isdir("f") != contiguous
+            assert facts["storage"] == \
+                ("contiguous" if contiguous else "sparse")
+            said = info("f", "--chunks")["chunks"]
+            assert {c["codec"] for c in said} == {codec}, said
+        for name, ids in (("none", []), ("bitshuffle", [2]), ("delta", [3]),
+                          ("shuffle,bytedelta:8", [1, 35])):
+            recompress("--filter", name, "f")
+            facts = check_frame("f", data)
+            assert [f["id"] for f in facts["filters"]] == ids
+        remove("f")
+
+
+def test_sizes():
+    """Other items, chunks and blocks: all data are cut anew."""
+    data = items(5 * CHUNK + 123, 4)
+    for contiguous in (False, True):
+        for typesize, chunksize, blocksize in (
+                (1, 7777, 0), (3, 30000, 3000), (300, 50000, 0),
+                (8, 1 << 20, 4096), (16, 100, 0)):
+            remove("f")
+            make("f", contiguous, data, typesize=4, chunksize=CHUNK)
+            recompress("--typesize", typesize, "--chunksize", chunksize,
+                       "--blocksize", blocksize, "f")
+            check_frame("f", data, typesize=typesize,
+                        chunksize=max(chunksize // typesize, 1) * typesize,
+                        blocksize=blocksize)
+        remove("f")
+    walk = np.cumsum(np.random.default_rng(1).integers(-3, 4, 50000))
+    data = (walk * 0.3 + 1e6).astype("<f8").tobytes()
+    make("f", False, data, typesize=1, chunksize=CHUNK)
+    recompress("--typesize=auto", "f")
+    check_frame("f", data, typesize=8)
+    # A whole number of items is a matter of the chunk size, too.
+    recompress("--typesize=7", "f")
+    check_frame("f", data, typesize=7, chunksize=CHUNK // 7 * 7)
+
+
+def test_special_chunks():
+    for contiguous in (False, True):
+        schunk = make("f", contiguous, None, typesize=8, chunksize=CHUNK)
+        data = [items(CHUNK, 8), bytes(CHUNK),
+                np.full(CHUNK // 8, np.nan).tobytes(),
+                np.full(CHUNK // 8, 2.5).tobytes(), bytes(800)]
+        for chunk in data:
+            schunk.append_data(chunk)
+        del schunk
+        for options, nspecial in ((["-9"], 2), (["--typesize=4"], 2),
+                                  (["--chunksize=10000"], 3),
+                                  (["--typesize=3"], 1)):
+            recompress(*options, "-o", "g", "-f", "f")
+            facts = check_frame("g", b"".join(data))
+            assert facts["nspecial"] == nspecial, (options, facts)
+        remove("f", "g")
+    # All of them the same entry.
+    schunk = make("f", False, None, typesize=8, chunksize=CHUNK)
+    schunk.fill_special(50 * CHUNK, blosc2.SpecialValue.ZERO)
+    del schunk
+    recompress("-9", "f")
+    check_frame("f", bytes(50 * CHUNK), nspecial=50)
+
+
+def test_arrays():
+    arrays = {
+        "plain": np.arange(37 * 53, dtype="<f8").reshape(37, 53),
+        "scalar": np.array(7, dtype="<i4"),
+        "big": np.random.default_rng(3).normal(size=(20, 30, 7)),
+        "text": np.array([["ab", "cde"], ["f", ""]] * 50, dtype="<U9"),
+        "mixed": np.zeros((40, 5), dtype=[("a", "<i4"), ("b", "<f8")]),
+    }
+    for (name, a), contiguous in itertools.product(arrays.items(),
+                                                   (False, True)):
+        path = f"{name}-{contiguous}.b2nd"
+        chunks = tuple(max(1, s // 2) for s in a.shape)
+        array = blosc2.asarray(a, urlpath=path, contiguous=contiguous,
+                               chunks=chunks)
+        array.schunk.vlmeta["unit"] = "K"
+        before = array.chunks, array.blocks
+        del array
+        for options in (["--codec=lz4", "-9"], ["--filter=bitshuffle"],
+                        ["--codec=zlib", "-1", "--filter=none"]):
+            recompress(*options, path)
+            ctl("verify", path)
+            array = blosc2.open(path)
+            assert (array.chunks, array.blocks) == before
+            assert array.dtype == a.dtype and array.shape == a.shape
+            assert np.array_equal(array[()], a), path
+            assert array.schunk.vlmeta["unit"] == "K"
+            assert array.schunk.blocksize == array.schunk.typesize * \
+                int(np.prod(array.blocks))
+            # And it can still be written to.
+            del array
+        if a.ndim == 2 and name == "plain":
+            array = blosc2.open(path, mode="a")
+            array[3:9, 5:20] = -1
+            b = a.copy()
+            b[3:9, 5:20] = -1
+            assert np.array_equal(array[()], b)
+            del array
+            ctl("verify", path)
+        for option in ("--chunksize=4k", "--typesize=4", "--blocksize=4k"):
+            _, err = recompress(option, path, status=1)
+            assert "an array keeps its type, chunk and block size" in err, err
+
+
+def test_variable_chunks_keep_their_sizes():
+    for contiguous in (False, True):
+        name = f"v-{contiguous}"
+        schunk = make(name, contiguous, items(3 * CHUNK + 800, 4), typesize=4,
+                      chunksize=CHUNK)
+        schunk.append_data(items(CHUNK, 4, seed=1))
+        schunk.insert_data(2, items(1600, 4, seed=2), True)
+        schunk.update_data(0, items(2400, 4, seed=3), True)
+        sizes = [c["nbytes"] for c in info(name, "--chunks")["chunks"]]
+        data = b"".join(schunk.decompress_chunk(i)
+                        for i in range(schunk.nchunks))
+        del schunk
+        recompress("--codec=zlib", name)
+        check_frame(name, data, chunksize=0, codec="zlib")
+        assert sizes == [c["nbytes"]
+                         for c in info(name, "--chunks")["chunks"]]
+
+
+def test_golden_frames():
+    """All that the C library makes, but VL blocks and plugins."""
+    golden = os.path.join(os.environ["B2F_SOURCE"], "tests/data/golden")
+    refused = []
+    for kind in ("cframes", "sframes", "b2nd"):
+        for name in sorted(os.listdir(os.path.join(golden, kind))):
+            path = os.path.join(golden, kind, name)
+            if name == "at-offset.bin":
+                continue
+            data = ctl("cat", path)[0]
+            if name == "vlblocks.b2frame":
+                _, err = recompress("-o", "x", path, status=1)
+                assert "its blocks have lengths of their own" in err, err
+                refused.append(name)
+                continue
+            recompress("--codec=zlib", "-o", "x", path)
+            check_frame("x", data)
+            old, new = info(path), info("x")
+            for key in ("metalayers", "vlmetalayers", "array", "typesize",
+                        "nbytes"):
+                assert old[key] == new[key], (path, key)
+            remove("x")
+    assert len(refused) == 2, refused
+    assert os.listdir(".") == []
+
+
+def test_in_place():
+    """The old one is there until the new one is, and nothing else changes."""
+    data = put("f", items(100000, 4))
+    os.chmod("f", 0o640)
+    os.utime("f", ns=(10**18, 10**18 + 5))
+    ctl("compress", "f")
+    os.setxattr("f.b2frame/chunks.b2frame", "user.note", b"kept")
+    inode = os.stat("f.b2frame").st_ino
+    os.symlink("f.b2frame", "link")
+    recompress("-9", "link")
+    assert os.path.islink("link") and os.stat("f.b2frame").st_ino != inode
+    check_frame("f.b2frame", data, clevel=9)
+    st = os.stat("f.b2frame/chunks.b2frame")
+    assert st.st_mode & 0o777 == 0o640 and st.st_mtime_ns == 10**18 + 5
+    assert os.getxattr("f.b2frame/chunks.b2frame", "user.note") == b"kept"
+    recompress("-9", "f.b2frame/")
+    check_frame("f.b2frame", data, clevel=9)
+    # Other files in it would be lost.
+    put("f.b2frame/notes", b"precious")
+    _, err = recompress("-1", "f.b2frame", status=1)
+    assert "it holds other files too" in err, err
+    os.remove("f.b2frame/notes")
+    # Somebody else writes to it.
+    fd = os.open("f.b2frame", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    _, err = recompress("-1", "f.b2frame", status=1)
+    assert "another process is writing to it" in err, err
+    recompress("-1", "-o", "copy", "f.b2frame")
+    os.close(fd)
+    check_frame("copy", data, clevel=1)
+    check_frame("f.b2frame", data, clevel=9)
+
+
+def test_failures_change_nothing():
+    data = noise(400000)
+    make("f", False, bytes(b & 0x3f for b in data), typesize=1,
+         chunksize=100000, codec=blosc2.Codec.ZLIB,
+         filters=[blosc2.Filter.NOFILTER])
+    raw = bytearray(get("f/00000002.chunk"))
+    raw[40000] ^= 4
+    put("f/00000002.chunk", raw)
+    before = {n: get(f"f/{n}") for n in os.listdir("f")}
+    _, err = recompress("f", status=1)
+    assert "f: chunk 2 (00000002.chunk): " in err, err
+    assert before == {n: get(f"f/{n}") for n in os.listdir("f")}
+    with small_disk("1m"):
+        put("g", data)
+        ctl("compress", "--codec=lz4", "-o", "disk/g", "g")
+        put("disk/fill", noise(300000))
+        for options in ([], ["-o", "disk/other"]):
+            _, err = recompress(*options, "disk/g", status=1)
+            assert "No space left on device" in err, err
+            check_frame("disk/g", data, codec="lz4")
+            assert sorted(os.listdir("disk")) == ["fill", "g"]
+
+
+def test_reports_and_usage():
+    put("f", items(100000, 4))
+    ctl("compress", "f")
+    assert recompress("f.b2frame") == (b"", "")
+    said = json.loads(recompress("--json", "f.b2frame")[0])
+    assert said["command"] == "recompress", said
+    assert said["output"] == "f.b2frame", said
+    _, err = recompress("-v", "f.b2frame")
+    assert err.startswith("bloscctl: f.b2frame: 97.7 KiB => "), err
+    recompress("-o", "g", "f.b2frame")
+    _, err = recompress("-o", "g", "f.b2frame", status=1)
+    assert "it exists already" in err, err
+    recompress("-f", "-o", "g", "f.b2frame")
+    _, err = recompress(status=2)
+    assert "a frame is missing" in err, err
+    _, err = recompress("missing", status=1)
+    assert err == "bloscctl: missing: No such file or directory\n", err
+
+
+if __name__ == "__main__":
+    in_namespace()
+    sys.exit(run_all(globals()))
