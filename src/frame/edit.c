@@ -66,10 +66,14 @@ static const char *obstacle(struct b2f_frame *frame)
 	return NULL;
 }
 
-static int check_writable(struct b2f_frame *frame)
+static int check_writable(struct b2f_frame *frame, bool any)
 {
-	const char *text = obstacle(frame);
+	const char *text;
 
+	if (any)
+		text = frame->header.sparse ? NULL : "it is contiguous";
+	else
+		text = obstacle(frame);
 	if (!text)
 		return 0;
 	b2f_log(frame->log, B2F_LOG_WARNING,
@@ -105,13 +109,13 @@ static int open_states(struct b2f_edit *edit, struct b2f_why *why)
 	return err;
 }
 
-int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out)
+static int new_edit(struct b2f_frame *frame, bool any, struct b2f_edit **out)
 {
 	struct b2f_why why = {""};
 	struct b2f_edit *edit;
 	int err;
 
-	err = check_writable(frame);
+	err = check_writable(frame, any);
 	if (err)
 		return err;
 	edit = calloc(1, sizeof(*edit));
@@ -138,6 +142,16 @@ int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out)
 	}
 	*out = edit;
 	return 0;
+}
+
+int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out)
+{
+	return new_edit(frame, false, out);
+}
+
+int b2f_edit_new_any(struct b2f_frame *frame, struct b2f_edit **out)
+{
+	return new_edit(frame, true, out);
 }
 
 /* Whatever is no chunk of the index on disk is ours to delete. */

@@ -149,6 +149,13 @@ static inline bool b2f_edit_is_stored(uint64_t raw)
 B2F_MUST_CHECK
 int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out);
 
+/*
+ * The same for any sparse frame, arrays and variable chunks too: chunks may
+ * only be replaced by others of the same length.
+ */
+B2F_MUST_CHECK
+int b2f_edit_new_any(struct b2f_frame *frame, struct b2f_edit **out);
+
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_edit_free(struct b2f_edit *edit);
 

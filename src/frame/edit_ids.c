@@ -157,6 +157,8 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 	if (edit->next_id <= ID_MAX &&
 	    edit->next_id + ID_MARGIN <= edit->committed.cbytes) {
 		id = edit->next_id++;
+		/* It may be among those that were free. */
+		edit->free.n = 0;
 	} else {
 		if (edit->free.n == 0)
 			err = find_free(edit);

@@ -356,3 +356,22 @@ Test(file_write, many_threads_write_and_commit)
 		pthread_join(threads[i], NULL);
 	tear_down(&s);
 }
+
+/* Highly compressible data make numbers scarce, others do not. */
+Test(file_write, a_number_that_is_used_again_shows_no_old_data)
+{
+	struct scratch s;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	for (int i = 0; i < 60; i++) {
+		write_at(&s, 0, 20000, i % 3 ? 1 : 2);
+		check(&s, 0, 30000);
+		commit(&s);
+		check(&s, 0, 30000);
+		cut(&s, next(&s) % 2500);
+		commit(&s);
+		write_at(&s, s.size, 1000, 2);
+		commit(&s);
+	}
+	tear_down(&s);
+}
