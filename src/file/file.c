@@ -56,8 +56,10 @@ void b2f_file_unref(struct b2f_file *file)
 
 void b2f_file_close(struct b2f_file *file)
 {
-	if (file)
-		b2f_file_unref(file);
+	if (!file)
+		return;
+	b2f_writer_end(file);
+	b2f_file_unref(file);
 }
 
 uint64_t b2f_file_size(struct b2f_file *file)

@@ -198,7 +198,13 @@ struct b2f_cache_key b2f_reading_key(const struct b2f_reading *r,
 				     const struct b2f_loaded *loaded,
 				     uint32_t unit);
 
-/* Frees the writer of a file that nobody uses any more. */
+/*
+ * Ends writing to a file that its owner closes, so that others can write to the
+ * frame, even if somebody still decodes ahead.  What is dirty is lost.
+ */
+void b2f_writer_end(struct b2f_file *file);
+
+/* Frees what is left of the writer. */
 void b2f_writer_free(struct b2f_file *file);
 
 /* Copies [@off, @off + @size) of the chunk @src, by way of the cache. */

@@ -23,6 +23,20 @@ struct seen {
 	bool sealed;
 };
 
+static enum b2f_check_state state_of(const struct seen *seen, bool special,
+				     int err)
+{
+	if (err == B2F_ECORRUPT)
+		return B2F_CHECK_DAMAGED;
+	if (err == B2F_EUNSUPPORTED)
+		return B2F_CHECK_UNSUPPORTED;
+	if (err)
+		return B2F_CHECK_FAILED;
+	if (special)
+		return B2F_CHECK_SPECIAL;
+	return seen->sealed ? B2F_CHECK_SEALED : B2F_CHECK_UNSEALED;
+}
+
 /* Counts one chunk that ended with @err. */
 static void count(struct check *c, const struct b2f_frame_span *span,
 		  const struct seen *seen, bool special, int err)
@@ -46,6 +60,9 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 	if (c->options->progress)
 		c->options->progress(c->options->arg, c->done,
 				     c->frame->info.nbytes);
+	if (c->options->chunk)
+		c->options->chunk(c->options->arg, span->nchunk,
+				  state_of(seen, special, err));
 	pthread_mutex_unlock(&c->lock);
 }
 

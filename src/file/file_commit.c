@@ -280,9 +280,7 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 	return err;
 }
 
-/* Readers that came before may still have their entries: wait until they end.
- */
-static void wait_for_readers(struct b2f_writer *w)
+void b2f_writer_wait_readers(struct b2f_writer *w)
 {
 	pthread_rwlock_wrlock(&w->gate);
 	pthread_rwlock_unlock(&w->gate);
@@ -302,7 +300,7 @@ void b2f_writer_delete_dead(struct b2f_file *file)
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)
 		return;
-	wait_for_readers(w);
+	b2f_writer_wait_readers(w);
 	deleted = b2f_edit_delete(edit);
 	pthread_mutex_lock(&file->lock);
 	b2f_edit_end_delete(edit, deleted);

@@ -40,21 +40,42 @@ static void free_writer(struct b2f_writer *w)
 	free(w);
 }
 
-void b2f_writer_free(struct b2f_file *file)
+static void free_edit(struct b2f_edit *edit)
+{
+	struct b2f_lock *lock = edit->lock;
+
+	b2f_edit_free(edit);
+	b2f_lock_close(lock);
+}
+
+void b2f_writer_end(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
+	struct b2f_edit *edit;
 	struct b2f_dirty *d, *next;
-	struct b2f_lock *lock = NULL;
 
 	if (!w)
 		return;
+	pthread_mutex_lock(&file->lock);
+	w->closing = true;
+	while (w->nbusy || w->ndeleting)
+		pthread_cond_wait(&w->changed, &file->lock);
 	HASH_ITER(hh, w->dirty, d, next)
 	b2f_dirty_remove(d);
-	if (w->edit)
-		lock = w->edit->lock;
-	b2f_edit_free(w->edit);
-	b2f_lock_close(lock);
-	free_writer(w);
+	edit = w->edit;
+	w->edit = NULL;
+	pthread_mutex_unlock(&file->lock);
+	if (!edit)
+		return;
+	/* Those who decode ahead may still be at it. */
+	b2f_writer_wait_readers(w);
+	free_edit(edit);
+}
+
+void b2f_writer_free(struct b2f_file *file)
+{
+	if (file->writer)
+		free_writer(file->writer);
 	file->writer = NULL;
 }
 
@@ -222,7 +243,6 @@ static int take_edit(struct b2f_file *file, struct b2f_edit **out)
 static int continue_with(struct b2f_file *file, struct b2f_frame *newer)
 {
 	struct b2f_edit *old = NULL;
-	struct b2f_lock *lock;
 	int err = 0;
 
 	if (file->writer)
@@ -237,9 +257,7 @@ static int continue_with(struct b2f_file *file, struct b2f_frame *newer)
 	b2f_file_forget_heads(file);
 	if (!old)
 		return 0;
-	lock = old->lock;
-	b2f_edit_free(old);
-	b2f_lock_close(lock);
+	free_edit(old);
 	/* If this fails, it can be read, and the next writer tries again. */
 	err = b2f_file_allow_write(file, &file->writer->options);
 	(void)err;

@@ -138,6 +138,8 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 		pthread_mutex_lock(&file->lock);
 		same = file->version == r->version;
 		edited = same && w->edit;
+		/* The owner has closed it: who decodes ahead may stop. */
+		same = same && (w->edit || !w->closing);
 		if (edited)
 			find_in_edit(w, off, out);
 		pthread_mutex_unlock(&file->lock);

@@ -96,8 +96,9 @@ struct b2f_writer {
 	/* Records it waits for, and the first error of one. */
 	size_t ncommit;
 	int commit_err;
-	/* Threads that delete files; and no more may begin. */
+	/* Threads that delete files. */
 	size_t ndeleting;
+	/* The edit is about to go, and maybe another one to come. */
 	bool closing;
 	/* When there was the first change since the last commit; 0: none. */
 	uint64_t dirty_since_ns;
@@ -249,6 +250,9 @@ void b2f_file_catch_up(struct b2f_file *file);
 void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 
 /* file_commit.c */
+
+/* Waits until all readers have ended that are at it now. */
+void b2f_writer_wait_readers(struct b2f_writer *w);
 
 /* Deletes files that are not needed any more. */
 void b2f_writer_delete_dead(struct b2f_file *file);
