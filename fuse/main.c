@@ -125,6 +125,8 @@ static void on_exit_signal(void *arg, int signal)
 
 	fs_logger_write(fs->logger, B2F_LOG_INFO, "%s: ending: %s",
 			fs->mountpoint.path, strsignal(signal));
+	if (fs->read_write)
+		fs_session_sync(fs);
 	fs_session_end(fs);
 }
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "attr.h"
+#include "attr_set.h"
 #include "b2frame/create.h"
 #include "lookup.h"
-#include "meta.h"
 #include "ops.h"
 #include "reply.h"
 #include "spot.h"

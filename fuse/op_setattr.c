@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "attr.h"
-#include "meta.h"
+#include "attr_set.h"
 #include "ops.h"
 #include "reply.h"
 

@@ -23,9 +23,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "attr_set.h"
 #include "b2frame/create.h"
 #include "facts.h"
-#include "meta.h"
 #include "ops.h"
 #include "reply.h"
 

@@ -2,7 +2,7 @@
 /*
  * openfiles.h - handles: what the kernel has open, be it frame, file or folder
  *
- * What all handles of one frame share is in frames.h.
+ * What all handles of one frame share is in open_frames.h.
  *
  * Layer: fuse.
  *

@@ -20,6 +20,9 @@
 #define THREADS_CORE 2
 #define THREADS_MAX  64
 
+/* How long a mount that is to end waits for what the kernel has, seconds. */
+#define SYNC_S 20
+
 /* For the mount's own readahead; see op_init.c. */
 #define READAHEAD_KIB "2048"
 
@@ -182,15 +185,18 @@ static void explain(const struct fs *fs, const char *said,
 			 *said ? said : "the kernel refused it");
 }
 
-/* Asks the kernel alone: nobody answers requests yet. */
-static void learn_device(struct fs *fs)
+/*
+ * The device of what is mounted on the mountpoint; 0: that cannot be told.
+ * Asks the kernel alone: nobody may be there to answer requests.
+ */
+static dev_t mounted_device(const struct fs *fs)
 {
 	struct statx stx;
 
 	if (statx(AT_FDCWD, fs->mountpoint.path,
-		  AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stx) == 0)
-		fs->tree->own_dev =
-			makedev(stx.stx_dev_major, stx.stx_dev_minor);
+		  AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stx))
+		return 0;
+	return makedev(stx.stx_dev_major, stx.stx_dev_minor);
 }
 
 /*
@@ -234,7 +240,7 @@ int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE])
 	}
 	fuse_logger = fs->logger;
 	fuse_set_log_func(log_fuse);
-	learn_device(fs);
+	fs->tree->own_dev = mounted_device(fs);
 	raise_readahead(fs);
 	return 0;
 }
@@ -266,6 +272,39 @@ int fs_session_run(struct fs *fs)
 	return err;
 }
 
+/* In a thread of its own, as nobody knows whether it ever ends. */
+static void *sync_mount(void *arg)
+{
+	char *path = arg;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0) {
+		/* What could not be stored is told of by the commit. */
+		(void)!syncfs(fd);
+		close(fd);
+	}
+	free(path);
+	return NULL;
+}
+
+void fs_session_sync(struct fs *fs)
+{
+	char *path = strdup(fs->mountpoint.path);
+	struct timespec end;
+	pthread_t thread;
+
+	/* It may have been unmounted already, and mounted by somebody else. */
+	if (!path || mounted_device(fs) != fs->tree->own_dev ||
+	    pthread_create(&thread, NULL, sync_mount, path)) {
+		free(path);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += SYNC_S;
+	if (pthread_timedjoin_np(thread, NULL, &end))
+		pthread_detach(thread);
+}
+
 void fs_session_end(struct fs *fs)
 {
 	fuse_session_exit(fs->session);
@@ -273,8 +312,9 @@ void fs_session_end(struct fs *fs)
 
 void fs_session_cut(struct fs *fs)
 {
-	/* Only root can; nobody else needs to, as the process ends. */
-	(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
+	/* Only root can, and only if nobody else has mounted there since. */
+	if (mounted_device(fs) == fs->tree->own_dev)
+		(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
 }
 
 void fs_session_close(struct fs *fs)

@@ -22,6 +22,13 @@ fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE]);
  */
 __attribute__((warn_unused_result)) int fs_session_run(struct fs *fs);
 
+/*
+ * Has the kernel write back what it has of mapped files, and with
+ * writeback_cache, to us; from any thread but those that answer requests.
+ * Waits some seconds at most.
+ */
+void fs_session_sync(struct fs *fs);
+
 /* Lets fs_session_run() end; from any thread. */
 void fs_session_end(struct fs *fs);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* meta.c - owner, mode and times of backing files */
+/* attr_set.c - owner, mode and times of backing files */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attr_set.h"
 #include "b2frame/create.h"
-#include "meta.h"
 #include "probe.h"
 
 struct fs_meta fs_meta_none(void)

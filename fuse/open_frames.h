@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frames.h - open frames: what all who have a frame open share
+ * open_frames.h - open frames: what all who have a frame open share
  *
  * Each node has one struct fs_file at most, so there is one state of a frame,
  * and one place its changes go to, however many handles there are.
@@ -32,8 +32,8 @@
  * Threads: any.  All fields that change are under files->lock (openfiles.h),
  * which is taken before the tree's lock and never held during I/O.
  */
-#ifndef B2F_FUSE_FRAMES_H
-#define B2F_FUSE_FRAMES_H
+#ifndef B2F_FUSE_OPEN_FRAMES_H
+#define B2F_FUSE_OPEN_FRAMES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frames_end.c - commits, the last close, and deletion of open frames */
+/* open_frames_end.c - commits, the last close, and deletion of open frames */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * meta.h - owner, mode and times of backing files
+ * attr_set.h - owner, mode and times of backing files
  *
  * A frame has those of its index.  Its directory gets the same owner, and a
  * mode by which whoever may read or write the file can get in; the owner always
@@ -8,8 +8,8 @@
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
-#ifndef B2F_FUSE_META_H
-#define B2F_FUSE_META_H
+#ifndef B2F_FUSE_ATTR_SET_H
+#define B2F_FUSE_ATTR_SET_H
 
 #include "fs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frames.c - open frames: what all who have a frame open share */
+/* open_frames.c - open frames: what all who have a frame open share */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
