@@ -9,12 +9,28 @@
 
 #include "b2frame/file.h"
 
+/* What can be said of one chunk. */
+enum b2f_check_state {
+	/* Sound, and what says so is a checksum. */
+	B2F_CHECK_SEALED,
+	/* It decodes; it has no checksum. */
+	B2F_CHECK_UNSEALED,
+	/* An index entry alone. */
+	B2F_CHECK_SPECIAL,
+	B2F_CHECK_DAMAGED,
+	B2F_CHECK_UNSUPPORTED,
+	/* It could not be looked at. */
+	B2F_CHECK_FAILED,
+};
+
 struct b2f_check_options {
 	/*
 	 * Called now and then, from any worker but never from two at once, with
 	 * the decoded bytes looked at so far.  May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	/* Likewise with each chunk, in any order.  May be NULL. */
+	void (*chunk)(void *arg, uint64_t nchunk, enum b2f_check_state state);
 	void *arg;
 };
 

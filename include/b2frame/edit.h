@@ -24,6 +24,11 @@ struct b2f_editor_options {
 	const char *label;
 	/* Write chunks without checksums. */
 	bool no_seal;
+	/*
+	 * Open any sparse frame, arrays and variable chunks too.  Then chunks
+	 * can be sealed, and replaced by zeros; all other changes are -EROFS.
+	 */
+	bool any_kind;
 };
 
 /*
@@ -94,6 +99,28 @@ b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 __attribute__((warn_unused_result)) int
 b2f_editor_append_special(struct b2f_editor *editor, enum b2f_chunk_kind kind,
 			  uint32_t nbytes);
+
+/*
+ * Gives chunk @nchunk checksums if it has none, once its data have been
+ * decoded: the same chunk in a new file.  *@done tells whether there was
+ * something to do.
+ *
+ * Returns 0; -EINVAL (no such chunk), B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM
+ * or an errno of the store.
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done);
+
+/* Does the index on disk have a checksum?  Every commit gives it one. */
+bool b2f_editor_index_is_sealed(const struct b2f_editor *editor);
+
+/*
+ * Replaces chunk @nchunk, whatever is in it, by zeros of the same length.
+ * Returns as b2f_editor_update(), or B2F_EUNSUPPORTED (blocks of different
+ * lengths).
+ */
+__attribute__((warn_unused_result)) int
+b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk);
 
 /* Makes all changes visible and durable.  Returns as b2f_file_commit(). */
 __attribute__((warn_unused_result)) int

@@ -7,15 +7,17 @@
  */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/text.h"
+#include "cli/verify_report.h"
 #include "cli/walk.h"
 
 static const char help[] =
@@ -26,7 +28,9 @@ static const char help[] =
 	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
 	"  -q, --quiet           say nothing of sound frames\n"
-	"  -v, --verbose         say more of sound frames\n"
+	"  -v, --verbose         say more, of each chunk too\n"
+	"      --json            say all of it as JSON; several frames as an "
+	"array\n"
 	"      --no-progress     no progress bar\n"
 	"  -h, --help            this text\n\n"
 	"Exit status: 0 all sound; 1 damage; 2 something could not be checked,"
@@ -39,6 +43,7 @@ struct verify {
 	bool recursive;
 	bool quiet;
 	bool verbose;
+	bool json;
 	bool progress;
 	/* Frames seen below a directory. */
 	uint64_t nfound;
@@ -46,7 +51,7 @@ struct verify {
 	int status;
 };
 
-enum { OPT_FRAME_OFFSET = 256, OPT_NO_PROGRESS };
+enum { OPT_FRAME_OFFSET = 256, OPT_NO_PROGRESS, OPT_JSON };
 
 static const struct option longopts[] = {
 	{"recursive", no_argument, NULL, 'r'},
@@ -54,6 +59,7 @@ static const struct option longopts[] = {
 	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
+	{"json", no_argument, NULL, OPT_JSON},
 	{"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -77,6 +83,9 @@ static int set_option(struct verify *v, int opt)
 	case 'v':
 		v->verbose = true;
 		cli_message_set_level(B2F_LOG_INFO);
+		return 0;
+	case OPT_JSON:
+		v->json = true;
 		return 0;
 	case OPT_NO_PROGRESS:
 		v->progress = false;
@@ -125,83 +134,66 @@ static int judge_error(int err)
 	return err == B2F_ECORRUPT ? CLI_EXIT_DAMAGED : CLI_EXIT_UNCHECKED;
 }
 
-static void print_count(uint64_t n, const char *what)
-{
-	if (n)
-		printf(", %llu %s", (unsigned long long)n, what);
-}
-
-static void print_details(const struct b2f_check_result *r)
-{
-	char stored[CLI_TEXT_SIZE], ratio[CLI_TEXT_SIZE];
-
-	printf(", %s stored, ratio %s", cli_text_size(r->cbytes, stored),
-	       cli_text_ratio(r->nbytes, r->cbytes, ratio));
-	print_count(r->nspecial, "in the index alone");
-}
-
 /* Who cannot be told that all is well must not take it so. */
-static void end_line(struct verify *v)
+static void flush(struct verify *v)
 {
-	if (putchar('\n') == EOF || fflush(stdout) != 0)
+	if (ferror(stdout) || fflush(stdout) != 0)
 		worsen(v, CLI_EXIT_UNCHECKED);
 }
 
-static void print_summary(struct verify *v, const char *path, int status,
-			  const struct b2f_check_result *r)
+static void print_report(struct verify *v,
+			 const struct cli_verify_report *report)
 {
-	static const char *const words[] = {
-		[CLI_EXIT_OK] = "ok",
-		[CLI_EXIT_DAMAGED] = "damaged",
-		[CLI_EXIT_UNCHECKED] = "not checked",
-	};
-	char size[CLI_TEXT_SIZE];
-
-	if (v->quiet && status == CLI_EXIT_OK)
-		return;
-	cli_text_name(stdout, path);
-	printf(": %s, %llu chunk%s, %s", words[status],
-	       (unsigned long long)r->nchunks, r->nchunks == 1 ? "" : "s",
-	       cli_text_size(r->nbytes, size));
-	if (status != CLI_EXIT_OK)
-		fputs(" sound", stdout);
-	print_count(r->ndamaged, "damaged");
-	print_count(r->nbad_metas, "bad metalayers");
-	print_count(r->nunsupported, "unsupported");
-	print_count(r->nfailed, "not readable");
-	if (v->verbose)
-		print_details(r);
-	end_line(v);
+	if (v->json) {
+		cli_verify_report_json(report);
+	} else {
+		if (v->quiet && report->status == CLI_EXIT_OK)
+			return;
+		cli_verify_report_text(report, v->verbose);
+	}
+	flush(v);
 }
 
-/* A frame that does not open has no chunks to tell of. */
-static void print_failure(struct verify *v, const char *path, int status)
-{
-	cli_text_name(stdout, path);
-	fputs(status == CLI_EXIT_DAMAGED ? ": damaged" : ": not checked",
-	      stdout);
-	end_line(v);
-}
+/* What a check tells, and to whom. */
+struct listener {
+	struct cli_progress progress;
+	/* A state for each chunk, or NULL. */
+	uint8_t *states;
+};
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
 {
-	cli_progress_update(arg, done, total);
+	struct listener *l = arg;
+
+	cli_progress_update(&l->progress, done, total);
+}
+
+static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
+{
+	struct listener *l = arg;
+
+	l->states[nchunk] = (uint8_t)state;
 }
 
 static int check_frame(struct verify *v, struct b2f_frame *frame,
-		       const char *path, struct b2f_check_result *result)
+		       const char *path, struct listener *l,
+		       struct b2f_check_result *result)
 {
-	struct cli_progress progress;
-	const struct b2f_check_options options = {
-		.progress = show_progress,
-		.arg = &progress,
-	};
+	uint64_t nchunks = b2f_frame_info_get(frame)->nchunks;
+	struct b2f_check_options options = {.progress = show_progress,
+					    .arg = l};
 	unsigned long errors = cli_message_errors();
-	int err;
+	int err = 0;
 
-	cli_progress_init(&progress, path, v->progress);
-	err = b2f_check_frame(v->runtime, frame, &options, result);
-	cli_progress_fini(&progress);
+	if (v->verbose || v->json) {
+		options.chunk = note_chunk;
+		l->states = calloc(nchunks + 1, 1);
+		err = l->states ? 0 : -ENOMEM;
+	}
+	cli_progress_init(&l->progress, path, v->progress);
+	if (!err)
+		err = b2f_check_frame(v->runtime, frame, &options, result);
+	cli_progress_fini(&l->progress);
 	if (err)
 		cli_message_unless_said(errors, path, err);
 	return err;
@@ -209,19 +201,24 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 
 static void verify_frame(struct verify *v, const char *path)
 {
+	struct cli_verify_report report = {.path = path};
 	struct b2f_check_result result = {0};
+	struct listener listener = {.states = NULL};
 	struct b2f_frame *frame = NULL;
-	int status, err;
+	int err;
 
 	err = cli_frames_open(path, v->frame_offset, &frame);
 	if (!err)
-		err = check_frame(v, frame, path, &result);
-	status = err ? judge_error(err) : judge(&result);
-	if (err)
-		print_failure(v, path, status);
-	else
-		print_summary(v, path, status, &result);
-	worsen(v, status);
+		err = check_frame(v, frame, path, &listener, &result);
+	report.status = err ? judge_error(err) : judge(&result);
+	if (!err) {
+		report.result = &result;
+		report.sparse = b2f_frame_info_get(frame)->sparse;
+		report.states = listener.states;
+	}
+	print_report(v, &report);
+	worsen(v, report.status);
+	free(listener.states);
 	b2f_frame_close(frame);
 }
 
@@ -261,12 +258,16 @@ static int run_verify(const struct cli_command *self, int argc, char **argv)
 		return status;
 	if (cli_frames_runtime(v.nthreads, &v.runtime))
 		return CLI_EXIT_UNCHECKED;
+	if (v.json)
+		cli_json_begin(v.recursive || argc - optind > 1);
 	for (int i = optind; i < argc; i++) {
 		if (v.recursive)
 			verify_tree(&v, argv[i]);
 		else
 			verify_frame(&v, argv[i]);
 	}
+	if (v.json)
+		cli_json_end();
 	b2f_runtime_free(v.runtime);
 	return v.status;
 }

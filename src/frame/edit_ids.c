@@ -210,13 +210,13 @@ static int visit(void *arg, int64_t id)
  * Is the unused file @id surely ours?  C-Blosc2 writes a chunk before it names
  * it, too, and may be doing just that; but it writes no seals.
  */
-static bool is_sealed(const struct b2f_edit *edit, uint64_t id)
+static bool is_sealed(struct b2f_store *store, uint64_t id)
 {
 	uint8_t tail[B2F_SEAL_MARK_SIZE];
 	struct b2f_object object = {.fd = -1};
 	bool ours;
 
-	if (b2f_object_open(edit->store, (int64_t)id, &object, NULL))
+	if (b2f_object_open(store, (int64_t)id, &object, NULL))
 		return false;
 	ours = object.size >= sizeof(tail) &&
 	       !b2f_object_read(&object, object.size - sizeof(tail), tail,
@@ -227,15 +227,20 @@ static bool is_sealed(const struct b2f_edit *edit, uint64_t id)
 }
 
 /* Nobody takes so long to write the index for a chunk. */
-static bool is_old(const struct b2f_edit *edit, uint64_t id)
+static bool is_old(struct b2f_store *store, uint64_t id)
 {
 	struct b2f_identity identity;
 	struct timespec now;
 
-	if (b2f_store_identify(edit->store, (int64_t)id, &identity))
+	if (b2f_store_identify(store, (int64_t)id, &identity))
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	return identity.mtime_ns / NS_PER_S + OLD_S < now.tv_sec;
+}
+
+bool b2f_edit_is_leftover(struct b2f_store *store, uint64_t id)
+{
+	return is_sealed(store, id) || is_old(store, id);
 }
 
 int b2f_edit_clean(struct b2f_edit *edit)
@@ -250,8 +255,7 @@ int b2f_edit_clean(struct b2f_edit *edit)
 	if (!err && clean.new_index)
 		err = b2f_store_remove(edit->store, B2F_OBJECT_NEW_INDEX, NULL);
 	for (size_t i = 0; i < clean.orphans.n && !err; i++) {
-		if (!is_sealed(edit, clean.orphans.ids[i]) &&
-		    !is_old(edit, clean.orphans.ids[i]))
+		if (!b2f_edit_is_leftover(edit->store, clean.orphans.ids[i]))
 			continue;
 		err = b2f_store_remove(edit->store,
 				       (int64_t)clean.orphans.ids[i], NULL);

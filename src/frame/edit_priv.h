@@ -73,6 +73,9 @@ int b2f_edit_used_ids(const struct b2f_edit_state *state, struct b2f_ids *out);
 
 bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id);
 
+/* Will surely nobody need the file @id, which no index names? */
+bool b2f_edit_is_leftover(struct b2f_store *store, uint64_t id);
+
 /* Deletes what writers that crashed left.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_edit_clean(struct b2f_edit *edit);

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* editor.c - a sparse frame as a row of chunks that can be changed */
-#include "b2frame/edit.h"
-
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/log.h"
 #include "frame/chunk_write.h"
 #include "frame/edit_priv.h"
-
-struct b2f_editor {
-	struct b2f_edit *edit;
-	struct b2f_encoder *encoder;
-	bool no_seal;
-};
+#include "frame/editor_priv.h"
+#include "frame/transcode.h"
 
 int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		    const char *path, struct b2f_editor **out)
@@ -28,7 +22,8 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		return -ENOMEM;
 	err = b2f_frame_open(&frame_options, dirfd, path, &frame);
 	if (!err)
-		err = b2f_edit_new(frame, &editor->edit);
+		err = options->any_kind ? b2f_edit_new_any(frame, &editor->edit)
+					: b2f_edit_new(frame, &editor->edit);
 	if (!err)
 		err = b2f_encoder_new(&editor->encoder);
 	b2f_frame_close(frame);
@@ -37,6 +32,7 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		return err;
 	}
 	editor->no_seal = options->no_seal;
+	editor->any_kind = options->any_kind;
 	*out = editor;
 	return 0;
 }
@@ -65,12 +61,27 @@ int32_t b2f_editor_chunksize(const struct b2f_editor *editor)
 	return editor->edit->header.chunksize;
 }
 
-static int refuse(const struct b2f_editor *editor, const char *what)
+int b2f_editor_refuse(const struct b2f_editor *editor, int err,
+		      const char *what)
 {
 	struct b2f_why why;
 
-	b2f_why_set(&why, -EINVAL, "%s", what);
-	return b2f_frame_report(editor->edit->frame, -EINVAL, &why);
+	b2f_why_set(&why, err, "%s", what);
+	return b2f_frame_report(editor->edit->frame, err, &why);
+}
+
+static int refuse(const struct b2f_editor *editor, const char *what)
+{
+	return b2f_editor_refuse(editor, -EINVAL, what);
+}
+
+/* May the data be changed? */
+static int check_editable(const struct b2f_editor *editor)
+{
+	if (editor->any_kind)
+		return b2f_editor_refuse(editor, -EROFS,
+					 "it was not opened for this");
+	return 0;
 }
 
 static uint32_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
@@ -78,13 +89,13 @@ static uint32_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
 	return b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
 }
 
-static uint32_t stored_size(const struct b2f_edit *edit, uint64_t raw)
+uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)
 {
 	uint32_t cbytes;
 
-	if (b2f_edit_known_cbytes(edit, raw, &cbytes))
+	if (b2f_edit_known_cbytes(editor->edit, raw, &cbytes))
 		return cbytes;
-	return b2f_edit_read_cbytes(edit, raw);
+	return b2f_edit_read_cbytes(editor->edit, raw);
 }
 
 /* True if the last chunk has the whole chunk size. */
@@ -103,7 +114,10 @@ static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 {
 	struct b2f_edit *edit = editor->edit;
 	int32_t *chunksize = &edit->header.chunksize;
+	int err = check_editable(editor);
 
+	if (err)
+		return err;
 	if (nbytes == 0 || nbytes > B2F_CHUNK_NBYTES_MAX)
 		return refuse(editor, "a chunk has 1 to 2147483615 bytes");
 	if (nchunk > edit->working.n)
@@ -179,6 +193,9 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 	bool last;
 	int err;
 
+	err = check_editable(editor);
+	if (err)
+		return err;
 	if (nchunk >= edit->working.n)
 		return refuse(editor, "there is no such chunk");
 	before = chunk_nbytes(edit, nchunk);
@@ -189,9 +206,9 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 				      "length");
 	err = write_chunk(editor, nchunk, data, nbytes, &chunk);
 	if (!err)
-		err = b2f_edit_put(
-			edit, nchunk, &chunk,
-			stored_size(edit, edit->working.raw[nchunk]));
+		err = b2f_edit_put(edit, nchunk, &chunk,
+				   b2f_editor_stored_size(
+					   editor, edit->working.raw[nchunk]));
 	if (!err)
 		edit->working.nbytes = edit->working.nbytes - before + nbytes;
 	return err;
@@ -202,8 +219,10 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 	struct b2f_edit *edit = editor->edit;
 	struct b2f_edit_state *state = &edit->working;
 	uint64_t raw;
-	int err;
+	int err = check_editable(editor);
 
+	if (err)
+		return err;
 	if (nchunk >= state->n)
 		return refuse(editor, "there is no such chunk");
 	raw = state->raw[nchunk];
@@ -213,7 +232,7 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 		(state->n - nchunk - 1) * sizeof(*state->raw));
 	state->raw[state->n - 1] = raw;
 	err = b2f_edit_resize(edit, state->n - 1, state->nbytes,
-			      stored_size(edit, raw));
+			      b2f_editor_stored_size(editor, raw));
 	return err;
 }
 
@@ -243,7 +262,9 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 	bool good;
 	int err;
 
-	err = check_order(order, n, &good);
+	err = check_editable(editor);
+	if (!err)
+		err = check_order(order, n, &good);
 	if (err)
 		return err;
 	if (!good)
@@ -279,10 +300,8 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 	if (err)
 		return err;
 	err = b2f_decoder_new(&dec);
-	for (uint32_t i = 0; i < loaded->chunk.nunits && !err; i++)
-		err = b2f_frame_decode_unit(
-			edit->frame, loaded, dec, i, i ? buf : NULL,
-			buf + (size_t)i * loaded->chunk.unit_size);
+	if (!err)
+		err = b2f_transcode_decode(edit->frame, loaded, dec, buf);
 	b2f_decoder_free(dec);
 	b2f_loaded_free(loaded);
 	return err;
@@ -341,8 +360,10 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 	struct b2f_edit_state *state = &edit->working;
 	uint32_t chunksize = (uint32_t)edit->header.chunksize, before;
 	uint64_t whole;
-	int err = 0;
+	int err = check_editable(editor);
 
+	if (err)
+		return err;
 	if (edit->header.chunksize <= 0)
 		return nbytes ? refuse(editor, "no chunk has told the chunk "
 					       "size yet")

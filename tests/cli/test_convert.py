@@ -103,7 +103,7 @@ def test_metadata_and_special_chunks():
             assert schunk.vlmeta["big"] == noise(10000)
         name = f"zeros-{contiguous}"
         schunk = make(name, contiguous, None, typesize=8, chunksize=CHUNK)
-        schunk.fill_special(50 * CHUNK, blosc2.SpecialValue.ZERO)
+        schunk.fill_special(50 * CHUNK // 8, blosc2.SpecialValue.ZERO)
         del schunk
         round_trip(name)
 

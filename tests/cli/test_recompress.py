@@ -94,7 +94,7 @@ def test_special_chunks():
         remove("f", "g")
     # All of them the same entry.
     schunk = make("f", False, None, typesize=8, chunksize=CHUNK)
-    schunk.fill_special(50 * CHUNK, blosc2.SpecialValue.ZERO)
+    schunk.fill_special(50 * CHUNK // 8, blosc2.SpecialValue.ZERO)
     del schunk
     recompress("-9", "f")
     check_frame("f", bytes(50 * CHUNK), nspecial=50)
@@ -177,7 +177,11 @@ def test_golden_frames():
                 refused.append(name)
                 continue
             recompress("--codec=zlib", "-o", "x", path)
-            check_frame("x", data)
+            if name.startswith("uninit"):
+                # Stock gives what happens to be in memory.
+                assert ctl("cat", "x")[0] == data
+            else:
+                check_frame("x", data)
             old, new = info(path), info("x")
             for key in ("metalayers", "vlmetalayers", "array", "typesize",
                         "nbytes"):

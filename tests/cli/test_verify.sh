@@ -7,7 +7,7 @@ frames small.b2frame flat.b2frame zlib.b2frame array.b2nd mixed.b2frame \
 	empty.b2frame meta.b2frame at_offset.bin
 
 runs 0 verify small.b2frame flat.b2frame empty.b2frame
-says '^small\.b2frame: ok, 11 chunks, 641\.0 KiB$'
+says '^small\.b2frame: ok, 11 chunks, 641\.0 KiB, 11 unsealed$'
 says '^flat\.b2frame: ok, 11 chunks, 641\.0 KiB$'
 says '^empty\.b2frame: ok, 0 chunks, 0 B$'
 errors 0
@@ -49,7 +49,7 @@ damage() {
 	errors 1
 }
 damage 'rm bad.b2frame/00000003.chunk' 'chunk 3 \(00000003\.chunk\): '
-says '^bad\.b2frame: damaged, 11 chunks, 577\.0 KiB sound, 1 damaged$'
+says '^bad\.b2frame: damaged, 11 chunks, 577\.0 KiB sound, 10 unsealed, 1 damaged$'
 damage ': >bad.b2frame/00000003.chunk' 'chunk 3 '
 damage 'truncate -s 100 bad.b2frame/00000000.chunk' 'chunk 0 '
 damage 'rm bad.b2frame/00000003.chunk; ln -s /dev/zero bad.b2frame/00000003.chunk' \

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * repair.h - what can be saved of a sparse frame
+ *
+ * See also b2f_editor_zero() in edit.h.
+ *
+ * Layer: public (made by frame/).  Threads: any.
+ */
+#ifndef B2FRAME_REPAIR_H
+#define B2FRAME_REPAIR_H
+
+#include "b2frame/create.h"
+
+/* What writers that did not end properly left in the directory. */
+struct b2f_leftovers {
+	/* An index that was never installed: 0 or 1. */
+	uint64_t nindexes;
+	/* Chunk files that no index names: those surely nobody will need. */
+	uint64_t nsure;
+	/* Young ones; C-Blosc2 writes a chunk before it names it. */
+	uint64_t nyoung;
+	/* Bytes of all of them. */
+	uint64_t nbytes;
+};
+
+enum b2f_sweep {
+	/* Only look. */
+	B2F_SWEEP_LOOK,
+	/* Remove what is surely a leftover. */
+	B2F_SWEEP_SURE,
+	/* Remove young chunk files, too. */
+	B2F_SWEEP_ALL,
+};
+
+/*
+ * Looks for leftovers in the directory of @frame, and removes some.  @out says
+ * what there was before.
+ *
+ * Returns 0; -EROFS (it is contiguous), -EBUSY (somebody writes to it), -ESTALE
+ * (it was changed since it was opened), -ENOMEM or an errno; logged.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
+		struct b2f_leftovers *out);
+
+struct b2f_rebuild_options {
+	/* Must outlive the call.  NULL: no messages. */
+	const struct b2f_log *log;
+	/* What messages call the old frame; NULL: its path. */
+	const char *label;
+	/* Permissions of the new one; its owner may always read and write. */
+	mode_t mode;
+	bool no_seal;
+	/*
+	 * Put zeros where a chunk is damaged but for its head; else it is left
+	 * out, or if it is part of an array, all fails.
+	 */
+	bool zero_damaged;
+};
+
+struct b2f_rebuild_result {
+	/* Of the new frame. */
+	uint64_t nchunks;
+	uint64_t nbytes;
+	/* Chunk files that are damaged: left out, or zeros now. */
+	uint64_t nbad;
+	/* What could still be read of the old index. */
+	bool kept_settings;
+	bool kept_metalayers;
+	bool kept_vlmetalayers;
+	/* Chunks have different sizes. */
+	bool is_variable;
+};
+
+/*
+ * Makes the new frame @name below @to of the chunk files in the directory @path
+ * below @dirfd, whose index need not be readable, in the order of their
+ * numbers.  A short chunk comes last.  What only an index can tell is lost: the
+ * order if it was another one, special chunks, and whether a file belonged to
+ * the frame at all.
+ *
+ * Returns 0; -ENODATA (there is no chunk that could be read), -EEXIST, -ENOMEM
+ * or an errno; logged, and no new frame is left.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
+		  const char *path, int to, const char *name,
+		  struct b2f_rebuild_result *out);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_seal.c - bloscctl seal: checksums for what has none */
+#include <fcntl.h>
+
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+
+/* Stored bytes that are in two files before the old ones go. */
+#define COMMIT_BYTES (UINT64_C(1) << 30)
+
+static const char help[] =
+	"Usage: bloscctl seal [OPTION...] FRAME...\n"
+	"Adds checksums to the chunks and the index of each sparse FRAME that "
+	"have none,\nafter decoding them. C-Blosc2 does not look at "
+	"checksums, and drops them where it\nwrites.\n\n" CLI_COMMON_HELP;
+
+static const struct option longopts[] = {
+	CLI_COMMON_LONG,
+	{NULL, 0, NULL, 0},
+};
+
+/* One frame. */
+struct job {
+	const struct cli_common *common;
+	const char *path;
+	struct b2f_editor *editor;
+	struct cli_progress progress;
+	uint64_t nsealed;
+	/* Bytes of the chunk files since the last commit. */
+	uint64_t nwritten;
+};
+
+static int parse(const struct cli_command *self, int argc, char **argv,
+		 struct cli_common *common)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, CLI_COMMON_SHORT, longopts,
+				  NULL)) != -1) {
+		if (opt == 'h')
+			return cli_command_help(self);
+		if (cli_common_option(common, opt, optarg))
+			return cli_command_usage(self);
+	}
+	if (optind == argc)
+		return cli_command_misuse(self, "a frame is missing");
+	if (common->no_seal)
+		return cli_command_misuse(self, "--no-seal makes no sense");
+	return CLI_CONTINUE;
+}
+
+static int complain(const struct job *job, unsigned long errors, int err)
+{
+	cli_message_unless_said(errors, job->path, err);
+	return err;
+}
+
+static int commit(struct job *job)
+{
+	unsigned long errors = cli_message_errors();
+	int err = b2f_editor_commit(job->editor);
+
+	job->nwritten = 0;
+	return err ? complain(job, errors, err) : 0;
+}
+
+static int seal_chunk(struct job *job, uint64_t nchunk)
+{
+	unsigned long errors = cli_message_errors();
+	uint64_t chunksize = (uint32_t)b2f_editor_chunksize(job->editor);
+	bool done = false;
+	int err;
+
+	err = b2f_editor_seal(job->editor, nchunk, &done);
+	if (err)
+		return complain(job, errors, err);
+	if (!done)
+		return 0;
+	job->nsealed++;
+	job->nwritten += chunksize ? chunksize : COMMIT_BYTES / 1024;
+	return job->nwritten >= COMMIT_BYTES ? commit(job) : 0;
+}
+
+/* All that can be sealed; the first error after all were tried. */
+static int seal_chunks(struct job *job)
+{
+	uint64_t n = b2f_editor_nchunks(job->editor);
+	uint64_t nbytes = b2f_editor_nbytes(job->editor);
+	int err = 0, first = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		err = seal_chunk(job, i);
+		if (err && !first)
+			first = err;
+		/* One damaged chunk says nothing about the others. */
+		if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
+			break;
+		cli_progress_update(&job->progress, nbytes / n * (i + 1),
+				    nbytes);
+	}
+	return first;
+}
+
+static void report(const struct job *job, int status)
+{
+	uint64_t n = b2f_editor_nchunks(job->editor);
+	json_t *object;
+
+	cli_message_info("%s: sealed %llu of %llu chunks", job->path,
+			 (unsigned long long)job->nsealed,
+			 (unsigned long long)n);
+	if (!job->common->json)
+		return;
+	object = json_object();
+	json_object_set_new(object, "command", json_string("seal"));
+	json_object_set_new(object, "frame", cli_json_name(job->path));
+	json_object_set_new(object, "nchunks", json_integer((json_int_t)n));
+	json_object_set_new(object, "nsealed",
+			    json_integer((json_int_t)job->nsealed));
+	json_object_set_new(object, "complete", json_boolean(status == 0));
+	cli_json_print(object);
+}
+
+static int run(struct job *job)
+{
+	int err, commit_err = 0;
+
+	cli_progress_init(&job->progress, job->path, job->common->progress);
+	err = seal_chunks(job);
+	if (job->nwritten || !b2f_editor_index_is_sealed(job->editor))
+		commit_err = commit(job);
+	cli_progress_fini(&job->progress);
+	err = err ? err : commit_err;
+	report(job, err);
+	return err;
+}
+
+static int seal_frame(const void *arg, struct b2f_runtime *runtime,
+		      const char *path)
+{
+	const struct b2f_editor_options options = {.log = &cli_message_log,
+						   .any_kind = true};
+	struct job job = {.common = arg, .path = path};
+	unsigned long errors = cli_message_errors();
+	int err;
+
+	(void)runtime;
+	err = b2f_editor_open(&options, AT_FDCWD, path, &job.editor);
+	if (err)
+		return complain(&job, errors, err);
+	err = run(&job);
+	b2f_editor_close(job.editor);
+	return err;
+}
+
+static int run_seal(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_common common = {.progress = true};
+	int status;
+
+	status = parse(self, argc, argv, &common);
+	if (status != CLI_CONTINUE)
+		return status;
+	if (common.json)
+		cli_json_begin(argc - optind > 1);
+	status = cli_frames_each(common.nthreads, argv + optind, seal_frame,
+				 &common);
+	if (common.json)
+		cli_json_end();
+	return status;
+}
+
+const struct cli_command cli_seal_command = {
+	.name = "seal",
+	.summary = "add checksums to frames that have none",
+	.help = help,
+	.run = run_seal,
+};

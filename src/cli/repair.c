@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* repair.c - one frame is repaired */
+#include "cli/repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/frames.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/target.h"
+#include "cli/text.h"
+
+/* One frame. */
+struct job {
+	const struct cli_repair *how;
+	struct b2f_runtime *runtime;
+	const char *path;
+	/* What is known, and what was done. */
+	struct b2f_leftovers leftovers;
+	struct b2f_check_result check;
+	/* enum b2f_check_state of each chunk. */
+	uint8_t *states;
+	uint64_t nzeroed;
+	struct cli_progress progress;
+};
+
+static int complain(const char *name, unsigned long errors, int err)
+{
+	cli_message_unless_said(errors, name, err);
+	return err;
+}
+
+/* Begins a line about the frame; what follows is done, or would be. */
+static void begin_line(const struct job *job)
+{
+	cli_text_name(stdout, job->path);
+	fputs(job->how->dry_run ? ": would have " : ": ", stdout);
+}
+
+static void print_leftovers(const struct job *job)
+{
+	const struct b2f_leftovers *l = &job->leftovers;
+	uint64_t nfiles = l->nsure + (job->how->force ? l->nyoung : 0);
+
+	if (l->nindexes) {
+		begin_line(job);
+		puts("removed an index that was never installed");
+	}
+	if (nfiles) {
+		begin_line(job);
+		printf("removed %llu chunk file%s that no index names\n",
+		       (unsigned long long)nfiles, nfiles == 1 ? "" : "s");
+	}
+	if (l->nyoung && !job->how->force) {
+		cli_text_name(stdout, job->path);
+		printf(": %llu young chunk file%s no index names; --force "
+		       "removes such, if nobody is writing\n",
+		       (unsigned long long)l->nyoung,
+		       l->nyoung == 1 ? " that" : "s that");
+	}
+}
+
+static int sweep(struct job *job, struct b2f_frame *frame)
+{
+	unsigned long errors = cli_message_errors();
+	enum b2f_sweep how = B2F_SWEEP_SURE;
+	int err;
+
+	if (job->how->force)
+		how = B2F_SWEEP_ALL;
+	if (job->how->dry_run)
+		how = B2F_SWEEP_LOOK;
+	err = b2f_frame_sweep(frame, how, &job->leftovers);
+	return err ? complain(job->path, errors, err) : 0;
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct job *job = arg;
+
+	cli_progress_update(&job->progress, done, total);
+}
+
+static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
+{
+	struct job *job = arg;
+
+	job->states[nchunk] = (uint8_t)state;
+}
+
+static int check(struct job *job, struct b2f_frame *frame)
+{
+	const struct b2f_check_options options = {
+		.progress = show_progress, .chunk = note_chunk, .arg = job};
+	unsigned long errors = cli_message_errors();
+	int err = -ENOMEM;
+
+	job->states = calloc(b2f_frame_info_get(frame)->nchunks + 1, 1);
+	if (job->states)
+		err = b2f_check_frame(job->runtime, frame, &options,
+				      &job->check);
+	return err ? complain(job->path, errors, err) : 0;
+}
+
+static int zero_all(struct job *job, struct b2f_editor *editor)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; i < job->check.nchunks && !err; i++) {
+		if (job->states[i] != B2F_CHECK_DAMAGED)
+			continue;
+		err = b2f_editor_zero(editor, i);
+		job->nzeroed += !err;
+	}
+	return err ? err : b2f_editor_commit(editor);
+}
+
+static int zero_damaged(struct job *job)
+{
+	const struct b2f_editor_options options = {
+		.log = &cli_message_log,
+		.no_seal = job->how->common.no_seal,
+		.any_kind = true,
+	};
+	unsigned long errors = cli_message_errors();
+	struct b2f_editor *editor = NULL;
+	int err;
+
+	if (job->how->dry_run) {
+		job->nzeroed = job->check.ndamaged;
+		return 0;
+	}
+	err = b2f_editor_open(&options, AT_FDCWD, job->path, &editor);
+	if (!err)
+		err = zero_all(job, editor);
+	b2f_editor_close(editor);
+	return err ? complain(job->path, errors, err) : 0;
+}
+
+/* What nothing was done about. */
+static int judge(const struct job *job)
+{
+	const struct b2f_check_result *r = &job->check;
+	uint64_t nleft = r->ndamaged - job->nzeroed;
+
+	if (nleft)
+		cli_message_error("%s: %llu chunks are damaged; --zero-damaged "
+				  "replaces them by zeros",
+				  job->path, (unsigned long long)nleft);
+	if (r->nbad_metas)
+		cli_message_error("%s: %llu vlmetalayers are damaged, which "
+				  "cannot be repaired",
+				  job->path, (unsigned long long)r->nbad_metas);
+	if (r->nunsupported || r->nfailed)
+		cli_message_error(
+			"%s: %llu chunks could not be looked at", job->path,
+			(unsigned long long)(r->nunsupported + r->nfailed));
+	return nleft || r->nbad_metas || r->nunsupported || r->nfailed ? -EIO
+								       : 0;
+}
+
+static void print_text(const struct job *job, int err)
+{
+	const struct b2f_leftovers *l = &job->leftovers;
+
+	print_leftovers(job);
+	for (uint64_t i = 0; job->nzeroed && i < job->check.nchunks; i++) {
+		if (job->states[i] != B2F_CHECK_DAMAGED)
+			continue;
+		begin_line(job);
+		printf("replaced chunk %llu by zeros\n", (unsigned long long)i);
+	}
+	if (err || l->nindexes || l->nsure || l->nyoung || job->nzeroed)
+		return;
+	cli_text_name(stdout, job->path);
+	puts(": nothing to repair");
+}
+
+static void print_json(const struct job *job, int err)
+{
+	const struct b2f_leftovers *l = &job->leftovers;
+	json_t *object = json_object();
+	uint64_t nremoved = l->nsure + (job->how->force ? l->nyoung : 0);
+
+	json_object_set_new(object, "command", json_string("repair"));
+	json_object_set_new(object, "frame", cli_json_name(job->path));
+	json_object_set_new(object, "dry_run", json_boolean(job->how->dry_run));
+	json_object_set_new(object, "removed_indexes",
+			    json_integer((json_int_t)l->nindexes));
+	json_object_set_new(object, "removed_chunk_files",
+			    json_integer((json_int_t)nremoved));
+	json_object_set_new(
+		object, "left_chunk_files",
+		json_integer((json_int_t)(l->nsure + l->nyoung - nremoved)));
+	json_object_set_new(object, "ndamaged",
+			    json_integer((json_int_t)job->check.ndamaged));
+	json_object_set_new(object, "nzeroed",
+			    json_integer((json_int_t)job->nzeroed));
+	json_object_set_new(object, "sound", json_boolean(err == 0));
+	cli_json_print(object);
+}
+
+static int repair_open(struct job *job, struct b2f_frame *frame)
+{
+	int err;
+
+	err = sweep(job, frame);
+	if (err)
+		return err;
+	cli_progress_init(&job->progress, job->path, job->how->common.progress);
+	err = check(job, frame);
+	cli_progress_fini(&job->progress);
+	return err;
+}
+
+static int finish(struct job *job, int err)
+{
+	if (!err && job->how->zero_damaged && job->check.ndamaged)
+		err = zero_damaged(job);
+	if (!err)
+		err = judge(job);
+	if (job->how->common.json)
+		print_json(job, err);
+	else
+		print_text(job, err);
+	return err;
+}
+
+static void print_rebuilt(const struct job *job,
+			  const struct b2f_rebuild_result *r)
+{
+	char size[CLI_TEXT_SIZE];
+
+	cli_text_name(stdout, job->how->output);
+	printf(": made of %llu chunk files, %s\n",
+	       (unsigned long long)r->nchunks, cli_text_size(r->nbytes, size));
+	if (r->nbad)
+		printf("  %llu chunk files are damaged: %s\n",
+		       (unsigned long long)r->nbad,
+		       job->how->zero_damaged ? "zeros now, or left out"
+					      : "left out");
+	printf("  settings: %s; metalayers: %s; vlmetalayers: %s\n",
+	       r->kept_settings ? "kept" : "those of the first chunk",
+	       r->kept_metalayers ? "kept" : "none",
+	       r->kept_vlmetalayers ? "kept" : "none");
+	puts("  The chunks are in the order of their numbers, which may be "
+	     "wrong; chunks that\n  were index entries alone (zeros, NaNs) are "
+	     "missing.");
+}
+
+static void print_rebuilt_json(const struct job *job,
+			       const struct b2f_rebuild_result *r)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "command", json_string("repair"));
+	json_object_set_new(object, "frame", cli_json_name(job->path));
+	json_object_set_new(object, "output", cli_json_name(job->how->output));
+	json_object_set_new(object, "nchunks",
+			    json_integer((json_int_t)r->nchunks));
+	json_object_set_new(object, "nbytes",
+			    json_integer((json_int_t)r->nbytes));
+	json_object_set_new(object, "ndamaged",
+			    json_integer((json_int_t)r->nbad));
+	json_object_set_new(object, "kept_settings",
+			    json_boolean(r->kept_settings));
+	json_object_set_new(object, "kept_metalayers",
+			    json_boolean(r->kept_metalayers));
+	json_object_set_new(object, "kept_vlmetalayers",
+			    json_boolean(r->kept_vlmetalayers));
+	cli_json_print(object);
+}
+
+/* Mode and times of the old frame, whatever of its index is left. */
+static void find_like(const char *path, struct stat *like)
+{
+	if (cli_frames_stat(path, like) != 0 && stat(path, like) != 0)
+		*like = (struct stat){.st_mode = 0600};
+}
+
+static int rebuild(struct job *job)
+{
+	struct b2f_rebuild_options options = {
+		.log = &cli_message_log,
+		.no_seal = job->how->common.no_seal,
+		.zero_damaged = job->how->zero_damaged,
+	};
+	struct cli_target target = {.dirfd = -1};
+	struct b2f_rebuild_result result = {0};
+	unsigned long errors = cli_message_errors();
+	struct stat like;
+	int err;
+
+	find_like(job->path, &like);
+	options.mode = like.st_mode & 0666;
+	err = cli_target_open(&target, job->how->output, job->how->overwrite);
+	if (err)
+		return err;
+	err = b2f_frame_rebuild(&options, AT_FDCWD, job->path, target.dirfd,
+				target.base, &result);
+	if (err)
+		complain(job->path, errors, err);
+	else if (!job->how->dry_run)
+		err = cli_target_commit(&target);
+	cli_target_close(&target);
+	if (err)
+		return err;
+	if (job->how->common.json)
+		print_rebuilt_json(job, &result);
+	else
+		print_rebuilt(job, &result);
+	return 0;
+}
+
+/* Its index is unreadable, which has been said. */
+static int repair_broken(struct job *job, int err)
+{
+	struct stat st;
+
+	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
+	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
+		return err;
+	if (stat(job->path, &st) != 0 || !S_ISDIR(st.st_mode))
+		return err;
+	if (job->how->output)
+		return rebuild(job);
+	cli_message_error("%s: its index is lost; -o NEW makes a new frame of "
+			  "its chunk files",
+			  job->path);
+	return err;
+}
+
+int cli_repair_frame(const struct cli_repair *how, struct b2f_runtime *runtime,
+		     const char *path)
+{
+	struct job job = {.how = how, .runtime = runtime, .path = path};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = cli_frames_open(path, 0, &frame);
+	if (err)
+		return repair_broken(&job, err);
+	if (how->output) {
+		cli_message_error("%s: its index is sound: -o is for frames "
+				  "that have lost it",
+				  path);
+		err = -EINVAL;
+	}
+	if (!err && !b2f_frame_info_get(frame)->sparse) {
+		cli_message_error("%s: a contiguous frame has no parts that "
+				  "could be replaced; see convert",
+				  path);
+		err = -EROFS;
+	}
+	if (!err)
+		err = repair_open(&job, frame);
+	b2f_frame_close(frame);
+	if (!err)
+		err = finish(&job, err);
+	free(job.states);
+	return err;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * repair.h - one frame is repaired
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_REPAIR_H
+#define B2F_CLI_REPAIR_H
+
+#include "b2frame/b2frame.h"
+#include "cli/common.h"
+
+struct cli_repair {
+	struct cli_common common;
+	/* Change nothing. */
+	bool dry_run;
+	/* Remove young files that no index names, too. */
+	bool force;
+	/* Replace damaged chunks by zeros. */
+	bool zero_damaged;
+	/* A new frame, for one whose index is lost; or NULL. */
+	const char *output;
+	/* Replace what is there. */
+	bool overwrite;
+};
+
+/*
+ * Repairs frame @path and says what was done, on stdout.  Returns 0 if the
+ * frame is sound now (or would be), else an errno after saying why.
+ */
+__attribute__((warn_unused_result)) int
+cli_repair_frame(const struct cli_repair *how, struct b2f_runtime *runtime,
+		 const char *path);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* verify_report.c - what bloscctl verify says of a frame */
+#include "cli/verify_report.h"
+
+#include <stdio.h>
+
+#include "cli/exit_codes.h"
+#include "cli/json.h"
+#include "cli/text.h"
+
+static const char *status_name(int status)
+{
+	if (status == CLI_EXIT_OK)
+		return "ok";
+	return status == CLI_EXIT_DAMAGED ? "damaged" : "not checked";
+}
+
+static const char *state_name(enum b2f_check_state state)
+{
+	switch (state) {
+	case B2F_CHECK_SEALED:
+		return "sealed";
+	case B2F_CHECK_UNSEALED:
+		return "unsealed";
+	case B2F_CHECK_SPECIAL:
+		return "special";
+	case B2F_CHECK_DAMAGED:
+		return "damaged";
+	case B2F_CHECK_UNSUPPORTED:
+		return "unsupported";
+	case B2F_CHECK_FAILED:
+		return "not readable";
+	}
+	return "unknown";
+}
+
+/* Sound chunks without a checksum. */
+static uint64_t count_unsealed(const struct b2f_check_result *r)
+{
+	return r->nchunks - r->ndamaged - r->nunsupported - r->nfailed -
+	       r->nspecial - r->nsealed;
+}
+
+static void print_count(uint64_t n, const char *what)
+{
+	if (n)
+		printf(", %llu %s", (unsigned long long)n, what);
+}
+
+static void print_details(const struct b2f_check_result *r)
+{
+	char stored[CLI_TEXT_SIZE], ratio[CLI_TEXT_SIZE];
+
+	printf(", %s stored, ratio %s", cli_text_size(r->cbytes, stored),
+	       cli_text_ratio(r->nbytes, r->cbytes, ratio));
+	print_count(r->nspecial, "in the index alone");
+}
+
+/* Neighbours that are alike are one line. */
+static void print_chunks(const struct cli_verify_report *report)
+{
+	uint64_t n = report->result->nchunks, next;
+
+	if (report->sparse)
+		printf("  index: %s\n",
+		       report->result->index_sealed ? "sealed" : "unsealed");
+	for (uint64_t i = 0; i < n; i = next) {
+		for (next = i + 1; next < n; next++)
+			if (report->states[next] != report->states[i])
+				break;
+		if (next == i + 1)
+			printf("  chunk %llu: ", (unsigned long long)i);
+		else
+			printf("  chunks %llu to %llu: ", (unsigned long long)i,
+			       (unsigned long long)next - 1);
+		puts(state_name((enum b2f_check_state)report->states[i]));
+	}
+}
+
+void cli_verify_report_text(const struct cli_verify_report *report,
+			    bool verbose)
+{
+	const struct b2f_check_result *r = report->result;
+	char size[CLI_TEXT_SIZE];
+
+	cli_text_name(stdout, report->path);
+	printf(": %s", status_name(report->status));
+	if (!r) {
+		putchar('\n');
+		return;
+	}
+	printf(", %llu chunk%s, %s", (unsigned long long)r->nchunks,
+	       r->nchunks == 1 ? "" : "s", cli_text_size(r->nbytes, size));
+	if (report->status != CLI_EXIT_OK)
+		fputs(" sound", stdout);
+	print_count(r->nsealed, "sealed");
+	if (report->sparse)
+		print_count(count_unsealed(r), "unsealed");
+	print_count(r->ndamaged, "damaged");
+	print_count(r->nbad_metas, "bad metalayers");
+	print_count(r->nunsupported, "unsupported");
+	print_count(r->nfailed, "not readable");
+	if (verbose)
+		print_details(r);
+	putchar('\n');
+	if (report->states)
+		print_chunks(report);
+}
+
+static void set_count(json_t *object, const char *name, uint64_t n)
+{
+	json_object_set_new(object, name, json_integer((json_int_t)n));
+}
+
+static json_t *list_chunks(const struct cli_verify_report *report)
+{
+	json_t *list = json_array();
+
+	for (uint64_t i = 0; i < report->result->nchunks; i++)
+		json_array_append_new(
+			list,
+			json_string(state_name(
+				(enum b2f_check_state)report->states[i])));
+	return list;
+}
+
+void cli_verify_report_json(const struct cli_verify_report *report)
+{
+	const struct b2f_check_result *r = report->result;
+	json_t *object = json_object();
+
+	json_object_set_new(object, "frame", cli_json_name(report->path));
+	json_object_set_new(object, "status",
+			    json_string(status_name(report->status)));
+	if (r) {
+		set_count(object, "nbytes", r->nbytes);
+		set_count(object, "cbytes", r->cbytes);
+		set_count(object, "nchunks", r->nchunks);
+		set_count(object, "nsealed", r->nsealed);
+		set_count(object, "nunsealed", count_unsealed(r));
+		set_count(object, "nspecial", r->nspecial);
+		set_count(object, "ndamaged", r->ndamaged);
+		set_count(object, "nunsupported", r->nunsupported);
+		set_count(object, "nfailed", r->nfailed);
+		set_count(object, "nbad_metalayers", r->nbad_metas);
+		json_object_set_new(object, "index_sealed",
+				    json_boolean(r->index_sealed));
+		json_object_set_new(object, "chunks", list_chunks(report));
+	}
+	cli_json_print(object);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * verify_report.h - what bloscctl verify says of a frame
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_VERIFY_REPORT_H
+#define B2F_CLI_VERIFY_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "b2frame/b2frame.h"
+
+struct cli_verify_report {
+	const char *path;
+	/* An exit code, CLI_EXIT_OK or so. */
+	int status;
+	/* NULL: it did not even open. */
+	const struct b2f_check_result *result;
+	/* It can have checksums. */
+	bool sparse;
+	/* enum b2f_check_state of each chunk; NULL: nobody wants to know. */
+	const uint8_t *states;
+};
+
+/* Prints it as a line, then chunks if there are states.  Flushes nothing. */
+void cli_verify_report_text(const struct cli_verify_report *report,
+			    bool verbose);
+
+/* Prints it as an object, by cli_json_print(). */
+void cli_verify_report_json(const struct cli_verify_report *report);
+
+#endif

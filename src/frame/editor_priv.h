@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * editor_priv.h - between the source files of an editor
+ *
+ * Layer: frame.  Threads: as b2frame/edit.h.
+ */
+#ifndef B2F_FRAME_EDITOR_PRIV_H
+#define B2F_FRAME_EDITOR_PRIV_H
+
+#include "b2frame/edit.h"
+#include "frame/edit.h"
+
+struct b2f_editor {
+	struct b2f_edit *edit;
+	struct b2f_encoder *encoder;
+	bool no_seal;
+	/* Chunks can only be replaced by others of the same length. */
+	bool any_kind;
+};
+
+/* Logs that something cannot be done, and returns @err. */
+int b2f_editor_refuse(const struct b2f_editor *editor, int err,
+		      const char *what);
+
+/* What the chunk of entry @raw takes. */
+uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* editor_seal.c - chunks are replaced by others of the same length */
+#include <string.h>
+
+#include "frame/chunk_write.h"
+#include "frame/edit_priv.h"
+#include "frame/editor_priv.h"
+#include "frame/transcode.h"
+
+bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)
+{
+	return editor->edit->frame->sealed;
+}
+
+/* How many bytes chunk @nchunk has; of any kind of frame. */
+static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
+		       uint32_t *out)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_frame_span span;
+	int err;
+
+	if (nchunk >= edit->working.n)
+		return b2f_editor_refuse(editor, -EINVAL,
+					 "there is no such chunk");
+	if (!editor->any_kind) {
+		*out = b2f_edit_chunk_nbytes(edit, nchunk,
+					     edit->working.nbytes);
+		return 0;
+	}
+	/* Chunks are where they were. */
+	err = b2f_frame_span_get(edit->frame, nchunk, &span);
+	if (!err)
+		*out = (uint32_t)span.nbytes;
+	return err;
+}
+
+/* Writes the encoded chunk at @bytes, and puts it in the place of @nchunk. */
+static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
+		       const uint8_t *bytes, uint32_t cbytes)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_chunk_writer cw = {.edit = edit,
+				      .encoder = editor->encoder,
+				      .no_seal = editor->no_seal};
+	struct b2f_edit_chunk chunk;
+	uint32_t old;
+	int err;
+
+	err = b2f_chunk_write_encoded(&cw, nchunk, bytes, cbytes, &chunk);
+	if (err)
+		return err;
+	old = b2f_editor_stored_size(editor, edit->working.raw[nchunk]);
+	return b2f_edit_put(edit, nchunk, &chunk, old);
+}
+
+/* Are the data of @loaded sound?  There is nothing else to tell. */
+static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
+{
+	uint32_t nbytes = loaded->chunk.header.nbytes;
+	uint8_t *data = malloc(nbytes ? nbytes : 1);
+	struct b2f_decoder *dec = NULL;
+	int err;
+
+	if (!data)
+		return -ENOMEM;
+	err = b2f_decoder_new(&dec);
+	if (!err)
+		err = b2f_transcode_decode(frame, loaded, dec, data);
+	b2f_decoder_free(dec);
+	free(data);
+	return err;
+}
+
+int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
+{
+	struct b2f_edit *edit = editor->edit;
+	struct b2f_loaded *loaded = NULL;
+	uint32_t nbytes = 0;
+	bool sealed;
+	int err;
+
+	err = find_nbytes(editor, nchunk, &nbytes);
+	if (err)
+		return err;
+	*done = false;
+	if (!b2f_edit_is_stored(edit->working.raw[nchunk]))
+		return 0;
+	err = b2f_frame_load_entry(edit->frame, nchunk,
+				   edit->working.raw[nchunk], nbytes,
+				   B2F_LOAD_ALL, &loaded);
+	if (err)
+		return err;
+	sealed = loaded->seal.sums != NULL;
+	if (!sealed)
+		err = check(edit->frame, loaded);
+	if (!err && !sealed)
+		err = put_encoded(editor, nchunk, loaded->bytes,
+				  loaded->chunk.header.cbytes);
+	*done = !err && !sealed;
+	b2f_loaded_free(loaded);
+	return err;
+}
+
+/* Zeros that are a chunk, as an entry would not tell how many. */
+static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
+		     uint32_t nbytes)
+{
+	struct b2f_encode_options options;
+	struct b2f_why why = {""};
+	uint32_t cbytes = 0;
+	uint8_t *room;
+	int err;
+
+	b2f_edit_encode_options(editor->edit, &options);
+	room = malloc(b2f_chunk_encode_bound(nbytes));
+	if (!room)
+		return -ENOMEM;
+	err = b2f_chunk_encode_value(&options, nbytes, NULL, 0, room, &cbytes,
+				     &why);
+	if (err)
+		b2f_frame_report_chunk(editor->edit->frame, nchunk, -1, err,
+				       &why);
+	else
+		err = put_encoded(editor, nchunk, room, cbytes);
+	free(room);
+	return err;
+}
+
+int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
+{
+	const struct b2f_edit_chunk zeros = {
+		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
+	struct b2f_edit *edit = editor->edit;
+	uint32_t nbytes = 0, old;
+	int err;
+
+	if (edit->header.version > 2 && edit->header.general_flags & 0x80)
+		return b2f_editor_refuse(editor, B2F_EUNSUPPORTED,
+					 "its chunks have blocks of different "
+					 "lengths, which zeros have not");
+	err = find_nbytes(editor, nchunk, &nbytes);
+	if (err)
+		return err;
+	if (edit->header.chunksize == 0 || nbytes % edit->header.typesize)
+		return put_zeros(editor, nchunk, nbytes);
+	old = b2f_editor_stored_size(editor, edit->working.raw[nchunk]);
+	return b2f_edit_put(edit, nchunk, &zeros, old);
+}

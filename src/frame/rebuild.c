@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rebuild.c - a new frame out of chunk files whose index is lost
+ *
+ * What is left of the old index is used as far as it makes sense: settings and
+ * metalayers from its header, vlmetalayers from its trailer.  The chunks are
+ * read by way of a frame that has just that, and no entries.
+ */
+#include <string.h>
+
+#include "b2frame/repair.h"
+#include "base/checked.h"
+#include "base/log.h"
+#include "frame/build.h"
+#include "frame/edit_priv.h"
+#include "frame/transcode.h"
+#include "store/write.h"
+
+/* Larger indexes are not looked at for what can be saved. */
+#define INDEX_MAX (UINT64_C(64) << 20)
+
+/* A chunk file. */
+struct part {
+	uint64_t id;
+	uint32_t nbytes;
+};
+
+struct rebuild {
+	const struct b2f_rebuild_options *options;
+	/* Of the old frame: store, log, label and what follows from them. */
+	struct b2f_frame old;
+	struct b2f_ids ids;
+	/* Those whose head makes sense. */
+	struct part *parts;
+	size_t n;
+	struct b2f_decoder *dec;
+	struct b2f_build *build;
+	struct b2f_rebuild_result result;
+};
+
+static int report(const struct rebuild *r, int err, const struct b2f_why *why)
+{
+	return b2f_frame_report(&r->old, err, why);
+}
+
+static int note_id(void *arg, int64_t id)
+{
+	struct rebuild *r = arg;
+
+	return id < 0 ? 0 : b2f_ids_add(&r->ids, (uint64_t)id);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A header without metalayers; what it says comes from the first chunk. */
+static int make_header(struct rebuild *r, const struct b2f_chunk_header *first)
+{
+	struct b2f_frame_header *h = &r->old.header;
+
+	*h = (struct b2f_frame_header){
+		.header_len = B2F_FRAME_HEADER_PLAIN,
+		.typesize = first->typesize,
+		.sparse = true,
+		.codec = first->udcodec,
+		.codec_meta = first->codec_meta,
+		.clevel = 5,
+		.splitmode = B2F_SPLIT_FORWARD,
+		.pipeline = first->pipeline,
+	};
+	if (!b2f_codec_by_code(h->codec))
+		h->codec = B2F_CODEC_ZSTD;
+	r->old.header_bytes = malloc(B2F_FRAME_HEADER_PLAIN);
+	if (!r->old.header_bytes)
+		return -ENOMEM;
+	b2f_frame_header_write(h, r->old.header_bytes);
+	return 0;
+}
+
+static int make_trailer(struct rebuild *r)
+{
+	r->old.trailer_len = B2F_FRAME_TRAILER_PLAIN;
+	r->old.trailer_bytes = malloc(B2F_FRAME_TRAILER_PLAIN);
+	if (!r->old.trailer_bytes)
+		return -ENOMEM;
+	b2f_trailer_write(r->old.trailer_bytes);
+	return 0;
+}
+
+static int copy_bytes(const uint8_t *from, size_t size, uint8_t **out)
+{
+	*out = malloc(size ? size : 1);
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, from, size);
+	return 0;
+}
+
+/* The header, with its metalayers, of the index in the @size bytes at @raw. */
+static int save_header(struct rebuild *r, const uint8_t *raw, size_t size)
+{
+	struct b2f_frame_header h;
+	int err;
+
+	if (size < B2F_FRAME_HEADER_FIXED)
+		return 0;
+	/* That the file was cut behind it is no reason to lose it. */
+	if (b2f_frame_header_parse(raw, size, UINT64_MAX, &h, NULL) ||
+	    !h.sparse || h.header_len > size ||
+	    h.header_len < B2F_FRAME_HEADER_PLAIN)
+		return 0;
+	if (b2f_meta_parse(raw, h.header_len, &r->old.meta, NULL))
+		return 0;
+	b2f_meta_list_fini(&r->old.meta);
+	err = copy_bytes(raw, h.header_len, &r->old.header_bytes);
+	if (err)
+		return err;
+	r->old.header = h;
+	r->result.kept_settings = true;
+	return b2f_meta_parse(r->old.header_bytes, h.header_len, &r->old.meta,
+			      NULL);
+}
+
+/* The trailer, with its vlmetalayers, at the end of those bytes. */
+static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
+{
+	struct b2f_frame_header h = {.frame_len = size, .sparse = true};
+	uint32_t len = 0;
+	int err;
+
+	if (size < B2F_FRAME_MIN)
+		return 0;
+	if (b2f_trailer_len_parse(raw + size - B2F_FRAME_TAIL, &h, &len,
+				  NULL) ||
+	    len < B2F_FRAME_TRAILER_PLAIN ||
+	    b2f_vlmeta_parse(raw + size - len, len, &r->old.vlmeta, NULL))
+		return 0;
+	r->result.kept_vlmetalayers = r->old.vlmeta.n > 0;
+	b2f_meta_list_fini(&r->old.vlmeta);
+	err = copy_bytes(raw + size - len, len, &r->old.trailer_bytes);
+	if (!err)
+		r->old.trailer_len = len;
+	return err;
+}
+
+/* What can still be read of the index. */
+static int save_index(struct rebuild *r)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t *raw;
+	int err = 0;
+
+	if (b2f_object_open(r->old.store, B2F_OBJECT_INDEX, &object, NULL))
+		return 0;
+	raw = object.size <= INDEX_MAX ? malloc(object.size + 1) : NULL;
+	if (raw && !b2f_object_read(&object, 0, raw, object.size, NULL)) {
+		err = save_header(r, raw, object.size);
+		if (!err)
+			err = save_trailer(r, raw, object.size);
+	}
+	free(raw);
+	b2f_object_close(&object);
+	return err;
+}
+
+static int read_head(struct rebuild *r, uint64_t id,
+		     struct b2f_chunk_header *out, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t buf[B2F_CHUNK_HEADER_MAX];
+	size_t size;
+	int err;
+
+	err = b2f_object_open(r->old.store, (int64_t)id, &object, why);
+	if (err)
+		return err;
+	size = b2f_min_u64(object.size, sizeof(buf));
+	/* C-Blosc2 leaves empty files where zeros have replaced a chunk. */
+	if (size == 0)
+		err = -ENODATA;
+	if (!err)
+		err = b2f_object_read(&object, 0, buf, size, why);
+	if (!err)
+		err = b2f_chunk_header_parse(buf, size, out, why);
+	b2f_object_close(&object);
+	return err;
+}
+
+/* Reads all heads; the first sound one tells what the index does not. */
+static int list_parts(struct rebuild *r)
+{
+	struct b2f_chunk_header h;
+	int err = 0;
+
+	r->parts = calloc(r->ids.n + 1, sizeof(*r->parts));
+	if (!r->parts)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->ids.n && !err; i++) {
+		struct b2f_why why = {""};
+		int e = read_head(r, r->ids.ids[i], &h, &why);
+
+		if (e == -ENODATA)
+			continue;
+		if (e || h.nbytes == 0) {
+			b2f_frame_report_entry(&r->old, i, r->ids.ids[i], -1, e,
+					       &why);
+			r->result.nbad++;
+			continue;
+		}
+		r->parts[r->n++] = (struct part){r->ids.ids[i], h.nbytes};
+		if (!r->old.header_bytes)
+			err = make_header(r, &h);
+	}
+	return err;
+}
+
+/*
+ * The one chunk that is shorter than all others was the last one; with two of
+ * them, or with a longer one, all sizes may differ.
+ */
+static void choose_chunksize(struct rebuild *r)
+{
+	uint32_t max = 0;
+	size_t nshort = 0, at = 0;
+	struct part last;
+
+	for (size_t i = 0; i < r->n; i++)
+		max = (uint32_t)b2f_max_u64(max, r->parts[i].nbytes);
+	if (r->result.kept_settings && r->old.header.chunksize > 0 &&
+	    (uint32_t)r->old.header.chunksize >= max)
+		max = (uint32_t)r->old.header.chunksize;
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->parts[i].nbytes < max) {
+			nshort++;
+			at = i;
+		}
+	}
+	r->old.header.chunksize = (int32_t)max;
+	if (nshort > 1 ||
+	    (r->result.kept_settings && r->old.header.chunksize == 0))
+		r->old.header.chunksize = 0;
+	r->result.is_variable = r->old.header.chunksize == 0;
+	if (nshort != 1 || r->result.is_variable)
+		return;
+	last = r->parts[at];
+	memmove(&r->parts[at], &r->parts[at + 1],
+		(r->n - at - 1) * sizeof(*r->parts));
+	r->parts[r->n - 1] = last;
+}
+
+/* Metalayers that speak of another number of chunks are worse than none. */
+static int drop_array(struct rebuild *r)
+{
+	struct b2f_frame_header h = r->old.header;
+
+	b2f_meta_list_fini(&r->old.meta);
+	free(r->old.header_bytes);
+	h.header_len = B2F_FRAME_HEADER_PLAIN;
+	r->old.header = h;
+	r->old.header_bytes = malloc(B2F_FRAME_HEADER_PLAIN);
+	if (!r->old.header_bytes)
+		return -ENOMEM;
+	b2f_frame_header_write(&h, r->old.header_bytes);
+	return 0;
+}
+
+/* For the filters that need it. */
+static void set_grid(struct rebuild *r)
+{
+	const struct b2f_array *array = &r->old.array;
+
+	if (array->ndim == 0 || array->ndim > B2F_GRID_MAX_DIM)
+		return;
+	r->old.grid.ndim = array->ndim;
+	memcpy(r->old.grid.blockshape, array->blockshape,
+	       array->ndim * sizeof(*array->blockshape));
+	r->old.context.grid = &r->old.grid;
+}
+
+static int choose_meta(struct rebuild *r)
+{
+	const struct b2f_meta *m = b2f_meta_find(&r->old.meta, "b2nd");
+	struct b2f_array *array = &r->old.array;
+	int err = 0;
+
+	r->old.context.typesize = r->old.header.typesize;
+	r->result.kept_metalayers = r->old.meta.n > 0;
+	if (!m)
+		return 0;
+	r->old.is_array = !b2f_array_parse(m->content, m->size,
+					   r->old.header.typesize, array, NULL);
+	r->result.kept_metalayers = r->old.is_array && array->nchunks == r->n;
+	if (!r->result.kept_metalayers)
+		err = drop_array(r);
+	else
+		set_grid(r);
+	return err;
+}
+
+/* The stored bytes of chunk file @i, if they are sound. */
+static int read_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out)
+{
+	struct b2f_loaded *loaded = NULL;
+	uint8_t *data;
+	int err;
+
+	err = b2f_frame_load_entry(&r->old, i, r->parts[i].id, out->nbytes,
+				   B2F_LOAD_ALL, &loaded);
+	if (err)
+		return err;
+	data = malloc(out->nbytes);
+	err = data ? b2f_transcode_decode(&r->old, loaded, r->dec, data)
+		   : -ENOMEM;
+	free(data);
+	if (!err) {
+		out->bytes = loaded->bytes;
+		out->cbytes = loaded->chunk.header.cbytes;
+		loaded->bytes = NULL;
+	}
+	b2f_loaded_free(loaded);
+	return err;
+}
+
+/* Zeros in the place of a damaged chunk. */
+static int make_zeros(struct rebuild *r, struct b2f_build_chunk *out,
+		      struct b2f_why *why)
+{
+	const struct b2f_frame_header *h = &r->old.header;
+	const struct b2f_encode_options options = {.typesize = h->typesize,
+						   .codec = h->codec};
+
+	if (h->chunksize > 0 && out->nbytes % h->typesize == 0) {
+		out->raw = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+		return 0;
+	}
+	out->bytes = malloc(b2f_chunk_encode_bound(out->nbytes));
+	if (!out->bytes)
+		return -ENOMEM;
+	return b2f_chunk_encode_value(&options, out->nbytes, NULL, 0,
+				      out->bytes, &out->cbytes, why);
+}
+
+/* *@skip: it is to be left out. */
+static int get_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out,
+		    bool *skip, struct b2f_why *why)
+{
+	int err = read_part(r, i, out);
+
+	if (err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
+		return err;
+	r->result.nbad++;
+	if (r->options->zero_damaged)
+		return make_zeros(r, out, why);
+	/* The chunks of an array cannot move up. */
+	if (r->old.is_array && r->result.kept_metalayers)
+		return err;
+	*skip = true;
+	return 0;
+}
+
+static int add_part(struct rebuild *r, size_t i, struct b2f_why *why)
+{
+	struct b2f_build_chunk chunk = {.nbytes = r->parts[i].nbytes};
+	bool skip = false;
+	int err;
+
+	err = get_part(r, i, &chunk, &skip, why);
+	if (!err && !skip)
+		err = b2f_build_place(r->build, &chunk, why);
+	if (!err && !skip)
+		err = b2f_build_write(r->build, &chunk, why);
+	free(chunk.bytes);
+	if (err || skip)
+		return err;
+	r->result.nchunks++;
+	r->result.nbytes += chunk.nbytes;
+	return 0;
+}
+
+static int make_frame(struct rebuild *r, int to, const char *name)
+{
+	const struct b2f_build_options options = {
+		.like = &r->old,
+		.header = r->old.header,
+		.dirfd = to,
+		.name = name,
+		.mode = r->options->mode,
+		.no_seal = r->options->no_seal,
+	};
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_build_new(&options, &r->build, &why);
+	if (err)
+		return report(r, err, &why);
+	for (size_t i = 0; i < r->n && !err; i++)
+		err = add_part(r, i, &why);
+	if (err && why.text[0])
+		return report(r, err, &why);
+	if (!err && r->result.nchunks == 0)
+		err = -ENODATA;
+	if (err)
+		return err;
+	err = b2f_build_finish(r->build, &why);
+	return err ? report(r, err, &why) : 0;
+}
+
+static int prepare(struct rebuild *r)
+{
+	int err;
+
+	err = b2f_store_list(r->old.store, note_id, r);
+	if (err)
+		return report(r, err, NULL);
+	if (r->ids.n)
+		qsort(r->ids.ids, r->ids.n, sizeof(*r->ids.ids), compare_ids);
+	err = save_index(r);
+	if (!err)
+		err = list_parts(r);
+	if (!err && r->n == 0)
+		err = -ENODATA;
+	if (!err && !r->old.trailer_bytes)
+		err = make_trailer(r);
+	if (err)
+		return err;
+	choose_chunksize(r);
+	return choose_meta(r);
+}
+
+static void free_all(struct rebuild *r)
+{
+	b2f_build_free(r->build);
+	b2f_decoder_free(r->dec);
+	b2f_ids_fini(&r->ids);
+	b2f_meta_list_fini(&r->old.meta);
+	b2f_meta_list_fini(&r->old.vlmeta);
+	b2f_array_fini(&r->old.array);
+	b2f_store_free(r->old.store);
+	free(r->old.header_bytes);
+	free(r->old.trailer_bytes);
+	free(r->old.label);
+	free(r->parts);
+}
+
+int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
+		      const char *path, int to, const char *name,
+		      struct b2f_rebuild_result *out)
+{
+	struct rebuild r = {.options = options, .old.log = options->log};
+	struct b2f_why why = {""};
+	int err;
+
+	r.old.label = strdup(options->label ? options->label : path);
+	if (!r.old.label)
+		return -ENOMEM;
+	err = b2f_store_open(dirfd, path, true, &r.old.store, &why);
+	if (!err && !r.old.store->sparse)
+		err = b2f_why_set(&why, -ENOTDIR, "it is no directory");
+	if (err)
+		report(&r, err, &why);
+	if (!err)
+		err = b2f_decoder_new(&r.dec);
+	if (!err)
+		err = prepare(&r);
+	if (!err)
+		err = make_frame(&r, to, name);
+	if (err == -ENODATA)
+		b2f_log(options->log, B2F_LOG_ERROR,
+			"%s: there is no chunk file that could be read",
+			r.old.label);
+	if (!err)
+		*out = r.result;
+	free_all(&r);
+	return err;
+}

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl repair: what surely can be done, and nothing that was not asked for"""
+import fcntl
+import itertools
+import json
+import os
+import sys
+
+import blosc2
+import numpy as np
+
+from ctl import (check_frame, ctl, get, info, items, noise, open_stock, put,
+                 remove, run_all, stock_bytes)
+
+CHUNK = 20000
+LONG_AGO = 10**9
+
+
+def make(path, data, contiguous=False, **options):
+    storage = {k: options.pop(k) for k in ("meta", "chunksize")
+               if k in options}
+    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
+                         cparams={"nthreads": 1, **options}, **storage)
+
+
+def zlib(path, n=4):
+    """Noise in zlib, whose flipped bits everybody notices."""
+    data = bytes(b & 0x3f for b in noise(n * CHUNK))
+    make(path, data, typesize=1, chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
+         filters=[blosc2.Filter.NOFILTER])
+    return data
+
+
+def flip(path, at):
+    raw = bytearray(get(path))
+    raw[at] ^= 4
+    put(path, raw)
+
+
+def state(path):
+    return {n: get(f"{path}/{n}") for n in os.listdir(path)}
+
+
+def repair(*args, **options):
+    out, err = ctl("repair", *args, **options)
+    return out.decode(), err
+
+
+def test_nothing():
+    zlib("s")
+    before = state("s")
+    assert repair("s") == ("s: nothing to repair\n", "")
+    assert repair("-n", "--force", "--zero-damaged", "s") == \
+        ("s: nothing to repair\n", "")
+    assert state("s") == before
+    make("c", noise(CHUNK), contiguous=True, chunksize=CHUNK)
+    _, err = repair("c", status=1)
+    assert "a contiguous frame has no parts that could be replaced" in err
+
+
+def test_leftovers():
+    data = put("f", noise(3 * CHUNK))
+    ctl("compress", "--chunksize", CHUNK, "f")
+    whole = state("f.b2frame")
+
+    def litter():
+        """Of a writer of ours, an old and a young one of somebody else's."""
+        put("f.b2frame/.chunks.b2frame.new", b"half an index")
+        put("f.b2frame/00000077.chunk", get("f.b2frame/00000001.chunk"))
+        put("f.b2frame/00000078.chunk", b"old")
+        os.utime("f.b2frame/00000078.chunk", (LONG_AGO, LONG_AGO))
+        put("f.b2frame/00000079.chunk", b"young")
+
+    litter()
+    before = state("f.b2frame")
+    out, err = repair("-n", "f.b2frame")
+    assert err == "" and state("f.b2frame") == before
+    assert out == """\
+f.b2frame: would have removed an index that was never installed
+f.b2frame: would have removed 2 chunk files that no index names
+f.b2frame: 1 young chunk file that no index names; --force removes such, if \
+nobody is writing
+""", out
+    out, _ = repair("f.b2frame")
+    assert "f.b2frame: removed 2 chunk files that no index names\n" in out
+    assert state("f.b2frame") == {**whole, "00000079.chunk": b"young"}
+    litter()
+    out, _ = repair("--force", "f.b2frame")
+    assert "f.b2frame: removed 3 chunk files that no index names\n" in out
+    assert state("f.b2frame") == whole
+    litter()
+    said = json.loads(repair("--json", "f.b2frame")[0])
+    assert said["removed_chunk_files"] == 2, said
+    assert said["removed_indexes"] == 1 and said["left_chunk_files"] == 1
+    check_frame("f.b2frame", data)
+    # Whoever is writing may need them.
+    litter()
+    before = state("f.b2frame")
+    fd = os.open("f.b2frame", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    _, err = repair("--force", "f.b2frame", status=1)
+    assert "another process is writing to it" in err, err
+    os.close(fd)
+    assert state("f.b2frame") == before
+    remove("f.b2frame")
+
+
+def test_damaged_chunks():
+    data = zlib("s")
+    flip("s/00000001.chunk", 8000)
+    os.remove("s/00000003.chunk")
+    before = state("s")
+    out, err = repair("s", status=1)
+    assert out == "" and "s: 2 chunks are damaged; --zero-damaged" in err, err
+    assert state("s") == before
+    out, err = repair("-n", "--zero-damaged", "s")
+    assert "s: would have replaced chunk 1 by zeros\n" in out, out
+    assert state("s") == before
+    out, err = repair("--zero-damaged", "s")
+    assert out == "s: replaced chunk 1 by zeros\n" \
+        "s: replaced chunk 3 by zeros\n", out
+    zeros = bytes(CHUNK)
+    check_frame("s", data[:CHUNK] + zeros + data[2 * CHUNK:3 * CHUNK] + zeros)
+    assert sorted(os.listdir("s")) == ["00000000.chunk", "00000002.chunk",
+                                       "chunks.b2frame"]
+    assert repair("s") == ("s: nothing to repair\n", "")
+
+
+def test_damage_in_all_kinds_of_frames():
+    # A short last chunk, which is no whole number of items.
+    data = items(2 * CHUNK + 77, 8)
+    make("odd", data, typesize=8, chunksize=CHUNK)
+    os.remove("odd/00000002.chunk")
+    repair("--zero-damaged", "odd")
+    check_frame("odd", data[:2 * CHUNK] + bytes(77))
+    # An array stays one.
+    a = np.arange(60 * 40, dtype="<f8").reshape(60, 40)
+    blosc2.asarray(a, urlpath="a.b2nd", contiguous=False, chunks=(30, 20))
+    os.remove("a.b2nd/00000002.chunk")
+    repair("--zero-damaged", "a.b2nd")
+    array = blosc2.open("a.b2nd")
+    a[30:, :20] = 0
+    assert np.array_equal(array[()], a)
+    # Variable chunks: one size that is missing follows from the others.
+    schunk = make("v", items(3 * CHUNK + 800, 4), typesize=4, chunksize=CHUNK)
+    schunk.append_data(items(CHUNK, 4, seed=1))
+    data = stock_bytes("v")
+    del schunk
+    os.remove("v/00000001.chunk")
+    repair("--zero-damaged", "v")
+    check_frame("v", data[:CHUNK] + bytes(CHUNK) + data[2 * CHUNK:])
+
+
+def rebuild(path, *options, status=0):
+    return repair("-o", "new", *options, path, status=status)
+
+
+def test_lost_index():
+    """Every way to lose it; what of it is left is used."""
+    for typesize, tail in itertools.product((1, 8, 300), (0, 1, 999)):
+        data = items(4 * CHUNK // typesize * typesize + tail, typesize)
+        for damage in ("missing", "empty", "noise", "cut", "middle"):
+            schunk = make("s", data, typesize=typesize, clevel=7,
+                          chunksize=CHUNK // typesize * typesize,
+                          meta={"one": 1})
+            schunk.vlmeta["two"] = "zwei"
+            del schunk
+            index = get("s/chunks.b2frame")
+            if damage == "missing":
+                os.remove("s/chunks.b2frame")
+            elif damage == "cut":
+                put("s/chunks.b2frame", index[:-20])
+            elif damage == "middle":
+                at = info_header_len(index)
+                put("s/chunks.b2frame", index[:at] + b"\xff" * 30 +
+                    index[at + 30:])
+            else:
+                put("s/chunks.b2frame",
+                    b"" if damage == "empty" else noise(200))
+            _, err = repair("s", status=1)
+            assert "s: its index is lost; -o NEW makes" in err, err
+            before = state("s")
+            out, _ = rebuild("s", "-n")
+            assert not os.path.exists("new")
+            out, _ = rebuild("s")
+            assert state("s") == before
+            assert "which may be wrong" in out, out
+            kept = damage in ("cut", "middle")
+            facts = check_frame("new", data,
+                                typesize=1 if typesize == 300 and not kept
+                                else typesize)
+            assert facts["clevel"] == (7 if kept else 5), (damage, facts)
+            schunk = open_stock("new")
+            if kept:
+                assert schunk.meta["one"] == 1
+                assert facts["chunksize"] == CHUNK // typesize * typesize
+            if damage == "middle":
+                assert schunk.vlmeta["two"] == "zwei"
+            remove("s", "new")
+
+
+def info_header_len(index):
+    return int.from_bytes(index[11:15], "big")
+
+
+def test_lost_index_of_an_array():
+    a = np.arange(60 * 40, dtype="<f8").reshape(60, 40)
+    blosc2.asarray(a, urlpath="a.b2nd", contiguous=False, chunks=(30, 20))
+    index = get("a.b2nd/chunks.b2frame")
+    at = info_header_len(index)
+    put("a.b2nd/chunks.b2frame", index[:at] + b"\xff" * 16 + index[at + 16:])
+    rebuild("a.b2nd")
+    assert np.array_equal(blosc2.open("new")[()], a)
+    remove("new")
+    # With a chunk less it is an array no more, but for zeros.
+    chunk = get("a.b2nd/00000002.chunk")
+    os.remove("a.b2nd/00000002.chunk")
+    rebuild("a.b2nd")
+    facts = info("new")
+    assert facts["array"] is None and facts["nchunks"] == 3, facts
+    remove("new")
+    put("a.b2nd/00000002.chunk", chunk[:32] + b"\xff" * (len(chunk) - 32))
+    rebuild("a.b2nd", status=1)
+    assert not os.path.exists("new")
+    rebuild("a.b2nd", "--zero-damaged")
+    a[30:, :20] = 0
+    assert np.array_equal(blosc2.open("new")[()], a)
+
+
+def test_rebuild_of_odd_folders():
+    data = zlib("s")
+    os.remove("s/chunks.b2frame")
+    put("s/00000010.chunk", b"")
+    put("s/00000011.chunk", b"rubbish")
+    put("s/notes", b"")
+    flip("s/00000002.chunk", 8000)
+    out, err = rebuild("s")
+    assert "2 chunk files are damaged: left out" in out, out
+    check_frame("new", data[:2 * CHUNK] + data[3 * CHUNK:])
+    _, err = rebuild("s", status=1)
+    assert "new: it exists already" in err, err
+    rebuild("s", "-f", "--zero-damaged")
+    check_frame("new", data[:2 * CHUNK] + bytes(CHUNK) + data[3 * CHUNK:])
+    said = json.loads(rebuild("s", "-f", "--json")[0])
+    assert said["nchunks"] == 3 and said["ndamaged"] == 2, said
+    # The short one was moved away from the end.
+    remove("s", "new")
+    schunk = make("s", items(3 * CHUNK + 500, 1), typesize=1, chunksize=CHUNK)
+    del schunk
+    os.rename("s/00000003.chunk", "s/00000001.tmp")
+    os.rename("s/00000001.chunk", "s/00000003.chunk")
+    os.rename("s/00000001.tmp", "s/00000001.chunk")
+    os.remove("s/chunks.b2frame")
+    rebuild("s")
+    assert info("new")["chunksize"] == CHUNK
+    ctl("verify", "new")
+    assert len(stock_bytes("new")) == 3 * CHUNK + 500
+    # Two short ones: all sizes differ.
+    remove("new")
+    put("s/00000009.chunk", get("s/00000001.chunk"))
+    rebuild("s")
+    assert info("new")["chunksize"] == 0
+    ctl("verify", "new")
+    # Nothing that could be read.
+    os.mkdir("empty")
+    remove("new")
+    _, err = rebuild("empty", status=1)
+    assert "there is no chunk file that could be read" in err, err
+    assert not os.path.exists("new")
+    zlib("sound")
+    _, err = rebuild("sound", status=1)
+    assert "its index is sound" in err, err
+    _, err = rebuild("missing", status=1)
+    assert err == "bloscctl: missing: No such file or directory\n", err
+    _, err = repair("-o", "x", "a", "b", status=2)
+    assert "-o takes one frame" in err, err
+
+
+if __name__ == "__main__":
+    sys.exit(run_all(globals()))

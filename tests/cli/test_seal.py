@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl seal and verify: checksums for what others wrote"""
+import fcntl
+import json
+import os
+import sys
+
+import blosc2
+import numpy as np
+
+from ctl import (check_frame, ctl, get, in_namespace, info, items, noise,
+                 open_stock, put, remove, run_all, small_disk, stock_bytes)
+
+CHUNK = 20000
+
+
+def make(path, data, contiguous=False, **options):
+    storage = {k: options.pop(k) for k in ("meta", "chunksize")
+               if k in options}
+    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
+                         cparams=options, **storage)
+
+
+def verify(path, *options, status=0):
+    return json.loads(ctl("verify", "--json", *options, path,
+                          status=status)[0])
+
+
+def is_sealed(path):
+    said = verify(path)
+    return said["nunsealed"] == 0 and said["index_sealed"]
+
+
+def stored_chunks(path):
+    """What each chunk is, without the file it is in."""
+    said = info(path, "--chunks")["chunks"]
+    for chunk in said:
+        chunk.pop("stored_at")
+    return said
+
+
+def seal(path, *options):
+    """Seals it; all else stays as it is."""
+    before, data = stored_chunks(path), stock_bytes(path)
+    assert not is_sealed(path)
+    ctl("seal", *options, path)
+    assert is_sealed(path), verify(path)
+    assert stored_chunks(path) == before
+    check_frame(path, data)
+    names = [n for n in os.listdir(path) if n.endswith(".chunk")]
+    assert len(names) == sum(c["kind"] not in ("zeros", "nan", "uninit") or
+                             "cbytes" in c for c in before), names
+
+
+def test_frames_of_stock():
+    for n, codec in enumerate((blosc2.Codec.BLOSCLZ, blosc2.Codec.LZ4,
+                               blosc2.Codec.LZ4HC, blosc2.Codec.ZLIB,
+                               blosc2.Codec.ZSTD)):
+        for typesize in (1, 3, 8, 300):
+            name = f"s{n}-{typesize}"
+            make(name, items(5 * CHUNK + typesize, typesize), codec=codec,
+                 typesize=typesize, chunksize=CHUNK - CHUNK % typesize)
+            seal(name)
+    schunk = make("special", None, chunksize=CHUNK, typesize=8)
+    for chunk in (bytes(CHUNK), items(CHUNK, 8),
+                  np.full(CHUNK // 8, 2.5).tobytes(), noise(CHUNK)):
+        schunk.append_data(chunk)
+    schunk.vlmeta["unit"] = "K"
+    del schunk
+    seal("special")
+    assert open_stock("special").vlmeta["unit"] == "K"
+    # Nothing but an index.
+    make("empty", b"", chunksize=CHUNK)
+    seal("empty")
+
+
+def test_arrays_and_variable_chunks():
+    a = np.arange(100 * 37, dtype="<f8").reshape(100, 37)
+    blosc2.asarray(a, urlpath="a.b2nd", contiguous=False, chunks=(30, 10))
+    seal("a.b2nd")
+    array = blosc2.open("a.b2nd", mode="a")
+    assert np.array_equal(array[()], a)
+    # What stock rewrites is not sealed any more, and no damage either.
+    array[0:3, 0:3] = 7
+    del array
+    said = verify("a.b2nd")
+    assert said["status"] == "ok" and said["nunsealed"] == 1, said
+    schunk = make("v", items(3 * CHUNK + 800, 4), typesize=4, chunksize=CHUNK)
+    schunk.append_data(items(CHUNK, 4, seed=1))
+    schunk.insert_data(2, items(1600, 4, seed=2), True)
+    del schunk
+    assert info("v")["chunksize"] == 0
+    seal("v")
+
+
+def test_again_and_in_part():
+    data = noise(5 * CHUNK)
+    make("s", data, typesize=1, chunksize=CHUNK)
+    seal("s")
+    index = os.stat("s/chunks.b2frame")
+    ctl("seal", "s")
+    again = os.stat("s/chunks.b2frame")
+    assert (index.st_ino, index.st_mtime_ns) == \
+        (again.st_ino, again.st_mtime_ns)
+    schunk = blosc2.open("s", mode="a")
+    schunk.update_data(2, items(CHUNK, 1), True)
+    schunk.append_data(noise(CHUNK))
+    del schunk
+    said = verify("s")
+    assert (said["nsealed"], said["nunsealed"]) == (4, 2), said
+    assert not said["index_sealed"], said
+    ctl("seal", "s")
+    assert is_sealed("s")
+    check_frame("s", data[:2 * CHUNK] + items(CHUNK, 1) + data[3 * CHUNK:] +
+                noise(CHUNK))
+
+
+def test_attributes_stay():
+    make("s", items(CHUNK, 1), chunksize=CHUNK)
+    os.chmod("s/chunks.b2frame", 0o640)
+    os.setxattr("s/chunks.b2frame", "user.note", b"kept")
+    os.utime("s/chunks.b2frame", ns=(10**18, 10**18 + 7))
+    ctl("seal", "s")
+    st = os.stat("s/chunks.b2frame")
+    assert st.st_mode & 0o777 == 0o640 and st.st_mtime_ns == 10**18 + 7
+    assert os.getxattr("s/chunks.b2frame", "user.note") == b"kept"
+
+
+def test_damage_is_not_sealed():
+    make("s", bytes(b & 0x3f for b in noise(4 * CHUNK)), typesize=1,
+         chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
+         filters=[blosc2.Filter.NOFILTER])
+    raw = bytearray(get("s/00000002.chunk"))
+    raw[8000] ^= 4
+    put("s/00000002.chunk", raw)
+    _, err = ctl("seal", "s", status=1)
+    assert "s: chunk 2 (00000002.chunk): " in err, err
+    said = verify("s", status=1)
+    assert said["chunks"] == ["sealed", "sealed", "damaged", "sealed"], said
+    assert get("s/00000002.chunk") == raw
+
+
+def test_flipped_bits_are_found():
+    """What nobody noticed before."""
+    data = noise(3 * CHUNK)
+    make("s", data, typesize=1, chunksize=CHUNK)
+    raw = bytearray(get("s/00000001.chunk"))
+    raw[5000] ^= 1
+    good = get("s/00000001.chunk")
+    put("s/00000001.chunk", raw)
+    assert verify("s")["status"] == "ok"
+    put("s/00000001.chunk", good)
+    ctl("seal", "s")
+    name = f"s/{info('s', '--chunks')['chunks'][1]['stored_at']}"
+    for at in (3, 20, 5000, len(get(name)) - 3):
+        good = get(name)
+        raw = bytearray(good)
+        raw[at] ^= 1
+        put(name, raw)
+        said = verify("s", status=1)
+        assert said["chunks"] == ["sealed", "damaged", "sealed"], (at, said)
+        put(name, good)
+    index = bytearray(get("s/chunks.b2frame"))
+    index[100] ^= 1
+    put("s/chunks.b2frame", index)
+    ctl("verify", "s", status=1)
+
+
+def test_what_verify_says():
+    make("s", noise(3 * CHUNK), typesize=1, chunksize=CHUNK)
+    out, _ = ctl("verify", "s")
+    assert out == b"s: ok, 3 chunks, 58.6 KiB, 3 unsealed\n", out
+    ctl("seal", "s")
+    out, _ = ctl("verify", "s")
+    assert out == b"s: ok, 3 chunks, 58.6 KiB, 3 sealed\n", out
+    schunk = blosc2.open("s", mode="a")
+    schunk.update_data(1, noise(CHUNK, seed=9), True)
+    schunk.append_data(bytes(CHUNK))
+    del schunk
+    out, _ = ctl("verify", "-v", "s")
+    lines = out.decode().splitlines()
+    assert lines[0].startswith("s: ok, 4 chunks, 78.1 KiB, 2 sealed, "
+                               "1 unsealed, "), lines
+    assert lines[1:] == ["  index: unsealed", "  chunk 0: sealed",
+                         "  chunk 1: unsealed", "  chunk 2: sealed",
+                         "  chunk 3: special"], lines
+    said = verify("s")
+    assert said["chunks"] == ["sealed", "unsealed", "sealed", "special"]
+    make("c", noise(CHUNK), contiguous=True, typesize=1, chunksize=CHUNK)
+    both = json.loads(ctl("verify", "--json", "s", "c")[0])
+    assert [f["frame"] for f in both] == ["s", "c"], both
+    out, _ = ctl("verify", "c")
+    assert out == b"c: ok, 1 chunk, 19.5 KiB\n", out
+    said = json.loads(ctl("verify", "--json", "missing", status=2)[0])
+    assert said == {"frame": "missing", "status": "not checked"}, said
+    assert [f["frame"] for f in
+            json.loads(ctl("verify", "--json", "-r", ".")[0])] == ["c", "s"]
+
+
+def test_what_cannot_be_sealed():
+    make("c", noise(CHUNK), contiguous=True, typesize=1, chunksize=CHUNK)
+    _, err = ctl("seal", "c", status=1)
+    assert "c: cannot be written to, as it is contiguous" in err, err
+    make("s", noise(CHUNK), typesize=1, chunksize=CHUNK)
+    fd = os.open("s", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    _, err = ctl("seal", "s", status=1)
+    assert "another process is writing to it" in err, err
+    os.close(fd)
+    _, err = ctl("seal", status=2)
+    assert "a frame is missing" in err, err
+    with small_disk("1m"):
+        make("disk/s", noise(700000), typesize=1, chunksize=100000)
+        _, err = ctl("seal", "disk/s", status=1)
+        assert "No space left on device" in err, err
+        check_frame("disk/s", noise(700000))
+    said = json.loads(ctl("seal", "--json", "s")[0])
+    assert said == {"command": "seal", "frame": "s", "nchunks": 1,
+                    "nsealed": 1, "complete": True}, said
+    make("t", noise(CHUNK), typesize=1, chunksize=CHUNK)
+    _, err = ctl("seal", "-v", "t")
+    assert err == "bloscctl: t: sealed 1 of 1 chunks\n", err
+
+
+if __name__ == "__main__":
+    in_namespace()
+    sys.exit(run_all(globals()))

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Chunks that we insert, update, delete and move: stock reads every state"""
+import os
+import subprocess
+import sys
+
+import blosc2
+import numpy as np
+
+from interop import bloscctl, cat, compressible, info, workdir, write
+
+EDIT = os.path.join(os.environ["B2F_BUILD"], "edit_frame")
+CREATE = os.path.join(os.environ["B2F_BUILD"], "create_frame")
+
+
+def edit(path, *ops, status=0):
+    run = subprocess.run([EDIT, path, *map(str, ops)], capture_output=True)
+    assert run.returncode == status, (ops, run.returncode, run.stderr)
+    return run.stderr.decode()
+
+
+def put(name, data):
+    with open(name, "wb") as f:
+        f.write(data)
+    return name
+
+
+def places(path):
+    """Chunk file numbers in the order of the index; -1 is an entry alone."""
+    at = [c["stored_at"] for c in info(path, "--chunks")["chunks"]]
+    return [int(name[:8], 16) if name else -1 for name in at]
+
+
+def check(path, chunks):
+    data = b"".join(chunks)
+    schunk = blosc2.open(path, mode="r")
+    assert schunk.nchunks == len(chunks), (schunk.nchunks, len(chunks))
+    for n, chunk in enumerate(chunks):
+        assert schunk.decompress_chunk(n) == chunk, (path, n)
+    assert cat(path) == data
+    out, err = bloscctl("verify", path)
+    assert b": ok, " in out and not err, (out, err)
+
+
+def chunk(seed, typesize=4, nbytes=4000):
+    return compressible(nbytes, typesize, seed)
+
+
+def test_examples():
+    """The numbers that C-Blosc2 gives, too."""
+    for make in ("ours", "stock"):
+        chunks = [chunk(n) for n in range(4)]
+        if make == "ours":
+            subprocess.run([CREATE, make, "4", "-1", "0", "5", "5", "4", "1"],
+                           check=True)
+            ops = []
+            for n, data in enumerate(chunks):
+                ops += ["append", put(f"c{n}", data)]
+            edit(make, *ops, "commit")
+        else:
+            write(make, b"".join(chunks), contiguous=False, typesize=4,
+                  chunksize=4000)
+        check(make, chunks)
+        assert places(make) == [0, 1, 2, 3], places(make)
+        chunks.insert(2, chunk(9))
+        edit(make, "insert", 2, put("new", chunks[2]), "commit")
+        check(make, chunks)
+        assert places(make) == [0, 1, 4, 2, 3], places(make)
+        del chunks[2]
+        edit(make, "delete", 2, "commit")
+        check(make, chunks)
+        chunks = [chunks[n] for n in (3, 1, 0, 2)]
+        edit(make, "reorder", "3,1,0,2", "commit")
+        check(make, chunks)
+        assert places(make) == [3, 1, 0, 2], places(make)
+        # Stock goes on with it.
+        schunk = blosc2.open(make, mode="a")
+        schunk.insert_data(1, chunk(20), True)
+        schunk.append_data(chunk(21))
+        del schunk
+        chunks = [chunks[0], chunk(20), *chunks[1:], chunk(21)]
+        check(make, chunks)
+
+
+def random_edits(typesize, seed):
+    """Many of all kinds, each commit looked at."""
+    rng = np.random.default_rng(seed)
+    path, size, serial = f"r{typesize}-{seed}", 40 * typesize * 25, 1000
+    subprocess.run([CREATE, path, str(typesize), str(size), "0",
+                    str(rng.choice([0, 1, 2, 4, 5])), "5", "4", "1"],
+                   check=True)
+    chunks = []
+    for step in range(40):
+        ops = []
+        for _ in range(rng.integers(1, 4)):
+            serial += 1
+            n = len(chunks)
+            whole = all(len(c) == size for c in chunks)
+            at = int(rng.integers(0, n + (1 if whole else 0))) if n else 0
+            data = chunk(serial, typesize, size)
+            what = rng.choice(["append", "insert", "update", "delete",
+                               "reorder", "resize", "special", "short"])
+            if what == "append" and whole:
+                ops += ["append", put(f"d{serial}", data)]
+                chunks.append(data)
+            elif what == "insert" and (n and at < n):
+                ops += ["insert", at, put(f"d{serial}", data)]
+                chunks.insert(at, data)
+            elif what == "update" and n and len(chunks[at % n]) == size:
+                ops += ["update", at % n, put(f"d{serial}", data)]
+                chunks[at % n] = data
+            elif what == "delete" and n:
+                ops += ["delete", at % n]
+                del chunks[at % n]
+            elif what == "reorder" and n > 1:
+                order = list(rng.permutation(n if whole else n - 1))
+                order += [] if whole else [n - 1]
+                ops += ["reorder", ",".join(map(str, order))]
+                chunks = [chunks[i] for i in order]
+            elif what == "resize" and n:
+                total = int(rng.integers(0, 2 * n * size))
+                ops += ["resize", total]
+                joined = b"".join(chunks).ljust(total, b"\0")[:total]
+                chunks = [joined[i:i + size] for i in range(0, total, size)]
+            elif what == "special" and whole:
+                ops += ["zeros", size]
+                chunks.append(bytes(size))
+            elif what == "short" and whole:
+                data = data[:int(rng.integers(1, size))]
+                ops += ["append", put(f"d{serial}", data)]
+                chunks.append(data)
+        edit(path, *ops, "commit")
+        check(path, chunks)
+        left = [n for n in os.listdir(path) if n.endswith(".chunk")]
+        assert len(left) <= len(chunks), (left, len(chunks))
+
+
+def test_encoded():
+    """Chunks of stock, as they are."""
+    data = [chunk(n, 8, 8000) for n in range(5)]
+    subprocess.run([CREATE, "e", "8", "-1", "0", "5", "5", "4", "1"],
+                   check=True)
+    ops = []
+    for n, codec in enumerate((blosc2.Codec.BLOSCLZ, blosc2.Codec.LZ4,
+                               blosc2.Codec.LZ4HC, blosc2.Codec.ZLIB,
+                               blosc2.Codec.ZSTD)):
+        raw = blosc2.compress2(data[n], typesize=8, codec=codec, nthreads=1)
+        ops += ["encoded", put(f"raw{n}", raw)]
+    edit("e", *ops, "commit")
+    check("e", data)
+    codecs = [c["codec"] for c in info("e", "--chunks")["chunks"]]
+    assert codecs == ["blosclz", "lz4", "lz4hc", "zlib", "zstd"], codecs
+    edit("e", "encoded", put("bad", b"\x05" * 100), status=1)
+    edit("e", "nan", 8000, "uninit", 8000, "commit")
+    assert cat("e")[40000:48000] == np.full(1000, np.nan).tobytes()
+
+
+def main():
+    with workdir():
+        test_examples()
+        test_encoded()
+        for typesize in (1, 3, 8, 300):
+            for seed in range(3):
+                random_edits(typesize, seed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""When what was written is stored, and what happens if it cannot be."""
+import contextlib
+import errno
+import mmap
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import blosc2
+
+from mounting import Mount, data, main, make, wait_until
+
+CHUNK = 1 << 16
+
+
+def error_of(call, *args):
+    try:
+        call(*args)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def mounted(*options, source="src", path="mnt"):
+    os.makedirs(source, exist_ok=True)
+    return Mount(source, path, "-o", ",".join(("chunksize=64k", *options)))
+
+
+def stock(path):
+    """What C-Blosc2 reads."""
+    s = blosc2.open(str(path), mode="r")
+    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
+
+
+def size_below(path="src/a.b2frame"):
+    return blosc2.open(path, mode="r").nbytes
+
+
+def test_only_commits_are_seen_below():
+    want = data(300000)
+    with mounted("commit=600"):
+        with open("mnt/a", "wb", buffering=0) as f:
+            f.write(want[:100000])
+            assert size_below() == 0
+            os.fsync(f.fileno())
+            assert stock("src/a.b2frame") == want[:100000]
+            f.write(want[100000:])
+            assert os.fstat(f.fileno()).st_size == 300000
+            assert stock("src/a.b2frame") == want[:100000]
+            # Every close of a writer commits, not only the last one.
+            os.close(os.dup(f.fileno()))
+            assert stock("src/a.b2frame") == want
+            f.write(b"more")
+        assert stock("src/a.b2frame") == want + b"more"
+        # A truncation by name has no close.
+        os.truncate("mnt/a", 5000)
+        assert stock("src/a.b2frame") == want[:5000]
+        with open("mnt/a", "r+b") as f:
+            mapped = mmap.mmap(f.fileno(), 0)
+        mapped[0:5] = b"first"
+        mapped.close()
+        wait_until(lambda: stock("src/a.b2frame")[:5] == b"first", "the map")
+
+
+def test_the_timer_commits():
+    with mounted("commit=1"), open("mnt/a", "wb", buffering=0) as f:
+        for i in range(3):
+            f.write(data(1000))
+            assert size_below() == i * 1000
+            wait_until(lambda: size_below() == (i + 1) * 1000, "commit", 5)
+    with mounted("commit=0"), open("mnt/a", "ab", buffering=0) as f:
+        f.write(b"x")
+        time.sleep(2.5)
+        assert size_below() == 3000
+
+
+class Traced:
+    """A mount whose syncs are counted."""
+
+    def __init__(self, *options):
+        self.mount = mounted(*options)
+        self.mount.args[:0] = ["strace", "-f", "-qq", "-o", "trace", "-e",
+                               "trace=fsync,syncfs,fdatasync,rename"]
+
+    def __enter__(self):
+        self.mount.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self.mount.__exit__(*exception)
+
+    def count(self, *names):
+        lines = pathlib.Path("trace").read_text().split("\n")
+        calls = [line.split(None, 1)[1] for line in lines if " " in line]
+        return sum(c.startswith(f"{n}(") for c in calls for n in names)
+
+    def during(self, call, *names):
+        before = self.count(*names)
+        call()
+        time.sleep(.2)
+        return self.count(*names) - before
+
+
+def write(path, content=b"written"):
+    with open(path, "wb") as f:
+        f.write(content)
+
+
+def rewrite(path):
+    with open(path, "r+b") as f:
+        f.write(b"anew")
+
+
+def fsync(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def test_what_is_durable_when():
+    with Traced("commit=600") as t:
+        # There is nothing older to lose.
+        assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
+        assert t.during(lambda: write("mnt/b"), "fsync", "syncfs") == 0
+        # Chunks, index, directory, and the folder that has the name.
+        with open("mnt/a", "r+b", buffering=0) as f:
+            f.write(b"x")
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 4
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
+        # From now on an older state could be lost.
+        assert t.during(lambda: rewrite("mnt/a"), "fsync") >= 3
+        assert t.during(lambda: fsync("mnt"), "fsync") == 1
+    # The end of the mount is one.
+    assert t.count("syncfs") == 1
+    with Traced("commit=1") as t:
+        write("mnt/c")
+        wait_until(lambda: t.count("syncfs") == 1, "syncfs", 6)
+        time.sleep(1.5)
+        assert t.count("syncfs") == 1
+    with Traced("sync") as t:
+        assert t.during(lambda: write("mnt/d"), "fsync") >= 4
+        assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
+    assert t.count("syncfs") == 0
+
+
+def test_the_end_of_the_mount_stores_all():
+    """Also if files are open: by a signal."""
+    want = data(300000)
+    for number, sig in enumerate([signal.SIGTERM, signal.SIGINT,
+                                  signal.SIGHUP]):
+        mount = mounted("commit=600", "writeback_cache" if number else "rw")
+        mount.__enter__()
+        fds = [os.open(f"mnt/{number}{i}", os.O_CREAT | os.O_RDWR)
+               for i in range(3)]
+        for fd in fds:
+            os.write(fd, want)
+        mapped = mmap.mmap(fds[0], 0)
+        mapped[5:11] = b"mapped"
+        os.kill(mount.pid, sig)
+        assert mount.process.wait(20) == 0, mount.log()
+        mapped.close()
+        for fd in fds:
+            error_of(os.close, fd)
+        mount.log_file.close()
+        for i in range(3):
+            got = stock(f"src/{number}{i}.b2frame")
+            assert got[11:] == want[11:], (number, i)
+        assert stock(f"src/{number}0.b2frame")[5:11] == b"mapped"
+
+
+@contextlib.contextmanager
+def small_disk(size="4m"):
+    os.makedirs("src", exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none",
+                    "src"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "src"], check=True)
+
+
+def incompressible(n, seed=0):
+    import random
+    return random.Random(seed).randbytes(n)
+
+
+def test_a_full_disk_is_told_of():
+    with small_disk(), mounted("dirtysize=16m", "commit=600"):
+        old = incompressible(500000)
+        write("mnt/old", old)
+        fill = pathlib.Path("src/fill")
+        fill.write_bytes(bytes(3 << 20))
+        fd = os.open("mnt/old", os.O_RDWR)
+        new = incompressible(1500000, 1)
+        assert os.pwrite(fd, new, 0) == len(new)
+        assert error_of(os.fsync, fd) == errno.ENOSPC
+        # What was written is not lost, nor is what is stored.
+        assert os.pread(fd, 1 << 22, 0) == new
+        assert stock("src/old.b2frame") == old
+        copy = os.dup(fd)
+        assert error_of(os.close, copy) == errno.ENOSPC
+        # Once there is room, it is stored.
+        fill.unlink()
+        os.fsync(fd)
+        os.close(fd)
+        assert stock("src/old.b2frame") == new
+    with small_disk(), mounted("dirtysize=256k", "commit=600"):
+        # With little memory the write itself fails.
+        fd = os.open("mnt/new", os.O_CREAT | os.O_RDWR)
+        with contextlib.suppress(OSError) as stopped:
+            for i in range(100):
+                os.write(fd, incompressible(100000, i))
+            stopped = None
+        assert stopped is None or i < 60
+        size = os.fstat(fd).st_size
+        assert 2 << 20 < size < 6 << 20
+        got = os.pread(fd, 1 << 23, 0)
+        assert len(got) == size
+        error_of(os.close, fd)
+        os.unlink("mnt/new")
+        wait_until(lambda: not os.path.exists("src/new.b2frame"), "deletion")
+        write("mnt/small", b"there is room again")
+        assert stock("src/small.b2frame") == b"there is room again"
+
+
+def test_what_a_close_could_not_store_is_kept():
+    with small_disk(), mounted("dirtysize=16m", "commit=600") as m:
+        write("mnt/a", b"before")
+        pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
+        new = incompressible(1000000)
+        f = open("mnt/a", "wb", buffering=0)
+        f.write(new)
+        assert error_of(f.close) == errno.ENOSPC
+        m.wait_for_log("kept in memory")
+        # It is read as it was written, and stored when that can be done.
+        assert pathlib.Path("mnt/a").read_bytes() == new
+        os.unlink("src/fill")
+        wait_until(lambda: stock("src/a.b2frame") == new, "a later try", 15)
+        assert pathlib.Path("mnt/a").read_bytes() == new
+
+
+def test_a_mount_that_could_not_store_all_says_so():
+    with small_disk():
+        mount = mounted("dirtysize=16m", "commit=600")
+        mount.__enter__()
+        write("mnt/a", b"before")
+        pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
+        f = open("mnt/a", "wb", buffering=0)
+        f.write(incompressible(1000000))
+        assert error_of(f.close) == errno.ENOSPC
+        subprocess.run(["umount", "mnt"], check=True)
+        assert mount.process.wait(20) == 8
+        assert "changes are lost" in mount.log()
+        mount.log_file.close()
+        assert stock("src/a.b2frame") in (b"", b"before")
+
+
+def test_two_writers():
+    """Two mounts of one frame: only one of them writes at a time."""
+    with mounted(), mounted(path="other"):
+        write("mnt/a", b"one")
+        f = open("mnt/a", "r+b", buffering=0)
+        start = time.monotonic()
+        assert error_of(open, "other/a", "r+b") == errno.EBUSY
+        assert time.monotonic() - start < 10
+        assert pathlib.Path("other/a").read_bytes() == b"one"
+        # Who has just closed it is waited for.
+        closer = subprocess.Popen(["sleep", "1"])
+        f.write(b"two")
+        f.close()
+        closer.wait()
+        write("other/a", b"three")
+        wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == b"three",
+                   "the other's changes", 5)
+
+
+def test_changes_of_others():
+    """Different chunks are merged; of the same one, the other's stay."""
+    with mounted("attr_timeout=0,entry_timeout=0"):
+        want = bytearray(data(4 * CHUNK))
+        write("mnt/a", want)
+        with open("mnt/a", "r+b", buffering=0) as f:
+            f.write(b"ours")
+            want[:4] = b"ours"
+            s = blosc2.open("src/a.b2frame", mode="a")
+            theirs = data(CHUNK, seed=5)
+            s.update_data(2, theirs, copy=True)
+            del s
+            want[2 * CHUNK:3 * CHUNK] = theirs
+            os.fsync(f.fileno())
+            assert stock("src/a.b2frame") == want
+            assert pathlib.Path("mnt/a").read_bytes() == want
+        f = open("mnt/a", "r+b", buffering=0)
+        f.write(b"lost")
+        s = blosc2.open("src/a.b2frame", mode="a")
+        s.update_data(0, theirs, copy=True)
+        del s
+        want[:CHUNK] = theirs
+        assert error_of(os.fsync, f.fileno()) == errno.ESTALE
+        assert error_of(f.close) == errno.ESTALE
+        assert stock("src/a.b2frame") == want
+        wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == want,
+                   "the other's change")
+
+
+def test_an_idle_mount_does_nothing():
+    make_dir = os.makedirs("src")
+    assert make_dir is None
+    make("src/a.b2frame", None, nbytes=1000)
+    with mounted() as m:
+        assert len(pathlib.Path("mnt/a").read_bytes()) == 1000
+        time.sleep(2.5)
+
+        def switches():
+            total = 0
+            for task in pathlib.Path(f"/proc/{m.pid}/task").iterdir():
+                for line in (task / "status").read_text().split("\n"):
+                    if "ctxt_switches" in line:
+                        total += int(line.split()[1])
+            return total
+
+        before = switches()
+        time.sleep(2)
+        assert switches() == before
+
+
+main()

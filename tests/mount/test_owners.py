@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whose a file is, who may do what with it, and when it was changed."""
+import errno
+import os
+import pathlib
+import pwd
+import stat
+import subprocess
+import sys
+import time
+
+from mounting import BUILD, Mount, main, make
+
+ALICE, BOB, TEAM = 1001, 1002, 2000
+
+
+def error_of(call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def as_user(uid, gid, call, groups=()):
+    """What @call gives in a process of another user: its errno, or 0."""
+    pid = os.fork()
+    if pid == 0:
+        code = 255
+        try:
+            os.setgroups(groups)
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+            code = error_of(call)
+        except BaseException as e:
+            print("in the child:", e, file=sys.stderr)
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def touch(path, mode=0o666):
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode))
+
+
+def who(path):
+    st = os.lstat(path)
+    return st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)
+
+
+def setting(*options, mode=0o777):
+    os.chmod(".", 0o755)
+    os.mkdir("src")
+    os.chmod("src", mode)
+    return Mount("src", "mnt", "-o", ",".join(("allow_other", *options)))
+
+
+def test_files_belong_to_who_made_them():
+    with setting():
+        def make_all():
+            os.umask(0o027)
+            touch("mnt/f")
+            os.mkdir("mnt/d")
+            os.symlink("x", "mnt/s")
+            os.mkfifo("mnt/p")
+            os.mknod("mnt/n", stat.S_IFREG | 0o666)
+            touch("mnt/d/readonly", 0o444)
+            touch("mnt/d/nothing", 0)
+            touch("mnt/d/setuid", 0o6755)
+
+        assert as_user(ALICE, TEAM, make_all) == 0
+        for name, mode in (("f", 0o640), ("d", 0o750), ("s", 0o777),
+                           ("p", 0o640), ("n", 0o640), ("d/readonly", 0o440),
+                           ("d/nothing", 0), ("d/setuid", 0o6750)):
+            assert who(f"mnt/{name}") == (ALICE, TEAM, mode), name
+        # Below too, and nobody gets in who could not read the file.
+        assert who("src/f.b2frame/chunks.b2frame") == (ALICE, TEAM, 0o640)
+        assert who("src/f.b2frame") == (ALICE, TEAM, 0o750)
+        assert who("src/d/nothing.b2frame")[2] == 0o700
+        assert as_user(BOB, BOB, lambda: os.listdir("src/f.b2frame")) == \
+            errno.EACCES
+
+
+def test_a_file_can_be_written_by_who_made_it_read_only():
+    with setting():
+        def write():
+            fd = os.open("mnt/f", os.O_CREAT | os.O_RDWR, 0o400)
+            os.write(fd, b"written")
+            os.fsync(fd)
+            os.write(fd, b" twice")
+            os.close(fd)
+            assert pathlib.Path("mnt/f").read_bytes() == b"written twice"
+
+        assert as_user(ALICE, TEAM, write) == 0
+        assert as_user(ALICE, TEAM, lambda: open("mnt/f", "r+b")) == \
+            errno.EACCES
+        assert as_user(BOB, BOB, lambda: open("mnt/f", "rb")) == errno.EACCES
+
+
+def test_a_folder_hands_its_group_down():
+    with setting():
+        os.mkdir("mnt/d")
+        os.chown("mnt/d", -1, TEAM)
+        os.chmod("mnt/d", 0o2777)
+
+        def make_all():
+            touch("mnt/d/f")
+            os.mkdir("mnt/d/e")
+            touch("mnt/d/e/g")
+
+        assert as_user(ALICE, ALICE, make_all) == 0
+        assert who("mnt/d/f")[:2] == (ALICE, TEAM)
+        assert who("mnt/d/e") == (ALICE, TEAM, 0o2755)
+        assert who("mnt/d/e/g")[:2] == (ALICE, TEAM)
+        with open("mnt/d/f", "w") as f:
+            f.write("committed")
+        assert who("mnt/d/f")[:2] == (ALICE, TEAM)
+
+
+def test_who_may_do_what():
+    with setting(mode=0o1777):
+        def make_all():
+            os.umask(0o022)
+            touch("mnt/f")
+            touch("mnt/secret", 0o600)
+            os.mkdir("mnt/d")
+
+        as_user(ALICE, ALICE, make_all)
+
+        def refused(call, want=errno.EACCES):
+            assert as_user(BOB, BOB, call) == want
+
+        refused(lambda: open("mnt/f", "r+b"))
+        refused(lambda: open("mnt/secret", "rb"))
+        refused(lambda: os.truncate("mnt/f", 0))
+        refused(lambda: touch("mnt/d/x"))
+        refused(lambda: os.utime("mnt/f", (1, 1)), errno.EPERM)
+        refused(lambda: os.utime("mnt/f"))
+        refused(lambda: os.chmod("mnt/f", 0o666), errno.EPERM)
+        refused(lambda: os.chown("mnt/f", BOB, -1), errno.EPERM)
+        refused(lambda: os.setxattr("mnt/f", "user.x", b"1"))
+        # The folder is sticky.
+        refused(lambda: os.unlink("mnt/f"), errno.EPERM)
+        refused(lambda: os.rename("mnt/f", "mnt/g"), errno.EPERM)
+        refused(lambda: os.rmdir("mnt/d"), errno.EPERM)
+        assert as_user(BOB, BOB, lambda: open("mnt/f", "rb").read()) == 0
+        # The owner may give it to a group of hers, and nobody else.
+        assert as_user(ALICE, ALICE, lambda: os.chown("mnt/f", -1, TEAM),
+                       [TEAM]) == 0
+        assert as_user(ALICE, ALICE, lambda: os.chown("mnt/f", BOB, -1)) == \
+            errno.EPERM
+        assert who("mnt/f") == (ALICE, TEAM, 0o644)
+        as_user(ALICE, ALICE, lambda: os.chmod("mnt/f", 0o664))
+        assert as_user(BOB, TEAM, lambda: open("mnt/f", "r+b")) == 0
+
+
+def test_a_change_takes_set_uid_away():
+    with setting():
+        def write():
+            with open("mnt/f", "r+b") as f:
+                f.write(b"x")
+
+        calls = (write, lambda: os.truncate("mnt/f", 0),
+                 lambda: os.chown("mnt/f", -1, ALICE))
+        for call in calls:
+            pathlib.Path("mnt/f").write_bytes(b"program")
+            os.chown("mnt/f", ALICE, ALICE)
+            os.chmod("mnt/f", 0o6777)
+            assert as_user(ALICE, ALICE, call) == 0
+            assert who("mnt/f")[2] == 0o777, calls.index(call)
+            os.unlink("mnt/f")
+
+
+def test_mode_and_owner_stay_with_commits():
+    with setting():
+        with open("mnt/f", "wb") as f:
+            f.write(b"one")
+            os.fsync(f.fileno())
+            os.fchown(f.fileno(), ALICE, TEAM)
+            os.fchmod(f.fileno(), 0o604)
+            f.write(b"two")
+            os.fsync(f.fileno())
+            assert who("mnt/f") == (ALICE, TEAM, 0o604)
+        assert who("mnt/f") == (ALICE, TEAM, 0o604)
+        assert who("src/f.b2frame/chunks.b2frame") == (ALICE, TEAM, 0o604)
+        assert who("src/f.b2frame") == (ALICE, TEAM, 0o705)
+        os.chmod("mnt/f", 0o640)
+        assert who("src/f.b2frame") == (ALICE, TEAM, 0o750)
+        for mode in 0, 0o400, 0o200, 0o777, 0o1644:
+            os.chmod("mnt/f", mode)
+            assert who("mnt/f")[2] == mode
+            assert pathlib.Path("mnt/f").read_bytes() == b"onetwo"
+
+
+def test_owner_by_option():
+    with setting("uid=1001,gid=2000,umask=022"):
+        touch("mnt/f")
+        os.mkdir("mnt/d")
+        assert who("mnt/f") == (ALICE, TEAM, 0o644)
+        assert who("mnt/d") == (ALICE, TEAM, 0o755)
+        assert error_of(os.chown, "mnt/f", BOB, -1) == errno.EPERM
+        os.chown("mnt/f", ALICE, TEAM)
+        os.chmod("mnt/f", 0o666)
+        assert who("mnt/f")[2] == 0o644
+        assert who("src/f.b2frame/chunks.b2frame") == (0, 0, 0o666)
+
+
+def times(path):
+    """The atime of a frame is that of its index: the daemon reads it too."""
+    st = os.stat(path)
+    return st.st_mtime_ns, st.st_ctime_ns
+
+
+def test_times():
+    with setting("attr_timeout=0"):
+        before = time.time_ns() - 50_000_000
+        touch("mnt/f")
+        assert all(before < t < time.time_ns() for t in times("mnt/f"))
+        at, mt = 1_500_000_000_123_456_789, 981_173_106_987_654_321
+        for path in "mnt/f", "mnt":
+            os.utime(path, ns=(at, mt))
+            assert times(path)[0] == mt, path
+        with open("mnt/f", "r+b") as f:
+            f.write(b"x")
+            f.flush()
+            assert times("mnt/f")[0] > before
+            # What is set is not overwritten by the commit that follows.
+            os.utime("mnt/f", ns=(at, mt))
+            assert times("mnt/f")[0] == mt
+            os.fsync(f.fileno())
+            assert times("mnt/f")[0] == mt
+        assert times("mnt/f")[0] == mt
+        os.rename("mnt/f", "mnt/g")
+        assert times("mnt/g")[0] == mt
+    with Mount("src", "mnt"):
+        assert times("mnt/g")[0] == mt
+
+
+def test_changes_change_times():
+    """mtime and ctime grow, or the ctime alone."""
+    with setting("attr_timeout=0"):
+        def grows(which, call):
+            before = times("mnt/f")
+            time.sleep(.03)
+            call()
+            after = times("mnt/f")
+            got = "".join(n for n, b, a in zip("mc", before, after) if b < a)
+            assert got == which, (got, which)
+            assert times("mnt/f") == after
+
+        def write():
+            with open("mnt/f", "r+b") as f:
+                f.write(b"x")
+
+        touch("mnt/f")
+        grows("mc", write)
+        grows("mc", lambda: os.truncate("mnt/f", 5000))
+        grows("mc", lambda: os.truncate("mnt/f", 50))
+        grows("mc", lambda: open("mnt/f", "w").close())
+        # Nothing is cut, but the program has asked for it.
+        grows("mc", lambda: open("mnt/f", "w").close())
+        grows("c", lambda: os.chmod("mnt/f", 0o600))
+        grows("c", lambda: os.chown("mnt/f", ALICE, ALICE))
+        grows("c", lambda: os.setxattr("mnt/f", "user.x", b"1"))
+        grows("c", lambda: (os.rename("mnt/f", "mnt/g"),
+                            os.rename("mnt/g", "mnt/f")))
+        grows("", lambda: open("mnt/f", "rb").read())
+        grows("", lambda: os.truncate("mnt/nothing", 0)
+              if os.path.exists("mnt/nothing") else None)
+        folder = times("mnt")[0]
+        time.sleep(.03)
+        touch("mnt/new")
+        assert times("mnt")[0] > folder
+
+
+def test_tools_keep_them():
+    os.mkdir("from")
+    make("from/data", None, nbytes=10000)
+    for i, name in enumerate(["a", "b", "readonly"]):
+        path = pathlib.Path("from") / name
+        path.write_bytes(b"%d" % i * 1000)
+        os.utime(path, ns=(10**18 + i, 10**18 + i * 7))
+        os.chown(path, ALICE + i, TEAM + i)
+    os.chmod("from/readonly", 0o444)
+    os.symlink("a", "from/link")
+    with setting():
+        subprocess.run("cp -a from mnt/cp && mkdir mnt/tar &&"
+                       " tar -C from -c . | tar -C mnt/tar -xp",
+                       shell=True, check=True)
+        for copy in "cp", "tar":
+            for name in "a", "b", "readonly":
+                a, b = (os.stat(f"{top}/{name}")
+                        for top in ("from", f"mnt/{copy}"))
+                assert (a.st_mode, a.st_uid, a.st_gid, a.st_size) == \
+                    (b.st_mode, b.st_uid, b.st_gid, b.st_size), name
+                assert a.st_mtime_ns == b.st_mtime_ns or copy == "tar"
+                assert int(a.st_mtime) == int(b.st_mtime)
+
+
+def test_a_user_mounts():
+    """Without root: own files, and no others."""
+    os.chmod(".", 0o755)
+    # fusermount3 wants one who has a name.
+    user = pwd.getpwnam("nobody")
+    for name in "src", "mnt":
+        os.mkdir(name)
+        os.chown(name, user.pw_uid, user.pw_gid)
+    for path in BUILD / "bloscfs", pathlib.Path(__file__).with_name(
+            "user_mount.py"):
+        subprocess.run(["cp", path, "."], check=True)
+    # A namespace where everybody may open /dev/fuse.
+    subprocess.run(
+        ["unshare", "-m", "sh", "-ec",
+         "mknod -m 666 fuse c 10 229\nmount --bind fuse /dev/fuse\n"
+         f"exec setpriv --reuid={user.pw_uid} --regid={user.pw_gid} "
+         f"--clear-groups {sys.executable} user_mount.py"], check=True)
+    assert sorted(os.listdir("src")) == ["d", "e"]
+
+
+main()

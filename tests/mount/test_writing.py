@@ -1,0 +1,425 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every way to write, with the kernel's writeback cache and without."""
+import ctypes
+import errno
+import mmap
+import os
+import pathlib
+import subprocess
+import threading
+
+import blosc2
+
+from mounting import SANITIZED, Mount, data, main, make
+
+CHUNK = 1 << 16
+KEEP, PUNCH, COLLAPSE, ZERO = 1, 2, 8, 16
+libc = ctypes.CDLL(None, use_errno=True)
+MODES = [(), ("writeback_cache",)]
+
+
+def fallocate(fd, mode, off, size):
+    if libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
+        raise OSError(ctypes.get_errno(), "fallocate")
+
+
+def error_of(call, *args):
+    try:
+        call(*args)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def mounted(*options):
+    os.makedirs("src", exist_ok=True)
+    return Mount("src", "mnt", "-o", ",".join(("chunksize=64k", *options)))
+
+
+def in_both_modes(play):
+    """@play gets the options of the mount, and a name for its files."""
+    for n, options in enumerate(MODES):
+        play(options, f"f{n}")
+
+
+def read(path):
+    return pathlib.Path(path).read_bytes()
+
+
+def stock(name):
+    """What C-Blosc2 reads."""
+    s = blosc2.open(f"src/{name}.b2frame", mode="r")
+    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
+
+
+def check(name, want):
+    assert read(f"mnt/{name}") == want
+    assert os.path.getsize(f"mnt/{name}") == len(want)
+    assert stock(name) == want
+
+
+def test_a_new_file():
+    def play(options, name):
+        want = data(1000000)
+        with mounted(*options):
+            pathlib.Path(f"mnt/{name}").write_bytes(want)
+            check(name, want)
+            subprocess.run(["cmp", f"mnt/{name}", "-"], input=want, check=True)
+            # The items of the data are 8 bytes.
+            assert blosc2.open(f"src/{name}.b2frame").typesize % 8 == 0
+        with mounted("ro"):
+            check(name, want)
+
+    in_both_modes(play)
+
+
+def test_settings_of_new_files():
+    want = data(300000)
+    with mounted("codec=lz4,clevel=9,filter=bitshuffle,typesize=4,"
+                 "blocksize=8k"):
+        pathlib.Path("mnt/a").write_bytes(want)
+        check("a", want)
+    s = blosc2.open("src/a.b2frame")
+    assert s.cparams.codec == blosc2.Codec.LZ4 and s.cparams.clevel == 9
+    assert s.typesize == 4 and s.chunksize == 65536 and s.blocksize == 8192
+    assert blosc2.Filter.BITSHUFFLE in s.cparams.filters
+    with mounted("filter=none,codec=zlib,typesize=1"):
+        pathlib.Path("mnt/b").write_bytes(want)
+        check("b", want)
+    assert not any(f.value for f in blosc2.open("src/b.b2frame")
+                   .cparams.filters)
+
+
+def test_any_offset():
+    def play(options, name):
+        want = bytearray(5 * CHUNK)
+        with mounted(*options), open(f"mnt/{name}", "w+b",
+                                     buffering=0) as f:
+            f.truncate(len(want))
+            for i, off in enumerate([3 * CHUNK, 0, CHUNK - 1, 2 * CHUNK + 7,
+                                     5 * CHUNK - 2, 1, 4 * CHUNK - 100]):
+                piece = data(min(1000 * i + 1, len(want) - off), seed=i)
+                os.pwrite(f.fileno(), piece, off)
+                want[off:off + len(piece)] = piece
+                assert os.pread(f.fileno(), 1 << 20, 0) == want
+            # Beyond the end: what lies between is zeros.
+            os.pwrite(f.fileno(), b"end", 9 * CHUNK)
+            want += bytes(4 * CHUNK) + b"end"
+            assert os.fstat(f.fileno()).st_size == len(want)
+            os.fsync(f.fileno())
+            check(name, want)
+
+    in_both_modes(play)
+
+
+def test_append():
+    """Programs that append to one file, at the same time too."""
+    def play(options, name):
+        with mounted(*options):
+            path = f"mnt/{name}"
+            for i in range(5):
+                subprocess.run(f"echo line {i} >>{path}", shell=True,
+                               check=True)
+            assert read(path) == b"".join(b"line %d\n" % i for i in range(5))
+            with open(path, "ab", buffering=0) as f:
+                f.seek(0)
+                f.write(b"seeks are ignored\n")
+                f.truncate(7)
+                f.write(b"after\n")
+            assert read(path) == b"line 0\nafter\n"
+            os.unlink(path)
+            writers = [subprocess.Popen(
+                f"for i in $(seq 200); do echo {w}-$i; done >>{path}",
+                shell=True) for w in "abcd"]
+            assert not any(w.wait() for w in writers)
+            lines = read(path).decode().split()
+            assert sorted(lines) == sorted(f"{w}-{i}" for w in "abcd"
+                                           for i in range(1, 201))
+            for w in "abcd":
+                mine = [x for x in lines if x[0] == w]
+                assert mine == [f"{w}-{i}" for i in range(1, 201)]
+
+    in_both_modes(play)
+
+
+def test_truncate():
+    def play(options, name):
+        path = f"mnt/{name}"
+        want = data(3 * CHUNK + 100)
+        with mounted(*options):
+            pathlib.Path(path).write_bytes(want)
+            for size in (3 * CHUNK, 2 * CHUNK + 1, CHUNK, CHUNK - 1, 5000, 1,
+                         0, 4 * CHUNK, 2 * CHUNK + 5, 1 << 32, 70000):
+                os.truncate(path, size)
+                want = want[:size]
+                want += bytes(min(size, 1 << 20) - len(want))
+                assert os.path.getsize(path) == size
+                with open(path, "rb") as f:
+                    assert f.read(1 << 20) == want
+            check(name, want)
+            with open(path, "r+b") as f:
+                # What was cut away does not come back.
+                f.write(b"x" * 70000)
+                f.flush()
+                f.truncate(10)
+                f.truncate(200)
+            check(name, b"x" * 10 + bytes(190))
+            open(path, "wb").close()
+            check(name, b"")
+            with open(path, "wb") as f:
+                f.write(b"anew")
+                assert error_of(os.ftruncate, f.fileno(), -1) == errno.EINVAL
+            check(name, b"anew")
+
+    in_both_modes(play)
+
+
+def test_fallocate():
+    def play(options, name):
+        want = bytearray(os.urandom(4 * CHUNK))
+        with mounted("attr_timeout=0", *options), \
+                open(f"mnt/{name}", "w+b", buffering=0) as f:
+            fd = f.fileno()
+            f.write(want)
+            os.fsync(fd)
+            stored = os.fstat(fd).st_blocks
+            fallocate(fd, PUNCH | KEEP, CHUNK, 2 * CHUNK)
+            want[CHUNK:3 * CHUNK] = bytes(2 * CHUNK)
+            fallocate(fd, ZERO, 100, 200)
+            want[100:300] = bytes(200)
+            fallocate(fd, ZERO | KEEP, 4 * CHUNK - 50, 1000)
+            want[-50:] = bytes(50)
+            assert os.pread(fd, 1 << 20, 0) == want
+            fallocate(fd, ZERO, 4 * CHUNK, 1000)
+            want += bytes(1000)
+            fallocate(fd, 0, 4 * CHUNK, 3000)
+            want += bytes(2000)
+            fallocate(fd, 0, 0, 100)
+            fallocate(fd, KEEP, 0, 1 << 40)
+            fallocate(fd, PUNCH | KEEP, 1 << 40, 10)
+            os.posix_fallocate(fd, 0, len(want) + 1)
+            want += bytes(1)
+            assert os.pread(fd, 1 << 20, 0) == want
+            for mode in COLLAPSE, PUNCH, 32:
+                assert error_of(fallocate, fd, mode, 0, 4096) in (
+                    errno.EOPNOTSUPP, errno.EINVAL)
+            os.fsync(fd)
+            check(name, want)
+            assert os.fstat(fd).st_blocks < stored * .8
+
+    in_both_modes(play)
+
+
+def test_holes_are_told_of_when_nobody_writes():
+    def play(options, name):
+        path = f"mnt/{name}"
+        with mounted(*options):
+            with open(path, "wb", buffering=0) as f:
+                f.write(data(CHUNK))
+                os.pwrite(f.fileno(), data(CHUNK), 5 * CHUNK)
+                # The kernel may have pages that we do not know of.
+                assert os.lseek(f.fileno(), 2 * CHUNK, os.SEEK_DATA) == \
+                    2 * CHUNK
+            with open(path, "rb") as f:
+                hole = os.lseek(f.fileno(), 0, os.SEEK_HOLE)
+                assert hole == (6 if options else 1) * CHUNK
+                if not options:
+                    assert os.lseek(f.fileno(), CHUNK, os.SEEK_DATA) == \
+                        5 * CHUNK
+            subprocess.run(["cp", "--sparse=auto", path, "copy"], check=True)
+            assert read("copy") == read(path)
+
+    in_both_modes(play)
+
+
+def test_mapped():
+    def play(options, name):
+        want = bytearray(data(3 * CHUNK))
+        path = f"mnt/{name}"
+        with mounted(*options):
+            pathlib.Path(path).write_bytes(want)
+            with open(path, "r+b") as f:
+                mapped = mmap.mmap(f.fileno(), 0)
+            mapped[10:20] = want[10:20] = b"first page"
+            mapped[CHUNK - 3:CHUNK + 3] = want[CHUNK - 3:CHUNK + 3] = b"border"
+            mapped.flush()
+            # Reads and other maps see it, whoever has it open.
+            assert read(path) == want
+            mapped[-4:] = want[-4:] = b"last"
+            assert read(path) == want
+            with open(path, "r+b", buffering=0) as f:
+                os.pwrite(f.fileno(), b"write", 40000)
+                want[40000:40005] = b"write"
+                assert mapped[:] == want
+            # Nobody has it open but the map: what it writes is kept too.
+            mapped[70000:70004] = want[70000:70004] = b"late"
+            mapped.close()
+            check_later(name, want)
+
+    in_both_modes(play)
+
+
+def check_later(name, want):
+    """The last close of a map is not waited for."""
+    from mounting import wait_until
+    wait_until(lambda: stock(name) == want, "the map's pages to be stored")
+    check(name, want)
+
+
+def test_many_threads():
+    """One file, many writers: each finds what it has written."""
+    def play(options, name):
+        path, n, rounds = f"mnt/{name}", 12, 6 if SANITIZED else 25
+        size = n * 30000
+        failures = []
+
+        def work(me):
+            try:
+                fd = os.open(path, os.O_RDWR)
+                for i in range(rounds):
+                    piece = bytes([me + 1, i]) * 15000
+                    os.pwrite(fd, piece, me * 30000)
+                    assert os.pread(fd, 30000, me * 30000) == piece
+                    if i % 7 == me % 7:
+                        os.fsync(fd)
+                os.close(fd)
+            except BaseException as e:
+                failures.append((me, e))
+
+        with mounted("dirtysize=256k", *options):
+            pathlib.Path(path).write_bytes(bytes(size))
+            threads = [threading.Thread(target=work, args=(i,))
+                       for i in range(n)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            assert not failures, failures
+            check(name, b"".join(bytes([me + 1, rounds - 1]) * 15000
+                                 for me in range(n)))
+
+    in_both_modes(play)
+
+
+def test_ways_to_open():
+    def play(options, name):
+        path = f"mnt/{name}"
+        with mounted(*options):
+            pathlib.Path(path).write_bytes(b"0123456789" * 1000)
+            fd = os.open(path, os.O_WRONLY)
+            assert error_of(os.read, fd, 1) == errno.EBADF
+            os.pwrite(fd, b"ab", 4095)
+            os.close(fd)
+            fd = os.open(path, os.O_RDONLY)
+            assert error_of(os.write, fd, b"x") == errno.EBADF
+            os.close(fd)
+            for flag in os.O_SYNC, os.O_DSYNC, os.O_NOATIME:
+                fd = os.open(path, os.O_RDWR | flag)
+                os.pwrite(fd, b"cd", 8191)
+                os.close(fd)
+            fd = os.open(path, os.O_RDWR | os.O_DIRECT)
+            block = mmap.mmap(-1, 4096)
+            block[:] = b"D" * 4096
+            os.pwrite(fd, block, 4096)
+            assert os.preadv(fd, [block], 0) == 4096
+            os.close(fd)
+            want = bytearray(b"0123456789" * 1000)
+            want[4095:4097] = b"ab"
+            want[8191:8193] = b"cd"
+            want[4096:8192] = b"D" * 4096
+            assert block[:] == want[:4096]
+            check(name, want)
+            with open("plain", "wb") as f:
+                f.write(bytes(range(256)) * 5000)
+            with open("plain", "rb") as a, open(path, "wb") as b:
+                os.sendfile(b.fileno(), a.fileno(), 0, 600000)
+                os.sendfile(b.fileno(), a.fileno(), 600000, 680000)
+            check(name, read("plain"))
+
+    in_both_modes(play)
+
+
+def test_other_files_are_written_to_as_well():
+    def play(options, name):
+        os.makedirs("src", exist_ok=True)
+        below, path = pathlib.Path(f"src/{name}"), f"mnt/{name}"
+        below.write_text("line 0\n")
+        with mounted(*options):
+            with open(path, "a") as f:
+                f.write("line 1\n")
+                f.flush()
+                if not options:
+                    # Others may append below at the same time.
+                    with open(below, "a") as g:
+                        g.write("line 2\n")
+                f.write("line 3\n")
+            lines = read(below).decode().split("\n")
+            assert lines == ["line 0", "line 1"] + [
+                "line 2"] * (not options) + ["line 3", ""]
+            with open(path, "r+b", buffering=0) as f:
+                f.truncate(CHUNK)
+                mapped = mmap.mmap(f.fileno(), 0)
+                mapped[5000:5004] = b"mmap"
+                os.pwrite(f.fileno(), b"pwrite", 100)
+                mapped.flush()
+                mapped.close()
+                fallocate(f.fileno(), PUNCH | KEEP, 8192, 4096)
+                fallocate(f.fileno(), 0, CHUNK, 4096)
+                os.fsync(f.fileno())
+            got = read(below)
+            assert got[5000:5004] == b"mmap" and got[100:106] == b"pwrite"
+            assert len(got) == CHUNK + 4096
+            assert read(path) == got
+            # A writer that appends, and a map of the same file.
+            with open(path, "r+b") as f, open(path, "ab", buffering=0) as g:
+                mapped = mmap.mmap(f.fileno(), 0)
+                mapped[0:5] = b"first"
+                g.write(b"appended")
+                mapped[10:15] = b"again"
+                mapped.flush()
+                mapped.close()
+            got = read(below)
+            assert got[:15] == b"first" + got[5:10] + b"again"
+            assert got.endswith(b"appended") and len(got) == CHUNK + 4104
+            os.truncate(path, 3)
+            assert read(below) == b"fir"
+
+    in_both_modes(play)
+
+
+def test_frames_that_cannot_be_written_to():
+    os.mkdir("src")
+    raw = make("src/flat.b2", None, nbytes=1000, kind="contiguous")
+    with mounted():
+        for flags in os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC:
+            assert error_of(os.open, "mnt/flat", flags) == errno.EROFS
+        assert error_of(os.truncate, "mnt/flat", 5) == errno.EROFS
+        assert read("mnt/flat") == raw
+        # Everything else is as for any file.
+        os.chmod("mnt/flat", 0o600)
+        os.utime("mnt/flat", (1, 1))
+        os.rename("mnt/flat", "mnt/moved")
+        assert read("mnt/moved") == raw
+        os.unlink("mnt/moved")
+
+
+def test_what_stock_wrote_is_changed():
+    os.mkdir("src")
+    want = bytearray(make("src/a.b2frame", None, nbytes=1000003))
+    with mounted():
+        with open("mnt/a", "r+b", buffering=0) as f:
+            for off in 0, 262143, 500000, 999999:
+                piece = b"changed"
+                os.pwrite(f.fileno(), piece, off)
+                want[off:off + 7] = piece
+        check("a", want)
+        os.truncate("mnt/a", 300000)
+        del want[300000:]
+        with open("mnt/a", "ab") as f:
+            f.write(data(600000, seed=1))
+            want += data(600000, seed=1)
+        check("a", want)
+
+
+main()
