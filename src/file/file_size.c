@@ -21,6 +21,12 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
 	return b2f_dirty_get(file, nchunk, true, &d);
 }
 
+/*
+ * A file of holes has a few bytes of memory for each chunk; nobody is to fill
+ * the memory by a number.  Frames that are larger already may stay so.
+ */
+#define NCHUNKS_GROW (UINT64_C(1) << 24)
+
 int b2f_size_fix_last(struct b2f_file *file)
 {
 	struct b2f_edit *edit = file->writer->edit;
@@ -39,7 +45,8 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	struct b2f_dirty *d;
 	int err = 0;
 
-	if (size > B2F_SIZE_LIMIT)
+	if (size > B2F_SIZE_LIMIT ||
+	    count_chunks(edit, size) > b2f_max_u64(NCHUNKS_GROW, state->n))
 		return B2F_ETOOBIG;
 	if (state->nbytes % (uint32_t)edit->header.chunksize) {
 		/* If it is being encoded, then with the old length. */

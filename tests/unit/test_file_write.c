@@ -375,3 +375,20 @@ Test(file_write, a_number_that_is_used_again_shows_no_old_data)
 	}
 	tear_down(&s);
 }
+
+Test(file_write, a_file_cannot_grow_beyond_all_memory)
+{
+	struct scratch s;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	write_at(&s, 0, 500, 1);
+	cr_assert_eq(b2f_file_truncate(s.file, UINT64_C(1000) << 24), 0);
+	cr_assert_eq(b2f_file_truncate(s.file, (UINT64_C(1000) << 24) + 1),
+		     -EFBIG);
+	cr_assert_eq(b2f_file_truncate(s.file, UINT64_MAX), -EFBIG);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, UINT64_C(1) << 60),
+		     -EFBIG);
+	cut(&s, 700);
+	check(&s, 0, 800);
+	tear_down(&s);
+}
