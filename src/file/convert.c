@@ -16,8 +16,11 @@
 #include "frame/settings.h"
 #include "frame/transcode.h"
 
-/* Decoded bytes in memory at once, if chunks are not larger. */
-#define BATCH_BYTES (UINT64_C(64) << 20)
+/*
+ * Decoded bytes of a batch, if chunks are not larger.  In memory are its stored
+ * bytes, and one decoded chunk for each worker.
+ */
+#define BATCH_BYTES (UINT64_C(256) << 20)
 #define BATCH_MAX   1024
 
 /* Of the data, to guess the item size. */

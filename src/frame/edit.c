@@ -128,6 +128,7 @@ static int new_edit(struct b2f_frame *frame, bool any, struct b2f_edit **out)
 	edit->stamp = frame->stamp;
 	edit->durable_before = frame->header.nbytes > 0;
 	err = b2f_store_lock(edit->store, &why);
+	edit->has_lock = !err;
 	/* Until now somebody else could write. */
 	if (!err && b2f_edit_has_changed(edit))
 		err = b2f_why_set(&why, -ESTALE,
@@ -190,6 +191,9 @@ void b2f_edit_free(struct b2f_edit *edit)
 	delete_uncommitted(edit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	b2f_edit_forget(edit, chunk);
+	/* Readers of the frame may keep the store for a while. */
+	if (edit->has_lock)
+		b2f_store_unlock(edit->store);
 	b2f_edit_state_fini(&edit->committed);
 	b2f_edit_state_fini(&edit->working);
 	b2f_ids_fini(&edit->replaced);

@@ -65,6 +65,7 @@ struct b2f_edit {
 	/* That of @home, the frame it began with: it has the lock. */
 	struct b2f_store *store;
 	struct b2f_frame *home;
+	bool has_lock;
 	/* To be written: chunk size and type size may still change. */
 	struct b2f_frame_header header;
 	struct b2f_edit_state committed;

@@ -9,6 +9,17 @@
 #include "frame/editor_priv.h"
 #include "frame/transcode.h"
 
+/* Programs that use the locks of C-Blosc2 are waited for. */
+static int open_lock(struct b2f_edit *edit)
+{
+	struct b2f_why why = {""};
+	int err = b2f_lock_open(edit->store, false, &edit->lock, &why);
+
+	if (err == -ENOENT)
+		return 0;
+	return err ? b2f_frame_report(edit->frame, err, &why) : 0;
+}
+
 int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		    const char *path, struct b2f_editor **out)
 {
@@ -25,6 +36,8 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		err = options->any_kind ? b2f_edit_new_any(frame, &editor->edit)
 					: b2f_edit_new(frame, &editor->edit);
 	if (!err)
+		err = open_lock(editor->edit);
+	if (!err)
 		err = b2f_encoder_new(&editor->encoder);
 	b2f_frame_close(frame);
 	if (err) {
@@ -39,9 +52,14 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 
 void b2f_editor_close(struct b2f_editor *editor)
 {
+	struct b2f_lock *lock = NULL;
+
 	if (!editor)
 		return;
+	if (editor->edit)
+		lock = editor->edit->lock;
 	b2f_edit_free(editor->edit);
+	b2f_lock_close(lock);
 	b2f_encoder_free(editor->encoder);
 	free(editor);
 }

@@ -66,6 +66,11 @@ static int dir_lock(struct b2f_store *store, struct b2f_why *why)
 	return 0;
 }
 
+static void dir_unlock(struct b2f_store *store)
+{
+	(void)!flock(b2f_files_of(store)->fd, LOCK_UN);
+}
+
 /* Without O_TMPFILE the file has its name from the beginning. */
 static bool has_no_tmpfile(int err)
 {
@@ -284,6 +289,7 @@ static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 
 const struct b2f_store_write_ops b2f_files_write = {
 	.lock = dir_lock,
+	.unlock = dir_unlock,
 	.create = dir_create,
 	.publish = dir_publish,
 	.write = dir_write,

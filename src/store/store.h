@@ -83,6 +83,8 @@ struct b2f_store_ops {
 /* As the functions of store/write.h. */
 struct b2f_store_write_ops {
 	int (*lock)(struct b2f_store *store, struct b2f_why *why);
+	/* NULL: the lock ends with the store. */
+	void (*unlock)(struct b2f_store *store);
 	int (*create)(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why);
 	/* NULL: objects have their names from the beginning. */

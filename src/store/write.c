@@ -14,6 +14,14 @@ int b2f_store_lock(struct b2f_store *store, struct b2f_why *why)
 	return ops ? ops->lock(store, why) : read_only(why);
 }
 
+void b2f_store_unlock(struct b2f_store *store)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	if (ops && ops->unlock)
+		ops->unlock(store);
+}
+
 int b2f_object_create(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {

@@ -17,12 +17,16 @@
 #include "store/store.h"
 
 /*
- * Makes this process the only writer of bloscfs, until the store is freed.
+ * Makes @store the only writer of bloscfs, until b2f_store_unlock() or the end
+ * of the store.
  * (Programs with other ideas of locks are not kept out; see lock.h.)
  * Returns 0, -EBUSY (somebody else is), -EROFS, -EACCES, or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_lock(struct b2f_store *store, struct b2f_why *why);
+
+/* Gives that up; does nothing without. */
+void b2f_store_unlock(struct b2f_store *store);
 
 /*
  * Creates object @id, which must not exist (-EEXIST), for writing and reading.

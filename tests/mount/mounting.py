@@ -96,7 +96,7 @@ class Mount:
     def end(self, number):
         """By a signal, whatever is still open."""
         os.kill(self.pid, number)
-        assert self.process.wait(10) == 0, self.log()
+        assert self.process.wait(60) == 0, self.log()
         assert str(self.path) not in mountpoints(self.path.parent)
         self.ended = True
 
@@ -108,7 +108,8 @@ class Mount:
             if not self.ended:
                 subprocess.run(["umount", self.path], check=kind is None)
             if kind is None:
-                assert self.process.wait(10) == 0, self.log()
+                # Whoever has made a mount namespace meanwhile keeps it.
+                assert self.process.wait(60) == 0, self.log()
         finally:
             if self.process.poll() is None:
                 subprocess.run(["umount", "-l", self.path], check=False,

@@ -440,6 +440,20 @@ Test(editor, what_was_opened_for_sealing_keeps_its_data)
 	EXPECT_DATA(CHUNK, 0, 10, 20, 30);
 }
 
+Test(editor, a_commit_counts_in_the_lock_of_stock)
+{
+	uint8_t raw[16] = {0};
+	int fd = openat(dirfd_, "f/.b2lock", O_RDWR | O_CREAT, 0644);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, raw, sizeof(raw)), (ssize_t)sizeof(raw));
+	open_editor_as(false);
+	append_four();
+	cr_assert_eq(pread(fd, raw, sizeof(raw), 0), (ssize_t)sizeof(raw));
+	cr_assert_eq(raw[8], 1);
+	close(fd);
+}
+
 Test(editor, only_one_process_at_a_time)
 {
 	const struct b2f_editor_options options = {.no_seal = false};

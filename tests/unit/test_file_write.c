@@ -392,3 +392,25 @@ Test(file_write, a_file_cannot_grow_beyond_all_memory)
 	check(&s, 0, 800);
 	tear_down(&s);
 }
+
+/* A reader that has a page in hand keeps the frame, but not the lock. */
+Test(file_write, the_lock_ends_with_the_file)
+{
+	struct b2f_view view = {0};
+	struct scratch s, other;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	write_at(&s, 0, 5000, 1);
+	commit(&s);
+	b2f_file_close(s.file);
+	open_for_writing(&s);
+	other = s;
+	open_file(&other);
+	cr_assert_eq(b2f_file_view(other.file, NULL, 100, 0, &view), 100);
+	b2f_file_close(s.file);
+	cr_assert_eq(b2f_file_allow_write(other.file, &other.options), 0);
+	b2f_view_release(&view);
+	b2f_file_close(other.file);
+	open_for_writing(&s);
+	tear_down(&s);
+}
