@@ -34,7 +34,7 @@ void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd)
 	pthread_mutex_init(&folder->lock, NULL);
 	snprintf(folder->id, sizeof(folder->id), "%ld-%08x", (long)getpid(),
 		 number);
-	folder->base_fd = base_fd;
+	folder->base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
 	folder->fd = -1;
 }
 
@@ -60,6 +60,8 @@ void fs_deleted_fini(struct fs_deleted_folder *folder)
 		unlinkat(folder->base_fd, HIDDEN, AT_REMOVEDIR);
 		close(folder->fd);
 	}
+	if (folder->base_fd >= 0)
+		close(folder->base_fd);
 	pthread_mutex_destroy(&folder->lock);
 }
 

@@ -3,8 +3,8 @@
  * deleted.h - sparse frames on their way out
  *
  * A deleted frame first leaves its place, all at once, and only then are its
- * files deleted: right away, or at the last close of those who have it open.
- * Meanwhile it is out of sight:
+ * files deleted: when nobody has it open any more, and the kernel has forgotten
+ * it.  Meanwhile it is out of sight:
  *
  *   BASE/.bloscfs-deleted/PID-NUMBER/N
  *         the folder PID-NUMBER is this mount's, and locked (flock) as long as
@@ -36,7 +36,7 @@ struct fs_deleted_folder {
 	pthread_mutex_t lock;
 	/* "PID-NUMBER" */
 	char id[40];
-	/* Where .bloscfs-deleted is; not ours. */
+	/* Where .bloscfs-deleted is. */
 	int base_fd;
 	/* The locked folder; -1 until it is needed, or it could not be made. */
 	int fd;
@@ -56,7 +56,7 @@ struct fs_deleted {
 	char home[FS_NAMES_SIZE];
 };
 
-/* @base_fd must stay open. */
+/* @base_fd, of the folder to begin in, stays the caller's. */
 void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd);
 
 /* Deletes the mount's own folder, if it is empty. */

@@ -87,6 +87,11 @@ static void decide_writing(struct fs *fs)
 				strerror(-err));
 }
 
+static void on_deleted(void *arg, struct fs_deleted *deleted)
+{
+	fs_deleted_finish(arg, deleted);
+}
+
 /* What decodes and what finds: the descriptors move into the tree. */
 static enum fs_exit make_parts(struct fs *fs)
 {
@@ -99,6 +104,8 @@ static enum fs_exit make_parts(struct fs *fs)
 		.max_idle = descriptors.max_idle,
 		.reserved_from = descriptors.reserved_from,
 		.covered_fd = fs->mountpoint.fd,
+		.on_deleted = on_deleted,
+		.arg = fs,
 	};
 	int err;
 
@@ -175,7 +182,6 @@ static int store_all(struct fs *fs)
 	fs_openfiles_fini(fs);
 	err = fs_frames_fini(fs);
 	last = fs_ticker_fini(fs);
-	fs_deleted_fini(&fs->deleted);
 	return err ? err : last;
 }
 
@@ -187,7 +193,9 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;
+		/* With it goes what was deleted and not forgotten yet. */
 		fs_tree_free(fs->tree);
+		fs_deleted_fini(&fs->deleted);
 	}
 	b2f_runtime_free(fs->runtime);
 	if (fs->logger)

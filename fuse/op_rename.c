@@ -141,6 +141,7 @@ static int move(struct renaming *r, unsigned int flags)
 /* Both are the same kind of file to rename(2), and have the same name. */
 static int move_over(struct renaming *r)
 {
+	struct fs_node *replaced = fs_spot_hold(r->fs, &r->to.found);
 	int err = move(r, 0);
 
 	if ((err == -ENOTEMPTY || err == -EEXIST) && is_folder(&r->to)) {
@@ -148,7 +149,9 @@ static int move_over(struct renaming *r)
 		err = move(r, 0);
 	}
 	if (!err)
-		fs_spot_retire(r->fs, &r->to.found);
+		fs_spot_retire(r->fs, replaced, &r->to.found);
+	if (replaced)
+		fs_tree_forget(r->fs->tree, replaced, 1);
 	return err;
 }
 

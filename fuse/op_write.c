@@ -68,10 +68,11 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 		n = write_other(fs, handle->fd, buf, size, off, fi);
 	if (n < 0) {
 		reply(req, (int)n);
-		return;
+	} else {
+		fs_stats_add(&fs->stats.nwritten_bytes, (uint64_t)n);
+		fuse_reply_write(req, (size_t)n);
 	}
-	fs_stats_add(&fs->stats.nwritten_bytes, (uint64_t)n);
-	fuse_reply_write(req, (size_t)n);
+	fs_stats_add(&fs->stats.nwrites_done, 1);
 }
 
 /* Makes a range zeros, or makes sure that the file has it. */

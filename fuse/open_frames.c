@@ -231,39 +231,6 @@ static void publish(struct fs *fs, struct fs_file **file,
 	fs_ticker_wake(&fs->ticker, false);
 }
 
-/* Counts one more user, and shares what is open.  *@file may be NULL. */
-static int enter(struct fs *fs, struct fs_node *node, struct fs_file **file)
-{
-	struct fs_state *state = &node->state;
-	int err = 0;
-
-	pthread_mutex_lock(&fs->files.lock);
-	*file = state->file;
-	if (state->deleted && !state->file) {
-		err = -ESTALE;
-	} else {
-		state->nusers++;
-		if (state->file)
-			state->file->nrefs++;
-	}
-	pthread_mutex_unlock(&fs->files.lock);
-	return err;
-}
-
-/* Counts one user less; the last takes a deleted frame with it. */
-static void leave(struct fs *fs, struct fs_node *node)
-{
-	struct fs_deleted *deleted = NULL;
-
-	pthread_mutex_lock(&fs->files.lock);
-	if (--node->state.nusers == 0) {
-		deleted = node->state.deleted;
-		node->state.deleted = NULL;
-	}
-	pthread_mutex_unlock(&fs->files.lock);
-	fs_deleted_finish(fs, deleted);
-}
-
 /* Does the name of the root lead to another directory than @file's? */
 static bool is_replaced(struct fs *fs, const struct fs_file *file)
 {
@@ -298,17 +265,12 @@ int fs_frames_get(struct fs *fs, struct fs_node *node,
 		  struct fs_frame_opened *out)
 {
 	struct fs_frame_opened opened = {0};
-	struct fs_file *file;
-	int err = enter(fs, node, &file);
+	struct fs_file *file = fs_frames_peek(fs, node);
+	int err;
 
-	if (err)
-		return err;
 	if (file && is_replaced(fs, file)) {
 		fs_frames_put(fs, file);
 		file = NULL;
-		pthread_mutex_lock(&fs->files.lock);
-		node->state.nusers++;
-		pthread_mutex_unlock(&fs->files.lock);
 	}
 	if (file) {
 		err = share(fs, file, &opened);
@@ -316,9 +278,7 @@ int fs_frames_get(struct fs *fs, struct fs_node *node,
 			fs_frames_put(fs, file);
 	} else {
 		err = new_file(fs, node, &file);
-		if (err)
-			leave(fs, node);
-		else
+		if (!err)
 			publish(fs, &file, &opened);
 	}
 	if (err)
@@ -334,10 +294,8 @@ struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node)
 
 	pthread_mutex_lock(&fs->files.lock);
 	file = node->state.file;
-	if (file) {
+	if (file)
 		file->nrefs++;
-		node->state.nusers++;
-	}
 	pthread_mutex_unlock(&fs->files.lock);
 	return file;
 }
@@ -355,7 +313,6 @@ int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n)
 		files = malloc(count * sizeof(struct fs_file *));
 	for (struct fs_file *f = head->next; files && f != head; f = f->next) {
 		f->nrefs++;
-		f->pin.node->state.nusers++;
 		files[i++] = f;
 	}
 	pthread_mutex_unlock(&fs->files.lock);

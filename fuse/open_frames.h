@@ -69,6 +69,8 @@ struct fs_file {
 	size_t nrefs;
 	/* Not to be tried before, on the monotonic clock. */
 	time_t retry_s;
+	/* When a commit was not durable, on that clock; 0: none was. */
+	time_t undurable_s;
 	/* Somebody else has changed it meanwhile. */
 	bool refreshed;
 	/* The kernel has to drop what it has cached. */
@@ -144,17 +146,26 @@ fs_frames_allow_write(struct fs *fs, struct fs_file *f);
 __attribute__((warn_unused_result)) int
 fs_frames_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how);
 
+/*
+ * As fs_frames_commit(), DURABLE, if something has been waiting for that as
+ * long as the timer says.
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_commit_old(struct fs *fs, struct fs_file *file);
+
 /* Looks for changes of others; the ticker will tell the kernel of them. */
 __attribute__((warn_unused_result)) int fs_frames_refresh(struct fs *fs,
 							  struct fs_file *file);
 
 /*
- * Deletes the sparse frame @name in @dirfd, whose identity is that of @probe:
- * out of sight now, its files at the last close.  Returns 0 or an errno.
+ * Deletes the sparse frame @name in @dirfd: out of sight now, its files when
+ * @node goes, which is its node, and is held; NULL: there is none.
+ * Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_frames_delete(struct fs *fs, int dirfd, const char *name,
-		 const struct fs_probe *probe);
+__attribute__((warn_unused_result)) int fs_frames_delete(struct fs *fs,
+							 int dirfd,
+							 const char *name,
+							 struct fs_node *node);
 
 /*
  * Notes that we have just made @node what the index @now says; @before is what

@@ -9,6 +9,8 @@
 #include "fs.h"
 #include "probe.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
 /* How long to wait after a commit that failed at the last close, seconds. */
 #define RETRY_S 5
 
@@ -62,6 +64,19 @@ static int sync_name(struct fs *fs, struct fs_node *node)
 	return err;
 }
 
+/* Notes since when there is something that is stored, but not durable. */
+static void note_durable(struct fs *fs, struct fs_file *file)
+{
+	bool undurable = b2f_file_is_dirty(file->file);
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (!undurable)
+		file->undurable_s = 0;
+	else if (file->undurable_s == 0)
+		file->undurable_s = monotonic_s();
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
 int fs_frames_commit(struct fs *fs, struct fs_file *file,
 		     enum b2f_commit_how how)
 {
@@ -75,11 +90,29 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 		err = sync_name(fs, file->pin.node);
 	if (err)
 		return err;
+	note_durable(fs, file);
 	old = atomic_load(&file->ncommitted);
 	while (old < n &&
 	       !atomic_compare_exchange_weak(&file->ncommitted, &old, n))
 		;
 	return 0;
+}
+
+int fs_frames_commit_old(struct fs *fs, struct fs_file *file)
+{
+	uint64_t age_ns = fs->settings.commit_ns;
+	time_t since_s;
+
+	if (age_ns == 0)
+		return 0;
+	pthread_mutex_lock(&fs->files.lock);
+	since_s = file->undurable_s;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (b2f_file_dirty_ns(file->file) < age_ns &&
+	    (since_s == 0 ||
+	     monotonic_s() - since_s < (time_t)(age_ns / SECOND_NS)))
+		return 0;
+	return fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
 }
 
 /* What is known of a frame at its last close. */
@@ -134,21 +167,11 @@ static void drop_from_list(struct fs_file *file)
 /* What nobody has open any more, and is in no list. */
 static void destroy(struct fs *fs, struct fs_file *file, bool deleted)
 {
-	struct fs_deleted *last = NULL;
-	struct fs_node *node = file->pin.node;
-
 	if (deleted)
 		b2f_file_discard(file->file);
 	else if (b2f_file_is_dirty(file->file))
 		fs_ticker_sync_later(fs, file->pin.fd, file->dev);
 	b2f_file_close(file->file);
-	pthread_mutex_lock(&fs->files.lock);
-	if (node->state.nusers == 0) {
-		last = node->state.deleted;
-		node->state.deleted = NULL;
-	}
-	pthread_mutex_unlock(&fs->files.lock);
-	fs_deleted_finish(fs, last);
 	fs_tree_unpin(fs->tree, &file->pin);
 	free(file);
 }
@@ -184,10 +207,8 @@ static enum leaving try_leave(struct fs *fs, struct fs_file *file, bool tried,
 		result = COMMIT;
 	else if (!fs_frames_is_committed(file) && err != -ESTALE)
 		result = KEEP;
-	if (result != COMMIT) {
+	if (result != COMMIT)
 		file->nrefs--;
-		state->nusers--;
-	}
 	if (result == KEEP && tried)
 		file->retry_s = monotonic_s() + RETRY_S;
 	if (result == CLOSE || result == DELETED)
@@ -213,10 +234,8 @@ static bool leave_to_others(struct fs *fs, struct fs_file *file)
 
 	pthread_mutex_lock(&fs->files.lock);
 	others = file->nrefs > 1;
-	if (others) {
+	if (others)
 		file->nrefs--;
-		file->pin.node->state.nusers--;
-	}
 	pthread_mutex_unlock(&fs->files.lock);
 	return others;
 }
@@ -267,21 +286,19 @@ int fs_frames_fini(struct fs *fs)
 }
 
 /*
- * Nobody finds @node any more.  Returns the file that was only kept for what
- * could not be committed, or NULL.
+ * Leaves @deleted to the end of @node.  Returns the file that was only kept for
+ * what could not be committed, or NULL.
  */
-static struct fs_file *bury(struct fs *fs, struct fs_node *node,
-			    struct fs_deleted **deleted)
+static struct fs_file *leave_to_node(struct fs *fs, struct fs_node *node,
+				     struct fs_deleted *deleted)
 {
 	struct fs_state *state = &node->state;
 	struct fs_file *kept = NULL;
 
 	fs_tree_retire(fs->tree, node);
 	pthread_mutex_lock(&fs->files.lock);
-	if (state->nusers > 0) {
-		state->deleted = *deleted;
-		*deleted = NULL; /* now the last user's */
-	} else if (state->file) {
+	state->deleted = deleted;
+	if (state->file && state->file->nrefs == 0) {
 		kept = state->file;
 		drop_from_list(kept);
 	}
@@ -290,26 +307,20 @@ static struct fs_file *bury(struct fs *fs, struct fs_node *node,
 }
 
 int fs_frames_delete(struct fs *fs, int dirfd, const char *name,
-		     const struct fs_probe *probe)
+		     struct fs_node *node)
 {
-	const struct fs_node like = {.kind = FS_KIND_FRAME,
-				     .sparse = true,
-				     .dev = probe->st.st_dev,
-				     .ino = probe->st.st_ino};
 	struct fs_deleted *deleted = NULL;
-	struct fs_file *kept = NULL;
-	struct fs_node *node;
+	struct fs_file *kept;
 	int err = fs_deleted_hide(fs, dirfd, name, &deleted);
 
 	if (err)
 		return err;
-	node = fs_tree_find(fs->tree, &like);
-	if (node)
-		kept = bury(fs, node, &deleted);
+	if (!node) {
+		fs_deleted_finish(fs, deleted);
+		return 0;
+	}
+	kept = leave_to_node(fs, node, deleted);
 	if (kept)
 		destroy(fs, kept, true);
-	fs_deleted_finish(fs, deleted);
-	if (node)
-		fs_tree_forget(fs->tree, node, 1);
 	return 0;
 }

@@ -23,6 +23,9 @@
 /* How long a mount that is to end waits for what the kernel has, seconds. */
 #define SYNC_S 20
 
+/* After so long a silence it has nothing more to send. */
+#define QUIET_NS 100000000
+
 /* For the mount's own readahead; see op_init.c. */
 #define READAHEAD_KIB "2048"
 
@@ -287,6 +290,32 @@ static void *sync_mount(void *arg)
 	return NULL;
 }
 
+/* How many writes have come, if all are answered; else -1. */
+static int64_t count_writes(const struct fs *fs)
+{
+	uint64_t done = atomic_load(&fs->stats.nwrites_done);
+
+	return atomic_load(&fs->stats.nwrites) == done ? (int64_t)done : -1;
+}
+
+/*
+ * Linux does not wait in syncfs(2) for what it sends to FUSE (a mount could
+ * stop it for ever), so we wait until nothing comes any more.
+ */
+static void wait_for_writes(const struct fs *fs, const struct timespec *end)
+{
+	const struct timespec pause = {.tv_nsec = QUIET_NS};
+	int64_t before, now = -1;
+	struct timespec t;
+
+	do {
+		before = now;
+		nanosleep(&pause, NULL);
+		now = count_writes(fs);
+		clock_gettime(CLOCK_REALTIME, &t);
+	} while ((now < 0 || now != before) && t.tv_sec < end->tv_sec);
+}
+
 void fs_session_sync(struct fs *fs)
 {
 	char *path = strdup(fs->mountpoint.path);
@@ -303,6 +332,8 @@ void fs_session_sync(struct fs *fs)
 	end.tv_sec += SYNC_S;
 	if (pthread_timedjoin_np(thread, NULL, &end))
 		pthread_detach(thread);
+	else
+		wait_for_writes(fs, &end);
 }
 
 void fs_session_end(struct fs *fs)

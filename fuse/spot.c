@@ -57,50 +57,69 @@ struct fs_node fs_spot_like(const struct fs_found *found)
 	};
 }
 
-void fs_spot_retire(struct fs *fs, const struct fs_found *found)
+struct fs_node *fs_spot_hold(struct fs *fs, const struct fs_found *found)
 {
 	const struct fs_node like = fs_spot_like(found);
-	struct fs_node *node;
+	struct fs_node *node = fs_tree_find(fs->tree, &like);
+
+	/* Without a descriptor, who is about to open it is told to look again.
+	 */
+	if (node)
+		fs_tree_hold(fs->tree, node,
+			     fcntl(found->probe.fd, F_DUPFD_CLOEXEC, 0));
+	return node;
+}
+
+void fs_spot_retire(struct fs *fs, struct fs_node *node,
+		    const struct fs_found *found)
+{
 	struct stat st;
 
-	/* A folder is found to have a link or none, depending on where it is.
-	 */
-	if (like.kind != FS_KIND_DIR &&
-	    (fstat(found->probe.fd, &st) || st.st_nlink > 0))
-		return;
-	node = fs_tree_find(fs->tree, &like);
 	if (!node)
 		return;
-	fs_tree_retire(fs->tree, node);
-	fs_tree_forget(fs->tree, node, 1);
+	/* Folders count their links in other ways, and have one name only. */
+	if (found->probe.kind == FS_KIND_DIR ||
+	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0))
+		fs_tree_retire(fs->tree, node);
 }
 
 int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
 {
-	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse)
-		return fs_frames_delete(spot->fs, spot->pin.fd, found->name,
-					&found->probe);
-	if (unlinkat(spot->pin.fd, found->name, 0))
-		return -errno;
-	fs_spot_retire(spot->fs, found);
-	return 0;
+	struct fs *fs = spot->fs;
+	struct fs_node *node = fs_spot_hold(fs, found);
+	int err = 0;
+
+	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
+		err = fs_frames_delete(fs, spot->pin.fd, found->name, node);
+	} else if (unlinkat(spot->pin.fd, found->name, 0)) {
+		err = -errno;
+	} else {
+		fs_spot_retire(fs, node, found);
+	}
+	if (node)
+		fs_tree_forget(fs->tree, node, 1);
+	return err;
 }
 
 int fs_spot_delete_folder(const struct fs_spot *spot,
 			  const struct fs_found *found)
 {
+	struct fs *fs = spot->fs;
+	struct fs_node *node = fs_spot_hold(fs, found);
 	int err = 0;
 
 	if (unlinkat(spot->pin.fd, found->name, AT_REMOVEDIR))
 		err = -errno;
 	if (err == -ENOTEMPTY || err == -EEXIST) {
 		/* It may hold what a mount that crashed had deleted. */
-		fs_deleted_purge_at(spot->fs, found->probe.fd);
+		fs_deleted_purge_at(fs, found->probe.fd);
 		err = 0;
 		if (unlinkat(spot->pin.fd, found->name, AT_REMOVEDIR))
 			err = -errno;
 	}
 	if (!err)
-		fs_spot_retire(spot->fs, found);
+		fs_spot_retire(fs, node, found);
+	if (node)
+		fs_tree_forget(fs->tree, node, 1);
 	return err;
 }

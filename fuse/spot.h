@@ -62,7 +62,14 @@ fs_spot_delete_folder(const struct fs_spot *spot, const struct fs_found *found);
 /* What the node of @found would be found by. */
 struct fs_node fs_spot_like(const struct fs_found *found);
 
-/* Nobody finds the node of @found any more, if its last name has gone. */
-void fs_spot_retire(struct fs *fs, const struct fs_found *found);
+/*
+ * The node of @found, with a reference, held since its name is about to go; or
+ * NULL, if the kernel does not know it.
+ */
+struct fs_node *fs_spot_hold(struct fs *fs, const struct fs_found *found);
+
+/* Nobody finds @node, that of @found, any more, if its last name has gone. */
+void fs_spot_retire(struct fs *fs, struct fs_node *node,
+		    const struct fs_found *found);
 
 #endif

@@ -20,6 +20,8 @@ struct fs_stats {
 	_Atomic uint64_t nreads;
 	_Atomic uint64_t nread_bytes;
 	_Atomic uint64_t nwrites;
+	/* Of them, those that have been answered. */
+	_Atomic uint64_t nwrites_done;
 	_Atomic uint64_t nwritten_bytes;
 	/* Requests for data that were answered with an error. */
 	_Atomic uint64_t nerrors;

@@ -190,11 +190,8 @@ static void drop_cache(struct fs *fs, struct fs_file *file)
 
 static void tick_file(struct fs *fs, struct fs_file *file)
 {
-	uint64_t commit_ns = fs->settings.commit_ns;
-
-	if (commit_ns > 0 && b2f_file_dirty_ns(file->file) >= commit_ns)
-		/* The library has logged why, and we try again. */
-		(void)!fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
+	/* If it fails, the library has logged why, and we try again. */
+	(void)!fs_frames_commit_old(fs, file);
 	/* What cannot be read now stays as it is. */
 	(void)!fs_frames_refresh(fs, file);
 }

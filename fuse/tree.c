@@ -84,6 +84,14 @@ static void free_node(struct fs_node *node)
 	free(node);
 }
 
+/* A node that was in use. */
+static void bury_node(struct fs_tree *tree, struct fs_node *node)
+{
+	if (node && node->state.deleted)
+		tree->on_deleted(tree->arg, node->state.deleted);
+	free_node(node);
+}
+
 static struct fs_node *new_node(enum fs_kind kind, const char *name)
 {
 	struct fs_node *node = calloc(1, sizeof(*node));
@@ -170,6 +178,8 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 		return err;
 	}
 	tree->covered_fd = base->covered_fd;
+	tree->on_deleted = base->on_deleted;
+	tree->arg = base->arg;
 	*out = tree;
 	return 0;
 }
@@ -185,7 +195,7 @@ void fs_tree_free(struct fs_tree *tree)
 			struct fs_node *n = tree->buckets[i];
 
 			tree->buckets[i] = n->next;
-			free_node(n);
+			bury_node(tree, n);
 		}
 	}
 	top = tree->root ? tree->root->parent : NULL;
@@ -333,7 +343,7 @@ void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n)
 		if (!node)
 			break;
 		parent = node->parent;
-		free_node(node);
+		bury_node(tree, node);
 		node = parent;
 		n = 1;
 	}

@@ -11,7 +11,8 @@
  *
  * Only O_PATH descriptors of folders outlive their use, the least recently
  * used being closed first: one of a file would keep the space of a deleted
- * file in use.
+ * file in use.  What is deleted here is *held*, though, until the kernel
+ * forgets it: somebody may have looked it up, and be about to open it.
  *
  * What a frame is, is not known here: see probe.h and resolve.h.
  *
@@ -51,9 +52,7 @@ struct fs_state {
 	struct fs_file *file;
 	/* Handles, also those that are being opened. */
 	size_t nhandles;
-	/* Those who use the frame, or are opening it: handles and others. */
-	size_t nusers;
-	/* Where the deleted frame is until they are gone, or NULL. */
+	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
 	/* Created here, and the folder it is in not yet made durable. */
 	bool is_new_name;
@@ -95,7 +94,9 @@ struct fs_node {
 	struct fs_node *next;
 	/* O_PATH; -1: not open. */
 	int fd;
+	/* Those who use it, and one if it is held. */
 	unsigned int npins;
+	bool is_held;
 	/* Among the open ones that nobody uses; NULL: not among them. */
 	struct fs_node *older;
 	struct fs_node *newer;
@@ -114,6 +115,9 @@ struct fs_tree {
 	int proc_fd;
 	/* Of the root's backing file: inode numbers of others are changed. */
 	dev_t base_dev;
+	/* Gets what a node that goes has left; may do I/O. */
+	void (*on_deleted)(void *arg, struct fs_deleted *deleted);
+	void *arg;
 
 	/* Under the lock. */
 	struct fs_node **buckets;
@@ -145,6 +149,9 @@ struct fs_tree_base {
 	int reserved_from;
 	/* What will be covered by the mount; taken over too. */
 	int covered_fd;
+	/* As in struct fs_tree. */
+	void (*on_deleted)(void *arg, struct fs_deleted *deleted);
+	void *arg;
 };
 
 /* The descriptor of a node, in use.  Zero-initialize it. */
@@ -195,6 +202,12 @@ void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n);
 
 /* The next fs_tree_get() makes a new node instead of finding @node. */
 void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);
+
+/*
+ * Keeps @node open until it goes, by @fd, an O_PATH descriptor of it that is
+ * taken over; -1 does nothing.
+ */
+void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd);
 
 /* How many nodes there are, and how many idle descriptors. */
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);

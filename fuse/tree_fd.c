@@ -291,3 +291,20 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 	fs_tree_forget(tree, node, 1);
 	*pin = (struct fs_pin){0};
 }
+
+void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd)
+{
+	if (fd < 0)
+		return;
+	pthread_mutex_lock(&tree->lock);
+	fs_tree_busy(tree, node);
+	if (node->fd < 0) {
+		node->fd = fd;
+		fd = -1;
+	}
+	node->npins += !node->is_held;
+	node->is_held = true;
+	pthread_mutex_unlock(&tree->lock);
+	if (fd >= 0)
+		close(fd);
+}

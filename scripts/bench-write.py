@@ -233,12 +233,15 @@ def bench_byte(size):
         strace.send_signal(signal.SIGINT)
         strace.wait()
         os.close(fd)
+    # Without a name as long as they are written.
+    named = {f"#{f.inode()}": f.name for f in os.scandir("src/large.b2frame")}
     with open("trace") as f:
         calls = re.findall(r"\w+\(\d+<([^>]*)>.* = (\d+)$", f.read(), re.M)
     files = {}
     for path, n in calls:
         if "/src/" in path:
-            name = os.path.basename(path)
+            name = os.path.basename(path).replace(" (deleted)", "")
+            name = named.get(name, name)
             files[name] = files.get(name, 0) + int(n)
     print(f"one byte changed in a frame of {size // MIB} MiB, then fsync: "
           f"{len(files)} files written")

@@ -3,7 +3,8 @@
 # test_usage.sh - help, versions, and command lines that make no sense
 . "$(dirname "$0")/lib.sh"
 
-commands="append cat compress convert decompress info ls verify"
+commands="append cat compress convert decompress info ls recompress repair seal
+	verify"
 
 runs 0 --help
 says '^Usage: bloscctl COMMAND'
@@ -45,10 +46,10 @@ for command in $commands; do
 	says_on_stderr "invalid option"
 done
 
-for command in append cat convert decompress info verify; do
+for command in append cat convert decompress info recompress repair seal verify; do
 	runs 2 "$command"
 	says_on_stderr "^bloscctl: $command: a frame is missing$"
-	[ "$command" != append ] || continue
+	case $command in append | recompress | repair | seal) continue ;; esac
 	for value in '' x 1x 1kk -1 ' 1' 9999999999999999999 9000000t; do
 		runs 2 "$command" --frame-offset "$value" x
 		says_on_stderr "^bloscctl: --frame-offset: '$value' is not a size$"
@@ -57,7 +58,8 @@ done
 runs 2 verify -r
 says_on_stderr "a directory is missing"
 
-for command in append cat compress convert decompress verify; do
+for command in append cat compress convert decompress recompress repair seal \
+	verify; do
 	for value in x -1 1025; do
 		runs 2 "$command" -T "$value" x
 		says_on_stderr "--threads: '$value' is not a number of threads"
@@ -75,7 +77,8 @@ runs 2 decompress --rm --frame-offset 5 x
 says_on_stderr "cannot remove a part of a file"
 
 # A frame that does not exist is said once, with its name.
-for command in append cat convert decompress info ls verify; do
+for command in append cat convert decompress info ls recompress repair seal \
+	verify; do
 	run "$command" missing.b2frame
 	says_on_stderr "^bloscctl: missing.b2frame: No such file or directory$"
 	errors 1

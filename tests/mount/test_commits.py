@@ -12,7 +12,7 @@ import time
 
 import blosc2
 
-from mounting import Mount, data, main, make, wait_until
+from mounting import SANITIZED, Mount, data, main, make, wait_until
 
 CHUNK = 1 << 16
 
@@ -141,6 +141,11 @@ def test_what_is_durable_when():
         wait_until(lambda: t.count("syncfs") == 1, "syncfs", 6)
         time.sleep(1.5)
         assert t.count("syncfs") == 1
+        # Open for reading, it is not closed; it becomes durable all the same.
+        with open("mnt/e", "wb"), open("mnt/e", "rb"):
+            assert t.during(lambda: write("mnt/e"), "fsync") == 0
+            before = t.count("fsync")
+            wait_until(lambda: t.count("fsync") >= before + 4, "fsync", 6)
     with Traced("sync") as t:
         assert t.during(lambda: write("mnt/d"), "fsync") >= 4
         assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
@@ -222,7 +227,10 @@ def test_a_full_disk_is_told_of():
         assert len(got) == size
         error_of(os.close, fd)
         os.unlink("mnt/new")
-        wait_until(lambda: not os.path.exists("src/new.b2frame"), "deletion")
+        # Whoever closes and deletes does not wait until there is room.
+        wait_until(lambda: not any(
+            f.endswith(".chunk") for _, _, files in os.walk("src")
+            for f in files), "deletion")
         write("mnt/small", b"there is room again")
         assert stock("src/small.b2frame") == b"there is room again"
 
@@ -325,7 +333,8 @@ def test_an_idle_mount_does_nothing():
 
         before = switches()
         time.sleep(2)
-        assert switches() == before
+        # The thread sanitizer has a thread of its own.
+        assert switches() == before or SANITIZED
 
 
 main()
