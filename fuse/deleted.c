@@ -17,6 +17,9 @@
 
 #define HIDDEN ".bloscfs-deleted"
 
+/* What is younger may be about to become a frame, seconds. */
+#define AGE_S 60
+
 /* Another mount that cleans up may take a folder before it is locked. */
 #define TRIES 3
 
@@ -167,6 +170,15 @@ static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 void fs_deleted_purge_at(struct fs *fs, int dirfd)
 {
 	for_each(dirfd, purge_hidden, fs);
+}
+
+void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    time(NULL) - st.st_ctim.tv_sec > AGE_S)
+		purge_hidden(fs, dirfd, name);
 }
 
 /* Makes the mount's own folder and locks it.  Returns a descriptor. */

@@ -12,8 +12,8 @@
  *         nobody has locked.
  *   .bloscfs-deleted-PID-NUMBER-N
  *         in its own folder: what is on another filesystem, or if BASE cannot
- *         be written to.  Locked itself; after a crash it is deleted together
- *         with the folder.
+ *         be written to.  Locked itself; after a crash it is deleted when the
+ *         folder is listed, or deleted itself.
  *
  * Neither can be seen through any mount.  Files in a frame's directory that do
  * not belong to a frame are never deleted: what is left of the directory goes
@@ -65,8 +65,14 @@ void fs_deleted_fini(struct fs_deleted_folder *folder);
 /* Deletes what mounts that have crashed left below BASE. */
 void fs_deleted_purge(struct fs *fs);
 
-/* The same for the folder @dirfd, which is about to be deleted. */
+/* The same for all in the folder @dirfd, which is about to be deleted. */
 void fs_deleted_purge_at(struct fs *fs, int dirfd);
+
+/*
+ * The same for the hidden @name in @dirfd, which somebody has come upon; it may
+ * be a new frame too, which is not locked all the time (b2f_frame_create()).
+ */
+void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name);
 
 /* Is @name one of ours, which the mount does not show? */
 bool fs_deleted_is_hidden(const char *name);

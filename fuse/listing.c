@@ -160,8 +160,11 @@ static int show(struct fs *fs, const struct fs_listing *listing,
 	bool is_frame = false;
 	int err = 0;
 
-	if (fs_deleted_is_hidden(d->d_name))
+	if (fs_deleted_is_hidden(d->d_name)) {
+		if (fs->read_write)
+			fs_deleted_purge_found(fs, listing->fd, d->d_name);
 		return 0;
+	}
 	out->ino = fs_attr_ino(fs, listing->dev, d->d_ino);
 	out->type = d->d_type;
 	out->next_pos = d->d_off;

@@ -17,6 +17,8 @@
  *   and both would have   exchange them and delete the old one
  *   the same name
  *
+ * After a loss of power too NEW is one of the two; see durable.h.
+ *
  * Without RENAME_EXCHANGE on the backing filesystem, the old one is hidden
  * first; then there is a moment without NEW.
  */
@@ -26,6 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "durable.h"
 #include "ops.h"
 #include "reply.h"
 #include "spot.h"
@@ -210,9 +213,18 @@ static int move_by_exchange(struct renaming *r)
 	return 0;
 }
 
+/* What takes the place of a durable file must be durable itself. */
+static int make_durable(struct renaming *r)
+{
+	if (!is_sparse(&r->from) || fs_durable_is_not(r->fs, r->to.pin.node))
+		return 0;
+	return fs_durable_make(r->fs, r->from.pin.node, &r->from.found);
+}
+
 static int replace(struct renaming *r)
 {
 	bool same_name = strcmp(r->name, r->to.found.name) == 0;
+	int err;
 
 	if (is_folder(&r->from) != is_folder(&r->to))
 		return is_folder(&r->to) ? -EISDIR : -ENOTDIR;
@@ -220,6 +232,9 @@ static int replace(struct renaming *r)
 	if (r->from.found.probe.st.st_dev == r->to.found.probe.st.st_dev &&
 	    r->from.found.probe.st.st_ino == r->to.found.probe.st.st_ino)
 		return 0;
+	err = make_durable(r);
+	if (err)
+		return err;
 	if (same_name && !is_sparse(&r->from) && !is_sparse(&r->to))
 		return move_over(r);
 	if (same_name || (is_frame(&r->from) && is_frame(&r->to)))

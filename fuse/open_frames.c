@@ -28,6 +28,7 @@
 void fs_frames_init(struct fs_frames *frames)
 {
 	frames->all.prev = frames->all.next = &frames->all;
+	pthread_cond_init(&frames->closed, NULL);
 }
 
 bool fs_frames_settled(const struct stat *st)
@@ -109,6 +110,7 @@ static void free_file(struct fs *fs, struct fs_file *file)
 		return;
 	b2f_file_close(file->file);
 	fs_tree_unpin(fs->tree, &file->pin);
+	free(file->label);
 	free(file);
 }
 
@@ -167,6 +169,10 @@ static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
 		err = -errno;
 	if (!err)
 		err = fs_frames_open_disk(fs, node, file->pin.fd, &frame);
+	if (!err) {
+		file->label = strdup(b2f_frame_label(frame));
+		err = file->label ? 0 : -ENOMEM;
+	}
 	if (err)
 		goto out;
 	file->dev = st.st_dev;
@@ -261,11 +267,30 @@ static int share(struct fs *fs, struct fs_file *file,
 	return 0;
 }
 
+/*
+ * As fs_frames_peek(), but waits for one that is just being closed: as long as
+ * that is open there can be no other writer.
+ */
+static struct fs_file *peek_or_wait(struct fs *fs, struct fs_node *node)
+{
+	const struct fs_state *state = &node->state;
+	struct fs_file *file;
+
+	pthread_mutex_lock(&fs->files.lock);
+	while (!state->file && state->nclosing > 0)
+		pthread_cond_wait(&fs->frames.closed, &fs->files.lock);
+	file = state->file;
+	if (file)
+		file->nrefs++;
+	pthread_mutex_unlock(&fs->files.lock);
+	return file;
+}
+
 int fs_frames_get(struct fs *fs, struct fs_node *node,
 		  struct fs_frame_opened *out)
 {
 	struct fs_frame_opened opened = {0};
-	struct fs_file *file = fs_frames_peek(fs, node);
+	struct fs_file *file = peek_or_wait(fs, node);
 	int err;
 
 	if (file && is_replaced(fs, file)) {

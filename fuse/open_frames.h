@@ -35,6 +35,7 @@
 #ifndef B2F_FUSE_OPEN_FRAMES_H
 #define B2F_FUSE_OPEN_FRAMES_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
@@ -49,6 +50,8 @@ struct fs_file {
 	/* These never change.  The pin holds the node. */
 	struct fs_pin pin;
 	struct b2f_file *file;
+	/* What messages call it. */
+	char *label;
 	/* Of the directory or file that is open. */
 	dev_t dev;
 	ino_t ino;
@@ -85,6 +88,8 @@ struct fs_file {
 struct fs_frames {
 	/* Head of the list of all. */
 	struct fs_file all;
+	/* One of them has been closed. */
+	pthread_cond_t closed;
 };
 
 /* What to answer to an open. */

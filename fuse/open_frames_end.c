@@ -155,24 +155,33 @@ static void note_end(struct fs_file *file, const struct ending *end)
 	}
 }
 
-/* Locked. */
+/* It is about to be closed by destroy(), and nobody finds it.  Locked. */
 static void drop_from_list(struct fs_file *file)
 {
 	file->prev->next = file->next;
 	file->next->prev = file->prev;
 	if (file->pin.node->state.file == file)
 		file->pin.node->state.file = NULL;
+	file->pin.node->state.nclosing++;
 }
 
 /* What nobody has open any more, and is in no list. */
 static void destroy(struct fs *fs, struct fs_file *file, bool deleted)
 {
+	bool undurable = !deleted && b2f_file_is_dirty(file->file);
+
 	if (deleted)
 		b2f_file_discard(file->file);
-	else if (b2f_file_is_dirty(file->file))
+	if (undurable)
 		fs_ticker_sync_later(fs, file->pin.fd, file->dev);
 	b2f_file_close(file->file);
+	pthread_mutex_lock(&fs->files.lock);
+	file->pin.node->state.is_undurable = undurable;
+	file->pin.node->state.nclosing--;
+	pthread_cond_broadcast(&fs->frames.closed);
+	pthread_mutex_unlock(&fs->files.lock);
 	fs_tree_unpin(fs->tree, &file->pin);
+	free(file->label);
 	free(file);
 }
 
@@ -219,12 +228,12 @@ static enum leaving try_leave(struct fs *fs, struct fs_file *file, bool tried,
 	return result;
 }
 
-static void log_failure(struct fs *fs, int err)
+static void log_failure(struct fs *fs, const struct fs_file *file, int err)
 {
 	fs_logger_write(fs->logger, B2F_LOG_ERROR,
 			err == -ESTALE ? "%s: changes are lost: %s"
 				       : "%s: changes are kept in memory: %s",
-			fs->source.path, strerror(-err));
+			file->label, strerror(-err));
 }
 
 /* The usual case: others have it open too. */
@@ -258,7 +267,7 @@ void fs_frames_put(struct fs *fs, struct fs_file *file)
 		/* Another thread may change it again meanwhile. */
 		tried = err != 0;
 		if (err)
-			log_failure(fs, err);
+			log_failure(fs, file, err);
 	}
 	if (result == CLOSE || result == DELETED)
 		destroy(fs, file, result == DELETED);
@@ -275,8 +284,8 @@ int fs_frames_fini(struct fs *fs)
 
 		if (err)
 			fs_logger_write(fs->logger, B2F_LOG_ERROR,
-					"%s: changes are lost: %s",
-					fs->source.path, strerror(-err));
+					"%s: changes are lost: %s", file->label,
+					strerror(-err));
 		if (!first)
 			first = err;
 		drop_from_list(file);

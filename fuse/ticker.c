@@ -61,21 +61,30 @@ static void free_sync(struct fs_sync *sync)
 	free(sync);
 }
 
+/* The one of @dev that is to be run.  Locked. */
+static struct fs_sync *find_sync(struct fs_ticker *ticker, dev_t dev)
+{
+	struct fs_sync *s = ticker->syncs;
+
+	while (s && (s->dev != dev || s->is_running))
+		s = s->next;
+	return s;
+}
+
 /* Adds @sync, unless that filesystem is among them. */
 static void add_sync(struct fs_ticker *ticker, struct fs_sync *sync)
 {
-	struct fs_sync *s;
+	struct fs_sync *other;
 
 	pthread_mutex_lock(&ticker->lock);
-	for (s = ticker->syncs; s && s->dev != sync->dev;)
-		s = s->next;
-	if (!s) {
+	other = find_sync(ticker, sync->dev);
+	if (!other) {
 		sync->next = ticker->syncs;
 		ticker->syncs = sync;
 		wake(ticker, false);
 	}
 	pthread_mutex_unlock(&ticker->lock);
-	if (s)
+	if (other)
 		free_sync(sync);
 }
 
@@ -89,15 +98,26 @@ static bool has_syncs(struct fs_ticker *ticker)
 	return has;
 }
 
-static bool is_waiting(struct fs_ticker *ticker, dev_t dev)
+bool fs_ticker_has_sync(struct fs *fs, dev_t dev)
 {
 	const struct fs_sync *s;
 
-	pthread_mutex_lock(&ticker->lock);
-	for (s = ticker->syncs; s && s->dev != dev;)
+	pthread_mutex_lock(&fs->ticker.lock);
+	/* One that is running counts too. */
+	for (s = fs->ticker.syncs; s && s->dev != dev;)
 		s = s->next;
-	pthread_mutex_unlock(&ticker->lock);
+	pthread_mutex_unlock(&fs->ticker.lock);
 	return s;
+}
+
+static bool is_waiting(struct fs_ticker *ticker, dev_t dev)
+{
+	bool waiting;
+
+	pthread_mutex_lock(&ticker->lock);
+	waiting = find_sync(ticker, dev);
+	pthread_mutex_unlock(&ticker->lock);
+	return waiting;
 }
 
 void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
@@ -124,36 +144,41 @@ void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
 	sync();
 }
 
-/* Takes what has been waiting for @age_s seconds. */
-static struct fs_sync *take_syncs(struct fs_ticker *ticker, time_t age_s)
+/* One that has been waiting for @age_s seconds, and is running now; or NULL. */
+static struct fs_sync *begin_sync(struct fs_ticker *ticker, time_t age_s)
 {
 	time_t now = monotonic_s();
-	struct fs_sync *taken = NULL, **p = &ticker->syncs;
+	struct fs_sync *s;
 
 	pthread_mutex_lock(&ticker->lock);
-	while (*p) {
-		struct fs_sync *s = *p;
-
-		if (now - s->since_s < age_s) {
-			p = &s->next;
-			continue;
-		}
-		*p = s->next;
-		s->next = taken;
-		taken = s;
-	}
+	s = ticker->syncs;
+	while (s && (s->is_running || now - s->since_s < age_s))
+		s = s->next;
+	if (s)
+		s->is_running = true;
 	pthread_mutex_unlock(&ticker->lock);
-	return taken;
+	return s;
+}
+
+static void end_sync(struct fs_ticker *ticker, struct fs_sync *sync)
+{
+	struct fs_sync **p = &ticker->syncs;
+
+	pthread_mutex_lock(&ticker->lock);
+	while (*p != sync)
+		p = &(*p)->next;
+	*p = sync->next;
+	pthread_mutex_unlock(&ticker->lock);
+	free_sync(sync);
 }
 
 /* Syncs what has been waiting for @age_s seconds.  Returns 0 or an errno. */
 static int run_syncs(struct fs *fs, time_t age_s)
 {
-	struct fs_sync *s = take_syncs(&fs->ticker, age_s);
+	struct fs_sync *s;
 	int first = 0;
 
-	while (s) {
-		struct fs_sync *next = s->next;
+	while ((s = begin_sync(&fs->ticker, age_s))) {
 		int err = syncfs(s->fd) ? -errno : 0;
 
 		if (err)
@@ -162,8 +187,7 @@ static int run_syncs(struct fs *fs, time_t age_s)
 					fs->source.path, strerror(-err));
 		if (!first)
 			first = err;
-		free_sync(s);
-		s = next;
+		end_sync(&fs->ticker, s);
 	}
 	return first;
 }

@@ -34,6 +34,8 @@ struct fs_sync {
 	int fd;
 	/* Of the oldest one, on the monotonic clock. */
 	time_t since_s;
+	/* It is being synced; what comes now needs another one. */
+	bool is_running;
 };
 
 struct fs_ticker {
@@ -66,6 +68,9 @@ __attribute__((warn_unused_result)) int fs_ticker_fini(struct fs *fs);
 
 /* Something was opened; with @is_urgent, the kernel has to drop something. */
 void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent);
+
+/* May something on the filesystem @dev be waiting to become durable? */
+bool fs_ticker_has_sync(struct fs *fs, dev_t dev);
 
 /*
  * Something on the filesystem @dev, which has the directory @dirfd, shall be

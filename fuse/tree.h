@@ -52,10 +52,14 @@ struct fs_state {
 	struct fs_file *file;
 	/* Handles, also those that are being opened. */
 	size_t nhandles;
+	/* Frames that have left @file and are being closed. */
+	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
 	/* Created here, and the folder it is in not yet made durable. */
 	bool is_new_name;
+	/* Closed without being durable, and not synced on its own since. */
+	bool is_undurable;
 	/* What the kernel's cache of data was filled from. */
 	struct b2f_frame_stamp cached;
 	bool has_cached;

@@ -136,6 +136,19 @@ def test_what_is_durable_when():
         assert t.during(lambda: fsync("mnt"), "fsync") == 1
     # The end of the mount is one.
     assert t.count("syncfs") == 1
+    with Traced("commit=600") as t:
+        # What replaces a durable file is durable before.
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
+        # Neither the old one nor the new one is.
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
+        with open("mnt/tmp", "wb", buffering=0) as f:
+            f.write(b"open")
+            assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
+                            "fsync") >= 4
     with Traced("commit=1") as t:
         write("mnt/c")
         wait_until(lambda: t.count("syncfs") == 1, "syncfs", 6)

@@ -260,6 +260,31 @@ def test_a_frame_on_a_file_is_written_to():
         assert os.stat("mnt/one").st_mtime == 2
 
 
+def test_over_itself_and_in_itself():
+    os.mkdir("src")
+    for args in (), ("-s",):
+        for mountpoint in "src", "src/sub":
+            os.makedirs("src/sub", exist_ok=True)
+            with Mount("src", mountpoint, *args):
+                folder = f"{mountpoint}/d"
+                os.mkdir(folder)
+                pathlib.Path(f"{folder}/f").write_text("text")
+                os.rename(f"{folder}/f", f"{mountpoint}/f")
+                with open(f"{mountpoint}/f") as f:
+                    os.unlink(f"{mountpoint}/f")
+                    assert f.read() == "text"
+                # What lies below the mount can be used, but not replaced.
+                if mountpoint == "src/sub":
+                    create(f"{mountpoint}/sub/below")
+                    os.unlink(f"{mountpoint}/sub/below")
+                    assert error_of(os.rmdir, f"{mountpoint}/sub") == \
+                        errno.EBUSY
+                    assert error_of(os.rename, f"{mountpoint}/sub",
+                                    f"{mountpoint}/x") == errno.EBUSY
+                os.rmdir(folder)
+            assert os.listdir("src") == ["sub"]
+
+
 def test_many_at_once():
     """Threads make, rename and delete in one folder; nothing is left over."""
     os.mkdir("src")

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* durable.c - a frame that takes the place of another one must not be worse */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "durable.h"
+
+/* Some filesystems have no fsync for directories, nor need for it. */
+static int sync_fd(int fd)
+{
+	return fsync(fd) && errno != EINVAL ? -errno : 0;
+}
+
+static int sync_entry(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int err;
+
+	/* What we cannot open, we have not written. */
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE ? -errno : 0;
+	err = sync_fd(fd);
+	close(fd);
+	return err;
+}
+
+/* From so many files on, all of the filesystem at once is not slower. */
+#define FILES_MAX 64
+
+/* Makes all files of the directory @path_fd durable, and their names. */
+static int sync_directory(int path_fd)
+{
+	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
+	int n = 0, err = 0;
+
+	if (!dir) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && n <= FILES_MAX && (d = readdir(dir)))
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
+		    ++n <= FILES_MAX)
+			err = sync_entry(fd, d->d_name);
+	if (!err && n > FILES_MAX)
+		err = syncfs(fd) ? -errno : 0;
+	else if (!err)
+		err = sync_fd(fd);
+	closedir(dir);
+	return err;
+}
+
+/* Has @node been closed without being durable? */
+static bool was_left(struct fs *fs, struct fs_node *node)
+{
+	bool left;
+
+	pthread_mutex_lock(&fs->files.lock);
+	left = node->state.is_undurable;
+	pthread_mutex_unlock(&fs->files.lock);
+	return left;
+}
+
+int fs_durable_make(struct fs *fs, struct fs_node *node,
+		    const struct fs_found *found)
+{
+	struct fs_file *file = node ? fs_frames_peek(fs, node) : NULL;
+	int err = 0;
+
+	if (file) {
+		err = fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
+		fs_frames_put(fs, file);
+		return err;
+	}
+	if (!fs_ticker_has_sync(fs, found->probe.st.st_dev) ||
+	    (node && !was_left(fs, node)))
+		return 0;
+	err = sync_directory(found->probe.fd);
+	if (!err && node) {
+		pthread_mutex_lock(&fs->files.lock);
+		node->state.is_undurable = false;
+		pthread_mutex_unlock(&fs->files.lock);
+	}
+	return err;
+}
+
+bool fs_durable_is_not(struct fs *fs, struct fs_node *node)
+{
+	return node && was_left(fs, node) && fs_ticker_has_sync(fs, node->dev);
+}
