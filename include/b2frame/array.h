@@ -13,6 +13,10 @@
 
 #define B2F_ARRAY_MAX_DIM 16
 
+/* Bytes of an item that a new array may have; C-Blosc2 makes no larger block.
+ */
+#define B2F_ARRAY_MAX_ITEMSIZE ((uint32_t)536866816)
+
 struct b2f_array {
 	/* 0..B2F_ARRAY_MAX_DIM; 0 is a single item. */
 	unsigned int ndim;

@@ -8,9 +8,6 @@
 #include "base/checked.h"
 #include "base/cursor.h"
 
-/* Bytes of one chunk, padding included, have to fit an int32. */
-#define CHUNK_BYTES_MAX ((uint64_t)INT32_MAX - 32)
-
 enum { MARK_INT64 = 0xd3, MARK_INT32 = 0xd2, MARK_STR32 = 0xdb };
 
 static void parse_shape64(struct b2f_cursor *cur, unsigned int ndim,
@@ -84,8 +81,7 @@ static uint64_t div_up(int64_t a, int64_t b)
 	return b == 0 ? 0 : b2f_div_up_u64((uint64_t)a, (uint64_t)b);
 }
 
-/* Fills in the products; false if one does not fit. */
-static bool multiply_out(struct b2f_array *a)
+bool b2f_array_multiply(struct b2f_array *a)
 {
 	uint64_t bytes = a->itemsize, all_bytes = a->itemsize;
 	bool ok = true;
@@ -103,7 +99,7 @@ static bool multiply_out(struct b2f_array *a)
 	}
 	multiply(&bytes, a->chunk_items, &ok);
 	multiply(&all_bytes, a->nitems, &ok);
-	return ok && bytes <= CHUNK_BYTES_MAX && all_bytes <= INT64_MAX;
+	return ok && bytes <= B2F_ARRAY_MAX_CHUNK && all_bytes <= INT64_MAX;
 }
 
 static int check(struct b2f_array *a, struct b2f_why *why)
@@ -112,7 +108,7 @@ static int check(struct b2f_array *a, struct b2f_why *why)
 
 	for (unsigned int i = 0; i < a->ndim && !err; i++)
 		err = check_dim(a, i, why);
-	if (!err && !multiply_out(a))
+	if (!err && !b2f_array_multiply(a))
 		err = b2f_why_set(why, B2F_ECORRUPT,
 				  "the array is too large to exist");
 	return err;

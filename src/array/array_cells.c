@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* array_cells.c - a range of an array in C order, as parts of its blocks */
+#include "array/array_cells.h"
+
+#include "base/checked.h"
+
+/* Blocks of a chunk in dimension @i; the last one may stick out of it. */
+static uint64_t blocks_in_chunk(const struct b2f_array *a, unsigned int i)
+{
+	return b2f_div_up_u64((uint64_t)a->chunkshape[i],
+			      (uint64_t)a->blockshape[i]);
+}
+
+/* Which block of the whole array has index @x of dimension @i. */
+static uint64_t block_of(const struct b2f_array *a, unsigned int i, uint64_t x)
+{
+	uint64_t cs = (uint64_t)a->chunkshape[i];
+
+	return x / cs * blocks_in_chunk(a, i) +
+	       x % cs / (uint64_t)a->blockshape[i];
+}
+
+static void count_cells(struct b2f_array_cells *cells)
+{
+	const struct b2f_array *a = cells->array;
+
+	cells->n = 1;
+	cells->nitems = 1;
+	for (unsigned int i = 0; i < a->ndim; i++) {
+		cells->count[i] = block_of(a, i, cells->end[i] - 1) -
+				  block_of(a, i, cells->start[i]) + 1;
+		cells->n *= cells->count[i];
+		cells->nitems *= cells->end[i] - cells->start[i];
+	}
+}
+
+void b2f_array_cells_of(const struct b2f_array *array, uint64_t item,
+			uint64_t end, struct b2f_array_cells *out)
+{
+	uint64_t rest = item, left = end - item, stride = 1, n;
+	unsigned int d = array->ndim;
+
+	*out = (struct b2f_array_cells){.array = array, .item = item};
+	for (unsigned int i = array->ndim; i-- > 0;) {
+		out->start[i] = rest % (uint64_t)array->shape[i];
+		out->end[i] = out->start[i] + 1;
+		rest /= (uint64_t)array->shape[i];
+	}
+	/* Whole dimensions, as long as it begins at 0 and there is enough. */
+	while (d > 0) {
+		uint64_t all = (uint64_t)array->shape[d - 1];
+
+		if (out->start[d - 1] != 0 || left / stride < all)
+			break;
+		out->end[d - 1] = all;
+		stride *= all;
+		d--;
+	}
+	if (d > 0) {
+		d--;
+		n = b2f_min_u64((uint64_t)array->shape[d] - out->start[d],
+				left / stride);
+		out->end[d] = out->start[d] + n;
+	}
+	count_cells(out);
+}
+
+void b2f_array_cells_of_chunk(const struct b2f_array *array, uint64_t nchunk,
+			      struct b2f_array_cells *out)
+{
+	uint64_t stride = 1;
+
+	*out = (struct b2f_array_cells){.array = array};
+	for (unsigned int i = array->ndim; i-- > 0;) {
+		uint64_t n = (uint64_t)array->shape[i];
+		uint64_t cs = (uint64_t)array->chunkshape[i];
+		uint64_t nchunks = b2f_div_up_u64(n, cs);
+
+		out->start[i] = nchunk % nchunks * cs;
+		out->end[i] = b2f_min_u64(out->start[i] + cs, n);
+		nchunk /= nchunks;
+		out->item += out->start[i] * stride;
+		stride *= n;
+	}
+	count_cells(out);
+}
+
+/* The place of a cell in one dimension. */
+struct extent {
+	/* Chunk, block in the chunk, and item in the block. */
+	uint64_t chunk;
+	uint64_t block;
+	uint64_t in_block;
+	/* First item in the array, and how many. */
+	uint64_t start;
+	uint64_t len;
+};
+
+static struct extent extent_of(const struct b2f_array_cells *cells,
+			       unsigned int i, uint64_t k)
+{
+	const struct b2f_array *a = cells->array;
+	uint64_t cs = (uint64_t)a->chunkshape[i];
+	uint64_t bs = (uint64_t)a->blockshape[i];
+	uint64_t g = block_of(a, i, cells->start[i]) + k;
+	struct extent e = {
+		.chunk = g / blocks_in_chunk(a, i),
+		.block = g % blocks_in_chunk(a, i),
+	};
+	uint64_t first = e.chunk * cs + e.block * bs, end;
+
+	end = b2f_min_u64(first + bs, (e.chunk + 1) * cs);
+	e.start = b2f_max_u64(first, cells->start[i]);
+	e.len = b2f_min_u64(end, cells->end[i]) - e.start;
+	e.in_block = e.start - first;
+	return e;
+}
+
+/*
+ * Dimensions that runs go through: the last one, and the ones before it as long
+ * as the block has all of those behind.
+ */
+static void set_runs(struct b2f_array_cell *cell)
+{
+	const struct b2f_array *a = cell->array;
+	unsigned int d = a->ndim;
+
+	cell->nitems = 1;
+	while (d > 0) {
+		d--;
+		cell->nitems *= cell->len[d];
+		if (cell->len[d] != (uint64_t)a->shape[d] ||
+		    cell->len[d] != (uint64_t)a->blockshape[d])
+			break;
+	}
+	cell->nouter = d;
+}
+
+void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
+			struct b2f_array_cell *out)
+{
+	const struct b2f_array *a = cells->array;
+	uint64_t chunk_stride = 1, grid_stride = 1, block_stride = 1;
+	uint64_t stride = 1, block = 0, in_block = 0;
+
+	/* What is not set here is not used before it is. */
+	out->array = a;
+	out->nchunk = 0;
+	out->item = 0;
+	for (unsigned int d = a->ndim; d-- > 0;) {
+		struct extent e = extent_of(cells, d, i % cells->count[d]);
+		uint64_t n = (uint64_t)a->shape[d];
+
+		i /= cells->count[d];
+		out->nchunk += e.chunk * chunk_stride;
+		block += e.block * grid_stride;
+		in_block += e.in_block * block_stride;
+		out->item += e.start * stride;
+		out->len[d] = e.len;
+		out->at[d] = 0;
+		out->stride[d] = stride;
+		out->block_stride[d] = block_stride;
+		chunk_stride *= b2f_div_up_u64(n, (uint64_t)a->chunkshape[d]);
+		grid_stride *= blocks_in_chunk(a, d);
+		block_stride *= (uint64_t)a->blockshape[d];
+		stride *= n;
+	}
+	out->block_nbytes = a->block_items * a->itemsize;
+	out->block_off = block * out->block_nbytes;
+	out->chunk_off = out->block_off + in_block * a->itemsize;
+	set_runs(out);
+}
+
+bool b2f_array_cell_next(struct b2f_array_cell *cell)
+{
+	uint64_t itemsize = cell->array->itemsize;
+
+	for (unsigned int d = cell->nouter; d-- > 0;) {
+		if (++cell->at[d] < cell->len[d]) {
+			cell->item += cell->stride[d];
+			cell->chunk_off += cell->block_stride[d] * itemsize;
+			return true;
+		}
+		/* Back to the first, and one further in the one before. */
+		cell->at[d] = 0;
+		cell->item -= (cell->len[d] - 1) * cell->stride[d];
+		cell->chunk_off -=
+			(cell->len[d] - 1) * cell->block_stride[d] * itemsize;
+	}
+	return false;
+}
+
+/*
+ * True if boxes of @inner fill one of @outer in C order: one item in the first
+ * dimensions, then any number, then all.  @may_pad: the last one may stick out
+ * if nothing comes behind it.
+ */
+static bool fills_in_order(unsigned int ndim, const int64_t *outer,
+			   const int64_t *inner, bool may_pad)
+{
+	unsigned int d = ndim;
+	bool alone = true;
+
+	while (d > 0 && inner[d - 1] == outer[d - 1])
+		d--;
+	if (d == 0)
+		return true;
+	for (unsigned int i = 0; i + 1 < d; i++) {
+		if (inner[i] != 1)
+			return false;
+		alone = alone && outer[i] == 1;
+	}
+	return outer[d - 1] % inner[d - 1] == 0 || (may_pad && alone);
+}
+
+bool b2f_array_is_linear(const struct b2f_array *array)
+{
+	int64_t chunk[B2F_ARRAY_MAX_DIM], block[B2F_ARRAY_MAX_DIM];
+
+	if (array->nitems == 0)
+		return true;
+	for (unsigned int i = 0; i < array->ndim; i++) {
+		chunk[i] = array->chunkshape[i];
+		block[i] = array->blockshape[i];
+	}
+	return fills_in_order(array->ndim, array->shape, chunk, true) &&
+	       fills_in_order(array->ndim, chunk, block, false);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dtype_read.c - types in brackets: structs and arrays in items */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/dtype.h"
+#include "b2frame/error.h"
+#include "base/checked.h"
+
+struct reader {
+	const struct b2f_literal *lit;
+	/* A descr: no dicts, and fields without a name are holes. */
+	bool descr;
+	/* Fields stand where C would put them. */
+	bool align;
+	unsigned int depth;
+};
+
+/* What has been found of a struct; offsets are checked when they are used. */
+struct layout {
+	/* Behind the last field. */
+	uint64_t end;
+	uint32_t alignment;
+};
+
+static int read_type(struct reader *r, const struct b2f_literal_value *v,
+		     struct b2f_dtype *out);
+
+static const struct b2f_literal_value *next(const struct reader *r,
+					    const struct b2f_literal_value *v)
+{
+	return b2f_literal_next(r->lit, v);
+}
+
+static uint64_t round_up(uint64_t n, uint32_t unit)
+{
+	return b2f_div_up_u64(n, unit) * unit;
+}
+
+/* The dimensions @v, and the bytes of an array of them in @out->size. */
+static int read_dims(const struct reader *r, const struct b2f_literal_value *v,
+		     uint32_t itemsize, struct b2f_dtype *out)
+{
+	const struct b2f_literal_value *dim = b2f_literal_first(r->lit, v);
+	uint64_t size = itemsize;
+
+	for (; dim; dim = next(r, dim)) {
+		if (dim->kind != B2F_LITERAL_INT || dim->number > INT32_MAX ||
+		    !b2f_mul_u64(size, (uint64_t)dim->number, &size) ||
+		    size > INT32_MAX)
+			return B2F_EUNSUPPORTED;
+		out->dims[out->ndims++] = dim->number;
+	}
+	out->size = (uint32_t)size;
+	return 0;
+}
+
+/* An array of the dimensions @v of *@base, which is moved into @out. */
+static int make_subarray(const struct reader *r,
+			 const struct b2f_literal_value *v,
+			 struct b2f_dtype *base, struct b2f_dtype *out)
+{
+	struct b2f_dtype t = {.form = B2F_DTYPE_SUBARRAY,
+			      .alignment = base->alignment};
+	int err = -ENOMEM;
+
+	if (base->form == B2F_DTYPE_SUBARRAY ||
+	    v->nchildren > B2F_DTYPE_MAX_DIM)
+		return B2F_EUNSUPPORTED;
+	t.dims = calloc(v->nchildren, sizeof(*t.dims));
+	t.base = calloc(1, sizeof(*t.base));
+	if (!t.dims || !t.base)
+		goto out;
+	err = read_dims(r, v, base->size, &t);
+	if (err)
+		goto out;
+	*t.base = *base;
+	*base = (struct b2f_dtype){0};
+	*out = t;
+	t = (struct b2f_dtype){0};
+out:
+	b2f_dtype_fini(&t);
+	return err;
+}
+
+/* @type in an array of the dimensions @shape, which may be (). */
+static int read_repeated(struct reader *r, const struct b2f_literal_value *type,
+			 const struct b2f_literal_value *shape,
+			 struct b2f_dtype *out)
+{
+	struct b2f_dtype base = {0};
+	int err;
+
+	if (shape->kind != B2F_LITERAL_TUPLE)
+		return B2F_EUNSUPPORTED;
+	err = read_type(r, type, &base);
+	if (err)
+		return err;
+	/* To numpy the second one is the size then: ('S', 5) is S5. */
+	if (base.form == B2F_DTYPE_SCALAR && base.size == 0)
+		return B2F_EUNSUPPORTED;
+	if (shape->nchildren == 0) {
+		*out = base;
+		return 0;
+	}
+	err = make_subarray(r, shape, &base, out);
+	b2f_dtype_fini(&base);
+	return err;
+}
+
+static int read_tuple(struct reader *r, const struct b2f_literal_value *v,
+		      struct b2f_dtype *out)
+{
+	const struct b2f_literal_value *type = b2f_literal_first(r->lit, v);
+
+	if (v->nchildren != 2)
+		return B2F_EUNSUPPORTED;
+	return read_repeated(r, type, next(r, type), out);
+}
+
+/* A name, or a tuple of title and name. */
+static int read_name(const struct reader *r, const struct b2f_literal_value *v,
+		     struct b2f_dtype_field *field)
+{
+	if (v->kind == B2F_LITERAL_TUPLE && v->nchildren == 2) {
+		v = b2f_literal_first(r->lit, v);
+		if (v->kind != B2F_LITERAL_STRING || v->len == 0)
+			return B2F_EUNSUPPORTED;
+		field->title = v->text;
+		field->title_len = v->len;
+		v = next(r, v);
+	}
+	if (v->kind != B2F_LITERAL_STRING || v->len == 0)
+		return B2F_EUNSUPPORTED;
+	field->name = v->text;
+	field->name_len = v->len;
+	return 0;
+}
+
+/* Where numpy puts @field if it is not told. */
+static int place(const struct reader *r, struct b2f_dtype_field *field,
+		 struct layout *at)
+{
+	if (r->align) {
+		uint32_t unit = field->type.alignment;
+
+		at->end = round_up(at->end, unit);
+		if (unit > at->alignment)
+			at->alignment = unit;
+	}
+	if (at->end + field->type.size > INT32_MAX)
+		return B2F_EUNSUPPORTED;
+	field->offset = (uint32_t)at->end;
+	at->end += field->type.size;
+	return 0;
+}
+
+/* Types without a name that numpy takes for a hole; others are fields. */
+static bool is_hole(const struct b2f_dtype *type)
+{
+	return type->form == B2F_DTYPE_SUBARRAY ||
+	       (type->form == B2F_DTYPE_SCALAR && type->kind == 'V');
+}
+
+/* ('a', '<i4') or ('a', '<i4', (2,)); false in *@is_field for a hole. */
+static int read_field(struct reader *r, const struct b2f_literal_value *v,
+		      struct b2f_dtype_field *field, bool *is_field)
+{
+	const struct b2f_literal_value *name, *type;
+	int err;
+
+	if (v->kind != B2F_LITERAL_TUPLE || v->nchildren < 2 ||
+	    v->nchildren > 3)
+		return B2F_EUNSUPPORTED;
+	name = b2f_literal_first(r->lit, v);
+	type = next(r, name);
+	if (v->nchildren == 3)
+		err = read_repeated(r, type, next(r, type), &field->type);
+	else
+		err = read_type(r, type, &field->type);
+	if (err)
+		return err;
+	*is_field = !(r->descr && b2f_literal_is(name, "") &&
+		      is_hole(&field->type));
+	return *is_field ? read_name(r, name, field) : 0;
+}
+
+static int read_list(struct reader *r, const struct b2f_literal_value *v,
+		     struct b2f_dtype *t, struct layout *at)
+{
+	const struct b2f_literal_value *item = b2f_literal_first(r->lit, v);
+
+	t->fields = calloc(v->nchildren + 1, sizeof(*t->fields));
+	if (!t->fields)
+		return -ENOMEM;
+	for (; item; item = next(r, item)) {
+		struct b2f_dtype_field *field = &t->fields[t->nfields];
+		bool is_field = false;
+		int err;
+
+		err = read_field(r, item, field, &is_field);
+		if (!err)
+			err = place(r, field, at);
+		if (!err && is_field) {
+			t->nfields++;
+			continue;
+		}
+		b2f_dtype_fini(&field->type);
+		*field = (struct b2f_dtype_field){0};
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The values of a dict, all of which but @names and @formats may be NULL. */
+struct columns {
+	const struct b2f_literal_value *names;
+	const struct b2f_literal_value *formats;
+	const struct b2f_literal_value *offsets;
+	const struct b2f_literal_value *titles;
+	const struct b2f_literal_value *itemsize;
+	const struct b2f_literal_value *aligned;
+};
+
+static const struct b2f_literal_value **
+column(struct columns *c, const struct b2f_literal_value *key)
+{
+	if (b2f_literal_is(key, "names"))
+		return &c->names;
+	if (b2f_literal_is(key, "formats"))
+		return &c->formats;
+	if (b2f_literal_is(key, "offsets"))
+		return &c->offsets;
+	if (b2f_literal_is(key, "titles"))
+		return &c->titles;
+	if (b2f_literal_is(key, "itemsize"))
+		return &c->itemsize;
+	return b2f_literal_is(key, "aligned") ? &c->aligned : NULL;
+}
+
+static bool is_list(const struct b2f_literal_value *v, size_t n)
+{
+	return v && v->kind == B2F_LITERAL_LIST && v->nchildren == n;
+}
+
+static int read_columns(const struct reader *r,
+			const struct b2f_literal_value *v, struct columns *c)
+{
+	const struct b2f_literal_value *key = b2f_literal_first(r->lit, v);
+	size_t n;
+
+	while (key) {
+		const struct b2f_literal_value *value = next(r, key);
+		const struct b2f_literal_value **to = column(c, key);
+
+		if (!to || *to)
+			return B2F_EUNSUPPORTED;
+		*to = value;
+		key = next(r, value);
+	}
+	n = c->names ? c->names->nchildren : 0;
+	if (!is_list(c->names, n) || !is_list(c->formats, n) ||
+	    (c->offsets && !is_list(c->offsets, n)) ||
+	    (c->titles && !is_list(c->titles, n)) ||
+	    (c->itemsize && c->itemsize->kind != B2F_LITERAL_INT) ||
+	    (c->aligned && c->aligned->kind != B2F_LITERAL_BOOL))
+		return B2F_ECORRUPT;
+	return 0;
+}
+
+/* Puts @field where the dict says. */
+static int place_at(const struct reader *r, const struct b2f_literal_value *v,
+		    struct b2f_dtype_field *field, struct layout *at)
+{
+	uint64_t off = (uint64_t)v->number, behind = at->end;
+	int err;
+
+	if (v->kind != B2F_LITERAL_INT)
+		return B2F_ECORRUPT;
+	if (off > INT32_MAX)
+		return B2F_EUNSUPPORTED;
+	at->end = off;
+	err = place(r, field, at);
+	if (!err && field->offset != off)
+		err = B2F_ECORRUPT; /* not aligned */
+	at->end = b2f_max_u64(at->end, behind);
+	return err;
+}
+
+static int set_title(const struct b2f_literal_value *v,
+		     struct b2f_dtype_field *field)
+{
+	if (!v || v->kind == B2F_LITERAL_NONE)
+		return 0;
+	if (v->kind != B2F_LITERAL_STRING || v->len == 0)
+		return B2F_EUNSUPPORTED;
+	field->title = v->text;
+	field->title_len = v->len;
+	return 0;
+}
+
+static int read_column_fields(struct reader *r, const struct columns *c,
+			      struct b2f_dtype *t, struct layout *at)
+{
+	const struct b2f_literal_value *name, *format, *off, *title;
+	int err = 0;
+
+	name = b2f_literal_first(r->lit, c->names);
+	format = b2f_literal_first(r->lit, c->formats);
+	off = c->offsets ? b2f_literal_first(r->lit, c->offsets) : NULL;
+	title = c->titles ? b2f_literal_first(r->lit, c->titles) : NULL;
+	while (name && !err) {
+		struct b2f_dtype_field *field = &t->fields[t->nfields++];
+
+		if (name->kind != B2F_LITERAL_STRING)
+			return B2F_ECORRUPT;
+		err = read_name(r, name, field);
+		if (!err)
+			err = set_title(title, field);
+		if (!err)
+			err = read_type(r, format, &field->type);
+		if (!err)
+			err = off ? place_at(r, off, field, at)
+				  : place(r, field, at);
+		name = next(r, name);
+		format = next(r, format);
+		off = off ? next(r, off) : NULL;
+		title = title ? next(r, title) : NULL;
+	}
+	return err;
+}
+
+static int read_dict(struct reader *r, const struct b2f_literal_value *v,
+		     struct b2f_dtype *t, struct layout *at)
+{
+	struct columns c = {0};
+	uint64_t itemsize;
+	int err;
+
+	if (r->descr)
+		return B2F_ECORRUPT;
+	err = read_columns(r, v, &c);
+	if (err)
+		return err;
+	/* numpy knows no way back to false for what is inside. */
+	if (c.aligned && c.aligned->number)
+		r->align = true;
+	t->fields = calloc(c.names->nchildren + 1, sizeof(*t->fields));
+	if (!t->fields)
+		return -ENOMEM;
+	err = read_column_fields(r, &c, t, at);
+	if (err || !c.itemsize)
+		return err;
+	itemsize = (uint64_t)c.itemsize->number;
+	if (itemsize > INT32_MAX)
+		return B2F_EUNSUPPORTED;
+	if (itemsize < round_up(at->end, at->alignment) ||
+	    itemsize % at->alignment != 0)
+		return B2F_ECORRUPT;
+	at->end = itemsize;
+	return 0;
+}
+
+static int read_struct(struct reader *r, const struct b2f_literal_value *v,
+		       struct b2f_dtype *out)
+{
+	struct b2f_dtype t = {.form = B2F_DTYPE_STRUCT};
+	struct layout at = {.alignment = 1};
+	bool align = r->align;
+	int err;
+
+	err = v->kind == B2F_LITERAL_DICT ? read_dict(r, v, &t, &at)
+					  : read_list(r, v, &t, &at);
+	r->align = align;
+	at.end = round_up(at.end, at.alignment);
+	if (!err && at.end > INT32_MAX)
+		err = B2F_EUNSUPPORTED;
+	if (!err)
+		err = b2f_dtype_check_names(&t);
+	if (err) {
+		b2f_dtype_fini(&t);
+		return err;
+	}
+	t.size = (uint32_t)at.end;
+	t.alignment = at.alignment;
+	*out = t;
+	return 0;
+}
+
+static int read_type(struct reader *r, const struct b2f_literal_value *v,
+		     struct b2f_dtype *out)
+{
+	int err = B2F_ECORRUPT;
+
+	if (r->depth == B2F_DTYPE_MAX_DEPTH)
+		return B2F_EUNSUPPORTED;
+	r->depth++;
+	switch (v->kind) {
+	case B2F_LITERAL_STRING:
+		err = b2f_dtype_read_scalar(v->text, v->len, out);
+		break;
+	case B2F_LITERAL_TUPLE:
+		err = read_tuple(r, v, out);
+		break;
+	case B2F_LITERAL_LIST:
+	case B2F_LITERAL_DICT:
+		err = read_struct(r, v, out);
+		break;
+	case B2F_LITERAL_INT:
+	case B2F_LITERAL_BOOL:
+	case B2F_LITERAL_NONE:
+		break;
+	}
+	r->depth--;
+	return err;
+}
+
+int b2f_dtype_read_descr(const struct b2f_literal *lit,
+			 const struct b2f_literal_value *value,
+			 struct b2f_dtype *out)
+{
+	struct reader r = {.lit = lit, .descr = true};
+
+	return read_type(&r, value, out);
+}
+
+int b2f_dtype_read_b2nd(const char *text, size_t len, struct b2f_literal *lit,
+			struct b2f_dtype *out)
+{
+	struct b2f_literal made = {0};
+	struct reader r = {.lit = &made};
+	int err;
+
+	if (len == 0 || !memchr("[{(", text[0], 3)) {
+		err = b2f_dtype_read_scalar(text, len, out);
+		if (!err)
+			*lit = made;
+		return err;
+	}
+	err = b2f_literal_parse(text, len, &made);
+	if (err == B2F_ETOOBIG)
+		err = B2F_EUNSUPPORTED;
+	if (!err)
+		err = read_type(&r, b2f_literal_root(&made), out);
+	if (err)
+		b2f_literal_fini(&made);
+	else
+		*lit = made;
+	return err;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* literal.c - a Python literal: what it says, not what it means */
+#include "array/literal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/utf8.h"
+#include "b2frame/error.h"
+
+/* Where a parse is.  The first error stays. */
+struct reader {
+	const char *text;
+	size_t len;
+	size_t pos;
+	unsigned int depth;
+	/* Next free byte of lit->strings. */
+	size_t string_pos;
+	struct b2f_literal *lit;
+};
+
+static int parse_value(struct reader *r, size_t *index);
+
+/* The next byte, or 0 at the end; no text has a 0 outside of strings. */
+static char peek(const struct reader *r)
+{
+	return r->pos < r->len ? r->text[r->pos] : '\0';
+}
+
+/* Python allows more between brackets, but numpy writes spaces only. */
+static void skip_space(struct reader *r)
+{
+	while (peek(r) == ' ' || peek(r) == '\t' || peek(r) == '\n')
+		r->pos++;
+}
+
+static int new_value(struct reader *r, enum b2f_literal_kind kind,
+		     size_t *index)
+{
+	struct b2f_literal *lit = r->lit;
+
+	if (lit->nvalues == lit->room) {
+		size_t room = lit->room ? 2 * lit->room : 32;
+		struct b2f_literal_value *values;
+
+		values = realloc(lit->values, room * sizeof(*values));
+		if (!values)
+			return -ENOMEM;
+		lit->values = values;
+		lit->room = room;
+	}
+	*index = lit->nvalues++;
+	lit->values[*index] = (struct b2f_literal_value){.kind = kind};
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool parse_hex(struct reader *r, unsigned int ndigits, uint32_t *out)
+{
+	uint32_t c = 0;
+
+	for (unsigned int i = 0; i < ndigits; i++, r->pos++) {
+		int digit = hex_digit(peek(r));
+
+		if (digit < 0)
+			return false;
+		c = c << 4 | (uint32_t)digit;
+	}
+	*out = c;
+	return c <= 0x10ffff && (c < 0xd800 || c >= 0xe000);
+}
+
+/* Behind a backslash.  What Python does not know it warns of, so no header has
+ * it; octal digits are left to Python too. */
+static bool parse_escape(struct reader *r, uint32_t *out)
+{
+	static const char letters[] = "\\'\"abfnrtv";
+	static const char meaning[] = "\\'\"\a\b\f\n\r\t\v";
+	char letter = peek(r);
+	const char *found = letter ? strchr(letters, letter) : NULL;
+
+	r->pos++;
+	if (found) {
+		*out = (uint8_t)meaning[found - letters];
+		return true;
+	}
+	switch (letter) {
+	case 'x':
+		return parse_hex(r, 2, out);
+	case 'u':
+		return parse_hex(r, 4, out);
+	case 'U':
+		return parse_hex(r, 8, out);
+	default:
+		return false;
+	}
+}
+
+/* The escape of a character is never shorter than the character in UTF-8. */
+static int parse_chars(struct reader *r, char quote)
+{
+	while (peek(r) != quote) {
+		uint32_t c;
+		bool ok;
+
+		if (r->pos >= r->len)
+			return B2F_ECORRUPT;
+		if (peek(r) == '\\') {
+			r->pos++;
+			ok = parse_escape(r, &c);
+		} else {
+			ok = b2f_utf8_next(r->text, r->len, &r->pos, &c) &&
+			     c >= ' ' && c != 0x7f;
+		}
+		if (!ok)
+			return B2F_ECORRUPT;
+		r->string_pos +=
+			b2f_utf8_put(c, r->lit->strings + r->string_pos);
+	}
+	r->pos++;
+	return 0;
+}
+
+static int parse_string(struct reader *r, size_t *index)
+{
+	size_t start = r->string_pos;
+	char quote = peek(r);
+	int err;
+
+	r->pos++;
+	err = parse_chars(r, quote);
+	if (err)
+		return err;
+	/* Two empty strings side by side, or the start of '''. */
+	if (peek(r) == quote)
+		return B2F_ECORRUPT;
+	err = new_value(r, B2F_LITERAL_STRING, index);
+	if (err)
+		return err;
+	r->lit->values[*index].text = r->lit->strings + start;
+	r->lit->values[*index].len = r->string_pos - start;
+	return 0;
+}
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+	       (uint8_t)c >= 0x80;
+}
+
+static int parse_number(struct reader *r, const char *word, size_t len,
+			size_t *index)
+{
+	int64_t number = 0;
+	int err;
+
+	/* Python refuses 01; 00 is only odd. */
+	if (len > 1 && word[0] == '0')
+		return B2F_ECORRUPT;
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] < '0' || word[i] > '9' ||
+		    __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, word[i] - '0', &number))
+			return B2F_ECORRUPT;
+	}
+	err = new_value(r, B2F_LITERAL_INT, index);
+	if (!err)
+		r->lit->values[*index].number = number;
+	return err;
+}
+
+static bool word_is(const char *word, size_t len, const char *text)
+{
+	return len == strlen(text) && memcmp(word, text, len) == 0;
+}
+
+static int parse_word(struct reader *r, size_t *index)
+{
+	const char *word = r->text + r->pos;
+	size_t len = 0;
+	int err;
+
+	while (r->pos < r->len && is_word(peek(r))) {
+		r->pos++;
+		len++;
+	}
+	if (len == 0)
+		return B2F_ECORRUPT;
+	if (word_is(word, len, "None"))
+		return new_value(r, B2F_LITERAL_NONE, index);
+	if (!word_is(word, len, "True") && !word_is(word, len, "False"))
+		return parse_number(r, word, len, index);
+	err = new_value(r, B2F_LITERAL_BOOL, index);
+	if (!err)
+		r->lit->values[*index].number = word[0] == 'T';
+	return err;
+}
+
+/* Takes @c and the space around it, if it is what comes. */
+static bool accept(struct reader *r, char c)
+{
+	skip_space(r);
+	if (peek(r) != c)
+		return false;
+	r->pos++;
+	skip_space(r);
+	return true;
+}
+
+/* Puts @child behind @last, or first, into @parent. */
+static void append(struct reader *r, size_t parent, size_t last, size_t child)
+{
+	struct b2f_literal_value *values = r->lit->values;
+
+	if (last)
+		values[last].next = child;
+	else
+		values[parent].child = child;
+	values[parent].nchildren++;
+}
+
+/* One item of a container, for a dict a key and its value. */
+static int parse_item(struct reader *r, size_t parent, size_t *last)
+{
+	bool is_dict = r->lit->values[parent].kind == B2F_LITERAL_DICT;
+	size_t child;
+	int err;
+
+	err = parse_value(r, &child);
+	if (err)
+		return err;
+	append(r, parent, *last, child);
+	*last = child;
+	if (!is_dict)
+		return 0;
+	if (!accept(r, ':'))
+		return B2F_ECORRUPT;
+	err = parse_value(r, &child);
+	if (err)
+		return err;
+	append(r, parent, *last, child);
+	*last = child;
+	return 0;
+}
+
+static int parse_items(struct reader *r, size_t parent, char end)
+{
+	size_t last = 0;
+	bool comma = false;
+	int err;
+
+	skip_space(r);
+	while (peek(r) != end) {
+		if (last && !comma)
+			return B2F_ECORRUPT;
+		err = parse_item(r, parent, &last);
+		if (err)
+			return err;
+		comma = accept(r, ',');
+	}
+	r->pos++;
+	/* (1) is not a tuple but 1. */
+	if (end == ')' && r->lit->values[parent].nchildren == 1 && !comma)
+		return B2F_ECORRUPT;
+	return 0;
+}
+
+static int parse_container(struct reader *r, enum b2f_literal_kind kind,
+			   char end, size_t *index)
+{
+	int err;
+
+	if (r->depth == B2F_LITERAL_MAX_DEPTH)
+		return B2F_ETOOBIG;
+	r->depth++;
+	r->pos++;
+	err = new_value(r, kind, index);
+	if (!err)
+		err = parse_items(r, *index, end);
+	r->depth--;
+	return err;
+}
+
+static int parse_value(struct reader *r, size_t *index)
+{
+	switch (peek(r)) {
+	case '\'':
+	case '"':
+		return parse_string(r, index);
+	case '(':
+		return parse_container(r, B2F_LITERAL_TUPLE, ')', index);
+	case '[':
+		return parse_container(r, B2F_LITERAL_LIST, ']', index);
+	case '{':
+		return parse_container(r, B2F_LITERAL_DICT, '}', index);
+	default:
+		return parse_word(r, index);
+	}
+}
+
+/* Outside of brackets Python looks at how far a line is indented. */
+static void skip_blanks(struct reader *r)
+{
+	while (peek(r) == ' ' || peek(r) == '\t')
+		r->pos++;
+}
+
+int b2f_literal_parse(const char *text, size_t len, struct b2f_literal *out)
+{
+	struct b2f_literal lit = {0};
+	struct reader r = {.text = text, .len = len, .lit = &lit};
+	size_t root;
+	int err;
+
+	if (len > B2F_LITERAL_MAX_TEXT)
+		return B2F_ETOOBIG;
+	lit.strings = malloc(len + B2F_UTF8_MAX);
+	if (!lit.strings)
+		return -ENOMEM;
+	skip_blanks(&r);
+	err = parse_value(&r, &root);
+	skip_blanks(&r);
+	while (peek(&r) == '\n')
+		r.pos++;
+	if (!err && r.pos < len)
+		err = B2F_ECORRUPT;
+	if (err)
+		b2f_literal_fini(&lit);
+	else
+		*out = lit;
+	return err;
+}
+
+void b2f_literal_fini(struct b2f_literal *lit)
+{
+	free(lit->values);
+	free(lit->strings);
+	*lit = (struct b2f_literal){0};
+}
+
+const struct b2f_literal_value *b2f_literal_root(const struct b2f_literal *lit)
+{
+	return lit->values;
+}
+
+const struct b2f_literal_value *
+b2f_literal_first(const struct b2f_literal *lit,
+		  const struct b2f_literal_value *value)
+{
+	return value->child ? lit->values + value->child : NULL;
+}
+
+const struct b2f_literal_value *
+b2f_literal_next(const struct b2f_literal *lit,
+		 const struct b2f_literal_value *value)
+{
+	return value->next ? lit->values + value->next : NULL;
+}
+
+bool b2f_literal_is(const struct b2f_literal_value *value, const char *text)
+{
+	return value->kind == B2F_LITERAL_STRING &&
+	       word_is(value->text, value->len, text);
+}

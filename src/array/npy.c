@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* npy.c - the header of a .npy file, read */
+#include "array/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/dtype.h"
+#include "array/utf8.h"
+#include "b2frame/error.h"
+#include "base/bytes.h"
+#include "base/checked.h"
+
+/* What np.load() reads unless it is told to trust the file. */
+#define CHARS_MAX ((size_t)10000)
+
+_Static_assert(B2F_UTF8_MAX *CHARS_MAX <= B2F_LITERAL_MAX_TEXT,
+	       "every text that numpy reads fits a literal");
+
+/* Where the text of a header is. */
+struct place {
+	unsigned int version;
+	size_t off;
+	size_t len;
+};
+
+static uint32_t load_le16(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8;
+}
+
+static int find_text(const uint8_t *raw, size_t size, struct place *out)
+{
+	struct place at = {.off = 10};
+	size_t n = size < B2F_NPY_MAGIC_SIZE ? size : B2F_NPY_MAGIC_SIZE;
+
+	if (n > 0 && memcmp(raw, B2F_NPY_MAGIC, n) != 0)
+		return -EINVAL;
+	if (size < 8)
+		return -EAGAIN;
+	at.version = raw[6];
+	if (at.version < 1 || at.version > 3 || raw[7] != 0)
+		return -EINVAL;
+	if (at.version > 1)
+		at.off = 12;
+	if (size < at.off)
+		return -EAGAIN;
+	at.len = at.version > 1 ? b2f_load_le32(raw + 8) : load_le16(raw + 8);
+	/* Only version 3 has characters of more than a byte. */
+	if (at.len > (at.version == 3 ? B2F_UTF8_MAX * CHARS_MAX : CHARS_MAX))
+		return B2F_EUNSUPPORTED;
+	if (size - at.off < at.len)
+		return -EAGAIN;
+	*out = at;
+	return 0;
+}
+
+/* Latin-1 as UTF-8; @out has room for twice @len. */
+static size_t widen(const uint8_t *text, size_t len, char *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += b2f_utf8_put(text[i], out + n);
+	return n;
+}
+
+static int check_utf8(const char *text, size_t len)
+{
+	size_t nchars = 0;
+	uint32_t c;
+
+	for (size_t pos = 0; pos < len; nchars++)
+		if (!b2f_utf8_next(text, len, &pos, &c))
+			return -EINVAL;
+	return nchars > CHARS_MAX ? B2F_EUNSUPPORTED : 0;
+}
+
+/* The errors of dtype.h and literal.h in our words. */
+static int header_error(int err)
+{
+	if (err == B2F_ECORRUPT)
+		return -EINVAL;
+	return err == B2F_ETOOBIG ? B2F_EUNSUPPORTED : err;
+}
+
+static int parse_text(const uint8_t *raw, const struct place *at,
+		      struct b2f_literal *out)
+{
+	char *text = malloc(2 * at->len + 1);
+	size_t len = at->len;
+	int err = 0;
+
+	if (!text)
+		return -ENOMEM;
+	if (at->version < 3) {
+		len = widen(raw + at->off, at->len, text);
+	} else {
+		memcpy(text, raw + at->off, at->len);
+		err = check_utf8(text, len);
+	}
+	if (!err)
+		err = b2f_literal_parse(text, len, out);
+	free(text);
+	return header_error(err);
+}
+
+/* The values of the dict. */
+struct entries {
+	const struct b2f_literal_value *descr;
+	const struct b2f_literal_value *fortran_order;
+	const struct b2f_literal_value *shape;
+};
+
+static const struct b2f_literal_value **
+entry(struct entries *e, const struct b2f_literal_value *key)
+{
+	if (b2f_literal_is(key, "descr"))
+		return &e->descr;
+	if (b2f_literal_is(key, "fortran_order"))
+		return &e->fortran_order;
+	return b2f_literal_is(key, "shape") ? &e->shape : NULL;
+}
+
+/* Every key once: numpy wants no other ones, and takes the last of two. */
+static int find_entries(const struct b2f_literal *lit, struct entries *e)
+{
+	const struct b2f_literal_value *root = b2f_literal_root(lit), *key;
+
+	if (root->kind != B2F_LITERAL_DICT || root->nchildren != 6)
+		return -EINVAL;
+	key = b2f_literal_first(lit, root);
+	while (key) {
+		const struct b2f_literal_value *value;
+		const struct b2f_literal_value **to = entry(e, key);
+
+		value = b2f_literal_next(lit, key);
+		if (!to || *to)
+			return -EINVAL;
+		*to = value;
+		key = b2f_literal_next(lit, value);
+	}
+	if (e->fortran_order->kind != B2F_LITERAL_BOOL ||
+	    e->shape->kind != B2F_LITERAL_TUPLE)
+		return -EINVAL;
+	return 0;
+}
+
+static int read_shape(const struct b2f_literal *lit,
+		      const struct b2f_literal_value *shape,
+		      struct b2f_npy *npy)
+{
+	const struct b2f_literal_value *v = b2f_literal_first(lit, shape);
+
+	for (const struct b2f_literal_value *i = v; i;
+	     i = b2f_literal_next(lit, i))
+		if (i->kind != B2F_LITERAL_INT)
+			return -EINVAL;
+	if (shape->nchildren > B2F_ARRAY_MAX_DIM)
+		return B2F_EUNSUPPORTED;
+	for (; v; v = b2f_literal_next(lit, v))
+		npy->shape[npy->ndim++] = v->number;
+	return 0;
+}
+
+static int read_dtype(const struct b2f_literal *lit,
+		      const struct b2f_literal_value *descr,
+		      struct b2f_npy *npy)
+{
+	struct b2f_textbuf buf = {0};
+	struct b2f_dtype type = {0};
+	int err;
+
+	err = b2f_dtype_read_descr(lit, descr, &type);
+	if (err)
+		return header_error(err);
+	/* np.load() fails with arrays as items, np.memmap() adds dimensions. */
+	err = B2F_EUNSUPPORTED;
+	if (type.form == B2F_DTYPE_SUBARRAY || type.size == 0 ||
+	    type.size > B2F_ARRAY_MAX_ITEMSIZE)
+		goto out;
+	npy->itemsize = type.size;
+	b2f_dtype_put_b2nd(&type, &buf);
+	err = b2f_textbuf_take(&buf, &npy->dtype, NULL);
+out:
+	b2f_textbuf_fini(&buf);
+	b2f_dtype_fini(&type);
+	return err;
+}
+
+/* numpy refuses shapes that would be too large if no dimension were 0. */
+static int count_bytes(struct b2f_npy *npy)
+{
+	uint64_t bytes = npy->itemsize;
+	bool empty = false;
+
+	for (unsigned int i = 0; i < npy->ndim; i++) {
+		uint64_t n = (uint64_t)npy->shape[i];
+
+		empty = empty || n == 0;
+		if (!b2f_mul_u64(bytes, b2f_max_u64(n, 1), &bytes) ||
+		    bytes > INT64_MAX)
+			return B2F_EUNSUPPORTED;
+	}
+	npy->nbytes = empty ? 0 : bytes;
+	return 0;
+}
+
+int b2f_npy_parse(const uint8_t *raw, size_t size, struct b2f_npy *out)
+{
+	struct b2f_literal lit = {0};
+	struct entries e = {0};
+	struct b2f_npy npy = {0};
+	struct place at;
+	int err;
+
+	err = find_text(raw, size, &at);
+	if (err)
+		return err;
+	err = parse_text(raw, &at, &lit);
+	if (err)
+		return err;
+	npy.size = at.off + at.len;
+	err = find_entries(&lit, &e);
+	if (!err)
+		err = read_shape(&lit, e.shape, &npy);
+	if (!err)
+		err = read_dtype(&lit, e.descr, &npy);
+	if (!err)
+		err = count_bytes(&npy);
+	if (err)
+		goto out;
+	npy.fortran_order = e.fortran_order->number != 0;
+	*out = npy;
+	npy.dtype = NULL; /* now the caller's */
+out:
+	b2f_npy_fini(&npy);
+	b2f_literal_fini(&lit);
+	return err;
+}
+
+void b2f_npy_fini(struct b2f_npy *npy)
+{
+	free(npy->dtype);
+	*npy = (struct b2f_npy){0};
+}
