@@ -47,6 +47,7 @@ static struct b2f_write_options write_options(const struct fs_options *o)
 		.locking = o->locking,
 		.no_locking = o->nolocking,
 		.guess_typesize = o->typesize == 0,
+		.npy_arrays = true,
 		.chunksize = (uint32_t)o->chunksize,
 	};
 }

@@ -78,7 +78,14 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 
 /*
  * Makes a file of @frame, which it takes over (also the closing) if it
- * succeeds.  Close *@out with b2f_file_close().  Returns 0 or -ENOMEM.
+ * succeeds.  Close *@out with b2f_file_close().
+ *
+ * Of an array the file is the items in C order, not what the chunks hold one
+ * after the other; of one that was made from a .npy file, the header and then
+ * these (b2f_frame_is_npy()).
+ *
+ * Returns 0, -ENOMEM, or B2F_ECORRUPT (an array whose chunks do not fit its
+ * shape; the cause was logged when the frame was opened).
  */
 __attribute__((warn_unused_result)) int
 b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,

@@ -139,6 +139,10 @@ struct b2f_frame_peek {
 	bool sparse;
 	/* Its header makes no sense, so that nothing is known of its sizes. */
 	bool broken;
+	/* An array, and one that was made from a .npy file. */
+	bool is_array;
+	bool is_npy;
+	/* As b2f_frame_shown_nbytes(). */
 	uint64_t nbytes;
 	uint64_t cbytes;
 	/* Of the index: chunks.b2frame, or the contiguous file. */
@@ -177,6 +181,29 @@ const char *b2f_frame_label(const struct b2f_frame *frame);
 
 /* Its geometry if it is a sound b2nd array, else NULL. */
 const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
+
+/*
+ * Bytes of the file that the frame is shown as: its data, or of an array the
+ * items in C order, with the .npy header before them if the array was made from
+ * a file that had one.
+ */
+uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame);
+
+/*
+ * True if @frame is an array that was made from a .npy file, and is shown as
+ * such.
+ */
+bool b2f_frame_is_npy(const struct b2f_frame *frame);
+
+/*
+ * The .npy header of an array: the one it was made with, or one that NumPy
+ * would write for it.  *@out is malloc'ed: free() it.
+ *
+ * Returns 0; B2F_EUNSUPPORTED (no array, or of a type that .npy files cannot
+ * tell), B2F_ECORRUPT (a broken one) or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out, size_t *len);
 
 /* The state of the index that was read. */
 struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame);

@@ -41,6 +41,11 @@ struct b2f_write_options {
 	 * data that are written to it.
 	 */
 	bool guess_typesize;
+	/*
+	 * A frame without metalayers becomes an array while it holds a .npy
+	 * file, and nothing else; an array that was made so takes any change.
+	 */
+	bool npy_arrays;
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
 	uint32_t chunksize;
 };
@@ -61,8 +66,8 @@ enum b2f_commit_how {
  * a crash left.  As long as @file is open nobody else can do this: another
  * process with bloscfs, too, gets -EBUSY.
  *
- * Returns 0, -EROFS (contiguous, variable chunks, an array, a plugin's pipeline
- * ... the cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
+ * Returns 0, -EROFS (contiguous, variable chunks, a plugin's pipeline ... the
+ * cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
  * (-EACCES, -EROFS: the directory cannot be written to).
  */
 __attribute__((warn_unused_result)) int
@@ -77,7 +82,8 @@ bool b2f_file_is_writable(struct b2f_file *file);
  * and @off becomes zeros.  May wait for the workers if too much is dirty.
  *
  * Returns how many bytes were written, from the first on: @size, or fewer if an
- * error came after some; or -EBADF (not writable), -EFBIG, -ENOMEM,
+ * error came after some; or -EBADF (not writable), -EPERM (an array has one size
+ * and keeps it; logged), -EFBIG, -ENOMEM,
  * B2F_ECORRUPT (damaged data that were to be kept beside the new ones), or an
  * errno of the store (-ENOSPC, -EDQUOT, -EIO) that keeps dirty chunks from
  * being written, and so memory from being free.
@@ -115,7 +121,10 @@ b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
 /* True if there is something to commit, or to make durable. */
 bool b2f_file_is_dirty(struct b2f_file *file);
 
-/* Nanoseconds since something became dirty; 0 if nothing is. */
+/*
+ * Nanoseconds since something became dirty; 0 if nothing is, or if it is better
+ * to wait with the commit, as somebody is still writing an array.
+ */
 uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 
 /* Forgets all that is not committed; for a file that has been deleted. */

@@ -12,8 +12,12 @@
 int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		  struct b2f_file **out)
 {
-	struct b2f_file *file = calloc(1, sizeof(*file));
+	struct b2f_file *file;
 
+	/* The cause was logged when the frame was opened. */
+	if (frame->form.err)
+		return frame->form.err;
+	file = calloc(1, sizeof(*file));
 	if (!file)
 		return -ENOMEM;
 	file->nheads = b2f_min_u64(frame->info.nchunks + 1, HEADS_MAX);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "file/gather.h"
 #include "file/writer.h"
 
 /* Chunks up to this many decoded bytes are loaded whole. */
@@ -92,7 +93,7 @@ static void decode_ahead(struct ahead *a)
 	struct b2f_source src;
 
 	b2f_reading_begin(a->file, &r);
-	if (a->span.start + a->start < r.size &&
+	if (r.frame->form.head_len + a->span.start + a->start < r.size &&
 	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
 		/* What is being written is in memory, or will be encoded. */
 		if (!src.dirty && !src.is_zeros &&
@@ -148,11 +149,17 @@ static void queue_chunk(struct b2f_file *file,
 void b2f_file_ahead(const struct b2f_reading *r, struct b2f_stream *stream,
 		    uint64_t off, uint64_t size)
 {
-	uint64_t start, end;
+	uint64_t head = r->frame->form.head_len, start, end;
 
 	if (!b2f_readahead_note(&stream->readahead, off, size, r->size, &start,
 				&end))
 		return;
+	if (!r->frame->form.linear) {
+		b2f_gather_ahead(r, start, end);
+		return;
+	}
+	end -= b2f_min_u64(end, head);
+	start -= b2f_min_u64(start, head);
 	while (start < end) {
 		struct b2f_source src;
 

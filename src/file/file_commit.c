@@ -10,6 +10,9 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+/* Who has not written to a .npy file for so long is not about to end it. */
+#define UNDER_WAY_S 10
+
 /* Commits that are tried while other programs change the frame. */
 #define TRIES 3
 
@@ -184,6 +187,8 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 
 	err = rewrite_bad(file);
 	if (!err)
+		err = b2f_reform_for_commit(file);
+	if (!err)
 		err = freeze(&job, how, &nothing);
 	if (err || nothing)
 		return err;
@@ -311,7 +316,32 @@ void b2f_writer_delete_dead(struct b2f_file *file)
 
 bool b2f_file_is_dirty(struct b2f_file *file)
 {
-	return b2f_file_dirty_ns(file) != 0;
+	const struct b2f_writer *w;
+	bool dirty;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	dirty = w && w->edit && (w->dirty_since_ns || w->edit->undurable);
+	pthread_mutex_unlock(&file->lock);
+	return dirty;
+}
+
+/*
+ * Somebody is writing a .npy file: an array that is not complete would have to
+ * be made a plain frame, and an array again when it is.  Locked.
+ */
+static bool is_under_way(const struct b2f_file *file)
+{
+	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_writer *w = file->writer;
+	struct timespec now;
+
+	if (!form->head || w->array_nbytes == form->head_len + form->nbytes ||
+	    !w->has_mtime)
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec >= w->mtime.tv_sec &&
+	       now.tv_sec - w->mtime.tv_sec < UNDER_WAY_S;
 }
 
 uint64_t b2f_file_dirty_ns(struct b2f_file *file)
@@ -321,7 +351,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 	bool undurable = false;
 
 	pthread_mutex_lock(&file->lock);
-	if (file->writer && file->writer->edit) {
+	if (file->writer && file->writer->edit && !is_under_way(file)) {
 		since = file->writer->dirty_since_ns;
 		undurable = file->writer->edit->undurable;
 	}

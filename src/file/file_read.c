@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "file/gather.h"
 #include "file/writer.h"
 
 /* Pieces that are pinned together. */
@@ -24,9 +25,11 @@
 static const uint8_t zeros[ZEROS_SIZE];
 
 struct piece {
-	/* Neither of them: a hole, nothing to pin. */
+	/* Neither of them: @bytes, nothing to pin. */
 	struct b2f_head *head;
 	struct b2f_dirty *dirty;
+	/* Zeros, or a part of what is shown before the data. */
+	const uint8_t *bytes;
 	uint32_t unit;
 	/* First byte in the unit, or in the chunk, and how many. */
 	uint32_t start;
@@ -100,9 +103,16 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 {
 	const struct b2f_chunk *chunk;
 	struct b2f_source src;
+	const struct b2f_form *form = &b->reading.frame->form;
 	uint32_t in, left;
 	int err;
 
+	if (off < form->head_len) {
+		out->bytes = form->head + off;
+		out->size = (uint32_t)b2f_min_u64(size, form->head_len - off);
+		return 0;
+	}
+	off -= form->head_len;
 	err = b2f_reading_find(&b->reading, off, &src);
 	if (err)
 		return err;
@@ -115,6 +125,7 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		return 0;
 	}
 	if (src.is_zeros) {
+		out->bytes = zeros;
 		out->size = (uint32_t)b2f_min_u64(out->size, ZEROS_SIZE);
 		return 0;
 	}
@@ -201,7 +212,7 @@ static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 /* The bytes of a piece that nobody writes to. */
 static const uint8_t *piece_data(const struct piece *p)
 {
-	return p->head ? p->ref.data + p->start : zeros;
+	return p->head ? p->ref.data + p->start : p->bytes;
 }
 
 static void copy_piece(const struct piece *p, uint8_t *dst)
@@ -231,6 +242,9 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 {
 	size_t done = 0;
 	int err = 0;
+
+	if (!b->reading.frame->form.linear)
+		return b2f_gather(&b->reading, buf, size, off);
 
 	while (done < size) {
 		err = batch_get(b, off + done, size - done);
@@ -283,6 +297,8 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 struct pins {
 	struct batch batch;
 	struct iovec iov[BATCH];
+	/* Holds a reference: it has what is shown before the data. */
+	struct b2f_frame *frame;
 	/* A range of too many pieces was copied here instead. */
 	uint8_t *copy;
 };
@@ -321,7 +337,7 @@ static int try_view(struct pins *pins, struct b2f_stream *stream, size_t *size,
 	int err = 0;
 
 	*size = begin_read(&b->reading, stream, off, *size);
-	if (*size)
+	if (*size && b->reading.frame->form.linear)
 		err = batch_get(b, off, *size);
 	if (!err && b->nbytes == *size && !b->has_dirty)
 		point_to_pieces(pins);
@@ -349,6 +365,8 @@ ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 		got = size;
 		b2f_reading_begin(file, &pins->batch.reading);
 		err = try_view(pins, stream, &got, off);
+		if (!err)
+			pins->frame = b2f_frame_ref(pins->batch.reading.frame);
 		/* What is pinned is in the cache, or copied. */
 		b2f_reading_end(&pins->batch.reading);
 		again = err && b2f_reading_retry(&pins->batch.reading, err);
@@ -372,6 +390,7 @@ void b2f_view_release(struct b2f_view *view)
 
 	if (pins) {
 		batch_fini(&pins->batch);
+		b2f_frame_close(pins->frame);
 		free(pins->copy);
 		free(pins);
 	}

@@ -16,9 +16,19 @@
 /* The first position >= @off in a chunk that is (not) a hole; or the size. */
 static int64_t seek_kind(const struct b2f_reading *r, uint64_t off, bool hole)
 {
+	uint64_t head = r->frame->form.head_len;
+
+	/* A chunk of zeros is in many places of such an array. */
+	if (!r->frame->form.linear)
+		return (int64_t)(hole ? r->size : off);
+	if (off < head) {
+		if (!hole)
+			return (int64_t)off;
+		off = head;
+	}
 	while (off < r->size) {
 		struct b2f_source src;
-		int err = b2f_reading_find(r, off, &src);
+		int err = b2f_reading_find(r, off - head, &src);
 
 		if (err)
 			return err;
@@ -28,7 +38,7 @@ static int64_t seek_kind(const struct b2f_reading *r, uint64_t off, bool hole)
 		/* Cut off meanwhile. */
 		if (src.span.nbytes == 0)
 			break;
-		off = src.span.start + src.span.nbytes;
+		off = head + src.span.start + src.span.nbytes;
 	}
 	return (int64_t)r->size;
 }

@@ -151,15 +151,37 @@ int b2f_size_set(struct b2f_file *file, uint64_t size)
 	return err;
 }
 
-int b2f_file_truncate(struct b2f_file *file, uint64_t size)
+static int try_truncate(struct b2f_file *file, uint64_t size)
 {
 	struct b2f_writer *w;
 	int err = b2f_change_begin(file, &w);
 
 	if (err)
 		return err;
-	err = b2f_size_set(file, size);
+	if (file->frame->form.is_array)
+		err = b2f_array_file_resize(file, size);
+	else
+		err = b2f_size_set(file, size);
+	if (!err && size == 0)
+		w->hint = B2F_NPY_UNKNOWN;
 	pthread_mutex_unlock(&w->write_lock);
-	b2f_writer_delete_dead(file);
+	return err;
+}
+
+int b2f_file_truncate(struct b2f_file *file, uint64_t size)
+{
+	int err;
+
+	b2f_reform_before(file, NULL, 0, size);
+	for (;;) {
+		err = try_truncate(file, size);
+		if (err != B2F_EREFORM)
+			break;
+		err = b2f_reform_to_plain(file, size);
+		if (err)
+			return err;
+	}
+	if (!err)
+		b2f_writer_delete_dead(file);
 	return err;
 }

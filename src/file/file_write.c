@@ -10,7 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "array/npy.h"
 #include "base/checked.h"
+#include "file/gather.h"
 #include "file/writer.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -63,18 +65,9 @@ int b2f_change_begin(struct b2f_file *file, struct b2f_writer **out)
 	return 0;
 }
 
-/* One write within one chunk. */
-struct part {
-	uint64_t nchunk;
-	/* First byte in the chunk, and how many. */
-	uint32_t start;
-	uint32_t size;
-	const uint8_t *buf;
-};
-
 /* Pages of @d that @part writes to first, and is it the last of the chunk? */
 static uint32_t count_new_pages(const struct b2f_dirty *d,
-				const struct part *part)
+				const struct b2f_part *part)
 {
 	uint32_t last = (part->start + part->size - 1) / B2F_PAGE, n = 0;
 
@@ -98,7 +91,7 @@ static int read_page(struct b2f_dirty *d, uint32_t page, uint8_t *buf)
 }
 
 /* Pages that are written in part, and were not before. */
-static int read_edges(struct b2f_dirty *d, const struct part *part,
+static int read_edges(struct b2f_dirty *d, const struct b2f_part *part,
 		      struct b2f_dirty_edges *edges)
 {
 	uint32_t end = part->start + part->size;
@@ -122,7 +115,7 @@ static int read_edges(struct b2f_dirty *d, const struct part *part,
  * it will take.  While there is no lock it may be encoded by somebody who needs
  * memory: then all of it again.
  */
-static int prepare_part(struct b2f_file *file, const struct part *part,
+static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 			struct b2f_dirty_edges *edges, struct b2f_dirty **out)
 {
 	struct b2f_dirty *d = NULL, *now = NULL;
@@ -156,7 +149,7 @@ static int prepare_part(struct b2f_file *file, const struct part *part,
 	return err && now == d ? err : -EAGAIN;
 }
 
-static int write_part(struct b2f_file *file, const struct part *part)
+int b2f_write_part(struct b2f_file *file, const struct b2f_part *part)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_dirty_edges edges;
@@ -183,16 +176,15 @@ static int write_part(struct b2f_file *file, const struct part *part)
 	return 0;
 }
 
-/* Writes as much as it can; the write_lock is held, the file long enough. */
-static uint64_t write_parts(struct b2f_file *file, const uint8_t *buf,
-			    uint64_t size, uint64_t off, int *err)
+uint64_t b2f_write_parts(struct b2f_file *file, const uint8_t *buf,
+			 uint64_t size, uint64_t off, int *err)
 {
 	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
 	uint64_t done = 0;
 
 	while (done < size) {
 		uint64_t at = off + done;
-		struct part part = {
+		struct b2f_part part = {
 			.nchunk = at / chunksize,
 			.start = (uint32_t)(at % chunksize),
 			.buf = buf + done,
@@ -200,7 +192,7 @@ static uint64_t write_parts(struct b2f_file *file, const uint8_t *buf,
 
 		part.size = (uint32_t)b2f_min_u64(size - done,
 						  chunksize - part.start);
-		*err = write_part(file, &part);
+		*err = b2f_write_part(file, &part);
 		if (*err)
 			break;
 		done += part.size;
@@ -224,34 +216,35 @@ int b2f_file_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)
 	uint32_t nbytes =
 		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
 	uint8_t *buf = malloc(nbytes);
-	ssize_t n;
-	int err = 0;
+	struct b2f_reading r;
+	int err;
 
 	if (!buf)
 		return -ENOMEM;
-	n = b2f_file_pread(file, NULL, buf, nbytes, start);
-	if (n < 0)
-		err = (int)n;
-	else
-		write_parts(file, buf, (uint64_t)n, start, &err);
+	b2f_reading_begin(file, &r);
+	err = b2f_gather_stored(&r, buf, nbytes, start);
+	b2f_reading_end(&r);
+	if (!err)
+		b2f_write_parts(file, buf, nbytes, start, &err);
 	free(buf);
 	return err;
 }
 
-/* The write_lock is held. */
-static ssize_t write_at(struct b2f_file *file, const void *buf, size_t size,
-			uint64_t off)
+/* The first bytes may be others now. */
+static void forget_hint(struct b2f_writer *w, uint64_t off)
+{
+	if (off < B2F_NPY_MAGIC_SIZE)
+		w->hint = B2F_NPY_UNKNOWN;
+}
+
+static ssize_t write_plain(struct b2f_file *file, const void *buf, size_t size,
+			   uint64_t off)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	uint64_t before, done;
 	int err = 0;
 
-	if (size > SSIZE_MAX)
-		size = SSIZE_MAX;
-	if (size == 0)
-		return 0;
-	if (off > B2F_SIZE_LIMIT || size > B2F_SIZE_LIMIT - off)
-		return -EFBIG;
+	forget_hint(file->writer, off);
 	pthread_mutex_lock(&file->lock);
 	before = edit->working.nbytes;
 	if (off + size > before)
@@ -259,28 +252,30 @@ static ssize_t write_at(struct b2f_file *file, const void *buf, size_t size,
 	pthread_mutex_unlock(&file->lock);
 	if (err)
 		return err;
-	done = write_parts(file, buf, size, off, &err);
+	done = b2f_write_parts(file, buf, size, off, &err);
 	if (err && off + size > before)
 		cut_back(file, b2f_max_u64(before, done ? off + done : 0));
 	return done ? (ssize_t)done : err;
 }
 
-ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
+/* The write_lock is held. */
+static ssize_t write_at(struct b2f_file *file, const void *buf, size_t size,
 			uint64_t off)
 {
-	struct b2f_writer *w;
-	ssize_t n = b2f_change_begin(file, &w);
-
-	if (n)
-		return n;
-	n = write_at(file, buf, size, off);
-	pthread_mutex_unlock(&w->write_lock);
-	b2f_writer_delete_dead(file);
-	return n;
+	if (size > SSIZE_MAX)
+		size = SSIZE_MAX;
+	if (size == 0)
+		return 0;
+	if (off > B2F_SIZE_LIMIT || size > B2F_SIZE_LIMIT - off)
+		return -EFBIG;
+	if (file->frame->form.is_array)
+		return b2f_array_file_write(file, buf, size, off);
+	return write_plain(file, buf, size, off);
 }
 
-ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
-			uint64_t *off)
+/* One try to write at *@off, or at the end, which *@off is set to. */
+static ssize_t try_write(struct b2f_file *file, const void *buf, size_t size,
+			 bool append, uint64_t *off)
 {
 	struct b2f_writer *w;
 	ssize_t n = b2f_change_begin(file, &w);
@@ -288,11 +283,44 @@ ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
 	if (n)
 		return n;
 	/* Nobody else can change it now. */
-	*off = b2f_file_size(file);
+	if (append)
+		*off = b2f_file_size(file);
 	n = write_at(file, buf, size, *off);
 	pthread_mutex_unlock(&w->write_lock);
-	b2f_writer_delete_dead(file);
 	return n;
+}
+
+static ssize_t write_file(struct b2f_file *file, const void *buf, size_t size,
+			  bool append, uint64_t *off)
+{
+	ssize_t n;
+	int err;
+
+	b2f_reform_before(file, buf, size,
+			  append ? b2f_file_size(file) : *off);
+	for (;;) {
+		n = try_write(file, buf, size, append, off);
+		if (n != B2F_EREFORM)
+			break;
+		err = b2f_reform_to_plain(file, UINT64_MAX);
+		if (err)
+			return err;
+	}
+	if (n >= 0)
+		b2f_writer_delete_dead(file);
+	return n;
+}
+
+ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
+			uint64_t off)
+{
+	return write_file(file, buf, size, false, &off);
+}
+
+ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
+			uint64_t *off)
+{
+	return write_file(file, buf, size, true, off);
 }
 
 /* Makes the whole chunk @nchunk zeros; the write_lock is held. */
@@ -335,6 +363,7 @@ static int zero_range(struct b2f_file *file, uint64_t off, uint64_t end)
 	uint64_t size = b2f_file_size(file);
 	int err = 0;
 
+	forget_hint(file->writer, off);
 	while (off < end && !err) {
 		uint64_t start = off / chunksize * chunksize;
 		uint64_t stop = b2f_min_u64(start + chunksize, size);
@@ -344,14 +373,14 @@ static int zero_range(struct b2f_file *file, uint64_t off, uint64_t end)
 			err = zero_chunk(file, off / chunksize);
 		} else {
 			n = b2f_min_u64(n, sizeof(zeros));
-			write_parts(file, zeros, n, off, &err);
+			b2f_write_parts(file, zeros, n, off, &err);
 		}
 		off += n;
 	}
 	return err;
 }
 
-int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size)
+static int try_zero(struct b2f_file *file, uint64_t off, uint64_t size)
 {
 	struct b2f_writer *w;
 	uint64_t end;
@@ -360,10 +389,30 @@ int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size)
 	if (err)
 		return err;
 	end = b2f_file_size(file);
-	if (off < end && size > 0)
-		err = zero_range(file, off,
-				 size < end - off ? off + size : end);
+	if (off < end && size > 0) {
+		end = size < end - off ? off + size : end;
+		if (file->frame->form.is_array)
+			err = b2f_array_file_zero(file, off, end);
+		else
+			err = zero_range(file, off, end);
+	}
 	pthread_mutex_unlock(&w->write_lock);
-	b2f_writer_delete_dead(file);
+	return err;
+}
+
+int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size)
+{
+	int err;
+
+	do {
+		err = try_zero(file, off, size);
+		if (err == B2F_EREFORM) {
+			err = b2f_reform_to_plain(file, UINT64_MAX);
+			if (!err)
+				err = B2F_EREFORM;
+		}
+	} while (err == B2F_EREFORM);
+	if (!err)
+		b2f_writer_delete_dead(file);
 	return err;
 }

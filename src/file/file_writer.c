@@ -87,7 +87,7 @@ static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
 
 	w->guess_typesize = w->options.guess_typesize && h->nbytes == 0 &&
 			    h->typesize == 1 && edit->frame->meta.n == 0;
-	if (h->chunksize > 0)
+	if (h->chunksize > 0 || edit->frame->form.is_array)
 		return;
 	if (size == 0)
 		size = CHUNKSIZE_DEFAULT;
@@ -120,7 +120,7 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 
 	*frame = b2f_frame_ref(file->frame);
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_edit_new(*frame, &edit);
+		err = b2f_edit_new(*frame, B2F_EDIT_FILE, &edit);
 		if (err != -ESTALE)
 			break;
 		err = b2f_frame_reopen(*frame, &newer);
@@ -180,6 +180,8 @@ int b2f_file_allow_write(struct b2f_file *file,
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
 	w->edit = edit;
+	w->array_nbytes = b2f_frame_shown_nbytes(file->frame);
+	w->hint = B2F_NPY_UNKNOWN;
 	file->writer = w;
 	pthread_mutex_unlock(&file->lock);
 	b2f_file_forget_heads(file);

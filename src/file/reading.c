@@ -7,8 +7,10 @@ uint64_t b2f_file_size_locked(const struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
 
-	return w && w->edit ? w->edit->working.nbytes
-			    : file->frame->info.nbytes;
+	if (!w || !w->edit)
+		return b2f_frame_shown_nbytes(file->frame);
+	return file->frame->form.is_array ? w->array_nbytes
+					  : w->edit->working.nbytes;
 }
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)

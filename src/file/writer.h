@@ -78,11 +78,16 @@ struct b2f_dirty {
 	struct b2f_dirty *newer;
 };
 
+/* Does a file begin like a .npy file? */
+enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };
+
 struct b2f_writer {
 	struct b2f_write_options options;
 	pthread_mutex_t commit_lock;
 	pthread_mutex_t write_lock;
 	pthread_rwlock_t gate;
+	/* What is known of the first bytes.  Under write_lock. */
+	_Atomic enum b2f_npy_hint hint;
 	/* A record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The rest is under file.lock. */
@@ -102,6 +107,11 @@ struct b2f_writer {
 	bool closing;
 	/* When there was the first change since the last commit; 0: none. */
 	uint64_t dirty_since_ns;
+	/*
+	 * Bytes of an array that are there: all of them, unless it is a .npy
+	 * file that somebody still writes.
+	 */
+	uint64_t array_nbytes;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
 	/* When it was written to last, if it was. */
@@ -208,6 +218,26 @@ void b2f_writer_note(struct b2f_writer *w);
 B2F_MUST_CHECK
 int b2f_change_begin(struct b2f_file *file, struct b2f_writer **out);
 
+/* One write within one chunk. */
+struct b2f_part {
+	uint64_t nchunk;
+	/* First byte in the chunk, and how many. */
+	uint32_t start;
+	uint32_t size;
+	const uint8_t *buf;
+};
+
+/* Writes it; the write_lock is held.  Returns as b2f_file_pwrite(), or 0. */
+B2F_MUST_CHECK
+int b2f_write_part(struct b2f_file *file, const struct b2f_part *part);
+
+/*
+ * Writes to the stored data, as much as it can, and returns how much that is;
+ * the write_lock is held, and the data long enough.
+ */
+uint64_t b2f_write_parts(struct b2f_file *file, const uint8_t *buf,
+			 uint64_t size, uint64_t off, int *err);
+
 /* Makes all data of chunk @nchunk dirty; the write_lock is held. */
 B2F_MUST_CHECK
 int b2f_file_rewrite_chunk(struct b2f_file *file, uint64_t nchunk);
@@ -234,6 +264,48 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size);
  */
 B2F_MUST_CHECK
 int b2f_size_fix_last(struct b2f_file *file);
+
+/* array_file.c: writing to arrays; the write_lock is held */
+
+/*
+ * The change would make something else of a .npy file than its array: it has to
+ * be a plain frame first; see b2f_reform_to_plain().
+ */
+#define B2F_EREFORM (-EMEDIUMTYPE)
+
+/* As b2f_file_pwrite(), b2f_file_truncate(), b2f_file_zero(), or EREFORM. */
+B2F_MUST_CHECK
+ssize_t b2f_array_file_write(struct b2f_file *file, const uint8_t *buf,
+			     uint64_t size, uint64_t off);
+B2F_MUST_CHECK
+int b2f_array_file_resize(struct b2f_file *file, uint64_t size);
+B2F_MUST_CHECK
+int b2f_array_file_zero(struct b2f_file *file, uint64_t off, uint64_t end);
+
+/* reform.c: a .npy file becomes an array, or ceases to be one */
+
+/*
+ * Makes @file a plain frame with the first @keep bytes that it shows.  No lock
+ * is held.  Returns 0 or as b2f_file_pwrite(), and then it is as before.
+ */
+B2F_MUST_CHECK
+int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep);
+
+/*
+ * Makes @file an array if what it is, or begins to be, is a .npy file: before
+ * @size bytes at @buf are written to @off, so that they need not be written
+ * twice.  No lock is held.
+ */
+void b2f_reform_before(struct b2f_file *file, const void *buf, uint64_t size,
+		       uint64_t off);
+
+/*
+ * Before a commit: an array that is not complete becomes plain, a plain file
+ * that is a whole .npy file an array.  The commit_lock is held.  Returns as
+ * b2f_reform_to_plain().
+ */
+B2F_MUST_CHECK
+int b2f_reform_for_commit(struct b2f_file *file);
 
 /* file_writer.c */
 

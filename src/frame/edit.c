@@ -45,7 +45,7 @@ int b2f_edit_state_of(const struct b2f_frame *frame, struct b2f_edit_state *out)
 }
 
 /* Why @frame cannot be written to, or NULL. */
-static const char *obstacle(struct b2f_frame *frame)
+static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 {
 	const struct b2f_frame_header *h = &frame->header;
 	struct b2f_frame_span span;
@@ -56,9 +56,10 @@ static const char *obstacle(struct b2f_frame *frame)
 		return "its chunks have different sizes";
 	if (h->version > 2 || h->general_flags & 0x80)
 		return "its chunks have blocks of different lengths";
-	if (b2f_meta_find(&frame->meta, "b2nd") ||
-	    b2f_meta_find(&frame->meta, "caterva"))
+	if (frame->form.is_array && what == B2F_EDIT_CHUNKS)
 		return "it is an array";
+	if (frame->form.err)
+		return "its chunks are not those of its array";
 	if (h->nbytes > 0 && b2f_frame_locate(frame, 0, &span))
 		return "its chunks do not fit together";
 	if (frame->map.starts)
@@ -66,14 +67,14 @@ static const char *obstacle(struct b2f_frame *frame)
 	return NULL;
 }
 
-static int check_writable(struct b2f_frame *frame, bool any)
+static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 {
 	const char *text;
 
-	if (any)
+	if (what == B2F_EDIT_ANY)
 		text = frame->header.sparse ? NULL : "it is contiguous";
 	else
-		text = obstacle(frame);
+		text = obstacle(frame, what);
 	if (!text)
 		return 0;
 	b2f_log(frame->log, B2F_LOG_WARNING,
@@ -109,13 +110,14 @@ static int open_states(struct b2f_edit *edit, struct b2f_why *why)
 	return err;
 }
 
-static int new_edit(struct b2f_frame *frame, bool any, struct b2f_edit **out)
+int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
+		 struct b2f_edit **out)
 {
 	struct b2f_why why = {""};
 	struct b2f_edit *edit;
 	int err;
 
-	err = check_writable(frame, any);
+	err = check_writable(frame, what);
 	if (err)
 		return err;
 	edit = calloc(1, sizeof(*edit));
@@ -143,16 +145,6 @@ static int new_edit(struct b2f_frame *frame, bool any, struct b2f_edit **out)
 	}
 	*out = edit;
 	return 0;
-}
-
-int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out)
-{
-	return new_edit(frame, false, out);
-}
-
-int b2f_edit_new_any(struct b2f_frame *frame, struct b2f_edit **out)
-{
-	return new_edit(frame, true, out);
 }
 
 /* Whatever is no chunk of the index on disk is ours to delete. */
@@ -228,10 +220,11 @@ void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize)
 	edit->frame->context.typesize = typesize;
 }
 
-void b2f_edit_encode_options(const struct b2f_edit *edit,
-			     struct b2f_encode_options *out)
+void b2f_encode_options_of(const struct b2f_frame *frame,
+			   const struct b2f_frame_header *h,
+			   struct b2f_encode_options *out)
 {
-	const struct b2f_frame_header *h = &edit->header;
+	const struct b2f_array *a = b2f_frame_array(frame);
 
 	*out = (struct b2f_encode_options){
 		.typesize = h->typesize,
@@ -242,6 +235,15 @@ void b2f_edit_encode_options(const struct b2f_edit *edit,
 		.blocksize = h->blocksize,
 		.pipeline = h->pipeline,
 	};
+	/* Whoever reads a part of an array counts its blocks. */
+	if (a)
+		out->blocksize = (uint32_t)(a->block_items * a->itemsize);
+}
+
+void b2f_edit_encode_options(const struct b2f_edit *edit,
+			     struct b2f_encode_options *out)
+{
+	b2f_encode_options_of(edit->frame, &edit->header, out);
 }
 
 bool b2f_edit_known_cbytes(const struct b2f_edit *edit, uint64_t raw,
@@ -418,5 +420,25 @@ int b2f_edit_undo(struct b2f_edit *edit)
 	}
 	/* What was replaced is in use again. */
 	edit->replaced.n = 0;
+	return 0;
+}
+
+int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
+		    struct b2f_edit_state *state)
+{
+	struct b2f_edit_state old = edit->working;
+	int err = b2f_edit_reserve_drops(edit, old.n);
+
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < old.n; i++)
+		if (b2f_edit_drop(edit, old.raw[i]))
+			break; /* Cannot be: there is room. */
+	b2f_edit_state_fini(&old);
+	edit->working = *state;
+	*state = (struct b2f_edit_state){0};
+	b2f_frame_close(edit->frame);
+	edit->frame = b2f_frame_ref(frame);
+	edit->header = frame->header;
 	return 0;
 }

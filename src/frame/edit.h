@@ -140,6 +140,19 @@ static inline bool b2f_edit_is_stored(uint64_t raw)
 	return raw >> 63 == 0;
 }
 
+/* What somebody wants to do to a frame. */
+enum b2f_edit_what {
+	/* Change the row of chunks: not that of an array. */
+	B2F_EDIT_CHUNKS,
+	/* Write to it as to a file. */
+	B2F_EDIT_FILE,
+	/*
+	 * Replace chunks by others of the same length, in any sparse frame,
+	 * one of variable chunks too.
+	 */
+	B2F_EDIT_ANY,
+};
+
 /*
  * Makes an edit of @frame, whose store it locks.  Free *@out with
  * b2f_edit_free().  Reads and deletes files.
@@ -148,14 +161,8 @@ static inline bool b2f_edit_is_stored(uint64_t raw)
  * -EBUSY, -ENOMEM or an errno of the store.
  */
 B2F_MUST_CHECK
-int b2f_edit_new(struct b2f_frame *frame, struct b2f_edit **out);
-
-/*
- * The same for any sparse frame, arrays and variable chunks too: chunks may
- * only be replaced by others of the same length.
- */
-B2F_MUST_CHECK
-int b2f_edit_new_any(struct b2f_frame *frame, struct b2f_edit **out);
+int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
+		 struct b2f_edit **out);
 
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_edit_free(struct b2f_edit *edit);
@@ -170,7 +177,12 @@ uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
  */
 void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize);
 
-/* How to encode a chunk. */
+/* How to encode the chunks of @frame if its header is @header. */
+void b2f_encode_options_of(const struct b2f_frame *frame,
+			   const struct b2f_frame_header *header,
+			   struct b2f_encode_options *out);
+
+/* The same of the frame that is edited. */
 void b2f_edit_encode_options(const struct b2f_edit *edit,
 			     struct b2f_encode_options *out);
 
@@ -302,6 +314,15 @@ void b2f_edit_state_fini(struct b2f_edit_state *state);
 /* True if chunk @i is in @theirs, on disk now, as in the committed state. */
 bool b2f_edit_untouched(const struct b2f_edit *edit,
 			const struct b2f_edit_state *theirs, uint64_t i);
+
+/*
+ * Gives the working state another form: that of @frame, which was derived from
+ * the one before, with the chunks of @state (taken over).  No commit is under
+ * way.  Returns 0 or -ENOMEM: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
+		    struct b2f_edit_state *state);
 
 /* True if the working state is not the committed one. */
 bool b2f_edit_is_changed(const struct b2f_edit *edit);

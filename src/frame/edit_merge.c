@@ -10,6 +10,20 @@
 #include "base/checked.h"
 #include "frame/edit_priv.h"
 
+static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->size == b->size && !memcmp(a->content, b->content, a->size);
+}
+
+/* Arrays of one shape, shown alike. */
+static bool same_form(const struct b2f_frame *a, const struct b2f_frame *b)
+{
+	return same_meta(b2f_frame_array_meta(a), b2f_frame_array_meta(b)) &&
+	       !a->form.head == !b->form.head && !b->form.err;
+}
+
 static bool same_layout(const struct b2f_edit *edit,
 			const struct b2f_frame *theirs)
 {
@@ -18,7 +32,8 @@ static bool same_layout(const struct b2f_edit *edit,
 
 	return b->sparse && b->version == a->version &&
 	       b->chunksize == edit->header.chunksize &&
-	       b->typesize == edit->header.typesize;
+	       b->typesize == edit->header.typesize &&
+	       same_form(edit->frame, theirs);
 }
 
 /* Has somebody written to the chunk file @raw since our index was made? */

@@ -33,8 +33,10 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		return -ENOMEM;
 	err = b2f_frame_open(&frame_options, dirfd, path, &frame);
 	if (!err)
-		err = options->any_kind ? b2f_edit_new_any(frame, &editor->edit)
-					: b2f_edit_new(frame, &editor->edit);
+		err = b2f_edit_new(frame,
+				   options->any_kind ? B2F_EDIT_ANY
+						     : B2F_EDIT_CHUNKS,
+				   &editor->edit);
 	if (!err)
 		err = open_lock(editor->edit);
 	if (!err)

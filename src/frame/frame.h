@@ -20,6 +20,28 @@
 #include "index/index.h"
 #include "store/store.h"
 
+/* The vlmetalayer that holds the header of a .npy file, packed as a bin. */
+#define B2F_NPY_META "npy"
+
+/* What a frame shows as a file. */
+struct b2f_form {
+	/* The items of the array in C order; else the data as they are stored.
+	 */
+	bool is_array;
+	/*
+	 * What is shown stands in the order of storage: byte 0 behind the head
+	 * is byte 0 of chunk 0.  Always so if it is no array.
+	 */
+	bool linear;
+	/* A .npy header that is shown before the data; malloc'ed, or NULL. */
+	uint8_t *head;
+	size_t head_len;
+	/* Shown bytes behind the head. */
+	uint64_t nbytes;
+	/* Not 0: the array cannot be shown; the cause was logged. */
+	int err;
+};
+
 struct b2f_frame {
 	/* Of those who will call b2f_frame_close(). */
 	atomic_uint refs;
@@ -38,6 +60,7 @@ struct b2f_frame {
 	struct b2f_meta_list vlmeta;
 	struct b2f_array array;
 	bool is_array;
+	struct b2f_form form;
 	/* The index has checksums, and they are right. */
 	bool sealed;
 	/* What filters may ask for; its grid points to @grid or is NULL. */
@@ -69,6 +92,22 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
  */
 B2F_MUST_CHECK
 int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out);
+
+/*
+ * Makes the frame that the whole index of @size bytes at @index tells, with the
+ * chunk files of @frame, which is sparse.  Close *@out with b2f_frame_close().
+ * Returns as b2f_frame_open().
+ */
+B2F_MUST_CHECK
+int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
+		     size_t size, struct b2f_frame **out);
+
+/* The metalayer of an array, also a broken one, or NULL. */
+const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame);
+
+/* form.c: sets @frame->form.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_form_set(struct b2f_frame *frame);
 
 /* One more who will close @frame; returns it. */
 struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame);

@@ -179,12 +179,10 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
  */
 static void read_array(struct b2f_frame *f)
 {
-	const struct b2f_meta *m = b2f_meta_find(&f->meta, "b2nd");
+	const struct b2f_meta *m = b2f_frame_array_meta(f);
 	struct b2f_why why = {""};
 	int err;
 
-	if (!m)
-		m = b2f_meta_find(&f->meta, "caterva");
 	if (!m)
 		return;
 	err = b2f_array_parse(m->content, m->size, f->header.typesize,
@@ -237,6 +235,15 @@ static void set_info(struct b2f_frame *f)
 	memcpy(info->filters_meta, h->pipeline.meta, B2F_SLOTS);
 	info->nmeta = f->meta.n;
 	info->nvlmeta = f->vlmeta.n;
+}
+
+/* What follows from the parts of the index. */
+static int finish(struct b2f_frame *f)
+{
+	read_array(f);
+	set_context(f);
+	set_info(f);
+	return b2f_form_set(f);
 }
 
 static int read_all(struct b2f_frame *f, const struct source *src,
@@ -329,18 +336,15 @@ static int read_index(struct b2f_frame *f, struct b2f_why *why)
 	return err;
 }
 
-int b2f_frame_open_store(const struct b2f_frame_options *options,
-			 struct b2f_store *store, const char *path,
-			 struct b2f_frame **out)
+/* A frame without an index yet; takes @store over even if it fails. */
+static struct b2f_frame *new_frame(const struct b2f_frame_options *options,
+				   struct b2f_store *store, const char *label)
 {
-	const char *label = options->label ? options->label : path;
 	struct b2f_frame *f = calloc(1, sizeof(*f));
-	struct b2f_why why = {""};
-	int err;
 
 	if (!f) {
 		b2f_store_free(store);
-		return -ENOMEM;
+		return NULL;
 	}
 	pthread_mutex_init(&f->map_lock, NULL);
 	pthread_cond_init(&f->map_grown, NULL);
@@ -351,19 +355,37 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 	f->label = strdup(label);
 	if (!f->label) {
 		b2f_frame_close(f);
-		return -ENOMEM;
+		return NULL;
 	}
-	err = read_index(f, &why);
-	if (err) {
-		b2f_frame_report(f, err, &why);
+	return f;
+}
+
+/* Hands out @f, whose index was read with @err. */
+static int hand_out(struct b2f_frame *f, int err, const struct b2f_why *why,
+		    struct b2f_frame **out)
+{
+	if (err)
+		b2f_frame_report(f, err, why);
+	else
+		err = finish(f);
+	if (err)
 		b2f_frame_close(f);
-		return err;
-	}
-	read_array(f);
-	set_context(f);
-	set_info(f);
-	*out = f;
-	return 0;
+	else
+		*out = f;
+	return err;
+}
+
+int b2f_frame_open_store(const struct b2f_frame_options *options,
+			 struct b2f_store *store, const char *path,
+			 struct b2f_frame **out)
+{
+	const char *label = options->label ? options->label : path;
+	struct b2f_frame *f = new_frame(options, store, label);
+	struct b2f_why why = {""};
+
+	if (!f)
+		return -ENOMEM;
+	return hand_out(f, read_index(f, &why), &why, out);
 }
 
 int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
@@ -412,6 +434,44 @@ int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out)
 	return b2f_frame_open_store(&options, store, frame->label, out);
 }
 
+/* As read_index(), from a buffer. */
+static int read_buffer(struct b2f_frame *f, const uint8_t *index, size_t size,
+		       struct b2f_why *why)
+{
+	struct source src = {.available = size};
+	struct b2f_store *memory = NULL;
+	int err;
+
+	err = b2f_store_new_memory(index, size, &memory);
+	if (err)
+		return err;
+	err = b2f_object_open(memory, B2F_OBJECT_INDEX, &src.object, why);
+	if (!err)
+		err = read_all(f, &src, why);
+	b2f_object_close(&src.object);
+	b2f_store_free(memory);
+	return err;
+}
+
+int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
+		     size_t size, struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = {.log = frame->log};
+	struct b2f_store *store = NULL;
+	struct b2f_why why = {""};
+	struct b2f_frame *f;
+	int err;
+
+	err = b2f_store_clone(frame->store, &store, &why);
+	if (err)
+		return b2f_frame_report(frame, err, &why);
+	f = new_frame(&options, store, frame->label);
+	if (!f)
+		return -ENOMEM;
+	f->stamp = frame->stamp;
+	return hand_out(f, read_buffer(f, index, size, &why), &why, out);
+}
+
 struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame)
 {
 	atomic_fetch_add_explicit(&frame->refs, 1, memory_order_relaxed);
@@ -425,6 +485,7 @@ void b2f_frame_close(struct b2f_frame *frame)
 		return;
 	forget(frame);
 	b2f_array_fini(&frame->array);
+	free(frame->form.head);
 	free(frame->map.starts);
 	pthread_cond_destroy(&frame->map_grown);
 	pthread_mutex_destroy(&frame->map_lock);

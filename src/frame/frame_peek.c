@@ -1,8 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frame_peek.c - is this name a frame, and how large? */
+#include <stdlib.h>
 #include <string.h>
 
 #include "frame/frame.h"
+#include "index/index_write.h"
+
+/* More metalayers than this are of no array. */
+#define HEADER_MAX (1u << 20)
+
+/* Is there a metalayer of an array?  False if it cannot be read, either. */
+static bool has_array(const struct b2f_object *object,
+		      const struct b2f_frame_header *h)
+{
+	struct b2f_frame f = {.header = *h};
+	uint8_t *raw;
+	bool has = false;
+
+	if (h->header_len <= B2F_FRAME_HEADER_PLAIN ||
+	    h->header_len > HEADER_MAX)
+		return false;
+	raw = malloc(h->header_len);
+	if (!raw)
+		return false;
+	if (!b2f_object_read(object, 0, raw, h->header_len, NULL) &&
+	    !b2f_meta_parse(raw, h->header_len, &f.meta, NULL))
+		has = b2f_frame_array_meta(&f) != NULL;
+	b2f_meta_list_fini(&f.meta);
+	free(raw);
+	return has;
+}
+
+/*
+ * What an array shows takes all of its index to know: shape, number of chunks,
+ * and the header of a .npy file.
+ */
+static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
+{
+	const struct b2f_frame_options options = {.log = NULL};
+	struct b2f_frame *frame = NULL;
+	struct b2f_store *again = NULL;
+	int err;
+
+	err = b2f_store_clone(store, &again, NULL);
+	if (!err)
+		err = b2f_frame_open_store(&options, again, "", &frame);
+	if (err == -ENOMEM)
+		return err;
+	peek->is_array = true;
+	peek->broken = err || frame->form.err;
+	if (!peek->broken) {
+		peek->nbytes = b2f_frame_shown_nbytes(frame);
+		peek->is_npy = b2f_frame_is_npy(frame);
+	}
+	b2f_frame_close(frame);
+	return 0;
+}
 
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */
 static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
@@ -11,6 +64,7 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 	struct b2f_object object = {.fd = -1};
 	struct b2f_frame_header h;
 	size_t n = sizeof(fixed);
+	bool array;
 	int err;
 
 	err = b2f_store_stat_index(store, &peek->index);
@@ -34,8 +88,9 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 		peek->nbytes = h.nbytes;
 		peek->cbytes = h.cbytes;
 	}
+	array = !peek->broken && has_array(&object, &h);
 	b2f_object_close(&object);
-	return 0;
+	return array ? peek_array(store, peek) : 0;
 }
 
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_arrays.py - b2nd arrays: the bytes of their chunks, and their shapes"""
+"""test_arrays.py - b2nd arrays: their items in C order, and their shapes"""
 import sys
 
 import blosc2
 import numpy as np
 
-from interop import cat, check_info, info, stock_bytes, verify_tree, workdir
+from interop import cat, check_info, info, verify_tree, workdir
 
 # Shape, chunks, blocks: multiples of each other, or not.
 SHAPES = [
@@ -35,11 +35,15 @@ def items(shape, dtype):
     return np.frombuffer(raw.tobytes(), dtype).reshape(shape)
 
 
+def in_c_order(array):
+    return np.ascontiguousarray(array[()]).tobytes()
+
+
 def check_array(path, array):
     global count
     count += 1
     schunk = array.schunk
-    assert cat(path) == stock_bytes(schunk), path
+    assert cat(path) == in_c_order(array), path
     check_info(path, schunk)
     said = info(path)["array"]
     assert said["shape"] == list(array.shape), (path, said)
@@ -69,11 +73,12 @@ def resized():
     check_array(path, array)
     array.resize((11, 40))
     array[3:5, 30:] = 6
-    assert cat(path) == stock_bytes(array.schunk)
+    assert cat(path) == in_c_order(array)
 
 
 def constructors():
-    for make_array in (blosc2.zeros, blosc2.ones, blosc2.empty, blosc2.nans):
+    # Not empty(): nobody says what is in that.
+    for make_array in (blosc2.zeros, blosc2.ones, blosc2.nans):
         path = f"{count:04}.b2nd"
         array = make_array((50, 60), dtype="<f4", chunks=(20, 20),
                            blocks=(6, 7), urlpath=path, mode="w",

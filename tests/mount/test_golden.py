@@ -8,7 +8,7 @@ import pathlib
 from mounting import SOURCE, Mount, main
 
 GOLDEN = SOURCE / "tests/data/golden"
-KINDS = ("cframe", "sframe")
+KINDS = ("cframe", "sframe", "b2nd-cframe", "b2nd-sframe")
 
 
 def frames():

@@ -152,28 +152,6 @@ static void compare_ranges(struct b2f_file *file, const struct bytes *whole,
 	free(buf);
 }
 
-static struct bytes in_c_order(const struct b2f_array *a,
-			       const struct b2f_frame_info *info,
-			       const struct bytes *raw, const char *name)
-{
-	struct bytes out = {.size = a->nitems * a->itemsize};
-	uint64_t item = 0;
-
-	out.data = need(out.size);
-	while (item < a->nitems) {
-		struct b2f_array_piece p = b2f_array_locate(a, item);
-		uint64_t at =
-			p.nchunk * (uint32_t)info->chunksize + p.chunk_off;
-
-		if (at + p.nitems * a->itemsize > raw->size)
-			fail("the array leaves its frame", name);
-		memcpy(out.data + item * a->itemsize, raw->data + at,
-		       p.nitems * a->itemsize);
-		item += p.nitems;
-	}
-	return out;
-}
-
 static void print_message(void *arg, enum b2f_log_level level,
 			  const char *message)
 {
@@ -196,7 +174,7 @@ static int decode_frame(struct b2f_runtime *rt, const char *path,
 	if (err)
 		return err;
 	if (b2f_file_open(rt, frame, &file))
-		fail("out of memory", path);
+		fail("cannot be shown", path);
 	raw.size = b2f_file_size(file);
 	raw.data = need(raw.size);
 	if (raw.size) {
@@ -206,15 +184,9 @@ static int decode_frame(struct b2f_runtime *rt, const char *path,
 	}
 	if (!err)
 		compare_ranges(file, &raw, path);
-	if (!err && array) {
-		if (!b2f_frame_array(frame))
-			fail("no array", path);
-		*out = in_c_order(b2f_frame_array(frame),
-				  b2f_frame_info_get(frame), &raw, path);
-		free(raw.data);
-	} else {
-		*out = raw;
-	}
+	if (array && !b2f_frame_array(frame))
+		fail("no array", path);
+	*out = raw;
 	b2f_file_close(file);
 	return err;
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array_file.c - writing to arrays
+ *
+ * An array has one size.  That of a .npy file may be still being written, and
+ * then the bytes that are there are counted; any other change of its size, or
+ * of its header, makes it a plain frame first.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "file/writer.h"
+
+/* Nothing but its items can be changed. */
+static bool is_fixed(const struct b2f_file *file)
+{
+	return !file->frame->form.head || !file->writer->options.npy_arrays;
+}
+
+/* It cannot be done to an array: not at all, or not as long as it is one. */
+static int refuse(const struct b2f_file *file)
+{
+	if (!is_fixed(file))
+		return B2F_EREFORM;
+	b2f_log(file->frame->log, B2F_LOG_WARNING,
+		"%s: an array keeps its size and its header: not changed",
+		file->frame->label);
+	return -EPERM;
+}
+
+/* Writes to the items, as far as it can; @off counts from the first one. */
+static uint64_t scatter(struct b2f_file *file, const uint8_t *buf,
+			uint64_t size, uint64_t off, int *err)
+{
+	const struct b2f_array *a = &file->frame->array;
+	uint64_t done = 0;
+
+	while (done < size) {
+		uint64_t in = (off + done) % a->itemsize;
+		struct b2f_array_piece p =
+			b2f_array_locate(a, (off + done) / a->itemsize);
+		struct b2f_part part = {
+			.nchunk = p.nchunk,
+			.start = (uint32_t)(p.chunk_off + in),
+			.buf = buf + done,
+		};
+
+		part.size = (uint32_t)b2f_min_u64(
+			size - done, p.nitems * a->itemsize - in);
+		*err = b2f_write_part(file, &part);
+		if (*err)
+			break;
+		done += part.size;
+	}
+	return done;
+}
+
+static uint64_t write_items(struct b2f_file *file, const uint8_t *buf,
+			    uint64_t size, uint64_t off, int *err)
+{
+	if (file->frame->form.linear)
+		return b2f_write_parts(file, buf, size, off, err);
+	return scatter(file, buf, size, off, err);
+}
+
+/* The first @end bytes are there now, if they were not; returns how many were.
+ */
+static uint64_t reach(struct b2f_file *file, uint64_t end)
+{
+	struct b2f_writer *w = file->writer;
+	uint64_t before;
+
+	pthread_mutex_lock(&file->lock);
+	before = w->array_nbytes;
+	if (end > before) {
+		w->array_nbytes = end;
+		b2f_writer_note(w);
+	}
+	pthread_mutex_unlock(&file->lock);
+	return before;
+}
+
+/* After a write that failed: what nobody wrote is not there. */
+static void step_back(struct b2f_file *file, uint64_t nbytes)
+{
+	pthread_mutex_lock(&file->lock);
+	file->writer->array_nbytes = nbytes;
+	pthread_mutex_unlock(&file->lock);
+}
+
+ssize_t b2f_array_file_write(struct b2f_file *file, const uint8_t *buf,
+			     uint64_t size, uint64_t off)
+{
+	const struct b2f_form *form = &file->frame->form;
+	uint64_t skip = 0, done, before;
+	int err = 0;
+
+	if (off + size > form->head_len + form->nbytes)
+		return refuse(file);
+	if (off < form->head_len) {
+		skip = b2f_min_u64(size, form->head_len - off);
+		if (memcmp(form->head + off, buf, skip))
+			return refuse(file);
+	}
+	before = reach(file, off + size);
+	done = skip;
+	if (size > skip)
+		done += write_items(file, buf + skip, size - skip,
+				    off + skip - form->head_len, &err);
+	if (err && off + size > before)
+		step_back(file, b2f_max_u64(before, done ? off + done : 0));
+	return done ? (ssize_t)done : err;
+}
+
+int b2f_array_file_resize(struct b2f_file *file, uint64_t size)
+{
+	const struct b2f_form *form = &file->frame->form;
+	uint64_t now = b2f_file_size(file);
+
+	if (size == now)
+		return 0;
+	if (size < now || size > form->head_len + form->nbytes)
+		return refuse(file);
+	reach(file, size);
+	return 0;
+}
+
+int b2f_array_file_zero(struct b2f_file *file, uint64_t off, uint64_t end)
+{
+	static const uint8_t zeros[64u << 10];
+	ssize_t n = 0;
+
+	for (; off < end && n >= 0; off += (uint64_t)n)
+		n = b2f_array_file_write(
+			file, zeros, b2f_min_u64(end - off, sizeof(zeros)),
+			off);
+	return n < 0 ? (int)n : 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * gather.c - a range of an array in C order, copied out of its blocks
+ *
+ * The range is cut into cells (array/array_cells.h), which the workers copy at
+ * the same time; each block is decoded once for all that the range has of it.
+ */
+#include "file/gather.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "file/writer.h"
+
+/* Decoded bytes of one chunk that follow each other, while they are used. */
+struct segment {
+	const struct b2f_reading *reading;
+	/* Positions in the stored data. */
+	uint64_t start;
+	uint64_t end;
+	/* At @start; NULL: zeros. */
+	const uint8_t *data;
+	/* What keeps them: a record, or a unit in the cache and its head. */
+	struct b2f_dirty *dirty;
+	struct b2f_cache_ref ref;
+	struct b2f_head *head;
+};
+
+static void segment_drop(struct segment *s)
+{
+	b2f_cache_put(s->reading->file->runtime->cache, &s->ref);
+	b2f_dirty_unref(s->dirty);
+	s->dirty = NULL;
+	s->data = NULL;
+	s->start = s->end = 0;
+}
+
+static void segment_fini(struct segment *s)
+{
+	segment_drop(s);
+	b2f_head_put(s->head);
+	s->head = NULL;
+}
+
+/* The head of the chunk of @src, which is often that of the last segment. */
+static int get_head(struct segment *s, const struct b2f_source *src)
+{
+	const struct b2f_loaded *l = s->head ? s->head->loaded : NULL;
+
+	if (l && l->nchunk == src->span.nchunk && l->raw == src->raw &&
+	    l->chunk.header.nbytes == src->nbytes)
+		return 0;
+	b2f_head_put(s->head);
+	s->head = NULL;
+	return b2f_reading_head(s->reading, src, &s->head);
+}
+
+/* Pins the unit that position @off of the chunk @src is in. */
+static int pin_unit(struct segment *s, const struct b2f_source *src,
+		    uint64_t off)
+{
+	uint32_t in = (uint32_t)(off - src->span.start);
+	const struct b2f_chunk *chunk;
+	uint32_t unit, from;
+	int err = get_head(s, src);
+
+	if (err)
+		return err;
+	chunk = &s->head->loaded->chunk;
+	unit = in / chunk->unit_size;
+	from = in % chunk->unit_size;
+	err = b2f_reading_unit(s->reading, s->head->loaded, unit, &s->ref);
+	if (err)
+		return err;
+	s->data = s->ref.data + from;
+	s->end = off + b2f_min_u64(src->size,
+				   b2f_chunk_unit_nbytes(chunk, unit) - from);
+	return 0;
+}
+
+/* Gets the segment that begins with position @off. */
+static int segment_load(struct segment *s, uint64_t off)
+{
+	struct b2f_source src;
+	int err;
+
+	segment_drop(s);
+	err = b2f_reading_find(s->reading, off, &src);
+	if (err)
+		return err;
+	s->end = off + src.size;
+	if (src.dirty) {
+		s->dirty = src.dirty;
+		s->data = src.dirty->data + (off - src.span.start);
+	} else if (!src.is_zeros) {
+		err = pin_unit(s, &src, off);
+	}
+	if (!err)
+		s->start = off;
+	return err;
+}
+
+/* What is at @off of the segment, @size bytes of it. */
+static void segment_copy(const struct segment *s, uint64_t off, uint8_t *dst,
+			 size_t size)
+{
+	if (!s->data) {
+		memset(dst, 0, size);
+		return;
+	}
+	if (s->dirty)
+		pthread_rwlock_rdlock(&s->dirty->lock);
+	memcpy(dst, s->data + (off - s->start), size);
+	if (s->dirty)
+		pthread_rwlock_unlock(&s->dirty->lock);
+}
+
+/* Copies [@off, @off + @size) of the stored data, by way of @s. */
+static int copy_stored(struct segment *s, uint64_t off, uint8_t *dst,
+		       uint64_t size)
+{
+	while (size > 0) {
+		uint64_t n;
+
+		if (off < s->start || off >= s->end) {
+			int err = segment_load(s, off);
+
+			if (err)
+				return err;
+		}
+		n = b2f_min_u64(size, s->end - off);
+		segment_copy(s, off, dst, (size_t)n);
+		off += n;
+		dst += n;
+		size -= n;
+	}
+	return 0;
+}
+
+int b2f_gather_stored(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
+		      uint64_t off)
+{
+	struct segment s = {.reading = r};
+	int err = copy_stored(&s, off, buf, size);
+
+	segment_fini(&s);
+	return err;
+}
+
+/* One box of a range. */
+struct gather {
+	const struct b2f_reading *reading;
+	struct b2f_array_cells cells;
+	/* Where its first item goes. */
+	uint8_t *dst;
+};
+
+static uint64_t chunk_start(const struct b2f_reading *r, uint64_t nchunk)
+{
+	return nchunk * (uint32_t)r->frame->header.chunksize;
+}
+
+static int copy_cell(void *arg, size_t i)
+{
+	const struct gather *g = arg;
+	struct segment s = {.reading = g->reading};
+	uint64_t itemsize = g->reading->frame->array.itemsize;
+	struct b2f_array_cell cell;
+	int err;
+
+	b2f_array_cell_get(&g->cells, i, &cell);
+	do {
+		err = copy_stored(&s,
+				  chunk_start(g->reading, cell.nchunk) +
+					  cell.chunk_off,
+				  g->dst + (cell.item - g->cells.item) *
+						   itemsize,
+				  cell.nitems * itemsize);
+	} while (!err && b2f_array_cell_next(&cell));
+	segment_fini(&s);
+	return err;
+}
+
+/* Whole items [@item, @end). */
+static int copy_items(const struct b2f_reading *r, uint8_t *dst, uint64_t item,
+		      uint64_t end)
+{
+	struct gather g = {.reading = r, .dst = dst};
+	int err = 0;
+
+	while (item < end && !err) {
+		b2f_array_cells_of(&r->frame->array, item, end, &g.cells);
+		if (g.cells.n == 1)
+			err = copy_cell(&g, 0);
+		else
+			err = b2f_pool_for(r->file->runtime->pool,
+					   B2F_POOL_DEMAND, g.cells.n,
+					   copy_cell, &g);
+		g.dst += g.cells.nitems * r->frame->array.itemsize;
+		item += g.cells.nitems;
+	}
+	return err;
+}
+
+/* A part of one item. */
+static int copy_part(const struct b2f_reading *r, uint8_t *dst, uint64_t off,
+		     uint64_t size)
+{
+	uint64_t itemsize = r->frame->array.itemsize;
+	struct b2f_array_piece p =
+		b2f_array_locate(&r->frame->array, off / itemsize);
+
+	return b2f_gather_stored(r, dst, size,
+				 chunk_start(r, p.nchunk) + p.chunk_off +
+					 off % itemsize);
+}
+
+int b2f_gather(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
+	       uint64_t off)
+{
+	const struct b2f_form *form = &r->frame->form;
+	uint64_t itemsize = r->frame->array.itemsize, n = 0, in;
+	int err = 0;
+
+	if (off < form->head_len) {
+		n = b2f_min_u64(size, form->head_len - off);
+		memcpy(buf, form->head + off, n);
+		off += n;
+	}
+	off -= form->head_len;
+	in = off % itemsize;
+	if (n < size && in) {
+		uint64_t part = b2f_min_u64(size - n, itemsize - in);
+
+		err = copy_part(r, buf + n, off, part);
+		off += part;
+		n += part;
+	}
+	if (!err) {
+		uint64_t items = (size - n) / itemsize;
+
+		err = copy_items(r, buf + n, off / itemsize,
+				 off / itemsize + items);
+		off += items * itemsize;
+		n += items * itemsize;
+	}
+	if (!err && n < size)
+		err = copy_part(r, buf + n, off, size - n);
+	return err;
+}

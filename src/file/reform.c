@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reform.c - a .npy file becomes an array, or ceases to be one
+ *
+ *   an empty file, and a header is written      array that is not complete
+ *   header alone, and it is made longer         array that is not complete
+ *   a commit finds a whole .npy file            array
+ *   a commit finds an array not complete        plain
+ *   a change that no array can take             plain, then the change
+ *
+ * The bytes that are shown stay the same.  All of them are read and encoded
+ * anew, but in the first two cases, where there are none yet; so who writes a
+ * .npy file from its beginning to its end writes an array from the start.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/array_cells.h"
+#include "base/checked.h"
+#include "base/log.h"
+#include "file/writer.h"
+#include "frame/chunk_write.h"
+#include "frame/form_index.h"
+
+#define CHUNKSIZE_DEFAULT (1u << 20)
+
+/* As for files that grow. */
+#define NCHUNKS_MAX (UINT64_C(1) << 24)
+
+struct reform {
+	struct b2f_file *file;
+	struct b2f_writer *writer;
+	/* What it becomes, without chunks. */
+	struct b2f_frame *frame;
+	struct b2f_edit_state state;
+	/* Shown bytes that are kept. */
+	uint64_t size;
+	struct b2f_encoder *encoder;
+	/* One chunk. */
+	uint8_t *buf;
+};
+
+static uint32_t chunksize_of(const struct b2f_writer *w)
+{
+	uint32_t size = w->options.chunksize;
+
+	return size ? (uint32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX)
+		    : CHUNKSIZE_DEFAULT;
+}
+
+/* Reads what is shown at @off, as far as it is kept; else zeros. */
+static int read_shown(struct reform *r, uint8_t *buf, uint64_t size,
+		      uint64_t off)
+{
+	uint64_t n = off < r->size ? b2f_min_u64(size, r->size - off) : 0;
+	ssize_t got = 0;
+
+	if (n)
+		got = b2f_file_pread(r->file, NULL, buf, n, off);
+	if (got >= 0 && (uint64_t)got < n)
+		return -EIO;
+	memset(buf + n, 0, size - n);
+	return got < 0 ? (int)got : 0;
+}
+
+/* Chunk @i of the array, padding and all. */
+static int fill_array_chunk(struct reform *r, uint64_t i, uint32_t nbytes)
+{
+	const struct b2f_array *a = &r->frame->array;
+	struct b2f_array_cells cells;
+	struct b2f_array_cell cell;
+	int err = 0;
+
+	memset(r->buf, 0, nbytes);
+	b2f_array_cells_of_chunk(a, i, &cells);
+	for (uint64_t k = 0; k < cells.n && !err; k++) {
+		b2f_array_cell_get(&cells, k, &cell);
+		do {
+			err = read_shown(r, r->buf + cell.chunk_off,
+					 cell.nitems * a->itemsize,
+					 r->frame->form.head_len +
+						 cell.item * a->itemsize);
+		} while (!err && b2f_array_cell_next(&cell));
+	}
+	return err;
+}
+
+/* Encodes what is in the buffer. */
+static int write_chunk(struct reform *r, uint64_t i, uint32_t nbytes,
+		       struct b2f_edit_chunk *out)
+{
+	struct b2f_chunk_writer cw = {
+		.edit = r->writer->edit,
+		.lock = &r->file->lock,
+		.encoder = r->encoder,
+		.no_seal = r->writer->options.no_seal,
+	};
+	size_t room = b2f_chunk_encode_bound(nbytes);
+	struct b2f_scratch *dst = &r->encoder->chunk;
+	struct b2f_encode_options options;
+	struct b2f_encoded encoded = {0};
+	struct b2f_why why = {""};
+	int err;
+
+	b2f_encode_options_of(r->frame, &r->frame->header, &options);
+	err = b2f_scratch_reserve(dst, room);
+	if (!err)
+		err = b2f_chunk_encode(r->encoder, &options, r->buf, nbytes,
+				       dst->data, room, &encoded, &why);
+	if (!err && encoded.zeros && nbytes % options.typesize)
+		err = b2f_chunk_encode_value(&options, nbytes, NULL, 0,
+					     dst->data, &encoded.cbytes, &why);
+	else if (!err && encoded.zeros) {
+		*out = (struct b2f_edit_chunk){
+			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
+		return 0;
+	}
+	if (err)
+		return b2f_frame_report(r->frame, err, &why);
+	return b2f_chunk_write_encoded(&cw, i, dst->data, encoded.cbytes, out);
+}
+
+static uint32_t chunk_nbytes(const struct reform *r, uint64_t i)
+{
+	uint64_t chunksize = (uint32_t)r->frame->header.chunksize;
+
+	return (uint32_t)b2f_min_u64(chunksize, r->state.nbytes - i * chunksize);
+}
+
+static int make_chunk(struct reform *r, uint64_t i)
+{
+	uint32_t nbytes = chunk_nbytes(r, i);
+	struct b2f_edit_chunk chunk;
+	int err;
+
+	if (r->frame->form.is_array)
+		err = fill_array_chunk(r, i, nbytes);
+	else
+		err = read_shown(r, r->buf, nbytes,
+				 i * (uint32_t)r->frame->header.chunksize);
+	if (!err)
+		err = write_chunk(r, i, nbytes, &chunk);
+	if (err)
+		return err;
+	r->state.raw[i] = chunk.raw;
+	r->state.cbytes += chunk.cbytes;
+	return 0;
+}
+
+/* A state of zeros, as large as it will be. */
+static int make_state(struct reform *r)
+{
+	uint64_t chunksize = (uint32_t)r->frame->header.chunksize;
+	struct b2f_edit_state *s = &r->state;
+
+	if (r->frame->form.is_array) {
+		s->n = r->frame->array.nchunks;
+		s->nbytes = s->n * chunksize;
+	} else {
+		s->n = b2f_div_up_u64(r->size, chunksize);
+		s->nbytes = r->size;
+	}
+	s->cap = s->n ? s->n : 1;
+	s->raw = malloc(s->cap * sizeof(*s->raw));
+	if (!s->raw)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < s->n; i++)
+		s->raw[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	return 0;
+}
+
+/* Is there anything to be put into the chunks? */
+static bool has_data(const struct reform *r)
+{
+	return r->size > r->frame->form.head_len;
+}
+
+static int make_chunks(struct reform *r)
+{
+	int err;
+
+	err = make_state(r);
+	if (err || !has_data(r) || r->state.n == 0)
+		return err;
+	r->buf = malloc(chunk_nbytes(r, 0));
+	err = r->buf ? b2f_encoder_new(&r->encoder) : -ENOMEM;
+	for (uint64_t i = 0; i < r->state.n && !err; i++)
+		err = make_chunk(r, i);
+	return err;
+}
+
+/* The file is in its new form from here on. */
+static int swap(struct reform *r)
+{
+	struct b2f_file *file = r->file;
+	struct b2f_writer *w = r->writer;
+	struct b2f_dirty *d, *next;
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	b2f_writer_wait_idle(file);
+	err = b2f_edit_reform(w->edit, r->frame, &r->state);
+	if (!err) {
+		HASH_ITER(hh, w->dirty, d, next)
+		b2f_dirty_remove(d);
+		b2f_file_set_frame(file, b2f_frame_ref(r->frame));
+		w->array_nbytes = r->size;
+		w->guess_typesize = false;
+	}
+	pthread_mutex_unlock(&file->lock);
+	if (!err)
+		b2f_file_forget_heads(file);
+	return err;
+}
+
+/* Gives back what was made for nothing. */
+static void fini(struct reform *r)
+{
+	struct b2f_edit *edit = r->writer->edit;
+
+	pthread_mutex_lock(&r->file->lock);
+	for (uint64_t i = 0; r->state.raw && i < r->state.n; i++)
+		/* Without the list, the next writer finds it. */
+		if (b2f_edit_drop(edit, r->state.raw[i]))
+			break;
+	pthread_mutex_unlock(&r->file->lock);
+	b2f_edit_state_fini(&r->state);
+	b2f_encoder_free(r->encoder);
+	b2f_frame_close(r->frame);
+	free(r->buf);
+}
+
+/* To @frame, which it takes over; commit_lock and write_lock are held. */
+static int reform(struct b2f_file *file, struct b2f_frame *frame, uint64_t size)
+{
+	struct reform r = {
+		.file = file,
+		.writer = file->writer,
+		.frame = frame,
+		.size = size,
+	};
+	int err;
+
+	err = make_chunks(&r);
+	if (!err)
+		err = swap(&r);
+	fini(&r);
+	return err;
+}
+
+/* Both locks are held. */
+static int to_plain(struct b2f_file *file, uint64_t keep)
+{
+	struct b2f_writer *w = file->writer;
+	uint64_t size = b2f_min_u64(keep, b2f_file_size(file));
+	bool anew = size == 0 && w->options.guess_typesize;
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = b2f_form_plain(file->frame,
+			     anew ? 1 : file->frame->header.typesize,
+			     chunksize_of(w), &frame);
+	if (!err)
+		err = reform(file, frame, size);
+	if (!err)
+		w->guess_typesize = anew;
+	return err;
+}
+
+int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep)
+{
+	struct b2f_writer *w = file->writer;
+	int err = 0;
+
+	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&w->write_lock);
+	if (!w->edit)
+		err = -EROFS;
+	else if (file->frame->form.is_array)
+		err = to_plain(file, keep);
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
+	return err;
+}
+
+/* May the frame become an array?  The metadata of others are not ours. */
+static bool may_become(const struct b2f_file *file)
+{
+	const struct b2f_frame *f = file->frame;
+
+	return file->writer->options.npy_arrays && !f->form.is_array &&
+	       f->meta.n == 0 && f->vlmeta.n == 0;
+}
+
+/*
+ * To the array that the @size bytes at @head tell of, if they do; @whole: the
+ * file has to be just that.  Both locks are held.
+ */
+static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
+		    bool whole)
+{
+	uint64_t now = b2f_file_size(file);
+	struct b2f_frame *frame = NULL;
+	struct b2f_npy npy;
+	int err;
+
+	if (b2f_npy_parse(head, size, &npy))
+		return 0;
+	if (npy.fortran_order ||
+	    (whole && npy.size + npy.nbytes != now) ||
+	    (!whole && now > npy.size)) {
+		b2f_npy_fini(&npy);
+		return 0;
+	}
+	err = b2f_form_npy(file->frame, &npy, head, chunksize_of(file->writer),
+			   NCHUNKS_MAX, &frame);
+	b2f_npy_fini(&npy);
+	/* Then it stays what it is. */
+	if (err == B2F_ETOOBIG || err == B2F_EUNSUPPORTED)
+		return 0;
+	return err ? err : reform(file, frame, now);
+}
+
+/* Reads the first bytes, and tries to_array() with them. */
+static int look(struct b2f_file *file, bool whole)
+{
+	struct b2f_writer *w = file->writer;
+	uint8_t magic[B2F_NPY_MAGIC_SIZE], *head;
+	ssize_t n;
+	int err;
+
+	n = b2f_file_pread(file, NULL, magic, sizeof(magic), 0);
+	if (n < 0)
+		return (int)n;
+	w->hint = n < (ssize_t)sizeof(magic) ||
+				  memcmp(magic, B2F_NPY_MAGIC, sizeof(magic))
+			  ? B2F_NPY_NO
+			  : B2F_NPY_MAYBE;
+	if (w->hint == B2F_NPY_NO)
+		return 0;
+	head = malloc(B2F_NPY_MAX_SIZE);
+	if (!head)
+		return -ENOMEM;
+	n = b2f_file_pread(file, NULL, head, B2F_NPY_MAX_SIZE, 0);
+	err = n < 0 ? (int)n : to_array(file, head, (size_t)n, whole);
+	free(head);
+	return err;
+}
+
+static bool begins_npy(const void *buf, uint64_t size, uint64_t off)
+{
+	return off == 0 && size >= B2F_NPY_MAGIC_SIZE &&
+	       !memcmp(buf, B2F_NPY_MAGIC, B2F_NPY_MAGIC_SIZE);
+}
+
+/* Could the change make it a .npy file?  Asked before every change. */
+static bool is_of_interest(struct b2f_file *file, const void *buf,
+			   uint64_t size, uint64_t off)
+{
+	bool may = false;
+	uint64_t now;
+
+	pthread_mutex_lock(&file->lock);
+	if (file->writer && file->writer->edit && may_become(file)) {
+		now = b2f_file_size_locked(file);
+		if (now == 0)
+			may = begins_npy(buf, size, off);
+		else
+			may = now <= B2F_NPY_MAX_SIZE && off + size > now &&
+			      file->writer->hint != B2F_NPY_NO;
+	}
+	pthread_mutex_unlock(&file->lock);
+	return may;
+}
+
+void b2f_reform_before(struct b2f_file *file, const void *buf, uint64_t size,
+		       uint64_t off)
+{
+	struct b2f_writer *w;
+	int err = 0;
+
+	if (!is_of_interest(file, buf, size, off))
+		return;
+	w = file->writer;
+	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&w->write_lock);
+	if (w->edit && may_become(file)) {
+		if (b2f_file_size(file) > 0)
+			err = look(file, false);
+		else if (begins_npy(buf, size, off))
+			err = to_array(file, buf, size, false);
+	}
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
+	/* It is a plain file as before, and the commit will try again. */
+	(void)err;
+}
+
+int b2f_reform_for_commit(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	const struct b2f_form *form;
+	uint64_t size;
+	int err = 0;
+
+	pthread_mutex_lock(&w->write_lock);
+	form = &file->frame->form;
+	size = b2f_file_size(file);
+	if (!w->edit || !b2f_file_is_dirty(file) || !w->options.npy_arrays)
+		goto out;
+	if (form->head && size != form->head_len + form->nbytes)
+		err = to_plain(file, size);
+	else if (may_become(file) && w->hint != B2F_NPY_NO && size > 0)
+		err = look(file, true);
+out:
+	pthread_mutex_unlock(&w->write_lock);
+	return err;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* form.c - what a frame shows as a file */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/array_cells.h"
+#include "array/npy.h"
+#include "base/checked.h"
+#include "base/log.h"
+#include "frame/frame.h"
+
+const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame)
+{
+	const struct b2f_meta *m = b2f_meta_find(&frame->meta, "b2nd");
+
+	return m ? m : b2f_meta_find(&frame->meta, "caterva");
+}
+
+/*
+ * Why the chunks cannot be those of the array, or NULL.  Who makes an array
+ * larger or smaller in place writes shape and chunks one after the other, and
+ * in between the chunks are in no order that the shape tells.
+ */
+static const char *misfit(const struct b2f_frame *f)
+{
+	const struct b2f_array *a = &f->array;
+	uint64_t chunk_nbytes = a->chunk_items * a->itemsize;
+
+	if (!f->is_array)
+		return "the metalayer of the array is broken";
+	if (a->nchunks != f->entries.n)
+		return "it has not as many chunks as its shape asks for";
+	if (f->entries.n == 0)
+		return NULL;
+	if (f->header.chunksize <= 0 ||
+	    (uint64_t)f->header.chunksize != chunk_nbytes ||
+	    f->header.nbytes != a->nchunks * chunk_nbytes)
+		return "its chunks are not as large as their shape asks for";
+	return NULL;
+}
+
+/* True if @npy is the header of just this array. */
+static bool describes(const struct b2f_npy *npy, size_t len,
+		      const struct b2f_array *a)
+{
+	if (npy->size != len || npy->fortran_order || npy->ndim != a->ndim ||
+	    npy->itemsize != a->itemsize)
+		return false;
+	for (unsigned int i = 0; i < a->ndim; i++)
+		if (npy->shape[i] != a->shape[i])
+			return false;
+	return true;
+}
+
+/*
+ * Takes the header that was written with the array, byte for byte.  If somebody
+ * has changed the array since, it gets one that describes it.
+ */
+static int set_head(struct b2f_frame *f, const uint8_t *packed, size_t size)
+{
+	struct b2f_form *form = &f->form;
+	const uint8_t *head = NULL;
+	struct b2f_npy npy = {0};
+	size_t len = 0;
+	bool same = false;
+
+	if (!b2f_npy_unpack(packed, size, &head, &len) &&
+	    !b2f_npy_parse(head, len, &npy)) {
+		same = describes(&npy, len, &f->array);
+		b2f_npy_fini(&npy);
+	}
+	if (!same)
+		return b2f_npy_write(&f->array, &form->head, &form->head_len);
+	form->head = malloc(len);
+	if (!form->head)
+		return -ENOMEM;
+	memcpy(form->head, head, len);
+	form->head_len = len;
+	return 0;
+}
+
+static int find_head(struct b2f_frame *f)
+{
+	struct b2f_meta_info info;
+	uint8_t *content = NULL;
+	size_t i = 0;
+	int err;
+
+	while (i < f->vlmeta.n && strcmp(f->vlmeta.items[i].name, B2F_NPY_META))
+		i++;
+	if (i == f->vlmeta.n)
+		return 0;
+	/* If it is damaged, nobody knows what the file begins with. */
+	err = b2f_frame_vlmeta(f, i, &info, &content);
+	if (!err)
+		err = set_head(f, content, info.size);
+	free(content);
+	return err;
+}
+
+int b2f_form_set(struct b2f_frame *f)
+{
+	struct b2f_form *form = &f->form;
+	const char *text;
+	int err;
+
+	*form = (struct b2f_form){.linear = true, .nbytes = f->header.nbytes};
+	if (!b2f_frame_array_meta(f))
+		return 0;
+	form->is_array = true;
+	text = misfit(f);
+	if (text) {
+		b2f_log(f->log, B2F_LOG_WARNING, "%s: not readable as an array: %s",
+			f->label, text);
+		form->err = B2F_ECORRUPT;
+		return 0;
+	}
+	form->linear = b2f_array_is_linear(&f->array);
+	form->nbytes = f->array.nitems * f->array.itemsize;
+	err = find_head(f);
+	if (err == -ENOMEM)
+		return err;
+	form->err = err;
+	return 0;
+}
+
+uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame)
+{
+	return frame->form.head_len + frame->form.nbytes;
+}
+
+bool b2f_frame_is_npy(const struct b2f_frame *frame)
+{
+	return frame->form.head != NULL;
+}
+
+int b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out,
+			 size_t *len)
+{
+	const struct b2f_form *form = &frame->form;
+
+	if (!form->is_array || form->err)
+		return form->is_array ? form->err : B2F_EUNSUPPORTED;
+	if (!form->head)
+		return b2f_npy_write(&frame->array, out, len);
+	*out = malloc(form->head_len);
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, form->head, form->head_len);
+	*len = form->head_len;
+	return 0;
+}

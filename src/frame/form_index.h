@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * form_index.h - a frame takes another form: plain data, or an array
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.  Threads: any.
+ */
+#ifndef B2F_FRAME_FORM_INDEX_H
+#define B2F_FRAME_FORM_INDEX_H
+
+#include "array/npy.h"
+#include "frame/frame.h"
+
+/*
+ * Makes a frame with the settings and the chunk files of @frame that is empty
+ * and no array; items have @typesize, chunks about @chunksize bytes.  Close *@out with
+ * b2f_frame_close().  Returns as b2f_frame_derive().
+ */
+B2F_MUST_CHECK
+int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
+		   uint32_t chunksize, struct b2f_frame **out);
+
+/*
+ * The same with the array that the .npy header @head, parsed in @npy, tells of;
+ * all its chunks are zeros.  Returns also B2F_EUNSUPPORTED (there cannot be
+ * such an array) or B2F_ETOOBIG (it has more than @max_chunks).
+ */
+B2F_MUST_CHECK
+int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
+		 const uint8_t *head, uint32_t chunksize, uint64_t max_chunks,
+		 struct b2f_frame **out);
+
+#endif
