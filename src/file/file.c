@@ -76,6 +76,34 @@ uint64_t b2f_file_size(struct b2f_file *file)
 	return size;
 }
 
+static struct b2f_frame *frame_of(struct b2f_file *file)
+{
+	struct b2f_frame *frame;
+
+	pthread_mutex_lock(&file->lock);
+	frame = b2f_frame_ref(file->frame);
+	pthread_mutex_unlock(&file->lock);
+	return frame;
+}
+
+int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len)
+{
+	struct b2f_frame *frame = frame_of(file);
+	int err = b2f_frame_npy_header(frame, out, len);
+
+	b2f_frame_close(frame);
+	return err;
+}
+
+bool b2f_file_is_npy(struct b2f_file *file)
+{
+	struct b2f_frame *frame = frame_of(file);
+	bool is_npy = b2f_frame_is_npy(frame);
+
+	b2f_frame_close(frame);
+	return is_npy;
+}
+
 struct b2f_frame *b2f_file_frame(struct b2f_file *file)
 {
 	return file->frame;
