@@ -7,8 +7,10 @@
  * in which they are stored, up to padding, and who writes it from start to end
  * writes one chunk after the other.
  *
- *   shape  (1000, 300, 50)    chunk (273, 300, 50)   block (13, 300, 50)
- *   shape  (4, 100000000)     chunk (1, 4166667)     block (1, 260417)
+ *   shape  (1000, 300, 50)    chunk (255, 300, 50)   block (17, 300, 50)
+ *   shape  (4, 100000000)     chunk (1, 4194304)     block (1, 262144)
+ *
+ * for items of 8 bytes, chunks of 32 MiB and blocks of 2 MiB.
  *
  * Layer: array.  May include: base/.  Threads: pure functions.
  */

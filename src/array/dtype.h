@@ -19,9 +19,10 @@
  *
  * Inside brackets the types are short: ? i1 S5 V5 instead of |b1 |i1 |S5 |V5,
  * and S U V for a size of 0.  'aligned' stands in the outermost dict only; a
- * reader aligns everything inside too, as numpy does.  An item size of 0 is
- * never stored (a division by zero in python-blosc2), and a dtype with objects
- * is stored although nothing can be read back.
+ * reader aligns everything inside too, as numpy does.  (So a type whose parts
+ * are aligned and others not comes back as another one, or not at all.)  An
+ * item size of 0 is never stored: python-blosc2 divides by it.  Objects are
+ * stored as |O.
  *
  * The *descr* is what stands in a .npy header: dtype.str in quotes, or a list
  * of tuples whose holes are fields without a name: ('', '|V4').

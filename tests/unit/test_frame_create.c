@@ -7,6 +7,8 @@
 
 #include "frame/frame.h"
 #include "index/fingerprint.h"
+#include "store/make.h"
+#include "store/write.h"
 #include "tests/support/frame_dir.h"
 
 /* Frames are made in this folder, under the name "f". */
@@ -224,6 +226,87 @@ Test(frame_create, settings_that_cannot_be_are_refused)
 		cr_assert_eq(told, i + 1);
 		cr_assert_not(exists("f"));
 	}
+}
+
+static int make_open(mode_t mode, struct b2f_frame_made *out)
+{
+	const struct b2f_settings settings = b2f_settings_default();
+	const struct b2f_frame_options options = {.label = "made"};
+
+	return b2f_frame_make(&settings, dirfd_, "f", mode, &options, out);
+}
+
+Test(frame_create, what_is_open_after_making_is_what_is_on_disk)
+{
+	struct b2f_frame_made made;
+	struct b2f_frame_stamp ours, theirs;
+	struct b2f_frame *frame;
+	struct stat st;
+
+	cr_assert_eq(make_open(0640, &made), 0);
+	frame = open_frame();
+	ours = b2f_frame_stamp_get(made.frame);
+	theirs = b2f_frame_stamp_get(frame);
+	cr_assert(b2f_frame_stamp_equal(&ours, &theirs));
+	cr_assert_eq(memcmp(b2f_frame_info_get(made.frame),
+			    b2f_frame_info_get(frame),
+			    sizeof(struct b2f_frame_info)),
+		     0);
+	cr_assert_eq(made.frame->sealed, frame->sealed);
+	cr_assert_str_eq(b2f_frame_label(made.frame), "made");
+	st = stat_of("f");
+	cr_assert(made.dir.st_ino == st.st_ino && made.dir.st_dev == st.st_dev);
+	cr_assert_eq(made.dir.st_mode, st.st_mode);
+	st = stat_of("f/" B2F_INDEX_NAME);
+	cr_assert(made.index.st_ino == st.st_ino &&
+		  made.index.st_mode == st.st_mode &&
+		  made.index.st_uid == st.st_uid);
+	cr_assert_eq(st.st_mode & 07777, 0640);
+	b2f_frame_close(frame);
+	b2f_frame_close(made.frame);
+	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), 0);
+}
+
+Test(frame_create, who_has_made_a_frame_does_not_keep_it_from_writers)
+{
+	struct b2f_frame_made made;
+	struct b2f_frame *frame;
+
+	cr_assert_eq(make_open(0644, &made), 0);
+	frame = open_frame();
+	cr_assert_eq(b2f_store_lock(frame->store, NULL), 0);
+	cr_assert_eq(b2f_store_lock(made.frame->store, NULL), -EBUSY);
+	b2f_store_unlock(frame->store);
+	cr_assert_eq(b2f_store_lock(made.frame->store, NULL), 0);
+	b2f_frame_close(frame);
+	b2f_frame_close(made.frame);
+	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), 0);
+}
+
+Test(frame_create, only_the_first_writer_of_a_new_frame_trusts_in_it)
+{
+	struct b2f_frame_made made;
+	struct b2f_frame *again;
+
+	cr_assert_eq(make_open(0644, &made), 0);
+	cr_assert_eq(b2f_frame_reopen(made.frame, &again), 0);
+	cr_assert_not(b2f_store_begin_new(again->store));
+	cr_assert(b2f_store_begin_new(made.frame->store));
+	cr_assert_not(b2f_store_begin_new(made.frame->store));
+	b2f_frame_close(again);
+	b2f_frame_close(made.frame);
+	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), 0);
+}
+
+Test(frame_create, a_frame_that_cannot_be_made_is_not_open_either)
+{
+	struct b2f_frame_made made;
+
+	put_file("f");
+	cr_assert_eq(make_open(0644, &made), -EEXIST);
+	cr_assert_eq(unlinkat(dirfd_, "f", 0), 0);
+	/* A folder has a link from each in it: nothing hidden is left. */
+	cr_assert_leq(stat_of(".").st_nlink, 2);
 }
 
 Test(frame_create, a_failure_leaves_nothing)

@@ -136,6 +136,20 @@ Test(store_write, a_new_index_takes_the_place_of_the_old_one)
 	b2f_store_free(store);
 }
 
+Test(store_write, a_new_index_is_its_owners_alone_until_it_is_complete)
+{
+	struct b2f_store *store = open_store();
+	struct b2f_object object;
+
+	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 0664), 0);
+	object = create(store, B2F_OBJECT_NEW_INDEX);
+	cr_assert_eq(stat_of(NEW_NAME).st_mode & 07777, 0600);
+	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
+	cr_assert_eq(stat_of(NEW_NAME).st_mode & 07777, 0664);
+	b2f_object_close(&object);
+	b2f_store_free(store);
+}
+
 Test(store_write, a_planted_link_is_removed_and_not_followed)
 {
 	struct b2f_store *store = open_store();
