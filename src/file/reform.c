@@ -278,6 +278,12 @@ int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep)
 		err = -EROFS;
 	else if (file->frame->form.is_array)
 		err = to_plain(file, keep);
+	if (!err) {
+		/* To be cut may be all that happens to it. */
+		pthread_mutex_lock(&file->lock);
+		b2f_writer_note(w);
+		pthread_mutex_unlock(&file->lock);
+	}
 	pthread_mutex_unlock(&w->write_lock);
 	pthread_mutex_unlock(&w->commit_lock);
 	return err;
