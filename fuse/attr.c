@@ -148,7 +148,7 @@ static void open_attr(struct fs *fs, struct fs_file *file,
 	struct b2f_file_now now;
 	struct timespec mtime;
 
-	if (fs_frames_refresh(fs, file))
+	if (fs_frames_refresh_seen(fs, file, &probe.index))
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
 	b2f_file_now_get(file->file, &now);

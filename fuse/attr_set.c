@@ -41,17 +41,61 @@ static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
 	return mode | S_IRWXU | (dir->st_mode & S_ISGID);
 }
 
-/* What changes for the directory of a frame; times stay its own. */
+static bool sets_owner(const struct fs_meta *meta)
+{
+	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
+}
+
+/*
+ * What changes for the directory of a frame; times stay its own.  Nobody sees
+ * its ctime, so what it has already is not set again.
+ */
 static int set_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
 {
-	struct fs_meta dir = *meta;
+	struct fs_meta dir = fs_meta_none();
 	struct stat st;
 
+	if (!sets_owner(meta) && !meta->has_mode)
+		return 0;
 	if (fstat(dirfd, &st))
 		return -errno;
-	dir.has_times = false;
+	if (meta->uid != st.st_uid)
+		dir.uid = meta->uid;
+	if (meta->gid != st.st_gid)
+		dir.gid = meta->gid;
 	dir.mode = mode_of_dir(meta->mode, &st);
+	dir.has_mode = meta->has_mode && dir.mode != (st.st_mode & 07777);
 	return fs_meta_set_file(fs, dirfd, &dir);
+}
+
+/*
+ * Changes the index in @dirfd.  Owner and times of a symbolic link in its place
+ * can be set without opening it; a mode would be that of what it leads to.
+ */
+static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta)
+{
+	struct fs_meta mode = fs_meta_none();
+	int fd, err;
+
+	if (sets_owner(meta) && fchownat(dirfd, B2F_INDEX_NAME, meta->uid,
+					 meta->gid, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (meta->has_mode) {
+		fd = openat(dirfd, B2F_INDEX_NAME,
+			    O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		mode.has_mode = true;
+		mode.mode = meta->mode;
+		err = fs_meta_set_file(fs, fd, &mode);
+		close(fd);
+		if (err)
+			return err;
+	}
+	if (meta->has_times &&
+	    utimensat(dirfd, B2F_INDEX_NAME, meta->times, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return 0;
 }
 
 /* For b2f_file_with_index(). */
@@ -66,18 +110,19 @@ struct request {
 static int run(void *arg, int dirfd)
 {
 	const struct request *r = arg;
-	int fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int err;
+	int fd, err;
 
+	if (r->meta) {
+		err = set_index(r->fs, dirfd, r->meta);
+		if (!err)
+			err = set_dir(r->fs, dirfd, r->meta);
+		return err == -ENOENT ? -ESTALE : err;
+	}
+	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
-	if (r->meta)
-		err = fs_meta_set_file(r->fs, fd, r->meta);
-	else
-		err = r->fn(r->arg, fd);
+	err = r->fn(r->arg, fd);
 	close(fd);
-	if (!err && r->meta)
-		err = set_dir(r->fs, dirfd, r->meta);
 	return err;
 }
 

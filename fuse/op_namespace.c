@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,63 +165,124 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 		fs_reply_entry(req, linked, &entry);
 }
 
-/* A frame that was just made. */
+/*
+ * A frame that was just made.  All that has to be known of it was known when it
+ * was made, or is asked for once: a program that makes many small files waits
+ * for each system call of ours.
+ */
 struct fresh {
 	struct fs_node *node;
+	/* Of the node. */
+	struct fs_pin pin;
 	struct fuse_entry_param entry;
 	/* On the backing filesystem. */
 	char name[FS_NAMES_SIZE];
+	struct b2f_frame_made made;
 };
 
-/* Makes its node, which has a reference. */
+/*
+ * Finds a name for it.  One that can be had shows that nothing is called
+ * @spot->name; only if there is none, it matters why.
+ */
+static int find_name(const struct fs_spot *spot, char name[FS_NAMES_SIZE])
+{
+	struct fs_place place = fs_spot_place(spot);
+	int err = fs_place_frame(&place, spot->name, FS_NAMES_NEW, name);
+	int taken = err ? fs_spot_check_free(spot) : 0;
+
+	return taken ? taken : err;
+}
+
+/* Looks at the directory again, which has got its name meanwhile. */
+static int probe_frame(const struct fs_spot *spot, const struct fresh *fresh,
+		       struct fs_probe *out)
+{
+	struct fs_probe probe = {
+		.fd = -1,
+		.kind = FS_KIND_FRAME,
+		.sparse = true,
+		.index = fresh->made.index,
+	};
+	int err = fs_tree_open_at(spot->fs->tree, spot->pin.fd, fresh->name,
+				  &probe.fd, &probe.st);
+
+	if (err)
+		return err;
+	/* Somebody has moved it away already. */
+	if (probe.st.st_dev != fresh->made.dir.st_dev ||
+	    probe.st.st_ino != fresh->made.dir.st_ino) {
+		close(probe.fd);
+		return -ESTALE;
+	}
+	*out = probe;
+	return 0;
+}
+
+/* Makes its node, which has a reference and is pinned. */
 static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
 {
 	struct fs *fs = spot->fs;
 	struct fs_found found;
-	int err = fs_spot_find(spot, &found);
+	int err = probe_frame(spot, fresh, &found.probe);
 
 	if (err)
 		return err;
+	memcpy(found.name, fresh->name, sizeof(found.name));
 	err = fs_lookup_node(fs, spot->dir, &found, &fresh->entry,
 			     &fresh->node);
-	if (!err && found.probe.kind == FS_KIND_FRAME) {
-		fs_frames_note_own(fs, fresh->node, NULL, &found.probe.index);
-		pthread_mutex_lock(&fs->files.lock);
-		fresh->node->state.is_new_name = true;
-		pthread_mutex_unlock(&fs->files.lock);
+	if (err) {
+		fs_probe_close(&found.probe);
+		return err;
 	}
-	fs_probe_close(&found.probe);
-	return err;
+	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
+	fs_frames_note_own(fs, fresh->node, NULL, &found.probe.index);
+	pthread_mutex_lock(&fs->files.lock);
+	fresh->node->state.is_new_name = true;
+	pthread_mutex_unlock(&fs->files.lock);
+	return 0;
 }
 
-/* Makes a frame that is shown as @spot->name. */
+/*
+ * Makes a frame that is shown as @spot->name.  Close @fresh->made.frame, and
+ * unpin @fresh->pin.
+ */
 static int make_frame(const struct fs_spot *spot, mode_t mode,
 		      struct fresh *fresh)
 {
-	struct fs_place place = fs_spot_place(spot);
 	struct fs *fs = spot->fs;
+	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	char *label = NULL;
 	int err;
 
-	err = fs_place_frame(&place, spot->name, FS_NAMES_NEW, fresh->name);
+	err = find_name(spot, fresh->name);
 	if (!err)
-		err = b2f_frame_create(&fs->settings.new_files, spot->pin.fd,
-				       fresh->name, mode | OWN_ACCESS, false,
-				       fs_logger_sink(fs->logger));
+		err = fs_frames_label(fs, spot->dir, fresh->name, &label);
+	if (err)
+		return err;
+	options.label = label;
+	err = b2f_frame_make(&fs->settings.new_files, spot->pin.fd, fresh->name,
+			     mode | OWN_ACCESS, &options, &fresh->made);
+	free(label);
 	if (err)
 		return err;
 	err = adopt_frame(spot, fresh);
-	if (err)
+	if (err) {
+		b2f_frame_close(fresh->made.frame);
 		(void)!b2f_frame_remove(spot->pin.fd, fresh->name);
+	}
 	return err;
 }
 
-/* Gives it to the caller, with the exact mode, and renews the answer. */
+/*
+ * Gives it to the caller, with the exact mode, and renews the answer; if it is
+ * his already, the answer is right.
+ */
 static int finish_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
 			struct fresh *fresh)
 {
+	const struct stat *index = &fresh->made.index;
 	struct fs *fs = spot->fs;
 	struct fs_meta meta;
-	struct fs_pin pin = {0};
 	struct stat dir;
 	int err;
 
@@ -228,10 +291,11 @@ static int finish_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
 	meta = fs_meta_of_caller(req, &dir);
 	meta.has_mode = (mode & 07000) || (mode & OWN_ACCESS) != OWN_ACCESS;
 	meta.mode = mode & 07777;
-	err = fs_tree_pin(fs->tree, fresh->node, &pin);
-	if (!err)
-		err = fs_meta_set_frame(fs, fresh->node, pin.fd, &meta);
-	fs_tree_unpin(fs->tree, &pin);
+	if (!meta.has_mode &&
+	    (meta.uid == (uid_t)-1 || meta.uid == index->st_uid) &&
+	    (meta.gid == (gid_t)-1 || meta.gid == index->st_gid))
+		return 0;
+	err = fs_meta_set_frame(fs, fresh->node, fresh->pin.fd, &meta);
 	if (err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP)
 		err = 0;
 	if (!err)
@@ -255,7 +319,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 mode_t mode, dev_t rdev)
 {
 	struct fs_spot spot = {0};
-	struct fresh fresh;
+	struct fresh fresh = {0};
 	int err;
 
 	if (!S_ISREG(mode)) {
@@ -264,14 +328,14 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 	err = fs_spot_enter(fs_of(req), parent, name, &spot);
 	if (!err)
-		err = fs_spot_check_free(&spot);
-	if (!err)
 		err = make_frame(&spot, mode, &fresh);
 	if (!err) {
+		b2f_frame_close(fresh.made.frame);
 		err = finish_frame(req, &spot, mode, &fresh);
 		if (err)
 			undo_frame(&spot, &fresh);
 	}
+	fs_tree_unpin(spot.fs->tree, &fresh.pin);
 	fs_spot_leave(&spot);
 	if (err)
 		fs_reply_error(req, err);
@@ -284,13 +348,19 @@ static int open_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
 		      struct fresh *fresh, struct fuse_file_info *fi,
 		      struct fs_opened *opened)
 {
-	int err = fs_openfiles_open(spot->fs, fresh->node, fi->flags, opened);
+	struct fs *fs = spot->fs;
+	int err = fs_openfiles_open_made(fs, fresh->node, fresh->made.frame,
+					 fi->flags, opened);
 
 	if (err)
 		return err;
+	/* For the time when the file cannot be looked at any more. */
+	pthread_mutex_lock(&fs->files.lock);
+	opened->handle->file->attr = fresh->entry.attr;
+	pthread_mutex_unlock(&fs->files.lock);
 	err = finish_frame(req, spot, mode, fresh);
 	if (err)
-		fs_openfiles_close(spot->fs, opened->handle);
+		fs_openfiles_close(fs, opened->handle);
 	return err;
 }
 
@@ -300,21 +370,21 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fs *fs = fs_of(req);
 	struct fs_spot spot = {0};
 	struct fs_opened opened;
-	struct fresh fresh;
+	struct fresh fresh = {0};
 	int err = fs_spot_enter(fs, parent, name, &spot);
 
 	if (!err)
-		err = fs_spot_check_free(&spot);
-	/* Somebody was faster: the kernel looks again, checks, and opens. */
-	if (err == -EEXIST && !(fi->flags & O_EXCL))
-		err = -ESTALE;
-	if (!err)
 		err = make_frame(&spot, mode, &fresh);
+	/* Somebody was faster: the kernel looks again, checks, and opens. */
+	if (err == -EEXIST && !(fi->flags & O_EXCL) &&
+	    fs_spot_check_free(&spot) == -EEXIST)
+		err = -ESTALE;
 	if (!err) {
 		err = open_frame(req, &spot, mode, &fresh, fi, &opened);
 		if (err)
 			undo_frame(&spot, &fresh);
 	}
+	fs_tree_unpin(fs->tree, &fresh.pin);
 	fs_spot_leave(&spot);
 	if (err) {
 		fs_reply_error(req, err);

@@ -66,6 +66,24 @@ static int make_label(struct fs *fs, struct fs_node *node, char **out)
 	return label ? 0 : -ENOMEM;
 }
 
+int fs_frames_label(struct fs *fs, struct fs_node *dir, const char *name,
+		    char **out)
+{
+	char *path = NULL, *label = NULL;
+	int err = make_label(fs, dir, &path);
+
+	if (err)
+		return err;
+	/* That of the root ends in a slash. */
+	if (asprintf(&label, "%s%s%s", path,
+		     path[strlen(path) - 1] == '/' ? "" : "/", name) < 0)
+		err = -ENOMEM;
+	else
+		*out = label;
+	free(path);
+	return err;
+}
+
 int fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
 			struct b2f_frame **out)
 {
@@ -150,25 +168,23 @@ static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 	return err == -ENOENT ? -ESTALE : err;
 }
 
-/* Opens the version that is on disk, for nobody yet. */
-static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
+/* Takes over @frame and @pin, its node, as a file that is nobody's yet. */
+static int wrap_frame(struct fs *fs, struct fs_pin *pin,
+		      struct b2f_frame *frame, struct fs_file **out)
 {
 	struct fs_file *file = calloc(1, sizeof(*file));
-	struct b2f_frame_stamp before;
-	struct b2f_frame *frame = NULL;
-	struct stat index, st;
-	bool settled;
-	int err;
+	struct stat st;
+	int err = 0;
 
-	if (!file)
+	if (!file) {
+		fs_tree_unpin(fs->tree, pin);
+		b2f_frame_close(frame);
 		return -ENOMEM;
-	err = fs_tree_pin(fs->tree, node, &file->pin);
-	if (!err)
-		err = wait_for_index(fs, &file->pin, &index, &settled);
-	if (!err && fstat(file->pin.fd, &st))
+	}
+	file->pin = *pin;
+	*pin = (struct fs_pin){0};
+	if (fstat(file->pin.fd, &st))
 		err = -errno;
-	if (!err)
-		err = fs_frames_open_disk(fs, node, file->pin.fd, &frame);
 	if (!err) {
 		file->label = strdup(b2f_frame_label(frame));
 		err = file->label ? 0 : -ENOMEM;
@@ -179,10 +195,6 @@ static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
 	file->ino = st.st_ino;
 	file->nrefs = 1;
 	file->opened = b2f_frame_stamp_get(frame);
-	/* @index is of before: what comes later has another stamp. */
-	before = b2f_frame_stamp_of(&index);
-	file->settled =
-		settled && b2f_frame_stamp_equal(&before, &file->opened);
 	err = b2f_file_open(fs->runtime, frame, &file->file);
 	if (err)
 		goto out;
@@ -193,6 +205,33 @@ out:
 	b2f_frame_close(frame);
 	free_file(fs, file);
 	return err;
+}
+
+/* Opens the version that is on disk, for nobody yet. */
+static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
+{
+	struct b2f_frame *frame = NULL;
+	struct b2f_frame_stamp before;
+	struct fs_pin pin = {0};
+	struct stat index;
+	bool settled;
+	int err;
+
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (!err)
+		err = wait_for_index(fs, &pin, &index, &settled);
+	if (!err)
+		err = fs_frames_open_disk(fs, node, pin.fd, &frame);
+	if (!err)
+		err = wrap_frame(fs, &pin, frame, out);
+	fs_tree_unpin(fs->tree, &pin);
+	if (err)
+		return err;
+	/* @index is of before: what comes later has another stamp. */
+	before = b2f_frame_stamp_of(&index);
+	(*out)->settled =
+		settled && b2f_frame_stamp_equal(&before, &(*out)->opened);
+	return 0;
 }
 
 /* Locked. */
@@ -313,6 +352,25 @@ int fs_frames_get(struct fs *fs, struct fs_node *node,
 	return 0;
 }
 
+int fs_frames_add(struct fs *fs, struct fs_node *node, struct b2f_frame *frame,
+		  struct fs_frame_opened *out)
+{
+	struct fs_frame_opened opened = {0};
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, node, &pin);
+
+	if (err) {
+		b2f_frame_close(frame);
+		return err;
+	}
+	err = wrap_frame(fs, &pin, frame, &opened.file);
+	if (err)
+		return err;
+	publish(fs, &opened.file, &opened);
+	*out = opened;
+	return 0;
+}
+
 struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node)
 {
 	struct fs_file *file;
@@ -348,28 +406,27 @@ int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n)
 	return 0;
 }
 
-/* Is the index on disk as the open @file left it? */
-static bool is_as_left(const struct fs_file *file)
-{
-	const struct fs_pin *pin = &file->pin;
-	struct b2f_frame_stamp stamp;
-	struct b2f_file_now now;
-	struct stat index;
-
-	if (fs_probe_index(pin->fd, pin->node->sparse, &index))
-		return false;
-	stamp = b2f_frame_stamp_of(&index);
-	b2f_file_now_get(file->file, &now);
-	return b2f_frame_stamp_equal(&now.stamp, &stamp);
-}
-
 int fs_frames_refresh(struct fs *fs, struct fs_file *file)
 {
+	const struct fs_pin *pin = &file->pin;
+	struct stat index = {0};
+
+	/* Without an index, the closer look tells why. */
+	(void)!fs_probe_index(pin->fd, pin->node->sparse, &index);
+	return fs_frames_refresh_seen(fs, file, &index);
+}
+
+int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
+			   const struct stat *index)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
+	struct b2f_file_now now;
 	bool changed = false;
 	int err;
 
 	/* To look closer means to wait for the end of a commit. */
-	if (is_as_left(file))
+	b2f_file_now_get(file->file, &now);
+	if (b2f_frame_stamp_equal(&now.stamp, &stamp))
 		return 0;
 	err = b2f_file_refresh(file->file, &changed);
 	if (err || !changed)

@@ -119,6 +119,21 @@ __attribute__((warn_unused_result)) int fs_frames_fini(struct fs *fs);
 __attribute__((warn_unused_result)) int
 fs_frames_get(struct fs *fs, struct fs_node *node, struct fs_frame_opened *out);
 
+/*
+ * The same if @node was just made, and is open as @frame, which is taken over.
+ * Returns 0, -ESTALE, -ENOMEM or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_frames_add(struct fs *fs, struct fs_node *node, struct b2f_frame *frame,
+	      struct fs_frame_opened *out);
+
+/* What messages call @name in @dir; *@out is malloc'ed.  Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int fs_frames_label(struct fs *fs,
+							struct fs_node *dir,
+							const char *name,
+							char **out);
+
 /* To be called after each change of the data of @file, before its answer. */
 static inline void fs_frames_note_change(struct fs_file *file)
 {
@@ -161,6 +176,11 @@ fs_frames_commit_old(struct fs *fs, struct fs_file *file);
 /* Looks for changes of others; the ticker will tell the kernel of them. */
 __attribute__((warn_unused_result)) int fs_frames_refresh(struct fs *fs,
 							  struct fs_file *file);
+
+/* The same if its index was @index a moment ago. */
+__attribute__((warn_unused_result)) int
+fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
+		       const struct stat *index);
 
 /*
  * Deletes the sparse frame @name in @dirfd: out of sight now, its files when

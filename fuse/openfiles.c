@@ -20,12 +20,18 @@ void fs_openfiles_fini(struct fs *fs)
 		fs_openfiles_close(fs, fs->files.all.next);
 }
 
+/* @made: as for fs_openfiles_open_made(), or NULL. */
 static int open_frame(struct fs *fs, struct fs_handle *handle,
-		      struct fs_opened *opened)
+		      struct b2f_frame *made, struct fs_opened *opened)
 {
+	struct fs_node *node = handle->pin.node;
 	struct fs_frame_opened frame;
-	int err = fs_frames_get(fs, handle->pin.node, &frame);
+	int err;
 
+	if (made)
+		err = fs_frames_add(fs, node, made, &frame);
+	else
+		err = fs_frames_get(fs, node, &frame);
 	if (err)
 		return err;
 	handle->file = frame.file;
@@ -142,11 +148,31 @@ int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
 	opened.handle = handle;
 	handle->writes = (flags & O_ACCMODE) != O_RDONLY;
 	if (node->kind == FS_KIND_FRAME)
-		err = open_frame(fs, handle, &opened);
+		err = open_frame(fs, handle, NULL, &opened);
 	else
 		err = open_other(fs, handle, flags, &opened);
 	if (err)
 		fs_openfiles_close(fs, handle);
+	else
+		*out = opened;
+	return err;
+}
+
+int fs_openfiles_open_made(struct fs *fs, struct fs_node *node,
+			   struct b2f_frame *frame, int flags,
+			   struct fs_opened *out)
+{
+	struct fs_opened opened = {0};
+	int err = new_handle(fs, node, &opened.handle);
+
+	if (err) {
+		b2f_frame_close(frame);
+		return err;
+	}
+	opened.handle->writes = (flags & O_ACCMODE) != O_RDONLY;
+	err = open_frame(fs, opened.handle, frame, &opened);
+	if (err)
+		fs_openfiles_close(fs, opened.handle);
 	else
 		*out = opened;
 	return err;

@@ -73,6 +73,15 @@ __attribute__((warn_unused_result)) int
 fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
 		  struct fs_opened *out);
 
+/*
+ * The same for a frame that was just made, and is open as @frame, which is
+ * taken over: what we have written ourselves need not be read again.
+ */
+__attribute__((warn_unused_result)) int
+fs_openfiles_open_made(struct fs *fs, struct fs_node *node,
+		       struct b2f_frame *frame, int flags,
+		       struct fs_opened *out);
+
 /* Makes a handle of @listing, which it takes over.  Returns 0 or an errno. */
 __attribute__((warn_unused_result)) int
 fs_openfiles_add_listing(struct fs *fs, struct fs_node *node,

@@ -21,14 +21,19 @@ static int stays(const struct fs_place *place, const char *name)
 	return fs_resolve_exists(place->tree, place->dirfd, name);
 }
 
-/* How many frames will still want to be called @stem; or an errno. */
-static int count_frames(const struct fs_place *place, const char *stem)
+/*
+ * How many frames but @other (NULL: none) will still want to be called @stem;
+ * or an errno.
+ */
+static int count_frames(const struct fs_place *place, const char *stem,
+			const char *other)
 {
 	char name[FS_NAMES_SIZE];
 	int n = 0, is_frame;
 
 	for (size_t i = 0; i < FS_NAMES_SUFFIXES; i++) {
-		if (!fs_names_join(stem, i, name) || is_going(place, name))
+		if (!fs_names_join(stem, i, name) || is_going(place, name) ||
+		    (other && strcmp(other, name) == 0))
 			continue;
 		is_frame = fs_resolve_is_frame(place->tree, place->dirfd, name);
 		if (is_frame < 0)
@@ -52,7 +57,7 @@ static int is_free(const struct fs_place *place, const char *name)
 	n = stays(place, name);
 	if (n)
 		return n < 0 ? n : 0;
-	n = count_frames(place, name);
+	n = count_frames(place, name, NULL);
 	return n < 0 ? n : n != 1;
 }
 
@@ -64,7 +69,8 @@ static int is_free_with_suffix(const struct fs_place *place, const char *name,
 
 	if (n)
 		return n < 0 ? n : 0;
-	n = count_frames(place, name);
+	/* Whether there is @full at all comes next. */
+	n = count_frames(place, name, full);
 	if (n)
 		return n < 0 ? n : 0;
 	return is_free(place, full);

@@ -35,7 +35,8 @@ struct fs_place {
 
 /*
  * The backing name of a new frame @name, with suffix @suffix if that is free.
- * Returns 0, -EEXIST, -ENAMETOOLONG or an errno.
+ * Returns 0 (then nothing that stays is shown as @name), -EEXIST, -ENAMETOOLONG
+ * or an errno.
  */
 __attribute__((warn_unused_result)) int
 fs_place_frame(const struct fs_place *place, const char *name, size_t suffix,

@@ -255,6 +255,10 @@ __attribute__((warn_unused_result)) int fs_tree_reopen(struct fs_tree *tree,
 __attribute__((warn_unused_result)) int
 fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
 
+/* The same by @fd, an O_PATH descriptor of @node that is taken over. */
+void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
+			struct fs_pin *out);
+
 /* Gives it back and zeroes @pin.  A zeroed @pin does nothing. */
 void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin);
 

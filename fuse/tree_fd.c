@@ -185,10 +185,10 @@ static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* Gives @fd to @node, or uses the one that another thread was faster with. */
-static void install(struct fs_tree *tree, struct fs_node *node, int fd,
-		    struct fs_pin *out)
+void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
+			struct fs_pin *out)
 {
+	/* Another thread may have been faster. */
 	int spare = fd;
 
 	if (follows_name(node)) {
@@ -224,7 +224,7 @@ static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
 		close(fd);
 		return -ESTALE;
 	}
-	install(tree, node, fd, out);
+	fs_tree_pin_opened(tree, node, fd, out);
 	return 0;
 }
 

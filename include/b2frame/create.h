@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "b2frame/frame.h"
@@ -65,6 +66,24 @@ __attribute__((warn_unused_result)) int
 b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 		 const char *name, mode_t mode, bool durable,
 		 const struct b2f_log *log);
+
+/* A frame that was just made. */
+struct b2f_frame_made {
+	/* Close it with b2f_frame_close(). */
+	struct b2f_frame *frame;
+	/* Its directory, but for the ctime, and its index. */
+	struct stat dir;
+	struct stat index;
+};
+
+/*
+ * As b2f_frame_create(), not durable, and opens the frame as b2f_frame_open()
+ * does with @options (which have no offset), without reading it again.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_make(const struct b2f_settings *settings, int dirfd, const char *name,
+	       mode_t mode, const struct b2f_frame_options *options,
+	       struct b2f_frame_made *out);
 
 /*
  * Deletes the sparse frame @name below @dirfd: its index first, so that it is

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "chunk/seal.h"
 #include "frame/edit_priv.h"
+#include "store/make.h"
 
 /* C-Blosc2 opens no frame with a file number above compressed size - this. */
 #define ID_MARGIN 32
@@ -249,6 +250,12 @@ int b2f_edit_clean(struct b2f_edit *edit)
 	uint64_t ndeleted = 0;
 	int err;
 
+	/*
+	 * Others may have been faster than us, and crashed; that the next
+	 * writer finds.  Their numbers are avoided in any case.
+	 */
+	if (b2f_store_begin_new(edit->store))
+		return 0;
 	err = b2f_edit_used_ids(&edit->committed, &clean.used);
 	if (!err)
 		err = b2f_store_list(edit->store, visit, &clean);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "frame/frame.h"
 #include "frame/settings.h"
 #include "index/fingerprint.h"
 #include "index/index_write.h"
@@ -114,23 +115,80 @@ static int make_index(const struct b2f_settings *settings, uint8_t **out,
 	return err;
 }
 
+/* As make_index(), but tells @log why not. */
+static int make_index_of(const char *name, const struct b2f_settings *settings,
+			 uint8_t **out, size_t *size, const struct b2f_log *log)
+{
+	struct b2f_why why = {""};
+	int err = make_index(settings, out, size, &why);
+
+	if (err)
+		b2f_log(log, B2F_LOG_ERROR, "%s: not created: %s", name,
+			why.text[0] ? why.text : strerror(-err));
+	return err;
+}
+
 int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 		     const char *name, mode_t mode, bool durable,
 		     const struct b2f_log *log)
 {
-	struct b2f_why why = {""};
 	uint8_t *index = NULL;
 	size_t size = 0;
 	int err;
 
-	err = make_index(settings, &index, &size, &why);
-	if (err) {
-		b2f_log(log, B2F_LOG_ERROR, "%s: not created: %s", name,
-			why.text[0] ? why.text : strerror(-err));
+	err = make_index_of(name, settings, &index, &size, log);
+	if (err)
 		return err;
-	}
 	/* An errno of the filesystem says enough to whoever gets it. */
 	err = b2f_store_make(dirfd, name, mode, index, size, durable, NULL);
+	free(index);
+	return err;
+}
+
+/* A sparse frame whose index are these bytes, and which is nowhere yet. */
+static int open_bytes(const struct b2f_frame_options *options, const char *name,
+		      const uint8_t *index, size_t size, struct b2f_frame **out)
+{
+	struct b2f_store *store = NULL;
+	int err = b2f_store_new_memory(index, size, &store);
+
+	if (err)
+		return err;
+	store->sparse = true;
+	return b2f_frame_open_store(options, store, name, out);
+}
+
+/*
+ * What is about to be written is parsed in memory: so nothing of it has to be
+ * read again, and what fails does so before there is anything to take back.
+ */
+int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
+		   const char *name, mode_t mode,
+		   const struct b2f_frame_options *options,
+		   struct b2f_frame_made *out)
+{
+	struct b2f_store_plan plan = {.mode = mode};
+	struct b2f_frame *frame = NULL;
+	struct b2f_store_made made;
+	uint8_t *index = NULL;
+	int err;
+
+	err = make_index_of(name, settings, &index, &plan.size, options->log);
+	if (err)
+		return err;
+	plan.index = index;
+	err = open_bytes(options, name, index, plan.size, &frame);
+	if (!err)
+		err = b2f_store_make_open(dirfd, name, &plan, &made, NULL);
+	if (err) {
+		b2f_frame_close(frame);
+	} else {
+		b2f_store_free(frame->store);
+		frame->store = made.store;
+		frame->stamp = b2f_frame_stamp_of(&made.index);
+		*out = (struct b2f_frame_made){
+			.frame = frame, .dir = made.dir, .index = made.index};
+	}
 	free(index);
 	return err;
 }

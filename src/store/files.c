@@ -203,34 +203,42 @@ bool b2f_files_is_dir(const struct b2f_store *store)
 	return store->ops == &dir_ops;
 }
 
+struct b2f_store *b2f_files_new(int fd, bool is_dir)
+{
+	struct b2f_files *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return NULL;
+	store->base.sparse = is_dir;
+	store->base.ops = is_dir ? &dir_ops : &file_ops;
+	store->fd = fd;
+	return &store->base;
+}
+
 int b2f_store_open(int dirfd, const char *name, bool follow,
 		   struct b2f_store **out, struct b2f_why *why)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	struct b2f_files *store = NULL;
+	struct b2f_store *store = NULL;
 	struct stat st;
 	int fd, err = 0;
 
 	fd = openat(dirfd, name, follow ? flags : flags | O_NOFOLLOW);
 	if (fd < 0)
 		return b2f_why_set(why, -errno, "%s", strerror(errno));
-	store = calloc(1, sizeof(*store));
-	if (!store)
-		err = -ENOMEM;
-	else if (fstat(fd, &st))
+	if (fstat(fd, &st))
 		err = b2f_why_set(why, -errno, "%s", strerror(errno));
 	else if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		err = b2f_why_set(why, B2F_ENOTFRAME,
 				  "%s is not a Blosc2 frame",
 				  kind_of(st.st_mode));
-	if (err) {
-		free(store);
-		close(fd);
-		return err;
+	if (!err) {
+		store = b2f_files_new(fd, S_ISDIR(st.st_mode));
+		err = store ? 0 : -ENOMEM;
 	}
-	store->base.sparse = S_ISDIR(st.st_mode);
-	store->base.ops = store->base.sparse ? &dir_ops : &file_ops;
-	store->fd = fd;
-	*out = &store->base;
-	return 0;
+	if (err)
+		close(fd);
+	else
+		*out = store;
+	return err;
 }

@@ -24,6 +24,8 @@ struct b2f_files {
 	struct b2f_store base;
 	/* Of the directory, or of the one file; flock(2) is on it. */
 	int fd;
+	/* Made by us, and no writer has begun since. */
+	bool is_new;
 };
 
 /* @store must be one of b2f_store_open(). */
@@ -31,6 +33,12 @@ static inline struct b2f_files *b2f_files_of(struct b2f_store *store)
 {
 	return (struct b2f_files *)store;
 }
+
+/*
+ * Makes a store of the directory or file @fd, which it takes over.  Free it
+ * with b2f_store_free().  NULL: there is no memory, and @fd is as it was.
+ */
+struct b2f_store *b2f_files_new(int fd, bool is_dir);
 
 /* True if @store is a directory, of which b2f_files_of() tells more. */
 bool b2f_files_is_dir(const struct b2f_store *store);

@@ -122,6 +122,12 @@ static int dir_publish(struct b2f_object *object, int64_t id,
 	return 0;
 }
 
+static int open_named(int dir, const char *name)
+{
+	return openat(dir, name,
+		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static int create_named(struct b2f_store *store, int64_t id,
 			struct b2f_object *out, struct b2f_why *why)
 {
@@ -130,15 +136,17 @@ static int create_named(struct b2f_store *store, int64_t id,
 	int dir = b2f_files_of(store)->fd;
 	int fd, err;
 
+	fd = open_named(dir, name);
 	/* Not O_TRUNC: what is there may be a link to elsewhere. */
-	if (id == B2F_OBJECT_NEW_INDEX && unlinkat(dir, name, 0) &&
-	    errno != ENOENT)
-		return failed("remove", name, why);
-	fd = openat(dir, name,
-		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST && id == B2F_OBJECT_NEW_INDEX) {
+		if (unlinkat(dir, name, 0) && errno != ENOENT)
+			return failed("remove", name, why);
+		fd = open_named(dir, name);
+	}
 	if (fd < 0)
 		return failed("create", name, why);
-	err = b2f_files_permit(dir, fd, why);
+	/* A new index is going to inherit its permissions with the rest. */
+	err = id == B2F_OBJECT_NEW_INDEX ? 0 : b2f_files_permit(dir, fd, why);
 	if (err) {
 		close(fd);
 		(void)unlinkat(dir, name, 0);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -79,8 +80,22 @@ static mode_t mode_of_dir(mode_t mode)
 	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
 }
 
-static int make_index(int dir, mode_t mode, const void *index, size_t size,
-		      bool durable, struct b2f_why *why)
+/* Gives @fd that mode, and says in *@st what it is then. */
+static int set_mode(int fd, mode_t mode, struct stat *st, const char *name,
+		    struct b2f_why *why)
+{
+	if (fstat(fd, st))
+		return failed("stat", name, why);
+	if ((st->st_mode & 07777) == mode)
+		return 0;
+	if (fchmod(fd, mode))
+		return failed("chmod", name, why);
+	return fstat(fd, st) ? failed("stat", name, why) : 0;
+}
+
+/* Sets @made->index too. */
+static int make_index(int dir, mode_t mode, const struct b2f_store_plan *plan,
+		      struct b2f_store_made *made, struct b2f_why *why)
 {
 	int fd, err;
 
@@ -88,35 +103,36 @@ static int make_index(int dir, mode_t mode, const void *index, size_t size,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return failed("create", B2F_INDEX_NAME, why);
-	err = b2f_files_write_fully(fd, 0, index, size, why);
-	if (!err && fchmod(fd, mode))
-		err = failed("chmod", B2F_INDEX_NAME, why);
-	if (!err && durable && fsync(fd))
+	err = b2f_files_write_fully(fd, 0, plan->index, plan->size, why);
+	if (!err)
+		err = set_mode(fd, mode, &made->index, B2F_INDEX_NAME, why);
+	if (!err && plan->durable && fsync(fd))
 		err = failed("fsync", B2F_INDEX_NAME, why);
 	if (close(fd) && !err)
 		err = failed("close", B2F_INDEX_NAME, why);
 	return err;
 }
 
-/* Fills the directory @dir; last of all others may enter it. */
-static int fill(int dir, mode_t mode, const void *index, size_t size,
-		bool durable, struct b2f_why *why)
+/* Fills the directory @made->fd; last of all others may enter it. */
+static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
+		struct b2f_why *why)
 {
-	struct stat st;
+	int dir = made->fd;
+	mode_t mode = allowed_by_acl(dir, plan->mode & 07777);
+	mode_t dir_mode = mode_of_dir(mode);
 	int err;
 
-	if (fstat(dir, &st))
+	if (fstat(dir, &made->dir))
 		return failed("stat", "the directory", why);
-	mode = allowed_by_acl(dir, mode);
-	err = make_index(dir, mode, index, size, durable, why);
-	if (err)
-		return err;
 	/* That files get the group of the directory is inherited. */
-	if (fchmod(dir, mode_of_dir(mode) | (st.st_mode & S_ISGID)))
-		return failed("chmod", "the directory", why);
-	if (durable && fsync(dir) && errno != EINVAL && errno != EBADF)
-		return failed("fsync", "the directory", why);
-	return 0;
+	dir_mode |= made->dir.st_mode & S_ISGID;
+	err = make_index(dir, mode, plan, made, why);
+	if (!err)
+		err = set_mode(dir, dir_mode, &made->dir, "the directory", why);
+	if (!err && plan->durable && fsync(dir) && errno != EINVAL &&
+	    errno != EBADF)
+		err = failed("fsync", "the directory", why);
+	return err;
 }
 
 /* A name in the same folder that the mount does not show. */
@@ -131,27 +147,33 @@ static int hidden_name(char name[HIDDEN_SIZE], struct b2f_why *why)
 	return 0;
 }
 
-static int make_dir(int dirfd, const char *name, mode_t mode, const void *index,
-		    size_t size, bool durable, struct b2f_why *why)
+/* Makes the directory @name, and leaves it open, and locked, in @out. */
+static int make_dir(int dirfd, const char *name,
+		    const struct b2f_store_plan *plan,
+		    struct b2f_store_made *out, struct b2f_why *why)
 {
-	int dir, err;
+	struct b2f_store_made made = {.fd = -1};
+	int err;
 
 	if (mkdirat(dirfd, name, 0700))
 		return failed("create", "the directory", why);
-	dir = openat(dirfd, name,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0) {
+	made.fd = openat(dirfd, name,
+			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made.fd < 0) {
 		err = failed("open", "the directory", why);
 	} else {
 		/* Who clears away leftovers leaves alone what is locked. */
-		(void)!flock(dir, LOCK_EX | LOCK_NB);
-		err = fill(dir, mode & 07777, index, size, durable, why);
-		if (err)
-			(void)unlinkat(dir, B2F_INDEX_NAME, 0);
-		close(dir);
+		(void)!flock(made.fd, LOCK_EX | LOCK_NB);
+		err = fill(plan, &made, why);
+		if (err) {
+			(void)unlinkat(made.fd, B2F_INDEX_NAME, 0);
+			close(made.fd);
+		}
 	}
 	if (err)
 		(void)unlinkat(dirfd, name, AT_REMOVEDIR);
+	else
+		*out = made;
 	return err;
 }
 
@@ -165,8 +187,10 @@ static void undo(int dirfd, const char *name)
 	(void)unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
-int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
-		   size_t size, bool durable, struct b2f_why *why)
+/* As b2f_store_make_open(), but leaves the directory open, and locked. */
+static int make_hidden_first(int dirfd, const char *name,
+			     const struct b2f_store_plan *plan,
+			     struct b2f_store_made *out, struct b2f_why *why)
 {
 	char hidden[HIDDEN_SIZE];
 	int err;
@@ -174,17 +198,65 @@ int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
 	/* Whoever is killed meanwhile leaves no half of a frame. */
 	err = hidden_name(hidden, why);
 	if (!err)
-		err = make_dir(dirfd, hidden, mode, index, size, durable, why);
+		err = make_dir(dirfd, hidden, plan, out, why);
 	if (err)
 		return err;
 	if (renameat2(dirfd, hidden, dirfd, name, RENAME_NOREPLACE)) {
 		err = failed("create", "the directory", why);
+		close(out->fd);
 		undo(dirfd, hidden);
 	}
 	/* Some filesystems cannot rename without replacing. */
 	if (err == -EINVAL)
-		err = make_dir(dirfd, name, mode, index, size, durable, why);
+		err = make_dir(dirfd, name, plan, out, why);
 	return err;
+}
+
+int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
+		   size_t size, bool durable, struct b2f_why *why)
+{
+	const struct b2f_store_plan plan = {
+		.mode = mode, .index = index, .size = size, .durable = durable};
+	struct b2f_store_made made;
+	int err = make_hidden_first(dirfd, name, &plan, &made, why);
+
+	if (!err)
+		close(made.fd);
+	return err;
+}
+
+int b2f_store_make_open(int dirfd, const char *name,
+			const struct b2f_store_plan *plan,
+			struct b2f_store_made *out, struct b2f_why *why)
+{
+	struct b2f_store *store = b2f_files_new(-1, true);
+	int err;
+
+	/* Before there is anything that would have to be taken back. */
+	if (!store)
+		return -ENOMEM;
+	err = make_hidden_first(dirfd, name, plan, out, why);
+	if (err) {
+		free(store);
+		return err;
+	}
+	/* Not everybody who makes a frame is going to write to it. */
+	(void)!flock(out->fd, LOCK_UN);
+	b2f_files_of(store)->fd = out->fd;
+	b2f_files_of(store)->is_new = true;
+	out->store = store;
+	return 0;
+}
+
+bool b2f_store_begin_new(struct b2f_store *store)
+{
+	bool is_new = false;
+
+	if (b2f_files_is_dir(store)) {
+		is_new = b2f_files_of(store)->is_new;
+		b2f_files_of(store)->is_new = false;
+	}
+	return is_new;
 }
 
 /* What b2f_store_list() finds is deleted, and counted. */

@@ -22,6 +22,38 @@ B2F_MUST_CHECK
 int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
 		   size_t size, bool durable, struct b2f_why *why);
 
+/* What shall be made. */
+struct b2f_store_plan {
+	/* As for b2f_store_make(). */
+	mode_t mode;
+	const void *index;
+	size_t size;
+	bool durable;
+};
+
+/* What was made, so that nobody has to look at it again. */
+struct b2f_store_made {
+	/* Free it with b2f_store_free(). */
+	struct b2f_store *store;
+	/* Its descriptor, which stays its. */
+	int fd;
+	/* But for the ctime, which its name has changed. */
+	struct stat dir;
+	struct stat index;
+};
+
+/* As b2f_store_make(), and opens what it has made.  -ENOMEM too. */
+B2F_MUST_CHECK
+int b2f_store_make_open(int dirfd, const char *name,
+			const struct b2f_store_plan *plan,
+			struct b2f_store_made *out, struct b2f_why *why);
+
+/*
+ * True once, for a store of b2f_store_make_open(): its first writer need not
+ * look for what others left, as there were no others.
+ */
+bool b2f_store_begin_new(struct b2f_store *store);
+
 /*
  * Deletes the directory @name below @dirfd as b2f_frame_remove() says.
  *

@@ -30,9 +30,10 @@ void b2f_store_unlock(struct b2f_store *store);
 
 /*
  * Creates object @id, which must not exist (-EEXIST), for writing and reading.
- * B2F_OBJECT_NEW_INDEX replaces what an earlier try left.  Whoever may read or
- * write the index may do so with it, whatever the umask; without an index, only
- * its owner.  Close @out with b2f_object_close().  Returns 0 or an errno.
+ * B2F_OBJECT_NEW_INDEX replaces what an earlier try left, and is its owner's
+ * alone before b2f_object_inherit().  Of all others, whoever may read or write
+ * the index may do so with it, whatever the umask; without an index, only its
+ * owner.  Close @out with b2f_object_close().  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_object_create(struct b2f_store *store, int64_t id,
