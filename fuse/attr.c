@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "view.h"
 
 /* Reads of less than this cost the same. */
 #define FRAME_BLKSIZE (128 << 10)
@@ -307,7 +308,8 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 	return 0;
 }
 
-int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
+/* Of anything but a view. */
+static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
 {
 	struct fs_pin pin = {0};
 	struct stat st;
@@ -333,7 +335,19 @@ int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
 	case FS_KIND_SINGLE:
 		err = get_single(fs, pin.fd, out);
 		break;
+	case FS_KIND_VIEW:
+		err = -ESTALE;
+		break;
 	}
 	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
+{
+	int err = get_base(fs, fs_view_base(node), out);
+
+	if (!err && node->kind == FS_KIND_VIEW)
+		err = fs_view_attr(fs, node, out);
 	return err;
 }

@@ -12,7 +12,7 @@
 #include "attr.h"
 #include "fs.h"
 #include "listing.h"
-#include "resolve.h"
+#include "view.h"
 
 #define BUFFER_SIZE (64 << 10)
 
@@ -26,6 +26,11 @@ struct fs_listing {
 	size_t start;
 	/* Position of that entry. */
 	int64_t pos;
+	/*
+	 * The last view that was found: it stands behind its frame, at a
+	 * position that the backing folder has not, ~next_pos.
+	 */
+	struct fs_entry view;
 	_Alignas(struct dirent64) char buffer[BUFFER_SIZE];
 };
 
@@ -86,14 +91,57 @@ void fs_listing_unlock(struct fs_listing *listing)
 	pthread_mutex_unlock(&listing->lock);
 }
 
-/* The three entries of the folder around a single frame. */
-static int get_single(struct fs *fs, int64_t pos, struct fs_entry *out)
+/*
+ * Notes the view of @entry, which is a frame and called @name on the backing
+ * filesystem, if it is to be listed; the entry is followed by it then.
+ */
+static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
+		     const char *name, struct fs_entry *entry)
+{
+	struct fs_entry *view = &listing->view;
+	struct fs_found found, other;
+	bool has;
+
+	if (fs->options.npy != FS_VIEW_LIST ||
+	    fs_probe_open(fs->tree, dirfd, name, &found.probe))
+		return;
+	has = fs_view_name(fs, &found, entry->name, view->name);
+	fs_probe_close(&found.probe);
+	if (!has)
+		return;
+	/* Whatever has that name itself is listed as such. */
+	if (listing->fd >= 0 &&
+	    fs_resolve_find(fs->tree, dirfd, view->name, &other) == 0) {
+		fs_probe_close(&other.probe);
+		return;
+	}
+	view->ino = fs_view_ino(entry->ino);
+	view->type = DT_REG;
+	view->next_pos = entry->next_pos;
+	entry->next_pos = ~entry->next_pos;
+}
+
+/* The view at the position @pos, if it is still known. */
+static bool get_view(struct fs_listing *listing, int64_t pos,
+		     struct fs_entry *out)
+{
+	if (!listing->view.name[0] || listing->view.next_pos != ~pos)
+		return false;
+	*out = listing->view;
+	return true;
+}
+
+/* The entries of the folder around a single frame. */
+static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
+		      struct fs_entry *out)
 {
 	const char *const names[] = {".", "..", fs->source.shown};
 	struct stat st;
 	int fd;
 
-	if (pos < 0 || pos > 2)
+	if (pos < 0)
+		return get_view(listing, pos, out);
+	if (pos > 2)
 		return 0;
 	*out = (struct fs_entry){
 		.ino = FUSE_ROOT_ID, .type = DT_DIR, .next_pos = pos + 1};
@@ -107,6 +155,7 @@ static int get_single(struct fs *fs, int64_t pos, struct fs_entry *out)
 	close(fd);
 	out->ino = fs_attr_ino(fs, st.st_dev, st.st_ino);
 	out->type = DT_REG;
+	add_view(fs, listing, fs->tree->root->fd, fs->source.name, out);
 	return 1;
 }
 
@@ -154,7 +203,7 @@ static bool is_shortage(int err)
 }
 
 /* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */
-static int show(struct fs *fs, const struct fs_listing *listing,
+static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_entry *out)
 {
 	bool is_frame = false;
@@ -181,10 +230,12 @@ static int show(struct fs *fs, const struct fs_listing *listing,
 	/* What cannot be looked at is shown as it is. */
 	if (err)
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
+	/* A frame without a suffix is not known to be one here. */
 	if (is_frame)
 		out->type = DT_REG;
 	else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;
+	add_view(fs, listing, listing->fd, d->d_name, out);
 	return 1;
 }
 
@@ -192,7 +243,13 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		   struct fs_entry *out)
 {
 	if (listing->fd < 0)
-		return get_single(fs, pos, out);
+		return get_single(fs, listing, pos, out);
+	if (pos < 0) {
+		if (get_view(listing, pos, out))
+			return 1;
+		/* Somebody was there in between: without it, then. */
+		pos = ~pos;
+	}
 	for (;;) {
 		const struct dirent64 *d;
 		int result;

@@ -6,6 +6,7 @@
 
 #include "attr.h"
 #include "lookup.h"
+#include "view.h"
 
 /* The only name in the folder around a single frame. */
 static int find_single(struct fs *fs, int dirfd, const char *name,
@@ -118,6 +119,8 @@ int fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
 	struct fs_found found;
 	int err = fs_lookup_find(fs, parent, dirfd, name, &found);
 
+	if (err == -ENOENT)
+		return fs_view_lookup(fs, parent, dirfd, name, entry, out);
 	if (err)
 		return err;
 	err = fs_lookup_node(fs, parent, &found, entry, out);

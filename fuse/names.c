@@ -8,6 +8,9 @@
 static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
 				       ".b2eframe"};
 
+/* Where ".b2nd" is. */
+#define ARRAY_SUFFIX 3
+
 _Static_assert(sizeof(suffixes) / sizeof(suffixes[0]) == FS_NAMES_SUFFIXES,
 	       "one for each number");
 _Static_assert(sizeof(".b2frame") - 1 == FS_NAMES_RESERVED,
@@ -53,6 +56,14 @@ size_t fs_names_suffix(const char *name)
 	size_t suffix = FS_NAMES_NEW;
 
 	return measure_stem(name, &suffix) > 0 ? suffix : FS_NAMES_NEW;
+}
+
+size_t fs_names_suffix_for(const char *name, size_t otherwise)
+{
+	size_t n = strlen(name), npy = strlen(".npy");
+
+	return n > npy && strcmp(name + n - npy, ".npy") == 0 ? ARRAY_SUFFIX
+							     : otherwise;
 }
 
 bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE])

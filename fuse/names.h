@@ -40,6 +40,12 @@ bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE]);
 size_t fs_names_suffix(const char *name);
 
 /*
+ * The suffix of a frame that is to be shown as @name: of a .npy file, which is
+ * likely to be an array, that of arrays; else @otherwise.
+ */
+size_t fs_names_suffix_for(const char *name, size_t otherwise);
+
+/*
  * Puts suffix @suffix behind @stem.  False, and @name is untouched, if that is
  * longer than NAME_MAX.
  */

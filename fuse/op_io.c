@@ -2,6 +2,7 @@
 /* op_io.c - the data of files: open, read, seek, close */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "ops.h"
@@ -29,23 +30,50 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_openfiles_close(fs, opened.handle);
 }
 
+/* Answers with the @head_size bytes at @head, and then what is in @view. */
+static int reply_both(fuse_req_t req, uint8_t *head, size_t head_size,
+		      const struct b2f_view *view)
+{
+	struct iovec *iov = malloc((view->niov + 1) * sizeof(*iov));
+
+	if (!iov)
+		return -ENOMEM;
+	iov[0] = (struct iovec){.iov_base = head, .iov_len = head_size};
+	for (size_t i = 0; i < view->niov; i++)
+		iov[i + 1] = view->iov[i];
+	fuse_reply_iov(req, iov, (int)view->niov + 1);
+	free(iov);
+	return 0;
+}
+
 /* Straight from the cache of decoded blocks, which stay pinned meanwhile. */
 static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
-		       off_t off)
+		       uint64_t off)
 {
 	struct fs *fs = fs_of(req);
 	struct b2f_view view = {0};
+	size_t head = 0;
+	int err = 0;
 	ssize_t n;
 
-	n = b2f_file_view(handle->file->file, handle->stream, size,
-			  (uint64_t)off, &view);
+	if (off < handle->head_len) {
+		head = handle->head_len - off;
+		head = size < head ? size : head;
+	}
+	n = b2f_file_view(handle->file->file, handle->stream, size - head,
+			  off + head - handle->head_len, &view);
 	if (n < 0) {
 		fs_reply_data_error(req, (int)n);
 		return;
 	}
-	fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
+	fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n + head);
 	fs_openfiles_ref(handle);
-	fuse_reply_iov(req, view.iov, (int)view.niov);
+	if (head)
+		err = reply_both(req, handle->head + off, head, &view);
+	else
+		fuse_reply_iov(req, view.iov, (int)view.niov);
+	if (err)
+		fs_reply_data_error(req, err);
 	b2f_view_release(&view);
 	fs_openfiles_close(fs, handle);
 }
@@ -70,7 +98,7 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	(void)ino;
 	fs_stats_add(&fs_of(req)->stats.nreads, 1);
 	if (handle->file)
-		read_frame(req, handle, size, off);
+		read_frame(req, handle, size, (uint64_t)off);
 	else
 		read_other(req, handle, size, off);
 }
@@ -95,6 +123,22 @@ static int64_t seek_frame(struct fs_file *file, off_t off, int whence)
 	return b2f_file_seek_hole(file->file, (uint64_t)off);
 }
 
+static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
+{
+	off_t head = (off_t)handle->head_len;
+	int64_t pos;
+
+	if (off < 0)
+		return -ENXIO;
+	if (off < head && whence == SEEK_DATA)
+		return off;
+	pos = seek_frame(handle->file, off < head ? 0 : off - head, whence);
+	/* The header alone: its end is the hole that every file has. */
+	if (pos == -ENXIO && off < head)
+		return head;
+	return pos < 0 ? pos : pos + head;
+}
+
 void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		 struct fuse_file_info *fi)
 {
@@ -115,7 +159,10 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		fs_reply_error(req, -EINVAL);
 		return;
 	}
-	if (handle->file) {
+	if (handle->head) {
+		/* What is in a view is in the file beside it. */
+		pos = seek_view(handle, off, whence);
+	} else if (handle->file) {
 		pos = seek_frame(handle->file, off, whence);
 	} else {
 		pos = lseek(handle->fd, off, whence);

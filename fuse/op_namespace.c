@@ -187,7 +187,9 @@ struct fresh {
 static int find_name(const struct fs_spot *spot, char name[FS_NAMES_SIZE])
 {
 	struct fs_place place = fs_spot_place(spot);
-	int err = fs_place_frame(&place, spot->name, FS_NAMES_NEW, name);
+	int err = fs_place_frame(&place, spot->name,
+				 fs_names_suffix_for(spot->name, FS_NAMES_NEW),
+				 name);
 	int taken = err ? fs_spot_check_free(spot) : 0;
 
 	return taken ? taken : err;
@@ -405,6 +407,8 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	if (!err)
 		err = fs_spot_find(&spot, &found);
+	if (err == -ENOENT && fs_spot_has_view(&spot))
+		err = -EPERM;
 	if (!err) {
 		err = found.probe.kind == FS_KIND_DIR
 			      ? -EISDIR

@@ -122,9 +122,11 @@ static int find_name(struct renaming *r)
 	if (r->replaces)
 		place.replaced = r->to.found.name;
 	if (is_frame(&r->from))
-		return fs_place_frame(&place, name,
-				      fs_names_suffix(r->from.found.name),
-				      r->name);
+		return fs_place_frame(
+			&place, name,
+			fs_names_suffix_for(
+				name, fs_names_suffix(r->from.found.name)),
+			r->name);
 	err = fs_place_other(&place, name);
 	if (!err)
 		snprintf(r->name, sizeof(r->name), "%s", name);
@@ -298,6 +300,8 @@ static int find_both(struct renaming *r)
 {
 	int err = fs_spot_find(&r->from.spot, &r->from.found);
 
+	if (err == -ENOENT && fs_spot_has_view(&r->from.spot))
+		return -EPERM;
 	if (err)
 		return err;
 	err = fs_spot_find(&r->to.spot, &r->to.found);

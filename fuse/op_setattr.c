@@ -8,6 +8,7 @@
 #include "attr_set.h"
 #include "ops.h"
 #include "reply.h"
+#include "view.h"
 
 static struct timespec time_of(const struct timespec *given, bool is_set,
 			       bool is_now)
@@ -112,6 +113,19 @@ static int resize_other(struct fs *fs, int path_fd, uint64_t size)
 	return err;
 }
 
+/* An array has one size. */
+static int resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
+{
+	struct stat st;
+	int err = fs_attr_get(fs, node, &st);
+
+	if (err || size == (uint64_t)st.st_size)
+		return err;
+	fs_logger_write(fs->logger, B2F_LOG_WARNING,
+			"the .npy view of an array keeps its size");
+	return -EPERM;
+}
+
 static int resize(struct fs *fs, struct fs_node *node, int path_fd,
 		  uint64_t size, const struct fs_handle *handle)
 {
@@ -139,7 +153,8 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		   int to_set, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_node *shown = fs_node_of(fs, ino);
+	struct fs_node *node = fs_view_base(shown);
 	struct fs_meta meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};
 	struct stat st;
@@ -150,14 +165,16 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		err = -EPERM;
 	if (!err)
 		err = fs_tree_pin(fs->tree, node, &pin);
-	if (!err && (to_set & FUSE_SET_ATTR_SIZE))
+	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
+		err = resize_view(fs, shown, (uint64_t)attr->st_size);
+	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))
 		err = resize(fs, node, pin.fd, (uint64_t)attr->st_size,
 			     fi ? fs_handle_of(fi) : NULL);
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	fs_tree_unpin(fs->tree, &pin);
 	if (!err)
-		err = fs_attr_get(fs, node, &st);
+		err = fs_attr_get(fs, shown, &st);
 	if (err)
 		fs_reply_error(req, err);
 	else

@@ -2,11 +2,13 @@
 /* op_write.c - changes of data, and when they are stored */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "ops.h"
 #include "reply.h"
+#include "view.h"
 
 static void reply(fuse_req_t req, int err)
 {
@@ -44,13 +46,37 @@ static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t write_frame(struct fs_file *file, const char *buf, size_t size,
-			   off_t off)
+/*
+ * Bytes of [@off, @off + @size) that are the header of a view; they may be
+ * written if they stay what they are.  Returns how many, or -EPERM.
+ */
+static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
+			 size_t size, uint64_t off)
 {
-	ssize_t n = b2f_file_pwrite(file->file, buf, size, (uint64_t)off);
+	size_t n = 0;
 
-	fs_frames_note_change(file);
-	return n;
+	if (off < handle->head_len)
+		n = handle->head_len - off < size ? handle->head_len - off
+						  : size;
+	if (n && memcmp(buf, handle->head + off, n))
+		return -EPERM;
+	return (ssize_t)n;
+}
+
+static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
+			   const char *buf, size_t size, uint64_t off)
+{
+	ssize_t skip = skip_head(handle, buf, size, off), n = 0;
+
+	if (skip < 0)
+		return skip;
+	if (size > (size_t)skip)
+		n = b2f_file_pwrite(handle->file->file, buf + skip,
+				    size - (size_t)skip,
+				    off + (uint64_t)skip - handle->head_len);
+	fs_frames_note_change(handle->file);
+	fs_view_note_change(fs, handle);
+	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
 
 void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
@@ -63,7 +89,7 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 	(void)ino;
 	fs_stats_add(&fs->stats.nwrites, 1);
 	if (handle->file)
-		n = write_frame(handle->file, buf, size, off);
+		n = write_frame(fs, handle, buf, size, (uint64_t)off);
 	else
 		n = write_other(fs, handle->fd, buf, size, off, fi);
 	if (n < 0) {
@@ -76,12 +102,18 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 }
 
 /* Makes a range zeros, or makes sure that the file has it. */
-static int fallocate_frame(struct b2f_file *file, int mode, uint64_t off,
-			   uint64_t length)
+static int fallocate_frame(const struct fs_handle *handle, int mode,
+			   uint64_t off, uint64_t length)
 {
-	uint64_t end = off + length;
+	struct b2f_file *file = handle->file->file;
+	uint64_t end;
 	int err = 0;
 
+	/* The header of a view stays what it is. */
+	if (off < handle->head_len)
+		return -EPERM;
+	off -= handle->head_len;
+	end = off + length;
 	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE |
 		     FALLOC_FL_ZERO_RANGE))
 		return -EOPNOTSUPP;
@@ -103,9 +135,10 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 
 	(void)ino;
 	if (handle->file) {
-		err = fallocate_frame(handle->file->file, mode, (uint64_t)off,
+		err = fallocate_frame(handle, mode, (uint64_t)off,
 				      (uint64_t)length);
 		fs_frames_note_change(handle->file);
+		fs_view_note_change(fs_of(req), handle);
 	} else {
 		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
 	}

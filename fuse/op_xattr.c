@@ -28,6 +28,7 @@
 #include "facts.h"
 #include "ops.h"
 #include "reply.h"
+#include "view.h"
 
 #define USER	 "user."
 #define OWN_ROOT "user.bloscfs."
@@ -180,7 +181,7 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	if (fs->settings.no_xattr)
 		err = -ENOSYS;
 	else
-		err = get_value(fs, fs_node_of(fs, ino), name, &value, &n);
+		err = get_value(fs, fs_view_base(fs_node_of(fs, ino)), name, &value, &n);
 	if (err)
 		fs_reply_error(req, err);
 	else
@@ -278,7 +279,7 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 		fs_reply_error(req, -ENOMEM);
 		return;
 	}
-	err = list_names(fs, fs_node_of(fs, ino), f);
+	err = list_names(fs, fs_view_base(fs_node_of(fs, ino)), f);
 	if (fclose(f) && !err)
 		err = -ENOMEM;
 	if (err)
@@ -340,7 +341,7 @@ void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 
 	fs_reply_error(req, fs->settings.no_xattr
 				    ? -ENOSYS
-				    : change_node(fs, fs_node_of(fs, ino), &c));
+				    : change_node(fs, fs_view_base(fs_node_of(fs, ino)), &c));
 }
 
 void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
@@ -350,5 +351,5 @@ void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 
 	fs_reply_error(req, fs->settings.no_xattr
 				    ? -ENOSYS
-				    : change_node(fs, fs_node_of(fs, ino), &c));
+				    : change_node(fs, fs_view_base(fs_node_of(fs, ino)), &c));
 }

@@ -116,7 +116,7 @@ int fs_frames_sizes(struct fs *fs, struct fs_node *node, struct fs_probe *probe)
 		return err;
 	if (err)
 		return 0;
-	probe->nbytes = b2f_frame_info_get(frame)->nbytes;
+	probe->nbytes = b2f_frame_shown_nbytes(frame);
 	probe->cbytes = b2f_frame_info_get(frame)->cbytes;
 	b2f_frame_close(frame);
 	return 0;
@@ -433,6 +433,7 @@ int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
 		return err;
 	pthread_mutex_lock(&fs->files.lock);
 	file->must_drop = file->refreshed = true;
+	file->must_drop_view = file->pin.node->state.has_view;
 	pthread_mutex_unlock(&fs->files.lock);
 	fs_ticker_wake(&fs->ticker, true);
 	return 0;

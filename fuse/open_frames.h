@@ -76,8 +76,9 @@ struct fs_file {
 	time_t undurable_s;
 	/* Somebody else has changed it meanwhile. */
 	bool refreshed;
-	/* The kernel has to drop what it has cached. */
+	/* The kernel has to drop what it has cached, and that of the view. */
 	bool must_drop;
+	bool must_drop_view;
 	/* As shown last, for when it cannot be looked at. */
 	struct stat attr;
 	/* The mtime of what is being committed, as shown before. */

@@ -7,6 +7,7 @@
 
 #include "fs.h"
 #include "listing.h"
+#include "view.h"
 
 void fs_openfiles_init(struct fs_openfiles *files)
 {
@@ -135,6 +136,14 @@ static int new_handle(struct fs *fs, struct fs_node *node,
 	return 0;
 }
 
+static int open_view(struct fs *fs, struct fs_handle *handle)
+{
+	pthread_mutex_lock(&fs->files.lock);
+	handle->pin.node->state.has_view = true;
+	pthread_mutex_unlock(&fs->files.lock);
+	return fs_view_open(handle);
+}
+
 int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
 		      struct fs_opened *out)
 {
@@ -142,15 +151,20 @@ int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
 	struct fs_handle *handle = NULL;
 	int err;
 
-	err = new_handle(fs, node, &handle);
+	err = new_handle(fs, fs_view_base(node), &handle);
 	if (err)
 		return err;
 	opened.handle = handle;
 	handle->writes = (flags & O_ACCMODE) != O_RDONLY;
-	if (node->kind == FS_KIND_FRAME)
+	if (handle->pin.node->kind == FS_KIND_FRAME)
 		err = open_frame(fs, handle, NULL, &opened);
 	else
 		err = open_other(fs, handle, flags, &opened);
+	if (!err && node->kind == FS_KIND_VIEW) {
+		err = open_view(fs, handle);
+		/* The frame may have been changed by its other name. */
+		opened.keep_cache = false;
+	}
 	if (err)
 		fs_openfiles_close(fs, handle);
 	else
@@ -202,6 +216,7 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 				      memory_order_acq_rel) != 1)
 		return;
 	b2f_stream_free(handle->stream);
+	free(handle->head);
 	if (handle->file) {
 		atomic_fetch_sub(&handle->file->nwriters, handle->writes);
 		fs_frames_put(fs, handle->file);

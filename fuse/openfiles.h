@@ -33,6 +33,9 @@ struct fs_handle {
 	/* A frame; else NULL. */
 	struct fs_file *file;
 	struct b2f_stream *stream;
+	/* Of a view: what is shown before the data; malloc'ed.  Else NULL. */
+	uint8_t *head;
+	size_t head_len;
 	/* A folder; else NULL. */
 	struct fs_listing *listing;
 	/* Any other file; else -1. */

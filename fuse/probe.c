@@ -31,6 +31,8 @@ static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 	probe->nbytes = p->broken ? 0 : p->nbytes;
 	probe->cbytes = p->broken ? 0 : p->cbytes;
 	probe->index = p->index;
+	probe->is_array = p->is_array && !p->broken;
+	probe->is_npy = p->is_npy;
 }
 
 int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)

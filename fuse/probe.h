@@ -25,6 +25,9 @@ struct fs_probe {
 	bool sparse;
 	/* Of the index. */
 	struct stat index;
+	/* It is an array, and one that is a .npy file itself. */
+	bool is_array;
+	bool is_npy;
 	/* Both 0 for a frame whose header makes no sense. */
 	uint64_t nbytes;
 	uint64_t cbytes;

@@ -7,6 +7,7 @@
 
 #include "lookup.h"
 #include "spot.h"
+#include "view.h"
 
 int fs_spot_enter(struct fs *fs, fuse_ino_t parent, const char *name,
 		  struct fs_spot *out)
@@ -28,6 +29,11 @@ int fs_spot_find(const struct fs_spot *spot, struct fs_found *out)
 {
 	return fs_lookup_find(spot->fs, spot->dir, spot->pin.fd, spot->name,
 			      out);
+}
+
+bool fs_spot_has_view(const struct fs_spot *spot)
+{
+	return fs_view_exists(spot->fs, spot->dir, spot->pin.fd, spot->name);
 }
 
 int fs_spot_check_free(const struct fs_spot *spot)

@@ -38,6 +38,12 @@ void fs_spot_leave(struct fs_spot *spot);
 __attribute__((warn_unused_result)) int fs_spot_find(const struct fs_spot *spot,
 						     struct fs_found *out);
 
+/*
+ * Is its name, which nothing has, that of the .npy view of an array?  Such a
+ * name may be taken, but there is nothing to delete or to rename.
+ */
+bool fs_spot_has_view(const struct fs_spot *spot);
+
 /* Returns 0 if nothing is there, -EEXIST, -ENAMETOOLONG or an errno. */
 __attribute__((warn_unused_result)) int
 fs_spot_check_free(const struct fs_spot *spot);

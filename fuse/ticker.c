@@ -192,24 +192,47 @@ static int run_syncs(struct fs *fs, time_t age_s)
 	return first;
 }
 
-/* Has the kernel forget what it has of @file. */
-static void drop_cache(struct fs *fs, struct fs_file *file)
+static void drop_node(struct fs *fs, const struct fs_node *node)
 {
-	bool must;
-	int err;
+	int err = fuse_lowlevel_notify_inval_inode(fs->session, fs_ino_of(node),
+						   0, 0);
 
-	pthread_mutex_lock(&fs->files.lock);
-	must = file->must_drop;
-	file->must_drop = false;
-	pthread_mutex_unlock(&fs->files.lock);
-	if (!must)
-		return;
-	err = fuse_lowlevel_notify_inval_inode(fs->session,
-					       fs_ino_of(file->pin.node), 0, 0);
 	/* The kernel may have forgotten it already. */
 	if (err && err != -ENOENT)
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
 				strerror(-err));
+}
+
+static void drop_view(struct fs *fs, const struct fs_node *frame)
+{
+	const struct fs_node like = {
+		.kind = FS_KIND_VIEW,
+		.sparse = frame->sparse,
+		.dev = frame->dev,
+		.ino = frame->ino,
+	};
+	struct fs_node *view = fs_tree_find(fs->tree, &like);
+
+	if (!view)
+		return;
+	drop_node(fs, view);
+	fs_tree_forget(fs->tree, view, 1);
+}
+
+/* Has the kernel forget what it has of @file. */
+static void drop_cache(struct fs *fs, struct fs_file *file)
+{
+	bool must, must_view;
+
+	pthread_mutex_lock(&fs->files.lock);
+	must = file->must_drop;
+	must_view = file->must_drop_view;
+	file->must_drop = file->must_drop_view = false;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (must)
+		drop_node(fs, file->pin.node);
+	if (must_view)
+		drop_view(fs, file->pin.node);
 }
 
 static void tick_file(struct fs *fs, struct fs_file *file)

@@ -44,6 +44,8 @@ enum fs_kind {
 	FS_KIND_OTHER,
 	/* The made-up folder around a single frame; always the root. */
 	FS_KIND_SINGLE,
+	/* A frame that is an array, as a .npy file beside it; see view.h. */
+	FS_KIND_VIEW,
 };
 
 /* What is known of the data of a node; under the lock of openfiles.h. */
@@ -56,6 +58,8 @@ struct fs_state {
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
+	/* There is, or was, a view of the frame. */
+	bool has_view;
 	/* Created here, and the folder it is in not yet made durable. */
 	bool is_new_name;
 	/* Closed without being durable, and not synced on its own since. */
@@ -85,6 +89,8 @@ struct fs_node {
 	dev_t dev;
 	ino_t ino;
 	uint64_t generation;
+	/* VIEW: the node of the frame; holds a reference.  Else NULL. */
+	struct fs_node *viewed;
 
 	/* The rest, but for @state: under the tree's lock. */
 	uint64_t nrefs;
@@ -185,6 +191,14 @@ void fs_tree_free(struct fs_tree *tree);
 __attribute__((warn_unused_result)) int
 fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	    const struct fs_node *like, struct fs_node **out);
+
+/*
+ * The same for the view of the frame @frame, which is @name in @parent on the
+ * backing filesystem.
+ */
+__attribute__((warn_unused_result)) int
+fs_tree_get_view(struct fs_tree *tree, struct fs_node *parent, const char *name,
+		 struct fs_node *frame, struct fs_node **out);
 
 /*
  * The node of a backing file as in fs_tree_get(), with a reference, or NULL if

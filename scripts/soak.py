@@ -6,10 +6,12 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
 import flips  # noqa: E402
+import arrays  # noqa: E402
 import fsx_runs  # noqa: E402
 import kills  # noqa: E402
 import rounds  # noqa: E402
 from mounting import run_one  # noqa: E402
+from scratch import Scratch  # noqa: E402
 
 
 def fsx(count, seed):
@@ -36,7 +38,19 @@ def flip(count, seed):
             *flips.make("a", f"codec={codec}"), count // 4, seed)
 
 
-RUNS = {"fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
+def some_arrays(first, count):
+    with Scratch() as scratch:
+        arrays.run(range(first, first + count), scratch)
+
+
+def array(count, seed):
+    """A hundred at a time, in one folder."""
+    for first in range(0, count, 100):
+        yield f"from {seed * 1000000 + first}", lambda: some_arrays(
+            seed * 1000000 + first, min(100, count - first))
+
+
+RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
         "flips": (flip, 500)}
 
 

@@ -8,7 +8,7 @@ from scratch import Scratch
 
 def test_random_arrays():
     with Scratch() as scratch:
-        arrays.run(range(60), scratch, view=False)
+        arrays.run(range(60), scratch)
 
 
 main()

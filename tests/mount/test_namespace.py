@@ -35,7 +35,8 @@ def test_names_of_new_files():
     os.mkdir("src")
     names = {
         "plain": "plain.b2frame",
-        "x.npy": "x.npy.b2frame",
+        # Likely to be an array.
+        "x.npy": "x.npy.b2nd",
         "x.b2nd": "x.b2nd.b2frame",
         "y.b2frame": "y.b2frame.b2frame",
         # y.b2frame would take the name of the one before.

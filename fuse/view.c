@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* view.c - NAME.npy beside an array NAME: the same bytes behind a header */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr.h"
+#include "lookup.h"
+#include "view.h"
+
+#define SUFFIX ".npy"
+
+uint64_t fs_view_ino(uint64_t ino)
+{
+	return ino ^ UINT64_C(1) << 62;
+}
+
+/* Copies what is before the suffix of @name; false if it has none. */
+static bool get_stem(const char *name, char stem[FS_NAMES_SIZE])
+{
+	size_t n = strlen(name), suffix = sizeof(SUFFIX) - 1;
+
+	if (n <= suffix || n >= FS_NAMES_SIZE + suffix ||
+	    strcmp(name + n - suffix, SUFFIX) != 0)
+		return false;
+	memcpy(stem, name, n - suffix);
+	stem[n - suffix] = '\0';
+	return true;
+}
+
+/* An array that is not shown as a .npy file anyway. */
+static bool has_view(const struct fs *fs, const struct fs_probe *probe)
+{
+	return fs->options.npy != FS_VIEW_OFF &&
+	       probe->kind == FS_KIND_FRAME && probe->is_array &&
+	       !probe->is_npy;
+}
+
+/* Finds the frame that the view @name is of.  Close @out->probe. */
+static int find_frame(struct fs *fs, struct fs_node *parent, int dirfd,
+		      const char *name, struct fs_found *out)
+{
+	char stem[FS_NAMES_SIZE];
+	struct fs_found found;
+	int err;
+
+	if (fs->options.npy == FS_VIEW_OFF || !get_stem(name, stem))
+		return -ENOENT;
+	err = fs_lookup_find(fs, parent, dirfd, stem, &found);
+	if (err)
+		return err;
+	if (!has_view(fs, &found.probe)) {
+		fs_probe_close(&found.probe);
+		return -ENOENT;
+	}
+	*out = found;
+	return 0;
+}
+
+bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
+		    const char *name)
+{
+	struct fs_found found;
+
+	if (find_frame(fs, parent, dirfd, name, &found))
+		return false;
+	fs_probe_close(&found.probe);
+	return true;
+}
+
+bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
+		  char out[FS_NAMES_SIZE])
+{
+	if (!has_view(fs, &found->probe) ||
+	    strlen(name) + sizeof(SUFFIX) > FS_NAMES_SIZE)
+		return false;
+	snprintf(out, FS_NAMES_SIZE, "%.*s" SUFFIX,
+		 (int)(FS_NAMES_SIZE - sizeof(SUFFIX)), name);
+	return true;
+}
+
+/* The header's length, from the frame on disk. */
+static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
+			 uint64_t *len)
+{
+	struct b2f_frame *frame = NULL;
+	uint8_t *head = NULL;
+	size_t n = 0;
+	int err = fs_frames_open_disk(fs, frame_node, fd, &frame);
+
+	if (!err)
+		err = b2f_frame_npy_header(frame, &head, &n);
+	b2f_frame_close(frame);
+	free(head);
+	if (!err)
+		*len = n;
+	return err;
+}
+
+/* The one of the last look, if it belongs to @stamp. */
+static bool known_head_len(struct fs *fs, struct fs_node *node,
+			   const struct b2f_frame_stamp *stamp, uint64_t *len)
+{
+	const struct fs_state *state = &node->state;
+	bool known;
+
+	pthread_mutex_lock(&fs->files.lock);
+	known = state->has_sizes && b2f_frame_stamp_equal(&state->sized, stamp);
+	*len = state->nbytes;
+	pthread_mutex_unlock(&fs->files.lock);
+	return known;
+}
+
+static void keep_head_len(struct fs *fs, struct fs_node *node,
+			  const struct stat *index, uint64_t len)
+{
+	pthread_mutex_lock(&fs->files.lock);
+	node->state.has_sizes = fs_frames_settled(index);
+	node->state.sized = b2f_frame_stamp_of(index);
+	node->state.nbytes = len;
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+/* The length of the header of a frame that nobody has open. */
+static int find_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
+{
+	struct fs_node *frame = node->viewed;
+	struct b2f_frame_stamp stamp;
+	struct fs_pin pin = {0};
+	struct stat index;
+	int err = fs_tree_pin(fs->tree, frame, &pin);
+
+	if (!err)
+		err = fs_probe_index(pin.fd, frame->sparse, &index);
+	if (!err) {
+		stamp = b2f_frame_stamp_of(&index);
+		if (!known_head_len(fs, node, &stamp, len)) {
+			err = read_head_len(fs, frame, pin.fd, len);
+			if (!err)
+				keep_head_len(fs, node, &index, *len);
+		}
+	}
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
+{
+	struct fs_file *file = fs_frames_peek(fs, node->viewed);
+	uint8_t *head = NULL;
+	size_t n = 0;
+	int err;
+
+	if (!file)
+		return find_head_len(fs, node, len);
+	err = b2f_file_npy_header(file->file, &head, &n);
+	fs_frames_put(fs, file);
+	free(head);
+	*len = n;
+	return err;
+}
+
+int fs_view_attr(struct fs *fs, struct fs_node *node, struct stat *st)
+{
+	uint64_t len = 0;
+	int err = get_head_len(fs, node, &len);
+
+	if (err)
+		return err;
+	st->st_size += (off_t)len;
+	st->st_ino = fs_view_ino(st->st_ino);
+	return 0;
+}
+
+/* Makes the node of the view of @found. */
+static int get_node(struct fs *fs, struct fs_node *parent,
+		    const struct fs_found *found,
+		    struct fuse_entry_param *entry, struct fs_node **out)
+{
+	struct fs_node *frame, *node;
+	int err = fs_lookup_node(fs, parent, found, entry, &frame);
+
+	if (err)
+		return err;
+	err = fs_tree_get_view(fs->tree, parent, found->name, frame, &node);
+	/* The view has one of its own. */
+	fs_tree_forget(fs->tree, frame, 1);
+	if (err)
+		return err;
+	err = fs_view_attr(fs, node, &entry->attr);
+	if (err) {
+		fs_tree_forget(fs->tree, node, 1);
+		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
+	}
+	entry->ino = fs_ino_of(node);
+	entry->generation = node->generation;
+	/* The kernel does not know that it goes with another name. */
+	entry->entry_timeout = 0;
+	*out = node;
+	return 0;
+}
+
+int fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
+		   const char *name, struct fuse_entry_param *entry,
+		   struct fs_node **out)
+{
+	struct fs_found found;
+	int err = find_frame(fs, parent, dirfd, name, &found);
+
+	if (err)
+		return err;
+	err = get_node(fs, parent, &found, entry, out);
+	fs_probe_close(&found.probe);
+	return err;
+}
+
+int fs_view_open(struct fs_handle *handle)
+{
+	return b2f_file_npy_header(handle->file->file, &handle->head,
+				   &handle->head_len);
+}
+
+void fs_view_note_change(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_file *file = handle->file;
+	struct fs_state *state = &file->pin.node->state;
+	bool must;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (handle->head) {
+		/* As if another program had changed what the frame shows. */
+		file->must_drop = file->refreshed = true;
+		must = true;
+	} else {
+		must = state->has_view;
+		file->must_drop_view |= must;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	if (must)
+		fs_ticker_wake(&fs->ticker, true);
+}

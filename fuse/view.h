@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * view.h - NAME.npy beside an array NAME: the same bytes behind a header
+ *
+ * A view is there for whoever looks it up, unless something else is shown by
+ * that name; with npy=list it is listed too.  It has a node of its own, as the
+ * kernel caches other bytes for it, which holds the node of its frame; all else
+ * is the frame's: attributes, the open file, what is stored.
+ *
+ * What is written by one of the two is stale in the kernel's cache of the
+ * other, which the ticker has dropped.
+ *
+ * Layer: fuse.  Threads: any; all functions but the inline ones may block on
+ * I/O.
+ */
+#ifndef B2F_FUSE_VIEW_H
+#define B2F_FUSE_VIEW_H
+
+#include "fs.h"
+#include "resolve.h"
+
+/* The node whose file @node shows: of a view, that of its frame. */
+static inline struct fs_node *fs_view_base(struct fs_node *node)
+{
+	return node->kind == FS_KIND_VIEW ? node->viewed : node;
+}
+
+/*
+ * Gets the node of the view @name in @parent, whose descriptor is @dirfd, with
+ * a reference that is the kernel's, and what to answer.
+ *
+ * Returns 0, -ENOENT (it is the name of no view, or there are none in this
+ * mount) or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
+	       const char *name, struct fuse_entry_param *entry,
+	       struct fs_node **out);
+
+/* True if @name, which nothing else has, is that of a view. */
+bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
+		    const char *name);
+
+/*
+ * Makes @found, which is shown as @name, into its view, for a listing: copies
+ * the name.  False if it has none.
+ */
+bool fs_view_name(struct fs *fs, const struct fs_found *found,
+		  const char *name, char out[FS_NAMES_SIZE]);
+
+/* Makes the attributes @st of its frame those of the view @node. */
+__attribute__((warn_unused_result)) int
+fs_view_attr(struct fs *fs, struct fs_node *node, struct stat *st);
+
+/* Gives @handle, which was just opened for @node, the header to show. */
+__attribute__((warn_unused_result)) int fs_view_open(struct fs_handle *handle);
+
+/* To be called after each change of the data by @handle, before its answer. */
+void fs_view_note_change(struct fs *fs, struct fs_handle *handle);
+
+/* The number of a view whose frame is shown with the number @ino. */
+uint64_t fs_view_ino(uint64_t ino);
+
+#endif

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+""".npy files written into a mount are arrays; arrays have a .npy view."""
+import io
+import os
+import pathlib
+import subprocess
+import warnings
+
+import blosc2
+import numpy as np
+
+from arrays import DTYPES, as_bytes
+from mounting import Mount, main, wait_until
+from scratch import Scratch
+
+MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
+
+
+def items(shape, dtype, seed=0):
+    """Any bytes are an item."""
+    dtype = np.dtype(dtype)
+    n = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.random.default_rng(seed).integers(0, 2, n, dtype="u1")
+    return np.frombuffer(raw.tobytes(), dtype).reshape(shape) if n \
+        else np.zeros(shape, dtype)
+
+
+def npy_bytes(array, **kwargs):
+    out = io.BytesIO()
+    with warnings.catch_warnings():
+        # Field names beyond latin-1 need a newer format.
+        warnings.simplefilter("ignore")
+        np.save(out, array, **kwargs)
+    return out.getvalue()
+
+
+def stored(name):
+    """What python-blosc2 opens in the place of mnt/@name, once it is there."""
+    found = [p for p in SRC.iterdir() if p.name.rpartition(".")[0] == name]
+    assert len(found) == 1, (name, list(SRC.iterdir()))
+    return blosc2.open(str(found[0]), mode="r")
+
+
+def check_array(name, array):
+    """mnt/@name is an array, and equal to @array."""
+    found = stored(name)
+    assert isinstance(found, blosc2.NDArray), name
+    assert found.shape == array.shape and found.dtype == array.dtype, name
+    assert as_bytes(np.asarray(found[()])) == as_bytes(array), name
+    assert as_bytes(np.load(MNT / name)) == as_bytes(array), name
+
+
+def check_plain(name, data):
+    assert (MNT / name).read_bytes() == data, name
+    found = stored(name)
+    assert isinstance(found, blosc2.SChunk), name
+    assert b"".join(found.decompress_chunk(i)
+                    for i in range(found.nchunks)) == data, name
+
+
+def expect_eperm(action):
+    try:
+        action()
+    except PermissionError:
+        return
+    raise AssertionError("it worked")
+
+
+def test_every_kind_of_array():
+    shapes = [(), (0,), (5, 0, 3), (1,), (7,), (4, 5), (2, 3, 4, 5),
+              (1, 2, 1, 2, 1, 2, 1, 2)]
+    with Scratch() as scratch:
+        cases = []
+        for i, dtype in enumerate(DTYPES):
+            a = items(shapes[i % len(shapes)], dtype, i)
+            cases.append((f"a{i}.npy", a))
+            cases.append((f"b{i}.npy", items((300, 7), dtype, i)))
+        for name, a in cases:
+            np.save(MNT / name, a)
+            assert (MNT / name).read_bytes() == npy_bytes(a), name
+        for name, a in cases:
+            check_array(name, a)
+        scratch.remount()
+        for name, a in cases:
+            assert (MNT / name).read_bytes() == npy_bytes(a), name
+
+
+def test_what_cannot_be_an_array_stays_as_it_is():
+    objects = np.array([1, "two", None], dtype=object)
+    fortran = np.asfortranarray(items((20, 30), "<f8"))
+    with Scratch() as scratch:
+        np.save(MNT / "o.npy", objects)
+        np.save(MNT / "f.npy", fortran)
+        scratch.remount()
+        check_plain("o.npy", npy_bytes(objects))
+        check_plain("f.npy", npy_bytes(fortran))
+        assert list(np.load(MNT / "o.npy", allow_pickle=True)) == [1, "two",
+                                                                   None]
+        assert np.array_equal(np.load(MNT / "f.npy"), fortran)
+
+
+def test_rows_longer_than_a_chunk():
+    with Scratch("chunksize=64k") as scratch:
+        for i, shape in enumerate([(3, 50001), (2, 3, 40007), (5, 7, 1999, 3)]):
+            a = items(shape, "<f8", i)
+            np.save(MNT / f"{i}.npy", a)
+            mapped = np.load(MNT / f"{i}.npy", mmap_mode="r+")
+            mapped[-1, ..., 5:] = mapped[0, ..., 5:][::-1]
+            a = np.array(mapped)
+            mapped.flush()
+            del mapped
+            scratch.remount()
+            check_array(f"{i}.npy", a)
+
+
+def test_every_mmap_mode():
+    a = items((200, 300), "<i4")
+    with Scratch() as scratch:
+        np.save(MNT / "x.npy", a)
+        for mode in "r", "c", "r+":
+            mapped = np.load(MNT / "x.npy", mmap_mode=mode)
+            assert np.array_equal(mapped, a), mode
+            del mapped
+        mapped = np.load(MNT / "x.npy", mmap_mode="r+")
+        mapped[17:19] = 12345
+        mapped.flush()
+        del mapped
+        a = a.copy()
+        a[17:19] = 12345
+        new = np.lib.format.open_memmap(MNT / "new.npy", "w+", "<f4", (99, 77))
+        new[:] = np.arange(99 * 77).reshape(99, 77)
+        new.flush()
+        del new
+        scratch.remount()
+        check_array("x.npy", a)
+        check_array("new.npy",
+                    np.arange(99 * 77, dtype="<f4").reshape(99, 77))
+
+
+def test_bytes_that_are_no_array_for_a_while():
+    a, b = items((400, 500), "<f8"), items((10, 10), "<i2")
+    raw = npy_bytes(a)
+    with Scratch() as scratch:
+        with open(MNT / "two.npy", "wb") as f:
+            np.save(f, a)
+            np.save(f, b)
+        (MNT / "short.npy").write_bytes(raw[:-1])
+        (MNT / "long.npy").write_bytes(raw + b"x")
+        (MNT / "magic.npy").write_bytes(raw[:6])
+        scratch.remount()
+        check_plain("two.npy", raw + npy_bytes(b))
+        check_plain("short.npy", raw[:-1])
+        check_plain("long.npy", raw + b"x")
+        check_plain("magic.npy", raw[:6])
+        with open(MNT / "short.npy", "ab") as f:
+            f.write(raw[-1:])
+        os.truncate(MNT / "long.npy", len(raw))
+        (MNT / "magic.npy").write_bytes(raw)
+        scratch.remount()
+        for name in "short.npy", "long.npy", "magic.npy":
+            check_array(name, a)
+        with open(MNT / "long.npy", "r+b") as f:
+            f.seek(3)
+            f.write(b"???")
+        os.truncate(MNT / "short.npy", len(raw) // 2)
+        scratch.remount()
+        check_plain("long.npy", raw[:3] + b"???" + raw[6:])
+        check_plain("short.npy", raw[:len(raw) // 2])
+
+
+def test_in_any_order_and_with_gaps():
+    a = items((300, 400), "<i4")
+    raw = npy_bytes(a)
+    with Scratch() as scratch:
+        with open(MNT / "back.npy", "wb", buffering=0) as f:
+            for start in reversed(range(0, len(raw), 7777)):
+                f.seek(start)
+                f.write(raw[start:start + 7777])
+        zeros = npy_bytes(np.zeros((300, 400), "<i4"))
+        with open(MNT / "gap.npy", "wb", buffering=0) as f:
+            f.write(zeros[:128])
+            f.seek(len(zeros) - 1)
+            f.write(zeros[-1:])
+        with open(MNT / "cut.npy", "wb", buffering=0) as f:
+            f.write(zeros[:128])
+            f.truncate(len(zeros))
+        scratch.remount()
+        check_array("back.npy", a)
+        check_array("gap.npy", np.zeros((300, 400), "<i4"))
+        check_array("cut.npy", np.zeros((300, 400), "<i4"))
+
+
+def test_fsync_in_the_middle():
+    a = items((1000, 500), "<f8")
+    raw = npy_bytes(a)
+    with Scratch() as scratch:
+        with open(MNT / "x.npy", "wb", buffering=0) as f:
+            for start in range(0, len(raw), 1000000):
+                f.write(raw[start:start + 1000000])
+                os.fsync(f.fileno())
+                assert (MNT / "x.npy").stat().st_size == \
+                    min(len(raw), start + 1000000)
+        check_array("x.npy", a)
+        scratch.remount()
+        check_array("x.npy", a)
+
+
+def test_written_anew_and_renamed():
+    a, b = items((100, 200), "<f8"), items((50, 3), "<i4", 1)
+    with Scratch() as scratch:
+        np.save(MNT / "x.npy", a)
+        np.save(MNT / "x.npy", b)
+        check_array("x.npy", b)
+        (MNT / "x.npy").write_bytes(b"no array at all")
+        scratch.remount()
+        check_plain("x.npy", b"no array at all")
+        np.save(MNT / "x.npy", a)
+        # As rsync and careful programs do it.
+        np.save(MNT / ".x.tmp.npy", b)
+        os.rename(MNT / ".x.tmp.npy", MNT / "x.npy")
+        check_array("x.npy", b)
+        os.rename(MNT / "x.npy", MNT / "x.dat")
+        assert (MNT / "x.dat").read_bytes() == npy_bytes(b)
+        (MNT / "tmp").write_bytes(npy_bytes(a))
+        os.rename(MNT / "tmp", MNT / "y.npy")
+        subprocess.run(["cp", "-p", MNT / "y.npy", MNT / "z.npy"], check=True)
+        assert (MNT / "y.npy").stat().st_mtime_ns == \
+            (MNT / "z.npy").stat().st_mtime_ns
+        scratch.remount()
+        check_array("y.npy", a)
+        check_array("z.npy", a)
+        assert isinstance(stored("x.dat"), blosc2.NDArray)
+        assert sorted(p.name for p in SRC.iterdir()) == [
+            "x.dat.b2nd", "y.npy.b2nd", "z.npy.b2nd"]
+
+
+def test_stock_changes_an_array_of_ours():
+    a = items((60, 50), "<i4")
+    with Scratch() as scratch:
+        np.save(MNT / "x.npy", a)
+        scratch.stop()
+        found = blosc2.open("src/x.npy.b2nd", mode="a")
+        found[3] = 7
+        del found
+        scratch.start()
+        a = a.copy()
+        a[3] = 7
+        check_array("x.npy", a)
+        scratch.stop()
+        found = blosc2.open("src/x.npy.b2nd", mode="a")
+        found.resize((70, 50))
+        del found
+        scratch.start()
+        want = np.zeros((70, 50), "<i4")
+        want[:60] = a
+        check_array("x.npy", want)
+
+
+def stock_array(path, contiguous=False):
+    a = np.arange(200 * 300, dtype="<i4").reshape(200, 300)
+    blosc2.asarray(a, urlpath=str(path), contiguous=contiguous, mode="w",
+                   chunks=(70, 80))
+    return a
+
+
+def test_the_view_of_an_array():
+    (SRC / "d").mkdir(parents=True)
+    a = stock_array(SRC / "a.b2nd")
+    stock_array(SRC / "d/c.b2nd", True)
+    blosc2.SChunk(data=b"x" * 1000, urlpath="src/plain.b2frame",
+                  contiguous=False)
+    with Scratch():
+        assert sorted(os.listdir(MNT)) == ["a", "d", "plain"]
+        assert not (MNT / "plain.npy").exists()
+        for name in "a.npy", "d/c.npy":
+            assert (MNT / name).read_bytes() == npy_bytes(a)
+            for mode in None, "r", "c":
+                loaded = np.load(MNT / name, mmap_mode=mode)
+                assert np.array_equal(loaded, a)
+                del loaded
+        assert os.stat(MNT / "a").st_ino != os.stat(MNT / "a.npy").st_ino
+        assert os.getxattr(MNT / "a.npy", "user.blosc2.shape") == b"[200, 300]"
+        for action in (lambda: os.unlink(MNT / "a.npy"),
+                       lambda: os.rename(MNT / "a.npy", MNT / "z"),
+                       lambda: os.truncate(MNT / "a.npy", 0),
+                       lambda: os.truncate(MNT / "a", 0),
+                       lambda: open(MNT / "a.npy", "wb"),
+                       lambda: open(MNT / "a", "ab", 0).write(b"x"),
+                       lambda: open(MNT / "a.npy", "ab", 0).write(b"x")):
+            expect_eperm(action)
+        with open(MNT / "a.npy", "r+b", buffering=0) as f:
+            head = f.read(128)
+            f.seek(0)
+            assert f.write(head) == 128
+            f.seek(3)
+            expect_eperm(lambda: f.write(b"?"))
+        assert (MNT / "a.npy").read_bytes() == npy_bytes(a)
+        os.rename(MNT / "a", MNT / "b")
+        assert np.array_equal(np.load(MNT / "b.npy"), a)
+        assert not (MNT / "a.npy").exists()
+        # A real file wins.
+        (MNT / "real").write_bytes(b"a file")
+        os.rename(MNT / "real", MNT / "b.npy")
+        assert (MNT / "b.npy").read_bytes() == b"a file"
+        os.unlink(MNT / "b.npy")
+        assert np.array_equal(np.load(MNT / "b.npy"), a)
+
+
+def test_what_one_name_writes_the_other_shows():
+    SRC.mkdir()
+    a = stock_array(SRC / "a.b2nd")
+    with Scratch():
+        with open(MNT / "a", "r+b", buffering=0) as f, \
+                open(MNT / "a.npy", "r+b", buffering=0) as view:
+            assert f.read() == as_bytes(a)
+            assert view.read() == npy_bytes(a)
+            view.seek(128 + 4000)
+            view.write(b"view")
+            f.seek(8000)
+            f.write(b"file")
+            raw = bytearray(as_bytes(a))
+            raw[4000:4004], raw[8000:8004] = b"view", b"file"
+
+            def shown(handle, start):
+                handle.seek(start)
+                return handle.read(len(raw)) == bytes(raw)
+            # The kernel is told behind the answer.
+            wait_until(lambda: shown(f, 0), "the file shows both")
+            wait_until(lambda: shown(view, 128), "the view shows both")
+        mapped = np.load(MNT / "a.npy", mmap_mode="r+")
+        mapped[100] = 77
+        mapped.flush()
+        del mapped
+        got = np.fromfile(MNT / "a", "<i4").reshape(a.shape)
+        assert (got[100] == 77).all()
+        want = np.frombuffer(bytes(raw), "<i4").reshape(a.shape).copy()
+        want[100] = 77
+        assert np.array_equal(got, want)
+    assert np.array_equal(blosc2.open("src/a.b2nd")[:], want)
+
+
+def test_views_are_listed_if_asked_for():
+    SRC.mkdir()
+    a = stock_array(SRC / "a.b2nd")
+    stock_array(SRC / "taken.b2nd")
+    (SRC / "taken.npy").write_bytes(b"a file")
+    with Scratch("npy=list"):
+        np.save(MNT / "x.npy", a)
+        names = sorted(os.listdir(MNT))
+        assert names == ["a", "a.npy", "taken", "taken.npy", "x.npy"], names
+        assert (MNT / "taken.npy").read_bytes() == b"a file"
+        for i in range(300):
+            stock_array(SRC / f"many{i}.b2nd") if i < 3 else \
+                (MNT / f"file{i}").touch()
+        assert len(os.listdir(MNT)) == 5 + 6 + 297
+    with Scratch("npy=off"):
+        assert not (MNT / "a.npy").exists()
+        assert (MNT / "x.npy").exists()
+    with Mount("src/a.b2nd", "mnt", "-o", "npy=list"):
+        assert sorted(os.listdir(MNT)) == ["a", "a.npy"]
+        assert np.array_equal(np.load(MNT / "a.npy"), a)
+
+
+def test_stores_of_python_blosc2_are_trees():
+    SRC.mkdir()
+    tree = blosc2.TreeStore("src/tree.b2d", mode="w")
+    a = np.arange(5000, dtype="<f8").reshape(50, 100)
+    tree["/group/a"] = blosc2.asarray(a, urlpath=None)
+    big = np.arange(400000, dtype="<f8").reshape(400, 1000)
+    tree["/group/big"] = big
+    tree.close()
+    with Scratch():
+        leaves = [p for p in MNT.rglob("*") if p.is_file()]
+        assert leaves, list(SRC.rglob("*"))
+        found = [p for p in leaves if p.stat().st_size == big.nbytes]
+        for p in found:
+            assert np.array_equal(np.load(f"{p}.npy"), big)
+
+
+main()
