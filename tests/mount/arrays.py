@@ -70,13 +70,18 @@ def as_bytes(array):
 def make(rng, array, path, contiguous):
     """Stores @array as @path; not element by element, as numpy may not compare
     or copy what is no character."""
-    result = blosc2.empty(
-        array.shape, dtype=array.dtype, urlpath=str(path), mode="w",
-        contiguous=contiguous, **random_layout(rng, array.shape),
+    options = dict(
+        urlpath=str(path), mode="w", contiguous=contiguous,
+        **random_layout(rng, array.shape),
         cparams={"codec": rng.choice(CODECS), "clevel": rng.randint(0, 9),
                  "filters": [rng.choice([blosc2.Filter.NOFILTER,
                                          blosc2.Filter.SHUFFLE,
                                          blosc2.Filter.BITSHUFFLE])]})
+    if array.ndim == 0:
+        # An item alone is not always one of numpy's any more.
+        blosc2.asarray(array, **options)
+        return
+    result = blosc2.empty(array.shape, dtype=array.dtype, **options)
     if array.size:
         result[...] = array
     del result
