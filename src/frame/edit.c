@@ -52,7 +52,9 @@ static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 
 	if (!h->sparse)
 		return "it is contiguous";
-	if (h->chunksize == 0)
+	/* An array without items has no chunks, and never gets any. */
+	if (h->chunksize == 0 &&
+	    !(frame->form.is_array && !frame->form.err && h->nbytes == 0))
 		return "its chunks have different sizes";
 	if (h->version > 2 || h->general_flags & 0x80)
 		return "its chunks have blocks of different lengths";
