@@ -44,6 +44,12 @@ int b2f_edit_state_of(const struct b2f_frame *frame, struct b2f_edit_state *out)
 	return 0;
 }
 
+static bool is_empty_array(const struct b2f_frame *frame)
+{
+	return frame->form.is_array && !frame->form.err &&
+	       frame->header.nbytes == 0;
+}
+
 /* Why @frame cannot be written to, or NULL. */
 static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 {
@@ -52,9 +58,10 @@ static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 
 	if (!h->sparse)
 		return "it is contiguous";
-	/* An array without items has no chunks, and never gets any. */
-	if (h->chunksize == 0 &&
-	    !(frame->form.is_array && !frame->form.err && h->nbytes == 0))
+	/* It has no chunks, and never gets any. */
+	if (what == B2F_EDIT_FILE && is_empty_array(frame))
+		return NULL;
+	if (h->chunksize == 0)
 		return "its chunks have different sizes";
 	if (h->version > 2 || h->general_flags & 0x80)
 		return "its chunks have blocks of different lengths";
