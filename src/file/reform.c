@@ -289,13 +289,13 @@ int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep)
 	return err;
 }
 
-/* May the frame become an array?  The metadata of others are not ours. */
+/* May the frame become an array?  Metalayers say that it is something else. */
 static bool may_become(const struct b2f_file *file)
 {
 	const struct b2f_frame *f = file->frame;
 
 	return file->writer->options.npy_arrays && !f->form.is_array &&
-	       f->meta.n == 0 && f->vlmeta.n == 0;
+	       f->meta.n == 0;
 }
 
 /*
@@ -416,8 +416,10 @@ int b2f_reform_for_commit(struct b2f_file *file)
 		goto out;
 	if (form->head && size != form->head_len + form->nbytes)
 		err = to_plain(file, size);
-	else if (may_become(file) && w->hint != B2F_NPY_NO && size > 0)
-		err = look(file, true);
+	else if (may_become(file) && w->hint != B2F_NPY_NO && size > 0 &&
+		 look(file, true))
+		/* Plain it can be committed all the same. */
+		w->hint = B2F_NPY_NO;
 out:
 	pthread_mutex_unlock(&w->write_lock);
 	return err;

@@ -14,13 +14,36 @@
 #include "index/index_write.h"
 #include "index/meta_write.h"
 
-/* An index with at most one metalayer and one vlmetalayer. */
+/* The index to be; the contents of the metalayers are somebody else's. */
 struct draft {
 	struct b2f_frame_header header;
 	struct b2f_meta_list metas;
 	struct b2f_meta_list vlmetas;
 	uint64_t nchunks;
 };
+
+/* Copies @from without what tells of an array, with room for one more. */
+static int copy_metas(const struct b2f_meta_list *from,
+		      struct b2f_meta_list *to)
+{
+	to->items = calloc(from->n + 1, sizeof(*to->items));
+	if (!to->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n; i++) {
+		const char *name = from->items[i].name;
+
+		if (strcmp(name, "b2nd") && strcmp(name, "caterva") &&
+		    strcmp(name, B2F_NPY_META))
+			to->items[to->n++] = from->items[i];
+	}
+	return 0;
+}
+
+static void draft_fini(struct draft *draft)
+{
+	b2f_meta_list_fini(&draft->metas);
+	b2f_meta_list_fini(&draft->vlmetas);
+}
 
 static int make_entries(uint64_t n, uint64_t **out)
 {
@@ -101,22 +124,29 @@ static int derive(const struct b2f_frame *frame, struct draft *draft,
 	return err;
 }
 
-/* The settings of @frame, for data of another kind. */
-static struct b2f_frame_header settings_of(const struct b2f_frame *frame)
+/*
+ * Begins with the settings and the metadata of @frame, for data of another
+ * kind.  Give it to draft_fini() even if that fails.
+ */
+static int draft_init(const struct b2f_frame *frame, struct draft *draft)
 {
-	struct b2f_frame_header h = frame->header;
+	struct b2f_frame_header *h = &draft->header;
+	int err;
 
-	h.sparse = true;
-	h.general_flags = 0;
-	h.nbytes = h.cbytes = h.frame_len = 0;
-	return h;
+	*draft = (struct draft){.header = frame->header};
+	h->sparse = true;
+	h->general_flags = 0;
+	h->nbytes = h->cbytes = h->frame_len = 0;
+	err = copy_metas(&frame->meta, &draft->metas);
+	return err ? err : copy_metas(&frame->vlmeta, &draft->vlmetas);
 }
 
 int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
 		   uint32_t chunksize, struct b2f_frame **out)
 {
-	struct draft draft = {.header = settings_of(frame)};
+	struct draft draft;
 	struct b2f_frame_header *h = &draft.header;
+	int err = draft_init(frame, &draft);
 
 	h->typesize = typesize;
 	if (chunksize > h->typesize)
@@ -124,7 +154,10 @@ int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
 	h->chunksize = (int32_t)chunksize;
 	/* That of the array suits nothing else. */
 	h->blocksize = 0;
-	return derive(frame, &draft, out);
+	if (!err)
+		err = derive(frame, &draft, out);
+	draft_fini(&draft);
+	return err;
 }
 
 /* The block size that suits the settings of @h for chunks of @nbytes. */
@@ -211,9 +244,11 @@ out:
 	return err;
 }
 
-static void name_meta(struct b2f_meta *m, const char *name,
-		      const uint8_t *content, size_t size)
+static void add_meta(struct b2f_meta_list *list, const char *name,
+		     const uint8_t *content, size_t size)
 {
+	struct b2f_meta *m = &list->items[list->n++];
+
 	m->name_len = strlen(name);
 	memcpy(m->name, name, m->name_len + 1);
 	m->content = content;
@@ -224,26 +259,26 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 		 const uint8_t *head, uint32_t chunksize, uint64_t max_chunks,
 		 struct b2f_frame **out)
 {
-	struct draft draft = {.header = settings_of(frame)};
-	struct b2f_meta meta = {.size = 0}, vlmeta = {.size = 0};
 	struct b2f_array array = {0};
 	uint8_t *b2nd = NULL, *chunk = NULL;
 	size_t b2nd_size = 0, chunk_size = 0;
+	struct draft draft;
 	int err;
 
-	err = plan_array(npy, chunksize, max_chunks, &draft, &array);
+	err = draft_init(frame, &draft);
+	if (!err)
+		err = plan_array(npy, chunksize, max_chunks, &draft, &array);
 	if (!err)
 		err = b2f_array_write(&array, &b2nd, &b2nd_size);
 	if (!err)
 		err = encode_head(head, npy->size, &chunk, &chunk_size);
 	if (err)
 		goto out;
-	name_meta(&meta, "b2nd", b2nd, b2nd_size);
-	name_meta(&vlmeta, B2F_NPY_META, chunk, chunk_size);
-	draft.metas = (struct b2f_meta_list){&meta, 1};
-	draft.vlmetas = (struct b2f_meta_list){&vlmeta, 1};
+	add_meta(&draft.metas, "b2nd", b2nd, b2nd_size);
+	add_meta(&draft.vlmetas, B2F_NPY_META, chunk, chunk_size);
 	err = derive(frame, &draft, out);
 out:
+	draft_fini(&draft);
 	free(b2nd);
 	free(chunk);
 	return err;

@@ -11,8 +11,8 @@
 #include "frame/frame.h"
 
 /*
- * Makes a frame with the settings and the chunk files of @frame that is empty
- * and no array; items have @typesize, chunks about @chunksize bytes.  Close *@out with
+ * Makes a frame with the settings, the chunk files and the metadata of @frame
+ * that is empty and no array; items have @typesize, chunks about @chunksize bytes.  Close *@out with
  * b2f_frame_close().  Returns as b2f_frame_derive().
  */
 B2F_MUST_CHECK

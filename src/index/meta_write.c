@@ -42,7 +42,7 @@ static size_t section_size(const struct b2f_meta_list *metas)
 	return size;
 }
 
-static int check(const struct b2f_meta_list *metas)
+static int check(const struct b2f_meta_list *metas, size_t max)
 {
 	uint64_t sum = 0;
 
@@ -51,7 +51,7 @@ static int check(const struct b2f_meta_list *metas)
 			return -EINVAL;
 		sum += metas->items[i].size;
 	}
-	if (metas->n > B2F_META_MAX || sum > INT32_MAX)
+	if (metas->n > max || sum > INT32_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -99,7 +99,7 @@ int b2f_header_with_metas(const struct b2f_frame_header *header,
 {
 	struct b2f_frame_header h = *header;
 	uint8_t plain[B2F_FRAME_HEADER_PLAIN], *buf;
-	int err = check(metas);
+	int err = check(metas, B2F_META_MAX);
 
 	if (err)
 		return err;
@@ -120,7 +120,7 @@ int b2f_trailer_with_metas(const struct b2f_meta_list *metas, uint8_t **out,
 {
 	uint8_t plain[B2F_FRAME_TRAILER_PLAIN], *buf;
 	size_t section, rest = sizeof(plain) - TRAILER_REST;
-	int err = check(metas);
+	int err = check(metas, B2F_VLMETA_MAX);
 
 	if (err)
 		return err;

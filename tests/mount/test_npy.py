@@ -257,6 +257,46 @@ def test_stock_changes_an_array_of_ours():
         check_array("x.npy", want)
 
 
+def test_metadata_of_others_survive():
+    a, b = items((60, 50), "<i4"), items((10, 20), "<f8", 1)
+    with Scratch() as scratch:
+        np.save(MNT / "x.npy", a)
+        scratch.stop()
+        found = blosc2.open("src/x.npy.b2nd", mode="a")
+        found.schunk.vlmeta["unit"] = "K"
+        del found
+        scratch.start()
+        with open(MNT / "x.npy", "ab") as f:
+            f.write(b"more")
+        scratch.remount()
+        check_plain("x.npy", npy_bytes(a) + b"more")
+        found = stored("x.npy")
+        assert found.vlmeta["unit"] == "K"
+        del found
+        np.save(MNT / "x.npy", b)
+        scratch.remount()
+        check_array("x.npy", b)
+        found = stored("x.npy")
+        assert found.schunk.vlmeta["unit"] == "K"
+
+
+def test_a_damaged_beginning_is_no_obstacle():
+    with Scratch("chunksize=64k", "noseal") as scratch:
+        data = np.random.default_rng(1).bytes(300000)
+        (MNT / "f").write_bytes(data)
+        scratch.stop()
+        chunk = SRC / "f.b2frame/00000000.chunk"
+        chunk.write_bytes(b"?" * 40)
+        scratch.start()
+        with open(MNT / "f", "r+b") as f:
+            f.seek(200000)
+            f.write(b"changed")
+        scratch.remount()
+        with open(MNT / "f", "rb") as f:
+            f.seek(200000)
+            assert f.read(7) == b"changed"
+
+
 def stock_array(path, contiguous=False):
     a = np.arange(200 * 300, dtype="<i4").reshape(200, 300)
     blosc2.asarray(a, urlpath=str(path), contiguous=contiguous, mode="w",
@@ -374,6 +414,7 @@ def test_stores_of_python_blosc2_are_trees():
         leaves = [p for p in MNT.rglob("*") if p.is_file()]
         assert leaves, list(SRC.rglob("*"))
         found = [p for p in leaves if p.stat().st_size == big.nbytes]
+        assert found, [(p, p.stat().st_size) for p in leaves]
         for p in found:
             assert np.array_equal(np.load(f"{p}.npy"), big)
 
