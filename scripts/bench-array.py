@@ -24,18 +24,12 @@ os.environ["B2F_BUILD"] = os.path.abspath(sys.argv[1])
 os.environ["B2F_SOURCE"] = os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
-from bench import MIB, drop_caches  # noqa: E402
+from bench import MIB, drop_caches, walk  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
 ROUNDS = 3
 CORES = len(os.sched_getaffinity(0))
 SIDE = 1000
-
-
-def walk(n):
-    """A random walk of float64, rounded to 1/64."""
-    steps = np.random.default_rng(1).normal(0, 1, n)
-    return np.round(np.cumsum(steps) * 64) / 64
 
 
 def matrix(nbytes):

@@ -29,16 +29,11 @@ os.environ["B2F_BUILD"] = os.path.abspath(sys.argv[1])
 os.environ["B2F_SOURCE"] = os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
-from bench import MIB, million_chunks  # noqa: E402
+from bench import MIB, million_chunks, walk  # noqa: E402
 from scratch import Scratch, bloscctl, frames  # noqa: E402
 
 ROUNDS = 3
 CORES = len(os.sched_getaffinity(0))
-
-
-def walk(n):
-    steps = np.random.default_rng(1).normal(0, 1, n)
-    return np.round(np.cumsum(steps) * 64) / 64
 
 
 def count(n):

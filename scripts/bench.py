@@ -52,6 +52,12 @@ class Mount:
         self.daemon.wait()
 
 
+def walk(n):
+    """A random walk of float64, rounded to 1/64."""
+    steps = np.random.default_rng(1).normal(0, 1, n)
+    return np.round(np.cumsum(steps) * 64) / 64
+
+
 def drop_caches():
     """Only root may; without it the runs are warm, and say so."""
     os.sync()

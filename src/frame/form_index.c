@@ -8,8 +8,8 @@
 #include "array/array_plan.h"
 #include "array/array_write.h"
 #include "base/checked.h"
-#include "chunk/encode.h"
 #include "chunk/encode_plan.h"
+#include "frame/edit.h"
 #include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "index/meta_write.h"
@@ -161,28 +161,23 @@ int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
 }
 
 /* The block size that suits the settings of @h for chunks of @nbytes. */
-static int choose_block(const struct b2f_frame_header *h, uint32_t nbytes,
+static int choose_block(const struct b2f_frame *frame,
+			const struct b2f_frame_header *h, uint32_t nbytes,
 			uint32_t *out)
 {
-	const struct b2f_encode_options options = {
-		.typesize = h->typesize,
-		.codec = h->codec,
-		.clevel = h->clevel,
-		.codec_meta = h->codec_meta,
-		.split = (enum b2f_split)h->splitmode,
-		.blocksize = h->blocksize,
-		.pipeline = h->pipeline,
-	};
+	struct b2f_encode_options options;
 	struct b2f_encode_plan plan;
-	int err = b2f_encode_plan_make(&options, nbytes, &plan, NULL);
+	int err;
 
+	b2f_encode_options_of(frame, h, &options);
+	err = b2f_encode_plan_make(&options, nbytes, &plan, NULL);
 	if (!err)
 		*out = plan.blocksize;
 	return err;
 }
 
-static int plan_array(const struct b2f_npy *npy, uint32_t chunksize,
-		      uint64_t max_chunks, struct draft *draft,
+static int plan_array(const struct b2f_frame *frame, const struct b2f_npy *npy,
+		      uint32_t chunksize, struct draft *draft,
 		      struct b2f_array *array)
 {
 	struct b2f_frame_header *h = &draft->header;
@@ -190,15 +185,14 @@ static int plan_array(const struct b2f_npy *npy, uint32_t chunksize,
 	int err;
 
 	h->typesize = npy->itemsize;
-	err = choose_block(h, (uint32_t)b2f_max_u64(chunksize, npy->itemsize),
+	err = choose_block(frame, h,
+			   (uint32_t)b2f_max_u64(chunksize, npy->itemsize),
 			   &block);
 	if (!err)
 		err = b2f_array_plan(npy->ndim, npy->shape, npy->itemsize,
 				     chunksize, block, array);
 	if (err)
 		return err;
-	if (array->nchunks > max_chunks)
-		return B2F_ETOOBIG;
 	array->dtype = npy->dtype;
 	h->chunksize = (int32_t)(array->chunk_items * array->itemsize);
 	h->blocksize = (uint32_t)(array->block_items * array->itemsize);
@@ -267,7 +261,9 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 
 	err = draft_init(frame, &draft);
 	if (!err)
-		err = plan_array(npy, chunksize, max_chunks, &draft, &array);
+		err = plan_array(frame, npy, chunksize, &draft, &array);
+	if (!err && array.nchunks > max_chunks)
+		err = B2F_ETOOBIG;
 	if (!err)
 		err = b2f_array_write(&array, &b2nd, &b2nd_size);
 	if (!err)
