@@ -50,8 +50,8 @@ class Game:
     def below(self, n):
         return int(self.rng.integers(0, n))
 
-    def data(self, n):
-        kind = self.below(4)
+    def data(self, n, kind=None):
+        kind = self.below(4) if kind is None else kind
         if kind == 0:
             return bytes(n)
         if kind == 1:
@@ -115,12 +115,12 @@ class Game:
         change(schunk)
         del schunk
 
-    def stock_update(self, n):
+    def stock_update(self, n, kind=None):
         last = n == self.nchunks() - 1
         size = CHUNK
         if last and self.below(2):
             size = self.typesize * (1 + self.below(CHUNK // self.typesize))
-        data = self.data(size)
+        data = self.data(size, kind)
         self.tell("stock update", n, size)
         self.stock(lambda s: s.update_data(n, data, copy=True))
         self.model[n * CHUNK:(n + 1) * CHUNK] = data
@@ -193,7 +193,8 @@ class Game:
         self.write(fd, ours * CHUNK + self.below(CHUNK - 1000), data)
         if ours == theirs:
             self.model[:] = before
-        self.stock_update(theirs)
+        # Noise: zeros in the place of zeros would be no change.
+        self.stock_update(theirs, kind=1)
         want = 0 if ours != theirs else errno.ESTALE
         got = error_of(os.fsync, fd)
         closed = error_of(os.close, fd)
