@@ -270,6 +270,37 @@ int b2f_chunk_block_find(const struct b2f_chunk *chunk,
 	return 0;
 }
 
+/* Passes over one stream. */
+static void skip_stream(struct b2f_cursor *cur)
+{
+	int32_t csize = (int32_t)b2f_cursor_le32(cur);
+
+	if (csize < 0)
+		b2f_cursor_skip(cur, 1);
+	else
+		b2f_cursor_skip(cur, (size_t)csize);
+}
+
+int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
+			 const uint8_t *stored, size_t size, size_t *out,
+			 struct b2f_why *why)
+{
+	struct b2f_cursor cur = b2f_cursor_at(stored, size);
+	const struct b2f_chunk_header *h = &chunk->header;
+	uint64_t begin = (uint64_t)block * h->blocksize;
+	uint32_t nstreams = 1;
+
+	if (h->split && h->nbytes - begin >= h->blocksize)
+		nstreams = h->typesize;
+	for (uint32_t i = 0; i < nstreams; i++)
+		skip_stream(&cur);
+	if (!b2f_cursor_ok(&cur))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "block %u reaches beyond its bytes", block);
+	*out = size - b2f_cursor_left(&cur);
+	return 0;
+}
+
 static int block_extent(const struct b2f_chunk *chunk, uint32_t block,
 			uint32_t *off, uint32_t *size, struct b2f_why *why)
 {

@@ -143,6 +143,16 @@ int b2f_chunk_block_find(const struct b2f_chunk *chunk,
 			 uint32_t *start, struct b2f_why *why);
 
 /*
+ * How many of the @size bytes at @stored, where block @block of a chunk without
+ * VL blocks begins, are its streams; more than they need for decoding is not
+ * checked.  Returns 0 or B2F_ECORRUPT.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
+			 const uint8_t *stored, size_t size, size_t *out,
+			 struct b2f_why *why);
+
+/*
  * The most bytes from its start that @unit could use; for the second try when
  * a crafted or odd chunk has blocks that overlap.
  */

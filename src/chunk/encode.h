@@ -77,6 +77,8 @@ struct b2f_encoder {
 	struct b2f_scratch filter[2];
 	/* Where streams go that are made only to see how long they get. */
 	struct b2f_scratch trial;
+	/* Data that are put together to be encoded. */
+	struct b2f_scratch data;
 	/* For whoever uses the encoder: where a chunk may go. */
 	struct b2f_scratch chunk;
 };

@@ -28,7 +28,7 @@ void b2f_encoder_free(struct b2f_encoder *enc)
 void b2f_encoder_trim(struct b2f_encoder *enc, size_t limit)
 {
 	struct b2f_scratch *all[] = {&enc->filter[0], &enc->filter[1],
-				     &enc->trial, &enc->chunk};
+				     &enc->trial, &enc->data, &enc->chunk};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (all[i]->size > limit)

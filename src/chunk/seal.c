@@ -4,8 +4,8 @@
 
 #include <xxhash.h>
 
+#include "base/bytes.h"
 #include "base/checked.h"
-#include "base/cursor.h"
 
 /* "B2S1" */
 #define MAGIC 0x31533242u
@@ -79,17 +79,6 @@ static uint32_t part_sum(const uint8_t *data, size_t size)
 	return (uint32_t)XXH3_64bits(data, size);
 }
 
-/* Passes over one stream. */
-static void skip_stream(struct b2f_cursor *cur)
-{
-	int32_t csize = (int32_t)b2f_cursor_le32(cur);
-
-	if (csize < 0)
-		b2f_cursor_skip(cur, 1);
-	else
-		b2f_cursor_skip(cur, (size_t)csize);
-}
-
 /*
  * Bytes of block @block, which begins at @stored: all of the @size if its
  * length is its own, else up to the end of its last stream.
@@ -98,23 +87,10 @@ static int block_size(const struct b2f_chunk *chunk, uint32_t block,
 		      const uint8_t *stored, size_t size, size_t *out,
 		      struct b2f_why *why)
 {
-	struct b2f_cursor cur = b2f_cursor_at(stored, size);
-	const struct b2f_chunk_header *h = &chunk->header;
-	uint64_t begin = (uint64_t)block * h->blocksize;
-	uint32_t nstreams = 1;
-
-	if (h->vl) {
-		*out = size;
-		return 0;
-	}
-	if (h->split && h->nbytes - begin >= h->blocksize)
-		nstreams = h->typesize;
-	for (uint32_t i = 0; i < nstreams; i++)
-		skip_stream(&cur);
-	if (!b2f_cursor_ok(&cur))
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "block %u reaches beyond its bytes", block);
-	*out = size - b2f_cursor_left(&cur);
+	if (!chunk->header.vl)
+		return b2f_chunk_block_size(chunk, block, stored, size, out,
+					    why);
+	*out = size;
 	return 0;
 }
 

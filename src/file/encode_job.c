@@ -24,74 +24,52 @@ bool b2f_encode_begin(struct b2f_dirty *d)
 	return true;
 }
 
-/* Copies to @dst the pages of @d that were not written, from @base. */
-static void fill_pages(struct b2f_dirty *d, const uint8_t *base)
-{
-	for (uint32_t at = 0; at < d->nbytes; at += B2F_PAGE) {
-		uint32_t size = (uint32_t)b2f_min_u64(B2F_PAGE, d->nbytes - at);
-		uint32_t keep = 0;
-
-		if (b2f_dirty_has(d, at / B2F_PAGE))
-			continue;
-		if (at < d->base_limit)
-			keep = (uint32_t)b2f_min_u64(size, d->base_limit - at);
-		if (keep)
-			memcpy(d->data + at, base + at, keep);
-		memset(d->data + at + keep, 0, size - keep);
-	}
-}
-
 /*
- * Makes the data of @d whole.  Readers take no notice: they read written pages
- * only, and nobody writes while it is BUSY.
+ * Puts together the data of @d in *@out: its own buffer if every page of it is
+ * written, else one of @enc, which stays in memory from chunk to chunk, unlike
+ * the pages that nobody has written.
  */
-static int complete(struct b2f_dirty *d)
+static int whole_data(struct b2f_dirty *d, struct b2f_encoder *enc,
+		      const uint8_t **out)
 {
-	uint8_t *base = NULL;
+	uint32_t keep = (uint32_t)b2f_min_u64(d->base_limit, d->nbytes);
 	int err = 0;
 
-	if (b2f_dirty_is_full(d, d->nbytes))
+	if (b2f_dirty_is_full(d, d->nbytes)) {
+		*out = d->data;
 		return 0;
-	if (d->base_limit > 0) {
-		base = malloc(d->base_nbytes);
-		err = base ? b2f_file_read_chunk(d->file, d->nchunk,
-						 d->base_raw, d->base_nbytes, 0,
-						 base, d->base_nbytes)
-			   : -ENOMEM;
 	}
-	if (!err)
-		fill_pages(d, base);
-	free(base);
-	return err;
-}
-
-/* The first data of a frame tell its item size. */
-static int guess_typesize(struct b2f_dirty *d, struct b2f_encoder *enc)
-{
-	struct b2f_file *file = d->file;
-	struct b2f_writer *w = file->writer;
-	uint32_t typesize = 1;
-	bool wanted;
-	int err;
-
-	pthread_mutex_lock(&file->lock);
-	wanted = w->guess_typesize;
-	pthread_mutex_unlock(&file->lock);
-	if (!wanted)
-		return 0;
-	err = b2f_encode_guess_typesize(enc, d->data, d->nbytes, &typesize);
+	err = b2f_scratch_reserve(&enc->data, d->nbytes);
+	if (!err && keep)
+		err = b2f_file_read_chunk(d->file, d->nchunk, d->base_raw,
+					  d->base_nbytes, 0, enc->data.data,
+					  keep);
 	if (err)
 		return err;
-	pthread_mutex_lock(&file->lock);
-	if (w->guess_typesize) {
-		w->guess_typesize = false;
-		b2f_edit_set_typesize(w->edit, typesize);
-	}
-	pthread_mutex_unlock(&file->lock);
+	b2f_encode_overlay(d, 0, d->nbytes, enc->data.data);
+	*out = enc->data.data;
 	return 0;
 }
 
 /* Encodes the whole data of @d into a new chunk file, if it needs one. */
+static int write_whole(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+		       struct b2f_edit_chunk *out)
+{
+	const uint8_t *data = NULL;
+	int err;
+
+	err = b2f_encode_guess(d, cw->encoder);
+	if (!err)
+		err = whole_data(d, cw->encoder, &data);
+	if (!err)
+		err = b2f_chunk_write(cw, d->nchunk, data, d->nbytes, out);
+	return err;
+}
+
+/*
+ * Writes the new chunk of @d.  Readers take no notice: they read written pages
+ * only, and nobody writes while it is BUSY.
+ */
 static int write_chunk(struct b2f_dirty *d, struct b2f_edit_chunk *out)
 {
 	struct b2f_file *file = d->file;
@@ -101,14 +79,15 @@ static int write_chunk(struct b2f_dirty *d, struct b2f_edit_chunk *out)
 		.lock = &file->lock,
 		.no_seal = w->options.no_seal,
 	};
+	bool made = false;
 	int err;
 
 	err = b2f_runtime_encoder_get(file->runtime, &cw.encoder);
 	if (err)
 		return err;
-	err = guess_typesize(d, cw.encoder);
-	if (!err)
-		err = b2f_chunk_write(&cw, d->nchunk, d->data, d->nbytes, out);
+	err = b2f_encode_patch(d, &cw, &made, out);
+	if (!err && !made)
+		err = write_whole(d, &cw, out);
 	b2f_runtime_encoder_put(file->runtime, cw.encoder);
 	return err;
 }
@@ -171,9 +150,7 @@ int b2f_encode_run(struct b2f_dirty *d)
 	uint32_t old = 0;
 	int err;
 
-	err = complete(d);
-	if (!err)
-		err = write_chunk(d, &chunk);
+	err = write_chunk(d, &chunk);
 	if (!err)
 		old = old_cbytes(d);
 	b2f_dirty_ref(d);

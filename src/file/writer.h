@@ -33,6 +33,8 @@
 #include "file/file.h"
 #include "frame/edit.h"
 
+struct b2f_chunk_writer;
+
 #define B2F_PAGE 4096u
 
 enum b2f_dirty_state { B2F_DIRTY_OPEN, B2F_DIRTY_BUSY };
@@ -192,7 +194,7 @@ uint8_t *b2f_budget_spare_get(struct b2f_runtime *rt, uint32_t size);
 /* Keeps @data for the next one if there is room; returns whether it did. */
 bool b2f_budget_spare_put(struct b2f_runtime *rt, uint8_t *data, uint32_t size);
 
-/* encode_job.c: from a record to a chunk file */
+/* encode_*.c: from a record to a chunk file */
 
 /*
  * Makes @d BUSY if it is OPEN.  The file is locked.  Returns whether it did;
@@ -202,6 +204,30 @@ bool b2f_encode_begin(struct b2f_dirty *d);
 
 /* Encodes @d, writes its file, and removes the record.  0 or an error. */
 int b2f_encode_run(struct b2f_dirty *d);
+
+/*
+ * Changes the @size bytes at @data, those from @off on of the chunk before, to
+ * what the record @d says: written pages, and zeros where the chunk before does
+ * not count.  It is BUSY, or its pages are locked.
+ */
+void b2f_encode_overlay(struct b2f_dirty *d, uint32_t off, uint32_t size,
+			uint8_t *data);
+
+/*
+ * Writes the new chunk of the BUSY record @d by changing only some blocks of
+ * the chunk before; *@made says whether that could be done.  Returns 0, or as
+ * b2f_chunk_write() or b2f_frame_load().
+ */
+B2F_MUST_CHECK
+int b2f_encode_patch(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+		     bool *made, struct b2f_edit_chunk *out);
+
+/*
+ * Sets the item size of the frame if that is still to be guessed and the BUSY
+ * record @d is more than zeros.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_encode_guess(struct b2f_dirty *d, struct b2f_encoder *enc);
 
 /* Has a worker encode @d, which is OPEN and complete.  The file is locked. */
 void b2f_encode_submit(struct b2f_dirty *d);

@@ -34,6 +34,14 @@ static void unlock(struct b2f_chunk_writer *cw)
 		pthread_mutex_unlock(cw->lock);
 }
 
+static void get_options(struct b2f_chunk_writer *cw,
+			struct b2f_encode_options *out)
+{
+	lock(cw);
+	b2f_edit_encode_options(cw->edit, out);
+	unlock(cw);
+}
+
 /* Makes the seal of the chunk of @image, for the number @id. */
 static int add_seal(const struct b2f_edit *edit, struct image *image,
 		    uint64_t id, struct b2f_why *why)
@@ -191,9 +199,7 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 	bool zeros = false;
 	int err;
 
-	lock(cw);
-	b2f_edit_encode_options(cw->edit, &options);
-	unlock(cw);
+	get_options(cw, &options);
 	err = encode(cw, &options, data, nbytes, &image, &zeros, &why);
 	if (!err && zeros)
 		*out = (struct b2f_edit_chunk){
@@ -219,5 +225,51 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 		image.cbytes = h.cbytes;
 		err = write_file(cw, &image, out, &why);
 	}
+	return report(cw, nchunk, err, &why);
+}
+
+bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
+			       const struct b2f_chunk *chunk)
+{
+	struct b2f_encode_options options;
+
+	get_options(cw, &options);
+	return b2f_patch_fits(&options, chunk);
+}
+
+/* Makes the new chunk in @image; its cbytes are 0 if it cannot. */
+static int encode_patch(struct b2f_chunk_writer *cw,
+			const struct b2f_encode_options *options,
+			const struct b2f_patch *patch, struct image *image,
+			struct b2f_why *why)
+{
+	size_t room = b2f_chunk_encode_bound(patch->chunk->header.nbytes);
+	struct b2f_scratch *dst = &cw->encoder->chunk;
+	int err;
+
+	err = b2f_scratch_reserve(dst, room);
+	if (!err)
+		err = b2f_patch_encode(cw->encoder, options, patch, dst->data,
+				       &image->cbytes, why);
+	image->bytes = dst->data;
+	return err;
+}
+
+int b2f_chunk_write_patch(struct b2f_chunk_writer *cw, uint64_t nchunk,
+			  const struct b2f_patch *patch, bool *made,
+			  struct b2f_edit_chunk *out)
+{
+	struct b2f_encode_options options;
+	struct b2f_why why = {""};
+	struct image image = {0};
+	int err;
+
+	get_options(cw, &options);
+	err = encode_patch(cw, &options, patch, &image, &why);
+	*made = !err && image.cbytes;
+	if (err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED)
+		return 0;
+	if (*made)
+		err = write_file(cw, &image, out, &why);
 	return report(cw, nchunk, err, &why);
 }

@@ -9,6 +9,7 @@
 #ifndef B2F_FRAME_CHUNK_WRITE_H
 #define B2F_FRAME_CHUNK_WRITE_H
 
+#include "chunk/patch.h"
 #include "frame/edit.h"
 
 struct b2f_chunk_writer {
@@ -41,5 +42,20 @@ B2F_MUST_CHECK
 int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			    const uint8_t *chunk, uint32_t cbytes,
 			    struct b2f_edit_chunk *out);
+
+/* True if b2f_chunk_write_patch() may work for @chunk, or its head. */
+bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
+			       const struct b2f_chunk *chunk);
+
+/*
+ * The same with what @patch makes of the chunk before.  *@made says whether
+ * anything was written: if not, the caller has to put the data together for
+ * b2f_chunk_write().  That is also so if what is to be kept is damaged; who
+ * reads it for that will find it again, and tell.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_write_patch(struct b2f_chunk_writer *cw, uint64_t nchunk,
+			  const struct b2f_patch *patch, bool *made,
+			  struct b2f_edit_chunk *out);
 
 #endif

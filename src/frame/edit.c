@@ -217,12 +217,6 @@ uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
 
 void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize)
 {
-	uint64_t n = edit->working.n;
-
-	/* A hole at the end must be a whole number of items. */
-	if (n && !b2f_edit_is_stored(edit->working.raw[n - 1]) &&
-	    edit->working.nbytes % typesize)
-		return;
 	edit->header.typesize = typesize;
 	edit->frame->header.typesize = typesize;
 	edit->frame->info.typesize = typesize;

@@ -173,7 +173,7 @@ uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
 
 /*
  * Sets the item size of a frame no chunk of which has a file yet, nor has been
- * loaded.
+ * loaded.  A hole at the end has to be a whole number of items.
  */
 void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize);
 

@@ -1,45 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* settings_guess.c - the item size that suits some data */
-#include <stdlib.h>
-#include <string.h>
-
+#include "array/npy.h"
 #include "b2frame/create.h"
 #include "chunk/encode.h"
 
-/* Items of one number are not wider than this; long strings may be. */
+/* Wider items have nothing in common with each other but by chance. */
 #define NPY_ITEM_MAX 65536
 
-/* The header of an .npy file is a Python dict in ASCII, of this many bytes. */
-#define NPY_START 10
-#define NPY_TEXT  256
-
-/*
- * The item size in an .npy header, for the types that are one number or one
- * string ("'descr': '<f8'"); 0 if there is none.
- */
-static uint32_t npy_itemsize(const char *data, size_t size)
+/* The item size that the header of a .npy file tells; 0 if there is none. */
+static uint32_t npy_itemsize(const uint8_t *data, size_t size)
 {
-	static const char key[] = "'descr': '";
-	char text[NPY_TEXT + 1] = "";
-	const char *at;
-	unsigned long width;
+	struct b2f_npy npy;
+	uint32_t itemsize;
 
-	if (size < NPY_START || memcmp(data, "\x93NUMPY", 6) != 0)
+	if (b2f_npy_parse(data, size, &npy))
 		return 0;
-	size -= NPY_START;
-	memcpy(text, data + NPY_START, size < NPY_TEXT ? size : NPY_TEXT);
-	at = strstr(text, key);
-	if (!at)
-		return 0;
-	at += strlen(key);
-	/* Byte order, kind, width; strings of Unicode count characters. */
-	if (!at[0] || !strchr("<>|=", at[0]) || !at[1] ||
-	    !strchr("?bBiufcSUVmM", at[1]))
-		return 0;
-	width = strtoul(at + 2, NULL, 10);
-	if (width == 0 || width > NPY_ITEM_MAX)
-		return 0;
-	return (uint32_t)(at[1] == 'U' ? 4 * width : width);
+	itemsize = npy.itemsize;
+	b2f_npy_fini(&npy);
+	return itemsize <= NPY_ITEM_MAX ? itemsize : 0;
 }
 
 int b2f_settings_guess(struct b2f_settings *settings, const void *data,

@@ -25,21 +25,23 @@ rng = np.random.default_rng(11)
 class Batch:
     """Requests that are sent to the tool together."""
 
-    def __init__(self):
+    def __init__(self, *args):
+        self.command = [TOOL, *args]
         self.requests, self.data = [], []
 
     def add(self, data, typesize, codec=0, clevel=5, split=4, blocksize=0,
-            filters=(), metas=()):
+            filters=(), metas=(), after=None):
         filters = [0] * (6 - len(filters)) + list(filters)
         metas = [0] * (6 - len(metas)) + list(metas)
         line = [len(data), typesize, codec, clevel, split, blocksize,
                 *filters, *metas]
-        self.requests.append(" ".join(map(str, line)).encode() + b"\n" + data)
-        self.data.append((data, line))
+        self.requests.append(" ".join(map(str, line)).encode() + b"\n" + data +
+                             (after or b""))
+        self.data.append((data if after is None else after, line))
 
     def run(self):
         """Pairs of data, request, chunk with its seal, whether replaced."""
-        run = subprocess.run([TOOL], input=b"".join(self.requests),
+        run = subprocess.run(self.command, input=b"".join(self.requests),
                              capture_output=True)
         assert run.returncode == 0, run.stderr
         out, at = run.stdout, 0
@@ -58,9 +60,11 @@ def stock_read(chunk):
     return blosc2.decompress2(chunk, nthreads=1)
 
 
-def check(batch):
+def check(batch, patched=None):
     count = 0
-    for data, line, chunk, _ in batch.run():
+    for data, line, chunk, mark in batch.run():
+        if patched is not None:
+            patched.append(mark)
         cbytes = struct.unpack_from("<i", chunk, 12)[0]
         assert cbytes <= len(data) + 32 or line[0] == 0, line
         assert len(chunk) > cbytes and chunk[-4:] == b"B2S1", line
@@ -142,6 +146,36 @@ def replaced():
     batch.add(compressible(40_000, 8), 8, 5, 5, 4, 0, [4, 1], [10, 0])
     assert all(entry[3] for entry in batch.run())
     return check(batch)
+
+
+def changed(data):
+    """Some of it is different: a few bytes, and a long piece."""
+    data = np.frombuffer(data, "u1").copy()
+    for _ in range(int(rng.integers(0, 4))):
+        data[rng.integers(0, len(data))] ^= 77
+    if rng.random() < .5:
+        a, b = sorted(rng.integers(0, len(data) + 1, 2))
+        data[a:b] = np.arange(b - a) >> 9
+    return data.tobytes()
+
+
+def patches(count):
+    """Chunks of which only some blocks are encoded anew."""
+    batch, patched = Batch("patch"), []
+    for n in range(count):
+        typesize = int(rng.choice([1, 2, 3, 4, 8, 12, 16, 17, 255, 300]))
+        filters, metas = [
+            ([], []), ([SHUFFLE], [0]), ([BITSHUFFLE], [0]), ([SHUFFLE], [4]),
+            ([SHUFFLE, BYTEDELTA], [0, min(typesize, 255)])][n % 5]
+        data = compressible(int(rng.integers(20_000, 90_000)), 8, seed=n)
+        batch.add(data, typesize, list(CODECS.values())[n // 5 % 5],
+                  int(rng.integers(1, 10)), int(rng.integers(1, 5)),
+                  int(rng.choice([0, 4096, 8192, rng.integers(5000, 20000)])),
+                  filters, metas, changed(data))
+    total = check(batch, patched)
+    # Most of them; noise and a few blocks are another way.
+    assert sum(patched) > count / 2, sum(patched)
+    return total
 
 
 def frames():
@@ -236,6 +270,7 @@ def ratios():
 def main():
     with workdir():
         total = settings() + filters() + sizes() + at_random(1500) + replaced()
+        total += patches(1500)
         print(f"{total} chunks, {frames()} frames")
         ratios()
 

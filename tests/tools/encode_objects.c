@@ -2,6 +2,8 @@
 /*
  * encode_objects.c - encodes chunks for a test that lets C-Blosc2 read them
  *
+ * usage: encode_objects [patch]
+ *
  * Standard input has requests, one line of 18 numbers
  *
  *   nbytes typesize codec clevel split blocksize
@@ -12,12 +14,18 @@
  * the chunk, sealed: C-Blosc2 has to ignore what follows its cbytes, which is
  * less than the length by the seal.  All zeros give a chunk that repeats a
  * value.
+ *
+ * With "patch" the data of each request are followed by as many others: the
+ * chunk is made of the first and patched to the second; the second number is 1
+ * if that could be done, else it is made of the second.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "chunk/encode.h"
+#include "chunk/patch.h"
 #include "chunk/seal.h"
 
 struct request {
@@ -71,16 +79,15 @@ static void *need(size_t size)
 }
 
 /* Writes length, mark, chunk and seal. */
-static void answer(const uint8_t *raw, const struct b2f_encoded *made)
+static void answer(const uint8_t *raw, uint32_t cbytes, bool mark)
 {
 	const struct b2f_chunk_context context = {0};
-	int64_t head[2] = {made->cbytes, made->substituted};
+	int64_t head[2] = {cbytes, mark};
 	struct b2f_chunk chunk;
 	uint8_t *seal;
 	size_t size;
 
-	if (b2f_chunk_open(raw, made->cbytes, made->cbytes, &context, &chunk,
-			   NULL))
+	if (b2f_chunk_open(raw, cbytes, cbytes, &context, &chunk, NULL))
 		fail("we cannot open our chunk");
 	size = b2f_seal_size(&chunk);
 	seal = need(size);
@@ -88,34 +95,114 @@ static void answer(const uint8_t *raw, const struct b2f_encoded *made)
 		fail("we cannot seal our chunk");
 	head[0] += (int64_t)size;
 	fwrite(head, sizeof(head), 1, stdout);
-	fwrite(raw, 1, made->cbytes, stdout);
+	fwrite(raw, 1, cbytes, stdout);
 	fwrite(seal, 1, size, stdout);
 	free(seal);
 }
 
-static void serve(struct b2f_encoder *enc, const struct request *r)
+static uint8_t *read_data(uint32_t n)
 {
-	size_t room = b2f_chunk_encode_bound(r->nbytes);
-	uint8_t *src = need(r->nbytes), *dst = need(room);
-	struct b2f_why why = {""};
-	struct b2f_encoded made;
-	int err;
+	uint8_t *data = need(n);
 
-	if (fread(src, 1, r->nbytes, stdin) != r->nbytes)
+	if (fread(data, 1, n, stdin) != n)
 		fail("data are missing");
-	err = b2f_chunk_encode(enc, &r->options, src, r->nbytes, dst, room,
-			       &made, &why);
-	if (!err && made.zeros)
-		err = b2f_chunk_encode_value(&r->options, r->nbytes, NULL, 0,
-					     dst, &made.cbytes, &why);
-	if (err)
-		fail(why.text);
-	answer(dst, &made);
-	free(src);
-	free(dst);
+	return data;
 }
 
-int main(void)
+static void encode(struct b2f_encoder *enc, const struct request *r,
+		   const uint8_t *src, uint8_t *dst, struct b2f_encoded *made)
+{
+	size_t room = b2f_chunk_encode_bound(r->nbytes);
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_chunk_encode(enc, &r->options, src, r->nbytes, dst, room,
+			       made, &why);
+	if (!err && made->zeros)
+		err = b2f_chunk_encode_value(&r->options, r->nbytes, NULL, 0,
+					     dst, &made->cbytes, &why);
+	if (err)
+		fail(why.text);
+}
+
+/* The data before and after. */
+struct change {
+	const uint8_t *before;
+	const uint8_t *after;
+};
+
+static enum b2f_patch_part part(void *arg, uint32_t off, uint32_t size)
+{
+	const struct change *c = arg;
+
+	if (!memcmp(c->before + off, c->after + off, size))
+		return B2F_PATCH_NONE;
+	return off / 4096 % 2 ? B2F_PATCH_SOME : B2F_PATCH_ALL;
+}
+
+static void apply(void *arg, uint32_t off, uint32_t size, uint8_t *data)
+{
+	const struct change *c = arg;
+
+	memcpy(data, c->after + off, size);
+}
+
+/* Makes the chunk at @raw what @c says, at @dst; 0 if that cannot be done. */
+static uint32_t patch(struct b2f_encoder *enc, const struct request *r,
+		      const uint8_t *raw, uint32_t size, struct change *c,
+		      uint8_t *dst)
+{
+	const struct b2f_chunk_context context = {0};
+	const struct b2f_seal unsealed = {NULL, 0};
+	struct b2f_why why = {""};
+	struct b2f_chunk chunk;
+	struct b2f_patch p = {
+		.chunk = &chunk,
+		.raw = raw,
+		.seal = &unsealed,
+		.part = part,
+		.apply = apply,
+		.arg = c,
+	};
+	uint32_t cbytes = 0;
+
+	if (b2f_decoder_new(&p.dec) ||
+	    b2f_chunk_open(raw, size, size, &context, &chunk, &why) ||
+	    b2f_patch_encode(enc, &r->options, &p, dst, &cbytes, &why))
+		fail(why.text);
+	b2f_decoder_free(p.dec);
+	return cbytes;
+}
+
+static void serve(struct b2f_encoder *enc, const struct request *r,
+		  bool patching)
+{
+	size_t room = b2f_chunk_encode_bound(r->nbytes);
+	uint8_t *src = read_data(r->nbytes), *dst = need(room);
+	uint8_t *next = NULL, *patched = NULL;
+	struct change change = {.before = src};
+	struct b2f_encoded made;
+	uint32_t cbytes = 0;
+
+	encode(enc, r, src, dst, &made);
+	if (patching) {
+		change.after = next = read_data(r->nbytes);
+		patched = need(room);
+		cbytes = patch(enc, r, dst, made.cbytes, &change, patched);
+		if (!cbytes)
+			encode(enc, r, next, dst, &made);
+	}
+	if (cbytes)
+		answer(patched, cbytes, true);
+	else
+		answer(dst, made.cbytes, !patching && made.substituted);
+	free(src);
+	free(dst);
+	free(next);
+	free(patched);
+}
+
+int main(int argc, char **argv)
 {
 	struct b2f_encoder *enc = NULL;
 	struct request r;
@@ -123,7 +210,7 @@ int main(void)
 	if (b2f_encoder_new(&enc))
 		fail("out of memory");
 	while (read_request(&r))
-		serve(enc, &r);
+		serve(enc, &r, argc > 1 && !strcmp(argv[1], "patch"));
 	b2f_encoder_free(enc);
 	return fflush(stdout) ? 1 : 0;
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* encode_blocks.c - the blocks of a chunk in the making, one after the other */
+#include "chunk/encode_blocks.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+
+/* One stream of @n (> 0) bytes: a run, or what the codec gives, or as it is. */
+static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
+		      size_t n)
+{
+	const struct b2f_encode_plan *plan = b->plan;
+	uint32_t left = b->limit - b->at;
+	uint8_t *head = b->dst + b->at;
+	int64_t size;
+
+	if (left < 5)
+		return 0;
+	if (!memcmp(data, data + 1, n - 1)) {
+		b2f_store_le32(head, -(uint32_t)data[0]);
+		b->at += 4;
+		if (data[0])
+			b->dst[b->at++] = 1;
+		return 1;
+	}
+	left -= 4;
+	/* A stream of @n bytes would be taken for one stored as it is. */
+	size = b2f_codec_encoders_encode(&b->enc->codecs, plan->code,
+					 plan->clevel, data, n, head + 4,
+					 b2f_min_u64(left, n - 1));
+	if (size < 0)
+		return (int)size;
+	if (!size) {
+		if (left < n)
+			return 0;
+		memcpy(head + 4, data, n);
+		size = (int64_t)n;
+	}
+	b2f_store_le32(head, (uint32_t)size);
+	b->at += 4 + (uint32_t)size;
+	return 1;
+}
+
+static int reserve_filters(struct b2f_encoder *enc,
+			   const struct b2f_encode_plan *plan)
+{
+	unsigned int active = 0;
+	int err = 0;
+
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++)
+		active += plan->pipeline.filter[slot] != B2F_FILTER_NONE;
+	for (unsigned int i = 0; i < 2 && i < active && !err; i++)
+		err = b2f_scratch_reserve(&enc->filter[i], plan->blocksize);
+	return err;
+}
+
+int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
+			    struct b2f_encoder *enc,
+			    const struct b2f_encode_plan *plan, uint8_t *dst)
+{
+	int err;
+
+	*b = (struct b2f_encode_blocks){
+		.enc = enc,
+		.plan = plan,
+		.dst = dst,
+		.at = B2F_CHUNK_HEADER_MAX,
+		.limit = B2F_CHUNK_HEADER_MAX + plan->nbytes,
+		.nblocks =
+			(uint32_t)b2f_div_up_u64(plan->nbytes, plan->blocksize),
+	};
+	if (4 * (uint64_t)b->nblocks > plan->nbytes)
+		return 0;
+	err = reserve_filters(enc, plan);
+	if (err)
+		return err;
+	b->at += 4 * b->nblocks;
+	return 1;
+}
+
+uint32_t b2f_encode_blocks_nbytes(const struct b2f_encode_blocks *b,
+				  uint32_t block)
+{
+	const struct b2f_encode_plan *plan = b->plan;
+	uint64_t off = (uint64_t)block * plan->blocksize;
+
+	return (uint32_t)b2f_min_u64(plan->blocksize, plan->nbytes - off);
+}
+
+/* The short last block is never split. */
+static uint32_t count_streams(const struct b2f_encode_plan *plan, uint32_t n)
+{
+	return plan->split && n == plan->blocksize ? plan->typesize : 1;
+}
+
+static void begin_block(struct b2f_encode_blocks *b, uint32_t block)
+{
+	b2f_store_le32(b->dst + B2F_CHUNK_HEADER_MAX + 4 * (size_t)block,
+		       b->at);
+}
+
+/* The last block, of @n bytes, takes @size: a run of zeros takes just 4. */
+static void note_data(struct b2f_encode_blocks *b, uint32_t n, uint32_t size)
+{
+	if (size != 4 * count_streams(b->plan, n))
+		b->has_data = true;
+}
+
+int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
+			  const uint8_t *src, const uint8_t *ref)
+{
+	const struct b2f_encode_plan *plan = b->plan;
+	const struct b2f_filter_block fb = {
+		.typesize = plan->typesize,
+		.chunk_version = 5,
+		.ref = ref,
+	};
+	uint32_t n = b2f_encode_blocks_nbytes(b, block), begin = b->at;
+	uint32_t nstreams = count_streams(plan, n), each = n / nstreams;
+	int ret = 1;
+
+	begin_block(b, block);
+	src = b2f_pipeline_encode(&plan->pipeline, &fb, src,
+				  b->enc->filter[0].data,
+				  b->enc->filter[1].data, n);
+	for (uint32_t i = 0; i < nstreams && ret > 0; i++)
+		ret = put_stream(b, src + (size_t)i * each, each);
+	note_data(b, n, b->at - begin);
+	return ret;
+}
+
+int b2f_encode_blocks_copy(struct b2f_encode_blocks *b, uint32_t block,
+			   const uint8_t *stored, size_t size)
+{
+	if (size > b->limit - b->at)
+		return 0;
+	begin_block(b, block);
+	memcpy(b->dst + b->at, stored, size);
+	b->at += (uint32_t)size;
+	note_data(b, b2f_encode_blocks_nbytes(b, block), (uint32_t)size);
+	return 1;
+}

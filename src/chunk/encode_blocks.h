@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * encode_blocks.h - the blocks of a chunk in the making, one after the other
+ *
+ * Private to the encoder of chunks.  Knows the table, the streams and the
+ * filters, but neither the header nor what becomes of a chunk that does not
+ * shrink.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.
+ *
+ * Threads: belongs to the thread of its encoder.
+ */
+#ifndef B2F_CHUNK_ENCODE_BLOCKS_H
+#define B2F_CHUNK_ENCODE_BLOCKS_H
+
+#include "chunk/encode_plan.h"
+
+struct b2f_encode_blocks {
+	struct b2f_encoder *enc;
+	const struct b2f_encode_plan *plan;
+	/* Where the chunk begins. */
+	uint8_t *dst;
+	/* Next byte to write, and the end: what the data take as they are. */
+	uint32_t at;
+	uint32_t limit;
+	uint32_t nblocks;
+	/* Some stream is more than a run of zeros. */
+	bool has_data;
+};
+
+/* Decoded bytes of block @block (< nblocks). */
+uint32_t b2f_encode_blocks_nbytes(const struct b2f_encode_blocks *b,
+				  uint32_t block);
+
+/*
+ * Begins in @b the blocks of a chunk at @dst, which has room for
+ * b2f_chunk_encode_bound() of the plan's nbytes: the first goes behind header
+ * and table.
+ *
+ * This and the two that follow return 1, or 0 if the chunk takes more than its
+ * data do as they are (nothing more can be put then), or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
+			    struct b2f_encoder *enc,
+			    const struct b2f_encode_plan *plan, uint8_t *dst);
+
+/*
+ * Encodes the data at @src, which stay as they are, as block @block.  @ref is
+ * the data of block 0, or NULL for that one itself.
+ */
+B2F_MUST_CHECK
+int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
+			  const uint8_t *src, const uint8_t *ref);
+
+/* Copies the @size stored bytes at @stored, all streams of it, as @block. */
+B2F_MUST_CHECK
+int b2f_encode_blocks_copy(struct b2f_encode_blocks *b, uint32_t block,
+			   const uint8_t *stored, size_t size);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* patch.c - a chunk out of another one of which only some bytes have changed */
+#include "chunk/patch.h"
+
+#include <string.h>
+
+#include "chunk/encode_blocks.h"
+
+/* The version that is written here; of others filters may differ. */
+#define VERSION 5
+
+/* True if block i of @chunk is decoded from nothing but its own streams. */
+static bool stands_alone(const struct b2f_chunk *chunk)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+
+	/* The layout leaves out VL blocks, flat and special chunks, doubts. */
+	return chunk->layout == B2F_LAYOUT_BLOCKS && h->version == VERSION &&
+	       h->header_len == B2F_CHUNK_HEADER_MAX && !h->has_dict &&
+	       !b2f_pipeline_needs_ref(&h->pipeline);
+}
+
+/* True if streams of @h mean the same in a chunk that @plan makes. */
+static bool same_settings(const struct b2f_chunk_header *h,
+			  const struct b2f_encode_plan *plan)
+{
+	return h->nbytes == plan->nbytes && h->blocksize == plan->blocksize &&
+	       h->typesize == plan->typesize && h->split == plan->split &&
+	       h->format == plan->codec->format &&
+	       !memcmp(&h->pipeline, &plan->pipeline, sizeof(h->pipeline));
+}
+
+bool b2f_patch_fits(const struct b2f_encode_options *options,
+		    const struct b2f_chunk *chunk)
+{
+	struct b2f_encode_plan plan;
+
+	return !b2f_encode_plan_make(options, chunk->header.nbytes, &plan,
+				     NULL) &&
+	       !plan.as_is && stands_alone(chunk) &&
+	       same_settings(&chunk->header, &plan);
+}
+
+/* The stored bytes of one block of the chunk before. */
+struct stored {
+	uint32_t block;
+	const uint8_t *data;
+	/* Up to the end of the chunk. */
+	size_t reach;
+	/* Up to the end of its last stream. */
+	size_t size;
+};
+
+static int find_stored(const struct b2f_patch *patch, uint32_t block,
+		       struct stored *out, struct b2f_why *why)
+{
+	const struct b2f_chunk *chunk = patch->chunk;
+	uint32_t start = 0;
+	int err;
+
+	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
+	if (err)
+		return err;
+	out->block = block;
+	out->data = patch->raw + start;
+	out->reach = chunk->header.cbytes - start;
+	return b2f_chunk_block_size(chunk, block, out->data, out->reach,
+				    &out->size, why);
+}
+
+static int decode(const struct b2f_patch *patch, const struct stored *s,
+		  uint8_t *dst, struct b2f_why *why)
+{
+	return b2f_chunk_decode_unit(patch->chunk, patch->dec, s->block,
+				     s->data, s->size, NULL, dst, why);
+}
+
+/*
+ * Copies a block that has not changed.  A seal says that bytes are still what
+ * somebody once knew to be right, so a new one may only cover what was checked:
+ * with the old one, or, if there is none, at least by decoding.  Damage is an
+ * error now, as if the data had been put together, rather than something that
+ * gets a checksum and is found by the next reader.
+ */
+static int copy_block(struct b2f_encode_blocks *b,
+		      const struct b2f_patch *patch, const struct stored *s,
+		      struct b2f_why *why)
+{
+	int err = 0;
+
+	if (!patch->seal->sums)
+		err = decode(patch, s, b->enc->data.data, why);
+	if (err)
+		return err;
+	return b2f_encode_blocks_copy(b, s->block, s->data, s->size);
+}
+
+/* Block @block as it is to be.  Returns as b2f_encode_blocks_put(), or -err. */
+static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
+		     uint32_t block, struct b2f_why *why)
+{
+	uint32_t off = block * b->plan->blocksize;
+	uint32_t n = b2f_encode_blocks_nbytes(b, block);
+	enum b2f_patch_part part = patch->part(patch->arg, off, n);
+	uint8_t *data = b->enc->data.data;
+	struct stored s = {0};
+	int err = 0;
+
+	if (part != B2F_PATCH_ALL) {
+		err = find_stored(patch, block, &s, why);
+		if (!err)
+			err = b2f_seal_check_unit(patch->seal, patch->chunk,
+						  block, s.data, s.reach, why);
+		if (!err && part == B2F_PATCH_NONE)
+			return copy_block(b, patch, &s, why);
+		if (!err)
+			err = decode(patch, &s, data, why);
+	}
+	if (err)
+		return err;
+	patch->apply(patch->arg, off, n, data);
+	return b2f_encode_blocks_put(b, block, data, NULL);
+}
+
+static int put_blocks(struct b2f_encode_blocks *b,
+		      const struct b2f_patch *patch, struct b2f_why *why)
+{
+	int ret = b2f_scratch_reserve(&b->enc->data, b->plan->blocksize);
+
+	if (ret)
+		return ret;
+	ret = 1;
+	for (uint32_t i = 0; i < b->nblocks && ret > 0; i++)
+		ret = put_block(b, patch, i, why);
+	return ret;
+}
+
+int b2f_patch_encode(struct b2f_encoder *enc,
+		     const struct b2f_encode_options *options,
+		     const struct b2f_patch *patch, uint8_t *dst,
+		     uint32_t *cbytes, struct b2f_why *why)
+{
+	struct b2f_encode_blocks b;
+	struct b2f_encode_plan plan;
+	int ret;
+
+	ret = b2f_encode_plan_make(options, patch->chunk->header.nbytes, &plan,
+				   why);
+	if (ret)
+		return ret;
+	if (!b2f_patch_fits(options, patch->chunk)) {
+		*cbytes = 0;
+		return 0;
+	}
+	ret = b2f_encode_blocks_begin(&b, enc, &plan, dst);
+	if (ret > 0)
+		ret = put_blocks(&b, patch, why);
+	if (ret == -ENOMEM)
+		b2f_why_set(why, ret, "no memory for %s", plan.codec->name);
+	if (ret < 0)
+		return ret;
+	/* An index may say of zeros what a chunk cannot. */
+	if (ret && !b.has_data)
+		ret = 0;
+	if (ret)
+		b2f_encode_plan_header(&plan, B2F_ENCODE_BLOCKS, b.at, dst);
+	*cbytes = ret ? b.at : 0;
+	return 0;
+}

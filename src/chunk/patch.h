@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * patch.h - a chunk out of another one of which only some bytes have changed
+ *
+ * Blocks stand alone, so those that have not changed keep the stored bytes they
+ * have; only the others are encoded, and of these only those that have changed
+ * in part are decoded before.  What comes out is a chunk as b2f_chunk_encode()
+ * makes it: its table and header are new.
+ *
+ * That needs a chunk that is made just as a new one would be: with regular
+ * blocks of the same size, the same filters, type size, splitting and format
+ * of streams (a level is nothing that a stream tells).  What is not surely
+ * that is left to b2f_chunk_encode().
+ *
+ * It is no matter how many blocks have changed: with all of them this does what
+ * b2f_chunk_encode() does, without a buffer for the whole data.
+ *
+ * Layer: chunk.  May include: base/ codec/ filter/.
+ *
+ * Threads: as encoder and decoder.
+ */
+#ifndef B2F_CHUNK_PATCH_H
+#define B2F_CHUNK_PATCH_H
+
+#include "chunk/encode.h"
+#include "chunk/seal.h"
+
+/* How much of some bytes has changed. */
+enum b2f_patch_part {
+	B2F_PATCH_NONE,
+	/* Some of them, or that is not known. */
+	B2F_PATCH_SOME,
+	B2F_PATCH_ALL,
+};
+
+struct b2f_patch {
+	/* The chunk before, opened from all its stored bytes. */
+	const struct b2f_chunk *chunk;
+	const uint8_t *raw;
+	/* Its checksums, or none. */
+	const struct b2f_seal *seal;
+	struct b2f_decoder *dec;
+	/* How much of the @size (> 0) decoded bytes from @off on is changed? */
+	enum b2f_patch_part (*part)(void *arg, uint32_t off, uint32_t size);
+	/*
+	 * Changes the @size bytes at @data, which are those from @off on as
+	 * they were before; or garbage, if all of them change.
+	 */
+	void (*apply)(void *arg, uint32_t off, uint32_t size, uint8_t *data);
+	/* For both. */
+	void *arg;
+};
+
+/*
+ * True if b2f_patch_encode() may be able to change @chunk, of which only the
+ * head need be there, into one that is made with @options.
+ */
+bool b2f_patch_fits(const struct b2f_encode_options *options,
+		    const struct b2f_chunk *chunk);
+
+/*
+ * Writes the chunk that @patch makes to @dst, which has room for
+ * b2f_chunk_encode_bound() of its nbytes.  *@cbytes is its size; or 0 if the
+ * data are to be put together and given to b2f_chunk_encode() instead: because
+ * the chunk before does not fit, or the new one would not be smaller than its
+ * data, or would be zeros.
+ *
+ * Nothing of the chunk before goes into the new one that was not checked: with
+ * its checksum, or if it has none by decoding it.
+ *
+ * Returns 0; B2F_ECORRUPT or B2F_EUNSUPPORTED (a block that is not replaced is
+ * damaged, or cannot be decoded); -EINVAL (options that cannot be), -ENOMEM;
+ * with the cause in @why and rubbish in @dst.
+ */
+B2F_MUST_CHECK
+int b2f_patch_encode(struct b2f_encoder *enc,
+		     const struct b2f_encode_options *options,
+		     const struct b2f_patch *patch, uint8_t *dst,
+		     uint32_t *cbytes, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * encode_guess.c - the first data of an empty frame tell its item size
+ *
+ * Any chunk may be the first to be encoded, on any thread, but it is always the
+ * lowest one with data that is looked at: its written pages, also if there are
+ * more to come.  So whoever writes a file in order, as copies do, gets what
+ * chunk 0 tells, however busy the workers are.  (A commit cannot wait until
+ * chunk 0 is complete: nobody knows whether it ever will be.)  Zeros tell
+ * nothing, and do not depend on the item size either.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "file/writer.h"
+
+/* The most of a chunk that is looked at. */
+#define SAMPLE_MAX (4u << 20)
+
+static bool is_wanted(struct b2f_file *file)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&file->lock);
+	wanted = file->writer->guess_typesize;
+	pthread_mutex_unlock(&file->lock);
+	return wanted;
+}
+
+static bool is_zeros(const uint8_t *data, size_t n)
+{
+	return !data[0] && !memcmp(data, data + 1, n - 1);
+}
+
+/*
+ * Finds the written pages of @d: from the first one that is more than zeros to
+ * the last one, cut to @nbytes.  False if there is none; the pages are locked.
+ */
+static bool find_data(const struct b2f_dirty *d, uint32_t nbytes,
+		      uint32_t *start, uint32_t *end)
+{
+	bool found = false;
+
+	for (uint32_t at = 0; at < nbytes; at += B2F_PAGE) {
+		uint32_t n = (uint32_t)b2f_min_u64(B2F_PAGE, nbytes - at);
+
+		if (!b2f_dirty_has(d, at / B2F_PAGE))
+			continue;
+		if (!found && is_zeros(d->data + at, n))
+			continue;
+		if (!found)
+			*start = at;
+		found = true;
+		*end = at + n;
+		/* Enough to know that, and to look at. */
+		if (*end - *start >= SAMPLE_MAX)
+			break;
+	}
+	return found;
+}
+
+static bool has_data(struct b2f_dirty *d, uint32_t nbytes)
+{
+	uint32_t start = 0, end = 0;
+	bool has;
+
+	pthread_rwlock_rdlock(&d->lock);
+	has = find_data(d, nbytes, &start, &end);
+	pthread_rwlock_unlock(&d->lock);
+	return has;
+}
+
+/* Copies the data of @d to @enc, holes as zeros; *@size is 0 if it has none. */
+static int take_sample(struct b2f_dirty *d, uint32_t nbytes,
+		       struct b2f_encoder *enc, size_t *size)
+{
+	uint32_t start = 0, end = 0;
+	int err = 0;
+
+	pthread_rwlock_rdlock(&d->lock);
+	if (find_data(d, nbytes, &start, &end))
+		err = b2f_scratch_reserve(&enc->data, end - start);
+	if (!err && end > start) {
+		memset(enc->data.data, 0, end - start);
+		b2f_encode_overlay(d, start, end - start, enc->data.data);
+	}
+	pthread_rwlock_unlock(&d->lock);
+	*size = end - start;
+	return err;
+}
+
+/* A record, with a reference, and its length. */
+struct candidate {
+	struct b2f_dirty *dirty;
+	uint32_t nbytes;
+};
+
+static int by_nchunk(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return (x->dirty->nchunk > y->dirty->nchunk) -
+	       (x->dirty->nchunk < y->dirty->nchunk);
+}
+
+/* All records, the lowest first; free *@out. */
+static int list_records(struct b2f_file *file, struct candidate **out,
+			size_t *n)
+{
+	struct b2f_writer *w = file->writer;
+	struct candidate *list;
+	struct b2f_dirty *d, *next;
+
+	pthread_mutex_lock(&file->lock);
+	list = malloc((HASH_COUNT(w->dirty) + 1) * sizeof(*list));
+	*n = 0;
+	HASH_ITER(hh, w->dirty, d, next)
+	{
+		if (!list)
+			break;
+		b2f_dirty_ref(d);
+		list[(*n)++] = (struct candidate){
+			d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
+						 w->edit->working.nbytes)};
+	}
+	pthread_mutex_unlock(&file->lock);
+	if (!list)
+		return -ENOMEM;
+	qsort(list, *n, sizeof(*list), by_nchunk);
+	*out = list;
+	return 0;
+}
+
+/* What the lowest record with data tells; 0 if all are zeros. */
+static int guess(struct b2f_file *file, struct b2f_encoder *enc,
+		 uint32_t *typesize)
+{
+	struct b2f_settings settings = {.chunksize = -1};
+	struct candidate *list = NULL;
+	size_t n = 0, size = 0;
+	int err;
+
+	err = list_records(file, &list, &n);
+	for (size_t i = 0; i < n && !err && size == 0; i++)
+		err = take_sample(list[i].dirty, list[i].nbytes, enc, &size);
+	for (size_t i = 0; i < n; i++)
+		b2f_dirty_unref(list[i].dirty);
+	free(list);
+	if (!err && size)
+		err = b2f_settings_guess(&settings, enc->data.data, size);
+	if (!err)
+		*typesize = settings.typesize;
+	return err;
+}
+
+/* The widest part of an item that the chunks are made of. */
+static uint32_t part_of(uint32_t typesize, uint32_t chunksize)
+{
+	while (typesize) {
+		uint32_t rest = chunksize % typesize;
+
+		chunksize = typesize;
+		typesize = rest;
+	}
+	return chunksize;
+}
+
+/*
+ * True if @state ends with a chunk that is no whole number of items and has no
+ * file: an index cannot tell of such zeros.
+ */
+static bool ends_with_hole(const struct b2f_edit_state *state,
+			   uint32_t typesize)
+{
+	return state->nbytes % typesize != 0 &&
+	       !b2f_edit_is_stored(state->raw[state->n - 1]);
+}
+
+/*
+ * May the frame have items of @typesize from now on?  The length of what is
+ * being committed cannot be changed any more, and what is not to be seen here
+ * neither.  Locked.
+ */
+static bool commit_allows(struct b2f_file *file, uint32_t typesize)
+{
+	struct b2f_writer *w = file->writer;
+	const struct b2f_edit_state *state;
+	struct b2f_dirty *d;
+
+	if (!w->commit)
+		return !w->edit->committing;
+	state = &w->commit->state;
+	if (!ends_with_hole(state, typesize))
+		return true;
+	d = b2f_dirty_find(w, state->n - 1);
+	return d && d->in_commit &&
+	       has_data(d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
+						 state->nbytes));
+}
+
+/*
+ * The same for what comes after.  A writer makes the file longer before it
+ * writes, so there may be a hole now that is none in the end: it gets a record,
+ * which is encoded as it is then.  One that is being encoded as zeros is too
+ * late.  Locked.
+ */
+static bool end_allows(struct b2f_file *file, uint32_t typesize)
+{
+	struct b2f_writer *w = file->writer;
+	const struct b2f_edit_state *state = &w->edit->working;
+	struct b2f_dirty *d;
+
+	if (!ends_with_hole(state, typesize))
+		return true;
+	d = b2f_dirty_find(w, state->n - 1);
+	if (!d)
+		/* It does not wait, as there is none that could be BUSY. */
+		return !b2f_dirty_get(file, state->n - 1, true, &d);
+	return d->state == B2F_DIRTY_OPEN ||
+	       has_data(d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
+						 state->nbytes));
+}
+
+static void set_typesize(struct b2f_file *file, uint32_t typesize)
+{
+	struct b2f_writer *w = file->writer;
+
+	pthread_mutex_lock(&file->lock);
+	/* Else somebody was faster. */
+	if (w->guess_typesize) {
+		w->guess_typesize = false;
+		typesize =
+			part_of(typesize, (uint32_t)w->edit->header.chunksize);
+		if (commit_allows(file, typesize) && end_allows(file, typesize))
+			b2f_edit_set_typesize(w->edit, typesize);
+	}
+	pthread_mutex_unlock(&file->lock);
+}
+
+int b2f_encode_guess(struct b2f_dirty *d, struct b2f_encoder *enc)
+{
+	uint32_t typesize = 0;
+	int err;
+
+	if (!is_wanted(d->file) || !has_data(d, d->nbytes))
+		return 0;
+	err = guess(d->file, enc, &typesize);
+	if (!err && typesize)
+		set_typesize(d->file, typesize);
+	return err;
+}

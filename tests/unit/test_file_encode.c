@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_file_encode.c - what becomes of written pages: which blocks are encoded,
+ * and the item size that the first of them tell
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "frame/frame.h"
+#include "tests/support/frame_dir.h"
+#include "tests/unit/exact.h"
+
+#define CHUNKSIZE (1u << 20)
+#define BLOCKSIZE (64u << 10)
+
+struct scratch {
+	struct frame_dir dir;
+	char path[128];
+	struct b2f_write_options options;
+	struct b2f_runtime *rt;
+	struct b2f_file *file;
+};
+
+static void open_file(struct scratch *s)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame = NULL;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->path, &frame), 0);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
+	cr_assert_eq(b2f_file_allow_write(s->file, &s->options), 0);
+}
+
+static void reopen(struct scratch *s)
+{
+	b2f_file_close(s->file);
+	open_file(s);
+}
+
+static void begin(struct scratch *s, uint32_t typesize)
+{
+	const struct b2f_runtime_options options = {.cache_bytes = 4 << 20,
+						    .nworkers = 2};
+	struct b2f_settings settings = b2f_settings_default();
+
+	*s = (struct scratch){.dir = frame_dir_new()};
+	snprintf(s->path, sizeof(s->path), "%s/x", s->dir.path);
+	settings.typesize = typesize;
+	settings.blocksize = typesize > 1 ? BLOCKSIZE : 0;
+	settings.chunksize = (int32_t)CHUNKSIZE;
+	settings.clevel = 1;
+	s->options.guess_typesize = true;
+	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->path, 0600, false,
+				      NULL),
+		     0);
+	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
+	open_file(s);
+}
+
+static void end(struct scratch *s)
+{
+	b2f_file_close(s->file);
+	b2f_runtime_free(s->rt);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->path), 0);
+	frame_dir_remove(&s->dir);
+}
+
+static int commit(struct scratch *s)
+{
+	return b2f_file_commit(s->file, B2F_COMMIT_VISIBLE);
+}
+
+static void put(struct scratch *s, const void *data, size_t n, uint64_t off)
+{
+	cr_assert_eq(b2f_file_pwrite(s->file, data, n, off), (ssize_t)n);
+}
+
+/* Items of @typesize bytes that shuffle well as such, and not otherwise. */
+static uint8_t *items(uint32_t typesize, size_t n)
+{
+	uint8_t *data = exact_noise(n, typesize);
+
+	for (size_t i = 0; i < n; i++) {
+		if (i % typesize >= typesize / 2)
+			data[i] = (uint8_t)(i % typesize * 3 + (i >> 14));
+	}
+	return data;
+}
+
+/* A chunk file as it is stored. */
+struct stored {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static struct stored read_stored(const struct scratch *s, uint32_t id)
+{
+	struct stored st;
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%08X.chunk", s->path, id);
+	f = fopen(path, "rb");
+	cr_assert_not_null(f, "%s", path);
+	st.bytes = malloc(2 * CHUNKSIZE);
+	st.size = fread(st.bytes, 1, 2 * CHUNKSIZE, f);
+	fclose(f);
+	return st;
+}
+
+static void write_stored(const struct scratch *s, uint32_t id,
+			 const struct stored *st)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%08X.chunk", s->path, id);
+	f = fopen(path, "wb");
+	cr_assert_not_null(f);
+	cr_assert_eq(fwrite(st->bytes, 1, st->size, f), st->size);
+	fclose(f);
+}
+
+/* Where block @i begins in it, and where the next one. */
+static uint32_t block_start(const struct stored *st, uint32_t i)
+{
+	return b2f_load_le32(st->bytes + 32 + 4 * (size_t)i);
+}
+
+/* The file id of chunk @n, as the index on disk says. */
+static uint32_t id_of(const struct scratch *s, uint64_t n)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame = NULL;
+	uint32_t id;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->path, &frame), 0);
+	id = (uint32_t)b2f_entries_raw(&frame->entries, n);
+	b2f_frame_close(frame);
+	return id;
+}
+
+static void expect(struct scratch *s, const uint8_t *want, size_t n)
+{
+	uint8_t *got = exact_new(n, 0xee);
+
+	cr_assert_eq(b2f_file_size(s->file), n);
+	cr_assert_eq(b2f_file_pread(s->file, NULL, got, n, 0), (ssize_t)n);
+	cr_assert_eq(memcmp(got, want, n), 0);
+	free(got);
+}
+
+Test(file_encode, blocks_that_nobody_wrote_to_are_copied)
+{
+	uint8_t *data = items(8, CHUNKSIZE);
+	struct stored before, now;
+	struct scratch s;
+
+	begin(&s, 8);
+	put(&s, data, CHUNKSIZE, 0);
+	cr_assert_eq(commit(&s), 0);
+	before = read_stored(&s, id_of(&s, 0));
+	memset(data + 3 * BLOCKSIZE + 77, 0, 9);
+	put(&s, data + 3 * BLOCKSIZE + 77, 9, 3 * BLOCKSIZE + 77);
+	cr_assert_eq(commit(&s), 0);
+	expect(&s, data, CHUNKSIZE);
+	now = read_stored(&s, id_of(&s, 0));
+	for (uint32_t i = 0; i < CHUNKSIZE / BLOCKSIZE - 1; i++) {
+		uint32_t a = block_start(&before, i), b = block_start(&now, i);
+		uint32_t n = block_start(&before, i + 1) - a;
+
+		cr_assert(i == 3 ||
+			  !memcmp(before.bytes + a, now.bytes + b, n));
+	}
+	cr_assert_eq(memcmp(now.bytes + now.size - 4, "B2S1", 4), 0);
+	reopen(&s);
+	expect(&s, data, CHUNKSIZE);
+	free(before.bytes);
+	free(now.bytes);
+	free(data);
+	end(&s);
+}
+
+Test(file_encode, what_was_cut_off_in_between_is_zeros)
+{
+	uint8_t *data = items(8, CHUNKSIZE);
+	struct scratch s;
+
+	begin(&s, 8);
+	put(&s, data, CHUNKSIZE, 0);
+	cr_assert_eq(commit(&s), 0);
+	/* The chunk is as long as before, but only its beginning counts. */
+	cr_assert_eq(b2f_file_truncate(s.file, 3 * BLOCKSIZE + 5001), 0);
+	cr_assert_eq(b2f_file_truncate(s.file, CHUNKSIZE), 0);
+	memset(data + 3 * BLOCKSIZE + 5001, 0,
+	       CHUNKSIZE - 3 * BLOCKSIZE - 5001);
+	put(&s, "xyz", 3, 9 * BLOCKSIZE - 1);
+	memcpy(data + 9 * BLOCKSIZE - 1, "xyz", 3);
+	cr_assert_eq(commit(&s), 0);
+	expect(&s, data, CHUNKSIZE);
+	reopen(&s);
+	expect(&s, data, CHUNKSIZE);
+	free(data);
+	end(&s);
+}
+
+Test(file_encode, random_changes_of_chunks_of_many_blocks)
+{
+	size_t size = 3 * CHUNKSIZE - 12345;
+	uint8_t *data = items(8, size);
+	uint64_t seed = 1;
+	struct scratch s;
+
+	begin(&s, 8);
+	put(&s, data, size, 0);
+	for (int i = 0; i < 60; i++) {
+		for (uint32_t k = exact_random(&seed) % 12; k > 0; k--) {
+			uint32_t off = exact_random(&seed) % (uint32_t)size;
+			uint32_t n =
+				exact_random(&seed) % (i % 3 ? 300 : 99999);
+
+			n = n < size - off ? n : (uint32_t)size - off;
+			memset(data + off, (int)(k * exact_random(&seed)), n);
+			put(&s, data + off, n, off);
+		}
+		cr_assert_eq(commit(&s), 0);
+		if (i % 10 == 0)
+			reopen(&s);
+		expect(&s, data, size);
+	}
+	free(data);
+	end(&s);
+}
+
+/* Damages block 7 of chunk 0, whose seal is cut off if not @sealed. */
+static void damage(struct scratch *s, bool sealed)
+{
+	uint32_t id = id_of(s, 0);
+	struct stored st = read_stored(s, id);
+
+	if (!sealed)
+		st.size = b2f_load_le32(st.bytes + 12);
+	b2f_store_le32(st.bytes + block_start(&st, 7), BLOCKSIZE + 1);
+	write_stored(s, id, &st);
+	free(st.bytes);
+}
+
+Test(file_encode, damage_is_not_copied_but_may_be_replaced)
+{
+	uint8_t *data = items(8, CHUNKSIZE);
+	struct scratch s;
+
+	for (int sealed = 0; sealed < 2; sealed++) {
+		begin(&s, 8);
+		put(&s, data, CHUNKSIZE, 0);
+		cr_assert_eq(commit(&s), 0);
+		damage(&s, sealed);
+		reopen(&s);
+		put(&s, "x", 1, 5);
+		cr_assert_eq(commit(&s), B2F_ECORRUPT);
+		put(&s, data, 1, 5);
+		put(&s, data + 7 * BLOCKSIZE, BLOCKSIZE, 7 * BLOCKSIZE);
+		data[5] = data[0];
+		cr_assert_eq(commit(&s), 0);
+		expect(&s, data, CHUNKSIZE);
+		end(&s);
+	}
+	free(data);
+}
+
+static uint32_t typesize_of(const struct scratch *s)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame = NULL;
+	uint32_t typesize;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->path, &frame), 0);
+	typesize = b2f_settings_of(frame).typesize;
+	b2f_frame_close(frame);
+	return typesize;
+}
+
+static void expect_typesize(struct scratch *s, uint32_t want)
+{
+	uint32_t got;
+
+	cr_assert_eq(commit(s), 0);
+	got = typesize_of(s);
+	cr_assert_eq(got, want, "%u, not %u", got, want);
+}
+
+/* Chunks of 2, 4, 8 and 16: the first one is what counts. */
+Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
+{
+	uint8_t *data = exact_new(5 * CHUNKSIZE, 0);
+	struct scratch s;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		uint8_t *chunk = items(i ? 1u << i : 8, CHUNKSIZE);
+
+		memcpy(data + i * (size_t)CHUNKSIZE, chunk, CHUNKSIZE);
+		free(chunk);
+	}
+	for (int i = 0; i < 20; i++) {
+		begin(&s, 1);
+		put(&s, data, 5 * CHUNKSIZE - 3, 0);
+		expect_typesize(&s, 8);
+		expect(&s, data, 5 * CHUNKSIZE - 3);
+		end(&s);
+	}
+	free(data);
+}
+
+Test(file_encode, a_first_chunk_that_is_not_complete_tells_the_item_size)
+{
+	uint8_t *first = items(8, CHUNKSIZE), *second = items(4, CHUNKSIZE);
+	struct scratch s;
+
+	begin(&s, 1);
+	put(&s, first, CHUNKSIZE / 2, 0);
+	/* This one is complete, and encoded at once. */
+	put(&s, second, CHUNKSIZE, CHUNKSIZE);
+	put(&s, first + CHUNKSIZE / 2, CHUNKSIZE / 2, CHUNKSIZE / 2);
+	expect_typesize(&s, 8);
+	end(&s);
+	free(first);
+	free(second);
+}
+
+Test(file_encode, without_a_first_chunk_the_lowest_tells_the_item_size)
+{
+	uint8_t *first = items(2, 100000), *second = items(4, CHUNKSIZE);
+	struct scratch s;
+
+	begin(&s, 1);
+	put(&s, first, 100000, 3 * CHUNKSIZE + 5000);
+	put(&s, second, CHUNKSIZE, 5 * CHUNKSIZE);
+	expect_typesize(&s, 2);
+	end(&s);
+	free(first);
+	free(second);
+}
+
+Test(file_encode, zeros_do_not_tell_the_item_size)
+{
+	uint8_t *zeros = exact_new(CHUNKSIZE, 0), *data = items(4, CHUNKSIZE);
+	struct scratch s;
+
+	begin(&s, 1);
+	put(&s, zeros, CHUNKSIZE, 0);
+	expect_typesize(&s, 1);
+	put(&s, data, CHUNKSIZE, CHUNKSIZE);
+	expect_typesize(&s, 4);
+	end(&s);
+	free(zeros);
+	free(data);
+}
+
+/* An index cannot tell of a part of an item, so the last chunk gets a file. */
+Test(file_encode, a_hole_at_the_end_may_be_a_part_of_an_item)
+{
+	size_t size = 3 * CHUNKSIZE + 100001;
+	uint8_t *data = exact_new(size, 0), *first = items(8, CHUNKSIZE);
+	struct scratch s;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		/* Complete: encoded before the commit, or in it. */
+		uint32_t n = CHUNKSIZE - i % 2;
+
+		memcpy(data, first, n);
+		data[CHUNKSIZE - 1] = n == CHUNKSIZE ? first[n - 1] : 0;
+		begin(&s, 1);
+		cr_assert_eq(b2f_file_truncate(s.file, size), 0);
+		put(&s, data, n, 0);
+		usleep(i % 5 * 1000);
+		cr_assert_eq(commit(&s), 0);
+		reopen(&s);
+		expect(&s, data, size);
+		end(&s);
+	}
+	free(data);
+	free(first);
+}
+
+/* The header says what the numbers do not. */
+Test(file_encode, the_header_of_npy_tells_the_item_size)
+{
+	static const struct {
+		const char *dtype;
+		uint32_t itemsize;
+		uint32_t typesize;
+	} cases[] = {
+		{"<f4", 4, 4},
+		{"<c16", 16, 16},
+		{"|S32", 32, 32},
+		{"<U3", 12, 4}, /* A chunk has no whole number of 12. */
+	};
+	uint8_t *data;
+	char text[100];
+	struct scratch s;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(&s, 1);
+		data = exact_noise(CHUNKSIZE, i);
+		/* Magic, version, length of the text. */
+		memset(data, ' ', 128);
+		memcpy(data, "\x93NUMPY\x01\x00\x76\x00", 10);
+		snprintf(text, sizeof(text),
+			 "{'descr': '%s', 'fortran_order': True, "
+			 "'shape': (99, 7), }",
+			 cases[i].dtype);
+		memcpy(data + 10, text, strlen(text));
+		data[127] = '\n';
+		put(&s, data, CHUNKSIZE, 0);
+		expect_typesize(&s, cases[i].typesize);
+		free(data);
+		end(&s);
+	}
+}
