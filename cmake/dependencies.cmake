@@ -24,6 +24,13 @@ b2f_require(ZSTD "libzstd>=1.4.8" libzstd-dev)
 b2f_require(ZLIB "zlib>=1.2.11" zlib1g-dev)
 b2f_require(XXHASH "libxxhash>=0.8" libxxhash-dev)
 b2f_require(JANSSON "jansson>=2.12" libjansson-dev)
+# Its module has another name from version 5 on.
+pkg_search_module(MSGPACK IMPORTED_TARGET GLOBAL QUIET "msgpack-c>=4"
+	"msgpack>=3")
+if(NOT MSGPACK_FOUND)
+	message(FATAL_ERROR
+		"msgpack-c is missing: apt-get install libmsgpack-dev")
+endif()
 # A header alone, without a .pc file.
 find_path(UTHASH_INCLUDE_DIR uthash.h)
 if(NOT UTHASH_INCLUDE_DIR)

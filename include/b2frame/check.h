@@ -48,6 +48,8 @@ struct b2f_check_result {
 	uint64_t nsealed;
 	/* The index has a checksum. */
 	bool index_sealed;
+	/* It cannot be shown as an array, though that is what it is. */
+	bool bad_array;
 	/* Vlmetalayers that do not decode. */
 	uint64_t nbad_metas;
 	/* Decoded and stored bytes of the sound chunks. */

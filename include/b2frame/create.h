@@ -50,6 +50,21 @@ __attribute__((warn_unused_result)) int
 b2f_settings_guess(struct b2f_settings *settings, const void *data,
 		   size_t size);
 
+/* No header of a .npy file is longer. */
+#define B2F_NPY_HEADER_MAX 40012
+
+/*
+ * Tells whether a file that begins with the @size bytes at @data (all of it, or
+ * B2F_NPY_HEADER_MAX) can be kept as an array with chunks of @settings: if it
+ * has *@nbytes bytes, header and items, neither more nor fewer.
+ *
+ * Returns 0; B2F_EUNSUPPORTED (not a .npy file, or one that no array can be
+ * made of: Fortran order, objects, too large) or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+b2f_npy_look(const struct b2f_settings *settings, const void *data, size_t size,
+	     uint64_t *nbytes);
+
 /* The settings that the header of @frame tells. */
 struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
 

@@ -183,6 +183,14 @@ const char *b2f_frame_label(const struct b2f_frame *frame);
 const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 
 /*
+ * 0; or why @frame cannot be read as a file, which was logged when it was
+ * opened: B2F_ECORRUPT (an array whose chunks do not fit its shape, or whose
+ * .npy header is damaged), B2F_EUNSUPPORTED.
+ */
+__attribute__((warn_unused_result)) int
+b2f_frame_shown_error(const struct b2f_frame *frame);
+
+/*
  * Bytes of the file that the frame is shown as: its data, or of an array the
  * items in C order, with the .npy header before them if the array was made from
  * a file that had one.

@@ -15,10 +15,12 @@
 static const char help[] =
 	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
 	"Writes each FILE (- or none: standard input) as a frame beside it, "
-	"named\nFILE.b2frame, a directory; or FILE.b2f, a file.\n\n"
+	"named\nFILE.b2frame, a directory; or FILE.b2f, a file. A .npy file "
+	"becomes an array,\nFILE.b2nd, if it is whole and nothing else.\n\n"
 	"  -o, --output=FRAME    write to FRAME; - is standard output\n"
 	"  -c, --stdout          write to standard output (contiguous)\n"
 	"      --contiguous      make a file instead of a directory\n"
+	"      --plain           make no arrays\n"
 	"  -r, --recursive       all files below each directory\n"
 	"  -f, --force           overwrite; write to a terminal too\n"
 	"  -k, --keep            keep the files (default)\n"
@@ -33,12 +35,13 @@ struct options {
 	bool recursive;
 };
 
-enum { OPT_RM = 256, OPT_CONTIGUOUS };
+enum { OPT_RM = 256, OPT_CONTIGUOUS, OPT_PLAIN };
 
 static const struct option longopts[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"stdout", no_argument, NULL, 'c'},
 	{"contiguous", no_argument, NULL, OPT_CONTIGUOUS},
+	{"plain", no_argument, NULL, OPT_PLAIN},
 	{"recursive", no_argument, NULL, 'r'},
 	{"force", no_argument, NULL, 'f'},
 	{"keep", no_argument, NULL, 'k'},
@@ -71,6 +74,9 @@ static int set_option(struct options *o, int opt)
 		return 0;
 	case OPT_CONTIGUOUS:
 		o->compress.contiguous = true;
+		return 0;
+	case OPT_PLAIN:
+		o->compress.plain = true;
 		return 0;
 	default:
 		if (cli_encoding_has(opt))
@@ -122,35 +128,11 @@ static int parse(const struct cli_command *self, int argc, char **argv,
 	return check(self, o, argc - optind, argv + optind);
 }
 
-/* @file with a suffix.  NULL after a message. */
-static char *frame_name(const struct options *o, const char *file)
-{
-	const char *suffix = o->compress.contiguous ? ".b2f" : ".b2frame";
-	size_t size = strlen(file) + strlen(suffix) + 1;
-	char *name = malloc(size);
-
-	if (name)
-		snprintf(name, size, "%s%s", file, suffix);
-	else
-		cli_message_error("%s: %s", file, strerror(ENOMEM));
-	return name;
-}
-
 static int compress_file(const struct options *o, const char *file)
 {
-	char *name;
-	int err;
-
 	if (o->to_stdout)
 		return cli_compress_stdout(&o->compress, file);
-	if (o->output)
-		return cli_compress_file(&o->compress, file, o->output);
-	name = frame_name(o, file);
-	if (!name)
-		return -ENOMEM;
-	err = cli_compress_file(&o->compress, file, name);
-	free(name);
-	return err;
+	return cli_compress_file(&o->compress, file, o->output);
 }
 
 /* Files below a directory, collected before there are new ones. */

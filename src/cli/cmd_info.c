@@ -99,7 +99,7 @@ static int print_json(const struct options *o, struct b2f_frame *frame,
 	char *text = NULL;
 	int err;
 
-	err = b2f_frame_describe(frame, o->chunks, &text);
+	err = cli_info_json(frame, o->chunks, &text);
 	if (err)
 		cli_message_unless_said(errors, b2f_frame_label(frame), err);
 	if (!text)

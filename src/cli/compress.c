@@ -4,11 +4,16 @@
  *
  * All data go to a sparse frame first, as only that can be written to.  A
  * contiguous one is then put together of its chunks.
+ *
+ * The library makes an array of a .npy file by itself, and a plain frame again
+ * of what turns out to be something else; that is all there is to do for a
+ * pipe.  Of a file it is known beforehand.
  */
 #include "cli/compress.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +29,13 @@ struct job {
 	const struct cli_compress *how;
 	struct cli_input in;
 	struct cli_progress progress;
+	struct b2f_settings settings;
+	/* It is a .npy file, or may turn out to be one. */
+	bool npy;
 	/* What messages call the frame. */
 	const char *output;
+	/* The same if nobody has named it; malloc'ed. */
+	char *name;
 	uint64_t start_ms;
 	uint64_t nbytes;
 };
@@ -58,7 +68,7 @@ static mode_t mode_of(const struct job *job)
 	return 0666 & ~cli_frames_umask();
 }
 
-static int guess(struct job *job, struct b2f_settings *settings)
+static int guess(struct job *job)
 {
 	uint8_t *data = NULL;
 	size_t size = 0;
@@ -67,7 +77,7 @@ static int guess(struct job *job, struct b2f_settings *settings)
 	err = cli_input_sample(&job->in, &data, &size);
 	if (err)
 		return err;
-	err = b2f_settings_guess(settings, data, size);
+	err = b2f_settings_guess(&job->settings, data, size);
 	free(data);
 	if (err)
 		cli_message_error("%s: %s", job->in.name, strerror(-err));
@@ -77,18 +87,15 @@ static int guess(struct job *job, struct b2f_settings *settings)
 static int create(struct job *job, const struct cli_target *target)
 {
 	const struct cli_encoding *user = &job->how->encoding;
-	struct b2f_settings settings = b2f_settings_default();
 	unsigned long errors;
 	int err = 0;
 
-	settings.chunksize = 1 << 20;
-	cli_encoding_apply(user, &settings);
 	if (user->guess_typesize || !user->has_typesize)
-		err = guess(job, &settings);
+		err = guess(job);
 	if (err)
 		return err;
 	errors = cli_message_errors();
-	err = b2f_frame_create(&settings, target->dirfd, target->base,
+	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
 			       mode_of(job) | 0600, !job->how->contiguous,
 			       &cli_message_log);
 	return err ? complain(job->output, errors, err) : 0;
@@ -100,6 +107,8 @@ static int open_for_writing(const struct job *job, const char *path,
 	const struct b2f_write_options options = {
 		.no_seal = job->how->common.no_seal,
 		.no_locking = true,
+		.npy_arrays = job->npy,
+		.chunksize = (uint32_t)job->settings.chunksize,
 	};
 	unsigned long errors = cli_message_errors();
 	struct b2f_file *file = NULL;
@@ -239,6 +248,59 @@ static void report(const struct job *job, const char *file, const char *path)
 	cli_common_report(&job->how->common, &report);
 }
 
+/* Is all of the file a .npy file that can be an array? */
+static int look_at_file(struct job *job)
+{
+	uint8_t *head = malloc(B2F_NPY_HEADER_MAX);
+	uint64_t nbytes = 0;
+	ssize_t n;
+	int err = -ENOMEM;
+
+	if (!head)
+		return complain(job->in.name, cli_message_errors(), err);
+	n = cli_input_head(&job->in, head, B2F_NPY_HEADER_MAX);
+	err = n < 0 ? (int)n : 0;
+	if (!err)
+		job->npy = !b2f_npy_look(&job->settings, head, (size_t)n,
+					 &nbytes) &&
+			   nbytes == job->in.size;
+	free(head);
+	return err;
+}
+
+static int choose(struct job *job)
+{
+	job->settings = b2f_settings_default();
+	job->settings.chunksize = 1 << 20;
+	cli_encoding_apply(&job->how->encoding, &job->settings);
+	job->npy = !job->how->plain;
+	return job->npy && job->in.is_file ? look_at_file(job) : 0;
+}
+
+/* The name of @file with a suffix, if nobody has said another one. */
+static int name_output(struct job *job, const char *file)
+{
+	const char *suffix = job->how->contiguous ? ".b2f" : ".b2frame";
+
+	if (job->output)
+		return 0;
+	if (job->npy)
+		suffix = ".b2nd";
+	if (asprintf(&job->name, "%s%s", file, suffix) < 0) {
+		job->name = NULL;
+		return complain(file, cli_message_errors(), -ENOMEM);
+	}
+	job->output = job->name;
+	return 0;
+}
+
+static void end(struct job *job)
+{
+	cli_progress_fini(&job->progress);
+	cli_input_close(&job->in);
+	free(job->name);
+}
+
 static int begin(struct job *job, const char *file)
 {
 	int err = check_input(file);
@@ -246,9 +308,15 @@ static int begin(struct job *job, const char *file)
 	job->start_ms = cli_common_now_ms();
 	if (!err)
 		err = cli_input_open(&job->in, file);
+	if (err)
+		return err;
+	cli_progress_init(&job->progress, job->in.name,
+			  job->how->common.progress);
+	err = choose(job);
 	if (!err)
-		cli_progress_init(&job->progress, job->in.name,
-				  job->how->common.progress);
+		err = name_output(job, file);
+	if (err)
+		end(job);
 	return err;
 }
 
@@ -262,7 +330,7 @@ int cli_compress_file(const struct cli_compress *how, const char *file,
 	err = begin(&job, file);
 	if (err)
 		return err;
-	err = cli_target_open(&target, output, how->force);
+	err = cli_target_open(&target, job.output, how->force);
 	if (!err)
 		err = make(&job, &target);
 	cli_progress_fini(&job.progress);
@@ -273,7 +341,7 @@ int cli_compress_file(const struct cli_compress *how, const char *file,
 	if (!err && is_removable(&job))
 		err = cli_input_remove(&job.in, file);
 	cli_target_close(&target);
-	cli_input_close(&job.in);
+	end(&job);
 	return err;
 }
 
@@ -323,6 +391,6 @@ int cli_compress_stdout(const struct cli_compress *how, const char *file)
 	if (!err)
 		report(&job, file, target.temp);
 	cli_target_close(&target);
-	cli_input_close(&job.in);
+	end(&job);
 	return err;
 }

@@ -21,11 +21,14 @@ struct cli_compress {
 	bool force;
 	/* Remove the file once its frame is safe. */
 	bool remove;
+	/* Make no arrays of .npy files. */
+	bool plain;
 };
 
 /*
- * Makes frame @output of @file ("-" is standard input).  Returns 0 or an errno,
- * after saying why.
+ * Makes frame @output of @file ("-" is standard input).  With @output NULL its
+ * name is that of @file with the suffix that suits what it becomes.  Returns 0
+ * or an errno, after saying why.
  */
 __attribute__((warn_unused_result)) int
 cli_compress_file(const struct cli_compress *how, const char *file,

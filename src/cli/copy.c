@@ -86,10 +86,22 @@ static int run_range(struct pass *pass, uint64_t off, uint64_t end)
 	return err;
 }
 
-static int run_all(struct pass *pass)
+static int run_head(struct pass *pass)
 {
 	const struct cli_copy *copy = pass->copy;
 
+	if (copy->head_len == 0)
+		return 0;
+	return pass->piece(pass->arg, copy->head, copy->head_len);
+}
+
+static int run_all(struct pass *pass)
+{
+	const struct cli_copy *copy = pass->copy;
+	int err = run_head(pass);
+
+	if (err)
+		return err;
 	return run_range(pass, copy->off, copy->off + copy->size);
 }
 
@@ -177,7 +189,7 @@ static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
 static int run_regions(struct pass *pass)
 {
 	uint64_t off = pass->copy->off, end = off + pass->copy->size;
-	int err = 0;
+	int err = run_head(pass);
 
 	while (off < end && !err)
 		err = run_region(pass, &off, end);
@@ -231,7 +243,8 @@ static int compare_piece(void *arg, const void *data, size_t size)
 
 int cli_copy_compare(const struct cli_copy *copy, const struct cli_output *out)
 {
-	struct compare_arg with = {.out = out, .buf = malloc(STEP)};
+	size_t room = copy->head_len > STEP ? copy->head_len : STEP;
+	struct compare_arg with = {.out = out, .buf = malloc(room)};
 	struct pass pass = {.piece = compare_piece, .arg = &with};
 	struct stat st;
 	int err;
@@ -239,7 +252,7 @@ int cli_copy_compare(const struct cli_copy *copy, const struct cli_output *out)
 	/* What is in memory proves nothing about the disk. */
 	posix_fadvise(out->fd, 0, 0, POSIX_FADV_DONTNEED);
 	if (!with.buf || fstat(out->fd, &st) != 0 ||
-	    (uint64_t)st.st_size != copy->size)
+	    (uint64_t)st.st_size != copy->head_len + copy->size)
 		err = differs(&with);
 	else
 		err = pass_init(&pass, copy);

@@ -20,6 +20,9 @@ struct cli_copy {
 	/* First byte, and how many; both inside the file. */
 	uint64_t off;
 	uint64_t size;
+	/* What comes before them: @head_len bytes; NULL: nothing. */
+	const uint8_t *head;
+	size_t head_len;
 	/* May be NULL. */
 	struct cli_progress *progress;
 };

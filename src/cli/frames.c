@@ -48,8 +48,11 @@ static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	int err = b2f_file_open(runtime, frame, out);
 
 	if (err) {
+		/* Why not was said when it was opened. */
 		cli_message_error("%s: %s", b2f_frame_label(frame),
-				  strerror(-err));
+				  b2f_frame_shown_error(frame)
+					  ? "it cannot be read as an array"
+					  : strerror(-err));
 		b2f_frame_close(frame);
 	}
 	return err;

@@ -135,8 +135,40 @@ static void put_shape32(const int32_t *items, unsigned int n)
 	putchar(')');
 }
 
-static void put_array(const struct b2f_array *array)
+static void put_npy(const struct b2f_frame *frame)
 {
+	fputs("a .npy file of ", stdout);
+	put_size(b2f_frame_shown_nbytes(frame));
+}
+
+/* What the array is as a file. */
+static void put_order(const struct b2f_frame *frame)
+{
+	const struct b2f_array *array = b2f_frame_array(frame);
+	uint64_t nbytes = array->nitems * array->itemsize;
+	uint64_t stored = b2f_frame_info_get(frame)->nbytes;
+
+	put_field("in C order");
+	put_size(nbytes);
+	if (stored >= nbytes) {
+		fputs(", padding ", stdout);
+		put_size(stored - nbytes);
+	}
+	putchar('\n');
+	put_field("shown as");
+	if (b2f_frame_shown_error(frame))
+		fputs("nothing: it is not readable as an array", stdout);
+	else if (b2f_frame_is_npy(frame))
+		put_npy(frame);
+	else
+		fputs("its items in C order", stdout);
+	putchar('\n');
+}
+
+static void put_array(const struct b2f_frame *frame)
+{
+	const struct b2f_array *array = b2f_frame_array(frame);
+
 	put_field("array");
 	fputs("shape ", stdout);
 	put_shape64(array->shape, array->ndim);
@@ -151,6 +183,7 @@ static void put_array(const struct b2f_array *array)
 	else
 		fputs("not given", stdout);
 	putchar('\n');
+	put_order(frame);
 }
 
 static void put_meta_names(const struct b2f_frame *frame)
@@ -179,7 +212,7 @@ void cli_info_summary(const struct b2f_frame *frame)
 	put_sizes(info);
 	put_settings(info);
 	if (b2f_frame_array(frame))
-		put_array(b2f_frame_array(frame));
+		put_array(frame);
 	put_meta_names(frame);
 	put_field("index");
 	put_size(info->sparse ? info->frame_len

@@ -99,6 +99,11 @@ static ssize_t read_some(const struct cli_input *in, void *buf, size_t size,
 	return (ssize_t)done;
 }
 
+ssize_t cli_input_head(const struct cli_input *in, void *buf, size_t size)
+{
+	return read_some(in, buf, size, 0);
+}
+
 int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 {
 	uint8_t *buf = malloc(STEP);

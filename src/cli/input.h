@@ -43,6 +43,13 @@ __attribute__((warn_unused_result)) int cli_input_open(struct cli_input *in,
 void cli_input_close(struct cli_input *in);
 
 /*
+ * Reads up to @size bytes from the start of @in, which is a file.  Returns how
+ * many there were.
+ */
+__attribute__((warn_unused_result)) ssize_t
+cli_input_head(const struct cli_input *in, void *buf, size_t size);
+
+/*
  * The first data of @in, up to a mebibyte, in *@out, malloc'ed; *@size may be
  * 0.  Once, and before anything else is read.
  */

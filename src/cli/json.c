@@ -14,23 +14,28 @@ static struct {
 	bool has_first;
 } list;
 
-json_t *cli_json_name(const char *name)
+json_t *cli_json_text(const char *text, size_t len)
 {
-	json_t *string = json_string(name);
-	char *text = NULL;
+	json_t *string = json_stringn(text, len);
+	char *escaped = NULL;
 	size_t size = 0;
 	FILE *stream;
 
 	if (string)
 		return string;
-	stream = open_memstream(&text, &size);
+	stream = open_memstream(&escaped, &size);
 	if (!stream)
 		return NULL;
-	cli_text_escape(stream, name, strlen(name));
+	cli_text_escape(stream, text, len);
 	fclose(stream);
-	string = json_string(text);
-	free(text);
+	string = json_string(escaped);
+	free(escaped);
 	return string;
+}
+
+json_t *cli_json_name(const char *name)
+{
+	return cli_json_text(name, strlen(name));
 }
 
 void cli_json_begin(bool several)

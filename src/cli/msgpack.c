@@ -2,253 +2,190 @@
 /*
  * msgpack.c - MessagePack as text
  *
- * Two passes of the same walk: the first one, without a stream, finds out
- * whether the bytes are MessagePack at all.
+ * Recursion is no danger here: the library refuses what is deeper than 32
+ * levels.  Sizes are none either, once the claims hold.
  */
 #include "cli/msgpack.h"
 
 #include <inttypes.h>
+#include <msgpack.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/msgpack_tree.h"
 #include "cli/text.h"
 
-/* Deeper nesting is taken for something else. */
-#define DEPTH_MAX 16
 /* Items of a list, bytes of a string that are shown. */
 #define ITEMS_SHOWN 32
 #define BYTES_SHOWN 160
 
-struct reader {
-	const uint8_t *p;
-	size_t left;
-	/* NULL: look, do not print. */
-	FILE *out;
-	unsigned int depth;
-};
+static void put_object(FILE *out, const msgpack_object *o);
 
-static bool read_object(struct reader *r);
-
-static void put(const struct reader *r, const char *text)
+bool cli_msgpack_tree_make(msgpack_unpacked *tree, const char *data,
+			   size_t size)
 {
-	if (r->out)
-		fputs(text, r->out);
-}
+	size_t off = 0;
 
-static bool take(struct reader *r, size_t n, const uint8_t **out)
-{
-	if (n > r->left)
-		return false;
-	*out = r->p;
-	r->p += n;
-	r->left -= n;
-	return true;
-}
-
-/* A big-endian number of @n bytes. */
-static bool read_uint(struct reader *r, size_t n, uint64_t *out)
-{
-	const uint8_t *p;
-	uint64_t value = 0;
-
-	if (!take(r, n, &p))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		value = value << 8 | p[i];
-	*out = value;
-	return true;
-}
-
-static bool print_uint(struct reader *r, size_t n)
-{
-	uint64_t value;
-
-	if (!read_uint(r, n, &value))
-		return false;
-	if (r->out)
-		fprintf(r->out, "%" PRIu64, value);
-	return true;
-}
-
-static bool print_int(struct reader *r, size_t n)
-{
-	unsigned int unused = 64 - 8 * (unsigned int)n;
-	uint64_t value;
-
-	if (!read_uint(r, n, &value))
-		return false;
-	if (r->out)
-		fprintf(r->out, "%" PRId64,
-			(int64_t)(value << unused) >> unused);
-	return true;
-}
-
-static bool print_float(struct reader *r, size_t n)
-{
-	uint64_t bits;
-	uint32_t low;
-	double value;
-	float single;
-
-	if (!read_uint(r, n, &bits))
-		return false;
-	if (n == 4) {
-		low = (uint32_t)bits;
-		memcpy(&single, &low, sizeof(single));
-		value = (double)single;
-	} else {
-		memcpy(&value, &bits, sizeof(value));
-	}
-	if (r->out)
-		fprintf(r->out, n == 4 ? "%.9g" : "%.17g", value);
-	return true;
-}
-
-static bool print_string(struct reader *r, uint64_t n)
-{
-	const uint8_t *p;
-
-	if (!take(r, n, &p))
-		return false;
-	if (!r->out)
+	msgpack_unpacked_init(tree);
+	if (size <= CLI_MSGPACK_MAX && cli_msgpack_claims_hold(data, size) &&
+	    msgpack_unpack_next(tree, data, size, &off) ==
+		    MSGPACK_UNPACK_SUCCESS &&
+	    off == size)
 		return true;
-	fputc('"', r->out);
-	cli_text_escape(r->out, (const char *)p,
-			n < BYTES_SHOWN ? n : BYTES_SHOWN);
-	fputs(n > BYTES_SHOWN ? "\"..." : "\"", r->out);
-	return true;
+	msgpack_unpacked_destroy(tree);
+	return false;
 }
 
-static bool print_bytes(struct reader *r, uint64_t n)
+static void put_string(FILE *out, const msgpack_object_str *s)
 {
-	const uint8_t *p;
-
-	if (!take(r, n, &p))
-		return false;
-	if (!r->out)
-		return true;
-	fputs("h'", r->out);
-	for (size_t i = 0; i < n && i < BYTES_SHOWN / 2; i++)
-		fprintf(r->out, "%02x", p[i]);
-	fputs(n > BYTES_SHOWN / 2 ? "...'" : "'", r->out);
-	return true;
+	fputc('"', out);
+	cli_text_escape(out, s->ptr,
+			s->size < BYTES_SHOWN ? s->size : BYTES_SHOWN);
+	fputs(s->size > BYTES_SHOWN ? "\"..." : "\"", out);
 }
 
-static bool print_extension(struct reader *r, uint64_t n)
+static void put_bytes(FILE *out, const char *data, uint32_t n)
 {
-	uint64_t type;
-
-	if (!read_uint(r, 1, &type))
-		return false;
-	if (r->out)
-		fprintf(r->out, "ext %d ", (int)(int8_t)type);
-	return print_bytes(r, n);
+	fputs("h'", out);
+	for (uint32_t i = 0; i < n && i < BYTES_SHOWN / 2; i++)
+		fprintf(out, "%02x", (unsigned char)data[i]);
+	fputs(n > BYTES_SHOWN / 2 ? "...'" : "'", out);
 }
 
-/* @n items, or @n pairs of a @map.  What is not shown is read all the same. */
-static bool print_items(struct reader *r, uint64_t n, bool map)
+/* @map: of pairs.  Opens and separates; false if no more are shown. */
+static bool begin_item(FILE *out, uint32_t i)
 {
-	FILE *out = r->out;
-	bool ok = r->depth++ < DEPTH_MAX;
+	if (i > 0)
+		fputs(", ", out);
+	if (i == ITEMS_SHOWN)
+		fputs("...", out);
+	return i < ITEMS_SHOWN;
+}
 
-	put(r, map ? "{" : "[");
-	for (uint64_t i = 0; i < n && ok; i++) {
-		if (i == ITEMS_SHOWN) {
-			put(r, ", ...");
-			r->out = NULL;
-		}
-		if (i > 0)
-			put(r, ", ");
-		ok = read_object(r);
-		if (ok && map) {
-			put(r, ": ");
-			ok = read_object(r);
-		}
+static void put_array(FILE *out, const msgpack_object_array *a)
+{
+	fputc('[', out);
+	for (uint32_t i = 0; i < a->size && begin_item(out, i); i++)
+		put_object(out, &a->ptr[i]);
+	fputc(']', out);
+}
+
+static void put_map(FILE *out, const msgpack_object_map *m)
+{
+	fputc('{', out);
+	for (uint32_t i = 0; i < m->size && begin_item(out, i); i++) {
+		put_object(out, &m->ptr[i].key);
+		fputs(": ", out);
+		put_object(out, &m->ptr[i].val);
 	}
-	r->out = out;
-	put(r, map ? "}" : "]");
-	r->depth--;
-	return ok;
+	fputc('}', out);
 }
 
-static bool read_short(struct reader *r, uint8_t tag)
+/* What is inside of an object is shown, but of no object in it. */
+static bool put_inner(FILE *out, const msgpack_object_ext *e)
 {
-	if (tag < 0x80) {
-		if (r->out)
-			fprintf(r->out, "%u", tag);
-		return true;
+	msgpack_unpacked tree;
+	bool is_map;
+
+	if (!cli_msgpack_tree_make(&tree, e->ptr, e->size))
+		return false;
+	is_map = tree.data.type == MSGPACK_OBJECT_MAP &&
+		 !cli_msgpack_tree_has_ext(&tree.data);
+	if (is_map) {
+		fputs("an object ", out);
+		put_object(out, &tree.data);
 	}
-	if (tag >= 0xe0) {
-		if (r->out)
-			fprintf(r->out, "%d", (int)(int8_t)tag);
-		return true;
+	msgpack_unpacked_destroy(&tree);
+	return is_map;
+}
+
+static void put_extension(FILE *out, const msgpack_object_ext *e)
+{
+	if (e->type == CLI_MSGPACK_FRAME) {
+		fprintf(out, "a frame of %" PRIu32 " bytes", e->size);
+		return;
 	}
-	if (tag < 0x90)
-		return print_items(r, tag & 0x0f, true);
-	if (tag < 0xa0)
-		return print_items(r, tag & 0x0f, false);
-	return print_string(r, tag & 0x1f);
+	if (e->type == CLI_MSGPACK_OBJECT && put_inner(out, e))
+		return;
+	fprintf(out, "ext %d ", e->type);
+	put_bytes(out, e->ptr, e->size);
 }
 
-/* 0xc4.. 0xc6, 0xc7.. 0xc9, 0xd9.. 0xdb, 0xdc.. 0xdd, 0xde.. 0xdf. */
-static bool read_long(struct reader *r, uint8_t tag)
+static void put_object(FILE *out, const msgpack_object *o)
 {
-	static const uint8_t widths[] = {
-		[0x04] = 1, [0x05] = 2, [0x06] = 4, [0x07] = 1, [0x08] = 2,
-		[0x09] = 4, [0x19] = 1, [0x1a] = 2, [0x1b] = 4, [0x1c] = 2,
-		[0x1d] = 4, [0x1e] = 2, [0x1f] = 4,
-	};
-	uint64_t n;
-
-	if (!read_uint(r, widths[tag - 0xc0], &n))
-		return false;
-	if (tag <= 0xc6)
-		return print_bytes(r, n);
-	if (tag <= 0xc9)
-		return print_extension(r, n);
-	if (tag <= 0xdb)
-		return print_string(r, n);
-	return print_items(r, n, tag >= 0xde);
+	switch (o->type) {
+	case MSGPACK_OBJECT_NIL:
+		fputs("null", out);
+		return;
+	case MSGPACK_OBJECT_BOOLEAN:
+		fputs(o->via.boolean ? "true" : "false", out);
+		return;
+	case MSGPACK_OBJECT_POSITIVE_INTEGER:
+		fprintf(out, "%" PRIu64, o->via.u64);
+		return;
+	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+		fprintf(out, "%" PRId64, o->via.i64);
+		return;
+	case MSGPACK_OBJECT_FLOAT32:
+		fprintf(out, "%.9g", o->via.f64);
+		return;
+	case MSGPACK_OBJECT_FLOAT64:
+		fprintf(out, "%.17g", o->via.f64);
+		return;
+	case MSGPACK_OBJECT_STR:
+		put_string(out, &o->via.str);
+		return;
+	case MSGPACK_OBJECT_BIN:
+		put_bytes(out, o->via.bin.ptr, o->via.bin.size);
+		return;
+	case MSGPACK_OBJECT_ARRAY:
+		put_array(out, &o->via.array);
+		return;
+	case MSGPACK_OBJECT_MAP:
+		put_map(out, &o->via.map);
+		return;
+	case MSGPACK_OBJECT_EXT:
+		put_extension(out, &o->via.ext);
+		return;
+	}
 }
 
-static bool read_simple(struct reader *r, uint8_t tag)
+bool cli_msgpack_tree_has_ext(const msgpack_object *o)
 {
-	static const char *const words[] = {"null", NULL, "false", "true"};
+	const msgpack_object_map *m = &o->via.map;
 
-	if (!words[tag - 0xc0])
-		return false;
-	put(r, words[tag - 0xc0]);
-	return true;
+	if (o->type == MSGPACK_OBJECT_EXT)
+		return true;
+	for (uint32_t i = 0;
+	     o->type == MSGPACK_OBJECT_ARRAY && i < o->via.array.size; i++)
+		if (cli_msgpack_tree_has_ext(&o->via.array.ptr[i]))
+			return true;
+	for (uint32_t i = 0; o->type == MSGPACK_OBJECT_MAP && i < m->size; i++)
+		if (cli_msgpack_tree_has_ext(&m->ptr[i].key) ||
+		    cli_msgpack_tree_has_ext(&m->ptr[i].val))
+			return true;
+	return false;
 }
 
-static bool read_object(struct reader *r)
+char *cli_msgpack_tree_text(const msgpack_object *o, size_t *size)
 {
-	const uint8_t *p;
-	uint8_t tag;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
 
-	if (!take(r, 1, &p))
-		return false;
-	tag = *p;
-	if (tag < 0xc0 || tag >= 0xe0)
-		return read_short(r, tag);
-	if (tag <= 0xc3)
-		return read_simple(r, tag);
-	if (tag == 0xca || tag == 0xcb)
-		return print_float(r, tag == 0xca ? 4 : 8);
-	if (tag >= 0xcc && tag <= 0xcf)
-		return print_uint(r, (size_t)1 << (tag - 0xcc));
-	if (tag >= 0xd0 && tag <= 0xd3)
-		return print_int(r, (size_t)1 << (tag - 0xd0));
-	if (tag >= 0xd4 && tag <= 0xd8)
-		return print_extension(r, UINT64_C(1) << (tag - 0xd4));
-	return read_long(r, tag);
+	if (!out)
+		return NULL;
+	put_object(out, o);
+	fclose(out);
+	return text;
 }
 
 bool cli_msgpack_print(FILE *out, const uint8_t *data, size_t size)
 {
-	struct reader r = {.p = data, .left = size};
+	msgpack_unpacked tree;
 
-	if (!read_object(&r) || r.left > 0)
+	if (!cli_msgpack_tree_make(&tree, (const char *)data, size))
 		return false;
-	r = (struct reader){.p = data, .left = size, .out = out};
-	return read_object(&r);
+	put_object(out, &tree.data);
+	msgpack_unpacked_destroy(&tree);
+	return true;
 }

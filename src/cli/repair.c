@@ -156,12 +156,18 @@ static int judge(const struct job *job)
 		cli_message_error("%s: %llu vlmetalayers are damaged, which "
 				  "cannot be repaired",
 				  job->path, (unsigned long long)r->nbad_metas);
+	if (r->bad_array)
+		cli_message_error("%s: its chunks do not fit the shape of the "
+				  "array, which cannot be repaired",
+				  job->path);
 	if (r->nunsupported || r->nfailed)
 		cli_message_error(
 			"%s: %llu chunks could not be looked at", job->path,
 			(unsigned long long)(r->nunsupported + r->nfailed));
-	return nleft || r->nbad_metas || r->nunsupported || r->nfailed ? -EIO
-								       : 0;
+	return nleft || r->nbad_metas || r->bad_array || r->nunsupported ||
+			       r->nfailed
+		       ? -EIO
+		       : 0;
 }
 
 static void print_text(const struct job *job, int err)

@@ -98,6 +98,8 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 		print_count(count_unsealed(r), "unsealed");
 	print_count(r->ndamaged, "damaged");
 	print_count(r->nbad_metas, "bad metalayers");
+	if (r->bad_array)
+		fputs(", not readable as an array", stdout);
 	print_count(r->nunsupported, "unsupported");
 	print_count(r->nfailed, "not readable");
 	if (verbose)
@@ -143,6 +145,8 @@ void cli_verify_report_json(const struct cli_verify_report *report)
 		set_count(object, "nunsupported", r->nunsupported);
 		set_count(object, "nfailed", r->nfailed);
 		set_count(object, "nbad_metalayers", r->nbad_metas);
+		json_object_set_new(object, "bad_array",
+				    json_boolean(r->bad_array));
 		json_object_set_new(object, "index_sealed",
 				    json_boolean(r->index_sealed));
 		json_object_set_new(object, "chunks", list_chunks(report));

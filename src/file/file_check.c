@@ -158,6 +158,7 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	pthread_mutex_init(&c.lock, NULL);
 	c.result.nchunks = frame->info.nchunks;
 	c.result.index_sealed = frame->sealed;
+	c.result.bad_array = frame->form.err == B2F_ECORRUPT;
 	c.result.nbad_metas = count_bad_metas(frame);
 	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
 			   check_chunk, &c);

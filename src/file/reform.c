@@ -24,9 +24,6 @@
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
-/* As for files that grow. */
-#define NCHUNKS_MAX (UINT64_C(1) << 24)
-
 struct reform {
 	struct b2f_file *file;
 	struct b2f_writer *writer;
@@ -319,7 +316,7 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 		return 0;
 	}
 	err = b2f_form_npy(file->frame, &npy, head, chunksize_of(file->writer),
-			   NCHUNKS_MAX, &frame);
+			   B2F_FORM_NCHUNKS_MAX, &frame);
 	b2f_npy_fini(&npy);
 	/* Then it stays what it is. */
 	if (err == B2F_ETOOBIG || err == B2F_EUNSUPPORTED)

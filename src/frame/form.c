@@ -124,6 +124,11 @@ int b2f_form_set(struct b2f_frame *f)
 	return 0;
 }
 
+int b2f_frame_shown_error(const struct b2f_frame *frame)
+{
+	return frame->form.err;
+}
+
 uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame)
 {
 	return frame->form.head_len + frame->form.nbytes;

@@ -10,6 +10,9 @@
 #include "array/npy.h"
 #include "frame/frame.h"
 
+/* Chunks of an array that is made of a .npy file, as of a file that grows. */
+#define B2F_FORM_NCHUNKS_MAX (UINT64_C(1) << 24)
+
 /*
  * Makes a frame with the settings, the chunk files and the metadata of @frame
  * that is empty and no array; items have @typesize, chunks about @chunksize bytes.  Close *@out with

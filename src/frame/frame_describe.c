@@ -145,6 +145,16 @@ static json_t *describe_shape32(const int32_t *items, unsigned int n)
 	return list;
 }
 
+/* Bytes of the chunks that are no items; null if chunks are missing. */
+static json_t *describe_padding(const struct b2f_frame *frame)
+{
+	uint64_t nbytes = frame->array.nitems * frame->array.itemsize;
+
+	if (frame->info.nbytes < nbytes)
+		return json_null();
+	return json_integer((json_int_t)(frame->info.nbytes - nbytes));
+}
+
 static json_t *describe_array(const struct b2f_frame *frame)
 {
 	const struct b2f_array *a = b2f_frame_array(frame);
@@ -154,11 +164,14 @@ static json_t *describe_array(const struct b2f_frame *frame)
 		return json_null();
 	/* A dtype that is no UTF-8 cannot be shown. */
 	dtype = a->dtype ? json_string(a->dtype) : NULL;
-	return json_pack("{s:o, s:o, s:o, s:o}", "shape",
-			 describe_shape64(a->shape, a->ndim), "chunks",
-			 describe_shape32(a->chunkshape, a->ndim), "blocks",
-			 describe_shape32(a->blockshape, a->ndim), "dtype",
-			 dtype ? dtype : json_null());
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:b, s:I, s:o, s:b}", "shape",
+		describe_shape64(a->shape, a->ndim), "chunks",
+		describe_shape32(a->chunkshape, a->ndim), "blocks",
+		describe_shape32(a->blockshape, a->ndim), "dtype",
+		dtype ? dtype : json_null(), "readable", frame->form.err == 0,
+		"nbytes", (json_int_t)(a->nitems * a->itemsize), "padding",
+		describe_padding(frame), "npy", b2f_frame_is_npy(frame));
 }
 
 static json_t *describe_place(const struct b2f_frame *frame,

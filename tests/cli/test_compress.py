@@ -75,7 +75,7 @@ def test_typesize_is_guessed():
     # A header says it better than a sample.
     for dtype, size in (("<f8", 8), ("<U5", 20), ("|S3", 3), ("<c16", 16)):
         np.save("a.npy", np.zeros(1000, dtype))
-        compress("a.npy")
+        compress("a.npy", "--plain")
         check_frame("a.npy.b2frame", get("a.npy"), typesize=size)
         assert info("a.npy.b2frame")["chunksize"] == (1 << 20) // size * size
         remove("a.npy.b2frame")

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * slice.h - a part of an array, as NumPy's basic indexing chooses one
+ *
+ * Layer: public (made by file/).  Threads: as file.h.
+ */
+#ifndef B2FRAME_SLICE_H
+#define B2FRAME_SLICE_H
+
+#include "b2frame/file.h"
+
+/*
+ * Which items of an array; the first ndim entries count.  A dimension that is
+ * to be dropped has a count of 1.
+ */
+struct b2f_slice {
+	/* Index of the first one. */
+	int64_t start[B2F_ARRAY_MAX_DIM];
+	/* From one to the next, not 0; below 0 it goes backwards. */
+	int64_t step[B2F_ARRAY_MAX_DIM];
+	/* How many; 0: none, and start and step mean nothing. */
+	uint64_t count[B2F_ARRAY_MAX_DIM];
+};
+
+/*
+ * Hands the items of @slice to @piece in C order, some 64 MiB at a time, by the
+ * calling thread; all workers of the runtime read them.  Blocks that have
+ * nothing of the slice are not decoded, and the others once, if the cache of
+ * the runtime has room for one row of them.
+ *
+ * Returns 0; -EINVAL (no array, or not inside of it); what @piece returned if
+ * that is not 0; or as b2f_file_pread().
+ */
+__attribute__((warn_unused_result)) int
+b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
+	       int (*piece)(void *arg, const void *data, size_t size),
+	       void *arg);
+
+/*
+ * The header of a .npy file of items as @frame has them, in an array of @ndim
+ * (<= B2F_ARRAY_MAX_DIM) dimensions @shape.  Else as b2f_frame_npy_header().
+ */
+__attribute__((warn_unused_result)) int
+b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,
+		     const int64_t *shape, uint8_t **out, size_t *len);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array_slice.h - a slice of an array, as parts of its blocks
+ *
+ * The slice, which is an array itself, is cut into *boxes* that follow each
+ * other in its C order; what a block has of a box is a *cell*.  The difference
+ * to array_cells.h: the items of a cell are neither all that is there nor in
+ * that order.
+ *
+ * Layer: array.  May include: base/.  Threads: pure functions.
+ */
+#ifndef B2F_ARRAY_ARRAY_SLICE_H
+#define B2F_ARRAY_ARRAY_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "b2frame/slice.h"
+
+/* Is all of it inside of @array? */
+bool b2f_array_slice_fits(const struct b2f_array *array,
+			  const struct b2f_slice *slice);
+
+/* Items of a slice that fits. */
+uint64_t b2f_array_slice_nitems(const struct b2f_array *array,
+				const struct b2f_slice *slice);
+
+struct b2f_array_box {
+	const struct b2f_array *array;
+	/* In each dimension: first index in the slice, and how many. */
+	uint64_t first[B2F_ARRAY_MAX_DIM];
+	uint64_t len[B2F_ARRAY_MAX_DIM];
+	/* Lowest index in the array, and from one to the next upwards. */
+	uint64_t low[B2F_ARRAY_MAX_DIM];
+	uint64_t step[B2F_ARRAY_MAX_DIM];
+	/* The slice goes downwards. */
+	bool down[B2F_ARRAY_MAX_DIM];
+	/*
+	 * Cells of each dimension: one for each block from the lowest to the
+	 * highest, or, if that is less, for each index.
+	 */
+	uint64_t count[B2F_ARRAY_MAX_DIM];
+	bool by_index[B2F_ARRAY_MAX_DIM];
+	/* Items, and cells: the products. */
+	uint64_t nitems;
+	uint64_t n;
+};
+
+/*
+ * The box of at most @most (> 0) items that begins with item @item of the slice
+ * (< all of them, and where a box has ended).  If it cannot go to the end of a
+ * dimension it ends with a block, if it can.
+ */
+void b2f_array_slice_box(const struct b2f_array *array,
+			 const struct b2f_slice *slice, uint64_t item,
+			 uint64_t most, struct b2f_array_box *out);
+
+/* What a block has of a box. */
+struct b2f_array_part {
+	uint64_t nchunk;
+	/* Bytes in the decoded chunk from its first item to behind its last. */
+	uint64_t chunk_off;
+	uint64_t nbytes;
+	/* Of @box, in each dimension: first index, upwards, and how many. */
+	uint64_t first[B2F_ARRAY_MAX_DIM];
+	uint64_t len[B2F_ARRAY_MAX_DIM];
+};
+
+/* Cell @i (< n); false if the block has nothing of the box. */
+bool b2f_array_slice_part(const struct b2f_array_box *box, uint64_t i,
+			  struct b2f_array_part *out);
+
+/*
+ * Copies its items from @src, where all nbytes of @part are, to their places in
+ * @dst, where all items of @box have room.
+ */
+void b2f_array_slice_copy(const struct b2f_array_box *box,
+			  const struct b2f_array_part *part, const uint8_t *src,
+			  uint8_t *dst);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_slice.c - bloscctl slice: a part of an array */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/index_text.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+static const char help[] =
+	"Usage: bloscctl slice [OPTION...] FRAME INDEX\n"
+	"Writes a part of the array FRAME as a .npy file to standard output.\n"
+	"INDEX is one of NumPy's basic ones: '10:20, ::-2, 5', '..., 0', "
+	"'-1'.\n\n"
+	"  -o, --output=FILE     write to FILE; - is standard output\n"
+	"      --raw             the items alone, in C order\n"
+	"  -f, --force           overwrite; write to a terminal too\n"
+	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
+	"      --frame-offset=N  the frame begins at byte N of the file\n"
+	"  -q, --quiet           errors only\n"
+	"  -v, --verbose         say what was written\n"
+	"      --no-progress     no progress bar\n"
+	"  -h, --help            this text\n";
+
+struct options {
+	/* NULL: standard output. */
+	const char *output;
+	const char *index;
+	uint64_t frame_offset;
+	unsigned int nthreads;
+	bool raw;
+	bool force;
+	bool progress;
+};
+
+enum { OPT_RAW = 256, OPT_FRAME_OFFSET, OPT_NO_PROGRESS };
+
+static const struct option longopts[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"raw", no_argument, NULL, OPT_RAW},
+	{"force", no_argument, NULL, 'f'},
+	{"threads", required_argument, NULL, 'T'},
+	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
+	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* The slice on its way. */
+struct job {
+	const struct options *options;
+	const char *path;
+	struct b2f_file *file;
+	struct cli_index index;
+	/* Before the items; malloc'ed. */
+	uint8_t *head;
+	size_t head_len;
+	/* Where they go; without one, to standard output. */
+	struct cli_output *out;
+	struct cli_progress progress;
+	uint64_t done;
+	uint64_t size;
+};
+
+static int set_flag(struct options *o, int opt)
+{
+	switch (opt) {
+	case OPT_RAW:
+		o->raw = true;
+		return 0;
+	case 'f':
+		o->force = true;
+		return 0;
+	case OPT_NO_PROGRESS:
+		o->progress = false;
+		return 0;
+	case 'q':
+		cli_message_set_level(B2F_LOG_ERROR);
+		o->progress = false;
+		return 0;
+	case 'v':
+		cli_message_set_level(B2F_LOG_INFO);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int set_option(struct options *o, int opt)
+{
+	switch (opt) {
+	case 'o':
+		o->output = strcmp(optarg, "-") ? optarg : NULL;
+		return 0;
+	case 'T':
+		return cli_options_threads("--threads", optarg, &o->nthreads);
+	case OPT_FRAME_OFFSET:
+		return cli_options_size("--frame-offset", optarg,
+					&o->frame_offset);
+	default:
+		return set_flag(o, opt);
+	}
+}
+
+/* "-3:" is an index, though it looks like an option. */
+static bool is_index(const char *arg)
+{
+	return arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9';
+}
+
+/*
+ * Takes the first index out of @argv that looks like an option; returns it, or
+ * NULL.  No option of this command is a digit.
+ */
+static const char *take_index(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *index = argv[i];
+
+		if (!is_index(index))
+			continue;
+		for (int k = i; k < *argc; k++)
+			argv[k] = argv[k + 1];
+		--*argc;
+		return index;
+	}
+	return NULL;
+}
+
+static int parse(const struct cli_command *self, int argc, char **argv,
+		 struct options *o)
+{
+	const char *index = take_index(&argc, argv);
+	int opt, want = index ? 1 : 2;
+
+	while ((opt = getopt_long(argc, argv, "o:fT:qvh", longopts, NULL)) !=
+	       -1) {
+		if (opt == 'h')
+			return cli_command_help(self);
+		if (set_option(o, opt))
+			return cli_command_usage(self);
+	}
+	if (argc - optind != want)
+		return cli_command_misuse(self, "a frame and an index are "
+						"needed");
+	o->index = index ? index : argv[optind + 1];
+	argv[optind + 1] = NULL;
+	return CLI_CONTINUE;
+}
+
+static int write_bytes(struct job *job, const void *data, size_t size)
+{
+	int err;
+
+	if (job->out)
+		return cli_output_write(job->out, data, size);
+	err = cli_output_write_all(STDOUT_FILENO, data, size);
+	/* Who closed the pipe has seen enough. */
+	if (err && err != -EPIPE)
+		cli_message_error("standard output: %s", strerror(-err));
+	return err;
+}
+
+static int write_piece(void *arg, const void *data, size_t size)
+{
+	struct job *job = arg;
+	int err = write_bytes(job, data, size);
+
+	job->done += size;
+	if (!err)
+		cli_progress_update(&job->progress, job->done, job->size);
+	return err;
+}
+
+static int write_all(struct job *job)
+{
+	unsigned long errors = cli_message_errors();
+	int err = 0;
+
+	if (job->head_len > 0)
+		err = write_bytes(job, job->head, job->head_len);
+	if (err)
+		return err;
+	err = b2f_slice_read(job->file, &job->index.slice, write_piece, job);
+	if (err && err != -EPIPE)
+		cli_message_unless_said(errors, job->path, err);
+	return err;
+}
+
+static int write_file(struct job *job)
+{
+	const struct options *o = job->options;
+	struct cli_output out = {0};
+	struct stat like;
+	int err;
+
+	err = cli_frames_stat(job->path, &like);
+	if (err) {
+		cli_message_error("%s: %s", job->path, strerror(-err));
+		return err;
+	}
+	/* Who may read the array may read a part of it; but it is new. */
+	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
+	err = cli_output_open(&out, o->output, o->force, false);
+	if (err)
+		return err;
+	job->out = &out;
+	err = write_all(job);
+	if (!err)
+		err = cli_output_finish(&out, &like, false);
+	if (!err)
+		err = cli_output_commit(&out, false);
+	cli_output_close(&out);
+	return err;
+}
+
+static int make_head(struct job *job)
+{
+	const struct b2f_frame *frame = b2f_file_frame(job->file);
+	int err;
+
+	if (job->options->raw)
+		return 0;
+	err = b2f_slice_npy_header(frame, job->index.ndim, job->index.shape,
+				   &job->head, &job->head_len);
+	if (err)
+		cli_message_error("%s: no .npy file can tell the type of its "
+				  "items (%s); --raw writes them alone",
+				  job->path, strerror(-err));
+	return err;
+}
+
+static int begin(struct job *job, struct b2f_runtime *runtime)
+{
+	const struct options *o = job->options;
+	const struct b2f_array *array;
+	int err;
+
+	err = cli_frames_open_file(runtime, job->path, o->frame_offset,
+				   &job->file);
+	if (err)
+		return err;
+	array = b2f_frame_array(b2f_file_frame(job->file));
+	if (!array) {
+		cli_message_error("%s: it is no array", job->path);
+		return -EINVAL;
+	}
+	err = cli_index_parse(o->index, array, &job->index);
+	if (!err)
+		err = make_head(job);
+	job->size = array->itemsize;
+	for (unsigned int d = 0; d < job->index.ndim && !err; d++)
+		job->size *= (uint64_t)job->index.shape[d];
+	return err;
+}
+
+static int slice_frame(const void *arg, struct b2f_runtime *runtime,
+		       const char *path)
+{
+	const struct options *o = arg;
+	struct job job = {.options = o, .path = path};
+	int err;
+
+	cli_progress_init(&job.progress, path, o->progress);
+	err = begin(&job, runtime);
+	if (!err)
+		err = o->output ? write_file(&job) : write_all(&job);
+	cli_progress_fini(&job.progress);
+	if (!err)
+		cli_message_info("%s: %llu bytes written to %s", path,
+				 (unsigned long long)(job.head_len + job.size),
+				 o->output ? o->output : "standard output");
+	b2f_file_close(job.file);
+	free(job.head);
+	return err;
+}
+
+static int run_slice(const struct cli_command *self, int argc, char **argv)
+{
+	struct options o = {.progress = true};
+	int status;
+
+	status = parse(self, argc, argv, &o);
+	if (status != CLI_CONTINUE)
+		return status;
+	if (!o.output && isatty(STDOUT_FILENO) && !o.force) {
+		cli_message_error("standard output is a terminal; -f writes "
+				  "to it");
+		return CLI_EXIT_FAILURE;
+	}
+	return cli_frames_each(o.nthreads, argv + optind, slice_frame, &o);
+}
+
+const struct cli_command cli_slice_command = {
+	.name = "slice",
+	.summary = "write a part of an array",
+	.help = help,
+	.run = run_slice,
+};

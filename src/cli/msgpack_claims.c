@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * msgpack_claims.c - does MessagePack have all that it says it has?
+ *
+ * The library makes room for as many items as an array says it has, before it
+ * looks for them: five bytes would make it ask for 128 GiB.  This walks over
+ * the heads of objects, one after the other, and knows nothing of what they
+ * mean.
+ */
+#include <stdint.h>
+
+#include "cli/msgpack_tree.h"
+
+/* What follows the tag of an object: a number, and as much as that says. */
+struct form {
+	/* Bytes of the number, then of what is always there. */
+	uint8_t width;
+	uint8_t fixed;
+	/* Objects for each that the number counts; 0: it counts bytes. */
+	uint8_t objects;
+};
+
+/* Tags from 0xc0 on, up to 0xdf. */
+static const struct form forms[32] = {
+	[0x04] = {1, 0, 0}, [0x05] = {2, 0, 0}, [0x06] = {4, 0, 0},
+	[0x07] = {1, 1, 0}, [0x08] = {2, 1, 0}, [0x09] = {4, 1, 0},
+	[0x0a] = {0, 4, 0}, [0x0b] = {0, 8, 0}, [0x0c] = {0, 1, 0},
+	[0x0d] = {0, 2, 0}, [0x0e] = {0, 4, 0}, [0x0f] = {0, 8, 0},
+	[0x10] = {0, 1, 0}, [0x11] = {0, 2, 0}, [0x12] = {0, 4, 0},
+	[0x13] = {0, 8, 0}, [0x14] = {0, 2, 0}, [0x15] = {0, 3, 0},
+	[0x16] = {0, 5, 0}, [0x17] = {0, 9, 0}, [0x18] = {0, 17, 0},
+	[0x19] = {1, 0, 0}, [0x1a] = {2, 0, 0}, [0x1b] = {4, 0, 0},
+	[0x1c] = {2, 0, 1}, [0x1d] = {4, 0, 1}, [0x1e] = {2, 0, 2},
+	[0x1f] = {4, 0, 2},
+};
+
+/* What is not decoded yet. */
+struct rest {
+	const uint8_t *p;
+	size_t left;
+	/* Objects that have been announced. */
+	uint64_t due;
+};
+
+static bool skip(struct rest *r, uint64_t n)
+{
+	if (n > r->left)
+		return false;
+	r->p += n;
+	r->left -= n;
+	return true;
+}
+
+static bool skip_long(struct rest *r, const struct form *form)
+{
+	uint64_t n = 0;
+
+	if (form->width > r->left)
+		return false;
+	for (unsigned int i = 0; i < form->width; i++)
+		n = n << 8 | r->p[i];
+	r->due += n * form->objects;
+	return skip(r, form->width + form->fixed + (form->objects ? 0 : n));
+}
+
+static bool skip_object(struct rest *r)
+{
+	uint8_t tag = *r->p;
+
+	if (!skip(r, 1))
+		return false;
+	r->due--;
+	if (tag < 0x80 || tag >= 0xe0)
+		return true;
+	if (tag >= 0xc0)
+		return skip_long(r, &forms[tag - 0xc0]);
+	if (tag >= 0xa0)
+		return skip(r, tag & 0x1f);
+	r->due += (uint64_t)(tag & 0x0f) * (tag < 0x90 ? 2 : 1);
+	return true;
+}
+
+bool cli_msgpack_claims_hold(const char *data, size_t size)
+{
+	struct rest r = {.p = (const uint8_t *)data, .left = size, .due = 1};
+
+	/* Every object has a byte at least. */
+	while (r.due > 0)
+		if (r.due > r.left || !skip_object(&r))
+			return false;
+	return r.left == 0;
+}

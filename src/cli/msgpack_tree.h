@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * msgpack_tree.h - what the files msgpack*.c share
+ *
+ * Layer: cli.  Threads: pure functions.
+ */
+#ifndef B2F_CLI_MSGPACK_TREE_H
+#define B2F_CLI_MSGPACK_TREE_H
+
+#include <msgpack.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Extensions of python-blosc2: a whole frame, and a map with kind and version.
+ */
+#define CLI_MSGPACK_FRAME  42
+#define CLI_MSGPACK_OBJECT 43
+
+/*
+ * True if the @size bytes at @data are one object, by the lengths that it and
+ * all inside of it say they have.
+ */
+__attribute__((warn_unused_result)) bool
+cli_msgpack_claims_hold(const char *data, size_t size);
+
+/*
+ * Decodes all @size bytes at @data; @tree points into them.  False if they are
+ * something else; else end with msgpack_unpacked_destroy().
+ */
+__attribute__((warn_unused_result)) bool
+cli_msgpack_tree_make(msgpack_unpacked *tree, const char *data, size_t size);
+
+/* Is there an extension in @o, at any depth? */
+bool cli_msgpack_tree_has_ext(const msgpack_object *o);
+
+/* @o as text, malloc'ed, with a 0 behind it; NULL: no memory. */
+char *cli_msgpack_tree_text(const msgpack_object *o, size_t *size);
+
+#endif

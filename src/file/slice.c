@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * slice.c - a part of an array, box by box
+ *
+ * What a block has of a box is copied from its first item to its last one, and
+ * then picked from the copy: that costs little beside the decoding.
+ */
+#include "b2frame/slice.h"
+
+#include <stdlib.h>
+
+#include "array/array_slice.h"
+#include "array/npy.h"
+#include "base/checked.h"
+#include "file/gather.h"
+
+/* Of the slice that are in memory at once; at least one item is. */
+#define BOX_BYTES (UINT64_C(64) << 20)
+
+/* Readings, if another program changes the frame meanwhile. */
+#define TRIES 3
+
+struct slicing {
+	struct b2f_file *file;
+	const struct b2f_slice *slice;
+	/* Of the array, when it began; and items of the slice. */
+	uint32_t itemsize;
+	uint64_t nitems;
+	/* The box that is due, and room for its items. */
+	const struct b2f_reading *reading;
+	struct b2f_array_box box;
+	uint8_t *buf;
+};
+
+static int copy_part(void *arg, size_t i)
+{
+	const struct slicing *s = arg;
+	const struct b2f_frame *frame = s->reading->frame;
+	struct b2f_array_part part;
+	uint8_t *tmp;
+	int err;
+
+	if (!b2f_array_slice_part(&s->box, i, &part))
+		return 0;
+	tmp = malloc(part.nbytes);
+	if (!tmp)
+		return -ENOMEM;
+	err = b2f_gather_stored(
+		s->reading, tmp, part.nbytes,
+		part.nchunk * (uint32_t)frame->header.chunksize +
+			part.chunk_off);
+	if (!err)
+		b2f_array_slice_copy(&s->box, &part, tmp, s->buf);
+	free(tmp);
+	return err;
+}
+
+/* Can @frame be read so? */
+static bool is_slice_of(const struct b2f_frame *frame,
+			const struct b2f_slice *slice)
+{
+	return frame->form.is_array && !frame->form.err &&
+	       b2f_array_slice_fits(&frame->array, slice);
+}
+
+static uint64_t box_items(const struct slicing *s)
+{
+	return b2f_max_u64(1, BOX_BYTES / s->itemsize);
+}
+
+/* The box that begins with @item. */
+static int read_box(struct slicing *s, uint64_t item)
+{
+	const struct b2f_frame *frame = s->reading->frame;
+
+	/* Somebody may have made another array of it. */
+	if (!is_slice_of(frame, s->slice) ||
+	    frame->array.itemsize != s->itemsize)
+		return -EINVAL;
+	b2f_array_slice_box(&frame->array, s->slice, item, box_items(s),
+			    &s->box);
+	return b2f_pool_for(s->file->runtime->pool, B2F_POOL_DEMAND, s->box.n,
+			    copy_part, s);
+}
+
+static int try_box(struct slicing *s, uint64_t item)
+{
+	bool again = true;
+	int err = 0;
+
+	for (int i = 0; i < TRIES && again; i++) {
+		struct b2f_reading r;
+
+		b2f_reading_begin(s->file, &r);
+		s->reading = &r;
+		err = read_box(s, item);
+		s->reading = NULL;
+		b2f_reading_end(&r);
+		again = err && b2f_reading_retry(&r, err);
+	}
+	return err;
+}
+
+/* Is it a slice of the array, and of how much? */
+static int begin(struct slicing *s)
+{
+	struct b2f_reading r;
+	int err = -EINVAL;
+
+	b2f_reading_begin(s->file, &r);
+	if (is_slice_of(r.frame, s->slice)) {
+		s->itemsize = r.frame->array.itemsize;
+		s->nitems = b2f_array_slice_nitems(&r.frame->array, s->slice);
+		err = 0;
+	}
+	b2f_reading_end(&r);
+	return err;
+}
+
+int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
+		   int (*piece)(void *arg, const void *data, size_t size),
+		   void *arg)
+{
+	struct slicing s = {.file = file, .slice = slice};
+	uint64_t item = 0;
+	int err;
+
+	err = begin(&s);
+	if (err || s.nitems == 0)
+		return err;
+	s.buf = malloc(b2f_min_u64(s.nitems, box_items(&s)) * s.itemsize);
+	if (!s.buf)
+		return -ENOMEM;
+	while (item < s.nitems && !err) {
+		err = try_box(&s, item);
+		if (!err)
+			err = piece(arg, s.buf, s.box.nitems * s.itemsize);
+		item += s.box.nitems;
+	}
+	free(s.buf);
+	return err;
+}
+
+int b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,
+			 const int64_t *shape, uint8_t **out, size_t *len)
+{
+	struct b2f_array array = frame->array;
+
+	if (!frame->form.is_array || frame->form.err)
+		return frame->form.is_array ? frame->form.err
+					    : B2F_EUNSUPPORTED;
+	array.ndim = ndim;
+	for (unsigned int d = 0; d < ndim; d++)
+		array.shape[d] = shape[d];
+	return b2f_npy_write(&array, out, len);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* npy_look.c - can a file be kept as an array? */
+#include "array/array_plan.h"
+#include "array/npy.h"
+#include "b2frame/create.h"
+#include "frame/form_index.h"
+
+_Static_assert(B2F_NPY_HEADER_MAX == B2F_NPY_MAX_SIZE,
+	       "the public bound is that of the parser");
+
+/* Is there such an array?  It is planned as form_index.c will do it. */
+static int try_plan(const struct b2f_settings *settings,
+		    const struct b2f_npy *npy)
+{
+	uint64_t bytes = npy->itemsize;
+	struct b2f_array array;
+	int err;
+
+	if (npy->fortran_order || settings->chunksize <= 0)
+		return B2F_EUNSUPPORTED;
+	if (bytes < (uint64_t)settings->chunksize)
+		bytes = (uint64_t)settings->chunksize;
+	err = b2f_array_plan(npy->ndim, npy->shape, npy->itemsize, bytes, bytes,
+			     &array);
+	if (err || array.nchunks > B2F_FORM_NCHUNKS_MAX)
+		return B2F_EUNSUPPORTED;
+	return 0;
+}
+
+int b2f_npy_look(const struct b2f_settings *settings, const void *data,
+		 size_t size, uint64_t *nbytes)
+{
+	struct b2f_npy npy;
+	int err;
+
+	err = b2f_npy_parse(data, size, &npy);
+	if (err)
+		return err == -ENOMEM ? err : B2F_EUNSUPPORTED;
+	err = try_plan(settings, &npy);
+	if (!err)
+		*nbytes = npy.size + npy.nbytes;
+	b2f_npy_fini(&npy);
+	return err;
+}
