@@ -98,7 +98,7 @@ static int open_directory(const char *path, DIR **out)
 
 int cli_frames_check_removable(const char *path)
 {
-	DIR *dir;
+	DIR *dir = NULL;
 	int err;
 
 	err = open_directory(path, &dir);
@@ -113,7 +113,7 @@ int cli_frames_check_removable(const char *path)
 
 static int remove_directory(const char *path)
 {
-	DIR *dir;
+	DIR *dir = NULL;
 	int err;
 
 	err = open_directory(path, &dir);
