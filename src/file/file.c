@@ -76,7 +76,7 @@ uint64_t b2f_file_size(struct b2f_file *file)
 	return size;
 }
 
-static struct b2f_frame *frame_of(struct b2f_file *file)
+struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file)
 {
 	struct b2f_frame *frame;
 
@@ -88,7 +88,7 @@ static struct b2f_frame *frame_of(struct b2f_file *file)
 
 int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len)
 {
-	struct b2f_frame *frame = frame_of(file);
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
 	int err = b2f_frame_npy_header(frame, out, len);
 
 	b2f_frame_close(frame);
@@ -97,7 +97,7 @@ int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len)
 
 bool b2f_file_is_npy(struct b2f_file *file)
 {
-	struct b2f_frame *frame = frame_of(file);
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
 	bool is_npy = b2f_frame_is_npy(frame);
 
 	b2f_frame_close(frame);

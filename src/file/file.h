@@ -114,6 +114,12 @@ int b2f_runtime_decoder_get(struct b2f_runtime *runtime,
 void b2f_runtime_decoder_put(struct b2f_runtime *runtime,
 			     struct b2f_decoder *dec);
 
+/*
+ * The frame as it is now, with a reference: it may be another one as soon as
+ * the file is not locked.  No lock of the file is held.
+ */
+struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file);
+
 void b2f_file_ref(struct b2f_file *file);
 /* Frees @file at the last one. */
 void b2f_file_unref(struct b2f_file *file);

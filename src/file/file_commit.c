@@ -58,7 +58,7 @@ static int take_records(struct job *job)
 
 /*
  * Fixes the moment that is committed: all changes up to now, none after.
- * *@nothing: there is nothing to do.
+ * *@nothing: there is nothing to do.  The write_lock is held.
  */
 static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
 {
@@ -66,7 +66,6 @@ static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
 	struct b2f_writer *w = job->writer;
 	int err = 0;
 
-	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);
 	*nothing = !w->edit ||
 		   (w->dirty_since_ns == 0 &&
@@ -91,6 +90,23 @@ static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
 	w->has_mtime = false;
 out:
 	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+/*
+ * With its form settled.  A write in between might begin an array, which is
+ * not to be on disk before it is complete.
+ */
+static int settle_and_freeze(struct job *job, enum b2f_commit_how how,
+			     bool *nothing)
+{
+	struct b2f_writer *w = job->writer;
+	int err;
+
+	pthread_mutex_lock(&w->write_lock);
+	err = b2f_reform_for_commit(job->file);
+	if (!err)
+		err = freeze(job, how, nothing);
 	pthread_mutex_unlock(&w->write_lock);
 	return err;
 }
@@ -187,9 +203,7 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 
 	err = rewrite_bad(file);
 	if (!err)
-		err = b2f_reform_for_commit(file);
-	if (!err)
-		err = freeze(&job, how, &nothing);
+		err = settle_and_freeze(&job, how, &nothing);
 	if (err || nothing)
 		return err;
 	err = encode_all(&job);

@@ -118,7 +118,7 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 	struct b2f_frame *newer;
 	int err = -ESTALE;
 
-	*frame = b2f_frame_ref(file->frame);
+	*frame = b2f_file_frame_ref(file);
 	for (int i = 0; i < TRIES; i++) {
 		err = b2f_edit_new(*frame, B2F_EDIT_FILE, &edit);
 		if (err != -ESTALE)
@@ -204,13 +204,15 @@ bool b2f_file_is_writable(struct b2f_file *file)
  */
 static int has_changed(struct b2f_file *file)
 {
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
 	struct b2f_file_now now;
 	struct b2f_frame_stamp stamp;
 	struct stat st;
 	int err;
 
 	b2f_file_now_get(file, &now);
-	err = b2f_store_stat_index(file->frame->store, &st);
+	err = b2f_store_stat_index(frame->store, &st);
+	b2f_frame_close(frame);
 	if (err)
 		return err;
 	stamp = b2f_frame_stamp_of(&st);
@@ -218,65 +220,77 @@ static int has_changed(struct b2f_file *file)
 }
 
 /*
- * Takes the edit of a file away, to make one of the new version.  The
+ * Takes the edit of a file away, to make one of the new version.  Locked; the
  * write_lock and the commit_lock are held.  Returns -EBUSY if it is dirty.
  */
 static int take_edit(struct b2f_file *file, struct b2f_edit **out)
 {
 	struct b2f_writer *w = file->writer;
-	int err = 0;
 
-	pthread_mutex_lock(&file->lock);
-	if (w->dirty_since_ns || w->dirty) {
-		err = -EBUSY;
-	} else {
-		w->closing = true;
-		while (w->nbusy || w->ndeleting)
-			pthread_cond_wait(&w->changed, &file->lock);
-		w->closing = false;
-		*out = w->edit;
-		w->edit = NULL;
-	}
-	pthread_mutex_unlock(&file->lock);
-	return err;
+	if (w->dirty_since_ns || w->dirty)
+		return -EBUSY;
+	w->closing = true;
+	while (w->nbusy || w->ndeleting)
+		pthread_cond_wait(&w->changed, &file->lock);
+	w->closing = false;
+	*out = w->edit;
+	w->edit = NULL;
+	return 0;
 }
 
-/* Continues with @newer, which it takes over; nothing is dirty. */
-static int continue_with(struct b2f_file *file, struct b2f_frame *newer)
+/*
+ * Continues with @newer, which it takes over; nothing is dirty.  @w is the
+ * writer whose locks are held, NULL if there was none.
+ */
+static int continue_with(struct b2f_file *file, struct b2f_writer *w,
+			 struct b2f_frame *newer)
 {
 	struct b2f_edit *old = NULL;
 	int err = 0;
 
-	if (file->writer)
+	pthread_mutex_lock(&file->lock);
+	/* One that has come meanwhile has begun with what is on disk. */
+	if (file->writer != w)
+		err = -EBUSY;
+	else if (w)
 		err = take_edit(file, &old);
+	/* At once: without the edit, the frame before is not what is shown. */
+	if (!err)
+		b2f_file_set_frame(file, newer);
+	pthread_mutex_unlock(&file->lock);
 	if (err) {
 		b2f_frame_close(newer);
 		return err;
 	}
-	pthread_mutex_lock(&file->lock);
-	b2f_file_set_frame(file, newer);
-	pthread_mutex_unlock(&file->lock);
 	b2f_file_forget_heads(file);
 	if (!old)
 		return 0;
 	free_edit(old);
 	/* If this fails, it can be read, and the next writer tries again. */
-	err = b2f_file_allow_write(file, &file->writer->options);
+	err = b2f_file_allow_write(file, &w->options);
 	(void)err;
 	return 0;
 }
 
-static int refresh(struct b2f_file *file, bool *changed)
+static int refresh(struct b2f_file *file, struct b2f_writer *w, bool *changed)
 {
-	struct b2f_frame *newer;
+	struct b2f_frame *frame, *newer;
 	int err = has_changed(file);
 
 	if (err <= 0)
 		return err;
-	err = b2f_frame_reopen(file->frame, &newer);
+	frame = b2f_file_frame_ref(file);
+	err = b2f_frame_reopen(frame, &newer);
+	b2f_frame_close(frame);
 	if (err)
 		return err;
-	err = continue_with(file, newer);
+	/* Its bytes are not those of the array; the cause is logged. */
+	if (newer->form.err) {
+		err = newer->form.err;
+		b2f_frame_close(newer);
+		return err;
+	}
+	err = continue_with(file, w, newer);
 	*changed = !err;
 	return err == -EBUSY ? 0 : err;
 }
@@ -289,7 +303,7 @@ static int refresh_locked(struct b2f_file *file, struct b2f_writer *w)
 
 	if (w)
 		pthread_mutex_lock(&w->write_lock);
-	err = refresh(file, &changed);
+	err = refresh(file, w, &changed);
 	if (w)
 		pthread_mutex_unlock(&w->write_lock);
 	if (changed) {
@@ -360,15 +374,16 @@ static void know_index(struct b2f_file *file)
 int b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg)
 {
-	struct b2f_writer *w;
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_writer *w = writer_of(file);
 	int err, changed, dirfd;
 
-	dirfd = b2f_store_dirfd(file->frame->store);
-	if (dirfd < 0)
-		return -EROFS;
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
-	pthread_mutex_unlock(&file->lock);
+	/* Any version of it leads to that directory. */
+	dirfd = b2f_store_dirfd(frame->store);
+	if (dirfd < 0) {
+		err = -EROFS;
+		goto out;
+	}
 	if (w)
 		pthread_mutex_lock(&w->commit_lock);
 	/* If somebody else changed it before, that has to be found out. */
@@ -382,6 +397,8 @@ int b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
 	pthread_mutex_unlock(&file->lock);
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
+out:
+	b2f_frame_close(frame);
 	return err;
 }
 

@@ -242,6 +242,8 @@ static int reform(struct b2f_file *file, struct b2f_frame *frame, uint64_t size)
 	if (!err)
 		err = swap(&r);
 	fini(&r);
+	/* There is hardly room for both, and this may be needed at once. */
+	b2f_writer_delete_dead(file);
 	return err;
 }
 
@@ -404,20 +406,16 @@ int b2f_reform_for_commit(struct b2f_file *file)
 	struct b2f_writer *w = file->writer;
 	const struct b2f_form *form;
 	uint64_t size;
-	int err = 0;
 
-	pthread_mutex_lock(&w->write_lock);
+	if (!w->edit || !b2f_file_is_dirty(file) || !w->options.npy_arrays)
+		return 0;
 	form = &file->frame->form;
 	size = b2f_file_size(file);
-	if (!w->edit || !b2f_file_is_dirty(file) || !w->options.npy_arrays)
-		goto out;
 	if (form->head && size != form->head_len + form->nbytes)
-		err = to_plain(file, size);
-	else if (may_become(file) && w->hint != B2F_NPY_NO && size > 0 &&
-		 look(file, true))
-		/* Plain it can be committed all the same. */
+		return to_plain(file, size);
+	/* What cannot be read, or not be stored twice, can still be plain. */
+	if (may_become(file) && w->hint != B2F_NPY_NO && size > 0 &&
+	    look(file, true))
 		w->hint = B2F_NPY_NO;
-out:
-	pthread_mutex_unlock(&w->write_lock);
-	return err;
+	return 0;
 }

@@ -327,8 +327,8 @@ void b2f_reform_before(struct b2f_file *file, const void *buf, uint64_t size,
 
 /*
  * Before a commit: an array that is not complete becomes plain, a plain file
- * that is a whole .npy file an array.  The commit_lock is held.  Returns as
- * b2f_reform_to_plain().
+ * that is a whole .npy file an array, if it can.  The commit_lock and the
+ * write_lock are held.  Returns as b2f_reform_to_plain().
  */
 B2F_MUST_CHECK
 int b2f_reform_for_commit(struct b2f_file *file);

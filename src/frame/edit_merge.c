@@ -17,11 +17,17 @@ static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
 	return a->size == b->size && !memcmp(a->content, b->content, a->size);
 }
 
+static bool same_head(const struct b2f_form *a, const struct b2f_form *b)
+{
+	return a->head_len == b->head_len && !a->head == !b->head &&
+	       (!a->head || !memcmp(a->head, b->head, a->head_len));
+}
+
 /* Arrays of one shape, shown alike. */
 static bool same_form(const struct b2f_frame *a, const struct b2f_frame *b)
 {
 	return same_meta(b2f_frame_array_meta(a), b2f_frame_array_meta(b)) &&
-	       !a->form.head == !b->form.head && !b->form.err;
+	       same_head(&a->form, &b->form) && !b->form.err;
 }
 
 static bool same_layout(const struct b2f_edit *edit,

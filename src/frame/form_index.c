@@ -14,6 +14,9 @@
 #include "index/index_write.h"
 #include "index/meta_write.h"
 
+/* Wider items are no items to any filter. */
+#define TYPESIZE_MAX UINT8_MAX
+
 /* The index to be; the contents of the metalayers are somebody else's. */
 struct draft {
 	struct b2f_frame_header header;
@@ -148,7 +151,8 @@ int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
 	struct b2f_frame_header *h = &draft.header;
 	int err = draft_init(frame, &draft);
 
-	h->typesize = typesize;
+	/* So that chunks are whole items, as a hole has to be. */
+	h->typesize = typesize > TYPESIZE_MAX ? 1 : typesize;
 	if (chunksize > h->typesize)
 		chunksize -= chunksize % h->typesize;
 	h->chunksize = (int32_t)chunksize;

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """.npy files written into a mount are arrays; arrays have a .npy view."""
+import errno
 import io
 import os
 import pathlib
 import subprocess
+import threading
+import time
 import warnings
 
 import blosc2
@@ -417,6 +420,125 @@ def test_stores_of_python_blosc2_are_trees():
         assert found, [(p, p.stat().st_size) for p in leaves]
         for p in found:
             assert np.array_equal(np.load(f"{p}.npy"), big)
+
+
+def stored_shape(name):
+    """None if it is no array, as python-blosc2 sees it."""
+    return getattr(stored(name), "shape", None)
+
+
+def test_half_an_array_is_never_stored():
+    """A close of somebody else's meets the write of a header."""
+    head = npy_bytes(np.arange(4096))[:128]
+    gate, ended = threading.Barrier(2), []
+
+    def close(fd):
+        while gate.wait() >= 0 and not ended:
+            os.close(os.dup(fd))
+            gate.wait()
+
+    with Scratch("commit=3600"):
+        fd = os.open(MNT / "x.npy", os.O_RDWR | os.O_CREAT)
+        thread = threading.Thread(target=close, args=(fd,))
+        thread.start()
+        end, found = time.monotonic() + 5, None
+        while time.monotonic() < end and not found:
+            os.ftruncate(fd, 0)
+            os.fsync(fd)
+            gate.wait()
+            os.pwrite(fd, head, 0)
+            gate.wait()
+            found = stored_shape("x.npy")
+        ended.append(True)
+        gate.wait()
+        thread.join()
+        os.close(fd)
+        assert not found, found
+
+
+def test_attributes_while_the_form_changes():
+    """The index is that of the file, whichever version of it is open."""
+    raw = npy_bytes(items((300, 60), "<f8"))
+    ended = []
+
+    def flip(fd):
+        while not ended:
+            os.ftruncate(fd, len(raw) - 1)
+            os.pwrite(fd, raw[-1:], len(raw) - 1)
+            # The kernel lets nothing else happen while it waits for a fsync.
+            os.close(os.dup(fd))
+
+    with Scratch("chunksize=16k"):
+        (MNT / "x.npy").write_bytes(raw)
+        fd = os.open(MNT / "x.npy", os.O_RDWR)
+        thread = threading.Thread(target=flip, args=(fd,))
+        thread.start()
+        end = time.monotonic() + 4
+        try:
+            while time.monotonic() < end:
+                os.utime(MNT / "x.npy", (1, 1))
+                os.chmod(MNT / "x.npy", 0o640)
+        finally:
+            ended.append(True)
+            thread.join()
+            os.close(fd)
+        assert (MNT / "x.npy").read_bytes() == raw
+
+
+def test_no_room_for_an_array_too():
+    """What is stored already need not be stored twice to be committed."""
+    raw = npy_bytes(np.random.default_rng(0).integers(0, 256, 16 << 20, "u1"))
+    SRC.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", SRC],
+                   check=True)
+    try:
+        with Scratch() as scratch:
+            with open(MNT / "x.npy", "wb") as f:
+                os.pwrite(f.fileno(), raw[128:], 128)
+                os.pwrite(f.fileno(), raw[:128], 0)
+                os.fsync(f.fileno())
+            scratch.remount()
+            check_plain("x.npy", raw)
+    finally:
+        subprocess.run(["umount", "-l", SRC], check=True)
+
+
+def test_wide_items_that_are_no_array_any_more():
+    """A hole is a whole number of items, as stock wants it."""
+    raw = npy_bytes(items((5,), "V9000"))
+    with Scratch("chunksize=4k"):
+        (MNT / "x.npy").write_bytes(raw)
+        os.truncate(MNT / "x.npy", 100000)
+        with open(MNT / "x.npy", "r+b") as f:
+            f.seek(99000)
+            f.write(b"end")
+        check_plain("x.npy", raw + bytes(99000 - len(raw)) + b"end" +
+                    bytes(100000 - 99003))
+
+
+def test_geometry_that_breaks_while_open():
+    a = np.arange(6000, dtype="i4").reshape(100, 60)
+    SRC.mkdir()
+    blosc2.asarray(a, chunks=(30, 25), blocks=(10, 10), contiguous=False,
+                   urlpath="src/x.b2nd")
+    with Scratch() as scratch, open(MNT / "x", "rb") as f:
+        index = SRC / "x.b2nd" / "chunks.b2frame"
+        broken = index.read_bytes().replace(
+            b"\xd3" + (100).to_bytes(8, "big"),
+            b"\xd3" + (300).to_bytes(8, "big"))
+        index.write_bytes(broken)
+        scratch.mount.wait_for_log("not readable as an array")
+        # Nobody can tell what it shows; it is not the chunks as they are.
+        try:
+            data = os.pread(f.fileno(), 1 << 20, 0)
+            assert data == a.tobytes()
+        except OSError as e:
+            assert e.errno == errno.EIO
+        try:
+            (MNT / "x").read_bytes()
+            raise AssertionError("it can be read")
+        except OSError as e:
+            assert e.errno == errno.EIO
 
 
 main()
