@@ -345,9 +345,17 @@ static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
 
 int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
 {
-	int err = get_base(fs, fs_view_base(node), out);
+	struct fs_node *base;
+	int err;
 
-	if (!err && node->kind == FS_KIND_VIEW)
-		err = fs_view_attr(fs, node, out);
+	if (node->kind != FS_KIND_VIEW)
+		return get_base(fs, node, out);
+	err = fs_view_enter(fs, node, &base);
+	if (err)
+		return err;
+	err = get_base(fs, base, out);
+	if (!err)
+		err = fs_view_attr(fs, node, base, out);
+	fs_view_leave(fs, base);
 	return err;
 }

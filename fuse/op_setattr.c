@@ -154,12 +154,14 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *shown = fs_node_of(fs, ino);
-	struct fs_node *node = fs_view_base(shown);
+	struct fs_node *node = NULL;
 	struct fs_meta meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};
 	struct stat st;
 	int err = check_owner(&fs->options, &meta);
 
+	if (!err)
+		err = fs_view_enter(fs, shown, &node);
 	/* The folder around a single frame is made up. */
 	if (!err && node->kind == FS_KIND_SINGLE)
 		err = -EPERM;
@@ -173,6 +175,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	fs_tree_unpin(fs->tree, &pin);
+	fs_view_leave(fs, node);
 	if (!err)
 		err = fs_attr_get(fs, shown, &st);
 	if (err)

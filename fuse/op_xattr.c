@@ -53,6 +53,22 @@ static void path_of(int fd, char path[PATH_SIZE])
 	snprintf(path, PATH_SIZE, "/proc/self/fd/%d", fd);
 }
 
+/* Pins what has the attributes of *@node, which that becomes: see view.h. */
+static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
+{
+	struct fs_node *base;
+	int err = fs_view_enter(fs, *node, &base);
+
+	if (err)
+		return err;
+	err = fs_tree_pin(fs->tree, base, pin);
+	if (!err)
+		*node = base;
+	/* The pin holds it. */
+	fs_view_leave(fs, base);
+	return err;
+}
+
 /* Answers with @size bytes at @value, or with the size alone. */
 static void reply_value(fuse_req_t req, const char *value, size_t size,
 			size_t room)
@@ -159,7 +175,7 @@ static int get_value(struct fs *fs, struct fs_node *node, const char *name,
 		return get_own(fs, node, name, out, size);
 	if (node->kind == FS_KIND_SINGLE)
 		return -ENODATA;
-	err = fs_tree_pin(fs->tree, node, &pin);
+	err = pin_base(fs, &node, &pin);
 	if (err)
 		return err;
 	if (begins_with(name, FS_FACTS_PREFIX))
@@ -181,7 +197,7 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	if (fs->settings.no_xattr)
 		err = -ENOSYS;
 	else
-		err = get_value(fs, fs_view_base(fs_node_of(fs, ino)), name, &value, &n);
+		err = get_value(fs, fs_node_of(fs, ino), name, &value, &n);
 	if (err)
 		fs_reply_error(req, err);
 	else
@@ -252,7 +268,7 @@ static int list_names(struct fs *fs, struct fs_node *node, FILE *f)
 		fwrite(own, sizeof(own), 1, f);
 	if (node->kind == FS_KIND_SINGLE)
 		return 0;
-	err = fs_tree_pin(fs->tree, node, &pin);
+	err = pin_base(fs, &node, &pin);
 	if (err)
 		return err;
 	err = list_stored(node, pin.fd, f);
@@ -279,7 +295,7 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 		fs_reply_error(req, -ENOMEM);
 		return;
 	}
-	err = list_names(fs, fs_view_base(fs_node_of(fs, ino)), f);
+	err = list_names(fs, fs_node_of(fs, ino), f);
 	if (fclose(f) && !err)
 		err = -ENOMEM;
 	if (err)
@@ -321,7 +337,7 @@ static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 		return -EOPNOTSUPP;
 	if (is_made_up(c->name) || node->kind == FS_KIND_SINGLE)
 		return -EPERM;
-	err = fs_tree_pin(fs->tree, node, &pin);
+	err = pin_base(fs, &node, &pin);
 	if (err)
 		return err;
 	if (node->kind == FS_KIND_FRAME)
@@ -341,7 +357,7 @@ void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 
 	fs_reply_error(req, fs->settings.no_xattr
 				    ? -ENOSYS
-				    : change_node(fs, fs_view_base(fs_node_of(fs, ino)), &c));
+				    : change_node(fs, fs_node_of(fs, ino), &c));
 }
 
 void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
@@ -351,5 +367,5 @@ void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 
 	fs_reply_error(req, fs->settings.no_xattr
 				    ? -ENOSYS
-				    : change_node(fs, fs_view_base(fs_node_of(fs, ino)), &c));
+				    : change_node(fs, fs_node_of(fs, ino), &c));
 }

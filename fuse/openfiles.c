@@ -149,9 +149,15 @@ int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
 {
 	struct fs_opened opened = {0};
 	struct fs_handle *handle = NULL;
+	struct fs_node *base;
 	int err;
 
-	err = new_handle(fs, fs_view_base(node), &handle);
+	err = fs_view_enter(fs, node, &base);
+	if (err)
+		return err;
+	err = new_handle(fs, base, &handle);
+	/* The handle's pin holds it. */
+	fs_view_leave(fs, base);
 	if (err)
 		return err;
 	opened.handle = handle;

@@ -81,6 +81,7 @@ void fs_spot_retire(struct fs *fs, struct fs_node *node,
 {
 	struct stat st;
 
+	fs_view_retire(fs, found);
 	if (!node)
 		return;
 	/* Folders count their links in other ways, and have one name only. */
@@ -97,6 +98,8 @@ int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
 
 	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
 		err = fs_frames_delete(fs, spot->pin.fd, found->name, node);
+		if (!err)
+			fs_view_retire(fs, found);
 	} else if (unlinkat(spot->pin.fd, found->name, 0)) {
 		err = -errno;
 	} else {

@@ -244,10 +244,8 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 	return old;
 }
 
-/* fs_tree_get(), of the frame @viewed if that is not NULL. */
-static int get_node(struct fs_tree *tree, struct fs_node *parent,
-		    const char *name, const struct fs_node *like,
-		    struct fs_node *viewed, struct fs_node **out)
+int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
+		const struct fs_node *like, struct fs_node **out)
 {
 	struct fs_node *fresh = new_node(like->kind, name), *old_parent = NULL;
 	struct fs_node *node;
@@ -267,9 +265,6 @@ static int get_node(struct fs_tree *tree, struct fs_node *parent,
 		fresh = NULL;
 		parent->nrefs++;
 		node->parent = parent;
-		node->viewed = viewed;
-		if (viewed)
-			viewed->nrefs++;
 		node->generation = ++tree->last_generation;
 		tree->nnodes++;
 		grow(tree);
@@ -281,38 +276,6 @@ static int get_node(struct fs_tree *tree, struct fs_node *parent,
 		fs_tree_forget(tree, old_parent, 1);
 	*out = node;
 	return 0;
-}
-
-int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
-		const struct fs_node *like, struct fs_node **out)
-{
-	return get_node(tree, parent, name, like, NULL, out);
-}
-
-int fs_tree_get_view(struct fs_tree *tree, struct fs_node *parent,
-		     const char *name, struct fs_node *frame,
-		     struct fs_node **out)
-{
-	const struct fs_node like = {
-		.kind = FS_KIND_VIEW,
-		.sparse = frame->sparse,
-		.dev = frame->dev,
-		.ino = frame->ino,
-	};
-	struct fs_node *node;
-	int err = get_node(tree, parent, name, &like, frame, &node);
-
-	if (err)
-		return err;
-	if (node->viewed != frame) {
-		/* That file is gone, and its number is used again. */
-		fs_tree_retire(tree, node);
-		fs_tree_forget(tree, node, 1);
-		err = get_node(tree, parent, name, &like, frame, &node);
-	}
-	if (!err)
-		*out = node;
-	return err;
 }
 
 struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like)
@@ -374,17 +337,13 @@ void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n)
 {
 	/* A loop, for a recursion would be as deep as the tree. */
 	while (node) {
-		struct fs_node *parent, *viewed;
+		struct fs_node *parent;
 
 		node = unref(tree, node, n);
 		if (!node)
 			break;
 		parent = node->parent;
-		viewed = node->viewed;
 		bury_node(tree, node);
-		/* That of a frame, which has none itself. */
-		if (viewed)
-			fs_tree_forget(tree, viewed, 1);
 		node = parent;
 		n = 1;
 	}

@@ -89,8 +89,6 @@ struct fs_node {
 	dev_t dev;
 	ino_t ino;
 	uint64_t generation;
-	/* VIEW: the node of the frame; holds a reference.  Else NULL. */
-	struct fs_node *viewed;
 
 	/* The rest, but for @state: under the tree's lock. */
 	uint64_t nrefs;
@@ -191,14 +189,6 @@ void fs_tree_free(struct fs_tree *tree);
 __attribute__((warn_unused_result)) int
 fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	    const struct fs_node *like, struct fs_node **out);
-
-/*
- * The same for the view of the frame @frame, which is @name in @parent on the
- * backing filesystem.
- */
-__attribute__((warn_unused_result)) int
-fs_tree_get_view(struct fs_tree *tree, struct fs_node *parent, const char *name,
-		 struct fs_node *frame, struct fs_node **out);
 
 /*
  * The node of a backing file as in fs_tree_get(), with a reference, or NULL if

@@ -16,6 +16,64 @@ uint64_t fs_view_ino(uint64_t ino)
 	return ino ^ UINT64_C(1) << 62;
 }
 
+static struct fs_node same_file(const struct fs_node *node, enum fs_kind kind)
+{
+	return (struct fs_node){
+		.kind = kind,
+		.sparse = node->sparse,
+		.dev = node->dev,
+		.ino = node->ino,
+	};
+}
+
+int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
+{
+	const struct fs_node like = same_file(node, FS_KIND_FRAME);
+	char name[FS_NAMES_SIZE];
+	struct fs_pin parent = {0};
+	int err;
+
+	if (node->kind != FS_KIND_VIEW) {
+		fs_tree_ref(fs->tree, node);
+		*out = node;
+		return 0;
+	}
+	/* If it is known, then where it is now; else where it was seen. */
+	*out = fs_tree_find(fs->tree, &like);
+	if (*out)
+		return 0;
+	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
+	if (!err)
+		err = fs_tree_get(fs->tree, parent.node, name, &like, out);
+	fs_tree_unpin(fs->tree, &parent);
+	return err;
+}
+
+void fs_view_leave(struct fs *fs, struct fs_node *base)
+{
+	if (base)
+		fs_tree_forget(fs->tree, base, 1);
+}
+
+void fs_view_retire(struct fs *fs, const struct fs_found *found)
+{
+	const struct fs_node like = {
+		.kind = FS_KIND_VIEW,
+		.sparse = found->probe.sparse,
+		.dev = found->probe.st.st_dev,
+		.ino = found->probe.st.st_ino,
+	};
+	struct fs_node *view;
+
+	if (found->probe.kind != FS_KIND_FRAME)
+		return;
+	view = fs_tree_find(fs->tree, &like);
+	if (!view)
+		return;
+	fs_tree_retire(fs->tree, view);
+	fs_tree_forget(fs->tree, view, 1);
+}
+
 /* Copies what is before the suffix of @name; false if it has none. */
 static bool get_stem(const char *name, char stem[FS_NAMES_SIZE])
 {
@@ -122,10 +180,10 @@ static void keep_head_len(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
-/* The length of the header of a frame that nobody has open. */
-static int find_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
+/* The length of the header of @frame, which nobody has open. */
+static int find_head_len(struct fs *fs, struct fs_node *node,
+			 struct fs_node *frame, uint64_t *len)
 {
-	struct fs_node *frame = node->viewed;
 	struct b2f_frame_stamp stamp;
 	struct fs_pin pin = {0};
 	struct stat index;
@@ -145,15 +203,16 @@ static int find_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
 	return err;
 }
 
-static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
+static int get_head_len(struct fs *fs, struct fs_node *node,
+			struct fs_node *frame, uint64_t *len)
 {
-	struct fs_file *file = fs_frames_peek(fs, node->viewed);
+	struct fs_file *file = fs_frames_peek(fs, frame);
 	uint8_t *head = NULL;
 	size_t n = 0;
 	int err;
 
 	if (!file)
-		return find_head_len(fs, node, len);
+		return find_head_len(fs, node, frame, len);
 	err = b2f_file_npy_header(file->file, &head, &n);
 	fs_frames_put(fs, file);
 	free(head);
@@ -161,10 +220,11 @@ static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
 	return err;
 }
 
-int fs_view_attr(struct fs *fs, struct fs_node *node, struct stat *st)
+int fs_view_attr(struct fs *fs, struct fs_node *node, struct fs_node *frame,
+		 struct stat *st)
 {
 	uint64_t len = 0;
-	int err = get_head_len(fs, node, &len);
+	int err = get_head_len(fs, node, frame, &len);
 
 	if (err)
 		return err;
@@ -173,26 +233,26 @@ int fs_view_attr(struct fs *fs, struct fs_node *node, struct stat *st)
 	return 0;
 }
 
-/* Makes the node of the view of @found. */
+/* Makes the node of the view of @found, and what to answer. */
 static int get_node(struct fs *fs, struct fs_node *parent,
 		    const struct fs_found *found,
 		    struct fuse_entry_param *entry, struct fs_node **out)
 {
-	struct fs_node *frame, *node;
+	struct fs_node *frame, *node, like;
 	int err = fs_lookup_node(fs, parent, found, entry, &frame);
 
 	if (err)
 		return err;
-	err = fs_tree_get_view(fs->tree, parent, found->name, frame, &node);
-	/* The view has one of its own. */
+	like = same_file(frame, FS_KIND_VIEW);
+	err = fs_tree_get(fs->tree, parent, found->name, &like, &node);
+	if (!err) {
+		err = fs_view_attr(fs, node, frame, &entry->attr);
+		if (err)
+			fs_tree_forget(fs->tree, node, 1);
+	}
 	fs_tree_forget(fs->tree, frame, 1);
 	if (err)
-		return err;
-	err = fs_view_attr(fs, node, &entry->attr);
-	if (err) {
-		fs_tree_forget(fs->tree, node, 1);
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
-	}
 	entry->ino = fs_ino_of(node);
 	entry->generation = node->generation;
 	/* The kernel does not know that it goes with another name. */

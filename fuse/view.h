@@ -4,8 +4,9 @@
  *
  * A view is there for whoever looks it up, unless something else is shown by
  * that name; with npy=list it is listed too.  It has a node of its own, as the
- * kernel caches other bytes for it, which holds the node of its frame; all else
- * is the frame's: attributes, the open file, what is stored.
+ * kernel caches other bytes for it; all else is the frame's: attributes, the
+ * open file, what is stored.  It does not hold the frame: the kernel may keep
+ * it long after that was deleted, and the space has to be free.
  *
  * What is written by one of the two is stale in the kernel's cache of the
  * other, which the ticker has dropped.
@@ -19,11 +20,18 @@
 #include "fs.h"
 #include "resolve.h"
 
-/* The node whose file @node shows: of a view, that of its frame. */
-static inline struct fs_node *fs_view_base(struct fs_node *node)
-{
-	return node->kind == FS_KIND_VIEW ? node->viewed : node;
-}
+/*
+ * The node whose file @node shows: of a view, that of its frame.  Give *@out
+ * back with fs_view_leave().  Returns 0, -ESTALE (it has gone) or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
+
+/* NULL does nothing. */
+void fs_view_leave(struct fs *fs, struct fs_node *base);
+
+/* The view of the frame @found is not to be found any more: that is deleted. */
+void fs_view_retire(struct fs *fs, const struct fs_found *found);
 
 /*
  * Gets the node of the view @name in @parent, whose descriptor is @dirfd, with
@@ -48,9 +56,11 @@ bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
 bool fs_view_name(struct fs *fs, const struct fs_found *found,
 		  const char *name, char out[FS_NAMES_SIZE]);
 
-/* Makes the attributes @st of its frame those of the view @node. */
-__attribute__((warn_unused_result)) int
-fs_view_attr(struct fs *fs, struct fs_node *node, struct stat *st);
+/* Makes the attributes @st of @frame those of its view @node. */
+__attribute__((warn_unused_result)) int fs_view_attr(struct fs *fs,
+						     struct fs_node *node,
+						     struct fs_node *frame,
+						     struct stat *st);
 
 /* Gives @handle, which was just opened for @node, the header to show. */
 __attribute__((warn_unused_result)) int fs_view_open(struct fs_handle *handle);

@@ -32,6 +32,8 @@ struct reform {
 	struct b2f_edit_state state;
 	/* Shown bytes that are kept. */
 	uint64_t size;
+	/* From what was looked at to there all is a hole. */
+	uint64_t data_at;
 	struct b2f_encoder *encoder;
 	/* One chunk. */
 	uint8_t *buf;
@@ -117,11 +119,46 @@ static int write_chunk(struct reform *r, uint64_t i, uint32_t nbytes,
 	return b2f_chunk_write_encoded(&cw, i, dst->data, encoded.cbytes, out);
 }
 
+/* True if [@off, @off + @size) of what is shown is a hole. */
+static bool is_hole(struct reform *r, uint64_t off, uint64_t size)
+{
+	int64_t pos;
+
+	if (off >= r->data_at) {
+		pos = b2f_file_seek_data(r->file, off);
+		if (pos < 0 && pos != -ENXIO)
+			return false;
+		r->data_at = pos < 0 ? UINT64_MAX : (uint64_t)pos;
+	}
+	return off + size <= r->data_at;
+}
+
+/*
+ * Is all that chunk @i is to hold a hole now?  Of an array whose chunks are in
+ * many places nobody knows.
+ */
+static bool is_empty(struct reform *r, uint64_t i, uint32_t nbytes)
+{
+	const struct b2f_form *form = &r->frame->form;
+
+	return form->linear &&
+	       is_hole(r,
+		       form->head_len +
+			       i * (uint32_t)r->frame->header.chunksize,
+		       nbytes);
+}
+
 static uint32_t chunk_nbytes(const struct reform *r, uint64_t i)
 {
 	uint64_t chunksize = (uint32_t)r->frame->header.chunksize;
 
 	return (uint32_t)b2f_min_u64(chunksize, r->state.nbytes - i * chunksize);
+}
+
+/* An entry without a file stands for whole items. */
+static bool can_be_hole(const struct reform *r, uint32_t nbytes)
+{
+	return nbytes % r->frame->header.typesize == 0;
 }
 
 static int make_chunk(struct reform *r, uint64_t i)
@@ -130,6 +167,9 @@ static int make_chunk(struct reform *r, uint64_t i)
 	struct b2f_edit_chunk chunk;
 	int err;
 
+	/* It is zeros already. */
+	if (is_empty(r, i, nbytes) && can_be_hole(r, nbytes))
+		return 0;
 	if (r->frame->form.is_array)
 		err = fill_array_chunk(r, i, nbytes);
 	else

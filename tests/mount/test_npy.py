@@ -383,6 +383,47 @@ def test_what_one_name_writes_the_other_shows():
     assert np.array_equal(blosc2.open("src/a.b2nd")[:], want)
 
 
+def test_a_deleted_array_leaves_no_data_behind():
+    """Whoever has used its view, and whatever the kernel still knows of it."""
+    SRC.mkdir()
+    stock_array(SRC / "a.b2nd")
+    stock_array(SRC / "b.b2nd")
+    with Scratch():
+        assert np.load(MNT / "a.npy", mmap_mode="r").shape == (200, 300)
+        os.getxattr(MNT / "a.npy", "user.blosc2.shape")
+        os.chmod(MNT / "a.npy", 0o640)
+        assert (MNT / "a").stat().st_mode & 0o777 == 0o640
+        assert np.load(MNT / "b.npy").shape == (200, 300)
+        os.unlink(MNT / "a")
+        os.rename(MNT / "b", MNT / "c")
+        assert not (MNT / "a.npy").exists()
+        assert not (MNT / "b.npy").exists()
+        assert np.load(MNT / "c.npy").shape == (200, 300)
+        os.unlink(MNT / "c")
+        wait_until(lambda: not list(SRC.rglob("*.chunk")),
+                   "the space is free")
+
+
+def test_a_large_array_of_holes():
+    size = 40 << 30
+    head = npy_bytes(np.zeros(0, "u1")).replace(
+        b"(0,), }", b"(%d,), }" % size)
+    head = head[:128].rstrip(b" \n").ljust(127) + b"\n"
+    with Scratch() as scratch:
+        with open(MNT / "x.npy", "wb", buffering=0) as f:
+            f.write(head)
+            f.truncate(len(head) + size)
+        assert isinstance(stored("x.npy"), blosc2.NDArray)
+        with open(MNT / "x.npy", "ab", buffering=0) as f:
+            f.write(b"!")
+        scratch.remount()
+        assert isinstance(stored("x.npy"), blosc2.SChunk)
+        with open(MNT / "x.npy", "rb") as f:
+            assert f.read(len(head)) == head
+            f.seek(len(head) + size)
+            assert f.read() == b"!"
+
+
 def test_views_are_listed_if_asked_for():
     SRC.mkdir()
     a = stock_array(SRC / "a.b2nd")
