@@ -424,6 +424,45 @@ def test_a_large_array_of_holes():
             assert f.read() == b"!"
 
 
+def test_torn_geometry_is_an_error():
+    """As C-Blosc2 leaves it in the middle of a resize, or worse."""
+    SRC.mkdir()
+    shape = (200).to_bytes(8, "big"), (300).to_bytes(8, "big")
+    patches = {
+        "rows": (shape[0], (201).to_bytes(8, "big")),
+        "more": (shape[0], (2000).to_bytes(8, "big")),
+        "negative": (shape[1], (-1).to_bytes(8, "big", signed=True)),
+        "huge": (shape[1], (1 << 62).to_bytes(8, "big")),
+        "blocks": (b"\xd2" + (70).to_bytes(4, "big"), b"\xd2" + bytes(4)),
+    }
+    for name in patches:
+        for contiguous in False, True:
+            stock_array(SRC / f"{name}{contiguous:d}.b2nd", contiguous)
+    for name, (old, new) in patches.items():
+        for path in (SRC / f"{name}0.b2nd/chunks.b2frame",
+                     SRC / f"{name}1.b2nd"):
+            raw = path.read_bytes()
+            assert old in raw[:400], name
+            path.write_bytes(raw.replace(old, new, 1))
+    a = stock_array(SRC / "good.b2nd")
+    with Scratch() as scratch:
+        for name in patches:
+            # The last rows are in chunks that are there anyway.
+            sound = name == "rows"
+            for i in "01":
+                path = MNT / f"{name}{i}"
+                assert path.exists()
+                try:
+                    size = len(path.read_bytes())
+                    assert sound and size == 201 * 300 * 4, (name, size)
+                except OSError as error:
+                    assert not sound and error.errno == errno.EIO, (name,
+                                                                    error)
+                    scratch.mount.wait_for_log(f"{name}{i}.b2nd: not readable "
+                                               "as an array")
+        assert np.array_equal(np.load(MNT / "good.npy"), a)
+
+
 def test_views_are_listed_if_asked_for():
     SRC.mkdir()
     a = stock_array(SRC / "a.b2nd")
