@@ -8,6 +8,7 @@
 
 #include "fs.h"
 #include "session.h"
+#include "view.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -205,13 +206,7 @@ static void drop_node(struct fs *fs, const struct fs_node *node)
 
 static void drop_view(struct fs *fs, const struct fs_node *frame)
 {
-	const struct fs_node like = {
-		.kind = FS_KIND_VIEW,
-		.sparse = frame->sparse,
-		.dev = frame->dev,
-		.ino = frame->ino,
-	};
-	struct fs_node *view = fs_tree_find(fs->tree, &like);
+	struct fs_node *view = fs_view_find(fs, frame);
 
 	if (!view)
 		return;

@@ -7,6 +7,7 @@
 
 #include "attr.h"
 #include "lookup.h"
+#include "spot.h"
 #include "view.h"
 
 #define SUFFIX ".npy"
@@ -55,19 +56,21 @@ void fs_view_leave(struct fs *fs, struct fs_node *base)
 		fs_tree_forget(fs->tree, base, 1);
 }
 
+struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame)
+{
+	const struct fs_node like = same_file(frame, FS_KIND_VIEW);
+
+	return fs_tree_find(fs->tree, &like);
+}
+
 void fs_view_retire(struct fs *fs, const struct fs_found *found)
 {
-	const struct fs_node like = {
-		.kind = FS_KIND_VIEW,
-		.sparse = found->probe.sparse,
-		.dev = found->probe.st.st_dev,
-		.ino = found->probe.st.st_ino,
-	};
+	const struct fs_node like = fs_spot_like(found);
 	struct fs_node *view;
 
-	if (found->probe.kind != FS_KIND_FRAME)
+	if (like.kind != FS_KIND_FRAME)
 		return;
-	view = fs_tree_find(fs->tree, &like);
+	view = fs_view_find(fs, &like);
 	if (!view)
 		return;
 	fs_tree_retire(fs->tree, view);

@@ -30,6 +30,9 @@ fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
 /* NULL does nothing. */
 void fs_view_leave(struct fs *fs, struct fs_node *base);
 
+/* The node of the view of @frame, with a reference; NULL: it is not known. */
+struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame);
+
 /* The view of the frame @found is not to be found any more: that is deleted. */
 void fs_view_retire(struct fs *fs, const struct fs_found *found);
 

@@ -24,7 +24,7 @@ os.environ["B2F_BUILD"] = os.path.abspath(sys.argv[1])
 os.environ["B2F_SOURCE"] = os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
-from bench import MIB, drop_caches, walk  # noqa: E402
+from bench import MIB, drop_caches, timed, walk  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
 ROUNDS = 3
@@ -45,12 +45,6 @@ def cparams(codec, typesize=8):
     return {"codec": blosc2.Codec[codec.upper()], "clevel": 5,
             "typesize": typesize, "nthreads": CORES,
             "filters": [blosc2.Filter.SHUFFLE]}
-
-
-def timed(action, *args):
-    start = time.perf_counter()
-    action(*args)
-    return time.perf_counter() - start
 
 
 def read_stock(path):

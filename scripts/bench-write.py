@@ -29,7 +29,7 @@ os.environ["B2F_BUILD"] = os.path.abspath(sys.argv[1])
 os.environ["B2F_SOURCE"] = os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
-from bench import MIB, million_chunks, walk  # noqa: E402
+from bench import MIB, million_chunks, timed, walk  # noqa: E402
 from scratch import Scratch, bloscctl, frames  # noqa: E402
 
 ROUNDS = 3
@@ -53,12 +53,6 @@ def remove(*paths):
     for path in paths:
         shutil.rmtree(path, ignore_errors=True)
     os.sync()
-
-
-def timed(action, *args):
-    start = time.perf_counter()
-    action(*args)
-    return time.perf_counter() - start
 
 
 def stored(path):

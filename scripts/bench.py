@@ -58,6 +58,12 @@ def walk(n):
     return np.round(np.cumsum(steps) * 64) / 64
 
 
+def timed(action, *args):
+    start = time.perf_counter()
+    action(*args)
+    return time.perf_counter() - start
+
+
 def drop_caches():
     """Only root may; without it the runs are warm, and say so."""
     os.sync()

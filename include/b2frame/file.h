@@ -105,12 +105,6 @@ __attribute__((warn_unused_result)) int
 b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len);
 
 /*
- * True if @file is a .npy file that is kept as an array; what is written to it
- * may change that.
- */
-bool b2f_file_is_npy(struct b2f_file *file);
-
-/*
  * The frame of @file, as it was opened or refreshed; stays @file's.  Changes
  * that were written through @file are not in it.
  */

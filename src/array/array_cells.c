@@ -2,23 +2,8 @@
 /* array_cells.c - a range of an array in C order, as parts of its blocks */
 #include "array/array_cells.h"
 
+#include "array/array_grid.h"
 #include "base/checked.h"
-
-/* Blocks of a chunk in dimension @i; the last one may stick out of it. */
-static uint64_t blocks_in_chunk(const struct b2f_array *a, unsigned int i)
-{
-	return b2f_div_up_u64((uint64_t)a->chunkshape[i],
-			      (uint64_t)a->blockshape[i]);
-}
-
-/* Which block of the whole array has index @x of dimension @i. */
-static uint64_t block_of(const struct b2f_array *a, unsigned int i, uint64_t x)
-{
-	uint64_t cs = (uint64_t)a->chunkshape[i];
-
-	return x / cs * blocks_in_chunk(a, i) +
-	       x % cs / (uint64_t)a->blockshape[i];
-}
 
 static void count_cells(struct b2f_array_cells *cells)
 {
@@ -27,8 +12,8 @@ static void count_cells(struct b2f_array_cells *cells)
 	cells->n = 1;
 	cells->nitems = 1;
 	for (unsigned int i = 0; i < a->ndim; i++) {
-		cells->count[i] = block_of(a, i, cells->end[i] - 1) -
-				  block_of(a, i, cells->start[i]) + 1;
+		cells->count[i] = b2f_array_grid_at(a, i, cells->end[i] - 1) -
+				  b2f_array_grid_at(a, i, cells->start[i]) + 1;
 		cells->n *= cells->count[i];
 		cells->nitems *= cells->end[i] - cells->start[i];
 	}
@@ -102,10 +87,10 @@ static struct extent extent_of(const struct b2f_array_cells *cells,
 	const struct b2f_array *a = cells->array;
 	uint64_t cs = (uint64_t)a->chunkshape[i];
 	uint64_t bs = (uint64_t)a->blockshape[i];
-	uint64_t g = block_of(a, i, cells->start[i]) + k;
+	uint64_t g = b2f_array_grid_at(a, i, cells->start[i]) + k;
 	struct extent e = {
-		.chunk = g / blocks_in_chunk(a, i),
-		.block = g % blocks_in_chunk(a, i),
+		.chunk = g / b2f_array_grid_blocks(a, i),
+		.block = g % b2f_array_grid_blocks(a, i),
 	};
 	uint64_t first = e.chunk * cs + e.block * bs, end;
 
@@ -161,7 +146,7 @@ void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
 		out->stride[d] = stride;
 		out->block_stride[d] = block_stride;
 		chunk_stride *= b2f_div_up_u64(n, (uint64_t)a->chunkshape[d]);
-		grid_stride *= blocks_in_chunk(a, d);
+		grid_stride *= b2f_array_grid_blocks(a, d);
 		block_stride *= (uint64_t)a->blockshape[d];
 		stride *= n;
 	}

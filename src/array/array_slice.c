@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "array/array_grid.h"
 #include "base/checked.h"
 
 /* A block in one dimension: its indices of the array. */
@@ -15,29 +16,14 @@ struct extent {
 	uint64_t end;
 };
 
-static uint64_t blocks_in_chunk(const struct b2f_array *a, unsigned int d)
-{
-	return b2f_div_up_u64((uint64_t)a->chunkshape[d],
-			      (uint64_t)a->blockshape[d]);
-}
-
-/* Blocks are counted through all chunks. */
-static uint64_t block_of(const struct b2f_array *a, unsigned int d, uint64_t x)
-{
-	uint64_t cs = (uint64_t)a->chunkshape[d];
-
-	return x / cs * blocks_in_chunk(a, d) +
-	       x % cs / (uint64_t)a->blockshape[d];
-}
-
 static struct extent extent_of(const struct b2f_array *a, unsigned int d,
 			       uint64_t block)
 {
 	uint64_t cs = (uint64_t)a->chunkshape[d];
 	uint64_t bs = (uint64_t)a->blockshape[d];
 	struct extent e = {
-		.chunk = block / blocks_in_chunk(a, d),
-		.block = block % blocks_in_chunk(a, d),
+		.chunk = block / b2f_array_grid_blocks(a, d),
+		.block = block % b2f_array_grid_blocks(a, d),
 	};
 
 	e.start = e.chunk * cs + e.block * bs;
@@ -96,9 +82,10 @@ static uint64_t fit_rows(const struct b2f_array *a, const struct b2f_slice *s,
 
 	if (first + n == s->count[d])
 		return n;
-	after = block_of(a, d, index_of(s, d, first + n));
+	after = b2f_array_grid_at(a, d, index_of(s, d, first + n));
 	for (uint64_t rows = n; rows > 0; rows--) {
-		before = block_of(a, d, index_of(s, d, first + rows - 1));
+		before = b2f_array_grid_at(a, d,
+					   index_of(s, d, first + rows - 1));
 		if (before != after)
 			return rows;
 	}
@@ -116,8 +103,8 @@ static void set_dim(struct b2f_array_box *box, const struct b2f_slice *s,
 	box->down[d] = s->step[d] < 0;
 	box->low[d] = b2f_min_u64(x, y);
 	box->step[d] = distance(s->step[d]);
-	nblocks = block_of(box->array, d, b2f_max_u64(x, y)) -
-		  block_of(box->array, d, box->low[d]) + 1;
+	nblocks = b2f_array_grid_at(box->array, d, b2f_max_u64(x, y)) -
+		  b2f_array_grid_at(box->array, d, box->low[d]) + 1;
 	box->by_index[d] = box->len[d] < nblocks;
 	box->count[d] = b2f_min_u64(box->len[d], nblocks);
 	box->nitems *= box->len[d];
@@ -163,10 +150,11 @@ static struct extent find_cell(const struct b2f_array_box *box, unsigned int d,
 	if (box->by_index[d]) {
 		*first = i;
 		*len = 1;
-		return extent_of(box->array, d,
-				 block_of(box->array, d, low + i * step));
+		return extent_of(
+			box->array, d,
+			b2f_array_grid_at(box->array, d, low + i * step));
 	}
-	e = extent_of(box->array, d, block_of(box->array, d, low) + i);
+	e = extent_of(box->array, d, b2f_array_grid_at(box->array, d, low) + i);
 	*first = e.start > low ? b2f_div_up_u64(e.start - low, step) : 0;
 	end = b2f_min_u64(b2f_div_up_u64(e.end - low, step), box->len[d]);
 	*len = end > *first ? end - *first : 0;
@@ -195,7 +183,7 @@ bool b2f_array_slice_part(const struct b2f_array_box *box, uint64_t i,
 		to += (x - e.start + (out->len[d] - 1) * box->step[d]) * items;
 		chunks *= b2f_div_up_u64((uint64_t)a->shape[d],
 					 (uint64_t)a->chunkshape[d]);
-		blocks *= blocks_in_chunk(a, d);
+		blocks *= b2f_array_grid_blocks(a, d);
 		items *= (uint64_t)a->blockshape[d];
 	}
 	out->chunk_off = (block * a->block_items + from) * a->itemsize;

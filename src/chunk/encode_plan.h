@@ -2,7 +2,8 @@
 /*
  * encode_plan.h - the options of one chunk, with every choice made
  *
- * Private to the encoder of chunks.
+ * For the encoder of chunks, and for who has to know beforehand what it will
+ * choose.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
  */

@@ -63,19 +63,13 @@ static int report(const struct convert *c, const char *name, int err,
 	return err;
 }
 
-/* Also one whose geometry makes no sense to us: another one may know better. */
-static bool is_array(const struct b2f_frame *f)
-{
-	return f->is_array || b2f_meta_find(&f->meta, "b2nd") ||
-	       b2f_meta_find(&f->meta, "caterva");
-}
-
 /* What an array, or a frame of variable chunks, cannot change. */
 static void keep_layout(const struct convert *c, struct b2f_settings *s)
 {
 	const struct b2f_frame *f = c->frame;
 
-	if (is_array(f)) {
+	/* Also if its geometry makes no sense to us: another one may know. */
+	if (f->form.is_array) {
 		s->typesize = f->header.typesize;
 		s->chunksize = f->header.chunksize;
 		s->blocksize = f->header.blocksize;
@@ -115,7 +109,7 @@ static int make_header(struct convert *c)
 	struct b2f_why why = {""};
 	int err = 0;
 
-	if (c->options->guess_typesize && !is_array(c->frame))
+	if (c->options->guess_typesize && !c->frame->form.is_array)
 		err = guess_typesize(c, &s);
 	if (err)
 		return err;

@@ -188,6 +188,14 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 B2F_MUST_CHECK
 int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
 		     struct b2f_head **out);
+
+/*
+ * The same for who reads on: *@head is that of the piece before, which is often
+ * the one, or NULL.  On an error it is NULL.
+ */
+B2F_MUST_CHECK
+int b2f_reading_next_head(const struct b2f_reading *r,
+			  const struct b2f_source *src, struct b2f_head **head);
 void b2f_head_ref(struct b2f_head *head);
 void b2f_head_put(struct b2f_head *head);
 

@@ -77,26 +77,6 @@ static void batch_fini(struct batch *b)
 	b->last = NULL;
 }
 
-/* Usually the head is that of the piece before. */
-static int get_head(struct batch *b, const struct b2f_source *src,
-		    struct b2f_head **out)
-{
-	const struct b2f_loaded *last = b->last ? b->last->loaded : NULL;
-	int err;
-
-	if (!last || last->nchunk != src->span.nchunk ||
-	    last->raw != src->raw || last->chunk.header.nbytes != src->nbytes) {
-		b2f_head_put(b->last);
-		b->last = NULL;
-		err = b2f_reading_head(&b->reading, src, &b->last);
-		if (err)
-			return err;
-	}
-	b2f_head_ref(b->last);
-	*out = b->last;
-	return 0;
-}
-
 /* The piece at @off, at most @size bytes of one unit. */
 static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		     struct piece *out)
@@ -129,9 +109,11 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		out->size = (uint32_t)b2f_min_u64(out->size, ZEROS_SIZE);
 		return 0;
 	}
-	err = get_head(b, &src, &out->head);
+	err = b2f_reading_next_head(&b->reading, &src, &b->last);
 	if (err)
 		return err;
+	b2f_head_ref(b->last);
+	out->head = b->last;
 	chunk = &out->head->loaded->chunk;
 	out->unit = in / chunk->unit_size;
 	out->start = in % chunk->unit_size;

@@ -7,6 +7,7 @@
  */
 #include "base/checked.h"
 #include "file/writer.h"
+#include "frame/form_index.h"
 
 static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
 {
@@ -25,7 +26,7 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
  * A file of holes has a few bytes of memory for each chunk; nobody is to fill
  * the memory by a number.  Frames that are larger already may stay so.
  */
-#define NCHUNKS_GROW (UINT64_C(1) << 24)
+#define NCHUNKS_GROW B2F_FORM_NCHUNKS_MAX
 
 int b2f_size_fix_last(struct b2f_file *file)
 {

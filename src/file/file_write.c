@@ -404,14 +404,14 @@ int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size)
 {
 	int err;
 
-	do {
+	for (;;) {
 		err = try_zero(file, off, size);
-		if (err == B2F_EREFORM) {
-			err = b2f_reform_to_plain(file, UINT64_MAX);
-			if (!err)
-				err = B2F_EREFORM;
-		}
-	} while (err == B2F_EREFORM);
+		if (err != B2F_EREFORM)
+			break;
+		err = b2f_reform_to_plain(file, UINT64_MAX);
+		if (err)
+			return err;
+	}
 	if (!err)
 		b2f_writer_delete_dead(file);
 	return err;

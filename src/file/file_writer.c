@@ -79,21 +79,28 @@ void b2f_writer_free(struct b2f_file *file)
 	file->writer = NULL;
 }
 
+uint32_t b2f_writer_chunksize(const struct b2f_writer *w)
+{
+	uint32_t size = w->options.chunksize;
+
+	if (size == 0)
+		size = CHUNKSIZE_DEFAULT;
+	return (uint32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX);
+}
+
 /* An empty frame may still choose how its chunks are made. */
 static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
 {
 	struct b2f_frame_header *h = &edit->header;
-	uint32_t size = w->options.chunksize;
+	uint32_t size = b2f_writer_chunksize(w);
 
 	w->guess_typesize = w->options.guess_typesize && h->nbytes == 0 &&
 			    h->typesize == 1 && edit->frame->meta.n == 0;
 	if (h->chunksize > 0 || edit->frame->form.is_array)
 		return;
-	if (size == 0)
-		size = CHUNKSIZE_DEFAULT;
 	if (size > h->typesize)
 		size -= size % h->typesize;
-	h->chunksize = (int32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX);
+	h->chunksize = (int32_t)size;
 }
 
 /* Locks of other programs, if they use them or it was asked for. */

@@ -42,19 +42,6 @@ static void segment_fini(struct segment *s)
 	s->head = NULL;
 }
 
-/* The head of the chunk of @src, which is often that of the last segment. */
-static int get_head(struct segment *s, const struct b2f_source *src)
-{
-	const struct b2f_loaded *l = s->head ? s->head->loaded : NULL;
-
-	if (l && l->nchunk == src->span.nchunk && l->raw == src->raw &&
-	    l->chunk.header.nbytes == src->nbytes)
-		return 0;
-	b2f_head_put(s->head);
-	s->head = NULL;
-	return b2f_reading_head(s->reading, src, &s->head);
-}
-
 /* Pins the unit that position @off of the chunk @src is in. */
 static int pin_unit(struct segment *s, const struct b2f_source *src,
 		    uint64_t off)
@@ -62,7 +49,7 @@ static int pin_unit(struct segment *s, const struct b2f_source *src,
 	uint32_t in = (uint32_t)(off - src->span.start);
 	const struct b2f_chunk *chunk;
 	uint32_t unit, from;
-	int err = get_head(s, src);
+	int err = b2f_reading_next_head(s->reading, src, &s->head);
 
 	if (err)
 		return err;

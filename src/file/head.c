@@ -114,6 +114,19 @@ int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
 	return 0;
 }
 
+int b2f_reading_next_head(const struct b2f_reading *r,
+			  const struct b2f_source *src, struct b2f_head **head)
+{
+	const struct b2f_loaded *l = *head ? (*head)->loaded : NULL;
+
+	if (l && l->nchunk == src->span.nchunk && l->raw == src->raw &&
+	    l->chunk.header.nbytes == src->nbytes)
+		return 0;
+	b2f_head_put(*head);
+	*head = NULL;
+	return b2f_reading_head(r, src, head);
+}
+
 struct b2f_cache_key b2f_reading_key(const struct b2f_reading *r,
 				     const struct b2f_loaded *loaded,
 				     uint32_t unit)

@@ -22,8 +22,6 @@
 #include "frame/chunk_write.h"
 #include "frame/form_index.h"
 
-#define CHUNKSIZE_DEFAULT (1u << 20)
-
 struct reform {
 	struct b2f_file *file;
 	struct b2f_writer *writer;
@@ -38,14 +36,6 @@ struct reform {
 	/* One chunk. */
 	uint8_t *buf;
 };
-
-static uint32_t chunksize_of(const struct b2f_writer *w)
-{
-	uint32_t size = w->options.chunksize;
-
-	return size ? (uint32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX)
-		    : CHUNKSIZE_DEFAULT;
-}
 
 /* Reads what is shown at @off, as far as it is kept; else zeros. */
 static int read_shown(struct reform *r, uint8_t *buf, uint64_t size,
@@ -92,31 +82,11 @@ static int write_chunk(struct reform *r, uint64_t i, uint32_t nbytes,
 		.edit = r->writer->edit,
 		.lock = &r->file->lock,
 		.encoder = r->encoder,
+		.as = r->frame,
 		.no_seal = r->writer->options.no_seal,
 	};
-	size_t room = b2f_chunk_encode_bound(nbytes);
-	struct b2f_scratch *dst = &r->encoder->chunk;
-	struct b2f_encode_options options;
-	struct b2f_encoded encoded = {0};
-	struct b2f_why why = {""};
-	int err;
 
-	b2f_encode_options_of(r->frame, &r->frame->header, &options);
-	err = b2f_scratch_reserve(dst, room);
-	if (!err)
-		err = b2f_chunk_encode(r->encoder, &options, r->buf, nbytes,
-				       dst->data, room, &encoded, &why);
-	if (!err && encoded.zeros && nbytes % options.typesize)
-		err = b2f_chunk_encode_value(&options, nbytes, NULL, 0,
-					     dst->data, &encoded.cbytes, &why);
-	else if (!err && encoded.zeros) {
-		*out = (struct b2f_edit_chunk){
-			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
-		return 0;
-	}
-	if (err)
-		return b2f_frame_report(r->frame, err, &why);
-	return b2f_chunk_write_encoded(&cw, i, dst->data, encoded.cbytes, out);
+	return b2f_chunk_write(&cw, i, r->buf, nbytes, out);
 }
 
 /* True if [@off, @off + @size) of what is shown is a hole. */
@@ -298,7 +268,7 @@ static int to_plain(struct b2f_file *file, uint64_t keep)
 
 	err = b2f_form_plain(file->frame,
 			     anew ? 1 : file->frame->header.typesize,
-			     chunksize_of(w), &frame);
+			     b2f_writer_chunksize(w), &frame);
 	if (!err)
 		err = reform(file, frame, size);
 	if (!err)
@@ -357,7 +327,8 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 		b2f_npy_fini(&npy);
 		return 0;
 	}
-	err = b2f_form_npy(file->frame, &npy, head, chunksize_of(file->writer),
+	err = b2f_form_npy(file->frame, &npy, head,
+			   b2f_writer_chunksize(file->writer),
 			   B2F_FORM_NCHUNKS_MAX, &frame);
 	b2f_npy_fini(&npy);
 	/* Then it stays what it is. */

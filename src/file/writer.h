@@ -335,6 +335,9 @@ int b2f_reform_for_commit(struct b2f_file *file);
 
 /* file_writer.c */
 
+/* Decoded bytes of each chunk of a frame that has none yet. */
+uint32_t b2f_writer_chunksize(const struct b2f_writer *w);
+
 /*
  * Continues with what another program made of the frame, if nothing is dirty
  * and no commit under way; b2f_file_refresh() will tell.  No lock is held.

@@ -37,6 +37,10 @@ static void unlock(struct b2f_chunk_writer *cw)
 static void get_options(struct b2f_chunk_writer *cw,
 			struct b2f_encode_options *out)
 {
+	if (cw->as) {
+		b2f_encode_options_of(cw->as, &cw->as->header, out);
+		return;
+	}
 	lock(cw);
 	b2f_edit_encode_options(cw->edit, out);
 	unlock(cw);

@@ -17,6 +17,8 @@ struct b2f_chunk_writer {
 	/* That of the edit, taken where it is needed; NULL: there is none. */
 	pthread_mutex_t *lock;
 	struct b2f_encoder *encoder;
+	/* Whose settings count, if it is not the edited frame; or NULL. */
+	const struct b2f_frame *as;
 	/* Without checksums. */
 	bool no_seal;
 };
