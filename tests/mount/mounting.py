@@ -60,13 +60,18 @@ class Mount:
                                         env=env)
         wait_until(self.is_ready, f"mount {self.args}: {self.log()}")
         self.pid = self.find_daemon()
-        self.nfds = self.count_fds()
+        self.nfds = len(self.open_fds())
         return self
 
     def is_ready(self):
         if self.process.poll() is not None:
             raise AssertionError(f"ended: {self.log()}")
-        return str(self.path) in mountpoints(self.path.parent)
+        if str(self.path) not in mountpoints(self.path.parent):
+            return False
+        # It is there a little before the daemon serves it.
+        with contextlib.suppress(OSError):
+            os.stat(self.path)
+        return True
 
     def find_daemon(self):
         """The process itself, or the child of what it is wrapped in."""
@@ -75,10 +80,15 @@ class Mount:
         is_wrapped = self.args[0] != str(BUILD / "bloscfs")
         return int(children.split()[0]) if is_wrapped and children else pid
 
-    def count_fds(self):
+    def open_fds(self):
         """Folders are kept open on purpose."""
         top = f"/proc/{self.pid}/fd"
-        return sum(not os.path.isdir(f"{top}/{fd}") for fd in os.listdir(top))
+        return [fd for fd in os.listdir(top) if not os.path.isdir(f"{top}/{fd}")]
+
+    def open_paths(self):
+        for fd in self.open_fds():
+            with contextlib.suppress(OSError):
+                yield os.readlink(f"/proc/{self.pid}/fd/{fd}")
 
     def log(self):
         return self.log_path.read_text(errors="replace")
@@ -100,11 +110,18 @@ class Mount:
         assert str(self.path) not in mountpoints(self.path.parent)
         self.ended = True
 
+    def wait_for_closes(self):
+        """The kernel does not wait for the daemon's answer to a last close."""
+        try:
+            wait_until(lambda: len(self.open_fds()) <= self.nfds,
+                       "descriptors left open", 5)
+        except AssertionError as e:
+            raise AssertionError(f"{e}: {[*self.open_paths()]}") from None
+
     def __exit__(self, kind, value, trace):
         try:
             if kind is None and not self.ended:
-                wait_until(lambda: self.count_fds() <= self.nfds,
-                           "descriptors left open", 5)
+                self.wait_for_closes()
             if not self.ended:
                 subprocess.run(["umount", self.path], check=kind is None)
             if kind is None:
