@@ -102,6 +102,7 @@ static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta)
 struct request {
 	struct fs *fs;
 	const struct fs_meta *meta;
+	bool sets_mtime;
 	/* Else, if @meta is NULL. */
 	int (*fn)(void *arg, int index_fd);
 	void *arg;
@@ -129,20 +130,26 @@ static int run(void *arg, int dirfd)
 /* Nobody has it open: there is no commit to keep away. */
 static int run_closed(struct fs_node *node, int fd, struct request *r)
 {
+	struct b2f_frame_stamp old, new;
 	struct stat before, after;
 	int err;
 
 	if (fs_probe_index(fd, true, &before))
 		return -ESTALE;
 	err = run(r, fd);
-	if (fs_probe_index(fd, true, &after) == 0)
+	if (fs_probe_index(fd, true, &after))
+		return err;
+	old = b2f_frame_stamp_of(&before);
+	new = b2f_frame_stamp_of(&after);
+	/* Else another program has written it meanwhile. */
+	if (b2f_frame_stamp_same_data(&old, &new, r->sets_mtime))
 		fs_frames_note_own(r->fs, node, &before, &after);
 	return err;
 }
 
-static int run_request(struct fs *fs, struct fs_node *node, int fd,
-		       bool forget_mtime, struct request *r)
+static int run_request(struct fs_node *node, int fd, struct request *r)
 {
+	struct fs *fs = r->fs;
 	struct fs_file *file;
 	int err;
 
@@ -152,8 +159,8 @@ static int run_request(struct fs *fs, struct fs_node *node, int fd,
 	file = fs_frames_peek(fs, node);
 	if (!file)
 		return run_closed(node, fd, r);
-	err = b2f_file_with_index(file->file, forget_mtime, run, r);
-	if (!err && forget_mtime) {
+	err = b2f_file_with_index(file->file, r->sets_mtime, run, r);
+	if (!err && r->sets_mtime) {
 		pthread_mutex_lock(&fs->files.lock);
 		file->has_mtime = false;
 		pthread_mutex_unlock(&fs->files.lock);
@@ -165,10 +172,14 @@ static int run_request(struct fs *fs, struct fs_node *node, int fd,
 int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
 		      const struct fs_meta *meta)
 {
-	bool forget = meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT;
-	struct request r = {.fs = fs, .meta = meta};
+	struct request r = {
+		.fs = fs,
+		.meta = meta,
+		.sets_mtime =
+			meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT,
+	};
 
-	return run_request(fs, node, fd, forget, &r);
+	return run_request(node, fd, &r);
 }
 
 int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
@@ -176,7 +187,7 @@ int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
 {
 	struct request r = {.fs = fs, .fn = fn, .arg = arg};
 
-	return run_request(fs, node, fd, false, &r);
+	return run_request(node, fd, &r);
 }
 
 struct fs_meta fs_meta_of_caller(fuse_req_t req, const struct stat *dir)

@@ -223,6 +223,13 @@ bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b);
 
 /*
+ * True if they differ in nothing but what a change of attributes makes
+ * different: the ctime, with @set_mtime also the mtime.
+ */
+bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
+			       const struct b2f_frame_stamp *b, bool set_mtime);
+
+/*
  * Reads the head of chunk @nchunk (< nchunks).  Returns 0, B2F_ECORRUPT,
  * B2F_EUNSUPPORTED, -ENOMEM or an errno; the cause is logged.
  */

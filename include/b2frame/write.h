@@ -150,14 +150,14 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
 /*
  * Calls @fn with @arg and a descriptor of the directory the index
  * (B2F_INDEX_NAME) is in, while no commit replaces it; for chmod and the like.
- * Afterwards the index counts as known, whatever @fn did to its attributes.
- * With @forget_mtime the next commit leaves the mtime of the index alone unless
- * something is written first.
+ * Afterwards the index counts as known, whatever @fn did to its attributes; it
+ * may set the mtime only with @sets_mtime, and then the next commit leaves that
+ * alone unless something is written first.
  *
  * Returns what @fn returned, or -EROFS for a contiguous frame.
  */
 __attribute__((warn_unused_result)) int
-b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
+b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 		    int (*fn)(void *arg, int dirfd), void *arg);
 
 /*

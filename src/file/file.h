@@ -79,7 +79,7 @@ struct b2f_file {
 	struct b2f_runtime *runtime;
 	/* The owner, and every job. */
 	atomic_uint refs;
-	/* Held while it becomes writable; before all others. */
+	/* Held while it becomes writable; after those of a writer. */
 	pthread_mutex_t allow_lock;
 	pthread_mutex_t lock;
 	/* Holds a reference.  Protected by lock. */

@@ -362,27 +362,55 @@ void b2f_file_catch_up(struct b2f_file *file)
 		pthread_mutex_unlock(&w->commit_lock);
 }
 
+/*
+ * The writer with its commit_lock, or NULL as long as there is none; nobody
+ * begins to write meanwhile.
+ */
+static struct b2f_writer *hold_writer(struct b2f_file *file)
+{
+	struct b2f_writer *w = writer_of(file), *now;
+
+	for (;;) {
+		if (w)
+			pthread_mutex_lock(&w->commit_lock);
+		pthread_mutex_lock(&file->allow_lock);
+		now = writer_of(file);
+		if (now == w)
+			return w;
+		pthread_mutex_unlock(&file->allow_lock);
+		if (w)
+			pthread_mutex_unlock(&w->commit_lock);
+		w = now;
+	}
+}
+
+static void release_writer(struct b2f_file *file, struct b2f_writer *w)
+{
+	pthread_mutex_unlock(&file->allow_lock);
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
+}
+
 /* Makes what we did to the attributes of the index no news.  Locked. */
-static void know_index(struct b2f_file *file)
+static void know_index(struct b2f_file *file, bool sets_mtime)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_frame_stamp stamp;
+	struct b2f_frame_stamp *known, now;
 	struct stat st;
 
 	if (b2f_store_stat_index(file->frame->store, &st))
 		return;
-	stamp = b2f_frame_stamp_of(&st);
-	if (w && w->edit)
-		w->edit->stamp = stamp;
-	else
-		file->frame->stamp = stamp;
+	known = w && w->edit ? &w->edit->stamp : &file->frame->stamp;
+	now = b2f_frame_stamp_of(&st);
+	if (b2f_frame_stamp_same_data(known, &now, sets_mtime))
+		*known = now;
 }
 
-int b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
+int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	struct b2f_writer *w = writer_of(file);
+	struct b2f_writer *w;
 	int err, changed, dirfd;
 
 	/* Any version of it leads to that directory. */
@@ -391,19 +419,17 @@ int b2f_file_with_index(struct b2f_file *file, bool forget_mtime,
 		err = -EROFS;
 		goto out;
 	}
-	if (w)
-		pthread_mutex_lock(&w->commit_lock);
+	w = hold_writer(file);
 	/* If somebody else changed it before, that has to be found out. */
 	changed = has_changed(file);
 	err = fn(arg, dirfd);
 	pthread_mutex_lock(&file->lock);
 	if (changed == 0)
-		know_index(file);
-	if (w && forget_mtime)
+		know_index(file, sets_mtime);
+	if (w && sets_mtime)
 		w->has_mtime = false;
 	pthread_mutex_unlock(&file->lock);
-	if (w)
-		pthread_mutex_unlock(&w->commit_lock);
+	release_writer(file, w);
 out:
 	b2f_frame_close(frame);
 	return err;

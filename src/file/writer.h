@@ -17,6 +17,7 @@
  * Locks, in the order they are taken:
  *   writer.commit_lock   one commit at a time
  *   writer.write_lock    one change at a time; a commit holds it for a moment
+ *   file.allow_lock      nobody else makes an edit, or what goes with it
  *   file.lock            the edit, the table of records and their states
  *   dirty.lock           the pages of one record
  *   runtime.dirty_lock   the list of all records, and their bytes

@@ -45,8 +45,15 @@ struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *index)
 bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b)
 {
+	return b2f_frame_stamp_same_data(a, b, false) &&
+	       a->ctime_ns == b->ctime_ns;
+}
+
+bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
+			       const struct b2f_frame_stamp *b, bool set_mtime)
+{
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+	       (set_mtime || a->mtime_ns == b->mtime_ns);
 }
 
 const char *b2f_chunk_kind_name(enum b2f_chunk_kind kind)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_file_concurrent.c - a file whose index somebody touches meanwhile
+ *
+ * What is wrong with the threads here, the thread sanitizer sees best.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "b2frame/b2frame.h"
+#include "tests/support/frame_dir.h"
+
+#define INDEX "chunks.b2frame"
+
+struct scratch {
+	struct frame_dir dir;
+	char frame[128];
+	struct b2f_write_options options;
+	struct b2f_runtime *rt;
+	struct b2f_file *file;
+};
+
+static void open_file(struct scratch *s)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
+}
+
+static void set_up(struct scratch *s)
+{
+	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
+						    .nworkers = 1};
+	struct b2f_settings settings = b2f_settings_default();
+
+	*s = (struct scratch){.dir = frame_dir_new(),
+			      .options = {.chunksize = 1000}};
+	snprintf(s->frame, sizeof(s->frame), "%s/x.b2frame", s->dir.path);
+	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->frame, 0644,
+				      false, NULL),
+		     0);
+	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
+	open_file(s);
+}
+
+static void tear_down(struct scratch *s)
+{
+	b2f_file_close(s->file);
+	b2f_runtime_free(s->rt);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->frame), 0);
+	frame_dir_remove(&s->dir);
+}
+
+static int set_mode(void *arg, int dirfd)
+{
+	(void)arg;
+	return fchmodat(dirfd, INDEX, 0600, 0) ? -errno : 0;
+}
+
+/* A second before the first of January 2001, which no index is of by chance. */
+static int set_time(void *arg, int dirfd)
+{
+	const struct timespec times[] = {{.tv_sec = 978307199},
+					 {.tv_sec = 978307199}};
+
+	(void)arg;
+	return utimensat(dirfd, INDEX, times, 0) ? -errno : 0;
+}
+
+/* In the middle of our chmod, another program appends to the frame. */
+static int set_mode_late(void *arg, int dirfd)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct scratch *s = arg;
+	struct b2f_frame *frame;
+	struct b2f_file *other;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &other), 0);
+	cr_assert_eq(b2f_file_allow_write(other, &s->options), 0);
+	cr_assert_eq(b2f_file_pwrite(other, "abc", 3, 0), 3);
+	cr_assert_eq(b2f_file_commit(other, B2F_COMMIT_DURABLE), 0);
+	b2f_file_close(other);
+	return set_mode(NULL, dirfd);
+}
+
+static bool has_news(struct scratch *s)
+{
+	bool changed;
+
+	cr_assert_eq(b2f_file_refresh(s->file, &changed), 0);
+	return changed;
+}
+
+Test(file_concurrent, our_own_chmod_is_no_news)
+{
+	struct scratch s;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
+	cr_assert_not(has_news(&s));
+	cr_assert_eq(b2f_file_with_index(s.file, true, set_time, NULL), 0);
+	cr_assert_not(has_news(&s));
+	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
+	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
+	cr_assert_not(has_news(&s));
+	tear_down(&s);
+}
+
+Test(file_concurrent, a_change_in_the_middle_of_our_chmod_is_found)
+{
+	struct scratch s;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode_late, &s), 0);
+	cr_assert(has_news(&s));
+	cr_assert_eq(b2f_file_size(s.file), 3);
+	tear_down(&s);
+}
+
+static void *set_modes(void *arg)
+{
+	struct scratch *s = arg;
+
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(
+			b2f_file_with_index(s->file, false, set_mode, NULL), 0);
+	return NULL;
+}
+
+static void *write_and_commit(void *arg)
+{
+	struct scratch *s = arg;
+
+	cr_assert_eq(b2f_file_allow_write(s->file, &s->options), 0);
+	for (int i = 0; i < 5; i++) {
+		cr_assert_eq(b2f_file_pwrite(s->file, "abc", 3, 0), 3);
+		cr_assert_eq(b2f_file_commit(s->file, B2F_COMMIT_DURABLE), 0);
+	}
+	return NULL;
+}
+
+Test(file_concurrent, begins_to_write_while_the_mode_is_set)
+{
+	pthread_t threads[2];
+	struct scratch s;
+
+	set_up(&s);
+	for (int i = 0; i < 10; i++) {
+		pthread_create(&threads[0], NULL, set_modes, &s);
+		pthread_create(&threads[1], NULL, write_and_commit, &s);
+		pthread_join(threads[0], NULL);
+		pthread_join(threads[1], NULL);
+		cr_assert_not(has_news(&s));
+		b2f_file_close(s.file);
+		open_file(&s);
+	}
+	tear_down(&s);
+}
