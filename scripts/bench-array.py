@@ -9,9 +9,11 @@
            np.savez_compressed and blosc2.save_array
 
 The caches are dropped before each round; what is compared runs in turns.
+"direct_io" is a mount with that option.
 """
 import os
 import re
+import shutil
 import statistics
 import sys
 import tempfile
@@ -24,7 +26,7 @@ os.environ["B2F_BUILD"] = os.path.abspath(sys.argv[1])
 os.environ["B2F_SOURCE"] = os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
-from bench import MIB, drop_caches, timed, walk  # noqa: E402
+from bench import MIB, drop_caches, timed, touch_memory, walk  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
 ROUNDS = 3
@@ -58,12 +60,21 @@ def make(a, codec):
                   urlpath="src/flat.b2frame", mode="w", cparams=cparams(codec))
 
 
-def whole_round():
-    seconds = []
-    for action, path in ((np.fromfile, "mnt/flat"), (np.fromfile, "mnt/array"),
-                         (read_stock, "src/array.b2nd")):
-        drop_caches()
-        seconds.append(timed(action, path))
+def read_timed(action, path, nbytes):
+    drop_caches()
+    # Its own copy, the kernel's, and what the daemon keeps.
+    touch_memory(5 * nbytes // 2)
+    return timed(action, path)
+
+
+def whole_round(nbytes):
+    """Seconds: 1-d frame, array, array with direct_io, C-Blosc2."""
+    with Scratch():
+        seconds = [read_timed(np.fromfile, f"mnt/{name}", nbytes)
+                   for name in ("flat", "array")]
+    with Scratch("direct_io"):
+        seconds.append(read_timed(np.fromfile, "mnt/array", nbytes))
+    seconds.append(read_timed(read_stock, "src/array.b2nd", nbytes))
     return seconds
 
 
@@ -72,20 +83,21 @@ def bench_whole(size):
     print(f"np.fromfile of {a.nbytes // MIB} MiB: float64 {a.shape}, chunks "
           f"{(SIDE, SIDE)}, {CORES} cores (medians of {ROUNDS} interleaved "
           "rounds)")
+    print("codec  1-d array array[:] MB/s  array/1-d array/array[:]  with "
+          "direct_io")
     for codec in "lz4", "zstd":
-        with Scratch() as scratch:
+        with Scratch():
             make(a, codec)
             assert np.array_equal(np.fromfile("mnt/array").reshape(a.shape), a)
-            rows = []
-            for _ in range(ROUNDS):
-                # Blocks that are still decoded would be no work.
-                scratch.remount()
-                rows.append(whole_round())
-        flat, array, stock = (statistics.median(x) for x in zip(*rows))
-        print(f"{codec:5} 1-d {a.nbytes / flat / 1e6:5.0f} MB/s, array "
-              f"{a.nbytes / array / 1e6:5.0f} MB/s: {flat / array:4.2f} x; "
-              f"array[:] {a.nbytes / stock / 1e6:5.0f} MB/s: "
-              f"{stock / array:4.2f} x")
+        rows = [whole_round(a.nbytes) for _ in range(ROUNDS)]
+        flat, array, direct, stock = (
+            statistics.median(x) for x in zip(*rows))
+        print(f"{codec:5} {a.nbytes / flat / 1e6:4.0f}"
+              f"  {a.nbytes / array / 1e6:4.0f}    {a.nbytes / stock / 1e6:5.0f}"
+              f"           {flat / array:4.2f} x       {stock / array:4.2f} x"
+              f"       {stock / direct:4.2f} x")
+        for path in "src/array.b2nd", "src/flat.b2frame":
+            shutil.rmtree(path)
     print()
 
 
@@ -124,26 +136,37 @@ def save_stock(path, a):
     blosc2.save_array(a, path, mode="w", cparams=cparams("zstd"))
 
 
+def save_round(a, *options):
+    """Seconds, into a mount that has nothing else."""
+    shutil.rmtree("src", ignore_errors=True)
+    os.sync()
+    touch_memory(a.nbytes)
+    with Scratch("codec=zstd", "clevel=5", "filter=shuffle", *options):
+        seconds = timed(save, "mnt/a.npy", a)
+    (stored,) = os.scandir("src")
+    assert np.array_equal(blosc2.open(stored.path, mode="r")[:5], a[:5])
+    return seconds
+
+
 def bench_save(size):
     a = walk(size // 8).reshape(-1, 1000)
     print(f"np.save of {a.nbytes // MIB} MiB and fsync, zstd 5, shuffle, "
           f"{CORES} cores (medians of {ROUNDS} interleaved rounds)")
     rows = []
-    with Scratch("codec=zstd", "clevel=5", "filter=shuffle"):
-        for i in range(ROUNDS):
-            os.sync()
-            row = [timed(save, "mnt/a.npy", a),
-                   timed(save_stock, "a.b2frame", a)]
-            # Much slower than the others: once is enough.
-            row.append(timed(np.savez_compressed, "a.npz", a) if i == 0
-                       else rows[0][2])
-            rows.append(row)
-    assert np.array_equal(blosc2.open(next(p.path for p in os.scandir("src")), mode="r")[:5], a[:5])
-    ours, stock, npz = (statistics.median(x) for x in zip(*rows))
-    print(f"  mount {a.nbytes / ours / 1e6:.0f} MB/s, blosc2.save_array "
-          f"{a.nbytes / stock / 1e6:.0f} MB/s ({stock / ours:.2f} x), "
-          f"np.savez_compressed {a.nbytes / npz / 1e6:.0f} MB/s "
-          f"({npz / ours:.1f} x)\n")
+    for _ in range(ROUNDS):
+        row = [save_round(a), save_round(a, "direct_io")]
+        touch_memory(a.nbytes)
+        rows.append(row + [timed(save_stock, "a.b2frame", a)])
+    ours, direct, stock = (statistics.median(x) for x in zip(*rows))
+    # Much slower than the others: once is enough.
+    npz = timed(np.savez_compressed, "a.npz", a)
+    print(f"  mount                 {a.nbytes / ours / 1e6:5.0f} MB/s, with "
+          f"direct_io {a.nbytes / direct / 1e6:.0f}")
+    for name, seconds in (("blosc2.save_array", stock),
+                          ("np.savez_compressed", npz)):
+        print(f"  {name:20}  {a.nbytes / seconds / 1e6:5.0f} MB/s: "
+              f"{seconds / ours:.2f} x, {seconds / direct:.2f} x")
+    print()
 
 
 BENCHES = {"whole": (bench_whole, 1600), "column": (bench_column, 800),

@@ -12,6 +12,7 @@
 Data: "walk" is a random walk of float64, rounded to 1/64; "count" is int64 that
 grow by 0 to 8.  64 MiB of them, over and over up to SIZE.
 """
+import contextlib
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ os.environ["B2F_BUILD"] = os.path.abspath(sys.argv[1])
 os.environ["B2F_SOURCE"] = os.path.dirname(os.path.dirname(
     os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
-from bench import MIB, million_chunks, timed, walk  # noqa: E402
+from bench import MIB, million_chunks, timed, touch_memory, walk  # noqa: E402
 from scratch import Scratch, bloscctl, frames  # noqa: E402
 
 ROUNDS = 3
@@ -112,36 +113,45 @@ def check_equal(ours, theirs, step=1):
         assert a.decompress_chunk(n) == b.decompress_chunk(n), n
 
 
-def append_round(codec, pieces, size):
-    """Seconds: ours, theirs, theirs with fsync; stored bytes of both."""
-    remove("src", "theirs.b2frame")
+def fill_round(codec, pieces, size, *options):
+    remove("src")
+    os.sync()
+    touch_memory(size)
     with Scratch(f"codec={codec}", "clevel=5", "filter=shuffle", "typesize=8",
-                 "chunksize=1m"):
-        ours = timed(fill, "mnt/ours", pieces, size)
+                 "chunksize=1m", *options):
+        return timed(fill, "mnt/ours", pieces, size)
+
+
+def append_round(codec, pieces, size):
+    """Seconds: ours, with direct_io, theirs, theirs with fsync."""
+    remove("theirs.b2frame")
+    direct = fill_round(codec, pieces, size, "direct_io")
+    ours = fill_round(codec, pieces, size)
     os.sync()
     theirs = timed(append, "theirs.b2frame", pieces, size, codec)
     durable = theirs + timed(sync_files, "theirs.b2frame")
     check_equal("src/ours.b2frame", "theirs.b2frame", step=37)
-    return ours, theirs, durable, stored("src/ours.b2frame") / \
-        stored("theirs.b2frame")
+    return ours, direct, theirs, durable
 
 
 def bench_append(size):
     print(f"{size // MIB} MiB in writes of 1 MiB and fsync; chunks of 1 MiB, "
           f"level 5, shuffle, {CORES} cores (medians of {ROUNDS} interleaved "
           "rounds)")
-    print("codec data   ours theirs +fsync MB/s  speed  with fsync  stored")
+    print("codec data   ours direct_io theirs +fsync MB/s  ours/theirs "
+          "ours/+fsync direct_io/theirs  stored")
     for codec in "lz4", "zstd":
         for kind in DATA:
             pieces = made(kind)
             rows = [append_round(codec, pieces, size) for _ in range(ROUNDS)]
-            ours, theirs, durable, room = (
+            ours, direct, theirs, durable = (
                 statistics.median(column) for column in zip(*rows))
-            speed = statistics.median(row[1] / row[0] for row in rows)
-            fair = statistics.median(row[2] / row[0] for row in rows)
-            print(f"{codec:5} {kind:5} {size / ours / 1e6:6.0f}"
-                  f" {size / theirs / 1e6:6.0f} {size / durable / 1e6:6.0f}"
-                  f"      {speed:5.2f} x     {fair:5.2f} x  {room:5.3f} x")
+            room = stored("src/ours.b2frame") / stored("theirs.b2frame")
+            print(f"{codec:5} {kind:5} {size / ours / 1e6:5.0f}"
+                  f"     {size / direct / 1e6:5.0f}  {size / theirs / 1e6:5.0f}"
+                  f"  {size / durable / 1e6:5.0f}            "
+                  f"{theirs / ours:4.2f} x      {durable / ours:4.2f} x"
+                  f"           {theirs / direct:4.2f} x {room:5.3f} x")
     print()
 
 
@@ -298,29 +308,47 @@ def small_files(top):
 
 
 def untar(where):
-    subprocess.run(["tar", "xf", "../small.tar"], cwd=where, check=True)
+    subprocess.run(["tar", "xf", "small.tar", "-C", where], check=True)
 
 
-def untar_round():
+@contextlib.contextmanager
+def new_ext4(path):
+    """A new ext4 in a file.
+
+    One that has been used may be slow for minutes after many files have been
+    deleted: without a journal it avoids the inodes of these.
+    """
+    image = f"{path}.img"
+    with open(image, "wb") as f:
+        f.truncate(4 << 30)
+    subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0", image],
+                   check=True)
+    os.mkdir(path)
+    subprocess.run(["mount", "-o", "loop", image, path], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+def untar_round(i):
     """Seconds: into a mount, until that is unmounted, into a plain folder."""
-    remove("src", "plain")
-    os.mkdir("plain")
-    start = time.perf_counter()
-    with Scratch():
+    with Scratch(source=f"ext4/src{i}"):
         ours = timed(untar, "mnt")
         start = time.perf_counter()
     rest = time.perf_counter() - start
+    os.mkdir(f"ext4/plain{i}")
     os.sync()
-    return ours, ours + rest, timed(untar, "plain")
+    return ours, ours + rest, timed(untar, f"ext4/plain{i}")
 
 
 def bench_untar(_):
     small_files("small")
     subprocess.run(["tar", "cf", "small.tar", "small"], check=True)
-    shutil.rmtree("small")
-    rows = [untar_round() for _ in range(ROUNDS)]
-    bloscctl("verify", "-r", "-q", "src")
-    assert len(frames("src")) == 10000
+    with new_ext4("ext4"):
+        rows = [untar_round(i) for i in range(ROUNDS)]
+        bloscctl("verify", "-r", "-q", "ext4/src0")
+        assert len(frames("ext4/src0")) == 10000
     ours, whole, plain = (statistics.median(column) for column in zip(*rows))
     print(f"untar of 10,000 files of up to 9 KB (medians of {ROUNDS})")
     print(f"  into a mount            {ours:7.2f} s  ({whole:.2f} with the "

@@ -64,6 +64,14 @@ def timed(action, *args):
     return time.perf_counter() - start
 
 
+def touch_memory(nbytes):
+    """Lets a virtual machine's host provide so much, which may take long.
+
+    Otherwise it is chance who of two that are compared has to wait for it.
+    """
+    np.full(nbytes // 8, 1.0)
+
+
 def drop_caches():
     """Only root may; without it the runs are warm, and say so."""
     os.sync()

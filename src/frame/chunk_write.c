@@ -98,6 +98,22 @@ static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
 	return err;
 }
 
+/*
+ * While a large file is written, the disk need not wait for the commit.  What
+ * is small may well be deleted before it.
+ */
+static void write_soon(struct b2f_chunk_writer *cw,
+		       const struct b2f_object *object)
+{
+	bool soon;
+
+	lock(cw);
+	soon = b2f_edit_has_backlog(cw->edit);
+	unlock(cw);
+	if (soon)
+		b2f_object_write_soon(object);
+}
+
 /* Writes the created @object, seal and all, and gives it its name. */
 static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 		     int64_t id, struct b2f_object *object, struct b2f_why *why)
@@ -132,9 +148,11 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 		return err;
 	err = fill_file(cw, image, b2f_edit_id(chunk.raw), &object, why);
 	named = !object.unnamed;
-	b2f_object_close(&object);
 	if (!err)
 		err = note(cw, &chunk);
+	if (!err)
+		write_soon(cw, &object);
+	b2f_object_close(&object);
 	if (err && named)
 		b2f_edit_remove_file(cw->edit, chunk.raw);
 	if (!err)

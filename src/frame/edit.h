@@ -195,6 +195,9 @@ B2F_MUST_CHECK
 int b2f_edit_note_file(struct b2f_edit *edit,
 		       const struct b2f_edit_chunk *chunk);
 
+/* Is it much that a commit would have to make durable? */
+bool b2f_edit_has_backlog(const struct b2f_edit *edit);
+
 /*
  * Stored bytes of the chunk @raw if that is known without reading; else false.
  */

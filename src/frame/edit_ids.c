@@ -22,6 +22,9 @@
 /* Free numbers that are looked for at a time. */
 #define FREE_BATCH 1024
 
+/* So many new files are no small change. */
+#define BACKLOG_MIN 8
+
 static int compare_ids(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -184,6 +187,11 @@ int b2f_edit_note_file(struct b2f_edit *edit,
 	fresh->cbytes = chunk->cbytes;
 	HASH_ADD(hh, edit->fresh, id, sizeof(fresh->id), fresh);
 	return 0;
+}
+
+bool b2f_edit_has_backlog(const struct b2f_edit *edit)
+{
+	return HASH_COUNT(edit->fresh) >= BACKLOG_MIN;
 }
 
 /* Looks for leftovers. */

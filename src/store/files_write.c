@@ -203,6 +203,12 @@ static int dir_inherit(const struct b2f_object *object,
 				 mtime, why);
 }
 
+static void dir_write_soon(const struct b2f_object *object)
+{
+	/* What is wrong, fsync will tell. */
+	(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 static int dir_sync(const struct b2f_object *object, struct b2f_why *why)
 {
 	int ret;
@@ -302,6 +308,7 @@ const struct b2f_store_write_ops b2f_files_write = {
 	.publish = dir_publish,
 	.write = dir_write,
 	.inherit = dir_inherit,
+	.write_soon = dir_write_soon,
 	.sync = dir_sync,
 	.install = dir_install,
 	.sync_names = dir_sync_names,

@@ -94,6 +94,8 @@ struct b2f_store_write_ops {
 		     const void *buf, size_t n, struct b2f_why *why);
 	int (*inherit)(const struct b2f_object *object,
 		       const struct timespec *mtime, struct b2f_why *why);
+	/* NULL: there is nothing to gain. */
+	void (*write_soon)(const struct b2f_object *object);
 	int (*sync)(const struct b2f_object *object, struct b2f_why *why);
 	int (*install)(struct b2f_store *store, struct b2f_why *why);
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);

@@ -54,6 +54,14 @@ int b2f_object_inherit(const struct b2f_object *object,
 	return ops ? ops->inherit(object, mtime, why) : read_only(why);
 }
 
+void b2f_object_write_soon(const struct b2f_object *object)
+{
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	if (ops && ops->write_soon)
+		ops->write_soon(object);
+}
+
 int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;

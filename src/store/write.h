@@ -67,6 +67,12 @@ int b2f_object_inherit(const struct b2f_object *object,
 		       const struct timespec *mtime, struct b2f_why *why);
 
 /*
+ * Lets the disk begin with what was written to @object, so that less is left to
+ * do for b2f_object_sync().  Waits for nothing, and promises nothing.
+ */
+void b2f_object_write_soon(const struct b2f_object *object);
+
+/*
  * Makes the content of @object durable (fsync).  Returns 0 or an errno: then
  * the object is of no use any more.  Linux forgets what it could not write, so
  * that a second try would succeed without having done anything.
