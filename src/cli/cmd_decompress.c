@@ -8,11 +8,11 @@
 
 #include "cli/command.h"
 #include "cli/copy.h"
+#include "cli/decoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/losses.h"
 #include "cli/message.h"
-#include "cli/options.h"
 #include "cli/text.h"
 
 static const char help[] =
@@ -21,91 +21,31 @@ static const char help[] =
 	"\n.b2f, .b2, .b2nd or .b2eframe. An array becomes a .npy file.\n\n"
 	"  -o, --output=FILE     write to FILE; - is standard output\n"
 	"  -c, --stdout          write to standard output\n"
-	"  -f, --force           overwrite; write to a terminal too\n"
 	"  -k, --keep            keep the frames (default)\n"
 	"      --rm              remove each frame once its copy is safe\n"
-	"      --raw             of arrays the items alone, in C order\n"
-	"      --no-sparse       write zeros instead of holes\n"
-	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
-	"      --frame-offset=N  the frame begins at byte N of the file\n"
-	"  -q, --quiet           errors only\n"
-	"  -v, --verbose         say what was written\n"
-	"      --no-progress     no progress bar\n"
-	"  -h, --help            this text\n";
+	"      --no-sparse       write zeros instead of "
+	"holes\n" CLI_DECODING_HELP;
 
 struct options {
 	/* NULL: from the frame's name. */
 	const char *output;
-	uint64_t frame_offset;
-	unsigned int nthreads;
+	struct cli_decoding decoding;
 	bool to_stdout;
-	bool force;
 	bool remove;
-	bool raw;
 	bool sparse;
-	bool progress;
 };
 
-enum {
-	OPT_RM = 256,
-	OPT_RAW,
-	OPT_NO_SPARSE,
-	OPT_FRAME_OFFSET,
-	OPT_NO_PROGRESS
-};
+enum { OPT_RM = 256, OPT_NO_SPARSE };
 
 static const struct option longopts[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"stdout", no_argument, NULL, 'c'},
-	{"force", no_argument, NULL, 'f'},
 	{"keep", no_argument, NULL, 'k'},
 	{"rm", no_argument, NULL, OPT_RM},
-	{"raw", no_argument, NULL, OPT_RAW},
 	{"no-sparse", no_argument, NULL, OPT_NO_SPARSE},
-	{"threads", required_argument, NULL, 'T'},
-	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
-	{"quiet", no_argument, NULL, 'q'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
-	{"help", no_argument, NULL, 'h'},
+	CLI_DECODING_LONG,
 	{NULL, 0, NULL, 0},
 };
-
-static int set_flag(struct options *o, int opt)
-{
-	switch (opt) {
-	case 'c':
-		o->to_stdout = true;
-		return 0;
-	case 'f':
-		o->force = true;
-		return 0;
-	case 'k':
-		o->remove = false;
-		return 0;
-	case OPT_RM:
-		o->remove = true;
-		return 0;
-	case OPT_RAW:
-		o->raw = true;
-		return 0;
-	case OPT_NO_SPARSE:
-		o->sparse = false;
-		return 0;
-	case OPT_NO_PROGRESS:
-		o->progress = false;
-		return 0;
-	case 'q':
-		cli_message_set_level(B2F_LOG_ERROR);
-		o->progress = false;
-		return 0;
-	case 'v':
-		cli_message_set_level(B2F_LOG_INFO);
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
 
 static int set_option(struct options *o, int opt)
 {
@@ -113,13 +53,20 @@ static int set_option(struct options *o, int opt)
 	case 'o':
 		o->output = optarg;
 		return 0;
-	case 'T':
-		return cli_options_threads("--threads", optarg, &o->nthreads);
-	case OPT_FRAME_OFFSET:
-		return cli_options_size("--frame-offset", optarg,
-					&o->frame_offset);
+	case 'c':
+		o->to_stdout = true;
+		return 0;
+	case 'k':
+		o->remove = false;
+		return 0;
+	case OPT_RM:
+		o->remove = true;
+		return 0;
+	case OPT_NO_SPARSE:
+		o->sparse = false;
+		return 0;
 	default:
-		return set_flag(o, opt);
+		return cli_decoding_option(&o->decoding, opt, optarg);
 	}
 }
 
@@ -133,7 +80,7 @@ static int check(const struct cli_command *self, struct options *o, int nframes)
 		return cli_command_misuse(self, "-o and -c exclude each other");
 	else if (o->output && nframes > 1)
 		return cli_command_misuse(self, "-o takes one frame");
-	if (o->remove && o->frame_offset > 0)
+	if (o->remove && o->decoding.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
 	/* As in zstd: what a pipe swallowed cannot be checked. */
@@ -147,8 +94,8 @@ static int parse(const struct cli_command *self, int argc, char **argv,
 {
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "o:cfkT:qvh", longopts, NULL)) !=
-	       -1) {
+	while ((opt = getopt_long(argc, argv, "o:ck" CLI_DECODING_SHORT,
+				  longopts, NULL)) != -1) {
 		if (opt == 'h')
 			return cli_command_help(self);
 		if (set_option(o, opt))
@@ -182,7 +129,8 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 	bool npy = has_suffix(stem, len, ".npy");
 	char *name = NULL;
 
-	if (job->options->raw && npy && stem[len - strlen(".npy") - 1] != '/')
+	if (job->options->decoding.raw && npy &&
+	    stem[len - strlen(".npy") - 1] != '/')
 		len -= strlen(".npy");
 	if (asprintf(&name, "%.*s%s", (int)len, stem,
 		     job->head && !npy ? ".npy" : "") < 0)
@@ -262,7 +210,7 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 		cli_message_error("%s: %s", job->path, strerror(-err));
 		return err;
 	}
-	err = cli_output_open(&out, name, o->force, o->sparse);
+	err = cli_output_open(&out, name, o->decoding.force, o->sparse);
 	if (err)
 		return err;
 	*safe = out.temp != NULL;
@@ -312,7 +260,7 @@ static int decompress_to_file(const struct job *job)
 static int choose_array(struct job *job)
 {
 	const struct b2f_frame *frame = b2f_file_frame(job->copy.file);
-	bool raw = job->options->raw, npy = b2f_frame_is_npy(frame);
+	bool raw = job->options->decoding.raw, npy = b2f_frame_is_npy(frame);
 	size_t len = 0;
 	int err;
 
@@ -344,8 +292,8 @@ static int choose(struct job *job)
 	job->copy.size = b2f_file_size(job->copy.file);
 	if (b2f_frame_array(frame))
 		err = choose_array(job);
-	if (!err && o->remove && !o->force)
-		err = cli_losses_check(job->path, frame, o->raw);
+	if (!err && o->remove && !o->decoding.force)
+		err = cli_losses_check(job->path, frame, o->decoding.raw);
 	return err;
 }
 
@@ -358,11 +306,11 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 		.options = o, .path = path, .copy.progress = &progress};
 	int err;
 
-	err = cli_frames_open_file(runtime, path, o->frame_offset,
+	err = cli_frames_open_file(runtime, path, o->decoding.frame_offset,
 				   &job.copy.file);
 	if (err)
 		return err;
-	cli_progress_init(&progress, path, o->progress);
+	cli_progress_init(&progress, path, o->decoding.progress);
 	err = choose(&job);
 	if (!err && o->to_stdout)
 		err = cli_copy_stream(&job.copy, STDOUT_FILENO,
@@ -377,18 +325,19 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 
 static int run_decompress(const struct cli_command *self, int argc, char **argv)
 {
-	struct options o = {.sparse = true, .progress = true};
+	struct options o = {.sparse = true, .decoding.progress = true};
 	int status;
 
 	status = parse(self, argc, argv, &o);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (o.to_stdout && isatty(STDOUT_FILENO) && !o.force) {
+	if (o.to_stdout && isatty(STDOUT_FILENO) && !o.decoding.force) {
 		cli_message_error("standard output is a terminal; -f writes "
 				  "to it");
 		return CLI_EXIT_FAILURE;
 	}
-	return cli_frames_each(o.nthreads, argv + optind, decompress_frame, &o);
+	return cli_frames_each(o.decoding.nthreads, argv + optind,
+			       decompress_frame, &o);
 }
 
 const struct cli_command cli_decompress_command = {

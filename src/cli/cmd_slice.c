@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/decoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/index_text.h"
 #include "cli/message.h"
-#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
@@ -20,39 +20,19 @@ static const char help[] =
 	"Writes a part of the array FRAME as a .npy file to standard output.\n"
 	"INDEX is one of NumPy's basic ones: '10:20, ::-2, 5', '..., 0', "
 	"'-1'.\n\n"
-	"  -o, --output=FILE     write to FILE; - is standard output\n"
-	"      --raw             the items alone, in C order\n"
-	"  -f, --force           overwrite; write to a terminal too\n"
-	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
-	"      --frame-offset=N  the frame begins at byte N of the file\n"
-	"  -q, --quiet           errors only\n"
-	"  -v, --verbose         say what was written\n"
-	"      --no-progress     no progress bar\n"
-	"  -h, --help            this text\n";
+	"  -o, --output=FILE     write to FILE; - is standard "
+	"output\n" CLI_DECODING_HELP;
 
 struct options {
 	/* NULL: standard output. */
 	const char *output;
 	const char *index;
-	uint64_t frame_offset;
-	unsigned int nthreads;
-	bool raw;
-	bool force;
-	bool progress;
+	struct cli_decoding decoding;
 };
-
-enum { OPT_RAW = 256, OPT_FRAME_OFFSET, OPT_NO_PROGRESS };
 
 static const struct option longopts[] = {
 	{"output", required_argument, NULL, 'o'},
-	{"raw", no_argument, NULL, OPT_RAW},
-	{"force", no_argument, NULL, 'f'},
-	{"threads", required_argument, NULL, 'T'},
-	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
-	{"quiet", no_argument, NULL, 'q'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
-	{"help", no_argument, NULL, 'h'},
+	CLI_DECODING_LONG,
 	{NULL, 0, NULL, 0},
 };
 
@@ -72,44 +52,12 @@ struct job {
 	uint64_t size;
 };
 
-static int set_flag(struct options *o, int opt)
-{
-	switch (opt) {
-	case OPT_RAW:
-		o->raw = true;
-		return 0;
-	case 'f':
-		o->force = true;
-		return 0;
-	case OPT_NO_PROGRESS:
-		o->progress = false;
-		return 0;
-	case 'q':
-		cli_message_set_level(B2F_LOG_ERROR);
-		o->progress = false;
-		return 0;
-	case 'v':
-		cli_message_set_level(B2F_LOG_INFO);
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
 static int set_option(struct options *o, int opt)
 {
-	switch (opt) {
-	case 'o':
-		o->output = strcmp(optarg, "-") ? optarg : NULL;
-		return 0;
-	case 'T':
-		return cli_options_threads("--threads", optarg, &o->nthreads);
-	case OPT_FRAME_OFFSET:
-		return cli_options_size("--frame-offset", optarg,
-					&o->frame_offset);
-	default:
-		return set_flag(o, opt);
-	}
+	if (opt != 'o')
+		return cli_decoding_option(&o->decoding, opt, optarg);
+	o->output = strcmp(optarg, "-") ? optarg : NULL;
+	return 0;
 }
 
 /* "-3:" is an index, though it looks like an option. */
@@ -143,8 +91,8 @@ static int parse(const struct cli_command *self, int argc, char **argv,
 	const char *index = take_index(&argc, argv);
 	int opt, want = index ? 1 : 2;
 
-	while ((opt = getopt_long(argc, argv, "o:fT:qvh", longopts, NULL)) !=
-	       -1) {
+	while ((opt = getopt_long(argc, argv, "o:" CLI_DECODING_SHORT, longopts,
+				  NULL)) != -1) {
 		if (opt == 'h')
 			return cli_command_help(self);
 		if (set_option(o, opt))
@@ -211,7 +159,7 @@ static int write_file(struct job *job)
 	}
 	/* Who may read the array may read a part of it; but it is new. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_output_open(&out, o->output, o->force, false);
+	err = cli_output_open(&out, o->output, o->decoding.force, false);
 	if (err)
 		return err;
 	job->out = &out;
@@ -229,7 +177,7 @@ static int make_head(struct job *job)
 	const struct b2f_frame *frame = b2f_file_frame(job->file);
 	int err;
 
-	if (job->options->raw)
+	if (job->options->decoding.raw)
 		return 0;
 	err = b2f_slice_npy_header(frame, job->index.ndim, job->index.shape,
 				   &job->head, &job->head_len);
@@ -246,7 +194,7 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 	const struct b2f_array *array;
 	int err;
 
-	err = cli_frames_open_file(runtime, job->path, o->frame_offset,
+	err = cli_frames_open_file(runtime, job->path, o->decoding.frame_offset,
 				   &job->file);
 	if (err)
 		return err;
@@ -271,7 +219,7 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 	struct job job = {.options = o, .path = path};
 	int err;
 
-	cli_progress_init(&job.progress, path, o->progress);
+	cli_progress_init(&job.progress, path, o->decoding.progress);
 	err = begin(&job, runtime);
 	if (!err)
 		err = o->output ? write_file(&job) : write_all(&job);
@@ -287,18 +235,19 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 
 static int run_slice(const struct cli_command *self, int argc, char **argv)
 {
-	struct options o = {.progress = true};
+	struct options o = {.decoding.progress = true};
 	int status;
 
 	status = parse(self, argc, argv, &o);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (!o.output && isatty(STDOUT_FILENO) && !o.force) {
+	if (!o.output && isatty(STDOUT_FILENO) && !o.decoding.force) {
 		cli_message_error("standard output is a terminal; -f writes "
 				  "to it");
 		return CLI_EXIT_FAILURE;
 	}
-	return cli_frames_each(o.nthreads, argv + optind, slice_frame, &o);
+	return cli_frames_each(o.decoding.nthreads, argv + optind, slice_frame,
+			       &o);
 }
 
 const struct cli_command cli_slice_command = {
