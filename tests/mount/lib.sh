@@ -53,7 +53,7 @@ trap cleanup EXIT
 wait_until() {
 	local i
 
-	for i in $(seq 200); do
+	for i in $(seq 1200); do
 		if "$@" >/dev/null 2>&1; then
 			return 0
 		fi

@@ -25,7 +25,7 @@ SANITIZED = b"__asan_init" in (BUILD / "bloscfs").read_bytes() or \
     b"__tsan_init" in (BUILD / "bloscfs").read_bytes()
 
 
-def wait_until(condition, what, seconds=10):
+def wait_until(condition, what, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -114,7 +114,7 @@ class Mount:
         """The kernel does not wait for the daemon's answer to a last close."""
         try:
             wait_until(lambda: len(self.open_fds()) <= self.nfds,
-                       "descriptors left open", 5)
+                       "descriptors left open")
         except AssertionError as e:
             raise AssertionError(f"{e}: {[*self.open_paths()]}") from None
 

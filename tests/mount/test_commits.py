@@ -67,11 +67,11 @@ def test_only_commits_are_seen_below():
 
 
 def test_the_timer_commits():
-    with mounted("commit=1"), open("mnt/a", "wb", buffering=0) as f:
+    with mounted("commit=2"), open("mnt/a", "wb", buffering=0) as f:
         for i in range(3):
             f.write(data(1000))
             assert size_below() == i * 1000
-            wait_until(lambda: size_below() == (i + 1) * 1000, "commit", 5)
+            wait_until(lambda: size_below() == (i + 1) * 1000, "commit")
     with mounted("commit=0"), open("mnt/a", "ab", buffering=0) as f:
         f.write(b"x")
         time.sleep(2.5)
@@ -151,14 +151,14 @@ def test_what_is_durable_when():
                             "fsync") >= 4
     with Traced("commit=1") as t:
         write("mnt/c")
-        wait_until(lambda: t.count("syncfs") == 1, "syncfs", 6)
+        wait_until(lambda: t.count("syncfs") == 1, "syncfs")
         time.sleep(1.5)
         assert t.count("syncfs") == 1
         # Open for reading, it is not closed; it becomes durable all the same.
         with open("mnt/e", "wb"), open("mnt/e", "rb"):
             assert t.during(lambda: write("mnt/e"), "fsync") == 0
             before = t.count("fsync")
-            wait_until(lambda: t.count("fsync") >= before + 4, "fsync", 6)
+            wait_until(lambda: t.count("fsync") >= before + 4, "fsync")
     with Traced("sync") as t:
         assert t.during(lambda: write("mnt/d"), "fsync") >= 4
         assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
@@ -260,7 +260,7 @@ def test_what_a_close_could_not_store_is_kept():
         # It is read as it was written, and stored when that can be done.
         assert pathlib.Path("mnt/a").read_bytes() == new
         os.unlink("src/fill")
-        wait_until(lambda: stock("src/a.b2frame") == new, "a later try", 15)
+        wait_until(lambda: stock("src/a.b2frame") == new, "a later try")
         assert pathlib.Path("mnt/a").read_bytes() == new
 
 

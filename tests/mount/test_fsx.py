@@ -59,7 +59,7 @@ def test_mounted_again_at_once():
     finally:
         for path in mountpoints(os.getcwd()):
             subprocess.run(["umount", path], check=True)
-        wait_until(lambda: not daemons(mnt), "the last daemon", 30)
+        wait_until(lambda: not daemons(mnt), "the last daemon")
     check_stock("src/f.b2frame", want)
 
 
