@@ -24,6 +24,11 @@ def test_writeback_cache():
             OPS // 4)
 
 
+def test_past_the_kernels_cache():
+    run_one(["chunksize=64k", "typesize=8", "direct_io"], "64k", OPS, 5,
+            OPS // 4)
+
+
 def test_more_dirty_than_may_be():
     """Chunks are written before anybody asks for a commit."""
     run_one(["chunksize=64k", "dirtysize=256k", "cachesize=1m"], "64k", OPS, 4,
