@@ -149,6 +149,26 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 	return err && now == d ? err : -EAGAIN;
 }
 
+/*
+ * Removes the record of chunk @nchunk if it only repeats the chunk before: one
+ * that could not be read, for a write that was refused, is not to keep others
+ * from being committed.
+ */
+static void drop_unwritten(struct b2f_file *file, uint64_t nchunk)
+{
+	const struct b2f_edit *edit = file->writer->edit;
+	struct b2f_dirty *d;
+
+	pthread_mutex_lock(&file->lock);
+	d = b2f_dirty_find(file->writer, nchunk);
+	if (d && d->state == B2F_DIRTY_OPEN && d->nvalid == 0 &&
+	    d->base_limit == d->base_nbytes &&
+	    d->base_nbytes ==
+		    b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes))
+		b2f_dirty_remove(d);
+	pthread_mutex_unlock(&file->lock);
+}
+
 int b2f_write_part(struct b2f_file *file, const struct b2f_part *part)
 {
 	struct b2f_edit *edit = file->writer->edit;
@@ -161,8 +181,10 @@ int b2f_write_part(struct b2f_file *file, const struct b2f_part *part)
 		edges.has[0] = edges.has[1] = false;
 		err = prepare_part(file, part, &edges, &d);
 	} while (err == -EAGAIN);
-	if (err)
+	if (err) {
+		drop_unwritten(file, part->nchunk);
 		return err;
+	}
 	/* The file is locked. */
 	b2f_dirty_write(d, part->start, part->buf, part->size, &edges);
 	atomic_store(&d->failed, false);
@@ -203,10 +225,13 @@ uint64_t b2f_write_parts(struct b2f_file *file, const uint8_t *buf,
 /* After a write that failed: zeros that nobody wrote are not left. */
 static void cut_back(struct b2f_file *file, uint64_t size)
 {
+	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
 	int err = b2f_size_set(file, size);
 
 	/* Then they stay: they are what was never written. */
 	(void)err;
+	/* The chunk that the file ended in has its length again. */
+	drop_unwritten(file, size / chunksize);
 }
 
 int b2f_file_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)

@@ -271,6 +271,38 @@ Test(file_encode, damage_is_not_copied_but_may_be_replaced)
 	free(data);
 }
 
+Test(file_encode, a_write_that_damage_refuses_hinders_no_commit)
+{
+	const size_t size = 2 * CHUNKSIZE + 5 * BLOCKSIZE + 99;
+	uint8_t *data = items(8, size), got[4];
+	struct stored st;
+	struct scratch s;
+	uint32_t id;
+
+	begin(&s, 8);
+	put(&s, data, size, 0);
+	cr_assert_eq(commit(&s), 0);
+	damage(&s, true);
+	/* The end of the last chunk, too. */
+	id = id_of(&s, 2);
+	st = read_stored(&s, id);
+	b2f_store_le32(st.bytes + block_start(&st, 5), BLOCKSIZE + 1);
+	write_stored(&s, id, &st);
+	free(st.bytes);
+	reopen(&s);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 7 * BLOCKSIZE + 5),
+		     B2F_ECORRUPT);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, size), B2F_ECORRUPT);
+	cr_assert_eq(b2f_file_size(s.file), size);
+	put(&s, "good", 4, CHUNKSIZE);
+	cr_assert_eq(commit(&s), 0);
+	reopen(&s);
+	cr_assert_eq(b2f_file_pread(s.file, NULL, got, 4, CHUNKSIZE), 4);
+	cr_assert_eq(memcmp(got, "good", 4), 0);
+	free(data);
+	end(&s);
+}
+
 static uint32_t typesize_of(const struct scratch *s)
 {
 	const struct b2f_frame_options options = {.offset = 0};
