@@ -406,6 +406,22 @@ int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n)
 	return 0;
 }
 
+/* The kernel is to forget what it has of @file. */
+static void drop_later(struct fs *fs, struct fs_file *file)
+{
+	pthread_mutex_lock(&fs->files.lock);
+	file->must_drop = file->refreshed = true;
+	file->must_drop_view = file->pin.node->state.has_view;
+	pthread_mutex_unlock(&fs->files.lock);
+	fs_ticker_wake(&fs->ticker, true);
+}
+
+void fs_frames_take_news(struct fs *fs, struct fs_file *file)
+{
+	if (b2f_file_take_news(file->file))
+		drop_later(fs, file);
+}
+
 int fs_frames_refresh(struct fs *fs, struct fs_file *file)
 {
 	const struct fs_pin *pin = &file->pin;
@@ -426,17 +442,14 @@ int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
 
 	/* To look closer means to wait for the end of a commit. */
 	b2f_file_now_get(file->file, &now);
-	if (b2f_frame_stamp_equal(&now.stamp, &stamp))
+	if (b2f_frame_stamp_equal(&now.stamp, &stamp)) {
+		fs_frames_take_news(fs, file);
 		return 0;
+	}
 	err = b2f_file_refresh(file->file, &changed);
-	if (err || !changed)
-		return err;
-	pthread_mutex_lock(&fs->files.lock);
-	file->must_drop = file->refreshed = true;
-	file->must_drop_view = file->pin.node->state.has_view;
-	pthread_mutex_unlock(&fs->files.lock);
-	fs_ticker_wake(&fs->ticker, true);
-	return 0;
+	if (!err && changed)
+		drop_later(fs, file);
+	return err;
 }
 
 int fs_frames_allow_write(struct fs *fs, struct fs_file *f)

@@ -184,6 +184,12 @@ fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
 		       const struct stat *index);
 
 /*
+ * If a write or a commit has taken in what others had written, the ticker will
+ * tell the kernel, as after fs_frames_refresh().
+ */
+void fs_frames_take_news(struct fs *fs, struct fs_file *file);
+
+/*
  * Deletes the sparse frame @name in @dirfd: out of sight now, its files when
  * @node goes, which is its node, and is held; NULL: there is none.
  * Returns 0 or an errno.

@@ -86,6 +86,7 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 	if (is_deleted(fs, file))
 		return 0;
 	err = b2f_file_commit(file->file, how);
+	fs_frames_take_news(fs, file);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = sync_name(fs, file->pin.node);
 	if (err)

@@ -161,6 +161,13 @@ b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 		    int (*fn)(void *arg, int dirfd), void *arg);
 
 /*
+ * True, once, after what another program has done became part of what is shown:
+ * because a write began with it, or a commit was merged with it.  Who keeps
+ * bytes of the file has to forget them.  b2f_file_refresh() tells of this, too.
+ */
+bool b2f_file_take_news(struct b2f_file *file);
+
+/*
  * Looks whether another program has changed the frame.  If so, and if nothing
  * here is dirty, @file continues with what is on disk now and *@changed is set.
  * Returns 0, or an errno: then @file stays as it is.

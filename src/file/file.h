@@ -91,7 +91,10 @@ struct b2f_file {
 	 * as files of chunks may have been rewritten.  Protected by lock.
 	 */
 	uint64_t cache_id;
-	/* It was refreshed, and nobody was told yet.  Protected by lock. */
+	/*
+	 * It was refreshed, or merged with what others wrote, and nobody was
+	 * told yet.  Protected by lock.
+	 */
 	bool has_news;
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;

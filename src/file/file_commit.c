@@ -244,6 +244,8 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 	if (d->nchunk < w->edit->working.n)
 		d->base_raw = w->edit->working.raw[d->nchunk];
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
+	/* The index will be ours again, and not tell of what came with it. */
+	file->has_news = true;
 	return 0;
 }
 

@@ -331,6 +331,17 @@ static struct b2f_writer *writer_of(struct b2f_file *file)
 	return w;
 }
 
+bool b2f_file_take_news(struct b2f_file *file)
+{
+	bool news;
+
+	pthread_mutex_lock(&file->lock);
+	news = file->has_news;
+	file->has_news = false;
+	pthread_mutex_unlock(&file->lock);
+	return news;
+}
+
 int b2f_file_refresh(struct b2f_file *file, bool *changed)
 {
 	struct b2f_writer *w = writer_of(file);
@@ -341,10 +352,7 @@ int b2f_file_refresh(struct b2f_file *file, bool *changed)
 	err = refresh_locked(file, w);
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
-	pthread_mutex_lock(&file->lock);
-	*changed = file->has_news;
-	file->has_news = false;
-	pthread_mutex_unlock(&file->lock);
+	*changed = b2f_file_take_news(file);
 	return err;
 }
 

@@ -328,6 +328,26 @@ def test_changes_of_others():
                    "the other's change")
 
 
+def test_merged_changes_are_not_hidden_by_the_kernel():
+    with mounted():
+        want = bytearray(data(4 * CHUNK))
+        write("mnt/a", want)
+        with open("mnt/a", "r+b", buffering=0) as f:
+            f.write(b"ours")
+            want[:4] = b"ours"
+            # What the kernel keeps from now on has the time of that write.
+            assert pathlib.Path("mnt/a").read_bytes() == want
+            s = blosc2.open("src/a.b2frame", mode="a")
+            theirs = data(CHUNK, seed=5)
+            s.update_data(2, theirs, copy=True)
+            del s
+            want[2 * CHUNK:3 * CHUNK] = theirs
+            os.fsync(f.fileno())
+            wait_until(lambda: os.pread(f.fileno(), len(want), 0) == want,
+                       "the other's change")
+        assert pathlib.Path("mnt/a").read_bytes() == want
+
+
 def test_an_idle_mount_does_nothing():
     make_dir = os.makedirs("src")
     assert make_dir is None
