@@ -57,15 +57,31 @@ static int sync_directory(int path_fd)
 	return err;
 }
 
-/* Has @node been closed without being durable? */
-static bool was_left(struct fs *fs, struct fs_node *node)
+bool fs_durable_is_not(struct fs *fs, struct fs_node *node)
 {
-	bool left;
+	uint64_t left_to;
 
+	if (!node)
+		return false;
 	pthread_mutex_lock(&fs->files.lock);
-	left = node->state.is_undurable;
+	left_to = node->state.left_to;
 	pthread_mutex_unlock(&fs->files.lock);
-	return left;
+	return left_to && fs_ticker_waits_for(fs, left_to);
+}
+
+int fs_durable_make_left(struct fs *fs, struct fs_node *node, int path_fd)
+{
+	int err;
+
+	if (!fs_durable_is_not(fs, node))
+		return 0;
+	err = sync_directory(path_fd);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->files.lock);
+	node->state.left_to = 0;
+	pthread_mutex_unlock(&fs->files.lock);
+	return 0;
 }
 
 int fs_durable_make(struct fs *fs, struct fs_node *node,
@@ -79,19 +95,9 @@ int fs_durable_make(struct fs *fs, struct fs_node *node,
 		fs_frames_put(fs, file);
 		return err;
 	}
-	if (!fs_ticker_has_sync(fs, found->probe.st.st_dev) ||
-	    (node && !was_left(fs, node)))
+	if (node)
+		return fs_durable_make_left(fs, node, found->probe.fd);
+	if (!fs_ticker_has_sync(fs, found->probe.st.st_dev))
 		return 0;
-	err = sync_directory(found->probe.fd);
-	if (!err && node) {
-		pthread_mutex_lock(&fs->files.lock);
-		node->state.is_undurable = false;
-		pthread_mutex_unlock(&fs->files.lock);
-	}
-	return err;
-}
-
-bool fs_durable_is_not(struct fs *fs, struct fs_node *node)
-{
-	return node && was_left(fs, node) && fs_ticker_has_sync(fs, node->dev);
+	return sync_directory(found->probe.fd);
 }

@@ -25,6 +25,14 @@ __attribute__((warn_unused_result)) int
 fs_durable_make(struct fs *fs, struct fs_node *node,
 		const struct fs_found *found);
 
+/*
+ * The same for the frame @node in the directory @path_fd, if it was left by
+ * somebody who has closed it.  Who has it open now knows nothing of the files
+ * that were written then.  Returns 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_durable_make_left(struct fs *fs, struct fs_node *node, int path_fd);
+
 /* Is the frame @node surely not durable, so that it can be replaced at once? */
 bool fs_durable_is_not(struct fs *fs, struct fs_node *node);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "durable.h"
 #include "fs.h"
 #include "probe.h"
 
@@ -77,6 +78,18 @@ static void note_durable(struct fs *fs, struct fs_file *file)
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
+/*
+ * Makes durable what was closed without being it, before there is an index that
+ * is durable and names it, or somebody is told that all is.
+ */
+static int sync_left(struct fs *fs, const struct fs_file *file,
+		     enum b2f_commit_how how)
+{
+	if (how != B2F_COMMIT_DURABLE && !b2f_file_is_dirty(file->file))
+		return 0;
+	return fs_durable_make_left(fs, file->pin.node, file->pin.fd);
+}
+
 int fs_frames_commit(struct fs *fs, struct fs_file *file,
 		     enum b2f_commit_how how)
 {
@@ -85,7 +98,9 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 
 	if (is_deleted(fs, file))
 		return 0;
-	err = b2f_file_commit(file->file, how);
+	err = sync_left(fs, file, how);
+	if (!err)
+		err = b2f_file_commit(file->file, how);
 	fs_frames_take_news(fs, file);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = sync_name(fs, file->pin.node);
@@ -170,14 +185,17 @@ static void drop_from_list(struct fs_file *file)
 static void destroy(struct fs *fs, struct fs_file *file, bool deleted)
 {
 	bool undurable = !deleted && b2f_file_is_dirty(file->file);
+	uint64_t left_to = 0;
 
 	if (deleted)
 		b2f_file_discard(file->file);
 	if (undurable)
-		fs_ticker_sync_later(fs, file->pin.fd, file->dev);
+		left_to = fs_ticker_sync_later(fs, file->pin.fd, file->dev);
 	b2f_file_close(file->file);
 	pthread_mutex_lock(&fs->files.lock);
-	file->pin.node->state.is_undurable = undurable;
+	/* Else it stays: who only looks makes nothing durable. */
+	if (left_to)
+		file->pin.node->state.left_to = left_to;
 	file->pin.node->state.nclosing--;
 	pthread_cond_broadcast(&fs->frames.closed);
 	pthread_mutex_unlock(&fs->files.lock);

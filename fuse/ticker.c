@@ -72,21 +72,25 @@ static struct fs_sync *find_sync(struct fs_ticker *ticker, dev_t dev)
 	return s;
 }
 
-/* Adds @sync, unless that filesystem is among them. */
-static void add_sync(struct fs_ticker *ticker, struct fs_sync *sync)
+/* Adds @sync, unless that filesystem is among them; returns whose number. */
+static uint64_t add_sync(struct fs_ticker *ticker, struct fs_sync *sync)
 {
 	struct fs_sync *other;
+	uint64_t number;
 
 	pthread_mutex_lock(&ticker->lock);
 	other = find_sync(ticker, sync->dev);
 	if (!other) {
+		sync->number = ++ticker->nsyncs;
 		sync->next = ticker->syncs;
 		ticker->syncs = sync;
 		wake(ticker, false);
 	}
+	number = other ? other->number : sync->number;
 	pthread_mutex_unlock(&ticker->lock);
 	if (other)
 		free_sync(sync);
+	return number;
 }
 
 static bool has_syncs(struct fs_ticker *ticker)
@@ -111,22 +115,37 @@ bool fs_ticker_has_sync(struct fs *fs, dev_t dev)
 	return s;
 }
 
-static bool is_waiting(struct fs_ticker *ticker, dev_t dev)
+bool fs_ticker_waits_for(struct fs *fs, uint64_t number)
 {
-	bool waiting;
+	const struct fs_sync *s;
 
-	pthread_mutex_lock(&ticker->lock);
-	waiting = find_sync(ticker, dev);
-	pthread_mutex_unlock(&ticker->lock);
-	return waiting;
+	pthread_mutex_lock(&fs->ticker.lock);
+	for (s = fs->ticker.syncs; s && s->number != number;)
+		s = s->next;
+	pthread_mutex_unlock(&fs->ticker.lock);
+	return s;
 }
 
-void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
+/* The number of the one of @dev that is to be run; 0: there is none. */
+static uint64_t find_waiting(struct fs_ticker *ticker, dev_t dev)
 {
+	const struct fs_sync *s;
+	uint64_t number;
+
+	pthread_mutex_lock(&ticker->lock);
+	s = find_sync(ticker, dev);
+	number = s ? s->number : 0;
+	pthread_mutex_unlock(&ticker->lock);
+	return number;
+}
+
+uint64_t fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
+{
+	uint64_t number = find_waiting(&fs->ticker, dev);
 	struct fs_sync *later;
 
-	if (is_waiting(&fs->ticker, dev))
-		return;
+	if (number)
+		return number;
 	later = calloc(1, sizeof(*later));
 	if (later) {
 		later->fd =
@@ -134,15 +153,14 @@ void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
 		later->dev = dev;
 		later->since_s = monotonic_s();
 	}
-	if (later && later->fd >= 0) {
-		add_sync(&fs->ticker, later);
-		return;
-	}
+	if (later && later->fd >= 0)
+		return add_sync(&fs->ticker, later);
 	free(later);
 	/* Rather slow than not at all. */
 	fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 			"sync at once: no memory or no descriptor");
 	sync();
+	return 0;
 }
 
 /* One that has been waiting for @age_s seconds, and is running now; or NULL. */

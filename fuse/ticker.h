@@ -22,6 +22,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -30,6 +31,8 @@ struct fs;
 /* A filesystem that has changes which are not durable. */
 struct fs_sync {
 	struct fs_sync *next;
+	/* No other one has, or will have, this number; never 0. */
+	uint64_t number;
 	dev_t dev;
 	int fd;
 	/* Of the oldest one, on the monotonic clock. */
@@ -50,6 +53,8 @@ struct fs_ticker {
 	bool is_urgent;
 	bool ended;
 	struct fs_sync *syncs;
+	/* How many there have been. */
+	uint64_t nsyncs;
 };
 
 void fs_ticker_init(struct fs_ticker *ticker);
@@ -72,10 +77,15 @@ void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent);
 /* May something on the filesystem @dev be waiting to become durable? */
 bool fs_ticker_has_sync(struct fs *fs, dev_t dev);
 
+/* Is the sync @number, from fs_ticker_sync_later(), still to come, or to end?
+ */
+bool fs_ticker_waits_for(struct fs *fs, uint64_t number);
+
 /*
  * Something on the filesystem @dev, which has the directory @dirfd, shall be
- * durable before long.
+ * durable before long.  Returns the number of the sync that will do it, or 0 if
+ * it is durable now.
  */
-void fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev);
+uint64_t fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev);
 
 #endif

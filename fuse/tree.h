@@ -62,8 +62,11 @@ struct fs_state {
 	bool has_view;
 	/* Created here, and the folder it is in not yet made durable. */
 	bool is_new_name;
-	/* Closed without being durable, and not synced on its own since. */
-	bool is_undurable;
+	/*
+	 * Closed without being durable, and not synced on its own since: the
+	 * number of the ticker's sync that will do it.  0: it was not.
+	 */
+	uint64_t left_to;
 	/* What the kernel's cache of data was filled from. */
 	struct b2f_frame_stamp cached;
 	bool has_cached;

@@ -149,11 +149,18 @@ def test_what_is_durable_when():
             f.write(b"open")
             assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
                             "fsync") >= 4
+        # Who looks at it makes nothing of it durable.
+        write("mnt/tmp")
+        assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
     with Traced("commit=1") as t:
         write("mnt/c")
         wait_until(lambda: t.count("syncfs") == 1, "syncfs")
         time.sleep(1.5)
         assert t.count("syncfs") == 1
+        # What that has made durable is so, though there is something else.
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"), "fsync") >= 3
         # Open for reading, it is not closed; it becomes durable all the same.
         with open("mnt/e", "wb"), open("mnt/e", "rb"):
             assert t.during(lambda: write("mnt/e"), "fsync") == 0
@@ -163,6 +170,21 @@ def test_what_is_durable_when():
         assert t.during(lambda: write("mnt/d"), "fsync") >= 4
         assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
     assert t.count("syncfs") == 0
+
+
+def test_fsync_is_of_what_was_written_before_it_was_opened_too():
+    with Traced("commit=600") as t:
+        for name in "mnt/a", "mnt/b", "mnt/c":
+            write(name)
+            time.sleep(.2)
+        # Chunk, index, directory, folder; and nothing once that is done.
+        assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4
+        assert t.during(lambda: fsync("mnt/a"), "fsync") == 0
+        # Before there is a durable index that names them.
+        with open("mnt/b", "ab", buffering=0) as f:
+            f.write(b"more")
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 7
+        assert t.during(lambda: rewrite("mnt/c"), "fsync") >= 6
 
 
 def test_the_end_of_the_mount_stores_all():
