@@ -25,14 +25,17 @@ static int put_blocks(struct b2f_encode_blocks *b, struct b2f_encoder *enc,
 	return ret;
 }
 
+/* @src is NULL for zeros. */
 static uint32_t put_as_is(const struct b2f_encode_plan *plan,
 			  const uint8_t *src, uint8_t *dst)
 {
 	uint32_t cbytes = B2F_CHUNK_HEADER_MAX + plan->nbytes;
 
 	b2f_encode_plan_header(plan, B2F_ENCODE_AS_IS, cbytes, dst);
-	if (plan->nbytes)
+	if (plan->nbytes && src)
 		memcpy(dst + B2F_CHUNK_HEADER_MAX, src, plan->nbytes);
+	else
+		memset(dst + B2F_CHUNK_HEADER_MAX, 0, plan->nbytes);
 	return cbytes;
 }
 
@@ -92,6 +95,36 @@ bool b2f_chunk_is_value(const uint8_t *src, uint32_t nbytes, uint32_t width)
 	       !memcmp(src, src + width, nbytes - width);
 }
 
+/*
+ * Zeros that are no whole number of items, as blocks that are runs of zeros: a
+ * repeated byte would do, but C-Blosc2 opens no frame whose first chunk repeats
+ * less than an item.
+ */
+static int put_zeros(const struct b2f_encode_options *options, uint32_t nbytes,
+		     uint8_t *dst, uint32_t *cbytes, struct b2f_why *why)
+{
+	static const uint8_t run[4];
+	struct b2f_encode_options plain = *options;
+	struct b2f_encode_plan plan;
+	struct b2f_encode_blocks b;
+	int err, ret = 0;
+
+	plain.clevel = 1;
+	plain.split = B2F_SPLIT_NEVER;
+	plain.pipeline = (struct b2f_pipeline){0};
+	err = b2f_encode_plan_make(&plain, nbytes, &plan, why);
+	if (err)
+		return err;
+	if (!plan.as_is)
+		ret = b2f_encode_blocks_begin(&b, NULL, &plan, dst);
+	for (uint32_t i = 0; ret > 0 && i < b.nblocks; i++)
+		ret = b2f_encode_blocks_copy(&b, i, run, sizeof(run));
+	if (ret > 0)
+		b2f_encode_plan_header(&plan, B2F_ENCODE_BLOCKS, b.at, dst);
+	*cbytes = ret > 0 ? b.at : put_as_is(&plan, NULL, dst);
+	return 0;
+}
+
 int b2f_chunk_encode_value(const struct b2f_encode_options *options,
 			   uint32_t nbytes, const uint8_t *value,
 			   uint32_t width, uint8_t *dst, uint32_t *cbytes,
@@ -103,9 +136,12 @@ int b2f_chunk_encode_value(const struct b2f_encode_options *options,
 	err = b2f_encode_plan_make(options, nbytes, &plan, why);
 	if (err)
 		return err;
+	/* Of wide items a chunk does not tell the size. */
+	if (!value &&
+	    (nbytes % options->typesize || plan.typesize != options->typesize))
+		return put_zeros(options, nbytes, dst, cbytes, why);
 	if (!value)
-		/* Zeros of any width will do, also for a part of an item. */
-		width = nbytes % plan.typesize ? 1 : plan.typesize;
+		width = plan.typesize;
 	if (!width || width > nbytes || nbytes % width)
 		return b2f_why_set(why, -EINVAL,
 				   "a value of %u bytes repeated over %u",

@@ -119,11 +119,12 @@ bool b2f_chunk_is_value(const uint8_t *src, uint32_t nbytes, uint32_t width);
 /*
  * Writes the special chunk of @nbytes (> 0) that repeats the @width bytes at
  * @value into @dst, which has room for B2F_CHUNK_HEADER_MAX + @width bytes.
- * With @value NULL and @width 0 it is a chunk of zeros.  (The kind of special
+ * With @value NULL and @width 0 it is a chunk of zeros, special or not, and
+ * @dst has room for b2f_chunk_encode_bound(@nbytes).  (The kind of special
  * chunk that stands for zeros alone belongs into an index: C-Blosc2 does not
  * read it from a chunk file.)
  *
- * *@cbytes is at most b2f_chunk_encode_bound(@nbytes), for zeros that too.
+ * *@cbytes is at most b2f_chunk_encode_bound(@nbytes).
  *
  * Returns 0, or -EINVAL (@nbytes is no multiple of @width, or options that
  * cannot be), B2F_ETOOBIG; with the cause in @why.

@@ -422,4 +422,20 @@ def test_what_stock_wrote_is_changed():
         check("a", want)
 
 
+def test_zeros_that_are_no_whole_items():
+    """C-Blosc2 looks at the first chunk when it opens a frame."""
+    sizes = 1, 5, 33, 8004, CHUNK - 3, 300001
+    with mounted("typesize=8"):
+        for n in sizes:
+            with open(f"mnt/z{n}", "wb") as f:
+                f.truncate(n)
+            with open(f"mnt/w{n}", "wb") as f:
+                f.write(data(n))
+            with open(f"mnt/w{n}", "r+b") as f:
+                f.write(bytes(n))
+        for n in sizes:
+            check(f"z{n}", bytes(n))
+            check(f"w{n}", bytes(n))
+
+
 main()
