@@ -28,21 +28,66 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
  */
 #define NCHUNKS_GROW B2F_FORM_NCHUNKS_MAX
 
+/* Likewise of holes that have to be stored: each takes a record. */
+#define NSTORED_GROW 4096
+
+/* Gives chunk @nchunk a record if it is a hole that cannot be one. */
+static int fix_hole(struct b2f_file *file, uint64_t nchunk)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint32_t nbytes =
+		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+
+	if (b2f_edit_is_stored(edit->working.raw[nchunk]) ||
+	    nbytes % edit->header.typesize == 0)
+		return 0;
+	return need_record(file, nchunk);
+}
+
 int b2f_size_fix_last(struct b2f_file *file)
+{
+	uint64_t n = file->writer->edit->working.n;
+
+	return n ? fix_hole(file, n - 1) : 0;
+}
+
+/*
+ * C-Blosc2 makes frames whose chunks are no whole number of items: then no
+ * chunk can be a hole.  Looks at those from @first on.
+ */
+static int fix_holes(struct b2f_file *file, uint64_t first)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	uint64_t n = edit->working.n;
+	int err = 0;
 
-	if (n == 0 || b2f_edit_is_stored(edit->working.raw[n - 1]) ||
-	    edit->working.nbytes % edit->header.typesize == 0)
+	if (edit->header.chunksize % (int64_t)edit->header.typesize == 0)
 		return 0;
-	return need_record(file, n - 1);
+	if (n - first > NSTORED_GROW)
+		return B2F_ETOOBIG;
+	for (uint64_t i = first; i < n && !err; i++)
+		err = fix_hole(file, i);
+	return err;
+}
+
+/* Takes back what has made the file longer than @n chunks and @nbytes. */
+static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
+{
+	struct b2f_dirty *d, *next;
+
+	HASH_ITER(hh, file->writer->dirty, d, next)
+	if (d->nchunk >= n)
+		b2f_dirty_remove(d);
+	/* It cannot fail: those that go have no files. */
+	if (b2f_edit_resize(file->writer->edit, n, nbytes, 0))
+		return;
 }
 
 int b2f_size_grow(struct b2f_file *file, uint64_t size)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_edit_state *state = &edit->working;
+	uint64_t n = state->n, nbytes = state->nbytes;
 	struct b2f_dirty *d;
 	int err = 0;
 
@@ -58,7 +103,12 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	}
 	if (!err)
 		err = b2f_edit_resize(edit, count_chunks(edit, size), size, 0);
-	if (!err)
+	if (err)
+		return err;
+	err = fix_holes(file, n ? n - 1 : 0);
+	if (err)
+		ungrow(file, n, nbytes);
+	else
 		b2f_writer_note(file->writer);
 	return err;
 }

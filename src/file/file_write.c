@@ -384,8 +384,11 @@ static int zero_chunk(struct b2f_file *file, uint64_t nchunk)
 static int zero_range(struct b2f_file *file, uint64_t off, uint64_t end)
 {
 	static const uint8_t zeros[64u << 10];
-	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
+	const struct b2f_frame_header *h = &file->writer->edit->header;
+	uint32_t chunksize = (uint32_t)h->chunksize;
 	uint64_t size = b2f_file_size(file);
+	/* An entry without a file stands for whole items. */
+	bool may_be_holes = chunksize % h->typesize == 0;
 	int err = 0;
 
 	forget_hint(file->writer, off);
@@ -394,7 +397,7 @@ static int zero_range(struct b2f_file *file, uint64_t off, uint64_t end)
 		uint64_t stop = b2f_min_u64(start + chunksize, size);
 		uint64_t n = b2f_min_u64(end, stop) - off;
 
-		if (off == start && n == stop - start) {
+		if (off == start && n == stop - start && may_be_holes) {
 			err = zero_chunk(file, off / chunksize);
 		} else {
 			n = b2f_min_u64(n, sizeof(zeros));

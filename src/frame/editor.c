@@ -348,30 +348,41 @@ static int resize_last(struct b2f_editor *editor, uint32_t before,
 	return err;
 }
 
+/* Adds @nbytes (> 0) of zeros that cannot be entries alone. */
+static int append_stored_zeros(struct b2f_editor *editor, uint64_t nbytes)
+{
+	uint32_t chunksize = (uint32_t)editor->edit->header.chunksize, n;
+	uint8_t *zeros = calloc(1, b2f_min_u64(chunksize, nbytes));
+	int err = zeros ? 0 : -ENOMEM;
+
+	for (; nbytes > 0 && !err; nbytes -= n) {
+		n = (uint32_t)b2f_min_u64(chunksize, nbytes);
+		err = b2f_editor_append(editor, zeros, n);
+	}
+	free(zeros);
+	return err;
+}
+
 /* Adds @nbytes of zeros behind whole chunks. */
 static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
 {
 	struct b2f_edit *edit = editor->edit;
 	uint32_t chunksize = (uint32_t)edit->header.chunksize;
-	uint32_t rest = (uint32_t)(nbytes % chunksize);
 	struct b2f_edit_state *state = &edit->working;
-	uint8_t *zeros;
+	uint64_t rest = nbytes % chunksize;
 	int err;
 
 	/* What is no whole number of items has to be stored. */
-	if (rest % edit->header.typesize == 0)
+	if (chunksize % edit->header.typesize)
+		rest = nbytes;
+	else if (rest % edit->header.typesize == 0)
 		rest = 0;
 	err = b2f_edit_resize(
 		edit, state->n + b2f_div_up_u64(nbytes - rest, chunksize),
 		state->nbytes + nbytes - rest, 0);
 	if (err || rest == 0)
 		return err;
-	zeros = calloc(1, rest);
-	if (!zeros)
-		return -ENOMEM;
-	err = b2f_editor_append(editor, zeros, rest);
-	free(zeros);
-	return err;
+	return append_stored_zeros(editor, rest);
 }
 
 int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)

@@ -438,4 +438,32 @@ def test_zeros_that_are_no_whole_items():
             check(f"w{n}", bytes(n))
 
 
+def test_chunks_that_are_no_whole_items():
+    """No entry can stand for such a chunk of zeros."""
+    want = bytearray(data(5005))
+    os.makedirs("src")
+    s = blosc2.SChunk(chunksize=1001, urlpath="src/a.b2frame", mode="w",
+                      contiguous=False, cparams={"typesize": 8})
+    for i in range(0, 5005, 1001):
+        s.append_data(bytes(want[i:i + 1001]))
+    with mounted():
+        with open("mnt/a", "r+b", buffering=0) as f:
+            fallocate(f.fileno(), PUNCH | KEEP, 1001, 2002)
+            want[1001:3003] = bytes(2002)
+            os.fsync(f.fileno())
+            check("a", want)
+            for size in 8008, 8011, 4004, 9999:
+                f.truncate(size)
+                want = want[:size] + bytes(max(0, size - len(want)))
+                os.fsync(f.fileno())
+                check("a", want)
+            assert error_of(f.truncate, 1 << 40) == errno.EFBIG
+            os.pwrite(f.fileno(), b"end", 15000)
+            want += bytes(15000 - len(want)) + b"end"
+            os.fsync(f.fileno())
+            check("a", want)
+            fallocate(f.fileno(), PUNCH | KEEP, 0, len(want))
+        check("a", bytes(len(want)))
+
+
 main()
