@@ -337,7 +337,8 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	dirty = w && w->edit && (w->dirty_since_ns || w->edit->undurable);
+	dirty = w && (w->left_undurable ||
+		      (w->edit && (w->dirty_since_ns || w->edit->undurable)));
 	pthread_mutex_unlock(&file->lock);
 	return dirty;
 }

@@ -186,6 +186,8 @@ int b2f_file_allow_write(struct b2f_file *file,
 	choose_settings(w, edit);
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
+	edit->undurable = edit->undurable_files = w->left_undurable;
+	w->left_undurable = false;
 	w->edit = edit;
 	w->array_nbytes = b2f_frame_shown_nbytes(file->frame);
 	w->hint = B2F_NPY_UNKNOWN;
@@ -241,6 +243,8 @@ static int take_edit(struct b2f_file *file, struct b2f_edit **out)
 		pthread_cond_wait(&w->changed, &file->lock);
 	w->closing = false;
 	*out = w->edit;
+	if (w->edit)
+		w->left_undurable = w->edit->undurable;
 	w->edit = NULL;
 	return 0;
 }

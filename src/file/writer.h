@@ -108,6 +108,8 @@ struct b2f_writer {
 	size_t ndeleting;
 	/* The edit is about to go, and maybe another one to come. */
 	bool closing;
+	/* What an edit that has gone has committed may not be durable. */
+	bool left_undurable;
 	/* When there was the first change since the last commit; 0: none. */
 	uint64_t dirty_since_ns;
 	/*

@@ -78,6 +78,9 @@ struct b2f_edit {
 	bool durable_before;
 	/* The committed state may be lost with the power. */
 	bool undurable;
+	/* Any file of it: those that were written here are not known any more.
+	 */
+	bool undurable_files;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
 	/* Files that were written here: by number.  A uthash. */

@@ -49,6 +49,20 @@ void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
 		fresh->frozen = true;
 }
 
+/* Adds all files of @commit that are not known as new ones. */
+static int add_old_files(const struct b2f_edit *edit, struct b2f_commit *commit)
+{
+	const struct b2f_edit_state *state = &commit->state;
+	int err = 0;
+
+	for (uint64_t i = 0; i < state->n && !err; i++)
+		if (b2f_edit_is_stored(state->raw[i]) &&
+		    !b2f_edit_find(edit, state->raw[i]))
+			err = b2f_ids_add(&commit->unsynced,
+					  (uint32_t)state->raw[i]);
+	return err;
+}
+
 int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit)
 {
 	struct b2f_new_chunk *chunk, *next;
@@ -56,6 +70,8 @@ int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit)
 
 	if (!commit->durable)
 		return 0;
+	if (edit->undurable_files)
+		err = add_old_files(edit, commit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	if (!err && chunk->frozen && !chunk->synced)
 		err = b2f_ids_add(&commit->unsynced, chunk->id);
@@ -326,6 +342,7 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 		commit->state = (struct b2f_edit_state){0};
 		edit->stamp = commit->stamp;
 		edit->undurable = !durable;
+		edit->undurable_files &= !durable;
 		edit->durable_before |= durable;
 		settle_replaced(edit);
 	}

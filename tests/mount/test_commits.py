@@ -187,6 +187,24 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
         assert t.during(lambda: rewrite("mnt/c"), "fsync") >= 6
 
 
+def test_fsync_is_of_what_was_written_before_others_changed_it_too():
+    with Traced("commit=600") as t:
+        a = open("mnt/a", "wb", buffering=0)
+        with open("mnt/a", "r+b", buffering=0) as f:
+            a.write(data(3 * CHUNK))
+            a.close()
+            s = blosc2.open("src/a.b2frame", mode="a")
+            s.vlmeta["by"] = "somebody else"
+            del s
+            # The mount goes on with what is on disk.
+            wait_until(lambda: not error_of(os.getxattr, "mnt/a",
+                                            "user.blosc2.vlmeta.by"),
+                       "the other's change")
+            time.sleep(1.5)
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 6
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
+
+
 def test_the_end_of_the_mount_stores_all():
     """Also if files are open: by a signal."""
     want = data(300000)
