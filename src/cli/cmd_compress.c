@@ -89,8 +89,10 @@ static int set_option(struct options *o, int opt)
 static int check(const struct cli_command *self, struct options *o, int n,
 		 char **files)
 {
-	bool from_stdin = n == 0 || strcmp(files[0], "-") == 0;
+	bool from_stdin = n == 0;
 
+	for (int i = 0; i < n; i++)
+		from_stdin = from_stdin || strcmp(files[i], "-") == 0;
 	if (o->output && strcmp(o->output, "-") == 0)
 		o->to_stdout = true;
 	else if (o->output && o->to_stdout)

@@ -215,40 +215,68 @@ static bool find_data(const struct cli_input *in, uint64_t off, uint64_t *data,
 	return true;
 }
 
-/* A hole at the end. */
-static int extend(const struct copy *c, uint64_t *nbytes)
+/* Bytes of the file as it is now. */
+static int measure_now(const struct cli_input *in, uint64_t *size)
+{
+	struct stat st;
+
+	if (fstat(in->fd, &st) != 0)
+		return complain(in->name, -errno);
+	*size = 0;
+	if (st.st_size > (off_t)in->base)
+		*size = (uint64_t)st.st_size - in->base;
+	return 0;
+}
+
+/* A hole at the end, which is at @size. */
+static int extend(const struct copy *c, uint64_t size, uint64_t *nbytes)
 {
 	unsigned long errors = cli_message_errors();
-	struct stat st;
-	uint64_t size;
 	int err;
 
-	if (fstat(c->in->fd, &st) != 0)
-		return complain(c->in->name, -errno);
-	size = (uint64_t)st.st_size;
-	if (size < c->in->base || size - c->in->base <= *nbytes)
+	if (size <= *nbytes)
 		return 0;
-	*nbytes = size - c->in->base;
+	*nbytes = size;
 	err = b2f_file_truncate(c->file, c->off + *nbytes);
 	if (err)
 		cli_message_unless_said(errors, c->target, err);
 	return err;
 }
 
-static int copy_file(const struct copy *c, uint64_t *nbytes)
+/* Copies the data before @limit; *@end is behind them.  *@cut: it ended early.
+ */
+static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
+		     bool *cut)
 {
-	uint64_t data, hole, got, end = 0;
+	uint64_t data, hole, got;
 	int err = 0;
 
-	while (!err && find_data(c->in, end, &data, &hole)) {
+	while (!err && !*cut && *end < limit &&
+	       find_data(c->in, *end, &data, &hole) && data < limit) {
+		if (hole > limit)
+			hole = limit;
 		err = copy_range(c, data, hole, &got);
-		end = data + got;
-		/* The end of the file; or it was cut meanwhile. */
-		if (err || end < hole)
-			break;
+		*end = data + got;
+		*cut = *end < hole;
 	}
-	*nbytes = end;
-	return err ? err : extend(c, nbytes);
+	return err;
+}
+
+/* As long as it is when this begins: it may grow faster than it is read. */
+static int copy_file(const struct copy *c, uint64_t *nbytes)
+{
+	uint64_t size, now;
+	bool cut = false;
+	int err = measure_now(c->in, &size);
+
+	*nbytes = 0;
+	/* Files of /proc do not say how long they are. */
+	if (!err)
+		err = copy_data(c, size ? size : UINT64_MAX, nbytes, &cut);
+	if (err || cut)
+		return err;
+	err = measure_now(c->in, &now);
+	return err ? err : extend(c, now < size ? now : size, nbytes);
 }
 
 int cli_input_copy(const struct cli_input *in, struct b2f_file *file,

@@ -467,6 +467,16 @@ def test_slice_output():
     assert "8 bytes written to standard output" in err, err
 
 
+def test_slice_spares_the_array():
+    a = np.arange(60).reshape(3, 4, 5)
+    for contiguous in True, False:
+        stock("a.b2nd", a, contiguous=contiguous)
+        err = ctl("slice", "-f", "-o", "a.b2nd", "a.b2nd", "0", status=1)[1]
+        assert err.count("\n") == 1, err
+        assert np.array_equal(blosc2.open("a.b2nd")[:], a)
+        remove("a.b2nd")
+
+
 def test_slice_mistakes():
     stock("a.b2nd", np.arange(12).reshape(3, 4))
     put("plain", b"text")

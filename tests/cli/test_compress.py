@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 
@@ -129,6 +130,30 @@ def test_holes():
     check_frame("f.b2frame", bytes(3000001))
     ctl("decompress", "-o", "back", "f.b2frame")
     assert get("back") == bytes(3000001)
+
+
+def test_a_file_that_grows():
+    """The frame is a beginning of it: what is not read yet is no hole."""
+    put("log", b"x" * 1000)
+    ended = threading.Event()
+
+    def append():
+        with open("log", "ab", buffering=0) as f:
+            while not ended.wait(0.02):
+                f.write(b"x")
+
+    thread = threading.Thread(target=append)
+    thread.start()
+    try:
+        # It looks for the next data, and finds none, long before it goes on.
+        subprocess.run(
+            ["strace", "-f", "-o", "calls", "-e", "trace=lseek", "-e",
+             "inject=lseek:delay_exit=300000", BLOSCCTL, "compress", "log"],
+            check=True, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    finally:
+        ended.set()
+        thread.join()
+    assert set(stock_bytes("log.b2frame")) == {ord("x")}
 
 
 def test_names_and_targets():
@@ -304,6 +329,7 @@ def test_usage():
     rows = [
         ([], "standard input needs -o or -c"),
         (["-"], "standard input needs -o or -c"),
+        (["f", "-"], "standard input needs -o or -c"),
         (["-c", "-o", "x", "f"], "-o and -c exclude each other"),
         (["-o", "x", "f", "g"], "-o and -c take one file"),
         (["-r", "-c", "f"], "-r goes with neither -o nor -c"),

@@ -224,6 +224,21 @@ def test_in_place():
     check_frame("f.b2frame", data, clevel=9)
 
 
+def test_what_follows_a_frame_is_kept():
+    data = put("f", items(100000, 4))
+    ctl("compress", "--contiguous", "f")
+    with open("f.b2f", "ab") as f:
+        f.write(b"precious")
+    before = get("f.b2f")
+    _, err = recompress("-9", "f.b2f", status=1)
+    assert "the file holds more than a frame" in err, err
+    assert get("f.b2f") == before
+    recompress("-9", "-o", "g.b2f", "f.b2f")
+    check_frame("g.b2f", data, clevel=9)
+    recompress("-9", "-f", "f.b2f")
+    check_frame("f.b2f", data, clevel=9)
+
+
 def test_failures_change_nothing():
     data = noise(400000)
     make("f", False, bytes(b & 0x3f for b in data), typesize=1,
