@@ -107,17 +107,19 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
  * Someone who writes may have mapped the file, and the kernel may have pages
  * for what is a hole here: then all is data.
  */
+static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
+{
+	if (off < 0 || (uint64_t)off >= size)
+		return -ENXIO;
+	return whence == SEEK_DATA ? off : (int64_t)size;
+}
+
 static int64_t seek_frame(struct fs_file *file, off_t off, int whence)
 {
-	uint64_t size = b2f_file_size(file->file);
-
 	if (off < 0)
 		return -ENXIO;
-	if (atomic_load(&file->nwriters) > 0) {
-		if ((uint64_t)off >= size)
-			return -ENXIO;
-		return whence == SEEK_DATA ? off : (int64_t)size;
-	}
+	if (atomic_load(&file->nwriters) > 0)
+		return seek_data_alone(b2f_file_size(file->file), off, whence);
 	if (whence == SEEK_DATA)
 		return b2f_file_seek_data(file->file, (uint64_t)off);
 	return b2f_file_seek_hole(file->file, (uint64_t)off);
@@ -137,6 +139,25 @@ static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
 	if (pos == -ENXIO && off < head)
 		return head;
 	return pos < 0 ? pos : pos + head;
+}
+
+static int64_t seek_other(struct fs *fs, struct fs_handle *handle, off_t off,
+			  int whence)
+{
+	struct stat st;
+	bool written;
+	off_t pos;
+
+	pthread_mutex_lock(&fs->files.lock);
+	written = handle->pin.node->state.nwriters > 0;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (!written) {
+		pos = lseek(handle->fd, off, whence);
+		return pos < 0 ? -errno : pos;
+	}
+	if (fstat(handle->fd, &st))
+		return -errno;
+	return seek_data_alone((uint64_t)st.st_size, off, whence);
 }
 
 void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
@@ -165,9 +186,7 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	} else if (handle->file) {
 		pos = seek_frame(handle->file, off, whence);
 	} else {
-		pos = lseek(handle->fd, off, whence);
-		if (pos < 0)
-			pos = -errno;
+		pos = seek_other(fs_of(req), handle, off, whence);
 	}
 	if (pos < 0)
 		fs_reply_data_error(req, (int)pos);

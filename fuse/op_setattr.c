@@ -127,12 +127,14 @@ static int resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
 }
 
 static int resize(struct fs *fs, struct fs_node *node, int path_fd,
-		  uint64_t size, const struct fs_handle *handle)
+		  uint64_t size, struct fs_handle *handle)
 {
 	if (handle && handle->file)
 		return resize_file(fs, handle->file, size);
-	if (handle && handle->fd >= 0)
+	if (handle && handle->fd >= 0) {
+		atomic_store(&handle->wrote, true);
 		return ftruncate(handle->fd, (off_t)size) ? -errno : 0;
+	}
 	if (node->kind == FS_KIND_FRAME)
 		return resize_frame(fs, node, size);
 	return resize_other(fs, path_fd, size);

@@ -19,13 +19,14 @@ static void reply(fuse_req_t req, int err)
 }
 
 /*
- * Where an O_APPEND write goes is up to the backing filesystem, as others may
- * append there too; but not what the kernel writes back from its cache.
+ * Where an O_APPEND write goes is up to what is there, as others may append
+ * too; but not what the kernel writes back from its cache, nor the parts of an
+ * O_DIRECT write, which it sends side by side (FUSE_CAP_ASYNC_DIO).
  */
 static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 {
-	return (fi->flags & O_APPEND) && !fi->writepage &&
-	       !fs->options.writeback_cache;
+	return (fi->flags & O_APPEND) && !(fi->flags & O_DIRECT) &&
+	       !fi->writepage && !fs->options.writeback_cache;
 }
 
 static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
@@ -79,19 +80,67 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
 
+/* To the end as it is; the kernel knows only where that was. */
+static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
+			    const char *buf, size_t size, uint64_t off)
+{
+	uint64_t at = off;
+	ssize_t n = b2f_file_append(handle->file->file, buf, size, &at);
+
+	fs_frames_note_change(handle->file);
+	fs_view_note_change(fs, handle);
+	/* It has cached them where they are not. */
+	if (n > 0 && at != off)
+		fs_frames_drop_cached(fs, handle->file);
+	return n;
+}
+
+static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
+			  off_t off, const struct fuse_file_info *fi)
+{
+	struct fs_handle *handle = fs_handle_of(fi);
+
+	/* A view cannot grow; its bytes have another place. */
+	if (handle->file && !handle->head && is_append(fs, fi))
+		return append_frame(fs, handle, buf, size, (uint64_t)off);
+	if (handle->file)
+		return write_frame(fs, handle, buf, size, (uint64_t)off);
+	atomic_store(&handle->wrote, true);
+	return write_other(fs, handle->fd, buf, size, off, fi);
+}
+
+/*
+ * What the kernel writes back from its cache (of mmap(2), mostly) it takes for
+ * stored if there is no error: it does not look at how much it was.
+ */
+static ssize_t write_back(struct fs *fs, const char *buf, size_t size,
+			  off_t off, const struct fuse_file_info *fi)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = write_some(fs, buf + done, size - done,
+				       off + (off_t)done, fi);
+
+		if (n <= 0)
+			return n < 0 ? n : -EIO;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
 void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 		 off_t off, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_handle *handle = fs_handle_of(fi);
 	ssize_t n;
 
 	(void)ino;
 	fs_stats_add(&fs->stats.nwrites, 1);
-	if (handle->file)
-		n = write_frame(fs, handle, buf, size, (uint64_t)off);
+	if (fi->writepage)
+		n = write_back(fs, buf, size, off, fi);
 	else
-		n = write_other(fs, handle->fd, buf, size, off, fi);
+		n = write_some(fs, buf, size, off, fi);
 	if (n < 0) {
 		reply(req, (int)n);
 	} else {
@@ -140,6 +189,7 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		fs_frames_note_change(handle->file);
 		fs_view_note_change(fs_of(req), handle);
 	} else {
+		atomic_store(&handle->wrote, true);
 		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
 	}
 	reply(req, err);

@@ -263,7 +263,7 @@ static void publish(struct fs *fs, struct fs_file **file,
 		*file = other;
 	} else {
 		if (other)
-			opened->direct_io = true;
+			opened->direct_io = (*file)->past_cache = true;
 		else
 			state->file = *file;
 		add_to_list(fs, *file);
@@ -406,8 +406,7 @@ int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n)
 	return 0;
 }
 
-/* The kernel is to forget what it has of @file. */
-static void drop_later(struct fs *fs, struct fs_file *file)
+void fs_frames_drop_cached(struct fs *fs, struct fs_file *file)
 {
 	pthread_mutex_lock(&fs->files.lock);
 	file->must_drop = file->refreshed = true;
@@ -419,7 +418,7 @@ static void drop_later(struct fs *fs, struct fs_file *file)
 void fs_frames_take_news(struct fs *fs, struct fs_file *file)
 {
 	if (b2f_file_take_news(file->file))
-		drop_later(fs, file);
+		fs_frames_drop_cached(fs, file);
 }
 
 int fs_frames_refresh(struct fs *fs, struct fs_file *file)
@@ -448,7 +447,7 @@ int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
 	}
 	err = b2f_file_refresh(file->file, &changed);
 	if (!err && changed)
-		drop_later(fs, file);
+		fs_frames_drop_cached(fs, file);
 	return err;
 }
 

@@ -58,6 +58,8 @@ struct fs_file {
 	struct b2f_frame_stamp opened;
 	/* That stamp cannot belong to another version too. */
 	bool settled;
+	/* The kernel's cache is of another one: see above. */
+	bool past_cache;
 
 	/* How often it was changed, and how many of those are committed. */
 	_Atomic uint64_t nchanges;
@@ -182,6 +184,9 @@ __attribute__((warn_unused_result)) int fs_frames_refresh(struct fs *fs,
 __attribute__((warn_unused_result)) int
 fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
 		       const struct stat *index);
+
+/* The ticker has the kernel drop what it has cached of @file. */
+void fs_frames_drop_cached(struct fs *fs, struct fs_file *file);
 
 /*
  * If a write or a commit has taken in what others had written, the ticker will

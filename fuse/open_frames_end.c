@@ -161,10 +161,16 @@ static void note_end(struct fs_file *file, const struct ending *end)
 	struct fs_state *state = &file->pin.node->state;
 	bool same = b2f_frame_stamp_equal(&end->now.stamp, &file->opened);
 
-	state->cached = state->told = end->now.stamp;
+	/* It may know another size, which only a new inode can put right. */
+	state->told =
+		file->refreshed ? (struct b2f_frame_stamp){0} : end->now.stamp;
 	state->has_told = true;
-	state->has_cached =
-		!file->refreshed && (same ? file->settled : end->settled);
+	/* Of one that was read past it, the cache has nothing. */
+	if (!file->past_cache) {
+		state->cached = end->now.stamp;
+		state->has_cached = !file->refreshed &&
+				    (same ? file->settled : end->settled);
+	}
 	if (!same && !file->refreshed && end->as_left) {
 		state->own = end->now.stamp;
 		state->has_own = true;

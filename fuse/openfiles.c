@@ -70,6 +70,16 @@ static int reopen(struct fs *fs, int path_fd, int flags)
 	return fd;
 }
 
+/* Counts @n handles more that may write, if @handle may. */
+static void count_writer(struct fs *fs, struct fs_handle *handle, int n)
+{
+	if (!handle->writes)
+		return;
+	pthread_mutex_lock(&fs->files.lock);
+	handle->pin.node->state.nwriters += (size_t)n;
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
 static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 		      struct fs_opened *opened)
 {
@@ -81,6 +91,7 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
+	count_writer(fs, handle, 1);
 	if (fstat(fd, &st))
 		return -errno;
 	stamp = b2f_frame_stamp_of(&st);
@@ -229,8 +240,10 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 	}
 	fs_listing_free(handle->listing);
 	if (handle->fd >= 0) {
-		if (handle->writes)
+		/* Else what others did would seem to be ours. */
+		if (atomic_load(&handle->wrote))
 			note_written(fs, handle);
+		count_writer(fs, handle, -1);
 		close(handle->fd);
 	}
 	pthread_mutex_lock(&fs->files.lock);

@@ -42,6 +42,8 @@ struct fs_handle {
 	int fd;
 	/* Opened for writing. */
 	bool writes;
+	/* Another file than a frame, and changed by this handle. */
+	atomic_bool wrote;
 };
 
 struct fs_openfiles {

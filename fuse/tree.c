@@ -20,16 +20,22 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
-static struct fs_node *find(const struct fs_tree *tree,
-			    const struct fs_node *key)
+static struct fs_node *find_either(const struct fs_tree *tree,
+				   const struct fs_node *key, bool retired)
 {
 	struct fs_node *n = tree->buckets[bucket_of(tree, key)];
 
 	while (n && !(n->ino == key->ino && n->dev == key->dev &&
 		      n->kind == key->kind && n->sparse == key->sparse &&
-		      !n->retired))
+		      n->retired == retired))
 		n = n->next;
 	return n;
+}
+
+static struct fs_node *find(const struct fs_tree *tree,
+			    const struct fs_node *key)
+{
+	return find_either(tree, key, false);
 }
 
 static void insert(struct fs_tree *tree, struct fs_node *node)
@@ -284,6 +290,19 @@ struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like)
 
 	pthread_mutex_lock(&tree->lock);
 	node = find(tree, like);
+	if (node)
+		node->nrefs++;
+	pthread_mutex_unlock(&tree->lock);
+	return node;
+}
+
+struct fs_node *fs_tree_find_retired(struct fs_tree *tree,
+				     const struct fs_node *like)
+{
+	struct fs_node *node;
+
+	pthread_mutex_lock(&tree->lock);
+	node = find_either(tree, like, true);
 	if (node)
 		node->nrefs++;
 	pthread_mutex_unlock(&tree->lock);

@@ -54,6 +54,8 @@ struct fs_state {
 	struct fs_file *file;
 	/* Handles, also those that are being opened. */
 	size_t nhandles;
+	/* Those of another file than a frame that may write. */
+	size_t nwriters;
 	/* Frames that have left @file and are being closed. */
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
@@ -198,6 +200,10 @@ fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
  * the kernel does not know it.
  */
 struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like);
+
+/* The same of those that fs_tree_find() does not find any more. */
+struct fs_node *fs_tree_find_retired(struct fs_tree *tree,
+				     const struct fs_node *like);
 
 /* Notes that @node is @name in @parent now.  Returns 0 or -ENOMEM. */
 __attribute__((warn_unused_result)) int fs_tree_move(struct fs_tree *tree,

@@ -41,6 +41,9 @@ int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 	}
 	/* If it is known, then where it is now; else where it was seen. */
 	*out = fs_tree_find(fs->tree, &like);
+	/* Deleted, and open all the same. */
+	if (!*out)
+		*out = fs_tree_find_retired(fs->tree, &like);
 	if (*out)
 		return 0;
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);

@@ -463,6 +463,17 @@ def test_torn_geometry_is_an_error():
         assert np.array_equal(np.load(MNT / "good.npy"), a)
 
 
+def test_the_view_of_an_array_that_is_deleted():
+    SRC.mkdir()
+    a = stock_array(SRC / "a.b2nd")
+    with Scratch(), open(MNT / "a.npy", "rb") as f:
+        size = os.fstat(f.fileno()).st_size
+        os.unlink(MNT / "a")
+        time.sleep(1.5)
+        assert os.fstat(f.fileno()).st_size == size
+        assert np.array_equal(np.load(f), a)
+
+
 def test_views_are_listed_if_asked_for():
     SRC.mkdir()
     a = stock_array(SRC / "a.b2nd")

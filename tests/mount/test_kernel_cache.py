@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the kernel has cached, and what it sends of that.
+
+Others, and C-Blosc2 among them, change what is below meanwhile.
+"""
+import mmap
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import blosc2
+
+from mounting import Mount, main, wait_until
+from scratch import Scratch, stock_bytes
+
+MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
+MIB, CHUNK = 1 << 20, 64 << 10
+
+
+def test_what_is_not_written_back_is_an_error():
+    """The kernel asks for an error only, not how much was stored."""
+    SRC.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "none", SRC],
+                   check=True)
+    try:
+        with open(SRC / "plain", "wb") as f:
+            f.truncate(MIB)
+        with Scratch(), open(MNT / "plain", "r+b") as f:
+            with mmap.mmap(f.fileno(), 0) as m:
+                m[:] = want = os.urandom(MIB)
+                try:
+                    m.flush()
+                    said = True
+                except OSError:
+                    said = False
+        assert not said or (SRC / "plain").read_bytes() == want
+    finally:
+        subprocess.run(["umount", SRC], check=True)
+
+
+def test_a_large_append_past_the_cache_stays_in_order():
+    """The kernel sends the parts of it side by side."""
+    SRC.mkdir()
+    (SRC / "plain").touch()
+    want = b"".join(bytes([i]) * MIB for i in range(8))
+    # O_DIRECT wants whole pages, in memory too.
+    buf = mmap.mmap(-1, len(want))
+    buf[:] = want
+    with Scratch():
+        for _ in range(20):
+            fd = os.open(MNT / "plain", os.O_WRONLY | os.O_APPEND | os.O_DIRECT)
+            os.truncate(MNT / "plain", 0)
+            assert os.write(fd, buf) == len(want)
+            os.close(fd)
+            assert (SRC / "plain").read_bytes() == want
+
+
+def append_as_others(data):
+    blosc2.open("src/x.b2frame", mode="a").append_data(data)
+
+
+def test_append_goes_behind_what_others_have_appended():
+    first, theirs, ours = b"a" * CHUNK, b"t" * CHUNK, b"o" * 100
+    with Scratch("chunksize=64k"):
+        (MNT / "x").write_bytes(first)
+        assert (MNT / "x").stat().st_size == CHUNK
+        append_as_others(theirs)
+        with open(MNT / "x", "ab") as f:
+            f.write(ours)
+        wait_until(lambda: (MNT / "x").read_bytes() == first + theirs + ours,
+                   "all three")
+    assert stock_bytes("src/x.b2frame") == first + theirs + ours
+
+
+def stays_seen(*options):
+    """What others write below an idle handle is there after its end."""
+    with Scratch("chunksize=64k", *options):
+        (MNT / "x").write_bytes(b"a" * CHUNK)
+        (SRC / "plain").write_bytes(b"A" * CHUNK)
+        time.sleep(.2)
+        for flags in os.O_RDONLY, os.O_RDWR:
+            fds = [os.open(MNT / name, flags) for name in ("x", "plain")]
+            for fd in fds:
+                assert os.pread(fd, 1, 0) in b"aAB"
+            append_as_others(b"t" * CHUNK)
+            with open(SRC / "plain", "r+b") as f:
+                f.write(b"B" * CHUNK)
+            time.sleep(2.5)
+            for fd in fds:
+                os.close(fd)
+            want = stock_bytes("src/x.b2frame")
+            wait_until(lambda: (MNT / "x").read_bytes() == want, "a frame")
+            wait_until(lambda: (MNT / "plain").read_bytes() == b"B" * CHUNK,
+                       "a plain file")
+
+
+def test_changes_of_others_below_an_idle_handle():
+    stays_seen()
+
+
+def test_changes_of_others_below_an_idle_handle_with_writeback_cache():
+    stays_seen("writeback_cache")
+
+
+def copy_by_holes(fd, size):
+    """As cp and tar -S do it."""
+    out, pos = bytearray(size), 0
+    while True:
+        try:
+            pos = os.lseek(fd, pos, os.SEEK_DATA)
+        except OSError:
+            return bytes(out)
+        end = os.lseek(fd, pos, os.SEEK_HOLE)
+        out[pos:end] = os.pread(fd, end - pos, pos)
+        pos = end
+
+
+def test_what_is_mapped_is_data():
+    """Though nothing of it has been written back."""
+    size = 8 * MIB
+    SRC.mkdir()
+    with open(SRC / "plain", "wb") as f:
+        f.write(bytes(4096))
+        f.truncate(size)
+    with Scratch():
+        (MNT / "x").touch()
+        os.truncate(MNT / "x", size)
+        for name in "x", "plain":
+            with open(MNT / name, "r+b") as f:
+                with mmap.mmap(f.fileno(), size) as m:
+                    m[size // 2:size // 2 + 5] = b"hello"
+                    assert copy_by_holes(f.fileno(), size) == m[:]
+        with open(MNT / "plain", "rb") as f:
+            assert os.lseek(f.fileno(), 0, os.SEEK_HOLE) == 4096
+
+
+def make(path, byte):
+    blosc2.SChunk(data=byte * (4 * CHUNK), chunksize=CHUNK, urlpath=str(path),
+                  contiguous=False, mode="w", cparams={"typesize": 1})
+
+
+def test_a_replaced_root_is_not_shown_as_it_was():
+    SRC.mkdir()
+    make(SRC / "x.b2frame", b"A")
+    make(SRC / "y.b2frame", b"B")
+    point = pathlib.Path("point")
+    point.touch()
+    time.sleep(.1)
+    with MountOnFile(SRC / "x.b2frame", point):
+        old = open(point, "rb", buffering=0)
+        assert old.read(10) == b"A" * 10
+        os.rename(SRC / "x.b2frame", SRC / "old.b2frame")
+        os.rename(SRC / "y.b2frame", SRC / "x.b2frame")
+        time.sleep(1.2)
+        new = open(point, "rb", buffering=0)
+        assert new.read(10) == b"B" * 10
+        for _ in range(2):
+            old.seek(0)
+            assert set(old.read(4 * CHUNK)) == set(b"A")
+            time.sleep(.1)
+        for f in old, new:
+            f.close()
+            time.sleep(.3)
+        assert set(point.read_bytes()) == set(b"B")
+    shutil.rmtree(SRC)
+
+
+class MountOnFile(Mount):
+    """A single frame, shown as a file."""
+
+    def __init__(self, source, point):
+        super().__init__(source, "unused")
+        self.path.rmdir()
+        self.path = point.absolute()
+        self.args[-1] = str(point)
+
+
+main()
