@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "file/writer.h"
 
-/* Room for smaller chunks comes from the heap and counts as a whole. */
+/* Room for smaller chunks comes from the heap, with old data or not. */
 #define SMALL_ROOM (64u << 10)
 
 static bool is_small(const struct b2f_dirty *d)
@@ -24,6 +24,7 @@ static int alloc_data(struct b2f_dirty *d)
 {
 	void *data;
 
+	d->is_whole = true;
 	if (is_small(d)) {
 		d->data = calloc(1, d->room);
 		return d->data ? 0 : -ENOMEM;
@@ -31,6 +32,7 @@ static int alloc_data(struct b2f_dirty *d)
 	d->data = b2f_budget_spare_get(d->file->runtime, d->room);
 	if (d->data)
 		return 0;
+	d->is_whole = false;
 	data = mmap(NULL, d->room, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (data == MAP_FAILED)
@@ -46,10 +48,14 @@ void b2f_dirty_unmap(uint8_t *data, uint32_t room)
 
 static void free_data(struct b2f_dirty *d)
 {
+	/* Another one would be in memory in part, and nobody knows of which. */
+	bool may_spare = d->is_whole || b2f_dirty_is_full(d, d->room);
+
 	if (is_small(d))
 		free(d->data);
 	else if (d->data &&
-		 !b2f_budget_spare_put(d->file->runtime, d->data, d->room))
+		 !(may_spare &&
+		   b2f_budget_spare_put(d->file->runtime, d->data, d->room)))
 		b2f_dirty_unmap(d->data, d->room);
 }
 
@@ -183,6 +189,13 @@ void b2f_dirty_write(struct b2f_dirty *d, uint32_t start, const uint8_t *buf,
 	pthread_rwlock_unlock(&d->lock);
 }
 
+uint64_t b2f_dirty_cost(const struct b2f_dirty *d, uint32_t npages)
+{
+	if (d->is_whole)
+		npages = d->bytes ? 0 : count_pages(d->room);
+	return (uint64_t)npages * B2F_PAGE;
+}
+
 void b2f_dirty_count(struct b2f_dirty *d, uint64_t bytes)
 {
 	d->bytes += bytes;
@@ -208,7 +221,7 @@ void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size)
 			continue;
 		d->valid[page / 64] &= ~(UINT64_C(1) << (page % 64));
 		d->nvalid--;
-		freed += B2F_PAGE;
+		freed += d->is_whole ? 0 : B2F_PAGE;
 	}
 	pthread_rwlock_unlock(&d->lock);
 	freed = b2f_min_u64(freed, d->bytes);

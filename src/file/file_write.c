@@ -129,7 +129,7 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 		return err;
 	}
 	b2f_dirty_ref(d);
-	bytes = (uint64_t)count_new_pages(d, part) * B2F_PAGE;
+	bytes = b2f_dirty_cost(d, count_new_pages(d, part));
 	pthread_mutex_unlock(&file->lock);
 	err = read_edges(d, part, edges);
 	if (!err)

@@ -68,6 +68,11 @@ struct b2f_dirty {
 	/* A bit for each page that has been written. */
 	uint64_t *valid;
 	uint32_t nvalid;
+	/*
+	 * All of the room may be in memory, so it counts as a whole from the
+	 * first page on.  Constant.
+	 */
+	bool is_whole;
 	/* What it counts for in the runtime's dirty bytes. */
 	uint64_t bytes;
 	/* It is in the runtime's list: from the first byte it counts for. */
@@ -145,6 +150,9 @@ struct b2f_dirty *b2f_dirty_find(const struct b2f_writer *w, uint64_t nchunk);
 
 void b2f_dirty_ref(struct b2f_dirty *d);
 void b2f_dirty_unref(struct b2f_dirty *d);
+
+/* What it takes to write to @npages more pages of @d.  The file is locked. */
+uint64_t b2f_dirty_cost(const struct b2f_dirty *d, uint32_t npages);
 
 /* Counts @bytes, which were taken, for @d.  The file is locked. */
 void b2f_dirty_count(struct b2f_dirty *d, uint64_t bytes);

@@ -120,4 +120,26 @@ def test_large_blocks_stay_within_them_too():
         assert rss["VmHWM"] <= 128 * MB, rss
 
 
+def write_at_random(chunksize):
+    rng = random.Random(1)
+    page = data(4096)
+    with Mount("src", "mnt", "-o", f"chunksize={chunksize},codec=lz4,commit=0,"
+               "cachesize=16m,dirtysize=4m") as m:
+        with open("mnt/written", "w+b", buffering=0) as f:
+            f.truncate(4096 * MB)
+            for _ in range(12000):
+                os.pwrite(f.fileno(), page, rng.randrange(MB) * 4096)
+            rss = m.rss()
+            f.truncate(0)
+    print(chunksize, {k: v // MB for k, v in rss.items()})
+    if not SANITIZED:
+        assert rss["VmHWM"] <= 40 * MB, rss
+
+
+def test_so_do_pages_of_many_chunks_that_are_written_to():
+    os.mkdir("src")
+    write_at_random("64k")
+    write_at_random("1m")
+
+
 main()
