@@ -155,8 +155,7 @@ static int move_over(struct renaming *r)
 	}
 	if (!err)
 		fs_spot_retire(r->fs, replaced, &r->to.found);
-	if (replaced)
-		fs_tree_forget(r->fs->tree, replaced, 1);
+	fs_spot_let_go(r->fs, replaced, err);
 	return err;
 }
 

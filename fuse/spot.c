@@ -88,6 +88,17 @@ void fs_spot_retire(struct fs *fs, struct fs_node *node,
 	if (found->probe.kind == FS_KIND_DIR ||
 	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0))
 		fs_tree_retire(fs->tree, node);
+	else
+		fs_tree_unhold(fs->tree, node);
+}
+
+void fs_spot_let_go(struct fs *fs, struct fs_node *node, int err)
+{
+	if (!node)
+		return;
+	if (err)
+		fs_tree_unhold(fs->tree, node);
+	fs_tree_forget(fs->tree, node, 1);
 }
 
 int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
@@ -105,8 +116,7 @@ int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
 	} else {
 		fs_spot_retire(fs, node, found);
 	}
-	if (node)
-		fs_tree_forget(fs->tree, node, 1);
+	fs_spot_let_go(fs, node, err);
 	return err;
 }
 
@@ -128,7 +138,6 @@ int fs_spot_delete_folder(const struct fs_spot *spot,
 	}
 	if (!err)
 		fs_spot_retire(fs, node, found);
-	if (node)
-		fs_tree_forget(fs->tree, node, 1);
+	fs_spot_let_go(fs, node, err);
 	return err;
 }

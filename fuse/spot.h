@@ -74,6 +74,12 @@ struct fs_node fs_spot_like(const struct fs_found *found);
  */
 struct fs_node *fs_spot_hold(struct fs *fs, const struct fs_found *found);
 
+/*
+ * Gives back @node, of fs_spot_hold(); NULL does nothing.  @err: its name has
+ * not gone.
+ */
+void fs_spot_let_go(struct fs *fs, struct fs_node *node, int err);
+
 /* Nobody finds @node, that of @found, any more, if its last name has gone. */
 void fs_spot_retire(struct fs *fs, struct fs_node *node,
 		    const struct fs_found *found);

@@ -107,9 +107,9 @@ struct fs_node {
 	struct fs_node *next;
 	/* O_PATH; -1: not open. */
 	int fd;
-	/* Those who use it, and one if it is held. */
+	/* Those who use it, and one if it is held, however often. */
 	unsigned int npins;
-	bool is_held;
+	unsigned int nholds;
 	/* Among the open ones that nobody uses; NULL: not among them. */
 	struct fs_node *older;
 	struct fs_node *newer;
@@ -225,6 +225,9 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);
  * taken over; -1 does nothing.
  */
 void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd);
+
+/* It has not been deleted after all, or has another name left. */
+void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node);
 
 /* How many nodes there are, and how many idle descriptors. */
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);

@@ -263,6 +263,22 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 	return err;
 }
 
+/* One uses @node less.  Returns what to close, or -1; locked. */
+static int release(struct fs_tree *tree, struct fs_node *node)
+{
+	int fd = -1;
+
+	if (--node->npins > 0)
+		return -1;
+	if (is_kept(node)) {
+		make_idle(tree, node);
+	} else {
+		fd = node->fd;
+		node->fd = -1;
+	}
+	return fd;
+}
+
 void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 {
 	struct fs_node *node = pin->node;
@@ -274,14 +290,7 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 		fd = pin->fd;
 	} else {
 		pthread_mutex_lock(&tree->lock);
-		if (--node->npins == 0) {
-			if (is_kept(node)) {
-				make_idle(tree, node);
-			} else {
-				fd = node->fd;
-				node->fd = -1;
-			}
-		}
+		fd = release(tree, node);
 		if (fd < 0 && tree->nidle > tree->max_idle)
 			fd = take_oldest(tree);
 		pthread_mutex_unlock(&tree->lock);
@@ -302,8 +311,20 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd)
 		node->fd = fd;
 		fd = -1;
 	}
-	node->npins += !node->is_held;
-	node->is_held = true;
+	node->npins += node->nholds++ == 0;
+	pthread_mutex_unlock(&tree->lock);
+	if (fd >= 0)
+		close(fd);
+}
+
+void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&tree->lock);
+	/* Somebody else may have deleted it meanwhile, or be about to. */
+	if (node->nholds > 0 && --node->nholds == 0 && !node->retired)
+		fd = release(tree, node);
 	pthread_mutex_unlock(&tree->lock);
 	if (fd >= 0)
 		close(fd);

@@ -53,6 +53,19 @@ def test_sigterm_needs_no_descriptor():
         close_all(files)
 
 
+def test_what_is_not_deleted_keeps_no_descriptor():
+    make_texts()
+    for i in range(LIMIT):
+        os.link(f"src/{i}/text", f"src/{i}/link")
+    with Mount("src", "mnt", wrap=LIMITED):
+        for i in range(LIMIT):
+            with contextlib.suppress(OSError):
+                os.rmdir(f"mnt/{i}")
+            os.unlink(f"mnt/{i}/link")
+        for i in range(LIMIT):
+            assert pathlib.Path(f"mnt/{i}/text").read_text() == "x"
+
+
 def test_what_is_open_can_be_read_with_no_descriptor_left():
     make_texts()
     raw = make("src/f0.b2frame", None)
