@@ -30,20 +30,34 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_openfiles_close(fs, opened.handle);
 }
 
-/* Answers with the @head_size bytes at @head, and then what is in @view. */
-static int reply_both(fuse_req_t req, uint8_t *head, size_t head_size,
-		      const struct b2f_view *view)
+/*
+ * Answers with @n bytes of the header of a view, from @off on, and then what is
+ * in @view.
+ */
+static int reply_both(fuse_req_t req, const struct fs_handle *handle,
+		      uint64_t off, size_t n, const struct b2f_view *view)
 {
 	struct iovec *iov = malloc((view->niov + 1) * sizeof(*iov));
+	uint8_t *head = NULL;
+	size_t len = 0;
+	int err = iov ? 0 : -ENOMEM;
 
-	if (!iov)
-		return -ENOMEM;
-	iov[0] = (struct iovec){.iov_base = head, .iov_len = head_size};
+	/* That of now: the kernel keeps it for who opens the view later. */
+	if (!err)
+		err = b2f_file_npy_header(handle->file->file, &head, &len);
+	/* Then the data are elsewhere: it has to be opened again. */
+	if (!err && len != handle->head_len)
+		err = -ESTALE;
+	if (err)
+		goto out;
+	iov[0] = (struct iovec){.iov_base = head + off, .iov_len = n};
 	for (size_t i = 0; i < view->niov; i++)
 		iov[i + 1] = view->iov[i];
 	fuse_reply_iov(req, iov, (int)view->niov + 1);
+out:
+	free(head);
 	free(iov);
-	return 0;
+	return err;
 }
 
 /* Straight from the cache of decoded blocks, which stay pinned meanwhile. */
@@ -69,7 +83,7 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 	fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n + head);
 	fs_openfiles_ref(handle);
 	if (head)
-		err = reply_both(req, handle->head + off, head, &view);
+		err = reply_both(req, handle, off, head, &view);
 	else
 		fuse_reply_iov(req, view.iov, (int)view.niov);
 	if (err)

@@ -463,6 +463,22 @@ def test_torn_geometry_is_an_error():
         assert np.array_equal(np.load(MNT / "good.npy"), a)
 
 
+def test_an_old_view_does_not_tell_others_its_shape():
+    SRC.mkdir()
+    a = np.arange(1000.0).reshape(100, 10)
+    blosc2.asarray(a, urlpath="src/a.b2nd", contiguous=False, mode="w")
+    with Scratch():
+        old = np.load(MNT / "a.npy", mmap_mode="r")
+        assert old[0, 0] == 0
+        blosc2.open("src/a.b2nd", mode="a").resize((200, 10))
+        time.sleep(2.5)
+        with open(MNT / "a.npy", "rb", buffering=0) as new:
+            # The header and the first items are in one page.
+            assert old[0, 1] == 1
+            assert b"(200, 10)" in new.read(128)
+        del old
+
+
 def test_the_view_of_an_array_that_is_deleted():
     SRC.mkdir()
     a = stock_array(SRC / "a.b2nd")
