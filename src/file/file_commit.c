@@ -213,19 +213,21 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 	return err;
 }
 
-/* True if no record is of a chunk that another program changed. */
-static bool may_merge(struct b2f_writer *w, struct b2f_frame *theirs)
+/* -ESTALE if there is a record of a chunk that another program changed. */
+static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
 	struct b2f_edit_state state;
 	struct b2f_dirty *d, *next;
 	bool may = true;
+	int err;
 
-	if (b2f_edit_state_of(theirs, &state))
-		return false;
+	err = b2f_edit_state_of(theirs, &state);
+	if (err)
+		return err;
 	HASH_ITER(hh, w->dirty, d, next)
 	may = may && b2f_edit_untouched(w->edit, &state, d->nchunk);
 	b2f_edit_state_fini(&state);
-	return may;
+	return may ? 0 : -ESTALE;
 }
 
 /* Locked, and nothing is BUSY. */
@@ -235,9 +237,9 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 	struct b2f_dirty *d, *next;
 	int err;
 
-	if (!may_merge(w, theirs))
-		return -ESTALE;
-	err = b2f_edit_merge(w->edit, theirs);
+	err = check_merge(w, theirs);
+	if (!err)
+		err = b2f_edit_merge(w->edit, theirs);
 	if (err)
 		return err;
 	HASH_ITER(hh, w->dirty, d, next)
