@@ -69,17 +69,35 @@ bool fs_durable_is_not(struct fs *fs, struct fs_node *node)
 	return left_to && fs_ticker_waits_for(fs, left_to);
 }
 
+/*
+ * Was the frame @node left (to *@left_to), or may it have been before the node
+ * was made?
+ */
+static bool may_be_left(struct fs *fs, struct fs_node *node, uint64_t *left_to)
+{
+	bool known;
+
+	pthread_mutex_lock(&fs->files.lock);
+	known = node->state.knows_left;
+	*left_to = node->state.left_to;
+	pthread_mutex_unlock(&fs->files.lock);
+	return known ? fs_durable_is_not(fs, node)
+		     : fs_ticker_has_sync(fs, node->dev);
+}
+
 int fs_durable_make_left(struct fs *fs, struct fs_node *node, int path_fd)
 {
-	int err;
+	uint64_t left_to;
+	bool left = may_be_left(fs, node, &left_to);
+	int err = left ? sync_directory(path_fd) : 0;
 
-	if (!fs_durable_is_not(fs, node))
-		return 0;
-	err = sync_directory(path_fd);
 	if (err)
 		return err;
 	pthread_mutex_lock(&fs->files.lock);
-	node->state.left_to = 0;
+	/* Else it was left once more meanwhile. */
+	if (left && node->state.left_to == left_to)
+		node->state.left_to = 0;
+	node->state.knows_left = true;
 	pthread_mutex_unlock(&fs->files.lock);
 	return 0;
 }

@@ -239,7 +239,8 @@ static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
 	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
 	fs_frames_note_own(fs, fresh->node, NULL, &found.probe.index);
 	pthread_mutex_lock(&fs->files.lock);
-	fresh->node->state.is_new_name = true;
+	fresh->node->state.nnames++;
+	fresh->node->state.knows_left = true;
 	pthread_mutex_unlock(&fs->files.lock);
 	return 0;
 }

@@ -38,12 +38,13 @@ static int sync_name(struct fs *fs, struct fs_node *node)
 {
 	char name[FS_NAMES_SIZE];
 	struct fs_pin parent = {0};
+	unsigned int nnames;
 	bool is_new;
 	int fd, err;
 
 	pthread_mutex_lock(&fs->files.lock);
-	is_new = node->state.is_new_name;
-	node->state.is_new_name = false;
+	nnames = node->state.nnames;
+	is_new = nnames != node->state.nnames_synced;
 	pthread_mutex_unlock(&fs->files.lock);
 	if (!is_new)
 		return 0;
@@ -57,12 +58,13 @@ static int sync_name(struct fs *fs, struct fs_node *node)
 	if (fd >= 0)
 		close(fd);
 	fs_tree_unpin(fs->tree, &parent);
-	if (err) {
-		pthread_mutex_lock(&fs->files.lock);
-		node->state.is_new_name = true;
-		pthread_mutex_unlock(&fs->files.lock);
-	}
-	return err;
+	if (err)
+		return err;
+	/* Not before: somebody else may wait for it as well. */
+	pthread_mutex_lock(&fs->files.lock);
+	node->state.nnames_synced = nnames;
+	pthread_mutex_unlock(&fs->files.lock);
+	return 0;
 }
 
 /* Notes since when there is something that is stored, but not durable. */
@@ -200,8 +202,10 @@ static void destroy(struct fs *fs, struct fs_file *file, bool deleted)
 	b2f_file_close(file->file);
 	pthread_mutex_lock(&fs->files.lock);
 	/* Else it stays: who only looks makes nothing durable. */
-	if (left_to)
+	if (left_to) {
 		file->pin.node->state.left_to = left_to;
+		file->pin.node->state.knows_left = true;
+	}
 	file->pin.node->state.nclosing--;
 	pthread_cond_broadcast(&fs->frames.closed);
 	pthread_mutex_unlock(&fs->files.lock);

@@ -62,13 +62,16 @@ struct fs_state {
 	struct fs_deleted *deleted;
 	/* There is, or was, a view of the frame. */
 	bool has_view;
-	/* Created here, and the folder it is in not yet made durable. */
-	bool is_new_name;
+	/* How often it was created here, and how many of these are durable. */
+	unsigned int nnames;
+	unsigned int nnames_synced;
 	/*
 	 * Closed without being durable, and not synced on its own since: the
 	 * number of the ticker's sync that will do it.  0: it was not.
 	 */
 	uint64_t left_to;
+	/* Else it may have been closed before this node was made. */
+	bool knows_left;
 	/* What the kernel's cache of data was filled from. */
 	struct b2f_frame_stamp cached;
 	bool has_cached;

@@ -166,20 +166,28 @@ def test_what_is_durable_when():
             assert t.during(lambda: write("mnt/e"), "fsync") == 0
             before = t.count("fsync")
             wait_until(lambda: t.count("fsync") >= before + 4, "fsync")
+    pathlib.Path("src/plain").write_text("plain")
     with Traced("sync") as t:
         assert t.during(lambda: write("mnt/d"), "fsync") >= 4
         assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
+        # Plain files as well.
+        assert t.during(lambda: rewrite("mnt/plain"), "fsync") >= 1
+        assert t.during(pathlib.Path("mnt/plain").read_bytes, "fsync") == 0
     assert t.count("syncfs") == 0
 
 
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():
     with Traced("commit=600") as t:
-        for name in "mnt/a", "mnt/b", "mnt/c":
+        for name in "mnt/a", "mnt/b", "mnt/c", "mnt/d":
             write(name)
             time.sleep(.2)
         # Chunk, index, directory, folder; and nothing once that is done.
         assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4
         assert t.during(lambda: fsync("mnt/a"), "fsync") == 0
+        # The kernel has forgotten it meanwhile, and so has the mount.
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
+        time.sleep(.2)
+        assert t.during(lambda: fsync("mnt/d"), "fsync") >= 3
         # Before there is a durable index that names them.
         with open("mnt/b", "ab", buffering=0) as f:
             f.write(b"more")
