@@ -6,8 +6,11 @@
 if [ -z "${B2F_IN_NAMESPACE-}" ]; then
 	root=()
 	[ "$(id -u)" = 0 ] || root=(--map-root-user)
-	B2F_IN_NAMESPACE=1 exec unshare --mount "${root[@]}" bash "$0"
+	B2F_IN_NAMESPACE=1 exec unshare --mount --propagation private \
+		"${root[@]}" bash "$0"
 fi
+# A daemon of another test would live as long as the copy of its mount.
+umount --lazy --all --types fuse.bloscfs 2>/dev/null || :
 . "$(dirname "$0")/lib.sh"
 
 frames big.b2frame
