@@ -81,19 +81,19 @@ def stays_seen(*options):
         (MNT / "x").write_bytes(b"a" * CHUNK)
         (SRC / "plain").write_bytes(b"A" * CHUNK)
         time.sleep(.2)
-        for flags in os.O_RDONLY, os.O_RDWR:
+        for flags, byte in (os.O_RDONLY, b"B"), (os.O_RDWR, b"C"):
             fds = [os.open(MNT / name, flags) for name in ("x", "plain")]
             for fd in fds:
                 assert os.pread(fd, 1, 0) in b"aAB"
-            append_as_others(b"t" * CHUNK)
+            append_as_others(byte * CHUNK)
             with open(SRC / "plain", "r+b") as f:
-                f.write(b"B" * CHUNK)
+                f.write(byte * CHUNK)
             time.sleep(2.5)
             for fd in fds:
                 os.close(fd)
             want = stock_bytes("src/x.b2frame")
             wait_until(lambda: (MNT / "x").read_bytes() == want, "a frame")
-            wait_until(lambda: (MNT / "plain").read_bytes() == b"B" * CHUNK,
+            wait_until(lambda: (MNT / "plain").read_bytes() == byte * CHUNK,
                        "a plain file")
 
 
