@@ -214,12 +214,13 @@ static int move_by_exchange(struct renaming *r)
 	return 0;
 }
 
-/* What takes the place of a durable file must be durable itself. */
-static int make_durable(struct renaming *r)
+/* What takes the place of @old, if that is durable, must be so itself. */
+static int make_durable(struct renaming *r, const struct side *new,
+			const struct side *old)
 {
-	if (!is_sparse(&r->from) || fs_durable_is_not(r->fs, r->to.pin.node))
+	if (!is_sparse(new) || fs_durable_is_not(r->fs, old->pin.node))
 		return 0;
-	return fs_durable_make(r->fs, r->from.pin.node, &r->from.found);
+	return fs_durable_make(r->fs, new->pin.node, &new->found);
 }
 
 static int replace(struct renaming *r)
@@ -233,7 +234,7 @@ static int replace(struct renaming *r)
 	if (r->from.found.probe.st.st_dev == r->to.found.probe.st.st_dev &&
 	    r->from.found.probe.st.st_ino == r->to.found.probe.st.st_ino)
 		return 0;
-	err = make_durable(r);
+	err = make_durable(r, &r->from, &r->to);
 	if (err)
 		return err;
 	if (same_name && !is_sparse(&r->from) && !is_sparse(&r->to))
@@ -264,8 +265,12 @@ static int exchange(struct renaming *r)
 	if (!fits(a, b->spot.name, b->found.name) ||
 	    !fits(b, a->spot.name, a->found.name))
 		return -EINVAL;
-	err = rename_entry(&a->spot, a->found.name, &b->spot, b->found.name,
-			   RENAME_EXCHANGE);
+	err = make_durable(r, a, b);
+	if (!err)
+		err = make_durable(r, b, a);
+	if (!err)
+		err = rename_entry(&a->spot, a->found.name, &b->spot,
+				   b->found.name, RENAME_EXCHANGE);
 	if (err)
 		return err;
 	move_node(r->fs, a, &b->spot, b->found.name);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """When what was written is stored, and what happens if it cannot be."""
 import contextlib
+import ctypes
 import errno
 import mmap
 import os
@@ -15,6 +16,7 @@ import blosc2
 from mounting import SANITIZED, Mount, data, main, make, wait_until
 
 CHUNK = 1 << 16
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def error_of(call, *args):
@@ -110,6 +112,11 @@ def write(path, content=b"written"):
         f.write(content)
 
 
+def exchange(one, other):
+    if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
 def rewrite(path):
     with open(path, "r+b") as f:
         f.write(b"anew")
@@ -149,6 +156,13 @@ def test_what_is_durable_when():
             f.write(b"open")
             assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
                             "fsync") >= 4
+        # So is what comes to its name by an exchange.
+        write("mnt/tmp")
+        assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
+        os.unlink("mnt/tmp")
+        write("mnt/y")
+        write("mnt/z")
+        assert t.during(lambda: exchange("mnt/y", "mnt/z"), "fsync") == 0
         # Who looks at it makes nothing of it durable.
         write("mnt/tmp")
         assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
