@@ -20,8 +20,8 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
-static struct fs_node *find_either(const struct fs_tree *tree,
-				   const struct fs_node *key, bool retired)
+static struct fs_node *find(const struct fs_tree *tree,
+			    const struct fs_node *key, bool retired)
 {
 	struct fs_node *n = tree->buckets[bucket_of(tree, key)];
 
@@ -30,12 +30,6 @@ static struct fs_node *find_either(const struct fs_tree *tree,
 		      n->retired == retired))
 		n = n->next;
 	return n;
-}
-
-static struct fs_node *find(const struct fs_tree *tree,
-			    const struct fs_node *key)
-{
-	return find_either(tree, key, false);
 }
 
 static void insert(struct fs_tree *tree, struct fs_node *node)
@@ -262,7 +256,7 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	fresh->ino = like->ino;
 	fresh->sparse = like->sparse;
 	pthread_mutex_lock(&tree->lock);
-	node = find(tree, like);
+	node = find(tree, like, false);
 	if (node) {
 		node->nrefs++;
 		old_parent = move_node(node, parent, &fresh->name);
@@ -284,29 +278,28 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	return 0;
 }
 
-struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like)
+static struct fs_node *find_ref(struct fs_tree *tree,
+				const struct fs_node *like, bool retired)
 {
 	struct fs_node *node;
 
 	pthread_mutex_lock(&tree->lock);
-	node = find(tree, like);
+	node = find(tree, like, retired);
 	if (node)
 		node->nrefs++;
 	pthread_mutex_unlock(&tree->lock);
 	return node;
 }
 
+struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like)
+{
+	return find_ref(tree, like, false);
+}
+
 struct fs_node *fs_tree_find_retired(struct fs_tree *tree,
 				     const struct fs_node *like)
 {
-	struct fs_node *node;
-
-	pthread_mutex_lock(&tree->lock);
-	node = find_either(tree, like, true);
-	if (node)
-		node->nrefs++;
-	pthread_mutex_unlock(&tree->lock);
-	return node;
+	return find_ref(tree, like, true);
 }
 
 int fs_tree_move(struct fs_tree *tree, struct fs_node *node,

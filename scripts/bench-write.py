@@ -115,7 +115,6 @@ def check_equal(ours, theirs, step=1):
 
 def fill_round(codec, pieces, size, *options):
     remove("src")
-    os.sync()
     touch_memory(size)
     with Scratch(f"codec={codec}", "clevel=5", "filter=shuffle", "typesize=8",
                  "chunksize=1m", *options):

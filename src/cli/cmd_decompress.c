@@ -166,18 +166,6 @@ out:
 	return name;
 }
 
-/* The frame itself must not be what is overwritten. */
-static int check_distinct(const struct cli_output *out, const struct stat *like)
-{
-	struct stat st;
-
-	if (stat(out->path, &st) != 0 || st.st_dev != like->st_dev ||
-	    st.st_ino != like->st_ino)
-		return 0;
-	cli_message_error("%s: it is the frame itself", out->path);
-	return -EINVAL;
-}
-
 /* Writes and, if the frame is to go, makes sure of it. */
 static int fill_output(const struct job *job, struct cli_output *out,
 		       const struct stat *like)
@@ -186,7 +174,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	bool careful = job->options->remove && out->temp;
 	int err;
 
-	err = check_distinct(out, like);
+	err = cli_output_check_distinct(out, like, "frame");
 	if (!err)
 		err = cli_copy_output(copy, out);
 	if (!err)

@@ -145,18 +145,6 @@ static int write_all(struct job *job)
 	return err;
 }
 
-/* The array must not be what is overwritten by a part of it. */
-static int check_distinct(const struct cli_output *out, const struct stat *like)
-{
-	struct stat st;
-
-	if (stat(out->path, &st) != 0 || st.st_dev != like->st_dev ||
-	    st.st_ino != like->st_ino)
-		return 0;
-	cli_message_error("%s: it is the array itself", out->path);
-	return -EINVAL;
-}
-
 static int write_file(struct job *job)
 {
 	const struct options *o = job->options;
@@ -175,7 +163,7 @@ static int write_file(struct job *job)
 	if (err)
 		return err;
 	job->out = &out;
-	err = check_distinct(&out, &like);
+	err = cli_output_check_distinct(&out, &like, "array");
 	if (!err)
 		err = write_all(job);
 	if (!err)

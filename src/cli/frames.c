@@ -128,6 +128,13 @@ int cli_frames_stat(const char *path, struct stat *out)
 	return err;
 }
 
+bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+
+	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
+}
+
 size_t cli_frames_stem(const char *name)
 {
 	static const char *const suffixes[] = {".b2frame", ".b2eframe", ".b2nd",

@@ -53,6 +53,9 @@ cli_frames_each(unsigned int nthreads, char **paths,
 __attribute__((warn_unused_result)) int cli_frames_stat(const char *path,
 							struct stat *out);
 
+/* Is there something behind the contiguous @frame, whose file is @st? */
+bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
+
 /* Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
  */
 size_t cli_frames_stem(const char *name);

@@ -132,7 +132,7 @@ static int remove_file(const char *path, const struct stat *st,
 		       const struct b2f_frame *frame)
 {
 	/* Stock writers may leave bytes behind a frame, but so does a zip. */
-	if ((uint64_t)st->st_size != b2f_frame_info_get(frame)->frame_len)
+	if (cli_frames_has_more(frame, st))
 		return refuse(path, -EBUSY, "the file holds more than a frame");
 	if (unlink(path) != 0)
 		return refuse(path, -errno, strerror(errno));

@@ -26,6 +26,11 @@ static int open_path(struct cli_input *in, const char *path)
 	return in->fd < 0 ? -errno : 0;
 }
 
+static uint64_t bytes_from(const struct stat *st, uint64_t base)
+{
+	return st->st_size > (off_t)base ? (uint64_t)st->st_size - base : 0;
+}
+
 static void measure(struct cli_input *in)
 {
 	off_t pos = lseek(in->fd, 0, SEEK_CUR);
@@ -34,8 +39,7 @@ static void measure(struct cli_input *in)
 	if (!in->is_file)
 		return;
 	in->base = (uint64_t)pos;
-	if (in->st.st_size > pos)
-		in->size = (uint64_t)(in->st.st_size - pos);
+	in->size = bytes_from(&in->st, in->base);
 }
 
 int cli_input_open(struct cli_input *in, const char *path)
@@ -222,9 +226,7 @@ static int measure_now(const struct cli_input *in, uint64_t *size)
 
 	if (fstat(in->fd, &st) != 0)
 		return complain(in->name, -errno);
-	*size = 0;
-	if (st.st_size > (off_t)in->base)
-		*size = (uint64_t)st.st_size - in->base;
+	*size = bytes_from(&st, in->base);
 	return 0;
 }
 

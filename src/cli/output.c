@@ -203,6 +203,18 @@ static int write_sparse(struct cli_output *out, const char *data, size_t size)
 	return err;
 }
 
+int cli_output_check_distinct(const struct cli_output *out,
+			      const struct stat *like, const char *what)
+{
+	struct stat st;
+
+	if (stat(out->path, &st) != 0 || st.st_dev != like->st_dev ||
+	    st.st_ino != like->st_ino)
+		return 0;
+	cli_message_error("%s: it is the %s itself", out->path, what);
+	return -EINVAL;
+}
+
 int cli_output_write(struct cli_output *out, const void *data, size_t size)
 {
 	int err;

@@ -45,6 +45,14 @@ __attribute__((warn_unused_result)) int cli_output_open(struct cli_output *out,
 							bool replace,
 							bool sparse);
 
+/*
+ * -EINVAL, after saying that it is the @what itself, if the file that would be
+ * replaced is the one that @like is of; else 0.
+ */
+__attribute__((warn_unused_result)) int
+cli_output_check_distinct(const struct cli_output *out, const struct stat *like,
+			  const char *what);
+
 /* Adds @size bytes (@data), or @size zeros. */
 __attribute__((warn_unused_result)) int
 cli_output_write(struct cli_output *out, const void *data, size_t size);

@@ -101,14 +101,6 @@ static int choose_output(struct job *job, const char *output)
 	return 0;
 }
 
-/* Bytes behind a contiguous frame would go with the old one. */
-static bool has_more(const struct job *job)
-{
-	const struct b2f_frame_info *info = b2f_frame_info_get(job->frame);
-
-	return !info->sparse && (uint64_t)job->like.st_size != info->frame_len;
-}
-
 static int check_kind(const struct job *job)
 {
 	const struct cli_encoding *s = job->how->encoding;
@@ -118,7 +110,9 @@ static int check_kind(const struct job *job)
 				  job->path);
 		return -EINVAL;
 	}
-	if (job->in_place && !job->how->force && has_more(job)) {
+	/* What is behind it would go with the old one. */
+	if (job->in_place && !job->how->force &&
+	    cli_frames_has_more(job->frame, &job->like)) {
 		cli_message_error("%s: the file holds more than a frame; -f "
 				  "replaces it, -o names another",
 				  job->path);

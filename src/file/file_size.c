@@ -79,8 +79,7 @@ static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 	if (d->nchunk >= n)
 		b2f_dirty_remove(d);
 	/* It cannot fail: those that go have no files. */
-	if (b2f_edit_resize(file->writer->edit, n, nbytes, 0))
-		return;
+	(void)!b2f_edit_resize(file->writer->edit, n, nbytes, 0);
 }
 
 int b2f_size_grow(struct b2f_file *file, uint64_t size)
