@@ -33,6 +33,21 @@ def wait_until(condition, what, seconds=60):
         time.sleep(0.02)
 
 
+def wait_until_stock(condition, what):
+    """Waits while commits go on for @condition, which reads with C-Blosc2.
+
+    C-Blosc2 opens the index once for its header and again for its trailer,
+    and fails if a commit has put another index there in between.
+    """
+    def holds():
+        try:
+            return condition()
+        except RuntimeError:
+            return False
+
+    wait_until(holds, what)
+
+
 def mountpoints(below):
     with open("/proc/self/mountinfo") as f:
         paths = [line.split()[4] for line in f]

@@ -13,7 +13,8 @@ import time
 
 import blosc2
 
-from mounting import SANITIZED, Mount, data, main, make, wait_until
+from mounting import (SANITIZED, Mount, data, main, make, wait_until,
+                      wait_until_stock)
 
 CHUNK = 1 << 16
 libc = ctypes.CDLL(None, use_errno=True)
@@ -65,7 +66,8 @@ def test_only_commits_are_seen_below():
             mapped = mmap.mmap(f.fileno(), 0)
         mapped[0:5] = b"first"
         mapped.close()
-        wait_until(lambda: stock("src/a.b2frame")[:5] == b"first", "the map")
+        wait_until_stock(lambda: stock("src/a.b2frame")[:5] == b"first",
+                         "the map")
 
 
 def test_the_timer_commits():
@@ -73,7 +75,7 @@ def test_the_timer_commits():
         for i in range(3):
             f.write(data(1000))
             assert size_below() == i * 1000
-            wait_until(lambda: size_below() == (i + 1) * 1000, "commit")
+            wait_until_stock(lambda: size_below() == (i + 1) * 1000, "commit")
     with mounted("commit=0"), open("mnt/a", "ab", buffering=0) as f:
         f.write(b"x")
         time.sleep(2.5)
@@ -322,7 +324,7 @@ def test_what_a_close_could_not_store_is_kept():
         # It is read as it was written, and stored when that can be done.
         assert pathlib.Path("mnt/a").read_bytes() == new
         os.unlink("src/fill")
-        wait_until(lambda: stock("src/a.b2frame") == new, "a later try")
+        wait_until_stock(lambda: stock("src/a.b2frame") == new, "a later try")
         assert pathlib.Path("mnt/a").read_bytes() == new
 
 
@@ -358,12 +360,12 @@ def test_two_writers():
         closer.wait()
         write("other/a", b"three")
         wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == b"three",
-                   "the other's changes", 5)
+                   "the other's changes")
 
 
 def test_changes_of_others():
     """Different chunks are merged; of the same one, the other's stay."""
-    with mounted("attr_timeout=0,entry_timeout=0"):
+    with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
         want = bytearray(data(4 * CHUNK))
         write("mnt/a", want)
         with open("mnt/a", "r+b", buffering=0) as f:
@@ -391,7 +393,7 @@ def test_changes_of_others():
 
 
 def test_merged_changes_are_not_hidden_by_the_kernel():
-    with mounted():
+    with mounted("commit=600"):
         want = bytearray(data(4 * CHUNK))
         write("mnt/a", want)
         with open("mnt/a", "r+b", buffering=0) as f:

@@ -11,7 +11,8 @@ import threading
 
 import blosc2
 
-from mounting import SANITIZED, Mount, data, main, make
+from mounting import (SANITIZED, Mount, data, main, make,
+                      wait_until_stock)
 
 CHUNK = 1 << 16
 KEEP, PUNCH, COLLAPSE, ZERO = 1, 2, 8, 16
@@ -262,8 +263,8 @@ def test_mapped():
 
 def check_later(name, want):
     """The last close of a map is not waited for."""
-    from mounting import wait_until
-    wait_until(lambda: stock(name) == want, "the map's pages to be stored")
+    wait_until_stock(lambda: stock(name) == want,
+                     "the map's pages to be stored")
     check(name, want)
 
 
