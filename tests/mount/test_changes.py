@@ -9,7 +9,7 @@ import time
 
 import blosc2
 
-from mounting import Mount, data, main, make
+from mounting import Mount, data, main, make, wait_until
 
 CHUNK = 1 << 18
 
@@ -123,8 +123,7 @@ def test_open_readers_go_on_with_what_is_on_disk():
             s.update_data(1, other, copy=True)
             del s
             raw = raw[:CHUNK] + other + raw[2 * CHUNK:]
-            time.sleep(2.2)
-            assert mapped[:] == raw
+            wait_until(lambda: mapped[:] == raw, "the other's change")
             raw += piece
             assert os.pread(f.fileno(), len(raw) * 2, 0) == raw
             assert os.fstat(f.fileno()).st_size == len(raw)
@@ -157,9 +156,7 @@ def test_frame_on_a_file_that_changes():
     from mounting import BUILD
     p = subprocess.Popen([BUILD / "bloscfs", "-f", "a.b2frame", "file"])
     try:
-        end = time.monotonic() + 10
-        while os.path.getsize("file") == 0 and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_until(lambda: os.path.getsize("file"), "the mount")
         assert read("file") == raw
         f = open("file", "rb", buffering=0)
         assert f.read(5) == raw[:5]
