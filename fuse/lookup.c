@@ -56,8 +56,9 @@ static bool must_renew(struct fs *fs, struct fs_node *node,
 		return false;
 	pthread_mutex_lock(&fs->files.lock);
 	if (state->nhandles == 0 && !state->file) {
-		renew = state->has_told &&
-			!b2f_frame_stamp_equal(&state->told, &stamp);
+		renew = state->outdated ||
+			(state->has_told &&
+			 !b2f_frame_stamp_equal(&state->told, &stamp));
 		state->told = stamp;
 		state->has_told = true;
 	}

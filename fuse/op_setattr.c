@@ -7,6 +7,7 @@
 #include "attr.h"
 #include "attr_set.h"
 #include "ops.h"
+#include "plainfiles.h"
 #include "reply.h"
 #include "view.h"
 
@@ -160,6 +161,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	struct fs_meta meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};
 	struct stat st;
+	bool is_plain;
 	int err = check_owner(&fs->options, &meta);
 
 	if (!err)
@@ -169,6 +171,9 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		err = -EPERM;
 	if (!err)
 		err = fs_tree_pin(fs->tree, node, &pin);
+	is_plain = !err && node->kind == FS_KIND_OTHER;
+	if (is_plain)
+		fs_plain_begin(fs, node);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
 		err = resize_view(fs, shown, (uint64_t)attr->st_size);
 	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))
@@ -176,6 +181,8 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 			     fi ? fs_handle_of(fi) : NULL);
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
+	if (is_plain)
+		fs_plain_end(fs, node, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
 	fs_view_leave(fs, node);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ops.h"
+#include "plainfiles.h"
 #include "reply.h"
 #include "view.h"
 
@@ -95,6 +96,19 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 	return n;
 }
 
+static ssize_t change_other(struct fs *fs, struct fs_handle *handle,
+			    const char *buf, size_t size, off_t off,
+			    const struct fuse_file_info *fi)
+{
+	ssize_t n;
+
+	atomic_store(&handle->wrote, true);
+	fs_plain_begin(fs, handle->pin.node);
+	n = write_other(fs, handle->fd, buf, size, off, fi);
+	fs_plain_end(fs, handle->pin.node, handle->fd);
+	return n;
+}
+
 static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 			  off_t off, const struct fuse_file_info *fi)
 {
@@ -105,8 +119,7 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 		return append_frame(fs, handle, buf, size, (uint64_t)off);
 	if (handle->file)
 		return write_frame(fs, handle, buf, size, (uint64_t)off);
-	atomic_store(&handle->wrote, true);
-	return write_other(fs, handle->fd, buf, size, off, fi);
+	return change_other(fs, handle, buf, size, off, fi);
 }
 
 /*
@@ -190,7 +203,9 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		fs_view_note_change(fs_of(req), handle);
 	} else {
 		atomic_store(&handle->wrote, true);
+		fs_plain_begin(fs_of(req), handle->pin.node);
 		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
+		fs_plain_end(fs_of(req), handle->pin.node, handle->fd);
 	}
 	reply(req, err);
 }

@@ -267,6 +267,10 @@ static void publish(struct fs *fs, struct fs_file **file,
 		else
 			state->file = *file;
 		add_to_list(fs, *file);
+		/* It was opened without a look at its name. */
+		state->outdated |=
+			state->has_told &&
+			!b2f_frame_stamp_equal(&state->told, &(*file)->opened);
 		opened->keep_cache =
 			!other && state->has_cached &&
 			b2f_frame_stamp_equal(&state->cached, &(*file)->opened);
@@ -301,7 +305,8 @@ static int share(struct fs *fs, struct fs_file *file,
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
 	pthread_mutex_lock(&fs->files.lock);
-	opened->keep_cache = !file->must_drop;
+	opened->keep_cache =
+		!file->must_drop && file->pin.node->state.ndropping == 0;
 	pthread_mutex_unlock(&fs->files.lock);
 	return 0;
 }

@@ -163,9 +163,8 @@ static void note_end(struct fs_file *file, const struct ending *end)
 	struct fs_state *state = &file->pin.node->state;
 	bool same = b2f_frame_stamp_equal(&end->now.stamp, &file->opened);
 
-	/* It may know another size, which only a new inode can put right. */
-	state->told =
-		file->refreshed ? (struct b2f_frame_stamp){0} : end->now.stamp;
+	state->outdated |= file->refreshed;
+	state->told = end->now.stamp;
 	state->has_told = true;
 	/* Of one that was read past it, the cache has nothing. */
 	if (!file->past_cache) {

@@ -7,6 +7,7 @@
 
 #include "fs.h"
 #include "listing.h"
+#include "plainfiles.h"
 #include "view.h"
 
 void fs_openfiles_init(struct fs_openfiles *files)
@@ -83,25 +84,17 @@ static void count_writer(struct fs *fs, struct fs_handle *handle, int n)
 static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 		      struct fs_opened *opened)
 {
-	struct fs_state *state = &handle->pin.node->state;
-	struct b2f_frame_stamp stamp;
-	struct stat st;
 	int fd = reopen(fs, handle->pin.fd, flags);
+	int err;
 
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
 	count_writer(fs, handle, 1);
-	if (fstat(fd, &st))
-		return -errno;
-	stamp = b2f_frame_stamp_of(&st);
-	pthread_mutex_lock(&fs->files.lock);
-	opened->keep_cache = state->has_cached &&
-			     b2f_frame_stamp_equal(&state->cached, &stamp);
-	state->cached = stamp;
-	state->has_cached = fs_frames_settled(&st);
-	pthread_mutex_unlock(&fs->files.lock);
-	return 0;
+	err = fs_plain_add(fs, handle, &opened->keep_cache);
+	if (!err)
+		fs_ticker_wake(&fs->ticker, false);
+	return err;
 }
 
 /* Notes what somebody who wrote to another file than a frame has left. */
@@ -244,6 +237,7 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 		if (atomic_load(&handle->wrote))
 			note_written(fs, handle);
 		count_writer(fs, handle, -1);
+		fs_plain_remove(fs, handle);
 		close(handle->fd);
 	}
 	pthread_mutex_lock(&fs->files.lock);

@@ -40,6 +40,8 @@ struct fs_handle {
 	struct fs_listing *listing;
 	/* Any other file; else -1. */
 	int fd;
+	/* It is in the counts of plainfiles.h; under the lock. */
+	bool is_plain;
 	/* Opened for writing. */
 	bool writes;
 	/* Another file than a frame, and changed by this handle. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fs.h"
+#include "plainfiles.h"
 #include "session.h"
 #include "view.h"
 
@@ -211,7 +212,8 @@ static int run_syncs(struct fs *fs, time_t age_s)
 	return first;
 }
 
-static void drop_node(struct fs *fs, const struct fs_node *node)
+/* What was counted in @node's state as being dropped. */
+static void drop_node(struct fs *fs, struct fs_node *node)
 {
 	int err = fuse_lowlevel_notify_inval_inode(fs->session, fs_ino_of(node),
 						   0, 0);
@@ -220,6 +222,9 @@ static void drop_node(struct fs *fs, const struct fs_node *node)
 	if (err && err != -ENOENT)
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
 				strerror(-err));
+	pthread_mutex_lock(&fs->files.lock);
+	node->state.ndropping--;
+	pthread_mutex_unlock(&fs->files.lock);
 }
 
 static void drop_view(struct fs *fs, const struct fs_node *frame)
@@ -228,6 +233,9 @@ static void drop_view(struct fs *fs, const struct fs_node *frame)
 
 	if (!view)
 		return;
+	pthread_mutex_lock(&fs->files.lock);
+	view->state.ndropping++;
+	pthread_mutex_unlock(&fs->files.lock);
 	drop_node(fs, view);
 	fs_tree_forget(fs->tree, view, 1);
 }
@@ -241,6 +249,8 @@ static void drop_cache(struct fs *fs, struct fs_file *file)
 	must = file->must_drop;
 	must_view = file->must_drop_view;
 	file->must_drop = file->must_drop_view = false;
+	/* Who opens it now is not to find what is about to go. */
+	file->pin.node->state.ndropping += must;
 	pthread_mutex_unlock(&fs->files.lock);
 	if (must)
 		drop_node(fs, file->pin.node);
@@ -256,13 +266,36 @@ static void tick_file(struct fs *fs, struct fs_file *file)
 	(void)!fs_frames_refresh(fs, file);
 }
 
+/*
+ * Has the kernel forget what it has of other files, if they were changed.
+ * Returns whether there is more to come.
+ */
+static bool tick_plain(struct fs *fs)
+{
+	struct fs_handle **handles = NULL;
+	size_t n = 0;
+
+	if (fs_plain_all(fs, &handles, &n))
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		if (fs_plain_has_changed(fs, handles[i]))
+			drop_node(fs, handles[i]->pin.node);
+		fs_openfiles_close(fs, handles[i]);
+	}
+	free(handles);
+	return n > 0;
+}
+
 /* With @is_urgent only what is urgent.  Returns whether there is more to come.
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
 	struct fs_file **files = NULL;
 	size_t n = 0;
+	bool more = false;
 
+	if (!is_urgent)
+		more = tick_plain(fs);
 	/* Without memory now, a second later. */
 	if (fs_frames_all(fs, &files, &n))
 		return true;
@@ -275,7 +308,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	free(files);
 	if (!is_urgent && fs->settings.commit_ns > 0)
 		(void)!run_syncs(fs, fs->settings.commit_ns / SECOND_NS);
-	return n > 0;
+	return more || n > 0;
 }
 
 /*

@@ -7,7 +7,8 @@
  *   syncs           what was closed without being durable becomes so, all of
  *                   it with one syncfs(2)
  *   changes         open frames that somebody else has changed go on with what
- *                   is on disk, and the kernel drops what it has cached
+ *                   is on disk, and the kernel drops what it has cached; so it
+ *                   does of other files
  *
  * The last one must not be done while a request is being answered: the kernel
  * may wait for that very answer.  So it is done here, where no lock is held.

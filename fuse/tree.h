@@ -56,6 +56,13 @@ struct fs_state {
 	size_t nhandles;
 	/* Those of another file than a frame that may write. */
 	size_t nwriters;
+	/* All of these that plainfiles.h knows. */
+	size_t nplain;
+	/* Changes of ours to them: going on, and begun since ever. */
+	size_t nchanging;
+	uint64_t nchanges;
+	/* What is on disk is not @cached because of them. */
+	bool has_ours;
 	/* Frames that have left @file and are being closed. */
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
@@ -75,9 +82,13 @@ struct fs_state {
 	/* What the kernel's cache of data was filled from. */
 	struct b2f_frame_stamp cached;
 	bool has_cached;
+	/* How often the kernel is just being told to drop that. */
+	size_t ndropping;
 	/* What the kernel was told last, while nobody had it open. */
 	struct b2f_frame_stamp told;
 	bool has_told;
+	/* It may know another size, which only a new inode can put right. */
+	bool outdated;
 	/* What we left behind ourselves. */
 	struct b2f_frame_stamp own;
 	bool has_own;

@@ -8,6 +8,7 @@ import mmap
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 
@@ -58,6 +59,62 @@ def test_a_large_append_past_the_cache_stays_in_order():
             assert (SRC / "plain").read_bytes() == want
 
 
+def test_what_we_write_is_not_read_again():
+    """
+    The kernel lets go of the pages that it is writing if it is told to, and who
+    reads them again at that moment has the old ones.
+    """
+    SRC.mkdir()
+    (SRC / "plain").write_bytes(bytes(16 * CHUNK))
+
+    def nreads(mount, n):
+        os.kill(mount.pid, signal.SIGUSR1)
+        wait_until(lambda: mount.log().count(" lookups ") == n, "numbers")
+        return mount.log().split(", reads ")[-1].split(" of ")[0]
+
+    with Mount("src", "mnt", "-v", "-o", "attr_timeout=0") as m:
+        (MNT / "x").write_bytes(bytes(16 * CHUNK))
+        for i, name in enumerate(("x", "plain")):
+            with open(MNT / name, "r+b", buffering=0) as f, \
+                    open(MNT / name, "rb", buffering=0) as g:
+                want = bytearray(g.read())
+                before = nreads(m, 2 * i + 1)
+                for at in range(0, len(want), 70000):
+                    os.pwrite(f.fileno(), b"new", at)
+                    want[at:at + 3] = b"new"
+                    assert os.fstat(g.fileno()).st_mtime > 0
+                    assert os.pread(g.fileno(), len(want), 0) == want
+                    # Nor does another open make a difference.
+                    assert (MNT / name).read_bytes() == want
+                time.sleep(1.5)
+                assert os.pread(g.fileno(), len(want), 0) == want
+                assert nreads(m, 2 * i + 2) == before, name
+
+
+def test_others_write_to_a_plain_file_that_is_open():
+    SRC.mkdir()
+    (SRC / "plain").write_bytes(b"A" * CHUNK)
+    with Scratch(), open(MNT / "plain", "r+b", buffering=0) as f, \
+            open(MNT / "plain", "rb", buffering=0) as g:
+        mapped = mmap.mmap(g.fileno(), CHUNK, prot=mmap.PROT_READ)
+        for byte in b"B", b"C", b"D":
+            assert os.pwrite(f.fileno(), byte + b"ours", 0) == 5
+            want = byte + b"ours" + byte * (CHUNK - 5)
+            with open(SRC / "plain", "r+b") as theirs:
+                theirs.seek(5)
+                theirs.write(want[5:])
+            wait_until(lambda: mapped[:] == want, "what is mapped")
+            assert os.pread(g.fileno(), CHUNK, 0) == want
+        # One that grows has no zeros where there is something else.
+        with open(SRC / "plain", "ab", buffering=0) as theirs:
+            for i in range(100):
+                theirs.write(b"%99d\n" % i)
+                want += b"%99d\n" % i
+                got = os.pread(g.fileno(), 2 * len(want), 0)
+                assert got == want[:len(got)]
+        mapped.close()
+
+
 def append_as_others(data):
     blosc2.open("src/x.b2frame", mode="a").append_data(data)
 
@@ -103,6 +160,28 @@ def test_changes_of_others_below_an_idle_handle():
 
 def test_changes_of_others_below_an_idle_handle_with_writeback_cache():
     stays_seen("writeback_cache")
+
+
+def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
+    """With writeback_cache only a look at the name can tell the kernel."""
+    want = b"a" * CHUNK
+    with Scratch("chunksize=64k", "writeback_cache"):
+        (MNT / "x").write_bytes(want)
+        for is_open in True, False:
+            known = os.open(MNT / "x", os.O_PATH)
+            if is_open:
+                fd = os.open(MNT / "x", os.O_RDWR)
+            append_as_others(b"t" * CHUNK)
+            want += b"t" * CHUNK
+            if is_open:
+                time.sleep(2.5)
+                os.close(fd)
+            # The end of an open is not waited for.
+            time.sleep(.3)
+            os.close(os.open(f"/proc/self/fd/{known}", os.O_RDONLY))
+            time.sleep(.3)
+            os.close(known)
+            wait_until(lambda: (MNT / "x").read_bytes() == want, "all", 10)
 
 
 def copy_by_holes(fd, size):
