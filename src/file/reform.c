@@ -22,6 +22,12 @@
 #include "frame/chunk_write.h"
 #include "frame/form_index.h"
 
+/*
+ * Chunks of a plain frame that was an array.  Those of whole items may have to
+ * be smaller by almost a half, and the header needs some as well.
+ */
+#define NCHUNKS_PLAIN (3 * B2F_FORM_NCHUNKS_MAX)
+
 struct reform {
 	struct b2f_file *file;
 	struct b2f_writer *writer;
@@ -166,6 +172,9 @@ static int make_state(struct reform *r)
 	} else {
 		s->n = b2f_div_up_u64(r->size, chunksize);
 		s->nbytes = r->size;
+		/* It was made with larger chunks. */
+		if (s->n > NCHUNKS_PLAIN)
+			return B2F_ETOOBIG;
 	}
 	s->cap = s->n ? s->n : 1;
 	s->raw = malloc(s->cap * sizeof(*s->raw));

@@ -25,7 +25,8 @@ int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
 /*
  * The same with the array that the .npy header @head, parsed in @npy, tells of;
  * all its chunks are zeros.  Returns also B2F_EUNSUPPORTED (there cannot be
- * such an array) or B2F_ETOOBIG (it has more than @max_chunks).
+ * such an array) or B2F_ETOOBIG (it has more than @max_chunks, or
+ * would have if its items were plain data in chunks of @chunksize).
  */
 B2F_MUST_CHECK
 int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,

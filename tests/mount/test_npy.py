@@ -623,6 +623,44 @@ def test_wide_items_that_are_no_array_any_more():
                     bytes(100000 - 99003))
 
 
+def test_wide_items_are_no_way_to_fill_the_memory():
+    """As plain data they are many chunks, each of which takes memory."""
+    text = b"{'descr': '|V536866816', 'fortran_order': False, " \
+        b"'shape': (1024,), }"
+    head = b"\x93NUMPY\x01\x00v\x00" + text.ljust(117) + b"\n"
+    size = len(head) + 1024 * 536866816
+
+    def expect_efbig(action):
+        try:
+            action()
+        except OSError as e:
+            assert e.errno == errno.EFBIG, e
+            return
+        raise AssertionError("it worked")
+
+    def make(name):
+        (MNT / name).write_bytes(head)
+        os.truncate(MNT / name, size)
+
+    with Scratch("chunksize=1m") as scratch:
+        make("x.npy")
+        scratch.stop()
+        scratch.options = ("chunksize=4k",)
+        scratch.start()
+        before = scratch.mount.rss()["VmHWM"]
+        with open(MNT / "x.npy", "r+b", buffering=0) as f:
+            expect_efbig(lambda: f.write(b"x"))
+            expect_efbig(lambda: f.truncate(size - 1))
+            os.fsync(f.fileno())
+            f.seek(size - 5)
+            assert f.read() == bytes(5)
+        expect_efbig(lambda: make("y.npy"))
+        assert scratch.mount.rss()["VmHWM"] < before + (200 << 20)
+        scratch.remount()
+        assert stored_shape("x.npy") == (1024,)
+        check_plain("y.npy", head)
+
+
 def test_geometry_that_breaks_while_open():
     a = np.arange(6000, dtype="i4").reshape(100, 60)
     SRC.mkdir()
