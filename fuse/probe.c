@@ -31,7 +31,7 @@ static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 	probe->nbytes = p->broken ? 0 : p->nbytes;
 	probe->cbytes = p->broken ? 0 : p->cbytes;
 	probe->index = p->index;
-	probe->is_array = p->is_array && !p->broken;
+	probe->has_npy_header = p->has_npy_header;
 	probe->is_npy = p->is_npy;
 }
 

@@ -25,8 +25,8 @@ struct fs_probe {
 	bool sparse;
 	/* Of the index. */
 	struct stat index;
-	/* It is an array, and one that is a .npy file itself. */
-	bool is_array;
+	/* It is an array that a .npy file can tell of, and is one itself. */
+	bool has_npy_header;
 	bool is_npy;
 	/* Both 0 for a frame whose header makes no sense. */
 	uint64_t nbytes;

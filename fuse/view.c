@@ -93,11 +93,11 @@ static bool get_stem(const char *name, char stem[FS_NAMES_SIZE])
 	return true;
 }
 
-/* An array that is not shown as a .npy file anyway. */
+/* An array that can be a .npy file, and is not shown as one anyway. */
 static bool has_view(const struct fs *fs, const struct fs_probe *probe)
 {
 	return fs->options.npy != FS_VIEW_OFF &&
-	       probe->kind == FS_KIND_FRAME && probe->is_array &&
+	       probe->kind == FS_KIND_FRAME && probe->has_npy_header &&
 	       !probe->is_npy;
 }
 

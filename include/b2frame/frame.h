@@ -142,6 +142,8 @@ struct b2f_frame_peek {
 	/* An array, and one that was made from a .npy file. */
 	bool is_array;
 	bool is_npy;
+	/* An array for which there is a b2f_frame_npy_header(). */
+	bool has_npy_header;
 	/* As b2f_frame_shown_nbytes(). */
 	uint64_t nbytes;
 	uint64_t cbytes;

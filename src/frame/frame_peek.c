@@ -31,6 +31,18 @@ static bool has_array(const struct b2f_object *object,
 	return has;
 }
 
+/* Of many types of items, and of what is no type, no .npy file can tell. */
+static int find_header(const struct b2f_frame *frame, bool *has)
+{
+	uint8_t *head = NULL;
+	size_t len;
+	int err = b2f_frame_npy_header(frame, &head, &len);
+
+	free(head);
+	*has = !err;
+	return err == -ENOMEM ? err : 0;
+}
+
 /*
  * What an array shows takes all of its index to know: shape, number of chunks,
  * and the header of a .npy file.
@@ -52,9 +64,10 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 	if (!peek->broken) {
 		peek->nbytes = b2f_frame_shown_nbytes(frame);
 		peek->is_npy = b2f_frame_is_npy(frame);
+		err = find_header(frame, &peek->has_npy_header);
 	}
 	b2f_frame_close(frame);
-	return 0;
+	return peek->broken ? 0 : err;
 }
 
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */

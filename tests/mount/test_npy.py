@@ -512,6 +512,27 @@ def test_views_are_listed_if_asked_for():
         assert np.array_equal(np.load(MNT / "a.npy"), a)
 
 
+def test_no_view_without_a_header():
+    """Nor does its name keep others from being made."""
+    a = np.arange(6, dtype="<f8")
+    strange = {
+        # Without a dtype, C-Blosc2 stores this one, for items of any size.
+        "c": b"|u1", "none": b"\0\0\0", "object": b"|O8"}
+    SRC.mkdir()
+    for name, dtype in strange.items():
+        path = SRC / f"{name}.b2nd"
+        blosc2.asarray(a, contiguous=False, urlpath=str(path))
+        index = path / "chunks.b2frame"
+        index.write_bytes(index.read_bytes().replace(b"<f8", dtype))
+    with Scratch("npy=list"):
+        assert sorted(os.listdir(MNT)) == sorted(strange)
+        for name in strange:
+            assert (MNT / name).read_bytes() == a.tobytes()
+            assert not (MNT / f"{name}.npy").exists()
+            np.save(MNT / f"{name}.npy", a)
+            check_array(f"{name}.npy", a)
+
+
 def test_stores_of_python_blosc2_are_trees():
     SRC.mkdir()
     tree = blosc2.TreeStore("src/tree.b2d", mode="w")
