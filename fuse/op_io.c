@@ -7,6 +7,7 @@
 
 #include "ops.h"
 #include "reply.h"
+#include "view.h"
 
 void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -67,9 +68,13 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 	struct fs *fs = fs_of(req);
 	struct b2f_view view = {0};
 	size_t head = 0;
-	int err = 0;
+	int err = fs_view_check(fs, handle, false);
 	ssize_t n;
 
+	if (err) {
+		fs_reply_data_error(req, err);
+		return;
+	}
 	if (off < handle->head_len) {
 		head = handle->head_len - off;
 		head = size < head ? size : head;

@@ -68,8 +68,10 @@ static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 			   const char *buf, size_t size, uint64_t off)
 {
-	ssize_t skip = skip_head(handle, buf, size, off), n = 0;
+	ssize_t skip = fs_view_check(fs, handle, true), n = 0;
 
+	if (!skip)
+		skip = skip_head(handle, buf, size, off);
 	if (skip < 0)
 		return skip;
 	if (size > (size_t)skip)
@@ -164,13 +166,15 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 }
 
 /* Makes a range zeros, or makes sure that the file has it. */
-static int fallocate_frame(const struct fs_handle *handle, int mode,
-			   uint64_t off, uint64_t length)
+static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
+			   int mode, uint64_t off, uint64_t length)
 {
 	struct b2f_file *file = handle->file->file;
+	int err = fs_view_check(fs, handle, true);
 	uint64_t end;
-	int err = 0;
 
+	if (err)
+		return err;
 	/* The header of a view stays what it is. */
 	if (off < handle->head_len)
 		return -EPERM;
@@ -197,7 +201,7 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 
 	(void)ino;
 	if (handle->file) {
-		err = fallocate_frame(handle, mode, (uint64_t)off,
+		err = fallocate_frame(fs_of(req), handle, mode, (uint64_t)off,
 				      (uint64_t)length);
 		fs_frames_note_change(handle->file);
 		fs_view_note_change(fs_of(req), handle);

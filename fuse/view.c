@@ -287,6 +287,16 @@ int fs_view_open(struct fs_handle *handle)
 				   &handle->head_len);
 }
 
+int fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes)
+{
+	if (!handle->head)
+		return 0;
+	/* A write would find out only when its place is settled. */
+	if (changes)
+		(void)!fs_frames_refresh(fs, handle->file);
+	return b2f_file_is_npy(handle->file->file) ? -ESTALE : 0;
+}
+
 void fs_view_note_change(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_file *file = handle->file;

@@ -68,6 +68,14 @@ __attribute__((warn_unused_result)) int fs_view_attr(struct fs *fs,
 /* Gives @handle, which was just opened for @node, the header to show. */
 __attribute__((warn_unused_result)) int fs_view_open(struct fs_handle *handle);
 
+/*
+ * To be called before @handle is used, @changes: to write.  Returns 0, or
+ * -ESTALE if its frame has been given a header of its own: then there is no
+ * view any more, and all bytes have other places.
+ */
+__attribute__((warn_unused_result)) int
+fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes);
+
 /* To be called after each change of the data by @handle, before its answer. */
 void fs_view_note_change(struct fs *fs, struct fs_handle *handle);
 

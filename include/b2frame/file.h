@@ -104,6 +104,9 @@ uint64_t b2f_file_size(struct b2f_file *file);
 __attribute__((warn_unused_result)) int
 b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len);
 
+/* b2f_frame_is_npy() of the frame of @file as it is now. */
+bool b2f_file_is_npy(struct b2f_file *file);
+
 /*
  * The frame of @file, as it was opened or refreshed; stays @file's.  Changes
  * that were written through @file are not in it.

@@ -95,6 +95,15 @@ int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len)
 	return err;
 }
 
+bool b2f_file_is_npy(struct b2f_file *file)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	bool is_npy = b2f_frame_is_npy(frame);
+
+	b2f_frame_close(frame);
+	return is_npy;
+}
+
 struct b2f_frame *b2f_file_frame(struct b2f_file *file)
 {
 	return file->frame;

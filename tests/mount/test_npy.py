@@ -512,6 +512,41 @@ def test_views_are_listed_if_asked_for():
         assert np.array_equal(np.load(MNT / "a.npy"), a)
 
 
+def test_a_view_ends_when_the_array_gets_a_header():
+    """Then its bytes are where the file itself has them."""
+    SRC.mkdir()
+    for first in "read", "write", "punch":
+        a = stock_array(SRC / f"{first}.b2nd")
+        with Scratch():
+            fd = os.open(MNT / f"{first}.npy", os.O_RDWR)
+            try:
+                stored = blosc2.open(f"src/{first}.b2nd", mode="a")
+                stored.schunk.vlmeta["npy"] = "a comment"
+                if first == "read":
+                    (MNT / first).stat()
+                    wait_until(lambda: (MNT / first).stat().st_size > a.nbytes,
+                               "the header of the file itself")
+                    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+                    os.pread(fd, 8, 128)
+                elif first == "write":
+                    os.pwrite(fd, b"\xff" * 8, 128)
+                else:
+                    subprocess.run(
+                        ["fallocate", "-p", "-o", "128", "-l", "8",
+                         f"/proc/{os.getpid()}/fd/{fd}"],
+                        check=True, stderr=subprocess.PIPE)
+                raise AssertionError("it worked")
+            except OSError as e:
+                assert e.errno == errno.ESTALE, e
+            except subprocess.CalledProcessError as e:
+                assert b"Stale" in e.stderr, e.stderr
+            finally:
+                os.close(fd)
+            assert (MNT / first).read_bytes() == npy_bytes(a)
+        found = blosc2.open(f"src/{first}.b2nd", mode="r")
+        assert np.array_equal(found[...], a)
+
+
 def test_no_view_without_a_header():
     """Nor does its name keep others from being made."""
     a = np.arange(6, dtype="<f8")
