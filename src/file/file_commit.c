@@ -209,6 +209,9 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 	err = encode_all(&job);
 	if (!err)
 		err = b2f_edit_write(job.writer->edit, &job.commit);
+	/* What could not be completed may have been taken away by others. */
+	else if (b2f_edit_has_changed(job.writer->edit) > 0)
+		err = -ESTALE;
 	settle(&job);
 	return err;
 }

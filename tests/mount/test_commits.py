@@ -392,6 +392,25 @@ def test_changes_of_others():
                    "the other's change")
 
 
+def test_a_chunk_that_others_took_away():
+    """What ours were to be added to is gone: a conflict, and no damage."""
+    with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
+        want = bytearray(data(4 * CHUNK))
+        write("mnt/a", want)
+        for gone in (1, 0):
+            f = open("mnt/a", "r+b", buffering=0)
+            os.pwrite(f.fileno(), b"lost", gone * CHUNK + 10)
+            s = blosc2.open("src/a.b2frame", mode="a")
+            s.delete_chunk(gone)
+            del s
+            del want[gone * CHUNK:(gone + 1) * CHUNK]
+            assert error_of(os.fsync, f.fileno()) == errno.ESTALE
+            assert error_of(f.close) == errno.ESTALE
+            assert stock("src/a.b2frame") == want
+            wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == want,
+                       "the other's change")
+
+
 def test_merged_changes_are_not_hidden_by_the_kernel():
     with mounted("commit=600"):
         want = bytearray(data(4 * CHUNK))
