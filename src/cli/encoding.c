@@ -63,7 +63,8 @@ static int parse_filter(const char *text, size_t len, uint8_t *id,
 			if (colon[1] < '0' || colon[1] > '9')
 				return -EINVAL;
 			value = strtoul(colon + 1, &end, 10);
-			if (end != text + len || value > UINT8_MAX)
+			/* To python-blosc2 it is signed. */
+			if (end != text + len || value > INT8_MAX)
 				return -EINVAL;
 		}
 		*id = filters[i];

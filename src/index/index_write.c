@@ -73,6 +73,22 @@ static void write_fields(const struct b2f_frame_header *h, uint64_t frame_len,
 	b2f_store_be32(out + OFF_CHUNKSIZE, (uint32_t)h->chunksize);
 }
 
+/*
+ * Parameters of filters are signed for python-blosc2, which opens no frame with
+ * a larger one; 0 is the item size to it.  With a single channel bytedelta does
+ * hardly less for items that wide.
+ */
+static uint8_t filter_meta(const struct b2f_frame_header *h, unsigned int slot)
+{
+	uint8_t meta = h->pipeline.meta[slot];
+	uint32_t nchannels = meta ? meta : h->typesize;
+
+	if (h->pipeline.filter[slot] == B2F_FILTER_BYTEDELTA &&
+	    nchannels > INT8_MAX)
+		return 1;
+	return meta;
+}
+
 void b2f_frame_header_set(const struct b2f_frame_header *h, uint8_t *out)
 {
 	uint8_t codec =
@@ -84,7 +100,8 @@ void b2f_frame_header_set(const struct b2f_frame_header *h, uint8_t *out)
 	memcpy(out + OFF_FILTERS, h->pipeline.filter, B2F_FILTER_SLOTS);
 	out[OFF_UDCODEC] = h->codec;
 	out[OFF_UDCODEC + 1] = h->codec_meta;
-	memcpy(out + OFF_UDCODEC + 2, h->pipeline.meta, B2F_FILTER_SLOTS);
+	for (unsigned int i = 0; i < B2F_FILTER_SLOTS; i++)
+		out[OFF_UDCODEC + 2 + i] = filter_meta(h, i);
 	out[OFF_UDCODEC + 8] = h->use_dict;
 }
 

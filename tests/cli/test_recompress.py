@@ -51,6 +51,23 @@ def test_settings():
         remove("f")
 
 
+def test_filters_of_wide_items():
+    """Parameters of filters are int8 for python-blosc2, the item size too."""
+    data = items(3 * CHUNK, 200)
+    make("f", False, data, typesize=200, chunksize=CHUNK)
+    for name in ("bytedelta", "shuffle,bytedelta", "shuffle,bytedelta:127"):
+        recompress("--filter", name, "f")
+        check_frame("f", data, typesize=200)
+        schunk = blosc2.open("f", mode="a")
+        data = data[CHUNK - 200:CHUNK] + data[200:]
+        schunk.update_data(0, data[:CHUNK], copy=True)
+        del schunk
+        check_frame("f", data)
+    for name in ("bytedelta:128", "shuffle:200"):
+        ctl("recompress", "--filter", name, "f", status=2)
+    remove("f")
+
+
 def test_sizes():
     """Other items, chunks and blocks: all data are cut anew."""
     data = items(5 * CHUNK + 123, 4)
