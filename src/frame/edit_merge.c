@@ -55,11 +55,14 @@ static bool was_rewritten(const struct b2f_edit *edit, uint64_t raw)
 	return now.mtime_ns > edit->stamp.ctime_ns;
 }
 
+/* A hole at the end may get another length, which its entry does not tell. */
 static bool changed_here(const struct b2f_edit *edit, uint64_t i)
 {
 	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
 
-	return i >= c->n || i >= w->n || c->raw[i] != w->raw[i];
+	return i >= c->n || i >= w->n || c->raw[i] != w->raw[i] ||
+	       b2f_edit_chunk_nbytes(edit, i, c->nbytes) !=
+		       b2f_edit_chunk_nbytes(edit, i, w->nbytes);
 }
 
 bool b2f_edit_untouched(const struct b2f_edit *edit,

@@ -411,6 +411,30 @@ def test_a_chunk_that_others_took_away():
                        "the other's change")
 
 
+def change_the_last_hole(size):
+    """The last chunk is a short hole; here it gets another length."""
+    want = bytearray(data(CHUNK) + bytes(CHUNK // 2))
+    write("mnt/a", want)
+    f = open("mnt/a", "r+b", buffering=0)
+    os.ftruncate(f.fileno(), size)
+    s = blosc2.open("src/a.b2frame", mode="a")
+    theirs = data(CHUNK // 2, seed=5)
+    s.update_data(1, theirs, copy=True)
+    del s
+    want[CHUNK:] = theirs
+    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
+    assert error_of(f.close) == errno.ESTALE
+    assert stock("src/a.b2frame") == want
+    wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == want,
+               "the other's change")
+
+
+def test_a_hole_that_others_fill_while_its_length_changes():
+    with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
+        for size in (CHUNK + 100, 2 * CHUNK, 3 * CHUNK + 7):
+            change_the_last_hole(size)
+
+
 def test_merged_changes_are_not_hidden_by_the_kernel():
     with mounted("commit=600"):
         want = bytearray(data(4 * CHUNK))
