@@ -186,6 +186,8 @@ static int rewrite_bad(struct b2f_file *file)
 			break;
 		err = b2f_file_rewrite_chunk(file, nchunk);
 	}
+	if (err && b2f_edit_has_changed(w->edit) > 0)
+		err = -ESTALE;
 	pthread_mutex_unlock(&w->write_lock);
 	return err;
 }
@@ -210,7 +212,8 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 	if (!err)
 		err = b2f_edit_write(job.writer->edit, &job.commit);
 	/* What could not be completed may have been taken away by others. */
-	else if (b2f_edit_has_changed(job.writer->edit) > 0)
+	if (err && !job.commit.installed &&
+	    b2f_edit_has_changed(job.writer->edit) > 0)
 		err = -ESTALE;
 	settle(&job);
 	return err;

@@ -90,10 +90,15 @@ static int create(struct b2f_chunk_writer *cw, uint64_t *raw,
 
 static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
 {
+	struct b2f_identity identity;
 	int err;
 
+	err = b2f_store_identify(cw->edit->store, b2f_edit_id(chunk->raw),
+				 &identity);
+	if (err)
+		return err;
 	lock(cw);
-	err = b2f_edit_note_file(cw->edit, chunk);
+	err = b2f_edit_note_file(cw->edit, chunk, &identity);
 	unlock(cw);
 	return err;
 }

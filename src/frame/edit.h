@@ -193,10 +193,14 @@ void b2f_edit_encode_options(const struct b2f_edit *edit,
 B2F_MUST_CHECK
 int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw);
 
-/* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
+/*
+ * Notes that the file of @chunk was written, and has been @identity since then.
+ * Returns 0 or -ENOMEM.
+ */
 B2F_MUST_CHECK
 int b2f_edit_note_file(struct b2f_edit *edit,
-		       const struct b2f_edit_chunk *chunk);
+		       const struct b2f_edit_chunk *chunk,
+		       const struct b2f_identity *identity);
 
 /* Is it much that a commit would have to make durable? */
 bool b2f_edit_has_backlog(const struct b2f_edit *edit);

@@ -177,7 +177,8 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 }
 
 int b2f_edit_note_file(struct b2f_edit *edit,
-		       const struct b2f_edit_chunk *chunk)
+		       const struct b2f_edit_chunk *chunk,
+		       const struct b2f_identity *identity)
 {
 	struct b2f_new_chunk *fresh = calloc(1, sizeof(*fresh));
 
@@ -185,6 +186,7 @@ int b2f_edit_note_file(struct b2f_edit *edit,
 		return -ENOMEM;
 	fresh->id = (uint32_t)b2f_edit_id(chunk->raw);
 	fresh->cbytes = chunk->cbytes;
+	fresh->identity = *identity;
 	HASH_ADD(hh, edit->fresh, id, sizeof(fresh->id), fresh);
 	return 0;
 }

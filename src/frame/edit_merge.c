@@ -99,14 +99,32 @@ static bool may_merge(const struct b2f_edit *edit,
 	return true;
 }
 
-/* Their program may have given one of our numbers to a file of its own. */
+/* Is the file of @chunk there as it was written? */
+static bool is_intact(const struct b2f_edit *edit,
+		      const struct b2f_new_chunk *chunk)
+{
+	const struct b2f_identity *then = &chunk->identity;
+	struct b2f_identity now;
+
+	/* Its ctime may be another one: of a chmod, for instance. */
+	return !b2f_store_identify(edit->store, chunk->id, &now) &&
+	       now.ino == then->ino && now.size == then->size &&
+	       now.mtime_ns == then->mtime_ns;
+}
+
+/*
+ * Their program may have given one of our numbers to a file of its own.  That
+ * its index has no such number now tells nothing: C-Blosc2 writes over files
+ * that are there, and deletes them with their chunks.
+ */
 static bool took_our_files(const struct b2f_edit *edit,
 			   const struct b2f_ids *used)
 {
 	struct b2f_new_chunk *chunk, *next;
 
 	HASH_ITER(hh, edit->fresh, chunk, next)
-	if (!chunk->committed && b2f_ids_has_sorted(used, chunk->id))
+	if (!chunk->committed && (b2f_ids_has_sorted(used, chunk->id) ||
+				  !is_intact(edit, chunk)))
 		return true;
 	return false;
 }

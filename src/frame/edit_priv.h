@@ -18,6 +18,8 @@ struct b2f_new_chunk {
 	/* Its number: the key. */
 	uint32_t id;
 	uint32_t cbytes;
+	/* The file when it had been written. */
+	struct b2f_identity identity;
 	/* Its content survives a loss of power. */
 	bool synced;
 	/* The commit under way names it. */

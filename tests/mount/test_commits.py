@@ -435,6 +435,34 @@ def test_a_hole_that_others_fill_while_its_length_changes():
             change_the_last_hole(size)
 
 
+def take_a_number(end):
+    """C-Blosc2 gives a chunk the number of one that is not committed yet."""
+    want = bytearray(data(4 * CHUNK))
+    write("mnt/a", want)
+    before = set(os.listdir("src/a.b2frame"))
+    f = open("mnt/a", "r+b", buffering=0)
+    f.write(data(CHUNK, seed=6))
+    wait_until(lambda: set(os.listdir("src/a.b2frame")) - before,
+               "a chunk file")
+    s = blosc2.open("src/a.b2frame", mode="a")
+    s.append_data(data(CHUNK, seed=7))
+    end(s)
+    theirs = b"".join(s.decompress_chunk(n) for n in range(s.nchunks))
+    del s
+    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
+    assert error_of(f.close) == errno.ESTALE
+    assert stock("src/a.b2frame") == theirs
+    wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == theirs,
+               "the other's change")
+
+
+def test_others_take_a_number_for_a_while():
+    with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
+        take_a_number(lambda s: None)
+        take_a_number(lambda s: s.delete_chunk(4))
+        take_a_number(lambda s: s.update_data(4, bytes(CHUNK), copy=True))
+
+
 def test_merged_changes_are_not_hidden_by_the_kernel():
     with mounted("commit=600"):
         want = bytearray(data(4 * CHUNK))
