@@ -96,9 +96,8 @@ static bool get_stem(const char *name, char stem[FS_NAMES_SIZE])
 /* An array that can be a .npy file, and is not shown as one anyway. */
 static bool has_view(const struct fs *fs, const struct fs_probe *probe)
 {
-	return fs->options.npy != FS_VIEW_OFF &&
-	       probe->kind == FS_KIND_FRAME && probe->has_npy_header &&
-	       !probe->is_npy;
+	return fs->options.npy != FS_VIEW_OFF && probe->kind == FS_KIND_FRAME &&
+	       probe->has_npy_header && !probe->is_npy;
 }
 
 /* Finds the frame that the view @name is of.  Close @out->probe. */

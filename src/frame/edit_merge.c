@@ -123,8 +123,8 @@ static bool took_our_files(const struct b2f_edit *edit,
 	struct b2f_new_chunk *chunk, *next;
 
 	HASH_ITER(hh, edit->fresh, chunk, next)
-	if (!chunk->committed && (b2f_ids_has_sorted(used, chunk->id) ||
-				  !is_intact(edit, chunk)))
+	if (!chunk->committed &&
+	    (b2f_ids_has_sorted(used, chunk->id) || !is_intact(edit, chunk)))
 		return true;
 	return false;
 }
