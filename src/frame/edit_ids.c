@@ -12,12 +12,6 @@
 /* C-Blosc2 opens no frame with a file number above compressed size - this. */
 #define ID_MARGIN 32
 
-/*
- * It may also make the compressed size smaller: by chunks of hardly more than
- * their header.  Numbers that are low for the count of chunks stay below that.
- */
-#define IDS_PER_CHUNK 8
-
 /* Its lazy reader takes numbers for int32. */
 #define ID_MAX INT32_MAX
 
@@ -125,30 +119,18 @@ static int list_taken(const struct b2f_edit *edit, struct b2f_ids *out)
 	return err;
 }
 
-/* As many numbers are used before one is used again, if that is possible. */
-static uint64_t spread(const struct b2f_edit *edit)
-{
-	uint64_t n = b2f_max_u64(edit->committed.n, edit->working.n);
-
-	return IDS_PER_CHUNK * b2f_max_u64(n, 1);
-}
-
-/*
- * Finds the lowest free numbers; the list ends with the lowest one.  Beyond
- * spread() there are only as many as are needed.
- */
+/* Finds the lowest free numbers; the list ends with the lowest one. */
 static int find_free(struct b2f_edit *edit)
 {
 	struct b2f_ids taken = {0};
-	uint64_t id = 0, enough = spread(edit);
+	uint64_t id = 0;
 	size_t at = 0;
 	int err;
 
 	err = b2f_ids_reserve(&edit->free, FREE_BATCH);
 	if (!err)
 		err = list_taken(edit, &taken);
-	while (!err && edit->free.n < FREE_BATCH && id <= ID_MAX &&
-	       (id <= enough || edit->free.n == 0)) {
+	while (!err && edit->free.n < FREE_BATCH && id <= ID_MAX) {
 		while (at < taken.n && taken.ids[at] < id)
 			at++;
 		if (at == taken.n || taken.ids[at] != id)
@@ -176,7 +158,7 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 	int err = 0;
 
 	/* What the next index will count is not known yet: this one's. */
-	if (edit->next_id <= b2f_min_u64(spread(edit), ID_MAX) &&
+	if (edit->next_id <= ID_MAX &&
 	    edit->next_id + ID_MARGIN <= edit->committed.cbytes) {
 		id = edit->next_id++;
 		/* It may be among those that were free. */

@@ -463,25 +463,6 @@ def test_others_take_a_number_for_a_while():
         take_a_number(lambda s: s.update_data(4, bytes(CHUNK), copy=True))
 
 
-def test_others_make_a_chunk_small_after_many_commits():
-    """C-Blosc2 wants file numbers to be below the compressed size."""
-    for nchunks in 1, 2, 5:
-        want = bytearray(data(nchunks * CHUNK))
-        with mounted("commit=600"):
-            write("mnt/a", want)
-            for i in range(150):
-                with open("mnt/a", "r+b", buffering=0) as f:
-                    at = i % nchunks * CHUNK
-                    want[at:at + CHUNK] = os.urandom(CHUNK)
-                    os.pwrite(f.fileno(), want[at:at + CHUNK], at)
-                    os.fsync(f.fileno())
-        for i in range(nchunks):
-            s = blosc2.open("src/a.b2frame", mode="a")
-            s.update_data(i, b"x" * CHUNK, copy=True)
-            del s
-        assert stock("src/a.b2frame") == b"x" * len(want)
-
-
 def test_merged_changes_are_not_hidden_by_the_kernel():
     with mounted("commit=600"):
         want = bytearray(data(4 * CHUNK))
