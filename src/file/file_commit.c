@@ -287,6 +287,7 @@ static int merge_theirs(struct b2f_file *file)
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
 	struct b2f_writer *w;
+	bool merged = false;
 	int err = -ESTALE;
 
 	pthread_mutex_lock(&file->lock);
@@ -303,8 +304,12 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 		if (err)
 			break;
 		err = -ESTALE;
+		merged = i + 1 == TRIES;
 	}
 	pthread_mutex_unlock(&w->commit_lock);
+	/* Nothing contradicts ours; it is to be tried again later. */
+	if (merged)
+		err = -EBUSY;
 	b2f_writer_delete_dead(file);
 	return err;
 }
