@@ -173,7 +173,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		err = fs_tree_pin(fs->tree, node, &pin);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
-		fs_plain_begin(fs, node);
+		fs_plain_begin(fs, node, pin.fd);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
 		err = resize_view(fs, shown, (uint64_t)attr->st_size);
 	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))

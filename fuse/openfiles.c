@@ -97,21 +97,6 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 	return err;
 }
 
-/* Notes what somebody who wrote to another file than a frame has left. */
-static void note_written(struct fs *fs, struct fs_handle *handle)
-{
-	struct fs_state *state = &handle->pin.node->state;
-	struct stat st;
-
-	if (fstat(handle->fd, &st))
-		return;
-	pthread_mutex_lock(&fs->files.lock);
-	state->cached = state->told = b2f_frame_stamp_of(&st);
-	state->has_cached = fs_frames_settled(&st);
-	state->has_told = true;
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
 /* Makes a handle that is in the list, and pins @node. */
 static int new_handle(struct fs *fs, struct fs_node *node,
 		      struct fs_handle **out)
@@ -233,9 +218,9 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 	}
 	fs_listing_free(handle->listing);
 	if (handle->fd >= 0) {
-		/* Else what others did would seem to be ours. */
+		/* Else what we did would seem to be of others. */
 		if (atomic_load(&handle->wrote))
-			note_written(fs, handle);
+			fs_plain_note_written(fs, handle);
 		count_writer(fs, handle, -1);
 		fs_plain_remove(fs, handle);
 		close(handle->fd);

@@ -47,11 +47,23 @@ static void note(struct fs_state *state, const struct look *look)
 	state->has_cached = fs_frames_settled(&look->st);
 }
 
-void fs_plain_begin(struct fs *fs, struct fs_node *node)
+/* Have others changed it since @state->cached, as far as is known?  Locked. */
+static bool is_theirs(const struct fs_state *state, const struct look *look)
 {
-	pthread_mutex_lock(&fs->files.lock);
-	node->state.nchanging++;
-	node->state.nchanges++;
+	return state->nplain > 0 && look->alone && !state->has_ours &&
+	       !b2f_frame_stamp_same_data(&state->cached, &look->stamp, false);
+}
+
+void fs_plain_begin(struct fs *fs, struct fs_node *node, int fd)
+{
+	struct fs_state *state = &node->state;
+	struct look look;
+
+	/* Else it would seem to be a part of ours. */
+	if (!look_and_lock(fs, state, fd, 0, &look) && is_theirs(state, &look))
+		state->has_theirs = true;
+	state->nchanging++;
+	state->nchanges++;
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
@@ -87,7 +99,7 @@ static bool may_keep(const struct fs_handle *handle, const struct look *look)
 	struct fs_state *state = &handle->pin.node->state;
 	bool keep, is_same;
 
-	if (state->ndropping > 0)
+	if (state->ndropping > 0 || state->has_theirs)
 		return false;
 	if (is_known(handle, look))
 		return true;
@@ -112,6 +124,25 @@ int fs_plain_add(struct fs *fs, struct fs_handle *handle, bool *keep)
 	}
 	pthread_mutex_unlock(&fs->files.lock);
 	return err;
+}
+
+void fs_plain_note_written(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_state *state = &handle->pin.node->state;
+	struct look look;
+
+	if (!look_and_lock(fs, state, handle->fd, 0, &look)) {
+		state->has_theirs |= is_theirs(state, &look);
+		/* Only a look at its name can tell the kernel of a size. */
+		state->outdated |= state->has_theirs;
+		state->told = look.stamp;
+		state->has_told = true;
+		if (state->has_theirs || state->has_ours)
+			state->has_cached = false;
+		else if (look.alone)
+			note(state, &look);
+	}
+	pthread_mutex_unlock(&fs->files.lock);
 }
 
 void fs_plain_remove(struct fs *fs, struct fs_handle *handle)
@@ -163,11 +194,11 @@ bool fs_plain_has_changed(struct fs *fs, struct fs_handle *handle)
 	bool changed = false;
 	struct look look;
 
-	if (!look_and_lock(fs, state, handle->fd, 0, &look) && look.alone) {
-		changed = !state->has_ours &&
-			  !b2f_frame_stamp_same_data(&state->cached,
-						     &look.stamp, false);
-		if (changed || state->has_ours)
+	if (!look_and_lock(fs, state, handle->fd, 0, &look)) {
+		changed = state->has_theirs || is_theirs(state, &look);
+		state->outdated |= changed;
+		state->has_theirs = false;
+		if (look.alone && (changed || state->has_ours))
 			note(state, &look);
 		state->ndropping += changed;
 	}

@@ -22,7 +22,7 @@ struct fs;
 struct fs_handle;
 
 /* Around each change of ours to @node; @fd: of any kind, for a look at it. */
-void fs_plain_begin(struct fs *fs, struct fs_node *node);
+void fs_plain_begin(struct fs *fs, struct fs_node *node, int fd);
 void fs_plain_end(struct fs *fs, struct fs_node *node, int fd);
 
 /*
@@ -31,6 +31,9 @@ void fs_plain_end(struct fs *fs, struct fs_node *node, int fd);
  */
 __attribute__((warn_unused_result)) int
 fs_plain_add(struct fs *fs, struct fs_handle *handle, bool *keep);
+
+/* Notes what @handle, which is being closed, has written. */
+void fs_plain_note_written(struct fs *fs, struct fs_handle *handle);
 
 /* The opposite, for one that is being closed, and was perhaps not counted. */
 void fs_plain_remove(struct fs *fs, struct fs_handle *handle);

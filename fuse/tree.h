@@ -61,8 +61,9 @@ struct fs_state {
 	/* Changes of ours to them: going on, and begun since ever. */
 	size_t nchanging;
 	uint64_t nchanges;
-	/* What is on disk is not @cached because of them. */
+	/* What is on disk is not @cached because of them, or of others. */
 	bool has_ours;
+	bool has_theirs;
 	/* Frames that have left @file and are being closed. */
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */

@@ -59,6 +59,43 @@ def test_a_large_append_past_the_cache_stays_in_order():
             assert (SRC / "plain").read_bytes() == want
 
 
+def test_others_write_to_a_plain_file_before_we_do():
+    """What we do is no reason to forget what they did."""
+    SRC.mkdir()
+    want = bytearray(b"A" * CHUNK)
+    (SRC / "plain").write_bytes(want)
+
+    def they_write(byte):
+        with open(SRC / "plain", "r+b") as theirs:
+            theirs.write(byte * 4096)
+        want[:4096] = byte * 4096
+        # More than a tick of the clock that stamps files.
+        time.sleep(.05)
+
+    def we_do(what):
+        with open(MNT / "plain", "r+b", buffering=0) as f:
+            f.read()
+            os.pwrite(f.fileno(), b"ours", 9000)
+            want[9000:9004] = b"ours"
+            they_write(what[:1].encode())
+            if what == "write":
+                os.pwrite(f.fileno(), b"more", 10000)
+                want[10000:10004] = b"more"
+            elif what == "touch":
+                os.utime(MNT / "plain", (1, 1))
+
+    with Scratch():
+        for what in "write", "touch", "close":
+            with open(MNT / "plain", "rb", buffering=0) as g:
+                mapped = mmap.mmap(g.fileno(), CHUNK, prot=mmap.PROT_READ)
+                assert mapped[:] == want
+                we_do(what)
+                wait_until(lambda: mapped[:] == want, what)
+                mapped.close()
+            we_do(what)
+            assert (MNT / "plain").read_bytes() == want
+
+
 class Reads:
     """How many requests for data a mount has answered."""
 
