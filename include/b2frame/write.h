@@ -112,8 +112,9 @@ b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
  * Commits everything that was written before this call; 0 if that was nothing.
  *
  * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
- * since; nothing of its work is touched), or an errno of the store.  The cause
- * is logged.
+ * since; nothing of its work is touched), -EBUSY (it changed others again and
+ * again meanwhile: to be tried later), or an errno of the store.  The cause is
+ * logged.
  */
 __attribute__((warn_unused_result)) int
 b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
