@@ -267,7 +267,7 @@ static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
 /* As long as it is when this begins: it may grow faster than it is read. */
 static int copy_file(const struct copy *c, uint64_t *nbytes)
 {
-	uint64_t size, now;
+	uint64_t size = 0, now = 0;
 	bool cut = false;
 	int err = measure_now(c->in, &size);
 
