@@ -71,16 +71,6 @@ static int reopen(struct fs *fs, int path_fd, int flags)
 	return fd;
 }
 
-/* Counts @n handles more that may write, if @handle may. */
-static void count_writer(struct fs *fs, struct fs_handle *handle, int n)
-{
-	if (!handle->writes)
-		return;
-	pthread_mutex_lock(&fs->files.lock);
-	handle->pin.node->state.nwriters += (size_t)n;
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
 static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 		      struct fs_opened *opened)
 {
@@ -90,7 +80,6 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
-	count_writer(fs, handle, 1);
 	err = fs_plain_add(fs, handle, &opened->keep_cache);
 	if (!err)
 		fs_ticker_wake(&fs->ticker, false);
@@ -218,10 +207,6 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 	}
 	fs_listing_free(handle->listing);
 	if (handle->fd >= 0) {
-		/* Else what we did would seem to be of others. */
-		if (atomic_load(&handle->wrote))
-			fs_plain_note_written(fs, handle);
-		count_writer(fs, handle, -1);
 		fs_plain_remove(fs, handle);
 		close(handle->fd);
 	}

@@ -83,25 +83,22 @@ void fs_plain_end(struct fs *fs, struct fs_node *node, int fd)
 }
 
 /* What is known of the file from other handles is right.  Locked. */
-static bool is_known(const struct fs_handle *handle, const struct look *look)
+static bool is_known(const struct fs_state *state, const struct look *look)
 {
-	const struct fs_state *state = &handle->pin.node->state;
-
-	if (state->nplain == 0 || state->nwriters <= handle->writes)
+	if (state->nwriters == 0)
 		return false;
 	return !look->alone || state->has_ours ||
 	       b2f_frame_stamp_same_data(&state->cached, &look->stamp, false);
 }
 
-/* Is what the kernel has cached right, for @handle that is new?  Locked. */
-static bool may_keep(const struct fs_handle *handle, const struct look *look)
+/* Is what the kernel has cached right, for a new handle?  Locked. */
+static bool may_keep(struct fs_state *state, const struct look *look)
 {
-	struct fs_state *state = &handle->pin.node->state;
 	bool keep, is_same;
 
 	if (state->ndropping > 0 || state->has_theirs)
 		return false;
-	if (is_known(handle, look))
+	if (is_known(state, look))
 		return true;
 	is_same = b2f_frame_stamp_equal(&state->cached, &look->stamp);
 	keep = state->has_cached && is_same;
@@ -118,15 +115,17 @@ int fs_plain_add(struct fs *fs, struct fs_handle *handle, bool *keep)
 	int err = look_and_lock(fs, state, handle->fd, 0, &look);
 
 	if (!err) {
-		*keep = may_keep(handle, &look);
+		*keep = may_keep(state, &look);
 		state->nplain++;
+		state->nwriters += handle->writes;
 		handle->is_plain = true;
 	}
 	pthread_mutex_unlock(&fs->files.lock);
 	return err;
 }
 
-void fs_plain_note_written(struct fs *fs, struct fs_handle *handle)
+/* Else what we did would seem to be of others. */
+static void note_written(struct fs *fs, const struct fs_handle *handle)
 {
 	struct fs_state *state = &handle->pin.node->state;
 	struct look look;
@@ -147,8 +146,15 @@ void fs_plain_note_written(struct fs *fs, struct fs_handle *handle)
 
 void fs_plain_remove(struct fs *fs, struct fs_handle *handle)
 {
+	struct fs_state *state = &handle->pin.node->state;
+
+	if (atomic_load(&handle->wrote))
+		note_written(fs, handle);
 	pthread_mutex_lock(&fs->files.lock);
-	handle->pin.node->state.nplain -= handle->is_plain;
+	if (handle->is_plain) {
+		state->nplain--;
+		state->nwriters -= handle->writes;
+	}
 	handle->is_plain = false;
 	pthread_mutex_unlock(&fs->files.lock);
 }

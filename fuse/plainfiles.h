@@ -32,10 +32,10 @@ void fs_plain_end(struct fs *fs, struct fs_node *node, int fd);
 __attribute__((warn_unused_result)) int
 fs_plain_add(struct fs *fs, struct fs_handle *handle, bool *keep);
 
-/* Notes what @handle, which is being closed, has written. */
-void fs_plain_note_written(struct fs *fs, struct fs_handle *handle);
-
-/* The opposite, for one that is being closed, and was perhaps not counted. */
+/*
+ * The opposite, for one that is being closed, and was perhaps not counted.
+ * What it has written is noted.
+ */
 void fs_plain_remove(struct fs *fs, struct fs_handle *handle);
 
 /*

@@ -212,8 +212,7 @@ static int run_syncs(struct fs *fs, time_t age_s)
 	return first;
 }
 
-/* What was counted in @node's state as being dropped. */
-static void drop_node(struct fs *fs, struct fs_node *node)
+static void drop_node(struct fs *fs, const struct fs_node *node)
 {
 	int err = fuse_lowlevel_notify_inval_inode(fs->session, fs_ino_of(node),
 						   0, 0);
@@ -222,6 +221,12 @@ static void drop_node(struct fs *fs, struct fs_node *node)
 	if (err && err != -ENOENT)
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
 				strerror(-err));
+}
+
+/* The same for one that was counted in state.ndropping. */
+static void drop_counted(struct fs *fs, struct fs_node *node)
+{
+	drop_node(fs, node);
 	pthread_mutex_lock(&fs->files.lock);
 	node->state.ndropping--;
 	pthread_mutex_unlock(&fs->files.lock);
@@ -233,9 +238,6 @@ static void drop_view(struct fs *fs, const struct fs_node *frame)
 
 	if (!view)
 		return;
-	pthread_mutex_lock(&fs->files.lock);
-	view->state.ndropping++;
-	pthread_mutex_unlock(&fs->files.lock);
 	drop_node(fs, view);
 	fs_tree_forget(fs->tree, view, 1);
 }
@@ -253,7 +255,7 @@ static void drop_cache(struct fs *fs, struct fs_file *file)
 	file->pin.node->state.ndropping += must;
 	pthread_mutex_unlock(&fs->files.lock);
 	if (must)
-		drop_node(fs, file->pin.node);
+		drop_counted(fs, file->pin.node);
 	if (must_view)
 		drop_view(fs, file->pin.node);
 }
@@ -279,7 +281,7 @@ static bool tick_plain(struct fs *fs)
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		if (fs_plain_has_changed(fs, handles[i]))
-			drop_node(fs, handles[i]->pin.node);
+			drop_counted(fs, handles[i]->pin.node);
 		fs_openfiles_close(fs, handles[i]);
 	}
 	free(handles);

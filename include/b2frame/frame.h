@@ -139,8 +139,7 @@ struct b2f_frame_peek {
 	bool sparse;
 	/* Its header makes no sense, so that nothing is known of its sizes. */
 	bool broken;
-	/* An array, and one that was made from a .npy file. */
-	bool is_array;
+	/* An array that was made from a .npy file. */
 	bool is_npy;
 	/* An array for which there is a b2f_frame_npy_header(). */
 	bool has_npy_header;

@@ -165,6 +165,12 @@ static void settle(struct job *job)
 	job->n = 0;
 }
 
+/* @err, unless what could not be completed was changed by others. */
+static int or_stale(const struct b2f_writer *w, int err)
+{
+	return b2f_edit_has_changed(w->edit) > 0 ? -ESTALE : err;
+}
+
 /*
  * What is in files that could not be made durable is written again: now it can
  * still be read, and is checked by that.
@@ -186,8 +192,8 @@ static int rewrite_bad(struct b2f_file *file)
 			break;
 		err = b2f_file_rewrite_chunk(file, nchunk);
 	}
-	if (err && b2f_edit_has_changed(w->edit) > 0)
-		err = -ESTALE;
+	if (err)
+		err = or_stale(w, err);
 	pthread_mutex_unlock(&w->write_lock);
 	return err;
 }
@@ -211,10 +217,8 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 	err = encode_all(&job);
 	if (!err)
 		err = b2f_edit_write(job.writer->edit, &job.commit);
-	/* What could not be completed may have been taken away by others. */
-	if (err && !job.commit.installed &&
-	    b2f_edit_has_changed(job.writer->edit) > 0)
-		err = -ESTALE;
+	if (err && !job.commit.installed)
+		err = or_stale(job.writer, err);
 	settle(&job);
 	return err;
 }
@@ -287,8 +291,7 @@ static int merge_theirs(struct b2f_file *file)
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
 	struct b2f_writer *w;
-	bool merged = false;
-	int err = -ESTALE;
+	int err = -EBUSY;
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
@@ -296,20 +299,17 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 	if (!w)
 		return 0;
 	pthread_mutex_lock(&w->commit_lock);
-	for (int i = 0; i < TRIES && err == -ESTALE; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		err = try_commit(file, how);
 		if (err != -ESTALE)
 			break;
 		err = merge_theirs(file);
 		if (err)
 			break;
-		err = -ESTALE;
-		merged = i + 1 == TRIES;
+		/* Nothing contradicts ours: once more, or else later. */
+		err = -EBUSY;
 	}
 	pthread_mutex_unlock(&w->commit_lock);
-	/* Nothing contradicts ours; it is to be tried again later. */
-	if (merged)
-		err = -EBUSY;
 	b2f_writer_delete_dead(file);
 	return err;
 }

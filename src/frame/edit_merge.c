@@ -103,13 +103,10 @@ static bool may_merge(const struct b2f_edit *edit,
 static bool is_intact(const struct b2f_edit *edit,
 		      const struct b2f_new_chunk *chunk)
 {
-	const struct b2f_identity *then = &chunk->identity;
 	struct b2f_identity now;
 
-	/* Its ctime may be another one: of a chmod, for instance. */
 	return !b2f_store_identify(edit->store, chunk->id, &now) &&
-	       now.ino == then->ino && now.size == then->size &&
-	       now.mtime_ns == then->mtime_ns;
+	       b2f_identity_same_data(&chunk->identity, &now);
 }
 
 /*

@@ -253,13 +253,8 @@ static void add_meta(struct b2f_meta_list *list, const char *name,
 	m->size = size;
 }
 
-/*
- * Wide items make few chunks of an array, and many of the plain frame that it
- * has to become again if it is cut or goes on.
- */
-static bool has_more_chunks(const struct b2f_npy *npy,
-			    const struct b2f_array *array, uint32_t chunksize,
-			    uint64_t max)
+bool b2f_form_exceeds(const struct b2f_npy *npy, const struct b2f_array *array,
+		      uint32_t chunksize, uint64_t max)
 {
 	return array->nchunks > max ||
 	       b2f_div_up_u64(npy->nbytes, chunksize) > max;
@@ -278,7 +273,7 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	err = draft_init(frame, &draft);
 	if (!err)
 		err = plan_array(frame, npy, chunksize, &draft, &array);
-	if (!err && has_more_chunks(npy, &array, chunksize, max_chunks))
+	if (!err && b2f_form_exceeds(npy, &array, chunksize, max_chunks))
 		err = B2F_ETOOBIG;
 	if (!err)
 		err = b2f_array_write(&array, &b2nd, &b2nd_size);

@@ -33,4 +33,12 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 		 const uint8_t *head, uint32_t chunksize, uint64_t max_chunks,
 		 struct b2f_frame **out);
 
+/*
+ * Has the @array of @npy more than @max chunks, or would it as plain data in
+ * chunks of @chunksize?  Wide items make few of the one and many of the other,
+ * which it has to become again if it is cut or goes on.
+ */
+bool b2f_form_exceeds(const struct b2f_npy *npy, const struct b2f_array *array,
+		      uint32_t chunksize, uint64_t max);
+
 #endif

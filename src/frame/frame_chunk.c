@@ -288,8 +288,7 @@ static int check_same(const struct b2f_frame *frame,
 {
 	const struct b2f_identity *then = &loaded->identity;
 	const struct b2f_identity *now = &object->identity;
-	bool written = then->size != now->size || then->ino != now->ino ||
-		       then->mtime_ns != now->mtime_ns;
+	bool written = !b2f_identity_same_data(then, now);
 	bool same = false;
 	int err = 0;
 

@@ -59,7 +59,6 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 		err = b2f_frame_open_store(&options, again, "", &frame);
 	if (err == -ENOMEM)
 		return err;
-	peek->is_array = true;
 	peek->broken = err || frame->form.err;
 	if (!peek->broken) {
 		peek->nbytes = b2f_frame_shown_nbytes(frame);

@@ -3,7 +3,6 @@
 #include "array/array_plan.h"
 #include "array/npy.h"
 #include "b2frame/create.h"
-#include "base/checked.h"
 #include "frame/form_index.h"
 
 _Static_assert(B2F_NPY_HEADER_MAX == B2F_NPY_MAX_SIZE,
@@ -23,9 +22,8 @@ static int try_plan(const struct b2f_settings *settings,
 		bytes = (uint64_t)settings->chunksize;
 	err = b2f_array_plan(npy->ndim, npy->shape, npy->itemsize, bytes, bytes,
 			     &array);
-	if (err || array.nchunks > B2F_FORM_NCHUNKS_MAX ||
-	    b2f_div_up_u64(npy->nbytes, (uint64_t)settings->chunksize) >
-		    B2F_FORM_NCHUNKS_MAX)
+	if (err || b2f_form_exceeds(npy, &array, (uint32_t)settings->chunksize,
+				    B2F_FORM_NCHUNKS_MAX))
 		return B2F_EUNSUPPORTED;
 	return 0;
 }

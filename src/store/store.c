@@ -61,6 +61,13 @@ struct b2f_identity b2f_identity_of(const struct stat *st)
 	};
 }
 
+bool b2f_identity_same_data(const struct b2f_identity *a,
+			    const struct b2f_identity *b)
+{
+	return a->size == b->size && a->ino == b->ino &&
+	       a->mtime_ns == b->mtime_ns;
+}
+
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE])
 {
 	snprintf(name, B2F_CHUNK_NAME_SIZE, "%08" PRIX32 ".chunk",

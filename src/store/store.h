@@ -174,6 +174,11 @@ int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
 /* What a file with these attributes is. */
 struct b2f_identity b2f_identity_of(const struct stat *st);
 
+/* Was it not written to in between?  A ctime also changes with mode and links.
+ */
+bool b2f_identity_same_data(const struct b2f_identity *a,
+			    const struct b2f_identity *b);
+
 /* Writes the name of chunk file @id. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);
 

@@ -101,8 +101,7 @@ int b2f_store_identify(struct b2f_store *store, int64_t id,
 bool b2f_identity_equal(const struct b2f_identity *a,
 			const struct b2f_identity *b)
 {
-	return a->size == b->size && a->ino == b->ino &&
-	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+	return b2f_identity_same_data(a, b) && a->ctime_ns == b->ctime_ns;
 }
 
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),

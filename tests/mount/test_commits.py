@@ -363,6 +363,15 @@ def test_two_writers():
                    "the other's changes")
 
 
+def check_conflict(f, theirs):
+    """What was written to @f is refused, and @theirs stays and is shown."""
+    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
+    assert error_of(f.close) == errno.ESTALE
+    assert stock("src/a.b2frame") == theirs
+    wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == theirs,
+               "the other's change")
+
+
 def test_changes_of_others():
     """Different chunks are merged; of the same one, the other's stay."""
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
@@ -385,11 +394,7 @@ def test_changes_of_others():
         s.update_data(0, theirs, copy=True)
         del s
         want[:CHUNK] = theirs
-        assert error_of(os.fsync, f.fileno()) == errno.ESTALE
-        assert error_of(f.close) == errno.ESTALE
-        assert stock("src/a.b2frame") == want
-        wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == want,
-                   "the other's change")
+        check_conflict(f, want)
 
 
 def test_a_chunk_that_others_took_away():
@@ -404,11 +409,7 @@ def test_a_chunk_that_others_took_away():
             s.delete_chunk(gone)
             del s
             del want[gone * CHUNK:(gone + 1) * CHUNK]
-            assert error_of(os.fsync, f.fileno()) == errno.ESTALE
-            assert error_of(f.close) == errno.ESTALE
-            assert stock("src/a.b2frame") == want
-            wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == want,
-                       "the other's change")
+            check_conflict(f, want)
 
 
 def change_the_last_hole(size):
@@ -422,11 +423,7 @@ def change_the_last_hole(size):
     s.update_data(1, theirs, copy=True)
     del s
     want[CHUNK:] = theirs
-    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
-    assert error_of(f.close) == errno.ESTALE
-    assert stock("src/a.b2frame") == want
-    wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == want,
-               "the other's change")
+    check_conflict(f, want)
 
 
 def test_a_hole_that_others_fill_while_its_length_changes():
@@ -449,11 +446,7 @@ def take_a_number(end):
     end(s)
     theirs = b"".join(s.decompress_chunk(n) for n in range(s.nchunks))
     del s
-    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
-    assert error_of(f.close) == errno.ESTALE
-    assert stock("src/a.b2frame") == theirs
-    wait_until(lambda: pathlib.Path("mnt/a").read_bytes() == theirs,
-               "the other's change")
+    check_conflict(f, theirs)
 
 
 def test_others_take_a_number_for_a_while():
