@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attr_set.h"
 #include "b2frame/create.h"
 #include "deleted.h"
 #include "fs.h"
@@ -49,12 +50,32 @@ static int open_dir(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * Opens a directory that this user has made for deleted frames.  The owner of
+ * the directory around it may have put something of that name there.
+ */
+static int open_own(int dirfd, const char *name)
+{
+	int fd = open_dir(dirfd, name), err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (st.st_uid != geteuid() || (st.st_mode & 0022))
+		err = -EPERM;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
 void fs_deleted_fini(struct fs_deleted_folder *folder)
 {
 	int top;
 
 	if (folder->fd >= 0) {
-		top = open_dir(folder->base_fd, HIDDEN);
+		top = open_own(folder->base_fd, HIDDEN);
 		/* Both only if they are empty. */
 		if (top >= 0) {
 			unlinkat(top, folder->id, AT_REMOVEDIR);
@@ -99,13 +120,32 @@ static void remove_file(struct fs *fs, int dirfd, const char *name)
 		unlinkat(dirfd, name, 0);
 }
 
+/*
+ * To unlink files in a directory needs more than a read-only file's mode.  It
+ * need not be readable yet, and what is not ours keeps its mode.
+ */
+static void make_writable(struct fs *fs, int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct fs_meta meta = fs_meta_none();
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	meta.has_mode = true;
+	meta.mode = 0700;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
+		(void)!fs_meta_set_file(fs, fd, &meta);
+	close(fd);
+}
+
 /* Deletes the frame @name, whole or half deleted. */
 static int remove_frame(struct fs *fs, int dirfd, const char *name)
 {
 	int err, fd;
 
-	/* To unlink files in it needs more than a read-only file's mode. */
-	(void)!fchmodat(dirfd, name, 0700, 0);
+	make_writable(fs, dirfd, name);
 	err = b2f_frame_remove(dirfd, name);
 	if (err != -ENOENT)
 		return err;
@@ -127,7 +167,7 @@ static void purge_frame(struct fs *fs, int dirfd, const char *name)
 /* A folder of a mount, if that is not there any more. */
 static void purge_folder(struct fs *fs, int dirfd, const char *name)
 {
-	int fd = open_dir(dirfd, name);
+	int fd = open_own(dirfd, name);
 
 	if (fd < 0)
 		return;
@@ -140,7 +180,7 @@ static void purge_folder(struct fs *fs, int dirfd, const char *name)
 
 void fs_deleted_purge(struct fs *fs)
 {
-	int base = fs->deleted.base_fd, top = open_dir(base, HIDDEN);
+	int base = fs->deleted.base_fd, top = open_own(base, HIDDEN);
 
 	fs_deleted_purge_at(fs, base);
 	if (top < 0)
@@ -189,7 +229,7 @@ static int make_folder(const struct fs_deleted_folder *folder)
 
 	if (mkdirat(folder->base_fd, HIDDEN, 0700) && errno != EEXIST)
 		return -errno;
-	top = open_dir(folder->base_fd, HIDDEN);
+	top = open_own(folder->base_fd, HIDDEN);
 	if (top < 0)
 		return top;
 	if (mkdirat(top, folder->id, 0700) && errno != EEXIST) {
@@ -197,7 +237,7 @@ static int make_folder(const struct fs_deleted_folder *folder)
 		close(top);
 		return fd;
 	}
-	fd = open_dir(top, folder->id);
+	fd = open_own(top, folder->id);
 	close(top);
 	if (fd < 0)
 		return fd;

@@ -164,6 +164,39 @@ def test_what_a_crash_left_goes_at_the_next_mount():
         assert os.listdir("src") == []
 
 
+def test_what_others_planted_is_left_alone():
+    """The owner of SOURCE must not reach files of who mounts it."""
+    os.mkdir("victim")
+    os.mkdir("victim/folder")
+    pathlib.Path("victim/file").touch()
+    pathlib.Path("victim/folder/.b2lock").touch()
+    os.makedirs(f"src/{HIDDEN}/1-0000000a")
+    for where in f"src/{HIDDEN}/1-0000000a/", f"src/{HIDDEN}/", "src/d/":
+        os.makedirs(where, exist_ok=True)
+        for name in "file", "folder":
+            planted = f"{where}{HIDDEN}-1-0000000b-{name}"
+            os.symlink(f"{os.getcwd()}/victim/{name}", planted)
+    make(f"src/{HIDDEN}/1-0000000a/1", None, nbytes=1000)
+    for path, _, names in os.walk("src"):
+        for name in (".", *names):
+            os.chown(f"{path}/{name}", 1001, 1001, follow_symlinks=False)
+    os.chmod("victim/file", 0o644)
+    os.chmod("victim/folder", 0o755)
+    with Mount("src", "mnt"):
+        pathlib.Path("mnt/a").write_bytes(b"x")
+        with open("mnt/a", "rb") as f:
+            # That folder is not ours: it is hidden where it was.
+            os.unlink("mnt/a")
+            assert f.read() == b"x"
+            assert os.listdir(f"src/{HIDDEN}/1-0000000a").count("1") == 1
+            assert not any(n.startswith("a") for n in os.listdir("src"))
+        assert os.listdir("mnt/d") == []
+    assert os.stat("victim/file").st_mode & 0o777 == 0o644
+    assert os.stat("victim/folder").st_mode & 0o777 == 0o755
+    assert os.listdir("victim/folder") == [".b2lock"]
+    assert frames_left("src") == [f"src/{HIDDEN}/1-0000000a/1/chunks.b2frame"]
+
+
 def test_another_mount_leaves_it_alone():
     os.mkdir("src")
     raw = make("src/a.b2frame", None)
