@@ -192,10 +192,14 @@ int b2f_frame_decode_unit(struct b2f_frame *frame,
 			  struct b2f_decoder *dec, uint32_t unit,
 			  const uint8_t *ref, uint8_t *dst);
 
-/* Reads just the header of chunk @nchunk, which must be stored. */
+/*
+ * Reads how many bytes chunk @nchunk, which must be stored, decodes to.  If it
+ * has a seal (*@sealed) that has been checked; else its header is believed.
+ * Returns as b2f_frame_load(), but logs nothing.
+ */
 B2F_MUST_CHECK
-int b2f_frame_chunk_header(struct b2f_frame *frame, uint64_t nchunk,
-			   struct b2f_chunk_header *out, struct b2f_why *why);
+int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
+			   uint32_t *out, bool *sealed, struct b2f_why *why);
 
 /*
  * Logs that something about @frame failed with @err because of @why (NULL or

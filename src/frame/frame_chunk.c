@@ -66,25 +66,6 @@ static int read_start(const struct place *place, uint8_t *buf, size_t n,
 	return err;
 }
 
-int b2f_frame_chunk_header(struct b2f_frame *frame, uint64_t nchunk,
-			   struct b2f_chunk_header *out, struct b2f_why *why)
-{
-	struct place place = {0};
-	uint8_t buf[B2F_CHUNK_HEADER_MAX];
-	size_t got = 0;
-	int err;
-
-	err = find_place(frame, b2f_entries_raw(&frame->entries, nchunk),
-			 &place, why);
-	if (err)
-		return err;
-	err = read_start(&place, buf, sizeof(buf), &got, why);
-	if (!err)
-		err = b2f_chunk_header_parse(buf, got, out, why);
-	b2f_object_close(&place.object);
-	return err;
-}
-
 /* How many bytes to have in memory, once the header is known. */
 static int wanted(const struct b2f_frame *frame,
 		  const struct b2f_chunk_header *h, const struct place *place,
@@ -191,6 +172,26 @@ static int load_seal(const struct place *place, struct b2f_loaded *l,
 			     (uint64_t)l->object, &l->seal, why);
 }
 
+/* Loads the chunk of entry @l->raw, which is at @place. */
+static int load_place(const struct b2f_frame *frame, const struct place *place,
+		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
+		      struct b2f_why *why)
+{
+	int err;
+
+	l->object = place->id;
+	l->base = place->base;
+	l->identity = place->object.identity;
+	err = read_bytes(frame, place, nbytes, how, &l->bytes, &l->size, why);
+	if (!err)
+		err = b2f_chunk_open(l->bytes, l->size, place->stored,
+				     &frame->context, &l->chunk, why);
+	/* In a contiguous frame there is another chunk behind it. */
+	if (!err && frame->store->sparse)
+		err = load_seal(place, l, why);
+	return err;
+}
+
 static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 		       enum b2f_load how, struct b2f_loaded *l,
 		       struct b2f_why *why)
@@ -201,17 +202,59 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		return err;
-	l->object = place.id;
-	l->base = place.base;
-	l->identity = place.object.identity;
-	err = read_bytes(frame, &place, nbytes, how, &l->bytes, &l->size, why);
-	if (!err)
-		err = b2f_chunk_open(l->bytes, l->size, place.stored,
-				     &frame->context, &l->chunk, why);
-	/* In a contiguous frame there is another chunk behind it. */
-	if (!err && frame->store->sparse)
-		err = load_seal(&place, l, why);
+	err = load_place(frame, &place, nbytes, how, l, why);
 	b2f_object_close(&place.object);
+	return err;
+}
+
+/* What the header at @place says, and whether the file ends as with a seal. */
+static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
+		       uint32_t *nbytes, bool *sealed, struct b2f_why *why)
+{
+	uint8_t buf[B2F_CHUNK_HEADER_MAX], mark[B2F_SEAL_MARK_SIZE];
+	struct b2f_chunk_header h;
+	size_t got = 0;
+	int err;
+
+	err = read_start(place, buf, sizeof(buf), &got, why);
+	if (!err)
+		err = b2f_chunk_header_parse(buf, got, &h, why);
+	if (!err && frame->store->sparse)
+		err = b2f_object_read(&place->object,
+				      place->stored - sizeof(mark), mark,
+				      sizeof(mark), why);
+	if (err)
+		return err;
+	*sealed = frame->store->sparse && b2f_seal_is_mark(mark);
+	*nbytes = h.nbytes;
+	return 0;
+}
+
+int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
+			   uint32_t *out, bool *sealed, struct b2f_why *why)
+{
+	struct b2f_loaded *l = calloc(1, sizeof(*l));
+	struct place place = {0};
+	uint32_t nbytes = 0;
+	bool has_seal = false;
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->raw = b2f_entries_raw(&frame->entries, nchunk);
+	err = find_place(frame, l->raw, &place, why);
+	if (err)
+		goto out;
+	err = read_nbytes(frame, &place, &nbytes, &has_seal, why);
+	if (!err && has_seal)
+		err = load_place(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
+	b2f_object_close(&place.object);
+	if (err)
+		goto out;
+	*out = nbytes;
+	*sealed = has_seal;
+out:
+	b2f_loaded_free(l);
 	return err;
 }
 

@@ -28,39 +28,45 @@ static bool is_passing(int err)
 	       err == -EINTR;
 }
 
-/* Is the last chunk as short as it should be, or can it not be asked? */
+/*
+ * Is the last chunk as short as it should be, or can it not be asked?  Where
+ * the index is sealed, a size counts only if its seal was checked: one header
+ * that lies would move all other chunks to places that are not theirs.
+ */
 static int ask_last(struct b2f_frame *f, bool *is_short)
 {
 	uint64_t last = f->entries.n - 1;
-	struct b2f_chunk_header h;
+	uint32_t rest = (uint32_t)(f->header.nbytes %
+				   (uint32_t)f->header.chunksize);
+	uint32_t nbytes = 0;
+	bool sealed = false;
 	int err;
 
 	*is_short = true;
-	if (f->header.nbytes % (uint32_t)f->header.chunksize == 0 ||
-	    is_special(f, last))
+	if (rest == 0 || is_special(f, last))
 		return 0;
-	err = b2f_frame_chunk_header(f, last, &h, NULL);
-	if (!err)
-		*is_short = h.nbytes ==
-			    f->header.nbytes % (uint32_t)f->header.chunksize;
+	err = b2f_frame_chunk_nbytes(f, last, &nbytes, &sealed, NULL);
+	if (!err && (sealed || !f->sealed))
+		*is_short = nbytes == rest;
 	return is_passing(err) ? err : 0;
 }
 
 /* Returns 0 or an error that passes; *@out may be SIZE_UNKNOWN. */
 static int size_of_chunk(struct b2f_frame *f, uint64_t nchunk, uint64_t *out)
 {
-	struct b2f_chunk_header h;
 	struct b2f_why why = {""};
+	uint32_t nbytes = 0;
+	bool sealed = false;
 	int err;
 
 	*out = SIZE_UNKNOWN;
 	if (is_special(f, nchunk))
 		return 0;
-	err = b2f_frame_chunk_header(f, nchunk, &h, &why);
+	err = b2f_frame_chunk_nbytes(f, nchunk, &nbytes, &sealed, &why);
 	if (err)
 		b2f_frame_report_chunk(f, nchunk, -1, err, &why);
 	else
-		*out = h.nbytes;
+		*out = nbytes;
 	return is_passing(err) ? err : 0;
 }
 
