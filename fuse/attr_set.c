@@ -189,19 +189,3 @@ int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
 
 	return run_request(node, fd, &r);
 }
-
-struct fs_meta fs_meta_of_caller(fuse_req_t req, const struct stat *dir)
-{
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	const struct fs_options *o = &fs_of(req)->options;
-	struct fs_meta meta = fs_meta_none();
-
-	if (geteuid() != 0)
-		return meta;
-	if (o->uid == FS_UNSET)
-		meta.uid = ctx->uid;
-	/* A folder with the set-gid bit hands its group down. */
-	if (o->gid == FS_UNSET && !(dir->st_mode & S_ISGID))
-		meta.gid = ctx->gid;
-	return meta;
-}

@@ -49,10 +49,4 @@ __attribute__((warn_unused_result)) int
 fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
 		   int (*fn)(void *arg, int index_fd), void *arg);
 
-/*
- * Gives something new, in the folder whose attributes are @dir, to whom it
- * belongs: the caller of @req, if we may give away files at all.
- */
-struct fs_meta fs_meta_of_caller(fuse_req_t req, const struct stat *dir);
-
 #endif

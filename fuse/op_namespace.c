@@ -17,46 +17,22 @@
 #include "attr_set.h"
 #include "b2frame/create.h"
 #include "lookup.h"
+#include "maker.h"
 #include "ops.h"
 #include "reply.h"
 #include "spot.h"
 
-/* What the daemon itself needs to work with the files of a frame. */
-#define OWN_ACCESS (S_IRUSR | S_IWUSR)
-
-/* Some filesystems have no owners. */
-static int give_away(struct fs *fs, int fd, const struct fs_meta *meta)
+/* Answers with the new entry @spot. */
+static int reply_new(fuse_req_t req, const struct fs_spot *spot)
 {
-	int err = fs_meta_set_file(fs, fd, meta);
-
-	return err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP ? 0 : err;
-}
-
-/* Gives the new entry @spot to the caller, and answers. */
-static int finish_entry(fuse_req_t req, const struct fs_spot *spot, mode_t mode)
-{
-	struct fs *fs = spot->fs;
 	struct fuse_entry_param entry;
 	struct fs_found found;
 	struct fs_node *node;
-	struct fs_meta meta;
-	struct stat dir;
-	int err;
+	int err = fs_spot_find(spot, &found);
 
-	if (fstat(spot->pin.fd, &dir))
-		return -errno;
-	err = fs_spot_find(spot, &found);
 	if (err)
 		return err;
-	meta = fs_meta_of_caller(req, &dir);
-	/* A new owner has taken these away. */
-	meta.has_mode = !S_ISDIR(mode) && !S_ISLNK(mode) && (mode & 07000);
-	meta.mode = mode & 07777;
-	err = give_away(fs, found.probe.fd, &meta);
-	if (!err && fstat(found.probe.fd, &found.probe.st))
-		err = -errno;
-	if (!err)
-		err = fs_lookup_node(fs, spot->dir, &found, &entry, &node);
+	err = fs_lookup_node(spot->fs, spot->dir, &found, &entry, &node);
 	fs_probe_close(&found.probe);
 	if (!err)
 		fs_reply_entry(req, node, &entry);
@@ -84,10 +60,10 @@ void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fs_spot spot = {0};
 	int err = enter_new(req, parent, name, &spot);
 
-	if (!err && mkdirat(spot.pin.fd, name, mode))
-		err = -errno;
+	if (!err)
+		err = fs_maker_mkdir(req, spot.pin.fd, name, mode);
 	if (!err) {
-		err = finish_entry(req, &spot, mode | S_IFDIR);
+		err = reply_new(req, &spot);
 		if (err)
 			unlinkat(spot.pin.fd, name, AT_REMOVEDIR);
 	}
@@ -102,10 +78,10 @@ void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 	struct fs_spot spot = {0};
 	int err = enter_new(req, parent, name, &spot);
 
-	if (!err && symlinkat(target, spot.pin.fd, name))
-		err = -errno;
+	if (!err)
+		err = fs_maker_symlink(req, target, spot.pin.fd, name);
 	if (!err) {
-		err = finish_entry(req, &spot, S_IFLNK);
+		err = reply_new(req, &spot);
 		if (err)
 			unlinkat(spot.pin.fd, name, 0);
 	}
@@ -118,13 +94,14 @@ void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 static void make_special(fuse_req_t req, fuse_ino_t parent, const char *name,
 			 mode_t mode, dev_t rdev)
 {
+	const struct fs_maker_special special = {.mode = mode, .rdev = rdev};
 	struct fs_spot spot = {0};
 	int err = enter_new(req, parent, name, &spot);
 
-	if (!err && mknodat(spot.pin.fd, name, mode, rdev))
-		err = -errno;
+	if (!err)
+		err = fs_maker_mknod(req, spot.pin.fd, name, &special);
 	if (!err) {
-		err = finish_entry(req, &spot, mode);
+		err = reply_new(req, &spot);
 		if (err)
 			unlinkat(spot.pin.fd, name, 0);
 	}
@@ -245,11 +222,17 @@ static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
 	return 0;
 }
 
+/* A daemon of root's can read and write whatever the mode is. */
+static mode_t own_access(void)
+{
+	return geteuid() == 0 ? 0 : S_IRUSR | S_IWUSR;
+}
+
 /*
  * Makes a frame that is shown as @spot->name.  Close @fresh->made.frame, and
  * unpin @fresh->pin.
  */
-static int make_frame(const struct fs_spot *spot, mode_t mode,
+static int make_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
 		      struct fresh *fresh)
 {
 	struct fs *fs = spot->fs;
@@ -263,8 +246,10 @@ static int make_frame(const struct fs_spot *spot, mode_t mode,
 	if (err)
 		return err;
 	options.label = label;
+	fs_maker_begin(req);
 	err = b2f_frame_make(&fs->settings.new_files, spot->pin.fd, fresh->name,
-			     mode | OWN_ACCESS, &options, &fresh->made);
+			     mode | own_access(), &options, &fresh->made);
+	fs_maker_end();
 	free(label);
 	if (err)
 		return err;
@@ -276,29 +261,21 @@ static int make_frame(const struct fs_spot *spot, mode_t mode,
 	return err;
 }
 
-/*
- * Gives it to the caller, with the exact mode, and renews the answer; if it is
- * his already, the answer is right.
- */
-static int finish_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
+/* Takes away what was lent to us, and renews the answer. */
+static int finish_frame(const struct fs_spot *spot, mode_t mode,
 			struct fresh *fresh)
 {
-	const struct stat *index = &fresh->made.index;
 	struct fs *fs = spot->fs;
-	struct fs_meta meta;
-	struct stat dir;
+	struct fs_meta meta = fs_meta_none();
+	mode_t lent = own_access() & ~mode;
 	int err;
 
-	if (fstat(spot->pin.fd, &dir))
-		return -errno;
-	meta = fs_meta_of_caller(req, &dir);
-	meta.has_mode = (mode & 07000) || (mode & OWN_ACCESS) != OWN_ACCESS;
-	meta.mode = mode & 07777;
-	if (!meta.has_mode &&
-	    (meta.uid == (uid_t)-1 || meta.uid == index->st_uid) &&
-	    (meta.gid == (gid_t)-1 || meta.gid == index->st_gid))
+	if (!lent)
 		return 0;
+	meta.has_mode = true;
+	meta.mode = fresh->made.index.st_mode & 07777 & ~lent;
 	err = fs_meta_set_frame(fs, fresh->node, fresh->pin.fd, &meta);
+	/* Some filesystems have no modes. */
 	if (err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP)
 		err = 0;
 	if (!err)
@@ -331,10 +308,10 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 	err = fs_spot_enter(fs_of(req), parent, name, &spot);
 	if (!err)
-		err = make_frame(&spot, mode, &fresh);
+		err = make_frame(req, &spot, mode, &fresh);
 	if (!err) {
 		b2f_frame_close(fresh.made.frame);
-		err = finish_frame(req, &spot, mode, &fresh);
+		err = finish_frame(&spot, mode, &fresh);
 		if (err)
 			undo_frame(&spot, &fresh);
 	}
@@ -347,7 +324,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 }
 
 /* Opens it before it may become unreadable for ourselves. */
-static int open_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
+static int open_frame(const struct fs_spot *spot, mode_t mode,
 		      struct fresh *fresh, struct fuse_file_info *fi,
 		      struct fs_opened *opened)
 {
@@ -361,7 +338,7 @@ static int open_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
 	pthread_mutex_lock(&fs->files.lock);
 	opened->handle->file->attr = fresh->entry.attr;
 	pthread_mutex_unlock(&fs->files.lock);
-	err = finish_frame(req, spot, mode, fresh);
+	err = finish_frame(spot, mode, fresh);
 	if (err)
 		fs_openfiles_close(fs, opened->handle);
 	return err;
@@ -377,13 +354,13 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	int err = fs_spot_enter(fs, parent, name, &spot);
 
 	if (!err)
-		err = make_frame(&spot, mode, &fresh);
+		err = make_frame(req, &spot, mode, &fresh);
 	/* Somebody was faster: the kernel looks again, checks, and opens. */
 	if (err == -EEXIST && !(fi->flags & O_EXCL) &&
 	    fs_spot_check_free(&spot) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
-		err = open_frame(req, &spot, mode, &fresh, fi, &opened);
+		err = open_frame(&spot, mode, &fresh, fi, &opened);
 		if (err)
 			undo_frame(&spot, &fresh);
 	}

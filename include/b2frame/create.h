@@ -71,8 +71,9 @@ struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
 /*
  * Makes the empty sparse frame @name below @dirfd: a directory that only its
  * owner may enter as long as it is being made, then with the permissions of
- * @mode (and x where @mode has r or w), and in it an index of @mode.  With
- * @durable it is on disk when this returns, but for its name in @dirfd.
+ * @mode (and x where @mode has r or w, and all for the owner), and in it an
+ * index of @mode.  With @durable it is on disk when this returns, but for its
+ * name in @dirfd.
  *
  * Returns 0; -EINVAL (settings that cannot be; told to @log), -EEXIST,
  * -ENAMETOOLONG, or another errno of the filesystem; then nothing is left.

@@ -2,11 +2,13 @@
 /* make.c - directories that become sparse frames, and their end */
 #include "store/make.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -73,11 +75,14 @@ static mode_t allowed_by_acl(int dir, mode_t mode)
 	return mode & (07000 | user << 6 | group << 3 | other);
 }
 
-/* Who may read or write the frame has to get into its directory. */
+/*
+ * Who may read or write the frame has to get into its directory; the owner
+ * always can.
+ */
 static mode_t mode_of_dir(mode_t mode)
 {
 	mode &= 0666;
-	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
+	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1 | S_IRWXU;
 }
 
 /* Gives @fd that mode, and says in *@st what it is then. */
@@ -110,7 +115,48 @@ static int make_index(int dir, mode_t mode, const struct b2f_store_plan *plan,
 		err = failed("fsync", B2F_INDEX_NAME, why);
 	if (close(fd) && !err)
 		err = failed("close", B2F_INDEX_NAME, why);
+	if (err)
+		(void)unlinkat(dir, B2F_INDEX_NAME, 0);
 	return err;
+}
+
+/* Is there anything in the directory @fd? */
+static int check_empty(int fd, struct b2f_why *why)
+{
+	/* The kernel lists at least one entry per call. */
+	_Alignas(struct dirent64) char buf[512];
+	ssize_t size;
+
+	while ((size = getdents64(fd, buf, sizeof(buf))) > 0) {
+		const struct dirent64 *d;
+
+		for (ssize_t i = 0; i < size; i += d->d_reclen) {
+			d = (const struct dirent64 *)(buf + i);
+			if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+				return b2f_why_set(why, -EEXIST, "not empty");
+		}
+	}
+	return size < 0 ? failed("list", "the directory", why) : 0;
+}
+
+/*
+ * The owner of the directory @dirfd can put another one in the place of that
+ * which was just made.  That is one of theirs, or it is refused: only an empty
+ * one of whoever makes this may change.
+ */
+static int check_new(int dirfd, struct b2f_store_made *made,
+		     struct b2f_why *why)
+{
+	struct stat parent;
+
+	if (fstat(made->fd, &made->dir) || fstatat(dirfd, ".", &parent, 0))
+		return failed("stat", "the directory", why);
+	/* Where there are no owners, both have the same. */
+	if (made->dir.st_uid != (uid_t)setfsuid((uid_t)-1) &&
+	    made->dir.st_uid != parent.st_uid)
+		return b2f_why_set(why, -EEXIST,
+				   "the directory was exchanged");
+	return check_empty(made->fd, why);
 }
 
 /* Fills the directory @made->fd; last of all others may enter it. */
@@ -122,16 +168,17 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 	mode_t dir_mode = mode_of_dir(mode);
 	int err;
 
-	if (fstat(dir, &made->dir))
-		return failed("stat", "the directory", why);
 	/* That files get the group of the directory is inherited. */
 	dir_mode |= made->dir.st_mode & S_ISGID;
 	err = make_index(dir, mode, plan, made, why);
-	if (!err)
-		err = set_mode(dir, dir_mode, &made->dir, "the directory", why);
+	if (err)
+		return err;
+	err = set_mode(dir, dir_mode, &made->dir, "the directory", why);
 	if (!err && plan->durable && fsync(dir) && errno != EINVAL &&
 	    errno != EBADF)
 		err = failed("fsync", "the directory", why);
+	if (err)
+		(void)unlinkat(dir, B2F_INDEX_NAME, 0);
 	return err;
 }
 
@@ -164,11 +211,11 @@ static int make_dir(int dirfd, const char *name,
 	} else {
 		/* Who clears away leftovers leaves alone what is locked. */
 		(void)!flock(made.fd, LOCK_EX | LOCK_NB);
-		err = fill(plan, &made, why);
-		if (err) {
-			(void)unlinkat(made.fd, B2F_INDEX_NAME, 0);
+		err = check_new(dirfd, &made, why);
+		if (!err)
+			err = fill(plan, &made, why);
+		if (err)
 			close(made.fd);
-		}
 	}
 	if (err)
 		(void)unlinkat(dirfd, name, AT_REMOVEDIR);

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Whose a file is, who may do what with it, and when it was changed."""
+import contextlib
 import errno
 import os
 import pathlib
 import pwd
+import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 from mounting import BUILD, Mount, main, make
@@ -79,6 +82,51 @@ def test_files_belong_to_who_made_them():
         assert who("src/d/nothing.b2frame")[2] == 0o700
         assert as_user(BOB, BOB, lambda: os.listdir("src/f.b2frame")) == \
             errno.EACCES
+
+
+def test_nothing_of_others_is_given_away():
+    """The owner of a directory exchanges what is being made there."""
+    def exchange(done):
+        """Puts what is root's in the place of what is new in src."""
+        while not done.wait(.005):
+            new = [n for n in os.listdir("src") if not n.startswith("old")]
+            with contextlib.suppress(FileNotFoundError):
+                for name in new:
+                    old = "old.d" if os.path.isdir(f"src/{name}") else "old.f"
+                    os.rename(f"src/{name}", f"src/old.was.{name}")
+                    os.rename(f"src/{old}", f"src/{name}")
+                    return
+
+    calls = {"mkdir": lambda: os.mkdir("mnt/x"),
+             "mknod": lambda: os.mkfifo("mnt/x"),
+             "symlink": lambda: os.symlink("y", "mnt/x"),
+             "frame": lambda: touch("mnt/x", 0o777)}
+    os.chmod(".", 0o755)
+    wrap = ("strace", "-f", "-o", "/dev/null", "-e",
+            "inject=mkdirat,mknodat,symlinkat:delay_exit=150000")
+    for name, call in calls.items():
+        shutil.rmtree("src", ignore_errors=True)
+        os.mkdir("src")
+        os.chown("src", ALICE, ALICE)
+        with Mount("src", "mnt", "-o", "allow_other", wrap=wrap):
+            os.mkdir("src/old.d", 0o700)
+            pathlib.Path("src/old.d/secret").touch()
+            os.close(os.open("src/old.f", os.O_CREAT, 0o600))
+            mine = {os.stat(f"src/old.{n}").st_ino: who(f"src/old.{n}")
+                    for n in "df"}
+            done = threading.Event()
+            thread = threading.Thread(target=exchange, args=(done,))
+            thread.start()
+            as_user(ALICE, ALICE, call)
+            done.set()
+            thread.join()
+            names = os.listdir("src")
+            assert any(n.startswith("old.was") for n in names), (name, names)
+            for n in names:
+                ino = os.lstat(f"src/{n}").st_ino
+                assert who(f"src/{n}") == mine.pop(ino, who(f"src/{n}")), name
+            assert not mine, (name, names)
+            assert any(os.path.exists(f"src/{n}/secret") for n in names)
 
 
 def test_a_file_can_be_written_by_who_made_it_read_only():

@@ -131,8 +131,8 @@ Test(frame_create, the_index_carries_its_fingerprint)
 Test(frame_create, who_may_use_the_index_may_enter_the_directory)
 {
 	static const mode_t modes[][2] = {
-		{0640, 0750}, {0600, 0700}, {0444, 0555}, {0606, 0707},
-		{0755, 0755}, {0200, 0300}, {0000, 0000}};
+		{0640, 0750}, {0600, 0700}, {0444, 0755}, {0606, 0707},
+		{0755, 0755}, {0200, 0700}, {0000, 0700}};
 	const struct b2f_settings settings = b2f_settings_default();
 
 	umask(0077);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* maker.c - new files belong to whoever asked for them, from the beginning */
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fs.h"
+#include "maker.h"
+
+/* What this thread may do; glibc has no names for these two. */
+struct powers {
+	struct __user_cap_header_struct header;
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+};
+
+static int get_powers(struct powers *p)
+{
+	*p = (struct powers){.header.version = _LINUX_CAPABILITY_VERSION_3};
+	return (int)syscall(SYS_capget, &p->header, p->data);
+}
+
+void fs_maker_begin(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	const struct fs_options *o = &fs_of(req)->options;
+	struct powers powers;
+
+	if (geteuid() != 0 || get_powers(&powers))
+		return;
+	/* Both are of this thread alone. */
+	if (o->gid == FS_UNSET)
+		setfsgid(ctx->gid);
+	if (o->uid == FS_UNSET)
+		setfsuid(ctx->uid);
+	/*
+	 * The kernel takes away what root may do with files.  It has checked
+	 * the caller's rights in our mount, and knows all of his groups.
+	 */
+	(void)syscall(SYS_capset, &powers.header, powers.data);
+}
+
+void fs_maker_end(void)
+{
+	if (geteuid() != 0)
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+}
+
+/* The result of the call of a maker that has just ended. */
+static int end(int result)
+{
+	int err = result ? -errno : 0;
+
+	fs_maker_end();
+	return err;
+}
+
+int fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode)
+{
+	fs_maker_begin(req);
+	return end(mkdirat(dirfd, name, mode));
+}
+
+int fs_maker_symlink(fuse_req_t req, const char *target, int dirfd,
+		     const char *name)
+{
+	fs_maker_begin(req);
+	return end(symlinkat(target, dirfd, name));
+}
+
+int fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
+		   const struct fs_maker_special *special)
+{
+	fs_maker_begin(req);
+	return end(mknodat(dirfd, name, special->mode, special->rdev));
+}

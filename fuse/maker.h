@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * maker.h - new files belong to whoever asked for them, from the beginning
+ *
+ * A daemon of root's makes them as the caller: whose they are, and of which
+ * group, is decided by the backing filesystem in the very call that makes them.
+ * To give them away afterwards would mean to look for them by a name that the
+ * owner of the directory may have given to something else meanwhile.
+ *
+ * Layer: fuse.  Threads: any.
+ */
+#ifndef B2F_FUSE_MAKER_H
+#define B2F_FUSE_MAKER_H
+
+#include <sys/types.h>
+
+#include "fuse_api.h"
+
+/*
+ * What this thread makes until fs_maker_end() belongs to the caller of @req, as
+ * far as uid= and gid= leave that open.  Nothing else of what it may do
+ * changes.  A daemon that may not do that makes files of its own.
+ */
+void fs_maker_begin(fuse_req_t req);
+
+/* May follow whatever fs_maker_begin() has done. */
+void fs_maker_end(void);
+
+/* As mkdirat(2), for the caller of @req.  Returns 0 or an errno. */
+__attribute__((warn_unused_result)) int
+fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode);
+
+/* As symlinkat(2). */
+__attribute__((warn_unused_result)) int fs_maker_symlink(fuse_req_t req,
+							 const char *target,
+							 int dirfd,
+							 const char *name);
+
+/* What mknodat(2) shall make. */
+struct fs_maker_special {
+	mode_t mode;
+	dev_t rdev;
+};
+
+/* As mknodat(2). */
+__attribute__((warn_unused_result)) int
+fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
+	       const struct fs_maker_special *special);
+
+#endif
