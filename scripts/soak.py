@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of scripts/soak."""
+import itertools
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ import flips  # noqa: E402
 import arrays  # noqa: E402
 import fsx_runs  # noqa: E402
 import kills  # noqa: E402
+import power  # noqa: E402
 import rounds  # noqa: E402
 from mounting import run_one  # noqa: E402
 from scratch import Scratch  # noqa: E402
@@ -50,8 +52,23 @@ def array(count, seed):
             seed * 1000000 + first, min(100, count - first))
 
 
+def cut_power(kind, count, seed, options):
+    assert power.cut_power(kind, count, seed, 4, options) == 0
+
+
+def cut(count, seed):
+    """Runs of a hundred cuts, with one set of options after the other."""
+    sets = itertools.cycle(((), ("chunksize=64k", "typesize=8"),
+                            ("writeback_cache",), ("direct_io",),
+                            ("cachesize=2m", "dirtysize=512k")))
+    for first, options, kind in zip(range(0, count, 100), sets,
+                                    itertools.cycle(("ext4", "xfs"))):
+        yield f"{kind} {','.join(options)}", lambda: cut_power(
+            kind, min(100, count - first), seed + first // 100, options)
+
+
 RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
-        "flips": (flip, 500)}
+        "flips": (flip, 500), "power": (cut, 1000)}
 
 
 def main():

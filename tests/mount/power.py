@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""power - power cuts of the disk below a mount
+
+Afterwards every file can be read and is what it was at some moment: not before
+the last change that was acknowledged as durable.
+"""
+import contextlib
+import os
+import pathlib
+import random
+import sqlite3
+import threading
+
+import blosc2
+
+from mounting import Mount
+from power_disk import Cuts, RecordedDisk, in_memory, mounted, why_not
+from power_history import ABSENT, History, digest
+from power_work import Work, sync_directory
+from scratch import INDEX, PLAIN, bloscctl, frames, stock_bytes
+
+# A daemon that only says that it has made something durable.
+CARELESS = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e",
+            "trace=fsync,fdatasync,syncfs,sync", "-e",
+            "inject=fsync,fdatasync,syncfs,sync:retval=0"]
+# Seconds after which what was closed is durable: the timer's, and a moment.
+COMMIT, LATER = 1, 4
+
+
+@contextlib.contextmanager
+def neighbour(path, seed):
+    """Another program that syncs on the same disk, in bursts.
+
+    So more than what the daemon has synced is on disk, at any of its steps:
+    names without contents, as a rule.
+    """
+    done = threading.Event()
+    rng = random.Random(seed)
+
+    def sync(fd):
+        while not done.wait(rng.choice([0, 0, 0, 0.3]) * rng.random()):
+            for _ in range(rng.randrange(40)):
+                os.pwrite(fd, rng.randbytes(8), 0)
+                os.fsync(fd)
+                done.wait(rng.random() * 0.01)
+
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    thread = threading.Thread(target=sync, args=(fd,))
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def shown(source, path, options=(), wrap=()):
+    """The mount @path of @source; with B2F_PLAIN @source itself."""
+    if PLAIN:
+        yield source
+        return
+    with Mount(source, path, "-o", ",".join(["rw", *options]),
+               wrap=wrap) as mount:
+        yield mount.path
+
+
+def record(disk, rounds, seed, options, wrap=()):
+    """Works on a mount of a directory of @disk; returns the Work."""
+    history = History(disk.now)
+    source = disk.path / "src"
+    source.mkdir()
+    sync_directory(disk.path)
+    with shown(source, "mnt", [f"commit={COMMIT}", *options], wrap) as top, \
+            neighbour(disk.path / "other", seed):
+        work = Work(top, history, seed, mapped="direct_io" not in options)
+        try:
+            work.play(rounds)
+        finally:
+            work.close()
+        history.step("wait for the timer")
+        threading.Event().wait(LATER)
+        for path in history.states:
+            history.acknowledged(path)
+    history.step("end")
+    return work
+
+
+class Check:
+    """What is found after a cut at @moment; failures are collected."""
+
+    def __init__(self, work, moment, source, top):
+        self.work, self.history, self.moment = work, work.history, moment
+        self.source, self.top = source, top
+        self.failures = []
+        self.found = {}
+
+    def fail(self, what):
+        self.failures.append(what)
+
+    def names(self):
+        """All files in the mount."""
+        for top, directories, files in os.walk(self.top):
+            for name in files:
+                yield os.path.relpath(os.path.join(top, name), self.top)
+
+    def read_all(self):
+        for path in self.names():
+            try:
+                self.found[path] = (self.top / path).read_bytes()
+            except OSError as error:
+                self.fail(f"{path}: {error.strerror}")
+                self.found[path] = None
+
+    def check_file(self, path):
+        content = self.found.get(path, ABSENT)
+        if content is None:
+            return
+        possible = self.history.possible(path, self.moment)
+        # Others keep parts of what was not synced.
+        if PLAIN and len(possible) > 1:
+            return
+        if digest(content) not in possible:
+            self.fail(f"{path}: {digest(content)}, not one of {possible}")
+
+    def check_files(self):
+        known = self.history.states
+        for path in known:
+            self.check_file(path)
+        tables = tuple(table.path for table in self.work.tables)
+        for path in self.found:
+            if path not in known and not path.startswith(tables):
+                self.fail(f"{path}: it was never made")
+        for old, new, states in self.history.moved(self.moment):
+            contents = [self.found.get(x, ABSENT) for x in (old, new)]
+            # What cannot be read has been told.
+            if None not in contents and \
+                    not any(digest(x) in states for x in contents):
+                self.fail(f"{old}, renamed to {new}, is at neither")
+
+    def check_frames(self):
+        """C-Blosc2 reads what the mount shows."""
+        for frame in frames(self.source):
+            path = str(frame.relative_to(self.source).with_suffix(""))
+            # What cannot be read has been told.  A file that was never synced
+            # may have no index yet: it is empty, for us alone.
+            if self.found.get(path) is None or \
+                    not (frame / INDEX).stat().st_size:
+                continue
+            try:
+                same = stock_bytes(frame) == self.found[path]
+            except (RuntimeError, ValueError) as error:
+                self.fail(f"{frame.name}, C-Blosc2: {error}")
+                continue
+            if not same:
+                self.fail(f"{frame.name}: other bytes for C-Blosc2")
+
+    def ask(self, table):
+        """(what SQLite says of @table, its rows); adds one to them."""
+        path = self.top / table.path
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            ok = db.execute("pragma integrity_check").fetchall()
+            rows = db.execute("select count(*) from t").fetchone()[0]
+            db.execute("insert into t values(-1, 'still here')")
+            db.commit()
+            return ok, rows
+
+    def check_table(self, table):
+        least, most = table.possible(self.moment)
+        if least is None:
+            return
+        try:
+            ok, rows = self.ask(table)
+        except sqlite3.Error as error:
+            self.fail(f"{table.path}: {error}")
+            return
+        if ok != [("ok",)]:
+            self.fail(f"{table.path}: {ok}")
+        if not least <= rows <= most:
+            self.fail(f"{table.path}: {rows} rows, not {least} to {most}")
+
+    def check_writing(self):
+        """Each file can be changed."""
+        for path, content in self.found.items():
+            if content is None or path not in self.history.states:
+                continue
+            try:
+                with open(self.top / path, "ab") as f:
+                    f.write(b"!")
+                    f.flush()
+                    os.fsync(f.fileno())
+                now = (self.top / path).read_bytes()
+            except OSError as error:
+                self.fail(f"{path}, appending: {error.strerror}")
+                continue
+            if now != content + b"!":
+                self.fail(f"{path}: wrong after an append")
+
+    def run(self):
+        self.read_all()
+        self.check_files()
+        self.check_frames()
+        for table in self.work.tables:
+            self.check_table(table)
+        self.check_writing()
+
+
+def check_cut(cuts, work, moment, kind):
+    """Returns the failures."""
+    cuts.cut(moment, "cut.img")
+    failures = []
+    log = pathlib.Path("log")
+    log.unlink(missing_ok=True)
+    try:
+        with mounted("cut.img", "cut", kind) as disk:
+            source = disk / "src"
+            with shown(source, "after") as top:
+                check = Check(work, moment, source, top)
+                check.run()
+            failures = check.failures
+            if not failures and not PLAIN:
+                bloscctl("verify", "-r", source)
+    except Exception as error:
+        failures.append(f"{type(error).__name__}: {error}")
+    if failures and log.exists():
+        failures += log.read_text().splitlines()
+    return failures
+
+
+def choose(cuts, work, count, rng):
+    """@count moments: of acknowledgements, of flushes, and any."""
+    first = work.history.steps[0][0]
+    acknowledged = sorted({at for marks in work.history.marks.values()
+                           for at, _ in marks} |
+                          {at for table in work.tables
+                           for at, _ in table.acknowledged})
+    moments = set()
+    for share, among in ((2, acknowledged), (4, cuts.flushes()),
+                         (4, cuts.moments())):
+        among = [at for at in among if at >= first]
+        moments.update(rng.sample(among, min(count // share, len(among))))
+    return sorted(moments)
+
+
+def tell(work, moment, failures):
+    print(f"cut at {moment}, after {work.history.last_steps(moment)}")
+    for failure in failures:
+        print(f"    {failure}")
+
+
+def check_cuts(disk, work, count, seed):
+    """Returns how many of @count cuts have left failures."""
+    cuts = Cuts(disk, seed)
+    moments = choose(cuts, work, count, random.Random(seed))
+    bad = 0
+    for moment in moments:
+        failures = check_cut(cuts, work, moment, disk.kind)
+        if failures:
+            tell(work, moment, failures)
+        bad += bool(failures)
+    print(f"{disk.kind}, seed {seed}: {len(cuts.entries)} writes and flushes, "
+          f"{len(work.history.steps)} operations, {len(moments)} cuts, "
+          f"{bad} with failures")
+    cuts.close()
+    return bad
+
+
+def cut_power(kind, count, seed, rounds, options=(), wrap=()):
+    """@count cuts of one run.  Returns how many have left failures."""
+    reason = why_not()
+    assert not reason, f"this test cannot run here: {reason}"
+    blosc2.set_nthreads(1)
+    with in_memory("power"):
+        with RecordedDisk(kind) as disk:
+            work = record(disk, rounds, seed, options, wrap)
+        return check_cuts(disk, work, count, seed)
