@@ -21,13 +21,12 @@ static void reply(fuse_req_t req, int err)
 
 /*
  * Where an O_APPEND write goes is up to what is there, as others may append
- * too; but not what the kernel writes back from its cache, nor the parts of an
- * O_DIRECT write, which it sends side by side (FUSE_CAP_ASYNC_DIO).
+ * too; but not what the kernel writes back from its cache.
  */
 static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 {
-	return (fi->flags & O_APPEND) && !(fi->flags & O_DIRECT) &&
-	       !fi->writepage && !fs->options.writeback_cache;
+	return (fi->flags & O_APPEND) && !fi->writepage &&
+	       !fs->options.writeback_cache;
 }
 
 static ssize_t write_other(const struct fs *fs, int fd, const char *buf,

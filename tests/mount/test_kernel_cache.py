@@ -4,12 +4,15 @@
 
 Others, and C-Blosc2 among them, change what is below meanwhile.
 """
+import ctypes
 import mmap
 import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
+import sys
 import time
 
 import blosc2
@@ -43,7 +46,7 @@ def test_what_is_not_written_back_is_an_error():
 
 
 def test_a_large_append_past_the_cache_stays_in_order():
-    """The kernel sends the parts of it side by side."""
+    """The kernel sends it in parts."""
     SRC.mkdir()
     (SRC / "plain").touch()
     want = b"".join(bytes([i]) * MIB for i in range(8))
@@ -57,6 +60,76 @@ def test_a_large_append_past_the_cache_stays_in_order():
             assert os.write(fd, buf) == len(want)
             os.close(fd)
             assert (SRC / "plain").read_bytes() == want
+
+
+class Aio:
+    """Asynchronous writes as io_submit(2) takes them."""
+
+    def __init__(self, n):
+        self.context, self.libc = ctypes.c_ulong(), ctypes.CDLL(None)
+        self.libc.syscall.restype = ctypes.c_long
+        assert self.call("io_setup", n, ctypes.byref(self.context)) == 0
+
+    def call(self, name, *args):
+        numbers = {"io_setup": (206, 0), "io_destroy": (207, 1),
+                   "io_getevents": (208, 4), "io_submit": (209, 2)}
+        number = numbers[name][os.uname().machine != "x86_64"]
+        args = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
+        return self.libc.syscall(ctypes.c_long(number), *args)
+
+    def write(self, fd, buf, part):
+        """All of @buf, in parts that are all under way at once."""
+        base = ctypes.addressof(ctypes.c_char.from_buffer(buf))
+        n = len(buf) // part
+        blocks = [ctypes.create_string_buffer(struct.pack(
+            "=QIIHhIQQq16x", i, 0, 0, 1, 0, fd, base + i * part, part,
+            i * part)) for i in range(n)]
+        pointers = (ctypes.c_void_p * n)(*map(ctypes.addressof, blocks))
+        assert self.call("io_submit", self.context.value, n, pointers) == n
+        events = ctypes.create_string_buffer(32 * n)
+        assert self.call("io_getevents", self.context.value, n, n, events,
+                         None) == n
+        assert all(struct.unpack_from("=q", events, 32 * i + 16)[0] == part
+                   for i in range(n))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.call("io_destroy", self.context.value)
+
+
+def keep_reading(path):
+    """In a process of its own, through the kernel's cache."""
+    return subprocess.Popen([sys.executable, "-c", f"""
+import os
+fd = os.open({str(path)!r}, os.O_RDONLY)
+while True:
+    os.pread(fd, {MIB}, 0)
+"""])
+
+
+def test_a_reader_sees_what_was_written_past_the_cache():
+    """Also if the writer did not wait for each write."""
+    SRC.mkdir()
+    (SRC / "plain").write_bytes(bytes(MIB))
+    buf = mmap.mmap(-1, MIB)
+    with Scratch(), Aio(64) as aio:
+        (MNT / "x").write_bytes(bytes(MIB))
+        for name in "plain", "x":
+            fd = os.open(MNT / name, os.O_RDWR | os.O_DIRECT)
+            with open(MNT / name, "rb", buffering=0) as g:
+                readers = [keep_reading(MNT / name) for _ in range(2)]
+                try:
+                    for i in range(1, 200):
+                        buf[:] = bytes([i]) * MIB
+                        aio.write(fd, buf, 64 << 10)
+                        assert os.pread(g.fileno(), MIB, 0) == buf[:], i
+                finally:
+                    for reader in readers:
+                        reader.kill()
+                        reader.wait()
+            os.close(fd)
 
 
 def test_others_write_to_a_plain_file_before_we_do():
