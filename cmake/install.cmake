@@ -12,11 +12,15 @@ install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
 	DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# mount(8) runs these for the types "bloscfs" and "fuse.bloscfs" of fstab.
-foreach(helper mount.bloscfs mount.fuse.bloscfs)
-	install(CODE "
+# mount(8) and umount(8) run these for the types "bloscfs" and "fuse.bloscfs".
+function(install_helpers verb program)
+	foreach(type bloscfs fuse.bloscfs)
+		install(CODE "
 		set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/sbin\")
 		file(MAKE_DIRECTORY \"\${dir}\")
-		file(CREATE_LINK ../${CMAKE_INSTALL_BINDIR}/bloscfs
-			\"\${dir}/${helper}\" SYMBOLIC)")
-endforeach()
+		file(CREATE_LINK ../${CMAKE_INSTALL_BINDIR}/${program}
+			\"\${dir}/${verb}.${type}\" SYMBOLIC)")
+	endforeach()
+endfunction()
+install_helpers(mount bloscfs)
+install_helpers(umount bloscctl)

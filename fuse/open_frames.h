@@ -170,6 +170,13 @@ __attribute__((warn_unused_result)) int
 fs_frames_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how);
 
 /*
+ * A handle of @file that may write is being closed.  What the kernel has
+ * written back since its flush (of mmap(2), mostly) is committed at once if no
+ * other writer would do that at its own flush.
+ */
+void fs_frames_end_writer(struct fs *fs, struct fs_file *file);
+
+/*
  * As fs_frames_commit(), DURABLE, if something has been waiting for that as
  * long as the timer says.
  */

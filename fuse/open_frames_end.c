@@ -116,6 +116,14 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 	return 0;
 }
 
+void fs_frames_end_writer(struct fs *fs, struct fs_file *file)
+{
+	if (atomic_fetch_sub(&file->nwriters, 1) == 1 &&
+	    !fs_frames_is_committed(file))
+		/* If it fails, the data stay, and it is tried again. */
+		(void)!fs_frames_commit(fs, file, B2F_COMMIT_VISIBLE);
+}
+
 int fs_frames_commit_old(struct fs *fs, struct fs_file *file)
 {
 	uint64_t age_ns = fs->settings.commit_ns;

@@ -202,7 +202,8 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 	b2f_stream_free(handle->stream);
 	free(handle->head);
 	if (handle->file) {
-		atomic_fetch_sub(&handle->file->nwriters, handle->writes);
+		if (handle->writes)
+			fs_frames_end_writer(fs, handle->file);
 		fs_frames_put(fs, handle->file);
 	}
 	fs_listing_free(handle->listing);

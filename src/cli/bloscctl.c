@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bloscctl.c - finds the command and runs it */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static const struct cli_command *const commands[] = {
 	&cli_append_command,  &cli_cat_command,	       &cli_compress_command,
 	&cli_convert_command, &cli_decompress_command, &cli_info_command,
 	&cli_ls_command,      &cli_recompress_command, &cli_repair_command,
-	&cli_seal_command,    &cli_slice_command,      &cli_verify_command,
+	&cli_seal_command,    &cli_slice_command,      &cli_umount_command,
+	&cli_verify_command,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -94,8 +96,18 @@ static int help_on(const char *name)
 	return command ? cli_command_help(command) : print_help();
 }
 
+/* umount(8) runs umount.bloscfs or umount.fuse.bloscfs. */
+static bool is_umount(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strncmp(slash ? slash + 1 : program, "umount.", 7) == 0;
+}
+
 static int dispatch(int argc, char **argv)
 {
+	if (argc > 0 && is_umount(argv[0]))
+		return cli_umount_command.run(&cli_umount_command, argc, argv);
 	if (argc < 2) {
 		cli_message_error("a command is missing; see 'bloscctl "
 				  "--help'");

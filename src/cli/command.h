@@ -33,6 +33,7 @@ extern const struct cli_command cli_recompress_command;
 extern const struct cli_command cli_repair_command;
 extern const struct cli_command cli_seal_command;
 extern const struct cli_command cli_slice_command;
+extern const struct cli_command cli_umount_command;
 extern const struct cli_command cli_verify_command;
 
 /* Prints the help of @self to stdout.  Returns CLI_EXIT_OK. */

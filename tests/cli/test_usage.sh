@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 commands="append cat compress convert decompress info ls recompress repair seal
-	verify"
+	umount verify"
 
 runs 0 --help
 says '^Usage: bloscctl COMMAND'

@@ -353,8 +353,8 @@ def test_a_user_mounts():
     for name in "src", "mnt":
         os.mkdir(name)
         os.chown(name, user.pw_uid, user.pw_gid)
-    for path in BUILD / "bloscfs", pathlib.Path(__file__).with_name(
-            "user_mount.py"):
+    for path in (BUILD / "bloscfs", BUILD / "bloscctl",
+                 pathlib.Path(__file__).with_name("user_mount.py")):
         subprocess.run(["cp", path, "."], check=True)
     # A namespace where everybody may open /dev/fuse.
     subprocess.run(

@@ -60,5 +60,7 @@ try:
         check_file(file_mode)
     check_folders()
 finally:
-    subprocess.run(["fusermount3", "-u", "mnt"], check=False)
+    if subprocess.run(["./bloscctl", "umount", "mnt"], check=False).returncode:
+        subprocess.run(["fusermount3", "-u", "mnt"], check=True)
+        raise AssertionError("bloscctl umount")
     assert daemon.wait(10) == 0

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * daemon_end.h - the process that serves a mount, and how it ends
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_DAEMON_END_H
+#define B2F_CLI_DAEMON_END_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cli_daemon {
+	pid_t pid;
+	/* Of that process; -1: it is not known. */
+	int pidfd;
+};
+
+/*
+ * Finds the bloscfs that serves the root of a mount, @path.
+ *
+ * Returns 0; -ENODATA (there is no bloscfs mounted on @path); -EOPNOTSUPP (it
+ * does not say: xattr=off, or its process is in another PID namespace);
+ * -ENOTCONN (it has died); or the errno of getxattr(2) or pidfd_open(2).
+ */
+__attribute__((warn_unused_result)) int cli_daemon_find(const char *path,
+							struct cli_daemon *out);
+
+/*
+ * Waits until it has ended, at most @seconds (0: as long as it takes), and says
+ * on stderr after a while that it does.
+ *
+ * Returns 0, -ETIMEDOUT, or -EIO: it has lost something, or was killed, as is
+ * said on stderr.  Before Linux 6.15 that is known only until its parent, init
+ * mostly, has asked; after that 0 means that it has ended.
+ */
+__attribute__((warn_unused_result)) int
+cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
+		const char *path);
+
+/* NULL or one that was not found does nothing. */
+void cli_daemon_close(struct cli_daemon *daemon);
+
+#endif
