@@ -186,10 +186,17 @@ const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 /*
  * 0; or why @frame cannot be read as a file, which was logged when it was
  * opened: B2F_ECORRUPT (an array whose chunks do not fit its shape, or whose
- * .npy header is damaged), B2F_EUNSUPPORTED.
+ * .npy header is damaged), B2F_EUNSUPPORTED (its data are elsewhere: see
+ * b2f_frame_stands_for()).
  */
 __attribute__((warn_unused_result)) int
 b2f_frame_shown_error(const struct b2f_frame *frame);
+
+/*
+ * What @frame stands for if its data are elsewhere, as "a lazy expression" of
+ * python-blosc2 or "a proxy that has not fetched all its data"; else NULL.
+ */
+const char *b2f_frame_stands_for(const struct b2f_frame *frame);
 
 /*
  * Bytes of the file that the frame is shown as: its data, or of an array the

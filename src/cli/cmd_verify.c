@@ -212,6 +212,9 @@ static void verify_frame(struct verify *v, const char *path)
 		err = check_frame(v, frame, path, &listener, &result);
 	report.status = err ? judge_error(err) : judge(&result);
 	if (!err) {
+		report.stands_for = b2f_frame_stands_for(frame);
+		if (report.stands_for && report.status == CLI_EXIT_OK)
+			report.status = CLI_EXIT_UNCHECKED;
 		report.result = &result;
 		report.sparse = b2f_frame_info_get(frame)->sparse;
 		report.states = listener.states;

@@ -41,6 +41,14 @@ int cli_frames_open_as(const char *path, const char *label,
 	return err;
 }
 
+static const char *reason(const struct b2f_frame *frame, int err)
+{
+	if (b2f_frame_stands_for(frame))
+		return "its data are elsewhere";
+	return b2f_frame_shown_error(frame) ? "it cannot be read as an array"
+					    : strerror(-err);
+}
+
 /* Makes a file of @frame, which it takes over even if it fails. */
 static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		     struct b2f_file **out)
@@ -50,9 +58,7 @@ static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	if (err) {
 		/* Why not was said when it was opened. */
 		cli_message_error("%s: %s", b2f_frame_label(frame),
-				  b2f_frame_shown_error(frame)
-					  ? "it cannot be read as an array"
-					  : strerror(-err));
+				  reason(frame, err));
 		b2f_frame_close(frame);
 	}
 	return err;

@@ -156,7 +156,9 @@ static void put_order(const struct b2f_frame *frame)
 	}
 	putchar('\n');
 	put_field("shown as");
-	if (b2f_frame_shown_error(frame))
+	if (b2f_frame_stands_for(frame))
+		fputs("nothing: its data are elsewhere", stdout);
+	else if (b2f_frame_shown_error(frame))
 		fputs("nothing: it is not readable as an array", stdout);
 	else if (b2f_frame_is_npy(frame))
 		put_npy(frame);
@@ -203,6 +205,17 @@ static void put_meta_names(const struct b2f_frame *frame)
 	printf("; of variable length: %zu\n", info->nvlmeta);
 }
 
+static void put_stands_for(const struct b2f_frame *frame)
+{
+	const char *text = b2f_frame_stands_for(frame);
+
+	if (!text)
+		return;
+	put_field("stands for");
+	cli_text_escape(stdout, text, strlen(text));
+	putchar('\n');
+}
+
 void cli_info_summary(const struct b2f_frame *frame)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
@@ -211,6 +224,7 @@ void cli_info_summary(const struct b2f_frame *frame)
 	putchar('\n');
 	put_sizes(info);
 	put_settings(info);
+	put_stands_for(frame);
 	if (b2f_frame_array(frame))
 		put_array(frame);
 	put_meta_names(frame);

@@ -3,6 +3,7 @@
 #include "cli/verify_report.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/exit_codes.h"
 #include "cli/json.h"
@@ -100,6 +101,11 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 	print_count(r->nbad_metas, "bad metalayers");
 	if (r->bad_array)
 		fputs(", not readable as an array", stdout);
+	if (report->stands_for) {
+		fputs(", without its data: it stands for ", stdout);
+		cli_text_escape(stdout, report->stands_for,
+				strlen(report->stands_for));
+	}
 	print_count(r->nunsupported, "unsupported");
 	print_count(r->nfailed, "not readable");
 	if (verbose)
@@ -147,6 +153,10 @@ void cli_verify_report_json(const struct cli_verify_report *report)
 		set_count(object, "nbad_metalayers", r->nbad_metas);
 		json_object_set_new(object, "bad_array",
 				    json_boolean(r->bad_array));
+		json_object_set_new(object, "stands_for",
+				    report->stands_for
+					    ? json_string(report->stands_for)
+					    : json_null());
 		json_object_set_new(object, "index_sealed",
 				    json_boolean(r->index_sealed));
 		json_object_set_new(object, "chunks", list_chunks(report));

@@ -67,6 +67,8 @@ static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 		return "its chunks have blocks of different lengths";
 	if (frame->form.is_array && what == B2F_EDIT_CHUNKS)
 		return "it is an array";
+	if (frame->form.carrier[0])
+		return "its data are elsewhere";
 	if (frame->form.err)
 		return "its chunks are not those of its array";
 	if (h->nbytes > 0 && b2f_frame_locate(frame, 0, &span))

@@ -7,6 +7,7 @@
 #include "array/npy.h"
 #include "base/checked.h"
 #include "base/log.h"
+#include "frame/carrier.h"
 #include "frame/frame.h"
 
 const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame)
@@ -98,17 +99,14 @@ static int find_head(struct b2f_frame *f)
 	return err;
 }
 
-int b2f_form_set(struct b2f_frame *f)
+/* Sets what the chunks hold, if that can be shown. */
+static int set_array(struct b2f_frame *f)
 {
 	struct b2f_form *form = &f->form;
-	const char *text;
+	const char *text = misfit(f);
 	int err;
 
-	*form = (struct b2f_form){.linear = true, .nbytes = f->header.nbytes};
-	if (!b2f_frame_array_meta(f))
-		return 0;
 	form->is_array = true;
-	text = misfit(f);
 	if (text) {
 		b2f_log(f->log, B2F_LOG_WARNING, "%s: not readable as an array: %s",
 			f->label, text);
@@ -122,6 +120,30 @@ int b2f_form_set(struct b2f_frame *f)
 		return err;
 	form->err = err;
 	return 0;
+}
+
+int b2f_form_set(struct b2f_frame *f)
+{
+	struct b2f_form *form = &f->form;
+	int err;
+
+	*form = (struct b2f_form){.linear = true, .nbytes = f->header.nbytes};
+	err = b2f_frame_array_meta(f) ? set_array(f) : 0;
+	if (!err)
+		err = b2f_carrier_find(f, form->carrier);
+	if (err || !form->carrier[0])
+		return err;
+	b2f_log(f->log, B2F_LOG_WARNING,
+		"%s: not readable: it stands for %s of python-blosc2, and does "
+		"not hold the data",
+		f->label, form->carrier);
+	form->err = B2F_EUNSUPPORTED;
+	return 0;
+}
+
+const char *b2f_frame_stands_for(const struct b2f_frame *frame)
+{
+	return frame->form.carrier[0] ? frame->form.carrier : NULL;
 }
 
 int b2f_frame_shown_error(const struct b2f_frame *frame)

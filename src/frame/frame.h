@@ -23,6 +23,9 @@
 /* The vlmetalayer that holds the header of a .npy file, packed as a bin. */
 #define B2F_NPY_META "npy"
 
+/* Room for what a frame stands for, and its 0. */
+#define B2F_CARRIER_SIZE 64
+
 /* What a frame shows as a file. */
 struct b2f_form {
 	/* The items of the array in C order; else the data as they are stored.
@@ -38,8 +41,10 @@ struct b2f_form {
 	size_t head_len;
 	/* Shown bytes behind the head. */
 	uint64_t nbytes;
-	/* Not 0: the array cannot be shown; the cause was logged. */
+	/* Not 0: the frame cannot be shown; the cause was logged. */
 	int err;
+	/* What it stands for, its data being elsewhere (carrier.h), or "". */
+	char carrier[B2F_CARRIER_SIZE];
 };
 
 struct b2f_frame {

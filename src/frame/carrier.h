@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * carrier.h - frames whose data are elsewhere
+ *
+ * python-blosc2 saves a lazy expression, a function to be computed, or a proxy
+ * of another array as a frame of the right shape with nothing in its chunks,
+ * and tells in a metalayer what it stands for.  Read as data it would be zeros
+ * that never were.
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ * Threads: pure functions of an immutable frame.
+ */
+#ifndef B2F_FRAME_CARRIER_H
+#define B2F_FRAME_CARRIER_H
+
+#include "frame/frame.h"
+
+/*
+ * Sets @text to what @frame stands for, "" if its data are its own.  A proxy
+ * that has fetched all of its source is data.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_carrier_find(const struct b2f_frame *frame,
+		     char text[B2F_CARRIER_SIZE]);
+
+#endif
