@@ -27,6 +27,19 @@ static int wait_for_child(int fd, pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : FS_EXIT_DAEMON;
 }
 
+/*
+ * What the caller has open besides is not ours: a lock, a pipe or a filesystem
+ * would be in use as long as the mount is there.
+ */
+static void close_inherited(int keep)
+{
+	/* Nothing else is open yet.  Kernels before 5.9 cannot. */
+	if (keep > STDERR_FILENO + 1)
+		(void)!close_range(STDERR_FILENO + 1, (unsigned int)keep - 1,
+				   0);
+	(void)!close_range((unsigned int)keep + 1, ~0U, 0);
+}
+
 int fs_daemon_fork(struct fs_daemon *daemon)
 {
 	int fds[2], err;
@@ -48,6 +61,7 @@ int fs_daemon_fork(struct fs_daemon *daemon)
 	}
 	close(fds[0]);
 	daemon->ready_fd = fds[1];
+	close_inherited(fds[1]);
 	return 0;
 }
 

@@ -104,7 +104,8 @@ static const struct option_entry table[] = {
 	{"nodev", KERNEL, 0, NULL},
 	{"atime", KERNEL, 0, NULL},
 	{"noatime", KERNEL, 0, NULL},
-	{"nodiratime", KERNEL, 0, NULL},
+	/* libfuse does not know it, and the kernel has no atimes here. */
+	{"nodiratime", IGNORED, 0, NULL},
 	{"relatime", IGNORED, 0, NULL},
 	{"norelatime", IGNORED, 0, NULL},
 	{"strictatime", IGNORED, 0, NULL},
@@ -118,6 +119,8 @@ static const struct option_entry table[] = {
 	{"owner", IGNORED, 0, NULL},
 	{"group", IGNORED, 0, NULL},
 	{"nofail", IGNORED, 0, NULL},
+	/* As in FUSE 2; a directory may hold files anyway. */
+	{"nonempty", IGNORED, 0, NULL},
 	{"_netdev", IGNORED, 0, NULL},
 	{"quiet", IGNORED, 0, NULL},
 };

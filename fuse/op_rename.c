@@ -19,6 +19,10 @@
  *
  * After a loss of power too NEW is one of the two; see durable.h.
  *
+ * If OLD and NEW are to change places, their entries do, after a frame has lost
+ * its suffix for a moment if what it meets is no frame; it is shown by the same
+ * name without one, so at every moment both names are there.
+ *
  * Without RENAME_EXCHANGE on the backing filesystem, the old one is hidden
  * first; then there is a moment without NEW.
  */
@@ -254,6 +258,94 @@ static bool fits(const struct side *side, const char *name, const char *entry)
 	return strcmp(entry, name) == 0;
 }
 
+/*
+ * Calls the frame @side @name in @spot, where it is as @side->found.name; it is
+ * shown by the same name as before.
+ */
+static int rename_frame(struct renaming *r, struct side *side,
+			const struct fs_spot *spot, const char *name)
+{
+	int err;
+
+	if (strcmp(side->found.name, name) == 0)
+		return 0;
+	err = rename_entry(spot, side->found.name, spot, name,
+			   RENAME_NOREPLACE);
+	if (err)
+		return err;
+	move_node(r->fs, side, spot, name);
+	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
+	return 0;
+}
+
+/* Gives the frame @side the suffix it had as @old, if it can have it. */
+static void restore_suffix(struct renaming *r, struct side *side,
+			   const struct fs_spot *spot, const char *old)
+{
+	struct fs_place place = fs_spot_place(spot);
+	char name[FS_NAMES_SIZE];
+
+	/* By either name it is shown as the same. */
+	place.leaving = side->found.name;
+	if (is_frame(side) && fs_names_stem(old, name) &&
+	    fs_place_frame(&place, spot->name, fs_names_suffix(old), name) == 0)
+		(void)!rename_frame(r, side, spot, name);
+}
+
+/* Is @side, without a suffix of its own, shown by either name? */
+static bool can_be_bare(const struct side *side, const struct side *other)
+{
+	return fits(side, side->spot.name, side->spot.name) &&
+	       fits(side, other->spot.name, other->spot.name);
+}
+
+static int exchange_entries(struct renaming *r)
+{
+	struct side *a = &r->from, *b = &r->to;
+	char name[FS_NAMES_SIZE];
+	int err = rename_entry(&a->spot, a->found.name, &b->spot,
+			       b->found.name, RENAME_EXCHANGE);
+
+	if (err)
+		return err;
+	move_node(r->fs, a, &b->spot, b->found.name);
+	move_node(r->fs, b, &a->spot, a->found.name);
+	memcpy(name, a->found.name, sizeof(name));
+	memcpy(a->found.name, b->found.name, sizeof(name));
+	memcpy(b->found.name, name, sizeof(name));
+	return 0;
+}
+
+/*
+ * A frame and what is none: a frame without its suffix is shown by the same
+ * name, so that entries called as shown can change places.
+ */
+static int exchange_bare(struct renaming *r)
+{
+	struct side *a = &r->from, *b = &r->to;
+	char old_a[FS_NAMES_SIZE], old_b[FS_NAMES_SIZE];
+	int err = 0;
+
+	if (!can_be_bare(a, b) || !can_be_bare(b, a))
+		return -EINVAL;
+	memcpy(old_a, a->found.name, sizeof(old_a));
+	memcpy(old_b, b->found.name, sizeof(old_b));
+	if (is_frame(a))
+		err = rename_frame(r, a, &a->spot, a->spot.name);
+	if (!err && is_frame(b))
+		err = rename_frame(r, b, &b->spot, b->spot.name);
+	if (!err)
+		err = exchange_entries(r);
+	if (err) {
+		restore_suffix(r, a, &a->spot, old_a);
+		restore_suffix(r, b, &b->spot, old_b);
+		return err;
+	}
+	restore_suffix(r, a, &b->spot, old_a);
+	restore_suffix(r, b, &a->spot, old_b);
+	return 0;
+}
+
 static int exchange(struct renaming *r)
 {
 	struct side *a = &r->from, *b = &r->to;
@@ -261,21 +353,15 @@ static int exchange(struct renaming *r)
 
 	if (!r->replaces)
 		return -ENOENT;
-	/* Two renames would be needed: that cannot be done all at once. */
-	if (!fits(a, b->spot.name, b->found.name) ||
-	    !fits(b, a->spot.name, a->found.name))
-		return -EINVAL;
 	err = make_durable(r, a, b);
 	if (!err)
 		err = make_durable(r, b, a);
-	if (!err)
-		err = rename_entry(&a->spot, a->found.name, &b->spot,
-				   b->found.name, RENAME_EXCHANGE);
 	if (err)
 		return err;
-	move_node(r->fs, a, &b->spot, b->found.name);
-	move_node(r->fs, b, &a->spot, a->found.name);
-	return 0;
+	if (fits(a, b->spot.name, b->found.name) &&
+	    fits(b, a->spot.name, a->found.name))
+		return exchange_entries(r);
+	return exchange_bare(r);
 }
 
 static int run(struct renaming *r, unsigned int flags)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -164,6 +165,51 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 	fs_stats_add(&fs->stats.nwrites_done, 1);
 }
 
+/*
+ * Bytes of [@off, @end) that no chunk is stored for: holes, and what is behind
+ * the end.  Stops counting above @enough.  Returns them, or an errno.
+ */
+static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
+			     uint64_t enough)
+{
+	uint64_t size = b2f_file_size(file);
+	uint64_t missing = end > size ? end - (off > size ? off : size) : 0;
+
+	end = end < size ? end : size;
+	while (off < end && missing <= enough) {
+		int64_t hole = b2f_file_seek_hole(file, off), data;
+
+		if (hole < 0 || (uint64_t)hole >= end)
+			return hole < 0 ? hole : (int64_t)missing;
+		data = b2f_file_seek_data(file, (uint64_t)hole);
+		if (data < 0 && data != -ENXIO)
+			return data;
+		off = data < 0 || (uint64_t)data > end ? end : (uint64_t)data;
+		missing += off - (uint64_t)hole;
+	}
+	return (int64_t)missing;
+}
+
+/*
+ * Nothing can be reserved for bytes whose compressed size is not known, but
+ * what has no room even now is refused, as if they could not be compressed.
+ */
+static int check_room(const struct fs_handle *handle, uint64_t off,
+		      uint64_t end)
+{
+	struct statvfs st;
+	uint64_t room;
+	int64_t missing;
+
+	if (fstatvfs(handle->pin.fd, &st))
+		return -errno;
+	room = (uint64_t)st.f_bavail * st.f_frsize;
+	missing = count_missing(handle->file->file, off, end, room);
+	if (missing < 0)
+		return (int)missing;
+	return (uint64_t)missing > room ? -ENOSPC : 0;
+}
+
 /* Makes a range zeros, or makes sure that the file has it. */
 static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 			   int mode, uint64_t off, uint64_t length)
@@ -184,7 +230,9 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 		return -EOPNOTSUPP;
 	if (end > INT64_MAX)
 		return -EFBIG;
-	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+	if (!(mode & FALLOC_FL_PUNCH_HOLE))
+		err = check_room(handle, off, end);
+	if (!err && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
 		err = b2f_file_zero(file, off, length);
 	/* The kernel keeps others from changing the size meanwhile. */
 	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) && end > b2f_file_size(file))

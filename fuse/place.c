@@ -21,6 +21,14 @@ static int stays(const struct fs_place *place, const char *name)
 	return fs_resolve_exists(place->tree, place->dirfd, name);
 }
 
+/* The same, but what is shown by another name does not count. */
+static int stays_shown(const struct fs_place *place, const char *name)
+{
+	if (is_going(place, name))
+		return 0;
+	return fs_resolve_is_shown(place->tree, place->dirfd, name);
+}
+
 /*
  * How many frames but @other (NULL: none) will still want to be called @stem;
  * or an errno.
@@ -65,7 +73,7 @@ static int is_free(const struct fs_place *place, const char *name)
 static int is_free_with_suffix(const struct fs_place *place, const char *name,
 			       const char *full)
 {
-	int n = stays(place, name);
+	int n = stays_shown(place, name);
 
 	if (n)
 		return n < 0 ? n : 0;

@@ -9,8 +9,9 @@
  *   NAME.b2frame   unless that exists, or is what another frame is shown by
  *   NAME.b2f ...   likewise, with the other suffixes
  *   NAME           a frame without suffix, if NAME does not end in one itself
- *   -EEXIST        as for x.b2frame beside the frame x that is stored so
+ *   -EEXIST        if all of these are taken
  *
+ * So x.b2frame beside a frame x that is stored so becomes x.b2frame.b2frame.
  * Anything else becomes NAME, or -EEXIST if that is a frame that is shown by
  * another name.  Nothing gets the name of an index: it would turn its folder
  * into a frame.

@@ -32,12 +32,34 @@ int fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name)
 	return err ? err : kind == FS_KIND_FRAME;
 }
 
-/* Does anything else want to be called @stem than the frame @name? */
+static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
+		      char shown[FS_NAMES_SIZE]);
+
+int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
+{
+	char shown[FS_NAMES_SIZE];
+	int is_frame, err;
+
+	/* Only frames are called by other names. */
+	is_frame = fs_names_stem(name, shown)
+			   ? fs_resolve_is_frame(tree, dirfd, name)
+			   : 0;
+	if (is_frame <= 0)
+		return is_frame ? is_frame
+				: fs_resolve_exists(tree, dirfd, name);
+	err = show_frame(tree, dirfd, name, shown);
+	return err ? err : strcmp(shown, name) == 0;
+}
+
+/*
+ * Does anything else want to be called @stem than the frame @name?  With it a
+ * stem gets shorter by a suffix, so this comes to an end.
+ */
 static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
 		    const char *stem)
 {
 	char other[FS_NAMES_SIZE];
-	int taken = fs_resolve_exists(tree, dirfd, stem);
+	int taken = fs_resolve_is_shown(tree, dirfd, stem);
 
 	for (size_t i = 0; taken == 0 && i < FS_NAMES_SUFFIXES; i++) {
 		if (fs_names_join(stem, i, other) && strcmp(other, name) != 0)
@@ -87,7 +109,7 @@ int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
 	return 0;
 }
 
-/* The one frame @stem.SUFFIX; there may be no @stem itself. */
+/* The one frame @stem.SUFFIX; nothing is shown as @stem by that name. */
 static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
 		      struct fs_found *out)
 {
@@ -137,14 +159,14 @@ int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
 	if (err)
 		return err;
 	snprintf(found.name, sizeof(found.name), "%s", name);
-	if (found.probe.kind == FS_KIND_FRAME) {
+	if (found.probe.kind == FS_KIND_FRAME)
 		err = show_frame(tree, dirfd, name, shown);
-		if (!err && strcmp(shown, name) != 0)
-			err = -ENOENT;
-	}
-	if (err)
-		fs_probe_close(&found.probe);
-	else
+	if (!err && (found.probe.kind != FS_KIND_FRAME ||
+		     strcmp(shown, name) == 0)) {
 		*out = found;
-	return err;
+		return 0;
+	}
+	fs_probe_close(&found.probe);
+	/* That one is called otherwise, so the name is free for another. */
+	return err ? err : find_frame(tree, dirfd, name, out);
 }

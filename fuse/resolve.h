@@ -2,9 +2,10 @@
 /*
  * resolve.h - names of the mount and names of the backing folder
  *
- * A frame STEM.SUFFIX is shown as STEM if the folder has no STEM, and no other
- * frame that wants to be STEM; else by its full name.  All else is shown by
- * its own name.  So a name never hides another one, and depends on nothing but
+ * A frame STEM.SUFFIX is shown as STEM if nothing in the folder is shown as STEM
+ * by that name, and no other frame wants to be STEM; else by its full name.  All
+ * else is shown by its own name.  So beside x.b2frame, which is shown as x,
+ * x.b2frame.b2frame is shown as x.b2frame.  So a name never hides another one, and depends on nothing but
  * what is in the folder.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
@@ -21,6 +22,13 @@ struct fs_found {
 	/* Its name on the backing filesystem. */
 	char name[FS_NAMES_SIZE];
 };
+
+/*
+ * Returns 1 if @name in the backing folder @dirfd is shown by just that name,
+ * 0 if not, or if there is none, or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name);
 
 /*
  * Finds what is shown as @name in the backing folder @dirfd.

@@ -225,15 +225,24 @@ static void verify_frame(struct verify *v, const char *path)
 	b2f_frame_close(frame);
 }
 
-/* By its content or by its name: who lost the magic is damaged. */
+/*
+ * Was it a frame, by its name?  A file that has lost the magic, or a directory
+ * with chunks but without an index; any other directory may be a store.
+ */
+static bool was_frame(const struct cli_walk_entry *entry)
+{
+	if (cli_frames_stem(entry->path) == 0)
+		return false;
+	return S_ISREG(entry->st->st_mode) ||
+	       (S_ISDIR(entry->st->st_mode) &&
+		cli_frames_has_chunks(entry->path));
+}
+
 static void visit(void *arg, const struct cli_walk_entry *entry)
 {
 	struct verify *v = arg;
-	mode_t type = entry->st->st_mode & S_IFMT;
-	bool named = type == S_IFREG || type == S_IFDIR;
 
-	named = named && cli_frames_stem(entry->path) > 0;
-	if (!entry->peek.is_frame && !named)
+	if (!entry->peek.is_frame && !was_frame(entry))
 		return;
 	v->nfound++;
 	verify_frame(v, entry->path);

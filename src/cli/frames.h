@@ -60,6 +60,9 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
  */
 size_t cli_frames_stem(const char *name);
 
+/* Does the directory @path hold chunk files? */
+bool cli_frames_has_chunks(const char *path);
+
 /* What is in memory of frame @path, which is on disk, says nothing any more. */
 void cli_frames_forget_pages(const char *path);
 

@@ -100,6 +100,16 @@ cp tree/text tree/lost.b2frame
 runs 2 verify -r tree
 says '^tree/lost\.b2frame: not checked$'
 rm tree/lost.b2frame
+# A store has a name like that too; what has lost its index has chunks.
+mkdir -p tree/store.b2nd/sub tree/store.b2/sub.b2frame
+cp -r small.b2frame tree/store.b2nd/sub
+runs 0 verify -r tree
+says '^tree/store\.b2nd/sub/small\.b2frame: ok'
+cp -r small.b2frame tree/store.b2/lost.b2frame
+rm tree/store.b2/lost.b2frame/chunks.b2frame
+runs 2 verify -r tree
+says '^tree/store\.b2/lost\.b2frame: not checked$'
+rm -r tree/store.b2 tree/store.b2nd
 cp -r bad.b2frame tree/a
 runs 1 verify -r tree
 says '^tree/a/bad\.b2frame: damaged'

@@ -20,7 +20,16 @@ start_daemon() {
 	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ] || fail "stderr"
 }
 
+# What the caller has open besides is not kept.
+exec 7>lock 9<src
 start_daemon
+for fd in "/proc/$pid/fd/"*; do
+	case $(readlink "$fd") in
+	"$work/lock") fail "an inherited descriptor: ${fd##*/}" ;;
+	esac
+done
+[ "$(readlink "/proc/$pid/fd/9")" != "$work/src" ] || fail "inherited: 9"
+exec 7>&- 9<&-
 umount mnt
 wait_gone "$pid"
 grep -q 'is unmounted' log || fail "end is not in the log"

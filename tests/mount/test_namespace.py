@@ -78,8 +78,9 @@ def test_names_that_are_taken():
         shown = ["a", "text.b2frame", "two.b2", "two.b2frame"]
         assert below("mnt") == shown
         # What is shown, and what lies below what is shown.
+        assert error_of(create, "mnt/a") == errno.EEXIST
         for name in "a", "a.b2frame":
-            for call in create, os.mkdir, os.mkfifo:
+            for call in os.mkdir, os.mkfifo:
                 assert error_of(call, f"mnt/{name}") == errno.EEXIST, name
             assert error_of(os.symlink, "x", f"mnt/{name}") == errno.EEXIST
         # Neither hides the others, nor changes what they are called.
@@ -100,6 +101,36 @@ def test_names_that_are_taken():
     with Mount("src", "mnt"):
         assert below("mnt") == sorted(
             shown + ["two", "text", "a.b2", "two.b2f"])
+
+
+def test_a_name_that_a_frame_is_stored_by_is_free():
+    """x is stored as x.b2frame, which nothing is shown as."""
+    os.mkdir("src")
+    with Mount("src", "mnt"):
+        names = ["x", "x.b2frame", "x.b2frame.b2frame", "x.b2"]
+        for n, name in enumerate(names):
+            create(f"mnt/{name}")
+            pathlib.Path(f"mnt/{name}").write_text(name)
+            assert below("mnt") == sorted(names[:n + 1])
+        stored = below()
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0"):
+        for name in names:
+            assert pathlib.Path(f"mnt/{name}").read_text() == name
+        # None goes by another name when one of them goes, or comes back.
+        for name in names:
+            os.rename(f"mnt/{name}", "mnt/away")
+            assert below("mnt") == sorted({*names, "away"} - {name})
+            for other in set(names) - {name}:
+                assert pathlib.Path(f"mnt/{other}").read_text() == other
+            os.rename("mnt/away", f"mnt/{name}")
+            assert pathlib.Path(f"mnt/{name}").read_text() == name
+        assert below("mnt") == sorted(names)
+        assert len(below()) == len(stored)
+        os.rename("mnt/x.b2frame", "mnt/x")
+        assert pathlib.Path("mnt/x").read_text() == "x.b2frame"
+        for name in "x", "x.b2frame.b2frame", "x.b2":
+            os.unlink(f"mnt/{name}")
+        assert below("mnt") == []
 
 
 def test_nothing_but_a_file_is_called_like_an_index():
@@ -263,7 +294,7 @@ def test_a_frame_on_a_file_is_written_to():
 
 def test_over_itself_and_in_itself():
     os.mkdir("src")
-    for args in (), ("-s",):
+    for args in (), ("-s",), ("-o", "nonempty"):
         for mountpoint in "src", "src/sub":
             os.makedirs("src/sub", exist_ok=True)
             with Mount("src", mountpoint, *args):

@@ -104,7 +104,7 @@ grep -q "package fuse3" out || fail "the package is not named"
 
 # What mount(8) hands on, behind the operands.
 start_fs src mnt -o rw,noexec,nosuid,nodev,auto,noauto,nofail,_netdev,users \
-	-o x-systemd.automount,user=me,defaults,quiet,relatime
+	-o x-systemd.automount,user=me,defaults,quiet,relatime,nodiratime
 cmp mnt/a a.raw
 grep -F " $work/mnt " /proc/mounts | grep -q 'rw,.*noexec' || fail noexec
 grep -q 'read-only' log && fail "read-only: $(cat log)"

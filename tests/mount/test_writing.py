@@ -197,7 +197,9 @@ def test_fallocate():
             fallocate(fd, 0, 4 * CHUNK, 3000)
             want += bytes(2000)
             fallocate(fd, 0, 0, 100)
-            fallocate(fd, KEEP, 0, 1 << 40)
+            # Far more than there is room for.
+            assert error_of(fallocate, fd, KEEP, 0, 1 << 50) == errno.ENOSPC
+            assert error_of(fallocate, fd, 0, 0, 1 << 50) == errno.ENOSPC
             fallocate(fd, PUNCH | KEEP, 1 << 40, 10)
             os.posix_fallocate(fd, 0, len(want) + 1)
             want += bytes(1)
