@@ -89,6 +89,7 @@ int fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
 {
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
 	char path[48], *label = NULL;
+	struct stat index;
 	int err;
 
 	err = make_label(fs, node, &label);
@@ -102,8 +103,12 @@ int fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
 		err = b2f_frame_open(&options, AT_FDCWD, path, out);
 	}
 	free(label);
-	/* The index was there a moment ago: a new look tells what it is now. */
-	return err == -ENOENT ? -ESTALE : err;
+	/* It was a frame a moment ago: a new look tells what it is now. */
+	if (err == -ENOENT ||
+	    (err == B2F_ENOTFRAME &&
+	     fs_probe_index(fd, node->sparse, &index) == -ENOENT))
+		return -ESTALE;
+	return err == B2F_ENOTFRAME ? B2F_ECORRUPT : err;
 }
 
 int fs_frames_sizes(struct fs *fs, struct fs_node *node, struct fs_probe *probe)

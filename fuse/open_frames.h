@@ -116,8 +116,8 @@ __attribute__((warn_unused_result)) int fs_frames_fini(struct fs *fs);
  * Opens the frame @node, or shares it.  Give @out->file back with
  * fs_frames_put().
  *
- * Returns 0, -ESTALE (it has gone: look it up again), B2F_ENOTFRAME,
- * B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.
+ * Returns 0, -ESTALE (it has gone: look it up again), B2F_ECORRUPT,
+ * B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.
  */
 __attribute__((warn_unused_result)) int
 fs_frames_get(struct fs *fs, struct fs_node *node, struct fs_frame_opened *out);
@@ -233,8 +233,9 @@ fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n);
 bool fs_frames_settled(const struct stat *st);
 
 /*
- * Opens the frame @node (O_PATH descriptor @fd) as it is on disk.
- * Returns as b2f_frame_open(), or -ESTALE (it has gone).
+ * Opens the frame @node (O_PATH descriptor @fd) as it is on disk.  Returns as
+ * b2f_frame_open(), but B2F_ECORRUPT for B2F_ENOTFRAME, or -ESTALE (it has
+ * gone).
  */
 __attribute__((warn_unused_result)) int
 fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,

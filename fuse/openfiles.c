@@ -34,9 +34,6 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 		err = fs_frames_add(fs, node, made, &frame);
 	else
 		err = fs_frames_get(fs, node, &frame);
-	/* It was one when it was looked up: its index is damaged. */
-	if (err == B2F_ENOTFRAME)
-		err = B2F_ECORRUPT;
 	if (err)
 		return err;
 	handle->file = frame.file;

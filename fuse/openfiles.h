@@ -73,7 +73,7 @@ void fs_openfiles_fini(struct fs *fs);
  * @out->handle with fs_openfiles_close().
  *
  * Returns 0, -ESTALE (it has gone or has changed: look it up again),
- * B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for
+ * B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for
  * writing to a frame also as b2f_file_allow_write().
  */
 __attribute__((warn_unused_result)) int

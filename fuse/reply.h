@@ -8,7 +8,6 @@
  *   B2F_EUNSUPPORTED  EOPNOTSUPP (its own errno): the data are sound, but need
  *                     a codec or filter that is not built in
  *   B2F_ETOOBIG       EFBIG at open; EIO for data
- *   B2F_ENOTFRAME     EINVAL (its own errno)
  *   -ENOENT           itself for a name; EIO for data, since a file that is
  *                     open does exist, whatever is missing below it
  *   all others        themselves

@@ -225,4 +225,14 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 			   int64_t unit, int err, const struct b2f_why *why);
 
+/*
+ * The header of the sparse frame with this @index failed to parse with @err:
+ * is it damaged, though it looks like something else?  So it is if the index
+ * ends in a checksum: C-Blosc2 writes none, and whoever does could read what it
+ * had written.  Returns B2F_ECORRUPT, or @err.
+ */
+B2F_MUST_CHECK
+int b2f_frame_judge_header(const struct b2f_object *index, int err,
+			   struct b2f_why *why);
+
 #endif

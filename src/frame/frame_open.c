@@ -48,25 +48,6 @@ static int read_part(const struct source *src, uint64_t off, uint64_t size,
 	return err;
 }
 
-/*
- * A header that cannot be read, though the index ends in a checksum: C-Blosc2
- * writes none, and whoever does could read what it had written.
- */
-static int judge_header(const struct b2f_frame *f, const struct source *src,
-			int err, struct b2f_why *why)
-{
-	uint8_t type = 0;
-
-	if (!f->store->sparse || err == B2F_ECORRUPT ||
-	    b2f_object_read(&src->object,
-			    src->offset + src->available - B2F_FINGERPRINT_TAIL,
-			    &type, 1, NULL) ||
-	    type == 0)
-		return err;
-	return b2f_why_set(why, B2F_ECORRUPT,
-			   "the header of the index is damaged");
-}
-
 static int read_header(struct b2f_frame *f, const struct source *src,
 		       struct b2f_why *why)
 {
@@ -84,7 +65,9 @@ static int read_header(struct b2f_frame *f, const struct source *src,
 		err = b2f_frame_header_parse(fixed, sizeof(fixed),
 					     src->available, &f->header, why);
 	if (err)
-		return judge_header(f, src, err, why);
+		return f->store->sparse
+			       ? b2f_frame_judge_header(&src->object, err, why)
+			       : err;
 	if (f->header.sparse != f->store->sparse)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the index says that the frame is a %s",

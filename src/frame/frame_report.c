@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "frame/frame.h"
+#include "index/fingerprint.h"
 
 static const char *cause(int err, const struct b2f_why *why)
 {
@@ -17,6 +18,19 @@ int b2f_frame_report(const struct b2f_frame *frame, int err,
 	b2f_log(frame->log, B2F_LOG_ERROR, "%s: %s", frame->label,
 		cause(err, why));
 	return err;
+}
+
+int b2f_frame_judge_header(const struct b2f_object *index, int err,
+			   struct b2f_why *why)
+{
+	uint64_t off = index->size - B2F_FINGERPRINT_TAIL;
+	uint8_t type = 0;
+
+	if (err == B2F_ECORRUPT || b2f_object_read(index, off, &type, 1, NULL) ||
+	    type == 0)
+		return err;
+	return b2f_why_set(why, B2F_ECORRUPT,
+			   "the header of the index is damaged");
 }
 
 /* Where the chunk is stored, as a person would look for it. */
