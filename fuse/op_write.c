@@ -30,6 +30,18 @@ static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 	       !fs->options.writeback_cache;
 }
 
+/*
+ * O_SYNC and O_DSYNC of a write that does not go through the kernel's cache:
+ * of those that do, it sends an fsync itself.  Returns flags of pwritev2(2).
+ */
+static int sync_flags(const struct fuse_file_info *fi)
+{
+	if (fi->writepage || !(fi->flags & O_DSYNC) ||
+	    !(fs_handle_of(fi)->direct_io || (fi->flags & O_DIRECT)))
+		return 0;
+	return (fi->flags & O_SYNC) == O_SYNC ? RWF_SYNC : RWF_DSYNC;
+}
+
 static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
 			   size_t size, off_t off,
 			   const struct fuse_file_info *fi)
@@ -39,7 +51,7 @@ static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
 		void *out;
 	} p = {.in = buf};
 	const struct iovec iov = {.iov_base = p.out, .iov_len = size};
-	int flags = is_append(fs, fi) ? RWF_APPEND : 0;
+	int flags = sync_flags(fi) | (is_append(fs, fi) ? RWF_APPEND : 0);
 	ssize_t n;
 
 	do
@@ -116,12 +128,19 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 {
 	struct fs_handle *handle = fs_handle_of(fi);
 
+	int err = 0;
+	ssize_t n;
+
+	if (!handle->file)
+		return change_other(fs, handle, buf, size, off, fi);
 	/* A view cannot grow; its bytes have another place. */
-	if (handle->file && !handle->head && is_append(fs, fi))
-		return append_frame(fs, handle, buf, size, (uint64_t)off);
-	if (handle->file)
-		return write_frame(fs, handle, buf, size, (uint64_t)off);
-	return change_other(fs, handle, buf, size, off, fi);
+	if (!handle->head && is_append(fs, fi))
+		n = append_frame(fs, handle, buf, size, (uint64_t)off);
+	else
+		n = write_frame(fs, handle, buf, size, (uint64_t)off);
+	if (n > 0 && sync_flags(fi))
+		err = fs_frames_commit(fs, handle->file, B2F_COMMIT_DURABLE);
+	return err ? err : n;
 }
 
 /*

@@ -44,6 +44,8 @@ struct fs_handle {
 	bool is_plain;
 	/* Opened for writing. */
 	bool writes;
+	/* The kernel was told not to cache it: set before it has the handle. */
+	bool direct_io;
 	/* Another file than a frame, and changed by this handle. */
 	atomic_bool wrote;
 };

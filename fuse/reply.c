@@ -36,5 +36,6 @@ void fs_reply_opened(struct fs *fs, const struct fs_opened *opened,
 	fs_stats_add(&fs->stats.nkept, opened->keep_cache);
 	fi->fh = (uintptr_t)opened->handle;
 	fi->direct_io = opened->direct_io || fs->options.direct_io;
+	opened->handle->direct_io = fi->direct_io;
 	fi->keep_cache = opened->keep_cache || fs->options.kernel_cache;
 }

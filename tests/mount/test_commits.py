@@ -13,31 +13,10 @@ import time
 
 import blosc2
 
+from committing import (CHUNK, error_of, incompressible, libc, mounted,
+                        small_disk, stock, write)
 from mounting import (SANITIZED, Mount, data, main, make, wait_until,
                       wait_until_stock)
-
-CHUNK = 1 << 16
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def error_of(call, *args):
-    try:
-        call(*args)
-    except OSError as e:
-        return e.errno
-    return 0
-
-
-def mounted(*options, source="src", path="mnt"):
-    os.makedirs(source, exist_ok=True)
-    return Mount(source, path, "-o", ",".join(("chunksize=64k", *options)))
-
-
-def stock(path):
-    """What C-Blosc2 reads."""
-    s = blosc2.open(str(path), mode="r")
-    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
-
 
 def size_below(path="src/a.b2frame"):
     return blosc2.open(path, mode="r").nbytes
@@ -82,153 +61,6 @@ def test_the_timer_commits():
         assert size_below() == 3000
 
 
-class Traced:
-    """A mount whose syncs are counted."""
-
-    def __init__(self, *options):
-        self.mount = mounted(*options)
-        self.mount.args[:0] = ["strace", "-f", "-qq", "-o", "trace", "-e",
-                               "trace=fsync,syncfs,fdatasync,rename"]
-
-    def __enter__(self):
-        self.mount.__enter__()
-        return self
-
-    def __exit__(self, *exception):
-        self.mount.__exit__(*exception)
-
-    def count(self, *names):
-        lines = pathlib.Path("trace").read_text().split("\n")
-        calls = [line.split(None, 1)[1] for line in lines if " " in line]
-        return sum(c.startswith(f"{n}(") for c in calls for n in names)
-
-    def during(self, call, *names):
-        before = self.count(*names)
-        call()
-        time.sleep(.2)
-        return self.count(*names) - before
-
-
-def write(path, content=b"written"):
-    with open(path, "wb") as f:
-        f.write(content)
-
-
-def exchange(one, other):
-    if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2):
-        raise OSError(ctypes.get_errno(), "renameat2")
-
-
-def rewrite(path):
-    with open(path, "r+b") as f:
-        f.write(b"anew")
-
-
-def fsync(path):
-    fd = os.open(path, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
-
-
-def test_what_is_durable_when():
-    with Traced("commit=600") as t:
-        # There is nothing older to lose.
-        assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
-        assert t.during(lambda: write("mnt/b"), "fsync", "syncfs") == 0
-        # Chunks, index, directory, and the folder that has the name.
-        with open("mnt/a", "r+b", buffering=0) as f:
-            f.write(b"x")
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 4
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
-        # From now on an older state could be lost.
-        assert t.during(lambda: rewrite("mnt/a"), "fsync") >= 3
-        assert t.during(lambda: fsync("mnt"), "fsync") == 1
-    # The end of the mount is one.
-    assert t.count("syncfs") == 1
-    with Traced("commit=600") as t:
-        # What replaces a durable file is durable before.
-        write("mnt/tmp")
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
-        write("mnt/tmp")
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
-        # Neither the old one nor the new one is.
-        write("mnt/tmp")
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
-        with open("mnt/tmp", "wb", buffering=0) as f:
-            f.write(b"open")
-            assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
-                            "fsync") >= 4
-        # So is what comes to its name by an exchange.
-        write("mnt/tmp")
-        assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
-        os.unlink("mnt/tmp")
-        write("mnt/y")
-        write("mnt/z")
-        assert t.during(lambda: exchange("mnt/y", "mnt/z"), "fsync") == 0
-        # Who looks at it makes nothing of it durable.
-        write("mnt/tmp")
-        assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
-    with Traced("commit=1") as t:
-        write("mnt/c")
-        wait_until(lambda: t.count("syncfs") == 1, "syncfs")
-        time.sleep(1.5)
-        assert t.count("syncfs") == 1
-        # What that has made durable is so, though there is something else.
-        write("mnt/tmp")
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"), "fsync") >= 3
-        # Open for reading, it is not closed; it becomes durable all the same.
-        with open("mnt/e", "wb"), open("mnt/e", "rb"):
-            assert t.during(lambda: write("mnt/e"), "fsync") == 0
-            before = t.count("fsync")
-            wait_until(lambda: t.count("fsync") >= before + 4, "fsync")
-    pathlib.Path("src/plain").write_text("plain")
-    with Traced("sync") as t:
-        assert t.during(lambda: write("mnt/d"), "fsync") >= 4
-        assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
-        # Plain files as well.
-        assert t.during(lambda: rewrite("mnt/plain"), "fsync") >= 1
-        assert t.during(pathlib.Path("mnt/plain").read_bytes, "fsync") == 0
-    assert t.count("syncfs") == 0
-
-
-def test_fsync_is_of_what_was_written_before_it_was_opened_too():
-    with Traced("commit=600") as t:
-        for name in "mnt/a", "mnt/b", "mnt/c", "mnt/d":
-            write(name)
-            time.sleep(.2)
-        # Chunk, index, directory, folder; and nothing once that is done.
-        assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4
-        assert t.during(lambda: fsync("mnt/a"), "fsync") == 0
-        # The kernel has forgotten it meanwhile, and so has the mount.
-        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
-        time.sleep(.2)
-        assert t.during(lambda: fsync("mnt/d"), "fsync") >= 3
-        # Before there is a durable index that names them.
-        with open("mnt/b", "ab", buffering=0) as f:
-            f.write(b"more")
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 7
-        assert t.during(lambda: rewrite("mnt/c"), "fsync") >= 6
-
-
-def test_fsync_is_of_what_was_written_before_others_changed_it_too():
-    with Traced("commit=600") as t:
-        a = open("mnt/a", "wb", buffering=0)
-        with open("mnt/a", "r+b", buffering=0) as f:
-            a.write(data(3 * CHUNK))
-            a.close()
-            s = blosc2.open("src/a.b2frame", mode="a")
-            s.vlmeta["by"] = "somebody else"
-            del s
-            # The mount goes on with what is on disk.
-            wait_until(lambda: not error_of(os.getxattr, "mnt/a",
-                                            "user.blosc2.vlmeta.by"),
-                       "the other's change")
-            time.sleep(1.5)
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 6
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
-
-
 def test_the_end_of_the_mount_stores_all():
     """Also if files are open: by a signal."""
     want = data(300000)
@@ -252,22 +84,6 @@ def test_the_end_of_the_mount_stores_all():
             got = stock(f"src/{number}{i}.b2frame")
             assert got[11:] == want[11:], (number, i)
         assert stock(f"src/{number}0.b2frame")[5:11] == b"mapped"
-
-
-@contextlib.contextmanager
-def small_disk(size="4m"):
-    os.makedirs("src", exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none",
-                    "src"], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "src"], check=True)
-
-
-def incompressible(n, seed=0):
-    import random
-    return random.Random(seed).randbytes(n)
 
 
 def test_a_full_disk_is_told_of():

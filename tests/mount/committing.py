@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""committing - mounts whose commits are looked at, for the Python tests"""
+import contextlib
+import ctypes
+import os
+import pathlib
+import subprocess
+import time
+
+import blosc2
+
+from mounting import Mount
+
+CHUNK = 1 << 16
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def error_of(call, *args):
+    try:
+        call(*args)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def mounted(*options, source="src", path="mnt"):
+    os.makedirs(source, exist_ok=True)
+    return Mount(source, path, "-o", ",".join(("chunksize=64k", *options)))
+
+
+def stock(path):
+    """What C-Blosc2 reads."""
+    s = blosc2.open(str(path), mode="r")
+    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
+
+
+class Traced:
+    """A mount whose syncs are counted."""
+
+    def __init__(self, *options):
+        self.mount = mounted(*options)
+        self.mount.args[:0] = ["strace", "-f", "-qq", "-o", "trace", "-e",
+                               "trace=fsync,syncfs,fdatasync,rename,pwritev2"]
+
+    def __enter__(self):
+        self.mount.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self.mount.__exit__(*exception)
+
+    def count(self, *names):
+        lines = pathlib.Path("trace").read_text().split("\n")
+        calls = [line.split(None, 1)[1] for line in lines if " " in line]
+        return sum(c.startswith(f"{n}(") for c in calls for n in names)
+
+    def during(self, call, *names):
+        before = self.count(*names)
+        call()
+        time.sleep(.2)
+        return self.count(*names) - before
+
+
+def write(path, content=b"written"):
+    with open(path, "wb") as f:
+        f.write(content)
+
+
+def rewrite(path):
+    with open(path, "r+b") as f:
+        f.write(b"anew")
+
+
+def fsync(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+
+
+@contextlib.contextmanager
+def small_disk(size="4m"):
+    os.makedirs("src", exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none",
+                    "src"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "src"], check=True)
+
+
+def incompressible(n, seed=0):
+    import random
+    return random.Random(seed).randbytes(n)

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What survives a loss of power, by the system calls that make it so."""
+import ctypes
+import mmap
+import os
+import pathlib
+import time
+
+import blosc2
+
+from committing import (CHUNK, Traced, error_of, fsync, libc, rewrite, stock,
+                        write)
+from mounting import data, main, wait_until
+
+
+def exchange(one, other):
+    if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+def test_what_is_durable_when():
+    with Traced("commit=600") as t:
+        # There is nothing older to lose.
+        assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
+        assert t.during(lambda: write("mnt/b"), "fsync", "syncfs") == 0
+        # Chunks, index, directory, and the folder that has the name.
+        with open("mnt/a", "r+b", buffering=0) as f:
+            f.write(b"x")
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 4
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
+        # From now on an older state could be lost.
+        assert t.during(lambda: rewrite("mnt/a"), "fsync") >= 3
+        assert t.during(lambda: fsync("mnt"), "fsync") == 1
+    # The end of the mount is one.
+    assert t.count("syncfs") == 1
+    with Traced("commit=600") as t:
+        # What replaces a durable file is durable before.
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
+        # Neither the old one nor the new one is.
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
+        with open("mnt/tmp", "wb", buffering=0) as f:
+            f.write(b"open")
+            assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
+                            "fsync") >= 4
+        # So is what comes to its name by an exchange.
+        write("mnt/tmp")
+        assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
+        os.unlink("mnt/tmp")
+        write("mnt/y")
+        write("mnt/z")
+        assert t.during(lambda: exchange("mnt/y", "mnt/z"), "fsync") == 0
+        # Who looks at it makes nothing of it durable.
+        write("mnt/tmp")
+        assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
+    with Traced("commit=1") as t:
+        write("mnt/c")
+        wait_until(lambda: t.count("syncfs") == 1, "syncfs")
+        time.sleep(1.5)
+        assert t.count("syncfs") == 1
+        # What that has made durable is so, though there is something else.
+        write("mnt/tmp")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"), "fsync") >= 3
+        # Open for reading, it is not closed; it becomes durable all the same.
+        with open("mnt/e", "wb"), open("mnt/e", "rb"):
+            assert t.during(lambda: write("mnt/e"), "fsync") == 0
+            before = t.count("fsync")
+            wait_until(lambda: t.count("fsync") >= before + 4, "fsync")
+    pathlib.Path("src/plain").write_text("plain")
+    with Traced("sync") as t:
+        assert t.during(lambda: write("mnt/d"), "fsync") >= 4
+        assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
+        # Plain files as well.
+        assert t.during(lambda: rewrite("mnt/plain"), "fsync") >= 1
+        assert t.during(pathlib.Path("mnt/plain").read_bytes, "fsync") == 0
+    assert t.count("syncfs") == 0
+
+
+def test_fsync_is_of_what_was_written_before_it_was_opened_too():
+    with Traced("commit=600") as t:
+        for name in "mnt/a", "mnt/b", "mnt/c", "mnt/d":
+            write(name)
+            time.sleep(.2)
+        # Chunk, index, directory, folder; and nothing once that is done.
+        assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4
+        assert t.during(lambda: fsync("mnt/a"), "fsync") == 0
+        # The kernel has forgotten it meanwhile, and so has the mount.
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
+        time.sleep(.2)
+        assert t.during(lambda: fsync("mnt/d"), "fsync") >= 3
+        # Before there is a durable index that names them.
+        with open("mnt/b", "ab", buffering=0) as f:
+            f.write(b"more")
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 7
+        assert t.during(lambda: rewrite("mnt/c"), "fsync") >= 6
+
+
+def test_fsync_is_of_what_was_written_before_others_changed_it_too():
+    with Traced("commit=600") as t:
+        a = open("mnt/a", "wb", buffering=0)
+        with open("mnt/a", "r+b", buffering=0) as f:
+            a.write(data(3 * CHUNK))
+            a.close()
+            s = blosc2.open("src/a.b2frame", mode="a")
+            s.vlmeta["by"] = "somebody else"
+            del s
+            # The mount goes on with what is on disk.
+            wait_until(lambda: not error_of(os.getxattr, "mnt/a",
+                                            "user.blosc2.vlmeta.by"),
+                       "the other's change")
+            time.sleep(1.5)
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 6
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
+
+
+def test_a_synchronous_write_is_durable_when_it_returns():
+    """Past the kernel's cache too, where it sends no fsync."""
+    os.mkdir("src")
+    pathlib.Path("src/plain").write_text("plain")
+    page = mmap.mmap(-1, 4096)
+    for option, sync, dsync in ("direct_io", 1, 2), ("rw", 0, 1):
+        with Traced(option, "commit=600") as t:
+            for flag in os.O_SYNC, os.O_DSYNC, os.O_DSYNC | os.O_DIRECT:
+                fd = os.open("mnt/frame", os.O_CREAT | os.O_RDWR | flag)
+                page[0] += 1
+                syncs = t.during(lambda: os.pwrite(fd, page, 0), "fsync")
+                assert syncs >= 3, (option, flag, syncs)
+                assert stock("src/frame.b2frame") == page[:]
+                os.close(fd)
+                fd = os.open("mnt/plain", os.O_RDWR | flag)
+                os.pwrite(fd, page, 0)
+                os.close(fd)
+        calls = pathlib.Path("trace").read_text()
+        assert calls.count("RWF_SYNC") == sync
+        assert calls.count("RWF_DSYNC") == dsync
+
+
+if __name__ == "__main__":
+    main()
