@@ -55,8 +55,6 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
 	struct fs_meta dir = fs_meta_none();
 	struct stat st;
 
-	if (!sets_owner(meta) && !meta->has_mode)
-		return 0;
 	if (fstat(dirfd, &st))
 		return -errno;
 	if (meta->uid != st.st_uid)
@@ -68,34 +66,80 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
 	return fs_meta_set_file(fs, dirfd, &dir);
 }
 
-/*
- * Changes the index in @dirfd.  Owner and times of a symbolic link in its place
- * can be set without opening it; a mode would be that of what it leads to.
- */
-static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta)
+/* Keeps those out who may not enter it before or after @meta. */
+static int narrow_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
 {
-	struct fs_meta mode = fs_meta_none();
+	struct fs_meta dir = fs_meta_none();
+	struct stat st;
+
+	if (!meta->has_mode)
+		return 0;
+	if (fstat(dirfd, &st))
+		return -errno;
+	dir.mode = mode_of_dir(meta->mode, &st) & st.st_mode;
+	dir.has_mode = dir.mode != (st.st_mode & 07777);
+	return fs_meta_set_file(fs, dirfd, &dir);
+}
+
+/*
+ * The kernel has checked the owner of the index that was there before.  Whoever
+ * may write to the directory could put another one there, of somebody else; who
+ * owns both has done that to himself.
+ */
+static int check_index(int dirfd, const struct fs_meta *meta,
+		       const struct stat *index)
+{
+	struct stat dir;
+
+	if (!meta->by_user || geteuid() != 0)
+		return 0;
+	if (!sets_owner(meta) &&
+	    !(meta->has_mode && (meta->mode & ~index->st_mode & 07777)))
+		return 0;
+	if (fstat(dirfd, &dir))
+		return -errno;
+	return dir.st_uid == index->st_uid ? 0 : -EPERM;
+}
+
+/* Changes the index in @dirfd, and tells what it was before. */
+static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta,
+		     struct stat *before)
+{
 	int fd, err;
 
-	if (sets_owner(meta) && fchownat(dirfd, B2F_INDEX_NAME, meta->uid,
-					 meta->gid, AT_SYMLINK_NOFOLLOW))
+	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
-	if (meta->has_mode) {
-		fd = openat(dirfd, B2F_INDEX_NAME,
-			    O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0)
-			return -errno;
-		mode.has_mode = true;
-		mode.mode = meta->mode;
-		err = fs_meta_set_file(fs, fd, &mode);
-		close(fd);
-		if (err)
-			return err;
-	}
-	if (meta->has_times &&
-	    utimensat(dirfd, B2F_INDEX_NAME, meta->times, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	return 0;
+	err = fstat(fd, before) ? -errno : check_index(dirfd, meta, before);
+	if (!err)
+		err = fs_meta_set_file(fs, fd, meta);
+	close(fd);
+	return err;
+}
+
+/*
+ * Changes all files of the frame, so that programs of whoever may use it can do
+ * without us.  Meanwhile, and if this ends half-way, its directory lets in
+ * nobody who is not to come in; the next change of a mode or owner does the
+ * rest.
+ */
+static int set_all(struct fs *fs, int dirfd, const struct fs_meta *meta)
+{
+	bool by_root = !meta->by_user && geteuid() == 0;
+	struct stat before;
+	int err;
+
+	if (!sets_owner(meta) && !meta->has_mode)
+		return set_index(fs, dirfd, meta, &before);
+	err = narrow_dir(fs, dirfd, meta);
+	if (!err)
+		err = set_index(fs, dirfd, meta, &before);
+	if (!err)
+		err = b2f_frame_permit_chunks(
+			dirfd, by_root ? (uid_t)-1 : before.st_uid);
+	if (!err)
+		err = set_dir(fs, dirfd, meta);
+	return err;
 }
 
 /* For b2f_file_with_index(). */
@@ -114,9 +158,7 @@ static int run(void *arg, int dirfd)
 	int fd, err;
 
 	if (r->meta) {
-		err = set_index(r->fs, dirfd, r->meta);
-		if (!err)
-			err = set_dir(r->fs, dirfd, r->meta);
+		err = set_all(r->fs, dirfd, r->meta);
 		return err == -ENOENT ? -ESTALE : err;
 	}
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);

@@ -2,9 +2,10 @@
 /*
  * attr_set.h - owner, mode and times of backing files
  *
- * A frame has those of its index.  Its directory gets the same owner, and a
- * mode by which whoever may read or write the file can get in; the owner always
- * can, since the daemon may be the owner and no more.
+ * A frame has those of its index, and its chunk files get them too.  Its
+ * directory gets the same owner, and a mode by which whoever may read or write
+ * the file can get in; the owner always can, since the daemon may be the owner
+ * and no more.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -15,6 +16,8 @@
 
 /* What shall change. */
 struct fs_meta {
+	/* For a user who is not root. */
+	bool by_user;
 	bool has_mode;
 	mode_t mode;
 	/* -1: not. */
@@ -34,7 +37,8 @@ fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta);
 
 /*
  * Changes the frame @node, whose descriptor is @fd, and which may be open.
- * Returns 0, -ESTALE or an errno.
+ * Returns 0, -ESTALE, -EPERM (its index may have been put there by another
+ * user) or an errno.
  */
 __attribute__((warn_unused_result)) int
 fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,

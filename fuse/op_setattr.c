@@ -164,6 +164,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	bool is_plain;
 	int err = check_owner(&fs->options, &meta);
 
+	meta.by_user = fuse_req_ctx(req)->uid != 0;
 	if (!err)
 		err = fs_view_enter(fs, shown, &node);
 	/* The folder around a single frame is made up. */

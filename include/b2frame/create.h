@@ -102,6 +102,18 @@ b2f_frame_make(const struct b2f_settings *settings, int dirfd, const char *name,
 	       struct b2f_frame_made *out);
 
 /*
+ * Gives the chunk files in the directory @dirfd of a sparse frame the owner,
+ * the group and the permissions of its index: not x, and its owner can always
+ * read them.  Those of another owner than @owner stay as they are ((uid_t)-1:
+ * only links of other files), and so does what is no plain file.
+ *
+ * Returns 0, -ENOENT (it has no index), or an errno that is about the disk, not
+ * about permissions.
+ */
+__attribute__((warn_unused_result)) int b2f_frame_permit_chunks(int dirfd,
+								uid_t owner);
+
+/*
  * Deletes the sparse frame @name below @dirfd: its index first, so that it is
  * either whole or no frame, then chunk files and what bloscfs and C-Blosc2 keep
  * beside them, then the directory.  Anything else in it stays, and so does the

@@ -49,15 +49,24 @@ const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE]);
 /* The opposite: false if @name is none of a chunk file or a new index. */
 bool b2f_files_parse_name(const char *name, int64_t *id);
 
+/* As b2f_store_list(), of the directory @dirfd. */
+B2F_MUST_CHECK
+int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg);
+
 /*
- * Gives the new file @fd the owner, the permissions (not x) and the ACL of the
- * index in the directory @dir.  Without an index nothing is done.  Of what this
+ * Gives the new file @fd the owner, the permissions (not x, and its owner can
+ * always read it) and the ACL of the index in the directory @dir.  Without an
+ * index nothing is done.  Of what this
  * process may not give away, nobody gets more than from the index.
  *
  * Returns 0 or an errno that is about the disk, not about permissions.
  */
 B2F_MUST_CHECK
 int b2f_files_permit(int dir, int fd, struct b2f_why *why);
+
+/* The same, if the owner or the mode of the index has changed since. */
+B2F_MUST_CHECK
+int b2f_files_permit_again(int dir, int fd, struct b2f_why *why);
 
 /* As b2f_object_inherit(). */
 B2F_MUST_CHECK

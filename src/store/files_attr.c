@@ -2,6 +2,7 @@
 /* files_attr.c - new files get the owner, mode, xattrs and times of the index
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -9,6 +10,7 @@
 
 #include "b2frame/create.h"
 #include "store/files.h"
+#include "store/make.h"
 
 #define ACL "system.posix_acl_access"
 
@@ -159,6 +161,20 @@ static int open_index(int dir, int *fd, struct stat *st, struct b2f_why *why)
 	return err;
 }
 
+/* The mode of a chunk file beside an index of @mode. */
+static mode_t mode_of_chunk(mode_t mode)
+{
+	/* Its owner is kept out by the index, and may be the daemon. */
+	return (mode & 0666) | S_IRUSR;
+}
+
+static bool is_permitted(const struct stat *chunk, const struct stat *index)
+{
+	return chunk->st_uid == index->st_uid &&
+	       chunk->st_gid == index->st_gid &&
+	       (chunk->st_mode & 07777) == mode_of_chunk(index->st_mode);
+}
+
 int b2f_files_permit(int dir, int fd, struct b2f_why *why)
 {
 	struct stat st;
@@ -167,9 +183,82 @@ int b2f_files_permit(int dir, int fd, struct b2f_why *why)
 	err = open_index(dir, &like, &st, why);
 	if (err || like < 0)
 		return err;
+	st.st_mode = mode_of_chunk(st.st_mode);
 	err = take_permissions(fd, like, &st, 0666, why);
 	close(like);
 	return err;
+}
+
+int b2f_files_permit_again(int dir, int fd, struct b2f_why *why)
+{
+	struct stat index, now;
+
+	if (fstatat(dir, B2F_INDEX_NAME, &index, AT_SYMLINK_NOFOLLOW) ||
+	    fstat(fd, &now) || is_permitted(&now, &index))
+		return 0;
+	return b2f_files_permit(dir, fd, why);
+}
+
+/* For permit_named(). */
+struct permit {
+	int dir;
+	uid_t owner;
+	struct stat index;
+};
+
+static bool may_permit(const struct permit *p, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return false;
+	return st->st_uid == (p->owner == (uid_t)-1 ? p->index.st_uid
+						    : p->owner) ||
+	       (p->owner == (uid_t)-1 && st->st_nlink == 1);
+}
+
+/* /proc leads to the very file, whatever has its name by now. */
+static int permit_opened(const struct permit *p, int fd, const struct stat *st)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if ((st->st_uid != p->index.st_uid || st->st_gid != p->index.st_gid) &&
+	    fchownat(fd, "", p->index.st_uid, p->index.st_gid, AT_EMPTY_PATH) &&
+	    is_about_disk(errno))
+		return -errno;
+	if (chmod(path, mode_of_chunk(p->index.st_mode)) &&
+	    is_about_disk(errno))
+		return -errno;
+	return 0;
+}
+
+static int permit_named(void *arg, int64_t id)
+{
+	const struct permit *p = arg;
+	char name[B2F_CHUNK_NAME_SIZE];
+	struct stat st;
+	int fd, err = 0;
+
+	b2f_chunk_name(id, name);
+	if (id < 0 || fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    is_permitted(&st, &p->index))
+		return 0;
+	fd = openat(p->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	/* It may be deleted meanwhile. */
+	if (fd < 0)
+		return is_about_disk(errno) ? -errno : 0;
+	if (fstat(fd, &st) == 0 && may_permit(p, &st))
+		err = permit_opened(p, fd, &st);
+	close(fd);
+	return err;
+}
+
+int b2f_store_permit_chunks(int dirfd, uid_t owner)
+{
+	struct permit p = {.dir = dirfd, .owner = owner};
+
+	if (fstatat(dirfd, B2F_INDEX_NAME, &p.index, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return b2f_files_list(dirfd, permit_named, &p);
 }
 
 int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,

@@ -119,7 +119,9 @@ static int dir_publish(struct b2f_object *object, int64_t id,
 		   AT_SYMLINK_FOLLOW))
 		return failed("create", name, why);
 	object->unnamed = false;
-	return 0;
+	/* Whoever gave the frame away meanwhile may not have seen this file. */
+	return b2f_files_permit_again(b2f_files_of(object->store)->fd,
+				      object->fd, why);
 }
 
 static int open_named(int dir, const char *name)
@@ -281,12 +283,10 @@ static int list_open(DIR *dir, int (*fn)(void *arg, int64_t id), void *arg)
 	return ret;
 }
 
-static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
-		    void *arg)
+int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg)
 {
 	/* Not dup(): the position in the directory would be shared. */
-	int fd = openat(b2f_files_of(store)->fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int ret;
 
@@ -299,6 +299,12 @@ static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 	ret = list_open(dir, fn, arg);
 	closedir(dir);
 	return ret;
+}
+
+static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		    void *arg)
+{
+	return b2f_files_list(b2f_files_of(store)->fd, fn, arg);
 }
 
 const struct b2f_store_write_ops b2f_files_write = {

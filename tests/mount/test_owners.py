@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from mounting import BUILD, Mount, main, make
+from mounting import BUILD, Mount, data, main, make
 
 ALICE, BOB, TEAM = 1001, 1002, 2000
 
@@ -238,6 +238,78 @@ def test_mode_and_owner_stay_with_commits():
             os.chmod("mnt/f", mode)
             assert who("mnt/f")[2] == mode
             assert pathlib.Path("mnt/f").read_bytes() == b"onetwo"
+
+
+def check_files(name):
+    """All of a frame belongs to the owner of the file, who can read it."""
+    uid, gid, mode = who(f"mnt/{name}")
+    top = f"src/{name}.b2frame"
+    names = os.listdir(top)
+    assert len(names) > 2, names
+    for n in names:
+        want = mode if n == "chunks.b2frame" else mode & 0o666 | 0o400
+        assert who(f"{top}/{n}") == (uid, gid, want), (name, n, mode)
+    if mode & 0o400:
+        assert as_user(uid, gid, lambda: [
+            pathlib.Path(top, n).read_bytes() for n in names]) == 0, name
+
+
+def test_chunk_files_have_the_owner_and_the_mode_of_the_file():
+    pathlib.Path("from").write_bytes(data(4 << 20))
+    os.chown("from", ALICE, TEAM)
+    os.chmod("from", 0o640)
+    with setting("commit=0"):
+        for name, command in (("cp", "cp -p from mnt/cp"),
+                              ("install", "install -m 604 -o 1002 -g 2000"
+                               " from mnt/install"),
+                              ("tar", "tar -c from --transform s/from/tar/ |"
+                               " tar -C mnt -xp"),
+                              ("later", "cp from mnt/later;"
+                               "chown 1001:2000 mnt/later;"
+                               "chmod 4750 mnt/later")):
+            subprocess.run(command, shell=True, check=True)
+            check_files(name)
+        with open("mnt/open", "wb") as f:
+            f.write(data(4 << 20))
+            os.fsync(f.fileno())
+            for uid, mode in (ALICE, 0o600), (BOB, 0o646), (0, 0o200):
+                os.fchmod(f.fileno(), mode)
+                os.fchown(f.fileno(), uid, -1)
+                check_files("open")
+                f.write(data(1 << 20))
+                os.fsync(f.fileno())
+                check_files("open")
+        assert pathlib.Path("mnt/open").read_bytes() == \
+            data(4 << 20) + 3 * data(1 << 20)
+
+
+def test_files_of_others_keep_owner_and_mode():
+    """Those that were put into the directory of a frame."""
+    with setting(mode=0o755):
+        with open("mnt/f", "wb") as f:
+            f.write(data(4 << 20))
+        os.chown("mnt/f", ALICE, ALICE)
+        top = "src/f.b2frame"
+        for name in "target", f"{top}/000000F1.chunk":
+            pathlib.Path(name).touch()
+            os.chmod(name, 0o640)
+        os.symlink(os.path.abspath("target"), f"{top}/000000F2.chunk")
+        os.link("target", f"{top}/000000F3.chunk")
+        for call in (lambda: os.chmod("mnt/f", 0o666),
+                     lambda: os.chown("mnt/f", -1, TEAM)):
+            assert as_user(ALICE, ALICE, call, [TEAM]) == 0
+            assert who("target") == (0, 0, 0o640)
+            assert who(f"{top}/000000F1.chunk") == (0, 0, 0o640)
+        os.chown("mnt/f", BOB, BOB)
+        assert who("target") == (0, 0, 0o640)
+        # Another index, in the place of hers.
+        os.chown("mnt/f", ALICE, ALICE)
+        os.stat("mnt/f")
+        os.rename(f"{top}/chunks.b2frame", "index")
+        os.rename("target", f"{top}/chunks.b2frame")
+        assert as_user(ALICE, ALICE, lambda: os.chmod("mnt/f", 0o777)) == \
+            errno.EPERM
+        assert who(f"{top}/chunks.b2frame") == (0, 0, 0o640)
 
 
 def test_owner_by_option():
