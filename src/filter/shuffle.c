@@ -120,7 +120,7 @@ const struct b2f_shuffle_variant *const b2f_shuffle_variants[] = {
 };
 
 /* Items of the largest square. */
-#define SQUARE_MAX 64
+#define SQUARE_MAX 32
 
 /* Up to 16 planes from the plane @first on, from item @item on. */
 static struct b2f_planes planes_at(const struct b2f_planes *planes,

@@ -378,4 +378,14 @@ const struct b2f_shuffle_variant b2f_shuffle_avx2 = {
 	.rows = avx2_rows,
 };
 
+const struct b2f_shuffle_variant b2f_shuffle_avx512 = {
+	.name = "avx512",
+	.supported = b2f_shuffle_avx512_supported,
+	.unshuffle = avx2_unshuffle,
+	.gather = avx2_gather,
+	.plane = b2f_shuffle_avx512_plane,
+	.shuffle = avx2_shuffle,
+	.rows = avx2_rows,
+};
+
 #endif

@@ -95,7 +95,11 @@ extern const struct b2f_shuffle_variant b2f_shuffle_v16;
 #endif
 #ifdef B2F_SHUFFLE_X86
 extern const struct b2f_shuffle_variant b2f_shuffle_avx2;
+/* As AVX2, but with a plane() of its own, which is in shuffle_avx512.c. */
 extern const struct b2f_shuffle_variant b2f_shuffle_avx512;
+bool b2f_shuffle_avx512_supported(void);
+void b2f_shuffle_avx512_plane(const uint8_t *rows, size_t stride,
+			      uint8_t *plane, size_t nbytes);
 #endif
 
 /* Ends with NULL; fastest first, the scalar one last. */
@@ -117,7 +121,7 @@ void b2f_shuffle_scalar_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
 
 /* What a variant has for widths without code of their own. */
 struct b2f_shuffle_square {
-	/* Items done by one call, at most 64. */
+	/* Items done by one call, at most 32. */
 	size_t nitems;
 	/*
 	 * Unshuffles so many items of up to 16 planes.  Writes 16 bytes for
