@@ -107,8 +107,9 @@ struct fs_frame_opened {
 void fs_frames_init(struct fs_frames *frames);
 
 /*
- * Commits and closes what is still kept; all handles are closed.  Returns 0, or
- * the first error: then something that was written is lost, as is logged.
+ * Commits and closes what is still kept; all handles are closed.  What other
+ * programs have locked comes last, and is not waited for without end.  Returns
+ * 0, or the first error: then something that was written is lost, as is logged.
  */
 __attribute__((warn_unused_result)) int fs_frames_fini(struct fs *fs);
 
@@ -153,8 +154,8 @@ static inline bool fs_frames_is_committed(const struct fs_file *file)
 struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node);
 
 /*
- * Gives back a reference; the last one commits and closes.  If that fails, the
- * file is kept, and the ticker tries again.
+ * Gives back a reference; the last one commits and closes, without waiting for
+ * other programs.  If that fails, the file is kept, and the ticker tries again.
  */
 void fs_frames_put(struct fs *fs, struct fs_file *file);
 
@@ -178,7 +179,7 @@ void fs_frames_end_writer(struct fs *fs, struct fs_file *file);
 
 /*
  * As fs_frames_commit(), DURABLE, if something has been waiting for that as
- * long as the timer says.
+ * long as the timer says; but waits for nobody, as b2f_file_try_commit().
  */
 __attribute__((warn_unused_result)) int
 fs_frames_commit_old(struct fs *fs, struct fs_file *file);

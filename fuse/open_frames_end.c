@@ -15,6 +15,10 @@
 /* How long to wait after a commit that failed at the last close, seconds. */
 #define RETRY_S 5
 
+/* How long the end waits for programs that have locked frames, seconds. */
+#define LOCKED_S		5
+#define LOCKED_PAUSE_NS 50000000
+
 static time_t monotonic_s(void)
 {
 	struct timespec now;
@@ -92,8 +96,10 @@ static int sync_left(struct fs *fs, const struct fs_file *file,
 	return fs_durable_make_left(fs, file->pin.node, file->pin.fd);
 }
 
-int fs_frames_commit(struct fs *fs, struct fs_file *file,
-		     enum b2f_commit_how how)
+typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
+
+static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
+		  commit_fn *fn)
 {
 	uint64_t n = atomic_load(&file->nchanges), old;
 	int err;
@@ -102,7 +108,7 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 		return 0;
 	err = sync_left(fs, file, how);
 	if (!err)
-		err = b2f_file_commit(file->file, how);
+		err = fn(file->file, how);
 	fs_frames_take_news(fs, file);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = sync_name(fs, file->pin.node);
@@ -114,6 +120,12 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 	       !atomic_compare_exchange_weak(&file->ncommitted, &old, n))
 		;
 	return 0;
+}
+
+int fs_frames_commit(struct fs *fs, struct fs_file *file,
+		     enum b2f_commit_how how)
+{
+	return commit(fs, file, how, b2f_file_commit);
 }
 
 void fs_frames_end_writer(struct fs *fs, struct fs_file *file)
@@ -138,7 +150,7 @@ int fs_frames_commit_old(struct fs *fs, struct fs_file *file)
 	    (since_s == 0 ||
 	     monotonic_s() - since_s < (time_t)(age_ns / SECOND_NS)))
 		return 0;
-	return fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
+	return commit(fs, file, B2F_COMMIT_DURABLE, b2f_file_try_commit);
 }
 
 /* What is known of a frame at its last close. */
@@ -299,7 +311,8 @@ void fs_frames_put(struct fs *fs, struct fs_file *file)
 		result = try_leave(fs, file, tried, err, &end);
 		if (result != COMMIT)
 			break;
-		err = fs_frames_commit(fs, file, B2F_COMMIT_VISIBLE);
+		/* The ticker may be here, and close(2) has waited before. */
+		err = commit(fs, file, B2F_COMMIT_VISIBLE, b2f_file_try_commit);
 		/* Another thread may change it again meanwhile. */
 		tried = err != 0;
 		if (err)
@@ -309,23 +322,54 @@ void fs_frames_put(struct fs *fs, struct fs_file *file)
 		destroy(fs, file, result == DELETED);
 }
 
-int fs_frames_fini(struct fs *fs)
+static void log_loss(struct fs *fs, const struct fs_file *file, int err)
 {
-	struct fs_file *head = &fs->frames.all;
+	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: changes are lost: %s",
+			file->label,
+			err == -EAGAIN ? "another program holds .b2lock"
+				       : strerror(-err));
+}
+
+/*
+ * Commits and closes all files, but with @patient those that another program
+ * has locked.  Returns 0 or the first error.
+ */
+static int end_all(struct fs *fs, bool patient)
+{
+	struct fs_file *head = &fs->frames.all, *file, *next;
 	int first = 0;
 
-	while (head->next != head) {
-		struct fs_file *file = head->next;
-		int err = fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
+	for (file = head->next; file != head; file = next) {
+		int err = commit(fs, file, B2F_COMMIT_DURABLE,
+				 b2f_file_try_commit);
 
+		next = file->next;
+		if (err == -EAGAIN && patient)
+			continue;
 		if (err)
-			fs_logger_write(fs->logger, B2F_LOG_ERROR,
-					"%s: changes are lost: %s", file->label,
-					strerror(-err));
+			log_loss(fs, file, err);
 		if (!first)
 			first = err;
 		drop_from_list(file);
 		destroy(fs, file, false);
+	}
+	return first;
+}
+
+int fs_frames_fini(struct fs *fs)
+{
+	const struct timespec pause = {.tv_nsec = LOCKED_PAUSE_NS};
+	time_t until = monotonic_s() + LOCKED_S;
+	const struct fs_file *head = &fs->frames.all;
+	int first = 0;
+
+	while (head->next != head) {
+		int err = end_all(fs, monotonic_s() < until);
+
+		if (!first)
+			first = err;
+		if (head->next != head)
+			nanosleep(&pause, NULL);
 	}
 	return first;
 }

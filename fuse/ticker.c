@@ -262,8 +262,12 @@ static void drop_cache(struct fs *fs, struct fs_file *file)
 
 static void tick_file(struct fs *fs, struct fs_file *file)
 {
-	/* If it fails, the library has logged why, and we try again. */
-	(void)!fs_frames_commit_old(fs, file);
+	/*
+	 * If it fails, the library has logged why, and we try again.  One that
+	 * is being committed, or is locked, must not keep the others waiting.
+	 */
+	if (fs_frames_commit_old(fs, file) == -EAGAIN)
+		return;
 	/* What cannot be read now stays as it is. */
 	(void)!fs_frames_refresh(fs, file);
 }

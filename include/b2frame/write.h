@@ -110,14 +110,22 @@ b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
 
 /*
  * Commits everything that was written before this call; 0 if that was nothing.
+ * Waits a few seconds for other programs that have locked the frame (.b2lock).
  *
  * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
- * since; nothing of its work is touched), -EBUSY (it changed others again and
- * again meanwhile: to be tried later), or an errno of the store.  The cause is
- * logged.
+ * since; nothing of its work is touched); -EBUSY (it changed others again and
+ * again meanwhile) or -EAGAIN (it has locked the frame): to be tried later; or
+ * an errno of the store.  The cause is logged.
  */
 __attribute__((warn_unused_result)) int
 b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
+
+/*
+ * The same, but waits for nobody: -EAGAIN also while another thread commits the
+ * file.  For threads that have other files to care for.
+ */
+__attribute__((warn_unused_result)) int
+b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /* True if there is something to commit, or to make durable. */
 bool b2f_file_is_dirty(struct b2f_file *file);

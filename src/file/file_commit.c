@@ -16,6 +16,10 @@
 /* Commits that are tried while other programs change the frame. */
 #define TRIES 3
 
+/* How long a commit waits for a lock of C-Blosc2 that others have. */
+#define LOCK_WAIT_MS 3000
+#define NS_PER_MS    1000000
+
 /* One commit, from its begin to its end. */
 struct job {
 	struct b2f_file *file;
@@ -198,8 +202,24 @@ static int rewrite_bad(struct b2f_file *file)
 	return err;
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t ms_until(uint64_t until_ns)
+{
+	uint64_t now = monotonic_ns();
+
+	return until_ns > now ? (uint32_t)((until_ns - now) / NS_PER_MS) : 0;
+}
+
 /* One try; the commit_lock is held. */
-static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
+static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
+		      uint64_t until_ns)
 {
 	struct job job = {
 		.file = file,
@@ -215,6 +235,7 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how)
 	if (err || nothing)
 		return err;
 	err = encode_all(&job);
+	job.commit.lock_wait_ms = ms_until(until_ns);
 	if (!err)
 		err = b2f_edit_write(job.writer->edit, &job.commit);
 	if (err && !job.commit.installed)
@@ -288,19 +309,27 @@ static int merge_theirs(struct b2f_file *file)
 	return err;
 }
 
-int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
+/* Says so once, however often it is tried. */
+static void tell_locked(struct b2f_file *file, bool is_locked)
 {
-	struct b2f_writer *w;
+	struct b2f_writer *w = file->writer;
+
+	if (is_locked && !w->told_locked)
+		b2f_log(file->frame->log, B2F_LOG_WARNING,
+			"%s: not committed yet: another program holds .b2lock "
+			"(it will be tried again)",
+			file->frame->label);
+	w->told_locked = is_locked;
+}
+
+/* The commit_lock is held. */
+static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
+			 uint64_t until_ns)
+{
 	int err = -EBUSY;
 
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
-	pthread_mutex_unlock(&file->lock);
-	if (!w)
-		return 0;
-	pthread_mutex_lock(&w->commit_lock);
 	for (int i = 0; i < TRIES; i++) {
-		err = try_commit(file, how);
+		err = try_commit(file, how, until_ns);
 		if (err != -ESTALE)
 			break;
 		err = merge_theirs(file);
@@ -309,6 +338,37 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 		/* Nothing contradicts ours: once more, or else later. */
 		err = -EBUSY;
 	}
+	tell_locked(file, err == -EAGAIN);
+	return err;
+}
+
+int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
+{
+	/* Those who queue for the commit_lock wait no longer than the first. */
+	uint64_t until_ns =
+		monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (!w)
+		return 0;
+	pthread_mutex_lock(&w->commit_lock);
+	err = commit_locked(file, how, until_ns);
+	pthread_mutex_unlock(&w->commit_lock);
+	b2f_writer_delete_dead(file);
+	return err;
+}
+
+int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (!w)
+		return 0;
+	if (pthread_mutex_trylock(&w->commit_lock))
+		return -EAGAIN;
+	err = commit_locked(file, how, 0);
 	pthread_mutex_unlock(&w->commit_lock);
 	b2f_writer_delete_dead(file);
 	return err;

@@ -325,7 +325,7 @@ static int refresh_locked(struct b2f_file *file, struct b2f_writer *w)
 	return err;
 }
 
-static struct b2f_writer *writer_of(struct b2f_file *file)
+struct b2f_writer *b2f_writer_of(struct b2f_file *file)
 {
 	struct b2f_writer *w;
 
@@ -348,7 +348,7 @@ bool b2f_file_take_news(struct b2f_file *file)
 
 int b2f_file_refresh(struct b2f_file *file, bool *changed)
 {
-	struct b2f_writer *w = writer_of(file);
+	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
 	if (w)
@@ -362,7 +362,7 @@ int b2f_file_refresh(struct b2f_file *file, bool *changed)
 
 void b2f_file_catch_up(struct b2f_file *file)
 {
-	struct b2f_writer *w = writer_of(file);
+	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
 	if (w && pthread_mutex_trylock(&w->commit_lock))
@@ -380,13 +380,13 @@ void b2f_file_catch_up(struct b2f_file *file)
  */
 static struct b2f_writer *hold_writer(struct b2f_file *file)
 {
-	struct b2f_writer *w = writer_of(file), *now;
+	struct b2f_writer *w = b2f_writer_of(file), *now;
 
 	for (;;) {
 		if (w)
 			pthread_mutex_lock(&w->commit_lock);
 		pthread_mutex_lock(&file->allow_lock);
-		now = writer_of(file);
+		now = b2f_writer_of(file);
 		if (now == w)
 			return w;
 		pthread_mutex_unlock(&file->allow_lock);

@@ -113,6 +113,8 @@ struct b2f_writer {
 	size_t ndeleting;
 	/* The edit is about to go, and maybe another one to come. */
 	bool closing;
+	/* The log tells of another program's lock.  Under commit_lock. */
+	bool told_locked;
 	/* What an edit that has gone has committed may not be durable. */
 	bool left_undurable;
 	/* When there was the first change since the last commit; 0: none. */
@@ -345,6 +347,9 @@ B2F_MUST_CHECK
 int b2f_reform_for_commit(struct b2f_file *file);
 
 /* file_writer.c */
+
+/* The writer of @file, or NULL as long as nobody has written to it. */
+struct b2f_writer *b2f_writer_of(struct b2f_file *file);
 
 /* Decoded bytes of each chunk of a frame that has none yet. */
 uint32_t b2f_writer_chunksize(const struct b2f_writer *w);

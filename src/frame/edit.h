@@ -109,6 +109,8 @@ struct b2f_commit {
 	struct b2f_edit_state state;
 	/* Bytes are to survive a loss of power. */
 	bool durable;
+	/* How long to wait for other programs' locks, milliseconds. */
+	uint32_t lock_wait_ms;
 	/* When the data were written last; else the index keeps its mtime. */
 	bool has_mtime;
 	struct timespec mtime;
@@ -259,9 +261,10 @@ int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit);
  * Writes the frozen state.  Needs no lock, but only one commit at a time;
  * @edit->header must not change meanwhile.  Reads and writes files.
  *
- * Returns 0; -ESTALE (another program changed the frame; see b2f_edit_merge()),
- * or an errno of the store; @commit->installed tells whether it failed after
- * the new index was in its place.  The cause is logged, but for -ESTALE.
+ * Returns 0; -ESTALE (another program changed the frame; see b2f_edit_merge());
+ * -EAGAIN (another program has locked it); or an errno of the store;
+ * @commit->installed tells whether it failed after the new index was in its
+ * place.  The cause is logged, but for -ESTALE and -EAGAIN.
  */
 B2F_MUST_CHECK
 int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit);

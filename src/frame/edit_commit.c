@@ -252,7 +252,7 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 		return err;
 	if (edit->lock)
 		err = b2f_lock_acquire(edit->lock, B2F_LOCK_EXCLUSIVE,
-				       &generation, why);
+				       commit->lock_wait_ms, &generation, why);
 	if (err)
 		return err;
 	err = replace_index(edit, commit, why);
@@ -266,7 +266,7 @@ int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit)
 	struct b2f_why why = {""};
 	int err = write_all(edit, commit, &why);
 
-	if (err && err != -ESTALE)
+	if (err && err != -ESTALE && err != -EAGAIN)
 		b2f_log(edit->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: %s", edit->frame->label,
 			why.text[0] ? why.text : strerror(-err));

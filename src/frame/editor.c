@@ -9,7 +9,9 @@
 #include "frame/editor_priv.h"
 #include "frame/transcode.h"
 
-/* Programs that use the locks of C-Blosc2 are waited for. */
+/* How long programs that use the locks of C-Blosc2 are waited for. */
+#define LOCK_WAIT_MS 60000
+
 static int open_lock(struct b2f_edit *edit)
 {
 	struct b2f_why why = {""};
@@ -471,7 +473,8 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 
 int b2f_editor_commit(struct b2f_editor *editor)
 {
-	struct b2f_commit commit = {.durable = true};
+	struct b2f_commit commit = {.durable = true,
+				    .lock_wait_ms = LOCK_WAIT_MS};
 	struct b2f_edit *edit = editor->edit;
 	int err;
 
@@ -483,9 +486,10 @@ int b2f_editor_commit(struct b2f_editor *editor)
 	b2f_edit_settle(edit, &commit);
 	if (b2f_edit_begin_delete(edit))
 		b2f_edit_end_delete(edit, b2f_edit_delete(edit));
-	if (err == -ESTALE)
+	if (err == -ESTALE || err == -EAGAIN)
 		b2f_log(edit->frame->log, B2F_LOG_ERROR,
-			"%s: not committed: another program has changed it",
-			edit->frame->label);
+			"%s: not committed: another program has %s it",
+			edit->frame->label,
+			err == -ESTALE ? "changed" : "locked");
 	return err;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/files.h"
@@ -15,6 +16,11 @@
 
 /* The file is opened again if somebody deleted it; not for ever. */
 #define TRIES 100
+
+/* Between two looks at a lock that others have. */
+#define PAUSE_NS 500000
+#define NS_PER_S 1000000000
+#define NS_PER_MS 1000000
 
 struct b2f_lock {
 	struct b2f_store *store;
@@ -131,20 +137,38 @@ void b2f_lock_close(struct b2f_lock *lock)
 	free(lock);
 }
 
-static int wait_for(int fd, enum b2f_lock_mode mode)
+static int64_t monotonic_ns(void)
 {
-	int ret;
+	struct timespec now;
 
-	do
-		ret = flock(fd, mode == B2F_LOCK_SHARED ? LOCK_SH : LOCK_EX);
-	while (ret && errno == EINTR);
-	return ret;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/*
+ * Not a blocking flock(2): nothing could end that but the other program.
+ * Returns 0, or -1 with errno.
+ */
+static int wait_for(int fd, enum b2f_lock_mode mode, int64_t until_ns)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int ret, how = mode == B2F_LOCK_SHARED ? LOCK_SH : LOCK_EX;
+
+	for (;;) {
+		ret = flock(fd, how | LOCK_NB);
+		if (ret && errno == EINTR)
+			continue;
+		if (!ret || errno != EWOULDBLOCK || monotonic_ns() >= until_ns)
+			return ret;
+		nanosleep(&pause, NULL);
+	}
 }
 
 /* Locks the file that has the name, also if it was deleted meanwhile. */
 static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
-		     struct b2f_why *why)
+		     uint32_t wait_ms, struct b2f_why *why)
 {
+	int64_t until_ns = monotonic_ns() + (int64_t)wait_ms * NS_PER_MS;
 	struct stat st;
 	int err;
 
@@ -153,8 +177,13 @@ static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
 			return b2f_why_set(why, -EACCES,
 					   "%s cannot be written to",
 					   B2F_FILES_LOCK);
-		if (wait_for(lock->fd, mode))
-			return failed("lock", why);
+		if (wait_for(lock->fd, mode, until_ns))
+			return errno == EWOULDBLOCK
+				       ? b2f_why_set(why, -EAGAIN,
+						     "another program has "
+						     "locked it (%s)",
+						     B2F_FILES_LOCK)
+				       : failed("lock", why);
 		if (fstat(lock->fd, &st) || st.st_nlink > 0)
 			return 0;
 		err = reopen(lock, true, why);
@@ -184,12 +213,13 @@ static int read_generation(const struct b2f_lock *lock, uint64_t *out,
 }
 
 int b2f_lock_acquire(struct b2f_lock *lock, enum b2f_lock_mode mode,
-		     uint64_t *generation, struct b2f_why *why)
+		     uint32_t wait_ms, uint64_t *generation,
+		     struct b2f_why *why)
 {
 	uint64_t value = 0;
 	int err;
 
-	err = lock_file(lock, mode, why);
+	err = lock_file(lock, mode, wait_ms, why);
 	if (err)
 		return err;
 	err = read_generation(lock, &value, why);

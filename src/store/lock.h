@@ -46,16 +46,18 @@ int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 void b2f_lock_close(struct b2f_lock *lock);
 
 /*
- * Waits for the lock, which must not be held, as long as it takes. *@generation
- * is what the file says then; with EXCLUSIVE after it has been raised by one:
- * if that is not one more than last time, somebody else had the lock.
+ * Takes the lock, which must not be held; waits for other programs, but for
+ * @wait_ms at most (0: tries once).  *@generation is what the file says then;
+ * with EXCLUSIVE after it has been raised by one: if that is not one more than
+ * last time, another program had the lock.
  *
- * Returns 0; -EACCES (EXCLUSIVE, but the file may only be read), or an errno;
- * then it is not held.
+ * Returns 0; -EAGAIN (other programs have it); -EACCES (EXCLUSIVE, but the file
+ * may only be read), or an errno; then it is not held.
  */
 B2F_MUST_CHECK
 int b2f_lock_acquire(struct b2f_lock *lock, enum b2f_lock_mode mode,
-		     uint64_t *generation, struct b2f_why *why);
+		     uint32_t wait_ms, uint64_t *generation,
+		     struct b2f_why *why);
 
 /* Gives a lock back that is held; one that is not stays so. */
 void b2f_lock_release(struct b2f_lock *lock);

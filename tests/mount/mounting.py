@@ -65,6 +65,8 @@ class Mount:
         self.args = [*wrap, str(BUILD / "bloscfs"), "-f", *args, str(source),
                      str(mountpoint)]
         self.ended = False
+        # Its exit status is to be this.
+        self.status = 0
 
     def __enter__(self):
         env = dict(os.environ)
@@ -118,10 +120,11 @@ class Mount:
             line.split(":\t") for line in status.splitlines()
             if line.startswith(("VmRSS", "VmHWM")))}
 
-    def end(self, number):
+    def end(self, number, status=0):
         """By a signal, whatever is still open."""
+        self.status = status
         os.kill(self.pid, number)
-        assert self.process.wait(60) == 0, self.log()
+        assert self.process.wait(60) == status, self.log()
         assert str(self.path) not in mountpoints(self.path.parent)
         self.ended = True
 
@@ -141,7 +144,7 @@ class Mount:
                 subprocess.run(["umount", self.path], check=kind is None)
             if kind is None:
                 # Whoever has made a mount namespace meanwhile keeps it.
-                assert self.process.wait(60) == 0, self.log()
+                assert self.process.wait(60) == self.status, self.log()
         finally:
             if self.process.poll() is None:
                 subprocess.run(["umount", "-l", self.path], check=False,

@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 	if (!err)
 		err = b2f_lock_open(store, true, &lock, &why);
 	if (!err)
-		err = b2f_lock_acquire(lock, mode, &generation, &why);
+		err = b2f_lock_acquire(lock, mode, UINT32_MAX, &generation,
+				       &why);
 	if (err)
 		fail(err, &why);
 	printf("%" PRIu64 "\n", generation);

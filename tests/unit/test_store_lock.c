@@ -45,8 +45,8 @@ static uint64_t acquire(struct b2f_lock *lock, enum b2f_lock_mode mode)
 	uint64_t generation = UINT64_MAX;
 	struct b2f_why why = {""};
 
-	cr_assert_eq(b2f_lock_acquire(lock, mode, &generation, &why), 0, "%s",
-		     why.text);
+	cr_assert_eq(b2f_lock_acquire(lock, mode, 60000, &generation, &why), 0,
+		     "%s", why.text);
 	return generation;
 }
 
@@ -172,6 +172,31 @@ Test(store_lock, a_signal_does_not_end_the_waiting)
 	b2f_lock_close(lock);
 }
 
+Test(store_lock, waiting_for_others_has_an_end)
+{
+	struct b2f_lock *one = open_lock(), *two = open_lock();
+	uint64_t generation = 77;
+	struct timespec begin, end;
+
+	acquire(one, B2F_LOCK_SHARED);
+	cr_assert_eq(b2f_lock_acquire(two, B2F_LOCK_EXCLUSIVE, 0, &generation,
+				      NULL),
+		     -EAGAIN);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	cr_assert_eq(b2f_lock_acquire(two, B2F_LOCK_EXCLUSIVE, 100, &generation,
+				      NULL),
+		     -EAGAIN);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	cr_assert_geq((end.tv_sec - begin.tv_sec) * 1000 +
+			      (end.tv_nsec - begin.tv_nsec) / 1000000,
+		      99);
+	cr_assert_eq(generation, 77);
+	b2f_lock_release(one);
+	cr_assert_eq(acquire(two, B2F_LOCK_EXCLUSIVE), 1, "nothing was raised");
+	b2f_lock_close(one);
+	b2f_lock_close(two);
+}
+
 Test(store_lock, a_deleted_file_is_made_anew)
 {
 	struct b2f_lock *lock = open_lock();
@@ -198,7 +223,7 @@ Test(store_lock, who_may_only_read_can_share)
 	acquire(lock, B2F_LOCK_SHARED);
 	b2f_lock_release(lock);
 	cr_assert_eq(
-		b2f_lock_acquire(lock, B2F_LOCK_EXCLUSIVE, &generation, NULL),
+		b2f_lock_acquire(lock, B2F_LOCK_EXCLUSIVE, 0, &generation, NULL),
 		-EACCES);
 	b2f_lock_close(lock);
 	if (getuid() == 0)

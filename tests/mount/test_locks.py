@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that hold the lock of C-Blosc2 (.b2lock) and do not let go."""
+import concurrent.futures
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+import time
+
+import blosc2
+
+from mounting import Mount, data, main, wait_until_stock
+
+FIRST, SECOND = data(100000), data(120000)[::-1]
+LOST = 8
+
+
+def mounted(*options):
+    os.makedirs("src", exist_ok=True)
+    return Mount("src", "mnt", "-o", ",".join(("chunksize=64k", *options)))
+
+
+def stock(name):
+    s = blosc2.open(f"src/{name}.b2frame", mode="r")
+    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
+
+
+@contextlib.contextmanager
+def locked(name):
+    """As a reader of C-Blosc2 that hangs."""
+    fd = os.open(f"src/{name}.b2frame/.b2lock", os.O_RDWR)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+def make(*names):
+    for name in names:
+        with open(f"mnt/{name}", "wb") as f:
+            f.write(FIRST)
+
+
+def error_of(call, *args):
+    try:
+        call(*args)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def test_other_files_are_committed():
+    with mounted("locking", "commit=1") as mount:
+        make("a", "b")
+        with contextlib.ExitStack() as files:
+            fds = [os.open(f"mnt/{name}", os.O_RDWR) for name in "ab"]
+            files.callback(lambda: [os.close(fd) for fd in fds])
+            with locked("a"):
+                for fd in fds:
+                    os.pwrite(fd, SECOND, 0)
+                wait_until_stock(lambda: stock("b") == SECOND, "the timer")
+                begin = time.monotonic()
+                assert error_of(os.fsync, fds[0]) == errno.EAGAIN
+                assert time.monotonic() - begin < 10
+                assert stock("a") == FIRST
+                mount.wait_for_log("another program holds .b2lock")
+            # Nothing is lost, and nobody has to ask for it.
+            wait_until_stock(lambda: stock("a") == SECOND, "the next tick")
+            os.fsync(fds[0])
+
+
+def test_requests_are_answered():
+    """More threads wait than the daemon has."""
+    names = [f"f{i}" for i in range(14)]
+    with mounted("locking", "commit=600"):
+        make(*names, "other")
+        with contextlib.ExitStack() as held:
+            for name in names:
+                held.enter_context(locked(name))
+            fds = [os.open(f"mnt/{name}", os.O_RDWR) for name in names]
+            for fd in fds:
+                os.pwrite(fd, SECOND, 0)
+            with concurrent.futures.ThreadPoolExecutor(14) as pool:
+                asked = [pool.submit(error_of, os.fsync, fd) for fd in fds]
+                with open("mnt/other", "r+b") as f:
+                    f.write(SECOND)
+                    os.fsync(f.fileno())
+                got = {call.result(30) for call in asked}
+            assert got == {errno.EAGAIN}, got
+        for fd in fds:
+            os.close(fd)
+        assert all(stock(name) == SECOND for name in (*names, "other"))
+
+
+def test_the_end_waits_a_moment():
+    with mounted("locking", "commit=600") as mount:
+        make("a", "b")
+        fds = [os.open(f"mnt/{name}", os.O_RDWR) for name in "ab"]
+        with locked("a"):
+            for fd in fds:
+                os.pwrite(fd, SECOND, 0)
+            os.kill(mount.pid, signal.SIGTERM)
+            wait_until_stock(lambda: stock("b") == SECOND, "the other file")
+        assert mount.process.wait(30) == 0, mount.log()
+        mount.ended = True
+    assert stock("a") == SECOND
+    for fd in fds:
+        error_of(os.close, fd)
+
+
+def test_the_end_says_what_is_lost():
+    with mounted("locking", "commit=600") as mount:
+        make("a", "b")
+        fds = [os.open(f"mnt/{name}", os.O_RDWR) for name in "ab"]
+        with locked("a"):
+            for fd in fds:
+                os.pwrite(fd, SECOND, 0)
+            mount.end(signal.SIGTERM, LOST)
+        assert "a.b2frame: changes are lost: another program holds .b2lock" in \
+            mount.log()
+    assert stock("a") == FIRST and stock("b") == SECOND
+    for fd in fds:
+        error_of(os.close, fd)
+
+
+main()
