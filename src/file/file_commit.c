@@ -300,7 +300,10 @@ static int merge_theirs(struct b2f_file *file)
 	pthread_mutex_unlock(&w->write_lock);
 	if (!err)
 		b2f_file_forget_heads(file);
-	if (err == -ESTALE)
+	/* Without an index it was deleted, as has been logged. */
+	if (err == B2F_ENOTFRAME)
+		err = -ESTALE;
+	else if (err == -ESTALE)
 		b2f_log(file->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: another program has changed the "
 			"same chunks, or the size, since they were read",

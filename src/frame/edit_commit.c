@@ -390,6 +390,6 @@ int b2f_edit_has_changed(const struct b2f_edit *edit)
 	int err = stamp_index(edit, &now);
 
 	if (err)
-		return err;
+		return err == -ENOENT ? 1 : err;
 	return !b2f_frame_stamp_equal(&now, &edit->stamp);
 }

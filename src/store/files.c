@@ -88,8 +88,21 @@ static int adopt(struct b2f_store *store, int fd, struct b2f_object *out,
 	return 0;
 }
 
+/* Another program takes the index away with the frame, mostly before it. */
+static int chunk_missing(struct b2f_store *store, struct b2f_why *why)
+{
+	struct stat st;
+
+	if (b2f_store_stat_index(store, &st) == -ENOENT)
+		return b2f_why_set(why, -ESTALE,
+				   "another program has deleted or replaced "
+				   "the frame");
+	return b2f_why_set(why, B2F_ECORRUPT, "the file is missing");
+}
+
 /* What a failed openat(2) of an object means. */
-static int open_failed(int err, int64_t id, struct b2f_why *why)
+static int open_failed(struct b2f_store *store, int err, int64_t id,
+		       struct b2f_why *why)
 {
 	/* A socket cannot be opened at all (ENXIO). */
 	if (err == ELOOP || err == ENXIO)
@@ -97,7 +110,7 @@ static int open_failed(int err, int64_t id, struct b2f_why *why)
 				   "a %s where a file should be",
 				   err == ELOOP ? "symbolic link" : "socket");
 	if (err == ENOENT && id != B2F_OBJECT_INDEX)
-		return b2f_why_set(why, B2F_ECORRUPT, "the file is missing");
+		return chunk_missing(store, why);
 	return b2f_why_set(why, -err, "open: %s", strerror(err));
 }
 
@@ -111,7 +124,7 @@ static int dir_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 	fd = openat(b2f_files_of(store)->fd, b2f_files_name(id, buf),
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return open_failed(errno, id, why);
+		return open_failed(store, errno, id, why);
 	err = adopt(store, fd, out, why);
 	if (err)
 		close(fd);

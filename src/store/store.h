@@ -150,8 +150,8 @@ void b2f_store_free(struct b2f_store *store);
 
 /*
  * Opens object @id.  A chunk file that is missing, a link, a directory or no
- * plain file is B2F_ECORRUPT; a missing index is -ENOENT; every other errno
- * passes.  Close @out with b2f_object_close().
+ * plain file is B2F_ECORRUPT, but -ESTALE if the index is missing too; a missing
+ * index is -ENOENT; every other errno passes.  Close @out with b2f_object_close().
  */
 B2F_MUST_CHECK
 int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,

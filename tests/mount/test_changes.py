@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames that C-Blosc2 changes while they are mounted."""
+import errno
 import mmap
 import os
 import pathlib
 import shutil
+import subprocess
 import time
 
 import blosc2
 
-from mounting import Mount, data, main, make, wait_until
+from mounting import BUILD, Mount, data, main, make, wait_until
 
 CHUNK = 1 << 18
 
@@ -149,11 +151,70 @@ def test_an_open_sees_changes_at_once():
             assert read("mnt/a") == raw, step
 
 
+def delete(name):
+    shutil.rmtree(name)
+
+
+def replace(name):
+    make("src/new.b2frame", None)
+    os.rename(name, "src/old.b2frame")
+    os.rename("src/new.b2frame", name)
+    delete("src/old.b2frame")
+
+
+def recompress(name):
+    subprocess.run([BUILD / "bloscctl", "recompress", "-1", name], check=True)
+
+
+def errors_of_reads(f, size):
+    """What it gives to read a part of each chunk."""
+    errors = set()
+    for off in range(0, size, CHUNK):
+        try:
+            os.pread(f.fileno(), 100, off)
+        except OSError as e:
+            errors.add(e.errno)
+    return errors
+
+
+def test_what_others_delete_or_replace_is_stale_and_not_damaged():
+    os.mkdir("src")
+    for what in delete, replace, recompress:
+        raw = make("src/a.b2frame", None, nbytes=CHUNK * 12)
+        options = "cachesize=1m,readahead=0,dirtysize=256k"
+        with Mount("src", "mnt", "-o", options) as m:
+            before = len(m.log())
+            with open("mnt/a", "rb", buffering=0) as f:
+                assert f.read(10) == raw[:10]
+                what("src/a.b2frame")
+                assert errors_of_reads(f, len(raw)) == {errno.ESTALE}
+            m.wait_for_log("deleted or replaced")
+            assert "missing" not in m.log()[before:]
+            if what != delete:
+                assert read("mnt/a")[:10] != b""
+        shutil.rmtree("src/a.b2frame", ignore_errors=True)
+
+
+def test_a_writer_of_what_others_delete_is_told():
+    os.mkdir("src")
+    make("src/a.b2frame", None, nbytes=CHUNK * 2)
+    with Mount("src", "mnt") as m:
+        f = open("mnt/a", "r+b", buffering=0)
+        f.write(b"lost")
+        delete("src/a.b2frame")
+        for call in lambda: os.fsync(f.fileno()), f.close:
+            try:
+                call()
+                raise AssertionError("said to be stored")
+            except OSError as e:
+                assert e.errno == errno.ESTALE, e
+        # Nothing of it is kept, and the end of the mount is no loss.
+        m.wait_for_log("changes are lost")
+
+
 def test_frame_on_a_file_that_changes():
     raw = make("a.b2frame", None)
     pathlib.Path("file").touch()
-    import subprocess
-    from mounting import BUILD
     p = subprocess.Popen([BUILD / "bloscfs", "-f", "a.b2frame", "file"])
     try:
         wait_until(lambda: os.path.getsize("file"), "the mount")
