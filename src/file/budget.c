@@ -5,6 +5,10 @@
  * A writer takes its bytes before it copies them.  If there are too many, it
  * has the oldest records encoded, on the workers and on its own thread, until
  * there is room: memory does not grow, whatever writers do.
+ *
+ * Records that could not be encoded (a full disk, say) are counted apart, up to
+ * as much again: when these take all of that, files with such records get the
+ * error, and only they.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -59,6 +63,61 @@ void b2f_budget_give(struct b2f_runtime *rt, uint64_t bytes)
 	pthread_mutex_unlock(&rt->dirty_lock);
 }
 
+/* Counts the bytes of the failed @d, or no longer.  Locked. */
+static void count_stuck(struct b2f_dirty *d, bool stuck)
+{
+	struct b2f_runtime *rt = d->file->runtime;
+	struct b2f_writer *w = d->file->writer;
+
+	rt->stuck_bytes += stuck ? d->bytes : -d->bytes;
+	w->stuck_bytes += stuck ? d->bytes : -d->bytes;
+}
+
+/* Changes what @d counts for.  Locked. */
+static void set_bytes(struct b2f_dirty *d, uint64_t bytes)
+{
+	if (d->failed)
+		count_stuck(d, false);
+	d->bytes = bytes;
+	if (d->failed)
+		count_stuck(d, true);
+}
+
+void b2f_budget_add(struct b2f_dirty *d, uint64_t bytes)
+{
+	struct b2f_runtime *rt = d->file->runtime;
+
+	pthread_mutex_lock(&rt->dirty_lock);
+	set_bytes(d, d->bytes + bytes);
+	pthread_mutex_unlock(&rt->dirty_lock);
+}
+
+void b2f_budget_drop(struct b2f_dirty *d, uint64_t bytes)
+{
+	struct b2f_runtime *rt = d->file->runtime;
+
+	if (bytes == 0)
+		return;
+	pthread_mutex_lock(&rt->dirty_lock);
+	set_bytes(d, d->bytes - bytes);
+	rt->dirty_bytes -= bytes;
+	pthread_cond_broadcast(&rt->dirty_room);
+	pthread_mutex_unlock(&rt->dirty_lock);
+}
+
+void b2f_budget_fail(struct b2f_dirty *d, bool failed)
+{
+	struct b2f_runtime *rt = d->file->runtime;
+
+	pthread_mutex_lock(&rt->dirty_lock);
+	if (d->failed != failed) {
+		count_stuck(d, failed);
+		d->failed = failed;
+		pthread_cond_broadcast(&rt->dirty_room);
+	}
+	pthread_mutex_unlock(&rt->dirty_lock);
+}
+
 void b2f_budget_encoding(struct b2f_runtime *rt, int more)
 {
 	pthread_mutex_lock(&rt->dirty_lock);
@@ -103,17 +162,18 @@ struct spill {
 };
 
 /*
- * Picks the oldest records, with a reference to each and to its file.  Those
- * that failed are tried when there are no others.  Locked.
+ * Picks the oldest records, with a reference to each and to its file: of
+ * @failing, if not NULL, those that failed, else all others.  Locked.
  */
-static void pick(struct spill *s, bool failed)
+static void pick(struct spill *s, const struct b2f_file *failing)
 {
 	size_t max = b2f_min_u64(b2f_pool_nworkers(s->rt->pool) + 1, BATCH_MAX);
 
 	for (struct b2f_dirty *d = s->rt->dirty_oldest; d && s->n < max;
 	     d = d->newer) {
 		/* A look without the file's lock: a hint. */
-		if (atomic_load(&d->busy) || atomic_load(&d->failed) != failed)
+		if (atomic_load(&d->busy) || d->failed != (failing != NULL) ||
+		    (failing && d->file != failing))
 			continue;
 		b2f_dirty_ref(d);
 		b2f_file_ref(d->file);
@@ -159,15 +219,16 @@ static int spill_all(struct spill *s)
 	return err;
 }
 
-/* Makes some room.  Returns 0, -EAGAIN (others are at it), or an error. */
-static int make_room(struct b2f_runtime *rt)
+/*
+ * Encodes some records that did not fail, or those of @failing that did.
+ * Returns 0, -EAGAIN (others are at it), or an error.
+ */
+static int make_room(struct b2f_runtime *rt, const struct b2f_file *failing)
 {
 	struct spill s = {.rt = rt};
 
 	pthread_mutex_lock(&rt->dirty_lock);
-	pick(&s, false);
-	if (s.n == 0 && rt->nencoding == 0)
-		pick(&s, true);
+	pick(&s, failing);
 	pthread_mutex_unlock(&rt->dirty_lock);
 	return s.n ? spill_all(&s) : -EAGAIN;
 }
@@ -189,19 +250,44 @@ static void wait_for_others(struct b2f_runtime *rt)
 	pthread_cond_timedwait(&rt->dirty_room, &rt->dirty_lock, &until);
 }
 
-int b2f_budget_take(struct b2f_runtime *rt, uint64_t bytes)
+/* Is there room for @bytes among those that did not fail?  Locked. */
+static bool has_room(const struct b2f_runtime *rt, uint64_t bytes)
 {
+	uint64_t live = rt->dirty_bytes - rt->stuck_bytes;
+
+	/* One write alone is always let in: it could never get smaller. */
+	return live == 0 ||
+	       (live + bytes <= rt->dirty_max &&
+		rt->dirty_bytes + bytes <= 2 * rt->dirty_max);
+}
+
+/* Does @file have records that failed, and these no room for more?  Locked. */
+static bool is_stuck(const struct b2f_file *file, uint64_t bytes)
+{
+	const struct b2f_runtime *rt = file->runtime;
+
+	return file->writer->stuck_bytes > 0 &&
+	       rt->stuck_bytes + bytes > rt->dirty_max;
+}
+
+int b2f_budget_take(struct b2f_file *file, uint64_t bytes)
+{
+	struct b2f_runtime *rt = file->runtime;
+	bool stuck;
 	int err = 0;
 
 	pthread_mutex_lock(&rt->dirty_lock);
-	/* One write alone is always let in: it could never get smaller. */
-	while (rt->dirty_bytes > 0 && rt->dirty_bytes + bytes > rt->dirty_max) {
-		pthread_mutex_unlock(&rt->dirty_lock);
-		err = make_room(rt);
-		pthread_mutex_lock(&rt->dirty_lock);
-		if (err && err != -EAGAIN)
+	for (;;) {
+		stuck = bytes && is_stuck(file, bytes);
+		if (!stuck && has_room(rt, bytes))
 			break;
-		if (err && rt->dirty_bytes + bytes > rt->dirty_max)
+		pthread_mutex_unlock(&rt->dirty_lock);
+		err = make_room(rt, stuck ? file : NULL);
+		pthread_mutex_lock(&rt->dirty_lock);
+		if (stuck && err && err != -EAGAIN)
+			break;
+		/* An error of other records is that of their files. */
+		if (err == -EAGAIN)
 			wait_for_others(rt);
 		err = 0;
 	}

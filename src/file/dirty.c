@@ -140,8 +140,7 @@ void b2f_dirty_remove(struct b2f_dirty *d)
 	if (d->listed)
 		b2f_budget_leave(d);
 	/* Now, not when the last reader has it: a writer may wait for these. */
-	b2f_budget_give(d->file->runtime, d->bytes);
-	d->bytes = 0;
+	b2f_budget_drop(d, d->bytes);
 	b2f_dirty_unref(d);
 }
 
@@ -198,7 +197,7 @@ uint64_t b2f_dirty_cost(const struct b2f_dirty *d, uint32_t npages)
 
 void b2f_dirty_count(struct b2f_dirty *d, uint64_t bytes)
 {
-	d->bytes += bytes;
+	b2f_budget_add(d, bytes);
 	if (d->bytes && !d->listed) {
 		d->listed = true;
 		b2f_budget_enter(d);
@@ -224,9 +223,7 @@ void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size)
 		freed += d->is_whole ? 0 : B2F_PAGE;
 	}
 	pthread_rwlock_unlock(&d->lock);
-	freed = b2f_min_u64(freed, d->bytes);
-	d->bytes -= freed;
-	b2f_budget_give(d->file->runtime, freed);
+	b2f_budget_drop(d, b2f_min_u64(freed, d->bytes));
 }
 
 bool b2f_dirty_is_full(const struct b2f_dirty *d, uint32_t nbytes)

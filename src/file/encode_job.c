@@ -134,7 +134,7 @@ static int finish(struct b2f_dirty *d, const struct b2f_edit_chunk *chunk,
 	w->nbusy--;
 	if (err) {
 		d->state = B2F_DIRTY_OPEN;
-		atomic_store(&d->failed, true);
+		b2f_budget_fail(d, true);
 	} else {
 		b2f_dirty_remove(d);
 	}

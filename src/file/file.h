@@ -58,6 +58,8 @@ struct b2f_runtime {
 	pthread_cond_t dirty_room;
 	/* The rest is under dirty_lock. */
 	uint64_t dirty_bytes;
+	/* Of them: those of records that could not be encoded. */
+	uint64_t stuck_bytes;
 	size_t nencoding;
 	/* Buffers of records that are gone, all of spare_size bytes. */
 	uint8_t *spare[B2F_SPARE_MAX];

@@ -133,7 +133,7 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 	pthread_mutex_unlock(&file->lock);
 	err = read_edges(d, part, edges);
 	if (!err)
-		err = b2f_budget_take(file->runtime, bytes);
+		err = b2f_budget_take(file, bytes);
 	pthread_mutex_lock(&file->lock);
 	now = b2f_dirty_find(file->writer, part->nchunk);
 	if (!err && now == d && d->state == B2F_DIRTY_OPEN) {
@@ -187,7 +187,7 @@ int b2f_write_part(struct b2f_file *file, const struct b2f_part *part)
 	}
 	/* The file is locked. */
 	b2f_dirty_write(d, part->start, part->buf, part->size, &edges);
-	atomic_store(&d->failed, false);
+	b2f_budget_fail(d, false);
 	b2f_writer_note(file->writer);
 	/* A writer in order will not come back to this chunk. */
 	if (end == (uint32_t)edit->header.chunksize &&

@@ -73,15 +73,16 @@ struct b2f_dirty {
 	 * first page on.  Constant.
 	 */
 	bool is_whole;
-	/* What it counts for in the runtime's dirty bytes. */
+	/* What it counts for in the runtime's dirty bytes; its dirty_lock too. */
 	uint64_t bytes;
 	/* It is in the runtime's list: from the first byte it counts for. */
 	bool listed;
 	/* For who looks for something to encode without the file's lock. */
 	atomic_bool busy;
+	/* The rest is under the runtime's dirty_lock. */
 	/* The last try to encode it failed; the data are still here. */
-	atomic_bool failed;
-	/* In the runtime's list, oldest first; under its dirty_lock. */
+	bool failed;
+	/* In the runtime's list, oldest first. */
 	struct b2f_dirty *older;
 	struct b2f_dirty *newer;
 };
@@ -96,6 +97,8 @@ struct b2f_writer {
 	pthread_rwlock_t gate;
 	/* What is known of the first bytes.  Under write_lock. */
 	_Atomic enum b2f_npy_hint hint;
+	/* Bytes of records that could not be encoded.  Under dirty_lock. */
+	uint64_t stuck_bytes;
 	/* A record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The rest is under file.lock. */
@@ -188,11 +191,19 @@ bool b2f_dirty_is_full(const struct b2f_dirty *d, uint32_t nbytes);
 /*
  * Waits until @bytes more may be dirty, and counts them; encodes some records
  * itself if it has to.  No lock is held but a write_lock.  Returns 0, or why
- * nothing can be encoded.
+ * records of @file, which take all of the room, cannot be encoded.  Those of
+ * other files that cannot keep it waiting for no more than one try.
  */
 B2F_MUST_CHECK
-int b2f_budget_take(struct b2f_runtime *rt, uint64_t bytes);
+int b2f_budget_take(struct b2f_file *file, uint64_t bytes);
+/* Gives back what was taken for no record. */
 void b2f_budget_give(struct b2f_runtime *rt, uint64_t bytes);
+/* @d, whose file is locked, counts for @bytes more, which were taken. */
+void b2f_budget_add(struct b2f_dirty *d, uint64_t bytes);
+/* It counts for @bytes less. */
+void b2f_budget_drop(struct b2f_dirty *d, uint64_t bytes);
+/* Notes whether the last try to encode @d failed. */
+void b2f_budget_fail(struct b2f_dirty *d, bool failed);
 /* Enters @d in the list, or leaves it. */
 void b2f_budget_enter(struct b2f_dirty *d);
 void b2f_budget_leave(struct b2f_dirty *d);

@@ -20,6 +20,18 @@
 /* An ACL of 500 entries; longer ones are left out, and the mode is narrowed. */
 #define ACL_BYTES 4004
 
+#define USER "user."
+
+/* The index that a file is to be like.  Its owner need not be able to read it.
+ */
+struct like {
+	/* O_PATH; -1 if there is none. */
+	int fd;
+	/* /proc leads to the very file. */
+	char path[48];
+	struct stat st;
+};
+
 /*
  * Errors that the caller has to hear of.  All others mean that the process may
  * not, or the filesystem cannot, keep an attribute; the data are worth more.
@@ -36,6 +48,29 @@ static int judge(int result, const char *what, struct b2f_why *why)
 	if (result >= 0 || !is_about_disk(errno))
 		return 0;
 	return b2f_why_set(why, -errno, "%s: %s", what, strerror(errno));
+}
+
+static int open_like(int dir, struct like *out, struct b2f_why *why)
+{
+	struct like like = {.fd = -1};
+	int err = 0;
+
+	like.fd = openat(dir, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (like.fd < 0 && errno != ENOENT)
+		return b2f_why_set(why, -errno, "%s: %s", B2F_INDEX_NAME,
+				   strerror(errno));
+	if (like.fd >= 0 && fstat(like.fd, &like.st))
+		err = b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	else if (like.fd >= 0 && !S_ISREG(like.st.st_mode))
+		err = b2f_why_set(why, B2F_ECORRUPT, "%s is no plain file",
+				  B2F_INDEX_NAME);
+	if (err) {
+		close(like.fd);
+		return err;
+	}
+	snprintf(like.path, sizeof(like.path), "/proc/self/fd/%d", like.fd);
+	*out = like;
+	return 0;
 }
 
 /* Gives @fd away, or at least to the group.  @now is what it is then. */
@@ -68,10 +103,10 @@ static mode_t without_group(mode_t mode)
  * Makes the ACL of @fd that of @like: also none, if the directory has given it
  * a default one.  *@lost: @like has an ACL that @fd cannot have.
  */
-static int take_acl(int fd, int like, bool *lost, struct b2f_why *why)
+static int take_acl(int fd, const char *like, bool *lost, struct b2f_why *why)
 {
 	char acl[ACL_BYTES];
-	ssize_t size = fgetxattr(like, ACL, acl, sizeof(acl));
+	ssize_t size = getxattr(like, ACL, acl, sizeof(acl));
 
 	*lost = size < 0 && errno == ERANGE;
 	if (size < 0 && errno == ENODATA)
@@ -84,11 +119,11 @@ static int take_acl(int fd, int like, bool *lost, struct b2f_why *why)
 	return judge(-1, "write the ACL", why);
 }
 
-/* Owner, ACL, and the bits of @mask.  Giving away can clear set-id bits. */
-static int take_permissions(int fd, int like, const struct stat *st,
-			    mode_t mask, struct b2f_why *why)
+/* Owner, ACL, and @mode.  Giving away can clear set-id bits. */
+static int take_permissions(int fd, const struct like *like, mode_t mode,
+			    struct b2f_why *why)
 {
-	mode_t mode = st->st_mode & mask;
+	const struct stat *st = &like->st;
 	bool lost = false;
 	struct stat now;
 	int err;
@@ -101,7 +136,7 @@ static int take_permissions(int fd, int like, const struct stat *st,
 	if (now.st_gid != st->st_gid)
 		lost = true;
 	else
-		err = take_acl(fd, like, &lost, why);
+		err = take_acl(fd, like->path, &lost, why);
 	if (err)
 		return err;
 	/* Another group; or the bits are the mask of an ACL that is lost. */
@@ -110,30 +145,35 @@ static int take_permissions(int fd, int like, const struct stat *st,
 	return judge(fchmod(fd, mode), "chmod", why);
 }
 
-static int copy_xattr(int fd, int like, const char *name, char *value,
+static int copy_xattr(int fd, const char *like, const char *name, char *value,
 		      struct b2f_why *why)
 {
-	ssize_t size = fgetxattr(like, name, value, XATTR_BYTES);
+	ssize_t size = getxattr(like, name, value, XATTR_BYTES);
 
+	/* What users have set is not dropped because its owner may not read. */
+	if (size < 0 && errno == EACCES &&
+	    strncmp(name, USER, sizeof(USER) - 1) == 0)
+		return b2f_why_set(why, -errno, "read %s: %s", name,
+				   strerror(errno));
 	if (size < 0)
 		return judge(-1, "read an xattr", why);
 	return judge(fsetxattr(fd, name, value, (size_t)size, 0),
 		     "write an xattr", why);
 }
 
-static int copy_xattrs(int fd, int like, struct b2f_why *why)
+static int copy_xattrs(int fd, const char *like, struct b2f_why *why)
 {
 	char *names, *value;
 	ssize_t size;
 	int err;
 
-	if (flistxattr(like, NULL, 0) <= 0)
+	if (listxattr(like, NULL, 0) <= 0)
 		return 0;
 	names = malloc(2 * (size_t)XATTR_BYTES);
 	if (!names)
 		return -ENOMEM;
 	value = names + XATTR_BYTES;
-	size = flistxattr(like, names, XATTR_BYTES);
+	size = listxattr(like, names, XATTR_BYTES);
 	err = judge((int)size, "list xattrs", why);
 	for (char *name = names; !err && name < names + size;
 	     name += strlen(name) + 1) {
@@ -141,23 +181,6 @@ static int copy_xattrs(int fd, int like, struct b2f_why *why)
 			err = copy_xattr(fd, like, name, value, why);
 	}
 	free(names);
-	return err;
-}
-
-/* Opens the index in *@fd; -1 if there is none. */
-static int open_index(int dir, int *fd, struct stat *st, struct b2f_why *why)
-{
-	int err = 0;
-
-	*fd = openat(dir, B2F_INDEX_NAME,
-		     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (*fd < 0 && errno == ENOENT)
-		return 0;
-	if (*fd < 0 || fstat(*fd, st))
-		err = b2f_why_set(why, -errno, "%s: %s", B2F_INDEX_NAME,
-				  strerror(errno));
-	if (err && *fd >= 0)
-		close(*fd);
 	return err;
 }
 
@@ -177,15 +200,14 @@ static bool is_permitted(const struct stat *chunk, const struct stat *index)
 
 int b2f_files_permit(int dir, int fd, struct b2f_why *why)
 {
-	struct stat st;
-	int like, err;
+	struct like like;
+	int err;
 
-	err = open_index(dir, &like, &st, why);
-	if (err || like < 0)
+	err = open_like(dir, &like, why);
+	if (err || like.fd < 0)
 		return err;
-	st.st_mode = mode_of_chunk(st.st_mode);
-	err = take_permissions(fd, like, &st, 0666, why);
-	close(like);
+	err = take_permissions(fd, &like, mode_of_chunk(like.st.st_mode), why);
+	close(like.fd);
 	return err;
 }
 
@@ -266,20 +288,20 @@ int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
 {
 	const struct timespec keep = {.tv_nsec = UTIME_OMIT};
 	struct timespec times[2] = {keep, mtime ? *mtime : keep};
-	struct stat st;
-	int like, err;
+	struct like like;
+	int err;
 
-	err = open_index(dir, &like, &st, why);
+	err = open_like(dir, &like, why);
 	if (err)
 		return err;
-	if (like >= 0) {
-		times[0] = st.st_atim;
+	if (like.fd >= 0) {
+		times[0] = like.st.st_atim;
 		if (!mtime)
-			times[1] = st.st_mtim;
-		err = take_permissions(fd, like, &st, 07777, why);
+			times[1] = like.st.st_mtim;
+		err = take_permissions(fd, &like, like.st.st_mode & 07777, why);
 		if (!err)
-			err = copy_xattrs(fd, like, why);
-		close(like);
+			err = copy_xattrs(fd, like.path, why);
+		close(like.fd);
 	}
 	return err ? err : judge(futimens(fd, times), "set times", why);
 }

@@ -128,6 +128,34 @@ def test_a_full_disk_is_told_of():
         assert stock("src/small.b2frame") == b"there is room again"
 
 
+def test_a_full_disk_does_not_stop_files_on_another_one():
+    os.makedirs("src/full")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none",
+                    "src/full"], check=True)
+    try:
+        with mounted("dirtysize=2m", "commit=600"):
+            fds = [os.open(f"mnt/full/{n}", os.O_CREAT | os.O_RDWR)
+                   for n in range(3)]
+            for n, fd in enumerate(fds):
+                # Until it is told that there is no room, or never.
+                for i in range(40):
+                    if error_of(os.write, fd, incompressible(100000, i)):
+                        break
+                assert i < 39, n
+            # Whoever writes elsewhere neither waits nor fails.
+            many = incompressible(8 << 20, 5)
+            write("mnt/elsewhere", many)
+            assert stock("src/elsewhere.b2frame") == many
+            for fd in fds:
+                os.ftruncate(fd, 0)
+            for fd in fds:
+                os.pwrite(fd, b"there is room", 0)
+                os.close(fd)
+            assert stock("src/full/2.b2frame") == b"there is room"
+    finally:
+        subprocess.run(["umount", "src/full"], check=True)
+
+
 def test_what_a_close_could_not_store_is_kept():
     with small_disk(), mounted("dirtysize=16m", "commit=600") as m:
         write("mnt/a", b"before")

@@ -55,8 +55,7 @@ try:
     while not os.path.ismount("mnt"):
         assert daemon.poll() is None
         time.sleep(.05)
-    # A file that its owner may not read cannot be committed without root.
-    for file_mode in 0o644, 0o444, 0o400:
+    for file_mode in 0o644, 0o444, 0o400, 0o200, 0:
         check_file(file_mode)
     check_folders()
 finally:
