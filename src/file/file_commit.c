@@ -31,6 +31,8 @@ struct job {
 	/* What they were before, in case it fails. */
 	uint64_t dirty_since_ns;
 	bool has_mtime;
+	/* Only the first chunks are committed: there is no room for more. */
+	bool in_part;
 };
 
 static int each(void *context, size_t n, int (*fn)(void *arg, size_t i),
@@ -125,12 +127,31 @@ static int encode_one(void *arg, size_t i)
 	return 0;
 }
 
+/*
+ * On a full disk the chunks before the first one that could not be stored are
+ * committed, if that only makes the file longer: a copy that did not fit leaves
+ * its beginning, as on other filesystems.  Locked.
+ */
+static void cut_to_stored(struct job *job)
+{
+	const struct b2f_form *form = &job->file->frame->form;
+	struct b2f_writer *w = job->writer;
+	uint64_t first = UINT64_MAX;
+	struct b2f_dirty *d, *next;
+
+	if (form->is_array || form->head)
+		return;
+	HASH_ITER(hh, w->dirty, d, next)
+	first = b2f_min_u64(first, d->nchunk);
+	job->in_part = b2f_edit_cut(w->edit, &job->commit, first);
+}
+
 /* Encodes what is to be committed; then the frozen state is complete. */
 static int encode_all(struct job *job)
 {
 	struct b2f_file *file = job->file;
 	struct b2f_writer *w = job->writer;
-	int err;
+	int err, prepared = 0;
 
 	err = b2f_pool_for(file->runtime->pool, B2F_POOL_DEMAND, job->n,
 			   encode_one, job);
@@ -140,10 +161,13 @@ static int encode_all(struct job *job)
 	w->commit = NULL;
 	if (!err)
 		err = w->commit_err;
-	if (!err)
-		err = b2f_edit_prepare(w->edit, &job->commit);
+	if (err == -ENOSPC || err == -EDQUOT)
+		cut_to_stored(job);
+	if (!err || job->in_part)
+		prepared = b2f_edit_prepare(w->edit, &job->commit);
+	job->in_part &= !prepared;
 	pthread_mutex_unlock(&file->lock);
-	return err;
+	return prepared ? prepared : err;
 }
 
 /* Ends the commit; what failed is to be committed again. */
@@ -151,7 +175,7 @@ static void settle(struct job *job)
 {
 	struct b2f_file *file = job->file;
 	struct b2f_writer *w = job->writer;
-	bool done = job->commit.installed;
+	bool done = job->commit.installed && !job->in_part;
 
 	pthread_mutex_lock(&file->lock);
 	if (!done) {
@@ -238,6 +262,9 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 	job.commit.lock_wait_ms = ms_until(until_ns);
 	if (!err)
 		err = b2f_edit_write(job.writer->edit, &job.commit);
+	else if (job.in_part)
+		/* The error is that there is more. */
+		(void)!b2f_edit_write(job.writer->edit, &job.commit);
 	if (err && !job.commit.installed)
 		err = or_stale(job.writer, err);
 	settle(&job);

@@ -253,6 +253,13 @@ void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
 		    uint64_t nchunk, const struct b2f_edit_chunk *chunk,
 		    uint32_t old);
 
+/*
+ * Leaves out of the frozen state all but its first @n chunks.  Returns false,
+ * and does nothing, unless what remains is longer than the committed state, and
+ * begins with it.
+ */
+bool b2f_edit_cut(struct b2f_edit *edit, struct b2f_commit *commit, uint64_t n);
+
 /* The frozen state is complete: finds out what to make durable.  0, -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit);

@@ -49,6 +49,41 @@ void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
 		fresh->frozen = true;
 }
 
+/* Are the first @n chunks of @state the committed ones, and then some more? */
+static bool is_longer(const struct b2f_edit *edit,
+		      const struct b2f_edit_state *state, uint64_t n)
+{
+	const struct b2f_edit_state *c = &edit->committed;
+	uint64_t nwhole = c->nbytes / (uint32_t)edit->header.chunksize;
+
+	/* A short chunk at the end may have become longer. */
+	return n > c->n && n < state->n &&
+	       (nwhole == 0 ||
+		!memcmp(state->raw, c->raw, nwhole * sizeof(*c->raw)));
+}
+
+bool b2f_edit_cut(struct b2f_edit *edit, struct b2f_commit *commit, uint64_t n)
+{
+	struct b2f_edit_state *state = &commit->state;
+
+	if (!is_longer(edit, state, n))
+		return false;
+	for (uint64_t i = n; i < state->n; i++) {
+		struct b2f_new_chunk *fresh = NULL;
+
+		if (b2f_edit_is_stored(state->raw[i]))
+			fresh = b2f_edit_find(edit, state->raw[i]);
+		/* One that was dropped meanwhile ends with this commit. */
+		if (!fresh || fresh->dropped)
+			continue;
+		fresh->frozen = false;
+		state->cbytes -= b2f_min_u64(state->cbytes, fresh->cbytes);
+	}
+	state->n = n;
+	state->nbytes = n * (uint32_t)edit->header.chunksize;
+	return true;
+}
+
 /* Adds all files of @commit that are not known as new ones. */
 static int add_old_files(const struct b2f_edit *edit, struct b2f_commit *commit)
 {

@@ -156,6 +156,36 @@ def test_a_full_disk_does_not_stop_files_on_another_one():
         subprocess.run(["umount", "src/full"], check=True)
 
 
+def copy_too_much(name, want):
+    """Writes @want, for which there is no room, to a file of a new mount."""
+    mount = mounted("dirtysize=1m", "commit=600")
+    mount.__enter__()
+    fd = os.open(f"mnt/{name}", os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+    with contextlib.suppress(OSError):
+        for at in range(0, len(want), CHUNK):
+            os.write(fd, want[at:at + CHUNK])
+        raise AssertionError("it does fit")
+    assert error_of(os.close, fd) == errno.ENOSPC
+    subprocess.run(["umount", "mnt"], check=True)
+    assert mount.process.wait(20) == 8
+    mount.log_file.close()
+
+
+def test_a_copy_that_did_not_fit_leaves_its_beginning():
+    want = incompressible(8 << 20)
+    old = incompressible(1 << 20, 1)
+    with small_disk("6m"):
+        copy_too_much("a", want)
+        got = stock("src/a.b2frame")
+        assert len(got) > 4 << 20 and got == want[:len(got)]
+    with small_disk("6m"):
+        with mounted():
+            write("mnt/a", old)
+        copy_too_much("a", want)
+        # What was there before is not given up for a part of something else.
+        assert stock("src/a.b2frame") == old
+
+
 def test_what_a_close_could_not_store_is_kept():
     with small_disk(), mounted("dirtysize=16m", "commit=600") as m:
         write("mnt/a", b"before")
