@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_now.c - what can be told of a file that is being written to */
+#include <time.h>
+
+#include "file/writer.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Stop waiting for a .npy file to be completed this long after a write. */
+#define UNDER_WAY_S 10
+
+bool b2f_file_is_dirty(struct b2f_file *file)
+{
+	const struct b2f_writer *w;
+	bool dirty;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	dirty = w && (w->left_undurable ||
+		      (w->edit && (w->dirty_since_ns || w->edit->undurable)));
+	pthread_mutex_unlock(&file->lock);
+	return dirty;
+}
+
+/*
+ * Somebody is writing a .npy file: an array that is not complete would have to
+ * be made a plain frame, and an array again when it is.  Locked.
+ */
+static bool is_under_way(const struct b2f_file *file)
+{
+	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_writer *w = file->writer;
+	struct timespec now;
+
+	if (!form->head || w->array_nbytes == form->head_len + form->nbytes ||
+	    !w->has_mtime)
+		return false;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec >= w->mtime.tv_sec &&
+	       now.tv_sec - w->mtime.tv_sec < UNDER_WAY_S;
+}
+
+uint64_t b2f_file_dirty_ns(struct b2f_file *file)
+{
+	struct timespec now;
+	uint64_t since = 0;
+	bool undurable = false;
+
+	pthread_mutex_lock(&file->lock);
+	if (file->writer && file->writer->edit && !is_under_way(file)) {
+		since = file->writer->dirty_since_ns;
+		undurable = file->writer->edit->undurable;
+	}
+	pthread_mutex_unlock(&file->lock);
+	if (!since)
+		return undurable;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	since = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - since;
+	return since ? since : 1;
+}
+
+void b2f_file_discard(struct b2f_file *file)
+{
+	struct b2f_writer *w;
+	struct b2f_dirty *d, *next;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	if (w && w->edit) {
+		b2f_writer_wait_idle(file);
+		HASH_ITER(hh, w->dirty, d, next)
+		b2f_dirty_remove(d);
+		w->dirty_since_ns = 0;
+		w->has_mtime = false;
+		w->edit->undurable = false;
+	}
+	pthread_mutex_unlock(&file->lock);
+}
+
+void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
+{
+	const struct b2f_writer *w;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	*out = (struct b2f_file_now){
+		.nbytes = b2f_file_size_locked(file),
+		.cbytes = file->frame->info.cbytes,
+		.stamp = file->frame->stamp,
+	};
+	if (w && w->edit) {
+		out->cbytes = w->edit->committed.cbytes;
+		out->stamp = w->edit->stamp;
+		out->dirty = w->dirty_since_ns != 0;
+		out->mtime = w->mtime;
+		out->has_mtime = w->has_mtime;
+	}
+	pthread_mutex_unlock(&file->lock);
+}
