@@ -12,6 +12,7 @@ import fsx_runs  # noqa: E402
 import kills  # noqa: E402
 import power  # noqa: E402
 import rounds  # noqa: E402
+import suites  # noqa: E402
 from mounting import run_one  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
@@ -67,8 +68,13 @@ def cut(count, seed):
             kind, min(100, count - first), seed + first // 100, options)
 
 
+def suite(count, _):
+    for name in [*suites.SUITES][:count]:
+        yield name, lambda: suites.compare(name)
+
+
 RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
-        "flips": (flip, 500), "power": (cut, 1000)}
+        "flips": (flip, 500), "power": (cut, 1000), "suites": (suite, 100)}
 
 
 def main():
