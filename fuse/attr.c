@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "acl.h"
 #include "attr.h"
+#include "b2frame/create.h"
 #include "view.h"
 
 /* Reads of less than this cost the same. */
@@ -49,10 +51,19 @@ static void apply_options(const struct fs *fs, struct stat *st)
 		st->st_mode &= ~fs->settings.file_mask;
 }
 
+/* Others than the daemon's user are to have no more than they have there. */
+static mode_t shown_mode(const struct fs *fs, int fd, const char *name,
+			 mode_t mode)
+{
+	return fs->options.allow_other ? fs_acl_narrow(fd, name, mode) : mode;
+}
+
 /* A file or folder as it is. */
-static void plain(const struct fs *fs, const struct stat *st, struct stat *out)
+static void plain(const struct fs *fs, int fd, const struct stat *st,
+		  struct stat *out)
 {
 	*out = *st;
+	out->st_mode = shown_mode(fs, fd, NULL, st->st_mode);
 	out->st_ino = fs_attr_ino(fs, st->st_dev, st->st_ino);
 	apply_options(fs, out);
 }
@@ -62,9 +73,10 @@ static void plain(const struct fs *fs, const struct stat *st, struct stat *out)
  * Where the two belong to different users, the file's owner or group is
  * somebody else in the directory, nobody knows who: what all others may.
  */
-static mode_t hidden_by(const struct stat *dir, const struct stat *index)
+static mode_t hidden_by(mode_t dir_mode, const struct stat *dir,
+			const struct stat *index)
 {
-	mode_t enter = dir->st_mode & 0111;
+	mode_t enter = dir_mode & 0111;
 	mode_t hidden = 0;
 
 	if (dir->st_gid != index->st_gid && !(enter & 01))
@@ -83,23 +95,34 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 				      : a->tv_nsec > b->tv_nsec;
 }
 
-/* A frame: @self is its directory or file. */
-static void frame(const struct fs *fs, const struct stat *self,
-		  const struct stat *index, const uint64_t sizes[2],
+/* The mode of a frame, whose directory or file is @probe->fd. */
+static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
+{
+	const struct stat *self = &probe->st, *index = &probe->index;
+	mode_t mode = S_IFREG | (index->st_mode & 07777);
+
+	if (!S_ISDIR(self->st_mode))
+		return shown_mode(fs, probe->fd, NULL, mode);
+	mode = shown_mode(fs, probe->fd, B2F_INDEX_NAME, mode);
+	return mode & ~hidden_by(shown_mode(fs, probe->fd, NULL, self->st_mode),
+				 self, index);
+}
+
+static void frame(const struct fs *fs, const struct fs_probe *probe,
 		  struct stat *out)
 {
+	const struct stat *self = &probe->st, *index = &probe->index;
+
 	*out = *index;
-	out->st_mode = S_IFREG | (index->st_mode & 07777);
-	if (S_ISDIR(self->st_mode))
-		out->st_mode &= ~hidden_by(self, index);
+	out->st_mode = mode_of_frame(fs, probe);
 	/* A rename changes the directory alone. */
 	if (is_later(&self->st_ctim, &out->st_ctim))
 		out->st_ctim = self->st_ctim;
 	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
 	out->st_nlink = self->st_nlink > 0;
 	out->st_rdev = 0;
-	out->st_size = clamp(sizes[0]);
-	out->st_blocks = blocks(sizes[0], sizes[1]);
+	out->st_size = clamp(probe->nbytes);
+	out->st_blocks = blocks(probe->nbytes, probe->cbytes);
 	out->st_blksize = FRAME_BLKSIZE;
 	apply_options(fs, out);
 }
@@ -107,12 +130,10 @@ static void frame(const struct fs *fs, const struct stat *self,
 void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 		      struct stat *out)
 {
-	const uint64_t sizes[2] = {probe->nbytes, probe->cbytes};
-
 	if (probe->kind == FS_KIND_FRAME)
-		frame(fs, &probe->st, &probe->index, sizes, out);
+		frame(fs, probe, out);
 	else
-		plain(fs, &probe->st, out);
+		plain(fs, probe->fd, &probe->st, out);
 }
 
 /*
@@ -325,7 +346,7 @@ static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
 		if (fstat(pin.fd, &st))
 			err = -errno;
 		else
-			plain(fs, &st, out);
+			plain(fs, pin.fd, &st, out);
 		break;
 	case FS_KIND_FRAME:
 		err = get_frame(fs, node, pin.fd, out);

@@ -8,6 +8,7 @@ import pathlib
 import pwd
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -310,6 +311,75 @@ def test_files_of_others_keep_owner_and_mode():
         assert as_user(ALICE, ALICE, lambda: os.chmod("mnt/f", 0o777)) == \
             errno.EPERM
         assert who(f"{top}/chunks.b2frame") == (0, 0, 0o640)
+
+
+def set_acl(path, mask, *named, owner=7, group=7, other=7):
+    """named: (tag, id, bits); tag 2 is a user, 8 a group."""
+    entries = [(1, -1, owner), *[e for e in named if e[0] == 2],
+               (4, -1, group), *[e for e in named if e[0] == 8],
+               (16, -1, mask), (32, -1, other)]
+    value = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHi", tag, bits, who) for tag, who, bits in entries)
+    os.setxattr(path, "system.posix_acl_access", value)
+
+
+def test_nobody_gets_more_than_an_acl_gives():
+    """Neither of frames nor of other files, in folders with an ACL or not."""
+    nobody = (2, BOB, 0)
+    acls = {"user": [7, nobody], "group": [7, (8, TEAM, 4)],
+            "mask": [4, (2, BOB, 7)], "none": [0, (2, BOB, 7)],
+            "both": [7, (8, 2001, 0), nobody]}
+    users = ((ALICE, []), (BOB, []), (BOB, [TEAM]), (1003, [TEAM]),
+             (1003, [2001]), (1003, []))
+    names = [f"{n}{kind}" for n in acls
+             for kind in (".frame", ".inner", ".plain", ".d/x")]
+
+    def look(top):
+        """What each user may do with each file."""
+        def try_open(name, flags):
+            return lambda: os.close(os.open(f"{top}/{name}", flags))
+
+        return {(user, *groups, n, flags):
+                as_user(user, user, try_open(n, flags), groups) == 0
+                for user, groups in users for n in names
+                for flags in (os.O_RDONLY, os.O_WRONLY)}
+
+    def give(path, acl, group):
+        os.chown(path, ALICE, TEAM)
+        os.chmod(path, 0o777)
+        set_acl(path, *acl, group=group)
+
+    with setting():
+        os.mkdir("plain")
+        for name, acl in acls.items():
+            for top in "plain", "src":
+                os.makedirs(f"{top}/{name}.d")
+                os.chmod(f"{top}/{name}.d", 0o777)
+            for kind in ".frame", ".inner", ".plain", ".d/x":
+                touch(f"plain/{name}{kind}")
+                give(f"plain/{name}{kind}", acl, 6)
+                if kind == ".plain":
+                    touch(f"src/{name}{kind}")
+                    give(f"src/{name}{kind}", acl, 6)
+                    continue
+                touch(f"mnt/{name}{kind}")
+                os.chown(f"mnt/{name}{kind}", ALICE, TEAM)
+                os.chmod(f"mnt/{name}{kind}", 0o777)
+                frame = f"src/{name}{kind}.b2frame"
+                give(frame if kind == ".inner" else f"{frame}/chunks.b2frame",
+                     acl, 6)
+            for top in "plain", "src":
+                give(f"{top}/{name}.d", acl, 7)
+    may = look("plain")
+    with Mount("src", "mnt", "-o", "allow_other"):
+        shown = look("mnt")
+    more = [key for key in shown if shown[key] and not may[key]]
+    assert not more, more
+    # What everybody may, everybody may here.
+    assert all(shown[k] for k in shown if k[0] == ALICE)
+    assert all(shown[k] for k in shown
+               if k[-2:] in (("mask.frame", os.O_RDONLY),
+                             ("mask.plain", os.O_RDONLY)))
 
 
 def test_owner_by_option():

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* acl.c - what a POSIX ACL leaves of a mode */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/xattr.h>
+
+#include "acl.h"
+
+#define ACL "system.posix_acl_access"
+
+/* An ACL of 500 entries. */
+#define ACL_BYTES 4004
+
+/* As an xattr: a version of 4 bytes, then entries (little endian). */
+enum {
+	HEADER = 4,
+	ENTRY = 8,
+	GROUP_OBJ = 0x04,
+	USER = 0x02,
+	GROUP = 0x08,
+	MASK = 0x10,
+	OTHER = 0x20,
+};
+
+/* rwx bits of each class. */
+struct acl {
+	unsigned int group_obj, mask, other;
+	/* What all users and groups that are named have; 7 without any. */
+	unsigned int users, groups;
+};
+
+static void add_entry(struct acl *acl, const uint8_t *entry)
+{
+	unsigned int bits = entry[2] & 7;
+
+	switch (entry[0]) {
+	case USER:
+		acl->users &= bits & acl->mask;
+		break;
+	case GROUP_OBJ:
+		acl->group_obj = bits & acl->mask;
+		break;
+	case GROUP:
+		acl->groups &= bits & acl->mask;
+		break;
+	case OTHER:
+		acl->other = bits;
+		break;
+	default:
+		break;
+	}
+}
+
+static unsigned int mask_of(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = HEADER; i + ENTRY <= size; i += ENTRY)
+		if (bytes[i] == MASK)
+			return bytes[i + 2] & 7;
+	return 7;
+}
+
+static mode_t narrow(const uint8_t *bytes, size_t size, mode_t mode)
+{
+	struct acl acl = {7, mask_of(bytes, size), 7, 7, 7};
+
+	for (size_t i = HEADER; i + ENTRY <= size; i += ENTRY)
+		add_entry(&acl, bytes + i);
+	/* A user who is named may be in the group, or in none that is. */
+	acl.group_obj &= acl.users;
+	acl.other &= acl.users & acl.groups;
+	return mode & (~(mode_t)0077 | acl.group_obj << 3 | acl.other);
+}
+
+/* Errors that mean that there is no ACL. */
+static int is_none(int err)
+{
+	return err == ENODATA || err == EOPNOTSUPP || err == ENOSYS;
+}
+
+mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode)
+{
+	uint8_t bytes[ACL_BYTES];
+	char path[64];
+	ssize_t size;
+
+	if (S_ISLNK(mode) || !(mode & 0077))
+		return mode;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
+		 name ? "/" : "", name ? name : "");
+	size = name ? lgetxattr(path, ACL, bytes, sizeof(bytes))
+		    : getxattr(path, ACL, bytes, sizeof(bytes));
+	if (size < 0)
+		return is_none(errno) ? mode : mode & ~(mode_t)0077;
+	return narrow(bytes, (size_t)size, mode);
+}
