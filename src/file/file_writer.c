@@ -189,6 +189,10 @@ int b2f_file_allow_write(struct b2f_file *file,
 	edit->undurable = edit->undurable_files = w->left_undurable;
 	w->left_undurable = false;
 	w->edit = edit;
+	/* A commit mends it, though nothing is written. */
+	if (frame->blank)
+		b2f_writer_note(w);
+	w->has_mtime = false;
 	w->array_nbytes = b2f_frame_shown_nbytes(file->frame);
 	w->hint = B2F_NPY_UNKNOWN;
 	file->writer = w;

@@ -68,6 +68,8 @@ struct b2f_frame {
 	struct b2f_form form;
 	/* The index has checksums, and they are right. */
 	bool sealed;
+	/* The index on disk is blank; a writer has to write one. */
+	bool blank;
 	/* What filters may ask for; its grid points to @grid or is NULL. */
 	struct b2f_chunk_context context;
 	struct b2f_filter_grid grid;
@@ -205,6 +207,26 @@ int b2f_frame_decode_unit(struct b2f_frame *frame,
 B2F_MUST_CHECK
 int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 			   uint32_t *out, bool *sealed, struct b2f_why *why);
+
+/* Reads the whole index of @f from a buffer.  Returns as b2f_frame_open(). */
+B2F_MUST_CHECK
+int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
+		    struct b2f_why *why);
+
+/*
+ * Is the index of the sparse @store blank?  That is how a loss of power leaves
+ * a frame that was just made: the names of directory and index are there, and
+ * of what was written nothing.  Such a frame is empty, unless a chunk file is
+ * beside the index.
+ */
+bool b2f_frame_is_blank(struct b2f_store *store);
+
+/*
+ * Reads, if the index of @f is blank, the one of an empty frame instead.
+ * Returns B2F_ECORRUPT, and leaves @why, if it is not; or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_frame_read_blank(struct b2f_frame *f, struct b2f_why *why);
 
 /*
  * Logs that something about @frame failed with @err because of @why (NULL or

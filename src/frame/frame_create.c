@@ -91,9 +91,8 @@ int b2f_settings_header(const struct b2f_settings *s,
 	return 0;
 }
 
-/* The index of an empty frame; malloc'ed. */
-static int make_index(const struct b2f_settings *settings, uint8_t **out,
-		      size_t *size, struct b2f_why *why)
+int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
+		       size_t *size, struct b2f_why *why)
 {
 	uint8_t head[B2F_FRAME_HEADER_PLAIN], trailer[B2F_FRAME_TRAILER_PLAIN];
 	struct b2f_index_parts parts = {
@@ -115,12 +114,12 @@ static int make_index(const struct b2f_settings *settings, uint8_t **out,
 	return err;
 }
 
-/* As make_index(), but tells @log why not. */
+/* As b2f_settings_index(), but tells @log why not. */
 static int make_index_of(const char *name, const struct b2f_settings *settings,
 			 uint8_t **out, size_t *size, const struct b2f_log *log)
 {
 	struct b2f_why why = {""};
-	int err = make_index(settings, out, size, &why);
+	int err = b2f_settings_index(settings, out, size, &why);
 
 	if (err)
 		b2f_log(log, B2F_LOG_ERROR, "%s: not created: %s", name,

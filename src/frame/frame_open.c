@@ -384,10 +384,14 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 	const char *label = options->label ? options->label : path;
 	struct b2f_frame *f = new_frame(options, store, label);
 	struct b2f_why why = {""};
+	int err;
 
 	if (!f)
 		return -ENOMEM;
-	return hand_out(f, read_index(f, &why), &why, out);
+	err = read_index(f, &why);
+	if (err == B2F_ECORRUPT)
+		err = b2f_frame_read_blank(f, &why);
+	return hand_out(f, err, &why, out);
 }
 
 int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
@@ -436,9 +440,8 @@ int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out)
 	return b2f_frame_open_store(&options, store, frame->label, out);
 }
 
-/* As read_index(), from a buffer. */
-static int read_buffer(struct b2f_frame *f, const uint8_t *index, size_t size,
-		       struct b2f_why *why)
+int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
+		    struct b2f_why *why)
 {
 	struct source src = {.available = size};
 	struct b2f_store *memory = NULL;
@@ -471,7 +474,7 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	if (!f)
 		return -ENOMEM;
 	f->stamp = frame->stamp;
-	return hand_out(f, read_buffer(f, index, size, &why), &why, out);
+	return hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
 }
 
 struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame)

@@ -101,6 +101,8 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 		peek->cbytes = h.cbytes;
 	}
 	array = !peek->broken && has_array(&object, &h);
+	if (peek->broken && b2f_frame_is_blank(store))
+		peek->broken = false;
 	b2f_object_close(&object);
 	return array ? peek_array(store, peek) : 0;
 }

@@ -20,4 +20,12 @@ B2F_MUST_CHECK
 int b2f_settings_header(const struct b2f_settings *settings,
 			struct b2f_frame_header *out, struct b2f_why *why);
 
+/*
+ * Makes the whole index of such a frame; *@out is malloc'ed.  Returns 0,
+ * -ENOMEM, or -EINVAL with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
+		       size_t *size, struct b2f_why *why);
+
 #endif

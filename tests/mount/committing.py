@@ -66,6 +66,11 @@ def write(path, content=b"written"):
         f.write(content)
 
 
+def append(path, content):
+    with open(path, "ab") as f:
+        f.write(content)
+
+
 def rewrite(path):
     with open(path, "r+b") as f:
         f.write(b"anew")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What survives a loss of power, by the system calls that make it so."""
 import ctypes
+import errno
 import mmap
 import os
 import pathlib
@@ -9,8 +10,8 @@ import time
 
 import blosc2
 
-from committing import (CHUNK, Traced, error_of, fsync, libc, rewrite, stock,
-                        write)
+from committing import (CHUNK, Traced, append, error_of, fsync, libc, mounted,
+                        rewrite, stock, write)
 from mounting import data, main, wait_until
 
 
@@ -138,6 +139,38 @@ def test_a_synchronous_write_is_durable_when_it_returns():
         calls = pathlib.Path("trace").read_text()
         assert calls.count("RWF_SYNC") == sync
         assert calls.count("RWF_DSYNC") == dsync
+
+
+def test_a_blank_index_is_an_empty_file():
+    """So a loss of power leaves a file that was just made."""
+    uses = {
+        "written": lambda p: write(p, b"anew"),
+        "truncated": lambda p: os.close(os.open(p, os.O_WRONLY | os.O_TRUNC)),
+        "appended": lambda p: append(p, b"anew"),
+        "resized": lambda p: os.truncate(p, 0),
+    }
+    with mounted():
+        for name in (*uses, "read", "unlinked"):
+            pathlib.Path(f"mnt/{name}").touch()
+    for name in (*uses, "read", "unlinked"):
+        os.truncate(f"src/{name}.b2frame/chunks.b2frame", 0)
+    with mounted():
+        for name, use in uses.items():
+            path = f"mnt/{name}"
+            assert os.stat(path).st_size == 0
+            assert pathlib.Path(path).read_bytes() == b""
+            use(path)
+            want = b"" if name in ("truncated", "resized") else b"anew"
+            assert pathlib.Path(path).read_bytes() == want
+            wait_until(lambda: stock(f"src/{name}.b2frame") == want, name)
+        assert pathlib.Path("mnt/read").read_bytes() == b""
+        os.unlink("mnt/unlinked")
+        assert not os.path.exists("mnt/unlinked")
+        # With a chunk beside it, it is one that was lost.
+        write("mnt/lost")
+    os.truncate("src/lost.b2frame/chunks.b2frame", 0)
+    with mounted():
+        assert error_of(open, "mnt/lost") == errno.EIO
 
 
 if __name__ == "__main__":
