@@ -6,6 +6,7 @@
 #include "acl.h"
 #include "attr.h"
 #include "b2frame/create.h"
+#include "seen.h"
 #include "view.h"
 
 /* Reads of less than this cost the same. */
@@ -115,8 +116,12 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 
 	*out = *index;
 	out->st_mode = mode_of_frame(fs, probe);
-	/* A rename changes the directory alone. */
-	if (is_later(&self->st_ctim, &out->st_ctim))
+	/*
+	 * A rename changes the directory alone, and no mtime; a commit and what
+	 * follows it change the mtime as well.
+	 */
+	if (is_later(&self->st_ctim, &self->st_mtim) &&
+	    is_later(&self->st_ctim, &out->st_ctim))
 		out->st_ctim = self->st_ctim;
 	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
 	out->st_nlink = self->st_nlink > 0;
@@ -176,6 +181,8 @@ static void open_attr(struct fs *fs, struct fs_file *file,
 	b2f_file_now_get(file->file, &now);
 	probe.nbytes = now.nbytes;
 	probe.cbytes = now.cbytes;
+	probe.index.st_ctim =
+		fs_seen_ctime(fs, file->pin.node, &probe.index);
 	if (written_at(fs, file, &now, &mtime)) {
 		probe.index.st_mtim = mtime;
 		if (is_later(&mtime, &probe.index.st_ctim))
@@ -189,6 +196,17 @@ static void open_attr(struct fs *fs, struct fs_file *file,
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
+/* The same for one that is not open, or not a frame. */
+static void closed_attr(struct fs *fs, struct fs_node *node,
+			const struct fs_probe *on_disk, struct stat *out)
+{
+	struct fs_probe probe = *on_disk;
+
+	if (node->kind == FS_KIND_FRAME)
+		probe.index.st_ctim = fs_seen_ctime(fs, node, &probe.index);
+	fs_attr_of_probe(fs, &probe, out);
+}
+
 void fs_attr_of_found(struct fs *fs, struct fs_node *node,
 		      const struct fs_probe *probe, struct stat *out)
 {
@@ -200,7 +218,7 @@ void fs_attr_of_found(struct fs *fs, struct fs_node *node,
 		open_attr(fs, file, probe, out);
 		fs_frames_put(fs, file);
 	} else {
-		fs_attr_of_probe(fs, probe, out);
+		closed_attr(fs, node, probe, out);
 	}
 }
 
@@ -302,7 +320,7 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	}
 	err = find_sizes(fs, node, &probe);
 	if (!err)
-		fs_attr_of_probe(fs, &probe, out);
+		closed_attr(fs, node, &probe, out);
 	return err;
 }
 

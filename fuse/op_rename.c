@@ -32,6 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attr_set.h"
 #include "durable.h"
 #include "ops.h"
 #include "reply.h"
@@ -364,6 +365,23 @@ static int exchange(struct renaming *r)
 	return exchange_bare(r);
 }
 
+/*
+ * A rename changes the ctime of a file, by which the backing filesystem decides
+ * whether the next reader changes the atime (relatime): the index has to have
+ * it.  What belongs to another user keeps the one that it has.
+ */
+static void note_renamed(const struct renaming *r, const struct side *side)
+{
+	struct fs_meta meta = fs_meta_none();
+
+	if (!is_sparse(side) || !side->pin.node)
+		return;
+	meta.has_times = true;
+	meta.times[0] = side->found.probe.index.st_atim;
+	meta.times[1].tv_nsec = UTIME_OMIT;
+	(void)!fs_meta_set_frame(r->fs, side->pin.node, side->pin.fd, &meta);
+}
+
 static int run(struct renaming *r, unsigned int flags)
 {
 	int err;
@@ -430,6 +448,10 @@ void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		err = find_both(&r);
 	if (!err) {
 		err = run(&r, flags);
+		if (!err)
+			note_renamed(&r, &r.from);
+		if (!err && (flags & RENAME_EXCHANGE))
+			note_renamed(&r, &r.to);
 		fs_probe_close(&r.from.found.probe);
 		if (r.replaces)
 			fs_probe_close(&r.to.found.probe);

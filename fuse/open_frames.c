@@ -473,23 +473,3 @@ int fs_frames_allow_write(struct fs *fs, struct fs_file *f)
 	}
 	return err;
 }
-
-void fs_frames_note_own(struct fs *fs, struct fs_node *node,
-			const struct stat *before, const struct stat *now)
-{
-	struct fs_state *state = &node->state;
-	struct b2f_frame_stamp old = {0};
-
-	if (before)
-		old = b2f_frame_stamp_of(before);
-	pthread_mutex_lock(&fs->files.lock);
-	if (!before ||
-	    (state->has_own && b2f_frame_stamp_equal(&state->own, &old))) {
-		state->own = b2f_frame_stamp_of(now);
-		state->has_own = true;
-	}
-	if (before && state->has_told &&
-	    b2f_frame_stamp_equal(&state->told, &old))
-		state->told = b2f_frame_stamp_of(now);
-	pthread_mutex_unlock(&fs->files.lock);
-}

@@ -213,13 +213,6 @@ __attribute__((warn_unused_result)) int fs_frames_delete(struct fs *fs,
 							 struct fs_node *node);
 
 /*
- * Notes that we have just made @node what the index @now says; @before is what
- * it was (NULL: nothing), and if that was not known to be ours, nor is this.
- */
-void fs_frames_note_own(struct fs *fs, struct fs_node *node,
-			const struct stat *before, const struct stat *now);
-
-/*
  * References to all open files, for the ticker.  *@out is malloc'ed.
  * Returns 0 or -ENOMEM.
  */

@@ -9,6 +9,7 @@
 #include "durable.h"
 #include "fs.h"
 #include "probe.h"
+#include "seen.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -102,14 +103,19 @@ static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 		  commit_fn *fn)
 {
 	uint64_t n = atomic_load(&file->nchanges), old;
+	struct b2f_file_now before;
 	int err;
 
 	if (is_deleted(fs, file))
 		return 0;
+	b2f_file_now_get(file->file, &before);
 	err = sync_left(fs, file, how);
 	if (!err)
 		err = fn(file->file, how);
-	fs_frames_take_news(fs, file);
+	if (b2f_file_take_news(file->file))
+		fs_frames_drop_cached(fs, file);
+	else
+		fs_seen_note_commit(fs, file, &before);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = sync_name(fs, file->pin.node);
 	if (err)
@@ -192,10 +198,8 @@ static void note_end(struct fs_file *file, const struct ending *end)
 		state->has_cached = !file->refreshed &&
 				    (same ? file->settled : end->settled);
 	}
-	if (!same && !file->refreshed && end->as_left) {
-		state->own = end->now.stamp;
-		state->has_own = true;
-	}
+	if (!same && !file->refreshed && end->as_left)
+		fs_seen_note_left(state, &end->now.stamp);
 }
 
 /* It is about to be closed by destroy(), and nobody finds it.  Locked. */

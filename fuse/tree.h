@@ -90,8 +90,12 @@ struct fs_state {
 	bool has_told;
 	/* It may know another size, which only a new inode can put right. */
 	bool outdated;
-	/* What we left behind ourselves. */
+	/*
+	 * What we left behind ourselves, and the ctime to show for it: that of
+	 * the last change, not of the commit that stored it.
+	 */
 	struct b2f_frame_stamp own;
+	struct timespec own_ctime;
 	bool has_own;
 	/* Decoded and stored bytes at the stamp @sized. */
 	struct b2f_frame_stamp sized;

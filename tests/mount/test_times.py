@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times that stat(2) shows: those of changes, not of commits."""
+import os
+import pathlib
+import time
+
+import blosc2
+
+from mounting import main
+from scratch import Scratch
+
+MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
+# The kernel keeps no attributes, and there is no timer.
+FRESH = "attr_timeout=0,commit=600,chunksize=64k"
+
+
+def tick():
+    """Longer than clocks of filesystems take."""
+    time.sleep(.05)
+
+
+def ctime(path="mnt/x"):
+    return os.stat(path).st_ctime_ns
+
+
+def write(data, path="mnt/x", mode="wb"):
+    with open(path, mode, buffering=0) as f:
+        f.write(data)
+        tick()
+        shown = os.fstat(f.fileno())
+        tick()
+    return shown
+
+
+def test_a_close_is_no_change():
+    with Scratch(FRESH):
+        for mode in "wb", "ab", "r+b":
+            shown = write(os.urandom(300000), mode=mode)
+            tick()
+            assert ctime() == shown.st_ctime_ns, mode
+            assert os.stat("mnt/x").st_mtime_ns == shown.st_mtime_ns
+            assert ctime() >= shown.st_mtime_ns
+            # Nor is the end of what the kernel knows of an open file.
+            with open("mnt/x", "rb") as f:
+                f.read()
+            assert ctime() == shown.st_ctime_ns, mode
+
+
+def test_a_commit_that_was_not_looked_at_before():
+    with Scratch(FRESH):
+        with open("mnt/x", "wb", buffering=0) as f:
+            f.write(b"x" * 100000)
+            last = time.time_ns()
+            time.sleep(.3)
+        assert ctime() < last + 200_000_000
+
+
+def test_the_timer_and_fsync_are_no_changes():
+    with Scratch("attr_timeout=0,commit=1"):
+        with open("mnt/x", "wb", buffering=0) as f:
+            f.write(b"x" * 100000)
+            tick()
+            shown = ctime()
+            time.sleep(2.5)
+            assert ctime() == shown
+            f.write(b"y")
+            tick()
+            shown = ctime()
+            os.fsync(f.fileno())
+            assert ctime() == shown
+        time.sleep(1.5)
+        assert ctime() == shown
+
+
+def they_change():
+    frame = blosc2.open("src/x.b2frame", mode="a")
+    frame.vlmeta["by"] = "another"
+
+
+def test_what_is_a_change():
+    with Scratch(FRESH) as scratch:
+        write(b"x" * 100000)
+        changes = [
+            lambda: os.chmod("mnt/x", 0o600),
+            lambda: os.utime("mnt/x", (5, 5)),
+            lambda: os.setxattr("mnt/x", "user.a", os.urandom(4)),
+            lambda: os.truncate("mnt/x", 50),
+            lambda: os.rename("mnt/x", "mnt/y"),
+            lambda: os.rename("mnt/y", "mnt/x"),
+            lambda: write(b"more", mode="ab"),
+            # Of another program, too.
+            they_change,
+        ]
+        for is_open in False, True:
+            f = open("mnt/x", "r+b", buffering=0) if is_open else None
+            for i, change in enumerate(changes[:-1] if f else changes):
+                if f:
+                    f.write(b"pending")
+                path = "mnt/y" if os.path.exists("mnt/y") else "mnt/x"
+                before = ctime(path)
+                tick()
+                now = time.time_ns()
+                tick()
+                change()
+                path = "mnt/y" if os.path.exists("mnt/y") else "mnt/x"
+                assert before < now < ctime(path), (is_open, i)
+                last = ctime(path)
+            if f:
+                tick()
+                f.close()
+                assert ctime() == last
+        # After a remount it is what is on disk.
+        scratch.remount()
+        assert ctime() >= last
+
+
+def atime_moves(path, moved):
+    """Does a reader change the atime before and after a rename?"""
+    result = []
+    for _ in range(2):
+        before = os.stat(path).st_atime_ns
+        tick()
+        path.read_bytes()
+        result.append(os.stat(path).st_atime_ns > before)
+        tick()
+        path.rename(moved)
+        path = moved
+        tick()
+    return result
+
+
+def test_a_rename_lets_readers_change_the_atime():
+    """As far as the backing filesystem is mounted so (relatime)."""
+    with Scratch(FRESH):
+        (SRC / "plain").write_bytes(b"plain")
+        write(b"x" * 1000)
+        tick()
+        assert atime_moves(MNT / "x", MNT / "y")[1] == \
+            atime_moves(SRC / "plain", SRC / "other")[1]
+
+
+main()
