@@ -13,6 +13,9 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
+/* Cached bytes that went, so that it is worth while to give memory back. */
+#define TRIM_BYTES (UINT64_C(32) << 20)
+
 /* How long the end waits for the kernel, seconds. */
 #define STOP_S 3
 
@@ -318,6 +321,24 @@ static bool tick(struct fs *fs, bool is_urgent)
 }
 
 /*
+ * Gives memory back when nothing is open, or much of the cache has gone with
+ * the files it was of.
+ */
+static void trim_memory(struct fs *fs, bool is_idle)
+{
+	struct fs_ticker *ticker = &fs->ticker;
+	struct b2f_runtime_stats stats;
+
+	b2f_runtime_stats_get(fs->runtime, &stats);
+	if (is_idle || stats.cached_bytes + TRIM_BYTES < ticker->cached_max) {
+		b2f_runtime_trim(fs->runtime);
+		ticker->cached_max = 0;
+	}
+	if (stats.cached_bytes > ticker->cached_max)
+		ticker->cached_max = stats.cached_bytes;
+}
+
+/*
  * Waits until @next, or until something is urgent, or, as long as there is
  * nothing to do, for something.  Returns whether to go on.
  */
@@ -345,13 +366,16 @@ static void *run(void *arg)
 {
 	struct timespec next = seconds_from_now(CLOCK_MONOTONIC, 1);
 	struct fs *fs = arg;
-	bool is_urgent;
+	bool is_urgent, more;
 
 	while (wait_for_tick(&fs->ticker, &next, &is_urgent)) {
-		if (tick(fs, is_urgent) || is_urgent || has_syncs(&fs->ticker))
+		more = tick(fs, is_urgent);
+		if (more || is_urgent || has_syncs(&fs->ticker))
 			fs_ticker_wake(&fs->ticker, false);
-		if (!is_urgent)
-			next = seconds_from_now(CLOCK_MONOTONIC, 1);
+		if (is_urgent)
+			continue;
+		trim_memory(fs, !more);
+		next = seconds_from_now(CLOCK_MONOTONIC, 1);
 	}
 	return NULL;
 }

@@ -45,6 +45,8 @@ struct fs_sync {
 struct fs_ticker {
 	pthread_t thread;
 	bool is_running;
+	/* The most that was cached since memory was given back; its own. */
+	uint64_t cached_max;
 	pthread_mutex_t lock;
 	/* The rest is under the lock. */
 	pthread_cond_t wake;

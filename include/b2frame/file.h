@@ -28,8 +28,8 @@ struct b2f_stream;
 /* Zero is the default of every field. */
 struct b2f_runtime_options {
 	/*
-	 * Decoded bytes to keep.  Default: an eighth of the machine's memory,
-	 * at most 512 MiB.
+	 * Decoded bytes to keep.  Default: an eighth of the memory that the
+	 * machine has and control groups allow, at most 512 MiB.
 	 */
 	size_t cache_bytes;
 	/* Worker threads.  Default: as many as cores are online. */
@@ -75,6 +75,12 @@ void b2f_runtime_free(struct b2f_runtime *runtime);
 
 void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 			   struct b2f_runtime_stats *out);
+
+/*
+ * Gives memory back that is kept for what comes next, but for what is cached of
+ * open files.  May take some milliseconds.
+ */
+void b2f_runtime_trim(struct b2f_runtime *runtime);
 
 /*
  * Makes a file of @frame, which it takes over (also the closing) if it

@@ -153,6 +153,14 @@ bool b2f_budget_spare_put(struct b2f_runtime *rt, uint8_t *data, uint32_t size)
 	return put;
 }
 
+void b2f_budget_free_spares(struct b2f_runtime *rt)
+{
+	pthread_mutex_lock(&rt->dirty_lock);
+	while (rt->nspare > 0)
+		b2f_dirty_unmap(rt->spare[--rt->nspare], rt->spare_size);
+	pthread_mutex_unlock(&rt->dirty_lock);
+}
+
 /* Records that one writer encodes because there is no room. */
 struct spill {
 	struct b2f_runtime *rt;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* runtime.c - what all files of a process share: cache, workers, decoders */
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <unistd.h>
 
 #include "base/checked.h"
 #include "file/writer.h"
+#include "run/memory_limit.h"
 
 #define CACHE_DEFAULT	   (UINT64_C(512) << 20)
 #define CACHE_MEMORY_SHARE 8
@@ -20,12 +24,11 @@
 
 static uint64_t default_cache(void)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t memory = b2f_memory_limit("");
 
-	if (pages <= 0 || size <= 0)
+	if (memory < CACHE_MEMORY_SHARE)
 		return CACHE_DEFAULT;
-	return b2f_min_u64(CACHE_DEFAULT, (uint64_t)pages * (uint64_t)size /
-						  CACHE_MEMORY_SHARE);
+	return b2f_min_u64(CACHE_DEFAULT, memory / CACHE_MEMORY_SHARE);
 }
 
 static unsigned int default_workers(void)
@@ -33,6 +36,17 @@ static unsigned int default_workers(void)
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n > 0 ? (unsigned int)n : 1;
+}
+
+/* Decoders and encoders that nobody uses. */
+static void free_idle(struct b2f_runtime *rt)
+{
+	pthread_mutex_lock(&rt->decoders_lock);
+	while (rt->nidle > 0)
+		b2f_decoder_free(rt->idle[--rt->nidle]);
+	while (rt->nidle_encoders > 0)
+		b2f_encoder_free(rt->idle_encoders[--rt->nidle_encoders]);
+	pthread_mutex_unlock(&rt->decoders_lock);
 }
 
 int b2f_runtime_new(const struct b2f_runtime_options *options,
@@ -75,12 +89,8 @@ void b2f_runtime_free(struct b2f_runtime *runtime)
 	/* Jobs use the cache, so they have to end first. */
 	b2f_pool_free(runtime->pool);
 	b2f_cache_free(runtime->cache);
-	for (unsigned int i = 0; i < runtime->nidle; i++)
-		b2f_decoder_free(runtime->idle[i]);
-	for (unsigned int i = 0; i < runtime->nidle_encoders; i++)
-		b2f_encoder_free(runtime->idle_encoders[i]);
-	for (unsigned int i = 0; i < runtime->nspare; i++)
-		b2f_dirty_unmap(runtime->spare[i], runtime->spare_size);
+	free_idle(runtime);
+	b2f_budget_free_spares(runtime);
 	pthread_cond_destroy(&runtime->dirty_room);
 	pthread_mutex_destroy(&runtime->dirty_lock);
 	pthread_mutex_destroy(&runtime->decoders_lock);
@@ -100,6 +110,17 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 	out->cached_bytes = cache.bytes;
 	out->cached_blocks = cache.entries;
 	out->ahead_chunks = atomic_load(&runtime->ahead_chunks);
+}
+
+void b2f_runtime_trim(struct b2f_runtime *runtime)
+{
+	free_idle(runtime);
+	b2f_budget_free_spares(runtime);
+	b2f_cache_free_spares(runtime->cache);
+#ifdef __GLIBC__
+	/* What is free between other things is in memory until now. */
+	malloc_trim(0);
+#endif
 }
 
 int b2f_runtime_decoder_get(struct b2f_runtime *runtime,

@@ -217,6 +217,7 @@ void b2f_budget_encoding(struct b2f_runtime *rt, int more);
 uint8_t *b2f_budget_spare_get(struct b2f_runtime *rt, uint32_t size);
 /* Keeps @data for the next one if there is room; returns whether it did. */
 bool b2f_budget_spare_put(struct b2f_runtime *rt, uint8_t *data, uint32_t size);
+void b2f_budget_free_spares(struct b2f_runtime *rt);
 
 /* encode_*.c: from a record to a chunk file */
 

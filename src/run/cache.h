@@ -135,6 +135,9 @@ void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref);
  */
 void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file);
 
+/* Frees the buffers that wait for new entries. */
+void b2f_cache_free_spares(struct b2f_cache *cache);
+
 void b2f_cache_stats_get(struct b2f_cache *cache, struct b2f_cache_stats *out);
 
 #endif

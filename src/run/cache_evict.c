@@ -440,6 +440,22 @@ void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file)
 	trash_empty(&trash);
 }
 
+void b2f_cache_free_spares(struct b2f_cache *cache)
+{
+	struct b2f_cache_queue trash = {.nentries = 0};
+
+	link_init(&trash.ends);
+	pthread_mutex_lock(&cache->room);
+	while (cache->spare.nentries > 0) {
+		struct b2f_cache_entry *oldest = queue_tail(&cache->spare);
+
+		queue_remove(oldest);
+		queue_push(&trash, oldest);
+	}
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(&trash);
+}
+
 void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
 	uint64_t now;

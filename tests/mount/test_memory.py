@@ -6,7 +6,7 @@ import random
 import threading
 import zlib
 
-from mounting import SANITIZED, Mount, data, main
+from mounting import SANITIZED, Mount, data, main, wait_until
 
 MB = 1 << 20
 TOTAL = 512 * MB
@@ -140,6 +140,33 @@ def test_so_do_pages_of_many_chunks_that_are_written_to():
     os.mkdir("src")
     write_at_random("64k")
     write_at_random("1m")
+
+
+def test_memory_goes_back_when_files_do():
+    os.mkdir("src")
+    piece = data(MB)
+    with Mount("src", "mnt", "-o", "cachesize=256m,codec=lz4") as m:
+        kept = open("mnt/kept", "w+b")
+        for name in "one", "two":
+            with open(f"mnt/{name}", "w+b", buffering=0) as f:
+                for i in range(192):
+                    f.write(piece)
+                os.fsync(f.fileno())
+                os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                f.seek(0)
+                while f.read(MB):
+                    pass
+        before = m.rss()["VmRSS"]
+        assert before > 128 * MB, before
+        os.unlink("mnt/one")
+        os.unlink("mnt/two")
+        # With another one open, and without any.
+        for end in False, True:
+            if end:
+                kept.close()
+            if not SANITIZED:
+                wait_until(lambda: m.rss()["VmRSS"] < 48 * MB,
+                           f"{m.rss()}", 10)
 
 
 main()
