@@ -26,27 +26,11 @@ struct append {
 	uint64_t added;
 };
 
-static const struct option longopts[] = {
-	CLI_COMMON_LONG,
-	{NULL, 0, NULL, 0},
+static const struct cli_option table[] = {
+	{.shared = cli_common_options,
+	 .field = offsetof(struct append, common)},
+	{0},
 };
-
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct append *a)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, CLI_COMMON_SHORT, longopts,
-				  NULL)) != -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (cli_common_option(&a->common, opt, optarg))
-			return cli_command_usage(self);
-	}
-	if (optind == argc)
-		return cli_command_misuse(self, "a frame is missing");
-	return CLI_CONTINUE;
-}
 
 static int complain(const char *name, unsigned long errors, int err)
 {
@@ -169,9 +153,8 @@ static int run(struct append *a, char **files)
 static int run_append(const struct cli_command *self, int argc, char **argv)
 {
 	struct append a = {.common.progress = true};
-	int status, err;
+	int status = cli_options_parse(self, argc, argv, &a), err;
 
-	status = parse(self, argc, argv, &a);
 	if (status != CLI_CONTINUE)
 		return status;
 	a.path = argv[optind];
@@ -186,5 +169,7 @@ const struct cli_command cli_append_command = {
 	.name = "append",
 	.summary = "add plain data to the end of a sparse frame",
 	.help = help,
+	.options = table,
+	.missing = "a frame is missing",
 	.run = run_append,
 };

@@ -2,7 +2,6 @@
 /* cmd_compress.c - bloscctl compress: plain files into frames */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/compress.h"
@@ -27,66 +26,34 @@ static const char help[] =
 	"      --rm              remove each file once its frame is "
 	"safe\n" CLI_ENCODING_HELP CLI_COMMON_HELP;
 
-struct options {
-	struct cli_compress compress;
+struct compress {
+	struct cli_compress how;
 	/* NULL: from the file's name. */
 	const char *output;
 	bool to_stdout;
 	bool recursive;
 };
 
-enum { OPT_RM = 256, OPT_CONTIGUOUS, OPT_PLAIN };
+#define FIELD(name) offsetof(struct compress, name)
 
-static const struct option longopts[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"stdout", no_argument, NULL, 'c'},
-	{"contiguous", no_argument, NULL, OPT_CONTIGUOUS},
-	{"plain", no_argument, NULL, OPT_PLAIN},
-	{"recursive", no_argument, NULL, 'r'},
-	{"force", no_argument, NULL, 'f'},
-	{"keep", no_argument, NULL, 'k'},
-	{"rm", no_argument, NULL, OPT_RM},
-	CLI_ENCODING_LONG,
-	CLI_COMMON_LONG,
-	{NULL, 0, NULL, 0},
+static const struct cli_option table[] = {
+	{"output", 'o', required_argument, cli_option_text, FIELD(output),
+	 NULL},
+	{"stdout", 'c', no_argument, cli_option_set, FIELD(to_stdout), NULL},
+	{"contiguous", 0, no_argument, cli_option_set, FIELD(how.contiguous),
+	 NULL},
+	{"plain", 0, no_argument, cli_option_set, FIELD(how.plain), NULL},
+	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{"force", 'f', no_argument, cli_option_set, FIELD(how.common.force),
+	 NULL},
+	{"keep", 'k', no_argument, cli_option_clear, FIELD(how.remove), NULL},
+	{"rm", 0, no_argument, cli_option_set, FIELD(how.remove), NULL},
+	{.shared = cli_encoding_options, .field = FIELD(how.encoding)},
+	{.shared = cli_common_options, .field = FIELD(how.common)},
+	{0},
 };
 
-static int set_option(struct options *o, int opt)
-{
-	switch (opt) {
-	case 'o':
-		o->output = optarg;
-		return 0;
-	case 'c':
-		o->to_stdout = true;
-		return 0;
-	case 'r':
-		o->recursive = true;
-		return 0;
-	case 'f':
-		o->compress.force = true;
-		return 0;
-	case 'k':
-		o->compress.remove = false;
-		return 0;
-	case OPT_RM:
-		o->compress.remove = true;
-		return 0;
-	case OPT_CONTIGUOUS:
-		o->compress.contiguous = true;
-		return 0;
-	case OPT_PLAIN:
-		o->compress.plain = true;
-		return 0;
-	default:
-		if (cli_encoding_has(opt))
-			return cli_encoding_option(&o->compress.encoding, opt,
-						   optarg);
-		return cli_common_option(&o->compress.common, opt, optarg);
-	}
-}
-
-static int check(const struct cli_command *self, struct options *o, int n,
+static int check(const struct cli_command *self, struct compress *o, int n,
 		 char **files)
 {
 	bool from_stdin = n == 0;
@@ -107,34 +74,18 @@ static int check(const struct cli_command *self, struct options *o, int n,
 						"-c");
 	/* As in zstd: what a pipe swallowed cannot be checked. */
 	if (o->to_stdout)
-		o->compress.remove = false;
-	if (o->to_stdout && o->compress.common.json)
+		o->how.remove = false;
+	if (o->to_stdout && o->how.common.json)
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
 	return CLI_CONTINUE;
 }
 
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct options *o)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv,
-				  "o:crfk" CLI_ENCODING_SHORT CLI_COMMON_SHORT,
-				  longopts, NULL)) != -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (set_option(o, opt))
-			return cli_command_usage(self);
-	}
-	return check(self, o, argc - optind, argv + optind);
-}
-
-static int compress_file(const struct options *o, const char *file)
+static int compress_file(const struct compress *o, const char *file)
 {
 	if (o->to_stdout)
-		return cli_compress_stdout(&o->compress, file);
-	return cli_compress_file(&o->compress, file, o->output);
+		return cli_compress_stdout(&o->how, file);
+	return cli_compress_file(&o->how, file, o->output);
 }
 
 /* Files below a directory, collected before there are new ones. */
@@ -166,7 +117,7 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 		files->n++;
 }
 
-static int compress_tree(const struct options *o, const char *path)
+static int compress_tree(const struct compress *o, const char *path)
 {
 	struct files files = {0};
 	const struct cli_walk walk = {
@@ -188,7 +139,7 @@ static int compress_tree(const struct options *o, const char *path)
 	return err;
 }
 
-static int compress_any(const struct options *o, const char *path)
+static int compress_any(const struct compress *o, const char *path)
 {
 	struct stat st;
 
@@ -197,7 +148,7 @@ static int compress_any(const struct options *o, const char *path)
 	return compress_file(o, path);
 }
 
-static int compress_all(const struct options *o, char **paths)
+static int compress_all(const struct compress *o, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
 
@@ -213,25 +164,23 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 {
 	static char dash[] = "-";
 	char *from_stdin[] = {dash, NULL};
-	struct options o = {.compress.common.progress = true};
-	int status;
+	struct compress o = {.how.common.progress = true};
+	int status = cli_options_parse(self, argc, argv, &o);
 
-	status = parse(self, argc, argv, &o);
+	if (status == CLI_CONTINUE)
+		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (o.to_stdout && isatty(STDOUT_FILENO) && !o.compress.force) {
-		cli_message_error("standard output is a terminal; -f writes "
-				  "to it");
+	if (o.to_stdout && !cli_common_may_print(&o.how.common))
 		return CLI_EXIT_FAILURE;
-	}
-	if (cli_frames_runtime(o.compress.common.nthreads, &o.compress.runtime))
+	if (cli_frames_runtime(o.how.common.nthreads, &o.how.runtime))
 		return CLI_EXIT_FAILURE;
-	if (o.compress.common.json)
+	if (o.how.common.json)
 		cli_json_begin(o.recursive || argc - optind > 1);
 	status = compress_all(&o, optind < argc ? argv + optind : from_stdin);
-	if (o.compress.common.json)
+	if (o.how.common.json)
 		cli_json_end();
-	b2f_runtime_free(o.compress.runtime);
+	b2f_runtime_free(o.how.runtime);
 	return status;
 }
 
@@ -239,5 +188,6 @@ const struct cli_command cli_compress_command = {
 	.name = "compress",
 	.summary = "write plain files as frames",
 	.help = help,
+	.options = table,
 	.run = run_compress,
 };

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_decompress.c - bloscctl decompress: frames into plain files */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/common.h"
 #include "cli/copy.h"
-#include "cli/decoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/losses.h"
@@ -26,61 +24,38 @@ static const char help[] =
 	"      --no-sparse       write zeros instead of "
 	"holes\n" CLI_DECODING_HELP;
 
-struct options {
+struct decompress {
 	/* NULL: from the frame's name. */
 	const char *output;
-	struct cli_decoding decoding;
+	struct cli_common common;
 	bool to_stdout;
 	bool remove;
 	bool sparse;
 };
 
-enum { OPT_RM = 256, OPT_NO_SPARSE };
+#define FIELD(name) offsetof(struct decompress, name)
 
-static const struct option longopts[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"stdout", no_argument, NULL, 'c'},
-	{"keep", no_argument, NULL, 'k'},
-	{"rm", no_argument, NULL, OPT_RM},
-	{"no-sparse", no_argument, NULL, OPT_NO_SPARSE},
-	CLI_DECODING_LONG,
-	{NULL, 0, NULL, 0},
+static const struct cli_option table[] = {
+	{"output", 'o', required_argument, cli_option_text, FIELD(output),
+	 NULL},
+	{"stdout", 'c', no_argument, cli_option_set, FIELD(to_stdout), NULL},
+	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
+	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},
+	{"no-sparse", 0, no_argument, cli_option_clear, FIELD(sparse), NULL},
+	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	{0},
 };
 
-static int set_option(struct options *o, int opt)
+static int check(const struct cli_command *self, struct decompress *o,
+		 int nframes)
 {
-	switch (opt) {
-	case 'o':
-		o->output = optarg;
-		return 0;
-	case 'c':
-		o->to_stdout = true;
-		return 0;
-	case 'k':
-		o->remove = false;
-		return 0;
-	case OPT_RM:
-		o->remove = true;
-		return 0;
-	case OPT_NO_SPARSE:
-		o->sparse = false;
-		return 0;
-	default:
-		return cli_decoding_option(&o->decoding, opt, optarg);
-	}
-}
-
-static int check(const struct cli_command *self, struct options *o, int nframes)
-{
-	if (nframes == 0)
-		return cli_command_misuse(self, "a frame is missing");
 	if (o->output && strcmp(o->output, "-") == 0)
 		o->to_stdout = true;
 	else if (o->output && o->to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
 	else if (o->output && nframes > 1)
 		return cli_command_misuse(self, "-o takes one frame");
-	if (o->remove && o->decoding.frame_offset > 0)
+	if (o->remove && o->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
 	/* As in zstd: what a pipe swallowed cannot be checked. */
@@ -89,24 +64,9 @@ static int check(const struct cli_command *self, struct options *o, int nframes)
 	return CLI_CONTINUE;
 }
 
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct options *o)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "o:ck" CLI_DECODING_SHORT,
-				  longopts, NULL)) != -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (set_option(o, opt))
-			return cli_command_usage(self);
-	}
-	return check(self, o, argc - optind);
-}
-
 /* What a frame is turned into. */
 struct job {
-	const struct options *options;
+	const struct decompress *options;
 	const char *path;
 	struct cli_copy copy;
 	/* A header that was made for an array; malloc'ed. */
@@ -129,7 +89,7 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 	bool npy = has_suffix(stem, len, ".npy");
 	char *name = NULL;
 
-	if (job->options->decoding.raw && npy &&
+	if (job->options->common.raw && npy &&
 	    stem[len - strlen(".npy") - 1] != '/')
 		len -= strlen(".npy");
 	if (asprintf(&name, "%.*s%s", (int)len, stem,
@@ -188,7 +148,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 
 static int write_output(const struct job *job, const char *name, bool *safe)
 {
-	const struct options *o = job->options;
+	const struct decompress *o = job->options;
 	struct cli_output out = {0};
 	struct stat like;
 	int err;
@@ -198,7 +158,7 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 		cli_message_error("%s: %s", job->path, strerror(-err));
 		return err;
 	}
-	err = cli_output_open(&out, name, o->decoding.force, o->sparse);
+	err = cli_output_open(&out, name, o->common.force, o->sparse);
 	if (err)
 		return err;
 	*safe = out.temp != NULL;
@@ -220,7 +180,7 @@ static void report(const struct job *job, const char *name)
 /* To a file, and then without the frame if it is not to be kept. */
 static int decompress_to_file(const struct job *job)
 {
-	const struct options *o = job->options;
+	const struct decompress *o = job->options;
 	char *name = o->output ? strdup(o->output) : usual_name(job);
 	bool safe = false;
 	int err;
@@ -248,7 +208,7 @@ static int decompress_to_file(const struct job *job)
 static int choose_array(struct job *job)
 {
 	const struct b2f_frame *frame = b2f_file_frame(job->copy.file);
-	bool raw = job->options->decoding.raw, npy = b2f_frame_is_npy(frame);
+	bool raw = job->options->common.raw, npy = b2f_frame_is_npy(frame);
 	size_t len = 0;
 	int err;
 
@@ -274,31 +234,31 @@ static int choose_array(struct job *job)
 static int choose(struct job *job)
 {
 	const struct b2f_frame *frame = b2f_file_frame(job->copy.file);
-	const struct options *o = job->options;
+	const struct decompress *o = job->options;
 	int err = 0;
 
 	job->copy.size = b2f_file_size(job->copy.file);
 	if (b2f_frame_array(frame))
 		err = choose_array(job);
-	if (!err && o->remove && !o->decoding.force)
-		err = cli_losses_check(job->path, frame, o->decoding.raw);
+	if (!err && o->remove && !o->common.force)
+		err = cli_losses_check(job->path, frame, o->common.raw);
 	return err;
 }
 
 static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 			    const char *path)
 {
-	const struct options *o = arg;
+	const struct decompress *o = arg;
 	struct cli_progress progress;
 	struct job job = {
 		.options = o, .path = path, .copy.progress = &progress};
 	int err;
 
-	err = cli_frames_open_file(runtime, path, o->decoding.frame_offset,
+	err = cli_frames_open_file(runtime, path, o->common.frame_offset,
 				   &job.copy.file);
 	if (err)
 		return err;
-	cli_progress_init(&progress, path, o->decoding.progress);
+	cli_progress_init(&progress, path, o->common.progress);
 	err = choose(&job);
 	if (!err && o->to_stdout)
 		err = cli_copy_stream(&job.copy, STDOUT_FILENO,
@@ -313,24 +273,23 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 
 static int run_decompress(const struct cli_command *self, int argc, char **argv)
 {
-	struct options o = {.sparse = true, .decoding.progress = true};
-	int status;
+	struct decompress o = {.sparse = true, .common.progress = true};
+	int status = cli_options_parse(self, argc, argv, &o);
 
-	status = parse(self, argc, argv, &o);
+	if (status == CLI_CONTINUE)
+		status = check(self, &o, argc - optind);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (o.to_stdout && isatty(STDOUT_FILENO) && !o.decoding.force) {
-		cli_message_error("standard output is a terminal; -f writes "
-				  "to it");
+	if (o.to_stdout && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
-	}
-	return cli_frames_each(o.decoding.nthreads, argv + optind,
-			       decompress_frame, &o);
+	return cli_common_each(&o.common, argv + optind, decompress_frame, &o);
 }
 
 const struct cli_command cli_decompress_command = {
 	.name = "decompress",
 	.summary = "write frames as plain files",
 	.help = help,
+	.options = table,
+	.missing = "a frame is missing",
 	.run = run_decompress,
 };

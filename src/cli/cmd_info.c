@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_info.c - bloscctl info: what a frame says about itself */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/info.h"
@@ -22,63 +20,26 @@ static const char help[] =
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
 	"  -h, --help            this text\n";
 
-struct options {
+struct info {
 	uint64_t frame_offset;
 	bool json;
 	bool chunks;
 	bool meta;
 };
 
-enum { OPT_JSON = 256, OPT_CHUNKS, OPT_META, OPT_FRAME_OFFSET };
+#define FIELD(name) offsetof(struct info, name)
 
-static const struct option longopts[] = {
-	{"json", no_argument, NULL, OPT_JSON},
-	{"chunks", no_argument, NULL, OPT_CHUNKS},
-	{"meta", no_argument, NULL, OPT_META},
-	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+static const struct cli_option table[] = {
+	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{"chunks", 0, no_argument, cli_option_set, FIELD(chunks), NULL},
+	{"meta", 0, no_argument, cli_option_set, FIELD(meta), NULL},
+	{"frame-offset", 0, required_argument, cli_option_size,
+	 FIELD(frame_offset), NULL},
+	{0},
 };
 
-static int set_option(struct options *o, int opt)
-{
-	switch (opt) {
-	case OPT_JSON:
-		o->json = true;
-		return 0;
-	case OPT_CHUNKS:
-		o->chunks = true;
-		return 0;
-	case OPT_META:
-		o->meta = true;
-		return 0;
-	case OPT_FRAME_OFFSET:
-		return cli_options_size("--frame-offset", optarg,
-					&o->frame_offset);
-	default:
-		return -EINVAL;
-	}
-}
-
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct options *o)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "h", longopts, NULL)) != -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (set_option(o, opt))
-			return cli_command_usage(self);
-	}
-	if (optind == argc)
-		return cli_command_misuse(self, "a frame is missing");
-	return CLI_CONTINUE;
-}
-
 /* @first: nothing of an earlier frame stands before it. */
-static int print_text(const struct options *o, struct b2f_frame *frame,
-		      bool first)
+static int print_text(const struct info *o, struct b2f_frame *frame, bool first)
 {
 	int err = 0, meta_err = 0;
 
@@ -92,8 +53,7 @@ static int print_text(const struct options *o, struct b2f_frame *frame,
 	return err ? err : meta_err;
 }
 
-static int print_json(const struct options *o, struct b2f_frame *frame,
-		      bool first)
+static int print_json(const struct info *o, struct b2f_frame *frame, bool first)
 {
 	unsigned long errors = cli_message_errors();
 	char *text = NULL;
@@ -110,7 +70,7 @@ static int print_json(const struct options *o, struct b2f_frame *frame,
 }
 
 /* Prints every frame that opens.  Returns an exit code. */
-static int print_frames(const struct options *o, char **paths)
+static int print_frames(const struct info *o, char **paths)
 {
 	int status = CLI_EXIT_OK, err;
 	bool first = true;
@@ -135,11 +95,10 @@ static int print_frames(const struct options *o, char **paths)
 
 static int run_info(const struct cli_command *self, int argc, char **argv)
 {
-	struct options o = {0};
+	struct info o = {0};
+	int status = cli_options_parse(self, argc, argv, &o);
 	bool several;
-	int status;
 
-	status = parse(self, argc, argv, &o);
 	if (status != CLI_CONTINUE)
 		return status;
 	several = o.json && argc - optind > 1;
@@ -155,5 +114,7 @@ const struct cli_command cli_info_command = {
 	.name = "info",
 	.summary = "show what a frame says about itself",
 	.help = help,
+	.options = table,
+	.missing = "a frame is missing",
 	.run = run_info,
 };

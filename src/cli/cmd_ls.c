@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_ls.c - bloscctl ls: the frames in a directory, and their sizes */
-#include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/text.h"
 #include "cli/walk.h"
 
@@ -33,44 +32,15 @@ struct ls {
 	uint64_t nprinted;
 };
 
-enum { OPT_JSON = 256 };
+#define FIELD(name) offsetof(struct ls, name)
 
-static const struct option longopts[] = {
-	{"all", no_argument, NULL, 'a'},
-	{"long", no_argument, NULL, 'l'},
-	{"recursive", no_argument, NULL, 'r'},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+static const struct cli_option table[] = {
+	{"all", 'a', no_argument, cli_option_set, FIELD(all), NULL},
+	{"long", 'l', no_argument, cli_option_set, FIELD(full), NULL},
+	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{0},
 };
-
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct ls *ls)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "alrh", longopts, NULL)) != -1) {
-		switch (opt) {
-		case 'a':
-			ls->all = true;
-			break;
-		case 'l':
-			ls->full = true;
-			break;
-		case 'r':
-			ls->recursive = true;
-			break;
-		case OPT_JSON:
-			ls->json = true;
-			break;
-		case 'h':
-			return cli_command_help(self);
-		default:
-			return cli_command_usage(self);
-		}
-	}
-	return CLI_CONTINUE;
-}
 
 static const char *storage_name(const struct b2f_frame_peek *peek)
 {
@@ -203,9 +173,8 @@ static int run_ls(const struct cli_command *self, int argc, char **argv)
 	char *default_operand[] = {here, NULL};
 	char **operands = default_operand;
 	struct ls ls = {0};
-	int status;
+	int status = cli_options_parse(self, argc, argv, &ls);
 
-	status = parse(self, argc, argv, &ls);
 	if (status != CLI_CONTINUE)
 		return status;
 	status = CLI_EXIT_OK;
@@ -225,5 +194,6 @@ const struct cli_command cli_ls_command = {
 	.name = "ls",
 	.summary = "list the frames in a directory",
 	.help = help,
+	.options = table,
 	.run = run_ls,
 };

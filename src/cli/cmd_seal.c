@@ -2,10 +2,8 @@
 /* cmd_seal.c - bloscctl seal: checksums for what has none */
 #include <fcntl.h>
 
-#include "cli/command.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
-#include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -19,11 +17,6 @@ static const char help[] =
 	"have none,\nafter decoding them. C-Blosc2 does not look at "
 	"checksums, and drops them where it\nwrites.\n\n" CLI_COMMON_HELP;
 
-static const struct option longopts[] = {
-	CLI_COMMON_LONG,
-	{NULL, 0, NULL, 0},
-};
-
 /* One frame. */
 struct job {
 	const struct cli_common *common;
@@ -34,25 +27,6 @@ struct job {
 	/* Bytes of the chunk files since the last commit. */
 	uint64_t nwritten;
 };
-
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct cli_common *common)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, CLI_COMMON_SHORT, longopts,
-				  NULL)) != -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (cli_common_option(common, opt, optarg))
-			return cli_command_usage(self);
-	}
-	if (optind == argc)
-		return cli_command_misuse(self, "a frame is missing");
-	if (common->no_seal)
-		return cli_command_misuse(self, "--no-seal makes no sense");
-	return CLI_CONTINUE;
-}
 
 static int complain(const struct job *job, unsigned long errors, int err)
 {
@@ -161,23 +135,20 @@ static int seal_frame(const void *arg, struct b2f_runtime *runtime,
 static int run_seal(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_common common = {.progress = true};
-	int status;
+	int status = cli_options_parse(self, argc, argv, &common);
 
-	status = parse(self, argc, argv, &common);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (common.json)
-		cli_json_begin(argc - optind > 1);
-	status = cli_frames_each(common.nthreads, argv + optind, seal_frame,
-				 &common);
-	if (common.json)
-		cli_json_end();
-	return status;
+	if (common.no_seal)
+		return cli_command_misuse(self, "--no-seal makes no sense");
+	return cli_common_each(&common, argv + optind, seal_frame, &common);
 }
 
 const struct cli_command cli_seal_command = {
 	.name = "seal",
 	.summary = "add checksums to frames that have none",
 	.help = help,
+	.options = cli_common_options,
+	.missing = "a frame is missing",
 	.run = run_seal,
 };

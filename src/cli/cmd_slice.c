@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_slice.c - bloscctl slice: a part of an array */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/decoding.h"
+#include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/index_text.h"
@@ -23,22 +21,25 @@ static const char help[] =
 	"  -o, --output=FILE     write to FILE; - is standard "
 	"output\n" CLI_DECODING_HELP;
 
-struct options {
+struct slice {
 	/* NULL: standard output. */
 	const char *output;
 	const char *index;
-	struct cli_decoding decoding;
+	struct cli_common common;
 };
 
-static const struct option longopts[] = {
-	{"output", required_argument, NULL, 'o'},
-	CLI_DECODING_LONG,
-	{NULL, 0, NULL, 0},
+#define FIELD(name) offsetof(struct slice, name)
+
+static const struct cli_option table[] = {
+	{"output", 'o', required_argument, cli_option_text, FIELD(output),
+	 NULL},
+	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	{0},
 };
 
 /* The slice on its way. */
 struct job {
-	const struct options *options;
+	const struct slice *options;
 	const char *path;
 	struct b2f_file *file;
 	struct cli_index index;
@@ -51,14 +52,6 @@ struct job {
 	uint64_t done;
 	uint64_t size;
 };
-
-static int set_option(struct options *o, int opt)
-{
-	if (opt != 'o')
-		return cli_decoding_option(&o->decoding, opt, optarg);
-	o->output = strcmp(optarg, "-") ? optarg : NULL;
-	return 0;
-}
 
 /* "-3:" is an index, though it looks like an option. */
 static bool is_index(const char *arg)
@@ -86,21 +79,19 @@ static const char *take_index(int *argc, char **argv)
 }
 
 static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct options *o)
+		 struct slice *o)
 {
 	const char *index = take_index(&argc, argv);
-	int opt, want = index ? 1 : 2;
+	int want = index ? 1 : 2, status;
 
-	while ((opt = getopt_long(argc, argv, "o:" CLI_DECODING_SHORT, longopts,
-				  NULL)) != -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (set_option(o, opt))
-			return cli_command_usage(self);
-	}
+	status = cli_options_parse(self, argc, argv, o);
+	if (status != CLI_CONTINUE)
+		return status;
 	if (argc - optind != want)
 		return cli_command_misuse(self, "a frame and an index are "
 						"needed");
+	if (o->output && strcmp(o->output, "-") == 0)
+		o->output = NULL;
 	o->index = index ? index : argv[optind + 1];
 	argv[optind + 1] = NULL;
 	return CLI_CONTINUE;
@@ -147,7 +138,7 @@ static int write_all(struct job *job)
 
 static int write_file(struct job *job)
 {
-	const struct options *o = job->options;
+	const struct slice *o = job->options;
 	struct cli_output out = {0};
 	struct stat like;
 	int err;
@@ -159,7 +150,7 @@ static int write_file(struct job *job)
 	}
 	/* Who may read the array may read a part of it; but it is new. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_output_open(&out, o->output, o->decoding.force, false);
+	err = cli_output_open(&out, o->output, o->common.force, false);
 	if (err)
 		return err;
 	job->out = &out;
@@ -179,7 +170,7 @@ static int make_head(struct job *job)
 	const struct b2f_frame *frame = b2f_file_frame(job->file);
 	int err;
 
-	if (job->options->decoding.raw)
+	if (job->options->common.raw)
 		return 0;
 	err = b2f_slice_npy_header(frame, job->index.ndim, job->index.shape,
 				   &job->head, &job->head_len);
@@ -192,11 +183,11 @@ static int make_head(struct job *job)
 
 static int begin(struct job *job, struct b2f_runtime *runtime)
 {
-	const struct options *o = job->options;
+	const struct slice *o = job->options;
 	const struct b2f_array *array;
 	int err;
 
-	err = cli_frames_open_file(runtime, job->path, o->decoding.frame_offset,
+	err = cli_frames_open_file(runtime, job->path, o->common.frame_offset,
 				   &job->file);
 	if (err)
 		return err;
@@ -217,11 +208,11 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 		       const char *path)
 {
-	const struct options *o = arg;
+	const struct slice *o = arg;
 	struct job job = {.options = o, .path = path};
 	int err;
 
-	cli_progress_init(&job.progress, path, o->decoding.progress);
+	cli_progress_init(&job.progress, path, o->common.progress);
 	err = begin(&job, runtime);
 	if (!err)
 		err = o->output ? write_file(&job) : write_all(&job);
@@ -237,24 +228,20 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 
 static int run_slice(const struct cli_command *self, int argc, char **argv)
 {
-	struct options o = {.decoding.progress = true};
-	int status;
+	struct slice o = {.common.progress = true};
+	int status = parse(self, argc, argv, &o);
 
-	status = parse(self, argc, argv, &o);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (!o.output && isatty(STDOUT_FILENO) && !o.decoding.force) {
-		cli_message_error("standard output is a terminal; -f writes "
-				  "to it");
+	if (!o.output && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
-	}
-	return cli_frames_each(o.decoding.nthreads, argv + optind, slice_frame,
-			       &o);
+	return cli_common_each(&o.common, argv + optind, slice_frame, &o);
 }
 
 const struct cli_command cli_slice_command = {
 	.name = "slice",
 	.summary = "write a part of an array",
 	.help = help,
+	.options = table,
 	.run = run_slice,
 };

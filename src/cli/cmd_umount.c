@@ -2,7 +2,6 @@
 /* cmd_umount.c - bloscctl umount: unmount, and wait until all is stored */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -12,11 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/common.h"
 #include "cli/daemon_end.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
-#include "cli/options.h"
 
 extern char **environ;
 
@@ -28,7 +26,8 @@ static const char help[] =
 	"Unmounts each MOUNTPOINT of bloscfs, and returns when all that was "
 	"written there is\nstored. umount.bloscfs and umount.fuse.bloscfs are "
 	"the same for umount(8).\n\n"
-	"  -f, --force      even if bloscfs does not answer; what is not stored "
+	"  -f, --force      even if bloscfs does not answer; what is not "
+	"stored "
 	"is lost\n"
 	"  -l, --lazy       take the name away at once, and do not wait\n"
 	"      --timeout=S  wait S seconds at most\n"
@@ -38,18 +37,6 @@ static const char help[] =
 	"  -h, --help       this text\n"
 	"  -n, -r, -t TYPE  ignored, for umount(8)\n";
 
-enum { OPT_TIMEOUT = 256 };
-
-static const struct option longopts[] = {
-	{"force", no_argument, NULL, 'f'},
-	{"lazy", no_argument, NULL, 'l'},
-	{"timeout", required_argument, NULL, OPT_TIMEOUT},
-	{"namespace", required_argument, NULL, 'N'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
 struct umount {
 	bool force;
 	bool lazy;
@@ -57,52 +44,40 @@ struct umount {
 	const char *namespace;
 };
 
-static int take_option(struct umount *u, int opt)
+#define FIELD(name) offsetof(struct umount, name)
+
+static int set_timeout(const struct cli_option *option, void *timeout_s,
+		       const char *value)
 {
-	switch (opt) {
-	case 'f':
-		u->force = true;
-		return 0;
-	case 'l':
-		u->lazy = true;
-		return 0;
-	case 'N':
-		u->namespace = optarg;
-		return 0;
-	case 'v':
-		cli_message_set_level(B2F_LOG_INFO);
-		return 0;
-	case OPT_TIMEOUT:
-		if (cli_options_size("--timeout", optarg, &u->timeout_s))
-			return -EINVAL;
-		if (u->timeout_s > TIMEOUT_MAX)
-			u->timeout_s = TIMEOUT_MAX;
-		return 0;
-	case 'n':
-	case 'r':
-	case 't':
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	uint64_t *out = timeout_s;
+	int err = cli_option_size(option, out, value);
+
+	if (!err && *out > TIMEOUT_MAX)
+		*out = TIMEOUT_MAX;
+	return err;
 }
 
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct umount *u)
+static int ignore(const struct cli_option *option, void *field,
+		  const char *value)
 {
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "flnrvhN:t:", longopts, NULL)) !=
-	       -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (take_option(u, opt))
-			return cli_command_usage(self);
-	}
-	if (optind == argc)
-		return cli_command_misuse(self, "a mountpoint is missing");
-	return CLI_CONTINUE;
+	(void)option;
+	(void)field;
+	(void)value;
+	return 0;
 }
+
+static const struct cli_option table[] = {
+	{"force", 'f', no_argument, cli_option_set, FIELD(force), NULL},
+	{"lazy", 'l', no_argument, cli_option_set, FIELD(lazy), NULL},
+	{"timeout", 0, required_argument, set_timeout, FIELD(timeout_s), NULL},
+	{"namespace", 'N', required_argument, cli_option_text, FIELD(namespace),
+	 NULL},
+	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
+	{NULL, 'n', no_argument, ignore, 0, NULL},
+	{NULL, 'r', no_argument, ignore, 0, NULL},
+	{NULL, 't', required_argument, ignore, 0, NULL},
+	{0},
+};
 
 /* @name: a number of a process, or the path of a namespace. */
 static int enter_namespace(const char *name)
@@ -126,8 +101,12 @@ static int run_fusermount(const struct umount *u, const char *path)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z";
 	char dashes[] = "--", *copy = strdup(path);
-	char *argv[] = {program, option, u->lazy ? lazy : dashes,
-			u->lazy ? dashes : copy, u->lazy ? copy : NULL, NULL};
+	char *argv[] = {program,
+			option,
+			u->lazy ? lazy : dashes,
+			u->lazy ? dashes : copy,
+			u->lazy ? copy : NULL,
+			NULL};
 	int status = 0, err;
 	pid_t pid;
 
@@ -203,7 +182,7 @@ static int run_one(const struct umount *u, const char *path)
 static int run_umount(const struct cli_command *self, int argc, char **argv)
 {
 	struct umount u = {0};
-	int status = parse(self, argc, argv, &u), err;
+	int status = cli_options_parse(self, argc, argv, &u), err;
 
 	if (status != CLI_CONTINUE)
 		return status;
@@ -226,5 +205,7 @@ const struct cli_command cli_umount_command = {
 	.name = "umount",
 	.summary = "unmount bloscfs, and wait until all is stored",
 	.help = help,
+	.options = table,
+	.missing = "a mountpoint is missing",
 	.run = run_umount,
 };

@@ -5,12 +5,10 @@
  * Damage counts more than what could not be checked: of several frames, and
  * inside one, 1 beats 2 beats 0.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
@@ -44,75 +42,28 @@ struct verify {
 	bool quiet;
 	bool verbose;
 	bool json;
-	bool progress;
+	bool no_progress;
 	/* Frames seen below a directory. */
 	uint64_t nfound;
 	/* The worst so far. */
 	int status;
 };
 
-enum { OPT_FRAME_OFFSET = 256, OPT_NO_PROGRESS, OPT_JSON };
+#define FIELD(name) offsetof(struct verify, name)
 
-static const struct option longopts[] = {
-	{"recursive", no_argument, NULL, 'r'},
-	{"threads", required_argument, NULL, 'T'},
-	{"frame-offset", required_argument, NULL, OPT_FRAME_OFFSET},
-	{"quiet", no_argument, NULL, 'q'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"no-progress", no_argument, NULL, OPT_NO_PROGRESS},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+static const struct cli_option table[] = {
+	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),
+	 NULL},
+	{"frame-offset", 0, required_argument, cli_option_size,
+	 FIELD(frame_offset), NULL},
+	{"quiet", 'q', no_argument, cli_option_set, FIELD(quiet), NULL},
+	{"verbose", 'v', no_argument, cli_option_set, FIELD(verbose), NULL},
+	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{"no-progress", 0, no_argument, cli_option_set, FIELD(no_progress),
+	 NULL},
+	{0},
 };
-
-static int set_option(struct verify *v, int opt)
-{
-	switch (opt) {
-	case 'r':
-		v->recursive = true;
-		return 0;
-	case 'T':
-		return cli_options_threads("--threads", optarg, &v->nthreads);
-	case OPT_FRAME_OFFSET:
-		return cli_options_size("--frame-offset", optarg,
-					&v->frame_offset);
-	case 'q':
-		v->quiet = true;
-		v->progress = false;
-		return 0;
-	case 'v':
-		v->verbose = true;
-		cli_message_set_level(B2F_LOG_INFO);
-		return 0;
-	case OPT_JSON:
-		v->json = true;
-		return 0;
-	case OPT_NO_PROGRESS:
-		v->progress = false;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct verify *v)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "rT:qvh", longopts, NULL)) !=
-	       -1) {
-		if (opt == 'h')
-			return cli_command_help(self);
-		if (set_option(v, opt))
-			return cli_command_usage(self);
-	}
-	if (optind == argc)
-		return cli_command_misuse(
-			self, v->recursive ? "a directory is missing"
-					   : "a frame is missing");
-	return CLI_CONTINUE;
-}
 
 static void worsen(struct verify *v, int status)
 {
@@ -190,7 +141,7 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 		l->states = calloc(nchunks + 1, 1);
 		err = l->states ? 0 : -ENOMEM;
 	}
-	cli_progress_init(&l->progress, path, v->progress);
+	cli_progress_init(&l->progress, path, !v->no_progress && !v->quiet);
 	if (!err)
 		err = b2f_check_frame(v->runtime, frame, &options, result);
 	cli_progress_fini(&l->progress);
@@ -262,12 +213,17 @@ static void verify_tree(struct verify *v, const char *path)
 
 static int run_verify(const struct cli_command *self, int argc, char **argv)
 {
-	struct verify v = {.progress = true};
-	int status;
+	struct verify v = {0};
+	int status = cli_options_parse(self, argc, argv, &v);
 
-	status = parse(self, argc, argv, &v);
 	if (status != CLI_CONTINUE)
 		return status;
+	if (optind == argc)
+		return cli_command_misuse(self,
+					  v.recursive ? "a directory is missing"
+						      : "a frame is missing");
+	if (v.verbose)
+		cli_message_set_level(B2F_LOG_INFO);
 	if (cli_frames_runtime(v.nthreads, &v.runtime))
 		return CLI_EXIT_UNCHECKED;
 	if (v.json)
@@ -288,5 +244,6 @@ const struct cli_command cli_verify_command = {
 	.name = "verify",
 	.summary = "decode everything, report damage",
 	.help = help,
+	.options = table,
 	.run = run_verify,
 };

@@ -9,12 +9,18 @@
 #ifndef B2F_CLI_COMMAND_H
 #define B2F_CLI_COMMAND_H
 
+struct cli_option;
+
 struct cli_command {
 	const char *name;
 	/* For the list of commands: some words without full stop. */
 	const char *summary;
 	/* What --help prints: usage and options. */
 	const char *help;
+	/* Rows for cli_options_parse(). */
+	const struct cli_option *options;
+	/* What to say if there is no operand; NULL: there may be none. */
+	const char *missing;
 	/*
 	 * Does all of it.  argv[0] is "bloscctl NAME", which getopt's own
 	 * messages begin with.  Returns an exit code.

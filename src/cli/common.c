@@ -1,40 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* common.c - options that all commands which make or change frames have */
+/* common.c - options and habits that several commands have */
 #include "cli/common.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
-#include "cli/options.h"
 #include "cli/text.h"
 
-int cli_common_option(struct cli_common *common, int opt, const char *arg)
+#define FIELD(name) offsetof(struct cli_common, name)
+
+static int be_quiet(const struct cli_option *option, void *progress,
+		    const char *value)
 {
-	switch (opt) {
-	case 'T':
-		return cli_options_threads("--threads", arg, &common->nthreads);
-	case 'q':
-		cli_message_set_level(B2F_LOG_ERROR);
-		common->progress = false;
-		return 0;
-	case 'v':
-		cli_message_set_level(B2F_LOG_INFO);
-		return 0;
-	case CLI_COMMON_NO_PROGRESS:
-		common->progress = false;
-		return 0;
-	case CLI_COMMON_JSON:
-		common->json = true;
-		return 0;
-	case CLI_COMMON_NO_SEAL:
-		common->no_seal = true;
-		return 0;
-	default:
-		return -EINVAL;
+	cli_message_set_level(B2F_LOG_ERROR);
+	return cli_option_clear(option, progress, value);
+}
+
+int cli_common_be_verbose(const struct cli_option *option, void *field,
+			  const char *value)
+{
+	(void)option;
+	(void)field;
+	(void)value;
+	cli_message_set_level(B2F_LOG_INFO);
+	return 0;
+}
+
+static const struct cli_option talk[] = {
+	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),
+	 NULL},
+	{"quiet", 'q', no_argument, be_quiet, FIELD(progress), NULL},
+	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
+	{"no-progress", 0, no_argument, cli_option_clear, FIELD(progress),
+	 NULL},
+	{0},
+};
+
+const struct cli_option cli_common_options[] = {
+	{.shared = talk},
+	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{"no-seal", 0, no_argument, cli_option_set, FIELD(no_seal), NULL},
+	{0},
+};
+
+const struct cli_option cli_common_decoding_options[] = {
+	{.shared = talk},
+	{"raw", 0, no_argument, cli_option_set, FIELD(raw), NULL},
+	{"force", 'f', no_argument, cli_option_set, FIELD(force), NULL},
+	{"frame-offset", 0, required_argument, cli_option_size,
+	 FIELD(frame_offset), NULL},
+	{0},
+};
+
+int cli_common_each(const struct cli_common *common, char **paths,
+		    int (*fn)(const void *arg, struct b2f_runtime *runtime,
+			      const char *path),
+		    const void *arg)
+{
+	struct b2f_runtime *runtime = NULL;
+	int status = CLI_EXIT_OK, err = 0;
+
+	if (cli_frames_runtime(common->nthreads, &runtime))
+		return CLI_EXIT_FAILURE;
+	if (common->json)
+		cli_json_begin(paths[0] && paths[1]);
+	for (; *paths && err != -EPIPE; paths++) {
+		err = fn(arg, runtime, *paths);
+		if (err)
+			status = CLI_EXIT_FAILURE;
 	}
+	if (common->json)
+		cli_json_end();
+	b2f_runtime_free(runtime);
+	return status;
+}
+
+bool cli_common_may_print(const struct cli_common *common)
+{
+	if (common->force || !isatty(STDOUT_FILENO))
+		return true;
+	cli_message_error("standard output is a terminal; -f writes to it");
+	return false;
 }
 
 uint64_t cli_common_now_ms(void)

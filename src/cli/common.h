@@ -1,37 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * common.h - options that all commands which make or change frames have
+ * common.h - options and habits that several commands have
  *
  * Layer: cli.  Threads: main only.
  */
 #ifndef B2F_CLI_COMMON_H
 #define B2F_CLI_COMMON_H
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-	CLI_COMMON_NO_PROGRESS = 2048,
-	CLI_COMMON_JSON,
-	CLI_COMMON_NO_SEAL,
-};
+#include "b2frame/b2frame.h"
+#include "cli/options.h"
 
-/* For getopt_long(); without what a command must add itself: -o, -f and so on.
- */
-#define CLI_COMMON_SHORT "T:qvh"
-#define CLI_COMMON_LONG                                                        \
-	{"threads", required_argument, NULL, 'T'},                             \
-		{"quiet", no_argument, NULL, 'q'},                             \
-		{"verbose", no_argument, NULL, 'v'},                           \
-		{"no-progress", no_argument, NULL, CLI_COMMON_NO_PROGRESS},    \
-		{"json", no_argument, NULL, CLI_COMMON_JSON},                  \
-		{"no-seal", no_argument, NULL, CLI_COMMON_NO_SEAL},            \
-	{                                                                      \
-		"help", no_argument, NULL, 'h'                                 \
-	}
-
-/* Their part of the text of --help. */
+/* Their part of the text of --help, for commands that make or change frames. */
 #define CLI_COMMON_HELP                                                        \
 	"      --no-seal         write no checksums\n"                         \
 	"  -T, --threads=N       work on N threads; 0 (default): all cores\n"  \
@@ -41,19 +23,53 @@ enum {
 	"      --no-progress     no progress bar\n"                            \
 	"  -h, --help            this text\n"
 
+/* The same for commands that write decoded bytes. */
+#define CLI_DECODING_HELP                                                      \
+	"      --raw             of an array the items alone, in C order\n"    \
+	"  -f, --force           overwrite; write to a terminal too\n"         \
+	"  -T, --threads=N       decode on N threads; 0 (default): all "       \
+	"cores\n"                                                              \
+	"      --frame-offset=N  the frame begins at byte N of the file\n"     \
+	"  -q, --quiet           errors only\n"                                \
+	"  -v, --verbose         say what was written\n"                       \
+	"      --no-progress     no progress bar\n"                            \
+	"  -h, --help            this text\n"
+
+/* Zero-initialize it but for progress; a command uses what it has options for.
+ */
 struct cli_common {
 	unsigned int nthreads;
 	bool progress;
 	bool json;
 	bool no_seal;
+	/* Overwrite; write to a terminal. */
+	bool force;
+	/* Of arrays the items alone. */
+	bool raw;
+	/* From which byte of a file on. */
+	uint64_t frame_offset;
 };
 
+/* Rows for struct cli_common, as in the two texts above. */
+extern const struct cli_option cli_common_options[];
+extern const struct cli_option cli_common_decoding_options[];
+
+/* The message level becomes B2F_LOG_INFO; there is no field. */
+cli_option_fn cli_common_be_verbose;
+
 /*
- * Takes option @opt with the value @arg.  Returns 0, or -EINVAL if it is none
- * of those above, or after saying what is wrong with its value.
+ * Calls @fn for each of @paths (up to a NULL) with a runtime of as many threads
+ * as @common says.  Goes on after an error, but for -EPIPE: nothing reads any
+ * more.  Returns the exit status.
  */
 __attribute__((warn_unused_result)) int
-cli_common_option(struct cli_common *common, int opt, const char *arg);
+cli_common_each(const struct cli_common *common, char **paths,
+		int (*fn)(const void *arg, struct b2f_runtime *runtime,
+			  const char *path),
+		const void *arg);
+
+/* False, after saying so, if stdout is a terminal that @common spares. */
+bool cli_common_may_print(const struct cli_common *common);
 
 /* What became of one frame. */
 struct cli_report {

@@ -330,7 +330,7 @@ int cli_compress_file(const struct cli_compress *how, const char *file,
 	err = begin(&job, file);
 	if (err)
 		return err;
-	err = cli_target_open(&target, job.output, how->force);
+	err = cli_target_open(&target, job.output, how->common.force);
 	if (!err)
 		err = make(&job, &target);
 	cli_progress_fini(&job.progress);

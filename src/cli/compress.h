@@ -17,8 +17,6 @@ struct cli_compress {
 	struct cli_encoding encoding;
 	/* A file instead of a directory. */
 	bool contiguous;
-	/* Replace what is there. */
-	bool force;
 	/* Remove the file once its frame is safe. */
 	bool remove;
 	/* Make no arrays of .npy files. */

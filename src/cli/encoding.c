@@ -9,7 +9,6 @@
 
 #include "b2frame/names.h"
 #include "cli/message.h"
-#include "cli/options.h"
 
 /* Codes of the codecs that are built in: see b2f_codec_code_name(). */
 static const uint8_t codecs[] = {0, 1, 2, 4, 5};
@@ -20,20 +19,18 @@ static const uint8_t filters[] = {1, 2, 3, 35};
 #define NCODECS	 (sizeof(codecs) / sizeof(codecs[0]))
 #define NFILTERS (sizeof(filters) / sizeof(filters[0]))
 
-bool cli_encoding_has(int opt)
+static int refuse(const struct cli_option *option, const char *text,
+		  const char *what)
 {
-	return (opt >= '1' && opt <= '9') ||
-	       (opt >= CLI_ENCODING_CODEC && opt <= CLI_ENCODING_BLOCKSIZE);
-}
-
-static int refuse(const char *option, const char *text, const char *what)
-{
-	cli_message_error("%s: '%s' is not %s", option, text, what);
+	cli_message_error("--%s: '%s' is not %s", option->name, text, what);
 	return -EINVAL;
 }
 
-static int set_codec(struct cli_encoding *s, const char *name)
+static int set_codec(const struct cli_option *option, void *encoding,
+		     const char *name)
 {
+	struct cli_encoding *s = encoding;
+
 	for (size_t i = 0; i < NCODECS; i++) {
 		if (strcmp(b2f_codec_code_name(codecs[i]), name) == 0) {
 			s->values.codec = codecs[i];
@@ -42,7 +39,7 @@ static int set_codec(struct cli_encoding *s, const char *name)
 			return 0;
 		}
 	}
-	return refuse("--codec", name, "zstd, lz4, lz4hc, blosclz or zlib");
+	return refuse(option, name, "zstd, lz4, lz4hc, blosclz or zlib");
 }
 
 /* One filter, "NAME" or "NAME:NUMBER", of @len characters. */
@@ -75,8 +72,10 @@ static int parse_filter(const char *text, size_t len, uint8_t *id,
 }
 
 /* They take the last slots, as a single one of C-Blosc2 does. */
-static int set_filters(struct cli_encoding *s, const char *list)
+static int set_filters(const struct cli_option *option, void *encoding,
+		       const char *list)
 {
+	struct cli_encoding *s = encoding;
 	uint8_t ids[B2F_SLOTS] = {0}, metas[B2F_SLOTS] = {0};
 	const char *at = list;
 	size_t n = 0, len;
@@ -86,7 +85,7 @@ static int set_filters(struct cli_encoding *s, const char *list)
 			len = strcspn(at, ",");
 			if (n == B2F_SLOTS ||
 			    parse_filter(at, len, &ids[n], &metas[n]))
-				return refuse("--filter", list,
+				return refuse(option, list,
 					      "a list of shuffle, bitshuffle, "
 					      "delta, bytedelta; or none");
 			n++;
@@ -103,68 +102,88 @@ static int set_filters(struct cli_encoding *s, const char *list)
 }
 
 /* A size that the format can hold, from @min on. */
-static int parse_size(const char *option, const char *text, uint64_t min,
-		      uint64_t *out)
+static int parse_size(const struct cli_option *option, const char *text,
+		      uint64_t min, uint64_t *out)
 {
-	int err = cli_options_size(option, text, out);
+	int err = cli_option_size(option, out, text);
 
 	if (!err && (*out < min || *out > INT32_MAX - 32))
 		err = refuse(option, text, "a possible size");
 	return err;
 }
 
-static int set_typesize(struct cli_encoding *s, const char *text)
+static int set_typesize(const struct cli_option *option, void *encoding,
+			const char *text)
 {
+	struct cli_encoding *s = encoding;
 	uint64_t value = 1;
 	int err = 0;
 
 	s->guess_typesize = strcmp(text, "auto") == 0;
 	if (!s->guess_typesize)
-		err = parse_size("--typesize", text, 1, &value);
+		err = parse_size(option, text, 1, &value);
 	s->values.typesize = (uint32_t)value;
 	s->has_typesize = true;
 	return err;
 }
 
-static int set_chunksize(struct cli_encoding *s, const char *text)
+static int set_chunksize(const struct cli_option *option, void *encoding,
+			 const char *text)
 {
+	struct cli_encoding *s = encoding;
 	uint64_t value = 0;
-	int err = parse_size("--chunksize", text, 1, &value);
+	int err = parse_size(option, text, 1, &value);
 
 	s->values.chunksize = (int32_t)value;
 	s->has_chunksize = true;
 	return err;
 }
 
-static int set_blocksize(struct cli_encoding *s, const char *text)
+static int set_blocksize(const struct cli_option *option, void *encoding,
+			 const char *text)
 {
+	struct cli_encoding *s = encoding;
 	uint64_t value = 0;
-	int err = parse_size("--blocksize", text, 0, &value);
+	int err = parse_size(option, text, 0, &value);
 
 	s->values.blocksize = (uint32_t)value;
 	s->has_blocksize = true;
 	return err;
 }
 
-int cli_encoding_option(struct cli_encoding *encoding, int opt, const char *arg)
+static int set_level(const struct cli_option *option, void *encoding,
+		     const char *value)
 {
-	switch (opt) {
-	case CLI_ENCODING_CODEC:
-		return set_codec(encoding, arg);
-	case CLI_ENCODING_FILTER:
-		return set_filters(encoding, arg);
-	case CLI_ENCODING_TYPESIZE:
-		return set_typesize(encoding, arg);
-	case CLI_ENCODING_CHUNKSIZE:
-		return set_chunksize(encoding, arg);
-	case CLI_ENCODING_BLOCKSIZE:
-		return set_blocksize(encoding, arg);
-	default:
-		encoding->values.clevel = (uint8_t)(opt - '0');
-		encoding->has_clevel = true;
-		return 0;
-	}
+	struct cli_encoding *s = encoding;
+
+	(void)value;
+	s->values.clevel = (uint8_t)(option->letter - '0');
+	s->has_clevel = true;
+	return 0;
 }
+
+#define LEVEL(letter)                                                          \
+	{                                                                      \
+		NULL, letter, no_argument, set_level, 0, NULL                  \
+	}
+
+const struct cli_option cli_encoding_options[] = {
+	LEVEL('1'),
+	LEVEL('2'),
+	LEVEL('3'),
+	LEVEL('4'),
+	LEVEL('5'),
+	LEVEL('6'),
+	LEVEL('7'),
+	LEVEL('8'),
+	LEVEL('9'),
+	{"codec", 0, required_argument, set_codec, 0, NULL},
+	{"filter", 0, required_argument, set_filters, 0, NULL},
+	{"typesize", 0, required_argument, set_typesize, 0, NULL},
+	{"chunksize", 0, required_argument, set_chunksize, 0, NULL},
+	{"blocksize", 0, required_argument, set_blocksize, 0, NULL},
+	{0},
+};
 
 void cli_encoding_apply(const struct cli_encoding *encoding,
 			struct b2f_settings *to)

@@ -7,30 +7,10 @@
 #ifndef B2F_CLI_ENCODING_H
 #define B2F_CLI_ENCODING_H
 
-#include <getopt.h>
 #include <stdbool.h>
 
 #include "b2frame/create.h"
-
-enum {
-	CLI_ENCODING_CODEC = 1024,
-	CLI_ENCODING_FILTER,
-	CLI_ENCODING_TYPESIZE,
-	CLI_ENCODING_CHUNKSIZE,
-	CLI_ENCODING_BLOCKSIZE,
-};
-
-/* For getopt_long(): the levels, and the long options. */
-#define CLI_ENCODING_SHORT "123456789"
-#define CLI_ENCODING_LONG                                                      \
-	{"codec", required_argument, NULL, CLI_ENCODING_CODEC},                \
-		{"filter", required_argument, NULL, CLI_ENCODING_FILTER},      \
-		{"typesize", required_argument, NULL, CLI_ENCODING_TYPESIZE},  \
-		{"chunksize", required_argument, NULL,                         \
-		 CLI_ENCODING_CHUNKSIZE},                                      \
-	{                                                                      \
-		"blocksize", required_argument, NULL, CLI_ENCODING_BLOCKSIZE   \
-	}
+#include "cli/options.h"
 
 /* Their part of the text of --help. */
 #define CLI_ENCODING_HELP                                                      \
@@ -57,15 +37,8 @@ struct cli_encoding {
 	bool guess_typesize;
 };
 
-/* True if @opt is one of those above. */
-bool cli_encoding_has(int opt);
-
-/*
- * Takes option @opt with the value @arg.  Returns 0, or -EINVAL after saying
- * what is wrong with it.
- */
-__attribute__((warn_unused_result)) int
-cli_encoding_option(struct cli_encoding *encoding, int opt, const char *arg);
+/* Rows for struct cli_encoding, as in the text above. */
+extern const struct cli_option cli_encoding_options[];
 
 /*
  * Puts what the user said into @to.  A chunk size becomes a whole number of

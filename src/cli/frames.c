@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frames.c - frames by the names that the user gives: opened, looked at */
 #include "cli/frames.h"
-#include "cli/exit_codes.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -91,27 +90,6 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 	if (err)
 		cli_message_error("cannot start: %s", strerror(-err));
 	return err;
-}
-
-int cli_frames_each(unsigned int nthreads, char **paths,
-		    int (*fn)(const void *arg, struct b2f_runtime *runtime,
-			      const char *path),
-		    const void *arg)
-{
-	struct b2f_runtime *runtime = NULL;
-	int status = CLI_EXIT_OK, err;
-
-	if (cli_frames_runtime(nthreads, &runtime))
-		return CLI_EXIT_FAILURE;
-	for (; *paths; paths++) {
-		err = fn(arg, runtime, *paths);
-		if (err)
-			status = CLI_EXIT_FAILURE;
-		if (err == -EPIPE)
-			break;
-	}
-	b2f_runtime_free(runtime);
-	return status;
 }
 
 int cli_frames_stat(const char *path, struct stat *out)

@@ -36,17 +36,6 @@ __attribute__((warn_unused_result)) int
 cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
 
 /*
- * Calls @fn for each of @paths (up to a NULL) with a runtime of @nthreads
- * workers.  Goes on after an error, but for -EPIPE: nobody reads any more.
- * Returns the exit status.
- */
-__attribute__((warn_unused_result)) int
-cli_frames_each(unsigned int nthreads, char **paths,
-		int (*fn)(const void *arg, struct b2f_runtime *runtime,
-			  const char *path),
-		const void *arg);
-
-/*
  * Attributes of the index of frame @path: of chunks.b2frame if it is a
  * directory.  Returns 0 or an errno.
  */

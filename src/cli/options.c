@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* options.c - the values of options */
+/* options.c - tables of options, and the parser that walks them */
 #include "cli/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "cli/exit_codes.h"
 #include "cli/message.h"
 
 #define THREADS_MAX 1024
 
-static int refuse(const char *option, const char *text, const char *what)
+/* Rows of a command, with those of the tables that it shares. */
+#define ROWS_MAX 48
+
+/* What getopt_long() returns for row i is this + i, or its letter. */
+#define FIRST_ROW 256
+
+static int refuse(const struct cli_option *option, const char *text,
+		  const char *what)
 {
-	cli_message_error("%s: '%s' is not a %s", option, text, what);
+	cli_message_error("--%s: '%s' is not a %s", option->name, text, what);
 	return -EINVAL;
 }
 
@@ -49,28 +58,130 @@ static int parse_size(const char *text, uint64_t *out)
 	return 0;
 }
 
-int cli_options_size(const char *option, const char *text, uint64_t *out)
+int cli_option_set(const struct cli_option *option, void *field,
+		   const char *value)
 {
-	return parse_size(text, out) ? refuse(option, text, "size") : 0;
-}
-
-int cli_options_position(const char *option, const char *text, uint64_t *out,
-			 bool *from_end)
-{
-	bool minus = text[0] == '-';
-
-	if (parse_size(text + minus, out))
-		return refuse(option, text, "position");
-	*from_end = minus;
+	(void)option;
+	(void)value;
+	*(bool *)field = true;
 	return 0;
 }
 
-int cli_options_threads(const char *option, const char *text, unsigned int *out)
+int cli_option_clear(const struct cli_option *option, void *field,
+		     const char *value)
 {
-	uint64_t value;
-
-	if (parse_size(text, &value) || value > THREADS_MAX)
-		return refuse(option, text, "number of threads");
-	*out = (unsigned int)value;
+	(void)option;
+	(void)value;
+	*(bool *)field = false;
 	return 0;
+}
+
+int cli_option_text(const struct cli_option *option, void *field,
+		    const char *value)
+{
+	(void)option;
+	*(const char **)field = value;
+	return 0;
+}
+
+int cli_option_size(const struct cli_option *option, void *field,
+		    const char *value)
+{
+	return parse_size(value, field) ? refuse(option, value, "size") : 0;
+}
+
+int cli_option_position(const struct cli_option *option, void *field,
+			const char *value)
+{
+	struct cli_position *position = field;
+	bool minus = value[0] == '-';
+
+	if (parse_size(value + minus, &position->offset))
+		return refuse(option, value, "position");
+	position->from_end = minus;
+	return 0;
+}
+
+int cli_option_threads(const struct cli_option *option, void *field,
+		       const char *value)
+{
+	uint64_t n;
+
+	if (parse_size(value, &n) || n > THREADS_MAX)
+		return refuse(option, value, "number of threads");
+	*(unsigned int *)field = (unsigned int)n;
+	return 0;
+}
+
+/* The rows of a command, and the same as getopt_long() wants to have them. */
+struct parser {
+	const struct cli_option *rows[ROWS_MAX];
+	void *fields[ROWS_MAX];
+	size_t nrows;
+	struct option names[ROWS_MAX + 1];
+	size_t nnames;
+	char letters[2 * ROWS_MAX + 1];
+	size_t nletters;
+};
+
+static void add_row(struct parser *p, const struct cli_option *row, char *field)
+{
+	assert(p->nrows < ROWS_MAX);
+	if (row->name)
+		p->names[p->nnames++] =
+			(struct option){row->name, row->has_arg, NULL,
+					FIRST_ROW + (int)p->nrows};
+	if (row->letter)
+		p->letters[p->nletters++] = row->letter;
+	if (row->letter && row->has_arg)
+		p->letters[p->nletters++] = ':';
+	p->rows[p->nrows] = row;
+	p->fields[p->nrows++] = field;
+}
+
+static void add_table(struct parser *p, const struct cli_option *row,
+		      char *values)
+{
+	for (; row->store || row->shared; row++) {
+		if (row->shared)
+			add_table(p, row->shared, values + row->field);
+		else
+			add_row(p, row, values + row->field);
+	}
+}
+
+/* The row that @opt was returned for; nrows: for what is no option. */
+static size_t find_row(const struct parser *p, int opt)
+{
+	size_t i = 0;
+
+	if (opt >= FIRST_ROW)
+		return (size_t)(opt - FIRST_ROW);
+	while (i < p->nrows && p->rows[i]->letter != opt)
+		i++;
+	return i;
+}
+
+int cli_options_parse(const struct cli_command *self, int argc, char **argv,
+		      void *values)
+{
+	static const struct cli_option help = {.name = "help", .letter = 'h'};
+	struct parser p = {.nrows = 0};
+	int opt;
+
+	add_row(&p, &help, NULL);
+	add_table(&p, self->options, values);
+	while ((opt = getopt_long(argc, argv, p.letters, p.names, NULL)) !=
+	       -1) {
+		size_t i = find_row(&p, opt);
+
+		if (i == 0)
+			return cli_command_help(self);
+		if (i == p.nrows ||
+		    p.rows[i]->store(p.rows[i], p.fields[i], optarg))
+			return cli_command_usage(self);
+	}
+	if (optind == argc && self->missing)
+		return cli_command_misuse(self, self->missing);
+	return CLI_CONTINUE;
 }

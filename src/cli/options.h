@@ -1,32 +1,81 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options.h - the values of options
+ * options.h - tables of options, and the parser that walks them
  *
- * Each function says on stderr what is wrong with a value and returns -EINVAL.
+ * A command has one table, whose rows say where in the command's struct a value
+ * belongs.  Options that several commands have are a table of their own, which
+ * a row of the others names.
  *
  * Layer: cli.  Threads: main only.
  */
 #ifndef B2F_CLI_OPTIONS_H
 #define B2F_CLI_OPTIONS_H
 
+#include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "cli/command.h"
+
+struct cli_option;
+
 /*
- * A number of bytes, at most INT64_MAX: digits, then k, m, g or t (1024 each),
- * with or without "iB".  Returns 0 or -EINVAL.
+ * Stores what the user said with @option at @field; @value is NULL if it takes
+ * none.  Returns 0, or -EINVAL after saying on stderr what is wrong.
+ */
+typedef int cli_option_fn(const struct cli_option *option, void *field,
+			  const char *value);
+
+/* A row; a table ends with an empty one. */
+struct cli_option {
+	/* Without dashes; NULL: it has a letter only. */
+	const char *name;
+	/* 0: it has a name only. */
+	char letter;
+	/* no_argument or required_argument. */
+	int has_arg;
+	cli_option_fn *store;
+	/* Bytes from the start of the struct to the field. */
+	size_t field;
+	/* Instead of all but @field: rows for the struct that is there. */
+	const struct cli_option *shared;
+};
+
+/* The field is a bool, which becomes true, or false. */
+cli_option_fn cli_option_set;
+cli_option_fn cli_option_clear;
+
+/* A const char *, which points into argv. */
+cli_option_fn cli_option_text;
+
+/*
+ * A uint64_t: a number of bytes, at most INT64_MAX: digits, then k, m, g or t
+ * (1024 each), with or without "iB".
+ */
+cli_option_fn cli_option_size;
+
+/* A struct cli_position: a size that may have a sign. */
+cli_option_fn cli_option_position;
+
+/* An unsigned int: a number of threads, 0 to 1024. */
+cli_option_fn cli_option_threads;
+
+struct cli_position {
+	uint64_t offset;
+	/* There was a minus. */
+	bool from_end;
+};
+
+/*
+ * Takes the options of @self out of @argv into the struct @values; the operands
+ * begin at optind.  Every command has --help and -h as well.
+ *
+ * Returns CLI_CONTINUE, or the exit code of a command that is done: the help
+ * was printed, or what is wrong with the options.
  */
 __attribute__((warn_unused_result)) int
-cli_options_size(const char *option, const char *text, uint64_t *out);
-
-/* As cli_options_size(), with a sign: *@from_end is true after a minus. */
-__attribute__((warn_unused_result)) int cli_options_position(const char *option,
-							     const char *text,
-							     uint64_t *out,
-							     bool *from_end);
-
-/* A number of threads, 0 to 1024; 0 is all cores.  Returns 0 or -EINVAL. */
-__attribute__((warn_unused_result)) int
-cli_options_threads(const char *option, const char *text, unsigned int *out);
+cli_options_parse(const struct cli_command *self, int argc, char **argv,
+		  void *values);
 
 #endif

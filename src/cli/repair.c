@@ -341,7 +341,7 @@ static int repair_broken(struct job *job, int err)
 	return err;
 }
 
-int cli_repair_frame(const struct cli_repair *how, struct b2f_runtime *runtime,
+int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
 		     const char *path)
 {
 	struct job job = {.how = how, .runtime = runtime, .path = path};
@@ -351,7 +351,7 @@ int cli_repair_frame(const struct cli_repair *how, struct b2f_runtime *runtime,
 	err = cli_frames_open(path, 0, &frame);
 	if (err)
 		return repair_broken(&job, err);
-	if (how->output) {
+	if (job.how->output) {
 		cli_message_error("%s: its index is sound: -o is for frames "
 				  "that have lost it",
 				  path);

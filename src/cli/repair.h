@@ -25,11 +25,12 @@ struct cli_repair {
 };
 
 /*
- * Repairs frame @path and says what was done, on stdout.  Returns 0 if the
- * frame is sound now (or would be), else an errno after saying why.
+ * Repairs frame @path, as the struct cli_repair @how says; what was done is
+ * said on stdout.  Returns 0 if the frame is sound now (or would be), else an
+ * errno after saying why.
  */
 __attribute__((warn_unused_result)) int
-cli_repair_frame(const struct cli_repair *how, struct b2f_runtime *runtime,
+cli_repair_frame(const void *how, struct b2f_runtime *runtime,
 		 const char *path);
 
 #endif

@@ -73,24 +73,23 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
-static int choose_output(struct job *job, const char *output)
+static int choose_output(struct job *job)
 {
+	const char *output = job->how->output;
 	struct stat st;
 
-	if (!output)
-		job->output = strdup(job->path);
-	else if (!*output)
-		job->output = usual_name(job);
+	job->in_place = !output && job->how->storage == CLI_STORAGE_SAME;
+	if (output || job->in_place)
+		job->output = strdup(output ? output : job->path);
 	else
-		job->output = strdup(output);
+		job->output = usual_name(job);
 	if (!job->output) {
 		cli_message_error("%s: %s", job->path, strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	job->in_place = !output;
-	if (output && cli_frames_stat(job->output, &st) == 0 &&
+	if (!job->in_place && cli_frames_stat(job->output, &st) == 0 &&
 	    st.st_dev == job->like.st_dev && st.st_ino == job->like.st_ino) {
-		if (!job->how->force) {
+		if (!job->how->common.force) {
 			cli_message_error("%s: it is the frame itself; -f "
 					  "replaces it, -o names another",
 					  job->output);
@@ -103,22 +102,22 @@ static int choose_output(struct job *job, const char *output)
 
 static int check_kind(const struct job *job)
 {
-	const struct cli_encoding *s = job->how->encoding;
+	const struct cli_encoding *s = &job->how->encoding;
 
-	if (job->in_place && job->how->frame_offset > 0) {
+	if (job->in_place && job->how->common.frame_offset > 0) {
 		cli_message_error("%s: a part of a file cannot be replaced",
 				  job->path);
 		return -EINVAL;
 	}
 	/* What is behind it would go with the old one. */
-	if (job->in_place && !job->how->force &&
+	if (job->in_place && !job->how->common.force &&
 	    cli_frames_has_more(job->frame, &job->like)) {
 		cli_message_error("%s: the file holds more than a frame; -f "
 				  "replaces it, -o names another",
 				  job->path);
 		return -EBUSY;
 	}
-	if (s && b2f_frame_array(job->frame) &&
+	if (job->how->encode && b2f_frame_array(job->frame) &&
 	    (s->has_typesize || s->has_chunksize || s->has_blocksize)) {
 		cli_message_error("%s: an array keeps its type, chunk and "
 				  "block size",
@@ -128,13 +127,13 @@ static int check_kind(const struct job *job)
 	return 0;
 }
 
-static int begin(struct job *job, const char *output)
+static int begin(struct job *job)
 {
 	int err;
 
 	job->start_ms = cli_common_now_ms();
 	err = cli_frames_open_file(job->runtime, job->path,
-				   job->how->frame_offset, &job->file);
+				   job->how->common.frame_offset, &job->file);
 	if (err)
 		return err;
 	job->frame = b2f_file_frame(job->file);
@@ -144,7 +143,7 @@ static int begin(struct job *job, const char *output)
 		cli_message_error("%s: %s", job->path, strerror(-err));
 		return err;
 	}
-	err = choose_output(job, output);
+	err = choose_output(job);
 	return err ? err : check_kind(job);
 }
 
@@ -166,7 +165,8 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
 
 static int convert(struct job *job, const struct cli_target *target)
 {
-	const struct cli_encoding *user = job->how->encoding;
+	const struct cli_encoding *user =
+		job->how->encode ? &job->how->encoding : NULL;
 	struct b2f_settings settings = b2f_settings_of(job->frame);
 	const struct b2f_convert_options options = {
 		.contiguous = job->contiguous,
@@ -258,7 +258,7 @@ static int run(struct job *job)
 	int err;
 
 	err = cli_target_open(&target, job->output,
-			      job->in_place || job->how->force);
+			      job->in_place || job->how->common.force);
 	if (!err)
 		err = make(job, &target);
 	cli_progress_fini(&job->progress);
@@ -272,15 +272,14 @@ static int run(struct job *job)
 	return err;
 }
 
-int cli_transform_frame(const struct cli_transform *how,
-			struct b2f_runtime *runtime, const char *path,
-			const char *output)
+int cli_transform_frame(const void *how, struct b2f_runtime *runtime,
+			const char *path)
 {
 	struct job job = {.how = how, .runtime = runtime, .path = path};
 	int err;
 
-	cli_progress_init(&job.progress, path, how->common.progress);
-	err = begin(&job, output);
+	cli_progress_init(&job.progress, path, job.how->common.progress);
+	err = begin(&job);
 	if (!err)
 		err = run(&job);
 	cli_progress_fini(&job.progress);

@@ -25,12 +25,15 @@ struct cli_transform {
 	const char *command;
 	struct cli_common common;
 	enum cli_storage storage;
-	/* How to encode it anew; NULL: chunks are copied as they are. */
-	const struct cli_encoding *encoding;
-	/* From which byte of a file on. */
-	uint64_t frame_offset;
-	/* Replace what is there. */
-	bool force;
+	/*
+	 * The name of the new frame.  NULL: with CLI_STORAGE_SAME it takes the
+	 * place of the old one, once it has been read back; with the others its
+	 * name is that of the old one with the usual suffix.
+	 */
+	const char *output;
+	/* Encode it anew, so; without, chunks are copied as they are. */
+	bool encode;
+	struct cli_encoding encoding;
 	/* Remove the old frame once the new one is safe. */
 	bool remove;
 	/* Copy chunks without looking at what is in them. */
@@ -38,13 +41,11 @@ struct cli_transform {
 };
 
 /*
- * Makes frame @output of frame @path; with @output NULL it takes the place of
- * @path itself once it has been read back.  With @output "" its name is that
- * of @path with the usual suffix.  Returns 0 or an errno, after saying why.
+ * Makes another frame of @path, as the struct cli_transform @how says.  Returns
+ * 0 or an errno, after saying why.
  */
 __attribute__((warn_unused_result)) int
-cli_transform_frame(const struct cli_transform *how,
-		    struct b2f_runtime *runtime, const char *path,
-		    const char *output);
+cli_transform_frame(const void *how, struct b2f_runtime *runtime,
+		    const char *path);
 
 #endif
