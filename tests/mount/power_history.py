@@ -21,9 +21,10 @@ class History:
     def __init__(self, now):
         self.now = now
         # path -> [(moment, state)], and [(moment, index of the first one that
-        # is still possible)]
+        # is still possible)]: for what is acknowledged, and for names alone
         self.states = {}
         self.marks = {}
+        self.names = {}
         # [(from, to, path, path, states)]: one of them has one of those.
         self.moves = []
         # [(moment, text)], for messages
@@ -40,6 +41,7 @@ class History:
         moment = self.now()
         self.states.setdefault(path, [(0, ABSENT)]).append((moment, state))
         self.marks.setdefault(path, [(0, 0)])
+        self.names.setdefault(path, [(0, 0)])
         self.moves = [
             (start, moment if end is None and path in (old, new) else end, old,
              new, states) for start, end, old, new, states in self.moves]
@@ -54,10 +56,9 @@ class History:
         """The name @path is durable now, with whatever it has held since."""
         states = self.states[path]
         index = len(states) - 1
-        while index > 0 and states[index - 1][1] is not ABSENT:
+        while states[index - 1][1] is not ABSENT:
             index -= 1
-        first = self.marks[path][-1][1]
-        self.acknowledged(path, max(first, index))
+        self.names[path].append((self.now(), index))
 
     def live(self, path):
         """The states that are possible now."""
@@ -83,9 +84,15 @@ class History:
 
     def possible(self, path, moment):
         """The states of @path that a cut at @moment may leave."""
-        first = max(index for at, index in self.marks[path] if at <= moment)
+        first = max(index for marks in (self.marks, self.names)
+                    for at, index in marks[path] if at <= moment)
         return [state for at, state in self.states[path][first:]
                 if at <= moment]
+
+    def is_kept(self, path, moment):
+        """Was anything but a name acknowledged that a cut can take away?"""
+        first = max(index for at, index in self.marks[path] if at <= moment)
+        return self.states[path][first][1] is not ABSENT
 
     def moved(self, moment):
         """(path, path, states): a cut at @moment leaves one of those there."""
