@@ -16,6 +16,9 @@ import tempfile
 import blosc2
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from namespace import in_namespace  # noqa: E402,F401
+
 BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
 
 
@@ -145,19 +148,3 @@ def small_disk(size):
     finally:
         subprocess.run(["umount", "disk"], check=True)
         os.rmdir("disk")
-
-
-# A daemon of another test would live as long as the copy of its mount.
-GIVE_UP_COPIES = ("umount --lazy --all --types fuse.bloscfs 2>/dev/null\n"
-                  'exec "$@"')
-
-
-def in_namespace():
-    """Runs this script again where mounts end with it."""
-    if os.environ.get("B2F_IN_NAMESPACE"):
-        return
-    root = [] if os.getuid() == 0 else ["--map-root-user"]
-    os.environ["B2F_IN_NAMESPACE"] = "1"
-    os.execvp("unshare", ["unshare", "--mount", "--propagation", "private",
-                          *root, "sh", "-c", GIVE_UP_COPIES, "sh",
-                          sys.executable, *sys.argv])
