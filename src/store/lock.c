@@ -13,6 +13,8 @@
 
 /* Where the generation stands: 8 bytes, in the order of the machine. */
 #define GENERATION_OFF 8
+/* What is before it is zeros, and nothing behind it. */
+#define FILE_SIZE 16
 
 /* The file is opened again if somebody deleted it; not for ever. */
 #define TRIES 100
@@ -85,19 +87,38 @@ static int open_file(int dir, bool create, bool *writable, struct b2f_why *why)
 	return fd >= 0 ? fd : failed("open", why);
 }
 
+/*
+ * Whoever may write to the directory can put any file there, which a generation
+ * must not be written into.
+ */
+static int check_file(int fd, struct b2f_why *why)
+{
+	uint64_t zeros = 0;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return not_plain(why);
+	if (st.st_size > FILE_SIZE ||
+	    pread(fd, &zeros, GENERATION_OFF, 0) < 0 || zeros)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%s holds more than a generation",
+				   B2F_FILES_LOCK);
+	return 0;
+}
+
 /* Makes @lock that of the file which has the name now. */
 static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 {
 	bool writable = false;
-	struct stat st;
-	int fd;
+	int fd, err;
 
 	fd = open_file(b2f_files_of(lock->store)->fd, create, &writable, why);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+	err = check_file(fd, why);
+	if (err) {
 		close(fd);
-		return not_plain(why);
+		return err;
 	}
 	if (lock->fd >= 0)
 		close(lock->fd);

@@ -246,6 +246,25 @@ Test(store_lock, what_is_no_plain_file_is_refused)
 	cr_assert_eq(rmdir(lock_path), 0);
 }
 
+Test(store_lock, a_file_of_something_else_is_refused)
+{
+	static const char *const files[] = {"password", "0123456789abcdef0"};
+	struct b2f_lock *lock;
+	char got[32] = "";
+	FILE *f;
+
+	for (int i = 0; i < 2; i++) {
+		frame_dir_write(&dir, ".b2lock", files[i], strlen(files[i]));
+		cr_assert_eq(b2f_lock_open(store, true, &lock, NULL),
+			     B2F_ECORRUPT);
+		f = fopen(lock_path, "r");
+		cr_assert_not_null(fgets(got, sizeof(got), f));
+		cr_assert_str_eq(got, files[i]);
+		fclose(f);
+		cr_assert_eq(unlink(lock_path), 0);
+	}
+}
+
 Test(store_lock, a_store_without_directory_has_none)
 {
 	struct b2f_store *memory = NULL;
