@@ -139,6 +139,15 @@ static int check_empty(int fd, struct b2f_why *why)
 	return size < 0 ? failed("list", "the directory", why) : 0;
 }
 
+/* Can another user than @uid exchange what @uid makes in this directory? */
+static bool is_shared(const struct stat *dir, uid_t uid)
+{
+	if (dir->st_uid != uid && dir->st_uid != 0)
+		return true;
+	return (dir->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       !(dir->st_mode & S_ISVTX);
+}
+
 /*
  * The owner of the directory @dirfd can put another one in the place of that
  * which was just made.  That is one of theirs, or it is refused: only an empty
@@ -147,16 +156,16 @@ static int check_empty(int fd, struct b2f_why *why)
 static int check_new(int dirfd, struct b2f_store_made *made,
 		     struct b2f_why *why)
 {
+	uid_t uid = (uid_t)setfsuid((uid_t)-1);
 	struct stat parent;
 
 	if (fstat(made->fd, &made->dir) || fstatat(dirfd, ".", &parent, 0))
 		return failed("stat", "the directory", why);
 	/* Where there are no owners, both have the same. */
-	if (made->dir.st_uid != (uid_t)setfsuid((uid_t)-1) &&
-	    made->dir.st_uid != parent.st_uid)
+	if (made->dir.st_uid != uid && made->dir.st_uid != parent.st_uid)
 		return b2f_why_set(why, -EEXIST,
 				   "the directory was exchanged");
-	return check_empty(made->fd, why);
+	return is_shared(&parent, uid) ? check_empty(made->fd, why) : 0;
 }
 
 /* Fills the directory @made->fd; last of all others may enter it. */
