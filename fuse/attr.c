@@ -96,6 +96,17 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 				      : a->tv_nsec > b->tv_nsec;
 }
 
+/*
+ * Whoever may write to the directory decides what a program in the frame does,
+ * and nothing takes these bits away then.
+ */
+static mode_t set_id_hidden_by(const struct stat *dir, const struct stat *index)
+{
+	bool by_others = (dir->st_mode & 0022) || dir->st_uid != index->st_uid;
+
+	return by_others ? S_ISUID | S_ISGID : 0;
+}
+
 /* The mode of a frame, whose directory or file is @probe->fd. */
 static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 {
@@ -105,6 +116,7 @@ static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 	if (!S_ISDIR(self->st_mode))
 		return shown_mode(fs, probe->fd, NULL, mode);
 	mode = shown_mode(fs, probe->fd, B2F_INDEX_NAME, mode);
+	mode &= ~set_id_hidden_by(self, index);
 	return mode & ~hidden_by(shown_mode(fs, probe->fd, NULL, self->st_mode),
 				 self, index);
 }

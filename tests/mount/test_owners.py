@@ -382,6 +382,19 @@ def test_nobody_gets_more_than_an_acl_gives():
                              ("mask.plain", os.O_RDONLY)))
 
 
+def test_what_others_can_exchange_is_not_run_as_its_owner():
+    with setting(mode=0o755):
+        for mode, shown in (0o4755, 0o4755), (0o2751, 0o2751), \
+                (0o6775, 0o775), (0o4757, 0o757):
+            touch("mnt/f", 0o700)
+            os.chmod("mnt/f", mode)
+            assert who("mnt/f")[2] == shown, oct(mode)
+            os.chown("src/f.b2frame", ALICE, -1)
+            os.chmod("mnt/f", mode)
+            assert who("mnt/f")[2] & 0o6000 == 0
+            os.unlink("mnt/f")
+
+
 def test_owner_by_option():
     with setting("uid=1001,gid=2000,umask=022"):
         touch("mnt/f")
