@@ -131,7 +131,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 		       const struct stat *like)
 {
 	const struct cli_copy *copy = &job->copy;
-	bool careful = job->options->remove && out->temp;
+	bool careful = job->options->remove && out->target.temp;
 	int err;
 
 	err = cli_output_check_distinct(out, like, "frame");
@@ -140,7 +140,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	if (!err)
 		err = cli_output_finish(out, like, careful);
 	if (!err && careful)
-		err = cli_copy_compare(copy, out);
+		err = cli_copy_compare_output(copy, out);
 	if (!err)
 		err = cli_output_commit(out, careful);
 	return err;
@@ -161,7 +161,7 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 	err = cli_output_open(&out, name, o->common.force, o->sparse);
 	if (err)
 		return err;
-	*safe = out.temp != NULL;
+	*safe = out.target.temp != NULL;
 	err = fill_output(job, &out, &like);
 	cli_output_close(&out);
 	return err;

@@ -6,79 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/copy.h"
 #include "cli/message.h"
-
-/* Bytes that are compared at once. */
-#define STEP (UINT64_C(1) << 20)
-
-/* One of the two. */
-struct side {
-	struct b2f_file *file;
-	struct b2f_stream *stream;
-	uint8_t *buf;
-};
-
-static const char *label(struct b2f_file *file)
-{
-	return b2f_frame_label(b2f_file_frame(file));
-}
 
 static int differs(struct b2f_file *file)
 {
 	cli_message_error("%s: what was written reads back differently",
-			  label(file));
+			  b2f_frame_label(b2f_file_frame(file)));
 	return -EIO;
-}
-
-static int side_init(struct side *side, struct b2f_file *file)
-{
-	int err;
-
-	*side = (struct side){.file = file, .buf = malloc(STEP)};
-	err = side->buf ? b2f_stream_new(file, &side->stream) : -ENOMEM;
-	if (err)
-		cli_message_error("%s: %s", label(file), strerror(-err));
-	return err;
-}
-
-static void side_fini(struct side *side)
-{
-	b2f_stream_free(side->stream);
-	free(side->buf);
-}
-
-static ssize_t side_read(struct side *side, uint64_t off)
-{
-	unsigned long errors = cli_message_errors();
-	ssize_t n =
-		b2f_file_pread(side->file, side->stream, side->buf, STEP, off);
-
-	if (n < 0)
-		cli_message_unless_said(errors, label(side->file), (int)n);
-	return n;
-}
-
-static int compare_data(struct side *a, struct side *b,
-			struct cli_progress *progress)
-{
-	uint64_t off = 0, size = b2f_file_size(a->file);
-
-	if (b2f_file_size(b->file) != size)
-		return differs(b->file);
-	while (off < size) {
-		ssize_t n = side_read(a, off), m;
-
-		if (n < 0)
-			return (int)n;
-		m = side_read(b, off);
-		if (m < 0)
-			return (int)m;
-		if (n <= 0 || n != m || memcmp(a->buf, b->buf, (size_t)n) != 0)
-			return differs(b->file);
-		off += (uint64_t)n;
-		cli_progress_update(progress, off, size);
-	}
-	return 0;
 }
 
 static bool same_info(const struct b2f_meta_info *a, const uint8_t *a_content,
@@ -139,17 +74,9 @@ static int compare_metas(struct b2f_file *a, struct b2f_file *b)
 int cli_compare_frames(struct b2f_file *a, struct b2f_file *b,
 		       struct cli_progress *progress)
 {
-	struct side x = {0}, y = {0};
-	int err;
+	const struct cli_copy all = {
+		.file = a, .size = b2f_file_size(a), .progress = progress};
+	int err = cli_copy_compare_file(&all, b);
 
-	err = side_init(&x, a);
-	if (!err)
-		err = side_init(&y, b);
-	if (!err)
-		err = compare_data(&x, &y, progress);
-	if (!err)
-		err = compare_metas(a, b);
-	side_fini(&x);
-	side_fini(&y);
-	return err;
+	return err ? err : compare_metas(a, b);
 }

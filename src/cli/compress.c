@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/copy.h"
 #include "cli/frames.h"
 #include "cli/input.h"
 #include "cli/message.h"
@@ -199,6 +200,7 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 static int compare(struct job *job, const char *path)
 {
 	struct b2f_file *file = NULL;
+	struct cli_copy all;
 	int err;
 
 	cli_frames_forget_pages(path);
@@ -206,7 +208,10 @@ static int compare(struct job *job, const char *path)
 				      &file);
 	if (err)
 		return err;
-	err = cli_input_compare(&job->in, file, job->output, &job->progress);
+	all = (struct cli_copy){.file = file,
+				.size = b2f_file_size(file),
+				.progress = &job->progress};
+	err = cli_copy_compare_fd(&all, job->in.fd, job->in.base, job->output);
 	b2f_file_close(file);
 	return err;
 }
@@ -335,7 +340,7 @@ int cli_compress_file(const struct cli_compress *how, const char *file,
 		err = make(&job, &target);
 	cli_progress_fini(&job.progress);
 	if (!err)
-		err = cli_target_commit(&target);
+		err = cli_target_commit(&target, true);
 	if (!err)
 		report(&job, file, target.path);
 	if (!err && is_removable(&job))

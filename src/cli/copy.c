@@ -209,57 +209,112 @@ int cli_copy_output(const struct cli_copy *copy, struct cli_output *out)
 	return err;
 }
 
+/* What the pieces are compared with: a plain file, or else a frame. */
 struct compare_arg {
-	const struct cli_output *out;
+	const char *name;
+	int fd;
+	struct b2f_file *file;
+	struct b2f_stream *stream;
 	uint8_t *buf;
+	/* Where the next piece should be. */
 	uint64_t off;
 };
 
-static int differs(const struct compare_arg *with)
+static int cannot_compare(const struct compare_arg *with, int err)
 {
-	cli_message_error("%s: what was written reads back differently",
-			  with->out->path);
-	return -EIO;
+	cli_message_error("%s: cannot be compared: %s", with->name,
+			  strerror(-err));
+	return err;
 }
 
-static int compare_piece(void *arg, const void *data, size_t size)
+/* As much as there is of @size bytes. */
+static ssize_t read_other(struct compare_arg *with, size_t size)
 {
-	struct compare_arg *with = arg;
 	size_t done = 0;
 
+	if (with->file)
+		return b2f_file_pread(with->file, with->stream, with->buf, size,
+				      with->off);
 	while (done < size) {
-		ssize_t n = pread(with->out->fd, with->buf + done, size - done,
+		ssize_t n = pread(with->fd, with->buf + done, size - done,
 				  (off_t)(with->off + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return differs(with);
+		if (n < 0)
+			return cannot_compare(with, -errno);
+		if (n == 0)
+			break;
 		done += (size_t)n;
 	}
-	with->off += size;
-	return memcmp(data, with->buf, size) == 0 ? 0 : differs(with);
+	return (ssize_t)done;
 }
 
-int cli_copy_compare(const struct cli_copy *copy, const struct cli_output *out)
+/* @size 0: nothing may be left. */
+static int compare_piece(void *arg, const void *data, size_t size)
+{
+	unsigned long errors = cli_message_errors();
+	struct compare_arg *with = arg;
+	ssize_t n = read_other(with, size ? size : 1);
+
+	if (n < 0) {
+		cli_message_unless_said(errors, with->name, (int)n);
+		return (int)n;
+	}
+	if ((size_t)n != size || (n && memcmp(data, with->buf, size) != 0)) {
+		cli_message_error("%s: what was written reads back differently",
+				  with->name);
+		return -EIO;
+	}
+	with->off += size;
+	return 0;
+}
+
+static int compare(const struct cli_copy *copy, struct compare_arg *with)
 {
 	size_t room = copy->head_len > STEP ? copy->head_len : STEP;
-	struct compare_arg with = {.out = out, .buf = malloc(room)};
-	struct pass pass = {.piece = compare_piece, .arg = &with};
-	struct stat st;
+	struct pass pass = {.piece = compare_piece, .arg = with};
 	int err;
 
+	err = pass_init(&pass, copy);
+	if (err)
+		return err;
+	with->buf = malloc(room);
+	err = with->buf ? 0 : -ENOMEM;
+	if (!err && with->file)
+		err = b2f_stream_new(with->file, &with->stream);
+	if (err)
+		cannot_compare(with, err);
+	else
+		err = run_all(&pass);
+	if (!err)
+		err = compare_piece(with, NULL, 0);
+	b2f_stream_free(with->stream);
+	free(with->buf);
+	pass_fini(&pass);
+	return err;
+}
+
+int cli_copy_compare_output(const struct cli_copy *copy,
+			    const struct cli_output *out)
+{
 	/* What is in memory proves nothing about the disk. */
 	posix_fadvise(out->fd, 0, 0, POSIX_FADV_DONTNEED);
-	if (!with.buf || fstat(out->fd, &st) != 0 ||
-	    (uint64_t)st.st_size != copy->head_len + copy->size)
-		err = differs(&with);
-	else
-		err = pass_init(&pass, copy);
-	if (!err) {
-		err = run_all(&pass);
-		pass_fini(&pass);
-	}
-	free(with.buf);
-	return err;
+	return cli_copy_compare_fd(copy, out->fd, 0, out->target.name);
+}
+
+int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
+			const char *name)
+{
+	struct compare_arg with = {.name = name, .fd = fd, .off = off};
+
+	return compare(copy, &with);
+}
+
+int cli_copy_compare_file(const struct cli_copy *copy, struct b2f_file *file)
+{
+	struct compare_arg with = {
+		.name = b2f_frame_label(b2f_file_frame(file)), .file = file};
+
+	return compare(copy, &with);
 }

@@ -36,9 +36,17 @@ __attribute__((warn_unused_result)) int
 cli_copy_output(const struct cli_copy *copy, struct cli_output *out);
 
 /*
- * Reads @out again and compares it.  Returns 0, or -EIO if it is not the same.
+ * These compare it with what is somewhere else already: in @out, which is read
+ * from the disk again; in a plain file from byte @off on; in another frame.
+ * Return 0, -EIO if that is not the same, or longer, or another errno.
  */
 __attribute__((warn_unused_result)) int
-cli_copy_compare(const struct cli_copy *copy, const struct cli_output *out);
+cli_copy_compare_output(const struct cli_copy *copy,
+			const struct cli_output *out);
+__attribute__((warn_unused_result)) int
+cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
+		    const char *name);
+__attribute__((warn_unused_result)) int
+cli_copy_compare_file(const struct cli_copy *copy, struct b2f_file *file);
 
 #endif

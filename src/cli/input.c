@@ -303,63 +303,6 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 	return err;
 }
 
-static int differs(const char *target)
-{
-	cli_message_error("%s: what was written reads back differently",
-			  target);
-	return -EIO;
-}
-
-/* Compares all of it; @theirs has room for a step. */
-static int compare_all(const struct copy *c, struct b2f_stream *stream,
-		       uint8_t *theirs)
-{
-	unsigned long errors = cli_message_errors();
-	uint64_t off = 0;
-	ssize_t n, m;
-
-	do {
-		n = read_some(c->in, c->buf, STEP, off);
-		if (n < 0)
-			return (int)n;
-		m = b2f_file_pread(c->file, stream, theirs, STEP, off);
-		if (m < 0) {
-			cli_message_unless_said(errors, c->target, (int)m);
-			return (int)m;
-		}
-		if (n != m || memcmp(c->buf, theirs, (size_t)n) != 0)
-			return differs(c->target);
-		off += (uint64_t)n;
-		if (c->progress)
-			cli_progress_update(c->progress, off, c->in->size);
-	} while (n == (ssize_t)STEP);
-	return 0;
-}
-
-int cli_input_compare(const struct cli_input *in, struct b2f_file *file,
-		      const char *target, struct cli_progress *progress)
-{
-	struct copy c = {.in = in,
-			 .file = file,
-			 .target = target,
-			 .progress = progress,
-			 .buf = malloc(STEP)};
-	struct b2f_stream *stream = NULL;
-	uint8_t *theirs = malloc(STEP);
-	int err = -ENOMEM;
-
-	if (c.buf && theirs)
-		err = b2f_stream_new(file, &stream);
-	if (err)
-		complain(in->name, err);
-	else
-		err = compare_all(&c, stream, theirs);
-	b2f_stream_free(stream);
-	free(theirs);
-	free(c.buf);
-	return err;
-}
-
 static int refuse(const char *path, int err, const char *why)
 {
 	cli_message_error("%s: not removed: %s", path, why);

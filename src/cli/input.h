@@ -66,14 +66,6 @@ cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 	       uint64_t *nbytes);
 
 /*
- * Reads all of @in (a file) again, and compares it with @file, called @target.
- * Returns 0, or -EIO if it is not the same.
- */
-__attribute__((warn_unused_result)) int
-cli_input_compare(const struct cli_input *in, struct b2f_file *file,
-		  const char *target, struct cli_progress *progress);
-
-/*
  * Removes the file @path that was opened as @in.  Refuses (-EBUSY) symbolic
  * links, what is no plain file, and files that were changed since.
  */

@@ -4,14 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/doomed.h"
 #include "cli/message.h"
-#include "cli/rename.h"
 
 /* Holes are made of whole pages, and only if they are worth an extent. */
 #define CELL	 4096u
@@ -19,89 +15,45 @@
 
 static int complain(const struct cli_output *out, int err)
 {
-	cli_message_error("%s: %s", out->path, strerror(-err));
+	cli_message_error("%s: %s", out->target.name, strerror(-err));
 	return err;
 }
 
-/* ".../.bloscctl-XXXXXX" in the folder of @path; NULL: no memory. */
-static char *temp_name(const char *path)
+static int open_target(struct cli_output *out, bool replace)
 {
-	const char *slash = strrchr(path, '/');
-	int dir_len = slash ? (int)(slash - path) + 1 : 0;
-	char *name;
+	struct cli_target *t = &out->target;
+	int err = cli_target_open(t, t->name, replace);
 
-	if (asprintf(&name, "%.*s.bloscctl-XXXXXX", dir_len, path) < 0)
-		return NULL;
-	return name;
-}
-
-static int open_temp(struct cli_output *out)
-{
-	sigset_t old;
-	int err = 0;
-
-	out->temp = temp_name(out->path);
-	if (!out->temp)
-		return complain(out, -ENOMEM);
-	cli_doomed_block(&old);
-	out->fd = mkostemp(out->temp, O_CLOEXEC);
-	if (out->fd < 0)
-		err = -errno;
-	else
-		cli_doomed_add(out->temp);
-	cli_doomed_restore(&old);
-	if (err) {
-		free(out->temp);
-		out->temp = NULL;
-		return complain(out, err);
-	}
-	return 0;
-}
-
-static int open_direct(struct cli_output *out)
-{
-	out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
-	out->sparse = false;
+	if (err)
+		return err;
+	out->fd = openat(t->dirfd, t->base,
+			 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return out->fd < 0 ? complain(out, -errno) : 0;
-}
-
-/* What is there already decides how to write. */
-static int open_existing(struct cli_output *out, const struct stat *st)
-{
-	if (S_ISDIR(st->st_mode))
-		return complain(out, -EISDIR);
-	if (!S_ISREG(st->st_mode))
-		return open_direct(out);
-	if (!out->replace) {
-		cli_message_error("%s: it exists already; -f overwrites it",
-				  out->path);
-		return -EEXIST;
-	}
-	return open_temp(out);
 }
 
 int cli_output_open(struct cli_output *out, const char *path, bool replace,
 		    bool sparse)
 {
+	size_t len = strlen(path);
 	struct stat st;
-	bool exists = lstat(path, &st) == 0;
-	int err;
+	bool exists = stat(path, &st) == 0;
+	int err = 0;
 
-	*out = (struct cli_output){
-		.fd = -1, .replace = replace, .sparse = sparse};
-	/* A link stays a link: what it points to is replaced. */
-	out->path = exists ? realpath(path, NULL) : strdup(path);
-	if (!out->path) {
-		err = -errno;
-		cli_message_error("%s: %s", path, strerror(errno));
-		return err;
+	*out = (struct cli_output){.fd = -1,
+				   .target = {.name = path, .dirfd = -1},
+				   .sparse = sparse};
+	if (exists && S_ISDIR(st.st_mode))
+		return complain(out, -EISDIR);
+	if (!exists && len > 0 && path[len - 1] == '/')
+		return complain(out, -ENOENT);
+	if (!exists || S_ISREG(st.st_mode)) {
+		err = open_target(out, replace);
+	} else {
+		out->sparse = false;
+		out->fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (out->fd < 0)
+			err = complain(out, -errno);
 	}
-	if (!exists)
-		err = open_temp(out);
-	else if (stat(out->path, &st) != 0)
-		err = complain(out, -errno);
-	else
-		err = open_existing(out, &st);
 	if (err)
 		cli_output_close(out);
 	return err;
@@ -208,10 +160,10 @@ int cli_output_check_distinct(const struct cli_output *out,
 {
 	struct stat st;
 
-	if (stat(out->path, &st) != 0 || st.st_dev != like->st_dev ||
+	if (stat(out->target.name, &st) != 0 || st.st_dev != like->st_dev ||
 	    st.st_ino != like->st_ino)
 		return 0;
-	cli_message_error("%s: it is the %s itself", out->path, what);
+	cli_message_error("%s: it is the %s itself", out->target.name, what);
 	return -EINVAL;
 }
 
@@ -264,59 +216,26 @@ int cli_output_finish(struct cli_output *out, const struct stat *like,
 {
 	int err = flush_zeros(out);
 
-	if (!err && out->temp)
+	if (!err && out->target.temp)
 		err = finish_temp(out, like, durable);
 	return err ? complain(out, err) : 0;
 }
 
-static int rename_temp(struct cli_output *out)
-{
-	sigset_t old;
-	int err = 0;
-
-	cli_doomed_block(&old);
-	if (!out->replace)
-		err = cli_rename_new(out->temp, out->path);
-	else if (rename(out->temp, out->path) != 0)
-		err = -errno;
-	if (!err) {
-		cli_doomed_drop(out->temp);
-		free(out->temp);
-		out->temp = NULL;
-	}
-	cli_doomed_restore(&old);
-	return err;
-}
-
 int cli_output_commit(struct cli_output *out, bool durable)
 {
-	bool named = out->temp != NULL;
-	int err = 0;
-
 	/* Some filesystems report a failed write not before this. */
-	if (close(out->fd) != 0)
-		err = -errno;
+	int err = close(out->fd) != 0 ? complain(out, -errno) : 0;
+
 	out->fd = -1;
-	if (!err && named)
-		err = rename_temp(out);
-	if (!err && named && durable)
-		err = cli_rename_sync(out->path);
-	return err ? complain(out, err) : 0;
+	if (!err && out->target.temp)
+		err = cli_target_commit(&out->target, durable);
+	return err;
 }
 
 void cli_output_close(struct cli_output *out)
 {
-	sigset_t old;
-
 	if (out->fd >= 0)
 		close(out->fd);
-	if (out->temp) {
-		cli_doomed_block(&old);
-		unlink(out->temp);
-		cli_doomed_drop(out->temp);
-		cli_doomed_restore(&old);
-	}
-	free(out->temp);
-	free(out->path);
-	*out = (struct cli_output){.fd = -1};
+	out->fd = -1;
+	cli_target_close(&out->target);
 }

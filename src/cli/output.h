@@ -18,15 +18,14 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "cli/target.h"
+
 /* Zero-initialize it. */
 struct cli_output {
 	int fd;
-	/* The result, without symbolic links. */
-	char *path;
-	/* What is written; NULL if that is @path itself. */
-	char *temp;
-	/* What was at @path may be replaced. */
-	bool replace;
+	/* What takes the name in the end; its temp is NULL if the file is
+	 * written as it is. */
+	struct cli_target target;
 	/* Runs of zeros become holes. */
 	bool sparse;
 	/* Where the next byte belongs. */

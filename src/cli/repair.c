@@ -312,7 +312,7 @@ static int rebuild(struct job *job)
 	if (err)
 		complain(job->path, errors, err);
 	else if (!job->how->dry_run)
-		err = cli_target_commit(&target);
+		err = cli_target_commit(&target, true);
 	cli_target_close(&target);
 	if (err)
 		return err;

@@ -16,7 +16,6 @@
 #include "cli/doomed.h"
 #include "cli/frames.h"
 #include "cli/message.h"
-#include "cli/rename.h"
 
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_FOLDER "/var/tmp/"
@@ -171,6 +170,55 @@ static int remove_old(const struct cli_target *t)
 	return err;
 }
 
+/*
+ * rename() that replaces nothing (-EEXIST); not every filesystem knows how, so
+ * links, and at last a look beforehand, have to do.
+ */
+static int rename_new(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (link(from, to) == 0)
+		return unlink(from) == 0 ? 0 : -errno;
+	if (errno != EPERM && errno != ENOTSUP)
+		return -errno;
+	/* Without links either, only a look beforehand is left. */
+	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return rename(from, to) == 0 ? 0 : -errno;
+}
+
+/* Without a system call for it there is a moment without @to. */
+static int exchange_slowly(const char *from, const char *to)
+{
+	char *aside;
+	int err = 0;
+
+	if (asprintf(&aside, "%s.old", from) < 0)
+		return -ENOMEM;
+	if (rename(to, aside) != 0 || rename(from, to) != 0) {
+		err = -errno;
+		/* Only if it was the second one that failed. */
+		rename(aside, to);
+	} else if (rename(aside, from) != 0) {
+		err = -errno;
+	}
+	free(aside);
+	return err;
+}
+
+/* Each gets the name of the other one, at once where the kernel can do that. */
+static int exchange(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return exchange_slowly(from, to);
+}
+
 /* A file takes the place of a file by itself; all else has to be exchanged. */
 static int replace(const struct cli_target *t)
 {
@@ -180,10 +228,10 @@ static int replace(const struct cli_target *t)
 		return -errno;
 	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
 		return rename(t->temp, t->path) != 0 ? -errno : 0;
-	return cli_rename_exchange(t->temp, t->path);
+	return exchange(t->temp, t->path);
 }
 
-int cli_target_commit(struct cli_target *target)
+int cli_target_commit(struct cli_target *target, bool durable)
 {
 	sigset_t old;
 	int err;
@@ -192,12 +240,12 @@ int cli_target_commit(struct cli_target *target)
 	if (target->exists)
 		err = replace(target);
 	else
-		err = cli_rename_new(target->temp, target->path);
+		err = rename_new(target->temp, target->path);
 	if (!err)
 		cli_doomed_drop(target->temp);
 	cli_doomed_restore(&old);
-	if (!err)
-		err = cli_rename_sync(target->path);
+	if (!err && durable && fsync(target->dirfd) != 0)
+		err = -errno;
 	if (err)
 		return complain(target->name, err);
 	if (target->exists)

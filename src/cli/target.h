@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * target.h - a frame that is made as a whole or not at all
+ * target.h - a frame, or a file, that is made as a whole or not at all
  *
  * It is made under a temporary name in the folder of the result, which takes
  * its place when all is there.  That is a file or a directory, as whoever makes
@@ -52,11 +52,11 @@ cli_target_set_attributes(const struct cli_target *target,
 			  const struct stat *like, const char *from);
 
 /*
- * Gives the frame its name, at once, on the disk too; then what had the name
- * before is removed.
+ * Gives the frame its name, at once, with @durable on the disk too; then what
+ * had the name before is removed.
  */
 __attribute__((warn_unused_result)) int
-cli_target_commit(struct cli_target *target);
+cli_target_commit(struct cli_target *target, bool durable);
 
 /* Removes what was not committed, and frees everything. */
 void cli_target_close(struct cli_target *target);

@@ -263,7 +263,7 @@ static int run(struct job *job)
 		err = make(job, &target);
 	cli_progress_fini(&job->progress);
 	if (!err)
-		err = cli_target_commit(&target);
+		err = cli_target_commit(&target, true);
 	if (!err)
 		report(job, &target);
 	if (!err && job->how->remove && !job->in_place)
