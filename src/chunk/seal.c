@@ -7,10 +7,11 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 
-/* "B2S1" */
-#define MAGIC 0x31533242u
+/* "B2S1" and "B2S2" */
+#define MAGIC_UNTAGGED 0x31533242u
+#define MAGIC	       0x32533242u
 
-/* What follows the list: the sum of the head, the count, the magic. */
+/* What follows the list: the sum of the head, the tag, the magic. */
 #define FOOTER_SIZE 16
 
 /* Else a unit of such a chunk could not be checked on its own. */
@@ -19,7 +20,9 @@ _Static_assert(B2F_SEAL_PIECE == B2F_FLAT_UNIT,
 
 bool b2f_seal_is_mark(const uint8_t *tail)
 {
-	return b2f_load_le32(tail) == MAGIC;
+	uint32_t magic = b2f_load_le32(tail);
+
+	return magic == MAGIC || magic == MAGIC_UNTAGGED;
 }
 
 static uint32_t count_parts(const struct b2f_chunk *chunk)
@@ -61,7 +64,7 @@ static uint32_t head_size(const struct b2f_chunk *chunk, uint32_t cbytes)
  */
 static uint64_t head_sum(const struct b2f_chunk *chunk, const uint8_t *head,
 			 uint32_t cbytes, const uint8_t *list, uint32_t nparts,
-			 uint64_t id)
+			 uint64_t seed)
 {
 	uint8_t first[B2F_CHUNK_HEADER_MIN];
 	size_t rest = head_size(chunk, cbytes) - sizeof(first);
@@ -69,7 +72,7 @@ static uint64_t head_sum(const struct b2f_chunk *chunk, const uint8_t *head,
 
 	memcpy(first, head, sizeof(first));
 	b2f_store_le32(first + 12, cbytes);
-	sum = XXH3_64bits_withSeed(first, sizeof(first), id);
+	sum = XXH3_64bits_withSeed(first, sizeof(first), seed);
 	sum = XXH3_64bits_withSeed(head + sizeof(first), rest, sum);
 	return XXH3_64bits_withSeed(list, 4 * (size_t)nparts, sum);
 }
@@ -130,7 +133,7 @@ static int find_part(const struct b2f_chunk *chunk, const uint8_t *raw,
 }
 
 int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
-		  uint64_t id, uint8_t *dst, struct b2f_why *why)
+		  uint32_t tag, uint8_t *dst, struct b2f_why *why)
 {
 	uint32_t nparts = count_parts(chunk), off = 0;
 	uint8_t *footer = dst + 4 * (size_t)nparts;
@@ -148,25 +151,36 @@ int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
 		b2f_store_le32(dst + 4 * (size_t)i, part_sum(raw + off, size));
 	}
 	b2f_store_le64(footer, head_sum(chunk, raw, chunk->header.cbytes, dst,
-					nparts, id));
-	b2f_store_le32(footer + 8, nparts);
+					nparts, tag));
+	b2f_store_le32(footer + 8, tag);
 	b2f_store_le32(footer + 12, MAGIC);
 	return 0;
 }
 
 /*
- * True if the @tail is the seal of this chunk, had it @cbytes and @nparts.
+ * True if the @tail is a seal of this chunk, had it @cbytes and @nparts; *@tag
+ * is what it is for.
  */
 static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
 		      uint32_t cbytes, const uint8_t *tail, uint32_t nparts,
-		      uint64_t id)
+		      uint64_t id, uint32_t *tag)
 {
 	const uint8_t *footer = tail + 4 * (size_t)nparts;
+	uint32_t word = b2f_load_le32(footer + 8);
+	uint64_t seed = word;
 
-	return b2f_load_le32(footer + 12) == MAGIC &&
-	       b2f_load_le32(footer + 8) == nparts &&
-	       b2f_load_le64(footer) ==
-		       head_sum(chunk, head, cbytes, tail, nparts, id);
+	*tag = word;
+	if (b2f_load_le32(footer + 12) == MAGIC_UNTAGGED) {
+		*tag = 0;
+		seed = id;
+		if (word != nparts)
+			return false;
+	} else if (b2f_load_le32(footer + 12) != MAGIC ||
+		   word < B2F_TAG_MIN || word > B2F_TAG_MAX) {
+		return false;
+	}
+	return b2f_load_le64(footer) ==
+	       head_sum(chunk, head, cbytes, tail, nparts, seed);
 }
 
 /*
@@ -177,10 +191,11 @@ static bool seal_is_hidden(const struct b2f_chunk *chunk, const uint8_t *head,
 			   const uint8_t *tail, size_t tail_size,
 			   uint64_t stored, uint64_t id)
 {
-	uint32_t nparts = count_parts(chunk);
+	uint32_t nparts = count_parts(chunk), tag;
 	size_t size = seal_size(nparts);
 
-	if (tail_size < 4 || b2f_load_le32(tail + tail_size - 4) != MAGIC)
+	if (tail_size < B2F_SEAL_MARK_SIZE ||
+	    !b2f_seal_is_mark(tail + tail_size - B2F_SEAL_MARK_SIZE))
 		return false;
 	if (stored > chunk->header.cbytes)
 		return true;
@@ -189,32 +204,54 @@ static bool seal_is_hidden(const struct b2f_chunk *chunk, const uint8_t *head,
 	    stored < size + head_size(chunk, chunk->header.header_len))
 		return false;
 	return seal_fits(chunk, head, (uint32_t)(stored - size),
-			 tail + tail_size - size, nparts, id);
+			 tail + tail_size - size, nparts, id, &tag);
+}
+
+/* Is @seal what the index says that the chunk has? */
+static int check_tag(const struct b2f_seal *seal, uint32_t tag,
+		     struct b2f_why *why)
+{
+	if (!tag || seal->tag == tag)
+		return 0;
+	if (!seal->sums)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "it has no seal, but its index says that "
+				   "it has one");
+	return b2f_why_set(why, B2F_ECORRUPT,
+			   "it is another version of the chunk (%08x) than "
+			   "its index names (%08x)",
+			   seal->tag, tag);
 }
 
 int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
 		  const uint8_t *tail, size_t tail_size, uint64_t stored,
-		  uint64_t id, struct b2f_seal *out, struct b2f_why *why)
+		  const struct b2f_seal_owner *owner, struct b2f_seal *out,
+		  struct b2f_why *why)
 {
 	uint32_t nparts = count_parts(chunk), cbytes = chunk->header.cbytes;
 	size_t size = seal_size(nparts);
 	struct b2f_seal seal = {0};
+	int err;
 
 	if (stored == cbytes + (uint64_t)size && tail_size >= size) {
 		tail += tail_size - size;
-		if (!seal_fits(chunk, head, cbytes, tail, nparts, id))
+		if (!seal_fits(chunk, head, cbytes, tail, nparts, owner->id,
+			       &seal.tag))
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "header, block table or seal do not "
 					   "agree");
 		seal.sums = tail;
 		seal.nparts = nparts;
-	} else if (seal_is_hidden(chunk, head, tail, tail_size, stored, id)) {
+	} else if (seal_is_hidden(chunk, head, tail, tail_size, stored,
+				  owner->id)) {
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the header and the seal disagree on the "
 				   "size of the chunk");
 	}
-	*out = seal;
-	return 0;
+	err = check_tag(&seal, owner->tag, why);
+	if (!err)
+		*out = seal;
+	return err;
 }
 
 static int check_part(const struct b2f_seal *seal, uint32_t part,

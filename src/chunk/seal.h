@@ -8,9 +8,9 @@
  *   nparts x u32   low 32 bits of XXH3-64 of each part, in order
  *   u64            XXH3-64 of the list before, seeded with that of the head
  *                  from its byte 16 on, seeded with that of its first 16
- *                  bytes, seeded with the chunk's id
- *   u32 nparts
- *   u32            "B2S1"
+ *                  bytes, seeded with the tag
+ *   u32            tag
+ *   u32            "B2S2"
  *
  * all little endian.  The *head* is all before the first part: header, block
  * table, dictionary, and the value of a chunk that repeats one.  A *part* is
@@ -18,6 +18,13 @@
  * last stream; or, of a chunk that is stored as it is, every B2F_SEAL_PIECE
  * bytes.  Special chunks have no parts.  Gaps between blocks hold no data and
  * are not sealed.
+ *
+ * The *tag* is what this version of the chunk is called: the index names the tag
+ * of each chunk (index/tags.h), so that an older file, or one of another frame,
+ * is found out although it is whole.  A tag is B2F_TAG_MIN to B2F_TAG_MAX.
+ *
+ * Before there were tags a seal ended in "B2S1" and had the number of parts in
+ * the place of the tag; its sum began with the chunk's id, not with the tag.
  *
  * A chunk without a seal is "unsealed", which is no damage.  But a seal that is
  * damaged does not make a chunk unsealed: what has the place and the length of
@@ -49,19 +56,33 @@
 /* True if the B2F_SEAL_MARK_SIZE bytes at @tail are the end of a seal. */
 bool b2f_seal_is_mark(const uint8_t *tail);
 
+#define B2F_TAG_MIN UINT32_C(0x40000000)
+#define B2F_TAG_MAX UINT32_C(0x7fffffff)
+
 /* A seal that b2f_seal_open() has found and checked. */
 struct b2f_seal {
 	/* The list, in the caller's tail; NULL if the chunk is unsealed. */
 	const uint8_t *sums;
 	uint32_t nparts;
+	/* 0 if it is of the kind before. */
+	uint32_t tag;
+};
+
+/* Which chunk a seal has to belong to. */
+struct b2f_seal_owner {
+	/* The number in the name of the file. */
+	uint64_t id;
+	/* What the index says; 0: nothing, so that any seal will do, or none.
+	 */
+	uint32_t tag;
 };
 
 /* Bytes of the seal of @chunk. */
 size_t b2f_seal_size(const struct b2f_chunk *chunk);
 
 /*
- * Makes the seal of @chunk, whose cbytes are at @raw and whose id (the number
- * in the name of its file) is @id, in the b2f_seal_size() bytes at @dst.
+ * Makes the seal of @chunk, whose cbytes are at @raw, for the tag @tag, in the
+ * b2f_seal_size() bytes at @dst.
  *
  * Returns 0, B2F_ECORRUPT (a block does not lie within the chunk) or
  * B2F_EUNSUPPORTED (it is in doubt where the blocks are, format notes 7.1),
@@ -69,7 +90,7 @@ size_t b2f_seal_size(const struct b2f_chunk *chunk);
  */
 B2F_MUST_CHECK
 int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
-		  uint64_t id, uint8_t *dst, struct b2f_why *why);
+		  uint32_t tag, uint8_t *dst, struct b2f_why *why);
 
 /*
  * Looks for the seal of @chunk and checks the head with it.  @head has the
@@ -77,13 +98,14 @@ int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
  * the last @tail_size of the @stored bytes of the file: b2f_seal_size(), or all
  * of them if they are less.  @tail has to outlive @out.
  *
- * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or belong to another
- * chunk) with the cause in @why.
+ * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or not those of @owner)
+ * with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
 		  const uint8_t *tail, size_t tail_size, uint64_t stored,
-		  uint64_t id, struct b2f_seal *out, struct b2f_why *why);
+		  const struct b2f_seal_owner *owner, struct b2f_seal *out,
+		  struct b2f_why *why);
 
 /*
  * Checks the @size bytes at @stored that are about to be decoded as unit @unit

@@ -10,6 +10,7 @@
 #include "chunk/seal.h"
 #include "index/fingerprint.h"
 #include "index/index_write.h"
+#include "index/tags.h"
 #include "store/make.h"
 #include "store/single.h"
 #include "store/write.h"
@@ -25,6 +26,7 @@ struct b2f_build {
 	/* Of a sparse frame. */
 	struct b2f_store *store;
 	uint64_t next_id;
+	uint32_t last_tag;
 	/* Of a contiguous one; -1 else. */
 	int fd;
 	uint64_t *entries;
@@ -108,6 +110,7 @@ int b2f_build_new(const struct b2f_build_options *options,
 		return -ENOMEM;
 	b->fd = -1;
 	b->options = *options;
+	b->last_tag = b2f_tag_draw();
 	b->header = options->header;
 	b->header.header_len = like->header.header_len;
 	b->header.nbytes = b->header.cbytes = 0;
@@ -141,6 +144,32 @@ static int reserve(struct b2f_build *b)
 	return 0;
 }
 
+/* Can the chunk have a seal?  One whose blocks are in doubt goes without. */
+static bool may_seal(const struct b2f_build *b,
+		     const struct b2f_build_chunk *chunk)
+{
+	struct b2f_chunk_context context = b->options.like->context;
+	struct b2f_chunk open;
+
+	context.typesize = b->header.typesize;
+	return !b->options.no_seal &&
+	       !b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes,
+			       &context, &open, NULL) &&
+	       !open.ndoubts;
+}
+
+/* The entry of a new chunk file. */
+static uint64_t new_entry(struct b2f_build *b,
+			  const struct b2f_build_chunk *chunk)
+{
+	uint64_t id = b->next_id++;
+
+	if (!may_seal(b, chunk))
+		return id;
+	b->last_tag = b2f_tag_next(b->last_tag);
+	return id | (uint64_t)b->last_tag << 32;
+}
+
 int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
 		    struct b2f_why *why)
 {
@@ -153,7 +182,7 @@ int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
 	if (err)
 		return err;
 	if (chunk->bytes)
-		chunk->raw = h->sparse ? build->next_id++ : h->cbytes;
+		chunk->raw = h->sparse ? new_entry(build, chunk) : h->cbytes;
 	build->entries[build->n++] = chunk->raw;
 	h->nbytes += chunk->nbytes;
 	if (chunk->bytes)
@@ -183,11 +212,8 @@ static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
 	err = b2f_chunk_open(bytes, chunk->cbytes, chunk->cbytes, &context,
 			     &open, why);
 	if (!err)
-		err = b2f_seal_make(&open, bytes, chunk->raw,
+		err = b2f_seal_make(&open, bytes, b2f_entry_tag(chunk->raw),
 				    bytes + chunk->cbytes, why);
-	/* Somebody else's chunk whose blocks are in doubt goes without. */
-	if (err == B2F_EUNSUPPORTED)
-		return 0;
 	if (!err)
 		*size += b2f_seal_size(&open);
 	return err;
@@ -196,21 +222,21 @@ static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
 static int write_file(struct b2f_build *b, struct b2f_build_chunk *chunk,
 		      struct b2f_why *why)
 {
+	int64_t id = (int64_t)(uint32_t)chunk->raw;
 	struct b2f_object object = {.fd = -1};
 	size_t size = chunk->cbytes;
 	int err = 0;
 
-	if (!b->options.no_seal)
+	if (b2f_entry_tag(chunk->raw))
 		err = add_seal(b, chunk, &size, why);
 	if (!err)
-		err = b2f_object_create(b->store, (int64_t)chunk->raw, &object,
-					why);
+		err = b2f_object_create(b->store, id, &object, why);
 	if (!err)
 		err = b2f_object_write(&object, 0, chunk->bytes, size, why);
 	if (!err)
 		err = b2f_object_sync(&object, why);
 	if (!err)
-		err = b2f_object_publish(&object, (int64_t)chunk->raw, why);
+		err = b2f_object_publish(&object, id, why);
 	b2f_object_close(&object);
 	return err;
 }

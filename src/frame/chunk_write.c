@@ -46,9 +46,9 @@ static void get_options(struct b2f_chunk_writer *cw,
 	unlock(cw);
 }
 
-/* Makes the seal of the chunk of @image, for the number @id. */
+/* Makes the seal of the chunk of @image, for the tag @tag. */
 static int add_seal(const struct b2f_edit *edit, struct image *image,
-		    uint64_t id, struct b2f_why *why)
+		    uint32_t tag, struct b2f_why *why)
 {
 	struct b2f_chunk chunk;
 	size_t size;
@@ -62,7 +62,7 @@ static int add_seal(const struct b2f_edit *edit, struct image *image,
 	image->seal = malloc(size);
 	if (!image->seal)
 		return -ENOMEM;
-	err = b2f_seal_make(&chunk, image->bytes, id, image->seal, why);
+	err = b2f_seal_make(&chunk, image->bytes, tag, image->seal, why);
 	/* Somebody else's chunk whose blocks are in doubt goes without. */
 	if (err == B2F_EUNSUPPORTED)
 		return 0;
@@ -119,14 +119,19 @@ static void write_soon(struct b2f_chunk_writer *cw,
 		b2f_object_write_soon(object);
 }
 
-/* Writes the created @object, seal and all, and gives it its name. */
+/*
+ * Writes the created @object for the entry *@raw, which it gives a seal if the
+ * chunk has one, and gives it its name.
+ */
 static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
-		     int64_t id, struct b2f_object *object, struct b2f_why *why)
+		     uint64_t *raw, struct b2f_object *object,
+		     struct b2f_why *why)
 {
+	uint64_t sealed = *raw | B2F_ENTRY_SEALED;
 	int err = 0;
 
 	if (!cw->no_seal)
-		err = add_seal(cw->edit, image, (uint64_t)id, why);
+		err = add_seal(cw->edit, image, b2f_entry_tag(sealed), why);
 	if (!err)
 		err = b2f_object_write(object, 0, image->bytes, image->cbytes,
 				       why);
@@ -134,9 +139,12 @@ static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 		err = b2f_object_write(object, image->cbytes, image->seal,
 				       image->seal_size, why);
 	if (!err)
-		err = b2f_object_publish(object, id, why);
+		err = b2f_object_publish(object, b2f_edit_id(*raw), why);
+	if (image->seal_size)
+		*raw = sealed;
 	free(image->seal);
 	image->seal = NULL;
+	image->seal_size = 0;
 	return err;
 }
 
@@ -151,7 +159,7 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	err = create(cw, &chunk.raw, &object, why);
 	if (err)
 		return err;
-	err = fill_file(cw, image, b2f_edit_id(chunk.raw), &object, why);
+	err = fill_file(cw, image, &chunk.raw, &object, why);
 	named = !object.unnamed;
 	if (!err)
 		err = note(cw, &chunk);

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "frame/edit_priv.h"
+#include "index/tags.h"
 
 void b2f_edit_state_fini(struct b2f_edit_state *state)
 {
@@ -139,6 +140,7 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	edit->store = frame->store;
 	edit->header = frame->header;
 	edit->stamp = frame->stamp;
+	edit->last_tag = b2f_tag_draw();
 	edit->durable_before = frame->header.nbytes > 0;
 	err = b2f_store_lock(edit->store, &why);
 	edit->has_lock = !err;
@@ -432,6 +434,7 @@ int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
 		    struct b2f_edit_state *state)
 {
 	struct b2f_edit_state old = edit->working;
+	uint64_t frame_len;
 	int err = b2f_edit_reserve_drops(edit, old.n);
 
 	if (err)
@@ -444,6 +447,9 @@ int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
 	*state = (struct b2f_edit_state){0};
 	b2f_frame_close(edit->frame);
 	edit->frame = b2f_frame_ref(frame);
+	/* That of the index on disk, which it still is. */
+	frame_len = edit->header.frame_len;
 	edit->header = frame->header;
+	edit->header.frame_len = frame_len;
 	return 0;
 }

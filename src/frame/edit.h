@@ -17,9 +17,8 @@
  * index before are deleted one commit later than they were replaced, so that
  * readers of that index still find them.
  *
- * Entries are kept as in an index, but for bits 32..61 of those that name a
- * file: they count how often numbers of deleted files were used again.  So two
- * equal entries of one edit always mean the same bytes.
+ * Entries are those of index/index.h.  Each file that an edit writes gets a tag
+ * of its own, so two equal entries of one edit always mean the same bytes.
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
@@ -101,7 +100,8 @@ struct b2f_edit {
 	/* Numbers that are free, the next one last. */
 	struct b2f_ids free;
 	uint64_t next_id;
-	uint64_t reuse;
+	/* Tag of the chunk that was written last; never given twice. */
+	uint32_t last_tag;
 };
 
 /* A state on its way to the disk. */
@@ -123,6 +123,7 @@ struct b2f_commit {
 	/* Results: the new index is in its place, and what it is like. */
 	bool installed;
 	struct b2f_frame_stamp stamp;
+	uint64_t frame_len;
 	/* It is in its place, but may not survive a loss of power. */
 	bool failed_sync;
 };

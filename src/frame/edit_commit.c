@@ -180,6 +180,18 @@ static uint64_t cbytes_to_tell(const struct b2f_edit_state *state)
 	return b2f_max_u64(state->cbytes, max_id(state) + ID_MARGIN);
 }
 
+/*
+ * A reader of a sealed index divides, unless the seal of the last chunk tells
+ * that it is not the short one.  So if that has no seal, the index gets none.
+ */
+static bool is_found(const struct b2f_edit *edit,
+		     const struct b2f_edit_state *state)
+{
+	bool moved = edit->header.chunksize > 0 && edit->frame->map.starts;
+
+	return !moved || !state->n || b2f_entry_tag(state->raw[state->n - 1]);
+}
+
 static int make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 		      uint8_t **out, size_t *size, struct b2f_why *why)
 {
@@ -187,30 +199,22 @@ static int make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 	struct b2f_index_parts parts = {
 		.header = edit->header,
 		.header_bytes = edit->frame->header_bytes,
+		.entries = state->raw,
 		.nentries = state->n,
+		.len_before = edit->header.frame_len,
 		.trailer_bytes = edit->frame->trailer_bytes,
 		.trailer_len = edit->frame->trailer_len,
 	};
 	struct b2f_encoder *enc = NULL;
-	uint64_t *entries;
 	int err;
 
-	entries = malloc((state->n ? state->n : 1) * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < state->n; i++)
-		entries[i] = b2f_edit_is_stored(state->raw[i])
-				     ? (uint32_t)state->raw[i]
-				     : state->raw[i];
-	parts.entries = entries;
 	parts.header.nbytes = state->nbytes;
 	parts.header.cbytes = cbytes_to_tell(state);
 	err = b2f_encoder_new(&enc);
 	if (!err)
 		err = b2f_index_write(&parts, enc, out, size, why);
 	b2f_encoder_free(enc);
-	free(entries);
-	if (!err)
+	if (!err && is_found(edit, state))
 		b2f_fingerprint_set(*out, *size, edit->header.header_len);
 	return err;
 }
@@ -285,6 +289,7 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 	free(bytes);
 	if (err)
 		return err;
+	commit->frame_len = size;
 	if (edit->lock)
 		err = b2f_lock_acquire(edit->lock, B2F_LOCK_EXCLUSIVE,
 				       commit->lock_wait_ms, &generation, why);
@@ -376,6 +381,7 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 		edit->committed = commit->state;
 		commit->state = (struct b2f_edit_state){0};
 		edit->stamp = commit->stamp;
+		edit->header.frame_len = commit->frame_len;
 		edit->undurable = !durable;
 		edit->undurable_files &= !durable;
 		edit->durable_before |= durable;

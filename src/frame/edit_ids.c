@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "chunk/seal.h"
 #include "frame/edit_priv.h"
+#include "index/tags.h"
 #include "store/make.h"
 
 /* C-Blosc2 opens no frame with a file number above compressed size - this. */
@@ -148,7 +149,6 @@ static int find_free(struct b2f_edit *edit)
 		*low = *high;
 		*high = other;
 	}
-	edit->reuse++;
 	return edit->free.n ? 0 : -ENOSPC;
 }
 
@@ -172,7 +172,9 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 		if (id >= edit->next_id)
 			edit->next_id = id + 1;
 	}
-	*raw = id | (edit->reuse & 0x3fffffff) << 32;
+	edit->last_tag = b2f_tag_next(edit->last_tag);
+	/* Whether the file is going to have a seal is not known yet. */
+	*raw = (id | (uint64_t)edit->last_tag << 32) & ~B2F_ENTRY_SEALED;
 	return 0;
 }
 

@@ -65,21 +65,30 @@ static bool changed_here(const struct b2f_edit *edit, uint64_t i)
 		       b2f_edit_chunk_nbytes(edit, i, w->nbytes);
 }
 
+/*
+ * Are the entries @ours and @theirs the same, as far as the indexes tell?  An
+ * index that C-Blosc2 wrote has no tags.
+ */
+static bool same_version(uint64_t ours, uint64_t theirs)
+{
+	if (!b2f_edit_is_stored(ours) || !b2f_edit_is_stored(theirs))
+		return ours == theirs;
+	return b2f_edit_id(ours) == b2f_edit_id(theirs) &&
+	       (!b2f_entry_tag(ours) || !b2f_entry_tag(theirs) ||
+		b2f_entry_tag(ours) == b2f_entry_tag(theirs));
+}
+
 bool b2f_edit_untouched(const struct b2f_edit *edit,
 			const struct b2f_edit_state *theirs, uint64_t i)
 {
 	const struct b2f_edit_state *ours = &edit->committed;
-	uint64_t raw;
 
 	/* A chunk that neither of them had. */
 	if (i >= ours->n)
 		return i >= theirs->n;
 	if (i >= theirs->n)
 		return false;
-	raw = ours->raw[i];
-	if (b2f_edit_is_stored(raw))
-		raw = (uint32_t)raw;
-	return raw == theirs->raw[i] &&
+	return same_version(ours->raw[i], theirs->raw[i]) &&
 	       b2f_edit_chunk_nbytes(edit, i, ours->nbytes) ==
 		       b2f_edit_chunk_nbytes(edit, i, theirs->nbytes) &&
 	       !was_rewritten(edit, ours->raw[i]);
@@ -183,8 +192,6 @@ static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
 	edit->free.n = 0;
 	if (used->n && edit->next_id <= used->ids[used->n - 1])
 		edit->next_id = used->ids[used->n - 1] + 1;
-	/* Equal entries may mean other bytes from now on. */
-	edit->reuse++;
 }
 
 int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)

@@ -72,32 +72,45 @@ static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 	return err;
 }
 
+/*
+ * Gives the chunk of @loaded, which is sound, a seal that its entry names.  One
+ * that has its seal, but not in an index that C-Blosc2 wrote, stays as it is.
+ */
+static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
+		       const struct b2f_loaded *loaded)
+{
+	uint64_t *raw = &editor->edit->working.raw[nchunk];
+
+	if (!loaded->seal.tag)
+		return put_encoded(editor, nchunk, loaded->bytes,
+				   loaded->chunk.header.cbytes);
+	*raw = (uint32_t)*raw | (uint64_t)loaded->seal.tag << 32;
+	return 0;
+}
+
 int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 {
 	struct b2f_edit *edit = editor->edit;
 	struct b2f_loaded *loaded = NULL;
 	uint32_t nbytes = 0;
-	bool sealed;
 	int err;
 
 	err = find_nbytes(editor, nchunk, &nbytes);
 	if (err)
 		return err;
 	*done = false;
-	if (!b2f_edit_is_stored(edit->working.raw[nchunk]))
+	if (!b2f_edit_is_stored(edit->working.raw[nchunk]) ||
+	    b2f_entry_tag(edit->working.raw[nchunk]))
 		return 0;
 	err = b2f_frame_load_entry(edit->frame, nchunk,
 				   edit->working.raw[nchunk], nbytes,
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;
-	sealed = loaded->seal.sums != NULL;
-	if (!sealed)
-		err = check(edit->frame, loaded);
-	if (!err && !sealed)
-		err = put_encoded(editor, nchunk, loaded->bytes,
-				  loaded->chunk.header.cbytes);
-	*done = !err && !sealed;
+	err = check(edit->frame, loaded);
+	if (!err)
+		err = seal_loaded(editor, nchunk, loaded);
+	*done = !err;
 	b2f_loaded_free(loaded);
 	return err;
 }

@@ -112,6 +112,9 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 /* The metalayer of an array, also a broken one, or NULL. */
 const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame);
 
+/* Sets @frame->info, from what was read of the index. */
+void b2f_frame_info_set(struct b2f_frame *frame);
+
 /* form.c: sets @frame->form.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_form_set(struct b2f_frame *frame);

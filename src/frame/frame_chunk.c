@@ -153,23 +153,27 @@ static int has_seal(const struct place *place, const struct b2f_loaded *l,
 static int load_seal(const struct place *place, struct b2f_loaded *l,
 		     struct b2f_why *why)
 {
+	const struct b2f_seal_owner owner = {.id = (uint64_t)l->object,
+					     .tag = b2f_entry_tag(l->raw)};
 	uint64_t stored = place->stored;
 	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);
 	bool has = false;
 	int err;
 
 	err = has_seal(place, l, size, &has, why);
-	if (err || !has)
+	if (err)
 		return err;
-	l->tail = malloc(size);
+	if (!has)
+		size = 0;
+	l->tail = malloc(size ? size : 1);
 	if (!l->tail)
 		return -ENOMEM;
 	err = b2f_object_read(&place->object, stored - size, l->tail, size,
 			      why);
 	if (err)
 		return err;
-	return b2f_seal_open(&l->chunk, l->bytes, l->tail, size, stored,
-			     (uint64_t)l->object, &l->seal, why);
+	return b2f_seal_open(&l->chunk, l->bytes, l->tail, size, stored, &owner,
+			     &l->seal, why);
 }
 
 /* Loads the chunk of entry @l->raw, which is at @place. */
@@ -207,9 +211,10 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 	return err;
 }
 
-/* What the header at @place says, and whether the file ends as with a seal. */
+/* What the header at @place says, and whether there should be a seal. */
 static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
-		       uint32_t *nbytes, bool *sealed, struct b2f_why *why)
+		       uint64_t raw, uint32_t *nbytes, bool *sealed,
+		       struct b2f_why *why)
 {
 	uint8_t buf[B2F_CHUNK_HEADER_MAX], mark[B2F_SEAL_MARK_SIZE];
 	struct b2f_chunk_header h;
@@ -225,7 +230,8 @@ static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
 				      sizeof(mark), why);
 	if (err)
 		return err;
-	*sealed = frame->store->sparse && b2f_seal_is_mark(mark);
+	*sealed = frame->store->sparse &&
+		  (b2f_seal_is_mark(mark) || b2f_entry_tag(raw));
 	*nbytes = h.nbytes;
 	return 0;
 }
@@ -245,7 +251,7 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		goto out;
-	err = read_nbytes(frame, &place, &nbytes, &has_seal, why);
+	err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal, why);
 	if (!err && has_seal)
 		err = load_place(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
 	b2f_object_close(&place.object);

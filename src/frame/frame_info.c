@@ -6,6 +6,35 @@
 #include "b2frame/names.h"
 #include "frame/frame.h"
 
+void b2f_frame_info_set(struct b2f_frame *f)
+{
+	const struct b2f_frame_header *h = &f->header;
+	struct b2f_frame_info *info = &f->info;
+
+	info->nbytes = h->nbytes;
+	info->cbytes = h->cbytes;
+	info->nchunks = f->entries.n;
+	info->nspecial = f->entries.nspecial;
+	info->frame_len = h->frame_len;
+	info->header_len = h->header_len;
+	info->trailer_len = f->trailer_len;
+	info->typesize = h->typesize;
+	info->blocksize = h->blocksize;
+	info->chunksize = h->chunksize;
+	info->sparse = f->store->sparse;
+	info->version = h->version;
+	info->general_flags = h->general_flags;
+	info->codec = h->codec;
+	info->codec_meta = h->codec_meta;
+	info->clevel = h->clevel;
+	info->splitmode = h->splitmode;
+	info->use_dict = h->use_dict;
+	memcpy(info->filters, h->pipeline.filter, B2F_SLOTS);
+	memcpy(info->filters_meta, h->pipeline.meta, B2F_SLOTS);
+	info->nmeta = f->meta.n;
+	info->nvlmeta = f->vlmeta.n;
+}
+
 const struct b2f_frame_info *b2f_frame_info_get(const struct b2f_frame *frame)
 {
 	return &frame->info;
@@ -152,7 +181,8 @@ int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
 	info_of_chunk(&loaded->chunk, &info);
 	b2f_loaded_free(loaded);
 	info.in_index = entry.special != B2F_SPECIAL_NONE;
-	info.place = entry.place;
+	info.place =
+		frame->store->sparse ? (uint32_t)entry.place : entry.place;
 	*out = info;
 	return 0;
 }

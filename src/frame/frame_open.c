@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "frame/frame.h"
 #include "index/fingerprint.h"
+#include "index/tags.h"
 
 /*
  * More than this much metadata is a lie in a file that is mostly a hole, or
@@ -120,9 +121,12 @@ static int read_trailer(struct b2f_frame *f, const struct source *src,
 	return err;
 }
 
-/* Checks the checksums of the index, if it has some. */
+/*
+ * Checks the checksums of the index, if it has some.  *@ours: all but the
+ * metalayers is as it was written here.
+ */
 static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
-		      struct b2f_why *why)
+		      bool *ours, struct b2f_why *why)
 {
 	const struct b2f_fingerprint_parts parts = {
 		.header = f->header_bytes,
@@ -141,6 +145,7 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 				   "the index does not agree with its "
 				   "checksum");
 	f->sealed = found == B2F_FINGERPRINT_GOOD;
+	*ours = found != B2F_FINGERPRINT_NONE;
 	return 0;
 }
 
@@ -151,11 +156,13 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
 	uint64_t start = f->header.header_len;
 	struct b2f_decoder *dec = NULL;
 	uint8_t *raw = NULL;
+	bool ours = false;
 	uint64_t size;
 	int err;
 
 	if (f->header.nbytes == 0)
-		return f->store->sparse ? check_sums(f, NULL, 0, why) : 0;
+		return f->store->sparse ? check_sums(f, NULL, 0, &ours, why)
+					: 0;
 	if (!f->store->sparse)
 		start += f->header.cbytes;
 	if (start > trailer_start(f))
@@ -164,12 +171,14 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
 	size = trailer_start(f) - start;
 	err = read_part(src, start, size, &raw, why);
 	if (!err && f->store->sparse)
-		err = check_sums(f, raw, size, why);
+		err = check_sums(f, raw, size, &ours, why);
 	if (!err)
 		err = b2f_decoder_new(&dec);
 	if (!err)
 		err = b2f_entries_parse(raw, size, &f->header, dec, &f->entries,
 					why);
+	if (!err && ours)
+		err = b2f_tags_parse(raw, size, dec, &f->entries, why);
 	b2f_decoder_free(dec);
 	free(raw);
 	return err;
@@ -210,41 +219,12 @@ static void set_context(struct b2f_frame *f)
 	f->context.grid = &f->grid;
 }
 
-static void set_info(struct b2f_frame *f)
-{
-	const struct b2f_frame_header *h = &f->header;
-	struct b2f_frame_info *info = &f->info;
-
-	info->nbytes = h->nbytes;
-	info->cbytes = h->cbytes;
-	info->nchunks = f->entries.n;
-	info->nspecial = f->entries.nspecial;
-	info->frame_len = h->frame_len;
-	info->header_len = h->header_len;
-	info->trailer_len = f->trailer_len;
-	info->typesize = h->typesize;
-	info->blocksize = h->blocksize;
-	info->chunksize = h->chunksize;
-	info->sparse = f->store->sparse;
-	info->version = h->version;
-	info->general_flags = h->general_flags;
-	info->codec = h->codec;
-	info->codec_meta = h->codec_meta;
-	info->clevel = h->clevel;
-	info->splitmode = h->splitmode;
-	info->use_dict = h->use_dict;
-	memcpy(info->filters, h->pipeline.filter, B2F_SLOTS);
-	memcpy(info->filters_meta, h->pipeline.meta, B2F_SLOTS);
-	info->nmeta = f->meta.n;
-	info->nvlmeta = f->vlmeta.n;
-}
-
 /* What follows from the parts of the index. */
 static int finish(struct b2f_frame *f)
 {
 	read_array(f);
 	set_context(f);
-	set_info(f);
+	b2f_frame_info_set(f);
 	return b2f_form_set(f);
 }
 

@@ -85,7 +85,10 @@ struct b2f_meta_list {
 struct b2f_entry {
 	/* NONE: the chunk is stored, at @place. */
 	enum b2f_special special;
-	/* Number of the chunk file, or offset behind the header. */
+	/*
+	 * Offset behind the header; of a sparse frame the low 32 bits are the
+	 * number of the chunk file.
+	 */
 	uint64_t place;
 };
 
@@ -133,6 +136,25 @@ void b2f_meta_list_fini(struct b2f_meta_list *list);
 /* The first of @list named @name, or NULL. */
 const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
 				     const char *name);
+
+/*
+ * A raw entry, in memory.  Of a special chunk it is what the index chunk has
+ * (bit 63 is set).  Of a chunk with a place in a contiguous frame it is that
+ * place; in a sparse one:
+ *
+ *   bits 0..31    number of the chunk file
+ *   bits 32..61   what tells this version of the chunk from all others
+ *   bit 62        the file has a seal, whose tag are the bits 32..62
+ *
+ * An index chunk has the first of these alone; index/tags.h adds the others.
+ */
+#define B2F_ENTRY_SEALED (UINT64_C(1) << 62)
+
+/* The tag of the seal that the chunk of entry @raw has to have; 0: none. */
+static inline uint32_t b2f_entry_tag(uint64_t raw)
+{
+	return raw >> 62 == 1 ? (uint32_t)(raw >> 32) : 0;
+}
 
 /* The decoded index chunk: where every chunk is. */
 struct b2f_entries {

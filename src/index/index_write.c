@@ -7,8 +7,12 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "index/tags.h"
 
 #define ENTRY_SIZE 8
+
+/* So many indexes in a row have lengths of their own; a power of 2. */
+#define NLENGTHS 256
 
 /* As C-Blosc2 makes its index; its readers see no other one. */
 #define INDEX_CLEVEL	5
@@ -167,6 +171,14 @@ static int check(const struct b2f_index_parts *parts, struct b2f_why *why)
 	return 0;
 }
 
+/* The value of entry @i in the index chunk. */
+static uint64_t value_of(const struct b2f_index_parts *parts, uint64_t i)
+{
+	uint64_t raw = parts->entries[i];
+
+	return parts->header.sparse && !(raw >> 63) ? (uint32_t)raw : raw;
+}
+
 /* All entries are one value (fill_special makes such frames). */
 static bool is_same(const struct b2f_index_parts *parts)
 {
@@ -202,7 +214,7 @@ static int write_chunk(const struct b2f_index_parts *parts,
 	if (!raw)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < parts->nentries; i++)
-		b2f_store_le64(raw + i * ENTRY_SIZE, parts->entries[i]);
+		b2f_store_le64(raw + i * ENTRY_SIZE, value_of(parts, i));
 	if (parts->nentries > 1 && is_same(parts)) {
 		err = b2f_chunk_encode_value(&options, nbytes, raw, ENTRY_SIZE,
 					     dst, cbytes, why);
@@ -230,6 +242,35 @@ static void write_trailer(const struct b2f_index_parts *parts, uint8_t *dst)
 	       B2F_FINGERPRINT_SIZE);
 }
 
+/* Zeros that give an index of @len bytes a length of its own. */
+static size_t padding(const struct b2f_index_parts *parts, size_t len)
+{
+	if (!parts->len_before || !parts->nentries)
+		return 0;
+	return (size_t)(parts->len_before + 1 - len) % NLENGTHS;
+}
+
+/* What comes behind the index chunk of a sparse frame, up to the trailer. */
+static int write_tags(const struct b2f_index_parts *parts,
+		      struct b2f_encoder *enc, size_t len, uint8_t *dst,
+		      size_t *size, struct b2f_why *why)
+{
+	size_t more, n = 0;
+	int err;
+
+	*size = 0;
+	if (!parts->header.sparse || !parts->nentries)
+		return 0;
+	err = b2f_tags_write(parts->entries, parts->nentries, enc, dst, &n,
+			     why);
+	if (err)
+		return err;
+	more = padding(parts, len + n);
+	memset(dst + n, 0, more);
+	*size = n + more;
+	return 0;
+}
+
 int b2f_index_write(const struct b2f_index_parts *parts,
 		    struct b2f_encoder *enc, uint8_t **out, size_t *size,
 		    struct b2f_why *why)
@@ -237,26 +278,31 @@ int b2f_index_write(const struct b2f_index_parts *parts,
 	const struct b2f_frame_header *h = &parts->header;
 	size_t room = b2f_chunk_encode_bound(
 		(uint32_t)(parts->nentries * ENTRY_SIZE));
+	size_t room_tags = b2f_tags_bound(parts->nentries) + NLENGTHS;
+	size_t len = (size_t)h->header_len + parts->trailer_len, ntags = 0;
 	uint32_t cbytes = 0;
-	uint8_t *buf;
+	uint8_t *buf, *tags;
 	int err;
 
 	err = check(parts, why);
 	if (err)
 		return err;
 	room = parts->nentries ? room : 0;
-	buf = malloc(h->header_len + room + parts->trailer_len);
+	buf = malloc(len + room + room_tags);
 	if (!buf)
 		return -ENOMEM;
 	err = write_chunk(parts, enc, buf + h->header_len, room, &cbytes, why);
+	tags = buf + h->header_len + cbytes;
+	if (!err)
+		err = write_tags(parts, enc, len + cbytes, tags, &ntags, why);
 	if (err) {
 		free(buf);
 		return err;
 	}
 	memcpy(buf, parts->header_bytes, h->header_len);
-	*size = (size_t)h->header_len + cbytes + parts->trailer_len;
+	*size = len + cbytes + ntags;
 	write_fields(h, *size + (h->sparse ? 0 : h->cbytes), buf);
-	write_trailer(parts, buf + h->header_len + cbytes);
+	write_trailer(parts, tags + ntags);
 	*out = buf;
 	return 0;
 }

@@ -31,12 +31,15 @@ struct b2f_index_parts {
 	/* The header as it was, with its metalayers; the fields are replaced.
 	 */
 	const uint8_t *header_bytes;
-	/*
-	 * Raw values: numbers of chunk files (contiguous: positions behind the
-	 * header), b2f_entry_raw() of special ones.
-	 */
+	/* Raw entries, with the tags of a sparse frame. */
 	const uint64_t *entries;
 	uint64_t nentries;
+	/*
+	 * Length of the index that this one replaces, or 0: a reader of
+	 * C-Blosc2 sees that a frame has changed by its length alone, so those
+	 * of 256 indexes in a row differ.
+	 */
+	uint64_t len_before;
 	/* The trailer as it was, with its vlmetalayers. */
 	const uint8_t *trailer_bytes;
 	uint32_t trailer_len;

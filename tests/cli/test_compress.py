@@ -296,14 +296,14 @@ def test_checksums():
     compress("f")
     assert info("f.b2frame")["fingerprint_type"] == 3
     path = "f.b2frame/00000000.chunk"
-    assert get(path)[-4:] == b"B2S1"
+    assert get(path)[-4:] == b"B2S2"
     # A flipped bit of raw data is noticed by nothing else.
     raw = bytearray(get(path))
     raw[5000] ^= 1
     put(path, raw)
     ctl("verify", "f.b2frame", status=1)
     compress("-f", "--no-seal", "f")
-    assert get(path)[-4:] != b"B2S1"
+    assert get(path)[-4:] != b"B2S2"
     check_frame("f.b2frame", get("f"))
 
 

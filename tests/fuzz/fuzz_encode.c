@@ -68,6 +68,7 @@ static void check_chunk(const uint8_t *raw, uint32_t cbytes,
 	struct b2f_decoder *dec = NULL;
 	uint8_t *got = need(size), *tail;
 	struct b2f_chunk chunk;
+	const struct b2f_seal_owner owner = {.tag = B2F_TAG_MIN};
 	struct b2f_seal seal;
 	size_t seal_size;
 
@@ -78,9 +79,9 @@ static void check_chunk(const uint8_t *raw, uint32_t cbytes,
 		abort();
 	seal_size = b2f_seal_size(&chunk);
 	tail = need(seal_size);
-	if (b2f_seal_make(&chunk, raw, 7, tail, NULL) ||
-	    b2f_seal_open(&chunk, raw, tail, seal_size, cbytes + seal_size, 7,
-			  &seal, NULL) ||
+	if (b2f_seal_make(&chunk, raw, B2F_TAG_MIN, tail, NULL) ||
+	    b2f_seal_open(&chunk, raw, tail, seal_size, cbytes + seal_size,
+			  &owner, &seal, NULL) ||
 	    !seal.sums || b2f_seal_check_all(&seal, &chunk, raw, NULL))
 		abort();
 	b2f_decoder_free(dec);

@@ -156,8 +156,35 @@ def test_encoded():
     assert cat("e")[40000:48000] == np.full(1000, np.nan).tobytes()
 
 
+def test_a_reader_that_stays_open():
+    """C-Blosc2 without locks sees that a frame changed by its length alone."""
+    chunks = [chunk(n) for n in range(3)]
+    subprocess.run([CREATE, "o", "4", "-1", "0", "5", "5", "4", "1"],
+                   check=True)
+    ops = []
+    for n, data in enumerate(chunks):
+        ops += ["append", put(f"c{n}", data)]
+    edit("o", *ops, "commit")
+    reader = blosc2.open("o", mode="r")
+    lengths = []
+    for n in range(300):
+        chunks[n % 3] = chunk(n + 10) if n < 20 else chunks[n % 3]
+        edit("o", "update", n % 3, put("c", chunks[n % 3]), "commit")
+        lengths.append(os.path.getsize("o/chunks.b2frame"))
+        for k in range(3):
+            assert reader.decompress_chunk(k) == chunks[k], (n, k)
+    for n in range(len(lengths) - 255):
+        assert len(set(lengths[n:n + 256])) == 256, lengths
+    # By one writer as well.
+    ops = ["update", 1, "c0", "commit", "update", 1, "c1", "commit"] * 8
+    edit("o", *ops, "update", 2, "c0", "commit")
+    assert reader.decompress_chunk(1) == chunk(1)
+    assert reader.decompress_chunk(2) == chunk(0)
+
+
 def main():
     with workdir():
+        test_a_reader_that_stays_open()
         test_examples()
         test_encoded()
         for typesize in (1, 3, 8, 300):

@@ -67,7 +67,7 @@ def check(batch, patched=None):
             patched.append(mark)
         cbytes = struct.unpack_from("<i", chunk, 12)[0]
         assert cbytes <= len(data) + 32 or line[0] == 0, line
-        assert len(chunk) > cbytes and chunk[-4:] == b"B2S1", line
+        assert len(chunk) > cbytes and chunk[-4:] == b"B2S2", line
         for stored in (chunk, chunk[:cbytes]):
             got = stock_read(stored)
             assert got == data, (line, len(got), len(data))

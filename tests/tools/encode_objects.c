@@ -91,7 +91,7 @@ static void answer(const uint8_t *raw, uint32_t cbytes, bool mark)
 		fail("we cannot open our chunk");
 	size = b2f_seal_size(&chunk);
 	seal = need(size);
-	if (b2f_seal_make(&chunk, raw, 0, seal, NULL))
+	if (b2f_seal_make(&chunk, raw, B2F_TAG_MIN, seal, NULL))
 		fail("we cannot seal our chunk");
 	head[0] += (int64_t)size;
 	fwrite(head, sizeof(head), 1, stdout);
@@ -153,7 +153,7 @@ static uint32_t patch(struct b2f_encoder *enc, const struct request *r,
 		      uint8_t *dst)
 {
 	const struct b2f_chunk_context context = {0};
-	const struct b2f_seal unsealed = {NULL, 0};
+	const struct b2f_seal unsealed = {.sums = NULL};
 	struct b2f_why why = {""};
 	struct b2f_chunk chunk;
 	struct b2f_patch p = {

@@ -6,7 +6,7 @@
 #include "chunk/patch.h"
 #include "tests/unit/exact.h"
 
-#define ID 5
+#define TAG (B2F_TAG_MIN + 5)
 
 static struct b2f_encoder *enc;
 static struct b2f_decoder *dec;
@@ -76,12 +76,13 @@ static void open_chunk(struct work *w)
 
 static void add_seal(struct work *w)
 {
+	const struct b2f_seal_owner owner = {.tag = TAG};
 	size_t n = b2f_seal_size(&w->chunk);
 
 	w->tail = exact_new(n, 0);
-	cr_assert_eq(b2f_seal_make(&w->chunk, w->raw, ID, w->tail, NULL), 0);
+	cr_assert_eq(b2f_seal_make(&w->chunk, w->raw, TAG, w->tail, NULL), 0);
 	cr_assert_eq(b2f_seal_open(&w->chunk, w->raw, w->tail, n, w->cbytes + n,
-				   ID, &w->seal, NULL),
+				   &owner, &w->seal, NULL),
 		     0);
 	cr_assert_not_null(w->seal.sums);
 }
@@ -223,7 +224,7 @@ static void expect_patched(struct work *w)
 	cr_assert_eq(chunk.ndoubts, 0);
 	expect_decoded(w, raw, &chunk);
 	seal = exact_new(b2f_seal_size(&chunk), 0);
-	cr_assert_eq(b2f_seal_make(&chunk, raw, ID, seal, &why), 0, "%s",
+	cr_assert_eq(b2f_seal_make(&chunk, raw, TAG, seal, &why), 0, "%s",
 		     why.text);
 	free(seal);
 	free(raw);

@@ -10,7 +10,7 @@
 #include "chunk/seal.h"
 #include "tests/unit/exact.h"
 
-#define ID 0x1234
+#define TAG (B2F_TAG_MIN + 0x1234)
 
 /* A sealed chunk file in memory. */
 struct file {
@@ -44,7 +44,7 @@ static struct file seal(uint8_t *raw, uint32_t cbytes)
 	f.size = cbytes + b2f_seal_size(&chunk);
 	f.data = exact_new(f.size, 0);
 	memcpy(f.data, raw, cbytes);
-	cr_assert_eq(b2f_seal_make(&chunk, raw, ID, f.data + cbytes, &why), 0,
+	cr_assert_eq(b2f_seal_make(&chunk, raw, TAG, f.data + cbytes, &why), 0,
 		     "%s", why.text);
 	free(raw);
 	return f;
@@ -113,12 +113,13 @@ static int read_units(const struct b2f_chunk *chunk,
 }
 
 /*
- * Reads @f as the file of chunk @id: the decoded bytes in *@out, or an error.
+ * Reads @f as the file of the chunk with the tag @tag: the decoded bytes in *@out, or an error.
  * *@is_sealed says whether there was a seal.
  */
-static int read_file(const struct file *f, uint64_t id, uint8_t **out,
+static int read_file(const struct file *f, uint32_t tag, uint8_t **out,
 		     bool *is_sealed)
 {
+	const struct b2f_seal_owner owner = {.id = 9, .tag = tag};
 	struct b2f_seal sealed;
 	struct b2f_chunk chunk;
 	size_t size;
@@ -132,7 +133,7 @@ static int read_file(const struct file *f, uint64_t id, uint8_t **out,
 	if (size > f->size)
 		size = f->size;
 	err = b2f_seal_open(&chunk, f->data, f->data + f->size - size, size,
-			    f->size, id, &sealed, NULL);
+			    f->size, &owner, &sealed, NULL);
 	if (err)
 		return err;
 	*is_sealed = sealed.sums != NULL;
@@ -155,7 +156,7 @@ static void expect_whole(const struct file *f)
 	uint8_t *got = NULL;
 	bool sealed;
 
-	cr_assert_eq(read_file(f, ID, &got, &sealed), 0);
+	cr_assert_eq(read_file(f, TAG, &got, &sealed), 0);
 	cr_assert(sealed);
 	free(got);
 }
@@ -170,7 +171,7 @@ static void expect_flips_found(struct file f)
 	expect_whole(&f);
 	for (size_t bit = 0; bit < 8 * f.size; bit++) {
 		f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		err = read_file(&f, ID, &got, &sealed);
+		err = read_file(&f, TAG, &got, &sealed);
 		cr_assert_lt(err, 0, "bit %zu of byte %zu of %zu (%u)", bit % 8,
 			     bit / 8, f.size, f.cbytes);
 		f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -213,13 +214,13 @@ Test(seal, large_data_as_they_are_have_parts)
 	free(f.data);
 }
 
-Test(seal, another_id_is_found)
+Test(seal, another_tag_is_found)
 {
 	struct file f = make(5000, 0, 5);
 	uint8_t *got = NULL;
 	bool sealed;
 
-	cr_assert_eq(read_file(&f, ID + 1, &got, &sealed), B2F_ECORRUPT);
+	cr_assert_eq(read_file(&f, TAG + 1, &got, &sealed), B2F_ECORRUPT);
 	free(f.data);
 }
 
@@ -235,7 +236,7 @@ Test(seal, without_a_seal_there_is_nothing_to_say)
 		struct file cut = f;
 
 		cut.size = f.cbytes + more;
-		cr_assert_eq(read_file(&cut, ID, &got, &sealed), 0);
+		cr_assert_eq(read_file(&cut, 0, &got, &sealed), 0);
 		cr_assert_not(sealed);
 		cr_assert_eq(memcmp(got, want, 5000), 0);
 		free(got);
@@ -262,7 +263,7 @@ Test(seal, data_that_end_like_a_seal_are_data)
 				      outer.data, outer.size, &made, NULL),
 		     0);
 	cr_assert_eq(made.cbytes, outer.size);
-	cr_assert_eq(read_file(&outer, ID, &got, &sealed), 0);
+	cr_assert_eq(read_file(&outer, 0, &got, &sealed), 0);
 	cr_assert_not(sealed);
 	cr_assert_eq(memcmp(got, inner.data, inner.size), 0);
 	b2f_encoder_free(enc);
@@ -278,7 +279,7 @@ Test(seal, what_takes_the_place_of_a_seal_has_to_be_one)
 	bool sealed;
 
 	memset(f.data + f.cbytes, 0, f.size - f.cbytes);
-	cr_assert_eq(read_file(&f, ID, &got, &sealed), B2F_ECORRUPT);
+	cr_assert_eq(read_file(&f, TAG, &got, &sealed), B2F_ECORRUPT);
 	free(f.data);
 }
 
@@ -293,7 +294,7 @@ Test(seal, a_doubtful_block_size_cannot_be_sealed)
 		b2f_chunk_open(f.data, f.size, f.size, &context, &chunk, NULL),
 		0);
 	chunk.ndoubts = 1;
-	cr_assert_eq(b2f_seal_make(&chunk, f.data, ID, sums, NULL),
+	cr_assert_eq(b2f_seal_make(&chunk, f.data, TAG, sums, NULL),
 		     B2F_EUNSUPPORTED);
 	free(f.data);
 }
@@ -324,6 +325,7 @@ static uint8_t *read_golden(const char *dir, const char *name, uint32_t *cbytes)
 /* The seal holds, until a byte of the last block changes. */
 static void expect_parts(struct file *f)
 {
+	const struct b2f_seal_owner owner = {.tag = TAG};
 	struct b2f_seal sealed;
 	struct b2f_chunk chunk;
 
@@ -331,8 +333,8 @@ static void expect_parts(struct file *f)
 		b2f_chunk_open(f->data, f->size, f->size, &bare, &chunk, NULL),
 		0);
 	cr_assert_eq(b2f_seal_open(&chunk, f->data, f->data + f->cbytes,
-				   f->size - f->cbytes, f->size, ID, &sealed,
-				   NULL),
+				   f->size - f->cbytes, f->size, &owner,
+				   &sealed, NULL),
 		     0);
 	cr_assert_not_null(sealed.sums);
 	cr_assert_eq(b2f_seal_check_all(&sealed, &chunk, f->data, NULL), 0);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tags.h - which version of each chunk an index means
+ *
+ * A chunk file that is whole may still be the wrong one: an older version of
+ * the chunk, or a chunk of another frame.  So every sealed chunk has a tag
+ * (chunk/seal.h), and the index of a sparse frame lists the tags of all chunks,
+ * between the index chunk and the trailer:
+ *
+ *   u32 "B2T1"   little endian, as all that follows
+ *   a chunk      of one u32 per chunk of the frame:
+ *                0, for one that is special or has no tag, else
+ *                0x40000000 + (tag - tag before) mod 0x40000000, where "tag
+ *                before" is that of the nearest chunk before that has one, and
+ *                0 for the first
+ *   zeros        so many that the length of the file changes with each commit
+ *
+ * C-Blosc2 takes all of this for a part of the index chunk, which it knows the
+ * length of, and drops it when it writes an index.  As the list lies where the
+ * fingerprint (index/fingerprint.h) covers it, it has no checksum of its own,
+ * and counts only while the fingerprint is good.
+ *
+ * A writer draws its first tag at random and counts on from there, so that no
+ * two versions have the same, but by a chance of 1 in 1,073,741,824.
+ *
+ * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
+ */
+#ifndef B2F_INDEX_TAGS_H
+#define B2F_INDEX_TAGS_H
+
+#include "chunk/encode.h"
+#include "chunk/seal.h"
+#include "index/index.h"
+
+/* The tag that comes after @tag. */
+static inline uint32_t b2f_tag_next(uint32_t tag)
+{
+	return tag == B2F_TAG_MAX ? B2F_TAG_MIN : tag + 1;
+}
+
+/* A first tag, at random. */
+uint32_t b2f_tag_draw(void);
+
+/* The most bytes that the list of @nentries takes. */
+size_t b2f_tags_bound(uint64_t nentries);
+
+/*
+ * Writes the list of the tags of @nentries raw @entries to @dst, which has
+ * b2f_tags_bound() bytes; *@size is 0 if not one of them has a tag.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_tags_write(const uint64_t *entries, uint64_t nentries,
+		   struct b2f_encoder *enc, uint8_t *dst, size_t *size,
+		   struct b2f_why *why);
+
+/*
+ * Puts the tags of the list that stands behind the index chunk, in the @size
+ * bytes at @raw, into @entries, which were parsed from that chunk.  If there is
+ * no list, there are no tags.
+ *
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
+		   struct b2f_entries *entries, struct b2f_why *why);
+
+#endif
