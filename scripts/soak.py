@@ -11,6 +11,7 @@ import arrays  # noqa: E402
 import fsx_runs  # noqa: E402
 import kills  # noqa: E402
 import power  # noqa: E402
+import rollback  # noqa: E402
 import rounds  # noqa: E402
 import suites  # noqa: E402
 from mounting import run_one  # noqa: E402
@@ -39,6 +40,13 @@ def flip(count, seed):
     for codec in "zstd", "lz4", "zlib", "blosclz":
         yield codec, lambda: flips.flip_many(
             *flips.make("a", f"codec={codec}"), count // 4, seed)
+
+
+def damage(count, seed):
+    """Twenty histories of a frame, with files of other times in its place."""
+    for i in range(20):
+        yield f"seed {seed + i}", lambda: rollback.damage_many(
+            count // 20 + 1, seed + i)
 
 
 def some_arrays(first, count):
@@ -74,7 +82,7 @@ def suite(count, _):
 
 
 RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
-        "flips": (flip, 500), "power": (cut, 1000), "suites": (suite, 100)}
+        "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000), "suites": (suite, 100)}
 
 
 def main():

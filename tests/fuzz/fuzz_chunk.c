@@ -2,14 +2,15 @@
 /*
  * fuzz_chunk.c - any bytes as a chunk: decoded whole and unit by unit
  *
- * Neither may leave its buffers; where both succeed they agree.  The last four
- * bytes of the input say what frame the chunk is in.
+ * Neither may leave its buffers; where both succeed they agree.  What follows
+ * the chunk may be a seal.  The last four bytes of the input say what frame the
+ * chunk is in, or are its tag.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "chunk/chunk.h"
+#include "chunk/seal.h"
 
 /* A crafted chunk may claim 2 GB; that it is refused is not what we test. */
 #define NBYTES_MAX (1u << 20)
@@ -78,6 +79,31 @@ static void decode(const struct b2f_chunk *chunk, const uint8_t *raw)
 	free(whole);
 }
 
+/* The @size bytes at @raw as a whole file. */
+static void check_seal(const struct b2f_chunk *chunk, const uint8_t *raw,
+		       size_t size, uint32_t tag)
+{
+	const struct b2f_seal_owner owner = {.id = tag & 3, .tag = tag};
+	size_t n = b2f_seal_size(chunk);
+	uint32_t off = 0, length = 0;
+	struct b2f_seal seal;
+	uint8_t *tail;
+
+	n = n < size ? n : size;
+	tail = malloc(n ? n : 1);
+	memcpy(tail, raw + size - n, n);
+	if (!b2f_seal_open(chunk, raw, tail, n, size, &owner, &seal, NULL)) {
+		(void)!b2f_seal_check_all(&seal, chunk, raw, NULL);
+		for (uint32_t i = 0; i < chunk->nunits && i < 256; i++)
+			if (!b2f_chunk_unit_extent(chunk, i, &off, &length,
+						   NULL))
+				(void)!b2f_seal_check_unit(&seal, chunk, i,
+							   raw + off, length,
+							   NULL);
+	}
+	free(tail);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct b2f_filter_grid grid = {.ndim = 2};
@@ -97,8 +123,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	raw = malloc(size ? size : 1);
 	memcpy(raw, data, size);
 	if (!b2f_chunk_open(raw, size, size, &context, &chunk, &why) &&
-	    chunk.header.nbytes <= NBYTES_MAX)
+	    chunk.header.nbytes <= NBYTES_MAX) {
+		check_seal(&chunk, raw, size, b2f_load_le32(data + size));
+		check_seal(&chunk, raw, size, 0);
 		decode(&chunk, raw);
+	}
 	free(raw);
 	return 0;
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_frame.c - any bytes as a contiguous frame: header, index, metadata, data
+ * fuzz_frame.c - any bytes as a contiguous frame: header, index, metadata, data;
+ * or as the index of a sparse one, whose fingerprint is made right
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "b2frame/b2frame.h"
+#include "base/bytes.h"
+#include "frame/frame.h"
+#include "index/fingerprint.h"
 
 #define NBYTES_MAX (1u << 20)
 
@@ -68,6 +72,32 @@ static void look_at(struct b2f_frame *frame)
 		(void)b2f_array_locate(array, array->nitems - 1);
 }
 
+/* No chunk file is there, but what the index tells of them is parsed. */
+static void open_sparse(const struct b2f_frame_options *options,
+			const uint8_t *data, size_t size)
+{
+	uint32_t header_len = b2f_load_be32(data + 11);
+	uint32_t trailer_len = b2f_load_be32(data + size - 22);
+	struct b2f_store *store = NULL;
+	struct b2f_frame *frame = NULL;
+	uint8_t *index;
+
+	if (header_len < B2F_FRAME_HEADER_FIXED || header_len > size ||
+	    trailer_len < B2F_FINGERPRINT_TAIL ||
+	    trailer_len > size - header_len)
+		return;
+	index = malloc(size);
+	memcpy(index, data, size);
+	b2f_fingerprint_set(index, size, header_len);
+	if (b2f_store_new_memory(index, size, &store))
+		abort();
+	store->sparse = true;
+	if (!b2f_frame_open_store(options, store, "index", &frame))
+		look_at(frame);
+	b2f_frame_close(frame);
+	free(index);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct b2f_log log = {.write = ignore,
@@ -76,6 +106,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct b2f_frame *frame = NULL;
 	struct b2f_file *file = NULL;
 
+	if (size >= B2F_FRAME_MIN && data[26] == 1)
+		open_sparse(&options, data, size);
 	if (b2f_frame_open_memory(&options, data, size, &frame))
 		return 0;
 	look_at(frame);
