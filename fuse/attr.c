@@ -6,6 +6,7 @@
 #include "acl.h"
 #include "attr.h"
 #include "b2frame/create.h"
+#include "home.h"
 #include "seen.h"
 #include "view.h"
 
@@ -136,7 +137,8 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	    is_later(&self->st_ctim, &out->st_ctim))
 		out->st_ctim = self->st_ctim;
 	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
-	out->st_nlink = self->st_nlink > 0;
+	out->st_nlink = S_ISDIR(self->st_mode) ? self->st_nlink > 0
+					       : self->st_nlink;
 	out->st_rdev = 0;
 	out->st_size = clamp(probe->nbytes);
 	out->st_blocks = blocks(probe->nbytes, probe->cbytes);
@@ -147,10 +149,13 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 		      struct stat *out)
 {
-	if (probe->kind == FS_KIND_FRAME)
-		frame(fs, probe, out);
-	else
+	if (probe->kind != FS_KIND_FRAME) {
 		plain(fs, probe->fd, &probe->st, out);
+		return;
+	}
+	frame(fs, probe, out);
+	if (out->st_nlink > 0 && probe->nlinks > 1)
+		out->st_nlink = probe->nlinks;
 }
 
 /*
@@ -321,6 +326,8 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 
 	if (fstat(fd, &probe.st))
 		return -errno;
+	if (node->sparse)
+		probe.nlinks = fs_home_count(fd);
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;

@@ -37,6 +37,8 @@ struct fs {
 	struct fs_openfiles files;
 	struct fs_frames frames;
 	struct fs_deleted_folder deleted;
+	/* See links.h. */
+	pthread_mutex_t links_lock;
 	struct fs_ticker ticker;
 	struct fs_stats stats;
 	struct fuse_session *session;

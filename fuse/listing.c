@@ -11,6 +11,7 @@
 
 #include "attr.h"
 #include "fs.h"
+#include "links.h"
 #include "listing.h"
 #include "view.h"
 
@@ -194,7 +195,8 @@ static void advance(struct fs_listing *listing, int64_t pos)
 /* Could @type of the backing filesystem be a frame? */
 static bool may_be_frame(unsigned char type)
 {
-	return type == DT_DIR || type == DT_REG || type == DT_UNKNOWN;
+	return type == DT_DIR || type == DT_REG || type == DT_UNKNOWN ||
+	       type == DT_LNK;
 }
 
 static bool is_shortage(int err)
@@ -214,6 +216,8 @@ static int show(struct fs *fs, struct fs_listing *listing,
 			fs_deleted_purge_found(fs, listing->fd, d->d_name);
 		return 0;
 	}
+	if (fs_links_hides(fs, listing->fd, d->d_name))
+		return 0;
 	out->ino = fs_attr_ino(fs, listing->dev, d->d_ino);
 	out->type = d->d_type;
 	out->next_pos = d->d_off;
@@ -231,8 +235,12 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	if (err)
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
 	/* A frame without a suffix is not known to be one here. */
-	if (is_frame)
+	if (is_frame) {
+		out->ino = fs_attr_ino(
+			fs, listing->dev,
+			fs_links_ino(listing->fd, d->d_name, d->d_type, d->d_ino));
 		out->type = DT_REG;
+	}
 	else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;
 	add_view(fs, listing, listing->fd, d->d_name, out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attr.h"
+#include "links.h"
 #include "lookup.h"
 #include "view.h"
 
@@ -34,6 +35,8 @@ int fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
 		err = find_single(fs, dirfd, name, out);
 	else if (!fs_deleted_is_hidden(name))
 		err = fs_resolve_find(fs->tree, dirfd, name, out);
+	if (!err)
+		err = fs_links_look(fs, dirfd, out);
 	return err == -ENOENT && strlen(name) > FS_NAMES_MAX ? -ENAMETOOLONG
 							     : err;
 }
@@ -79,13 +82,15 @@ static int get_node(struct fs *fs, struct fs_node *parent,
 	struct fs_node *node;
 	int err;
 
-	err = fs_tree_get(fs->tree, parent, found->name, &like, &node);
+	err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
+			  &node);
 	if (err)
 		return err;
 	if (must_renew(fs, node, &found->probe)) {
 		fs_tree_retire(fs->tree, node);
 		fs_tree_forget(fs->tree, node, 1);
-		err = fs_tree_get(fs->tree, parent, found->name, &like, &node);
+		err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
+			  &node);
 		if (err)
 			return err;
 	}

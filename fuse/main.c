@@ -215,6 +215,7 @@ static enum fs_exit run(struct fs *fs)
 	fs->daemon.ready_fd = -1;
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
+	pthread_mutex_init(&fs->links_lock, NULL);
 	fs_openfiles_init(&fs->files);
 	fs_frames_init(&fs->frames);
 	fs_ticker_init(&fs->ticker);

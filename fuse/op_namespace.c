@@ -16,6 +16,8 @@
 #include "attr.h"
 #include "attr_set.h"
 #include "b2frame/create.h"
+#include "home.h"
+#include "links.h"
 #include "lookup.h"
 #include "maker.h"
 #include "ops.h"
@@ -77,7 +79,9 @@ void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		   const char *name)
 {
 	struct fs_spot spot = {0};
-	int err = enter_new(req, parent, name, &spot);
+	/* It would be taken for a name of a frame. */
+	int err = fs_home_is(target) ? -EPERM
+				     : enter_new(req, parent, name, &spot);
 
 	if (!err)
 		err = fs_maker_symlink(req, target, spot.pin.fd, name);
@@ -111,6 +115,38 @@ static void make_special(fuse_req_t req, fuse_ino_t parent, const char *name,
 		fs_reply_error(req, err);
 }
 
+/* Makes @spot another name of @node, which is no frame. */
+static int link_other(const struct fs_spot *spot, struct fs_node *node)
+{
+	struct fs_place place = fs_spot_place(spot);
+	struct fs_tree *tree = spot->fs->tree;
+	struct fs_pin pin = {0};
+	char name[16];
+	int err = fs_place_other(&place, spot->name);
+
+	if (!err)
+		err = fs_tree_pin(tree, node, &pin);
+	if (err)
+		return err;
+	snprintf(name, sizeof(name), "%d", pin.fd);
+	if (linkat(tree->proc_fd, name, spot->pin.fd, spot->name,
+		   AT_SYMLINK_FOLLOW))
+		err = -errno;
+	fs_tree_unpin(tree, &pin);
+	return err;
+}
+
+static int link_frame(fuse_req_t req, const struct fs_spot *spot,
+		      struct fs_node *node)
+{
+	int err;
+
+	fs_links_lock(spot->fs);
+	err = fs_links_add(req, spot, node);
+	fs_links_unlock(spot->fs);
+	return err;
+}
+
 void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 		const char *new_name)
 {
@@ -118,24 +154,19 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 	struct fs_node *node = fs_node_of(fs, ino), *linked;
 	struct fuse_entry_param entry;
 	struct fs_spot spot = {0};
-	struct fs_pin pin = {0};
-	char name[16];
-	int err = node->kind == FS_KIND_OTHER ? 0 : -EPERM;
+	int err = fs_spot_enter(fs, new_parent, new_name, &spot);
 
 	if (!err)
-		err = enter_new(req, new_parent, new_name, &spot);
+		err = fs_spot_check_free(&spot);
+	if (!err && node->kind == FS_KIND_VIEW)
+		err = -EPERM;
 	if (!err)
-		err = fs_tree_pin(fs->tree, node, &pin);
-	if (!err) {
-		snprintf(name, sizeof(name), "%d", pin.fd);
-		if (linkat(fs->tree->proc_fd, name, spot.pin.fd, new_name,
-			   AT_SYMLINK_FOLLOW))
-			err = -errno;
-	}
+		err = node->kind == FS_KIND_FRAME
+			      ? link_frame(req, &spot, node)
+			      : link_other(&spot, node);
 	if (!err)
 		err = fs_lookup_entry(fs, spot.dir, spot.pin.fd, new_name,
 				      &entry, &linked);
-	fs_tree_unpin(fs->tree, &pin);
 	fs_spot_leave(&spot);
 	if (err)
 		fs_reply_error(req, err);
@@ -378,6 +409,21 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 }
 
+static int delete_found(const struct fs_spot *spot,
+			const struct fs_found *found)
+{
+	int err;
+
+	if (found->probe.kind == FS_KIND_DIR)
+		return -EISDIR;
+	if (!found->probe.home[0])
+		return fs_spot_delete(spot, found);
+	fs_links_lock(spot->fs);
+	err = fs_spot_delete(spot, found);
+	fs_links_unlock(spot->fs);
+	return err;
+}
+
 void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_spot spot = {0};
@@ -389,9 +435,7 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (err == -ENOENT && fs_spot_has_view(&spot))
 		err = -EPERM;
 	if (!err) {
-		err = found.probe.kind == FS_KIND_DIR
-			      ? -EISDIR
-			      : fs_spot_delete(&spot, &found);
+		err = delete_found(&spot, &found);
 		fs_probe_close(&found.probe);
 	}
 	fs_spot_leave(&spot);

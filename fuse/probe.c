@@ -2,11 +2,16 @@
 /* probe.c - is this file of the backing filesystem a frame, and how large? */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "home.h"
 #include "probe.h"
 
 #define INDEX_NAME "chunks.b2frame"
+
+/* For names that change while they are followed. */
+#define TRIES 3
 
 int fs_probe_index(int fd, bool sparse, struct stat *out)
 {
@@ -91,12 +96,56 @@ static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 	return 0;
 }
 
+/*
+ * Goes on to the home of the frame that the symbolic link @probe is a name of.
+ * Returns true if there is one.
+ */
+static bool follow_home(struct fs_tree *tree, int dirfd, struct fs_probe *probe)
+{
+	char home[FS_NAMES_SIZE];
+	struct stat st, index;
+	int fd;
+
+	if (!fs_home_of(probe->fd, "", home) ||
+	    fs_tree_open_at(tree, dirfd, home, &fd, &st))
+		return false;
+	if (!S_ISDIR(st.st_mode) || fs_probe_index(fd, true, &index)) {
+		close(fd);
+		return false;
+	}
+	close(probe->fd);
+	probe->fd = fd;
+	probe->st = st;
+	memcpy(probe->home, home, sizeof(home));
+	return true;
+}
+
+/* Opens @name, or what it is one of several names of. */
+static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
+		      struct fs_probe *probe)
+{
+	char stem[FS_NAMES_SIZE];
+	int err;
+
+	for (int i = 0; i < TRIES; i++) {
+		fs_probe_close(probe);
+		err = fs_tree_open_at(tree, dirfd, name, &probe->fd,
+				      &probe->st);
+		if (err || !S_ISLNK(probe->st.st_mode) ||
+		    !fs_names_stem(name, stem) ||
+		    follow_home(tree, dirfd, probe))
+			return err;
+		/* The frame may have just come back to this very name. */
+	}
+	return 0;
+}
+
 /* Opens @name and finds its kind; of a directory not the sizes. */
 static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
 		     struct fs_probe *out)
 {
 	struct fs_probe probe = {.fd = -1};
-	int err = fs_tree_open_at(tree, dirfd, name, &probe.fd, &probe.st);
+	int err = open_entry(tree, dirfd, name, &probe);
 
 	if (err)
 		return err;

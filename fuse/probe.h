@@ -4,7 +4,8 @@
  *
  * A frame is a directory that holds chunks.b2frame, or a file that begins with
  * the magic; both whatever their names are.  What cannot be read is not known
- * to be a frame, so it is shown as it is.
+ * to be a frame, so it is shown as it is.  One of several names of a frame is
+ * that frame (links.h).
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -23,6 +24,13 @@ struct fs_probe {
 	struct stat st;
 	/* The rest is for frames, and not set by fs_probe_kind(). */
 	bool sparse;
+	/*
+	 * Where it lies, if it was found by one of several names (links.h);
+	 * else "".
+	 */
+	char home[FS_NAMES_SIZE];
+	/* How many names it has; 0: only one. */
+	unsigned int nlinks;
 	/* Of the index. */
 	struct stat index;
 	/* It is an array that a .npy file can tell of, and is one itself. */

@@ -23,6 +23,12 @@ struct fs_found {
 	char name[FS_NAMES_SIZE];
 };
 
+/* Where the file itself is, in the same folder: by its name, or at its home. */
+static inline const char *fs_found_entry(const struct fs_found *found)
+{
+	return found->probe.home[0] ? found->probe.home : found->name;
+}
+
 /*
  * Returns 1 if @name in the backing folder @dirfd is shown by just that name,
  * 0 if not, or if there is none, or an errno.

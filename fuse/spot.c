@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "home.h"
+#include "links.h"
 #include "lookup.h"
 #include "spot.h"
 #include "view.h"
@@ -107,7 +109,20 @@ int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
 	struct fs_node *node = fs_spot_hold(fs, found);
 	int err = 0;
 
+	if (found->probe.home[0]) {
+		err = fs_links_remove(spot, found);
+		if (err <= 0) {
+			/* The frame has other names. */
+			if (!err)
+				fs_links_touch(fs, node, found->probe.fd);
+			fs_spot_let_go(fs, node, -EMLINK);
+			return err;
+		}
+		err = 0;
+	}
 	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
+		if (fs_home_is(found->name))
+			fs_links_forget(found->probe.fd);
 		err = fs_frames_delete(fs, spot->pin.fd, found->name, node);
 		if (!err)
 			fs_view_retire(fs, found);
@@ -132,6 +147,7 @@ int fs_spot_delete_folder(const struct fs_spot *spot,
 	if (err == -ENOTEMPTY || err == -EEXIST) {
 		/* It may hold what a mount that crashed had deleted. */
 		fs_deleted_purge_at(fs, found->probe.fd);
+		fs_links_purge_at(fs, found->probe.fd);
 		err = 0;
 		if (unlinkat(spot->pin.fd, found->name, AT_REMOVEDIR))
 			err = -errno;

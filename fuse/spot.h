@@ -53,7 +53,8 @@ struct fs_place fs_spot_place(const struct fs_spot *spot);
 
 /*
  * Deletes what is there, which was found as @found, and is no folder.  What is
- * open stays readable until its last close.  Returns 0 or an errno.
+ * open stays readable until its last close.  If it has several names
+ * (@found->probe.home), fs_links_lock() is held.  Returns 0 or an errno.
  */
 __attribute__((warn_unused_result)) int
 fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found);

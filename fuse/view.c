@@ -249,7 +249,8 @@ static int get_node(struct fs *fs, struct fs_node *parent,
 	if (err)
 		return err;
 	like = same_file(frame, FS_KIND_VIEW);
-	err = fs_tree_get(fs->tree, parent, found->name, &like, &node);
+	err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
+			  &node);
 	if (!err) {
 		err = fs_view_attr(fs, node, frame, &entry->attr);
 		if (err)

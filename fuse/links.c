@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* links.c - compressed files with several names */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attr_set.h"
+#include "home.h"
+#include "links.h"
+#include "maker.h"
+
+/* What is younger may be about to become a home, seconds. */
+#define AGE_S 60
+
+void fs_links_lock(struct fs *fs)
+{
+	pthread_mutex_lock(&fs->links_lock);
+}
+
+void fs_links_unlock(struct fs *fs)
+{
+	pthread_mutex_unlock(&fs->links_lock);
+}
+
+/* Is @name in the folder @dirfd a name of the frame at @home? */
+static bool is_true(int dirfd, const char *name, const char *home)
+{
+	char target[FS_NAMES_SIZE];
+
+	return fs_home_of(dirfd, name, target) && strcmp(target, home) == 0;
+}
+
+/*
+ * Calls @fn for all of the folder @dirfd, until that returns true.  Returns
+ * whether it has.
+ */
+static bool for_any(int dirfd,
+		    bool (*fn)(int dirfd, const char *name, const void *arg),
+		    const void *arg)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *d;
+	bool found = false;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!found && (d = readdir(dir)))
+		found = fn(fd, d->d_name, arg);
+	closedir(dir);
+	return found;
+}
+
+/* A frame, and where it is. */
+struct place {
+	int fd;
+	const char *home;
+};
+
+/* For for_any(): takes note of the names of @arg. */
+static bool adopt(int dirfd, const char *name, const void *arg)
+{
+	const struct place *place = arg;
+
+	if (strcmp(name, place->home) != 0 &&
+	    is_true(dirfd, name, place->home))
+		(void)!fs_home_add(place->fd, name);
+	return false;
+}
+
+static bool is_a_name(int dirfd, const char *name, const void *home)
+{
+	return strcmp(name, home) != 0 && is_true(dirfd, name, home);
+}
+
+/* Empties slots that are not true.  Returns how many are left. */
+static unsigned int heal(int dirfd, const struct place *place)
+{
+	char name[FS_NAMES_SIZE];
+	unsigned int i = 0;
+
+	while (fs_home_slot(place->fd, i, name)) {
+		if (is_true(dirfd, name, place->home))
+			i++;
+		else if (fs_home_drop(place->fd, i))
+			break;
+	}
+	return i;
+}
+
+/* The same where slots may be missing: then all of the folder is looked at. */
+static unsigned int heal_all(int dirfd, const struct place *place)
+{
+	unsigned int n = heal(dirfd, place);
+
+	if (n > 1)
+		return n;
+	(void)!for_any(dirfd, adopt, place);
+	return fs_home_count(place->fd);
+}
+
+int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
+{
+	struct fs_probe *probe = &found->probe;
+	const struct place place = {.fd = probe->fd, .home = probe->home};
+
+	if (probe->home[0]) {
+		fs_links_lock(fs);
+		if (fs->read_write) {
+			(void)!fs_home_add(place.fd, found->name);
+			(void)!heal(dirfd, &place);
+		}
+		probe->nlinks = fs_home_count(place.fd);
+		fs_links_unlock(fs);
+	} else if (fs_home_is(found->name) &&
+		   fs_links_hides(fs, dirfd, found->name)) {
+		fs_probe_close(probe);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* Deletes the link to itself @home, if nothing is about to become of it. */
+static void delete_leftover(struct fs *fs, int dirfd, const char *home)
+{
+	struct stat st;
+
+	fs_links_lock(fs);
+	if (is_true(dirfd, home, home) &&
+	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    time(NULL) - st.st_ctim.tv_sec > AGE_S)
+		unlinkat(dirfd, home, 0);
+	fs_links_unlock(fs);
+}
+
+/* Has the frame at @home a name?  The slots tell, or all of the folder. */
+static bool has_name(int dirfd, const char *home)
+{
+	char name[FS_NAMES_SIZE];
+	bool has = false;
+	int fd = openat(dirfd, home, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+					     O_CLOEXEC);
+
+	for (unsigned int i = 0; !has && fs_home_slot(fd, i, name); i++)
+		has = is_true(dirfd, name, home);
+	if (fd >= 0)
+		close(fd);
+	return has || for_any(dirfd, is_a_name, home);
+}
+
+bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
+{
+	if (!fs_home_is(name))
+		return false;
+	if (!is_true(dirfd, name, name))
+		return has_name(dirfd, name);
+	if (fs->read_write)
+		delete_leftover(fs, dirfd, name);
+	return true;
+}
+
+static bool purge(int dirfd, const char *name, const void *arg)
+{
+	(void)arg;
+	if (fs_home_is(name) && is_true(dirfd, name, name))
+		unlinkat(dirfd, name, 0);
+	return false;
+}
+
+void fs_links_purge_at(struct fs *fs, int dirfd)
+{
+	fs_links_lock(fs);
+	(void)!for_any(dirfd, purge, NULL);
+	fs_links_unlock(fs);
+}
+
+uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
+		      uint64_t ino)
+{
+	char home[FS_NAMES_SIZE];
+	struct stat st;
+
+	if ((type == DT_LNK || type == DT_UNKNOWN) &&
+	    fs_home_of(dirfd, name, home) &&
+	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return st.st_ino;
+	return ino;
+}
+
+/*
+ * Exchanges the frame @from with the link to itself @to, so that the frame is
+ * at @to and @from a name, or a leftover.  Takes the node of the frame along.
+ */
+static int exchange(const struct fs_spot *spot, const char *from,
+		    const char *to, int fd)
+{
+	struct fs_node like = {.kind = FS_KIND_FRAME, .sparse = true};
+	struct fs_node *node;
+	struct stat st;
+
+	if (renameat2(spot->pin.fd, from, spot->pin.fd, to, RENAME_EXCHANGE))
+		return errno == EINVAL ? -EPERM : -errno;
+	if (fstat(fd, &st))
+		return 0;
+	like.dev = st.st_dev;
+	like.ino = st.st_ino;
+	node = fs_tree_find(spot->fs->tree, &like);
+	if (!node)
+		return 0;
+	/* Without memory it is looked up anew. */
+	(void)!fs_tree_move(spot->fs->tree, node, spot->dir, to);
+	fs_tree_forget(spot->fs->tree, node, 1);
+	return 0;
+}
+
+/* Calls the frame at @place by its only name, which is in its only slot. */
+static bool move_back(const struct fs_spot *spot, const struct place *place)
+{
+	char name[FS_NAMES_SIZE];
+
+	if (!fs_home_slot(place->fd, 0, name) || fs_home_drop(place->fd, 0))
+		return false;
+	if (exchange(spot, place->home, name, place->fd)) {
+		(void)!fs_home_add(place->fd, name);
+		return false;
+	}
+	unlinkat(spot->pin.fd, place->home, 0);
+	return true;
+}
+
+/* As fs_links_settle(). */
+static bool settle(const struct fs_spot *spot, const struct place *place)
+{
+	return heal_all(spot->pin.fd, place) == 1 && move_back(spot, place);
+}
+
+bool fs_links_settle(const struct fs_spot *spot, const struct fs_found *found)
+{
+	const struct place place = {.fd = found->probe.fd,
+				    .home = found->probe.home};
+
+	return settle(spot, &place);
+}
+
+int fs_links_announce(const struct fs_found *found, const char *name)
+{
+	return fs_home_add(found->probe.fd, name);
+}
+
+void fs_links_touch(struct fs *fs, struct fs_node *node, int fd)
+{
+	struct fs_meta meta = fs_meta_none();
+	struct stat index;
+
+	if (!node || fs_probe_index(fd, true, &index))
+		return;
+	meta.has_times = true;
+	meta.times[0] = index.st_atim;
+	meta.times[1].tv_nsec = UTIME_OMIT;
+	(void)!fs_meta_set_frame(fs, node, fd, &meta);
+}
+
+void fs_links_forget(int fd)
+{
+	while (fs_home_count(fd) > 0 && fs_home_drop(fd, 0) == 0)
+		;
+}
+
+int fs_links_remove(const struct fs_spot *spot, const struct fs_found *found)
+{
+	/* Others may have deleted the other names. */
+	if (fs_links_settle(spot, found))
+		return 1;
+	if (unlinkat(spot->pin.fd, found->name, 0))
+		return -errno;
+	(void)!fs_links_settle(spot, found);
+	return 0;
+}
+
+/* The backing name of @node, if it is in the folder of @spot. */
+static int find_entry(const struct fs_spot *spot, struct fs_node *node,
+		      char name[FS_NAMES_SIZE])
+{
+	struct fs_pin parent = {0};
+	int err;
+
+	if (node->kind != FS_KIND_FRAME || node->is_root)
+		return -EPERM;
+	err = fs_tree_pin_parent(spot->fs->tree, node, &parent, name);
+	if (!err && node->sparse && parent.node != spot->dir)
+		err = -EXDEV;
+	fs_tree_unpin(spot->fs->tree, &parent);
+	return err;
+}
+
+/* Finds a name for the new link to what is at @entry. */
+static int find_name(const struct fs_spot *spot, const char *entry,
+		     char out[FS_NAMES_SIZE])
+{
+	const struct fs_place place = fs_spot_place(spot);
+	char stem[FS_NAMES_SIZE];
+	int err = fs_place_frame(
+		&place, spot->name,
+		fs_names_suffix_for(spot->name, fs_names_suffix(entry)), out);
+
+	/* By its suffix a link is known to be worth a look. */
+	if (!err && !fs_names_stem(out, stem))
+		err = -EEXIST;
+	return err;
+}
+
+/* Makes the first name of a frame at no home another one. */
+static int move_home(fuse_req_t req, const struct fs_spot *spot,
+		     const char *entry, int fd, char home[FS_NAMES_SIZE])
+{
+	char stem[FS_NAMES_SIZE];
+	int err;
+
+	/* By its suffix a link is known to be worth a look. */
+	if (!fs_names_stem(entry, stem))
+		return -EPERM;
+	err = fs_home_new(home);
+	if (!err)
+		err = fs_maker_symlink(req, home, spot->pin.fd, home);
+	if (err)
+		return err;
+	err = exchange(spot, entry, home, fd);
+	if (err) {
+		unlinkat(spot->pin.fd, home, 0);
+		return err;
+	}
+	return fs_home_add(fd, entry);
+}
+
+/* Makes @name a link to the sparse frame @fd, which is called @entry. */
+static int add_name(fuse_req_t req, const struct fs_spot *spot,
+		    const char *entry, int fd, const char *name)
+{
+	char home[FS_NAMES_SIZE];
+	const struct place place = {.fd = fd, .home = home};
+	int err = 0;
+
+	snprintf(home, sizeof(home), "%s", entry);
+	if (!fs_home_is(entry))
+		err = move_home(req, spot, entry, fd, home);
+	if (!err)
+		err = fs_home_add(fd, name);
+	if (!err)
+		err = fs_maker_symlink(req, home, spot->pin.fd, name);
+	if (err && fs_home_is(home))
+		(void)!settle(spot, &place);
+	return err;
+}
+
+static int add_file_name(const struct fs_spot *spot, int fd, const char *name)
+{
+	char path[16];
+
+	snprintf(path, sizeof(path), "%d", fd);
+	return linkat(spot->fs->tree->proc_fd, path, spot->pin.fd, name,
+		      AT_SYMLINK_FOLLOW)
+		       ? -errno
+		       : 0;
+}
+
+int fs_links_add(fuse_req_t req, const struct fs_spot *spot,
+		 struct fs_node *node)
+{
+	char entry[FS_NAMES_SIZE], name[FS_NAMES_SIZE];
+	struct fs_pin pin = {0};
+	int err = find_entry(spot, node, entry);
+
+	if (!err)
+		err = find_name(spot, entry, name);
+	if (!err)
+		err = fs_tree_pin(spot->fs->tree, node, &pin);
+	if (err)
+		return err;
+	err = node->sparse ? add_name(req, spot, entry, pin.fd, name)
+			   : add_file_name(spot, pin.fd, name);
+	if (!err && node->sparse)
+		fs_links_touch(spot->fs, node, pin.fd);
+	fs_tree_unpin(spot->fs->tree, &pin);
+	return err;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * links.h - compressed files with several names
+ *
+ * A directory cannot have hard links.  So a sparse frame with several names
+ * lies at a *home* in their directory, and each name is a symbolic link to it,
+ * by which C-Blosc2 opens it too:
+ *
+ *   a.b2frame -> .bloscfs-linked-ID.b2frame
+ *   b.b2frame -> .bloscfs-linked-ID.b2frame
+ *   .bloscfs-linked-ID.b2frame/          the frame; not shown
+ *           .link.0 -> a.b2frame         its names: slots without gaps
+ *           .link.1 -> b.b2frame
+ *
+ * What is a name is decided by the link alone; slots only tell how many there
+ * are, without a look at the whole directory.  A slot is made before its name
+ * and goes after it, and what is not true is put right when a name is looked
+ * up.  Each step is one entry that is made, removed, or exchanged:
+ *
+ *   state                              what is shown, and what becomes of it
+ *   a.b2frame/                         a; nothing to do with links
+ *   the same, home -> home             a; a link to itself is a leftover, which
+ *                                      is never shown, and deleted when seen
+ *   a -> home/                         a; b is not made yet, or has just gone
+ *   a -> home/, slots a, b             a, which seems to have two names until
+ *                                      it is looked up
+ *   a -> home/, b -> home/, slot a     both; slot b is made when b is looked up
+ *   a -> home/, b -> home/, slots      both
+ *   home/, without a name              .bloscfs-linked-ID: others have deleted
+ *                                      the names, not the frame
+ *   a -> home, which is not there      a.b2frame, a symbolic link to nowhere
+ *
+ * A frame that has one name left is called by it again.  All names are in one
+ * directory, as a link that was moved would lead to nowhere.
+ *
+ * Layer: fuse.
+ *
+ * Threads: fs_links_lock() is held by who changes names or slots.  The kernel
+ * does one change of a directory at a time; it is lookups that may heal slots
+ * meanwhile.  All functions may block on I/O.
+ */
+#ifndef B2F_FUSE_LINKS_H
+#define B2F_FUSE_LINKS_H
+
+#include "fs.h"
+#include "resolve.h"
+#include "spot.h"
+
+void fs_links_lock(struct fs *fs);
+void fs_links_unlock(struct fs *fs);
+
+/*
+ * Makes @found what it is: of a name, says how many there are, and heals the
+ * slots; a home that has names is not to be found.
+ *
+ * Returns 0, or -ENOENT (@found->probe is closed then).
+ */
+__attribute__((warn_unused_result)) int
+fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
+
+/* Is @name in the folder @dirfd a home that is not shown? */
+bool fs_links_hides(struct fs *fs, int dirfd, const char *name);
+
+/* Deletes what was left over in the folder @dirfd, which is to be deleted. */
+void fs_links_purge_at(struct fs *fs, int dirfd);
+
+/*
+ * The inode number of the frame that the entry @name in the folder @dirfd, of
+ * @type (DT_...) and number @ino, is a name of; @ino if it is the frame.
+ */
+uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
+		      uint64_t ino);
+
+/*
+ * Makes @spot another name of the frame @node, for the caller of @req; of one
+ * that is a file, a hard link.  Locked.
+ *
+ * Returns 0, -EXDEV (a sparse frame in another folder), -EMLINK, -EPERM (it is
+ * the only file of the mount, is stored without a suffix, or the backing
+ * filesystem cannot exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
+ */
+__attribute__((warn_unused_result)) int fs_links_add(fuse_req_t req,
+						     const struct fs_spot *spot,
+						     struct fs_node *node);
+
+/*
+ * Notes that the frame that @found is a name of is about to be called @name,
+ * too, in the same folder.  Locked.  Returns 0, -EMLINK or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_links_announce(const struct fs_found *found, const char *name);
+
+/*
+ * After names of the frame of @found have changed, in the folder of @spot: puts
+ * the slots right, and calls the frame by its name if that is the last one.
+ * Locked.  Returns true if it has done that.
+ */
+bool fs_links_settle(const struct fs_spot *spot, const struct fs_found *found);
+
+/*
+ * Deletes the name @found in @spot; if it is the last one, the frame is called
+ * by it again instead, and 1 returned.  Locked.  Returns 1, 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_links_remove(const struct fs_spot *spot, const struct fs_found *found);
+
+/*
+ * Gives the frame @node, whose descriptor is @fd, a new ctime, as it has more or
+ * fewer names now; that of another user keeps the one it has.
+ */
+void fs_links_touch(struct fs *fs, struct fs_node *node, int fd);
+
+/* Empties all slots of the frame @fd, which is not going to be at a home. */
+void fs_links_forget(int fd);
+
+#endif

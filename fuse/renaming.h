@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * renaming.h - what the parts of a rename know of both names
+ *
+ * Layer: fuse.  Threads: any; functions may block on I/O.
+ */
+#ifndef B2F_FUSE_RENAMING_H
+#define B2F_FUSE_RENAMING_H
+
+#include "spot.h"
+
+/* One of the two sides. */
+struct fs_side {
+	struct fs_spot spot;
+	struct fs_found found;
+	/* Its node, if the kernel knows it, so that it can be found meanwhile.
+	 */
+	struct fs_pin pin;
+};
+
+struct fs_renaming {
+	struct fs *fs;
+	struct fs_side from;
+	struct fs_side to;
+	/* There is something. */
+	bool replaces;
+	/* The final backing name. */
+	char name[FS_NAMES_SIZE];
+};
+
+static inline bool fs_side_is_sparse(const struct fs_side *side)
+{
+	return side->found.probe.kind == FS_KIND_FRAME &&
+	       side->found.probe.sparse;
+}
+
+static inline bool fs_side_is_frame(const struct fs_side *side)
+{
+	return side->found.probe.kind == FS_KIND_FRAME;
+}
+
+static inline bool fs_side_is_folder(const struct fs_side *side)
+{
+	return side->found.probe.kind == FS_KIND_DIR;
+}
+
+/* Is it one of several names of a frame? */
+static inline bool fs_side_is_name(const struct fs_side *side)
+{
+	return side->found.probe.home[0] != '\0';
+}
+
+/* Notes that the node of @side is @name in @spot now. */
+void fs_side_move(struct fs *fs, const struct fs_side *side,
+		  const struct fs_spot *spot, const char *name);
+
+/* renameat2(2) of a backing name.  Returns 0 or an errno. */
+__attribute__((warn_unused_result)) int
+fs_renaming_entry(const struct fs_spot *from, const char *name,
+		  const struct fs_spot *to, const char *new_name,
+		  unsigned int flags);
+
+/*
+ * What takes the place of @old, if that is durable, must be so itself: makes
+ * @fresh durable then.  Returns 0 or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
+			 const struct fs_side *old);
+
+/*
+ * Both names change places (exchange.c).  Returns 0, -ENOENT (there is only
+ * one), -EINVAL (there would be a moment without one of them) or an errno.
+ */
+__attribute__((warn_unused_result)) int
+fs_renaming_exchange(struct fs_renaming *r);
+
+#endif

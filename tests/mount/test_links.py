@@ -1,0 +1,458 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compressed files with several names: one file by all of them, here and for
+stock Blosc2, whatever comes in between."""
+import ctypes
+import errno
+import itertools
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+
+import blosc2
+
+from mounting import Mount, main, make
+from scratch import Scratch
+
+INDEX = "chunks.b2frame"
+HOME = ".bloscfs-linked-"
+EXCHANGE, NOREPLACE = 2, 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+FRESH = "attr_timeout=0,entry_timeout=0"
+
+
+def error_of(call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
+def exchange(old, new):
+    if LIBC.renameat2(-100, os.fsencode(old), -100, os.fsencode(new),
+                      EXCHANGE):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+def put(path, text):
+    pathlib.Path(path).write_text(text)
+
+
+def get(path):
+    return pathlib.Path(path).read_text()
+
+
+def stock(path):
+    schunk = blosc2.open(str(path), mode="r")
+    return b"".join(schunk.decompress_chunk(n)
+                    for n in range(schunk.nchunks)).decode()
+
+
+def homes(folder="src"):
+    return [n for n in os.listdir(folder) if n.startswith(HOME)]
+
+
+def shown(folder="mnt"):
+    return sorted(n for n in os.listdir(folder))
+
+
+def check(groups, folder="mnt"):
+    """Each group of names is one file; @groups: {text: names}."""
+    assert shown(folder) == sorted(itertools.chain(*groups.values()))
+    with os.scandir(folder) as entries:
+        listed = {e.name: e.inode() for e in entries}
+    for text, names in groups.items():
+        inodes = set()
+        for name in names:
+            st = os.lstat(f"{folder}/{name}")
+            assert stat.S_ISREG(st.st_mode), name
+            assert st.st_nlink == len(names), (name, st.st_nlink, names)
+            assert get(f"{folder}/{name}") == text, name
+            inodes |= {st.st_ino, listed[name]}
+        assert len(inodes) == 1, (names, inodes)
+
+
+def check_stored(groups, folder="src"):
+    """The same for stock; and frames with one name are called by it."""
+    for text, names in groups.items():
+        for name in names:
+            path = f"{folder}/{name}.b2frame"
+            if text:
+                assert stock(path) == text, name
+            assert os.path.islink(path) == (len(names) > 1), name
+    assert len(homes(folder)) == \
+        sum(len(names) > 1 for names in groups.values())
+
+
+def test_one_file_by_all_its_names():
+    with Scratch(FRESH) as s:
+        put("mnt/a", "first")
+        os.link("mnt/a", "mnt/b")
+        check({"first": ["a", "b"]})
+        check_stored({"first": ["a", "b"]})
+        with open("mnt/a", "r+") as a, open("mnt/b", "r+") as b:
+            a.write("FIR")
+            a.flush()
+            assert b.read() == "FIRst"
+            b.write("+more")
+            b.flush()
+            assert os.fstat(a.fileno()).st_size == 10
+            os.fsync(a.fileno())
+            assert stock("src/b.b2frame") == "FIRst+more"
+        os.chmod("mnt/b", 0o640)
+        os.utime("mnt/a", (1, 2))
+        for name in "a", "b":
+            st = os.stat(f"mnt/{name}")
+            assert stat.S_IMODE(st.st_mode) == 0o640 and st.st_mtime == 2
+        os.setxattr("mnt/a", "user.x", b"y")
+        assert os.getxattr("mnt/b", "user.x") == b"y"
+        os.link("mnt/b", "mnt/c")
+        os.truncate("mnt/c", 3)
+        check({"FIR": ["a", "b", "c"]})
+        s.remount()
+        check({"FIR": ["a", "b", "c"]})
+        check_stored({"FIR": ["a", "b", "c"]})
+        for name, rest in ("a", ["b", "c"]), ("c", ["b"]):
+            os.unlink(f"mnt/{name}")
+            check({"FIR": rest})
+            check_stored({"FIR": rest})
+        os.unlink("mnt/b")
+        check({})
+    assert os.listdir("src") == []
+
+
+def test_exclusive_creation():
+    """As zarr, atomicwrites and lockfiles do it."""
+    with Scratch() as s:
+        for n in range(20):
+            put(f"mnt/tmp{n}", f"text {n}")
+            os.link(f"mnt/tmp{n}", "mnt/final" if n == 0 else f"mnt/f{n}")
+            os.unlink(f"mnt/tmp{n}")
+        put("mnt/tmp", "other")
+        assert error_of(os.link, "mnt/tmp", "mnt/final") == errno.EEXIST
+        os.unlink("mnt/tmp")
+        groups = {f"text {n}": [f"f{n}" if n else "final"] for n in range(20)}
+        check(groups)
+        check_stored(groups)
+        s.remount()
+        check(groups)
+
+
+def test_what_is_open():
+    with Scratch(FRESH):
+        put("mnt/a", "text")
+        with open("mnt/a", "r+") as f:
+            os.link("mnt/a", "mnt/b")
+            f.write("T")
+            f.flush()
+            os.unlink("mnt/a")
+            assert os.fstat(f.fileno()).st_nlink == 1
+            f.write("E")
+            f.flush()
+            check({"TExt": ["b"]})
+            os.link("mnt/b", "mnt/c")
+            os.unlink("mnt/b")
+            os.unlink("mnt/c")
+            assert os.fstat(f.fileno()).st_nlink == 0
+            f.write("X")
+            f.seek(0)
+            assert f.read() == "TEXt"
+        check({})
+
+
+def test_rename():
+    with Scratch(FRESH) as s:
+        os.mkdir("mnt/d")
+        for name in "a", "x", "y":
+            put(f"mnt/{name}", name)
+        put("src/plain", "plain")
+        put("mnt/d/z", "z")
+        os.link("mnt/a", "mnt/b")
+        os.link("mnt/x", "mnt/x2")
+        os.rename("mnt/a", "mnt/c")
+        os.rename("mnt/b", "mnt/a")
+        os.rename("mnt/c", "mnt/b")
+        # Of one file: nothing happens.
+        os.rename("mnt/a", "mnt/b")
+        shutil.rmtree("mnt/d")
+        check({"a": ["a", "b"], "x": ["x", "x2"], "y": ["y"],
+               "plain": ["plain"]})
+        # Over a plain one, and a plain one over a name.
+        os.rename("mnt/a", "mnt/y")
+        check({"a": ["y", "b"], "x": ["x", "x2"], "plain": ["plain"]})
+        put("mnt/new", "new")
+        os.rename("mnt/new", "mnt/b")
+        check({"a": ["y"], "new": ["b"], "x": ["x", "x2"],
+               "plain": ["plain"]})
+        # One name over another's.
+        os.link("mnt/b", "mnt/b2")
+        os.rename("mnt/b", "mnt/x")
+        check({"a": ["y"], "new": ["x", "b2"], "x": ["x2"],
+               "plain": ["plain"]})
+        # What is no frame, in either direction.
+        os.rename("mnt/plain", "mnt/x")
+        check({"a": ["y"], "new": ["b2"], "x": ["x2"], "plain": ["x"]})
+        os.link("mnt/y", "mnt/y2")
+        os.rename("mnt/y", "mnt/x")
+        check({"a": ["x", "y2"], "new": ["b2"], "x": ["x2"]})
+        exchange("mnt/x", "mnt/b2")
+        check({"a": ["b2", "y2"], "new": ["x"], "x": ["x2"]})
+        exchange("mnt/x", "mnt/y2")
+        groups = {"a": ["b2", "x"], "new": ["y2"], "x": ["x2"]}
+        check(groups)
+        s.remount()
+        check(groups)
+        check_stored(groups)
+
+
+def test_other_directories():
+    with Scratch(FRESH):
+        os.mkdir("mnt/d")
+        put("mnt/a", "a")
+        assert error_of(os.link, "mnt/a", "mnt/d/a") == errno.EXDEV
+        os.link("mnt/a", "mnt/b")
+        assert error_of(os.rename, "mnt/b", "mnt/d/b") == errno.EXDEV
+        # From another one over a name.
+        put("mnt/d/new", "new")
+        os.rename("mnt/d/new", "mnt/b")
+        os.rmdir("mnt/d")
+        check({"a": ["a"], "new": ["b"]})
+        # With the folder they go everywhere.
+        os.mkdir("mnt/d")
+        put("mnt/d/x", "x")
+        os.link("mnt/d/x", "mnt/d/y")
+        os.rename("mnt/d", "mnt/e")
+        check({"x": ["x", "y"]}, "mnt/e")
+        # mv copies, and the other name stays.
+        subprocess.run(["mv", "mnt/e/x", "mnt/x"], check=True)
+        assert get("mnt/x") == "x"
+        check({"x": ["y"]}, "mnt/e")
+        shutil.rmtree("mnt/e")
+
+
+def test_tools():
+    with Scratch(FRESH):
+        os.mkdir("mnt/d")
+        put("mnt/d/a", "text " * 100)
+        subprocess.run(["ln", "a", "b"], cwd="mnt/d", check=True)
+        put("mnt/d/c", "other")
+        subprocess.run(["ln", "-f", "a", "c"], cwd="mnt/d", check=True)
+        check({"text " * 100: ["a", "b", "c"]}, "mnt/d")
+        subprocess.run("tar -C mnt -cf - d | tar -C mnt -xf - --transform "
+                       "'flags=rhS;s/^d/t/'", shell=True, check=True)
+        check({"text " * 100: ["a", "b", "c"]}, "mnt/t")
+        subprocess.run(["cp", "-a", "mnt/d", "mnt/copy"], check=True)
+        check({"text " * 100: ["a", "b", "c"]}, "mnt/copy")
+        # What copies SOURCE keeps them, too.
+        subprocess.run(["cp", "-a", "src/d", "src/below"], check=True)
+        check({"text " * 100: ["a", "b", "c"]}, "mnt/below")
+        out = subprocess.run(["find", "mnt/d", "-samefile", "mnt/d/a"],
+                             capture_output=True, check=True).stdout
+        assert len(out.split()) == 3, out
+        for name in os.listdir("mnt"):
+            shutil.rmtree(f"mnt/{name}")
+    assert os.listdir("src") == []
+
+
+def test_arrays_and_files():
+    """An array beside its .npy, and a contiguous frame, which is one file."""
+    os.mkdir("src")
+    raw = make("src/c.b2", None, nbytes=5000, kind="contiguous")
+    with Scratch(FRESH):
+        os.link("mnt/c", "mnt/d")
+        for name in "c", "d":
+            assert os.stat(f"mnt/{name}").st_nlink == 2
+            assert pathlib.Path(f"mnt/{name}").read_bytes() == raw
+        assert sorted(os.listdir("src")) == ["c.b2", "d.b2"]
+        os.unlink("mnt/c")
+        assert os.stat("mnt/d").st_nlink == 1
+        os.unlink("mnt/d")
+        array = blosc2.asarray(blosc2.arange(0, 100)[:], urlpath="src/a.b2nd",
+                               contiguous=False, mode="w")[:].tobytes()
+        os.link("mnt/a", "mnt/b")
+        for name in "a", "b":
+            assert pathlib.Path(f"mnt/{name}").read_bytes() == array
+            assert pathlib.Path(f"mnt/{name}.npy").read_bytes().endswith(array)
+            assert blosc2.open(f"src/{name}.b2nd")[:].tobytes() == array
+        assert error_of(os.link, "mnt/a.npy", "mnt/x") == errno.EPERM
+        os.unlink("mnt/a")
+        assert pathlib.Path("mnt/b.npy").read_bytes().endswith(array)
+
+
+def test_what_cannot_be():
+    with Scratch(FRESH):
+        put("mnt/a", "a")
+        os.mkdir("mnt/d")
+        put("mnt/full", "full")
+        assert error_of(os.link, "mnt/a", "mnt/full") == errno.EEXIST
+        assert error_of(os.link, "mnt/a", "mnt/d") == errno.EEXIST
+        assert error_of(os.link, "mnt/a", "mnt/" + "n" * 248) == \
+            errno.ENAMETOOLONG
+        assert homes() == []
+        # A target that is the mark of a name.
+        assert error_of(os.symlink, f"{HOME}0123456789abcdef.b2frame",
+                        "mnt/s.b2frame") == errno.EPERM
+        for n in range(99):
+            os.link("mnt/a", f"mnt/{n}")
+        assert error_of(os.link, "mnt/a", "mnt/99") == errno.EMLINK
+        assert os.stat("mnt/a").st_nlink == 100
+        for n in range(99):
+            os.unlink(f"mnt/{n}")
+        assert os.stat("mnt/a").st_nlink == 1 and homes() == []
+
+
+def names_of(home):
+    return {os.readlink(f"{home}/{n}")
+            for n in os.listdir(home) if n.startswith(".link.")}
+
+
+def test_what_others_have_left():
+    """States that a crash, or other programs, leave."""
+    with Scratch(FRESH) as s:
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        s.stop()
+        home = f"src/{homes()[0]}"
+        # A slot without a name, and a name without a slot.
+        os.symlink("gone.b2frame", f"{home}/.link.2")
+        os.symlink(os.path.basename(home), "src/c.b2frame")
+        s.start()
+        assert os.stat("mnt/c").st_nlink == 3
+        check({"text": ["a", "b", "c"]})
+        assert names_of(home) == {f"{n}.b2frame" for n in "abc"}
+        s.stop()
+        # No slots at all: nothing is lost by deleting a name.
+        for n in 0, 1, 2:
+            os.unlink(f"{home}/.link.{n}")
+        s.start()
+        assert shown() == ["a", "b", "c"]
+        os.unlink("mnt/a")
+        check({"text": ["b", "c"]})
+        s.stop()
+        os.unlink("src/c.b2frame")
+        s.start()
+        assert shown() == ["b"] and get("mnt/b") == "text"
+        os.rename("mnt/b", "mnt/x")
+        check({"text": ["x"]})
+        check_stored({"text": ["x"]})
+        # Leftovers are not shown, and do not keep a folder.
+        os.mkdir("mnt/d")
+        loop = f"{HOME}0123456789abcdef.b2frame"
+        os.symlink(loop, f"src/d/{loop}")
+        assert os.listdir("mnt/d") == []
+        assert error_of(os.lstat, f"mnt/d/{loop}") == errno.ENOENT
+        os.rmdir("mnt/d")
+        # Without a name it is shown as what it is called.
+        os.link("mnt/x", "mnt/y")
+        home = homes()[0]
+        os.unlink("src/x.b2frame")
+        os.unlink("src/y.b2frame")
+        assert shown() == [home.removesuffix(".b2frame")]
+        os.rename(f"mnt/{shown()[0]}", "mnt/z")
+        check({"text": ["z"]})
+        check_stored({"text": ["z"]})
+        # Without the frame, its names are what they are.
+        os.link("mnt/z", "mnt/y")
+        shutil.rmtree(f"src/{homes()[0]}")
+        assert shown() == ["y.b2frame", "z.b2frame"]
+        assert os.path.islink("mnt/y.b2frame")
+        os.unlink("mnt/y.b2frame")
+        os.unlink("mnt/z.b2frame")
+        assert shown() == []
+
+
+# Each begins with a, b of "text" (c as well where it is named), and new.
+VERBS = {
+    "link": lambda m: os.link(f"{m}/new", f"{m}/d"),
+    "link again": lambda m: os.link(f"{m}/a", f"{m}/d"),
+    "unlink": lambda m: os.unlink(f"{m}/a"),
+    "unlink of three": lambda m: os.unlink(f"{m}/c"),
+    "rename": lambda m: os.rename(f"{m}/a", f"{m}/d"),
+    "rename over a name": lambda m: os.rename(f"{m}/new", f"{m}/a"),
+    "rename a name over": lambda m: os.rename(f"{m}/a", f"{m}/new"),
+    "exchange": lambda m: exchange(f"{m}/a", f"{m}/new"),
+}
+
+
+def look(folder):
+    return {name: get(f"{folder}/{name}") for name in shown(folder)}
+
+
+def play_killed(verb, n):
+    """Kills the daemon at change @n of @verb.  Returns whether that came."""
+    calls = "symlinkat,renameat,renameat2,unlinkat"
+    top = f"{verb}-{n}".replace(" ", "-")
+    subprocess.run(["cp", "-a", "three" if "three" in verb else "two", top],
+                   check=True)
+    mount = Mount(top, "mnt", "-o", FRESH)
+    mount.__enter__()
+    before = look("mnt")
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "trace", "-p", str(mount.pid), "-e",
+         f"trace={calls}", "-e", f"inject={calls}:signal=SIGKILL:when={n}"])
+    try:
+        status = f"/proc/{mount.pid}/status"
+        while "TracerPid:\t0" in pathlib.Path(status).read_text():
+            pass
+        killed = bool(error_of(VERBS[verb], "mnt"))
+    finally:
+        mount.process.kill()
+        mount.process.wait()
+        tracer.kill()
+        tracer.wait()
+        subprocess.run(["umount", "-l", "mnt"], check=True)
+        mount.log_file.close()
+    check_after_kill(verb, top, before)
+    return killed
+
+
+def check_after_kill(verb, top, before):
+    os.mkdir("local")
+    for name, text in before.items():
+        put(f"local/{name}", text)
+    VERBS[verb]("local")
+    after = look("local")
+    shutil.rmtree("local")
+    with Mount(top, "mnt", "-o", FRESH):
+        now = look("mnt")
+        # A rename that was not done at once leaves both names.
+        either = {name: {x[name] for x in (before, after) if name in x}
+                  for name in before | after}
+        for name, text in now.items():
+            assert text in either.get(name, ()), (verb, name, now)
+        for name in set(before) & set(after):
+            assert name in now, (verb, name, now)
+        assert set(now.values()) >= set(after.values()), (verb, now)
+        for name in now:
+            assert stock(f"{top}/{name}.b2frame") == now[name]
+            st = os.stat(f"mnt/{name}")
+            same = [n for n in now
+                    if os.stat(f"mnt/{n}").st_ino == st.st_ino]
+            assert st.st_nlink == len(same), (verb, name, st.st_nlink, same)
+        for name in now:
+            os.unlink(f"mnt/{name}")
+        assert os.listdir("mnt") == []
+    left = [n for n in os.listdir(top) if not os.path.islink(f"{top}/{n}")]
+    assert left == [], left
+
+
+def test_killed_at_any_moment():
+    os.mkdir("two")
+    with Mount("two", "mnt"):
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        put("mnt/new", "new")
+    subprocess.run(["cp", "-a", "two", "three"], check=True)
+    with Mount("three", "mnt"):
+        os.link("mnt/a", "mnt/c")
+    for verb in VERBS:
+        n = 1
+        while play_killed(verb, n):
+            n += 1
+        assert n > 1, verb
+
+
+main()
