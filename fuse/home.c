@@ -15,8 +15,8 @@
 #define SUFFIX ".b2frame"
 #define DIGITS 16
 
-/* ".link.999" */
-#define SLOT_SIZE 16
+/* ".link." and a number. */
+#define SLOT_SIZE 24
 
 int fs_home_new(char home[FS_NAMES_SIZE])
 {
