@@ -7,7 +7,6 @@
 #include "attr.h"
 #include "b2frame/create.h"
 #include "home.h"
-#include "seen.h"
 #include "view.h"
 
 /* Reads of less than this cost the same. */
@@ -258,15 +257,14 @@ static bool known_sizes(struct fs *fs, struct fs_node *node,
 			struct fs_probe *probe)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(&probe->index);
-	const struct fs_state *state = &node->state;
+	const struct fs_sizes *sizes = &node->state.sizes;
 	bool known;
 
 	pthread_mutex_lock(&fs->files.lock);
-	known = state->has_sizes &&
-		b2f_frame_stamp_equal(&state->sized, &stamp);
+	known = sizes->known && b2f_frame_stamp_equal(&sizes->stamp, &stamp);
 	if (known) {
-		probe->nbytes = state->nbytes;
-		probe->cbytes = state->cbytes;
+		probe->nbytes = sizes->nbytes;
+		probe->cbytes = sizes->cbytes;
 	}
 	pthread_mutex_unlock(&fs->files.lock);
 	return known;
@@ -294,10 +292,12 @@ static void keep_sizes(struct fs *fs, struct fs_node *node,
 		       const struct fs_probe *probe, bool settled)
 {
 	pthread_mutex_lock(&fs->files.lock);
-	node->state.has_sizes = settled;
-	node->state.sized = b2f_frame_stamp_of(&probe->index);
-	node->state.nbytes = probe->nbytes;
-	node->state.cbytes = probe->cbytes;
+	node->state.sizes = (struct fs_sizes){
+		.stamp = b2f_frame_stamp_of(&probe->index),
+		.known = settled,
+		.nbytes = probe->nbytes,
+		.cbytes = probe->cbytes,
+	};
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
@@ -413,7 +413,7 @@ int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
 		return err;
 	err = get_base(fs, base, out);
 	if (!err)
-		err = fs_view_attr(fs, node, base, out);
+		err = fs_view_attr(fs, base, out);
 	fs_view_leave(fs, base);
 	return err;
 }

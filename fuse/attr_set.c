@@ -9,7 +9,6 @@
 #include "attr_set.h"
 #include "b2frame/create.h"
 #include "probe.h"
-#include "seen.h"
 
 struct fs_meta fs_meta_none(void)
 {
@@ -186,7 +185,7 @@ static int run_closed(struct fs_node *node, int fd, struct request *r)
 	new = b2f_frame_stamp_of(&after);
 	/* Else another program has written it meanwhile. */
 	if (b2f_frame_stamp_same_data(&old, &new, r->sets_mtime))
-		fs_seen_note_own(r->fs, node, &before, &after);
+		fs_seen_note_meta(r->fs, node, &before, &after);
 	return err;
 }
 

@@ -41,30 +41,21 @@ int fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
 							     : err;
 }
 
-/*
- * With writeback_cache the kernel takes no size from us for an inode that it
- * knows.  So when somebody else has changed a file that nobody has open, it
- * gets a new one.
- */
+/* Has what is not open changed, so that the kernel needs a new inode? */
 static bool must_renew(struct fs *fs, struct fs_node *node,
 		       const struct fs_probe *probe)
 {
-	struct fs_state *state = &node->state;
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(
 		node->kind == FS_KIND_FRAME ? &probe->index : &probe->st);
+	struct fs_state *state = &node->state;
 	bool renew = false;
 
 	if (!fs->options.writeback_cache ||
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
 	pthread_mutex_lock(&fs->files.lock);
-	if (state->nhandles == 0 && !state->file) {
-		renew = state->outdated ||
-			(state->has_told &&
-			 !b2f_frame_stamp_equal(&state->told, &stamp));
-		state->told = stamp;
-		state->has_told = true;
-	}
+	if (state->nhandles == 0 && !state->file)
+		renew = fs_seen_must_renew(&state->seen, &stamp);
 	pthread_mutex_unlock(&fs->files.lock);
 	return renew;
 }

@@ -22,7 +22,6 @@
 #include "maker.h"
 #include "ops.h"
 #include "reply.h"
-#include "seen.h"
 #include "spot.h"
 
 /* Answers with the new entry @spot. */
@@ -246,7 +245,7 @@ static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
 		return err;
 	}
 	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
-	fs_seen_note_own(fs, fresh->node, NULL, &found.probe.index);
+	fs_seen_note_meta(fs, fresh->node, NULL, &found.probe.index);
 	pthread_mutex_lock(&fs->files.lock);
 	fresh->node->state.nnames++;
 	fresh->node->state.knows_left = true;

@@ -7,7 +7,6 @@
 #include "attr.h"
 #include "attr_set.h"
 #include "ops.h"
-#include "plainfiles.h"
 #include "reply.h"
 #include "view.h"
 
@@ -174,7 +173,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		err = fs_tree_pin(fs->tree, node, &pin);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
-		fs_plain_begin(fs, node, pin.fd);
+		fs_seen_begin(fs, node, pin.fd);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
 		err = resize_view(fs, shown, (uint64_t)attr->st_size);
 	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))
@@ -183,7 +182,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	if (is_plain)
-		fs_plain_end(fs, node, pin.fd);
+		fs_seen_end(fs, node, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
 	fs_view_leave(fs, node);
 	if (!err)

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "ops.h"
-#include "plainfiles.h"
 #include "reply.h"
 #include "view.h"
 
@@ -117,9 +116,9 @@ static ssize_t change_other(struct fs *fs, struct fs_handle *handle,
 	ssize_t n;
 
 	atomic_store(&handle->wrote, true);
-	fs_plain_begin(fs, handle->pin.node, handle->fd);
+	fs_seen_begin(fs, handle->pin.node, handle->fd);
 	n = write_other(fs, handle->fd, buf, size, off, fi);
-	fs_plain_end(fs, handle->pin.node, handle->fd);
+	fs_seen_end(fs, handle->pin.node, handle->fd);
 	return n;
 }
 
@@ -273,9 +272,9 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		fs_view_note_change(fs_of(req), handle);
 	} else {
 		atomic_store(&handle->wrote, true);
-		fs_plain_begin(fs_of(req), handle->pin.node, handle->fd);
+		fs_seen_begin(fs_of(req), handle->pin.node, handle->fd);
 		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
-		fs_plain_end(fs_of(req), handle->pin.node, handle->fd);
+		fs_seen_end(fs_of(req), handle->pin.node, handle->fd);
 	}
 	reply(req, err);
 }

@@ -145,8 +145,7 @@ static bool is_own(struct fs *fs, struct fs_node *node,
 	bool own;
 
 	pthread_mutex_lock(&fs->files.lock);
-	own = node->state.has_own &&
-	      b2f_frame_stamp_equal(&node->state.own, &stamp);
+	own = fs_seen_is_ours(&node->state.seen, &stamp);
 	pthread_mutex_unlock(&fs->files.lock);
 	return own;
 }
@@ -199,7 +198,6 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin,
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 	file->nrefs = 1;
-	file->opened = b2f_frame_stamp_get(frame);
 	err = b2f_file_open(fs->runtime, frame, &file->file);
 	if (err)
 		goto out;
@@ -212,21 +210,26 @@ out:
 	return err;
 }
 
-/* Opens the version that is on disk, for nobody yet. */
-static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
+/*
+ * Opens the version that is on disk, for nobody yet; *@settled: no other version
+ * can have its stamp.
+ */
+static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out,
+		    bool *settled)
 {
 	struct b2f_frame *frame = NULL;
-	struct b2f_frame_stamp before;
+	struct b2f_frame_stamp before, opened = {0};
 	struct fs_pin pin = {0};
 	struct stat index;
-	bool settled;
 	int err;
 
 	err = fs_tree_pin(fs->tree, node, &pin);
 	if (!err)
-		err = wait_for_index(fs, &pin, &index, &settled);
+		err = wait_for_index(fs, &pin, &index, settled);
 	if (!err)
 		err = fs_frames_open_disk(fs, node, pin.fd, &frame);
+	if (!err)
+		opened = b2f_frame_stamp_get(frame);
 	if (!err)
 		err = wrap_frame(fs, &pin, frame, out);
 	fs_tree_unpin(fs->tree, &pin);
@@ -234,8 +237,7 @@ static int new_file(struct fs *fs, struct fs_node *node, struct fs_file **out)
 		return err;
 	/* @index is of before: what comes later has another stamp. */
 	before = b2f_frame_stamp_of(&index);
-	(*out)->settled =
-		settled && b2f_frame_stamp_equal(&before, &(*out)->opened);
+	*settled = *settled && b2f_frame_stamp_equal(&before, &opened);
 	return 0;
 }
 
@@ -254,12 +256,14 @@ static void add_to_list(struct fs *fs, struct fs_file *file)
  * Makes *@file the one of its node, or takes the one that another thread
  * opened meanwhile.
  */
-static void publish(struct fs *fs, struct fs_file **file,
+static void publish(struct fs *fs, struct fs_file **file, bool settled,
 		    struct fs_frame_opened *opened)
 {
 	struct fs_state *state = &(*file)->pin.node->state;
 	struct fs_file *other, *spare = NULL;
+	struct b2f_file_now now;
 
+	b2f_file_now_get((*file)->file, &now);
 	pthread_mutex_lock(&fs->files.lock);
 	other = state->file;
 	if (other && other->dev == (*file)->dev && other->ino == (*file)->ino) {
@@ -267,18 +271,14 @@ static void publish(struct fs *fs, struct fs_file **file,
 		spare = *file;
 		*file = other;
 	} else {
-		if (other)
+		if (other) {
 			opened->direct_io = (*file)->past_cache = true;
-		else
+		} else {
 			state->file = *file;
+			opened->keep_cache =
+				fs_seen_open(&state->seen, &now.stamp, settled);
+		}
 		add_to_list(fs, *file);
-		/* It was opened without a look at its name. */
-		state->outdated |=
-			state->has_told &&
-			!b2f_frame_stamp_equal(&state->told, &(*file)->opened);
-		opened->keep_cache =
-			!other && state->has_cached &&
-			b2f_frame_stamp_equal(&state->cached, &(*file)->opened);
 	}
 	pthread_mutex_unlock(&fs->files.lock);
 	free_file(fs, spare);
@@ -310,8 +310,7 @@ static int share(struct fs *fs, struct fs_file *file,
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
 	pthread_mutex_lock(&fs->files.lock);
-	opened->keep_cache =
-		!file->must_drop && file->pin.node->state.ndropping == 0;
+	opened->keep_cache = fs_seen_may_share(&file->pin.node->state.seen);
 	pthread_mutex_unlock(&fs->files.lock);
 	return 0;
 }
@@ -340,6 +339,7 @@ int fs_frames_get(struct fs *fs, struct fs_node *node,
 {
 	struct fs_frame_opened opened = {0};
 	struct fs_file *file = peek_or_wait(fs, node);
+	bool settled = false;
 	int err;
 
 	if (file && is_replaced(fs, file)) {
@@ -351,9 +351,9 @@ int fs_frames_get(struct fs *fs, struct fs_node *node,
 		if (err)
 			fs_frames_put(fs, file);
 	} else {
-		err = new_file(fs, node, &file);
+		err = new_file(fs, node, &file, &settled);
 		if (!err)
-			publish(fs, &file, &opened);
+			publish(fs, &file, settled, &opened);
 	}
 	if (err)
 		return err;
@@ -376,7 +376,7 @@ int fs_frames_add(struct fs *fs, struct fs_node *node, struct b2f_frame *frame,
 	err = wrap_frame(fs, &pin, frame, &opened.file);
 	if (err)
 		return err;
-	publish(fs, &opened.file, &opened);
+	publish(fs, &opened.file, false, &opened);
 	*out = opened;
 	return 0;
 }
@@ -418,9 +418,12 @@ int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n)
 
 void fs_frames_drop_cached(struct fs *fs, struct fs_file *file)
 {
+	struct fs_state *state = &file->pin.node->state;
+
 	pthread_mutex_lock(&fs->files.lock);
-	file->must_drop = file->refreshed = true;
-	file->must_drop_view = file->pin.node->state.has_view;
+	fs_seen_theirs(&state->seen, NULL);
+	if (state->has_view)
+		state->seen.drop |= FS_SEEN_DROP_VIEW;
 	pthread_mutex_unlock(&fs->files.lock);
 	fs_ticker_wake(&fs->ticker, true);
 }

@@ -55,9 +55,6 @@ struct fs_file {
 	/* Of the directory or file that is open. */
 	dev_t dev;
 	ino_t ino;
-	struct b2f_frame_stamp opened;
-	/* That stamp cannot belong to another version too. */
-	bool settled;
 	/* The kernel's cache is of another one: see above. */
 	bool past_cache;
 
@@ -76,11 +73,6 @@ struct fs_file {
 	time_t retry_s;
 	/* When a commit was not durable, on that clock; 0: none was. */
 	time_t undurable_s;
-	/* Somebody else has changed it meanwhile. */
-	bool refreshed;
-	/* The kernel has to drop what it has cached, and that of the view. */
-	bool must_drop;
-	bool must_drop_view;
 	/* As shown last, for when it cannot be looked at. */
 	struct stat attr;
 	/* The mtime of what is being committed, as shown before. */

@@ -9,7 +9,6 @@
 #include "durable.h"
 #include "fs.h"
 #include "probe.h"
-#include "seen.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -97,6 +96,20 @@ static int sync_left(struct fs *fs, const struct fs_file *file,
 	return fs_durable_make_left(fs, file->pin.node, file->pin.fd);
 }
 
+/* The index is as our commit left it, unless another program was faster. */
+static void note_commit(struct fs *fs, struct fs_file *file,
+			const struct b2f_file_now *before)
+{
+	struct b2f_file_now now;
+	struct timespec shown;
+
+	b2f_file_now_get(file->file, &now);
+	pthread_mutex_lock(&fs->files.lock);
+	shown = file->attr.st_ctim;
+	pthread_mutex_unlock(&fs->files.lock);
+	fs_seen_note_commit(fs, file->pin.node, before, &now, &shown);
+}
+
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
 static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
@@ -114,8 +127,8 @@ static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 		err = fn(file->file, how);
 	if (b2f_file_take_news(file->file))
 		fs_frames_drop_cached(fs, file);
-	else
-		fs_seen_note_commit(fs, file, &before);
+	else if (!file->past_cache)
+		note_commit(fs, file, &before);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = sync_name(fs, file->pin.node);
 	if (err)
@@ -183,33 +196,20 @@ static struct ending look_back(const struct fs_file *file)
 	return end;
 }
 
-/* Notes what the kernel has, and what is ours.  Locked. */
-static void note_end(struct fs_file *file, const struct ending *end)
+/* It is about to be closed by destroy(), and nobody finds it.  Locked. */
+static void drop_from_list(struct fs_file *file, const struct ending *end)
 {
 	struct fs_state *state = &file->pin.node->state;
-	bool same = b2f_frame_stamp_equal(&end->now.stamp, &file->opened);
 
-	state->outdated |= file->refreshed;
-	state->told = end->now.stamp;
-	state->has_told = true;
-	/* Of one that was read past it, the cache has nothing. */
-	if (!file->past_cache) {
-		state->cached = end->now.stamp;
-		state->has_cached = !file->refreshed &&
-				    (same ? file->settled : end->settled);
-	}
-	if (!same && !file->refreshed && end->as_left)
-		fs_seen_note_left(state, &end->now.stamp);
-}
-
-/* It is about to be closed by destroy(), and nobody finds it.  Locked. */
-static void drop_from_list(struct fs_file *file)
-{
 	file->prev->next = file->next;
 	file->next->prev = file->prev;
-	if (file->pin.node->state.file == file)
-		file->pin.node->state.file = NULL;
-	file->pin.node->state.nclosing++;
+	if (state->file == file)
+		state->file = NULL;
+	state->nclosing++;
+	/* Of one that was read past it, the cache has nothing. */
+	if (!file->past_cache)
+		fs_seen_close(&state->seen, end ? &end->now.stamp : NULL,
+			      end && end->as_left, end && end->settled);
 }
 
 /* What nobody has open any more, and is in no list. */
@@ -273,9 +273,7 @@ static enum leaving try_leave(struct fs *fs, struct fs_file *file, bool tried,
 	if (result == KEEP && tried)
 		file->retry_s = monotonic_s() + RETRY_S;
 	if (result == CLOSE || result == DELETED)
-		drop_from_list(file);
-	if (result == CLOSE)
-		note_end(file, end);
+		drop_from_list(file, result == CLOSE ? end : NULL);
 	pthread_mutex_unlock(&fs->files.lock);
 	return result;
 }
@@ -354,7 +352,7 @@ static int end_all(struct fs *fs, bool patient)
 			log_loss(fs, file, err);
 		if (!first)
 			first = err;
-		drop_from_list(file);
+		drop_from_list(file, NULL);
 		destroy(fs, file, false);
 	}
 	return first;
@@ -393,7 +391,7 @@ static struct fs_file *leave_to_node(struct fs *fs, struct fs_node *node,
 	state->deleted = deleted;
 	if (state->file && state->file->nrefs == 0) {
 		kept = state->file;
-		drop_from_list(kept);
+		drop_from_list(kept, NULL);
 	}
 	pthread_mutex_unlock(&fs->files.lock);
 	return kept;

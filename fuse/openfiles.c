@@ -7,7 +7,6 @@
 
 #include "fs.h"
 #include "listing.h"
-#include "plainfiles.h"
 #include "view.h"
 
 void fs_openfiles_init(struct fs_openfiles *files)
@@ -80,10 +79,15 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
-	err = fs_plain_add(fs, handle, &opened->keep_cache);
-	if (!err)
-		fs_ticker_wake(&fs->ticker, false);
-	return err;
+	err = fs_seen_open_plain(fs, handle->pin.node, fd, &opened->keep_cache);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->files.lock);
+	handle->is_seen = true;
+	handle->pin.node->state.nwriters += handle->writes;
+	pthread_mutex_unlock(&fs->files.lock);
+	fs_ticker_wake(&fs->ticker, false);
+	return 0;
 }
 
 /* Makes a handle that is in the list, and pins @node. */
@@ -189,6 +193,41 @@ int fs_openfiles_add_listing(struct fs *fs, struct fs_node *node,
 	return 0;
 }
 
+/* One that nobody refers to any more is about to leave the list. */
+static bool ref_unless_closed(struct fs_handle *handle)
+{
+	size_t n = atomic_load(&handle->nrefs);
+
+	while (n > 0 &&
+	       !atomic_compare_exchange_weak(&handle->nrefs, &n, n + 1))
+		;
+	return n > 0;
+}
+
+int fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n)
+{
+	struct fs_handle *head = &fs->files.all;
+	struct fs_handle **handles = NULL;
+	size_t count = 0, i = 0;
+
+	pthread_mutex_lock(&fs->files.lock);
+	for (struct fs_handle *h = head->next; h != head; h = h->next)
+		count += h->is_seen;
+	if (count > 0)
+		handles = malloc(count * sizeof(struct fs_handle *));
+	for (struct fs_handle *h = head->next; handles && h != head;
+	     h = h->next) {
+		if (h->is_seen && ref_unless_closed(h))
+			handles[i++] = h;
+	}
+	pthread_mutex_unlock(&fs->files.lock);
+	if (count > 0 && !handles)
+		return -ENOMEM;
+	*out = handles;
+	*n = i;
+	return 0;
+}
+
 void fs_openfiles_ref(struct fs_handle *handle)
 {
 	atomic_fetch_add_explicit(&handle->nrefs, 1, memory_order_relaxed);
@@ -207,11 +246,12 @@ void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
 		fs_frames_put(fs, handle->file);
 	}
 	fs_listing_free(handle->listing);
-	if (handle->fd >= 0) {
-		fs_plain_remove(fs, handle);
+	if (handle->is_seen)
+		fs_seen_close_plain(fs, handle->pin.node, handle->fd);
+	if (handle->fd >= 0)
 		close(handle->fd);
-	}
 	pthread_mutex_lock(&fs->files.lock);
+	handle->pin.node->state.nwriters -= handle->is_seen && handle->writes;
 	handle->prev->next = handle->next;
 	handle->next->prev = handle->prev;
 	handle->pin.node->state.nhandles--;

@@ -40,8 +40,8 @@ struct fs_handle {
 	struct fs_listing *listing;
 	/* Any other file; else -1. */
 	int fd;
-	/* It is in the counts of plainfiles.h; under the lock. */
-	bool is_plain;
+	/* That is counted in seen.h; under the lock. */
+	bool is_seen;
 	/* Opened for writing. */
 	bool writes;
 	/* The kernel was told not to cache it: set before it has the handle. */
@@ -95,6 +95,13 @@ fs_openfiles_open_made(struct fs *fs, struct fs_node *node,
 __attribute__((warn_unused_result)) int
 fs_openfiles_add_listing(struct fs *fs, struct fs_node *node,
 			 struct fs_listing *listing, struct fs_handle **out);
+
+/*
+ * All of other files than frames, each with a reference: free @out's array.
+ * Returns 0 or -ENOMEM.
+ */
+__attribute__((warn_unused_result)) int
+fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n);
 
 /*
  * Takes one more reference to @handle, for what has to be done after the

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "fs.h"
-#include "plainfiles.h"
 #include "session.h"
 #include "view.h"
 
@@ -226,15 +225,6 @@ static void drop_node(struct fs *fs, const struct fs_node *node)
 				strerror(-err));
 }
 
-/* The same for one that was counted in state.ndropping. */
-static void drop_counted(struct fs *fs, struct fs_node *node)
-{
-	drop_node(fs, node);
-	pthread_mutex_lock(&fs->files.lock);
-	node->state.ndropping--;
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
 static void drop_view(struct fs *fs, const struct fs_node *frame)
 {
 	struct fs_node *view = fs_view_find(fs, frame);
@@ -245,22 +235,26 @@ static void drop_view(struct fs *fs, const struct fs_node *frame)
 	fs_tree_forget(fs->tree, view, 1);
 }
 
-/* Has the kernel forget what it has of @file. */
-static void drop_cache(struct fs *fs, struct fs_file *file)
+/* Has the kernel forget what it is to drop of @node. */
+static void drop_cache(struct fs *fs, struct fs_node *node)
 {
-	bool must, must_view;
+	struct fs_seen *seen = &node->state.seen;
+	unsigned int drop;
 
 	pthread_mutex_lock(&fs->files.lock);
-	must = file->must_drop;
-	must_view = file->must_drop_view;
-	file->must_drop = file->must_drop_view = false;
-	/* Who opens it now is not to find what is about to go. */
-	file->pin.node->state.ndropping += must;
+	drop = seen->drop;
+	/* Whoever opens it now is not to find what is about to go. */
+	seen->drop = drop & FS_SEEN_DROP_SELF ? FS_SEEN_DROPPING : 0;
 	pthread_mutex_unlock(&fs->files.lock);
-	if (must)
-		drop_counted(fs, file->pin.node);
-	if (must_view)
-		drop_view(fs, file->pin.node);
+	if (!drop)
+		return;
+	if (drop & FS_SEEN_DROP_SELF)
+		drop_node(fs, node);
+	if (drop & FS_SEEN_DROP_VIEW)
+		drop_view(fs, node);
+	pthread_mutex_lock(&fs->files.lock);
+	seen->drop &= ~(unsigned int)FS_SEEN_DROPPING;
+	pthread_mutex_unlock(&fs->files.lock);
 }
 
 static void tick_file(struct fs *fs, struct fs_file *file)
@@ -279,16 +273,18 @@ static void tick_file(struct fs *fs, struct fs_file *file)
  * Has the kernel forget what it has of other files, if they were changed.
  * Returns whether there is more to come.
  */
-static bool tick_plain(struct fs *fs)
+static bool tick_others(struct fs *fs)
 {
 	struct fs_handle **handles = NULL;
 	size_t n = 0;
 
-	if (fs_plain_all(fs, &handles, &n))
+	if (fs_openfiles_others(fs, &handles, &n))
 		return true;
 	for (size_t i = 0; i < n; i++) {
-		if (fs_plain_has_changed(fs, handles[i]))
-			drop_counted(fs, handles[i]->pin.node);
+		struct fs_node *node = handles[i]->pin.node;
+
+		fs_seen_look(fs, node, handles[i]->fd);
+		drop_cache(fs, node);
 		fs_openfiles_close(fs, handles[i]);
 	}
 	free(handles);
@@ -304,14 +300,14 @@ static bool tick(struct fs *fs, bool is_urgent)
 	bool more = false;
 
 	if (!is_urgent)
-		more = tick_plain(fs);
+		more = tick_others(fs);
 	/* Without memory now, a second later. */
 	if (fs_frames_all(fs, &files, &n))
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		if (!is_urgent)
 			tick_file(fs, files[i]);
-		drop_cache(fs, files[i]);
+		drop_cache(fs, files[i]->pin.node);
 		fs_frames_put(fs, files[i]);
 	}
 	free(files);

@@ -8,7 +8,7 @@
  *                   it with one syncfs(2)
  *   changes         open frames that somebody else has changed go on with what
  *                   is on disk, and the kernel drops what it has cached; so it
- *                   does of other files
+ *                   does of other files (seen.h)
  *
  * The last one must not be done while a request is being answered: the kernel
  * may wait for that very answer.  So it is done here, where no lock is held.

@@ -31,6 +31,7 @@
 
 #include "b2frame/frame.h"
 #include "names.h"
+#include "seen.h"
 
 struct fs_deleted;
 struct fs_file;
@@ -48,6 +49,17 @@ enum fs_kind {
 	FS_KIND_VIEW,
 };
 
+/* What a frame that is not open had at the index @stamp. */
+struct fs_sizes {
+	struct b2f_frame_stamp stamp;
+	bool known;
+	/* Decoded and stored bytes. */
+	uint64_t nbytes;
+	uint64_t cbytes;
+	/* Of the header before the data of its view; 0: not looked at. */
+	uint64_t head_len;
+};
+
 /* What is known of the data of a node; under the lock of openfiles.h. */
 struct fs_state {
 	/* The open frame, or NULL. */
@@ -56,14 +68,6 @@ struct fs_state {
 	size_t nhandles;
 	/* Those of another file than a frame that may write. */
 	size_t nwriters;
-	/* All of these that plainfiles.h knows. */
-	size_t nplain;
-	/* Changes of ours to them: going on, and begun since ever. */
-	size_t nchanging;
-	uint64_t nchanges;
-	/* What is on disk is not @cached because of them, or of others. */
-	bool has_ours;
-	bool has_theirs;
 	/* Frames that have left @file and are being closed. */
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
@@ -80,28 +84,8 @@ struct fs_state {
 	uint64_t left_to;
 	/* Else it may have been closed before this node was made. */
 	bool knows_left;
-	/* What the kernel's cache of data was filled from. */
-	struct b2f_frame_stamp cached;
-	bool has_cached;
-	/* How often the kernel is just being told to drop that. */
-	size_t ndropping;
-	/* What the kernel was told last, while nobody had it open. */
-	struct b2f_frame_stamp told;
-	bool has_told;
-	/* It may know another size, which only a new inode can put right. */
-	bool outdated;
-	/*
-	 * What we left behind ourselves, and the ctime to show for it: that of
-	 * the last change, not of the commit that stored it.
-	 */
-	struct b2f_frame_stamp own;
-	struct timespec own_ctime;
-	bool has_own;
-	/* Decoded and stored bytes at the stamp @sized. */
-	struct b2f_frame_stamp sized;
-	bool has_sizes;
-	uint64_t nbytes;
-	uint64_t cbytes;
+	struct fs_seen seen;
+	struct fs_sizes sizes;
 };
 
 struct fs_node {

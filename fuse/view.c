@@ -161,33 +161,33 @@ static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
 	return err;
 }
 
-/* The one of the last look, if it belongs to @stamp. */
-static bool known_head_len(struct fs *fs, struct fs_node *node,
-			   const struct b2f_frame_stamp *stamp, uint64_t *len)
+/* Of the last look at the sizes of @frame, if that was at @stamp; else 0. */
+static uint64_t known_head_len(struct fs *fs, const struct fs_node *frame,
+			       const struct b2f_frame_stamp *stamp)
 {
-	const struct fs_state *state = &node->state;
-	bool known;
+	const struct fs_sizes *sizes = &frame->state.sizes;
+	uint64_t len = 0;
 
 	pthread_mutex_lock(&fs->files.lock);
-	known = state->has_sizes && b2f_frame_stamp_equal(&state->sized, stamp);
-	*len = state->nbytes;
+	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
+		len = sizes->head_len;
 	pthread_mutex_unlock(&fs->files.lock);
-	return known;
+	return len;
 }
 
-static void keep_head_len(struct fs *fs, struct fs_node *node,
-			  const struct stat *index, uint64_t len)
+static void keep_head_len(struct fs *fs, struct fs_node *frame,
+			  const struct b2f_frame_stamp *stamp, uint64_t len)
 {
+	struct fs_sizes *sizes = &frame->state.sizes;
+
 	pthread_mutex_lock(&fs->files.lock);
-	node->state.has_sizes = fs_frames_settled(index);
-	node->state.sized = b2f_frame_stamp_of(index);
-	node->state.nbytes = len;
+	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
+		sizes->head_len = len;
 	pthread_mutex_unlock(&fs->files.lock);
 }
 
 /* The length of the header of @frame, which nobody has open. */
-static int find_head_len(struct fs *fs, struct fs_node *node,
-			 struct fs_node *frame, uint64_t *len)
+static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
 {
 	struct b2f_frame_stamp stamp;
 	struct fs_pin pin = {0};
@@ -198,18 +198,17 @@ static int find_head_len(struct fs *fs, struct fs_node *node,
 		err = fs_probe_index(pin.fd, frame->sparse, &index);
 	if (!err) {
 		stamp = b2f_frame_stamp_of(&index);
-		if (!known_head_len(fs, node, &stamp, len)) {
+		*len = known_head_len(fs, frame, &stamp);
+		if (*len == 0)
 			err = read_head_len(fs, frame, pin.fd, len);
-			if (!err)
-				keep_head_len(fs, node, &index, *len);
-		}
+		if (!err)
+			keep_head_len(fs, frame, &stamp, *len);
 	}
 	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }
 
-static int get_head_len(struct fs *fs, struct fs_node *node,
-			struct fs_node *frame, uint64_t *len)
+static int get_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
 {
 	struct fs_file *file = fs_frames_peek(fs, frame);
 	uint8_t *head = NULL;
@@ -217,7 +216,7 @@ static int get_head_len(struct fs *fs, struct fs_node *node,
 	int err;
 
 	if (!file)
-		return find_head_len(fs, node, frame, len);
+		return find_head_len(fs, frame, len);
 	err = b2f_file_npy_header(file->file, &head, &n);
 	fs_frames_put(fs, file);
 	free(head);
@@ -225,11 +224,10 @@ static int get_head_len(struct fs *fs, struct fs_node *node,
 	return err;
 }
 
-int fs_view_attr(struct fs *fs, struct fs_node *node, struct fs_node *frame,
-		 struct stat *st)
+int fs_view_attr(struct fs *fs, struct fs_node *frame, struct stat *st)
 {
 	uint64_t len = 0;
-	int err = get_head_len(fs, node, frame, &len);
+	int err = get_head_len(fs, frame, &len);
 
 	if (err)
 		return err;
@@ -252,7 +250,7 @@ static int get_node(struct fs *fs, struct fs_node *parent,
 	err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
 			  &node);
 	if (!err) {
-		err = fs_view_attr(fs, node, frame, &entry->attr);
+		err = fs_view_attr(fs, frame, &entry->attr);
 		if (err)
 			fs_tree_forget(fs->tree, node, 1);
 	}
@@ -299,19 +297,16 @@ int fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes)
 
 void fs_view_note_change(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_file *file = handle->file;
-	struct fs_state *state = &file->pin.node->state;
+	struct fs_state *state = &handle->file->pin.node->state;
 	bool must;
 
 	pthread_mutex_lock(&fs->files.lock);
-	if (handle->head) {
-		/* As if another program had changed what the frame shows. */
-		file->must_drop = file->refreshed = true;
-		must = true;
-	} else {
-		must = state->has_view;
-		file->must_drop_view |= must;
-	}
+	must = handle->head || state->has_view;
+	/* As if another program had changed what the frame shows. */
+	if (handle->head)
+		fs_seen_theirs(&state->seen, NULL);
+	else if (must)
+		state->seen.drop |= FS_SEEN_DROP_VIEW;
 	pthread_mutex_unlock(&fs->files.lock);
 	if (must)
 		fs_ticker_wake(&fs->ticker, true);

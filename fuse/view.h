@@ -59,9 +59,8 @@ bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
 bool fs_view_name(struct fs *fs, const struct fs_found *found,
 		  const char *name, char out[FS_NAMES_SIZE]);
 
-/* Makes the attributes @st of @frame those of its view @node. */
+/* Makes the attributes @st of @frame those of its view. */
 __attribute__((warn_unused_result)) int fs_view_attr(struct fs *fs,
-						     struct fs_node *node,
 						     struct fs_node *frame,
 						     struct stat *st);
 
