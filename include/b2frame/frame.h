@@ -123,7 +123,10 @@ struct b2f_meta_info {
 	size_t size;
 };
 
-/* Tells one state of a frame from another one, without opening it. */
+/*
+ * Tells one content of a file from another one, without reading it: of the
+ * index, and with that of its frame; of a chunk file; of any other file.
+ */
 struct b2f_frame_stamp {
 	uint64_t dev;
 	uint64_t ino;
@@ -224,8 +227,8 @@ b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out, size_t *len);
 /* The state of the index that was read. */
 struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame);
 
-/* The stamp of an index with these attributes. */
-struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *index);
+/* The stamp of an index, or another file, with these attributes. */
+struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st);
 
 bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b);

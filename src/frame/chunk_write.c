@@ -90,7 +90,7 @@ static int create(struct b2f_chunk_writer *cw, uint64_t *raw,
 
 static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
 {
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	int err;
 
 	err = b2f_store_identify(cw->edit->store, b2f_edit_id(chunk->raw),

@@ -203,7 +203,7 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw);
 B2F_MUST_CHECK
 int b2f_edit_note_file(struct b2f_edit *edit,
 		       const struct b2f_edit_chunk *chunk,
-		       const struct b2f_identity *identity);
+		       const struct b2f_frame_stamp *identity);
 
 /* Is it much that a commit would have to make durable? */
 bool b2f_edit_has_backlog(const struct b2f_edit *edit);

@@ -180,7 +180,7 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 
 int b2f_edit_note_file(struct b2f_edit *edit,
 		       const struct b2f_edit_chunk *chunk,
-		       const struct b2f_identity *identity)
+		       const struct b2f_frame_stamp *identity)
 {
 	struct b2f_new_chunk *fresh = calloc(1, sizeof(*fresh));
 
@@ -242,7 +242,7 @@ static bool is_sealed(struct b2f_store *store, uint64_t id)
 /* Nobody takes so long to write the index for a chunk. */
 static bool is_old(struct b2f_store *store, uint64_t id)
 {
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	struct timespec now;
 
 	if (b2f_store_identify(store, (int64_t)id, &identity))

@@ -45,7 +45,7 @@ static bool same_layout(const struct b2f_edit *edit,
 /* Has somebody written to the chunk file @raw since our index was made? */
 static bool was_rewritten(const struct b2f_edit *edit, uint64_t raw)
 {
-	struct b2f_identity now;
+	struct b2f_frame_stamp now;
 
 	if (!b2f_edit_is_stored(raw))
 		return false;
@@ -112,10 +112,10 @@ static bool may_merge(const struct b2f_edit *edit,
 static bool is_intact(const struct b2f_edit *edit,
 		      const struct b2f_new_chunk *chunk)
 {
-	struct b2f_identity now;
+	struct b2f_frame_stamp now;
 
 	return !b2f_store_identify(edit->store, chunk->id, &now) &&
-	       b2f_identity_same_data(&chunk->identity, &now);
+	       b2f_frame_stamp_same_data(&chunk->identity, &now, false);
 }
 
 /*

@@ -160,7 +160,7 @@ struct b2f_loaded {
 	int64_t object;
 	uint64_t base;
 	/* What the object was when @bytes were read. */
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	/* Its checksums, in the malloc'ed @tail; none if it is unsealed. */
 	struct b2f_seal seal;
 	uint8_t *tail;

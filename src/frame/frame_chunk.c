@@ -335,9 +335,9 @@ static int check_same(const struct b2f_frame *frame,
 		      const struct b2f_object *object, struct b2f_decoder *dec,
 		      struct b2f_why *why)
 {
-	const struct b2f_identity *then = &loaded->identity;
-	const struct b2f_identity *now = &object->identity;
-	bool written = !b2f_identity_same_data(then, now);
+	const struct b2f_frame_stamp *then = &loaded->identity;
+	const struct b2f_frame_stamp *now = &object->identity;
+	bool written = !b2f_frame_stamp_same_data(then, now, false);
 	bool same = false;
 	int err = 0;
 

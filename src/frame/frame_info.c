@@ -55,36 +55,6 @@ struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame)
 	return frame->stamp;
 }
 
-static int64_t in_ns(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *index)
-{
-	return (struct b2f_frame_stamp){
-		.dev = index->st_dev,
-		.ino = index->st_ino,
-		.size = index->st_size,
-		.mtime_ns = in_ns(index->st_mtim),
-		.ctime_ns = in_ns(index->st_ctim),
-	};
-}
-
-bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
-			   const struct b2f_frame_stamp *b)
-{
-	return b2f_frame_stamp_same_data(a, b, false) &&
-	       a->ctime_ns == b->ctime_ns;
-}
-
-bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
-			       const struct b2f_frame_stamp *b, bool set_mtime)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       (set_mtime || a->mtime_ns == b->mtime_ns);
-}
-
 const char *b2f_chunk_kind_name(enum b2f_chunk_kind kind)
 {
 	switch (kind) {

@@ -19,7 +19,7 @@ struct sweep {
 static int visit(void *arg, int64_t id)
 {
 	struct sweep *s = arg;
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	bool sure;
 
 	if (id >= 0 && b2f_ids_has_sorted(&s->used, (uint64_t)id))

@@ -82,7 +82,7 @@ static int adopt(struct b2f_store *store, int fd, struct b2f_object *out,
 	*out = (struct b2f_object){
 		.store = store,
 		.size = (uint64_t)st.st_size,
-		.identity = b2f_identity_of(&st),
+		.identity = b2f_frame_stamp_of(&st),
 		.fd = fd,
 	};
 	return 0;

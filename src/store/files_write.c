@@ -254,7 +254,7 @@ static int dir_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 }
 
 static int dir_identify(struct b2f_store *store, int64_t id,
-			struct b2f_identity *out)
+			struct b2f_frame_stamp *out)
 {
 	char buf[B2F_CHUNK_NAME_SIZE];
 	struct stat st;
@@ -262,7 +262,7 @@ static int dir_identify(struct b2f_store *store, int64_t id,
 	if (fstatat(b2f_files_of(store)->fd, b2f_files_name(id, buf), &st,
 		    AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	*out = b2f_identity_of(&st);
+	*out = b2f_frame_stamp_of(&st);
 	return 0;
 }
 

@@ -46,26 +46,34 @@ int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 	return store->ops->stat_index(store, out);
 }
 
-static int64_t in_ns(const struct timespec *t)
+static int64_t in_ns(struct timespec t)
 {
-	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-struct b2f_identity b2f_identity_of(const struct stat *st)
+struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st)
 {
-	return (struct b2f_identity){
-		.size = (uint64_t)st->st_size,
+	return (struct b2f_frame_stamp){
+		.dev = st->st_dev,
 		.ino = st->st_ino,
-		.mtime_ns = in_ns(&st->st_mtim),
-		.ctime_ns = in_ns(&st->st_ctim),
+		.size = st->st_size,
+		.mtime_ns = in_ns(st->st_mtim),
+		.ctime_ns = in_ns(st->st_ctim),
 	};
 }
 
-bool b2f_identity_same_data(const struct b2f_identity *a,
-			    const struct b2f_identity *b)
+bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
+			   const struct b2f_frame_stamp *b)
 {
-	return a->size == b->size && a->ino == b->ino &&
-	       a->mtime_ns == b->mtime_ns;
+	return b2f_frame_stamp_same_data(a, b, false) &&
+	       a->ctime_ns == b->ctime_ns;
+}
+
+bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
+			       const struct b2f_frame_stamp *b, bool set_mtime)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       (set_mtime || a->mtime_ns == b->mtime_ns);
 }
 
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE])

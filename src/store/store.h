@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
+#include "b2frame/frame.h"
 #include "base/attr.h"
 #include "base/why.h"
 
@@ -36,21 +37,13 @@ struct b2f_store;
 /* "FFFFFFFF.chunk" and its 0. */
 #define B2F_CHUNK_NAME_SIZE 15
 
-/* Tells one content of an object from another one. */
-struct b2f_identity {
-	uint64_t size;
-	uint64_t ino;
-	int64_t mtime_ns;
-	int64_t ctime_ns;
-};
-
 /* An open object.  Zero-initialized it may be closed. */
 struct b2f_object {
 	struct b2f_store *store;
 	/* Bytes it had when it was opened. */
 	uint64_t size;
 	/* What it was then; zero for a buffer, which nobody rewrites. */
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	/* Private to the store; -1 or NULL if it has none. */
 	int fd;
 	const uint8_t *data;
@@ -101,7 +94,7 @@ struct b2f_store_write_ops {
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*identify)(struct b2f_store *store, int64_t id,
-			struct b2f_identity *out);
+			struct b2f_frame_stamp *out);
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		    void *arg);
 };
@@ -170,14 +163,6 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
 /* What fstat(2) says of the index.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
-
-/* What a file with these attributes is. */
-struct b2f_identity b2f_identity_of(const struct stat *st);
-
-/* Was it not written to in between?  A ctime also changes with mode and links.
- */
-bool b2f_identity_same_data(const struct b2f_identity *a,
-			    const struct b2f_identity *b);
 
 /* Writes the name of chunk file @id. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);

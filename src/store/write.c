@@ -91,17 +91,11 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 }
 
 int b2f_store_identify(struct b2f_store *store, int64_t id,
-		       struct b2f_identity *out)
+		       struct b2f_frame_stamp *out)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
 	return ops ? ops->identify(store, id, out) : -EROFS;
-}
-
-bool b2f_identity_equal(const struct b2f_identity *a,
-			const struct b2f_identity *b)
-{
-	return b2f_identity_same_data(a, b) && a->ctime_ns == b->ctime_ns;
 }
 
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),

@@ -103,10 +103,7 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
  */
 B2F_MUST_CHECK
 int b2f_store_identify(struct b2f_store *store, int64_t id,
-		       struct b2f_identity *out);
-
-bool b2f_identity_equal(const struct b2f_identity *a,
-			const struct b2f_identity *b);
+		       struct b2f_frame_stamp *out);
 
 /*
  * Calls @fn for every name of a chunk file, in any order, and for what writers

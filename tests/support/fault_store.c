@@ -97,7 +97,7 @@ static int fault_open(struct b2f_store *store, int64_t id,
 		*out = (struct b2f_object){
 			.store = store,
 			.size = disk->files[file].now.size,
-			.identity = b2f_identity_of(&disk->files[file].st),
+			.identity = b2f_frame_stamp_of(&disk->files[file].st),
 			.fd = (int)file,
 		};
 	pthread_mutex_unlock(&disk->lock);
@@ -359,7 +359,7 @@ static int fault_remove(struct b2f_store *store, int64_t id,
 }
 
 static int fault_identify(struct b2f_store *store, int64_t id,
-			  struct b2f_identity *out)
+			  struct b2f_frame_stamp *out)
 {
 	struct fault_disk *disk = disk_of(store);
 	struct stat st;
@@ -369,7 +369,7 @@ static int fault_identify(struct b2f_store *store, int64_t id,
 	err = stat_locked(disk, id, &st);
 	pthread_mutex_unlock(&disk->lock);
 	if (!err)
-		*out = b2f_identity_of(&st);
+		*out = b2f_frame_stamp_of(&st);
 	return err;
 }
 

@@ -132,14 +132,14 @@ Test(fault_store, without_failures_it_is_like_any_store)
 Test(fault_store, a_rewritten_file_has_another_identity)
 {
 	struct b2f_object object = put(7, "abc");
-	struct b2f_identity before, now;
+	struct b2f_frame_stamp before, now;
 
 	cr_assert_eq(b2f_store_identify(store, 7, &before), 0);
 	cr_assert_eq(b2f_store_identify(store, 7, &now), 0);
-	cr_assert(b2f_identity_equal(&before, &now));
+	cr_assert(b2f_frame_stamp_equal(&before, &now));
 	cr_assert_eq(b2f_object_write(&object, 0, "xyz", 3, NULL), 0);
 	cr_assert_eq(b2f_store_identify(store, 7, &now), 0);
-	cr_assert_not(b2f_identity_equal(&before, &now));
+	cr_assert_not(b2f_frame_stamp_equal(&before, &now));
 	cr_assert_eq(b2f_store_identify(store, 8, &now), -ENOENT);
 }
 
@@ -270,7 +270,7 @@ static unsigned int present(unsigned int variant)
 {
 	struct fault_disk *after = fault_disk_after_loss(disk, variant);
 	struct b2f_store *mounted = fault_disk_mount(after);
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	unsigned int bits = 0;
 
 	for (int id = 0; id < 4; id++)
@@ -356,7 +356,7 @@ Test(fault_store, ignored_syncs_make_nothing_durable)
 Test(fault_store, a_loss_of_power_ends_everything)
 {
 	struct b2f_object object, again;
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	struct stat st;
 	char buf[4];
 

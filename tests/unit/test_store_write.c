@@ -116,7 +116,7 @@ Test(store_write, a_chunk_that_exists_is_not_created_again)
 Test(store_write, a_new_index_takes_the_place_of_the_old_one)
 {
 	struct b2f_store *store = open_store();
-	struct b2f_identity before, after;
+	struct b2f_frame_stamp before, after;
 	struct b2f_object object;
 
 	frame_dir_write(&dir, NEW_NAME, "left by a crash", 15);
@@ -130,7 +130,7 @@ Test(store_write, a_new_index_takes_the_place_of_the_old_one)
 	expect_content(store, B2F_OBJECT_INDEX, "new");
 	cr_assert_eq(access(path_of(NEW_NAME), F_OK), -1);
 	cr_assert_eq(b2f_store_identify(store, B2F_OBJECT_INDEX, &after), 0);
-	cr_assert_not(b2f_identity_equal(&before, &after));
+	cr_assert_not(b2f_frame_stamp_equal(&before, &after));
 	cr_assert_eq(b2f_store_install(store, NULL), -ENOENT);
 	expect_content(store, B2F_OBJECT_INDEX, "new");
 	b2f_store_free(store);
@@ -232,7 +232,7 @@ Test(store_write, stores_without_writing_answer_that_they_are_read_only)
 {
 	struct b2f_object object = {.fd = -1};
 	struct b2f_store *store = NULL;
-	struct b2f_identity identity;
+	struct b2f_frame_stamp identity;
 	struct b2f_why why = {""};
 
 	cr_assert_eq(b2f_store_new_memory((const uint8_t *)"x", 1, &store), 0);
@@ -495,20 +495,20 @@ Test(store_write, only_chunk_files_and_new_indexes_are_listed)
 Test(store_write, a_rewritten_chunk_has_another_identity)
 {
 	struct b2f_store *store = open_store();
-	struct b2f_identity before, after;
+	struct b2f_frame_stamp before, after;
 	struct b2f_object object;
 
 	cr_assert_eq(b2f_store_identify(store, 3, &before), -ENOENT);
 	frame_dir_write(&dir, "00000003.chunk", "abc", 3);
 	cr_assert_eq(b2f_store_identify(store, 3, &before), 0);
 	cr_assert_eq(b2f_object_open(store, 3, &object, NULL), 0);
-	cr_assert(b2f_identity_equal(&before, &object.identity));
+	cr_assert(b2f_frame_stamp_equal(&before, &object.identity));
 	b2f_object_close(&object);
 	/* Timestamps have the grain of the kernel's tick. */
 	usleep(20000);
 	frame_dir_write(&dir, "00000003.chunk", "xyz", 3);
 	cr_assert_eq(b2f_store_identify(store, 3, &after), 0);
-	cr_assert_not(b2f_identity_equal(&before, &after));
+	cr_assert_not(b2f_frame_stamp_equal(&before, &after));
 	b2f_store_free(store);
 }
 
