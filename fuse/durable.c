@@ -1,121 +1,308 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* durable.c - a frame that takes the place of another one must not be worse */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
+/* durable.c - frames that may not survive a loss of power, and when they do */
 #include "durable.h"
 
-/* Some filesystems have no fsync for directories, nor need for it. */
-static int sync_fd(int fd)
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "durable_sync.h"
+#include "fs.h"
+#include "resolve.h"
+
+void fs_durable_init(struct fs_durables *durables)
 {
-	return fsync(fd) && errno != EINVAL ? -errno : 0;
+	pthread_mutex_init(&durables->lock, NULL);
 }
 
-static int sync_entry(int dirfd, const char *name)
+static bool is_durable(const struct fs_durable *d)
 {
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int err;
-
-	/* What we cannot open, we have not written. */
-	if (fd < 0)
-		return errno == EMFILE || errno == ENFILE ? -errno : 0;
-	err = sync_fd(fd);
-	close(fd);
-	return err;
+	return b2f_durability_get(&d->contents) == B2F_DISK_DURABLE;
 }
 
-/* From so many files on, all of the filesystem at once is not slower. */
-#define FILES_MAX 64
-
-/* Makes all files of the directory @path_fd durable, and their names. */
-static int sync_directory(int path_fd)
+/* Locked, as all that follows up to the functions of the header. */
+static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 {
-	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *d;
-	int n = 0, err = 0;
+	struct fs_durable_key key;
+	struct fs_durable *d;
 
-	if (!dir) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
+	memset(&key, 0, sizeof(key));
+	key.dev = dev;
+	key.ino = ino;
+	HASH_FIND(hh, fs->durables.all, &key, sizeof(key), d);
+	return d;
+}
+
+/* The one of @node, made if there is none; NULL without memory. */
+static struct fs_durable *get(struct fs *fs, struct fs_node *node, dev_t dev,
+			      ino_t ino)
+{
+	struct fs_durable *d = find(fs, dev, ino);
+
+	if (d)
+		return d;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->key.dev = dev;
+	d->key.ino = ino;
+	fs_tree_ref(fs->tree, node);
+	d->node = node;
+	HASH_ADD(hh, fs->durables.all, key, sizeof(d->key), d);
+	return d;
+}
+
+struct fs_node *fs_durable_drop(struct fs *fs, struct fs_durable *d)
+{
+	struct fs_node *node = d->node;
+
+	if (node)
+		HASH_DEL(fs->durables.all, d);
+	d->node = NULL;
+	if (d->nusers == 0)
+		free(d);
+	return node;
+}
+
+bool fs_durable_is_done(const struct fs_durable *d)
+{
+	return d->nusers == 0 && (!d->node || (!d->name_at && is_durable(d)));
+}
+
+/* Drops @d if there is nothing more to know of it; as fs_durable_drop(). */
+static struct fs_node *drop_if_done(struct fs *fs, struct fs_durable *d)
+{
+	return fs_durable_is_done(d) ? fs_durable_drop(fs, d) : NULL;
+}
+
+/* Unlocks, and gives back the reference of one that was dropped, or NULL. */
+static void unlock(struct fs *fs, struct fs_node *dropped)
+{
+	pthread_mutex_unlock(&fs->durables.lock);
+	if (dropped)
+		fs_tree_forget(fs->tree, dropped, 1);
+}
+
+int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd)
+{
+	struct fs_durables *all = &fs->durables;
+	struct fs_durable *d;
+
+	pthread_mutex_lock(&all->lock);
+	d = get(fs, node, node->dev, node->ino);
+	if (d) {
+		(void)b2f_durability_move(&d->contents, B2F_DISK_DURABLE,
+					  B2F_DISK_NEW);
+		d->left_at = d->name_at = ++all->clock;
 	}
-	while (!err && n <= FILES_MAX && (d = readdir(dir)))
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
-		    ++n <= FILES_MAX)
-			err = sync_entry(fd, d->d_name);
-	if (!err && n > FILES_MAX)
-		err = syncfs(fd) ? -errno : 0;
-	else if (!err)
-		err = sync_fd(fd);
-	closedir(dir);
-	return err;
+	pthread_mutex_unlock(&all->lock);
+	if (d)
+		fs_durable_sync_later(fs, dirfd, node->dev);
+	return d ? 0 : -ENOMEM;
 }
 
-bool fs_durable_is_not(struct fs *fs, struct fs_node *node)
+void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd)
 {
-	uint64_t left_to;
+	struct fs_durables *all = &fs->durables;
+	struct fs_durable *d;
 
-	if (!node)
-		return false;
-	pthread_mutex_lock(&fs->files.lock);
-	left_to = node->state.left_to;
-	pthread_mutex_unlock(&fs->files.lock);
-	return left_to && fs_ticker_waits_for(fs, left_to);
+	pthread_mutex_lock(&all->lock);
+	/* Without memory it is as after any other rename. */
+	d = get(fs, node, node->dev, node->ino);
+	if (d)
+		d->name_at = ++all->clock;
+	pthread_mutex_unlock(&all->lock);
+	if (d)
+		fs_durable_sync_later(fs, dirfd, node->dev);
+}
+
+void fs_durable_forget(struct fs *fs, struct fs_node *node)
+{
+	struct fs_durable *d;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	d = find(fs, node->dev, node->ino);
+	unlock(fs, d ? fs_durable_drop(fs, d) : NULL);
+}
+
+struct b2f_durability *fs_durable_open(struct fs *fs, struct fs_file *file)
+{
+	struct fs_durable *d;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	if (!file->durable) {
+		file->durable =
+			get(fs, file->pin.node, file->dev, file->ino);
+		if (file->durable)
+			file->durable->nusers++;
+	}
+	d = file->durable;
+	pthread_mutex_unlock(&fs->durables.lock);
+	return d ? &d->contents : NULL;
+}
+
+void fs_durable_close(struct fs *fs, struct fs_file *file)
+{
+	struct fs_durable *d = file->durable;
+	bool left;
+
+	if (!d)
+		return;
+	pthread_mutex_lock(&fs->durables.lock);
+	d->nusers--;
+	d->left_at = ++fs->durables.clock;
+	left = d->node && !is_durable(d);
+	unlock(fs, drop_if_done(fs, d));
+	file->durable = NULL;
+	if (left)
+		fs_durable_sync_later(fs, file->pin.fd, file->dev);
+}
+
+bool fs_durable_is_new(struct fs *fs, const struct fs_found *found)
+{
+	const struct stat *st = &found->probe.st;
+	const struct fs_durable *d;
+	bool is_new;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	d = find(fs, st->st_dev, st->st_ino);
+	is_new = d && b2f_durability_get(&d->contents) == B2F_DISK_NEW;
+	pthread_mutex_unlock(&fs->durables.lock);
+	return is_new;
+}
+
+/* What is known of one frame, at one moment. */
+struct look {
+	dev_t dev;
+	ino_t ino;
+	enum b2f_durable_state state;
+	uint64_t left_at;
+	uint64_t name_at;
+};
+
+static struct look look_at(struct fs *fs, dev_t dev, ino_t ino)
+{
+	struct look look = {.dev = dev, .ino = ino};
+	const struct fs_durable *d;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	d = find(fs, dev, ino);
+	if (d) {
+		look.state = b2f_durability_get(&d->contents);
+		look.left_at = d->left_at;
+		look.name_at = d->name_at;
+	}
+	pthread_mutex_unlock(&fs->durables.lock);
+	return look;
 }
 
 /*
- * Was the frame @node left (to *@left_to), or may it have been before the node
- * was made?
+ * Notes what was made durable since @look, of what has not changed meanwhile.
+ * Not before: another fsync may wait for the same.
  */
-static bool may_be_left(struct fs *fs, struct fs_node *node, uint64_t *left_to)
+static void note_synced(struct fs *fs, const struct look *look, bool name)
 {
-	bool known;
+	struct fs_node *dropped = NULL;
+	struct fs_durable *d;
 
-	pthread_mutex_lock(&fs->files.lock);
-	known = node->state.knows_left;
-	*left_to = node->state.left_to;
-	pthread_mutex_unlock(&fs->files.lock);
-	return known ? fs_durable_is_not(fs, node)
-		     : fs_ticker_has_sync(fs, node->dev);
+	pthread_mutex_lock(&fs->durables.lock);
+	d = find(fs, look->dev, look->ino);
+	if (d && name && d->name_at == look->name_at)
+		d->name_at = 0;
+	if (d && !name && d->nusers == 0 && d->left_at == look->left_at)
+		(void)b2f_durability_move(&d->contents, look->state,
+					  B2F_DISK_DURABLE);
+	if (d)
+		dropped = drop_if_done(fs, d);
+	unlock(fs, dropped);
 }
 
-int fs_durable_make_left(struct fs *fs, struct fs_node *node, int path_fd)
+static void note_failed(struct fs *fs, const struct look *look)
 {
-	uint64_t left_to;
-	bool left = may_be_left(fs, node, &left_to);
-	int err = left ? sync_directory(path_fd) : 0;
+	struct fs_durable *d;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	d = find(fs, look->dev, look->ino);
+	if (d)
+		b2f_durability_fail(&d->contents);
+	pthread_mutex_unlock(&fs->durables.lock);
+}
+
+/* Makes the contents durable of one that is not open for writing. */
+static int make_contents(struct fs *fs, struct fs_node *node,
+			 const struct look *look, int path_fd)
+{
+	int err;
+
+	if (look->state == B2F_DISK_DURABLE)
+		return 0;
+	if (look->state == B2F_DISK_FAILED)
+		return node ? fs_durable_mend(fs, node) : -EIO;
+	err = fs_durable_sync_directory(path_fd);
+	if (err)
+		note_failed(fs, look);
+	else
+		note_synced(fs, look, false);
+	return err;
+}
+
+/* Makes the directory durable that @node has its name in. */
+static int make_name(struct fs *fs, struct fs_node *node,
+		     const struct look *look)
+{
+	char name[FS_NAMES_SIZE];
+	struct fs_pin parent = {0};
+	int err;
+
+	if (!look->name_at)
+		return 0;
+	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
+	if (err)
+		return err == -ESTALE ? 0 : err;
+	err = fs_durable_sync_names(parent.fd);
+	fs_tree_unpin(fs->tree, &parent);
+	if (!err)
+		note_synced(fs, look, true);
+	return err;
+}
+
+int fs_durable_make_node(struct fs *fs, struct fs_node *node)
+{
+	struct look look = look_at(fs, node->dev, node->ino);
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, node, &pin);
 
 	if (err)
-		return err;
-	pthread_mutex_lock(&fs->files.lock);
-	/* Else it was left once more meanwhile. */
-	if (left && node->state.left_to == left_to)
-		node->state.left_to = 0;
-	node->state.knows_left = true;
-	pthread_mutex_unlock(&fs->files.lock);
-	return 0;
+		return err == -ESTALE ? 0 : err;
+	err = make_contents(fs, node, &look, pin.fd);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
 }
 
-int fs_durable_make(struct fs *fs, struct fs_node *node,
-		    const struct fs_found *found)
+int fs_durable_make(struct fs *fs, struct fs_file *file)
 {
-	struct fs_file *file = node ? fs_frames_peek(fs, node) : NULL;
+	struct look look = look_at(fs, file->dev, file->ino);
 	int err = 0;
+
+	if (!b2f_file_is_writable(file->file))
+		err = make_contents(fs, file->pin.node, &look, file->pin.fd);
+	return err ? err : make_name(fs, file->pin.node, &look);
+}
+
+int fs_durable_make_found(struct fs *fs, struct fs_node *node,
+			  const struct fs_found *found)
+{
+	const struct stat *st = &found->probe.st;
+	struct fs_file *file = node ? fs_frames_peek(fs, node) : NULL;
+	struct look look;
+	int err;
 
 	if (file) {
 		err = fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
 		fs_frames_put(fs, file);
 		return err;
 	}
-	if (node)
-		return fs_durable_make_left(fs, node, found->probe.fd);
-	if (!fs_ticker_has_sync(fs, found->probe.st.st_dev))
-		return 0;
-	return sync_directory(found->probe.fd);
+	look = look_at(fs, st->st_dev, st->st_ino);
+	return make_contents(fs, node, &look, found->probe.fd);
 }

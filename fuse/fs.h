@@ -14,6 +14,7 @@
 #include "b2frame/file.h"
 #include "daemon.h"
 #include "deleted.h"
+#include "durable.h"
 #include "fuse_api.h"
 #include "logger.h"
 #include "mount_options.h"
@@ -39,6 +40,7 @@ struct fs {
 	struct fs_deleted_folder deleted;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
+	struct fs_durables durables;
 	struct fs_ticker ticker;
 	struct fs_stats stats;
 	struct fuse_session *session;

@@ -181,7 +181,8 @@ static int store_all(struct fs *fs)
 
 	fs_openfiles_fini(fs);
 	err = fs_frames_fini(fs);
-	last = fs_ticker_fini(fs);
+	last = fs_durable_fini(fs);
+	fs_ticker_fini(&fs->ticker);
 	return err ? err : last;
 }
 
@@ -218,6 +219,7 @@ static enum fs_exit run(struct fs *fs)
 	pthread_mutex_init(&fs->links_lock, NULL);
 	fs_openfiles_init(&fs->files);
 	fs_frames_init(&fs->frames);
+	fs_durable_init(&fs->durables);
 	fs_ticker_init(&fs->ticker);
 	err = fs->settings.background ? fs_daemon_fork(&fs->daemon) : 0;
 	if (err)

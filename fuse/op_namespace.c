@@ -246,11 +246,12 @@ static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
 	}
 	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
 	fs_seen_note_meta(fs, fresh->node, NULL, &found.probe.index);
-	pthread_mutex_lock(&fs->files.lock);
-	fresh->node->state.nnames++;
-	fresh->node->state.knows_left = true;
-	pthread_mutex_unlock(&fs->files.lock);
-	return 0;
+	err = fs_durable_note_made(fs, fresh->node, spot->pin.fd);
+	if (err) {
+		fs_tree_unpin(fs->tree, &fresh->pin);
+		fs_tree_forget(fs->tree, fresh->node, 1);
+	}
+	return err;
 }
 
 /* A daemon of root's can read and write whatever the mode is. */

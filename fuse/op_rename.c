@@ -44,12 +44,15 @@
 void fs_side_move(struct fs *fs, const struct fs_side *side,
 		  const struct fs_spot *spot, const char *name)
 {
+	if (!side->pin.node)
+		return;
+	if (fs_side_is_sparse(side))
+		fs_durable_note_renamed(fs, side->pin.node, spot->pin.fd);
 	/* One of several names of a frame says nothing about where that is. */
 	if (fs_side_is_name(side))
 		return;
 	/* Without memory it is looked up anew. */
-	if (side->pin.node)
-		(void)!fs_tree_move(fs->tree, side->pin.node, spot->dir, name);
+	(void)!fs_tree_move(fs->tree, side->pin.node, spot->dir, name);
 }
 
 int fs_renaming_entry(const struct fs_spot *from, const char *name,
@@ -69,10 +72,9 @@ int fs_renaming_entry(const struct fs_spot *from, const char *name,
 int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
 			     const struct fs_side *old)
 {
-	if (!fs_side_is_sparse(fresh) ||
-	    fs_durable_is_not(r->fs, old->pin.node))
+	if (!fs_side_is_sparse(fresh) || fs_durable_is_new(r->fs, &old->found))
 		return 0;
-	return fs_durable_make(r->fs, fresh->pin.node, &fresh->found);
+	return fs_durable_make_found(r->fs, fresh->pin.node, &fresh->found);
 }
 
 /* Keeps the node of @side open, whatever its name is meanwhile. */

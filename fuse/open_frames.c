@@ -467,12 +467,16 @@ int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
 int fs_frames_allow_write(struct fs *fs, struct fs_file *f)
 {
 	const struct timespec pause = {.tv_nsec = BUSY_NS};
+	struct b2f_write_options options = fs->settings.write;
 	int err = -EBUSY;
 
+	options.durability = fs_durable_open(fs, f);
+	if (!options.durability)
+		return -ENOMEM;
 	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
-		err = b2f_file_allow_write(f->file, &fs->settings.write);
+		err = b2f_file_allow_write(f->file, &options);
 	}
 	return err;
 }

@@ -71,8 +71,8 @@ struct fs_file {
 	size_t nrefs;
 	/* Not to be tried before, on the monotonic clock. */
 	time_t retry_s;
-	/* When a commit was not durable, on that clock; 0: none was. */
-	time_t undurable_s;
+	/* Set once it is open for writing; under the lock of durable.h. */
+	struct fs_durable *durable;
 	/* As shown last, for when it cannot be looked at. */
 	struct stat attr;
 	/* The mtime of what is being committed, as shown before. */

@@ -37,65 +37,6 @@ static bool is_deleted(struct fs *fs, const struct fs_file *file)
 	return deleted;
 }
 
-/* Makes the folder durable in which @node was created, once. */
-static int sync_name(struct fs *fs, struct fs_node *node)
-{
-	char name[FS_NAMES_SIZE];
-	struct fs_pin parent = {0};
-	unsigned int nnames;
-	bool is_new;
-	int fd, err;
-
-	pthread_mutex_lock(&fs->files.lock);
-	nnames = node->state.nnames;
-	is_new = nnames != node->state.nnames_synced;
-	pthread_mutex_unlock(&fs->files.lock);
-	if (!is_new)
-		return 0;
-	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
-	if (err)
-		return err == -ESTALE ? 0 : err;
-	fd = openat(parent.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some filesystems have no fsync for directories, nor need for it. */
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	fs_tree_unpin(fs->tree, &parent);
-	if (err)
-		return err;
-	/* Not before: somebody else may wait for it as well. */
-	pthread_mutex_lock(&fs->files.lock);
-	node->state.nnames_synced = nnames;
-	pthread_mutex_unlock(&fs->files.lock);
-	return 0;
-}
-
-/* Notes since when there is something that is stored, but not durable. */
-static void note_durable(struct fs *fs, struct fs_file *file)
-{
-	bool undurable = b2f_file_is_dirty(file->file);
-
-	pthread_mutex_lock(&fs->files.lock);
-	if (!undurable)
-		file->undurable_s = 0;
-	else if (file->undurable_s == 0)
-		file->undurable_s = monotonic_s();
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
-/*
- * Makes durable what was closed without being it, before there is an index that
- * is durable and names it, or somebody is told that all is.
- */
-static int sync_left(struct fs *fs, const struct fs_file *file,
-		     enum b2f_commit_how how)
-{
-	if (how != B2F_COMMIT_DURABLE && !b2f_file_is_dirty(file->file))
-		return 0;
-	return fs_durable_make_left(fs, file->pin.node, file->pin.fd);
-}
-
 /* The index is as our commit left it, unless another program was faster. */
 static void note_commit(struct fs *fs, struct fs_file *file,
 			const struct b2f_file_now *before)
@@ -122,18 +63,15 @@ static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 	if (is_deleted(fs, file))
 		return 0;
 	b2f_file_now_get(file->file, &before);
-	err = sync_left(fs, file, how);
-	if (!err)
-		err = fn(file->file, how);
+	err = fn(file->file, how);
 	if (b2f_file_take_news(file->file))
 		fs_frames_drop_cached(fs, file);
 	else if (!file->past_cache)
 		note_commit(fs, file, &before);
 	if (!err && how == B2F_COMMIT_DURABLE)
-		err = sync_name(fs, file->pin.node);
+		err = fs_durable_make(fs, file);
 	if (err)
 		return err;
-	note_durable(fs, file);
 	old = atomic_load(&file->ncommitted);
 	while (old < n &&
 	       !atomic_compare_exchange_weak(&file->ncommitted, &old, n))
@@ -158,16 +96,8 @@ void fs_frames_end_writer(struct fs *fs, struct fs_file *file)
 int fs_frames_commit_old(struct fs *fs, struct fs_file *file)
 {
 	uint64_t age_ns = fs->settings.commit_ns;
-	time_t since_s;
 
-	if (age_ns == 0)
-		return 0;
-	pthread_mutex_lock(&fs->files.lock);
-	since_s = file->undurable_s;
-	pthread_mutex_unlock(&fs->files.lock);
-	if (b2f_file_dirty_ns(file->file) < age_ns &&
-	    (since_s == 0 ||
-	     monotonic_s() - since_s < (time_t)(age_ns / SECOND_NS)))
+	if (age_ns == 0 || b2f_file_dirty_ns(file->file) < age_ns)
 		return 0;
 	return commit(fs, file, B2F_COMMIT_DURABLE, b2f_file_try_commit);
 }
@@ -215,20 +145,11 @@ static void drop_from_list(struct fs_file *file, const struct ending *end)
 /* What nobody has open any more, and is in no list. */
 static void destroy(struct fs *fs, struct fs_file *file, bool deleted)
 {
-	bool undurable = !deleted && b2f_file_is_dirty(file->file);
-	uint64_t left_to = 0;
-
 	if (deleted)
 		b2f_file_discard(file->file);
-	if (undurable)
-		left_to = fs_ticker_sync_later(fs, file->pin.fd, file->dev);
 	b2f_file_close(file->file);
+	fs_durable_close(fs, file);
 	pthread_mutex_lock(&fs->files.lock);
-	/* Else it stays: who only looks makes nothing durable. */
-	if (left_to) {
-		file->pin.node->state.left_to = left_to;
-		file->pin.node->state.knows_left = true;
-	}
 	file->pin.node->state.nclosing--;
 	pthread_cond_broadcast(&fs->frames.closed);
 	pthread_mutex_unlock(&fs->files.lock);
@@ -410,6 +331,7 @@ int fs_frames_delete(struct fs *fs, int dirfd, const char *name,
 		fs_deleted_finish(fs, deleted);
 		return 0;
 	}
+	fs_durable_forget(fs, node);
 	kept = leave_to_node(fs, node, deleted);
 	if (kept)
 		destroy(fs, kept, true);

@@ -38,11 +38,6 @@ static struct timespec seconds_from_now(clockid_t clock, time_t s)
 	return t;
 }
 
-static time_t monotonic_s(void)
-{
-	return seconds_from_now(CLOCK_MONOTONIC, 0).tv_sec;
-}
-
 /* Locked. */
 static void wake(struct fs_ticker *ticker, bool is_urgent)
 {
@@ -57,161 +52,6 @@ void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent)
 	pthread_mutex_lock(&ticker->lock);
 	wake(ticker, is_urgent);
 	pthread_mutex_unlock(&ticker->lock);
-}
-
-static void free_sync(struct fs_sync *sync)
-{
-	close(sync->fd);
-	free(sync);
-}
-
-/* The one of @dev that is to be run.  Locked. */
-static struct fs_sync *find_sync(struct fs_ticker *ticker, dev_t dev)
-{
-	struct fs_sync *s = ticker->syncs;
-
-	while (s && (s->dev != dev || s->is_running))
-		s = s->next;
-	return s;
-}
-
-/* Adds @sync, unless that filesystem is among them; returns whose number. */
-static uint64_t add_sync(struct fs_ticker *ticker, struct fs_sync *sync)
-{
-	struct fs_sync *other;
-	uint64_t number;
-
-	pthread_mutex_lock(&ticker->lock);
-	other = find_sync(ticker, sync->dev);
-	if (!other) {
-		sync->number = ++ticker->nsyncs;
-		sync->next = ticker->syncs;
-		ticker->syncs = sync;
-		wake(ticker, false);
-	}
-	number = other ? other->number : sync->number;
-	pthread_mutex_unlock(&ticker->lock);
-	if (other)
-		free_sync(sync);
-	return number;
-}
-
-static bool has_syncs(struct fs_ticker *ticker)
-{
-	bool has;
-
-	pthread_mutex_lock(&ticker->lock);
-	has = ticker->syncs;
-	pthread_mutex_unlock(&ticker->lock);
-	return has;
-}
-
-bool fs_ticker_has_sync(struct fs *fs, dev_t dev)
-{
-	const struct fs_sync *s;
-
-	pthread_mutex_lock(&fs->ticker.lock);
-	/* One that is running counts too. */
-	for (s = fs->ticker.syncs; s && s->dev != dev;)
-		s = s->next;
-	pthread_mutex_unlock(&fs->ticker.lock);
-	return s;
-}
-
-bool fs_ticker_waits_for(struct fs *fs, uint64_t number)
-{
-	const struct fs_sync *s;
-
-	pthread_mutex_lock(&fs->ticker.lock);
-	for (s = fs->ticker.syncs; s && s->number != number;)
-		s = s->next;
-	pthread_mutex_unlock(&fs->ticker.lock);
-	return s;
-}
-
-/* The number of the one of @dev that is to be run; 0: there is none. */
-static uint64_t find_waiting(struct fs_ticker *ticker, dev_t dev)
-{
-	const struct fs_sync *s;
-	uint64_t number;
-
-	pthread_mutex_lock(&ticker->lock);
-	s = find_sync(ticker, dev);
-	number = s ? s->number : 0;
-	pthread_mutex_unlock(&ticker->lock);
-	return number;
-}
-
-uint64_t fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev)
-{
-	uint64_t number = find_waiting(&fs->ticker, dev);
-	struct fs_sync *later;
-
-	if (number)
-		return number;
-	later = calloc(1, sizeof(*later));
-	if (later) {
-		later->fd =
-			openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		later->dev = dev;
-		later->since_s = monotonic_s();
-	}
-	if (later && later->fd >= 0)
-		return add_sync(&fs->ticker, later);
-	free(later);
-	/* Rather slow than not at all. */
-	fs_logger_write(fs->logger, B2F_LOG_DEBUG,
-			"sync at once: no memory or no descriptor");
-	sync();
-	return 0;
-}
-
-/* One that has been waiting for @age_s seconds, and is running now; or NULL. */
-static struct fs_sync *begin_sync(struct fs_ticker *ticker, time_t age_s)
-{
-	time_t now = monotonic_s();
-	struct fs_sync *s;
-
-	pthread_mutex_lock(&ticker->lock);
-	s = ticker->syncs;
-	while (s && (s->is_running || now - s->since_s < age_s))
-		s = s->next;
-	if (s)
-		s->is_running = true;
-	pthread_mutex_unlock(&ticker->lock);
-	return s;
-}
-
-static void end_sync(struct fs_ticker *ticker, struct fs_sync *sync)
-{
-	struct fs_sync **p = &ticker->syncs;
-
-	pthread_mutex_lock(&ticker->lock);
-	while (*p != sync)
-		p = &(*p)->next;
-	*p = sync->next;
-	pthread_mutex_unlock(&ticker->lock);
-	free_sync(sync);
-}
-
-/* Syncs what has been waiting for @age_s seconds.  Returns 0 or an errno. */
-static int run_syncs(struct fs *fs, time_t age_s)
-{
-	struct fs_sync *s;
-	int first = 0;
-
-	while ((s = begin_sync(&fs->ticker, age_s))) {
-		int err = syncfs(s->fd) ? -errno : 0;
-
-		if (err)
-			fs_logger_write(fs->logger, B2F_LOG_ERROR,
-					"%s: not durable: syncfs: %s",
-					fs->source.path, strerror(-err));
-		if (!first)
-			first = err;
-		end_sync(&fs->ticker, s);
-	}
-	return first;
 }
 
 static void drop_node(struct fs *fs, const struct fs_node *node)
@@ -312,7 +152,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	}
 	free(files);
 	if (!is_urgent && fs->settings.commit_ns > 0)
-		(void)!run_syncs(fs, fs->settings.commit_ns / SECOND_NS);
+		(void)!fs_durable_sync(fs, fs->settings.commit_ns / SECOND_NS);
 	return more || n > 0;
 }
 
@@ -366,7 +206,7 @@ static void *run(void *arg)
 
 	while (wait_for_tick(&fs->ticker, &next, &is_urgent)) {
 		more = tick(fs, is_urgent);
-		if (more || is_urgent || has_syncs(&fs->ticker))
+		if (more || is_urgent || fs_durable_waits(fs))
 			fs_ticker_wake(&fs->ticker, false);
 		if (is_urgent)
 			continue;
@@ -407,11 +247,8 @@ void fs_ticker_stop(struct fs *fs)
 	ticker->is_running = false;
 }
 
-int fs_ticker_fini(struct fs *fs)
+void fs_ticker_fini(struct fs_ticker *ticker)
 {
-	int err = run_syncs(fs, 0);
-
-	pthread_cond_destroy(&fs->ticker.wake);
-	pthread_mutex_destroy(&fs->ticker.lock);
-	return err;
+	pthread_cond_destroy(&ticker->wake);
+	pthread_mutex_destroy(&ticker->lock);
 }

@@ -5,7 +5,7 @@
  *   timer commits   what was written more than commit= seconds ago becomes
  *                   durable
  *   syncs           what was closed without being durable becomes so, all of
- *                   it with one syncfs(2)
+ *                   it with one syncfs(2); see durable.h
  *   changes         open frames that somebody else has changed go on with what
  *                   is on disk, and the kernel drops what it has cached; so it
  *                   does of other files (seen.h)
@@ -15,7 +15,7 @@
  *
  * With nothing open and nothing to sync the thread sleeps.
  *
- * Layer: fuse.  Threads: _wake and _sync_later from any; the rest from the main
+ * Layer: fuse.  Threads: _wake from any; the rest from the main
  * one.
  */
 #ifndef B2F_FUSE_TICKER_H
@@ -28,19 +28,6 @@
 #include <time.h>
 
 struct fs;
-
-/* A filesystem that has changes which are not durable. */
-struct fs_sync {
-	struct fs_sync *next;
-	/* No other one has, or will have, this number; never 0. */
-	uint64_t number;
-	dev_t dev;
-	int fd;
-	/* Of the oldest one, on the monotonic clock. */
-	time_t since_s;
-	/* It is being synced; what comes now needs another one. */
-	bool is_running;
-};
 
 struct fs_ticker {
 	pthread_t thread;
@@ -55,9 +42,6 @@ struct fs_ticker {
 	/* The kernel has to drop something, at once. */
 	bool is_urgent;
 	bool ended;
-	struct fs_sync *syncs;
-	/* How many there have been. */
-	uint64_t nsyncs;
 };
 
 void fs_ticker_init(struct fs_ticker *ticker);
@@ -71,24 +55,9 @@ __attribute__((warn_unused_result)) int fs_ticker_start(struct fs *fs);
  */
 void fs_ticker_stop(struct fs *fs);
 
-/* Makes all durable that waits for it.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int fs_ticker_fini(struct fs *fs);
+void fs_ticker_fini(struct fs_ticker *ticker);
 
 /* Something was opened; with @is_urgent, the kernel has to drop something. */
 void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent);
-
-/* May something on the filesystem @dev be waiting to become durable? */
-bool fs_ticker_has_sync(struct fs *fs, dev_t dev);
-
-/* Is the sync @number, from fs_ticker_sync_later(), still to come, or to end?
- */
-bool fs_ticker_waits_for(struct fs *fs, uint64_t number);
-
-/*
- * Something on the filesystem @dev, which has the directory @dirfd, shall be
- * durable before long.  Returns the number of the sync that will do it, or 0 if
- * it is durable now.
- */
-uint64_t fs_ticker_sync_later(struct fs *fs, int dirfd, dev_t dev);
 
 #endif

@@ -74,16 +74,6 @@ struct fs_state {
 	struct fs_deleted *deleted;
 	/* There is, or was, a view of the frame. */
 	bool has_view;
-	/* How often it was created here, and how many of these are durable. */
-	unsigned int nnames;
-	unsigned int nnames_synced;
-	/*
-	 * Closed without being durable, and not synced on its own since: the
-	 * number of the ticker's sync that will do it.  0: it was not.
-	 */
-	uint64_t left_to;
-	/* Else it may have been closed before this node was made. */
-	bool knows_left;
 	struct fs_seen seen;
 	struct fs_sizes sizes;
 };

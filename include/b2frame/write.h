@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "b2frame/create.h"
+#include "b2frame/durability.h"
 #include "b2frame/file.h"
 
 /* Zero is the default of every field. */
@@ -48,6 +49,11 @@ struct b2f_write_options {
 	bool npy_arrays;
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
 	uint32_t chunksize;
+	/*
+	 * What is known of the frame on disk; commits move it, until the file
+	 * is closed.  NULL: what is there survives, unless it is empty.
+	 */
+	struct b2f_durability *durability;
 };
 
 enum b2f_commit_how {
@@ -55,8 +61,9 @@ enum b2f_commit_how {
 	B2F_COMMIT_DURABLE,
 	/*
 	 * Readable by others when it returns; survives the end of this process,
-	 * but not surely a loss of power.  Durable nevertheless if an earlier
-	 * state of the frame is: that could be lost otherwise.
+	 * but not surely a loss of power.  Durable nevertheless unless the
+	 * frame is NEW (durability.h): what survives now could be lost
+	 * otherwise.
 	 */
 	B2F_COMMIT_VISIBLE,
 };
@@ -133,8 +140,9 @@ b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
 bool b2f_file_is_dirty(struct b2f_file *file);
 
 /*
- * Nanoseconds since something became dirty; 0 if nothing is, or if it is better
- * to wait with the commit, as somebody is still writing an array.
+ * Nanoseconds since something became dirty, or was left without a sync; 0 if
+ * all is durable, or if it is better to wait with the commit, as an array is
+ * still being written.
  */
 uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 

@@ -70,13 +70,13 @@ static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
-	*nothing = !w->edit ||
-		   (w->dirty_since_ns == 0 &&
-		    !(how == B2F_COMMIT_DURABLE && w->edit->undurable));
+	*nothing = !w->edit || (w->dirty_since_ns == 0 &&
+				(how != B2F_COMMIT_DURABLE ||
+				 job->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
 		goto out;
-	job->commit.durable =
-		how == B2F_COMMIT_DURABLE || w->edit->durable_before;
+	job->commit.durable = how == B2F_COMMIT_DURABLE ||
+			      job->commit.before != B2F_DISK_NEW;
 	err = b2f_edit_freeze(w->edit, &job->commit);
 	if (!err)
 		err = take_records(job);
@@ -200,7 +200,7 @@ static int or_stale(const struct b2f_writer *w, int err)
  * What is in files that could not be made durable is written again: now it can
  * still be read, and is checked by that.
  */
-static int rewrite_bad(struct b2f_file *file)
+static int rewrite_bad(struct b2f_file *file, bool all)
 {
 	struct b2f_writer *w = file->writer;
 	uint64_t nchunk = 0;
@@ -211,7 +211,7 @@ static int rewrite_bad(struct b2f_file *file)
 		bool found;
 
 		pthread_mutex_lock(&file->lock);
-		found = w->edit && b2f_edit_find_bad(w->edit, &nchunk);
+		found = w->edit && b2f_edit_find_bad(w->edit, all, &nchunk);
 		pthread_mutex_unlock(&file->lock);
 		if (!found || err)
 			break;
@@ -245,12 +245,15 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 	struct job job = {
 		.file = file,
 		.writer = file->writer,
-		.commit = {.each = each, .each_context = file->runtime->pool},
+		.commit = {.each = each,
+			   .each_context = file->runtime->pool,
+			   .before = b2f_durability_get(
+				   file->writer->durability)},
 	};
 	bool nothing;
 	int err;
 
-	err = rewrite_bad(file);
+	err = rewrite_bad(file, job.commit.before == B2F_DISK_FAILED);
 	if (!err)
 		err = settle_and_freeze(&job, how, &nothing);
 	if (err || nothing)

@@ -16,8 +16,8 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	dirty = w && (w->left_undurable ||
-		      (w->edit && (w->dirty_since_ns || w->edit->undurable)));
+	dirty = w && ((w->edit && w->dirty_since_ns) ||
+		      b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
 	pthread_mutex_unlock(&file->lock);
 	return dirty;
 }
@@ -43,17 +43,20 @@ static bool is_under_way(const struct b2f_file *file)
 uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 {
 	struct timespec now;
-	uint64_t since = 0;
-	bool undurable = false;
+	uint64_t since = 0, undurable = 0;
+	const struct b2f_writer *w;
 
 	pthread_mutex_lock(&file->lock);
-	if (file->writer && file->writer->edit && !is_under_way(file)) {
-		since = file->writer->dirty_since_ns;
-		undurable = file->writer->edit->undurable;
+	w = file->writer;
+	if (w && w->edit && !is_under_way(file)) {
+		since = w->dirty_since_ns;
+		undurable = atomic_load(&w->durability->since_ns);
 	}
 	pthread_mutex_unlock(&file->lock);
+	if (!since || (undurable && undurable < since))
+		since = undurable;
 	if (!since)
-		return undurable;
+		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	since = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - since;
 	return since ? since : 1;
@@ -72,7 +75,6 @@ void b2f_file_discard(struct b2f_file *file)
 		b2f_dirty_remove(d);
 		w->dirty_since_ns = 0;
 		w->has_mtime = false;
-		w->edit->undurable = false;
 	}
 	pthread_mutex_unlock(&file->lock);
 }

@@ -11,7 +11,8 @@
 /* Times that another program may change a frame while it is being opened. */
 #define TRIES 5
 
-static struct b2f_writer *new_writer(const struct b2f_write_options *options)
+static struct b2f_writer *new_writer(const struct b2f_write_options *options,
+				     bool is_empty)
 {
 	struct b2f_writer *w = calloc(1, sizeof(*w));
 	pthread_rwlockattr_t attr;
@@ -28,6 +29,14 @@ static struct b2f_writer *new_writer(const struct b2f_write_options *options)
 	pthread_mutex_init(&w->write_lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	w->options = *options;
+	w->durability = options->durability;
+	if (!w->durability) {
+		w->durability = &w->own;
+		/* An empty frame is no loss. */
+		if (is_empty)
+			(void)b2f_durability_move(&w->own, B2F_DISK_DURABLE,
+						  B2F_DISK_NEW);
+	}
 	return w;
 }
 
@@ -127,7 +136,7 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 
 	*frame = b2f_file_frame_ref(file);
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_edit_new(*frame, B2F_EDIT_FILE, &edit);
+		err = b2f_edit_new(*frame, B2F_EDIT_FILE, w->durability, &edit);
 		if (err != -ESTALE)
 			break;
 		err = b2f_frame_reopen(*frame, &newer);
@@ -172,7 +181,9 @@ int b2f_file_allow_write(struct b2f_file *file,
 	pthread_mutex_lock(&file->allow_lock);
 	if (b2f_file_is_writable(file))
 		goto out;
-	w = file->writer ? file->writer : new_writer(options);
+	w = file->writer;
+	if (!w)
+		w = new_writer(options, b2f_file_size(file) == 0);
 	if (!w) {
 		err = -ENOMEM;
 		goto out;
@@ -186,8 +197,6 @@ int b2f_file_allow_write(struct b2f_file *file,
 	choose_settings(w, edit);
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
-	edit->undurable = edit->undurable_files = w->left_undurable;
-	w->left_undurable = false;
 	w->edit = edit;
 	/* A commit mends it, though nothing is written. */
 	if (frame->blank)
@@ -247,8 +256,6 @@ static int take_edit(struct b2f_file *file, struct b2f_edit **out)
 		pthread_cond_wait(&w->changed, &file->lock);
 	w->closing = false;
 	*out = w->edit;
-	if (w->edit)
-		w->left_undurable = w->edit->undurable;
 	w->edit = NULL;
 	return 0;
 }

@@ -118,8 +118,9 @@ struct b2f_writer {
 	bool closing;
 	/* The log tells of another program's lock.  Under commit_lock. */
 	bool told_locked;
-	/* What an edit that has gone has committed may not be durable. */
-	bool left_undurable;
+	/* Of what its edits commit: that of the options, or its own. */
+	struct b2f_durability *durability;
+	struct b2f_durability own;
 	/* When there was the first change since the last commit; 0: none. */
 	uint64_t dirty_since_ns;
 	/*

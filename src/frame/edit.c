@@ -123,7 +123,7 @@ static int open_states(struct b2f_edit *edit, struct b2f_why *why)
 }
 
 int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
-		 struct b2f_edit **out)
+		 struct b2f_durability *durability, struct b2f_edit **out)
 {
 	struct b2f_why why = {""};
 	struct b2f_edit *edit;
@@ -141,7 +141,7 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	edit->header = frame->header;
 	edit->stamp = frame->stamp;
 	edit->last_tag = b2f_tag_draw();
-	edit->durable_before = frame->header.nbytes > 0;
+	edit->durability = durability;
 	err = b2f_store_lock(edit->store, &why);
 	edit->has_lock = !err;
 	/* Until now somebody else could write. */
@@ -381,16 +381,17 @@ int b2f_edit_drop(struct b2f_edit *edit, uint64_t raw)
 	return 0;
 }
 
-bool b2f_edit_find_bad(const struct b2f_edit *edit, uint64_t *nchunk)
+bool b2f_edit_find_bad(const struct b2f_edit *edit, bool all, uint64_t *nchunk)
 {
 	const struct b2f_edit_state *state = &edit->working;
 
-	for (uint64_t i = *nchunk; i < state->n && edit->nbad; i++) {
-		const struct b2f_new_chunk *chunk = NULL;
+	for (uint64_t i = *nchunk; i < state->n && (all || edit->nbad); i++) {
+		const struct b2f_new_chunk *chunk;
 
-		if (b2f_edit_is_stored(state->raw[i]))
-			chunk = b2f_edit_find(edit, state->raw[i]);
-		if (chunk && chunk->bad) {
+		if (!b2f_edit_is_stored(state->raw[i]))
+			continue;
+		chunk = b2f_edit_find(edit, state->raw[i]);
+		if (chunk ? chunk->bad || (all && chunk->committed) : all) {
 			*nchunk = i;
 			return true;
 		}

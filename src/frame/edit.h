@@ -30,6 +30,7 @@
 
 #include <time.h>
 
+#include "b2frame/durability.h"
 #include "chunk/encode.h"
 #include "frame/frame.h"
 #include "index/index_write.h"
@@ -73,13 +74,9 @@ struct b2f_edit {
 	struct b2f_frame_stamp stamp;
 	/* A commit is being written. */
 	bool committing;
-	/* Something that is on disk would be lost without fsync. */
-	bool durable_before;
-	/* The committed state may be lost with the power. */
-	bool undurable;
-	/* Any file of it: those that were written here are not known any more.
+	/* Does the committed state survive a loss of power?  Outlives the edit.
 	 */
-	bool undurable_files;
+	struct b2f_durability *durability;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
 	/* Files that were written here: by number.  A uthash. */
@@ -107,7 +104,12 @@ struct b2f_edit {
 /* A state on its way to the disk. */
 struct b2f_commit {
 	struct b2f_edit_state state;
-	/* Bytes are to survive a loss of power. */
+	/* What was on disk when it began. */
+	enum b2f_durable_state before;
+	/*
+	 * It is to survive a loss of power; cleared if it is in its place, but
+	 * may not.
+	 */
 	bool durable;
 	/* How long to wait for other programs' locks, milliseconds. */
 	uint32_t lock_wait_ms;
@@ -124,8 +126,6 @@ struct b2f_commit {
 	bool installed;
 	struct b2f_frame_stamp stamp;
 	uint64_t frame_len;
-	/* It is in its place, but may not survive a loss of power. */
-	bool failed_sync;
 };
 
 /* A chunk that is about to be put into a state. */
@@ -160,15 +160,15 @@ enum b2f_edit_what {
 };
 
 /*
- * Makes an edit of @frame, whose store it locks.  Free *@out with
- * b2f_edit_free().  Reads and deletes files.
+ * Makes an edit of @frame, whose store it locks; its commits move @durability.
+ * Free *@out with b2f_edit_free().  Reads and deletes files.
  *
  * Returns 0, -EROFS (the frame, or where it is, cannot be written to; logged),
  * -EBUSY, -ENOMEM or an errno of the store.
  */
 B2F_MUST_CHECK
 int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
-		 struct b2f_edit **out);
+		 struct b2f_durability *durability, struct b2f_edit **out);
 
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_edit_free(struct b2f_edit *edit);
@@ -285,10 +285,10 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit);
 
 /*
  * The first chunk of the working state, from *@nchunk on, whose file could not
- * be made durable: its data have to be written to another one.  Returns whether
- * there is one.
+ * be made durable: its data have to be written to another one.  With @all, that
+ * is so of every file that was committed.  Returns whether there is one.
  */
-bool b2f_edit_find_bad(const struct b2f_edit *edit, uint64_t *nchunk);
+bool b2f_edit_find_bad(const struct b2f_edit *edit, bool all, uint64_t *nchunk);
 
 /*
  * Begins to delete files that no state names any more; false if there are none,

@@ -105,10 +105,10 @@ int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit)
 
 	if (!commit->durable)
 		return 0;
-	if (edit->undurable_files)
+	if (commit->before != B2F_DISK_DURABLE)
 		err = add_old_files(edit, commit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
-	if (!err && chunk->frozen && !chunk->synced)
+	if (!err && chunk->frozen)
 		err = b2f_ids_add(&commit->unsynced, chunk->id);
 	return err;
 }
@@ -266,7 +266,7 @@ static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 	err = stamp_index(edit, &commit->stamp);
 	if (!err && commit->durable)
 		err = b2f_store_sync_names(edit->store, why);
-	commit->failed_sync = err != 0;
+	commit->durable &= !err;
 	return err;
 }
 
@@ -324,8 +324,8 @@ static void settle_files(struct b2f_edit *edit, bool done, bool durable)
 			continue;
 		chunk->frozen = false;
 		chunk->committed |= done;
-		chunk->synced |= done && durable;
-		if (chunk->dropped || (chunk->committed && chunk->synced))
+		/* One that is durable is like any other file. */
+		if (chunk->dropped || (done && durable))
 			b2f_edit_forget(edit, chunk);
 	}
 }
@@ -356,35 +356,46 @@ static void settle_replaced(struct b2f_edit *edit)
 static void note_bad(struct b2f_edit *edit, const struct b2f_ids *unsynced)
 {
 	for (size_t i = 0; i < unsynced->n; i++) {
-		struct b2f_new_chunk *chunk = NULL;
+		struct b2f_new_chunk *chunk;
 
-		if (unsynced->ids[i] & BAD_BIT)
-			chunk = b2f_edit_find(edit, unsynced->ids[i]);
-		if (chunk && !chunk->bad) {
+		if (!(unsynced->ids[i] & BAD_BIT))
+			continue;
+		chunk = b2f_edit_find(edit, unsynced->ids[i]);
+		if (!chunk) {
+			b2f_durability_fail(edit->durability);
+		} else if (!chunk->bad) {
 			chunk->bad = true;
 			edit->nbad++;
 		}
 	}
 }
 
+/* Unless a sync has failed that it was left to meanwhile. */
+static void settle_durability(struct b2f_edit *edit,
+			      const struct b2f_commit *commit)
+{
+	enum b2f_durable_state now = B2F_DISK_DURABLE;
+
+	if (!commit->durable)
+		now = commit->before == B2F_DISK_NEW ? B2F_DISK_NEW
+						     : B2F_DISK_UNSYNCED;
+	(void)b2f_durability_move(edit->durability, commit->before, now);
+}
+
 void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 {
 	bool done = commit->installed;
-	bool durable = commit->durable && !commit->failed_sync;
 
 	note_bad(edit, &commit->unsynced);
-
 	edit->committing = false;
-	settle_files(edit, done, durable);
+	settle_files(edit, done, commit->durable);
 	if (done) {
 		b2f_edit_state_fini(&edit->committed);
 		edit->committed = commit->state;
 		commit->state = (struct b2f_edit_state){0};
 		edit->stamp = commit->stamp;
 		edit->header.frame_len = commit->frame_len;
-		edit->undurable = !durable;
-		edit->undurable_files &= !durable;
-		edit->durable_before |= durable;
+		settle_durability(edit, commit);
 		settle_replaced(edit);
 	}
 	edit->nfrozen = 0;

@@ -185,10 +185,8 @@ static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
 	keep_unused(&edit->previous, used);
 	keep_unused(&edit->dead, used);
 	HASH_ITER(hh, edit->fresh, chunk, next)
-	if (chunk->committed) {
-		edit->undurable_files |= !chunk->synced;
+	if (chunk->committed)
 		b2f_edit_forget(edit, chunk);
-	}
 	edit->free.n = 0;
 	if (used->n && edit->next_id <= used->ids[used->n - 1])
 		edit->next_id = used->ids[used->n - 1] + 1;

@@ -20,8 +20,6 @@ struct b2f_new_chunk {
 	uint32_t cbytes;
 	/* The file when it had been written. */
 	struct b2f_frame_stamp identity;
-	/* Its content survives a loss of power. */
-	bool synced;
 	/* The commit under way names it. */
 	bool frozen;
 	/* The index on disk names it. */

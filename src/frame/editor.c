@@ -38,7 +38,7 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		err = b2f_edit_new(frame,
 				   options->any_kind ? B2F_EDIT_ANY
 						     : B2F_EDIT_CHUNKS,
-				   &editor->edit);
+				   &editor->durability, &editor->edit);
 	if (!err)
 		err = open_lock(editor->edit);
 	if (!err)

@@ -12,6 +12,7 @@
 
 struct b2f_editor {
 	struct b2f_edit *edit;
+	struct b2f_durability durability;
 	struct b2f_encoder *encoder;
 	bool no_seal;
 	/* Chunks can only be replaced by others of the same length. */

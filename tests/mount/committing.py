@@ -37,9 +37,10 @@ def stock(path):
 class Traced:
     """A mount whose syncs are counted."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, inject=()):
         self.mount = mounted(*options)
-        self.mount.args[:0] = ["strace", "-f", "-qq", "-o", "trace", "-e",
+        faults = [arg for fault in inject for arg in ("-e", f"inject={fault}")]
+        self.mount.args[:0] = ["strace", *faults, "-f", "-qq", "-o", "trace", "-e",
                                "trace=fsync,syncfs,fdatasync,rename,pwritev2"]
 
     def __enter__(self):
@@ -78,8 +79,10 @@ def rewrite(path):
 
 def fsync(path):
     fd = os.open(path, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 @contextlib.contextmanager

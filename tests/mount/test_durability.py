@@ -85,7 +85,7 @@ def test_what_is_durable_when():
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():
     with Traced("commit=600") as t:
         for name in "mnt/a", "mnt/b", "mnt/c", "mnt/d":
-            write(name)
+            write(name, data(3 * CHUNK))
             time.sleep(.2)
         # Chunk, index, directory, folder; and nothing once that is done.
         assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4
@@ -94,11 +94,36 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
         time.sleep(.2)
         assert t.during(lambda: fsync("mnt/d"), "fsync") >= 3
-        # Before there is a durable index that names them.
+        # Three chunks that were there, and a new one.
         with open("mnt/b", "ab", buffering=0) as f:
             f.write(b"more")
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 7
-        assert t.during(lambda: rewrite("mnt/c"), "fsync") >= 6
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 8
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
+        # There is still nothing older to lose.
+        assert t.during(lambda: rewrite("mnt/c"), "fsync", "syncfs") == 0
+        assert t.during(lambda: fsync("mnt/c"), "fsync") >= 6
+
+
+def test_an_empty_file_and_a_new_name_are_made_durable_too():
+    with Traced("commit=600") as t:
+        for name in "mnt/a", "mnt/b", "mnt/c":
+            pathlib.Path(name).touch()
+        write("mnt/old")
+        fsync("mnt/old")
+        # Index, directory, the folder with the name.
+        assert t.during(lambda: fsync("mnt/a"), "fsync") >= 3
+        assert t.during(lambda: fsync("mnt/a"), "fsync") == 0
+        with open("mnt/b", "ab") as f:
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 3
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
+        # It takes the place of one that is durable, without an fsync.
+        assert t.during(lambda: os.rename("mnt/c", "mnt/old"), "fsync") >= 2
+        # As of any file on ext4, fsync is of the new name too.
+        os.rename("mnt/a", "mnt/z")
+        assert t.during(lambda: fsync("mnt/z"), "fsync") == 1
+        assert t.during(lambda: fsync("mnt/z"), "fsync") == 0
+        # An empty file that is durable could be lost, like any other.
+        assert t.during(lambda: write("mnt/b"), "fsync") >= 4
 
 
 def test_fsync_is_of_what_was_written_before_others_changed_it_too():
@@ -139,6 +164,56 @@ def test_a_synchronous_write_is_durable_when_it_returns():
         calls = pathlib.Path("trace").read_text()
         assert calls.count("RWF_SYNC") == sync
         assert calls.count("RWF_DSYNC") == dsync
+
+
+def files_of(name):
+    return {f: os.stat(f"src/{name}.b2frame/{f}").st_ino
+            for f in os.listdir(f"src/{name}.b2frame") if "chunk" in f}
+
+
+def test_what_a_sync_failed_for_is_written_anew():
+    """The kernel tells of an error once: another sync would say all is well."""
+    want = data(3 * CHUNK)
+    failed = "written anew"
+    for when in "timer", "end":
+        with Traced(f"commit={1 if when == 'timer' else 600}",
+                    inject=["syncfs:error=EIO:when=1"]) as t:
+            write("mnt/closed", want)
+            before = files_of("closed")
+            with open("mnt/open", "wb", buffering=0) as f:
+                f.write(want)
+                os.close(os.dup(f.fileno()))
+                if when == "timer":
+                    t.mount.wait_for_log(failed)
+                    wait_until(lambda: not before.items() &
+                               files_of("closed").items(), "new files")
+                    os.fsync(f.fileno())
+                    syncs = t.count("fsync")
+            if when == "timer":
+                # That was all: nothing is left to do.
+                fsync("mnt/closed")
+                fsync("mnt/open")
+                assert t.count("fsync") == syncs
+        assert failed in t.mount.log()
+        assert not before.items() & files_of("closed").items()
+        for name in "closed", "open":
+            assert stock(f"src/{name}.b2frame") == want
+            os.rename(f"src/{name}.b2frame", f"src/{when}-{name}.b2frame")
+        os.unlink("log")
+
+
+def test_what_cannot_be_made_durable_is_told_of():
+    with mounted():
+        write("mnt/old", b"old")
+    with Traced("commit=1", inject=["syncfs:error=EIO:when=1",
+                                    "fsync:error=EIO"]) as t:
+        write("mnt/new", b"new")
+        t.mount.wait_for_log("not durable")
+        assert error_of(fsync, "mnt/new") == errno.EIO
+        assert error_of(os.rename, "mnt/new", "mnt/old") == errno.EIO
+        assert pathlib.Path("mnt/old").read_bytes() == b"old"
+        assert pathlib.Path("mnt/new").read_bytes() == b"new"
+        t.mount.status = 8
 
 
 def test_a_blank_index_is_an_empty_file():

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* durable_sync.c - syncs of directories and of whole filesystems */
+#include "durable_sync.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs.h"
+
+/* From so many files on, all of the filesystem at once is not slower. */
+#define FILES_MAX 64
+
+/* Some filesystems have no fsync for directories, nor need for it. */
+static int sync_fd(int fd)
+{
+	return fsync(fd) && errno != EINVAL ? -errno : 0;
+}
+
+static int sync_entry(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int err;
+
+	/* What we cannot open, we have not written. */
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE ? -errno : 0;
+	err = sync_fd(fd);
+	close(fd);
+	return err;
+}
+
+int fs_durable_sync_directory(int path_fd)
+{
+	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
+	int n = 0, err = 0;
+
+	if (!dir) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && n <= FILES_MAX && (d = readdir(dir)))
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
+		    ++n <= FILES_MAX)
+			err = sync_entry(fd, d->d_name);
+	if (!err && n > FILES_MAX)
+		err = syncfs(fd) ? -errno : 0;
+	else if (!err)
+		err = sync_fd(fd);
+	closedir(dir);
+	return err;
+}
+
+int fs_durable_sync_names(int path_fd)
+{
+	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : sync_fd(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static time_t monotonic_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static bool has_sync(struct fs *fs, dev_t dev)
+{
+	const struct fs_sync *s;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	for (s = fs->durables.syncs; s && s->dev != dev;)
+		s = s->next;
+	pthread_mutex_unlock(&fs->durables.lock);
+	return s;
+}
+
+static void free_sync(struct fs_sync *sync)
+{
+	close(sync->fd);
+	free(sync);
+}
+
+/* Adds @sync, which it takes over, unless that filesystem is among them. */
+static void add_sync(struct fs *fs, struct fs_sync *sync)
+{
+	struct fs_sync *s;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	for (s = fs->durables.syncs; s && s->dev != sync->dev;)
+		s = s->next;
+	if (!s) {
+		sync->next = fs->durables.syncs;
+		fs->durables.syncs = sync;
+	}
+	pthread_mutex_unlock(&fs->durables.lock);
+	if (s)
+		free_sync(sync);
+	else
+		fs_ticker_wake(&fs->ticker, false);
+}
+
+void fs_durable_sync_later(struct fs *fs, int dirfd, dev_t dev)
+{
+	struct fs_sync *later;
+
+	if (has_sync(fs, dev))
+		return;
+	later = calloc(1, sizeof(*later));
+	if (later) {
+		later->fd =
+			openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		later->dev = dev;
+		later->since_s = monotonic_s();
+	}
+	if (later && later->fd >= 0) {
+		add_sync(fs, later);
+		return;
+	}
+	free(later);
+	/* The next one that is left tries again. */
+	fs_logger_write(fs->logger, B2F_LOG_WARNING,
+			"sync later: no memory or no descriptor");
+}
+
+bool fs_durable_waits(struct fs *fs)
+{
+	bool waits;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	waits = fs->durables.syncs;
+	pthread_mutex_unlock(&fs->durables.lock);
+	return waits;
+}
+
+/* Takes one that has been waiting for @age_s seconds, or NULL. */
+static struct fs_sync *take_sync(struct fs_durables *all, time_t age_s)
+{
+	time_t now = monotonic_s();
+	struct fs_sync **p, *s;
+
+	pthread_mutex_lock(&all->lock);
+	p = &all->syncs;
+	while (*p && now - (*p)->since_s < age_s)
+		p = &(*p)->next;
+	s = *p;
+	if (s)
+		*p = s->next;
+	pthread_mutex_unlock(&all->lock);
+	return s;
+}
+
+/* Would a sync of @dev make anything of @d durable?  Locked. */
+static bool is_left(const struct fs_durable *d, dev_t dev)
+{
+	enum b2f_durable_state state = b2f_durability_get(&d->contents);
+
+	return d->key.dev == dev &&
+	       (d->name_at || (d->nusers == 0 && (state == B2F_DISK_NEW ||
+						  state == B2F_DISK_UNSYNCED)));
+}
+
+/* Is there anything left on @dev?  *@until is the time of now. */
+static bool begin_sync(struct fs_durables *all, dev_t dev, uint64_t *until)
+{
+	struct fs_durable *d, *next;
+	bool left = false;
+
+	pthread_mutex_lock(&all->lock);
+	HASH_ITER(hh, all->all, d, next)
+	left = left || is_left(d, dev);
+	*until = all->clock;
+	pthread_mutex_unlock(&all->lock);
+	return left;
+}
+
+/* A sync has done it for @d, if it was left before @until.  Locked. */
+static void settle_one(struct fs_durable *d, uint64_t until)
+{
+	enum b2f_durable_state state = b2f_durability_get(&d->contents);
+
+	if (d->name_at <= until)
+		d->name_at = 0;
+	if (d->nusers == 0 && d->left_at <= until && state != B2F_DISK_FAILED)
+		(void)b2f_durability_move(&d->contents, state,
+					  B2F_DISK_DURABLE);
+}
+
+/* Room for all nodes of the table; *@n is for their number.  Locked. */
+static struct fs_node **new_list(const struct fs_durables *all, size_t *n)
+{
+	*n = 0;
+	return calloc(HASH_COUNT(all->all) + 1, sizeof(struct fs_node *));
+}
+
+static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
+{
+	struct fs_durables *all = &fs->durables;
+	struct fs_durable *d, *next;
+	struct fs_node **dropped;
+	size_t n;
+
+	pthread_mutex_lock(&all->lock);
+	dropped = new_list(all, &n);
+	HASH_ITER(hh, all->all, d, next)
+	{
+		if (d->key.dev != dev)
+			continue;
+		settle_one(d, until);
+		/* Without memory it stays until the next sync. */
+		if (dropped && fs_durable_is_done(d))
+			dropped[n++] = fs_durable_drop(fs, d);
+	}
+	pthread_mutex_unlock(&all->lock);
+	while (n > 0)
+		fs_tree_forget(fs->tree, dropped[--n], 1);
+	free(dropped);
+}
+
+/* It may have been any file's data that could not be written. */
+static void fail_sync(struct fs_durables *all, dev_t dev)
+{
+	struct fs_durable *d, *next;
+
+	pthread_mutex_lock(&all->lock);
+	HASH_ITER(hh, all->all, d, next)
+	if (d->key.dev == dev)
+		b2f_durability_fail(&d->contents);
+	pthread_mutex_unlock(&all->lock);
+}
+
+/* Lists, with references, what is @state on @dev and not open for writing. */
+static struct fs_node **list(struct fs *fs, dev_t dev,
+			     enum b2f_durable_state state, size_t *n)
+{
+	struct fs_durables *all = &fs->durables;
+	struct fs_durable *d, *next;
+	struct fs_node **nodes;
+
+	pthread_mutex_lock(&all->lock);
+	nodes = new_list(all, n);
+	HASH_ITER(hh, all->all, d, next)
+	{
+		if (!nodes || d->key.dev != dev || d->nusers ||
+		    b2f_durability_get(&d->contents) != state)
+			continue;
+		fs_tree_ref(fs->tree, d->node);
+		nodes[(*n)++] = d->node;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return nodes;
+}
+
+int fs_durable_mend(struct fs *fs, struct fs_node *node)
+{
+	struct fs_frame_opened opened;
+	int err = fs_frames_get(fs, node, &opened);
+
+	if (err)
+		return err;
+	err = fs_frames_allow_write(fs, opened.file);
+	if (!err)
+		err = fs_frames_commit(fs, opened.file, B2F_COMMIT_DURABLE);
+	fs_frames_put(fs, opened.file);
+	return err;
+}
+
+/* Writes anew what a sync has failed for; returns the first error. */
+static int mend_all(struct fs *fs, dev_t dev)
+{
+	size_t n;
+	struct fs_node **nodes = list(fs, dev, B2F_DISK_FAILED, &n);
+	int first = nodes ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n; i++) {
+		int err = fs_durable_mend(fs, nodes[i]);
+
+		/* It has gone, by another program. */
+		if (err == -ESTALE || err == -ENOENT)
+			fs_durable_forget(fs, nodes[i]);
+		else if (!first)
+			first = err;
+		fs_tree_forget(fs->tree, nodes[i], 1);
+	}
+	free(nodes);
+	return first;
+}
+
+/* Runs @sync, and takes it over; one that fails is tried again later. */
+static int run_sync(struct fs *fs, struct fs_sync *sync)
+{
+	struct fs_durables *all = &fs->durables;
+	uint64_t until;
+	int err;
+
+	if (begin_sync(all, sync->dev, &until) && syncfs(sync->fd)) {
+		fs_logger_write(fs->logger, B2F_LOG_ERROR,
+				"%s: syncfs: %s: what was to be durable is "
+				"read and written anew",
+				fs->source.path, strerror(errno));
+		fail_sync(all, sync->dev);
+	} else {
+		settle_sync(fs, sync->dev, until);
+	}
+	err = mend_all(fs, sync->dev);
+	if (!err) {
+		free_sync(sync);
+		return 0;
+	}
+	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: not durable: %s",
+			fs->source.path, strerror(-err));
+	sync->since_s = monotonic_s();
+	add_sync(fs, sync);
+	return err;
+}
+
+int fs_durable_sync(struct fs *fs, time_t age_s)
+{
+	struct fs_sync *due = NULL, *s;
+	int first = 0;
+
+	/* Not one by one: those that fail are there again. */
+	while ((s = take_sync(&fs->durables, age_s))) {
+		s->next = due;
+		due = s;
+	}
+	while (due) {
+		int err;
+
+		s = due;
+		due = s->next;
+		err = run_sync(fs, s);
+		if (!first)
+			first = err;
+	}
+	return first;
+}
+
+int fs_durable_fini(struct fs *fs)
+{
+	struct fs_durables *all = &fs->durables;
+	int err = fs_durable_sync(fs, 0);
+	struct fs_durable *d, *next;
+	struct fs_sync *s;
+
+	/* What a commit could not make durable, or no sync was made for. */
+	HASH_ITER(hh, all->all, d, next)
+	{
+		int one = 0;
+
+		if (!fs_durable_is_done(d))
+			one = fs_durable_make_node(fs, d->node);
+		if (!err)
+			err = one;
+	}
+	HASH_ITER(hh, all->all, d, next)
+	fs_tree_forget(fs->tree, fs_durable_drop(fs, d), 1);
+	while ((s = all->syncs)) {
+		all->syncs = s->next;
+		free_sync(s);
+	}
+	pthread_mutex_destroy(&all->lock);
+	return err;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * durability.h - does what is on disk of a frame survive a loss of power?
+ *
+ * One struct b2f_durability of a frame knows, as long as anything of it may not
+ * survive: its chunk files, its index, and their names in its directory.  It is
+ * shared by the file that is written to (write.h), which moves it at each
+ * commit, and by its owner, who may let a later sync of the whole filesystem
+ * do the rest after the file was closed.
+ *
+ *   state      what is on disk                    a commit that is    a durable
+ *                                                 only to be visible  commit also
+ *   DURABLE    survives                           syncs, too          -
+ *   NEW        may not survive, nor did anything  does not sync       syncs all
+ *              before it: nothing older is lost                       chunk files
+ *   UNSYNCED   may not survive, in the place of   syncs, too          syncs all
+ *              something that did                                     chunk files
+ *   FAILED     a sync of it failed: may be        syncs, too          writes all
+ *              anything, and to sync again would                      chunk files
+ *              not tell                                               anew
+ *
+ *   from            event                                          to
+ *   -               made                                           NEW
+ *   -               found on disk                                  DURABLE
+ *   NEW             commit that is only visible                    NEW
+ *   DURABLE         commit; its very last sync failed              UNSYNCED
+ *   NEW, UNSYNCED   commit that synced                             DURABLE
+ *   NEW, UNSYNCED   closed; all of its files were synced           DURABLE
+ *   NEW, UNSYNCED   sync of a file, or of the filesystem, failed   FAILED
+ *   FAILED          commit that read and wrote all anew            DURABLE
+ *
+ * Linux tells of a write that failed once.  That is why FAILED can only be left
+ * by reading what is there, with its checksums, and writing it to new files.
+ *
+ * Layer: public (made by frame/).  Threads: any.
+ */
+#ifndef B2FRAME_DURABILITY_H
+#define B2FRAME_DURABILITY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum b2f_durable_state {
+	B2F_DISK_DURABLE,
+	B2F_DISK_NEW,
+	B2F_DISK_UNSYNCED,
+	B2F_DISK_FAILED,
+};
+
+/* Zeroed it is DURABLE. */
+struct b2f_durability {
+	_Atomic enum b2f_durable_state state;
+	/* When it ceased to be DURABLE, on the monotonic clock; 0: it is. */
+	_Atomic uint64_t since_ns;
+};
+
+static inline enum b2f_durable_state
+b2f_durability_get(const struct b2f_durability *d)
+{
+	return atomic_load(&d->state);
+}
+
+/*
+ * Moves it from @from to @to.  Returns false, and does nothing, if it is in
+ * another state than @from by now.
+ */
+bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
+			 enum b2f_durable_state to);
+
+/* A sync that it was left to has failed. */
+void b2f_durability_fail(struct b2f_durability *d);
+
+#endif
