@@ -12,9 +12,6 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* Cached bytes that went, so that it is worth while to give memory back. */
-#define TRIM_BYTES (UINT64_C(32) << 20)
-
 /* How long the end waits for the kernel, seconds. */
 #define STOP_S 3
 
@@ -157,8 +154,8 @@ static bool tick(struct fs *fs, bool is_urgent)
 }
 
 /*
- * Gives memory back when nothing is open, or much of the cache has gone with
- * the files it was of.
+ * Gives memory back when nothing is open, or nothing was read for a second, but
+ * something before.
  */
 static void trim_memory(struct fs *fs, bool is_idle)
 {
@@ -166,12 +163,12 @@ static void trim_memory(struct fs *fs, bool is_idle)
 	struct b2f_runtime_stats stats;
 
 	b2f_runtime_stats_get(fs->runtime, &stats);
-	if (is_idle || stats.cached_bytes + TRIM_BYTES < ticker->cached_max) {
+	if (is_idle || (stats.misses == ticker->nloads &&
+			stats.misses != ticker->ntrimmed)) {
 		b2f_runtime_trim(fs->runtime);
-		ticker->cached_max = 0;
+		ticker->ntrimmed = stats.misses;
 	}
-	if (stats.cached_bytes > ticker->cached_max)
-		ticker->cached_max = stats.cached_bytes;
+	ticker->nloads = stats.misses;
 }
 
 /*

@@ -32,8 +32,10 @@ struct fs;
 struct fs_ticker {
 	pthread_t thread;
 	bool is_running;
-	/* The most that was cached since memory was given back; its own. */
-	uint64_t cached_max;
+	/* Blocks read when it looked last, and gave memory back last; its own.
+	 */
+	uint64_t nloads;
+	uint64_t ntrimmed;
 	pthread_mutex_t lock;
 	/* The rest is under the lock. */
 	pthread_cond_t wake;

@@ -60,6 +60,9 @@ struct b2f_runtime {
 	uint64_t dirty_bytes;
 	/* Of them: those of records that could not be encoded. */
 	uint64_t stuck_bytes;
+	/* What entries of holes take, and may take. */
+	uint64_t hole_bytes;
+	uint64_t hole_max;
 	size_t nencoding;
 	/* Buffers of records that are gone, all of spare_size bytes. */
 	uint8_t *spare[B2F_SPARE_MAX];

@@ -93,6 +93,9 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	if (size > B2F_SIZE_LIMIT ||
 	    count_chunks(edit, size) > b2f_max_u64(NCHUNKS_GROW, state->n))
 		return B2F_ETOOBIG;
+	err = b2f_holes_grow(file, count_chunks(edit, size));
+	if (err)
+		return err;
 	if (state->nbytes % (uint32_t)edit->header.chunksize) {
 		/* If it is being encoded, then with the old length. */
 		err = b2f_dirty_get(file, state->n - 1, false, &d);
@@ -168,6 +171,7 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 	if (d->nchunk >= n)
 		b2f_dirty_remove(d);
 	err = b2f_edit_resize(edit, n, size, old);
+	b2f_holes_cut(file);
 	if (!err)
 		err = b2f_size_fix_last(file);
 	b2f_writer_note(file->writer);

@@ -83,8 +83,10 @@ void b2f_writer_end(struct b2f_file *file)
 
 void b2f_writer_free(struct b2f_file *file)
 {
-	if (file->writer)
+	if (file->writer) {
+		b2f_holes_close(file->runtime, file->writer);
 		free_writer(file->writer);
+	}
 	file->writer = NULL;
 }
 
@@ -188,8 +190,11 @@ int b2f_file_allow_write(struct b2f_file *file,
 		err = -ENOMEM;
 		goto out;
 	}
-	err = open_edit(file, w, &frame, &edit);
+	err = b2f_holes_open(file, w);
+	if (!err)
+		err = open_edit(file, w, &frame, &edit);
 	if (err) {
+		b2f_holes_close(file->runtime, w);
 		if (w != file->writer)
 			free_writer(w);
 		goto out;

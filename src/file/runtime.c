@@ -66,6 +66,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 	pthread_cond_init(&rt->dirty_room, NULL);
 	rt->dirty_max = options->dirty_bytes ? options->dirty_bytes
 					     : cache_bytes / DIRTY_CACHE_SHARE;
+	rt->hole_max = cache_bytes;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
 	if (options->no_readahead)
 		rt->window = 0;

@@ -99,6 +99,8 @@ struct b2f_writer {
 	_Atomic enum b2f_npy_hint hint;
 	/* Bytes of records that could not be encoded.  Under dirty_lock. */
 	uint64_t stuck_bytes;
+	/* Its part of the runtime's hole_bytes.  Likewise. */
+	uint64_t hole_bytes;
 	/* A record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The rest is under file.lock. */
@@ -123,6 +125,8 @@ struct b2f_writer {
 	struct b2f_durability own;
 	/* When there was the first change since the last commit; 0: none. */
 	uint64_t dirty_since_ns;
+	/* Chunks there were, or were to be, when holes were counted. */
+	uint64_t ncounted;
 	/*
 	 * Bytes of an array that are there: all of them, unless it is a .npy
 	 * file that somebody still writes.
@@ -296,6 +300,28 @@ int b2f_file_rewrite_chunk(struct b2f_file *file, uint64_t nchunk);
 
 /* Waits until no record is BUSY.  The file is locked. */
 void b2f_writer_wait_idle(struct b2f_file *file);
+
+/* holes.c */
+
+/*
+ * Before the file grows to @n chunks.  Returns 0, or B2F_ETOOBIG (logged) if
+ * that were too many holes.  The file is locked.
+ */
+B2F_MUST_CHECK
+int b2f_holes_grow(struct b2f_file *file, uint64_t n);
+
+/* After it was cut.  The file is locked. */
+void b2f_holes_cut(struct b2f_file *file);
+
+/*
+ * Before there is an edit of the frame of @file, for the writer @w.  Returns 0,
+ * or -ENOMEM (logged) unless it is the only file with many holes.
+ */
+B2F_MUST_CHECK
+int b2f_holes_open(struct b2f_file *file, struct b2f_writer *w);
+
+/* After the edit of @w has gone. */
+void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w);
 
 /* file_size.c; the write_lock is held */
 

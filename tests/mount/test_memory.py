@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Eight readers of half a gigabyte stay within the memory that was given."""
+import errno
 import os
 import random
 import threading
@@ -142,6 +143,51 @@ def test_so_do_pages_of_many_chunks_that_are_written_to():
     write_at_random("1m")
 
 
+def test_so_do_holes():
+    """A hole takes no room on the disk, but its entry does in memory."""
+    def grow(f, size):
+        try:
+            f.truncate(size)
+            return 0
+        except OSError as e:
+            return e.errno
+
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", "cachesize=32m") as m:
+        files = [open(f"mnt/{n}", "w+b", buffering=0) for n in range(4)]
+        assert [grow(f, 1 << 44) for f in files] == 4 * [errno.EFBIG]
+        # In small steps too.
+        n = 0
+        while not grow(files[0], (n + 1) << 36):
+            n += 1
+        assert 10 < n < 25, n
+        assert grow(files[1], 1 << 38) == errno.EFBIG
+        # A file of data has no part in it.
+        for _ in range(20):
+            files[1].write(data(MB))
+        assert os.pread(files[0].fileno(), 1, (n << 36) - 1) == b"\0"
+        # There is room again when holes are cut, or nobody writes to them.
+        assert grow(files[0], 1 << 30) == 0
+        assert grow(files[2], 1 << 39) == 0
+        files[2].close()
+        wait_until(lambda: not grow(files[3], 1 << 39), "the close")
+        for f in files:
+            f.close()
+        rss = m.rss()
+    print({k: v // MB for k, v in rss.items()})
+    if not SANITIZED:
+        assert rss["VmHWM"] <= 100 * MB, rss
+    with Mount("src", "mnt", "-o", "cachesize=2m"):
+        with open("mnt/2", "r+b") as f:
+            try:
+                open("mnt/3", "r+b").close()
+                raise AssertionError("two of them")
+            except OSError as e:
+                assert e.errno == errno.ENOMEM
+            f.write(b"x")
+        assert open("mnt/3", "rb").read(10) == bytes(10)
+
+
 def test_memory_goes_back_when_files_do():
     os.mkdir("src")
     piece = data(MB)
@@ -166,7 +212,7 @@ def test_memory_goes_back_when_files_do():
                 kept.close()
             if not SANITIZED:
                 wait_until(lambda: m.rss()["VmRSS"] < 48 * MB,
-                           f"{m.rss()}", 10)
+                           "memory to go back")
 
 
 main()

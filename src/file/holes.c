@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * holes.c - what the entries of holes take
+ *
+ * A chunk that is all hole takes no byte on disk, but its entry some in memory
+ * as long as the file can be written to; and one ftruncate(2) makes millions of
+ * them.  So they are counted, for all files together.  Only who
+ * makes holes is ever refused: a file of data has none.
+ *
+ * Counting means to look at every entry, so it is done when a file has grown by
+ * an eighth since, and the last of them are not known.
+ */
+#include "base/checked.h"
+#include "base/log.h"
+#include "file/writer.h"
+
+/* Of the committed state, the working one, and one that is being committed. */
+#define HOLE_BYTES (3 * sizeof(uint64_t))
+
+/* So many are not worth counting. */
+#define NHOLES_FREE 4096
+
+#define GROWTH_SHARE 8
+
+/* Chunks of the working state that have neither a file nor a record. */
+static uint64_t count_holes(const struct b2f_writer *w)
+{
+	const struct b2f_edit_state *state = &w->edit->working;
+	uint64_t n = 0, nrecords = HASH_COUNT(w->dirty);
+
+	for (uint64_t i = 0; i < state->n; i++)
+		n += !b2f_edit_is_stored(state->raw[i]);
+	return n - b2f_min_u64(n, nrecords);
+}
+
+/*
+ * Makes @nholes what @w counts for, if there is room; with @alone also if no
+ * other file counts.
+ */
+static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
+		 bool alone)
+{
+	uint64_t bytes = nholes > NHOLES_FREE ? nholes * HOLE_BYTES : 0, others;
+	bool has_room;
+
+	pthread_mutex_lock(&rt->dirty_lock);
+	others = rt->hole_bytes - w->hole_bytes;
+	has_room = bytes <= w->hole_bytes || others + bytes <= rt->hole_max ||
+		   (alone && others == 0);
+	if (has_room) {
+		rt->hole_bytes += bytes - w->hole_bytes;
+		w->hole_bytes = bytes;
+	}
+	pthread_mutex_unlock(&rt->dirty_lock);
+	return has_room;
+}
+
+int b2f_holes_grow(struct b2f_file *file, uint64_t n)
+{
+	struct b2f_writer *w = file->writer;
+	uint64_t now = w->edit->working.n;
+	uint64_t step = b2f_max_u64(NHOLES_FREE, w->ncounted / GROWTH_SHARE);
+
+	if (n <= now || n - b2f_min_u64(n, w->ncounted) <= step)
+		return 0;
+	if (!take(file->runtime, w, count_holes(w) + (n - now), false)) {
+		b2f_log(file->frame->log, B2F_LOG_WARNING,
+			"%s: not extended: the holes of open files would take "
+			"more memory than cachesize",
+			file->frame->label);
+		return B2F_ETOOBIG;
+	}
+	w->ncounted = n;
+	return 0;
+}
+
+void b2f_holes_cut(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+
+	if (w->edit->working.n > w->ncounted / 2)
+		return;
+	w->ncounted = w->edit->working.n;
+	/* There is room: it was longer before. */
+	(void)take(file->runtime, w, count_holes(w), false);
+}
+
+int b2f_holes_open(struct b2f_file *file, struct b2f_writer *w)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	int err = 0;
+
+	if (!take(file->runtime, w, frame->entries.nspecial, true)) {
+		err = -ENOMEM;
+		b2f_log(frame->log, B2F_LOG_WARNING,
+			"%s: not opened for writing: the holes of open files "
+			"would take more memory than cachesize",
+			frame->label);
+	}
+	w->ncounted = frame->entries.n;
+	b2f_frame_close(frame);
+	return err;
+}
+
+void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w)
+{
+	pthread_mutex_lock(&rt->dirty_lock);
+	rt->hole_bytes -= w->hole_bytes;
+	w->hole_bytes = 0;
+	pthread_mutex_unlock(&rt->dirty_lock);
+}
