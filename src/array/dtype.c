@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dtype.c - a type as a whole, and from one text to the other */
+/* dtype.c - a type as a whole */
 #include "array/dtype.h"
 
 #include <stdlib.h>
@@ -54,54 +54,5 @@ int b2f_dtype_check_names(const struct b2f_dtype *t)
 		if (compare_labels(&labels[i - 1], &labels[i]) == 0)
 			err = B2F_ECORRUPT;
 	free(labels);
-	return err;
-}
-
-int b2f_dtype_to_descr(const char *text, size_t len, char **out,
-		       uint32_t *itemsize)
-{
-	struct b2f_literal lit = {0};
-	struct b2f_textbuf buf = {0};
-	struct b2f_dtype type = {0};
-	uint32_t size;
-	int err;
-
-	err = b2f_dtype_read_b2nd(text, len, &lit, &type);
-	if (err)
-		return err;
-	size = type.size;
-	err = b2f_dtype_put_descr(&type, &buf);
-	if (!err)
-		err = b2f_textbuf_take(&buf, out, NULL);
-	if (!err)
-		*itemsize = size;
-	b2f_textbuf_fini(&buf);
-	b2f_dtype_fini(&type);
-	b2f_literal_fini(&lit);
-	return err;
-}
-
-int b2f_dtype_from_descr(const char *text, size_t len, char **out,
-			 uint32_t *itemsize)
-{
-	struct b2f_literal lit = {0};
-	struct b2f_textbuf buf = {0};
-	struct b2f_dtype type = {0};
-	int err;
-
-	err = b2f_literal_parse(text, len, &lit);
-	if (err)
-		return err == B2F_ETOOBIG ? B2F_EUNSUPPORTED : err;
-	err = b2f_dtype_read_descr(&lit, b2f_literal_root(&lit), &type);
-	if (err)
-		goto out;
-	b2f_dtype_put_b2nd(&type, &buf);
-	err = b2f_textbuf_take(&buf, out, NULL);
-	if (!err)
-		*itemsize = type.size;
-out:
-	b2f_textbuf_fini(&buf);
-	b2f_dtype_fini(&type);
-	b2f_literal_fini(&lit);
 	return err;
 }

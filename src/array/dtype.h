@@ -39,9 +39,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "array/literal.h"
-#include "array/textbuf.h"
 #include "base/attr.h"
 
 /* Types in types, and dimensions of an array in an item. */
@@ -91,15 +91,14 @@ struct b2f_dtype_field {
 };
 
 /*
- * What the value @value of @lit says as a descr.  @lit has to live as long as
- * @out, which is freed with b2f_dtype_fini().
+ * What @value says as a descr.  Its literal has to live as long as @out, which
+ * is freed with b2f_dtype_fini().
  *
  * Returns 0, B2F_ECORRUPT (no type at all), B2F_EUNSUPPORTED (see above, or
  * objects, or larger than INT32_MAX) or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_dtype_read_descr(const struct b2f_literal *lit,
-			 const struct b2f_literal_value *value,
+int b2f_dtype_read_descr(const struct b2f_literal_value *value,
 			 struct b2f_dtype *out);
 
 /*
@@ -131,34 +130,20 @@ int b2f_dtype_check_names(const struct b2f_dtype *type);
 B2F_MUST_CHECK
 int b2f_dtype_read_scalar(const char *text, size_t len, struct b2f_dtype *out);
 
-/* Appends a SCALAR without quotes; @brief as inside the brackets above. */
-void b2f_dtype_put_scalar(const struct b2f_dtype *type, bool brief,
-			  struct b2f_textbuf *buf);
+/* Prints a SCALAR without quotes; @brief as inside the brackets above. */
+void b2f_dtype_put_scalar(const struct b2f_dtype *type, bool brief, FILE *out);
 
 /*
- * Appends the descr.  A SUBARRAY has none (numpy makes its dimensions those of
+ * Prints the descr.  A SUBARRAY has none (numpy makes its dimensions those of
  * the array).
  *
  * Returns 0 or B2F_EUNSUPPORTED (a SUBARRAY, or a struct whose fields overlap
  * or are not in the order of their places).
  */
 B2F_MUST_CHECK
-int b2f_dtype_put_descr(const struct b2f_dtype *type, struct b2f_textbuf *buf);
+int b2f_dtype_put_descr(const struct b2f_dtype *type, FILE *out);
 
-/* Appends the b2nd text.  It never says 'aligned', but offsets. */
-void b2f_dtype_put_b2nd(const struct b2f_dtype *type, struct b2f_textbuf *buf);
-
-/*
- * From b2nd text to descr, and back.  The caller frees *@out, which ends with
- * a 0; @itemsize gets the bytes of an item.
- *
- * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM.
- */
-B2F_MUST_CHECK
-int b2f_dtype_to_descr(const char *text, size_t len, char **out,
-		       uint32_t *itemsize);
-B2F_MUST_CHECK
-int b2f_dtype_from_descr(const char *text, size_t len, char **out,
-			 uint32_t *itemsize);
+/* Prints the b2nd text.  It never says 'aligned', but offsets. */
+void b2f_dtype_put_b2nd(const struct b2f_dtype *type, FILE *out);
 
 #endif

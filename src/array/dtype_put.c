@@ -1,89 +1,101 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dtype_put.c - types as text */
+#include <inttypes.h>
+
 #include "array/dtype.h"
+#include "array/repr.h"
 #include "b2frame/error.h"
 
-static void put_separator(struct b2f_textbuf *buf, size_t i)
+static void put_separator(FILE *out, size_t i)
 {
 	if (i > 0)
-		b2f_textbuf_puts(buf, ", ");
+		fputs(", ", out);
 }
 
-static void put_quoted(const struct b2f_dtype *t, bool brief,
-		       struct b2f_textbuf *buf)
+static void put_quoted(const struct b2f_dtype *t, bool brief, FILE *out)
 {
-	b2f_textbuf_puts(buf, "'");
-	b2f_dtype_put_scalar(t, brief, buf);
-	b2f_textbuf_puts(buf, "'");
+	fputs("'", out);
+	b2f_dtype_put_scalar(t, brief, out);
+	fputs("'", out);
 }
 
 /* 'name' or ('title', 'name') */
-static void put_label(const struct b2f_dtype_field *f, struct b2f_textbuf *buf)
+static void put_label(const struct b2f_dtype_field *f, FILE *out)
 {
 	if (!f->title) {
-		b2f_textbuf_put_repr(buf, f->name, f->name_len);
+		b2f_repr_string(out, f->name, f->name_len);
 		return;
 	}
-	b2f_textbuf_puts(buf, "(");
-	b2f_textbuf_put_repr(buf, f->title, f->title_len);
-	b2f_textbuf_puts(buf, ", ");
-	b2f_textbuf_put_repr(buf, f->name, f->name_len);
-	b2f_textbuf_puts(buf, ")");
+	fputs("(", out);
+	b2f_repr_string(out, f->title, f->title_len);
+	fputs(", ", out);
+	b2f_repr_string(out, f->name, f->name_len);
+	fputs(")", out);
 }
 
-static void put_hole(struct b2f_textbuf *buf, size_t i, uint32_t size)
+static void put_hole(FILE *out, size_t i, uint32_t size)
 {
-	put_separator(buf, i);
-	b2f_textbuf_puts(buf, "('', '|V");
-	b2f_textbuf_put_u64(buf, size);
-	b2f_textbuf_puts(buf, "')");
+	put_separator(out, i);
+	fprintf(out, "('', '|V%" PRIu32 "')", size);
 }
 
-static int put_descr_field(const struct b2f_dtype_field *f, size_t i,
-			   struct b2f_textbuf *buf)
+/* Inside the brackets of a b2nd text. */
+static void put_brief(const struct b2f_dtype *type, FILE *out)
 {
-	bool is_array = f->type.form == B2F_DTYPE_SUBARRAY;
-	int err;
+	if (type->form == B2F_DTYPE_SCALAR)
+		put_quoted(type, true, out);
+	else
+		b2f_dtype_put_b2nd(type, out);
+}
 
-	put_separator(buf, i);
-	b2f_textbuf_puts(buf, "(");
-	put_label(f, buf);
-	b2f_textbuf_puts(buf, ", ");
-	err = b2f_dtype_put_descr(is_array ? f->type.base : &f->type, buf);
-	if (is_array) {
-		b2f_textbuf_puts(buf, ", ");
-		b2f_textbuf_put_tuple(buf, f->type.dims, f->type.ndims);
+/* ('a', '<i4') or ('a', '<i4', (2,)); only a descr may fail. */
+static int put_field(const struct b2f_dtype_field *f, bool descr, FILE *out)
+{
+	const struct b2f_dtype *base = f->type.base;
+	int err = 0;
+
+	fputc('(', out);
+	put_label(f, out);
+	fputs(", ", out);
+	if (descr)
+		err = b2f_dtype_put_descr(base ? base : &f->type, out);
+	else
+		put_brief(base ? base : &f->type, out);
+	if (base) {
+		fputs(", ", out);
+		b2f_repr_tuple(out, f->type.dims, f->type.ndims);
 	}
-	b2f_textbuf_puts(buf, ")");
+	fputc(')', out);
 	return err;
 }
 
-int b2f_dtype_put_descr(const struct b2f_dtype *type, struct b2f_textbuf *buf)
+int b2f_dtype_put_descr(const struct b2f_dtype *type, FILE *out)
 {
 	uint32_t end = 0;
 	size_t n = 0;
 	int err = 0;
 
 	if (type->form == B2F_DTYPE_SCALAR) {
-		put_quoted(type, false, buf);
+		put_quoted(type, false, out);
 		return 0;
 	}
 	if (type->form == B2F_DTYPE_SUBARRAY)
 		return B2F_EUNSUPPORTED;
-	b2f_textbuf_puts(buf, "[");
+	fputs("[", out);
 	for (size_t i = 0; i < type->nfields && !err; i++) {
 		const struct b2f_dtype_field *f = &type->fields[i];
 
 		if (f->offset < end)
 			return B2F_EUNSUPPORTED;
 		if (f->offset > end)
-			put_hole(buf, n++, f->offset - end);
-		err = put_descr_field(f, n++, buf);
+			put_hole(out, n++, f->offset - end);
+		put_separator(out, n++);
+		err = put_field(f, true, out);
 		end = f->offset + f->type.size;
 	}
 	if (type->size > end)
-		put_hole(buf, n, type->size - end);
-	b2f_textbuf_puts(buf, "]");
+		put_hole(out, n, type->size - end);
+	fputs("]", out);
 	return err;
 }
 
@@ -100,36 +112,17 @@ static bool is_packed(const struct b2f_dtype *type)
 	return end == type->size;
 }
 
-static void put_brief(const struct b2f_dtype *type, struct b2f_textbuf *buf)
+static void put_list(const struct b2f_dtype *type, FILE *out)
 {
-	if (type->form == B2F_DTYPE_SCALAR)
-		put_quoted(type, true, buf);
-	else
-		b2f_dtype_put_b2nd(type, buf);
-}
-
-static void put_list(const struct b2f_dtype *type, struct b2f_textbuf *buf)
-{
-	b2f_textbuf_puts(buf, "[");
+	fputc('[', out);
 	for (size_t i = 0; i < type->nfields; i++) {
-		const struct b2f_dtype_field *f = &type->fields[i];
-		bool is_array = f->type.form == B2F_DTYPE_SUBARRAY;
-
-		put_separator(buf, i);
-		b2f_textbuf_puts(buf, "(");
-		put_label(f, buf);
-		b2f_textbuf_puts(buf, ", ");
-		put_brief(is_array ? f->type.base : &f->type, buf);
-		if (is_array) {
-			b2f_textbuf_puts(buf, ", ");
-			b2f_textbuf_put_tuple(buf, f->type.dims, f->type.ndims);
-		}
-		b2f_textbuf_puts(buf, ")");
+		put_separator(out, i);
+		(void)put_field(&type->fields[i], false, out);
 	}
-	b2f_textbuf_puts(buf, "]");
+	fputc(']', out);
 }
 
-static void put_titles(const struct b2f_dtype *type, struct b2f_textbuf *buf)
+static void put_titles(const struct b2f_dtype *type, FILE *out)
 {
 	bool any = false;
 
@@ -137,61 +130,59 @@ static void put_titles(const struct b2f_dtype *type, struct b2f_textbuf *buf)
 		any = any || type->fields[i].title;
 	if (!any)
 		return;
-	b2f_textbuf_puts(buf, "], 'titles': [");
+	fputs("], 'titles': [", out);
 	for (size_t i = 0; i < type->nfields; i++) {
 		const struct b2f_dtype_field *f = &type->fields[i];
 
-		put_separator(buf, i);
+		put_separator(out, i);
 		if (f->title)
-			b2f_textbuf_put_repr(buf, f->title, f->title_len);
+			b2f_repr_string(out, f->title, f->title_len);
 		else
-			b2f_textbuf_puts(buf, "None");
+			fputs("None", out);
 	}
 }
 
-static void put_dict(const struct b2f_dtype *type, struct b2f_textbuf *buf)
+static void put_dict(const struct b2f_dtype *type, FILE *out)
 {
 	const struct b2f_dtype_field *f = type->fields;
 
-	b2f_textbuf_puts(buf, "{'names': [");
+	fputs("{'names': [", out);
 	for (size_t i = 0; i < type->nfields; i++) {
-		put_separator(buf, i);
-		b2f_textbuf_put_repr(buf, f[i].name, f[i].name_len);
+		put_separator(out, i);
+		b2f_repr_string(out, f[i].name, f[i].name_len);
 	}
-	b2f_textbuf_puts(buf, "], 'formats': [");
+	fputs("], 'formats': [", out);
 	for (size_t i = 0; i < type->nfields; i++) {
-		put_separator(buf, i);
-		put_brief(&f[i].type, buf);
+		put_separator(out, i);
+		put_brief(&f[i].type, out);
 	}
-	b2f_textbuf_puts(buf, "], 'offsets': [");
+	fputs("], 'offsets': [", out);
 	for (size_t i = 0; i < type->nfields; i++) {
-		put_separator(buf, i);
-		b2f_textbuf_put_u64(buf, f[i].offset);
+		put_separator(out, i);
+		fprintf(out, "%" PRIu32, f[i].offset);
 	}
-	put_titles(type, buf);
-	b2f_textbuf_puts(buf, "], 'itemsize': ");
-	b2f_textbuf_put_u64(buf, type->size);
-	b2f_textbuf_puts(buf, "}");
+	put_titles(type, out);
+	fprintf(out, "], 'itemsize': %" PRIu32 "}", type->size);
 }
 
-void b2f_dtype_put_b2nd(const struct b2f_dtype *type, struct b2f_textbuf *buf)
+void b2f_dtype_put_b2nd(const struct b2f_dtype *type, FILE *out)
 {
 	switch (type->form) {
 	case B2F_DTYPE_SCALAR:
-		b2f_dtype_put_scalar(type, false, buf);
+		b2f_dtype_put_scalar(type, false, out);
 		break;
 	case B2F_DTYPE_STRUCT:
 		if (is_packed(type))
-			put_list(type, buf);
+			put_list(type, out);
 		else
-			put_dict(type, buf);
+			put_dict(type, out);
 		break;
 	case B2F_DTYPE_SUBARRAY:
-		b2f_textbuf_puts(buf, "(");
-		put_brief(type->base, buf);
-		b2f_textbuf_puts(buf, ", ");
-		b2f_textbuf_put_tuple(buf, type->dims, type->ndims);
-		b2f_textbuf_puts(buf, ")");
+		fputs("(", out);
+		put_brief(type->base, out);
+		fputs(", ", out);
+		b2f_repr_tuple(out, type->dims, type->ndims);
+		fputs(")", out);
 		break;
 	}
 }

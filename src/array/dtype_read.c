@@ -8,7 +8,6 @@
 #include "base/checked.h"
 
 struct reader {
-	const struct b2f_literal *lit;
 	/* A descr: no dicts, and fields without a name are holes. */
 	bool descr;
 	/* Fields stand where C would put them. */
@@ -26,25 +25,19 @@ struct layout {
 static int read_type(struct reader *r, const struct b2f_literal_value *v,
 		     struct b2f_dtype *out);
 
-static const struct b2f_literal_value *next(const struct reader *r,
-					    const struct b2f_literal_value *v)
-{
-	return b2f_literal_next(r->lit, v);
-}
-
 static uint64_t round_up(uint64_t n, uint32_t unit)
 {
 	return b2f_div_up_u64(n, unit) * unit;
 }
 
 /* The dimensions @v, and the bytes of an array of them in @out->size. */
-static int read_dims(const struct reader *r, const struct b2f_literal_value *v,
-		     uint32_t itemsize, struct b2f_dtype *out)
+static int read_dims(const struct b2f_literal_value *v, uint32_t itemsize,
+		     struct b2f_dtype *out)
 {
-	const struct b2f_literal_value *dim = b2f_literal_first(r->lit, v);
+	const struct b2f_literal_value *dim = v->child;
 	uint64_t size = itemsize;
 
-	for (; dim; dim = next(r, dim)) {
+	for (; dim; dim = dim->next) {
 		if (dim->kind != B2F_LITERAL_INT || dim->number > INT32_MAX ||
 		    !b2f_mul_u64(size, (uint64_t)dim->number, &size) ||
 		    size > INT32_MAX)
@@ -56,8 +49,7 @@ static int read_dims(const struct reader *r, const struct b2f_literal_value *v,
 }
 
 /* An array of the dimensions @v of *@base, which is moved into @out. */
-static int make_subarray(const struct reader *r,
-			 const struct b2f_literal_value *v,
+static int make_subarray(const struct b2f_literal_value *v,
 			 struct b2f_dtype *base, struct b2f_dtype *out)
 {
 	struct b2f_dtype t = {.form = B2F_DTYPE_SUBARRAY,
@@ -71,7 +63,7 @@ static int make_subarray(const struct reader *r,
 	t.base = calloc(1, sizeof(*t.base));
 	if (!t.dims || !t.base)
 		goto out;
-	err = read_dims(r, v, base->size, &t);
+	err = read_dims(v, base->size, &t);
 	if (err)
 		goto out;
 	*t.base = *base;
@@ -103,7 +95,7 @@ static int read_repeated(struct reader *r, const struct b2f_literal_value *type,
 		*out = base;
 		return 0;
 	}
-	err = make_subarray(r, shape, &base, out);
+	err = make_subarray(shape, &base, out);
 	b2f_dtype_fini(&base);
 	return err;
 }
@@ -111,24 +103,24 @@ static int read_repeated(struct reader *r, const struct b2f_literal_value *type,
 static int read_tuple(struct reader *r, const struct b2f_literal_value *v,
 		      struct b2f_dtype *out)
 {
-	const struct b2f_literal_value *type = b2f_literal_first(r->lit, v);
+	const struct b2f_literal_value *type = v->child;
 
 	if (v->nchildren != 2)
 		return B2F_EUNSUPPORTED;
-	return read_repeated(r, type, next(r, type), out);
+	return read_repeated(r, type, type->next, out);
 }
 
 /* A name, or a tuple of title and name. */
-static int read_name(const struct reader *r, const struct b2f_literal_value *v,
+static int read_name(const struct b2f_literal_value *v,
 		     struct b2f_dtype_field *field)
 {
 	if (v->kind == B2F_LITERAL_TUPLE && v->nchildren == 2) {
-		v = b2f_literal_first(r->lit, v);
+		v = v->child;
 		if (v->kind != B2F_LITERAL_STRING || v->len == 0)
 			return B2F_EUNSUPPORTED;
 		field->title = v->text;
 		field->title_len = v->len;
-		v = next(r, v);
+		v = v->next;
 	}
 	if (v->kind != B2F_LITERAL_STRING || v->len == 0)
 		return B2F_EUNSUPPORTED;
@@ -172,28 +164,28 @@ static int read_field(struct reader *r, const struct b2f_literal_value *v,
 	if (v->kind != B2F_LITERAL_TUPLE || v->nchildren < 2 ||
 	    v->nchildren > 3)
 		return B2F_EUNSUPPORTED;
-	name = b2f_literal_first(r->lit, v);
-	type = next(r, name);
+	name = v->child;
+	type = name->next;
 	if (v->nchildren == 3)
-		err = read_repeated(r, type, next(r, type), &field->type);
+		err = read_repeated(r, type, type->next, &field->type);
 	else
 		err = read_type(r, type, &field->type);
 	if (err)
 		return err;
 	*is_field = !(r->descr && b2f_literal_is(name, "") &&
 		      is_hole(&field->type));
-	return *is_field ? read_name(r, name, field) : 0;
+	return *is_field ? read_name(name, field) : 0;
 }
 
 static int read_list(struct reader *r, const struct b2f_literal_value *v,
 		     struct b2f_dtype *t, struct layout *at)
 {
-	const struct b2f_literal_value *item = b2f_literal_first(r->lit, v);
+	const struct b2f_literal_value *item = v->child;
 
 	t->fields = calloc(v->nchildren + 1, sizeof(*t->fields));
 	if (!t->fields)
 		return -ENOMEM;
-	for (; item; item = next(r, item)) {
+	for (; item; item = item->next) {
 		struct b2f_dtype_field *field = &t->fields[t->nfields];
 		bool is_field = false;
 		int err;
@@ -213,58 +205,30 @@ static int read_list(struct reader *r, const struct b2f_literal_value *v,
 	return 0;
 }
 
-/* The values of a dict, all of which but @names and @formats may be NULL. */
-struct columns {
-	const struct b2f_literal_value *names;
-	const struct b2f_literal_value *formats;
-	const struct b2f_literal_value *offsets;
-	const struct b2f_literal_value *titles;
-	const struct b2f_literal_value *itemsize;
-	const struct b2f_literal_value *aligned;
-};
+/* The values of a dict, in this order; all but the first two may be NULL. */
+enum { NAMES, FORMATS, OFFSETS, TITLES, ITEMSIZE, ALIGNED, NCOLUMNS };
 
-static const struct b2f_literal_value **
-column(struct columns *c, const struct b2f_literal_value *key)
-{
-	if (b2f_literal_is(key, "names"))
-		return &c->names;
-	if (b2f_literal_is(key, "formats"))
-		return &c->formats;
-	if (b2f_literal_is(key, "offsets"))
-		return &c->offsets;
-	if (b2f_literal_is(key, "titles"))
-		return &c->titles;
-	if (b2f_literal_is(key, "itemsize"))
-		return &c->itemsize;
-	return b2f_literal_is(key, "aligned") ? &c->aligned : NULL;
-}
+static const char *const column_names[NCOLUMNS] = {
+	"names", "formats", "offsets", "titles", "itemsize", "aligned"};
 
 static bool is_list(const struct b2f_literal_value *v, size_t n)
 {
 	return v && v->kind == B2F_LITERAL_LIST && v->nchildren == n;
 }
 
-static int read_columns(const struct reader *r,
-			const struct b2f_literal_value *v, struct columns *c)
+static int read_columns(const struct b2f_literal_value *v,
+			const struct b2f_literal_value **c)
 {
-	const struct b2f_literal_value *key = b2f_literal_first(r->lit, v);
 	size_t n;
 
-	while (key) {
-		const struct b2f_literal_value *value = next(r, key);
-		const struct b2f_literal_value **to = column(c, key);
-
-		if (!to || *to)
-			return B2F_EUNSUPPORTED;
-		*to = value;
-		key = next(r, value);
-	}
-	n = c->names ? c->names->nchildren : 0;
-	if (!is_list(c->names, n) || !is_list(c->formats, n) ||
-	    (c->offsets && !is_list(c->offsets, n)) ||
-	    (c->titles && !is_list(c->titles, n)) ||
-	    (c->itemsize && c->itemsize->kind != B2F_LITERAL_INT) ||
-	    (c->aligned && c->aligned->kind != B2F_LITERAL_BOOL))
+	if (!b2f_literal_columns(v, column_names, NCOLUMNS, c))
+		return B2F_EUNSUPPORTED;
+	n = c[NAMES] ? c[NAMES]->nchildren : 0;
+	if (!is_list(c[NAMES], n) || !is_list(c[FORMATS], n) ||
+	    (c[OFFSETS] && !is_list(c[OFFSETS], n)) ||
+	    (c[TITLES] && !is_list(c[TITLES], n)) ||
+	    (c[ITEMSIZE] && c[ITEMSIZE]->kind != B2F_LITERAL_INT) ||
+	    (c[ALIGNED] && c[ALIGNED]->kind != B2F_LITERAL_BOOL))
 		return B2F_ECORRUPT;
 	return 0;
 }
@@ -300,22 +264,23 @@ static int set_title(const struct b2f_literal_value *v,
 	return 0;
 }
 
-static int read_column_fields(struct reader *r, const struct columns *c,
+static int read_column_fields(struct reader *r,
+			      const struct b2f_literal_value *const *c,
 			      struct b2f_dtype *t, struct layout *at)
 {
 	const struct b2f_literal_value *name, *format, *off, *title;
 	int err = 0;
 
-	name = b2f_literal_first(r->lit, c->names);
-	format = b2f_literal_first(r->lit, c->formats);
-	off = c->offsets ? b2f_literal_first(r->lit, c->offsets) : NULL;
-	title = c->titles ? b2f_literal_first(r->lit, c->titles) : NULL;
+	name = c[NAMES]->child;
+	format = c[FORMATS]->child;
+	off = c[OFFSETS] ? c[OFFSETS]->child : NULL;
+	title = c[TITLES] ? c[TITLES]->child : NULL;
 	while (name && !err) {
 		struct b2f_dtype_field *field = &t->fields[t->nfields++];
 
 		if (name->kind != B2F_LITERAL_STRING)
 			return B2F_ECORRUPT;
-		err = read_name(r, name, field);
+		err = read_name(name, field);
 		if (!err)
 			err = set_title(title, field);
 		if (!err)
@@ -323,10 +288,10 @@ static int read_column_fields(struct reader *r, const struct columns *c,
 		if (!err)
 			err = off ? place_at(r, off, field, at)
 				  : place(r, field, at);
-		name = next(r, name);
-		format = next(r, format);
-		off = off ? next(r, off) : NULL;
-		title = title ? next(r, title) : NULL;
+		name = name->next;
+		format = format->next;
+		off = off ? off->next : NULL;
+		title = title ? title->next : NULL;
 	}
 	return err;
 }
@@ -334,25 +299,25 @@ static int read_column_fields(struct reader *r, const struct columns *c,
 static int read_dict(struct reader *r, const struct b2f_literal_value *v,
 		     struct b2f_dtype *t, struct layout *at)
 {
-	struct columns c = {0};
+	const struct b2f_literal_value *c[NCOLUMNS];
 	uint64_t itemsize;
 	int err;
 
 	if (r->descr)
 		return B2F_ECORRUPT;
-	err = read_columns(r, v, &c);
+	err = read_columns(v, c);
 	if (err)
 		return err;
 	/* numpy knows no way back to false for what is inside. */
-	if (c.aligned && c.aligned->number)
+	if (c[ALIGNED] && c[ALIGNED]->number)
 		r->align = true;
-	t->fields = calloc(c.names->nchildren + 1, sizeof(*t->fields));
+	t->fields = calloc(c[NAMES]->nchildren + 1, sizeof(*t->fields));
 	if (!t->fields)
 		return -ENOMEM;
-	err = read_column_fields(r, &c, t, at);
-	if (err || !c.itemsize)
+	err = read_column_fields(r, c, t, at);
+	if (err || !c[ITEMSIZE])
 		return err;
-	itemsize = (uint64_t)c.itemsize->number;
+	itemsize = (uint64_t)c[ITEMSIZE]->number;
 	if (itemsize > INT32_MAX)
 		return B2F_EUNSUPPORTED;
 	if (itemsize < round_up(at->end, at->alignment) ||
@@ -416,11 +381,10 @@ static int read_type(struct reader *r, const struct b2f_literal_value *v,
 	return err;
 }
 
-int b2f_dtype_read_descr(const struct b2f_literal *lit,
-			 const struct b2f_literal_value *value,
+int b2f_dtype_read_descr(const struct b2f_literal_value *value,
 			 struct b2f_dtype *out)
 {
-	struct reader r = {.lit = lit, .descr = true};
+	struct reader r = {.descr = true};
 
 	return read_type(&r, value, out);
 }
@@ -429,7 +393,7 @@ int b2f_dtype_read_b2nd(const char *text, size_t len, struct b2f_literal *lit,
 			struct b2f_dtype *out)
 {
 	struct b2f_literal made = {0};
-	struct reader r = {.lit = &made};
+	struct reader r = {0};
 	int err;
 
 	if (len == 0 || !memchr("[{(", text[0], 3)) {
@@ -442,7 +406,7 @@ int b2f_dtype_read_b2nd(const char *text, size_t len, struct b2f_literal *lit,
 	if (err == B2F_ETOOBIG)
 		err = B2F_EUNSUPPORTED;
 	if (!err)
-		err = read_type(&r, b2f_literal_root(&made), out);
+		err = read_type(&r, made.values, out);
 	if (err)
 		b2f_literal_fini(&made);
 	else

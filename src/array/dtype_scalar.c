@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dtype_scalar.c - types like <f8 and <M8[us] */
+#include <inttypes.h>
 #include <string.h>
 
 #include "array/dtype.h"
@@ -177,30 +178,21 @@ int b2f_dtype_read_scalar(const char *text, size_t len, struct b2f_dtype *out)
 	return 0;
 }
 
-static void put_unit(const struct b2f_dtype *t, struct b2f_textbuf *buf)
-{
-	if (!t->unit[0])
-		return;
-	b2f_textbuf_puts(buf, "[");
-	if (t->nunits != 1)
-		b2f_textbuf_put_u64(buf, t->nunits);
-	b2f_textbuf_puts(buf, t->unit);
-	b2f_textbuf_puts(buf, "]");
-}
-
-void b2f_dtype_put_scalar(const struct b2f_dtype *t, bool brief,
-			  struct b2f_textbuf *buf)
+void b2f_dtype_put_scalar(const struct b2f_dtype *t, bool brief, FILE *out)
 {
 	uint32_t n = t->kind == 'U' ? t->size / 4 : t->size;
 
 	if (brief && t->kind == 'b') {
-		b2f_textbuf_puts(buf, "?");
+		fputc('?', out);
 		return;
 	}
 	if (!brief || t->order != '|')
-		b2f_textbuf_add(buf, &t->order, 1);
-	b2f_textbuf_add(buf, &t->kind, 1);
+		fputc(t->order, out);
+	fputc(t->kind, out);
 	if (!brief || n > 0)
-		b2f_textbuf_put_u64(buf, n);
-	put_unit(t, buf);
+		fprintf(out, "%" PRIu32, n);
+	if (t->unit[0] && t->nunits != 1)
+		fprintf(out, "[%" PRIu32 "%s]", t->nunits, t->unit);
+	else if (t->unit[0])
+		fprintf(out, "[%s]", t->unit);
 }

@@ -17,9 +17,11 @@ struct reader {
 	/* Next free byte of lit->strings. */
 	size_t string_pos;
 	struct b2f_literal *lit;
+	/* Values that are in use. */
+	size_t nvalues;
 };
 
-static int parse_value(struct reader *r, size_t *index);
+static int parse_value(struct reader *r, struct b2f_literal_value **out);
 
 /* The next byte, or 0 at the end; no text has a 0 outside of strings. */
 static char peek(const struct reader *r)
@@ -34,24 +36,14 @@ static void skip_space(struct reader *r)
 		r->pos++;
 }
 
-static int new_value(struct reader *r, enum b2f_literal_kind kind,
-		     size_t *index)
+/* There is one for each byte of the text; none takes less. */
+static struct b2f_literal_value *new_value(struct reader *r,
+					   enum b2f_literal_kind kind)
 {
-	struct b2f_literal *lit = r->lit;
+	struct b2f_literal_value *value = &r->lit->values[r->nvalues++];
 
-	if (lit->nvalues == lit->room) {
-		size_t room = lit->room ? 2 * lit->room : 32;
-		struct b2f_literal_value *values;
-
-		values = realloc(lit->values, room * sizeof(*values));
-		if (!values)
-			return -ENOMEM;
-		lit->values = values;
-		lit->room = room;
-	}
-	*index = lit->nvalues++;
-	lit->values[*index] = (struct b2f_literal_value){.kind = kind};
-	return 0;
+	value->kind = kind;
+	return value;
 }
 
 static int hex_digit(char c)
@@ -129,7 +121,7 @@ static int parse_chars(struct reader *r, char quote)
 	return 0;
 }
 
-static int parse_string(struct reader *r, size_t *index)
+static int parse_string(struct reader *r, struct b2f_literal_value **out)
 {
 	size_t start = r->string_pos;
 	char quote = peek(r);
@@ -142,11 +134,9 @@ static int parse_string(struct reader *r, size_t *index)
 	/* Two empty strings side by side, or the start of '''. */
 	if (peek(r) == quote)
 		return B2F_ECORRUPT;
-	err = new_value(r, B2F_LITERAL_STRING, index);
-	if (err)
-		return err;
-	r->lit->values[*index].text = r->lit->strings + start;
-	r->lit->values[*index].len = r->string_pos - start;
+	*out = new_value(r, B2F_LITERAL_STRING);
+	(*out)->text = r->lit->strings + start;
+	(*out)->len = r->string_pos - start;
 	return 0;
 }
 
@@ -158,10 +148,9 @@ static bool is_word(char c)
 }
 
 static int parse_number(struct reader *r, const char *word, size_t len,
-			size_t *index)
+			struct b2f_literal_value **out)
 {
 	int64_t number = 0;
-	int err;
 
 	/* Python refuses 01; 00 is only odd. */
 	if (len > 1 && word[0] == '0')
@@ -172,10 +161,9 @@ static int parse_number(struct reader *r, const char *word, size_t len,
 		    __builtin_add_overflow(number, word[i] - '0', &number))
 			return B2F_ECORRUPT;
 	}
-	err = new_value(r, B2F_LITERAL_INT, index);
-	if (!err)
-		r->lit->values[*index].number = number;
-	return err;
+	*out = new_value(r, B2F_LITERAL_INT);
+	(*out)->number = number;
+	return 0;
 }
 
 static bool word_is(const char *word, size_t len, const char *text)
@@ -183,26 +171,24 @@ static bool word_is(const char *word, size_t len, const char *text)
 	return len == strlen(text) && memcmp(word, text, len) == 0;
 }
 
-static int parse_word(struct reader *r, size_t *index)
+static int parse_word(struct reader *r, struct b2f_literal_value **out)
 {
 	const char *word = r->text + r->pos;
 	size_t len = 0;
-	int err;
 
-	while (r->pos < r->len && is_word(peek(r))) {
-		r->pos++;
+	for (; r->pos < r->len && is_word(peek(r)); r->pos++)
 		len++;
-	}
 	if (len == 0)
 		return B2F_ECORRUPT;
-	if (word_is(word, len, "None"))
-		return new_value(r, B2F_LITERAL_NONE, index);
-	if (!word_is(word, len, "True") && !word_is(word, len, "False"))
-		return parse_number(r, word, len, index);
-	err = new_value(r, B2F_LITERAL_BOOL, index);
-	if (!err)
-		r->lit->values[*index].number = word[0] == 'T';
-	return err;
+	if (word_is(word, len, "None")) {
+		*out = new_value(r, B2F_LITERAL_NONE);
+	} else if (word_is(word, len, "True") || word_is(word, len, "False")) {
+		*out = new_value(r, B2F_LITERAL_BOOL);
+		(*out)->number = word[0] == 'T';
+	} else {
+		return parse_number(r, word, len, out);
+	}
+	return 0;
 }
 
 /* Takes @c and the space around it, if it is what comes. */
@@ -216,66 +202,49 @@ static bool accept(struct reader *r, char c)
 	return true;
 }
 
-/* Puts @child behind @last, or first, into @parent. */
-static void append(struct reader *r, size_t parent, size_t last, size_t child)
+/* One item, whose address goes to *@at; *@at moves to where the next one's
+ * goes. */
+static int parse_item(struct reader *r, struct b2f_literal_value *parent,
+		      const struct b2f_literal_value ***at)
 {
-	struct b2f_literal_value *values = r->lit->values;
+	struct b2f_literal_value *item = NULL;
+	int err = parse_value(r, &item);
 
-	if (last)
-		values[last].next = child;
-	else
-		values[parent].child = child;
-	values[parent].nchildren++;
-}
-
-/* One item of a container, for a dict a key and its value. */
-static int parse_item(struct reader *r, size_t parent, size_t *last)
-{
-	bool is_dict = r->lit->values[parent].kind == B2F_LITERAL_DICT;
-	size_t child;
-	int err;
-
-	err = parse_value(r, &child);
 	if (err)
 		return err;
-	append(r, parent, *last, child);
-	*last = child;
-	if (!is_dict)
-		return 0;
-	if (!accept(r, ':'))
-		return B2F_ECORRUPT;
-	err = parse_value(r, &child);
-	if (err)
-		return err;
-	append(r, parent, *last, child);
-	*last = child;
+	**at = item;
+	*at = &item->next;
+	parent->nchildren++;
 	return 0;
 }
 
-static int parse_items(struct reader *r, size_t parent, char end)
+static int parse_items(struct reader *r, struct b2f_literal_value *parent,
+		       char end)
 {
-	size_t last = 0;
-	bool comma = false;
+	const struct b2f_literal_value **at = &parent->child;
+	bool comma = true;
 	int err;
 
 	skip_space(r);
 	while (peek(r) != end) {
-		if (last && !comma)
+		if (!comma)
 			return B2F_ECORRUPT;
-		err = parse_item(r, parent, &last);
+		err = parse_item(r, parent, &at);
+		if (!err && parent->kind == B2F_LITERAL_DICT)
+			err = accept(r, ':') ? parse_item(r, parent, &at)
+					     : B2F_ECORRUPT;
 		if (err)
 			return err;
 		comma = accept(r, ',');
 	}
 	r->pos++;
 	/* (1) is not a tuple but 1. */
-	if (end == ')' && r->lit->values[parent].nchildren == 1 && !comma)
-		return B2F_ECORRUPT;
-	return 0;
+	return end == ')' && parent->nchildren == 1 && !comma ? B2F_ECORRUPT
+							      : 0;
 }
 
 static int parse_container(struct reader *r, enum b2f_literal_kind kind,
-			   char end, size_t *index)
+			   char end, struct b2f_literal_value **out)
 {
 	int err;
 
@@ -283,27 +252,26 @@ static int parse_container(struct reader *r, enum b2f_literal_kind kind,
 		return B2F_ETOOBIG;
 	r->depth++;
 	r->pos++;
-	err = new_value(r, kind, index);
-	if (!err)
-		err = parse_items(r, *index, end);
+	*out = new_value(r, kind);
+	err = parse_items(r, *out, end);
 	r->depth--;
 	return err;
 }
 
-static int parse_value(struct reader *r, size_t *index)
+static int parse_value(struct reader *r, struct b2f_literal_value **out)
 {
 	switch (peek(r)) {
 	case '\'':
 	case '"':
-		return parse_string(r, index);
+		return parse_string(r, out);
 	case '(':
-		return parse_container(r, B2F_LITERAL_TUPLE, ')', index);
+		return parse_container(r, B2F_LITERAL_TUPLE, ')', out);
 	case '[':
-		return parse_container(r, B2F_LITERAL_LIST, ']', index);
+		return parse_container(r, B2F_LITERAL_LIST, ']', out);
 	case '{':
-		return parse_container(r, B2F_LITERAL_DICT, '}', index);
+		return parse_container(r, B2F_LITERAL_DICT, '}', out);
 	default:
-		return parse_word(r, index);
+		return parse_word(r, out);
 	}
 }
 
@@ -318,16 +286,17 @@ int b2f_literal_parse(const char *text, size_t len, struct b2f_literal *out)
 {
 	struct b2f_literal lit = {0};
 	struct reader r = {.text = text, .len = len, .lit = &lit};
-	size_t root;
+	struct b2f_literal_value *root;
 	int err;
 
 	if (len > B2F_LITERAL_MAX_TEXT)
 		return B2F_ETOOBIG;
 	lit.strings = malloc(len + B2F_UTF8_MAX);
-	if (!lit.strings)
-		return -ENOMEM;
+	lit.values = calloc(len + 1, sizeof(*lit.values));
+	err = lit.strings && lit.values ? 0 : -ENOMEM;
 	skip_blanks(&r);
-	err = parse_value(&r, &root);
+	if (!err)
+		err = parse_value(&r, &root);
 	skip_blanks(&r);
 	while (peek(&r) == '\n')
 		r.pos++;
@@ -347,27 +316,27 @@ void b2f_literal_fini(struct b2f_literal *lit)
 	*lit = (struct b2f_literal){0};
 }
 
-const struct b2f_literal_value *b2f_literal_root(const struct b2f_literal *lit)
-{
-	return lit->values;
-}
-
-const struct b2f_literal_value *
-b2f_literal_first(const struct b2f_literal *lit,
-		  const struct b2f_literal_value *value)
-{
-	return value->child ? lit->values + value->child : NULL;
-}
-
-const struct b2f_literal_value *
-b2f_literal_next(const struct b2f_literal *lit,
-		 const struct b2f_literal_value *value)
-{
-	return value->next ? lit->values + value->next : NULL;
-}
-
 bool b2f_literal_is(const struct b2f_literal_value *value, const char *text)
 {
 	return value->kind == B2F_LITERAL_STRING &&
 	       word_is(value->text, value->len, text);
+}
+
+bool b2f_literal_columns(const struct b2f_literal_value *dict,
+			 const char *const *keys, size_t n,
+			 const struct b2f_literal_value **out)
+{
+	const struct b2f_literal_value *key = dict->child;
+
+	memset(out, 0, n * sizeof(*out));
+	for (; key; key = key->next->next) {
+		size_t i = 0;
+
+		while (i < n && !b2f_literal_is(key, keys[i]))
+			i++;
+		if (i == n || out[i])
+			return false;
+		out[i] = key->next;
+	}
+	return true;
 }

@@ -45,17 +45,14 @@ struct b2f_literal_value {
 	size_t len;
 	/* TUPLE, LIST, DICT: values directly inside. */
 	size_t nchildren;
-	/* Private: positions of the first child and the next sibling; 0: none.
-	 */
-	size_t child;
-	size_t next;
+	/* The first of them, and the next one in the same brackets; or NULL. */
+	const struct b2f_literal_value *child;
+	const struct b2f_literal_value *next;
 };
 
 struct b2f_literal {
-	/* The root is the first one. */
+	/* The first one holds all others. */
 	struct b2f_literal_value *values;
-	size_t nvalues;
-	size_t room;
 	/* Bytes of all strings. */
 	char *strings;
 };
@@ -71,20 +68,16 @@ int b2f_literal_parse(const char *text, size_t len, struct b2f_literal *out);
 
 void b2f_literal_fini(struct b2f_literal *lit);
 
-/* The value that holds all others. */
-const struct b2f_literal_value *b2f_literal_root(const struct b2f_literal *lit);
-
-/* The first value inside @value, or NULL. */
-const struct b2f_literal_value *
-b2f_literal_first(const struct b2f_literal *lit,
-		  const struct b2f_literal_value *value);
-
-/* The value behind @value in the same brackets, or NULL. */
-const struct b2f_literal_value *
-b2f_literal_next(const struct b2f_literal *lit,
-		 const struct b2f_literal_value *value);
-
 /* True if @value is the string @text. */
 bool b2f_literal_is(const struct b2f_literal_value *value, const char *text);
+
+/*
+ * Puts the values of @dict, a DICT, in the order of the @n @keys; NULL where a
+ * key is not there.  Returns false if one is there twice, or has no place.
+ */
+B2F_MUST_CHECK
+bool b2f_literal_columns(const struct b2f_literal_value *dict,
+			 const char *const *keys, size_t n,
+			 const struct b2f_literal_value **out);
 
 #endif

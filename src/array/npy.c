@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array/dtype.h"
+#include "array/repr.h"
 #include "array/utf8.h"
 #include "b2frame/error.h"
 #include "base/bytes.h"
@@ -105,85 +106,66 @@ static int parse_text(const uint8_t *raw, const struct place *at,
 	return header_error(err);
 }
 
-/* The values of the dict. */
-struct entries {
-	const struct b2f_literal_value *descr;
-	const struct b2f_literal_value *fortran_order;
-	const struct b2f_literal_value *shape;
-};
+/* The values of the dict, in this order. */
+enum { DESCR, FORTRAN_ORDER, SHAPE, NENTRIES };
 
-static const struct b2f_literal_value **
-entry(struct entries *e, const struct b2f_literal_value *key)
-{
-	if (b2f_literal_is(key, "descr"))
-		return &e->descr;
-	if (b2f_literal_is(key, "fortran_order"))
-		return &e->fortran_order;
-	return b2f_literal_is(key, "shape") ? &e->shape : NULL;
-}
+static const char *const entry_names[NENTRIES] = {"descr", "fortran_order",
+						  "shape"};
 
 /* Every key once: numpy wants no other ones, and takes the last of two. */
-static int find_entries(const struct b2f_literal *lit, struct entries *e)
+static int find_entries(const struct b2f_literal_value *dict,
+			const struct b2f_literal_value **e)
 {
-	const struct b2f_literal_value *root = b2f_literal_root(lit), *key;
-
-	if (root->kind != B2F_LITERAL_DICT || root->nchildren != 6)
-		return -EINVAL;
-	key = b2f_literal_first(lit, root);
-	while (key) {
-		const struct b2f_literal_value *value;
-		const struct b2f_literal_value **to = entry(e, key);
-
-		value = b2f_literal_next(lit, key);
-		if (!to || *to)
-			return -EINVAL;
-		*to = value;
-		key = b2f_literal_next(lit, value);
-	}
-	if (e->fortran_order->kind != B2F_LITERAL_BOOL ||
-	    e->shape->kind != B2F_LITERAL_TUPLE)
+	if (dict->kind != B2F_LITERAL_DICT || dict->nchildren != 2 * NENTRIES ||
+	    !b2f_literal_columns(dict, entry_names, NENTRIES, e) ||
+	    e[FORTRAN_ORDER]->kind != B2F_LITERAL_BOOL ||
+	    e[SHAPE]->kind != B2F_LITERAL_TUPLE)
 		return -EINVAL;
 	return 0;
 }
 
-static int read_shape(const struct b2f_literal *lit,
-		      const struct b2f_literal_value *shape,
+static int read_shape(const struct b2f_literal_value *shape,
 		      struct b2f_npy *npy)
 {
-	const struct b2f_literal_value *v = b2f_literal_first(lit, shape);
+	const struct b2f_literal_value *v;
 
-	for (const struct b2f_literal_value *i = v; i;
-	     i = b2f_literal_next(lit, i))
-		if (i->kind != B2F_LITERAL_INT)
+	for (v = shape->child; v; v = v->next)
+		if (v->kind != B2F_LITERAL_INT)
 			return -EINVAL;
 	if (shape->nchildren > B2F_ARRAY_MAX_DIM)
 		return B2F_EUNSUPPORTED;
-	for (; v; v = b2f_literal_next(lit, v))
+	for (v = shape->child; v; v = v->next)
 		npy->shape[npy->ndim++] = v->number;
 	return 0;
 }
 
-static int read_dtype(const struct b2f_literal *lit,
-		      const struct b2f_literal_value *descr,
+static int put_dtype(const struct b2f_dtype *type, char **text)
+{
+	size_t len;
+	FILE *out = open_memstream(text, &len);
+
+	if (!out)
+		return -ENOMEM;
+	b2f_dtype_put_b2nd(type, out);
+	return b2f_repr_end(out);
+}
+
+static int read_dtype(const struct b2f_literal_value *descr,
 		      struct b2f_npy *npy)
 {
-	struct b2f_textbuf buf = {0};
 	struct b2f_dtype type = {0};
 	int err;
 
-	err = b2f_dtype_read_descr(lit, descr, &type);
+	err = b2f_dtype_read_descr(descr, &type);
 	if (err)
 		return header_error(err);
+	npy->itemsize = type.size;
 	/* np.load() fails with arrays as items, np.memmap() adds dimensions. */
-	err = B2F_EUNSUPPORTED;
 	if (type.form == B2F_DTYPE_SUBARRAY || type.size == 0 ||
 	    type.size > B2F_ARRAY_MAX_ITEMSIZE)
-		goto out;
-	npy->itemsize = type.size;
-	b2f_dtype_put_b2nd(&type, &buf);
-	err = b2f_textbuf_take(&buf, &npy->dtype, NULL);
-out:
-	b2f_textbuf_fini(&buf);
+		err = B2F_EUNSUPPORTED;
+	else
+		err = put_dtype(&type, &npy->dtype);
 	b2f_dtype_fini(&type);
 	return err;
 }
@@ -209,7 +191,7 @@ static int count_bytes(struct b2f_npy *npy)
 int b2f_npy_parse(const uint8_t *raw, size_t size, struct b2f_npy *out)
 {
 	struct b2f_literal lit = {0};
-	struct entries e = {0};
+	const struct b2f_literal_value *e[NENTRIES];
 	struct b2f_npy npy = {0};
 	struct place at;
 	int err;
@@ -221,16 +203,16 @@ int b2f_npy_parse(const uint8_t *raw, size_t size, struct b2f_npy *out)
 	if (err)
 		return err;
 	npy.size = at.off + at.len;
-	err = find_entries(&lit, &e);
+	err = find_entries(lit.values, e);
 	if (!err)
-		err = read_shape(&lit, e.shape, &npy);
+		err = read_shape(e[SHAPE], &npy);
 	if (!err)
-		err = read_dtype(&lit, e.descr, &npy);
+		err = read_dtype(e[DESCR], &npy);
 	if (!err)
 		err = count_bytes(&npy);
 	if (err)
 		goto out;
-	npy.fortran_order = e.fortran_order->number != 0;
+	npy.fortran_order = e[FORTRAN_ORDER]->number != 0;
 	*out = npy;
 	npy.dtype = NULL; /* now the caller's */
 out:

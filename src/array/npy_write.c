@@ -7,6 +7,7 @@
 
 #include "array/dtype.h"
 #include "array/npy.h"
+#include "array/repr.h"
 #include "array/utf8.h"
 #include "b2frame/error.h"
 #include "base/bytes.h"
@@ -15,7 +16,7 @@
 #define ALIGN ((size_t)64)
 
 /* Room for the dimension that grows when items are appended. */
-#define GROWTH_DIGITS ((size_t)21)
+#define GROWTH_DIGITS 21
 
 /* The shape that numpy gives the array. */
 struct shape {
@@ -48,31 +49,30 @@ static void read_shape(const struct b2f_array *array,
 		out->dims[out->ndims++] = type->dims[i];
 }
 
-static void put_growth(const struct shape *shape, struct b2f_textbuf *buf)
+static void put_growth(const struct shape *shape, FILE *out)
 {
-	char digits[24];
-	size_t n;
+	int n = snprintf(NULL, 0, "%" PRId64, shape->dims[0]);
 
-	if (shape->ndims == 0)
-		return;
-	n = (size_t)snprintf(digits, sizeof(digits), "%" PRId64,
-			     shape->dims[0]);
-	for (; n < GROWTH_DIGITS; n++)
-		b2f_textbuf_puts(buf, " ");
+	if (shape->ndims > 0)
+		fprintf(out, "%*s", GROWTH_DIGITS - n, "");
 }
 
 static int put_text(const struct b2f_dtype *type, const struct shape *shape,
-		    struct b2f_textbuf *buf)
+		    char **text, size_t *len)
 {
-	int err;
+	FILE *out = open_memstream(text, len);
+	int err, end_err;
 
-	b2f_textbuf_puts(buf, "{'descr': ");
-	err = b2f_dtype_put_descr(type->base ? type->base : type, buf);
-	b2f_textbuf_puts(buf, ", 'fortran_order': False, 'shape': ");
-	b2f_textbuf_put_tuple(buf, shape->dims, shape->ndims);
-	b2f_textbuf_puts(buf, ", }");
-	put_growth(shape, buf);
-	return err;
+	if (!out)
+		return -ENOMEM;
+	fputs("{'descr': ", out);
+	err = b2f_dtype_put_descr(type->base ? type->base : type, out);
+	fputs(", 'fortran_order': False, 'shape': ", out);
+	b2f_repr_tuple(out, shape->dims, shape->ndims);
+	fputs(", }", out);
+	put_growth(shape, out);
+	end_err = b2f_repr_end(out);
+	return err ? err : end_err;
 }
 
 /* UTF-8 as Latin-1, in place; false, and nothing done, if it is none. */
@@ -139,7 +139,6 @@ static int wrap(char *text, size_t len, uint8_t **bytes, size_t *size)
 int b2f_npy_write(const struct b2f_array *array, uint8_t **bytes, size_t *len)
 {
 	struct b2f_literal lit = {0};
-	struct b2f_textbuf buf = {0};
 	struct b2f_dtype type = {0};
 	struct shape shape = {.ndims = 0};
 	char *text = NULL;
@@ -150,14 +149,11 @@ int b2f_npy_write(const struct b2f_array *array, uint8_t **bytes, size_t *len)
 	if (err)
 		goto out;
 	read_shape(array, &type, &shape);
-	err = put_text(&type, &shape, &buf);
-	if (!err)
-		err = b2f_textbuf_take(&buf, &text, &text_len);
+	err = put_text(&type, &shape, &text, &text_len);
 	if (!err)
 		err = wrap(text, text_len, bytes, len);
 out:
 	free(text);
-	b2f_textbuf_fini(&buf);
 	b2f_dtype_fini(&type);
 	b2f_literal_fini(&lit);
 	return err;

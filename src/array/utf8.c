@@ -63,13 +63,3 @@ size_t b2f_utf8_put(uint32_t c, char *out)
 	out[3] = (char)(0x80 | (c & 0x3f));
 	return 4;
 }
-
-bool b2f_utf8_check(const char *text, size_t len)
-{
-	uint32_t c;
-
-	for (size_t pos = 0; pos < len;)
-		if (!b2f_utf8_next(text, len, &pos, &c))
-			return false;
-	return true;
-}

@@ -30,7 +30,4 @@ bool b2f_utf8_next(const char *text, size_t len, size_t *pos, uint32_t *out);
  */
 size_t b2f_utf8_put(uint32_t character, char *out);
 
-/* True if @text is valid from start to end. */
-bool b2f_utf8_check(const char *text, size_t len);
-
 #endif

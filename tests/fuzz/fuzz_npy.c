@@ -11,9 +11,9 @@
 #include "array/array.h"
 #include "array/array_plan.h"
 #include "array/array_write.h"
-#include "array/dtype.h"
 #include "array/npy.h"
 #include "b2frame/error.h"
+#include "tests/support/dtype_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -96,11 +96,11 @@ static void check_texts(const char *text, size_t len)
 	char *descr, *b2nd, *again;
 	uint32_t size, other;
 
-	if (!b2f_dtype_to_descr(text, len, &descr, &size)) {
-		if (!b2f_dtype_from_descr(descr, strlen(descr), &b2nd,
+	if (!dtype_text_to_descr(text, len, &descr, &size)) {
+		if (!dtype_text_from_descr(descr, strlen(descr), &b2nd,
 					  &other)) {
 			require(size == other);
-			require(!b2f_dtype_to_descr(b2nd, strlen(b2nd), &again,
+			require(!dtype_text_to_descr(b2nd, strlen(b2nd), &again,
 						    &other));
 			require(size == other && !strcmp(descr, again));
 			free(again);
@@ -110,7 +110,7 @@ static void check_texts(const char *text, size_t len)
 		}
 		free(descr);
 	}
-	if (!b2f_dtype_from_descr(text, len, &b2nd, &size))
+	if (!dtype_text_from_descr(text, len, &b2nd, &size))
 		free(b2nd);
 }
 

@@ -21,8 +21,8 @@
 #include "array/array.h"
 #include "array/array_plan.h"
 #include "array/array_write.h"
-#include "array/dtype.h"
 #include "array/npy.h"
+#include "tests/support/dtype_text.h"
 
 enum { MAX_WORDS = 6 };
 
@@ -175,9 +175,9 @@ static int answer(char **words, int n)
 	if (n == 4 && !strcmp(words[0], "write"))
 		return write_header(words);
 	if (n == 2 && !strcmp(words[0], "descr"))
-		return translate(words, b2f_dtype_to_descr);
+		return translate(words, dtype_text_to_descr);
 	if (n == 2 && !strcmp(words[0], "b2nd"))
-		return translate(words, b2f_dtype_from_descr);
+		return translate(words, dtype_text_from_descr);
 	if (n == 5 && !strcmp(words[0], "plan"))
 		return plan(words);
 	fprintf(stderr, "npy_header: bad request\n");

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/dtype.h"
 #include "b2frame/error.h"
+#include "tests/support/dtype_text.h"
 
 /* Types that are the same in both directions. */
 struct pair {
@@ -56,7 +56,7 @@ static char *exactly(const char *text)
 static int to_descr(const char *text, char **out, uint32_t *size)
 {
 	char *copy = exactly(text);
-	int err = b2f_dtype_to_descr(copy, strlen(text), out, size);
+	int err = dtype_text_to_descr(copy, strlen(text), out, size);
 
 	free(copy);
 	return err;
@@ -65,7 +65,7 @@ static int to_descr(const char *text, char **out, uint32_t *size)
 static int from_descr(const char *text, char **out, uint32_t *size)
 {
 	char *copy = exactly(text);
-	int err = b2f_dtype_from_descr(copy, strlen(text), out, size);
+	int err = dtype_text_from_descr(copy, strlen(text), out, size);
 
 	free(copy);
 	return err;
