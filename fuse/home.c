@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
 #include "home.h"
 
 #define HOME   ".bloscfs-linked-"
@@ -65,7 +66,7 @@ bool fs_home_of(int dirfd, const char *name, char home[FS_NAMES_SIZE])
 
 static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])
 {
-	snprintf(buf, SLOT_SIZE, ".link.%u", i);
+	snprintf(buf, SLOT_SIZE, B2F_SLOT_NAME "%u", i);
 	return buf;
 }
 

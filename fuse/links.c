@@ -36,7 +36,7 @@ static bool is_true(int dirfd, const char *name, const char *home)
 }
 
 /*
- * Calls @fn for all of the folder @dirfd, until that returns true.  Returns
+ * Calls @fn for all links in the folder @dirfd, until that returns true.  Returns
  * whether it has.
  */
 static bool for_any(int dirfd,
@@ -54,7 +54,8 @@ static bool for_any(int dirfd,
 		return false;
 	}
 	while (!found && (d = readdir(dir)))
-		found = fn(fd, d->d_name, arg);
+		found = (d->d_type == DT_LNK || d->d_type == DT_UNKNOWN) &&
+			fn(fd, d->d_name, arg);
 	closedir(dir);
 	return found;
 }
@@ -96,7 +97,11 @@ static unsigned int heal(int dirfd, const struct place *place)
 	return i;
 }
 
-/* The same where slots may be missing: then all of the folder is looked at. */
+/*
+ * The same before a name goes.  No frame stays at a home with less than two
+ * names, so others have had their hands in it if it seems so: then all of the
+ * folder is looked at.
+ */
 static unsigned int heal_all(int dirfd, const struct place *place)
 {
 	unsigned int n = heal(dirfd, place);
@@ -221,33 +226,41 @@ static int exchange(const struct fs_spot *spot, const char *from,
 	return 0;
 }
 
-/* Calls the frame at @place by its only name, which is in its only slot. */
+/*
+ * Calls the frame at @place by its only name, which is in its only slot; a slot
+ * that is left then says nothing.
+ */
 static bool move_back(const struct fs_spot *spot, const struct place *place)
 {
 	char name[FS_NAMES_SIZE];
 
-	if (!fs_home_slot(place->fd, 0, name) || fs_home_drop(place->fd, 0))
+	if (!fs_home_slot(place->fd, 0, name) ||
+	    exchange(spot, place->home, name, place->fd))
 		return false;
-	if (exchange(spot, place->home, name, place->fd)) {
-		(void)!fs_home_add(place->fd, name);
-		return false;
-	}
 	unlinkat(spot->pin.fd, place->home, 0);
+	fs_links_forget(place->fd);
 	return true;
 }
 
-/* As fs_links_settle(). */
-static bool settle(const struct fs_spot *spot, const struct place *place)
+static struct place place_of(const struct fs_found *found)
 {
-	return heal_all(spot->pin.fd, place) == 1 && move_back(spot, place);
+	return (struct place){.fd = found->probe.fd,
+			      .home = found->probe.home};
 }
 
-bool fs_links_settle(const struct fs_spot *spot, const struct fs_found *found)
+bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found)
 {
-	const struct place place = {.fd = found->probe.fd,
-				    .home = found->probe.home};
+	const struct place place = place_of(found);
 
-	return settle(spot, &place);
+	return heal_all(spot->pin.fd, &place) == 1 && move_back(spot, &place);
+}
+
+void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found)
+{
+	const struct place place = place_of(found);
+
+	if (heal(spot->pin.fd, &place) == 1)
+		(void)!move_back(spot, &place);
 }
 
 int fs_links_announce(const struct fs_found *found, const char *name)
@@ -277,12 +290,11 @@ void fs_links_forget(int fd)
 
 int fs_links_remove(const struct fs_spot *spot, const struct fs_found *found)
 {
-	/* Others may have deleted the other names. */
-	if (fs_links_settle(spot, found))
+	if (fs_links_prepare(spot, found))
 		return 1;
 	if (unlinkat(spot->pin.fd, found->name, 0))
 		return -errno;
-	(void)!fs_links_settle(spot, found);
+	fs_links_settle(spot, found);
 	return 0;
 }
 
@@ -333,12 +345,14 @@ static int move_home(fuse_req_t req, const struct fs_spot *spot,
 		err = fs_maker_symlink(req, home, spot->pin.fd, home);
 	if (err)
 		return err;
-	err = exchange(spot, entry, home, fd);
+	err = fs_home_add(fd, entry);
+	if (!err)
+		err = exchange(spot, entry, home, fd);
 	if (err) {
 		unlinkat(spot->pin.fd, home, 0);
-		return err;
+		fs_links_forget(fd);
 	}
-	return fs_home_add(fd, entry);
+	return err;
 }
 
 /* Makes @name a link to the sparse frame @fd, which is called @entry. */
@@ -352,12 +366,13 @@ static int add_name(fuse_req_t req, const struct fs_spot *spot,
 	snprintf(home, sizeof(home), "%s", entry);
 	if (!fs_home_is(entry))
 		err = move_home(req, spot, entry, fd, home);
-	if (!err)
-		err = fs_home_add(fd, name);
+	if (err)
+		return err;
+	err = fs_home_add(fd, name);
 	if (!err)
 		err = fs_maker_symlink(req, home, spot->pin.fd, name);
-	if (err && fs_home_is(home))
-		(void)!settle(spot, &place);
+	if (err && heal(spot->pin.fd, &place) == 1)
+		(void)!move_back(spot, &place);
 	return err;
 }
 

@@ -14,18 +14,20 @@
  *
  * What is a name is decided by the link alone; slots only tell how many there
  * are, without a look at the whole directory.  A slot is made before its name
- * and goes after it, and what is not true is put right when a name is looked
- * up.  Each step is one entry that is made, removed, or exchanged:
+ * and goes after it, so they know all names that we have made; one that is not
+ * true is put right when a name is looked up.  Each step is one entry that is
+ * made, removed, or exchanged:
  *
  *   state                              what is shown, and what becomes of it
- *   a.b2frame/                         a; nothing to do with links
+ *   a.b2frame/, slot a                 a, a frame like any other
  *   the same, home -> home             a; a link to itself is a leftover, which
  *                                      is never shown, and deleted when seen
- *   a -> home/                         a; b is not made yet, or has just gone
+ *   a -> home/, slot a                 a; b is not made yet, or has just gone
  *   a -> home/, slots a, b             a, which seems to have two names until
  *                                      it is looked up
- *   a -> home/, b -> home/, slot a     both; slot b is made when b is looked up
  *   a -> home/, b -> home/, slots      both
+ *   the same, slot b is missing        both (others have made b); slot b is made
+ *                                      when b is looked up
  *   home/, without a name              .bloscfs-linked-ID: others have deleted
  *                                      the names, not the frame
  *   a -> home, which is not there      a.b2frame, a symbolic link to nowhere
@@ -91,11 +93,17 @@ __attribute__((warn_unused_result)) int
 fs_links_announce(const struct fs_found *found, const char *name);
 
 /*
- * After names of the frame of @found have changed, in the folder of @spot: puts
- * the slots right, and calls the frame by its name if that is the last one.
- * Locked.  Returns true if it has done that.
+ * Before one of the names of the frame of @found goes, in the folder of @spot:
+ * makes sure that the slots know all of them.  If there is only one, calls the
+ * frame by it and returns true.  Locked.
  */
-bool fs_links_settle(const struct fs_spot *spot, const struct fs_found *found);
+bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found);
+
+/*
+ * After names of the frame of @found have changed, in the folder of @spot: puts
+ * the slots right, and calls the frame by its name if only one is left.  Locked.
+ */
+void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found);
 
 /*
  * Deletes the name @found in @spot; if it is the last one, the frame is called

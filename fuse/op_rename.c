@@ -300,7 +300,7 @@ static int begin_names(struct fs_renaming *r, unsigned int flags)
 	if (!err && to_is_name && (flags & RENAME_EXCHANGE))
 		return announce(to, from->found.name);
 	if (!err && to_is_name && !is_same_file(r) &&
-	    fs_links_settle(&to->spot, &to->found))
+	    fs_links_prepare(&to->spot, &to->found))
 		to->found.probe.home[0] = '\0';
 	return err;
 }
@@ -308,9 +308,9 @@ static int begin_names(struct fs_renaming *r, unsigned int flags)
 static void end_names(struct fs_renaming *r)
 {
 	if (fs_side_is_name(&r->from))
-		(void)!fs_links_settle(&r->from.spot, &r->from.found);
+		fs_links_settle(&r->from.spot, &r->from.found);
 	if (r->replaces && fs_side_is_name(&r->to))
-		(void)!fs_links_settle(&r->to.spot, &r->to.found);
+		fs_links_settle(&r->to.spot, &r->to.found);
 }
 
 static int run(struct fs_renaming *r, unsigned int flags)
@@ -321,6 +321,7 @@ static int run(struct fs_renaming *r, unsigned int flags)
 	hold(r->fs, &r->from);
 	if (r->replaces)
 		hold(r->fs, &r->to);
+	/* It was at a home, and others have deleted its names. */
 	if (fs_home_is(r->from.found.name) && fs_side_is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)

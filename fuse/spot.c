@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "home.h"
 #include "links.h"
 #include "lookup.h"
 #include "spot.h"
@@ -121,8 +120,6 @@ int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found)
 		err = 0;
 	}
 	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
-		if (fs_home_is(found->name))
-			fs_links_forget(found->probe.fd);
 		err = fs_frames_delete(fs, spot->pin.fd, found->name, node);
 		if (!err)
 			fs_view_retire(fs, found);

@@ -17,6 +17,12 @@
 /* The file name of an index, in the directory of a sparse frame. */
 #define B2F_INDEX_NAME "chunks.b2frame"
 
+/*
+ * The directory of a frame with several names has a symbolic link B2F_SLOT_NAME
+ * and a number, from 0 on, to each of them; they go with the frame.
+ */
+#define B2F_SLOT_NAME ".link."
+
 /* How the chunks of a frame are made; what its header says of it. */
 struct b2f_settings {
 	/* Item size in bytes, at least 1. */

@@ -27,9 +27,15 @@ static bool is_chunk_name(const char *name)
 	       strcmp(name + 8, ".chunk") == 0;
 }
 
+/* One of the names of the frame. */
+static bool is_slot(const char *name)
+{
+	return strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0;
+}
+
 static bool is_ours(const char *name)
 {
-	return is_chunk_name(name) || strcmp(name, "chunks.b2frame") == 0 ||
+	return is_chunk_name(name) || is_slot(name) || strcmp(name, "chunks.b2frame") == 0 ||
 	       strcmp(name, ".chunks.b2frame.new") == 0 ||
 	       strcmp(name, ".b2lock") == 0;
 }
@@ -60,6 +66,8 @@ static int check_entry(DIR *dir, const char *name)
 		return -ENOTEMPTY;
 	if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return -errno;
+	if (is_slot(name))
+		return S_ISLNK(st.st_mode) ? 0 : -ENOTEMPTY;
 	return S_ISREG(st.st_mode) ? 0 : -ENOTEMPTY;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,6 +220,28 @@ static int exchange(const char *from, const char *to)
 	return exchange_slowly(from, to);
 }
 
+/* The names of the frame @from are those of @to, too. */
+static void copy_slots(const char *from, const char *to)
+{
+	int old = open(from, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int new = open(to, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char slot[sizeof(B2F_SLOT_NAME) + 10], name[NAME_MAX + 1];
+	ssize_t n = 1;
+
+	for (unsigned int i = 0; n > 0 && old >= 0 && new >= 0; i++) {
+		snprintf(slot, sizeof(slot), B2F_SLOT_NAME "%u", i);
+		n = readlinkat(old, slot, name, sizeof(name) - 1);
+		if (n > 0)
+			name[n] = '\0';
+		if (n > 0 && symlinkat(name, new, slot) != 0)
+			n = 0;
+	}
+	if (old >= 0)
+		close(old);
+	if (new >= 0)
+		close(new);
+}
+
 /* A file takes the place of a file by itself; all else has to be exchanged. */
 static int replace(const struct cli_target *t)
 {
@@ -228,6 +251,8 @@ static int replace(const struct cli_target *t)
 		return -errno;
 	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
 		return rename(t->temp, t->path) != 0 ? -errno : 0;
+	if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode))
+		copy_slots(t->path, t->temp);
 	return exchange(t->temp, t->path);
 }
 

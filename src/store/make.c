@@ -331,6 +331,17 @@ static int sweep_one(void *arg, int64_t id)
 	return err == -EISDIR ? 0 : err;
 }
 
+/* What tells the names of the frame; there are few, without gaps. */
+static void remove_slots(struct b2f_store *store)
+{
+	char name[sizeof(B2F_SLOT_NAME) + 10];
+	unsigned int i = 0;
+
+	do
+		snprintf(name, sizeof(name), B2F_SLOT_NAME "%u", i++);
+	while (unlinkat(b2f_files_of(store)->fd, name, 0) == 0);
+}
+
 static int remove_lock_file(struct b2f_store *store)
 {
 	if (unlinkat(b2f_files_of(store)->fd, B2F_FILES_LOCK, 0) &&
@@ -349,6 +360,7 @@ static int remove_all(struct b2f_store *store, int dirfd, const char *name)
 	err = b2f_store_remove(store, B2F_OBJECT_INDEX, NULL);
 	if (!err)
 		err = remove_lock_file(store);
+	remove_slots(store);
 	/* Where deletions shift what is listed, once is not enough. */
 	do {
 		before = sweep.ngone;

@@ -13,7 +13,7 @@ import subprocess
 
 import blosc2
 
-from mounting import Mount, main, make
+from mounting import BUILD, Mount, main, make
 from scratch import Scratch
 
 INDEX = "chunks.b2frame"
@@ -280,6 +280,20 @@ def test_arrays_and_files():
         assert error_of(os.link, "mnt/a.npy", "mnt/x") == errno.EPERM
         os.unlink("mnt/a")
         assert pathlib.Path("mnt/b.npy").read_bytes().endswith(array)
+
+
+def test_recompress():
+    with Scratch(FRESH) as s:
+        put("mnt/a", "text " * 1000)
+        for name in "b", "c":
+            os.link("mnt/a", f"mnt/{name}")
+        s.stop()
+        subprocess.run([BUILD / "bloscctl", "recompress", "-q",
+                        "src/b.b2frame"], check=True)
+        s.start()
+        os.unlink("mnt/a")
+        check({"text " * 1000: ["b", "c"]})
+        check_stored({"text " * 1000: ["b", "c"]})
 
 
 def test_what_cannot_be():
