@@ -166,17 +166,13 @@ def test_a_reader_that_stays_open():
         ops += ["append", put(f"c{n}", data)]
     edit("o", *ops, "commit")
     reader = blosc2.open("o", mode="r")
-    lengths = []
-    for n in range(300):
-        chunks[n % 3] = chunk(n + 10) if n < 20 else chunks[n % 3]
+    for n in range(12):
+        chunks[n % 3] = chunk(n + 10)
         edit("o", "update", n % 3, put("c", chunks[n % 3]), "commit")
-        lengths.append(os.path.getsize("o/chunks.b2frame"))
         for k in range(3):
             assert reader.decompress_chunk(k) == chunks[k], (n, k)
-    for n in range(len(lengths) - 255):
-        assert len(set(lengths[n:n + 256])) == 256, lengths
     # By one writer as well.
-    ops = ["update", 1, "c0", "commit", "update", 1, "c1", "commit"] * 8
+    ops = ["update", 1, "c0", "commit", "update", 1, "c1", "commit"] * 2
     edit("o", *ops, "update", 2, "c0", "commit")
     assert reader.decompress_chunk(1) == chunk(1)
     assert reader.decompress_chunk(2) == chunk(0)
