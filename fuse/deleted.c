@@ -116,7 +116,9 @@ static void remove_file(struct fs *fs, int dirfd, const char *name)
 	const char *end = strrchr(name, '.');
 
 	(void)fs;
-	if (strcmp(name, ".b2lock") == 0 || (end && strcmp(end, ".chunk") == 0))
+	if (strcmp(name, ".b2lock") == 0 ||
+	    (end && strcmp(end, ".chunk") == 0) ||
+	    (*name == '.' && strcmp(end, ".new") == 0))
 		unlinkat(dirfd, name, 0);
 }
 

@@ -33,9 +33,17 @@ static bool is_slot(const char *name)
 	return strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0;
 }
 
+/* The same for a chunk file that was not committed: ".0000002A.new". */
+static bool is_pending_name(const char *name)
+{
+	return *name == '.' && strspn(name + 1, "0123456789ABCDEF") == 8 &&
+	       strcmp(name + 9, ".new") == 0;
+}
+
 static bool is_ours(const char *name)
 {
-	return is_chunk_name(name) || is_slot(name) || strcmp(name, "chunks.b2frame") == 0 ||
+	return is_chunk_name(name) || is_pending_name(name) || is_slot(name) ||
+	       strcmp(name, "chunks.b2frame") == 0 ||
 	       strcmp(name, ".chunks.b2frame.new") == 0 ||
 	       strcmp(name, ".b2lock") == 0;
 }

@@ -11,7 +11,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /* Commits that are tried while other programs change the frame. */
-#define TRIES 3
+#define TRIES 5
 
 /* How long a commit waits for a lock of C-Blosc2 that others have. */
 #define LOCK_WAIT_MS 3000
@@ -352,23 +352,42 @@ static void tell_locked(struct b2f_file *file, bool is_locked)
 	w->told_locked = is_locked;
 }
 
-/* The commit_lock is held. */
-static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
-			 uint64_t until_ns)
+/* As long as other programs keep changing the frame. */
+static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
+			uint64_t until_ns)
 {
+	struct b2f_edit *edit = file->writer->edit;
+	bool is_locked = false;
 	int err = -EBUSY;
 
 	for (int i = 0; i < TRIES; i++) {
 		err = try_commit(file, how, until_ns);
-		if (err != -ESTALE)
+		if (err != -ESTALE && err != -EEXIST)
 			break;
-		err = merge_theirs(file);
+		/* Once more, and now without their doing it again. */
+		if (!is_locked)
+			is_locked = !b2f_edit_lock_out(
+				edit, ms_until(until_ns), NULL);
+		/* What could not get its name gets another one, next. */
+		err = err == -ESTALE ? merge_theirs(file) : 0;
 		if (err)
 			break;
-		/* Nothing contradicts ours: once more, or else later. */
+		/* Nothing contradicts ours: later, if not now. */
 		err = -EBUSY;
 	}
+	if (is_locked)
+		b2f_edit_let_in(edit);
+	return err;
+}
+
+/* The commit_lock is held. */
+static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
+			 uint64_t until_ns)
+{
+	int err = commit_until(file, how, until_ns);
+
 	tell_locked(file, err == -EAGAIN);
+	b2f_writer_delete_dead(file, true);
 	return err;
 }
 
@@ -385,7 +404,6 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 	pthread_mutex_lock(&w->commit_lock);
 	err = commit_locked(file, how, until_ns);
 	pthread_mutex_unlock(&w->commit_lock);
-	b2f_writer_delete_dead(file);
 	return err;
 }
 
@@ -400,35 +418,5 @@ int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)
 		return -EAGAIN;
 	err = commit_locked(file, how, 0);
 	pthread_mutex_unlock(&w->commit_lock);
-	b2f_writer_delete_dead(file);
 	return err;
-}
-
-void b2f_writer_wait_readers(struct b2f_writer *w)
-{
-	pthread_rwlock_wrlock(&w->gate);
-	pthread_rwlock_unlock(&w->gate);
-}
-
-void b2f_writer_delete_dead(struct b2f_file *file)
-{
-	struct b2f_writer *w = file->writer;
-	struct b2f_edit *edit;
-	bool begun, deleted;
-
-	pthread_mutex_lock(&file->lock);
-	edit = w->edit;
-	/* An edit that is being replaced deletes for itself. */
-	begun = edit && !w->closing && b2f_edit_begin_delete(edit);
-	w->ndeleting += begun;
-	pthread_mutex_unlock(&file->lock);
-	if (!begun)
-		return;
-	b2f_writer_wait_readers(w);
-	deleted = b2f_edit_delete(edit);
-	pthread_mutex_lock(&file->lock);
-	b2f_edit_end_delete(edit, deleted);
-	w->ndeleting--;
-	pthread_cond_broadcast(&w->changed);
-	pthread_mutex_unlock(&file->lock);
 }

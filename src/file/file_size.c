@@ -236,6 +236,6 @@ int b2f_file_truncate(struct b2f_file *file, uint64_t size)
 			return err;
 	}
 	if (!err)
-		b2f_writer_delete_dead(file);
+		b2f_writer_delete_dead(file, false);
 	return err;
 }

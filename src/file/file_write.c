@@ -332,7 +332,7 @@ static ssize_t write_file(struct b2f_file *file, const void *buf, size_t size,
 			return err;
 	}
 	if (n >= 0)
-		b2f_writer_delete_dead(file);
+		b2f_writer_delete_dead(file, false);
 	return n;
 }
 
@@ -441,6 +441,6 @@ int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size)
 			return err;
 	}
 	if (!err)
-		b2f_writer_delete_dead(file);
+		b2f_writer_delete_dead(file, false);
 	return err;
 }

@@ -49,12 +49,33 @@ static void free_writer(struct b2f_writer *w)
 	free(w);
 }
 
-static void free_edit(struct b2f_edit *edit)
+void b2f_writer_wait_readers(struct b2f_writer *w)
 {
-	struct b2f_lock *lock = edit->lock;
+	pthread_rwlock_wrlock(&w->gate);
+	pthread_rwlock_unlock(&w->gate);
+}
 
-	b2f_edit_free(edit);
-	b2f_lock_close(lock);
+void b2f_writer_delete_dead(struct b2f_file *file, bool retired)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_edit *edit;
+	bool begun, deleted;
+
+	pthread_mutex_lock(&file->lock);
+	edit = w->edit;
+	/* An edit that is being replaced deletes for itself. */
+	begun = edit && !w->closing && b2f_edit_begin_delete(edit, retired);
+	w->ndeleting += begun;
+	pthread_mutex_unlock(&file->lock);
+	if (!begun)
+		return;
+	b2f_writer_wait_readers(w);
+	deleted = b2f_edit_delete(edit);
+	pthread_mutex_lock(&file->lock);
+	b2f_edit_end_delete(edit, deleted);
+	w->ndeleting--;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&file->lock);
 }
 
 void b2f_writer_end(struct b2f_file *file)
@@ -78,7 +99,7 @@ void b2f_writer_end(struct b2f_file *file)
 		return;
 	/* Those who decode ahead may still be at it. */
 	b2f_writer_wait_readers(w);
-	free_edit(edit);
+	b2f_edit_free(edit);
 }
 
 void b2f_writer_free(struct b2f_file *file)
@@ -115,17 +136,12 @@ static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
 }
 
 /* Locks of other programs, if they use them or it was asked for. */
-static int open_lock(const struct b2f_writer *w, struct b2f_edit *edit)
+static enum b2f_edit_locking locking_of(const struct b2f_writer *w)
 {
-	struct b2f_why why = {""};
-	int err;
-
 	if (w->options.no_locking)
-		return 0;
-	err = b2f_lock_open(edit->store, w->options.locking, &edit->lock, &why);
-	if (err == -ENOENT)
-		return 0;
-	return err ? b2f_frame_report(edit->frame, err, &why) : 0;
+		return B2F_EDIT_LOCKING_NEVER;
+	return w->options.locking ? B2F_EDIT_LOCKING_ALWAYS
+				  : B2F_EDIT_LOCKING_IF_THERE;
 }
 
 /* An edit of the frame as it is on disk, which may be a newer version. */
@@ -138,7 +154,8 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 
 	*frame = b2f_file_frame_ref(file);
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_edit_new(*frame, B2F_EDIT_FILE, w->durability, &edit);
+		err = b2f_edit_new(*frame, B2F_EDIT_FILE, locking_of(w),
+				   w->durability, &edit);
 		if (err != -ESTALE)
 			break;
 		err = b2f_frame_reopen(*frame, &newer);
@@ -148,10 +165,7 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 		*frame = newer;
 		err = -ESTALE;
 	}
-	if (!err)
-		err = open_lock(w, edit);
 	if (err) {
-		b2f_edit_free(edit);
 		b2f_frame_close(*frame);
 		return err;
 	}
@@ -292,7 +306,7 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	b2f_file_forget_heads(file);
 	if (!old)
 		return 0;
-	free_edit(old);
+	b2f_edit_free(old);
 	/* If this fails, it can be read, and the next writer tries again. */
 	err = b2f_file_allow_write(file, &w->options);
 	(void)err;

@@ -262,7 +262,7 @@ static int reform(struct b2f_file *file, struct b2f_frame *frame, uint64_t size)
 		err = swap(&r);
 	fini(&r);
 	/* There is hardly room for both, and this may be needed at once. */
-	b2f_writer_delete_dead(file);
+	b2f_writer_delete_dead(file, false);
 	return err;
 }
 

@@ -405,13 +405,16 @@ void b2f_file_catch_up(struct b2f_file *file);
  */
 void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 
-/* file_commit.c */
+/* file_writer.c: files that are not needed any more */
 
 /* Waits until all readers have ended that are at it now. */
 void b2f_writer_wait_readers(struct b2f_writer *w);
 
-/* Deletes files that are not needed any more. */
-void b2f_writer_delete_dead(struct b2f_file *file);
+/*
+ * Deletes files that are not needed any more; @retired ones too if the
+ * commit_lock is held.
+ */
+void b2f_writer_delete_dead(struct b2f_file *file, bool retired);
 
 /* Encodes with the encoder of nobody; give it back. */
 B2F_MUST_CHECK

@@ -90,15 +90,10 @@ static int create(struct b2f_chunk_writer *cw, uint64_t *raw,
 
 static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
 {
-	struct b2f_frame_stamp identity;
 	int err;
 
-	err = b2f_store_identify(cw->edit->store, b2f_edit_id(chunk->raw),
-				 &identity);
-	if (err)
-		return err;
 	lock(cw);
-	err = b2f_edit_note_file(cw->edit, chunk, &identity);
+	err = b2f_edit_note_file(cw->edit, chunk);
 	unlock(cw);
 	return err;
 }
@@ -121,7 +116,7 @@ static void write_soon(struct b2f_chunk_writer *cw,
 
 /*
  * Writes the created @object for the entry *@raw, which it gives a seal if the
- * chunk has one, and gives it its name.
+ * chunk has one; then it is a pending one.
  */
 static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 		     uint64_t *raw, struct b2f_object *object,
@@ -166,8 +161,10 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	if (!err)
 		write_soon(cw, &object);
 	b2f_object_close(&object);
+	/* What cannot be removed, the next writer will find. */
 	if (err && named)
-		b2f_edit_remove_file(cw->edit, chunk.raw);
+		(void)!b2f_store_remove(cw->edit->store,
+					b2f_edit_id(chunk.raw), NULL);
 	if (!err)
 		*out = chunk;
 	return err;

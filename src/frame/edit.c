@@ -99,7 +99,8 @@ static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 /* First number that is above all used ones. */
 static void set_next_id(struct b2f_edit *edit, const struct b2f_ids *used)
 {
-	edit->next_id = used->n ? used->ids[used->n - 1] + 1 : 0;
+	edit->above = used->n ? used->ids[used->n - 1] + 1 : 0;
+	edit->next_id = edit->above;
 }
 
 static int open_states(struct b2f_edit *edit, struct b2f_why *why)
@@ -122,7 +123,20 @@ static int open_states(struct b2f_edit *edit, struct b2f_why *why)
 	return err;
 }
 
+static int open_lock(struct b2f_edit *edit, enum b2f_edit_locking locking,
+		     struct b2f_why *why)
+{
+	int err;
+
+	if (locking == B2F_EDIT_LOCKING_NEVER)
+		return 0;
+	err = b2f_lock_open(edit->store, locking == B2F_EDIT_LOCKING_ALWAYS,
+			    &edit->lock, why);
+	return err == -ENOENT ? 0 : err;
+}
+
 int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
+		 enum b2f_edit_locking locking,
 		 struct b2f_durability *durability, struct b2f_edit **out)
 {
 	struct b2f_why why = {""};
@@ -144,6 +158,8 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	edit->durability = durability;
 	err = b2f_store_lock(edit->store, &why);
 	edit->has_lock = !err;
+	if (!err)
+		err = open_lock(edit, locking, &why);
 	/* Until now somebody else could write. */
 	if (!err && b2f_edit_has_changed(edit))
 		err = b2f_why_set(&why, -ESTALE,
@@ -160,49 +176,26 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	return 0;
 }
 
-/* Whatever is no chunk of the index on disk is ours to delete. */
-static void delete_uncommitted(struct b2f_edit *edit)
-{
-	struct b2f_ids all = edit->dead, used = {0};
-	struct b2f_new_chunk *chunk, *next;
-
-	for (size_t i = 0; i < edit->previous.n; i++)
-		if (b2f_ids_add(&all, edit->previous.ids[i]))
-			break;
-	for (size_t i = 0; i < edit->replaced.n; i++)
-		if (b2f_ids_add(&all, edit->replaced.ids[i]))
-			break;
-	HASH_ITER(hh, edit->fresh, chunk, next)
-	if (!chunk->committed && b2f_ids_add(&all, chunk->id))
-		break;
-	/* Without the list, rather leave them to the next writer. */
-	if (all.n > 0 && edit->committed.raw &&
-	    b2f_edit_has_changed(edit) == 0 &&
-	    b2f_edit_used_ids(&edit->committed, &used) == 0) {
-		for (size_t i = 0; i < all.n; i++)
-			if (!b2f_ids_has_sorted(&used, (uint32_t)all.ids[i]))
-				b2f_edit_remove_file(edit, all.ids[i]);
-	}
-	b2f_ids_fini(&all);
-	b2f_ids_fini(&used);
-}
-
 void b2f_edit_free(struct b2f_edit *edit)
 {
 	struct b2f_new_chunk *chunk, *next;
 
 	if (!edit)
 		return;
-	delete_uncommitted(edit);
+	/* Without the writer's lock it has neither written nor committed. */
+	if (edit->has_lock && edit->committed.raw)
+		b2f_edit_delete_all(edit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	b2f_edit_forget(edit, chunk);
+	b2f_lock_close(edit->lock);
 	/* Readers of the frame may keep the store for a while. */
 	if (edit->has_lock)
 		b2f_store_unlock(edit->store);
 	b2f_edit_state_fini(&edit->committed);
 	b2f_edit_state_fini(&edit->working);
 	b2f_ids_fini(&edit->replaced);
-	b2f_ids_fini(&edit->previous);
+	free(edit->retired.files);
+	b2f_ids_fini(&edit->dead);
 	b2f_ids_fini(&edit->dying);
 	b2f_ids_fini(&edit->free);
 	b2f_frame_close(edit->frame);
@@ -371,6 +364,9 @@ int b2f_edit_drop(struct b2f_edit *edit, uint64_t raw)
 			b2f_edit_forget(edit, chunk);
 		return err;
 	}
+	/* One that the commit under way names may stay pending, if it fails. */
+	if (!chunk || chunk->committed)
+		raw = b2f_edit_number(raw);
 	err = b2f_ids_add(&edit->replaced, raw);
 	if (err || !chunk)
 		return err;

@@ -13,12 +13,27 @@
  *   b2f_edit_write()      new files durable, new index in the place of the old
  *   b2f_edit_settle()     the snapshot is the committed state now
  *
- * Nothing that the index on disk names is ever written to, and files of the
- * index before are deleted one commit later than they were replaced, so that
- * readers of that index still find them.
+ * Nothing that the index on disk names is ever written to.  A new file is
+ * *pending* (store/store.h) until the commit, and gets its name right before the
+ * index that names it, under the lock of other programs if there is one: until
+ * then C-Blosc2, which takes one more than the largest number of the index, can
+ * neither take that name nor write over the file.  If another program has a file
+ * of that number by then, the chunk is written to another one; see
+ * b2f_edit_find_bad().
  *
- * Entries are those of index/index.h.  Each file that an edit writes gets a tag
- * of its own, so two equal entries of one edit always mean the same bytes.
+ * What becomes of a file:
+ *
+ *   pending    no index names it; it is in @fresh, after b2f_edit_drop() in
+ *              @dead until it is deleted
+ *   named      the index on disk names it
+ *   replaced   the index on disk names it, the working state does not: in
+ *              @replaced
+ *   retired    an index before named it, and readers of that index may still
+ *              come: in @retired, until it is old enough (edit_remove.c)
+ *
+ * Entries are those of index/index.h, but those of files that were written here
+ * keep the bit of pending ones.  Each file that an edit writes gets a tag of its
+ * own, so two equal entries of one edit always mean the same bytes.
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
@@ -57,6 +72,22 @@ struct b2f_ids {
 	size_t cap;
 };
 
+/* A file that the index on disk names no more. */
+struct b2f_retired {
+	uint64_t number;
+	/* When the first index without it came: its ctime. */
+	int64_t since_ns;
+};
+
+/* In the order in which they were replaced. */
+struct b2f_retirees {
+	struct b2f_retired *files;
+	size_t n;
+	size_t cap;
+	/* So many of them, the last ones, are of the last commit. */
+	size_t nnewest;
+};
+
 struct b2f_new_chunk;
 
 struct b2f_edit {
@@ -79,26 +110,32 @@ struct b2f_edit {
 	struct b2f_durability *durability;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
-	/* Files that were written here: by number.  A uthash. */
+	/* How often it was taken; by one thread at a time. */
+	unsigned int nlocked;
+	/* Files that were written here: by id.  A uthash. */
 	struct b2f_new_chunk *fresh;
-	/* Named by the index on disk, replaced since. */
+	/*
+	 * Named by the index on disk, or pending and named by a commit under
+	 * way; replaced since.
+	 */
 	struct b2f_ids replaced;
 	/* The first of them that a commit under way replaces. */
 	size_t nfrozen;
-	/* Named by the index before that. */
-	struct b2f_ids previous;
-	/* To be deleted as soon as nobody reads them any more. */
+	struct b2f_retirees retired;
+	/* Pending ones to be deleted as soon as nobody reads them any more. */
 	struct b2f_ids dead;
-	/* Being deleted, as long as this is the index. */
+	/* Being deleted: these, and the first ones that retired. */
 	struct b2f_ids dying;
-	struct b2f_frame_stamp dying_stamp;
-	/* Files that could not be made durable. */
+	size_t ndying;
+	/* Files whose data have to be written to others. */
 	size_t nbad;
 	/* Numbers that are free, the next one last. */
 	struct b2f_ids free;
 	uint64_t next_id;
 	/* Tag of the chunk that was written last; never given twice. */
 	uint32_t last_tag;
+	/* The number above all that the index on disk names. */
+	uint64_t above;
 };
 
 /* A state on its way to the disk. */
@@ -118,6 +155,8 @@ struct b2f_commit {
 	struct timespec mtime;
 	/* Files that have to be made durable. */
 	struct b2f_ids unsynced;
+	/* Pending ones, which are to get their names. */
+	struct b2f_ids pending;
 	/* Calls @fn(@arg, i) for i < @n, at the same time if it can. */
 	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
 		    void *arg);
@@ -135,10 +174,16 @@ struct b2f_edit_chunk {
 	uint32_t cbytes;
 };
 
-/* The file that entry @raw names. */
+/* The file that entry @raw names, as the store knows it. */
 static inline int64_t b2f_edit_id(uint64_t raw)
 {
 	return (int64_t)(uint32_t)raw;
+}
+
+/* The number that it has, or is going to have, in its name and in the index. */
+static inline uint64_t b2f_edit_number(uint64_t raw)
+{
+	return raw & B2F_ENTRY_NUMBER;
 }
 
 static inline bool b2f_edit_is_stored(uint64_t raw)
@@ -159,6 +204,14 @@ enum b2f_edit_what {
 	B2F_EDIT_ANY,
 };
 
+/* Whether to take part in the locks of C-Blosc2. */
+enum b2f_edit_locking {
+	/* If it uses them. */
+	B2F_EDIT_LOCKING_IF_THERE,
+	B2F_EDIT_LOCKING_ALWAYS,
+	B2F_EDIT_LOCKING_NEVER,
+};
+
 /*
  * Makes an edit of @frame, whose store it locks; its commits move @durability.
  * Free *@out with b2f_edit_free().  Reads and deletes files.
@@ -168,6 +221,7 @@ enum b2f_edit_what {
  */
 B2F_MUST_CHECK
 int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
+		 enum b2f_edit_locking locking,
 		 struct b2f_durability *durability, struct b2f_edit **out);
 
 /* Deletes what was never committed, and frees.  NULL does nothing. */
@@ -196,14 +250,10 @@ void b2f_edit_encode_options(const struct b2f_edit *edit,
 B2F_MUST_CHECK
 int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw);
 
-/*
- * Notes that the file of @chunk was written, and has been @identity since then.
- * Returns 0 or -ENOMEM.
- */
+/* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_edit_note_file(struct b2f_edit *edit,
-		       const struct b2f_edit_chunk *chunk,
-		       const struct b2f_frame_stamp *identity);
+		       const struct b2f_edit_chunk *chunk);
 
 /* Is it much that a commit would have to make durable? */
 bool b2f_edit_has_backlog(const struct b2f_edit *edit);
@@ -266,13 +316,24 @@ B2F_MUST_CHECK
 int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit);
 
 /*
+ * Keeps out programs that use the locks of C-Blosc2, until b2f_edit_let_in().
+ * Only for the thread that commits; may be nested.  Returns 0, -EAGAIN (after
+ * @wait_ms), or an errno of b2f_lock_acquire().
+ */
+B2F_MUST_CHECK
+int b2f_edit_lock_out(struct b2f_edit *edit, uint32_t wait_ms,
+		      struct b2f_why *why);
+void b2f_edit_let_in(struct b2f_edit *edit);
+
+/*
  * Writes the frozen state.  Needs no lock, but only one commit at a time;
  * @edit->header must not change meanwhile.  Reads and writes files.
  *
  * Returns 0; -ESTALE (another program changed the frame; see b2f_edit_merge());
+ * -EEXIST (it has taken numbers of new files; see b2f_edit_find_bad());
  * -EAGAIN (another program has locked it); or an errno of the store;
  * @commit->installed tells whether it failed after the new index was in its
- * place.  The cause is logged, but for -ESTALE and -EAGAIN.
+ * place.  The cause is logged, but for -ESTALE, -EEXIST and -EAGAIN.
  */
 B2F_MUST_CHECK
 int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit);
@@ -285,25 +346,28 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit);
 
 /*
  * The first chunk of the working state, from *@nchunk on, whose file could not
- * be made durable: its data have to be written to another one.  With @all, that
- * is so of every file that was committed.  Returns whether there is one.
+ * be made durable, or cannot get its name: its data have to be written to
+ * another one.  With @all, that is so of every file that was committed.  Returns
+ * whether there is one.
  */
 bool b2f_edit_find_bad(const struct b2f_edit *edit, bool all, uint64_t *nchunk);
 
 /*
- * Begins to delete files that no state names any more; false if there are none,
- * or it is not the time.  Then comes b2f_edit_delete(), once nobody reads them
- * who had the entries before, and b2f_edit_end_delete().
+ * Begins to delete files that no state names any more, those that have a name
+ * only if @retired; false if there are none, or it is not the time.  Then comes
+ * b2f_edit_delete(), once those readers have left that had the entries before,
+ * and b2f_edit_end_delete().
  */
 B2F_MUST_CHECK
-bool b2f_edit_begin_delete(struct b2f_edit *edit);
+bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired);
 
 /*
- * Deletes them, unless there is another index by now.  Needs no lock.  Writes
- * files.  Returns whether it did.
+ * Deletes them; those that have retired only if the index is still the one that
+ * @edit knows, and no other program has locked it.  Needs no lock, but no commit
+ * may be under way.  Writes files.  Returns whether it did.
  */
 B2F_MUST_CHECK
-bool b2f_edit_delete(const struct b2f_edit *edit);
+bool b2f_edit_delete(struct b2f_edit *edit);
 
 /* Those that were not @deleted will be, another time. */
 void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted);

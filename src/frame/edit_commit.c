@@ -25,6 +25,30 @@ int b2f_edit_freeze(struct b2f_edit *edit, struct b2f_commit *out)
 	return 0;
 }
 
+static bool is_same_file(uint64_t a, uint64_t b)
+{
+	return b2f_edit_number(a) == b2f_edit_number(b);
+}
+
+/* The file that was replaced last is replaced by the commit under way, too. */
+static void patch_replaced(struct b2f_edit *edit)
+{
+	struct b2f_ids *replaced = &edit->replaced;
+	uint64_t *last = &replaced->ids[replaced->n - 1], raw = *last;
+	struct b2f_new_chunk *chunk = b2f_edit_find(edit, raw);
+
+	if (chunk && !chunk->committed) {
+		/* No index is going to name it. */
+		replaced->n--;
+		if (b2f_ids_add(&edit->dead, raw) == 0)
+			b2f_edit_forget(edit, chunk);
+		return;
+	}
+	/* Sort it in with those that the commit replaces. */
+	*last = replaced->ids[edit->nfrozen];
+	replaced->ids[edit->nfrozen++] = raw;
+}
+
 void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
 		    uint64_t nchunk, const struct b2f_edit_chunk *chunk,
 		    uint32_t old)
@@ -34,12 +58,9 @@ void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
 	struct b2f_ids *replaced = &edit->replaced;
 	struct b2f_new_chunk *fresh = NULL;
 
-	/* The commit replaces it, too: sort it in with those that it does. */
-	if (replaced->n > edit->nfrozen &&
-	    replaced->ids[replaced->n - 1] == before) {
-		replaced->ids[replaced->n - 1] = replaced->ids[edit->nfrozen];
-		replaced->ids[edit->nfrozen++] = before;
-	}
+	if (replaced->n > edit->nfrozen && b2f_edit_is_stored(before) &&
+	    is_same_file(replaced->ids[replaced->n - 1], before))
+		patch_replaced(edit);
 	state->raw[nchunk] = chunk->raw;
 	state->cbytes += chunk->cbytes;
 	state->cbytes -= b2f_min_u64(state->cbytes, old);
@@ -94,7 +115,7 @@ static int add_old_files(const struct b2f_edit *edit, struct b2f_commit *commit)
 		if (b2f_edit_is_stored(state->raw[i]) &&
 		    !b2f_edit_find(edit, state->raw[i]))
 			err = b2f_ids_add(&commit->unsynced,
-					  (uint32_t)state->raw[i]);
+					  b2f_edit_number(state->raw[i]));
 	return err;
 }
 
@@ -103,18 +124,17 @@ int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit)
 	struct b2f_new_chunk *chunk, *next;
 	int err = 0;
 
-	if (!commit->durable)
-		return 0;
-	if (commit->before != B2F_DISK_DURABLE)
+	if (commit->durable && commit->before != B2F_DISK_DURABLE)
 		err = add_old_files(edit, commit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
-	if (!err && chunk->frozen)
-		err = b2f_ids_add(&commit->unsynced, chunk->id);
+	{
+		if (!err && chunk->frozen && !chunk->committed)
+			err = b2f_ids_add(&commit->pending, chunk->id);
+		if (!err && chunk->frozen && commit->durable)
+			err = b2f_ids_add(&commit->unsynced, chunk->id);
+	}
 	return err;
 }
-
-/* In the list of files to make durable: it failed. */
-#define BAD_BIT (UINT64_C(1) << 63)
 
 /* What is done for many files at once. */
 struct sync_all {
@@ -140,7 +160,7 @@ static int sync_file(void *arg, size_t i)
 		b2f_chunk_name(id, name);
 		b2f_log(edit->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
 			edit->frame->label, name, why.text);
-		all->commit->unsynced.ids[i] |= BAD_BIT;
+		all->commit->unsynced.ids[i] |= B2F_EDIT_FAILED;
 	}
 	return err;
 }
@@ -158,26 +178,17 @@ static int sync_files(struct b2f_edit *edit, struct b2f_commit *commit)
 	return err;
 }
 
-/* The highest file number of @state. */
-static uint64_t max_id(const struct b2f_edit_state *state)
-{
-	uint64_t max = 0;
-
-	for (uint64_t i = 0; i < state->n; i++)
-		if (b2f_edit_is_stored(state->raw[i]))
-			max = b2f_max_u64(max, (uint32_t)state->raw[i]);
-	return max;
-}
-
 /*
  * C-Blosc2 wants every file number to be below the stored size of all chunks.
  * Where it is not, the size is told larger, which nothing minds.
  */
 static uint64_t cbytes_to_tell(const struct b2f_edit_state *state)
 {
+	uint64_t n = b2f_edit_above(state);
+
 	if (state->n == 0)
 		return 0;
-	return b2f_max_u64(state->cbytes, max_id(state) + ID_MARGIN);
+	return b2f_max_u64(state->cbytes, n ? n - 1 + ID_MARGIN : ID_MARGIN);
 }
 
 /*
@@ -250,7 +261,65 @@ static int stamp_index(const struct b2f_edit *edit, struct b2f_frame_stamp *out)
 	return err;
 }
 
-/* From the check that nobody else has written to the new index in its place. */
+/* Takes the names away again from the first @n files that got one. */
+static void hide_files(struct b2f_edit *edit, const struct b2f_ids *pending,
+		       size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!(pending->ids[i] & B2F_EDIT_FAILED))
+			err = b2f_store_hide(edit->store,
+					     b2f_edit_id(pending->ids[i]),
+					     NULL);
+	/* It can be read under that name, too; see show_file(). */
+	(void)err;
+}
+
+/*
+ * Gives one file its name; marks it if that will never be possible: another
+ * program has taken it, or it could not be taken away again after a commit that
+ * failed.
+ */
+static int show_file(struct b2f_edit *edit, uint64_t *id, struct b2f_why *why)
+{
+	int err = b2f_store_show(edit->store, b2f_edit_id(*id), why);
+
+	if (err != -EEXIST && err != -ENOENT)
+		return err;
+	*id |= B2F_EDIT_FAILED;
+	return -EEXIST;
+}
+
+/* Gives all new files their names, or none: -EEXIST if some are marked. */
+static int show_files(struct b2f_edit *edit, struct b2f_commit *commit,
+		      struct b2f_why *why)
+{
+	struct b2f_ids *pending = &commit->pending;
+	int err = 0, marked = 0;
+	size_t n;
+
+	for (n = 0; n < pending->n && !err; n++) {
+		err = show_file(edit, &pending->ids[n], why);
+		if (err == -EEXIST) {
+			marked = err;
+			err = 0;
+		}
+	}
+	n -= err != 0;
+	if (!err)
+		err = marked;
+	if (!err && commit->durable && pending->n)
+		err = b2f_store_sync_names(edit->store, why);
+	if (err)
+		hide_files(edit, pending, n);
+	return err;
+}
+
+/*
+ * From the check that no other program has written to the new index in its
+ * place.
+ */
 static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 			 struct b2f_why *why)
 {
@@ -259,9 +328,14 @@ static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 	err = b2f_edit_has_changed(edit);
 	if (err)
 		return err > 0 ? -ESTALE : err;
-	err = b2f_store_install(edit->store, why);
+	err = show_files(edit, commit, why);
 	if (err)
 		return err;
+	err = b2f_store_install(edit->store, why);
+	if (err) {
+		hide_files(edit, &commit->pending, commit->pending.n);
+		return err;
+	}
 	commit->installed = true;
 	err = stamp_index(edit, &commit->stamp);
 	if (!err && commit->durable)
@@ -270,18 +344,34 @@ static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
+int b2f_edit_lock_out(struct b2f_edit *edit, uint32_t wait_ms,
+		      struct b2f_why *why)
+{
+	uint64_t generation;
+	int err = 0;
+
+	if (edit->lock && edit->nlocked == 0)
+		err = b2f_lock_acquire(edit->lock, B2F_LOCK_EXCLUSIVE, wait_ms,
+				       &generation, why);
+	edit->nlocked += !err;
+	return err;
+}
+
+void b2f_edit_let_in(struct b2f_edit *edit)
+{
+	if (--edit->nlocked == 0 && edit->lock)
+		b2f_lock_release(edit->lock);
+}
+
 static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 		     struct b2f_why *why)
 {
 	uint8_t *bytes = NULL;
-	uint64_t generation;
 	size_t size = 0;
 	int err = 0;
 
 	if (commit->durable)
 		err = sync_files(edit, commit);
-	if (!err && commit->durable && commit->unsynced.n)
-		err = b2f_store_sync_names(edit->store, why);
 	if (!err)
 		err = make_index(edit, commit, &bytes, &size, why);
 	if (!err)
@@ -290,14 +380,11 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 	if (err)
 		return err;
 	commit->frame_len = size;
-	if (edit->lock)
-		err = b2f_lock_acquire(edit->lock, B2F_LOCK_EXCLUSIVE,
-				       commit->lock_wait_ms, &generation, why);
+	err = b2f_edit_lock_out(edit, commit->lock_wait_ms, why);
 	if (err)
 		return err;
 	err = replace_index(edit, commit, why);
-	if (edit->lock)
-		b2f_lock_release(edit->lock);
+	b2f_edit_let_in(edit);
 	return err;
 }
 
@@ -306,134 +393,11 @@ int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit)
 	struct b2f_why why = {""};
 	int err = write_all(edit, commit, &why);
 
-	if (err && err != -ESTALE && err != -EAGAIN)
+	if (err && err != -ESTALE && err != -EEXIST && err != -EAGAIN)
 		b2f_log(edit->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: %s", edit->frame->label,
 			why.text[0] ? why.text : strerror(-err));
 	return err;
-}
-
-/* After a commit: the index on disk names all files that were frozen. */
-static void settle_files(struct b2f_edit *edit, bool done, bool durable)
-{
-	struct b2f_new_chunk *chunk, *next;
-
-	HASH_ITER(hh, edit->fresh, chunk, next)
-	{
-		if (!chunk->frozen)
-			continue;
-		chunk->frozen = false;
-		chunk->committed |= done;
-		/* One that is durable is like any other file. */
-		if (chunk->dropped || (done && durable))
-			b2f_edit_forget(edit, chunk);
-	}
-}
-
-static void settle_replaced(struct b2f_edit *edit)
-{
-	struct b2f_ids old = edit->previous;
-	size_t left = edit->replaced.n - edit->nfrozen;
-
-	/* Those that were replaced by the commit before this one. */
-	for (size_t i = 0; i < old.n; i++)
-		if (b2f_ids_add(&edit->dead, old.ids[i]))
-			break; /* The next writer will find them. */
-	edit->previous = edit->replaced;
-	edit->previous.n = edit->nfrozen;
-	edit->replaced = (struct b2f_ids){0};
-	for (size_t i = 0; i < left; i++)
-		if (b2f_ids_add(&edit->replaced,
-				edit->previous.ids[edit->nfrozen + i]))
-			break;
-	b2f_ids_fini(&old);
-}
-
-/*
- * A file that could not be made durable may be anything on disk, and asking
- * again would not tell: the kernel says it once.
- */
-static void note_bad(struct b2f_edit *edit, const struct b2f_ids *unsynced)
-{
-	for (size_t i = 0; i < unsynced->n; i++) {
-		struct b2f_new_chunk *chunk;
-
-		if (!(unsynced->ids[i] & BAD_BIT))
-			continue;
-		chunk = b2f_edit_find(edit, unsynced->ids[i]);
-		if (!chunk) {
-			b2f_durability_fail(edit->durability);
-		} else if (!chunk->bad) {
-			chunk->bad = true;
-			edit->nbad++;
-		}
-	}
-}
-
-/* Unless a sync has failed that it was left to meanwhile. */
-static void settle_durability(struct b2f_edit *edit,
-			      const struct b2f_commit *commit)
-{
-	enum b2f_durable_state now = B2F_DISK_DURABLE;
-
-	if (!commit->durable)
-		now = commit->before == B2F_DISK_NEW ? B2F_DISK_NEW
-						     : B2F_DISK_UNSYNCED;
-	(void)b2f_durability_move(edit->durability, commit->before, now);
-}
-
-void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
-{
-	bool done = commit->installed;
-
-	note_bad(edit, &commit->unsynced);
-	edit->committing = false;
-	settle_files(edit, done, commit->durable);
-	if (done) {
-		b2f_edit_state_fini(&edit->committed);
-		edit->committed = commit->state;
-		commit->state = (struct b2f_edit_state){0};
-		edit->stamp = commit->stamp;
-		edit->header.frame_len = commit->frame_len;
-		settle_durability(edit, commit);
-		settle_replaced(edit);
-	}
-	edit->nfrozen = 0;
-	b2f_edit_state_fini(&commit->state);
-	b2f_ids_fini(&commit->unsynced);
-}
-
-bool b2f_edit_begin_delete(struct b2f_edit *edit)
-{
-	/* A commit ends with another try. */
-	if (edit->dead.n == 0 || edit->dying.n > 0 || edit->committing)
-		return false;
-	b2f_ids_fini(&edit->dying);
-	edit->dying = edit->dead;
-	edit->dead = (struct b2f_ids){0};
-	edit->dying_stamp = edit->stamp;
-	return true;
-}
-
-bool b2f_edit_delete(const struct b2f_edit *edit)
-{
-	struct b2f_frame_stamp now;
-
-	/* Somebody else may have taken a number. */
-	if (stamp_index(edit, &now) ||
-	    !b2f_frame_stamp_equal(&now, &edit->dying_stamp))
-		return false;
-	for (size_t i = 0; i < edit->dying.n; i++)
-		b2f_edit_remove_file(edit, edit->dying.ids[i]);
-	return true;
-}
-
-void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted)
-{
-	for (size_t i = 0; i < edit->dying.n && !deleted; i++)
-		if (b2f_ids_add(&edit->dead, edit->dying.ids[i]))
-			break; /* The next writer will find them. */
-	edit->dying.n = 0;
 }
 
 int b2f_edit_has_changed(const struct b2f_edit *edit)

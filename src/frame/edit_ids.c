@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edit_ids.c - numbers of chunk files: used, free, left over */
-#include <string.h>
-#include <time.h>
-
+/* edit_ids.c - numbers of chunk files: used, and free */
 #include "base/checked.h"
-#include "base/log.h"
-#include "chunk/seal.h"
 #include "frame/edit_priv.h"
 #include "index/tags.h"
-#include "store/make.h"
 
 /* C-Blosc2 opens no frame with a file number above compressed size - this. */
 #define ID_MARGIN 32
@@ -16,9 +10,12 @@
 /* Its lazy reader takes numbers for int32. */
 #define ID_MAX INT32_MAX
 
-/* What is unused and without a seal is left alone for an hour. */
-#define OLD_S	 3600
-#define NS_PER_S 1000000000
+/*
+ * C-Blosc2 takes the number above the largest of the index for each chunk that
+ * it appends.  So many of them are left to it, so that a commit seldom finds its
+ * own taken.
+ */
+#define LEFT_TO_OTHERS 16
 
 /* Free numbers that are looked for at a time. */
 #define FREE_BATCH 1024
@@ -56,7 +53,7 @@ static int add_state(struct b2f_ids *list, const struct b2f_edit_state *state)
 		return err;
 	for (uint64_t i = 0; i < state->n; i++)
 		if (b2f_edit_is_stored(state->raw[i]))
-			list->ids[list->n++] = (uint32_t)state->raw[i];
+			list->ids[list->n++] = b2f_edit_number(state->raw[i]);
 	return 0;
 }
 
@@ -67,11 +64,11 @@ static int add_list(struct b2f_ids *list, const struct b2f_ids *more)
 	if (err)
 		return err;
 	for (size_t i = 0; i < more->n; i++)
-		list->ids[list->n++] = (uint32_t)more->ids[i];
+		list->ids[list->n++] = b2f_edit_number(more->ids[i]);
 	return 0;
 }
 
-int b2f_edit_used_ids(const struct b2f_edit_state *state, struct b2f_ids *out)
+int b2f_edit_list_ids(const struct b2f_edit_state *state, struct b2f_ids *out)
 {
 	struct b2f_ids list = {0};
 	int err = add_state(&list, state);
@@ -79,6 +76,15 @@ int b2f_edit_used_ids(const struct b2f_edit_state *state, struct b2f_ids *out)
 	if (err)
 		return err;
 	sort(&list);
+	*out = list;
+	return 0;
+}
+
+int b2f_edit_used_ids(const struct b2f_edit_state *state, struct b2f_ids *out)
+{
+	struct b2f_ids list = {0};
+	int err = b2f_edit_list_ids(state, &list);
+
 	for (size_t i = 1; i < list.n && !err; i++)
 		if (list.ids[i - 1] == list.ids[i])
 			err = B2F_EUNSUPPORTED;
@@ -87,6 +93,16 @@ int b2f_edit_used_ids(const struct b2f_edit_state *state, struct b2f_ids *out)
 	else
 		*out = list;
 	return err;
+}
+
+uint64_t b2f_edit_above(const struct b2f_edit_state *state)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < state->n; i++)
+		if (b2f_edit_is_stored(state->raw[i]))
+			n = b2f_max_u64(n, b2f_edit_number(state->raw[i]) + 1);
+	return n;
 }
 
 bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)
@@ -107,17 +123,24 @@ static int list_taken(const struct b2f_edit *edit, struct b2f_ids *out)
 	if (!err)
 		err = add_list(out, &edit->replaced);
 	if (!err)
-		err = add_list(out, &edit->previous);
-	if (!err)
 		err = add_list(out, &edit->dead);
 	if (!err)
 		err = add_list(out, &edit->dying);
+	for (size_t i = 0; i < edit->retired.n && !err; i++)
+		err = b2f_ids_add(out, edit->retired.files[i].number);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	if (!err)
-		err = b2f_ids_add(out, chunk->id);
+		err = b2f_ids_add(out, b2f_edit_number(chunk->id));
 	if (!err)
 		sort(out);
 	return err;
+}
+
+/* Will C-Blosc2 give @id to one of the next chunks that it appends? */
+static bool is_for_others(const struct b2f_edit *edit, uint64_t id)
+{
+	return edit->committed.n > 0 && id >= edit->above &&
+	       id - edit->above < LEFT_TO_OTHERS;
 }
 
 /* Finds the lowest free numbers; the list ends with the lowest one. */
@@ -134,7 +157,8 @@ static int find_free(struct b2f_edit *edit)
 	while (!err && edit->free.n < FREE_BATCH && id <= ID_MAX) {
 		while (at < taken.n && taken.ids[at] < id)
 			at++;
-		if (at == taken.n || taken.ids[at] != id)
+		if ((at == taken.n || taken.ids[at] != id) &&
+		    !is_for_others(edit, id))
 			edit->free.ids[edit->free.n++] = id;
 		id++;
 	}
@@ -152,11 +176,29 @@ static int find_free(struct b2f_edit *edit)
 	return edit->free.n ? 0 : -ENOSPC;
 }
 
+/* One of the low numbers that are free. */
+static int take_free(struct b2f_edit *edit, uint64_t *id)
+{
+	int err;
+
+	do {
+		err = edit->free.n ? 0 : find_free(edit);
+		if (err)
+			return err;
+		*id = edit->free.ids[--edit->free.n];
+	} while (is_for_others(edit, *id));
+	if (*id >= edit->next_id)
+		edit->next_id = *id + 1;
+	return 0;
+}
+
 int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 {
 	uint64_t id;
 	int err = 0;
 
+	if (is_for_others(edit, edit->next_id))
+		edit->next_id = edit->above + LEFT_TO_OTHERS;
 	/* What the next index will count is not known yet: this one's. */
 	if (edit->next_id <= ID_MAX &&
 	    edit->next_id + ID_MARGIN <= edit->committed.cbytes) {
@@ -164,23 +206,19 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 		/* It may be among those that were free. */
 		edit->free.n = 0;
 	} else {
-		if (edit->free.n == 0)
-			err = find_free(edit);
-		if (err)
-			return err;
-		id = edit->free.ids[--edit->free.n];
-		if (id >= edit->next_id)
-			edit->next_id = id + 1;
+		err = take_free(edit, &id);
 	}
+	if (err)
+		return err;
 	edit->last_tag = b2f_tag_next(edit->last_tag);
 	/* Whether the file is going to have a seal is not known yet. */
-	*raw = (id | (uint64_t)edit->last_tag << 32) & ~B2F_ENTRY_SEALED;
+	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)edit->last_tag << 32) &
+	       ~B2F_ENTRY_SEALED;
 	return 0;
 }
 
 int b2f_edit_note_file(struct b2f_edit *edit,
-		       const struct b2f_edit_chunk *chunk,
-		       const struct b2f_frame_stamp *identity)
+		       const struct b2f_edit_chunk *chunk)
 {
 	struct b2f_new_chunk *fresh = calloc(1, sizeof(*fresh));
 
@@ -188,7 +226,6 @@ int b2f_edit_note_file(struct b2f_edit *edit,
 		return -ENOMEM;
 	fresh->id = (uint32_t)b2f_edit_id(chunk->raw);
 	fresh->cbytes = chunk->cbytes;
-	fresh->identity = *identity;
 	HASH_ADD(hh, edit->fresh, id, sizeof(fresh->id), fresh);
 	return 0;
 }
@@ -196,96 +233,4 @@ int b2f_edit_note_file(struct b2f_edit *edit,
 bool b2f_edit_has_backlog(const struct b2f_edit *edit)
 {
 	return HASH_COUNT(edit->fresh) >= BACKLOG_MIN;
-}
-
-/* Looks for leftovers. */
-struct clean {
-	struct b2f_edit *edit;
-	struct b2f_ids used;
-	struct b2f_ids orphans;
-	bool new_index;
-};
-
-static int visit(void *arg, int64_t id)
-{
-	struct clean *clean = arg;
-
-	if (id == B2F_OBJECT_NEW_INDEX) {
-		clean->new_index = true;
-		return 0;
-	}
-	if (b2f_ids_has_sorted(&clean->used, (uint64_t)id))
-		return 0;
-	return b2f_ids_add(&clean->orphans, (uint64_t)id);
-}
-
-/*
- * Is the unused file @id surely ours?  C-Blosc2 writes a chunk before it names
- * it, too, and may be doing just that; but it writes no seals.
- */
-static bool is_sealed(struct b2f_store *store, uint64_t id)
-{
-	uint8_t tail[B2F_SEAL_MARK_SIZE];
-	struct b2f_object object = {.fd = -1};
-	bool ours;
-
-	if (b2f_object_open(store, (int64_t)id, &object, NULL))
-		return false;
-	ours = object.size >= sizeof(tail) &&
-	       !b2f_object_read(&object, object.size - sizeof(tail), tail,
-				sizeof(tail), NULL) &&
-	       b2f_seal_is_mark(tail);
-	b2f_object_close(&object);
-	return ours;
-}
-
-/* Nobody takes so long to write the index for a chunk. */
-static bool is_old(struct b2f_store *store, uint64_t id)
-{
-	struct b2f_frame_stamp identity;
-	struct timespec now;
-
-	if (b2f_store_identify(store, (int64_t)id, &identity))
-		return false;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return identity.mtime_ns / NS_PER_S + OLD_S < now.tv_sec;
-}
-
-bool b2f_edit_is_leftover(struct b2f_store *store, uint64_t id)
-{
-	return is_sealed(store, id) || is_old(store, id);
-}
-
-int b2f_edit_clean(struct b2f_edit *edit)
-{
-	struct clean clean = {.edit = edit};
-	uint64_t ndeleted = 0;
-	int err;
-
-	/*
-	 * Others may have been faster than us, and crashed; that the next
-	 * writer finds.  Their numbers are avoided in any case.
-	 */
-	if (b2f_store_begin_new(edit->store))
-		return 0;
-	err = b2f_edit_used_ids(&edit->committed, &clean.used);
-	if (!err)
-		err = b2f_store_list(edit->store, visit, &clean);
-	if (!err && clean.new_index)
-		err = b2f_store_remove(edit->store, B2F_OBJECT_NEW_INDEX, NULL);
-	for (size_t i = 0; i < clean.orphans.n && !err; i++) {
-		if (!b2f_edit_is_leftover(edit->store, clean.orphans.ids[i]))
-			continue;
-		err = b2f_store_remove(edit->store,
-				       (int64_t)clean.orphans.ids[i], NULL);
-		ndeleted += !err;
-	}
-	if (ndeleted)
-		b2f_log(edit->frame->log, B2F_LOG_WARNING,
-			"%s: removed %llu chunk files of a writer that did not "
-			"end properly",
-			edit->frame->label, (unsigned long long)ndeleted);
-	b2f_ids_fini(&clean.used);
-	b2f_ids_fini(&clean.orphans);
-	return err;
 }

@@ -73,7 +73,7 @@ static bool same_version(uint64_t ours, uint64_t theirs)
 {
 	if (!b2f_edit_is_stored(ours) || !b2f_edit_is_stored(theirs))
 		return ours == theirs;
-	return b2f_edit_id(ours) == b2f_edit_id(theirs) &&
+	return b2f_edit_number(ours) == b2f_edit_number(theirs) &&
 	       (!b2f_entry_tag(ours) || !b2f_entry_tag(theirs) ||
 		b2f_entry_tag(ours) == b2f_entry_tag(theirs));
 }
@@ -108,31 +108,18 @@ static bool may_merge(const struct b2f_edit *edit,
 	return true;
 }
 
-/* Is the file of @chunk there as it was written? */
-static bool is_intact(const struct b2f_edit *edit,
-		      const struct b2f_new_chunk *chunk)
-{
-	struct b2f_frame_stamp now;
-
-	return !b2f_store_identify(edit->store, chunk->id, &now) &&
-	       b2f_frame_stamp_same_data(&chunk->identity, &now, false);
-}
-
 /*
- * Their program may have given one of our numbers to a file of its own.  That
- * its index has no such number now tells nothing: C-Blosc2 writes over files
- * that are there, and deletes them with their chunks.
+ * Their program may have given numbers of ours to files of its own.  Ours are
+ * pending, so they are as they were, but have to get others.
  */
-static bool took_our_files(const struct b2f_edit *edit,
-			   const struct b2f_ids *used)
+static void give_up_taken(struct b2f_edit *edit, const struct b2f_ids *used)
 {
 	struct b2f_new_chunk *chunk, *next;
 
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	if (!chunk->committed &&
-	    (b2f_ids_has_sorted(used, chunk->id) || !is_intact(edit, chunk)))
-		return true;
-	return false;
+	    b2f_ids_has_sorted(used, b2f_edit_number(chunk->id)))
+		b2f_edit_set_bad(edit, chunk);
 }
 
 /* Puts our changes on top of @state, which is theirs. */
@@ -168,7 +155,7 @@ static void keep_unused(struct b2f_ids *list, const struct b2f_ids *used)
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->n; i++)
-		if (!b2f_ids_has_sorted(used, (uint32_t)list->ids[i]))
+		if (!b2f_ids_has_sorted(used, list->ids[i]))
 			list->ids[n++] = list->ids[i];
 	list->n = n;
 }
@@ -182,14 +169,15 @@ static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
 	edit->frame = b2f_frame_ref(theirs);
 	edit->header = theirs->header;
 	edit->stamp = theirs->stamp;
-	keep_unused(&edit->previous, used);
-	keep_unused(&edit->dead, used);
+	b2f_edit_keep_retired(edit, used);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	if (chunk->committed)
 		b2f_edit_forget(edit, chunk);
+	give_up_taken(edit, used);
 	edit->free.n = 0;
-	if (used->n && edit->next_id <= used->ids[used->n - 1])
-		edit->next_id = used->ids[used->n - 1] + 1;
+	edit->above = used->n ? used->ids[used->n - 1] + 1 : 0;
+	if (edit->next_id < edit->above)
+		edit->next_id = edit->above;
 }
 
 int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)
@@ -203,14 +191,14 @@ int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)
 	err = b2f_edit_state_of(theirs, &state);
 	if (!err)
 		err = b2f_edit_used_ids(&state, &used);
-	if (!err && (took_our_files(edit, &used) || !may_merge(edit, &state)))
+	if (!err && !may_merge(edit, &state))
 		err = -ESTALE;
 	if (!err)
 		err = b2f_edit_state_copy(&state, &working);
 	if (!err)
 		err = apply(edit, &working);
 	if (!err)
-		err = b2f_edit_used_ids(&working, &ours);
+		err = b2f_edit_list_ids(&working, &ours);
 	if (err)
 		goto out;
 	b2f_edit_state_fini(&edit->committed);

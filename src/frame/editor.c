@@ -12,16 +12,6 @@
 /* How long programs that use the locks of C-Blosc2 are waited for. */
 #define LOCK_WAIT_MS 60000
 
-static int open_lock(struct b2f_edit *edit)
-{
-	struct b2f_why why = {""};
-	int err = b2f_lock_open(edit->store, false, &edit->lock, &why);
-
-	if (err == -ENOENT)
-		return 0;
-	return err ? b2f_frame_report(edit->frame, err, &why) : 0;
-}
-
 int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		    const char *path, struct b2f_editor **out)
 {
@@ -38,9 +28,8 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		err = b2f_edit_new(frame,
 				   options->any_kind ? B2F_EDIT_ANY
 						     : B2F_EDIT_CHUNKS,
+				   B2F_EDIT_LOCKING_IF_THERE,
 				   &editor->durability, &editor->edit);
-	if (!err)
-		err = open_lock(editor->edit);
 	if (!err)
 		err = b2f_encoder_new(&editor->encoder);
 	b2f_frame_close(frame);
@@ -56,14 +45,9 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 
 void b2f_editor_close(struct b2f_editor *editor)
 {
-	struct b2f_lock *lock = NULL;
-
 	if (!editor)
 		return;
-	if (editor->edit)
-		lock = editor->edit->lock;
 	b2f_edit_free(editor->edit);
-	b2f_lock_close(lock);
 	b2f_encoder_free(editor->encoder);
 	free(editor);
 }
@@ -484,8 +468,10 @@ int b2f_editor_commit(struct b2f_editor *editor)
 	if (!err)
 		err = b2f_edit_write(edit, &commit);
 	b2f_edit_settle(edit, &commit);
-	if (b2f_edit_begin_delete(edit))
+	if (b2f_edit_begin_delete(edit, true))
 		b2f_edit_end_delete(edit, b2f_edit_delete(edit));
+	if (err == -EEXIST)
+		err = -ESTALE;
 	if (err == -ESTALE || err == -EAGAIN)
 		b2f_log(edit->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: another program has %s it",

@@ -153,7 +153,7 @@ static int has_seal(const struct place *place, const struct b2f_loaded *l,
 static int load_seal(const struct place *place, struct b2f_loaded *l,
 		     struct b2f_why *why)
 {
-	const struct b2f_seal_owner owner = {.id = (uint64_t)l->object,
+	const struct b2f_seal_owner owner = {.id = l->raw & B2F_ENTRY_NUMBER,
 					     .tag = b2f_entry_tag(l->raw)};
 	uint64_t stored = place->stored;
 	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);

@@ -47,7 +47,10 @@ static int note_id(void *arg, int64_t id)
 {
 	struct rebuild *r = arg;
 
-	return id < 0 ? 0 : b2f_ids_add(&r->ids, (uint64_t)id);
+	/* What was never committed is no part of the frame. */
+	if (id < 0 || id & B2F_OBJECT_PENDING)
+		return 0;
+	return b2f_ids_add(&r->ids, (uint64_t)id);
 }
 
 static int compare_ids(const void *a, const void *b)

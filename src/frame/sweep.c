@@ -5,7 +5,11 @@
 #include "b2frame/convert.h"
 #include "b2frame/repair.h"
 #include "frame/edit_priv.h"
+#include "store/lock.h"
 #include "store/write.h"
+
+/* How long other programs' locks are waited for. */
+#define LOCK_WAIT_MS 10000
 
 struct sweep {
 	struct b2f_frame *frame;
@@ -30,7 +34,7 @@ static int visit(void *arg, int64_t id)
 		s->found.nindexes++;
 		return 0;
 	}
-	sure = b2f_edit_is_leftover(s->frame->store, (uint64_t)id);
+	sure = b2f_edit_is_leftover(s->frame->store, id);
 	if (sure)
 		s->found.nsure++;
 	else
@@ -49,8 +53,13 @@ static int remove_found(const struct sweep *s, struct b2f_why *why)
 		return 0;
 	if (s->found.nindexes)
 		err = b2f_store_remove(store, B2F_OBJECT_NEW_INDEX, why);
-	for (size_t i = 0; i < s->doomed.n && !err; i++)
-		err = b2f_store_remove(store, (int64_t)s->doomed.ids[i], why);
+	for (size_t i = 0; i < s->doomed.n && !err; i++) {
+		int64_t id = (int64_t)s->doomed.ids[i];
+
+		err = s->how == B2F_SWEEP_ALL
+			      ? b2f_store_remove(store, id, why)
+			      : b2f_edit_remove_leftover(store, id, why);
+	}
 	return err;
 }
 
@@ -70,27 +79,57 @@ static int list_used(struct sweep *s, struct b2f_why *why)
 	return err;
 }
 
+/* Programs that use the locks of C-Blosc2 are kept out while files go. */
+static int lock_out(struct b2f_frame *frame, struct b2f_lock **lock,
+		    struct b2f_why *why)
+{
+	uint64_t generation;
+	int err = b2f_lock_open(frame->store, false, lock, why);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	return b2f_lock_acquire(*lock, B2F_LOCK_EXCLUSIVE, LOCK_WAIT_MS,
+				&generation, why);
+}
+
+static int sweep(struct sweep *s, struct b2f_why *why)
+{
+	int err;
+
+	err = list_used(s, why);
+	if (!err)
+		err = b2f_store_list(s->frame->store, visit, s);
+	if (!err)
+		err = remove_found(s, why);
+	return err;
+}
+
 int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		    struct b2f_leftovers *out)
 {
 	struct sweep s = {.frame = frame, .how = how};
+	struct b2f_lock *lock = NULL;
 	struct b2f_why why = {""};
-	int err;
+	int err = 0;
 
 	if (!frame->store->sparse) {
 		b2f_why_set(&why, -EROFS,
 			    "a contiguous frame has no leftovers");
 		return b2f_frame_report(frame, -EROFS, &why);
 	}
+	if (how != B2F_SWEEP_LOOK)
+		err = lock_out(frame, &lock, &why);
+	if (err)
+		goto out;
 	/* Whoever is writing may need what looks like a leftover. */
 	err = b2f_frame_hold(frame);
-	if (err)
+	if (err) {
+		b2f_lock_close(lock);
 		return err;
-	err = list_used(&s, &why);
-	if (!err)
-		err = b2f_store_list(frame->store, visit, &s);
-	if (!err)
-		err = remove_found(&s, &why);
+	}
+	err = sweep(&s, &why);
+out:
+	b2f_lock_close(lock);
 	b2f_ids_fini(&s.used);
 	b2f_ids_fini(&s.doomed);
 	if (err)

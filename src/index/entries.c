@@ -67,7 +67,7 @@ static bool is_bad(uint64_t value, const struct b2f_frame_header *frame)
 	if (value & ENTRY_SPECIAL)
 		return special_of(value) == B2F_SPECIAL_NONE;
 	if (frame->sparse)
-		return value > UINT32_MAX;
+		return value > INT32_MAX;
 	return !b2f_range_fits(value, B2F_CHUNK_HEADER_MIN, frame->cbytes);
 }
 

@@ -142,13 +142,15 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
  * (bit 63 is set).  Of a chunk with a place in a contiguous frame it is that
  * place; in a sparse one:
  *
- *   bits 0..31    number of the chunk file
+ *   bits 0..30    number of the chunk file
+ *   bit 31        an edit has written it (frame/edit.h); in no index
  *   bits 32..61   what tells this version of the chunk from all others
  *   bit 62        the file has a seal, whose tag are the bits 32..62
  *
  * An index chunk has the first of these alone; index/tags.h adds the others.
  */
 #define B2F_ENTRY_SEALED (UINT64_C(1) << 62)
+#define B2F_ENTRY_NUMBER UINT64_C(0x7fffffff)
 
 /* The tag of the seal that the chunk of entry @raw has to have; 0: none. */
 static inline uint32_t b2f_entry_tag(uint64_t raw)

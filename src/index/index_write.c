@@ -176,7 +176,8 @@ static uint64_t value_of(const struct b2f_index_parts *parts, uint64_t i)
 {
 	uint64_t raw = parts->entries[i];
 
-	return parts->header.sparse && !(raw >> 63) ? (uint32_t)raw : raw;
+	return parts->header.sparse && !(raw >> 63) ? raw & B2F_ENTRY_NUMBER
+						    : raw;
 }
 
 /* All entries are one value (fill_special makes such frames). */

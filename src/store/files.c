@@ -16,8 +16,23 @@ const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE])
 		return B2F_INDEX_NAME;
 	if (id == B2F_OBJECT_NEW_INDEX)
 		return B2F_FILES_NEW_INDEX;
-	b2f_chunk_name(id, buf);
+	if (id & B2F_OBJECT_PENDING)
+		snprintf(buf, B2F_CHUNK_NAME_SIZE, ".%08X.new",
+			 (unsigned int)(id & ~B2F_OBJECT_PENDING));
+	else
+		b2f_chunk_name(id, buf);
 	return buf;
+}
+
+int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES])
+{
+	out[0] = id;
+	if (id < 0 || !(id & B2F_OBJECT_PENDING))
+		return 1;
+	out[1] = id & ~B2F_OBJECT_PENDING;
+	/* It may have been hidden again in between. */
+	out[2] = id;
+	return 3;
 }
 
 /* Reads all @n bytes; a signal or a short count is no end. */
@@ -114,15 +129,26 @@ static int open_failed(struct b2f_store *store, int err, int64_t id,
 	return b2f_why_set(why, -err, "open: %s", strerror(err));
 }
 
+/* The descriptor, or -1 with errno. */
+static int open_name(struct b2f_store *store, int64_t id)
+{
+	char buf[B2F_CHUNK_NAME_SIZE];
+
+	/* O_NONBLOCK, or a FIFO of that name would hang us. */
+	return openat(b2f_files_of(store)->fd, b2f_files_name(id, buf),
+		      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+			      O_NOCTTY);
+}
+
 static int dir_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {
-	char buf[B2F_CHUNK_NAME_SIZE];
-	int fd, err;
+	int64_t tries[B2F_FILES_TRIES];
+	int n = b2f_files_tries(id, tries), fd, err;
 
-	/* O_NONBLOCK, or a FIFO of that name would hang us. */
-	fd = openat(b2f_files_of(store)->fd, b2f_files_name(id, buf),
-		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	fd = open_name(store, id);
+	for (int i = 1; i < n && fd < 0 && errno == ENOENT; i++)
+		fd = open_name(store, tries[i]);
 	if (fd < 0)
 		return open_failed(store, errno, id, why);
 	err = adopt(store, fd, out, why);

@@ -43,6 +43,13 @@ struct b2f_store *b2f_files_new(int fd, bool is_dir);
 /* True if @store is a directory, of which b2f_files_of() tells more. */
 bool b2f_files_is_dir(const struct b2f_store *store);
 
+/*
+ * The ids whose names object @id may be under, in the order to look; returns
+ * how many these are.
+ */
+#define B2F_FILES_TRIES 3
+int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES]);
+
 /* The name of object @id; @buf is where one of a chunk file is made. */
 const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE]);
 

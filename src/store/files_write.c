@@ -16,25 +16,37 @@ static int failed(const char *verb, const char *name, struct b2f_why *why)
 			   strerror(errno));
 }
 
-bool b2f_files_parse_name(const char *name, int64_t *id)
+/* The 8 hexadecimal digits at @name. */
+static bool parse_number(const char *name, int64_t *number)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	int64_t value = 0;
 
-	if (strcmp(name, B2F_FILES_NEW_INDEX) == 0) {
-		*id = B2F_OBJECT_NEW_INDEX;
-		return true;
-	}
-	for (int i = 0; i < 8; i++, name++) {
-		const char *digit = *name ? strchr(digits, *name) : NULL;
+	for (int i = 0; i < 8; i++) {
+		const char *digit = name[i] ? strchr(digits, name[i]) : NULL;
 
 		if (!digit)
 			return false;
 		value = value << 4 | (digit - digits);
 	}
-	if (strcmp(name, ".chunk") != 0)
+	*number = value;
+	return value < B2F_OBJECT_PENDING;
+}
+
+bool b2f_files_parse_name(const char *name, int64_t *id)
+{
+	bool pending = *name == '.';
+	int64_t number;
+
+	if (strcmp(name, B2F_FILES_NEW_INDEX) == 0) {
+		*id = B2F_OBJECT_NEW_INDEX;
+		return true;
+	}
+	name += pending;
+	if (!parse_number(name, &number) ||
+	    strcmp(name + 8, pending ? ".new" : ".chunk") != 0)
 		return false;
-	*id = value;
+	*id = pending ? number | B2F_OBJECT_PENDING : number;
 	return true;
 }
 
@@ -89,14 +101,9 @@ static int create_unnamed(struct b2f_store *store, int64_t id,
 	int dir = b2f_files_of(store)->fd;
 	int fd, err;
 
-	b2f_chunk_name(id, name);
-	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		errno = EEXIST;
-		return failed("create", name, why);
-	}
 	fd = openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return failed("create", name, why);
+		return failed("create", b2f_files_name(id, name), why);
 	err = b2f_files_permit(dir, fd, why);
 	if (err) {
 		close(fd);
@@ -109,11 +116,11 @@ static int create_unnamed(struct b2f_store *store, int64_t id,
 static int dir_publish(struct b2f_object *object, int64_t id,
 		       struct b2f_why *why)
 {
-	char name[B2F_CHUNK_NAME_SIZE], path[48];
+	char buf[B2F_CHUNK_NAME_SIZE], path[48];
+	const char *name = b2f_files_name(id, buf);
 
 	if (!object->unnamed)
 		return 0;
-	b2f_chunk_name(id, name);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
 	if (linkat(AT_FDCWD, path, b2f_files_of(object->store)->fd, name,
 		   AT_SYMLINK_FOLLOW))
@@ -158,11 +165,31 @@ static int create_named(struct b2f_store *store, int64_t id,
 	return 0;
 }
 
+/* Is there a file with one of the names that object @id may have? */
+static bool exists(struct b2f_store *store, int64_t id)
+{
+	int64_t tries[B2F_FILES_TRIES];
+	int n = b2f_files_tries(id, tries);
+	char buf[B2F_CHUNK_NAME_SIZE];
+
+	for (int i = 0; i < n && i < 2; i++)
+		if (faccessat(b2f_files_of(store)->fd,
+			      b2f_files_name(tries[i], buf), F_OK,
+			      AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
+
 static int dir_create(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {
+	char buf[B2F_CHUNK_NAME_SIZE];
 	int err = -EOPNOTSUPP;
 
+	if (id != B2F_OBJECT_NEW_INDEX && exists(store, id)) {
+		errno = EEXIST;
+		return failed("create", b2f_files_name(id, buf), why);
+	}
 	if (id != B2F_OBJECT_NEW_INDEX)
 		err = create_unnamed(store, id, out, why);
 	if (has_no_tmpfile(-err))
@@ -221,6 +248,50 @@ static int dir_sync(const struct b2f_object *object, struct b2f_why *why)
 	return ret ? b2f_why_set(why, -errno, "fsync: %s", strerror(errno)) : 0;
 }
 
+/*
+ * Renames @from to @to, which must not exist.  Some filesystems can do that only
+ * with a second link, and some without links hardly at all.
+ */
+static int rename_new(int dir, const char *from, const char *to)
+{
+	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (linkat(dir, from, dir, to, 0) == 0)
+		return unlinkat(dir, from, 0);
+	if (errno != EPERM && errno != EOPNOTSUPP)
+		return -1;
+	if (faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return renameat(dir, from, dir, to);
+}
+
+static int dir_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	char from[B2F_CHUNK_NAME_SIZE], to[B2F_CHUNK_NAME_SIZE];
+
+	b2f_files_name(id | B2F_OBJECT_PENDING, from);
+	b2f_files_name(id & ~B2F_OBJECT_PENDING, to);
+	if (rename_new(b2f_files_of(store)->fd, from, to))
+		return failed("rename to", to, why);
+	return 0;
+}
+
+static int dir_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	char from[B2F_CHUNK_NAME_SIZE], to[B2F_CHUNK_NAME_SIZE];
+	int dir = b2f_files_of(store)->fd;
+
+	b2f_files_name(id & ~B2F_OBJECT_PENDING, from);
+	b2f_files_name(id | B2F_OBJECT_PENDING, to);
+	if (renameat(dir, from, dir, to))
+		return failed("rename to", to, why);
+	return 0;
+}
+
 static int dir_install(struct b2f_store *store, struct b2f_why *why)
 {
 	int dir = b2f_files_of(store)->fd;
@@ -256,11 +327,19 @@ static int dir_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 static int dir_identify(struct b2f_store *store, int64_t id,
 			struct b2f_frame_stamp *out)
 {
+	int64_t tries[B2F_FILES_TRIES];
+	int n = b2f_files_tries(id, tries), ret = -1;
 	char buf[B2F_CHUNK_NAME_SIZE];
 	struct stat st;
 
-	if (fstatat(b2f_files_of(store)->fd, b2f_files_name(id, buf), &st,
-		    AT_SYMLINK_NOFOLLOW))
+	for (int i = 0; i < n && ret; i++) {
+		ret = fstatat(b2f_files_of(store)->fd,
+			      b2f_files_name(tries[i], buf), &st,
+			      AT_SYMLINK_NOFOLLOW);
+		if (ret && errno != ENOENT)
+			break;
+	}
+	if (ret)
 		return -errno;
 	*out = b2f_frame_stamp_of(&st);
 	return 0;
@@ -316,6 +395,8 @@ const struct b2f_store_write_ops b2f_files_write = {
 	.inherit = dir_inherit,
 	.write_soon = dir_write_soon,
 	.sync = dir_sync,
+	.show = dir_show,
+	.hide = dir_hide,
 	.install = dir_install,
 	.sync_names = dir_sync_names,
 	.remove = dir_remove,

@@ -79,5 +79,5 @@ bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE])
 {
 	snprintf(name, B2F_CHUNK_NAME_SIZE, "%08" PRIX32 ".chunk",
-		 (uint32_t)id);
+		 (uint32_t)(id & ~B2F_OBJECT_PENDING));
 }

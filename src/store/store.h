@@ -34,6 +34,14 @@ struct b2f_store;
 /* The index that is to replace it; only a writer sees it. */
 #define B2F_OBJECT_NEW_INDEX (-2)
 
+/*
+ * In the id of a chunk file, besides its number: the file is *pending*, which
+ * means that it may still be under a name that no other program knows or takes.
+ * b2f_store_show() gives it its own.  Numbers are below this bit, as C-Blosc2
+ * reads them as int32.
+ */
+#define B2F_OBJECT_PENDING INT64_C(0x80000000)
+
 /* "FFFFFFFF.chunk" and its 0. */
 #define B2F_CHUNK_NAME_SIZE 15
 
@@ -90,6 +98,8 @@ struct b2f_store_write_ops {
 	/* NULL: there is nothing to gain. */
 	void (*write_soon)(const struct b2f_object *object);
 	int (*sync)(const struct b2f_object *object, struct b2f_why *why);
+	int (*show)(struct b2f_store *store, int64_t id, struct b2f_why *why);
+	int (*hide)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*install)(struct b2f_store *store, struct b2f_why *why);
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
@@ -142,7 +152,8 @@ int b2f_store_dirfd(const struct b2f_store *store);
 void b2f_store_free(struct b2f_store *store);
 
 /*
- * Opens object @id.  A chunk file that is missing, a link, a directory or no
+ * Opens object @id; of a pending one the file under its hidden name, or else
+ * that under its own.  A chunk file that is missing, a link, a directory or no
  * plain file is B2F_ECORRUPT, but -ESTALE if the index is missing too; a missing
  * index is -ENOENT; every other errno passes.  Close @out with b2f_object_close().
  */
@@ -164,7 +175,7 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
 B2F_MUST_CHECK
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
 
-/* Writes the name of chunk file @id. */
+/* Writes the name of chunk file @id, which a pending one is going to have. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);
 
 #endif

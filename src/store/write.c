@@ -69,6 +69,20 @@ int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
 	return ops ? ops->sync(object, why) : read_only(why);
 }
 
+int b2f_store_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->show(store, id, why) : read_only(why);
+}
+
+int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops ? ops->hide(store, id, why) : read_only(why);
+}
+
 int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;

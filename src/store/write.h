@@ -29,7 +29,8 @@ int b2f_store_lock(struct b2f_store *store, struct b2f_why *why);
 void b2f_store_unlock(struct b2f_store *store);
 
 /*
- * Creates object @id, which must not exist (-EEXIST), for writing and reading.
+ * Creates object @id, which must not exist (-EEXIST), for writing and reading;
+ * of a pending chunk file, nor may there be one that has its own name.
  * B2F_OBJECT_NEW_INDEX replaces what an earlier try left, and is its owner's
  * alone before b2f_object_inherit().  Of all others, whoever may read or write
  * the index may do so with it, whatever the umask; without an index, only its
@@ -81,6 +82,20 @@ B2F_MUST_CHECK
 int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why);
 
 /*
+ * Gives the pending chunk file @id its own name, which no file may have yet.
+ * Returns 0, -EEXIST or another errno; then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_store_show(struct b2f_store *store, int64_t id, struct b2f_why *why);
+
+/*
+ * The reverse: the chunk file that has the name of @id is a pending one then.
+ * Returns 0, -ENOENT or another errno; then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why);
+
+/*
  * Puts the new index in the place of the index, at once (rename).
  * Returns 0 or an errno; then the old one is still there.
  */
@@ -94,12 +109,16 @@ int b2f_store_install(struct b2f_store *store, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why);
 
-/* Removes object @id.  That there is none is no error.  Returns 0 or an errno.
+/*
+ * Removes object @id, of a pending one only what is under the hidden name.  That
+ * there is none is no error.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
-/* What object @id is now, to see later whether it was rewritten.  0 or errno.
+/*
+ * What object @id is now, to see later whether it was rewritten; a pending one
+ * as b2f_object_open() finds it.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_identify(struct b2f_store *store, int64_t id,

@@ -306,28 +306,32 @@ def test_a_hole_that_others_fill_while_its_length_changes():
             change_the_last_hole(size)
 
 
-def take_a_number(end):
-    """C-Blosc2 gives a chunk the number of one that is not committed yet."""
+def append_beside(end):
+    """C-Blosc2 appends a chunk while another one is not committed yet."""
     want = bytearray(data(4 * CHUNK))
     write("mnt/a", want)
     before = set(os.listdir("src/a.b2frame"))
-    f = open("mnt/a", "r+b", buffering=0)
-    f.write(data(CHUNK, seed=6))
-    wait_until(lambda: set(os.listdir("src/a.b2frame")) - before,
-               "a chunk file")
-    s = blosc2.open("src/a.b2frame", mode="a")
-    s.append_data(data(CHUNK, seed=7))
-    end(s)
-    theirs = b"".join(s.decompress_chunk(n) for n in range(s.nchunks))
-    del s
-    check_conflict(f, theirs)
+    with open("mnt/a", "r+b", buffering=0) as f:
+        want[:CHUNK] = data(CHUNK, seed=6)
+        f.write(want[:CHUNK])
+        wait_until(lambda: set(os.listdir("src/a.b2frame")) - before,
+                   "a chunk file")
+        s = blosc2.open("src/a.b2frame", mode="a")
+        s.append_data(data(CHUNK, seed=7))
+        end(s)
+        want[4 * CHUNK:] = b"".join(s.decompress_chunk(n)
+                                    for n in range(4, s.nchunks))
+        del s
+        os.fsync(f.fileno())
+    assert stock("src/a.b2frame") == want
+    assert pathlib.Path("mnt/a").read_bytes() == want
 
 
-def test_others_take_a_number_for_a_while():
+def test_others_append_for_a_while():
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
-        take_a_number(lambda s: None)
-        take_a_number(lambda s: s.delete_chunk(4))
-        take_a_number(lambda s: s.update_data(4, bytes(CHUNK), copy=True))
+        append_beside(lambda s: None)
+        append_beside(lambda s: s.delete_chunk(4))
+        append_beside(lambda s: s.update_data(4, bytes(CHUNK), copy=True))
 
 
 def test_merged_changes_are_not_hidden_by_the_kernel():

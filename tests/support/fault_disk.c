@@ -59,6 +59,15 @@ size_t fault_names_find(const struct fault_names *names, int64_t id)
 	return FAULT_NONE;
 }
 
+size_t fault_names_find_pending(const struct fault_names *names, int64_t id)
+{
+	size_t file = fault_names_find(names, id);
+
+	if (file == FAULT_NONE && id > 0)
+		file = fault_names_find(names, id & ~B2F_OBJECT_PENDING);
+	return file;
+}
+
 void fault_names_remove(struct fault_names *names, int64_t id)
 {
 	for (size_t i = 0; i < names->n; i++)
@@ -80,6 +89,10 @@ static void apply(struct fault_names *names, const struct fault_change *change)
 {
 	switch ((unsigned int)change->kind) {
 	case FAULT_CREATE:
+		fault_names_set(names, change->id, change->file);
+		break;
+	case FAULT_NAME:
+		fault_names_remove(names, change->id ^ B2F_OBJECT_PENDING);
 		fault_names_set(names, change->id, change->file);
 		break;
 	case FAULT_INSTALL:

@@ -45,7 +45,7 @@ struct fault_names {
 
 /* A change of the directory: @file gets the name @id, or loses it. */
 struct fault_change {
-	/* CREATE, REMOVE or INSTALL. */
+	/* CREATE, REMOVE, NAME (to @id) or INSTALL. */
 	enum fault_kind kind;
 	int64_t id;
 	size_t file;
@@ -98,6 +98,8 @@ uint64_t fault_random(uint64_t *state);
 
 /* The file named @id, or FAULT_NONE. */
 size_t fault_names_find(const struct fault_names *names, int64_t id);
+/* The same for a pending one under either name. */
+size_t fault_names_find_pending(const struct fault_names *names, int64_t id);
 void fault_names_set(struct fault_names *names, int64_t id, size_t file);
 void fault_names_remove(struct fault_names *names, int64_t id);
 

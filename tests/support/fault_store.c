@@ -88,7 +88,7 @@ static int fault_open(struct b2f_store *store, int64_t id,
 
 	pthread_mutex_lock(&disk->lock);
 	err = begin(disk, FAULT_OPEN, id, why);
-	file = fault_names_find(&disk->now, id);
+	file = fault_names_find_pending(&disk->now, id);
 	if (!err && file == FAULT_NONE)
 		err = b2f_why_set(
 			why, id == B2F_OBJECT_INDEX ? -ENOENT : B2F_ECORRUPT,
@@ -130,7 +130,7 @@ static void fault_close(struct b2f_object *object)
 
 static int stat_locked(struct fault_disk *disk, int64_t id, struct stat *out)
 {
-	size_t file = fault_names_find(&disk->now, id);
+	size_t file = fault_names_find_pending(&disk->now, id);
 	int err = begin(disk, FAULT_STAT, id, NULL);
 
 	if (!err && file == FAULT_NONE)
@@ -194,7 +194,7 @@ static int fault_create(struct b2f_store *store, int64_t id,
 
 	pthread_mutex_lock(&disk->lock);
 	err = begin_change(store, FAULT_CREATE, id, why);
-	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE) {
+	if (!err && fault_names_find_pending(&disk->now, id) != FAULT_NONE) {
 		if (id == B2F_OBJECT_NEW_INDEX)
 			fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
 		else
@@ -307,6 +307,40 @@ static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
 	return err;
 }
 
+/* The file of @id gets, or loses, its name: @id says which it is to have. */
+static int fault_rename(struct b2f_store *store, int64_t id,
+			struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	size_t file;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_NAME, id, why);
+	file = fault_names_find(&disk->now, id ^ B2F_OBJECT_PENDING);
+	if (!err && file == FAULT_NONE)
+		err = b2f_why_set(why, -ENOENT, "there is no such file");
+	if (!err && !(id & B2F_OBJECT_PENDING) &&
+	    fault_names_find(&disk->now, id) != FAULT_NONE)
+		err = b2f_why_set(why, -EEXIST, "it exists");
+	if (!err) {
+		fault_change(disk, FAULT_NAME, id, file);
+		disk->files[file].st.st_ctim = fault_now(disk);
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	return fault_rename(store, id & ~B2F_OBJECT_PENDING, why);
+}
+
+static int fault_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	return fault_rename(store, id | B2F_OBJECT_PENDING, why);
+}
+
 static int fault_install(struct b2f_store *store, struct b2f_why *why)
 {
 	struct fault_disk *disk = disk_of(store);
@@ -403,6 +437,8 @@ static const struct b2f_store_write_ops fault_write_ops = {
 	.write = fault_write,
 	.inherit = fault_inherit,
 	.sync = fault_sync,
+	.show = fault_show,
+	.hide = fault_hide,
 	.install = fault_install,
 	.sync_names = fault_sync_names,
 	.remove = fault_remove,
@@ -453,7 +489,8 @@ void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
 {
 	static const char *const verbs[] = {
 		"create", "write", "inherit", "sync", "install", "sync names",
-		"remove", "open",  "read",    "stat", "list",	 "lock"};
+		"remove", "open",  "read",    "stat", "list",	 "lock",
+		"name"};
 	char name[B2F_CHUNK_NAME_SIZE];
 	struct fault_op what;
 

@@ -46,14 +46,16 @@ enum fault_kind {
 	FAULT_INSTALL = 1 << 4,
 	FAULT_SYNC_NAMES = 1 << 5,
 	FAULT_REMOVE = 1 << 6,
+	/* A chunk file gets its name, or loses it. */
+	FAULT_NAME = 1 << 12,
 	/* Those that change the disk; only these have numbers by default. */
-	FAULT_CHANGES = (1 << 7) - 1,
+	FAULT_CHANGES = ((1 << 7) - 1) | FAULT_NAME,
 	FAULT_OPEN = 1 << 7,
 	FAULT_READ = 1 << 8,
 	FAULT_STAT = 1 << 9,
 	FAULT_LIST = 1 << 10,
 	FAULT_LOCK = 1 << 11,
-	FAULT_ALL = (1 << 12) - 1,
+	FAULT_ALL = (1 << 13) - 1,
 	/* Those that fail on a full disk. */
 	FAULT_TAKES_ROOM = FAULT_CREATE | FAULT_WRITE | FAULT_INHERIT,
 };

@@ -321,7 +321,8 @@ static bool was_unnoticed(struct fault_disk *disk, uint64_t op)
 	if (op >= fault_disk_nops(disk))
 		return true;
 	fault_disk_describe(disk, op, what, sizeof(what));
-	return strncmp(what, "remove", 6) == 0;
+	return strncmp(what, "remove", 6) == 0 ||
+	       strncmp(what, "name .", 6) == 0;
 }
 
 /* How many losses of power left something else than a commit. */

@@ -106,7 +106,7 @@ Test(index, entries_that_are_neither_are_refused)
 	struct b2f_why why = {""};
 
 	cr_assert_eq(with_entry(0, &why), 0);
-	cr_assert_eq(with_entry(UINT32_MAX, &why), 0);
+	cr_assert_eq(with_entry(INT32_MAX, &why), 0);
 	cr_assert_eq(with_entry(UINT64_C(0x8200000000000000), &why), 0);
 	cr_assert_eq(with_entry(UINT64_C(0x8400000000000000), &why), 0);
 	cr_assert_eq(with_entry(UINT64_C(1) << 32, &why), B2F_ECORRUPT);

@@ -114,7 +114,7 @@ Test(index_write, any_number_of_entries_comes_back)
 			values[i] = i;
 		expect_round_trip(values, sizes[k]);
 		for (uint64_t i = 0; i < sizes[k]; i++)
-			values[i] = i * 2654435761u % UINT32_MAX;
+			values[i] = i * 2654435761u % INT32_MAX;
 		expect_round_trip(values, sizes[k]);
 		for (uint64_t i = 0; i < sizes[k]; i++)
 			values[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);

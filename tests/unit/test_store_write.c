@@ -86,7 +86,7 @@ Test(store_write, a_created_chunk_holds_what_was_written)
 	char back[4] = "";
 
 	cr_assert_eq(b2f_store_lock(store, NULL), 0);
-	object = create(store, 0xABCDEF01);
+	object = create(store, 0x6BCDEF01);
 	cr_assert_eq(b2f_object_write(&object, 3, "def", 3, NULL), 0);
 	cr_assert_eq(b2f_object_write(&object, 0, "abc", 3, NULL), 0);
 	cr_assert_eq(b2f_object_read(&object, 2, back, 3, NULL), 0);
@@ -94,8 +94,8 @@ Test(store_write, a_created_chunk_holds_what_was_written)
 	cr_assert_eq(b2f_object_sync(&object, NULL), 0);
 	b2f_object_close(&object);
 	cr_assert_eq(b2f_store_sync_names(store, NULL), 0);
-	expect_content(store, 0xABCDEF01, "abcdef");
-	cr_assert_eq(stat_of("ABCDEF01.chunk").st_size, 6);
+	expect_content(store, 0x6BCDEF01, "abcdef");
+	cr_assert_eq(stat_of("6BCDEF01.chunk").st_size, 6);
 	b2f_store_free(store);
 }
 
@@ -471,7 +471,8 @@ Test(store_write, only_chunk_files_and_new_indexes_are_listed)
 	static const char *const others[] = {
 		"00000000.chunk2", "0000000.chunk",  "000000000.chunk",
 		"0000000a.chunk",  "00000000.CHUNK", "x0000000.chunk",
-		".b2lock",	   "00000000",	     "chunk"};
+		".b2lock",	   "00000000",	     "chunk",
+		"80000000.chunk",  ".00000001.chunk", "00000001.new"};
 	struct b2f_store *store = open_store();
 	int64_t sum = 0;
 	int n = 0;
@@ -480,12 +481,12 @@ Test(store_write, only_chunk_files_and_new_indexes_are_listed)
 		frame_dir_write(&dir, others[i], "", 0);
 	frame_dir_write(&dir, "000000FF.chunk", "", 0);
 	frame_dir_write(&dir, "00010000.chunk", "", 0);
-	frame_dir_write(&dir, "FFFFFFFF.chunk", "", 0);
+	frame_dir_write(&dir, "7FFFFFFF.chunk", "", 0);
 	cr_assert_eq(b2f_store_list(store, add_up, &sum), 0);
-	cr_assert_eq(sum, 0xFF + 0x10000 + INT64_C(0xFFFFFFFF));
+	cr_assert_eq(sum, 0xFF + 0x10000 + INT64_C(0x7FFFFFFF));
 	frame_dir_write(&dir, NEW_NAME, "", 0);
 	cr_assert_eq(b2f_store_list(store, add_up, &sum), 0);
-	cr_assert_eq(sum, 2 * (0xFF + 0x10000 + INT64_C(0xFFFFFFFF)) +
+	cr_assert_eq(sum, 2 * (0xFF + 0x10000 + INT64_C(0x7FFFFFFF)) +
 				  B2F_OBJECT_NEW_INDEX);
 	cr_assert_eq(b2f_store_list(store, stop, &n), 77);
 	cr_assert_eq(n, 2);

@@ -117,7 +117,7 @@ Test(tags, come_back_as_they_were)
 {
 	static uint64_t entries[5000];
 	const uint64_t one[] = {stored(0, B2F_TAG_MIN)};
-	const uint64_t last[] = {stored(UINT32_MAX, B2F_TAG_MAX)};
+	const uint64_t last[] = {stored(INT32_MAX, B2F_TAG_MAX)};
 	uint64_t seed = 1;
 
 	expect_same(one, 1);

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""C-Blosc2 changes a frame that the mount is changing, at the same time."""
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+import blosc2
+import numpy as np
+
+from mounting import main
+from scratch import (Scratch, check_same, check_stock, chunk_file,
+                     index_entries, litter)
+
+CHUNK = 1 << 16
+FRAME = "src/a.b2frame"
+LOCKING = {**os.environ, "BLOSC_LOCKING": "1"}
+
+# Appends chunks filled with 100, 101 ...; tells of each when it is done.
+APPENDER = """
+import sys, time
+import blosc2
+s = blosc2.open("src/a.b2frame", mode="a")
+for n in range(int(sys.argv[1])):
+    s.append_data(bytes([100 + n]) * 65536)
+    print(n, flush=True)
+    time.sleep(0.02)
+"""
+
+
+def noise(seed, n=CHUNK):
+    return np.random.default_rng(seed).bytes(n)
+
+
+def append(*data):
+    schunk = blosc2.open(FRAME, mode="a")
+    for one in data:
+        schunk.append_data(one)
+
+
+@contextlib.contextmanager
+def opened(nchunks, *options):
+    """The mounted file, of some chunks, and what is in it."""
+    want = bytearray(noise(0, nchunks * CHUNK))
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0", *options):
+        with open("mnt/a", "wb") as f:
+            f.write(want)
+        fd = os.open("mnt/a", os.O_RDWR)
+        try:
+            yield fd, want
+        finally:
+            os.close(fd)
+    check_stock(FRAME, bytes(want))
+    assert not litter(FRAME), litter(FRAME)
+
+
+def overwrite(fd, want, n, seed):
+    data = noise(seed)
+    assert os.pwrite(fd, data, n * CHUNK) == CHUNK
+    want[n * CHUNK:(n + 1) * CHUNK] = data
+
+
+def test_appended_chunks_take_no_number_of_ours():
+    with opened(6) as (fd, want):
+        for i in range(8):
+            overwrite(fd, want, i % 6, 10 + i)
+            overwrite(fd, want, (i + 3) % 6, 20 + i)
+            # Workers write what is complete without waiting for a commit.
+            time.sleep(0.05)
+            data = noise(100 + i)
+            append(data)
+            os.fsync(fd)
+            want += data
+            check_stock(FRAME, bytes(want))
+
+
+def test_more_chunks_than_are_left_to_others():
+    """They do take numbers of ours: those chunks get other ones."""
+    with opened(6) as (fd, want):
+        for i in range(6):
+            overwrite(fd, want, i, 10 + i)
+        time.sleep(0.1)
+        data = [noise(100 + i) for i in range(24)]
+        append(*data)
+        os.fsync(fd)
+        want += b"".join(data)
+        check_stock(FRAME, bytes(want))
+
+
+def test_growing_beside_updates():
+    """One of both changes the size."""
+    with opened(4) as (fd, want):
+        for i in range(4):
+            data = noise(50 + i, 2 * CHUNK)
+            os.pwrite(fd, data, len(want))
+            theirs = noise(60 + i)
+            blosc2.open(FRAME, mode="a").update_data(i, theirs, copy=True)
+            os.fsync(fd)
+            want += data
+            want[i * CHUNK:(i + 1) * CHUNK] = theirs
+            check_stock(FRAME, bytes(want))
+
+
+def test_a_freed_number_that_another_program_takes():
+    """It has written the chunk, and not yet the index."""
+    with opened(6) as (fd, want):
+        del want[3 * CHUNK:]
+        os.ftruncate(fd, len(want))
+        os.fsync(fd)
+        number = max(index_entries(FRAME)) + 1
+        path = chunk_file(FRAME, number)
+        assert path.exists(), "nobody may need it, but for readers"
+        theirs = blosc2.compress2(noise(7), typesize=1)
+        path.write_bytes(theirs)
+        for i in range(3):
+            overwrite(fd, want, i, 30 + i)
+            os.fsync(fd)
+        os.close(os.dup(fd))
+        assert path.read_bytes() == theirs
+        os.unlink(path)
+
+
+def test_both_with_locks():
+    """As fast as they can; the mount shrinks the file, too."""
+    n = 60
+    with opened(8, "locking") as (fd, want):
+        # Numbers that are free, and about to be deleted.
+        del want[4 * CHUNK:]
+        os.ftruncate(fd, len(want))
+        os.fsync(fd)
+        with subprocess.Popen([sys.executable, "-c", APPENDER, str(n)],
+                              env=LOCKING, stdout=subprocess.PIPE) as stock:
+            commits = 0
+            while stock.poll() is None:
+                overwrite(fd, want, commits % 4, 1000 + commits)
+                os.fsync(fd)
+                commits += 1
+            assert stock.wait() == 0 and stock.stdout.read().count(b"\n") == n
+        assert commits > n // 4, commits
+        for i in range(n):
+            want += bytes([100 + i]) * CHUNK
+        check_same(open("mnt/a", "rb").read(), bytes(want), "the mount")
+
+
+main()
