@@ -217,19 +217,19 @@ int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
 		    struct b2f_why *why);
 
 /*
- * Is the index of the sparse @store blank?  That is how a loss of power leaves
- * a frame that was just made: the names of directory and index are there, and
- * of what was written nothing.  Such a frame is empty, unless a chunk file is
+ * Is the index of the sparse @store blank: empty, or zeros?  That is how a loss
+ * of power leaves a frame that was just made: the names of directory and index
+ * are there, and of what was written nothing.  Such a frame is empty, unless a chunk file is
  * beside the index.
  */
 bool b2f_frame_is_blank(struct b2f_store *store);
 
 /*
  * Reads, if the index of @f is blank, the one of an empty frame instead.
- * Returns B2F_ECORRUPT, and leaves @why, if it is not; or -ENOMEM.
+ * Returns 0; @broken, why it could not be read, if it is not; or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_frame_read_blank(struct b2f_frame *f, struct b2f_why *why);
+int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why);
 
 /*
  * Logs that something about @frame failed with @err because of @why (NULL or

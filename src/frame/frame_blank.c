@@ -6,6 +6,9 @@
 #include "frame/settings.h"
 #include "store/write.h"
 
+/* No index of a frame that was just made is longer. */
+#define INDEX_MAX 1024
+
 /* Ends the listing at the first chunk file. */
 static int is_chunk(void *arg, int64_t id)
 {
@@ -13,16 +16,30 @@ static int is_chunk(void *arg, int64_t id)
 	return id >= 0;
 }
 
+/* Are all bytes of the index zeros, if there are any? */
+static bool has_no_content(struct b2f_store *store)
+{
+	uint8_t bytes[INDEX_MAX] = {0};
+	struct b2f_object object = {.fd = -1};
+	bool blank;
+
+	if (b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL))
+		return false;
+	blank = object.size <= sizeof(bytes) &&
+		!b2f_object_read(&object, 0, bytes, object.size, NULL);
+	for (size_t i = 0; blank && i < object.size; i++)
+		blank = bytes[i] == 0;
+	b2f_object_close(&object);
+	return blank;
+}
+
 bool b2f_frame_is_blank(struct b2f_store *store)
 {
-	struct stat st;
-
-	return store->sparse && !b2f_store_stat_index(store, &st) &&
-	       S_ISREG(st.st_mode) && st.st_size == 0 &&
+	return store->sparse && has_no_content(store) &&
 	       b2f_store_list(store, is_chunk, NULL) == 0;
 }
 
-int b2f_frame_read_blank(struct b2f_frame *f, struct b2f_why *why)
+int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why)
 {
 	const struct b2f_settings settings = b2f_settings_default();
 	uint8_t *index = NULL;
@@ -30,7 +47,7 @@ int b2f_frame_read_blank(struct b2f_frame *f, struct b2f_why *why)
 	int err;
 
 	if (!b2f_frame_is_blank(f->store))
-		return B2F_ECORRUPT;
+		return broken;
 	err = b2f_settings_index(&settings, &index, &size, why);
 	if (!err)
 		err = b2f_frame_parse(f, index, size, why);

@@ -369,8 +369,8 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 	if (!f)
 		return -ENOMEM;
 	err = read_index(f, &why);
-	if (err == B2F_ECORRUPT)
-		err = b2f_frame_read_blank(f, &why);
+	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME)
+		err = b2f_frame_read_blank(f, err, &why);
 	return hand_out(f, err, &why, out);
 }
 

@@ -523,6 +523,25 @@ void fault_disk_ignore_sync(struct fault_disk *disk)
 	pthread_mutex_unlock(&disk->lock);
 }
 
+void fault_disk_just_made(struct fault_disk *disk)
+{
+	struct fault_file *index;
+
+	pthread_mutex_lock(&disk->lock);
+	index = &disk->files[fault_names_find(&disk->now, B2F_OBJECT_INDEX)];
+	fault_bytes_resize(&index->durable, 0);
+	index->dirty = true;
+	pthread_mutex_unlock(&disk->lock);
+}
+
+void fault_disk_abandon(struct fault_disk *disk)
+{
+	pthread_mutex_lock(&disk->lock);
+	for (size_t i = 0; i < disk->nfiles; i++)
+		disk->files[i].abandoned |= disk->files[i].dirty;
+	pthread_mutex_unlock(&disk->lock);
+}
+
 void fault_disk_unordered(struct fault_disk *disk)
 {
 	pthread_mutex_lock(&disk->lock);

@@ -81,6 +81,15 @@ struct fault_disk *fault_disk_new(void);
 struct fault_disk *fault_disk_load(const char *path);
 
 /*
+ * The frame of @disk was just made: of its index no more than the name is
+ * durable.
+ */
+void fault_disk_just_made(struct fault_disk *disk);
+
+/* Of whatever is not durable now, nothing ever gets so: a syncfs has failed. */
+void fault_disk_abandon(struct fault_disk *disk);
+
+/*
  * Writes what programs see of @disk into the new directory @path.  Returns 0 or
  * a negative errno.
  */

@@ -245,15 +245,43 @@ static void work_on_array(struct work *w)
 	commit(w, B2F_COMMIT_DURABLE);
 }
 
-static work_fn *const works[] = {work, work_on_array};
+/* A file that was just made, and is fsync'ed before anything is written. */
+static void work_on_new(struct work *w)
+{
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 0, 9000, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	write_some(w, 8000, 4000, false);
+	commit(w, B2F_COMMIT_VISIBLE);
+	cut(w, 0);
+	commit(w, B2F_COMMIT_DURABLE);
+	/* Of two chunks, the first one could be committed alone. */
+	write_some(w, 0, 4000, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	check_reading(w);
+}
+
+static work_fn *const works[] = {work, work_on_array, work_on_new};
 #define NWORKS (sizeof(works) / sizeof(*works))
 
-static void begin(struct work *w, struct fault_disk *disk)
+/* The disk that @run begins with. */
+static struct fault_disk *make_disk_for(work_fn *run)
+{
+	struct fault_disk *disk = make_disk();
+
+	if (run == work_on_new)
+		fault_disk_just_made(disk);
+	return disk;
+}
+
+static void begin_with(struct work *w, struct fault_disk *disk,
+		       struct b2f_durability *durability)
 {
 	const struct b2f_runtime_options options = {
 		.cache_bytes = 1 << 20, .nworkers = 1, .dirty_bytes = 30000};
 	const struct b2f_write_options write = {.chunksize = CHUNKSIZE,
-						.npy_arrays = true};
+						.npy_arrays = true,
+						.durability = durability};
 
 	*w = (struct work){.disk = disk, .seed = 7};
 	cr_assert_eq(b2f_runtime_new(&options, &w->rt), 0);
@@ -263,6 +291,11 @@ static void begin(struct work *w, struct fault_disk *disk)
 	note_state(w);
 	if (b2f_file_allow_write(w->file, &write))
 		w->nfailed++;
+}
+
+static void begin(struct work *w, struct fault_disk *disk)
+{
+	begin_with(w, disk, NULL);
 }
 
 static void end(struct work *w)
@@ -297,7 +330,7 @@ static int find_state(const struct work *w, struct fault_disk *disk,
 
 static uint64_t count_ops(work_fn *run)
 {
-	struct fault_disk *disk = make_disk();
+	struct fault_disk *disk = make_disk_for(run);
 	static struct work w;
 	uint64_t nops;
 
@@ -325,6 +358,15 @@ static bool was_unnoticed(struct fault_disk *disk, uint64_t op)
 	       strncmp(what, "name .", 6) == 0;
 }
 
+/*
+ * Before anything is durable of a frame that was just made, its index may be
+ * cut anywhere; filesystems leave nothing of it, zeros, or all.
+ */
+static bool may_be_cut(const struct work *w, work_fn *run, unsigned int variant)
+{
+	return run == work_on_new && w->oldest == 0 && variant > 1;
+}
+
 /* How many losses of power left something else than a commit. */
 static unsigned int lose_power_everywhere(work_fn *run, bool ignore_sync)
 {
@@ -333,7 +375,7 @@ static unsigned int lose_power_everywhere(work_fn *run, bool ignore_sync)
 	static struct work w;
 
 	for (uint64_t at = 0; at < nops; at++) {
-		struct fault_disk *disk = make_disk();
+		struct fault_disk *disk = make_disk_for(run);
 
 		if (ignore_sync)
 			fault_disk_ignore_sync(disk);
@@ -347,7 +389,8 @@ static unsigned int lose_power_everywhere(work_fn *run, bool ignore_sync)
 				fault_disk_after_loss(disk, variant);
 			char what[64];
 
-			if (find_state(&w, after, w.oldest) < 0) {
+			if (!may_be_cut(&w, run, variant) &&
+			    find_state(&w, after, w.oldest) < 0) {
 				nbad++;
 				fault_disk_describe(disk, at, what,
 						    sizeof(what));
@@ -381,7 +424,7 @@ Test(file_faults, without_sync_a_loss_of_power_is_noticed)
 /* One operation fails; then all works, and nothing may be missing. */
 static void fail_at(work_fn *run, uint64_t at, int error, bool onwards)
 {
-	struct fault_disk *disk = make_disk(), *after;
+	struct fault_disk *disk = make_disk_for(run), *after;
 	const struct fault_plan plan = {
 		.at = at, .err = error, .onwards = onwards};
 	static struct work w;
@@ -421,6 +464,79 @@ Test(file_faults, an_error_loses_nothing)
 			fail_at(works[i], at, errors[(at + 1) % 4], true);
 		}
 	}
+}
+
+/* How many of 12 losses of power leave the state of the last commit. */
+static int count_durable(struct work *w)
+{
+	int n = 0;
+
+	for (unsigned int variant = 0; variant < 12; variant++) {
+		struct fault_disk *after =
+			fault_disk_after_loss(w->disk, variant);
+
+		n += find_state(w, after, w->nstates - 1) >= 0;
+		fault_disk_free(after);
+	}
+	return n;
+}
+
+/* A sync of the filesystem fails that the file was left to. */
+static bool is_durable_after_failure(bool tell)
+{
+	struct fault_disk *disk = make_disk();
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	static struct work w;
+	bool durable;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_NEW);
+	cr_expect_lt(count_durable(&w), 12);
+	fault_disk_abandon(disk);
+	if (tell)
+		b2f_durability_fail(&d);
+	/* What comes later does not hide it. */
+	write_some(&w, 100, 10, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	durable = count_durable(&w) == 12;
+	check_reading(&w);
+	cr_assert_eq(w.nfailed, 0);
+	end(&w);
+	fault_disk_free(disk);
+	return durable;
+}
+
+Test(file_faults, what_a_sync_has_failed_for_is_written_anew)
+{
+	cr_expect(is_durable_after_failure(true));
+	cr_expect(!is_durable_after_failure(false));
+}
+
+/* If the directory cannot be synced at the very end of a commit. */
+Test(file_faults, what_replaced_something_durable_is_synced_next_time)
+{
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
+	struct fault_disk *disk = make_disk();
+	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
+	static struct work w;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cut(&w, 5000);
+	plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), -EIO);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
+	write_some(&w, 0, 10, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(&w), 12);
+	end(&w);
+	fault_disk_free(disk);
 }
 
 /* A program that ends without a word leaves files that the next one removes. */
