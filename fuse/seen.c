@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seen.c - what the kernel and we have seen of the data of a file */
-#include <errno.h>
-
-#include "fs.h"
+/* seen.c - what the kernel and we have seen of the data of a file: the states */
 #include "seen.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -30,13 +27,18 @@ static void set_stamp(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 	seen->cache = cache;
 }
 
-static void set_ours(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
+static void set_ctime(struct fs_seen *seen, int64_t ctime_ns)
+{
+	seen->ctime.tv_sec = ctime_ns / SECOND_NS;
+	seen->ctime.tv_nsec = ctime_ns % SECOND_NS;
+}
+
+void fs_seen_ours_at(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		     int64_t ctime_ns)
 {
 	seen->stamp = *stamp;
 	seen->is_ours = true;
-	seen->ctime.tv_sec = ctime_ns / SECOND_NS;
-	seen->ctime.tv_nsec = ctime_ns % SECOND_NS;
+	set_ctime(seen, ctime_ns);
 	if (seen->cache != FS_SEEN_MIXED)
 		seen->cache = FS_SEEN_UNSURE;
 }
@@ -66,7 +68,7 @@ bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 
 void fs_seen_ours(struct fs_seen *seen, const struct b2f_frame_stamp *stamp)
 {
-	set_ours(seen, stamp, stamp->ctime_ns);
+	fs_seen_ours_at(seen, stamp, stamp->ctime_ns);
 }
 
 void fs_seen_theirs(struct fs_seen *seen, const struct b2f_frame_stamp *stamp)
@@ -104,109 +106,17 @@ bool fs_seen_must_renew(struct fs_seen *seen,
 	return seen->resized || (known && !same);
 }
 
-void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
-		       const struct stat *before, const struct stat *now)
+void fs_seen_meta(struct fs_seen *seen, const struct b2f_frame_stamp *before,
+		  const struct b2f_frame_stamp *now)
 {
-	struct b2f_frame_stamp old = {0}, new = b2f_frame_stamp_of(now);
-	struct fs_seen *seen = &node->state.seen;
-
-	if (before)
-		old = b2f_frame_stamp_of(before);
-	pthread_mutex_lock(&fs->files.lock);
-	if (!before) {
-		fs_seen_ours(seen, &new);
-	} else if (is_same(seen, &old)) {
-		/* What the kernel has of the data is as right as before. */
-		seen->stamp = new;
-		seen->ctime = now->st_ctim;
-	}
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
-static int64_t in_ns(const struct timespec *t)
-{
-	return t->tv_sec * SECOND_NS + t->tv_nsec;
-}
-
-static int64_t max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
-			 const struct b2f_file_now *before,
-			 const struct b2f_file_now *now,
-			 const struct timespec *shown)
-{
-	struct fs_seen *seen = &node->state.seen;
-	int64_t changed = before->stamp.ctime_ns;
-
-	if (b2f_frame_stamp_equal(&now->stamp, &before->stamp))
+	if (!is_same(seen, before))
 		return;
-	pthread_mutex_lock(&fs->files.lock);
-	if (fs_seen_is_ours(seen, &before->stamp))
-		changed = in_ns(&seen->ctime);
-	changed = max(changed, in_ns(shown));
-	/* The time of the last write, which may have come meanwhile. */
-	if (before->has_mtime)
-		changed = max(changed, now->stamp.mtime_ns);
-	if (changed > now->stamp.ctime_ns)
-		changed = now->stamp.ctime_ns;
-	set_ours(seen, &now->stamp, changed);
-	pthread_mutex_unlock(&fs->files.lock);
+	/* What the kernel has of the data is as right as before. */
+	seen->stamp = *now;
+	set_ctime(seen, now->ctime_ns);
 }
 
-struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
-			      const struct stat *index)
-{
-	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
-	const struct fs_seen *seen = &node->state.seen;
-	struct timespec t = index->st_ctim;
-
-	pthread_mutex_lock(&fs->files.lock);
-	if (fs_seen_is_ours(seen, &stamp))
-		t = seen->ctime;
-	pthread_mutex_unlock(&fs->files.lock);
-	return t;
-}
-
-/* A file that is no frame. */
-struct look {
-	struct b2f_frame_stamp stamp;
-	bool settled;
-	/* It is sure to be without a half of a change of ours. */
-	bool alone;
-};
-
-/*
- * @nours: changes that are going on and the caller knows of.  Returns 0 or an
- * errno, in any case with files->lock held.
- */
-static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
-			 uint64_t nours, struct look *look)
-{
-	uint64_t nbegun, nended;
-	struct stat st;
-	int err;
-
-	pthread_mutex_lock(&fs->files.lock);
-	nbegun = seen->nbegun;
-	nended = seen->nended;
-	pthread_mutex_unlock(&fs->files.lock);
-	err = fstat(fd, &st) ? -errno : 0;
-	pthread_mutex_lock(&fs->files.lock);
-	if (err)
-		return err;
-	*look = (struct look){
-		.stamp = b2f_frame_stamp_of(&st),
-		.settled = fs_frames_settled(&st),
-		.alone = nbegun - nended == nours && seen->nbegun == nbegun,
-	};
-	return 0;
-}
-
-/* Compares a file with what was seen of it last.  Locked. */
-static void compare(struct fs_seen *seen, const struct look *look)
+void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look)
 {
 	if (seen->nopen == 0)
 		/* The kernel has not looked at its name, or will do so. */
@@ -225,83 +135,18 @@ static void compare(struct fs_seen *seen, const struct look *look)
 	seen->nseen = seen->nbegun;
 }
 
-/*
- * One more open of what only readers have open may drop what the kernel has:
- * nothing is being written.
- */
-static bool open_again(struct fs_seen *seen, const struct look *look)
+bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
+		       bool is_written)
 {
+	fs_seen_compare(seen, look);
+	if (seen->nopen == 0)
+		seen->nseen = seen->nbegun - !look->alone;
+	if (seen->nopen == 0 || seen->cache == FS_SEEN_SURE || is_written)
+		return fs_seen_open(seen, &look->stamp,
+				    look->settled && look->alone);
+	/* Nothing is being written, so the open may drop what there is. */
 	if (seen->cache == FS_SEEN_UNSURE && look->settled)
 		seen->cache = FS_SEEN_SURE;
 	seen->nopen++;
 	return false;
-}
-
-int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep)
-{
-	struct fs_seen *seen = &node->state.seen;
-	struct look look;
-	int err = look_and_lock(fs, seen, fd, 0, &look);
-
-	if (!err) {
-		compare(seen, &look);
-		if (seen->nopen == 0)
-			seen->nseen = seen->nbegun - !look.alone;
-		if (seen->nopen > 0 && seen->cache != FS_SEEN_SURE &&
-		    node->state.nwriters == 0)
-			*keep = open_again(seen, &look);
-		else
-			*keep = fs_seen_open(seen, &look.stamp,
-					     look.settled && look.alone);
-	}
-	pthread_mutex_unlock(&fs->files.lock);
-	return err;
-}
-
-void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd)
-{
-	struct fs_seen *seen = &node->state.seen;
-	struct look look;
-	int err = look_and_lock(fs, seen, fd, 0, &look);
-
-	if (!err)
-		compare(seen, &look);
-	fs_seen_close(seen, !err && look.alone ? &look.stamp : NULL, true,
-		      !err && look.settled);
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
-void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
-{
-	struct fs_seen *seen = &node->state.seen;
-	struct look look;
-
-	/* Behind our change that of another could not be told from it. */
-	if (!look_and_lock(fs, seen, fd, 0, &look))
-		compare(seen, &look);
-	seen->nbegun++;
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
-void fs_seen_end(struct fs *fs, struct fs_node *node, int fd)
-{
-	struct fs_seen *seen = &node->state.seen;
-	struct look look;
-	int err = look_and_lock(fs, seen, fd, 1, &look);
-
-	if (!err && look.alone) {
-		fs_seen_ours(seen, &look.stamp);
-		seen->nseen = seen->nbegun;
-	}
-	seen->nended++;
-	pthread_mutex_unlock(&fs->files.lock);
-}
-
-void fs_seen_look(struct fs *fs, struct fs_node *node, int fd)
-{
-	struct look look;
-
-	if (!look_and_lock(fs, &node->state.seen, fd, 0, &look))
-		compare(&node->state.seen, &look);
-	pthread_mutex_unlock(&fs->files.lock);
 }

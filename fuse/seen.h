@@ -92,8 +92,14 @@ bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 /* Is it right for one more open of what is open? */
 bool fs_seen_may_share(const struct fs_seen *seen);
 
-/* Changed by us, to @stamp. */
+/* Changed by us, to @stamp; with the ctime to show for it if that is another. */
 void fs_seen_ours(struct fs_seen *seen, const struct b2f_frame_stamp *stamp);
+void fs_seen_ours_at(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
+		     int64_t ctime_ns);
+
+/* We have changed no data, but attributes of @before, which makes it @now. */
+void fs_seen_meta(struct fs_seen *seen, const struct b2f_frame_stamp *before,
+		  const struct b2f_frame_stamp *now);
 
 /* Changed by others, to @stamp (NULL: the version stays), while it is open. */
 void fs_seen_theirs(struct fs_seen *seen, const struct b2f_frame_stamp *stamp);
@@ -116,6 +122,24 @@ bool fs_seen_must_renew(struct fs_seen *seen,
 /* Is the version @stamp one that we have made? */
 bool fs_seen_is_ours(const struct fs_seen *seen,
 		     const struct b2f_frame_stamp *stamp);
+
+/* A look at a file that is no frame. */
+struct fs_look {
+	struct b2f_frame_stamp stamp;
+	/* No other version can have that. */
+	bool settled;
+	/* It is sure to be without a half of a change of ours. */
+	bool alone;
+};
+
+/* Have others changed what is open, since the last look? */
+void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look);
+
+/* As fs_seen_open(), behind that; @is_written: others may write to it here. */
+bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
+		       bool is_written);
+
+/* seen_look.c */
 
 /*
  * Attributes of a frame that is not open were changed by us, from @before to

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seen_look.c - what the kernel and we have seen of a file: looks at files */
+#include <errno.h>
+
+#include "fs.h"
+#include "seen.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
+		       const struct stat *before, const struct stat *now)
+{
+	struct b2f_frame_stamp old = {0}, new = b2f_frame_stamp_of(now);
+	struct fs_seen *seen = &node->state.seen;
+
+	if (before)
+		old = b2f_frame_stamp_of(before);
+	pthread_mutex_lock(&fs->files.lock);
+	if (before)
+		fs_seen_meta(seen, &old, &new);
+	else
+		fs_seen_ours(seen, &new);
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+static int64_t in_ns(const struct timespec *t)
+{
+	return t->tv_sec * SECOND_NS + t->tv_nsec;
+}
+
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
+			 const struct b2f_file_now *before,
+			 const struct b2f_file_now *now,
+			 const struct timespec *shown)
+{
+	struct fs_seen *seen = &node->state.seen;
+	int64_t changed = before->stamp.ctime_ns;
+
+	if (b2f_frame_stamp_equal(&now->stamp, &before->stamp))
+		return;
+	pthread_mutex_lock(&fs->files.lock);
+	if (fs_seen_is_ours(seen, &before->stamp))
+		changed = in_ns(&seen->ctime);
+	changed = max(changed, in_ns(shown));
+	/* The time of the last write, which may have come meanwhile. */
+	if (before->has_mtime)
+		changed = max(changed, now->stamp.mtime_ns);
+	if (changed > now->stamp.ctime_ns)
+		changed = now->stamp.ctime_ns;
+	fs_seen_ours_at(seen, &now->stamp, changed);
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
+			      const struct stat *index)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
+	const struct fs_seen *seen = &node->state.seen;
+	struct timespec t = index->st_ctim;
+
+	pthread_mutex_lock(&fs->files.lock);
+	if (fs_seen_is_ours(seen, &stamp))
+		t = seen->ctime;
+	pthread_mutex_unlock(&fs->files.lock);
+	return t;
+}
+
+/*
+ * @nours: changes that are going on and the caller knows of.  Returns 0 or an
+ * errno, in any case with files->lock held.
+ */
+static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
+			 uint64_t nours, struct fs_look *look)
+{
+	uint64_t nbegun, nended;
+	struct stat st;
+	int err;
+
+	pthread_mutex_lock(&fs->files.lock);
+	nbegun = seen->nbegun;
+	nended = seen->nended;
+	pthread_mutex_unlock(&fs->files.lock);
+	err = fstat(fd, &st) ? -errno : 0;
+	pthread_mutex_lock(&fs->files.lock);
+	if (err)
+		return err;
+	*look = (struct fs_look){
+		.stamp = b2f_frame_stamp_of(&st),
+		.settled = fs_frames_settled(&st),
+		.alone = nbegun - nended == nours && seen->nbegun == nbegun,
+	};
+	return 0;
+}
+
+int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep)
+{
+	struct fs_seen *seen = &node->state.seen;
+	struct fs_look look;
+	int err = look_and_lock(fs, seen, fd, 0, &look);
+
+	if (!err)
+		*keep = fs_seen_open_look(seen, &look,
+					  node->state.nwriters > 0);
+	pthread_mutex_unlock(&fs->files.lock);
+	return err;
+}
+
+void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd)
+{
+	struct fs_seen *seen = &node->state.seen;
+	struct fs_look look;
+	int err = look_and_lock(fs, seen, fd, 0, &look);
+
+	if (!err)
+		fs_seen_compare(seen, &look);
+	fs_seen_close(seen, !err && look.alone ? &look.stamp : NULL, true,
+		      !err && look.settled);
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
+{
+	struct fs_seen *seen = &node->state.seen;
+	struct fs_look look;
+
+	/* Behind our change that of another could not be told from it. */
+	if (!look_and_lock(fs, seen, fd, 0, &look))
+		fs_seen_compare(seen, &look);
+	seen->nbegun++;
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+void fs_seen_end(struct fs *fs, struct fs_node *node, int fd)
+{
+	struct fs_seen *seen = &node->state.seen;
+	struct fs_look look;
+	int err = look_and_lock(fs, seen, fd, 1, &look);
+
+	if (!err && look.alone) {
+		fs_seen_ours(seen, &look.stamp);
+		seen->nseen = seen->nbegun;
+	}
+	seen->nended++;
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+void fs_seen_look(struct fs *fs, struct fs_node *node, int fd)
+{
+	struct fs_look look;
+
+	if (!look_and_lock(fs, &node->state.seen, fd, 0, &look))
+		fs_seen_compare(&node->state.seen, &look);
+	pthread_mutex_unlock(&fs->files.lock);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_seen.c - what the kernel and we have seen of a file: the state table */
+#include <criterion/criterion.h>
+
+#include "fuse/seen.h"
+
+/* The @n-th version: each is later and larger than the one before. */
+static struct b2f_frame_stamp version(int n)
+{
+	return (struct b2f_frame_stamp){
+		.ino = 7, .size = n, .mtime_ns = n, .ctime_ns = n};
+}
+
+static bool open_at(struct fs_seen *seen, int n, bool settled)
+{
+	struct b2f_frame_stamp stamp = version(n);
+
+	return fs_seen_open(seen, &stamp, settled);
+}
+
+static void close_at(struct fs_seen *seen, int n, bool settled)
+{
+	struct b2f_frame_stamp stamp = version(n);
+
+	fs_seen_close(seen, &stamp, true, settled);
+}
+
+static void ours(struct fs_seen *seen, int n)
+{
+	struct b2f_frame_stamp stamp = version(n);
+
+	fs_seen_ours(seen, &stamp);
+}
+
+Test(seen, the_cache_is_kept_for_the_same_version)
+{
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, true));
+	close_at(&seen, 1, true);
+	cr_assert(open_at(&seen, 1, true));
+	cr_assert(open_at(&seen, 1, true), "one more");
+	close_at(&seen, 1, true);
+	close_at(&seen, 1, true);
+	cr_assert_not(open_at(&seen, 2, true), "of others");
+	close_at(&seen, 2, true);
+	cr_assert(open_at(&seen, 2, true));
+}
+
+Test(seen, a_version_that_is_not_settled_is_not_kept)
+{
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, false));
+	/* It may have been another one with that stamp. */
+	close_at(&seen, 1, true);
+	cr_assert_not(open_at(&seen, 1, true));
+	close_at(&seen, 1, true);
+	cr_assert(open_at(&seen, 1, true));
+}
+
+Test(seen, what_we_wrote_is_kept_once_it_is_settled)
+{
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, true));
+	ours(&seen, 2);
+	cr_assert(fs_seen_may_share(&seen));
+	close_at(&seen, 2, false);
+	cr_assert_not(open_at(&seen, 2, false));
+	ours(&seen, 3);
+	close_at(&seen, 3, true);
+	cr_assert(open_at(&seen, 3, true));
+	/* A commit that was not told of is ours as well. */
+	close_at(&seen, 4, true);
+	cr_assert(open_at(&seen, 4, true));
+}
+
+Test(seen, what_others_wrote_is_dropped_and_not_kept)
+{
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, true));
+	fs_seen_theirs(&seen, NULL);
+	cr_assert_eq(seen.drop, FS_SEEN_DROP_SELF);
+	cr_assert_not(fs_seen_may_share(&seen));
+	seen.drop = FS_SEEN_DROPPING;
+	cr_assert_not(fs_seen_may_share(&seen));
+	seen.drop = 0;
+	cr_assert(fs_seen_may_share(&seen));
+	/* What was being read meanwhile may be old, also behind ours. */
+	ours(&seen, 3);
+	close_at(&seen, 3, true);
+	cr_assert_not(open_at(&seen, 3, true));
+	close_at(&seen, 3, true);
+	cr_assert(open_at(&seen, 3, true));
+}
+
+Test(seen, a_drop_of_the_view_leaves_the_file_alone)
+{
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, true));
+	seen.drop |= FS_SEEN_DROP_VIEW;
+	cr_assert(fs_seen_may_share(&seen));
+}
+
+Test(seen, attributes_are_no_data)
+{
+	struct b2f_frame_stamp before = version(1), now = version(1);
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, true));
+	close_at(&seen, 1, true);
+	now.ctime_ns = 9;
+	fs_seen_meta(&seen, &before, &now);
+	cr_assert(fs_seen_open(&seen, &now, false));
+	cr_assert_not(fs_seen_is_ours(&seen, &now));
+	/* Of a version that was not seen nothing is known. */
+	before = version(5);
+	fs_seen_meta(&seen, &before, &now);
+	cr_assert_not(fs_seen_is_ours(&seen, &now));
+}
+
+Test(seen, the_ctime_is_that_of_the_change)
+{
+	struct b2f_frame_stamp stamp = version(8), other = version(9);
+	struct fs_seen seen = {0};
+
+	fs_seen_ours_at(&seen, &stamp, INT64_C(3000000002));
+	cr_assert(fs_seen_is_ours(&seen, &stamp));
+	cr_assert_eq(seen.ctime.tv_sec, 3);
+	cr_assert_eq(seen.ctime.tv_nsec, 2);
+	cr_assert_not(fs_seen_is_ours(&seen, &other));
+	fs_seen_theirs(&seen, &other);
+	cr_assert_not(fs_seen_is_ours(&seen, &other));
+}
+
+Test(seen, a_size_of_others_needs_a_new_inode)
+{
+	struct b2f_frame_stamp one = version(1), two = version(2);
+	struct fs_seen seen = {0};
+
+	cr_assert_not(fs_seen_must_renew(&seen, &one), "it is new");
+	cr_assert_not(fs_seen_must_renew(&seen, &one));
+	ours(&seen, 2);
+	cr_assert_not(fs_seen_must_renew(&seen, &two));
+	cr_assert(fs_seen_must_renew(&seen, &one));
+	seen = (struct fs_seen){0};
+	cr_assert_not(open_at(&seen, 1, true));
+	fs_seen_theirs(&seen, &two);
+	close_at(&seen, 2, true);
+	cr_assert(fs_seen_must_renew(&seen, &two), "seen while it was open");
+}
+
+static struct fs_look look(int n, bool settled, bool alone)
+{
+	return (struct fs_look){
+		.stamp = version(n), .settled = settled, .alone = alone};
+}
+
+Test(seen, changes_of_others_are_told_from_ours_by_looks)
+{
+	struct fs_look first = look(1, true, true), theirs = look(2, true, true);
+	struct fs_look half = look(3, true, false), both = look(4, true, true);
+	struct fs_seen seen = {0};
+
+	cr_assert_not(fs_seen_open_look(&seen, &first, false));
+	fs_seen_compare(&seen, &first);
+	cr_assert_eq(seen.drop, 0);
+	/* While ours goes on nothing is decided; nor behind two at once. */
+	seen.nbegun++;
+	fs_seen_compare(&seen, &half);
+	cr_assert_eq(seen.drop, 0);
+	seen.nended++;
+	fs_seen_compare(&seen, &both);
+	cr_assert_eq(seen.drop, 0);
+	cr_assert_not(fs_seen_is_ours(&seen, &both.stamp));
+	fs_seen_compare(&seen, &theirs);
+	cr_assert_eq(seen.drop, FS_SEEN_DROP_SELF);
+}
+
+Test(seen, an_open_drops_nothing_that_is_being_written)
+{
+	struct fs_look now = look(1, false, true), later = look(1, true, true);
+	struct fs_seen seen = {0};
+
+	cr_assert_not(fs_seen_open_look(&seen, &now, false));
+	cr_assert(fs_seen_open_look(&seen, &now, true));
+	/* With readers alone it is dropped, until it is sure. */
+	cr_assert_not(fs_seen_open_look(&seen, &now, false));
+	cr_assert_not(fs_seen_open_look(&seen, &later, false));
+	cr_assert(fs_seen_open_look(&seen, &later, false));
+	cr_assert_eq(seen.nopen, 5);
+}
