@@ -308,8 +308,9 @@ static int find_entry(const struct fs_spot *spot, struct fs_node *node,
 	if (node->kind != FS_KIND_FRAME || node->is_root)
 		return -EPERM;
 	err = fs_tree_pin_parent(spot->fs->tree, node, &parent, name);
+	/* Programs know EPERM of link(2) better than EXDEV: they rename then. */
 	if (!err && node->sparse && parent.node != spot->dir)
-		err = -EXDEV;
+		err = -EPERM;
 	fs_tree_unpin(spot->fs->tree, &parent);
 	return err;
 }

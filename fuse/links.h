@@ -77,9 +77,9 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
  * Makes @spot another name of the frame @node, for the caller of @req; of one
  * that is a file, a hard link.  Locked.
  *
- * Returns 0, -EXDEV (a sparse frame in another folder), -EMLINK, -EPERM (it is
- * the only file of the mount, is stored without a suffix, or the backing
- * filesystem cannot exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
+ * Returns 0, -EMLINK, -EPERM (a sparse frame in another folder, or stored without
+ * a suffix; the only file of the mount; or the backing filesystem cannot
+ * exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
  */
 __attribute__((warn_unused_result)) int fs_links_add(fuse_req_t req,
 						     const struct fs_spot *spot,

@@ -309,8 +309,10 @@ static void end_names(struct fs_renaming *r)
 {
 	if (fs_side_is_name(&r->from))
 		fs_links_settle(&r->from.spot, &r->from.found);
-	if (r->replaces && fs_side_is_name(&r->to))
+	if (r->replaces && fs_side_is_name(&r->to)) {
 		fs_links_settle(&r->to.spot, &r->to.found);
+		fs_links_touch(r->fs, r->to.pin.node, r->to.found.probe.fd);
+	}
 }
 
 static int run(struct fs_renaming *r, unsigned int flags)
