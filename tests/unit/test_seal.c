@@ -18,6 +18,9 @@ struct file {
 	size_t size;
 	uint32_t cbytes;
 	uint32_t nbytes;
+	/* What its seal is for. */
+	uint64_t id;
+	uint32_t tag;
 };
 
 static const struct b2f_chunk_context bare;
@@ -34,7 +37,7 @@ static uint8_t *make_data(uint32_t nbytes)
 /* Seals the chunk of @cbytes at @raw, which it takes. */
 static struct file seal(uint8_t *raw, uint32_t cbytes)
 {
-	struct file f = {.cbytes = cbytes};
+	struct file f = {.cbytes = cbytes, .tag = TAG};
 	struct b2f_why why = {""};
 	struct b2f_chunk chunk;
 
@@ -119,7 +122,7 @@ static int read_units(const struct b2f_chunk *chunk,
 static int read_file(const struct file *f, uint32_t tag, uint8_t **out,
 		     bool *is_sealed)
 {
-	const struct b2f_seal_owner owner = {.id = 9, .tag = tag};
+	const struct b2f_seal_owner owner = {.id = f->id, .tag = tag};
 	struct b2f_seal sealed;
 	struct b2f_chunk chunk;
 	size_t size;
@@ -156,7 +159,7 @@ static void expect_whole(const struct file *f)
 	uint8_t *got = NULL;
 	bool sealed;
 
-	cr_assert_eq(read_file(f, TAG, &got, &sealed), 0);
+	cr_assert_eq(read_file(f, f->tag, &got, &sealed), 0);
 	cr_assert(sealed);
 	free(got);
 }
@@ -171,7 +174,7 @@ static void expect_flips_found(struct file f)
 	expect_whole(&f);
 	for (size_t bit = 0; bit < 8 * f.size; bit++) {
 		f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		err = read_file(&f, TAG, &got, &sealed);
+		err = read_file(&f, f.tag, &got, &sealed);
 		cr_assert_lt(err, 0, "bit %zu of byte %zu of %zu (%u)", bit % 8,
 			     bit / 8, f.size, f.cbytes);
 		f.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -221,6 +224,56 @@ Test(seal, another_tag_is_found)
 	bool sealed;
 
 	cr_assert_eq(read_file(&f, TAG + 1, &got, &sealed), B2F_ECORRUPT);
+	free(f.data);
+}
+
+/* A chunk file whose seal is of the kind before, for id 2. */
+static struct file read_untagged(void)
+{
+	const char *path = B2F_SOURCE_DIR
+		"/tests/data/untagged.b2frame/00000002.chunk";
+	struct file f = {.id = 2, .nbytes = 4096};
+	uint8_t *raw = exact_new(8192, 0);
+	FILE *file = fopen(path, "rb");
+
+	cr_assert_not_null(file);
+	f.size = fread(raw, 1, 8192, file);
+	fclose(file);
+	f.data = exact_copy(raw, f.size);
+	f.cbytes = b2f_load_le32(raw + 12);
+	free(raw);
+	return f;
+}
+
+Test(seal, every_flipped_bit_is_found_by_seals_without_tags)
+{
+	expect_flips_found(read_untagged());
+}
+
+Test(seal, another_id_is_found_by_seals_without_tags)
+{
+	struct file f = read_untagged();
+	uint8_t *got = NULL;
+	bool sealed;
+
+	f.id = 3;
+	cr_assert_eq(read_file(&f, 0, &got, &sealed), B2F_ECORRUPT);
+	f.id = 2;
+	/* The index names a tag, so it is not this one. */
+	cr_assert_eq(read_file(&f, TAG, &got, &sealed), B2F_ECORRUPT);
+	free(f.data);
+}
+
+Test(seal, a_seal_that_the_index_names_has_to_be_there)
+{
+	struct file f = make(5000, 1024, 5);
+	uint8_t *got = NULL;
+	bool sealed;
+
+	f.size = f.cbytes;
+	cr_assert_eq(read_file(&f, 0, &got, &sealed), 0);
+	free(got);
+	cr_assert_eq(read_file(&f, TAG, &got, &sealed), B2F_ECORRUPT);
 	free(f.data);
 }
 
