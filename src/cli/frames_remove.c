@@ -33,7 +33,7 @@ static bool is_slot(const char *name)
 	return strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0;
 }
 
-/* The same for a chunk file that was not committed: ".0000002A.new". */
+/* True for a chunk file that was not committed: ".0000002A.new". */
 static bool is_pending_name(const char *name)
 {
 	return *name == '.' && strspn(name + 1, "0123456789ABCDEF") == 8 &&

@@ -2,9 +2,10 @@
 """rounds - a mount and C-Blosc2 change the same frame in turn
 
 A round is a change through the mount, which stays mounted, and one by
-python-blosc2 behind its back.  After each, both have to read what the model
-holds.  The frame keeps its chunk size: C-Blosc2 gets full chunks, but for the
-last one.
+python-blosc2 behind its back, or both before either is committed.  After each,
+both have to read what the model holds.  The frame keeps its chunk size:
+C-Blosc2 gets full chunks, but for the last one.  Both use its locks, or neither
+does.
 """
 import errno
 import os
@@ -180,6 +181,75 @@ class Game:
 
     # ---- both at once ----
 
+    def begin_ours(self, fd):
+        """Whole chunks that are not committed yet: by number; None: cut off.
+        """
+        n = self.nchunks()
+        kind = self.below(4)
+        if kind == 0:
+            # An odd end is a change of that chunk.
+            cut = 1 + self.below(2)
+            os.ftruncate(fd, (n - cut) * CHUNK)
+            return {n - 1 - i: None for i in range(cut)}
+        wanted = range(n, n + 1 + self.below(3)) if kind == 1 else \
+            {self.below(n) for _ in range(1 + self.below(4))}
+        ours = {i: self.data(CHUNK, kind=1) for i in wanted}
+        for i, data in ours.items():
+            assert os.pwrite(fd, data, i * CHUNK) == CHUNK
+        if self.below(2):
+            # Workers write what is complete.
+            time.sleep(0.02)
+        return ours
+
+    def change_theirs(self, sizes_differ):
+        """The chunks that C-Blosc2 changes, with @sizes_differ not their row.
+        """
+        n = self.nchunks()
+        kind = 2 if sizes_differ else self.below(4)
+        if kind == 0:
+            more = [self.data(CHUNK) for _ in range(1 + self.below(20))]
+            self.tell("stock appends", len(more))
+            self.stock(lambda s: [s.append_data(data) for data in more])
+            self.model += b"".join(more)
+            return set(range(n, n + len(more)))
+        if kind == 1:
+            self.tell("stock cuts one off, and maybe adds another one")
+            self.stock(lambda s: s.delete_chunk(n - 1))
+            del self.model[(n - 1) * CHUNK:]
+            if self.below(2):
+                data = self.data(CHUNK, kind=1)
+                self.stock(lambda s: s.append_data(data))
+                self.model += data
+            return {n - 1}
+        theirs = {self.below(n) for _ in range(1 + self.below(2))}
+        for i in theirs:
+            data = self.data(CHUNK, kind=1)
+            self.tell("stock update", i)
+            self.stock(lambda s: s.update_data(i, data, copy=True))
+            self.model[i * CHUNK:(i + 1) * CHUNK] = data
+        return theirs
+
+    def both(self):
+        """Refused is only what changes the same chunk."""
+        self.make_last_full()
+        fd = os.open(SHOWN, os.O_RDWR)
+        n = self.nchunks()
+        ours = self.begin_ours(fd)
+        self.tell("ours, not committed", sorted(ours), "of", n)
+        cut = None in ours.values()
+        theirs = self.change_theirs(cut or max(ours) >= n)
+        want = errno.ESTALE if theirs & set(ours) else 0
+        got = error_of(os.fsync, fd)
+        closed = error_of(os.close, fd)
+        assert got == want, f"fsync gives {got}, not {want}"
+        assert closed in (0, want), f"close gives {closed}"
+        if not want and cut:
+            del self.model[min(ours) * CHUNK:]
+        elif not want:
+            for i, data in sorted(ours.items()):
+                self.model[i * CHUNK:(i + 1) * CHUNK] = data
+        self.check_frame()
+
     def conflict(self):
         """Unwritten changes here while C-Blosc2 changes a chunk there.
 
@@ -242,6 +312,8 @@ class Game:
             self.conflict()
         elif kind == 1:
             self.idle_writer()
+        elif kind < 5 and self.nchunks() >= FEW:
+            self.both()
         else:
             self.change_through_mount()
             self.check_mount()
@@ -263,9 +335,12 @@ class Game:
                 open(SHOWN, "wb") as f:
             f.write(self.model)
 
-    def play(self, rounds, slow):
+    def play(self, rounds, slow, locking):
         """@slow: with the kernel's usual timeouts."""
-        options = (*OPTIONS, *(() if slow else AT_ONCE))
+        options = (*OPTIONS, *(() if slow else AT_ONCE),
+                   "locking" if locking else "nolocking")
+        # C-Blosc2 looks for it at each open.
+        os.environ["BLOSC_LOCKING"] = "1" if locking else "0"
         with Scratch(*options) as self.mount:
             for number in range(rounds):
                 try:
@@ -278,10 +353,11 @@ class Game:
 
 
 def play(rounds, seed, each=10, slow_every=10):
-    """@each rounds a mount; some of the mounts are slow."""
+    """@each rounds a mount; some of the mounts are slow, half have locks."""
     assert not PLAIN, "there is nothing to play on a plain folder"
     game = Game(seed, (1, 4, 8)[seed % 3])
     game.start()
     for number in range(-(-rounds // each)):
         game.play(min(each, rounds - number * each),
-                  number % slow_every == slow_every - 1)
+                  number % slow_every == slow_every - 1,
+                  (number + seed) % 2 == 0)

@@ -10,7 +10,7 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import main
+from mounting import SANITIZED, main
 from scratch import (Scratch, check_same, check_stock, chunk_file,
                      index_entries, litter)
 
@@ -27,6 +27,30 @@ for n in range(int(sys.argv[1])):
     s.append_data(bytes([100 + n]) * 65536)
     print(n, flush=True)
     time.sleep(0.02)
+"""
+
+# A reader without locks, which opens the frame once.  Each chunk is one number
+# over and over, which only grows.
+READER = """
+import sys
+import blosc2
+import numpy as np
+s = blosc2.open("src/a.b2frame", mode="r")
+last, rounds, errors = [0] * s.nchunks, 0, []
+print("open", flush=True)
+while min(last) < int(sys.argv[1]) and len(errors) < 3:
+    for n in range(s.nchunks):
+        try:
+            got = np.frombuffer(s.decompress_chunk(n), "<u8")
+        except Exception as error:
+            errors.append(f"round {rounds}, chunk {n}: {error}")
+            continue
+        if not (got == got[0]).all() or got[0] < last[n]:
+            errors.append(f"round {rounds}, chunk {n}: {got} after {last[n]}")
+        last[n] = int(got[0])
+    rounds += 1
+print(rounds, errors, flush=True)
+sys.exit(bool(errors))
 """
 
 
@@ -142,6 +166,38 @@ def test_both_with_locks():
         for i in range(n):
             want += bytes([100 + i]) * CHUNK
         check_same(open("mnt/a", "rb").read(), bytes(want), "the mount")
+
+
+
+def test_a_reader_without_locks():
+    """The mount commits as often as it can; nothing that is shown stays old."""
+    def chunk(number):
+        return np.full(CHUNK // 8, number, "<u8").tobytes()
+
+    with opened(0) as (fd, want):
+        want[:] = b"".join(chunk(0) for _ in range(8))
+        os.pwrite(fd, want, 0)
+        os.fsync(fd)
+        last = 2000 if not SANITIZED else 300
+        with subprocess.Popen([sys.executable, "-c", READER, str(last - 7)],
+                              stdout=subprocess.PIPE, text=True) as stock:
+            assert stock.stdout.readline() == "open\n"
+            begin = time.monotonic()
+            for i in range(1, last + 1):
+                n = i % 8
+                want[n * CHUNK:(n + 1) * CHUNK] = chunk(i)
+                os.pwrite(fd, chunk(i), n * CHUNK)
+                os.fsync(fd)
+                if time.monotonic() - begin > 5 and i < last - 8:
+                    break
+            for n in range(8):
+                want[n * CHUNK:(n + 1) * CHUNK] = chunk(last)
+                os.pwrite(fd, chunk(last), n * CHUNK)
+            os.fsync(fd)
+            commits = i
+            said = stock.stdout.readline()
+            assert stock.wait(60) == 0, said
+        assert commits > 100, commits
 
 
 main()
