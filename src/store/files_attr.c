@@ -256,11 +256,11 @@ static int permit_opened(const struct permit *p, int fd, const struct stat *st)
 static int permit_named(void *arg, int64_t id)
 {
 	const struct permit *p = arg;
-	char name[B2F_CHUNK_NAME_SIZE];
+	char buf[B2F_CHUNK_NAME_SIZE];
+	const char *name = b2f_files_name(id, buf);
 	struct stat st;
 	int fd, err = 0;
 
-	b2f_chunk_name(id, name);
 	if (id < 0 || fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    is_permitted(&st, &p->index))
 		return 0;

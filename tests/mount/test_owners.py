@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from mounting import BUILD, Mount, data, main, make
+from mounting import BUILD, Mount, data, main, make, wait_until
 
 ALICE, BOB, TEAM = 1001, 1002, 2000
 
@@ -280,8 +280,16 @@ def test_chunk_files_have_the_owner_and_the_mode_of_the_file():
                 f.write(data(1 << 20))
                 os.fsync(f.fileno())
                 check_files("open")
+            # Files that no index names yet follow too.
+            f.write(data(4 << 20))
+            wait_until(lambda: any(n.endswith(".new") for n in os.listdir(
+                "src/open.b2frame")), "chunk files")
+            os.fchmod(f.fileno(), 0o606)
+            os.fchown(f.fileno(), BOB, TEAM)
+            os.fsync(f.fileno())
+            check_files("open")
         assert pathlib.Path("mnt/open").read_bytes() == \
-            data(4 << 20) + 3 * data(1 << 20)
+            data(4 << 20) + 3 * data(1 << 20) + data(4 << 20)
 
 
 def test_files_of_others_keep_owner_and_mode():
