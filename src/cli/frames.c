@@ -135,20 +135,20 @@ size_t cli_frames_stem(const char *name)
 	return 0;
 }
 
+bool cli_frames_is_chunk(const char *name)
+{
+	return strspn(name, "0123456789ABCDEF") == 8 &&
+	       strcmp(name + 8, ".chunk") == 0;
+}
+
 bool cli_frames_has_chunks(const char *path)
 {
-	static const char end[] = ".chunk";
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
 	bool has = false;
 
-	while (dir && !has && (entry = readdir(dir))) {
-		size_t n = strlen(entry->d_name), digits = n - strlen(end);
-
-		has = n == 8 + strlen(end) &&
-		      strcmp(entry->d_name + digits, end) == 0 &&
-		      strspn(entry->d_name, "0123456789ABCDEF") == digits;
-	}
+	while (dir && !has && (entry = readdir(dir)))
+		has = cli_frames_is_chunk(entry->d_name);
 	if (dir)
 		closedir(dir);
 	return has;

@@ -49,6 +49,9 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
  */
 size_t cli_frames_stem(const char *name);
 
+/* Is @name that of a chunk file: eight upper-case hex digits and ".chunk"? */
+bool cli_frames_is_chunk(const char *name);
+
 /* Does the directory @path hold chunk files? */
 bool cli_frames_has_chunks(const char *path);
 

@@ -2,8 +2,7 @@
 /*
  * frames_remove.c - removes a frame, and nothing but a frame
  *
- * All is checked before anything is removed.  The index goes first: what is
- * left if that is interrupted is no frame any more, instead of a damaged one.
+ * All is checked before anything is removed.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,13 +17,6 @@ static int refuse(const char *path, int err, const char *why)
 {
 	cli_message_error("%s: not removed: %s", path, why);
 	return err;
-}
-
-/* True for eight upper-case hex digits and ".chunk". */
-static bool is_chunk_name(const char *name)
-{
-	return strspn(name, "0123456789ABCDEF") == 8 &&
-	       strcmp(name + 8, ".chunk") == 0;
 }
 
 /* One of the names of the frame. */
@@ -42,106 +34,66 @@ static bool is_pending_name(const char *name)
 
 static bool is_ours(const char *name)
 {
-	return is_chunk_name(name) || is_pending_name(name) || is_slot(name) ||
-	       strcmp(name, "chunks.b2frame") == 0 ||
+	return cli_frames_is_chunk(name) || is_pending_name(name) ||
+	       is_slot(name) || strcmp(name, "chunks.b2frame") == 0 ||
 	       strcmp(name, ".chunks.b2frame.new") == 0 ||
 	       strcmp(name, ".b2lock") == 0;
 }
 
-static bool is_dots(const char *name)
+/* Only what belongs into a frame: -ENOTEMPTY if anything else is there. */
+static int check_entries(DIR *dir)
 {
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Goes through the entries from the start.  Returns what @visit does. */
-static int for_each(DIR *dir, int (*visit)(DIR *dir, const char *name))
-{
-	struct dirent *entry;
-	int err = 0;
-
-	rewinddir(dir);
-	for (errno = 0; !err && (entry = readdir(dir)); errno = 0)
-		if (!is_dots(entry->d_name))
-			err = visit(dir, entry->d_name);
-	return err ? err : -errno;
-}
-
-static int check_entry(DIR *dir, const char *name)
-{
+	const struct dirent *entry;
 	struct stat st;
 
-	if (!is_ours(name))
-		return -ENOTEMPTY;
-	if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return -errno;
-	if (is_slot(name))
-		return S_ISLNK(st.st_mode) ? 0 : -ENOTEMPTY;
-	return S_ISREG(st.st_mode) ? 0 : -ENOTEMPTY;
+	for (errno = 0; (entry = readdir(dir)); errno = 0) {
+		if (strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (fstatat(dirfd(dir), entry->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW) != 0)
+			return -errno;
+		if (!is_ours(entry->d_name) ||
+		    (st.st_mode & S_IFMT) !=
+			    (is_slot(entry->d_name) ? S_IFLNK : S_IFREG))
+			return -ENOTEMPTY;
+	}
+	return -errno;
 }
 
-static int remove_entry(DIR *dir, const char *name)
-{
-	/* Only what belongs here, even if that came after the check. */
-	if (is_ours(name) && unlinkat(dirfd(dir), name, 0) != 0)
-		return -errno;
-	return 0;
-}
-
-static int remove_entries(DIR *dir)
-{
-	int err;
-
-	err = for_each(dir, check_entry);
-	if (err)
-		return err;
-	if (unlinkat(dirfd(dir), "chunks.b2frame", 0) != 0)
-		return -errno;
-	return for_each(dir, remove_entry);
-}
-
-static int open_directory(const char *path, DIR **out)
+static int check_directory(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int err = dir ? 0 : -errno;
 
-	if (fd < 0)
-		return refuse(path, -errno, strerror(errno));
-	*out = fdopendir(fd);
-	if (*out)
-		return 0;
-	close(fd);
-	return refuse(path, -ENOMEM, strerror(ENOMEM));
+	if (dir) {
+		err = check_entries(dir);
+		closedir(dir);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	return err;
+}
+
+/* Says why @err keeps the directory, if it does. */
+static int kept(const char *path, int err)
+{
+	if (err == -ENOTEMPTY)
+		return refuse(path, err, "it holds other files too");
+	return err ? refuse(path, err, strerror(-err)) : 0;
 }
 
 int cli_frames_check_removable(const char *path)
 {
-	DIR *dir = NULL;
-	int err;
-
-	err = open_directory(path, &dir);
-	if (err)
-		return err;
-	err = for_each(dir, check_entry);
-	closedir(dir);
-	if (err == -ENOTEMPTY)
-		return refuse(path, err, "it holds other files too");
-	return err ? refuse(path, err, strerror(-err)) : 0;
+	return kept(path, check_directory(path));
 }
 
 static int remove_directory(const char *path)
 {
-	DIR *dir = NULL;
-	int err;
+	int err = check_directory(path);
 
-	err = open_directory(path, &dir);
-	if (err)
-		return err;
-	err = remove_entries(dir);
-	closedir(dir);
-	if (!err && rmdir(path) != 0)
-		err = -errno;
-	if (err == -ENOTEMPTY)
-		return refuse(path, err, "it holds other files too");
-	return err ? refuse(path, err, strerror(-err)) : 0;
+	return kept(path, err ? err : b2f_frame_remove(AT_FDCWD, path));
 }
 
 static int remove_file(const char *path, const struct stat *st,

@@ -247,8 +247,11 @@ static int replace(const struct cli_target *t)
 {
 	struct stat old, new;
 
-	if (lstat(t->path, &old) != 0 || lstat(t->temp, &new) != 0)
+	if (lstat(t->temp, &new) != 0)
 		return -errno;
+	/* The old one has gone meanwhile. */
+	if (lstat(t->path, &old) != 0)
+		return errno == ENOENT ? rename_new(t->temp, t->path) : -errno;
 	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
 		return rename(t->temp, t->path) != 0 ? -errno : 0;
 	if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode))
