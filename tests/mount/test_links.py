@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compressed files with several names: one file by all of them, here and for
 stock Blosc2, whatever comes in between."""
+import concurrent.futures
 import ctypes
 import errno
 import itertools
@@ -10,6 +11,7 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import time
 
 import blosc2
 
@@ -316,6 +318,44 @@ def test_what_cannot_be():
         for n in range(99):
             os.unlink(f"mnt/{n}")
         assert os.stat("mnt/a").st_nlink == 1 and homes() == []
+
+
+def use_links(me, end):
+    names = [f"mnt/{me}-{i}" for i in range(5)]
+    while time.monotonic() < end:
+        put(names[0], f"text {me}")
+        for name in names[1:3]:
+            os.link(names[0], name)
+        assert os.stat(names[2]).st_nlink == 3
+        os.rename(names[1], names[3])
+        os.rename(names[3], names[4])
+        os.unlink(names[0])
+        assert get(names[4]) == f"text {me}"
+        put(names[2], "changed")
+        assert get(names[4]) == "changed"
+        os.unlink(names[2])
+        assert os.stat(names[4]).st_nlink == 1
+        os.unlink(names[4])
+
+
+def look_around(end):
+    while time.monotonic() < end:
+        for name in shown():
+            assert not name.startswith(HOME) and not name.endswith("2frame")
+            assert error_of(os.lstat, f"mnt/{name}") in (0, errno.ENOENT)
+
+
+def test_many_at_once():
+    for options in (FRESH,), ():
+        with Scratch(*options), \
+                concurrent.futures.ThreadPoolExecutor() as pool:
+            end = time.monotonic() + 2
+            jobs = [pool.submit(use_links, me, end) for me in range(4)]
+            jobs += [pool.submit(look_around, end) for _ in range(2)]
+            for job in jobs:
+                job.result()
+            assert shown() == []
+        assert os.listdir("src") == []
 
 
 def names_of(home):
