@@ -108,6 +108,9 @@ fs_durable_make_found(struct fs *fs, struct fs_node *node,
 /* Is there something to be synced, sooner or later? */
 bool fs_durable_waits(struct fs *fs);
 
+/* Are so many frames waiting that they should not wait for the timer? */
+bool fs_durable_is_crowded(struct fs *fs);
+
 /*
  * Syncs the filesystems that have been waiting for @age_s seconds.  Returns 0,
  * or the first error of what could not be made durable.

@@ -14,6 +14,9 @@
 /* From so many files on, all of the filesystem at once is not slower. */
 #define FILES_MAX 64
 
+/* Each frame that waits takes its node's memory too. */
+#define WAITING_MAX 20000
+
 /* Some filesystems have no fsync for directories, nor need for it. */
 static int sync_fd(int fd)
 {
@@ -144,6 +147,16 @@ bool fs_durable_waits(struct fs *fs)
 	waits = fs->durables.syncs;
 	pthread_mutex_unlock(&fs->durables.lock);
 	return waits;
+}
+
+bool fs_durable_is_crowded(struct fs *fs)
+{
+	bool crowded;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	crowded = HASH_COUNT(fs->durables.all) > WAITING_MAX;
+	pthread_mutex_unlock(&fs->durables.lock);
+	return crowded;
 }
 
 /* Takes one that has been waiting for @age_s seconds, or NULL. */

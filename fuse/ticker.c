@@ -148,7 +148,9 @@ static bool tick(struct fs *fs, bool is_urgent)
 		fs_frames_put(fs, files[i]);
 	}
 	free(files);
-	if (!is_urgent && fs->settings.commit_ns > 0)
+	if (!is_urgent && fs_durable_is_crowded(fs))
+		(void)!fs_durable_sync(fs, 0);
+	else if (!is_urgent && fs->settings.commit_ns > 0)
 		(void)!fs_durable_sync(fs, fs->settings.commit_ns / SECOND_NS);
 	return more || n > 0;
 }
