@@ -317,6 +317,27 @@ static int show_files(struct b2f_edit *edit, struct b2f_commit *commit,
 }
 
 /*
+ * Until the new index is in its place, the first one has to say that the frame
+ * is empty: beside chunk files, one without its content counts as damaged.
+ */
+static int sync_first_index(const struct b2f_edit *edit,
+			    const struct b2f_commit *commit,
+			    struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	if (!commit->durable || commit->before != B2F_DISK_NEW ||
+	    commit->pending.n == 0)
+		return 0;
+	err = b2f_object_open(edit->store, B2F_OBJECT_INDEX, &object, why);
+	if (!err)
+		err = b2f_object_sync(&object, why);
+	b2f_object_close(&object);
+	return err;
+}
+
+/*
  * From the check that no other program has written to the new index in its
  * place.
  */
@@ -328,7 +349,9 @@ static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 	err = b2f_edit_has_changed(edit);
 	if (err)
 		return err > 0 ? -ESTALE : err;
-	err = show_files(edit, commit, why);
+	err = sync_first_index(edit, commit, why);
+	if (!err)
+		err = show_files(edit, commit, why);
 	if (err)
 		return err;
 	err = b2f_store_install(edit->store, why);

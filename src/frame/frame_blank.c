@@ -9,11 +9,11 @@
 /* No index of a frame that was just made is longer. */
 #define INDEX_MAX 1024
 
-/* Ends the listing at the first chunk file. */
+/* Ends the listing at the first chunk file that an index may have named. */
 static int is_chunk(void *arg, int64_t id)
 {
 	(void)arg;
-	return id >= 0;
+	return id >= 0 && !(id & B2F_OBJECT_PENDING);
 }
 
 /* Are all bytes of the index zeros, if there are any? */

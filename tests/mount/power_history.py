@@ -70,7 +70,7 @@ class History:
     def rename(self, old, new):
         """Call it before @old gets the name @new.
 
-        Returns the index of the first state of @new that came with it.
+        Returns what renamed() wants when that is durable.
         """
         live = self.live(old)
         states = [state for state in live if state is not ABSENT]
@@ -80,7 +80,13 @@ class History:
         self.add(old, ABSENT)
         if ABSENT not in live:
             self.moves.append((self.now(), None, old, new, states))
-        return first
+        return old, new, first, ABSENT not in live
+
+    def renamed(self, old, new, first, was_durable):
+        """The new name is durable; so are contents if they were before."""
+        self.acknowledged(old)
+        marks = self.marks if was_durable else self.names
+        marks[new].append((self.now(), first))
 
     def possible(self, path, moment):
         """The states of @path that a cut at @moment may leave."""

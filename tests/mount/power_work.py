@@ -253,14 +253,13 @@ class Work:
             self.sync(fd, path)
 
     def rename(self, old, new):
-        first = self.history.rename(old, new)
+        move = self.history.rename(old, new)
         os.rename(self.full(old), self.full(new))
         self.files[new] = self.files.pop(old)
         if self.rng.randrange(2):
             self.sync_parent(old)
             self.sync_parent(new)
-            self.history.acknowledged(old)
-            self.history.acknowledged(new, first)
+            self.history.renamed(*move)
 
     def replace(self, empty=False, durable=True):
         """As every editor saves."""
@@ -280,6 +279,21 @@ class Work:
 
     def move(self):
         self.rename(self.some_path(), self.new_path())
+
+    def publish(self):
+        """A new file, whole or not there, that replaces none."""
+        path = self.new_path()
+        # Frames have links in their own directory only.
+        tmp = f"{path}.tmp"
+        with self.create(tmp) as fd:
+            self.write(fd, tmp, self.data())
+            self.sync(fd, tmp)
+        move = self.history.rename(tmp, path)
+        os.link(self.full(tmp), self.full(path))
+        os.unlink(self.full(tmp))
+        self.files[path] = self.files.pop(tmp)
+        self.sync_parent(path)
+        self.history.renamed(*move)
 
     def unlink(self, path=None):
         path = path or self.some_path()
@@ -334,9 +348,9 @@ class Work:
                 self.write_synchronously, self.write_mapped, self.punch,
                 self.write_without_a_name, self.truncate, self.write_anew,
                 self.replace, self.replace, self.replace_by_empty,
-                self.replace_carelessly, self.move, self.unlink, self.unlink,
-                self.make_directory, self.save_array, self.save_array,
-                self.change_array,
+                self.replace_carelessly, self.publish, self.move, self.unlink,
+                self.unlink, self.make_directory, self.save_array,
+                self.save_array, self.change_array,
                 self.add_rows, self.add_rows, self.checkpoint]
 
     def play(self, rounds):

@@ -231,6 +231,8 @@ def test_a_blank_index_is_an_empty_file():
     for n, name in enumerate((*uses, "read", "unlinked")):
         index = pathlib.Path(f"src/{name}.b2frame/chunks.b2frame")
         index.write_bytes(bytes(index.stat().st_size) if n % 2 else b"")
+        # Its first commit had got so far.
+        (index.parent / ".00000000.new").write_bytes(b"no index names it")
     with mounted():
         for name, use in uses.items():
             path = f"mnt/{name}"
