@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A power cut loses nothing that was acknowledged; scripts/soak does more."""
+import sys
+
+from mounting import SANITIZED, SOURCE, main
+from power import CARELESS, cut_power
+
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+from namespace import in_namespace  # noqa: E402
+
+CUTS, ROUNDS = (10, 1) if SANITIZED else (30, 2)
+
+
+def test_cuts():
+    assert cut_power("ext4", CUTS, 1, ROUNDS) == 0
+
+
+def test_the_check_notices_a_daemon_that_does_not_sync():
+    assert cut_power("ext4", 6, 2, 1, wrap=CARELESS) > 0
+
+
+in_namespace()
+main()
