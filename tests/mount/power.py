@@ -120,8 +120,11 @@ class Check:
     def check_unreadable(self, path, error):
         """Only what was never synced may be; then it can be deleted."""
         if self.is_of_table(path):
-            # What counts is what SQLite says of it.
+            # What counts is what SQLite says of it; what has an index of the
+            # log is made anew, and would end the daemon with an error.
             self.unreadable += 1
+            if path.endswith("-shm"):
+                (self.top / path).unlink()
             return
         if path not in self.history.states or \
                 self.history.is_kept(path, self.moment):
