@@ -228,13 +228,15 @@ static int exchange(const struct fs_spot *spot, const char *from,
 
 /*
  * Calls the frame at @place by its only name, which is in its only slot; a slot
- * that is left then says nothing.
+ * that is left then says nothing.  One that is not true may name anything, also
+ * if it has just been looked at: whoever owns the frame writes it.
  */
 static bool move_back(const struct fs_spot *spot, const struct place *place)
 {
 	char name[FS_NAMES_SIZE];
 
 	if (!fs_home_slot(place->fd, 0, name) ||
+	    !is_true(spot->pin.fd, name, place->home) ||
 	    exchange(spot, place->home, name, place->fd))
 		return false;
 	unlinkat(spot->pin.fd, place->home, 0);
@@ -251,8 +253,13 @@ static struct place place_of(const struct fs_found *found)
 bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found)
 {
 	const struct place place = place_of(found);
+	char name[FS_NAMES_SIZE];
 
-	return heal_all(spot->pin.fd, &place) == 1 && move_back(spot, &place);
+	if (heal_all(spot->pin.fd, &place) != 1 ||
+	    !fs_home_slot(place.fd, 0, name))
+		return false;
+	/* The one that goes may not have got a slot: then there are two. */
+	return strcmp(name, found->name) == 0 && move_back(spot, &place);
 }
 
 void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found)

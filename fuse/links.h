@@ -93,9 +93,9 @@ __attribute__((warn_unused_result)) int
 fs_links_announce(const struct fs_found *found, const char *name);
 
 /*
- * Before one of the names of the frame of @found goes, in the folder of @spot:
- * makes sure that the slots know all of them.  If there is only one, calls the
- * frame by it and returns true.  Locked.
+ * Before the name @found of a frame goes, in the folder of @spot: makes sure
+ * that the slots know all names.  If it is the only one, calls the frame by it
+ * and returns true.  Locked.
  */
 bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found);
 

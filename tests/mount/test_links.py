@@ -3,6 +3,7 @@
 """Compressed files with several names: one file by all of them, here and for
 stock Blosc2, whatever comes in between."""
 import concurrent.futures
+import contextlib
 import ctypes
 import errno
 import itertools
@@ -418,6 +419,65 @@ def test_what_others_have_left():
         assert shown() == []
 
 
+def is_traced(pid):
+    """All threads are: one that is not would not be killed."""
+    return not any("TracerPid:\t0" in path.read_text()
+                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
+                       "*/status"))
+
+
+@contextlib.contextmanager
+def failing(mount, *faults):
+    """The daemon's system calls fail; @faults: "call:error=..."."""
+    options = [x for fault in faults for x in ("-e", f"inject={fault}")]
+    calls = ",".join(fault.split(":")[0] for fault in faults)
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "trace", "-p", str(mount.pid), "-e",
+         f"trace={calls}", *options])
+    try:
+        wait_until(lambda: is_traced(mount.pid), "strace")
+        yield
+    finally:
+        tracer.terminate()
+        tracer.wait()
+
+
+def test_slots_that_cannot_be_mended():
+    """As in a directory of another user, or beyond a quota."""
+    with Scratch(FRESH) as s:
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        s.stop()
+        home = f"src/{homes()[0]}"
+        os.unlink(f"{home}/.link.0")
+        os.rename(f"{home}/.link.1", f"{home}/.link.0")
+        s.start()
+        # Only b has a slot; it stays when a goes, for those who use it, too.
+        with open("mnt/b", "r+") as f:
+            with failing(s.mount, "symlinkat:error=EDQUOT"):
+                os.unlink("mnt/a")
+            f.write("TEXT")
+        check({"TEXT": ["b"]})
+        check_stored({"TEXT": ["b"]})
+        os.link("mnt/b", "mnt/c")
+        s.stop()
+        # The only slot names what is no name.
+        home = f"src/{homes()[0]}"
+        os.unlink("src/b.b2frame")
+        os.unlink(f"{home}/.link.1")
+        put("src/b.b2frame", "other")
+        assert names_of(home) == {"b.b2frame"}
+        s.start()
+        with failing(s.mount, "symlinkat:error=EDQUOT",
+                     "unlinkat:error=EACCES"):
+            assert error_of(os.unlink, "mnt/c") == errno.EACCES
+        assert get("mnt/b.b2frame") == get("src/b.b2frame") == "other"
+        assert get("mnt/c") == "TEXT"
+        os.unlink("mnt/c")
+        os.unlink("mnt/b.b2frame")
+        assert shown() == []
+
+
 # Each begins with a, b of "text" (c as well where it is named), and new.
 VERBS = {
     "link": lambda m: os.link(f"{m}/new", f"{m}/d"),
@@ -433,13 +493,6 @@ VERBS = {
 
 def look(folder):
     return {name: get(f"{folder}/{name}") for name in shown(folder)}
-
-
-def is_traced(pid):
-    """All threads are: one that is not would not be killed."""
-    return not any("TracerPid:\t0" in path.read_text()
-                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
-                       "*/status"))
 
 
 def play_killed(verb, n):
