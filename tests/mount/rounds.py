@@ -273,6 +273,7 @@ class Game:
         closed = error_of(os.close, fd)
         assert got == want, f"fsync gives {got}, not {want}"
         assert closed in (0, want), f"close gives {closed}"
+        self.mount.mount.wait_for_closes()
         self.check_frame()
 
     def idle_writer(self):
