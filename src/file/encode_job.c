@@ -115,7 +115,10 @@ static void leave_commit(struct b2f_dirty *d, int err)
 		return;
 	d->in_commit = false;
 	w->ncommit--;
-	if (err && !w->commit_err)
+	if (!err)
+		return;
+	w->commit_failed = b2f_min_u64(w->commit_failed, d->nchunk);
+	if (!w->commit_err)
 		w->commit_err = err;
 }
 

@@ -86,6 +86,7 @@ static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
 	}
 	w->commit = &job->commit;
 	w->commit_err = 0;
+	w->commit_failed = UINT64_MAX;
 	job->dirty_since_ns = w->dirty_since_ns;
 	job->has_mtime = job->commit.has_mtime = w->has_mtime;
 	job->commit.mtime = w->mtime;
@@ -133,14 +134,11 @@ static void cut_to_stored(struct job *job)
 {
 	const struct b2f_form *form = &job->file->frame->form;
 	struct b2f_writer *w = job->writer;
-	uint64_t first = UINT64_MAX;
-	struct b2f_dirty *d, *next;
 
 	if (form->is_array || form->head)
 		return;
-	HASH_ITER(hh, w->dirty, d, next)
-	first = b2f_min_u64(first, d->nchunk);
-	job->in_part = b2f_edit_cut(w->edit, &job->commit, first);
+	/* Not from the records that are left: one may have been stored since. */
+	job->in_part = b2f_edit_cut(w->edit, &job->commit, w->commit_failed);
 }
 
 /* Encodes what is to be committed; then the frozen state is complete. */

@@ -111,9 +111,13 @@ struct b2f_writer {
 	size_t nbusy;
 	/* The commit that records are being encoded for, or NULL. */
 	struct b2f_commit *commit;
-	/* Records it waits for, and the first error of one. */
+	/*
+	 * Records it waits for, the first error of one, and the first chunk of
+	 * those that failed.
+	 */
 	size_t ncommit;
 	int commit_err;
+	uint64_t commit_failed;
 	/* Threads that delete files. */
 	size_t ndeleting;
 	/* The edit is about to go, and maybe another one to come. */

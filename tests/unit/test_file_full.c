@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_file_full.c - what of a file is committed that the disk has no room for */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "b2frame/b2frame.h"
+#include "file/writer.h"
+#include "frame/frame.h"
+#include "tests/support/fault_store.h"
+#include "tests/support/frame_dir.h"
+
+#define CHUNKSIZE 5000
+#define NCHUNKS	  5
+
+/* The data of a chunk that does not get smaller begin here in its file. */
+#define DATA_OFF 32
+
+static const struct b2f_store_ops *real;
+static struct b2f_store_ops ops;
+static struct b2f_store_write_ops write_ops;
+static struct b2f_file *file;
+static uint8_t data[NCHUNKS * CHUNKSIZE];
+static atomic_bool is_full;
+static atomic_uint nfirst;
+
+/* Noise; each chunk begins with its number. */
+static void make_data(void)
+{
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < sizeof(data); i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1;
+		data[i] = i % CHUNKSIZE ? (uint8_t)(seed >> 33)
+					: (uint8_t)(i / CHUNKSIZE);
+	}
+}
+
+static void write_range(uint64_t off, size_t size)
+{
+	cr_assert_eq(b2f_file_pwrite(file, data + off, size, off),
+		     (ssize_t)size);
+}
+
+static bool has_record(uint64_t nchunk)
+{
+	bool has;
+
+	pthread_mutex_lock(&file->lock);
+	has = b2f_dirty_find(file->writer, nchunk) != NULL;
+	pthread_mutex_unlock(&file->lock);
+	return has;
+}
+
+static void wait_for_chunk(uint64_t nchunk)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < 5000 && has_record(nchunk); i++)
+		nanosleep(&pause, NULL);
+	cr_assert(!has_record(nchunk));
+}
+
+/*
+ * There is no room for chunk 1 at first, and none for chunk 3; when that is
+ * found out, chunk 1 has been stored after all.
+ */
+static int write_chunk(const struct b2f_object *object, uint64_t off,
+		       const void *buf, size_t n, struct b2f_why *why)
+{
+	const uint8_t *bytes = buf;
+
+	if (atomic_load(&is_full) && off == 0 && n >= CHUNKSIZE) {
+		if (bytes[DATA_OFF] == 1 && atomic_fetch_add(&nfirst, 1) == 0)
+			return b2f_why_set(why, -ENOSPC, "full");
+		if (bytes[DATA_OFF] == 3) {
+			while (atomic_load(&nfirst) == 0)
+				;
+			write_range(CHUNKSIZE, CHUNKSIZE);
+			wait_for_chunk(1);
+			return b2f_why_set(why, -ENOSPC, "full");
+		}
+	}
+	return real->write->write(object, off, buf, n, why);
+}
+
+static struct fault_disk *make_disk(void)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_settings settings = b2f_settings_default();
+	struct fault_disk *disk;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	settings.chunksize = CHUNKSIZE;
+	cr_assert_eq(
+		b2f_frame_create(&settings, AT_FDCWD, path, 0600, false, NULL),
+		0);
+	disk = fault_disk_load(path);
+	cr_assert_not_null(disk);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
+	frame_dir_remove(&dir);
+	return disk;
+}
+
+/* With write_chunk() if @hooked. */
+static struct b2f_file *open_disk(struct b2f_runtime *rt,
+				  struct fault_disk *disk, bool hooked)
+{
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_store *store = fault_disk_mount(disk);
+	struct b2f_frame *frame = NULL;
+	struct b2f_file *out = NULL;
+
+	if (hooked) {
+		real = store->ops;
+		write_ops = *real->write;
+		write_ops.write = write_chunk;
+		ops = *real;
+		ops.write = &write_ops;
+		store->ops = &ops;
+	}
+	cr_assert_eq(b2f_frame_open_store(&options, store, "disk", &frame), 0);
+	cr_assert_eq(b2f_file_open(rt, frame, &out), 0);
+	return out;
+}
+
+/* How much of the data is on @disk; what is there has to be right. */
+static uint64_t count_stored(struct b2f_runtime *rt, struct fault_disk *disk)
+{
+	static uint8_t buf[sizeof(data)];
+	struct b2f_file *stored = open_disk(rt, disk, false);
+	ssize_t got = b2f_file_pread(stored, NULL, buf, sizeof(buf), 0);
+
+	cr_assert_geq(got, 0);
+	cr_expect_eq(memcmp(buf, data, (size_t)got), 0);
+	b2f_file_close(stored);
+	return (uint64_t)got;
+}
+
+Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
+{
+	const struct b2f_runtime_options options = {.nworkers = 3};
+	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
+	struct fault_disk *disk = make_disk();
+	struct b2f_runtime *rt = NULL;
+
+	make_data();
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	file = open_disk(rt, disk, true);
+	cr_assert_eq(b2f_file_allow_write(file, &write_options), 0);
+	write_range(0, CHUNKSIZE);
+	write_range(2 * CHUNKSIZE, CHUNKSIZE);
+	wait_for_chunk(0);
+	wait_for_chunk(2);
+	/* Only the commit encodes what is not complete. */
+	write_range(CHUNKSIZE, CHUNKSIZE - 1);
+	write_range(3 * CHUNKSIZE, CHUNKSIZE - 1);
+	write_range(4 * CHUNKSIZE, 1);
+	atomic_store(&is_full, true);
+	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), -ENOSPC);
+	cr_expect_eq(count_stored(rt, disk), CHUNKSIZE);
+	atomic_store(&is_full, false);
+	write_range(0, sizeof(data));
+	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(count_stored(rt, disk), sizeof(data));
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	fault_disk_free(disk);
+}
