@@ -117,6 +117,7 @@ static void remove_file(struct fs *fs, int dirfd, const char *name)
 
 	(void)fs;
 	if (strcmp(name, ".b2lock") == 0 ||
+	    strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0 ||
 	    (end && strcmp(end, ".chunk") == 0) ||
 	    (*name == '.' && strcmp(end, ".new") == 0))
 		unlinkat(dirfd, name, 0);

@@ -120,7 +120,9 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	if (probe->home[0]) {
 		fs_links_lock(fs);
 		if (fs->read_write) {
-			(void)!fs_home_add(place.fd, found->name);
+			/* The name may have gone meanwhile, and the frame. */
+			if (is_true(dirfd, found->name, place.home))
+				(void)!fs_home_add(place.fd, found->name);
 			(void)!heal(dirfd, &place);
 		}
 		probe->nlinks = fs_home_count(place.fd);

@@ -397,6 +397,9 @@ def test_what_others_have_left():
         os.mkdir("mnt/d")
         loop = f"{HOME}0123456789abcdef.b2frame"
         os.symlink(loop, f"src/d/{loop}")
+        # So is what was half deleted.
+        os.mkdir("src/d/.bloscfs-deleted-1-1-1")
+        os.symlink("a.b2frame", "src/d/.bloscfs-deleted-1-1-1/.link.0")
         assert os.listdir("mnt/d") == []
         assert error_of(os.lstat, f"mnt/d/{loop}") == errno.ENOENT
         os.rmdir("mnt/d")
