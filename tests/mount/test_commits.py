@@ -137,11 +137,12 @@ def test_a_full_disk_does_not_stop_files_on_another_one():
             fds = [os.open(f"mnt/full/{n}", os.O_CREAT | os.O_RDWR)
                    for n in range(3)]
             for n, fd in enumerate(fds):
-                # Until it is told that there is no room, or never.
-                for i in range(40):
+                # Until it is told that there is no room, or never: the disk
+                # and twice dirtysize take 53 of them, if encoding is slow.
+                for i in range(60):
                     if error_of(os.write, fd, incompressible(100000, i)):
                         break
-                assert i < 39, n
+                assert i < 59, n
             # Whoever writes elsewhere neither waits nor fails.
             many = incompressible(8 << 20, 5)
             write("mnt/elsewhere", many)
