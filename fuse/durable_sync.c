@@ -29,7 +29,10 @@ static int sync_entry(int dirfd, const char *name)
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int err;
 
-	/* What we cannot open, we have not written. */
+	/* It may be an index that its owner has closed to readers. */
+	if (fd < 0 && errno == EACCES)
+		return syncfs(dirfd) ? -errno : 0;
+	/* What else we cannot open, we have not written. */
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? -errno : 0;
 	err = sync_fd(fd);
