@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/checked.h"
 #include "base/log.h"
 #include "file/writer.h"
 
@@ -354,7 +353,7 @@ static void tell_locked(struct b2f_file *file, bool is_locked)
 static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 			uint64_t until_ns)
 {
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_writer *w = file->writer;
 	bool is_locked = false;
 	int err = -EBUSY;
 
@@ -362,10 +361,13 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		err = try_commit(file, how, until_ns);
 		if (err != -ESTALE && err != -EEXIST)
 			break;
-		/* Once more, and now without their doing it again. */
+		/*
+		 * Once more, and now without their doing it again.  There is an
+		 * edit, and it stays while this has the commit_lock.
+		 */
 		if (!is_locked)
 			is_locked = !b2f_edit_lock_out(
-				edit, ms_until(until_ns), NULL);
+				w->edit, ms_until(until_ns), NULL);
 		/* What could not get its name gets another one, next. */
 		err = err == -ESTALE ? merge_theirs(file) : 0;
 		if (err)
@@ -374,7 +376,7 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		err = -EBUSY;
 	}
 	if (is_locked)
-		b2f_edit_let_in(edit);
+		b2f_edit_let_in(w->edit);
 	return err;
 }
 
