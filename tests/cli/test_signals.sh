@@ -46,7 +46,7 @@ os.execv(sys.argv[1], sys.argv[1:])' \
 			< <(cat /dev/urandom) &
 		pid=$!
 		for _ in $(seq 500); do
-			[ "$(find . -path '*/.bloscctl-*/*.chunk' | wc -l)" -lt 200 ] ||
+			[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 200 ] ||
 				break
 			sleep 0.01
 		done
