@@ -132,7 +132,11 @@ static int open_lock(struct b2f_edit *edit, enum b2f_edit_locking locking,
 		return 0;
 	err = b2f_lock_open(edit->store, locking == B2F_EDIT_LOCKING_ALWAYS,
 			    &edit->lock, why);
-	return err == -ENOENT ? 0 : err;
+	if (err != -ENOENT)
+		return err;
+	/* That is no cause of what may fail later. */
+	*why = (struct b2f_why){""};
+	return 0;
 }
 
 int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,

@@ -319,25 +319,24 @@ static int visit(void *arg, int64_t id)
 	return b2f_ids_add(&clean->orphans, (uint64_t)id);
 }
 
-static int remove_orphans(struct b2f_edit *edit, const struct b2f_ids *orphans)
+/* What cannot be removed keeps its number, and the next writer tries again. */
+static void remove_orphans(struct b2f_edit *edit, const struct b2f_ids *orphans)
 {
 	size_t ndeleted = 0;
-	int err = 0;
 
-	/* What another program is in the way of stays for the next writer. */
+	/* The same if another program is in the way. */
 	if (orphans->n == 0 || b2f_edit_lock_out(edit, END_WAIT_MS, NULL))
-		return 0;
-	for (; b2f_edit_has_changed(edit) == 0 && ndeleted < orphans->n && !err;
-	     ndeleted += !err)
-		err = b2f_edit_remove_leftover(
-			edit->store, (int64_t)orphans->ids[ndeleted], NULL);
+		return;
+	for (size_t i = 0;
+	     i < orphans->n && b2f_edit_has_changed(edit) == 0; i++)
+		ndeleted += !b2f_edit_remove_leftover(
+			edit->store, (int64_t)orphans->ids[i], NULL);
 	b2f_edit_let_in(edit);
 	if (ndeleted)
 		b2f_log(edit->frame->log, B2F_LOG_WARNING,
 			"%s: removed %zu chunk files of a writer that did not "
 			"end properly",
 			edit->frame->label, ndeleted);
-	return err;
 }
 
 int b2f_edit_clean(struct b2f_edit *edit)
@@ -354,7 +353,7 @@ int b2f_edit_clean(struct b2f_edit *edit)
 	if (!err && clean.new_index)
 		err = b2f_store_remove(edit->store, B2F_OBJECT_NEW_INDEX, NULL);
 	if (!err)
-		err = remove_orphans(edit, &clean.orphans);
+		remove_orphans(edit, &clean.orphans);
 	b2f_ids_fini(&clean.used);
 	b2f_ids_fini(&clean.orphans);
 	return err;

@@ -288,6 +288,30 @@ Test(file_write, leaves_no_file_that_is_not_needed)
 	tear_down(&s);
 }
 
+/* Another program has put directories there, which only it can delete. */
+Test(file_write, what_cannot_be_cleaned_up_does_not_hinder)
+{
+	struct scratch s;
+	char path[2][160];
+
+	set_up(&s, 1, 1000, 2000);
+	write_at(&s, 0, 1500, 1);
+	commit(&s);
+	b2f_file_close(s.file);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/.0000010%d.new", s.frame,
+			 i);
+		cr_assert_eq(mkdir(path[i], 0700), 0);
+	}
+	open_for_writing(&s);
+	write_at(&s, 500, 3000, 1);
+	commit(&s);
+	check(&s, 0, 3500);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(rmdir(path[i]), 0);
+	tear_down(&s);
+}
+
 Test(file_write, zeros_take_no_file)
 {
 	struct scratch s;
