@@ -280,12 +280,12 @@ int fs_durable_make_node(struct fs *fs, struct fs_node *node)
 	return err;
 }
 
-int fs_durable_make(struct fs *fs, struct fs_file *file)
+int fs_durable_make(struct fs *fs, struct fs_file *file, bool writable)
 {
 	struct look look = look_at(fs, file->dev, file->ino);
 	int err = 0;
 
-	if (!b2f_file_is_writable(file->file))
+	if (!writable || !b2f_file_is_writable(file->file))
 		err = make_contents(fs, file->pin.node, &look, file->pin.fd);
 	return err ? err : make_name(fs, file->pin.node, &look);
 }

@@ -91,11 +91,11 @@ bool fs_durable_is_new(struct fs *fs, const struct fs_found *found);
 
 /*
  * Makes the frame @file durable, and its name, after a commit that did so with
- * what it had to commit.  Returns 0 or an errno of fsync(2), or of what it
- * takes to write it anew.
+ * what it had to commit: nothing, unless it was @writable before.  Returns 0 or
+ * an errno of fsync(2), or of what it takes to write it anew.
  */
-__attribute__((warn_unused_result)) int fs_durable_make(struct fs *fs,
-							struct fs_file *file);
+__attribute__((warn_unused_result)) int
+fs_durable_make(struct fs *fs, struct fs_file *file, bool writable);
 
 /*
  * Makes the contents of the frame @found durable; @node is its node, or NULL if

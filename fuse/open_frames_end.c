@@ -58,10 +58,12 @@ static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 {
 	uint64_t n = atomic_load(&file->nchanges), old;
 	struct b2f_file_now before;
+	bool writable;
 	int err;
 
 	if (is_deleted(fs, file))
 		return 0;
+	writable = b2f_file_is_writable(file->file);
 	b2f_file_now_get(file->file, &before);
 	err = fn(file->file, how);
 	if (b2f_file_take_news(file->file))
@@ -69,7 +71,7 @@ static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 	else if (!file->past_cache)
 		note_commit(fs, file, &before);
 	if (!err && how == B2F_COMMIT_DURABLE)
-		err = fs_durable_make(fs, file);
+		err = fs_durable_make(fs, file, writable);
 	if (err)
 		return err;
 	old = atomic_load(&file->ncommitted);
