@@ -153,14 +153,17 @@ static int sync_file(void *arg, size_t i)
 	int err;
 
 	err = b2f_object_open(edit->store, id, &object, &why);
-	if (!err)
+	if (!err) {
 		err = b2f_object_sync(&object, &why);
+		/* Of one that cannot be opened now, nothing is lost yet. */
+		if (err)
+			all->commit->unsynced.ids[i] |= B2F_EDIT_FAILED;
+	}
 	b2f_object_close(&object);
 	if (err) {
 		b2f_chunk_name(id, name);
 		b2f_log(edit->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
 			edit->frame->label, name, why.text);
-		all->commit->unsynced.ids[i] |= B2F_EDIT_FAILED;
 	}
 	return err;
 }

@@ -539,6 +539,31 @@ Test(file_faults, what_replaced_something_durable_is_synced_next_time)
 	fault_disk_free(disk);
 }
 
+Test(file_faults, a_file_that_cannot_be_opened_now_is_not_lost)
+{
+	struct fault_plan plan = {
+		.err = EMFILE, .kinds = FAULT_OPEN, .onwards = true};
+	struct fault_disk *disk = make_disk();
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	static struct work w;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	end(&w);
+	begin_with(&w, disk, &d);
+	fault_disk_count(disk, FAULT_ALL);
+	plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EMFILE);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_NEW);
+	fault_disk_fail(disk, NULL);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	end(&w);
+	fault_disk_free(disk);
+}
+
 /* A program that ends without a word leaves files that the next one removes. */
 Test(file_faults, the_next_writer_cleans_up)
 {
