@@ -40,6 +40,14 @@ static void close_inherited(int keep)
 	(void)!close_range((unsigned int)keep + 1, ~0U, 0);
 }
 
+void fs_daemon_fill_standard(void)
+{
+	/* A new descriptor is the lowest that is free. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", O_RDWR);
+}
+
 int fs_daemon_fork(struct fs_daemon *daemon)
 {
 	int fds[2], err;

@@ -26,6 +26,13 @@ __attribute__((warn_unused_result)) int
 fs_daemon_fork(struct fs_daemon *daemon);
 
 /*
+ * Opens /dev/null as those of stdin, stdout and stderr that the caller has
+ * closed: the next file that is opened would get messages, or be lost on the way
+ * into the background.
+ */
+void fs_daemon_fill_standard(void);
+
+/*
  * Leaves terminal, session and working directory, and lets the parent end.
  * Does nothing without fs_daemon_fork(), or the second time.
  */

@@ -248,6 +248,7 @@ int main(int argc, char **argv)
 	char reason[FS_REASON_SIZE];
 	int err;
 
+	fs_daemon_fill_standard();
 	err = fs_options_parse(argc, argv, &fs.options);
 	if (err == -ENOMEM)
 		code = fail_errno("options", err, FS_EXIT_DAEMON);

@@ -20,6 +20,11 @@ start_daemon() {
 	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ] || fail "stderr"
 }
 
+# What the caller has not even open is no hindrance.
+timeout 20 "$bloscfs" src mnt <&- >&- 2>&- || fail "closed descriptors: $?"
+cmp mnt/a a.raw
+umount mnt
+
 # What the caller has open besides is not kept.
 exec 7>lock 9<src
 start_daemon
