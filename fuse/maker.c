@@ -22,13 +22,19 @@ static int get_powers(struct powers *p)
 	return (int)syscall(SYS_capget, &p->header, p->data);
 }
 
+/* Are the files of this thread the caller's anyway? */
+static bool is_caller(const struct fuse_ctx *ctx)
+{
+	return ctx->uid == geteuid() && ctx->gid == getegid();
+}
+
 void fs_maker_begin(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	const struct fs_options *o = &fs_of(req)->options;
 	struct powers powers;
 
-	if (geteuid() != 0 || get_powers(&powers))
+	if (geteuid() != 0 || is_caller(ctx) || get_powers(&powers))
 		return;
 	/* Both are of this thread alone. */
 	if (o->gid == FS_UNSET)
@@ -42,39 +48,39 @@ void fs_maker_begin(fuse_req_t req)
 	(void)syscall(SYS_capset, &powers.header, powers.data);
 }
 
-void fs_maker_end(void)
+void fs_maker_end(fuse_req_t req)
 {
-	if (geteuid() != 0)
+	if (geteuid() != 0 || is_caller(fuse_req_ctx(req)))
 		return;
 	setfsuid(geteuid());
 	setfsgid(getegid());
 }
 
 /* The result of the call of a maker that has just ended. */
-static int end(int result)
+static int end(fuse_req_t req, int result)
 {
 	int err = result ? -errno : 0;
 
-	fs_maker_end();
+	fs_maker_end(req);
 	return err;
 }
 
 int fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode)
 {
 	fs_maker_begin(req);
-	return end(mkdirat(dirfd, name, mode));
+	return end(req, mkdirat(dirfd, name, mode));
 }
 
 int fs_maker_symlink(fuse_req_t req, const char *target, int dirfd,
 		     const char *name)
 {
 	fs_maker_begin(req);
-	return end(symlinkat(target, dirfd, name));
+	return end(req, symlinkat(target, dirfd, name));
 }
 
 int fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
 		   const struct fs_maker_special *special)
 {
 	fs_maker_begin(req);
-	return end(mknodat(dirfd, name, special->mode, special->rdev));
+	return end(req, mknodat(dirfd, name, special->mode, special->rdev));
 }

@@ -24,7 +24,7 @@
 void fs_maker_begin(fuse_req_t req);
 
 /* May follow whatever fs_maker_begin() has done. */
-void fs_maker_end(void);
+void fs_maker_end(fuse_req_t req);
 
 /* As mkdirat(2), for the caller of @req.  Returns 0 or an errno. */
 __attribute__((warn_unused_result)) int

@@ -281,7 +281,7 @@ static int make_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
 	fs_maker_begin(req);
 	err = b2f_frame_make(&fs->settings.new_files, spot->pin.fd, fresh->name,
 			     mode | own_access(), &options, &fresh->made);
-	fs_maker_end();
+	fs_maker_end(req);
 	free(label);
 	if (err)
 		return err;

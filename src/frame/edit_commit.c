@@ -327,17 +327,10 @@ static int sync_first_index(const struct b2f_edit *edit,
 			    const struct b2f_commit *commit,
 			    struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
-	int err;
-
 	if (!commit->durable || commit->before != B2F_DISK_NEW ||
 	    commit->pending.n == 0)
 		return 0;
-	err = b2f_object_open(edit->store, B2F_OBJECT_INDEX, &object, why);
-	if (!err)
-		err = b2f_object_sync(&object, why);
-	b2f_object_close(&object);
-	return err;
+	return b2f_store_sync_index(edit->store, why);
 }
 
 /*

@@ -301,6 +301,31 @@ static int dir_install(struct b2f_store *store, struct b2f_why *why)
 	return 0;
 }
 
+/* Its owner may have closed the index to readers, to writers, or to both. */
+static int open_index(int dir)
+{
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = openat(dir, B2F_INDEX_NAME, O_RDONLY | flags);
+
+	if (fd < 0 && errno == EACCES)
+		fd = openat(dir, B2F_INDEX_NAME, O_WRONLY | flags);
+	return fd;
+}
+
+static int dir_sync_index(struct b2f_store *store, struct b2f_why *why)
+{
+	int dir = b2f_files_of(store)->fd, fd = open_index(dir), err = 0;
+
+	if (fd < 0 && errno == EACCES)
+		return syncfs(dir) ? failed("sync", B2F_INDEX_NAME, why) : 0;
+	if (fd < 0)
+		return failed("open", B2F_INDEX_NAME, why);
+	if (fsync(fd))
+		err = failed("fsync", B2F_INDEX_NAME, why);
+	close(fd);
+	return err;
+}
+
 static int dir_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
 	int ret;
@@ -398,6 +423,7 @@ const struct b2f_store_write_ops b2f_files_write = {
 	.show = dir_show,
 	.hide = dir_hide,
 	.install = dir_install,
+	.sync_index = dir_sync_index,
 	.sync_names = dir_sync_names,
 	.remove = dir_remove,
 	.identify = dir_identify,

@@ -101,6 +101,8 @@ struct b2f_store_write_ops {
 	int (*show)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*hide)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*install)(struct b2f_store *store, struct b2f_why *why);
+	/* NULL: the index can always be opened for reading. */
+	int (*sync_index)(struct b2f_store *store, struct b2f_why *why);
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*identify)(struct b2f_store *store, int64_t id,

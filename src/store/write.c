@@ -90,6 +90,21 @@ int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
 	return ops ? ops->install(store, why) : read_only(why);
 }
 
+int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	if (ops && ops->sync_index)
+		return ops->sync_index(store, why);
+	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, why);
+	if (!err)
+		err = b2f_object_sync(&object, why);
+	b2f_object_close(&object);
+	return err;
+}
+
 int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;

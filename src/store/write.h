@@ -103,6 +103,13 @@ B2F_MUST_CHECK
 int b2f_store_install(struct b2f_store *store, struct b2f_why *why);
 
 /*
+ * Makes the content of the index durable that is in its place, whatever its
+ * mode lets its owner do.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why);
+
+/*
  * Makes created, installed and removed names durable, where a filesystem has
  * that.  Returns 0 or an errno.
  */
