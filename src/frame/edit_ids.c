@@ -194,7 +194,7 @@ static int take_free(struct b2f_edit *edit, uint64_t *id)
 
 int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 {
-	uint64_t id;
+	uint64_t id = 0;
 	int err = 0;
 
 	if (is_for_others(edit, edit->next_id))
