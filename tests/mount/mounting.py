@@ -136,6 +136,17 @@ class Mount:
         except AssertionError as e:
             raise AssertionError(f"{e}: {[*self.open_paths()]}") from None
 
+    def wait_until_closed(self, path):
+        """The same for the frame @path, a directory."""
+        path, top = os.path.realpath(path), f"/proc/{self.pid}/fd"
+
+        def is_open(fd):
+            with contextlib.suppress(OSError):
+                return os.readlink(f"{top}/{fd}") == path
+
+        wait_until(lambda: not any(map(is_open, os.listdir(top))),
+                   f"{path} is closed")
+
     def __exit__(self, kind, value, trace):
         try:
             if kind is None and not self.ended:

@@ -245,7 +245,7 @@ class Game:
         assert closed in (0, want), f"close gives {closed}"
         # A reader that opens it before the daemon has closed it shares what
         # was refused.
-        self.mount.mount.wait_for_closes()
+        self.mount.mount.wait_until_closed(FRAME)
         if not want and cut:
             del self.model[min(ours) * CHUNK:]
         elif not want:
@@ -273,7 +273,7 @@ class Game:
         closed = error_of(os.close, fd)
         assert got == want, f"fsync gives {got}, not {want}"
         assert closed in (0, want), f"close gives {closed}"
-        self.mount.mount.wait_for_closes()
+        self.mount.mount.wait_until_closed(FRAME)
         self.check_frame()
 
     def idle_writer(self):
