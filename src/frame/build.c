@@ -15,9 +15,6 @@
 #include "store/single.h"
 #include "store/write.h"
 
-/* C-Blosc2 opens no frame with a file number above compressed size - this. */
-#define ID_MARGIN 32
-
 struct b2f_build {
 	struct b2f_build_options options;
 	char *name;
@@ -299,7 +296,7 @@ int b2f_build_finish(struct b2f_build *build, struct b2f_why *why)
 	/* Small chunks and large numbers: then it is told larger. */
 	if (h->sparse && build->next_id)
 		h->cbytes =
-			b2f_max_u64(h->cbytes, build->next_id - 1 + ID_MARGIN);
+			b2f_max_u64(h->cbytes, build->next_id - 1 + B2F_ID_MARGIN);
 	err = make_index(build, &index, &size, why);
 	if (!err)
 		err = h->sparse ? finish_sparse(build, index, size, why)

@@ -7,9 +7,6 @@
 #include "frame/edit_priv.h"
 #include "index/fingerprint.h"
 
-/* C-Blosc2 opens no frame with a file number above compressed size - this. */
-#define ID_MARGIN 32
-
 int b2f_edit_freeze(struct b2f_edit *edit, struct b2f_commit *out)
 {
 	struct b2f_new_chunk *chunk, *next;
@@ -191,7 +188,7 @@ static uint64_t cbytes_to_tell(const struct b2f_edit_state *state)
 
 	if (state->n == 0)
 		return 0;
-	return b2f_max_u64(state->cbytes, n ? n - 1 + ID_MARGIN : ID_MARGIN);
+	return b2f_max_u64(state->cbytes, n ? n - 1 + B2F_ID_MARGIN : B2F_ID_MARGIN);
 }
 
 /*

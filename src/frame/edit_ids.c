@@ -4,9 +4,6 @@
 #include "frame/edit_priv.h"
 #include "index/tags.h"
 
-/* C-Blosc2 opens no frame with a file number above compressed size - this. */
-#define ID_MARGIN 32
-
 /* Its lazy reader takes numbers for int32. */
 #define ID_MAX INT32_MAX
 
@@ -201,7 +198,7 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 		edit->next_id = edit->above + LEFT_TO_OTHERS;
 	/* What the next index will count is not known yet: this one's. */
 	if (edit->next_id <= ID_MAX &&
-	    edit->next_id + ID_MARGIN <= edit->committed.cbytes) {
+	    edit->next_id + B2F_ID_MARGIN <= edit->committed.cbytes) {
 		id = edit->next_id++;
 		/* It may be among those that were free. */
 		edit->free.n = 0;

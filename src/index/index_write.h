@@ -14,6 +14,12 @@
 #include "chunk/encode.h"
 #include "index/index.h"
 
+/*
+ * C-Blosc2 opens no sparse frame with a chunk id above the compressed size that
+ * its index tells, less this.
+ */
+#define B2F_ID_MARGIN 32
+
 /* A header without metalayers, a trailer without vlmetalayers. */
 #define B2F_FRAME_HEADER_PLAIN	97
 #define B2F_FRAME_TRAILER_PLAIN 35

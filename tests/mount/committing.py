@@ -9,18 +9,10 @@ import time
 
 import blosc2
 
-from mounting import Mount
+from mounting import Mount, error_of
 
 CHUNK = 1 << 16
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-def error_of(call, *args):
-    try:
-        call(*args)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def mounted(*options, source="src", path="mnt"):

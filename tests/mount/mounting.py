@@ -25,6 +25,15 @@ SANITIZED = b"__asan_init" in (BUILD / "bloscfs").read_bytes() or \
     b"__tsan_init" in (BUILD / "bloscfs").read_bytes()
 
 
+def error_of(call, *args, **kwargs):
+    """Its errno, or 0."""
+    try:
+        call(*args, **kwargs)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
 def wait_until(condition, what, seconds=60):
     end = time.monotonic() + seconds
     while not condition():

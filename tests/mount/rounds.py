@@ -15,6 +15,7 @@ import time
 import blosc2
 import numpy as np
 
+from mounting import error_of
 from scratch import (PLAIN, Scratch, bloscctl, check_same, check_stock,
                      chunk_file, index_entries, is_sealed)
 
@@ -27,15 +28,6 @@ FEW, MANY = 6, 24
 # another program did is seen at once.
 OPTIONS = ("chunksize=64k", "commit=600")
 AT_ONCE = ("attr_timeout=0", "entry_timeout=0")
-
-
-def error_of(call, *args):
-    """Its errno, or 0."""
-    try:
-        call(*args)
-        return 0
-    except OSError as error:
-        return error.errno
 
 
 class Game:

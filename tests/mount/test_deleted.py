@@ -7,17 +7,9 @@ import os
 import pathlib
 import subprocess
 
-from mounting import Mount, data, main, make, wait_until
+from mounting import Mount, data, error_of, main, make, wait_until
 
 HIDDEN = ".bloscfs-deleted"
-
-
-def error_of(call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def frames_left(top):

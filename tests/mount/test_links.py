@@ -16,7 +16,7 @@ import time
 
 import blosc2
 
-from mounting import BUILD, Mount, main, make, wait_until
+from mounting import BUILD, Mount, error_of, main, make, wait_until
 from scratch import Scratch
 
 INDEX = "chunks.b2frame"
@@ -24,14 +24,6 @@ HOME = ".bloscfs-linked-"
 EXCHANGE, NOREPLACE = 2, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 FRESH = "attr_timeout=0,entry_timeout=0"
-
-
-def error_of(call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def exchange(old, new):

@@ -11,7 +11,7 @@ import time
 
 import blosc2
 
-from mounting import Mount, data, main, wait_until_stock
+from mounting import Mount, data, error_of, main, wait_until_stock
 
 FIRST, SECOND = data(100000), data(120000)[::-1]
 LOST = 8
@@ -42,14 +42,6 @@ def make(*names):
     for name in names:
         with open(f"mnt/{name}", "wb") as f:
             f.write(FIRST)
-
-
-def error_of(call, *args):
-    try:
-        call(*args)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def test_other_files_are_committed():

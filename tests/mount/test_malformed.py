@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import subprocess
 
-from mounting import Mount, main, make
+from mounting import Mount, error_of, main, make
 
 CHUNK = 1 << 18
 
@@ -53,14 +53,6 @@ CHUNK_DAMAGE = {
     "link": lambda c: replace(c, lambda p: os.symlink("/etc/passwd", p)),
     "noise": lambda c: pathlib.Path(c).write_bytes(os.urandom(5000)),
 }
-
-
-def error_of(what, *args):
-    try:
-        what(*args)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def read(path):

@@ -8,17 +8,10 @@ import stat
 import subprocess
 import threading
 
-from mounting import BUILD, Mount, main, make, mountpoints, wait_until
+from mounting import (BUILD, Mount, error_of, main, make, mountpoints,
+                      wait_until)
 
 INDEX = "chunks.b2frame"
-
-
-def error_of(call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def create(path, mode=0o644):

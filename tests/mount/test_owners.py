@@ -14,17 +14,9 @@ import sys
 import threading
 import time
 
-from mounting import BUILD, Mount, data, main, make, wait_until
+from mounting import BUILD, Mount, data, error_of, main, make, wait_until
 
 ALICE, BOB, TEAM = 1001, 1002, 2000
-
-
-def error_of(call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def as_user(uid, gid, call, groups=()):

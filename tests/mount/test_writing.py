@@ -11,7 +11,7 @@ import threading
 
 import blosc2
 
-from mounting import (SANITIZED, Mount, data, main, make,
+from mounting import (SANITIZED, Mount, data, error_of, main, make,
                       wait_until_stock)
 
 CHUNK = 1 << 16
@@ -23,14 +23,6 @@ MODES = [(), ("writeback_cache",)]
 def fallocate(fd, mode, off, size):
     if libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
         raise OSError(ctypes.get_errno(), "fallocate")
-
-
-def error_of(call, *args):
-    try:
-        call(*args)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def mounted(*options):

@@ -11,17 +11,9 @@ import subprocess
 import blosc2
 import numpy as np
 
-from mounting import BUILD, Mount, main, make
+from mounting import BUILD, Mount, error_of, main, make
 
 CREATE, REPLACE = os.XATTR_CREATE, os.XATTR_REPLACE
-
-
-def error_of(call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except OSError as e:
-        return e.errno
-    return 0
 
 
 def attributes(path):
