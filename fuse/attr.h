@@ -17,8 +17,8 @@
  * Attributes of @node; those of an open frame count what was written and is not
  * committed yet.  Returns 0, -ESTALE or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out);
+B2F_MUST_CHECK
+int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out);
 
 /* Attributes of a file just looked at, which nobody has open. */
 void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,

@@ -32,25 +32,25 @@ struct fs_meta {
 struct fs_meta fs_meta_none(void);
 
 /* Changes the file behind the O_PATH descriptor @fd.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int
-fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta);
+B2F_MUST_CHECK
+int fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta);
 
 /*
  * Changes the frame @node, whose descriptor is @fd, and which may be open.
  * Returns 0, -ESTALE, -EPERM (its index may have been put there by another
  * user) or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
-		  const struct fs_meta *meta);
+B2F_MUST_CHECK
+int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
+		      const struct fs_meta *meta);
 
 /*
  * Calls @fn with @arg and an O_PATH descriptor of the index of the frame @node,
  * whose descriptor is @fd, while no commit replaces it.  Returns as @fn, or
  * -ESTALE or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
-		   int (*fn)(void *arg, int index_fd), void *arg);
+B2F_MUST_CHECK
+int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
+		       int (*fn)(void *arg, int index_fd), void *arg);
 
 #endif

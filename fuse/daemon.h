@@ -11,6 +11,8 @@
 #ifndef B2F_FUSE_DAEMON_H
 #define B2F_FUSE_DAEMON_H
 
+#include "b2frame/error.h"
+
 struct fs_daemon {
 	/* Where the parent listens; -1: there is none. */
 	int ready_fd;
@@ -22,13 +24,13 @@ struct fs_daemon {
  *
  * Returns 0, or the errno of pipe2(2) or fork(2).
  */
-__attribute__((warn_unused_result)) int
-fs_daemon_fork(struct fs_daemon *daemon);
+B2F_MUST_CHECK
+int fs_daemon_fork(struct fs_daemon *daemon);
 
 /*
  * Opens /dev/null as those of stdin, stdout and stderr that the caller has
- * closed: the next file that is opened would get messages, or be lost on the way
- * into the background.
+ * closed: the next file that is opened would get messages, or be lost on the
+ * way into the background.
  */
 void fs_daemon_fill_standard(void);
 

@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "b2frame/error.h"
 #include "names.h"
 
 struct fs;
@@ -82,9 +83,9 @@ bool fs_deleted_is_hidden(const char *name);
  * fs_deleted_finish().  Returns 0, -ENOMEM or an errno: then it is where it
  * was.
  */
-__attribute__((warn_unused_result)) int
-fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
-		struct fs_deleted **out);
+B2F_MUST_CHECK
+int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
+		    struct fs_deleted **out);
 
 /* Deletes its files, and frees @deleted.  NULL does nothing. */
 void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted);

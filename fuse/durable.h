@@ -39,6 +39,7 @@
 #include <time.h>
 
 #include "b2frame/durability.h"
+#include "b2frame/error.h"
 
 struct fs;
 struct fs_durable;
@@ -64,11 +65,12 @@ void fs_durable_init(struct fs_durables *durables);
  * Makes all durable that waits for it; everything is closed.  Returns 0, or an
  * error: then something may be lost, as is logged.
  */
-__attribute__((warn_unused_result)) int fs_durable_fini(struct fs *fs);
+B2F_MUST_CHECK
+int fs_durable_fini(struct fs *fs);
 
 /* The frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
-__attribute__((warn_unused_result)) int
-fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd);
+B2F_MUST_CHECK
+int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd);
 
 /* The sparse frame @node has got another name below @dirfd. */
 void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd);
@@ -94,16 +96,16 @@ bool fs_durable_is_new(struct fs *fs, const struct fs_found *found);
  * what it had to commit: nothing, unless it was @writable before.  Returns 0 or
  * an errno of fsync(2), or of what it takes to write it anew.
  */
-__attribute__((warn_unused_result)) int
-fs_durable_make(struct fs *fs, struct fs_file *file, bool writable);
+B2F_MUST_CHECK
+int fs_durable_make(struct fs *fs, struct fs_file *file, bool writable);
 
 /*
  * Makes the contents of the frame @found durable; @node is its node, or NULL if
  * the kernel does not know it.  Returns as fs_frames_commit().
  */
-__attribute__((warn_unused_result)) int
-fs_durable_make_found(struct fs *fs, struct fs_node *node,
-		      const struct fs_found *found);
+B2F_MUST_CHECK
+int fs_durable_make_found(struct fs *fs, struct fs_node *node,
+			  const struct fs_found *found);
 
 /* Is there something to be synced, sooner or later? */
 bool fs_durable_waits(struct fs *fs);
@@ -115,7 +117,7 @@ bool fs_durable_is_crowded(struct fs *fs);
  * Syncs the filesystems that have been waiting for @age_s seconds.  Returns 0,
  * or the first error of what could not be made durable.
  */
-__attribute__((warn_unused_result)) int fs_durable_sync(struct fs *fs,
-							time_t age_s);
+B2F_MUST_CHECK
+int fs_durable_sync(struct fs *fs, time_t age_s);
 
 #endif

@@ -55,20 +55,22 @@ bool fs_durable_is_done(const struct fs_durable *d);
  * Makes the contents of the frame @node durable, which nobody has open.
  * Returns 0, or as fs_durable_make().
  */
-__attribute__((warn_unused_result)) int
-fs_durable_make_node(struct fs *fs, struct fs_node *node);
+B2F_MUST_CHECK
+int fs_durable_make_node(struct fs *fs, struct fs_node *node);
 
 /* Something on @dev, which has @dirfd, is to be durable before long. */
 void fs_durable_sync_later(struct fs *fs, int dirfd, dev_t dev);
 
 /* Writes the FAILED frame @node anew.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int fs_durable_mend(struct fs *fs,
-							struct fs_node *node);
+B2F_MUST_CHECK
+int fs_durable_mend(struct fs *fs, struct fs_node *node);
 
 /* Makes all files of the directory @path_fd durable, and their names. */
-__attribute__((warn_unused_result)) int fs_durable_sync_directory(int path_fd);
+B2F_MUST_CHECK
+int fs_durable_sync_directory(int path_fd);
 
 /* Its names alone. */
-__attribute__((warn_unused_result)) int fs_durable_sync_names(int path_fd);
+B2F_MUST_CHECK
+int fs_durable_sync_names(int path_fd);
 
 #endif

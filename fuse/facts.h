@@ -25,15 +25,15 @@
  * The value of the attribute @name, malloc'ed, without a 0 at its end.
  * Returns 0, -ENODATA (no such one), -ENOMEM, or as b2f_frame_vlmeta().
  */
-__attribute__((warn_unused_result)) int fs_facts_get(struct b2f_frame *frame,
-						     const char *name,
-						     char **out, size_t *size);
+B2F_MUST_CHECK
+int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
+		 size_t *size);
 
 /*
  * The names of all of them, each with a 0 behind it; malloc'ed.
  * Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int fs_facts_list(struct b2f_frame *frame,
-						      char **out, size_t *size);
+B2F_MUST_CHECK
+int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size);
 
 #endif

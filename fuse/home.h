@@ -12,13 +12,15 @@
 
 #include <stdbool.h>
 
+#include "b2frame/error.h"
 #include "names.h"
 
 /* Names that one frame can have. */
 #define FS_HOME_SLOTS 100
 
 /* Makes up the name of a new home.  Returns 0 or -EIO. */
-__attribute__((warn_unused_result)) int fs_home_new(char home[FS_NAMES_SIZE]);
+B2F_MUST_CHECK
+int fs_home_new(char home[FS_NAMES_SIZE]);
 
 /* Is @name that of a home?  As the target of a link it is its mark. */
 bool fs_home_is(const char *name);
@@ -36,9 +38,11 @@ bool fs_home_slot(int fd, unsigned int i, char name[FS_NAMES_SIZE]);
 unsigned int fs_home_count(int fd);
 
 /* Puts @name into a slot, if it is in none.  Returns 0, -EMLINK or an errno. */
-__attribute__((warn_unused_result)) int fs_home_add(int fd, const char *name);
+B2F_MUST_CHECK
+int fs_home_add(int fd, const char *name);
 
 /* Empties slot @i; the last one takes its place.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int fs_home_drop(int fd, unsigned int i);
+B2F_MUST_CHECK
+int fs_home_drop(int fd, unsigned int i);
 
 #endif

@@ -26,11 +26,10 @@
  *   a -> home/, slots a, b             a, which seems to have two names until
  *                                      it is looked up
  *   a -> home/, b -> home/, slots      both
- *   the same, slot b is missing        both (others have made b); slot b is made
- *                                      when b is looked up
- *   home/, without a name              .bloscfs-linked-ID: others have deleted
- *                                      the names, not the frame
- *   a -> home, which is not there      a.b2frame, a symbolic link to nowhere
+ *   the same, slot b is missing        both (others have made b); slot b is
+ * made when b is looked up home/, without a name .bloscfs-linked-ID: others
+ * have deleted the names, not the frame a -> home, which is not there
+ * a.b2frame, a symbolic link to nowhere
  *
  * A frame that has one name left is called by it again.  All names are in one
  * directory, as a link that was moved would lead to nowhere.
@@ -57,8 +56,8 @@ void fs_links_unlock(struct fs *fs);
  *
  * Returns 0, or -ENOENT (@found->probe is closed then).
  */
-__attribute__((warn_unused_result)) int
-fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
+B2F_MUST_CHECK
+int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
 
 /* Is @name in the folder @dirfd a home that is not shown? */
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name);
@@ -77,20 +76,20 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
  * Makes @spot another name of the frame @node, for the caller of @req; of one
  * that is a file, a hard link.  Locked.
  *
- * Returns 0, -EMLINK, -EPERM (a sparse frame in another folder, or stored without
- * a suffix; the only file of the mount; or the backing filesystem cannot
- * exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
+ * Returns 0, -EMLINK, -EPERM (a sparse frame in another folder, or stored
+ * without a suffix; the only file of the mount; or the backing filesystem
+ * cannot exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
  */
-__attribute__((warn_unused_result)) int fs_links_add(fuse_req_t req,
-						     const struct fs_spot *spot,
-						     struct fs_node *node);
+B2F_MUST_CHECK
+int fs_links_add(fuse_req_t req, const struct fs_spot *spot,
+		 struct fs_node *node);
 
 /*
  * Notes that the frame that @found is a name of is about to be called @name,
  * too, in the same folder.  Locked.  Returns 0, -EMLINK or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_links_announce(const struct fs_found *found, const char *name);
+B2F_MUST_CHECK
+int fs_links_announce(const struct fs_found *found, const char *name);
 
 /*
  * Before the name @found of a frame goes, in the folder of @spot: makes sure
@@ -101,7 +100,7 @@ bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found);
 
 /*
  * After names of the frame of @found have changed, in the folder of @spot: puts
- * the slots right, and calls the frame by its name if only one is left.  Locked.
+ * the slots right, and calls the frame by its name if only one is left. Locked.
  */
 void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found);
 
@@ -109,12 +108,12 @@ void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found);
  * Deletes the name @found in @spot; if it is the last one, the frame is called
  * by it again instead, and 1 returned.  Locked.  Returns 1, 0 or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_links_remove(const struct fs_spot *spot, const struct fs_found *found);
+B2F_MUST_CHECK
+int fs_links_remove(const struct fs_spot *spot, const struct fs_found *found);
 
 /*
- * Gives the frame @node, whose descriptor is @fd, a new ctime, as it has more or
- * fewer names now; that of another user keeps the one it has.
+ * Gives the frame @node, whose descriptor is @fd, a new ctime, as it has more
+ * or fewer names now; that of another user keeps the one it has.
  */
 void fs_links_touch(struct fs *fs, struct fs_node *node, int fd);
 

@@ -33,8 +33,9 @@ struct fs_entry {
  * Opens the folder @node.  Free *@out with fs_listing_free().
  * Returns 0, -ENOMEM, -ESTALE or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_listing_new(struct fs *fs, struct fs_node *node, struct fs_listing **out);
+B2F_MUST_CHECK
+int fs_listing_new(struct fs *fs, struct fs_node *node,
+		   struct fs_listing **out);
 
 /* NULL does nothing. */
 void fs_listing_free(struct fs_listing *listing);
@@ -48,8 +49,8 @@ void fs_listing_unlock(struct fs_listing *listing);
  * gives the same entry.  Position 0 after others reads the folder anew.
  * Returns 1, 0 (there are no more) or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
-	       struct fs_entry *out);
+B2F_MUST_CHECK
+int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
+		   struct fs_entry *out);
 
 #endif

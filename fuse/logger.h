@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "b2frame/error.h"
 #include "b2frame/log.h"
 
 struct fs_logger;
@@ -25,8 +26,8 @@ struct fs_logger;
  * Makes a logger that writes to stderr, up to @level.  Free *@out with
  * fs_logger_free().  Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int fs_logger_new(enum b2f_log_level level,
-						      struct fs_logger **out);
+B2F_MUST_CHECK
+int fs_logger_new(enum b2f_log_level level, struct fs_logger **out);
 
 /*
  * Writes what is queued (but waits no longer than two seconds for it) and
@@ -35,12 +36,12 @@ __attribute__((warn_unused_result)) int fs_logger_new(enum b2f_log_level level,
 void fs_logger_free(struct fs_logger *logger);
 
 /* Appends to the file @path from now on.  Returns 0 or the errno of open(2). */
-__attribute__((warn_unused_result)) int
-fs_logger_to_file(struct fs_logger *logger, const char *path);
+B2F_MUST_CHECK
+int fs_logger_to_file(struct fs_logger *logger, const char *path);
 
 /* Starts the queue.  Returns 0 or -EAGAIN (no more threads). */
-__attribute__((warn_unused_result)) int
-fs_logger_start(struct fs_logger *logger);
+B2F_MUST_CHECK
+int fs_logger_start(struct fs_logger *logger);
 
 /* From now on to syslog instead of stderr; a log file stays. */
 void fs_logger_to_syslog(struct fs_logger *logger);
@@ -49,12 +50,12 @@ void fs_logger_to_syslog(struct fs_logger *logger);
 const struct b2f_log *fs_logger_sink(struct fs_logger *logger);
 
 /* Writes one line, without newline, if @level is wanted.  Never blocks. */
-__attribute__((format(printf, 3, 4))) void
-fs_logger_write(struct fs_logger *logger, enum b2f_log_level level,
-		const char *format, ...);
+B2F_PRINTF(3, 4)
+void fs_logger_write(struct fs_logger *logger, enum b2f_log_level level,
+		     const char *format, ...);
 
 /* As fs_logger_write(), at level info, whatever level is wanted. */
-__attribute__((format(printf, 2, 3))) void
-fs_logger_answer(struct fs_logger *logger, const char *format, ...);
+B2F_PRINTF(2, 3)
+void fs_logger_answer(struct fs_logger *logger, const char *format, ...);
 
 #endif

@@ -17,23 +17,23 @@
  * Returns 0, -ENOENT, -ENAMETOOLONG (no such name, nor can there be one) or an
  * errno.
  */
-__attribute__((warn_unused_result)) int
-fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
-	       const char *name, struct fs_found *out);
+B2F_MUST_CHECK
+int fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
+		   const char *name, struct fs_found *out);
 
 /*
  * Gets the node of @found in @parent, with a reference that is the kernel's,
  * and what to answer.  Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_lookup_node(struct fs *fs, struct fs_node *parent,
-	       const struct fs_found *found, struct fuse_entry_param *entry,
-	       struct fs_node **out);
+B2F_MUST_CHECK
+int fs_lookup_node(struct fs *fs, struct fs_node *parent,
+		   const struct fs_found *found, struct fuse_entry_param *entry,
+		   struct fs_node **out);
 
 /* Both together. */
-__attribute__((warn_unused_result)) int
-fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
-		const char *name, struct fuse_entry_param *entry,
-		struct fs_node **out);
+B2F_MUST_CHECK
+int fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
+		    const char *name, struct fuse_entry_param *entry,
+		    struct fs_node **out);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "b2frame/error.h"
 #include "fuse_api.h"
 
 /*
@@ -27,14 +28,13 @@ void fs_maker_begin(fuse_req_t req);
 void fs_maker_end(fuse_req_t req);
 
 /* As mkdirat(2), for the caller of @req.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int
-fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode);
+B2F_MUST_CHECK
+int fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode);
 
 /* As symlinkat(2). */
-__attribute__((warn_unused_result)) int fs_maker_symlink(fuse_req_t req,
-							 const char *target,
-							 int dirfd,
-							 const char *name);
+B2F_MUST_CHECK
+int fs_maker_symlink(fuse_req_t req, const char *target, int dirfd,
+		     const char *name);
 
 /* What mknodat(2) shall make. */
 struct fs_maker_special {
@@ -43,8 +43,8 @@ struct fs_maker_special {
 };
 
 /* As mknodat(2). */
-__attribute__((warn_unused_result)) int
-fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
-	       const struct fs_maker_special *special);
+B2F_MUST_CHECK
+int fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
+		   const struct fs_maker_special *special);
 
 #endif

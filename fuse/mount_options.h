@@ -97,8 +97,8 @@ enum fs_view {
  *
  * Returns 0, -EINVAL or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-fs_options_parse(int argc, char **argv, struct fs_options *out);
+B2F_MUST_CHECK
+int fs_options_parse(int argc, char **argv, struct fs_options *out);
 
 void fs_options_fini(struct fs_options *options);
 

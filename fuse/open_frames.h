@@ -103,7 +103,8 @@ void fs_frames_init(struct fs_frames *frames);
  * programs have locked comes last, and is not waited for without end.  Returns
  * 0, or the first error: then something that was written is lost, as is logged.
  */
-__attribute__((warn_unused_result)) int fs_frames_fini(struct fs *fs);
+B2F_MUST_CHECK
+int fs_frames_fini(struct fs *fs);
 
 /*
  * Opens the frame @node, or shares it.  Give @out->file back with
@@ -112,23 +113,23 @@ __attribute__((warn_unused_result)) int fs_frames_fini(struct fs *fs);
  * Returns 0, -ESTALE (it has gone: look it up again), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_frames_get(struct fs *fs, struct fs_node *node, struct fs_frame_opened *out);
+B2F_MUST_CHECK
+int fs_frames_get(struct fs *fs, struct fs_node *node,
+		  struct fs_frame_opened *out);
 
 /*
  * The same if @node was just made, and is open as @frame, which is taken over.
  * Returns 0, -ESTALE, -ENOMEM or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_frames_add(struct fs *fs, struct fs_node *node, struct b2f_frame *frame,
-	      struct fs_frame_opened *out);
+B2F_MUST_CHECK
+int fs_frames_add(struct fs *fs, struct fs_node *node, struct b2f_frame *frame,
+		  struct fs_frame_opened *out);
 
 /* What messages call @name in @dir; *@out is malloc'ed.  Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int fs_frames_label(struct fs *fs,
-							struct fs_node *dir,
-							const char *name,
-							char **out);
+B2F_MUST_CHECK
+int fs_frames_label(struct fs *fs, struct fs_node *dir, const char *name,
+		    char **out);
 
 /* To be called after each change of the data of @file, before its answer. */
 static inline void fs_frames_note_change(struct fs_file *file)
@@ -152,15 +153,16 @@ struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node);
 void fs_frames_put(struct fs *fs, struct fs_file *file);
 
 /* b2f_file_allow_write(), which waits a moment for another writer's end. */
-__attribute__((warn_unused_result)) int
-fs_frames_allow_write(struct fs *fs, struct fs_file *f);
+B2F_MUST_CHECK
+int fs_frames_allow_write(struct fs *fs, struct fs_file *f);
 
 /*
  * Commits @file; DURABLE makes its name durable as well, if it is new.  Does
  * nothing for one that was deleted.  Returns as b2f_file_commit().
  */
-__attribute__((warn_unused_result)) int
-fs_frames_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how);
+B2F_MUST_CHECK
+int fs_frames_commit(struct fs *fs, struct fs_file *file,
+		     enum b2f_commit_how how);
 
 /*
  * A handle of @file that may write is being closed.  What the kernel has
@@ -173,17 +175,17 @@ void fs_frames_end_writer(struct fs *fs, struct fs_file *file);
  * As fs_frames_commit(), DURABLE, if something has been waiting for that as
  * long as the timer says; but waits for nobody, as b2f_file_try_commit().
  */
-__attribute__((warn_unused_result)) int
-fs_frames_commit_old(struct fs *fs, struct fs_file *file);
+B2F_MUST_CHECK
+int fs_frames_commit_old(struct fs *fs, struct fs_file *file);
 
 /* Looks for changes of others; the ticker will tell the kernel of them. */
-__attribute__((warn_unused_result)) int fs_frames_refresh(struct fs *fs,
-							  struct fs_file *file);
+B2F_MUST_CHECK
+int fs_frames_refresh(struct fs *fs, struct fs_file *file);
 
 /* The same if its index was @index a moment ago. */
-__attribute__((warn_unused_result)) int
-fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
-		       const struct stat *index);
+B2F_MUST_CHECK
+int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
+			   const struct stat *index);
 
 /* The ticker has the kernel drop what it has cached of @file. */
 void fs_frames_drop_cached(struct fs *fs, struct fs_file *file);
@@ -199,17 +201,16 @@ void fs_frames_take_news(struct fs *fs, struct fs_file *file);
  * @node goes, which is its node, and is held; NULL: there is none.
  * Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int fs_frames_delete(struct fs *fs,
-							 int dirfd,
-							 const char *name,
-							 struct fs_node *node);
+B2F_MUST_CHECK
+int fs_frames_delete(struct fs *fs, int dirfd, const char *name,
+		     struct fs_node *node);
 
 /*
  * References to all open files, for the ticker.  *@out is malloc'ed.
  * Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n);
+B2F_MUST_CHECK
+int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n);
 
 /*
  * Is the last change of the file so long ago that another one now would get
@@ -223,15 +224,16 @@ bool fs_frames_settled(const struct stat *st);
  * b2f_frame_open(), but B2F_ECORRUPT for B2F_ENOTFRAME, or -ESTALE (it has
  * gone).
  */
-__attribute__((warn_unused_result)) int
-fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
-		    struct b2f_frame **out);
+B2F_MUST_CHECK
+int fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
+			struct b2f_frame **out);
 
 /*
  * Sizes of the frame @node by opening it; @probe->fd and @probe->index are set.
  * A frame that cannot be opened has size 0.  Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_frames_sizes(struct fs *fs, struct fs_node *node, struct fs_probe *probe);
+B2F_MUST_CHECK
+int fs_frames_sizes(struct fs *fs, struct fs_node *node,
+		    struct fs_probe *probe);
 
 #endif

@@ -78,30 +78,31 @@ void fs_openfiles_fini(struct fs *fs);
  * B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for
  * writing to a frame also as b2f_file_allow_write().
  */
-__attribute__((warn_unused_result)) int
-fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
-		  struct fs_opened *out);
+B2F_MUST_CHECK
+int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
+		      struct fs_opened *out);
 
 /*
  * The same for a frame that was just made, and is open as @frame, which is
  * taken over: what we have written ourselves need not be read again.
  */
-__attribute__((warn_unused_result)) int
-fs_openfiles_open_made(struct fs *fs, struct fs_node *node,
-		       struct b2f_frame *frame, int flags,
-		       struct fs_opened *out);
+B2F_MUST_CHECK
+int fs_openfiles_open_made(struct fs *fs, struct fs_node *node,
+			   struct b2f_frame *frame, int flags,
+			   struct fs_opened *out);
 
 /* Makes a handle of @listing, which it takes over.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int
-fs_openfiles_add_listing(struct fs *fs, struct fs_node *node,
-			 struct fs_listing *listing, struct fs_handle **out);
+B2F_MUST_CHECK
+int fs_openfiles_add_listing(struct fs *fs, struct fs_node *node,
+			     struct fs_listing *listing,
+			     struct fs_handle **out);
 
 /*
  * All of other files than frames, each with a reference: free @out's array.
  * Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n);
+B2F_MUST_CHECK
+int fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n);
 
 /*
  * Takes one more reference to @handle, for what has to be done after the

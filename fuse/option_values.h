@@ -18,30 +18,30 @@
  * A size up to 63 bits: digits, and one of k m g t (powers of 1024; also upper
  * case) or nothing.
  */
-__attribute__((warn_unused_result)) int fs_value_size(const char *text,
-						      int64_t *out);
+B2F_MUST_CHECK
+int fs_value_size(const char *text, int64_t *out);
 
 /* Digits of base @base, up to @max. */
-__attribute__((warn_unused_result)) int
-fs_value_number(const char *text, int base, uint64_t max, int64_t *out);
+B2F_MUST_CHECK
+int fs_value_number(const char *text, int base, uint64_t max, int64_t *out);
 
 /* Decimal, up to a year. */
-__attribute__((warn_unused_result)) int fs_value_seconds(const char *text,
-							 double *out);
+B2F_MUST_CHECK
+int fs_value_seconds(const char *text, double *out);
 
 /* The position of @text in @words, which end with NULL. */
-__attribute__((warn_unused_result)) int
-fs_value_choice(const char *text, const char *const *words, int64_t *out);
+B2F_MUST_CHECK
+int fs_value_choice(const char *text, const char *const *words, int64_t *out);
 
 /* A codec that can encode; its code in the format. */
-__attribute__((warn_unused_result)) int fs_value_codec(const char *text,
-						       int64_t *out);
+B2F_MUST_CHECK
+int fs_value_codec(const char *text, int64_t *out);
 
 /*
  * Lossless filters, with + between them, in the order in which they are
  * applied; into the last slots of a frame.
  */
-__attribute__((warn_unused_result)) int
-fs_value_filters(const char *text, uint8_t slots[B2F_SLOTS]);
+B2F_MUST_CHECK
+int fs_value_filters(const char *text, uint8_t slots[B2F_SLOTS]);
 
 #endif

@@ -39,15 +39,15 @@ struct fs_place {
  * Returns 0 (then nothing that stays is shown as @name), -EEXIST, -ENAMETOOLONG
  * or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_place_frame(const struct fs_place *place, const char *name, size_t suffix,
-	       char out[FS_NAMES_SIZE]);
+B2F_MUST_CHECK
+int fs_place_frame(const struct fs_place *place, const char *name,
+		   size_t suffix, char out[FS_NAMES_SIZE]);
 
 /*
  * Checks whether anything but a frame can be called @name.
  * Returns 0, -EEXIST, -ENAMETOOLONG, -EPERM (an index) or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_place_other(const struct fs_place *place, const char *name);
+B2F_MUST_CHECK
+int fs_place_other(const struct fs_place *place, const char *name);
 
 #endif

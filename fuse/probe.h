@@ -45,16 +45,14 @@ struct fs_probe {
  * Opens @name in @dirfd and finds out what it is.  Close *@out with
  * fs_probe_close().  Returns 0 or an errno (-ENOENT: no such name).
  */
-__attribute__((warn_unused_result)) int fs_probe_open(struct fs_tree *tree,
-						      int dirfd,
-						      const char *name,
-						      struct fs_probe *out);
+B2F_MUST_CHECK
+int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
+		  struct fs_probe *out);
 
 /* As fs_probe_open(), but finds only the kind, and closes again. */
-__attribute__((warn_unused_result)) int fs_probe_kind(struct fs_tree *tree,
-						      int dirfd,
-						      const char *name,
-						      enum fs_kind *out);
+B2F_MUST_CHECK
+int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
+		  enum fs_kind *out);
 
 /* Closes the descriptor, if it is open. */
 void fs_probe_close(struct fs_probe *probe);
@@ -63,15 +61,15 @@ void fs_probe_close(struct fs_probe *probe);
  * Attributes of the index of the frame that @fd is (a directory if @sparse).
  * Returns 0 or an errno (-ENOENT: this is no frame any more).
  */
-__attribute__((warn_unused_result)) int fs_probe_index(int fd, bool sparse,
-						       struct stat *out);
+B2F_MUST_CHECK
+int fs_probe_index(int fd, bool sparse, struct stat *out);
 
 /*
  * Sizes of the frame @name in @dirfd, whose O_PATH descriptor is @probe->fd and
  * whose @probe->sparse is set; sets @probe->index too.
  * Returns 0 or an errno (-ESTALE: @name is another file now).
  */
-__attribute__((warn_unused_result)) int
-fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe);
+B2F_MUST_CHECK
+int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe);
 
 #endif

@@ -55,24 +55,24 @@ void fs_side_move(struct fs *fs, const struct fs_side *side,
 		  const struct fs_spot *spot, const char *name);
 
 /* renameat2(2) of a backing name.  Returns 0 or an errno. */
-__attribute__((warn_unused_result)) int
-fs_renaming_entry(const struct fs_spot *from, const char *name,
-		  const struct fs_spot *to, const char *new_name,
-		  unsigned int flags);
+B2F_MUST_CHECK
+int fs_renaming_entry(const struct fs_spot *from, const char *name,
+		      const struct fs_spot *to, const char *new_name,
+		      unsigned int flags);
 
 /*
  * What takes the place of @old, if that is durable, must be so itself: makes
  * @fresh durable then.  Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
-			 const struct fs_side *old);
+B2F_MUST_CHECK
+int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
+			     const struct fs_side *old);
 
 /*
  * Both names change places (exchange.c).  Returns 0, -ENOENT (there is only
  * one), -EINVAL (there would be a moment without one of them) or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_renaming_exchange(struct fs_renaming *r);
+B2F_MUST_CHECK
+int fs_renaming_exchange(struct fs_renaming *r);
 
 #endif

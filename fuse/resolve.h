@@ -2,11 +2,11 @@
 /*
  * resolve.h - names of the mount and names of the backing folder
  *
- * A frame STEM.SUFFIX is shown as STEM if nothing in the folder is shown as STEM
- * by that name, and no other frame wants to be STEM; else by its full name.  All
- * else is shown by its own name.  So beside x.b2frame, which is shown as x,
- * x.b2frame.b2frame is shown as x.b2frame.  So a name never hides another one, and depends on nothing but
- * what is in the folder.
+ * A frame STEM.SUFFIX is shown as STEM if nothing in the folder is shown as
+ * STEM by that name, and no other frame wants to be STEM; else by its full
+ * name.  All else is shown by its own name.  So beside x.b2frame, which is
+ * shown as x, x.b2frame.b2frame is shown as x.b2frame.  So a name never hides
+ * another one, and depends on nothing but what is in the folder.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -33,17 +33,16 @@ static inline const char *fs_found_entry(const struct fs_found *found)
  * Returns 1 if @name in the backing folder @dirfd is shown by just that name,
  * 0 if not, or if there is none, or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name);
+B2F_MUST_CHECK
+int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name);
 
 /*
  * Finds what is shown as @name in the backing folder @dirfd.
  * Returns 0, -ENOENT or an errno.
  */
-__attribute__((warn_unused_result)) int fs_resolve_find(struct fs_tree *tree,
-							int dirfd,
-							const char *name,
-							struct fs_found *out);
+B2F_MUST_CHECK
+int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
+		    struct fs_found *out);
 
 /*
  * Tells whether @name in the backing folder @dirfd is a frame, and copies the
@@ -53,16 +52,16 @@ __attribute__((warn_unused_result)) int fs_resolve_find(struct fs_tree *tree,
  *
  * Returns 0 or an errno (-ENOENT: it has gone).
  */
-__attribute__((warn_unused_result)) int
-fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
-		 bool *is_frame, char shown[FS_NAMES_SIZE]);
+B2F_MUST_CHECK
+int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
+		     bool *is_frame, char shown[FS_NAMES_SIZE]);
 
 /* Returns 1 if the backing folder @dirfd has a @name, 0 if not, or an errno. */
-__attribute__((warn_unused_result)) int
-fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name);
+B2F_MUST_CHECK
+int fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name);
 
 /* Returns 1 if that is a frame, 0 if not or if there is none, or an errno. */
-__attribute__((warn_unused_result)) int
-fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name);
+B2F_MUST_CHECK
+int fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name);
 
 #endif

@@ -92,7 +92,8 @@ bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 /* Is it right for one more open of what is open? */
 bool fs_seen_may_share(const struct fs_seen *seen);
 
-/* Changed by us, to @stamp; with the ctime to show for it if that is another. */
+/* Changed by us, to @stamp; with the ctime to show for it if that is another.
+ */
 void fs_seen_ours(struct fs_seen *seen, const struct b2f_frame_stamp *stamp);
 void fs_seen_ours_at(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		     int64_t ctime_ns);
@@ -165,8 +166,8 @@ struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
 /* Files that are no frames, seen by fstat(2) of @fd, of any kind. */
 
 /* As fs_seen_open().  Returns 0, and then it is counted, or an errno. */
-__attribute__((warn_unused_result)) int
-fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep);
+B2F_MUST_CHECK
+int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep);
 
 void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd);
 

@@ -44,8 +44,9 @@ static enum b2f_log_level level_of(enum fuse_log_level level)
 	return level <= FUSE_LOG_INFO ? B2F_LOG_INFO : B2F_LOG_DEBUG;
 }
 
-__attribute__((format(printf, 2, 0))) static void
-log_fuse(enum fuse_log_level level, const char *format, va_list args)
+B2F_PRINTF(2, 0)
+static void log_fuse(enum fuse_log_level level, const char *format,
+		     va_list args)
 {
 	char text[400];
 

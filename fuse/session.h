@@ -13,14 +13,15 @@
  * Mounts @fs on its mountpoint; fs->session is set then.  Afterwards the tree
  * knows its own device.  Returns 0, -ENOMEM, or -EIO with @reason set.
  */
-__attribute__((warn_unused_result)) int
-fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE]);
+B2F_MUST_CHECK
+int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE]);
 
 /*
  * Answers requests until somebody unmounts or a signal comes.
  * Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int fs_session_run(struct fs *fs);
+B2F_MUST_CHECK
+int fs_session_run(struct fs *fs);
 
 /*
  * Has the kernel write back what it has of mapped files, and with

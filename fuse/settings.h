@@ -33,8 +33,8 @@ struct fs_settings {
  * What follows from @options.  Returns 0, or -EINVAL (new files cannot be made
  * in this way) with @reason set.
  */
-__attribute__((warn_unused_result)) int
-fs_settings_make(const struct fs_options *options, struct fs_settings *out,
-		 char reason[FS_REASON_SIZE]);
+B2F_MUST_CHECK
+int fs_settings_make(const struct fs_options *options, struct fs_settings *out,
+		     char reason[FS_REASON_SIZE]);
 
 #endif

@@ -14,6 +14,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "b2frame/error.h"
+
 struct fs_signals {
 	/* Runs when the mount shall end; then the main thread is woken. */
 	void (*on_exit)(void *arg, int signal);
@@ -29,15 +31,16 @@ struct fs_signals {
  * Blocks our signals, ignores PIPE, and lets USR2 do nothing but interrupt.
  * Call it before there is any other thread.  Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int fs_signals_block(void);
+B2F_MUST_CHECK
+int fs_signals_block(void);
 
 /*
  * Starts the thread; @signals has its callbacks set.  After on_exit() the
  * calling thread gets USR2 again and again until fs_signals_stop(), so that it
  * leaves whatever it waits in.  Returns 0 or -EAGAIN (no more threads).
  */
-__attribute__((warn_unused_result)) int
-fs_signals_start(struct fs_signals *signals);
+B2F_MUST_CHECK
+int fs_signals_start(struct fs_signals *signals);
 
 /* Ends the thread. */
 void fs_signals_stop(struct fs_signals *signals);

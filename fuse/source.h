@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "b2frame/error.h"
+
 struct fs_source {
 	/* Absolute, without symbolic links. */
 	char *path;
@@ -44,9 +46,9 @@ struct fs_mountpoint {
  *
  * Returns 0, an errno, or an error of b2f_frame_open(); then @reason is set.
  */
-__attribute__((warn_unused_result)) int
-fs_source_open(const char *path, struct fs_source *out,
-	       char reason[FS_REASON_SIZE]);
+B2F_MUST_CHECK
+int fs_source_open(const char *path, struct fs_source *out,
+		   char reason[FS_REASON_SIZE]);
 
 void fs_source_fini(struct fs_source *source);
 
@@ -54,17 +56,17 @@ void fs_source_fini(struct fs_source *source);
  * Can it be written to?  Returns 0, -EROFS (its filesystem), -EACCES,
  * B2F_EUNSUPPORTED (a contiguous frame) or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_source_check_write(const struct fs_source *source);
+B2F_MUST_CHECK
+int fs_source_check_write(const struct fs_source *source);
 
 /*
  * Looks at MOUNTPOINT @path.  Free *@out with fs_source_mountpoint_fini(),
  * also after an error.  Returns 0, -ENOTDIR (neither file nor directory) or an
  * errno; then @reason is set.
  */
-__attribute__((warn_unused_result)) int
-fs_source_mountpoint(const char *path, struct fs_mountpoint *out,
-		     char reason[FS_REASON_SIZE]);
+B2F_MUST_CHECK
+int fs_source_mountpoint(const char *path, struct fs_mountpoint *out,
+			 char reason[FS_REASON_SIZE]);
 
 void fs_source_mountpoint_fini(struct fs_mountpoint *mountpoint);
 

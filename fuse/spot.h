@@ -27,16 +27,15 @@ struct fs_spot {
  * Returns 0; -EPERM (the folder around a single frame, which has one name only,
  * or a name that is kept for deleted files), -ESTALE or an errno.
  */
-__attribute__((warn_unused_result)) int fs_spot_enter(struct fs *fs,
-						      fuse_ino_t parent,
-						      const char *name,
-						      struct fs_spot *out);
+B2F_MUST_CHECK
+int fs_spot_enter(struct fs *fs, fuse_ino_t parent, const char *name,
+		  struct fs_spot *out);
 
 void fs_spot_leave(struct fs_spot *spot);
 
 /* Finds what is there; close @out->probe.  Returns as fs_lookup_find(). */
-__attribute__((warn_unused_result)) int fs_spot_find(const struct fs_spot *spot,
-						     struct fs_found *out);
+B2F_MUST_CHECK
+int fs_spot_find(const struct fs_spot *spot, struct fs_found *out);
 
 /*
  * Is its name, which nothing has, that of the .npy view of an array?  Such a
@@ -45,8 +44,8 @@ __attribute__((warn_unused_result)) int fs_spot_find(const struct fs_spot *spot,
 bool fs_spot_has_view(const struct fs_spot *spot);
 
 /* Returns 0 if nothing is there, -EEXIST, -ENAMETOOLONG or an errno. */
-__attribute__((warn_unused_result)) int
-fs_spot_check_free(const struct fs_spot *spot);
+B2F_MUST_CHECK
+int fs_spot_check_free(const struct fs_spot *spot);
 
 /* The folder as a place where nothing goes away. */
 struct fs_place fs_spot_place(const struct fs_spot *spot);
@@ -56,15 +55,16 @@ struct fs_place fs_spot_place(const struct fs_spot *spot);
  * open stays readable until its last close.  If it has several names
  * (@found->probe.home), fs_links_lock() is held.  Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found);
+B2F_MUST_CHECK
+int fs_spot_delete(const struct fs_spot *spot, const struct fs_found *found);
 
 /*
  * Deletes the empty folder there, which was found as @found.
  * Returns 0, -ENOTEMPTY or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_spot_delete_folder(const struct fs_spot *spot, const struct fs_found *found);
+B2F_MUST_CHECK
+int fs_spot_delete_folder(const struct fs_spot *spot,
+			  const struct fs_found *found);
 
 /* What the node of @found would be found by. */
 struct fs_node fs_spot_like(const struct fs_found *found);

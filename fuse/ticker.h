@@ -27,6 +27,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "b2frame/error.h"
+
 struct fs;
 
 struct fs_ticker {
@@ -49,7 +51,8 @@ struct fs_ticker {
 void fs_ticker_init(struct fs_ticker *ticker);
 
 /* Starts the thread.  Returns 0 or -EAGAIN (no more threads). */
-__attribute__((warn_unused_result)) int fs_ticker_start(struct fs *fs);
+B2F_MUST_CHECK
+int fs_ticker_start(struct fs *fs);
 
 /*
  * Ends the thread; to be called while the kernel is still being answered, or

@@ -173,8 +173,8 @@ struct fs_pin {
  * Makes a tree with its root.  Free *@out with fs_tree_free().
  * Returns 0, -ENOMEM, or the errno of fstat(2) or of opening /proc/self/fd.
  */
-__attribute__((warn_unused_result)) int
-fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
+B2F_MUST_CHECK
+int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
 
 /* Frees the tree and every node.  NULL does nothing. */
 void fs_tree_free(struct fs_tree *tree);
@@ -184,9 +184,9 @@ void fs_tree_free(struct fs_tree *tree);
  * is none, and notes that it is @name in @parent.  The caller has a reference
  * then, to give back with fs_tree_forget().  Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
-	    const struct fs_node *like, struct fs_node **out);
+B2F_MUST_CHECK
+int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
+		const struct fs_node *like, struct fs_node **out);
 
 /*
  * The node of a backing file as in fs_tree_get(), with a reference, or NULL if
@@ -199,10 +199,9 @@ struct fs_node *fs_tree_find_retired(struct fs_tree *tree,
 				     const struct fs_node *like);
 
 /* Notes that @node is @name in @parent now.  Returns 0 or -ENOMEM. */
-__attribute__((warn_unused_result)) int fs_tree_move(struct fs_tree *tree,
-						     struct fs_node *node,
-						     struct fs_node *parent,
-						     const char *name);
+B2F_MUST_CHECK
+int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
+		 struct fs_node *parent, const char *name);
 
 /* Takes one more reference to @node. */
 void fs_tree_ref(struct fs_tree *tree, struct fs_node *node);
@@ -229,13 +228,13 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
  * The path of @node below the base, "" for the root.  *@out is malloc'ed.
  * Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out);
+B2F_MUST_CHECK
+int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out);
 
 /* Copies the name of @node in its parent's folder, which it pins as well. */
-__attribute__((warn_unused_result)) int
-fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
-		   struct fs_pin *out, char name[FS_NAMES_SIZE]);
+B2F_MUST_CHECK
+int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+		       struct fs_pin *out, char name[FS_NAMES_SIZE]);
 
 /* tree_fd.c */
 
@@ -246,23 +245,23 @@ fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
  *
  * Returns 0 or the errno of openat(2) or fstat(2).
  */
-__attribute__((warn_unused_result)) int
-fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
-		struct stat *st);
+B2F_MUST_CHECK
+int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
+		    struct stat *st);
 
 /*
  * Opens what is behind the O_PATH descriptor @fd with @flags (and O_CLOEXEC).
  * Returns a descriptor or the errno of openat(2).
  */
-__attribute__((warn_unused_result)) int fs_tree_reopen(struct fs_tree *tree,
-						       int fd, int flags);
+B2F_MUST_CHECK
+int fs_tree_reopen(struct fs_tree *tree, int fd, int flags);
 
 /*
  * Gets a descriptor of @node, for use until fs_tree_unpin().
  * Returns 0, -ESTALE (it is not where it was), -ENOMEM, or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
+B2F_MUST_CHECK
+int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
 
 /* The same by @fd, an O_PATH descriptor of @node that is taken over. */
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,

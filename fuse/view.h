@@ -24,8 +24,8 @@
  * The node whose file @node shows: of a view, that of its frame.  Give *@out
  * back with fs_view_leave().  Returns 0, -ESTALE (it has gone) or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
+B2F_MUST_CHECK
+int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
 
 /* NULL does nothing. */
 void fs_view_leave(struct fs *fs, struct fs_node *base);
@@ -43,10 +43,10 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found);
  * Returns 0, -ENOENT (it is the name of no view, or there are none in this
  * mount) or an errno.
  */
-__attribute__((warn_unused_result)) int
-fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
-	       const char *name, struct fuse_entry_param *entry,
-	       struct fs_node **out);
+B2F_MUST_CHECK
+int fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
+		   const char *name, struct fuse_entry_param *entry,
+		   struct fs_node **out);
 
 /* True if @name, which nothing else has, is that of a view. */
 bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
@@ -56,24 +56,24 @@ bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
  * Makes @found, which is shown as @name, into its view, for a listing: copies
  * the name.  False if it has none.
  */
-bool fs_view_name(struct fs *fs, const struct fs_found *found,
-		  const char *name, char out[FS_NAMES_SIZE]);
+bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
+		  char out[FS_NAMES_SIZE]);
 
 /* Makes the attributes @st of @frame those of its view. */
-__attribute__((warn_unused_result)) int fs_view_attr(struct fs *fs,
-						     struct fs_node *frame,
-						     struct stat *st);
+B2F_MUST_CHECK
+int fs_view_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
 
 /* Gives @handle, which was just opened for @node, the header to show. */
-__attribute__((warn_unused_result)) int fs_view_open(struct fs_handle *handle);
+B2F_MUST_CHECK
+int fs_view_open(struct fs_handle *handle);
 
 /*
  * To be called before @handle is used, @changes: to write.  Returns 0, or
  * -ESTALE if its frame has been given a header of its own: then there is no
  * view any more, and all bytes have other places.
  */
-__attribute__((warn_unused_result)) int
-fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes);
+B2F_MUST_CHECK
+int fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes);
 
 /* To be called after each change of the data by @handle, before its answer. */
 void fs_view_note_change(struct fs *fs, struct fs_handle *handle);

@@ -64,9 +64,9 @@ struct b2f_check_result {
  *
  * Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
-		const struct b2f_check_options *options,
-		struct b2f_check_result *out);
+B2F_MUST_CHECK
+int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		    const struct b2f_check_options *options,
+		    struct b2f_check_result *out);
 
 #endif

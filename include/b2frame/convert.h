@@ -49,10 +49,10 @@ struct b2f_convert_options {
  * different lengths), -ENOMEM or an errno of the filesystem.  The cause is
  * logged to the log of @frame, and nothing is left.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
-		  const struct b2f_convert_options *options, int dirfd,
-		  const char *name);
+B2F_MUST_CHECK
+int b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		      const struct b2f_convert_options *options, int dirfd,
+		      const char *name);
 
 /*
  * Keeps other processes with bloscfs from writing to @frame until it is closed,
@@ -61,6 +61,7 @@ b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
  * Returns 0, -EBUSY (somebody writes to it), -ESTALE (it was changed since), or
  * an errno of the filesystem; the cause is logged.
  */
-__attribute__((warn_unused_result)) int b2f_frame_hold(struct b2f_frame *frame);
+B2F_MUST_CHECK
+int b2f_frame_hold(struct b2f_frame *frame);
 
 #endif

@@ -52,9 +52,9 @@ struct b2f_settings b2f_settings_default(void);
  * and 16 that makes a sample of them smallest.  A chunk size above it becomes a
  * whole number of items.  Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-b2f_settings_guess(struct b2f_settings *settings, const void *data,
-		   size_t size);
+B2F_MUST_CHECK
+int b2f_settings_guess(struct b2f_settings *settings, const void *data,
+		       size_t size);
 
 /* No header of a .npy file is longer. */
 #define B2F_NPY_HEADER_MAX 40012
@@ -67,9 +67,9 @@ b2f_settings_guess(struct b2f_settings *settings, const void *data,
  * Returns 0; B2F_EUNSUPPORTED (not a .npy file, or one that no array can be
  * made of: Fortran order, objects, too large) or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-b2f_npy_look(const struct b2f_settings *settings, const void *data, size_t size,
-	     uint64_t *nbytes);
+B2F_MUST_CHECK
+int b2f_npy_look(const struct b2f_settings *settings, const void *data,
+		 size_t size, uint64_t *nbytes);
 
 /* The settings that the header of @frame tells. */
 struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
@@ -84,10 +84,10 @@ struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
  * Returns 0; -EINVAL (settings that cannot be; told to @log), -EEXIST,
  * -ENAMETOOLONG, or another errno of the filesystem; then nothing is left.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_create(const struct b2f_settings *settings, int dirfd,
-		 const char *name, mode_t mode, bool durable,
-		 const struct b2f_log *log);
+B2F_MUST_CHECK
+int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
+		     const char *name, mode_t mode, bool durable,
+		     const struct b2f_log *log);
 
 /* A frame that was just made. */
 struct b2f_frame_made {
@@ -102,10 +102,11 @@ struct b2f_frame_made {
  * As b2f_frame_create(), not durable, and opens the frame as b2f_frame_open()
  * does with @options (which have no offset), without reading it again.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_make(const struct b2f_settings *settings, int dirfd, const char *name,
-	       mode_t mode, const struct b2f_frame_options *options,
-	       struct b2f_frame_made *out);
+B2F_MUST_CHECK
+int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
+		   const char *name, mode_t mode,
+		   const struct b2f_frame_options *options,
+		   struct b2f_frame_made *out);
 
 /*
  * Gives the chunk files in the directory @dirfd of a sparse frame the owner,
@@ -116,8 +117,8 @@ b2f_frame_make(const struct b2f_settings *settings, int dirfd, const char *name,
  * Returns 0, -ENOENT (it has no index), or an errno that is about the disk, not
  * about permissions.
  */
-__attribute__((warn_unused_result)) int b2f_frame_permit_chunks(int dirfd,
-								uid_t owner);
+B2F_MUST_CHECK
+int b2f_frame_permit_chunks(int dirfd, uid_t owner);
 
 /*
  * Deletes the sparse frame @name below @dirfd: its index first, so that it is
@@ -128,7 +129,7 @@ __attribute__((warn_unused_result)) int b2f_frame_permit_chunks(int dirfd,
  * Returns 0, -ENOENT (it has no index), -ENOTEMPTY (other files are in it), or
  * another errno; if the directory may not be deleted, nothing is.
  */
-__attribute__((warn_unused_result)) int b2f_frame_remove(int dirfd,
-							 const char *name);
+B2F_MUST_CHECK
+int b2f_frame_remove(int dirfd, const char *name);
 
 #endif

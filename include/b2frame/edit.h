@@ -35,9 +35,9 @@ struct b2f_editor_options {
  * Opens the sparse frame @path below @dirfd for changes.  Close *@out with
  * b2f_editor_close().  Returns as b2f_frame_open() and b2f_file_allow_write().
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
-		const char *path, struct b2f_editor **out);
+B2F_MUST_CHECK
+int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
+		    const char *path, struct b2f_editor **out);
 
 /* Closes it; what was not committed is undone.  NULL does nothing. */
 void b2f_editor_close(struct b2f_editor *editor);
@@ -55,50 +55,51 @@ int32_t b2f_editor_chunksize(const struct b2f_editor *editor);
  * Returns 0; -EINVAL (no such chunk, or a length that only the last chunk may
  * have; logged), B2F_ETOOBIG, -ENOMEM or an errno of the store.
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_append(struct b2f_editor *editor, const void *data, uint32_t nbytes);
-__attribute__((warn_unused_result)) int
-b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk, const void *data,
-		  uint32_t nbytes);
-__attribute__((warn_unused_result)) int
-b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk, const void *data,
-		  uint32_t nbytes);
+B2F_MUST_CHECK
+int b2f_editor_append(struct b2f_editor *editor, const void *data,
+		      uint32_t nbytes);
+B2F_MUST_CHECK
+int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
+		      const void *data, uint32_t nbytes);
+B2F_MUST_CHECK
+int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
+		      const void *data, uint32_t nbytes);
 
 /* Removes chunk @nchunk.  Returns 0 or -EINVAL (no such chunk). */
-__attribute__((warn_unused_result)) int
-b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk);
+B2F_MUST_CHECK
+int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk);
 
 /*
  * Puts the chunks into another order: chunk i becomes what was chunk
  * @order[i].  Returns 0, or -EINVAL (not each of the nchunks numbers once, or a
  * short chunk would not be the last one).
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order);
+B2F_MUST_CHECK
+int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order);
 
 /*
  * Cuts the data, or extends them with zeros, to @nbytes.  Returns as
  * b2f_editor_append().
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes);
+B2F_MUST_CHECK
+int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes);
 
 /*
  * Adds the encoded chunk of @size bytes at @chunk, as it is; it must be a
  * regular one of the length that the frame wants.  Returns as
  * b2f_editor_append(), or B2F_ECORRUPT.
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
-			  size_t size);
+B2F_MUST_CHECK
+int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
+			      size_t size);
 
 /*
  * Adds a chunk of @nbytes that is an index entry alone: zeros, NaNs, or not
  * initialised.  Returns as b2f_editor_append().
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_append_special(struct b2f_editor *editor, enum b2f_chunk_kind kind,
-			  uint32_t nbytes);
+B2F_MUST_CHECK
+int b2f_editor_append_special(struct b2f_editor *editor,
+			      enum b2f_chunk_kind kind, uint32_t nbytes);
 
 /*
  * Gives chunk @nchunk checksums if it has none, once its data have been
@@ -108,8 +109,8 @@ b2f_editor_append_special(struct b2f_editor *editor, enum b2f_chunk_kind kind,
  * Returns 0; -EINVAL (no such chunk), B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM
  * or an errno of the store.
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done);
+B2F_MUST_CHECK
+int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done);
 
 /* Does the index on disk have a checksum?  Every commit gives it one. */
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor);
@@ -119,11 +120,11 @@ bool b2f_editor_index_is_sealed(const struct b2f_editor *editor);
  * Returns as b2f_editor_update(), or B2F_EUNSUPPORTED (blocks of different
  * lengths).
  */
-__attribute__((warn_unused_result)) int
-b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk);
+B2F_MUST_CHECK
+int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk);
 
 /* Makes all changes visible and durable.  Returns as b2f_file_commit(). */
-__attribute__((warn_unused_result)) int
-b2f_editor_commit(struct b2f_editor *editor);
+B2F_MUST_CHECK
+int b2f_editor_commit(struct b2f_editor *editor);
 
 #endif

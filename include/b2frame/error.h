@@ -17,6 +17,9 @@
 
 #include <errno.h>
 
+/* The result of the function that follows must not be ignored. */
+#define B2F_MUST_CHECK __attribute__((warn_unused_result))
+
 /* The stored bytes break a rule of the format; no data can be got from them. */
 #define B2F_ECORRUPT (-EBADMSG)
 

@@ -66,9 +66,9 @@ struct b2f_runtime_stats {
  * Makes a runtime.  Free *@out with b2f_runtime_free() after all its files are
  * closed.  Returns 0, -ENOMEM or -EAGAIN (no more threads).
  */
-__attribute__((warn_unused_result)) int
-b2f_runtime_new(const struct b2f_runtime_options *options,
-		struct b2f_runtime **out);
+B2F_MUST_CHECK
+int b2f_runtime_new(const struct b2f_runtime_options *options,
+		    struct b2f_runtime **out);
 
 /* NULL does nothing. */
 void b2f_runtime_free(struct b2f_runtime *runtime);
@@ -93,9 +93,9 @@ void b2f_runtime_trim(struct b2f_runtime *runtime);
  * Returns 0, -ENOMEM, or B2F_ECORRUPT (an array whose chunks do not fit its
  * shape; the cause was logged when the frame was opened).
  */
-__attribute__((warn_unused_result)) int
-b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
-	      struct b2f_file **out);
+B2F_MUST_CHECK
+int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		  struct b2f_file **out);
 
 /* Closes the file once nothing decodes for it any more.  NULL does nothing. */
 void b2f_file_close(struct b2f_file *file);
@@ -107,8 +107,8 @@ uint64_t b2f_file_size(struct b2f_file *file);
  * b2f_frame_npy_header() of the frame of @file as it is now.  *@out is
  * malloc'ed: free() it.
  */
-__attribute__((warn_unused_result)) int
-b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len);
+B2F_MUST_CHECK
+int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len);
 
 /* b2f_frame_is_npy() of the frame of @file as it is now. */
 bool b2f_file_is_npy(struct b2f_file *file);
@@ -123,8 +123,8 @@ struct b2f_frame *b2f_file_frame(struct b2f_file *file);
  * One reader of a file, whose reads in order are noticed.  Free *@out with
  * b2f_stream_free() before the file is closed.  Returns 0 or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int b2f_stream_new(struct b2f_file *file,
-						       struct b2f_stream **out);
+B2F_MUST_CHECK
+int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out);
 
 /* NULL does nothing. */
 void b2f_stream_free(struct b2f_stream *stream);
@@ -138,9 +138,9 @@ void b2f_stream_free(struct b2f_stream *stream);
  * store if any of them cannot be read (a short count always means the end: a
  * kernel that gets one takes the file to be shorter).  The cause is logged.
  */
-__attribute__((warn_unused_result)) ssize_t
-b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream, void *buf,
-	       size_t size, uint64_t off);
+B2F_MUST_CHECK
+ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
+		       void *buf, size_t size, uint64_t off);
 
 /* Bytes of a file, pinned in the cache.  Zero-initialize it. */
 struct b2f_view {
@@ -156,9 +156,9 @@ struct b2f_view {
  * As b2f_file_pread(), but without a copy: @view->iov points to the bytes until
  * b2f_view_release(), which is due if @view->nbytes bytes >= 0 are returned.
  */
-__attribute__((warn_unused_result)) ssize_t
-b2f_file_view(struct b2f_file *file, struct b2f_stream *stream, size_t size,
-	      uint64_t off, struct b2f_view *view);
+B2F_MUST_CHECK
+ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
+		      size_t size, uint64_t off, struct b2f_view *view);
 
 /* Gives the bytes back and zeroes @view.  A zeroed @view does nothing. */
 void b2f_view_release(struct b2f_view *view);
@@ -167,14 +167,14 @@ void b2f_view_release(struct b2f_view *view);
  * The first position >= @off that is data; only chunks that the index says are
  * zeros are holes.  Returns -ENXIO if there is none, or as b2f_file_pread().
  */
-__attribute__((warn_unused_result)) int64_t
-b2f_file_seek_data(struct b2f_file *file, uint64_t off);
+B2F_MUST_CHECK
+int64_t b2f_file_seek_data(struct b2f_file *file, uint64_t off);
 
 /*
  * The first position >= @off that is in a hole; the end of the file is one.
  * Returns -ENXIO if @off is not inside the file, or as b2f_file_pread().
  */
-__attribute__((warn_unused_result)) int64_t
-b2f_file_seek_hole(struct b2f_file *file, uint64_t off);
+B2F_MUST_CHECK
+int64_t b2f_file_seek_hole(struct b2f_file *file, uint64_t off);
 
 #endif

@@ -163,17 +163,18 @@ struct b2f_frame_peek {
  * -ENOMEM, or an errno of the filesystem (-ENOENT: no such path).  The cause
  * is logged.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
-	       const char *path, struct b2f_frame **out);
+B2F_MUST_CHECK
+int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
+		   const char *path, struct b2f_frame **out);
 
 /*
  * Opens the contiguous frame of @size bytes at @data, which must outlive it.
  * Else as b2f_frame_open(); @options->offset is not used.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_open_memory(const struct b2f_frame_options *options, const void *data,
-		      size_t size, struct b2f_frame **out);
+B2F_MUST_CHECK
+int b2f_frame_open_memory(const struct b2f_frame_options *options,
+			  const void *data, size_t size,
+			  struct b2f_frame **out);
 
 /* NULL does nothing. */
 void b2f_frame_close(struct b2f_frame *frame);
@@ -192,8 +193,8 @@ const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
  * .npy header is damaged), B2F_EUNSUPPORTED (its data are elsewhere: see
  * b2f_frame_stands_for()).
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_shown_error(const struct b2f_frame *frame);
+B2F_MUST_CHECK
+int b2f_frame_shown_error(const struct b2f_frame *frame);
 
 /*
  * What @frame stands for if its data are elsewhere, as "a lazy expression" of
@@ -221,8 +222,9 @@ bool b2f_frame_is_npy(const struct b2f_frame *frame);
  * Returns 0; B2F_EUNSUPPORTED (no array, or of a type that .npy files cannot
  * tell), B2F_ECORRUPT (a broken one) or -ENOMEM.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out, size_t *len);
+B2F_MUST_CHECK
+int b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out,
+			 size_t *len);
 
 /* The state of the index that was read. */
 struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame);
@@ -244,9 +246,9 @@ bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
  * Reads the head of chunk @nchunk (< nchunks).  Returns 0, B2F_ECORRUPT,
  * B2F_EUNSUPPORTED, -ENOMEM or an errno; the cause is logged.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
-		     struct b2f_chunk_info *out);
+B2F_MUST_CHECK
+int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
+			 struct b2f_chunk_info *out);
 
 /* Metalayer @i (< nmeta), and its content. */
 struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
@@ -256,9 +258,9 @@ struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
  * Vlmetalayer @i (< nvlmeta), decoded.  *@content is malloc'ed: free() it.
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM; the cause is logged.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
-		 struct b2f_meta_info *info, uint8_t **content);
+B2F_MUST_CHECK
+int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
+		     struct b2f_meta_info *info, uint8_t **content);
 
 /*
  * Looks at @name below @dirfd, without following a symbolic link there: is it
@@ -266,8 +268,8 @@ b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
  *
  * Returns 0 (also for what is no frame, or a broken one) or an errno.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
+B2F_MUST_CHECK
+int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
 
 /*
  * What the index of @frame says, as a JSON object; with @chunks, every chunk
@@ -275,7 +277,7 @@ b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
  * Returns 0, -ENOMEM, or with @chunks the error of the first bad one after
  * all were looked at (*@out is set, that one has an "error").
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out);
+B2F_MUST_CHECK
+int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out);
 
 #endif

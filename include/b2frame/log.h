@@ -11,6 +11,9 @@
 #ifndef B2FRAME_LOG_H
 #define B2FRAME_LOG_H
 
+/* Before each function that takes a printf(3) format and its arguments. */
+#define B2F_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
 enum b2f_log_level {
 	B2F_LOG_ERROR,
 	B2F_LOG_WARNING,

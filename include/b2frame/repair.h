@@ -39,9 +39,9 @@ enum b2f_sweep {
  * Returns 0; -EROFS (it is contiguous), -EBUSY (somebody writes to it), -ESTALE
  * (it was changed since it was opened), -ENOMEM or an errno; logged.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
-		struct b2f_leftovers *out);
+B2F_MUST_CHECK
+int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
+		    struct b2f_leftovers *out);
 
 struct b2f_rebuild_options {
 	/* Must outlive the call.  NULL: no messages. */
@@ -82,9 +82,9 @@ struct b2f_rebuild_result {
  * Returns 0; -ENODATA (there is no chunk that could be read), -EEXIST, -ENOMEM
  * or an errno; logged, and no new frame is left.
  */
-__attribute__((warn_unused_result)) int
-b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
-		  const char *path, int to, const char *name,
-		  struct b2f_rebuild_result *out);
+B2F_MUST_CHECK
+int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
+		      const char *path, int to, const char *name,
+		      struct b2f_rebuild_result *out);
 
 #endif

@@ -31,17 +31,17 @@ struct b2f_slice {
  * Returns 0; -EINVAL (no array, or not inside of it); what @piece returned if
  * that is not 0; or as b2f_file_pread().
  */
-__attribute__((warn_unused_result)) int
-b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
-	       int (*piece)(void *arg, const void *data, size_t size),
-	       void *arg);
+B2F_MUST_CHECK
+int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
+		   int (*piece)(void *arg, const void *data, size_t size),
+		   void *arg);
 
 /*
  * The header of a .npy file of items as @frame has them, in an array of @ndim
  * (<= B2F_ARRAY_MAX_DIM) dimensions @shape.  Else as b2f_frame_npy_header().
  */
-__attribute__((warn_unused_result)) int
-b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,
-		     const int64_t *shape, uint8_t **out, size_t *len);
+B2F_MUST_CHECK
+int b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,
+			 const int64_t *shape, uint8_t **out, size_t *len);
 
 #endif

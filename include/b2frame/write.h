@@ -77,9 +77,9 @@ enum b2f_commit_how {
  * cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
  * (-EACCES, -EROFS: the directory cannot be written to).
  */
-__attribute__((warn_unused_result)) int
-b2f_file_allow_write(struct b2f_file *file,
-		     const struct b2f_write_options *options);
+B2F_MUST_CHECK
+int b2f_file_allow_write(struct b2f_file *file,
+			 const struct b2f_write_options *options);
 
 /* True after b2f_file_allow_write() succeeded. */
 bool b2f_file_is_writable(struct b2f_file *file);
@@ -89,31 +89,31 @@ bool b2f_file_is_writable(struct b2f_file *file);
  * and @off becomes zeros.  May wait for the workers if too much is dirty.
  *
  * Returns how many bytes were written, from the first on: @size, or fewer if an
- * error came after some; or -EBADF (not writable), -EPERM (an array has one size
- * and keeps it; logged), -EFBIG, -ENOMEM,
- * B2F_ECORRUPT (damaged data that were to be kept beside the new ones), or an
- * errno of the store (-ENOSPC, -EDQUOT, -EIO) that keeps dirty chunks from
- * being written, and so memory from being free.
+ * error came after some; or -EBADF (not writable), -EPERM (an array has one
+ * size and keeps it; logged), -EFBIG, -ENOMEM, B2F_ECORRUPT (damaged data that
+ * were to be kept beside the new ones), or an errno of the store (-ENOSPC,
+ * -EDQUOT, -EIO) that keeps dirty chunks from being written, and so memory from
+ * being free.
  */
-__attribute__((warn_unused_result)) ssize_t
-b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
-		uint64_t off);
+B2F_MUST_CHECK
+ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
+			uint64_t off);
 
 /* The same at the end of the file, wherever that is then; *@off tells it. */
-__attribute__((warn_unused_result)) ssize_t
-b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
-		uint64_t *off);
+B2F_MUST_CHECK
+ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
+			uint64_t *off);
 
 /* Cuts the file, or extends it with zeros.  Returns 0 or as b2f_file_pwrite. */
-__attribute__((warn_unused_result)) int b2f_file_truncate(struct b2f_file *file,
-							  uint64_t size);
+B2F_MUST_CHECK
+int b2f_file_truncate(struct b2f_file *file, uint64_t size);
 
 /*
  * Makes [@off, @off + @size) zeros; whole chunks of it take no room.  What is
  * behind the end of the file stays behind it.  Returns as b2f_file_truncate().
  */
-__attribute__((warn_unused_result)) int
-b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
+B2F_MUST_CHECK
+int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
 
 /*
  * Commits everything that was written before this call; 0 if that was nothing.
@@ -126,15 +126,15 @@ b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
  * file that only became longer since its last commit, the beginning that could
  * be stored is committed.
  */
-__attribute__((warn_unused_result)) int
-b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
+B2F_MUST_CHECK
+int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /*
  * The same, but waits for nobody: -EAGAIN also while another thread commits the
  * file.  For threads that have other files to care for.
  */
-__attribute__((warn_unused_result)) int
-b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
+B2F_MUST_CHECK
+int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /* True if there is something to commit, or to make durable. */
 bool b2f_file_is_dirty(struct b2f_file *file);
@@ -175,9 +175,9 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
  *
  * Returns what @fn returned, or -EROFS for a contiguous frame.
  */
-__attribute__((warn_unused_result)) int
-b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
-		    int (*fn)(void *arg, int dirfd), void *arg);
+B2F_MUST_CHECK
+int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
+			int (*fn)(void *arg, int dirfd), void *arg);
 
 /*
  * True, once, after what another program has done became part of what is shown:
@@ -191,7 +191,7 @@ bool b2f_file_take_news(struct b2f_file *file);
  * here is dirty, @file continues with what is on disk now and *@changed is set.
  * Returns 0, or an errno: then @file stays as it is.
  */
-__attribute__((warn_unused_result)) int b2f_file_refresh(struct b2f_file *file,
-							 bool *changed);
+B2F_MUST_CHECK
+int b2f_file_refresh(struct b2f_file *file, bool *changed);
 
 #endif

@@ -7,9 +7,11 @@
 #ifndef B2F_BASE_ATTR_H
 #define B2F_BASE_ATTR_H
 
-#define B2F_MUST_CHECK	      __attribute__((warn_unused_result))
-#define B2F_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define B2F_COLD	      __attribute__((cold))
+/* B2F_MUST_CHECK and B2F_PRINTF, which public headers have too. */
+#include "b2frame/error.h"
+#include "b2frame/log.h"
+
+#define B2F_COLD __attribute__((cold))
 
 #define B2F_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define B2F_UNLIKELY(x) __builtin_expect(!!(x), 0)

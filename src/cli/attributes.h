@@ -9,6 +9,8 @@
 
 #include <sys/stat.h>
 
+#include "b2frame/error.h"
+
 /*
  * Gives the new frame @path permissions and times of @like and, if this process
  * may do that, its owner.  @from, if not NULL, is a file (of a frame: its
@@ -17,7 +19,8 @@
  * Returns 0 or an errno, and says nothing.  What the process may not do, or the
  * filesystem cannot, is left out.
  */
-__attribute__((warn_unused_result)) int
-cli_attributes_set(const char *path, const struct stat *like, const char *from);
+B2F_MUST_CHECK
+int cli_attributes_set(const char *path, const struct stat *like,
+		       const char *from);
 
 #endif

@@ -21,24 +21,6 @@ static const struct cli_command *const commands[] = {
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-int cli_command_help(const struct cli_command *self)
-{
-	fputs(self->help, stdout);
-	return CLI_EXIT_OK;
-}
-
-int cli_command_usage(const struct cli_command *self)
-{
-	cli_message_error("see 'bloscctl %s --help'", self->name);
-	return CLI_EXIT_USAGE;
-}
-
-int cli_command_misuse(const struct cli_command *self, const char *reason)
-{
-	cli_message_error("%s: %s", self->name, reason);
-	return cli_command_usage(self);
-}
-
 static int print_help(void)
 {
 	puts("Usage: bloscctl COMMAND [OPTION...] [FRAME...]\n"

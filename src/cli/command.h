@@ -2,7 +2,7 @@
 /*
  * command.h - the commands of bloscctl
  *
- * Each cmd_NAME.c defines one object; the table of them is in bloscctl.c.
+ * Each cmd_NAME.c defines one object; bloscctl.c has the table of them.
  *
  * Layer: cli.
  */

@@ -62,11 +62,11 @@ cli_option_fn cli_common_be_verbose;
  * as @common says.  Goes on after an error, but for -EPIPE: nothing reads any
  * more.  Returns the exit status.
  */
-__attribute__((warn_unused_result)) int
-cli_common_each(const struct cli_common *common, char **paths,
-		int (*fn)(const void *arg, struct b2f_runtime *runtime,
-			  const char *path),
-		const void *arg);
+B2F_MUST_CHECK
+int cli_common_each(const struct cli_common *common, char **paths,
+		    int (*fn)(const void *arg, struct b2f_runtime *runtime,
+			      const char *path),
+		    const void *arg);
 
 /* False, after saying so, if stdout is a terminal that @common spares. */
 bool cli_common_may_print(const struct cli_common *common);

@@ -14,8 +14,8 @@
  * Compares data, metalayers and vlmetalayers of @a and @b.  Returns 0, -EIO if
  * they differ, or another errno; it is said on stderr, about @b.
  */
-__attribute__((warn_unused_result)) int
-cli_compare_frames(struct b2f_file *a, struct b2f_file *b,
-		   struct cli_progress *progress);
+B2F_MUST_CHECK
+int cli_compare_frames(struct b2f_file *a, struct b2f_file *b,
+		       struct cli_progress *progress);
 
 #endif

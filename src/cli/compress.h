@@ -28,12 +28,12 @@ struct cli_compress {
  * name is that of @file with the suffix that suits what it becomes.  Returns 0
  * or an errno, after saying why.
  */
-__attribute__((warn_unused_result)) int
-cli_compress_file(const struct cli_compress *how, const char *file,
-		  const char *output);
+B2F_MUST_CHECK
+int cli_compress_file(const struct cli_compress *how, const char *file,
+		      const char *output);
 
 /* The same, a contiguous frame on standard output. */
-__attribute__((warn_unused_result)) int
-cli_compress_stdout(const struct cli_compress *how, const char *file);
+B2F_MUST_CHECK
+int cli_compress_stdout(const struct cli_compress *how, const char *file);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "b2frame/error.h"
+
 struct cli_daemon {
 	pid_t pid;
 	/* Of that process; -1: it is not known. */
@@ -23,8 +25,8 @@ struct cli_daemon {
  * does not say: xattr=off, or its process is in another PID namespace);
  * -ENOTCONN (it has died); or the errno of getxattr(2) or pidfd_open(2).
  */
-__attribute__((warn_unused_result)) int cli_daemon_find(const char *path,
-							struct cli_daemon *out);
+B2F_MUST_CHECK
+int cli_daemon_find(const char *path, struct cli_daemon *out);
 
 /*
  * Waits until it has ended, at most @seconds (0: as long as it takes), and says
@@ -34,9 +36,9 @@ __attribute__((warn_unused_result)) int cli_daemon_find(const char *path,
  * said on stderr.  Before Linux 6.15 that is known only until its parent, init
  * mostly, has asked; after that 0 means that it has ended.
  */
-__attribute__((warn_unused_result)) int
-cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
-		const char *path);
+B2F_MUST_CHECK
+int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
+		    const char *path);
 
 /* NULL or one that was not found does nothing. */
 void cli_daemon_close(struct cli_daemon *daemon);

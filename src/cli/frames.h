@@ -16,31 +16,32 @@
 #include "b2frame/b2frame.h"
 
 /* Opens @path, @offset bytes into a file.  Errors: b2f_frame_open()'s. */
-__attribute__((warn_unused_result)) int
-cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out);
+B2F_MUST_CHECK
+int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out);
 
 /* As cli_frames_open(), ready to be read.  Errors: also -ENOMEM. */
-__attribute__((warn_unused_result)) int
-cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
-		     uint64_t offset, struct b2f_file **out);
+B2F_MUST_CHECK
+int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
+			 uint64_t offset, struct b2f_file **out);
 
 /* The same for frames that messages shall call @label. */
-__attribute__((warn_unused_result)) int
-cli_frames_open_as(const char *path, const char *label, struct b2f_frame **out);
-__attribute__((warn_unused_result)) int
-cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
-			const char *label, struct b2f_file **out);
+B2F_MUST_CHECK
+int cli_frames_open_as(const char *path, const char *label,
+		       struct b2f_frame **out);
+B2F_MUST_CHECK
+int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
+			    const char *label, struct b2f_file **out);
 
 /* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
-__attribute__((warn_unused_result)) int
-cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
+B2F_MUST_CHECK
+int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
 
 /*
  * Attributes of the index of frame @path: of chunks.b2frame if it is a
  * directory.  Returns 0 or an errno.
  */
-__attribute__((warn_unused_result)) int cli_frames_stat(const char *path,
-							struct stat *out);
+B2F_MUST_CHECK
+int cli_frames_stat(const char *path, struct stat *out);
 
 /* Is there something behind the contiguous @frame, whose file is @st? */
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
@@ -65,8 +66,8 @@ mode_t cli_frames_umask(void);
  * Looks whether directory @path holds a frame's files alone.  Returns 0,
  * -ENOTEMPTY or an errno.
  */
-__attribute__((warn_unused_result)) int
-cli_frames_check_removable(const char *path);
+B2F_MUST_CHECK
+int cli_frames_check_removable(const char *path);
 
 /*
  * Removes frame @path, which has been read as @frame: the file, or the
@@ -74,7 +75,7 @@ cli_frames_check_removable(const char *path);
  * inside a larger file, and frames that were changed since they were opened.
  * Returns 0, -ENOTEMPTY, -EBUSY or an errno.
  */
-__attribute__((warn_unused_result)) int
-cli_frames_remove(const char *path, const struct b2f_frame *frame);
+B2F_MUST_CHECK
+int cli_frames_remove(const char *path, const struct b2f_frame *frame);
 
 #endif

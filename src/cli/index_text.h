@@ -23,8 +23,8 @@ struct cli_index {
  * Reads @text as an index of @array.  Returns 0, or -EINVAL after saying what
  * is wrong with it, in NumPy's words where it has some.
  */
-__attribute__((warn_unused_result)) int
-cli_index_parse(const char *text, const struct b2f_array *array,
-		struct cli_index *out);
+B2F_MUST_CHECK
+int cli_index_parse(const char *text, const struct b2f_array *array,
+		    struct cli_index *out);
 
 #endif

@@ -26,19 +26,19 @@ void cli_info_summary(const struct b2f_frame *frame);
  * One line per chunk, each printed as soon as its head is read.  Returns 0, or
  * the first error after all were tried; the causes are logged.
  */
-__attribute__((warn_unused_result)) int
-cli_info_chunks(struct b2f_frame *frame);
+B2F_MUST_CHECK
+int cli_info_chunks(struct b2f_frame *frame);
 
 /*
  * All of it as JSON, with @chunks too, malloc'ed; the metalayers that are
  * MessagePack have a "value".  Returns as b2f_frame_describe(), which may have
  * made *@out even so; the causes are logged.
  */
-__attribute__((warn_unused_result)) int cli_info_json(struct b2f_frame *frame,
-						      bool chunks, char **out);
+B2F_MUST_CHECK
+int cli_info_json(struct b2f_frame *frame, bool chunks, char **out);
 
 /* Metalayers and vlmetalayers.  Returns as cli_info_chunks(). */
-__attribute__((warn_unused_result)) int
-cli_info_metas(const struct b2f_frame *frame);
+B2F_MUST_CHECK
+int cli_info_metas(const struct b2f_frame *frame);
 
 #endif

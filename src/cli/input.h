@@ -37,8 +37,8 @@ struct cli_input {
  * Opens @path, or standard input for "-".  Directories are -EISDIR.  End with
  * cli_input_close().
  */
-__attribute__((warn_unused_result)) int cli_input_open(struct cli_input *in,
-						       const char *path);
+B2F_MUST_CHECK
+int cli_input_open(struct cli_input *in, const char *path);
 
 void cli_input_close(struct cli_input *in);
 
@@ -46,30 +46,30 @@ void cli_input_close(struct cli_input *in);
  * Reads up to @size bytes from the start of @in, which is a file.  Returns how
  * many there were.
  */
-__attribute__((warn_unused_result)) ssize_t
-cli_input_head(const struct cli_input *in, void *buf, size_t size);
+B2F_MUST_CHECK
+ssize_t cli_input_head(const struct cli_input *in, void *buf, size_t size);
 
 /*
  * The first data of @in, up to a mebibyte, in *@out, malloc'ed; *@size may be
  * 0.  Once, and before anything else is read.
  */
-__attribute__((warn_unused_result)) int
-cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size);
+B2F_MUST_CHECK
+int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size);
 
 /*
  * Writes all of @in to @file, called @target, from byte @off on.  Holes stay
  * holes.  *@nbytes is how many there were.  @progress may be NULL.
  */
-__attribute__((warn_unused_result)) int
-cli_input_copy(const struct cli_input *in, struct b2f_file *file,
-	       const char *target, uint64_t off, struct cli_progress *progress,
-	       uint64_t *nbytes);
+B2F_MUST_CHECK
+int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
+		   const char *target, uint64_t off,
+		   struct cli_progress *progress, uint64_t *nbytes);
 
 /*
  * Removes the file @path that was opened as @in.  Refuses (-EBUSY) symbolic
  * links, what is no plain file, and files that were changed since.
  */
-__attribute__((warn_unused_result)) int
-cli_input_remove(const struct cli_input *in, const char *path);
+B2F_MUST_CHECK
+int cli_input_remove(const struct cli_input *in, const char *path);
 
 #endif

@@ -18,7 +18,7 @@
  *
  * Returns 0, or -EINVAL or an errno after saying what and why.
  */
-__attribute__((warn_unused_result)) int
-cli_losses_check(const char *path, const struct b2f_frame *frame, bool raw);
+B2F_MUST_CHECK
+int cli_losses_check(const char *path, const struct b2f_frame *frame, bool raw);
 
 #endif

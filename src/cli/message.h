@@ -24,12 +24,12 @@ extern const struct b2f_log cli_message_log;
 /* Messages above @level are not printed; B2F_LOG_WARNING at the start. */
 void cli_message_set_level(enum b2f_log_level level);
 
-__attribute__((format(printf, 1, 2))) void cli_message_error(const char *fmt,
-							     ...);
+B2F_PRINTF(1, 2)
+void cli_message_error(const char *fmt, ...);
 
 /* Printed at levels from B2F_LOG_INFO on (-v). */
-__attribute__((format(printf, 1, 2))) void cli_message_info(const char *fmt,
-							    ...);
+B2F_PRINTF(1, 2)
+void cli_message_info(const char *fmt, ...);
 
 /*
  * Errors printed so far, by anyone.  Who gets an error code from the library

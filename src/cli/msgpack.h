@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "b2frame/error.h"
+
 #define CLI_MSGPACK_MAX ((size_t)4 << 20)
 
 /*
@@ -24,8 +26,8 @@
  * what they are to the last byte; long ones end with "...".  Returns false,
  * with nothing written, if they are not.
  */
-__attribute__((warn_unused_result)) bool
-cli_msgpack_print(FILE *out, const uint8_t *data, size_t size);
+B2F_MUST_CHECK
+bool cli_msgpack_print(FILE *out, const uint8_t *data, size_t size);
 
 /*
  * The same as a JSON value, whole; NULL if they are not.  What JSON has no form

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "b2frame/error.h"
+
 /* Extensions of python-blosc2: a whole frame, and a map with kind and version.
  */
 #define CLI_MSGPACK_FRAME  42
@@ -20,15 +22,16 @@
  * True if the @size bytes at @data are one object, by the lengths that it and
  * all inside of it say they have.
  */
-__attribute__((warn_unused_result)) bool
-cli_msgpack_claims_hold(const char *data, size_t size);
+B2F_MUST_CHECK
+bool cli_msgpack_claims_hold(const char *data, size_t size);
 
 /*
  * Decodes all @size bytes at @data; @tree points into them.  False if they are
  * something else; else end with msgpack_unpacked_destroy().
  */
-__attribute__((warn_unused_result)) bool
-cli_msgpack_tree_make(msgpack_unpacked *tree, const char *data, size_t size);
+B2F_MUST_CHECK
+bool cli_msgpack_tree_make(msgpack_unpacked *tree, const char *data,
+			   size_t size);
 
 /* Is there an extension in @o, at any depth? */
 bool cli_msgpack_tree_has_ext(const msgpack_object *o);

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "b2frame/error.h"
 #include "cli/command.h"
 
 struct cli_option;
@@ -74,8 +75,8 @@ struct cli_position {
  * Returns CLI_CONTINUE, or the exit code of a command that is done: the help
  * was printed, or what is wrong with the options.
  */
-__attribute__((warn_unused_result)) int
-cli_options_parse(const struct cli_command *self, int argc, char **argv,
-		  void *values);
+B2F_MUST_CHECK
+int cli_options_parse(const struct cli_command *self, int argc, char **argv,
+		      void *values);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "b2frame/error.h"
 #include "cli/target.h"
 
 /* Zero-initialize it. */
@@ -39,36 +40,35 @@ struct cli_output {
  * INT, TERM and HUP remove what is half done.  Without @replace an existing
  * @path is -EEXIST.
  */
-__attribute__((warn_unused_result)) int cli_output_open(struct cli_output *out,
-							const char *path,
-							bool replace,
-							bool sparse);
+B2F_MUST_CHECK
+int cli_output_open(struct cli_output *out, const char *path, bool replace,
+		    bool sparse);
 
 /*
  * -EINVAL, after saying that it is the @what itself, if the file that would be
  * replaced is the one that @like is of; else 0.
  */
-__attribute__((warn_unused_result)) int
-cli_output_check_distinct(const struct cli_output *out, const struct stat *like,
-			  const char *what);
+B2F_MUST_CHECK
+int cli_output_check_distinct(const struct cli_output *out,
+			      const struct stat *like, const char *what);
 
 /* Adds @size bytes (@data), or @size zeros. */
-__attribute__((warn_unused_result)) int
-cli_output_write(struct cli_output *out, const void *data, size_t size);
-__attribute__((warn_unused_result)) int cli_output_skip(struct cli_output *out,
-							uint64_t size);
+B2F_MUST_CHECK
+int cli_output_write(struct cli_output *out, const void *data, size_t size);
+B2F_MUST_CHECK
+int cli_output_skip(struct cli_output *out, uint64_t size);
 
 /*
  * After the last byte: the size is right from here on, owner (if that is
  * allowed), mode and times are those of @like; with @durable all is on disk.
  */
-__attribute__((warn_unused_result)) int
-cli_output_finish(struct cli_output *out, const struct stat *like,
-		  bool durable);
+B2F_MUST_CHECK
+int cli_output_finish(struct cli_output *out, const struct stat *like,
+		      bool durable);
 
 /* Gives the file its name; with @durable that is on disk as well. */
-__attribute__((warn_unused_result)) int
-cli_output_commit(struct cli_output *out, bool durable);
+B2F_MUST_CHECK
+int cli_output_commit(struct cli_output *out, bool durable);
 
 /* Removes what was not committed, and frees everything. */
 void cli_output_close(struct cli_output *out);
@@ -77,7 +77,7 @@ void cli_output_close(struct cli_output *out);
  * Writes all @size bytes to @fd.  Returns 0 or a negative errno, and says
  * nothing.
  */
-__attribute__((warn_unused_result)) int
-cli_output_write_all(int fd, const void *data, size_t size);
+B2F_MUST_CHECK
+int cli_output_write_all(int fd, const void *data, size_t size);
 
 #endif

@@ -29,8 +29,8 @@ struct cli_repair {
  * said on stdout.  Returns 0 if the frame is sound now (or would be), else an
  * errno after saying why.
  */
-__attribute__((warn_unused_result)) int
-cli_repair_frame(const void *how, struct b2f_runtime *runtime,
-		 const char *path);
+B2F_MUST_CHECK
+int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
+		     const char *path);
 
 #endif

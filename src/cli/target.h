@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "b2frame/error.h"
+
 /* Zero-initialize it. */
 struct cli_target {
 	/* What messages call it; the caller's. */
@@ -36,27 +38,27 @@ struct cli_target {
  * INT, TERM and HUP remove what is half done.  Without @replace an existing
  * @path is -EEXIST, with it all but frames and plain files are.
  */
-__attribute__((warn_unused_result)) int
-cli_target_open(struct cli_target *out, const char *path, bool replace);
+B2F_MUST_CHECK
+int cli_target_open(struct cli_target *out, const char *path, bool replace);
 
 /*
  * The same for a frame that is needed for a while only, in the folder of @path
  * or, if that is NULL, where large temporary files belong.
  */
-__attribute__((warn_unused_result)) int
-cli_target_open_scratch(struct cli_target *out, const char *path);
+B2F_MUST_CHECK
+int cli_target_open_scratch(struct cli_target *out, const char *path);
 
 /* As cli_attributes_set(), for the frame at @target->temp. */
-__attribute__((warn_unused_result)) int
-cli_target_set_attributes(const struct cli_target *target,
-			  const struct stat *like, const char *from);
+B2F_MUST_CHECK
+int cli_target_set_attributes(const struct cli_target *target,
+			      const struct stat *like, const char *from);
 
 /*
  * Gives the frame its name, at once, with @durable on the disk too; then what
  * had the name before is removed.
  */
-__attribute__((warn_unused_result)) int
-cli_target_commit(struct cli_target *target, bool durable);
+B2F_MUST_CHECK
+int cli_target_commit(struct cli_target *target, bool durable);
 
 /* Removes what was not committed, and frees everything. */
 void cli_target_close(struct cli_target *target);

@@ -44,8 +44,8 @@ struct cli_transform {
  * Makes another frame of @path, as the struct cli_transform @how says.  Returns
  * 0 or an errno, after saying why.
  */
-__attribute__((warn_unused_result)) int
-cli_transform_frame(const void *how, struct b2f_runtime *runtime,
-		    const char *path);
+B2F_MUST_CHECK
+int cli_transform_frame(const void *how, struct b2f_runtime *runtime,
+			const char *path);
 
 #endif

@@ -35,7 +35,7 @@ struct cli_walk {
  * @path itself if it is something else.  Returns 0, or the first error after
  * everything was visited; each is said on stderr.
  */
-__attribute__((warn_unused_result)) int
-cli_walk_run(const struct cli_walk *walk, const char *path);
+B2F_MUST_CHECK
+int cli_walk_run(const struct cli_walk *walk, const char *path);
 
 #endif
