@@ -92,11 +92,13 @@ static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
 
 	if (err)
 		return err;
+	fs_frames_begin_writer(fs, opened.file);
 	err = resize_file(fs, opened.file, size);
-	if (!err && atomic_load(&opened.file->nwriters) == 0)
+	if (!err && atomic_load(&opened.file->nwriters) == 1)
 		err = fs_frames_commit(fs, opened.file,
 				       fs->options.sync ? B2F_COMMIT_DURABLE
 							: B2F_COMMIT_VISIBLE);
+	fs_frames_end_writer(fs, opened.file);
 	fs_frames_put(fs, opened.file);
 	return err;
 }

@@ -61,8 +61,10 @@ struct fs_file {
 	/* How often it was changed, and how many of those are committed. */
 	_Atomic uint64_t nchanges;
 	_Atomic uint64_t ncommitted;
-	/* Handles that may write. */
+	/* Handles that may write, and truncations by name. */
 	_Atomic size_t nwriters;
+	/* What a commit refused is being forgotten: no writer may begin. */
+	bool reverting;
 
 	/* In the list of all. */
 	struct fs_file *prev;
@@ -83,7 +85,7 @@ struct fs_file {
 struct fs_frames {
 	/* Head of the list of all. */
 	struct fs_file all;
-	/* One of them has been closed. */
+	/* One of them has been closed, or reverted. */
 	pthread_cond_t closed;
 };
 
@@ -165,10 +167,13 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 		     enum b2f_commit_how how);
 
 /*
- * A handle of @file that may write is being closed.  What the kernel has
- * written back since its flush (of mmap(2), mostly) is committed at once if no
- * other writer would do that at its own flush.
+ * Around all that a handle, or a truncation by name, may write to @file.  At
+ * the end of the last one what the kernel has written back since its flush (of
+ * mmap(2), mostly) is committed.  If the commit is refused (-ESTALE), which has
+ * been told at the flush, the file is as on disk again; the begin waits for
+ * that.
  */
+void fs_frames_begin_writer(struct fs *fs, struct fs_file *file);
 void fs_frames_end_writer(struct fs *fs, struct fs_file *file);
 
 /*

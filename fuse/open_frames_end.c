@@ -51,6 +51,45 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 	fs_seen_note_commit(fs, file->pin.node, before, &now, &shown);
 }
 
+static void log_failure(struct fs *fs, const struct fs_file *file, int err)
+{
+	fs_logger_write(fs->logger, B2F_LOG_ERROR,
+			err == -ESTALE ? "%s: changes are lost: %s"
+				       : "%s: changes are kept in memory: %s",
+			file->label, strerror(-err));
+}
+
+static void set_reverting(struct fs *fs, struct fs_file *file, bool reverting)
+{
+	pthread_mutex_lock(&fs->files.lock);
+	file->reverting = reverting;
+	pthread_cond_broadcast(&fs->frames.closed);
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
+/*
+ * Shows readers what is on disk again, once every writer has been told that its
+ * changes contradict it.  A writer that began before would be told nothing.
+ */
+static void forget_refused(struct fs *fs, struct fs_file *file)
+{
+	bool may;
+
+	pthread_mutex_lock(&fs->files.lock);
+	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
+	file->reverting |= may;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (!may)
+		return;
+	/* If it fails, the frame has gone: there is nothing else to show. */
+	if (b2f_file_revert(file->file) == 0) {
+		atomic_store(&file->ncommitted, atomic_load(&file->nchanges));
+		fs_frames_take_news(fs, file);
+		log_failure(fs, file, -ESTALE);
+	}
+	set_reverting(fs, file, false);
+}
+
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
 static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
@@ -70,6 +109,8 @@ static int commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 		fs_frames_drop_cached(fs, file);
 	else if (!file->past_cache)
 		note_commit(fs, file, &before);
+	if (err == -ESTALE)
+		forget_refused(fs, file);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = fs_durable_make(fs, file, writable);
 	if (err)
@@ -87,10 +128,23 @@ int fs_frames_commit(struct fs *fs, struct fs_file *file,
 	return commit(fs, file, how, b2f_file_commit);
 }
 
+void fs_frames_begin_writer(struct fs *fs, struct fs_file *file)
+{
+	pthread_mutex_lock(&fs->files.lock);
+	while (file->reverting)
+		pthread_cond_wait(&fs->frames.closed, &fs->files.lock);
+	atomic_fetch_add(&file->nwriters, 1);
+	pthread_mutex_unlock(&fs->files.lock);
+}
+
 void fs_frames_end_writer(struct fs *fs, struct fs_file *file)
 {
-	if (atomic_fetch_sub(&file->nwriters, 1) == 1 &&
-	    !fs_frames_is_committed(file))
+	bool last;
+
+	pthread_mutex_lock(&fs->files.lock);
+	last = atomic_fetch_sub(&file->nwriters, 1) == 1;
+	pthread_mutex_unlock(&fs->files.lock);
+	if (last && !fs_frames_is_committed(file))
 		/* If it fails, the data stay, and it is tried again. */
 		(void)!fs_frames_commit(fs, file, B2F_COMMIT_VISIBLE);
 }
@@ -201,14 +255,6 @@ static enum leaving try_leave(struct fs *fs, struct fs_file *file, bool tried,
 	return result;
 }
 
-static void log_failure(struct fs *fs, const struct fs_file *file, int err)
-{
-	fs_logger_write(fs->logger, B2F_LOG_ERROR,
-			err == -ESTALE ? "%s: changes are lost: %s"
-				       : "%s: changes are kept in memory: %s",
-			file->label, strerror(-err));
-}
-
 /* The usual case: others have it open too. */
 static bool leave_to_others(struct fs *fs, struct fs_file *file)
 {
@@ -240,7 +286,8 @@ void fs_frames_put(struct fs *fs, struct fs_file *file)
 		err = commit(fs, file, B2F_COMMIT_VISIBLE, b2f_file_try_commit);
 		/* Another thread may change it again meanwhile. */
 		tried = err != 0;
-		if (err)
+		/* -EAGAIN is no failure: the ticker is about to commit it. */
+		if (err && err != -EAGAIN && !fs_frames_is_committed(file))
 			log_failure(fs, file, err);
 	}
 	if (result == CLOSE || result == DELETED)
@@ -271,7 +318,7 @@ static int end_all(struct fs *fs, bool patient)
 		next = file->next;
 		if (err == -EAGAIN && patient)
 			continue;
-		if (err)
+		if (err && !fs_frames_is_committed(file))
 			log_loss(fs, file, err);
 		if (!first)
 			first = err;

@@ -36,7 +36,8 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 	if (err)
 		return err;
 	handle->file = frame.file;
-	atomic_fetch_add(&frame.file->nwriters, handle->writes);
+	if (handle->writes)
+		fs_frames_begin_writer(fs, frame.file);
 	opened->keep_cache = frame.keep_cache;
 	opened->direct_io = frame.direct_io;
 	if (handle->writes)

@@ -149,6 +149,16 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 /* Forgets all that is not committed; for a file that has been deleted. */
 void b2f_file_discard(struct b2f_file *file);
 
+/*
+ * Forgets all that is not committed, and goes on with what is on disk: the
+ * commit was refused (-ESTALE).  What is written meanwhile is forgotten too, or
+ * is a change of what is on disk.  b2f_file_take_news() tells that it was done.
+ *
+ * Returns 0; or nothing was forgotten: as b2f_frame_open(), or B2F_ENOTFRAME
+ * (it has gone).
+ */
+__attribute__((warn_unused_result)) int b2f_file_revert(struct b2f_file *file);
+
 /* What can be told of a file that changes. */
 struct b2f_file_now {
 	/* Decoded bytes. */

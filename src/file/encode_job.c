@@ -207,3 +207,21 @@ void b2f_encode_submit(struct b2f_dirty *d)
 	b2f_dirty_ref(d);
 	b2f_pool_submit(d->file->runtime->pool, B2F_POOL_AHEAD, &j->job);
 }
+
+int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+			uint32_t nbytes, uint32_t off, uint8_t *buf,
+			uint32_t size)
+{
+	struct b2f_source src = {
+		.span = {.nchunk = nchunk, .nbytes = nbytes},
+		.raw = raw,
+		.nbytes = nbytes,
+	};
+	struct b2f_reading r;
+	int err;
+
+	b2f_reading_begin(file, &r);
+	err = b2f_reading_copy(&r, &src, off, buf, size);
+	b2f_reading_end(&r);
+	return err;
+}

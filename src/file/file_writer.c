@@ -313,15 +313,13 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	return 0;
 }
 
-static int refresh(struct b2f_file *file, struct b2f_writer *w, bool *changed)
+/* Continues with what is on disk, if that can be opened; else as before. */
+static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert,
+		   bool *changed)
 {
-	struct b2f_frame *frame, *newer;
-	int err = has_changed(file);
+	struct b2f_frame *frame = b2f_file_frame_ref(file), *newer;
+	int err = b2f_frame_reopen(frame, &newer);
 
-	if (err <= 0)
-		return err;
-	frame = b2f_file_frame_ref(file);
-	err = b2f_frame_reopen(frame, &newer);
 	b2f_frame_close(frame);
 	if (err)
 		return err;
@@ -331,20 +329,25 @@ static int refresh(struct b2f_file *file, struct b2f_writer *w, bool *changed)
 		b2f_frame_close(newer);
 		return err;
 	}
+	if (revert)
+		b2f_file_discard(file);
 	err = continue_with(file, w, newer);
 	*changed = !err;
 	return err == -EBUSY ? 0 : err;
 }
 
 /* With the locks of a writer, which may be NULL; tells if there is news. */
-static int refresh_locked(struct b2f_file *file, struct b2f_writer *w)
+static int refresh_locked(struct b2f_file *file, struct b2f_writer *w,
+			  bool revert)
 {
 	bool changed = false;
 	int err;
 
 	if (w)
 		pthread_mutex_lock(&w->write_lock);
-	err = refresh(file, w, &changed);
+	err = revert ? 1 : has_changed(file);
+	if (err > 0)
+		err = refresh(file, w, revert, &changed);
 	if (w)
 		pthread_mutex_unlock(&w->write_lock);
 	if (changed) {
@@ -383,10 +386,23 @@ int b2f_file_refresh(struct b2f_file *file, bool *changed)
 
 	if (w)
 		pthread_mutex_lock(&w->commit_lock);
-	err = refresh_locked(file, w);
+	err = refresh_locked(file, w, false);
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
 	*changed = b2f_file_take_news(file);
+	return err;
+}
+
+int b2f_file_revert(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (!w)
+		return 0;
+	pthread_mutex_lock(&w->commit_lock);
+	err = refresh_locked(file, w, true);
+	pthread_mutex_unlock(&w->commit_lock);
 	return err;
 }
 
@@ -398,7 +414,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 	if (w && pthread_mutex_trylock(&w->commit_lock))
 		return;
 	/* If it fails, so will what comes, and tell why. */
-	err = refresh_locked(file, w);
+	err = refresh_locked(file, w, false);
 	(void)err;
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
@@ -474,23 +490,5 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 	release_writer(file, w);
 out:
 	b2f_frame_close(frame);
-	return err;
-}
-
-int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
-			uint32_t nbytes, uint32_t off, uint8_t *buf,
-			uint32_t size)
-{
-	struct b2f_source src = {
-		.span = {.nchunk = nchunk, .nbytes = nbytes},
-		.raw = raw,
-		.nbytes = nbytes,
-	};
-	struct b2f_reading r;
-	int err;
-
-	b2f_reading_begin(file, &r);
-	err = b2f_reading_copy(&r, &src, off, buf, size);
-	b2f_reading_end(&r);
 	return err;
 }

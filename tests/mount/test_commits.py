@@ -272,6 +272,32 @@ def test_changes_of_others():
         check_conflict(f, want)
 
 
+def test_a_reader_does_not_keep_what_was_refused():
+    """It opens the file before the last close of the writer."""
+    with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
+        want = bytearray(data(4 * CHUNK))
+        write("mnt/a", want)
+        f = open("mnt/a", "r+b", buffering=0)
+        f.write(b"lost")
+        os.ftruncate(f.fileno(), 5 * CHUNK)
+        s = blosc2.open("src/a.b2frame", mode="a")
+        want[:CHUNK] = data(CHUNK, seed=5)
+        s.update_data(0, bytes(want[:CHUNK]), copy=True)
+        del s
+        with open("mnt/a", "rb", buffering=0) as reader:
+            assert reader.read(4) == b"lost"
+            assert error_of(f.close) == errno.ESTALE
+            wait_until(lambda: os.pread(reader.fileno(), 6 * CHUNK, 0) == want,
+                       "what is on disk")
+            # The next writer goes on from there.
+            with open("mnt/a", "r+b", buffering=0) as f:
+                f.write(b"next")
+                os.fsync(f.fileno())
+            want[:4] = b"next"
+            assert stock("src/a.b2frame") == want
+            assert os.pread(reader.fileno(), 6 * CHUNK, 0) == want
+
+
 def test_a_chunk_that_others_took_away():
     """What ours were to be added to is gone: a conflict, and no damage."""
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
