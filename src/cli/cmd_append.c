@@ -32,25 +32,17 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-static int complain(const char *name, unsigned long errors, int err)
-{
-	cli_message_unless_said(errors, name, err);
-	return err;
-}
-
 static int begin(struct append *a)
 {
 	const struct b2f_write_options options = {.no_seal = a->common.no_seal};
-	unsigned long errors;
 	int err;
 
 	err = cli_frames_open_file(a->runtime, a->path, 0, &a->file);
 	if (err)
 		return err;
-	errors = cli_message_errors();
 	err = b2f_file_allow_write(a->file, &options);
 	if (err)
-		return complain(a->path, errors, err);
+		return cli_message_explain(a->path, err);
 	a->start = b2f_file_size(a->file);
 	return 0;
 }
@@ -98,10 +90,9 @@ static int add_file(struct append *a, const char *path)
 
 static int commit(struct append *a)
 {
-	unsigned long errors = cli_message_errors();
 	int err = b2f_file_commit(a->file, B2F_COMMIT_DURABLE);
 
-	return err ? complain(a->path, errors, err) : 0;
+	return cli_message_explain(a->path, err);
 }
 
 static int add_all(struct append *a, char **files)

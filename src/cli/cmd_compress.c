@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_compress.c - bloscctl compress: plain files into frames */
+#include <argz.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/compress.h"
 #include "cli/exit_codes.h"
-#include "cli/frames.h"
-#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/walk.h"
 
@@ -30,8 +29,6 @@ struct compress {
 	struct cli_compress how;
 	/* NULL: from the file's name. */
 	const char *output;
-	bool to_stdout;
-	bool recursive;
 };
 
 #define FIELD(name) offsetof(struct compress, name)
@@ -39,11 +36,13 @@ struct compress {
 static const struct cli_option table[] = {
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
 	 NULL},
-	{"stdout", 'c', no_argument, cli_option_set, FIELD(to_stdout), NULL},
+	{"stdout", 'c', no_argument, cli_option_set, FIELD(how.to_stdout),
+	 NULL},
 	{"contiguous", 0, no_argument, cli_option_set, FIELD(how.contiguous),
 	 NULL},
 	{"plain", 0, no_argument, cli_option_set, FIELD(how.plain), NULL},
-	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{"recursive", 'r', no_argument, cli_option_set,
+	 FIELD(how.common.recursive), NULL},
 	{"force", 'f', no_argument, cli_option_set, FIELD(how.common.force),
 	 NULL},
 	{"keep", 'k', no_argument, cli_option_clear, FIELD(how.remove), NULL},
@@ -61,103 +60,85 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	for (int i = 0; i < n; i++)
 		from_stdin = from_stdin || strcmp(files[i], "-") == 0;
 	if (o->output && strcmp(o->output, "-") == 0)
-		o->to_stdout = true;
-	else if (o->output && o->to_stdout)
+		o->how.to_stdout = true;
+	else if (o->output && o->how.to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
-	if ((o->output || o->to_stdout) && n > 1)
+	if ((o->output || o->how.to_stdout) && n > 1)
 		return cli_command_misuse(self, "-o and -c take one file");
-	if (o->recursive && (o->output || o->to_stdout))
+	if (o->how.common.recursive && (o->output || o->how.to_stdout))
 		return cli_command_misuse(self, "-r goes with neither -o nor "
 						"-c");
-	if (from_stdin && !o->output && !o->to_stdout)
+	if (from_stdin && !o->output && !o->how.to_stdout)
 		return cli_command_misuse(self, "standard input needs -o or "
 						"-c");
 	/* As in zstd: what a pipe swallowed cannot be checked. */
-	if (o->to_stdout)
+	if (o->how.to_stdout) {
 		o->how.remove = false;
-	if (o->to_stdout && o->how.common.json)
+		o->how.contiguous = true;
+	}
+	if (o->how.to_stdout && o->how.common.json)
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
 	return CLI_CONTINUE;
 }
 
-static int compress_file(const struct compress *o, const char *file)
-{
-	if (o->to_stdout)
-		return cli_compress_stdout(&o->how, file);
-	return cli_compress_file(&o->how, file, o->output);
-}
-
 /* Files below a directory, collected before there are new ones. */
 struct files {
-	char **paths;
-	size_t n;
-	size_t cap;
+	char *paths;
+	size_t len;
 	int err;
 };
 
 static void collect(void *arg, const struct cli_walk_entry *entry)
 {
 	struct files *files = arg;
-	char **paths = files->paths;
 
-	if (entry->peek.is_frame || !S_ISREG(entry->st->st_mode))
-		return;
-	if (files->n == files->cap) {
-		files->cap = 2 * files->cap + 64;
-		paths = realloc(paths, files->cap * sizeof(*paths));
-	}
-	if (paths) {
-		files->paths = paths;
-		paths[files->n] = strdup(entry->path);
-	}
-	if (!paths || !paths[files->n])
+	if (!entry->peek.is_frame && S_ISREG(entry->st->st_mode) &&
+	    argz_add(&files->paths, &files->len, entry->path))
 		files->err = -ENOMEM;
-	else
-		files->n++;
 }
 
-static int compress_tree(const struct compress *o, const char *path)
+static int compress_file(const struct compress *o, struct b2f_runtime *runtime,
+			 const char *path)
+{
+	struct cli_compress how = o->how;
+
+	how.runtime = runtime;
+	return cli_compress_file(&how, path, o->output);
+}
+
+static int compress_tree(const struct compress *o, struct b2f_runtime *runtime,
+			 const char *root)
 {
 	struct files files = {0};
 	const struct cli_walk walk = {
 		.recursive = true, .visit = collect, .arg = &files};
+	const char *path = NULL;
 	int err, e;
 
-	err = cli_walk_run(&walk, path);
-	if (files.err) {
-		err = files.err;
-		cli_message_error("%s: %s", path, strerror(-err));
-	}
-	for (size_t i = 0; i < files.n; i++) {
-		e = files.err ? 0 : compress_file(o, files.paths[i]);
+	err = cli_walk_run(&walk, root);
+	if (files.err)
+		err = cli_message_errno(root, files.err);
+	while (!files.err &&
+	       (path = argz_next(files.paths, files.len, path))) {
+		e = compress_file(o, runtime, path);
 		if (e && !err)
 			err = e;
-		free(files.paths[i]);
 	}
 	free(files.paths);
 	return err;
 }
 
-static int compress_any(const struct compress *o, const char *path)
+static int compress_any(const void *arg, struct b2f_runtime *runtime,
+			const char *path)
 {
+	const struct compress *o = arg;
 	struct stat st;
 
-	if (o->recursive && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return compress_tree(o, path);
-	return compress_file(o, path);
-}
-
-static int compress_all(const struct compress *o, char **paths)
-{
-	int status = CLI_EXIT_OK, err = 0;
-
-	for (; *paths && err != -EPIPE; paths++) {
-		err = compress_any(o, *paths);
-		if (err)
-			status = CLI_EXIT_FAILURE;
-	}
-	return status;
+	if (o->how.common.recursive && stat(path, &st) == 0 &&
+	    S_ISDIR(st.st_mode))
+		return compress_tree(o, runtime, path);
+	return compress_file(o, runtime, path);
 }
 
 static int run_compress(const struct cli_command *self, int argc, char **argv)
@@ -171,17 +152,11 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (o.to_stdout && !cli_common_may_print(&o.how.common))
+	if (o.how.to_stdout && !cli_common_may_print(&o.how.common))
 		return CLI_EXIT_FAILURE;
-	if (cli_frames_runtime(o.how.common.nthreads, &o.how.runtime))
-		return CLI_EXIT_FAILURE;
-	if (o.how.common.json)
-		cli_json_begin(o.recursive || argc - optind > 1);
-	status = compress_all(&o, optind < argc ? argv + optind : from_stdin);
-	if (o.how.common.json)
-		cli_json_end();
-	b2f_runtime_free(o.how.runtime);
-	return status;
+	return cli_common_each(&o.how.common,
+			       optind < argc ? argv + optind : from_stdin,
+			       compress_any, &o);
 }
 
 const struct cli_command cli_compress_command = {

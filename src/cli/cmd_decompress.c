@@ -154,10 +154,8 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 	int err;
 
 	err = cli_frames_stat(job->path, &like);
-	if (err) {
-		cli_message_error("%s: %s", job->path, strerror(-err));
-		return err;
-	}
+	if (err)
+		return cli_message_errno(job->path, err);
 	err = cli_output_open(&out, name, o->common.force, o->sparse);
 	if (err)
 		return err;

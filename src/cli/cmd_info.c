@@ -55,13 +55,11 @@ static int print_text(const struct info *o, struct b2f_frame *frame, bool first)
 
 static int print_json(const struct info *o, struct b2f_frame *frame, bool first)
 {
-	unsigned long errors = cli_message_errors();
 	char *text = NULL;
 	int err;
 
 	err = cli_info_json(frame, o->chunks, &text);
-	if (err)
-		cli_message_unless_said(errors, b2f_frame_label(frame), err);
+	cli_message_explain(b2f_frame_label(frame), err);
 	if (!text)
 		return err;
 	printf("%s%s", first ? "" : ",\n", text);

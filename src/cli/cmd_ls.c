@@ -99,25 +99,21 @@ static void print_long(const struct cli_walk_entry *entry)
 static json_t *describe(const struct cli_walk_entry *entry)
 {
 	const struct b2f_frame_peek *peek = &entry->peek;
-	json_t *object = json_object();
+	const char *storage = peek->is_frame ? storage_name(peek) : NULL;
+	json_t *object = json_pack(
+		"{s:o*, s:s?, s:I}", "name", cli_json_name(entry->path),
+		"storage", storage, "mtime",
+		(json_int_t)stat_of(entry)->st_mtime);
+	double ratio = 0;
 
-	json_object_set_new(object, "name", cli_json_name(entry->path));
-	json_object_set_new(object, "storage",
-			    peek->is_frame ? json_string(storage_name(peek))
-					   : json_null());
-	json_object_set_new(object, "mtime",
-			    json_integer(stat_of(entry)->st_mtime));
-	if (!has_sizes(peek))
-		return object;
-	json_object_set_new(object, "nbytes",
-			    json_integer((json_int_t)peek->nbytes));
-	json_object_set_new(object, "cbytes",
-			    json_integer((json_int_t)peek->cbytes));
-	json_object_set_new(
-		object, "ratio",
-		json_real(peek->cbytes
-				  ? (double)peek->nbytes / (double)peek->cbytes
-				  : 0));
+	if (peek->cbytes)
+		ratio = (double)peek->nbytes / (double)peek->cbytes;
+	if (has_sizes(peek))
+		json_object_update_new(
+			object,
+			json_pack("{s:I, s:I, s:f}", "nbytes",
+				  (json_int_t)peek->nbytes, "cbytes",
+				  (json_int_t)peek->cbytes, "ratio", ratio));
 	return object;
 }
 

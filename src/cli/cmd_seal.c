@@ -28,31 +28,21 @@ struct job {
 	uint64_t nwritten;
 };
 
-static int complain(const struct job *job, unsigned long errors, int err)
-{
-	cli_message_unless_said(errors, job->path, err);
-	return err;
-}
-
 static int commit(struct job *job)
 {
-	unsigned long errors = cli_message_errors();
-	int err = b2f_editor_commit(job->editor);
-
 	job->nwritten = 0;
-	return err ? complain(job, errors, err) : 0;
+	return cli_message_explain(job->path, b2f_editor_commit(job->editor));
 }
 
 static int seal_chunk(struct job *job, uint64_t nchunk)
 {
-	unsigned long errors = cli_message_errors();
 	uint64_t chunksize = (uint32_t)b2f_editor_chunksize(job->editor);
 	bool done = false;
 	int err;
 
 	err = b2f_editor_seal(job->editor, nchunk, &done);
 	if (err)
-		return complain(job, errors, err);
+		return cli_message_explain(job->path, err);
 	if (!done)
 		return 0;
 	job->nsealed++;
@@ -83,21 +73,16 @@ static int seal_chunks(struct job *job)
 static void report(const struct job *job, int status)
 {
 	uint64_t n = b2f_editor_nchunks(job->editor);
-	json_t *object;
 
 	cli_message_info("%s: sealed %llu of %llu chunks", job->path,
 			 (unsigned long long)job->nsealed,
 			 (unsigned long long)n);
-	if (!job->common->json)
-		return;
-	object = json_object();
-	json_object_set_new(object, "command", json_string("seal"));
-	json_object_set_new(object, "frame", cli_json_name(job->path));
-	json_object_set_new(object, "nchunks", json_integer((json_int_t)n));
-	json_object_set_new(object, "nsealed",
-			    json_integer((json_int_t)job->nsealed));
-	json_object_set_new(object, "complete", json_boolean(status == 0));
-	cli_json_print(object);
+	if (job->common->json)
+		cli_json_print(json_pack(
+			"{s:s, s:o*, s:I, s:I, s:b}", "command", "seal",
+			"frame", cli_json_name(job->path), "nchunks",
+			(json_int_t)n, "nsealed", (json_int_t)job->nsealed,
+			"complete", status == 0));
 }
 
 static int run(struct job *job)
@@ -120,13 +105,12 @@ static int seal_frame(const void *arg, struct b2f_runtime *runtime,
 	const struct b2f_editor_options options = {.log = &cli_message_log,
 						   .any_kind = true};
 	struct job job = {.common = arg, .path = path};
-	unsigned long errors = cli_message_errors();
 	int err;
 
 	(void)runtime;
 	err = b2f_editor_open(&options, AT_FDCWD, path, &job.editor);
 	if (err)
-		return complain(&job, errors, err);
+		return cli_message_explain(path, err);
 	err = run(&job);
 	b2f_editor_close(job.editor);
 	return err;

@@ -99,15 +99,9 @@ static int parse(const struct cli_command *self, int argc, char **argv,
 
 static int write_bytes(struct job *job, const void *data, size_t size)
 {
-	int err;
-
 	if (job->out)
 		return cli_output_write(job->out, data, size);
-	err = cli_output_write_all(STDOUT_FILENO, data, size);
-	/* Who closed the pipe has seen enough. */
-	if (err && err != -EPIPE)
-		cli_message_error("standard output: %s", strerror(-err));
-	return err;
+	return cli_output_stream(STDOUT_FILENO, "standard output", data, size);
 }
 
 static int write_piece(void *arg, const void *data, size_t size)
@@ -123,7 +117,6 @@ static int write_piece(void *arg, const void *data, size_t size)
 
 static int write_all(struct job *job)
 {
-	unsigned long errors = cli_message_errors();
 	int err = 0;
 
 	if (job->head_len > 0)
@@ -131,9 +124,7 @@ static int write_all(struct job *job)
 	if (err)
 		return err;
 	err = b2f_slice_read(job->file, &job->index.slice, write_piece, job);
-	if (err && err != -EPIPE)
-		cli_message_unless_said(errors, job->path, err);
-	return err;
+	return err == -EPIPE ? err : cli_message_explain(job->path, err);
 }
 
 static int write_file(struct job *job)
@@ -144,10 +135,8 @@ static int write_file(struct job *job)
 	int err;
 
 	err = cli_frames_stat(job->path, &like);
-	if (err) {
-		cli_message_error("%s: %s", job->path, strerror(-err));
-		return err;
-	}
+	if (err)
+		return cli_message_errno(job->path, err);
 	/* Who may read the array may read a part of it; but it is new. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
 	err = cli_output_open(&out, o->output, o->common.force, false);

@@ -112,9 +112,8 @@ static int run_fusermount(const struct umount *u, const char *path)
 
 	if (!copy)
 		return -ENOMEM;
-	err = -posix_spawnp(&pid, program, NULL, NULL, argv, environ);
-	if (err)
-		cli_message_error("fusermount3: %s", strerror(-err));
+	err = cli_message_errno(program, -posix_spawnp(&pid, program, NULL,
+						       NULL, argv, environ));
 	while (!err && waitpid(pid, &status, 0) < 0)
 		err = errno == EINTR ? 0 : -errno;
 	free(copy);
@@ -124,15 +123,12 @@ static int run_fusermount(const struct umount *u, const char *path)
 static int unmount(const struct umount *u, const char *path)
 {
 	int flags = (u->force ? MNT_FORCE : 0) | (u->lazy ? MNT_DETACH : 0);
-	int err;
 
 	if (geteuid() != 0)
 		return run_fusermount(u, path);
 	if (umount2(path, flags) == 0)
 		return 0;
-	err = -errno;
-	cli_message_error("%s: %s", path, strerror(-err));
-	return err;
+	return cli_message_errno(path, -errno);
 }
 
 /* Says what is wrong if @err is not 0; returns whether to unmount at all. */
@@ -148,8 +144,8 @@ static bool may_unmount(const char *path, int err)
 				  path);
 	else if (err == -ENODATA)
 		cli_message_error("%s: no bloscfs is mounted there", path);
-	else if (err)
-		cli_message_error("%s: %s", path, strerror(-err));
+	else
+		cli_message_errno(path, err);
 	return !err || err == -EOPNOTSUPP || err == -ENOTCONN;
 }
 
@@ -182,18 +178,13 @@ static int run_one(const struct umount *u, const char *path)
 static int run_umount(const struct cli_command *self, int argc, char **argv)
 {
 	struct umount u = {0};
-	int status = cli_options_parse(self, argc, argv, &u), err;
+	int status = cli_options_parse(self, argc, argv, &u);
 
 	if (status != CLI_CONTINUE)
 		return status;
-	if (u.namespace) {
-		err = enter_namespace(u.namespace);
-		if (err) {
-			cli_message_error("%s: %s", u.namespace,
-					  strerror(-err));
-			return CLI_EXIT_FAILURE;
-		}
-	}
+	if (u.namespace &&
+	    cli_message_errno(u.namespace, enter_namespace(u.namespace)))
+		return CLI_EXIT_FAILURE;
 	status = CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
 		if (run_one(&u, argv[i]))

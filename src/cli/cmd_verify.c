@@ -133,7 +133,6 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 	uint64_t nchunks = b2f_frame_info_get(frame)->nchunks;
 	struct b2f_check_options options = {.progress = show_progress,
 					    .arg = l};
-	unsigned long errors = cli_message_errors();
 	int err = 0;
 
 	if (v->verbose || v->json) {
@@ -145,9 +144,7 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 	if (!err)
 		err = b2f_check_frame(v->runtime, frame, &options, result);
 	cli_progress_fini(&l->progress);
-	if (err)
-		cli_message_unless_said(errors, path, err);
-	return err;
+	return cli_message_explain(path, err);
 }
 
 static void verify_frame(struct verify *v, const char *path)

@@ -69,8 +69,9 @@ int cli_common_each(const struct cli_common *common, char **paths,
 	if (cli_frames_runtime(common->nthreads, &runtime))
 		return CLI_EXIT_FAILURE;
 	if (common->json)
-		cli_json_begin(paths[0] && paths[1]);
+		cli_json_begin(common->recursive || (paths[0] && paths[1]));
 	for (; *paths && err != -EPIPE; paths++) {
+		cli_message_forget();
 		err = fn(arg, runtime, *paths);
 		if (err)
 			status = CLI_EXIT_FAILURE;
@@ -100,22 +101,16 @@ uint64_t cli_common_now_ms(void)
 static void print_json(const struct cli_report *r)
 {
 	const char *output = r->output ? r->output : r->source;
-	json_t *object = json_object();
 	double ratio = 0;
 
 	if (r->cbytes)
 		ratio = (double)r->nbytes / (double)r->cbytes;
-	json_object_set_new(object, "command", json_string(r->command));
-	json_object_set_new(object, "source", cli_json_name(r->source));
-	json_object_set_new(object, "output", cli_json_name(output));
-	json_object_set_new(object, "nbytes",
-			    json_integer((json_int_t)r->nbytes));
-	json_object_set_new(object, "cbytes",
-			    json_integer((json_int_t)r->cbytes));
-	json_object_set_new(object, "ratio", json_real(ratio));
-	json_object_set_new(object, "seconds",
-			    json_real((double)r->elapsed_ms / 1000));
-	cli_json_print(object);
+	cli_json_print(json_pack(
+		"{s:s, s:o*, s:o*, s:I, s:I, s:f, s:f}", "command", r->command,
+		"source", cli_json_name(r->source), "output",
+		cli_json_name(output), "nbytes", (json_int_t)r->nbytes,
+		"cbytes", (json_int_t)r->cbytes, "ratio", ratio, "seconds",
+		(double)r->elapsed_ms / 1000));
 }
 
 static void print_text(const struct cli_report *r)

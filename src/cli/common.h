@@ -41,6 +41,8 @@ struct cli_common {
 	unsigned int nthreads;
 	bool progress;
 	bool json;
+	/* Also what is below directories. */
+	bool recursive;
 	bool no_seal;
 	/* Overwrite; write to a terminal. */
 	bool force;

@@ -41,12 +41,6 @@ struct job {
 	uint64_t nbytes;
 };
 
-static int complain(const char *name, unsigned long errors, int err)
-{
-	cli_message_unless_said(errors, name, err);
-	return err;
-}
-
 /* Who compresses a frame has most likely something else in mind. */
 static int check_input(const char *file)
 {
@@ -80,26 +74,22 @@ static int guess(struct job *job)
 		return err;
 	err = b2f_settings_guess(&job->settings, data, size);
 	free(data);
-	if (err)
-		cli_message_error("%s: %s", job->in.name, strerror(-err));
-	return err;
+	return cli_message_errno(job->in.name, err);
 }
 
 static int create(struct job *job, const struct cli_target *target)
 {
 	const struct cli_encoding *user = &job->how->encoding;
-	unsigned long errors;
 	int err = 0;
 
 	if (user->guess_typesize || !user->has_typesize)
 		err = guess(job);
 	if (err)
 		return err;
-	errors = cli_message_errors();
 	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
 			       mode_of(job) | 0600, !job->how->contiguous,
 			       &cli_message_log);
-	return err ? complain(job->output, errors, err) : 0;
+	return cli_message_explain(job->output, err);
 }
 
 static int open_for_writing(const struct job *job, const char *path,
@@ -111,7 +101,6 @@ static int open_for_writing(const struct job *job, const char *path,
 		.npy_arrays = job->npy,
 		.chunksize = (uint32_t)job->settings.chunksize,
 	};
-	unsigned long errors = cli_message_errors();
 	struct b2f_file *file = NULL;
 	int err;
 
@@ -122,7 +111,7 @@ static int open_for_writing(const struct job *job, const char *path,
 	err = b2f_file_allow_write(file, &options);
 	if (err) {
 		b2f_file_close(file);
-		return complain(job->output, errors, err);
+		return cli_message_explain(job->output, err);
 	}
 	*out = file;
 	return 0;
@@ -130,11 +119,10 @@ static int open_for_writing(const struct job *job, const char *path,
 
 static int commit(const struct job *job, struct b2f_file *file, bool durable)
 {
-	unsigned long errors = cli_message_errors();
 	int err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
 						: B2F_COMMIT_VISIBLE);
 
-	return err ? complain(job->output, errors, err) : 0;
+	return cli_message_explain(job->output, err);
 }
 
 /* The data become the sparse frame @target. */
@@ -169,7 +157,6 @@ static int join(const struct job *job, const char *from,
 		.no_verify = true,
 		.label = job->output,
 	};
-	unsigned long errors = cli_message_errors();
 	struct b2f_frame *frame = NULL;
 	int err;
 
@@ -179,7 +166,7 @@ static int join(const struct job *job, const char *from,
 	err = b2f_frame_convert(job->how->runtime, frame, &options,
 				target->dirfd, target->base);
 	b2f_frame_close(frame);
-	return err ? complain(job->output, errors, err) : 0;
+	return cli_message_explain(job->output, err);
 }
 
 static int write_contiguous(struct job *job, const struct cli_target *target)
@@ -262,7 +249,7 @@ static int look_at_file(struct job *job)
 	int err = -ENOMEM;
 
 	if (!head)
-		return complain(job->in.name, cli_message_errors(), err);
+		return cli_message_errno(job->in.name, err);
 	n = cli_input_head(&job->in, head, B2F_NPY_HEADER_MAX);
 	err = n < 0 ? (int)n : 0;
 	if (!err)
@@ -293,7 +280,7 @@ static int name_output(struct job *job, const char *file)
 		suffix = ".b2nd";
 	if (asprintf(&job->name, "%s%s", file, suffix) < 0) {
 		job->name = NULL;
-		return complain(file, cli_message_errors(), -ENOMEM);
+		return cli_message_errno(file, -ENOMEM);
 	}
 	job->output = job->name;
 	return 0;
@@ -325,6 +312,35 @@ static int begin(struct job *job, const char *file)
 	return err;
 }
 
+static int copy_to_stdout(const char *path)
+{
+	static char buf[1 << 16];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return cli_message_errno(path, -errno);
+	do {
+		n = read(fd, buf, sizeof(buf));
+		if (n > 0)
+			err = cli_output_stream(STDOUT_FILENO,
+						"standard output", buf,
+						(size_t)n);
+		else if (n < 0)
+			err = cli_message_errno(path, -errno);
+	} while (n > 0 && !err);
+	close(fd);
+	return err;
+}
+
+/* Gives what was made its name, or nothing but its bytes. */
+static int publish(struct job *job, struct cli_target *target)
+{
+	if (job->how->to_stdout)
+		return copy_to_stdout(target->temp);
+	return cli_target_commit(target, true);
+}
+
 int cli_compress_file(const struct cli_compress *how, const char *file,
 		      const char *output)
 {
@@ -332,69 +348,24 @@ int cli_compress_file(const struct cli_compress *how, const char *file,
 	struct cli_target target = {.dirfd = -1};
 	int err;
 
+	if (how->to_stdout)
+		job.output = "standard output";
 	err = begin(&job, file);
 	if (err)
 		return err;
-	err = cli_target_open(&target, job.output, how->common.force);
+	if (how->to_stdout)
+		err = cli_target_open_scratch(&target, NULL);
+	else
+		err = cli_target_open(&target, job.output, how->common.force);
 	if (!err)
 		err = make(&job, &target);
 	cli_progress_fini(&job.progress);
 	if (!err)
-		err = cli_target_commit(&target, true);
+		err = publish(&job, &target);
 	if (!err)
-		report(&job, file, target.path);
+		report(&job, file, target.temp ? target.temp : target.path);
 	if (!err && is_removable(&job))
 		err = cli_input_remove(&job.in, file);
-	cli_target_close(&target);
-	end(&job);
-	return err;
-}
-
-static int copy_to_stdout(const char *path)
-{
-	static char buf[1 << 16];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	ssize_t n = 0;
-
-	if (fd < 0) {
-		cli_message_error("%s: %s", path, strerror(errno));
-		return -errno;
-	}
-	do {
-		n = read(fd, buf, sizeof(buf));
-		if (n > 0)
-			err = cli_output_write_all(STDOUT_FILENO, buf,
-						   (size_t)n);
-		else if (n < 0)
-			err = -errno;
-	} while (n > 0 && !err);
-	close(fd);
-	/* Who closed the pipe has seen enough. */
-	if (err && err != -EPIPE)
-		cli_message_error("standard output: %s", strerror(-err));
-	return err;
-}
-
-int cli_compress_stdout(const struct cli_compress *how, const char *file)
-{
-	struct cli_compress contiguous = *how;
-	struct job job = {
-		.how = &contiguous, .in.fd = -1, .output = "standard output"};
-	struct cli_target target = {.dirfd = -1};
-	int err;
-
-	contiguous.contiguous = true;
-	err = begin(&job, file);
-	if (err)
-		return err;
-	err = cli_target_open_scratch(&target, NULL);
-	if (!err)
-		err = make(&job, &target);
-	cli_progress_fini(&job.progress);
-	if (!err)
-		err = copy_to_stdout(target.temp);
-	if (!err)
-		report(&job, file, target.temp);
 	cli_target_close(&target);
 	end(&job);
 	return err;

@@ -21,19 +21,17 @@ struct cli_compress {
 	bool remove;
 	/* Make no arrays of .npy files. */
 	bool plain;
+	/* Of a contiguous frame: no file, but its bytes on standard output. */
+	bool to_stdout;
 };
 
 /*
  * Makes frame @output of @file ("-" is standard input).  With @output NULL its
- * name is that of @file with the suffix that suits what it becomes.  Returns 0
- * or an errno, after saying why.
+ * name is that of @file with the suffix that suits what it becomes, unless it
+ * goes to standard output.  Returns 0 or an errno, after saying why.
  */
 B2F_MUST_CHECK
 int cli_compress_file(const struct cli_compress *how, const char *file,
 		      const char *output);
-
-/* The same, a contiguous frame on standard output. */
-B2F_MUST_CHECK
-int cli_compress_stdout(const struct cli_compress *how, const char *file);
 
 #endif

@@ -55,15 +55,11 @@ static size_t step_size(uint64_t off, uint64_t end)
 
 static int read_step(struct pass *pass, uint64_t off, size_t size)
 {
-	unsigned long errors = cli_message_errors();
 	struct b2f_file *file = pass->copy->file;
 	ssize_t n = b2f_file_pread(file, pass->stream, pass->buf, size, off);
 
-	if (n >= 0)
-		return 0;
-	cli_message_unless_said(errors, b2f_frame_label(b2f_file_frame(file)),
-				(int)n);
-	return (int)n;
+	return cli_message_explain(b2f_frame_label(b2f_file_frame(file)),
+				   n < 0 ? (int)n : 0);
 }
 
 /* Hands all of [@off, @end) to the piece function. */
@@ -113,12 +109,8 @@ struct stream_arg {
 static int write_piece(void *arg, const void *data, size_t size)
 {
 	const struct stream_arg *to = arg;
-	int err = cli_output_write_all(to->fd, data, size);
 
-	/* Who closed the pipe has seen enough. */
-	if (err && err != -EPIPE)
-		cli_message_error("%s: %s", to->name, strerror(-err));
-	return err;
+	return cli_output_stream(to->fd, to->name, data, size);
 }
 
 int cli_copy_stream(const struct cli_copy *copy, int fd, const char *name)
@@ -169,16 +161,13 @@ static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
 {
 	struct cli_output *out = pass->arg;
 	struct b2f_file *file = pass->copy->file;
-	unsigned long errors = cli_message_errors();
 	uint64_t data, hole;
 	int err;
 
 	err = find_data(file, *off, end, &data, &hole);
-	if (err) {
-		cli_message_unless_said(
-			errors, b2f_frame_label(b2f_file_frame(file)), err);
-		return err;
-	}
+	if (err)
+		return cli_message_explain(
+			b2f_frame_label(b2f_file_frame(file)), err);
 	err = cli_output_skip(out, data - *off);
 	if (!err)
 		err = run_range(pass, data, hole);
@@ -253,14 +242,11 @@ static ssize_t read_other(struct compare_arg *with, size_t size)
 /* @size 0: nothing may be left. */
 static int compare_piece(void *arg, const void *data, size_t size)
 {
-	unsigned long errors = cli_message_errors();
 	struct compare_arg *with = arg;
 	ssize_t n = read_other(with, size ? size : 1);
 
-	if (n < 0) {
-		cli_message_unless_said(errors, with->name, (int)n);
-		return (int)n;
-	}
+	if (n < 0)
+		return cli_message_explain(with->name, (int)n);
 	if ((size_t)n != size || (n && memcmp(data, with->buf, size) != 0)) {
 		cli_message_error("%s: what was written reads back differently",
 				  with->name);

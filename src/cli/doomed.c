@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* doomed.c - what INT, TERM and HUP remove before they end the program */
+/*
+ * doomed.c - what INT, TERM and HUP remove before they end the program
+ *
+ * A thread of its own waits for the signals, so it may take locks and read
+ * directories, as a signal handler may not.
+ */
 #include "cli/doomed.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/message.h"
@@ -19,93 +22,77 @@
 /* Passes through a directory into which workers may still be writing. */
 #define PASSES_MAX 100
 
-/* Written by main only, read by its signal handler. */
-static const char *volatile doomed[PATHS_MAX];
+/* A process dies once, hence one of these. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *doomed[PATHS_MAX];
 
-static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
-
-#define NDEADLY (sizeof(deadly) / sizeof(deadly[0]))
-
-/* What getdents64(2) fills in; readdir() may not be used in a handler. */
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t size;
-	uint8_t type;
-	char name[];
-};
-
-/* Removes the files in @dir.  Returns how many, or a negative number. */
-static int remove_entries(int dir)
+static void remove_entries(const char *path)
 {
-	_Alignas(uint64_t) char buf[2048];
-	long size = syscall(SYS_getdents64, dir, buf, sizeof(buf));
-	int n = 0;
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
 
-	for (long at = 0; at < size;) {
-		const struct entry *entry = (const void *)(buf + at);
-
-		if (unlinkat(dir, entry->name, 0) == 0)
-			n++;
-		at += entry->size;
-	}
-	return size > 0 ? n : -1;
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
 }
 
-static void remove_directory(const char *path)
+static void remove_path(const char *path)
 {
-	for (int i = 0; i < PASSES_MAX && rmdir(path) != 0; i++) {
-		int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-
-		if (dir < 0)
-			return;
-		while (remove_entries(dir) >= 0)
-			;
-		close(dir);
-	}
+	if (unlink(path) == 0 || errno == ENOENT)
+		return;
+	for (int i = 0; i < PASSES_MAX && rmdir(path) != 0; i++)
+		remove_entries(path);
 }
 
-static void remove_and_die(int number)
+/* The lock stays taken: nothing gets a name after what was made has gone. */
+static void *remove_and_die(void *arg)
 {
+	const sigset_t *deadly = arg;
+	int number;
+
+	if (sigwait(deadly, &number) != 0)
+		return NULL;
+	pthread_mutex_lock(&lock);
 	cli_message_silence();
-	for (int i = 0; i < PATHS_MAX; i++) {
-		const char *path = doomed[i];
-
-		if (path && unlink(path) != 0 && errno != ENOENT)
-			remove_directory(path);
-	}
-	/* SA_RESETHAND: this time it kills, as the parent should see. */
+	for (int i = 0; i < PATHS_MAX; i++)
+		if (doomed[i])
+			remove_path(doomed[i]);
+	/* It kills, as the parent should see. */
+	pthread_sigmask(SIG_UNBLOCK, deadly, NULL);
 	raise(number);
+	return NULL;
 }
 
-void cli_doomed_block(sigset_t *old)
+/* nohup and background jobs of a shell ignore some. */
+static void add_unless_ignored(sigset_t *set, int number)
 {
-	sigset_t set;
+	struct sigaction action;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < NDEADLY; i++)
-		sigaddset(&set, deadly[i]);
-	pthread_sigmask(SIG_BLOCK, &set, old);
+	if (sigaction(number, NULL, &action) == 0 &&
+	    action.sa_handler != SIG_IGN)
+		sigaddset(set, number);
 }
 
-void cli_doomed_restore(const sigset_t *old)
+/* Without the thread the signals kill at once, and leave what is half made. */
+static void start_waiting(void)
 {
-	pthread_sigmask(SIG_SETMASK, old, NULL);
-}
+	static sigset_t deadly;
+	static bool started;
+	pthread_t thread;
 
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = remove_and_die,
-				   .sa_flags = (int)SA_RESETHAND};
-	struct sigaction old;
-
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < NDEADLY; i++) {
-		/* nohup and background jobs of a shell ignore some. */
-		if (sigaction(deadly[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			sigaction(deadly[i], &action, NULL);
-	}
+	if (started)
+		return;
+	started = true;
+	sigemptyset(&deadly);
+	add_unless_ignored(&deadly, SIGINT);
+	add_unless_ignored(&deadly, SIGTERM);
+	add_unless_ignored(&deadly, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &deadly, NULL);
+	if (pthread_create(&thread, NULL, remove_and_die, &deadly) != 0)
+		pthread_sigmask(SIG_UNBLOCK, &deadly, NULL);
+	else
+		pthread_detach(thread);
 }
 
 static void replace(const char *from, const char *to)
@@ -120,12 +107,24 @@ static void replace(const char *from, const char *to)
 
 void cli_doomed_add(const char *path)
 {
-	catch_signals();
+	start_waiting();
+	cli_doomed_lock();
 	replace(NULL, path);
+	cli_doomed_unlock();
 }
 
 void cli_doomed_drop(const char *path)
 {
 	if (path)
 		replace(path, NULL);
+}
+
+void cli_doomed_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void cli_doomed_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
 }

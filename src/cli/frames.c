@@ -13,17 +13,12 @@
 
 int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out)
 {
-	struct b2f_frame_options options = {
-		.log = &cli_message_log,
-		.offset = offset,
-	};
-	unsigned long errors = cli_message_errors();
-	int err;
+	const struct b2f_frame_options options = {.log = &cli_message_log,
+						  .offset = offset};
 
-	err = b2f_frame_open(&options, AT_FDCWD, path, out);
-	if (err)
-		cli_message_unless_said(errors, path, err);
-	return err;
+	cli_message_forget();
+	return cli_message_explain(
+		path, b2f_frame_open(&options, AT_FDCWD, path, out));
 }
 
 int cli_frames_open_as(const char *path, const char *label,
@@ -31,13 +26,10 @@ int cli_frames_open_as(const char *path, const char *label,
 {
 	const struct b2f_frame_options options = {.log = &cli_message_log,
 						  .label = label};
-	unsigned long errors = cli_message_errors();
-	int err;
 
-	err = b2f_frame_open(&options, AT_FDCWD, path, out);
-	if (err)
-		cli_message_unless_said(errors, label, err);
-	return err;
+	cli_message_forget();
+	return cli_message_explain(
+		label, b2f_frame_open(&options, AT_FDCWD, path, out));
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)
@@ -84,12 +76,9 @@ int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 {
 	struct b2f_runtime_options options = {.nworkers = nthreads};
-	int err;
 
-	err = b2f_runtime_new(&options, out);
-	if (err)
-		cli_message_error("cannot start: %s", strerror(-err));
-	return err;
+	return cli_message_errno("cannot start",
+				 b2f_runtime_new(&options, out));
 }
 
 int cli_frames_stat(const char *path, struct stat *out)

@@ -13,12 +13,6 @@
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
 
-static int complain(const char *name, int err)
-{
-	cli_message_error("%s: %s", name, strerror(-err));
-	return err;
-}
-
 static int open_path(struct cli_input *in, const char *path)
 {
 	in->name = path;
@@ -55,7 +49,7 @@ int cli_input_open(struct cli_input *in, const char *path)
 		err = -EISDIR;
 	if (err) {
 		cli_input_close(in);
-		return complain(in->name, err);
+		return cli_message_errno(in->name, err);
 	}
 	measure(in);
 	if (in->is_file)
@@ -95,7 +89,7 @@ static ssize_t read_some(const struct cli_input *in, void *buf, size_t size,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return complain(in->name, -errno);
+			return cli_message_errno(in->name, -errno);
 		if (n == 0)
 			break;
 		done += (size_t)n;
@@ -115,7 +109,7 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 	ssize_t n;
 
 	if (!buf)
-		return complain(in->name, -ENOMEM);
+		return cli_message_errno(in->name, -ENOMEM);
 	/* A hole at the start would tell nothing. */
 	if (in->is_file)
 		first = lseek(in->fd, (off_t)in->base, SEEK_DATA) -
@@ -132,7 +126,7 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 	in->ahead = malloc(n ? (size_t)n : 1);
 	if (!in->ahead) {
 		free(buf);
-		return complain(in->name, -ENOMEM);
+		return cli_message_errno(in->name, -ENOMEM);
 	}
 	memcpy(in->ahead, buf, (size_t)n);
 	in->nahead = (size_t)n;
@@ -152,17 +146,14 @@ struct copy {
 
 static int write_some(const struct copy *c, size_t size, uint64_t off)
 {
-	unsigned long errors = cli_message_errors();
 	size_t done = 0;
 
 	while (done < size) {
 		ssize_t n = b2f_file_pwrite(c->file, c->buf + done, size - done,
 					    c->off + off + done);
 
-		if (n < 0) {
-			cli_message_unless_said(errors, c->target, (int)n);
-			return (int)n;
-		}
+		if (n < 0)
+			return cli_message_explain(c->target, (int)n);
 		done += (size_t)n;
 	}
 	return 0;
@@ -225,7 +216,7 @@ static int measure_now(const struct cli_input *in, uint64_t *size)
 	struct stat st;
 
 	if (fstat(in->fd, &st) != 0)
-		return complain(in->name, -errno);
+		return cli_message_errno(in->name, -errno);
 	*size = bytes_from(&st, in->base);
 	return 0;
 }
@@ -233,16 +224,11 @@ static int measure_now(const struct cli_input *in, uint64_t *size)
 /* A hole at the end, which is at @size. */
 static int extend(const struct copy *c, uint64_t size, uint64_t *nbytes)
 {
-	unsigned long errors = cli_message_errors();
-	int err;
-
 	if (size <= *nbytes)
 		return 0;
 	*nbytes = size;
-	err = b2f_file_truncate(c->file, c->off + *nbytes);
-	if (err)
-		cli_message_unless_said(errors, c->target, err);
-	return err;
+	return cli_message_explain(
+		c->target, b2f_file_truncate(c->file, c->off + *nbytes));
 }
 
 /* Copies the data before @limit; *@end is behind them.  *@cut: it ended early.
@@ -294,7 +280,7 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 	int err;
 
 	if (!c.buf)
-		return complain(in->name, -ENOMEM);
+		return cli_message_errno(in->name, -ENOMEM);
 	if (in->is_file)
 		err = copy_file(&c, nbytes);
 	else
@@ -309,24 +295,19 @@ static int refuse(const char *path, int err, const char *why)
 	return err;
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 int cli_input_remove(const struct cli_input *in, const char *path)
 {
+	struct b2f_frame_stamp then = b2f_frame_stamp_of(&in->st), now;
 	struct stat st;
 
 	if (lstat(path, &st) != 0)
 		return refuse(path, -errno, strerror(errno));
+	now = b2f_frame_stamp_of(&st);
 	if (S_ISLNK(st.st_mode))
 		return refuse(path, -EBUSY, "it is a symbolic link");
 	if (!S_ISREG(st.st_mode))
 		return refuse(path, -EBUSY, "it is no regular file");
-	if (st.st_ino != in->st.st_ino || st.st_dev != in->st.st_dev ||
-	    st.st_size != in->st.st_size ||
-	    !is_same_time(&st.st_mtim, &in->st.st_mtim))
+	if (!b2f_frame_stamp_equal(&then, &now))
 		return refuse(path, -EBUSY, "it was changed meanwhile");
 	if (unlink(path) != 0)
 		return refuse(path, -errno, strerror(errno));

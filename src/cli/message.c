@@ -25,7 +25,8 @@ static struct {
 	pthread_mutex_t lock;
 	/* All below is protected by lock. */
 	enum b2f_log_level level;
-	unsigned long errors;
+	/* The library has logged an error that explains the next error code. */
+	bool explained;
 	bool status_shown;
 	uint64_t seen[REMEMBERED];
 	size_t nseen;
@@ -47,8 +48,6 @@ static void clear_status(void)
 
 static void print_line(enum b2f_log_level level, const char *text)
 {
-	if (level == B2F_LOG_ERROR)
-		state.errors++;
 	if (level > state.level || atomic_load(&silent))
 		return;
 	clear_status();
@@ -114,8 +113,10 @@ static void write_log(void *arg, enum b2f_log_level level, const char *message)
 {
 	(void)arg;
 	pthread_mutex_lock(&state.lock);
-	if (!is_repeated(message))
+	if (!is_repeated(message)) {
 		print_line(level, message);
+		state.explained = state.explained || level == B2F_LOG_ERROR;
+	}
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -131,20 +132,35 @@ void cli_message_set_level(enum b2f_log_level level)
 	pthread_mutex_unlock(&state.lock);
 }
 
-unsigned long cli_message_errors(void)
+int cli_message_errno(const char *name, int err)
 {
-	unsigned long n;
-
-	pthread_mutex_lock(&state.lock);
-	n = state.errors;
-	pthread_mutex_unlock(&state.lock);
-	return n;
+	if (err)
+		cli_message_error("%s: %s", name, strerror(-err));
+	return err;
 }
 
-void cli_message_unless_said(unsigned long errors, const char *name, int err)
+/* Returns whether the next error code is explained; the one after is not. */
+static bool take_explanation(void)
 {
-	if (cli_message_errors() == errors)
-		cli_message_error("%s: %s", name, strerror(-err));
+	bool explained;
+
+	pthread_mutex_lock(&state.lock);
+	explained = state.explained;
+	state.explained = false;
+	pthread_mutex_unlock(&state.lock);
+	return explained;
+}
+
+int cli_message_explain(const char *name, int err)
+{
+	if (!err || take_explanation())
+		return err;
+	return cli_message_errno(name, err);
+}
+
+void cli_message_forget(void)
+{
+	(void)take_explanation();
 }
 
 void cli_message_status(const char *text)

@@ -31,14 +31,18 @@ void cli_message_error(const char *fmt, ...);
 B2F_PRINTF(1, 2)
 void cli_message_info(const char *fmt, ...);
 
-/*
- * Errors printed so far, by anyone.  Who gets an error code from the library
- * compares it with an earlier value: the same means that nobody said why.
- */
-unsigned long cli_message_errors(void);
+/* Says "@name: <what -@err means>", if @err is not 0.  Returns @err. */
+int cli_message_errno(const char *name, int err);
 
-/* Says "@name: <what -@err means>" unless errors went up from @errors. */
-void cli_message_unless_said(unsigned long errors, const char *name, int err);
+/*
+ * The same for an error code of the library, unless the library has logged an
+ * error of its own since the last cli_message_explain() or
+ * cli_message_forget(): that tells more.
+ */
+int cli_message_explain(const char *name, int err);
+
+/* What was logged until now explains no error that is still to come. */
+void cli_message_forget(void);
 
 /*
  * Nothing is printed any more: what goes wrong now does so because the program

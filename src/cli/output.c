@@ -7,17 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/attributes.h"
 #include "cli/message.h"
 
 /* Holes are made of whole pages, and only if they are worth an extent. */
 #define CELL	 4096u
 #define HOLE_MIN (64u << 10)
-
-static int complain(const struct cli_output *out, int err)
-{
-	cli_message_error("%s: %s", out->target.name, strerror(-err));
-	return err;
-}
 
 static int open_target(struct cli_output *out, bool replace)
 {
@@ -28,7 +23,7 @@ static int open_target(struct cli_output *out, bool replace)
 		return err;
 	out->fd = openat(t->dirfd, t->base,
 			 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return out->fd < 0 ? complain(out, -errno) : 0;
+	return out->fd < 0 ? cli_message_errno(out->target.name, -errno) : 0;
 }
 
 int cli_output_open(struct cli_output *out, const char *path, bool replace,
@@ -43,23 +38,23 @@ int cli_output_open(struct cli_output *out, const char *path, bool replace,
 				   .target = {.name = path, .dirfd = -1},
 				   .sparse = sparse};
 	if (exists && S_ISDIR(st.st_mode))
-		return complain(out, -EISDIR);
+		return cli_message_errno(out->target.name, -EISDIR);
 	if (!exists && len > 0 && path[len - 1] == '/')
-		return complain(out, -ENOENT);
+		return cli_message_errno(out->target.name, -ENOENT);
 	if (!exists || S_ISREG(st.st_mode)) {
 		err = open_target(out, replace);
 	} else {
 		out->sparse = false;
 		out->fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (out->fd < 0)
-			err = complain(out, -errno);
+			err = cli_message_errno(out->target.name, -errno);
 	}
 	if (err)
 		cli_output_close(out);
 	return err;
 }
 
-int cli_output_write_all(int fd, const void *data, size_t size)
+static int write_all(int fd, const void *data, size_t size)
 {
 	const char *p = data;
 
@@ -76,6 +71,13 @@ int cli_output_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+int cli_output_stream(int fd, const char *name, const void *data, size_t size)
+{
+	int err = write_all(fd, data, size);
+
+	return err == -EPIPE ? err : cli_message_errno(name, err);
+}
+
 /* Writes the zeros before pos, or jumps over them if they are many. */
 static int flush_zeros(struct cli_output *out)
 {
@@ -90,7 +92,7 @@ static int flush_zeros(struct cli_output *out)
 	while (n > 0 && !err) {
 		size_t size = n < sizeof(zeros) ? (size_t)n : sizeof(zeros);
 
-		err = cli_output_write_all(out->fd, zeros, size);
+		err = write_all(out->fd, zeros, size);
 		n -= size;
 	}
 	return err;
@@ -101,7 +103,7 @@ static int write_data(struct cli_output *out, const char *data, size_t size)
 	int err = flush_zeros(out);
 
 	if (!err)
-		err = cli_output_write_all(out->fd, data, size);
+		err = write_all(out->fd, data, size);
 	if (!err)
 		out->pos += size;
 	return err;
@@ -175,7 +177,7 @@ int cli_output_write(struct cli_output *out, const void *data, size_t size)
 		err = write_sparse(out, data, size);
 	else
 		err = write_data(out, data, size);
-	return err ? complain(out, err) : 0;
+	return cli_message_errno(out->target.name, err);
 }
 
 int cli_output_skip(struct cli_output *out, uint64_t size)
@@ -185,19 +187,6 @@ int cli_output_skip(struct cli_output *out, uint64_t size)
 	return 0;
 }
 
-static int copy_attributes(const struct cli_output *out,
-			   const struct stat *like)
-{
-	const struct timespec times[2] = {like->st_atim, like->st_mtim};
-
-	/* Only root may give files away; nobody else misses it. */
-	if (fchown(out->fd, like->st_uid, like->st_gid) != 0)
-		errno = 0;
-	if (fchmod(out->fd, like->st_mode & 0777) != 0)
-		return -errno;
-	return futimens(out->fd, times) != 0 ? -errno : 0;
-}
-
 static int finish_temp(struct cli_output *out, const struct stat *like,
 		       bool durable)
 {
@@ -205,7 +194,7 @@ static int finish_temp(struct cli_output *out, const struct stat *like,
 
 	if (ftruncate(out->fd, (off_t)out->pos) != 0)
 		return -errno;
-	err = copy_attributes(out, like);
+	err = cli_attributes_set(out->target.temp, like, NULL);
 	if (!err && durable && fsync(out->fd) != 0)
 		err = -errno;
 	return err;
@@ -218,13 +207,13 @@ int cli_output_finish(struct cli_output *out, const struct stat *like,
 
 	if (!err && out->target.temp)
 		err = finish_temp(out, like, durable);
-	return err ? complain(out, err) : 0;
+	return cli_message_errno(out->target.name, err);
 }
 
 int cli_output_commit(struct cli_output *out, bool durable)
 {
 	/* Some filesystems report a failed write not before this. */
-	int err = close(out->fd) != 0 ? complain(out, -errno) : 0;
+	int err = close(out->fd) != 0 ? cli_message_errno(out->target.name, -errno) : 0;
 
 	out->fd = -1;
 	if (!err && out->target.temp)

@@ -74,10 +74,10 @@ int cli_output_commit(struct cli_output *out, bool durable);
 void cli_output_close(struct cli_output *out);
 
 /*
- * Writes all @size bytes to @fd.  Returns 0 or a negative errno, and says
- * nothing.
+ * Writes all @size bytes to @fd, which messages call @name.  Of a pipe that its
+ * reader has closed nothing is said.
  */
 B2F_MUST_CHECK
-int cli_output_write_all(int fd, const void *data, size_t size);
+int cli_output_stream(int fd, const char *name, const void *data, size_t size);
 
 #endif

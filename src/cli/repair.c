@@ -29,12 +29,6 @@ struct job {
 	struct cli_progress progress;
 };
 
-static int complain(const char *name, unsigned long errors, int err)
-{
-	cli_message_unless_said(errors, name, err);
-	return err;
-}
-
 /* Begins a line about the frame; what follows is done, or would be. */
 static void begin_line(const struct job *job)
 {
@@ -67,7 +61,6 @@ static void print_leftovers(const struct job *job)
 
 static int sweep(struct job *job, struct b2f_frame *frame)
 {
-	unsigned long errors = cli_message_errors();
 	enum b2f_sweep how = B2F_SWEEP_SURE;
 	int err;
 
@@ -76,7 +69,7 @@ static int sweep(struct job *job, struct b2f_frame *frame)
 	if (job->how->dry_run)
 		how = B2F_SWEEP_LOOK;
 	err = b2f_frame_sweep(frame, how, &job->leftovers);
-	return err ? complain(job->path, errors, err) : 0;
+	return cli_message_explain(job->path, err);
 }
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
@@ -97,14 +90,13 @@ static int check(struct job *job, struct b2f_frame *frame)
 {
 	const struct b2f_check_options options = {
 		.progress = show_progress, .chunk = note_chunk, .arg = job};
-	unsigned long errors = cli_message_errors();
 	int err = -ENOMEM;
 
 	job->states = calloc(b2f_frame_info_get(frame)->nchunks + 1, 1);
 	if (job->states)
 		err = b2f_check_frame(job->runtime, frame, &options,
 				      &job->check);
-	return err ? complain(job->path, errors, err) : 0;
+	return cli_message_explain(job->path, err);
 }
 
 static int zero_all(struct job *job, struct b2f_editor *editor)
@@ -127,7 +119,6 @@ static int zero_damaged(struct job *job)
 		.no_seal = job->how->common.no_seal,
 		.any_kind = true,
 	};
-	unsigned long errors = cli_message_errors();
 	struct b2f_editor *editor = NULL;
 	int err;
 
@@ -135,11 +126,13 @@ static int zero_damaged(struct job *job)
 		job->nzeroed = job->check.ndamaged;
 		return 0;
 	}
+	/* The check has logged what is damaged. */
+	cli_message_forget();
 	err = b2f_editor_open(&options, AT_FDCWD, job->path, &editor);
 	if (!err)
 		err = zero_all(job, editor);
 	b2f_editor_close(editor);
-	return err ? complain(job->path, errors, err) : 0;
+	return cli_message_explain(job->path, err);
 }
 
 /* What nothing was done about. */
@@ -190,25 +183,16 @@ static void print_text(const struct job *job, int err)
 static void print_json(const struct job *job, int err)
 {
 	const struct b2f_leftovers *l = &job->leftovers;
-	json_t *object = json_object();
 	uint64_t nremoved = l->nsure + (job->how->force ? l->nyoung : 0);
 
-	json_object_set_new(object, "command", json_string("repair"));
-	json_object_set_new(object, "frame", cli_json_name(job->path));
-	json_object_set_new(object, "dry_run", json_boolean(job->how->dry_run));
-	json_object_set_new(object, "removed_indexes",
-			    json_integer((json_int_t)l->nindexes));
-	json_object_set_new(object, "removed_chunk_files",
-			    json_integer((json_int_t)nremoved));
-	json_object_set_new(
-		object, "left_chunk_files",
-		json_integer((json_int_t)(l->nsure + l->nyoung - nremoved)));
-	json_object_set_new(object, "ndamaged",
-			    json_integer((json_int_t)job->check.ndamaged));
-	json_object_set_new(object, "nzeroed",
-			    json_integer((json_int_t)job->nzeroed));
-	json_object_set_new(object, "sound", json_boolean(err == 0));
-	cli_json_print(object);
+	cli_json_print(json_pack(
+		"{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:b}", "command",
+		"repair", "frame", cli_json_name(job->path), "dry_run",
+		job->how->dry_run, "removed_indexes", (json_int_t)l->nindexes,
+		"removed_chunk_files", (json_int_t)nremoved, "left_chunk_files",
+		(json_int_t)(l->nsure + l->nyoung - nremoved), "ndamaged",
+		(json_int_t)job->check.ndamaged, "nzeroed",
+		(json_int_t)job->nzeroed, "sound", err == 0));
 }
 
 static int repair_open(struct job *job, struct b2f_frame *frame)
@@ -262,24 +246,14 @@ static void print_rebuilt(const struct job *job,
 static void print_rebuilt_json(const struct job *job,
 			       const struct b2f_rebuild_result *r)
 {
-	json_t *object = json_object();
-
-	json_object_set_new(object, "command", json_string("repair"));
-	json_object_set_new(object, "frame", cli_json_name(job->path));
-	json_object_set_new(object, "output", cli_json_name(job->how->output));
-	json_object_set_new(object, "nchunks",
-			    json_integer((json_int_t)r->nchunks));
-	json_object_set_new(object, "nbytes",
-			    json_integer((json_int_t)r->nbytes));
-	json_object_set_new(object, "ndamaged",
-			    json_integer((json_int_t)r->nbad));
-	json_object_set_new(object, "kept_settings",
-			    json_boolean(r->kept_settings));
-	json_object_set_new(object, "kept_metalayers",
-			    json_boolean(r->kept_metalayers));
-	json_object_set_new(object, "kept_vlmetalayers",
-			    json_boolean(r->kept_vlmetalayers));
-	cli_json_print(object);
+	cli_json_print(json_pack(
+		"{s:s, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b}", "command",
+		"repair", "frame", cli_json_name(job->path), "output",
+		cli_json_name(job->how->output), "nchunks",
+		(json_int_t)r->nchunks, "nbytes", (json_int_t)r->nbytes,
+		"ndamaged", (json_int_t)r->nbad, "kept_settings",
+		r->kept_settings, "kept_metalayers", r->kept_metalayers,
+		"kept_vlmetalayers", r->kept_vlmetalayers));
 }
 
 /* Mode and times of the old frame, whatever of its index is left. */
@@ -298,7 +272,6 @@ static int rebuild(struct job *job)
 	};
 	struct cli_target target = {.dirfd = -1};
 	struct b2f_rebuild_result result = {0};
-	unsigned long errors = cli_message_errors();
 	struct stat like;
 	int err;
 
@@ -310,7 +283,7 @@ static int rebuild(struct job *job)
 	err = b2f_frame_rebuild(&options, AT_FDCWD, job->path, target.dirfd,
 				target.base, &result);
 	if (err)
-		complain(job->path, errors, err);
+		cli_message_explain(job->path, err);
 	else if (!job->how->dry_run)
 		err = cli_target_commit(&target, true);
 	cli_target_close(&target);

@@ -21,23 +21,17 @@
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_FOLDER "/var/tmp/"
 
-static int complain(const char *path, int err)
-{
-	cli_message_error("%s: %s", path, strerror(-err));
-	return err;
-}
-
 /* The first @len characters of temp are its folder; none: the current one. */
 static int open_folder(struct cli_target *t, int len)
 {
 	char *folder = strndup(len ? t->temp : ".", len ? (size_t)len : 1);
 
 	if (!folder)
-		return complain(t->name, -ENOMEM);
+		return cli_message_errno(t->name, -ENOMEM);
 	t->base = t->temp + len;
 	t->dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(folder);
-	return t->dirfd < 0 ? complain(t->name, -errno) : 0;
+	return t->dirfd < 0 ? cli_message_errno(t->name, -errno) : 0;
 }
 
 /*
@@ -51,11 +45,11 @@ static int make_temp_name(struct cli_target *t, const char *path)
 	uint64_t random;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return complain(path, -errno);
+		return cli_message_errno(path, -errno);
 	if (asprintf(&t->temp, "%.*s.bloscctl-%016llx", dir_len, path,
 		     (unsigned long long)random) < 0) {
 		t->temp = NULL;
-		return complain(path, -ENOMEM);
+		return cli_message_errno(path, -ENOMEM);
 	}
 	cli_doomed_add(t->temp);
 	return open_folder(t, dir_len);
@@ -77,7 +71,7 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 	}
 	err = b2f_frame_peek(AT_FDCWD, t->path, &peek);
 	if (err)
-		return complain(name, err);
+		return cli_message_errno(name, err);
 	if (!peek.is_frame) {
 		cli_message_error("%s: it is a directory, but no frame", name);
 		return -EISDIR;
@@ -90,7 +84,7 @@ static int check_existing(struct cli_target *t, bool replace)
 	struct stat st;
 
 	if (stat(t->path, &st) != 0)
-		return complain(t->name, -errno);
+		return cli_message_errno(t->name, -errno);
 	if (!replace) {
 		cli_message_error("%s: it exists already; -f overwrites it",
 				  t->name);
@@ -121,7 +115,7 @@ int cli_target_open(struct cli_target *out, const char *path, bool replace)
 	/* A link stays a link: what it points to is replaced. */
 	out->path = exists ? realpath(path, NULL) : without_slashes(path);
 	if (!out->path)
-		return complain(path, -errno);
+		return cli_message_errno(path, -errno);
 	if (exists)
 		err = check_existing(out, replace);
 	if (!err)
@@ -149,7 +143,7 @@ int cli_target_set_attributes(const struct cli_target *target,
 {
 	int err = cli_attributes_set(target->temp, like, from);
 
-	return err ? complain(target->name, err) : 0;
+	return cli_message_errno(target->name, err);
 }
 
 /* What is at temp after the frame has taken its name: the old one. */
@@ -159,7 +153,7 @@ static int remove_old(const struct cli_target *t)
 	int err = 0;
 
 	if (lstat(t->temp, &st) != 0)
-		return errno == ENOENT ? 0 : complain(t->name, -errno);
+		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
 	if (S_ISDIR(st.st_mode))
 		err = b2f_frame_remove(AT_FDCWD, t->temp);
 	else if (unlink(t->temp) != 0)
@@ -261,21 +255,20 @@ static int replace(const struct cli_target *t)
 
 int cli_target_commit(struct cli_target *target, bool durable)
 {
-	sigset_t old;
 	int err;
 
-	cli_doomed_block(&old);
+	cli_doomed_lock();
 	if (target->exists)
 		err = replace(target);
 	else
 		err = rename_new(target->temp, target->path);
 	if (!err)
 		cli_doomed_drop(target->temp);
-	cli_doomed_restore(&old);
+	cli_doomed_unlock();
 	if (!err && durable && fsync(target->dirfd) != 0)
 		err = -errno;
 	if (err)
-		return complain(target->name, err);
+		return cli_message_errno(target->name, err);
 	if (target->exists)
 		err = remove_old(target);
 	free(target->temp);
@@ -292,18 +285,16 @@ static void remove_temp(const char *path)
 		return;
 	err = b2f_frame_remove(AT_FDCWD, path);
 	if (err && err != -ENOENT)
-		complain(path, err);
+		cli_message_errno(path, err);
 }
 
 void cli_target_close(struct cli_target *target)
 {
-	sigset_t old;
-
 	if (target->temp) {
-		cli_doomed_block(&old);
+		cli_doomed_lock();
 		remove_temp(target->temp);
 		cli_doomed_drop(target->temp);
-		cli_doomed_restore(&old);
+		cli_doomed_unlock();
 	}
 	if (target->dirfd >= 0)
 		close(target->dirfd);

@@ -30,12 +30,6 @@ struct job {
 	uint64_t start_ms;
 };
 
-static int complain(const char *name, unsigned long errors, int err)
-{
-	cli_message_unless_said(errors, name, err);
-	return err;
-}
-
 static bool choose_contiguous(const struct job *job)
 {
 	bool sparse = b2f_frame_info_get(job->frame)->sparse;
@@ -83,10 +77,8 @@ static int choose_output(struct job *job)
 		job->output = strdup(output ? output : job->path);
 	else
 		job->output = usual_name(job);
-	if (!job->output) {
-		cli_message_error("%s: %s", job->path, strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	if (!job->output)
+		return cli_message_errno(job->path, -ENOMEM);
 	if (!job->in_place && cli_frames_stat(job->output, &st) == 0 &&
 	    st.st_dev == job->like.st_dev && st.st_ino == job->like.st_ino) {
 		if (!job->how->common.force) {
@@ -139,10 +131,8 @@ static int begin(struct job *job)
 	job->frame = b2f_file_frame(job->file);
 	job->contiguous = choose_contiguous(job);
 	err = cli_frames_stat(job->path, &job->like);
-	if (err) {
-		cli_message_error("%s: %s", job->path, strerror(-err));
-		return err;
-	}
+	if (err)
+		return cli_message_errno(job->path, err);
 	err = choose_output(job);
 	return err ? err : check_kind(job);
 }
@@ -150,12 +140,11 @@ static int begin(struct job *job)
 /* Nobody may write to what is going to be removed. */
 static int hold(const struct job *job)
 {
-	unsigned long errors = cli_message_errors();
 	int err = 0;
 
 	if (job->in_place || job->how->remove)
 		err = b2f_frame_hold(job->frame);
-	return err ? complain(job->path, errors, err) : 0;
+	return cli_message_explain(job->path, err);
 }
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
@@ -179,14 +168,13 @@ static int convert(struct job *job, const struct cli_target *target)
 		.progress = show_progress,
 		.arg = &job->progress,
 	};
-	unsigned long errors = cli_message_errors();
 	int err;
 
 	if (user)
 		cli_encoding_apply(user, &settings);
 	err = b2f_frame_convert(job->runtime, job->frame, &options,
 				target->dirfd, target->base);
-	return err ? complain(job->output, errors, err) : 0;
+	return cli_message_explain(job->output, err);
 }
 
 /* Reads the new frame from the disk, and compares. */
@@ -214,7 +202,7 @@ static int set_attributes(const struct job *job,
 	if (!b2f_frame_info_get(job->frame)->sparse)
 		return cli_target_set_attributes(target, &job->like, job->path);
 	if (asprintf(&index, "%s/" B2F_INDEX_NAME, job->path) < 0)
-		return complain(job->output, cli_message_errors(), -ENOMEM);
+		return cli_message_errno(job->output, -ENOMEM);
 	err = cli_target_set_attributes(target, &job->like, index);
 	free(index);
 	return err;

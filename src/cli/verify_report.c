@@ -115,11 +115,6 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 		print_chunks(report);
 }
 
-static void set_count(json_t *object, const char *name, uint64_t n)
-{
-	json_object_set_new(object, name, json_integer((json_int_t)n));
-}
-
 static json_t *list_chunks(const struct cli_verify_report *report)
 {
 	json_t *list = json_array();
@@ -132,34 +127,32 @@ static json_t *list_chunks(const struct cli_verify_report *report)
 	return list;
 }
 
-void cli_verify_report_json(const struct cli_verify_report *report)
+static json_t *describe(const struct cli_verify_report *report)
 {
 	const struct b2f_check_result *r = report->result;
-	json_t *object = json_object();
 
-	json_object_set_new(object, "frame", cli_json_name(report->path));
-	json_object_set_new(object, "status",
-			    json_string(status_name(report->status)));
-	if (r) {
-		set_count(object, "nbytes", r->nbytes);
-		set_count(object, "cbytes", r->cbytes);
-		set_count(object, "nchunks", r->nchunks);
-		set_count(object, "nsealed", r->nsealed);
-		set_count(object, "nunsealed", count_unsealed(r));
-		set_count(object, "nspecial", r->nspecial);
-		set_count(object, "ndamaged", r->ndamaged);
-		set_count(object, "nunsupported", r->nunsupported);
-		set_count(object, "nfailed", r->nfailed);
-		set_count(object, "nbad_metalayers", r->nbad_metas);
-		json_object_set_new(object, "bad_array",
-				    json_boolean(r->bad_array));
-		json_object_set_new(object, "stands_for",
-				    report->stands_for
-					    ? json_string(report->stands_for)
-					    : json_null());
-		json_object_set_new(object, "index_sealed",
-				    json_boolean(r->index_sealed));
-		json_object_set_new(object, "chunks", list_chunks(report));
-	}
+	return json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s?, "
+		"s:b, s:o*}",
+		"nbytes", (json_int_t)r->nbytes, "cbytes",
+		(json_int_t)r->cbytes, "nchunks", (json_int_t)r->nchunks,
+		"nsealed", (json_int_t)r->nsealed, "nunsealed",
+		(json_int_t)count_unsealed(r), "nspecial",
+		(json_int_t)r->nspecial, "ndamaged", (json_int_t)r->ndamaged,
+		"nunsupported", (json_int_t)r->nunsupported, "nfailed",
+		(json_int_t)r->nfailed, "nbad_metalayers",
+		(json_int_t)r->nbad_metas, "bad_array", r->bad_array,
+		"stands_for", report->stands_for, "index_sealed",
+		r->index_sealed, "chunks", list_chunks(report));
+}
+
+void cli_verify_report_json(const struct cli_verify_report *report)
+{
+	json_t *object = json_pack("{s:o*, s:s}", "frame",
+				   cli_json_name(report->path), "status",
+				   status_name(report->status));
+
+	if (report->result)
+		json_object_update_new(object, describe(report));
 	cli_json_print(object);
 }

@@ -22,12 +22,6 @@ static const char *without_dot(const FTSENT *ent)
 	return ent->fts_path;
 }
 
-static int complain(const FTSENT *ent, int error)
-{
-	cli_message_error("%s: %s", without_dot(ent), strerror(error));
-	return -error;
-}
-
 static bool is_directory(const FTSENT *ent)
 {
 	return ent->fts_info == FTS_D;
@@ -60,7 +54,7 @@ static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 
 	err = peek(ent, &entry.peek);
 	if (err)
-		complain(ent, -err);
+		cli_message_errno(without_dot(ent), err);
 	/* The root of the walk is what its entries are. */
 	if (is_directory(ent) && !entry.peek.is_frame && ent->fts_level == 0)
 		return err;
@@ -79,7 +73,7 @@ static int handle(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
-		return complain(ent, ent->fts_errno);
+		return cli_message_errno(without_dot(ent), -ent->fts_errno);
 	default:
 		return visit(walk, fts, ent);
 	}
@@ -98,9 +92,8 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 			       FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
 			       by_name);
 	if (!fts) {
-		cli_message_error("%s: %s", path, strerror(ENOMEM));
 		free(copy);
-		return -ENOMEM;
+		return cli_message_errno(path, -ENOMEM);
 	}
 	while ((ent = fts_read(fts))) {
 		int e = handle(walk, fts, ent);
