@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
+#include "frame/edit_count.h"
 
 bool b2f_encode_begin(struct b2f_dirty *d)
 {

@@ -91,7 +91,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		.stamp = file->frame->stamp,
 	};
 	if (w && w->edit) {
-		out->cbytes = w->edit->committed.cbytes;
+		out->cbytes = w->edit->header.cbytes;
 		out->stamp = w->edit->stamp;
 		out->dirty = w->dirty_since_ns != 0;
 		out->mtime = w->mtime;

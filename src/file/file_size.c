@@ -7,6 +7,7 @@
  */
 #include "base/checked.h"
 #include "file/writer.h"
+#include "frame/edit_count.h"
 #include "frame/form_index.h"
 
 static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)

@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "file/gather.h"
 #include "file/writer.h"
+#include "frame/edit_count.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

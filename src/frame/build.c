@@ -293,10 +293,6 @@ int b2f_build_finish(struct b2f_build *build, struct b2f_why *why)
 	size_t size = 0;
 	int err;
 
-	/* Small chunks and large numbers: then it is told larger. */
-	if (h->sparse && build->next_id)
-		h->cbytes =
-			b2f_max_u64(h->cbytes, build->next_id - 1 + B2F_ID_MARGIN);
 	err = make_index(build, &index, &size, why);
 	if (!err)
 		err = h->sparse ? finish_sparse(build, index, size, why)

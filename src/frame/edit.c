@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "frame/edit_count.h"
 #include "frame/edit_priv.h"
 #include "index/tags.h"
 
@@ -109,6 +110,8 @@ static int open_states(struct b2f_edit *edit, struct b2f_why *why)
 	int err;
 
 	err = b2f_edit_state_of(edit->frame, &edit->committed);
+	if (!err)
+		b2f_edit_count(edit, edit->frame, &edit->committed);
 	if (!err)
 		err = b2f_edit_state_copy(&edit->committed, &edit->working);
 	if (!err)
@@ -248,38 +251,6 @@ void b2f_edit_encode_options(const struct b2f_edit *edit,
 			     struct b2f_encode_options *out)
 {
 	b2f_encode_options_of(edit->frame, &edit->header, out);
-}
-
-bool b2f_edit_known_cbytes(const struct b2f_edit *edit, uint64_t raw,
-			   uint32_t *cbytes)
-{
-	const struct b2f_new_chunk *chunk;
-
-	if (!b2f_edit_is_stored(raw)) {
-		*cbytes = 0;
-		return true;
-	}
-	chunk = b2f_edit_find(edit, raw);
-	if (chunk)
-		*cbytes = chunk->cbytes;
-	return chunk != NULL;
-}
-
-uint32_t b2f_edit_read_cbytes(const struct b2f_edit *edit, uint64_t raw)
-{
-	uint8_t buf[B2F_CHUNK_HEADER_MAX];
-	struct b2f_object object = {.fd = -1};
-	struct b2f_chunk_header h;
-	uint32_t cbytes = 0;
-
-	if (b2f_object_open(edit->store, b2f_edit_id(raw), &object, NULL))
-		return 0;
-	if (object.size >= sizeof(buf) &&
-	    !b2f_object_read(&object, 0, buf, sizeof(buf), NULL) &&
-	    !b2f_chunk_header_parse(buf, sizeof(buf), &h, NULL))
-		cbytes = h.cbytes;
-	b2f_object_close(&object);
-	return cbytes;
 }
 
 /* Adds and subtracts stored bytes; a lie in an old index is no reason to wrap.
@@ -435,7 +406,8 @@ int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
 		    struct b2f_edit_state *state)
 {
 	struct b2f_edit_state old = edit->working;
-	uint64_t frame_len;
+	uint64_t frame_len = edit->header.frame_len;
+	uint64_t cbytes = edit->header.cbytes;
 	int err = b2f_edit_reserve_drops(edit, old.n);
 
 	if (err)
@@ -448,9 +420,9 @@ int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
 	*state = (struct b2f_edit_state){0};
 	b2f_frame_close(edit->frame);
 	edit->frame = b2f_frame_ref(frame);
-	/* That of the index on disk, which it still is. */
-	frame_len = edit->header.frame_len;
 	edit->header = frame->header;
+	/* Those of the index on disk, which it still is. */
 	edit->header.frame_len = frame_len;
+	edit->header.cbytes = cbytes;
 	return 0;
 }

@@ -61,7 +61,7 @@ struct b2f_edit_state {
 	uint64_t cap;
 	/* Decoded bytes. */
 	uint64_t nbytes;
-	/* Stored bytes of the chunks that have a file. */
+	/* Stored bytes of the chunks that have a file; see b2f_edit_count(). */
 	uint64_t cbytes;
 };
 
@@ -97,7 +97,10 @@ struct b2f_edit {
 	struct b2f_store *store;
 	struct b2f_frame *home;
 	bool has_lock;
-	/* To be written: chunk size and type size may still change. */
+	/*
+	 * To be written: chunk size and type size may still change.  Its
+	 * frame_len and cbytes are those of the index on disk.
+	 */
 	struct b2f_frame_header header;
 	struct b2f_edit_state committed;
 	struct b2f_edit_state working;
@@ -165,6 +168,8 @@ struct b2f_commit {
 	bool installed;
 	struct b2f_frame_stamp stamp;
 	uint64_t frame_len;
+	/* The compressed size that it tells. */
+	uint64_t told_cbytes;
 };
 
 /* A chunk that is about to be put into a state. */
@@ -257,15 +262,6 @@ int b2f_edit_note_file(struct b2f_edit *edit,
 
 /* Is it much that a commit would have to make durable? */
 bool b2f_edit_has_backlog(const struct b2f_edit *edit);
-
-/*
- * Stored bytes of the chunk @raw if that is known without reading; else false.
- */
-bool b2f_edit_known_cbytes(const struct b2f_edit *edit, uint64_t raw,
-			   uint32_t *cbytes);
-
-/* Likewise by reading its header; 0 if that is unreadable.  Needs no lock. */
-uint32_t b2f_edit_read_cbytes(const struct b2f_edit *edit, uint64_t raw);
 
 /*
  * Sets chunk @nchunk (< n) of the working state to @chunk; @old is what the

@@ -179,19 +179,6 @@ static int sync_files(struct b2f_edit *edit, struct b2f_commit *commit)
 }
 
 /*
- * C-Blosc2 wants every file number to be below the stored size of all chunks.
- * Where it is not, the size is told larger, which nothing minds.
- */
-static uint64_t cbytes_to_tell(const struct b2f_edit_state *state)
-{
-	uint64_t n = b2f_edit_above(state);
-
-	if (state->n == 0)
-		return 0;
-	return b2f_max_u64(state->cbytes, n ? n - 1 + B2F_ID_MARGIN : B2F_ID_MARGIN);
-}
-
-/*
  * A reader of a sealed index divides, unless the seal of the last chunk tells
  * that it is not the short one.  So if that has no seal, the index gets none.
  */
@@ -220,7 +207,7 @@ static int make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 	int err;
 
 	parts.header.nbytes = state->nbytes;
-	parts.header.cbytes = cbytes_to_tell(state);
+	parts.header.cbytes = state->cbytes;
 	err = b2f_encoder_new(&enc);
 	if (!err)
 		err = b2f_index_write(&parts, enc, out, size, why);
@@ -396,6 +383,9 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 	if (err)
 		return err;
 	commit->frame_len = size;
+	commit->told_cbytes = commit->state.cbytes +
+			      b2f_index_margin(commit->state.raw,
+					       commit->state.n);
 	err = b2f_edit_lock_out(edit, commit->lock_wait_ms, why);
 	if (err)
 		return err;

@@ -14,8 +14,16 @@
  */
 #define LEFT_TO_OTHERS 16
 
-/* Free numbers that are looked for at a time. */
-#define FREE_BATCH 1024
+/* Ids count up as long as there is so much data for each. */
+#define BYTES_PER_ID 64
+
+/*
+ * Free numbers that are looked for at a time: few enough that ids stay low, and
+ * more for a frame of many chunks, where the search takes longer.
+ */
+#define FREE_BATCH_MIN	     64
+#define FREE_BATCH_MAX	     65536
+#define FREE_BATCH_PER_CHUNK 4
 
 /* So many new files are no small change. */
 #define BACKLOG_MIN 8
@@ -143,15 +151,18 @@ static bool is_for_others(const struct b2f_edit *edit, uint64_t id)
 /* Finds the lowest free numbers; the list ends with the lowest one. */
 static int find_free(struct b2f_edit *edit)
 {
+	size_t batch = b2f_min_u64(FREE_BATCH_MIN + edit->working.n /
+							    FREE_BATCH_PER_CHUNK,
+				   FREE_BATCH_MAX);
 	struct b2f_ids taken = {0};
 	uint64_t id = 0;
 	size_t at = 0;
 	int err;
 
-	err = b2f_ids_reserve(&edit->free, FREE_BATCH);
+	err = b2f_ids_reserve(&edit->free, batch);
 	if (!err)
 		err = list_taken(edit, &taken);
-	while (!err && edit->free.n < FREE_BATCH && id <= ID_MAX) {
+	while (!err && edit->free.n < batch && id <= ID_MAX) {
 		while (at < taken.n && taken.ids[at] < id)
 			at++;
 		if ((at == taken.n || taken.ids[at] != id) &&
@@ -196,9 +207,9 @@ int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
 
 	if (is_for_others(edit, edit->next_id))
 		edit->next_id = edit->above + LEFT_TO_OTHERS;
-	/* What the next index will count is not known yet: this one's. */
+	/* An index tells of the compressed size so much more as ids are large. */
 	if (edit->next_id <= ID_MAX &&
-	    edit->next_id + B2F_ID_MARGIN <= edit->committed.cbytes) {
+	    edit->next_id <= edit->committed.cbytes / BYTES_PER_ID) {
 		id = edit->next_id++;
 		/* It may be among those that were free. */
 		edit->free.n = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/edit_count.h"
 #include "frame/edit_priv.h"
 
 static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
@@ -189,6 +190,8 @@ int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)
 	if (!same_layout(edit, theirs))
 		return -ESTALE;
 	err = b2f_edit_state_of(theirs, &state);
+	if (!err)
+		b2f_edit_count(edit, theirs, &state);
 	if (!err)
 		err = b2f_edit_used_ids(&state, &used);
 	if (!err && !may_merge(edit, &state))

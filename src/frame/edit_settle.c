@@ -99,6 +99,7 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 		commit->state = (struct b2f_edit_state){0};
 		edit->stamp = commit->stamp;
 		edit->header.frame_len = commit->frame_len;
+		edit->header.cbytes = commit->told_cbytes;
 		edit->above = b2f_edit_above(&edit->committed);
 		settle_durability(edit, commit);
 		settle_replaced(edit);

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "frame/chunk_write.h"
+#include "frame/edit_count.h"
 #include "frame/edit_priv.h"
 #include "frame/editor_priv.h"
 #include "frame/transcode.h"

@@ -75,7 +75,7 @@ b2f_fingerprint_check(const struct b2f_fingerprint_parts *parts)
 	const uint8_t *tail =
 		parts->trailer + parts->trailer_len - B2F_FINGERPRINT_TAIL;
 
-	if (tail[0] != B2F_FINGERPRINT_TYPE)
+	if (tail[0] != B2F_FINGERPRINT_TYPE && tail[0] != B2F_FINGERPRINT_OLD)
 		return B2F_FINGERPRINT_NONE;
 	if (b2f_load_le64(tail + 1) != sum_of(parts))
 		return B2F_FINGERPRINT_BAD;

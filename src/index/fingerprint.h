@@ -4,7 +4,7 @@
  *
  * The trailer ends in 16 bytes that C-Blosc2 does not look at; when it writes a
  * trailer it makes them zeros of type 0.  In an index of ours they are of
- * B2F_FINGERPRINT_TYPE and hold, little endian,
+ * B2F_FINGERPRINT_TYPE, or B2F_FINGERPRINT_OLD, and hold, little endian,
  *
  *   u64   XXH3-64 of the trailer up to the type, seeded with that of the index
  *         chunk, seeded with that of the header's fixed fields
@@ -22,7 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define B2F_FINGERPRINT_TYPE 3
+/* The compressed size has the margin that b2f_index_margin() tells. */
+#define B2F_FINGERPRINT_TYPE 4
+/* It may have none. */
+#define B2F_FINGERPRINT_OLD 3
 
 /* Bytes of a whole index that has a fingerprint, at its end. */
 #define B2F_FINGERPRINT_TAIL 17

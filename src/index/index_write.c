@@ -11,6 +11,9 @@
 
 #define ENTRY_SIZE 8
 
+/* How far above the largest chunk id C-Blosc2 wants the compressed size. */
+#define ID_MARGIN 32
+
 /* So many indexes in a row have lengths of their own; a power of 2. */
 #define NLENGTHS 256
 
@@ -52,6 +55,27 @@ uint64_t b2f_entry_raw(enum b2f_special special)
 	return UINT64_C(1) << 63 | kind << 56;
 }
 
+uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n)
+{
+	uint64_t max = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		if (!(entries[i] >> 63))
+			max = b2f_max_u64(max, entries[i] & B2F_ENTRY_NUMBER);
+	return n ? max + ID_MARGIN : 0;
+}
+
+/* The compressed size that the header is to tell. */
+static uint64_t told_size(const struct b2f_index_parts *parts)
+{
+	uint64_t more = parts->header.sparse
+				? b2f_index_margin(parts->entries,
+						   parts->nentries)
+				: 0;
+
+	return b2f_min_u64(parts->header.cbytes, INT64_MAX - more) + more;
+}
+
 static uint8_t general_flags(const struct b2f_frame_header *h)
 {
 	uint8_t vl = h->general_flags & GENERAL_VL;
@@ -65,14 +89,14 @@ static uint8_t general_flags(const struct b2f_frame_header *h)
 
 /* The fields that a commit may change. */
 static void write_fields(const struct b2f_frame_header *h, uint64_t frame_len,
-			 uint8_t *out)
+			 uint64_t cbytes, uint8_t *out)
 {
 	b2f_store_be32(out + OFF_HEADER_LEN, h->header_len);
 	b2f_store_be64(out + OFF_FRAME_LEN, frame_len);
 	out[OFF_FLAGS] = general_flags(h);
 	out[OFF_TYPE] = h->sparse ? TYPE_SPARSE : TYPE_CONTIGUOUS;
 	b2f_store_be64(out + OFF_NBYTES, h->nbytes);
-	b2f_store_be64(out + OFF_CBYTES, h->cbytes);
+	b2f_store_be64(out + OFF_CBYTES, cbytes);
 	b2f_store_be32(out + OFF_TYPESIZE, h->typesize);
 	b2f_store_be32(out + OFF_CHUNKSIZE, (uint32_t)h->chunksize);
 }
@@ -127,7 +151,7 @@ void b2f_frame_header_write(const struct b2f_frame_header *header, uint8_t *out)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		out[marks[i].at] = marks[i].value;
 	b2f_frame_header_set(header, out);
-	write_fields(header, 0, out);
+	write_fields(header, 0, 0, out);
 	b2f_store_be32(out + OFF_HEADER_LEN, B2F_FRAME_HEADER_PLAIN);
 }
 
@@ -302,7 +326,8 @@ int b2f_index_write(const struct b2f_index_parts *parts,
 	}
 	memcpy(buf, parts->header_bytes, h->header_len);
 	*size = len + cbytes + ntags;
-	write_fields(h, *size + (h->sparse ? 0 : h->cbytes), buf);
+	write_fields(h, *size + (h->sparse ? 0 : h->cbytes), told_size(parts),
+		     buf);
 	write_trailer(parts, tags + ntags);
 	*out = buf;
 	return 0;

@@ -14,12 +14,6 @@
 #include "chunk/encode.h"
 #include "index/index.h"
 
-/*
- * C-Blosc2 opens no sparse frame with a chunk id above the compressed size that
- * its index tells, less this.
- */
-#define B2F_ID_MARGIN 32
-
 /* A header without metalayers, a trailer without vlmetalayers. */
 #define B2F_FRAME_HEADER_PLAIN	97
 #define B2F_FRAME_TRAILER_PLAIN 35
@@ -31,7 +25,8 @@ struct b2f_index_parts {
 	/*
 	 * Sizes and settings to write; @header_len must be that of
 	 * @header_bytes, frame_len is worked out.  If @nbytes is 0 there are no
-	 * entries.
+	 * entries.  @cbytes is what the chunks take; the index of a sparse frame
+	 * tells b2f_index_margin() more.
 	 */
 	struct b2f_frame_header header;
 	/* The header as it was, with its metalayers; the fields are replaced.
@@ -53,6 +48,15 @@ struct b2f_index_parts {
 	uint8_t fingerprint_type;
 	uint8_t fingerprint[B2F_FINGERPRINT_SIZE];
 };
+
+/*
+ * C-Blosc2 opens no sparse frame with a chunk id above the compressed size that
+ * the index tells, less 32.  When it writes a smaller chunk in the place of
+ * another, it subtracts the difference from that size, and cannot open its own
+ * frame if the size comes too near the ids.  So an index tells this much more
+ * than the chunks of the @n raw @entries take: enough even if they took nothing.
+ */
+uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n);
 
 /* The raw entry of a special chunk; @special is ZEROS, NAN or UNINIT. */
 uint64_t b2f_entry_raw(enum b2f_special special);

@@ -294,7 +294,7 @@ def test_reports():
 def test_checksums():
     put("f", noise(100000))
     compress("f")
-    assert info("f.b2frame")["fingerprint_type"] == 3
+    assert info("f.b2frame")["fingerprint_type"] == 4
     path = "f.b2frame/00000000.chunk"
     assert get(path)[-4:] == b"B2S2"
     # A flipped bit of raw data is noticed by nothing else.

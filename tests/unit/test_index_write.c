@@ -90,7 +90,7 @@ static void expect_round_trip(const uint64_t *values, uint64_t n)
 	cr_assert_eq(entries.n, n);
 	cr_assert_eq(back.general_flags, 0x12);
 	cr_assert_eq(back.chunksize, 64);
-	cr_assert_eq(back.cbytes, 96 * n);
+	cr_assert_eq(back.cbytes, 96 * n + b2f_index_margin(values, n));
 	cr_assert_eq(back.codec, B2F_CODEC_LZ4);
 	cr_assert_eq(back.pipeline.filter[5], B2F_FILTER_SHUFFLE);
 	for (uint64_t i = 0; i < n; i++) {
@@ -101,6 +101,17 @@ static void expect_round_trip(const uint64_t *values, uint64_t n)
 	}
 	b2f_entries_fini(&entries);
 	free(made.data);
+}
+
+Test(index_write, the_margin_of_the_size_told_is_above_all_ids)
+{
+	const uint64_t zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	const uint64_t values[] = {7, zeros, 0x40000001u | UINT64_C(5) << 32, 3};
+
+	cr_assert_eq(b2f_index_margin(values, 0), 0);
+	cr_assert_eq(b2f_index_margin(&zeros, 1), 32);
+	cr_assert_eq(b2f_index_margin(values, 1), 39);
+	cr_assert_eq(b2f_index_margin(values, 4), 0x40000001u + 32);
 }
 
 Test(index_write, any_number_of_entries_comes_back)
