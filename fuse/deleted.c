@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attr_set.h"
 #include "b2frame/create.h"
 #include "deleted.h"
 #include "fs.h"
+#include "setattr.h"
 
 #define HIDDEN ".bloscfs-deleted"
 
@@ -131,7 +131,7 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct fs_meta meta = fs_meta_none();
+	struct fs_setattr meta = fs_setattr_none();
 	struct stat st;
 
 	if (fd < 0)
@@ -139,7 +139,7 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 	meta.has_mode = true;
 	meta.mode = 0700;
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
-		(void)!fs_meta_set_file(fs, fd, &meta);
+		(void)!fs_setattr_file(fs, fd, &meta);
 	close(fd);
 }
 

@@ -126,25 +126,26 @@ void fs_durable_forget(struct fs *fs, struct fs_node *node)
 	unlock(fs, d ? fs_durable_drop(fs, d) : NULL);
 }
 
-struct b2f_durability *fs_durable_open(struct fs *fs, struct fs_file *file)
+struct b2f_durability *fs_durable_open(struct fs *fs,
+				       struct fs_open_frame *frame)
 {
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->durables.lock);
-	if (!file->durable) {
-		file->durable =
-			get(fs, file->pin.node, file->dev, file->ino);
-		if (file->durable)
-			file->durable->nusers++;
+	if (!frame->durable) {
+		frame->durable =
+			get(fs, frame->pin.node, frame->dev, frame->ino);
+		if (frame->durable)
+			frame->durable->nusers++;
 	}
-	d = file->durable;
+	d = frame->durable;
 	pthread_mutex_unlock(&fs->durables.lock);
 	return d ? &d->contents : NULL;
 }
 
-void fs_durable_close(struct fs *fs, struct fs_file *file)
+void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 {
-	struct fs_durable *d = file->durable;
+	struct fs_durable *d = frame->durable;
 	bool left;
 
 	if (!d)
@@ -154,9 +155,9 @@ void fs_durable_close(struct fs *fs, struct fs_file *file)
 	d->left_at = ++fs->durables.clock;
 	left = d->node && !is_durable(d);
 	unlock(fs, drop_if_done(fs, d));
-	file->durable = NULL;
+	frame->durable = NULL;
 	if (left)
-		fs_durable_sync_later(fs, file->pin.fd, file->dev);
+		fs_durable_sync_later(fs, frame->pin.fd, frame->dev);
 }
 
 bool fs_durable_is_new(struct fs *fs, const struct fs_found *found)
@@ -280,27 +281,28 @@ int fs_durable_make_node(struct fs *fs, struct fs_node *node)
 	return err;
 }
 
-int fs_durable_make(struct fs *fs, struct fs_file *file, bool writable)
+int fs_durable_make(struct fs *fs, struct fs_open_frame *frame, bool writable)
 {
-	struct look look = look_at(fs, file->dev, file->ino);
+	struct look look = look_at(fs, frame->dev, frame->ino);
 	int err = 0;
 
-	if (!writable || !b2f_file_is_writable(file->file))
-		err = make_contents(fs, file->pin.node, &look, file->pin.fd);
-	return err ? err : make_name(fs, file->pin.node, &look);
+	if (!writable || !b2f_file_is_writable(frame->file))
+		err = make_contents(fs, frame->pin.node, &look, frame->pin.fd);
+	return err ? err : make_name(fs, frame->pin.node, &look);
 }
 
 int fs_durable_make_found(struct fs *fs, struct fs_node *node,
 			  const struct fs_found *found)
 {
 	const struct stat *st = &found->probe.st;
-	struct fs_file *file = node ? fs_frames_peek(fs, node) : NULL;
+	struct fs_open_frame *frame =
+		node ? fs_open_frame_peek(fs, node) : NULL;
 	struct look look;
 	int err;
 
-	if (file) {
-		err = fs_frames_commit(fs, file, B2F_COMMIT_DURABLE);
-		fs_frames_put(fs, file);
+	if (frame) {
+		err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
+		fs_open_frame_put(fs, frame);
 		return err;
 	}
 	look = look_at(fs, st->st_dev, st->st_ino);

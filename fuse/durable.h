@@ -43,7 +43,7 @@
 
 struct fs;
 struct fs_durable;
-struct fs_file;
+struct fs_open_frame;
 struct fs_found;
 struct fs_node;
 struct fs_sync;
@@ -79,29 +79,30 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd);
 void fs_durable_forget(struct fs *fs, struct fs_node *node);
 
 /*
- * For b2f_write_options: @file is about to be open for writing, until
+ * For b2f_write_options: @frame is about to be open for writing, until
  * fs_durable_close().  NULL without memory.
  */
-struct b2f_durability *fs_durable_open(struct fs *fs, struct fs_file *file);
+struct b2f_durability *fs_durable_open(struct fs *fs,
+				       struct fs_open_frame *frame);
 
 /* It is closed, if it was open; @dirfd is any directory beside it, or it. */
-void fs_durable_close(struct fs *fs, struct fs_file *file);
+void fs_durable_close(struct fs *fs, struct fs_open_frame *frame);
 
 /* Is the frame @found surely not durable, so that it can be replaced at once?
  */
 bool fs_durable_is_new(struct fs *fs, const struct fs_found *found);
 
 /*
- * Makes the frame @file durable, and its name, after a commit that did so with
+ * Makes the frame @frame durable, and its name, after a commit that did so with
  * what it had to commit: nothing, unless it was @writable before.  Returns 0 or
  * an errno of fsync(2), or of what it takes to write it anew.
  */
 B2F_MUST_CHECK
-int fs_durable_make(struct fs *fs, struct fs_file *file, bool writable);
+int fs_durable_make(struct fs *fs, struct fs_open_frame *frame, bool writable);
 
 /*
  * Makes the contents of the frame @found durable; @node is its node, or NULL if
- * the kernel does not know it.  Returns as fs_frames_commit().
+ * the kernel does not know it.  Returns as fs_open_frame_commit().
  */
 B2F_MUST_CHECK
 int fs_durable_make_found(struct fs *fs, struct fs_node *node,

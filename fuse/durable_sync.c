@@ -282,15 +282,15 @@ static struct fs_node **list(struct fs *fs, dev_t dev,
 
 int fs_durable_mend(struct fs *fs, struct fs_node *node)
 {
-	struct fs_frame_opened opened;
-	int err = fs_frames_get(fs, node, &opened);
+	struct fs_open_frame *frame;
+	int err = fs_open_frame_get(fs, node, &frame, NULL);
 
 	if (err)
 		return err;
-	err = fs_frames_allow_write(fs, opened.file);
+	err = fs_open_frame_allow_write(fs, frame);
 	if (!err)
-		err = fs_frames_commit(fs, opened.file, B2F_COMMIT_DURABLE);
-	fs_frames_put(fs, opened.file);
+		err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
+	fs_open_frame_put(fs, frame);
 	return err;
 }
 

@@ -16,10 +16,10 @@
 #include "deleted.h"
 #include "durable.h"
 #include "fuse_api.h"
+#include "handle.h"
 #include "logger.h"
 #include "mount_options.h"
-#include "open_frames.h"
-#include "openfiles.h"
+#include "open_frame.h"
 #include "settings.h"
 #include "source.h"
 #include "stats.h"
@@ -35,8 +35,14 @@ struct fs {
 	struct fs_mountpoint mountpoint;
 	struct b2f_runtime *runtime;
 	struct fs_tree *tree;
-	struct fs_openfiles files;
-	struct fs_frames frames;
+	/*
+	 * The state of nodes, open frames and handles.  Taken before the lock
+	 * of the tree, and never held during I/O.
+	 */
+	pthread_mutex_t state_lock;
+	/* Head of the list of all handles; under the lock. */
+	struct fs_handle handles;
+	struct fs_open_frames open_frames;
 	struct fs_deleted_folder deleted;
 	/* See links.h. */
 	pthread_mutex_t links_lock;

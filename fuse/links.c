@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attr_set.h"
 #include "home.h"
 #include "links.h"
 #include "maker.h"
+#include "setattr.h"
 
 /* What is younger may be about to become a home, seconds. */
 #define AGE_S 60
@@ -36,8 +36,8 @@ static bool is_true(int dirfd, const char *name, const char *home)
 }
 
 /*
- * Calls @fn for all links in the folder @dirfd, until that returns true.  Returns
- * whether it has.
+ * Calls @fn for all links in the folder @dirfd, until that returns true.
+ * Returns whether it has.
  */
 static bool for_any(int dirfd,
 		    bool (*fn)(int dirfd, const char *name, const void *arg),
@@ -71,8 +71,7 @@ static bool adopt(int dirfd, const char *name, const void *arg)
 {
 	const struct place *place = arg;
 
-	if (strcmp(name, place->home) != 0 &&
-	    is_true(dirfd, name, place->home))
+	if (strcmp(name, place->home) != 0 && is_true(dirfd, name, place->home))
 		(void)!fs_home_add(place->fd, name);
 	return false;
 }
@@ -153,8 +152,8 @@ static bool has_name(int dirfd, const char *home)
 {
 	char name[FS_NAMES_SIZE];
 	bool has = false;
-	int fd = openat(dirfd, home, O_PATH | O_DIRECTORY | O_NOFOLLOW |
-					     O_CLOEXEC);
+	int fd = openat(dirfd, home,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	for (unsigned int i = 0; !has && fs_home_slot(fd, i, name); i++)
 		has = is_true(dirfd, name, home);
@@ -206,25 +205,25 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
  * Exchanges the frame @from with the link to itself @to, so that the frame is
  * at @to and @from a name, or a leftover.  Takes the node of the frame along.
  */
-static int exchange(const struct fs_spot *spot, const char *from,
+static int exchange(const struct fs_entry *entry, const char *from,
 		    const char *to, int fd)
 {
 	struct fs_node like = {.kind = FS_KIND_FRAME, .sparse = true};
 	struct fs_node *node;
 	struct stat st;
 
-	if (renameat2(spot->pin.fd, from, spot->pin.fd, to, RENAME_EXCHANGE))
+	if (renameat2(entry->pin.fd, from, entry->pin.fd, to, RENAME_EXCHANGE))
 		return errno == EINVAL ? -EPERM : -errno;
 	if (fstat(fd, &st))
 		return 0;
 	like.dev = st.st_dev;
 	like.ino = st.st_ino;
-	node = fs_tree_find(spot->fs->tree, &like);
+	node = fs_tree_find(entry->fs->tree, &like);
 	if (!node)
 		return 0;
 	/* Without memory it is looked up anew. */
-	(void)!fs_tree_move(spot->fs->tree, node, spot->dir, to);
-	fs_tree_forget(spot->fs->tree, node, 1);
+	(void)!fs_tree_move(entry->fs->tree, node, entry->dir, to);
+	fs_tree_forget(entry->fs->tree, node, 1);
 	return 0;
 }
 
@@ -233,43 +232,43 @@ static int exchange(const struct fs_spot *spot, const char *from,
  * that is left then says nothing.  One that is not true may name anything, also
  * if it has just been looked at: whoever owns the frame writes it.
  */
-static bool move_back(const struct fs_spot *spot, const struct place *place)
+static bool move_back(const struct fs_entry *entry, const struct place *place)
 {
 	char name[FS_NAMES_SIZE];
 
 	if (!fs_home_slot(place->fd, 0, name) ||
-	    !is_true(spot->pin.fd, name, place->home) ||
-	    exchange(spot, place->home, name, place->fd))
+	    !is_true(entry->pin.fd, name, place->home) ||
+	    exchange(entry, place->home, name, place->fd))
 		return false;
-	unlinkat(spot->pin.fd, place->home, 0);
+	unlinkat(entry->pin.fd, place->home, 0);
 	fs_links_forget(place->fd);
 	return true;
 }
 
 static struct place place_of(const struct fs_found *found)
 {
-	return (struct place){.fd = found->probe.fd,
-			      .home = found->probe.home};
+	return (struct place){.fd = found->probe.fd, .home = found->probe.home};
 }
 
-bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found)
+bool fs_links_prepare(const struct fs_entry *entry,
+		      const struct fs_found *found)
 {
 	const struct place place = place_of(found);
 	char name[FS_NAMES_SIZE];
 
-	if (heal_all(spot->pin.fd, &place) != 1 ||
+	if (heal_all(entry->pin.fd, &place) != 1 ||
 	    !fs_home_slot(place.fd, 0, name))
 		return false;
 	/* The one that goes may not have got a slot: then there are two. */
-	return strcmp(name, found->name) == 0 && move_back(spot, &place);
+	return strcmp(name, found->name) == 0 && move_back(entry, &place);
 }
 
-void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found)
+void fs_links_settle(const struct fs_entry *entry, const struct fs_found *found)
 {
 	const struct place place = place_of(found);
 
-	if (heal(spot->pin.fd, &place) == 1)
-		(void)!move_back(spot, &place);
+	if (heal(entry->pin.fd, &place) == 1)
+		(void)!move_back(entry, &place);
 }
 
 int fs_links_announce(const struct fs_found *found, const char *name)
@@ -279,7 +278,7 @@ int fs_links_announce(const struct fs_found *found, const char *name)
 
 void fs_links_touch(struct fs *fs, struct fs_node *node, int fd)
 {
-	struct fs_meta meta = fs_meta_none();
+	struct fs_setattr meta = fs_setattr_none();
 	struct stat index;
 
 	if (!node || fs_probe_index(fd, true, &index))
@@ -287,7 +286,7 @@ void fs_links_touch(struct fs *fs, struct fs_node *node, int fd)
 	meta.has_times = true;
 	meta.times[0] = index.st_atim;
 	meta.times[1].tv_nsec = UTIME_OMIT;
-	(void)!fs_meta_set_frame(fs, node, fd, &meta);
+	(void)!fs_setattr_frame(fs, node, fd, &meta);
 	fs_durable_note_renamed(fs, node, fd);
 }
 
@@ -297,18 +296,18 @@ void fs_links_forget(int fd)
 		;
 }
 
-int fs_links_remove(const struct fs_spot *spot, const struct fs_found *found)
+int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 {
-	if (fs_links_prepare(spot, found))
+	if (fs_links_prepare(entry, found))
 		return 1;
-	if (unlinkat(spot->pin.fd, found->name, 0))
+	if (unlinkat(entry->pin.fd, found->name, 0))
 		return -errno;
-	fs_links_settle(spot, found);
+	fs_links_settle(entry, found);
 	return 0;
 }
 
-/* The backing name of @node, if it is in the folder of @spot. */
-static int find_entry(const struct fs_spot *spot, struct fs_node *node,
+/* The backing name of @node, if it is in the folder of @entry. */
+static int find_entry(const struct fs_entry *entry, struct fs_node *node,
 		      char name[FS_NAMES_SIZE])
 {
 	struct fs_pin parent = {0};
@@ -316,23 +315,25 @@ static int find_entry(const struct fs_spot *spot, struct fs_node *node,
 
 	if (node->kind != FS_KIND_FRAME || node->is_root)
 		return -EPERM;
-	err = fs_tree_pin_parent(spot->fs->tree, node, &parent, name);
-	/* Programs know EPERM of link(2) better than EXDEV: they rename then. */
-	if (!err && node->sparse && parent.node != spot->dir)
+	err = fs_tree_pin_parent(entry->fs->tree, node, &parent, name);
+	/* Programs know EPERM of link(2) better than EXDEV: they rename then.
+	 */
+	if (!err && node->sparse && parent.node != entry->dir)
 		err = -EPERM;
-	fs_tree_unpin(spot->fs->tree, &parent);
+	fs_tree_unpin(entry->fs->tree, &parent);
 	return err;
 }
 
-/* Finds a name for the new link to what is at @entry. */
-static int find_name(const struct fs_spot *spot, const char *entry,
+/* Finds a name for the new link to what is at @backing. */
+static int find_name(const struct fs_entry *entry, const char *backing,
 		     char out[FS_NAMES_SIZE])
 {
-	const struct fs_place place = fs_spot_place(spot);
+	const struct fs_backing_dir place = fs_entry_dir(entry);
 	char stem[FS_NAMES_SIZE];
-	int err = fs_place_frame(
-		&place, spot->name,
-		fs_names_suffix_for(spot->name, fs_names_suffix(entry)), out);
+	int err = fs_backing_name_of_frame(
+		&place, entry->name,
+		fs_names_suffix_for(entry->name, fs_names_suffix(backing)),
+		out);
 
 	/* By its suffix a link is known to be worth a look. */
 	if (!err && !fs_names_stem(out, stem))
@@ -341,79 +342,79 @@ static int find_name(const struct fs_spot *spot, const char *entry,
 }
 
 /* Makes the first name of a frame at no home another one. */
-static int move_home(fuse_req_t req, const struct fs_spot *spot,
-		     const char *entry, int fd, char home[FS_NAMES_SIZE])
+static int move_home(fuse_req_t req, const struct fs_entry *entry,
+		     const char *backing, int fd, char home[FS_NAMES_SIZE])
 {
 	char stem[FS_NAMES_SIZE];
 	int err;
 
 	/* By its suffix a link is known to be worth a look. */
-	if (!fs_names_stem(entry, stem))
+	if (!fs_names_stem(backing, stem))
 		return -EPERM;
 	err = fs_home_new(home);
 	if (!err)
-		err = fs_maker_symlink(req, home, spot->pin.fd, home);
+		err = fs_maker_symlink(req, home, entry->pin.fd, home);
 	if (err)
 		return err;
-	err = fs_home_add(fd, entry);
+	err = fs_home_add(fd, backing);
 	if (!err)
-		err = exchange(spot, entry, home, fd);
+		err = exchange(entry, backing, home, fd);
 	if (err) {
-		unlinkat(spot->pin.fd, home, 0);
+		unlinkat(entry->pin.fd, home, 0);
 		fs_links_forget(fd);
 	}
 	return err;
 }
 
-/* Makes @name a link to the sparse frame @fd, which is called @entry. */
-static int add_name(fuse_req_t req, const struct fs_spot *spot,
-		    const char *entry, int fd, const char *name)
+/* Makes @name a link to the sparse frame @fd, which is called @backing. */
+static int add_name(fuse_req_t req, const struct fs_entry *entry,
+		    const char *backing, int fd, const char *name)
 {
 	char home[FS_NAMES_SIZE];
 	const struct place place = {.fd = fd, .home = home};
 	int err = 0;
 
-	snprintf(home, sizeof(home), "%s", entry);
-	if (!fs_home_is(entry))
-		err = move_home(req, spot, entry, fd, home);
+	snprintf(home, sizeof(home), "%s", backing);
+	if (!fs_home_is(backing))
+		err = move_home(req, entry, backing, fd, home);
 	if (err)
 		return err;
 	err = fs_home_add(fd, name);
 	if (!err)
-		err = fs_maker_symlink(req, home, spot->pin.fd, name);
-	if (err && heal(spot->pin.fd, &place) == 1)
-		(void)!move_back(spot, &place);
+		err = fs_maker_symlink(req, home, entry->pin.fd, name);
+	if (err && heal(entry->pin.fd, &place) == 1)
+		(void)!move_back(entry, &place);
 	return err;
 }
 
-static int add_file_name(const struct fs_spot *spot, int fd, const char *name)
+static int add_file_name(const struct fs_entry *entry, int fd, const char *name)
 {
 	char path[16];
 
 	snprintf(path, sizeof(path), "%d", fd);
-	return linkat(spot->fs->tree->proc_fd, path, spot->pin.fd, name,
+	return linkat(entry->fs->tree->proc_fd, path, entry->pin.fd, name,
 		      AT_SYMLINK_FOLLOW)
 		       ? -errno
 		       : 0;
 }
 
-int fs_links_add(fuse_req_t req, const struct fs_spot *spot,
+int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		 struct fs_node *node)
 {
-	char entry[FS_NAMES_SIZE], name[FS_NAMES_SIZE];
+	char backing[FS_NAMES_SIZE], name[FS_NAMES_SIZE];
 	struct fs_pin pin = {0};
-	int err = find_entry(spot, node, entry);
+	int err = find_entry(entry, node, backing);
 
 	if (!err)
-		err = find_name(spot, entry, name);
+		err = find_name(entry, backing, name);
 	if (!err)
-		err = fs_tree_pin(spot->fs->tree, node, &pin);
+		err = fs_tree_pin(entry->fs->tree, node, &pin);
 	if (err)
 		return err;
-	err = node->sparse ? add_name(req, spot, entry, pin.fd, name)
-			   : add_file_name(spot, pin.fd, name);
+	err = node->sparse ? add_name(req, entry, backing, pin.fd, name)
+			   : add_file_name(entry, pin.fd, name);
 	if (!err && node->sparse)
-		fs_links_touch(spot->fs, node, pin.fd);
-	fs_tree_unpin(spot->fs->tree, &pin);
+		fs_links_touch(entry->fs, node, pin.fd);
+	fs_tree_unpin(entry->fs->tree, &pin);
 	return err;
 }

@@ -43,9 +43,9 @@
 #ifndef B2F_FUSE_LINKS_H
 #define B2F_FUSE_LINKS_H
 
+#include "entry.h"
 #include "fs.h"
 #include "resolve.h"
-#include "spot.h"
 
 void fs_links_lock(struct fs *fs);
 void fs_links_unlock(struct fs *fs);
@@ -73,7 +73,7 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 		      uint64_t ino);
 
 /*
- * Makes @spot another name of the frame @node, for the caller of @req; of one
+ * Makes @entry another name of the frame @node, for the caller of @req; of one
  * that is a file, a hard link.  Locked.
  *
  * Returns 0, -EMLINK, -EPERM (a sparse frame in another folder, or stored
@@ -81,7 +81,7 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
  * cannot exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
-int fs_links_add(fuse_req_t req, const struct fs_spot *spot,
+int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		 struct fs_node *node);
 
 /*
@@ -92,24 +92,27 @@ B2F_MUST_CHECK
 int fs_links_announce(const struct fs_found *found, const char *name);
 
 /*
- * Before the name @found of a frame goes, in the folder of @spot: makes sure
+ * Before the name @found of a frame goes, in the folder of @entry: makes sure
  * that the slots know all names.  If it is the only one, calls the frame by it
  * and returns true.  Locked.
  */
-bool fs_links_prepare(const struct fs_spot *spot, const struct fs_found *found);
+bool fs_links_prepare(const struct fs_entry *entry,
+		      const struct fs_found *found);
 
 /*
- * After names of the frame of @found have changed, in the folder of @spot: puts
- * the slots right, and calls the frame by its name if only one is left. Locked.
+ * After names of the frame of @found have changed, in the folder of @entry:
+ * puts the slots right, and calls the frame by its name if only one is left.
+ * Locked.
  */
-void fs_links_settle(const struct fs_spot *spot, const struct fs_found *found);
+void fs_links_settle(const struct fs_entry *entry,
+		     const struct fs_found *found);
 
 /*
- * Deletes the name @found in @spot; if it is the last one, the frame is called
+ * Deletes the name @found in @entry; if it is the last one, the frame is called
  * by it again instead, and 1 returned.  Locked.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
-int fs_links_remove(const struct fs_spot *spot, const struct fs_found *found);
+int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
  * Gives the frame @node, whose descriptor is @fd, a new ctime, as it has more

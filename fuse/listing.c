@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attr.h"
 #include "fs.h"
+#include "getattr.h"
 #include "links.h"
 #include "listing.h"
 #include "view.h"
@@ -31,7 +31,7 @@ struct fs_listing {
 	 * The last view that was found: it stands behind its frame, at a
 	 * position that the backing folder has not, ~next_pos.
 	 */
-	struct fs_entry view;
+	struct fs_listed view;
 	_Alignas(struct dirent64) char buffer[BUFFER_SIZE];
 };
 
@@ -97,9 +97,9 @@ void fs_listing_unlock(struct fs_listing *listing)
  * filesystem, if it is to be listed; the entry is followed by it then.
  */
 static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
-		     const char *name, struct fs_entry *entry)
+		     const char *name, struct fs_listed *entry)
 {
-	struct fs_entry *view = &listing->view;
+	struct fs_listed *view = &listing->view;
 	struct fs_found found, other;
 	bool has;
 
@@ -124,7 +124,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 
 /* The view at the position @pos, if it is still known. */
 static bool get_view(struct fs_listing *listing, int64_t pos,
-		     struct fs_entry *out)
+		     struct fs_listed *out)
 {
 	if (!listing->view.name[0] || listing->view.next_pos != ~pos)
 		return false;
@@ -134,7 +134,7 @@ static bool get_view(struct fs_listing *listing, int64_t pos,
 
 /* The entries of the folder around a single frame. */
 static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
-		      struct fs_entry *out)
+		      struct fs_listed *out)
 {
 	const char *const names[] = {".", "..", fs->source.shown};
 	struct stat st;
@@ -144,7 +144,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		return get_view(listing, pos, out);
 	if (pos > 2)
 		return 0;
-	*out = (struct fs_entry){
+	*out = (struct fs_listed){
 		.ino = FUSE_ROOT_ID, .type = DT_DIR, .next_pos = pos + 1};
 	snprintf(out->name, sizeof(out->name), "%s", names[pos]);
 	if (pos < 2)
@@ -154,7 +154,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 			    &st))
 		return 0;
 	close(fd);
-	out->ino = fs_attr_ino(fs, st.st_dev, st.st_ino);
+	out->ino = fs_getattr_ino(fs, st.st_dev, st.st_ino);
 	out->type = DT_REG;
 	add_view(fs, listing, fs->tree->root->fd, fs->source.name, out);
 	return 1;
@@ -206,7 +206,7 @@ static bool is_shortage(int err)
 
 /* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */
 static int show(struct fs *fs, struct fs_listing *listing,
-		const struct dirent64 *d, struct fs_entry *out)
+		const struct dirent64 *d, struct fs_listed *out)
 {
 	bool is_frame = false;
 	int err = 0;
@@ -218,7 +218,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	}
 	if (fs_links_hides(fs, listing->fd, d->d_name))
 		return 0;
-	out->ino = fs_attr_ino(fs, listing->dev, d->d_ino);
+	out->ino = fs_getattr_ino(fs, listing->dev, d->d_ino);
 	out->type = d->d_type;
 	out->next_pos = d->d_off;
 	snprintf(out->name, sizeof(out->name), "%s", d->d_name);
@@ -236,19 +236,18 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
 	/* A frame without a suffix is not known to be one here. */
 	if (is_frame) {
-		out->ino = fs_attr_ino(
-			fs, listing->dev,
-			fs_links_ino(listing->fd, d->d_name, d->d_type, d->d_ino));
+		out->ino = fs_getattr_ino(fs, listing->dev,
+					  fs_links_ino(listing->fd, d->d_name,
+						       d->d_type, d->d_ino));
 		out->type = DT_REG;
-	}
-	else if (d->d_type == DT_DIR)
+	} else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;
 	add_view(fs, listing, listing->fd, d->d_name, out);
 	return 1;
 }
 
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
-		   struct fs_entry *out)
+		   struct fs_listed *out)
 {
 	if (listing->fd < 0)
 		return get_single(fs, listing, pos, out);

@@ -19,7 +19,7 @@
 struct fs;
 struct fs_listing;
 
-struct fs_entry {
+struct fs_listed {
 	/* As shown. */
 	char name[FS_NAMES_SIZE];
 	/* Number as shown, and DT_UNKNOWN for what might be a frame. */
@@ -51,6 +51,6 @@ void fs_listing_unlock(struct fs_listing *listing);
  */
 B2F_MUST_CHECK
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
-		   struct fs_entry *out);
+		   struct fs_listed *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attr.h"
+#include "getattr.h"
 #include "links.h"
 #include "lookup.h"
 #include "view.h"
@@ -53,10 +53,10 @@ static bool must_renew(struct fs *fs, struct fs_node *node,
 	if (!fs->options.writeback_cache ||
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
-	pthread_mutex_lock(&fs->files.lock);
-	if (state->nhandles == 0 && !state->file)
+	pthread_mutex_lock(&fs->state_lock);
+	if (state->nhandles == 0 && !state->frame)
 		renew = fs_seen_must_renew(&state->seen, &stamp);
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return renew;
 }
 
@@ -80,8 +80,8 @@ static int get_node(struct fs *fs, struct fs_node *parent,
 	if (must_renew(fs, node, &found->probe)) {
 		fs_tree_retire(fs->tree, node);
 		fs_tree_forget(fs->tree, node, 1);
-		err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
-			  &node);
+		err = fs_tree_get(fs->tree, parent, fs_found_entry(found),
+				  &like, &node);
 		if (err)
 			return err;
 	}
@@ -90,8 +90,8 @@ static int get_node(struct fs *fs, struct fs_node *parent,
 }
 
 int fs_lookup_node(struct fs *fs, struct fs_node *parent,
-		   const struct fs_found *found, struct fuse_entry_param *entry,
-		   struct fs_node **out)
+		   const struct fs_found *found,
+		   struct fuse_entry_param *answer, struct fs_node **out)
 {
 	struct fuse_entry_param e = {0};
 	struct fs_node *node;
@@ -99,28 +99,28 @@ int fs_lookup_node(struct fs *fs, struct fs_node *parent,
 
 	if (err)
 		return err;
-	fs_attr_of_found(fs, node, &found->probe, &e.attr);
+	fs_getattr_of_found(fs, node, &found->probe, &e.attr);
 	e.ino = fs_ino_of(node);
 	e.generation = node->generation;
 	e.attr_timeout = fs->options.attr_timeout_s;
 	e.entry_timeout = fs->options.entry_timeout_s;
-	*entry = e;
+	*answer = e;
 	*out = node;
 	return 0;
 }
 
 int fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
-		    const char *name, struct fuse_entry_param *entry,
+		    const char *name, struct fuse_entry_param *answer,
 		    struct fs_node **out)
 {
 	struct fs_found found;
 	int err = fs_lookup_find(fs, parent, dirfd, name, &found);
 
 	if (err == -ENOENT)
-		return fs_view_lookup(fs, parent, dirfd, name, entry, out);
+		return fs_view_lookup(fs, parent, dirfd, name, answer, out);
 	if (err)
 		return err;
-	err = fs_lookup_node(fs, parent, &found, entry, out);
+	err = fs_lookup_node(fs, parent, &found, answer, out);
 	fs_probe_close(&found.probe);
 	return err;
 }

@@ -27,13 +27,13 @@ int fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
  */
 B2F_MUST_CHECK
 int fs_lookup_node(struct fs *fs, struct fs_node *parent,
-		   const struct fs_found *found, struct fuse_entry_param *entry,
-		   struct fs_node **out);
+		   const struct fs_found *found,
+		   struct fuse_entry_param *answer, struct fs_node **out);
 
 /* Both together. */
 B2F_MUST_CHECK
 int fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
-		    const char *name, struct fuse_entry_param *entry,
+		    const char *name, struct fuse_entry_param *answer,
 		    struct fs_node **out);
 
 #endif

@@ -179,8 +179,8 @@ static int store_all(struct fs *fs)
 {
 	int err, last;
 
-	fs_openfiles_fini(fs);
-	err = fs_frames_fini(fs);
+	fs_handle_fini(fs);
+	err = fs_open_frame_fini(fs);
 	last = fs_durable_fini(fs);
 	fs_ticker_fini(&fs->ticker);
 	return err ? err : last;
@@ -216,9 +216,10 @@ static enum fs_exit run(struct fs *fs)
 	fs->daemon.ready_fd = -1;
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
+	pthread_mutex_init(&fs->state_lock, NULL);
 	pthread_mutex_init(&fs->links_lock, NULL);
-	fs_openfiles_init(&fs->files);
-	fs_frames_init(&fs->frames);
+	fs_handle_init(fs);
+	fs_open_frame_init(&fs->open_frames);
 	fs_durable_init(&fs->durables);
 	fs_ticker_init(&fs->ticker);
 	err = fs->settings.background ? fs_daemon_fork(&fs->daemon) : 0;

@@ -63,7 +63,7 @@ size_t fs_names_suffix_for(const char *name, size_t otherwise)
 	size_t n = strlen(name), npy = strlen(".npy");
 
 	return n > npy && strcmp(name + n - npy, ".npy") == 0 ? ARRAY_SUFFIX
-							     : otherwise;
+							      : otherwise;
 }
 
 bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE])

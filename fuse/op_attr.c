@@ -5,7 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "attr.h"
+#include "getattr.h"
 #include "ops.h"
 #include "reply.h"
 
@@ -16,7 +16,7 @@ void fs_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int err;
 
 	(void)fi;
-	err = fs_attr_get(fs, fs_node_of(fs, ino), &st);
+	err = fs_getattr(fs, fs_node_of(fs, ino), &st);
 	if (err)
 		fs_reply_error(req, err);
 	else

@@ -18,7 +18,7 @@ void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	err = fs_listing_new(fs, node, &listing);
 	if (!err)
-		err = fs_openfiles_add_listing(fs, node, listing, &handle);
+		err = fs_handle_open_listing(fs, node, listing, &handle);
 	if (err) {
 		fs_listing_free(listing);
 		fs_reply_error(req, err);
@@ -26,7 +26,7 @@ void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	fi->fh = (uintptr_t)handle;
 	if (fuse_reply_open(req, fi) < 0)
-		fs_openfiles_close(fs, handle);
+		fs_handle_close(fs, handle);
 }
 
 /* Fills @buf with entries from @pos on.  Returns how many bytes, or an errno.
@@ -34,7 +34,7 @@ void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static ssize_t fill(fuse_req_t req, struct fs_listing *listing, int64_t pos,
 		    char *buf, size_t size)
 {
-	struct fs_entry entry;
+	struct fs_listed entry;
 	size_t used = 0;
 	int result;
 
@@ -80,6 +80,6 @@ void fs_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 void fs_op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fs_openfiles_close(fs_of(req), fs_handle_of(fi));
+	fs_handle_close(fs_of(req), fs_handle_of(fi));
 	fuse_reply_err(req, 0);
 }

@@ -12,7 +12,7 @@
 void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_opened opened;
+	struct fs_handle *handle;
 	int err;
 
 	/* Root can make a mount writable that is not. */
@@ -20,15 +20,15 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_reply_error(req, -EROFS);
 		return;
 	}
-	err = fs_openfiles_open(fs, fs_node_of(fs, ino), fi->flags, &opened);
+	err = fs_handle_open(fs, fs_node_of(fs, ino), fi->flags, &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_reply_opened(fs, &opened, fi);
+	fs_reply_opened(fs, handle, fi);
 	/* Interrupted: there will be no release. */
 	if (fuse_reply_open(req, fi) < 0)
-		fs_openfiles_close(fs, opened.handle);
+		fs_handle_close(fs, handle);
 }
 
 /*
@@ -45,7 +45,7 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 
 	/* That of now: the kernel keeps it for who opens the view later. */
 	if (!err)
-		err = b2f_file_npy_header(handle->file->file, &head, &len);
+		err = b2f_file_npy_header(handle->frame->file, &head, &len);
 	/* Then the data are elsewhere: it has to be opened again. */
 	if (!err && len != handle->head_len)
 		err = -ESTALE;
@@ -79,14 +79,14 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 		head = handle->head_len - off;
 		head = size < head ? size : head;
 	}
-	n = b2f_file_view(handle->file->file, handle->stream, size - head,
+	n = b2f_file_view(handle->frame->file, handle->stream, size - head,
 			  off + head - handle->head_len, &view);
 	if (n < 0) {
 		fs_reply_data_error(req, (int)n);
 		return;
 	}
 	fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n + head);
-	fs_openfiles_ref(handle);
+	fs_handle_ref(handle);
 	if (head)
 		err = reply_both(req, handle, off, head, &view);
 	else
@@ -94,7 +94,7 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 	if (err)
 		fs_reply_data_error(req, err);
 	b2f_view_release(&view);
-	fs_openfiles_close(fs, handle);
+	fs_handle_close(fs, handle);
 }
 
 static void read_other(fuse_req_t req, struct fs_handle *handle, size_t size,
@@ -116,7 +116,7 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 
 	(void)ino;
 	fs_stats_add(&fs_of(req)->stats.nreads, 1);
-	if (handle->file)
+	if (handle->frame)
 		read_frame(req, handle, size, (uint64_t)off);
 	else
 		read_other(req, handle, size, off);
@@ -133,15 +133,15 @@ static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 	return whence == SEEK_DATA ? off : (int64_t)size;
 }
 
-static int64_t seek_frame(struct fs_file *file, off_t off, int whence)
+static int64_t seek_frame(struct fs_open_frame *frame, off_t off, int whence)
 {
 	if (off < 0)
 		return -ENXIO;
-	if (atomic_load(&file->nwriters) > 0)
-		return seek_data_alone(b2f_file_size(file->file), off, whence);
+	if (atomic_load(&frame->nwriters) > 0)
+		return seek_data_alone(b2f_file_size(frame->file), off, whence);
 	if (whence == SEEK_DATA)
-		return b2f_file_seek_data(file->file, (uint64_t)off);
-	return b2f_file_seek_hole(file->file, (uint64_t)off);
+		return b2f_file_seek_data(frame->file, (uint64_t)off);
+	return b2f_file_seek_hole(frame->file, (uint64_t)off);
 }
 
 static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
@@ -153,7 +153,7 @@ static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
 		return -ENXIO;
 	if (off < head && whence == SEEK_DATA)
 		return off;
-	pos = seek_frame(handle->file, off < head ? 0 : off - head, whence);
+	pos = seek_frame(handle->frame, off < head ? 0 : off - head, whence);
 	/* The header alone: its end is the hole that every file has. */
 	if (pos == -ENXIO && off < head)
 		return head;
@@ -167,9 +167,9 @@ static int64_t seek_other(struct fs *fs, struct fs_handle *handle, off_t off,
 	bool written;
 	off_t pos;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	written = handle->pin.node->state.nwriters > 0;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (!written) {
 		pos = lseek(handle->fd, off, whence);
 		return pos < 0 ? -errno : pos;
@@ -202,8 +202,8 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	if (handle->head) {
 		/* What is in a view is in the file beside it. */
 		pos = seek_view(handle, off, whence);
-	} else if (handle->file) {
-		pos = seek_frame(handle->file, off, whence);
+	} else if (handle->frame) {
+		pos = seek_frame(handle->frame, off, whence);
 	} else {
 		pos = seek_other(fs_of(req), handle, off, whence);
 	}
@@ -216,6 +216,6 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fs_openfiles_close(fs_of(req), fs_handle_of(fi));
+	fs_handle_close(fs_of(req), fs_handle_of(fi));
 	fuse_reply_err(req, 0);
 }

@@ -8,19 +8,19 @@ void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *dir = fs_node_of(fs, parent), *node;
-	struct fuse_entry_param entry;
+	struct fuse_entry_param answer;
 	struct fs_pin pin = {0};
 	int err;
 
 	fs_stats_add(&fs->stats.nlookups, 1);
 	err = fs_tree_pin(fs->tree, dir, &pin);
 	if (!err)
-		err = fs_lookup_entry(fs, dir, pin.fd, name, &entry, &node);
+		err = fs_lookup_entry(fs, dir, pin.fd, name, &answer, &node);
 	fs_tree_unpin(fs->tree, &pin);
 	if (err)
 		fs_reply_error(req, err);
 	else
-		fs_reply_entry(req, node, &entry);
+		fs_reply_entry(req, node, &answer);
 }
 
 static void forget(struct fs *fs, fuse_ino_t ino, uint64_t n)

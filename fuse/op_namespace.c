@@ -13,63 +13,64 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attr.h"
-#include "attr_set.h"
 #include "b2frame/create.h"
+#include "disk_frame.h"
+#include "entry.h"
+#include "getattr.h"
 #include "home.h"
 #include "links.h"
 #include "lookup.h"
 #include "maker.h"
 #include "ops.h"
 #include "reply.h"
-#include "spot.h"
+#include "setattr.h"
 
-/* Answers with the new entry @spot. */
-static int reply_new(fuse_req_t req, const struct fs_spot *spot)
+/* Answers with the new entry @entry. */
+static int reply_new(fuse_req_t req, const struct fs_entry *entry)
 {
-	struct fuse_entry_param entry;
+	struct fuse_entry_param answer;
 	struct fs_found found;
 	struct fs_node *node;
-	int err = fs_spot_find(spot, &found);
+	int err = fs_entry_find(entry, &found);
 
 	if (err)
 		return err;
-	err = fs_lookup_node(spot->fs, spot->dir, &found, &entry, &node);
+	err = fs_lookup_node(entry->fs, entry->dir, &found, &answer, &node);
 	fs_probe_close(&found.probe);
 	if (!err)
-		fs_reply_entry(req, node, &entry);
+		fs_reply_entry(req, node, &answer);
 	return err;
 }
 
 /* Goes to @name, where anything but a frame shall be made. */
 static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
-		     struct fs_spot *spot)
+		     struct fs_entry *entry)
 {
-	struct fs_place place;
-	int err = fs_spot_enter(fs_of(req), parent, name, spot);
+	struct fs_backing_dir place;
+	int err = fs_entry_enter(fs_of(req), parent, name, entry);
 
 	if (!err)
-		err = fs_spot_check_free(spot);
+		err = fs_entry_check_free(entry);
 	if (err)
 		return err;
-	place = fs_spot_place(spot);
-	return fs_place_other(&place, name);
+	place = fs_entry_dir(entry);
+	return fs_backing_name_check(&place, name);
 }
 
 void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 mode_t mode)
 {
-	struct fs_spot spot = {0};
-	int err = enter_new(req, parent, name, &spot);
+	struct fs_entry entry = {0};
+	int err = enter_new(req, parent, name, &entry);
 
 	if (!err)
-		err = fs_maker_mkdir(req, spot.pin.fd, name, mode);
+		err = fs_maker_mkdir(req, entry.pin.fd, name, mode);
 	if (!err) {
-		err = reply_new(req, &spot);
+		err = reply_new(req, &entry);
 		if (err)
-			unlinkat(spot.pin.fd, name, AT_REMOVEDIR);
+			unlinkat(entry.pin.fd, name, AT_REMOVEDIR);
 	}
-	fs_spot_leave(&spot);
+	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
 }
@@ -77,19 +78,19 @@ void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		   const char *name)
 {
-	struct fs_spot spot = {0};
+	struct fs_entry entry = {0};
 	/* It would be taken for a name of a frame. */
 	int err = fs_home_is(target) ? -EPERM
-				     : enter_new(req, parent, name, &spot);
+				     : enter_new(req, parent, name, &entry);
 
 	if (!err)
-		err = fs_maker_symlink(req, target, spot.pin.fd, name);
+		err = fs_maker_symlink(req, target, entry.pin.fd, name);
 	if (!err) {
-		err = reply_new(req, &spot);
+		err = reply_new(req, &entry);
 		if (err)
-			unlinkat(spot.pin.fd, name, 0);
+			unlinkat(entry.pin.fd, name, 0);
 	}
-	fs_spot_leave(&spot);
+	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
 }
@@ -99,50 +100,50 @@ static void make_special(fuse_req_t req, fuse_ino_t parent, const char *name,
 			 mode_t mode, dev_t rdev)
 {
 	const struct fs_maker_special special = {.mode = mode, .rdev = rdev};
-	struct fs_spot spot = {0};
-	int err = enter_new(req, parent, name, &spot);
+	struct fs_entry entry = {0};
+	int err = enter_new(req, parent, name, &entry);
 
 	if (!err)
-		err = fs_maker_mknod(req, spot.pin.fd, name, &special);
+		err = fs_maker_mknod(req, entry.pin.fd, name, &special);
 	if (!err) {
-		err = reply_new(req, &spot);
+		err = reply_new(req, &entry);
 		if (err)
-			unlinkat(spot.pin.fd, name, 0);
+			unlinkat(entry.pin.fd, name, 0);
 	}
-	fs_spot_leave(&spot);
+	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
 }
 
-/* Makes @spot another name of @node, which is no frame. */
-static int link_other(const struct fs_spot *spot, struct fs_node *node)
+/* Makes @entry another name of @node, which is no frame. */
+static int link_other(const struct fs_entry *entry, struct fs_node *node)
 {
-	struct fs_place place = fs_spot_place(spot);
-	struct fs_tree *tree = spot->fs->tree;
+	struct fs_backing_dir place = fs_entry_dir(entry);
+	struct fs_tree *tree = entry->fs->tree;
 	struct fs_pin pin = {0};
 	char name[16];
-	int err = fs_place_other(&place, spot->name);
+	int err = fs_backing_name_check(&place, entry->name);
 
 	if (!err)
 		err = fs_tree_pin(tree, node, &pin);
 	if (err)
 		return err;
 	snprintf(name, sizeof(name), "%d", pin.fd);
-	if (linkat(tree->proc_fd, name, spot->pin.fd, spot->name,
+	if (linkat(tree->proc_fd, name, entry->pin.fd, entry->name,
 		   AT_SYMLINK_FOLLOW))
 		err = -errno;
 	fs_tree_unpin(tree, &pin);
 	return err;
 }
 
-static int link_frame(fuse_req_t req, const struct fs_spot *spot,
+static int link_frame(fuse_req_t req, const struct fs_entry *entry,
 		      struct fs_node *node)
 {
 	int err;
 
-	fs_links_lock(spot->fs);
-	err = fs_links_add(req, spot, node);
-	fs_links_unlock(spot->fs);
+	fs_links_lock(entry->fs);
+	err = fs_links_add(req, entry, node);
+	fs_links_unlock(entry->fs);
 	return err;
 }
 
@@ -151,26 +152,26 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *node = fs_node_of(fs, ino), *linked;
-	struct fuse_entry_param entry;
-	struct fs_spot spot = {0};
-	int err = fs_spot_enter(fs, new_parent, new_name, &spot);
+	struct fuse_entry_param answer;
+	struct fs_entry entry = {0};
+	int err = fs_entry_enter(fs, new_parent, new_name, &entry);
 
 	if (!err)
-		err = fs_spot_check_free(&spot);
+		err = fs_entry_check_free(&entry);
 	if (!err && node->kind == FS_KIND_VIEW)
 		err = -EPERM;
 	if (!err)
 		err = node->kind == FS_KIND_FRAME
-			      ? link_frame(req, &spot, node)
-			      : link_other(&spot, node);
+			      ? link_frame(req, &entry, node)
+			      : link_other(&entry, node);
 	if (!err)
-		err = fs_lookup_entry(fs, spot.dir, spot.pin.fd, new_name,
-				      &entry, &linked);
-	fs_spot_leave(&spot);
+		err = fs_lookup_entry(fs, entry.dir, entry.pin.fd, new_name,
+				      &answer, &linked);
+	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
 	else
-		fs_reply_entry(req, linked, &entry);
+		fs_reply_entry(req, linked, &answer);
 }
 
 /*
@@ -182,7 +183,7 @@ struct fresh {
 	struct fs_node *node;
 	/* Of the node. */
 	struct fs_pin pin;
-	struct fuse_entry_param entry;
+	struct fuse_entry_param answer;
 	/* On the backing filesystem. */
 	char name[FS_NAMES_SIZE];
 	struct b2f_frame_made made;
@@ -190,21 +191,21 @@ struct fresh {
 
 /*
  * Finds a name for it.  One that can be had shows that nothing is called
- * @spot->name; only if there is none, it matters why.
+ * @entry->name; only if there is none, it matters why.
  */
-static int find_name(const struct fs_spot *spot, char name[FS_NAMES_SIZE])
+static int find_name(const struct fs_entry *entry, char name[FS_NAMES_SIZE])
 {
-	struct fs_place place = fs_spot_place(spot);
-	int err = fs_place_frame(&place, spot->name,
-				 fs_names_suffix_for(spot->name, FS_NAMES_NEW),
-				 name);
-	int taken = err ? fs_spot_check_free(spot) : 0;
+	struct fs_backing_dir place = fs_entry_dir(entry);
+	int err = fs_backing_name_of_frame(
+		&place, entry->name,
+		fs_names_suffix_for(entry->name, FS_NAMES_NEW), name);
+	int taken = err ? fs_entry_check_free(entry) : 0;
 
 	return taken ? taken : err;
 }
 
 /* Looks at the directory again, which has got its name meanwhile. */
-static int probe_frame(const struct fs_spot *spot, const struct fresh *fresh,
+static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 		       struct fs_probe *out)
 {
 	struct fs_probe probe = {
@@ -213,7 +214,7 @@ static int probe_frame(const struct fs_spot *spot, const struct fresh *fresh,
 		.sparse = true,
 		.index = fresh->made.index,
 	};
-	int err = fs_tree_open_at(spot->fs->tree, spot->pin.fd, fresh->name,
+	int err = fs_tree_open_at(entry->fs->tree, entry->pin.fd, fresh->name,
 				  &probe.fd, &probe.st);
 
 	if (err)
@@ -229,16 +230,16 @@ static int probe_frame(const struct fs_spot *spot, const struct fresh *fresh,
 }
 
 /* Makes its node, which has a reference and is pinned. */
-static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
+static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 {
-	struct fs *fs = spot->fs;
+	struct fs *fs = entry->fs;
 	struct fs_found found;
-	int err = probe_frame(spot, fresh, &found.probe);
+	int err = probe_frame(entry, fresh, &found.probe);
 
 	if (err)
 		return err;
 	memcpy(found.name, fresh->name, sizeof(found.name));
-	err = fs_lookup_node(fs, spot->dir, &found, &fresh->entry,
+	err = fs_lookup_node(fs, entry->dir, &found, &fresh->answer,
 			     &fresh->node);
 	if (err) {
 		fs_probe_close(&found.probe);
@@ -246,7 +247,7 @@ static int adopt_frame(const struct fs_spot *spot, struct fresh *fresh)
 	}
 	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
 	fs_seen_note_meta(fs, fresh->node, NULL, &found.probe.index);
-	err = fs_durable_note_made(fs, fresh->node, spot->pin.fd);
+	err = fs_durable_note_made(fs, fresh->node, entry->pin.fd);
 	if (err) {
 		fs_tree_unpin(fs->tree, &fresh->pin);
 		fs_tree_forget(fs->tree, fresh->node, 1);
@@ -261,44 +262,45 @@ static mode_t own_access(void)
 }
 
 /*
- * Makes a frame that is shown as @spot->name.  Close @fresh->made.frame, and
+ * Makes a frame that is shown as @entry->name.  Close @fresh->made.frame, and
  * unpin @fresh->pin.
  */
-static int make_frame(fuse_req_t req, const struct fs_spot *spot, mode_t mode,
+static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh)
 {
-	struct fs *fs = spot->fs;
+	struct fs *fs = entry->fs;
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
 	char *label = NULL;
 	int err;
 
-	err = find_name(spot, fresh->name);
+	err = find_name(entry, fresh->name);
 	if (!err)
-		err = fs_frames_label(fs, spot->dir, fresh->name, &label);
+		err = fs_disk_frame_label(fs, entry->dir, fresh->name, &label);
 	if (err)
 		return err;
 	options.label = label;
 	fs_maker_begin(req);
-	err = b2f_frame_make(&fs->settings.new_files, spot->pin.fd, fresh->name,
-			     mode | own_access(), &options, &fresh->made);
+	err = b2f_frame_make(&fs->settings.new_files, entry->pin.fd,
+			     fresh->name, mode | own_access(), &options,
+			     &fresh->made);
 	fs_maker_end(req);
 	free(label);
 	if (err)
 		return err;
-	err = adopt_frame(spot, fresh);
+	err = adopt_frame(entry, fresh);
 	if (err) {
 		b2f_frame_close(fresh->made.frame);
-		(void)!b2f_frame_remove(spot->pin.fd, fresh->name);
+		(void)!b2f_frame_remove(entry->pin.fd, fresh->name);
 	}
 	return err;
 }
 
 /* Takes away what was lent to us, and renews the answer. */
-static int finish_frame(const struct fs_spot *spot, mode_t mode,
+static int finish_frame(const struct fs_entry *entry, mode_t mode,
 			struct fresh *fresh)
 {
-	struct fs *fs = spot->fs;
-	struct fs_meta meta = fs_meta_none();
+	struct fs *fs = entry->fs;
+	struct fs_setattr meta = fs_setattr_none();
 	mode_t lent = own_access() & ~mode;
 	int err;
 
@@ -306,31 +308,31 @@ static int finish_frame(const struct fs_spot *spot, mode_t mode,
 		return 0;
 	meta.has_mode = true;
 	meta.mode = fresh->made.index.st_mode & 07777 & ~lent;
-	err = fs_meta_set_frame(fs, fresh->node, fresh->pin.fd, &meta);
+	err = fs_setattr_frame(fs, fresh->node, fresh->pin.fd, &meta);
 	/* Some filesystems have no modes. */
 	if (err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP)
 		err = 0;
 	if (!err)
-		err = fs_attr_get(fs, fresh->node, &fresh->entry.attr);
+		err = fs_getattr(fs, fresh->node, &fresh->answer.attr);
 	return err;
 }
 
 /* Takes back what make_frame() made. */
-static void undo_frame(const struct fs_spot *spot, struct fresh *fresh)
+static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 {
 	struct fs_found found;
 
-	fs_tree_forget(spot->fs->tree, fresh->node, 1);
-	if (fs_spot_find(spot, &found))
+	fs_tree_forget(entry->fs->tree, fresh->node, 1);
+	if (fs_entry_find(entry, &found))
 		return;
-	(void)!fs_spot_delete(spot, &found);
+	(void)!fs_entry_delete(entry, &found);
 	fs_probe_close(&found.probe);
 }
 
 void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 mode_t mode, dev_t rdev)
 {
-	struct fs_spot spot = {0};
+	struct fs_entry entry = {0};
 	struct fresh fresh = {0};
 	int err;
 
@@ -338,41 +340,44 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		make_special(req, parent, name, mode, rdev);
 		return;
 	}
-	err = fs_spot_enter(fs_of(req), parent, name, &spot);
+	err = fs_entry_enter(fs_of(req), parent, name, &entry);
 	if (!err)
-		err = make_frame(req, &spot, mode, &fresh);
+		err = make_frame(req, &entry, mode, &fresh);
 	if (!err) {
 		b2f_frame_close(fresh.made.frame);
-		err = finish_frame(&spot, mode, &fresh);
+		err = finish_frame(&entry, mode, &fresh);
 		if (err)
-			undo_frame(&spot, &fresh);
+			undo_frame(&entry, &fresh);
 	}
-	fs_tree_unpin(spot.fs->tree, &fresh.pin);
-	fs_spot_leave(&spot);
+	fs_tree_unpin(entry.fs->tree, &fresh.pin);
+	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
 	else
-		fs_reply_entry(req, fresh.node, &fresh.entry);
+		fs_reply_entry(req, fresh.node, &fresh.answer);
 }
 
 /* Opens it before it may become unreadable for ourselves. */
-static int open_frame(const struct fs_spot *spot, mode_t mode,
+static int open_frame(const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh, struct fuse_file_info *fi,
-		      struct fs_opened *opened)
+		      struct fs_handle **out)
 {
-	struct fs *fs = spot->fs;
-	int err = fs_openfiles_open_made(fs, fresh->node, fresh->made.frame,
-					 fi->flags, opened);
+	struct fs *fs = entry->fs;
+	struct fs_handle *handle;
+	int err = fs_handle_open_made(fs, fresh->node, fresh->made.frame,
+				      fi->flags, &handle);
 
 	if (err)
 		return err;
 	/* For the time when the file cannot be looked at any more. */
-	pthread_mutex_lock(&fs->files.lock);
-	opened->handle->file->attr = fresh->entry.attr;
-	pthread_mutex_unlock(&fs->files.lock);
-	err = finish_frame(spot, mode, fresh);
+	pthread_mutex_lock(&fs->state_lock);
+	handle->frame->attr = fresh->answer.attr;
+	pthread_mutex_unlock(&fs->state_lock);
+	err = finish_frame(entry, mode, fresh);
 	if (err)
-		fs_openfiles_close(fs, opened->handle);
+		fs_handle_close(fs, handle);
+	else
+		*out = handle;
 	return err;
 }
 
@@ -380,36 +385,36 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		  mode_t mode, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_spot spot = {0};
-	struct fs_opened opened;
+	struct fs_entry entry = {0};
+	struct fs_handle *handle;
 	struct fresh fresh = {0};
-	int err = fs_spot_enter(fs, parent, name, &spot);
+	int err = fs_entry_enter(fs, parent, name, &entry);
 
 	if (!err)
-		err = make_frame(req, &spot, mode, &fresh);
+		err = make_frame(req, &entry, mode, &fresh);
 	/* Somebody was faster: the kernel looks again, checks, and opens. */
 	if (err == -EEXIST && !(fi->flags & O_EXCL) &&
-	    fs_spot_check_free(&spot) == -EEXIST)
+	    fs_entry_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
-		err = open_frame(&spot, mode, &fresh, fi, &opened);
+		err = open_frame(&entry, mode, &fresh, fi, &handle);
 		if (err)
-			undo_frame(&spot, &fresh);
+			undo_frame(&entry, &fresh);
 	}
 	fs_tree_unpin(fs->tree, &fresh.pin);
-	fs_spot_leave(&spot);
+	fs_entry_leave(&entry);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_reply_opened(fs, &opened, fi);
-	if (fuse_reply_create(req, &fresh.entry, fi) < 0) {
-		fs_openfiles_close(fs, opened.handle);
+	fs_reply_opened(fs, handle, fi);
+	if (fuse_reply_create(req, &fresh.answer, fi) < 0) {
+		fs_handle_close(fs, handle);
 		fs_tree_forget(fs->tree, fresh.node, 1);
 	}
 }
 
-static int delete_found(const struct fs_spot *spot,
+static int delete_found(const struct fs_entry *entry,
 			const struct fs_found *found)
 {
 	int err;
@@ -417,45 +422,45 @@ static int delete_found(const struct fs_spot *spot,
 	if (found->probe.kind == FS_KIND_DIR)
 		return -EISDIR;
 	if (!found->probe.home[0])
-		return fs_spot_delete(spot, found);
-	fs_links_lock(spot->fs);
-	err = fs_spot_delete(spot, found);
-	fs_links_unlock(spot->fs);
+		return fs_entry_delete(entry, found);
+	fs_links_lock(entry->fs);
+	err = fs_entry_delete(entry, found);
+	fs_links_unlock(entry->fs);
 	return err;
 }
 
 void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs_spot spot = {0};
+	struct fs_entry entry = {0};
 	struct fs_found found;
-	int err = fs_spot_enter(fs_of(req), parent, name, &spot);
+	int err = fs_entry_enter(fs_of(req), parent, name, &entry);
 
 	if (!err)
-		err = fs_spot_find(&spot, &found);
-	if (err == -ENOENT && fs_spot_has_view(&spot))
+		err = fs_entry_find(&entry, &found);
+	if (err == -ENOENT && fs_entry_has_view(&entry))
 		err = -EPERM;
 	if (!err) {
-		err = delete_found(&spot, &found);
+		err = delete_found(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
-	fs_spot_leave(&spot);
+	fs_entry_leave(&entry);
 	fs_reply_error(req, err);
 }
 
 void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs_spot spot = {0};
+	struct fs_entry entry = {0};
 	struct fs_found found;
-	int err = fs_spot_enter(fs_of(req), parent, name, &spot);
+	int err = fs_entry_enter(fs_of(req), parent, name, &entry);
 
 	if (!err)
-		err = fs_spot_find(&spot, &found);
+		err = fs_entry_find(&entry, &found);
 	if (!err) {
 		err = found.probe.kind == FS_KIND_DIR
-			      ? fs_spot_delete_folder(&spot, &found)
+			      ? fs_entry_delete_folder(&entry, &found)
 			      : -ENOTDIR;
 		fs_probe_close(&found.probe);
 	}
-	fs_spot_leave(&spot);
+	fs_entry_leave(&entry);
 	fs_reply_error(req, err);
 }

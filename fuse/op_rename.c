@@ -3,9 +3,9 @@
  * op_rename.c - rename, over what is there too
  *
  * OLD becomes NEW.  On the backing filesystem that is one rename(2) of OLD's
- * entry, to the name by which it is shown as NEW (place.h); frames keep their
- * suffix.  If something is shown as NEW already, it must be gone at the end,
- * and there must be a NEW at every moment, also after a crash:
+ * entry, to the name by which it is shown as NEW (backing_name.h); frames keep
+ * their suffix.  If something is shown as NEW already, it must be gone at the
+ * end, and there must be a NEW at every moment, also after a crash:
  *
  *   neither is a sparse   rename over it if the names are the same; else as the
  *   frame                 next but one
@@ -19,7 +19,7 @@
  *
  * After a loss of power too NEW is one of the two; see durable.h.
  *
- * exchange.c tells how OLD and NEW change places.
+ * renaming_exchange.c tells how OLD and NEW change places.
  *
  * One of several names of a frame is a symbolic link there (links.h): that goes
  * from name to name, and the frame stays where it is.
@@ -33,30 +33,30 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attr_set.h"
 #include "durable.h"
 #include "home.h"
 #include "links.h"
 #include "ops.h"
 #include "renaming.h"
 #include "reply.h"
+#include "setattr.h"
 
 void fs_side_move(struct fs *fs, const struct fs_side *side,
-		  const struct fs_spot *spot, const char *name)
+		  const struct fs_entry *entry, const char *name)
 {
 	if (!side->pin.node)
 		return;
 	if (fs_side_is_sparse(side))
-		fs_durable_note_renamed(fs, side->pin.node, spot->pin.fd);
+		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
 	/* One of several names of a frame says nothing about where that is. */
 	if (fs_side_is_name(side))
 		return;
 	/* Without memory it is looked up anew. */
-	(void)!fs_tree_move(fs->tree, side->pin.node, spot->dir, name);
+	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
 }
 
-int fs_renaming_entry(const struct fs_spot *from, const char *name,
-		      const struct fs_spot *to, const char *new_name,
+int fs_renaming_entry(const struct fs_entry *from, const char *name,
+		      const struct fs_entry *to, const char *new_name,
 		      unsigned int flags)
 {
 	if (renameat2(from->pin.fd, name, to->pin.fd, new_name, flags) == 0)
@@ -80,7 +80,7 @@ int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
 /* Keeps the node of @side open, whatever its name is meanwhile. */
 static void hold(struct fs *fs, struct fs_side *side)
 {
-	const struct fs_node like = fs_spot_like(&side->found);
+	const struct fs_node like = fs_entry_like(&side->found);
 	struct fs_node *node = fs_tree_find(fs->tree, &like);
 
 	if (!node)
@@ -93,7 +93,7 @@ static void hold(struct fs *fs, struct fs_side *side)
 /* Are both names in one folder? */
 static bool is_same_folder(const struct fs_renaming *r)
 {
-	return r->from.spot.dir == r->to.spot.dir;
+	return r->from.entry.dir == r->to.entry.dir;
 }
 
 static bool is_same_file(const struct fs_renaming *r)
@@ -119,8 +119,8 @@ static int announce(const struct fs_side *side, const char *name)
 /* The backing name that OLD gets as NEW. */
 static int find_name(struct fs_renaming *r)
 {
-	struct fs_place place = fs_spot_place(&r->to.spot);
-	const char *name = r->to.spot.name;
+	struct fs_backing_dir place = fs_entry_dir(&r->to.entry);
+	const char *name = r->to.entry.name;
 	int err;
 
 	if (is_same_folder(r))
@@ -128,12 +128,12 @@ static int find_name(struct fs_renaming *r)
 	if (r->replaces)
 		place.replaced = r->to.found.name;
 	if (fs_side_is_frame(&r->from))
-		return fs_place_frame(
+		return fs_backing_name_of_frame(
 			&place, name,
 			fs_names_suffix_for(
 				name, fs_names_suffix(r->from.found.name)),
 			r->name);
-	err = fs_place_other(&place, name);
+	err = fs_backing_name_check(&place, name);
 	if (!err)
 		snprintf(r->name, sizeof(r->name), "%s", name);
 	return err;
@@ -141,28 +141,29 @@ static int find_name(struct fs_renaming *r)
 
 static int move(struct fs_renaming *r, unsigned int flags)
 {
-	int err = fs_renaming_entry(&r->from.spot, r->from.found.name, &r->to.spot,
-			       r->name, flags);
+	int err = fs_renaming_entry(&r->from.entry, r->from.found.name,
+				    &r->to.entry, r->name, flags);
 
 	if (!err)
-		fs_side_move(r->fs, &r->from, &r->to.spot, r->name);
+		fs_side_move(r->fs, &r->from, &r->to.entry, r->name);
 	return err;
 }
 
 /* Both are the same kind of file to rename(2), and have the same name. */
 static int move_over(struct fs_renaming *r)
 {
-	struct fs_node *replaced = fs_spot_hold(r->fs, &r->to.found);
+	struct fs_node *replaced = fs_entry_hold(r->fs, &r->to.found);
 	int err = move(r, 0);
 
-	if ((err == -ENOTEMPTY || err == -EEXIST) && fs_side_is_folder(&r->to)) {
+	if ((err == -ENOTEMPTY || err == -EEXIST) &&
+	    fs_side_is_folder(&r->to)) {
 		fs_deleted_purge_at(r->fs, r->to.found.probe.fd);
 		fs_links_purge_at(r->fs, r->to.found.probe.fd);
 		err = move(r, 0);
 	}
 	if (!err)
-		fs_spot_retire(r->fs, replaced, &r->to.found);
-	fs_spot_let_go(r->fs, replaced, err);
+		fs_entry_retire(r->fs, replaced, &r->to.found);
+	fs_entry_let_go(r->fs, replaced, err);
 	return err;
 }
 
@@ -173,20 +174,21 @@ static int move_beside(struct fs_renaming *r)
 
 	if (err)
 		return err;
-	err = fs_spot_delete(&r->to.spot, &r->to.found);
+	err = fs_entry_delete(&r->to.entry, &r->to.found);
 	if (!err)
 		return 0;
 	/* Back again; if not even that is possible, both are there. */
-	if (fs_renaming_entry(&r->to.spot, r->name, &r->from.spot,
-			 r->from.found.name, RENAME_NOREPLACE) == 0)
-		fs_side_move(r->fs, &r->from, &r->from.spot, r->from.found.name);
+	if (fs_renaming_entry(&r->to.entry, r->name, &r->from.entry,
+			      r->from.found.name, RENAME_NOREPLACE) == 0)
+		fs_side_move(r->fs, &r->from, &r->from.entry,
+			     r->from.found.name);
 	return err;
 }
 
 /* NEW goes, then OLD takes its place. */
 static int move_after(struct fs_renaming *r)
 {
-	int err = fs_spot_delete(&r->to.spot, &r->to.found);
+	int err = fs_entry_delete(&r->to.entry, &r->to.found);
 
 	return err ? err : move(r, RENAME_NOREPLACE);
 }
@@ -195,7 +197,7 @@ static int move_after(struct fs_renaming *r)
 static int move_by_exchange(struct fs_renaming *r)
 {
 	const char *old = r->from.found.name, *taken = r->to.found.name;
-	struct fs_spot *from = &r->from.spot, *to = &r->to.spot;
+	struct fs_entry *from = &r->from.entry, *to = &r->to.entry;
 	struct fs_found left = r->to.found;
 	int err = fs_renaming_entry(from, old, to, taken, RENAME_EXCHANGE);
 
@@ -209,9 +211,10 @@ static int move_by_exchange(struct fs_renaming *r)
 	if (fs_side_is_name(&r->to))
 		err = unlinkat(from->pin.fd, old, 0) ? -errno : 0;
 	else
-		err = fs_spot_delete(from, &left);
+		err = fs_entry_delete(from, &left);
 	if (err) {
-		if (fs_renaming_entry(from, old, to, taken, RENAME_EXCHANGE) == 0) {
+		if (fs_renaming_entry(from, old, to, taken, RENAME_EXCHANGE) ==
+		    0) {
 			fs_side_move(r->fs, &r->from, from, old);
 			fs_side_move(r->fs, &r->to, to, taken);
 		}
@@ -237,9 +240,11 @@ static int replace(struct fs_renaming *r)
 	err = fs_renaming_make_durable(r, &r->from, &r->to);
 	if (err)
 		return err;
-	if (same_name && !fs_side_is_sparse(&r->from) && !fs_side_is_sparse(&r->to))
+	if (same_name && !fs_side_is_sparse(&r->from) &&
+	    !fs_side_is_sparse(&r->to))
 		return move_over(r);
-	if (same_name || (fs_side_is_frame(&r->from) && fs_side_is_frame(&r->to)))
+	if (same_name ||
+	    (fs_side_is_frame(&r->from) && fs_side_is_frame(&r->to)))
 		return move_by_exchange(r);
 	return move_beside(r);
 }
@@ -249,16 +254,17 @@ static int replace(struct fs_renaming *r)
  * whether the next reader changes the atime (relatime): the index has to have
  * it.  What belongs to another user keeps the one that it has.
  */
-static void note_renamed(const struct fs_renaming *r, const struct fs_side *side)
+static void note_renamed(const struct fs_renaming *r,
+			 const struct fs_side *side)
 {
-	struct fs_meta meta = fs_meta_none();
+	struct fs_setattr meta = fs_setattr_none();
 
 	if (!fs_side_is_sparse(side) || !side->pin.node)
 		return;
 	meta.has_times = true;
 	meta.times[0] = side->found.probe.index.st_atim;
 	meta.times[1].tv_nsec = UTIME_OMIT;
-	(void)!fs_meta_set_frame(r->fs, side->pin.node, side->pin.fd, &meta);
+	(void)!fs_setattr_frame(r->fs, side->pin.node, side->pin.fd, &meta);
 }
 
 static int rename_one(struct fs_renaming *r, unsigned int flags)
@@ -291,8 +297,8 @@ static int begin_names(struct fs_renaming *r, unsigned int flags)
 	bool to_is_name = r->replaces && fs_side_is_name(to);
 	int err = 0;
 
-	if (!is_same_folder(r) &&
-	    (fs_side_is_name(from) || (to_is_name && (flags & RENAME_EXCHANGE))))
+	if (!is_same_folder(r) && (fs_side_is_name(from) ||
+				   (to_is_name && (flags & RENAME_EXCHANGE))))
 		return -EXDEV;
 	if (fs_side_is_name(from) && r->replaces &&
 	    (fs_side_is_frame(to) || (flags & RENAME_EXCHANGE)))
@@ -300,7 +306,7 @@ static int begin_names(struct fs_renaming *r, unsigned int flags)
 	if (!err && to_is_name && (flags & RENAME_EXCHANGE))
 		return announce(to, from->found.name);
 	if (!err && to_is_name && !is_same_file(r) &&
-	    fs_links_prepare(&to->spot, &to->found))
+	    fs_links_prepare(&to->entry, &to->found))
 		to->found.probe.home[0] = '\0';
 	return err;
 }
@@ -308,16 +314,17 @@ static int begin_names(struct fs_renaming *r, unsigned int flags)
 static void end_names(struct fs_renaming *r)
 {
 	if (fs_side_is_name(&r->from))
-		fs_links_settle(&r->from.spot, &r->from.found);
+		fs_links_settle(&r->from.entry, &r->from.found);
 	if (r->replaces && fs_side_is_name(&r->to)) {
-		fs_links_settle(&r->to.spot, &r->to.found);
+		fs_links_settle(&r->to.entry, &r->to.found);
 		fs_links_touch(r->fs, r->to.pin.node, r->to.found.probe.fd);
 	}
 }
 
 static int run(struct fs_renaming *r, unsigned int flags)
 {
-	bool has_names = fs_side_is_name(&r->from) || (r->replaces && fs_side_is_name(&r->to));
+	bool has_names = fs_side_is_name(&r->from) ||
+			 (r->replaces && fs_side_is_name(&r->to));
 	int err;
 
 	hold(r->fs, &r->from);
@@ -340,13 +347,13 @@ static int run(struct fs_renaming *r, unsigned int flags)
 /* Finds what is on either side. */
 static int find_both(struct fs_renaming *r)
 {
-	int err = fs_spot_find(&r->from.spot, &r->from.found);
+	int err = fs_entry_find(&r->from.entry, &r->from.found);
 
-	if (err == -ENOENT && fs_spot_has_view(&r->from.spot))
+	if (err == -ENOENT && fs_entry_has_view(&r->from.entry))
 		return -EPERM;
 	if (err)
 		return err;
-	err = fs_spot_find(&r->to.spot, &r->to.found);
+	err = fs_entry_find(&r->to.entry, &r->to.found);
 	r->replaces = !err;
 	if (err && err != -ENOENT) {
 		fs_probe_close(&r->from.found.probe);
@@ -355,13 +362,14 @@ static int find_both(struct fs_renaming *r)
 	return 0;
 }
 
-static int enter_both(struct fs_renaming *r, fuse_ino_t parent, const char *name,
-		      fuse_ino_t new_parent, const char *new_name)
+static int enter_both(struct fs_renaming *r, fuse_ino_t parent,
+		      const char *name, fuse_ino_t new_parent,
+		      const char *new_name)
 {
-	int err = fs_spot_enter(r->fs, parent, name, &r->from.spot);
+	int err = fs_entry_enter(r->fs, parent, name, &r->from.entry);
 
 	if (!err)
-		err = fs_spot_enter(r->fs, new_parent, new_name, &r->to.spot);
+		err = fs_entry_enter(r->fs, new_parent, new_name, &r->to.entry);
 	if (!err && strlen(new_name) > FS_NAMES_MAX)
 		err = -ENAMETOOLONG;
 	return err;
@@ -392,7 +400,7 @@ void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 	fs_tree_unpin(r.fs->tree, &r.from.pin);
 	fs_tree_unpin(r.fs->tree, &r.to.pin);
-	fs_spot_leave(&r.from.spot);
-	fs_spot_leave(&r.to.spot);
+	fs_entry_leave(&r.from.entry);
+	fs_entry_leave(&r.to.entry);
 	fs_reply_error(req, err);
 }

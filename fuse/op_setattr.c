@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "attr.h"
-#include "attr_set.h"
+#include "getattr.h"
 #include "ops.h"
 #include "reply.h"
+#include "setattr.h"
 #include "view.h"
 
 static struct timespec time_of(const struct timespec *given, bool is_set,
@@ -21,9 +21,9 @@ static struct timespec time_of(const struct timespec *given, bool is_set,
 }
 
 /* What is to change; sizes are not among it, and nobody can set a ctime. */
-static struct fs_meta meta_of(const struct stat *attr, int to_set)
+static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 {
-	struct fs_meta meta = fs_meta_none();
+	struct fs_setattr meta = fs_setattr_none();
 
 	meta.has_mode = to_set & FUSE_SET_ATTR_MODE;
 	meta.mode = attr->st_mode & 07777;
@@ -42,7 +42,7 @@ static struct fs_meta meta_of(const struct stat *attr, int to_set)
 }
 
 /* With uid= or gid= nothing else can be the owner. */
-static int check_owner(const struct fs_options *o, struct fs_meta *meta)
+static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 {
 	if (o->uid != FS_UNSET && meta->uid != (uid_t)-1) {
 		if (meta->uid != (uid_t)o->uid)
@@ -58,26 +58,27 @@ static int check_owner(const struct fs_options *o, struct fs_meta *meta)
 }
 
 /* To open with O_TRUNC is a change, even if there is nothing to cut. */
-static int touch(struct fs *fs, const struct fs_file *file)
+static int touch(struct fs *fs, const struct fs_open_frame *frame)
 {
-	struct fs_meta meta = fs_meta_none();
+	struct fs_setattr meta = fs_setattr_none();
 
 	meta.has_times = true;
 	meta.times[0].tv_nsec = UTIME_OMIT;
 	meta.times[1].tv_nsec = UTIME_NOW;
-	return fs_meta_set_frame(fs, file->pin.node, file->pin.fd, &meta);
+	return fs_setattr_frame(fs, frame->pin.node, frame->pin.fd, &meta);
 }
 
-static int resize_file(struct fs *fs, struct fs_file *file, uint64_t size)
+static int resize_file(struct fs *fs, struct fs_open_frame *frame,
+		       uint64_t size)
 {
-	int err = fs_frames_allow_write(fs, file);
+	int err = fs_open_frame_allow_write(fs, frame);
 
 	if (err)
 		return err;
-	if (size == b2f_file_size(file->file))
-		return touch(fs, file);
-	err = b2f_file_truncate(file->file, size);
-	fs_frames_note_change(file);
+	if (size == b2f_file_size(frame->file))
+		return touch(fs, frame);
+	err = b2f_file_truncate(frame->file, size);
+	fs_open_frame_note_change(frame);
 	return err;
 }
 
@@ -87,19 +88,20 @@ static int resize_file(struct fs *fs, struct fs_file *file, uint64_t size)
  */
 static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
 {
-	struct fs_frame_opened opened;
-	int err = fs_frames_get(fs, node, &opened);
+	struct fs_open_frame *frame;
+	int err = fs_open_frame_get(fs, node, &frame, NULL);
 
 	if (err)
 		return err;
-	fs_frames_begin_writer(fs, opened.file);
-	err = resize_file(fs, opened.file, size);
-	if (!err && atomic_load(&opened.file->nwriters) == 1)
-		err = fs_frames_commit(fs, opened.file,
-				       fs->options.sync ? B2F_COMMIT_DURABLE
-							: B2F_COMMIT_VISIBLE);
-	fs_frames_end_writer(fs, opened.file);
-	fs_frames_put(fs, opened.file);
+	fs_open_frame_begin_writer(fs, frame);
+	err = resize_file(fs, frame, size);
+	if (!err && atomic_load(&frame->nwriters) == 1)
+		err = fs_open_frame_commit(fs, frame,
+					   fs->options.sync
+						   ? B2F_COMMIT_DURABLE
+						   : B2F_COMMIT_VISIBLE);
+	fs_open_frame_end_writer(fs, frame);
+	fs_open_frame_put(fs, frame);
 	return err;
 }
 
@@ -119,7 +121,7 @@ static int resize_other(struct fs *fs, int path_fd, uint64_t size)
 static int resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
 {
 	struct stat st;
-	int err = fs_attr_get(fs, node, &st);
+	int err = fs_getattr(fs, node, &st);
 
 	if (err || size == (uint64_t)st.st_size)
 		return err;
@@ -131,8 +133,8 @@ static int resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
 static int resize(struct fs *fs, struct fs_node *node, int path_fd,
 		  uint64_t size, struct fs_handle *handle)
 {
-	if (handle && handle->file)
-		return resize_file(fs, handle->file, size);
+	if (handle && handle->frame)
+		return resize_file(fs, handle->frame, size);
 	if (handle && handle->fd >= 0) {
 		atomic_store(&handle->wrote, true);
 		return ftruncate(handle->fd, (off_t)size) ? -errno : 0;
@@ -143,14 +145,14 @@ static int resize(struct fs *fs, struct fs_node *node, int path_fd,
 }
 
 static int set(struct fs *fs, struct fs_node *node, int fd,
-	       const struct fs_meta *meta)
+	       const struct fs_setattr *meta)
 {
 	if (!meta->has_mode && !meta->has_times && meta->uid == (uid_t)-1 &&
 	    meta->gid == (gid_t)-1)
 		return 0;
 	if (node->kind == FS_KIND_FRAME)
-		return fs_meta_set_frame(fs, node, fd, meta);
-	return fs_meta_set_file(fs, fd, meta);
+		return fs_setattr_frame(fs, node, fd, meta);
+	return fs_setattr_file(fs, fd, meta);
 }
 
 void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
@@ -159,7 +161,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	struct fs *fs = fs_of(req);
 	struct fs_node *shown = fs_node_of(fs, ino);
 	struct fs_node *node = NULL;
-	struct fs_meta meta = meta_of(attr, to_set);
+	struct fs_setattr meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};
 	struct stat st;
 	bool is_plain;
@@ -188,7 +190,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	fs_tree_unpin(fs->tree, &pin);
 	fs_view_leave(fs, node);
 	if (!err)
-		err = fs_attr_get(fs, shown, &st);
+		err = fs_getattr(fs, shown, &st);
 	if (err)
 		fs_reply_error(req, err);
 	else

@@ -86,10 +86,10 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 	if (skip < 0)
 		return skip;
 	if (size > (size_t)skip)
-		n = b2f_file_pwrite(handle->file->file, buf + skip,
+		n = b2f_file_pwrite(handle->frame->file, buf + skip,
 				    size - (size_t)skip,
 				    off + (uint64_t)skip - handle->head_len);
-	fs_frames_note_change(handle->file);
+	fs_open_frame_note_change(handle->frame);
 	fs_view_note_change(fs, handle);
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
@@ -99,13 +99,13 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 			    const char *buf, size_t size, uint64_t off)
 {
 	uint64_t at = off;
-	ssize_t n = b2f_file_append(handle->file->file, buf, size, &at);
+	ssize_t n = b2f_file_append(handle->frame->file, buf, size, &at);
 
-	fs_frames_note_change(handle->file);
+	fs_open_frame_note_change(handle->frame);
 	fs_view_note_change(fs, handle);
 	/* It has cached them where they are not. */
 	if (n > 0 && at != off)
-		fs_frames_drop_cached(fs, handle->file);
+		fs_open_frame_drop_cached(fs, handle->frame);
 	return n;
 }
 
@@ -130,7 +130,7 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 	int err = 0;
 	ssize_t n;
 
-	if (!handle->file)
+	if (!handle->frame)
 		return change_other(fs, handle, buf, size, off, fi);
 	/* A view cannot grow; its bytes have another place. */
 	if (!handle->head && is_append(fs, fi))
@@ -138,7 +138,8 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 	else
 		n = write_frame(fs, handle, buf, size, (uint64_t)off);
 	if (n > 0 && sync_flags(fi))
-		err = fs_frames_commit(fs, handle->file, B2F_COMMIT_DURABLE);
+		err = fs_open_frame_commit(fs, handle->frame,
+					   B2F_COMMIT_DURABLE);
 	return err ? err : n;
 }
 
@@ -222,7 +223,7 @@ static int check_room(const struct fs_handle *handle, uint64_t off,
 	if (fstatvfs(handle->pin.fd, &st))
 		return -errno;
 	room = (uint64_t)st.f_bavail * st.f_frsize;
-	missing = count_missing(handle->file->file, off, end, room);
+	missing = count_missing(handle->frame->file, off, end, room);
 	if (missing < 0)
 		return (int)missing;
 	return (uint64_t)missing > room ? -ENOSPC : 0;
@@ -232,7 +233,7 @@ static int check_room(const struct fs_handle *handle, uint64_t off,
 static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 			   int mode, uint64_t off, uint64_t length)
 {
-	struct b2f_file *file = handle->file->file;
+	struct b2f_file *file = handle->frame->file;
 	int err = fs_view_check(fs, handle, true);
 	uint64_t end;
 
@@ -265,10 +266,10 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	int err;
 
 	(void)ino;
-	if (handle->file) {
+	if (handle->frame) {
 		err = fallocate_frame(fs_of(req), handle, mode, (uint64_t)off,
 				      (uint64_t)length);
-		fs_frames_note_change(handle->file);
+		fs_open_frame_note_change(handle->frame);
 		fs_view_note_change(fs_of(req), handle);
 	} else {
 		atomic_store(&handle->wrote, true);
@@ -295,10 +296,11 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int err = 0;
 
 	(void)ino;
-	if (handle->file && handle->writes)
-		err = fs_frames_commit(fs, handle->file,
-				       fs->options.sync ? B2F_COMMIT_DURABLE
-							: B2F_COMMIT_VISIBLE);
+	if (handle->frame && handle->writes)
+		err = fs_open_frame_commit(fs, handle->frame,
+					   fs->options.sync
+						   ? B2F_COMMIT_DURABLE
+						   : B2F_COMMIT_VISIBLE);
 	else if (handle->fd >= 0 && handle->writes)
 		err = flush_other(handle->fd);
 	if (!err && fs->options.sync && atomic_load(&handle->wrote) &&
@@ -314,9 +316,9 @@ void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	int err = 0;
 
 	(void)ino;
-	if (handle->file)
-		err = fs_frames_commit(fs_of(req), handle->file,
-				       B2F_COMMIT_DURABLE);
+	if (handle->frame)
+		err = fs_open_frame_commit(fs_of(req), handle->frame,
+					   B2F_COMMIT_DURABLE);
 	else if (datasync ? fdatasync(handle->fd) : fsync(handle->fd))
 		err = -errno;
 	reply(req, err);

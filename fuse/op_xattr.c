@@ -23,11 +23,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "attr_set.h"
 #include "b2frame/create.h"
+#include "disk_frame.h"
 #include "facts.h"
 #include "ops.h"
 #include "reply.h"
+#include "setattr.h"
 #include "view.h"
 
 #define USER	 "user."
@@ -131,7 +132,7 @@ static int get_fact(struct fs *fs, struct fs_node *node, int fd,
 
 	if (node->kind != FS_KIND_FRAME)
 		return -ENODATA;
-	err = fs_frames_open_disk(fs, node, fd, &frame);
+	err = fs_disk_frame_open(fs, node, fd, &frame);
 	if (!err)
 		err = fs_facts_get(frame, name, out, size);
 	b2f_frame_close(frame);
@@ -244,7 +245,7 @@ static int list_facts(struct fs *fs, struct fs_node *node, int fd, FILE *f)
 	struct b2f_frame *frame = NULL;
 	char *names = NULL;
 	size_t size = 0;
-	int err = fs_frames_open_disk(fs, node, fd, &frame);
+	int err = fs_disk_frame_open(fs, node, fd, &frame);
 
 	/* What cannot be opened has none. */
 	if (err)
@@ -341,7 +342,7 @@ static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 	if (err)
 		return err;
 	if (node->kind == FS_KIND_FRAME)
-		err = fs_meta_with_index(fs, node, pin.fd, change_stored, c);
+		err = fs_setattr_with_index(fs, node, pin.fd, change_stored, c);
 	else
 		err = change_stored(c, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);

@@ -7,11 +7,11 @@
 #ifndef B2F_FUSE_RENAMING_H
 #define B2F_FUSE_RENAMING_H
 
-#include "spot.h"
+#include "entry.h"
 
 /* One of the two sides. */
 struct fs_side {
-	struct fs_spot spot;
+	struct fs_entry entry;
 	struct fs_found found;
 	/* Its node, if the kernel knows it, so that it can be found meanwhile.
 	 */
@@ -50,14 +50,14 @@ static inline bool fs_side_is_name(const struct fs_side *side)
 	return side->found.probe.home[0] != '\0';
 }
 
-/* Notes that the node of @side is @name in @spot now. */
+/* Notes that the node of @side is @name in @entry now. */
 void fs_side_move(struct fs *fs, const struct fs_side *side,
-		  const struct fs_spot *spot, const char *name);
+		  const struct fs_entry *entry, const char *name);
 
 /* renameat2(2) of a backing name.  Returns 0 or an errno. */
 B2F_MUST_CHECK
-int fs_renaming_entry(const struct fs_spot *from, const char *name,
-		      const struct fs_spot *to, const char *new_name,
+int fs_renaming_entry(const struct fs_entry *from, const char *name,
+		      const struct fs_entry *to, const char *new_name,
 		      unsigned int flags);
 
 /*
@@ -69,8 +69,8 @@ int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
 			     const struct fs_side *old);
 
 /*
- * Both names change places (exchange.c).  Returns 0, -ENOENT (there is only
- * one), -EINVAL (there would be a moment without one of them) or an errno.
+ * Both names change places (renaming_exchange.c).  Returns 0, -ENOENT (there is
+ * only one), -EINVAL (there would be a moment without one of them) or an errno.
  */
 B2F_MUST_CHECK
 int fs_renaming_exchange(struct fs_renaming *r);

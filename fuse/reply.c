@@ -20,22 +20,21 @@ void fs_reply_data_error(fuse_req_t req, int err)
 }
 
 void fs_reply_entry(fuse_req_t req, struct fs_node *node,
-		    const struct fuse_entry_param *entry)
+		    const struct fuse_entry_param *answer)
 {
 	struct fs *fs = fs_of(req);
 
 	/* An answer that did not arrive is not counted by the kernel. */
-	if (fuse_reply_entry(req, entry) < 0)
+	if (fuse_reply_entry(req, answer) < 0)
 		fs_tree_forget(fs->tree, node, 1);
 }
 
-void fs_reply_opened(struct fs *fs, const struct fs_opened *opened,
+void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 		     struct fuse_file_info *fi)
 {
 	fs_stats_add(&fs->stats.nopens, 1);
-	fs_stats_add(&fs->stats.nkept, opened->keep_cache);
-	fi->fh = (uintptr_t)opened->handle;
-	fi->direct_io = opened->direct_io || fs->options.direct_io;
-	opened->handle->direct_io = fi->direct_io;
-	fi->keep_cache = opened->keep_cache || fs->options.kernel_cache;
+	fs_stats_add(&fs->stats.nkept, handle->keep_cache);
+	fi->fh = (uintptr_t)handle;
+	fi->direct_io = handle->direct_io;
+	fi->keep_cache = handle->keep_cache || fs->options.kernel_cache;
 }

@@ -26,17 +26,14 @@ void fs_reply_error(fuse_req_t req, int err);
 void fs_reply_data_error(fuse_req_t req, int err);
 
 /*
- * Answers @req with @entry for @node, which has a reference for the kernel; it
+ * Answers @req with @answer for @node, which has a reference for the kernel; it
  * is given back if the answer does not arrive.
  */
 void fs_reply_entry(fuse_req_t req, struct fs_node *node,
-		    const struct fuse_entry_param *entry);
+		    const struct fuse_entry_param *answer);
 
-/*
- * Sets in @fi what to answer to an open: the handle, and what the kernel may do
- * with the data.
- */
-void fs_reply_opened(struct fs *fs, const struct fs_opened *opened,
+/* Sets in @fi what to answer to the open that has made @handle. */
+void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 		     struct fuse_file_info *fi);
 
 #endif

@@ -161,8 +161,8 @@ int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
 	snprintf(found.name, sizeof(found.name), "%s", name);
 	if (found.probe.kind == FS_KIND_FRAME)
 		err = show_frame(tree, dirfd, name, shown);
-	if (!err && (found.probe.kind != FS_KIND_FRAME ||
-		     strcmp(shown, name) == 0)) {
+	if (!err &&
+	    (found.probe.kind != FS_KIND_FRAME || strcmp(shown, name) == 0)) {
 		*out = found;
 		return 0;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seen.c - what the kernel and we have seen of the data of a file: the states */
+/* seen.c - what the kernel and we have seen of the data of a file: the states
+ */
 #include "seen.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -61,8 +62,7 @@ bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 	/* It was opened without a look at its name. */
 	seen->resized |= known && !same;
 	seen->drop &= ~(unsigned int)FS_SEEN_DROP_SELF;
-	set_stamp(seen, stamp,
-		  keep || settled ? FS_SEEN_SURE : FS_SEEN_UNSURE);
+	set_stamp(seen, stamp, keep || settled ? FS_SEEN_SURE : FS_SEEN_UNSURE);
 	return keep;
 }
 

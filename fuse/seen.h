@@ -32,7 +32,7 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  What gets a struct fs_seen is called with files->lock held;
+ * Threads: any.  What gets a struct fs_seen is called with fs->state_lock held;
  * what gets a struct fs takes it.
  */
 #ifndef B2F_FUSE_SEEN_H
@@ -141,6 +141,13 @@ bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
 		       bool is_written);
 
 /* seen_look.c */
+
+/*
+ * Is the last change of the file so long ago that another one now would get
+ * another time?  Clocks of filesystems tick every few milliseconds, some only
+ * every other second; what is younger than that may change without a trace.
+ */
+bool fs_seen_is_settled(const struct stat *st);
 
 /*
  * Attributes of a frame that is not open were changed by us, from @before to

@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* seen_look.c - what the kernel and we have seen of a file: looks at files */
 #include <errno.h>
+#include <time.h>
 
 #include "fs.h"
 #include "seen.h"
 
 #define SECOND_NS INT64_C(1000000000)
+
+/* Ticks of clocks: of kernels, and of filesystems that keep full seconds. */
+#define TICK_NS	       INT64_C(20000000)
+#define COARSE_TICK_NS INT64_C(2000000000)
+
+bool fs_seen_is_settled(const struct stat *st)
+{
+	struct timespec now;
+	int64_t age;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	/* Nobody can set a ctime, unlike an mtime. */
+	age = (now.tv_sec - st->st_ctim.tv_sec) * SECOND_NS +
+	      (now.tv_nsec - st->st_ctim.tv_nsec);
+	return age > (st->st_ctim.tv_nsec ? TICK_NS : COARSE_TICK_NS);
+}
 
 void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
 		       const struct stat *before, const struct stat *now)
@@ -15,12 +32,12 @@ void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
 
 	if (before)
 		old = b2f_frame_stamp_of(before);
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (before)
 		fs_seen_meta(seen, &old, &new);
 	else
 		fs_seen_ours(seen, &new);
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 static int64_t in_ns(const struct timespec *t)
@@ -43,7 +60,7 @@ void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
 
 	if (b2f_frame_stamp_equal(&now->stamp, &before->stamp))
 		return;
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (fs_seen_is_ours(seen, &before->stamp))
 		changed = in_ns(&seen->ctime);
 	changed = max(changed, in_ns(shown));
@@ -53,7 +70,7 @@ void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
 	if (changed > now->stamp.ctime_ns)
 		changed = now->stamp.ctime_ns;
 	fs_seen_ours_at(seen, &now->stamp, changed);
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
@@ -63,16 +80,16 @@ struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
 	const struct fs_seen *seen = &node->state.seen;
 	struct timespec t = index->st_ctim;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (fs_seen_is_ours(seen, &stamp))
 		t = seen->ctime;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return t;
 }
 
 /*
  * @nours: changes that are going on and the caller knows of.  Returns 0 or an
- * errno, in any case with files->lock held.
+ * errno, in any case with fs->state_lock held.
  */
 static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 			 uint64_t nours, struct fs_look *look)
@@ -81,17 +98,17 @@ static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 	struct stat st;
 	int err;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	nbegun = seen->nbegun;
 	nended = seen->nended;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	err = fstat(fd, &st) ? -errno : 0;
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (err)
 		return err;
 	*look = (struct fs_look){
 		.stamp = b2f_frame_stamp_of(&st),
-		.settled = fs_frames_settled(&st),
+		.settled = fs_seen_is_settled(&st),
 		.alone = nbegun - nended == nours && seen->nbegun == nbegun,
 	};
 	return 0;
@@ -106,7 +123,7 @@ int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep)
 	if (!err)
 		*keep = fs_seen_open_look(seen, &look,
 					  node->state.nwriters > 0);
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return err;
 }
 
@@ -120,7 +137,7 @@ void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd)
 		fs_seen_compare(seen, &look);
 	fs_seen_close(seen, !err && look.alone ? &look.stamp : NULL, true,
 		      !err && look.settled);
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
@@ -132,7 +149,7 @@ void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
 	if (!look_and_lock(fs, seen, fd, 0, &look))
 		fs_seen_compare(seen, &look);
 	seen->nbegun++;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_seen_end(struct fs *fs, struct fs_node *node, int fd)
@@ -146,7 +163,7 @@ void fs_seen_end(struct fs *fs, struct fs_node *node, int fd)
 		seen->nseen = seen->nbegun;
 	}
 	seen->nended++;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_seen_look(struct fs *fs, struct fs_node *node, int fd)
@@ -155,5 +172,5 @@ void fs_seen_look(struct fs *fs, struct fs_node *node, int fd)
 
 	if (!look_and_lock(fs, &node->state.seen, fd, 0, &look))
 		fs_seen_compare(&node->state.seen, &look);
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }

@@ -78,32 +78,32 @@ static void drop_cache(struct fs *fs, struct fs_node *node)
 	struct fs_seen *seen = &node->state.seen;
 	unsigned int drop;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	drop = seen->drop;
 	/* Whoever opens it now is not to find what is about to go. */
 	seen->drop = drop & FS_SEEN_DROP_SELF ? FS_SEEN_DROPPING : 0;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (!drop)
 		return;
 	if (drop & FS_SEEN_DROP_SELF)
 		drop_node(fs, node);
 	if (drop & FS_SEEN_DROP_VIEW)
 		drop_view(fs, node);
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	seen->drop &= ~(unsigned int)FS_SEEN_DROPPING;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
-static void tick_file(struct fs *fs, struct fs_file *file)
+static void tick_file(struct fs *fs, struct fs_open_frame *frame)
 {
 	/*
 	 * If it fails, the library has logged why, and we try again.  One that
 	 * is being committed, or is locked, must not keep the others waiting.
 	 */
-	if (fs_frames_commit_old(fs, file) == -EAGAIN)
+	if (fs_open_frame_commit_old(fs, frame) == -EAGAIN)
 		return;
 	/* What cannot be read now stays as it is. */
-	(void)!fs_frames_refresh(fs, file);
+	(void)!fs_open_frame_refresh(fs, frame);
 }
 
 /*
@@ -115,14 +115,14 @@ static bool tick_others(struct fs *fs)
 	struct fs_handle **handles = NULL;
 	size_t n = 0;
 
-	if (fs_openfiles_others(fs, &handles, &n))
+	if (fs_handle_others(fs, &handles, &n))
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		struct fs_node *node = handles[i]->pin.node;
 
 		fs_seen_look(fs, node, handles[i]->fd);
 		drop_cache(fs, node);
-		fs_openfiles_close(fs, handles[i]);
+		fs_handle_close(fs, handles[i]);
 	}
 	free(handles);
 	return n > 0;
@@ -132,20 +132,20 @@ static bool tick_others(struct fs *fs)
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
-	struct fs_file **files = NULL;
+	struct fs_open_frame **files = NULL;
 	size_t n = 0;
 	bool more = false;
 
 	if (!is_urgent)
 		more = tick_others(fs);
 	/* Without memory now, a second later. */
-	if (fs_frames_all(fs, &files, &n))
+	if (fs_open_frame_all(fs, &files, &n))
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		if (!is_urgent)
 			tick_file(fs, files[i]);
 		drop_cache(fs, files[i]->pin.node);
-		fs_frames_put(fs, files[i]);
+		fs_open_frame_put(fs, files[i]);
 	}
 	free(files);
 	if (!is_urgent && fs_durable_is_crowded(fs))

@@ -34,7 +34,7 @@
 #include "seen.h"
 
 struct fs_deleted;
-struct fs_file;
+struct fs_open_frame;
 
 enum fs_kind {
 	/* A folder of the backing filesystem. */
@@ -60,15 +60,15 @@ struct fs_sizes {
 	uint64_t head_len;
 };
 
-/* What is known of the data of a node; under the lock of openfiles.h. */
+/* What is known of the data of a node; under fs->state_lock. */
 struct fs_state {
 	/* The open frame, or NULL. */
-	struct fs_file *file;
+	struct fs_open_frame *frame;
 	/* Handles, also those that are being opened. */
 	size_t nhandles;
-	/* Those of another file than a frame that may write. */
+	/* Those that may write to a file that is no frame. */
 	size_t nwriters;
-	/* Frames that have left @file and are being closed. */
+	/* Frames that have left @frame and are being closed. */
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;

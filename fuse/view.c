@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr.h"
+#include "disk_frame.h"
+#include "entry.h"
 #include "lookup.h"
-#include "spot.h"
 #include "view.h"
 
 #define SUFFIX ".npy"
@@ -68,7 +68,7 @@ struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame)
 
 void fs_view_retire(struct fs *fs, const struct fs_found *found)
 {
-	const struct fs_node like = fs_spot_like(found);
+	const struct fs_node like = fs_entry_like(found);
 	struct fs_node *view;
 
 	if (like.kind != FS_KIND_FRAME)
@@ -150,7 +150,7 @@ static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
 	struct b2f_frame *frame = NULL;
 	uint8_t *head = NULL;
 	size_t n = 0;
-	int err = fs_frames_open_disk(fs, frame_node, fd, &frame);
+	int err = fs_disk_frame_open(fs, frame_node, fd, &frame);
 
 	if (!err)
 		err = b2f_frame_npy_header(frame, &head, &n);
@@ -168,10 +168,10 @@ static uint64_t known_head_len(struct fs *fs, const struct fs_node *frame,
 	const struct fs_sizes *sizes = &frame->state.sizes;
 	uint64_t len = 0;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
 		len = sizes->head_len;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return len;
 }
 
@@ -180,10 +180,10 @@ static void keep_head_len(struct fs *fs, struct fs_node *frame,
 {
 	struct fs_sizes *sizes = &frame->state.sizes;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
 		sizes->head_len = len;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* The length of the header of @frame, which nobody has open. */
@@ -208,17 +208,17 @@ static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
 	return err;
 }
 
-static int get_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
+static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
 {
-	struct fs_file *file = fs_frames_peek(fs, frame);
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
 	uint8_t *head = NULL;
 	size_t n = 0;
 	int err;
 
-	if (!file)
-		return find_head_len(fs, frame, len);
-	err = b2f_file_npy_header(file->file, &head, &n);
-	fs_frames_put(fs, file);
+	if (!frame)
+		return find_head_len(fs, node, len);
+	err = b2f_file_npy_header(frame->file, &head, &n);
+	fs_open_frame_put(fs, frame);
 	free(head);
 	*len = n;
 	return err;
@@ -239,10 +239,10 @@ int fs_view_attr(struct fs *fs, struct fs_node *frame, struct stat *st)
 /* Makes the node of the view of @found, and what to answer. */
 static int get_node(struct fs *fs, struct fs_node *parent,
 		    const struct fs_found *found,
-		    struct fuse_entry_param *entry, struct fs_node **out)
+		    struct fuse_entry_param *answer, struct fs_node **out)
 {
 	struct fs_node *frame, *node, like;
-	int err = fs_lookup_node(fs, parent, found, entry, &frame);
+	int err = fs_lookup_node(fs, parent, found, answer, &frame);
 
 	if (err)
 		return err;
@@ -250,23 +250,23 @@ static int get_node(struct fs *fs, struct fs_node *parent,
 	err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
 			  &node);
 	if (!err) {
-		err = fs_view_attr(fs, frame, &entry->attr);
+		err = fs_view_attr(fs, frame, &answer->attr);
 		if (err)
 			fs_tree_forget(fs->tree, node, 1);
 	}
 	fs_tree_forget(fs->tree, frame, 1);
 	if (err)
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
-	entry->ino = fs_ino_of(node);
-	entry->generation = node->generation;
+	answer->ino = fs_ino_of(node);
+	answer->generation = node->generation;
 	/* The kernel does not know that it goes with another name. */
-	entry->entry_timeout = 0;
+	answer->entry_timeout = 0;
 	*out = node;
 	return 0;
 }
 
 int fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
-		   const char *name, struct fuse_entry_param *entry,
+		   const char *name, struct fuse_entry_param *answer,
 		   struct fs_node **out)
 {
 	struct fs_found found;
@@ -274,14 +274,14 @@ int fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
 
 	if (err)
 		return err;
-	err = get_node(fs, parent, &found, entry, out);
+	err = get_node(fs, parent, &found, answer, out);
 	fs_probe_close(&found.probe);
 	return err;
 }
 
 int fs_view_open(struct fs_handle *handle)
 {
-	return b2f_file_npy_header(handle->file->file, &handle->head,
+	return b2f_file_npy_header(handle->frame->file, &handle->head,
 				   &handle->head_len);
 }
 
@@ -291,23 +291,23 @@ int fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes)
 		return 0;
 	/* A write would find out only when its place is settled. */
 	if (changes)
-		(void)!fs_frames_refresh(fs, handle->file);
-	return b2f_file_is_npy(handle->file->file) ? -ESTALE : 0;
+		(void)!fs_open_frame_refresh(fs, handle->frame);
+	return b2f_file_is_npy(handle->frame->file) ? -ESTALE : 0;
 }
 
 void fs_view_note_change(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_state *state = &handle->file->pin.node->state;
+	struct fs_state *state = &handle->frame->pin.node->state;
 	bool must;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	must = handle->head || state->has_view;
 	/* As if another program had changed what the frame shows. */
 	if (handle->head)
 		fs_seen_theirs(&state->seen, NULL);
 	else if (must)
 		state->seen.drop |= FS_SEEN_DROP_VIEW;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (must)
 		fs_ticker_wake(&fs->ticker, true);
 }

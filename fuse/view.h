@@ -45,7 +45,7 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found);
  */
 B2F_MUST_CHECK
 int fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
-		   const char *name, struct fuse_entry_param *entry,
+		   const char *name, struct fuse_entry_param *answer,
 		   struct fs_node **out);
 
 /* True if @name, which nothing else has, is that of a view. */

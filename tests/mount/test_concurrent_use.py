@@ -21,7 +21,7 @@ SECONDS = float(os.environ.get("B2F_SECONDS", 5))
 PROCESSES = 6
 NAMES = ["a", "b", "c", "a.b2frame", "d", "e", "f", "g", "h"]
 FOLDERS = ["", "", "one", "two"]
-# By call; what is EEXIST is told in fuse/place.h.
+# By call; what is EEXIST is told in fuse/backing_name.h.
 ALLOWED = {
     "open": "ENOENT EISDIR EEXIST ENXIO ELOOP", "read": "EBADF EISDIR",
     "write": "EBADF", "truncate": "EINVAL EBADF", "fallocate": "EBADF ENODEV",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * place.h - the backing name of something that shall be shown as NAME
+ * backing_name.h - the backing name of something that shall be shown as NAME
  *
  * The rule of resolve.h read backwards.  What is new must come back as NAME, at
  * every later mount, and must not change the name that anything else is shown
@@ -20,13 +20,13 @@
  * in the folder meanwhile is not seen; for that there is EEXIST of the call
  * that makes the entry.
  */
-#ifndef B2F_FUSE_PLACE_H
-#define B2F_FUSE_PLACE_H
+#ifndef B2F_FUSE_BACKING_NAME_H
+#define B2F_FUSE_BACKING_NAME_H
 
 #include "resolve.h"
 
 /* A backing folder, and what in it does not count. */
-struct fs_place {
+struct fs_backing_dir {
 	struct fs_tree *tree;
 	int dirfd;
 	/* Backing names that are about to go; NULL: none. */
@@ -40,14 +40,14 @@ struct fs_place {
  * or an errno.
  */
 B2F_MUST_CHECK
-int fs_place_frame(const struct fs_place *place, const char *name,
-		   size_t suffix, char out[FS_NAMES_SIZE]);
+int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
+			     size_t suffix, char out[FS_NAMES_SIZE]);
 
 /*
  * Checks whether anything but a frame can be called @name.
  * Returns 0, -EEXIST, -ENAMETOOLONG, -EPERM (an index) or an errno.
  */
 B2F_MUST_CHECK
-int fs_place_other(const struct fs_place *place, const char *name);
+int fs_backing_name_check(const struct fs_backing_dir *dir, const char *name);
 
 #endif

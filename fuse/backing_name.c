@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place.c - the backing name of something that shall be shown as NAME */
+/* backing_name.c - the backing name of something that shall be shown as NAME */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "b2frame/create.h"
-#include "place.h"
+#include "backing_name.h"
 
-static bool is_going(const struct fs_place *place, const char *name)
+static bool is_going(const struct fs_backing_dir *dir, const char *name)
 {
-	return (place->leaving && strcmp(place->leaving, name) == 0) ||
-	       (place->replaced && strcmp(place->replaced, name) == 0);
+	return (dir->leaving && strcmp(dir->leaving, name) == 0) ||
+	       (dir->replaced && strcmp(dir->replaced, name) == 0);
 }
 
 /* Returns 1 if @name will still exist, 0 if not, or an errno. */
-static int stays(const struct fs_place *place, const char *name)
+static int stays(const struct fs_backing_dir *dir, const char *name)
 {
-	if (is_going(place, name))
+	if (is_going(dir, name))
 		return 0;
-	return fs_resolve_exists(place->tree, place->dirfd, name);
+	return fs_resolve_exists(dir->tree, dir->dirfd, name);
 }
 
 /* The same, but what is shown by another name does not count. */
-static int stays_shown(const struct fs_place *place, const char *name)
+static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 {
-	if (is_going(place, name))
+	if (is_going(dir, name))
 		return 0;
-	return fs_resolve_is_shown(place->tree, place->dirfd, name);
+	return fs_resolve_is_shown(dir->tree, dir->dirfd, name);
 }
 
 /*
  * How many frames but @other (NULL: none) will still want to be called @stem;
  * or an errno.
  */
-static int count_frames(const struct fs_place *place, const char *stem,
+static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 			const char *other)
 {
 	char name[FS_NAMES_SIZE];
 	int n = 0, is_frame;
 
 	for (size_t i = 0; i < FS_NAMES_SUFFIXES; i++) {
-		if (!fs_names_join(stem, i, name) || is_going(place, name) ||
+		if (!fs_names_join(stem, i, name) || is_going(dir, name) ||
 		    (other && strcmp(other, name) == 0))
 			continue;
-		is_frame = fs_resolve_is_frame(place->tree, place->dirfd, name);
+		is_frame = fs_resolve_is_frame(dir->tree, dir->dirfd, name);
 		if (is_frame < 0)
 			return is_frame;
 		n += is_frame;
@@ -56,32 +56,32 @@ static int count_frames(const struct fs_place *place, const char *stem,
  * are called?  A single frame @name.SUFFIX is shown as @name now; two of them
  * already have their full names.  Returns 1, 0 or an errno.
  */
-static int is_free(const struct fs_place *place, const char *name)
+static int is_free(const struct fs_backing_dir *dir, const char *name)
 {
 	int n;
 
 	if (strcmp(name, B2F_INDEX_NAME) == 0)
 		return 0;
-	n = stays(place, name);
+	n = stays(dir, name);
 	if (n)
 		return n < 0 ? n : 0;
-	n = count_frames(place, name, NULL);
+	n = count_frames(dir, name, NULL);
 	return n < 0 ? n : n != 1;
 }
 
 /* Can the backing name @full, which is @name and a suffix, be used? */
-static int is_free_with_suffix(const struct fs_place *place, const char *name,
-			       const char *full)
+static int is_free_with_suffix(const struct fs_backing_dir *dir,
+			       const char *name, const char *full)
 {
-	int n = stays_shown(place, name);
+	int n = stays_shown(dir, name);
 
 	if (n)
 		return n < 0 ? n : 0;
 	/* Whether there is @full at all comes next. */
-	n = count_frames(place, name, full);
+	n = count_frames(dir, name, full);
 	if (n)
 		return n < 0 ? n : 0;
-	return is_free(place, full);
+	return is_free(dir, full);
 }
 
 static int check_length(const char *name)
@@ -93,7 +93,7 @@ static int check_length(const char *name)
  * Finds a free backing name: with suffix @first, or another one, or none.
  * Returns 1 and sets @out, 0, or an errno.
  */
-static int find_name(const struct fs_place *place, const char *name,
+static int find_name(const struct fs_backing_dir *dir, const char *name,
 		     size_t first, char out[FS_NAMES_SIZE])
 {
 	char stem[FS_NAMES_SIZE];
@@ -102,30 +102,30 @@ static int find_name(const struct fs_place *place, const char *name,
 	for (size_t i = 0; result == 0 && i < FS_NAMES_SUFFIXES; i++) {
 		/* A name as long as it may be has no room for all of them. */
 		if (fs_names_join(name, (first + i) % FS_NAMES_SUFFIXES, out))
-			result = is_free_with_suffix(place, name, out);
+			result = is_free_with_suffix(dir, name, out);
 	}
 	if (result == 0 && !fs_names_stem(name, stem)) {
-		result = is_free(place, name);
+		result = is_free(dir, name);
 		snprintf(out, FS_NAMES_SIZE, "%s", name);
 	}
 	return result;
 }
 
-int fs_place_frame(const struct fs_place *place, const char *name,
-		   size_t suffix, char out[FS_NAMES_SIZE])
+int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
+			     size_t suffix, char out[FS_NAMES_SIZE])
 {
 	char found[FS_NAMES_SIZE];
 	int result = check_length(name);
 
 	if (result)
 		return result;
-	result = find_name(place, name, suffix, found);
+	result = find_name(dir, name, suffix, found);
 	if (result == 1)
 		memcpy(out, found, sizeof(found));
 	return result == 1 ? 0 : result < 0 ? result : -EEXIST;
 }
 
-int fs_place_other(const struct fs_place *place, const char *name)
+int fs_backing_name_check(const struct fs_backing_dir *dir, const char *name)
 {
 	int result = check_length(name);
 
@@ -133,6 +133,6 @@ int fs_place_other(const struct fs_place *place, const char *name)
 		return result;
 	if (strcmp(name, B2F_INDEX_NAME) == 0)
 		return -EPERM;
-	result = is_free(place, name);
+	result = is_free(dir, name);
 	return result == 1 ? 0 : result < 0 ? result : -EEXIST;
 }

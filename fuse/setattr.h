@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * attr_set.h - owner, mode and times of backing files
+ * setattr.h - owner, mode and times of backing files
  *
  * A frame has those of its index, and its chunk files get them too.  Its
  * directory gets the same owner, and a mode by which whoever may read or write
@@ -9,13 +9,13 @@
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
-#ifndef B2F_FUSE_ATTR_SET_H
-#define B2F_FUSE_ATTR_SET_H
+#ifndef B2F_FUSE_SETATTR_H
+#define B2F_FUSE_SETATTR_H
 
 #include "fs.h"
 
 /* What shall change. */
-struct fs_meta {
+struct fs_setattr {
 	/* For a user who is not root. */
 	bool by_user;
 	bool has_mode;
@@ -29,11 +29,11 @@ struct fs_meta {
 };
 
 /* Changes nothing. */
-struct fs_meta fs_meta_none(void);
+struct fs_setattr fs_setattr_none(void);
 
 /* Changes the file behind the O_PATH descriptor @fd.  Returns 0 or an errno. */
 B2F_MUST_CHECK
-int fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta);
+int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta);
 
 /*
  * Changes the frame @node, whose descriptor is @fd, and which may be open.
@@ -41,8 +41,8 @@ int fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta);
  * user) or an errno.
  */
 B2F_MUST_CHECK
-int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
-		      const struct fs_meta *meta);
+int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
+		     const struct fs_setattr *meta);
 
 /*
  * Calls @fn with @arg and an O_PATH descriptor of the index of the frame @node,
@@ -50,7 +50,7 @@ int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
  * -ESTALE or an errno.
  */
 B2F_MUST_CHECK
-int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
-		       int (*fn)(void *arg, int index_fd), void *arg);
+int fs_setattr_with_index(struct fs *fs, struct fs_node *node, int fd,
+			  int (*fn)(void *arg, int index_fd), void *arg);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * attr.h - what stat(2) shows
+ * getattr.h - what stat(2) shows
  *
  * A frame has mode, owner and times of its index, its own decoded size, and
  * the inode number of its directory or file.  Options like uid= come on top.
  *
- * Layer: fuse.  Threads: any; fs_attr_get() may block on I/O.
+ * Layer: fuse.  Threads: any; fs_getattr() may block on I/O.
  */
-#ifndef B2F_FUSE_ATTR_H
-#define B2F_FUSE_ATTR_H
+#ifndef B2F_FUSE_GETATTR_H
+#define B2F_FUSE_GETATTR_H
 
 #include "fs.h"
 #include "probe.h"
@@ -18,21 +18,21 @@
  * committed yet.  Returns 0, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
-int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out);
+int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out);
 
 /* Attributes of a file just looked at, which nobody has open. */
-void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
-		      struct stat *out);
+void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
+			 struct stat *out);
 
 /* Attributes of @node, which has just been looked at, and may be open. */
-void fs_attr_of_found(struct fs *fs, struct fs_node *node,
-		      const struct fs_probe *probe, struct stat *out);
+void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
+			 const struct fs_probe *probe, struct stat *out);
 
 /*
  * The inode number that @ino of device @dev is shown as: other devices than
  * the base's get numbers of their own, or tar would take two files with the
  * same number for one.
  */
-uint64_t fs_attr_ino(const struct fs *fs, dev_t dev, uint64_t ino);
+uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * exchange.c - two names change places, whatever they are
+ * renaming_exchange.c - two names change places, whatever they are
  *
  * Their entries do.  If a frame meets what is no frame, it loses its suffix for
  * a moment before: it is shown by the same name without one, so at every moment
@@ -12,68 +12,70 @@
 
 #include "renaming.h"
 
-/* Is @side shown as @name if its entry is called @entry? */
-static bool fits(const struct fs_side *side, const char *name, const char *entry)
+/* Is @side shown as @name if its entry is called @backing? */
+static bool fits(const struct fs_side *side, const char *name,
+		 const char *backing)
 {
 	char stem[FS_NAMES_SIZE];
 
-	if (fs_side_is_frame(side) && fs_names_stem(entry, stem))
+	if (fs_side_is_frame(side) && fs_names_stem(backing, stem))
 		return strcmp(stem, name) == 0;
-	return strcmp(entry, name) == 0;
+	return strcmp(backing, name) == 0;
 }
 
 /*
- * Calls the frame @side @name in @spot, where it is as @side->found.name; it is
- * shown by the same name as before.
+ * Calls the frame @side @name in @entry, where it is as @side->found.name; it
+ * is shown by the same name as before.
  */
 static int rename_frame(struct fs_renaming *r, struct fs_side *side,
-			const struct fs_spot *spot, const char *name)
+			const struct fs_entry *entry, const char *name)
 {
 	int err;
 
 	if (strcmp(side->found.name, name) == 0)
 		return 0;
-	err = fs_renaming_entry(spot, side->found.name, spot, name,
-			   RENAME_NOREPLACE);
+	err = fs_renaming_entry(entry, side->found.name, entry, name,
+				RENAME_NOREPLACE);
 	if (err)
 		return err;
-	fs_side_move(r->fs, side, spot, name);
+	fs_side_move(r->fs, side, entry, name);
 	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
 	return 0;
 }
 
 /* Gives the frame @side the suffix it had as @old, if it can have it. */
 static void restore_suffix(struct fs_renaming *r, struct fs_side *side,
-			   const struct fs_spot *spot, const char *old)
+			   const struct fs_entry *entry, const char *old)
 {
-	struct fs_place place = fs_spot_place(spot);
+	struct fs_backing_dir place = fs_entry_dir(entry);
 	char name[FS_NAMES_SIZE];
 
 	/* By either name it is shown as the same. */
 	place.leaving = side->found.name;
 	if (fs_side_is_frame(side) && fs_names_stem(old, name) &&
-	    fs_place_frame(&place, spot->name, fs_names_suffix(old), name) == 0)
-		(void)!rename_frame(r, side, spot, name);
+	    fs_backing_name_of_frame(&place, entry->name, fs_names_suffix(old),
+				     name) == 0)
+		(void)!rename_frame(r, side, entry, name);
 }
 
 /* Is @side, without a suffix of its own, shown by either name? */
 static bool can_be_bare(const struct fs_side *side, const struct fs_side *other)
 {
-	return fits(side, side->spot.name, side->spot.name) &&
-	       fits(side, other->spot.name, other->spot.name);
+	return fits(side, side->entry.name, side->entry.name) &&
+	       fits(side, other->entry.name, other->entry.name);
 }
 
 static int exchange_entries(struct fs_renaming *r)
 {
 	struct fs_side *a = &r->from, *b = &r->to;
 	char name[FS_NAMES_SIZE];
-	int err = fs_renaming_entry(&a->spot, a->found.name, &b->spot,
-			       b->found.name, RENAME_EXCHANGE);
+	int err = fs_renaming_entry(&a->entry, a->found.name, &b->entry,
+				    b->found.name, RENAME_EXCHANGE);
 
 	if (err)
 		return err;
-	fs_side_move(r->fs, a, &b->spot, b->found.name);
-	fs_side_move(r->fs, b, &a->spot, a->found.name);
+	fs_side_move(r->fs, a, &b->entry, b->found.name);
+	fs_side_move(r->fs, b, &a->entry, a->found.name);
 	memcpy(name, a->found.name, sizeof(name));
 	memcpy(a->found.name, b->found.name, sizeof(name));
 	memcpy(b->found.name, name, sizeof(name));
@@ -96,18 +98,18 @@ static int exchange_bare(struct fs_renaming *r)
 	memcpy(old_a, a->found.name, sizeof(old_a));
 	memcpy(old_b, b->found.name, sizeof(old_b));
 	if (fs_side_is_frame(a))
-		err = rename_frame(r, a, &a->spot, a->spot.name);
+		err = rename_frame(r, a, &a->entry, a->entry.name);
 	if (!err && fs_side_is_frame(b))
-		err = rename_frame(r, b, &b->spot, b->spot.name);
+		err = rename_frame(r, b, &b->entry, b->entry.name);
 	if (!err)
 		err = exchange_entries(r);
 	if (err) {
-		restore_suffix(r, a, &a->spot, old_a);
-		restore_suffix(r, b, &b->spot, old_b);
+		restore_suffix(r, a, &a->entry, old_a);
+		restore_suffix(r, b, &b->entry, old_b);
 		return err;
 	}
-	restore_suffix(r, a, &b->spot, old_a);
-	restore_suffix(r, b, &a->spot, old_b);
+	restore_suffix(r, a, &b->entry, old_a);
+	restore_suffix(r, b, &a->entry, old_b);
 	return 0;
 }
 
@@ -123,8 +125,8 @@ int fs_renaming_exchange(struct fs_renaming *r)
 		err = fs_renaming_make_durable(r, b, a);
 	if (err)
 		return err;
-	if (fits(a, b->spot.name, b->found.name) &&
-	    fits(b, a->spot.name, a->found.name))
+	if (fits(a, b->entry.name, b->found.name) &&
+	    fits(b, a->entry.name, a->found.name))
 		return exchange_entries(r);
 	return exchange_bare(r);
 }

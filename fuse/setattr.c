@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* attr_set.c - owner, mode and times of backing files */
+/* setattr.c - owner, mode and times of backing files */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attr_set.h"
 #include "b2frame/create.h"
 #include "probe.h"
+#include "setattr.h"
 
-struct fs_meta fs_meta_none(void)
+struct fs_setattr fs_setattr_none(void)
 {
-	return (struct fs_meta){.uid = (uid_t)-1, .gid = (gid_t)-1};
+	return (struct fs_setattr){.uid = (uid_t)-1, .gid = (gid_t)-1};
 }
 
-int fs_meta_set_file(struct fs *fs, int fd, const struct fs_meta *meta)
+int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
 	char name[16];
 
@@ -41,7 +41,7 @@ static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
 	return mode | S_IRWXU | (dir->st_mode & S_ISGID);
 }
 
-static bool sets_owner(const struct fs_meta *meta)
+static bool sets_owner(const struct fs_setattr *meta)
 {
 	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
 }
@@ -50,9 +50,9 @@ static bool sets_owner(const struct fs_meta *meta)
  * What changes for the directory of a frame; times stay its own.  Nobody sees
  * its ctime, so what it has already is not set again.
  */
-static int set_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
+static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
-	struct fs_meta dir = fs_meta_none();
+	struct fs_setattr dir = fs_setattr_none();
 	struct stat st;
 
 	if (fstat(dirfd, &st))
@@ -63,13 +63,13 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
 		dir.gid = meta->gid;
 	dir.mode = mode_of_dir(meta->mode, &st);
 	dir.has_mode = meta->has_mode && dir.mode != (st.st_mode & 07777);
-	return fs_meta_set_file(fs, dirfd, &dir);
+	return fs_setattr_file(fs, dirfd, &dir);
 }
 
 /* Keeps those out who may not enter it before or after @meta. */
-static int narrow_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
+static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
-	struct fs_meta dir = fs_meta_none();
+	struct fs_setattr dir = fs_setattr_none();
 	struct stat st;
 
 	if (!meta->has_mode)
@@ -78,7 +78,7 @@ static int narrow_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
 		return -errno;
 	dir.mode = mode_of_dir(meta->mode, &st) & st.st_mode;
 	dir.has_mode = dir.mode != (st.st_mode & 07777);
-	return fs_meta_set_file(fs, dirfd, &dir);
+	return fs_setattr_file(fs, dirfd, &dir);
 }
 
 /*
@@ -86,7 +86,7 @@ static int narrow_dir(struct fs *fs, int dirfd, const struct fs_meta *meta)
  * may write to the directory could put another one there, of somebody else; who
  * owns both has done that to himself.
  */
-static int check_index(int dirfd, const struct fs_meta *meta,
+static int check_index(int dirfd, const struct fs_setattr *meta,
 		       const struct stat *index)
 {
 	struct stat dir;
@@ -102,7 +102,7 @@ static int check_index(int dirfd, const struct fs_meta *meta,
 }
 
 /* Changes the index in @dirfd, and tells what it was before. */
-static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta,
+static int set_index(struct fs *fs, int dirfd, const struct fs_setattr *meta,
 		     struct stat *before)
 {
 	int fd, err;
@@ -112,7 +112,7 @@ static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta,
 		return -errno;
 	err = fstat(fd, before) ? -errno : check_index(dirfd, meta, before);
 	if (!err)
-		err = fs_meta_set_file(fs, fd, meta);
+		err = fs_setattr_file(fs, fd, meta);
 	close(fd);
 	return err;
 }
@@ -123,7 +123,7 @@ static int set_index(struct fs *fs, int dirfd, const struct fs_meta *meta,
  * nobody who is not to come in; the next change of a mode or owner does the
  * rest.
  */
-static int set_all(struct fs *fs, int dirfd, const struct fs_meta *meta)
+static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
 	bool by_root = !meta->by_user && geteuid() == 0;
 	struct stat before;
@@ -135,8 +135,8 @@ static int set_all(struct fs *fs, int dirfd, const struct fs_meta *meta)
 	if (!err)
 		err = set_index(fs, dirfd, meta, &before);
 	if (!err)
-		err = b2f_frame_permit_chunks(
-			dirfd, by_root ? (uid_t)-1 : before.st_uid);
+		err = b2f_frame_permit_chunks(dirfd, by_root ? (uid_t)-1
+							     : before.st_uid);
 	if (!err)
 		err = set_dir(fs, dirfd, meta);
 	return err;
@@ -145,7 +145,7 @@ static int set_all(struct fs *fs, int dirfd, const struct fs_meta *meta)
 /* For b2f_file_with_index(). */
 struct request {
 	struct fs *fs;
-	const struct fs_meta *meta;
+	const struct fs_setattr *meta;
 	bool sets_mtime;
 	/* Else, if @meta is NULL. */
 	int (*fn)(void *arg, int index_fd);
@@ -192,27 +192,27 @@ static int run_closed(struct fs_node *node, int fd, struct request *r)
 static int run_request(struct fs_node *node, int fd, struct request *r)
 {
 	struct fs *fs = r->fs;
-	struct fs_file *file;
+	struct fs_open_frame *frame;
 	int err;
 
 	if (!node->sparse)
-		return r->meta ? fs_meta_set_file(fs, fd, r->meta)
+		return r->meta ? fs_setattr_file(fs, fd, r->meta)
 			       : r->fn(r->arg, fd);
-	file = fs_frames_peek(fs, node);
-	if (!file)
+	frame = fs_open_frame_peek(fs, node);
+	if (!frame)
 		return run_closed(node, fd, r);
-	err = b2f_file_with_index(file->file, r->sets_mtime, run, r);
+	err = b2f_file_with_index(frame->file, r->sets_mtime, run, r);
 	if (!err && r->sets_mtime) {
-		pthread_mutex_lock(&fs->files.lock);
-		file->has_mtime = false;
-		pthread_mutex_unlock(&fs->files.lock);
+		pthread_mutex_lock(&fs->state_lock);
+		frame->has_mtime = false;
+		pthread_mutex_unlock(&fs->state_lock);
 	}
-	fs_frames_put(fs, file);
+	fs_open_frame_put(fs, frame);
 	return err;
 }
 
-int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
-		      const struct fs_meta *meta)
+int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
+		     const struct fs_setattr *meta)
 {
 	struct request r = {
 		.fs = fs,
@@ -224,8 +224,8 @@ int fs_meta_set_frame(struct fs *fs, struct fs_node *node, int fd,
 	return run_request(node, fd, &r);
 }
 
-int fs_meta_with_index(struct fs *fs, struct fs_node *node, int fd,
-		       int (*fn)(void *arg, int index_fd), void *arg)
+int fs_setattr_with_index(struct fs *fs, struct fs_node *node, int fd,
+			  int (*fn)(void *arg, int index_fd), void *arg)
 {
 	struct request r = {.fs = fs, .fn = fn, .arg = arg};
 

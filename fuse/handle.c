@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* openfiles.c - handles: what the kernel has open */
+/* handle.c - handles: what the kernel has open */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,40 +9,34 @@
 #include "listing.h"
 #include "view.h"
 
-void fs_openfiles_init(struct fs_openfiles *files)
+void fs_handle_init(struct fs *fs)
 {
-	pthread_mutex_init(&files->lock, NULL);
-	files->all.prev = files->all.next = &files->all;
+	fs->handles.prev = fs->handles.next = &fs->handles;
 }
 
-void fs_openfiles_fini(struct fs *fs)
+void fs_handle_fini(struct fs *fs)
 {
-	while (fs->files.all.next != &fs->files.all)
-		fs_openfiles_close(fs, fs->files.all.next);
+	while (fs->handles.next != &fs->handles)
+		fs_handle_close(fs, fs->handles.next);
 }
 
-/* @made: as for fs_openfiles_open_made(), or NULL. */
+/* @made: as for fs_handle_open_made(), or NULL. */
 static int open_frame(struct fs *fs, struct fs_handle *handle,
-		      struct b2f_frame *made, struct fs_opened *opened)
+		      struct b2f_frame *made)
 {
 	struct fs_node *node = handle->pin.node;
-	struct fs_frame_opened frame;
-	int err;
+	bool *keep = &handle->keep_cache;
+	int err = made ? fs_open_frame_add(fs, node, made, &handle->frame, keep)
+		       : fs_open_frame_get(fs, node, &handle->frame, keep);
 
-	if (made)
-		err = fs_frames_add(fs, node, made, &frame);
-	else
-		err = fs_frames_get(fs, node, &frame);
 	if (err)
 		return err;
-	handle->file = frame.file;
-	if (handle->writes)
-		fs_frames_begin_writer(fs, frame.file);
-	opened->keep_cache = frame.keep_cache;
-	opened->direct_io = frame.direct_io;
-	if (handle->writes)
-		err = fs_frames_allow_write(fs, frame.file);
-	return err ? err : b2f_stream_new(frame.file->file, &handle->stream);
+	handle->direct_io |= handle->frame->past_cache;
+	if (!handle->writes)
+		return b2f_stream_new(handle->frame->file, &handle->stream);
+	fs_open_frame_begin_writer(fs, handle->frame);
+	err = fs_open_frame_allow_write(fs, handle->frame);
+	return err ? err : b2f_stream_new(handle->frame->file, &handle->stream);
 }
 
 /*
@@ -71,8 +65,7 @@ static int reopen(struct fs *fs, int path_fd, int flags)
 	return fd;
 }
 
-static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
-		      struct fs_opened *opened)
+static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	int fd = reopen(fs, handle->pin.fd, flags);
 	int err;
@@ -80,57 +73,71 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags,
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
-	err = fs_seen_open_plain(fs, handle->pin.node, fd, &opened->keep_cache);
+	err = fs_seen_open_plain(fs, handle->pin.node, fd, &handle->keep_cache);
 	if (err)
 		return err;
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	handle->is_seen = true;
 	handle->pin.node->state.nwriters += handle->writes;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	fs_ticker_wake(&fs->ticker, false);
 	return 0;
 }
 
 /* Makes a handle that is in the list, and pins @node. */
-static int new_handle(struct fs *fs, struct fs_node *node,
+static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 		      struct fs_handle **out)
 {
 	struct fs_handle *handle = calloc(1, sizeof(*handle));
-	struct fs_handle *head = &fs->files.all;
+	struct fs_handle *head = &fs->handles;
 	int err;
 
 	if (!handle)
 		return -ENOMEM;
 	handle->fd = -1;
+	handle->writes = (flags & O_ACCMODE) != O_RDONLY;
+	handle->direct_io = fs->options.direct_io;
 	atomic_init(&handle->nrefs, 1);
 	err = fs_tree_pin(fs->tree, node, &handle->pin);
 	if (err) {
 		free(handle);
 		return err;
 	}
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	handle->prev = head->prev;
 	handle->next = head;
 	head->prev->next = handle;
 	head->prev = handle;
 	node->state.nhandles++;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	*out = handle;
 	return 0;
 }
 
+/* Gives @handle to the caller, or closes it if @err. */
+static int finish(struct fs *fs, struct fs_handle *handle, int err,
+		  struct fs_handle **out)
+{
+	if (err)
+		fs_handle_close(fs, handle);
+	else
+		*out = handle;
+	return err;
+}
+
 static int open_view(struct fs *fs, struct fs_handle *handle)
 {
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	handle->pin.node->state.has_view = true;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
+	/* The frame may have been changed by its other name. */
+	handle->keep_cache = false;
 	return fs_view_open(handle);
 }
 
-int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
-		      struct fs_opened *out)
+int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
+		   struct fs_handle **out)
 {
-	struct fs_opened opened = {0};
 	struct fs_handle *handle = NULL;
 	struct fs_node *base;
 	int err;
@@ -138,60 +145,41 @@ int fs_openfiles_open(struct fs *fs, struct fs_node *node, int flags,
 	err = fs_view_enter(fs, node, &base);
 	if (err)
 		return err;
-	err = new_handle(fs, base, &handle);
+	err = new_handle(fs, base, flags, &handle);
 	/* The handle's pin holds it. */
 	fs_view_leave(fs, base);
 	if (err)
 		return err;
-	opened.handle = handle;
-	handle->writes = (flags & O_ACCMODE) != O_RDONLY;
-	if (handle->pin.node->kind == FS_KIND_FRAME)
-		err = open_frame(fs, handle, NULL, &opened);
-	else
-		err = open_other(fs, handle, flags, &opened);
-	if (!err && node->kind == FS_KIND_VIEW) {
+	err = handle->pin.node->kind == FS_KIND_FRAME
+		      ? open_frame(fs, handle, NULL)
+		      : open_other(fs, handle, flags);
+	if (!err && node->kind == FS_KIND_VIEW)
 		err = open_view(fs, handle);
-		/* The frame may have been changed by its other name. */
-		opened.keep_cache = false;
-	}
-	if (err)
-		fs_openfiles_close(fs, handle);
-	else
-		*out = opened;
-	return err;
+	return finish(fs, handle, err, out);
 }
 
-int fs_openfiles_open_made(struct fs *fs, struct fs_node *node,
-			   struct b2f_frame *frame, int flags,
-			   struct fs_opened *out)
+int fs_handle_open_made(struct fs *fs, struct fs_node *node,
+			struct b2f_frame *frame, int flags,
+			struct fs_handle **out)
 {
-	struct fs_opened opened = {0};
-	int err = new_handle(fs, node, &opened.handle);
+	struct fs_handle *handle = NULL;
+	int err = new_handle(fs, node, flags, &handle);
 
 	if (err) {
 		b2f_frame_close(frame);
 		return err;
 	}
-	opened.handle->writes = (flags & O_ACCMODE) != O_RDONLY;
-	err = open_frame(fs, opened.handle, frame, &opened);
-	if (err)
-		fs_openfiles_close(fs, opened.handle);
-	else
-		*out = opened;
-	return err;
+	return finish(fs, handle, open_frame(fs, handle, frame), out);
 }
 
-int fs_openfiles_add_listing(struct fs *fs, struct fs_node *node,
-			     struct fs_listing *listing, struct fs_handle **out)
+int fs_handle_open_listing(struct fs *fs, struct fs_node *node,
+			   struct fs_listing *listing, struct fs_handle **out)
 {
-	struct fs_handle *handle = NULL;
-	int err = new_handle(fs, node, &handle);
+	int err = new_handle(fs, node, O_RDONLY, out);
 
-	if (err)
-		return err;
-	handle->listing = listing;
-	*out = handle;
-	return 0;
+	if (!err)
+		(*out)->listing = listing;
+	return err;
 }
 
 /* One that nobody refers to any more is about to leave the list. */
@@ -205,13 +193,13 @@ static bool ref_unless_closed(struct fs_handle *handle)
 	return n > 0;
 }
 
-int fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n)
+int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n)
 {
-	struct fs_handle *head = &fs->files.all;
+	struct fs_handle *head = &fs->handles;
 	struct fs_handle **handles = NULL;
 	size_t count = 0, i = 0;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	for (struct fs_handle *h = head->next; h != head; h = h->next)
 		count += h->is_seen;
 	if (count > 0)
@@ -221,7 +209,7 @@ int fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n)
 		if (h->is_seen && ref_unless_closed(h))
 			handles[i++] = h;
 	}
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (count > 0 && !handles)
 		return -ENOMEM;
 	*out = handles;
@@ -229,34 +217,34 @@ int fs_openfiles_others(struct fs *fs, struct fs_handle ***out, size_t *n)
 	return 0;
 }
 
-void fs_openfiles_ref(struct fs_handle *handle)
+void fs_handle_ref(struct fs_handle *handle)
 {
 	atomic_fetch_add_explicit(&handle->nrefs, 1, memory_order_relaxed);
 }
 
-void fs_openfiles_close(struct fs *fs, struct fs_handle *handle)
+void fs_handle_close(struct fs *fs, struct fs_handle *handle)
 {
 	if (atomic_fetch_sub_explicit(&handle->nrefs, 1,
 				      memory_order_acq_rel) != 1)
 		return;
 	b2f_stream_free(handle->stream);
 	free(handle->head);
-	if (handle->file) {
+	if (handle->frame) {
 		if (handle->writes)
-			fs_frames_end_writer(fs, handle->file);
-		fs_frames_put(fs, handle->file);
+			fs_open_frame_end_writer(fs, handle->frame);
+		fs_open_frame_put(fs, handle->frame);
 	}
 	fs_listing_free(handle->listing);
 	if (handle->is_seen)
 		fs_seen_close_plain(fs, handle->pin.node, handle->fd);
 	if (handle->fd >= 0)
 		close(handle->fd);
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	handle->pin.node->state.nwriters -= handle->is_seen && handle->writes;
 	handle->prev->next = handle->next;
 	handle->next->prev = handle->prev;
 	handle->pin.node->state.nhandles--;
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &handle->pin);
 	free(handle);
 }

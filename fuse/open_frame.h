@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * open_frames.h - open frames: what all who have a frame open share
+ * open_frame.h - open frames: what all who have a frame open share
  *
- * Each node has one struct fs_file at most, so there is one state of a frame,
- * and one place its changes go to, however many handles there are.
+ * Each node has one struct fs_open_frame at most, so there is one state of a
+ * frame, and one place its changes go to, however many handles there are.
  *
  * What we write ourselves is known: the library says what the index is after
  * each commit.  When somebody else changes a frame that is open here, *and* it
@@ -29,11 +29,10 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  All fields that change are under files->lock (openfiles.h),
- * which is taken before the tree's lock and never held during I/O.
+ * Threads: any.  All fields that change are under fs->state_lock.
  */
-#ifndef B2F_FUSE_OPEN_FRAMES_H
-#define B2F_FUSE_OPEN_FRAMES_H
+#ifndef B2F_FUSE_OPEN_FRAME_H
+#define B2F_FUSE_OPEN_FRAME_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,9 +43,8 @@
 #include "tree.h"
 
 struct fs;
-struct fs_probe;
 
-struct fs_file {
+struct fs_open_frame {
 	/* These never change.  The pin holds the node. */
 	struct fs_pin pin;
 	struct b2f_file *file;
@@ -67,8 +65,8 @@ struct fs_file {
 	bool reverting;
 
 	/* In the list of all. */
-	struct fs_file *prev;
-	struct fs_file *next;
+	struct fs_open_frame *prev;
+	struct fs_open_frame *next;
 	/* 0: only kept until what it holds can be stored. */
 	size_t nrefs;
 	/* Not to be tried before, on the monotonic clock. */
@@ -82,23 +80,14 @@ struct fs_file {
 	bool has_mtime;
 };
 
-struct fs_frames {
+struct fs_open_frames {
 	/* Head of the list of all. */
-	struct fs_file all;
+	struct fs_open_frame all;
 	/* One of them has been closed, or reverted. */
 	pthread_cond_t closed;
 };
 
-/* What to answer to an open. */
-struct fs_frame_opened {
-	struct fs_file *file;
-	/* The kernel's cache of data is still right. */
-	bool keep_cache;
-	/* It must not be used. */
-	bool direct_io;
-};
-
-void fs_frames_init(struct fs_frames *frames);
+void fs_open_frame_init(struct fs_open_frames *frames);
 
 /*
  * Commits and closes what is still kept; all handles are closed.  What other
@@ -106,100 +95,106 @@ void fs_frames_init(struct fs_frames *frames);
  * 0, or the first error: then something that was written is lost, as is logged.
  */
 B2F_MUST_CHECK
-int fs_frames_fini(struct fs *fs);
+int fs_open_frame_fini(struct fs *fs);
 
 /*
- * Opens the frame @node, or shares it.  Give @out->file back with
- * fs_frames_put().
+ * Opens the frame @node, or shares it.  Give *@out back with
+ * fs_open_frame_put().  *@keep_cache: is the kernel's cache of data still
+ * right?  NULL: the kernel is not going to use it.
  *
  * Returns 0, -ESTALE (it has gone: look it up again), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.
  */
 B2F_MUST_CHECK
-int fs_frames_get(struct fs *fs, struct fs_node *node,
-		  struct fs_frame_opened *out);
+int fs_open_frame_get(struct fs *fs, struct fs_node *node,
+		      struct fs_open_frame **out, bool *keep_cache);
 
 /*
- * The same if @node was just made, and is open as @frame, which is taken over.
+ * The same if @node was just made, and is open as @made, which is taken over.
  * Returns 0, -ESTALE, -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
-int fs_frames_add(struct fs *fs, struct fs_node *node, struct b2f_frame *frame,
-		  struct fs_frame_opened *out);
+int fs_open_frame_add(struct fs *fs, struct fs_node *node,
+		      struct b2f_frame *made, struct fs_open_frame **out,
+		      bool *keep_cache);
 
-/* What messages call @name in @dir; *@out is malloc'ed.  Returns 0 or -ENOMEM.
- */
-B2F_MUST_CHECK
-int fs_frames_label(struct fs *fs, struct fs_node *dir, const char *name,
-		    char **out);
-
-/* To be called after each change of the data of @file, before its answer. */
-static inline void fs_frames_note_change(struct fs_file *file)
+/* To be called after each change of the data of @frame, before its answer. */
+static inline void fs_open_frame_note_change(struct fs_open_frame *frame)
 {
-	atomic_fetch_add(&file->nchanges, 1);
+	atomic_fetch_add(&frame->nchanges, 1);
 }
 
 /* Is everything committed that was written? */
-static inline bool fs_frames_is_committed(const struct fs_file *file)
+static inline bool fs_open_frame_is_committed(const struct fs_open_frame *frame)
 {
-	return atomic_load(&file->ncommitted) == atomic_load(&file->nchanges);
+	return atomic_load(&frame->ncommitted) == atomic_load(&frame->nchanges);
 }
 
 /* The file of @node if it is open, as it is, with a reference; else NULL. */
-struct fs_file *fs_frames_peek(struct fs *fs, struct fs_node *node);
+struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node);
 
 /*
  * Gives back a reference; the last one commits and closes, without waiting for
- * other programs.  If that fails, the file is kept, and the ticker tries again.
+ * other programs.  If that fails, the frame is kept, and the ticker tries
+ * again.
  */
-void fs_frames_put(struct fs *fs, struct fs_file *file);
+void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame);
 
 /* b2f_file_allow_write(), which waits a moment for another writer's end. */
 B2F_MUST_CHECK
-int fs_frames_allow_write(struct fs *fs, struct fs_file *f);
+int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f);
 
 /*
- * Commits @file; DURABLE makes its name durable as well, if it is new.  Does
+ * Commits @frame; DURABLE makes its name durable as well, if it is new.  Does
  * nothing for one that was deleted.  Returns as b2f_file_commit().
  */
 B2F_MUST_CHECK
-int fs_frames_commit(struct fs *fs, struct fs_file *file,
-		     enum b2f_commit_how how);
+int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
+			 enum b2f_commit_how how);
+
+/* Logs that a commit has failed: what it leaves in memory, or has lost. */
+void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
+			       int err);
+
+/* The same, but waits for no other program, as b2f_file_try_commit(). */
+B2F_MUST_CHECK
+int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
+			     enum b2f_commit_how how);
 
 /*
- * Around all that a handle, or a truncation by name, may write to @file.  At
+ * Around all that a handle, or a truncation by name, may write to @frame.  At
  * the end of the last one what the kernel has written back since its flush (of
  * mmap(2), mostly) is committed.  If the commit is refused (-ESTALE), which has
- * been told at the flush, the file is as on disk again; the begin waits for
+ * been told at the flush, the frame is as on disk again; the begin waits for
  * that.
  */
-void fs_frames_begin_writer(struct fs *fs, struct fs_file *file);
-void fs_frames_end_writer(struct fs *fs, struct fs_file *file);
+void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame);
+void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * As fs_frames_commit(), DURABLE, if something has been waiting for that as
+ * As fs_open_frame_commit(), DURABLE, if something has been waiting for that as
  * long as the timer says; but waits for nobody, as b2f_file_try_commit().
  */
 B2F_MUST_CHECK
-int fs_frames_commit_old(struct fs *fs, struct fs_file *file);
+int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame);
 
 /* Looks for changes of others; the ticker will tell the kernel of them. */
 B2F_MUST_CHECK
-int fs_frames_refresh(struct fs *fs, struct fs_file *file);
+int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame);
 
 /* The same if its index was @index a moment ago. */
 B2F_MUST_CHECK
-int fs_frames_refresh_seen(struct fs *fs, struct fs_file *file,
-			   const struct stat *index);
+int fs_open_frame_refresh_seen(struct fs *fs, struct fs_open_frame *frame,
+			       const struct stat *index);
 
 /* The ticker has the kernel drop what it has cached of @file. */
-void fs_frames_drop_cached(struct fs *fs, struct fs_file *file);
+void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);
 
 /*
  * If a write or a commit has taken in what others had written, the ticker will
- * tell the kernel, as after fs_frames_refresh().
+ * tell the kernel, as after fs_open_frame_refresh().
  */
-void fs_frames_take_news(struct fs *fs, struct fs_file *file);
+void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame);
 
 /*
  * Deletes the sparse frame @name in @dirfd: out of sight now, its files when
@@ -207,38 +202,14 @@ void fs_frames_take_news(struct fs *fs, struct fs_file *file);
  * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int fs_frames_delete(struct fs *fs, int dirfd, const char *name,
-		     struct fs_node *node);
+int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
+			 struct fs_node *node);
 
 /*
  * References to all open files, for the ticker.  *@out is malloc'ed.
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_frames_all(struct fs *fs, struct fs_file ***out, size_t *n);
-
-/*
- * Is the last change of the file so long ago that another one now would get
- * another time?  Clocks of filesystems tick every few milliseconds, some only
- * every other second; what is younger than that may change without a trace.
- */
-bool fs_frames_settled(const struct stat *st);
-
-/*
- * Opens the frame @node (O_PATH descriptor @fd) as it is on disk.  Returns as
- * b2f_frame_open(), but B2F_ECORRUPT for B2F_ENOTFRAME, or -ESTALE (it has
- * gone).
- */
-B2F_MUST_CHECK
-int fs_frames_open_disk(struct fs *fs, struct fs_node *node, int fd,
-			struct b2f_frame **out);
-
-/*
- * Sizes of the frame @node by opening it; @probe->fd and @probe->index are set.
- * A frame that cannot be opened has size 0.  Returns 0 or an errno.
- */
-B2F_MUST_CHECK
-int fs_frames_sizes(struct fs *fs, struct fs_node *node,
-		    struct fs_probe *probe);
+int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n);
 
 #endif

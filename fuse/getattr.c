@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* attr.c - what stat(2) shows */
+/* getattr.c - what stat(2) shows */
 #include <errno.h>
 #include <string.h>
 
 #include "acl.h"
-#include "attr.h"
 #include "b2frame/create.h"
+#include "disk_frame.h"
+#include "getattr.h"
 #include "home.h"
 #include "view.h"
 
@@ -15,7 +16,7 @@
 /* st_blocks 0 would make tar -S and cp write zeros instead of reading. */
 #define BLOCKS_MIN 8
 
-uint64_t fs_attr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
+uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
 {
 	if (dev == fs->tree->base_dev)
 		return ino;
@@ -65,7 +66,7 @@ static void plain(const struct fs *fs, int fd, const struct stat *st,
 {
 	*out = *st;
 	out->st_mode = shown_mode(fs, fd, NULL, st->st_mode);
-	out->st_ino = fs_attr_ino(fs, st->st_dev, st->st_ino);
+	out->st_ino = fs_getattr_ino(fs, st->st_dev, st->st_ino);
 	apply_options(fs, out);
 }
 
@@ -135,9 +136,9 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	if (is_later(&self->st_ctim, &self->st_mtim) &&
 	    is_later(&self->st_ctim, &out->st_ctim))
 		out->st_ctim = self->st_ctim;
-	out->st_ino = fs_attr_ino(fs, self->st_dev, self->st_ino);
-	out->st_nlink = S_ISDIR(self->st_mode) ? self->st_nlink > 0
-					       : self->st_nlink;
+	out->st_ino = fs_getattr_ino(fs, self->st_dev, self->st_ino);
+	out->st_nlink =
+		S_ISDIR(self->st_mode) ? self->st_nlink > 0 : self->st_nlink;
 	out->st_rdev = 0;
 	out->st_size = clamp(probe->nbytes);
 	out->st_blocks = blocks(probe->nbytes, probe->cbytes);
@@ -145,8 +146,8 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	apply_options(fs, out);
 }
 
-void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
-		      struct stat *out)
+void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
+			 struct stat *out)
 {
 	if (probe->kind != FS_KIND_FRAME) {
 		plain(fs, probe->fd, &probe->st, out);
@@ -162,54 +163,53 @@ void fs_attr_of_probe(const struct fs *fs, const struct fs_probe *probe,
  * until there is a commit, and while that goes on only we remember it.
  * Returns false if there is none.
  */
-static bool written_at(struct fs *fs, struct fs_file *file,
+static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 		       const struct b2f_file_now *now, struct timespec *out)
 {
 	bool has;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (now->has_mtime) {
-		file->mtime = now->mtime;
-		file->has_mtime = true;
-	} else if (fs_frames_is_committed(file)) {
-		file->has_mtime = false;
+		frame->mtime = now->mtime;
+		frame->has_mtime = true;
+	} else if (fs_open_frame_is_committed(frame)) {
+		frame->has_mtime = false;
 	}
-	has = file->has_mtime;
-	*out = file->mtime;
-	pthread_mutex_unlock(&fs->files.lock);
+	has = frame->has_mtime;
+	*out = frame->mtime;
+	pthread_mutex_unlock(&fs->state_lock);
 	return has;
 }
 
 /*
- * What @file, the open one of its node, says over what is on disk.  If the
+ * What @frame, the open one of its node, says over what is on disk.  If the
  * index is not as it left it, somebody else has changed the frame.
  */
-static void open_attr(struct fs *fs, struct fs_file *file,
+static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 		      const struct fs_probe *on_disk, struct stat *out)
 {
 	struct fs_probe probe = *on_disk;
 	struct b2f_file_now now;
 	struct timespec mtime;
 
-	if (fs_frames_refresh_seen(fs, file, &probe.index))
+	if (fs_open_frame_refresh_seen(fs, frame, &probe.index))
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
-	b2f_file_now_get(file->file, &now);
+	b2f_file_now_get(frame->file, &now);
 	probe.nbytes = now.nbytes;
 	probe.cbytes = now.cbytes;
-	probe.index.st_ctim =
-		fs_seen_ctime(fs, file->pin.node, &probe.index);
-	if (written_at(fs, file, &now, &mtime)) {
+	probe.index.st_ctim = fs_seen_ctime(fs, frame->pin.node, &probe.index);
+	if (written_at(fs, frame, &now, &mtime)) {
 		probe.index.st_mtim = mtime;
 		if (is_later(&mtime, &probe.index.st_ctim))
 			probe.index.st_ctim = mtime;
 	}
-	fs_attr_of_probe(fs, &probe, out);
-	pthread_mutex_lock(&fs->files.lock);
-	if (file->pin.node->state.deleted)
+	fs_getattr_of_probe(fs, &probe, out);
+	pthread_mutex_lock(&fs->state_lock);
+	if (frame->pin.node->state.deleted)
 		out->st_nlink = 0;
-	file->attr = *out;
-	pthread_mutex_unlock(&fs->files.lock);
+	frame->attr = *out;
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* The same for one that is not open, or not a frame. */
@@ -220,19 +220,19 @@ static void closed_attr(struct fs *fs, struct fs_node *node,
 
 	if (node->kind == FS_KIND_FRAME)
 		probe.index.st_ctim = fs_seen_ctime(fs, node, &probe.index);
-	fs_attr_of_probe(fs, &probe, out);
+	fs_getattr_of_probe(fs, &probe, out);
 }
 
-void fs_attr_of_found(struct fs *fs, struct fs_node *node,
-		      const struct fs_probe *probe, struct stat *out)
+void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
+			 const struct fs_probe *probe, struct stat *out)
 {
-	struct fs_file *file = NULL;
+	struct fs_open_frame *frame = NULL;
 
 	if (node->kind == FS_KIND_FRAME)
-		file = fs_frames_peek(fs, node);
-	if (file) {
-		open_attr(fs, file, probe, out);
-		fs_frames_put(fs, file);
+		frame = fs_open_frame_peek(fs, node);
+	if (frame) {
+		open_attr(fs, frame, probe, out);
+		fs_open_frame_put(fs, frame);
 	} else {
 		closed_attr(fs, node, probe, out);
 	}
@@ -243,12 +243,12 @@ static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 {
 	int err = -ESTALE;
 
-	pthread_mutex_lock(&fs->files.lock);
-	if (node->state.file && node->state.file->attr.st_mode != 0) {
-		*out = node->state.file->attr;
+	pthread_mutex_lock(&fs->state_lock);
+	if (node->state.frame && node->state.frame->attr.st_mode != 0) {
+		*out = node->state.frame->attr;
 		err = 0;
 	}
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return err;
 }
 
@@ -260,13 +260,13 @@ static bool known_sizes(struct fs *fs, struct fs_node *node,
 	const struct fs_sizes *sizes = &node->state.sizes;
 	bool known;
 
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	known = sizes->known && b2f_frame_stamp_equal(&sizes->stamp, &stamp);
 	if (known) {
 		probe->nbytes = sizes->nbytes;
 		probe->cbytes = sizes->cbytes;
 	}
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return known;
 }
 
@@ -279,7 +279,7 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 
 	/* The root's name leads into our own mount, so it is opened fully. */
 	if (node->is_root)
-		return fs_frames_sizes(fs, node, probe);
+		return fs_disk_frame_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)
 		return err;
@@ -291,21 +291,21 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 static void keep_sizes(struct fs *fs, struct fs_node *node,
 		       const struct fs_probe *probe, bool settled)
 {
-	pthread_mutex_lock(&fs->files.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	node->state.sizes = (struct fs_sizes){
 		.stamp = b2f_frame_stamp_of(&probe->index),
 		.known = settled,
 		.nbytes = probe->nbytes,
 		.cbytes = probe->cbytes,
 	};
-	pthread_mutex_unlock(&fs->files.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* Sizes of a frame that nobody has open. */
 static int find_sizes(struct fs *fs, struct fs_node *node,
 		      struct fs_probe *probe)
 {
-	bool settled = fs_frames_settled(&probe->index);
+	bool settled = fs_seen_is_settled(&probe->index);
 	int err;
 
 	if (known_sizes(fs, node, probe))
@@ -321,7 +321,7 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 {
 	struct fs_probe probe = {
 		.fd = fd, .kind = FS_KIND_FRAME, .sparse = node->sparse};
-	struct fs_file *file;
+	struct fs_open_frame *frame;
 	int err;
 
 	if (fstat(fd, &probe.st))
@@ -331,10 +331,10 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
-	file = fs_frames_peek(fs, node);
-	if (file) {
-		open_attr(fs, file, &probe, out);
-		fs_frames_put(fs, file);
+	frame = fs_open_frame_peek(fs, node);
+	if (frame) {
+		open_attr(fs, frame, &probe, out);
+		fs_open_frame_put(fs, frame);
 		return 0;
 	}
 	err = find_sizes(fs, node, &probe);
@@ -353,7 +353,7 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 	err = fs_probe_open(fs->tree, dirfd, fs->source.name, &probe);
 	if (err)
 		return err;
-	fs_attr_of_probe(fs, &probe, out);
+	fs_getattr_of_probe(fs, &probe, out);
 	fs_probe_close(&probe);
 	readable = out->st_mode & 0444;
 	out->st_mode = S_IFDIR | readable | readable >> 2;
@@ -401,7 +401,7 @@ static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
 	return err;
 }
 
-int fs_attr_get(struct fs *fs, struct fs_node *node, struct stat *out)
+int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out)
 {
 	struct fs_node *base;
 	int err;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* disk_frame.c - a frame as it is on disk, whoever has it open */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk_frame.h"
+#include "fs.h"
+
+/* The path of @node for messages; malloc'ed. */
+static int make_label(struct fs *fs, struct fs_node *node, char **out)
+{
+	const char *base = fs->source.path;
+	char *path, *label = NULL;
+	int err;
+
+	if (fs->source.is_frame) {
+		label = strdup(base);
+		*out = label;
+		return label ? 0 : -ENOMEM;
+	}
+	err = fs_tree_path(fs->tree, node, &path);
+	if (err)
+		return err;
+	if (asprintf(&label, "%s%s%s", base, strcmp(base, "/") ? "/" : "",
+		     path) < 0)
+		label = NULL;
+	free(path);
+	*out = label;
+	return label ? 0 : -ENOMEM;
+}
+
+int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
+			char **out)
+{
+	char *path = NULL, *label = NULL;
+	int err = make_label(fs, dir, &path);
+
+	if (err)
+		return err;
+	/* That of the root ends in a slash. */
+	if (asprintf(&label, "%s%s%s", path,
+		     path[strlen(path) - 1] == '/' ? "" : "/", name) < 0)
+		err = -ENOMEM;
+	else
+		*out = label;
+	free(path);
+	return err;
+}
+
+int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
+		       struct b2f_frame **out)
+{
+	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	char path[48], *label = NULL;
+	struct stat index;
+	int err;
+
+	err = make_label(fs, node, &label);
+	if (err)
+		return err;
+	options.label = label;
+	if (node->sparse) {
+		err = b2f_frame_open(&options, fd, ".", out);
+	} else {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		err = b2f_frame_open(&options, AT_FDCWD, path, out);
+	}
+	free(label);
+	/* It was a frame a moment ago: a new look tells what it is now. */
+	if (err == -ENOENT ||
+	    (err == B2F_ENOTFRAME &&
+	     fs_probe_index(fd, node->sparse, &index) == -ENOENT))
+		return -ESTALE;
+	return err == B2F_ENOTFRAME ? B2F_ECORRUPT : err;
+}
+
+int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
+			struct fs_probe *probe)
+{
+	struct b2f_frame *frame = NULL;
+	int err = fs_disk_frame_open(fs, node, probe->fd, &frame);
+
+	probe->nbytes = probe->cbytes = 0;
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		return err;
+	if (err)
+		return 0;
+	probe->nbytes = b2f_frame_shown_nbytes(frame);
+	probe->cbytes = b2f_frame_info_get(frame)->cbytes;
+	b2f_frame_close(frame);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * disk_frame.h - a frame as it is on disk, whoever has it open
+ *
+ * Layer: fuse.  Threads: any; all functions may block on I/O, but _label().
+ */
+#ifndef B2F_FUSE_DISK_FRAME_H
+#define B2F_FUSE_DISK_FRAME_H
+
+#include "probe.h"
+
+struct fs;
+
+/*
+ * What messages call @name in @dir; *@out is malloc'ed.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
+			char **out);
+
+/*
+ * Opens the frame @node (O_PATH descriptor @fd).  Returns as b2f_frame_open(),
+ * but B2F_ECORRUPT for B2F_ENOTFRAME, or -ESTALE (it has gone).
+ */
+B2F_MUST_CHECK
+int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
+		       struct b2f_frame **out);
+
+/*
+ * Sizes of the frame @node by opening it; @probe->fd and @probe->index are set.
+ * A frame that cannot be opened has size 0.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
+			struct fs_probe *probe);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open_frame.c - open frames: what all who have a frame open share */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk_frame.h"
+#include "fs.h"
+
+/* How long and how often an open waits for a frame that is being changed. */
+#define WAIT_NS 20000000
+#define WAITS	3
+
+void fs_open_frame_init(struct fs_open_frames *frames)
+{
+	frames->all.prev = frames->all.next = &frames->all;
+	pthread_cond_init(&frames->closed, NULL);
+}
+
+static void free_frame(struct fs *fs, struct fs_open_frame *frame)
+{
+	if (!frame)
+		return;
+	b2f_file_close(frame->file);
+	fs_tree_unpin(fs->tree, &frame->pin);
+	free(frame->label);
+	free(frame);
+}
+
+/* Is this the index that we left behind ourselves? */
+static bool is_own(struct fs *fs, struct fs_node *node,
+		   const struct stat *index)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
+	bool own;
+
+	pthread_mutex_lock(&fs->state_lock);
+	own = fs_seen_is_ours(&node->state.seen, &stamp);
+	pthread_mutex_unlock(&fs->state_lock);
+	return own;
+}
+
+/*
+ * Attributes of the index, once it is settled; or after a while without, if it
+ * is changed all the time or if its clock ticks too slowly to wait for.
+ */
+static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
+			  struct stat *index, bool *settled)
+{
+	const struct timespec pause = {.tv_nsec = WAIT_NS};
+	int err = 0;
+
+	for (int i = 0; i <= WAITS; i++) {
+		err = fs_probe_index(pin->fd, pin->node->sparse, index);
+		*settled = !err && fs_seen_is_settled(index);
+		if (err || *settled || index->st_ctim.tv_nsec == 0 ||
+		    is_own(fs, pin->node, index))
+			break;
+		if (i < WAITS)
+			nanosleep(&pause, NULL);
+	}
+	return err == -ENOENT ? -ESTALE : err;
+}
+
+/*
+ * Takes over @disk and @pin, its node, as an open frame that is nobody's yet.
+ */
+static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
+		      struct fs_open_frame **out)
+{
+	struct fs_open_frame *frame = calloc(1, sizeof(*frame));
+	struct stat st;
+	int err = 0;
+
+	if (!frame) {
+		fs_tree_unpin(fs->tree, pin);
+		b2f_frame_close(disk);
+		return -ENOMEM;
+	}
+	frame->pin = *pin;
+	*pin = (struct fs_pin){0};
+	frame->nrefs = 1;
+	frame->label = strdup(b2f_frame_label(disk));
+	if (!frame->label)
+		err = -ENOMEM;
+	else if (fstat(frame->pin.fd, &st))
+		err = -errno;
+	if (err)
+		goto out;
+	frame->dev = st.st_dev;
+	frame->ino = st.st_ino;
+	err = b2f_file_open(fs->runtime, disk, &frame->file);
+	if (err)
+		goto out;
+	disk = NULL; /* now the frame's */
+	*out = frame;
+	frame = NULL; /* now the caller's */
+out:
+	b2f_frame_close(disk);
+	free_frame(fs, frame);
+	return err;
+}
+
+/*
+ * Opens the version that is on disk, for nobody yet; *@settled: no other
+ * version can have its stamp.
+ */
+static int new_frame(struct fs *fs, struct fs_node *node,
+		     struct fs_open_frame **out, bool *settled)
+{
+	struct b2f_frame *disk = NULL;
+	struct b2f_frame_stamp before, opened = {0};
+	struct fs_pin pin = {0};
+	struct stat index;
+	int err;
+
+	err = fs_tree_pin(fs->tree, node, &pin);
+	if (!err)
+		err = wait_for_index(fs, &pin, &index, settled);
+	if (!err)
+		err = fs_disk_frame_open(fs, node, pin.fd, &disk);
+	if (!err)
+		opened = b2f_frame_stamp_get(disk);
+	if (!err)
+		err = wrap_frame(fs, &pin, disk, out);
+	fs_tree_unpin(fs->tree, &pin);
+	if (err)
+		return err;
+	/* @index is of before: what comes later has another stamp. */
+	before = b2f_frame_stamp_of(&index);
+	*settled = *settled && b2f_frame_stamp_equal(&before, &opened);
+	return 0;
+}
+
+/* Locked. */
+static void add_to_list(struct fs *fs, struct fs_open_frame *frame)
+{
+	struct fs_open_frame *head = &fs->open_frames.all;
+
+	frame->prev = head->prev;
+	frame->next = head;
+	head->prev->next = frame;
+	head->prev = frame;
+}
+
+/*
+ * Makes *@frame the one of its node, or takes the one that another thread
+ * opened meanwhile.  Returns whether the kernel's cache is right.
+ */
+static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled)
+{
+	struct fs_state *state = &(*frame)->pin.node->state;
+	struct fs_open_frame *other, *spare = NULL;
+	struct b2f_file_now now;
+	bool keep = false;
+
+	b2f_file_now_get((*frame)->file, &now);
+	pthread_mutex_lock(&fs->state_lock);
+	other = state->frame;
+	if (other && other->dev == (*frame)->dev &&
+	    other->ino == (*frame)->ino) {
+		other->nrefs++;
+		spare = *frame;
+		*frame = other;
+	} else {
+		(*frame)->past_cache = other;
+		if (!other) {
+			state->frame = *frame;
+			keep = fs_seen_open(&state->seen, &now.stamp, settled);
+		}
+		add_to_list(fs, *frame);
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	free_frame(fs, spare);
+	fs_ticker_wake(&fs->ticker, false);
+	return keep;
+}
+
+/* Does the name of the root lead to another directory than @frame's? */
+static bool is_replaced(struct fs *fs, const struct fs_open_frame *frame)
+{
+	struct fs_pin pin = {0};
+	struct stat st;
+	bool replaced;
+
+	if (!frame->pin.node->is_root ||
+	    fs_tree_pin(fs->tree, frame->pin.node, &pin))
+		return false;
+	replaced = fstat(pin.fd, &st) == 0 &&
+		   (st.st_dev != frame->dev || st.st_ino != frame->ino);
+	fs_tree_unpin(fs->tree, &pin);
+	return replaced;
+}
+
+/* Shares @frame as it is on disk now. */
+static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
+{
+	int err = fs_open_frame_refresh(fs, frame);
+
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	pthread_mutex_lock(&fs->state_lock);
+	*keep = fs_seen_may_share(&frame->pin.node->state.seen);
+	pthread_mutex_unlock(&fs->state_lock);
+	return 0;
+}
+
+/*
+ * As fs_open_frame_peek(), but waits for one that is just being closed: as long
+ * as that is open there can be no other writer.
+ */
+static struct fs_open_frame *peek_or_wait(struct fs *fs, struct fs_node *node)
+{
+	const struct fs_state *state = &node->state;
+	struct fs_open_frame *frame;
+
+	pthread_mutex_lock(&fs->state_lock);
+	while (!state->frame && state->nclosing > 0)
+		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
+	frame = state->frame;
+	if (frame)
+		frame->nrefs++;
+	pthread_mutex_unlock(&fs->state_lock);
+	return frame;
+}
+
+int fs_open_frame_get(struct fs *fs, struct fs_node *node,
+		      struct fs_open_frame **out, bool *keep_cache)
+{
+	struct fs_open_frame *frame = peek_or_wait(fs, node);
+	bool settled = false, keep = false;
+	int err;
+
+	if (frame && is_replaced(fs, frame)) {
+		fs_open_frame_put(fs, frame);
+		frame = NULL;
+	}
+	if (frame) {
+		err = share(fs, frame, &keep);
+		if (err)
+			fs_open_frame_put(fs, frame);
+	} else {
+		err = new_frame(fs, node, &frame, &settled);
+		if (!err)
+			keep = publish(fs, &frame, settled);
+	}
+	if (err)
+		return err;
+	if (keep_cache)
+		*keep_cache = keep;
+	*out = frame;
+	return 0;
+}
+
+int fs_open_frame_add(struct fs *fs, struct fs_node *node,
+		      struct b2f_frame *made, struct fs_open_frame **out,
+		      bool *keep_cache)
+{
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, node, &pin);
+
+	if (err) {
+		b2f_frame_close(made);
+		return err;
+	}
+	err = wrap_frame(fs, &pin, made, out);
+	if (!err)
+		*keep_cache = publish(fs, out, false);
+	return err;
+}
+
+struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node)
+{
+	struct fs_open_frame *frame;
+
+	pthread_mutex_lock(&fs->state_lock);
+	frame = node->state.frame;
+	if (frame)
+		frame->nrefs++;
+	pthread_mutex_unlock(&fs->state_lock);
+	return frame;
+}
+
+int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n)
+{
+	const struct fs_open_frame *head = &fs->open_frames.all;
+	struct fs_open_frame **files = NULL;
+	size_t count = 0, i = 0;
+
+	pthread_mutex_lock(&fs->state_lock);
+	for (struct fs_open_frame *f = head->next; f != head; f = f->next)
+		count++;
+	if (count > 0)
+		files = malloc(count * sizeof(struct fs_open_frame *));
+	for (struct fs_open_frame *f = head->next; files && f != head;
+	     f = f->next) {
+		f->nrefs++;
+		files[i++] = f;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	if (count > 0 && !files)
+		return -ENOMEM;
+	*out = files;
+	*n = count;
+	return 0;
+}

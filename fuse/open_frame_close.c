@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open_frame_close.c - the last close of frames, and their deletion */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs.h"
+#include "probe.h"
+
+/* How long to wait after a commit that failed at the last close, seconds. */
+#define RETRY_S 5
+
+/* How long the end waits for programs that have locked frames, seconds. */
+#define LOCKED_S	5
+#define LOCKED_PAUSE_NS 50000000
+
+static time_t monotonic_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* What is known of a frame at its last close. */
+struct ending {
+	struct b2f_file_now now;
+	/* The index is as we left it, and has been so for a while. */
+	bool settled;
+	bool as_left;
+};
+
+static struct ending look_back(const struct fs_open_frame *frame)
+{
+	const struct fs_pin *pin = &frame->pin;
+	struct ending end = {0};
+	struct b2f_frame_stamp stamp;
+	struct stat index;
+
+	b2f_file_now_get(frame->file, &end.now);
+	if (fs_probe_index(pin->fd, pin->node->sparse, &index))
+		return end;
+	stamp = b2f_frame_stamp_of(&index);
+	end.as_left = b2f_frame_stamp_equal(&stamp, &end.now.stamp);
+	end.settled = end.as_left && fs_seen_is_settled(&index);
+	return end;
+}
+
+/* It is about to be closed by destroy(), and nobody finds it.  Locked. */
+static void drop_from_list(struct fs_open_frame *frame,
+			   const struct ending *end)
+{
+	struct fs_state *state = &frame->pin.node->state;
+
+	frame->prev->next = frame->next;
+	frame->next->prev = frame->prev;
+	if (state->frame == frame)
+		state->frame = NULL;
+	state->nclosing++;
+	/* Of one that was read past it, the cache has nothing. */
+	if (!frame->past_cache)
+		fs_seen_close(&state->seen, end ? &end->now.stamp : NULL,
+			      end && end->as_left, end && end->settled);
+}
+
+/* What nobody has open any more, and is in no list. */
+static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
+{
+	if (deleted)
+		b2f_file_discard(frame->file);
+	b2f_file_close(frame->file);
+	fs_durable_close(fs, frame);
+	pthread_mutex_lock(&fs->state_lock);
+	frame->pin.node->state.nclosing--;
+	pthread_cond_broadcast(&fs->open_frames.closed);
+	pthread_mutex_unlock(&fs->state_lock);
+	fs_tree_unpin(fs->tree, &frame->pin);
+	free(frame->label);
+	free(frame);
+}
+
+enum leaving {
+	/* Others have it open. */
+	OTHERS,
+	/* There is something to be committed first. */
+	COMMIT,
+	/* It stays, until it can be committed. */
+	KEEP,
+	DELETED,
+	CLOSE,
+};
+
+/*
+ * Gives back a reference, unless there is something to commit first.  @err is
+ * what the last try gave.
+ */
+static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
+			      bool tried, int err, const struct ending *end)
+{
+	struct fs_state *state = &frame->pin.node->state;
+	enum leaving result = CLOSE;
+
+	pthread_mutex_lock(&fs->state_lock);
+	if (frame->nrefs > 1)
+		result = OTHERS;
+	else if (state->deleted)
+		result = DELETED;
+	else if (!fs_open_frame_is_committed(frame) && !tried &&
+		 frame->retry_s <= monotonic_s())
+		result = COMMIT;
+	else if (!fs_open_frame_is_committed(frame) && err != -ESTALE)
+		result = KEEP;
+	if (result != COMMIT)
+		frame->nrefs--;
+	if (result == KEEP && tried)
+		frame->retry_s = monotonic_s() + RETRY_S;
+	if (result == CLOSE || result == DELETED)
+		drop_from_list(frame, result == CLOSE ? end : NULL);
+	pthread_mutex_unlock(&fs->state_lock);
+	return result;
+}
+
+/* The usual case: others have it open too. */
+static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame)
+{
+	bool others;
+
+	pthread_mutex_lock(&fs->state_lock);
+	others = frame->nrefs > 1;
+	if (others)
+		frame->nrefs--;
+	pthread_mutex_unlock(&fs->state_lock);
+	return others;
+}
+
+void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
+{
+	enum leaving result;
+	bool tried = false;
+	int err = 0;
+
+	if (leave_to_others(fs, frame))
+		return;
+	for (;;) {
+		struct ending end = look_back(frame);
+
+		result = try_leave(fs, frame, tried, err, &end);
+		if (result != COMMIT)
+			break;
+		/* The ticker may be here, and close(2) has waited before. */
+		err = fs_open_frame_try_commit(fs, frame, B2F_COMMIT_VISIBLE);
+		/* Another thread may change it again meanwhile. */
+		tried = err != 0;
+		/* -EAGAIN is no failure: the ticker is about to commit it. */
+		if (err && err != -EAGAIN && !fs_open_frame_is_committed(frame))
+			fs_open_frame_log_failure(fs, frame, err);
+	}
+	if (result == CLOSE || result == DELETED)
+		destroy(fs, frame, result == DELETED);
+}
+
+static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
+{
+	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: changes are lost: %s",
+			frame->label,
+			err == -EAGAIN ? "another program holds .b2lock"
+				       : strerror(-err));
+}
+
+/*
+ * Commits and closes all files, but with @patient those that another program
+ * has locked.  Returns 0 or the first error.
+ */
+static int end_all(struct fs *fs, bool patient)
+{
+	struct fs_open_frame *head = &fs->open_frames.all, *frame, *next;
+	int first = 0;
+
+	for (frame = head->next; frame != head; frame = next) {
+		int err =
+			fs_open_frame_try_commit(fs, frame, B2F_COMMIT_DURABLE);
+
+		next = frame->next;
+		if (err == -EAGAIN && patient)
+			continue;
+		if (err && !fs_open_frame_is_committed(frame))
+			log_loss(fs, frame, err);
+		if (!first)
+			first = err;
+		drop_from_list(frame, NULL);
+		destroy(fs, frame, false);
+	}
+	return first;
+}
+
+int fs_open_frame_fini(struct fs *fs)
+{
+	const struct timespec pause = {.tv_nsec = LOCKED_PAUSE_NS};
+	time_t until = monotonic_s() + LOCKED_S;
+	const struct fs_open_frame *head = &fs->open_frames.all;
+	int first = 0;
+
+	while (head->next != head) {
+		int err = end_all(fs, monotonic_s() < until);
+
+		if (!first)
+			first = err;
+		if (head->next != head)
+			nanosleep(&pause, NULL);
+	}
+	return first;
+}
+
+/*
+ * Leaves @deleted to the end of @node.  Returns the file that was only kept for
+ * what could not be committed, or NULL.
+ */
+static struct fs_open_frame *leave_to_node(struct fs *fs, struct fs_node *node,
+					   struct fs_deleted *deleted)
+{
+	struct fs_state *state = &node->state;
+	struct fs_open_frame *kept = NULL;
+
+	fs_tree_retire(fs->tree, node);
+	pthread_mutex_lock(&fs->state_lock);
+	state->deleted = deleted;
+	if (state->frame && state->frame->nrefs == 0) {
+		kept = state->frame;
+		drop_from_list(kept, NULL);
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	return kept;
+}
+
+int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
+			 struct fs_node *node)
+{
+	struct fs_deleted *deleted = NULL;
+	struct fs_open_frame *kept;
+	int err = fs_deleted_hide(fs, dirfd, name, &deleted);
+
+	if (err)
+		return err;
+	if (!node) {
+		fs_deleted_finish(fs, deleted);
+		return 0;
+	}
+	fs_durable_forget(fs, node);
+	kept = leave_to_node(fs, node, deleted);
+	if (kept)
+		destroy(fs, kept, true);
+	return 0;
+}

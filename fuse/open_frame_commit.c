@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open_frame_commit.c - versions of open frames: ours, and those of others */
+#include <errno.h>
+#include <string.h>
+
+#include "fs.h"
+#include "probe.h"
+
+/*
+ * How often and how long to wait for another writer: a mount that has just
+ * been unmounted may still be storing what was written there last.
+ */
+#define BUSY_TRIES 60
+#define BUSY_NS	   50000000
+
+static bool is_deleted(struct fs *fs, const struct fs_open_frame *frame)
+{
+	bool deleted;
+
+	pthread_mutex_lock(&fs->state_lock);
+	deleted = frame->pin.node->state.deleted;
+	pthread_mutex_unlock(&fs->state_lock);
+	return deleted;
+}
+
+/* The index is as our commit left it, unless another program was faster. */
+static void note_commit(struct fs *fs, struct fs_open_frame *frame,
+			const struct b2f_file_now *before)
+{
+	struct b2f_file_now now;
+	struct timespec shown;
+
+	b2f_file_now_get(frame->file, &now);
+	pthread_mutex_lock(&fs->state_lock);
+	shown = frame->attr.st_ctim;
+	pthread_mutex_unlock(&fs->state_lock);
+	fs_seen_note_commit(fs, frame->pin.node, before, &now, &shown);
+}
+
+void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
+			       int err)
+{
+	fs_logger_write(fs->logger, B2F_LOG_ERROR,
+			err == -ESTALE ? "%s: changes are lost: %s"
+				       : "%s: changes are kept in memory: %s",
+			frame->label, strerror(-err));
+}
+
+static void set_reverting(struct fs *fs, struct fs_open_frame *frame,
+			  bool reverting)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	frame->reverting = reverting;
+	pthread_cond_broadcast(&fs->open_frames.closed);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+/*
+ * Shows readers what is on disk again, once every writer has been told that its
+ * changes contradict it.  A writer that began before would be told nothing.
+ */
+static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
+{
+	bool may;
+
+	pthread_mutex_lock(&fs->state_lock);
+	may = atomic_load(&frame->nwriters) == 0 && !frame->reverting;
+	frame->reverting |= may;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!may)
+		return;
+	/* If it fails, the frame has gone: there is nothing else to show. */
+	if (b2f_file_revert(frame->file) == 0) {
+		atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
+		fs_open_frame_take_news(fs, frame);
+		fs_open_frame_log_failure(fs, frame, -ESTALE);
+	}
+	set_reverting(fs, frame, false);
+}
+
+typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
+
+static int commit(struct fs *fs, struct fs_open_frame *frame,
+		  enum b2f_commit_how how, commit_fn *fn)
+{
+	uint64_t n = atomic_load(&frame->nchanges), old;
+	struct b2f_file_now before;
+	bool writable;
+	int err;
+
+	if (is_deleted(fs, frame))
+		return 0;
+	writable = b2f_file_is_writable(frame->file);
+	b2f_file_now_get(frame->file, &before);
+	err = fn(frame->file, how);
+	if (b2f_file_take_news(frame->file))
+		fs_open_frame_drop_cached(fs, frame);
+	else if (!frame->past_cache)
+		note_commit(fs, frame, &before);
+	if (err == -ESTALE)
+		forget_refused(fs, frame);
+	if (!err && how == B2F_COMMIT_DURABLE)
+		err = fs_durable_make(fs, frame, writable);
+	if (err)
+		return err;
+	old = atomic_load(&frame->ncommitted);
+	while (old < n &&
+	       !atomic_compare_exchange_weak(&frame->ncommitted, &old, n))
+		;
+	return 0;
+}
+
+int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
+			 enum b2f_commit_how how)
+{
+	return commit(fs, frame, how, b2f_file_commit);
+}
+
+int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
+			     enum b2f_commit_how how)
+{
+	return commit(fs, frame, how, b2f_file_try_commit);
+}
+
+void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	while (frame->reverting)
+		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
+	atomic_fetch_add(&frame->nwriters, 1);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
+{
+	bool last;
+
+	pthread_mutex_lock(&fs->state_lock);
+	last = atomic_fetch_sub(&frame->nwriters, 1) == 1;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (last && !fs_open_frame_is_committed(frame))
+		/* If it fails, the data stay, and it is tried again. */
+		(void)!fs_open_frame_commit(fs, frame, B2F_COMMIT_VISIBLE);
+}
+
+int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame)
+{
+	uint64_t age_ns = fs->settings.commit_ns;
+
+	if (age_ns == 0 || b2f_file_dirty_ns(frame->file) < age_ns)
+		return 0;
+	return fs_open_frame_try_commit(fs, frame, B2F_COMMIT_DURABLE);
+}
+
+void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
+{
+	struct fs_state *state = &frame->pin.node->state;
+
+	pthread_mutex_lock(&fs->state_lock);
+	fs_seen_theirs(&state->seen, NULL);
+	if (state->has_view)
+		state->seen.drop |= FS_SEEN_DROP_VIEW;
+	pthread_mutex_unlock(&fs->state_lock);
+	fs_ticker_wake(&fs->ticker, true);
+}
+
+void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame)
+{
+	if (b2f_file_take_news(frame->file))
+		fs_open_frame_drop_cached(fs, frame);
+}
+
+int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame)
+{
+	const struct fs_pin *pin = &frame->pin;
+	struct stat index = {0};
+
+	/* Without an index, the closer look tells why. */
+	(void)!fs_probe_index(pin->fd, pin->node->sparse, &index);
+	return fs_open_frame_refresh_seen(fs, frame, &index);
+}
+
+int fs_open_frame_refresh_seen(struct fs *fs, struct fs_open_frame *frame,
+			       const struct stat *index)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
+	struct b2f_file_now now;
+	bool changed = false;
+	int err;
+
+	/* To look closer means to wait for the end of a commit. */
+	b2f_file_now_get(frame->file, &now);
+	if (b2f_frame_stamp_equal(&now.stamp, &stamp)) {
+		fs_open_frame_take_news(fs, frame);
+		return 0;
+	}
+	err = b2f_file_refresh(frame->file, &changed);
+	if (!err && changed)
+		fs_open_frame_drop_cached(fs, frame);
+	return err;
+}
+
+int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
+{
+	const struct timespec pause = {.tv_nsec = BUSY_NS};
+	struct b2f_write_options options = fs->settings.write;
+	int err = -EBUSY;
+
+	options.durability = fs_durable_open(fs, f);
+	if (!options.durability)
+		return -ENOMEM;
+	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		err = b2f_file_allow_write(f->file, &options);
+	}
+	return err;
+}
