@@ -36,6 +36,11 @@ struct b2f_frame_options {
 	uint64_t offset;
 	/* Refuse a path whose last component is a symbolic link. */
 	bool nofollow;
+	/*
+	 * Take serialized objects (b2f_frame_objects()) for plain bytes, one
+	 * chunk behind the other: for copies chunk by chunk.
+	 */
+	bool join_objects;
 };
 
 /* What the index says.  Sizes in bytes. */
@@ -191,7 +196,7 @@ const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
  * 0; or why @frame cannot be read as a file, which was logged when it was
  * opened: B2F_ECORRUPT (an array whose chunks do not fit its shape, or whose
  * .npy header is damaged), B2F_EUNSUPPORTED (its data are elsewhere: see
- * b2f_frame_stands_for()).
+ * b2f_frame_stands_for(); or are no plain bytes: see b2f_frame_objects()).
  */
 B2F_MUST_CHECK
 int b2f_frame_shown_error(const struct b2f_frame *frame);
@@ -201,6 +206,12 @@ int b2f_frame_shown_error(const struct b2f_frame *frame);
  * python-blosc2 or "a proxy that has not fetched all its data"; else NULL.
  */
 const char *b2f_frame_stands_for(const struct b2f_frame *frame);
+
+/*
+ * What kind of serialized objects of python-blosc2 @frame holds, as "an
+ * ObjectArray"; NULL if its data are plain bytes.
+ */
+const char *b2f_frame_objects(const struct b2f_frame *frame);
 
 /*
  * Bytes of the file that the frame is shown as: its data, or of an array the

@@ -6,12 +6,14 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/info.h"
+#include "cli/info_mounted.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
-	"Shows what the index of each FRAME says; no data are decoded.\n\n"
+	"Shows what the index of each FRAME says; no data are decoded. Of a file "
+	"in a\nmount, what the mount tells of the frame behind it.\n\n"
 	"      --chunks          every chunk as well\n"
 	"      --meta            every metalayer as well\n"
 	"      --json            all but the chunks as JSON; several frames "
@@ -67,25 +69,56 @@ static int print_json(const struct info *o, struct b2f_frame *frame, bool first)
 	return err;
 }
 
+/* What the mount says that the file is in. */
+static int print_mounted(const struct info *o, const char *path,
+			 const char *text, bool first)
+{
+	if (o->chunks || o->meta) {
+		cli_message_error("%s: a mount does not tell of chunks and "
+				  "metalayers; ask for the frame in its source",
+				  path);
+		return B2F_EUNSUPPORTED;
+	}
+	if (o->json) {
+		printf("%s%s", first ? "" : ",\n", text);
+		return 0;
+	}
+	if (!first)
+		putchar('\n');
+	return cli_info_print_mounted(path, text);
+}
+
+static int print_path(const struct info *o, const char *path, bool *first)
+{
+	struct b2f_frame *frame = NULL;
+	char *mounted = o->frame_offset ? NULL : cli_info_mounted(path);
+	int err = 0;
+
+	if (mounted) {
+		err = print_mounted(o, path, mounted, *first);
+		*first = *first && err;
+		free(mounted);
+		return err;
+	}
+	err = cli_frames_open(path, o->frame_offset, &frame);
+	if (err)
+		return err;
+	err = o->json ? print_json(o, frame, *first)
+		      : print_text(o, frame, *first);
+	*first = false;
+	b2f_frame_close(frame);
+	return err;
+}
+
 /* Prints every frame that opens.  Returns an exit code. */
 static int print_frames(const struct info *o, char **paths)
 {
-	int status = CLI_EXIT_OK, err;
+	int status = CLI_EXIT_OK;
 	bool first = true;
 
-	for (; *paths; paths++) {
-		struct b2f_frame *frame = NULL;
-
-		err = cli_frames_open(*paths, o->frame_offset, &frame);
-		if (!err) {
-			err = o->json ? print_json(o, frame, first)
-				      : print_text(o, frame, first);
-			first = false;
-		}
-		b2f_frame_close(frame);
-		if (err)
+	for (; *paths; paths++)
+		if (print_path(o, *paths, &first))
 			status = CLI_EXIT_FAILURE;
-	}
 	if (o->json && !first)
 		putchar('\n');
 	return status;

@@ -36,6 +36,8 @@ static const char *reason(const struct b2f_frame *frame, int err)
 {
 	if (b2f_frame_stands_for(frame))
 		return "its data are elsewhere";
+	if (b2f_frame_objects(frame))
+		return "it holds serialized objects, no plain bytes";
 	return b2f_frame_shown_error(frame) ? "it cannot be read as an array"
 					    : strerror(-err);
 }
@@ -70,6 +72,23 @@ int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
 	struct b2f_frame *frame = NULL;
 	int err = cli_frames_open_as(path, label, &frame);
 
+	return err ? err : make_file(runtime, frame, out);
+}
+
+int cli_frames_open_whole(struct b2f_runtime *runtime, const char *path,
+			  const char *label, uint64_t offset,
+			  struct b2f_file **out)
+{
+	const struct b2f_frame_options options = {.log = &cli_message_log,
+						  .label = label,
+						  .offset = offset,
+						  .join_objects = true};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	cli_message_forget();
+	err = cli_message_explain(
+		label, b2f_frame_open(&options, AT_FDCWD, path, &frame));
 	return err ? err : make_file(runtime, frame, out);
 }
 

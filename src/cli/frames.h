@@ -32,6 +32,15 @@ B2F_MUST_CHECK
 int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
 			    const char *label, struct b2f_file **out);
 
+/*
+ * The same for a copy chunk by chunk: also of serialized objects, and from byte
+ * @offset of the file on.
+ */
+B2F_MUST_CHECK
+int cli_frames_open_whole(struct b2f_runtime *runtime, const char *path,
+			  const char *label, uint64_t offset,
+			  struct b2f_file **out);
+
 /* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
 B2F_MUST_CHECK
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);

@@ -158,6 +158,8 @@ static void put_order(const struct b2f_frame *frame)
 	put_field("shown as");
 	if (b2f_frame_stands_for(frame))
 		fputs("nothing: its data are elsewhere", stdout);
+	else if (b2f_frame_objects(frame))
+		fputs("nothing: it holds serialized objects", stdout);
 	else if (b2f_frame_shown_error(frame))
 		fputs("nothing: it is not readable as an array", stdout);
 	else if (b2f_frame_is_npy(frame))
@@ -208,12 +210,18 @@ static void put_meta_names(const struct b2f_frame *frame)
 static void put_stands_for(const struct b2f_frame *frame)
 {
 	const char *text = b2f_frame_stands_for(frame);
+	const char *objects = b2f_frame_objects(frame);
 
-	if (!text)
-		return;
-	put_field("stands for");
-	cli_text_escape(stdout, text, strlen(text));
-	putchar('\n');
+	if (text) {
+		put_field("stands for");
+		cli_text_escape(stdout, text, strlen(text));
+		putchar('\n');
+	}
+	if (objects) {
+		put_field("objects");
+		printf("%s of python-blosc2: serialized, no plain bytes\n",
+		       objects);
+	}
 }
 
 void cli_info_summary(const struct b2f_frame *frame)

@@ -10,6 +10,7 @@
 
 #include "cli/compare.h"
 #include "cli/frames.h"
+#include "cli/in_store.h"
 #include "cli/message.h"
 #include "cli/target.h"
 
@@ -92,6 +93,28 @@ static int choose_output(struct job *job)
 	return 0;
 }
 
+/*
+ * Is this about to change what names or kinds of files a store has?  Its keys
+ * are the names; what stays in place as the same kind of file is the same key.
+ */
+static int check_store(const struct job *job)
+{
+	bool same = job->contiguous != b2f_frame_info_get(job->frame)->sparse;
+	const char *path = job->in_place && same ? NULL : job->output;
+
+	if (job->how->common.force)
+		return 0;
+	if (job->how->remove && cli_in_store(job->path))
+		path = job->path;
+	if (!path || !cli_in_store(path))
+		return 0;
+	cli_message_error("%s: it is in a store of python-blosc2, whose keys "
+			  "are the names of its files; -o names a place "
+			  "outside, -f does it all the same",
+			  path);
+	return -EBUSY;
+}
+
 static int check_kind(const struct job *job)
 {
 	const struct cli_encoding *s = &job->how->encoding;
@@ -116,7 +139,14 @@ static int check_kind(const struct job *job)
 				  job->path);
 		return -EINVAL;
 	}
-	return 0;
+	/* A chunk is an object. */
+	if (job->how->encode && b2f_frame_objects(job->frame) &&
+	    s->has_chunksize) {
+		cli_message_error("%s: serialized objects keep their chunks",
+				  job->path);
+		return -EINVAL;
+	}
+	return check_store(job);
 }
 
 static int begin(struct job *job)
@@ -124,8 +154,8 @@ static int begin(struct job *job)
 	int err;
 
 	job->start_ms = cli_common_now_ms();
-	err = cli_frames_open_file(job->runtime, job->path,
-				   job->how->common.frame_offset, &job->file);
+	err = cli_frames_open_whole(job->runtime, job->path, job->path,
+				    job->how->common.frame_offset, &job->file);
 	if (err)
 		return err;
 	job->frame = b2f_file_frame(job->file);
@@ -184,7 +214,7 @@ static int compare(struct job *job, const char *path)
 	int err;
 
 	cli_frames_forget_pages(path);
-	err = cli_frames_open_file_as(job->runtime, path, job->output, &file);
+	err = cli_frames_open_whole(job->runtime, path, job->output, 0, &file);
 	if (err)
 		return err;
 	err = cli_compare_frames(job->file, file, &job->progress);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* carrier.c - frames whose data are elsewhere */
+/* carrier.c - frames that are no row of plain bytes */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,25 @@ static const struct {
 	{"lazyexpr", "a lazy expression"},
 	{"lazyudf", "a lazy user-defined function"},
 };
+
+/* A ListArray also has the metalayer of what it is made of. */
+static const struct {
+	const char *meta;
+	const char *text;
+} objects[] = {
+	{"listarray", "a ListArray"},
+	{"ctable_varlen_scalar", "a column of strings or bytes"},
+	{"batcharray", "a BatchArray"},
+	{"vlarray", "an ObjectArray"},
+};
+
+const char *b2f_carrier_objects(const struct b2f_frame *f)
+{
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+		if (b2f_meta_find(&f->meta, objects[i].meta))
+			return objects[i].text;
+	return NULL;
+}
 
 /* Takes a short text; NULL: something else stands there. */
 static const char *take_text(struct b2f_cursor *cur, size_t *len)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * carrier.h - frames whose data are elsewhere
+ * carrier.h - frames that are no row of plain bytes
  *
  * python-blosc2 saves a lazy expression, a function to be computed, or a proxy
  * of another array as a frame of the right shape with nothing in its chunks,
  * and tells in a metalayer what it stands for.  Read as data it would be zeros
  * that never were.
+ *
+ * It also saves lists of Python objects: each chunk (or block) is a serialized
+ * object, or a batch of them.  The chunks joined would be bytes that no reader
+ * can cut into objects again, as the lengths are missing.
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  * Threads: pure functions of an immutable frame.
@@ -22,5 +26,8 @@
 B2F_MUST_CHECK
 int b2f_carrier_find(const struct b2f_frame *frame,
 		     char text[B2F_CARRIER_SIZE]);
+
+/* What kind of serialized objects @frame holds, as "an ObjectArray"; or NULL. */
+const char *b2f_carrier_objects(const struct b2f_frame *frame);
 
 #endif

@@ -71,6 +71,8 @@ static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 		return "it is an array";
 	if (frame->form.carrier[0])
 		return "its data are elsewhere";
+	if (frame->form.objects)
+		return "it holds serialized objects";
 	if (frame->form.err)
 		return "its chunks are not those of its array";
 	if (h->nbytes > 0 && b2f_frame_locate(frame, 0, &span))

@@ -122,6 +122,24 @@ static int set_array(struct b2f_frame *f)
 	return 0;
 }
 
+/* Its bytes would not be what a reader of a file takes them for. */
+static void refuse(struct b2f_frame *f)
+{
+	if (f->form.carrier[0])
+		b2f_log(f->log, B2F_LOG_WARNING,
+			"%s: not readable: it stands for %s of python-blosc2, "
+			"and does not hold the data",
+			f->label, f->form.carrier);
+	else if (f->join_objects)
+		return;
+	else
+		b2f_log(f->log, B2F_LOG_WARNING,
+			"%s: not readable: it is %s of python-blosc2, and "
+			"holds serialized objects, no plain bytes",
+			f->label, f->form.objects);
+	f->form.err = B2F_EUNSUPPORTED;
+}
+
 int b2f_form_set(struct b2f_frame *f)
 {
 	struct b2f_form *form = &f->form;
@@ -131,14 +149,16 @@ int b2f_form_set(struct b2f_frame *f)
 	err = b2f_frame_array_meta(f) ? set_array(f) : 0;
 	if (!err)
 		err = b2f_carrier_find(f, form->carrier);
-	if (err || !form->carrier[0])
+	form->objects = b2f_carrier_objects(f);
+	if (err || (!form->carrier[0] && !form->objects))
 		return err;
-	b2f_log(f->log, B2F_LOG_WARNING,
-		"%s: not readable: it stands for %s of python-blosc2, and does "
-		"not hold the data",
-		f->label, form->carrier);
-	form->err = B2F_EUNSUPPORTED;
+	refuse(f);
 	return 0;
+}
+
+const char *b2f_frame_objects(const struct b2f_frame *frame)
+{
+	return frame->form.objects;
 }
 
 const char *b2f_frame_stands_for(const struct b2f_frame *frame)

@@ -45,6 +45,8 @@ struct b2f_form {
 	int err;
 	/* What it stands for, its data being elsewhere (carrier.h), or "". */
 	char carrier[B2F_CARRIER_SIZE];
+	/* What kind of serialized objects it holds (carrier.h), or NULL. */
+	const char *objects;
 };
 
 struct b2f_frame {
@@ -53,6 +55,8 @@ struct b2f_frame {
 	struct b2f_store *store;
 	const struct b2f_log *log;
 	char *label;
+	/* Serialized objects are shown, joined. */
+	bool join_objects;
 	/* Where the frame begins in the index object. */
 	uint64_t offset;
 	struct b2f_frame_header header;

@@ -263,7 +263,7 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 
 	return json_pack(
 		"{s:s, s:i, s:i, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:i, s:i,"
-		" s:o, s:s?}",
+		" s:o, s:s?, s:s?}",
 		"codec", b2f_codec_code_name(info->codec), "codec_id",
 		info->codec, "codec_meta", info->codec_meta, "clevel",
 		info->clevel, "splitmode", split_names[info->splitmode],
@@ -274,7 +274,8 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 		(json_int_t)info->trailer_len, "general_flags",
 		info->general_flags, "fingerprint_type", info->fingerprint_type,
 		"array", describe_array(frame), "stands_for",
-		b2f_frame_stands_for(frame));
+		b2f_frame_stands_for(frame), "objects",
+		b2f_frame_objects(frame));
 }
 
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)

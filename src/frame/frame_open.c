@@ -333,6 +333,7 @@ static struct b2f_frame *new_frame(const struct b2f_frame_options *options,
 	atomic_init(&f->refs, 1);
 	f->store = store;
 	f->log = options->log;
+	f->join_objects = options->join_objects;
 	f->offset = store->sparse ? 0 : options->offset;
 	f->label = strdup(label);
 	if (!f->label) {
@@ -409,7 +410,9 @@ int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out)
 {
 	const struct b2f_frame_options options = {.log = frame->log,
 						  .label = frame->label,
-						  .offset = frame->offset};
+						  .offset = frame->offset,
+						  .join_objects =
+							  frame->join_objects};
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err;
@@ -441,7 +444,8 @@ int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 		     size_t size, struct b2f_frame **out)
 {
-	const struct b2f_frame_options options = {.log = frame->log};
+	const struct b2f_frame_options options = {
+		.log = frame->log, .join_objects = frame->join_objects};
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	struct b2f_frame *f;

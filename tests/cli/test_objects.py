@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames of serialized objects are named and refused, and copied whole."""
+import errno
+import filecmp
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import blosc2
+
+from ctl import BLOSCCTL, ctl, in_namespace, info, run_all
+
+BLOSCFS = os.path.join(os.path.dirname(BLOSCCTL), "bloscfs")
+OBJECTS = [{"a": 1}, [1, 2], "text"]
+
+
+def make():
+    """Frames by name: what they are called."""
+    array = blosc2.ObjectArray(urlpath="o.b2frame", mode="w")
+    batches = blosc2.BatchArray(urlpath="b.b2b", mode="w")
+    lists = blosc2.ListArray(item_spec=blosc2.int64(), urlpath="l.b2b",
+                             mode="w")
+    for i, item in enumerate(OBJECTS):
+        array.append(item)
+        batches.append([i, item])
+        lists.append([i] * i)
+    lists.flush()
+    return {"o.b2frame": "an ObjectArray", "b.b2b": "a BatchArray",
+            "l.b2b": "a ListArray"}
+
+
+def test_objects_are_no_plain_bytes():
+    for path, what in make().items():
+        for args in ("cat", path), ("decompress", path, "-o", "out"):
+            out, err = ctl(*args, status=1)
+            assert out == b"" and f"it is {what}" in err, err
+        assert not os.path.exists("out")
+        assert info(path)["objects"] == what
+        assert f"objects      {what}".encode() in ctl("info", path)[0]
+        # Nothing is damaged.
+        assert b": ok" in ctl("verify", path)[0]
+
+
+def test_objects_are_copied_whole():
+    make()
+    ctl("convert", "o.b2frame", "-o", "sparse.b2frame")
+    assert os.path.isdir("sparse.b2frame")
+    ctl("recompress", "-9", "o.b2frame")
+    for path in "o.b2frame", "sparse.b2frame":
+        assert list(blosc2.open(path, mode="r")) == OBJECTS
+    _, err = ctl("recompress", "--chunksize=1m", "o.b2frame", status=1)
+    assert "keep their chunks" in err, err
+
+
+def test_names_in_a_store_stay():
+    with blosc2.TreeStore("t.b2d", mode="w") as store:
+        store["/g/a"] = blosc2.arange(1000)
+    leaf, before = "t.b2d/g/a.b2nd", sorted(pathlib.Path("t.b2d").rglob("*"))
+    for options in (), ("--rm", "-o", "a.b2frame"), ("-o", "t.b2d/b.b2frame"):
+        _, err = ctl("convert", *options, leaf, status=1)
+        assert "in a store of python-blosc2" in err, err
+    assert sorted(pathlib.Path("t.b2d").rglob("*")) == before
+    # A copy elsewhere harms nothing, nor does the same file compressed better.
+    ctl("convert", leaf, "-o", "a.b2frame")
+    ctl("recompress", "-9", leaf)
+    with blosc2.TreeStore("t.b2d", mode="r") as store:
+        assert (store["/g/a"][:] == range(1000)).all()
+    ctl("convert", "-f", leaf)
+    assert os.path.isdir("t.b2d/g/a.b2frame")
+
+
+def test_in_a_mount():
+    os.mkdir("src")
+    os.chdir("src")
+    objects = make()
+    blosc2.arange(1000, urlpath="a.b2nd")
+    os.chdir("..")
+    os.mkdir("mnt")
+    daemon = subprocess.Popen([BLOSCFS, "-f", "src", "mnt"],
+                              stderr=open("log", "w"))
+    try:
+        while not os.path.ismount("mnt"):
+            assert daemon.poll() is None
+        for path, what in objects.items():
+            name = f"mnt/{path.removesuffix('.b2frame')}"
+            try:
+                os.close(os.open(name, os.O_RDONLY))
+            except OSError as e:
+                assert e.errno == errno.EOPNOTSUPP, e
+            else:
+                raise AssertionError(f"{name} was opened")
+            assert info(name)["objects"] == what
+        assert info("mnt/a")["array"]["shape"] == [1000]
+        out, _ = ctl("info", "mnt/a", "mnt/o")
+        assert b"\n    shape            1000" in out, out
+        assert b"\n  objects          an ObjectArray" in out, out
+        both = json.loads(ctl("info", "--json", "mnt/a", "mnt/o")[0])
+        assert [f["storage"] for f in both] == ["contiguous"] * 2
+        _, err = ctl("info", "--chunks", "mnt/a", status=1)
+        assert "does not tell of chunks" in err, err
+        # A frame that is copied into the mount is a file in a file.
+        shutil.copy("src/a.b2nd", "mnt/copy.b2nd")
+        assert info("mnt/copy.b2nd")["frame"] == "mnt/copy.b2nd"
+        assert filecmp.cmp("src/a.b2nd", "mnt/copy.b2nd", shallow=False)
+    finally:
+        daemon.terminate()
+        assert daemon.wait(30) == 0
+    assert info("src/copy.b2nd.b2frame")["array"] is None
+    said = pathlib.Path("log").read_text()
+    for path, what in objects.items():
+        assert f"{path}: not readable: it is {what} of python-blosc2" in said
+
+
+if __name__ == "__main__":
+    in_namespace()
+    sys.exit(run_all(globals()))
