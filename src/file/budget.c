@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * budget.c - how many written bytes may be in memory
- *
- * A writer takes its bytes before it copies them.  If there are too many, it
- * has the oldest records encoded, on the workers and on its own thread, until
- * there is room: memory does not grow, whatever writers do.
- *
- * Records that could not be encoded (a full disk, say) are counted apart, up to
- * as much again: when these take all of that, files with such records get the
- * error, and only they.
- */
-#include <stdlib.h>
+/* budget.c - how many written bytes may be in memory */
+#include "file/budget.h"
+
 #include <time.h>
 
 #include "base/checked.h"
+#include "file/dirty.h"
+#include "file/file_state.h"
 #include "file/writer.h"
 
 #define BATCH_MAX 16
@@ -21,55 +14,79 @@
 #define WAIT_NS	  20000000
 #define SECOND_NS 1000000000
 
-void b2f_budget_enter(struct b2f_dirty *d)
+void b2f_budget_init(struct b2f_budget *budget, uint64_t max, uint64_t hole_max,
+		     b2f_spill_fn *spill)
 {
-	struct b2f_runtime *rt = d->file->runtime;
+	*budget = (struct b2f_budget){
+		.spill = spill, .max = max, .hole_max = hole_max};
+	pthread_mutex_init(&budget->lock, NULL);
+	pthread_cond_init(&budget->changed, NULL);
+}
 
-	pthread_mutex_lock(&rt->dirty_lock);
-	d->older = rt->dirty_newest;
+void b2f_budget_fini(struct b2f_budget *budget)
+{
+	pthread_cond_destroy(&budget->changed);
+	pthread_mutex_destroy(&budget->lock);
+}
+
+static struct b2f_budget *budget_of(const struct b2f_dirty *d)
+{
+	return &d->file->runtime->budget;
+}
+
+/* Makes @d the newest record.  Locked. */
+static void enter(struct b2f_dirty *d)
+{
+	struct b2f_budget *b = budget_of(d);
+
+	d->listed = true;
+	d->older = b->newest;
 	d->newer = NULL;
 	if (d->older)
 		d->older->newer = d;
 	else
-		rt->dirty_oldest = d;
-	rt->dirty_newest = d;
-	pthread_mutex_unlock(&rt->dirty_lock);
+		b->oldest = d;
+	b->newest = d;
 }
 
-void b2f_budget_leave(struct b2f_dirty *d)
+/* Locked. */
+static void leave(struct b2f_dirty *d)
 {
-	struct b2f_runtime *rt = d->file->runtime;
+	struct b2f_budget *b = budget_of(d);
 
-	pthread_mutex_lock(&rt->dirty_lock);
 	if (d->older)
 		d->older->newer = d->newer;
 	else
-		rt->dirty_oldest = d->newer;
+		b->oldest = d->newer;
 	if (d->newer)
 		d->newer->older = d->older;
 	else
-		rt->dirty_newest = d->older;
+		b->newest = d->older;
 	d->older = d->newer = NULL;
-	pthread_mutex_unlock(&rt->dirty_lock);
+	d->listed = false;
 }
 
-void b2f_budget_give(struct b2f_runtime *rt, uint64_t bytes)
+/* Gives @bytes back to all.  Locked. */
+static void give(struct b2f_budget *b, uint64_t bytes)
 {
-	if (bytes == 0)
-		return;
-	pthread_mutex_lock(&rt->dirty_lock);
-	rt->dirty_bytes -= bytes;
-	pthread_cond_broadcast(&rt->dirty_room);
-	pthread_mutex_unlock(&rt->dirty_lock);
+	b->bytes -= bytes;
+	pthread_cond_broadcast(&b->changed);
+}
+
+void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes)
+{
+	pthread_mutex_lock(&budget->lock);
+	give(budget, bytes);
+	pthread_mutex_unlock(&budget->lock);
 }
 
 /* Counts the bytes of the failed @d, or no longer.  Locked. */
 static void count_stuck(struct b2f_dirty *d, bool stuck)
 {
-	struct b2f_runtime *rt = d->file->runtime;
+	struct b2f_budget *b = budget_of(d);
 	struct b2f_writer *w = d->file->writer;
 
-	rt->stuck_bytes += stuck ? d->bytes : -d->bytes;
+	b->stuck_bytes += stuck ? d->bytes : -d->bytes;
 	w->stuck_bytes += stuck ? d->bytes : -d->bytes;
 }
 
@@ -85,83 +102,52 @@ static void set_bytes(struct b2f_dirty *d, uint64_t bytes)
 
 void b2f_budget_add(struct b2f_dirty *d, uint64_t bytes)
 {
-	struct b2f_runtime *rt = d->file->runtime;
+	struct b2f_budget *b = budget_of(d);
 
-	pthread_mutex_lock(&rt->dirty_lock);
+	pthread_mutex_lock(&b->lock);
 	set_bytes(d, d->bytes + bytes);
-	pthread_mutex_unlock(&rt->dirty_lock);
+	if (d->bytes && !d->listed)
+		enter(d);
+	pthread_mutex_unlock(&b->lock);
 }
 
 void b2f_budget_drop(struct b2f_dirty *d, uint64_t bytes)
 {
-	struct b2f_runtime *rt = d->file->runtime;
+	struct b2f_budget *b = budget_of(d);
 
-	if (bytes == 0)
-		return;
-	pthread_mutex_lock(&rt->dirty_lock);
+	pthread_mutex_lock(&b->lock);
 	set_bytes(d, d->bytes - bytes);
-	rt->dirty_bytes -= bytes;
-	pthread_cond_broadcast(&rt->dirty_room);
-	pthread_mutex_unlock(&rt->dirty_lock);
+	give(b, bytes);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void b2f_budget_remove(struct b2f_dirty *d)
+{
+	struct b2f_budget *b = budget_of(d);
+
+	pthread_mutex_lock(&b->lock);
+	if (d->listed)
+		leave(d);
+	give(b, d->bytes);
+	set_bytes(d, 0);
+	pthread_mutex_unlock(&b->lock);
 }
 
 void b2f_budget_fail(struct b2f_dirty *d, bool failed)
 {
-	struct b2f_runtime *rt = d->file->runtime;
+	struct b2f_budget *b = budget_of(d);
 
-	pthread_mutex_lock(&rt->dirty_lock);
+	pthread_mutex_lock(&b->lock);
 	if (d->failed != failed) {
 		count_stuck(d, failed);
 		d->failed = failed;
-		pthread_cond_broadcast(&rt->dirty_room);
 	}
-	pthread_mutex_unlock(&rt->dirty_lock);
+	/* The writer that waits for it to be encoded has to look again. */
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_encoding(struct b2f_runtime *rt, int more)
-{
-	pthread_mutex_lock(&rt->dirty_lock);
-	rt->nencoding += (size_t)more;
-	pthread_cond_broadcast(&rt->dirty_room);
-	pthread_mutex_unlock(&rt->dirty_lock);
-}
-
-uint8_t *b2f_budget_spare_get(struct b2f_runtime *rt, uint32_t size)
-{
-	uint8_t *data = NULL;
-
-	pthread_mutex_lock(&rt->dirty_lock);
-	if (rt->nspare > 0 && rt->spare_size == size)
-		data = rt->spare[--rt->nspare];
-	pthread_mutex_unlock(&rt->dirty_lock);
-	return data;
-}
-
-bool b2f_budget_spare_put(struct b2f_runtime *rt, uint8_t *data, uint32_t size)
-{
-	bool put = false;
-
-	pthread_mutex_lock(&rt->dirty_lock);
-	if (rt->nspare == 0)
-		rt->spare_size = size;
-	if (rt->nspare < B2F_SPARE_MAX && rt->spare_size == size &&
-	    size <= B2F_SPARE_SIZE_MAX) {
-		rt->spare[rt->nspare++] = data;
-		put = true;
-	}
-	pthread_mutex_unlock(&rt->dirty_lock);
-	return put;
-}
-
-void b2f_budget_free_spares(struct b2f_runtime *rt)
-{
-	pthread_mutex_lock(&rt->dirty_lock);
-	while (rt->nspare > 0)
-		b2f_dirty_unmap(rt->spare[--rt->nspare], rt->spare_size);
-	pthread_mutex_unlock(&rt->dirty_lock);
-}
-
-/* Records that one writer encodes because there is no room. */
+/* Records that one writer has encoded because there is no room. */
 struct spill {
 	struct b2f_runtime *rt;
 	struct b2f_dirty *picked[BATCH_MAX];
@@ -170,16 +156,16 @@ struct spill {
 };
 
 /*
- * Picks the oldest records, with a reference to each and to its file: of
- * @failing, if not NULL, those that failed, else all others.  Locked.
+ * Picks the oldest records, with a reference to each and to its file: those of
+ * @failing that failed, or, if that is NULL, all that did not.  Locked.
  */
 static void pick(struct spill *s, const struct b2f_file *failing)
 {
 	size_t max = b2f_min_u64(b2f_pool_nworkers(s->rt->pool) + 1, BATCH_MAX);
 
-	for (struct b2f_dirty *d = s->rt->dirty_oldest; d && s->n < max;
+	for (struct b2f_dirty *d = s->rt->budget.oldest; d && s->n < max;
 	     d = d->newer) {
-		/* A look without the file's lock: a hint. */
+		/* Read without the lock of the file: a hint. */
 		if (atomic_load(&d->busy) || d->failed != (failing != NULL) ||
 		    (failing && d->file != failing))
 			continue;
@@ -192,20 +178,13 @@ static void pick(struct spill *s, const struct b2f_file *failing)
 static int spill_one(void *arg, size_t i)
 {
 	struct spill *s = arg;
-	struct b2f_dirty *d = s->picked[i];
-	struct b2f_file *file = d->file;
-	bool begun;
 
-	pthread_mutex_lock(&file->lock);
-	begun = b2f_dirty_find(file->writer, d->nchunk) == d &&
-		b2f_encode_begin(d);
-	pthread_mutex_unlock(&file->lock);
-	s->err[i] = begun ? b2f_encode_run(d) : -EAGAIN;
+	s->err[i] = s->rt->budget.spill(s->picked[i]);
 	/* An error of one is no reason not to try the others. */
 	return 0;
 }
 
-/* Encodes what was picked.  Returns 0 if any of it could be, else an error. */
+/* Encodes what was picked.  Returns 0 if any of it could be, or an error. */
 static int spill_all(struct spill *s)
 {
 	int err;
@@ -214,38 +193,33 @@ static int spill_all(struct spill *s)
 	if (!err)
 		err = -EAGAIN;
 	for (size_t i = 0; i < s->n; i++) {
-		struct b2f_file *file = s->picked[i]->file;
-
 		if (s->err[i] == 0)
 			err = 0;
 		else if (err && s->err[i] != -EAGAIN)
 			err = s->err[i];
-		b2f_dirty_unref(s->picked[i]);
-		b2f_file_unref(file);
 	}
-	s->n = 0;
 	return err;
 }
 
 /*
  * Encodes some records that did not fail, or those of @failing that did.
- * Returns 0, -EAGAIN (others are at it), or an error.
+ * Returns 0, -EAGAIN (other threads are at it), or an error.
  */
 static int make_room(struct b2f_runtime *rt, const struct b2f_file *failing)
 {
 	struct spill s = {.rt = rt};
 
-	pthread_mutex_lock(&rt->dirty_lock);
+	pthread_mutex_lock(&rt->budget.lock);
 	pick(&s, failing);
-	pthread_mutex_unlock(&rt->dirty_lock);
+	pthread_mutex_unlock(&rt->budget.lock);
 	return s.n ? spill_all(&s) : -EAGAIN;
 }
 
 /*
- * Those who encode will give bytes back, and tell; those who have taken some
- * for a record that they are about to make do not.  Locked.
+ * A thread that encodes will give bytes back, and tell; one that has taken some
+ * for a record that it is about to make does not.  Locked.
  */
-static void wait_for_others(struct b2f_runtime *rt)
+static void wait_for_others(struct b2f_budget *b)
 {
 	struct timespec until;
 
@@ -255,52 +229,50 @@ static void wait_for_others(struct b2f_runtime *rt)
 		until.tv_nsec -= SECOND_NS;
 		until.tv_sec++;
 	}
-	pthread_cond_timedwait(&rt->dirty_room, &rt->dirty_lock, &until);
+	pthread_cond_timedwait(&b->changed, &b->lock, &until);
 }
 
 /* Is there room for @bytes among those that did not fail?  Locked. */
-static bool has_room(const struct b2f_runtime *rt, uint64_t bytes)
+static bool has_room(const struct b2f_budget *b, uint64_t bytes)
 {
-	uint64_t live = rt->dirty_bytes - rt->stuck_bytes;
+	uint64_t live = b->bytes - b->stuck_bytes;
 
 	/* One write alone is always let in: it could never get smaller. */
 	return live == 0 ||
-	       (live + bytes <= rt->dirty_max &&
-		rt->dirty_bytes + bytes <= 2 * rt->dirty_max);
+	       (live + bytes <= b->max && b->bytes + bytes <= 2 * b->max);
 }
 
 /* Does @file have records that failed, and these no room for more?  Locked. */
 static bool is_stuck(const struct b2f_file *file, uint64_t bytes)
 {
-	const struct b2f_runtime *rt = file->runtime;
+	const struct b2f_budget *b = &file->runtime->budget;
 
-	return file->writer->stuck_bytes > 0 &&
-	       rt->stuck_bytes + bytes > rt->dirty_max;
+	return file->writer->stuck_bytes > 0 && b->stuck_bytes + bytes > b->max;
 }
 
 int b2f_budget_take(struct b2f_file *file, uint64_t bytes)
 {
-	struct b2f_runtime *rt = file->runtime;
+	struct b2f_budget *b = &file->runtime->budget;
 	bool stuck;
 	int err = 0;
 
-	pthread_mutex_lock(&rt->dirty_lock);
+	pthread_mutex_lock(&b->lock);
 	for (;;) {
 		stuck = bytes && is_stuck(file, bytes);
-		if (!stuck && has_room(rt, bytes))
+		if (!stuck && has_room(b, bytes))
 			break;
-		pthread_mutex_unlock(&rt->dirty_lock);
-		err = make_room(rt, stuck ? file : NULL);
-		pthread_mutex_lock(&rt->dirty_lock);
+		pthread_mutex_unlock(&b->lock);
+		err = make_room(file->runtime, stuck ? file : NULL);
+		pthread_mutex_lock(&b->lock);
 		if (stuck && err && err != -EAGAIN)
 			break;
 		/* An error of other records is that of their files. */
 		if (err == -EAGAIN)
-			wait_for_others(rt);
+			wait_for_others(b);
 		err = 0;
 	}
 	if (!err)
-		rt->dirty_bytes += bytes;
-	pthread_mutex_unlock(&rt->dirty_lock);
+		b->bytes += bytes;
+	pthread_mutex_unlock(&b->lock);
 	return err;
 }

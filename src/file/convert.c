@@ -12,7 +12,8 @@
 
 #include "base/checked.h"
 #include "base/log.h"
-#include "file/writer.h"
+#include "file/runtime_state.h"
+#include "frame/frame.h"
 #include "frame/settings.h"
 #include "frame/transcode.h"
 
@@ -223,15 +224,15 @@ static int make_chunk(void *arg, size_t i)
 	struct b2f_encoder *enc = NULL;
 	int err;
 
-	err = b2f_runtime_decoder_get(c->runtime, &dec);
+	err = b2f_idle_get_decoder(&c->runtime->idle, &dec);
 	if (err)
 		return err;
-	err = b2f_runtime_encoder_get(c->runtime, &enc);
+	err = b2f_idle_get_encoder(&c->runtime->idle, &enc);
 	if (!err) {
 		err = make_with(c, c->first + i, dec, enc, &c->chunks[i]);
-		b2f_runtime_encoder_put(c->runtime, enc);
+		b2f_idle_put_encoder(&c->runtime->idle, enc);
 	}
-	b2f_runtime_decoder_put(c->runtime, dec);
+	b2f_idle_put_decoder(&c->runtime->idle, dec);
 	return err;
 }
 

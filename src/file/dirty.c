@@ -1,67 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dirty.c - chunks that were written to and are not encoded yet */
+#include "file/dirty.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/checked.h"
 #include "file/writer.h"
 
-/* Room for smaller chunks comes from the heap, with old data or not. */
-#define SMALL_ROOM (64u << 10)
-
-static bool is_small(const struct b2f_dirty *d)
-{
-	return d->room <= SMALL_ROOM;
-}
-
 static uint32_t count_pages(uint32_t nbytes)
 {
 	return nbytes / B2F_PAGE + (nbytes % B2F_PAGE != 0);
-}
-
-static int alloc_data(struct b2f_dirty *d)
-{
-	void *data;
-
-	d->is_whole = true;
-	if (is_small(d)) {
-		d->data = calloc(1, d->room);
-		return d->data ? 0 : -ENOMEM;
-	}
-	d->data = b2f_budget_spare_get(d->file->runtime, d->room);
-	if (d->data)
-		return 0;
-	d->is_whole = false;
-	data = mmap(NULL, d->room, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (data == MAP_FAILED)
-		return -ENOMEM;
-	d->data = data;
-	return 0;
-}
-
-void b2f_dirty_unmap(uint8_t *data, uint32_t room)
-{
-	munmap(data, room);
-}
-
-static void free_data(struct b2f_dirty *d)
-{
-	/* Another one would be in memory in part, and nobody knows of which. */
-	bool may_spare = d->is_whole || b2f_dirty_is_full(d, d->room);
-
-	if (is_small(d))
-		free(d->data);
-	else if (d->data &&
-		 !(may_spare &&
-		   b2f_budget_spare_put(d->file->runtime, d->data, d->room)))
-		b2f_dirty_unmap(d->data, d->room);
-}
-
-void b2f_dirty_ref(struct b2f_dirty *d)
-{
-	atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
 }
 
 void b2f_dirty_unref(struct b2f_dirty *d)
@@ -69,7 +18,8 @@ void b2f_dirty_unref(struct b2f_dirty *d)
 	if (!d ||
 	    atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	free_data(d);
+	b2f_idle_put_pages(&d->file->runtime->idle, d->data, d->room,
+			   d->in_memory || b2f_dirty_is_full(d, d->room));
 	free(d->valid);
 	pthread_rwlock_destroy(&d->lock);
 	free(d);
@@ -105,7 +55,8 @@ static struct b2f_dirty *new_dirty(struct b2f_file *file, uint64_t nchunk)
 	if (d->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
 		d->base_limit = 0;
 	d->valid = calloc(npages / 64 + 1, sizeof(*d->valid));
-	if (!d->valid || alloc_data(d)) {
+	d->data = b2f_idle_get_pages(&file->runtime->idle, room, &d->in_memory);
+	if (!d->valid || !d->data) {
 		b2f_dirty_unref(d);
 		return NULL;
 	}
@@ -137,11 +88,18 @@ int b2f_dirty_get(struct b2f_file *file, uint64_t nchunk, bool make,
 void b2f_dirty_remove(struct b2f_dirty *d)
 {
 	HASH_DEL(d->file->writer->dirty, d);
-	if (d->listed)
-		b2f_budget_leave(d);
 	/* Now, not when the last reader has it: a writer may wait for these. */
-	b2f_budget_drop(d, d->bytes);
+	b2f_budget_remove(d);
 	b2f_dirty_unref(d);
+}
+
+void b2f_dirty_remove_from(struct b2f_writer *w, uint64_t first)
+{
+	struct b2f_dirty *d, *next;
+
+	HASH_ITER(hh, w->dirty, d, next)
+	if (d->nchunk >= first)
+		b2f_dirty_remove(d);
 }
 
 static void set_valid(struct b2f_dirty *d, uint32_t page)
@@ -178,9 +136,9 @@ void b2f_dirty_write(struct b2f_dirty *d, uint32_t start, const uint8_t *buf,
 
 		if (b2f_dirty_has(d, page))
 			continue;
-		if (edges && page == last && edges->has[1])
+		if (page == last && edges->has[1])
 			before = edges->page[1];
-		else if (edges && page == first && edges->has[0])
+		else if (page == first && edges->has[0])
 			before = edges->page[0];
 		begin_page(d, page, before);
 	}
@@ -190,18 +148,9 @@ void b2f_dirty_write(struct b2f_dirty *d, uint32_t start, const uint8_t *buf,
 
 uint64_t b2f_dirty_cost(const struct b2f_dirty *d, uint32_t npages)
 {
-	if (d->is_whole)
+	if (d->in_memory)
 		npages = d->bytes ? 0 : count_pages(d->room);
 	return (uint64_t)npages * B2F_PAGE;
-}
-
-void b2f_dirty_count(struct b2f_dirty *d, uint64_t bytes)
-{
-	b2f_budget_add(d, bytes);
-	if (d->bytes && !d->listed) {
-		d->listed = true;
-		b2f_budget_enter(d);
-	}
 }
 
 void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size)
@@ -220,7 +169,7 @@ void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size)
 			continue;
 		d->valid[page / 64] &= ~(UINT64_C(1) << (page % 64));
 		d->nvalid--;
-		freed += d->is_whole ? 0 : B2F_PAGE;
+		freed += d->in_memory ? 0 : B2F_PAGE;
 	}
 	pthread_rwlock_unlock(&d->lock);
 	b2f_budget_drop(d, b2f_min_u64(freed, d->bytes));
@@ -229,4 +178,20 @@ void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size)
 bool b2f_dirty_is_full(const struct b2f_dirty *d, uint32_t nbytes)
 {
 	return d->nvalid >= count_pages(nbytes);
+}
+
+void b2f_dirty_overlay(const struct b2f_dirty *d, uint32_t off, uint32_t size,
+		       uint8_t *data)
+{
+	uint32_t end = off + size, stop, keep;
+
+	for (uint32_t at = off; at < end; at = stop) {
+		stop = b2f_dirty_page_end(at, end);
+		keep = (uint32_t)b2f_min_u64(b2f_max_u64(at, d->base_limit),
+					     stop);
+		if (b2f_dirty_has(d, at / B2F_PAGE))
+			memcpy(data + (at - off), d->data + at, stop - at);
+		else
+			memset(data + (keep - off), 0, stop - keep);
+	}
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "file/encode.h"
 #include "file/writer.h"
 
 /* The most of a chunk that is looked at. */
@@ -83,7 +84,7 @@ static int take_sample(struct b2f_dirty *d, uint32_t nbytes,
 		err = b2f_scratch_reserve(&enc->data, end - start);
 	if (!err && end > start) {
 		memset(enc->data.data, 0, end - start);
-		b2f_encode_overlay(d, start, end - start, enc->data.data);
+		b2f_dirty_overlay(d, start, end - start, enc->data.data);
 	}
 	pthread_rwlock_unlock(&d->lock);
 	*size = end - start;

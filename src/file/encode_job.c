@@ -5,6 +5,8 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "file/encode.h"
+#include "file/reading.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 #include "frame/edit_count.h"
@@ -21,7 +23,6 @@ bool b2f_encode_begin(struct b2f_dirty *d)
 	d->nbytes =
 		b2f_edit_chunk_nbytes(edit, d->nchunk, edit->working.nbytes);
 	file->writer->nbusy++;
-	b2f_budget_encoding(file->runtime, 1);
 	return true;
 }
 
@@ -47,7 +48,7 @@ static int whole_data(struct b2f_dirty *d, struct b2f_encoder *enc,
 					  keep);
 	if (err)
 		return err;
-	b2f_encode_overlay(d, 0, d->nbytes, enc->data.data);
+	b2f_dirty_overlay(d, 0, d->nbytes, enc->data.data);
 	*out = enc->data.data;
 	return 0;
 }
@@ -83,13 +84,13 @@ static int write_chunk(struct b2f_dirty *d, struct b2f_edit_chunk *out)
 	bool made = false;
 	int err;
 
-	err = b2f_runtime_encoder_get(file->runtime, &cw.encoder);
+	err = b2f_idle_get_encoder(&file->runtime->idle, &cw.encoder);
 	if (err)
 		return err;
 	err = b2f_encode_patch(d, &cw, &made, out);
 	if (!err && !made)
 		err = write_whole(d, &cw, out);
-	b2f_runtime_encoder_put(file->runtime, cw.encoder);
+	b2f_idle_put_encoder(&file->runtime->idle, cw.encoder);
 	return err;
 }
 
@@ -150,7 +151,6 @@ int b2f_encode_run(struct b2f_dirty *d)
 {
 	struct b2f_edit_chunk chunk = {0};
 	struct b2f_file *file = d->file;
-	struct b2f_runtime *rt = file->runtime;
 	uint32_t old = 0;
 	int err;
 
@@ -162,35 +162,52 @@ int b2f_encode_run(struct b2f_dirty *d)
 	err = finish(d, &chunk, old, err);
 	pthread_mutex_unlock(&file->lock);
 	b2f_dirty_unref(d);
-	b2f_budget_encoding(rt, -1);
+	return err;
+}
+
+/* Encodes @d if it is still to be; else returns -EAGAIN. */
+static int encode_open(struct b2f_dirty *d)
+{
+	struct b2f_file *file = d->file;
+	bool begun;
+
+	pthread_mutex_lock(&file->lock);
+	begun = b2f_dirty_find(file->writer, d->nchunk) == d &&
+		b2f_encode_begin(d);
+	pthread_mutex_unlock(&file->lock);
+	return begun ? b2f_encode_run(d) : -EAGAIN;
+}
+
+static void put_both(struct b2f_dirty *d)
+{
+	struct b2f_file *file = d->file;
+
+	b2f_dirty_unref(d);
+	b2f_file_unref(file);
+}
+
+int b2f_encode_spill(struct b2f_dirty *d)
+{
+	int err = encode_open(d);
+
+	put_both(d);
 	return err;
 }
 
 struct encode_job {
 	struct b2f_job job;
-	/* Hold references. */
-	struct b2f_file *file;
+	/* Holds a reference, and one to its file. */
 	struct b2f_dirty *dirty;
 };
 
 static void run_job(struct b2f_job *job, bool cancelled)
 {
 	struct encode_job *j = (struct encode_job *)job;
-	struct b2f_file *file = j->file;
-	bool begun = false;
 
-	if (!cancelled) {
-		pthread_mutex_lock(&file->lock);
-		begun = b2f_dirty_find(file->writer, j->dirty->nchunk) ==
-				j->dirty &&
-			b2f_encode_begin(j->dirty);
-		pthread_mutex_unlock(&file->lock);
-	}
-	/* Who commits will try again, and tell the error. */
-	if (begun)
-		(void)b2f_encode_run(j->dirty);
-	b2f_dirty_unref(j->dirty);
-	b2f_file_unref(file);
+	/* The commit will try again, and tell the error. */
+	if (!cancelled)
+		(void)encode_open(j->dirty);
+	put_both(j->dirty);
 	free(j);
 }
 
@@ -198,31 +215,12 @@ void b2f_encode_submit(struct b2f_dirty *d)
 {
 	struct encode_job *j = calloc(1, sizeof(*j));
 
-	/* Without it, the commit encodes it. */
+	/* Without a job, the commit encodes it. */
 	if (!j)
 		return;
 	j->job.run = run_job;
-	j->file = d->file;
 	j->dirty = d;
 	b2f_file_ref(d->file);
 	b2f_dirty_ref(d);
 	b2f_pool_submit(d->file->runtime->pool, B2F_POOL_AHEAD, &j->job);
-}
-
-int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
-			uint32_t nbytes, uint32_t off, uint8_t *buf,
-			uint32_t size)
-{
-	struct b2f_source src = {
-		.span = {.nchunk = nchunk, .nbytes = nbytes},
-		.raw = raw,
-		.nbytes = nbytes,
-	};
-	struct b2f_reading r;
-	int err;
-
-	b2f_reading_begin(file, &r);
-	err = b2f_reading_copy(&r, &src, off, buf, size);
-	b2f_reading_end(&r);
-	return err;
 }

@@ -3,36 +3,14 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "file/encode.h"
+#include "file/reading.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 
-/* Where the bytes [@at, end of the page or @end) of a chunk end. */
-static uint32_t page_end(uint32_t at, uint32_t end)
-{
-	uint64_t next = (at / B2F_PAGE + 1) * (uint64_t)B2F_PAGE;
-
-	return (uint32_t)b2f_min_u64(next, end);
-}
-
-void b2f_encode_overlay(struct b2f_dirty *d, uint32_t off, uint32_t size,
-			uint8_t *data)
-{
-	uint32_t end = off + size, stop, keep;
-
-	for (uint32_t at = off; at < end; at = stop) {
-		stop = page_end(at, end);
-		keep = (uint32_t)b2f_min_u64(b2f_max_u64(at, d->base_limit),
-					     stop);
-		if (b2f_dirty_has(d, at / B2F_PAGE))
-			memcpy(data + (at - off), d->data + at, stop - at);
-		else
-			memset(data + (keep - off), 0, stop - keep);
-	}
-}
-
 static void apply(void *arg, uint32_t off, uint32_t size, uint8_t *data)
 {
-	b2f_encode_overlay(arg, off, size, data);
+	b2f_dirty_overlay(arg, off, size, data);
 }
 
 static enum b2f_patch_part part_of(void *arg, uint32_t off, uint32_t size)
@@ -42,7 +20,7 @@ static enum b2f_patch_part part_of(void *arg, uint32_t off, uint32_t size)
 	bool all = true, none = true;
 
 	for (uint32_t at = off; at < end && (all || none); at = stop) {
-		stop = page_end(at, end);
+		stop = b2f_dirty_page_end(at, end);
 		if (b2f_dirty_has(d, at / B2F_PAGE))
 			none = false;
 		else
@@ -70,11 +48,11 @@ static int patch_loaded(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
 	};
 	int err;
 
-	err = b2f_runtime_decoder_get(rt, &patch.dec);
+	err = b2f_idle_get_decoder(&rt->idle, &patch.dec);
 	if (err)
 		return err;
 	err = b2f_chunk_write_patch(cw, d->nchunk, &patch, made, out);
-	b2f_runtime_decoder_put(rt, patch.dec);
+	b2f_idle_put_decoder(&rt->idle, patch.dec);
 	return err;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file.c - a frame as a plain file: its life, and its readers */
+/* file.c - an open file: its life and its version of the frame */
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/checked.h"
+#include "file/reading.h"
 #include "file/writer.h"
 
 /* Chunk heads of one file that are kept, at most. */
@@ -37,17 +38,12 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	return 0;
 }
 
-void b2f_file_ref(struct b2f_file *file)
-{
-	atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
-}
-
 void b2f_file_unref(struct b2f_file *file)
 {
 	if (atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) !=
 	    1)
 		return;
-	b2f_writer_free(file);
+	b2f_writer_free(file->runtime, file->writer);
 	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
 	b2f_file_forget_heads(file);
 	free(file->heads);
@@ -64,6 +60,16 @@ void b2f_file_close(struct b2f_file *file)
 		return;
 	b2f_writer_end(file);
 	b2f_file_unref(file);
+}
+
+uint64_t b2f_file_size_locked(const struct b2f_file *file)
+{
+	const struct b2f_writer *w = file->writer;
+
+	if (!w || !w->edit)
+		return b2f_frame_shown_nbytes(file->frame);
+	return file->frame->form.is_array ? w->array_nbytes
+					  : w->edit->working.nbytes;
 }
 
 uint64_t b2f_file_size(struct b2f_file *file)
@@ -84,6 +90,19 @@ struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file)
 	frame = b2f_frame_ref(file->frame);
 	pthread_mutex_unlock(&file->lock);
 	return frame;
+}
+
+void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame)
+{
+	if (file->frame == frame) {
+		b2f_frame_close(frame);
+		return;
+	}
+	b2f_frame_close(file->frame);
+	file->frame = frame;
+	file->version++;
+	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
+	file->cache_id = b2f_cache_new_file(file->runtime->cache);
 }
 
 int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len)
@@ -107,23 +126,4 @@ bool b2f_file_is_npy(struct b2f_file *file)
 struct b2f_frame *b2f_file_frame(struct b2f_file *file)
 {
 	return file->frame;
-}
-
-int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
-{
-	struct b2f_stream *stream = calloc(1, sizeof(*stream));
-
-	if (!stream)
-		return -ENOMEM;
-	b2f_readahead_init(&stream->readahead, file->runtime->window);
-	*out = stream;
-	return 0;
-}
-
-void b2f_stream_free(struct b2f_stream *stream)
-{
-	if (!stream)
-		return;
-	b2f_readahead_fini(&stream->readahead);
-	free(stream);
 }

@@ -4,7 +4,8 @@
 
 #include "b2frame/check.h"
 #include "base/checked.h"
-#include "file/file.h"
+#include "file/runtime_state.h"
+#include "frame/frame.h"
 
 struct check {
 	struct b2f_runtime *runtime;
@@ -105,10 +106,10 @@ static int check_stored(struct check *c, const struct b2f_frame_span *span,
 	seen->sealed = loaded->seal.sums != NULL;
 	/* Filling in what a special chunk repeats proves nothing. */
 	if (loaded->chunk.layout != B2F_LAYOUT_SPECIAL) {
-		err = b2f_runtime_decoder_get(c->runtime, &dec);
+		err = b2f_idle_get_decoder(&c->runtime->idle, &dec);
 		if (!err) {
 			err = decode_units(c, loaded, dec);
-			b2f_runtime_decoder_put(c->runtime, dec);
+			b2f_idle_put_decoder(&c->runtime->idle, dec);
 		}
 	}
 	b2f_loaded_free(loaded);

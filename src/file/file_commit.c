@@ -5,6 +5,10 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "file/change.h"
+#include "file/encode.h"
+#include "file/reading.h"
+#include "file/reform.h"
 #include "file/writer.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -212,7 +216,7 @@ static int rewrite_bad(struct b2f_file *file, bool all)
 		pthread_mutex_unlock(&file->lock);
 		if (!found || err)
 			break;
-		err = b2f_file_rewrite_chunk(file, nchunk);
+		err = b2f_part_rewrite_chunk(file, nchunk);
 	}
 	if (err)
 		err = or_stale(w, err);

@@ -65,14 +65,12 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 void b2f_file_discard(struct b2f_file *file)
 {
 	struct b2f_writer *w;
-	struct b2f_dirty *d, *next;
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
 	if (w && w->edit) {
 		b2f_writer_wait_idle(file);
-		HASH_ITER(hh, w->dirty, d, next)
-		b2f_dirty_remove(d);
+		b2f_dirty_remove_from(w, 0);
 		w->dirty_since_ns = 0;
 		w->has_mtime = false;
 	}

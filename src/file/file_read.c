@@ -12,7 +12,8 @@
 
 #include "base/checked.h"
 #include "file/gather.h"
-#include "file/writer.h"
+#include "file/dirty.h"
+#include "file/stream.h"
 
 /* Pieces that are pinned together. */
 #define BATCH 64
@@ -216,7 +217,7 @@ static size_t begin_read(const struct b2f_reading *r, struct b2f_stream *stream,
 		return 0;
 	size = (size_t)b2f_min_u64(size, r->size - off);
 	if (stream && size > 0)
-		b2f_file_ahead(r, stream, off, size);
+		b2f_stream_note(stream, r, off, size);
 	return size;
 }
 

@@ -8,7 +8,8 @@
  */
 #include <errno.h>
 
-#include "file/writer.h"
+#include "file/dirty.h"
+#include "file/reading.h"
 
 /* How often to begin anew if the frame changes meanwhile. */
 #define TRIES 3

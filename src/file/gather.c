@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "file/writer.h"
+#include "file/dirty.h"
 
 /* Decoded bytes of one chunk that follow each other, while they are used. */
 struct segment {

@@ -9,7 +9,7 @@
 #define B2F_FILE_GATHER_H
 
 #include "array/array_cells.h"
-#include "file/file.h"
+#include "file/reading.h"
 
 /*
  * Copies [@off, @off + @size) of what the array shows, which must not go beyond

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "file/gather.h"
-#include "file/writer.h"
+#include "file/dirty.h"
 
 /* Decoded bytes of blocks that one job is worth. */
 #define JOB_BYTES (256u << 10)

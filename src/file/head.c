@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* head.c - the heads of chunks, and their units by way of the cache */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/checked.h"
-#include "file/file.h"
+#include "file/reading.h"
 
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)
@@ -161,11 +159,11 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->loaded->chunk))
 		err = b2f_reading_unit(r, fill->loaded, 0, &ref);
 	if (!err)
-		err = b2f_runtime_decoder_get(rt, &dec);
+		err = b2f_idle_get_decoder(&rt->idle, &dec);
 	if (!err) {
 		err = b2f_frame_decode_unit(r->frame, fill->loaded, dec,
 					    key->unit, ref.data, dst);
-		b2f_runtime_decoder_put(rt, dec);
+		b2f_idle_put_decoder(&rt->idle, dec);
 	}
 	b2f_cache_put(rt->cache, &ref);
 	return err;
@@ -191,34 +189,5 @@ int b2f_reading_unit(const struct b2f_reading *r,
 		b2f_frame_report_entry(r->frame, loaded->nchunk, loaded->raw,
 				       -1, err, &why);
 	}
-	return err;
-}
-
-int b2f_reading_copy(const struct b2f_reading *r, const struct b2f_source *src,
-		     uint32_t off, uint8_t *buf, uint32_t size)
-{
-	struct b2f_head *head;
-	int err = b2f_reading_head(r, src, &head);
-
-	if (err)
-		return err;
-	while (size > 0 && !err) {
-		const struct b2f_chunk *chunk = &head->loaded->chunk;
-		uint32_t unit = off / chunk->unit_size;
-		uint32_t start = off % chunk->unit_size, n;
-		struct b2f_cache_ref ref = {0};
-
-		n = (uint32_t)b2f_min_u64(
-			size, b2f_chunk_unit_nbytes(chunk, unit) - start);
-		err = b2f_reading_unit(r, head->loaded, unit, &ref);
-		if (err)
-			break;
-		memcpy(buf, ref.data + start, n);
-		b2f_cache_put(r->file->runtime->cache, &ref);
-		buf += n;
-		off += n;
-		size -= n;
-	}
-	b2f_head_put(head);
 	return err;
 }

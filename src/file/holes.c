@@ -4,8 +4,8 @@
  *
  * A chunk that is all hole takes no byte on disk, but its entry some in memory
  * as long as the file can be written to; and one ftruncate(2) makes millions of
- * them.  So they are counted, for all files together.  Only who
- * makes holes is ever refused: a file of data has none.
+ * them.  So they are counted, for all files together.  Only a writer that makes
+ * holes is ever refused: a file of data has none.
  *
  * Counting means to look at every entry, so it is done when a file has grown by
  * an eighth since, and the last of them are not known.
@@ -43,15 +43,15 @@ static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
 	uint64_t bytes = nholes > NHOLES_FREE ? nholes * HOLE_BYTES : 0, others;
 	bool has_room;
 
-	pthread_mutex_lock(&rt->dirty_lock);
-	others = rt->hole_bytes - w->hole_bytes;
-	has_room = bytes <= w->hole_bytes || others + bytes <= rt->hole_max ||
+	pthread_mutex_lock(&rt->budget.lock);
+	others = rt->budget.hole_bytes - w->hole_bytes;
+	has_room = bytes <= w->hole_bytes || others + bytes <= rt->budget.hole_max ||
 		   (alone && others == 0);
 	if (has_room) {
-		rt->hole_bytes += bytes - w->hole_bytes;
+		rt->budget.hole_bytes += bytes - w->hole_bytes;
 		w->hole_bytes = bytes;
 	}
-	pthread_mutex_unlock(&rt->dirty_lock);
+	pthread_mutex_unlock(&rt->budget.lock);
 	return has_room;
 }
 
@@ -85,27 +85,23 @@ void b2f_holes_cut(struct b2f_file *file)
 	(void)take(file->runtime, w, count_holes(w), false);
 }
 
-int b2f_holes_open(struct b2f_file *file, struct b2f_writer *w)
+int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
+		   const struct b2f_frame *frame)
 {
-	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	int err = 0;
-
-	if (!take(file->runtime, w, frame->entries.nspecial, true)) {
-		err = -ENOMEM;
-		b2f_log(frame->log, B2F_LOG_WARNING,
-			"%s: not opened for writing: the holes of open files "
-			"would take more memory than cachesize",
-			frame->label);
-	}
 	w->ncounted = frame->entries.n;
-	b2f_frame_close(frame);
-	return err;
+	if (take(rt, w, frame->entries.nspecial, true))
+		return 0;
+	b2f_log(frame->log, B2F_LOG_WARNING,
+		"%s: not opened for writing: the holes of open files would "
+		"take more memory than cachesize",
+		frame->label);
+	return -ENOMEM;
 }
 
 void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w)
 {
-	pthread_mutex_lock(&rt->dirty_lock);
-	rt->hole_bytes -= w->hole_bytes;
+	pthread_mutex_lock(&rt->budget.lock);
+	rt->budget.hole_bytes -= w->hole_bytes;
 	w->hole_bytes = 0;
-	pthread_mutex_unlock(&rt->dirty_lock);
+	pthread_mutex_unlock(&rt->budget.lock);
 }

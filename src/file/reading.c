@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reading.c - where the bytes of a file come from, while it may be changed */
+#include "file/reading.h"
+
+#include <string.h>
+
 #include "base/checked.h"
 #include "file/writer.h"
-
-uint64_t b2f_file_size_locked(const struct b2f_file *file)
-{
-	const struct b2f_writer *w = file->writer;
-
-	if (!w || !w->edit)
-		return b2f_frame_shown_nbytes(file->frame);
-	return file->frame->form.is_array ? w->array_nbytes
-					  : w->edit->working.nbytes;
-}
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
@@ -167,4 +161,52 @@ bool b2f_reading_retry(const struct b2f_reading *r, int err)
 	if (!b2f_reading_is_old(r) && err != -ENOMEM)
 		b2f_file_catch_up(r->file);
 	return b2f_reading_is_old(r);
+}
+
+/* Copies [@off, @off + @size) of the chunk @src, by way of the cache. */
+static int copy_source(const struct b2f_reading *r, const struct b2f_source *src,
+		       uint32_t off, uint8_t *buf, uint32_t size)
+{
+	struct b2f_head *head;
+	int err = b2f_reading_head(r, src, &head);
+
+	if (err)
+		return err;
+	while (size > 0 && !err) {
+		const struct b2f_chunk *chunk = &head->loaded->chunk;
+		uint32_t unit = off / chunk->unit_size;
+		uint32_t start = off % chunk->unit_size, n;
+		struct b2f_cache_ref ref = {0};
+
+		n = (uint32_t)b2f_min_u64(
+			size, b2f_chunk_unit_nbytes(chunk, unit) - start);
+		err = b2f_reading_unit(r, head->loaded, unit, &ref);
+		if (err)
+			break;
+		memcpy(buf, ref.data + start, n);
+		b2f_cache_put(r->file->runtime->cache, &ref);
+		buf += n;
+		off += n;
+		size -= n;
+	}
+	b2f_head_put(head);
+	return err;
+}
+
+int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+			uint32_t nbytes, uint32_t off, uint8_t *buf,
+			uint32_t size)
+{
+	struct b2f_source src = {
+		.span = {.nchunk = nchunk, .nbytes = nbytes},
+		.raw = raw,
+		.nbytes = nbytes,
+	};
+	struct b2f_reading r;
+	int err;
+
+	b2f_reading_begin(file, &r);
+	err = copy_source(&r, &src, off, buf, size);
+	b2f_reading_end(&r);
+	return err;
 }

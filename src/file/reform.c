@@ -18,6 +18,8 @@
 #include "array/array_cells.h"
 #include "base/checked.h"
 #include "base/log.h"
+#include "file/reading.h"
+#include "file/reform.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 #include "frame/form_index.h"
@@ -210,15 +212,13 @@ static int swap(struct reform *r)
 {
 	struct b2f_file *file = r->file;
 	struct b2f_writer *w = r->writer;
-	struct b2f_dirty *d, *next;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
 	b2f_writer_wait_idle(file);
 	err = b2f_edit_reform(w->edit, r->frame, &r->state);
 	if (!err) {
-		HASH_ITER(hh, w->dirty, d, next)
-		b2f_dirty_remove(d);
+		b2f_dirty_remove_from(w, 0);
 		b2f_file_set_frame(file, b2f_frame_ref(r->frame));
 		w->array_nbytes = r->size;
 		w->guess_typesize = false;

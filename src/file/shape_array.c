@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * array_file.c - writing to arrays
+ * shape_array.c - changes to an array
  *
  * An array has one size.  That of a .npy file may be still being written, and
  * then the bytes that are there are counted; any other change of its size, or
@@ -10,7 +10,8 @@
 
 #include "base/checked.h"
 #include "base/log.h"
-#include "file/writer.h"
+#include "file/change.h"
+#include "file/shape.h"
 
 /* Nothing but its items can be changed. */
 static bool is_fixed(const struct b2f_file *file)
@@ -48,7 +49,7 @@ static uint64_t scatter(struct b2f_file *file, const uint8_t *buf,
 
 		part.size = (uint32_t)b2f_min_u64(
 			size - done, p.nitems * a->itemsize - in);
-		*err = b2f_write_part(file, &part);
+		*err = b2f_part_write(file, &part);
 		if (*err)
 			break;
 		done += part.size;
@@ -60,7 +61,7 @@ static uint64_t write_items(struct b2f_file *file, const uint8_t *buf,
 			    uint64_t size, uint64_t off, int *err)
 {
 	if (file->frame->form.linear)
-		return b2f_write_parts(file, buf, size, off, err);
+		return b2f_part_write_range(file, buf, size, off, err);
 	return scatter(file, buf, size, off, err);
 }
 
@@ -81,7 +82,7 @@ static uint64_t reach(struct b2f_file *file, uint64_t end)
 	return before;
 }
 
-/* After a write that failed: what nobody wrote is not there. */
+/* After a write that failed: what was not written is not there. */
 static void step_back(struct b2f_file *file, uint64_t nbytes)
 {
 	pthread_mutex_lock(&file->lock);
@@ -89,8 +90,8 @@ static void step_back(struct b2f_file *file, uint64_t nbytes)
 	pthread_mutex_unlock(&file->lock);
 }
 
-ssize_t b2f_array_file_write(struct b2f_file *file, const uint8_t *buf,
-			     uint64_t size, uint64_t off)
+static ssize_t write_array(struct b2f_file *file, const uint8_t *buf,
+			   uint64_t size, uint64_t off)
 {
 	const struct b2f_form *form = &file->frame->form;
 	uint64_t skip = 0, done, before;
@@ -113,7 +114,7 @@ ssize_t b2f_array_file_write(struct b2f_file *file, const uint8_t *buf,
 	return done ? (ssize_t)done : err;
 }
 
-int b2f_array_file_resize(struct b2f_file *file, uint64_t size)
+static int resize_array(struct b2f_file *file, uint64_t size)
 {
 	const struct b2f_form *form = &file->frame->form;
 	uint64_t now = b2f_file_size(file);
@@ -126,14 +127,20 @@ int b2f_array_file_resize(struct b2f_file *file, uint64_t size)
 	return 0;
 }
 
-int b2f_array_file_zero(struct b2f_file *file, uint64_t off, uint64_t end)
+static int zero_array(struct b2f_file *file, uint64_t off, uint64_t end)
 {
 	static const uint8_t zeros[64u << 10];
 	ssize_t n = 0;
 
 	for (; off < end && n >= 0; off += (uint64_t)n)
-		n = b2f_array_file_write(
+		n = write_array(
 			file, zeros, b2f_min_u64(end - off, sizeof(zeros)),
 			off);
 	return n < 0 ? (int)n : 0;
 }
+
+const struct b2f_shape b2f_shape_array = {
+	.write = write_array,
+	.resize = resize_array,
+	.zero = zero_array,
+};

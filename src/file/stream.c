@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_ahead.c - decodes ahead of a sequential reader
+ * stream.c - decodes ahead of a sequential reader
  *
  * The unit of readahead is the chunk: a worker reads its stored bytes at once
  * and decodes all its units into the cache.  Very large chunks are taken in
  * parts, unit by unit, or a window would be only a small part of what is read.
  */
+#include "file/stream.h"
+
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "file/dirty.h"
 #include "file/gather.h"
-#include "file/writer.h"
+#include "run/readahead.h"
 
 /* Chunks up to this many decoded bytes are loaded whole. */
 #define WHOLE_MAX (8u << 20)
+
+struct b2f_stream {
+	struct b2f_readahead readahead;
+};
 
 struct ahead {
 	struct b2f_job job;
@@ -146,8 +153,27 @@ static void queue_chunk(struct b2f_file *file,
 	b2f_pool_submit(rt->pool, B2F_POOL_AHEAD, &a->job);
 }
 
-void b2f_file_ahead(const struct b2f_reading *r, struct b2f_stream *stream,
-		    uint64_t off, uint64_t size)
+int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
+{
+	struct b2f_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return -ENOMEM;
+	b2f_readahead_init(&stream->readahead, file->runtime->window);
+	*out = stream;
+	return 0;
+}
+
+void b2f_stream_free(struct b2f_stream *stream)
+{
+	if (!stream)
+		return;
+	b2f_readahead_fini(&stream->readahead);
+	free(stream);
+}
+
+void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
+		     uint64_t off, uint64_t size)
 {
 	uint64_t head = r->frame->form.head_len, start, end;
 

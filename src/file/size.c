@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_size.c - a file grows and is cut
+ * size.c - the stored data grow and are cut
  *
  * Where a chunk's length changes, it gets a record: no chunk without one has
  * another length than the file wants.
  */
 #include "base/checked.h"
+#include "file/change.h"
 #include "file/writer.h"
 #include "frame/edit_count.h"
 #include "frame/form_index.h"
@@ -24,8 +25,8 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
 }
 
 /*
- * A file of holes has a few bytes of memory for each chunk; nobody is to fill
- * the memory by a number.  Frames that are larger already may stay so.
+ * A file of holes has a few bytes of memory for each chunk; a number alone must
+ * not fill the memory.  Frames that are larger already may stay so.
  */
 #define NCHUNKS_GROW B2F_FORM_NCHUNKS_MAX
 
@@ -74,11 +75,7 @@ static int fix_holes(struct b2f_file *file, uint64_t first)
 /* Takes back what has made the file longer than @n chunks and @nbytes. */
 static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 {
-	struct b2f_dirty *d, *next;
-
-	HASH_ITER(hh, file->writer->dirty, d, next)
-	if (d->nchunk >= n)
-		b2f_dirty_remove(d);
+	b2f_dirty_remove_from(file->writer, n);
 	/* It cannot fail: those that go have no files. */
 	(void)!b2f_edit_resize(file->writer->edit, n, nbytes, 0);
 }
@@ -160,7 +157,6 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	uint64_t n = count_chunks(edit, size);
-	struct b2f_dirty *d, *next;
 	int err;
 
 	err = b2f_edit_reserve_drops(edit, edit->working.n - n);
@@ -168,9 +164,7 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 		err = cut_last(file, size);
 	if (err)
 		return err;
-	HASH_ITER(hh, file->writer->dirty, d, next)
-	if (d->nchunk >= n)
-		b2f_dirty_remove(d);
+	b2f_dirty_remove_from(file->writer, n);
 	err = b2f_edit_resize(edit, n, size, old);
 	b2f_holes_cut(file);
 	if (!err)
@@ -194,7 +188,7 @@ int b2f_size_set(struct b2f_file *file, uint64_t size)
 	else if (n < edit->working.n)
 		old = sum_cbytes(file, n);
 	pthread_mutex_lock(&file->lock);
-	/* Somebody who needs memory may have had records encoded meanwhile. */
+	/* A thread that needs memory may have had records encoded meanwhile. */
 	b2f_writer_wait_idle(file);
 	if (size < edit->working.nbytes)
 		err = shrink(file, size, old);
@@ -203,40 +197,5 @@ int b2f_size_set(struct b2f_file *file, uint64_t size)
 	if (!err)
 		err = b2f_size_fix_last(file);
 	pthread_mutex_unlock(&file->lock);
-	return err;
-}
-
-static int try_truncate(struct b2f_file *file, uint64_t size)
-{
-	struct b2f_writer *w;
-	int err = b2f_change_begin(file, &w);
-
-	if (err)
-		return err;
-	if (file->frame->form.is_array)
-		err = b2f_array_file_resize(file, size);
-	else
-		err = b2f_size_set(file, size);
-	if (!err && size == 0)
-		w->hint = B2F_NPY_UNKNOWN;
-	pthread_mutex_unlock(&w->write_lock);
-	return err;
-}
-
-int b2f_file_truncate(struct b2f_file *file, uint64_t size)
-{
-	int err;
-
-	b2f_reform_before(file, NULL, 0, size);
-	for (;;) {
-		err = try_truncate(file, size);
-		if (err != B2F_EREFORM)
-			break;
-		err = b2f_reform_to_plain(file, size);
-		if (err)
-			return err;
-	}
-	if (!err)
-		b2f_writer_delete_dead(file, false);
 	return err;
 }

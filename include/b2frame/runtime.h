@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * runtime.h - what all files of a process share
+ *
+ * One cache of decoded blocks and one pool of worker threads, so that memory
+ * and threads are bounded for the whole process.
+ *
+ * Layer: public (made by file/).
+ *
+ * Threads: every function may be called from any thread, but b2f_runtime_free()
+ * only when no file is open any more.
+ */
+#ifndef B2FRAME_RUNTIME_H
+#define B2FRAME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/error.h"
+
+struct b2f_runtime;
+
+/* Zero is the default of every field. */
+struct b2f_runtime_options {
+	/*
+	 * Decoded bytes to keep.  Default: an eighth of the memory that the
+	 * machine has and control groups allow, at most 512 MiB.
+	 */
+	size_t cache_bytes;
+	/* Worker threads.  Default: as many as cores are online. */
+	unsigned int nworkers;
+	/*
+	 * How far ahead of a sequential reader to decode, decoded bytes.
+	 * Default: 16 MiB, or an eighth of the cache if that is less.
+	 */
+	size_t readahead_bytes;
+	/*
+	 * Written bytes, of all files, that may be in memory before a writer
+	 * has to wait.  Default: a quarter of cache_bytes.
+	 */
+	size_t dirty_bytes;
+	/* Decode nothing ahead. */
+	bool no_readahead;
+};
+
+struct b2f_runtime_stats {
+	/* Reads of blocks: found, decoded, waited for. */
+	uint64_t hits;
+	uint64_t misses;
+	uint64_t waits;
+	uint64_t evictions;
+	/* Decoded bytes in memory now. */
+	uint64_t cached_bytes;
+	/* Decoded blocks in memory now. */
+	uint64_t cached_blocks;
+	/* Chunks that were decoded ahead of a reader. */
+	uint64_t ahead_chunks;
+};
+
+/*
+ * Makes a runtime.  Free *@out with b2f_runtime_free() after all its files are
+ * closed.  Returns 0, -ENOMEM or -EAGAIN (no more threads).
+ */
+B2F_MUST_CHECK
+int b2f_runtime_new(const struct b2f_runtime_options *options,
+		    struct b2f_runtime **out);
+
+/* NULL does nothing. */
+void b2f_runtime_free(struct b2f_runtime *runtime);
+
+void b2f_runtime_stats_get(struct b2f_runtime *runtime,
+			   struct b2f_runtime_stats *out);
+
+/*
+ * Gives memory back that is kept for what comes next, but for what is cached of
+ * open files.  May take some milliseconds.
+ */
+void b2f_runtime_trim(struct b2f_runtime *runtime);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * change.h - changes to the chunks of a file
+ *
+ * part.c changes their bytes, size.c how many there are.  Neither knows what
+ * the file shows: that is shape.h.
+ *
+ * Layer: file.  May include: base/ frame/.  Threads: the caller holds the
+ * write_lock, and file.lock only where that is said.
+ */
+#ifndef B2F_FILE_CHANGE_H
+#define B2F_FILE_CHANGE_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct b2f_file;
+
+/* One write within one chunk. */
+struct b2f_part {
+	uint64_t nchunk;
+	/* First byte in the chunk, and how many. */
+	uint32_t start;
+	uint32_t size;
+	const uint8_t *buf;
+};
+
+/* Writes @part.  Returns 0 or as b2f_file_pwrite(). */
+B2F_MUST_CHECK
+int b2f_part_write(struct b2f_file *file, const struct b2f_part *part);
+
+/*
+ * Writes [@off, @off + @size) of the stored data, which are long enough, as far
+ * as it can.  Returns how much it wrote, and why no more in *@err, which it
+ * leaves alone if that was all.
+ */
+uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
+			      uint64_t size, uint64_t off, int *err);
+
+/*
+ * Removes the record of chunk @nchunk if it only repeats the chunk before: one
+ * that could not be read, for a write that was refused, is not to keep others
+ * from being committed.
+ */
+void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk);
+
+/* Makes all data of chunk @nchunk dirty.  Returns as b2f_part_write(). */
+B2F_MUST_CHECK
+int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk);
+
+/* size.c */
+
+/* So that positions fit off_t, and their sums too. */
+#define B2F_SIZE_LIMIT (UINT64_C(1) << 62)
+
+/* Cuts the stored data, or extends them.  Returns as b2f_file_truncate(). */
+B2F_MUST_CHECK
+int b2f_size_set(struct b2f_file *file, uint64_t size);
+
+/* Extends them to @size, which is larger, with zeros.  The file is locked. */
+B2F_MUST_CHECK
+int b2f_size_grow(struct b2f_file *file, uint64_t size);
+
+/*
+ * A hole at the end that is no whole number of items cannot be an entry alone:
+ * gives it a record.  The file is locked.
+ */
+B2F_MUST_CHECK
+int b2f_size_fix_last(struct b2f_file *file);
+
+#endif

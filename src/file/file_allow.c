@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_allow.c - a file becomes one that can be written to */
+#include "base/checked.h"
+#include "file/reading.h"
+#include "file/writer.h"
+
+/* Times that another program may change a frame while it is being opened. */
+#define TRIES 5
+
+/* An empty frame may still choose how its chunks are made. */
+static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
+{
+	struct b2f_frame_header *h = &edit->header;
+	uint32_t size = b2f_writer_chunksize(w);
+
+	w->guess_typesize = w->options.guess_typesize && h->nbytes == 0 &&
+			    h->typesize == 1 && edit->frame->meta.n == 0;
+	if (h->chunksize > 0 || edit->frame->form.is_array)
+		return;
+	if (size > h->typesize)
+		size -= size % h->typesize;
+	h->chunksize = (int32_t)size;
+}
+
+/* Locks of other programs, if they use them or it was asked for. */
+static enum b2f_edit_locking locking_of(const struct b2f_writer *w)
+{
+	if (w->options.no_locking)
+		return B2F_EDIT_LOCKING_NEVER;
+	return w->options.locking ? B2F_EDIT_LOCKING_ALWAYS
+				  : B2F_EDIT_LOCKING_IF_THERE;
+}
+
+/* An edit of the frame as it is on disk, which may be a newer version. */
+static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
+		     struct b2f_frame **frame, struct b2f_edit **out)
+{
+	struct b2f_edit *edit = NULL;
+	struct b2f_frame *newer;
+	int err = -ESTALE;
+
+	*frame = b2f_file_frame_ref(file);
+	for (int i = 0; i < TRIES; i++) {
+		err = b2f_edit_new(*frame, B2F_EDIT_FILE, locking_of(w),
+				   w->durability, &edit);
+		if (err != -ESTALE)
+			break;
+		err = b2f_frame_reopen(*frame, &newer);
+		if (err)
+			break;
+		b2f_frame_close(*frame);
+		*frame = newer;
+		err = -ESTALE;
+	}
+	if (err) {
+		b2f_frame_close(*frame);
+		return err;
+	}
+	*out = edit;
+	return 0;
+}
+
+/* Everything begins with the edit of @frame, which it takes over. */
+static void begin(struct b2f_file *file, struct b2f_writer *w,
+		  struct b2f_frame *frame, struct b2f_edit *edit)
+{
+	choose_settings(w, edit);
+	pthread_mutex_lock(&file->lock);
+	b2f_file_set_frame(file, frame);
+	w->edit = edit;
+	/* A commit mends it, though nothing is written. */
+	if (frame->blank)
+		b2f_writer_note(w);
+	w->has_mtime = false;
+	w->array_nbytes = b2f_frame_shown_nbytes(frame);
+	w->hint = B2F_NPY_UNKNOWN;
+	file->writer = w;
+	pthread_mutex_unlock(&file->lock);
+	b2f_file_forget_heads(file);
+}
+
+/* Makes @w, which may be new, the writer of @file; the allow_lock is held. */
+static int allow(struct b2f_file *file, struct b2f_writer *w)
+{
+	struct b2f_edit *edit = NULL;
+	struct b2f_frame *frame;
+	int err;
+
+	/* The edit will need room for the holes. */
+	frame = b2f_file_frame_ref(file);
+	err = b2f_holes_open(file->runtime, w, frame);
+	b2f_frame_close(frame);
+	if (err)
+		return err;
+	err = open_edit(file, w, &frame, &edit);
+	if (err)
+		b2f_holes_close(file->runtime, w);
+	else
+		begin(file, w, frame, edit);
+	return err;
+}
+
+int b2f_file_allow_write(struct b2f_file *file,
+			 const struct b2f_write_options *options)
+{
+	struct b2f_writer *w;
+	int err = 0;
+
+	pthread_mutex_lock(&file->allow_lock);
+	if (b2f_file_is_writable(file))
+		goto out;
+	w = file->writer;
+	if (!w)
+		w = b2f_writer_new(options, b2f_file_size(file) == 0);
+	err = w ? allow(file, w) : -ENOMEM;
+	if (err && w != file->writer)
+		b2f_writer_free(file->runtime, w);
+out:
+	pthread_mutex_unlock(&file->allow_lock);
+	return err;
+}
+
+bool b2f_file_is_writable(struct b2f_file *file)
+{
+	bool writable;
+
+	pthread_mutex_lock(&file->lock);
+	writable = file->writer && file->writer->edit;
+	pthread_mutex_unlock(&file->lock);
+	return writable;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_change.c - writes, cuts and zeros, whatever the file shows
+ *
+ * What a change means to the chunks, its shape knows (shape.h).  A change that
+ * no array can take makes the file a plain one first.
+ */
+#include <limits.h>
+
+#include "file/change.h"
+#include "file/reform.h"
+#include "file/shape.h"
+
+enum change_what { CHANGE_WRITE, CHANGE_APPEND, CHANGE_SIZE, CHANGE_ZEROS };
+
+/* One change; @size is the new size, or that of the range at @off. */
+struct change {
+	enum change_what what;
+	const void *buf;
+	uint64_t size;
+	uint64_t off;
+};
+
+/*
+ * Takes the write_lock of @file in *@out, if it can be written to.  Returns 0,
+ * -EBADF or -EROFS.
+ */
+static int begin(struct b2f_file *file, struct b2f_writer **out)
+{
+	struct b2f_writer *w;
+	bool editable, clean;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	clean = w && !w->dirty_since_ns && !w->commit;
+	pthread_mutex_unlock(&file->lock);
+	if (!w)
+		return -EBADF;
+	/* The first change is made to what is on disk now. */
+	if (clean)
+		b2f_file_catch_up(file);
+	pthread_mutex_lock(&w->write_lock);
+	pthread_mutex_lock(&file->lock);
+	editable = w->edit != NULL;
+	pthread_mutex_unlock(&file->lock);
+	if (!editable) {
+		pthread_mutex_unlock(&w->write_lock);
+		return -EROFS;
+	}
+	*out = w;
+	return 0;
+}
+
+static ssize_t write_at(struct b2f_file *file, const struct change *c)
+{
+	uint64_t size = c->size > SSIZE_MAX ? SSIZE_MAX : c->size;
+
+	if (size == 0)
+		return 0;
+	if (c->off > B2F_SIZE_LIMIT || size > B2F_SIZE_LIMIT - c->off)
+		return -EFBIG;
+	return b2f_shape_of(file)->write(file, c->buf, size, c->off);
+}
+
+static int zero_at(struct b2f_file *file, const struct change *c)
+{
+	uint64_t end = b2f_file_size(file);
+
+	if (c->off >= end || c->size == 0)
+		return 0;
+	if (c->size < end - c->off)
+		end = c->off + c->size;
+	return b2f_shape_of(file)->zero(file, c->off, end);
+}
+
+/* The write_lock is held: the end of the file stays where it is. */
+static ssize_t apply(struct b2f_file *file, struct change *c)
+{
+	switch (c->what) {
+	case CHANGE_APPEND:
+		c->off = b2f_file_size(file);
+		return write_at(file, c);
+	case CHANGE_WRITE:
+		return write_at(file, c);
+	case CHANGE_SIZE:
+		return b2f_shape_of(file)->resize(file, c->size);
+	case CHANGE_ZEROS:
+		return zero_at(file, c);
+	}
+	return -EINVAL;
+}
+
+static ssize_t try_change(struct b2f_file *file, struct change *c)
+{
+	struct b2f_writer *w;
+	ssize_t n = begin(file, &w);
+
+	if (n)
+		return n;
+	n = apply(file, c);
+	pthread_mutex_unlock(&w->write_lock);
+	return n;
+}
+
+/* The first change may make an array of it, so that it is written as one. */
+static void prepare(struct b2f_file *file, const struct change *c)
+{
+	switch (c->what) {
+	case CHANGE_APPEND:
+		b2f_reform_before(file, c->buf, c->size, b2f_file_size(file));
+		break;
+	case CHANGE_WRITE:
+		b2f_reform_before(file, c->buf, c->size, c->off);
+		break;
+	case CHANGE_SIZE:
+		b2f_reform_before(file, NULL, 0, c->size);
+		break;
+	case CHANGE_ZEROS:
+		break;
+	}
+}
+
+static ssize_t change(struct b2f_file *file, struct change *c)
+{
+	ssize_t n;
+	int err;
+
+	prepare(file, c);
+	for (;;) {
+		n = try_change(file, c);
+		if (n != B2F_EREFORM)
+			break;
+		/* What will be cut off need not be stored again. */
+		err = b2f_reform_to_plain(
+			file, c->what == CHANGE_SIZE ? c->size : UINT64_MAX);
+		if (err)
+			return err;
+	}
+	if (n >= 0)
+		b2f_writer_delete_dead(file, false);
+	return n;
+}
+
+ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
+			uint64_t off)
+{
+	struct change c = {CHANGE_WRITE, buf, size, off};
+
+	return change(file, &c);
+}
+
+ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
+			uint64_t *off)
+{
+	struct change c = {CHANGE_APPEND, buf, size, 0};
+	ssize_t n = change(file, &c);
+
+	*off = c.off;
+	return n;
+}
+
+int b2f_file_truncate(struct b2f_file *file, uint64_t size)
+{
+	struct change c = {CHANGE_SIZE, NULL, size, 0};
+
+	return (int)change(file, &c);
+}
+
+int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size)
+{
+	struct change c = {CHANGE_ZEROS, NULL, size, off};
+
+	return (int)change(file, &c);
+}

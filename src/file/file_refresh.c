@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_refresh.c - changes of the index that are no commits of ours */
+#include "file/reading.h"
+#include "file/writer.h"
+
+/* The index as it was read, or as the last commit left it.  Locked. */
+static struct b2f_frame_stamp *known_stamp(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+
+	return w && w->edit ? &w->edit->stamp : &file->frame->stamp;
+}
+
+/* Does the index on disk differ from the one that is known?  1, 0 or an errno.
+ */
+static int has_changed(struct b2f_file *file)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_frame_stamp known, now;
+	struct stat st;
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	known = *known_stamp(file);
+	pthread_mutex_unlock(&file->lock);
+	err = b2f_store_stat_index(frame->store, &st);
+	b2f_frame_close(frame);
+	if (err)
+		return err;
+	now = b2f_frame_stamp_of(&st);
+	return !b2f_frame_stamp_equal(&now, &known);
+}
+
+/*
+ * Takes the edit of a file away, to make one of the new version.  Locked; the
+ * write_lock and the commit_lock are held.  Returns -EBUSY if it is dirty.
+ */
+static int take_edit(struct b2f_file *file, struct b2f_edit **out)
+{
+	struct b2f_writer *w = file->writer;
+
+	if (w->dirty_since_ns || w->dirty)
+		return -EBUSY;
+	w->closing = true;
+	b2f_writer_wait_unused(file);
+	w->closing = false;
+	*out = w->edit;
+	w->edit = NULL;
+	return 0;
+}
+
+/*
+ * Continues with @newer, which it takes over; nothing is dirty.  @w is the
+ * writer whose locks are held, NULL if there was none.
+ */
+static int continue_with(struct b2f_file *file, struct b2f_writer *w,
+			 struct b2f_frame *newer)
+{
+	struct b2f_edit *old = NULL;
+	int err = 0;
+
+	pthread_mutex_lock(&file->lock);
+	/* One that has come meanwhile has begun with what is on disk. */
+	if (file->writer != w)
+		err = -EBUSY;
+	else if (w)
+		err = take_edit(file, &old);
+	/* At once: without the edit, the frame before is not what is shown. */
+	if (!err)
+		b2f_file_set_frame(file, newer);
+	pthread_mutex_unlock(&file->lock);
+	if (err) {
+		b2f_frame_close(newer);
+		return err;
+	}
+	b2f_file_forget_heads(file);
+	if (!old)
+		return 0;
+	b2f_edit_free(old);
+	/* If this fails, it can be read, and the next writer tries again. */
+	err = b2f_file_allow_write(file, &w->options);
+	(void)err;
+	return 0;
+}
+
+/* Continues with what is on disk, if that can be opened; else as before. */
+static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert,
+		   bool *changed)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file), *newer;
+	int err = b2f_frame_reopen(frame, &newer);
+
+	b2f_frame_close(frame);
+	if (err)
+		return err;
+	/* Its bytes are not those of the array; the cause is logged. */
+	if (newer->form.err) {
+		err = newer->form.err;
+		b2f_frame_close(newer);
+		return err;
+	}
+	if (revert)
+		b2f_file_discard(file);
+	err = continue_with(file, w, newer);
+	*changed = !err;
+	return err == -EBUSY ? 0 : err;
+}
+
+/* With the locks of a writer, which may be NULL; tells if there is news. */
+static int refresh_locked(struct b2f_file *file, struct b2f_writer *w,
+			  bool revert)
+{
+	bool changed = false;
+	int err;
+
+	if (w)
+		pthread_mutex_lock(&w->write_lock);
+	err = revert ? 1 : has_changed(file);
+	if (err > 0)
+		err = refresh(file, w, revert, &changed);
+	if (w)
+		pthread_mutex_unlock(&w->write_lock);
+	if (changed) {
+		pthread_mutex_lock(&file->lock);
+		file->has_news = true;
+		pthread_mutex_unlock(&file->lock);
+	}
+	return err;
+}
+
+bool b2f_file_take_news(struct b2f_file *file)
+{
+	bool news;
+
+	pthread_mutex_lock(&file->lock);
+	news = file->has_news;
+	file->has_news = false;
+	pthread_mutex_unlock(&file->lock);
+	return news;
+}
+
+int b2f_file_refresh(struct b2f_file *file, bool *changed)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (w)
+		pthread_mutex_lock(&w->commit_lock);
+	err = refresh_locked(file, w, false);
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
+	*changed = b2f_file_take_news(file);
+	return err;
+}
+
+int b2f_file_revert(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (!w)
+		return 0;
+	pthread_mutex_lock(&w->commit_lock);
+	err = refresh_locked(file, w, true);
+	pthread_mutex_unlock(&w->commit_lock);
+	return err;
+}
+
+void b2f_file_catch_up(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (w && pthread_mutex_trylock(&w->commit_lock))
+		return;
+	/* If it fails, so will what comes, and tell why. */
+	err = refresh_locked(file, w, false);
+	(void)err;
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
+}
+
+/*
+ * The writer with its commit_lock, or NULL as long as there is none; nobody
+ * begins to write meanwhile.
+ */
+static struct b2f_writer *hold_writer(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file), *now;
+
+	for (;;) {
+		if (w)
+			pthread_mutex_lock(&w->commit_lock);
+		pthread_mutex_lock(&file->allow_lock);
+		now = b2f_writer_of(file);
+		if (now == w)
+			return w;
+		pthread_mutex_unlock(&file->allow_lock);
+		if (w)
+			pthread_mutex_unlock(&w->commit_lock);
+		w = now;
+	}
+}
+
+static void release_writer(struct b2f_file *file, struct b2f_writer *w)
+{
+	pthread_mutex_unlock(&file->allow_lock);
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
+}
+
+/* Makes what we did to the attributes of the index no news.  Locked. */
+static void know_index(struct b2f_file *file, bool sets_mtime)
+{
+	struct b2f_frame_stamp *known = known_stamp(file), now;
+	struct stat st;
+
+	if (b2f_store_stat_index(file->frame->store, &st))
+		return;
+	now = b2f_frame_stamp_of(&st);
+	if (b2f_frame_stamp_same_data(known, &now, sets_mtime))
+		*known = now;
+}
+
+int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
+			int (*fn)(void *arg, int dirfd), void *arg)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_writer *w;
+	int err, changed, dirfd;
+
+	/* Any version of it leads to that directory. */
+	dirfd = b2f_store_dirfd(frame->store);
+	if (dirfd < 0) {
+		err = -EROFS;
+		goto out;
+	}
+	w = hold_writer(file);
+	/* If somebody else changed it before, that has to be found out. */
+	changed = has_changed(file);
+	err = fn(arg, dirfd);
+	pthread_mutex_lock(&file->lock);
+	if (changed == 0)
+		know_index(file, sets_mtime);
+	if (w && sets_mtime)
+		w->has_mtime = false;
+	pthread_mutex_unlock(&file->lock);
+	release_writer(file, w);
+out:
+	b2f_frame_close(frame);
+	return err;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_state.h - inside of an open file
+ *
+ * The files of this directory, lowest first: each one calls those above it in
+ * this list, and no other.
+ *
+ *   idle           decoders, encoders and page buffers between two uses
+ *   budget, holes  how much memory changes may take, of all files together
+ *   dirty          records: pages that were written, chunk by chunk
+ *   head           heads of chunks, and their units by way of the cache
+ *   writer         what a file has while it can be written to
+ *   file           an open file: its life and its version of the frame
+ *   file_now       what can be told of a file that is being written to
+ *   file_allow     a file becomes one that can be written to
+ *   file_refresh   changes of the index that are no commits of ours
+ *   reading        one reader: where the bytes come from
+ *   gather*        a range of an array that is not stored in C order
+ *   stream         decodes ahead of a reader
+ *   file_read, file_seek, slice             what readers call
+ *   encode_guess, encode_patch, encode_job  from a record to a chunk file
+ *   part, size     changes to the chunks: their bytes, and how many there are
+ *   shape_*        what a write, a cut and zeros are for a plain file, an array
+ *   reform         a plain file becomes an array, and the other way round
+ *   file_change, file_commit                what writers call
+ *   runtime        makes what all files share
+ *   file_check, convert                     whole frames
+ *
+ * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
+ * chunk/).
+ *
+ * Locks, none of which is held while bytes are read or decoded, unless it says
+ * so; in the order they are taken.  writer.h has those of a file that can be
+ * written to, which come first.
+ *
+ *   file.allow_lock   a file becomes writable, or its attributes are set: held
+ *                     while the index is read and written
+ *   file.lock         what a reader begins with; the edit, the table of records
+ *                     and their states
+ *   dirty.lock        the pages of one record
+ *   budget.lock       the list of all records, and their bytes
+ *   file.heads_lock   the table of chunk heads
+ *   idle.lock         what waits for its next use
+ */
+#ifndef B2F_FILE_FILE_STATE_H
+#define B2F_FILE_FILE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "b2frame/file.h"
+#include "file/runtime_state.h"
+#include "frame/frame.h"
+
+struct b2f_head;
+struct b2f_writer;
+
+struct b2f_file {
+	struct b2f_runtime *runtime;
+	/* The owner, and every job. */
+	atomic_uint refs;
+	pthread_mutex_t allow_lock;
+	pthread_mutex_t lock;
+	/* Holds a reference.  Protected by lock. */
+	struct b2f_frame *frame;
+	/* Grows with each other @frame.  Protected by lock. */
+	uint64_t version;
+	/*
+	 * Names the file in the cache; another one after each change of @frame,
+	 * as files of chunks may have been rewritten.  Protected by lock.
+	 */
+	uint64_t cache_id;
+	/*
+	 * It was refreshed, or merged with what others wrote, and no caller was
+	 * told yet.  Protected by lock.
+	 */
+	bool has_news;
+	/* Set once; what it has, see writer.h.  Protected by lock. */
+	struct b2f_writer *writer;
+	pthread_mutex_t heads_lock;
+	/* By entry; NULL if empty.  Protected by heads_lock. */
+	struct b2f_head **heads;
+	size_t nheads;
+	/* Bytes of the heads in the table.  Protected by heads_lock. */
+	size_t heads_bytes;
+};
+
+static inline void b2f_file_ref(struct b2f_file *file)
+{
+	atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+}
+
+/* Frees @file at the last one. */
+void b2f_file_unref(struct b2f_file *file);
+
+/*
+ * The frame as it is now, with a reference: it may be another one as soon as
+ * the file is not locked.  No lock of the file is held.
+ */
+struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file);
+
+/* b2f_file_size() with the file locked. */
+uint64_t b2f_file_size_locked(const struct b2f_file *file);
+
+/*
+ * Gives the file the version @frame, which it takes over.  The file is locked;
+ * b2f_file_forget_heads() has to follow when it is not.
+ */
+void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
+
+/* file_refresh.c */
+
+/*
+ * Continues with what another program made of the frame, if nothing is dirty
+ * and no commit under way; b2f_file_refresh() will tell.  No lock is held.
+ */
+void b2f_file_catch_up(struct b2f_file *file);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* idle.c - decoders, encoders and page buffers that wait for their next use */
+#include "file/idle.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "frame/edit.h"
+
+/* An idle decoder or encoder keeps buffers up to this size. */
+#define CODER_KEEPS (2u << 20)
+
+/* Smaller buffers of pages come from the heap, and go back there. */
+#define HEAP_MAX (64u << 10)
+
+/* Larger ones are not kept. */
+#define PAGES_MAX (4u << 20)
+
+void b2f_idle_init(struct b2f_idle *idle)
+{
+	pthread_mutex_init(&idle->lock, NULL);
+}
+
+void b2f_idle_fini(struct b2f_idle *idle)
+{
+	b2f_idle_trim(idle);
+	pthread_mutex_destroy(&idle->lock);
+}
+
+void b2f_idle_trim(struct b2f_idle *idle)
+{
+	pthread_mutex_lock(&idle->lock);
+	while (idle->ndecoders > 0)
+		b2f_decoder_free(idle->decoders[--idle->ndecoders]);
+	while (idle->nencoders > 0)
+		b2f_encoder_free(idle->encoders[--idle->nencoders]);
+	while (idle->npages > 0)
+		munmap(idle->pages[--idle->npages], idle->pages_size);
+	pthread_mutex_unlock(&idle->lock);
+}
+
+int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
+{
+	struct b2f_decoder *dec = NULL;
+
+	pthread_mutex_lock(&idle->lock);
+	if (idle->ndecoders > 0)
+		dec = idle->decoders[--idle->ndecoders];
+	pthread_mutex_unlock(&idle->lock);
+	if (!dec)
+		return b2f_decoder_new(out);
+	*out = dec;
+	return 0;
+}
+
+void b2f_idle_put_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
+{
+	b2f_decoder_trim(dec, CODER_KEEPS);
+	pthread_mutex_lock(&idle->lock);
+	if (idle->ndecoders < B2F_IDLE_DECODERS) {
+		idle->decoders[idle->ndecoders++] = dec;
+		dec = NULL;
+	}
+	pthread_mutex_unlock(&idle->lock);
+	b2f_decoder_free(dec);
+}
+
+int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out)
+{
+	struct b2f_encoder *enc = NULL;
+
+	pthread_mutex_lock(&idle->lock);
+	if (idle->nencoders > 0)
+		enc = idle->encoders[--idle->nencoders];
+	pthread_mutex_unlock(&idle->lock);
+	if (!enc)
+		return b2f_encoder_new(out);
+	*out = enc;
+	return 0;
+}
+
+void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc)
+{
+	b2f_encoder_trim(enc, CODER_KEEPS);
+	pthread_mutex_lock(&idle->lock);
+	if (idle->nencoders < B2F_IDLE_ENCODERS) {
+		idle->encoders[idle->nencoders++] = enc;
+		enc = NULL;
+	}
+	pthread_mutex_unlock(&idle->lock);
+	b2f_encoder_free(enc);
+}
+
+uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
+			    bool *in_memory)
+{
+	void *pages = NULL;
+
+	*in_memory = true;
+	if (size <= HEAP_MAX)
+		return calloc(1, size);
+	pthread_mutex_lock(&idle->lock);
+	if (idle->npages > 0 && idle->pages_size == size)
+		pages = idle->pages[--idle->npages];
+	pthread_mutex_unlock(&idle->lock);
+	if (pages)
+		return pages;
+	*in_memory = false;
+	pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
+			bool in_memory)
+{
+	if (!pages || size <= HEAP_MAX) {
+		free(pages);
+		return;
+	}
+	pthread_mutex_lock(&idle->lock);
+	if (idle->npages == 0)
+		idle->pages_size = size;
+	if (in_memory && size <= PAGES_MAX && idle->pages_size == size &&
+	    idle->npages < B2F_IDLE_PAGES) {
+		idle->pages[idle->npages++] = pages;
+		pages = NULL;
+	}
+	pthread_mutex_unlock(&idle->lock);
+	if (pages)
+		munmap(pages, size);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * idle.h - decoders, encoders and page buffers that wait for their next use
+ *
+ * Making one of them costs more than what it is used for: a fresh page costs
+ * more than what is copied to it.  So a few are kept, for all files together.
+ *
+ * Layer: file.  May include: base/ frame/ (for chunk/).  Threads: any,
+ * but b2f_idle_init() and b2f_idle_fini().
+ */
+#ifndef B2F_FILE_IDLE_H
+#define B2F_FILE_IDLE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+#define B2F_IDLE_DECODERS 64
+#define B2F_IDLE_ENCODERS 16
+#define B2F_IDLE_PAGES	  8
+
+struct b2f_decoder;
+struct b2f_encoder;
+
+struct b2f_idle {
+	pthread_mutex_t lock;
+	/* The rest is under lock. */
+	struct b2f_decoder *decoders[B2F_IDLE_DECODERS];
+	unsigned int ndecoders;
+	struct b2f_encoder *encoders[B2F_IDLE_ENCODERS];
+	unsigned int nencoders;
+	/* Buffers of records that are gone, all of pages_size bytes. */
+	uint8_t *pages[B2F_IDLE_PAGES];
+	unsigned int npages;
+	uint32_t pages_size;
+};
+
+void b2f_idle_init(struct b2f_idle *idle);
+void b2f_idle_fini(struct b2f_idle *idle);
+
+/* Frees all that is kept. */
+void b2f_idle_trim(struct b2f_idle *idle);
+
+/* A decoder, or an encoder, for this thread; give it back.  0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out);
+void b2f_idle_put_decoder(struct b2f_idle *idle, struct b2f_decoder *dec);
+B2F_MUST_CHECK
+int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out);
+void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc);
+
+/*
+ * A buffer of @size bytes with any content.  *@in_memory: all of it may be in
+ * memory already; else a page is from the first write to it on.  Returns NULL
+ * if there is no memory.
+ */
+uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
+			    bool *in_memory);
+
+/*
+ * Gives @pages (NULL: does nothing) back.  They are kept only if all of them
+ * are @in_memory: otherwise the next owner could not tell which are.
+ */
+void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
+			bool in_memory);
+
+#endif

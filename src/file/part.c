@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* part.c - changes to the bytes of chunks */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "file/change.h"
+#include "file/encode.h"
+#include "file/gather.h"
+#include "file/writer.h"
+
+/* Pages of @d that were not written before @part. */
+static uint32_t count_new_pages(const struct b2f_dirty *d,
+				const struct b2f_part *part)
+{
+	uint32_t last = (part->start + part->size - 1) / B2F_PAGE, n = 0;
+
+	for (uint32_t i = part->start / B2F_PAGE; i <= last; i++)
+		n += !b2f_dirty_has(d, i);
+	return n;
+}
+
+/* What is in page @page of the chunk before it is written to. */
+static int read_page(struct b2f_dirty *d, uint32_t page, uint8_t *buf)
+{
+	uint32_t at = page * B2F_PAGE, size = 0;
+
+	memset(buf, 0, B2F_PAGE);
+	if (at < d->base_limit)
+		size = (uint32_t)b2f_min_u64(B2F_PAGE, d->base_limit - at);
+	if (size == 0)
+		return 0;
+	return b2f_file_read_chunk(d->file, d->nchunk, d->base_raw,
+				   d->base_nbytes, at, buf, size);
+}
+
+/* Pages that are written in part, and were not before. */
+static int read_edges(struct b2f_dirty *d, const struct b2f_part *part,
+		      struct b2f_dirty_edges *edges)
+{
+	uint32_t end = part->start + part->size;
+	uint32_t first = part->start / B2F_PAGE, last = (end - 1) / B2F_PAGE;
+	int err = 0;
+
+	if (part->start % B2F_PAGE && !b2f_dirty_has(d, first)) {
+		err = read_page(d, first, edges->page[0]);
+		edges->has[0] = true;
+	}
+	if (err || end % B2F_PAGE == 0 || b2f_dirty_has(d, last))
+		return err;
+	if (last == first && edges->has[0])
+		return 0;
+	edges->has[1] = true;
+	return read_page(d, last, edges->page[1]);
+}
+
+/*
+ * Gets the record of the part, with a reference, and has the bytes counted that
+ * it will take.  While there is no lock, a thread that needs memory may have it
+ * encoded: then all of it again.
+ */
+static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
+			struct b2f_dirty_edges *edges, struct b2f_dirty **out)
+{
+	struct b2f_dirty *d = NULL, *now = NULL;
+	uint64_t bytes;
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	err = b2f_dirty_get(file, part->nchunk, true, &d);
+	if (err) {
+		pthread_mutex_unlock(&file->lock);
+		return err;
+	}
+	b2f_dirty_ref(d);
+	bytes = b2f_dirty_cost(d, count_new_pages(d, part));
+	pthread_mutex_unlock(&file->lock);
+	err = read_edges(d, part, edges);
+	if (!err)
+		err = b2f_budget_take(file, bytes);
+	pthread_mutex_lock(&file->lock);
+	now = b2f_dirty_find(file->writer, part->nchunk);
+	if (!err && now == d && d->state == B2F_DIRTY_OPEN) {
+		b2f_budget_add(d, bytes);
+		*out = d;
+		return 0;
+	}
+	pthread_mutex_unlock(&file->lock);
+	if (!err)
+		b2f_budget_give(&file->runtime->budget, bytes);
+	b2f_dirty_unref(d);
+	/* What it read from may be gone if it was encoded meanwhile. */
+	return err && now == d ? err : -EAGAIN;
+}
+
+void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
+{
+	const struct b2f_edit *edit = file->writer->edit;
+	struct b2f_dirty *d;
+
+	pthread_mutex_lock(&file->lock);
+	d = b2f_dirty_find(file->writer, nchunk);
+	if (d && d->state == B2F_DIRTY_OPEN && d->nvalid == 0 &&
+	    d->base_limit == d->base_nbytes &&
+	    d->base_nbytes ==
+		    b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes))
+		b2f_dirty_remove(d);
+	pthread_mutex_unlock(&file->lock);
+}
+
+int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_dirty_edges edges;
+	struct b2f_dirty *d = NULL;
+	uint32_t end = part->start + part->size;
+	int err;
+
+	do {
+		edges.has[0] = edges.has[1] = false;
+		err = prepare_part(file, part, &edges, &d);
+	} while (err == -EAGAIN);
+	if (err) {
+		b2f_part_drop_unwritten(file, part->nchunk);
+		return err;
+	}
+	/* The file is locked. */
+	b2f_dirty_write(d, part->start, part->buf, part->size, &edges);
+	b2f_budget_fail(d, false);
+	b2f_writer_note(file->writer);
+	/* A writer in order will not come back to this chunk. */
+	if (end == (uint32_t)edit->header.chunksize &&
+	    b2f_dirty_is_full(d, end))
+		b2f_encode_submit(d);
+	pthread_mutex_unlock(&file->lock);
+	b2f_dirty_unref(d);
+	return 0;
+}
+
+uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
+			 uint64_t size, uint64_t off, int *err)
+{
+	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
+	uint64_t done = 0;
+
+	while (done < size) {
+		uint64_t at = off + done;
+		struct b2f_part part = {
+			.nchunk = at / chunksize,
+			.start = (uint32_t)(at % chunksize),
+			.buf = buf + done,
+		};
+
+		part.size = (uint32_t)b2f_min_u64(size - done,
+						  chunksize - part.start);
+		*err = b2f_part_write(file, &part);
+		if (*err)
+			break;
+		done += part.size;
+	}
+	return done;
+}
+
+int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint64_t start = nchunk * (uint32_t)edit->header.chunksize;
+	uint32_t nbytes =
+		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+	uint8_t *buf = malloc(nbytes);
+	struct b2f_reading r;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	b2f_reading_begin(file, &r);
+	err = b2f_gather_stored(&r, buf, nbytes, start);
+	b2f_reading_end(&r);
+	if (!err)
+		b2f_part_write_range(file, buf, nbytes, start, &err);
+	free(buf);
+	return err;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reading.h - one reader of a file that may be changed meanwhile
+ *
+ * Layer: file.  May include: base/ frame/ run/ (and what these show of chunk/).
+ * Threads: a reading belongs to one thread, or to those that it has called.
+ */
+#ifndef B2F_FILE_READING_H
+#define B2F_FILE_READING_H
+
+#include "file/file_state.h"
+
+/*
+ * What a reader has from its begin to its end: one version of the frame, whose
+ * chunk files are not deleted meanwhile.
+ */
+struct b2f_reading {
+	struct b2f_file *file;
+	/* Holds a reference. */
+	struct b2f_frame *frame;
+	uint64_t version;
+	uint64_t cache_id;
+	/* Of the file, when it began. */
+	uint64_t size;
+	/* Its gate is held; NULL if the file was never writable. */
+	struct b2f_writer *writer;
+};
+
+void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out);
+void b2f_reading_end(struct b2f_reading *r);
+
+/* Where the bytes from some position on come from. */
+struct b2f_source {
+	/* The chunk, as long as the file wants it. */
+	struct b2f_frame_span span;
+	/* Its entry, and the bytes of the chunk that this names. */
+	uint64_t raw;
+	uint32_t nbytes;
+	/* Bytes from the position on that come from there; else from ... */
+	uint32_t size;
+	/* ... this record (holds a reference) or, without one, are zeros. */
+	struct b2f_dirty *dirty;
+	bool is_zeros;
+	/* The whole chunk is zeros by its entry, and has no record. */
+	bool is_hole;
+};
+
+/* True if the file has another version of the frame now. */
+bool b2f_reading_is_old(const struct b2f_reading *r);
+
+/*
+ * After a reading that failed with @err, and has ended: true if the reader is
+ * to begin anew, as another program has changed the frame.
+ */
+bool b2f_reading_retry(const struct b2f_reading *r, int err);
+
+/*
+ * Finds where the bytes from @off (< size) on come from.  With @out->dirty set
+ * give back that reference.  Returns as b2f_frame_locate(), or -ESTALE: it is
+ * old.
+ */
+B2F_MUST_CHECK
+int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
+		     struct b2f_source *out);
+
+/*
+ * Reads [@off, @off + @size) of chunk @nchunk as entry @raw names it, which has
+ * @nbytes, into @buf, by way of the cache.  Returns as b2f_file_pread().
+ */
+B2F_MUST_CHECK
+int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+			uint32_t nbytes, uint32_t off, uint8_t *buf,
+			uint32_t size);
+
+/* head.c */
+
+/* The head of a chunk, shared by all threads that decode its units. */
+struct b2f_head {
+	atomic_uint refs;
+	/* Holds a reference; @loaded points into it. */
+	struct b2f_frame *frame;
+	struct b2f_loaded *loaded;
+};
+
+/*
+ * The head of the chunk @src, from the table or from the store.  Give *@out
+ * back with b2f_head_put().  Returns as b2f_frame_load().
+ */
+B2F_MUST_CHECK
+int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
+		     struct b2f_head **out);
+
+/*
+ * The same for a reader that reads on: *@head is that of the piece before,
+ * which is often the one, or NULL.  On an error it is NULL.
+ */
+B2F_MUST_CHECK
+int b2f_reading_next_head(const struct b2f_reading *r,
+			  const struct b2f_source *src, struct b2f_head **head);
+void b2f_head_ref(struct b2f_head *head);
+void b2f_head_put(struct b2f_head *head);
+
+/* Forgets all heads, as the frame has changed. */
+void b2f_file_forget_heads(struct b2f_file *file);
+
+/*
+ * Pins unit @unit of the chunk @loaded (its head, or all of it) in *@out,
+ * decoding it if it is not in the cache.  Returns as b2f_frame_decode_unit().
+ */
+B2F_MUST_CHECK
+int b2f_reading_unit(const struct b2f_reading *r,
+		     const struct b2f_loaded *loaded, uint32_t unit,
+		     struct b2f_cache_ref *out);
+
+struct b2f_cache_key b2f_reading_key(const struct b2f_reading *r,
+				     const struct b2f_loaded *loaded,
+				     uint32_t unit);
+
+#endif

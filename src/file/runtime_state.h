@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * runtime_state.h - inside of what all files of a process share
+ *
+ * Layer: file.  May include: base/ run/.
+ */
+#ifndef B2F_FILE_RUNTIME_STATE_H
+#define B2F_FILE_RUNTIME_STATE_H
+
+#include <stdatomic.h>
+
+#include "b2frame/runtime.h"
+#include "file/budget.h"
+#include "file/idle.h"
+#include "run/cache.h"
+#include "run/pool.h"
+
+struct b2f_runtime {
+	struct b2f_cache *cache;
+	struct b2f_pool *pool;
+	/* Largest window of one reader, bytes; 0: no readahead. */
+	uint64_t window;
+	/* Most decoded bytes that may wait to be decoded ahead, all readers. */
+	uint64_t ahead_max;
+	/* Those that wait now. */
+	atomic_uint_fast64_t ahead_bytes;
+	atomic_uint_fast64_t ahead_chunks;
+	struct b2f_idle idle;
+	struct b2f_budget budget;
+};
+
+#endif

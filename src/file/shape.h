@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shape.h - what a change means to a plain file, and what to an array
+ *
+ * Layer: file.  May include: base/ frame/ array/.  Threads: the caller holds
+ * the write_lock, and no file.lock.
+ */
+#ifndef B2F_FILE_SHAPE_H
+#define B2F_FILE_SHAPE_H
+
+#include "file/writer.h"
+
+/*
+ * The change would make something else of a .npy file than its array: it has to
+ * be a plain frame first; see b2f_reform_to_plain().
+ */
+#define B2F_EREFORM (-EMEDIUMTYPE)
+
+struct b2f_shape {
+	/* As b2f_file_pwrite(), of at least one byte; or EREFORM. */
+	ssize_t (*write)(struct b2f_file *file, const uint8_t *buf,
+			 uint64_t size, uint64_t off);
+	/* As b2f_file_truncate(), or EREFORM. */
+	int (*resize)(struct b2f_file *file, uint64_t size);
+	/* Zeros [@off, @end), which is in the file.  Likewise. */
+	int (*zero)(struct b2f_file *file, uint64_t off, uint64_t end);
+};
+
+extern const struct b2f_shape b2f_shape_plain;
+extern const struct b2f_shape b2f_shape_array;
+
+static inline const struct b2f_shape *b2f_shape_of(const struct b2f_file *file)
+{
+	return file->frame->form.is_array ? &b2f_shape_array : &b2f_shape_plain;
+}
+
+#endif

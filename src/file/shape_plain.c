@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shape_plain.c - changes to a file that shows its data as they are stored
+ *
+ * The file grows first, then bytes are copied; so a reader may see zeros for a
+ * moment, never anything else.
+ */
+#include "array/npy.h"
+#include "base/checked.h"
+#include "file/change.h"
+#include "file/shape.h"
+#include "frame/edit_count.h"
+
+/* The first bytes may be others now. */
+static void forget_hint(struct b2f_writer *w, uint64_t off)
+{
+	if (off < B2F_NPY_MAGIC_SIZE)
+		w->hint = B2F_NPY_UNKNOWN;
+}
+
+/* After a write that failed: leaves no zeros that were not written. */
+static void cut_back(struct b2f_file *file, uint64_t size)
+{
+	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
+	int err = b2f_size_set(file, size);
+
+	/* Zeros that cannot be cut off are no harm: they were never written. */
+	(void)err;
+	/* The chunk that the file ended in has its length again. */
+	b2f_part_drop_unwritten(file, size / chunksize);
+}
+
+static ssize_t write_plain(struct b2f_file *file, const uint8_t *buf,
+			   uint64_t size, uint64_t off)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint64_t before, done;
+	int err = 0;
+
+	forget_hint(file->writer, off);
+	pthread_mutex_lock(&file->lock);
+	before = edit->working.nbytes;
+	if (off + size > before)
+		err = b2f_size_grow(file, off + size);
+	pthread_mutex_unlock(&file->lock);
+	if (err)
+		return err;
+	done = b2f_part_write_range(file, buf, size, off, &err);
+	if (err && off + size > before)
+		cut_back(file, b2f_max_u64(before, done ? off + done : 0));
+	return done ? (ssize_t)done : err;
+}
+
+static int resize_plain(struct b2f_file *file, uint64_t size)
+{
+	int err = b2f_size_set(file, size);
+
+	if (!err && size == 0)
+		file->writer->hint = B2F_NPY_UNKNOWN;
+	return err;
+}
+
+/* Makes the whole chunk @nchunk zeros. */
+static int zero_chunk(struct b2f_file *file, uint64_t nchunk)
+{
+	const struct b2f_edit_chunk zeros = {
+		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
+	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_dirty *d = NULL;
+	uint32_t old = 0;
+	uint64_t raw;
+	bool known;
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	err = b2f_dirty_get(file, nchunk, false, &d);
+	if (!err && d)
+		b2f_dirty_remove(d);
+	raw = edit->working.raw[nchunk];
+	known = b2f_edit_known_cbytes(edit, raw, &old);
+	pthread_mutex_unlock(&file->lock);
+	if (err)
+		return err;
+	if (!known)
+		old = b2f_edit_read_cbytes(edit, raw);
+	pthread_mutex_lock(&file->lock);
+	err = b2f_edit_put(edit, nchunk, &zeros, old);
+	if (!err)
+		err = b2f_size_fix_last(file);
+	b2f_writer_note(file->writer);
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+static int zero_plain(struct b2f_file *file, uint64_t off, uint64_t end)
+{
+	static const uint8_t zeros[64u << 10];
+	const struct b2f_frame_header *h = &file->writer->edit->header;
+	uint32_t chunksize = (uint32_t)h->chunksize;
+	uint64_t size = b2f_file_size(file);
+	/* An entry without a file stands for whole items. */
+	bool may_be_holes = chunksize % h->typesize == 0;
+	int err = 0;
+
+	forget_hint(file->writer, off);
+	while (off < end && !err) {
+		uint64_t start = off / chunksize * chunksize;
+		uint64_t stop = b2f_min_u64(start + chunksize, size);
+		uint64_t n = b2f_min_u64(end, stop) - off;
+
+		if (off == start && n == stop - start && may_be_holes) {
+			err = zero_chunk(file, off / chunksize);
+		} else {
+			n = b2f_min_u64(n, sizeof(zeros));
+			b2f_part_write_range(file, zeros, n, off, &err);
+		}
+		off += n;
+	}
+	return err;
+}
+
+const struct b2f_shape b2f_shape_plain = {
+	.write = write_plain,
+	.resize = resize_plain,
+	.zero = zero_plain,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stream.h - decodes ahead of a reader that reads in order
+ *
+ * Layer: file.  May include: base/ frame/ run/.  Threads: any.
+ */
+#ifndef B2F_FILE_STREAM_H
+#define B2F_FILE_STREAM_H
+
+#include "file/reading.h"
+
+/* Notes a read of @stream, and queues what should be decoded ahead. */
+void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
+		     uint64_t off, uint64_t size);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* writer.c - what a file has while it can be written to */
+#include "file/writer.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/checked.h"
+
+#define CHUNKSIZE_DEFAULT (1u << 20)
+
+#define NS_PER_S UINT64_C(1000000000)
+
+struct b2f_writer *b2f_writer_of(struct b2f_file *file)
+{
+	struct b2f_writer *w;
+
+	pthread_mutex_lock(&file->lock);
+	w = file->writer;
+	pthread_mutex_unlock(&file->lock);
+	return w;
+}
+
+struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
+				  bool is_empty)
+{
+	struct b2f_writer *w = calloc(1, sizeof(*w));
+	pthread_rwlockattr_t attr;
+
+	if (!w)
+		return NULL;
+	/* Readers that come while a thread waits for others to go must wait. */
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(
+		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&w->gate, &attr);
+	pthread_rwlockattr_destroy(&attr);
+	pthread_mutex_init(&w->commit_lock, NULL);
+	pthread_mutex_init(&w->write_lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	w->options = *options;
+	w->durability = options->durability;
+	if (!w->durability) {
+		w->durability = &w->own;
+		/* An empty frame is no loss. */
+		if (is_empty)
+			(void)b2f_durability_move(&w->own, B2F_DISK_DURABLE,
+						  B2F_DISK_NEW);
+	}
+	return w;
+}
+
+void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w)
+{
+	if (!w)
+		return;
+	b2f_holes_close(rt, w);
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->write_lock);
+	pthread_mutex_destroy(&w->commit_lock);
+	pthread_rwlock_destroy(&w->gate);
+	free(w);
+}
+
+/* Waits until all readers have ended that are at it now. */
+static void wait_readers(struct b2f_writer *w)
+{
+	pthread_rwlock_wrlock(&w->gate);
+	pthread_rwlock_unlock(&w->gate);
+}
+
+void b2f_writer_end(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_edit *edit;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&file->lock);
+	w->closing = true;
+	b2f_writer_wait_unused(file);
+	b2f_dirty_remove_from(w, 0);
+	edit = w->edit;
+	w->edit = NULL;
+	pthread_mutex_unlock(&file->lock);
+	if (!edit)
+		return;
+	/* Jobs that decode ahead may still be at it. */
+	wait_readers(w);
+	b2f_edit_free(edit);
+}
+
+void b2f_writer_wait_unused(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+
+	while (w->nbusy || w->ndeleting)
+		pthread_cond_wait(&w->changed, &file->lock);
+}
+
+void b2f_writer_wait_idle(struct b2f_file *file)
+{
+	while (file->writer->nbusy > 0)
+		pthread_cond_wait(&file->writer->changed, &file->lock);
+}
+
+void b2f_writer_note(struct b2f_writer *w)
+{
+	struct timespec now;
+
+	if (w->dirty_since_ns == 0) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		w->dirty_since_ns = (uint64_t)now.tv_sec * NS_PER_S +
+				    (uint64_t)now.tv_nsec;
+	}
+	clock_gettime(CLOCK_REALTIME, &w->mtime);
+	w->has_mtime = true;
+}
+
+uint32_t b2f_writer_chunksize(const struct b2f_writer *w)
+{
+	uint32_t size = w->options.chunksize;
+
+	if (size == 0)
+		size = CHUNKSIZE_DEFAULT;
+	return (uint32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX);
+}
+
+void b2f_writer_delete_dead(struct b2f_file *file, bool retired)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_edit *edit;
+	bool begun, deleted;
+
+	pthread_mutex_lock(&file->lock);
+	edit = w->edit;
+	/* An edit that is being replaced deletes for itself. */
+	begun = edit && !w->closing && b2f_edit_begin_delete(edit, retired);
+	w->ndeleting += begun;
+	pthread_mutex_unlock(&file->lock);
+	if (!begun)
+		return;
+	wait_readers(w);
+	deleted = b2f_edit_delete(edit);
+	pthread_mutex_lock(&file->lock);
+	b2f_edit_end_delete(edit, deleted);
+	w->ndeleting--;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&file->lock);
+}
