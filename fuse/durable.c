@@ -2,18 +2,81 @@
 /* durable.c - frames that may not survive a loss of power, and when they do */
 #include "durable.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <uthash.h>
 
-#include "durable_sync.h"
+#include "clock.h"
+#include "dir_sync.h"
+#include "durable_table.h"
 #include "fs.h"
-#include "resolve.h"
 
 void fs_durable_init(struct fs_durables *durables)
 {
 	pthread_mutex_init(&durables->lock, NULL);
+}
+
+static bool has_sync(struct fs *fs, dev_t dev)
+{
+	const struct fs_sync *s;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	for (s = fs->durables.syncs; s && s->dev != dev;)
+		s = s->next;
+	pthread_mutex_unlock(&fs->durables.lock);
+	return s;
+}
+
+void fs_durable_free_sync(struct fs_sync *sync)
+{
+	close(sync->fd);
+	free(sync);
+}
+
+void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync)
+{
+	struct fs_sync *s;
+
+	pthread_mutex_lock(&fs->durables.lock);
+	for (s = fs->durables.syncs; s && s->dev != sync->dev;)
+		s = s->next;
+	if (!s) {
+		sync->next = fs->durables.syncs;
+		fs->durables.syncs = sync;
+	}
+	pthread_mutex_unlock(&fs->durables.lock);
+	if (s)
+		fs_durable_free_sync(sync);
+	else
+		fs_wakeup_call(&fs->wakeup, false);
+}
+
+/* Something on @dev, which has @dirfd, is to be durable before long. */
+static void sync_later(struct fs *fs, int dirfd, dev_t dev)
+{
+	struct fs_sync *later;
+
+	if (has_sync(fs, dev))
+		return;
+	later = calloc(1, sizeof(*later));
+	if (later) {
+		later->fd =
+			openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		later->dev = dev;
+		later->since_s = fs_clock_s();
+	}
+	if (later && later->fd >= 0) {
+		fs_durable_add_sync(fs, later);
+		return;
+	}
+	free(later);
+	/* The next one that is left tries again. */
+	fs_logger_write(fs->logger, B2F_LOG_WARNING,
+			"sync later: no memory or no descriptor");
 }
 
 static bool is_durable(const struct fs_durable *d)
@@ -98,7 +161,7 @@ int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd)
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (d)
-		fs_durable_sync_later(fs, dirfd, node->dev);
+		sync_later(fs, dirfd, node->dev);
 	return d ? 0 : -ENOMEM;
 }
 
@@ -114,7 +177,7 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd)
 		d->name_at = ++all->clock;
 	pthread_mutex_unlock(&all->lock);
 	if (d)
-		fs_durable_sync_later(fs, dirfd, node->dev);
+		sync_later(fs, dirfd, node->dev);
 }
 
 void fs_durable_forget(struct fs *fs, struct fs_node *node)
@@ -157,20 +220,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 	unlock(fs, drop_if_done(fs, d));
 	frame->durable = NULL;
 	if (left)
-		fs_durable_sync_later(fs, frame->pin.fd, frame->dev);
-}
-
-bool fs_durable_is_new(struct fs *fs, const struct fs_found *found)
-{
-	const struct stat *st = &found->probe.st;
-	const struct fs_durable *d;
-	bool is_new;
-
-	pthread_mutex_lock(&fs->durables.lock);
-	d = find(fs, st->st_dev, st->st_ino);
-	is_new = d && b2f_durability_get(&d->contents) == B2F_DISK_NEW;
-	pthread_mutex_unlock(&fs->durables.lock);
-	return is_new;
+		sync_later(fs, frame->pin.fd, frame->dev);
 }
 
 /* What is known of one frame, at one moment. */
@@ -230,81 +280,45 @@ static void note_failed(struct fs *fs, const struct look *look)
 	pthread_mutex_unlock(&fs->durables.lock);
 }
 
-/* Makes the contents durable of one that is not open for writing. */
-static int make_contents(struct fs *fs, struct fs_node *node,
-			 const struct look *look, int path_fd)
+enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino)
 {
+	return look_at(fs, dev, ino).state;
+}
+
+int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
+{
+	const struct look look = look_at(fs, dev, ino);
 	int err;
 
-	if (look->state == B2F_DISK_DURABLE)
+	if (look.state == B2F_DISK_DURABLE)
 		return 0;
-	if (look->state == B2F_DISK_FAILED)
-		return node ? fs_durable_mend(fs, node) : -EIO;
-	err = fs_durable_sync_directory(path_fd);
+	/* The kernel has told of that once, and would not again. */
+	if (look.state == B2F_DISK_FAILED)
+		return -EIO;
+	err = fs_dir_sync_files(path_fd);
 	if (err)
-		note_failed(fs, look);
+		note_failed(fs, &look);
 	else
-		note_synced(fs, look, false);
+		note_synced(fs, &look, false);
 	return err;
 }
 
-/* Makes the directory durable that @node has its name in. */
-static int make_name(struct fs *fs, struct fs_node *node,
-		     const struct look *look)
+int fs_durable_make_name(struct fs *fs, struct fs_node *node, dev_t dev,
+			 ino_t ino)
 {
+	const struct look look = look_at(fs, dev, ino);
 	char name[FS_NAMES_SIZE];
 	struct fs_pin parent = {0};
 	int err;
 
-	if (!look->name_at)
+	if (!look.name_at)
 		return 0;
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)
 		return err == -ESTALE ? 0 : err;
-	err = fs_durable_sync_names(parent.fd);
+	err = fs_dir_sync_names(parent.fd);
 	fs_tree_unpin(fs->tree, &parent);
 	if (!err)
-		note_synced(fs, look, true);
+		note_synced(fs, &look, true);
 	return err;
-}
-
-int fs_durable_make_node(struct fs *fs, struct fs_node *node)
-{
-	struct look look = look_at(fs, node->dev, node->ino);
-	struct fs_pin pin = {0};
-	int err = fs_tree_pin(fs->tree, node, &pin);
-
-	if (err)
-		return err == -ESTALE ? 0 : err;
-	err = make_contents(fs, node, &look, pin.fd);
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
-}
-
-int fs_durable_make(struct fs *fs, struct fs_open_frame *frame, bool writable)
-{
-	struct look look = look_at(fs, frame->dev, frame->ino);
-	int err = 0;
-
-	if (!writable || !b2f_file_is_writable(frame->file))
-		err = make_contents(fs, frame->pin.node, &look, frame->pin.fd);
-	return err ? err : make_name(fs, frame->pin.node, &look);
-}
-
-int fs_durable_make_found(struct fs *fs, struct fs_node *node,
-			  const struct fs_found *found)
-{
-	const struct stat *st = &found->probe.st;
-	struct fs_open_frame *frame =
-		node ? fs_open_frame_peek(fs, node) : NULL;
-	struct look look;
-	int err;
-
-	if (frame) {
-		err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
-		fs_open_frame_put(fs, frame);
-		return err;
-	}
-	look = look_at(fs, st->st_dev, st->st_ino);
-	return make_contents(fs, node, &look, found->probe.fd);
 }

@@ -26,7 +26,7 @@
  * that.  So does the mount: what is not durable becomes so before it replaces
  * something that may be.
  *
- * Layer: fuse.  Threads: any, but for _init and _fini.  The lock is taken
+ * Layer: fuse.  Threads: any, but for _init.  The lock is taken
  * before the tree's, and never held during I/O.
  */
 #ifndef B2F_FUSE_DURABLE_H
@@ -43,9 +43,8 @@
 
 struct fs;
 struct fs_durable;
-struct fs_open_frame;
-struct fs_found;
 struct fs_node;
+struct fs_open_frame;
 struct fs_sync;
 
 struct fs_durables {
@@ -60,13 +59,6 @@ struct fs_durables {
 };
 
 void fs_durable_init(struct fs_durables *durables);
-
-/*
- * Makes all durable that waits for it; everything is closed.  Returns 0, or an
- * error: then something may be lost, as is logged.
- */
-B2F_MUST_CHECK
-int fs_durable_fini(struct fs *fs);
 
 /* The frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
@@ -88,37 +80,23 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 /* It is closed, if it was open; @dirfd is any directory beside it, or it. */
 void fs_durable_close(struct fs *fs, struct fs_open_frame *frame);
 
-/* Is the frame @found surely not durable, so that it can be replaced at once?
- */
-bool fs_durable_is_new(struct fs *fs, const struct fs_found *found);
+/* What is known of the contents of a frame; DURABLE if nothing is. */
+enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 
 /*
- * Makes the frame @frame durable, and its name, after a commit that did so with
- * what it had to commit: nothing, unless it was @writable before.  Returns 0 or
- * an errno of fsync(2), or of what it takes to write it anew.
+ * Makes the contents durable of the frame that @path_fd is the directory of,
+ * and that is not open for writing.  Returns 0, -EIO (a sync of it has failed:
+ * it has to be written anew) or an errno of fsync(2).
  */
 B2F_MUST_CHECK
-int fs_durable_make(struct fs *fs, struct fs_open_frame *frame, bool writable);
+int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
 
 /*
- * Makes the contents of the frame @found durable; @node is its node, or NULL if
- * the kernel does not know it.  Returns as fs_open_frame_commit().
+ * Makes the directory durable that @node, a frame, has its name in, if it is
+ * new there.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int fs_durable_make_found(struct fs *fs, struct fs_node *node,
-			  const struct fs_found *found);
-
-/* Is there something to be synced, sooner or later? */
-bool fs_durable_waits(struct fs *fs);
-
-/* Are so many frames waiting that they should not wait for the timer? */
-bool fs_durable_is_crowded(struct fs *fs);
-
-/*
- * Syncs the filesystems that have been waiting for @age_s seconds.  Returns 0,
- * or the first error of what could not be made durable.
- */
-B2F_MUST_CHECK
-int fs_durable_sync(struct fs *fs, time_t age_s);
+int fs_durable_make_name(struct fs *fs, struct fs_node *node, dev_t dev,
+			 ino_t ino);
 
 #endif

@@ -1,148 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* durable_sync.c - syncs of directories and of whole filesystems */
+/* durable_sync.c - syncs of whole filesystems, and what they failed for */
 #include "durable_sync.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "durable_table.h"
 #include "fs.h"
-
-/* From so many files on, all of the filesystem at once is not slower. */
-#define FILES_MAX 64
+#include "resolve.h"
 
 /* Each frame that waits takes its node's memory too. */
 #define WAITING_MAX 20000
 
-/* Some filesystems have no fsync for directories, nor need for it. */
-static int sync_fd(int fd)
-{
-	return fsync(fd) && errno != EINVAL ? -errno : 0;
-}
-
-static int sync_entry(int dirfd, const char *name)
-{
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int err;
-
-	/* It may be an index that its owner has closed to readers. */
-	if (fd < 0 && errno == EACCES)
-		return syncfs(dirfd) ? -errno : 0;
-	/* What else we cannot open, we have not written. */
-	if (fd < 0)
-		return errno == EMFILE || errno == ENFILE ? -errno : 0;
-	err = sync_fd(fd);
-	close(fd);
-	return err;
-}
-
-int fs_durable_sync_directory(int path_fd)
-{
-	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *d;
-	int n = 0, err = 0;
-
-	if (!dir) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	while (!err && n <= FILES_MAX && (d = readdir(dir)))
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
-		    ++n <= FILES_MAX)
-			err = sync_entry(fd, d->d_name);
-	if (!err && n > FILES_MAX)
-		err = syncfs(fd) ? -errno : 0;
-	else if (!err)
-		err = sync_fd(fd);
-	closedir(dir);
-	return err;
-}
-
-int fs_durable_sync_names(int path_fd)
-{
-	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = fd < 0 ? -errno : sync_fd(fd);
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-static time_t monotonic_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
-static bool has_sync(struct fs *fs, dev_t dev)
-{
-	const struct fs_sync *s;
-
-	pthread_mutex_lock(&fs->durables.lock);
-	for (s = fs->durables.syncs; s && s->dev != dev;)
-		s = s->next;
-	pthread_mutex_unlock(&fs->durables.lock);
-	return s;
-}
-
-static void free_sync(struct fs_sync *sync)
-{
-	close(sync->fd);
-	free(sync);
-}
-
-/* Adds @sync, which it takes over, unless that filesystem is among them. */
-static void add_sync(struct fs *fs, struct fs_sync *sync)
-{
-	struct fs_sync *s;
-
-	pthread_mutex_lock(&fs->durables.lock);
-	for (s = fs->durables.syncs; s && s->dev != sync->dev;)
-		s = s->next;
-	if (!s) {
-		sync->next = fs->durables.syncs;
-		fs->durables.syncs = sync;
-	}
-	pthread_mutex_unlock(&fs->durables.lock);
-	if (s)
-		free_sync(sync);
-	else
-		fs_ticker_wake(&fs->ticker, false);
-}
-
-void fs_durable_sync_later(struct fs *fs, int dirfd, dev_t dev)
-{
-	struct fs_sync *later;
-
-	if (has_sync(fs, dev))
-		return;
-	later = calloc(1, sizeof(*later));
-	if (later) {
-		later->fd =
-			openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		later->dev = dev;
-		later->since_s = monotonic_s();
-	}
-	if (later && later->fd >= 0) {
-		add_sync(fs, later);
-		return;
-	}
-	free(later);
-	/* The next one that is left tries again. */
-	fs_logger_write(fs->logger, B2F_LOG_WARNING,
-			"sync later: no memory or no descriptor");
-}
-
-bool fs_durable_waits(struct fs *fs)
+bool fs_durable_sync_waits(struct fs *fs)
 {
 	bool waits;
 
@@ -152,7 +26,7 @@ bool fs_durable_waits(struct fs *fs)
 	return waits;
 }
 
-bool fs_durable_is_crowded(struct fs *fs)
+bool fs_durable_sync_is_crowded(struct fs *fs)
 {
 	bool crowded;
 
@@ -165,7 +39,7 @@ bool fs_durable_is_crowded(struct fs *fs)
 /* Takes one that has been waiting for @age_s seconds, or NULL. */
 static struct fs_sync *take_sync(struct fs_durables *all, time_t age_s)
 {
-	time_t now = monotonic_s();
+	time_t now = fs_clock_s();
 	struct fs_sync **p, *s;
 
 	pthread_mutex_lock(&all->lock);
@@ -280,16 +154,41 @@ static struct fs_node **list(struct fs *fs, dev_t dev,
 	return nodes;
 }
 
-int fs_durable_mend(struct fs *fs, struct fs_node *node)
+/* Writes the FAILED frame @node anew. */
+static int mend(struct fs *fs, struct fs_node *node)
 {
 	struct fs_open_frame *frame;
 	int err = fs_open_frame_get(fs, node, &frame, NULL);
 
 	if (err)
 		return err;
-	err = fs_open_frame_allow_write(fs, frame);
-	if (!err)
-		err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
+	err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
+	fs_open_frame_put(fs, frame);
+	return err;
+}
+
+/* Makes the contents of a frame durable; @node: its node, or NULL. */
+static int make(struct fs *fs, struct fs_node *node, const struct stat *st,
+		int path_fd)
+{
+	dev_t dev = st->st_dev;
+	ino_t ino = st->st_ino;
+
+	if (node && fs_durable_state(fs, dev, ino) == B2F_DISK_FAILED)
+		return mend(fs, node);
+	return fs_durable_make_contents(fs, dev, ino, path_fd);
+}
+
+int fs_durable_sync_found(struct fs *fs, struct fs_node *node,
+			  const struct fs_found *found)
+{
+	struct fs_open_frame *frame =
+		node ? fs_open_frame_peek(fs, node) : NULL;
+	int err;
+
+	if (!frame)
+		return make(fs, node, &found->probe.st, found->probe.fd);
+	err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
 	fs_open_frame_put(fs, frame);
 	return err;
 }
@@ -302,7 +201,7 @@ static int mend_all(struct fs *fs, dev_t dev)
 	int first = nodes ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
-		int err = fs_durable_mend(fs, nodes[i]);
+		int err = mend(fs, nodes[i]);
 
 		/* It has gone, by another program. */
 		if (err == -ESTALE || err == -ENOENT)
@@ -333,17 +232,17 @@ static int run_sync(struct fs *fs, struct fs_sync *sync)
 	}
 	err = mend_all(fs, sync->dev);
 	if (!err) {
-		free_sync(sync);
+		fs_durable_free_sync(sync);
 		return 0;
 	}
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: not durable: %s",
 			fs->source.path, strerror(-err));
-	sync->since_s = monotonic_s();
-	add_sync(fs, sync);
+	sync->since_s = fs_clock_s();
+	fs_durable_add_sync(fs, sync);
 	return err;
 }
 
-int fs_durable_sync(struct fs *fs, time_t age_s)
+int fs_durable_sync_due(struct fs *fs, time_t age_s)
 {
 	struct fs_sync *due = NULL, *s;
 	int first = 0;
@@ -365,10 +264,23 @@ int fs_durable_sync(struct fs *fs, time_t age_s)
 	return first;
 }
 
-int fs_durable_fini(struct fs *fs)
+static int make_node(struct fs *fs, struct fs_node *node)
+{
+	const struct stat st = {.st_dev = node->dev, .st_ino = node->ino};
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, node, &pin);
+
+	if (err)
+		return err == -ESTALE ? 0 : err;
+	err = make(fs, node, &st, pin.fd);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+int fs_durable_sync_fini(struct fs *fs)
 {
 	struct fs_durables *all = &fs->durables;
-	int err = fs_durable_sync(fs, 0);
+	int err = fs_durable_sync_due(fs, 0);
 	struct fs_durable *d, *next;
 	struct fs_sync *s;
 
@@ -378,7 +290,7 @@ int fs_durable_fini(struct fs *fs)
 		int one = 0;
 
 		if (!fs_durable_is_done(d))
-			one = fs_durable_make_node(fs, d->node);
+			one = make_node(fs, d->node);
 		if (!err)
 			err = one;
 	}
@@ -386,7 +298,7 @@ int fs_durable_fini(struct fs *fs)
 	fs_tree_forget(fs->tree, fs_durable_drop(fs, d), 1);
 	while ((s = all->syncs)) {
 		all->syncs = s->next;
-		free_sync(s);
+		fs_durable_free_sync(s);
 	}
 	pthread_mutex_destroy(&all->lock);
 	return err;

@@ -1,76 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * durable_sync.h - between the source files of durable.h
+ * durable_sync.h - syncs of whole filesystems, and of frames one by one
  *
- * Layer: fuse.  Threads: as durable.h.
+ * durable.h has the table of what is to be synced.
+ *
+ * Layer: fuse.  Threads: _found from any; the rest from the ticker's, or when
+ * that has ended.  All but _waits and _is_crowded block on I/O.
  */
 #ifndef B2F_FUSE_DURABLE_SYNC_H
 #define B2F_FUSE_DURABLE_SYNC_H
 
-#include <uthash.h>
+#include <stdbool.h>
+#include <time.h>
 
-#include "durable.h"
+#include "b2frame/error.h"
 
-struct fs_durable_key {
-	dev_t dev;
-	ino_t ino;
-};
-
-/* A frame of which something may not be durable, or that is being written. */
-struct fs_durable {
-	struct fs_durable_key key;
-	/* Moves without the lock, too. */
-	struct b2f_durability contents;
-	/* With a reference, as it takes one to open it; NULL: it was deleted.
-	 */
-	struct fs_node *node;
-	/* Open files that may write. */
-	size_t nusers;
-	/* When it was made, or closed, last. */
-	uint64_t left_at;
-	/* When it got its name; 0: that is durable. */
-	uint64_t name_at;
-	UT_hash_handle hh;
-};
-
-/* A filesystem that is to be synced. */
-struct fs_sync {
-	struct fs_sync *next;
-	dev_t dev;
-	int fd;
-	/* Of the oldest one, on the monotonic clock. */
-	time_t since_s;
-};
+struct fs;
+struct fs_found;
+struct fs_node;
 
 /*
- * Forgets @d, which may still be used.  Returns its node, whose reference is
- * the caller's to give back without the lock.  Locked.
+ * Makes the contents of the frame @found durable; @node is its node, or NULL if
+ * the kernel does not know it.  Returns as fs_open_frame_commit().
  */
-struct fs_node *fs_durable_drop(struct fs *fs, struct fs_durable *d);
+B2F_MUST_CHECK
+int fs_durable_sync_found(struct fs *fs, struct fs_node *node,
+			  const struct fs_found *found);
 
-/* Is all of @d durable, and nothing else to be known of it?  Locked. */
-bool fs_durable_is_done(const struct fs_durable *d);
+/* Is there something to be synced, sooner or later? */
+bool fs_durable_sync_waits(struct fs *fs);
+
+/* Are so many frames waiting that they should not wait for the timer? */
+bool fs_durable_sync_is_crowded(struct fs *fs);
 
 /*
- * Makes the contents of the frame @node durable, which nobody has open.
- * Returns 0, or as fs_durable_make().
+ * Syncs the filesystems that have been waiting for @age_s seconds.  Returns 0,
+ * or the first error of what could not be made durable.
  */
 B2F_MUST_CHECK
-int fs_durable_make_node(struct fs *fs, struct fs_node *node);
+int fs_durable_sync_due(struct fs *fs, time_t age_s);
 
-/* Something on @dev, which has @dirfd, is to be durable before long. */
-void fs_durable_sync_later(struct fs *fs, int dirfd, dev_t dev);
-
-/* Writes the FAILED frame @node anew.  Returns 0 or an errno. */
+/*
+ * Makes all durable that waits for it; everything is closed.  Returns 0, or an
+ * error: then something may be lost, as is logged.
+ */
 B2F_MUST_CHECK
-int fs_durable_mend(struct fs *fs, struct fs_node *node);
-
-/* Makes all files of the directory @path_fd durable, and their names. */
-B2F_MUST_CHECK
-int fs_durable_sync_directory(int path_fd);
-
-/* Its names alone. */
-B2F_MUST_CHECK
-int fs_durable_sync_names(int path_fd);
+int fs_durable_sync_fini(struct fs *fs);
 
 #endif

@@ -25,6 +25,7 @@
 #include "stats.h"
 #include "ticker.h"
 #include "tree.h"
+#include "wakeup.h"
 
 struct fs {
 	struct fs_options options;
@@ -47,6 +48,7 @@ struct fs {
 	/* See links.h. */
 	pthread_mutex_t links_lock;
 	struct fs_durables durables;
+	struct fs_wakeup wakeup;
 	struct fs_ticker ticker;
 	struct fs_stats stats;
 	struct fuse_session *session;

@@ -413,7 +413,7 @@ int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out)
 		return err;
 	err = get_base(fs, base, out);
 	if (!err)
-		err = fs_view_attr(fs, base, out);
+		err = fs_view_head_attr(fs, base, out);
 	fs_view_leave(fs, base);
 	return err;
 }

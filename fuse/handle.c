@@ -80,7 +80,7 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 	handle->is_seen = true;
 	handle->pin.node->state.nwriters += handle->writes;
 	pthread_mutex_unlock(&fs->state_lock);
-	fs_ticker_wake(&fs->ticker, false);
+	fs_wakeup_call(&fs->wakeup, false);
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static int open_view(struct fs *fs, struct fs_handle *handle)
 	pthread_mutex_unlock(&fs->state_lock);
 	/* The frame may have been changed by its other name. */
 	handle->keep_cache = false;
-	return fs_view_open(handle);
+	return fs_view_head_open(handle);
 }
 
 int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,

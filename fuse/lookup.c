@@ -9,16 +9,17 @@
 #include "lookup.h"
 #include "view.h"
 
-/* The only name in the folder around a single frame. */
-static int find_single(struct fs *fs, int dirfd, const char *name,
-		       struct fs_found *out)
+/* The only name in the directory around a single frame. */
+static int find_single(const struct fs_entry *entry, struct fs_found *out)
 {
+	const struct fs *fs = entry->fs;
 	struct fs_found found;
 	int err;
 
-	if (strcmp(name, fs->source.shown) != 0)
+	if (strcmp(entry->name, fs->source.shown) != 0)
 		return -ENOENT;
-	err = fs_probe_open(fs->tree, dirfd, fs->source.name, &found.probe);
+	err = fs_probe_open(fs->tree, entry->pin.fd, fs->source.name,
+			    &found.probe);
 	if (err)
 		return err;
 	snprintf(found.name, sizeof(found.name), "%s", fs->source.name);
@@ -26,19 +27,60 @@ static int find_single(struct fs *fs, int dirfd, const char *name,
 	return 0;
 }
 
-int fs_lookup_find(struct fs *fs, struct fs_node *parent, int dirfd,
-		   const char *name, struct fs_found *out)
+int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 {
+	const struct fs *fs = entry->fs;
 	int err = -ENOENT;
 
-	if (parent->kind == FS_KIND_SINGLE)
-		err = find_single(fs, dirfd, name, out);
-	else if (!fs_deleted_is_hidden(name))
-		err = fs_resolve_find(fs->tree, dirfd, name, out);
+	if (entry->dir->kind == FS_KIND_SINGLE)
+		err = find_single(entry, out);
+	else if (!fs_deleted_is_hidden(entry->name))
+		err = fs_resolve_find(fs->tree, entry->pin.fd, entry->name,
+				      out);
 	if (!err)
-		err = fs_links_look(fs, dirfd, out);
-	return err == -ENOENT && strlen(name) > FS_NAMES_MAX ? -ENAMETOOLONG
-							     : err;
+		err = fs_links_look(entry->fs, entry->pin.fd, out);
+	return err == -ENOENT && strlen(entry->name) > FS_NAMES_MAX
+		       ? -ENAMETOOLONG
+		       : err;
+}
+
+int fs_lookup_check_free(const struct fs_entry *entry)
+{
+	struct fs_found found;
+	int err = fs_lookup_find(entry, &found);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	fs_probe_close(&found.probe);
+	return -EEXIST;
+}
+
+/* Finds the frame that @entry is the view of.  Close @out->probe. */
+static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
+{
+	struct fs_entry frame = *entry;
+	char stem[FS_NAMES_SIZE];
+	int err;
+
+	if (entry->fs->options.npy == FS_VIEW_OFF ||
+	    !fs_view_stem(entry->name, stem))
+		return -ENOENT;
+	frame.name = stem;
+	err = fs_lookup_find(&frame, out);
+	if (err || fs_view_is_possible(entry->fs, &out->probe))
+		return err;
+	fs_probe_close(&out->probe);
+	return -ENOENT;
+}
+
+bool fs_lookup_has_view(const struct fs_entry *entry)
+{
+	struct fs_found found;
+
+	if (find_viewed(entry, &found))
+		return false;
+	fs_probe_close(&found.probe);
+	return true;
 }
 
 /* Has what is not open changed, so that the kernel needs a new inode? */
@@ -60,67 +102,85 @@ static bool must_renew(struct fs *fs, struct fs_node *node,
 	return renew;
 }
 
-static int get_node(struct fs *fs, struct fs_node *parent,
-		    const struct fs_found *found, struct fs_node **out)
-{
-	const struct fs_node like = {
-		.kind = found->probe.kind,
-		.sparse = found->probe.kind == FS_KIND_FRAME &&
-			  found->probe.sparse,
-		.dev = found->probe.st.st_dev,
-		.ino = found->probe.st.st_ino,
-	};
-	struct fs_node *node;
-	int err;
-
-	err = fs_tree_get(fs->tree, parent, fs_found_entry(found), &like,
-			  &node);
-	if (err)
-		return err;
-	if (must_renew(fs, node, &found->probe)) {
-		fs_tree_retire(fs->tree, node);
-		fs_tree_forget(fs->tree, node, 1);
-		err = fs_tree_get(fs->tree, parent, fs_found_entry(found),
-				  &like, &node);
-		if (err)
-			return err;
-	}
-	*out = node;
-	return 0;
-}
-
-int fs_lookup_node(struct fs *fs, struct fs_node *parent,
-		   const struct fs_found *found,
-		   struct fuse_entry_param *answer, struct fs_node **out)
-{
-	struct fuse_entry_param e = {0};
-	struct fs_node *node;
-	int err = get_node(fs, parent, found, &node);
-
-	if (err)
-		return err;
-	fs_getattr_of_found(fs, node, &found->probe, &e.attr);
-	e.ino = fs_ino_of(node);
-	e.generation = node->generation;
-	e.attr_timeout = fs->options.attr_timeout_s;
-	e.entry_timeout = fs->options.entry_timeout_s;
-	*answer = e;
-	*out = node;
-	return 0;
-}
-
-int fs_lookup_entry(struct fs *fs, struct fs_node *parent, int dirfd,
-		    const char *name, struct fuse_entry_param *answer,
+static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 		    struct fs_node **out)
 {
-	struct fs_found found;
-	int err = fs_lookup_find(fs, parent, dirfd, name, &found);
+	struct fs_tree *tree = entry->fs->tree;
+	const struct fs_node key = fs_found_key(found);
+	const char *name = fs_found_entry(found);
+	struct fs_node *node;
+	int err = fs_tree_get(tree, entry->dir, name, &key, &node);
 
-	if (err == -ENOENT)
-		return fs_view_lookup(fs, parent, dirfd, name, answer, out);
+	if (!err && must_renew(entry->fs, node, &found->probe)) {
+		fs_tree_retire(tree, node);
+		fs_tree_forget(tree, node, 1);
+		err = fs_tree_get(tree, entry->dir, name, &key, &node);
+	}
+	if (!err)
+		*out = node;
+	return err;
+}
+
+int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
+		   struct fuse_entry_param *answer, struct fs_node **out)
+{
+	const struct fs *fs = entry->fs;
+	struct fs_node *node;
+	int err = get_node(entry, found, &node);
+
 	if (err)
 		return err;
-	err = fs_lookup_node(fs, parent, &found, answer, out);
+	*answer = (struct fuse_entry_param){
+		.ino = fs_ino_of(node),
+		.generation = node->generation,
+		.attr_timeout = fs->options.attr_timeout_s,
+		.entry_timeout = fs->options.entry_timeout_s,
+	};
+	fs_getattr_of_found(entry->fs, node, &found->probe, &answer->attr);
+	*out = node;
+	return 0;
+}
+
+/* Makes the node of the view of @found, and what to answer. */
+static int view_node(const struct fs_entry *entry, const struct fs_found *found,
+		     struct fuse_entry_param *answer, struct fs_node **out)
+{
+	struct fs *fs = entry->fs;
+	struct fs_node *frame, *node;
+	int err = fs_lookup_node(entry, found, answer, &frame);
+
+	if (err)
+		return err;
+	err = fs_view_get(fs, entry->dir, fs_found_entry(found), frame, &node);
+	if (!err) {
+		err = fs_view_head_attr(fs, frame, &answer->attr);
+		if (err)
+			fs_tree_forget(fs->tree, node, 1);
+	}
+	fs_tree_forget(fs->tree, frame, 1);
+	if (err)
+		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
+	answer->ino = fs_ino_of(node);
+	answer->generation = node->generation;
+	/* The kernel does not know that it goes with another name. */
+	answer->entry_timeout = 0;
+	*out = node;
+	return 0;
+}
+
+int fs_lookup_answer(const struct fs_entry *entry,
+		     struct fuse_entry_param *answer, struct fs_node **out)
+{
+	struct fs_found found;
+	int err = fs_lookup_find(entry, &found);
+	bool is_view = err == -ENOENT;
+
+	if (is_view)
+		err = find_viewed(entry, &found);
+	if (err)
+		return err;
+	err = is_view ? view_node(entry, &found, answer, out)
+		      : fs_lookup_node(entry, &found, answer, out);
 	fs_probe_close(&found.probe);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "durable_sync.h"
 #include "exit_codes.h"
 #include "fs.h"
 #include "resources.h"
@@ -181,8 +182,8 @@ static int store_all(struct fs *fs)
 
 	fs_handle_fini(fs);
 	err = fs_open_frame_fini(fs);
-	last = fs_durable_fini(fs);
-	fs_ticker_fini(&fs->ticker);
+	last = fs_durable_sync_fini(fs);
+	fs_wakeup_fini(&fs->wakeup);
 	return err ? err : last;
 }
 
@@ -221,7 +222,7 @@ static enum fs_exit run(struct fs *fs)
 	fs_handle_init(fs);
 	fs_open_frame_init(&fs->open_frames);
 	fs_durable_init(&fs->durables);
-	fs_ticker_init(&fs->ticker);
+	fs_wakeup_init(&fs->wakeup);
 	err = fs->settings.background ? fs_daemon_fork(&fs->daemon) : 0;
 	if (err)
 		return fail_errno("background", err, FS_EXIT_DAEMON);

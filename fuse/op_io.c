@@ -68,7 +68,7 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 	struct fs *fs = fs_of(req);
 	struct b2f_view view = {0};
 	size_t head = 0;
-	int err = fs_view_check(fs, handle, false);
+	int err = fs_view_head_check(fs, handle, false);
 	ssize_t n;
 
 	if (err) {

@@ -7,16 +7,16 @@
 void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_node *dir = fs_node_of(fs, parent), *node;
 	struct fuse_entry_param answer;
-	struct fs_pin pin = {0};
+	struct fs_entry entry;
+	struct fs_node *node;
 	int err;
 
 	fs_stats_add(&fs->stats.nlookups, 1);
-	err = fs_tree_pin(fs->tree, dir, &pin);
+	err = fs_entry_enter(fs, parent, name, &entry);
 	if (!err)
-		err = fs_lookup_entry(fs, dir, pin.fd, name, &answer, &node);
-	fs_tree_unpin(fs->tree, &pin);
+		err = fs_lookup_answer(&entry, &answer, &node);
+	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
 	else

@@ -31,11 +31,11 @@ static int reply_new(fuse_req_t req, const struct fs_entry *entry)
 	struct fuse_entry_param answer;
 	struct fs_found found;
 	struct fs_node *node;
-	int err = fs_entry_find(entry, &found);
+	int err = fs_lookup_find(entry, &found);
 
 	if (err)
 		return err;
-	err = fs_lookup_node(entry->fs, entry->dir, &found, &answer, &node);
+	err = fs_lookup_node(entry, &found, &answer, &node);
 	fs_probe_close(&found.probe);
 	if (!err)
 		fs_reply_entry(req, node, &answer);
@@ -47,10 +47,10 @@ static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     struct fs_entry *entry)
 {
 	struct fs_backing_dir place;
-	int err = fs_entry_enter(fs_of(req), parent, name, entry);
+	int err = fs_entry_enter_to_change(fs_of(req), parent, name, entry);
 
 	if (!err)
-		err = fs_entry_check_free(entry);
+		err = fs_lookup_check_free(entry);
 	if (err)
 		return err;
 	place = fs_entry_dir(entry);
@@ -154,10 +154,10 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 	struct fs_node *node = fs_node_of(fs, ino), *linked;
 	struct fuse_entry_param answer;
 	struct fs_entry entry = {0};
-	int err = fs_entry_enter(fs, new_parent, new_name, &entry);
+	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
 	if (!err)
-		err = fs_entry_check_free(&entry);
+		err = fs_lookup_check_free(&entry);
 	if (!err && node->kind == FS_KIND_VIEW)
 		err = -EPERM;
 	if (!err)
@@ -165,8 +165,7 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 			      ? link_frame(req, &entry, node)
 			      : link_other(&entry, node);
 	if (!err)
-		err = fs_lookup_entry(fs, entry.dir, entry.pin.fd, new_name,
-				      &answer, &linked);
+		err = fs_lookup_answer(&entry, &answer, &linked);
 	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
@@ -199,7 +198,7 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAMES_SIZE])
 	int err = fs_backing_name_of_frame(
 		&place, entry->name,
 		fs_names_suffix_for(entry->name, FS_NAMES_NEW), name);
-	int taken = err ? fs_entry_check_free(entry) : 0;
+	int taken = err ? fs_lookup_check_free(entry) : 0;
 
 	return taken ? taken : err;
 }
@@ -239,8 +238,7 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 	if (err)
 		return err;
 	memcpy(found.name, fresh->name, sizeof(found.name));
-	err = fs_lookup_node(fs, entry->dir, &found, &fresh->answer,
-			     &fresh->node);
+	err = fs_lookup_node(entry, &found, &fresh->answer, &fresh->node);
 	if (err) {
 		fs_probe_close(&found.probe);
 		return err;
@@ -323,7 +321,7 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	struct fs_found found;
 
 	fs_tree_forget(entry->fs->tree, fresh->node, 1);
-	if (fs_entry_find(entry, &found))
+	if (fs_lookup_find(entry, &found))
 		return;
 	(void)!fs_entry_delete(entry, &found);
 	fs_probe_close(&found.probe);
@@ -340,7 +338,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		make_special(req, parent, name, mode, rdev);
 		return;
 	}
-	err = fs_entry_enter(fs_of(req), parent, name, &entry);
+	err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
 	if (!err) {
@@ -388,13 +386,13 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fs_entry entry = {0};
 	struct fs_handle *handle;
 	struct fresh fresh = {0};
-	int err = fs_entry_enter(fs, parent, name, &entry);
+	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
 	/* Somebody was faster: the kernel looks again, checks, and opens. */
 	if (err == -EEXIST && !(fi->flags & O_EXCL) &&
-	    fs_entry_check_free(&entry) == -EEXIST)
+	    fs_lookup_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
 		err = open_frame(&entry, mode, &fresh, fi, &handle);
@@ -433,11 +431,11 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
-	int err = fs_entry_enter(fs_of(req), parent, name, &entry);
+	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
 
 	if (!err)
-		err = fs_entry_find(&entry, &found);
-	if (err == -ENOENT && fs_entry_has_view(&entry))
+		err = fs_lookup_find(&entry, &found);
+	if (err == -ENOENT && fs_lookup_has_view(&entry))
 		err = -EPERM;
 	if (!err) {
 		err = delete_found(&entry, &found);
@@ -451,10 +449,10 @@ void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
-	int err = fs_entry_enter(fs_of(req), parent, name, &entry);
+	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
 
 	if (!err)
-		err = fs_entry_find(&entry, &found);
+		err = fs_lookup_find(&entry, &found);
 	if (!err) {
 		err = found.probe.kind == FS_KIND_DIR
 			      ? fs_entry_delete_folder(&entry, &found)

@@ -36,51 +36,16 @@
 #include "durable.h"
 #include "home.h"
 #include "links.h"
+#include "lookup.h"
 #include "ops.h"
 #include "renaming.h"
 #include "reply.h"
 #include "setattr.h"
 
-void fs_side_move(struct fs *fs, const struct fs_side *side,
-		  const struct fs_entry *entry, const char *name)
-{
-	if (!side->pin.node)
-		return;
-	if (fs_side_is_sparse(side))
-		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
-	/* One of several names of a frame says nothing about where that is. */
-	if (fs_side_is_name(side))
-		return;
-	/* Without memory it is looked up anew. */
-	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
-}
-
-int fs_renaming_entry(const struct fs_entry *from, const char *name,
-		      const struct fs_entry *to, const char *new_name,
-		      unsigned int flags)
-{
-	if (renameat2(from->pin.fd, name, to->pin.fd, new_name, flags) == 0)
-		return 0;
-	/* Not every filesystem can tell whether there is something. */
-	if (errno != EINVAL || flags != RENAME_NOREPLACE)
-		return -errno;
-	if (faccessat(to->pin.fd, new_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(from->pin.fd, name, to->pin.fd, new_name) ? -errno : 0;
-}
-
-int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
-			     const struct fs_side *old)
-{
-	if (!fs_side_is_sparse(fresh) || fs_durable_is_new(r->fs, &old->found))
-		return 0;
-	return fs_durable_make_found(r->fs, fresh->pin.node, &fresh->found);
-}
-
 /* Keeps the node of @side open, whatever its name is meanwhile. */
 static void hold(struct fs *fs, struct fs_side *side)
 {
-	const struct fs_node like = fs_entry_like(&side->found);
+	const struct fs_node like = fs_found_key(&side->found);
 	struct fs_node *node = fs_tree_find(fs->tree, &like);
 
 	if (!node)
@@ -145,7 +110,7 @@ static int move(struct fs_renaming *r, unsigned int flags)
 				    &r->to.entry, r->name, flags);
 
 	if (!err)
-		fs_side_move(r->fs, &r->from, &r->to.entry, r->name);
+		fs_renaming_move(r->fs, &r->from, &r->to.entry, r->name);
 	return err;
 }
 
@@ -180,8 +145,8 @@ static int move_beside(struct fs_renaming *r)
 	/* Back again; if not even that is possible, both are there. */
 	if (fs_renaming_entry(&r->to.entry, r->name, &r->from.entry,
 			      r->from.found.name, RENAME_NOREPLACE) == 0)
-		fs_side_move(r->fs, &r->from, &r->from.entry,
-			     r->from.found.name);
+		fs_renaming_move(r->fs, &r->from, &r->from.entry,
+				 r->from.found.name);
 	return err;
 }
 
@@ -205,8 +170,8 @@ static int move_by_exchange(struct fs_renaming *r)
 		return move_after(r);
 	if (err)
 		return err;
-	fs_side_move(r->fs, &r->from, to, taken);
-	fs_side_move(r->fs, &r->to, from, old);
+	fs_renaming_move(r->fs, &r->from, to, taken);
+	fs_renaming_move(r->fs, &r->to, from, old);
 	snprintf(left.name, sizeof(left.name), "%s", old);
 	if (fs_side_is_name(&r->to))
 		err = unlinkat(from->pin.fd, old, 0) ? -errno : 0;
@@ -215,15 +180,15 @@ static int move_by_exchange(struct fs_renaming *r)
 	if (err) {
 		if (fs_renaming_entry(from, old, to, taken, RENAME_EXCHANGE) ==
 		    0) {
-			fs_side_move(r->fs, &r->from, from, old);
-			fs_side_move(r->fs, &r->to, to, taken);
+			fs_renaming_move(r->fs, &r->from, from, old);
+			fs_renaming_move(r->fs, &r->to, to, taken);
 		}
 		return err;
 	}
 	/* Only for the looks: it is shown as NEW by either name. */
 	if (strcmp(taken, r->name) != 0 &&
 	    fs_renaming_entry(to, taken, to, r->name, RENAME_NOREPLACE) == 0)
-		fs_side_move(r->fs, &r->from, to, r->name);
+		fs_renaming_move(r->fs, &r->from, to, r->name);
 	return 0;
 }
 
@@ -347,13 +312,13 @@ static int run(struct fs_renaming *r, unsigned int flags)
 /* Finds what is on either side. */
 static int find_both(struct fs_renaming *r)
 {
-	int err = fs_entry_find(&r->from.entry, &r->from.found);
+	int err = fs_lookup_find(&r->from.entry, &r->from.found);
 
-	if (err == -ENOENT && fs_entry_has_view(&r->from.entry))
+	if (err == -ENOENT && fs_lookup_has_view(&r->from.entry))
 		return -EPERM;
 	if (err)
 		return err;
-	err = fs_entry_find(&r->to.entry, &r->to.found);
+	err = fs_lookup_find(&r->to.entry, &r->to.found);
 	r->replaces = !err;
 	if (err && err != -ENOENT) {
 		fs_probe_close(&r->from.found.probe);
@@ -366,10 +331,11 @@ static int enter_both(struct fs_renaming *r, fuse_ino_t parent,
 		      const char *name, fuse_ino_t new_parent,
 		      const char *new_name)
 {
-	int err = fs_entry_enter(r->fs, parent, name, &r->from.entry);
+	int err = fs_entry_enter_to_change(r->fs, parent, name, &r->from.entry);
 
 	if (!err)
-		err = fs_entry_enter(r->fs, new_parent, new_name, &r->to.entry);
+		err = fs_entry_enter_to_change(r->fs, new_parent, new_name,
+					       &r->to.entry);
 	if (!err && strlen(new_name) > FS_NAMES_MAX)
 		err = -ENAMETOOLONG;
 	return err;

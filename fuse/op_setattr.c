@@ -165,7 +165,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	struct fs_pin pin = {0};
 	struct stat st;
 	bool is_plain;
-	int err = check_owner(&fs->options, &meta);
+	int err = fs->read_write ? check_owner(&fs->options, &meta) : -EROFS;
 
 	meta.by_user = fuse_req_ctx(req)->uid != 0;
 	if (!err)

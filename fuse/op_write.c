@@ -79,7 +79,7 @@ static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 			   const char *buf, size_t size, uint64_t off)
 {
-	ssize_t skip = fs_view_check(fs, handle, true), n = 0;
+	ssize_t skip = fs_view_head_check(fs, handle, true), n = 0;
 
 	if (!skip)
 		skip = skip_head(handle, buf, size, off);
@@ -90,7 +90,7 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 				    size - (size_t)skip,
 				    off + (uint64_t)skip - handle->head_len);
 	fs_open_frame_note_change(handle->frame);
-	fs_view_note_change(fs, handle);
+	fs_view_head_note_change(fs, handle);
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
 
@@ -102,7 +102,7 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 	ssize_t n = b2f_file_append(handle->frame->file, buf, size, &at);
 
 	fs_open_frame_note_change(handle->frame);
-	fs_view_note_change(fs, handle);
+	fs_view_head_note_change(fs, handle);
 	/* It has cached them where they are not. */
 	if (n > 0 && at != off)
 		fs_open_frame_drop_cached(fs, handle->frame);
@@ -234,7 +234,7 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 			   int mode, uint64_t off, uint64_t length)
 {
 	struct b2f_file *file = handle->frame->file;
-	int err = fs_view_check(fs, handle, true);
+	int err = fs_view_head_check(fs, handle, true);
 	uint64_t end;
 
 	if (err)
@@ -270,7 +270,7 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		err = fallocate_frame(fs_of(req), handle, mode, (uint64_t)off,
 				      (uint64_t)length);
 		fs_open_frame_note_change(handle->frame);
-		fs_view_note_change(fs_of(req), handle);
+		fs_view_head_note_change(fs_of(req), handle);
 	} else {
 		atomic_store(&handle->wrote, true);
 		fs_seen_begin(fs_of(req), handle->pin.node, handle->fd);

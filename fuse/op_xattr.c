@@ -334,6 +334,10 @@ static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 	struct fs_pin pin = {0};
 	int err;
 
+	if (fs->settings.no_xattr)
+		return -ENOSYS;
+	if (!fs->read_write)
+		return -EROFS;
 	if (!begins_with(c->name, USER))
 		return -EOPNOTSUPP;
 	if (is_made_up(c->name) || node->kind == FS_KIND_SINGLE)
@@ -356,9 +360,7 @@ void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	struct change c = {
 		.name = name, .value = value, .size = size, .flags = flags};
 
-	fs_reply_error(req, fs->settings.no_xattr
-				    ? -ENOSYS
-				    : change_node(fs, fs_node_of(fs, ino), &c));
+	fs_reply_error(req, change_node(fs, fs_node_of(fs, ino), &c));
 }
 
 void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
@@ -366,7 +368,5 @@ void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	struct fs *fs = fs_of(req);
 	struct change c = {.name = name};
 
-	fs_reply_error(req, fs->settings.no_xattr
-				    ? -ENOSYS
-				    : change_node(fs, fs_node_of(fs, ino), &c));
+	fs_reply_error(req, change_node(fs, fs_node_of(fs, ino), &c));
 }

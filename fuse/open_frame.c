@@ -172,7 +172,7 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled)
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	free_frame(fs, spare);
-	fs_ticker_wake(&fs->ticker, false);
+	fs_wakeup_call(&fs->wakeup, false);
 	return keep;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "fs.h"
 #include "probe.h"
 
@@ -13,14 +14,6 @@
 /* How long the end waits for programs that have locked frames, seconds. */
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
-
-static time_t monotonic_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 /* What is known of a frame at its last close. */
 struct ending {
@@ -106,14 +99,14 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 	else if (state->deleted)
 		result = DELETED;
 	else if (!fs_open_frame_is_committed(frame) && !tried &&
-		 frame->retry_s <= monotonic_s())
+		 frame->retry_s <= fs_clock_s())
 		result = COMMIT;
 	else if (!fs_open_frame_is_committed(frame) && err != -ESTALE)
 		result = KEEP;
 	if (result != COMMIT)
 		frame->nrefs--;
 	if (result == KEEP && tried)
-		frame->retry_s = monotonic_s() + RETRY_S;
+		frame->retry_s = fs_clock_s() + RETRY_S;
 	if (result == CLOSE || result == DELETED)
 		drop_from_list(frame, result == CLOSE ? end : NULL);
 	pthread_mutex_unlock(&fs->state_lock);
@@ -196,12 +189,12 @@ static int end_all(struct fs *fs, bool patient)
 int fs_open_frame_fini(struct fs *fs)
 {
 	const struct timespec pause = {.tv_nsec = LOCKED_PAUSE_NS};
-	time_t until = monotonic_s() + LOCKED_S;
+	time_t until = fs_clock_s() + LOCKED_S;
 	const struct fs_open_frame *head = &fs->open_frames.all;
 	int first = 0;
 
 	while (head->next != head) {
-		int err = end_all(fs, monotonic_s() < until);
+		int err = end_all(fs, fs_clock_s() < until);
 
 		if (!first)
 			first = err;

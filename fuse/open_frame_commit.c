@@ -78,6 +78,53 @@ static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 	set_reverting(fs, frame, false);
 }
 
+int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
+{
+	const struct timespec pause = {.tv_nsec = BUSY_NS};
+	struct b2f_write_options options = fs->settings.write;
+	int err = -EBUSY;
+
+	options.durability = fs_durable_open(fs, f);
+	if (!options.durability)
+		return -ENOMEM;
+	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		err = b2f_file_allow_write(f->file, &options);
+	}
+	return err;
+}
+
+/*
+ * What a sync has failed for is written anew by the next durable commit, which
+ * takes a writer.
+ */
+static int prepare(struct fs *fs, struct fs_open_frame *frame,
+		   enum b2f_commit_how how)
+{
+	if (how != B2F_COMMIT_DURABLE || b2f_file_is_writable(frame->file) ||
+	    fs_durable_state(fs, frame->dev, frame->ino) != B2F_DISK_FAILED)
+		return 0;
+	return fs_open_frame_allow_write(fs, frame);
+}
+
+/*
+ * Makes the frame durable after a commit that did so with what it had to
+ * commit: nothing, unless it was @writable before.
+ */
+static int make_durable(struct fs *fs, struct fs_open_frame *frame,
+			bool writable)
+{
+	int err = 0;
+
+	if (!writable || !b2f_file_is_writable(frame->file))
+		err = fs_durable_make_contents(fs, frame->dev, frame->ino,
+					       frame->pin.fd);
+	return err ? err
+		   : fs_durable_make_name(fs, frame->pin.node, frame->dev,
+					  frame->ino);
+}
+
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
 static int commit(struct fs *fs, struct fs_open_frame *frame,
@@ -90,6 +137,9 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 
 	if (is_deleted(fs, frame))
 		return 0;
+	err = prepare(fs, frame, how);
+	if (err)
+		return err;
 	writable = b2f_file_is_writable(frame->file);
 	b2f_file_now_get(frame->file, &before);
 	err = fn(frame->file, how);
@@ -100,7 +150,7 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 	if (err == -ESTALE)
 		forget_refused(fs, frame);
 	if (!err && how == B2F_COMMIT_DURABLE)
-		err = fs_durable_make(fs, frame, writable);
+		err = make_durable(fs, frame, writable);
 	if (err)
 		return err;
 	old = atomic_load(&frame->ncommitted);
@@ -161,7 +211,7 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
 	if (state->has_view)
 		state->seen.drop |= FS_SEEN_DROP_VIEW;
 	pthread_mutex_unlock(&fs->state_lock);
-	fs_ticker_wake(&fs->ticker, true);
+	fs_wakeup_call(&fs->wakeup, true);
 }
 
 void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame)
@@ -197,22 +247,5 @@ int fs_open_frame_refresh_seen(struct fs *fs, struct fs_open_frame *frame,
 	err = b2f_file_refresh(frame->file, &changed);
 	if (!err && changed)
 		fs_open_frame_drop_cached(fs, frame);
-	return err;
-}
-
-int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
-{
-	const struct timespec pause = {.tv_nsec = BUSY_NS};
-	struct b2f_write_options options = fs->settings.write;
-	int err = -EBUSY;
-
-	options.durability = fs_durable_open(fs, f);
-	if (!options.durability)
-		return -ENOMEM;
-	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
-		if (i > 0)
-			nanosleep(&pause, NULL);
-		err = b2f_file_allow_write(f->file, &options);
-	}
 	return err;
 }

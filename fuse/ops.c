@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ops.c - the tables of requests
+ * ops.c - the table of requests
  *
  * What is missing on purpose: readdirplus (it would have to look into every
- * file of a folder), access (the kernel checks permissions itself), locks (the
- * kernel has them of its own), and in a read-only mount flush and fsync.
+ * file of a directory), access (the kernel checks permissions itself), locks
+ * (the kernel has them of its own), and in a read-only mount flush and fsync.
+ * The kernel refuses changes of a read-only mount itself; as root can take that
+ * flag away with a remount, op_open, op_setattr, op_xattr and entry.c do so
+ * too.
  */
 #include "ops.h"
 
-#define READING                                                                \
-	.init = fs_op_init, .lookup = fs_op_lookup, .forget = fs_op_forget,    \
-	.forget_multi = fs_op_forget_multi, .getattr = fs_op_getattr,          \
-	.readlink = fs_op_readlink, .statfs = fs_op_statfs,                    \
-	.opendir = fs_op_opendir, .readdir = fs_op_readdir,                    \
-	.releasedir = fs_op_releasedir, .open = fs_op_open,                    \
-	.read = fs_op_read, .lseek = fs_op_lseek, .release = fs_op_release,    \
-	.getxattr = fs_op_getxattr, .listxattr = fs_op_listxattr
-
-const struct fuse_lowlevel_ops fs_ops = {
-	READING,
+static const struct fuse_lowlevel_ops all = {
+	.init = fs_op_init,
+	.lookup = fs_op_lookup,
+	.forget = fs_op_forget,
+	.forget_multi = fs_op_forget_multi,
+	.getattr = fs_op_getattr,
+	.readlink = fs_op_readlink,
+	.statfs = fs_op_statfs,
+	.opendir = fs_op_opendir,
+	.readdir = fs_op_readdir,
+	.releasedir = fs_op_releasedir,
+	.open = fs_op_open,
+	.read = fs_op_read,
+	.lseek = fs_op_lseek,
+	.release = fs_op_release,
+	.getxattr = fs_op_getxattr,
+	.listxattr = fs_op_listxattr,
 	.write = fs_op_write,
 	.fallocate = fs_op_fallocate,
 	.flush = fs_op_flush,
@@ -37,19 +46,14 @@ const struct fuse_lowlevel_ops fs_ops = {
 	.removexattr = fs_op_removexattr,
 };
 
-const struct fuse_lowlevel_ops fs_ops_readonly = {
-	READING,
-	.write = fs_refuse_write,
-	.fallocate = fs_refuse_fallocate,
-	.setattr = fs_refuse_setattr,
-	.mknod = fs_refuse_mknod,
-	.mkdir = fs_refuse_mkdir,
-	.unlink = fs_refuse_unlink,
-	.rmdir = fs_refuse_rmdir,
-	.symlink = fs_refuse_symlink,
-	.link = fs_refuse_link,
-	.create = fs_refuse_create,
-	.rename = fs_refuse_rename,
-	.setxattr = fs_refuse_setxattr,
-	.removexattr = fs_refuse_removexattr,
-};
+struct fuse_lowlevel_ops fs_ops_table(bool read_write)
+{
+	struct fuse_lowlevel_ops ops = all;
+
+	if (!read_write) {
+		ops.flush = NULL;
+		ops.fsync = NULL;
+		ops.fsyncdir = NULL;
+	}
+	return ops;
+}

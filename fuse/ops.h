@@ -12,9 +12,8 @@
 
 #include "fs.h"
 
-/* The tables of all of them. */
-extern const struct fuse_lowlevel_ops fs_ops;
-extern const struct fuse_lowlevel_ops fs_ops_readonly;
+/* The table of all of them, for a mount that is @read_write, or is not. */
+struct fuse_lowlevel_ops fs_ops_table(bool read_write);
 
 /* op_init.c */
 void fs_op_init(void *userdata, struct fuse_conn_info *conn);
@@ -86,31 +85,5 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
 void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		    const char *value, size_t size, int flags);
 void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
-
-/* op_readonly.c */
-void fs_refuse_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
-		       int to_set, struct fuse_file_info *fi);
-void fs_refuse_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
-		     mode_t mode, dev_t rdev);
-void fs_refuse_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
-		     mode_t mode);
-void fs_refuse_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
-void fs_refuse_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
-void fs_refuse_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
-		       const char *name);
-void fs_refuse_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-		      fuse_ino_t new_parent, const char *new_name,
-		      unsigned int flags);
-void fs_refuse_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
-		    const char *new_name);
-void fs_refuse_create(fuse_req_t req, fuse_ino_t parent, const char *name,
-		      mode_t mode, struct fuse_file_info *fi);
-void fs_refuse_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
-		     size_t size, off_t off, struct fuse_file_info *fi);
-void fs_refuse_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
-			 off_t length, struct fuse_file_info *fi);
-void fs_refuse_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
-			const char *value, size_t size, int flags);
-void fs_refuse_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 
 #endif

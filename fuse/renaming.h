@@ -51,8 +51,8 @@ static inline bool fs_side_is_name(const struct fs_side *side)
 }
 
 /* Notes that the node of @side is @name in @entry now. */
-void fs_side_move(struct fs *fs, const struct fs_side *side,
-		  const struct fs_entry *entry, const char *name);
+void fs_renaming_move(struct fs *fs, const struct fs_side *side,
+		      const struct fs_entry *entry, const char *name);
 
 /* renameat2(2) of a backing name.  Returns 0 or an errno. */
 B2F_MUST_CHECK

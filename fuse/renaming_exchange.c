@@ -38,7 +38,7 @@ static int rename_frame(struct fs_renaming *r, struct fs_side *side,
 				RENAME_NOREPLACE);
 	if (err)
 		return err;
-	fs_side_move(r->fs, side, entry, name);
+	fs_renaming_move(r->fs, side, entry, name);
 	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
 	return 0;
 }
@@ -74,8 +74,8 @@ static int exchange_entries(struct fs_renaming *r)
 
 	if (err)
 		return err;
-	fs_side_move(r->fs, a, &b->entry, b->found.name);
-	fs_side_move(r->fs, b, &a->entry, a->found.name);
+	fs_renaming_move(r->fs, a, &b->entry, b->found.name);
+	fs_renaming_move(r->fs, b, &a->entry, a->found.name);
 	memcpy(name, a->found.name, sizeof(name));
 	memcpy(a->found.name, b->found.name, sizeof(name));
 	memcpy(b->found.name, name, sizeof(name));

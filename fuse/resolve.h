@@ -29,6 +29,19 @@ static inline const char *fs_found_entry(const struct fs_found *found)
 	return found->probe.home[0] ? found->probe.home : found->name;
 }
 
+/* What its node is found by. */
+static inline struct fs_node fs_found_key(const struct fs_found *found)
+{
+	const struct fs_probe *probe = &found->probe;
+
+	return (struct fs_node){
+		.kind = probe->kind,
+		.sparse = probe->kind == FS_KIND_FRAME && probe->sparse,
+		.dev = probe->st.st_dev,
+		.ino = probe->st.st_ino,
+	};
+}
+
 /*
  * Returns 1 if @name in the backing folder @dirfd is shown by just that name,
  * 0 if not, or if there is none, or an errno.

@@ -104,6 +104,7 @@ static int make_list(const struct fs *fs, char **out)
 
 static int new_session(struct fs *fs)
 {
+	const struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *list = NULL;
 	int err;
@@ -114,9 +115,7 @@ static int new_session(struct fs *fs)
 	     fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, list)))
 		err = -ENOMEM;
 	if (!err) {
-		fs->session = fuse_session_new(
-			&args, fs->read_write ? &fs_ops : &fs_ops_readonly,
-			sizeof(fs_ops), fs);
+		fs->session = fuse_session_new(&args, &ops, sizeof(ops), fs);
 		err = fs->session ? 0 : -EIO;
 	}
 	fuse_opt_free_args(&args);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "durable_sync.h"
 #include "fs.h"
 #include "session.h"
 #include "view.h"
@@ -15,17 +16,6 @@
 /* How long the end waits for the kernel, seconds. */
 #define STOP_S 3
 
-void fs_ticker_init(struct fs_ticker *ticker)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&ticker->lock, NULL);
-	pthread_cond_init(&ticker->wake, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 static struct timespec seconds_from_now(clockid_t clock, time_t s)
 {
 	struct timespec t;
@@ -33,22 +23,6 @@ static struct timespec seconds_from_now(clockid_t clock, time_t s)
 	clock_gettime(clock, &t);
 	t.tv_sec += s;
 	return t;
-}
-
-/* Locked. */
-static void wake(struct fs_ticker *ticker, bool is_urgent)
-{
-	if (!ticker->is_busy || is_urgent)
-		pthread_cond_signal(&ticker->wake);
-	ticker->is_busy = true;
-	ticker->is_urgent |= is_urgent;
-}
-
-void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent)
-{
-	pthread_mutex_lock(&ticker->lock);
-	wake(ticker, is_urgent);
-	pthread_mutex_unlock(&ticker->lock);
 }
 
 static void drop_node(struct fs *fs, const struct fs_node *node)
@@ -148,10 +122,11 @@ static bool tick(struct fs *fs, bool is_urgent)
 		fs_open_frame_put(fs, files[i]);
 	}
 	free(files);
-	if (!is_urgent && fs_durable_is_crowded(fs))
-		(void)!fs_durable_sync(fs, 0);
+	if (!is_urgent && fs_durable_sync_is_crowded(fs))
+		(void)!fs_durable_sync_due(fs, 0);
 	else if (!is_urgent && fs->settings.commit_ns > 0)
-		(void)!fs_durable_sync(fs, fs->settings.commit_ns / SECOND_NS);
+		(void)!fs_durable_sync_due(fs,
+					   fs->settings.commit_ns / SECOND_NS);
 	return more || n > 0;
 }
 
@@ -173,40 +148,16 @@ static void trim_memory(struct fs *fs, bool is_idle)
 	ticker->nloads = stats.misses;
 }
 
-/*
- * Waits until @next, or until something is urgent, or, as long as there is
- * nothing to do, for something.  Returns whether to go on.
- */
-static bool wait_for_tick(struct fs_ticker *ticker, const struct timespec *next,
-			  bool *is_urgent)
-{
-	bool go_on;
-	int err = 0;
-
-	pthread_mutex_lock(&ticker->lock);
-	while (!ticker->is_busy && !ticker->ended)
-		pthread_cond_wait(&ticker->wake, &ticker->lock);
-	while (!ticker->is_urgent && !ticker->ended && err != ETIMEDOUT)
-		err = pthread_cond_timedwait(&ticker->wake, &ticker->lock,
-					     next);
-	*is_urgent = ticker->is_urgent;
-	/* What comes from now on is for the next time. */
-	ticker->is_urgent = ticker->is_busy = false;
-	go_on = !ticker->ended;
-	pthread_mutex_unlock(&ticker->lock);
-	return go_on;
-}
-
 static void *run(void *arg)
 {
 	struct timespec next = seconds_from_now(CLOCK_MONOTONIC, 1);
 	struct fs *fs = arg;
 	bool is_urgent, more;
 
-	while (wait_for_tick(&fs->ticker, &next, &is_urgent)) {
+	while (fs_wakeup_wait(&fs->wakeup, &next, &is_urgent)) {
 		more = tick(fs, is_urgent);
-		if (more || is_urgent || fs_durable_waits(fs))
-			fs_ticker_wake(&fs->ticker, false);
+		if (more || is_urgent || fs_durable_sync_waits(fs))
+			fs_wakeup_call(&fs->wakeup, false);
 		if (is_urgent)
 			continue;
 		trim_memory(fs, !more);
@@ -230,10 +181,7 @@ void fs_ticker_stop(struct fs *fs)
 
 	if (!ticker->is_running)
 		return;
-	pthread_mutex_lock(&ticker->lock);
-	ticker->ended = true;
-	pthread_cond_signal(&ticker->wake);
-	pthread_mutex_unlock(&ticker->lock);
+	fs_wakeup_end(&fs->wakeup);
 	/*
 	 * It may be telling the kernel something, which waits for an answer
 	 * that nobody will give any more: then the mount has to be cut off.
@@ -244,10 +192,4 @@ void fs_ticker_stop(struct fs *fs)
 		pthread_join(ticker->thread, NULL);
 	}
 	ticker->is_running = false;
-}
-
-void fs_ticker_fini(struct fs_ticker *ticker)
-{
-	pthread_cond_destroy(&ticker->wake);
-	pthread_mutex_destroy(&ticker->lock);
 }

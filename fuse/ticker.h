@@ -15,8 +15,7 @@
  *
  * With nothing open and nothing to sync the thread sleeps.
  *
- * Layer: fuse.  Threads: _wake from any; the rest from the main
- * one.
+ * Layer: fuse.  Threads: from the main one.
  */
 #ifndef B2F_FUSE_TICKER_H
 #define B2F_FUSE_TICKER_H
@@ -34,21 +33,10 @@ struct fs;
 struct fs_ticker {
 	pthread_t thread;
 	bool is_running;
-	/* Blocks read when it looked last, and gave memory back last; its own.
-	 */
+	/* Its own: blocks read when it looked, and gave memory back, last. */
 	uint64_t nloads;
 	uint64_t ntrimmed;
-	pthread_mutex_t lock;
-	/* The rest is under the lock. */
-	pthread_cond_t wake;
-	/* Something is open, or has to be synced. */
-	bool is_busy;
-	/* The kernel has to drop something, at once. */
-	bool is_urgent;
-	bool ended;
 };
-
-void fs_ticker_init(struct fs_ticker *ticker);
 
 /* Starts the thread.  Returns 0 or -EAGAIN (no more threads). */
 B2F_MUST_CHECK
@@ -59,10 +47,5 @@ int fs_ticker_start(struct fs *fs);
  * after the mount has ended.  Does nothing if it does not run.
  */
 void fs_ticker_stop(struct fs *fs);
-
-void fs_ticker_fini(struct fs_ticker *ticker);
-
-/* Something was opened; with @is_urgent, the kernel has to drop something. */
-void fs_ticker_wake(struct fs_ticker *ticker, bool is_urgent);
 
 #endif

@@ -326,6 +326,16 @@ void fs_tree_ref(struct fs_tree *tree, struct fs_node *node)
 	pthread_mutex_unlock(&tree->lock);
 }
 
+void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
+{
+	if (!node->newer)
+		return;
+	node->newer->older = node->older;
+	node->older->newer = node->newer;
+	node->newer = node->older = NULL;
+	tree->nidle--;
+}
+
 /* Gives back @n references.  Returns @node if it has to be freed. */
 static struct fs_node *unref(struct fs_tree *tree, struct fs_node *node,
 			     uint64_t n)
@@ -412,23 +422,4 @@ int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out)
 		return -ENOMEM;
 	*out = path;
 	return 0;
-}
-
-int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
-		       struct fs_pin *out, char name[FS_NAMES_SIZE])
-{
-	struct fs_node *parent;
-	int err;
-
-	pthread_mutex_lock(&tree->lock);
-	parent = node->parent;
-	/* A name that the kernel gave us fits. */
-	strncpy(name, node->name, FS_NAMES_SIZE - 1);
-	name[FS_NAMES_SIZE - 1] = '\0';
-	parent->nrefs++;
-	pthread_mutex_unlock(&tree->lock);
-	err = fs_tree_pin(tree, parent, out);
-	/* The pin holds a reference of its own. */
-	fs_tree_forget(tree, parent, 1);
-	return err;
 }

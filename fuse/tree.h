@@ -231,10 +231,8 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
 B2F_MUST_CHECK
 int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out);
 
-/* Copies the name of @node in its parent's folder, which it pins as well. */
-B2F_MUST_CHECK
-int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
-		       struct fs_pin *out, char name[FS_NAMES_SIZE]);
+/* For tree_fd.c: takes @node off the idle ones; the tree is locked. */
+void fs_tree_busy(struct fs_tree *tree, struct fs_node *node);
 
 /* tree_fd.c */
 
@@ -267,10 +265,12 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 			struct fs_pin *out);
 
+/* Copies the name of @node in its parent's folder, which it pins as well. */
+B2F_MUST_CHECK
+int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+		       struct fs_pin *out, char name[FS_NAMES_SIZE]);
+
 /* Gives it back and zeroes @pin.  A zeroed @pin does nothing. */
 void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin);
-
-/* For tree.c: takes @node off the idle ones; the tree is locked. */
-void fs_tree_busy(struct fs_tree *tree, struct fs_node *node);
 
 #endif

@@ -16,16 +16,6 @@
 /* Closed at once when the process is out of descriptors. */
 #define EVICT_AT_ONCE 32
 
-void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
-{
-	if (!node->newer)
-		return;
-	node->newer->older = node->older;
-	node->older->newer = node->newer;
-	node->newer = node->older = NULL;
-	tree->nidle--;
-}
-
 /* Puts @node at the new end of the idle ones; locked. */
 static void make_idle(struct fs_tree *tree, struct fs_node *node)
 {
@@ -328,4 +318,22 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node)
 	pthread_mutex_unlock(&tree->lock);
 	if (fd >= 0)
 		close(fd);
+}
+
+int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+		       struct fs_pin *out, char name[FS_NAMES_SIZE])
+{
+	struct fs_node *parent;
+	int err;
+
+	pthread_mutex_lock(&tree->lock);
+	parent = node->parent;
+	/* A name that the kernel gave us fits. */
+	snprintf(name, FS_NAMES_SIZE, "%s", node->name);
+	parent->nrefs++;
+	pthread_mutex_unlock(&tree->lock);
+	err = fs_tree_pin(tree, parent, out);
+	/* The pin holds a reference of its own. */
+	fs_tree_forget(tree, parent, 1);
+	return err;
 }

@@ -37,20 +37,25 @@ struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame);
 void fs_view_retire(struct fs *fs, const struct fs_found *found);
 
 /*
- * Gets the node of the view @name in @parent, whose descriptor is @dirfd, with
- * a reference that is the kernel's, and what to answer.
- *
- * Returns 0, -ENOENT (it is the name of no view, or there are none in this
- * mount) or an errno.
+ * Gets the node of the view @name of @frame, in @parent, with a reference.
+ * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_view_lookup(struct fs *fs, struct fs_node *parent, int dirfd,
-		   const char *name, struct fuse_entry_param *answer,
-		   struct fs_node **out);
+int fs_view_get(struct fs *fs, struct fs_node *parent, const char *name,
+		const struct fs_node *frame, struct fs_node **out);
 
-/* True if @name, which nothing else has, is that of a view. */
-bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
-		    const char *name);
+/* The number of a view whose frame is shown with the number @ino. */
+uint64_t fs_view_ino(uint64_t ino);
+
+/*
+ * Copies the name of the frame that @name would be the view of; false if it
+ * cannot be that of a view.
+ */
+bool fs_view_stem(const char *name, char stem[FS_NAMES_SIZE]);
+
+/* Is @probe an array that can be a .npy file, and is not shown as one anyway?
+ */
+bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 
 /*
  * Makes @found, which is shown as @name, into its view, for a listing: copies
@@ -59,13 +64,15 @@ bool fs_view_exists(struct fs *fs, struct fs_node *parent, int dirfd,
 bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
 		  char out[FS_NAMES_SIZE]);
 
+/* view_head.c */
+
 /* Makes the attributes @st of @frame those of its view. */
 B2F_MUST_CHECK
-int fs_view_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
+int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
 
 /* Gives @handle, which was just opened for @node, the header to show. */
 B2F_MUST_CHECK
-int fs_view_open(struct fs_handle *handle);
+int fs_view_head_open(struct fs_handle *handle);
 
 /*
  * To be called before @handle is used, @changes: to write.  Returns 0, or
@@ -73,12 +80,10 @@ int fs_view_open(struct fs_handle *handle);
  * view any more, and all bytes have other places.
  */
 B2F_MUST_CHECK
-int fs_view_check(struct fs *fs, const struct fs_handle *handle, bool changes);
+int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
+		       bool changes);
 
 /* To be called after each change of the data by @handle, before its answer. */
-void fs_view_note_change(struct fs *fs, struct fs_handle *handle);
-
-/* The number of a view whose frame is shown with the number @ino. */
-uint64_t fs_view_ino(uint64_t ino);
+void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle);
 
 #endif

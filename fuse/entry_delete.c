@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* entry_delete.c - a name in a directory goes, and perhaps its file */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "entry.h"
+#include "links.h"
+#include "view.h"
+
+int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
+{
+	struct fs *fs = entry->fs;
+	struct fs_node *node = fs_entry_hold(fs, found);
+	int err = 0;
+
+	if (found->probe.home[0]) {
+		err = fs_links_remove(entry, found);
+		if (err <= 0) {
+			/* The frame has other names. */
+			if (!err)
+				fs_links_touch(fs, node, found->probe.fd);
+			fs_entry_let_go(fs, node, -EMLINK);
+			return err;
+		}
+		err = 0;
+	}
+	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
+		err = fs_open_frame_delete(fs, entry->pin.fd, found->name,
+					   node);
+		if (!err)
+			fs_view_retire(fs, found);
+	} else if (unlinkat(entry->pin.fd, found->name, 0)) {
+		err = -errno;
+	} else {
+		fs_entry_retire(fs, node, found);
+	}
+	fs_entry_let_go(fs, node, err);
+	return err;
+}
+
+int fs_entry_delete_folder(const struct fs_entry *entry,
+			   const struct fs_found *found)
+{
+	struct fs *fs = entry->fs;
+	struct fs_node *node = fs_entry_hold(fs, found);
+	int err = 0;
+
+	if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
+		err = -errno;
+	if (err == -ENOTEMPTY || err == -EEXIST) {
+		/* It may hold what a mount that crashed had deleted. */
+		fs_deleted_purge_at(fs, found->probe.fd);
+		fs_links_purge_at(fs, found->probe.fd);
+		err = 0;
+		if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
+			err = -errno;
+	}
+	if (!err)
+		fs_entry_retire(fs, node, found);
+	fs_entry_let_go(fs, node, err);
+	return err;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* renaming.c - what the parts of a rename know of both names */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "durable_sync.h"
+#include "renaming.h"
+
+void fs_renaming_move(struct fs *fs, const struct fs_side *side,
+		      const struct fs_entry *entry, const char *name)
+{
+	if (!side->pin.node)
+		return;
+	if (fs_side_is_sparse(side))
+		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
+	/* One of several names of a frame says nothing about where that is. */
+	if (fs_side_is_name(side))
+		return;
+	/* Without memory it is looked up anew. */
+	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
+}
+
+int fs_renaming_entry(const struct fs_entry *from, const char *name,
+		      const struct fs_entry *to, const char *new_name,
+		      unsigned int flags)
+{
+	if (renameat2(from->pin.fd, name, to->pin.fd, new_name, flags) == 0)
+		return 0;
+	/* Not every filesystem can tell whether there is something. */
+	if (errno != EINVAL || flags != RENAME_NOREPLACE)
+		return -errno;
+	if (faccessat(to->pin.fd, new_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(from->pin.fd, name, to->pin.fd, new_name) ? -errno : 0;
+}
+
+int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
+			     const struct fs_side *old)
+{
+	const struct stat *st = &old->found.probe.st;
+
+	if (!fs_side_is_sparse(fresh) ||
+	    fs_durable_state(r->fs, st->st_dev, st->st_ino) == B2F_DISK_NEW)
+		return 0;
+	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* setattr_frame.c - owner, mode and times of frames */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "fs.h"
+#include "probe.h"
+#include "setattr.h"
+
+/* The mode of the directory of a frame with @mode. */
+static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
+{
+	mode &= 0777;
+	mode |= (mode & 0444) >> 2 | (mode & 0222) >> 1;
+	return mode | S_IRWXU | (dir->st_mode & S_ISGID);
+}
+
+static bool sets_owner(const struct fs_setattr *meta)
+{
+	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
+}
+
+/*
+ * What changes for the directory of a frame; times stay its own.  Nobody sees
+ * its ctime, so what it has already is not set again.
+ */
+static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+{
+	struct fs_setattr dir = fs_setattr_none();
+	struct stat st;
+
+	if (fstat(dirfd, &st))
+		return -errno;
+	if (meta->uid != st.st_uid)
+		dir.uid = meta->uid;
+	if (meta->gid != st.st_gid)
+		dir.gid = meta->gid;
+	dir.mode = mode_of_dir(meta->mode, &st);
+	dir.has_mode = meta->has_mode && dir.mode != (st.st_mode & 07777);
+	return fs_setattr_file(fs, dirfd, &dir);
+}
+
+/* Keeps those out who may not enter it before or after @meta. */
+static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+{
+	struct fs_setattr dir = fs_setattr_none();
+	struct stat st;
+
+	if (!meta->has_mode)
+		return 0;
+	if (fstat(dirfd, &st))
+		return -errno;
+	dir.mode = mode_of_dir(meta->mode, &st) & st.st_mode;
+	dir.has_mode = dir.mode != (st.st_mode & 07777);
+	return fs_setattr_file(fs, dirfd, &dir);
+}
+
+/*
+ * The kernel has checked the owner of the index that was there before.  Whoever
+ * may write to the directory could put another one there, of somebody else; who
+ * owns both has done that to himself.
+ */
+static int check_index(int dirfd, const struct fs_setattr *meta,
+		       const struct stat *index)
+{
+	struct stat dir;
+
+	if (!meta->by_user || geteuid() != 0)
+		return 0;
+	if (!sets_owner(meta) &&
+	    !(meta->has_mode && (meta->mode & ~index->st_mode & 07777)))
+		return 0;
+	if (fstat(dirfd, &dir))
+		return -errno;
+	return dir.st_uid == index->st_uid ? 0 : -EPERM;
+}
+
+/* Changes the index in @dirfd, and tells what it was before. */
+static int set_index(struct fs *fs, int dirfd, const struct fs_setattr *meta,
+		     struct stat *before)
+{
+	int fd, err;
+
+	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, before) ? -errno : check_index(dirfd, meta, before);
+	if (!err)
+		err = fs_setattr_file(fs, fd, meta);
+	close(fd);
+	return err;
+}
+
+/*
+ * Changes all files of the frame, so that programs of whoever may use it can do
+ * without us.  Meanwhile, and if this ends half-way, its directory lets in
+ * nobody who is not to come in; the next change of a mode or owner does the
+ * rest.
+ */
+static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+{
+	bool by_root = !meta->by_user && geteuid() == 0;
+	struct stat before;
+	int err;
+
+	if (!sets_owner(meta) && !meta->has_mode)
+		return set_index(fs, dirfd, meta, &before);
+	err = narrow_dir(fs, dirfd, meta);
+	if (!err)
+		err = set_index(fs, dirfd, meta, &before);
+	if (!err)
+		err = b2f_frame_permit_chunks(dirfd, by_root ? (uid_t)-1
+							     : before.st_uid);
+	if (!err)
+		err = set_dir(fs, dirfd, meta);
+	return err;
+}
+
+/* For b2f_file_with_index(). */
+struct request {
+	struct fs *fs;
+	const struct fs_setattr *meta;
+	bool sets_mtime;
+	/* Else, if @meta is NULL. */
+	int (*fn)(void *arg, int index_fd);
+	void *arg;
+};
+
+static int run(void *arg, int dirfd)
+{
+	const struct request *r = arg;
+	int fd, err;
+
+	if (r->meta) {
+		err = set_all(r->fs, dirfd, r->meta);
+		return err == -ENOENT ? -ESTALE : err;
+	}
+	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	err = r->fn(r->arg, fd);
+	close(fd);
+	return err;
+}
+
+/* Nobody has it open: there is no commit to keep away. */
+static int run_closed(struct fs_node *node, int fd, struct request *r)
+{
+	struct b2f_frame_stamp old, new;
+	struct stat before, after;
+	int err;
+
+	if (fs_probe_index(fd, true, &before))
+		return -ESTALE;
+	err = run(r, fd);
+	if (fs_probe_index(fd, true, &after))
+		return err;
+	old = b2f_frame_stamp_of(&before);
+	new = b2f_frame_stamp_of(&after);
+	/* Else another program has written it meanwhile. */
+	if (b2f_frame_stamp_same_data(&old, &new, r->sets_mtime))
+		fs_seen_note_meta(r->fs, node, &before, &after);
+	return err;
+}
+
+static int run_request(struct fs_node *node, int fd, struct request *r)
+{
+	struct fs *fs = r->fs;
+	struct fs_open_frame *frame;
+	int err;
+
+	if (!node->sparse)
+		return r->meta ? fs_setattr_file(fs, fd, r->meta)
+			       : r->fn(r->arg, fd);
+	frame = fs_open_frame_peek(fs, node);
+	if (!frame)
+		return run_closed(node, fd, r);
+	err = b2f_file_with_index(frame->file, r->sets_mtime, run, r);
+	if (!err && r->sets_mtime) {
+		pthread_mutex_lock(&fs->state_lock);
+		frame->has_mtime = false;
+		pthread_mutex_unlock(&fs->state_lock);
+	}
+	fs_open_frame_put(fs, frame);
+	return err;
+}
+
+int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
+		     const struct fs_setattr *meta)
+{
+	struct request r = {
+		.fs = fs,
+		.meta = meta,
+		.sets_mtime =
+			meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT,
+	};
+
+	return run_request(node, fd, &r);
+}
+
+int fs_setattr_with_index(struct fs *fs, struct fs_node *node, int fd,
+			  int (*fn)(void *arg, int index_fd), void *arg)
+{
+	struct request r = {.fs = fs, .fn = fn, .arg = arg};
+
+	return run_request(node, fd, &r);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* view_head.c - the header of a view, and what others write behind it */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "disk_frame.h"
+#include "view.h"
+
+/* The header's length, from the frame on disk. */
+static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
+			 uint64_t *len)
+{
+	struct b2f_frame *frame = NULL;
+	uint8_t *head = NULL;
+	size_t n = 0;
+	int err = fs_disk_frame_open(fs, frame_node, fd, &frame);
+
+	if (!err)
+		err = b2f_frame_npy_header(frame, &head, &n);
+	b2f_frame_close(frame);
+	free(head);
+	if (!err)
+		*len = n;
+	return err;
+}
+
+/* Of the last look at the sizes of @frame, if that was at @stamp; else 0. */
+static uint64_t known_head_len(struct fs *fs, const struct fs_node *frame,
+			       const struct b2f_frame_stamp *stamp)
+{
+	const struct fs_sizes *sizes = &frame->state.sizes;
+	uint64_t len = 0;
+
+	pthread_mutex_lock(&fs->state_lock);
+	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
+		len = sizes->head_len;
+	pthread_mutex_unlock(&fs->state_lock);
+	return len;
+}
+
+static void keep_head_len(struct fs *fs, struct fs_node *frame,
+			  const struct b2f_frame_stamp *stamp, uint64_t len)
+{
+	struct fs_sizes *sizes = &frame->state.sizes;
+
+	pthread_mutex_lock(&fs->state_lock);
+	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
+		sizes->head_len = len;
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+/* The length of the header of @frame, which nobody has open. */
+static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
+{
+	struct b2f_frame_stamp stamp;
+	struct fs_pin pin = {0};
+	struct stat index;
+	int err = fs_tree_pin(fs->tree, frame, &pin);
+
+	if (!err)
+		err = fs_probe_index(pin.fd, frame->sparse, &index);
+	if (!err) {
+		stamp = b2f_frame_stamp_of(&index);
+		*len = known_head_len(fs, frame, &stamp);
+		if (*len == 0)
+			err = read_head_len(fs, frame, pin.fd, len);
+		if (!err)
+			keep_head_len(fs, frame, &stamp, *len);
+	}
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
+{
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
+	uint8_t *head = NULL;
+	size_t n = 0;
+	int err;
+
+	if (!frame)
+		return find_head_len(fs, node, len);
+	err = b2f_file_npy_header(frame->file, &head, &n);
+	fs_open_frame_put(fs, frame);
+	free(head);
+	*len = n;
+	return err;
+}
+
+int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st)
+{
+	uint64_t len = 0;
+	int err = get_head_len(fs, frame, &len);
+
+	if (err)
+		return err;
+	st->st_size += (off_t)len;
+	st->st_ino = fs_view_ino(st->st_ino);
+	return 0;
+}
+
+int fs_view_head_open(struct fs_handle *handle)
+{
+	return b2f_file_npy_header(handle->frame->file, &handle->head,
+				   &handle->head_len);
+}
+
+int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
+		       bool changes)
+{
+	if (!handle->head)
+		return 0;
+	/* A write would find out only when its place is settled. */
+	if (changes)
+		(void)!fs_open_frame_refresh(fs, handle->frame);
+	return b2f_file_is_npy(handle->frame->file) ? -ESTALE : 0;
+}
+
+void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_state *state = &handle->frame->pin.node->state;
+	bool must;
+
+	pthread_mutex_lock(&fs->state_lock);
+	must = handle->head || state->has_view;
+	/* As if another program had changed what the frame shows. */
+	if (handle->head)
+		fs_seen_theirs(&state->seen, NULL);
+	else if (must)
+		state->seen.drop |= FS_SEEN_DROP_VIEW;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (must)
+		fs_wakeup_call(&fs->wakeup, true);
+}

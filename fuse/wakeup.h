@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wakeup.h - how requests tell the ticker that there is something to do
+ *
+ * Layer: fuse.  Threads: _call from any, _wait from the ticker's; the rest from
+ * the main one.
+ */
+#ifndef B2F_FUSE_WAKEUP_H
+#define B2F_FUSE_WAKEUP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+struct fs_wakeup {
+	pthread_mutex_t lock;
+	/* The rest is under the lock. */
+	pthread_cond_t changed;
+	/* Something is open, or has to be synced. */
+	bool is_busy;
+	/* The kernel has to drop something, at once. */
+	bool is_urgent;
+	bool ended;
+};
+
+void fs_wakeup_init(struct fs_wakeup *wakeup);
+void fs_wakeup_fini(struct fs_wakeup *wakeup);
+
+/* Something was opened; with @is_urgent, the kernel has to drop something. */
+void fs_wakeup_call(struct fs_wakeup *wakeup, bool is_urgent);
+
+/* From now on fs_wakeup_wait() returns false, at once. */
+void fs_wakeup_end(struct fs_wakeup *wakeup);
+
+/*
+ * Waits for a call; then until @next, on the monotonic clock, or until one is
+ * urgent.  Returns whether to go on.
+ */
+bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
+		    bool *is_urgent);
+
+#endif
