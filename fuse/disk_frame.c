@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/repair.h"
 #include "disk_frame.h"
 #include "fs.h"
 
@@ -75,6 +76,24 @@ int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 	     fs_probe_index(fd, node->sparse, &index) == -ENOENT))
 		return -ESTALE;
 	return err == B2F_ENOTFRAME ? B2F_ECORRUPT : err;
+}
+
+int fs_disk_frame_reset(struct fs *fs, struct fs_node *node)
+{
+	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	struct fs_pin pin = {0};
+	char *label = NULL;
+	int err = fs_tree_pin(fs->tree, node, &pin);
+
+	if (!err)
+		err = make_label(fs, node, &label);
+	options.label = label;
+	if (!err)
+		err = b2f_frame_reset(&fs->settings.new_files, pin.fd, ".",
+				      &options);
+	free(label);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
 }
 
 int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,

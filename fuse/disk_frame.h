@@ -26,6 +26,10 @@ B2F_MUST_CHECK
 int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 		       struct b2f_frame **out);
 
+/* Makes the frame @node an empty one.  Returns as b2f_frame_reset(). */
+B2F_MUST_CHECK
+int fs_disk_frame_reset(struct fs *fs, struct fs_node *node);
+
 /*
  * Sizes of the frame @node by opening it; @probe->fd and @probe->index are set.
  * A frame that cannot be opened has size 0.  Returns 0 or an errno.

@@ -17,8 +17,8 @@ void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
 	/*
-	 * Of those that libfuse turns on: O_TRUNC comes as a truncation of its
-	 * own, and the kernel takes away set-uid bits itself.  It is told what
+	 * Of those that libfuse turns on: the kernel takes away set-uid bits
+	 * itself, but for O_TRUNC, which comes with the open.  It is told what
 	 * others have changed (ticker.h); if it went by the mtime, it would
 	 * drop pages that it is writing, and might then keep old ones.  After
 	 * an O_DIRECT write that nobody waits for (io_submit(2)) it does not
@@ -26,10 +26,11 @@ void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 	 */
 	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
-			   FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_ATOMIC_O_TRUNC |
+			   FUSE_CAP_READDIRPLUS_AUTO |
 			   FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_IOCTL_DIR |
 			   FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_ASYNC_DIO;
-	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS;
+	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
+			  FUSE_CAP_ATOMIC_O_TRUNC;
 
 	if (fs->options.writeback_cache && fs->read_write)
 		on |= FUSE_CAP_WRITEBACK_CACHE;

@@ -7,11 +7,13 @@
 
 #include "ops.h"
 #include "reply.h"
+#include "resize.h"
 #include "view.h"
 
 void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct fs_node *node = fs_node_of(fs, ino);
 	struct fs_handle *handle;
 	int err;
 
@@ -20,7 +22,11 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_reply_error(req, -EROFS);
 		return;
 	}
-	err = fs_handle_open(fs, fs_node_of(fs, ino), fi->flags, &handle);
+	if (fi->flags & O_TRUNC)
+		err = fs_resize_open(fs, node, fi->flags,
+				     fuse_req_ctx(req)->uid != 0, &handle);
+	else
+		err = fs_handle_open(fs, node, fi->flags, &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;

@@ -7,6 +7,7 @@
 #include "getattr.h"
 #include "ops.h"
 #include "reply.h"
+#include "resize.h"
 #include "setattr.h"
 #include "view.h"
 
@@ -57,91 +58,11 @@ static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 	return 0;
 }
 
-/* To open with O_TRUNC is a change, even if there is nothing to cut. */
-static int touch(struct fs *fs, const struct fs_open_frame *frame)
-{
-	struct fs_setattr meta = fs_setattr_none();
-
-	meta.has_times = true;
-	meta.times[0].tv_nsec = UTIME_OMIT;
-	meta.times[1].tv_nsec = UTIME_NOW;
-	return fs_setattr_frame(fs, frame->pin.node, frame->pin.fd, &meta);
-}
-
-static int resize_file(struct fs *fs, struct fs_open_frame *frame,
-		       uint64_t size)
-{
-	int err = fs_open_frame_allow_write(fs, frame);
-
-	if (err)
-		return err;
-	if (size == b2f_file_size(frame->file))
-		return touch(fs, frame);
-	err = b2f_file_truncate(frame->file, size);
-	fs_open_frame_note_change(frame);
-	return err;
-}
-
-/*
- * By name: this is all that happens to the file, so it is committed, unless
- * somebody who writes to it will do that.
- */
-static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
-{
-	struct fs_open_frame *frame;
-	int err = fs_open_frame_get(fs, node, &frame, NULL);
-
-	if (err)
-		return err;
-	fs_open_frame_begin_writer(fs, frame);
-	err = resize_file(fs, frame, size);
-	if (!err && atomic_load(&frame->nwriters) == 1)
-		err = fs_open_frame_commit(fs, frame,
-					   fs->options.sync
-						   ? B2F_COMMIT_DURABLE
-						   : B2F_COMMIT_VISIBLE);
-	fs_open_frame_end_writer(fs, frame);
-	fs_open_frame_put(fs, frame);
-	return err;
-}
-
-static int resize_other(struct fs *fs, int path_fd, uint64_t size)
-{
-	int fd = fs_tree_reopen(fs->tree, path_fd, O_WRONLY | O_NONBLOCK);
-	int err;
-
-	if (fd < 0)
-		return fd;
-	err = ftruncate(fd, (off_t)size) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
-/* An array has one size. */
-static int resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
-{
-	struct stat st;
-	int err = fs_getattr(fs, node, &st);
-
-	if (err || size == (uint64_t)st.st_size)
-		return err;
-	fs_logger_write(fs->logger, B2F_LOG_WARNING,
-			"the .npy view of an array keeps its size");
-	return -EPERM;
-}
-
 static int resize(struct fs *fs, struct fs_node *node, int path_fd,
-		  uint64_t size, struct fs_handle *handle)
+		  uint64_t size, struct fuse_file_info *fi)
 {
-	if (handle && handle->frame)
-		return resize_file(fs, handle->frame, size);
-	if (handle && handle->fd >= 0) {
-		atomic_store(&handle->wrote, true);
-		return ftruncate(handle->fd, (off_t)size) ? -errno : 0;
-	}
-	if (node->kind == FS_KIND_FRAME)
-		return resize_frame(fs, node, size);
-	return resize_other(fs, path_fd, size);
+	return fi ? fs_resize_handle(fs, fs_handle_of(fi), size)
+		  : fs_resize_node(fs, node, path_fd, size);
 }
 
 static int set(struct fs *fs, struct fs_node *node, int fd,
@@ -179,10 +100,9 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	if (is_plain)
 		fs_seen_begin(fs, node, pin.fd);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
-		err = resize_view(fs, shown, (uint64_t)attr->st_size);
+		err = fs_resize_view(fs, shown, (uint64_t)attr->st_size);
 	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))
-		err = resize(fs, node, pin.fd, (uint64_t)attr->st_size,
-			     fi ? fs_handle_of(fi) : NULL);
+		err = resize(fs, node, pin.fd, (uint64_t)attr->st_size, fi);
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	if (is_plain)

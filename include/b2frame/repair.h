@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * repair.h - what can be saved of a sparse frame
+ * repair.h - what can be saved of a sparse frame, or given up
  *
  * See also b2f_editor_zero() in edit.h.
  *
@@ -86,5 +86,18 @@ B2F_MUST_CHECK
 int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 		      const char *path, int to, const char *name,
 		      struct b2f_rebuild_result *out);
+
+/*
+ * Puts a durable index of no data, with the mode, owner and xattrs of the old
+ * one, in the place of that of the sparse frame @name below @dirfd, which cannot
+ * be read.  The next writer deletes the chunk files, as leftovers of a crash.
+ *
+ * Returns 0, -EINVAL (settings that cannot be), -EBUSY (it has a writer),
+ * -EAGAIN (another program holds .b2lock), -EROFS (not sparse), or an errno;
+ * the cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
+		    const char *name, const struct b2f_frame_options *options);
 
 #endif

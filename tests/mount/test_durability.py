@@ -252,5 +252,38 @@ def test_a_blank_index_is_an_empty_file():
         assert error_of(open, "mnt/lost") == errno.EIO
 
 
+def test_what_is_damaged_can_be_cut_to_nothing():
+    """And is an empty file then; nothing else makes it one."""
+    cuts = {
+        "opened": lambda p: open(p, "wb").close(),
+        "written": lambda p: write(p, b"anew"),
+        "only_read": lambda p: os.close(os.open(p, os.O_RDONLY | os.O_TRUNC)),
+        "by_name": lambda p: os.truncate(p, 0),
+    }
+    with mounted():
+        for name in cuts:
+            write(f"mnt/{name}")
+            os.chmod(f"mnt/{name}", 0o640)
+    for n, name in enumerate(cuts):
+        index = pathlib.Path(f"src/{name}.b2frame/chunks.b2frame")
+        index.write_bytes(b"garbage" * n)
+    with mounted("commit=600"):
+        for name, cut in cuts.items():
+            path = f"mnt/{name}"
+            for flags in os.O_RDONLY, os.O_RDWR:
+                assert error_of(os.open, path, flags) == errno.EIO
+            assert error_of(os.truncate, path, 1) == errno.EIO
+            cut(path)
+            want = b"anew" if name == "written" else b""
+            assert pathlib.Path(path).read_bytes() == want
+            assert stock(f"src/{name}.b2frame") == want
+            assert os.stat(path).st_mode & 0o7777 == 0o640
+            append(path, b" and more")
+    for name in cuts:
+        want = b"anew and more" if name == "written" else b" and more"
+        assert stock(f"src/{name}.b2frame") == want
+        assert len(os.listdir(f"src/{name}.b2frame")) <= 3
+
+
 if __name__ == "__main__":
     main()

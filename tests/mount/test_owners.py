@@ -3,6 +3,7 @@
 """Whose a file is, who may do what with it, and when it was changed."""
 import contextlib
 import errno
+import itertools
 import os
 import pathlib
 import pwd
@@ -202,13 +203,15 @@ def test_a_change_takes_set_uid_away():
                 f.write(b"x")
 
         calls = (write, lambda: os.truncate("mnt/f", 0),
+                 lambda: open("mnt/f", "wb").close(),
                  lambda: os.chown("mnt/f", -1, ALICE))
-        for call in calls:
-            pathlib.Path("mnt/f").write_bytes(b"program")
+        # A frame, and a file that is none.
+        for top, call in itertools.product(("mnt", "src"), calls):
+            pathlib.Path(top, "f").write_bytes(b"program")
             os.chown("mnt/f", ALICE, ALICE)
             os.chmod("mnt/f", 0o6777)
             assert as_user(ALICE, ALICE, call) == 0
-            assert who("mnt/f")[2] == 0o777, calls.index(call)
+            assert who("mnt/f")[2] == 0o777, (top, calls.index(call))
             os.unlink("mnt/f")
 
 
