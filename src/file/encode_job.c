@@ -9,7 +9,6 @@
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
-#include "frame/edit_count.h"
 
 bool b2f_encode_begin(struct b2f_dirty *d)
 {
@@ -43,7 +42,7 @@ static int whole_data(struct b2f_dirty *d, struct b2f_encoder *enc,
 	}
 	err = b2f_scratch_reserve(&enc->data, d->nbytes);
 	if (!err && keep)
-		err = b2f_file_read_chunk(d->file, d->nchunk, d->base_raw,
+		err = b2f_reading_copy_chunk(d->file, d->nchunk, d->base_raw,
 					  d->base_nbytes, 0, enc->data.data,
 					  keep);
 	if (err)
@@ -94,20 +93,6 @@ static int write_chunk(struct b2f_dirty *d, struct b2f_edit_chunk *out)
 	return err;
 }
 
-/* What the chunk before takes. */
-static uint32_t old_cbytes(struct b2f_dirty *d)
-{
-	struct b2f_file *file = d->file;
-	struct b2f_edit *edit = file->writer->edit;
-	uint32_t cbytes = 0;
-	bool known;
-
-	pthread_mutex_lock(&file->lock);
-	known = b2f_edit_known_cbytes(edit, d->base_raw, &cbytes);
-	pthread_mutex_unlock(&file->lock);
-	return known ? cbytes : b2f_edit_read_cbytes(edit, d->base_raw);
-}
-
 /* The commit under way has one record less to wait for.  Locked. */
 static void leave_commit(struct b2f_dirty *d, int err)
 {
@@ -156,7 +141,7 @@ int b2f_encode_run(struct b2f_dirty *d)
 
 	err = write_chunk(d, &chunk);
 	if (!err)
-		old = old_cbytes(d);
+		old = b2f_writer_cbytes(file, d->base_raw);
 	b2f_dirty_ref(d);
 	pthread_mutex_lock(&file->lock);
 	err = finish(d, &chunk, old, err);

@@ -80,7 +80,7 @@ static int load_base(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
 	bool fits;
 	int err;
 
-	err = b2f_reading_head(r, &src, &head);
+	err = b2f_head_get(r, &src, &head);
 	if (err)
 		return err;
 	fits = b2f_chunk_write_may_patch(cw, &head->loaded->chunk);

@@ -45,7 +45,7 @@ void b2f_file_unref(struct b2f_file *file)
 		return;
 	b2f_writer_free(file->runtime, file->writer);
 	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
-	b2f_file_forget_heads(file);
+	b2f_head_forget_all(file);
 	free(file->heads);
 	pthread_mutex_destroy(&file->heads_lock);
 	pthread_mutex_destroy(&file->lock);

@@ -76,7 +76,7 @@ static void begin(struct b2f_file *file, struct b2f_writer *w,
 	w->hint = B2F_NPY_UNKNOWN;
 	file->writer = w;
 	pthread_mutex_unlock(&file->lock);
-	b2f_file_forget_heads(file);
+	b2f_head_forget_all(file);
 }
 
 /* Makes @w, which may be new, the writer of @file; the allow_lock is held. */

@@ -327,7 +327,7 @@ static int merge_theirs(struct b2f_file *file)
 	}
 	pthread_mutex_unlock(&w->write_lock);
 	if (!err)
-		b2f_file_forget_heads(file);
+		b2f_head_forget_all(file);
 	/* Without an index it was deleted, as has been logged. */
 	if (err == B2F_ENOTFRAME)
 		err = -ESTALE;

@@ -73,7 +73,7 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 		b2f_frame_close(newer);
 		return err;
 	}
-	b2f_file_forget_heads(file);
+	b2f_head_forget_all(file);
 	if (!old)
 		return 0;
 	b2f_edit_free(old);

@@ -11,14 +11,21 @@
 #include "file/dirty.h"
 #include "file/reading.h"
 
-/* How often to begin anew if the frame changes meanwhile. */
-#define TRIES 3
+struct seek {
+	uint64_t off;
+	bool hole;
+	/* Of the file; a result. */
+	uint64_t size;
+};
 
 /* The first position >= @off in a chunk that is (not) a hole; or the size. */
-static int64_t seek_kind(const struct b2f_reading *r, uint64_t off, bool hole)
+static int64_t seek_kind(void *arg, const struct b2f_reading *r)
 {
-	uint64_t head = r->frame->form.head_len;
+	struct seek *s = arg;
+	uint64_t head = r->frame->form.head_len, off = s->off;
+	bool hole = s->hole;
 
+	s->size = r->size;
 	/* A chunk of zeros is in many places of such an array. */
 	if (!r->frame->form.linear)
 		return (int64_t)(hole ? r->size : off);
@@ -46,16 +53,11 @@ static int64_t seek_kind(const struct b2f_reading *r, uint64_t off, bool hole)
 
 static int64_t seek(struct b2f_file *file, uint64_t off, bool hole)
 {
-	struct b2f_reading r;
-	int64_t pos = -ESTALE;
+	struct seek s = {.off = off, .hole = hole};
+	int64_t pos = b2f_reading_run(file, seek_kind, &s);
 
-	for (int i = 0; i < TRIES && pos == -ESTALE; i++) {
-		b2f_reading_begin(file, &r);
-		pos = off < r.size ? seek_kind(&r, off, hole) : -ENXIO;
-		if (!hole && pos == (int64_t)r.size)
-			pos = -ENXIO;
-		b2f_reading_end(&r);
-	}
+	if (off >= s.size || (!hole && pos == (int64_t)s.size))
+		return -ENXIO;
 	return pos;
 }
 

@@ -8,7 +8,7 @@
  *   idle           decoders, encoders and page buffers between two uses
  *   budget, holes  how much memory changes may take, of all files together
  *   dirty          records: pages that were written, chunk by chunk
- *   head           heads of chunks, and their units by way of the cache
+ *   head, unit     heads of chunks, and their units by way of the cache
  *   writer         what a file has while it can be written to
  *   file           an open file: its life and its version of the frame
  *   file_now       what can be told of a file that is being written to
@@ -17,7 +17,7 @@
  *   reading        one reader: where the bytes come from
  *   gather*        a range of an array that is not stored in C order
  *   stream         decodes ahead of a reader
- *   file_read, file_seek, slice             what readers call
+ *   file_view, file_seek, slice             what readers call
  *   encode_guess, encode_patch, encode_job  from a record to a chunk file
  *   part, size     changes to the chunks: their bytes, and how many there are
  *   shape_*        what a write, a cut and zeros are for a plain file, an array
@@ -104,7 +104,7 @@ uint64_t b2f_file_size_locked(const struct b2f_file *file);
 
 /*
  * Gives the file the version @frame, which it takes over.  The file is locked;
- * b2f_file_forget_heads() has to follow when it is not.
+ * b2f_head_forget_all() has to follow when it is not.
  */
 void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 

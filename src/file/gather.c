@@ -49,14 +49,14 @@ static int pin_unit(struct segment *s, const struct b2f_source *src,
 	uint32_t in = (uint32_t)(off - src->span.start);
 	const struct b2f_chunk *chunk;
 	uint32_t unit, from;
-	int err = b2f_reading_next_head(s->reading, src, &s->head);
+	int err = b2f_head_next(s->reading, src, &s->head);
 
 	if (err)
 		return err;
 	chunk = &s->head->loaded->chunk;
 	unit = in / chunk->unit_size;
 	from = in % chunk->unit_size;
-	err = b2f_reading_unit(s->reading, s->head->loaded, unit, &s->ref);
+	err = b2f_unit_pin(s->reading, s->head->loaded, unit, &s->ref);
 	if (err)
 		return err;
 	s->data = s->ref.data + from;

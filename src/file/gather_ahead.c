@@ -46,7 +46,7 @@ static void decode_block(const struct b2f_reading *r,
 		return;
 	b2f_dirty_unref(src.dirty);
 	if (src.dirty || src.is_zeros || src.size < cell->block_nbytes ||
-	    b2f_reading_head(r, &src, &head))
+	    b2f_head_get(r, &src, &head))
 		return;
 	chunk = &head->loaded->chunk;
 	unit = (uint32_t)(cell->block_off / chunk->unit_size);
@@ -54,13 +54,13 @@ static void decode_block(const struct b2f_reading *r,
 			  chunk->unit_size);
 	for (err = 0; unit <= last && unit < chunk->nunits && !err; unit++) {
 		struct b2f_cache_key key =
-			b2f_reading_key(r, head->loaded, unit);
+			b2f_unit_key(r, head->loaded, unit);
 		struct b2f_cache_ref ref = {0};
 
 		if (b2f_cache_has(cache, &key))
 			continue;
 		/* The reader will get the error, and it is logged already. */
-		err = b2f_reading_unit(r, head->loaded, unit, &ref);
+		err = b2f_unit_pin(r, head->loaded, unit, &ref);
 		b2f_cache_put(cache, &ref);
 	}
 	b2f_head_put(head);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* head.c - the heads of chunks, and their units by way of the cache */
+/* head.c - the heads of the chunks of a file, and a table of them */
 #include <stdlib.h>
 
 #include "file/reading.h"
@@ -71,7 +71,7 @@ static void keep_head(struct b2f_file *file, struct b2f_head *head)
 	b2f_head_put(old);
 }
 
-void b2f_file_forget_heads(struct b2f_file *file)
+void b2f_head_forget_all(struct b2f_file *file)
 {
 	for (size_t i = 0; i < file->nheads; i++) {
 		struct b2f_head *old;
@@ -85,7 +85,7 @@ void b2f_file_forget_heads(struct b2f_file *file)
 	}
 }
 
-int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
+int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 		     struct b2f_head **out)
 {
 	struct b2f_head *head = find_head(r, src);
@@ -112,7 +112,7 @@ int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
 	return 0;
 }
 
-int b2f_reading_next_head(const struct b2f_reading *r,
+int b2f_head_next(const struct b2f_reading *r,
 			  const struct b2f_source *src, struct b2f_head **head)
 {
 	const struct b2f_loaded *l = *head ? (*head)->loaded : NULL;
@@ -122,72 +122,5 @@ int b2f_reading_next_head(const struct b2f_reading *r,
 		return 0;
 	b2f_head_put(*head);
 	*head = NULL;
-	return b2f_reading_head(r, src, head);
-}
-
-struct b2f_cache_key b2f_reading_key(const struct b2f_reading *r,
-				     const struct b2f_loaded *loaded,
-				     uint32_t unit)
-{
-	uint64_t item = loaded->raw;
-
-	/* Entries without a file are the same for chunks of any length. */
-	if (item >> 63)
-		item = UINT64_C(1) << 63 | loaded->nchunk;
-	return (struct b2f_cache_key){
-		.file = r->cache_id, .item = item, .unit = unit};
-}
-
-/* What the loader of a unit needs. */
-struct fill {
-	const struct b2f_reading *reading;
-	const struct b2f_loaded *loaded;
-};
-
-static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
-		     size_t size)
-{
-	const struct fill *fill = arg;
-	const struct b2f_reading *r = fill->reading;
-	struct b2f_runtime *rt = r->file->runtime;
-	struct b2f_cache_ref ref = {0};
-	struct b2f_decoder *dec = NULL;
-	int err = 0;
-
-	(void)size;
-	/* Unit 0 never needs another one, so this cannot go in circles. */
-	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->loaded->chunk))
-		err = b2f_reading_unit(r, fill->loaded, 0, &ref);
-	if (!err)
-		err = b2f_idle_get_decoder(&rt->idle, &dec);
-	if (!err) {
-		err = b2f_frame_decode_unit(r->frame, fill->loaded, dec,
-					    key->unit, ref.data, dst);
-		b2f_idle_put_decoder(&rt->idle, dec);
-	}
-	b2f_cache_put(rt->cache, &ref);
-	return err;
-}
-
-int b2f_reading_unit(const struct b2f_reading *r,
-		     const struct b2f_loaded *loaded, uint32_t unit,
-		     struct b2f_cache_ref *out)
-{
-	struct b2f_cache_key key = b2f_reading_key(r, loaded, unit);
-	struct fill fill = {.reading = r, .loaded = loaded};
-	struct b2f_why why;
-	int err;
-
-	err = b2f_cache_get(r->file->runtime->cache, &key,
-			    b2f_chunk_unit_nbytes(&loaded->chunk, unit),
-			    fill_unit, &fill, out);
-	if (err == -ESTALE) {
-		/* Stock Blosc2 rewrites chunks in place, with other blocks. */
-		b2f_why_set(&why, err,
-			    "rewritten by another program while "
-			    "the file is open");
-		b2f_frame_report_entry(r->frame, loaded->nchunk, loaded->raw,
-				       -1, err, &why);
-	}
-	return err;
+	return b2f_head_get(r, src, head);
 }

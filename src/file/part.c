@@ -30,7 +30,7 @@ static int read_page(struct b2f_dirty *d, uint32_t page, uint8_t *buf)
 		size = (uint32_t)b2f_min_u64(B2F_PAGE, d->base_limit - at);
 	if (size == 0)
 		return 0;
-	return b2f_file_read_chunk(d->file, d->nchunk, d->base_raw,
+	return b2f_reading_copy_chunk(d->file, d->nchunk, d->base_raw,
 				   d->base_nbytes, at, buf, size);
 }
 

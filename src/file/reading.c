@@ -7,6 +7,9 @@
 #include "base/checked.h"
 #include "file/writer.h"
 
+/* How often a reader begins anew if the frame changes under it. */
+#define TRIES 3
+
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
 	struct b2f_writer *w;
@@ -145,7 +148,8 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 	return edited ? 0 : find_in_frame(r, off, out);
 }
 
-bool b2f_reading_is_old(const struct b2f_reading *r)
+/* True if the file has another version of the frame now. */
+static bool is_old(const struct b2f_reading *r)
 {
 	struct b2f_file *file = r->file;
 	bool old;
@@ -156,11 +160,23 @@ bool b2f_reading_is_old(const struct b2f_reading *r)
 	return old;
 }
 
-bool b2f_reading_retry(const struct b2f_reading *r, int err)
+int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 {
-	if (!b2f_reading_is_old(r) && err != -ENOMEM)
-		b2f_file_catch_up(r->file);
-	return b2f_reading_is_old(r);
+	struct b2f_reading r;
+	int64_t n = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		b2f_reading_begin(file, &r);
+		n = fn(arg, &r);
+		b2f_reading_end(&r);
+		if (n >= 0)
+			break;
+		if (!is_old(&r) && n != -ENOMEM)
+			b2f_file_catch_up(file);
+		if (!is_old(&r))
+			break;
+	}
+	return n;
 }
 
 /* Copies [@off, @off + @size) of the chunk @src, by way of the cache. */
@@ -168,7 +184,7 @@ static int copy_source(const struct b2f_reading *r, const struct b2f_source *src
 		       uint32_t off, uint8_t *buf, uint32_t size)
 {
 	struct b2f_head *head;
-	int err = b2f_reading_head(r, src, &head);
+	int err = b2f_head_get(r, src, &head);
 
 	if (err)
 		return err;
@@ -180,7 +196,7 @@ static int copy_source(const struct b2f_reading *r, const struct b2f_source *src
 
 		n = (uint32_t)b2f_min_u64(
 			size, b2f_chunk_unit_nbytes(chunk, unit) - start);
-		err = b2f_reading_unit(r, head->loaded, unit, &ref);
+		err = b2f_unit_pin(r, head->loaded, unit, &ref);
 		if (err)
 			break;
 		memcpy(buf, ref.data + start, n);
@@ -193,7 +209,7 @@ static int copy_source(const struct b2f_reading *r, const struct b2f_source *src
 	return err;
 }
 
-int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+int b2f_reading_copy_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
 			uint32_t nbytes, uint32_t off, uint8_t *buf,
 			uint32_t size)
 {

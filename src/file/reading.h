@@ -45,14 +45,14 @@ struct b2f_source {
 	bool is_hole;
 };
 
-/* True if the file has another version of the frame now. */
-bool b2f_reading_is_old(const struct b2f_reading *r);
+/* Returns a negative errno if it failed. */
+typedef int64_t b2f_reading_fn(void *arg, const struct b2f_reading *r);
 
 /*
- * After a reading that failed with @err, and has ended: true if the reader is
- * to begin anew, as another program has changed the frame.
+ * Calls @fn with @arg and a reading of @file; a few times, while it fails as
+ * another program changes the frame.  Returns what @fn returned last.
  */
-bool b2f_reading_retry(const struct b2f_reading *r, int err);
+int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg);
 
 /*
  * Finds where the bytes from @off (< size) on come from.  With @out->dirty set
@@ -68,7 +68,7 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
  * @nbytes, into @buf, by way of the cache.  Returns as b2f_file_pread().
  */
 B2F_MUST_CHECK
-int b2f_file_read_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
+int b2f_reading_copy_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
 			uint32_t nbytes, uint32_t off, uint8_t *buf,
 			uint32_t size);
 
@@ -87,7 +87,7 @@ struct b2f_head {
  * back with b2f_head_put().  Returns as b2f_frame_load().
  */
 B2F_MUST_CHECK
-int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
+int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 		     struct b2f_head **out);
 
 /*
@@ -95,24 +95,26 @@ int b2f_reading_head(const struct b2f_reading *r, const struct b2f_source *src,
  * which is often the one, or NULL.  On an error it is NULL.
  */
 B2F_MUST_CHECK
-int b2f_reading_next_head(const struct b2f_reading *r,
+int b2f_head_next(const struct b2f_reading *r,
 			  const struct b2f_source *src, struct b2f_head **head);
 void b2f_head_ref(struct b2f_head *head);
 void b2f_head_put(struct b2f_head *head);
 
 /* Forgets all heads, as the frame has changed. */
-void b2f_file_forget_heads(struct b2f_file *file);
+void b2f_head_forget_all(struct b2f_file *file);
+
+/* unit.c */
 
 /*
  * Pins unit @unit of the chunk @loaded (its head, or all of it) in *@out,
  * decoding it if it is not in the cache.  Returns as b2f_frame_decode_unit().
  */
 B2F_MUST_CHECK
-int b2f_reading_unit(const struct b2f_reading *r,
+int b2f_unit_pin(const struct b2f_reading *r,
 		     const struct b2f_loaded *loaded, uint32_t unit,
 		     struct b2f_cache_ref *out);
 
-struct b2f_cache_key b2f_reading_key(const struct b2f_reading *r,
+struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 				     const struct b2f_loaded *loaded,
 				     uint32_t unit);
 

@@ -225,7 +225,7 @@ static int swap(struct reform *r)
 	}
 	pthread_mutex_unlock(&file->lock);
 	if (!err)
-		b2f_file_forget_heads(file);
+		b2f_head_forget_all(file);
 	return err;
 }
 

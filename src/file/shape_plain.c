@@ -9,7 +9,6 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/shape.h"
-#include "frame/edit_count.h"
 
 /* The first bytes may be others now. */
 static void forget_hint(struct b2f_writer *w, uint64_t off)
@@ -67,9 +66,8 @@ static int zero_chunk(struct b2f_file *file, uint64_t nchunk)
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_dirty *d = NULL;
-	uint32_t old = 0;
 	uint64_t raw;
-	bool known;
+	uint32_t old;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
@@ -77,12 +75,10 @@ static int zero_chunk(struct b2f_file *file, uint64_t nchunk)
 	if (!err && d)
 		b2f_dirty_remove(d);
 	raw = edit->working.raw[nchunk];
-	known = b2f_edit_known_cbytes(edit, raw, &old);
 	pthread_mutex_unlock(&file->lock);
 	if (err)
 		return err;
-	if (!known)
-		old = b2f_edit_read_cbytes(edit, raw);
+	old = b2f_writer_cbytes(file, raw);
 	pthread_mutex_lock(&file->lock);
 	err = b2f_edit_put(edit, nchunk, &zeros, old);
 	if (!err)

@@ -8,7 +8,6 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/writer.h"
-#include "frame/edit_count.h"
 #include "frame/form_index.h"
 
 static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
@@ -120,15 +119,12 @@ static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 	uint64_t sum = 0, n = edit->working.n;
 
 	for (uint64_t i = first; i < n; i++) {
-		uint32_t cbytes = 0;
 		uint64_t raw;
-		bool known;
 
 		pthread_mutex_lock(&file->lock);
 		raw = edit->working.raw[i];
-		known = b2f_edit_known_cbytes(edit, raw, &cbytes);
 		pthread_mutex_unlock(&file->lock);
-		sum += known ? cbytes : b2f_edit_read_cbytes(edit, raw);
+		sum += b2f_writer_cbytes(file, raw);
 	}
 	return sum;
 }

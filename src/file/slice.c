@@ -17,16 +17,14 @@
 /* Of the slice that are in memory at once; at least one item is. */
 #define BOX_BYTES (UINT64_C(64) << 20)
 
-/* Readings, if another program changes the frame meanwhile. */
-#define TRIES 3
-
 struct slicing {
 	struct b2f_file *file;
 	const struct b2f_slice *slice;
 	/* Of the array, when it began; and items of the slice. */
 	uint32_t itemsize;
 	uint64_t nitems;
-	/* The box that is due, and room for its items. */
+	/* The first item that is due, its box, and room for the items. */
+	uint64_t item;
 	const struct b2f_reading *reading;
 	struct b2f_array_box box;
 	uint8_t *buf;
@@ -68,53 +66,33 @@ static uint64_t box_items(const struct slicing *s)
 	return b2f_max_u64(1, BOX_BYTES / s->itemsize);
 }
 
-/* The box that begins with @item. */
-static int read_box(struct slicing *s, uint64_t item)
+/* The box that begins with the item that is due. */
+static int64_t read_box(void *arg, const struct b2f_reading *r)
 {
-	const struct b2f_frame *frame = s->reading->frame;
+	struct slicing *s = arg;
+	const struct b2f_frame *frame = r->frame;
 
-	/* Somebody may have made another array of it. */
+	/* Another program may have made another array of it. */
 	if (!is_slice_of(frame, s->slice) ||
 	    frame->array.itemsize != s->itemsize)
 		return -EINVAL;
-	b2f_array_slice_box(&frame->array, s->slice, item, box_items(s),
+	s->reading = r;
+	b2f_array_slice_box(&frame->array, s->slice, s->item, box_items(s),
 			    &s->box);
 	return b2f_pool_for(s->file->runtime->pool, B2F_POOL_DEMAND, s->box.n,
 			    copy_part, s);
 }
 
-static int try_box(struct slicing *s, uint64_t item)
-{
-	bool again = true;
-	int err = 0;
-
-	for (int i = 0; i < TRIES && again; i++) {
-		struct b2f_reading r;
-
-		b2f_reading_begin(s->file, &r);
-		s->reading = &r;
-		err = read_box(s, item);
-		s->reading = NULL;
-		b2f_reading_end(&r);
-		again = err && b2f_reading_retry(&r, err);
-	}
-	return err;
-}
-
 /* Is it a slice of the array, and of how much? */
-static int begin(struct slicing *s)
+static int64_t measure(void *arg, const struct b2f_reading *r)
 {
-	struct b2f_reading r;
-	int err = -EINVAL;
+	struct slicing *s = arg;
 
-	b2f_reading_begin(s->file, &r);
-	if (is_slice_of(r.frame, s->slice)) {
-		s->itemsize = r.frame->array.itemsize;
-		s->nitems = b2f_array_slice_nitems(&r.frame->array, s->slice);
-		err = 0;
-	}
-	b2f_reading_end(&r);
-	return err;
+	if (!is_slice_of(r->frame, s->slice))
+		return -EINVAL;
+	s->itemsize = r->frame->array.itemsize;
+	s->nitems = b2f_array_slice_nitems(&r->frame->array, s->slice);
+	return 0;
 }
 
 int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
@@ -122,20 +100,18 @@ int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
 		   void *arg)
 {
 	struct slicing s = {.file = file, .slice = slice};
-	uint64_t item = 0;
 	int err;
 
-	err = begin(&s);
+	err = (int)b2f_reading_run(file, measure, &s);
 	if (err || s.nitems == 0)
 		return err;
 	s.buf = malloc(b2f_min_u64(s.nitems, box_items(&s)) * s.itemsize);
 	if (!s.buf)
 		return -ENOMEM;
-	while (item < s.nitems && !err) {
-		err = try_box(&s, item);
+	for (; s.item < s.nitems && !err; s.item += s.box.nitems) {
+		err = (int)b2f_reading_run(file, read_box, &s);
 		if (!err)
 			err = piece(arg, s.buf, s.box.nitems * s.itemsize);
-		item += s.box.nitems;
 	}
 	free(s.buf);
 	return err;

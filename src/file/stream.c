@@ -43,13 +43,13 @@ static void fill_units(struct ahead *a, const struct b2f_reading *r,
 	uint32_t last = (uint32_t)((a->end - 1) / chunk->unit_size);
 
 	for (uint32_t i = first; i <= last && i < chunk->nunits; i++) {
-		struct b2f_cache_key key = b2f_reading_key(r, loaded, i);
+		struct b2f_cache_key key = b2f_unit_key(r, loaded, i);
 		struct b2f_cache_ref ref = {0};
 
 		if (b2f_cache_has(cache, &key))
 			continue;
 		/* The reader will get the error, and it is logged already. */
-		if (b2f_reading_unit(r, loaded, i, &ref))
+		if (b2f_unit_pin(r, loaded, i, &ref))
 			return;
 		b2f_cache_put(cache, &ref);
 	}
@@ -69,10 +69,10 @@ static bool is_done(struct ahead *a, const struct b2f_reading *r,
 	uint32_t unit;
 	bool done;
 
-	if (b2f_reading_head(r, src, &head))
+	if (b2f_head_get(r, src, &head))
 		return true;
 	unit = (uint32_t)((a->end - 1) / head->loaded->chunk.unit_size);
-	key = b2f_reading_key(r, head->loaded, unit);
+	key = b2f_unit_key(r, head->loaded, unit);
 	done = b2f_cache_has(a->file->runtime->cache, &key);
 	b2f_head_put(head);
 	return done;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/checked.h"
+#include "frame/edit_count.h"
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
@@ -124,6 +125,18 @@ uint32_t b2f_writer_chunksize(const struct b2f_writer *w)
 	if (size == 0)
 		size = CHUNKSIZE_DEFAULT;
 	return (uint32_t)b2f_min_u64(size, B2F_CHUNK_NBYTES_MAX);
+}
+
+uint32_t b2f_writer_cbytes(struct b2f_file *file, uint64_t raw)
+{
+	struct b2f_edit *edit = file->writer->edit;
+	uint32_t cbytes = 0;
+	bool known;
+
+	pthread_mutex_lock(&file->lock);
+	known = b2f_edit_known_cbytes(edit, raw, &cbytes);
+	pthread_mutex_unlock(&file->lock);
+	return known ? cbytes : b2f_edit_read_cbytes(edit, raw);
 }
 
 void b2f_writer_delete_dead(struct b2f_file *file, bool retired)

@@ -112,6 +112,12 @@ void b2f_writer_note(struct b2f_writer *w);
 uint32_t b2f_writer_chunksize(const struct b2f_writer *w);
 
 /*
+ * Stored bytes of the chunk that entry @raw names; 0 if its header cannot be
+ * read.  No lock of the file is held.
+ */
+uint32_t b2f_writer_cbytes(struct b2f_file *file, uint64_t raw);
+
+/*
  * Deletes files that are not needed any more; @retired ones too if the
  * commit_lock is held.
  */

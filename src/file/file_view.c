@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_read.c - any range of a file as pieces of decoded units
+ * file_view.c - any range of a file as pieces of decoded units
  *
  * A range is cut into pieces first, then all units are pinned in the cache (at
  * once, on the workers, if several have to be decoded), then the pieces are
@@ -17,9 +17,6 @@
 
 /* Pieces that are pinned together. */
 #define BATCH 64
-
-/* How often a reader begins anew if the frame changes under it. */
-#define TRIES 3
 
 /* What holes are made of. */
 #define ZEROS_SIZE (64u << 10)
@@ -40,7 +37,9 @@ struct piece {
 
 /* Pieces of one range of a file. */
 struct batch {
-	struct b2f_reading reading;
+	struct b2f_cache *cache;
+	/* While it is filled. */
+	const struct b2f_reading *reading;
 	struct piece pieces[BATCH];
 	size_t n;
 	/* Decoded bytes of all of them. */
@@ -59,10 +58,8 @@ struct batch {
 
 static void batch_release(struct batch *b)
 {
-	struct b2f_cache *cache = b->reading.file->runtime->cache;
-
 	for (size_t i = 0; i < b->n; i++) {
-		b2f_cache_put(cache, &b->pieces[i].ref);
+		b2f_cache_put(b->cache, &b->pieces[i].ref);
 		b2f_head_put(b->pieces[i].head);
 		b2f_dirty_unref(b->pieces[i].dirty);
 	}
@@ -84,7 +81,7 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 {
 	const struct b2f_chunk *chunk;
 	struct b2f_source src;
-	const struct b2f_form *form = &b->reading.frame->form;
+	const struct b2f_form *form = &b->reading->frame->form;
 	uint32_t in, left;
 	int err;
 
@@ -94,7 +91,7 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		return 0;
 	}
 	off -= form->head_len;
-	err = b2f_reading_find(&b->reading, off, &src);
+	err = b2f_reading_find(b->reading, off, &src);
 	if (err)
 		return err;
 	in = (uint32_t)(off - src.span.start);
@@ -110,7 +107,7 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		out->size = (uint32_t)b2f_min_u64(out->size, ZEROS_SIZE);
 		return 0;
 	}
-	err = b2f_reading_next_head(&b->reading, &src, &b->last);
+	err = b2f_head_next(b->reading, &src, &b->last);
 	if (err)
 		return err;
 	b2f_head_ref(b->last);
@@ -147,14 +144,12 @@ static int pin_missing(void *arg, size_t i)
 	struct batch *b = arg;
 	struct piece *p = b->missing[i];
 
-	return b2f_reading_unit(&b->reading, p->head->loaded, p->unit, &p->ref);
+	return b2f_unit_pin(b->reading, p->head->loaded, p->unit, &p->ref);
 }
 
 /* Pins every unit of the batch; what is in the cache first, as it is quick. */
 static int batch_pin(struct batch *b)
 {
-	struct b2f_runtime *rt = b->reading.file->runtime;
-
 	b->nmissing = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		struct piece *p = &b->pieces[i];
@@ -164,9 +159,9 @@ static int batch_pin(struct batch *b)
 		if (!p->head)
 			continue;
 		loaded = p->head->loaded;
-		key = b2f_reading_key(&b->reading, loaded, p->unit);
+		key = b2f_unit_key(b->reading, loaded, p->unit);
 		if (!b2f_cache_peek(
-			    rt->cache, &key,
+			    b->cache, &key,
 			    b2f_chunk_unit_nbytes(&loaded->chunk, p->unit),
 			    &p->ref))
 			b->missing[b->nmissing++] = p;
@@ -175,8 +170,8 @@ static int batch_pin(struct batch *b)
 		return 0;
 	if (b->nmissing == 1)
 		return pin_missing(b, 0);
-	return b2f_pool_for(rt->pool, B2F_POOL_DEMAND, b->nmissing, pin_missing,
-			    b);
+	return b2f_pool_for(b->reading->file->runtime->pool, B2F_POOL_DEMAND,
+			    b->nmissing, pin_missing, b);
 }
 
 /* Cuts and pins what fits a batch of [@off, @off + @size). */
@@ -209,10 +204,21 @@ static void copy_piece(const struct piece *p, uint8_t *dst)
 	pthread_rwlock_unlock(&p->dirty->lock);
 }
 
-/* Cuts a range to the file, and lets readahead know of it. */
-static size_t begin_read(const struct b2f_reading *r, struct b2f_stream *stream,
-			 uint64_t off, size_t size)
+struct request {
+	struct b2f_stream *stream;
+	uint64_t off;
+	size_t size;
+	/* Where the bytes go. */
+	void *buf;
+	struct batch batch;
+};
+
+/* Begins to fill @b, and lets readahead know.  Returns how much there is. */
+static size_t begin(struct batch *b, const struct b2f_reading *r,
+		    struct b2f_stream *stream, uint64_t off, size_t size)
 {
+	b->reading = r;
+	b->cache = r->file->runtime->cache;
 	if (off >= r->size)
 		return 0;
 	size = (size_t)b2f_min_u64(size, r->size - off);
@@ -226,8 +232,8 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 	size_t done = 0;
 	int err = 0;
 
-	if (!b->reading.frame->form.linear)
-		return b2f_gather(&b->reading, buf, size, off);
+	if (!b->reading->frame->form.linear)
+		return b2f_gather(b->reading, buf, size, off);
 
 	while (done < size) {
 		err = batch_get(b, off + done, size - done);
@@ -242,42 +248,39 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 	return err;
 }
 
-static ssize_t try_read(struct batch *b, struct b2f_stream *stream, void *buf,
-			size_t size, uint64_t off)
+static int64_t copy_request(void *arg, const struct b2f_reading *r)
 {
-	int err;
+	struct request *q = arg;
+	size_t size = begin(&q->batch, r, q->stream, q->off, q->size);
+	int err = read_all(&q->batch, q->buf, size, q->off);
 
-	size = begin_read(&b->reading, stream, off, size);
-	err = read_all(b, buf, size, off);
-	batch_fini(b);
-	return err ? err : (ssize_t)size;
+	batch_fini(&q->batch);
+	return err ? err : (int64_t)size;
 }
 
 ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 		       void *buf, size_t size, uint64_t off)
 {
-	struct batch *b;
-	bool again = true;
-	ssize_t n = 0;
-
-	if (size > SSIZE_MAX)
-		size = SSIZE_MAX;
 	/* Some kilobytes: too much for the stack of a FUSE thread. */
-	b = calloc(1, sizeof(*b));
-	if (!b)
+	struct request *q = calloc(1, sizeof(*q));
+	ssize_t n;
+
+	if (!q)
 		return -ENOMEM;
-	for (int i = 0; i < TRIES && again; i++) {
-		b2f_reading_begin(file, &b->reading);
-		n = try_read(b, stream, buf, size, off);
-		b2f_reading_end(&b->reading);
-		again = n < 0 && b2f_reading_retry(&b->reading, (int)n);
-	}
-	free(b);
+	q->stream = stream;
+	q->off = off;
+	q->size = size > SSIZE_MAX ? SSIZE_MAX : size;
+	q->buf = buf;
+	n = b2f_reading_run(file, copy_request, q);
+	free(q);
 	return n;
 }
 
 /* What a view keeps until it is released. */
 struct pins {
+	struct b2f_stream *stream;
+	uint64_t off;
+	size_t size;
 	struct batch batch;
 	struct iovec iov[BATCH];
 	/* Holds a reference: it has what is shown before the data. */
@@ -313,58 +316,54 @@ static int copy_range(struct pins *pins, size_t size, uint64_t off)
 	return 0;
 }
 
-static int try_view(struct pins *pins, struct b2f_stream *stream, size_t *size,
-		    uint64_t off)
+static int64_t pin_range(void *arg, const struct b2f_reading *r)
 {
+	struct pins *pins = arg;
 	struct batch *b = &pins->batch;
+	size_t size = begin(b, r, pins->stream, pins->off, pins->size);
 	int err = 0;
 
-	*size = begin_read(&b->reading, stream, off, *size);
-	if (*size && b->reading.frame->form.linear)
-		err = batch_get(b, off, *size);
-	if (!err && b->nbytes == *size && !b->has_dirty)
+	if (size && r->frame->form.linear)
+		err = batch_get(b, pins->off, size);
+	if (!err && b->nbytes == size && !b->has_dirty)
 		point_to_pieces(pins);
 	else if (!err)
-		err = copy_range(pins, *size, off);
+		err = copy_range(pins, size, pins->off);
 	if (err) {
 		batch_fini(b);
 		free(pins->copy);
 		pins->copy = NULL;
+		return err;
 	}
-	return err;
+	/* What is pinned is in the cache, or copied. */
+	pins->frame = b2f_frame_ref(r->frame);
+	b->reading = NULL;
+	return (int64_t)size;
 }
 
 ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 		      size_t size, uint64_t off, struct b2f_view *view)
 {
 	struct pins *pins = calloc(1, sizeof(*pins));
-	size_t got = 0;
-	bool again = true;
-	int err = 0;
+	ssize_t n;
 
 	if (!pins)
 		return -ENOMEM;
-	for (int i = 0; i < TRIES && again; i++) {
-		got = size;
-		b2f_reading_begin(file, &pins->batch.reading);
-		err = try_view(pins, stream, &got, off);
-		if (!err)
-			pins->frame = b2f_frame_ref(pins->batch.reading.frame);
-		/* What is pinned is in the cache, or copied. */
-		b2f_reading_end(&pins->batch.reading);
-		again = err && b2f_reading_retry(&pins->batch.reading, err);
-	}
-	if (err) {
+	pins->stream = stream;
+	pins->off = off;
+	pins->size = size;
+	n = b2f_reading_run(file, pin_range, pins);
+	if (n < 0) {
 		free(pins);
-		return err;
+		return n;
 	}
 	*view = (struct b2f_view){
 		.iov = pins->iov,
 		.niov = pins->copy ? 1 : pins->batch.n,
-		.nbytes = got,
+		.nbytes = (size_t)n,
 		.pins = pins,
 	};
-	return (ssize_t)got;
+	return n;
 }
 
 void b2f_view_release(struct b2f_view *view)

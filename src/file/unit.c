@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* unit.c - the units of chunks, by way of the cache */
+#include "file/reading.h"
+
+struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
+				     const struct b2f_loaded *loaded,
+				     uint32_t unit)
+{
+	uint64_t item = loaded->raw;
+
+	/* Entries without a file are the same for chunks of any length. */
+	if (item >> 63)
+		item = UINT64_C(1) << 63 | loaded->nchunk;
+	return (struct b2f_cache_key){
+		.file = r->cache_id, .item = item, .unit = unit};
+}
+
+/* What the loader of a unit needs. */
+struct fill {
+	const struct b2f_reading *reading;
+	const struct b2f_loaded *loaded;
+};
+
+static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
+		     size_t size)
+{
+	const struct fill *fill = arg;
+	const struct b2f_reading *r = fill->reading;
+	struct b2f_runtime *rt = r->file->runtime;
+	struct b2f_cache_ref ref = {0};
+	struct b2f_decoder *dec = NULL;
+	int err = 0;
+
+	(void)size;
+	/* Unit 0 never needs another one, so this cannot go in circles. */
+	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->loaded->chunk))
+		err = b2f_unit_pin(r, fill->loaded, 0, &ref);
+	if (!err)
+		err = b2f_idle_get_decoder(&rt->idle, &dec);
+	if (!err) {
+		err = b2f_frame_decode_unit(r->frame, fill->loaded, dec,
+					    key->unit, ref.data, dst);
+		b2f_idle_put_decoder(&rt->idle, dec);
+	}
+	b2f_cache_put(rt->cache, &ref);
+	return err;
+}
+
+int b2f_unit_pin(const struct b2f_reading *r,
+		     const struct b2f_loaded *loaded, uint32_t unit,
+		     struct b2f_cache_ref *out)
+{
+	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
+	struct fill fill = {.reading = r, .loaded = loaded};
+	struct b2f_why why;
+	int err;
+
+	err = b2f_cache_get(r->file->runtime->cache, &key,
+			    b2f_chunk_unit_nbytes(&loaded->chunk, unit),
+			    fill_unit, &fill, out);
+	if (err == -ESTALE) {
+		/* Stock Blosc2 rewrites chunks in place, with other blocks. */
+		b2f_why_set(&why, err,
+			    "rewritten by another program while "
+			    "the file is open");
+		b2f_frame_report_entry(r->frame, loaded->nchunk, loaded->raw,
+				       -1, err, &why);
+	}
+	return err;
+}
