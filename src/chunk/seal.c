@@ -25,6 +25,11 @@ bool b2f_seal_is_mark(const uint8_t *tail)
 	return magic == MAGIC || magic == MAGIC_UNTAGGED;
 }
 
+uint32_t b2f_seal_end_tag(const uint8_t *end)
+{
+	return b2f_load_le32(end + 4) == MAGIC ? b2f_load_le32(end) : 0;
+}
+
 static uint32_t count_parts(const struct b2f_chunk *chunk)
 {
 	const struct b2f_chunk_header *h = &chunk->header;

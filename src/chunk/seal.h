@@ -56,6 +56,12 @@
 /* True if the B2F_SEAL_MARK_SIZE bytes at @tail are the end of a seal. */
 bool b2f_seal_is_mark(const uint8_t *tail);
 
+/* What a seal ends in, from its tag on. */
+#define B2F_SEAL_END_SIZE 8
+
+/* The tag of the seal that ends in the B2F_SEAL_END_SIZE bytes at @end, or 0. */
+uint32_t b2f_seal_end_tag(const uint8_t *end);
+
 #define B2F_TAG_MIN UINT32_C(0x40000000)
 #define B2F_TAG_MAX UINT32_C(0x7fffffff)
 

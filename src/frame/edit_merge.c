@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "chunk/seal.h"
 #include "frame/edit_count.h"
 #include "frame/edit_priv.h"
 
@@ -43,17 +44,40 @@ static bool same_layout(const struct b2f_edit *edit,
 	       same_form(edit->frame, theirs);
 }
 
-/* Has somebody written to the chunk file @raw since our index was made? */
+/* The tag at the end of the chunk file @raw, or 0. */
+static uint32_t read_tag(const struct b2f_edit *edit, uint64_t raw)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t end[B2F_SEAL_END_SIZE];
+	uint32_t tag = 0;
+
+	if (b2f_object_open(edit->store, b2f_edit_id(raw), &object, NULL))
+		return 0;
+	if (object.size >= sizeof(end) &&
+	    !b2f_object_read(&object, object.size - sizeof(end), end,
+			     sizeof(end), NULL))
+		tag = b2f_seal_end_tag(end);
+	b2f_object_close(&object);
+	return tag;
+}
+
+/*
+ * Has another program written to the chunk file @raw since our index was made?
+ * It takes the seal away, and with it the tag.  Of a file without one the times
+ * decide: it was written before its index, but the clock may not have ticked
+ * between our index and a write by another program.
+ */
 static bool was_rewritten(const struct b2f_edit *edit, uint64_t raw)
 {
 	struct b2f_frame_stamp now;
 
 	if (!b2f_edit_is_stored(raw))
 		return false;
+	if (b2f_entry_tag(raw))
+		return read_tag(edit, raw) != b2f_entry_tag(raw);
 	if (b2f_store_identify(edit->store, b2f_edit_id(raw), &now))
 		return true;
-	/* Chunk files come before their index; nobody can set a ctime. */
-	return now.mtime_ns > edit->stamp.ctime_ns;
+	return now.mtime_ns >= edit->stamp.ctime_ns;
 }
 
 /* A hole at the end may get another length, which its entry does not tell. */
@@ -171,6 +195,9 @@ static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
 	edit->header = theirs->header;
 	edit->stamp = theirs->stamp;
 	b2f_edit_keep_retired(edit, used);
+	/* Our index is going to name their files, which may not survive. */
+	(void)b2f_durability_move(edit->durability, B2F_DISK_DURABLE,
+				  B2F_DISK_UNSYNCED);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	if (chunk->committed)
 		b2f_edit_forget(edit, chunk);

@@ -13,7 +13,8 @@
  *
  * A reader of C-Blosc2 without locks may have read an index some commits ago.
  * So retired files stay for a while: those of the last commit in any case, those
- * before as long as they are few and young.
+ * before as long as they are few and young.  They also stay while the index that
+ * does without them may not survive a loss of power.
  */
 #include <string.h>
 #include <time.h>
@@ -105,9 +106,17 @@ static size_t count_due(const struct b2f_edit *edit)
 	return n;
 }
 
+/* Would a loss of power bring no index back that names what is to go? */
+static bool may_delete_named(const struct b2f_edit *edit)
+{
+	enum b2f_durable_state state = b2f_durability_get(edit->durability);
+
+	return state == B2F_DISK_DURABLE || state == B2F_DISK_NEW;
+}
+
 bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired)
 {
-	size_t ndue = retired ? count_due(edit) : 0;
+	size_t ndue = retired && may_delete_named(edit) ? count_due(edit) : 0;
 
 	/* A commit ends with another try. */
 	if (edit->dying.n > 0 || edit->ndying > 0 || edit->committing)
@@ -236,7 +245,9 @@ static void delete_retired(struct b2f_edit *edit)
 {
 	struct b2f_ids used = {0};
 
-	if (edit->retired.n == 0 || b2f_edit_lock_out(edit, END_WAIT_MS, NULL))
+	/* What has to stay, a later writer deletes. */
+	if (edit->retired.n == 0 || !may_delete_named(edit) ||
+	    b2f_edit_lock_out(edit, END_WAIT_MS, NULL))
 		return;
 	/* Without the list, rather leave them to the next writer. */
 	if (list_used_now(edit, &used) == 0) {
@@ -315,6 +326,8 @@ static int visit(void *arg, int64_t id)
 	}
 	if (b2f_ids_has_sorted(&clean->used, (uint64_t)id) ||
 	    !b2f_edit_is_leftover(clean->edit->store, id))
+		return 0;
+	if (!(id & B2F_OBJECT_PENDING) && !may_delete_named(clean->edit))
 		return 0;
 	return b2f_ids_add(&clean->orphans, (uint64_t)id);
 }

@@ -145,6 +145,22 @@ def test_fsync_is_of_what_was_written_before_others_changed_it_too():
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
 
 
+def test_what_others_wrote_is_durable_before_our_index_names_it():
+    with Traced("commit=600") as t:
+        write("mnt/a", data(8 * CHUNK))
+        fsync("mnt/a")
+        with open("mnt/a", "r+b", buffering=0) as f:
+            f.write(b"begin")
+            os.fsync(f.fileno())
+            f.write(b"more")
+            blosc2.open("src/a.b2frame", mode="a").append_data(
+                bytes(range(256)) * (CHUNK // 256))
+            # All nine chunk files, the index, the directory.
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 11
+            f.write(b"more")
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") <= 6
+
+
 def test_a_synchronous_write_is_durable_when_it_returns():
     """Past the kernel's cache too, where it sends no fsync."""
     os.mkdir("src")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """C-Blosc2 changes a frame that the mount is changing, at the same time."""
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import SANITIZED, main
+from mounting import SANITIZED, error_of, main
 from scratch import (Scratch, check_same, check_stock, chunk_file,
                      index_entries, litter)
 
@@ -125,6 +126,23 @@ def test_growing_beside_updates():
             want += data
             want[i * CHUNK:(i + 1) * CHUNK] = theirs
             check_stock(FRAME, bytes(want))
+
+
+def test_a_rewritten_chunk_is_found_whatever_its_times_say():
+    """As when the clock does not tick between our commit and their write."""
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
+        with open("mnt/a", "wb") as f:
+            f.write(noise(0, 4 * CHUNK))
+        fd = os.open("mnt/a", os.O_RDWR)
+        os.pwrite(fd, noise(1), 0)
+        os.fsync(fd)
+        os.pwrite(fd, noise(2, 100), CHUNK)
+        theirs = noise(3)
+        blosc2.open(FRAME, mode="a").update_data(1, theirs, copy=True)
+        os.utime(chunk_file(FRAME, index_entries(FRAME)[1]), ns=(0, 0))
+        assert error_of(os.fsync, fd) == errno.ESTALE
+        error_of(os.close, fd)
+        check_stock(FRAME, noise(1) + theirs + noise(0, 4 * CHUNK)[2 * CHUNK:])
 
 
 def test_a_freed_number_that_another_program_takes():
