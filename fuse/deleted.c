@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* deleted.c - sparse frames on their way out */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "b2frame/create.h"
 #include "deleted.h"
+#include "dir.h"
 #include "fs.h"
 #include "setattr.h"
 
@@ -89,38 +89,19 @@ void fs_deleted_fini(struct fs_deleted_folder *folder)
 	pthread_mutex_destroy(&folder->lock);
 }
 
-/* Calls @fn for each name in the folder @dirfd. */
-static void for_each(int dirfd,
-		     void (*fn)(struct fs *fs, int dirfd, const char *name),
-		     struct fs *fs)
-{
-	int fd = open_dir(dirfd, ".");
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *d;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((d = readdir(dir))) {
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
-			fn(fs, fd, d->d_name);
-	}
-	closedir(dir);
-}
-
 /* A file of a frame that has no index any more. */
-static void remove_file(struct fs *fs, int dirfd, const char *name)
+static int remove_file(void *arg, int dirfd, const struct dirent *d)
 {
+	const char *name = d->d_name;
 	const char *end = strrchr(name, '.');
 
-	(void)fs;
+	(void)arg;
 	if (strcmp(name, ".b2lock") == 0 ||
 	    strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0 ||
 	    (end && strcmp(end, ".chunk") == 0) ||
 	    (*name == '.' && strcmp(end, ".new") == 0))
 		unlinkat(dirfd, name, 0);
+	return 0;
 }
 
 /*
@@ -155,7 +136,7 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 	fd = open_dir(dirfd, name);
 	if (fd < 0)
 		return fd;
-	for_each(fd, remove_file, fs);
+	(void)!fs_dir_each(fd, remove_file, NULL);
 	close(fd);
 	return unlinkat(dirfd, name, AT_REMOVEDIR) ? -errno : 0;
 }
@@ -167,18 +148,25 @@ static void purge_frame(struct fs *fs, int dirfd, const char *name)
 		(void)!unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
-/* A folder of a mount, if that is not there any more. */
-static void purge_folder(struct fs *fs, int dirfd, const char *name)
+static int purge_each(void *fs, int dirfd, const struct dirent *d)
 {
-	int fd = open_own(dirfd, name);
+	purge_frame(fs, dirfd, d->d_name);
+	return 0;
+}
+
+/* The directory of a mount, if that is not there any more. */
+static int purge_folder(void *fs, int dirfd, const struct dirent *d)
+{
+	int fd = open_own(dirfd, d->d_name);
 
 	if (fd < 0)
-		return;
+		return 0;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		for_each(fd, purge_frame, fs);
-		unlinkat(dirfd, name, AT_REMOVEDIR);
+		(void)!fs_dir_each(fd, purge_each, fs);
+		unlinkat(dirfd, d->d_name, AT_REMOVEDIR);
 	}
 	close(fd);
+	return 0;
 }
 
 void fs_deleted_purge(struct fs *fs)
@@ -188,7 +176,7 @@ void fs_deleted_purge(struct fs *fs)
 	fs_deleted_purge_at(fs, base);
 	if (top < 0)
 		return;
-	for_each(top, purge_folder, fs);
+	(void)!fs_dir_each(top, purge_folder, fs);
 	close(top);
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
@@ -210,9 +198,15 @@ static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 	close(fd);
 }
 
+static int purge_hidden_each(void *fs, int dirfd, const struct dirent *d)
+{
+	purge_hidden(fs, dirfd, d->d_name);
+	return 0;
+}
+
 void fs_deleted_purge_at(struct fs *fs, int dirfd)
 {
-	for_each(dirfd, purge_hidden, fs);
+	(void)!fs_dir_each(dirfd, purge_hidden_each, fs);
 }
 
 void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name)

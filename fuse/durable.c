@@ -11,7 +11,7 @@
 #include <uthash.h>
 
 #include "clock.h"
-#include "dir_sync.h"
+#include "dir.h"
 #include "durable_table.h"
 #include "fs.h"
 
@@ -295,7 +295,7 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 	/* The kernel has told of that once, and would not again. */
 	if (look.state == B2F_DISK_FAILED)
 		return -EIO;
-	err = fs_dir_sync_files(path_fd);
+	err = fs_dir_sync(path_fd);
 	if (err)
 		note_failed(fs, &look);
 	else

@@ -41,7 +41,7 @@ struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry)
 struct fs_node *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 {
 	const struct fs_node key = fs_found_key(found);
-	struct fs_node *node = fs_tree_find(fs->tree, &key);
+	struct fs_node *node = fs_tree_find(fs->tree, &key, false);
 
 	/* Without a descriptor, who is about to open it is told to look again.
 	 */

@@ -192,7 +192,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	struct b2f_file_now now;
 	struct timespec mtime;
 
-	if (fs_open_frame_refresh_seen(fs, frame, &probe.index))
+	if (fs_open_frame_refresh(fs, frame, &probe.index))
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
 	b2f_file_now_get(frame->file, &now);
@@ -414,6 +414,6 @@ int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out)
 	err = get_base(fs, base, out);
 	if (!err)
 		err = fs_view_head_attr(fs, base, out);
-	fs_view_leave(fs, base);
+	fs_tree_forget(fs->tree, base, 1);
 	return err;
 }

@@ -147,7 +147,7 @@ int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
 		return err;
 	err = new_handle(fs, base, flags, &handle);
 	/* The handle's pin holds it. */
-	fs_view_leave(fs, base);
+	fs_tree_forget(fs->tree, base, 1);
 	if (err)
 		return err;
 	err = handle->pin.node->kind == FS_KIND_FRAME

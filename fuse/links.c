@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* links.c - compressed files with several names */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "home.h"
 #include "links.h"
 #include "maker.h"
@@ -35,50 +35,35 @@ static bool is_true(int dirfd, const char *name, const char *home)
 	return fs_home_of(dirfd, name, target) && strcmp(target, home) == 0;
 }
 
-/*
- * Calls @fn for all links in the folder @dirfd, until that returns true.
- * Returns whether it has.
- */
-static bool for_any(int dirfd,
-		    bool (*fn)(int dirfd, const char *name, const void *arg),
-		    const void *arg)
-{
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *d;
-	bool found = false;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	while (!found && (d = readdir(dir)))
-		found = (d->d_type == DT_LNK || d->d_type == DT_UNKNOWN) &&
-			fn(fd, d->d_name, arg);
-	closedir(dir);
-	return found;
-}
-
 /* A frame, and where it is. */
 struct place {
 	int fd;
 	const char *home;
 };
 
-/* For for_any(): takes note of the names of @arg. */
-static bool adopt(int dirfd, const char *name, const void *arg)
+/* May @d be a symbolic link? */
+static bool may_be_link(const struct dirent *d)
+{
+	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
+}
+
+/* Notes @d in a slot of the frame @arg, if it is one of its names. */
+static int adopt(void *arg, int dirfd, const struct dirent *d)
 {
 	const struct place *place = arg;
 
-	if (strcmp(name, place->home) != 0 && is_true(dirfd, name, place->home))
-		(void)!fs_home_add(place->fd, name);
-	return false;
+	if (may_be_link(d) && strcmp(d->d_name, place->home) != 0 &&
+	    is_true(dirfd, d->d_name, place->home))
+		(void)!fs_home_add(place->fd, d->d_name);
+	return 0;
 }
 
-static bool is_a_name(int dirfd, const char *name, const void *home)
+static int is_a_name(void *arg, int dirfd, const struct dirent *d)
 {
-	return strcmp(name, home) != 0 && is_true(dirfd, name, home);
+	const struct place *place = arg;
+
+	return may_be_link(d) && strcmp(d->d_name, place->home) != 0 &&
+	       is_true(dirfd, d->d_name, place->home);
 }
 
 /* Empties slots that are not true.  Returns how many are left. */
@@ -101,13 +86,13 @@ static unsigned int heal(int dirfd, const struct place *place)
  * names, so others have had their hands in it if it seems so: then all of the
  * folder is looked at.
  */
-static unsigned int heal_all(int dirfd, const struct place *place)
+static unsigned int heal_all(int dirfd, struct place *place)
 {
 	unsigned int n = heal(dirfd, place);
 
 	if (n > 1)
 		return n;
-	(void)!for_any(dirfd, adopt, place);
+	(void)!fs_dir_each(dirfd, adopt, place);
 	return fs_home_count(place->fd);
 }
 
@@ -147,19 +132,20 @@ static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 	fs_links_unlock(fs);
 }
 
-/* Has the frame at @home a name?  The slots tell, or all of the folder. */
+/* Has the frame at @home a name?  The slots tell, or all of the directory. */
 static bool has_name(int dirfd, const char *home)
 {
+	struct place place = {.home = home};
 	char name[FS_NAMES_SIZE];
 	bool has = false;
-	int fd = openat(dirfd, home,
-			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	for (unsigned int i = 0; !has && fs_home_slot(fd, i, name); i++)
+	place.fd = openat(dirfd, home,
+			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (unsigned int i = 0; !has && fs_home_slot(place.fd, i, name); i++)
 		has = is_true(dirfd, name, home);
-	if (fd >= 0)
-		close(fd);
-	return has || for_any(dirfd, is_a_name, home);
+	if (place.fd >= 0)
+		close(place.fd);
+	return has || fs_dir_each(dirfd, is_a_name, &place) > 0;
 }
 
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
@@ -173,18 +159,18 @@ bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
 	return true;
 }
 
-static bool purge(int dirfd, const char *name, const void *arg)
+static int purge(void *arg, int dirfd, const struct dirent *d)
 {
 	(void)arg;
-	if (fs_home_is(name) && is_true(dirfd, name, name))
-		unlinkat(dirfd, name, 0);
-	return false;
+	if (fs_home_is(d->d_name) && is_true(dirfd, d->d_name, d->d_name))
+		unlinkat(dirfd, d->d_name, 0);
+	return 0;
 }
 
 void fs_links_purge_at(struct fs *fs, int dirfd)
 {
 	fs_links_lock(fs);
-	(void)!for_any(dirfd, purge, NULL);
+	(void)!fs_dir_each(dirfd, purge, NULL);
 	fs_links_unlock(fs);
 }
 
@@ -218,7 +204,7 @@ static int exchange(const struct fs_entry *entry, const char *from,
 		return 0;
 	like.dev = st.st_dev;
 	like.ino = st.st_ino;
-	node = fs_tree_find(entry->fs->tree, &like);
+	node = fs_tree_find(entry->fs->tree, &like, false);
 	if (!node)
 		return 0;
 	/* Without memory it is looked up anew. */
@@ -253,7 +239,7 @@ static struct place place_of(const struct fs_found *found)
 bool fs_links_prepare(const struct fs_entry *entry,
 		      const struct fs_found *found)
 {
-	const struct place place = place_of(found);
+	struct place place = place_of(found);
 	char name[FS_NAMES_SIZE];
 
 	if (heal_all(entry->pin.fd, &place) != 1 ||
@@ -341,6 +327,14 @@ static int find_name(const struct fs_entry *entry, const char *backing,
 	return err;
 }
 
+static int make_link(fuse_req_t req, const struct fs_entry *entry,
+		     const char *home, const char *name)
+{
+	const struct fs_maker_what what = {.target = home};
+
+	return fs_maker_make(req, entry->pin.fd, name, &what);
+}
+
 /* Makes the first name of a frame at no home another one. */
 static int move_home(fuse_req_t req, const struct fs_entry *entry,
 		     const char *backing, int fd, char home[FS_NAMES_SIZE])
@@ -353,7 +347,7 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 		return -EPERM;
 	err = fs_home_new(home);
 	if (!err)
-		err = fs_maker_symlink(req, home, entry->pin.fd, home);
+		err = make_link(req, entry, home, home);
 	if (err)
 		return err;
 	err = fs_home_add(fd, backing);
@@ -381,7 +375,7 @@ static int add_name(fuse_req_t req, const struct fs_entry *entry,
 		return err;
 	err = fs_home_add(fd, name);
 	if (!err)
-		err = fs_maker_symlink(req, home, entry->pin.fd, name);
+		err = make_link(req, entry, home, name);
 	if (err && heal(entry->pin.fd, &place) == 1)
 		(void)!move_back(entry, &place);
 	return err;

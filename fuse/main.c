@@ -135,7 +135,7 @@ static void on_exit_signal(void *arg, int signal)
 			fs->mountpoint.path, strsignal(signal));
 	if (fs->read_write)
 		fs_session_sync(fs);
-	fs_session_end(fs);
+	fuse_session_exit(fs->session);
 }
 
 static void on_stats_signal(void *arg)

@@ -56,31 +56,19 @@ void fs_maker_end(fuse_req_t req)
 	setfsgid(getegid());
 }
 
-/* The result of the call of a maker that has just ended. */
-static int end(fuse_req_t req, int result)
+int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
+		  const struct fs_maker_what *what)
 {
-	int err = result ? -errno : 0;
+	int err;
 
+	fs_maker_begin(req);
+	if (what->target)
+		err = symlinkat(what->target, dirfd, name);
+	else if (S_ISDIR(what->mode))
+		err = mkdirat(dirfd, name, what->mode & 07777);
+	else
+		err = mknodat(dirfd, name, what->mode, what->rdev);
+	err = err ? -errno : 0;
 	fs_maker_end(req);
 	return err;
-}
-
-int fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode)
-{
-	fs_maker_begin(req);
-	return end(req, mkdirat(dirfd, name, mode));
-}
-
-int fs_maker_symlink(fuse_req_t req, const char *target, int dirfd,
-		     const char *name)
-{
-	fs_maker_begin(req);
-	return end(req, symlinkat(target, dirfd, name));
-}
-
-int fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
-		   const struct fs_maker_special *special)
-{
-	fs_maker_begin(req);
-	return end(req, mknodat(dirfd, name, special->mode, special->rdev));
 }

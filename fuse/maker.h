@@ -27,24 +27,17 @@ void fs_maker_begin(fuse_req_t req);
 /* May follow whatever fs_maker_begin() has done. */
 void fs_maker_end(fuse_req_t req);
 
-/* As mkdirat(2), for the caller of @req.  Returns 0 or an errno. */
-B2F_MUST_CHECK
-int fs_maker_mkdir(fuse_req_t req, int dirfd, const char *name, mode_t mode);
-
-/* As symlinkat(2). */
-B2F_MUST_CHECK
-int fs_maker_symlink(fuse_req_t req, const char *target, int dirfd,
-		     const char *name);
-
-/* What mknodat(2) shall make. */
-struct fs_maker_special {
+/* A symbolic link to @target; or, if that is NULL, what @mode says. */
+struct fs_maker_what {
+	const char *target;
 	mode_t mode;
 	dev_t rdev;
 };
 
-/* As mknodat(2). */
+/* Makes @what as @name in @dirfd, for the caller of @req.  Returns 0 or an
+ * errno. */
 B2F_MUST_CHECK
-int fs_maker_mknod(fuse_req_t req, int dirfd, const char *name,
-		   const struct fs_maker_special *special);
+int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
+		  const struct fs_maker_what *what);
 
 #endif

@@ -57,62 +57,44 @@ static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
 	return fs_backing_name_check(&place, name);
 }
 
-void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
-		 mode_t mode)
+/* Makes anything but a frame, and answers. */
+static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
+		       const struct fs_maker_what *what)
 {
 	struct fs_entry entry = {0};
 	int err = enter_new(req, parent, name, &entry);
 
 	if (!err)
-		err = fs_maker_mkdir(req, entry.pin.fd, name, mode);
+		err = fs_maker_make(req, entry.pin.fd, name, what);
 	if (!err) {
 		err = reply_new(req, &entry);
 		if (err)
-			unlinkat(entry.pin.fd, name, AT_REMOVEDIR);
+			unlinkat(entry.pin.fd, name,
+				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
 	}
 	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
+}
+
+void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
+		 mode_t mode)
+{
+	const struct fs_maker_what what = {.mode = S_IFDIR | mode};
+
+	make_other(req, parent, name, &what);
 }
 
 void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		   const char *name)
 {
-	struct fs_entry entry = {0};
-	/* It would be taken for a name of a frame. */
-	int err = fs_home_is(target) ? -EPERM
-				     : enter_new(req, parent, name, &entry);
+	const struct fs_maker_what what = {.target = target};
 
-	if (!err)
-		err = fs_maker_symlink(req, target, entry.pin.fd, name);
-	if (!err) {
-		err = reply_new(req, &entry);
-		if (err)
-			unlinkat(entry.pin.fd, name, 0);
-	}
-	fs_entry_leave(&entry);
-	if (err)
-		fs_reply_error(req, err);
-}
-
-/* A FIFO, a socket, a device. */
-static void make_special(fuse_req_t req, fuse_ino_t parent, const char *name,
-			 mode_t mode, dev_t rdev)
-{
-	const struct fs_maker_special special = {.mode = mode, .rdev = rdev};
-	struct fs_entry entry = {0};
-	int err = enter_new(req, parent, name, &entry);
-
-	if (!err)
-		err = fs_maker_mknod(req, entry.pin.fd, name, &special);
-	if (!err) {
-		err = reply_new(req, &entry);
-		if (err)
-			unlinkat(entry.pin.fd, name, 0);
-	}
-	fs_entry_leave(&entry);
-	if (err)
-		fs_reply_error(req, err);
+	/* A symbolic link to a home would be taken for a name of a frame. */
+	if (fs_home_is(target))
+		fs_reply_error(req, -EPERM);
+	else
+		make_other(req, parent, name, &what);
 }
 
 /* Makes @entry another name of @node, which is no frame. */
@@ -330,12 +312,13 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 mode_t mode, dev_t rdev)
 {
+	const struct fs_maker_what special = {.mode = mode, .rdev = rdev};
 	struct fs_entry entry = {0};
 	struct fresh fresh = {0};
 	int err;
 
 	if (!S_ISREG(mode)) {
-		make_special(req, parent, name, mode, rdev);
+		make_other(req, parent, name, &special);
 		return;
 	}
 	err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);

@@ -46,7 +46,7 @@
 static void hold(struct fs *fs, struct fs_side *side)
 {
 	const struct fs_node like = fs_found_key(&side->found);
-	struct fs_node *node = fs_tree_find(fs->tree, &like);
+	struct fs_node *node = fs_tree_find(fs->tree, &like, false);
 
 	if (!node)
 		return;

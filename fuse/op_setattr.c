@@ -108,7 +108,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	if (is_plain)
 		fs_seen_end(fs, node, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
-	fs_view_leave(fs, node);
+	fs_tree_forget(fs->tree, node, 1);
 	if (!err)
 		err = fs_getattr(fs, shown, &st);
 	if (err)

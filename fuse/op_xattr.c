@@ -66,7 +66,7 @@ static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
 	if (!err)
 		*node = base;
 	/* The pin holds it. */
-	fs_view_leave(fs, base);
+	fs_tree_forget(fs->tree, base, 1);
 	return err;
 }
 

@@ -195,7 +195,7 @@ static bool is_replaced(struct fs *fs, const struct fs_open_frame *frame)
 /* Shares @frame as it is on disk now. */
 static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 {
-	int err = fs_open_frame_refresh(fs, frame);
+	int err = fs_open_frame_refresh(fs, frame, NULL);
 
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;

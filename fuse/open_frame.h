@@ -178,14 +178,13 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 B2F_MUST_CHECK
 int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame);
 
-/* Looks for changes of others; the ticker will tell the kernel of them. */
+/*
+ * Looks for changes of others; the ticker will tell the kernel of them.
+ * @index: what the index was a moment ago, or NULL.
+ */
 B2F_MUST_CHECK
-int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame);
-
-/* The same if its index was @index a moment ago. */
-B2F_MUST_CHECK
-int fs_open_frame_refresh_seen(struct fs *fs, struct fs_open_frame *frame,
-			       const struct stat *index);
+int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
+			  const struct stat *index);
 
 /* The ticker has the kernel drop what it has cached of @file. */
 void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);

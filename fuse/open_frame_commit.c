@@ -220,24 +220,20 @@ void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame)
 		fs_open_frame_drop_cached(fs, frame);
 }
 
-int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame)
+int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
+			  const struct stat *index)
 {
 	const struct fs_pin *pin = &frame->pin;
-	struct stat index = {0};
-
-	/* Without an index, the closer look tells why. */
-	(void)!fs_probe_index(pin->fd, pin->node->sparse, &index);
-	return fs_open_frame_refresh_seen(fs, frame, &index);
-}
-
-int fs_open_frame_refresh_seen(struct fs *fs, struct fs_open_frame *frame,
-			       const struct stat *index)
-{
-	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
+	struct b2f_frame_stamp stamp;
 	struct b2f_file_now now;
+	struct stat seen = {0};
 	bool changed = false;
 	int err;
 
+	/* Without an index, the closer look tells why. */
+	if (!index)
+		(void)!fs_probe_index(pin->fd, pin->node->sparse, &seen);
+	stamp = b2f_frame_stamp_of(index ? index : &seen);
 	/* To look closer means to wait for the end of a commit. */
 	b2f_file_now_get(frame->file, &now);
 	if (b2f_frame_stamp_equal(&now.stamp, &stamp)) {

@@ -336,11 +336,6 @@ void fs_session_sync(struct fs *fs)
 		wait_for_writes(fs, &end);
 }
 
-void fs_session_end(struct fs *fs)
-{
-	fuse_session_exit(fs->session);
-}
-
 void fs_session_cut(struct fs *fs)
 {
 	/* Only root can, and only if nobody else has mounted there since. */

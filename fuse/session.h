@@ -30,9 +30,6 @@ int fs_session_run(struct fs *fs);
  */
 void fs_session_sync(struct fs *fs);
 
-/* Lets fs_session_run() end; from any thread. */
-void fs_session_end(struct fs *fs);
-
 /* Lets everything that waits for an answer fail; when no answers come. */
 void fs_session_cut(struct fs *fs);
 

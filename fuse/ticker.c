@@ -77,7 +77,7 @@ static void tick_file(struct fs *fs, struct fs_open_frame *frame)
 	if (fs_open_frame_commit_old(fs, frame) == -EAGAIN)
 		return;
 	/* What cannot be read now stays as it is. */
-	(void)!fs_open_frame_refresh(fs, frame);
+	(void)!fs_open_frame_refresh(fs, frame, NULL);
 }
 
 /*

@@ -245,18 +245,18 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 }
 
 int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
-		const struct fs_node *like, struct fs_node **out)
+		const struct fs_node *key, struct fs_node **out)
 {
-	struct fs_node *fresh = new_node(like->kind, name), *old_parent = NULL;
+	struct fs_node *fresh = new_node(key->kind, name), *old_parent = NULL;
 	struct fs_node *node;
 
 	if (!fresh)
 		return -ENOMEM;
-	fresh->dev = like->dev;
-	fresh->ino = like->ino;
-	fresh->sparse = like->sparse;
+	fresh->dev = key->dev;
+	fresh->ino = key->ino;
+	fresh->sparse = key->sparse;
 	pthread_mutex_lock(&tree->lock);
-	node = find(tree, like, false);
+	node = find(tree, key, false);
 	if (node) {
 		node->nrefs++;
 		old_parent = move_node(node, parent, &fresh->name);
@@ -278,28 +278,17 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	return 0;
 }
 
-static struct fs_node *find_ref(struct fs_tree *tree,
-				const struct fs_node *like, bool retired)
+struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *key,
+			     bool retired)
 {
 	struct fs_node *node;
 
 	pthread_mutex_lock(&tree->lock);
-	node = find(tree, like, retired);
+	node = find(tree, key, retired);
 	if (node)
 		node->nrefs++;
 	pthread_mutex_unlock(&tree->lock);
 	return node;
-}
-
-struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like)
-{
-	return find_ref(tree, like, false);
-}
-
-struct fs_node *fs_tree_find_retired(struct fs_tree *tree,
-				     const struct fs_node *like)
-{
-	return find_ref(tree, like, true);
 }
 
 int fs_tree_move(struct fs_tree *tree, struct fs_node *node,

@@ -180,23 +180,21 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
 void fs_tree_free(struct fs_tree *tree);
 
 /*
- * Gets the node of the backing file (@dev, @ino) as @kind, making it if there
- * is none, and notes that it is @name in @parent.  The caller has a reference
- * then, to give back with fs_tree_forget().  Returns 0 or -ENOMEM.
+ * Gets the node of the file that @key tells by its dev, ino, kind and sparse,
+ * making it if there is none, and notes that it is @name in @parent.  Give the
+ * reference back with fs_tree_forget().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
-		const struct fs_node *like, struct fs_node **out);
+		const struct fs_node *key, struct fs_node **out);
 
 /*
- * The node of a backing file as in fs_tree_get(), with a reference, or NULL if
- * the kernel does not know it.
+ * The node that @key tells as in fs_tree_get(), with a reference, or NULL if
+ * the kernel does not know it.  @retired: among those that are not found by
+ * fs_tree_get() any more.
  */
-struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *like);
-
-/* The same of those that fs_tree_find() does not find any more. */
-struct fs_node *fs_tree_find_retired(struct fs_tree *tree,
-				     const struct fs_node *like);
+struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *key,
+			     bool retired);
 
 /* Notes that @node is @name in @parent now.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
@@ -206,7 +204,7 @@ int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
 /* Takes one more reference to @node. */
 void fs_tree_ref(struct fs_tree *tree, struct fs_node *node);
 
-/* Gives back @n references. */
+/* Gives back @n references.  NULL does nothing. */
 void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n);
 
 /* The next fs_tree_get() makes a new node instead of finding @node. */

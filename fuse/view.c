@@ -36,10 +36,10 @@ int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 		return 0;
 	}
 	/* If it is known, then where it is now; else where it was seen. */
-	*out = fs_tree_find(fs->tree, &key);
+	*out = fs_tree_find(fs->tree, &key, false);
 	/* Deleted, and open all the same. */
 	if (!*out)
-		*out = fs_tree_find_retired(fs->tree, &key);
+		*out = fs_tree_find(fs->tree, &key, true);
 	if (*out)
 		return 0;
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
@@ -49,17 +49,11 @@ int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 	return err;
 }
 
-void fs_view_leave(struct fs *fs, struct fs_node *base)
-{
-	if (base)
-		fs_tree_forget(fs->tree, base, 1);
-}
-
 struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame)
 {
 	const struct fs_node key = key_of(frame, FS_KIND_VIEW);
 
-	return fs_tree_find(fs->tree, &key);
+	return fs_tree_find(fs->tree, &key, false);
 }
 
 void fs_view_retire(struct fs *fs, const struct fs_found *found)

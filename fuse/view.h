@@ -21,14 +21,12 @@
 #include "resolve.h"
 
 /*
- * The node whose file @node shows: of a view, that of its frame.  Give *@out
- * back with fs_view_leave().  Returns 0, -ESTALE (it has gone) or -ENOMEM.
+ * The node whose file @node shows: of a view, that of its frame.  It has a
+ * reference, to give back with fs_tree_forget().  Returns 0, -ESTALE (it has
+ * gone) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
-
-/* NULL does nothing. */
-void fs_view_leave(struct fs *fs, struct fs_node *base);
 
 /* The node of the view of @frame, with a reference; NULL: it is not known. */
 struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame);

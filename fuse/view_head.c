@@ -112,7 +112,7 @@ int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
 		return 0;
 	/* A write would find out only when its place is settled. */
 	if (changes)
-		(void)!fs_open_frame_refresh(fs, handle->frame);
+		(void)!fs_open_frame_refresh(fs, handle->frame, NULL);
 	return b2f_file_is_npy(handle->frame->file) ? -ESTALE : 0;
 }
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dir.c - what is in a directory, one by one, and fsync of it */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+/* From so many files on, all of the filesystem at once is not slower. */
+#define FILES_MAX 64
+
+static int open_dir(int path_fd)
+{
+	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg)
+{
+	int fd = open_dir(path_fd), result = 0;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *d;
+
+	if (!dir) {
+		result = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			close(fd);
+		return result;
+	}
+	while (!result && (d = readdir(dir)))
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+			result = fn(arg, fd, d);
+	closedir(dir);
+	return result;
+}
+
+/* Some filesystems have no fsync for directories, nor need for it. */
+static int sync_fd(int fd)
+{
+	return fsync(fd) && errno != EINVAL ? -errno : 0;
+}
+
+static int sync_entry(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int err;
+
+	/* It may be an index that its owner has closed to readers. */
+	if (fd < 0 && errno == EACCES)
+		return syncfs(dirfd) ? -errno : 0;
+	/* What else we cannot open, we have not written. */
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE ? -errno : 0;
+	err = sync_fd(fd);
+	close(fd);
+	return err;
+}
+
+/* All of the filesystem that @path_fd is on. */
+static int sync_all(int path_fd)
+{
+	int fd = open_dir(path_fd), err = fd;
+
+	if (fd < 0)
+		return err;
+	err = syncfs(fd) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int fs_dir_sync_names(int path_fd)
+{
+	int fd = open_dir(path_fd), err = fd;
+
+	if (fd < 0)
+		return err;
+	err = sync_fd(fd);
+	close(fd);
+	return err;
+}
+
+/* Until there have been too many. */
+static int sync_some(void *n, int dirfd, const struct dirent *d)
+{
+	return ++*(int *)n > FILES_MAX ? 1 : sync_entry(dirfd, d->d_name);
+}
+
+int fs_dir_sync(int path_fd)
+{
+	int n = 0, err = fs_dir_each(path_fd, sync_some, &n);
+
+	if (err < 0)
+		return err;
+	return err ? sync_all(path_fd) : fs_dir_sync_names(path_fd);
+}
