@@ -27,7 +27,9 @@ enum {
 /* rwx bits of each class. */
 struct acl {
 	unsigned int group_obj, mask, other;
-	/* What all users and groups that are named have; 7 without any. */
+	/*
+	 * What every named user, and every named group, has; 7: none is named.
+	 */
 	unsigned int users, groups;
 };
 
@@ -67,7 +69,7 @@ static mode_t narrow(const uint8_t *bytes, size_t size, mode_t mode)
 
 	for (size_t i = HEADER; i + ENTRY <= size; i += ENTRY)
 		add_entry(&acl, bytes + i);
-	/* A user who is named may be in the group, or in none that is. */
+	/* A named user may belong to the owning group, or to none. */
 	acl.group_obj &= acl.users;
 	acl.other &= acl.users & acl.groups;
 	return mode & (~(mode_t)0077 | acl.group_obj << 3 | acl.other);

@@ -18,10 +18,10 @@
 
 #define HIDDEN ".bloscfs-deleted"
 
-/* What is younger may be about to become a frame, seconds. */
+/* A younger directory may be about to become a frame, seconds. */
 #define AGE_S 60
 
-/* Another mount that cleans up may take a folder before it is locked. */
+/* Another mount that cleans up may delete ours before it is locked. */
 #define TRIES 3
 
 bool fs_deleted_is_hidden(const char *name)
@@ -52,7 +52,7 @@ static int open_dir(int dirfd, const char *name)
 
 /*
  * Opens a directory that this user has made for deleted frames.  The owner of
- * the directory around it may have put something of that name there.
+ * the directory around it may have put something else there.
  */
 static int open_own(int dirfd, const char *name)
 {
@@ -76,7 +76,7 @@ void fs_deleted_fini(struct fs_deleted_folder *folder)
 
 	if (folder->fd >= 0) {
 		top = open_own(folder->base_fd, HIDDEN);
-		/* Both only if they are empty. */
+		/* rmdir(2) refuses directories that are not empty. */
 		if (top >= 0) {
 			unlinkat(top, folder->id, AT_REMOVEDIR);
 			close(top);
@@ -89,7 +89,7 @@ void fs_deleted_fini(struct fs_deleted_folder *folder)
 	pthread_mutex_destroy(&folder->lock);
 }
 
-/* A file of a frame that has no index any more. */
+/* Removes a file of a frame that has no index any more. */
 static int remove_file(void *arg, int dirfd, const struct dirent *d)
 {
 	const char *name = d->d_name;
@@ -105,8 +105,8 @@ static int remove_file(void *arg, int dirfd, const struct dirent *d)
 }
 
 /*
- * To unlink files in a directory needs more than a read-only file's mode.  It
- * need not be readable yet, and what is not ours keeps its mode.
+ * Lets us unlink files in the directory of a read-only frame.  It need not be
+ * readable yet; one that is not ours keeps its mode.
  */
 static void make_writable(struct fs *fs, int dirfd, const char *name)
 {
@@ -124,7 +124,7 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 	close(fd);
 }
 
-/* Deletes the frame @name, whole or half deleted. */
+/* Deletes the frame @name, also if it is half deleted already. */
 static int remove_frame(struct fs *fs, int dirfd, const char *name)
 {
 	int err, fd;
@@ -143,7 +143,7 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 
 static void purge_frame(struct fs *fs, int dirfd, const char *name)
 {
-	/* One that was never finished has no index. */
+	/* A frame that was never finished has no index. */
 	if (remove_frame(fs, dirfd, name) == -ENOENT)
 		(void)!unlinkat(dirfd, name, AT_REMOVEDIR);
 }
@@ -154,7 +154,7 @@ static int purge_each(void *fs, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-/* The directory of a mount, if that is not there any more. */
+/* Deletes the directory of a mount that has ended. */
 static int purge_folder(void *fs, int dirfd, const struct dirent *d)
 {
 	int fd = open_own(dirfd, d->d_name);
@@ -181,7 +181,7 @@ void fs_deleted_purge(struct fs *fs)
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
 
-/* A frame that was hidden where it was. */
+/* Deletes a frame that was hidden in its own directory. */
 static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 {
 	const char *id = name + sizeof(HIDDEN);
@@ -218,7 +218,7 @@ void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name)
 		purge_hidden(fs, dirfd, name);
 }
 
-/* Makes the mount's own folder and locks it.  Returns a descriptor. */
+/* Makes the mount's own directory and locks it.  Returns a descriptor. */
 static int make_folder(const struct fs_deleted_folder *folder)
 {
 	struct stat st;
@@ -238,7 +238,7 @@ static int make_folder(const struct fs_deleted_folder *folder)
 	close(top);
 	if (fd < 0)
 		return fd;
-	/* A filesystem without locks is used without. */
+	/* Some filesystems have no locks. */
 	(void)!flock(fd, LOCK_EX | LOCK_NB);
 	if (fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return fd;
@@ -246,7 +246,7 @@ static int make_folder(const struct fs_deleted_folder *folder)
 	return -ENOENT;
 }
 
-/* The mount's own folder, or -1; and a number for something new in it. */
+/* Gets the mount's own directory, or -1, and an unused number. */
 static int get_folder(struct fs_deleted_folder *folder, unsigned long *number)
 {
 	int fd;
@@ -265,7 +265,7 @@ static int get_folder(struct fs_deleted_folder *folder, unsigned long *number)
 	return fd;
 }
 
-/* Moves it to the mount's own folder. */
+/* Moves it to the mount's own directory. */
 static int hide_away(struct fs_deleted_folder *folder, int dirfd,
 		     const char *name, struct fs_deleted *out)
 {
@@ -281,7 +281,7 @@ static int hide_away(struct fs_deleted_folder *folder, int dirfd,
 	return renameat(dirfd, name, fd, out->name) ? -errno : 0;
 }
 
-/* Gives it another name where it is. */
+/* Hides it under another name in its own directory. */
 static int hide_there(struct fs_deleted_folder *folder, int dirfd,
 		      const char *name, struct fs_deleted *out)
 {
@@ -300,7 +300,7 @@ static int hide_there(struct fs_deleted_folder *folder, int dirfd,
 	if (renameat(dirfd, name, dirfd, out->name))
 		return -errno;
 	out->lock_fd = open_dir(dirfd, out->name);
-	/* If not, we write to it, and have locked it already. */
+	/* If the lock fails, a writer of ours has locked it already. */
 	if (out->lock_fd >= 0)
 		(void)!flock(out->lock_fd, LOCK_SH | LOCK_NB);
 	return 0;
@@ -326,11 +326,11 @@ int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
 	if (!deleted)
 		return -ENOMEM;
 	deleted->dirfd = deleted->lock_fd = -1;
-	/* Without a descriptor there is no way back, no more. */
+	/* Without this descriptor it cannot be brought back, no more. */
 	deleted->home_fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	snprintf(deleted->home, sizeof(deleted->home), "%s", name);
 	err = hide_away(&fs->deleted, dirfd, name, deleted);
-	/* Another filesystem, or a directory that only its owner may move. */
+	/* It is on another filesystem, or only its owner may move it. */
 	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
 		err = hide_there(&fs->deleted, dirfd, name, deleted);
 	if (err)
@@ -340,7 +340,7 @@ int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
 	return err;
 }
 
-/* Other files are in it. */
+/* Brings back a directory in which there are other files. */
 static void bring_back(struct fs *fs, const struct fs_deleted *deleted)
 {
 	bool back = renameat2(deleted->dirfd, deleted->name, deleted->home_fd,

@@ -39,17 +39,23 @@ struct fs_deleted_folder {
 	char id[40];
 	/* Where .bloscfs-deleted is. */
 	int base_fd;
-	/* The locked folder; -1 until it is needed, or it could not be made. */
+	/*
+	 * The mount's own, locked directory; -1: not needed yet, or not
+	 * possible.
+	 */
 	int fd;
 	bool has_failed;
 	unsigned long last;
 };
 
-/* One frame that is out of sight. */
+/* A frame that is out of sight. */
 struct fs_deleted {
-	/* The folder it is in. */
+	/* The directory it is in. */
 	int dirfd;
-	/* Where it lies in its own folder: itself, locked; else -1. */
+	/*
+	 * The frame itself, locked, if it lies in its old directory; otherwise
+	 * -1.
+	 */
 	int lock_fd;
 	char name[FS_NAMES_SIZE];
 	/* Where it was. */
@@ -57,21 +63,25 @@ struct fs_deleted {
 	char home[FS_NAMES_SIZE];
 };
 
-/* @base_fd, of the folder to begin in, stays the caller's. */
+/* @base_fd, the directory of .bloscfs-deleted, stays the caller's. */
 void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd);
 
-/* Deletes the mount's own folder, if it is empty. */
+/* Deletes the mount's own directory, if it is empty. */
 void fs_deleted_fini(struct fs_deleted_folder *folder);
 
 /* Deletes what mounts that have crashed left below BASE. */
 void fs_deleted_purge(struct fs *fs);
 
-/* The same for all in the folder @dirfd, which is about to be deleted. */
+/*
+ * Deletes what crashed mounts left in the directory @dirfd itself, which is
+ * about to be deleted.
+ */
 void fs_deleted_purge_at(struct fs *fs, int dirfd);
 
 /*
- * The same for the hidden @name in @dirfd, which somebody has come upon; it may
- * be a new frame too, which is not locked all the time (b2f_frame_create()).
+ * The same for the hidden @name in @dirfd, which a listing has come upon.  It
+ * may also be a new frame, which is not locked all the time
+ * (b2f_frame_create()).
  */
 void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name);
 
@@ -80,8 +90,7 @@ bool fs_deleted_is_hidden(const char *name);
 
 /*
  * Moves the sparse frame @name in @dirfd out of sight.  End *@out with
- * fs_deleted_finish().  Returns 0, -ENOMEM or an errno: then it is where it
- * was.
+ * fs_deleted_finish().  Returns 0, or -ENOMEM or an errno and leaves it there.
  */
 B2F_MUST_CHECK
 int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,

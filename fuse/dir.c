@@ -7,7 +7,7 @@
 
 #include "dir.h"
 
-/* From so many files on, all of the filesystem at once is not slower. */
+/* With more files, one syncfs(2) is not slower. */
 #define FILES_MAX 64
 
 static int open_dir(int path_fd)
@@ -48,10 +48,10 @@ static int sync_entry(int dirfd, const char *name)
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int err;
 
-	/* It may be an index that its owner has closed to readers. */
+	/* The owner may have made the index unreadable for this user. */
 	if (fd < 0 && errno == EACCES)
 		return syncfs(dirfd) ? -errno : 0;
-	/* What else we cannot open, we have not written. */
+	/* Any other file that we cannot open, we have not written. */
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? -errno : 0;
 	err = sync_fd(fd);
@@ -59,7 +59,7 @@ static int sync_entry(int dirfd, const char *name)
 	return err;
 }
 
-/* All of the filesystem that @path_fd is on. */
+/* Syncs the whole filesystem that @path_fd is on. */
 static int sync_all(int path_fd)
 {
 	int fd = open_dir(path_fd), err = fd;
@@ -82,7 +82,7 @@ int fs_dir_sync_names(int path_fd)
 	return err;
 }
 
-/* Until there have been too many. */
+/* Syncs one entry; ends the walk with 1 when there are too many. */
 static int sync_some(void *n, int dirfd, const struct dirent *d)
 {
 	return ++*(int *)n > FILES_MAX ? 1 : sync_entry(dirfd, d->d_name);

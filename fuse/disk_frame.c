@@ -41,7 +41,7 @@ int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
 
 	if (err)
 		return err;
-	/* That of the root ends in a slash. */
+	/* The path "/" ends in a slash already. */
 	if (asprintf(&label, "%s%s%s", path,
 		     path[strlen(path) - 1] == '/' ? "" : "/", name) < 0)
 		err = -ENOMEM;
@@ -70,7 +70,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 		err = b2f_frame_open(&options, AT_FDCWD, path, out);
 	}
 	free(label);
-	/* It was a frame a moment ago: a new look tells what it is now. */
+	/* It was a frame a moment ago: the next lookup tells what it is now. */
 	if (err == -ENOENT ||
 	    (err == B2F_ENOTFRAME &&
 	     fs_probe_index(fd, node->sparse, &index) == -ENOENT))

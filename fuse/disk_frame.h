@@ -20,7 +20,8 @@ int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
 
 /*
  * Opens the frame @node (O_PATH descriptor @fd).  Returns as b2f_frame_open(),
- * but B2F_ECORRUPT for B2F_ENOTFRAME, or -ESTALE (it has gone).
+ * but -ESTALE if it is no frame any more, and otherwise B2F_ECORRUPT for
+ * B2F_ENOTFRAME.
  */
 B2F_MUST_CHECK
 int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
@@ -31,8 +32,9 @@ B2F_MUST_CHECK
 int fs_disk_frame_reset(struct fs *fs, struct fs_node *node);
 
 /*
- * Sizes of the frame @node by opening it; @probe->fd and @probe->index are set.
- * A frame that cannot be opened has size 0.  Returns 0 or an errno.
+ * Reads the sizes of the frame @node by opening it; @probe->fd and
+ * @probe->index are set.  A frame that cannot be opened has size 0.  Returns 0
+ * or an errno.
  */
 B2F_MUST_CHECK
 int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,

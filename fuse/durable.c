@@ -55,7 +55,7 @@ void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync)
 		fs_wakeup_call(&fs->wakeup, false);
 }
 
-/* Something on @dev, which has @dirfd, is to be durable before long. */
+/* Has the ticker sync @dev, by @dirfd, which is on it. */
 static void sync_later(struct fs *fs, int dirfd, dev_t dev)
 {
 	struct fs_sync *later;
@@ -74,7 +74,7 @@ static void sync_later(struct fs *fs, int dirfd, dev_t dev)
 		return;
 	}
 	free(later);
-	/* The next one that is left tries again. */
+	/* The next frame that is left to a sync tries again. */
 	fs_logger_write(fs->logger, B2F_LOG_WARNING,
 			"sync later: no memory or no descriptor");
 }
@@ -84,7 +84,7 @@ static bool is_durable(const struct fs_durable *d)
 	return b2f_durability_get(&d->contents) == B2F_DISK_DURABLE;
 }
 
-/* Locked, as all that follows up to the functions of the header. */
+/* This and all that follows up to the functions of the header: locked. */
 static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 {
 	struct fs_durable_key key;
@@ -97,7 +97,7 @@ static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 	return d;
 }
 
-/* The one of @node, made if there is none; NULL without memory. */
+/* Gets the record of @node, or makes it; NULL: no memory. */
 static struct fs_durable *get(struct fs *fs, struct fs_node *node, dev_t dev,
 			      ino_t ino)
 {
@@ -133,13 +133,15 @@ bool fs_durable_is_done(const struct fs_durable *d)
 	return d->nusers == 0 && (!d->node || (!d->name_at && is_durable(d)));
 }
 
-/* Drops @d if there is nothing more to know of it; as fs_durable_drop(). */
+/*
+ * Drops @d if nothing of it needs to be known.  Returns as fs_durable_drop().
+ */
 static struct fs_node *drop_if_done(struct fs *fs, struct fs_durable *d)
 {
 	return fs_durable_is_done(d) ? fs_durable_drop(fs, d) : NULL;
 }
 
-/* Unlocks, and gives back the reference of one that was dropped, or NULL. */
+/* Unlocks, then gives back the node of a dropped record; may be NULL. */
 static void unlock(struct fs *fs, struct fs_node *dropped)
 {
 	pthread_mutex_unlock(&fs->durables.lock);
@@ -171,7 +173,7 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd)
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&all->lock);
-	/* Without memory it is as after any other rename. */
+	/* Without memory the name is as safe as after any other rename. */
 	d = get(fs, node, node->dev, node->ino);
 	if (d)
 		d->name_at = ++all->clock;
@@ -223,7 +225,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 		sync_later(fs, frame->pin.fd, frame->dev);
 }
 
-/* What is known of one frame, at one moment. */
+/* What the table says of one frame at one moment. */
 struct look {
 	dev_t dev;
 	ino_t ino;
@@ -249,8 +251,8 @@ static struct look look_at(struct fs *fs, dev_t dev, ino_t ino)
 }
 
 /*
- * Notes what was made durable since @look, of what has not changed meanwhile.
- * Not before: another fsync may wait for the same.
+ * Notes what a sync has made durable, unless it changed since @look.  Do this
+ * after the sync: another fsync may wait for the same.
  */
 static void note_synced(struct fs *fs, const struct look *look, bool name)
 {
@@ -292,7 +294,9 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 
 	if (look.state == B2F_DISK_DURABLE)
 		return 0;
-	/* The kernel has told of that once, and would not again. */
+	/*
+	 * The kernel reports a failed write once; a second sync would succeed.
+	 */
 	if (look.state == B2F_DISK_FAILED)
 		return -EIO;
 	err = fs_dir_sync(path_fd);

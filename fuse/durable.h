@@ -54,46 +54,49 @@ struct fs_durables {
 	struct fs_durable *all;
 	/* Filesystems that are to be synced. */
 	struct fs_sync *syncs;
-	/* Counts what is left, so that a sync can tell what came before it. */
+	/*
+	 * Ticks whenever something is left to a sync, so that a sync knows what
+	 * came before it began.
+	 */
 	uint64_t clock;
 };
 
 void fs_durable_init(struct fs_durables *durables);
 
-/* The frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
+/* Notes that the frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd);
 
-/* The sparse frame @node has got another name below @dirfd. */
+/* Notes that the sparse frame @node has a new name below @dirfd. */
 void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd);
 
-/* It was deleted. */
+/* Notes that it was deleted. */
 void fs_durable_forget(struct fs *fs, struct fs_node *node);
 
 /*
- * For b2f_write_options: @frame is about to be open for writing, until
- * fs_durable_close().  NULL without memory.
+ * Notes that @frame is about to be open for writing, until fs_durable_close().
+ * Returns its state for b2f_write_options; NULL: no memory.
  */
 struct b2f_durability *fs_durable_open(struct fs *fs,
 				       struct fs_open_frame *frame);
 
-/* It is closed, if it was open; @dirfd is any directory beside it, or it. */
+/* Notes that @frame is closed; does nothing if it was not open for writing. */
 void fs_durable_close(struct fs *fs, struct fs_open_frame *frame);
 
-/* What is known of the contents of a frame; DURABLE if nothing is. */
+/* The state of the contents of a frame; DURABLE if it is not in the table. */
 enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 
 /*
- * Makes the contents durable of the frame that @path_fd is the directory of,
- * and that is not open for writing.  Returns 0, -EIO (a sync of it has failed:
- * it has to be written anew) or an errno of fsync(2).
+ * Syncs the contents of a frame that is not open for writing; @path_fd is its
+ * directory.  Returns 0, -EIO (a sync of it has failed: it must be written
+ * anew) or an errno of fsync(2).
  */
 B2F_MUST_CHECK
 int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
 
 /*
- * Makes the directory durable that @node, a frame, has its name in, if it is
- * new there.  Returns 0 or an errno.
+ * Syncs the directory in which the frame @node has its name, if the name is
+ * new.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_durable_make_name(struct fs *fs, struct fs_node *node, dev_t dev,

@@ -13,7 +13,7 @@
 #include "fs.h"
 #include "resolve.h"
 
-/* Each frame that waits takes its node's memory too. */
+/* Each waiting frame keeps its node in memory. */
 #define WAITING_MAX 20000
 
 bool fs_durable_sync_waits(struct fs *fs)
@@ -36,7 +36,7 @@ bool fs_durable_sync_is_crowded(struct fs *fs)
 	return crowded;
 }
 
-/* Takes one that has been waiting for @age_s seconds, or NULL. */
+/* Takes a sync that has been waiting for @age_s seconds, or NULL. */
 static struct fs_sync *take_sync(struct fs_durables *all, time_t age_s)
 {
 	time_t now = fs_clock_s();
@@ -63,7 +63,7 @@ static bool is_left(const struct fs_durable *d, dev_t dev)
 						  state == B2F_DISK_UNSYNCED)));
 }
 
-/* Is there anything left on @dev?  *@until is the time of now. */
+/* Is anything on @dev left to a sync?  *@until: the clock of now. */
 static bool begin_sync(struct fs_durables *all, dev_t dev, uint64_t *until)
 {
 	struct fs_durable *d, *next;
@@ -77,7 +77,7 @@ static bool begin_sync(struct fs_durables *all, dev_t dev, uint64_t *until)
 	return left;
 }
 
-/* A sync has done it for @d, if it was left before @until.  Locked. */
+/* Notes for @d a sync that began at @until.  Locked. */
 static void settle_one(struct fs_durable *d, uint64_t until)
 {
 	enum b2f_durable_state state = b2f_durability_get(&d->contents);
@@ -89,7 +89,7 @@ static void settle_one(struct fs_durable *d, uint64_t until)
 					  B2F_DISK_DURABLE);
 }
 
-/* Room for all nodes of the table; *@n is for their number.  Locked. */
+/* Allocates room for all nodes of the table; *@n will count them.  Locked. */
 static struct fs_node **new_list(const struct fs_durables *all, size_t *n)
 {
 	*n = 0;
@@ -120,7 +120,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 	free(dropped);
 }
 
-/* It may have been any file's data that could not be written. */
+/* Notes that a sync of @dev failed: any file's data may be lost. */
 static void fail_sync(struct fs_durables *all, dev_t dev)
 {
 	struct fs_durable *d, *next;
@@ -132,7 +132,10 @@ static void fail_sync(struct fs_durables *all, dev_t dev)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Lists, with references, what is @state on @dev and not open for writing. */
+/*
+ * Lists, with references, nodes on @dev that are @state and not open for
+ * writing.
+ */
 static struct fs_node **list(struct fs *fs, dev_t dev,
 			     enum b2f_durable_state state, size_t *n)
 {
@@ -193,7 +196,7 @@ int fs_durable_sync_found(struct fs *fs, struct fs_node *node,
 	return err;
 }
 
-/* Writes anew what a sync has failed for; returns the first error. */
+/* Writes anew what a sync failed for.  Returns the first error. */
 static int mend_all(struct fs *fs, dev_t dev)
 {
 	size_t n;
@@ -203,7 +206,7 @@ static int mend_all(struct fs *fs, dev_t dev)
 	for (size_t i = 0; i < n; i++) {
 		int err = mend(fs, nodes[i]);
 
-		/* It has gone, by another program. */
+		/* Another program has deleted it. */
 		if (err == -ESTALE || err == -ENOENT)
 			fs_durable_forget(fs, nodes[i]);
 		else if (!first)
@@ -214,7 +217,7 @@ static int mend_all(struct fs *fs, dev_t dev)
 	return first;
 }
 
-/* Runs @sync, and takes it over; one that fails is tried again later. */
+/* Runs @sync, which it takes over; if that fails, tries again later. */
 static int run_sync(struct fs *fs, struct fs_sync *sync)
 {
 	struct fs_durables *all = &fs->durables;
@@ -247,7 +250,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	struct fs_sync *due = NULL, *s;
 	int first = 0;
 
-	/* Not one by one: those that fail are there again. */
+	/* Take all that are due first: those that fail come back. */
 	while ((s = take_sync(&fs->durables, age_s))) {
 		s->next = due;
 		due = s;
@@ -284,7 +287,7 @@ int fs_durable_sync_fini(struct fs *fs)
 	struct fs_durable *d, *next;
 	struct fs_sync *s;
 
-	/* What a commit could not make durable, or no sync was made for. */
+	/* What a commit could not make durable, or what had no sync. */
 	HASH_ITER(hh, all->all, d, next)
 	{
 		int one = 0;

@@ -16,19 +16,20 @@ struct fs_durable_key {
 	ino_t ino;
 };
 
-/* A frame of which something may not be durable, or that is being written. */
+/* A frame that is open for writing, or not yet durable. */
 struct fs_durable {
 	struct fs_durable_key key;
-	/* Moves without the lock, too. */
+	/* Commits move it without the lock. */
 	struct b2f_durability contents;
-	/* With a reference, as it takes one to open it; NULL: it was deleted.
-	 */
+	/* With a reference, to be able to open it; NULL: it was deleted. */
 	struct fs_node *node;
-	/* Open files that may write. */
+	/* Open frames that may write. */
 	size_t nusers;
-	/* When it was made, or closed, last. */
+	/* When it was last left to a sync, by the table's clock. */
 	uint64_t left_at;
-	/* When it got its name; 0: that is durable. */
+	/*
+	 * When it got its name, by the table's clock; 0: the name is durable.
+	 */
 	uint64_t name_at;
 	UT_hash_handle hh;
 };
@@ -38,20 +39,20 @@ struct fs_sync {
 	struct fs_sync *next;
 	dev_t dev;
 	int fd;
-	/* Of the oldest one, on the monotonic clock. */
+	/* When the first frame was left to it, on the monotonic clock. */
 	time_t since_s;
 };
 
 /*
- * Forgets @d, which may still be used.  Returns its node, whose reference is
- * the caller's to give back without the lock.  Locked.
+ * Takes @d out of the table; its users may still have it.  Returns its node,
+ * whose reference the caller gives back without the lock.  Locked.
  */
 struct fs_node *fs_durable_drop(struct fs *fs, struct fs_durable *d);
 
-/* Is all of @d durable, and nothing else to be known of it?  Locked. */
+/* Is all of @d durable, and is it not being written?  Locked. */
 bool fs_durable_is_done(const struct fs_durable *d);
 
-/* Adds @sync, which it takes over, unless that filesystem is among them. */
+/* Adds @sync, which it takes over; drops it if its filesystem has one. */
 void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync);
 
 void fs_durable_free_sync(struct fs_sync *sync);

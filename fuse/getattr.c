@@ -10,7 +10,7 @@
 #include "home.h"
 #include "view.h"
 
-/* Reads of less than this cost the same. */
+/* Smaller reads cost the same. */
 #define FRAME_BLKSIZE (128 << 10)
 
 /* st_blocks 0 would make tar -S and cp write zeros instead of reading. */
@@ -38,7 +38,7 @@ static blkcnt_t blocks(uint64_t nbytes, uint64_t cbytes)
 	return n < BLOCKS_MIN ? BLOCKS_MIN : n;
 }
 
-/* What the options say over @st. */
+/* Lets the mount's options override @st. */
 static void apply_options(const struct fs *fs, struct stat *st)
 {
 	const struct fs_options *o = &fs->options;
@@ -53,14 +53,14 @@ static void apply_options(const struct fs *fs, struct stat *st)
 		st->st_mode &= ~fs->settings.file_mask;
 }
 
-/* Others than the daemon's user are to have no more than they have there. */
+/* Gives other users than the daemon's no more than they have below. */
 static mode_t shown_mode(const struct fs *fs, int fd, const char *name,
 			 mode_t mode)
 {
 	return fs->options.allow_other ? fs_acl_narrow(fd, name, mode) : mode;
 }
 
-/* A file or folder as it is. */
+/* Attributes of a file or directory that is shown as it is. */
 static void plain(const struct fs *fs, int fd, const struct stat *st,
 		  struct stat *out)
 {
@@ -71,9 +71,9 @@ static void plain(const struct fs *fs, int fd, const struct stat *st,
 }
 
 /*
- * Who may not enter the directory of a frame may not use the frame either.
- * Where the two belong to different users, the file's owner or group is
- * somebody else in the directory, nobody knows who: what all others may.
+ * A user who may not enter the directory of a frame may not use the frame
+ * either.  Where file and directory have different owners or groups, the file's
+ * owner may be anyone in the directory: he gets what all others may.
  */
 static mode_t hidden_by(mode_t dir_mode, const struct stat *dir,
 			const struct stat *index)
@@ -98,8 +98,8 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 /*
- * Whoever may write to the directory decides what a program in the frame does,
- * and nothing takes these bits away then.
+ * Any user who may write to the directory decides what a program in the frame
+ * does, and no write there clears these bits.
  */
 static mode_t set_id_hidden_by(const struct stat *dir, const struct stat *index)
 {
@@ -130,8 +130,8 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	*out = *index;
 	out->st_mode = mode_of_frame(fs, probe);
 	/*
-	 * A rename changes the directory alone, and no mtime; a commit and what
-	 * follows it change the mtime as well.
+	 * A rename changes only the directory's ctime; a commit and its
+	 * cleaning up change the mtime as well.
 	 */
 	if (is_later(&self->st_ctim, &self->st_mtim) &&
 	    is_later(&self->st_ctim, &out->st_ctim))
@@ -159,9 +159,9 @@ void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 }
 
 /*
- * The time of the last write, if the index does not have it yet: it is put off
- * until there is a commit, and while that goes on only we remember it.
- * Returns false if there is none.
+ * Gets the time of the last write, which the index has only after the next
+ * commit; while that is under way, only @frame remembers it.  Returns false if
+ * the index has it.
  */
 static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 		       const struct b2f_file_now *now, struct timespec *out)
@@ -182,8 +182,8 @@ static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /*
- * What @frame, the open one of its node, says over what is on disk.  If the
- * index is not as it left it, somebody else has changed the frame.
+ * Attributes of the open @frame, which override what is on disk.  If the index
+ * is not the one it left, another program changed the frame.
  */
 static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 		      const struct fs_probe *on_disk, struct stat *out)
@@ -212,7 +212,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* The same for one that is not open, or not a frame. */
+/* Attributes of a frame that is not open, or of a file that is no frame. */
 static void closed_attr(struct fs *fs, struct fs_node *node,
 			const struct fs_probe *on_disk, struct stat *out)
 {
@@ -238,7 +238,7 @@ void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
 	}
 }
 
-/* As the open @node was seen last, whatever is on disk by now. */
+/* Attributes of the open @node as shown last, whatever is on disk by now. */
 static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 {
 	int err = -ESTALE;
@@ -252,7 +252,7 @@ static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 	return err;
 }
 
-/* The sizes of the last look, if they belong to @probe->index. */
+/* Takes the sizes of the last look, if they belong to @probe->index. */
 static bool known_sizes(struct fs *fs, struct fs_node *node,
 			struct fs_probe *probe)
 {
@@ -277,7 +277,9 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 	struct fs_pin parent = {0};
 	int err;
 
-	/* The root's name leads into our own mount, so it is opened fully. */
+	/*
+	 * The root's name leads into our own mount: open it by its descriptor.
+	 */
 	if (node->is_root)
 		return fs_disk_frame_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
@@ -301,7 +303,7 @@ static void keep_sizes(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* Sizes of a frame that nobody has open. */
+/* Finds the sizes of a frame that is not open. */
 static int find_sizes(struct fs *fs, struct fs_node *node,
 		      struct fs_probe *probe)
 {
@@ -343,7 +345,10 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	return err;
 }
 
-/* The folder around a single frame: who may read that may look in here. */
+/*
+ * The directory around a single frame: a user who may read the frame may list
+ * the directory.
+ */
 static int get_single(struct fs *fs, int dirfd, struct stat *out)
 {
 	struct fs_probe probe;
@@ -366,7 +371,7 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 	return 0;
 }
 
-/* Of anything but a view. */
+/* Attributes of anything but a view. */
 static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
 {
 	struct fs_pin pin = {0};

@@ -14,24 +14,23 @@
 #include "probe.h"
 
 /*
- * Attributes of @node; those of an open frame count what was written and is not
- * committed yet.  Returns 0, -ESTALE or an errno.
+ * Attributes of @node; those of an open frame include what is not committed
+ * yet.  Returns 0, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
 int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out);
 
-/* Attributes of a file just looked at, which nobody has open. */
+/* Attributes of a file that was just looked at and is not open. */
 void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 			 struct stat *out);
 
-/* Attributes of @node, which has just been looked at, and may be open. */
+/* Attributes of @node, which was just looked at and may be open. */
 void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
 			 const struct fs_probe *probe, struct stat *out);
 
 /*
- * The inode number that @ino of device @dev is shown as: other devices than
- * the base's get numbers of their own, or tar would take two files with the
- * same number for one.
+ * The inode number shown for @ino of device @dev: other devices than the base's
+ * get other numbers, or tar would take two files with one number for one file.
  */
 uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino);
 

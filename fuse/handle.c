@@ -40,9 +40,10 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 }
 
 /*
- * Flags for the backing file.  O_APPEND is done with each write, as what the
- * kernel writes back from its cache has a place; and it reads what it needs to
- * fill up a page, with writeback_cache also for a program that only writes.
+ * Flags for the backing file.  Each write appends by itself if it has to, as
+ * what the kernel writes back from its cache has a fixed offset.  With
+ * writeback_cache the kernel reads to fill up pages, even for a program that
+ * only writes.
  */
 static int backing_flags(const struct fs *fs, int flags)
 {
@@ -59,7 +60,7 @@ static int reopen(struct fs *fs, int path_fd, int flags)
 	int wanted = backing_flags(fs, flags);
 	int fd = fs_tree_reopen(fs->tree, path_fd, wanted);
 
-	/* A file that may be written to, but not be read. */
+	/* This user may write to the file, but not read it. */
 	if (fd == -EACCES && (wanted & O_ACCMODE) != (flags & O_ACCMODE))
 		fd = fs_tree_reopen(fs->tree, path_fd, O_WRONLY | O_NONBLOCK);
 	return fd;
@@ -130,7 +131,7 @@ static int open_view(struct fs *fs, struct fs_handle *handle)
 	pthread_mutex_lock(&fs->state_lock);
 	handle->pin.node->state.has_view = true;
 	pthread_mutex_unlock(&fs->state_lock);
-	/* The frame may have been changed by its other name. */
+	/* The frame may have been changed through its own name. */
 	handle->keep_cache = false;
 	return fs_view_head_open(handle);
 }
@@ -182,7 +183,7 @@ int fs_handle_open_listing(struct fs *fs, struct fs_node *node,
 	return err;
 }
 
-/* One that nobody refers to any more is about to leave the list. */
+/* Takes a reference, unless @handle is already leaving the list. */
 static bool ref_unless_closed(struct fs_handle *handle)
 {
 	size_t n = atomic_load(&handle->nrefs);

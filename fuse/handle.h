@@ -25,29 +25,32 @@ struct fs_handle {
 	/* In the list of all; under fs->state_lock. */
 	struct fs_handle *prev;
 	struct fs_handle *next;
-	/* One of the kernel's, and one for each request that outlives it. */
+	/* The kernel's reference, and one per request that outlives it. */
 	_Atomic size_t nrefs;
 	/* The node and its descriptor stay as long as the handle. */
 	struct fs_pin pin;
-	/* NULL: not a frame. */
+	/* NULL: the file is no frame. */
 	struct fs_open_frame *frame;
 	struct b2f_stream *stream;
-	/* Of a view: what is shown before the data; malloc'ed.  Else NULL. */
+	/*
+	 * Of a view: the header shown before the data, malloc'ed.  Otherwise
+	 * NULL.
+	 */
 	uint8_t *head;
 	size_t head_len;
-	/* NULL: not a directory. */
+	/* NULL: no directory. */
 	struct fs_listing *listing;
-	/* Of any other file; -1: it is none. */
+	/* Of a file that is no frame; otherwise -1. */
 	int fd;
-	/* That is counted in seen.h; under fs->state_lock. */
+	/* @fd is counted in seen.h; under fs->state_lock. */
 	bool is_seen;
 	/* Opened for writing. */
 	bool writes;
-	/* When it was opened, what the kernel had cached was still right. */
+	/* At the open, what the kernel had cached was still right. */
 	bool keep_cache;
 	/* The kernel must not cache it. */
 	bool direct_io;
-	/* No frame, and changed by this handle. */
+	/* This handle changed a file that is no frame. */
 	atomic_bool wrote;
 };
 
@@ -57,20 +60,20 @@ void fs_handle_init(struct fs *fs);
 void fs_handle_fini(struct fs *fs);
 
 /*
- * Opens the frame or other file @node as open(2) @flags say.  Close *@out with
- * fs_handle_close().
+ * Opens the frame or other file @node with the @flags of open(2).  Close *@out
+ * with fs_handle_close().
  *
- * Returns 0, -ESTALE (it has gone or has changed: look it up again),
- * B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for
- * writing to a frame also as b2f_file_allow_write().
+ * Returns 0, -ESTALE (it is gone or has changed: the kernel must look it up
+ * again), B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for writing
+ * to a frame also the errors of b2f_file_allow_write().
  */
 B2F_MUST_CHECK
 int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
 		   struct fs_handle **out);
 
 /*
- * The same for a frame that was just made, and is open as @frame, which is
- * taken over: what we have written ourselves need not be read again.
+ * fs_handle_open() for a frame that we have just made and still have open as
+ * @frame, which is taken over.
  */
 B2F_MUST_CHECK
 int fs_handle_open_made(struct fs *fs, struct fs_node *node,
@@ -83,15 +86,15 @@ int fs_handle_open_listing(struct fs *fs, struct fs_node *node,
 			   struct fs_listing *listing, struct fs_handle **out);
 
 /*
- * Those of files that are no frames, each with a reference: free @out's array.
- * Returns 0 or -ENOMEM.
+ * All handles of files that are no frames, each with a reference; free the
+ * array *@out.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n);
 
 /*
- * Takes one more reference to @handle, for what has to be done after the
- * answer to a request: its reader may close the file as soon as it has that.
+ * Takes a reference to @handle for work after the answer to a request: the
+ * reader may close the file as soon as it has the answer.
  */
 void fs_handle_ref(struct fs_handle *handle);
 

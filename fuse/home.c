@@ -38,7 +38,10 @@ bool fs_home_is(const char *name)
 	       strcmp(name + n + DIGITS, SUFFIX) == 0;
 }
 
-/* Reads a symbolic link as a name; false if it is none, or leads elsewhere. */
+/*
+ * Reads the symbolic link @link as a name; false if it is none, or leads
+ * elsewhere.
+ */
 static bool read_name(int dirfd, const char *link, char name[FS_NAMES_SIZE])
 {
 	char target[FS_NAMES_SIZE];

@@ -18,23 +18,23 @@
 /* Names that one frame can have. */
 #define FS_HOME_SLOTS 100
 
-/* Makes up the name of a new home.  Returns 0 or -EIO. */
+/* Chooses the name of a new home.  Returns 0 or -EIO. */
 B2F_MUST_CHECK
 int fs_home_new(char home[FS_NAMES_SIZE]);
 
-/* Is @name that of a home?  As the target of a link it is its mark. */
+/* Is @name that of a home?  A link to such a name is a name of a frame. */
 bool fs_home_is(const char *name);
 
 /*
  * If @name in @dirfd ("": @dirfd itself, an O_PATH descriptor) is a symbolic
- * link to a home in its folder, copies that and returns true.
+ * link to a home beside it, copies the home's name and returns true.
  */
 bool fs_home_of(int dirfd, const char *name, char home[FS_NAMES_SIZE]);
 
-/* Copies slot @i of the frame @fd; false if it is empty, or makes no sense. */
+/* Copies slot @i of the frame @fd; false if it is empty or invalid. */
 bool fs_home_slot(int fd, unsigned int i, char name[FS_NAMES_SIZE]);
 
-/* How many slots of the frame @fd are taken; 0 for all that are at no home. */
+/* Counts the slots of the frame @fd; 0: it is at no home. */
 unsigned int fs_home_count(int fd);
 
 /* Puts @name into a slot, if it is in none.  Returns 0, -EMLINK or an errno. */

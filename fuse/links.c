@@ -14,7 +14,7 @@
 #include "maker.h"
 #include "setattr.h"
 
-/* What is younger may be about to become a home, seconds. */
+/* A younger leftover may be about to become a home, seconds. */
 #define AGE_S 60
 
 void fs_links_lock(struct fs *fs)
@@ -27,7 +27,7 @@ void fs_links_unlock(struct fs *fs)
 	pthread_mutex_unlock(&fs->links_lock);
 }
 
-/* Is @name in the folder @dirfd a name of the frame at @home? */
+/* Is @name in the directory @dirfd a name of the frame at @home? */
 static bool is_true(int dirfd, const char *name, const char *home)
 {
 	char target[FS_NAMES_SIZE];
@@ -66,7 +66,7 @@ static int is_a_name(void *arg, int dirfd, const struct dirent *d)
 	       is_true(dirfd, d->d_name, place->home);
 }
 
-/* Empties slots that are not true.  Returns how many are left. */
+/* Empties slots that name no name.  Returns how many are left. */
 static unsigned int heal(int dirfd, const struct place *place)
 {
 	char name[FS_NAMES_SIZE];
@@ -82,9 +82,9 @@ static unsigned int heal(int dirfd, const struct place *place)
 }
 
 /*
- * The same before a name goes.  No frame stays at a home with less than two
- * names, so others have had their hands in it if it seems so: then all of the
- * folder is looked at.
+ * heal() before a name goes.  We leave no frame at a home with fewer than two
+ * names; if it seems so, another program has changed names: then read the whole
+ * directory.
  */
 static unsigned int heal_all(int dirfd, struct place *place)
 {
@@ -104,7 +104,7 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	if (probe->home[0]) {
 		fs_links_lock(fs);
 		if (fs->read_write) {
-			/* The name may have gone meanwhile, and the frame. */
+			/* The name may be gone by now, and so may the frame. */
 			if (is_true(dirfd, found->name, place.home))
 				(void)!fs_home_add(place.fd, found->name);
 			(void)!heal(dirfd, &place);
@@ -119,7 +119,7 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	return 0;
 }
 
-/* Deletes the link to itself @home, if nothing is about to become of it. */
+/* Deletes the link to itself @home, unless a link(2) is about to use it. */
 static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 {
 	struct stat st;
@@ -188,8 +188,8 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 }
 
 /*
- * Exchanges the frame @from with the link to itself @to, so that the frame is
- * at @to and @from a name, or a leftover.  Takes the node of the frame along.
+ * Exchanges the frame @from with the link to itself @to: the frame is at @to
+ * then, and @from a name or a leftover.  Its node follows.
  */
 static int exchange(const struct fs_entry *entry, const char *from,
 		    const char *to, int fd)
@@ -207,16 +207,15 @@ static int exchange(const struct fs_entry *entry, const char *from,
 	node = fs_tree_find(entry->fs->tree, &like, false);
 	if (!node)
 		return 0;
-	/* Without memory it is looked up anew. */
+	/* Without memory the kernel looks it up anew. */
 	(void)!fs_tree_move(entry->fs->tree, node, entry->dir, to);
 	fs_tree_forget(entry->fs->tree, node, 1);
 	return 0;
 }
 
 /*
- * Calls the frame at @place by its only name, which is in its only slot; a slot
- * that is left then says nothing.  One that is not true may name anything, also
- * if it has just been looked at: whoever owns the frame writes it.
+ * Calls the frame at @place by its only name, the one in its only slot.  Check
+ * that: the frame's owner writes the slot, and it may name anything.
  */
 static bool move_back(const struct fs_entry *entry, const struct place *place)
 {
@@ -245,7 +244,7 @@ bool fs_links_prepare(const struct fs_entry *entry,
 	if (heal_all(entry->pin.fd, &place) != 1 ||
 	    !fs_home_slot(place.fd, 0, name))
 		return false;
-	/* The one that goes may not have got a slot: then there are two. */
+	/* If the name that goes has no slot, there are two names. */
 	return strcmp(name, found->name) == 0 && move_back(entry, &place);
 }
 
@@ -292,7 +291,9 @@ int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 	return 0;
 }
 
-/* The backing name of @node, if it is in the folder of @entry. */
+/*
+ * Copies the backing name of @node, which must be in the directory of @entry.
+ */
 static int find_entry(const struct fs_entry *entry, struct fs_node *node,
 		      char name[FS_NAMES_SIZE])
 {
@@ -302,7 +303,8 @@ static int find_entry(const struct fs_entry *entry, struct fs_node *node,
 	if (node->kind != FS_KIND_FRAME || node->is_root)
 		return -EPERM;
 	err = fs_tree_pin_parent(entry->fs->tree, node, &parent, name);
-	/* Programs know EPERM of link(2) better than EXDEV: they rename then.
+	/*
+	 * Programs expect EPERM of link(2) rather than EXDEV: they rename then.
 	 */
 	if (!err && node->sparse && parent.node != entry->dir)
 		err = -EPERM;
@@ -335,7 +337,7 @@ static int make_link(fuse_req_t req, const struct fs_entry *entry,
 	return fs_maker_make(req, entry->pin.fd, name, &what);
 }
 
-/* Makes the first name of a frame at no home another one. */
+/* Moves a frame to a new home and makes @backing its first name. */
 static int move_home(fuse_req_t req, const struct fs_entry *entry,
 		     const char *backing, int fd, char home[FS_NAMES_SIZE])
 {

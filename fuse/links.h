@@ -51,32 +51,32 @@ void fs_links_lock(struct fs *fs);
 void fs_links_unlock(struct fs *fs);
 
 /*
- * Makes @found what it is: of a name, says how many there are, and heals the
- * slots; a home that has names is not to be found.
+ * Completes @found: of one of several names, counts them and heals the slots; a
+ * home that has names is not to be found.
  *
  * Returns 0, or -ENOENT (@found->probe is closed then).
  */
 B2F_MUST_CHECK
 int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
 
-/* Is @name in the folder @dirfd a home that is not shown? */
+/* Is @name in the directory @dirfd a home that is not shown? */
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name);
 
-/* Deletes what was left over in the folder @dirfd, which is to be deleted. */
+/* Deletes leftovers in the directory @dirfd, which is to be deleted. */
 void fs_links_purge_at(struct fs *fs, int dirfd);
 
 /*
- * The inode number of the frame that the entry @name in the folder @dirfd, of
- * @type (DT_...) and number @ino, is a name of; @ino if it is the frame.
+ * The inode number of the frame of which the entry @name in the directory
+ * @dirfd, of @type (DT_...) and number @ino, is a name; @ino if it is none.
  */
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 		      uint64_t ino);
 
 /*
- * Makes @entry another name of the frame @node, for the caller of @req; of one
- * that is a file, a hard link.  Locked.
+ * Makes @entry another name of the frame @node, for the caller of @req; of a
+ * contiguous frame, a hard link.  Locked.
  *
- * Returns 0, -EMLINK, -EPERM (a sparse frame in another folder, or stored
+ * Returns 0, -EMLINK, -EPERM (a sparse frame in another directory, or stored
  * without a suffix; the only file of the mount; or the backing filesystem
  * cannot exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
  */
@@ -85,42 +85,42 @@ int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		 struct fs_node *node);
 
 /*
- * Notes that the frame that @found is a name of is about to be called @name,
- * too, in the same folder.  Locked.  Returns 0, -EMLINK or an errno.
+ * Notes in a slot that the frame of @found gets the name @name, too, in the
+ * same directory.  Locked.  Returns 0, -EMLINK or an errno.
  */
 B2F_MUST_CHECK
 int fs_links_announce(const struct fs_found *found, const char *name);
 
 /*
- * Before the name @found of a frame goes, in the folder of @entry: makes sure
- * that the slots know all names.  If it is the only one, calls the frame by it
- * and returns true.  Locked.
+ * Call this before the name @found goes from the directory of @entry: completes
+ * the slots.  If it is the only name, calls the frame by it and returns true.
+ * Locked.
  */
 bool fs_links_prepare(const struct fs_entry *entry,
 		      const struct fs_found *found);
 
 /*
- * After names of the frame of @found have changed, in the folder of @entry:
- * puts the slots right, and calls the frame by its name if only one is left.
- * Locked.
+ * Call this after names of the frame of @found changed in the directory of
+ * @entry: corrects the slots, and calls the frame by its name if only one is
+ * left.  Locked.
  */
 void fs_links_settle(const struct fs_entry *entry,
 		     const struct fs_found *found);
 
 /*
- * Deletes the name @found in @entry; if it is the last one, the frame is called
- * by it again instead, and 1 returned.  Locked.  Returns 1, 0 or an errno.
+ * Deletes the name @found in @entry.  Of the last name, calls the frame by it
+ * again instead, and returns 1.  Locked.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
- * Gives the frame @node, whose descriptor is @fd, a new ctime, as it has more
- * or fewer names now; that of another user keeps the one it has.
+ * Gives the frame @node, whose descriptor is @fd, a new ctime, because the
+ * number of its names changed.  A frame of another user keeps its ctime.
  */
 void fs_links_touch(struct fs *fs, struct fs_node *node, int fd);
 
-/* Empties all slots of the frame @fd, which is not going to be at a home. */
+/* Empties all slots of the frame @fd, which leaves its home. */
 void fs_links_forget(int fd);
 
 #endif

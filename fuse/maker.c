@@ -10,7 +10,7 @@
 #include "fs.h"
 #include "maker.h"
 
-/* What this thread may do; glibc has no names for these two. */
+/* The capabilities of this thread; glibc has no wrappers for these calls. */
 struct powers {
 	struct __user_cap_header_struct header;
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -36,14 +36,15 @@ void fs_maker_begin(fuse_req_t req)
 
 	if (geteuid() != 0 || is_caller(ctx) || get_powers(&powers))
 		return;
-	/* Both are of this thread alone. */
+	/* Both calls change this thread alone. */
 	if (o->gid == FS_UNSET)
 		setfsgid(ctx->gid);
 	if (o->uid == FS_UNSET)
 		setfsuid(ctx->uid);
 	/*
-	 * The kernel takes away what root may do with files.  It has checked
-	 * the caller's rights in our mount, and knows all of his groups.
+	 * setfsuid(2) has dropped root's rights to files.  They are needed: the
+	 * kernel has checked the caller's rights in our mount, and knows all of
+	 * his groups.
 	 */
 	(void)syscall(SYS_capset, &powers.header, powers.data);
 }

@@ -18,16 +18,19 @@
 #include "fuse_api.h"
 
 /*
- * What this thread makes until fs_maker_end() belongs to the caller of @req, as
- * far as uid= and gid= leave that open.  Nothing else of what it may do
- * changes.  A daemon that may not do that makes files of its own.
+ * Files that this thread makes until fs_maker_end() belong to the caller of
+ * @req, unless uid= or gid= say otherwise.  The thread's other rights stay.  A
+ * daemon that is not root's makes files of its own.
  */
 void fs_maker_begin(fuse_req_t req);
 
-/* May follow whatever fs_maker_begin() has done. */
+/* Ends fs_maker_begin(), also where that did nothing. */
 void fs_maker_end(fuse_req_t req);
 
-/* A symbolic link to @target; or, if that is NULL, what @mode says. */
+/*
+ * What to make: a symbolic link to @target, or, if that is NULL, what @mode
+ * says.
+ */
 struct fs_maker_what {
 	const char *target;
 	mode_t mode;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* open_frame.c - open frames: what all who have a frame open share */
+/* open_frame.c - open frames: the first open, and sharing */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void free_frame(struct fs *fs, struct fs_open_frame *frame)
 	free(frame);
 }
 
-/* Is this the index that we left behind ourselves? */
+/* Is this the index that our last commit left? */
 static bool is_own(struct fs *fs, struct fs_node *node,
 		   const struct stat *index)
 {
@@ -41,8 +41,8 @@ static bool is_own(struct fs *fs, struct fs_node *node,
 }
 
 /*
- * Attributes of the index, once it is settled; or after a while without, if it
- * is changed all the time or if its clock ticks too slowly to wait for.
+ * Gets the index once it is settled; or, after a while, as it is, if it is
+ * changed all the time or its clock ticks too slowly to wait for.
  */
 static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 			  struct stat *index, bool *settled)
@@ -62,9 +62,7 @@ static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 	return err == -ENOENT ? -ESTALE : err;
 }
 
-/*
- * Takes over @disk and @pin, its node, as an open frame that is nobody's yet.
- */
+/* Takes over @disk and @pin, its node, as an open frame with one reference. */
 static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 		      struct fs_open_frame **out)
 {
@@ -102,8 +100,8 @@ out:
 }
 
 /*
- * Opens the version that is on disk, for nobody yet; *@settled: no other
- * version can have its stamp.
+ * Opens the version that is on disk.  *@settled: no other version can have its
+ * stamp.
  */
 static int new_frame(struct fs *fs, struct fs_node *node,
 		     struct fs_open_frame **out, bool *settled)
@@ -126,7 +124,7 @@ static int new_frame(struct fs *fs, struct fs_node *node,
 	fs_tree_unpin(fs->tree, &pin);
 	if (err)
 		return err;
-	/* @index is of before: what comes later has another stamp. */
+	/* @index is from before the open: a later version has another stamp. */
 	before = b2f_frame_stamp_of(&index);
 	*settled = *settled && b2f_frame_stamp_equal(&before, &opened);
 	return 0;
@@ -192,7 +190,7 @@ static bool is_replaced(struct fs *fs, const struct fs_open_frame *frame)
 	return replaced;
 }
 
-/* Shares @frame as it is on disk now. */
+/* Takes in foreign changes of @frame before it is shared. */
 static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 {
 	int err = fs_open_frame_refresh(fs, frame, NULL);
@@ -206,8 +204,8 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 }
 
 /*
- * As fs_open_frame_peek(), but waits for one that is just being closed: as long
- * as that is open there can be no other writer.
+ * fs_open_frame_peek() that waits for one that is being closed: until that has
+ * ended there can be no other writer.
  */
 static struct fs_open_frame *peek_or_wait(struct fs *fs, struct fs_node *node)
 {

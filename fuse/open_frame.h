@@ -50,32 +50,41 @@ struct fs_open_frame {
 	struct b2f_file *file;
 	/* What messages call it. */
 	char *label;
-	/* Of the directory or file that is open. */
+	/*
+	 * Of the directory or file that is open, which the root's name may have
+	 * left.
+	 */
 	dev_t dev;
 	ino_t ino;
-	/* The kernel's cache is of another one: see above. */
+	/*
+	 * The kernel must not cache it: its cache is of the frame that has the
+	 * name.
+	 */
 	bool past_cache;
 
-	/* How often it was changed, and how many of those are committed. */
+	/* Changes so far, and how many of them are committed. */
 	_Atomic uint64_t nchanges;
 	_Atomic uint64_t ncommitted;
 	/* Handles that may write, and truncations by name. */
 	_Atomic size_t nwriters;
-	/* What a commit refused is being forgotten: no writer may begin. */
+	/*
+	 * The changes that a commit refused are being dropped: writers must
+	 * wait.
+	 */
 	bool reverting;
 
 	/* In the list of all. */
 	struct fs_open_frame *prev;
 	struct fs_open_frame *next;
-	/* 0: only kept until what it holds can be stored. */
+	/* 0: kept only until its changes can be committed. */
 	size_t nrefs;
-	/* Not to be tried before, on the monotonic clock. */
+	/* When to try the commit again, on the monotonic clock. */
 	time_t retry_s;
 	/* Set once it is open for writing; under the lock of durable.h. */
 	struct fs_durable *durable;
-	/* As shown last, for when it cannot be looked at. */
+	/* What stat(2) showed last, for when the file is out of reach. */
 	struct stat attr;
-	/* The mtime of what is being committed, as shown before. */
+	/* The mtime shown while the commit that will store it is under way. */
 	struct timespec mtime;
 	bool has_mtime;
 };
@@ -83,16 +92,17 @@ struct fs_open_frame {
 struct fs_open_frames {
 	/* Head of the list of all. */
 	struct fs_open_frame all;
-	/* One of them has been closed, or reverted. */
+	/* Signalled when one of them was closed or reverted. */
 	pthread_cond_t closed;
 };
 
 void fs_open_frame_init(struct fs_open_frames *frames);
 
 /*
- * Commits and closes what is still kept; all handles are closed.  What other
- * programs have locked comes last, and is not waited for without end.  Returns
- * 0, or the first error: then something that was written is lost, as is logged.
+ * Commits and closes what is still kept; all handles are closed.  Frames that
+ * another program has locked come last, and are not waited for without end.
+ * Returns 0, or the first error: then something that was written is lost, and
+ * logged.
  */
 B2F_MUST_CHECK
 int fs_open_frame_fini(struct fs *fs);
@@ -118,19 +128,19 @@ int fs_open_frame_add(struct fs *fs, struct fs_node *node,
 		      struct b2f_frame *made, struct fs_open_frame **out,
 		      bool *keep_cache);
 
-/* To be called after each change of the data of @frame, before its answer. */
+/* Call this after each change of the data of @frame, before answering it. */
 static inline void fs_open_frame_note_change(struct fs_open_frame *frame)
 {
 	atomic_fetch_add(&frame->nchanges, 1);
 }
 
-/* Is everything committed that was written? */
+/* Has every change been committed? */
 static inline bool fs_open_frame_is_committed(const struct fs_open_frame *frame)
 {
 	return atomic_load(&frame->ncommitted) == atomic_load(&frame->nchanges);
 }
 
-/* The file of @node if it is open, as it is, with a reference; else NULL. */
+/* The open frame of @node, with a reference; NULL: it is not open. */
 struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node);
 
 /*
@@ -140,13 +150,13 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node);
  */
 void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame);
 
-/* b2f_file_allow_write(), which waits a moment for another writer's end. */
+/* b2f_file_allow_write(), waiting up to 3 s for another writer's end. */
 B2F_MUST_CHECK
 int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f);
 
 /*
- * Commits @frame; DURABLE makes its name durable as well, if it is new.  Does
- * nothing for one that was deleted.  Returns as b2f_file_commit().
+ * Commits @frame; DURABLE makes a new name durable as well.  Does nothing for a
+ * deleted frame.  Returns as b2f_file_commit().
  */
 B2F_MUST_CHECK
 int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
@@ -156,57 +166,58 @@ int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
 void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
 			       int err);
 
-/* The same, but waits for no other program, as b2f_file_try_commit(). */
+/* fs_open_frame_commit() that waits for no other program: also -EAGAIN. */
 B2F_MUST_CHECK
 int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
 			     enum b2f_commit_how how);
 
 /*
- * Around all that a handle, or a truncation by name, may write to @frame.  At
- * the end of the last one what the kernel has written back since its flush (of
- * mmap(2), mostly) is committed.  If the commit is refused (-ESTALE), which has
- * been told at the flush, the frame is as on disk again; the begin waits for
- * that.
+ * Call these around all that a handle, or a truncation by name, may write to
+ * @frame.  The end of the last writer commits what the kernel has written back
+ * since its flush (of mmap(2), mostly).  If the commit is refused (-ESTALE),
+ * which the flush has reported, the frame is as on disk again; a begin waits
+ * for that.
  */
 void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame);
 void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * As fs_open_frame_commit(), DURABLE, if something has been waiting for that as
- * long as the timer says; but waits for nobody, as b2f_file_try_commit().
+ * Commits durably, without waiting for other programs, if a change is older
+ * than commit= seconds.
  */
 B2F_MUST_CHECK
 int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * Looks for changes of others; the ticker will tell the kernel of them.
- * @index: what the index was a moment ago, or NULL.
+ * Goes on with what another program wrote, if there are no changes here; the
+ * ticker then tells the kernel.  @index: what the index was a moment ago, or
+ * NULL.
  */
 B2F_MUST_CHECK
 int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 			  const struct stat *index);
 
-/* The ticker has the kernel drop what it has cached of @file. */
+/* Has the ticker tell the kernel to drop what it cached of @frame. */
 void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * If a write or a commit has taken in what others had written, the ticker will
- * tell the kernel, as after fs_open_frame_refresh().
+ * fs_open_frame_drop_cached(), if a write or a commit has taken in foreign
+ * changes.
  */
 void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * Deletes the sparse frame @name in @dirfd: out of sight now, its files when
- * @node goes, which is its node, and is held; NULL: there is none.
- * Returns 0 or an errno.
+ * Deletes the sparse frame @name in @dirfd: hides it now, and removes its files
+ * when @node, its node, is freed.  NULL: it has no node.  Returns 0 or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 			 struct fs_node *node);
 
 /*
- * References to all open files, for the ticker.  *@out is malloc'ed.
- * Returns 0 or -ENOMEM.
+ * References to all open frames, for the ticker.  *@out is malloc'ed.  Returns
+ * 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n);

@@ -15,10 +15,12 @@
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
 
-/* What is known of a frame at its last close. */
+/* What is known of a frame when its last user leaves. */
 struct ending {
 	struct b2f_file_now now;
-	/* The index is as we left it, and has been so for a while. */
+	/*
+	 * The index is as we left it; and no other version can have its stamp.
+	 */
 	bool settled;
 	bool as_left;
 };
@@ -39,7 +41,7 @@ static struct ending look_back(const struct fs_open_frame *frame)
 	return end;
 }
 
-/* It is about to be closed by destroy(), and nobody finds it.  Locked. */
+/* Takes @frame out of the list and off its node, before destroy().  Locked. */
 static void drop_from_list(struct fs_open_frame *frame,
 			   const struct ending *end)
 {
@@ -50,13 +52,13 @@ static void drop_from_list(struct fs_open_frame *frame,
 	if (state->frame == frame)
 		state->frame = NULL;
 	state->nclosing++;
-	/* Of one that was read past it, the cache has nothing. */
+	/* The kernel has cached nothing of a frame read past its cache. */
 	if (!frame->past_cache)
 		fs_seen_close(&state->seen, end ? &end->now.stamp : NULL,
 			      end && end->as_left, end && end->settled);
 }
 
-/* What nobody has open any more, and is in no list. */
+/* Closes a frame that is in no list and has no user. */
 static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 {
 	if (deleted)
@@ -75,17 +77,17 @@ static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 enum leaving {
 	/* Others have it open. */
 	OTHERS,
-	/* There is something to be committed first. */
+	/* Its changes must be committed first. */
 	COMMIT,
-	/* It stays, until it can be committed. */
+	/* It stays open until its changes can be committed. */
 	KEEP,
 	DELETED,
 	CLOSE,
 };
 
 /*
- * Gives back a reference, unless there is something to commit first.  @err is
- * what the last try gave.
+ * Gives back a reference, unless the changes must be committed first.  @tried:
+ * that was tried, and gave @err.
  */
 static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 			      bool tried, int err, const struct ending *end)
@@ -113,7 +115,7 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 	return result;
 }
 
-/* The usual case: others have it open too. */
+/* The usual case: it has other users. */
 static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame)
 {
 	bool others;
@@ -140,7 +142,10 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		result = try_leave(fs, frame, tried, err, &end);
 		if (result != COMMIT)
 			break;
-		/* The ticker may be here, and close(2) has waited before. */
+		/*
+		 * Do not wait: this may be the ticker, and close(2) has waited
+		 * before.
+		 */
 		err = fs_open_frame_try_commit(fs, frame, B2F_COMMIT_VISIBLE);
 		/* Another thread may change it again meanwhile. */
 		tried = err != 0;
@@ -161,8 +166,8 @@ static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
 }
 
 /*
- * Commits and closes all files, but with @patient those that another program
- * has locked.  Returns 0 or the first error.
+ * Commits and closes all frames, but with @patient keeps those that another
+ * program has locked.  Returns 0 or the first error.
  */
 static int end_all(struct fs *fs, bool patient)
 {
@@ -205,8 +210,8 @@ int fs_open_frame_fini(struct fs *fs)
 }
 
 /*
- * Leaves @deleted to the end of @node.  Returns the file that was only kept for
- * what could not be committed, or NULL.
+ * Hands @deleted to @node, which finishes it when it is freed.  Returns the
+ * open frame that was kept only for changes that are lost now, or NULL.
  */
 static struct fs_open_frame *leave_to_node(struct fs *fs, struct fs_node *node,
 					   struct fs_deleted *deleted)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* open_frame_commit.c - versions of open frames: ours, and those of others */
+/* open_frame_commit.c - versions of open frames: ours, and foreign ones */
 #include <errno.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "probe.h"
 
 /*
- * How often and how long to wait for another writer: a mount that has just
- * been unmounted may still be storing what was written there last.
+ * How often and how long to wait for another writer: a mount that was just
+ * unmounted may still be storing its last changes.
  */
 #define BUSY_TRIES 60
 #define BUSY_NS	   50000000
@@ -23,7 +23,7 @@ static bool is_deleted(struct fs *fs, const struct fs_open_frame *frame)
 	return deleted;
 }
 
-/* The index is as our commit left it, unless another program was faster. */
+/* Notes the index that our commit left, unless another program was faster. */
 static void note_commit(struct fs *fs, struct fs_open_frame *frame,
 			const struct b2f_file_now *before)
 {
@@ -56,8 +56,8 @@ static void set_reverting(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /*
- * Shows readers what is on disk again, once every writer has been told that its
- * changes contradict it.  A writer that began before would be told nothing.
+ * Shows readers what is on disk again, once every writer was told that its
+ * changes contradict it.  A writer that began before would not be told.
  */
 static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 {
@@ -69,7 +69,7 @@ static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!may)
 		return;
-	/* If it fails, the frame has gone: there is nothing else to show. */
+	/* If this fails, the frame is gone: there is nothing else to show. */
 	if (b2f_file_revert(frame->file) == 0) {
 		atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
 		fs_open_frame_take_news(fs, frame);
@@ -96,8 +96,8 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 }
 
 /*
- * What a sync has failed for is written anew by the next durable commit, which
- * takes a writer.
+ * A durable commit writes anew what a sync failed for; for that the frame must
+ * be writable.
  */
 static int prepare(struct fs *fs, struct fs_open_frame *frame,
 		   enum b2f_commit_how how)
@@ -109,8 +109,8 @@ static int prepare(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /*
- * Makes the frame durable after a commit that did so with what it had to
- * commit: nothing, unless it was @writable before.
+ * Makes the rest durable after a commit: the contents, if there was nothing to
+ * commit because the frame was not @writable, and a new name.
  */
 static int make_durable(struct fs *fs, struct fs_open_frame *frame,
 			bool writable)
@@ -189,7 +189,7 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
 	last = atomic_fetch_sub(&frame->nwriters, 1) == 1;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (last && !fs_open_frame_is_committed(frame))
-		/* If it fails, the data stay, and it is tried again. */
+		/* If this fails, the data stay, and the ticker tries again. */
 		(void)!fs_open_frame_commit(fs, frame, B2F_COMMIT_VISIBLE);
 }
 
@@ -230,11 +230,11 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	bool changed = false;
 	int err;
 
-	/* Without an index, the closer look tells why. */
+	/* If there is no index, b2f_file_refresh() tells why. */
 	if (!index)
 		(void)!fs_probe_index(pin->fd, pin->node->sparse, &seen);
 	stamp = b2f_frame_stamp_of(index ? index : &seen);
-	/* To look closer means to wait for the end of a commit. */
+	/* b2f_file_refresh() waits for the end of a commit, so avoid it. */
 	b2f_file_now_get(frame->file, &now);
 	if (b2f_frame_stamp_equal(&now.stamp, &stamp)) {
 		fs_open_frame_take_news(fs, frame);

@@ -18,7 +18,7 @@ bool fs_seen_is_ours(const struct fs_seen *seen,
 	return seen->is_ours && is_same(seen, stamp);
 }
 
-/* Another version, which is not known to be ours. */
+/* Sets a version that is not known to be ours. */
 static void set_stamp(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		      enum fs_seen_cache cache)
 {
@@ -59,7 +59,7 @@ bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 	same = is_same(seen, stamp);
 	keep = same && seen->cache == FS_SEEN_SURE &&
 	       !(seen->drop & FS_SEEN_DROPPING);
-	/* It was opened without a look at its name. */
+	/* The kernel opened it without a new lookup of its name. */
 	seen->resized |= known && !same;
 	seen->drop &= ~(unsigned int)FS_SEEN_DROP_SELF;
 	set_stamp(seen, stamp, keep || settled ? FS_SEEN_SURE : FS_SEEN_UNSURE);
@@ -119,12 +119,14 @@ void fs_seen_meta(struct fs_seen *seen, const struct b2f_frame_stamp *before,
 void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look)
 {
 	if (seen->nopen == 0)
-		/* The kernel has not looked at its name, or will do so. */
+		/* The kernel has not looked up its name since. */
 		seen->resized |= fs_seen_must_renew(seen, &look->stamp);
 	if (seen->nopen == 0 || !look->alone)
 		return;
 	if (seen->nseen != seen->nbegun)
-		/* We have changed it, and perhaps others as well. */
+		/*
+		 * We changed it, and another program may have done so as well.
+		 */
 		set_stamp(seen, &look->stamp,
 			  seen->cache == FS_SEEN_MIXED ? FS_SEEN_MIXED
 						       : FS_SEEN_UNSURE);

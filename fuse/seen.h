@@ -55,7 +55,7 @@ enum fs_seen_cache {
 	FS_SEEN_MIXED,
 };
 
-/* What the kernel is to drop, and is just being told to. */
+/* What the ticker must tell the kernel to drop, and that it is doing so. */
 enum {
 	FS_SEEN_DROP_SELF = 1,
 	FS_SEEN_DROP_VIEW = 2,
@@ -65,17 +65,17 @@ enum {
 struct fs_seen {
 	struct b2f_frame_stamp stamp;
 	enum fs_seen_cache cache;
-	/* We have made that version, and then the ctime to show for it. */
+	/* Our commit made that version; @ctime is what stat(2) shows for it. */
 	bool is_ours;
 	struct timespec ctime;
-	/* The kernel may know another size, which only a new inode mends. */
+	/* The kernel may have another size, which only a new inode corrects. */
 	bool resized;
 	unsigned int drop;
-	/* Opens that were not closed yet. */
+	/* Opens not yet closed. */
 	size_t nopen;
 	/*
-	 * Changes of ours to a file that is no frame: how many have begun and
-	 * ended, and how many of them @stamp has.
+	 * For files that are no frames: how many changes of ours have begun,
+	 * how many have ended, and how many of them @stamp includes.
 	 */
 	uint64_t nbegun;
 	uint64_t nended;
@@ -83,39 +83,47 @@ struct fs_seen {
 };
 
 /*
- * Opened: @stamp is what is on disk, and @settled if no other version can have
- * that.  Returns whether the kernel's cache is right.
+ * Notes an open.  @stamp is the version on disk; @settled: no other version can
+ * have that stamp.  Returns whether the kernel's cache is right.
  */
 bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		  bool settled);
 
-/* Is it right for one more open of what is open? */
+/* May a further open keep the kernel's cache of a file that is open already? */
 bool fs_seen_may_share(const struct fs_seen *seen);
 
-/* Changed by us, to @stamp; with the ctime to show for it if that is another.
+/*
+ * Notes that we changed the file to @stamp; _at with the ctime to show, if that
+ * is not the stamp's.
  */
 void fs_seen_ours(struct fs_seen *seen, const struct b2f_frame_stamp *stamp);
 void fs_seen_ours_at(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		     int64_t ctime_ns);
 
-/* We have changed no data, but attributes of @before, which makes it @now. */
+/*
+ * Notes that we changed attributes, but no data: the version @before is @now.
+ */
 void fs_seen_meta(struct fs_seen *seen, const struct b2f_frame_stamp *before,
 		  const struct b2f_frame_stamp *now);
 
-/* Changed by others, to @stamp (NULL: the version stays), while it is open. */
+/*
+ * Notes that another program changed the open file to @stamp; NULL: to a
+ * version that we do not know yet.
+ */
 void fs_seen_theirs(struct fs_seen *seen, const struct b2f_frame_stamp *stamp);
 
 /*
- * Closed.  @stamp: what our last version is, NULL if that is not known; and it
- * is still there, @settled if no other version can have it.
+ * Notes a close.  @stamp: our last version, or NULL if it is unknown;
+ * @is_there: it is still on disk; @settled: no other version can have its
+ * stamp.
  */
 void fs_seen_close(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		   bool is_there, bool settled);
 
 /*
  * With writeback_cache the kernel takes no size from us for an inode that it
- * knows.  Returns whether it needs another one for what is not open, and is
- * @stamp now.
+ * knows.  Returns whether a file that is not open, and is @stamp now, needs a
+ * new inode for that reason.
  */
 bool fs_seen_must_renew(struct fs_seen *seen,
 			const struct b2f_frame_stamp *stamp);
@@ -129,14 +137,17 @@ struct fs_look {
 	struct b2f_frame_stamp stamp;
 	/* No other version can have that. */
 	bool settled;
-	/* It is sure to be without a half of a change of ours. */
+	/* No change of ours was under way during the look. */
 	bool alone;
 };
 
-/* Have others changed what is open, since the last look? */
+/* Finds out whether other programs changed the file since the last look. */
 void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look);
 
-/* As fs_seen_open(), behind that; @is_written: others may write to it here. */
+/*
+ * fs_seen_compare(), then fs_seen_open().  @is_written: a handle of this mount
+ * may write to the file.
+ */
 bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
 		       bool is_written);
 
@@ -145,21 +156,21 @@ bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
 /*
  * Is the last change of the file so long ago that another one now would get
  * another time?  Clocks of filesystems tick every few milliseconds, some only
- * every other second; what is younger than that may change without a trace.
+ * every other second; a younger file may change without a trace.
  */
 bool fs_seen_is_settled(const struct stat *st);
 
 /*
- * Attributes of a frame that is not open were changed by us, from @before to
- * @now; NULL: it was just made.
+ * Notes that we changed attributes of a frame that is not open, from @before to
+ * @now; NULL: that we have just made it.
  */
 void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
 		       const struct stat *before, const struct stat *now);
 
 /*
- * We have committed the open frame @node, which was @before, and is @now.  A
- * commit gives the index a new ctime, long after the change was answered; the
- * one to be shown is that of the change, or @shown if that is later.
+ * Notes our commit of the open frame @node, which was @before and is @now.  The
+ * commit gives the index a new ctime, long after the write was answered;
+ * stat(2) goes on to show that of the write, or @shown if that is later.
  */
 void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
 			 const struct b2f_file_now *before,
@@ -170,19 +181,19 @@ void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
 struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
 			      const struct stat *index);
 
-/* Files that are no frames, seen by fstat(2) of @fd, of any kind. */
+/* For files that are no frames: @fd is any descriptor for fstat(2). */
 
-/* As fs_seen_open().  Returns 0, and then it is counted, or an errno. */
+/* fs_seen_open() for @fd.  Returns 0, and has counted it, or an errno. */
 B2F_MUST_CHECK
 int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep);
 
 void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd);
 
-/* Around each change of ours. */
+/* Call these around each change of ours. */
 void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd);
 void fs_seen_end(struct fs *fs, struct fs_node *node, int fd);
 
-/* Looks for changes of others. */
+/* Looks for changes by other programs. */
 void fs_seen_look(struct fs *fs, struct fs_node *node, int fd);
 
 #endif

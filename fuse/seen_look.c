@@ -8,7 +8,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* Ticks of clocks: of kernels, and of filesystems that keep full seconds. */
+/* The tick of the kernel's clock, and of filesystems that keep full seconds. */
 #define TICK_NS	       INT64_C(20000000)
 #define COARSE_TICK_NS INT64_C(2000000000)
 
@@ -18,7 +18,7 @@ bool fs_seen_is_settled(const struct stat *st)
 	int64_t age;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	/* Nobody can set a ctime, unlike an mtime. */
+	/* No program can set a ctime, unlike an mtime. */
 	age = (now.tv_sec - st->st_ctim.tv_sec) * SECOND_NS +
 	      (now.tv_nsec - st->st_ctim.tv_nsec);
 	return age > (st->st_ctim.tv_nsec ? TICK_NS : COARSE_TICK_NS);
@@ -64,7 +64,7 @@ void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
 	if (fs_seen_is_ours(seen, &before->stamp))
 		changed = in_ns(&seen->ctime);
 	changed = max(changed, in_ns(shown));
-	/* The time of the last write, which may have come meanwhile. */
+	/* A write may have been answered meanwhile. */
 	if (before->has_mtime)
 		changed = max(changed, now->stamp.mtime_ns);
 	if (changed > now->stamp.ctime_ns)
@@ -88,8 +88,8 @@ struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
 }
 
 /*
- * @nours: changes that are going on and the caller knows of.  Returns 0 or an
- * errno, in any case with fs->state_lock held.
+ * Looks at the file.  @nours: changes under way that the caller has begun
+ * itself.  Returns 0 or an errno; in both cases fs->state_lock is held.
  */
 static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 			 uint64_t nours, struct fs_look *look)
@@ -145,7 +145,10 @@ void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
 	struct fs_seen *seen = &node->state.seen;
 	struct fs_look look;
 
-	/* Behind our change that of another could not be told from it. */
+	/*
+	 * Look now: after our write a foreign change can no longer be told
+	 * apart.
+	 */
 	if (!look_and_lock(fs, seen, fd, 0, &look))
 		fs_seen_compare(seen, &look);
 	seen->nbegun++;

@@ -17,12 +17,12 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
 	char name[16];
 
-	/* /proc leads to the very file, also to a symbolic link itself. */
+	/* /proc leads to this very file, even if it is a symbolic link. */
 	snprintf(name, sizeof(name), "%d", fd);
 	if ((meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
 		return -errno;
-	/* Behind chown(2), which takes set-uid bits away. */
+	/* After chown(2), which clears set-uid bits. */
 	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
 		return -errno;
 	if (meta->has_times &&

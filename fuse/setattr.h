@@ -14,13 +14,13 @@
 
 #include "fs.h"
 
-/* What shall change. */
+/* What to change. */
 struct fs_setattr {
-	/* For a user who is not root. */
+	/* The caller of the request is not root. */
 	bool by_user;
 	bool has_mode;
 	mode_t mode;
-	/* -1: not. */
+	/* -1: unchanged. */
 	uid_t uid;
 	gid_t gid;
 	bool has_times;
@@ -36,9 +36,9 @@ B2F_MUST_CHECK
 int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta);
 
 /*
- * Changes the frame @node, whose descriptor is @fd, and which may be open.
- * Returns 0, -ESTALE, -EPERM (its index may have been put there by another
- * user) or an errno.
+ * Changes the frame @node, which may be open, and whose descriptor is @fd.
+ * Returns 0, -ESTALE, -EPERM (another user may have put its index there) or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,

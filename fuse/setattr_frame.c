@@ -24,8 +24,8 @@ static bool sets_owner(const struct fs_setattr *meta)
 }
 
 /*
- * What changes for the directory of a frame; times stay its own.  Nobody sees
- * its ctime, so what it has already is not set again.
+ * Changes the directory of a frame, but for its times.  Its ctime is not shown,
+ * so do not set what it has already.
  */
 static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
@@ -43,7 +43,7 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 	return fs_setattr_file(fs, dirfd, &dir);
 }
 
-/* Keeps those out who may not enter it before or after @meta. */
+/* Lets in only users who may enter before and after @meta. */
 static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
 	struct fs_setattr dir = fs_setattr_none();
@@ -59,9 +59,9 @@ static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 }
 
 /*
- * The kernel has checked the owner of the index that was there before.  Whoever
- * may write to the directory could put another one there, of somebody else; who
- * owns both has done that to himself.
+ * The kernel has checked the owner of the index that it last saw.  A user who
+ * may write to the directory could have put another user's index there; one who
+ * owns both harms only himself.
  */
 static int check_index(int dirfd, const struct fs_setattr *meta,
 		       const struct stat *index)
@@ -78,7 +78,7 @@ static int check_index(int dirfd, const struct fs_setattr *meta,
 	return dir.st_uid == index->st_uid ? 0 : -EPERM;
 }
 
-/* Changes the index in @dirfd, and tells what it was before. */
+/* Changes the index in @dirfd; *@before: its attributes until then. */
 static int set_index(struct fs *fs, int dirfd, const struct fs_setattr *meta,
 		     struct stat *before)
 {
@@ -95,10 +95,9 @@ static int set_index(struct fs *fs, int dirfd, const struct fs_setattr *meta,
 }
 
 /*
- * Changes all files of the frame, so that programs of whoever may use it can do
- * without us.  Meanwhile, and if this ends half-way, its directory lets in
- * nobody who is not to come in; the next change of a mode or owner does the
- * rest.
+ * Changes all files of the frame, so that programs of its users can do without
+ * us.  Meanwhile, and if this ends half-way, the directory lets in only users
+ * who may; the next change of a mode or owner does the rest.
  */
 static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
@@ -124,7 +123,7 @@ struct request {
 	struct fs *fs;
 	const struct fs_setattr *meta;
 	bool sets_mtime;
-	/* Else, if @meta is NULL. */
+	/* Called instead if @meta is NULL. */
 	int (*fn)(void *arg, int index_fd);
 	void *arg;
 };
@@ -146,7 +145,7 @@ static int run(void *arg, int dirfd)
 	return err;
 }
 
-/* Nobody has it open: there is no commit to keep away. */
+/* Runs @r on a frame that is not open, so that no commit can interfere. */
 static int run_closed(struct fs_node *node, int fd, struct request *r)
 {
 	struct b2f_frame_stamp old, new;
@@ -160,7 +159,7 @@ static int run_closed(struct fs_node *node, int fd, struct request *r)
 		return err;
 	old = b2f_frame_stamp_of(&before);
 	new = b2f_frame_stamp_of(&after);
-	/* Else another program has written it meanwhile. */
+	/* If the data differ, another program has committed meanwhile. */
 	if (b2f_frame_stamp_same_data(&old, &new, r->sets_mtime))
 		fs_seen_note_meta(r->fs, node, &before, &after);
 	return err;

@@ -13,7 +13,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* How long the end waits for the kernel, seconds. */
+/* How long fs_ticker_stop() waits for the kernel, seconds. */
 #define STOP_S 3
 
 static struct timespec seconds_from_now(clockid_t clock, time_t s)
@@ -46,7 +46,7 @@ static void drop_view(struct fs *fs, const struct fs_node *frame)
 	fs_tree_forget(fs->tree, view, 1);
 }
 
-/* Has the kernel forget what it is to drop of @node. */
+/* Tells the kernel to drop what @node has marked. */
 static void drop_cache(struct fs *fs, struct fs_node *node)
 {
 	struct fs_seen *seen = &node->state.seen;
@@ -54,7 +54,7 @@ static void drop_cache(struct fs *fs, struct fs_node *node)
 
 	pthread_mutex_lock(&fs->state_lock);
 	drop = seen->drop;
-	/* Whoever opens it now is not to find what is about to go. */
+	/* An open must not keep what the kernel is about to drop. */
 	seen->drop = drop & FS_SEEN_DROP_SELF ? FS_SEEN_DROPPING : 0;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!drop)
@@ -71,17 +71,18 @@ static void drop_cache(struct fs *fs, struct fs_node *node)
 static void tick_file(struct fs *fs, struct fs_open_frame *frame)
 {
 	/*
-	 * If it fails, the library has logged why, and we try again.  One that
-	 * is being committed, or is locked, must not keep the others waiting.
+	 * A failure is logged by the library, and the next tick tries again.  A
+	 * frame that is being committed, or is locked, must not hold up the
+	 * others.
 	 */
 	if (fs_open_frame_commit_old(fs, frame) == -EAGAIN)
 		return;
-	/* What cannot be read now stays as it is. */
+	/* A frame that cannot be read stays as it is. */
 	(void)!fs_open_frame_refresh(fs, frame, NULL);
 }
 
 /*
- * Has the kernel forget what it has of other files, if they were changed.
+ * Tells the kernel to drop what it has of changed files that are no frames.
  * Returns whether there is more to come.
  */
 static bool tick_others(struct fs *fs)
@@ -102,7 +103,9 @@ static bool tick_others(struct fs *fs)
 	return n > 0;
 }
 
-/* With @is_urgent only what is urgent.  Returns whether there is more to come.
+/*
+ * One tick; with @is_urgent it only tells the kernel to drop caches.  Returns
+ * whether there is more to come.
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
@@ -112,7 +115,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 
 	if (!is_urgent)
 		more = tick_others(fs);
-	/* Without memory now, a second later. */
+	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))
 		return true;
 	for (size_t i = 0; i < n; i++) {
@@ -131,8 +134,8 @@ static bool tick(struct fs *fs, bool is_urgent)
 }
 
 /*
- * Gives memory back when nothing is open, or nothing was read for a second, but
- * something before.
+ * Gives memory back when nothing is open, or when reads have paused for a
+ * second.
  */
 static void trim_memory(struct fs *fs, bool is_idle)
 {
@@ -183,8 +186,8 @@ void fs_ticker_stop(struct fs *fs)
 		return;
 	fs_wakeup_end(&fs->wakeup);
 	/*
-	 * It may be telling the kernel something, which waits for an answer
-	 * that nobody will give any more: then the mount has to be cut off.
+	 * The ticker may be telling the kernel something, while the kernel
+	 * waits for an answer that will not come: then cut the mount off.
 	 */
 	end = seconds_from_now(CLOCK_REALTIME, STOP_S);
 	if (pthread_timedjoin_np(ticker->thread, NULL, &end) == ETIMEDOUT) {

@@ -33,7 +33,9 @@ struct fs;
 struct fs_ticker {
 	pthread_t thread;
 	bool is_running;
-	/* Its own: blocks read when it looked, and gave memory back, last. */
+	/*
+	 * Blocks read at the last look, and at the last trim; the thread's own.
+	 */
 	uint64_t nloads;
 	uint64_t ntrimmed;
 };
@@ -43,8 +45,8 @@ B2F_MUST_CHECK
 int fs_ticker_start(struct fs *fs);
 
 /*
- * Ends the thread; to be called while the kernel is still being answered, or
- * after the mount has ended.  Does nothing if it does not run.
+ * Ends the thread.  Call it while the kernel is still being answered, or after
+ * the end of the mount.  Does nothing if it does not run.
  */
 void fs_ticker_stop(struct fs *fs);
 

@@ -84,7 +84,7 @@ static void free_node(struct fs_node *node)
 	free(node);
 }
 
-/* A node that was in use. */
+/* Frees a node that was in use. */
 static void bury_node(struct fs_tree *tree, struct fs_node *node)
 {
 	if (node && node->state.deleted)
@@ -108,7 +108,9 @@ static struct fs_node *new_node(enum fs_kind kind, const char *name)
 	return NULL;
 }
 
-/* The folder @base->fd as a node; its descriptor is never given up. */
+/*
+ * Makes a node of the directory @base->fd, whose descriptor is never given up.
+ */
 static int new_top(const struct fs_tree_base *base, struct fs_node **out)
 {
 	struct fs_node *node;
@@ -211,9 +213,9 @@ void fs_tree_free(struct fs_tree *tree)
 }
 
 /*
- * True if @node is @below or above it.  Folders that others move while the
- * kernel still has their old places can be looked up so that each seems to be
- * in the other; a circle of parents would never end.
+ * True if @node is @below or above it.  While other programs move directories,
+ * the kernel may look up each of two as being in the other; a circle of parents
+ * would never end.
  */
 static bool is_above(const struct fs_node *node, const struct fs_node *below)
 {
@@ -223,8 +225,9 @@ static bool is_above(const struct fs_node *node, const struct fs_node *below)
 }
 
 /*
- * Notes a new place of @node.  @name is taken if it is used, then *@name holds
- * the old one.  Returns the parent that has lost a reference, or NULL.
+ * Notes that @node is *@name in @parent now.  If the name is new, *@name is
+ * exchanged for the old one, which the caller frees.  Returns the parent that
+ * lost a reference, or NULL.
  */
 static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 				 char **name)
@@ -375,7 +378,9 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* Writes the path of @node so that it ends at @end; NULL: only measures. */
+/*
+ * Writes the path of @node so that it ends at @end; with NULL, only measures.
+ */
 static size_t build_path(const struct fs_node *node, char *end)
 {
 	size_t total = 0;

@@ -37,26 +37,26 @@ struct fs_deleted;
 struct fs_open_frame;
 
 enum fs_kind {
-	/* A folder of the backing filesystem. */
+	/* A directory of the backing filesystem. */
 	FS_KIND_DIR,
 	/* A frame, shown as a file. */
 	FS_KIND_FRAME,
 	/* Anything else, shown as it is. */
 	FS_KIND_OTHER,
-	/* The made-up folder around a single frame; always the root. */
+	/* The made-up directory around a single frame; always the root. */
 	FS_KIND_SINGLE,
 	/* A frame that is an array, as a .npy file beside it; see view.h. */
 	FS_KIND_VIEW,
 };
 
-/* What a frame that is not open had at the index @stamp. */
+/* Sizes of a frame that is not open, read from the index @stamp. */
 struct fs_sizes {
 	struct b2f_frame_stamp stamp;
 	bool known;
 	/* Decoded and stored bytes. */
 	uint64_t nbytes;
 	uint64_t cbytes;
-	/* Of the header before the data of its view; 0: not looked at. */
+	/* Length of the header that its view shows; 0: not looked at. */
 	uint64_t head_len;
 };
 
@@ -64,11 +64,11 @@ struct fs_sizes {
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
-	/* Handles, also those that are being opened. */
+	/* Handles, including those that are still being opened. */
 	size_t nhandles;
-	/* Those that may write to a file that is no frame. */
+	/* Handles that may write; counted only for files that are no frames. */
 	size_t nwriters;
-	/* Frames that have left @frame and are being closed. */
+	/* Open frames that are no longer @frame, but not closed yet. */
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
@@ -94,16 +94,16 @@ struct fs_node {
 	struct fs_node *parent;
 	/* In @parent, on the backing filesystem. */
 	char *name;
-	/* Not to be found any more. */
+	/* fs_tree_get() no longer finds it. */
 	bool retired;
-	/* In the hash table, as all but the root and what is above it. */
+	/* Next in the bucket; the root and what is above it are in none. */
 	struct fs_node *next;
 	/* O_PATH; -1: not open. */
 	int fd;
-	/* Those who use it, and one if it is held, however often. */
+	/* Users of @fd; all holds together count as one. */
 	unsigned int npins;
 	unsigned int nholds;
-	/* Among the open ones that nobody uses; NULL: not among them. */
+	/* Neighbours in the list of open but unused nodes; NULL: not in it. */
 	struct fs_node *older;
 	struct fs_node *newer;
 
@@ -113,15 +113,18 @@ struct fs_node {
 struct fs_tree {
 	pthread_mutex_t lock;
 	struct fs_node *root;
-	/* From the kernel's point of view; 0 as long as it is not mounted. */
+	/* Device number of our own mount; 0: not mounted yet. */
 	dev_t own_dev;
 	/* What the mount covers; shown where the tree leads into itself. */
 	int covered_fd;
 	/* /proc/self/fd */
 	int proc_fd;
-	/* Of the root's backing file: inode numbers of others are changed. */
+	/*
+	 * Device of the root's backing file; inode numbers of other devices are
+	 * changed.
+	 */
 	dev_t base_dev;
-	/* Gets what a node that goes has left; may do I/O. */
+	/* Called with @state.deleted of a node that is freed; may do I/O. */
 	void (*on_deleted)(void *arg, struct fs_deleted *deleted);
 	void *arg;
 
@@ -142,16 +145,16 @@ struct fs_tree {
 struct fs_tree_base {
 	enum fs_kind kind;
 	/*
-	 * DIR: the folder itself.  SINGLE and FRAME: the folder the frame is
-	 * in.  The tree takes it over if it is made.
+	 * DIR: the directory itself.  SINGLE and FRAME: the directory that the
+	 * frame is in.  fs_tree_new() takes it over on success.
 	 */
 	int fd;
 	/* FRAME: the name of the frame in @fd. */
 	const char *name;
 	bool sparse;
-	/* Descriptors to keep open for convenience. */
+	/* How many unused descriptors to keep open. */
 	size_t max_idle;
-	/* Descriptors from this one on are not for nodes. */
+	/* Descriptors from this number on are not for nodes. */
 	int reserved_from;
 	/* What will be covered by the mount; taken over too. */
 	int covered_fd;
@@ -165,7 +168,7 @@ struct fs_pin {
 	struct fs_node *node;
 	/* O_PATH. */
 	int fd;
-	/* Private: nobody else uses @fd. */
+	/* @fd belongs to this pin alone. */
 	bool owned;
 };
 
@@ -207,16 +210,18 @@ void fs_tree_ref(struct fs_tree *tree, struct fs_node *node);
 /* Gives back @n references.  NULL does nothing. */
 void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n);
 
-/* The next fs_tree_get() makes a new node instead of finding @node. */
+/* Makes the next fs_tree_get() create a new node instead of finding @node. */
 void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);
 
 /*
- * Keeps @node open until it goes, by @fd, an O_PATH descriptor of it that is
- * taken over; -1 does nothing.
+ * Keeps @node open until it is freed, by the O_PATH descriptor @fd, which is
+ * taken over.  -1 does nothing.
  */
 void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd);
 
-/* It has not been deleted after all, or has another name left. */
+/*
+ * Undoes one hold: @node was not deleted after all, or has another name left.
+ */
 void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node);
 
 /* How many nodes there are, and how many idle descriptors. */
@@ -229,15 +234,17 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
 B2F_MUST_CHECK
 int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out);
 
-/* For tree_fd.c: takes @node off the idle ones; the tree is locked. */
+/*
+ * For tree_fd.c: takes @node off the list of unused ones.  The tree is locked.
+ */
 void fs_tree_busy(struct fs_tree *tree, struct fs_node *node);
 
 /* tree_fd.c */
 
 /*
- * Opens @name in @dirfd as O_PATH, whatever it is, and tells what it is.  Where
- * this leads into our own mount, what is below it is opened: to ask ourselves
- * for an answer could wait for ever.
+ * Opens @name in @dirfd as O_PATH and looks at it.  Where @name leads into our
+ * own mount, opens what the mount covers: waiting for our own answer would
+ * never end.
  *
  * Returns 0 or the errno of openat(2) or fstat(2).
  */
@@ -263,7 +270,7 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 			struct fs_pin *out);
 
-/* Copies the name of @node in its parent's folder, which it pins as well. */
+/* Pins the parent of @node and copies the name that @node has in it. */
 B2F_MUST_CHECK
 int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
 		       struct fs_pin *out, char name[FS_NAMES_SIZE]);

@@ -13,7 +13,7 @@
 
 #include "tree.h"
 
-/* Closed at once when the process is out of descriptors. */
+/* How many to close when the process is out of descriptors. */
 #define EVICT_AT_ONCE 32
 
 /* Puts @node at the new end of the idle ones; locked. */
@@ -62,8 +62,8 @@ static size_t evict(struct fs_tree *tree, size_t n)
 }
 
 /*
- * A new descriptor is the lowest that is free: if that is a reserved one, only
- * reserved ones are left.
+ * The kernel gives out the lowest free descriptor: if that is a reserved one,
+ * only reserved ones are left.
  */
 static int open_unreserved(const struct fs_tree *tree, int dirfd,
 			   const char *name, int flags)
@@ -89,7 +89,10 @@ static int open_with_room(struct fs_tree *tree, int dirfd, const char *name,
 	return fd;
 }
 
-/* Is @fd in our own mount?  Asks no filesystem: ours could not answer. */
+/*
+ * Is @fd in our own mount?  Must not ask our filesystem, which could not
+ * answer.
+ */
 static bool is_own(const struct fs_tree *tree, int fd)
 {
 	struct statx stx;
@@ -131,13 +134,13 @@ int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
 	return open_with_room(tree, tree->proc_fd, name, flags | O_NOCTTY);
 }
 
-/* A folder's descriptor is used for every name in it. */
+/* Only directories stay open: every lookup of a name needs theirs. */
 static bool is_kept(const struct fs_node *node)
 {
 	return node->kind == FS_KIND_DIR;
 }
 
-/* The frame that is the root is whatever has its name now. */
+/* A frame that is the root is whatever has its name now. */
 static bool follows_name(const struct fs_node *node)
 {
 	return node->is_root && node->kind == FS_KIND_FRAME;
@@ -153,9 +156,9 @@ static void use(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 }
 
 /*
- * Pins @node if it is open, else the nearest open folder above it; then
- * *@next is the node below that one, with a reference.  A topmost node is
- * always open.
+ * Pins @node if it is open, or else the nearest open directory above it.  In
+ * that case *@next is the node one step further down, with a reference.  A
+ * topmost node is always open.
  */
 static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 			struct fs_pin *out, struct fs_node **next,
@@ -178,7 +181,7 @@ static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 			struct fs_pin *out)
 {
-	/* Another thread may have been faster. */
+	/* Left over if another thread was faster. */
 	int spare = fd;
 
 	if (follows_name(node)) {
@@ -197,7 +200,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 		close(spare);
 }
 
-/* Opens @node as @name in the folder @dirfd and pins it. */
+/* Opens @node as @name in the directory @dirfd and pins it. */
 static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
 		     const char *name, struct fs_pin *out)
 {
@@ -226,8 +229,9 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 	int err = 0;
 
 	/*
-	 * Down the path, one folder at a time.  The folder just opened stays
-	 * pinned until the next one is, or it might be closed again before.
+	 * Walk down the path, one directory at a time.  The directory just
+	 * opened stays pinned until the next one is open, or it might be closed
+	 * before.
 	 */
 	for (;;) {
 		pin_nearest(tree, node, &pin, &next, name);
@@ -253,7 +257,7 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 	return err;
 }
 
-/* One uses @node less.  Returns what to close, or -1; locked. */
+/* Drops one user of @node.  Returns the descriptor to close, or -1.  Locked. */
 static int release(struct fs_tree *tree, struct fs_node *node)
 {
 	int fd = -1;
@@ -312,7 +316,7 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node)
 	int fd = -1;
 
 	pthread_mutex_lock(&tree->lock);
-	/* Somebody else may have deleted it meanwhile, or be about to. */
+	/* Another request may have deleted it meanwhile, or be about to. */
 	if (node->nholds > 0 && --node->nholds == 0 && !node->retired)
 		fd = release(tree, node);
 	pthread_mutex_unlock(&tree->lock);
@@ -333,7 +337,7 @@ int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
 	parent->nrefs++;
 	pthread_mutex_unlock(&tree->lock);
 	err = fs_tree_pin(tree, parent, out);
-	/* The pin holds a reference of its own. */
+	/* The pin has its own reference. */
 	fs_tree_forget(tree, parent, 1);
 	return err;
 }

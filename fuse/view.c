@@ -12,7 +12,7 @@ uint64_t fs_view_ino(uint64_t ino)
 	return ino ^ UINT64_C(1) << 62;
 }
 
-/* What the node of that kind is found by, for the file of @node. */
+/* The key of the node that shows the file of @node as @kind. */
 static struct fs_node key_of(const struct fs_node *node, enum fs_kind kind)
 {
 	return (struct fs_node){
@@ -35,9 +35,12 @@ int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 		*out = node;
 		return 0;
 	}
-	/* If it is known, then where it is now; else where it was seen. */
+	/*
+	 * A node that the kernel knows is where it is now; otherwise take the
+	 * place where the view was seen.
+	 */
 	*out = fs_tree_find(fs->tree, &key, false);
-	/* Deleted, and open all the same. */
+	/* It was deleted, but is open. */
 	if (!*out)
 		*out = fs_tree_find(fs->tree, &key, true);
 	if (*out)

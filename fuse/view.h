@@ -21,17 +21,17 @@
 #include "resolve.h"
 
 /*
- * The node whose file @node shows: of a view, that of its frame.  It has a
- * reference, to give back with fs_tree_forget().  Returns 0, -ESTALE (it has
- * gone) or -ENOMEM.
+ * Gets the node whose file @node shows: for a view, that of its frame.  Give
+ * its reference back with fs_tree_forget().  Returns 0, -ESTALE (it is gone) or
+ * -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
 
-/* The node of the view of @frame, with a reference; NULL: it is not known. */
+/* The node of the view of @frame, with a reference; NULL: there is none. */
 struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame);
 
-/* The view of the frame @found is not to be found any more: that is deleted. */
+/* Retires the view of the frame @found, which was deleted. */
 void fs_view_retire(struct fs *fs, const struct fs_found *found);
 
 /*
@@ -42,46 +42,53 @@ B2F_MUST_CHECK
 int fs_view_get(struct fs *fs, struct fs_node *parent, const char *name,
 		const struct fs_node *frame, struct fs_node **out);
 
-/* The number of a view whose frame is shown with the number @ino. */
+/* The inode number of the view of a frame that is shown as @ino. */
 uint64_t fs_view_ino(uint64_t ino);
 
 /*
- * Copies the name of the frame that @name would be the view of; false if it
- * cannot be that of a view.
+ * Copies the name of the frame of which @name would be the view; false: no view
+ * can have this name.
  */
 bool fs_view_stem(const char *name, char stem[FS_NAMES_SIZE]);
 
-/* Is @probe an array that can be a .npy file, and is not shown as one anyway?
+/*
+ * Can @probe have a view: is it an array, but not shown as a .npy file anyway?
  */
 bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 
 /*
- * Makes @found, which is shown as @name, into its view, for a listing: copies
- * the name.  False if it has none.
+ * Copies the name of the view of @found, which is shown as @name.  False: it
+ * has none.
  */
 bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
 		  char out[FS_NAMES_SIZE]);
 
 /* view_head.c */
 
-/* Makes the attributes @st of @frame those of its view. */
+/*
+ * Turns @st, the attributes of @frame, into those of its view.  Returns 0 or an
+ * errno.
+ */
 B2F_MUST_CHECK
 int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
 
-/* Gives @handle, which was just opened for @node, the header to show. */
+/*
+ * Gives @handle, just opened for a view, the header to show.  Returns 0 or an
+ * errno.
+ */
 B2F_MUST_CHECK
 int fs_view_head_open(struct fs_handle *handle);
 
 /*
- * To be called before @handle is used, @changes: to write.  Returns 0, or
- * -ESTALE if its frame has been given a header of its own: then there is no
- * view any more, and all bytes have other places.
+ * Call this before @handle is used; @changes: to write.  Returns 0, or -ESTALE
+ * if the frame has a header of its own by now: then there is no view any more,
+ * and all bytes have moved.
  */
 B2F_MUST_CHECK
 int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
 		       bool changes);
 
-/* To be called after each change of the data by @handle, before its answer. */
+/* Call this after each change of the data by @handle, before answering it. */
 void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view_head.c - the header of a view, and what others write behind it */
+/* view_head.c - the header of a view, and changes of the data behind it */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "disk_frame.h"
 #include "view.h"
 
-/* The header's length, from the frame on disk. */
+/* Reads the header's length from the frame on disk. */
 static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
 			 uint64_t *len)
 {
@@ -24,7 +24,10 @@ static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
 	return err;
 }
 
-/* Of the last look at the sizes of @frame, if that was at @stamp; else 0. */
+/*
+ * The header's length from the last look at @frame, if that was at @stamp; 0:
+ * not known.
+ */
 static uint64_t known_head_len(struct fs *fs, const struct fs_node *frame,
 			       const struct b2f_frame_stamp *stamp)
 {
@@ -49,7 +52,7 @@ static void keep_head_len(struct fs *fs, struct fs_node *frame,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* The length of the header of @frame, which nobody has open. */
+/* Finds the length of the header of @frame, which is not open. */
 static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
 {
 	struct b2f_frame_stamp stamp;
@@ -110,7 +113,10 @@ int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
 {
 	if (!handle->head)
 		return 0;
-	/* A write would find out only when its place is settled. */
+	/*
+	 * Look now: the write itself would notice only after its offset is
+	 * fixed.
+	 */
 	if (changes)
 		(void)!fs_open_frame_refresh(fs, handle->frame, NULL);
 	return b2f_file_is_npy(handle->frame->file) ? -ESTALE : 0;
@@ -123,7 +129,7 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 
 	pthread_mutex_lock(&fs->state_lock);
 	must = handle->head || state->has_view;
-	/* As if another program had changed what the frame shows. */
+	/* For the kernel's cache of the frame, this is a foreign change. */
 	if (handle->head)
 		fs_seen_theirs(&state->seen, NULL);
 	else if (must)

@@ -26,10 +26,13 @@ struct fs_wakeup {
 void fs_wakeup_init(struct fs_wakeup *wakeup);
 void fs_wakeup_fini(struct fs_wakeup *wakeup);
 
-/* Something was opened; with @is_urgent, the kernel has to drop something. */
+/*
+ * Tells the ticker that something was opened or left to a sync; with
+ * @is_urgent, that the kernel has to drop something now.
+ */
 void fs_wakeup_call(struct fs_wakeup *wakeup, bool is_urgent);
 
-/* From now on fs_wakeup_wait() returns false, at once. */
+/* Makes fs_wakeup_wait() return false, at once, from now on. */
 void fs_wakeup_end(struct fs_wakeup *wakeup);
 
 /*
