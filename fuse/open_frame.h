@@ -204,7 +204,7 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);
  * fs_open_frame_drop_cached(), if a write or a commit has taken in foreign
  * changes.
  */
-void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame);
+void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame);
 
 /*
  * Deletes the sparse frame @name in @dirfd: hides it now, and removes its files

@@ -72,7 +72,7 @@ static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 	/* If this fails, the frame is gone: there is nothing else to show. */
 	if (b2f_file_revert(frame->file) == 0) {
 		atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
-		fs_open_frame_take_news(fs, frame);
+		fs_open_frame_take_foreign(fs, frame);
 		fs_open_frame_log_failure(fs, frame, -ESTALE);
 	}
 	set_reverting(fs, frame, false);
@@ -143,7 +143,7 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 	writable = b2f_file_is_writable(frame->file);
 	b2f_file_now_get(frame->file, &before);
 	err = fn(frame->file, how);
-	if (b2f_file_take_news(frame->file))
+	if (b2f_file_take_foreign(frame->file))
 		fs_open_frame_drop_cached(fs, frame);
 	else if (!frame->past_cache)
 		note_commit(fs, frame, &before);
@@ -214,9 +214,9 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
 	fs_wakeup_call(&fs->wakeup, true);
 }
 
-void fs_open_frame_take_news(struct fs *fs, struct fs_open_frame *frame)
+void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame)
 {
-	if (b2f_file_take_news(frame->file))
+	if (b2f_file_take_foreign(frame->file))
 		fs_open_frame_drop_cached(fs, frame);
 }
 
@@ -237,7 +237,7 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	/* b2f_file_refresh() waits for the end of a commit, so avoid it. */
 	b2f_file_now_get(frame->file, &now);
 	if (b2f_frame_stamp_equal(&now.stamp, &stamp)) {
-		fs_open_frame_take_news(fs, frame);
+		fs_open_frame_take_foreign(fs, frame);
 		return 0;
 	}
 	err = b2f_file_refresh(frame->file, &changed);

@@ -50,7 +50,7 @@ struct b2f_convert_options {
  * logged to the log of @frame, and nothing is left.
  */
 B2F_MUST_CHECK
-int b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
+int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name);
 

@@ -152,7 +152,7 @@ void b2f_file_discard(struct b2f_file *file);
 /*
  * Forgets all that is not committed, and goes on with what is on disk: the
  * commit was refused (-ESTALE).  What is written meanwhile is forgotten too, or
- * is a change of what is on disk.  b2f_file_take_news() tells that it was done.
+ * is a change of what is on disk.  b2f_file_take_foreign() tells that it was done.
  *
  * Returns 0; or nothing was forgotten: as b2f_frame_open(), or B2F_ENOTFRAME
  * (it has gone).
@@ -194,7 +194,7 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
  * because a write began with it, or a commit was merged with it.  Who keeps
  * bytes of the file has to forget them.  b2f_file_refresh() tells of this, too.
  */
-bool b2f_file_take_news(struct b2f_file *file);
+bool b2f_file_take_foreign(struct b2f_file *file);
 
 /*
  * Looks whether another program has changed the frame.  If so, and if nothing

@@ -163,7 +163,7 @@ static int join(const struct job *job, const char *from,
 	err = cli_frames_open_as(from, job->output, &frame);
 	if (err)
 		return err;
-	err = b2f_frame_convert(job->how->runtime, frame, &options,
+	err = b2f_convert_frame(job->how->runtime, frame, &options,
 				target->dirfd, target->base);
 	b2f_frame_close(frame);
 	return cli_message_explain(job->output, err);

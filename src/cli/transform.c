@@ -202,7 +202,7 @@ static int convert(struct job *job, const struct cli_target *target)
 
 	if (user)
 		cli_encoding_apply(user, &settings);
-	err = b2f_frame_convert(job->runtime, job->frame, &options,
+	err = b2f_convert_frame(job->runtime, job->frame, &options,
 				target->dirfd, target->base);
 	return cli_message_explain(job->output, err);
 }

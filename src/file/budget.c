@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "file/dirty.h"
 #include "file/file_state.h"
+#include "file/record.h"
 #include "file/writer.h"
 
 #define BATCH_MAX 16
@@ -29,13 +29,13 @@ void b2f_budget_fini(struct b2f_budget *budget)
 	pthread_mutex_destroy(&budget->lock);
 }
 
-static struct b2f_budget *budget_of(const struct b2f_dirty *d)
+static struct b2f_budget *budget_of(const struct b2f_record *d)
 {
 	return &d->file->runtime->budget;
 }
 
 /* Makes @d the newest record.  Locked. */
-static void enter(struct b2f_dirty *d)
+static void enter(struct b2f_record *d)
 {
 	struct b2f_budget *b = budget_of(d);
 
@@ -50,7 +50,7 @@ static void enter(struct b2f_dirty *d)
 }
 
 /* Locked. */
-static void leave(struct b2f_dirty *d)
+static void leave(struct b2f_record *d)
 {
 	struct b2f_budget *b = budget_of(d);
 
@@ -81,7 +81,7 @@ void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes)
 }
 
 /* Counts the bytes of the failed @d, or no longer.  Locked. */
-static void count_stuck(struct b2f_dirty *d, bool stuck)
+static void count_stuck(struct b2f_record *d, bool stuck)
 {
 	struct b2f_budget *b = budget_of(d);
 	struct b2f_writer *w = d->file->writer;
@@ -91,7 +91,7 @@ static void count_stuck(struct b2f_dirty *d, bool stuck)
 }
 
 /* Changes what @d counts for.  Locked. */
-static void set_bytes(struct b2f_dirty *d, uint64_t bytes)
+static void set_bytes(struct b2f_record *d, uint64_t bytes)
 {
 	if (d->failed)
 		count_stuck(d, false);
@@ -100,7 +100,7 @@ static void set_bytes(struct b2f_dirty *d, uint64_t bytes)
 		count_stuck(d, true);
 }
 
-void b2f_budget_add(struct b2f_dirty *d, uint64_t bytes)
+void b2f_budget_add(struct b2f_record *d, uint64_t bytes)
 {
 	struct b2f_budget *b = budget_of(d);
 
@@ -111,7 +111,7 @@ void b2f_budget_add(struct b2f_dirty *d, uint64_t bytes)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_drop(struct b2f_dirty *d, uint64_t bytes)
+void b2f_budget_drop(struct b2f_record *d, uint64_t bytes)
 {
 	struct b2f_budget *b = budget_of(d);
 
@@ -121,7 +121,7 @@ void b2f_budget_drop(struct b2f_dirty *d, uint64_t bytes)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_remove(struct b2f_dirty *d)
+void b2f_budget_remove(struct b2f_record *d)
 {
 	struct b2f_budget *b = budget_of(d);
 
@@ -133,7 +133,7 @@ void b2f_budget_remove(struct b2f_dirty *d)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_fail(struct b2f_dirty *d, bool failed)
+void b2f_budget_fail(struct b2f_record *d, bool failed)
 {
 	struct b2f_budget *b = budget_of(d);
 
@@ -150,7 +150,7 @@ void b2f_budget_fail(struct b2f_dirty *d, bool failed)
 /* Records that one writer has encoded because there is no room. */
 struct spill {
 	struct b2f_runtime *rt;
-	struct b2f_dirty *picked[BATCH_MAX];
+	struct b2f_record *picked[BATCH_MAX];
 	size_t n;
 	int err[BATCH_MAX];
 };
@@ -163,13 +163,13 @@ static void pick(struct spill *s, const struct b2f_file *failing)
 {
 	size_t max = b2f_min_u64(b2f_pool_nworkers(s->rt->pool) + 1, BATCH_MAX);
 
-	for (struct b2f_dirty *d = s->rt->budget.oldest; d && s->n < max;
+	for (struct b2f_record *d = s->rt->budget.oldest; d && s->n < max;
 	     d = d->newer) {
 		/* Read without the lock of the file: a hint. */
 		if (atomic_load(&d->busy) || d->failed != (failing != NULL) ||
 		    (failing && d->file != failing))
 			continue;
-		b2f_dirty_ref(d);
+		b2f_record_ref(d);
 		b2f_file_ref(d->file);
 		s->picked[s->n++] = d;
 	}

@@ -21,7 +21,7 @@
 
 #include "base/attr.h"
 
-struct b2f_dirty;
+struct b2f_record;
 struct b2f_file;
 struct b2f_frame;
 struct b2f_runtime;
@@ -32,7 +32,7 @@ struct b2f_writer;
  * references: one to it, one to its file.  Returns 0, -EAGAIN (it has) or an
  * error.
  */
-typedef int b2f_spill_fn(struct b2f_dirty *d);
+typedef int b2f_spill_fn(struct b2f_record *d);
 
 struct b2f_budget {
 	/* Constant. */
@@ -49,8 +49,8 @@ struct b2f_budget {
 	/* Of them: those of records that could not be encoded. */
 	uint64_t stuck_bytes;
 	uint64_t hole_bytes;
-	struct b2f_dirty *oldest;
-	struct b2f_dirty *newest;
+	struct b2f_record *oldest;
+	struct b2f_record *newest;
 };
 
 void b2f_budget_init(struct b2f_budget *budget, uint64_t max, uint64_t hole_max,
@@ -73,16 +73,16 @@ void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes);
  * Counts @bytes that were taken for @d; with the first of them it becomes the
  * newest record.  Its file is locked.
  */
-void b2f_budget_add(struct b2f_dirty *d, uint64_t bytes);
+void b2f_budget_add(struct b2f_record *d, uint64_t bytes);
 
 /* Gives back @bytes of @d. */
-void b2f_budget_drop(struct b2f_dirty *d, uint64_t bytes);
+void b2f_budget_drop(struct b2f_record *d, uint64_t bytes);
 
 /* Gives back all, as @d goes. */
-void b2f_budget_remove(struct b2f_dirty *d);
+void b2f_budget_remove(struct b2f_record *d);
 
 /* Notes whether the last try to encode @d failed. */
-void b2f_budget_fail(struct b2f_dirty *d, bool failed);
+void b2f_budget_fail(struct b2f_record *d, bool failed);
 
 /* holes.c: what the entries of holes take */
 

@@ -324,7 +324,7 @@ static int make_frame(struct convert *c, int dirfd, const char *name)
 	return err ? report(c, name, err, &why) : 0;
 }
 
-int b2f_frame_convert(struct b2f_runtime *runtime, struct b2f_frame *frame,
+int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name)
 {

@@ -8,7 +8,7 @@
 #ifndef B2F_FILE_ENCODE_H
 #define B2F_FILE_ENCODE_H
 
-#include "file/dirty.h"
+#include "file/record.h"
 #include "frame/edit.h"
 
 struct b2f_chunk_writer;
@@ -18,16 +18,16 @@ struct b2f_encoder;
  * Makes @d BUSY if it is OPEN.  The file is locked.  Returns whether it did;
  * then b2f_encode_run() has to follow, with a reference to @d.
  */
-bool b2f_encode_begin(struct b2f_dirty *d);
+bool b2f_encode_begin(struct b2f_record *d);
 
 /* Encodes @d, writes its file, and removes the record.  0 or an error. */
-int b2f_encode_run(struct b2f_dirty *d);
+int b2f_encode_run(struct b2f_record *d);
 
 /* Has a worker encode @d, which is OPEN and complete.  The file is locked. */
-void b2f_encode_submit(struct b2f_dirty *d);
+void b2f_encode_submit(struct b2f_record *d);
 
 /* The same here and now; see b2f_spill_fn.  No lock of the file is held. */
-int b2f_encode_spill(struct b2f_dirty *d);
+int b2f_encode_spill(struct b2f_record *d);
 
 /* encode_patch.c */
 
@@ -37,7 +37,7 @@ int b2f_encode_spill(struct b2f_dirty *d);
  * b2f_chunk_write() or b2f_frame_load().
  */
 B2F_MUST_CHECK
-int b2f_encode_patch(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+int b2f_encode_patch(struct b2f_record *d, struct b2f_chunk_writer *cw,
 		     bool *made, struct b2f_edit_chunk *out);
 
 /* encode_guess.c */
@@ -47,6 +47,6 @@ int b2f_encode_patch(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
  * record @d is more than zeros.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_encode_guess(struct b2f_dirty *d, struct b2f_encoder *enc);
+int b2f_encode_guess(struct b2f_record *d, struct b2f_encoder *enc);
 
 #endif

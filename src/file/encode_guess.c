@@ -38,7 +38,7 @@ static bool is_zeros(const uint8_t *data, size_t n)
  * Finds the written pages of @d: from the first one that is more than zeros to
  * the last one, cut to @nbytes.  False if there is none; the pages are locked.
  */
-static bool find_data(const struct b2f_dirty *d, uint32_t nbytes,
+static bool find_data(const struct b2f_record *d, uint32_t nbytes,
 		      uint32_t *start, uint32_t *end)
 {
 	bool found = false;
@@ -46,7 +46,7 @@ static bool find_data(const struct b2f_dirty *d, uint32_t nbytes,
 	for (uint32_t at = 0; at < nbytes; at += B2F_PAGE) {
 		uint32_t n = (uint32_t)b2f_min_u64(B2F_PAGE, nbytes - at);
 
-		if (!b2f_dirty_has(d, at / B2F_PAGE))
+		if (!b2f_record_has(d, at / B2F_PAGE))
 			continue;
 		if (!found && is_zeros(d->data + at, n))
 			continue;
@@ -61,7 +61,7 @@ static bool find_data(const struct b2f_dirty *d, uint32_t nbytes,
 	return found;
 }
 
-static bool has_data(struct b2f_dirty *d, uint32_t nbytes)
+static bool has_data(struct b2f_record *d, uint32_t nbytes)
 {
 	uint32_t start = 0, end = 0;
 	bool has;
@@ -73,7 +73,7 @@ static bool has_data(struct b2f_dirty *d, uint32_t nbytes)
 }
 
 /* Copies the data of @d to @enc, holes as zeros; *@size is 0 if it has none. */
-static int take_sample(struct b2f_dirty *d, uint32_t nbytes,
+static int take_sample(struct b2f_record *d, uint32_t nbytes,
 		       struct b2f_encoder *enc, size_t *size)
 {
 	uint32_t start = 0, end = 0;
@@ -84,7 +84,7 @@ static int take_sample(struct b2f_dirty *d, uint32_t nbytes,
 		err = b2f_scratch_reserve(&enc->data, end - start);
 	if (!err && end > start) {
 		memset(enc->data.data, 0, end - start);
-		b2f_dirty_overlay(d, start, end - start, enc->data.data);
+		b2f_record_overlay(d, start, end - start, enc->data.data);
 	}
 	pthread_rwlock_unlock(&d->lock);
 	*size = end - start;
@@ -93,7 +93,7 @@ static int take_sample(struct b2f_dirty *d, uint32_t nbytes,
 
 /* A record, with a reference, and its length. */
 struct candidate {
-	struct b2f_dirty *dirty;
+	struct b2f_record *record;
 	uint32_t nbytes;
 };
 
@@ -101,8 +101,8 @@ static int by_nchunk(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	return (x->dirty->nchunk > y->dirty->nchunk) -
-	       (x->dirty->nchunk < y->dirty->nchunk);
+	return (x->record->nchunk > y->record->nchunk) -
+	       (x->record->nchunk < y->record->nchunk);
 }
 
 /* All records, the lowest first; free *@out. */
@@ -111,16 +111,16 @@ static int list_records(struct b2f_file *file, struct candidate **out,
 {
 	struct b2f_writer *w = file->writer;
 	struct candidate *list;
-	struct b2f_dirty *d, *next;
+	struct b2f_record *d, *next;
 
 	pthread_mutex_lock(&file->lock);
-	list = malloc((HASH_COUNT(w->dirty) + 1) * sizeof(*list));
+	list = malloc((HASH_COUNT(w->records) + 1) * sizeof(*list));
 	*n = 0;
-	HASH_ITER(hh, w->dirty, d, next)
+	HASH_ITER(hh, w->records, d, next)
 	{
 		if (!list)
 			break;
-		b2f_dirty_ref(d);
+		b2f_record_ref(d);
 		list[(*n)++] = (struct candidate){
 			d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
 						 w->edit->working.nbytes)};
@@ -144,9 +144,9 @@ static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 
 	err = list_records(file, &list, &n);
 	for (size_t i = 0; i < n && !err && size == 0; i++)
-		err = take_sample(list[i].dirty, list[i].nbytes, enc, &size);
+		err = take_sample(list[i].record, list[i].nbytes, enc, &size);
 	for (size_t i = 0; i < n; i++)
-		b2f_dirty_unref(list[i].dirty);
+		b2f_record_unref(list[i].record);
 	free(list);
 	if (!err && size)
 		err = b2f_settings_guess(&settings, enc->data.data, size);
@@ -187,14 +187,14 @@ static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
 	const struct b2f_edit_state *state;
-	struct b2f_dirty *d;
+	struct b2f_record *d;
 
 	if (!w->commit)
 		return !w->edit->committing;
 	state = &w->commit->state;
 	if (!ends_with_hole(state, typesize))
 		return true;
-	d = b2f_dirty_find(w, state->n - 1);
+	d = b2f_record_find(w, state->n - 1);
 	return d && d->in_commit &&
 	       has_data(d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
 						 state->nbytes));
@@ -210,15 +210,15 @@ static bool end_allows(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
 	const struct b2f_edit_state *state = &w->edit->working;
-	struct b2f_dirty *d;
+	struct b2f_record *d;
 
 	if (!ends_with_hole(state, typesize))
 		return true;
-	d = b2f_dirty_find(w, state->n - 1);
+	d = b2f_record_find(w, state->n - 1);
 	if (!d)
 		/* It does not wait, as there is none that could be BUSY. */
-		return !b2f_dirty_get(file, state->n - 1, true, &d);
-	return d->state == B2F_DIRTY_OPEN ||
+		return !b2f_record_get(file, state->n - 1, true, &d);
+	return d->state == B2F_RECORD_OPEN ||
 	       has_data(d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
 						 state->nbytes));
 }
@@ -239,7 +239,7 @@ static void set_typesize(struct b2f_file *file, uint32_t typesize)
 	pthread_mutex_unlock(&file->lock);
 }
 
-int b2f_encode_guess(struct b2f_dirty *d, struct b2f_encoder *enc)
+int b2f_encode_guess(struct b2f_record *d, struct b2f_encoder *enc)
 {
 	uint32_t typesize = 0;
 	int err;

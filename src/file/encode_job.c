@@ -10,14 +10,14 @@
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 
-bool b2f_encode_begin(struct b2f_dirty *d)
+bool b2f_encode_begin(struct b2f_record *d)
 {
 	struct b2f_file *file = d->file;
 	struct b2f_edit *edit = file->writer->edit;
 
-	if (d->state != B2F_DIRTY_OPEN)
+	if (d->state != B2F_RECORD_OPEN)
 		return false;
-	d->state = B2F_DIRTY_BUSY;
+	d->state = B2F_RECORD_BUSY;
 	atomic_store(&d->busy, true);
 	d->nbytes =
 		b2f_edit_chunk_nbytes(edit, d->nchunk, edit->working.nbytes);
@@ -30,30 +30,30 @@ bool b2f_encode_begin(struct b2f_dirty *d)
  * written, else one of @enc, which stays in memory from chunk to chunk, unlike
  * the pages that nobody has written.
  */
-static int whole_data(struct b2f_dirty *d, struct b2f_encoder *enc,
+static int whole_data(struct b2f_record *d, struct b2f_encoder *enc,
 		      const uint8_t **out)
 {
 	uint32_t keep = (uint32_t)b2f_min_u64(d->base_limit, d->nbytes);
 	int err = 0;
 
-	if (b2f_dirty_is_full(d, d->nbytes)) {
+	if (b2f_record_is_full(d, d->nbytes)) {
 		*out = d->data;
 		return 0;
 	}
 	err = b2f_scratch_reserve(&enc->data, d->nbytes);
 	if (!err && keep)
 		err = b2f_reading_copy_chunk(d->file, d->nchunk, d->base_raw,
-					  d->base_nbytes, 0, enc->data.data,
-					  keep);
+					     d->base_nbytes, 0, enc->data.data,
+					     keep);
 	if (err)
 		return err;
-	b2f_dirty_overlay(d, 0, d->nbytes, enc->data.data);
+	b2f_record_overlay(d, 0, d->nbytes, enc->data.data);
 	*out = enc->data.data;
 	return 0;
 }
 
 /* Encodes the whole data of @d into a new chunk file, if it needs one. */
-static int write_whole(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+static int write_whole(struct b2f_record *d, struct b2f_chunk_writer *cw,
 		       struct b2f_edit_chunk *out)
 {
 	const uint8_t *data = NULL;
@@ -71,7 +71,7 @@ static int write_whole(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
  * Writes the new chunk of @d.  Readers take no notice: they read written pages
  * only, and nobody writes while it is BUSY.
  */
-static int write_chunk(struct b2f_dirty *d, struct b2f_edit_chunk *out)
+static int write_chunk(struct b2f_record *d, struct b2f_edit_chunk *out)
 {
 	struct b2f_file *file = d->file;
 	struct b2f_writer *w = file->writer;
@@ -94,7 +94,7 @@ static int write_chunk(struct b2f_dirty *d, struct b2f_edit_chunk *out)
 }
 
 /* The commit under way has one record less to wait for.  Locked. */
-static void leave_commit(struct b2f_dirty *d, int err)
+static void leave_commit(struct b2f_record *d, int err)
 {
 	struct b2f_writer *w = d->file->writer;
 
@@ -110,7 +110,7 @@ static void leave_commit(struct b2f_dirty *d, int err)
 }
 
 /* Ends what b2f_encode_begin() began.  Locked. */
-static int finish(struct b2f_dirty *d, const struct b2f_edit_chunk *chunk,
+static int finish(struct b2f_record *d, const struct b2f_edit_chunk *chunk,
 		  uint32_t old, int err)
 {
 	struct b2f_writer *w = d->file->writer;
@@ -123,16 +123,16 @@ static int finish(struct b2f_dirty *d, const struct b2f_edit_chunk *chunk,
 	atomic_store(&d->busy, false);
 	w->nbusy--;
 	if (err) {
-		d->state = B2F_DIRTY_OPEN;
+		d->state = B2F_RECORD_OPEN;
 		b2f_budget_fail(d, true);
 	} else {
-		b2f_dirty_remove(d);
+		b2f_record_remove(d);
 	}
 	pthread_cond_broadcast(&w->changed);
 	return err;
 }
 
-int b2f_encode_run(struct b2f_dirty *d)
+int b2f_encode_run(struct b2f_record *d)
 {
 	struct b2f_edit_chunk chunk = {0};
 	struct b2f_file *file = d->file;
@@ -142,36 +142,36 @@ int b2f_encode_run(struct b2f_dirty *d)
 	err = write_chunk(d, &chunk);
 	if (!err)
 		old = b2f_writer_cbytes(file, d->base_raw);
-	b2f_dirty_ref(d);
+	b2f_record_ref(d);
 	pthread_mutex_lock(&file->lock);
 	err = finish(d, &chunk, old, err);
 	pthread_mutex_unlock(&file->lock);
-	b2f_dirty_unref(d);
+	b2f_record_unref(d);
 	return err;
 }
 
 /* Encodes @d if it is still to be; else returns -EAGAIN. */
-static int encode_open(struct b2f_dirty *d)
+static int encode_open(struct b2f_record *d)
 {
 	struct b2f_file *file = d->file;
 	bool begun;
 
 	pthread_mutex_lock(&file->lock);
-	begun = b2f_dirty_find(file->writer, d->nchunk) == d &&
+	begun = b2f_record_find(file->writer, d->nchunk) == d &&
 		b2f_encode_begin(d);
 	pthread_mutex_unlock(&file->lock);
 	return begun ? b2f_encode_run(d) : -EAGAIN;
 }
 
-static void put_both(struct b2f_dirty *d)
+static void put_both(struct b2f_record *d)
 {
 	struct b2f_file *file = d->file;
 
-	b2f_dirty_unref(d);
+	b2f_record_unref(d);
 	b2f_file_unref(file);
 }
 
-int b2f_encode_spill(struct b2f_dirty *d)
+int b2f_encode_spill(struct b2f_record *d)
 {
 	int err = encode_open(d);
 
@@ -182,7 +182,7 @@ int b2f_encode_spill(struct b2f_dirty *d)
 struct encode_job {
 	struct b2f_job job;
 	/* Holds a reference, and one to its file. */
-	struct b2f_dirty *dirty;
+	struct b2f_record *record;
 };
 
 static void run_job(struct b2f_job *job, bool cancelled)
@@ -191,12 +191,12 @@ static void run_job(struct b2f_job *job, bool cancelled)
 
 	/* The commit will try again, and tell the error. */
 	if (!cancelled)
-		(void)encode_open(j->dirty);
-	put_both(j->dirty);
+		(void)encode_open(j->record);
+	put_both(j->record);
 	free(j);
 }
 
-void b2f_encode_submit(struct b2f_dirty *d)
+void b2f_encode_submit(struct b2f_record *d)
 {
 	struct encode_job *j = calloc(1, sizeof(*j));
 
@@ -204,8 +204,8 @@ void b2f_encode_submit(struct b2f_dirty *d)
 	if (!j)
 		return;
 	j->job.run = run_job;
-	j->dirty = d;
+	j->record = d;
 	b2f_file_ref(d->file);
-	b2f_dirty_ref(d);
+	b2f_record_ref(d);
 	b2f_pool_submit(d->file->runtime->pool, B2F_POOL_AHEAD, &j->job);
 }

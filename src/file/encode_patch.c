@@ -10,18 +10,18 @@
 
 static void apply(void *arg, uint32_t off, uint32_t size, uint8_t *data)
 {
-	b2f_dirty_overlay(arg, off, size, data);
+	b2f_record_overlay(arg, off, size, data);
 }
 
 static enum b2f_patch_part part_of(void *arg, uint32_t off, uint32_t size)
 {
-	const struct b2f_dirty *d = arg;
+	const struct b2f_record *d = arg;
 	uint32_t end = off + size, stop;
 	bool all = true, none = true;
 
 	for (uint32_t at = off; at < end && (all || none); at = stop) {
-		stop = b2f_dirty_page_end(at, end);
-		if (b2f_dirty_has(d, at / B2F_PAGE))
+		stop = b2f_record_page_end(at, end);
+		if (b2f_record_has(d, at / B2F_PAGE))
 			none = false;
 		else
 			all = false;
@@ -33,7 +33,7 @@ static enum b2f_patch_part part_of(void *arg, uint32_t off, uint32_t size)
 	return all ? B2F_PATCH_ALL : B2F_PATCH_SOME;
 }
 
-static int patch_loaded(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+static int patch_loaded(struct b2f_record *d, struct b2f_chunk_writer *cw,
 			const struct b2f_loaded *base, bool *made,
 			struct b2f_edit_chunk *out)
 {
@@ -57,18 +57,18 @@ static int patch_loaded(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
 }
 
 /* True if there is a chunk before that only has to be changed. */
-static bool has_base(const struct b2f_dirty *d)
+static bool has_base(const struct b2f_record *d)
 {
 	return d->base_limit > 0 && d->base_nbytes == d->nbytes &&
 	       b2f_edit_is_stored(d->base_raw) &&
-	       !b2f_dirty_is_full(d, d->nbytes);
+	       !b2f_record_is_full(d, d->nbytes);
 }
 
 /*
  * Loads the chunk before in *@out, if it is one that fits; else NULL.  Its head
  * is likely to be known: those that do not fit are not read twice.
  */
-static int load_base(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+static int load_base(struct b2f_record *d, struct b2f_chunk_writer *cw,
 		     const struct b2f_reading *r, struct b2f_loaded **out)
 {
 	const struct b2f_source src = {
@@ -91,7 +91,7 @@ static int load_base(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
 				    B2F_LOAD_ALL, out);
 }
 
-int b2f_encode_patch(struct b2f_dirty *d, struct b2f_chunk_writer *cw,
+int b2f_encode_patch(struct b2f_record *d, struct b2f_chunk_writer *cw,
 		     bool *made, struct b2f_edit_chunk *out)
 {
 	struct b2f_loaded *base = NULL;

@@ -26,7 +26,7 @@ struct job {
 	struct b2f_writer *writer;
 	struct b2f_commit commit;
 	/* Records that this commit encodes; each with a reference. */
-	struct b2f_dirty **dirty;
+	struct b2f_record **records;
 	size_t n;
 	/* What they were before, in case it fails. */
 	uint64_t dirty_since_ns;
@@ -45,19 +45,20 @@ static int each(void *context, size_t n, int (*fn)(void *arg, size_t i),
 static int take_records(struct job *job)
 {
 	struct b2f_writer *w = job->writer;
-	struct b2f_dirty *d, *next;
+	struct b2f_record *d, *next;
 
-	job->dirty = malloc((HASH_COUNT(w->dirty) + 1) * sizeof(*job->dirty));
-	if (!job->dirty)
+	job->records =
+		malloc((HASH_COUNT(w->records) + 1) * sizeof(*job->records));
+	if (!job->records)
 		return -ENOMEM;
-	HASH_ITER(hh, w->dirty, d, next)
+	HASH_ITER(hh, w->records, d, next)
 	{
 		d->in_commit = true;
 		w->ncommit++;
 		if (!b2f_encode_begin(d))
 			continue;
-		b2f_dirty_ref(d);
-		job->dirty[job->n++] = d;
+		b2f_record_ref(d);
+		job->records[job->n++] = d;
 	}
 	return 0;
 }
@@ -78,8 +79,8 @@ static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
 				 job->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
 		goto out;
-	job->commit.durable = how == B2F_COMMIT_DURABLE ||
-			      job->commit.before != B2F_DISK_NEW;
+	job->commit.durable =
+		how == B2F_COMMIT_DURABLE || job->commit.before != B2F_DISK_NEW;
 	err = b2f_edit_freeze(w->edit, &job->commit);
 	if (!err)
 		err = take_records(job);
@@ -123,8 +124,8 @@ static int encode_one(void *arg, size_t i)
 	struct job *job = arg;
 
 	/* finish() notes the error; the others are still to be encoded. */
-	(void)b2f_encode_run(job->dirty[i]);
-	b2f_dirty_unref(job->dirty[i]);
+	(void)b2f_encode_run(job->records[i]);
+	b2f_record_unref(job->records[i]);
 	return 0;
 }
 
@@ -140,7 +141,8 @@ static void cut_to_stored(struct job *job)
 
 	if (form->is_array || form->head)
 		return;
-	/* Not from the records that are left: one may have been stored since. */
+	/* Not from the records that are left: one may have been stored since.
+	 */
 	job->in_part = b2f_edit_cut(w->edit, &job->commit, w->commit_failed);
 }
 
@@ -186,8 +188,8 @@ static void settle(struct job *job)
 	}
 	b2f_edit_settle(w->edit, &job->commit);
 	pthread_mutex_unlock(&file->lock);
-	free(job->dirty);
-	job->dirty = NULL;
+	free(job->records);
+	job->records = NULL;
 	job->n = 0;
 }
 
@@ -276,14 +278,14 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
 	struct b2f_edit_state state;
-	struct b2f_dirty *d, *next;
+	struct b2f_record *d, *next;
 	bool may = true;
 	int err;
 
 	err = b2f_edit_state_of(theirs, &state);
 	if (err)
 		return err;
-	HASH_ITER(hh, w->dirty, d, next)
+	HASH_ITER(hh, w->records, d, next)
 	may = may && b2f_edit_untouched(w->edit, &state, d->nchunk);
 	b2f_edit_state_fini(&state);
 	return may ? 0 : -ESTALE;
@@ -293,7 +295,7 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_dirty *d, *next;
+	struct b2f_record *d, *next;
 	int err;
 
 	err = check_merge(w, theirs);
@@ -301,12 +303,12 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 		err = b2f_edit_merge(w->edit, theirs);
 	if (err)
 		return err;
-	HASH_ITER(hh, w->dirty, d, next)
+	HASH_ITER(hh, w->records, d, next)
 	if (d->nchunk < w->edit->working.n)
 		d->base_raw = w->edit->working.raw[d->nchunk];
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
 	/* The index will be ours again, and not tell of what came with it. */
-	file->has_news = true;
+	file->has_foreign = true;
 	return 0;
 }
 
@@ -398,8 +400,7 @@ static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
 	/* Those who queue for the commit_lock wait no longer than the first. */
-	uint64_t until_ns =
-		monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
+	uint64_t until_ns = monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
 	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 

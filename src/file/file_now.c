@@ -70,7 +70,7 @@ void b2f_file_discard(struct b2f_file *file)
 	w = file->writer;
 	if (w && w->edit) {
 		b2f_writer_wait_idle(file);
-		b2f_dirty_remove_from(w, 0);
+		b2f_record_remove_from(w, 0);
 		w->dirty_since_ns = 0;
 		w->has_mtime = false;
 	}

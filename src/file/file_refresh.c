@@ -39,7 +39,7 @@ static int take_edit(struct b2f_file *file, struct b2f_edit **out)
 {
 	struct b2f_writer *w = file->writer;
 
-	if (w->dirty_since_ns || w->dirty)
+	if (w->dirty_since_ns || w->records)
 		return -EBUSY;
 	w->closing = true;
 	b2f_writer_wait_unused(file);
@@ -125,19 +125,19 @@ static int refresh_locked(struct b2f_file *file, struct b2f_writer *w,
 		pthread_mutex_unlock(&w->write_lock);
 	if (changed) {
 		pthread_mutex_lock(&file->lock);
-		file->has_news = true;
+		file->has_foreign = true;
 		pthread_mutex_unlock(&file->lock);
 	}
 	return err;
 }
 
-bool b2f_file_take_news(struct b2f_file *file)
+bool b2f_file_take_foreign(struct b2f_file *file)
 {
 	bool news;
 
 	pthread_mutex_lock(&file->lock);
-	news = file->has_news;
-	file->has_news = false;
+	news = file->has_foreign;
+	file->has_foreign = false;
 	pthread_mutex_unlock(&file->lock);
 	return news;
 }
@@ -152,7 +152,7 @@ int b2f_file_refresh(struct b2f_file *file, bool *changed)
 	err = refresh_locked(file, w, false);
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
-	*changed = b2f_file_take_news(file);
+	*changed = b2f_file_take_foreign(file);
 	return err;
 }
 

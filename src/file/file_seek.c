@@ -8,8 +8,8 @@
  */
 #include <errno.h>
 
-#include "file/dirty.h"
 #include "file/reading.h"
+#include "file/record.h"
 
 struct seek {
 	uint64_t off;
@@ -40,7 +40,7 @@ static int64_t seek_kind(void *arg, const struct b2f_reading *r)
 
 		if (err)
 			return err;
-		b2f_dirty_unref(src.dirty);
+		b2f_record_unref(src.record);
 		if (src.is_hole == hole)
 			return (int64_t)off;
 		/* Cut off meanwhile. */

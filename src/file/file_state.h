@@ -7,7 +7,7 @@
  *
  *   idle           decoders, encoders and page buffers between two uses
  *   budget, holes  how much memory changes may take, of all files together
- *   dirty          records: pages that were written, chunk by chunk
+ *   record         pages that were written, chunk by chunk
  *   head, unit     heads of chunks, and their units by way of the cache
  *   writer         what a file has while it can be written to
  *   file           an open file: its life and its version of the frame
@@ -24,7 +24,7 @@
  *   reform         a plain file becomes an array, and the other way round
  *   file_change, file_commit                what writers call
  *   runtime        makes what all files share
- *   file_check, convert                     whole frames
+ *   check, convert                          whole frames
  *
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).
@@ -37,7 +37,7 @@
  *                     while the index is read and written
  *   file.lock         what a reader begins with; the edit, the table of records
  *                     and their states
- *   dirty.lock        the pages of one record
+ *   record.lock       the pages of one record
  *   budget.lock       the list of all records, and their bytes
  *   file.heads_lock   the table of chunk heads
  *   idle.lock         what waits for its next use
@@ -74,7 +74,7 @@ struct b2f_file {
 	 * It was refreshed, or merged with what others wrote, and no caller was
 	 * told yet.  Protected by lock.
 	 */
-	bool has_news;
+	bool has_foreign;
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;
 	pthread_mutex_t heads_lock;

@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "file/gather.h"
-#include "file/dirty.h"
+#include "file/record.h"
 #include "file/stream.h"
 
 /* Pieces that are pinned together. */
@@ -25,7 +25,7 @@ static const uint8_t zeros[ZEROS_SIZE];
 struct piece {
 	/* Neither of them: @bytes, nothing to pin. */
 	struct b2f_head *head;
-	struct b2f_dirty *dirty;
+	struct b2f_record *record;
 	/* Zeros, or a part of what is shown before the data. */
 	const uint8_t *bytes;
 	uint32_t unit;
@@ -45,7 +45,7 @@ struct batch {
 	/* Decoded bytes of all of them. */
 	uint64_t nbytes;
 	/* Some of them may still be written to. */
-	bool has_dirty;
+	bool has_record;
 	/*
 	 * Of the last piece, also of one that is released: a head that is too
 	 * large for the table is loaded once a call, not once a piece.
@@ -61,11 +61,11 @@ static void batch_release(struct batch *b)
 	for (size_t i = 0; i < b->n; i++) {
 		b2f_cache_put(b->cache, &b->pieces[i].ref);
 		b2f_head_put(b->pieces[i].head);
-		b2f_dirty_unref(b->pieces[i].dirty);
+		b2f_record_unref(b->pieces[i].record);
 	}
 	b->n = 0;
 	b->nbytes = 0;
-	b->has_dirty = false;
+	b->has_record = false;
 }
 
 static void batch_fini(struct batch *b)
@@ -96,10 +96,10 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		return err;
 	in = (uint32_t)(off - src.span.start);
 	out->size = (uint32_t)b2f_min_u64(size, src.size);
-	if (src.dirty) {
-		out->dirty = src.dirty;
+	if (src.record) {
+		out->record = src.record;
 		out->start = in;
-		b->has_dirty = true;
+		b->has_record = true;
 		return 0;
 	}
 	if (src.is_zeros) {
@@ -195,13 +195,13 @@ static const uint8_t *piece_data(const struct piece *p)
 
 static void copy_piece(const struct piece *p, uint8_t *dst)
 {
-	if (!p->dirty) {
+	if (!p->record) {
 		memcpy(dst, piece_data(p), p->size);
 		return;
 	}
-	pthread_rwlock_rdlock(&p->dirty->lock);
-	memcpy(dst, p->dirty->data + p->start, p->size);
-	pthread_rwlock_unlock(&p->dirty->lock);
+	pthread_rwlock_rdlock(&p->record->lock);
+	memcpy(dst, p->record->data + p->start, p->size);
+	pthread_rwlock_unlock(&p->record->lock);
 }
 
 struct request {
@@ -325,7 +325,7 @@ static int64_t pin_range(void *arg, const struct b2f_reading *r)
 
 	if (size && r->frame->form.linear)
 		err = batch_get(b, pins->off, size);
-	if (!err && b->nbytes == size && !b->has_dirty)
+	if (!err && b->nbytes == size && !b->has_record)
 		point_to_pieces(pins);
 	else if (!err)
 		err = copy_range(pins, size, pins->off);

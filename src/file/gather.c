@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "file/dirty.h"
+#include "file/record.h"
 
 /* Decoded bytes of one chunk that follow each other, while they are used. */
 struct segment {
@@ -21,7 +21,7 @@ struct segment {
 	/* At @start; NULL: zeros. */
 	const uint8_t *data;
 	/* What keeps them: a record, or a unit in the cache and its head. */
-	struct b2f_dirty *dirty;
+	struct b2f_record *record;
 	struct b2f_cache_ref ref;
 	struct b2f_head *head;
 };
@@ -29,8 +29,8 @@ struct segment {
 static void segment_drop(struct segment *s)
 {
 	b2f_cache_put(s->reading->file->runtime->cache, &s->ref);
-	b2f_dirty_unref(s->dirty);
-	s->dirty = NULL;
+	b2f_record_unref(s->record);
+	s->record = NULL;
 	s->data = NULL;
 	s->start = s->end = 0;
 }
@@ -76,9 +76,9 @@ static int segment_load(struct segment *s, uint64_t off)
 	if (err)
 		return err;
 	s->end = off + src.size;
-	if (src.dirty) {
-		s->dirty = src.dirty;
-		s->data = src.dirty->data + (off - src.span.start);
+	if (src.record) {
+		s->record = src.record;
+		s->data = src.record->data + (off - src.span.start);
 	} else if (!src.is_zeros) {
 		err = pin_unit(s, &src, off);
 	}
@@ -95,11 +95,11 @@ static void segment_copy(const struct segment *s, uint64_t off, uint8_t *dst,
 		memset(dst, 0, size);
 		return;
 	}
-	if (s->dirty)
-		pthread_rwlock_rdlock(&s->dirty->lock);
+	if (s->record)
+		pthread_rwlock_rdlock(&s->record->lock);
 	memcpy(dst, s->data + (off - s->start), size);
-	if (s->dirty)
-		pthread_rwlock_unlock(&s->dirty->lock);
+	if (s->record)
+		pthread_rwlock_unlock(&s->record->lock);
 }
 
 /* Copies [@off, @off + @size) of the stored data, by way of @s. */
@@ -157,12 +157,11 @@ static int copy_cell(void *arg, size_t i)
 
 	b2f_array_cell_get(&g->cells, i, &cell);
 	do {
-		err = copy_stored(&s,
-				  chunk_start(g->reading, cell.nchunk) +
-					  cell.chunk_off,
-				  g->dst + (cell.item - g->cells.item) *
-						   itemsize,
-				  cell.nitems * itemsize);
+		err = copy_stored(
+			&s,
+			chunk_start(g->reading, cell.nchunk) + cell.chunk_off,
+			g->dst + (cell.item - g->cells.item) * itemsize,
+			cell.nitems * itemsize);
 	} while (!err && b2f_array_cell_next(&cell));
 	segment_fini(&s);
 	return err;

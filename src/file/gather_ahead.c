@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "file/gather.h"
-#include "file/dirty.h"
+#include "file/record.h"
 
 /* Decoded bytes of blocks that one job is worth. */
 #define JOB_BYTES (256u << 10)
@@ -44,8 +44,8 @@ static void decode_block(const struct b2f_reading *r,
 
 	if (b2f_reading_find(r, start + cell->block_off, &src))
 		return;
-	b2f_dirty_unref(src.dirty);
-	if (src.dirty || src.is_zeros || src.size < cell->block_nbytes ||
+	b2f_record_unref(src.record);
+	if (src.record || src.is_zeros || src.size < cell->block_nbytes ||
 	    b2f_head_get(r, &src, &head))
 		return;
 	chunk = &head->loaded->chunk;
@@ -53,8 +53,7 @@ static void decode_block(const struct b2f_reading *r,
 	last = (uint32_t)((cell->block_off + cell->block_nbytes - 1) /
 			  chunk->unit_size);
 	for (err = 0; unit <= last && unit < chunk->nunits && !err; unit++) {
-		struct b2f_cache_key key =
-			b2f_unit_key(r, head->loaded, unit);
+		struct b2f_cache_key key = b2f_unit_key(r, head->loaded, unit);
 		struct b2f_cache_ref ref = {0};
 
 		if (b2f_cache_has(cache, &key))

@@ -86,7 +86,7 @@ void b2f_head_forget_all(struct b2f_file *file)
 }
 
 int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
-		     struct b2f_head **out)
+		 struct b2f_head **out)
 {
 	struct b2f_head *head = find_head(r, src);
 	int err;
@@ -112,8 +112,8 @@ int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 	return 0;
 }
 
-int b2f_head_next(const struct b2f_reading *r,
-			  const struct b2f_source *src, struct b2f_head **head)
+int b2f_head_next(const struct b2f_reading *r, const struct b2f_source *src,
+		  struct b2f_head **head)
 {
 	const struct b2f_loaded *l = *head ? (*head)->loaded : NULL;
 

@@ -26,7 +26,7 @@
 static uint64_t count_holes(const struct b2f_writer *w)
 {
 	const struct b2f_edit_state *state = &w->edit->working;
-	uint64_t n = 0, nrecords = HASH_COUNT(w->dirty);
+	uint64_t n = 0, nrecords = HASH_COUNT(w->records);
 
 	for (uint64_t i = 0; i < state->n; i++)
 		n += !b2f_edit_is_stored(state->raw[i]);
@@ -45,7 +45,8 @@ static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
 
 	pthread_mutex_lock(&rt->budget.lock);
 	others = rt->budget.hole_bytes - w->hole_bytes;
-	has_room = bytes <= w->hole_bytes || others + bytes <= rt->budget.hole_max ||
+	has_room = bytes <= w->hole_bytes ||
+		   others + bytes <= rt->budget.hole_max ||
 		   (alone && others == 0);
 	if (has_room) {
 		rt->budget.hole_bytes += bytes - w->hole_bytes;

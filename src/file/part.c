@@ -10,18 +10,18 @@
 #include "file/writer.h"
 
 /* Pages of @d that were not written before @part. */
-static uint32_t count_new_pages(const struct b2f_dirty *d,
+static uint32_t count_new_pages(const struct b2f_record *d,
 				const struct b2f_part *part)
 {
 	uint32_t last = (part->start + part->size - 1) / B2F_PAGE, n = 0;
 
 	for (uint32_t i = part->start / B2F_PAGE; i <= last; i++)
-		n += !b2f_dirty_has(d, i);
+		n += !b2f_record_has(d, i);
 	return n;
 }
 
 /* What is in page @page of the chunk before it is written to. */
-static int read_page(struct b2f_dirty *d, uint32_t page, uint8_t *buf)
+static int read_page(struct b2f_record *d, uint32_t page, uint8_t *buf)
 {
 	uint32_t at = page * B2F_PAGE, size = 0;
 
@@ -31,22 +31,22 @@ static int read_page(struct b2f_dirty *d, uint32_t page, uint8_t *buf)
 	if (size == 0)
 		return 0;
 	return b2f_reading_copy_chunk(d->file, d->nchunk, d->base_raw,
-				   d->base_nbytes, at, buf, size);
+				      d->base_nbytes, at, buf, size);
 }
 
 /* Pages that are written in part, and were not before. */
-static int read_edges(struct b2f_dirty *d, const struct b2f_part *part,
-		      struct b2f_dirty_edges *edges)
+static int read_edges(struct b2f_record *d, const struct b2f_part *part,
+		      struct b2f_record_edges *edges)
 {
 	uint32_t end = part->start + part->size;
 	uint32_t first = part->start / B2F_PAGE, last = (end - 1) / B2F_PAGE;
 	int err = 0;
 
-	if (part->start % B2F_PAGE && !b2f_dirty_has(d, first)) {
+	if (part->start % B2F_PAGE && !b2f_record_has(d, first)) {
 		err = read_page(d, first, edges->page[0]);
 		edges->has[0] = true;
 	}
-	if (err || end % B2F_PAGE == 0 || b2f_dirty_has(d, last))
+	if (err || end % B2F_PAGE == 0 || b2f_record_has(d, last))
 		return err;
 	if (last == first && edges->has[0])
 		return 0;
@@ -60,27 +60,27 @@ static int read_edges(struct b2f_dirty *d, const struct b2f_part *part,
  * encoded: then all of it again.
  */
 static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
-			struct b2f_dirty_edges *edges, struct b2f_dirty **out)
+			struct b2f_record_edges *edges, struct b2f_record **out)
 {
-	struct b2f_dirty *d = NULL, *now = NULL;
+	struct b2f_record *d = NULL, *now = NULL;
 	uint64_t bytes;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	err = b2f_dirty_get(file, part->nchunk, true, &d);
+	err = b2f_record_get(file, part->nchunk, true, &d);
 	if (err) {
 		pthread_mutex_unlock(&file->lock);
 		return err;
 	}
-	b2f_dirty_ref(d);
-	bytes = b2f_dirty_cost(d, count_new_pages(d, part));
+	b2f_record_ref(d);
+	bytes = b2f_record_cost(d, count_new_pages(d, part));
 	pthread_mutex_unlock(&file->lock);
 	err = read_edges(d, part, edges);
 	if (!err)
 		err = b2f_budget_take(file, bytes);
 	pthread_mutex_lock(&file->lock);
-	now = b2f_dirty_find(file->writer, part->nchunk);
-	if (!err && now == d && d->state == B2F_DIRTY_OPEN) {
+	now = b2f_record_find(file->writer, part->nchunk);
+	if (!err && now == d && d->state == B2F_RECORD_OPEN) {
 		b2f_budget_add(d, bytes);
 		*out = d;
 		return 0;
@@ -88,7 +88,7 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 	pthread_mutex_unlock(&file->lock);
 	if (!err)
 		b2f_budget_give(&file->runtime->budget, bytes);
-	b2f_dirty_unref(d);
+	b2f_record_unref(d);
 	/* What it read from may be gone if it was encoded meanwhile. */
 	return err && now == d ? err : -EAGAIN;
 }
@@ -96,23 +96,23 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
 {
 	const struct b2f_edit *edit = file->writer->edit;
-	struct b2f_dirty *d;
+	struct b2f_record *d;
 
 	pthread_mutex_lock(&file->lock);
-	d = b2f_dirty_find(file->writer, nchunk);
-	if (d && d->state == B2F_DIRTY_OPEN && d->nvalid == 0 &&
+	d = b2f_record_find(file->writer, nchunk);
+	if (d && d->state == B2F_RECORD_OPEN && d->nvalid == 0 &&
 	    d->base_limit == d->base_nbytes &&
 	    d->base_nbytes ==
 		    b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes))
-		b2f_dirty_remove(d);
+		b2f_record_remove(d);
 	pthread_mutex_unlock(&file->lock);
 }
 
 int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 {
 	struct b2f_edit *edit = file->writer->edit;
-	struct b2f_dirty_edges edges;
-	struct b2f_dirty *d = NULL;
+	struct b2f_record_edges edges;
+	struct b2f_record *d = NULL;
 	uint32_t end = part->start + part->size;
 	int err;
 
@@ -125,20 +125,20 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 		return err;
 	}
 	/* The file is locked. */
-	b2f_dirty_write(d, part->start, part->buf, part->size, &edges);
+	b2f_record_write(d, part->start, part->buf, part->size, &edges);
 	b2f_budget_fail(d, false);
 	b2f_writer_note(file->writer);
 	/* A writer in order will not come back to this chunk. */
 	if (end == (uint32_t)edit->header.chunksize &&
-	    b2f_dirty_is_full(d, end))
+	    b2f_record_is_full(d, end))
 		b2f_encode_submit(d);
 	pthread_mutex_unlock(&file->lock);
-	b2f_dirty_unref(d);
+	b2f_record_unref(d);
 	return 0;
 }
 
 uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
-			 uint64_t size, uint64_t off, int *err)
+			      uint64_t size, uint64_t off, int *err)
 {
 	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
 	uint64_t done = 0;

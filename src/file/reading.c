@@ -66,26 +66,27 @@ static int find_in_frame(const struct b2f_reading *r, uint64_t off,
 }
 
 /* Pages from @page on that are all (not) written, up to @end bytes. */
-static uint32_t run_end(const struct b2f_dirty *d, uint32_t page, uint32_t end)
+static uint32_t run_end(const struct b2f_record *d, uint32_t page, uint32_t end)
 {
-	bool has = b2f_dirty_has(d, page);
+	bool has = b2f_record_has(d, page);
 
-	while ((uint64_t)page * B2F_PAGE < end && b2f_dirty_has(d, page) == has)
+	while ((uint64_t)page * B2F_PAGE < end &&
+	       b2f_record_has(d, page) == has)
 		page++;
 	return (uint32_t)b2f_min_u64((uint64_t)page * B2F_PAGE, end);
 }
 
 /* What the record @d has at @in of its chunk of @nbytes.  Locked. */
-static void find_in_dirty(struct b2f_dirty *d, uint32_t in, uint32_t nbytes,
-			  struct b2f_source *out)
+static void find_in_record(struct b2f_record *d, uint32_t in, uint32_t nbytes,
+			   struct b2f_source *out)
 {
 	uint32_t end;
 
 	pthread_rwlock_rdlock(&d->lock);
 	end = run_end(d, in / B2F_PAGE, nbytes);
-	if (b2f_dirty_has(d, in / B2F_PAGE)) {
-		b2f_dirty_ref(d);
-		out->dirty = d;
+	if (b2f_record_has(d, in / B2F_PAGE)) {
+		b2f_record_ref(d);
+		out->record = d;
 	} else if (in < d->base_limit) {
 		end = (uint32_t)b2f_min_u64(end, d->base_limit);
 		out->raw = d->base_raw;
@@ -103,7 +104,7 @@ static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 	const struct b2f_edit *edit = w->edit;
 	const struct b2f_edit_state *state = &edit->working;
 	uint32_t chunksize = (uint32_t)edit->header.chunksize, in;
-	struct b2f_dirty *d;
+	struct b2f_record *d;
 
 	if (off >= state->nbytes) {
 		/* Cut off since the reader began. */
@@ -118,10 +119,10 @@ static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 	in = (uint32_t)(off - out->span.start);
 	out->size = out->nbytes - in;
 	out->raw = state->raw[out->span.nchunk];
-	d = b2f_dirty_find(w, out->span.nchunk);
+	d = b2f_record_find(w, out->span.nchunk);
 	if (d)
-		find_in_dirty(d, in, out->nbytes, out);
-	if (!out->dirty)
+		find_in_record(d, in, out->nbytes, out);
+	if (!out->record)
 		note_zeros(out, !d);
 }
 
@@ -180,8 +181,9 @@ int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 }
 
 /* Copies [@off, @off + @size) of the chunk @src, by way of the cache. */
-static int copy_source(const struct b2f_reading *r, const struct b2f_source *src,
-		       uint32_t off, uint8_t *buf, uint32_t size)
+static int copy_source(const struct b2f_reading *r,
+		       const struct b2f_source *src, uint32_t off, uint8_t *buf,
+		       uint32_t size)
 {
 	struct b2f_head *head;
 	int err = b2f_head_get(r, src, &head);
@@ -210,8 +212,8 @@ static int copy_source(const struct b2f_reading *r, const struct b2f_source *src
 }
 
 int b2f_reading_copy_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
-			uint32_t nbytes, uint32_t off, uint8_t *buf,
-			uint32_t size)
+			   uint32_t nbytes, uint32_t off, uint8_t *buf,
+			   uint32_t size)
 {
 	struct b2f_source src = {
 		.span = {.nchunk = nchunk, .nbytes = nbytes},

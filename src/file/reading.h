@@ -39,7 +39,7 @@ struct b2f_source {
 	/* Bytes from the position on that come from there; else from ... */
 	uint32_t size;
 	/* ... this record (holds a reference) or, without one, are zeros. */
-	struct b2f_dirty *dirty;
+	struct b2f_record *record;
 	bool is_zeros;
 	/* The whole chunk is zeros by its entry, and has no record. */
 	bool is_hole;
@@ -55,7 +55,7 @@ typedef int64_t b2f_reading_fn(void *arg, const struct b2f_reading *r);
 int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg);
 
 /*
- * Finds where the bytes from @off (< size) on come from.  With @out->dirty set
+ * Finds where the bytes from @off (< size) on come from.  With @out->record set
  * give back that reference.  Returns as b2f_frame_locate(), or -ESTALE: it is
  * old.
  */
@@ -69,8 +69,8 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
  */
 B2F_MUST_CHECK
 int b2f_reading_copy_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
-			uint32_t nbytes, uint32_t off, uint8_t *buf,
-			uint32_t size);
+			   uint32_t nbytes, uint32_t off, uint8_t *buf,
+			   uint32_t size);
 
 /* head.c */
 
@@ -88,15 +88,15 @@ struct b2f_head {
  */
 B2F_MUST_CHECK
 int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
-		     struct b2f_head **out);
+		 struct b2f_head **out);
 
 /*
  * The same for a reader that reads on: *@head is that of the piece before,
  * which is often the one, or NULL.  On an error it is NULL.
  */
 B2F_MUST_CHECK
-int b2f_head_next(const struct b2f_reading *r,
-			  const struct b2f_source *src, struct b2f_head **head);
+int b2f_head_next(const struct b2f_reading *r, const struct b2f_source *src,
+		  struct b2f_head **head);
 void b2f_head_ref(struct b2f_head *head);
 void b2f_head_put(struct b2f_head *head);
 
@@ -110,12 +110,11 @@ void b2f_head_forget_all(struct b2f_file *file);
  * decoding it if it is not in the cache.  Returns as b2f_frame_decode_unit().
  */
 B2F_MUST_CHECK
-int b2f_unit_pin(const struct b2f_reading *r,
-		     const struct b2f_loaded *loaded, uint32_t unit,
-		     struct b2f_cache_ref *out);
+int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+		 uint32_t unit, struct b2f_cache_ref *out);
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
-				     const struct b2f_loaded *loaded,
-				     uint32_t unit);
+				  const struct b2f_loaded *loaded,
+				  uint32_t unit);
 
 #endif

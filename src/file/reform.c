@@ -130,7 +130,8 @@ static uint32_t chunk_nbytes(const struct reform *r, uint64_t i)
 {
 	uint64_t chunksize = (uint32_t)r->frame->header.chunksize;
 
-	return (uint32_t)b2f_min_u64(chunksize, r->state.nbytes - i * chunksize);
+	return (uint32_t)b2f_min_u64(chunksize,
+				     r->state.nbytes - i * chunksize);
 }
 
 /* An entry without a file stands for whole items. */
@@ -218,7 +219,7 @@ static int swap(struct reform *r)
 	b2f_writer_wait_idle(file);
 	err = b2f_edit_reform(w->edit, r->frame, &r->state);
 	if (!err) {
-		b2f_dirty_remove_from(w, 0);
+		b2f_record_remove_from(w, 0);
 		b2f_file_set_frame(file, b2f_frame_ref(r->frame));
 		w->array_nbytes = r->size;
 		w->guess_typesize = false;
@@ -330,8 +331,7 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 
 	if (b2f_npy_parse(head, size, &npy))
 		return 0;
-	if (npy.fortran_order ||
-	    (whole && npy.size + npy.nbytes != now) ||
+	if (npy.fortran_order || (whole && npy.size + npy.nbytes != now) ||
 	    (!whole && now > npy.size)) {
 		b2f_npy_fini(&npy);
 		return 0;

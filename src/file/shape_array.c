@@ -47,8 +47,8 @@ static uint64_t scatter(struct b2f_file *file, const uint8_t *buf,
 			.buf = buf + done,
 		};
 
-		part.size = (uint32_t)b2f_min_u64(
-			size - done, p.nitems * a->itemsize - in);
+		part.size = (uint32_t)b2f_min_u64(size - done,
+						  p.nitems * a->itemsize - in);
 		*err = b2f_part_write(file, &part);
 		if (*err)
 			break;
@@ -133,9 +133,8 @@ static int zero_array(struct b2f_file *file, uint64_t off, uint64_t end)
 	ssize_t n = 0;
 
 	for (; off < end && n >= 0; off += (uint64_t)n)
-		n = write_array(
-			file, zeros, b2f_min_u64(end - off, sizeof(zeros)),
-			off);
+		n = write_array(file, zeros,
+				b2f_min_u64(end - off, sizeof(zeros)), off);
 	return n < 0 ? (int)n : 0;
 }
 

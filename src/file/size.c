@@ -18,9 +18,9 @@ static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
 /* Chunk @nchunk gets a record if it has none.  Locked. */
 static int need_record(struct b2f_file *file, uint64_t nchunk)
 {
-	struct b2f_dirty *d;
+	struct b2f_record *d;
 
-	return b2f_dirty_get(file, nchunk, true, &d);
+	return b2f_record_get(file, nchunk, true, &d);
 }
 
 /*
@@ -74,7 +74,7 @@ static int fix_holes(struct b2f_file *file, uint64_t first)
 /* Takes back what has made the file longer than @n chunks and @nbytes. */
 static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 {
-	b2f_dirty_remove_from(file->writer, n);
+	b2f_record_remove_from(file->writer, n);
 	/* It cannot fail: those that go have no files. */
 	(void)!b2f_edit_resize(file->writer->edit, n, nbytes, 0);
 }
@@ -84,7 +84,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_edit_state *state = &edit->working;
 	uint64_t n = state->n, nbytes = state->nbytes;
-	struct b2f_dirty *d;
+	struct b2f_record *d;
 	int err = 0;
 
 	if (size > B2F_SIZE_LIMIT ||
@@ -95,7 +95,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 		return err;
 	if (state->nbytes % (uint32_t)edit->header.chunksize) {
 		/* If it is being encoded, then with the old length. */
-		err = b2f_dirty_get(file, state->n - 1, false, &d);
+		err = b2f_record_get(file, state->n - 1, false, &d);
 		if (!err && state->raw[state->n - 1] !=
 				    b2f_entry_raw(B2F_SPECIAL_ZEROS))
 			err = need_record(file, state->n - 1);
@@ -135,16 +135,16 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 	struct b2f_edit *edit = file->writer->edit;
 	uint32_t rest = (uint32_t)(size % (uint32_t)edit->header.chunksize);
 	uint64_t last = size / (uint32_t)edit->header.chunksize;
-	struct b2f_dirty *d = NULL;
+	struct b2f_record *d = NULL;
 	bool stored;
 	int err;
 
 	if (rest == 0)
 		return 0;
 	stored = edit->working.raw[last] != b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	err = b2f_dirty_get(file, last, stored, &d);
+	err = b2f_record_get(file, last, stored, &d);
 	if (!err && d)
-		b2f_dirty_cut(d, rest);
+		b2f_record_cut(d, rest);
 	return err;
 }
 
@@ -160,7 +160,7 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 		err = cut_last(file, size);
 	if (err)
 		return err;
-	b2f_dirty_remove_from(file->writer, n);
+	b2f_record_remove_from(file->writer, n);
 	err = b2f_edit_resize(edit, n, size, old);
 	b2f_holes_cut(file);
 	if (!err)

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "file/dirty.h"
 #include "file/gather.h"
+#include "file/record.h"
 #include "run/readahead.h"
 
 /* Chunks up to this many decoded bytes are loaded whole. */
@@ -103,11 +103,11 @@ static void decode_ahead(struct ahead *a)
 	if (r.frame->form.head_len + a->span.start + a->start < r.size &&
 	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
 		/* What is being written is in memory, or will be encoded. */
-		if (!src.dirty && !src.is_zeros &&
+		if (!src.record && !src.is_zeros &&
 		    src.nbytes == a->span.nbytes &&
 		    src.size == src.nbytes - a->start)
 			decode_source(a, &r, &src);
-		b2f_dirty_unref(src.dirty);
+		b2f_record_unref(src.record);
 	}
 	b2f_reading_end(&r);
 }
@@ -191,9 +191,9 @@ void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 
 		if (b2f_reading_find(r, start, &src) || src.span.nbytes == 0)
 			return;
-		if (!src.dirty && !src.is_zeros)
+		if (!src.record && !src.is_zeros)
 			queue_chunk(r->file, &src.span, start, end);
-		b2f_dirty_unref(src.dirty);
+		b2f_record_unref(src.record);
 		start = src.span.start + src.span.nbytes;
 	}
 }

@@ -3,8 +3,8 @@
 #include "file/reading.h"
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
-				     const struct b2f_loaded *loaded,
-				     uint32_t unit)
+				  const struct b2f_loaded *loaded,
+				  uint32_t unit)
 {
 	uint64_t item = loaded->raw;
 
@@ -46,9 +46,8 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	return err;
 }
 
-int b2f_unit_pin(const struct b2f_reading *r,
-		     const struct b2f_loaded *loaded, uint32_t unit,
-		     struct b2f_cache_ref *out)
+int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+		 uint32_t unit, struct b2f_cache_ref *out)
 {
 	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
 	struct fill fill = {.reading = r, .loaded = loaded};

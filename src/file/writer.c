@@ -80,7 +80,7 @@ void b2f_writer_end(struct b2f_file *file)
 	pthread_mutex_lock(&file->lock);
 	w->closing = true;
 	b2f_writer_wait_unused(file);
-	b2f_dirty_remove_from(w, 0);
+	b2f_record_remove_from(w, 0);
 	edit = w->edit;
 	w->edit = NULL;
 	pthread_mutex_unlock(&file->lock);
@@ -111,8 +111,8 @@ void b2f_writer_note(struct b2f_writer *w)
 
 	if (w->dirty_since_ns == 0) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		w->dirty_since_ns = (uint64_t)now.tv_sec * NS_PER_S +
-				    (uint64_t)now.tv_nsec;
+		w->dirty_since_ns =
+			(uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	}
 	clock_gettime(CLOCK_REALTIME, &w->mtime);
 	w->has_mtime = true;

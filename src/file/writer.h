@@ -3,7 +3,7 @@
  * writer.h - what a file has while it can be written to
  *
  * A chunk that was written to and is not encoded yet is *dirty*: it has a
- * record (dirty.h).  A chunk without a record is as the working state of the
+ * record (record.h).  A chunk without a record is as the working state of the
  * edit says, and its length is that which follows from the size of the file.
  *
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
@@ -20,8 +20,8 @@
 #define B2F_FILE_WRITER_H
 
 #include "b2frame/write.h"
-#include "file/dirty.h"
 #include "file/file_state.h"
+#include "file/record.h"
 #include "frame/edit.h"
 
 /* Does a file begin like a .npy file? */
@@ -44,7 +44,7 @@ struct b2f_writer {
 	/* NULL if another program made the frame one that cannot be edited. */
 	struct b2f_edit *edit;
 	/* All records; a uthash. */
-	struct b2f_dirty *dirty;
+	struct b2f_record *records;
 	size_t nbusy;
 	/* The commit that records are being encoded for, or NULL. */
 	struct b2f_commit *commit;

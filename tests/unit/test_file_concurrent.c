@@ -90,7 +90,7 @@ static int set_mode_late(void *arg, int dirfd)
 	return set_mode(NULL, dirfd);
 }
 
-static bool has_news(struct scratch *s)
+static bool has_foreign(struct scratch *s)
 {
 	bool changed;
 
@@ -104,12 +104,12 @@ Test(file_concurrent, our_own_chmod_is_no_news)
 
 	set_up(&s);
 	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
-	cr_assert_not(has_news(&s));
+	cr_assert_not(has_foreign(&s));
 	cr_assert_eq(b2f_file_with_index(s.file, true, set_time, NULL), 0);
-	cr_assert_not(has_news(&s));
+	cr_assert_not(has_foreign(&s));
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
 	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
-	cr_assert_not(has_news(&s));
+	cr_assert_not(has_foreign(&s));
 	tear_down(&s);
 }
 
@@ -119,7 +119,7 @@ Test(file_concurrent, a_change_in_the_middle_of_our_chmod_is_found)
 
 	set_up(&s);
 	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode_late, &s), 0);
-	cr_assert(has_news(&s));
+	cr_assert(has_foreign(&s));
 	cr_assert_eq(b2f_file_size(s.file), 3);
 	tear_down(&s);
 }
@@ -157,7 +157,7 @@ Test(file_concurrent, begins_to_write_while_the_mode_is_set)
 		pthread_create(&threads[1], NULL, write_and_commit, &s);
 		pthread_join(threads[0], NULL);
 		pthread_join(threads[1], NULL);
-		cr_assert_not(has_news(&s));
+		cr_assert_not(has_foreign(&s));
 		b2f_file_close(s.file);
 		open_file(&s);
 	}

@@ -50,7 +50,7 @@ static bool has_record(uint64_t nchunk)
 	bool has;
 
 	pthread_mutex_lock(&file->lock);
-	has = b2f_dirty_find(file->writer, nchunk) != NULL;
+	has = b2f_record_find(file->writer, nchunk) != NULL;
 	pthread_mutex_unlock(&file->lock);
 	return has;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dirty.h - records of chunks that were written to and are not encoded yet
+ * record.h - records of chunks that were written to and are not encoded yet
  *
  * A record holds the pages (4 KiB) of a chunk that were written, and says where
  * the others come from: the *base*, which is the chunk as it was.
@@ -14,8 +14,8 @@
  * Layer: file.  May include: base/ frame/.  Threads: any, with the locks that
  * each function names.
  */
-#ifndef B2F_FILE_DIRTY_H
-#define B2F_FILE_DIRTY_H
+#ifndef B2F_FILE_RECORD_H
+#define B2F_FILE_RECORD_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,9 +30,9 @@ struct b2f_writer;
 
 #define B2F_PAGE 4096u
 
-enum b2f_dirty_state { B2F_DIRTY_OPEN, B2F_DIRTY_BUSY };
+enum b2f_record_state { B2F_RECORD_OPEN, B2F_RECORD_BUSY };
 
-struct b2f_dirty {
+struct b2f_record {
 	/* The key. */
 	uint64_t nchunk;
 	UT_hash_handle hh;
@@ -40,7 +40,7 @@ struct b2f_dirty {
 	/* Without a reference: the file outlives its records. */
 	struct b2f_file *file;
 	/* Under file.lock, as the rest but the pages. */
-	enum b2f_dirty_state state;
+	enum b2f_record_state state;
 	/* The commit under way waits for it. */
 	bool in_commit;
 	/* What it is encoded as: decoded bytes. */
@@ -71,33 +71,33 @@ struct b2f_dirty {
 	bool failed;
 	/* In the list of the budget: from the first byte it counts for. */
 	bool listed;
-	struct b2f_dirty *older;
-	struct b2f_dirty *newer;
+	struct b2f_record *older;
+	struct b2f_record *newer;
 };
 
-static inline bool b2f_dirty_has(const struct b2f_dirty *d, uint32_t page)
+static inline bool b2f_record_has(const struct b2f_record *d, uint32_t page)
 {
 	return d->valid[page / 64] >> (page % 64) & 1;
 }
 
 /* Where the page that byte @at is in ends, or @end if that is before. */
-static inline uint32_t b2f_dirty_page_end(uint32_t at, uint32_t end)
+static inline uint32_t b2f_record_page_end(uint32_t at, uint32_t end)
 {
 	uint64_t next = (at / B2F_PAGE + 1) * (uint64_t)B2F_PAGE;
 
 	return next < end ? (uint32_t)next : end;
 }
 
-static inline void b2f_dirty_ref(struct b2f_dirty *d)
+static inline void b2f_record_ref(struct b2f_record *d)
 {
 	atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
 }
 
 /* NULL does nothing. */
-void b2f_dirty_unref(struct b2f_dirty *d);
+void b2f_record_unref(struct b2f_record *d);
 
 /* The record as it is, or NULL.  The file is locked. */
-struct b2f_dirty *b2f_dirty_find(const struct b2f_writer *w, uint64_t nchunk);
+struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk);
 
 /*
  * The record of chunk @nchunk, waiting while it is BUSY; makes one if there is
@@ -105,20 +105,20 @@ struct b2f_dirty *b2f_dirty_find(const struct b2f_writer *w, uint64_t nchunk);
  * Returns 0 (*@out is NULL if there is none), or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_dirty_get(struct b2f_file *file, uint64_t nchunk, bool make,
-		  struct b2f_dirty **out);
+int b2f_record_get(struct b2f_file *file, uint64_t nchunk, bool make,
+		   struct b2f_record **out);
 
 /* Takes @d out of the table and gives its memory back.  The file is locked. */
-void b2f_dirty_remove(struct b2f_dirty *d);
+void b2f_record_remove(struct b2f_record *d);
 
 /* Removes the records of chunk @first and all behind it.  Likewise. */
-void b2f_dirty_remove_from(struct b2f_writer *w, uint64_t first);
+void b2f_record_remove_from(struct b2f_writer *w, uint64_t first);
 
 /* What it takes to write to @npages more pages of @d.  The file is locked. */
-uint64_t b2f_dirty_cost(const struct b2f_dirty *d, uint32_t npages);
+uint64_t b2f_record_cost(const struct b2f_record *d, uint32_t npages);
 
 /* What the two pages at the ends of a write hold, if only a part is written. */
-struct b2f_dirty_edges {
+struct b2f_record_edges {
 	bool has[2];
 	uint8_t page[2][B2F_PAGE];
 };
@@ -127,21 +127,21 @@ struct b2f_dirty_edges {
  * Copies the @size bytes at @buf to @start of the chunk.  @edges tells of pages
  * that were not written before.
  */
-void b2f_dirty_write(struct b2f_dirty *d, uint32_t start, const uint8_t *buf,
-		     uint32_t size, const struct b2f_dirty_edges *edges);
+void b2f_record_write(struct b2f_record *d, uint32_t start, const uint8_t *buf,
+		      uint32_t size, const struct b2f_record_edges *edges);
 
 /* Pages from the end of @size bytes on are not written any more. */
-void b2f_dirty_cut(struct b2f_dirty *d, uint32_t size);
+void b2f_record_cut(struct b2f_record *d, uint32_t size);
 
 /* True if every page of @nbytes is written. */
-bool b2f_dirty_is_full(const struct b2f_dirty *d, uint32_t nbytes);
+bool b2f_record_is_full(const struct b2f_record *d, uint32_t nbytes);
 
 /*
  * Changes the @size bytes at @data, those from @off on of the base, to what the
  * record says: written pages, and zeros where the base does not count.  It is
  * BUSY, or its pages are locked.
  */
-void b2f_dirty_overlay(const struct b2f_dirty *d, uint32_t off, uint32_t size,
-		       uint8_t *data);
+void b2f_record_overlay(const struct b2f_record *d, uint32_t off, uint32_t size,
+			uint8_t *data);
 
 #endif

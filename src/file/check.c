@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_check.c - decodes every chunk of a frame, to see if it can be */
+/* check.c - decodes every chunk of a frame, to see if it can be */
 #include <stdlib.h>
 
 #include "b2frame/check.h"
