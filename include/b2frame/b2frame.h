@@ -17,6 +17,7 @@
 #include "b2frame/frame.h"
 #include "b2frame/log.h"
 #include "b2frame/names.h"
+#include "b2frame/pack.h"
 #include "b2frame/repair.h"
 #include "b2frame/runtime.h"
 #include "b2frame/slice.h"

@@ -11,6 +11,7 @@
 #include "cli/frames.h"
 #include "cli/losses.h"
 #include "cli/message.h"
+#include "cli/packs.h"
 #include "cli/text.h"
 
 static const char help[] =
@@ -106,6 +107,13 @@ static char *usual_name(const struct job *job)
 
 	if (!copy)
 		goto out;
+	if (cli_packs_leads_in(job->path)) {
+		cli_message_error("%s: nothing can be put into that store; -o "
+				  "names the output",
+				  job->path);
+		free(copy);
+		return NULL;
+	}
 	while (len > 1 && copy[len - 1] == '/')
 		copy[--len] = '\0';
 	stem = cli_frames_stem(copy);

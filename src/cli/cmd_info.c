@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_info.c - bloscctl info: what a frame says about itself */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +10,8 @@
 #include "cli/info_mounted.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/packs.h"
+#include "cli/walk.h"
 
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
@@ -88,6 +91,52 @@ static int print_mounted(const struct info *o, const char *path,
 	return cli_info_print_mounted(path, text);
 }
 
+/* A walk through a store. */
+struct members {
+	const struct info *options;
+	bool *first;
+	int err;
+};
+
+static void print_member(void *arg, const struct cli_walk_entry *entry)
+{
+	struct members *m = arg;
+	int err;
+
+	if (!entry->frame)
+		return;
+	err = m->options->json
+		      ? print_json(m->options, entry->frame, *m->first)
+		      : print_text(m->options, entry->frame, *m->first);
+	*m->first = false;
+	m->err = m->err ? m->err : err;
+}
+
+/* All frames in the ZIP file that is a store. */
+static int print_members(const struct info *o, const char *path, bool *first)
+{
+	struct members m = {.options = o, .first = first};
+	const struct cli_walk walk = {
+		.recursive = true, .visit = print_member, .arg = &m};
+	int err = cli_walk_run(&walk, path);
+
+	return err ? err : m.err;
+}
+
+/* Is it a file that has frames in it, and is none itself? */
+static bool is_zip_store(const struct info *o, const char *path)
+{
+	struct b2f_frame_peek peek;
+	const char *key;
+	char *file = o->frame_offset ? NULL
+				     : cli_packs_split(path, true, &key);
+	bool is = file && !*key &&
+		  (b2f_frame_peek(AT_FDCWD, file, &peek) || !peek.is_frame);
+
+	free(file);
+	return is;
+}
+
 static int print_path(const struct info *o, const char *path, bool *first)
 {
 	struct b2f_frame *frame = NULL;
@@ -100,6 +149,8 @@ static int print_path(const struct info *o, const char *path, bool *first)
 		free(mounted);
 		return err;
 	}
+	if (is_zip_store(o, path))
+		return print_members(o, path, first);
 	err = cli_frames_open(path, o->frame_offset, &frame);
 	if (err)
 		return err;
@@ -132,7 +183,7 @@ static int run_info(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
-	several = o.json && argc - optind > 1;
+	several = o.json && (argc - optind > 1 || is_zip_store(&o, argv[optind]));
 	if (several)
 		puts("[");
 	status = print_frames(&o, argv + optind);

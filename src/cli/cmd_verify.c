@@ -5,6 +5,7 @@
  * Damage counts more than what could not be checked: of several frames, and
  * inside one, 1 beats 2 beats 0.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/packs.h"
 #include "cli/progress.h"
 #include "cli/verify_report.h"
 #include "cli/walk.h"
@@ -147,15 +149,19 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 	return cli_message_explain(path, err);
 }
 
-static void verify_frame(struct verify *v, const char *path)
+/* @opened: the frame, if it is open already. */
+static void verify_frame(struct verify *v, const char *path,
+			 struct b2f_frame *opened)
 {
 	struct cli_verify_report report = {.path = path};
 	struct b2f_check_result result = {0};
 	struct listener listener = {.states = NULL};
 	struct b2f_frame *frame = NULL;
-	int err;
+	int err = 0;
 
-	err = cli_frames_open(path, v->frame_offset, &frame);
+	frame = opened;
+	if (!frame)
+		err = cli_frames_open(path, v->frame_offset, &frame);
 	if (!err)
 		err = check_frame(v, frame, path, &listener, &result);
 	report.status = err ? judge_error(err) : judge(&result);
@@ -170,7 +176,8 @@ static void verify_frame(struct verify *v, const char *path)
 	print_report(v, &report);
 	worsen(v, report.status);
 	free(listener.states);
-	b2f_frame_close(frame);
+	if (!opened)
+		b2f_frame_close(frame);
 }
 
 /*
@@ -193,7 +200,23 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 	if (!entry->peek.is_frame && !was_frame(entry))
 		return;
 	v->nfound++;
-	verify_frame(v, entry->path);
+	verify_frame(v, entry->path, entry->frame);
+}
+
+/* The store that @path is or leads into, malloc'ed; NULL: none. */
+static char *store_of(const struct verify *v, const char *path)
+{
+	const char *key;
+
+	return v->frame_offset ? NULL : cli_packs_split(path, true, &key);
+}
+
+static bool is_in_store(const struct verify *v, const char *path)
+{
+	char *store = store_of(v, path);
+
+	free(store);
+	return store != NULL;
 }
 
 static void verify_tree(struct verify *v, const char *path)
@@ -204,8 +227,27 @@ static void verify_tree(struct verify *v, const char *path)
 	v->nfound = 0;
 	if (cli_walk_run(&walk, path))
 		worsen(v, CLI_EXIT_UNCHECKED);
-	else if (v->nfound == 0 && !v->quiet)
+	else if (v->nfound == 0 && !v->quiet && !is_in_store(v, path))
 		cli_message_error("%s: there is no frame in it", path);
+}
+
+/*
+ * A store that is a file counts as a directory; one that is a frame, too, is
+ * looked at as that first.
+ */
+static void verify_path(struct verify *v, const char *path)
+{
+	struct b2f_frame_peek peek = {0};
+	char *store = store_of(v, path);
+
+	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
+	    peek.is_frame)
+		verify_frame(v, path, NULL);
+	if (store || v->recursive)
+		verify_tree(v, path);
+	else
+		verify_frame(v, path, NULL);
+	free(store);
 }
 
 static int run_verify(const struct cli_command *self, int argc, char **argv)
@@ -224,13 +266,10 @@ static int run_verify(const struct cli_command *self, int argc, char **argv)
 	if (cli_frames_runtime(v.nthreads, &v.runtime))
 		return CLI_EXIT_UNCHECKED;
 	if (v.json)
-		cli_json_begin(v.recursive || argc - optind > 1);
-	for (int i = optind; i < argc; i++) {
-		if (v.recursive)
-			verify_tree(&v, argv[i]);
-		else
-			verify_frame(&v, argv[i]);
-	}
+		cli_json_begin(v.recursive || argc - optind > 1 ||
+			       is_in_store(&v, argv[optind]));
+	for (int i = optind; i < argc; i++)
+		verify_path(&v, argv[i]);
 	if (v.json)
 		cli_json_end();
 	b2f_runtime_free(v.runtime);

@@ -10,15 +10,37 @@
 #include <unistd.h>
 
 #include "cli/message.h"
+#include "cli/packs.h"
+
+/* Opens the frame @path, also one in a store that is a file. */
+static int open_frame(const struct b2f_frame_options *options, const char *path,
+		      struct b2f_frame **out)
+{
+	const char *key;
+	char *file = cli_packs_split(path, false, &key);
+	int err;
+
+	/* Of a .b2e, the frame that it is itself can be opened, too. */
+	if (!file && !options->offset && cli_packs_is_zip(path))
+		file = cli_packs_split(path, true, &key);
+	if (file) {
+		err = cli_packs_open(options, file, key, out);
+		free(file);
+		return err;
+	}
+	cli_message_forget();
+	return cli_message_explain(
+		options->label, b2f_frame_open(options, AT_FDCWD, path, out));
+}
 
 int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out)
 {
 	const struct b2f_frame_options options = {.log = &cli_message_log,
-						  .offset = offset};
+						  .label = path,
+						  .offset = offset,
+						  .join_objects = true};
 
-	cli_message_forget();
-	return cli_message_explain(
-		path, b2f_frame_open(&options, AT_FDCWD, path, out));
+	return open_frame(&options, path, out);
 }
 
 int cli_frames_open_as(const char *path, const char *label,
@@ -27,9 +49,7 @@ int cli_frames_open_as(const char *path, const char *label,
 	const struct b2f_frame_options options = {.log = &cli_message_log,
 						  .label = label};
 
-	cli_message_forget();
-	return cli_message_explain(
-		label, b2f_frame_open(&options, AT_FDCWD, path, out));
+	return open_frame(&options, path, out);
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)
@@ -60,8 +80,11 @@ static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
 int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
 			 uint64_t offset, struct b2f_file **out)
 {
+	const struct b2f_frame_options options = {.log = &cli_message_log,
+						  .label = path,
+						  .offset = offset};
 	struct b2f_frame *frame = NULL;
-	int err = cli_frames_open(path, offset, &frame);
+	int err = open_frame(&options, path, &frame);
 
 	return err ? err : make_file(runtime, frame, out);
 }
@@ -84,11 +107,8 @@ int cli_frames_open_whole(struct b2f_runtime *runtime, const char *path,
 						  .offset = offset,
 						  .join_objects = true};
 	struct b2f_frame *frame = NULL;
-	int err;
+	int err = open_frame(&options, path, &frame);
 
-	cli_message_forget();
-	err = cli_message_explain(
-		label, b2f_frame_open(&options, AT_FDCWD, path, &frame));
 	return err ? err : make_file(runtime, frame, out);
 }
 
@@ -100,13 +120,26 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 				 b2f_runtime_new(&options, out));
 }
 
+/* The store that @path leads into; -1 with ENOTDIR: into none. */
+static int stat_pack(const char *path, struct stat *out)
+{
+	const char *key;
+	char *file = cli_packs_split(path, false, &key);
+	int ret = file ? stat(file, out) : -1;
+
+	if (!file)
+		errno = ENOTDIR;
+	free(file);
+	return ret;
+}
+
 int cli_frames_stat(const char *path, struct stat *out)
 {
 	char *index = NULL;
 	struct stat st;
 	int err = 0;
 
-	if (stat(path, &st) != 0)
+	if (stat(path, &st) != 0 && (errno != ENOTDIR || stat_pack(path, &st)))
 		return -errno;
 	if (S_ISDIR(st.st_mode)) {
 		if (asprintf(&index, "%s/chunks.b2frame", path) < 0)

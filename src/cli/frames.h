@@ -15,7 +15,11 @@
 
 #include "b2frame/b2frame.h"
 
-/* Opens @path, @offset bytes into a file.  Errors: b2f_frame_open()'s. */
+/*
+ * Opens @path, @offset bytes into a file, for what its index and chunks say;
+ * what lies in a store that is a file, too (packs.h).  Errors:
+ * b2f_frame_open()'s.
+ */
 B2F_MUST_CHECK
 int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out);
 

@@ -12,6 +12,7 @@
 #include "cli/frames.h"
 #include "cli/in_store.h"
 #include "cli/message.h"
+#include "cli/packs.h"
 #include "cli/target.h"
 
 /* One frame on its way. */
@@ -68,11 +69,26 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
+/* What lies in a store that is a file is only read. */
+static int check_source(const struct job *job)
+{
+	if (!cli_packs_leads_in(job->path) ||
+	    (job->how->output && !job->how->remove))
+		return 0;
+	cli_message_error("%s: nothing in that store can be changed; -o names "
+			  "a copy",
+			  job->path);
+	return -EROFS;
+}
+
 static int choose_output(struct job *job)
 {
 	const char *output = job->how->output;
 	struct stat st;
+	int err = check_source(job);
 
+	if (err)
+		return err;
 	job->in_place = !output && job->how->storage == CLI_STORAGE_SAME;
 	if (output || job->in_place)
 		job->output = strdup(output ? output : job->path);

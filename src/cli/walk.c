@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/pack.h"
 #include "cli/message.h"
+#include "cli/packs.h"
 
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
@@ -46,6 +48,23 @@ static int peek(const FTSENT *ent, struct b2f_frame_peek *out)
 	return err;
 }
 
+/* Goes on into the file of the entry, if that is a store. */
+static int visit_pack(const struct cli_walk *walk,
+		      const struct cli_walk_entry *entry)
+{
+	const char *key;
+	char *file = NULL;
+	int err = 0;
+
+	if (walk->recursive && S_ISREG(entry->st->st_mode) &&
+	    b2f_pack_is_name(entry->path))
+		file = cli_packs_split(entry->path, true, &key);
+	if (file)
+		err = cli_packs_walk(walk, file, key);
+	free(file);
+	return err;
+}
+
 static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 {
 	struct cli_walk_entry entry = {.path = without_dot(ent),
@@ -62,7 +81,7 @@ static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 		fts_set(fts, ent, FTS_SKIP);
 	if (!err)
 		walk->visit(walk->arg, &entry);
-	return err;
+	return err ? err : visit_pack(walk, &entry);
 }
 
 static int handle(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
@@ -79,7 +98,7 @@ static int handle(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 	}
 }
 
-int cli_walk_run(const struct cli_walk *walk, const char *path)
+static int walk_tree(const struct cli_walk *walk, const char *path)
 {
 	char *copy = strdup(path);
 	char *paths[] = {copy, NULL};
@@ -103,5 +122,16 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 	}
 	fts_close(fts);
 	free(copy);
+	return err;
+}
+
+int cli_walk_run(const struct cli_walk *walk, const char *path)
+{
+	const char *key;
+	char *file = cli_packs_split(path, true, &key);
+	int err = file ? cli_packs_walk(walk, file, key)
+		       : walk_tree(walk, path);
+
+	free(file);
 	return err;
 }

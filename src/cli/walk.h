@@ -2,7 +2,8 @@
 /*
  * walk.h - the frames in a directory
  *
- * Symbolic links are not followed, and nothing is looked for inside a frame.
+ * Symbolic links are not followed, and nothing is looked for inside a frame.  A
+ * store that is one file (packs.h) is like a directory.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -20,10 +21,12 @@ struct cli_walk_entry {
 	const struct stat *st;
 	/* Zero if it is no frame. */
 	struct b2f_frame_peek peek;
+	/* If it is one in a store that is a file: open, unless it is broken. */
+	struct b2f_frame *frame;
 };
 
 struct cli_walk {
-	/* Go into directories. */
+	/* Go into directories, and stores that are files. */
 	bool recursive;
 	/* Gets every entry, frames or not, sorted by name. */
 	void (*visit)(void *arg, const struct cli_walk_entry *entry);

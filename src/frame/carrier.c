@@ -30,6 +30,9 @@ static const struct {
 	{"ctable_varlen_scalar", "a column of strings or bytes"},
 	{"batcharray", "a BatchArray"},
 	{"vlarray", "an ObjectArray"},
+	{"b2embed", "an EmbedStore"},
+	{"b2dict", "the EmbedStore of a DictStore"},
+	{"b2tree", "the EmbedStore of a TreeStore"},
 };
 
 const char *b2f_carrier_objects(const struct b2f_frame *f)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pack.h - a file that holds frames by names: a pack
+ *
+ * There are two kinds, both of python-blosc2: a .b2z store, which is a ZIP file
+ * of stored members, and a .b2e store, which is a frame whose data are frames.
+ * A .b2e inside of a .b2z is a directory in it.  Packs are only read.
+ *
+ * What is in a pack is a tree of entries.  A frame is shown without its suffix
+ * (as "x" if it is stored as x.b2nd), unless another entry of its directory has
+ * that name, or could have it; so each entry has a name of its own.
+ *
+ * Layer: public (made by pack/).
+ *
+ * Threads: a pack is immutable; every function but b2f_pack_close() may be
+ * called from any thread.
+ */
+#ifndef B2FRAME_PACK_H
+#define B2FRAME_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "b2frame/error.h"
+#include "b2frame/frame.h"
+
+struct b2f_pack;
+
+enum b2f_pack_kind {
+	B2F_PACK_DIR,
+	B2F_PACK_FRAME,
+	/* Plain bytes. */
+	B2F_PACK_FILE,
+};
+
+struct b2f_pack_entry {
+	enum b2f_pack_kind kind;
+	/* As it is shown in its directory; "" for the root, entry 0. */
+	const char *shown;
+	/* From the root, as it is stored: "g/x.b2nd"; "" for the root. */
+	const char *path;
+	/* The directory it is in; the root is in itself. */
+	size_t parent;
+	/* Stored bytes; 0 for a directory. */
+	uint64_t size;
+	/* Why it cannot be read, as "it is encrypted"; NULL: it can. */
+	const char *refused;
+};
+
+/*
+ * Could the file called @name be a pack?  By the name alone: it ends in .b2z or
+ * .b2e.
+ */
+bool b2f_pack_is_name(const char *name);
+
+/*
+ * Is the file @name below @dirfd (AT_FDCWD is allowed) a pack?  It has to be
+ * called like one, and to end like a ZIP file or to be an EmbedStore by its
+ * metalayers.  A symbolic link is none.
+ *
+ * Returns 0 with *@is, or an errno that is no answer.
+ */
+B2F_MUST_CHECK
+int b2f_pack_look(int dirfd, const char *name, bool *is);
+
+/*
+ * Opens the pack @path below @dirfd: reads all names, and where the entries
+ * are.  Of @options the log, the label and nofollow are used.  Close *@out
+ * with b2f_pack_close(); frames that were opened from it stay open.
+ *
+ * Returns 0, B2F_ENOTFRAME (it is no pack), B2F_ECORRUPT, B2F_EUNSUPPORTED,
+ * B2F_ETOOBIG, -ENOMEM, or an errno of the filesystem.  The cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
+		  const char *path, struct b2f_pack **out);
+
+/* NULL does nothing. */
+void b2f_pack_close(struct b2f_pack *pack);
+
+/* The state of the file when it was opened. */
+struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack);
+
+/* How many entries there are, the root counted. */
+size_t b2f_pack_count(const struct b2f_pack *pack);
+
+/* Entry @i (< b2f_pack_count()); valid like the pack. */
+const struct b2f_pack_entry *b2f_pack_entry(const struct b2f_pack *pack,
+					    size_t i);
+
+/* How many entries are in the directory @dir, and the @i-th by shown name. */
+size_t b2f_pack_nchildren(const struct b2f_pack *pack, size_t dir);
+size_t b2f_pack_child(const struct b2f_pack *pack, size_t dir, size_t i);
+
+/*
+ * Finds what is shown as @name in the directory @dir.  Returns 0, -ENOENT, or
+ * -ENOTDIR.
+ */
+B2F_MUST_CHECK
+int b2f_pack_lookup(const struct b2f_pack *pack, size_t dir, const char *name,
+		    size_t *out);
+
+/*
+ * Finds the entry @path from the root: by the names that are shown, or else as
+ * it is stored.  Slashes at both ends do not count.  Returns as
+ * b2f_pack_lookup().
+ */
+B2F_MUST_CHECK
+int b2f_pack_find(const struct b2f_pack *pack, const char *path, size_t *out);
+
+/*
+ * Opens the frame that entry @i is.  Of @options the log and the label are
+ * used.  Returns as b2f_frame_open(); or -EISDIR, B2F_ENOTFRAME (plain bytes),
+ * B2F_EUNSUPPORTED (it is refused, which is logged).
+ */
+B2F_MUST_CHECK
+int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
+			const struct b2f_frame_options *options,
+			struct b2f_frame **out);
+
+/*
+ * Reads up to @n stored bytes of entry @i from byte @off on.  Returns how many
+ * these are, fewer at its end only; -EISDIR, B2F_EUNSUPPORTED (it is refused),
+ * B2F_ECORRUPT, -ENOMEM or an errno.
+ */
+B2F_MUST_CHECK
+ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
+		      void *buf, size_t n);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * unpack.h - values of MessagePack, one after the other, from hostile bytes
+ *
+ * What is not of the kind that is asked for fails the cursor (cursor.h), so a
+ * parser may take a group of values and ask once at the end.  Nothing is
+ * allocated, and nothing recurses.
+ *
+ * Layer: base.  Threads: one cursor belongs to one thread.
+ */
+#ifndef B2F_BASE_UNPACK_H
+#define B2F_BASE_UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+
+/* The head of a map or an array: how many pairs or items follow; 0 if failed. */
+uint32_t b2f_unpack_map(struct b2f_cursor *cur);
+uint32_t b2f_unpack_array(struct b2f_cursor *cur);
+
+/* A text, not 0-terminated, inside the cursor's buffer; NULL if failed. */
+const char *b2f_unpack_text(struct b2f_cursor *cur, size_t *len);
+
+/* The same if it has to be @text; false and failed if it is not. */
+bool b2f_unpack_is(struct b2f_cursor *cur, const char *text);
+
+/* An integer that is not negative; 0 if failed. */
+uint64_t b2f_unpack_uint(struct b2f_cursor *cur);
+
+/* Is the next value a text, or an array? */
+bool b2f_unpack_next_is_text(const struct b2f_cursor *cur);
+bool b2f_unpack_next_is_array(const struct b2f_cursor *cur);
+
+/* Goes past the next value, whatever it is, with all that is in it. */
+void b2f_unpack_skip(struct b2f_cursor *cur);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* packs.c - frames in stores that are one file (.b2z, .b2e), by path */
+#include "cli/packs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+
+/* Is @path a store?  A link that the user names is meant to be followed. */
+static bool is_pack(const char *path)
+{
+	char *real;
+	bool is = false;
+
+	if (!b2f_pack_is_name(path))
+		return false;
+	real = realpath(path, NULL);
+	if (real && b2f_pack_look(AT_FDCWD, real, &is))
+		is = false;
+	free(real);
+	return is;
+}
+
+char *cli_packs_split(const char *path, bool whole, const char **key)
+{
+	char *file = strdup(path), *slash;
+	struct stat st;
+	int ret = stat(path, &st);
+
+	/* The path ends before, if it leads into a file. */
+	while (ret && errno == ENOTDIR && file && (slash = strrchr(file, '/')) &&
+	       slash > file) {
+		*slash = '\0';
+		ret = stat(file, &st);
+		whole = true;
+	}
+	if (!file || ret || !whole || !S_ISREG(st.st_mode) || !is_pack(file)) {
+		free(file);
+		return NULL;
+	}
+	*key = path + strlen(file);
+	*key += strspn(*key, "/");
+	return file;
+}
+
+bool cli_packs_leads_in(const char *path)
+{
+	const char *key;
+	char *file = cli_packs_split(path, false, &key);
+
+	free(file);
+	return file != NULL;
+}
+
+bool cli_packs_is_zip(const char *path)
+{
+	size_t n = strlen(path), suffix = strlen(".b2z");
+
+	return n > suffix && strcmp(path + n - suffix, ".b2z") == 0;
+}
+
+static int open_pack(const char *file, struct b2f_pack **out)
+{
+	const struct b2f_frame_options options = {.log = &cli_message_log};
+
+	cli_message_forget();
+	return cli_message_explain(
+		file, b2f_pack_open(&options, AT_FDCWD, file, out));
+}
+
+static int find(const struct b2f_pack *pack, const char *file, const char *key,
+		size_t *out)
+{
+	int err = b2f_pack_find(pack, key, out);
+
+	if (err == -ENOENT || err == -ENOTDIR)
+		cli_message_error("%s: there is no %s in it", file, key);
+	else
+		cli_message_errno(file, err);
+	return err;
+}
+
+int cli_packs_open(const struct b2f_frame_options *options, const char *file,
+		   const char *key, struct b2f_frame **out)
+{
+	struct b2f_pack *pack = NULL;
+	size_t entry = 0;
+	int err = open_pack(file, &pack);
+
+	if (!err)
+		err = find(pack, file, key, &entry);
+	if (!err && b2f_pack_entry(pack, entry)->kind == B2F_PACK_DIR) {
+		err = B2F_ENOTFRAME;
+		cli_message_error("%s: it is a directory of frames: name one "
+				  "in it (ls -r lists them)",
+				  options->label);
+	} else if (!err) {
+		cli_message_forget();
+		err = cli_message_explain(
+			options->label,
+			b2f_pack_open_frame(pack, entry, options, out));
+	}
+	b2f_pack_close(pack);
+	return err;
+}
+
+/* A walk through one pack. */
+struct steps {
+	const struct cli_walk *walk;
+	const struct b2f_pack *pack;
+	const char *file;
+	struct stat st;
+	/* The first one. */
+	int err;
+};
+
+static void fill_peek(struct b2f_frame_peek *peek, const struct b2f_frame *frame)
+{
+	peek->is_frame = true;
+	peek->broken = !frame || (b2f_frame_shown_error(frame) != 0 &&
+				  !b2f_frame_objects(frame));
+	if (!frame)
+		return;
+	peek->nbytes = b2f_frame_shown_nbytes(frame);
+	peek->cbytes = b2f_frame_info_get(frame)->cbytes;
+}
+
+/* Opens the frame, if @i is one, for the visitor. */
+static void visit(struct steps *s, size_t i, const char *path)
+{
+	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
+	const struct b2f_frame_options options = {.log = &cli_message_log,
+						  .label = path,
+						  .join_objects = true};
+	struct cli_walk_entry entry = {
+		.path = path, .st = &s->st, .peek.index = s->st};
+	struct b2f_frame *frame = NULL;
+	int err = 0;
+
+	if (e->refused) {
+		cli_message_error("%s: not readable: %s", path, e->refused);
+		err = B2F_EUNSUPPORTED;
+	} else if (e->kind == B2F_PACK_FRAME) {
+		cli_message_forget();
+		err = cli_message_explain(path,
+					  b2f_pack_open_frame(s->pack, i,
+							      &options,
+							      &frame));
+		fill_peek(&entry.peek, frame);
+	}
+	entry.frame = frame;
+	if (!e->refused)
+		s->walk->visit(s->walk->arg, &entry);
+	b2f_frame_close(frame);
+	if (err && !s->err)
+		s->err = err;
+}
+
+/* @top: what the user names is gone into, whatever the options say. */
+static void step(struct steps *s, size_t i, bool top)
+{
+	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
+	size_t n = b2f_pack_nchildren(s->pack, i);
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s", s->file, *e->path ? "/" : "", e->path) <
+	    0) {
+		s->err = cli_message_errno(s->file, -ENOMEM);
+		return;
+	}
+	if (!top || e->kind != B2F_PACK_DIR)
+		visit(s, i, path);
+	free(path);
+	if (e->kind != B2F_PACK_DIR || (!top && !s->walk->recursive))
+		return;
+	/* As deep as paths in a pack may be. */
+	for (size_t k = 0; k < n; k++)
+		step(s, b2f_pack_child(s->pack, i, k), false);
+}
+
+int cli_packs_walk(const struct cli_walk *walk, const char *file,
+		   const char *key)
+{
+	struct steps s = {.walk = walk, .file = file};
+	struct b2f_pack *pack = NULL;
+	size_t entry = 0;
+	int err = open_pack(file, &pack);
+
+	if (!err)
+		err = find(pack, file, key, &entry);
+	if (!err && stat(file, &s.st))
+		err = cli_message_errno(file, -errno);
+	if (!err) {
+		s.pack = pack;
+		step(&s, entry, true);
+		err = s.err;
+	}
+	b2f_pack_close(pack);
+	return err;
+}

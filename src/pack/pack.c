@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pack.c - a file that holds frames by names: opened, looked at, read */
+#include "pack/pack.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "frame/decoded.h"
+#include "frame/frame.h"
+#include "store/extent.h"
+#include "store/zip.h"
+
+#define ZIP_SUFFIX   ".b2z"
+#define EMBED_SUFFIX ".b2e"
+
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+
+	return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+bool b2f_pack_is_name(const char *name)
+{
+	return ends_in(name, ZIP_SUFFIX) || ends_in(name, EMBED_SUFFIX);
+}
+
+/* Is the store an EmbedStore, by its metalayers?  Takes it over. */
+static int look_embed(struct b2f_store *store, bool *is)
+{
+	const struct b2f_frame_options quiet = {.log = NULL};
+	struct b2f_frame *frame = NULL;
+	int err = b2f_frame_open_store(&quiet, store, "", &frame);
+
+	*is = !err && b2f_embed_is(frame);
+	b2f_frame_close(frame);
+	return err == -ENOMEM ? err : 0;
+}
+
+int b2f_pack_look(int dirfd, const char *name, bool *is)
+{
+	struct b2f_object object = {.fd = -1};
+	struct b2f_store *store = NULL;
+	int err;
+
+	*is = false;
+	if (!b2f_pack_is_name(name))
+		return 0;
+	err = b2f_store_open(dirfd, name, false, &store, NULL);
+	if (err == B2F_ENOTFRAME || err == -ELOOP || err == -ENXIO)
+		return 0;
+	if (err || store->sparse) {
+		b2f_store_free(store);
+		return err;
+	}
+	if (ends_in(name, EMBED_SUFFIX))
+		return look_embed(store, is);
+	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL);
+	*is = !err && b2f_zip_look(&object);
+	b2f_object_close(&object);
+	b2f_store_free(store);
+	return 0;
+}
+
+int b2f_leaves_add(struct b2f_leaves *leaves, const struct b2f_leaf *leaf,
+		   struct b2f_why *why)
+{
+	size_t room = leaves->room ? 2 * leaves->room : 64;
+	struct b2f_leaf *items = leaves->items;
+
+	if (leaves->n == B2F_PACK_ENTRIES_MAX) {
+		free(leaf->path);
+		return b2f_why_set(why, B2F_ETOOBIG, "too many entries");
+	}
+	if (leaves->n == leaves->room) {
+		items = realloc(items, room * sizeof(*items));
+		if (!items) {
+			free(leaf->path);
+			return -ENOMEM;
+		}
+		leaves->items = items;
+		leaves->room = room;
+	}
+	items[leaves->n++] = *leaf;
+	return 0;
+}
+
+/* Makes @pack the owner of @store, even if that fails. */
+static int add_source(struct b2f_pack *pack, struct b2f_store *store)
+{
+	struct b2f_store **sources =
+		realloc(pack->sources,
+			(pack->nsources + 1) * sizeof(*pack->sources));
+
+	if (!sources) {
+		b2f_store_free(store);
+		return -ENOMEM;
+	}
+	pack->sources = sources;
+	sources[pack->nsources++] = store;
+	return 0;
+}
+
+/* Adds what is in the EmbedStore @store, which is taken over. */
+static int add_embed(struct b2f_pack *pack, struct b2f_store *store,
+		     const char *prefix, struct b2f_why *why)
+{
+	const struct b2f_frame_options options = {.log = pack->log,
+						  .label = pack->label,
+						  .join_objects = true};
+	struct b2f_frame *frame = NULL;
+	struct b2f_store *source = NULL;
+	int err = b2f_frame_open_store(&options, store, "", &frame);
+
+	if (err)
+		return err;
+	err = b2f_decoded_new(frame, &source);
+	if (!err)
+		err = add_source(pack, source);
+	if (!err)
+		err = b2f_embed_add(frame, source, prefix, &pack->leaves, why);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/*
+ * Makes a directory of the EmbedStore @m in the ZIP file.  What is none after
+ * all is a member like any other.
+ */
+static int add_embed_member(struct b2f_pack *pack,
+			    const struct b2f_zip_member *m, bool *added,
+			    struct b2f_why *why)
+{
+	struct b2f_store *part = NULL;
+	struct b2f_leaf dir = {.path = NULL};
+	int err;
+
+	err = b2f_extent_new(pack->sources[0], m->off, m->size, &part, why);
+	if (!err)
+		err = look_embed(part, added);
+	if (err || !*added)
+		return err;
+	if (asprintf(&dir.path, "%s/", m->name) < 0)
+		return -ENOMEM;
+	err = b2f_leaves_add(&pack->leaves, &dir, why);
+	if (!err)
+		err = b2f_extent_new(pack->sources[0], m->off, m->size, &part,
+				   why);
+	/* The list may move while it grows, the path does not. */
+	return err ? err : add_embed(pack, part, dir.path, why);
+}
+
+static int add_member(struct b2f_pack *pack, struct b2f_zip_member *m,
+		      struct b2f_why *why)
+{
+	struct b2f_leaf leaf = {.source = pack->sources[0],
+				.off = m->off,
+				.size = m->size,
+				.refused = m->refused};
+	bool added = false;
+	int err = 0;
+
+	if (!m->is_dir && !m->refused && ends_in(m->name, EMBED_SUFFIX))
+		err = add_embed_member(pack, m, &added, why);
+	if (err || added)
+		return err;
+	if (asprintf(&leaf.path, "%s%s", m->name, m->is_dir ? "/" : "") < 0)
+		return -ENOMEM;
+	return b2f_leaves_add(&pack->leaves, &leaf, why);
+}
+
+static int add_zip(struct b2f_pack *pack, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	struct b2f_zip zip = {0};
+	int err;
+
+	err = b2f_object_open(pack->sources[0], B2F_OBJECT_INDEX, &object, why);
+	if (!err)
+		err = b2f_zip_parse(&object, &zip, why);
+	b2f_object_close(&object);
+	for (size_t i = 0; i < zip.n && !err; i++)
+		err = add_member(pack, &zip.members[i], why);
+	b2f_zip_fini(&zip);
+	return err;
+}
+
+/* Reads all of @pack from @store, which is taken over. */
+static int read_all(struct b2f_pack *pack, struct b2f_store *store,
+		    const char *path, struct b2f_why *why)
+{
+	struct stat st;
+	int err = b2f_store_stat_index(store, &st);
+
+	if (err || store->sparse) {
+		b2f_store_free(store);
+		return err ? err
+			   : b2f_why_set(why, B2F_ENOTFRAME,
+					 "a directory is no pack");
+	}
+	pack->stamp = b2f_frame_stamp_of(&st);
+	if (ends_in(path, EMBED_SUFFIX)) {
+		err = add_embed(pack, store, "", why);
+	} else {
+		err = add_source(pack, store);
+		if (!err)
+			err = add_zip(pack, why);
+	}
+	return err ? err : b2f_pack_make_tree(pack, why);
+}
+
+int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
+		  const char *path, struct b2f_pack **out)
+{
+	const char *label = options->label ? options->label : path;
+	struct b2f_pack *pack = calloc(1, sizeof(*pack));
+	struct b2f_store *store = NULL;
+	struct b2f_why why = {""};
+	int err;
+
+	if (!pack)
+		return -ENOMEM;
+	pack->log = options->log;
+	pack->label = strdup(label);
+	err = pack->label ? b2f_store_open(dirfd, path, !options->nofollow,
+					   &store, &why)
+			  : -ENOMEM;
+	if (!err)
+		err = read_all(pack, store, label, &why);
+	if (err) {
+		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
+			why.text[0] ? why.text : strerror(-err));
+		b2f_pack_close(pack);
+		return err;
+	}
+	*out = pack;
+	return 0;
+}
+
+void b2f_pack_close(struct b2f_pack *pack)
+{
+	if (!pack)
+		return;
+	for (size_t i = 0; i < pack->leaves.n; i++)
+		free(pack->leaves.items[i].path);
+	for (size_t i = 0; i < pack->ntexts; i++)
+		free(pack->texts[i]);
+	for (size_t i = 0; i < pack->nsources; i++)
+		b2f_store_free(pack->sources[i]);
+	free(pack->leaves.items);
+	free(pack->texts);
+	free(pack->sources);
+	free(pack->nodes);
+	free(pack->order);
+	free(pack->label);
+	free(pack);
+}
+
+struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack)
+{
+	return pack->stamp;
+}
+
+size_t b2f_pack_count(const struct b2f_pack *pack)
+{
+	return pack->nnodes;
+}
+
+const struct b2f_pack_entry *b2f_pack_entry(const struct b2f_pack *pack,
+					    size_t i)
+{
+	return &pack->nodes[i].entry;
+}
+
+size_t b2f_pack_nchildren(const struct b2f_pack *pack, size_t dir)
+{
+	return pack->nodes[dir].nchildren;
+}
+
+size_t b2f_pack_child(const struct b2f_pack *pack, size_t dir, size_t i)
+{
+	return pack->order[pack->nodes[dir].first + i];
+}
+
+/* By the names that are shown. */
+static int walk(const struct b2f_pack *pack, char *path, size_t *out)
+{
+	char *state = NULL;
+	size_t node = 0;
+	int err = 0;
+
+	for (char *part = strtok_r(path, "/", &state); part && !err;
+	     part = strtok_r(NULL, "/", &state))
+		err = b2f_pack_lookup(pack, node, part, &node);
+	if (!err)
+		*out = node;
+	return err;
+}
+
+/* Without slashes at both ends; malloc'ed. */
+static char *trim(const char *path)
+{
+	size_t n;
+
+	path += strspn(path, "/");
+	n = strlen(path);
+	while (n > 0 && path[n - 1] == '/')
+		n--;
+	return strndup(path, n);
+}
+
+int b2f_pack_find(const struct b2f_pack *pack, const char *path, size_t *out)
+{
+	char *wanted = trim(path), *copy = wanted ? strdup(wanted) : NULL;
+	int err = copy ? walk(pack, copy, out) : -ENOMEM;
+
+	for (size_t i = 0; err == -ENOENT && i < pack->nnodes; i++) {
+		if (strcmp(pack->nodes[i].entry.path, wanted) == 0) {
+			*out = i;
+			err = 0;
+		}
+	}
+	free(copy);
+	free(wanted);
+	return err;
+}
+
+static int report(const struct b2f_pack *pack, const struct b2f_pack_node *node,
+		  int err, const char *text)
+{
+	b2f_log(pack->log, B2F_LOG_ERROR, "%s/%s: %s", pack->label,
+		node->entry.path, *text ? text : strerror(-err));
+	return err;
+}
+
+/* Can the bytes of @node be had? */
+static int check_readable(const struct b2f_pack *pack,
+			  const struct b2f_pack_node *node)
+{
+	if (node->entry.kind == B2F_PACK_DIR)
+		return -EISDIR;
+	if (!node->entry.refused)
+		return 0;
+	b2f_log(pack->log, B2F_LOG_WARNING, "%s/%s: not readable: %s",
+		pack->label, node->entry.path, node->entry.refused);
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
+			const struct b2f_frame_options *options,
+			struct b2f_frame **out)
+{
+	const struct b2f_pack_node *node = &pack->nodes[i];
+	struct b2f_store *part = NULL;
+	struct b2f_why why = {""};
+	int err = check_readable(pack, node);
+
+	if (err)
+		return err;
+	if (node->entry.kind != B2F_PACK_FRAME)
+		return report(pack, node, B2F_ENOTFRAME,
+			      "it is no Blosc2 frame");
+	err = b2f_extent_new(node->source, node->off, node->entry.size, &part,
+			   &why);
+	if (err)
+		return report(pack, node, err, why.text);
+	return b2f_frame_open_store(options, part, node->entry.path, out);
+}
+
+ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
+		      void *buf, size_t n)
+{
+	const struct b2f_pack_node *node = &pack->nodes[i];
+	struct b2f_object object = {.fd = -1};
+	struct b2f_why why = {""};
+	int err = check_readable(pack, node);
+
+	if (err)
+		return err;
+	off = b2f_min_u64(off, node->entry.size);
+	n = (size_t)b2f_min_u64(n, node->entry.size - off);
+	err = b2f_object_open(node->source, B2F_OBJECT_INDEX, &object, &why);
+	if (!err)
+		err = b2f_object_read(&object, node->off + off, buf, n, &why);
+	b2f_object_close(&object);
+	return err ? report(pack, node, err, why.text) : (ssize_t)n;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pack.h - how a pack is made: leaves first, then the tree of them
+ *
+ * Layer: pack.  May include: base/ index/ store/ frame/.
+ * Threads: a pack that is being made belongs to one thread.
+ */
+#ifndef B2F_PACK_PACK_H
+#define B2F_PACK_PACK_H
+
+#include "b2frame/pack.h"
+#include "base/why.h"
+#include "store/store.h"
+
+/* A frame, plain bytes, or an empty directory, before there is a tree. */
+struct b2f_leaf {
+	/* malloc'ed; that of a directory ends in a slash. */
+	char *path;
+	/* Where its bytes are: NULL for a directory. */
+	struct b2f_store *source;
+	uint64_t off;
+	uint64_t size;
+	const char *refused;
+};
+
+struct b2f_leaves {
+	struct b2f_leaf *items;
+	size_t n;
+	size_t room;
+};
+
+/* One entry, and what else is known of it. */
+struct b2f_pack_node {
+	struct b2f_pack_entry entry;
+	struct b2f_store *source;
+	uint64_t off;
+	/* Of a directory: its children in @order. */
+	size_t first;
+	size_t nchildren;
+	/* The last part of @entry.path. */
+	const char *name;
+};
+
+/* More entries than this are no store that python-blosc2 would read. */
+#define B2F_PACK_ENTRIES_MAX (4u << 20)
+
+/* As deep as a path may be. */
+#define B2F_PACK_DEPTH_MAX 128
+
+struct b2f_pack {
+	const struct b2f_log *log;
+	char *label;
+	struct b2f_frame_stamp stamp;
+	/* Stores that leaves are in: the file, and EmbedStores in it. */
+	struct b2f_store **sources;
+	size_t nsources;
+	struct b2f_leaves leaves;
+	struct b2f_pack_node *nodes;
+	size_t nnodes;
+	/* All nodes but the root, by directory and name. */
+	size_t *order;
+	/* Names without a suffix, and paths of directories; malloc'ed. */
+	char **texts;
+	size_t ntexts;
+};
+
+/*
+ * Adds a leaf, and takes its @path over even if that fails.
+ * Returns 0, B2F_ETOOBIG or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_leaves_add(struct b2f_leaves *leaves, const struct b2f_leaf *leaf,
+		   struct b2f_why *why);
+
+/* pack_embed.c: are these the metalayers of an EmbedStore? */
+bool b2f_embed_is(const struct b2f_frame *frame);
+
+/*
+ * pack_embed.c: adds the leaves of the EmbedStore @frame, in the directory
+ * @prefix ("" or one that ends in a slash).  Their bytes are in the data of the
+ * frame, which is @source.
+ *
+ * Returns 0, B2F_ECORRUPT, B2F_ETOOBIG or -ENOMEM, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
+		  const char *prefix, struct b2f_leaves *out,
+		  struct b2f_why *why);
+
+/*
+ * pack_tree.c: makes the nodes of @pack from its leaves.
+ *
+ * Returns 0, B2F_ECORRUPT (a file and a directory of one name), B2F_ETOOBIG,
+ * -ENOMEM or an errno of a source, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_pack_make_tree(struct b2f_pack *pack, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pack_embed.c - the frames in an EmbedStore
+ *
+ * The vlmetalayer estore_metadata is a map
+ *
+ *   {"embed_map": {KEY: {"offset": N, "length": N}, ...}, "current_offset": N}
+ *
+ * of the frames in the decoded data.  An entry of a remote array has "urlbase"
+ * and "path" instead.  Keys are paths that begin with a slash; one may be the
+ * beginning of another one.  So leaves get a suffix, which is not shown unless
+ * that is needed to tell a frame from a directory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/unpack.h"
+#include "frame/frame.h"
+#include "pack/pack.h"
+#include "store/zip.h"
+
+#define META	 "estore_metadata"
+#define SUFFIX	 ".b2frame"
+#define KEY_MAX	 2000
+
+/* What an entry of the map says. */
+struct place {
+	uint64_t off;
+	uint64_t size;
+	bool remote;
+};
+
+bool b2f_embed_is(const struct b2f_frame *frame)
+{
+	return b2f_meta_find(&frame->meta, "b2embed") ||
+	       b2f_meta_find(&frame->meta, "b2dict") ||
+	       b2f_meta_find(&frame->meta, "b2tree");
+}
+
+static int corrupt(struct b2f_why *why, const char *text)
+{
+	return b2f_why_set(why, B2F_ECORRUPT, "vlmetalayer " META ": %s", text);
+}
+
+static bool is_text(const char *a, size_t len, const char *b)
+{
+	return len == strlen(b) && memcmp(a, b, len) == 0;
+}
+
+static struct place take_place(struct b2f_cursor *cur)
+{
+	struct place place = {0};
+	uint32_t n = b2f_unpack_map(cur);
+	size_t len;
+
+	for (uint32_t i = 0; i < n && b2f_cursor_ok(cur); i++) {
+		const char *key = b2f_unpack_text(cur, &len);
+
+		if (key && is_text(key, len, "offset")) {
+			place.off = b2f_unpack_uint(cur);
+		} else if (key && is_text(key, len, "length")) {
+			place.size = b2f_unpack_uint(cur);
+		} else {
+			place.remote |= key && is_text(key, len, "urlbase");
+			b2f_unpack_skip(cur);
+		}
+	}
+	return place;
+}
+
+/* Are all parts of the path @key ones that a file can be called by? */
+static bool is_good_key(const char *key, size_t len)
+{
+	size_t part = 0;
+
+	if (len < 2 || len > KEY_MAX || key[0] != '/' || memchr(key, 0, len))
+		return false;
+	for (size_t i = 1; i <= len; i++) {
+		const char *begin = key + i - part;
+
+		if (i < len && key[i] != '/') {
+			part++;
+			continue;
+		}
+		if (part == 0 || part > B2F_ZIP_NAME_MAX - strlen(SUFFIX) ||
+		    is_text(begin, part, ".") || is_text(begin, part, ".."))
+			return false;
+		part = 0;
+	}
+	return true;
+}
+
+static int add_leaf(const char *key, size_t len, const struct place *place,
+		    struct b2f_frame *frame, struct b2f_store *source,
+		    const char *prefix, struct b2f_leaves *out,
+		    struct b2f_why *why)
+{
+	struct b2f_leaf leaf = {
+		.source = source,
+		.off = place->off,
+		.size = place->size,
+		.refused = place->remote ? "it is an array of another computer"
+					 : NULL,
+	};
+
+	if (!is_good_key(key, len))
+		return corrupt(why, "a key that no file can be called by");
+	if (!b2f_range_fits(place->off, place->size, frame->header.nbytes))
+		return corrupt(why, "a frame outside of the data");
+	if (asprintf(&leaf.path, "%s%.*s" SUFFIX, prefix, (int)len - 1,
+		     key + 1) < 0)
+		return -ENOMEM;
+	return b2f_leaves_add(out, &leaf, why);
+}
+
+static int take_map(struct b2f_cursor *cur, struct b2f_frame *frame,
+		    struct b2f_store *source, const char *prefix,
+		    struct b2f_leaves *out, struct b2f_why *why)
+{
+	uint32_t n = b2f_unpack_map(cur);
+	struct place place;
+	size_t len;
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const char *key = b2f_unpack_text(cur, &len);
+
+		place = take_place(cur);
+		if (!b2f_cursor_ok(cur))
+			return corrupt(why, "it is damaged");
+		err = add_leaf(key, len, &place, frame, source, prefix, out,
+			       why);
+	}
+	return err;
+}
+
+static int parse(const uint8_t *raw, size_t size, struct b2f_frame *frame,
+		 struct b2f_store *source, const char *prefix,
+		 struct b2f_leaves *out, struct b2f_why *why)
+{
+	struct b2f_cursor cur = b2f_cursor_at(raw, size);
+	uint32_t n = b2f_unpack_map(&cur);
+	size_t len;
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && b2f_cursor_ok(&cur) && !err; i++) {
+		const char *key = b2f_unpack_text(&cur, &len);
+
+		if (key && is_text(key, len, "embed_map"))
+			err = take_map(&cur, frame, source, prefix, out, why);
+		else
+			b2f_unpack_skip(&cur);
+	}
+	if (!err && !b2f_cursor_ok(&cur))
+		err = corrupt(why, "it is damaged");
+	return err;
+}
+
+int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
+		  const char *prefix, struct b2f_leaves *out,
+		  struct b2f_why *why)
+{
+	struct b2f_meta_info info;
+	uint8_t *content = NULL;
+	size_t i = 0;
+	int err;
+
+	while (i < frame->vlmeta.n &&
+	       strcmp(frame->vlmeta.items[i].name, META) != 0)
+		i++;
+	/* Nothing was put in. */
+	if (i == frame->vlmeta.n)
+		return 0;
+	err = b2f_frame_vlmeta(frame, i, &info, &content);
+	if (!err)
+		err = parse(content, info.size, frame, source, prefix, out,
+			    why);
+	free(content);
+	return err;
+}

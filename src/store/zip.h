@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * zip.h - where the members of a ZIP file are
+ *
+ * A .b2z store of python-blosc2 is a ZIP file whose members are stored, not
+ * compressed, so that each is a frame at an offset of the file.  This reads the
+ * central directory (ZIP64 too) and the local header of each member, and
+ * nothing of their bytes.  The ZIP libraries at hand either decompress members
+ * but do not say where they lie, or leave it to the caller to find members that
+ * overlap; nothing else of them is needed here.
+ *
+ * Hostile files are refused as a whole: what two readers could read differently
+ * (two directories, names that differ, members that overlap), what is outside
+ * of the file, and names that lead out of the store.  A sound member that has
+ * no plain bytes in the file is marked as such.
+ *
+ * Layer: store.  May include: base/.  Threads: pure functions of an object.
+ */
+#ifndef B2F_STORE_ZIP_H
+#define B2F_STORE_ZIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct b2f_zip_member {
+	/*
+	 * A relative path, 0-terminated: no empty part, no "." and "..", at most
+	 * B2F_ZIP_NAME_MAX bytes each.  That of a directory ends without slash.
+	 */
+	char *name;
+	bool is_dir;
+	/* Its first byte in the file, and how many it has there. */
+	uint64_t off;
+	uint64_t size;
+	/* Why its bytes cannot be read where they lie, as "it is encrypted". */
+	const char *refused;
+	/* Of its local header. */
+	uint64_t header_off;
+};
+
+struct b2f_zip {
+	/* Sorted by name, as strcmp(3) does. */
+	struct b2f_zip_member *members;
+	size_t n;
+};
+
+/* As of a file name. */
+#define B2F_ZIP_NAME_MAX 255
+
+/* Does @object end as a ZIP file does? */
+bool b2f_zip_look(const struct b2f_object *object);
+
+/*
+ * Reads the directory of the ZIP file @object into @out; free it with
+ * b2f_zip_fini().  Takes memory in proportion to that directory, and 256 MiB at
+ * most.
+ *
+ * Returns 0, B2F_ENOTFRAME (no ZIP file), B2F_ECORRUPT, B2F_EUNSUPPORTED (in
+ * several parts, or its directory is encrypted), B2F_ETOOBIG, -ENOMEM, or an
+ * errno of the store; with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_zip_parse(const struct b2f_object *object, struct b2f_zip *out,
+		  struct b2f_why *why);
+
+void b2f_zip_fini(struct b2f_zip *zip);
+
+#endif
