@@ -36,11 +36,11 @@ static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 			const char *other)
 {
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	int n = 0, is_frame;
 
-	for (size_t i = 0; i < FS_NAMES_SUFFIXES; i++) {
-		if (!fs_names_join(stem, i, name) || is_going(dir, name) ||
+	for (size_t i = 0; i < FS_SUFFIXES; i++) {
+		if (!fs_suffix_join(stem, i, name) || is_going(dir, name) ||
 		    (other && strcmp(other, name) == 0))
 			continue;
 		is_frame = fs_resolve_is_frame(dir->tree, dir->dirfd, name);
@@ -86,7 +86,7 @@ static int is_free_with_suffix(const struct fs_backing_dir *dir,
 
 static int check_length(const char *name)
 {
-	return strlen(name) > FS_NAMES_MAX ? -ENAMETOOLONG : 0;
+	return strlen(name) > FS_NAME_MAX ? -ENAMETOOLONG : 0;
 }
 
 /*
@@ -94,27 +94,27 @@ static int check_length(const char *name)
  * Returns 1 and sets @out, 0, or an errno.
  */
 static int find_name(const struct fs_backing_dir *dir, const char *name,
-		     size_t first, char out[FS_NAMES_SIZE])
+		     size_t first, char out[FS_NAME_SIZE])
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	int result = 0;
 
-	for (size_t i = 0; result == 0 && i < FS_NAMES_SUFFIXES; i++) {
+	for (size_t i = 0; result == 0 && i < FS_SUFFIXES; i++) {
 		/* A name as long as it may be has no room for all of them. */
-		if (fs_names_join(name, (first + i) % FS_NAMES_SUFFIXES, out))
+		if (fs_suffix_join(name, (first + i) % FS_SUFFIXES, out))
 			result = is_free_with_suffix(dir, name, out);
 	}
-	if (result == 0 && !fs_names_stem(name, stem)) {
+	if (result == 0 && !fs_suffix_stem(name, stem)) {
 		result = is_free(dir, name);
-		snprintf(out, FS_NAMES_SIZE, "%s", name);
+		snprintf(out, FS_NAME_SIZE, "%s", name);
 	}
 	return result;
 }
 
 int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
-			     size_t suffix, char out[FS_NAMES_SIZE])
+			     size_t suffix, char out[FS_NAME_SIZE])
 {
-	char found[FS_NAMES_SIZE];
+	char found[FS_NAME_SIZE];
 	int result = check_length(name);
 
 	if (result)

@@ -41,7 +41,7 @@ struct fs_backing_dir {
  */
 B2F_MUST_CHECK
 int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
-			     size_t suffix, char out[FS_NAMES_SIZE]);
+			     size_t suffix, char out[FS_NAME_SIZE]);
 
 /*
  * Checks whether anything but a frame can be called @name.

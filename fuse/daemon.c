@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "daemon.h"
-#include "exit_codes.h"
 
 /* The parent: waits for one byte, or for the end of the child. */
 static int wait_for_child(int fd, pid_t child)

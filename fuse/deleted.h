@@ -28,7 +28,7 @@
 #include <stdbool.h>
 
 #include "b2frame/error.h"
-#include "names.h"
+#include "suffix.h"
 
 struct fs;
 
@@ -57,10 +57,10 @@ struct fs_deleted {
 	 * -1.
 	 */
 	int lock_fd;
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	/* Where it was. */
 	int home_fd;
-	char home[FS_NAMES_SIZE];
+	char home[FS_NAME_SIZE];
 };
 
 /* @base_fd, the directory of .bloscfs-deleted, stays the caller's. */

@@ -89,7 +89,7 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_node *node)
 		err = make_label(fs, node, &label);
 	options.label = label;
 	if (!err)
-		err = b2f_frame_reset(&fs->settings.new_files, pin.fd, ".",
+		err = b2f_frame_reset(&fs->config.new_files, pin.fd, ".",
 				      &options);
 	free(label);
 	fs_tree_unpin(fs->tree, &pin);

@@ -311,7 +311,7 @@ int fs_durable_make_name(struct fs *fs, struct fs_node *node, dev_t dev,
 			 ino_t ino)
 {
 	const struct look look = look_at(fs, dev, ino);
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	struct fs_pin parent = {0};
 	int err;
 

@@ -12,6 +12,7 @@
 #define B2F_FUSE_FS_H
 
 #include "b2frame/file.h"
+#include "config.h"
 #include "daemon.h"
 #include "deleted.h"
 #include "durable.h"
@@ -20,7 +21,6 @@
 #include "logger.h"
 #include "mount_options.h"
 #include "open_frame.h"
-#include "settings.h"
 #include "source.h"
 #include "stats.h"
 #include "ticker.h"
@@ -29,7 +29,7 @@
 
 struct fs {
 	struct fs_options options;
-	struct fs_settings settings;
+	struct fs_config config;
 	struct fs_logger *logger;
 	struct fs_daemon daemon;
 	struct fs_source source;

@@ -48,9 +48,9 @@ static void apply_options(const struct fs *fs, struct stat *st)
 	if (o->gid != FS_UNSET)
 		st->st_gid = (gid_t)o->gid;
 	if (S_ISDIR(st->st_mode))
-		st->st_mode &= ~fs->settings.dir_mask;
+		st->st_mode &= ~fs->config.dir_mask;
 	else if (!S_ISLNK(st->st_mode))
-		st->st_mode &= ~fs->settings.file_mask;
+		st->st_mode &= ~fs->config.file_mask;
 }
 
 /* Gives other users than the daemon's no more than they have below. */
@@ -273,7 +273,7 @@ static bool known_sizes(struct fs *fs, struct fs_node *node,
 static int read_sizes(struct fs *fs, struct fs_node *node,
 		      struct fs_probe *probe)
 {
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	struct fs_pin parent = {0};
 	int err;
 
@@ -367,7 +367,7 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 	out->st_size = 0;
 	out->st_blocks = 0;
 	out->st_blksize = 4096;
-	out->st_mode &= ~fs->settings.dir_mask;
+	out->st_mode &= ~fs->config.dir_mask;
 	return 0;
 }
 

@@ -19,13 +19,13 @@
 /* ".link." and a number. */
 #define SLOT_SIZE 24
 
-int fs_home_new(char home[FS_NAMES_SIZE])
+int fs_home_new(char home[FS_NAME_SIZE])
 {
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
-	snprintf(home, FS_NAMES_SIZE, HOME "%016" PRIx64 SUFFIX, number);
+	snprintf(home, FS_NAME_SIZE, HOME "%016" PRIx64 SUFFIX, number);
 	return 0;
 }
 
@@ -42,9 +42,9 @@ bool fs_home_is(const char *name)
  * Reads the symbolic link @link as a name; false if it is none, or leads
  * elsewhere.
  */
-static bool read_name(int dirfd, const char *link, char name[FS_NAMES_SIZE])
+static bool read_name(int dirfd, const char *link, char name[FS_NAME_SIZE])
 {
-	char target[FS_NAMES_SIZE];
+	char target[FS_NAME_SIZE];
 	ssize_t n = readlinkat(dirfd, link, target, sizeof(target));
 
 	if (n <= 0 || (size_t)n >= sizeof(target) ||
@@ -57,9 +57,9 @@ static bool read_name(int dirfd, const char *link, char name[FS_NAMES_SIZE])
 	return true;
 }
 
-bool fs_home_of(int dirfd, const char *name, char home[FS_NAMES_SIZE])
+bool fs_home_of(int dirfd, const char *name, char home[FS_NAME_SIZE])
 {
-	char target[FS_NAMES_SIZE] = "";
+	char target[FS_NAME_SIZE] = "";
 
 	if (!read_name(dirfd, name, target) || !fs_home_is(target))
 		return false;
@@ -73,7 +73,7 @@ static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])
 	return buf;
 }
 
-bool fs_home_slot(int fd, unsigned int i, char name[FS_NAMES_SIZE])
+bool fs_home_slot(int fd, unsigned int i, char name[FS_NAME_SIZE])
 {
 	char buf[SLOT_SIZE];
 
@@ -82,7 +82,7 @@ bool fs_home_slot(int fd, unsigned int i, char name[FS_NAMES_SIZE])
 
 unsigned int fs_home_count(int fd)
 {
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	unsigned int n = 0;
 
 	while (fs_home_slot(fd, n, name))
@@ -92,7 +92,7 @@ unsigned int fs_home_count(int fd)
 
 int fs_home_add(int fd, const char *name)
 {
-	char slot[FS_NAMES_SIZE], buf[SLOT_SIZE];
+	char slot[FS_NAME_SIZE], buf[SLOT_SIZE];
 	unsigned int i = 0;
 
 	for (; fs_home_slot(fd, i, slot); i++)

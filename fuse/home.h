@@ -13,14 +13,14 @@
 #include <stdbool.h>
 
 #include "b2frame/error.h"
-#include "names.h"
+#include "suffix.h"
 
 /* Names that one frame can have. */
 #define FS_HOME_SLOTS 100
 
 /* Chooses the name of a new home.  Returns 0 or -EIO. */
 B2F_MUST_CHECK
-int fs_home_new(char home[FS_NAMES_SIZE]);
+int fs_home_new(char home[FS_NAME_SIZE]);
 
 /* Is @name that of a home?  A link to such a name is a name of a frame. */
 bool fs_home_is(const char *name);
@@ -29,10 +29,10 @@ bool fs_home_is(const char *name);
  * If @name in @dirfd ("": @dirfd itself, an O_PATH descriptor) is a symbolic
  * link to a home beside it, copies the home's name and returns true.
  */
-bool fs_home_of(int dirfd, const char *name, char home[FS_NAMES_SIZE]);
+bool fs_home_of(int dirfd, const char *name, char home[FS_NAME_SIZE]);
 
 /* Copies slot @i of the frame @fd; false if it is empty or invalid. */
-bool fs_home_slot(int fd, unsigned int i, char name[FS_NAMES_SIZE]);
+bool fs_home_slot(int fd, unsigned int i, char name[FS_NAME_SIZE]);
 
 /* Counts the slots of the frame @fd; 0: it is at no home. */
 unsigned int fs_home_count(int fd);

@@ -30,7 +30,7 @@ void fs_links_unlock(struct fs *fs)
 /* Is @name in the directory @dirfd a name of the frame at @home? */
 static bool is_true(int dirfd, const char *name, const char *home)
 {
-	char target[FS_NAMES_SIZE];
+	char target[FS_NAME_SIZE];
 
 	return fs_home_of(dirfd, name, target) && strcmp(target, home) == 0;
 }
@@ -69,7 +69,7 @@ static int is_a_name(void *arg, int dirfd, const struct dirent *d)
 /* Empties slots that name no name.  Returns how many are left. */
 static unsigned int heal(int dirfd, const struct place *place)
 {
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	unsigned int i = 0;
 
 	while (fs_home_slot(place->fd, i, name)) {
@@ -136,7 +136,7 @@ static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 static bool has_name(int dirfd, const char *home)
 {
 	struct place place = {.home = home};
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	bool has = false;
 
 	place.fd = openat(dirfd, home,
@@ -177,7 +177,7 @@ void fs_links_purge_at(struct fs *fs, int dirfd)
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 		      uint64_t ino)
 {
-	char home[FS_NAMES_SIZE];
+	char home[FS_NAME_SIZE];
 	struct stat st;
 
 	if ((type == DT_LNK || type == DT_UNKNOWN) &&
@@ -219,7 +219,7 @@ static int exchange(const struct fs_entry *entry, const char *from,
  */
 static bool move_back(const struct fs_entry *entry, const struct place *place)
 {
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 
 	if (!fs_home_slot(place->fd, 0, name) ||
 	    !is_true(entry->pin.fd, name, place->home) ||
@@ -239,7 +239,7 @@ bool fs_links_prepare(const struct fs_entry *entry,
 		      const struct fs_found *found)
 {
 	struct place place = place_of(found);
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 
 	if (heal_all(entry->pin.fd, &place) != 1 ||
 	    !fs_home_slot(place.fd, 0, name))
@@ -295,7 +295,7 @@ int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
  * Copies the backing name of @node, which must be in the directory of @entry.
  */
 static int find_entry(const struct fs_entry *entry, struct fs_node *node,
-		      char name[FS_NAMES_SIZE])
+		      char name[FS_NAME_SIZE])
 {
 	struct fs_pin parent = {0};
 	int err;
@@ -314,17 +314,16 @@ static int find_entry(const struct fs_entry *entry, struct fs_node *node,
 
 /* Finds a name for the new link to what is at @backing. */
 static int find_name(const struct fs_entry *entry, const char *backing,
-		     char out[FS_NAMES_SIZE])
+		     char out[FS_NAME_SIZE])
 {
 	const struct fs_backing_dir place = fs_entry_dir(entry);
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	int err = fs_backing_name_of_frame(
 		&place, entry->name,
-		fs_names_suffix_for(entry->name, fs_names_suffix(backing)),
-		out);
+		fs_suffix_for(entry->name, fs_suffix_of(backing)), out);
 
 	/* By its suffix a link is known to be worth a look. */
-	if (!err && !fs_names_stem(out, stem))
+	if (!err && !fs_suffix_stem(out, stem))
 		err = -EEXIST;
 	return err;
 }
@@ -339,13 +338,13 @@ static int make_link(fuse_req_t req, const struct fs_entry *entry,
 
 /* Moves a frame to a new home and makes @backing its first name. */
 static int move_home(fuse_req_t req, const struct fs_entry *entry,
-		     const char *backing, int fd, char home[FS_NAMES_SIZE])
+		     const char *backing, int fd, char home[FS_NAME_SIZE])
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	int err;
 
 	/* By its suffix a link is known to be worth a look. */
-	if (!fs_names_stem(backing, stem))
+	if (!fs_suffix_stem(backing, stem))
 		return -EPERM;
 	err = fs_home_new(home);
 	if (!err)
@@ -366,7 +365,7 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 static int add_name(fuse_req_t req, const struct fs_entry *entry,
 		    const char *backing, int fd, const char *name)
 {
-	char home[FS_NAMES_SIZE];
+	char home[FS_NAME_SIZE];
 	const struct place place = {.fd = fd, .home = home};
 	int err = 0;
 
@@ -397,7 +396,7 @@ static int add_file_name(const struct fs_entry *entry, int fd, const char *name)
 int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		 struct fs_node *node)
 {
-	char backing[FS_NAMES_SIZE], name[FS_NAMES_SIZE];
+	char backing[FS_NAME_SIZE], name[FS_NAME_SIZE];
 	struct fs_pin pin = {0};
 	int err = find_entry(entry, node, backing);
 

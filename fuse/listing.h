@@ -13,7 +13,7 @@
 #ifndef B2F_FUSE_LISTING_H
 #define B2F_FUSE_LISTING_H
 
-#include "names.h"
+#include "suffix.h"
 #include "tree.h"
 
 struct fs;
@@ -21,7 +21,7 @@ struct fs_listing;
 
 struct fs_listed {
 	/* As shown. */
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	/* Number as shown, and DT_UNKNOWN for what might be a frame. */
 	uint64_t ino;
 	unsigned char type;

@@ -39,7 +39,7 @@ int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 				      out);
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, out);
-	return err == -ENOENT && strlen(entry->name) > FS_NAMES_MAX
+	return err == -ENOENT && strlen(entry->name) > FS_NAME_MAX
 		       ? -ENAMETOOLONG
 		       : err;
 }
@@ -59,7 +59,7 @@ int fs_lookup_check_free(const struct fs_entry *entry)
 static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
 {
 	struct fs_entry frame = *entry;
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	int err;
 
 	if (entry->fs->options.npy == FS_VIEW_OFF ||

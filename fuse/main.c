@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "durable_sync.h"
-#include "exit_codes.h"
 #include "fs.h"
 #include "resources.h"
 #include "session.h"
@@ -44,7 +43,7 @@ static enum fs_exit start_logger(struct fs *fs)
 	const char *path = fs->options.logfile;
 	int err;
 
-	err = fs_logger_new(fs->settings.log_level, &fs->logger);
+	err = fs_logger_new(fs->config.log_level, &fs->logger);
 	if (err)
 		return fail_errno("log", err, FS_EXIT_DAEMON);
 	err = path ? fs_logger_to_file(fs->logger, path) : 0;
@@ -113,7 +112,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	if (fs->source.is_frame)
 		base.kind =
 			fs->mountpoint.is_file ? FS_KIND_FRAME : FS_KIND_SINGLE;
-	err = b2f_runtime_new(&fs->settings.runtime, &fs->runtime);
+	err = b2f_runtime_new(&fs->config.runtime, &fs->runtime);
 	if (err)
 		return fail_errno("worker threads", err, FS_EXIT_DAEMON);
 	err = fs_tree_new(&base, &fs->tree);
@@ -223,7 +222,7 @@ static enum fs_exit run(struct fs *fs)
 	fs_open_frame_init(&fs->open_frames);
 	fs_durable_init(&fs->durables);
 	fs_wakeup_init(&fs->wakeup);
-	err = fs->settings.background ? fs_daemon_fork(&fs->daemon) : 0;
+	err = fs->config.background ? fs_daemon_fork(&fs->daemon) : 0;
 	if (err)
 		return fail_errno("background", err, FS_EXIT_DAEMON);
 	err = fs_signals_block();
@@ -251,21 +250,20 @@ int main(int argc, char **argv)
 	int err;
 
 	fs_daemon_fill_standard();
-	err = fs_options_parse(argc, argv, &fs.options);
+	err = fs_mount_options_parse(argc, argv, &fs.options);
 	if (err == -ENOMEM)
 		code = fail_errno("options", err, FS_EXIT_DAEMON);
 	if (!err && fs.options.help) {
-		fs_options_help();
+		fs_usage_help();
 		code = FS_EXIT_OK;
 	} else if (!err && fs.options.version) {
-		fs_options_version();
+		fs_usage_version();
 		code = FS_EXIT_OK;
-	} else if (!err &&
-		   fs_settings_make(&fs.options, &fs.settings, reason)) {
+	} else if (!err && fs_config_make(&fs.options, &fs.config, reason)) {
 		code = fail(reason, FS_EXIT_USAGE);
 	} else if (!err) {
 		code = run(&fs);
 	}
-	fs_options_fini(&fs.options);
+	fs_mount_options_fini(&fs.options);
 	return code;
 }

@@ -9,7 +9,7 @@
 
 #include "b2frame/create.h"
 #include "mount_options.h"
-#include "option_values.h"
+#include "value.h"
 
 enum option_kind {
 	/* A bool that becomes true, or false. */
@@ -354,7 +354,7 @@ static struct fs_options defaults(void)
 	return o;
 }
 
-int fs_options_parse(int argc, char **argv, struct fs_options *out)
+int fs_mount_options_parse(int argc, char **argv, struct fs_options *out)
 {
 	static char program[] = "bloscfs";
 	static const struct option longs[] = {
@@ -375,7 +375,7 @@ int fs_options_parse(int argc, char **argv, struct fs_options *out)
 	return err;
 }
 
-void fs_options_fini(struct fs_options *options)
+void fs_mount_options_fini(struct fs_options *options)
 {
 	free(options->source);
 	free(options->mountpoint);

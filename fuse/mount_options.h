@@ -3,7 +3,7 @@
  * mount_options.h - the command line of bloscfs
  *
  * struct fs_options is what was asked for, word by word.  What follows from it
- * is in settings.h.  Nothing here touches the filesystem.
+ * is in config.h.  Nothing here touches the filesystem.
  *
  * Layer: fuse.  Threads: read-only after parsing.
  */
@@ -93,19 +93,19 @@ enum fs_view {
 
 /*
  * Parses the command line into *@out, which is set in any case and freed with
- * fs_options_fini().  What is wrong is told on stderr, in one line.
+ * fs_mount_options_fini().  What is wrong is told on stderr, in one line.
  *
  * Returns 0, -EINVAL or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_options_parse(int argc, char **argv, struct fs_options *out);
+int fs_mount_options_parse(int argc, char **argv, struct fs_options *out);
 
-void fs_options_fini(struct fs_options *options);
+void fs_mount_options_fini(struct fs_options *options);
 
 /* Prints the usage to stdout. */
-void fs_options_help(void);
+void fs_usage_help(void);
 
 /* Prints the versions of bloscfs and of its libraries to stdout. */
-void fs_options_version(void);
+void fs_usage_version(void);
 
 #endif

@@ -63,7 +63,7 @@ void fs_op_statfs(fuse_req_t req, fuse_ino_t ino)
 		return;
 	}
 	/* A new file becomes a frame with a suffix. */
-	if (st.f_namemax > FS_NAMES_RESERVED)
-		st.f_namemax -= FS_NAMES_RESERVED;
+	if (st.f_namemax > FS_SUFFIX_RESERVED)
+		st.f_namemax -= FS_SUFFIX_RESERVED;
 	fuse_reply_statfs(req, &st);
 }

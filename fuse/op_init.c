@@ -44,7 +44,7 @@ void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->congestion_threshold = BACKGROUND_CONGEST;
 	fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is mounted on %s",
 			fs->source.path, fs->mountpoint.path);
-	if (fs->settings.background)
+	if (fs->config.background)
 		fs_logger_to_syslog(fs->logger);
 	fs_daemon_ready(&fs->daemon);
 }

@@ -166,7 +166,7 @@ struct fresh {
 	struct fs_pin pin;
 	struct fuse_entry_param answer;
 	/* On the backing filesystem. */
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	struct b2f_frame_made made;
 };
 
@@ -174,12 +174,12 @@ struct fresh {
  * Finds a name for it.  One that can be had shows that nothing is called
  * @entry->name; only if there is none, it matters why.
  */
-static int find_name(const struct fs_entry *entry, char name[FS_NAMES_SIZE])
+static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
 	int err = fs_backing_name_of_frame(
-		&place, entry->name,
-		fs_names_suffix_for(entry->name, FS_NAMES_NEW), name);
+		&place, entry->name, fs_suffix_for(entry->name, FS_SUFFIX_NEW),
+		name);
 	int taken = err ? fs_lookup_check_free(entry) : 0;
 
 	return taken ? taken : err;
@@ -260,9 +260,8 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		return err;
 	options.label = label;
 	fs_maker_begin(req);
-	err = b2f_frame_make(&fs->settings.new_files, entry->pin.fd,
-			     fresh->name, mode | own_access(), &options,
-			     &fresh->made);
+	err = b2f_frame_make(&fs->config.new_files, entry->pin.fd, fresh->name,
+			     mode | own_access(), &options, &fresh->made);
 	fs_maker_end(req);
 	free(label);
 	if (err)

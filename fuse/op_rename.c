@@ -73,10 +73,10 @@ static bool is_same_file(const struct fs_renaming *r)
 /* @side, one of several names of a frame, is about to be called @name. */
 static int announce(const struct fs_side *side, const char *name)
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 
 	/* Without a suffix it would be a symbolic link like any other. */
-	if (!fs_names_stem(name, stem))
+	if (!fs_suffix_stem(name, stem))
 		return -EINVAL;
 	return fs_links_announce(&side->found, name);
 }
@@ -95,8 +95,7 @@ static int find_name(struct fs_renaming *r)
 	if (fs_side_is_frame(&r->from))
 		return fs_backing_name_of_frame(
 			&place, name,
-			fs_names_suffix_for(
-				name, fs_names_suffix(r->from.found.name)),
+			fs_suffix_for(name, fs_suffix_of(r->from.found.name)),
 			r->name);
 	err = fs_backing_name_check(&place, name);
 	if (!err)
@@ -336,7 +335,7 @@ static int enter_both(struct fs_renaming *r, fuse_ino_t parent,
 	if (!err)
 		err = fs_entry_enter_to_change(r->fs, new_parent, new_name,
 					       &r->to.entry);
-	if (!err && strlen(new_name) > FS_NAMES_MAX)
+	if (!err && strlen(new_name) > FS_NAME_MAX)
 		err = -ENAMETOOLONG;
 	return err;
 }

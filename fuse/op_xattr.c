@@ -195,7 +195,7 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	size_t n = 0;
 	int err;
 
-	if (fs->settings.no_xattr)
+	if (fs->config.no_xattr)
 		err = -ENOSYS;
 	else
 		err = get_value(fs, fs_node_of(fs, ino), name, &value, &n);
@@ -265,7 +265,7 @@ static int list_names(struct fs *fs, struct fs_node *node, FILE *f)
 	struct fs_pin pin = {0};
 	int err;
 
-	if (fs->settings.list_xattr && node->is_root)
+	if (fs->config.list_xattr && node->is_root)
 		fwrite(own, sizeof(own), 1, f);
 	if (node->kind == FS_KIND_SINGLE)
 		return 0;
@@ -273,7 +273,7 @@ static int list_names(struct fs *fs, struct fs_node *node, FILE *f)
 	if (err)
 		return err;
 	err = list_stored(node, pin.fd, f);
-	if (!err && fs->settings.list_xattr && node->kind == FS_KIND_FRAME)
+	if (!err && fs->config.list_xattr && node->kind == FS_KIND_FRAME)
 		err = list_facts(fs, node, pin.fd, f);
 	fs_tree_unpin(fs->tree, &pin);
 	return err;
@@ -287,7 +287,7 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	FILE *f;
 	int err;
 
-	if (fs->settings.no_xattr) {
+	if (fs->config.no_xattr) {
 		fs_reply_error(req, -ENOSYS);
 		return;
 	}
@@ -334,7 +334,7 @@ static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 	struct fs_pin pin = {0};
 	int err;
 
-	if (fs->settings.no_xattr)
+	if (fs->config.no_xattr)
 		return -ENOSYS;
 	if (!fs->read_write)
 		return -EROFS;

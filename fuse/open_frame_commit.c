@@ -81,7 +81,7 @@ static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 {
 	const struct timespec pause = {.tv_nsec = BUSY_NS};
-	struct b2f_write_options options = fs->settings.write;
+	struct b2f_write_options options = fs->config.write;
 	int err = -EBUSY;
 
 	options.durability = fs_durable_open(fs, f);
@@ -195,7 +195,7 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
 
 int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame)
 {
-	uint64_t age_ns = fs->settings.commit_ns;
+	uint64_t age_ns = fs->config.commit_ns;
 
 	if (age_ns == 0 || b2f_file_dirty_ns(frame->file) < age_ns)
 		return 0;

@@ -102,7 +102,7 @@ static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
  */
 static bool follow_home(struct fs_tree *tree, int dirfd, struct fs_probe *probe)
 {
-	char home[FS_NAMES_SIZE];
+	char home[FS_NAME_SIZE];
 	struct stat st, index;
 	int fd;
 
@@ -124,7 +124,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, struct fs_probe *probe)
 static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		      struct fs_probe *probe)
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	int err;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -132,7 +132,7 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		err = fs_tree_open_at(tree, dirfd, name, &probe->fd,
 				      &probe->st);
 		if (err || !S_ISLNK(probe->st.st_mode) ||
-		    !fs_names_stem(name, stem) ||
+		    !fs_suffix_stem(name, stem) ||
 		    follow_home(tree, dirfd, probe))
 			return err;
 		/* The frame may have just come back to this very name. */

@@ -28,7 +28,7 @@ struct fs_probe {
 	 * Where it lies, if it was found by one of several names (links.h);
 	 * else "".
 	 */
-	char home[FS_NAMES_SIZE];
+	char home[FS_NAME_SIZE];
 	/* How many names it has; 0: only one. */
 	unsigned int nlinks;
 	/* Of the index. */

@@ -25,7 +25,7 @@ struct fs_renaming {
 	/* There is something. */
 	bool replaces;
 	/* The final backing name. */
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 };
 
 static inline bool fs_side_is_sparse(const struct fs_side *side)

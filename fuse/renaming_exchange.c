@@ -16,9 +16,9 @@
 static bool fits(const struct fs_side *side, const char *name,
 		 const char *backing)
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 
-	if (fs_side_is_frame(side) && fs_names_stem(backing, stem))
+	if (fs_side_is_frame(side) && fs_suffix_stem(backing, stem))
 		return strcmp(stem, name) == 0;
 	return strcmp(backing, name) == 0;
 }
@@ -48,12 +48,12 @@ static void restore_suffix(struct fs_renaming *r, struct fs_side *side,
 			   const struct fs_entry *entry, const char *old)
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 
 	/* By either name it is shown as the same. */
 	place.leaving = side->found.name;
-	if (fs_side_is_frame(side) && fs_names_stem(old, name) &&
-	    fs_backing_name_of_frame(&place, entry->name, fs_names_suffix(old),
+	if (fs_side_is_frame(side) && fs_suffix_stem(old, name) &&
+	    fs_backing_name_of_frame(&place, entry->name, fs_suffix_of(old),
 				     name) == 0)
 		(void)!rename_frame(r, side, entry, name);
 }
@@ -68,7 +68,7 @@ static bool can_be_bare(const struct fs_side *side, const struct fs_side *other)
 static int exchange_entries(struct fs_renaming *r)
 {
 	struct fs_side *a = &r->from, *b = &r->to;
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	int err = fs_renaming_entry(&a->entry, a->found.name, &b->entry,
 				    b->found.name, RENAME_EXCHANGE);
 
@@ -89,7 +89,7 @@ static int exchange_entries(struct fs_renaming *r)
 static int exchange_bare(struct fs_renaming *r)
 {
 	struct fs_side *a = &r->from, *b = &r->to;
-	char old_a[FS_NAMES_SIZE], old_b[FS_NAMES_SIZE];
+	char old_a[FS_NAME_SIZE], old_b[FS_NAME_SIZE];
 	int err = 0;
 
 	if (fs_side_is_name(a) || fs_side_is_name(b) || !can_be_bare(a, b) ||

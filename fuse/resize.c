@@ -45,7 +45,8 @@ static int touch(struct fs *fs, const struct fs_open_frame *frame)
 	return fs_setattr_frame(fs, frame->pin.node, frame->pin.fd, &meta);
 }
 
-static int resize_file(struct fs *fs, struct fs_open_frame *frame, uint64_t size)
+static int resize_file(struct fs *fs, struct fs_open_frame *frame,
+		       uint64_t size)
 {
 	int err = fs_open_frame_allow_write(fs, frame);
 
@@ -73,8 +74,9 @@ static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
 	err = resize_file(fs, frame, size);
 	if (!err)
 		err = fs_open_frame_commit(fs, frame,
-				       fs->options.sync ? B2F_COMMIT_DURABLE
-							: B2F_COMMIT_VISIBLE);
+					   fs->options.sync
+						   ? B2F_COMMIT_DURABLE
+						   : B2F_COMMIT_VISIBLE);
 	fs_open_frame_end_writer(fs, frame);
 	fs_open_frame_put(fs, frame);
 	return err;

@@ -33,15 +33,15 @@ int fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name)
 }
 
 static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
-		      char shown[FS_NAMES_SIZE]);
+		      char shown[FS_NAME_SIZE]);
 
 int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
 {
-	char shown[FS_NAMES_SIZE];
+	char shown[FS_NAME_SIZE];
 	int is_frame, err;
 
 	/* Only frames are called by other names. */
-	is_frame = fs_names_stem(name, shown)
+	is_frame = fs_suffix_stem(name, shown)
 			   ? fs_resolve_is_frame(tree, dirfd, name)
 			   : 0;
 	if (is_frame <= 0)
@@ -58,11 +58,11 @@ int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
 static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
 		    const char *stem)
 {
-	char other[FS_NAMES_SIZE];
+	char other[FS_NAME_SIZE];
 	int taken = fs_resolve_is_shown(tree, dirfd, stem);
 
-	for (size_t i = 0; taken == 0 && i < FS_NAMES_SUFFIXES; i++) {
-		if (fs_names_join(stem, i, other) && strcmp(other, name) != 0)
+	for (size_t i = 0; taken == 0 && i < FS_SUFFIXES; i++) {
+		if (fs_suffix_join(stem, i, other) && strcmp(other, name) != 0)
 			taken = fs_resolve_is_frame(tree, dirfd, other);
 	}
 	return taken;
@@ -70,30 +70,30 @@ static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
 
 /* The name that the frame @name is shown by. */
 static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
-		      char shown[FS_NAMES_SIZE])
+		      char shown[FS_NAME_SIZE])
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	int taken;
 
-	if (!fs_names_stem(name, stem)) {
-		snprintf(shown, FS_NAMES_SIZE, "%s", name);
+	if (!fs_suffix_stem(name, stem)) {
+		snprintf(shown, FS_NAME_SIZE, "%s", name);
 		return 0;
 	}
 	taken = is_taken(tree, dirfd, name, stem);
 	if (taken < 0)
 		return taken;
-	snprintf(shown, FS_NAMES_SIZE, "%s", taken ? name : stem);
+	snprintf(shown, FS_NAME_SIZE, "%s", taken ? name : stem);
 	return 0;
 }
 
 int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
-		     bool *is_frame, char shown[FS_NAMES_SIZE])
+		     bool *is_frame, char shown[FS_NAME_SIZE])
 {
-	char stem[FS_NAMES_SIZE];
+	char stem[FS_NAME_SIZE];
 	enum fs_kind kind;
 	int err;
 
-	if (fs_names_stem(name, stem)) {
+	if (fs_suffix_stem(name, stem)) {
 		err = fs_probe_kind(tree, dirfd, name, &kind);
 		if (err)
 			return err;
@@ -104,7 +104,7 @@ int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
 			return err;
 		}
 	}
-	snprintf(shown, FS_NAMES_SIZE, "%s", name);
+	snprintf(shown, FS_NAME_SIZE, "%s", name);
 	*is_frame = false;
 	return 0;
 }
@@ -115,11 +115,11 @@ static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
 {
 	struct fs_found found = {.probe = {.fd = -1}};
 	struct fs_probe probe;
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	int nframes = 0, err = 0;
 
-	for (size_t i = 0; i < FS_NAMES_SUFFIXES && nframes < 2; i++) {
-		if (!fs_names_join(stem, i, name))
+	for (size_t i = 0; i < FS_SUFFIXES && nframes < 2; i++) {
+		if (!fs_suffix_join(stem, i, name))
 			continue;
 		err = fs_probe_open(tree, dirfd, name, &probe);
 		if (err == -ENOENT)
@@ -149,7 +149,7 @@ static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
 int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
 		    struct fs_found *out)
 {
-	char shown[FS_NAMES_SIZE];
+	char shown[FS_NAME_SIZE];
 	struct fs_found found;
 	int err;
 

@@ -20,7 +20,7 @@ struct fs_found {
 	/* Close it. */
 	struct fs_probe probe;
 	/* Its name on the backing filesystem. */
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 };
 
 /* Where the file itself is, in the same folder: by its name, or at its home. */
@@ -67,7 +67,7 @@ int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
  */
 B2F_MUST_CHECK
 int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
-		     bool *is_frame, char shown[FS_NAMES_SIZE]);
+		     bool *is_frame, char shown[FS_NAME_SIZE]);
 
 /* Returns 1 if the backing folder @dirfd has a @name, 0 if not, or an errno. */
 B2F_MUST_CHECK

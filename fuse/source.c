@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "b2frame/frame.h"
-#include "names.h"
 #include "source.h"
+#include "suffix.h"
 
 static int give_reason(char reason[FS_REASON_SIZE], const char *path, int err)
 {
@@ -47,7 +47,7 @@ static int try_frame(const struct fs_source *source, const char *path,
 /* The name that the user calls the frame by, if @path ends in one. */
 static int make_shown(const char *path, const char *name, char **out)
 {
-	char *copy = strdup(path), stem[FS_NAMES_SIZE];
+	char *copy = strdup(path), stem[FS_NAME_SIZE];
 	const char *last;
 
 	if (!copy)
@@ -55,7 +55,7 @@ static int make_shown(const char *path, const char *name, char **out)
 	last = basename(copy);
 	if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
 		last = name;
-	if (fs_names_stem(last, stem))
+	if (fs_suffix_stem(last, stem))
 		last = stem;
 	*out = strdup(last);
 	free(copy);

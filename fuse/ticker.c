@@ -127,9 +127,9 @@ static bool tick(struct fs *fs, bool is_urgent)
 	free(files);
 	if (!is_urgent && fs_durable_sync_is_crowded(fs))
 		(void)!fs_durable_sync_due(fs, 0);
-	else if (!is_urgent && fs->settings.commit_ns > 0)
+	else if (!is_urgent && fs->config.commit_ns > 0)
 		(void)!fs_durable_sync_due(fs,
-					   fs->settings.commit_ns / SECOND_NS);
+					   fs->config.commit_ns / SECOND_NS);
 	return more || n > 0;
 }
 

@@ -30,8 +30,8 @@
 #include <sys/stat.h>
 
 #include "b2frame/frame.h"
-#include "names.h"
 #include "seen.h"
+#include "suffix.h"
 
 struct fs_deleted;
 struct fs_open_frame;
@@ -273,7 +273,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 /* Pins the parent of @node and copies the name that @node has in it. */
 B2F_MUST_CHECK
 int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
-		       struct fs_pin *out, char name[FS_NAMES_SIZE]);
+		       struct fs_pin *out, char name[FS_NAME_SIZE]);
 
 /* Gives it back and zeroes @pin.  A zeroed @pin does nothing. */
 void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin);

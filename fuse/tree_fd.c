@@ -162,7 +162,7 @@ static void use(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
  */
 static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 			struct fs_pin *out, struct fs_node **next,
-			char name[FS_NAMES_SIZE])
+			char name[FS_NAME_SIZE])
 {
 	pthread_mutex_lock(&tree->lock);
 	*next = NULL;
@@ -173,7 +173,7 @@ static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 	use(tree, node, out);
 	if (*next) {
 		(*next)->nrefs++;
-		snprintf(name, FS_NAMES_SIZE, "%s", (*next)->name);
+		snprintf(name, FS_NAME_SIZE, "%s", (*next)->name);
 	}
 	pthread_mutex_unlock(&tree->lock);
 }
@@ -223,7 +223,7 @@ static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
 
 int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 {
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	struct fs_pin held = {0}, pin;
 	struct fs_node *next;
 	int err = 0;
@@ -325,7 +325,7 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node)
 }
 
 int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
-		       struct fs_pin *out, char name[FS_NAMES_SIZE])
+		       struct fs_pin *out, char name[FS_NAME_SIZE])
 {
 	struct fs_node *parent;
 	int err;
@@ -333,7 +333,7 @@ int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
 	pthread_mutex_lock(&tree->lock);
 	parent = node->parent;
 	/* A name that the kernel gave us fits. */
-	snprintf(name, FS_NAMES_SIZE, "%s", node->name);
+	snprintf(name, FS_NAME_SIZE, "%s", node->name);
 	parent->nrefs++;
 	pthread_mutex_unlock(&tree->lock);
 	err = fs_tree_pin(tree, parent, out);

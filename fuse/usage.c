@@ -79,12 +79,12 @@ static const char help[] =
 	"\n"
 	"Unmount with umount(8) or fusermount3 -u MOUNTPOINT.\n";
 
-void fs_options_help(void)
+void fs_usage_help(void)
 {
 	fputs(help, stdout);
 }
 
-void fs_options_version(void)
+void fs_usage_version(void)
 {
 	printf("bloscfs %s\n", B2F_VERSION);
 	printf("libfuse %s\n", fuse_pkgversion());

@@ -26,7 +26,7 @@ static struct fs_node key_of(const struct fs_node *node, enum fs_kind kind)
 int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 {
 	const struct fs_node key = key_of(node, FS_KIND_FRAME);
-	char name[FS_NAMES_SIZE];
+	char name[FS_NAME_SIZE];
 	struct fs_pin parent = {0};
 	int err;
 
@@ -81,11 +81,11 @@ int fs_view_get(struct fs *fs, struct fs_node *parent, const char *name,
 	return fs_tree_get(fs->tree, parent, name, &key, out);
 }
 
-bool fs_view_stem(const char *name, char stem[FS_NAMES_SIZE])
+bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE])
 {
 	size_t n = strlen(name), suffix = sizeof(SUFFIX) - 1;
 
-	if (n <= suffix || n >= FS_NAMES_SIZE + suffix ||
+	if (n <= suffix || n >= FS_NAME_SIZE + suffix ||
 	    strcmp(name + n - suffix, SUFFIX) != 0)
 		return false;
 	memcpy(stem, name, n - suffix);
@@ -100,12 +100,12 @@ bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe)
 }
 
 bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
-		  char out[FS_NAMES_SIZE])
+		  char out[FS_NAME_SIZE])
 {
 	if (!fs_view_is_possible(fs, &found->probe) ||
-	    strlen(name) + sizeof(SUFFIX) > FS_NAMES_SIZE)
+	    strlen(name) + sizeof(SUFFIX) > FS_NAME_SIZE)
 		return false;
-	snprintf(out, FS_NAMES_SIZE, "%.*s" SUFFIX,
-		 (int)(FS_NAMES_SIZE - sizeof(SUFFIX)), name);
+	snprintf(out, FS_NAME_SIZE, "%.*s" SUFFIX,
+		 (int)(FS_NAME_SIZE - sizeof(SUFFIX)), name);
 	return true;
 }

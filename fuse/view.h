@@ -49,7 +49,7 @@ uint64_t fs_view_ino(uint64_t ino);
  * Copies the name of the frame of which @name would be the view; false: no view
  * can have this name.
  */
-bool fs_view_stem(const char *name, char stem[FS_NAMES_SIZE]);
+bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
 
 /*
  * Can @probe have a view: is it an array, but not shown as a .npy file anyway?
@@ -61,7 +61,7 @@ bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
  * has none.
  */
 bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
-		  char out[FS_NAMES_SIZE]);
+		  char out[FS_NAME_SIZE]);
 
 /* view_head.c */
 

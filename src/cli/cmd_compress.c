@@ -119,8 +119,7 @@ static int compress_tree(const struct compress *o, struct b2f_runtime *runtime,
 	err = cli_walk_run(&walk, root);
 	if (files.err)
 		err = cli_message_errno(root, files.err);
-	while (!files.err &&
-	       (path = argz_next(files.paths, files.len, path))) {
+	while (!files.err && (path = argz_next(files.paths, files.len, path))) {
 		e = compress_file(o, runtime, path);
 		if (e && !err)
 			err = e;

@@ -15,7 +15,8 @@
 
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
-	"Shows what the index of each FRAME says; no data are decoded. Of a file "
+	"Shows what the index of each FRAME says; no data are decoded. Of a "
+	"file "
 	"in a\nmount, what the mount tells of the frame behind it.\n\n"
 	"      --chunks          every chunk as well\n"
 	"      --meta            every metalayer as well\n"

@@ -100,10 +100,10 @@ static json_t *describe(const struct cli_walk_entry *entry)
 {
 	const struct b2f_frame_peek *peek = &entry->peek;
 	const char *storage = peek->is_frame ? storage_name(peek) : NULL;
-	json_t *object = json_pack(
-		"{s:o*, s:s?, s:I}", "name", cli_json_name(entry->path),
-		"storage", storage, "mtime",
-		(json_int_t)stat_of(entry)->st_mtime);
+	json_t *object =
+		json_pack("{s:o*, s:s?, s:I}", "name",
+			  cli_json_name(entry->path), "storage", storage,
+			  "mtime", (json_int_t)stat_of(entry)->st_mtime);
 	double ratio = 0;
 
 	if (peek->cbytes)

@@ -3,7 +3,7 @@
  * for
  */
 #include "cli/exit_codes.h"
-#include "cli/repair.h"
+#include "cli/repair_frame.h"
 
 static const char help[] =
 	"Usage: bloscctl repair [OPTION...] FRAME...\n"

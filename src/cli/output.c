@@ -213,7 +213,9 @@ int cli_output_finish(struct cli_output *out, const struct stat *like,
 int cli_output_commit(struct cli_output *out, bool durable)
 {
 	/* Some filesystems report a failed write not before this. */
-	int err = close(out->fd) != 0 ? cli_message_errno(out->target.name, -errno) : 0;
+	int err = close(out->fd) != 0
+			  ? cli_message_errno(out->target.name, -errno)
+			  : 0;
 
 	out->fd = -1;
 	if (!err && out->target.temp)

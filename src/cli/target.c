@@ -14,7 +14,7 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/attributes.h"
-#include "cli/doomed.h"
+#include "cli/cleanup.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 
@@ -51,7 +51,7 @@ static int make_temp_name(struct cli_target *t, const char *path)
 		t->temp = NULL;
 		return cli_message_errno(path, -ENOMEM);
 	}
-	cli_doomed_add(t->temp);
+	cli_cleanup_add(t->temp);
 	return open_folder(t, dir_len);
 }
 
@@ -257,14 +257,14 @@ int cli_target_commit(struct cli_target *target, bool durable)
 {
 	int err;
 
-	cli_doomed_lock();
+	cli_cleanup_lock();
 	if (target->exists)
 		err = replace(target);
 	else
 		err = rename_new(target->temp, target->path);
 	if (!err)
-		cli_doomed_drop(target->temp);
-	cli_doomed_unlock();
+		cli_cleanup_drop(target->temp);
+	cli_cleanup_unlock();
 	if (!err && durable && fsync(target->dirfd) != 0)
 		err = -errno;
 	if (err)
@@ -291,10 +291,10 @@ static void remove_temp(const char *path)
 void cli_target_close(struct cli_target *target)
 {
 	if (target->temp) {
-		cli_doomed_lock();
+		cli_cleanup_lock();
 		remove_temp(target->temp);
-		cli_doomed_drop(target->temp);
-		cli_doomed_unlock();
+		cli_cleanup_drop(target->temp);
+		cli_cleanup_unlock();
 	}
 	if (target->dirfd >= 0)
 		close(target->dirfd);

@@ -148,9 +148,9 @@ static json_t *describe(const struct cli_verify_report *report)
 
 void cli_verify_report_json(const struct cli_verify_report *report)
 {
-	json_t *object = json_pack("{s:o*, s:s}", "frame",
-				   cli_json_name(report->path), "status",
-				   status_name(report->status));
+	json_t *object =
+		json_pack("{s:o*, s:s}", "frame", cli_json_name(report->path),
+			  "status", status_name(report->status));
 
 	if (report->result)
 		json_object_update_new(object, describe(report));

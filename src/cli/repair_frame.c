@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* repair.c - one frame is repaired */
-#include "cli/repair.h"
+/* repair_frame.c - one frame is repaired */
+#include "cli/repair_frame.h"
 
 #include <errno.h>
 #include <fcntl.h>

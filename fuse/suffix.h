@@ -1,54 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.h - the suffixes of frames: off a name, and onto one
+ * suffix.h - the suffixes of frames: off a name, and onto one
  *
  * Strings only; which names exist is resolve.h's business.
  *
  * Layer: fuse.  Threads: pure functions.
  */
-#ifndef B2F_FUSE_NAMES_H
-#define B2F_FUSE_NAMES_H
+#ifndef B2F_FUSE_SUFFIX_H
+#define B2F_FUSE_SUFFIX_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The suffixes are 0 .. FS_NAMES_SUFFIXES - 1. */
-#define FS_NAMES_SUFFIXES 5
+/* The suffixes are 0 .. FS_SUFFIXES - 1. */
+#define FS_SUFFIXES 5
 
 /* Room for any name and its 0. */
-#define FS_NAMES_SIZE (NAME_MAX + 1)
+#define FS_NAME_SIZE (NAME_MAX + 1)
 
 /* The one that new frames get. */
-#define FS_NAMES_NEW 0
+#define FS_SUFFIX_NEW 0
 
 /* Its bytes, which every new name has to leave room for. */
-#define FS_NAMES_RESERVED 8
+#define FS_SUFFIX_RESERVED 8
 
 /* Bytes of the longest name that anything new may have. */
-#define FS_NAMES_MAX (NAME_MAX - FS_NAMES_RESERVED)
+#define FS_NAME_MAX (NAME_MAX - FS_SUFFIX_RESERVED)
 
 /*
  * If @name is a stem and a suffix, copies the stem and returns true.  False,
  * and @stem is untouched, if it has no suffix or if nothing, "." or ".." would
  * be left.
  */
-bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE]);
+bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE]);
 
-/* The suffix of @name, FS_NAMES_NEW if it has none that fs_names_stem() takes.
+/* The suffix of @name, FS_SUFFIX_NEW if it has none that fs_suffix_stem()
+ * takes.
  */
-size_t fs_names_suffix(const char *name);
+size_t fs_suffix_of(const char *name);
 
 /*
  * The suffix of a frame that is to be shown as @name: of a .npy file, which is
  * likely to be an array, that of arrays; else @otherwise.
  */
-size_t fs_names_suffix_for(const char *name, size_t otherwise);
+size_t fs_suffix_for(const char *name, size_t otherwise);
 
 /*
  * Puts suffix @suffix behind @stem.  False, and @name is untouched, if that is
  * longer than NAME_MAX.
  */
-bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE]);
+bool fs_suffix_join(const char *stem, size_t suffix, char name[FS_NAME_SIZE]);
 
 #endif

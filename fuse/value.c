@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* option_values.c - words of the command line into numbers */
+/* value.c - words of the command line into numbers */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "b2frame/names.h"
-#include "option_values.h"
+#include "value.h"
 
 /* Digits only: strtoull() would take signs and blanks too. */
 static int parse_digits(const char *text, int base, uint64_t max,

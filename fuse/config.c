@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings.c - what follows from the options */
+/* config.c - what follows from the options */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "settings.h"
+#include "config.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -109,10 +109,10 @@ static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 	return 0;
 }
 
-int fs_settings_make(const struct fs_options *options, struct fs_settings *out,
-		     char reason[FS_REASON_SIZE])
+int fs_config_make(const struct fs_options *options, struct fs_config *out,
+		   char reason[FS_REASON_SIZE])
 {
-	struct fs_settings s = {0};
+	struct fs_config s = {0};
 	int err = check(options, reason);
 
 	if (err)

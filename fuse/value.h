@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * option_values.h - words of the command line into numbers
+ * value.h - words of the command line into numbers
  *
  * All return 0, or -EINVAL and leave *@out alone.
  *
  * Layer: fuse.  Threads: pure functions.
  */
-#ifndef B2F_FUSE_OPTION_VALUES_H
-#define B2F_FUSE_OPTION_VALUES_H
+#ifndef B2F_FUSE_VALUE_H
+#define B2F_FUSE_VALUE_H
 
 #include <stdbool.h>
 #include <stdint.h>

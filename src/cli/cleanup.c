@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * doomed.c - what INT, TERM and HUP remove before they end the program
+ * cleanup.c - what INT, TERM and HUP remove before they end the program
  *
  * A thread of its own waits for the signals, so it may take locks and read
  * directories, as a signal handler may not.
  */
-#include "cli/doomed.h"
+#include "cli/cleanup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 /* A process dies once, hence one of these. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *doomed[PATHS_MAX];
+static const char *paths[PATHS_MAX];
 
 static void remove_entries(const char *path)
 {
@@ -56,8 +56,8 @@ static void *remove_and_die(void *arg)
 	pthread_mutex_lock(&lock);
 	cli_message_silence();
 	for (int i = 0; i < PATHS_MAX; i++)
-		if (doomed[i])
-			remove_path(doomed[i]);
+		if (paths[i])
+			remove_path(paths[i]);
 	/* It kills, as the parent should see. */
 	pthread_sigmask(SIG_UNBLOCK, deadly, NULL);
 	raise(number);
@@ -98,33 +98,33 @@ static void start_waiting(void)
 static void replace(const char *from, const char *to)
 {
 	for (int i = 0; i < PATHS_MAX; i++) {
-		if (doomed[i] == from) {
-			doomed[i] = to;
+		if (paths[i] == from) {
+			paths[i] = to;
 			return;
 		}
 	}
 }
 
-void cli_doomed_add(const char *path)
+void cli_cleanup_add(const char *path)
 {
 	start_waiting();
-	cli_doomed_lock();
+	cli_cleanup_lock();
 	replace(NULL, path);
-	cli_doomed_unlock();
+	cli_cleanup_unlock();
 }
 
-void cli_doomed_drop(const char *path)
+void cli_cleanup_drop(const char *path)
 {
 	if (path)
 		replace(path, NULL);
 }
 
-void cli_doomed_lock(void)
+void cli_cleanup_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void cli_doomed_unlock(void)
+void cli_cleanup_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * repair.h - one frame is repaired
+ * repair_frame.h - one frame is repaired
  *
  * Layer: cli.  Threads: main only.
  */
-#ifndef B2F_CLI_REPAIR_H
-#define B2F_CLI_REPAIR_H
+#ifndef B2F_CLI_REPAIR_FRAME_H
+#define B2F_CLI_REPAIR_FRAME_H
 
 #include "b2frame/b2frame.h"
 #include "cli/common.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* names.c - the suffixes of frames: off a name, and onto one */
+/* suffix.c - the suffixes of frames: off a name, and onto one */
 #include <string.h>
 
-#include "names.h"
+#include "suffix.h"
 
 /* None is the end of another one, so a name has one stem at most. */
 static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
@@ -11,9 +11,9 @@ static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
 /* Where ".b2nd" is. */
 #define ARRAY_SUFFIX 3
 
-_Static_assert(sizeof(suffixes) / sizeof(suffixes[0]) == FS_NAMES_SUFFIXES,
+_Static_assert(sizeof(suffixes) / sizeof(suffixes[0]) == FS_SUFFIXES,
 	       "one for each number");
-_Static_assert(sizeof(".b2frame") - 1 == FS_NAMES_RESERVED,
+_Static_assert(sizeof(".b2frame") - 1 == FS_SUFFIX_RESERVED,
 	       "new frames get .b2frame");
 
 static bool is_dots(const char *name, size_t n)
@@ -28,19 +28,19 @@ static size_t measure_stem(const char *name, size_t *suffix)
 {
 	size_t len = strlen(name);
 
-	for (size_t i = 0; i < FS_NAMES_SUFFIXES; i++) {
+	for (size_t i = 0; i < FS_SUFFIXES; i++) {
 		size_t n = strlen(suffixes[i]);
 
 		if (len <= n || strcmp(name + len - n, suffixes[i]) != 0)
 			continue;
 		*suffix = i;
 		n = len - n;
-		return is_dots(name, n) || n >= FS_NAMES_SIZE ? 0 : n;
+		return is_dots(name, n) || n >= FS_NAME_SIZE ? 0 : n;
 	}
 	return 0;
 }
 
-bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE])
+bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE])
 {
 	size_t suffix, n = measure_stem(name, &suffix);
 
@@ -51,14 +51,14 @@ bool fs_names_stem(const char *name, char stem[FS_NAMES_SIZE])
 	return true;
 }
 
-size_t fs_names_suffix(const char *name)
+size_t fs_suffix_of(const char *name)
 {
-	size_t suffix = FS_NAMES_NEW;
+	size_t suffix = FS_SUFFIX_NEW;
 
-	return measure_stem(name, &suffix) > 0 ? suffix : FS_NAMES_NEW;
+	return measure_stem(name, &suffix) > 0 ? suffix : FS_SUFFIX_NEW;
 }
 
-size_t fs_names_suffix_for(const char *name, size_t otherwise)
+size_t fs_suffix_for(const char *name, size_t otherwise)
 {
 	size_t n = strlen(name), npy = strlen(".npy");
 
@@ -66,11 +66,11 @@ size_t fs_names_suffix_for(const char *name, size_t otherwise)
 							      : otherwise;
 }
 
-bool fs_names_join(const char *stem, size_t suffix, char name[FS_NAMES_SIZE])
+bool fs_suffix_join(const char *stem, size_t suffix, char name[FS_NAME_SIZE])
 {
 	size_t a = strlen(stem), b = strlen(suffixes[suffix]);
 
-	if (a + b >= FS_NAMES_SIZE)
+	if (a + b >= FS_NAME_SIZE)
 		return false;
 	memcpy(name, stem, a);
 	memcpy(name + a, suffixes[suffix], b + 1);

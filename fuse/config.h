@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * settings.h - what follows from the options
+ * config.h - what follows from the options
  *
  * Layer: fuse.  Threads: read-only after the start.
  */
-#ifndef B2F_FUSE_SETTINGS_H
-#define B2F_FUSE_SETTINGS_H
+#ifndef B2F_FUSE_CONFIG_H
+#define B2F_FUSE_CONFIG_H
 
 #include <sys/types.h>
 
@@ -14,7 +14,7 @@
 #include "mount_options.h"
 #include "source.h"
 
-struct fs_settings {
+struct fs_config {
 	struct b2f_runtime_options runtime;
 	struct b2f_write_options write;
 	struct b2f_settings new_files;
@@ -34,7 +34,7 @@ struct fs_settings {
  * in this way) with @reason set.
  */
 B2F_MUST_CHECK
-int fs_settings_make(const struct fs_options *options, struct fs_settings *out,
-		     char reason[FS_REASON_SIZE]);
+int fs_config_make(const struct fs_options *options, struct fs_config *out,
+		   char reason[FS_REASON_SIZE]);
 
 #endif
