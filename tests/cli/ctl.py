@@ -5,50 +5,20 @@ What bloscctl writes is read by python-blosc2.
 """
 import collections
 import contextlib
-import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
+import time
 
 import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from bloscctl import cat, ctl, info, workdir  # noqa: E402,F401
+from build import BLOSCCTL, SOURCE  # noqa: E402,F401
 from namespace import in_namespace  # noqa: E402,F401
-
-BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
-
-
-@contextlib.contextmanager
-def workdir():
-    """A fresh folder as current one."""
-    before = os.getcwd()
-    with tempfile.TemporaryDirectory() as tmp:
-        os.chdir(tmp)
-        try:
-            yield pathlib.Path(tmp)
-        finally:
-            os.chdir(before)
-
-
-def ctl(*args, status=0, stdin=None, **options):
-    """Output and messages of a run that ends with @status."""
-    run = subprocess.run([BLOSCCTL, *map(str, args)], capture_output=True,
-                         input=stdin if stdin is not None else b"", **options)
-    err = run.stderr.decode(errors="replace")
-    assert run.returncode == status, (args, run.returncode, err)
-    return run.stdout, err
-
-
-def cat(path):
-    return ctl("cat", path)[0]
-
-
-def info(path, *options):
-    return json.loads(ctl("info", "--json", *options, path)[0])
 
 
 def stock_bytes(path):
@@ -127,13 +97,16 @@ def items(nbytes, typesize, seed=0):
 
 
 def run_all(namespace):
-    """Runs every test_*() in a fresh folder; the test to be called by main."""
+    """Runs every test_*(), or those that argv names, in a fresh directory."""
+    wanted = sys.argv[1:]
     for name, test in list(namespace.items()):
-        if name.startswith("test_"):
-            with workdir():
-                print(name, flush=True)
-                test()
-                no_litter()
+        if not name.startswith("test_") or (wanted and name not in wanted):
+            continue
+        start = time.monotonic()
+        with workdir():
+            test()
+            no_litter()
+        print(f"{name}: {time.monotonic() - start:.1f} s", flush=True)
     return 0
 
 

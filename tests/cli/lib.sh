@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # lib.sh - what the tests of bloscctl have in common; source it
 #
-# Needs B2F_BUILD, B2F_SOURCE and B2F_PYTHON, as ctest sets them.  The test runs
-# in a fresh folder that is removed at the end.
+# The test runs in a fresh directory that is removed at the end.
 set -eu
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../support/build.sh"
 bloscctl=$B2F_BUILD/bloscctl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

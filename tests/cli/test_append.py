@@ -8,7 +8,7 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, get, in_namespace, info, items, noise, put,
+from ctl import (check_frame, ctl, in_namespace, info, items, noise, put,
                  run_all, small_disk)
 
 CHUNK = 30000

@@ -10,9 +10,8 @@ import threading
 
 import numpy as np
 
-from ctl import (BLOSCCTL, cat, check_frame, ctl, get, in_namespace, info,
-                 items, no_litter, noise, open_stock, put, remove, run_all,
-                 small_disk, stock_bytes)
+from ctl import (BLOSCCTL, check_frame, ctl, get, in_namespace, info, items,
+                 noise, put, remove, run_all, small_disk, stock_bytes)
 
 CHUNK = 60000
 KINDS = [("", ".b2frame"), ("--contiguous", ".b2f")]

@@ -8,8 +8,9 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (cat, check_frame, ctl, get, in_namespace, info, items, noise,
-                 open_stock, put, remove, run_all, small_disk, stock_bytes)
+from ctl import (SOURCE, cat, check_frame, ctl, get, in_namespace, info, items,
+                 noise, open_stock, put, remove, run_all, small_disk,
+                 stock_bytes)
 
 CHUNK = 20000
 
@@ -132,7 +133,7 @@ def test_edited_frames():
 
 def test_golden_frames():
     """Frames of the C library: dictionaries, VL blocks, odd type sizes."""
-    golden = os.path.join(os.environ["B2F_SOURCE"], "tests/data/golden")
+    golden = SOURCE / "tests/data/golden"
     n = 0
     for kind in ("cframes", "sframes", "b2nd"):
         for name in sorted(os.listdir(os.path.join(golden, kind))):

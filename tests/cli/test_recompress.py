@@ -10,8 +10,8 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, get, in_namespace, info, items, noise,
-                 open_stock, put, remove, run_all, small_disk)
+from ctl import (SOURCE, check_frame, ctl, get, in_namespace, info, items,
+                 noise, put, remove, run_all, small_disk)
 
 CHUNK = 20000
 CODECS = {"blosclz": 0, "lz4": 1, "lz4hc": 2, "zlib": 4, "zstd": 5}
@@ -180,7 +180,7 @@ def test_variable_chunks_keep_their_sizes():
 
 def test_golden_frames():
     """All that the C library makes, but VL blocks and plugins."""
-    golden = os.path.join(os.environ["B2F_SOURCE"], "tests/data/golden")
+    golden = SOURCE / "tests/data/golden"
     refused = []
     for kind in ("cframes", "sframes", "b2nd"):
         for name in sorted(os.listdir(os.path.join(golden, kind))):

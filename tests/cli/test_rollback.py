@@ -11,8 +11,8 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (BLOSCCTL, check_frame, ctl, get, info, items, noise, put,
-                 remove, run_all, stock_bytes)
+from ctl import (BLOSCCTL, SOURCE, check_frame, ctl, get, info, items, noise,
+                 put, remove, run_all, stock_bytes)
 
 CHUNK = 20000
 
@@ -84,8 +84,7 @@ def marks(path):
 
 def test_frames_with_seals_of_before():
     """Those had no tags: an older file of the same number is not told."""
-    untagged = os.path.join(os.environ["B2F_SOURCE"], "tests", "data",
-                            "untagged.b2frame")
+    untagged = SOURCE / "tests/data/untagged.b2frame"
     data = stock_bytes(untagged)
     shutil.copytree(untagged, "u")
     assert marks("u") == {b"B2S1"}

@@ -10,7 +10,7 @@ import blosc2
 import numpy as np
 
 from ctl import (check_frame, ctl, get, in_namespace, info, items, noise,
-                 open_stock, put, remove, run_all, small_disk, stock_bytes)
+                 open_stock, put, run_all, small_disk, stock_bytes)
 
 CHUNK = 20000
 

@@ -5,45 +5,15 @@ C-Blosc2, through python-blosc2, writes frames; bloscctl reads them.  What must
 come out is what was put in; where C-Blosc2 itself loses data (lossy filters),
 what C-Blosc2 reads back.
 """
-import contextlib
-import json
-import os
 import pathlib
-import subprocess
-import tempfile
+import sys
 
 import blosc2
 import numpy as np
 
-BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
-
-
-@contextlib.contextmanager
-def workdir():
-    """A fresh folder as current one."""
-    before = os.getcwd()
-    with tempfile.TemporaryDirectory() as tmp:
-        os.chdir(tmp)
-        try:
-            yield pathlib.Path(tmp)
-        finally:
-            os.chdir(before)
-
-
-def bloscctl(*args, status=0):
-    """Output and messages of a run that ends with @status."""
-    run = subprocess.run([BLOSCCTL, *map(str, args)], capture_output=True,
-                         stdin=subprocess.DEVNULL)
-    assert run.returncode == status, (args, run.returncode, run.stderr)
-    return run.stdout, run.stderr.decode()
-
-
-def cat(path):
-    return bloscctl("cat", path)[0]
-
-
-def info(path, *options):
-    return json.loads(bloscctl("info", "--json", *options, path)[0])
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from bloscctl import cat, ctl as bloscctl, info, workdir  # noqa: E402,F401
+from build import BLOSCCTL, BUILD, SOURCE  # noqa: E402,F401
 
 
 def stock_bytes(schunk):

@@ -11,9 +11,9 @@ import sys
 import blosc2
 import numpy as np
 
-from interop import workdir
+from interop import BUILD, workdir
 
-TOOL = os.path.join(os.environ["B2F_BUILD"], "npy_header")
+TOOL = str(BUILD / "npy_header")
 SHAPES = [(), (0,), (1,), (1000,), (997,), (0, 5), (5, 0), (5, 0, 7), (0, 0),
           (1, 1, 1000), (37, 53), (3, 100003), (100, 9, 8, 7), (2,) * 16,
           (1,) * 15 + (300,)]

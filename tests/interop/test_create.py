@@ -8,9 +8,9 @@ import sys
 
 import blosc2
 
-from interop import cat, check, compressible, info, workdir
+from interop import BUILD, cat, check, compressible, info, workdir
 
-CREATE = os.path.join(os.environ["B2F_BUILD"], "create_frame")
+CREATE = str(BUILD / "create_frame")
 
 CODECS = [0, 1, 2, 4, 5]
 # No filter; the usual one; one with a parameter; two with a gap.  (A bytedelta

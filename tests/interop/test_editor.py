@@ -8,10 +8,10 @@ import sys
 import blosc2
 import numpy as np
 
-from interop import bloscctl, cat, compressible, info, workdir, write
+from interop import BUILD, bloscctl, cat, compressible, info, workdir, write
 
-EDIT = os.path.join(os.environ["B2F_BUILD"], "edit_frame")
-CREATE = os.path.join(os.environ["B2F_BUILD"], "create_frame")
+EDIT = str(BUILD / "edit_frame")
+CREATE = str(BUILD / "create_frame")
 
 
 def edit(path, *ops, status=0):

@@ -14,9 +14,9 @@ import sys
 import blosc2
 import numpy as np
 
-from interop import compressible, workdir
+from interop import BUILD, compressible, workdir
 
-TOOL = os.path.join(os.environ["B2F_BUILD"], "encode_objects")
+TOOL = str(BUILD / "encode_objects")
 CODECS = {"blosclz": 0, "lz4": 1, "lz4hc": 2, "zlib": 4, "zstd": 5}
 SHUFFLE, BITSHUFFLE, DELTA, BYTEDELTA = 1, 2, 3, 35
 rng = np.random.default_rng(11)

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = os.environ["B2F_SOURCE"]
-DECODE = os.path.join(os.environ["B2F_BUILD"], "decode_objects")
+from interop import BUILD, SOURCE
+
+DECODE = str(BUILD / "decode_objects")
 
 # C-Blosc2 cannot read the two frames of its own whose last chunk has an odd
 # size; their data are what gen_golden appended: mixed data, seeds 0, 1 and 2.

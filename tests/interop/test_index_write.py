@@ -9,8 +9,10 @@ import tempfile
 
 import blosc2
 
-GOLDEN = os.path.join(os.environ["B2F_SOURCE"], "tests", "data", "golden")
-REWRITE = os.path.join(os.environ["B2F_BUILD"], "rewrite_index")
+from interop import BUILD, SOURCE
+
+GOLDEN = str(SOURCE / "tests/data/golden")
+REWRITE = str(BUILD / "rewrite_index")
 
 # Those that stock itself reads, chunk by chunk, without an error or a crash.
 NAMES = ["codec0", "codec1", "codec2", "codec4", "codec5", "dict", "edited",

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-from interop import workdir
+from interop import BUILD, workdir
 
-HOLD = os.path.join(os.environ["B2F_BUILD"], "hold_lock")
+HOLD = str(BUILD / "hold_lock")
 STOCK = [sys.executable, "-c"]
 LOCKING = {**os.environ, "BLOSC_LOCKING": "1"}
 

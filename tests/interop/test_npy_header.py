@@ -21,12 +21,14 @@ import warnings
 import blosc2
 import numpy as np
 
+from interop import BUILD
+
 try:
     from numpy.lib import _format_impl as npy_format
 except ImportError:
     from numpy.lib import format as npy_format
 
-TOOL = os.path.join(os.environ["B2F_BUILD"], "npy_header")
+TOOL = str(BUILD / "npy_header")
 SEED = int(os.environ.get("B2F_SEED", "20240"))
 MUTATIONS = int(os.environ.get("B2F_MUTATIONS", "40000"))
 SMALL = 1 << 16  # bytes of an array that is really made

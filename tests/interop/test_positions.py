@@ -15,7 +15,9 @@ import tempfile
 import blosc2
 import numpy as np
 
-BLOSCCTL = os.path.join(os.environ["B2F_BUILD"], "bloscctl")
+from interop import BUILD
+
+BLOSCCTL = str(BUILD / "bloscctl")
 
 
 def cat(path, offset=0, length=None):

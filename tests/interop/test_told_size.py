@@ -5,7 +5,6 @@
 C-Blosc2 refuses sparse frames with a chunk id above that size less 32, and
 subtracts from it what chunks take less when it makes them smaller.
 """
-import os
 import shutil
 import subprocess
 import sys
@@ -13,11 +12,11 @@ import sys
 import blosc2
 import numpy as np
 
-from interop import bloscctl, cat, info, workdir
+from interop import BUILD, SOURCE, bloscctl, cat, info, workdir
 
-EDIT = os.path.join(os.environ["B2F_BUILD"], "edit_frame")
-CREATE = os.path.join(os.environ["B2F_BUILD"], "create_frame")
-OLD = os.path.join(os.environ["B2F_SOURCE"], "tests/data/untagged.b2frame")
+EDIT = str(BUILD / "edit_frame")
+CREATE = str(BUILD / "create_frame")
+OLD = str(SOURCE / "tests/data/untagged.b2frame")
 CHUNK = 4000
 
 

@@ -6,12 +6,12 @@
 # is still there then is a failure.
 set -euo pipefail
 
-: "${B2F_BUILD:?}" "${B2F_PYTHON:?}"
 export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../support/build.sh"
 bloscfs=$B2F_BUILD/bloscfs
 work=$(mktemp -d /tmp/bloscfs-test.XXXXXX)
 pids=()
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$work"
 
 fail() {

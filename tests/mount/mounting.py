@@ -17,10 +17,10 @@ import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from build import BUILD, SOURCE  # noqa: E402,F401
 from make_frame import data, make  # noqa: E402,F401
 
-BUILD = pathlib.Path(os.environ["B2F_BUILD"])
-SOURCE = pathlib.Path(os.environ["B2F_SOURCE"])
 SANITIZED = b"__asan_init" in (BUILD / "bloscfs").read_bytes() or \
     b"__tsan_init" in (BUILD / "bloscfs").read_bytes()
 
@@ -182,6 +182,7 @@ class Mount:
 def run_one(name, test):
     top = tempfile.mkdtemp(prefix="bloscfs-test.", dir="/tmp")
     os.chdir(top)
+    start = time.monotonic()
     ok = True
     try:
         test()
@@ -194,7 +195,8 @@ def run_one(name, test):
         ok = False
     os.chdir("/")
     shutil.rmtree(top, ignore_errors=True)
-    print(f"{'ok' if ok else 'FAILED'}: {name}")
+    print(f"{'ok' if ok else 'FAILED'}: {name}, {time.monotonic() - start:.1f} s",
+          flush=True)
     return ok
 
 

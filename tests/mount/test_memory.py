@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Eight readers of half a gigabyte stay within the memory that was given."""
+"""Eight readers of a quarter of a gigabyte stay within the memory that was given."""
 import errno
 import os
 import random
@@ -10,7 +10,7 @@ import zlib
 from mounting import SANITIZED, Mount, data, main, wait_until
 
 MB = 1 << 20
-TOTAL = 512 * MB
+TOTAL = 256 * MB
 PIECE = 8 * MB
 
 

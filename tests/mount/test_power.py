@@ -1,13 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A power cut loses nothing that was acknowledged; scripts/soak does more."""
-import sys
-
-from mounting import SANITIZED, SOURCE, main
+from mounting import SANITIZED, main
+from namespace import in_namespace
 from power import CARELESS, cut_power
-
-sys.path.insert(0, str(SOURCE / "tests" / "support"))
-from namespace import in_namespace  # noqa: E402
 
 CUTS, ROUNDS = (10, 1) if SANITIZED else (30, 2)
 

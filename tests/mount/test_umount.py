@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from mounting import BUILD, Mount, main, mountpoints, wait_until
+from mounting import BUILD, main, mountpoints, wait_until
 from scratch import Scratch, bloscctl, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")

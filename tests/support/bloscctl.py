@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl - runs of bloscctl, in a directory of their own"""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from build import BLOSCCTL
+
+
+@contextlib.contextmanager
+def workdir():
+    """A fresh directory as current one."""
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as tmp:
+        os.chdir(tmp)
+        try:
+            yield pathlib.Path(tmp)
+        finally:
+            os.chdir(before)
+
+
+def ctl(*args, status=0, stdin=None, **options):
+    """Output and messages of a run that ends with @status."""
+    run = subprocess.run([BLOSCCTL, *map(str, args)], capture_output=True,
+                         input=stdin if stdin is not None else b"", **options)
+    err = run.stderr.decode(errors="replace")
+    assert run.returncode == status, (args, run.returncode, err)
+    return run.stdout, err
+
+
+def cat(path):
+    return ctl("cat", path)[0]
+
+
+def info(path, *options):
+    return json.loads(ctl("info", "--json", *options, path)[0])
