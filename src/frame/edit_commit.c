@@ -127,7 +127,7 @@ int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit)
 	{
 		if (!err && chunk->frozen && !chunk->committed)
 			err = b2f_ids_add(&commit->pending, chunk->id);
-		if (!err && chunk->frozen && commit->durable)
+		if (!err && chunk->frozen)
 			err = b2f_ids_add(&commit->unsynced, chunk->id);
 	}
 	return err;
@@ -165,16 +165,46 @@ static int sync_file(void *arg, size_t i)
 	return err;
 }
 
-static int sync_files(struct b2f_edit *edit, struct b2f_commit *commit)
+/* Nothing is promised: of what is wrong, a sync will tell. */
+static void push(const struct b2f_edit *edit, int64_t id,
+		 void (*fn)(const struct b2f_object *object))
+{
+	struct b2f_object object = {.fd = -1};
+
+	if (!b2f_object_open(edit->store, id, &object, NULL))
+		fn(&object);
+	b2f_object_close(&object);
+}
+
+static int begin_file(void *arg, size_t i)
+{
+	const struct sync_all *all = arg;
+
+	push(all->edit, (int64_t)all->commit->unsynced.ids[i],
+	     b2f_object_write_soon);
+	return 0;
+}
+
+static int await_file(void *arg, size_t i)
+{
+	const struct sync_all *all = arg;
+
+	push(all->edit, (int64_t)all->commit->unsynced.ids[i],
+	     b2f_object_write_out);
+	return 0;
+}
+
+static int for_files(struct b2f_edit *edit, struct b2f_commit *commit,
+		     int (*fn)(void *arg, size_t i))
 {
 	struct sync_all all = {edit, commit};
 	size_t n = commit->unsynced.n;
 	int err = 0;
 
 	if (commit->each)
-		return commit->each(commit->each_context, n, sync_file, &all);
+		return commit->each(commit->each_context, n, fn, &all);
 	for (size_t i = 0; i < n && !err; i++)
-		err = sync_file(&all, i);
+		err = fn(&all, i);
 	return err;
 }
 
@@ -234,6 +264,8 @@ static int write_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 			why);
 	if (!err && commit->durable)
 		err = b2f_object_sync(&object, why);
+	else if (!err)
+		b2f_object_write_out(&object);
 	b2f_object_close(&object);
 	return err;
 }
@@ -305,7 +337,9 @@ static int show_files(struct b2f_edit *edit, struct b2f_commit *commit,
 
 /*
  * Until the new index is in its place, the first one has to say that the frame
- * is empty: beside chunk files, one without its content counts as damaged.
+ * is empty: beside chunk files, one without its content counts as damaged.  If
+ * nothing was promised, a write for each new file is too much for the moment in
+ * which a journal would have to end between two names.
  */
 static int sync_first_index(const struct b2f_edit *edit,
 			    const struct b2f_commit *commit,
@@ -366,19 +400,26 @@ void b2f_edit_let_in(struct b2f_edit *edit)
 		b2f_lock_release(edit->lock);
 }
 
+/*
+ * What a frame that was never durable is made of reaches the disk before it gets
+ * its names, too: if the power fails, the frame is there as a whole or not at
+ * all.  Names alone would be kept first, and lead to files of 0 bytes.  The disk
+ * is at all of it at the same time, and nothing is flushed.
+ */
 static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 		     struct b2f_why *why)
 {
 	uint8_t *bytes = NULL;
 	size_t size = 0;
-	int err = 0;
+	int err;
 
-	if (commit->durable)
-		err = sync_files(edit, commit);
+	err = for_files(edit, commit, commit->durable ? sync_file : begin_file);
 	if (!err)
 		err = make_index(edit, commit, &bytes, &size, why);
 	if (!err)
 		err = write_index(edit, commit, bytes, size, why);
+	if (!err && !commit->durable)
+		err = for_files(edit, commit, await_file);
 	free(bytes);
 	if (err)
 		return err;

@@ -238,6 +238,14 @@ static void dir_write_soon(const struct b2f_object *object)
 	(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
+static void dir_write_out(const struct b2f_object *object)
+{
+	(void)sync_file_range(object->fd, 0, 0,
+			      SYNC_FILE_RANGE_WAIT_BEFORE |
+				      SYNC_FILE_RANGE_WRITE |
+				      SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 static int dir_sync(const struct b2f_object *object, struct b2f_why *why)
 {
 	int ret;
@@ -419,6 +427,7 @@ const struct b2f_store_write_ops b2f_files_write = {
 	.write = dir_write,
 	.inherit = dir_inherit,
 	.write_soon = dir_write_soon,
+	.write_out = dir_write_out,
 	.sync = dir_sync,
 	.show = dir_show,
 	.hide = dir_hide,

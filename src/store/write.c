@@ -62,6 +62,14 @@ void b2f_object_write_soon(const struct b2f_object *object)
 		ops->write_soon(object);
 }
 
+void b2f_object_write_out(const struct b2f_object *object)
+{
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	if (ops && ops->write_out)
+		ops->write_out(object);
+}
+
 int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;

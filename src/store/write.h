@@ -74,6 +74,15 @@ int b2f_object_inherit(const struct b2f_object *object,
 void b2f_object_write_soon(const struct b2f_object *object);
 
 /*
+ * Waits until the disk has what was written to @object, but not until it keeps
+ * it.  A journal then has the place and the size of the content before any name
+ * that is given from now on: after a loss of power that name leads to all of the
+ * content, or is not there.  Far cheaper than b2f_object_sync(), and promises no
+ * more than this order.
+ */
+void b2f_object_write_out(const struct b2f_object *object);
+
+/*
  * Makes the content of @object durable (fsync).  Returns 0 or an errno: then
  * the object is of no use any more.  Linux forgets what it could not write, so
  * that a second try would succeed without having done anything.
