@@ -11,7 +11,7 @@
 #include "b2frame/check.h"
 #include "b2frame/convert.h"
 #include "b2frame/create.h"
-#include "b2frame/edit.h"
+#include "b2frame/editor.h"
 #include "b2frame/error.h"
 #include "b2frame/file.h"
 #include "b2frame/frame.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* array.c - the b2nd metalayer, and where the items of an array are */
-#include "array/array.h"
+#include "array/b2nd.h"
 
 #include <stdlib.h>
 #include <string.h>

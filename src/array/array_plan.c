@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "array/array.h"
+#include "array/b2nd.h"
 #include "b2frame/error.h"
 #include "base/checked.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log.c - makes the messages that go to a struct b2f_log */
-#include "base/log.h"
+#include "base/log_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>

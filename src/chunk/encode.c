@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* encode.c - data into the stored bytes of a chunk */
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 
 #include <string.h>
 

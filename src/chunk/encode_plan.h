@@ -10,7 +10,7 @@
 #ifndef B2F_CHUNK_ENCODE_PLAN_H
 #define B2F_CHUNK_ENCODE_PLAN_H
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 
 struct b2f_encode_plan {
 	uint32_t nbytes;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 
 int b2f_encoder_new(struct b2f_encoder **out)
 {

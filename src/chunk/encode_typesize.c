@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 
 /* So many pieces of so many bytes are looked at. */
 #define PIECES	   8

@@ -22,7 +22,7 @@
 #ifndef B2F_CHUNK_PATCH_H
 #define B2F_CHUNK_PATCH_H
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "chunk/seal.h"
 
 /* How much of some bytes has changed. */

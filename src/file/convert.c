@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/settings.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/writer.h"

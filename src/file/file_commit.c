@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
+#include "base/log_line.h"
 #include "file/change.h"
 #include "file/encode.h"
 #include "file/reading.h"

@@ -11,7 +11,7 @@
  * an eighth since, and the last of them are not known.
  */
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "file/writer.h"
 
 /* Of the committed state, the working one, and one that is being committed. */

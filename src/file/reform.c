@@ -17,7 +17,7 @@
 
 #include "array/array_cells.h"
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "file/reading.h"
 #include "file/reform.h"
 #include "file/writer.h"

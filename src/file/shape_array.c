@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "file/change.h"
 #include "file/shape.h"
 

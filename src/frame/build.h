@@ -14,7 +14,7 @@
 #ifndef B2F_FRAME_BUILD_H
 #define B2F_FRAME_BUILD_H
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "frame/frame.h"
 
 struct b2f_build;

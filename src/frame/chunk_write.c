@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/edit_priv.h"
 

@@ -46,7 +46,7 @@
 #include <time.h>
 
 #include "b2frame/durability.h"
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "frame/frame.h"
 #include "index/index_write.h"
 #include "store/lock.h"

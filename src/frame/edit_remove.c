@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/edit_priv.h"
 #include "store/make.h"

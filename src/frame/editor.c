@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/chunk_write.h"
 #include "frame/edit_count.h"
 #include "frame/edit_priv.h"

@@ -2,12 +2,12 @@
 /*
  * editor_priv.h - between the source files of an editor
  *
- * Layer: frame.  Threads: as b2frame/edit.h.
+ * Layer: frame.  Threads: as b2frame/editor.h.
  */
 #ifndef B2F_FRAME_EDITOR_PRIV_H
 #define B2F_FRAME_EDITOR_PRIV_H
 
-#include "b2frame/edit.h"
+#include "b2frame/editor.h"
 #include "frame/edit.h"
 
 struct b2f_editor {

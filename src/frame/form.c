@@ -6,7 +6,7 @@
 #include "array/array_cells.h"
 #include "array/npy.h"
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/carrier.h"
 #include "frame/frame.h"
 

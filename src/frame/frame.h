@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "array/array.h"
+#include "array/b2nd.h"
 #include "b2frame/frame.h"
 #include "chunk/seal.h"
 #include "frame/frame_map.h"

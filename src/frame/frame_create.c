@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"
 #include "index/fingerprint.h"

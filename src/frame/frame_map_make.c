@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/frame.h"
 
 #define SIZE_UNKNOWN UINT64_MAX

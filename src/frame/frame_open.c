@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/frame.h"
 #include "index/fingerprint.h"
 #include "index/tags.h"

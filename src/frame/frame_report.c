@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/frame.h"
 #include "index/fingerprint.h"
 

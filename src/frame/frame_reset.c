@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "b2frame/repair.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"
 #include "store/lock.h"

@@ -10,7 +10,7 @@
 
 #include "b2frame/repair.h"
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/build.h"
 #include "frame/edit_priv.h"
 #include "frame/transcode.h"

@@ -2,7 +2,7 @@
 /* settings_guess.c - the item size that suits some data */
 #include "array/npy.h"
 #include "b2frame/create.h"
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 
 /* Wider items have nothing in common with each other but by chance. */
 #define NPY_ITEM_MAX 65536

@@ -9,7 +9,7 @@
 #ifndef B2F_FRAME_TRANSCODE_H
 #define B2F_FRAME_TRANSCODE_H
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "frame/build.h"
 #include "index/index_write.h"
 

@@ -11,7 +11,7 @@
 #ifndef B2F_INDEX_INDEX_WRITE_H
 #define B2F_INDEX_INDEX_WRITE_H
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "index/index.h"
 
 /* A header without metalayers, a trailer without vlmetalayers. */

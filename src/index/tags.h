@@ -28,7 +28,7 @@
 #ifndef B2F_INDEX_TAGS_H
 #define B2F_INDEX_TAGS_H
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "chunk/seal.h"
 #include "index/index.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "frame/decoded.h"
 #include "frame/frame.h"
 #include "store/extent.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "chunk/seal.h"
 
 #define OPTIONS 20

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "tests/support/judge.h"
 
 #define ROUNDS_DEFAULT 7

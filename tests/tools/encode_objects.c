@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "chunk/patch.h"
 #include "chunk/seal.h"
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/array.h"
+#include "array/b2nd.h"
 #include "array/array_plan.h"
 #include "array/array_write.h"
 #include "array/npy.h"

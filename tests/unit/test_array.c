@@ -2,7 +2,7 @@
 /* test_array.c - the b2nd metalayer, and where items of an array are */
 #include <criterion/criterion.h>
 
-#include "array/array.h"
+#include "array/b2nd.h"
 #include "base/bytes.h"
 #include "tests/support/hex.h"
 #include "tests/support/vectors.h"

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "array/array.h"
+#include "array/b2nd.h"
 #include "array/array_plan.h"
 #include "array/array_write.h"
 

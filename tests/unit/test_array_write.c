@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/array.h"
+#include "array/b2nd.h"
 #include "array/array_write.h"
 #include "tests/support/hex.h"
 #include "tests/support/vectors.h"

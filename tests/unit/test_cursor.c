@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/cursor.h"
-#include "base/log.h"
+#include "base/log_line.h"
 #include "base/why.h"
 
 static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};

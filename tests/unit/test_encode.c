@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "chunk/chunk.h"
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "tests/unit/exact.h"
 
 static struct b2f_encoder *enc;

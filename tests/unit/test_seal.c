@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "chunk/encode.h"
+#include "chunk/encoder.h"
 #include "chunk/seal.h"
 #include "tests/unit/exact.h"
 

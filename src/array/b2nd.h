@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * array.h - the b2nd metalayer
+ * b2nd.h - the b2nd metalayer
  *
  * Layer: array.  May include: base/.  Threads: pure functions.
  */
-#ifndef B2F_ARRAY_ARRAY_H
-#define B2F_ARRAY_ARRAY_H
+#ifndef B2F_ARRAY_B2ND_H
+#define B2F_ARRAY_B2ND_H
 
 #include <stdbool.h>
 #include <stddef.h>

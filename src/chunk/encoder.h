@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * encode.h - data into the stored bytes of a chunk
+ * encoder.h - data into the stored bytes of a chunk
  *
  * What is written follows the writer's checklist of the format notes (7.4): a
  * chunk of version 5 that every C-Blosc2 2.x and 3.x reads.  Splitting and the
@@ -19,8 +19,8 @@
  *
  * Threads: an encoder belongs to one thread at a time; all else is pure.
  */
-#ifndef B2F_CHUNK_ENCODE_H
-#define B2F_CHUNK_ENCODE_H
+#ifndef B2F_CHUNK_ENCODER_H
+#define B2F_CHUNK_ENCODER_H
 
 #include "chunk/decoder.h"
 #include "chunk/header.h"

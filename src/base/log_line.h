@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * log.h - makes the messages that go to a struct b2f_log
+ * log_line.h - makes the messages that go to a struct b2f_log
  *
  * Layer: base.  Threads: any.
  */
-#ifndef B2F_BASE_LOG_H
-#define B2F_BASE_LOG_H
+#ifndef B2F_BASE_LOG_LINE_H
+#define B2F_BASE_LOG_LINE_H
 
 #include "b2frame/log.h"
 #include "base/attr.h"

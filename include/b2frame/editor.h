@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * edit.h - a sparse frame as a row of chunks that can be changed
+ * editor.h - a sparse frame as a row of chunks that can be changed
  *
  * Changes are collected and become visible to others at once, with
  * b2f_editor_commit().  Chunks are numbered from 0.  All chunks have the
@@ -10,8 +10,8 @@
  *
  * Threads: one editor belongs to one thread at a time.
  */
-#ifndef B2FRAME_EDIT_H
-#define B2FRAME_EDIT_H
+#ifndef B2FRAME_EDITOR_H
+#define B2FRAME_EDITOR_H
 
 #include "b2frame/create.h"
 
