@@ -24,7 +24,7 @@
  *   -               found on disk                                  DURABLE
  *   NEW             commit that is only visible                    NEW
  *   DURABLE         commit; its very last sync failed              UNSYNCED
- *   DURABLE         another program changed the frame meanwhile    UNSYNCED
+ *   DURABLE         merged with what another program has written   UNSYNCED
  *   NEW, UNSYNCED   commit that synced                             DURABLE
  *   NEW, UNSYNCED   closed; all of its files were synced           DURABLE
  *   NEW, UNSYNCED   sync of a file, or of the filesystem, failed   FAILED

@@ -77,9 +77,6 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	if (!old)
 		return 0;
 	b2f_edit_free(old);
-	/* As after a merge: what others have just written may not survive. */
-	(void)b2f_durability_move(w->durability, B2F_DISK_DURABLE,
-				  B2F_DISK_UNSYNCED);
 	/* If this fails, it can be read, and the next writer tries again. */
 	err = b2f_file_allow_write(file, &w->options);
 	(void)err;

@@ -64,8 +64,8 @@ static uint32_t read_tag(const struct b2f_edit *edit, uint64_t raw)
 /*
  * Has another program written to the chunk file @raw since our index was made?
  * It takes the seal away, and with it the tag.  Of a file without one the times
- * decide: it was written before its index, but the clock may not have ticked
- * between our index and a write by another program.
+ * decide: it was written before its index, often within the same tick of the
+ * clock.
  */
 static bool was_rewritten(const struct b2f_edit *edit, uint64_t raw)
 {
@@ -77,7 +77,7 @@ static bool was_rewritten(const struct b2f_edit *edit, uint64_t raw)
 		return read_tag(edit, raw) != b2f_entry_tag(raw);
 	if (b2f_store_identify(edit->store, b2f_edit_id(raw), &now))
 		return true;
-	return now.mtime_ns >= edit->stamp.ctime_ns;
+	return now.mtime_ns > edit->stamp.ctime_ns;
 }
 
 /* A hole at the end may get another length, which its entry does not tell. */
