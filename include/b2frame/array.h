@@ -2,7 +2,7 @@
 /*
  * array.h - the geometry of a b2nd array
  *
- * Format notes 4.1 and 4.2.  Arithmetic only: nothing here reads anything.
+ * docs/format.md 5.  Arithmetic only: nothing here reads anything.
  *
  * Layer: public (made by array/).  Threads: pure functions.
  */

@@ -29,8 +29,8 @@ static uint32_t count_blocks(const struct b2f_chunk_header *h,
 
 /*
  * C-Blosc2 3.x can write a block size that it did not round down to a multiple
- * of the type size, while it cuts the data into rounded blocks (format notes
- * 7.1).  Returns the block size it may have used, or 0 if there is no doubt.
+ * of the type size, while it cuts the data into rounded blocks
+ * (docs/format.md 9.1).  Returns the block size it may have used, or 0 if there is no doubt.
  */
 static uint32_t rounded_blocksize(const struct b2f_chunk_header *h,
 				  uint32_t typesize)

@@ -4,7 +4,7 @@
  *
  * A *unit* is what a reader decodes and caches: usually one block.  Chunks
  * whose blocks cannot be found without decoding the others (variable-length
- * blocks; a block size that may be wrong, format notes 7.1) have one unit, the
+ * blocks; a block size that may be wrong, docs/format.md 9.1) have one unit, the
  * whole chunk.  Chunks without blocks (stored as they are, or special) are cut
  * into units of a fixed size.
  *
@@ -77,7 +77,7 @@ struct b2f_chunk {
 	uint32_t unit_size;
 	/* As the header says; no table if there are none, or it cannot be. */
 	struct b2f_chunk_blocks blocks;
-	/* What the writer may have meant instead; see format notes 7.1. */
+	/* What the writer may have meant instead; see docs/format.md 9.1. */
 	struct b2f_chunk_blocks doubt[B2F_DOUBTS_MAX];
 	unsigned int ndoubts;
 	/* In the head: the repeated value, header.cbytes - header_len bytes. */

@@ -362,8 +362,8 @@ static int decode_cut(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 }
 
 /*
- * As the header says; if that fails, as the writer may have meant it (format
- * notes 7.1).  The first error is the one to report.
+ * As the header says; if that fails, as the writer may have meant it (docs/
+ * format.md 9.1).  The first error is the one to report.
  */
 static int decode_whole(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 			const uint8_t *raw, uint8_t *dst, struct b2f_why *why)

@@ -20,7 +20,7 @@ enum {
 	NBYTES_MIN = 32,
 };
 
-/* Format notes 1.6 and 1.14, sizes in bytes. */
+/* docs/format.md 2.5, sizes in bytes. */
 #define SPLIT_TYPESIZE_MAX  16
 #define SPLIT_STREAM_MIN    32
 #define SPLIT_ZSTD_LEVELS   5
@@ -145,7 +145,7 @@ static uint32_t automatic_blocksize(const struct b2f_encode_plan *plan,
 	return size;
 }
 
-/* What is written is what is used: see format notes 7.1. */
+/* What is written is what is used: see docs/format.md 9.1. */
 static uint32_t choose_blocksize(const struct b2f_encode_plan *plan,
 				 const struct b2f_encode_options *options)
 {

@@ -2,9 +2,9 @@
 /*
  * encoder.h - data into the stored bytes of a chunk
  *
- * What is written follows the writer's checklist of the format notes (7.4): a
+ * What is written follows the writer's checklist of docs/format.md (8): a
  * chunk of version 5 that every C-Blosc2 2.x and 3.x reads.  Splitting and the
- * automatic block size are those of C-Blosc2 (1.6, 1.14).
+ * automatic block size are those of C-Blosc2 (2.5).
  *
  * Encoding never fails for what the data are: a stream, or a chunk, that does
  * not shrink is stored as it is.  What cannot be encoded here (a plugin codec,

@@ -2,7 +2,7 @@
 /*
  * header.h - the 16 or 32 bytes at the start of a chunk
  *
- * Format notes 1.1 to 1.4 and 1.12; checks of 7.3.
+ * docs/format.md 2.1 to 2.3 and 2.10; the checks of 7.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
  */

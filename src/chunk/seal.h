@@ -91,7 +91,8 @@ size_t b2f_seal_size(const struct b2f_chunk *chunk);
  * b2f_seal_size() bytes at @dst.
  *
  * Returns 0, B2F_ECORRUPT (a block does not lie within the chunk) or
- * B2F_EUNSUPPORTED (it is in doubt where the blocks are, format notes 7.1),
+ * B2F_EUNSUPPORTED (it is in doubt where the blocks are, docs/format.md
+ * 9.1),
  * with the cause in @why.
  */
 B2F_MUST_CHECK

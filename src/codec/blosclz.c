@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blosclz.c - the decoder of blosclz streams (format notes 1.7)
+ * blosclz.c - the decoder of blosclz streams (format.md 2.6)
  *
  * A stream is a row of items, literals or matches.  An item that ends SLACK
  * bytes before the ends of the buffers is copied in whole vectors, past its own

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blosclz_encode.c - the encoder of blosclz streams (format notes 1.7)
+ * blosclz_encode.c - the encoder of blosclz streams (format.md 2.6)
  *
  * Greedy: at each place it looks in a hash table for the last places where the
  * same four bytes stood, and takes the longest match.  Where nothing is found

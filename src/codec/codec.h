@@ -6,7 +6,7 @@
  * chunks.  blosclz is this project's own; the bitstreams of the others come
  * from liblz4, zlib and libzstd.
  *
- * The format notes (1.4) count codecs twice: by *format* (bits 5..7 of a
+ * Codecs are counted twice (docs/format.md 2.3): by *format* (bits 5..7 of a
  * chunk's flags; lz4 and lz4hc share one) and by *code* (frame header, udcodec
  * byte).  Decoding goes by format, encoding by code.
  *
@@ -48,7 +48,7 @@ enum b2f_codec_code {
 /* Levels of all codecs: 0 stores as it is, 9 is the slowest. */
 #define B2F_CLEVEL_MAX 9
 
-/* Largest dictionary of a chunk, bytes (format notes 1.9). */
+/* Largest dictionary of a chunk, bytes (docs/format.md 2.8). */
 #define B2F_DICT_MAX 32768
 
 struct b2f_codec {

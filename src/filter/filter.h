@@ -2,7 +2,7 @@
 /*
  * filter.h - the const table of filters
  *
- * A filter transforms one block (format notes 1.8); it knows nothing of
+ * A filter transforms one block (docs/format.md 2.7); it knows nothing of
  * streams and codecs.  Encoding applies it, decoding undoes it.
  *
  * Layer: filter.  May include: base/.

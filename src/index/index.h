@@ -3,7 +3,7 @@
  * index.h - what a frame says about itself: header, chunk entries, metadata
  *
  * In a sparse frame this is the file chunks.b2frame; in a contiguous frame the
- * same parts stand before and behind the chunks (format notes 2).  Each parser
+ * same parts stand before and behind the chunks (docs/format.md 3).  Each parser
  * gets just the bytes of its part, so that a large frame is never read whole;
  * the offsets and lengths say which bytes those are.
  *
@@ -33,7 +33,7 @@
 #define B2F_VLMETA_MAX	  8192
 #define B2F_META_NAME_MAX 31
 
-/* The fixed part of the header (format notes 2.1). */
+/* The fixed part of the header (docs/format.md 3.1). */
 struct b2f_frame_header {
 	uint64_t frame_len;
 	/* Decoded bytes of all chunks. */

@@ -4,7 +4,7 @@
  *
  * Programs that use C-Blosc2 with BLOSC_LOCKING=1 hold a lock on the file
  * `.b2lock` of a sparse frame: shared while they read, exclusive while they
- * change something (format notes 5).  A number in that file, the *generation*,
+ * change something (docs/format.md 6).  A number in that file, the *generation*,
  * grows with every exclusive lock; whoever finds another one than last time
  * reads the frame again.
  *

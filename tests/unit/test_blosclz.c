@@ -106,7 +106,7 @@ static size_t match_length(const uint8_t *data, size_t at, size_t from,
 	return n;
 }
 
-/* The encoder of the format notes: one place is remembered for each hash. */
+/* A second encoder: it remembers one place for each hash. */
 static void encode(struct stream *s, const uint8_t *data, size_t size)
 {
 	static size_t last[1 << 12];

@@ -107,7 +107,7 @@ Test(pipeline, later_blocks_are_undone_with_block_0)
 	expect(&pipeline, &block, "        y", "abcdefghy", 9);
 }
 
-/* The stream of a chunk of the format notes, all lz4. */
+/* The stream of a chunk that C-Blosc2 made, all lz4. */
 static void expect_notes(const struct b2f_pipeline *pipeline,
 			 unsigned int typesize, const char *stream, size_t size,
 			 const uint8_t *want, size_t want_size)
