@@ -2,11 +2,11 @@
 /*
  * acl.h - what a POSIX ACL leaves of a mode
  *
- * The kernel checks modes alone in our mount, and the mode of a file with an
- * ACL says less than that: its group bits are the most that anybody named in it
- * may do.  So the mode shown is narrowed to what the ACL gives everyone of a
- * class.  Nobody gets more than on the backing filesystem; users and groups
- * that an ACL names for more than others get no more than these.
+ * In our mount the kernel checks modes alone, and the group bits of a file with
+ * an ACL are the most that any user named in it may do.  So the mode shown is
+ * narrowed to what the ACL gives every user of a class.  No user gets more than
+ * on the backing filesystem; users and groups that an ACL names for more get no
+ * more than others.
  *
  * Layer: fuse.  Threads: any; may block on I/O.
  */

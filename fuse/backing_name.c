@@ -13,7 +13,7 @@ static bool is_going(const struct fs_backing_dir *dir, const char *name)
 	       (dir->replaced && strcmp(dir->replaced, name) == 0);
 }
 
-/* Returns 1 if @name will still exist, 0 if not, or an errno. */
+/* Returns 1 if @name exists and stays, 0 or an errno. */
 static int stays(const struct fs_backing_dir *dir, const char *name)
 {
 	if (is_going(dir, name))
@@ -21,7 +21,7 @@ static int stays(const struct fs_backing_dir *dir, const char *name)
 	return fs_resolve_exists(dir->tree, dir->dirfd, name);
 }
 
-/* The same, but what is shown by another name does not count. */
+/* Returns 1 if @name is shown by just that name and stays, 0 or an errno. */
 static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 {
 	if (is_going(dir, name))
@@ -30,8 +30,8 @@ static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 }
 
 /*
- * How many frames but @other (NULL: none) will still want to be called @stem;
- * or an errno.
+ * Counts the frames, other than @other, that have the stem @stem and stay.
+ * Returns the count or an errno.
  */
 static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 			const char *other)
@@ -52,9 +52,9 @@ static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 }
 
 /*
- * Can something be put at the backing name @name, without changing what others
- * are called?  A single frame @name.SUFFIX is shown as @name now; two of them
- * already have their full names.  Returns 1, 0 or an errno.
+ * Can a file be put at the backing name @name without changing how others are
+ * shown?  A single frame @name.SUFFIX is shown as @name now; two of them have
+ * their full names already.  Returns 1, 0 or an errno.
  */
 static int is_free(const struct fs_backing_dir *dir, const char *name)
 {
@@ -69,7 +69,7 @@ static int is_free(const struct fs_backing_dir *dir, const char *name)
 	return n < 0 ? n : n != 1;
 }
 
-/* Can the backing name @full, which is @name and a suffix, be used? */
+/* Can a new frame be put at @full, which is @name and a suffix? */
 static int is_free_with_suffix(const struct fs_backing_dir *dir,
 			       const char *name, const char *full)
 {
@@ -77,7 +77,7 @@ static int is_free_with_suffix(const struct fs_backing_dir *dir,
 
 	if (n)
 		return n < 0 ? n : 0;
-	/* Whether there is @full at all comes next. */
+	/* is_free() looks for @full itself. */
 	n = count_frames(dir, name, full);
 	if (n)
 		return n < 0 ? n : 0;
@@ -100,7 +100,7 @@ static int find_name(const struct fs_backing_dir *dir, const char *name,
 	int result = 0;
 
 	for (size_t i = 0; result == 0 && i < FS_SUFFIXES; i++) {
-		/* A name as long as it may be has no room for all of them. */
+		/* Not every suffix fits behind a long name. */
 		if (fs_suffix_join(name, (first + i) % FS_SUFFIXES, out))
 			result = is_free_with_suffix(dir, name, out);
 	}

@@ -65,22 +65,11 @@ static struct b2f_settings new_files(const struct fs_options *o)
 	return s;
 }
 
-/* A struct b2f_log that keeps its last message in a reason. */
-static void keep_message(void *arg, enum b2f_log_level level,
-			 const char *message)
-{
-	(void)level;
-	snprintf(arg, FS_REASON_SIZE, "%s", message);
-}
-
-/* Tries to make a file in no folder: only what the settings are is looked at.
- */
+/* Makes a file in no directory, which checks the settings alone. */
 static int try_new_file(const struct b2f_settings *s,
 			char reason[FS_REASON_SIZE])
 {
-	struct b2f_log log = {.write = keep_message,
-			      .arg = reason,
-			      .max_level = B2F_LOG_ERROR};
+	struct b2f_log log = fs_source_log(reason);
 	int err = b2f_frame_create(s, -1, "new files", 0, false, &log);
 
 	return err == -EINVAL ? err : 0;

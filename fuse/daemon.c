@@ -27,8 +27,8 @@ static int wait_for_child(int fd, pid_t child)
 }
 
 /*
- * What the caller has open besides is not ours: a lock, a pipe or a filesystem
- * would be in use as long as the mount is there.
+ * Closes what else the caller has open: a lock, a pipe or a filesystem would be
+ * in use as long as the mount is there.
  */
 static void close_inherited(int keep)
 {
@@ -41,7 +41,7 @@ static void close_inherited(int keep)
 
 void fs_daemon_fill_standard(void)
 {
-	/* A new descriptor is the lowest that is free. */
+	/* The kernel gives out the lowest free descriptor. */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)!open("/dev/null", O_RDWR);

@@ -42,8 +42,8 @@ struct fs_daemon {
 };
 
 /*
- * Goes on in a child; in the parent it ends the process once the child is
- * ready (exit code 0) or has ended (its exit code).
+ * Goes on in a child.  The parent ends when the child is ready (exit code 0),
+ * or has ended (its exit code).
  *
  * Returns 0, or the errno of pipe2(2) or fork(2).
  */
@@ -51,9 +51,9 @@ B2F_MUST_CHECK
 int fs_daemon_fork(struct fs_daemon *daemon);
 
 /*
- * Opens /dev/null as those of stdin, stdout and stderr that the caller has
- * closed: the next file that is opened would get messages, or be lost on the
- * way into the background.
+ * Opens /dev/null as stdin, stdout or stderr where the caller has closed it:
+ * messages would go to the next file that is opened, or that file would be lost
+ * on the way into the background.
  */
 void fs_daemon_fill_standard(void);
 

@@ -29,17 +29,16 @@ bool fs_deleted_is_hidden(const char *name)
 	return strncmp(name, HIDDEN, sizeof(HIDDEN) - 1) == 0;
 }
 
-void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd)
+void fs_deleted_init(struct fs_deleted_dir *dir, int base_fd)
 {
 	unsigned int number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		number = (unsigned int)time(NULL);
-	pthread_mutex_init(&folder->lock, NULL);
-	snprintf(folder->id, sizeof(folder->id), "%ld-%08x", (long)getpid(),
-		 number);
-	folder->base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
-	folder->fd = -1;
+	pthread_mutex_init(&dir->lock, NULL);
+	snprintf(dir->id, sizeof(dir->id), "%ld-%08x", (long)getpid(), number);
+	dir->base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
+	dir->fd = -1;
 }
 
 static int open_dir(int dirfd, const char *name)
@@ -70,23 +69,23 @@ static int open_own(int dirfd, const char *name)
 	return err ? err : fd;
 }
 
-void fs_deleted_fini(struct fs_deleted_folder *folder)
+void fs_deleted_fini(struct fs_deleted_dir *dir)
 {
 	int top;
 
-	if (folder->fd >= 0) {
-		top = open_own(folder->base_fd, HIDDEN);
+	if (dir->fd >= 0) {
+		top = open_own(dir->base_fd, HIDDEN);
 		/* rmdir(2) refuses directories that are not empty. */
 		if (top >= 0) {
-			unlinkat(top, folder->id, AT_REMOVEDIR);
+			unlinkat(top, dir->id, AT_REMOVEDIR);
 			close(top);
 		}
-		unlinkat(folder->base_fd, HIDDEN, AT_REMOVEDIR);
-		close(folder->fd);
+		unlinkat(dir->base_fd, HIDDEN, AT_REMOVEDIR);
+		close(dir->fd);
 	}
-	if (folder->base_fd >= 0)
-		close(folder->base_fd);
-	pthread_mutex_destroy(&folder->lock);
+	if (dir->base_fd >= 0)
+		close(dir->base_fd);
+	pthread_mutex_destroy(&dir->lock);
 }
 
 /* Removes a file of a frame that has no index any more. */
@@ -155,7 +154,7 @@ static int purge_each(void *fs, int dirfd, const struct dirent *d)
 }
 
 /* Deletes the directory of a mount that has ended. */
-static int purge_folder(void *fs, int dirfd, const struct dirent *d)
+static int purge_own_dir(void *fs, int dirfd, const struct dirent *d)
 {
 	int fd = open_own(dirfd, d->d_name);
 
@@ -176,7 +175,7 @@ void fs_deleted_purge(struct fs *fs)
 	fs_deleted_purge_at(fs, base);
 	if (top < 0)
 		return;
-	(void)!fs_dir_each(top, purge_folder, fs);
+	(void)!fs_dir_each(top, purge_own_dir, fs);
 	close(top);
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
@@ -219,22 +218,22 @@ void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name)
 }
 
 /* Makes the mount's own directory and locks it.  Returns a descriptor. */
-static int make_folder(const struct fs_deleted_folder *folder)
+static int make_own_dir(const struct fs_deleted_dir *dir)
 {
 	struct stat st;
 	int top, fd;
 
-	if (mkdirat(folder->base_fd, HIDDEN, 0700) && errno != EEXIST)
+	if (mkdirat(dir->base_fd, HIDDEN, 0700) && errno != EEXIST)
 		return -errno;
-	top = open_own(folder->base_fd, HIDDEN);
+	top = open_own(dir->base_fd, HIDDEN);
 	if (top < 0)
 		return top;
-	if (mkdirat(top, folder->id, 0700) && errno != EEXIST) {
+	if (mkdirat(top, dir->id, 0700) && errno != EEXIST) {
 		fd = -errno;
 		close(top);
 		return fd;
 	}
-	fd = open_own(top, folder->id);
+	fd = open_own(top, dir->id);
 	close(top);
 	if (fd < 0)
 		return fd;
@@ -247,30 +246,29 @@ static int make_folder(const struct fs_deleted_folder *folder)
 }
 
 /* Gets the mount's own directory, or -1, and an unused number. */
-static int get_folder(struct fs_deleted_folder *folder, unsigned long *number)
+static int get_own_dir(struct fs_deleted_dir *dir, unsigned long *number)
 {
 	int fd;
 
 	/* I/O under the lock, but only once. */
-	pthread_mutex_lock(&folder->lock);
-	for (int i = 0; i < TRIES && folder->fd < 0 && !folder->has_failed;
-	     i++) {
-		fd = make_folder(folder);
-		folder->fd = fd >= 0 ? fd : -1;
-		folder->has_failed = fd < 0 && fd != -ENOENT && fd != -ENOSPC;
+	pthread_mutex_lock(&dir->lock);
+	for (int i = 0; i < TRIES && dir->fd < 0 && !dir->has_failed; i++) {
+		fd = make_own_dir(dir);
+		dir->fd = fd >= 0 ? fd : -1;
+		dir->has_failed = fd < 0 && fd != -ENOENT && fd != -ENOSPC;
 	}
-	*number = ++folder->last;
-	fd = folder->fd;
-	pthread_mutex_unlock(&folder->lock);
+	*number = ++dir->last;
+	fd = dir->fd;
+	pthread_mutex_unlock(&dir->lock);
 	return fd;
 }
 
 /* Moves it to the mount's own directory. */
-static int hide_away(struct fs_deleted_folder *folder, int dirfd,
-		     const char *name, struct fs_deleted *out)
+static int hide_away(struct fs_deleted_dir *dir, int dirfd, const char *name,
+		     struct fs_deleted *out)
 {
 	unsigned long number;
-	int fd = get_folder(folder, &number);
+	int fd = get_own_dir(dir, &number);
 
 	if (fd < 0)
 		return -EXDEV;
@@ -282,15 +280,15 @@ static int hide_away(struct fs_deleted_folder *folder, int dirfd,
 }
 
 /* Hides it under another name in its own directory. */
-static int hide_there(struct fs_deleted_folder *folder, int dirfd,
-		      const char *name, struct fs_deleted *out)
+static int hide_there(struct fs_deleted_dir *dir, int dirfd, const char *name,
+		      struct fs_deleted *out)
 {
 	unsigned long number;
 
-	pthread_mutex_lock(&folder->lock);
-	number = ++folder->last;
-	pthread_mutex_unlock(&folder->lock);
-	snprintf(out->name, sizeof(out->name), HIDDEN "-%s-%lu", folder->id,
+	pthread_mutex_lock(&dir->lock);
+	number = ++dir->last;
+	pthread_mutex_unlock(&dir->lock);
+	snprintf(out->name, sizeof(out->name), HIDDEN "-%s-%lu", dir->id,
 		 number);
 	if (out->dirfd >= 0)
 		close(out->dirfd);

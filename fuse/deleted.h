@@ -2,22 +2,22 @@
 /*
  * deleted.h - sparse frames on their way out
  *
- * A deleted frame first leaves its place, all at once, and only then are its
- * files deleted: when nobody has it open any more, and the kernel has forgotten
- * it.  Meanwhile it is out of sight:
+ * A deleted frame first leaves its directory, in one step.  Its files are
+ * deleted when it is not open any more and the kernel has forgotten it.
+ * Meanwhile it is out of sight:
  *
  *   BASE/.bloscfs-deleted/PID-NUMBER/N
- *         the folder PID-NUMBER is this mount's, and locked (flock) as long as
- *         the mount is there.  The next writable mount deletes those that
- *         nobody has locked.
+ *         PID-NUMBER is this mount's own directory, locked (flock) as long as
+ *         the mount is there.  The next writable mount deletes those without a
+ *         lock.
  *   .bloscfs-deleted-PID-NUMBER-N
- *         in its own folder: what is on another filesystem, or if BASE cannot
- *         be written to.  Locked itself; after a crash it is deleted when the
- *         folder is listed, or deleted itself.
+ *         in the frame's own directory, if that is on another filesystem, or
+ *         BASE cannot be written to.  The frame itself is locked; after a crash
+ *         it is deleted when the directory is listed, or deleted itself.
  *
- * Neither can be seen through any mount.  Files in a frame's directory that do
- * not belong to a frame are never deleted: what is left of the directory goes
- * back to where it was, if the name is still free.
+ * No mount shows either.  Files in a frame's directory that do not belong to a
+ * frame are never deleted: what is left of the directory goes back to where it
+ * was, if the name is still free.
  *
  * Layer: fuse.  Threads: any, but for _init, _purge and _fini.
  */
@@ -33,7 +33,7 @@
 struct fs;
 
 /* Of the mount. */
-struct fs_deleted_folder {
+struct fs_deleted_dir {
 	pthread_mutex_t lock;
 	/* "PID-NUMBER" */
 	char id[40];
@@ -64,10 +64,10 @@ struct fs_deleted {
 };
 
 /* @base_fd, the directory of .bloscfs-deleted, stays the caller's. */
-void fs_deleted_init(struct fs_deleted_folder *folder, int base_fd);
+void fs_deleted_init(struct fs_deleted_dir *dir, int base_fd);
 
 /* Deletes the mount's own directory, if it is empty. */
-void fs_deleted_fini(struct fs_deleted_folder *folder);
+void fs_deleted_fini(struct fs_deleted_dir *dir);
 
 /* Deletes what mounts that have crashed left below BASE. */
 void fs_deleted_purge(struct fs *fs);

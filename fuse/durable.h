@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * durable.h - frames that may not survive a loss of power, and when they do
+ * durable.h - the table of frames that may not survive a loss of power
  *
- * A new file that was closed, but not fsync'ed, is durable some seconds later:
- * one syncfs(2) of the ticker does it for all of them.  Until then it is in a
- * table here, whatever the kernel forgets of it.  What is known of its contents
- * is a struct b2f_durability (b2frame/durability.h has the states), which
- * commits move while the frame is open for writing, and syncs when it is not.
- * This table alone owns it, and knows besides whether the *name* of the frame
- * in its directory is durable.
+ * A new file that is closed, but not fsync'ed, becomes durable some seconds
+ * later, by one syncfs(2) of the ticker for all such files.  Until then it is
+ * in this table, even if the kernel forgets it.  Commits move the state of its
+ * contents (b2frame/durability.h) while it is open for writing, syncs when it
+ * is not.  The table alone owns that state, and also knows whether the *name*
+ * of the frame in its directory is durable.
  *
  *   made              NEW, with a new name
  *   renamed           with a new name
- *   opened to write   the commits of the file move it; syncs leave it alone,
- *                     but if one fails, it has failed for it as well
+ *   opened to write   the commits of the frame move it; a sync does not, unless
+ *                     it fails: then it has failed for this frame as well
  *   closed            left to the next syncfs that begins
- *   syncfs            durable, if it was left before that began; FAILED, and
- *                     written anew at once, if that fails
- *   fsync, rename     that of a file that is not open for writing makes it
- *   over another      durable here
+ *   syncfs            durable, if it was left before that began; if that fails,
+ *                     FAILED, and written anew at once
+ *   fsync, rename     of a frame that is not open for writing: durable, by one
+ *   over another      fsync per file
  *   deleted           forgotten
  *
- * Programs that write NEW.tmp and rename it over NEW rely on it that after a
- * loss of power NEW is the old file or the new one; ext4 and others see to
- * that.  So does the mount: what is not durable becomes so before it replaces
- * something that may be.
+ * Programs that write NEW.tmp and rename it over NEW expect that a loss of
+ * power leaves the old file or the new one, as on ext4.  So a frame becomes
+ * durable before it replaces one that may be.
  *
- * Layer: fuse.  Threads: any, but for _init.  The lock is taken
- * before the tree's, and never held during I/O.
+ * Layer: fuse.  Threads: any, but for _init.  The lock is taken before the
+ * tree's, and never held during I/O.
  */
 #ifndef B2F_FUSE_DURABLE_H
 #define B2F_FUSE_DURABLE_H

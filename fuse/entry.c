@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* entry.c - a name in a folder that is about to change */
+/* entry.c - a name in a directory */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -17,7 +17,7 @@ int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
 int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 			     struct fs_entry *out)
 {
-	/* Root can make a mount writable that is not. */
+	/* Root can remount a read-only mount as writable. */
 	if (!fs->read_write)
 		return -EROFS;
 	if (fs_node_of(fs, parent)->kind == FS_KIND_SINGLE ||
@@ -43,8 +43,7 @@ struct fs_node *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 	const struct fs_node key = fs_found_key(found);
 	struct fs_node *node = fs_tree_find(fs->tree, &key, false);
 
-	/* Without a descriptor, who is about to open it is told to look again.
-	 */
+	/* Without a descriptor, an open that comes now gets ESTALE. */
 	if (node)
 		fs_tree_hold(fs->tree, node,
 			     fcntl(found->probe.fd, F_DUPFD_CLOEXEC, 0));
@@ -59,7 +58,7 @@ void fs_entry_retire(struct fs *fs, struct fs_node *node,
 	fs_view_retire(fs, found);
 	if (!node)
 		return;
-	/* Folders count their links in other ways, and have one name only. */
+	/* A directory's link count says nothing, and it has one name only. */
 	if (found->probe.kind == FS_KIND_DIR ||
 	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0))
 		fs_tree_retire(fs->tree, node);

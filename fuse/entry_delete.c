@@ -39,8 +39,8 @@ int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
 	return err;
 }
 
-int fs_entry_delete_folder(const struct fs_entry *entry,
-			   const struct fs_found *found)
+int fs_entry_delete_dir(const struct fs_entry *entry,
+			const struct fs_found *found)
 {
 	struct fs *fs = entry->fs;
 	struct fs_node *node = fs_entry_hold(fs, found);
@@ -49,7 +49,7 @@ int fs_entry_delete_folder(const struct fs_entry *entry,
 	if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
 		err = -errno;
 	if (err == -ENOTEMPTY || err == -EEXIST) {
-		/* It may hold what a mount that crashed had deleted. */
+		/* It may hold what a crashed mount was deleting. */
 		fs_deleted_purge_at(fs, found->probe.fd);
 		fs_links_purge_at(fs, found->probe.fd);
 		err = 0;

@@ -33,7 +33,7 @@ static void put_ratio(FILE *f, const struct b2f_frame_info *info)
 		info->cbytes ? (double)info->nbytes / (double)info->cbytes : 0);
 }
 
-/* Of a list of @n numbers; those of a shape are wider. */
+/* Writes a list of @n numbers; those of a shape are 64 bits wide. */
 static void put_list(FILE *f, unsigned int n, const int64_t *wide,
 		     const int32_t *narrow)
 {
@@ -169,7 +169,7 @@ int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size)
 		if (b2f_frame_vlmeta(frame, i, &info, &content))
 			continue;
 		free(content);
-		/* Names of attributes end at a 0, and have a limit. */
+		/* Names of attributes end at a 0, and have a longest length. */
 		if (strlen(info.name) == info.name_len &&
 		    info.name_len < XATTR_NAME_MAX - sizeof(FS_FACTS_PREFIX) -
 					    sizeof(VLMETA))

@@ -44,7 +44,7 @@ struct fs {
 	/* Head of the list of all handles; under the lock. */
 	struct fs_handle handles;
 	struct fs_open_frames open_frames;
-	struct fs_deleted_folder deleted;
+	struct fs_deleted_dir deleted;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
 	struct fs_durables durables;
@@ -52,7 +52,7 @@ struct fs {
 	struct fs_ticker ticker;
 	struct fs_stats stats;
 	struct fuse_session *session;
-	/* Asked for, and possible. */
+	/* Writing was asked for and is possible. */
 	bool read_write;
 };
 
@@ -76,7 +76,7 @@ static inline fuse_ino_t fs_ino_of(const struct fs_node *node)
 	return node->is_root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
 }
 
-/* The handle of an open file or folder. */
+/* The handle of an open file or directory. */
 static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *fi)
 {
 	return (struct fs_handle *)(uintptr_t)fi->fh;

@@ -12,32 +12,33 @@
  *           .link.0 -> a.b2frame         its names: slots without gaps
  *           .link.1 -> b.b2frame
  *
- * What is a name is decided by the link alone; slots only tell how many there
- * are, without a look at the whole directory.  A slot is made before its name
- * and goes after it, so they know all names that we have made; one that is not
- * true is put right when a name is looked up.  Each step is one entry that is
- * made, removed, or exchanged:
+ * The link alone decides what is a name; slots only tell how many there are,
+ * without a look at the whole directory.  A slot is made before its name and
+ * goes after it, so the slots know all names that we have made; a wrong one is
+ * corrected when a name is looked up.  Each step makes, removes or exchanges
+ * one entry:
  *
- *   state                              what is shown, and what becomes of it
- *   a.b2frame/, slot a                 a, a frame like any other
- *   the same, home -> home             a; a link to itself is a leftover, which
- *                                      is never shown, and deleted when seen
- *   a -> home/, slot a                 a; b is not made yet, or has just gone
- *   a -> home/, slots a, b             a, which seems to have two names until
- *                                      it is looked up
- *   a -> home/, b -> home/, slots      both
- *   the same, slot b is missing        both (others have made b); slot b is
- * made when b is looked up home/, without a name .bloscfs-linked-ID: others
- * have deleted the names, not the frame a -> home, which is not there
- * a.b2frame, a symbolic link to nowhere
+ *   state                          what is shown, and what becomes of it
+ *   a.b2frame/, slot a             a, a frame like any other
+ *   the same, home -> home         a; a link to itself is a leftover, which is
+ *                                  never shown, and deleted when seen
+ *   a -> home/, slot a             a; b is not made yet, or has just gone
+ *   a -> home/, slots a, b         a, which seems to have two names until it is
+ *                                  looked up
+ *   a -> home/, b -> home/, slots  both
+ *   the same, slot b is missing    both (another program has made b); slot b is
+ *                                  made when b is looked up
+ *   home/, without a name          .bloscfs-linked-ID: another program has
+ *                                  deleted the names, not the frame
+ *   a -> home, which is gone       a.b2frame, a symbolic link to nowhere
  *
  * A frame that has one name left is called by it again.  All names are in one
  * directory, as a link that was moved would lead to nowhere.
  *
  * Layer: fuse.
  *
- * Threads: fs_links_lock() is held by who changes names or slots.  The kernel
- * does one change of a directory at a time; it is lookups that may heal slots
+ * Threads: a request that changes names or slots holds fs_links_lock().  The
+ * kernel does one change of a directory at a time, but lookups may heal slots
  * meanwhile.  All functions may block on I/O.
  */
 #ifndef B2F_FUSE_LINKS_H

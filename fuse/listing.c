@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* listing.c - the names in an open folder, one after the other */
+/* listing.c - the names in an open directory, one after the other */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,24 +19,24 @@
 
 struct fs_listing {
 	pthread_mutex_t lock;
-	/* -1: the made-up folder around a single frame. */
+	/* -1: the made-up directory around a single frame. */
 	int fd;
 	dev_t dev;
-	/* What getdents64(2) gave, and where the next entry begins. */
+	/* What getdents64(2) gave, and where in it the next entry begins. */
 	size_t nbytes;
 	size_t start;
-	/* Position of that entry. */
+	/* The position of that entry. */
 	int64_t pos;
 	/*
-	 * The last view that was found: it stands behind its frame, at a
-	 * position that the backing folder has not, ~next_pos.
+	 * The last view found.  It is listed behind its frame, at ~next_pos, a
+	 * position that the backing directory does not have.
 	 */
 	struct fs_listed view;
 	_Alignas(struct dirent64) char buffer[BUFFER_SIZE];
 };
 
-static int open_folder(struct fs *fs, struct fs_node *node,
-		       struct fs_listing *listing)
+static int open_dir(struct fs *fs, struct fs_node *node,
+		    struct fs_listing *listing)
 {
 	struct fs_pin pin = {0};
 	struct stat st;
@@ -64,7 +64,7 @@ int fs_listing_new(struct fs *fs, struct fs_node *node, struct fs_listing **out)
 	pthread_mutex_init(&listing->lock, NULL);
 	listing->fd = -1;
 	if (node->kind == FS_KIND_DIR)
-		err = open_folder(fs, node, listing);
+		err = open_dir(fs, node, listing);
 	if (err)
 		fs_listing_free(listing);
 	else
@@ -93,8 +93,8 @@ void fs_listing_unlock(struct fs_listing *listing)
 }
 
 /*
- * Notes the view of @entry, which is a frame and called @name on the backing
- * filesystem, if it is to be listed; the entry is followed by it then.
+ * If @entry, a frame called @name on the backing filesystem, has a view that is
+ * to be listed, notes it as the next entry.
  */
 static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 		     const char *name, struct fs_listed *entry)
@@ -110,7 +110,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 	fs_probe_close(&found.probe);
 	if (!has)
 		return;
-	/* Whatever has that name itself is listed as such. */
+	/* A file that has this name is listed as itself. */
 	if (listing->fd >= 0 &&
 	    fs_resolve_find(fs->tree, dirfd, view->name, &other) == 0) {
 		fs_probe_close(&other.probe);
@@ -122,7 +122,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 	entry->next_pos = ~entry->next_pos;
 }
 
-/* The view at the position @pos, if it is still known. */
+/* Gets the view at the position @pos, if it is still known. */
 static bool get_view(struct fs_listing *listing, int64_t pos,
 		     struct fs_listed *out)
 {
@@ -132,7 +132,7 @@ static bool get_view(struct fs_listing *listing, int64_t pos,
 	return true;
 }
 
-/* The entries of the folder around a single frame. */
+/* Gets an entry of the directory around a single frame. */
 static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		      struct fs_listed *out)
 {
@@ -160,7 +160,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	return 1;
 }
 
-/* Makes the buffer begin with the entry at @pos. */
+/* Fills the buffer with entries from @pos on. */
 static int fill(struct fs_listing *listing, int64_t pos)
 {
 	ssize_t n;
@@ -178,7 +178,7 @@ static int fill(struct fs_listing *listing, int64_t pos)
 	return 0;
 }
 
-/* Leaves the entry at the front if @pos is that of the one behind it. */
+/* Steps over one entry if @pos is the position behind it. */
 static void advance(struct fs_listing *listing, int64_t pos)
 {
 	const struct dirent64 *d;
@@ -231,10 +231,10 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		return 0;
 	if (is_shortage(err))
 		return err;
-	/* What cannot be looked at is shown as it is. */
+	/* A file that cannot be looked at is shown as it is. */
 	if (err)
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
-	/* A frame without a suffix is not known to be one here. */
+	/* A directory without a suffix may still be a frame. */
 	if (is_frame) {
 		out->ino = fs_getattr_ino(fs, listing->dev,
 					  fs_links_ino(listing->fd, d->d_name,
@@ -254,7 +254,9 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	if (pos < 0) {
 		if (get_view(listing, pos, out))
 			return 1;
-		/* Somebody was there in between: without it, then. */
+		/*
+		 * Another reader has moved the listing on: leave the view out.
+		 */
 		pos = ~pos;
 	}
 	for (;;) {

@@ -18,7 +18,7 @@
 #define QUEUE_LINES 256
 #define LINE_SIZE   600
 
-/* A repeated message is told of after so long at the latest. */
+/* A repeated message is reported after so long at the latest. */
 #define REPEAT_SECONDS 10
 #define FREE_SECONDS   2
 
@@ -45,7 +45,7 @@ struct fs_logger {
 	uint64_t ndropped;
 	struct line queue[QUEUE_LINES];
 
-	/* Of the thread alone: what it wrote last, and how often since. */
+	/* The thread's own: what it wrote last, and how often since. */
 	struct line last;
 	uint64_t nrepeats;
 };
@@ -80,7 +80,7 @@ static const char *level_name(enum b2f_log_level level)
 	return "error";
 }
 
-/* One write(2) a line, so that lines of several daemons do not mix. */
+/* One write(2) per line, so that lines of several daemons do not mix. */
 static void write_line(int fd, const char *text, int size)
 {
 	ssize_t n;
@@ -90,7 +90,7 @@ static void write_line(int fd, const char *text, int size)
 	do
 		n = write(fd, text, (size_t)size);
 	while (n < 0 && errno == EINTR);
-	/* A log that cannot be written has nobody to tell. */
+	/* There is no other place to report that. */
 }
 
 static void emit(struct fs_logger *logger, const struct line *line)
@@ -114,7 +114,7 @@ static void emit(struct fs_logger *logger, const struct line *line)
 	}
 }
 
-/* Tells how often the last line came again. */
+/* Writes how often the last line came again. */
 static void flush_repeats(struct fs_logger *logger)
 {
 	struct line line = {.level = logger->last.level, .when = time(NULL)};
@@ -150,7 +150,7 @@ static void report_drops(struct fs_logger *logger, uint64_t n)
 	emit(logger, &line);
 }
 
-/* Waits for a line; a while only, if repeats are to be told of. */
+/* Waits for a line; if there are repeats to report, only for a while. */
 static void wait_for_line(struct fs_logger *logger)
 {
 	struct timespec until;
@@ -246,7 +246,10 @@ int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
 	return 0;
 }
 
-/* False: the thread is stuck in a write, so its memory must stay. */
+/*
+ * Returns false if the thread is stuck in a write, so that its memory must
+ * stay.
+ */
 static bool stop_thread(struct fs_logger *logger)
 {
 	struct timespec until;

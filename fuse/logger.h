@@ -43,7 +43,7 @@ int fs_logger_to_file(struct fs_logger *logger, const char *path);
 B2F_MUST_CHECK
 int fs_logger_start(struct fs_logger *logger);
 
-/* From now on to syslog instead of stderr; a log file stays. */
+/* Writes to syslog instead of stderr from now on; a log file stays. */
 void fs_logger_to_syslog(struct fs_logger *logger);
 
 /* Where the library's messages go; valid like @logger. */
@@ -54,7 +54,7 @@ B2F_PRINTF(3, 4)
 void fs_logger_write(struct fs_logger *logger, enum b2f_log_level level,
 		     const char *format, ...);
 
-/* As fs_logger_write(), at level info, whatever level is wanted. */
+/* fs_logger_write() at level info, even if that is not wanted. */
 B2F_PRINTF(2, 3)
 void fs_logger_answer(struct fs_logger *logger, const char *format, ...);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lookup.c - from a folder and a name to a node */
+/* lookup.c - from a name in a directory to a node */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "lookup.h"
 #include "view.h"
 
-/* The only name in the directory around a single frame. */
+/* Finds the only name in the directory around a single frame. */
 static int find_single(const struct fs_entry *entry, struct fs_found *out)
 {
 	const struct fs *fs = entry->fs;
@@ -83,7 +83,7 @@ bool fs_lookup_has_view(const struct fs_entry *entry)
 	return true;
 }
 
-/* Has what is not open changed, so that the kernel needs a new inode? */
+/* Has a file that is not open changed, so that the kernel needs a new inode? */
 static bool must_renew(struct fs *fs, struct fs_node *node,
 		       const struct fs_probe *probe)
 {
@@ -141,7 +141,7 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 	return 0;
 }
 
-/* Makes the node of the view of @found, and what to answer. */
+/* fs_lookup_node() for the view of @found. */
 static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 		     struct fuse_entry_param *answer, struct fs_node **out)
 {
@@ -162,7 +162,7 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
 	answer->ino = fs_ino_of(node);
 	answer->generation = node->generation;
-	/* The kernel does not know that it goes with another name. */
+	/* The kernel does not know that the view goes when the frame goes. */
 	answer->entry_timeout = 0;
 	*out = node;
 	return 0;

@@ -12,31 +12,32 @@
 /*
  * Finds what is shown as @entry.  Close @out->probe.
  *
- * Returns 0, -ENOENT, -ENAMETOOLONG (no such name, nor can there be one) or an
- * errno.
+ * Returns 0, -ENOENT, -ENAMETOOLONG (no file can have this name) or an errno.
  */
 B2F_MUST_CHECK
 int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out);
 
-/* Returns 0 if nothing is there, -EEXIST, -ENAMETOOLONG or an errno. */
+/*
+ * Returns 0 if nothing is shown as @entry, -EEXIST, -ENAMETOOLONG or an errno.
+ */
 B2F_MUST_CHECK
 int fs_lookup_check_free(const struct fs_entry *entry);
 
 /*
- * Is @entry, which nothing has, the name of the .npy view of an array?  Such a
- * name may be taken, but there is nothing to delete or to rename.
+ * Is @entry, where no file is, the name of the .npy view of an array?  A new
+ * file may have such a name, but there is nothing to delete or to rename.
  */
 bool fs_lookup_has_view(const struct fs_entry *entry);
 
 /*
- * Gets the node of @found at @entry, with a reference that is the kernel's, and
- * what to answer.  Returns 0 or an errno.
+ * Gets the node of @found at @entry, with a reference for the kernel, and the
+ * answer.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 		   struct fuse_entry_param *answer, struct fs_node **out);
 
-/* The same for whatever is shown as @entry, be it a view. */
+/* Finds what is shown as @entry, or its view, and gets the same of it. */
 B2F_MUST_CHECK
 int fs_lookup_answer(const struct fs_entry *entry,
 		     struct fuse_entry_param *answer, struct fs_node **out);

@@ -25,7 +25,7 @@
 #include "session.h"
 #include "signals.h"
 
-/* One line on stderr about what keeps us from mounting. */
+/* Says in one line on stderr why we cannot mount. */
 static enum fs_exit fail(const char *reason, enum fs_exit code)
 {
 	fprintf(stderr, "bloscfs: %s\n", reason);
@@ -68,7 +68,7 @@ static enum fs_exit open_operands(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
-/* Decides whether anything can be written, and says so once if not. */
+/* Decides whether the mount is writable, and logs once if not. */
 static void decide_writing(struct fs *fs)
 {
 	int err;
@@ -92,7 +92,7 @@ static void on_deleted(void *arg, struct fs_deleted *deleted)
 	fs_deleted_finish(arg, deleted);
 }
 
-/* What decodes and what finds: the descriptors move into the tree. */
+/* Makes runtime and tree; the descriptors move into the tree. */
 static enum fs_exit make_parts(struct fs *fs)
 {
 	struct fs_descriptors descriptors = fs_resources_raise_files();
@@ -162,7 +162,7 @@ static enum fs_exit serve(struct fs *fs)
 	err = fs_signals_start(&signals);
 	if (err)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
-	/* Modes are the callers' business. */
+	/* Callers choose modes, not our umask. */
 	umask(0);
 	err = fs_session_run(fs);
 	fs_signals_stop(&signals);
@@ -174,7 +174,7 @@ static enum fs_exit serve(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
-/* Stores what is not stored yet.  Returns 0 or the first error. */
+/* Stores all that is not stored yet.  Returns 0 or the first error. */
 static int store_all(struct fs *fs)
 {
 	int err, last;
@@ -186,7 +186,7 @@ static int store_all(struct fs *fs)
 	return err ? err : last;
 }
 
-/* The reverse of what was started, as far as that came. */
+/* Ends what was started, in reverse, as far as that came. */
 static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
 	fs_ticker_stop(fs);
@@ -194,7 +194,10 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;
-		/* With it goes what was deleted and not forgotten yet. */
+		/*
+		 * This deletes files whose nodes the kernel had not forgotten
+		 * yet.
+		 */
 		fs_tree_free(fs->tree);
 		fs_deleted_fini(&fs->deleted);
 	}

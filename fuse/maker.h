@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * maker.h - new files belong to whoever asked for them, from the beginning
+ * maker.h - new files belong to the caller of the request from the beginning
  *
- * A daemon of root's makes them as the caller: whose they are, and of which
- * group, is decided by the backing filesystem in the very call that makes them.
- * To give them away afterwards would mean to look for them by a name that the
- * owner of the directory may have given to something else meanwhile.
+ * A daemon of root's makes them as the caller, so that the backing filesystem
+ * decides about owner and group in the very call that makes them.  To give them
+ * away afterwards it would have to look for them by a name to which the owner
+ * of the directory may have moved something else.
  *
  * Layer: fuse.  Threads: any.
  */

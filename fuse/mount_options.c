@@ -63,7 +63,7 @@ static const struct option_entry table[] = {
 	{"dmask", MASK, FIELD(dmask), NULL},
 	{"allow_other", SET, FIELD(allow_other), NULL},
 	{"allow_root", SET, FIELD(allow_root), NULL},
-	/* Always on: without it, nobody would check permissions. */
+	/* Always on: without it, permissions would not be checked. */
 	{"default_permissions", IGNORED, 0, NULL},
 	{"auto_unmount", SET, FIELD(auto_unmount), NULL},
 	{"cachesize", SIZE, FIELD(cachesize), NULL},
@@ -104,7 +104,7 @@ static const struct option_entry table[] = {
 	{"nodev", KERNEL, 0, NULL},
 	{"atime", KERNEL, 0, NULL},
 	{"noatime", KERNEL, 0, NULL},
-	/* libfuse does not know it, and the kernel has no atimes here. */
+	/* libfuse does not know it, and the kernel keeps no atimes here. */
 	{"nodiratime", IGNORED, 0, NULL},
 	{"relatime", IGNORED, 0, NULL},
 	{"norelatime", IGNORED, 0, NULL},
@@ -226,7 +226,7 @@ static int parse_word(struct fs_options *o, char *word)
 	char *value;
 	int err;
 
-	/* What systemd and mount(8) write for each other. */
+	/* systemd and mount(8) write these for each other. */
 	if (!*word || strncmp(word, "x-", 2) == 0 ||
 	    strncmp(word, "user=", 5) == 0 || strncmp(word, "comment=", 8) == 0)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* op_dir.c - folders: open, read, close */
+/* op_dir.c - directories: open, read, close */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static ssize_t fill(fuse_req_t req, struct fs_listing *listing, int64_t pos,
 		used += n;
 		pos = entry.next_pos;
 	}
-	/* What was found before an error is given out first. */
+	/* First give out what was found before an error. */
 	return result < 0 && used == 0 ? result : (ssize_t)used;
 }
 
@@ -66,7 +66,7 @@ void fs_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_reply_error(req, -ENOMEM);
 		return;
 	}
-	/* Several threads may share one open folder. */
+	/* Several threads may share one open directory. */
 	fs_listing_lock(listing);
 	n = fill(req, listing, off, buf, size);
 	fs_listing_unlock(listing);

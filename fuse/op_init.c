@@ -3,13 +3,13 @@
 #include "ops.h"
 
 /*
- * Measured: 2 MiB ahead reads 1.4 to 1.7 times as fast as the usual 128 KiB,
- * and nothing beyond is faster.  The kernel takes the least of this and of the
+ * Measured: 2 MiB of readahead are 1.4 to 1.7 times as fast as the usual 128
+ * KiB; more is not faster.  The kernel takes the smaller of this and of the
  * mount's own setting (session.c).
  */
 #define READAHEAD (2u << 20)
 
-/* Requests in flight that nobody waits for: readahead of some readers. */
+/* Requests in flight that no program waits for, as readahead. */
 #define BACKGROUND_MAX	   64
 #define BACKGROUND_CONGEST 48
 
@@ -17,12 +17,12 @@ void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
 	/*
-	 * Of those that libfuse turns on: the kernel takes away set-uid bits
-	 * itself, but for O_TRUNC, which comes with the open.  It is told what
-	 * others have changed (ticker.h); if it went by the mtime, it would
-	 * drop pages that it is writing, and might then keep old ones.  After
-	 * an O_DIRECT write that nobody waits for (io_submit(2)) it does not
-	 * drop what a reader has cached meanwhile, so it is to wait.
+	 * Off, though libfuse turns them on: the kernel shall clear set-uid
+	 * bits itself (but for O_TRUNC, which comes with the open).  We tell it
+	 * of foreign changes (ticker.h); going by the mtime, it would drop
+	 * pages that it is writing, and might then keep old ones.  After an
+	 * asynchronous O_DIRECT write (io_submit(2)) it would not drop what a
+	 * reader has cached meanwhile.
 	 */
 	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
@@ -34,10 +34,10 @@ void fs_op_init(void *userdata, struct fuse_conn_info *conn)
 
 	if (fs->options.writeback_cache && fs->read_write)
 		on |= FUSE_CAP_WRITEBACK_CACHE;
-	/* Splicing what lies in our memory anyway takes 4 times as long. */
+	/* Splicing from our memory would take 4 times as long. */
 	conn->want &= ~off;
 	conn->want |= conn->capable & on;
-	/* What is said of it elsewhere depends on it. */
+	/* All other code asks this option. */
 	fs->options.writeback_cache = conn->want & FUSE_CAP_WRITEBACK_CACHE;
 	conn->max_readahead = READAHEAD;
 	conn->max_background = BACKGROUND_MAX;

@@ -17,7 +17,7 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct fs_handle *handle;
 	int err;
 
-	/* Root can make a mount writable that is not. */
+	/* Root can remount a read-only mount as writable. */
 	if (!fs->read_write && (fi->flags & (O_ACCMODE | O_TRUNC))) {
 		fs_reply_error(req, -EROFS);
 		return;
@@ -32,14 +32,14 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fs_reply_opened(fs, handle, fi);
-	/* Interrupted: there will be no release. */
+	/* The open was interrupted: no release will come. */
 	if (fuse_reply_open(req, fi) < 0)
 		fs_handle_close(fs, handle);
 }
 
 /*
- * Answers with @n bytes of the header of a view, from @off on, and then what is
- * in @view.
+ * Answers with @n bytes of the header of a view, from @off on, followed by
+ * @view.
  */
 static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 		      uint64_t off, size_t n, const struct b2f_view *view)
@@ -49,10 +49,16 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 	size_t len = 0;
 	int err = iov ? 0 : -ENOMEM;
 
-	/* That of now: the kernel keeps it for who opens the view later. */
+	/*
+	 * Take the current header: the kernel keeps it for later opens of the
+	 * view.
+	 */
 	if (!err)
 		err = b2f_file_npy_header(handle->frame->file, &head, &len);
-	/* Then the data are elsewhere: it has to be opened again. */
+	/*
+	 * With another length, the data have moved: the file must be opened
+	 * anew.
+	 */
 	if (!err && len != handle->head_len)
 		err = -ESTALE;
 	if (err)
@@ -67,7 +73,10 @@ out:
 	return err;
 }
 
-/* Straight from the cache of decoded blocks, which stay pinned meanwhile. */
+/*
+ * Replies straight from the cache of decoded blocks, which stay pinned
+ * meanwhile.
+ */
 static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 		       uint64_t off)
 {
@@ -129,8 +138,8 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 }
 
 /*
- * Someone who writes may have mapped the file, and the kernel may have pages
- * for what is a hole here: then all is data.
+ * A writer may have mapped the file, and the kernel may have pages where we
+ * have a hole: then call everything data.
  */
 static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 {
@@ -160,7 +169,10 @@ static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
 	if (off < head && whence == SEEK_DATA)
 		return off;
 	pos = seek_frame(handle->frame, off < head ? 0 : off - head, whence);
-	/* The header alone: its end is the hole that every file has. */
+	/*
+	 * No data behind the header: the hole at the end of the file begins
+	 * there.
+	 */
 	if (pos == -ENXIO && off < head)
 		return head;
 	return pos < 0 ? pos : pos + head;
@@ -193,8 +205,8 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 
 	(void)ino;
 	/*
-	 * With writeback_cache we do not know what has been written.  The
-	 * kernel takes everything for data then, and does not ask again.
+	 * With writeback_cache we do not know what was written.  On ENOSYS the
+	 * kernel takes everything for data, and does not ask again.
 	 */
 	if (fs_of(req)->options.writeback_cache) {
 		fs_reply_error(req, -ENOSYS);
@@ -206,7 +218,7 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		return;
 	}
 	if (handle->head) {
-		/* What is in a view is in the file beside it. */
+		/* Behind its header a view has the holes of its frame. */
 		pos = seek_view(handle, off, whence);
 	} else if (handle->frame) {
 		pos = seek_frame(handle->frame, off, whence);

@@ -25,7 +25,7 @@
 #include "reply.h"
 #include "setattr.h"
 
-/* Answers with the new entry @entry. */
+/* Looks up the new @entry, and answers with it. */
 static int reply_new(fuse_req_t req, const struct fs_entry *entry)
 {
 	struct fuse_entry_param answer;
@@ -42,7 +42,7 @@ static int reply_new(fuse_req_t req, const struct fs_entry *entry)
 	return err;
 }
 
-/* Goes to @name, where anything but a frame shall be made. */
+/* Enters @name for a new file that is no frame. */
 static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     struct fs_entry *entry)
 {
@@ -57,7 +57,7 @@ static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
 	return fs_backing_name_check(&place, name);
 }
 
-/* Makes anything but a frame, and answers. */
+/* Makes a file that is no frame, and answers. */
 static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
 		       const struct fs_maker_what *what)
 {
@@ -97,7 +97,7 @@ void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		make_other(req, parent, name, &what);
 }
 
-/* Makes @entry another name of @node, which is no frame. */
+/* Makes @entry a hard link to @node, which is no frame. */
 static int link_other(const struct fs_entry *entry, struct fs_node *node)
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
@@ -156,23 +156,22 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 }
 
 /*
- * A frame that was just made.  All that has to be known of it was known when it
- * was made, or is asked for once: a program that makes many small files waits
- * for each system call of ours.
+ * A frame just made, with all that is known of it: a program that makes many
+ * small files waits for each system call of ours.
  */
 struct fresh {
 	struct fs_node *node;
-	/* Of the node. */
+	/* A descriptor of the node. */
 	struct fs_pin pin;
 	struct fuse_entry_param answer;
-	/* On the backing filesystem. */
+	/* Its backing name. */
 	char name[FS_NAME_SIZE];
 	struct b2f_frame_made made;
 };
 
 /*
- * Finds a name for it.  One that can be had shows that nothing is called
- * @entry->name; only if there is none, it matters why.
+ * Finds a backing name.  A free one shows that nothing is shown as
+ * @entry->name; only without one does the reason matter.
  */
 static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 {
@@ -185,7 +184,7 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 	return taken ? taken : err;
 }
 
-/* Looks at the directory again, which has got its name meanwhile. */
+/* Opens the directory by its new name. */
 static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 		       struct fs_probe *out)
 {
@@ -200,7 +199,7 @@ static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 
 	if (err)
 		return err;
-	/* Somebody has moved it away already. */
+	/* Another program has moved it away already. */
 	if (probe.st.st_dev != fresh->made.dir.st_dev ||
 	    probe.st.st_ino != fresh->made.dir.st_ino) {
 		close(probe.fd);
@@ -210,7 +209,7 @@ static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 	return 0;
 }
 
-/* Makes its node, which has a reference and is pinned. */
+/* Makes the node, with a reference, and pins it. */
 static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 {
 	struct fs *fs = entry->fs;
@@ -235,7 +234,7 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 	return err;
 }
 
-/* A daemon of root's can read and write whatever the mode is. */
+/* Bits that a daemon without root's rights needs to open its own file. */
 static mode_t own_access(void)
 {
 	return geteuid() == 0 ? 0 : S_IRUSR | S_IWUSR;
@@ -274,7 +273,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-/* Takes away what was lent to us, and renews the answer. */
+/* Takes own_access() away again, and renews the answer. */
 static int finish_frame(const struct fs_entry *entry, mode_t mode,
 			struct fresh *fresh)
 {
@@ -296,7 +295,7 @@ static int finish_frame(const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-/* Takes back what make_frame() made. */
+/* Deletes what make_frame() made. */
 static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 {
 	struct fs_found found;
@@ -337,7 +336,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		fs_reply_entry(req, fresh.node, &fresh.answer);
 }
 
-/* Opens it before it may become unreadable for ourselves. */
+/* Opens the frame before it may become unreadable for us. */
 static int open_frame(const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh, struct fuse_file_info *fi,
 		      struct fs_handle **out)
@@ -349,7 +348,7 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 
 	if (err)
 		return err;
-	/* For the time when the file cannot be looked at any more. */
+	/* What stat(2) shows when the file is out of reach. */
 	pthread_mutex_lock(&fs->state_lock);
 	handle->frame->attr = fresh->answer.attr;
 	pthread_mutex_unlock(&fs->state_lock);
@@ -372,7 +371,10 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
-	/* Somebody was faster: the kernel looks again, checks, and opens. */
+	/*
+	 * Another program was faster: on ESTALE the kernel looks it up and
+	 * opens it.
+	 */
 	if (err == -EEXIST && !(fi->flags & O_EXCL) &&
 	    fs_lookup_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
@@ -437,7 +439,7 @@ void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		err = fs_lookup_find(&entry, &found);
 	if (!err) {
 		err = found.probe.kind == FS_KIND_DIR
-			      ? fs_entry_delete_folder(&entry, &found)
+			      ? fs_entry_delete_dir(&entry, &found)
 			      : -ENOTDIR;
 		fs_probe_close(&found.probe);
 	}

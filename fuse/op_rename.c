@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * op_rename.c - rename, over what is there too
+ * op_rename.c - rename, also over a file that is there
  *
- * OLD becomes NEW.  On the backing filesystem that is one rename(2) of OLD's
- * entry, to the name by which it is shown as NEW (backing_name.h); frames keep
- * their suffix.  If something is shown as NEW already, it must be gone at the
- * end, and there must be a NEW at every moment, also after a crash:
+ * OLD becomes NEW.  On the backing filesystem that is one rename(2) to the name
+ * that is shown as NEW (backing_name.h); frames keep their suffix.  A file that
+ * is shown as NEW already must be gone at the end, and there must be a NEW at
+ * every moment, also after a crash:
  *
- *   neither is a sparse   rename over it if the names are the same; else as the
- *   frame                 next but one
- *   both are frames       exchange the two entries, so that NEW is the new one
- *                         at once; delete the old one, which is at OLD's place
- *                         now; give the new one its own suffix, if it differs
+ *   neither is a sparse   rename over it if the backing names are the same;
+ *   frame                 otherwise as if only one were a frame
+ *   both are frames       exchange both, so that NEW is the new one at once;
+ *                         delete the old one, which is at OLD's place now; give
+ *                         the new one its own suffix, if it differs
  *   only one is a frame   rename OLD beside NEW: as long as both are there, the
  *                         frame is shown by its full name; delete the old one
  *   and both would have   exchange them and delete the old one
  *   the same name
  *
- * After a loss of power too NEW is one of the two; see durable.h.
+ * NEW is one of the two after a loss of power, too; see durable.h.
  *
  * renaming_exchange.c tells how OLD and NEW change places.
  *
- * One of several names of a frame is a symbolic link there (links.h): that goes
- * from name to name, and the frame stays where it is.
+ * One of several names of a frame is a symbolic link (links.h): the link gets
+ * the new name, and the frame stays where it is.
  *
  * Without RENAME_EXCHANGE on the backing filesystem, the old one is hidden
  * first; then there is a moment without NEW.
@@ -42,7 +42,7 @@
 #include "reply.h"
 #include "setattr.h"
 
-/* Keeps the node of @side open, whatever its name is meanwhile. */
+/* Pins the node of @side, so that it can change its name. */
 static void hold(struct fs *fs, struct fs_side *side)
 {
 	const struct fs_node like = fs_found_key(&side->found);
@@ -50,13 +50,13 @@ static void hold(struct fs *fs, struct fs_side *side)
 
 	if (!node)
 		return;
-	/* Somebody may have moved it already: then it is looked up anew. */
+	/* If another program has moved it, the kernel looks it up anew. */
 	(void)!fs_tree_pin(fs->tree, node, &side->pin);
 	fs_tree_forget(fs->tree, node, 1);
 }
 
-/* Are both names in one folder? */
-static bool is_same_folder(const struct fs_renaming *r)
+/* Are both names in one directory? */
+static bool is_same_dir(const struct fs_renaming *r)
 {
 	return r->from.entry.dir == r->to.entry.dir;
 }
@@ -70,7 +70,7 @@ static bool is_same_file(const struct fs_renaming *r)
 	       from->st_ino == to->st_ino;
 }
 
-/* @side, one of several names of a frame, is about to be called @name. */
+/* Notes that @side, one of several names of a frame, is about to be @name. */
 static int announce(const struct fs_side *side, const char *name)
 {
 	char stem[FS_NAME_SIZE];
@@ -88,7 +88,7 @@ static int find_name(struct fs_renaming *r)
 	const char *name = r->to.entry.name;
 	int err;
 
-	if (is_same_folder(r))
+	if (is_same_dir(r))
 		place.leaving = r->from.found.name;
 	if (r->replaces)
 		place.replaced = r->to.found.name;
@@ -113,14 +113,15 @@ static int move(struct fs_renaming *r, unsigned int flags)
 	return err;
 }
 
-/* Both are the same kind of file to rename(2), and have the same name. */
+/*
+ * Renames OLD over NEW: rename(2) knows both kinds, and the names are the same.
+ */
 static int move_over(struct fs_renaming *r)
 {
 	struct fs_node *replaced = fs_entry_hold(r->fs, &r->to.found);
 	int err = move(r, 0);
 
-	if ((err == -ENOTEMPTY || err == -EEXIST) &&
-	    fs_side_is_folder(&r->to)) {
+	if ((err == -ENOTEMPTY || err == -EEXIST) && fs_side_is_dir(&r->to)) {
 		fs_deleted_purge_at(r->fs, r->to.found.probe.fd);
 		fs_links_purge_at(r->fs, r->to.found.probe.fd);
 		err = move(r, 0);
@@ -131,7 +132,7 @@ static int move_over(struct fs_renaming *r)
 	return err;
 }
 
-/* OLD goes beside NEW, then NEW goes. */
+/* Moves OLD beside NEW, then deletes NEW. */
 static int move_beside(struct fs_renaming *r)
 {
 	int err = move(r, RENAME_NOREPLACE);
@@ -141,7 +142,7 @@ static int move_beside(struct fs_renaming *r)
 	err = fs_entry_delete(&r->to.entry, &r->to.found);
 	if (!err)
 		return 0;
-	/* Back again; if not even that is possible, both are there. */
+	/* Move it back; if even that fails, both are there. */
 	if (fs_renaming_entry(&r->to.entry, r->name, &r->from.entry,
 			      r->from.found.name, RENAME_NOREPLACE) == 0)
 		fs_renaming_move(r->fs, &r->from, &r->from.entry,
@@ -149,7 +150,7 @@ static int move_beside(struct fs_renaming *r)
 	return err;
 }
 
-/* NEW goes, then OLD takes its place. */
+/* Deletes NEW, then moves OLD to its place. */
 static int move_after(struct fs_renaming *r)
 {
 	int err = fs_entry_delete(&r->to.entry, &r->to.found);
@@ -157,7 +158,7 @@ static int move_after(struct fs_renaming *r)
 	return err ? err : move(r, RENAME_NOREPLACE);
 }
 
-/* Both swap their entries, then NEW goes from where OLD was. */
+/* Exchanges both, then deletes NEW, which is where OLD was. */
 static int move_by_exchange(struct fs_renaming *r)
 {
 	const char *old = r->from.found.name, *taken = r->to.found.name;
@@ -184,7 +185,7 @@ static int move_by_exchange(struct fs_renaming *r)
 		}
 		return err;
 	}
-	/* Only for the looks: it is shown as NEW by either name. */
+	/* It is shown as NEW by either name; prefer its own suffix. */
 	if (strcmp(taken, r->name) != 0 &&
 	    fs_renaming_entry(to, taken, to, r->name, RENAME_NOREPLACE) == 0)
 		fs_renaming_move(r->fs, &r->from, to, r->name);
@@ -196,9 +197,9 @@ static int replace(struct fs_renaming *r)
 	bool same_name = strcmp(r->name, r->to.found.name) == 0;
 	int err;
 
-	if (fs_side_is_folder(&r->from) != fs_side_is_folder(&r->to))
-		return fs_side_is_folder(&r->to) ? -EISDIR : -ENOTDIR;
-	/* Two names of one file: rename(2) leaves both. */
+	if (fs_side_is_dir(&r->from) != fs_side_is_dir(&r->to))
+		return fs_side_is_dir(&r->to) ? -EISDIR : -ENOTDIR;
+	/* rename(2) leaves two names of one file as they are. */
 	if (is_same_file(r))
 		return 0;
 	err = fs_renaming_make_durable(r, &r->from, &r->to);
@@ -247,13 +248,13 @@ static int rename_one(struct fs_renaming *r, unsigned int flags)
 	if (r->replaces)
 		return replace(r);
 	err = move(r, RENAME_NOREPLACE);
-	/* Somebody else was faster: the kernel looks again. */
+	/* Another program was faster: the kernel looks again. */
 	return err == -EEXIST && !(flags & RENAME_NOREPLACE) ? -ESTALE : err;
 }
 
 /*
- * Names of one frame stay in one folder.  If NEW is the last one, that frame
- * has a name like any other from now on.
+ * Names of one frame stay in one directory.  If NEW is the last one, the frame
+ * is called by it, and is a frame like any other.
  */
 static int begin_names(struct fs_renaming *r, unsigned int flags)
 {
@@ -261,8 +262,8 @@ static int begin_names(struct fs_renaming *r, unsigned int flags)
 	bool to_is_name = r->replaces && fs_side_is_name(to);
 	int err = 0;
 
-	if (!is_same_folder(r) && (fs_side_is_name(from) ||
-				   (to_is_name && (flags & RENAME_EXCHANGE))))
+	if (!is_same_dir(r) && (fs_side_is_name(from) ||
+				(to_is_name && (flags & RENAME_EXCHANGE))))
 		return -EXDEV;
 	if (fs_side_is_name(from) && r->replaces &&
 	    (fs_side_is_frame(to) || (flags & RENAME_EXCHANGE)))
@@ -294,7 +295,7 @@ static int run(struct fs_renaming *r, unsigned int flags)
 	hold(r->fs, &r->from);
 	if (r->replaces)
 		hold(r->fs, &r->to);
-	/* It was at a home, and others have deleted its names. */
+	/* It is still at a home, but another program has deleted its names. */
 	if (fs_home_is(r->from.found.name) && fs_side_is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)

@@ -21,7 +21,7 @@ static struct timespec time_of(const struct timespec *given, bool is_set,
 	return *given;
 }
 
-/* What is to change; sizes are not among it, and nobody can set a ctime. */
+/* What to change, but for the size; no program can set a ctime. */
 static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 {
 	struct fs_setattr meta = fs_setattr_none();
@@ -42,7 +42,7 @@ static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 	return meta;
 }
 
-/* With uid= or gid= nothing else can be the owner. */
+/* With uid= or gid= there is only one owner. */
 static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 {
 	if (o->uid != FS_UNSET && meta->uid != (uid_t)-1) {
@@ -91,7 +91,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	meta.by_user = fuse_req_ctx(req)->uid != 0;
 	if (!err)
 		err = fs_view_enter(fs, shown, &node);
-	/* The folder around a single frame is made up. */
+	/* The directory around a single frame is made up. */
 	if (!err && node->kind == FS_KIND_SINGLE)
 		err = -EPERM;
 	if (!err)

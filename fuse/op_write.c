@@ -15,13 +15,14 @@ static void reply(fuse_req_t req, int err)
 {
 	if (err)
 		fs_stats_add(&fs_of(req)->stats.nerrors, 1);
-	/* The file is open, so it does exist, whatever is missing below it. */
+	/* The file is open, so it exists, whatever is missing below it. */
 	fs_reply_error(req, err == -ENOENT ? -EIO : err);
 }
 
 /*
- * Where an O_APPEND write goes is up to what is there, as others may append
- * too; but not what the kernel writes back from its cache.
+ * Does the write go to the end of the file as it is now?  So it does with
+ * O_APPEND, as other programs may append too; but not what the kernel writes
+ * back.
  */
 static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 {
@@ -30,8 +31,8 @@ static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 }
 
 /*
- * O_SYNC and O_DSYNC of a write that does not go through the kernel's cache:
- * of those that do, it sends an fsync itself.  Returns flags of pwritev2(2).
+ * What O_SYNC and O_DSYNC ask for, as flags of pwritev2(2).  For writes that go
+ * through its cache the kernel sends an fsync itself.
  */
 static int sync_flags(const struct fuse_file_info *fi)
 {
@@ -60,8 +61,8 @@ static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
 }
 
 /*
- * Bytes of [@off, @off + @size) that are the header of a view; they may be
- * written if they stay what they are.  Returns how many, or -EPERM.
+ * How many bytes from @off on are the header of a view; they may be written if
+ * they do not change.  Returns the number, or -EPERM.
  */
 static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 			 size_t size, uint64_t off)
@@ -94,7 +95,7 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
 
-/* To the end as it is; the kernel knows only where that was. */
+/* Appends to the end as it is now; @off is where the kernel thinks it is. */
 static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 			    const char *buf, size_t size, uint64_t off)
 {
@@ -103,7 +104,7 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 
 	fs_open_frame_note_change(handle->frame);
 	fs_view_head_note_change(fs, handle);
-	/* It has cached them where they are not. */
+	/* The kernel has cached the bytes at the wrong offset. */
 	if (n > 0 && at != off)
 		fs_open_frame_drop_cached(fs, handle->frame);
 	return n;
@@ -132,7 +133,7 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 
 	if (!handle->frame)
 		return change_other(fs, handle, buf, size, off, fi);
-	/* A view cannot grow; its bytes have another place. */
+	/* A view cannot grow, and its bytes have other offsets. */
 	if (!handle->head && is_append(fs, fi))
 		n = append_frame(fs, handle, buf, size, (uint64_t)off);
 	else
@@ -144,8 +145,9 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 }
 
 /*
- * What the kernel writes back from its cache (of mmap(2), mostly) it takes for
- * stored if there is no error: it does not look at how much it was.
+ * Writes all of @buf: what the kernel writes back from its cache (of mmap(2),
+ * mostly) it takes for stored unless there is an error; a short count would
+ * lose the rest.
  */
 static ssize_t write_back(struct fs *fs, const char *buf, size_t size,
 			  off_t off, const struct fuse_file_info *fi)
@@ -185,8 +187,8 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 }
 
 /*
- * Bytes of [@off, @end) that no chunk is stored for: holes, and what is behind
- * the end.  Stops counting above @enough.  Returns them, or an errno.
+ * Counts the bytes of [@off, @end) without a stored chunk: holes, and what is
+ * behind the end.  Stops above @enough.  Returns the count, or an errno.
  */
 static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
 			     uint64_t enough)
@@ -210,8 +212,8 @@ static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
 }
 
 /*
- * Nothing can be reserved for bytes whose compressed size is not known, but
- * what has no room even now is refused, as if they could not be compressed.
+ * Refuses a range for which there is no room even now.  Nothing can be
+ * reserved: the compressed size is not known yet.
  */
 static int check_room(const struct fs_handle *handle, uint64_t off,
 		      uint64_t end)
@@ -229,7 +231,7 @@ static int check_room(const struct fs_handle *handle, uint64_t off,
 	return (uint64_t)missing > room ? -ENOSPC : 0;
 }
 
-/* Makes a range zeros, or makes sure that the file has it. */
+/* Zeroes a range, or extends the file to it. */
 static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 			   int mode, uint64_t off, uint64_t length)
 {
@@ -253,7 +255,7 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 		err = check_room(handle, off, end);
 	if (!err && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
 		err = b2f_file_zero(file, off, length);
-	/* The kernel keeps others from changing the size meanwhile. */
+	/* The kernel lets no other request change the size meanwhile. */
 	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) && end > b2f_file_size(file))
 		err = b2f_file_truncate(file, end);
 	return err;
@@ -280,12 +282,12 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	reply(req, err);
 }
 
-/* An error of the backing filesystem that only close(2) tells. */
+/* Fetches an error that the backing filesystem reports at close(2) only. */
 static int flush_other(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	/* Without a descriptor there is no such error. */
+	/* Without a free descriptor, do without. */
 	return copy >= 0 && close(copy) ? -errno : 0;
 }
 

@@ -48,13 +48,13 @@ static bool is_made_up(const char *name)
 	       begins_with(name, OWN_ROOT);
 }
 
-/* For calls that follow links: /proc leads to the very file. */
+/* A path by which calls that follow links reach this very file. */
 static void path_of(int fd, char path[PATH_SIZE])
 {
 	snprintf(path, PATH_SIZE, "/proc/self/fd/%d", fd);
 }
 
-/* Pins what has the attributes of *@node, which that becomes: see view.h. */
+/* Pins the node that has the attributes of *@node, and sets *@node to it. */
 static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
 {
 	struct fs_node *base;
@@ -65,7 +65,7 @@ static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
 	err = fs_tree_pin(fs->tree, base, pin);
 	if (!err)
 		*node = base;
-	/* The pin holds it. */
+	/* The pin has its own reference. */
 	fs_tree_forget(fs->tree, base, 1);
 	return err;
 }
@@ -82,7 +82,10 @@ static void reply_value(fuse_req_t req, const char *value, size_t size,
 		fuse_reply_buf(req, value, size);
 }
 
-/* A descriptor of the file that has the attributes of @node; close it. */
+/*
+ * Opens the file that has the attributes of @node.  Returns a descriptor or an
+ * errno.
+ */
 static int open_holder(const struct fs_node *node, int fd)
 {
 	int holder;
@@ -97,7 +100,7 @@ static int open_holder(const struct fs_node *node, int fd)
 	return errno == ENOENT ? -ESTALE : -errno;
 }
 
-/* The value of @name on the backing filesystem; malloc'ed. */
+/* Gets the value of @name on the backing filesystem; malloc'ed. */
 static int get_stored(const struct fs_node *node, int fd, const char *name,
 		      char **out, size_t *size)
 {
@@ -169,7 +172,7 @@ static int get_value(struct fs *fs, struct fs_node *node, const char *name,
 	struct fs_pin pin = {0};
 	int err;
 
-	/* The kernel asks for capabilities before each write. */
+	/* The kernel asks for security.capability before each write. */
 	if (!begins_with(name, USER))
 		return begins_with(name, "security.") ? -ENODATA : -EOPNOTSUPP;
 	if (begins_with(name, OWN_ROOT))
@@ -206,7 +209,7 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	free(value);
 }
 
-/* Writes those of @names that are to be listed to @f. */
+/* Writes the names that are listed, of @names, to @f. */
 static void put_stored(FILE *f, const char *names, size_t size)
 {
 	for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
@@ -236,7 +239,7 @@ static int list_stored(const struct fs_node *node, int fd, FILE *f)
 	if (holder >= 0)
 		close(holder);
 	free(names);
-	/* Where there can be none, the list is empty. */
+	/* A filesystem without xattrs has an empty list. */
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
@@ -247,7 +250,7 @@ static int list_facts(struct fs *fs, struct fs_node *node, int fd, FILE *f)
 	size_t size = 0;
 	int err = fs_disk_frame_open(fs, node, fd, &frame);
 
-	/* What cannot be opened has none. */
+	/* A frame that cannot be opened has none. */
 	if (err)
 		return 0;
 	err = fs_facts_list(frame, &names, &size);
@@ -306,7 +309,7 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	free(names);
 }
 
-/* What is to be done with an index or a file. */
+/* A change of an index or a file. */
 struct change {
 	const char *name;
 	/* NULL: remove it. */

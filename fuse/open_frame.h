@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * open_frame.h - open frames: what all who have a frame open share
+ * open_frame.h - open frames: what all handles of a frame share
  *
- * Each node has one struct fs_open_frame at most, so there is one state of a
- * frame, and one place its changes go to, however many handles there are.
+ * Each node has one open frame at most, so a frame has one state, and its
+ * changes go to one place, however many handles there are.
  *
- * What we write ourselves is known: the library says what the index is after
- * each commit.  When somebody else changes a frame that is open here, *and* it
- * has no uncommitted changes, the open file goes on with what is on disk then.
- * That is noticed at the next open or stat(2), and once a second by the ticker;
- * whoever notices it has the kernel's cache dropped:
+ * The library tells what the index is after each of our commits, so a foreign
+ * change is recognized.  If there are no uncommitted changes here, the open
+ * frame goes on with what is on disk then.  That happens at the next open or
+ * stat(2), and once a second in the ticker; then the kernel's cache must go:
  *
- *   an open         by not keeping it
- *   all others      through the ticker, which tells the kernel (a request must
- *                   not: the kernel may hold what it would have to wait for)
+ *   an open         does not keep it
+ *   all others      leave it to the ticker, which tells the kernel (a request
+ *                   must not: the kernel may hold what it would wait for)
  *
  * So a reader may get bytes of the old version for a moment after new ones of
- * another part, as with any network filesystem, and never a block made of both.
- * With uncommitted changes here the commit decides (b2f_file_commit()).
+ * another part, as with any network filesystem, but never a block made of both.
+ * With uncommitted changes here, the commit decides (b2f_file_commit()).
  *
- * A frame that is the root of the mount is whatever has its name.  If that is
- * another directory now, while the old one is open, the new one gets a file of
- * its own, past the kernel's cache.
+ * A frame that is the root of the mount is whatever has its name.  If another
+ * directory gets that name while the old one is open, the new one gets an open
+ * frame of its own, past the kernel's cache.
  *
- * Two versions may have the same stamp if they follow each other within one
- * tick of the filesystem's clock.  So a frame that somebody else has just
- * changed is opened a moment later, when its stamp can belong to one only.
+ * Two versions within one tick of the filesystem's clock may have the same
+ * stamp.  So an open waits a moment after a foreign change, until the stamp can
+ * belong to one version only.
  *
  * Layer: fuse.
  *

@@ -10,7 +10,7 @@
 
 #define INDEX_NAME "chunks.b2frame"
 
-/* For names that change while they are followed. */
+/* How often to follow a name that changes meanwhile. */
 #define TRIES 3
 
 int fs_probe_index(int fd, bool sparse, struct stat *out)
@@ -24,7 +24,7 @@ int fs_probe_index(int fd, bool sparse, struct stat *out)
 	return err ? -errno : 0;
 }
 
-/* Errors that say nothing about the file, only about this moment. */
+/* Does @err say nothing about the file, only about this moment? */
 static bool is_shortage(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
@@ -45,7 +45,7 @@ int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
 	struct b2f_frame_peek peek = {0};
 	int err;
 
-	/* "." cannot be exchanged, and leads below our own mount. */
+	/* "." cannot be exchanged, and leads to what our mount covers. */
 	if (probe->sparse)
 		err = b2f_frame_peek(probe->fd, ".", &peek);
 	else
@@ -53,7 +53,7 @@ int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
 	if (is_shortage(err))
 		return err;
 	if (err || !peek.is_frame) {
-		/* It is shown by its name all the same. */
+		/* The name is shown all the same. */
 		probe->nbytes = probe->cbytes = 0;
 		return fs_probe_index(probe->fd, probe->sparse, &probe->index);
 	}
@@ -75,7 +75,7 @@ static int probe_directory(struct fs_probe *probe)
 	return 0;
 }
 
-/* Only plain files may be opened: a FIFO or a device would notice. */
+/* Open plain files only: a FIFO or a device would notice. */
 static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 {
 	struct b2f_frame_peek peek;
@@ -97,8 +97,8 @@ static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 }
 
 /*
- * Goes on to the home of the frame that the symbolic link @probe is a name of.
- * Returns true if there is one.
+ * Replaces @probe, a symbolic link, by the frame at its home, if it is a name
+ * of one.  Returns whether it is.
  */
 static bool follow_home(struct fs_tree *tree, int dirfd, struct fs_probe *probe)
 {
@@ -120,7 +120,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, struct fs_probe *probe)
 	return true;
 }
 
-/* Opens @name, or what it is one of several names of. */
+/* Opens @name, or the frame of which it is one of several names. */
 static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		      struct fs_probe *probe)
 {
@@ -140,7 +140,7 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 	return 0;
 }
 
-/* Opens @name and finds its kind; of a directory not the sizes. */
+/* Opens @name and finds its kind; does not read the sizes of directories. */
 static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
 		     struct fs_probe *out)
 {

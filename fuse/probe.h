@@ -3,7 +3,7 @@
  * probe.h - is this file of the backing filesystem a frame, and how large?
  *
  * A frame is a directory that holds chunks.b2frame, or a file that begins with
- * the magic; both whatever their names are.  What cannot be read is not known
+ * the magic, whatever their names are.  A file that cannot be read is not known
  * to be a frame, so it is shown as it is.  One of several names of a frame is
  * that frame (links.h).
  *
@@ -22,21 +22,23 @@ struct fs_probe {
 	enum fs_kind kind;
 	/* Of the file itself. */
 	struct stat st;
-	/* The rest is for frames, and not set by fs_probe_kind(). */
+	/* The rest is for frames only; fs_probe_kind() does not set it. */
 	bool sparse;
 	/*
-	 * Where it lies, if it was found by one of several names (links.h);
-	 * else "".
+	 * The home of the frame (links.h), if this is one of several names; or
+	 * "".
 	 */
 	char home[FS_NAME_SIZE];
-	/* How many names it has; 0: only one. */
+	/* How many names the frame has; 0: only one. */
 	unsigned int nlinks;
 	/* Of the index. */
 	struct stat index;
-	/* It is an array that a .npy file can tell of, and is one itself. */
+	/*
+	 * It is an array that a .npy header can describe; it is shown with one.
+	 */
 	bool has_npy_header;
 	bool is_npy;
-	/* Both 0 for a frame whose header makes no sense. */
+	/* Both 0 if its header is invalid. */
 	uint64_t nbytes;
 	uint64_t cbytes;
 };
@@ -49,7 +51,9 @@ B2F_MUST_CHECK
 int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out);
 
-/* As fs_probe_open(), but finds only the kind, and closes again. */
+/*
+ * Finds only the kind, and closes the descriptor.  Returns as fs_probe_open().
+ */
 B2F_MUST_CHECK
 int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 		  enum fs_kind *out);
@@ -65,9 +69,9 @@ B2F_MUST_CHECK
 int fs_probe_index(int fd, bool sparse, struct stat *out);
 
 /*
- * Sizes of the frame @name in @dirfd, whose O_PATH descriptor is @probe->fd and
- * whose @probe->sparse is set; sets @probe->index too.
- * Returns 0 or an errno (-ESTALE: @name is another file now).
+ * Reads the sizes and the index of the frame @name in @dirfd; @probe has its
+ * O_PATH descriptor, and whether it is sparse.  Returns 0 or an errno (-ESTALE:
+ * @name is another file now).
  */
 B2F_MUST_CHECK
 int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe);

@@ -15,10 +15,10 @@ void fs_renaming_move(struct fs *fs, const struct fs_side *side,
 		return;
 	if (fs_side_is_sparse(side))
 		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
-	/* One of several names of a frame says nothing about where that is. */
+	/* The frame itself stays at its home. */
 	if (fs_side_is_name(side))
 		return;
-	/* Without memory it is looked up anew. */
+	/* Without memory the kernel looks it up anew. */
 	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
 }
 
@@ -28,7 +28,7 @@ int fs_renaming_entry(const struct fs_entry *from, const char *name,
 {
 	if (renameat2(from->pin.fd, name, to->pin.fd, new_name, flags) == 0)
 		return 0;
-	/* Not every filesystem can tell whether there is something. */
+	/* Not every filesystem knows RENAME_NOREPLACE. */
 	if (errno != EINVAL || flags != RENAME_NOREPLACE)
 		return -errno;
 	if (faccessat(to->pin.fd, new_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)

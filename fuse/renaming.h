@@ -13,8 +13,7 @@
 struct fs_side {
 	struct fs_entry entry;
 	struct fs_found found;
-	/* Its node, if the kernel knows it, so that it can be found meanwhile.
-	 */
+	/* Its node, if the kernel knows it. */
 	struct fs_pin pin;
 };
 
@@ -22,9 +21,9 @@ struct fs_renaming {
 	struct fs *fs;
 	struct fs_side from;
 	struct fs_side to;
-	/* There is something. */
+	/* There is a file at @to. */
 	bool replaces;
-	/* The final backing name. */
+	/* The backing name that @from gets. */
 	char name[FS_NAME_SIZE];
 };
 
@@ -39,7 +38,7 @@ static inline bool fs_side_is_frame(const struct fs_side *side)
 	return side->found.probe.kind == FS_KIND_FRAME;
 }
 
-static inline bool fs_side_is_folder(const struct fs_side *side)
+static inline bool fs_side_is_dir(const struct fs_side *side)
 {
 	return side->found.probe.kind == FS_KIND_DIR;
 }
@@ -61,16 +60,17 @@ int fs_renaming_entry(const struct fs_entry *from, const char *name,
 		      unsigned int flags);
 
 /*
- * What takes the place of @old, if that is durable, must be so itself: makes
- * @fresh durable then.  Returns 0 or an errno.
+ * A file that replaces a durable one must be durable itself: makes @fresh so if
+ * @old is.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
 			     const struct fs_side *old);
 
 /*
- * Both names change places (renaming_exchange.c).  Returns 0, -ENOENT (there is
- * only one), -EINVAL (there would be a moment without one of them) or an errno.
+ * Lets both names change places (renaming_exchange.c).  Returns 0, -ENOENT
+ * (there is only one), -EINVAL (for a moment one of them would not exist) or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_renaming_exchange(struct fs_renaming *r);

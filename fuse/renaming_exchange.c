@@ -12,7 +12,7 @@
 
 #include "renaming.h"
 
-/* Is @side shown as @name if its entry is called @backing? */
+/* Is @side shown as @name if its backing name is @backing? */
 static bool fits(const struct fs_side *side, const char *name,
 		 const char *backing)
 {
@@ -24,8 +24,8 @@ static bool fits(const struct fs_side *side, const char *name,
 }
 
 /*
- * Calls the frame @side @name in @entry, where it is as @side->found.name; it
- * is shown by the same name as before.
+ * Renames the frame @side in @entry from @side->found.name to @name, by which
+ * it is shown as before.
  */
 static int rename_frame(struct fs_renaming *r, struct fs_side *side,
 			const struct fs_entry *entry, const char *name)
@@ -43,14 +43,14 @@ static int rename_frame(struct fs_renaming *r, struct fs_side *side,
 	return 0;
 }
 
-/* Gives the frame @side the suffix it had as @old, if it can have it. */
+/* Gives the frame @side the suffix of @old again, if that is free. */
 static void restore_suffix(struct fs_renaming *r, struct fs_side *side,
 			   const struct fs_entry *entry, const char *old)
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
 	char name[FS_NAME_SIZE];
 
-	/* By either name it is shown as the same. */
+	/* It is shown by the same name with and without it. */
 	place.leaving = side->found.name;
 	if (fs_side_is_frame(side) && fs_suffix_stem(old, name) &&
 	    fs_backing_name_of_frame(&place, entry->name, fs_suffix_of(old),
@@ -58,7 +58,7 @@ static void restore_suffix(struct fs_renaming *r, struct fs_side *side,
 		(void)!rename_frame(r, side, entry, name);
 }
 
-/* Is @side, without a suffix of its own, shown by either name? */
+/* Is @side shown by either name once it has no suffix? */
 static bool can_be_bare(const struct fs_side *side, const struct fs_side *other)
 {
 	return fits(side, side->entry.name, side->entry.name) &&
@@ -83,8 +83,8 @@ static int exchange_entries(struct fs_renaming *r)
 }
 
 /*
- * A frame and what is none: a frame without its suffix is shown by the same
- * name, so that entries called as shown can change places.
+ * Exchanges a frame and another file: a frame without its suffix is shown by
+ * the same name, so that backing names as shown can change places.
  */
 static int exchange_bare(struct fs_renaming *r)
 {

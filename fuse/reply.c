@@ -24,7 +24,7 @@ void fs_reply_entry(fuse_req_t req, struct fs_node *node,
 {
 	struct fs *fs = fs_of(req);
 
-	/* An answer that did not arrive is not counted by the kernel. */
+	/* The kernel does not count an answer that did not arrive. */
 	if (fuse_reply_entry(req, answer) < 0)
 		fs_tree_forget(fs->tree, node, 1);
 }

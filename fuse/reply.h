@@ -22,17 +22,17 @@
 /* Answers @req with the error @err (0 or negative). */
 void fs_reply_error(fuse_req_t req, int err);
 
-/* As fs_reply_error(), for a request for data; counts errors. */
+/* fs_reply_error() for a request for data; counts errors. */
 void fs_reply_data_error(fuse_req_t req, int err);
 
 /*
- * Answers @req with @answer for @node, which has a reference for the kernel; it
- * is given back if the answer does not arrive.
+ * Answers @req with @answer for @node.  If the answer does not arrive, gives
+ * back the kernel's reference.
  */
 void fs_reply_entry(fuse_req_t req, struct fs_node *node,
 		    const struct fuse_entry_param *answer);
 
-/* Sets in @fi what to answer to the open that has made @handle. */
+/* Sets in @fi the answer to the open that made @handle. */
 void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 		     struct fuse_file_info *fi);
 

@@ -16,8 +16,8 @@
 #define BUSY_NS	   50000000
 
 /*
- * After an open of @node that gave @err: returns 0 if it is to be tried again,
- * because a damaged frame was made an empty one.
+ * After an open of @node failed with @err: makes a damaged frame an empty one.
+ * Returns 0 if the open is to be tried again.
  */
 static int heal(struct fs *fs, struct fs_node *node, int err, int *tries)
 {
@@ -121,7 +121,9 @@ int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
 	return -EPERM;
 }
 
-/* The kernel does this for a truncation that it sends, but not for O_TRUNC. */
+/*
+ * Clears set-uid bits, as the kernel does for truncate(2), but not for O_TRUNC.
+ */
 static int drop_set_ids(struct fs *fs, const struct fs_pin *pin)
 {
 	struct fs_setattr meta = fs_setattr_none();

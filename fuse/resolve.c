@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* resolve.c - names of the mount and names of the backing folder */
+/* resolve.c - names of the mount and names of the backing directory */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ int fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name)
 	struct stat st;
 	int fd, err;
 
-	/* Not with fstatat(2), which could ask our own mount. */
+	/* fstatat(2) could ask our own mount, and wait for ever. */
 	err = fs_tree_open_at(tree, dirfd, name, &fd, &st);
 	if (err == -ENOENT)
 		return 0;
@@ -40,7 +40,7 @@ int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
 	char shown[FS_NAME_SIZE];
 	int is_frame, err;
 
-	/* Only frames are called by other names. */
+	/* Only frames are shown by other names. */
 	is_frame = fs_suffix_stem(name, shown)
 			   ? fs_resolve_is_frame(tree, dirfd, name)
 			   : 0;
@@ -52,8 +52,8 @@ int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
 }
 
 /*
- * Does anything else want to be called @stem than the frame @name?  With it a
- * stem gets shorter by a suffix, so this comes to an end.
+ * Is anything else than the frame @name shown as @stem, or about to be?  Each
+ * step of this recursion takes a suffix off, so it ends.
  */
 static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
 		    const char *stem)
@@ -68,7 +68,7 @@ static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
 	return taken;
 }
 
-/* The name that the frame @name is shown by. */
+/* Copies the name that the frame @name is shown by. */
 static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
 		      char shown[FS_NAME_SIZE])
 {
@@ -109,7 +109,7 @@ int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
 	return 0;
 }
 
-/* The one frame @stem.SUFFIX; nothing is shown as @stem by that name. */
+/* Finds the only frame @stem.SUFFIX; nothing has the name @stem itself. */
 static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
 		      struct fs_found *out)
 {
@@ -167,6 +167,8 @@ int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
 		return 0;
 	}
 	fs_probe_close(&found.probe);
-	/* That one is called otherwise, so the name is free for another. */
+	/*
+	 * That file is shown by another name, so @name may be a frame's stem.
+	 */
 	return err ? err : find_frame(tree, dirfd, name, out);
 }

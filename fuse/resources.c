@@ -25,7 +25,7 @@
 #define MMAP_THRESHOLD (4 << 20)
 #define TRIM_THRESHOLD (1 << 20)
 
-/* A quarter of the @limit: open frames and folders need most of them. */
+/* A quarter of the @limit: open frames and directories need most of them. */
 static rlim_t quarter(rlim_t limit, rlim_t min, rlim_t max)
 {
 	limit /= 4;

@@ -11,11 +11,12 @@
 
 /* How many descriptors there are, and for what. */
 struct fs_descriptors {
-	/* The tree may keep so many open for convenience; at least 16. */
+	/* How many the tree may keep open without need; at least 16. */
 	size_t max_idle;
 	/*
-	 * Those from this one on are left to reads, each of which opens a chunk
-	 * file for a moment: what is open can be read, whatever else is open.
+	 * Those from this number on are left to reads, each of which opens a
+	 * chunk file for a moment: an open file can be read, whatever else is
+	 * open.
 	 */
 	int reserved_from;
 };
@@ -26,7 +27,7 @@ struct fs_descriptors fs_resources_raise_files(void);
 /* Keeps the heap close to what is allocated from it. */
 void fs_resources_tune_heap(void);
 
-/* Loads what would otherwise be loaded when it may be too late. */
+/* Loads a library that would otherwise be loaded too late. */
 void fs_resources_load_early(void);
 
 #endif

@@ -3,15 +3,15 @@
  * seen.h - what the kernel and we have seen of the data of a file
  *
  * The kernel keeps data until it is told of another size or to drop them.  It
- * must be told to when another program has changed them, and must not be told
- * to when only we have: it lets go of the pages that it is writing before we
- * have their data, and who reads them again at that moment would see the old
- * ones from then on.  So changes of ours are known from those of others.
+ * must be told so when another program changed them, but not when only we did:
+ * it lets go of pages that it is writing before we have their data, and a
+ * reader that comes at that moment would see the old data from then on.  So
+ * foreign changes must be told from ours.
  *
- * A version is told by its stamp: that of the index of a frame, or of the file
- * itself.  What is known of the kernel's cache of a node is one of these:
+ * A version is known by its stamp: that of the index of a frame, or of the file
+ * itself.  The kernel's cache of a node is in one of these states:
  *
- *   UNKNOWN  nothing
+ *   UNKNOWN  nothing is known of it
  *   UNSURE   it has data of @stamp, which another version may have too: the
  *            clock of the filesystem has not ticked since
  *   SURE     it has data of @stamp, and no other version has that
@@ -24,16 +24,16 @@
  *   SURE       SURE or UNSURE   UNSURE          MIXED, dropped   SURE
  *   MIXED      SURE or UNSURE   MIXED           MIXED, dropped   MIXED
  *
- * The kernel may keep its cache for the first of several opens if this is SURE
- * and the version still the same (if not, the open drops it, so all that it has
- * then is of that version); for others if nothing waits to be dropped.  A
- * request never drops: the kernel may wait for that very request.  The ticker
- * does.
+ * The first of several opens may keep the cache if that is SURE and the version
+ * is still the same; otherwise it drops the cache, which then has only the new
+ * version.  Further opens may keep it if nothing waits to be dropped.  Requests
+ * never tell the kernel to drop anything, as the kernel may wait for that very
+ * request; the ticker does.
  *
  * Layer: fuse.
  *
- * Threads: any.  What gets a struct fs_seen is called with fs->state_lock held;
- * what gets a struct fs takes it.
+ * Threads: any.  The caller of a function with a struct fs_seen holds
+ * fs->state_lock; a function with a struct fs takes it.
  */
 #ifndef B2F_FUSE_SEEN_H
 #define B2F_FUSE_SEEN_H

@@ -20,18 +20,18 @@
 #define THREADS_CORE 2
 #define THREADS_MAX  64
 
-/* How long a mount that is to end waits for what the kernel has, seconds. */
+/* How long the end of a mount waits for the kernel's write-back, seconds. */
 #define SYNC_S 20
 
-/* After so long a silence it has nothing more to send. */
+/* After so long a silence the kernel has nothing more to send. */
 #define QUIET_NS 100000000
 
 /* For the mount's own readahead; see op_init.c. */
 #define READAHEAD_KIB "2048"
 
 /*
- * libfuse's messages come without any argument of ours, so this has to be
- * global.  Set once, before there is a second thread.
+ * libfuse passes no argument of ours with its messages, so this is global.  Set
+ * once, before there is a second thread.
  */
 static struct fs_logger *fuse_logger;
 
@@ -124,8 +124,8 @@ static int new_session(struct fs *fs)
 }
 
 /*
- * While libfuse and fusermount3 work, what they write to stderr goes to a
- * file in memory, so that one failure is told of in one line.
+ * Sends what libfuse and fusermount3 write to stderr to a file in memory, so
+ * that a failure is reported in one line.
  */
 struct capture {
 	int file;
@@ -158,7 +158,10 @@ static void capture_end(struct capture *c, char *text, size_t size)
 	text[strcspn(text, "\n")] = '\0';
 }
 
-/* Who is not root needs a helper; these are the places libfuse looks in. */
+/*
+ * Users other than root need this helper; these are the places where libfuse
+ * looks for it.
+ */
 static bool has_fusermount(void)
 {
 	return access("/usr/bin/fusermount3", X_OK) == 0 ||
@@ -166,7 +169,7 @@ static bool has_fusermount(void)
 	       access("/bin/fusermount3", X_OK) == 0;
 }
 
-/* Why the mount failed, in words. */
+/* Says in words why the mount failed. */
 static void explain(const struct fs *fs, const char *said,
 		    char reason[FS_REASON_SIZE])
 {
@@ -189,8 +192,8 @@ static void explain(const struct fs *fs, const char *said,
 }
 
 /*
- * The device of what is mounted on the mountpoint; 0: that cannot be told.
- * Asks the kernel alone: nobody may be there to answer requests.
+ * The device of what is mounted on the mountpoint; 0: not known.  Must not send
+ * us a request, which may never be answered.
  */
 static dev_t mounted_device(const struct fs *fs)
 {
@@ -203,9 +206,8 @@ static dev_t mounted_device(const struct fs *fs)
 }
 
 /*
- * Lets the kernel read further ahead.  Only root may; it has to be before the
- * first request, since the kernel then takes the smaller of this and what we
- * answer.
+ * Lets the kernel read further ahead.  Only root may do so, and only before the
+ * first request, when the kernel takes the smaller of this and our answer.
  */
 static void raise_readahead(const struct fs *fs)
 {
@@ -275,14 +277,14 @@ int fs_session_run(struct fs *fs)
 	return err;
 }
 
-/* In a thread of its own, as nobody knows whether it ever ends. */
+/* In a thread of its own, as this may never end. */
 static void *sync_mount(void *arg)
 {
 	char *path = arg;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd >= 0) {
-		/* What could not be stored is told of by the commit. */
+		/* A commit that fails reports it. */
 		(void)!syncfs(fd);
 		close(fd);
 	}
@@ -290,7 +292,7 @@ static void *sync_mount(void *arg)
 	return NULL;
 }
 
-/* How many writes have come, if all are answered; else -1. */
+/* Counts the writes so far; -1: one is not answered yet. */
 static int64_t count_writes(const struct fs *fs)
 {
 	uint64_t done = atomic_load(&fs->stats.nwrites_done);
@@ -322,7 +324,7 @@ void fs_session_sync(struct fs *fs)
 	struct timespec end;
 	pthread_t thread;
 
-	/* It may have been unmounted already, and mounted by somebody else. */
+	/* By now another filesystem may be mounted there. */
 	if (!path || mounted_device(fs) != fs->tree->own_dev ||
 	    pthread_create(&thread, NULL, sync_mount, path)) {
 		free(path);
@@ -338,7 +340,10 @@ void fs_session_sync(struct fs *fs)
 
 void fs_session_cut(struct fs *fs)
 {
-	/* Only root can, and only if nobody else has mounted there since. */
+	/*
+	 * Only root can do this; and another filesystem may be mounted there by
+	 * now.
+	 */
 	if (mounted_device(fs) == fs->tree->own_dev)
 		(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
 }

@@ -16,24 +16,21 @@
 B2F_MUST_CHECK
 int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE]);
 
-/*
- * Answers requests until somebody unmounts or a signal comes.
- * Returns 0 or an errno.
- */
+/* Answers requests until the unmount or a signal.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_session_run(struct fs *fs);
 
 /*
- * Has the kernel write back what it has of mapped files, and with
- * writeback_cache, to us; from any thread but those that answer requests.
- * Waits some seconds at most.
+ * Has the kernel write back to us what it has of mapped files, and with
+ * writeback_cache of all.  Waits some seconds at most.  From any thread but
+ * those that answer requests.
  */
 void fs_session_sync(struct fs *fs);
 
-/* Lets everything that waits for an answer fail; when no answers come. */
+/* Makes requests fail that still wait for an answer which will not come. */
 void fs_session_cut(struct fs *fs);
 
-/* Unmounts, if that is still to be done, and frees.  No session: nothing. */
+/* Unmounts, if still mounted, and frees.  Does nothing without a session. */
 void fs_session_close(struct fs *fs);
 
 #endif

@@ -3,9 +3,9 @@
  * setattr.h - owner, mode and times of backing files
  *
  * A frame has those of its index, and its chunk files get them too.  Its
- * directory gets the same owner, and a mode by which whoever may read or write
- * the file can get in; the owner always can, since the daemon may be the owner
- * and no more.
+ * directory gets the same owner, and a mode that lets in every user who may
+ * read or write the file; the owner always, as that may be the daemon's own
+ * user.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */

@@ -17,7 +17,7 @@
 #include "b2frame/error.h"
 
 struct fs_signals {
-	/* Runs when the mount shall end; then the main thread is woken. */
+	/* Runs when the mount shall end; the main thread is woken after it. */
 	void (*on_exit)(void *arg, int signal);
 	void (*on_stats)(void *arg);
 	void *arg;

@@ -19,7 +19,6 @@ static int give_reason(char reason[FS_REASON_SIZE], const char *path, int err)
 	return err;
 }
 
-/* A struct b2f_log that keeps its last message in a reason. */
 static void keep_message(void *arg, enum b2f_log_level level,
 			 const char *message)
 {
@@ -27,13 +26,18 @@ static void keep_message(void *arg, enum b2f_log_level level,
 	snprintf(arg, FS_REASON_SIZE, "%s", message);
 }
 
-/* Opens the frame and closes it again, for the reason why that fails. */
+struct b2f_log fs_source_log(char reason[FS_REASON_SIZE])
+{
+	return (struct b2f_log){.write = keep_message,
+				.arg = reason,
+				.max_level = B2F_LOG_ERROR};
+}
+
+/* Opens the frame and closes it again, to find out why that fails. */
 static int try_frame(const struct fs_source *source, const char *path,
 		     char reason[FS_REASON_SIZE])
 {
-	struct b2f_log log = {.write = keep_message,
-			      .arg = reason,
-			      .max_level = B2F_LOG_ERROR};
+	struct b2f_log log = fs_source_log(reason);
 	struct b2f_frame_options options = {.log = &log, .label = path};
 	struct b2f_frame *frame = NULL;
 	int err;
@@ -44,7 +48,7 @@ static int try_frame(const struct fs_source *source, const char *path,
 	return err;
 }
 
-/* The name that the user calls the frame by, if @path ends in one. */
+/* Copies the name by which the user calls the frame, if @path ends in one. */
 static int make_shown(const char *path, const char *name, char **out)
 {
 	char *copy = strdup(path), stem[FS_NAME_SIZE];
@@ -62,7 +66,7 @@ static int make_shown(const char *path, const char *name, char **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Splits the absolute path of a frame into folder and name, and opens it. */
+/* Splits the absolute path of a frame into directory and name, and opens it. */
 static int open_frame(struct fs_source *source, const char *path,
 		      char reason[FS_REASON_SIZE])
 {

@@ -14,16 +14,17 @@
 #include <stddef.h>
 
 #include "b2frame/error.h"
+#include "b2frame/log.h"
 
 struct fs_source {
 	/* Absolute, without symbolic links. */
 	char *path;
-	/* A frame; else a directory. */
+	/* Frame or directory? */
 	bool is_frame;
 	bool sparse;
 	/* O_PATH: the directory, or the one that the frame is in. */
 	int fd;
-	/* Of the frame: in @fd, and in the mount.  NULL for a directory. */
+	/* The frame's name in @fd, and in the mount; NULL for a directory. */
 	char *name;
 	char *shown;
 };
@@ -31,14 +32,17 @@ struct fs_source {
 struct fs_mountpoint {
 	/* Absolute, without symbolic links. */
 	char *path;
-	/* A regular file; else a directory. */
+	/* Regular file or directory? */
 	bool is_file;
 	/* O_PATH. */
 	int fd;
 };
 
-/* Room for the reason of a failure. */
+/* Size of the reason for a failure. */
 #define FS_REASON_SIZE 600
+
+/* A log that keeps the last error of the library in @reason. */
+struct b2f_log fs_source_log(char reason[FS_REASON_SIZE]);
 
 /*
  * Looks at SOURCE @path.  A frame is opened once, so that a damaged one is
@@ -53,8 +57,8 @@ int fs_source_open(const char *path, struct fs_source *out,
 void fs_source_fini(struct fs_source *source);
 
 /*
- * Can it be written to?  Returns 0, -EROFS (its filesystem), -EACCES,
- * B2F_EUNSUPPORTED (a contiguous frame) or an errno.
+ * Checks whether @source can be written to.  Returns 0, -EROFS (its
+ * filesystem), -EACCES, B2F_EUNSUPPORTED (a contiguous frame) or an errno.
  */
 B2F_MUST_CHECK
 int fs_source_check_write(const struct fs_source *source);

@@ -29,7 +29,7 @@ void fs_stats_log(struct fs *fs)
 			 rt.cached_bytes, rt.cached_blocks, rt.hits, rt.misses,
 			 rt.waits, rt.evictions, rt.ahead_chunks);
 	fs_logger_answer(fs->logger,
-			 "statistics: inodes %zu, folders kept open %zu",
+			 "statistics: inodes %zu, directories kept open %zu",
 			 nnodes, nidle);
 }
 

@@ -15,12 +15,12 @@ struct fs;
 struct fs_stats {
 	_Atomic uint64_t nlookups;
 	_Atomic uint64_t nopens;
-	/* Opens after which the kernel could keep what it had. */
+	/* Opens after which the kernel kept its cache. */
 	_Atomic uint64_t nkept;
 	_Atomic uint64_t nreads;
 	_Atomic uint64_t nread_bytes;
 	_Atomic uint64_t nwrites;
-	/* Of them, those that have been answered. */
+	/* Those of @nwrites that have been answered. */
 	_Atomic uint64_t nwrites_done;
 	_Atomic uint64_t nwritten_bytes;
 	/* Requests for data that were answered with an error. */

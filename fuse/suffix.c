@@ -4,7 +4,7 @@
 
 #include "suffix.h"
 
-/* None is the end of another one, so a name has one stem at most. */
+/* No suffix is the end of another, so a name has one stem at most. */
 static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
 				       ".b2eframe"};
 
@@ -22,8 +22,7 @@ static bool is_dots(const char *name, size_t n)
 	       (n == 2 && name[0] == '.' && name[1] == '.');
 }
 
-/* Bytes in front of the suffix of @name, which is *@suffix; 0: there is none.
- */
+/* The length of the stem of @name, and its *@suffix; 0: it has none. */
 static size_t measure_stem(const char *name, size_t *suffix)
 {
 	size_t len = strlen(name);

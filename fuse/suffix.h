@@ -19,13 +19,13 @@
 /* Room for any name and its 0. */
 #define FS_NAME_SIZE (NAME_MAX + 1)
 
-/* The one that new frames get. */
+/* The suffix that new frames get. */
 #define FS_SUFFIX_NEW 0
 
-/* Its bytes, which every new name has to leave room for. */
+/* Its length, for which every new name has to leave room. */
 #define FS_SUFFIX_RESERVED 8
 
-/* Bytes of the longest name that anything new may have. */
+/* Length of the longest name of a new file. */
 #define FS_NAME_MAX (NAME_MAX - FS_SUFFIX_RESERVED)
 
 /*
@@ -41,8 +41,8 @@ bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE]);
 size_t fs_suffix_of(const char *name);
 
 /*
- * The suffix of a frame that is to be shown as @name: of a .npy file, which is
- * likely to be an array, that of arrays; else @otherwise.
+ * The suffix for a frame that is to be shown as @name: that of arrays for a
+ * .npy file, which is likely to become one; otherwise @otherwise.
  */
 size_t fs_suffix_for(const char *name, size_t otherwise);
 

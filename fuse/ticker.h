@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ticker.h - what has to be done without being asked, once a second
+ * ticker.h - what happens without a request, once a second
  *
- *   timer commits   what was written more than commit= seconds ago becomes
- *                   durable
- *   syncs           what was closed without being durable becomes so, all of
- *                   it with one syncfs(2); see durable.h
- *   changes         open frames that somebody else has changed go on with what
- *                   is on disk, and the kernel drops what it has cached; so it
- *                   does of other files (seen.h)
+ *   timer commits   changes older than commit= seconds become durable
+ *   syncs           frames that were closed without being durable become so, by
+ *                   one syncfs(2); see durable.h
+ *   changes         open frames with foreign changes go on with what is on
+ * disk, and the kernel drops what it cached of changed files (seen.h) memory
+ * goes back to the system when nothing is read any more
  *
- * The last one must not be done while a request is being answered: the kernel
- * may wait for that very answer.  So it is done here, where no lock is held.
+ * A request must not tell the kernel to drop anything: the kernel may wait for
+ * that very request.  The ticker holds no lock meanwhile.
  *
  * With nothing open and nothing to sync the thread sleeps.
  *

@@ -3,16 +3,16 @@
  * tree.h - the inodes that the kernel knows, and the way back to their files
  *
  * A node is found by device, inode number and kind of its backing file, and
- * remembers the last folder and name it was seen under.  Nothing is ever
- * opened by a path: always one name below the descriptor of a folder, without
- * following a symbolic link, and the result must be the file that was meant.
- * So a tree that others change can give ESTALE (which makes the kernel look
+ * remembers the last directory and name under which that was seen.  Nothing is
+ * opened by a path: always one name below the descriptor of a directory,
+ * without following symbolic links, and the result must be the expected file.
+ * So if another program changes the tree, the kernel may get ESTALE (and look
  * the name up again), but never another file.
  *
- * Only O_PATH descriptors of folders outlive their use, the least recently
- * used being closed first: one of a file would keep the space of a deleted
- * file in use.  What is deleted here is *held*, though, until the kernel
- * forgets it: somebody may have looked it up, and be about to open it.
+ * Only O_PATH descriptors of directories outlive their use; the least recently
+ * used is closed first.  One of a file would keep the space of a deleted file
+ * in use.  A file that is deleted through the mount is *held* until the kernel
+ * forgets it, though: an open of it may be on its way.
  *
  * What a frame is, is not known here: see probe.h and resolve.h.
  *

@@ -97,7 +97,7 @@ static int find_name(const char *(*name_of)(unsigned int number),
 	return -1;
 }
 
-/* Is the @n bytes at @word one of @words? */
+/* Are the @n bytes at @word one of @words? */
 static bool is_among(const char *const *words, const char *word, size_t n)
 {
 	while (*words && (strlen(*words) != n || memcmp(*words, word, n) != 0))
@@ -119,7 +119,7 @@ int fs_value_codec(const char *text, int64_t *out)
 
 int fs_value_filters(const char *text, uint8_t slots[B2F_SLOTS])
 {
-	/* Those that give back what they got. */
+	/* The lossless filters. */
 	static const char *const words[] = {"none",  "shuffle",	  "bitshuffle",
 					    "delta", "bytedelta", NULL};
 	uint8_t found[B2F_SLOTS] = {0};
@@ -131,7 +131,7 @@ int fs_value_filters(const char *text, uint8_t slots[B2F_SLOTS])
 		if (!is_among(words, p, len) || n == B2F_SLOTS)
 			return -EINVAL;
 		found[n] = (uint8_t)find_name(b2f_filter_name, p, len);
-		/* "none" is none. */
+		/* "none" takes no slot. */
 		n += found[n] != 0;
 		p += len;
 		if (!*p)

@@ -2,17 +2,16 @@
 /*
  * view.h - NAME.npy beside an array NAME: the same bytes behind a header
  *
- * A view is there for whoever looks it up, unless something else is shown by
- * that name; with npy=list it is listed too.  It has a node of its own, as the
- * kernel caches other bytes for it; all else is the frame's: attributes, the
- * open file, what is stored.  It does not hold the frame: the kernel may keep
- * it long after that was deleted, and the space has to be free.
+ * A lookup of NAME.npy finds the view unless a file is shown by that name; with
+ * npy=list it is listed too.  It has a node of its own, as the kernel caches
+ * other bytes for it; attributes, open frame and data are the frame's.  It does
+ * not hold the frame: the kernel may keep the view long after the frame was
+ * deleted, whose space has to be free then.
  *
- * What is written by one of the two is stale in the kernel's cache of the
- * other, which the ticker has dropped.
+ * A write to one of the two makes the kernel's cache of the other stale; the
+ * ticker has it dropped.
  *
- * Layer: fuse.  Threads: any; all functions but the inline ones may block on
- * I/O.
+ * Layer: fuse.  Threads: any; the functions of view_head.c may block on I/O.
  */
 #ifndef B2F_FUSE_VIEW_H
 #define B2F_FUSE_VIEW_H
