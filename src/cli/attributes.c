@@ -19,7 +19,7 @@
 /* Most bytes of a list of xattrs, and of the value of one, on Linux. */
 #define XATTR_BYTES 65536
 
-/* Only root may give files away; nobody else misses it. */
+/* Only root may give files away; for other users this is not an error. */
 static void own(int dir, const char *name, const struct stat *like)
 {
 	if (fchownat(dir, name, like->st_uid, like->st_gid,
@@ -65,7 +65,9 @@ static void copy_xattrs(const char *from, const char *to)
 	free(buf);
 }
 
-/* Who may read or write the frame has to get into its directory. */
+/*
+ * A user who may read or write the frame must be able to enter its directory.
+ */
 static mode_t directory_mode(mode_t mode)
 {
 	mode &= 0666;

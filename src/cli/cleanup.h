@@ -16,8 +16,8 @@
 void cli_cleanup_add(const char *path);
 
 /*
- * They do so no more.  NULL, or a path that was never added, does nothing.
- * Between cli_cleanup_lock() and cli_cleanup_unlock() only.
+ * Ends that.  NULL, or a path that was never added, does nothing.  Between
+ * cli_cleanup_lock() and cli_cleanup_unlock() only.
  */
 void cli_cleanup_drop(const char *path);
 

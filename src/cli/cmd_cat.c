@@ -37,7 +37,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* What @o asks for of a file of @size bytes. */
+/* Finds the range of a file of @size bytes that @o asks for. */
 static void choose_range(const struct cat *o, uint64_t size,
 			 struct cli_copy *copy)
 {

@@ -99,7 +99,10 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 	return name;
 }
 
-/* Of the frame without its suffix.  NULL after a message. */
+/*
+ * The name of the frame without its suffix; NULL, after a message, if it has
+ * none.
+ */
 static char *usual_name(const struct job *job)
 {
 	size_t len = strlen(job->path), stem = 0;

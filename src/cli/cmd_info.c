@@ -129,8 +129,7 @@ static bool is_zip_store(const struct info *o, const char *path)
 {
 	struct b2f_frame_peek peek;
 	const char *key;
-	char *file = o->frame_offset ? NULL
-				     : cli_packs_split(path, true, &key);
+	char *file = o->frame_offset ? NULL : cli_packs_split(path, true, &key);
 	bool is = file && !*key &&
 		  (b2f_frame_peek(AT_FDCWD, file, &peek) || !peek.is_frame);
 
@@ -184,7 +183,8 @@ static int run_info(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
-	several = o.json && (argc - optind > 1 || is_zip_store(&o, argv[optind]));
+	several =
+		o.json && (argc - optind > 1 || is_zip_store(&o, argv[optind]));
 	if (several)
 		puts("[");
 	status = print_frames(&o, argv + optind);

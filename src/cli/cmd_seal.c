@@ -17,7 +17,7 @@ static const char help[] =
 	"have none,\nafter decoding them. C-Blosc2 does not look at "
 	"checksums, and drops them where it\nwrites.\n\n" CLI_COMMON_HELP;
 
-/* One frame. */
+/* Seals one frame. */
 struct job {
 	const struct cli_common *common;
 	const char *path;

@@ -46,7 +46,7 @@ struct job {
 	/* Before the items; malloc'ed. */
 	uint8_t *head;
 	size_t head_len;
-	/* Where they go; without one, to standard output. */
+	/* The output file; without one, standard output. */
 	struct cli_output *out;
 	struct cli_progress progress;
 	uint64_t done;
@@ -137,7 +137,7 @@ static int write_file(struct job *job)
 	err = cli_frames_stat(job->path, &like);
 	if (err)
 		return cli_message_errno(job->path, err);
-	/* Who may read the array may read a part of it; but it is new. */
+	/* A part of the array is as readable as the array, but new. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
 	err = cli_output_open(&out, o->output, o->common.force, false);
 	if (err)

@@ -96,7 +96,7 @@ static int enter_namespace(const char *name)
 	return err;
 }
 
-/* What may unmount for a user; it says itself what is wrong. */
+/* The program that may unmount for a user; it reports its own errors. */
 static int run_fusermount(const struct umount *u, const char *path)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z";

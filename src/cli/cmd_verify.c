@@ -87,7 +87,7 @@ static int judge_error(int err)
 	return err == B2F_ECORRUPT ? CLI_EXIT_DAMAGED : CLI_EXIT_UNCHECKED;
 }
 
-/* Who cannot be told that all is well must not take it so. */
+/* If the report cannot be written, do not exit 0. */
 static void flush(struct verify *v)
 {
 	if (ferror(stdout) || fflush(stdout) != 0)
@@ -107,7 +107,7 @@ static void print_report(struct verify *v,
 	flush(v);
 }
 
-/* What a check tells, and to whom. */
+/* The result of a check, and where to print it. */
 struct listener {
 	struct cli_progress progress;
 	/* A state for each chunk, or NULL. */

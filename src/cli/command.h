@@ -48,7 +48,7 @@ int cli_command_help(const struct cli_command *self);
 /* Prints where help is to be had to stderr.  Returns CLI_EXIT_USAGE. */
 int cli_command_usage(const struct cli_command *self);
 
-/* As cli_command_usage(), after the reason: a clause. */
+/* Says @reason, a clause, then cli_command_usage(). */
 int cli_command_misuse(const struct cli_command *self, const char *reason);
 
 #endif

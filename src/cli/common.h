@@ -46,7 +46,7 @@ struct cli_common {
 	bool no_seal;
 	/* Overwrite; write to a terminal. */
 	bool force;
-	/* Of arrays the items alone. */
+	/* Write only the items of arrays. */
 	bool raw;
 	/* From which byte of a file on. */
 	uint64_t frame_offset;

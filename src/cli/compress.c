@@ -25,7 +25,7 @@
 #include "cli/output.h"
 #include "cli/target.h"
 
-/* One file on its way. */
+/* One file that is being compressed. */
 struct job {
 	const struct cli_compress *how;
 	struct cli_input in;
@@ -35,13 +35,13 @@ struct job {
 	bool npy;
 	/* What messages call the frame. */
 	const char *output;
-	/* The same if nobody has named it; malloc'ed. */
+	/* The same if the user gave no name; malloc'ed. */
 	char *name;
 	uint64_t start_ms;
 	uint64_t nbytes;
 };
 
-/* Who compresses a frame has most likely something else in mind. */
+/* A user who compresses a frame most likely meant something else. */
 static int check_input(const char *file)
 {
 	struct b2f_frame_peek peek;
@@ -57,7 +57,7 @@ static int check_input(const char *file)
 
 static mode_t mode_of(const struct job *job)
 {
-	/* A pipe says nothing about who may read what comes out of it. */
+	/* A pipe has no mode that the frame could get. */
 	if (job->in.is_file)
 		return job->in.st.st_mode & 0777;
 	return 0666 & ~cli_frames_umask();
@@ -269,7 +269,7 @@ static int choose(struct job *job)
 	return job->npy && job->in.is_file ? look_at_file(job) : 0;
 }
 
-/* The name of @file with a suffix, if nobody has said another one. */
+/* The name of @file with a suffix, unless the user gave another one. */
 static int name_output(struct job *job, const char *file)
 {
 	const char *suffix = job->how->contiguous ? ".b2f" : ".b2frame";

@@ -21,7 +21,10 @@ struct cli_compress {
 	bool remove;
 	/* Make no arrays of .npy files. */
 	bool plain;
-	/* Of a contiguous frame: no file, but its bytes on standard output. */
+	/*
+	 * Make no file, but write the bytes of a contiguous frame to standard
+	 * output.
+	 */
 	bool to_stdout;
 };
 

@@ -216,7 +216,7 @@ static int cannot_compare(const struct compare_arg *with, int err)
 	return err;
 }
 
-/* As much as there is of @size bytes. */
+/* Reads up to @size bytes. */
 static ssize_t read_other(struct compare_arg *with, size_t size)
 {
 	size_t done = 0;
@@ -284,7 +284,7 @@ static int compare(const struct cli_copy *copy, struct compare_arg *with)
 int cli_copy_compare_output(const struct cli_copy *copy,
 			    const struct cli_output *out)
 {
-	/* What is in memory proves nothing about the disk. */
+	/* Compare with the disk, not with what is cached. */
 	posix_fadvise(out->fd, 0, 0, POSIX_FADV_DONTNEED);
 	return cli_copy_compare_fd(copy, out->fd, 0, out->target.name);
 }

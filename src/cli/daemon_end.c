@@ -23,7 +23,7 @@
 /* After so many seconds the user is told what is waited for. */
 #define TELL_S 5
 
-/* Of Linux 6.15, which the headers of Debian 12 do not have yet. */
+/* Linux 6.15 has this; the headers of Debian 12 do not yet. */
 struct pidfd_info {
 	uint64_t mask;
 	uint64_t cgroupid;
@@ -123,7 +123,7 @@ static bool read_status(pid_t pid, int *status)
 	return true;
 }
 
-/* As waitpid(2) tells its parent; 0 if that is not known. */
+/* The status that waitpid(2) gives the parent; 0 if it is not known. */
 static int exit_status(const struct cli_daemon *daemon)
 {
 	struct pidfd_info info = {.mask = INFO_EXIT};

@@ -71,7 +71,7 @@ static int parse_filter(const char *text, size_t len, uint8_t *id,
 	return -EINVAL;
 }
 
-/* They take the last slots, as a single one of C-Blosc2 does. */
+/* They take the last slots, as C-Blosc2 places a single filter. */
 static int set_filters(const struct cli_option *option, void *encoding,
 		       const char *list)
 {

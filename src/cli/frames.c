@@ -80,9 +80,8 @@ static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
 int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
 			 uint64_t offset, struct b2f_file **out)
 {
-	const struct b2f_frame_options options = {.log = &cli_message_log,
-						  .label = path,
-						  .offset = offset};
+	const struct b2f_frame_options options = {
+		.log = &cli_message_log, .label = path, .offset = offset};
 	struct b2f_frame *frame = NULL;
 	int err = open_frame(&options, path, &frame);
 

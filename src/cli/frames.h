@@ -23,7 +23,10 @@
 B2F_MUST_CHECK
 int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out);
 
-/* As cli_frames_open(), ready to be read.  Errors: also -ENOMEM. */
+/*
+ * Opens a frame for reading its data.  Errors: those of cli_frames_open(), and
+ * -ENOMEM.
+ */
 B2F_MUST_CHECK
 int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
 			 uint64_t offset, struct b2f_file **out);
@@ -72,7 +75,7 @@ bool cli_frames_has_chunks(const char *path);
 /* What is in memory of frame @path, which is on disk, says nothing any more. */
 void cli_frames_forget_pages(const char *path);
 
-/* What new files are not to have; sets nothing. */
+/* The mode bits that new files do not get (umask); changes nothing. */
 mode_t cli_frames_umask(void);
 
 /*

@@ -158,7 +158,7 @@ static int64_t limit(const struct item *item, int i, int64_t n, int64_t low,
 	return clamp(value < 0 ? value + n : value, low, high);
 }
 
-/* As PySlice_AdjustIndices() does it. */
+/* Clips like PySlice_AdjustIndices(). */
 static void set_range(const struct item *item, unsigned int d, int64_t n,
 		      struct cli_index *out)
 {

@@ -27,7 +27,7 @@ struct widths {
 
 static struct widths choose_widths(const struct b2f_frame_info *info)
 {
-	/* Of a chunk of variable size nothing is known before. */
+	/* The size of a chunk of variable size is not known yet. */
 	uint64_t size = info->chunksize > 0 ? (uint64_t)info->chunksize + 32
 					    : UINT32_MAX;
 	struct widths w = {.number = digits(info->nchunks),

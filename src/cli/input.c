@@ -138,7 +138,7 @@ struct copy {
 	const struct cli_input *in;
 	struct b2f_file *file;
 	const char *target;
-	/* Where byte 0 of the input belongs. */
+	/* The offset of byte 0 of the input. */
 	uint64_t off;
 	struct cli_progress *progress;
 	uint8_t *buf;
@@ -188,8 +188,8 @@ static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
 }
 
 /*
- * The next data of the file from @off on: [*@data, *@hole).  Where nobody knows
- * of holes, all is data; false if there are none.
+ * Finds the next data of the file from @off on: [*@data, *@hole).  A filesystem
+ * without holes has all data.  Returns false if there are none.
  */
 static bool find_data(const struct cli_input *in, uint64_t off, uint64_t *data,
 		      uint64_t *hole)
@@ -250,7 +250,9 @@ static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
 	return err;
 }
 
-/* As long as it is when this begins: it may grow faster than it is read. */
+/*
+ * Take the length at the beginning: the file may grow faster than it is read.
+ */
 static int copy_file(const struct copy *c, uint64_t *nbytes)
 {
 	uint64_t size = 0, now = 0;

@@ -29,7 +29,9 @@ static int check_metas(const char *path, const struct b2f_frame *frame)
 		const uint8_t *content;
 		struct b2f_meta_info info = b2f_frame_meta(frame, i, &content);
 
-		/* The file has shape and type, and nobody misses the cut. */
+		/*
+		 * The file keeps shape and dtype; only the partition is lost.
+		 */
 		if (array &&
 		    (is_named(&info, "b2nd") || is_named(&info, "caterva")))
 			continue;

@@ -186,7 +186,7 @@ int cli_message_finish(int status)
 	}
 	if (!failed)
 		return status;
-	/* Whoever closed the pipe has seen enough. */
+	/* The reader that closed the pipe has seen enough. */
 	if (err != EPIPE)
 		cli_message_error("standard output: %s",
 				  err ? strerror(err) : "write error");

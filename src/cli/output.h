@@ -2,7 +2,7 @@
 /*
  * output.h - a file that is written as a whole or not at all
  *
- * Data go to a temporary name in the folder of the result, which takes its
+ * Data go to a temporary name in the directory of the result, which takes its
  * place when all is there.  Something that is no regular file (a device, a
  * pipe) is written as it is.
  *
@@ -29,7 +29,7 @@ struct cli_output {
 	struct cli_target target;
 	/* Runs of zeros become holes. */
 	bool sparse;
-	/* Where the next byte belongs. */
+	/* The offset of the next byte. */
 	uint64_t pos;
 	/* Zero bytes before @pos that were not written yet. */
 	uint64_t pending;

@@ -31,8 +31,8 @@ char *cli_packs_split(const char *path, bool whole, const char **key)
 	int ret = stat(path, &st);
 
 	/* The path ends before, if it leads into a file. */
-	while (ret && errno == ENOTDIR && file && (slash = strrchr(file, '/')) &&
-	       slash > file) {
+	while (ret && errno == ENOTDIR && file &&
+	       (slash = strrchr(file, '/')) && slash > file) {
 		*slash = '\0';
 		ret = stat(file, &st);
 		whole = true;
@@ -117,7 +117,8 @@ struct steps {
 	int err;
 };
 
-static void fill_peek(struct b2f_frame_peek *peek, const struct b2f_frame *frame)
+static void fill_peek(struct b2f_frame_peek *peek,
+		      const struct b2f_frame *frame)
 {
 	peek->is_frame = true;
 	peek->broken = !frame || (b2f_frame_shown_error(frame) != 0 &&
@@ -132,9 +133,8 @@ static void fill_peek(struct b2f_frame_peek *peek, const struct b2f_frame *frame
 static void visit(struct steps *s, size_t i, const char *path)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
-	const struct b2f_frame_options options = {.log = &cli_message_log,
-						  .label = path,
-						  .join_objects = true};
+	const struct b2f_frame_options options = {
+		.log = &cli_message_log, .label = path, .join_objects = true};
 	struct cli_walk_entry entry = {
 		.path = path, .st = &s->st, .peek.index = s->st};
 	struct b2f_frame *frame = NULL;
@@ -145,10 +145,9 @@ static void visit(struct steps *s, size_t i, const char *path)
 		err = B2F_EUNSUPPORTED;
 	} else if (e->kind == B2F_PACK_FRAME) {
 		cli_message_forget();
-		err = cli_message_explain(path,
-					  b2f_pack_open_frame(s->pack, i,
-							      &options,
-							      &frame));
+		err = cli_message_explain(
+			path,
+			b2f_pack_open_frame(s->pack, i, &options, &frame));
 		fill_peek(&entry.peek, frame);
 	}
 	entry.frame = frame;

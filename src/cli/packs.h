@@ -15,7 +15,7 @@
 
 /*
  * If @path leads into a file that is a store, or with @whole is such a file:
- * that file, malloc'ed, with *@key what follows in @path ("": all of it).  NULL:
+ * that file, malloc'ed, with *@key what follows in @path ("": all of it). NULL:
  * it is no such path.
  */
 char *cli_packs_split(const char *path, bool whole, const char **key);

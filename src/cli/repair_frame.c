@@ -15,7 +15,7 @@
 #include "cli/target.h"
 #include "cli/text.h"
 
-/* One frame. */
+/* The frame that is being repaired. */
 struct job {
 	const struct cli_repair *how;
 	struct b2f_runtime *runtime;
@@ -135,7 +135,7 @@ static int zero_damaged(struct job *job)
 	return cli_message_explain(job->path, err);
 }
 
-/* What nothing was done about. */
+/* Faults that are left. */
 static int judge(const struct job *job)
 {
 	const struct b2f_check_result *r = &job->check;

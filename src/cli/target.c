@@ -21,22 +21,23 @@
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_FOLDER "/var/tmp/"
 
-/* The first @len characters of temp are its folder; none: the current one. */
-static int open_folder(struct cli_target *t, int len)
+/* The first @len characters of temp are its directory; none: the current one.
+ */
+static int open_dir(struct cli_target *t, int len)
 {
-	char *folder = strndup(len ? t->temp : ".", len ? (size_t)len : 1);
+	char *dir = strndup(len ? t->temp : ".", len ? (size_t)len : 1);
 
-	if (!folder)
+	if (!dir)
 		return cli_message_errno(t->name, -ENOMEM);
 	t->base = t->temp + len;
-	t->dirfd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(folder);
+	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(dir);
 	return t->dirfd < 0 ? cli_message_errno(t->name, -errno) : 0;
 }
 
 /*
- * A name in the folder of @path that nobody has: it is as long as a guess that
- * never fails, as directories cannot be made and tried in one step.
+ * Chooses an unused name in the directory of @path, so long that a guess never
+ * fails, as directories cannot be made and tried in one step.
  */
 static int make_temp_name(struct cli_target *t, const char *path)
 {
@@ -52,10 +53,10 @@ static int make_temp_name(struct cli_target *t, const char *path)
 		return cli_message_errno(path, -ENOMEM);
 	}
 	cli_cleanup_add(t->temp);
-	return open_folder(t, dir_len);
+	return open_dir(t, dir_len);
 }
 
-/* What may be lost if the user says so: files and frames. */
+/* Files and frames may be replaced if the user says so. */
 static int check_replaceable(const struct cli_target *t, const struct stat *st)
 {
 	const char *name = t->name;
@@ -146,7 +147,7 @@ int cli_target_set_attributes(const struct cli_target *target,
 	return cli_message_errno(target->name, err);
 }
 
-/* What is at temp after the frame has taken its name: the old one. */
+/* Removes what is at temp after the exchange: the old file or frame. */
 static int remove_old(const struct cli_target *t)
 {
 	struct stat st;
@@ -276,7 +277,7 @@ int cli_target_commit(struct cli_target *target, bool durable)
 	return err;
 }
 
-/* Whatever was made there; it may be a directory whose index is missing. */
+/* Removes what was made there; it may be a directory whose index is missing. */
 static void remove_temp(const char *path)
 {
 	int err;

@@ -2,7 +2,7 @@
 /*
  * target.h - a frame, or a file, that is made as a whole or not at all
  *
- * It is made under a temporary name in the folder of the result, which takes
+ * It is made under a temporary name in the directory of the result, which takes
  * its place when all is there.  That is a file or a directory, as whoever makes
  * it likes.
  *
@@ -26,7 +26,7 @@ struct cli_target {
 	char *path;
 	/* What is made: nothing is there before. */
 	char *temp;
-	/* The same as an open folder, and the name in it. */
+	/* The same as an open directory, and the name in it. */
 	int dirfd;
 	const char *base;
 	/* Something is at @path that may be replaced. */
@@ -42,8 +42,8 @@ B2F_MUST_CHECK
 int cli_target_open(struct cli_target *out, const char *path, bool replace);
 
 /*
- * The same for a frame that is needed for a while only, in the folder of @path
- * or, if that is NULL, where large temporary files belong.
+ * The same for a frame that is needed for a while only, in the directory of
+ * @path or, if that is NULL, where large temporary files belong.
  */
 B2F_MUST_CHECK
 int cli_target_open_scratch(struct cli_target *out, const char *path);

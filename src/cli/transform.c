@@ -15,7 +15,7 @@
 #include "cli/packs.h"
 #include "cli/target.h"
 
-/* One frame on its way. */
+/* One frame that is being transformed. */
 struct job {
 	const struct cli_transform *how;
 	struct b2f_runtime *runtime;
@@ -140,7 +140,7 @@ static int check_kind(const struct job *job)
 				  job->path);
 		return -EINVAL;
 	}
-	/* What is behind it would go with the old one. */
+	/* Data behind the frame in its file would be lost. */
 	if (job->in_place && !job->how->common.force &&
 	    cli_frames_has_more(job->frame, &job->like)) {
 		cli_message_error("%s: the file holds more than a frame; -f "
@@ -183,7 +183,7 @@ static int begin(struct job *job)
 	return err ? err : check_kind(job);
 }
 
-/* Nobody may write to what is going to be removed. */
+/* Lock out writers of a frame that is going to be removed. */
 static int hold(const struct job *job)
 {
 	int err = 0;

@@ -18,11 +18,11 @@ struct cli_verify_report {
 	int status;
 	/* NULL: it did not even open. */
 	const struct b2f_check_result *result;
-	/* What it stands for, its data being elsewhere; else NULL. */
+	/* The kind of a frame whose data are elsewhere; otherwise NULL. */
 	const char *stands_for;
 	/* It can have checksums. */
 	bool sparse;
-	/* enum b2f_check_state of each chunk; NULL: nobody wants to know. */
+	/* enum b2f_check_state of each chunk; NULL: not wanted. */
 	const uint8_t *states;
 };
 

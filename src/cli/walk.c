@@ -129,8 +129,8 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	const char *key;
 	char *file = cli_packs_split(path, true, &key);
-	int err = file ? cli_packs_walk(walk, file, key)
-		       : walk_tree(walk, path);
+	int err =
+		file ? cli_packs_walk(walk, file, key) : walk_tree(walk, path);
 
 	free(file);
 	return err;
