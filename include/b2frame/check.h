@@ -29,7 +29,7 @@ struct b2f_check_options {
 	 * the decoded bytes looked at so far.  May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
-	/* Likewise with each chunk, in any order.  May be NULL. */
+	/* Called with each chunk, in any order.  May be NULL. */
 	void (*chunk)(void *arg, uint64_t nchunk, enum b2f_check_state state);
 	void *arg;
 };

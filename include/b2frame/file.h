@@ -5,7 +5,7 @@
  * Layer: public (made by file/).
  *
  * Threads: every function may be called from any thread, but a *_free() or
- * *_close() only when nobody uses the object any more.
+ * *_close() only when no other thread uses the object any more.
  */
 #ifndef B2FRAME_FILE_H
 #define B2FRAME_FILE_H

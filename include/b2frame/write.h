@@ -70,8 +70,8 @@ enum b2f_commit_how {
 
 /*
  * Allows writing to @file, once; later calls return 0 at once.  Removes what
- * a crash left.  As long as @file is open nobody else can do this: another
- * process with bloscfs, too, gets -EBUSY.
+ * a crash left.  As long as @file is open, no other process with bloscfs
+ * can do this: it gets -EBUSY.
  *
  * Returns 0, -EROFS (contiguous, variable chunks, a plugin's pipeline ... the
  * cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
@@ -130,8 +130,8 @@ B2F_MUST_CHECK
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /*
- * The same, but waits for nobody: -EAGAIN also while another thread commits the
- * file.  For threads that have other files to care for.
+ * The same without waiting: -EAGAIN also while another thread commits the file.
+ * For threads that have other files to care for.
  */
 B2F_MUST_CHECK
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
@@ -152,12 +152,14 @@ void b2f_file_discard(struct b2f_file *file);
 /*
  * Forgets all that is not committed, and goes on with what is on disk: the
  * commit was refused (-ESTALE).  What is written meanwhile is forgotten too, or
- * is a change of what is on disk.  b2f_file_take_foreign() tells that it was done.
+ * is a change of what is on disk.  b2f_file_take_foreign() tells that it was
+ * done.
  *
  * Returns 0; or nothing was forgotten: as b2f_frame_open(), or B2F_ENOTFRAME
  * (it has gone).
  */
-__attribute__((warn_unused_result)) int b2f_file_revert(struct b2f_file *file);
+B2F_MUST_CHECK
+int b2f_file_revert(struct b2f_file *file);
 
 /* What can be told of a file that changes. */
 struct b2f_file_now {
@@ -190,9 +192,9 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg);
 
 /*
- * True, once, after what another program has done became part of what is shown:
- * because a write began with it, or a commit was merged with it.  Who keeps
- * bytes of the file has to forget them.  b2f_file_refresh() tells of this, too.
+ * Returns true once after a change by another program became visible: a write
+ * began with it, or a commit was merged with it.  Drop any bytes of the file
+ * that were kept.  b2f_file_refresh() tells of such a change, too.
  */
 bool b2f_file_take_foreign(struct b2f_file *file);
 

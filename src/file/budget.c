@@ -29,41 +29,41 @@ void b2f_budget_fini(struct b2f_budget *budget)
 	pthread_mutex_destroy(&budget->lock);
 }
 
-static struct b2f_budget *budget_of(const struct b2f_record *d)
+static struct b2f_budget *budget_of(const struct b2f_record *rec)
 {
-	return &d->file->runtime->budget;
+	return &rec->file->runtime->budget;
 }
 
-/* Makes @d the newest record.  Locked. */
-static void enter(struct b2f_record *d)
+/* Makes @rec the newest record.  Locked. */
+static void enter(struct b2f_record *rec)
 {
-	struct b2f_budget *b = budget_of(d);
+	struct b2f_budget *b = budget_of(rec);
 
-	d->listed = true;
-	d->older = b->newest;
-	d->newer = NULL;
-	if (d->older)
-		d->older->newer = d;
+	rec->listed = true;
+	rec->older = b->newest;
+	rec->newer = NULL;
+	if (rec->older)
+		rec->older->newer = rec;
 	else
-		b->oldest = d;
-	b->newest = d;
+		b->oldest = rec;
+	b->newest = rec;
 }
 
 /* Locked. */
-static void leave(struct b2f_record *d)
+static void leave(struct b2f_record *rec)
 {
-	struct b2f_budget *b = budget_of(d);
+	struct b2f_budget *b = budget_of(rec);
 
-	if (d->older)
-		d->older->newer = d->newer;
+	if (rec->older)
+		rec->older->newer = rec->newer;
 	else
-		b->oldest = d->newer;
-	if (d->newer)
-		d->newer->older = d->older;
+		b->oldest = rec->newer;
+	if (rec->newer)
+		rec->newer->older = rec->older;
 	else
-		b->newest = d->older;
-	d->older = d->newer = NULL;
-	d->listed = false;
+		b->newest = rec->older;
+	rec->older = rec->newer = NULL;
+	rec->listed = false;
 }
 
 /* Gives @bytes back to all.  Locked. */
@@ -80,67 +80,67 @@ void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes)
 	pthread_mutex_unlock(&budget->lock);
 }
 
-/* Counts the bytes of the failed @d, or no longer.  Locked. */
-static void count_stuck(struct b2f_record *d, bool stuck)
+/* Counts the bytes of the failed @rec, or no longer.  Locked. */
+static void count_stuck(struct b2f_record *rec, bool stuck)
 {
-	struct b2f_budget *b = budget_of(d);
-	struct b2f_writer *w = d->file->writer;
+	struct b2f_budget *b = budget_of(rec);
+	struct b2f_writer *w = rec->file->writer;
 
-	b->stuck_bytes += stuck ? d->bytes : -d->bytes;
-	w->stuck_bytes += stuck ? d->bytes : -d->bytes;
+	b->stuck_bytes += stuck ? rec->bytes : -rec->bytes;
+	w->stuck_bytes += stuck ? rec->bytes : -rec->bytes;
 }
 
-/* Changes what @d counts for.  Locked. */
-static void set_bytes(struct b2f_record *d, uint64_t bytes)
+/* Changes what @rec counts for.  Locked. */
+static void set_bytes(struct b2f_record *rec, uint64_t bytes)
 {
-	if (d->failed)
-		count_stuck(d, false);
-	d->bytes = bytes;
-	if (d->failed)
-		count_stuck(d, true);
+	if (rec->failed)
+		count_stuck(rec, false);
+	rec->bytes = bytes;
+	if (rec->failed)
+		count_stuck(rec, true);
 }
 
-void b2f_budget_add(struct b2f_record *d, uint64_t bytes)
+void b2f_budget_add(struct b2f_record *rec, uint64_t bytes)
 {
-	struct b2f_budget *b = budget_of(d);
+	struct b2f_budget *b = budget_of(rec);
 
 	pthread_mutex_lock(&b->lock);
-	set_bytes(d, d->bytes + bytes);
-	if (d->bytes && !d->listed)
-		enter(d);
+	set_bytes(rec, rec->bytes + bytes);
+	if (rec->bytes && !rec->listed)
+		enter(rec);
 	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_drop(struct b2f_record *d, uint64_t bytes)
+void b2f_budget_drop(struct b2f_record *rec, uint64_t bytes)
 {
-	struct b2f_budget *b = budget_of(d);
+	struct b2f_budget *b = budget_of(rec);
 
 	pthread_mutex_lock(&b->lock);
-	set_bytes(d, d->bytes - bytes);
+	set_bytes(rec, rec->bytes - bytes);
 	give(b, bytes);
 	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_remove(struct b2f_record *d)
+void b2f_budget_remove(struct b2f_record *rec)
 {
-	struct b2f_budget *b = budget_of(d);
+	struct b2f_budget *b = budget_of(rec);
 
 	pthread_mutex_lock(&b->lock);
-	if (d->listed)
-		leave(d);
-	give(b, d->bytes);
-	set_bytes(d, 0);
+	if (rec->listed)
+		leave(rec);
+	give(b, rec->bytes);
+	set_bytes(rec, 0);
 	pthread_mutex_unlock(&b->lock);
 }
 
-void b2f_budget_fail(struct b2f_record *d, bool failed)
+void b2f_budget_fail(struct b2f_record *rec, bool failed)
 {
-	struct b2f_budget *b = budget_of(d);
+	struct b2f_budget *b = budget_of(rec);
 
 	pthread_mutex_lock(&b->lock);
-	if (d->failed != failed) {
-		count_stuck(d, failed);
-		d->failed = failed;
+	if (rec->failed != failed) {
+		count_stuck(rec, failed);
+		rec->failed = failed;
 	}
 	/* The writer that waits for it to be encoded has to look again. */
 	pthread_cond_broadcast(&b->changed);
@@ -163,15 +163,16 @@ static void pick(struct spill *s, const struct b2f_file *failing)
 {
 	size_t max = b2f_min_u64(b2f_pool_nworkers(s->rt->pool) + 1, BATCH_MAX);
 
-	for (struct b2f_record *d = s->rt->budget.oldest; d && s->n < max;
-	     d = d->newer) {
+	for (struct b2f_record *rec = s->rt->budget.oldest; rec && s->n < max;
+	     rec = rec->newer) {
 		/* Read without the lock of the file: a hint. */
-		if (atomic_load(&d->busy) || d->failed != (failing != NULL) ||
-		    (failing && d->file != failing))
+		if (atomic_load(&rec->busy) ||
+		    rec->failed != (failing != NULL) ||
+		    (failing && rec->file != failing))
 			continue;
-		b2f_record_ref(d);
-		b2f_file_ref(d->file);
-		s->picked[s->n++] = d;
+		b2f_record_ref(rec);
+		b2f_file_ref(rec->file);
+		s->picked[s->n++] = rec;
 	}
 }
 

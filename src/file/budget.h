@@ -32,7 +32,7 @@ struct b2f_writer;
  * references: one to it, one to its file.  Returns 0, -EAGAIN (it has) or an
  * error.
  */
-typedef int b2f_spill_fn(struct b2f_record *d);
+typedef int b2f_spill_fn(struct b2f_record *rec);
 
 struct b2f_budget {
 	/* Constant. */
@@ -70,19 +70,19 @@ int b2f_budget_take(struct b2f_file *file, uint64_t bytes);
 void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes);
 
 /*
- * Counts @bytes that were taken for @d; with the first of them it becomes the
+ * Counts @bytes that were taken for @rec; with the first of them it becomes the
  * newest record.  Its file is locked.
  */
-void b2f_budget_add(struct b2f_record *d, uint64_t bytes);
+void b2f_budget_add(struct b2f_record *rec, uint64_t bytes);
 
-/* Gives back @bytes of @d. */
-void b2f_budget_drop(struct b2f_record *d, uint64_t bytes);
+/* Gives back @bytes of @rec. */
+void b2f_budget_drop(struct b2f_record *rec, uint64_t bytes);
 
-/* Gives back all, as @d goes. */
-void b2f_budget_remove(struct b2f_record *d);
+/* Gives back all, as @rec goes. */
+void b2f_budget_remove(struct b2f_record *rec);
 
-/* Notes whether the last try to encode @d failed. */
-void b2f_budget_fail(struct b2f_record *d, bool failed);
+/* Notes whether the last try to encode @rec failed. */
+void b2f_budget_fail(struct b2f_record *rec, bool failed);
 
 /* holes.c: what the entries of holes take */
 

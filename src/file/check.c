@@ -18,7 +18,7 @@ struct check {
 	uint64_t done;
 };
 
-/* What is known of a chunk when it has been decoded. */
+/* What is known of a chunk once it has been decoded. */
 struct seen {
 	uint64_t cbytes;
 	bool sealed;
@@ -129,7 +129,7 @@ static int check_chunk(void *arg, size_t i)
 	if (!err)
 		err = check_stored(c, &span, &seen);
 	count(c, &span, &seen, special, err);
-	/* One bad chunk says nothing about the others: go on. */
+	/* Go on: one bad chunk says nothing about the others. */
 	return 0;
 }
 

@@ -53,7 +53,7 @@ static int refuse(const struct convert *c, const char *what)
 	return b2f_frame_report(c->frame, -EINVAL, &why);
 }
 
-/* Something about the new frame failed. */
+/* Logs why the new frame failed. */
 static int report(const struct convert *c, const char *name, int err,
 		  const struct b2f_why *why)
 {
@@ -69,7 +69,7 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 {
 	const struct b2f_frame *f = c->frame;
 
-	/* Also if its geometry makes no sense to us: another one may know. */
+	/* Also if we cannot make sense of its geometry: others may. */
 	if (f->form.is_array) {
 		s->typesize = f->header.typesize;
 		s->chunksize = f->header.chunksize;
@@ -166,7 +166,7 @@ static int choose(struct convert *c)
 		err = choose_settings(c);
 	c->header.sparse = !c->options->contiguous;
 	c->nchunks = c->frame->info.nchunks;
-	/* Only then it is known whether the short chunk is the last one. */
+	/* This finds out whether the short chunk is the last one. */
 	if (!err && c->nchunks)
 		err = b2f_frame_span_get(c->frame, c->nchunks - 1, &span);
 	if (err || c->nchunks == 0 || !is_cut_anew(c))

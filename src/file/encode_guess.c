@@ -4,10 +4,10 @@
  *
  * Any chunk may be the first to be encoded, on any thread, but it is always the
  * lowest one with data that is looked at: its written pages, also if there are
- * more to come.  So whoever writes a file in order, as copies do, gets what
- * chunk 0 tells, however busy the workers are.  (A commit cannot wait until
- * chunk 0 is complete: nobody knows whether it ever will be.)  Zeros tell
- * nothing, and do not depend on the item size either.
+ * more to come.  So a program that writes a file in order, as cp does, gets
+ * what chunk 0 tells, however busy the workers are.  (A commit cannot wait
+ * until chunk 0 is complete: it may never be.)  Zeros tell nothing, and do not
+ * depend on the item size either.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +35,11 @@ static bool is_zeros(const uint8_t *data, size_t n)
 }
 
 /*
- * Finds the written pages of @d: from the first one that is more than zeros to
- * the last one, cut to @nbytes.  False if there is none; the pages are locked.
+ * Finds the written pages of @rec: from the first one that is more than zeros
+ * to the last one, cut to @nbytes.  False if there is none; the pages are
+ * locked.
  */
-static bool find_data(const struct b2f_record *d, uint32_t nbytes,
+static bool find_data(const struct b2f_record *rec, uint32_t nbytes,
 		      uint32_t *start, uint32_t *end)
 {
 	bool found = false;
@@ -46,47 +47,47 @@ static bool find_data(const struct b2f_record *d, uint32_t nbytes,
 	for (uint32_t at = 0; at < nbytes; at += B2F_PAGE) {
 		uint32_t n = (uint32_t)b2f_min_u64(B2F_PAGE, nbytes - at);
 
-		if (!b2f_record_has(d, at / B2F_PAGE))
+		if (!b2f_record_has(rec, at / B2F_PAGE))
 			continue;
-		if (!found && is_zeros(d->data + at, n))
+		if (!found && is_zeros(rec->data + at, n))
 			continue;
 		if (!found)
 			*start = at;
 		found = true;
 		*end = at + n;
-		/* Enough to know that, and to look at. */
+		/* That is enough for a guess. */
 		if (*end - *start >= SAMPLE_MAX)
 			break;
 	}
 	return found;
 }
 
-static bool has_data(struct b2f_record *d, uint32_t nbytes)
+static bool has_data(struct b2f_record *rec, uint32_t nbytes)
 {
 	uint32_t start = 0, end = 0;
 	bool has;
 
-	pthread_rwlock_rdlock(&d->lock);
-	has = find_data(d, nbytes, &start, &end);
-	pthread_rwlock_unlock(&d->lock);
+	pthread_rwlock_rdlock(&rec->lock);
+	has = find_data(rec, nbytes, &start, &end);
+	pthread_rwlock_unlock(&rec->lock);
 	return has;
 }
 
-/* Copies the data of @d to @enc, holes as zeros; *@size is 0 if it has none. */
-static int take_sample(struct b2f_record *d, uint32_t nbytes,
+/* Copies the data of @rec, if it has any, to @enc; holes become zeros. */
+static int take_sample(struct b2f_record *rec, uint32_t nbytes,
 		       struct b2f_encoder *enc, size_t *size)
 {
 	uint32_t start = 0, end = 0;
 	int err = 0;
 
-	pthread_rwlock_rdlock(&d->lock);
-	if (find_data(d, nbytes, &start, &end))
+	pthread_rwlock_rdlock(&rec->lock);
+	if (find_data(rec, nbytes, &start, &end))
 		err = b2f_scratch_reserve(&enc->data, end - start);
 	if (!err && end > start) {
 		memset(enc->data.data, 0, end - start);
-		b2f_record_overlay(d, start, end - start, enc->data.data);
+		b2f_record_overlay(rec, start, end - start, enc->data.data);
 	}
-	pthread_rwlock_unlock(&d->lock);
+	pthread_rwlock_unlock(&rec->lock);
 	*size = end - start;
 	return err;
 }
@@ -111,19 +112,19 @@ static int list_records(struct b2f_file *file, struct candidate **out,
 {
 	struct b2f_writer *w = file->writer;
 	struct candidate *list;
-	struct b2f_record *d, *next;
+	struct b2f_record *rec, *next;
 
 	pthread_mutex_lock(&file->lock);
 	list = malloc((HASH_COUNT(w->records) + 1) * sizeof(*list));
 	*n = 0;
-	HASH_ITER(hh, w->records, d, next)
+	HASH_ITER(hh, w->records, rec, next)
 	{
 		if (!list)
 			break;
-		b2f_record_ref(d);
+		b2f_record_ref(rec);
 		list[(*n)++] = (struct candidate){
-			d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
-						 w->edit->working.nbytes)};
+			rec, b2f_edit_chunk_nbytes(w->edit, rec->nchunk,
+						   w->edit->working.nbytes)};
 	}
 	pthread_mutex_unlock(&file->lock);
 	if (!list)
@@ -179,48 +180,48 @@ static bool ends_with_hole(const struct b2f_edit_state *state,
 }
 
 /*
- * May the frame have items of @typesize from now on?  The length of what is
- * being committed cannot be changed any more, and what is not to be seen here
- * neither.  Locked.
+ * May the frame have items of @typesize, as far as the commit under way goes?
+ * Its length cannot be changed any more, and once its records are encoded,
+ * nothing else of it.  Locked.
  */
 static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
 	const struct b2f_edit_state *state;
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
 	if (!w->commit)
 		return !w->edit->committing;
 	state = &w->commit->state;
 	if (!ends_with_hole(state, typesize))
 		return true;
-	d = b2f_record_find(w, state->n - 1);
-	return d && d->in_commit &&
-	       has_data(d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
-						 state->nbytes));
+	rec = b2f_record_find(w, state->n - 1);
+	return rec && rec->in_commit &&
+	       has_data(rec, b2f_edit_chunk_nbytes(w->edit, rec->nchunk,
+						   state->nbytes));
 }
 
 /*
- * The same for what comes after.  A writer makes the file longer before it
- * writes, so there may be a hole now that is none in the end: it gets a record,
- * which is encoded as it is then.  One that is being encoded as zeros is too
- * late.  Locked.
+ * The same for the working state.  A writer makes the file longer before it
+ * writes, so a hole at the end may be about to get data: it gets a record,
+ * which is encoded later, with what it holds by then.  For a record that is
+ * being encoded as zeros that is too late.  Locked.
  */
 static bool end_allows(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
 	const struct b2f_edit_state *state = &w->edit->working;
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
 	if (!ends_with_hole(state, typesize))
 		return true;
-	d = b2f_record_find(w, state->n - 1);
-	if (!d)
-		/* It does not wait, as there is none that could be BUSY. */
-		return !b2f_record_get(file, state->n - 1, true, &d);
-	return d->state == B2F_RECORD_OPEN ||
-	       has_data(d, b2f_edit_chunk_nbytes(w->edit, d->nchunk,
-						 state->nbytes));
+	rec = b2f_record_find(w, state->n - 1);
+	if (!rec)
+		/* This does not wait: there is no record that could be BUSY. */
+		return !b2f_record_get(file, state->n - 1, true, &rec);
+	return rec->state == B2F_RECORD_OPEN ||
+	       has_data(rec, b2f_edit_chunk_nbytes(w->edit, rec->nchunk,
+						   state->nbytes));
 }
 
 static void set_typesize(struct b2f_file *file, uint32_t typesize)
@@ -228,7 +229,7 @@ static void set_typesize(struct b2f_file *file, uint32_t typesize)
 	struct b2f_writer *w = file->writer;
 
 	pthread_mutex_lock(&file->lock);
-	/* Else somebody was faster. */
+	/* Another thread may have been faster. */
 	if (w->guess_typesize) {
 		w->guess_typesize = false;
 		typesize =
@@ -239,15 +240,15 @@ static void set_typesize(struct b2f_file *file, uint32_t typesize)
 	pthread_mutex_unlock(&file->lock);
 }
 
-int b2f_encode_guess(struct b2f_record *d, struct b2f_encoder *enc)
+int b2f_encode_guess(struct b2f_record *rec, struct b2f_encoder *enc)
 {
 	uint32_t typesize = 0;
 	int err;
 
-	if (!is_wanted(d->file) || !has_data(d, d->nbytes))
+	if (!is_wanted(rec->file) || !has_data(rec, rec->nbytes))
 		return 0;
-	err = guess(d->file, enc, &typesize);
+	err = guess(rec->file, enc, &typesize);
 	if (!err && typesize)
-		set_typesize(d->file, typesize);
+		set_typesize(rec->file, typesize);
 	return err;
 }

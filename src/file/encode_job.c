@@ -10,70 +10,70 @@
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 
-bool b2f_encode_begin(struct b2f_record *d)
+bool b2f_encode_begin(struct b2f_record *rec)
 {
-	struct b2f_file *file = d->file;
+	struct b2f_file *file = rec->file;
 	struct b2f_edit *edit = file->writer->edit;
 
-	if (d->state != B2F_RECORD_OPEN)
+	if (rec->state != B2F_RECORD_OPEN)
 		return false;
-	d->state = B2F_RECORD_BUSY;
-	atomic_store(&d->busy, true);
-	d->nbytes =
-		b2f_edit_chunk_nbytes(edit, d->nchunk, edit->working.nbytes);
+	rec->state = B2F_RECORD_BUSY;
+	atomic_store(&rec->busy, true);
+	rec->nbytes =
+		b2f_edit_chunk_nbytes(edit, rec->nchunk, edit->working.nbytes);
 	file->writer->nbusy++;
 	return true;
 }
 
 /*
- * Puts together the data of @d in *@out: its own buffer if every page of it is
- * written, else one of @enc, which stays in memory from chunk to chunk, unlike
- * the pages that nobody has written.
+ * Puts together the data of @rec in *@out: its own buffer if every page of it
+ * is written, or one of @enc, which stays in memory from chunk to chunk, unlike
+ * the pages of the record that were never written.
  */
-static int whole_data(struct b2f_record *d, struct b2f_encoder *enc,
+static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 		      const uint8_t **out)
 {
-	uint32_t keep = (uint32_t)b2f_min_u64(d->base_limit, d->nbytes);
+	uint32_t keep = (uint32_t)b2f_min_u64(rec->base_limit, rec->nbytes);
 	int err = 0;
 
-	if (b2f_record_is_full(d, d->nbytes)) {
-		*out = d->data;
+	if (b2f_record_is_full(rec, rec->nbytes)) {
+		*out = rec->data;
 		return 0;
 	}
-	err = b2f_scratch_reserve(&enc->data, d->nbytes);
+	err = b2f_scratch_reserve(&enc->data, rec->nbytes);
 	if (!err && keep)
-		err = b2f_reading_copy_chunk(d->file, d->nchunk, d->base_raw,
-					     d->base_nbytes, 0, enc->data.data,
-					     keep);
+		err = b2f_reading_copy_chunk(rec->file, rec->nchunk,
+					     rec->base_raw, rec->base_nbytes, 0,
+					     enc->data.data, keep);
 	if (err)
 		return err;
-	b2f_record_overlay(d, 0, d->nbytes, enc->data.data);
+	b2f_record_overlay(rec, 0, rec->nbytes, enc->data.data);
 	*out = enc->data.data;
 	return 0;
 }
 
-/* Encodes the whole data of @d into a new chunk file, if it needs one. */
-static int write_whole(struct b2f_record *d, struct b2f_chunk_writer *cw,
+/* Encodes the whole data of @rec into a new chunk file, if it needs one. */
+static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		       struct b2f_edit_chunk *out)
 {
 	const uint8_t *data = NULL;
 	int err;
 
-	err = b2f_encode_guess(d, cw->encoder);
+	err = b2f_encode_guess(rec, cw->encoder);
 	if (!err)
-		err = whole_data(d, cw->encoder, &data);
+		err = whole_data(rec, cw->encoder, &data);
 	if (!err)
-		err = b2f_chunk_write(cw, d->nchunk, data, d->nbytes, out);
+		err = b2f_chunk_write(cw, rec->nchunk, data, rec->nbytes, out);
 	return err;
 }
 
 /*
- * Writes the new chunk of @d.  Readers take no notice: they read written pages
- * only, and nobody writes while it is BUSY.
+ * Writes the new chunk of @rec.  Readers may go on: they read written pages
+ * only, and writers wait while it is BUSY.
  */
-static int write_chunk(struct b2f_record *d, struct b2f_edit_chunk *out)
+static int write_chunk(struct b2f_record *rec, struct b2f_edit_chunk *out)
 {
-	struct b2f_file *file = d->file;
+	struct b2f_file *file = rec->file;
 	struct b2f_writer *w = file->writer;
 	struct b2f_chunk_writer cw = {
 		.edit = w->edit,
@@ -86,96 +86,96 @@ static int write_chunk(struct b2f_record *d, struct b2f_edit_chunk *out)
 	err = b2f_idle_get_encoder(&file->runtime->idle, &cw.encoder);
 	if (err)
 		return err;
-	err = b2f_encode_patch(d, &cw, &made, out);
+	err = b2f_encode_patch(rec, &cw, &made, out);
 	if (!err && !made)
-		err = write_whole(d, &cw, out);
+		err = write_whole(rec, &cw, out);
 	b2f_idle_put_encoder(&file->runtime->idle, cw.encoder);
 	return err;
 }
 
 /* The commit under way has one record less to wait for.  Locked. */
-static void leave_commit(struct b2f_record *d, int err)
+static void leave_commit(struct b2f_record *rec, int err)
 {
-	struct b2f_writer *w = d->file->writer;
+	struct b2f_writer *w = rec->file->writer;
 
-	if (!d->in_commit)
+	if (!rec->in_commit)
 		return;
-	d->in_commit = false;
+	rec->in_commit = false;
 	w->ncommit--;
 	if (!err)
 		return;
-	w->commit_failed = b2f_min_u64(w->commit_failed, d->nchunk);
+	w->commit_failed = b2f_min_u64(w->commit_failed, rec->nchunk);
 	if (!w->commit_err)
 		w->commit_err = err;
 }
 
 /* Ends what b2f_encode_begin() began.  Locked. */
-static int finish(struct b2f_record *d, const struct b2f_edit_chunk *chunk,
+static int finish(struct b2f_record *rec, const struct b2f_edit_chunk *chunk,
 		  uint32_t old, int err)
 {
-	struct b2f_writer *w = d->file->writer;
+	struct b2f_writer *w = rec->file->writer;
 
 	if (!err)
-		err = b2f_edit_put(w->edit, d->nchunk, chunk, old);
-	if (!err && d->in_commit)
-		b2f_edit_patch(w->edit, w->commit, d->nchunk, chunk, old);
-	leave_commit(d, err);
-	atomic_store(&d->busy, false);
+		err = b2f_edit_put(w->edit, rec->nchunk, chunk, old);
+	if (!err && rec->in_commit)
+		b2f_edit_patch(w->edit, w->commit, rec->nchunk, chunk, old);
+	leave_commit(rec, err);
+	atomic_store(&rec->busy, false);
 	w->nbusy--;
 	if (err) {
-		d->state = B2F_RECORD_OPEN;
-		b2f_budget_fail(d, true);
+		rec->state = B2F_RECORD_OPEN;
+		b2f_budget_fail(rec, true);
 	} else {
-		b2f_record_remove(d);
+		b2f_record_remove(rec);
 	}
 	pthread_cond_broadcast(&w->changed);
 	return err;
 }
 
-int b2f_encode_run(struct b2f_record *d)
+int b2f_encode_run(struct b2f_record *rec)
 {
 	struct b2f_edit_chunk chunk = {0};
-	struct b2f_file *file = d->file;
+	struct b2f_file *file = rec->file;
 	uint32_t old = 0;
 	int err;
 
-	err = write_chunk(d, &chunk);
+	err = write_chunk(rec, &chunk);
 	if (!err)
-		old = b2f_writer_cbytes(file, d->base_raw);
-	b2f_record_ref(d);
+		old = b2f_writer_cbytes(file, rec->base_raw);
+	b2f_record_ref(rec);
 	pthread_mutex_lock(&file->lock);
-	err = finish(d, &chunk, old, err);
+	err = finish(rec, &chunk, old, err);
 	pthread_mutex_unlock(&file->lock);
-	b2f_record_unref(d);
+	b2f_record_unref(rec);
 	return err;
 }
 
-/* Encodes @d if it is still to be; else returns -EAGAIN. */
-static int encode_open(struct b2f_record *d)
+/* Encodes @rec if it is still to be; else returns -EAGAIN. */
+static int encode_open(struct b2f_record *rec)
 {
-	struct b2f_file *file = d->file;
+	struct b2f_file *file = rec->file;
 	bool begun;
 
 	pthread_mutex_lock(&file->lock);
-	begun = b2f_record_find(file->writer, d->nchunk) == d &&
-		b2f_encode_begin(d);
+	begun = b2f_record_find(file->writer, rec->nchunk) == rec &&
+		b2f_encode_begin(rec);
 	pthread_mutex_unlock(&file->lock);
-	return begun ? b2f_encode_run(d) : -EAGAIN;
+	return begun ? b2f_encode_run(rec) : -EAGAIN;
 }
 
-static void put_both(struct b2f_record *d)
+static void put_both(struct b2f_record *rec)
 {
-	struct b2f_file *file = d->file;
+	struct b2f_file *file = rec->file;
 
-	b2f_record_unref(d);
+	b2f_record_unref(rec);
 	b2f_file_unref(file);
 }
 
-int b2f_encode_spill(struct b2f_record *d)
+int b2f_encode_spill(struct b2f_record *rec)
 {
-	int err = encode_open(d);
+	int err = encode_open(rec);
 
-	put_both(d);
+	put_both(rec);
 	return err;
 }
 
@@ -196,7 +196,7 @@ static void run_job(struct b2f_job *job, bool cancelled)
 	free(j);
 }
 
-void b2f_encode_submit(struct b2f_record *d)
+void b2f_encode_submit(struct b2f_record *rec)
 {
 	struct encode_job *j = calloc(1, sizeof(*j));
 
@@ -204,8 +204,8 @@ void b2f_encode_submit(struct b2f_record *d)
 	if (!j)
 		return;
 	j->job.run = run_job;
-	j->record = d;
-	b2f_file_ref(d->file);
-	b2f_record_ref(d);
-	b2f_pool_submit(d->file->runtime->pool, B2F_POOL_AHEAD, &j->job);
+	j->record = rec;
+	b2f_file_ref(rec->file);
+	b2f_record_ref(rec);
+	b2f_pool_submit(rec->file->runtime->pool, B2F_POOL_AHEAD, &j->job);
 }

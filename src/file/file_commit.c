@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_commit.c - what was written becomes the frame on disk */
+/*
+ * file_commit.c - what was written becomes the frame on disk
+ *
+ * One attempt, in the words of frame/edit.h:
+ *
+ *   freeze   fixes the moment that is committed: all changes up to now
+ *   encode   has the records of that moment encoded, while writers go on
+ *   write    makes the new files durable, and replaces the index
+ *   settle   that moment is the committed state, or is left to the next attempt
+ *
+ * If another program has changed the frame, its work is merged with ours, and
+ * there is another attempt.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,18 +32,17 @@
 #define LOCK_WAIT_MS 3000
 #define NS_PER_MS    1000000
 
-/* One commit, from its begin to its end. */
-struct job {
+struct attempt {
 	struct b2f_file *file;
 	struct b2f_writer *writer;
 	struct b2f_commit commit;
-	/* Records that this commit encodes; each with a reference. */
+	/* Records that it encodes; each with a reference. */
 	struct b2f_record **records;
 	size_t n;
-	/* What they were before, in case it fails. */
+	/* Of the writer, to be restored if it fails. */
 	uint64_t dirty_since_ns;
 	bool has_mtime;
-	/* Only the first chunks are committed: there is no room for more. */
+	/* Only the first chunks are committed: the disk is full. */
 	bool in_part;
 };
 
@@ -41,24 +52,23 @@ static int each(void *context, size_t n, int (*fn)(void *arg, size_t i),
 	return b2f_pool_for(context, B2F_POOL_DEMAND, n, fn, arg);
 }
 
-/* Lists the records, and begins with those that nobody encodes yet.  Locked. */
-static int take_records(struct job *job)
+/* Lists the records, and makes those BUSY that are not yet.  Locked. */
+static int take_records(struct attempt *a)
 {
-	struct b2f_writer *w = job->writer;
-	struct b2f_record *d, *next;
+	struct b2f_writer *w = a->writer;
+	struct b2f_record *rec, *next;
 
-	job->records =
-		malloc((HASH_COUNT(w->records) + 1) * sizeof(*job->records));
-	if (!job->records)
+	a->records = malloc((HASH_COUNT(w->records) + 1) * sizeof(*a->records));
+	if (!a->records)
 		return -ENOMEM;
-	HASH_ITER(hh, w->records, d, next)
+	HASH_ITER(hh, w->records, rec, next)
 	{
-		d->in_commit = true;
+		rec->in_commit = true;
 		w->ncommit++;
-		if (!b2f_encode_begin(d))
+		if (!b2f_encode_begin(rec))
 			continue;
-		b2f_record_ref(d);
-		job->records[job->n++] = d;
+		b2f_record_ref(rec);
+		a->records[a->n++] = rec;
 	}
 	return 0;
 }
@@ -67,33 +77,33 @@ static int take_records(struct job *job)
  * Fixes the moment that is committed: all changes up to now, none after.
  * *@nothing: there is nothing to do.  The write_lock is held.
  */
-static int freeze(struct job *job, enum b2f_commit_how how, bool *nothing)
+static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 {
-	struct b2f_file *file = job->file;
-	struct b2f_writer *w = job->writer;
+	struct b2f_file *file = a->file;
+	struct b2f_writer *w = a->writer;
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
 	*nothing = !w->edit || (w->dirty_since_ns == 0 &&
 				(how != B2F_COMMIT_DURABLE ||
-				 job->commit.before == B2F_DISK_DURABLE));
+				 a->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
 		goto out;
-	job->commit.durable =
-		how == B2F_COMMIT_DURABLE || job->commit.before != B2F_DISK_NEW;
-	err = b2f_edit_freeze(w->edit, &job->commit);
+	a->commit.durable =
+		how == B2F_COMMIT_DURABLE || a->commit.before != B2F_DISK_NEW;
+	err = b2f_edit_freeze(w->edit, &a->commit);
 	if (!err)
-		err = take_records(job);
+		err = take_records(a);
 	if (err) {
-		b2f_edit_settle(w->edit, &job->commit);
+		b2f_edit_settle(w->edit, &a->commit);
 		goto out;
 	}
-	w->commit = &job->commit;
+	w->commit = &a->commit;
 	w->commit_err = 0;
 	w->commit_failed = UINT64_MAX;
-	job->dirty_since_ns = w->dirty_since_ns;
-	job->has_mtime = job->commit.has_mtime = w->has_mtime;
-	job->commit.mtime = w->mtime;
+	a->dirty_since_ns = w->dirty_since_ns;
+	a->has_mtime = a->commit.has_mtime = w->has_mtime;
+	a->commit.mtime = w->mtime;
 	w->dirty_since_ns = 0;
 	w->has_mtime = false;
 out:
@@ -102,30 +112,30 @@ out:
 }
 
 /*
- * With its form settled.  A write in between might begin an array, which is
- * not to be on disk before it is complete.
+ * Freezes a file that has its right form.  A write in between might begin an
+ * array, which must not be on disk before it is complete.
  */
-static int settle_and_freeze(struct job *job, enum b2f_commit_how how,
+static int reform_and_freeze(struct attempt *a, enum b2f_commit_how how,
 			     bool *nothing)
 {
-	struct b2f_writer *w = job->writer;
+	struct b2f_writer *w = a->writer;
 	int err;
 
 	pthread_mutex_lock(&w->write_lock);
-	err = b2f_reform_for_commit(job->file);
+	err = b2f_reform_for_commit(a->file);
 	if (!err)
-		err = freeze(job, how, nothing);
+		err = freeze(a, how, nothing);
 	pthread_mutex_unlock(&w->write_lock);
 	return err;
 }
 
 static int encode_one(void *arg, size_t i)
 {
-	struct job *job = arg;
+	struct attempt *a = arg;
 
-	/* finish() notes the error; the others are still to be encoded. */
-	(void)b2f_encode_run(job->records[i]);
-	b2f_record_unref(job->records[i]);
+	/* The writer notes the error; the other records are still encoded. */
+	(void)b2f_encode_run(a->records[i]);
+	b2f_record_unref(a->records[i]);
 	return 0;
 }
 
@@ -134,27 +144,26 @@ static int encode_one(void *arg, size_t i)
  * committed, if that only makes the file longer: a copy that did not fit leaves
  * its beginning, as on other filesystems.  Locked.
  */
-static void cut_to_stored(struct job *job)
+static void cut_to_stored(struct attempt *a)
 {
-	const struct b2f_form *form = &job->file->frame->form;
-	struct b2f_writer *w = job->writer;
+	const struct b2f_form *form = &a->file->frame->form;
+	struct b2f_writer *w = a->writer;
 
 	if (form->is_array || form->head)
 		return;
-	/* Not from the records that are left: one may have been stored since.
-	 */
-	job->in_part = b2f_edit_cut(w->edit, &job->commit, w->commit_failed);
+	/* A record that is left may have been stored since. */
+	a->in_part = b2f_edit_cut(w->edit, &a->commit, w->commit_failed);
 }
 
-/* Encodes what is to be committed; then the frozen state is complete. */
-static int encode_all(struct job *job)
+/* Encodes what is to be committed, which completes the frozen state. */
+static int encode(struct attempt *a)
 {
-	struct b2f_file *file = job->file;
-	struct b2f_writer *w = job->writer;
+	struct b2f_file *file = a->file;
+	struct b2f_writer *w = a->writer;
 	int err, prepared = 0;
 
-	err = b2f_pool_for(file->runtime->pool, B2F_POOL_DEMAND, job->n,
-			   encode_one, job);
+	err = b2f_pool_for(file->runtime->pool, B2F_POOL_DEMAND, a->n,
+			   encode_one, a);
 	pthread_mutex_lock(&file->lock);
 	while (w->ncommit > 0)
 		pthread_cond_wait(&w->changed, &file->lock);
@@ -162,46 +171,46 @@ static int encode_all(struct job *job)
 	if (!err)
 		err = w->commit_err;
 	if (err == -ENOSPC || err == -EDQUOT)
-		cut_to_stored(job);
-	if (!err || job->in_part)
-		prepared = b2f_edit_prepare(w->edit, &job->commit);
-	job->in_part &= !prepared;
+		cut_to_stored(a);
+	if (!err || a->in_part)
+		prepared = b2f_edit_prepare(w->edit, &a->commit);
+	a->in_part &= !prepared;
 	pthread_mutex_unlock(&file->lock);
 	return prepared ? prepared : err;
 }
 
-/* Ends the commit; what failed is to be committed again. */
-static void settle(struct job *job)
+/* Ends the attempt; what failed is to be committed again. */
+static void settle(struct attempt *a)
 {
-	struct b2f_file *file = job->file;
-	struct b2f_writer *w = job->writer;
-	bool done = job->commit.installed && !job->in_part;
+	struct b2f_file *file = a->file;
+	struct b2f_writer *w = a->writer;
+	bool done = a->commit.installed && !a->in_part;
 
 	pthread_mutex_lock(&file->lock);
 	if (!done) {
-		if (job->dirty_since_ns)
-			w->dirty_since_ns = job->dirty_since_ns;
-		if (job->has_mtime && !w->has_mtime) {
+		if (a->dirty_since_ns)
+			w->dirty_since_ns = a->dirty_since_ns;
+		if (a->has_mtime && !w->has_mtime) {
 			w->has_mtime = true;
-			w->mtime = job->commit.mtime;
+			w->mtime = a->commit.mtime;
 		}
 	}
-	b2f_edit_settle(w->edit, &job->commit);
+	b2f_edit_settle(w->edit, &a->commit);
 	pthread_mutex_unlock(&file->lock);
-	free(job->records);
-	job->records = NULL;
-	job->n = 0;
+	free(a->records);
+	a->records = NULL;
+	a->n = 0;
 }
 
-/* @err, unless what could not be completed was changed by others. */
+/* @err, or -ESTALE if another program has changed the frame. */
 static int or_stale(const struct b2f_writer *w, int err)
 {
 	return b2f_edit_has_changed(w->edit) > 0 ? -ESTALE : err;
 }
 
 /*
- * What is in files that could not be made durable is written again: now it can
- * still be read, and is checked by that.
+ * Writes the data of files that could not be made durable to new files, while
+ * they can still be read, which checks them.
  */
 static int rewrite_bad(struct b2f_file *file, bool all)
 {
@@ -241,11 +250,11 @@ static uint32_t ms_until(uint64_t until_ns)
 	return until_ns > now ? (uint32_t)((until_ns - now) / NS_PER_MS) : 0;
 }
 
-/* One try; the commit_lock is held. */
+/* The commit_lock is held. */
 static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 		      uint64_t until_ns)
 {
-	struct job job = {
+	struct attempt a = {
 		.file = file,
 		.writer = file->writer,
 		.commit = {.each = each,
@@ -256,21 +265,21 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 	bool nothing;
 	int err;
 
-	err = rewrite_bad(file, job.commit.before == B2F_DISK_FAILED);
+	err = rewrite_bad(file, a.commit.before == B2F_DISK_FAILED);
 	if (!err)
-		err = settle_and_freeze(&job, how, &nothing);
+		err = reform_and_freeze(&a, how, &nothing);
 	if (err || nothing)
 		return err;
-	err = encode_all(&job);
-	job.commit.lock_wait_ms = ms_until(until_ns);
+	err = encode(&a);
+	a.commit.lock_wait_ms = ms_until(until_ns);
 	if (!err)
-		err = b2f_edit_write(job.writer->edit, &job.commit);
-	else if (job.in_part)
-		/* The error is that there is more. */
-		(void)!b2f_edit_write(job.writer->edit, &job.commit);
-	if (err && !job.commit.installed)
-		err = or_stale(job.writer, err);
-	settle(&job);
+		err = b2f_edit_write(a.writer->edit, &a.commit);
+	else if (a.in_part)
+		/* The error stays: it tells that there is more. */
+		(void)!b2f_edit_write(a.writer->edit, &a.commit);
+	if (err && !a.commit.installed)
+		err = or_stale(a.writer, err);
+	settle(&a);
 	return err;
 }
 
@@ -278,15 +287,15 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
 	struct b2f_edit_state state;
-	struct b2f_record *d, *next;
+	struct b2f_record *rec, *next;
 	bool may = true;
 	int err;
 
 	err = b2f_edit_state_of(theirs, &state);
 	if (err)
 		return err;
-	HASH_ITER(hh, w->records, d, next)
-	may = may && b2f_edit_untouched(w->edit, &state, d->nchunk);
+	HASH_ITER(hh, w->records, rec, next)
+	may = may && b2f_edit_untouched(w->edit, &state, rec->nchunk);
 	b2f_edit_state_fini(&state);
 	return may ? 0 : -ESTALE;
 }
@@ -295,7 +304,7 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_record *d, *next;
+	struct b2f_record *rec, *next;
 	int err;
 
 	err = check_merge(w, theirs);
@@ -303,16 +312,16 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 		err = b2f_edit_merge(w->edit, theirs);
 	if (err)
 		return err;
-	HASH_ITER(hh, w->records, d, next)
-	if (d->nchunk < w->edit->working.n)
-		d->base_raw = w->edit->working.raw[d->nchunk];
+	HASH_ITER(hh, w->records, rec, next)
+	if (rec->nchunk < w->edit->working.n)
+		rec->base_raw = w->edit->working.raw[rec->nchunk];
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
-	/* The index will be ours again, and not tell of what came with it. */
+	/* The next index is ours again: nothing else will tell of theirs. */
 	file->has_foreign = true;
 	return 0;
 }
 
-/* Another program changed the frame: what it wrote stays, ours is added. */
+/* Another program changed the frame: keeps its work, and adds ours. */
 static int merge_theirs(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
@@ -342,7 +351,7 @@ static int merge_theirs(struct b2f_file *file)
 	return err;
 }
 
-/* Says so once, however often it is tried. */
+/* Logs once, however often it is tried. */
 static void tell_locked(struct b2f_file *file, bool is_locked)
 {
 	struct b2f_writer *w = file->writer;
@@ -355,7 +364,7 @@ static void tell_locked(struct b2f_file *file, bool is_locked)
 	w->told_locked = is_locked;
 }
 
-/* As long as other programs keep changing the frame. */
+/* Tries again as long as other programs keep changing the frame. */
 static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 			uint64_t until_ns)
 {
@@ -368,17 +377,17 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		if (err != -ESTALE && err != -EEXIST)
 			break;
 		/*
-		 * Once more, and now without their doing it again.  There is an
-		 * edit, and it stays while this has the commit_lock.
+		 * Lock them out for the next attempt.  There is an edit, and it
+		 * stays while this thread has the commit_lock.
 		 */
 		if (!is_locked)
 			is_locked = !b2f_edit_lock_out(
 				w->edit, ms_until(until_ns), NULL);
-		/* What could not get its name gets another one, next. */
+		/* -EEXIST: the next attempt takes another name. */
 		err = err == -ESTALE ? merge_theirs(file) : 0;
 		if (err)
 			break;
-		/* Nothing contradicts ours: later, if not now. */
+		/* Nothing contradicts ours: if not now, it can be later. */
 		err = -EBUSY;
 	}
 	if (is_locked)
@@ -399,7 +408,7 @@ static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
-	/* Those who queue for the commit_lock wait no longer than the first. */
+	/* All that queue for the commit_lock wait no longer than the first. */
 	uint64_t until_ns = monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
 	struct b2f_writer *w = b2f_writer_of(file);
 	int err;

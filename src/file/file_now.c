@@ -23,8 +23,8 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 }
 
 /*
- * Somebody is writing a .npy file: an array that is not complete would have to
- * be made a plain frame, and an array again when it is.  Locked.
+ * Is a program still writing a .npy file?  An array that is not complete would
+ * have to be made a plain frame now, and an array again later.  Locked.
  */
 static bool is_under_way(const struct b2f_file *file)
 {

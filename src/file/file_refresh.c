@@ -11,7 +11,7 @@ static struct b2f_frame_stamp *known_stamp(struct b2f_file *file)
 	return w && w->edit ? &w->edit->stamp : &file->frame->stamp;
 }
 
-/* Does the index on disk differ from the one that is known?  1, 0 or an errno.
+/* Returns 1 if the index on disk is not the one that is known, 0 or an errno.
  */
 static int has_changed(struct b2f_file *file)
 {
@@ -60,12 +60,12 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
-	/* One that has come meanwhile has begun with what is on disk. */
+	/* A writer that has come meanwhile began with what is on disk. */
 	if (file->writer != w)
 		err = -EBUSY;
 	else if (w)
 		err = take_edit(file, &old);
-	/* At once: without the edit, the frame before is not what is shown. */
+	/* In one step: the old frame without its edit was never shown. */
 	if (!err)
 		b2f_file_set_frame(file, newer);
 	pthread_mutex_unlock(&file->lock);
@@ -77,7 +77,7 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	if (!old)
 		return 0;
 	b2f_edit_free(old);
-	/* If this fails, it can be read, and the next writer tries again. */
+	/* If this fails, the file can still be read; a later writer retries. */
 	err = b2f_file_allow_write(file, &w->options);
 	(void)err;
 	return 0;
@@ -93,7 +93,7 @@ static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert,
 	b2f_frame_close(frame);
 	if (err)
 		return err;
-	/* Its bytes are not those of the array; the cause is logged. */
+	/* Its chunks do not fit its array; the cause is logged. */
 	if (newer->form.err) {
 		err = newer->form.err;
 		b2f_frame_close(newer);
@@ -106,7 +106,7 @@ static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert,
 	return err == -EBUSY ? 0 : err;
 }
 
-/* With the locks of a writer, which may be NULL; tells if there is news. */
+/* Takes the write_lock of @w, which may be NULL; notes what has changed. */
 static int refresh_locked(struct b2f_file *file, struct b2f_writer *w,
 			  bool revert)
 {
@@ -130,13 +130,13 @@ static int refresh_locked(struct b2f_file *file, struct b2f_writer *w,
 
 bool b2f_file_take_foreign(struct b2f_file *file)
 {
-	bool news;
+	bool has;
 
 	pthread_mutex_lock(&file->lock);
-	news = file->has_foreign;
+	has = file->has_foreign;
 	file->has_foreign = false;
 	pthread_mutex_unlock(&file->lock);
-	return news;
+	return has;
 }
 
 int b2f_file_refresh(struct b2f_file *file, bool *changed)
@@ -173,7 +173,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 
 	if (w && pthread_mutex_trylock(&w->commit_lock))
 		return;
-	/* If it fails, so will what comes, and tell why. */
+	/* If this fails, so does the caller's next step, which tells why. */
 	err = refresh_locked(file, w, false);
 	(void)err;
 	if (w)
@@ -181,8 +181,8 @@ void b2f_file_catch_up(struct b2f_file *file)
 }
 
 /*
- * The writer with its commit_lock, or NULL as long as there is none; nobody
- * begins to write meanwhile.
+ * The writer with its commit_lock, or NULL as long as there is none.  Also
+ * takes the allow_lock, so that none comes meanwhile.
  */
 static struct b2f_writer *hold_writer(struct b2f_file *file)
 {
@@ -209,7 +209,7 @@ static void release_writer(struct b2f_file *file, struct b2f_writer *w)
 		pthread_mutex_unlock(&w->commit_lock);
 }
 
-/* Makes what we did to the attributes of the index no news.  Locked. */
+/* Our change of the attributes is not a foreign one.  Locked. */
 static void know_index(struct b2f_file *file, bool sets_mtime)
 {
 	struct b2f_frame_stamp *known = known_stamp(file), now;
@@ -229,14 +229,14 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 	struct b2f_writer *w;
 	int err, changed, dirfd;
 
-	/* Any version of it leads to that directory. */
+	/* Every version of the frame is in the same directory. */
 	dirfd = b2f_store_dirfd(frame->store);
 	if (dirfd < 0) {
 		err = -EROFS;
 		goto out;
 	}
 	w = hold_writer(file);
-	/* If somebody else changed it before, that has to be found out. */
+	/* Look first: after our change, a foreign one can no longer be told. */
 	changed = has_changed(file);
 	err = fn(arg, dirfd);
 	pthread_mutex_lock(&file->lock);

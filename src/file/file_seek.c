@@ -4,7 +4,7 @@
  *
  * A wrong answer makes cp and tar write zeros over data, without an error: so
  * only chunks that the index itself says are zeros are holes.  Uninitialised
- * ones are not, as nobody promised their bytes.
+ * chunks are not: their bytes were never promised to be zeros.
  */
 #include <errno.h>
 
@@ -26,7 +26,7 @@ static int64_t seek_kind(void *arg, const struct b2f_reading *r)
 	bool hole = s->hole;
 
 	s->size = r->size;
-	/* A chunk of zeros is in many places of such an array. */
+	/* The items of one chunk are in many places of such an array. */
 	if (!r->frame->form.linear)
 		return (int64_t)(hole ? r->size : off);
 	if (off < head) {
@@ -43,7 +43,7 @@ static int64_t seek_kind(void *arg, const struct b2f_reading *r)
 		b2f_record_unref(src.record);
 		if (src.is_hole == hole)
 			return (int64_t)off;
-		/* Cut off meanwhile. */
+		/* The file was cut off here since the reading began. */
 		if (src.span.nbytes == 0)
 			break;
 		off = head + src.span.start + src.span.nbytes;

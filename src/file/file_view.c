@@ -23,7 +23,7 @@
 static const uint8_t zeros[ZEROS_SIZE];
 
 struct piece {
-	/* Neither of them: @bytes, nothing to pin. */
+	/* A unit of a chunk, a record, or, if both are NULL, @bytes. */
 	struct b2f_head *head;
 	struct b2f_record *record;
 	/* Zeros, or a part of what is shown before the data. */
@@ -48,10 +48,10 @@ struct batch {
 	bool has_record;
 	/*
 	 * Of the last piece, also of one that is released: a head that is too
-	 * large for the table is loaded once a call, not once a piece.
+	 * large for the table is loaded once per call, not once per piece.
 	 */
 	struct b2f_head *last;
-	/* Those that still have to be pinned. */
+	/* Pieces that still have to be pinned. */
 	struct piece *missing[BATCH];
 	size_t nmissing;
 };
@@ -147,7 +147,7 @@ static int pin_missing(void *arg, size_t i)
 	return b2f_unit_pin(b->reading, p->head->loaded, p->unit, &p->ref);
 }
 
-/* Pins every unit of the batch; what is in the cache first, as it is quick. */
+/* Pins every unit of the batch, first those that are in the cache. */
 static int batch_pin(struct batch *b)
 {
 	b->nmissing = 0;
@@ -187,7 +187,7 @@ static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 	return err;
 }
 
-/* The bytes of a piece that nobody writes to. */
+/* The bytes of a piece that has no record, so that they stay as they are. */
 static const uint8_t *piece_data(const struct piece *p)
 {
 	return p->head ? p->ref.data + p->start : p->bytes;
@@ -294,7 +294,7 @@ static void point_to_pieces(struct pins *pins)
 	for (size_t i = 0; i < pins->batch.n; i++) {
 		const struct piece *p = &pins->batch.pieces[i];
 
-		/* iovec is for writing too, hence not const; nobody does. */
+		/* Not const, as readv(2) has it too; never written to. */
 		pins->iov[i].iov_base = (void *)(uintptr_t)piece_data(p);
 		pins->iov[i].iov_len = p->size;
 	}

@@ -19,12 +19,12 @@ B2F_MUST_CHECK
 int b2f_gather(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 	       uint64_t off);
 
-/* The same of the data as they are stored, of any frame. */
+/* Copies a range of the data as they are stored, of any frame.  Likewise. */
 B2F_MUST_CHECK
 int b2f_gather_stored(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 		      uint64_t off);
 
-/* Queues the blocks of [@start, @end), which somebody will want soon. */
+/* Queues the blocks of [@start, @end), which a reader will want soon. */
 void b2f_gather_ahead(const struct b2f_reading *r, uint64_t start,
 		      uint64_t end);
 

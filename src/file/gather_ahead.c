@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gather_ahead.c - decodes ahead of who reads an array in C order
+ * gather_ahead.c - decodes ahead of a reader of an array in C order
  *
  * A row crosses many chunks and needs few blocks of each, and the rows behind
  * it need the same ones: so the unit of readahead is the block here.
@@ -26,7 +26,7 @@ struct ahead_cells {
 	/* The first of them, and how many. */
 	uint64_t first;
 	uint64_t n;
-	/* What was added to runtime.ahead_bytes. */
+	/* What it added to runtime.ahead_bytes. */
 	uint64_t nbytes;
 };
 

@@ -98,7 +98,7 @@ int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 	head = calloc(1, sizeof(*head));
 	if (!head)
 		return -ENOMEM;
-	/* Two threads may both load it: cheaper than to wait for each other. */
+	/* Two threads may both load it: waiting would cost more. */
 	err = b2f_frame_load_entry(r->frame, src->span.nchunk, src->raw,
 				   src->nbytes, B2F_LOAD_HEAD, &head->loaded);
 	if (err) {

@@ -2,13 +2,13 @@
 /*
  * holes.c - what the entries of holes take
  *
- * A chunk that is all hole takes no byte on disk, but its entry some in memory
- * as long as the file can be written to; and one ftruncate(2) makes millions of
- * them.  So they are counted, for all files together.  Only a writer that makes
- * holes is ever refused: a file of data has none.
+ * A chunk that is all hole takes no byte on disk, but its entry takes some in
+ * memory as long as the file can be written to; and one ftruncate(2) makes
+ * millions of them.  So they are counted, for all files together.  Only a
+ * writer that makes holes is ever refused: a file of data has none.
  *
- * Counting means to look at every entry, so it is done when a file has grown by
- * an eighth since, and the last of them are not known.
+ * Counting looks at every entry, so it is done only when a file has grown by an
+ * eighth since the last time; until then, new holes are not counted.
  */
 #include "base/checked.h"
 #include "base/log_line.h"
@@ -17,7 +17,7 @@
 /* Of the committed state, the working one, and one that is being committed. */
 #define HOLE_BYTES (3 * sizeof(uint64_t))
 
-/* So many are not worth counting. */
+/* Fewer holes than these are not worth counting. */
 #define NHOLES_FREE 4096
 
 #define GROWTH_SHARE 8

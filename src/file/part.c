@@ -9,49 +9,49 @@
 #include "file/gather.h"
 #include "file/writer.h"
 
-/* Pages of @d that were not written before @part. */
-static uint32_t count_new_pages(const struct b2f_record *d,
+/* Pages of @rec that were not written before @part. */
+static uint32_t count_new_pages(const struct b2f_record *rec,
 				const struct b2f_part *part)
 {
 	uint32_t last = (part->start + part->size - 1) / B2F_PAGE, n = 0;
 
 	for (uint32_t i = part->start / B2F_PAGE; i <= last; i++)
-		n += !b2f_record_has(d, i);
+		n += !b2f_record_has(rec, i);
 	return n;
 }
 
 /* What is in page @page of the chunk before it is written to. */
-static int read_page(struct b2f_record *d, uint32_t page, uint8_t *buf)
+static int read_page(struct b2f_record *rec, uint32_t page, uint8_t *buf)
 {
 	uint32_t at = page * B2F_PAGE, size = 0;
 
 	memset(buf, 0, B2F_PAGE);
-	if (at < d->base_limit)
-		size = (uint32_t)b2f_min_u64(B2F_PAGE, d->base_limit - at);
+	if (at < rec->base_limit)
+		size = (uint32_t)b2f_min_u64(B2F_PAGE, rec->base_limit - at);
 	if (size == 0)
 		return 0;
-	return b2f_reading_copy_chunk(d->file, d->nchunk, d->base_raw,
-				      d->base_nbytes, at, buf, size);
+	return b2f_reading_copy_chunk(rec->file, rec->nchunk, rec->base_raw,
+				      rec->base_nbytes, at, buf, size);
 }
 
 /* Pages that are written in part, and were not before. */
-static int read_edges(struct b2f_record *d, const struct b2f_part *part,
+static int read_edges(struct b2f_record *rec, const struct b2f_part *part,
 		      struct b2f_record_edges *edges)
 {
 	uint32_t end = part->start + part->size;
 	uint32_t first = part->start / B2F_PAGE, last = (end - 1) / B2F_PAGE;
 	int err = 0;
 
-	if (part->start % B2F_PAGE && !b2f_record_has(d, first)) {
-		err = read_page(d, first, edges->page[0]);
+	if (part->start % B2F_PAGE && !b2f_record_has(rec, first)) {
+		err = read_page(rec, first, edges->page[0]);
 		edges->has[0] = true;
 	}
-	if (err || end % B2F_PAGE == 0 || b2f_record_has(d, last))
+	if (err || end % B2F_PAGE == 0 || b2f_record_has(rec, last))
 		return err;
 	if (last == first && edges->has[0])
 		return 0;
 	edges->has[1] = true;
-	return read_page(d, last, edges->page[1]);
+	return read_page(rec, last, edges->page[1]);
 }
 
 /*
@@ -62,49 +62,49 @@ static int read_edges(struct b2f_record *d, const struct b2f_part *part,
 static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 			struct b2f_record_edges *edges, struct b2f_record **out)
 {
-	struct b2f_record *d = NULL, *now = NULL;
+	struct b2f_record *rec = NULL, *now = NULL;
 	uint64_t bytes;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	err = b2f_record_get(file, part->nchunk, true, &d);
+	err = b2f_record_get(file, part->nchunk, true, &rec);
 	if (err) {
 		pthread_mutex_unlock(&file->lock);
 		return err;
 	}
-	b2f_record_ref(d);
-	bytes = b2f_record_cost(d, count_new_pages(d, part));
+	b2f_record_ref(rec);
+	bytes = b2f_record_cost(rec, count_new_pages(rec, part));
 	pthread_mutex_unlock(&file->lock);
-	err = read_edges(d, part, edges);
+	err = read_edges(rec, part, edges);
 	if (!err)
 		err = b2f_budget_take(file, bytes);
 	pthread_mutex_lock(&file->lock);
 	now = b2f_record_find(file->writer, part->nchunk);
-	if (!err && now == d && d->state == B2F_RECORD_OPEN) {
-		b2f_budget_add(d, bytes);
-		*out = d;
+	if (!err && now == rec && rec->state == B2F_RECORD_OPEN) {
+		b2f_budget_add(rec, bytes);
+		*out = rec;
 		return 0;
 	}
 	pthread_mutex_unlock(&file->lock);
 	if (!err)
 		b2f_budget_give(&file->runtime->budget, bytes);
-	b2f_record_unref(d);
-	/* What it read from may be gone if it was encoded meanwhile. */
-	return err && now == d ? err : -EAGAIN;
+	b2f_record_unref(rec);
+	/* If it was encoded meanwhile, its old file may be gone: read again. */
+	return err && now == rec ? err : -EAGAIN;
 }
 
 void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
 {
 	const struct b2f_edit *edit = file->writer->edit;
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
 	pthread_mutex_lock(&file->lock);
-	d = b2f_record_find(file->writer, nchunk);
-	if (d && d->state == B2F_RECORD_OPEN && d->nvalid == 0 &&
-	    d->base_limit == d->base_nbytes &&
-	    d->base_nbytes ==
+	rec = b2f_record_find(file->writer, nchunk);
+	if (rec && rec->state == B2F_RECORD_OPEN && rec->nvalid == 0 &&
+	    rec->base_limit == rec->base_nbytes &&
+	    rec->base_nbytes ==
 		    b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes))
-		b2f_record_remove(d);
+		b2f_record_remove(rec);
 	pthread_mutex_unlock(&file->lock);
 }
 
@@ -112,28 +112,28 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_record_edges edges;
-	struct b2f_record *d = NULL;
+	struct b2f_record *rec = NULL;
 	uint32_t end = part->start + part->size;
 	int err;
 
 	do {
 		edges.has[0] = edges.has[1] = false;
-		err = prepare_part(file, part, &edges, &d);
+		err = prepare_part(file, part, &edges, &rec);
 	} while (err == -EAGAIN);
 	if (err) {
 		b2f_part_drop_unwritten(file, part->nchunk);
 		return err;
 	}
 	/* The file is locked. */
-	b2f_record_write(d, part->start, part->buf, part->size, &edges);
-	b2f_budget_fail(d, false);
+	b2f_record_write(rec, part->start, part->buf, part->size, &edges);
+	b2f_budget_fail(rec, false);
 	b2f_writer_note(file->writer);
-	/* A writer in order will not come back to this chunk. */
+	/* A program that writes in order will not come back to this chunk. */
 	if (end == (uint32_t)edit->header.chunksize &&
-	    b2f_record_is_full(d, end))
-		b2f_encode_submit(d);
+	    b2f_record_is_full(rec, end))
+		b2f_encode_submit(rec);
 	pthread_mutex_unlock(&file->lock);
-	b2f_record_unref(d);
+	b2f_record_unref(rec);
 	return 0;
 }
 

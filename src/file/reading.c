@@ -14,7 +14,7 @@ void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
 	struct b2f_writer *w;
 
-	/* Once it is there, it stays as long as the file. */
+	/* Once there is a writer, it stays as long as the file. */
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
 	pthread_mutex_unlock(&file->lock);
@@ -66,35 +66,36 @@ static int find_in_frame(const struct b2f_reading *r, uint64_t off,
 }
 
 /* Pages from @page on that are all (not) written, up to @end bytes. */
-static uint32_t run_end(const struct b2f_record *d, uint32_t page, uint32_t end)
+static uint32_t run_end(const struct b2f_record *rec, uint32_t page,
+			uint32_t end)
 {
-	bool has = b2f_record_has(d, page);
+	bool has = b2f_record_has(rec, page);
 
 	while ((uint64_t)page * B2F_PAGE < end &&
-	       b2f_record_has(d, page) == has)
+	       b2f_record_has(rec, page) == has)
 		page++;
 	return (uint32_t)b2f_min_u64((uint64_t)page * B2F_PAGE, end);
 }
 
-/* What the record @d has at @in of its chunk of @nbytes.  Locked. */
-static void find_in_record(struct b2f_record *d, uint32_t in, uint32_t nbytes,
+/* What the record @rec has at @in of its chunk of @nbytes.  Locked. */
+static void find_in_record(struct b2f_record *rec, uint32_t in, uint32_t nbytes,
 			   struct b2f_source *out)
 {
 	uint32_t end;
 
-	pthread_rwlock_rdlock(&d->lock);
-	end = run_end(d, in / B2F_PAGE, nbytes);
-	if (b2f_record_has(d, in / B2F_PAGE)) {
-		b2f_record_ref(d);
-		out->record = d;
-	} else if (in < d->base_limit) {
-		end = (uint32_t)b2f_min_u64(end, d->base_limit);
-		out->raw = d->base_raw;
-		out->nbytes = d->base_nbytes;
+	pthread_rwlock_rdlock(&rec->lock);
+	end = run_end(rec, in / B2F_PAGE, nbytes);
+	if (b2f_record_has(rec, in / B2F_PAGE)) {
+		b2f_record_ref(rec);
+		out->record = rec;
+	} else if (in < rec->base_limit) {
+		end = (uint32_t)b2f_min_u64(end, rec->base_limit);
+		out->raw = rec->base_raw;
+		out->nbytes = rec->base_nbytes;
 	} else {
 		out->is_zeros = true;
 	}
-	pthread_rwlock_unlock(&d->lock);
+	pthread_rwlock_unlock(&rec->lock);
 	out->size = end - in;
 }
 
@@ -104,10 +105,10 @@ static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 	const struct b2f_edit *edit = w->edit;
 	const struct b2f_edit_state *state = &edit->working;
 	uint32_t chunksize = (uint32_t)edit->header.chunksize, in;
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
 	if (off >= state->nbytes) {
-		/* Cut off since the reader began. */
+		/* The file was cut off here since the reading began. */
 		out->is_zeros = true;
 		out->size = chunksize;
 		return;
@@ -119,11 +120,11 @@ static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 	in = (uint32_t)(off - out->span.start);
 	out->size = out->nbytes - in;
 	out->raw = state->raw[out->span.nchunk];
-	d = b2f_record_find(w, out->span.nchunk);
-	if (d)
-		find_in_record(d, in, out->nbytes, out);
+	rec = b2f_record_find(w, out->span.nchunk);
+	if (rec)
+		find_in_record(rec, in, out->nbytes, out);
 	if (!out->record)
-		note_zeros(out, !d);
+		note_zeros(out, !rec);
 }
 
 int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
@@ -138,7 +139,7 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 		pthread_mutex_lock(&file->lock);
 		same = file->version == r->version;
 		edited = same && w->edit;
-		/* The owner has closed it: who decodes ahead may stop. */
+		/* The owner has closed it: jobs that decode ahead may stop. */
 		same = same && (w->edit || !w->closing);
 		if (edited)
 			find_in_edit(w, off, out);

@@ -13,24 +13,25 @@ static uint32_t count_pages(uint32_t nbytes)
 	return nbytes / B2F_PAGE + (nbytes % B2F_PAGE != 0);
 }
 
-void b2f_record_unref(struct b2f_record *d)
+void b2f_record_unref(struct b2f_record *rec)
 {
-	if (!d ||
-	    atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1)
+	if (!rec ||
+	    atomic_fetch_sub_explicit(&rec->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	b2f_idle_put_pages(&d->file->runtime->idle, d->data, d->room,
-			   d->in_memory || b2f_record_is_full(d, d->room));
-	free(d->valid);
-	pthread_rwlock_destroy(&d->lock);
-	free(d);
+	b2f_idle_put_pages(&rec->file->runtime->idle, rec->data, rec->room,
+			   rec->in_memory ||
+				   b2f_record_is_full(rec, rec->room));
+	free(rec->valid);
+	pthread_rwlock_destroy(&rec->lock);
+	free(rec);
 }
 
 struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk)
 {
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
-	HASH_FIND(hh, w->records, &nchunk, sizeof(nchunk), d);
-	return d;
+	HASH_FIND(hh, w->records, &nchunk, sizeof(nchunk), rec);
+	return rec;
 }
 
 /* A record of chunk @nchunk of the working state, without any page. */
@@ -38,159 +39,162 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	uint32_t npages, room = (uint32_t)edit->header.chunksize;
-	struct b2f_record *d = calloc(1, sizeof(*d));
+	struct b2f_record *rec = calloc(1, sizeof(*rec));
 
-	if (!d)
+	if (!rec)
 		return NULL;
 	npages = count_pages(room);
-	atomic_init(&d->refs, 1);
-	pthread_rwlock_init(&d->lock, NULL);
-	d->file = file;
-	d->nchunk = nchunk;
-	d->room = room;
-	d->base_raw = edit->working.raw[nchunk];
-	d->base_nbytes =
+	atomic_init(&rec->refs, 1);
+	pthread_rwlock_init(&rec->lock, NULL);
+	rec->file = file;
+	rec->nchunk = nchunk;
+	rec->room = room;
+	rec->base_raw = edit->working.raw[nchunk];
+	rec->base_nbytes =
 		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
-	d->base_limit = d->base_nbytes;
-	if (d->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
-		d->base_limit = 0;
-	d->valid = calloc(npages / 64 + 1, sizeof(*d->valid));
-	d->data = b2f_idle_get_pages(&file->runtime->idle, room, &d->in_memory);
-	if (!d->valid || !d->data) {
-		b2f_record_unref(d);
+	rec->base_limit = rec->base_nbytes;
+	if (rec->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
+		rec->base_limit = 0;
+	rec->valid = calloc(npages / 64 + 1, sizeof(*rec->valid));
+	rec->data =
+		b2f_idle_get_pages(&file->runtime->idle, room, &rec->in_memory);
+	if (!rec->valid || !rec->data) {
+		b2f_record_unref(rec);
 		return NULL;
 	}
-	return d;
+	return rec;
 }
 
 int b2f_record_get(struct b2f_file *file, uint64_t nchunk, bool make,
 		   struct b2f_record **out)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
 	for (;;) {
-		d = b2f_record_find(w, nchunk);
-		if (!d || d->state != B2F_RECORD_BUSY)
+		rec = b2f_record_find(w, nchunk);
+		if (!rec || rec->state != B2F_RECORD_BUSY)
 			break;
 		pthread_cond_wait(&w->changed, &file->lock);
 	}
-	if (!d && make) {
-		d = new_record(file, nchunk);
-		if (!d)
+	if (!rec && make) {
+		rec = new_record(file, nchunk);
+		if (!rec)
 			return -ENOMEM;
-		HASH_ADD(hh, w->records, nchunk, sizeof(d->nchunk), d);
+		HASH_ADD(hh, w->records, nchunk, sizeof(rec->nchunk), rec);
 	}
-	*out = d;
+	*out = rec;
 	return 0;
 }
 
-void b2f_record_remove(struct b2f_record *d)
+void b2f_record_remove(struct b2f_record *rec)
 {
-	HASH_DEL(d->file->writer->records, d);
-	/* Now, not when the last reader has it: a writer may wait for these. */
-	b2f_budget_remove(d);
-	b2f_record_unref(d);
+	HASH_DEL(rec->file->writer->records, rec);
+	/* Not at the last reference: a writer may wait for this memory. */
+	b2f_budget_remove(rec);
+	b2f_record_unref(rec);
 }
 
 void b2f_record_remove_from(struct b2f_writer *w, uint64_t first)
 {
-	struct b2f_record *d, *next;
+	struct b2f_record *rec, *next;
 
-	HASH_ITER(hh, w->records, d, next)
-	if (d->nchunk >= first)
-		b2f_record_remove(d);
+	HASH_ITER(hh, w->records, rec, next)
+	if (rec->nchunk >= first)
+		b2f_record_remove(rec);
 }
 
-static void set_valid(struct b2f_record *d, uint32_t page)
+static void set_valid(struct b2f_record *rec, uint32_t page)
 {
-	d->valid[page / 64] |= UINT64_C(1) << (page % 64);
-	d->nvalid++;
+	rec->valid[page / 64] |= UINT64_C(1) << (page % 64);
+	rec->nvalid++;
 }
 
 /* Bytes of @page that are within the room. */
-static uint32_t page_size(const struct b2f_record *d, uint32_t page)
+static uint32_t page_size(const struct b2f_record *rec, uint32_t page)
 {
-	return (uint32_t)b2f_min_u64(B2F_PAGE, d->room - page * B2F_PAGE);
+	return (uint32_t)b2f_min_u64(B2F_PAGE, rec->room - page * B2F_PAGE);
 }
 
 /* The first write to @page: what was there before, at the edges. */
-static void begin_page(struct b2f_record *d, uint32_t page,
+static void begin_page(struct b2f_record *rec, uint32_t page,
 		       const uint8_t *before)
 {
-	uint8_t *dst = d->data + (size_t)page * B2F_PAGE;
+	uint8_t *dst = rec->data + (size_t)page * B2F_PAGE;
 
 	if (before)
-		memcpy(dst, before, page_size(d, page));
-	set_valid(d, page);
+		memcpy(dst, before, page_size(rec, page));
+	set_valid(rec, page);
 }
 
-void b2f_record_write(struct b2f_record *d, uint32_t start, const uint8_t *buf,
-		      uint32_t size, const struct b2f_record_edges *edges)
+void b2f_record_write(struct b2f_record *rec, uint32_t start,
+		      const uint8_t *buf, uint32_t size,
+		      const struct b2f_record_edges *edges)
 {
 	uint32_t first = start / B2F_PAGE, last = (start + size - 1) / B2F_PAGE;
 
-	pthread_rwlock_wrlock(&d->lock);
+	pthread_rwlock_wrlock(&rec->lock);
 	for (uint32_t page = first; page <= last; page++) {
 		const uint8_t *before = NULL;
 
-		if (b2f_record_has(d, page))
+		if (b2f_record_has(rec, page))
 			continue;
 		if (page == last && edges->has[1])
 			before = edges->page[1];
 		else if (page == first && edges->has[0])
 			before = edges->page[0];
-		begin_page(d, page, before);
+		begin_page(rec, page, before);
 	}
-	memcpy(d->data + start, buf, size);
-	pthread_rwlock_unlock(&d->lock);
+	memcpy(rec->data + start, buf, size);
+	pthread_rwlock_unlock(&rec->lock);
 }
 
-uint64_t b2f_record_cost(const struct b2f_record *d, uint32_t npages)
+uint64_t b2f_record_cost(const struct b2f_record *rec, uint32_t npages)
 {
-	if (d->in_memory)
-		npages = d->bytes ? 0 : count_pages(d->room);
+	if (rec->in_memory)
+		npages = rec->bytes ? 0 : count_pages(rec->room);
 	return (uint64_t)npages * B2F_PAGE;
 }
 
-void b2f_record_cut(struct b2f_record *d, uint32_t size)
+void b2f_record_cut(struct b2f_record *rec, uint32_t size)
 {
 	uint32_t page = size / B2F_PAGE;
 	uint64_t freed = 0;
 
-	d->base_limit = (uint32_t)b2f_min_u64(d->base_limit, size);
-	pthread_rwlock_wrlock(&d->lock);
+	rec->base_limit = (uint32_t)b2f_min_u64(rec->base_limit, size);
+	pthread_rwlock_wrlock(&rec->lock);
 	/* What is cut off must not come back when the file grows again. */
-	if (size % B2F_PAGE && b2f_record_has(d, page))
-		memset(d->data + size, 0, page_size(d, page) - size % B2F_PAGE);
-	for (page += size % B2F_PAGE != 0; page < count_pages(d->room);
+	if (size % B2F_PAGE && b2f_record_has(rec, page))
+		memset(rec->data + size, 0,
+		       page_size(rec, page) - size % B2F_PAGE);
+	for (page += size % B2F_PAGE != 0; page < count_pages(rec->room);
 	     page++) {
-		if (!b2f_record_has(d, page))
+		if (!b2f_record_has(rec, page))
 			continue;
-		d->valid[page / 64] &= ~(UINT64_C(1) << (page % 64));
-		d->nvalid--;
-		freed += d->in_memory ? 0 : B2F_PAGE;
+		rec->valid[page / 64] &= ~(UINT64_C(1) << (page % 64));
+		rec->nvalid--;
+		freed += rec->in_memory ? 0 : B2F_PAGE;
 	}
-	pthread_rwlock_unlock(&d->lock);
-	b2f_budget_drop(d, b2f_min_u64(freed, d->bytes));
+	pthread_rwlock_unlock(&rec->lock);
+	b2f_budget_drop(rec, b2f_min_u64(freed, rec->bytes));
 }
 
-bool b2f_record_is_full(const struct b2f_record *d, uint32_t nbytes)
+bool b2f_record_is_full(const struct b2f_record *rec, uint32_t nbytes)
 {
-	return d->nvalid >= count_pages(nbytes);
+	return rec->nvalid >= count_pages(nbytes);
 }
 
-void b2f_record_overlay(const struct b2f_record *d, uint32_t off, uint32_t size,
-			uint8_t *data)
+void b2f_record_overlay(const struct b2f_record *rec, uint32_t off,
+			uint32_t size, uint8_t *data)
 {
 	uint32_t end = off + size, stop, keep;
 
 	for (uint32_t at = off; at < end; at = stop) {
 		stop = b2f_record_page_end(at, end);
-		keep = (uint32_t)b2f_min_u64(b2f_max_u64(at, d->base_limit),
+		keep = (uint32_t)b2f_min_u64(b2f_max_u64(at, rec->base_limit),
 					     stop);
-		if (b2f_record_has(d, at / B2F_PAGE))
-			memcpy(data + (at - off), d->data + at, stop - at);
+		if (b2f_record_has(rec, at / B2F_PAGE))
+			memcpy(data + (at - off), rec->data + at, stop - at);
 		else
 			memset(data + (keep - off), 0, stop - keep);
 	}

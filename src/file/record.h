@@ -75,9 +75,9 @@ struct b2f_record {
 	struct b2f_record *newer;
 };
 
-static inline bool b2f_record_has(const struct b2f_record *d, uint32_t page)
+static inline bool b2f_record_has(const struct b2f_record *rec, uint32_t page)
 {
-	return d->valid[page / 64] >> (page % 64) & 1;
+	return rec->valid[page / 64] >> (page % 64) & 1;
 }
 
 /* Where the page that byte @at is in ends, or @end if that is before. */
@@ -88,13 +88,13 @@ static inline uint32_t b2f_record_page_end(uint32_t at, uint32_t end)
 	return next < end ? (uint32_t)next : end;
 }
 
-static inline void b2f_record_ref(struct b2f_record *d)
+static inline void b2f_record_ref(struct b2f_record *rec)
 {
-	atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&rec->refs, 1, memory_order_relaxed);
 }
 
 /* NULL does nothing. */
-void b2f_record_unref(struct b2f_record *d);
+void b2f_record_unref(struct b2f_record *rec);
 
 /* The record as it is, or NULL.  The file is locked. */
 struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk);
@@ -108,14 +108,14 @@ B2F_MUST_CHECK
 int b2f_record_get(struct b2f_file *file, uint64_t nchunk, bool make,
 		   struct b2f_record **out);
 
-/* Takes @d out of the table and gives its memory back.  The file is locked. */
-void b2f_record_remove(struct b2f_record *d);
+/* Takes @rec out of the table, and frees its memory.  The file is locked. */
+void b2f_record_remove(struct b2f_record *rec);
 
-/* Removes the records of chunk @first and all behind it.  Likewise. */
+/* Does so with those of chunk @first and of all behind it. */
 void b2f_record_remove_from(struct b2f_writer *w, uint64_t first);
 
-/* What it takes to write to @npages more pages of @d.  The file is locked. */
-uint64_t b2f_record_cost(const struct b2f_record *d, uint32_t npages);
+/* What it takes to write to @npages more pages of @rec.  The file is locked. */
+uint64_t b2f_record_cost(const struct b2f_record *rec, uint32_t npages);
 
 /* What the two pages at the ends of a write hold, if only a part is written. */
 struct b2f_record_edges {
@@ -127,21 +127,22 @@ struct b2f_record_edges {
  * Copies the @size bytes at @buf to @start of the chunk.  @edges tells of pages
  * that were not written before.
  */
-void b2f_record_write(struct b2f_record *d, uint32_t start, const uint8_t *buf,
-		      uint32_t size, const struct b2f_record_edges *edges);
+void b2f_record_write(struct b2f_record *rec, uint32_t start,
+		      const uint8_t *buf, uint32_t size,
+		      const struct b2f_record_edges *edges);
 
 /* Pages from the end of @size bytes on are not written any more. */
-void b2f_record_cut(struct b2f_record *d, uint32_t size);
+void b2f_record_cut(struct b2f_record *rec, uint32_t size);
 
 /* True if every page of @nbytes is written. */
-bool b2f_record_is_full(const struct b2f_record *d, uint32_t nbytes);
+bool b2f_record_is_full(const struct b2f_record *rec, uint32_t nbytes);
 
 /*
  * Changes the @size bytes at @data, those from @off on of the base, to what the
  * record says: written pages, and zeros where the base does not count.  It is
  * BUSY, or its pages are locked.
  */
-void b2f_record_overlay(const struct b2f_record *d, uint32_t off, uint32_t size,
-			uint8_t *data);
+void b2f_record_overlay(const struct b2f_record *rec, uint32_t off,
+			uint32_t size, uint8_t *data);
 
 #endif

@@ -9,8 +9,8 @@
  *   a change that no array can take             plain, then the change
  *
  * The bytes that are shown stay the same.  All of them are read and encoded
- * anew, but in the first two cases, where there are none yet; so who writes a
- * .npy file from its beginning to its end writes an array from the start.
+ * anew, except in the first two cases, where there are none yet: a program that
+ * writes a .npy file from beginning to end writes an array from the start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +38,14 @@ struct reform {
 	struct b2f_edit_state state;
 	/* Shown bytes that are kept. */
 	uint64_t size;
-	/* From what was looked at to there all is a hole. */
+	/* From the position that was looked at last to this all is a hole. */
 	uint64_t data_at;
 	struct b2f_encoder *encoder;
 	/* One chunk. */
 	uint8_t *buf;
 };
 
-/* Reads what is shown at @off, as far as it is kept; else zeros. */
+/* Reads what is shown at @off; zeros from the end of what is kept on. */
 static int read_shown(struct reform *r, uint8_t *buf, uint64_t size,
 		      uint64_t off)
 {
@@ -112,8 +112,8 @@ static bool is_hole(struct reform *r, uint64_t off, uint64_t size)
 }
 
 /*
- * Is all that chunk @i is to hold a hole now?  Of an array whose chunks are in
- * many places nobody knows.
+ * Is all that chunk @i is to hold a hole now?  That is known only if its items
+ * follow each other in the file.
  */
 static bool is_empty(struct reform *r, uint64_t i, uint32_t nbytes)
 {
@@ -146,7 +146,7 @@ static int make_chunk(struct reform *r, uint64_t i)
 	struct b2f_edit_chunk chunk;
 	int err;
 
-	/* It is zeros already. */
+	/* The new state begins with zeros. */
 	if (is_empty(r, i, nbytes) && can_be_hole(r, nbytes))
 		return 0;
 	if (r->frame->form.is_array)
@@ -175,7 +175,7 @@ static int make_state(struct reform *r)
 	} else {
 		s->n = b2f_div_up_u64(r->size, chunksize);
 		s->nbytes = r->size;
-		/* It was made with larger chunks. */
+		/* The array had larger chunks. */
 		if (s->n > NCHUNKS_PLAIN)
 			return B2F_ETOOBIG;
 	}
@@ -188,7 +188,7 @@ static int make_state(struct reform *r)
 	return 0;
 }
 
-/* Is there anything to be put into the chunks? */
+/* Do the chunks get any data? */
 static bool has_data(const struct reform *r)
 {
 	return r->size > r->frame->form.head_len;
@@ -230,14 +230,14 @@ static int swap(struct reform *r)
 	return err;
 }
 
-/* Gives back what was made for nothing. */
+/* Frees @r, and after a failure the chunks that were made. */
 static void fini(struct reform *r)
 {
 	struct b2f_edit *edit = r->writer->edit;
 
 	pthread_mutex_lock(&r->file->lock);
 	for (uint64_t i = 0; r->state.raw && i < r->state.n; i++)
-		/* Without the list, the next writer finds it. */
+		/* Without memory for the list, the next writer deletes it. */
 		if (b2f_edit_drop(edit, r->state.raw[i]))
 			break;
 	pthread_mutex_unlock(&r->file->lock);
@@ -247,7 +247,7 @@ static void fini(struct reform *r)
 	free(r->buf);
 }
 
-/* To @frame, which it takes over; commit_lock and write_lock are held. */
+/* Gives @file the form of @frame, which it takes over.  Both locks are held. */
 static int reform(struct b2f_file *file, struct b2f_frame *frame, uint64_t size)
 {
 	struct reform r = {
@@ -262,12 +262,12 @@ static int reform(struct b2f_file *file, struct b2f_frame *frame, uint64_t size)
 	if (!err)
 		err = swap(&r);
 	fini(&r);
-	/* There is hardly room for both, and this may be needed at once. */
+	/* The disk may not have room for both forms. */
 	b2f_writer_delete_dead(file, false);
 	return err;
 }
 
-/* Both locks are held. */
+/* The commit_lock and the write_lock are held. */
 static int to_plain(struct b2f_file *file, uint64_t keep)
 {
 	struct b2f_writer *w = file->writer;
@@ -298,7 +298,7 @@ int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep)
 	else if (file->frame->form.is_array)
 		err = to_plain(file, keep);
 	if (!err) {
-		/* To be cut may be all that happens to it. */
+		/* The cut to @keep bytes may be the only change. */
 		pthread_mutex_lock(&file->lock);
 		b2f_writer_note(w);
 		pthread_mutex_unlock(&file->lock);
@@ -340,7 +340,7 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 			   b2f_writer_chunksize(file->writer),
 			   B2F_FORM_NCHUNKS_MAX, &frame);
 	b2f_npy_fini(&npy);
-	/* Then it stays what it is. */
+	/* No array can be made of it: it stays what it is. */
 	if (err == B2F_ETOOBIG || err == B2F_EUNSUPPORTED)
 		return 0;
 	return err ? err : reform(file, frame, now);
@@ -417,7 +417,7 @@ void b2f_reform_before(struct b2f_file *file, const void *buf, uint64_t size,
 	}
 	pthread_mutex_unlock(&w->write_lock);
 	pthread_mutex_unlock(&w->commit_lock);
-	/* It is a plain file as before, and the commit will try again. */
+	/* After an error it is plain as before, and the commit tries again. */
 	(void)err;
 }
 
@@ -433,7 +433,7 @@ int b2f_reform_for_commit(struct b2f_file *file)
 	size = b2f_file_size(file);
 	if (form->head && size != form->head_len + form->nbytes)
 		return to_plain(file, size);
-	/* What cannot be read, or not be stored twice, can still be plain. */
+	/* A file that cannot be read, or not be stored twice, stays plain. */
 	if (may_become(file) && w->hint != B2F_NPY_NO && size > 0 &&
 	    look(file, true))
 		w->hint = B2F_NPY_NO;

@@ -73,7 +73,7 @@ void b2f_runtime_free(struct b2f_runtime *runtime)
 {
 	if (!runtime)
 		return;
-	/* Jobs use the cache, so they have to end first. */
+	/* Jobs use the cache: end them first. */
 	b2f_pool_free(runtime->pool);
 	b2f_cache_free(runtime->cache);
 	b2f_budget_fini(&runtime->budget);
@@ -101,7 +101,7 @@ void b2f_runtime_trim(struct b2f_runtime *runtime)
 	b2f_idle_trim(&runtime->idle);
 	b2f_cache_free_spares(runtime->cache);
 #ifdef __GLIBC__
-	/* What is free between other things is in memory until now. */
+	/* Gives back what is free between other things. */
 	malloc_trim(0);
 #endif
 }

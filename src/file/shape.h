@@ -22,7 +22,7 @@ struct b2f_shape {
 			 uint64_t size, uint64_t off);
 	/* As b2f_file_truncate(), or EREFORM. */
 	int (*resize)(struct b2f_file *file, uint64_t size);
-	/* Zeros [@off, @end), which is in the file.  Likewise. */
+	/* Makes [@off, @end) of the file zeros.  Returns as resize(). */
 	int (*zero)(struct b2f_file *file, uint64_t off, uint64_t end);
 };
 

@@ -2,9 +2,9 @@
 /*
  * shape_array.c - changes to an array
  *
- * An array has one size.  That of a .npy file may be still being written, and
- * then the bytes that are there are counted; any other change of its size, or
- * of its header, makes it a plain frame first.
+ * An array has one size.  A .npy file that is still being written is an array
+ * of which only the first bytes are there, and these are counted.  Any other
+ * change of its size, or of its header, makes it a plain frame first.
  */
 #include <string.h>
 
@@ -13,13 +13,13 @@
 #include "file/change.h"
 #include "file/shape.h"
 
-/* Nothing but its items can be changed. */
+/* True if nothing but the items can be changed. */
 static bool is_fixed(const struct b2f_file *file)
 {
 	return !file->frame->form.head || !file->writer->options.npy_arrays;
 }
 
-/* It cannot be done to an array: not at all, or not as long as it is one. */
+/* The error of a change that no array can take. */
 static int refuse(const struct b2f_file *file)
 {
 	if (!is_fixed(file))
@@ -65,8 +65,7 @@ static uint64_t write_items(struct b2f_file *file, const uint8_t *buf,
 	return scatter(file, buf, size, off, err);
 }
 
-/* The first @end bytes are there now, if they were not; returns how many were.
- */
+/* Makes the first @end bytes exist.  Returns how many did. */
 static uint64_t reach(struct b2f_file *file, uint64_t end)
 {
 	struct b2f_writer *w = file->writer;

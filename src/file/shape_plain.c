@@ -65,15 +65,15 @@ static int zero_chunk(struct b2f_file *file, uint64_t nchunk)
 	const struct b2f_edit_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
 	struct b2f_edit *edit = file->writer->edit;
-	struct b2f_record *d = NULL;
+	struct b2f_record *rec = NULL;
 	uint64_t raw;
 	uint32_t old;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	err = b2f_record_get(file, nchunk, false, &d);
-	if (!err && d)
-		b2f_record_remove(d);
+	err = b2f_record_get(file, nchunk, false, &rec);
+	if (!err && rec)
+		b2f_record_remove(rec);
 	raw = edit->working.raw[nchunk];
 	pthread_mutex_unlock(&file->lock);
 	if (err)

@@ -18,9 +18,9 @@ static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
 /* Chunk @nchunk gets a record if it has none.  Locked. */
 static int need_record(struct b2f_file *file, uint64_t nchunk)
 {
-	struct b2f_record *d;
+	struct b2f_record *rec;
 
-	return b2f_record_get(file, nchunk, true, &d);
+	return b2f_record_get(file, nchunk, true, &rec);
 }
 
 /*
@@ -29,7 +29,7 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
  */
 #define NCHUNKS_GROW B2F_FORM_NCHUNKS_MAX
 
-/* Likewise of holes that have to be stored: each takes a record. */
+/* Holes that have to be stored take a record each, so there may be fewer. */
 #define NSTORED_GROW 4096
 
 /* Gives chunk @nchunk a record if it is a hole that cannot be one. */
@@ -71,11 +71,11 @@ static int fix_holes(struct b2f_file *file, uint64_t first)
 	return err;
 }
 
-/* Takes back what has made the file longer than @n chunks and @nbytes. */
+/* Cuts the file back to @n chunks and @nbytes, after it could not grow. */
 static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 {
 	b2f_record_remove_from(file->writer, n);
-	/* It cannot fail: those that go have no files. */
+	/* This cannot fail: the chunks that go have no files. */
 	(void)!b2f_edit_resize(file->writer->edit, n, nbytes, 0);
 }
 
@@ -84,7 +84,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_edit_state *state = &edit->working;
 	uint64_t n = state->n, nbytes = state->nbytes;
-	struct b2f_record *d;
+	struct b2f_record *rec;
 	int err = 0;
 
 	if (size > B2F_SIZE_LIMIT ||
@@ -94,8 +94,8 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	if (err)
 		return err;
 	if (state->nbytes % (uint32_t)edit->header.chunksize) {
-		/* If it is being encoded, then with the old length. */
-		err = b2f_record_get(file, state->n - 1, false, &d);
+		/* Wait: a BUSY record is being encoded with the old length. */
+		err = b2f_record_get(file, state->n - 1, false, &rec);
 		if (!err && state->raw[state->n - 1] !=
 				    b2f_entry_raw(B2F_SPECIAL_ZEROS))
 			err = need_record(file, state->n - 1);
@@ -135,16 +135,16 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 	struct b2f_edit *edit = file->writer->edit;
 	uint32_t rest = (uint32_t)(size % (uint32_t)edit->header.chunksize);
 	uint64_t last = size / (uint32_t)edit->header.chunksize;
-	struct b2f_record *d = NULL;
+	struct b2f_record *rec = NULL;
 	bool stored;
 	int err;
 
 	if (rest == 0)
 		return 0;
 	stored = edit->working.raw[last] != b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	err = b2f_record_get(file, last, stored, &d);
-	if (!err && d)
-		b2f_record_cut(d, rest);
+	err = b2f_record_get(file, last, stored, &rec);
+	if (!err && rec)
+		b2f_record_cut(rec, rest);
 	return err;
 }
 

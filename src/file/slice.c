@@ -20,7 +20,7 @@
 struct slicing {
 	struct b2f_file *file;
 	const struct b2f_slice *slice;
-	/* Of the array, when it began; and items of the slice. */
+	/* Of the array when the slice was begun; and items of the slice. */
 	uint32_t itemsize;
 	uint64_t nitems;
 	/* The first item that is due, its box, and room for the items. */

@@ -36,7 +36,7 @@ struct b2f_writer {
 	_Atomic enum b2f_npy_hint hint;
 	/* Bytes of records that could not be encoded.  Under budget.lock. */
 	uint64_t stuck_bytes;
-	/* Its part of budget.hole_bytes.  Likewise. */
+	/* Its part of budget.hole_bytes.  Under budget.lock. */
 	uint64_t hole_bytes;
 	/* A record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
@@ -59,7 +59,7 @@ struct b2f_writer {
 	size_t ndeleting;
 	/* The edit is about to go, and maybe another one to come. */
 	bool closing;
-	/* The log tells of another program's lock.  Under commit_lock. */
+	/* It was logged that another program has a lock.  Under commit_lock. */
 	bool told_locked;
 	/* Of what its edits commit: that of the options, or its own. */
 	struct b2f_durability *durability;
@@ -75,7 +75,7 @@ struct b2f_writer {
 	uint64_t array_nbytes;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
-	/* When it was written to last, if it was. */
+	/* When it was written to last, if that was since the last commit. */
 	bool has_mtime;
 	struct timespec mtime;
 };
@@ -102,7 +102,7 @@ void b2f_writer_end(struct b2f_file *file);
  */
 void b2f_writer_wait_unused(struct b2f_file *file);
 
-/* Waits until no record is BUSY.  Likewise. */
+/* Waits until no record is BUSY; gives up the lock meanwhile, too. */
 void b2f_writer_wait_idle(struct b2f_file *file);
 
 /* Notes a change that has to be committed.  The file is locked. */
