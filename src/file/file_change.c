@@ -13,7 +13,7 @@
 
 enum change_what { CHANGE_WRITE, CHANGE_APPEND, CHANGE_SIZE, CHANGE_ZEROS };
 
-/* One change; @size is the new size, or that of the range at @off. */
+/* One change of [@off, @off + @size); a new size is @off. */
 struct change {
 	enum change_what what;
 	const void *buf;
@@ -83,7 +83,7 @@ static ssize_t apply(struct b2f_file *file, struct change *c)
 	case CHANGE_WRITE:
 		return write_at(file, c);
 	case CHANGE_SIZE:
-		return b2f_shape_of(file)->resize(file, c->size);
+		return b2f_shape_of(file)->resize(file, c->off);
 	case CHANGE_ZEROS:
 		return zero_at(file, c);
 	}
@@ -102,37 +102,23 @@ static ssize_t try_change(struct b2f_file *file, struct change *c)
 	return n;
 }
 
-/* The first change may make an array of it, so that it is written as one. */
-static void prepare(struct b2f_file *file, const struct change *c)
-{
-	switch (c->what) {
-	case CHANGE_APPEND:
-		b2f_reform_before(file, c->buf, c->size, b2f_file_size(file));
-		break;
-	case CHANGE_WRITE:
-		b2f_reform_before(file, c->buf, c->size, c->off);
-		break;
-	case CHANGE_SIZE:
-		b2f_reform_before(file, NULL, 0, c->size);
-		break;
-	case CHANGE_ZEROS:
-		break;
-	}
-}
-
 static ssize_t change(struct b2f_file *file, struct change *c)
 {
 	ssize_t n;
 	int err;
 
-	prepare(file, c);
+	if (c->what == CHANGE_APPEND)
+		c->off = b2f_file_size(file);
+	/* Zeros make nothing longer, so they complete no .npy file. */
+	if (c->what != CHANGE_ZEROS)
+		b2f_reform_before(file, c->buf, c->size, c->off);
 	for (;;) {
 		n = try_change(file, c);
 		if (n != B2F_EREFORM)
 			break;
 		/* What will be cut off need not be stored again. */
 		err = b2f_reform_to_plain(
-			file, c->what == CHANGE_SIZE ? c->size : UINT64_MAX);
+			file, c->what == CHANGE_SIZE ? c->off : UINT64_MAX);
 		if (err)
 			return err;
 	}
@@ -161,7 +147,7 @@ ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
 
 int b2f_file_truncate(struct b2f_file *file, uint64_t size)
 {
-	struct change c = {CHANGE_SIZE, NULL, size, 0};
+	struct change c = {CHANGE_SIZE, NULL, 0, size};
 
 	return (int)change(file, &c);
 }

@@ -11,8 +11,7 @@ static struct b2f_frame_stamp *known_stamp(struct b2f_file *file)
 	return w && w->edit ? &w->edit->stamp : &file->frame->stamp;
 }
 
-/* Returns 1 if the index on disk is not the one that is known, 0 or an errno.
- */
+/* Is the index on disk another one than is known?  1, 0 or an errno. */
 static int has_changed(struct b2f_file *file)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
@@ -66,8 +65,10 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	else if (w)
 		err = take_edit(file, &old);
 	/* In one step: the old frame without its edit was never shown. */
-	if (!err)
+	if (!err) {
 		b2f_file_set_frame(file, newer);
+		file->has_foreign = true;
+	}
 	pthread_mutex_unlock(&file->lock);
 	if (err) {
 		b2f_frame_close(newer);
@@ -83,9 +84,8 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	return 0;
 }
 
-/* Continues with what is on disk, if that can be opened; else as before. */
-static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert,
-		   bool *changed)
+/* Continues with what is on disk, or as before if that cannot be opened. */
+static int reopen(struct b2f_file *file, struct b2f_writer *w, bool revert)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file), *newer;
 	int err = b2f_frame_reopen(frame, &newer);
@@ -102,29 +102,21 @@ static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert,
 	if (revert)
 		b2f_file_discard(file);
 	err = continue_with(file, w, newer);
-	*changed = !err;
 	return err == -EBUSY ? 0 : err;
 }
 
-/* Takes the write_lock of @w, which may be NULL; notes what has changed. */
-static int refresh_locked(struct b2f_file *file, struct b2f_writer *w,
-			  bool revert)
+/* The commit_lock of @w, which may be NULL, is held. */
+static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert)
 {
-	bool changed = false;
 	int err;
 
 	if (w)
 		pthread_mutex_lock(&w->write_lock);
 	err = revert ? 1 : has_changed(file);
 	if (err > 0)
-		err = refresh(file, w, revert, &changed);
+		err = reopen(file, w, revert);
 	if (w)
 		pthread_mutex_unlock(&w->write_lock);
-	if (changed) {
-		pthread_mutex_lock(&file->lock);
-		file->has_foreign = true;
-		pthread_mutex_unlock(&file->lock);
-	}
 	return err;
 }
 
@@ -146,7 +138,7 @@ int b2f_file_refresh(struct b2f_file *file, bool *changed)
 
 	if (w)
 		pthread_mutex_lock(&w->commit_lock);
-	err = refresh_locked(file, w, false);
+	err = refresh(file, w, false);
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
 	*changed = b2f_file_take_foreign(file);
@@ -161,7 +153,7 @@ int b2f_file_revert(struct b2f_file *file)
 	if (!w)
 		return 0;
 	pthread_mutex_lock(&w->commit_lock);
-	err = refresh_locked(file, w, true);
+	err = refresh(file, w, true);
 	pthread_mutex_unlock(&w->commit_lock);
 	return err;
 }
@@ -174,7 +166,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 	if (w && pthread_mutex_trylock(&w->commit_lock))
 		return;
 	/* If this fails, so does the caller's next step, which tells why. */
-	err = refresh_locked(file, w, false);
+	err = refresh(file, w, false);
 	(void)err;
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);

@@ -205,32 +205,24 @@ int b2f_gather(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 	       uint64_t off)
 {
 	const struct b2f_form *form = &r->frame->form;
-	uint64_t itemsize = r->frame->array.itemsize, n = 0, in;
+	uint64_t itemsize = r->frame->array.itemsize, n;
 	int err = 0;
 
-	if (off < form->head_len) {
-		n = b2f_min_u64(size, form->head_len - off);
-		memcpy(buf, form->head + off, n);
-		off += n;
-	}
-	off -= form->head_len;
-	in = off % itemsize;
-	if (n < size && in) {
-		uint64_t part = b2f_min_u64(size - n, itemsize - in);
+	for (; size > 0 && !err; buf += n, off += n, size -= n) {
+		/* The first byte, counted from the first item. */
+		uint64_t at = off - form->head_len, in = at % itemsize;
 
-		err = copy_part(r, buf + n, off, part);
-		off += part;
-		n += part;
+		if (off < form->head_len) {
+			n = b2f_min_u64(size, form->head_len - off);
+			memcpy(buf, form->head + off, n);
+		} else if (in || size < itemsize) {
+			n = b2f_min_u64(size, itemsize - in);
+			err = copy_part(r, buf, at, n);
+		} else {
+			n = size - size % itemsize;
+			err = copy_items(r, buf, at / itemsize,
+					 (at + n) / itemsize);
+		}
 	}
-	if (!err) {
-		uint64_t items = (size - n) / itemsize;
-
-		err = copy_items(r, buf + n, off / itemsize,
-				 off / itemsize + items);
-		off += items * itemsize;
-		n += items * itemsize;
-	}
-	if (!err && n < size)
-		err = copy_part(r, buf + n, off, size - n);
 	return err;
 }

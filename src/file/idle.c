@@ -18,6 +18,8 @@
 
 void b2f_idle_init(struct b2f_idle *idle)
 {
+	*idle = (struct b2f_idle){
+		.decoders.max = 64, .encoders.max = 16, .pages.max = 8};
 	pthread_mutex_init(&idle->lock, NULL);
 }
 
@@ -30,23 +32,44 @@ void b2f_idle_fini(struct b2f_idle *idle)
 void b2f_idle_trim(struct b2f_idle *idle)
 {
 	pthread_mutex_lock(&idle->lock);
-	while (idle->ndecoders > 0)
-		b2f_decoder_free(idle->decoders[--idle->ndecoders]);
-	while (idle->nencoders > 0)
-		b2f_encoder_free(idle->encoders[--idle->nencoders]);
-	while (idle->npages > 0)
-		munmap(idle->pages[--idle->npages], idle->pages_size);
+	while (idle->decoders.n > 0)
+		b2f_decoder_free(idle->decoders.things[--idle->decoders.n]);
+	while (idle->encoders.n > 0)
+		b2f_encoder_free(idle->encoders.things[--idle->encoders.n]);
+	while (idle->pages.n > 0)
+		munmap(idle->pages.things[--idle->pages.n], idle->pages_size);
 	pthread_mutex_unlock(&idle->lock);
+}
+
+/* Returns NULL if there is none. */
+static void *pop(struct b2f_idle *idle, struct b2f_idle_stack *stack)
+{
+	void *thing = NULL;
+
+	pthread_mutex_lock(&idle->lock);
+	if (stack->n > 0)
+		thing = stack->things[--stack->n];
+	pthread_mutex_unlock(&idle->lock);
+	return thing;
+}
+
+/* Returns @thing if there is no room for it, or NULL. */
+static void *push(struct b2f_idle *idle, struct b2f_idle_stack *stack,
+		  void *thing)
+{
+	pthread_mutex_lock(&idle->lock);
+	if (stack->n < stack->max) {
+		stack->things[stack->n++] = thing;
+		thing = NULL;
+	}
+	pthread_mutex_unlock(&idle->lock);
+	return thing;
 }
 
 int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
 {
-	struct b2f_decoder *dec = NULL;
+	struct b2f_decoder *dec = pop(idle, &idle->decoders);
 
-	pthread_mutex_lock(&idle->lock);
-	if (idle->ndecoders > 0)
-		dec = idle->decoders[--idle->ndecoders];
-	pthread_mutex_unlock(&idle->lock);
 	if (!dec)
 		return b2f_decoder_new(out);
 	*out = dec;
@@ -56,23 +79,13 @@ int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
 void b2f_idle_put_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
 {
 	b2f_decoder_trim(dec, CODER_KEEPS);
-	pthread_mutex_lock(&idle->lock);
-	if (idle->ndecoders < B2F_IDLE_DECODERS) {
-		idle->decoders[idle->ndecoders++] = dec;
-		dec = NULL;
-	}
-	pthread_mutex_unlock(&idle->lock);
-	b2f_decoder_free(dec);
+	b2f_decoder_free(push(idle, &idle->decoders, dec));
 }
 
 int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out)
 {
-	struct b2f_encoder *enc = NULL;
+	struct b2f_encoder *enc = pop(idle, &idle->encoders);
 
-	pthread_mutex_lock(&idle->lock);
-	if (idle->nencoders > 0)
-		enc = idle->encoders[--idle->nencoders];
-	pthread_mutex_unlock(&idle->lock);
 	if (!enc)
 		return b2f_encoder_new(out);
 	*out = enc;
@@ -82,13 +95,7 @@ int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out)
 void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc)
 {
 	b2f_encoder_trim(enc, CODER_KEEPS);
-	pthread_mutex_lock(&idle->lock);
-	if (idle->nencoders < B2F_IDLE_ENCODERS) {
-		idle->encoders[idle->nencoders++] = enc;
-		enc = NULL;
-	}
-	pthread_mutex_unlock(&idle->lock);
-	b2f_encoder_free(enc);
+	b2f_encoder_free(push(idle, &idle->encoders, enc));
 }
 
 uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
@@ -100,8 +107,8 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
 	if (size <= HEAP_MAX)
 		return calloc(1, size);
 	pthread_mutex_lock(&idle->lock);
-	if (idle->npages > 0 && idle->pages_size == size)
-		pages = idle->pages[--idle->npages];
+	if (idle->pages.n > 0 && idle->pages_size == size)
+		pages = idle->pages.things[--idle->pages.n];
 	pthread_mutex_unlock(&idle->lock);
 	if (pages)
 		return pages;
@@ -119,11 +126,11 @@ void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 		return;
 	}
 	pthread_mutex_lock(&idle->lock);
-	if (idle->npages == 0)
+	if (idle->pages.n == 0)
 		idle->pages_size = size;
 	if (in_memory && size <= PAGES_MAX && idle->pages_size == size &&
-	    idle->npages < B2F_IDLE_PAGES) {
-		idle->pages[idle->npages++] = pages;
+	    idle->pages.n < idle->pages.max) {
+		idle->pages.things[idle->pages.n++] = pages;
 		pages = NULL;
 	}
 	pthread_mutex_unlock(&idle->lock);

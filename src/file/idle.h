@@ -17,23 +17,26 @@
 
 #include "base/attr.h"
 
-#define B2F_IDLE_DECODERS 64
-#define B2F_IDLE_ENCODERS 16
-#define B2F_IDLE_PAGES	  8
+#define B2F_IDLE_MAX 64
 
 struct b2f_decoder;
 struct b2f_encoder;
 
+/* Things of one kind, the one that was used last on top. */
+struct b2f_idle_stack {
+	void *things[B2F_IDLE_MAX];
+	unsigned int n;
+	/* How many are kept, <= B2F_IDLE_MAX.  Constant. */
+	unsigned int max;
+};
+
 struct b2f_idle {
 	pthread_mutex_t lock;
 	/* The rest is under lock. */
-	struct b2f_decoder *decoders[B2F_IDLE_DECODERS];
-	unsigned int ndecoders;
-	struct b2f_encoder *encoders[B2F_IDLE_ENCODERS];
-	unsigned int nencoders;
+	struct b2f_idle_stack decoders;
+	struct b2f_idle_stack encoders;
 	/* Buffers of records that are gone, all of pages_size bytes. */
-	uint8_t *pages[B2F_IDLE_PAGES];
-	unsigned int npages;
+	struct b2f_idle_stack pages;
 	uint32_t pages_size;
 };
 
