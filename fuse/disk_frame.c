@@ -109,6 +109,7 @@ int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
 		return 0;
 	probe->nbytes = b2f_frame_shown_nbytes(frame);
 	probe->cbytes = b2f_frame_info_get(frame)->cbytes;
+	probe->read_only = b2f_frame_obstacle(frame);
 	b2f_frame_close(frame);
 	return 0;
 }

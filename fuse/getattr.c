@@ -114,6 +114,8 @@ static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 	const struct stat *self = &probe->st, *index = &probe->index;
 	mode_t mode = S_IFREG | (index->st_mode & 07777);
 
+	if (probe->read_only)
+		mode &= ~(mode_t)0222;
 	if (!S_ISDIR(self->st_mode))
 		return shown_mode(fs, probe->fd, NULL, mode);
 	mode = shown_mode(fs, probe->fd, B2F_INDEX_NAME, mode);
@@ -223,11 +225,20 @@ static void closed_attr(struct fs *fs, struct fs_node *node,
 	fs_getattr_of_probe(fs, &probe, out);
 }
 
+static void keep_read_only(struct fs *fs, struct fs_node *node,
+			   const struct fs_probe *probe)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	node->state.read_only = probe->read_only;
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
 void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
 			 const struct fs_probe *probe, struct stat *out)
 {
 	struct fs_open_frame *frame = NULL;
 
+	keep_read_only(fs, node, probe);
 	if (node->kind == FS_KIND_FRAME)
 		frame = fs_open_frame_peek(fs, node);
 	if (frame) {
@@ -313,8 +324,10 @@ static int find_sizes(struct fs *fs, struct fs_node *node,
 	if (known_sizes(fs, node, probe))
 		return 0;
 	err = read_sizes(fs, node, probe);
-	if (!err)
-		keep_sizes(fs, node, probe, settled);
+	if (err)
+		return err;
+	keep_sizes(fs, node, probe, settled);
+	keep_read_only(fs, node, probe);
 	return err;
 }
 
@@ -333,6 +346,9 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
+	pthread_mutex_lock(&fs->state_lock);
+	probe.read_only = node->state.read_only;
+	pthread_mutex_unlock(&fs->state_lock);
 	frame = fs_open_frame_peek(fs, node);
 	if (frame) {
 		open_attr(fs, frame, &probe, out);

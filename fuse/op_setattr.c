@@ -6,6 +6,7 @@
 
 #include "getattr.h"
 #include "ops.h"
+#include "probe.h"
 #include "reply.h"
 #include "resize.h"
 #include "setattr.h"
@@ -65,12 +66,28 @@ static int resize(struct fs *fs, struct fs_node *node, int path_fd,
 		  : fs_resize_node(fs, node, path_fd, size);
 }
 
+/* The mode of a frame that cannot be written to keeps w, which is not shown. */
+static void keep_write_bits(struct fs *fs, const struct fs_node *node, int fd,
+			    struct fs_setattr *meta)
+{
+	struct stat index;
+	bool read_only;
+
+	pthread_mutex_lock(&fs->state_lock);
+	read_only = node->state.read_only;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (read_only && !fs_probe_index(fd, node->sparse, &index))
+		meta->mode |= index.st_mode & 0222;
+}
+
 static int set(struct fs *fs, struct fs_node *node, int fd,
-	       const struct fs_setattr *meta)
+	       struct fs_setattr *meta)
 {
 	if (!meta->has_mode && !meta->has_times && meta->uid == (uid_t)-1 &&
 	    meta->gid == (gid_t)-1)
 		return 0;
+	if (node->kind == FS_KIND_FRAME && meta->has_mode)
+		keep_write_bits(fs, node, fd, meta);
 	if (node->kind == FS_KIND_FRAME)
 		return fs_setattr_frame(fs, node, fd, meta);
 	return fs_setattr_file(fs, fd, meta);

@@ -38,6 +38,7 @@ static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 	probe->index = p->index;
 	probe->has_npy_header = p->has_npy_header;
 	probe->is_npy = p->is_npy;
+	probe->read_only = p->read_only && !p->broken;
 }
 
 int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)

@@ -38,6 +38,8 @@ struct fs_probe {
 	 */
 	bool has_npy_header;
 	bool is_npy;
+	/* It has a b2f_frame_obstacle(). */
+	bool read_only;
 	/* Both 0 if its header is invalid. */
 	uint64_t nbytes;
 	uint64_t cbytes;

@@ -76,6 +76,8 @@ struct fs_state {
 	bool has_view;
 	struct fs_seen seen;
 	struct fs_sizes sizes;
+	/* As probed last: nothing can be written to the frame. */
+	bool read_only;
 };
 
 struct fs_node {

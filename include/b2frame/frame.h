@@ -151,6 +151,8 @@ struct b2f_frame_peek {
 	bool is_npy;
 	/* An array for which there is a b2f_frame_npy_header(). */
 	bool has_npy_header;
+	/* It has a b2f_frame_obstacle() that its header tells. */
+	bool read_only;
 	/* As b2f_frame_shown_nbytes(). */
 	uint64_t nbytes;
 	uint64_t cbytes;
@@ -281,6 +283,12 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
  */
 B2F_MUST_CHECK
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
+
+/*
+ * Why @frame cannot be written to as a file, as "its chunks have different
+ * sizes", or NULL.  May read the head of a chunk.
+ */
+const char *b2f_frame_obstacle(struct b2f_frame *frame);
 
 /*
  * What the index of @frame says, as a JSON object; with @chunks, every chunk

@@ -207,6 +207,16 @@ static void put_meta_names(const struct b2f_frame *frame)
 	printf("; of variable length: %zu\n", info->nvlmeta);
 }
 
+static void put_writable(struct b2f_frame *frame)
+{
+	const char *why = b2f_frame_obstacle(frame);
+
+	if (!why)
+		return;
+	put_field("writable");
+	printf("no: %s\n", why);
+}
+
 static void put_stands_for(const struct b2f_frame *frame)
 {
 	const char *text = b2f_frame_stands_for(frame);
@@ -224,7 +234,7 @@ static void put_stands_for(const struct b2f_frame *frame)
 	}
 }
 
-void cli_info_summary(const struct b2f_frame *frame)
+void cli_info_summary(struct b2f_frame *frame)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 
@@ -233,6 +243,7 @@ void cli_info_summary(const struct b2f_frame *frame)
 	put_sizes(info);
 	put_settings(info);
 	put_stands_for(frame);
+	put_writable(frame);
 	if (b2f_frame_array(frame))
 		put_array(frame);
 	put_meta_names(frame);

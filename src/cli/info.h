@@ -20,7 +20,7 @@ const char *cli_info_codec(uint8_t codec, uint8_t meta,
 			   char buf[CLI_INFO_CODEC]);
 
 /* What the index says. */
-void cli_info_summary(const struct b2f_frame *frame);
+void cli_info_summary(struct b2f_frame *frame);
 
 /*
  * One line per chunk, each printed as soon as its head is read.  Returns 0, or

@@ -52,8 +52,16 @@ static bool is_empty_array(const struct b2f_frame *frame)
 	       frame->header.nbytes == 0;
 }
 
-/* Why @frame cannot be written to, or NULL. */
-static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
+const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h)
+{
+	if (h->chunksize == 0)
+		return "its chunks have different sizes";
+	if (h->version > 2 || h->general_flags & 0x80)
+		return "its chunks have blocks of different lengths";
+	return NULL;
+}
+
+const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 {
 	const struct b2f_frame_header *h = &frame->header;
 	struct b2f_frame_span span;
@@ -63,10 +71,8 @@ static const char *obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 	/* It has no chunks, and never gets any. */
 	if (what == B2F_EDIT_FILE && is_empty_array(frame))
 		return NULL;
-	if (h->chunksize == 0)
-		return "its chunks have different sizes";
-	if (h->version > 2 || h->general_flags & 0x80)
-		return "its chunks have blocks of different lengths";
+	if (b2f_edit_header_obstacle(h))
+		return b2f_edit_header_obstacle(h);
 	if (frame->form.is_array && what == B2F_EDIT_CHUNKS)
 		return "it is an array";
 	if (frame->form.carrier[0])
@@ -89,7 +95,7 @@ static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 	if (what == B2F_EDIT_ANY)
 		text = frame->header.sparse ? NULL : "it is contiguous";
 	else
-		text = obstacle(frame, what);
+		text = b2f_edit_obstacle(frame, what);
 	if (!text)
 		return 0;
 	b2f_log(frame->log, B2F_LOG_WARNING,

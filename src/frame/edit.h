@@ -229,6 +229,15 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 		 enum b2f_edit_locking locking,
 		 struct b2f_durability *durability, struct b2f_edit **out);
 
+/*
+ * Why @frame cannot be written to, as "its chunks have different sizes", or
+ * NULL.  May read the head of a chunk.
+ */
+const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what);
+
+/* The same as far as the header of a frame with chunks tells. */
+const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h);
+
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_edit_free(struct b2f_edit *edit);
 

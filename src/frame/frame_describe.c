@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "frame/edit.h"
 #include "frame/frame.h"
 
 /* Bytes of one metalayer that are shown, as hex digits. */
@@ -278,15 +279,24 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 		b2f_frame_objects(frame));
 }
 
+const char *b2f_frame_obstacle(struct b2f_frame *frame)
+{
+	return b2f_edit_obstacle(frame, B2F_EDIT_FILE);
+}
+
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)
 {
 	json_t *object = describe_sizes(frame);
 	json_t *more = describe_settings(frame);
+	const char *why = b2f_frame_obstacle(frame);
 	char *text;
 	int err = 0;
 
 	json_object_update(object, more);
 	json_decref(more);
+	json_object_set_new(object, "writable", json_boolean(!why));
+	if (why)
+		json_object_set_new(object, "why", json_string(why));
 	json_object_set_new(object, "metalayers", describe_metas(frame));
 	json_object_set_new(object, "vlmetalayers", describe_vlmetas(frame));
 	if (chunks)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/edit.h"
 #include "frame/frame.h"
 #include "index/index_write.h"
 
@@ -63,6 +64,7 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 	if (!peek->broken) {
 		peek->nbytes = b2f_frame_shown_nbytes(frame);
 		peek->is_npy = b2f_frame_is_npy(frame);
+		peek->read_only = b2f_edit_obstacle(frame, B2F_EDIT_FILE);
 		err = find_header(frame, &peek->has_npy_header);
 	}
 	b2f_frame_close(frame);
@@ -99,6 +101,7 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 		peek->broken = false;
 		peek->nbytes = h.nbytes;
 		peek->cbytes = h.cbytes;
+		peek->read_only = b2f_edit_header_obstacle(&h);
 	}
 	array = !peek->broken && has_array(&object, &h);
 	if (peek->broken && b2f_frame_is_blank(store))

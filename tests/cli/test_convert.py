@@ -23,8 +23,8 @@ def facts(path):
     """What must stay the same, with the stored chunks byte for byte."""
     said = info(path, "--chunks")
     for key in ("frame", "storage", "cbytes", "ratio", "frame_len",
-                "fingerprint_type"):
-        said.pop(key)
+                "fingerprint_type", "writable", "why"):
+        said.pop(key, None)
     for chunk in said["chunks"]:
         chunk.pop("stored_at", None)
     return said

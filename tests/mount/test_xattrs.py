@@ -105,6 +105,10 @@ def test_other_namespaces():
         assert attributes("mnt/b") == {"user.x": b"1"}
 
 
+def mode(path):
+    return os.stat(path).st_mode & 0o7777
+
+
 def facts(path, *names):
     return [os.getxattr(path, f"user.blosc2.{n}").decode() for n in names]
 
@@ -155,6 +159,36 @@ def test_what_a_frame_says():
         assert stats["lookups"] > 0
         assert error_of(os.getxattr, "mnt/f", "user.bloscfs.pid") == \
             errno.ENODATA
+
+
+def test_why_a_frame_cannot_be_written_to():
+    """Its attribute, its mode and bloscctl say so before an open does."""
+    os.mkdir("src")
+    make("src/f.b2frame", None, nbytes=1000)
+    s = blosc2.SChunk(chunksize=1000, urlpath="src/v.b2frame", mode="w",
+                      contiguous=False, cparams={"typesize": 1})
+    for n in 1000, 500, 1000:
+        s.append_data(bytes(range(250)) * (n // 250))
+    del s
+    why = "its chunks have different sizes"
+    index = "src/v.b2frame/chunks.b2frame"
+    os.chmod(index, 0o664)
+    with Mount("src", "mnt"):
+        for name, want in (("f", None), ("v", why)):
+            info = json.loads(os.getxattr(f"mnt/{name}", "user.blosc2.info"))
+            assert (info["writable"], info.get("why")) == (not want, want)
+        assert mode("mnt/v") == 0o444
+        assert mode("mnt/f") & 0o200
+        assert error_of(os.open, "mnt/v", os.O_RDWR) == errno.EROFS
+        with open("mnt/v", "rb") as f:
+            assert mode(f.fileno()) == 0o444
+            os.chmod("mnt/v", 0o440)
+            assert mode(f.fileno()) == mode("mnt/v") == 0o440
+        # It can be written to as it could, once it is another frame.
+        assert mode(index) == 0o660
+    said = subprocess.run([BUILD / "bloscctl", "info", "src/v.b2frame"],
+                          check=True, capture_output=True).stdout
+    assert f"no: {why}" in said.decode()
 
 
 def test_listed_or_off():
