@@ -331,7 +331,7 @@ def new_ext4(path):
 
 
 def untar_round(i):
-    """Seconds: into a mount, until that is unmounted, into a plain folder."""
+    """Seconds: into a mount, until that is unmounted, into a plain directory."""
     with Scratch(source=f"ext4/src{i}"):
         ours = timed(untar, "mnt")
         start = time.perf_counter()
@@ -352,7 +352,7 @@ def bench_untar(_):
     print(f"untar of 10,000 files of up to 9 KB (medians of {ROUNDS})")
     print(f"  into a mount            {ours:7.2f} s  ({whole:.2f} with the "
           "unmount)")
-    print(f"  into the folder below   {plain:7.2f} s")
+    print(f"  into the directory below {plain:7.2f} s")
     print(f"  ratio                   {ours / plain:7.1f} x\n")
 
 

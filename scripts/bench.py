@@ -67,7 +67,7 @@ def timed(action, *args):
 def touch_memory(nbytes):
     """Lets a virtual machine's host provide so much, which may take long.
 
-    Otherwise it is chance who of two that are compared has to wait for it.
+    Otherwise chance decides which of two measurements has to wait for it.
     """
     np.full(nbytes // 8, 1.0)
 

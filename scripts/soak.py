@@ -55,7 +55,7 @@ def some_arrays(first, count):
 
 
 def array(count, seed):
-    """A hundred at a time, in one folder."""
+    """A hundred at a time, in one directory."""
     for first in range(0, count, 100):
         yield f"from {seed * 1000000 + first}", lambda: some_arrays(
             seed * 1000000 + first, min(100, count - first))

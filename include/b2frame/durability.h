@@ -5,8 +5,8 @@
  * One struct b2f_durability of a frame knows, as long as anything of it may not
  * survive: its chunk files, its index, and their names in its directory.  It is
  * shared by the file that is written to (write.h), which moves it at each
- * commit, and by its owner, who may let a later sync of the whole filesystem
- * do the rest after the file was closed.
+ * commit, and by its owner, which may let a later sync of the whole
+ * filesystem do the rest after the file was closed.
  *
  *   state      what is on disk                    a commit that is    a durable
  *                                                 only to be visible  commit also

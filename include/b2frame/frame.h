@@ -176,7 +176,7 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 
 /*
  * Opens the contiguous frame of @size bytes at @data, which must outlive it.
- * Else as b2f_frame_open(); @options->offset is not used.
+ * The errors are those of b2f_frame_open(); @options->offset is not used.
  */
 B2F_MUST_CHECK
 int b2f_frame_open_memory(const struct b2f_frame_options *options,

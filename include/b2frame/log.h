@@ -2,9 +2,9 @@
 /*
  * log.h - where the library's messages go
  *
- * The library never prints.  Whoever opens something passes a struct b2f_log;
- * each failure is reported to it once, where the cause is known, with the
- * frame, the chunk and the cause.
+ * The library never prints.  The caller that opens something passes a struct
+ * b2f_log; each failure is reported to it once, where the cause is known, with
+ * the frame, the chunk and the cause.
  *
  * Layer: public.  Threads: the callback must be safe to call from any thread.
  */

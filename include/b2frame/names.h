@@ -9,11 +9,11 @@
 
 /*
  * The name of codec @code (as in the frame header), of plugins too
- * ("zfp-rate"); "unknown" for a number that nobody registered.  Never NULL.
+ * ("zfp-rate"); "unknown" for a number that is not registered.  Never NULL.
  */
 const char *b2f_codec_code_name(unsigned int code);
 
-/* The name of filter @id; "none" for 0, "unknown" for what nobody registered.
+/* The name of filter @id; "none" for 0, "unknown" for one that is not registered.
  */
 const char *b2f_filter_name(unsigned int id);
 

@@ -15,7 +15,7 @@
 struct b2f_leftovers {
 	/* An index that was never installed: 0 or 1. */
 	uint64_t nindexes;
-	/* Chunk files that no index names: those surely nobody will need. */
+	/* Chunk files that no index names: those that surely no program needs. */
 	uint64_t nsure;
 	/* Young ones; C-Blosc2 writes a chunk before it names it. */
 	uint64_t nyoung;
@@ -36,8 +36,8 @@ enum b2f_sweep {
  * Looks for leftovers in the directory of @frame, and removes some.  @out says
  * what there was before.
  *
- * Returns 0; -EROFS (it is contiguous), -EBUSY (somebody writes to it), -ESTALE
- * (it was changed since it was opened), -ENOMEM or an errno; logged.
+ * Returns 0; -EROFS (it is contiguous), -EBUSY (another process writes to it),
+ * -ESTALE (it was changed since it was opened), -ENOMEM or an errno; logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,

@@ -72,7 +72,7 @@ struct fault_disk {
 	/* Nanoseconds; goes on with each change. */
 	int64_t clock;
 	uint64_t next_ino;
-	/* Who has the lock. */
+	/* The store that has the lock. */
 	struct b2f_store *writer;
 	struct fault_plan plan;
 	uint64_t power_until;

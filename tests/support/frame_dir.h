@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_dir.h - sparse frames that a test makes for itself, in a folder of /tmp
+ * frame_dir.h - sparse frames that a test makes for itself, in a directory of /tmp
  *
  * The test has to call frame_dir_remove() at its end.
  */
