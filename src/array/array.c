@@ -32,7 +32,7 @@ static void parse_shape32(struct b2f_cursor *cur, unsigned int ndim,
 	}
 }
 
-/* An early b2nd or a caterva ends before the dtype. */
+/* A metalayer of caterva, or of an early b2nd, ends before the dtype. */
 static int parse_dtype(struct b2f_cursor *cur, struct b2f_array *a,
 		       struct b2f_why *why)
 {

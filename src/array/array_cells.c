@@ -31,7 +31,8 @@ void b2f_array_cells_of(const struct b2f_array *array, uint64_t item,
 		out->end[i] = out->start[i] + 1;
 		rest /= (uint64_t)array->shape[i];
 	}
-	/* Whole dimensions, as long as it begins at 0 and there is enough. */
+	/* Whole dimensions, as long as the box begins at 0 and there is enough.
+	 */
 	while (d > 0) {
 		uint64_t all = (uint64_t)array->shape[d - 1];
 
@@ -128,7 +129,7 @@ void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
 	uint64_t chunk_stride = 1, grid_stride = 1, block_stride = 1;
 	uint64_t stride = 1, block = 0, in_block = 0;
 
-	/* What is not set here is not used before it is. */
+	/* The other fields are set before they are used. */
 	out->array = a;
 	out->nchunk = 0;
 	out->item = 0;
@@ -166,7 +167,7 @@ bool b2f_array_cell_next(struct b2f_array_cell *cell)
 			cell->chunk_off += cell->block_stride[d] * itemsize;
 			return true;
 		}
-		/* Back to the first, and one further in the one before. */
+		/* Back to 0 here, and one further in the dimension before. */
 		cell->at[d] = 0;
 		cell->item -= (cell->len[d] - 1) * cell->stride[d];
 		cell->chunk_off -=

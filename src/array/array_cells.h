@@ -4,8 +4,8 @@
  *
  * A range of items that follow each other in C order is a few *boxes*; a box is
  * crossed by blocks, and what a block has of it is a *cell*.  A cell is made of
- * *runs*: items that follow each other in C order and in the block.  So whoever
- * copies a range cell by cell needs every block once.
+ * *runs*: items that follow each other in C order and in the block.  So a copy
+ * of a range, cell by cell, needs every block once.
  *
  *     array      blocks         one box: two rows     its cells and runs
  *     ......     ..|..|..       ......                aa|bb|cc
@@ -44,7 +44,7 @@ struct b2f_array_cells {
 void b2f_array_cells_of(const struct b2f_array *array, uint64_t item,
 			uint64_t end, struct b2f_array_cells *out);
 
-/* The same for all that chunk @nchunk (< nchunks) has of the array. */
+/* The box of all that chunk @nchunk (< nchunks) has of the array. */
 void b2f_array_cells_of_chunk(const struct b2f_array *array, uint64_t nchunk,
 			      struct b2f_array_cells *out);
 

@@ -25,7 +25,7 @@ struct slab {
 	uint64_t rows;
 };
 
-/* A dimension of nothing counts as 1. */
+/* A dimension of size 0 counts as 1. */
 static uint64_t extent(const struct b2f_array *a, unsigned int i)
 {
 	return a->shape[i] > 0 ? (uint64_t)a->shape[i] : 1;
@@ -60,7 +60,7 @@ static void put_slab(const struct b2f_array *a, struct slab slab, int32_t *out)
 		out[slab.split] = (int32_t)slab.rows;
 }
 
-/* As many parts as with @rows a part, but of equal size. */
+/* Rows per part for as many parts as with @rows each, but of equal size. */
 static uint64_t even(uint64_t all, uint64_t rows)
 {
 	return b2f_div_up_u64(all, b2f_div_up_u64(all, rows));

@@ -123,7 +123,8 @@ void b2f_array_slice_box(const struct b2f_array *array,
 		out->len[i] = 1;
 		item /= slice->count[i];
 	}
-	/* Whole dimensions, as long as it begins at 0 and they are small. */
+	/* Whole dimensions, as long as the box begins at 0 and they are small.
+	 */
 	while (d > 0 && out->first[d - 1] == 0 && slice->count[d - 1] <= most) {
 		d--;
 		out->len[d] = slice->count[d];
@@ -208,7 +209,7 @@ static void set_strides(const struct b2f_array_box *box,
 	for (unsigned int d = box->array->ndim; d-- > 0;) {
 		uint64_t k = part->first[d];
 
-		/* A step that is not made may be of any size. */
+		/* A step that is never taken may be of any size. */
 		out->src[d] =
 			part->len[d] > 1 ? (int64_t)box->step[d] * src : 0;
 		out->dst[d] = box->down[d] ? -dst : dst;
@@ -232,14 +233,14 @@ static void copy_row(const uint8_t *src, uint8_t *dst, int64_t src_stride,
 		       src + (int64_t)i * src_stride, itemsize);
 }
 
-/* A place in a part: its row, and where that is. */
+/* The row of a part that is being copied, and where it is. */
 struct place {
 	uint64_t at[B2F_ARRAY_MAX_DIM];
 	int64_t src;
 	int64_t dst;
 };
 
-/* To the next row; false, and back to the first one, if there is none. */
+/* Goes to the next row; behind the last, to the first, and returns false. */
 static bool next_row(const struct b2f_array_part *part, const struct strides *s,
 		     unsigned int ndim, struct place *p)
 {

@@ -3,9 +3,9 @@
  * array_slice.h - a slice of an array, as parts of its blocks
  *
  * The slice, which is an array itself, is cut into *boxes* that follow each
- * other in its C order; what a block has of a box is a *cell*.  The difference
- * to array_cells.h: the items of a cell are neither all that is there nor in
- * that order.
+ * other in its C order; what a block has of a box is a *cell*.  Unlike in
+ * array_cells.h, a cell may skip items of its block, and have them in another
+ * order.
  *
  * Layer: array.  May include: base/.  Threads: pure functions.
  */
@@ -30,7 +30,7 @@ struct b2f_array_box {
 	/* In each dimension: first index in the slice, and how many. */
 	uint64_t first[B2F_ARRAY_MAX_DIM];
 	uint64_t len[B2F_ARRAY_MAX_DIM];
-	/* Lowest index in the array, and from one to the next upwards. */
+	/* Lowest index in the array, and the step from it upwards. */
 	uint64_t low[B2F_ARRAY_MAX_DIM];
 	uint64_t step[B2F_ARRAY_MAX_DIM];
 	/* The slice goes downwards. */
@@ -48,8 +48,8 @@ struct b2f_array_box {
 
 /*
  * The box of at most @most (> 0) items that begins with item @item of the slice
- * (< all of them, and where a box has ended).  If it cannot go to the end of a
- * dimension it ends with a block, if it can.
+ * (< all of them, and where a box has ended).  Where it cannot go to the end of
+ * a dimension, it ends with a block if possible.
  */
 void b2f_array_slice_box(const struct b2f_array *array,
 			 const struct b2f_slice *slice, uint64_t item,

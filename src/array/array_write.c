@@ -17,8 +17,10 @@ enum { MARK_STR32 = 0xdb };
 /* Format and mark and length of the dtype. */
 #define BYTES_DTYPE (1 + 5)
 
-/* With 16 dimensions the mark is 0xa0, which msgpack reads otherwise; C-Blosc2
- * writes it all the same and does not look at it. */
+/*
+ * With 16 dimensions the mark is 0xa0, which means something else to msgpack;
+ * C-Blosc2 writes it nevertheless, and ignores it.
+ */
 static uint8_t *put_mark(uint8_t *p, unsigned int n)
 {
 	*p = (uint8_t)(MARK_ARRAY + n);

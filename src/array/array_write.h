@@ -15,8 +15,8 @@
 
 /*
  * Makes the content of a b2nd metalayer that b2f_array_parse() and C-Blosc2
- * read as @array; its length depends on nothing but ndim and the dtype.  An
- * array without a dtype gets a metalayer without one.  The caller frees *@raw.
+ * read as @array; its length depends on ndim and the dtype alone.  An array
+ * without a dtype gets a metalayer without one.  The caller frees *@raw.
  *
  * Returns 0, -EINVAL (more dimensions than there can be), B2F_ETOOBIG (a dtype
  * of 4 GiB) or -ENOMEM.

@@ -18,16 +18,16 @@
  *     ('<i4', (2, 3))                                 an array in each item.
  *
  * Inside brackets the types are short: ? i1 S5 V5 instead of |b1 |i1 |S5 |V5,
- * and S U V for a size of 0.  'aligned' stands in the outermost dict only; a
- * reader aligns everything inside too, as numpy does.  (So a type whose parts
- * are aligned and others not comes back as another one, or not at all.)  An
- * item size of 0 is never stored: python-blosc2 divides by it.  Objects are
- * stored as |O.
+ * and S U V for a size of 0. 'aligned' stands in the outermost dict only; a
+ * reader aligns everything inside too, as numpy does.  (So a type of which only
+ * some parts are aligned comes back as another one, or not at all.) An item
+ * size of 0 is never stored: python-blosc2 divides by it.  Objects are stored
+ * as |O.
  *
  * The *descr* is what stands in a .npy header: dtype.str in quotes, or a list
  * of tuples whose holes are fields without a name: ('', '|V4').
  *
- * Refused although numpy knows it, as nobody writes it and its meaning depends
+ * Refused although numpy knows it, as no writer uses it and its meaning depends
  * on the machine or on the version of numpy: 'f8,i4', '3f8', 'int32', 'l',
  * fields without names, empty titles, arrays of arrays, units like [s/10].
  *
@@ -58,14 +58,14 @@ struct b2f_dtype_field;
 
 struct b2f_dtype {
 	enum b2f_dtype_form form;
-	/* Bytes, 0..INT32_MAX; what its place is a multiple of if aligned. */
+	/* Bytes, 0..INT32_MAX; and the alignment of its place. */
 	uint32_t size;
 	uint32_t alignment;
 
 	/* SCALAR: one of "biufcSUVMm", and '<', '>' or '|'. */
 	char kind;
 	char order;
-	/* M and m: "" for none, else like "us"; units of a tick, >= 1. */
+	/* M and m:  "" or a unit like "us"; units per tick, >= 1. */
 	char unit[8];
 	uint32_t nunits;
 

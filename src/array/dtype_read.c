@@ -15,7 +15,7 @@ struct reader {
 	unsigned int depth;
 };
 
-/* What has been found of a struct; offsets are checked when they are used. */
+/* The fields of a struct so far; offsets are checked when they are used. */
 struct layout {
 	/* Behind the last field. */
 	uint64_t end;
@@ -308,7 +308,7 @@ static int read_dict(struct reader *r, const struct b2f_literal_value *v,
 	err = read_columns(v, c);
 	if (err)
 		return err;
-	/* numpy knows no way back to false for what is inside. */
+	/* For numpy, what is inside of an aligned type cannot be unaligned. */
 	if (c[ALIGNED] && c[ALIGNED]->number)
 		r->align = true;
 	t->fields = calloc(c[NAMES]->nchildren + 1, sizeof(*t->fields));

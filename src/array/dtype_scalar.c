@@ -6,14 +6,14 @@
 #include "array/dtype.h"
 #include "b2frame/error.h"
 
-/* What no order or '=' means. */
+/* The byte order that a missing order, or '=', means. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ORDER_NATIVE '<'
 #else
 #define ORDER_NATIVE '>'
 #endif
 
-/* numpy has it only where a C long double has it. */
+/* numpy has this size only where a C long double has it. */
 #define HAS_F16 (sizeof(long double) == 16)
 
 static const char *const units[] = {"Y",  "M",	"W",  "D",  "h",  "m", "s",
@@ -144,7 +144,7 @@ static void read_order(const char **text, struct b2f_dtype *t)
 	++*text;
 }
 
-/* All but the order. */
+/* Parses all but the byte order. */
 static bool read_rest(const char *text, const char *end, struct b2f_dtype *t)
 {
 	if (read_bool(text, end, t))

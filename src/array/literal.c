@@ -8,7 +8,7 @@
 #include "array/utf8.h"
 #include "b2frame/error.h"
 
-/* Where a parse is.  The first error stays. */
+/* The state of a parse.  The first error stays. */
 struct reader {
 	const char *text;
 	size_t len;
@@ -36,7 +36,7 @@ static void skip_space(struct reader *r)
 		r->pos++;
 }
 
-/* There is one for each byte of the text; none takes less. */
+/* There is one for each byte of the text, and a value takes at least one. */
 static struct b2f_literal_value *new_value(struct reader *r,
 					   enum b2f_literal_kind kind)
 {
@@ -70,8 +70,10 @@ static bool parse_hex(struct reader *r, unsigned int ndigits, uint32_t *out)
 	return c <= 0x10ffff && (c < 0xd800 || c >= 0xe000);
 }
 
-/* Behind a backslash.  What Python does not know it warns of, so no header has
- * it; octal digits are left to Python too. */
+/*
+ * What follows a backslash.  Python warns of an escape that it does not know,
+ * so no header has one; octal digits are refused, too.
+ */
 static bool parse_escape(struct reader *r, uint32_t *out)
 {
 	static const char letters[] = "\\'\"abfnrtv";
@@ -238,7 +240,7 @@ static int parse_items(struct reader *r, struct b2f_literal_value *parent,
 		comma = accept(r, ',');
 	}
 	r->pos++;
-	/* (1) is not a tuple but 1. */
+	/* To Python, (1) is not a tuple but 1. */
 	return end == ')' && parent->nchildren == 1 && !comma ? B2F_ECORRUPT
 							      : 0;
 }

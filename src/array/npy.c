@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 
-/* What np.load() reads unless it is told to trust the file. */
+/* np.load() reads no longer text unless it is told to trust the file. */
 #define CHARS_MAX ((size_t)10000)
 
 _Static_assert(B2F_UTF8_MAX *CHARS_MAX <= B2F_LITERAL_MAX_TEXT,
@@ -112,7 +112,10 @@ enum { DESCR, FORTRAN_ORDER, SHAPE, NENTRIES };
 static const char *const entry_names[NENTRIES] = {"descr", "fortran_order",
 						  "shape"};
 
-/* Every key once: numpy wants no other ones, and takes the last of two. */
+/*
+ * Each key has to be there once: numpy refuses other keys, and takes the last
+ * of two equal ones.
+ */
 static int find_entries(const struct b2f_literal_value *dict,
 			const struct b2f_literal_value **e)
 {

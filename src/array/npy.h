@@ -6,8 +6,8 @@
  * or 3.0), the length of a text, and the text: a Python dict that says type,
  * order and shape.  The items follow right behind.
  *
- * What is read as a header here is read by np.load(), without options, with the
- * same meaning; not the other way round (literal.h, dtype.h).  That includes
+ * np.load() without options reads all that is taken for a header here, with the
+ * same meaning; it reads more than that (literal.h, dtype.h).  That includes
  * numpy's bound of 10000 characters for the text.
  *
  * Layer: array.  May include: base/.  Threads: pure functions.

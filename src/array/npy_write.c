@@ -91,7 +91,7 @@ static bool narrow(char *text, size_t *len)
 	return true;
 }
 
-/* Always at least one space, up to a whole line of them, and the newline. */
+/* Pads with at least one space, up to a whole line of them, and the newline. */
 static size_t padded(size_t prefix, size_t len)
 {
 	size_t used = prefix + len + 1;
@@ -107,7 +107,7 @@ static uint8_t choose_version(bool latin1, size_t len)
 	return padded(10, len) <= UINT16_MAX ? 1 : 2;
 }
 
-/* Puts what numpy puts around a text. */
+/* Puts magic, version, length and padding around a text, as numpy does. */
 static int wrap(char *text, size_t len, uint8_t **bytes, size_t *size)
 {
 	bool latin1 = narrow(text, &len);

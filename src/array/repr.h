@@ -2,8 +2,8 @@
 /*
  * repr.h - how Python prints strings and tuples
  *
- * Texts are made in streams of open_memstream(), which keep the first error: a
- * writer asks once, in the end.
+ * Texts are made in streams of open_memstream(), which keep the first error:
+ * the caller asks once, at the end.
  *
  * Layer: array.  May include: base/.
  *

@@ -18,8 +18,8 @@
 
 /*
  * Takes the character at *@pos (< @len) and moves *@pos behind it.  Refuses
- * what Python's strict decoder refuses: surrogates, forms that are too long,
- * what is cut off.
+ * what Python's strict decoder refuses: surrogates, overlong forms, characters
+ * that are cut off.
  */
 B2F_MUST_CHECK
 bool b2f_utf8_next(const char *text, size_t len, size_t *pos, uint32_t *out);

@@ -3,7 +3,7 @@
  * checked.h - arithmetic on sizes that come from disk
  *
  * Each function returns true if the exact result fits, and only then writes
- * it.  `if (!b2f_mul_u64(a, b, &n)) return ...` reads as it should.
+ * it.  So the check is `if (!b2f_mul_u64(a, b, &n)) return ...`.
  *
  * Layer: base.  Threads: pure functions.
  */

@@ -4,7 +4,7 @@
  *
  * A cursor walks forward over a buffer and never leaves it.  A read that does
  * not fit fails the cursor for good: it gives zeros and every later read fails
- * too, so that a parser may read a group of fields and ask once at the end
+ * too, so that a parser may read a group of fields and check once at the end
  * (b2f_cursor_ok()).  A position or length that was read while the cursor
  * failed is 0, never garbage.
  *
@@ -33,7 +33,7 @@ static inline struct b2f_cursor b2f_cursor_at(const void *data, size_t size)
 	return (struct b2f_cursor){.data = data, .size = size};
 }
 
-/* True as long as every read did fit. */
+/* True as long as every read has fitted. */
 static inline bool b2f_cursor_ok(const struct b2f_cursor *cur)
 {
 	return !cur->failed;

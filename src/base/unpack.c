@@ -145,7 +145,7 @@ bool b2f_unpack_next_is_array(const struct b2f_cursor *cur)
 	return IS_FIXARRAY(mark) || mark == ARRAY16 || mark == ARRAY32;
 }
 
-/* Goes past a value of its own; returns how many follow that are part of it. */
+/* Goes past the next value; returns how many follow that are part of it. */
 static uint64_t skip_one(struct b2f_cursor *cur)
 {
 	uint8_t mark = next_mark(cur);
@@ -166,11 +166,11 @@ static uint64_t skip_one(struct b2f_cursor *cur)
 	if (mark == BIN8 || mark == EXT8)
 		b2f_cursor_skip(cur, b2f_cursor_u8(cur) + (mark == EXT8));
 	else if (mark == BIN16 || mark == EXT16)
-		b2f_cursor_skip(cur, b2f_cursor_be16(cur) +
-					     (size_t)(mark == EXT16));
+		b2f_cursor_skip(cur,
+				b2f_cursor_be16(cur) + (size_t)(mark == EXT16));
 	else if (mark == BIN32 || mark == EXT32)
-		b2f_cursor_skip(cur, b2f_cursor_be32(cur) +
-					     (size_t)(mark == EXT32));
+		b2f_cursor_skip(cur,
+				b2f_cursor_be32(cur) + (size_t)(mark == EXT32));
 	else if (mark == FLOAT32 || mark == FLOAT64)
 		b2f_cursor_skip(cur, mark == FLOAT32 ? 4 : 8);
 	else if (mark >= UINT8 && mark <= INT64)

@@ -2,8 +2,8 @@
 /*
  * unpack.h - values of MessagePack, one after the other, from hostile bytes
  *
- * What is not of the kind that is asked for fails the cursor (cursor.h), so a
- * parser may take a group of values and ask once at the end.  Nothing is
+ * A value of another kind than was asked for fails the cursor (cursor.h), so a
+ * parser may take a group of values and check once at the end.  Nothing is
  * allocated, and nothing recurses.
  *
  * Layer: base.  Threads: one cursor belongs to one thread.
@@ -17,7 +17,7 @@
 
 #include "base/cursor.h"
 
-/* The head of a map or an array: how many pairs or items follow; 0 if failed. */
+/* The head of a map or array: how many pairs or items follow; 0 if failed. */
 uint32_t b2f_unpack_map(struct b2f_cursor *cur);
 uint32_t b2f_unpack_array(struct b2f_cursor *cur);
 

@@ -19,8 +19,8 @@ struct b2f_why {
 };
 
 /*
- * Writes the cause into @why (NULL is allowed: nobody asked) and returns @err,
- * so that a check reads `return b2f_why_set(why, B2F_ECORRUPT, "...")`.
+ * Writes the cause into @why (NULL: it is not wanted) and returns @err, so that
+ * a check reads `return b2f_why_set(why, B2F_ECORRUPT, "...")`.
  */
 B2F_COLD B2F_PRINTF(3, 4) int b2f_why_set(struct b2f_why *why, int err,
 					  const char *fmt, ...);

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/cursor.h"
 
-/* Above this many blocks nobody looks for the neighbour of one. */
+/* Among more blocks, the neighbour of one is not searched for. */
 #define NEIGHBOURS_MAX 4096
 
 static bool has_blocks(const struct b2f_chunk_header *h)
@@ -30,7 +30,8 @@ static uint32_t count_blocks(const struct b2f_chunk_header *h,
 /*
  * C-Blosc2 3.x can write a block size that it did not round down to a multiple
  * of the type size, while it cuts the data into rounded blocks
- * (docs/format.md 9.1).  Returns the block size it may have used, or 0 if there is no doubt.
+ * (docs/format.md 9.1).  Returns the block size it may have used, or 0 if there
+ * is no doubt.
  */
 static uint32_t rounded_blocksize(const struct b2f_chunk_header *h,
 				  uint32_t typesize)
@@ -175,7 +176,7 @@ static int open_layout(struct b2f_chunk *c, struct b2f_cursor head,
 	err = open_blocks(h, head, h->blocksize, &c->blocks, why);
 	note_doubt(c, head, c->context.typesize);
 	note_doubt(c, head, h->typesize);
-	/* A wrong block size may already show in a table that cannot be. */
+	/* A wrong block size may already show in an impossible table. */
 	if (err && !c->ndoubts)
 		return err;
 	if (h->vl || c->ndoubts || is_small(h))

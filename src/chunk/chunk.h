@@ -4,9 +4,9 @@
  *
  * A *unit* is what a reader decodes and caches: usually one block.  Chunks
  * whose blocks cannot be found without decoding the others (variable-length
- * blocks; a block size that may be wrong, docs/format.md 9.1) have one unit, the
- * whole chunk.  Chunks without blocks (stored as they are, or special) are cut
- * into units of a fixed size.
+ * blocks; a block size that may be wrong, docs/format.md 9.1) have one unit,
+ * the whole chunk.  Chunks without blocks (stored as they are, or special) are
+ * cut into units of a fixed size.
  *
  * Nothing here reads files: the caller brings the *head* (header, block table,
  * dictionary), asks where a unit is stored, and brings those bytes.
@@ -43,9 +43,9 @@ struct b2f_chunk_context {
 enum b2f_chunk_layout {
 	/* Units are made from the head alone. */
 	B2F_LAYOUT_SPECIAL,
-	/* The data as they are. */
+	/* The data are stored as they are. */
 	B2F_LAYOUT_FLAT,
-	/* One unit a block. */
+	/* One unit per block. */
 	B2F_LAYOUT_BLOCKS,
 	/* One unit: VL blocks, a doubtful block size, or very small blocks. */
 	B2F_LAYOUT_WHOLE,
@@ -144,8 +144,8 @@ int b2f_chunk_block_find(const struct b2f_chunk *chunk,
 
 /*
  * How many of the @size bytes at @stored, where block @block of a chunk without
- * VL blocks begins, are its streams; more than they need for decoding is not
- * checked.  Returns 0 or B2F_ECORRUPT.
+ * VL blocks begins, are its streams.  Checks only what decoding needs.  Returns
+ * 0 or B2F_ECORRUPT.
  */
 B2F_MUST_CHECK
 int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
@@ -153,8 +153,8 @@ int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
 			 struct b2f_why *why);
 
 /*
- * The most bytes from its start that @unit could use; for the second try when
- * a crafted or odd chunk has blocks that overlap.
+ * The most bytes from its start that @unit could use: for a second try, as
+ * blocks of an odd or crafted chunk may overlap.
  */
 uint32_t b2f_chunk_unit_reach(const struct b2f_chunk *chunk, uint32_t unit,
 			      uint32_t off);
@@ -163,9 +163,9 @@ uint32_t b2f_chunk_unit_reach(const struct b2f_chunk *chunk, uint32_t unit,
 bool b2f_chunk_needs_ref(const struct b2f_chunk *chunk);
 
 /*
- * Decodes @unit into @dst (b2f_chunk_unit_nbytes() bytes) from the @size
- * bytes at @stored that begin at the offset of b2f_chunk_unit_extent().  @ref
- * is the decoded unit 0 if b2f_chunk_needs_ref() and @unit > 0, else ignored.
+ * Decodes @unit into @dst (b2f_chunk_unit_nbytes() bytes) from the @size bytes
+ * at @stored that begin at the offset of b2f_chunk_unit_extent().  @ref is the
+ * decoded unit 0; it is used only if b2f_chunk_needs_ref() and @unit > 0.
  *
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED (plugin codec or filter) or
  * -ENOMEM, with the cause in @why; @dst then holds rubbish.

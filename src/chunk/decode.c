@@ -22,7 +22,7 @@ static void fill_pattern(uint8_t *dst, size_t n, const uint8_t *value,
 
 	for (size_t i = 0; i < first; i++)
 		dst[i] = value[(phase + i) % width];
-	/* What is there is whole turns of the pattern: double it. */
+	/* What was written is a whole number of patterns: double it. */
 	for (size_t done = first; done < n;) {
 		size_t more = n - done < done ? n - done : done;
 
@@ -134,8 +134,8 @@ static int get_zeros(struct b2f_decoder *dec, size_t n, const uint8_t **out)
 }
 
 /*
- * One stream of @n decoded bytes as a plane, in *@plane: where it is stored, if
- * it is stored as it is; the common zeros; else decoded into @room.
+ * Gets one stream of @n decoded bytes as a plane in *@plane: in its place if it
+ * is stored as it is, the common zeros, or decoded into @room.
  */
 static int find_plane(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 		      struct b2f_cursor *cur, uint8_t *room, size_t n,
@@ -158,9 +158,9 @@ static int find_plane(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 }
 
 /*
- * A split block that is shuffled and nothing else: its streams are put together
- * from wherever they are.  Of floats about half the streams do not shrink and
- * are stored as they are; this spares a copy of each.
+ * A split block whose only filter is shuffle is put together from its streams
+ * wherever they are.  About half the streams of floats do not shrink and are
+ * stored as they are; this saves a copy of each.
  */
 static int decode_planes(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 			 struct b2f_cursor *cur, uint8_t *dst, size_t n,
@@ -211,8 +211,8 @@ static int begin_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 }
 
 /*
- * Block @block of those that @blocks tells of.  Its stored bytes are the @size
- * at @stored; @ref is block 0, NULL for that one itself.
+ * Decodes block @block of @blocks.  Its stored bytes are the @size at @stored;
+ * @ref is block 0, NULL for that one itself.
  */
 static int decode_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 			const struct b2f_chunk_blocks *blocks, uint32_t block,
@@ -362,8 +362,8 @@ static int decode_cut(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 }
 
 /*
- * As the header says; if that fails, as the writer may have meant it (docs/
- * format.md 9.1).  The first error is the one to report.
+ * Decodes as the header says, and if that fails, as the writer may have meant
+ * it (docs/ format.md 9.1).  The first error is the one to report.
  */
 static int decode_whole(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 			const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
@@ -430,7 +430,7 @@ int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
 			  dst, why);
 }
 
-/* In pieces, which the C library copies faster than megabytes at once. */
+/* Copies in pieces: the C library is faster with these than with megabytes. */
 static void copy_flat(uint8_t *dst, const uint8_t *src, size_t n)
 {
 	for (size_t done = 0; done < n; done += COPY_PIECE)

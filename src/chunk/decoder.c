@@ -48,7 +48,7 @@ int b2f_scratch_reserve(struct b2f_scratch *scratch, size_t size)
 
 	if (size <= scratch->size)
 		return 0;
-	/* No realloc: nobody wants the old bytes copied. */
+	/* No realloc: the old bytes need not be copied. */
 	data = b2f_aligned_new(size);
 	if (!data)
 		return -ENOMEM;

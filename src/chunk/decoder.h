@@ -25,7 +25,7 @@ struct b2f_decoder {
 	struct b2f_codec_states codecs;
 	/* The other side of the filters' ping-pong; one block. */
 	struct b2f_scratch filter;
-	/* Zeros, for streams that are nothing else; never anything else. */
+	/* Always zeros, for streams that are all zeros. */
 	struct b2f_scratch zeros;
 	/* Stored bytes of a block, read from the store. */
 	struct b2f_scratch stored;

@@ -96,7 +96,7 @@ bool b2f_chunk_is_value(const uint8_t *src, uint32_t nbytes, uint32_t width)
 }
 
 /*
- * Zeros that are no whole number of items, as blocks that are runs of zeros: a
+ * Writes zeros that are no whole number of items as blocks of runs of zeros: a
  * repeated byte would do, but C-Blosc2 opens no frame whose first chunk repeats
  * less than an item.
  */
@@ -109,7 +109,7 @@ static int put_zeros(const struct b2f_encode_options *options, uint32_t nbytes,
 	struct b2f_encode_blocks b;
 	int err, ret = 0;
 
-	/* Nothing is compressed; but one that we lack would be replaced. */
+	/* Nothing is compressed, but a codec that we lack would be replaced. */
 	plain.codec = B2F_CODEC_LZ4;
 	plain.clevel = 1;
 	plain.split = B2F_SPLIT_NEVER;
@@ -138,7 +138,7 @@ int b2f_chunk_encode_value(const struct b2f_encode_options *options,
 	err = b2f_encode_plan_make(options, nbytes, &plan, why);
 	if (err)
 		return err;
-	/* Of wide items a chunk does not tell the size. */
+	/* The header of a chunk cannot tell the size of wide items. */
 	if (!value &&
 	    (nbytes % options->typesize || plan.typesize != options->typesize))
 		return put_zeros(options, nbytes, dst, cbytes, why);

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 
-/* One stream of @n (> 0) bytes: a run, or what the codec gives, or as it is. */
+/* Writes one stream of @n (> 0) bytes: as a run, encoded, or as it is. */
 static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
 		      size_t n)
 {
@@ -26,7 +26,7 @@ static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
 		return 1;
 	}
 	left -= 4;
-	/* A stream of @n bytes would be taken for one stored as it is. */
+	/* A stream that takes @n bytes counts as stored as it is. */
 	size = b2f_codec_encoders_encode(&b->enc->codecs, plan->code,
 					 plan->clevel, data, n, head + 4,
 					 b2f_min_u64(left, n - 1));
@@ -101,7 +101,7 @@ static void begin_block(struct b2f_encode_blocks *b, uint32_t block)
 		       b->at);
 }
 
-/* The last block, of @n bytes, takes @size: a run of zeros takes just 4. */
+/* Notes whether a block of @n bytes that takes @size is more than zeros. */
 static void note_data(struct b2f_encode_blocks *b, uint32_t n, uint32_t size)
 {
 	if (size != 4 * count_streams(b->plan, n))

@@ -20,7 +20,10 @@ struct b2f_encode_blocks {
 	const struct b2f_encode_plan *plan;
 	/* Where the chunk begins. */
 	uint8_t *dst;
-	/* Next byte to write, and the end: what the data take as they are. */
+	/*
+	 * Next byte to write, and the end: a chunk of the data as they are ends
+	 * there.
+	 */
 	uint32_t at;
 	uint32_t limit;
 	uint32_t nblocks;

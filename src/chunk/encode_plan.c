@@ -61,7 +61,7 @@ static bool is_empty(const struct b2f_pipeline *pipeline)
 	return !memcmp(pipeline->filter, empty.filter, sizeof(empty.filter));
 }
 
-/* Codec and filters, or the nearest that loses nothing. */
+/* Chooses codec and filters, or the nearest ones that lose nothing. */
 static void choose_codec(const struct b2f_encode_options *options,
 			 struct b2f_encode_plan *plan)
 {
@@ -78,7 +78,7 @@ static void choose_codec(const struct b2f_encode_options *options,
 				    options->typesize, options->allow_lossy,
 				    &plan->pipeline))
 		plan->substituted = true;
-	/* What was replaced knew of items; so should what is there now. */
+	/* The old filter knew of items; so should its replacement. */
 	if (plan->substituted && is_empty(&plan->pipeline) &&
 	    plan->typesize > 1)
 		plan->pipeline.filter[B2F_FILTER_SLOTS - 1] =
@@ -158,7 +158,7 @@ static uint32_t choose_blocksize(const struct b2f_encode_plan *plan,
 	if (size > typesize)
 		size -= size % typesize;
 	else if (typesize <= UINT8_MAX && typesize <= plan->nbytes)
-		/* Else a block would have less than one item to split. */
+		/* A smaller block would have less than one item to split. */
 		size = typesize;
 	return size ? size : 1;
 }
@@ -182,7 +182,7 @@ int b2f_encode_plan_make(const struct b2f_encode_options *options,
 	plan.blocksize = choose_blocksize(&plan, options);
 	plan.split = plan.blocksize % plan.typesize == 0 &&
 		     choose_split(&plan, options->split, plan.blocksize);
-	/* Less than an item: C-Blosc2 has odd ideas of such blocks. */
+	/* Less than an item:  C-Blosc2 reads such blocks in its own way. */
 	plan.as_is = !plan.clevel || nbytes < NBYTES_MIN ||
 		     nbytes < options->typesize;
 	*out = plan;

@@ -2,8 +2,8 @@
 /*
  * encode_plan.h - the options of one chunk, with every choice made
  *
- * For the encoder of chunks, and for who has to know beforehand what it will
- * choose.
+ * For the encoder of chunks, and for callers that have to know beforehand what
+ * it will choose.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
  */
@@ -25,7 +25,7 @@ struct b2f_encode_plan {
 	uint8_t codec_meta;
 	/* Whole blocks are cut into typesize streams. */
 	bool split;
-	/* Nothing to gain: the data are to be stored as they are. */
+	/* There is nothing to gain: the data are stored as they are. */
 	bool as_is;
 	bool substituted;
 	struct b2f_pipeline pipeline;

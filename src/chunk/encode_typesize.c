@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_typesize.c - the item size of bytes that nobody has described */
+/* encode_typesize.c - guesses the item size of bytes without a description */
 #include <string.h>
 
 #include "base/checked.h"
 #include "chunk/encoder.h"
 
-/* So many pieces of so many bytes are looked at. */
+/* The number of pieces that are looked at, and their bytes. */
 #define PIECES	   8
 #define PIECE_SIZE (64u << 10)
 

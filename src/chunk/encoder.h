@@ -6,11 +6,10 @@
  * chunk of version 5 that every C-Blosc2 2.x and 3.x reads.  Splitting and the
  * automatic block size are those of C-Blosc2 (2.5).
  *
- * Encoding never fails for what the data are: a stream, or a chunk, that does
- * not shrink is stored as it is.  What cannot be encoded here (a plugin codec,
- * a filter that needs more than bytes, a lossy filter that nobody asked for)
- * is replaced by something lossless, as every chunk says itself how it was
- * made.
+ * Encoding never fails because of the data: a stream, or a chunk, that does not
+ * shrink is stored as it is.  What cannot be encoded here (a plugin codec, a
+ * filter that needs more than bytes, a lossy filter that was not asked for) is
+ * replaced by something lossless, as every chunk says itself how it was made.
  *
  * Nothing here knows of files, indexes and checksums; see chunk/seal.h for the
  * last.
@@ -31,7 +30,10 @@ enum b2f_split {
 	B2F_SPLIT_DEFAULT = 0,
 	B2F_SPLIT_ALWAYS = 1,
 	B2F_SPLIT_NEVER = 2,
-	/* Where it is likely to pay; these two are the same in C-Blosc2 3.x. */
+	/*
+	 * Where it is likely to pay.  C-Blosc2 3.x makes no difference between
+	 * the two.
+	 */
 	B2F_SPLIT_AUTO = 3,
 	B2F_SPLIT_FORWARD = 4,
 };
@@ -53,7 +55,7 @@ struct b2f_encode_options {
 	 */
 	uint32_t blocksize;
 	struct b2f_pipeline pipeline;
-	/* Do apply trunc_prec and int_trunc; else they are left out. */
+	/* Apply trunc_prec and int_trunc; without this they are left out. */
 	bool allow_lossy;
 };
 
@@ -79,7 +81,7 @@ struct b2f_encoder {
 	struct b2f_scratch trial;
 	/* Data that are put together to be encoded. */
 	struct b2f_scratch data;
-	/* For whoever uses the encoder: where a chunk may go. */
+	/* For the caller: room for a chunk. */
 	struct b2f_scratch chunk;
 };
 

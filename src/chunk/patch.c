@@ -6,7 +6,7 @@
 
 #include "chunk/encode_blocks.h"
 
-/* The version that is written here; of others filters may differ. */
+/* The version that is written here; filters of other versions may differ. */
 #define VERSION 5
 
 /* True if block i of @chunk is decoded from nothing but its own streams. */
@@ -76,11 +76,10 @@ static int decode(const struct b2f_patch *patch, const struct stored *s,
 }
 
 /*
- * Copies a block that has not changed.  A seal says that bytes are still what
- * somebody once knew to be right, so a new one may only cover what was checked:
- * with the old one, or, if there is none, at least by decoding.  Damage is an
- * error now, as if the data had been put together, rather than something that
- * gets a checksum and is found by the next reader.
+ * Copies a block that has not changed.  A new seal says that its bytes are
+ * right, so it may only cover what was checked: with the old seal, or, if there
+ * is none, at least by decoding.  So damage is an error here, as it is when the
+ * data are decoded, and does not get a valid checksum.
  */
 static int copy_block(struct b2f_encode_blocks *b,
 		      const struct b2f_patch *patch, const struct stored *s,
@@ -95,7 +94,8 @@ static int copy_block(struct b2f_encode_blocks *b,
 	return b2f_encode_blocks_copy(b, s->block, s->data, s->size);
 }
 
-/* Block @block as it is to be.  Returns as b2f_encode_blocks_put(), or -err. */
+/* Writes block @block.  Returns as b2f_encode_blocks_put(), or why it cannot.
+ */
 static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
 		     uint32_t block, struct b2f_why *why)
 {
@@ -159,7 +159,7 @@ int b2f_patch_encode(struct b2f_encoder *enc,
 		b2f_why_set(why, ret, "no memory for %s", plan.codec->name);
 	if (ret < 0)
 		return ret;
-	/* An index may say of zeros what a chunk cannot. */
+	/* Zeros can be an entry of the index instead of a chunk. */
 	if (ret && !b.has_data)
 		ret = 0;
 	if (ret)

@@ -2,17 +2,16 @@
 /*
  * patch.h - a chunk out of another one of which only some bytes have changed
  *
- * Blocks stand alone, so those that have not changed keep the stored bytes they
- * have; only the others are encoded, and of these only those that have changed
- * in part are decoded before.  What comes out is a chunk as b2f_chunk_encode()
- * makes it: its table and header are new.
+ * Blocks stand alone, so those that have not changed keep their stored bytes.
+ * Only the others are encoded, and only those that have changed in part are
+ * decoded before.  The result is a chunk as b2f_chunk_encode() makes it: its
+ * table and header are new.
  *
- * That needs a chunk that is made just as a new one would be: with regular
- * blocks of the same size, the same filters, type size, splitting and format
- * of streams (a level is nothing that a stream tells).  What is not surely
- * that is left to b2f_chunk_encode().
+ * That needs a chunk that was made just as the new one will be: with regular
+ * blocks of the same size, the same filters, type size, splitting and format of
+ * streams (levels may differ).  Any other is left to b2f_chunk_encode().
  *
- * It is no matter how many blocks have changed: with all of them this does what
+ * Any number of blocks may have changed: with all of them this does what
  * b2f_chunk_encode() does, without a buffer for the whole data.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.
@@ -28,7 +27,7 @@
 /* How much of some bytes has changed. */
 enum b2f_patch_part {
 	B2F_PATCH_NONE,
-	/* Some of them, or that is not known. */
+	/* Some of them, or it is not known. */
 	B2F_PATCH_SOME,
 	B2F_PATCH_ALL,
 };

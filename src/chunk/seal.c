@@ -14,7 +14,7 @@
 /* What follows the list: the sum of the head, the tag, the magic. */
 #define FOOTER_SIZE 16
 
-/* Else a unit of such a chunk could not be checked on its own. */
+/* A unit of such a chunk has to be checked on its own. */
 _Static_assert(B2F_SEAL_PIECE == B2F_FLAT_UNIT,
 	       "a part of a chunk stored as it is has to be a unit");
 
@@ -64,8 +64,8 @@ static uint32_t head_size(const struct b2f_chunk *chunk, uint32_t cbytes)
 }
 
 /*
- * The sum over the head, with @cbytes in its header, and over the list: each
- * step seeds the next, which needs no state that would have to be allocated.
+ * The sum over the head, with @cbytes in its header, and over the list.  Each
+ * step seeds the next, so that no state has to be allocated.
  */
 static uint64_t head_sum(const struct b2f_chunk *chunk, const uint8_t *head,
 			 uint32_t cbytes, const uint8_t *list, uint32_t nparts,
@@ -88,8 +88,8 @@ static uint32_t part_sum(const uint8_t *data, size_t size)
 }
 
 /*
- * Bytes of block @block, which begins at @stored: all of the @size if its
- * length is its own, else up to the end of its last stream.
+ * Bytes of block @block, which begins at @stored: all of the @size for a VL
+ * block, or up to the end of its last stream.
  */
 static int block_size(const struct b2f_chunk *chunk, uint32_t block,
 		      const uint8_t *stored, size_t size, size_t *out,
@@ -163,8 +163,8 @@ int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
 }
 
 /*
- * True if the @tail is a seal of this chunk, had it @cbytes and @nparts; *@tag
- * is what it is for.
+ * True if @tail would be a seal of this chunk if that had @cbytes and @nparts;
+ * *@tag is the tag of the seal.
  */
 static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
 		      uint32_t cbytes, const uint8_t *tail, uint32_t nparts,
@@ -180,8 +180,8 @@ static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
 		seed = id;
 		if (word != nparts)
 			return false;
-	} else if (b2f_load_le32(footer + 12) != MAGIC ||
-		   word < B2F_TAG_MIN || word > B2F_TAG_MAX) {
+	} else if (b2f_load_le32(footer + 12) != MAGIC || word < B2F_TAG_MIN ||
+		   word > B2F_TAG_MAX) {
 		return false;
 	}
 	return b2f_load_le64(footer) ==
@@ -189,8 +189,8 @@ static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
 }
 
 /*
- * True if a damaged header hides the seal: cbytes took in the seal as well, or
- * it says of the chunk what would need another seal.
+ * True if a damaged header hides the seal: its cbytes include the seal, or what
+ * it says of the chunk asks for another seal.
  */
 static bool seal_is_hidden(const struct b2f_chunk *chunk, const uint8_t *head,
 			   const uint8_t *tail, size_t tail_size,
@@ -204,7 +204,7 @@ static bool seal_is_hidden(const struct b2f_chunk *chunk, const uint8_t *head,
 		return false;
 	if (stored > chunk->header.cbytes)
 		return true;
-	/* Data may end like a seal by chance, so here all has to fit. */
+	/* Data may end like a seal by chance: all of it has to fit. */
 	if (tail_size < size ||
 	    stored < size + head_size(chunk, chunk->header.header_len))
 		return false;

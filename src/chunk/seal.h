@@ -19,16 +19,16 @@
  * bytes.  Special chunks have no parts.  Gaps between blocks hold no data and
  * are not sealed.
  *
- * The *tag* is what this version of the chunk is called: the index names the tag
- * of each chunk (index/tags.h), so that an older file, or one of another frame,
- * is found out although it is whole.  A tag is B2F_TAG_MIN to B2F_TAG_MAX.
+ * The *tag* names this version of the chunk.  The index has the tag of each
+ * chunk (index/tags.h), so that a reader notices an older file, or one of
+ * another frame, although it is whole.  A tag is B2F_TAG_MIN to B2F_TAG_MAX.
  *
  * Before there were tags a seal ended in "B2S1" and had the number of parts in
  * the place of the tag; its sum began with the chunk's id, not with the tag.
  *
- * A chunk without a seal is "unsealed", which is no damage.  But a seal that is
- * damaged does not make a chunk unsealed: what has the place and the length of
- * a seal has to be one.
+ * A chunk without a seal is "unsealed", which is no damage.  But a damaged seal
+ * does not make a chunk unsealed: bytes that have the place and the length of a
+ * seal have to be one.
  *
  * How to read with it: when the chunk has been opened (b2f_chunk_open(), from
  * its head), read the last b2f_seal_size() bytes of the file and give them to
@@ -59,7 +59,7 @@ bool b2f_seal_is_mark(const uint8_t *tail);
 /* What a seal ends in, from its tag on. */
 #define B2F_SEAL_END_SIZE 8
 
-/* The tag of the seal that ends in the B2F_SEAL_END_SIZE bytes at @end, or 0. */
+/* The tag of the seal whose last B2F_SEAL_END_SIZE bytes are at @end, or 0. */
 uint32_t b2f_seal_end_tag(const uint8_t *end);
 
 #define B2F_TAG_MIN UINT32_C(0x40000000)
@@ -70,7 +70,7 @@ struct b2f_seal {
 	/* The list, in the caller's tail; NULL if the chunk is unsealed. */
 	const uint8_t *sums;
 	uint32_t nparts;
-	/* 0 if it is of the kind before. */
+	/* 0 if the seal is of the older kind, without tags. */
 	uint32_t tag;
 };
 
@@ -78,7 +78,9 @@ struct b2f_seal {
 struct b2f_seal_owner {
 	/* The number in the name of the file. */
 	uint64_t id;
-	/* What the index says; 0: nothing, so that any seal will do, or none.
+	/*
+	 * The tag that the index has for it; 0: none, so that any seal will do,
+	 * or none.
 	 */
 	uint32_t tag;
 };

@@ -19,7 +19,7 @@
 /* How far fast copies may go beyond the end of an item. */
 #define SLACK 32
 
-/* From here on a call of memcpy() or memset() is worth it. */
+/* From this length on a call of memcpy() or memset() is worth it. */
 #define CALL_MIN 256
 
 /* The same for a byte that is repeated, where the call does more at once. */
@@ -70,7 +70,7 @@ static inline bool copy_literals(struct blosclz *s, size_t n)
  */
 static inline void repeat_pattern(uint8_t *out, size_t distance, size_t n)
 {
-	/* Of 16 bytes, that is, where the pattern fits in 8. */
+	/* So the pattern, which fits in 8 bytes, fills 16. */
 	static const uint8_t steps[8] = {16, 16, 16, 6, 16, 5, 6, 7};
 	unsigned int bits = 8 * (unsigned int)distance;
 	uint64_t x = b2f_load_le64(out - distance);

@@ -2,12 +2,12 @@
 /*
  * blosclz_encode.c - the encoder of blosclz streams (format.md 2.6)
  *
- * Greedy: at each place it looks in a hash table for the last places where the
- * same four bytes stood, and takes the longest match.  Where nothing is found
- * for a while it takes longer and longer steps.  And where a section of the
- * stream has brought little, the next one gets less effort: data that hardly
- * compress are what would cost the most time.  Since it still looks, it finds
- * its way back when the data get better.  A level says how little is little.
+ * Greedy: at each place the encoder looks in a hash table for the last places
+ * where the same four bytes stood, and takes the longest match.  Where it finds
+ * nothing for a while it takes longer and longer steps.  And where a section of
+ * the stream has saved little, the next one gets less effort, as data that
+ * hardly compress would cost the most time.  The encoder still looks, so it
+ * notices when the data get better.  A level says how little is little.
  *
  * The table holds positions counted from the first byte that this encoder ever
  * saw.  Every stream begins so far behind the one before that no match can
@@ -53,9 +53,9 @@ struct level {
 	uint8_t patience;
 	/* Places kept for each hash: 1 or 2. */
 	uint8_t ways;
-	/* A section has to save one byte of so many. */
+	/* A section has to save one byte out of so many. */
 	uint8_t gain_part;
-	/* The longest step that comes from sections that did not. */
+	/* The longest step, after sections that saved less. */
 	uint8_t step_max;
 	/* Matches that are less than this far away are doubted. */
 	uint32_t doubt;
@@ -103,7 +103,7 @@ int b2f_blosclz_encoder_new(void **out)
 
 	if (!enc)
 		return -ENOMEM;
-	/* So the zeros of the table are out of reach. */
+	/* No match can reach back to a zero of the table. */
 	enc->base = DISTANCE_MAX + 1;
 	*out = enc;
 	return 0;

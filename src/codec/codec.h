@@ -105,7 +105,7 @@ const struct b2f_codec *b2f_codec_by_code(unsigned int code);
 
 /*
  * The name of codec @code, of plugins too ("zfp-rate"); "unknown" for a number
- * that nobody registered.  Never NULL.
+ * that is not registered.  Never NULL.
  */
 const char *b2f_codec_code_name(unsigned int code);
 

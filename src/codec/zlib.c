@@ -80,7 +80,10 @@ static void zlib_encoder_free(void *encoder)
 	free(zlib);
 }
 
-/* A stream at its start; another level is rare, so it is made anew for one. */
+/*
+ * Gets a stream at its start.  Another level is rare, so it is made anew for
+ * that.
+ */
 static int zlib_restart(struct zlib_encoder *zlib, unsigned int level)
 {
 	if (zlib->level == level)

@@ -77,7 +77,7 @@ static int zstd_decode(void *state, const uint8_t *src, size_t src_size,
 	struct zstd_state *zstd = state;
 	size_t n;
 
-	/* Else several frames in a row would pass as one stream. */
+	/* Several frames in a row must not pass as one stream. */
 	if (ZSTD_findFrameCompressedSize(src, src_size) != src_size)
 		return B2F_ECORRUPT;
 	n = ZSTD_decompressDCtx(zstd->ctx, dst, dst_size, src, src_size);

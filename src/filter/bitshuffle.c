@@ -13,7 +13,7 @@
  */
 #define TILE_SIZE 8192
 
-/* Wider items are done in groups of so many planes. */
+/* Wider items are handled in groups of so many planes. */
 #define GROUP_PLANES 16
 
 struct bit_rows {
@@ -123,7 +123,10 @@ static void bitshuffle_decode(const struct b2f_filter_block *block,
 			    block->chunk_version, src, dst, nbytes);
 }
 
-/* The rows of an encoded block, to be written; else as struct bit_rows. */
+/*
+ * The rows of an encoded block, to be written.  Its fields are those of struct
+ * bit_rows.
+ */
 struct bit_rows_to {
 	uint8_t *data;
 	size_t row_size;

@@ -29,7 +29,7 @@ void b2f_bytedelta_sum(uint8_t *data, size_t n)
 #ifdef B2F_VEC16
 	b2f_vec16 last = b2f_vec16_fill(0), v;
 
-	/* From one step to the next there is a single addition to wait for. */
+	/* Each step waits for a single addition of the one before. */
 	for (; i + 16 <= n; i += 16) {
 		v = b2f_vec16_running_sum(b2f_vec16_load(data + i));
 		b2f_vec16_store(data + i, b2f_vec16_add(v, last));
@@ -68,9 +68,9 @@ static void bytedelta_decode(const struct b2f_filter_block *block, uint8_t meta,
 }
 
 /*
- * As its writers did on x86 and ARM: the sum starts anew where their vectors
- * ended.  What builds without SIMD wrote is the same as id 35, and nothing
- * tells the two apart; those were rare.
+ * Undoes what writers on x86 and ARM did: the sum starts anew where their
+ * vectors ended.  Builds without SIMD wrote the same as id 35; nothing tells
+ * the two apart, but such builds were rare.
  */
 static void bytedelta_old_decode(const struct b2f_filter_block *block,
 				 uint8_t meta, const uint8_t *src, uint8_t *dst,
@@ -89,7 +89,7 @@ static void bytedelta_old_decode(const struct b2f_filter_block *block,
 	}
 }
 
-/* Without a number of channels such a block could not be read on its own. */
+/* Without the number of channels the block could not be read on its own. */
 static bool bytedelta_encodable(unsigned int typesize, uint8_t meta)
 {
 	(void)typesize;

@@ -60,8 +60,8 @@ static uint64_t spread_top(uint64_t x, size_t unit)
 }
 
 /*
- * Eight bytes at a time: from one step to the next there is then a single XOR
- * to wait for, not one for each unit.
+ * Works on eight bytes at a time: each step waits for a single XOR of the one
+ * before, not for one per unit.
  */
 static void xor_running(uint8_t *data, size_t unit, size_t size)
 {

@@ -94,7 +94,7 @@ struct b2f_filter {
 	/*
 	 * Applies the filter over @nbytes (> 0) of @src, which does not overlap
 	 * @dst, whatever @kind says.  The block is as for decoding; its ref is
-	 * block 0 before any filter.  NULL if nobody here encodes it.
+	 * block 0 before any filter.  NULL if it cannot be encoded here.
 	 */
 	void (*encode)(const struct b2f_filter_block *block, uint8_t meta,
 		       const uint8_t *src, uint8_t *dst, size_t nbytes);
@@ -113,7 +113,7 @@ extern const struct b2f_filter b2f_filter_bytedelta_old;
 /* The filter @id, or NULL if it is 0 or not built in. */
 const struct b2f_filter *b2f_filter_by_id(unsigned int id);
 
-/* Its name; "none" for 0, "unknown" for what nobody registered. */
+/* Its name; "none" for 0, "unknown" for a number that is not registered. */
 const char *b2f_filter_name(unsigned int id);
 
 #endif

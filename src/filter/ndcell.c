@@ -2,7 +2,7 @@
 /*
  * ndcell.c - the filters that store an n-dimensional block cell by cell
  *
- * ndmean has also put the mean of a cell in place of its items; where they go
+ * ndmean has also put the mean of a cell in the place of its items; the layout
  * is the same.
  */
 #include "filter/filter.h"

@@ -118,7 +118,7 @@ bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
 
 		if (id == B2F_FILTER_NONE)
 			continue;
-		/* What the old one was meant to be. */
+		/* The old filter was meant to be this one. */
 		if (id == B2F_FILTER_BYTEDELTA_OLD)
 			id = B2F_FILTER_BYTEDELTA;
 		if (id == B2F_FILTER_BYTEDELTA && !meta &&

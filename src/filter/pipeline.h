@@ -50,10 +50,10 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
 
 /*
  * Makes @out the pipeline that stands in for @wanted when items of @typesize
- * (chunk header's) and @schunk_typesize (the real one) are encoded here.  What
- * nobody here encodes is left out, and so are lossy filters unless
- * @allow_lossy: the chunk says itself how it was made.  bytedelta gets its
- * number of channels written down, so that the chunk can stand alone.
+ * (chunk header's) and @schunk_typesize (the real one) are encoded here.
+ * Filters that cannot be encoded here are left out, and so are lossy ones
+ * unless @allow_lossy: the chunk says itself how it was made.  bytedelta gets
+ * its number of channels written down, so that the chunk can stand alone.
  *
  * Returns true if @out does what @wanted does.
  */

@@ -152,8 +152,8 @@ static void square_row(const struct b2f_shuffle_square *square,
 }
 
 /*
- * Less than 16 planes.  The rubbish behind an item is overwritten by the next;
- * where no item follows that does so, the square takes a detour.
+ * Less than 16 planes.  The next item overwrites the rubbish behind an item;
+ * where no item follows that does so, the square goes through a buffer.
  */
 static size_t narrow_squares(const struct b2f_shuffle_square *square,
 			     const struct b2f_planes *planes, uint8_t *dst,
@@ -235,7 +235,7 @@ size_t b2f_shuffle_squares_to(const struct b2f_shuffle_square *square,
 	return i;
 }
 
-/* Asked for each block: a few loads and tests, and no mutable global. */
+/* Called per block: a few loads and tests, and no mutable global. */
 const struct b2f_shuffle_variant *b2f_shuffle_best(void)
 {
 	size_t i = 0;

@@ -113,7 +113,7 @@ static void unpin(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 		b2f_cache_trim(cache);
 }
 
-/* Tells everybody who waits for @entry how its load ended. */
+/* Tells all threads that wait for @entry how its load ended. */
 static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		    int err)
 {

@@ -53,8 +53,8 @@ struct b2f_cache_ref {
  * @dst is aligned to 64 bytes and holds garbage.  For one key at most one
  * loader runs at a time, except beside one whose file was dropped meanwhile.
  *
- * Returns 0 if all @size bytes were written, else a negative error; the cache
- * then throws @dst away.
+ * Returns 0 if all @size bytes were written, or a negative error, and the cache
+ * throws @dst away.
  */
 typedef int b2f_cache_load_fn(void *arg, const struct b2f_cache_key *key,
 			      uint8_t *dst, size_t size);
@@ -99,11 +99,11 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg;
  * other threads that ask for @key meanwhile wait for that result instead of
  * loading it again.  Of the entries that are larger than the whole cache only
- * the last one is kept, not for long, and beside all others: who reads from it
- * piece by piece loads it once.
+ * the last one is kept, not for long, and beside all others: a reader that goes
+ * through it piece by piece loads it once.
  *
- * A failed load leaves nothing behind: everyone who waited gets the error, and
- * the next call loads again.  (Remembering errors would turn one EINTR or
+ * A failed load leaves nothing behind: every thread that waited gets the error,
+ * and the next call loads again.  (Remembering errors would turn one EINTR or
  * ENOMEM into a broken file until remount.)
  *
  * Returns 0, -ENOMEM, -ESTALE (the entry has another size: what @key names has
@@ -130,8 +130,8 @@ void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref);
 
 /*
  * Forgets every entry of @file: the next call for one loads it.  Pinned and
- * loading ones go at their last b2f_cache_put(), and those who already wait for
- * a load get it.  Call it when the file is closed or has changed.
+ * loading entries go at their last b2f_cache_put(), and threads that already
+ * wait for a load get it.  Call it when the file is closed or has changed.
  */
 void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_evict.c - the memory of the cache: who stays, who goes, what is reused
+ * cache_evict.c - the memory of the cache: what stays, goes, and is reused
  *
  * One long sequential read must not throw out what others use again and again.
  * So there are two queues, and a memory of keys that went ("ghosts"):
@@ -45,8 +45,8 @@
 #define PARKED_SHARE	4
 
 /*
- * So many may stay at the tail during one eviction; then the next idle one goes
- * whatever its heat, as nobody should wait for a walk over the whole cache.
+ * So many entries may stay at the tail during one eviction.  The next idle one
+ * goes whatever its heat: a miss must not wait for a walk over the whole cache.
  */
 #define STAYS_MAX 64
 
@@ -155,7 +155,7 @@ size_t b2f_cache_charge(size_t size)
 	return buffer_size(size) + B2F_ALIGN + sizeof(struct b2f_cache_entry);
 }
 
-/* Forgets @entry, nobody uses it, but keeps its buffer for the next one. */
+/* Forgets @entry, which has no user, but keeps its buffer for the next one. */
 static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		       struct b2f_cache_queue *trash)
 {
@@ -202,7 +202,7 @@ static void take_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	}
 }
 
-/* Takes @entry out of the table if nobody uses it. */
+/* Takes @entry out of the table if it has no user. */
 static bool claim(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
 	struct b2f_cache_stripe *stripe;
@@ -238,8 +238,8 @@ static bool is_forgotten(const struct b2f_cache *cache)
 }
 
 /*
- * One step at the tail of @queue, as the table above says; with @keep_hot
- * false nobody stays for being hot.  Returns true if one was evicted.
+ * One step at the tail of @queue, as the table above says; without @keep_hot an
+ * entry does not stay for being hot.  Returns true if one was evicted.
  */
 static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
 		 bool keep_hot, struct b2f_cache_queue *trash)
@@ -322,8 +322,8 @@ static void enter(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	}
 	atomic_fetch_add(&cache->clock, entry->charge);
 	/*
-	 * Before anybody is evicted: so whoever unpins an entry from now on
-	 * sees that it does not fit, and evicts it.
+	 * Count it before anything is evicted: a thread that unpins an entry
+	 * from now on sees that it does not fit, and evicts it.
 	 */
 	atomic_fetch_add(&cache->nbytes, entry->charge);
 	queue_push(b2f_cache_ghost_take(cache, entry->hash) ? &cache->protected

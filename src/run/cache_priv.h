@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_priv.h - what the files of the cache share, and nobody else sees
+ * cache_priv.h - what the files of the cache share, and no other file sees
  *
  * cache.c is the table: it finds, loads, pins and forgets entries.
- * cache_evict.c is the memory: it counts bytes, decides who goes, and keeps
- * buffers for the next entry.  cache_ghost.c remembers who went.
+ * cache_evict.c is the memory: it counts bytes, decides what goes, and keeps
+ * buffers for the next entry.  cache_ghost.c remembers what went.
  *
  * Locks, in this order:
  *
@@ -71,12 +71,12 @@ struct b2f_cache_entry {
 	size_t size;
 	/* Bytes this entry counts for, buffer and bookkeeping.  Const. */
 	size_t charge;
-	/* Written by the one who loads, before the state says so. */
+	/* Written by the loader, before the state says so. */
 	uint8_t *data;
 	_Atomic unsigned int nrefs;
 	/* An enum b2f_cache_heat; a hint, so races are harmless. */
 	_Atomic unsigned char heat;
-	/* The cache's clock when the entry became warm; likewise. */
+	/* The cache's clock when the entry became warm; a hint, too. */
 	_Atomic uint64_t warm_since;
 	/* The next four are protected by the stripe's lock. */
 	enum b2f_cache_state state;
@@ -105,7 +105,7 @@ struct b2f_cache_stripe {
 /* A key that was evicted a while ago.  Protected by the room lock. */
 struct b2f_cache_ghost {
 	uint64_t hash;
-	/* The cache's clock when it went; 0: nobody. */
+	/* The cache's clock when it went; 0: the place is free. */
 	uint64_t since;
 };
 

@@ -2,8 +2,8 @@
 /*
  * pool.h - worker threads with two priorities
  *
- * Jobs of B2F_POOL_DEMAND (somebody waits) always start before those of
- * B2F_POOL_AHEAD (nobody waits yet).  Within one priority they start in the
+ * Jobs of B2F_POOL_DEMAND (a thread waits for them) always start before those
+ * of B2F_POOL_AHEAD (none does yet).  Within one priority they start in the
  * order of submission.  A running job is never interrupted.
  *
  * Layer: run.  May include: base/.
@@ -40,7 +40,7 @@ struct b2f_job {
 
 /*
  * Creates @nworkers threads (at least 1).  They block all signals, so that
- * signals go to the threads that want them.  Free *@out with b2f_pool_free().
+ * signals go to the threads of the program.  Free *@out with b2f_pool_free().
  *
  * Returns 0, -EINVAL (@nworkers is 0), -ENOMEM or -EAGAIN (no more threads).
  */

@@ -20,7 +20,7 @@ struct team {
 	int (*fn)(void *arg, size_t i);
 	void *arg;
 	size_t n;
-	/* First index that nobody took.  Protected by @lock. */
+	/* First index that no thread has taken.  Protected by @lock. */
 	size_t next;
 	/* Calls that are running.  Protected by @lock. */
 	size_t nrunning;
@@ -28,7 +28,7 @@ struct team {
 	int err;
 	/* That index.  Protected by @lock. */
 	size_t err_index;
-	/* The caller, if there still, and helpers.  Protected by @lock. */
+	/* Helpers, and the caller until it leaves.  Protected by @lock. */
 	size_t nmembers;
 	struct helper {
 		struct b2f_job job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* readahead.c - finds out that somebody reads in order, and how far ahead */
+/* readahead.c - notices readers that read in order */
 #include "run/readahead.h"
 
 #include "base/checked.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * readahead.h - finds out that somebody reads in order, and how far ahead
+ * readahead.h - notices readers that read in order, and how far ahead to load
  *
  * Pure arithmetic over positions: it reads nothing and knows no format.  The
  * caller tells it every read and is told which range to load in advance.
