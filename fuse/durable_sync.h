@@ -21,7 +21,8 @@ struct fs_node;
 
 /*
  * Makes the contents of the frame @found durable; @node is its node, or NULL if
- * the kernel does not know it.  Returns as fs_open_frame_commit().
+ * the kernel does not know it.  Returns as b2f_file_commit(), or an errno
+ * of fsync(2).
  */
 B2F_MUST_CHECK
 int fs_durable_sync_found(struct fs *fs, struct fs_node *node,

@@ -233,20 +233,27 @@ static void keep_read_only(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
+/* Either of them; gives back @frame, the open one of @node or NULL. */
+static void frame_attr(struct fs *fs, struct fs_node *node,
+		       struct fs_open_frame *frame,
+		       const struct fs_probe *probe, struct stat *out)
+{
+	if (!frame) {
+		closed_attr(fs, node, probe, out);
+		return;
+	}
+	open_attr(fs, frame, probe, out);
+	fs_open_frame_put(fs, frame);
+}
+
 void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
 			 const struct fs_probe *probe, struct stat *out)
 {
-	struct fs_open_frame *frame = NULL;
+	bool is_frame = node->kind == FS_KIND_FRAME;
 
 	keep_read_only(fs, node, probe);
-	if (node->kind == FS_KIND_FRAME)
-		frame = fs_open_frame_peek(fs, node);
-	if (frame) {
-		open_attr(fs, frame, probe, out);
-		fs_open_frame_put(fs, frame);
-	} else {
-		closed_attr(fs, node, probe, out);
-	}
+	frame_attr(fs, node, is_frame ? fs_open_frame_peek(fs, node) : NULL,
+		   probe, out);
 }
 
 /* Attributes of the open @node as shown last, whatever is on disk by now. */
@@ -350,14 +357,9 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	probe.read_only = node->state.read_only;
 	pthread_mutex_unlock(&fs->state_lock);
 	frame = fs_open_frame_peek(fs, node);
-	if (frame) {
-		open_attr(fs, frame, &probe, out);
-		fs_open_frame_put(fs, frame);
-		return 0;
-	}
-	err = find_sizes(fs, node, &probe);
+	err = frame ? 0 : find_sizes(fs, node, &probe);
 	if (!err)
-		closed_attr(fs, node, &probe, out);
+		frame_attr(fs, node, frame, &probe, out);
 	return err;
 }
 

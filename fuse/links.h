@@ -116,8 +116,8 @@ B2F_MUST_CHECK
 int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
- * Gives the frame @node, whose descriptor is @fd, a new ctime, because the
- * number of its names changed.  A frame of another user keeps its ctime.
+ * Gives the frame @node, whose descriptor is @fd, a new ctime, because its
+ * names changed.  A frame of another user keeps its ctime.  NULL does nothing.
  */
 void fs_links_touch(struct fs *fs, struct fs_node *node, int fd);
 

@@ -40,7 +40,6 @@
 #include "ops.h"
 #include "renaming.h"
 #include "reply.h"
-#include "setattr.h"
 
 /* Pins the node of @side, so that it can change its name. */
 static void hold(struct fs *fs, struct fs_side *side)
@@ -217,19 +216,13 @@ static int replace(struct fs_renaming *r)
 /*
  * A rename changes the ctime of a file, by which the backing filesystem decides
  * whether the next reader changes the atime (relatime): the index has to have
- * it.  What belongs to another user keeps the one that it has.
+ * it.
  */
 static void note_renamed(const struct fs_renaming *r,
 			 const struct fs_side *side)
 {
-	struct fs_setattr meta = fs_setattr_none();
-
-	if (!fs_side_is_sparse(side) || !side->pin.node)
-		return;
-	meta.has_times = true;
-	meta.times[0] = side->found.probe.index.st_atim;
-	meta.times[1].tv_nsec = UTIME_OMIT;
-	(void)!fs_setattr_frame(r->fs, side->pin.node, side->pin.fd, &meta);
+	if (fs_side_is_sparse(side))
+		fs_links_touch(r->fs, side->pin.node, side->pin.fd);
 }
 
 static int rename_one(struct fs_renaming *r, unsigned int flags)

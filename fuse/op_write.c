@@ -46,11 +46,8 @@ static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
 			   size_t size, off_t off,
 			   const struct fuse_file_info *fi)
 {
-	union {
-		const char *in;
-		void *out;
-	} p = {.in = buf};
-	const struct iovec iov = {.iov_base = p.out, .iov_len = size};
+	const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf,
+				  .iov_len = size};
 	int flags = sync_flags(fi) | (is_append(fs, fi) ? RWF_APPEND : 0);
 	ssize_t n;
 

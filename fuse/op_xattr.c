@@ -34,8 +34,8 @@
 #define USER	 "user."
 #define OWN_ROOT "user.bloscfs."
 
-/* Room for "/proc/self/fd/N". */
-#define PATH_SIZE 40
+/* Room for "/proc/self/fd/N/chunks.b2frame". */
+#define PATH_SIZE 48
 
 static bool begins_with(const char *name, const char *prefix)
 {
@@ -46,12 +46,6 @@ static bool is_made_up(const char *name)
 {
 	return begins_with(name, FS_FACTS_PREFIX) ||
 	       begins_with(name, OWN_ROOT);
-}
-
-/* A path by which calls that follow links reach this very file. */
-static void path_of(int fd, char path[PATH_SIZE])
-{
-	snprintf(path, PATH_SIZE, "/proc/self/fd/%d", fd);
 }
 
 /* Pins the node that has the attributes of *@node, and sets *@node to it. */
@@ -83,44 +77,30 @@ static void reply_value(fuse_req_t req, const char *value, size_t size,
 }
 
 /*
- * Opens the file that has the attributes of @node.  Returns a descriptor or an
- * errno.
+ * Gets the value of @name, or with NULL all names, on the backing filesystem;
+ * malloc'ed.  A frame has the attributes of its index.
  */
-static int open_holder(const struct fs_node *node, int fd)
-{
-	int holder;
-
-	if (node->kind == FS_KIND_FRAME && node->sparse)
-		holder = openat(fd, B2F_INDEX_NAME,
-				O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	else
-		holder = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (holder >= 0)
-		return holder;
-	return errno == ENOENT ? -ESTALE : -errno;
-}
-
-/* Gets the value of @name on the backing filesystem; malloc'ed. */
 static int get_stored(const struct fs_node *node, int fd, const char *name,
 		      char **out, size_t *size)
 {
+	bool has_index = node->kind == FS_KIND_FRAME && node->sparse;
 	char path[PATH_SIZE], *value = malloc(XATTR_SIZE_MAX);
-	int holder = open_holder(node, fd);
-	ssize_t n = -1;
-	int err = holder < 0 ? holder : 0;
+	ssize_t n;
 
-	if (!value && !err)
-		err = -ENOMEM;
-	if (!err) {
-		path_of(holder, path);
-		n = getxattr(path, name, value, XATTR_SIZE_MAX);
-		err = n < 0 ? -errno : 0;
-	}
-	if (holder >= 0)
-		close(holder);
-	if (err) {
+	if (!value)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d%s", fd,
+		 has_index ? "/" B2F_INDEX_NAME : "");
+	/* The index must not be a link; the path of @fd itself is one. */
+	if (name)
+		n = has_index ? lgetxattr(path, name, value, XATTR_SIZE_MAX)
+			      : getxattr(path, name, value, XATTR_SIZE_MAX);
+	else
+		n = has_index ? llistxattr(path, value, XATTR_SIZE_MAX)
+			      : listxattr(path, value, XATTR_SIZE_MAX);
+	if (n < 0) {
 		free(value);
-		return err;
+		return errno == ENOENT ? -ESTALE : -errno;
 	}
 	*out = value;
 	*size = (size_t)n;
@@ -222,22 +202,12 @@ static void put_stored(FILE *f, const char *names, size_t size)
 
 static int list_stored(const struct fs_node *node, int fd, FILE *f)
 {
-	char path[PATH_SIZE], *names = malloc(XATTR_LIST_MAX);
-	int holder = open_holder(node, fd);
-	ssize_t n = -1;
-	int err = holder < 0 ? holder : 0;
+	char *names = NULL;
+	size_t size = 0;
+	int err = get_stored(node, fd, NULL, &names, &size);
 
-	if (!names && !err)
-		err = -ENOMEM;
-	if (!err) {
-		path_of(holder, path);
-		n = listxattr(path, names, XATTR_LIST_MAX);
-		err = n < 0 ? -errno : 0;
-	}
 	if (!err)
-		put_stored(f, names, (size_t)n);
-	if (holder >= 0)
-		close(holder);
+		put_stored(f, names, size);
 	free(names);
 	/* A filesystem without xattrs has an empty list. */
 	return err == -EOPNOTSUPP ? 0 : err;
@@ -324,7 +294,8 @@ static int change_stored(void *arg, int fd)
 	char path[PATH_SIZE];
 	int ret;
 
-	path_of(fd, path);
+	/* /proc leads to this very file, index or other. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (c->value)
 		ret = setxattr(path, c->name, c->value, c->size, c->flags);
 	else

@@ -12,7 +12,6 @@
 #include "ops.h"
 
 static const struct fuse_lowlevel_ops all = {
-	.init = fs_op_init,
 	.lookup = fs_op_lookup,
 	.forget = fs_op_forget,
 	.forget_multi = fs_op_forget_multi,

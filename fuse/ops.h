@@ -15,16 +15,11 @@
 /* The table of all of them, for a mount that is @read_write, or is not. */
 struct fuse_lowlevel_ops fs_ops_table(bool read_write);
 
-/* op_init.c */
-void fs_op_init(void *userdata, struct fuse_conn_info *conn);
-
-/* op_lookup.c */
+/* op_node.c */
 void fs_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
 void fs_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup);
 void fs_op_forget_multi(fuse_req_t req, size_t count,
 			struct fuse_forget_data *forgets);
-
-/* op_attr.c */
 void fs_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fs_op_readlink(fuse_req_t req, fuse_ino_t ino);
 void fs_op_statfs(fuse_req_t req, fuse_ino_t ino);

@@ -26,8 +26,16 @@
 /* After so long a silence the kernel has nothing more to send. */
 #define QUIET_NS 100000000
 
-/* For the mount's own readahead; see op_init.c. */
-#define READAHEAD_KIB "2048"
+/*
+ * Measured: 2 MiB of readahead are 1.4 to 1.7 times as fast as the usual 128
+ * KiB; more is not faster.  The kernel takes the smaller of our answer and of
+ * the mount's own setting.
+ */
+#define READAHEAD_KIB 2048
+
+/* Requests in flight that no program waits for, as readahead. */
+#define BACKGROUND_MAX	   64
+#define BACKGROUND_CONGEST 48
 
 /*
  * libfuse passes no argument of ours with its messages, so this is global.  Set
@@ -53,6 +61,43 @@ static void log_fuse(enum fuse_log_level level, const char *format,
 	vsnprintf(text, sizeof(text), format, args);
 	text[strcspn(text, "\n")] = '\0';
 	fs_logger_write(fuse_logger, level_of(level), "%s", text);
+}
+
+/* The first request: agrees with the kernel, and lets the parent go. */
+static void init(void *userdata, struct fuse_conn_info *conn)
+{
+	struct fs *fs = userdata;
+	/*
+	 * Off, though libfuse turns them on: the kernel shall clear set-uid
+	 * bits itself (but for O_TRUNC, which comes with the open).  We tell it
+	 * of foreign changes (ticker.h); going by the mtime, it would drop
+	 * pages that it is writing, and might then keep old ones.  After an
+	 * asynchronous O_DIRECT write (io_submit(2)) it would not drop what a
+	 * reader has cached meanwhile.
+	 */
+	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
+			   FUSE_CAP_READDIRPLUS_AUTO |
+			   FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_IOCTL_DIR |
+			   FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_ASYNC_DIO;
+	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
+			  FUSE_CAP_ATOMIC_O_TRUNC;
+
+	if (fs->options.writeback_cache && fs->read_write)
+		on |= FUSE_CAP_WRITEBACK_CACHE;
+	/* Splicing from our memory would take 4 times as long. */
+	conn->want &= ~off;
+	conn->want |= conn->capable & on;
+	/* All other code asks this option. */
+	fs->options.writeback_cache = conn->want & FUSE_CAP_WRITEBACK_CACHE;
+	conn->max_readahead = READAHEAD_KIB << 10;
+	conn->max_background = BACKGROUND_MAX;
+	conn->congestion_threshold = BACKGROUND_CONGEST;
+	fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is mounted on %s",
+			fs->source.path, fs->mountpoint.path);
+	if (fs->config.background)
+		fs_logger_to_syslog(fs->logger);
+	fs_daemon_ready(&fs->daemon);
 }
 
 /* Adds "@name=@value" with commas and backslashes escaped. */
@@ -104,7 +149,7 @@ static int make_list(const struct fs *fs, char **out)
 
 static int new_session(struct fs *fs)
 {
-	const struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
+	struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *list = NULL;
 	int err;
@@ -115,6 +160,7 @@ static int new_session(struct fs *fs)
 	     fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, list)))
 		err = -ENOMEM;
 	if (!err) {
+		ops.init = init;
 		fs->session = fuse_session_new(&args, &ops, sizeof(ops), fs);
 		err = fs->session ? 0 : -EIO;
 	}
@@ -219,7 +265,7 @@ static void raise_readahead(const struct fs *fs)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (write(fd, READAHEAD_KIB, strlen(READAHEAD_KIB)) < 0)
+	if (dprintf(fd, "%d", READAHEAD_KIB) < 0)
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"read_ahead_kb stays: %s", strerror(errno));
 	close(fd);
