@@ -70,8 +70,8 @@ static bool begin_sync(struct fs_durables *all, dev_t dev, uint64_t *until)
 	bool left = false;
 
 	pthread_mutex_lock(&all->lock);
-	HASH_ITER(hh, all->all, d, next)
-	left = left || is_left(d, dev);
+	HASH_ITER (hh, all->all, d, next)
+		left = left || is_left(d, dev);
 	*until = all->clock;
 	pthread_mutex_unlock(&all->lock);
 	return left;
@@ -105,8 +105,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 
 	pthread_mutex_lock(&all->lock);
 	dropped = new_list(all, &n);
-	HASH_ITER(hh, all->all, d, next)
-	{
+	HASH_ITER (hh, all->all, d, next) {
 		if (d->key.dev != dev)
 			continue;
 		settle_one(d, until);
@@ -126,9 +125,9 @@ static void fail_sync(struct fs_durables *all, dev_t dev)
 	struct fs_durable *d, *next;
 
 	pthread_mutex_lock(&all->lock);
-	HASH_ITER(hh, all->all, d, next)
-	if (d->key.dev == dev)
-		b2f_durability_fail(&d->contents);
+	HASH_ITER (hh, all->all, d, next)
+		if (d->key.dev == dev)
+			b2f_durability_fail(&d->contents);
 	pthread_mutex_unlock(&all->lock);
 }
 
@@ -145,8 +144,7 @@ static struct fs_node **list(struct fs *fs, dev_t dev,
 
 	pthread_mutex_lock(&all->lock);
 	nodes = new_list(all, n);
-	HASH_ITER(hh, all->all, d, next)
-	{
+	HASH_ITER (hh, all->all, d, next) {
 		if (!nodes || d->key.dev != dev || d->nusers ||
 		    b2f_durability_get(&d->contents) != state)
 			continue;
@@ -288,8 +286,7 @@ int fs_durable_sync_fini(struct fs *fs)
 	struct fs_sync *s;
 
 	/* What a commit could not make durable, or what had no sync. */
-	HASH_ITER(hh, all->all, d, next)
-	{
+	HASH_ITER (hh, all->all, d, next) {
 		int one = 0;
 
 		if (!fs_durable_is_done(d))
@@ -297,8 +294,8 @@ int fs_durable_sync_fini(struct fs *fs)
 		if (!err)
 			err = one;
 	}
-	HASH_ITER(hh, all->all, d, next)
-	fs_tree_forget(fs->tree, fs_durable_drop(fs, d), 1);
+	HASH_ITER (hh, all->all, d, next)
+		fs_tree_forget(fs->tree, fs_durable_drop(fs, d), 1);
 	while ((s = all->syncs)) {
 		all->syncs = s->next;
 		fs_durable_free_sync(s);

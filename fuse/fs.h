@@ -41,8 +41,8 @@ struct fs {
 	 * of the tree, and never held during I/O.
 	 */
 	pthread_mutex_t state_lock;
-	/* Head of the list of all handles; under the lock. */
-	struct fs_handle handles;
+	/* All handles; under the lock. */
+	struct fs_handles handles;
 	struct fs_open_frames open_frames;
 	struct fs_deleted_dir deleted;
 	/* See links.h. */

@@ -11,13 +11,13 @@
 
 void fs_handle_init(struct fs *fs)
 {
-	fs->handles.prev = fs->handles.next = &fs->handles;
+	TAILQ_INIT(&fs->handles);
 }
 
 void fs_handle_fini(struct fs *fs)
 {
-	while (fs->handles.next != &fs->handles)
-		fs_handle_close(fs, fs->handles.next);
+	while (!TAILQ_EMPTY(&fs->handles))
+		fs_handle_close(fs, TAILQ_FIRST(&fs->handles));
 }
 
 /* @made: as for fs_handle_open_made(), or NULL. */
@@ -90,7 +90,6 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 		      struct fs_handle **out)
 {
 	struct fs_handle *handle = calloc(1, sizeof(*handle));
-	struct fs_handle *head = &fs->handles;
 	int err;
 
 	if (!handle)
@@ -105,10 +104,7 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 		return err;
 	}
 	pthread_mutex_lock(&fs->state_lock);
-	handle->prev = head->prev;
-	handle->next = head;
-	head->prev->next = handle;
-	head->prev = handle;
+	TAILQ_INSERT_TAIL(&fs->handles, handle, all);
 	node->state.nhandles++;
 	pthread_mutex_unlock(&fs->state_lock);
 	*out = handle;
@@ -196,18 +192,16 @@ static bool ref_unless_closed(struct fs_handle *handle)
 
 int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n)
 {
-	struct fs_handle *head = &fs->handles;
-	struct fs_handle **handles = NULL;
+	struct fs_handle **handles = NULL, *h;
 	size_t count = 0, i = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
-	for (struct fs_handle *h = head->next; h != head; h = h->next)
+	TAILQ_FOREACH (h, &fs->handles, all)
 		count += h->is_seen;
 	if (count > 0)
 		handles = malloc(count * sizeof(struct fs_handle *));
-	for (struct fs_handle *h = head->next; handles && h != head;
-	     h = h->next) {
-		if (h->is_seen && ref_unless_closed(h))
+	TAILQ_FOREACH (h, &fs->handles, all) {
+		if (handles && h->is_seen && ref_unless_closed(h))
 			handles[i++] = h;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
@@ -242,8 +236,7 @@ void fs_handle_close(struct fs *fs, struct fs_handle *handle)
 		close(handle->fd);
 	pthread_mutex_lock(&fs->state_lock);
 	handle->pin.node->state.nwriters -= handle->is_seen && handle->writes;
-	handle->prev->next = handle->next;
-	handle->next->prev = handle->prev;
+	TAILQ_REMOVE(&fs->handles, handle, all);
 	handle->pin.node->state.nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &handle->pin);

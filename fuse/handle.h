@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "b2frame/file.h"
 #include "tree.h"
@@ -23,8 +24,7 @@ struct fs_open_frame;
 
 struct fs_handle {
 	/* In the list of all; under fs->state_lock. */
-	struct fs_handle *prev;
-	struct fs_handle *next;
+	TAILQ_ENTRY(fs_handle) all;
 	/* The kernel's reference, and one per request that outlives it. */
 	_Atomic size_t nrefs;
 	/* The node and its descriptor stay as long as the handle. */
@@ -53,6 +53,8 @@ struct fs_handle {
 	/* This handle changed a file that is no frame. */
 	atomic_bool wrote;
 };
+
+TAILQ_HEAD(fs_handles, fs_handle);
 
 void fs_handle_init(struct fs *fs);
 

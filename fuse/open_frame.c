@@ -13,7 +13,7 @@
 
 void fs_open_frame_init(struct fs_open_frames *frames)
 {
-	frames->all.prev = frames->all.next = &frames->all;
+	TAILQ_INIT(&frames->all);
 	pthread_cond_init(&frames->closed, NULL);
 }
 
@@ -130,17 +130,6 @@ static int new_frame(struct fs *fs, struct fs_node *node,
 	return 0;
 }
 
-/* Locked. */
-static void add_to_list(struct fs *fs, struct fs_open_frame *frame)
-{
-	struct fs_open_frame *head = &fs->open_frames.all;
-
-	frame->prev = head->prev;
-	frame->next = head;
-	head->prev->next = frame;
-	head->prev = frame;
-}
-
 /*
  * Makes *@frame the one of its node, or takes the one that another thread
  * opened meanwhile.  Returns whether the kernel's cache is right.
@@ -166,7 +155,7 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled)
 			state->frame = *frame;
 			keep = fs_seen_open(&state->seen, &now.stamp, settled);
 		}
-		add_to_list(fs, *frame);
+		TAILQ_INSERT_TAIL(&fs->open_frames.all, *frame, all);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	free_frame(fs, spare);
@@ -281,17 +270,17 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node)
 
 int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n)
 {
-	const struct fs_open_frame *head = &fs->open_frames.all;
-	struct fs_open_frame **files = NULL;
+	struct fs_open_frame **files = NULL, *f;
 	size_t count = 0, i = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
-	for (struct fs_open_frame *f = head->next; f != head; f = f->next)
+	TAILQ_FOREACH (f, &fs->open_frames.all, all)
 		count++;
 	if (count > 0)
 		files = malloc(count * sizeof(struct fs_open_frame *));
-	for (struct fs_open_frame *f = head->next; files && f != head;
-	     f = f->next) {
+	TAILQ_FOREACH (f, &fs->open_frames.all, all) {
+		if (!files)
+			break;
 		f->nrefs++;
 		files[i++] = f;
 	}

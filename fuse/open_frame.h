@@ -36,6 +36,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 #include <time.h>
 
 #include "b2frame/write.h"
@@ -73,8 +74,7 @@ struct fs_open_frame {
 	bool reverting;
 
 	/* In the list of all. */
-	struct fs_open_frame *prev;
-	struct fs_open_frame *next;
+	TAILQ_ENTRY(fs_open_frame) all;
 	/* 0: kept only until its changes can be committed. */
 	size_t nrefs;
 	/* When to try the commit again, on the monotonic clock. */
@@ -89,8 +89,7 @@ struct fs_open_frame {
 };
 
 struct fs_open_frames {
-	/* Head of the list of all. */
-	struct fs_open_frame all;
+	TAILQ_HEAD(, fs_open_frame) all;
 	/* Signalled when one of them was closed or reverted. */
 	pthread_cond_t closed;
 };

@@ -42,13 +42,12 @@ static struct ending look_back(const struct fs_open_frame *frame)
 }
 
 /* Takes @frame out of the list and off its node, before destroy().  Locked. */
-static void drop_from_list(struct fs_open_frame *frame,
+static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 			   const struct ending *end)
 {
 	struct fs_state *state = &frame->pin.node->state;
 
-	frame->prev->next = frame->next;
-	frame->next->prev = frame->prev;
+	TAILQ_REMOVE(&fs->open_frames.all, frame, all);
 	if (state->frame == frame)
 		state->frame = NULL;
 	state->nclosing++;
@@ -110,7 +109,7 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 	if (result == KEEP && tried)
 		frame->retry_s = fs_clock_s() + RETRY_S;
 	if (result == CLOSE || result == DELETED)
-		drop_from_list(frame, result == CLOSE ? end : NULL);
+		drop_from_list(fs, frame, result == CLOSE ? end : NULL);
 	pthread_mutex_unlock(&fs->state_lock);
 	return result;
 }
@@ -171,21 +170,21 @@ static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
  */
 static int end_all(struct fs *fs, bool patient)
 {
-	struct fs_open_frame *head = &fs->open_frames.all, *frame, *next;
+	struct fs_open_frame *frame, *next;
 	int first = 0;
 
-	for (frame = head->next; frame != head; frame = next) {
+	for (frame = TAILQ_FIRST(&fs->open_frames.all); frame; frame = next) {
 		int err =
 			fs_open_frame_try_commit(fs, frame, B2F_COMMIT_DURABLE);
 
-		next = frame->next;
+		next = TAILQ_NEXT(frame, all);
 		if (err == -EAGAIN && patient)
 			continue;
 		if (err && !fs_open_frame_is_committed(frame))
 			log_loss(fs, frame, err);
 		if (!first)
 			first = err;
-		drop_from_list(frame, NULL);
+		drop_from_list(fs, frame, NULL);
 		destroy(fs, frame, false);
 	}
 	return first;
@@ -195,15 +194,14 @@ int fs_open_frame_fini(struct fs *fs)
 {
 	const struct timespec pause = {.tv_nsec = LOCKED_PAUSE_NS};
 	time_t until = fs_clock_s() + LOCKED_S;
-	const struct fs_open_frame *head = &fs->open_frames.all;
 	int first = 0;
 
-	while (head->next != head) {
+	while (!TAILQ_EMPTY(&fs->open_frames.all)) {
 		int err = end_all(fs, fs_clock_s() < until);
 
 		if (!first)
 			first = err;
-		if (head->next != head)
+		if (!TAILQ_EMPTY(&fs->open_frames.all))
 			nanosleep(&pause, NULL);
 	}
 	return first;
@@ -224,7 +222,7 @@ static struct fs_open_frame *leave_to_node(struct fs *fs, struct fs_node *node,
 	state->deleted = deleted;
 	if (state->frame && state->frame->nrefs == 0) {
 		kept = state->frame;
-		drop_from_list(kept, NULL);
+		drop_from_list(fs, kept, NULL);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	return kept;
