@@ -15,11 +15,6 @@
 #include "durable_table.h"
 #include "fs.h"
 
-void fs_durable_init(struct fs_durables *durables)
-{
-	pthread_mutex_init(&durables->lock, NULL);
-}
-
 static bool has_sync(struct fs *fs, dev_t dev)
 {
 	const struct fs_sync *s;

@@ -24,7 +24,7 @@
  * power leaves the old file or the new one, as on ext4.  So a frame becomes
  * durable before it replaces one that may be.
  *
- * Layer: fuse.  Threads: any, but for _init.  The lock is taken before the
+ * Layer: fuse.  Threads: any.  The lock is taken before the
  * tree's, and never held during I/O.
  */
 #ifndef B2F_FUSE_DURABLE_H
@@ -58,8 +58,6 @@ struct fs_durables {
 	 */
 	uint64_t clock;
 };
-
-void fs_durable_init(struct fs_durables *durables);
 
 /* Notes that the frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK

@@ -233,7 +233,7 @@ static void keep_read_only(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* Either of them; gives back @frame, the open one of @node or NULL. */
+/* One of both; gives back @frame, the open frame of @node or NULL. */
 static void frame_attr(struct fs *fs, struct fs_node *node,
 		       struct fs_open_frame *frame,
 		       const struct fs_probe *probe, struct stat *out)

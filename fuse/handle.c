@@ -9,11 +9,6 @@
 #include "listing.h"
 #include "view.h"
 
-void fs_handle_init(struct fs *fs)
-{
-	TAILQ_INIT(&fs->handles);
-}
-
 void fs_handle_fini(struct fs *fs)
 {
 	while (!TAILQ_EMPTY(&fs->handles))
@@ -129,7 +124,8 @@ static int open_view(struct fs *fs, struct fs_handle *handle)
 	pthread_mutex_unlock(&fs->state_lock);
 	/* The frame may have been changed through its own name. */
 	handle->keep_cache = false;
-	return fs_view_head_open(handle);
+	return b2f_file_npy_header(handle->frame->file, &handle->head,
+				   &handle->head_len);
 }
 
 int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
@@ -210,11 +206,6 @@ int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n)
 	*out = handles;
 	*n = i;
 	return 0;
-}
-
-void fs_handle_ref(struct fs_handle *handle)
-{
-	atomic_fetch_add_explicit(&handle->nrefs, 1, memory_order_relaxed);
 }
 
 void fs_handle_close(struct fs *fs, struct fs_handle *handle)

@@ -56,8 +56,6 @@ struct fs_handle {
 
 TAILQ_HEAD(fs_handles, fs_handle);
 
-void fs_handle_init(struct fs *fs);
-
 /* Closes whatever is still open.  No request may be running any more. */
 void fs_handle_fini(struct fs *fs);
 
@@ -98,7 +96,10 @@ int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n);
  * Takes a reference to @handle for work after the answer to a request: the
  * reader may close the file as soon as it has the answer.
  */
-void fs_handle_ref(struct fs_handle *handle);
+static inline void fs_handle_ref(struct fs_handle *handle)
+{
+	atomic_fetch_add_explicit(&handle->nrefs, 1, memory_order_relaxed);
+}
 
 /* Gives back a reference; the last one closes. */
 void fs_handle_close(struct fs *fs, struct fs_handle *handle);

@@ -256,11 +256,6 @@ void fs_links_settle(const struct fs_entry *entry, const struct fs_found *found)
 		(void)!move_back(entry, &place);
 }
 
-int fs_links_announce(const struct fs_found *found, const char *name)
-{
-	return fs_home_add(found->probe.fd, name);
-}
-
 void fs_links_touch(struct fs *fs, struct fs_node *node, int fd)
 {
 	struct fs_setattr meta = fs_setattr_none();

@@ -86,13 +86,6 @@ int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		 struct fs_node *node);
 
 /*
- * Notes in a slot that the frame of @found gets the name @name, too, in the
- * same directory.  Locked.  Returns 0, -EMLINK or an errno.
- */
-B2F_MUST_CHECK
-int fs_links_announce(const struct fs_found *found, const char *name);
-
-/*
  * Call this before the name @found goes from the directory of @entry: completes
  * the slots.  If it is the only name, calls the frame by it and returns true.
  * Locked.

@@ -221,9 +221,9 @@ static enum fs_exit run(struct fs *fs)
 	fs->mountpoint.fd = -1;
 	pthread_mutex_init(&fs->state_lock, NULL);
 	pthread_mutex_init(&fs->links_lock, NULL);
-	fs_handle_init(fs);
+	TAILQ_INIT(&fs->handles);
 	fs_open_frame_init(&fs->open_frames);
-	fs_durable_init(&fs->durables);
+	pthread_mutex_init(&fs->durables.lock, NULL);
 	fs_wakeup_init(&fs->wakeup);
 	err = fs->config.background ? fs_daemon_fork(&fs->daemon) : 0;
 	if (err)

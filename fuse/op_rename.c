@@ -77,7 +77,7 @@ static int announce(const struct fs_side *side, const char *name)
 	/* Without a suffix it would be a symbolic link like any other. */
 	if (!fs_suffix_stem(name, stem))
 		return -EINVAL;
-	return fs_links_announce(&side->found, name);
+	return fs_home_add(side->found.probe.fd, name);
 }
 
 /* The backing name that OLD gets as NEW. */

@@ -72,13 +72,6 @@ B2F_MUST_CHECK
 int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
 
 /*
- * Gives @handle, just opened for a view, the header to show.  Returns 0 or an
- * errno.
- */
-B2F_MUST_CHECK
-int fs_view_head_open(struct fs_handle *handle);
-
-/*
  * Call this before @handle is used; @changes: to write.  Returns 0, or -ESTALE
  * if the frame has a header of its own by now: then there is no view any more,
  * and all bytes have moved.

@@ -102,12 +102,6 @@ int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st)
 	return 0;
 }
 
-int fs_view_head_open(struct fs_handle *handle)
-{
-	return b2f_file_npy_header(handle->frame->file, &handle->head,
-				   &handle->head_len);
-}
-
 int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
 		       bool changes)
 {
