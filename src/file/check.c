@@ -5,7 +5,7 @@
 #include "b2frame/check.h"
 #include "base/checked.h"
 #include "file/runtime_state.h"
-#include "frame/frame.h"
+#include "frame/frame_unit.h"
 
 struct check {
 	struct b2f_runtime *runtime;
@@ -82,10 +82,15 @@ static int decode_units(struct check *c, const struct b2f_loaded *loaded,
 		ref = malloc(b2f_chunk_unit_nbytes(chunk, 0));
 	if (!buf || (b2f_chunk_needs_ref(chunk) && !ref))
 		err = -ENOMEM;
-	for (uint32_t i = 0; i < chunk->nunits && !err; i++)
-		err = b2f_frame_decode_unit(c->frame, loaded, dec, i,
-					    i ? ref : NULL,
-					    i || !ref ? buf : ref);
+	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
+		const struct b2f_unit_read read = {.frame = c->frame,
+						   .loaded = loaded,
+						   .dec = dec,
+						   .ref = i ? ref : NULL,
+						   .unit = i};
+
+		err = b2f_frame_decode_unit(&read, i || !ref ? buf : ref);
+	}
 	free(buf);
 	free(ref);
 	return err;

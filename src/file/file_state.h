@@ -6,6 +6,7 @@
  * this list, and no other.
  *
  *   idle           decoders, encoders and page buffers between two uses
+ *   kept           chunk files that stay open for the next block
  *   budget, holes  how much memory changes may take, of all files together
  *   record         pages that were written, chunk by chunk
  *   head, unit     heads of chunks, and their units by way of the cache
@@ -41,6 +42,7 @@
  *   budget.lock       the list of all records, and their bytes
  *   file.heads_lock   the table of chunk heads
  *   idle.lock         what waits for its next use
+ *   kept.lock         which chunk files stay open
  */
 #ifndef B2F_FILE_FILE_STATE_H
 #define B2F_FILE_FILE_STATE_H

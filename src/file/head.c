@@ -73,6 +73,7 @@ static void keep_head(struct b2f_file *file, struct b2f_head *head)
 
 void b2f_head_forget_all(struct b2f_file *file)
 {
+	b2f_kept_drop(&file->runtime->kept, file);
 	for (size_t i = 0; i < file->nheads; i++) {
 		struct b2f_head *old;
 
@@ -85,10 +86,20 @@ void b2f_head_forget_all(struct b2f_file *file)
 	}
 }
 
+static int load(const struct b2f_reading *r, const struct b2f_source *src,
+		struct b2f_object *object, struct b2f_loaded **out)
+{
+	return b2f_frame_load_head(r->frame, src->span.nchunk, src->raw,
+				   src->nbytes, object, out);
+}
+
 int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 		 struct b2f_head **out)
 {
+	const struct b2f_kept_key key = {r->file, r->cache_id, src->raw};
+	struct b2f_kept *kept = &r->file->runtime->kept;
 	struct b2f_head *head = find_head(r, src);
+	struct b2f_object object;
 	int err;
 
 	if (head) {
@@ -99,12 +110,16 @@ int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 	if (!head)
 		return -ENOMEM;
 	/* Two threads may both load it: waiting would cost more. */
-	err = b2f_frame_load_entry(r->frame, src->span.nchunk, src->raw,
-				   src->nbytes, B2F_LOAD_HEAD, &head->loaded);
+	err = load(r, src, &object, &head->loaded);
+	if (b2f_kept_stop(kept, err))
+		err = load(r, src, &object, &head->loaded);
 	if (err) {
 		free(head);
 		return err;
 	}
+	if (object.store)
+		b2f_kept_put(kept,
+			     b2f_kept_add(kept, &key, r->frame, &object));
 	atomic_init(&head->refs, 1);
 	head->frame = b2f_frame_ref(r->frame);
 	keep_head(r->file, head);

@@ -49,6 +49,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 	if (!rt)
 		return -ENOMEM;
 	b2f_idle_init(&rt->idle);
+	b2f_kept_init(&rt->kept);
 	b2f_budget_init(&rt->budget,
 			options->dirty_bytes ? options->dirty_bytes
 					     : cache_bytes / DIRTY_CACHE_SHARE,
@@ -78,6 +79,7 @@ void b2f_runtime_free(struct b2f_runtime *runtime)
 	b2f_cache_free(runtime->cache);
 	b2f_budget_fini(&runtime->budget);
 	b2f_idle_fini(&runtime->idle);
+	b2f_kept_fini(&runtime->kept);
 	free(runtime);
 }
 

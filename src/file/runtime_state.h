@@ -12,6 +12,7 @@
 #include "b2frame/runtime.h"
 #include "file/budget.h"
 #include "file/idle.h"
+#include "file/kept.h"
 #include "run/cache.h"
 #include "run/pool.h"
 
@@ -26,6 +27,7 @@ struct b2f_runtime {
 	atomic_uint_fast64_t ahead_bytes;
 	atomic_uint_fast64_t ahead_chunks;
 	struct b2f_idle idle;
+	struct b2f_kept kept;
 	struct b2f_budget budget;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.c - the units of chunks, by way of the cache */
 #include "file/reading.h"
+#include "frame/frame_unit.h"
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 				  const struct b2f_loaded *loaded,
@@ -21,6 +22,50 @@ struct fill {
 	const struct b2f_loaded *loaded;
 };
 
+/*
+ * The open object of the chunk @l, kept or opened now.  NULL: it is not needed,
+ * or cannot be opened, which will be found out again, and told.
+ */
+static struct b2f_kept_object *get_object(const struct b2f_reading *r,
+					  const struct b2f_loaded *l)
+{
+	struct b2f_kept *kept = &r->file->runtime->kept;
+	const struct b2f_kept_key key = {r->file, r->cache_id, l->raw};
+	struct b2f_object object = {.fd = -1};
+	struct b2f_kept_object *k;
+	int err;
+
+	if (b2f_loaded_is_whole(l))
+		return NULL;
+	k = b2f_kept_get(kept, &key);
+	if (k)
+		return k;
+	err = b2f_frame_open_object(r->frame, l, &object);
+	if (!err)
+		return b2f_kept_add(kept, &key, r->frame, &object);
+	(void)b2f_kept_stop(kept, err);
+	return NULL;
+}
+
+static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
+		  struct b2f_decoder *dec, uint8_t *dst)
+{
+	const struct b2f_reading *r = fill->reading;
+	struct b2f_kept_object *k = get_object(r, fill->loaded);
+	const struct b2f_unit_read read = {
+		.frame = r->frame,
+		.loaded = fill->loaded,
+		.object = k ? &k->object : NULL,
+		.dec = dec,
+		.ref = ref,
+		.unit = unit,
+	};
+	int err = b2f_frame_decode_unit(&read, dst);
+
+	b2f_kept_put(&r->file->runtime->kept, k);
+	return err;
+}
+
 static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 		     size_t size)
 {
@@ -38,8 +83,7 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	if (!err)
 		err = b2f_idle_get_decoder(&rt->idle, &dec);
 	if (!err) {
-		err = b2f_frame_decode_unit(r->frame, fill->loaded, dec,
-					    key->unit, ref.data, dst);
+		err = decode(fill, key->unit, ref.data, dec, dst);
 		b2f_idle_put_decoder(&rt->idle, dec);
 	}
 	b2f_cache_put(rt->cache, &ref);

@@ -154,6 +154,8 @@ void b2f_writer_delete_dead(struct b2f_file *file, bool retired)
 	if (!begun)
 		return;
 	wait_readers(w);
+	/* One that is open takes up its room as before. */
+	b2f_kept_drop(&file->runtime->kept, file);
 	deleted = b2f_edit_delete(edit);
 	pthread_mutex_lock(&file->lock);
 	b2f_edit_end_delete(edit, deleted);

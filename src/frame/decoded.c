@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "chunk/decoder.h"
+#include "frame/frame_unit.h"
 
 struct decoded {
 	struct b2f_store base;
@@ -51,11 +52,14 @@ static int copy_unit(struct reading *r, const struct b2f_loaded *loaded,
 {
 	uint32_t size = b2f_chunk_unit_nbytes(&loaded->chunk, unit);
 	size_t skip = (size_t)(r->off - start), n = size - skip;
+	const struct b2f_unit_read read = {.frame = r->frame,
+					   .loaded = loaded,
+					   .dec = r->dec,
+					   .unit = unit};
 	int err = b2f_scratch_reserve(&r->unit, size);
 
 	if (!err)
-		err = b2f_frame_decode_unit(r->frame, loaded, r->dec, unit,
-					    NULL, r->unit.data);
+		err = b2f_frame_decode_unit(&read, r->unit.data);
 	if (err)
 		return err;
 	n = n < r->n ? n : r->n;

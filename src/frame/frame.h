@@ -192,19 +192,21 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 			 uint64_t nbytes, enum b2f_load how,
 			 struct b2f_loaded **out);
 
+/*
+ * As b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
+ * *@object, for b2f_object_close(), if there is more of the chunk than the head
+ * and b2f_object_look() can tell whether it changes.
+ */
+B2F_MUST_CHECK
+int b2f_frame_load_head(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			uint64_t nbytes, struct b2f_object *object,
+			struct b2f_loaded **out);
+
 /* NULL does nothing. */
 void b2f_loaded_free(struct b2f_loaded *loaded);
 
-/*
- * Decodes @unit of @loaded into @dst, reading its stored bytes if they are not
- * in memory.  @ref is the decoded unit 0, or NULL: then it is decoded here if
- * it is needed.  Returns as b2f_frame_load().
- */
-B2F_MUST_CHECK
-int b2f_frame_decode_unit(struct b2f_frame *frame,
-			  const struct b2f_loaded *loaded,
-			  struct b2f_decoder *dec, uint32_t unit,
-			  const uint8_t *ref, uint8_t *dst);
+/* Are all stored bytes of @loaded in memory, so that nothing is read any more? */
+bool b2f_loaded_is_whole(const struct b2f_loaded *loaded);
 
 /*
  * Reads how many bytes chunk @nchunk, which must be stored, decodes to.  If it

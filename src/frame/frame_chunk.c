@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_chunk.c - chunks of a frame: from the store into memory, into data */
+/* frame_chunk.c - chunks of a frame: from the store into memory */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +25,9 @@ struct place {
 	uint64_t base;
 	/* Bytes that may belong to it. */
 	uint64_t stored;
+	/* The first of them, as far as they have been read. */
+	const uint8_t *start;
+	size_t nstart;
 };
 
 static int find_place(const struct b2f_frame *frame, uint64_t raw,
@@ -50,6 +53,18 @@ static int find_place(const struct b2f_frame *frame, uint64_t raw,
 	return 0;
 }
 
+/* Reads the @n bytes at @off of what is stored at @place, unless it has them. */
+static int read_at(const struct place *place, uint64_t off, void *buf, size_t n,
+		   struct b2f_why *why)
+{
+	if (!b2f_range_fits(off, n, place->nstart))
+		return b2f_object_read(&place->object, place->base + off, buf,
+				       n, why);
+	if (n)
+		memcpy(buf, place->start + off, n);
+	return 0;
+}
+
 /* Reads the first bytes of a chunk: at least a header, at most @n. */
 static int read_start(const struct place *place, uint8_t *buf, size_t n,
 		      size_t *got, struct b2f_why *why)
@@ -67,7 +82,7 @@ static int read_start(const struct place *place, uint8_t *buf, size_t n,
 }
 
 /* How many bytes to have in memory, once the header is known. */
-static int wanted(const struct b2f_frame *frame,
+static int wanted_size(const struct b2f_frame *frame,
 		  const struct b2f_chunk_header *h, const struct place *place,
 		  enum b2f_load how, size_t *out, struct b2f_why *why)
 {
@@ -79,8 +94,10 @@ static int wanted(const struct b2f_frame *frame,
 	if (h->cbytes > STORED_FACTOR * (uint64_t)h->nbytes + STORED_MORE)
 		return b2f_why_set(why, B2F_ECORRUPT, "%u stored bytes for %u",
 				   h->cbytes, h->nbytes);
-	*out = how == B2F_LOAD_ALL ? h->cbytes
-				   : b2f_chunk_head_size(h, &frame->context);
+	/* A small chunk has come with its header. */
+	*out = how == B2F_LOAD_ALL || h->cbytes <= HEAD_GUESS
+		       ? h->cbytes
+		       : b2f_chunk_head_size(h, &frame->context);
 	return 0;
 }
 
@@ -88,7 +105,7 @@ static int wanted(const struct b2f_frame *frame,
  * Reads what @how asks for into a fresh buffer.  The first read is a guess, so
  * that an ordinary chunk takes one read.
  */
-static int read_bytes(const struct b2f_frame *frame, const struct place *place,
+static int read_bytes(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, uint8_t **bytes,
 		      size_t *size, struct b2f_why *why)
 {
@@ -111,7 +128,7 @@ static int read_bytes(const struct b2f_frame *frame, const struct place *place,
 				  "%llu",
 				  h.nbytes, (unsigned long long)nbytes);
 	if (!err)
-		err = wanted(frame, &h, place, how, &want, why);
+		err = wanted_size(frame, &h, place, how, &want, why);
 	if (!err && want > got) {
 		more = realloc(buf, want);
 		if (more)
@@ -126,6 +143,8 @@ static int read_bytes(const struct b2f_frame *frame, const struct place *place,
 	}
 	*bytes = buf;
 	*size = want;
+	place->start = buf;
+	place->nstart = b2f_max_u64(got, want);
 	return 0;
 }
 
@@ -140,8 +159,8 @@ static int has_seal(const struct place *place, const struct b2f_loaded *l,
 	       place->stored == l->chunk.header.cbytes + (uint64_t)size;
 	if (*has)
 		return 0;
-	err = b2f_object_read(&place->object, place->stored - sizeof(mark),
-			      mark, sizeof(mark), why);
+	err = read_at(place, place->stored - sizeof(mark), mark, sizeof(mark),
+		      why);
 	*has = !err && b2f_seal_is_mark(mark);
 	return err;
 }
@@ -168,8 +187,7 @@ static int load_seal(const struct place *place, struct b2f_loaded *l,
 	l->tail = malloc(size ? size : 1);
 	if (!l->tail)
 		return -ENOMEM;
-	err = b2f_object_read(&place->object, stored - size, l->tail, size,
-			      why);
+	err = read_at(place, stored - size, l->tail, size, why);
 	if (err)
 		return err;
 	return b2f_seal_open(&l->chunk, l->bytes, l->tail, size, stored, &owner,
@@ -177,7 +195,7 @@ static int load_seal(const struct place *place, struct b2f_loaded *l,
 }
 
 /* Loads the chunk of entry @l->raw, which is at @place. */
-static int load_place(const struct b2f_frame *frame, const struct place *place,
+static int load_place(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
 		      struct b2f_why *why)
 {
@@ -196,9 +214,10 @@ static int load_place(const struct b2f_frame *frame, const struct place *place,
 	return err;
 }
 
+/* With @keep, leaves the object there if it will have to be read again. */
 static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
-		       enum b2f_load how, struct b2f_loaded *l,
-		       struct b2f_why *why)
+		       enum b2f_load how, struct b2f_object *keep,
+		       struct b2f_loaded *l, struct b2f_why *why)
 {
 	struct place place = {0};
 	int err;
@@ -207,7 +226,10 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 	if (err)
 		return err;
 	err = load_place(frame, &place, nbytes, how, l, why);
-	b2f_object_close(&place.object);
+	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
+		*keep = place.object;
+	else
+		b2f_object_close(&place.object);
 	return err;
 }
 
@@ -272,31 +294,65 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 				    nbytes, how, out);
 }
 
-int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
-			 uint64_t nbytes, enum b2f_load how,
-			 struct b2f_loaded **out)
+/* What is to be loaded. */
+struct wanted {
+	uint64_t nchunk;
+	uint64_t raw;
+	uint64_t nbytes;
+	enum b2f_load how;
+};
+
+static int load(struct b2f_frame *frame, const struct wanted *wanted,
+		struct b2f_object *keep, struct b2f_loaded **out)
 {
-	struct b2f_entry entry = b2f_entry_of(raw);
+	struct b2f_entry entry = b2f_entry_of(wanted->raw);
 	struct b2f_loaded *l = calloc(1, sizeof(*l));
 	struct b2f_why why = {""};
 	int err;
 
 	if (!l)
 		return -ENOMEM;
-	l->nchunk = nchunk;
-	l->raw = raw;
+	l->nchunk = wanted->nchunk;
+	l->raw = wanted->raw;
 	if (entry.special)
-		err = b2f_chunk_open_special(entry.special, (uint32_t)nbytes,
+		err = b2f_chunk_open_special(entry.special,
+					     (uint32_t)wanted->nbytes,
 					     &frame->context, &l->chunk, &why);
 	else
-		err = load_stored(frame, nbytes, how, l, &why);
+		err = load_stored(frame, wanted->nbytes, wanted->how, keep, l,
+				  &why);
 	if (err) {
 		b2f_loaded_free(l);
-		return b2f_frame_report_entry(frame, nchunk, raw, -1, err,
-					      &why);
+		return b2f_frame_report_entry(frame, wanted->nchunk,
+					      wanted->raw, -1, err, &why);
 	}
 	*out = l;
 	return 0;
+}
+
+int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			 uint64_t nbytes, enum b2f_load how,
+			 struct b2f_loaded **out)
+{
+	const struct wanted wanted = {nchunk, raw, nbytes, how};
+
+	return load(frame, &wanted, NULL, out);
+}
+
+int b2f_frame_load_head(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			uint64_t nbytes, struct b2f_object *object,
+			struct b2f_loaded **out)
+{
+	const struct wanted wanted = {nchunk, raw, nbytes, B2F_LOAD_HEAD};
+
+	*object = (struct b2f_object){.fd = -1};
+	return load(frame, &wanted, object, out);
+}
+
+bool b2f_loaded_is_whole(const struct b2f_loaded *loaded)
+{
+	return loaded->chunk.layout == B2F_LAYOUT_SPECIAL ||
+	       loaded->size >= loaded->chunk.header.cbytes;
 }
 
 void b2f_loaded_free(struct b2f_loaded *loaded)
@@ -306,157 +362,4 @@ void b2f_loaded_free(struct b2f_loaded *loaded)
 	free(loaded->bytes);
 	free(loaded->tail);
 	free(loaded);
-}
-
-/* Is the head of @loaded still in the store, byte by byte? */
-static int same_head(const struct b2f_loaded *loaded,
-		     const struct b2f_object *object, struct b2f_decoder *dec,
-		     bool *same, struct b2f_why *why)
-{
-	int err = b2f_scratch_reserve(&dec->stored, loaded->size);
-
-	if (!err)
-		err = b2f_object_read(object, loaded->base, dec->stored.data,
-				      loaded->size, why);
-	if (!err)
-		*same = !memcmp(dec->stored.data, loaded->bytes, loaded->size);
-	return err;
-}
-
-/*
- * Blosc2 rewrites chunks in place, and blocks of the new chunk must not be
- * decoded with the head of the old one.  A chunk file that was written to is
- * another chunk.  The one file of a contiguous frame is written to for every
- * chunk, and a ctime also changes with mode and links; so then the head itself
- * is compared.
- */
-static int check_same(const struct b2f_frame *frame,
-		      const struct b2f_loaded *loaded,
-		      const struct b2f_object *object, struct b2f_decoder *dec,
-		      struct b2f_why *why)
-{
-	const struct b2f_frame_stamp *then = &loaded->identity;
-	const struct b2f_frame_stamp *now = &object->identity;
-	bool written = !b2f_frame_stamp_same_data(then, now, false);
-	bool same = false;
-	int err = 0;
-
-	if (!written && then->ctime_ns == now->ctime_ns)
-		return 0;
-	if (!written || !frame->store->sparse)
-		err = same_head(loaded, object, dec, &same, why);
-	if (!err && !same)
-		err = b2f_why_set(why, -ESTALE,
-				  "rewritten by another program while the "
-				  "file is open");
-	return err;
-}
-
-/* The @size stored bytes at @off of the chunk: in memory, or read now. */
-static int get_stored(struct b2f_frame *frame, const struct b2f_loaded *loaded,
-		      struct b2f_decoder *dec, uint32_t off, uint32_t size,
-		      const uint8_t **out, struct b2f_why *why)
-{
-	struct b2f_object object = {.fd = -1};
-	int err;
-
-	if (size == 0) {
-		*out = NULL;
-		return 0;
-	}
-	if (b2f_range_fits(off, size, loaded->size)) {
-		*out = loaded->bytes + off;
-		return 0;
-	}
-	err = b2f_scratch_reserve(&dec->stored, size);
-	if (err)
-		return err;
-	err = b2f_object_open(frame->store, loaded->object, &object, why);
-	if (err)
-		return err;
-	err = check_same(frame, loaded, &object, dec, why);
-	if (!err)
-		err = b2f_object_read(&object, loaded->base + off,
-				      dec->stored.data, size, why);
-	b2f_object_close(&object);
-	if (!err)
-		*out = dec->stored.data;
-	return err;
-}
-
-static int decode_range(struct b2f_frame *frame,
-			const struct b2f_loaded *loaded,
-			struct b2f_decoder *dec, uint32_t unit, uint32_t off,
-			uint32_t size, const uint8_t *ref, uint8_t *dst,
-			struct b2f_why *why)
-{
-	const uint8_t *stored = NULL;
-	int err;
-
-	err = get_stored(frame, loaded, dec, off, size, &stored, why);
-	if (!err)
-		err = b2f_seal_check_unit(&loaded->seal, &loaded->chunk, unit,
-					  stored, size, why);
-	if (!err)
-		err = b2f_chunk_decode_unit(&loaded->chunk, dec, unit, stored,
-					    size, ref, dst, why);
-	return err;
-}
-
-static int decode_unit(struct b2f_frame *frame, const struct b2f_loaded *loaded,
-		       struct b2f_decoder *dec, uint32_t unit,
-		       const uint8_t *ref, uint8_t *dst, struct b2f_why *why)
-{
-	uint32_t off = 0, size = 0, reach;
-	int err;
-
-	err = b2f_chunk_unit_extent(&loaded->chunk, unit, &off, &size, why);
-	if (err)
-		return err;
-	err = decode_range(frame, loaded, dec, unit, off, size, ref, dst, why);
-	if (err != B2F_ECORRUPT || loaded->chunk.layout != B2F_LAYOUT_BLOCKS)
-		return err;
-	/* Blocks may overlap; a reader of the whole chunk would not notice. */
-	reach = b2f_chunk_unit_reach(&loaded->chunk, unit, off);
-	if (reach > size)
-		err = decode_range(frame, loaded, dec, unit, off, reach, ref,
-				   dst, why);
-	return err;
-}
-
-/* Decodes unit 0 where later units of a delta chunk find it. */
-static int decode_ref(struct b2f_frame *frame, const struct b2f_loaded *loaded,
-		      struct b2f_decoder *dec, const uint8_t **ref,
-		      struct b2f_why *why)
-{
-	int err;
-
-	err = b2f_scratch_reserve(&dec->ref,
-				  b2f_chunk_unit_nbytes(&loaded->chunk, 0));
-	if (!err)
-		err = decode_unit(frame, loaded, dec, 0, NULL, dec->ref.data,
-				  why);
-	if (!err)
-		*ref = dec->ref.data;
-	return err;
-}
-
-int b2f_frame_decode_unit(struct b2f_frame *frame,
-			  const struct b2f_loaded *loaded,
-			  struct b2f_decoder *dec, uint32_t unit,
-			  const uint8_t *ref, uint8_t *dst)
-{
-	struct b2f_why why = {""};
-	int err = 0;
-
-	if (unit > 0 && !ref && b2f_chunk_needs_ref(&loaded->chunk))
-		err = decode_ref(frame, loaded, dec, &ref, &why);
-	if (!err)
-		err = decode_unit(frame, loaded, dec, unit, ref, dst, &why);
-	if (err)
-		b2f_frame_report_entry(frame, loaded->nchunk, loaded->raw,
-				       loaded->chunk.nunits > 1 ? (int64_t)unit
-								: -1,
-				       err, &why);
-	return err;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/frame_unit.h"
 
 int b2f_transcode_decode(struct b2f_frame *frame,
 			 const struct b2f_loaded *loaded,
@@ -14,10 +15,16 @@ int b2f_transcode_decode(struct b2f_frame *frame,
 	const struct b2f_chunk *chunk = &loaded->chunk;
 	int err = 0;
 
-	for (uint32_t i = 0; i < chunk->nunits && !err; i++)
-		err = b2f_frame_decode_unit(frame, loaded, dec, i,
-					    i ? buf : NULL,
-					    buf + (size_t)i * chunk->unit_size);
+	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
+		const struct b2f_unit_read read = {.frame = frame,
+						   .loaded = loaded,
+						   .dec = dec,
+						   .ref = i ? buf : NULL,
+						   .unit = i};
+
+		err = b2f_frame_decode_unit(
+			&read, buf + (size_t)i * chunk->unit_size);
+	}
 	return err;
 }
 

@@ -157,6 +157,17 @@ static int dir_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 	return err;
 }
 
+static int files_look(const struct b2f_object *object,
+		      struct b2f_frame_stamp *out)
+{
+	struct stat st;
+
+	if (fstat(object->fd, &st))
+		return -errno;
+	*out = b2f_frame_stamp_of(&st);
+	return 0;
+}
+
 static void dir_close(struct b2f_object *object)
 {
 	close(object->fd);
@@ -221,6 +232,7 @@ static const struct b2f_store_ops dir_ops = {
 	.open = dir_open,
 	.read = files_read,
 	.close = dir_close,
+	.look = files_look,
 	.stat_index = dir_stat_index,
 	.free = files_free,
 	.clone = dir_clone,
@@ -232,6 +244,7 @@ static const struct b2f_store_ops file_ops = {
 	.open = file_open,
 	.read = files_read,
 	.close = file_close,
+	.look = files_look,
 	.stat_index = file_stat_index,
 	.free = files_free,
 	.clone = file_clone,

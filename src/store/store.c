@@ -2,6 +2,7 @@
 /* store.c - what all stores have in common */
 #include "store/store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,6 +34,14 @@ void b2f_object_close(struct b2f_object *object)
 	if (object->store)
 		object->store->ops->close(object);
 	*object = (struct b2f_object){.fd = -1};
+}
+
+int b2f_object_look(const struct b2f_object *object,
+		    struct b2f_frame_stamp *out)
+{
+	if (!object->store->ops->look)
+		return -EOPNOTSUPP;
+	return object->store->ops->look(object, out);
 }
 
 int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,

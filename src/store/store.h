@@ -70,6 +70,9 @@ struct b2f_store_ops {
 	int (*read)(const struct b2f_object *object, uint64_t off, void *buf,
 		    size_t n, struct b2f_why *why);
 	void (*close)(struct b2f_object *object);
+	/* As b2f_object_look(); NULL: objects are not to stay open. */
+	int (*look)(const struct b2f_object *object,
+		    struct b2f_frame_stamp *out);
 	/* What fstat(2) says of the index, for attributes and changes. */
 	int (*stat_index)(struct b2f_store *store, struct stat *out);
 	void (*free)(struct b2f_store *store);
@@ -165,6 +168,15 @@ int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why);
 
 void b2f_object_close(struct b2f_object *object);
+
+/*
+ * What the open @object is now, while .identity is what it was.  Returns 0, an
+ * errno, or -EOPNOTSUPP: objects of this store do not tell, so that they are not
+ * to stay open for long.
+ */
+B2F_MUST_CHECK
+int b2f_object_look(const struct b2f_object *object,
+		    struct b2f_frame_stamp *out);
 
 /*
  * Reads the @n bytes at @off into @buf, all of them.

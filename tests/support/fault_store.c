@@ -123,6 +123,17 @@ static int fault_read(const struct b2f_object *object, uint64_t off, void *buf,
 	return err;
 }
 
+static int fault_look(const struct b2f_object *object,
+		      struct b2f_frame_stamp *out)
+{
+	struct fault_disk *disk = disk_of(object->store);
+
+	pthread_mutex_lock(&disk->lock);
+	*out = b2f_frame_stamp_of(&file_of(object)->st);
+	pthread_mutex_unlock(&disk->lock);
+	return 0;
+}
+
 static void fault_close(struct b2f_object *object)
 {
 	(void)object;
@@ -450,6 +461,7 @@ static const struct b2f_store_ops fault_ops = {
 	.open = fault_open,
 	.read = fault_read,
 	.close = fault_close,
+	.look = fault_look,
 	.stat_index = fault_stat_index,
 	.free = fault_free,
 	.clone = fault_clone,

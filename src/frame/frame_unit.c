@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame_unit.c - one unit of a chunk: its stored bytes, checked and decoded */
+#include "frame/frame_unit.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+
+int b2f_frame_open_object(const struct b2f_frame *frame,
+			  const struct b2f_loaded *loaded,
+			  struct b2f_object *out)
+{
+	if (!frame->store->ops->look)
+		return -EOPNOTSUPP;
+	return b2f_object_open(frame->store, loaded->object, out, NULL);
+}
+
+/* Is the head of @loaded still in the store, byte by byte? */
+static int same_head(const struct b2f_loaded *loaded,
+		     const struct b2f_object *object, struct b2f_decoder *dec,
+		     bool *same, struct b2f_why *why)
+{
+	int err = b2f_scratch_reserve(&dec->stored, loaded->size);
+
+	if (!err)
+		err = b2f_object_read(object, loaded->base, dec->stored.data,
+				      loaded->size, why);
+	if (!err)
+		*same = !memcmp(dec->stored.data, loaded->bytes, loaded->size);
+	return err;
+}
+
+/*
+ * Blosc2 rewrites chunks in place, and blocks of the new chunk must not be
+ * decoded with the head of the old one.  A chunk file that was written to is
+ * another chunk.  The one file of a contiguous frame is written to for every
+ * chunk, and a ctime also changes with mode and links; so then the head itself
+ * is compared.
+ */
+static int check_same(const struct b2f_unit_read *r,
+		      const struct b2f_object *object,
+		      const struct b2f_frame_stamp *now, struct b2f_why *why)
+{
+	const struct b2f_frame_stamp *then = &r->loaded->identity;
+	bool written = !b2f_frame_stamp_same_data(then, now, false);
+	bool same = false;
+	int err = 0;
+
+	if (!written && then->ctime_ns == now->ctime_ns)
+		return 0;
+	if (!written || !r->frame->store->sparse)
+		err = same_head(r->loaded, object, r->dec, &same, why);
+	if (!err && !same)
+		err = b2f_why_set(why, -ESTALE,
+				  "rewritten by another program while the "
+				  "file is open");
+	return err;
+}
+
+/*
+ * Is the open object still what the head was read from?  With a seal that is
+ * asked only if the stored bytes do not agree with it.
+ */
+static int check_open(const struct b2f_unit_read *r, struct b2f_why *why)
+{
+	struct b2f_frame_stamp now;
+	int err = b2f_object_look(r->object, &now);
+
+	if (err)
+		return b2f_why_set(why, err, "stat: %s", strerror(-err));
+	return check_same(r, r->object, &now, why);
+}
+
+static int read_open(const struct b2f_unit_read *r, uint32_t off, uint32_t size,
+		     struct b2f_why *why)
+{
+	int err = r->loaded->seal.sums ? 0 : check_open(r, why);
+
+	return err ? err
+		   : b2f_object_read(r->object, r->loaded->base + off,
+				     r->dec->stored.data, size, why);
+}
+
+static int read_by_name(const struct b2f_unit_read *r, uint32_t off,
+			uint32_t size, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	err = b2f_object_open(r->frame->store, r->loaded->object, &object, why);
+	if (err)
+		return err;
+	err = check_same(r, &object, &object.identity, why);
+	if (!err)
+		err = b2f_object_read(&object, r->loaded->base + off,
+				      r->dec->stored.data, size, why);
+	b2f_object_close(&object);
+	return err;
+}
+
+/* The @size stored bytes at @off of the chunk: in memory, or read now. */
+static int get_stored(const struct b2f_unit_read *r, uint32_t off,
+		      uint32_t size, const uint8_t **out, struct b2f_why *why)
+{
+	int err;
+
+	if (size == 0) {
+		*out = NULL;
+		return 0;
+	}
+	if (b2f_range_fits(off, size, r->loaded->size)) {
+		*out = r->loaded->bytes + off;
+		return 0;
+	}
+	err = b2f_scratch_reserve(&r->dec->stored, size);
+	if (!err)
+		err = r->object ? read_open(r, off, size, why)
+				: read_by_name(r, off, size, why);
+	if (!err)
+		*out = r->dec->stored.data;
+	return err;
+}
+
+static int decode_range(const struct b2f_unit_read *r, uint32_t off,
+			uint32_t size, uint8_t *dst, struct b2f_why *why)
+{
+	const struct b2f_loaded *l = r->loaded;
+	const uint8_t *stored = NULL;
+	int err;
+
+	err = get_stored(r, off, size, &stored, why);
+	if (!err)
+		err = b2f_seal_check_unit(&l->seal, &l->chunk, r->unit, stored,
+					  size, why);
+	if (!err)
+		err = b2f_chunk_decode_unit(&l->chunk, r->dec, r->unit, stored,
+					    size, r->ref, dst, why);
+	return err;
+}
+
+static int decode_unit(const struct b2f_unit_read *r, uint8_t *dst,
+		       struct b2f_why *why)
+{
+	const struct b2f_chunk *chunk = &r->loaded->chunk;
+	uint32_t off = 0, size = 0, reach;
+	int err;
+
+	err = b2f_chunk_unit_extent(chunk, r->unit, &off, &size, why);
+	if (err)
+		return err;
+	err = decode_range(r, off, size, dst, why);
+	if (err != B2F_ECORRUPT || chunk->layout != B2F_LAYOUT_BLOCKS)
+		return err;
+	/* Blocks may overlap; a reader of the whole chunk would not notice. */
+	reach = b2f_chunk_unit_reach(chunk, r->unit, off);
+	if (reach > size)
+		err = decode_range(r, off, reach, dst, why);
+	return err;
+}
+
+/* Decodes unit 0 where later units of a delta chunk find it. */
+static int decode_ref(struct b2f_unit_read *r, struct b2f_why *why)
+{
+	struct b2f_unit_read first = *r;
+	int err;
+
+	first.unit = 0;
+	err = b2f_scratch_reserve(&r->dec->ref,
+				  b2f_chunk_unit_nbytes(&r->loaded->chunk, 0));
+	if (!err)
+		err = decode_unit(&first, r->dec->ref.data, why);
+	if (!err)
+		r->ref = r->dec->ref.data;
+	return err;
+}
+
+int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst)
+{
+	const struct b2f_loaded *l = read->loaded;
+	struct b2f_unit_read r = *read;
+	struct b2f_why why = {""}, stale;
+	int err = 0;
+
+	if (r.unit > 0 && !r.ref && b2f_chunk_needs_ref(&l->chunk))
+		err = decode_ref(&r, &why);
+	if (!err)
+		err = decode_unit(&r, dst, &why);
+	if (err == B2F_ECORRUPT && r.object && !b2f_loaded_is_whole(l) &&
+	    check_open(&r, &stale) == -ESTALE) {
+		err = -ESTALE;
+		why = stale;
+	}
+	if (err)
+		b2f_frame_report_entry(r.frame, l->nchunk, l->raw,
+				       l->chunk.nunits > 1 ? (int64_t)r.unit
+							   : -1,
+				       err, &why);
+	return err;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_unit.h - one unit of a chunk, decoded
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/.
+ *
+ * Threads: any, with a decoder for each.
+ */
+#ifndef B2F_FRAME_FRAME_UNIT_H
+#define B2F_FRAME_FRAME_UNIT_H
+
+#include "frame/frame.h"
+
+/*
+ * Opens the object that @loaded is in, for the reads to come; close it with
+ * b2f_object_close().  Returns 0, -EOPNOTSUPP (objects of this store are not to
+ * stay open) or as b2f_object_open(); logs nothing.
+ */
+B2F_MUST_CHECK
+int b2f_frame_open_object(const struct b2f_frame *frame,
+			  const struct b2f_loaded *loaded,
+			  struct b2f_object *out);
+
+/* One unit that is wanted, and what it takes to decode it. */
+struct b2f_unit_read {
+	struct b2f_frame *frame;
+	const struct b2f_loaded *loaded;
+	/* Where its stored bytes are, if that is open; NULL: it is opened. */
+	const struct b2f_object *object;
+	struct b2f_decoder *dec;
+	/* The decoded unit 0, or NULL: it is decoded here if it is needed. */
+	const uint8_t *ref;
+	uint32_t unit;
+};
+
+/*
+ * Decodes the unit of @read into @dst, reading its stored bytes if they are not
+ * in memory.  Returns 0, -ESTALE (another program has rewritten the chunk since
+ * its head was loaded) or as b2f_frame_load().
+ */
+B2F_MUST_CHECK
+int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst);
+
+#endif
