@@ -64,10 +64,7 @@ static int add_input(struct append *a, const struct cli_input *in)
 /* The frame must not be what is read: it would never end. */
 static int check_distinct(const struct append *a, const struct cli_input *in)
 {
-	struct stat st;
-
-	if (cli_frames_stat(a->path, &st) || st.st_dev != in->st.st_dev ||
-	    st.st_ino != in->st.st_ino)
+	if (!cli_frames_is(a->path, &in->st))
 		return 0;
 	cli_message_error("%s: it is the frame itself", in->name);
 	return -EINVAL;

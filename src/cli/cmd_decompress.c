@@ -105,35 +105,24 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
  */
 static char *usual_name(const struct job *job)
 {
-	size_t len = strlen(job->path), stem = 0;
-	char *copy = strdup(job->path), *name = NULL;
+	char *path = cli_frames_bare(job->path), *name = NULL;
+	size_t stem = path ? cli_frames_stem(path) : 0;
 
-	if (!copy)
-		goto out;
-	if (cli_packs_leads_in(job->path)) {
+	if (cli_packs_leads_in(job->path))
 		cli_message_error("%s: nothing can be put into that store; -o "
 				  "names the output",
 				  job->path);
-		free(copy);
-		return NULL;
-	}
-	while (len > 1 && copy[len - 1] == '/')
-		copy[--len] = '\0';
-	stem = cli_frames_stem(copy);
-	if (stem == 0) {
+	else if (path && stem == 0)
 		cli_message_error("%s: its name has no suffix of a frame; "
 				  "-o names the output",
 				  job->path);
-		goto out;
-	}
-	if (b2f_frame_array(b2f_file_frame(job->copy.file)))
-		name = array_name(job, copy, stem);
-	else
-		name = strndup(copy, stem);
-out:
-	if (!copy || (stem && !name))
-		cli_message_error("%s: %s", job->path, strerror(ENOMEM));
-	free(copy);
+	else if (stem && b2f_frame_array(b2f_file_frame(job->copy.file)))
+		name = array_name(job, path, stem);
+	else if (stem)
+		name = strndup(path, stem);
+	if (!path || (stem && !name && errno == ENOMEM))
+		cli_message_errno(job->path, -ENOMEM);
+	free(path);
 	return name;
 }
 

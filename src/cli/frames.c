@@ -152,11 +152,28 @@ int cli_frames_stat(const char *path, struct stat *out)
 	return err;
 }
 
+bool cli_frames_is(const char *path, const struct stat *st)
+{
+	struct stat now;
+
+	return cli_frames_stat(path, &now) == 0 && now.st_dev == st->st_dev &&
+	       now.st_ino == st->st_ino;
+}
+
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 
 	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
+}
+
+char *cli_frames_bare(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return strndup(path, len);
 }
 
 size_t cli_frames_stem(const char *name)

@@ -59,8 +59,14 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
 B2F_MUST_CHECK
 int cli_frames_stat(const char *path, struct stat *out);
 
+/* Is @st of the frame @path, as cli_frames_stat() says? */
+bool cli_frames_is(const char *path, const struct stat *st);
+
 /* Is there something behind the contiguous @frame, whose file is @st? */
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
+
+/* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */
+char *cli_frames_bare(const char *path);
 
 /* Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
  */

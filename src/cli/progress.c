@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli/common.h"
 #include "cli/message.h"
 #include "cli/text.h"
 
@@ -18,20 +18,12 @@
 #define LABEL_WIDTH 24
 #define BAR_WIDTH   16
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void cli_progress_init(struct cli_progress *p, const char *label, bool wanted)
 {
 	p->shown = wanted && isatty(STDERR_FILENO);
 	p->label = label;
-	p->start_ms = now_ms();
-	p->drawn_ms = p->start_ms + FIRST_MS - AGAIN_MS;
+	p->start_ms = cli_common_now_ms();
+	p->draw_ms = p->start_ms + FIRST_MS;
 }
 
 /* The end of a long label tells more than its beginning. */
@@ -43,7 +35,7 @@ static const char *cut_label(const char *label)
 }
 
 static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
-		 int64_t elapsed_ms)
+		 uint64_t elapsed_ms)
 {
 	char bar[BAR_WIDTH + 1], size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE];
 	char line[160];
@@ -56,22 +48,23 @@ static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
 	memset(bar, '#', (size_t)filled);
 	bar[BAR_WIDTH] = '\0';
 	cli_text_size(done, size);
-	cli_text_size(done * 1000 / (uint64_t)elapsed_ms, speed);
+	cli_text_size(done * 1000 / elapsed_ms, speed);
 	snprintf(line, sizeof(line), "%-*s %3d%% [%s] %s, %s/s", LABEL_WIDTH,
 		 cut_label(p->label), (int)(part * 100), bar, size, speed);
 	cli_message_status(line);
 }
 
-void cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total)
+void cli_progress_update(void *bar, uint64_t done, uint64_t total)
 {
-	int64_t now;
+	struct cli_progress *p = bar;
+	uint64_t now;
 
 	if (!p->shown)
 		return;
-	now = now_ms();
-	if (now - p->drawn_ms < AGAIN_MS)
+	now = cli_common_now_ms();
+	if (now < p->draw_ms)
 		return;
-	p->drawn_ms = now;
+	p->draw_ms = now + AGAIN_MS;
 	draw(p, done, total, now - p->start_ms);
 }
 

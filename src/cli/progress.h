@@ -15,16 +15,19 @@ struct cli_progress {
 	bool shown;
 	/* Names the job; must outlive the bar. */
 	const char *label;
-	/* Times on the monotonic clock. */
-	int64_t start_ms;
-	int64_t drawn_ms;
+	/* When it began, and when to draw next, as cli_common_now_ms() counts. */
+	uint64_t start_ms;
+	uint64_t draw_ms;
 };
 
 /* Begins a job.  Nothing is drawn unless @wanted and stderr is a terminal. */
 void cli_progress_init(struct cli_progress *p, const char *label, bool wanted);
 
-/* Draws the bar if that was not done lately.  Bytes; @total may be 0. */
-void cli_progress_update(struct cli_progress *p, uint64_t done, uint64_t total);
+/*
+ * Draws the struct cli_progress @bar if that was not done lately; what the
+ * library calls to tell how far it is.  Bytes; @total may be 0.
+ */
+void cli_progress_update(void *bar, uint64_t done, uint64_t total);
 
 /* Takes the bar away. */
 void cli_progress_fini(struct cli_progress *p);

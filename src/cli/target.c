@@ -95,17 +95,6 @@ static int check_existing(struct cli_target *t, bool replace)
 	return check_replaceable(t, &st);
 }
 
-/* "a/b/" is the same frame as "a/b". */
-static char *without_slashes(const char *path)
-{
-	char *copy = strdup(path);
-	size_t len = strlen(path);
-
-	while (copy && len > 1 && copy[len - 1] == '/')
-		copy[--len] = '\0';
-	return copy;
-}
-
 int cli_target_open(struct cli_target *out, const char *path, bool replace)
 {
 	struct stat st;
@@ -114,7 +103,7 @@ int cli_target_open(struct cli_target *out, const char *path, bool replace)
 
 	*out = (struct cli_target){.name = path, .dirfd = -1};
 	/* A link stays a link: what it points to is replaced. */
-	out->path = exists ? realpath(path, NULL) : without_slashes(path);
+	out->path = exists ? realpath(path, NULL) : cli_frames_bare(path);
 	if (!out->path)
 		return cli_message_errno(path, -errno);
 	if (exists)

@@ -52,20 +52,14 @@ static bool choose_contiguous(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame or .b2f. */
 static char *usual_name(const struct job *job)
 {
-	size_t len = strlen(job->path), stem;
-	char *copy = strdup(job->path), *name = NULL;
+	char *path = cli_frames_bare(job->path), *name = NULL;
+	size_t stem = path ? cli_frames_stem(path) : 0;
 
-	if (!copy)
-		return NULL;
-	while (len > 1 && copy[len - 1] == '/')
-		copy[--len] = '\0';
-	stem = cli_frames_stem(copy);
-	if (stem)
-		copy[stem] = '\0';
-	if (asprintf(&name, "%s%s", copy,
-		     job->contiguous ? ".b2f" : ".b2frame") < 0)
+	if (path && asprintf(&name, "%.*s%s",
+			     (int)(stem ? stem : strlen(path)), path,
+			     job->contiguous ? ".b2f" : ".b2frame") < 0)
 		name = NULL;
-	free(copy);
+	free(path);
 	return name;
 }
 
@@ -84,7 +78,6 @@ static int check_source(const struct job *job)
 static int choose_output(struct job *job)
 {
 	const char *output = job->how->output;
-	struct stat st;
 	int err = check_source(job);
 
 	if (err)
@@ -96,8 +89,7 @@ static int choose_output(struct job *job)
 		job->output = usual_name(job);
 	if (!job->output)
 		return cli_message_errno(job->path, -ENOMEM);
-	if (!job->in_place && cli_frames_stat(job->output, &st) == 0 &&
-	    st.st_dev == job->like.st_dev && st.st_ino == job->like.st_ino) {
+	if (!job->in_place && cli_frames_is(job->output, &job->like)) {
 		if (!job->how->common.force) {
 			cli_message_error("%s: it is the frame itself; -f "
 					  "replaces it, -o names another",
@@ -193,11 +185,6 @@ static int hold(const struct job *job)
 	return cli_message_explain(job->path, err);
 }
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-	cli_progress_update(arg, done, total);
-}
-
 static int convert(struct job *job, const struct cli_target *target)
 {
 	const struct cli_encoding *user =
@@ -211,7 +198,7 @@ static int convert(struct job *job, const struct cli_target *target)
 		.no_verify = job->how->no_verify,
 		.no_seal = job->how->common.no_seal,
 		.label = job->output,
-		.progress = show_progress,
+		.progress = cli_progress_update,
 		.arg = &job->progress,
 	};
 	int err;
