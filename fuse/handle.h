@@ -38,6 +38,11 @@ struct fs_handle {
 	 */
 	uint8_t *head;
 	size_t head_len;
+	/*
+	 * Bytes of the header that have to be written again, and be the same:
+	 * it was opened with O_TRUNC.  0: none.
+	 */
+	_Atomic size_t head_due;
 	/* NULL: no directory. */
 	struct fs_listing *listing;
 	/* Of a file that is no frame; otherwise -1. */

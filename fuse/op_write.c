@@ -74,15 +74,41 @@ static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 	return (ssize_t)n;
 }
 
+/*
+ * A view that was opened with O_TRUNC is written anew in its place: its array
+ * becomes zeros as soon as the same header is there again, of which the next
+ * @n bytes are at @off.  Until then nothing has changed.
+ */
+static int rewrite_head(struct fs_handle *handle, uint64_t off, size_t n)
+{
+	size_t due = atomic_load(&handle->head_due);
+	int err = 0;
+
+	if (due == 0)
+		return 0;
+	if (n == 0 || off != handle->head_len - due)
+		return -EPERM;
+	if (n == due)
+		err = b2f_file_zero(handle->frame->file, 0,
+				    b2f_file_size(handle->frame->file));
+	if (!err)
+		atomic_store(&handle->head_due, due - n);
+	return err;
+}
+
 static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 			   const char *buf, size_t size, uint64_t off)
 {
 	ssize_t skip = fs_view_head_check(fs, handle, true), n = 0;
+	int err;
 
 	if (!skip)
 		skip = skip_head(handle, buf, size, off);
 	if (skip < 0)
 		return skip;
+	err = rewrite_head(handle, off, (size_t)skip);
+	if (err)
+		return err;
 	if (size > (size_t)skip)
 		n = b2f_file_pwrite(handle->frame->file, buf + skip,
 				    size - (size_t)skip,
@@ -239,7 +265,7 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 	if (err)
 		return err;
 	/* The header of a view stays what it is. */
-	if (off < handle->head_len)
+	if (off < handle->head_len || atomic_load(&handle->head_due))
 		return -EPERM;
 	off -= handle->head_len;
 	end = off + length;
@@ -302,6 +328,9 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 						   : B2F_COMMIT_VISIBLE);
 	else if (handle->fd >= 0 && handle->writes)
 		err = flush_other(handle->fd);
+	/* What was to be cut to nothing was neither cut nor written anew. */
+	if (!err && handle->writes && atomic_load(&handle->head_due))
+		err = -EPERM;
 	if (!err && fs->options.sync && atomic_load(&handle->wrote) &&
 	    fsync(handle->fd))
 		err = -errno;

@@ -151,6 +151,10 @@ static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
 	bool is_plain = pin->node->kind == FS_KIND_OTHER;
 	int err;
 
+	if (node != pin->node && handle->writes) {
+		atomic_store(&handle->head_due, handle->head_len);
+		return 0;
+	}
 	if (node != pin->node)
 		return fs_resize_view(fs, node, 0);
 	if (is_plain)

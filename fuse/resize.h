@@ -34,8 +34,9 @@ B2F_MUST_CHECK
 int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size);
 
 /*
- * fs_handle_open() with O_TRUNC: cuts the file to nothing.  A damaged sparse
- * frame (B2F_ECORRUPT) becomes an empty one.  @by_user: the caller is not root,
+ * fs_handle_open() with O_TRUNC: cuts the file to nothing.  A view that is opened
+ * for writing stays as it is until its header is written again (@head_due of its
+ * handle).  A damaged sparse frame (B2F_ECORRUPT) becomes an empty one.  @by_user: the caller is not root,
  * so that the file loses its set-uid bits.  Returns also the errors of
  * fs_disk_frame_reset() and fs_resize_handle().
  */

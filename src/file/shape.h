@@ -29,6 +29,13 @@ struct b2f_shape {
 extern const struct b2f_shape b2f_shape_plain;
 extern const struct b2f_shape b2f_shape_array;
 
+/*
+ * Makes the whole chunk @nchunk of @file zeros, whatever it shows of it.
+ * Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk);
+
 static inline const struct b2f_shape *b2f_shape_of(const struct b2f_file *file)
 {
 	return file->frame->form.is_array ? &b2f_shape_array : &b2f_shape_plain;

@@ -126,11 +126,27 @@ static int resize_array(struct b2f_file *file, uint64_t size)
 	return 0;
 }
 
+/* Every chunk of an array, with its padding. */
+static int zero_all(struct b2f_file *file)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; i < file->writer->edit->working.n && !err; i++)
+		err = b2f_shape_plain_zero_chunk(file, i);
+	return err;
+}
+
 static int zero_array(struct b2f_file *file, uint64_t off, uint64_t end)
 {
 	static const uint8_t zeros[64u << 10];
+	const struct b2f_frame_header *h = &file->writer->edit->header;
+	const struct b2f_form *form = &file->frame->form;
 	ssize_t n = 0;
 
+	if (off == form->head_len && end == off + form->nbytes &&
+	    end == b2f_file_size(file) &&
+	    (uint32_t)h->chunksize % h->typesize == 0)
+		return zero_all(file);
 	for (; off < end && n >= 0; off += (uint64_t)n)
 		n = write_array(file, zeros,
 				b2f_min_u64(end - off, sizeof(zeros)), off);

@@ -59,8 +59,7 @@ static int resize_plain(struct b2f_file *file, uint64_t size)
 	return err;
 }
 
-/* Makes the whole chunk @nchunk zeros. */
-static int zero_chunk(struct b2f_file *file, uint64_t nchunk)
+int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 {
 	const struct b2f_edit_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
@@ -105,7 +104,8 @@ static int zero_plain(struct b2f_file *file, uint64_t off, uint64_t end)
 		uint64_t n = b2f_min_u64(end, stop) - off;
 
 		if (off == start && n == stop - start && may_be_holes) {
-			err = zero_chunk(file, off / chunksize);
+			err = b2f_shape_plain_zero_chunk(
+				file, off / chunksize);
 		} else {
 			n = b2f_min_u64(n, sizeof(zeros));
 			b2f_part_write_range(file, zeros, n, off, &err);

@@ -328,7 +328,7 @@ def test_the_view_of_an_array():
                        lambda: os.rename(MNT / "a.npy", MNT / "z"),
                        lambda: os.truncate(MNT / "a.npy", 0),
                        lambda: os.truncate(MNT / "a", 0),
-                       lambda: open(MNT / "a.npy", "wb"),
+                       lambda: open(MNT / "a.npy", "wb").close(),
                        lambda: open(MNT / "a", "ab", 0).write(b"x"),
                        lambda: open(MNT / "a.npy", "ab", 0).write(b"x")):
             expect_eperm(action)
