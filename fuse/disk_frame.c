@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* disk_frame.c - a frame as it is on disk, whoever has it open */
+/* disk_frame.c - a frame as it is on disk, even while it is open */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * disk_frame.h - a frame as it is on disk, whoever has it open
+ * disk_frame.h - a frame as it is on disk, even while it is open
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O, but _label().
  */

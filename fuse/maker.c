@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* maker.c - new files belong to whoever asked for them, from the beginning */
+/* maker.c - new files belong to the caller of the request */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/fsuid.h>

@@ -29,7 +29,8 @@ void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_handle_close(fs, handle);
 }
 
-/* Fills @buf with entries from @pos on.  Returns how many bytes, or an errno.
+/*
+ * Fills @buf with entries from @pos on.  Returns how many bytes, or an errno.
  */
 static ssize_t fill(fuse_req_t req, struct fs_listing *listing, int64_t pos,
 		    char *buf, size_t size)

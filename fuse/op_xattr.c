@@ -2,9 +2,8 @@
 /*
  * op_xattr.c - extended attributes
  *
- *   user.blosc2.*    of a frame: made up, see facts.h; nobody can set them, and
- *                    they are listed with xattr=list only, as cp -a would copy
- *                    them otherwise
+ *   user.blosc2.*    of a frame: made up, see facts.h; they cannot be set, and
+ *                    are listed with xattr=list only, as cp -a would copy them
  *   user.bloscfs.*   of the root: version, pid, stats
  *   user.*           those of the backing file; of a frame, of its index
  *   all others       do not exist.  ACLs in particular: the kernel checks modes

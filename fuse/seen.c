@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seen.c - what the kernel and we have seen of the data of a file: the states
+/*
+ * seen.c - what the kernel and we have seen of the data of a file: the states
  */
 #include "seen.h"
 

@@ -35,7 +35,8 @@
  */
 bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE]);
 
-/* The suffix of @name, FS_SUFFIX_NEW if it has none that fs_suffix_stem()
+/*
+ * The suffix of @name, FS_SUFFIX_NEW if it has none that fs_suffix_stem()
  * takes.
  */
 size_t fs_suffix_of(const char *name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_convert.c - bloscctl convert: sparse frames to contiguous ones and back
+/*
+ * cmd_convert.c - bloscctl convert: sparse frames to contiguous ones and back
  */
 #include <string.h>
 

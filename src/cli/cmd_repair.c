@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_repair.c - bloscctl repair: what can surely be done, and what was asked
+/*
+ * cmd_repair.c - bloscctl repair: what can surely be done, and what was asked
  * for
  */
 #include "cli/exit_codes.h"

@@ -35,7 +35,8 @@
 	"      --no-progress     no progress bar\n"                            \
 	"  -h, --help            this text\n"
 
-/* Zero-initialize it but for progress; a command uses what it has options for.
+/*
+ * Zero-initialize it but for progress; a command uses what it has options for.
  */
 struct cli_common {
 	unsigned int nthreads;

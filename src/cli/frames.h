@@ -68,7 +68,8 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 /* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */
 char *cli_frames_bare(const char *path);
 
-/* Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
+/*
+ * Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
  */
 size_t cli_frames_stem(const char *name);
 

@@ -231,7 +231,8 @@ static int extend(const struct copy *c, uint64_t size, uint64_t *nbytes)
 		c->target, b2f_file_truncate(c->file, c->off + *nbytes));
 }
 
-/* Copies the data before @limit; *@end is behind them.  *@cut: it ended early.
+/*
+ * Copies the data before @limit; *@end is behind them.  *@cut: it ended early.
  */
 static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
 		     bool *cut)

@@ -13,7 +13,8 @@
 
 #include "b2frame/error.h"
 
-/* Extensions of python-blosc2: a whole frame, and a map with kind and version.
+/*
+ * Extensions of python-blosc2: a whole frame, and a map with kind and version.
  */
 #define CLI_MSGPACK_FRAME  42
 #define CLI_MSGPACK_OBJECT 43

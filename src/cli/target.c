@@ -21,7 +21,8 @@
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_FOLDER "/var/tmp/"
 
-/* The first @len characters of temp are its directory; none: the current one.
+/*
+ * The first @len characters of temp are its directory; none: the current one.
  */
 static int open_dir(struct cli_target *t, int len)
 {
