@@ -15,7 +15,7 @@ static const char help[] =
 	"Usage: bloscctl seal [OPTION...] FRAME...\n"
 	"Adds checksums to the chunks and the index of each sparse FRAME that "
 	"have none,\nafter decoding them. C-Blosc2 does not look at "
-	"checksums, and drops them where it\nwrites.\n\n" CLI_COMMON_HELP;
+	"checksums, and drops them where it\nwrites.\n\n" CLI_WORK_HELP;
 
 /* Seals one frame. */
 struct job {

@@ -15,7 +15,10 @@
 
 /* Their part of the text of --help, for commands that make or change frames. */
 #define CLI_COMMON_HELP                                                        \
-	"      --no-seal         write no checksums\n"                         \
+	"      --no-seal         write no checksums\n" CLI_WORK_HELP
+
+/* The same for a command that always writes checksums. */
+#define CLI_WORK_HELP                                                          \
 	"  -T, --threads=N       work on N threads; 0 (default): all cores\n"  \
 	"  -q, --quiet           errors only\n"                                \
 	"  -v, --verbose         say what was done\n"                          \

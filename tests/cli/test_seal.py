@@ -27,6 +27,11 @@ def verify(path, *options, status=0):
                           status=status)[0])
 
 
+def test_help_lists_what_is_taken():
+    assert "--no-seal" not in ctl("seal", "--help")[0].decode()
+    assert "--no-seal" in ctl("convert", "--help")[0].decode()
+
+
 def is_sealed(path):
     said = verify(path)
     return said["nunsealed"] == 0 and said["index_sealed"]

@@ -11,23 +11,16 @@ import threading
 
 import blosc2
 
-from mounting import (SANITIZED, Mount, data, error_of, main, make,
-                      wait_until_stock)
+from committing import CHUNK, libc, mounted
+from mounting import SANITIZED, data, error_of, main, make, wait_until_stock
 
-CHUNK = 1 << 16
 KEEP, PUNCH, COLLAPSE, ZERO = 1, 2, 8, 16
-libc = ctypes.CDLL(None, use_errno=True)
 MODES = [(), ("writeback_cache",)]
 
 
 def fallocate(fd, mode, off, size):
     if libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
         raise OSError(ctypes.get_errno(), "fallocate")
-
-
-def mounted(*options):
-    os.makedirs("src", exist_ok=True)
-    return Mount("src", "mnt", "-o", ",".join(("chunksize=64k", *options)))
 
 
 def in_both_modes(play):
