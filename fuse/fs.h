@@ -21,6 +21,7 @@
 #include "logger.h"
 #include "mount_options.h"
 #include "open_frame.h"
+#include "packs_state.h"
 #include "source.h"
 #include "stats.h"
 #include "ticker.h"
@@ -45,6 +46,7 @@ struct fs {
 	struct fs_handles handles;
 	struct fs_open_frames open_frames;
 	struct fs_deleted_dir deleted;
+	struct fs_packs packs;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
 	struct fs_durables durables;

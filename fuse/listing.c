@@ -13,6 +13,7 @@
 #include "getattr.h"
 #include "links.h"
 #include "listing.h"
+#include "packs.h"
 #include "view.h"
 
 #define BUFFER_SIZE (64 << 10)
@@ -234,6 +235,11 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	/* A file that cannot be looked at is shown as it is. */
 	if (err)
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
+	/* What lies about being a store is shown as a file after all. */
+	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {
+		out->type = DT_UNKNOWN;
+		return 1;
+	}
 	/* A directory without a suffix may still be a frame. */
 	if (is_frame) {
 		out->ino = fs_getattr_ino(fs, listing->dev,

@@ -21,6 +21,7 @@
 
 #include "durable_sync.h"
 #include "fs.h"
+#include "packs.h"
 #include "resources.h"
 #include "session.h"
 #include "signals.h"
@@ -59,7 +60,8 @@ static enum fs_exit open_operands(struct fs *fs)
 	if (fs_source_mountpoint(fs->options.mountpoint, &fs->mountpoint,
 				 reason))
 		return fail(reason, FS_EXIT_MOUNTPOINT);
-	if (fs->mountpoint.is_file && !fs->source.is_frame) {
+	if (fs->mountpoint.is_file &&
+	    (!fs->source.is_frame || fs->source.is_pack)) {
 		snprintf(reason, sizeof(reason),
 			 "%s: a directory cannot be mounted on the file %.200s",
 			 fs->options.source, fs->mountpoint.path);
@@ -120,6 +122,9 @@ static enum fs_exit make_parts(struct fs *fs)
 		return fail_errno("/proc/self/fd", err, FS_EXIT_DAEMON);
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
+	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
+	if (err)
+		return fail_errno(fs->source.path, err, FS_EXIT_SOURCE);
 	fs_deleted_init(&fs->deleted, fs->tree->root->fd);
 	if (fs->read_write && !fs->source.is_frame)
 		fs_deleted_purge(fs);
@@ -191,6 +196,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
 	fs_ticker_stop(fs);
 	fs_session_close(fs);
+	fs_packs_fini(fs);
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;
@@ -222,6 +228,7 @@ static enum fs_exit run(struct fs *fs)
 	pthread_mutex_init(&fs->state_lock, NULL);
 	pthread_mutex_init(&fs->links_lock, NULL);
 	TAILQ_INIT(&fs->handles);
+	fs_packs_init(&fs->packs);
 	fs_open_frame_init(&fs->open_frames);
 	pthread_mutex_init(&fs->durables.lock, NULL);
 	fs_wakeup_init(&fs->wakeup);

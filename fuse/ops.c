@@ -10,6 +10,7 @@
  * too.
  */
 #include "ops.h"
+#include "route.h"
 
 static const struct fuse_lowlevel_ops all = {
 	.lookup = fs_op_lookup,
@@ -49,6 +50,7 @@ struct fuse_lowlevel_ops fs_ops_table(bool read_write)
 {
 	struct fuse_lowlevel_ops ops = all;
 
+	fs_route_add(&ops);
 	if (!read_write) {
 		ops.flush = NULL;
 		ops.fsync = NULL;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "b2frame/frame.h"
+#include "b2frame/pack.h"
 #include "source.h"
 #include "suffix.h"
 
@@ -45,6 +46,21 @@ static int try_frame(const struct fs_source *source, const char *path,
 	give_reason(reason, path, B2F_ECORRUPT);
 	err = b2f_frame_open(&options, source->fd, source->name, &frame);
 	b2f_frame_close(frame);
+	return err;
+}
+
+/* The same of a pack. */
+static int try_pack(const struct fs_source *source, const char *path,
+		    char reason[FS_REASON_SIZE])
+{
+	struct b2f_log log = fs_source_log(reason);
+	struct b2f_frame_options options = {.log = &log, .label = path};
+	struct b2f_pack *pack = NULL;
+	int err;
+
+	give_reason(reason, path, B2F_ECORRUPT);
+	err = b2f_pack_open(&options, source->fd, source->name, &pack);
+	b2f_pack_close(pack);
 	return err;
 }
 
@@ -84,9 +100,13 @@ static int open_frame(struct fs_source *source, const char *path,
 	free(dir);
 	if (!err)
 		err = make_shown(path, source->name, &source->shown);
+	if (!err)
+		err = b2f_pack_look(source->fd, source->name,
+				    &source->is_pack);
 	if (err)
 		return give_reason(reason, path, err);
-	return try_frame(source, path, reason);
+	return source->is_pack ? try_pack(source, path, reason)
+			       : try_frame(source, path, reason);
 }
 
 static int open_directory(struct fs_source *source, const char *path,

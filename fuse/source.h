@@ -19,8 +19,10 @@
 struct fs_source {
 	/* Absolute, without symbolic links. */
 	char *path;
-	/* Frame or directory? */
+	/* A frame, or a pack; else a directory. */
 	bool is_frame;
+	/* A store that is a file (packs.h): a directory of frames. */
+	bool is_pack;
 	bool sparse;
 	/* O_PATH: the directory, or the one that the frame is in. */
 	int fd;

@@ -8,6 +8,7 @@
 
 #include "durable_sync.h"
 #include "fs.h"
+#include "packs.h"
 #include "session.h"
 #include "view.h"
 
@@ -113,8 +114,10 @@ static bool tick(struct fs *fs, bool is_urgent)
 	size_t n = 0;
 	bool more = false;
 
-	if (!is_urgent)
+	if (!is_urgent) {
 		more = tick_others(fs);
+		more |= fs_packs_tick(fs);
+	}
 	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))
 		return true;

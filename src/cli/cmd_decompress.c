@@ -11,7 +11,7 @@
 #include "cli/frames.h"
 #include "cli/losses.h"
 #include "cli/message.h"
-#include "cli/packs.h"
+#include "cli/pack_path.h"
 #include "cli/text.h"
 
 static const char help[] =
@@ -108,7 +108,7 @@ static char *usual_name(const struct job *job)
 	char *path = cli_frames_bare(job->path), *name = NULL;
 	size_t stem = path ? cli_frames_stem(path) : 0;
 
-	if (cli_packs_leads_in(job->path))
+	if (cli_pack_path_leads_in(job->path))
 		cli_message_error("%s: nothing can be put into that store; -o "
 				  "names the output",
 				  job->path);

@@ -10,7 +10,7 @@
 #include "cli/info_mounted.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/packs.h"
+#include "cli/pack_path.h"
 #include "cli/walk.h"
 
 static const char help[] =
@@ -129,7 +129,8 @@ static bool is_zip_store(const struct info *o, const char *path)
 {
 	struct b2f_frame_peek peek;
 	const char *key;
-	char *file = o->frame_offset ? NULL : cli_packs_split(path, true, &key);
+	char *file = o->frame_offset ? NULL
+				     : cli_pack_path_split(path, true, &key);
 	bool is = file && !*key &&
 		  (b2f_frame_peek(AT_FDCWD, file, &peek) || !peek.is_frame);
 

@@ -15,7 +15,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/packs.h"
+#include "cli/pack_path.h"
 #include "cli/progress.h"
 #include "cli/verify_report.h"
 #include "cli/walk.h"
@@ -208,7 +208,7 @@ static char *store_of(const struct verify *v, const char *path)
 {
 	const char *key;
 
-	return v->frame_offset ? NULL : cli_packs_split(path, true, &key);
+	return v->frame_offset ? NULL : cli_pack_path_split(path, true, &key);
 }
 
 static bool is_in_store(const struct verify *v, const char *path)

@@ -10,21 +10,21 @@
 #include <unistd.h>
 
 #include "cli/message.h"
-#include "cli/packs.h"
+#include "cli/pack_path.h"
 
 /* Opens the frame @path, also one in a store that is a file. */
 static int open_frame(const struct b2f_frame_options *options, const char *path,
 		      struct b2f_frame **out)
 {
 	const char *key;
-	char *file = cli_packs_split(path, false, &key);
+	char *file = cli_pack_path_split(path, false, &key);
 	int err;
 
 	/* Of a .b2e, the frame that it is itself can be opened, too. */
-	if (!file && !options->offset && cli_packs_is_zip(path))
-		file = cli_packs_split(path, true, &key);
+	if (!file && !options->offset && cli_pack_path_is_zip(path))
+		file = cli_pack_path_split(path, true, &key);
 	if (file) {
-		err = cli_packs_open(options, file, key, out);
+		err = cli_pack_path_open(options, file, key, out);
 		free(file);
 		return err;
 	}
@@ -123,7 +123,7 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 static int stat_pack(const char *path, struct stat *out)
 {
 	const char *key;
-	char *file = cli_packs_split(path, false, &key);
+	char *file = cli_pack_path_split(path, false, &key);
 	int ret = file ? stat(file, out) : -1;
 
 	if (!file)

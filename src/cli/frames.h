@@ -17,7 +17,7 @@
 
 /*
  * Opens @path, @offset bytes into a file, for what its index and chunks say;
- * what lies in a store that is a file, too (packs.h).  Errors:
+ * what lies in a store that is a file, too (pack_path.h).  Errors:
  * b2f_frame_open()'s.
  */
 B2F_MUST_CHECK

@@ -12,7 +12,7 @@
 #include "cli/frames.h"
 #include "cli/in_store.h"
 #include "cli/message.h"
-#include "cli/packs.h"
+#include "cli/pack_path.h"
 #include "cli/target.h"
 
 /* One frame that is being transformed. */
@@ -66,7 +66,7 @@ static char *usual_name(const struct job *job)
 /* What lies in a store that is a file is only read. */
 static int check_source(const struct job *job)
 {
-	if (!cli_packs_leads_in(job->path) ||
+	if (!cli_pack_path_leads_in(job->path) ||
 	    (job->how->output && !job->how->remove))
 		return 0;
 	cli_message_error("%s: nothing in that store can be changed; -o names "

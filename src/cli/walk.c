@@ -9,7 +9,7 @@
 
 #include "b2frame/pack.h"
 #include "cli/message.h"
-#include "cli/packs.h"
+#include "cli/pack_path.h"
 
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
@@ -58,9 +58,9 @@ static int visit_pack(const struct cli_walk *walk,
 
 	if (walk->recursive && S_ISREG(entry->st->st_mode) &&
 	    b2f_pack_is_name(entry->path))
-		file = cli_packs_split(entry->path, true, &key);
+		file = cli_pack_path_split(entry->path, true, &key);
 	if (file)
-		err = cli_packs_walk(walk, file, key);
+		err = cli_pack_path_walk(walk, file, key);
 	free(file);
 	return err;
 }
@@ -128,9 +128,9 @@ static int walk_tree(const struct cli_walk *walk, const char *path)
 int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	const char *key;
-	char *file = cli_packs_split(path, true, &key);
-	int err =
-		file ? cli_packs_walk(walk, file, key) : walk_tree(walk, path);
+	char *file = cli_pack_path_split(path, true, &key);
+	int err = file ? cli_pack_path_walk(walk, file, key)
+		       : walk_tree(walk, path);
 
 	free(file);
 	return err;

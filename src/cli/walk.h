@@ -3,7 +3,7 @@
  * walk.h - the frames in a directory
  *
  * Symbolic links are not followed, and nothing is looked for inside a frame.  A
- * store that is one file (packs.h) is like a directory.
+ * store that is one file (pack_path.h) is like a directory.
  *
  * Layer: cli.  Threads: main only.
  */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packs.h - frames in stores that are one file (.b2z, .b2e), by path
+ * pack_path.h - frames in stores that are one file (.b2z, .b2e), by path
  *
  * STORE/KEY is the frame KEY in the file STORE, as if that were a directory.
  * All of these say on stderr why they failed.
  *
  * Layer: cli.  Threads: main only.
  */
-#ifndef B2F_CLI_PACKS_H
-#define B2F_CLI_PACKS_H
+#ifndef B2F_CLI_PACK_PATH_H
+#define B2F_CLI_PACK_PATH_H
 
 #include "b2frame/b2frame.h"
 #include "cli/walk.h"
@@ -18,20 +18,20 @@
  * that file, malloc'ed, with *@key what follows in @path ("": all of it). NULL:
  * it is no such path.
  */
-char *cli_packs_split(const char *path, bool whole, const char **key);
+char *cli_pack_path_split(const char *path, bool whole, const char **key);
 
 /* Does @path lead into a file that is a store? */
-bool cli_packs_leads_in(const char *path);
+bool cli_pack_path_leads_in(const char *path);
 
 /* Is @path called as a store is that is a ZIP file? */
-bool cli_packs_is_zip(const char *path);
+bool cli_pack_path_is_zip(const char *path);
 
 /*
  * Opens the frame @key of the store @file.  Errors: those of b2f_pack_open()
  * and b2f_pack_open_frame(), -ENOENT.
  */
 B2F_MUST_CHECK
-int cli_packs_open(const struct b2f_frame_options *options, const char *file,
+int cli_pack_path_open(const struct b2f_frame_options *options, const char *file,
 		   const char *key, struct b2f_frame **out);
 
 /*
@@ -40,7 +40,7 @@ int cli_packs_open(const struct b2f_frame_options *options, const char *file,
  * cannot be read where it lies is an error.
  */
 B2F_MUST_CHECK
-int cli_packs_walk(const struct cli_walk *walk, const char *file,
+int cli_pack_path_walk(const struct cli_walk *walk, const char *file,
 		   const char *key);
 
 #endif

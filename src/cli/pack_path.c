@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* packs.c - frames in stores that are one file (.b2z, .b2e), by path */
-#include "cli/packs.h"
+/* pack_path.c - frames in stores that are one file (.b2z, .b2e), by path */
+#include "cli/pack_path.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static bool is_pack(const char *path)
 	return is;
 }
 
-char *cli_packs_split(const char *path, bool whole, const char **key)
+char *cli_pack_path_split(const char *path, bool whole, const char **key)
 {
 	char *file = strdup(path), *slash;
 	struct stat st;
@@ -46,16 +46,16 @@ char *cli_packs_split(const char *path, bool whole, const char **key)
 	return file;
 }
 
-bool cli_packs_leads_in(const char *path)
+bool cli_pack_path_leads_in(const char *path)
 {
 	const char *key;
-	char *file = cli_packs_split(path, false, &key);
+	char *file = cli_pack_path_split(path, false, &key);
 
 	free(file);
 	return file != NULL;
 }
 
-bool cli_packs_is_zip(const char *path)
+bool cli_pack_path_is_zip(const char *path)
 {
 	size_t n = strlen(path), suffix = strlen(".b2z");
 
@@ -83,7 +83,7 @@ static int find(const struct b2f_pack *pack, const char *file, const char *key,
 	return err;
 }
 
-int cli_packs_open(const struct b2f_frame_options *options, const char *file,
+int cli_pack_path_open(const struct b2f_frame_options *options, const char *file,
 		   const char *key, struct b2f_frame **out)
 {
 	struct b2f_pack *pack = NULL;
@@ -180,7 +180,7 @@ static void step(struct steps *s, size_t i, bool top)
 		step(s, b2f_pack_child(s->pack, i, k), false);
 }
 
-int cli_packs_walk(const struct cli_walk *walk, const char *file,
+int cli_pack_path_walk(const struct cli_walk *walk, const char *file,
 		   const char *key)
 {
 	struct steps s = {.walk = walk, .file = file};

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* op_pack.c - the requests about nodes of packs, which can only be read */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "facts.h"
+#include "op_pack.h"
+#include "reply.h"
+
+/* What is open: a frame, a view of it, or plain bytes. */
+struct handle {
+	/* The kernel's, and one per read: it may close while we still answer. */
+	_Atomic size_t nrefs;
+	struct fs_pack_node *node;
+	/* NULL: plain bytes. */
+	struct b2f_file *file;
+	struct b2f_stream *stream;
+	/* What a view has before the data; malloc'ed. */
+	uint8_t *head;
+	size_t head_len;
+	/* Of all that is shown. */
+	uint64_t size;
+};
+
+static struct handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct handle *)(uintptr_t)fi->fh;
+}
+
+static const struct b2f_pack_entry *entry_of(const struct fs_pack_node *node)
+{
+	return b2f_pack_entry(node->pack->pack, fs_pack_node_entry(node));
+}
+
+void fs_op_pack_reply(fuse_req_t req, const struct fuse_entry_param *answer)
+{
+	struct fs *fs = fs_of(req);
+
+	/* An answer that did not arrive is not counted by the kernel. */
+	if (fuse_reply_entry(req, answer) < 0)
+		fs_packs_forget(fs, fs_packs_node(fs, answer->ino), 1);
+}
+
+void fs_op_pack_lookup(fuse_req_t req, struct fs_pack_node *dir,
+		       const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param answer;
+	int err;
+
+	fs_stats_add(&fs->stats.nlookups, 1);
+	err = fs_packs_use(fs, dir->pack);
+	if (!err) {
+		err = fs_packs_lookup(fs, dir, name, &answer);
+		fs_packs_unuse(fs, dir->pack);
+	}
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fs_op_pack_reply(req, &answer);
+}
+
+void fs_op_pack_getattr(fuse_req_t req, struct fs_pack_node *node)
+{
+	struct fs *fs = fs_of(req);
+	struct stat st;
+	int err = fs_packs_use(fs, node->pack);
+
+	if (!err) {
+		err = fs_pack_node_getattr(fs, node, &st);
+		fs_packs_unuse(fs, node->pack);
+	}
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
+}
+
+/* A listing on its way. */
+struct listing {
+	fuse_req_t req;
+	char *buf;
+	size_t size;
+	size_t used;
+};
+
+/* Adds a name; false: it does not fit any more. */
+static bool put(struct listing *l, const char *name, uint64_t ino, bool is_dir,
+		off_t next)
+{
+	const struct stat st = {.st_ino = ino,
+				.st_mode = is_dir ? S_IFDIR : S_IFREG};
+	size_t n = fuse_add_direntry(l->req, l->buf + l->used,
+				     l->size - l->used, name, &st, next);
+
+	if (n > l->size - l->used)
+		return false;
+	l->used += n;
+	return true;
+}
+
+/* Adds the view of @entry, if that is to be listed and its name is free. */
+static bool put_view(struct listing *l, struct fs_pack_node *dir, size_t entry,
+		     off_t next)
+{
+	struct fs *fs = fs_of(l->req);
+	struct fs_pack *pack = dir->pack;
+	const char *shown = b2f_pack_entry(pack->pack, entry)->shown;
+	char name[FS_NAME_SIZE];
+	size_t other;
+
+	if (fs->options.npy != FS_VIEW_LIST ||
+	    snprintf(name, sizeof(name), "%s.npy", shown) >=
+		    (int)sizeof(name) ||
+	    b2f_pack_lookup(pack->pack, fs_pack_node_entry(dir), name, &other) ==
+		    0 ||
+	    !fs_pack_node_has_view(fs, pack, entry))
+		return true;
+	return put(l, name, fs_pack_node_ino(fs_pack_node_of(pack, entry, true)),
+		   false, next);
+}
+
+/* Positions: 0 and 1 are dots, then each entry has two, the second its view's.
+ */
+static bool put_at(struct listing *l, struct fs_pack_node *dir, size_t pos)
+{
+	struct fs_pack *pack = dir->pack;
+	off_t next = (off_t)pos + 1;
+	size_t entry;
+
+	if (pos < 2)
+		return put(l, pos ? ".." : ".", fs_pack_node_ino(dir), true, next);
+	entry = b2f_pack_child(pack->pack, fs_pack_node_entry(dir), (pos - 2) / 2);
+	if (pos % 2)
+		return put_view(l, dir, entry, next);
+	return put(l, b2f_pack_entry(pack->pack, entry)->shown,
+		   fs_pack_node_ino(fs_pack_node_of(pack, entry, false)),
+		   b2f_pack_entry(pack->pack, entry)->kind == B2F_PACK_DIR,
+		   next);
+}
+
+static void fill(struct listing *l, struct fs_pack_node *dir, off_t off)
+{
+	size_t n = b2f_pack_nchildren(dir->pack->pack, fs_pack_node_entry(dir));
+
+	for (size_t pos = (size_t)off; off >= 0 && pos < 2 + 2 * n; pos++)
+		if (!put_at(l, dir, pos))
+			break;
+}
+
+void fs_op_pack_readdir(fuse_req_t req, struct fs_pack_node *dir, size_t size,
+			off_t off)
+{
+	struct listing l = {.req = req, .buf = malloc(size), .size = size};
+	int err = l.buf ? fs_packs_use(fs_of(req), dir->pack) : -ENOMEM;
+
+	if (!err) {
+		fill(&l, dir, off);
+		fs_packs_unuse(fs_of(req), dir->pack);
+		fuse_reply_buf(req, l.buf, l.used);
+	} else {
+		fs_reply_error(req, err);
+	}
+	free(l.buf);
+}
+
+static void put_handle(struct fs *fs, struct handle *h)
+{
+	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
+		return;
+	b2f_stream_free(h->stream);
+	if (h->file)
+		fs_pack_node_close(fs, h->node);
+	free(h->head);
+	fs_packs_unuse(fs, h->node->pack);
+	fs_packs_put(fs, h->node->pack, 1);
+	free(h);
+}
+
+static int open_frame(struct fs *fs, struct handle *h)
+{
+	int err = fs_pack_node_open(fs, h->node, &h->file);
+
+	if (!err)
+		err = b2f_stream_new(h->file, &h->stream);
+	if (!err && fs_pack_node_is_view(h->node))
+		err = b2f_file_npy_header(h->file, &h->head, &h->head_len);
+	if (!err)
+		h->size = h->head_len + b2f_file_size(h->file);
+	return err;
+}
+
+/* Says why the bytes cannot be had, if so. */
+static int open_plain(struct handle *h)
+{
+	uint8_t none;
+
+	h->size = entry_of(h->node)->size;
+	return (int)b2f_pack_read(h->node->pack->pack, fs_pack_node_entry(h->node),
+				  0, &none, 0);
+}
+
+/* Makes a handle of @node, which keeps the pack, and in use. */
+static int new_handle(struct fs *fs, struct fs_pack_node *node,
+		      struct handle **out)
+{
+	struct handle *h = calloc(1, sizeof(*h));
+	int err = h ? fs_packs_use(fs, node->pack) : -ENOMEM;
+
+	if (err) {
+		free(h);
+		return err;
+	}
+	fs_packs_ref(fs, node->pack);
+	atomic_init(&h->nrefs, 1);
+	h->node = node;
+	err = entry_of(node)->kind == B2F_PACK_FRAME ? open_frame(fs, h)
+						     : open_plain(h);
+	if (err)
+		put_handle(fs, h);
+	else
+		*out = h;
+	return err;
+}
+
+void fs_op_pack_open(fuse_req_t req, struct fs_pack_node *node,
+		     struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct handle *h = NULL;
+	int err = -EROFS;
+
+	if (!(fi->flags & (O_ACCMODE | O_TRUNC)))
+		err = new_handle(fs, node, &h);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fs_stats_add(&fs->stats.nopens, 1);
+	fi->fh = (uintptr_t)h;
+	/* What a node shows never changes. */
+	fi->keep_cache = 1;
+	fi->direct_io = fs->options.direct_io;
+	if (fuse_reply_open(req, fi) < 0)
+		put_handle(fs, h);
+}
+
+/* Answers with a part of the header of a view, and what is in @view. */
+static int reply_both(fuse_req_t req, const struct handle *h, size_t off,
+		      size_t n, const struct b2f_view *view)
+{
+	struct iovec *iov = malloc((view->niov + 1) * sizeof(*iov));
+
+	if (!iov)
+		return -ENOMEM;
+	iov[0] = (struct iovec){.iov_base = h->head + off, .iov_len = n};
+	for (size_t i = 0; i < view->niov; i++)
+		iov[i + 1] = view->iov[i];
+	fuse_reply_iov(req, iov, (int)view->niov + 1);
+	free(iov);
+	return 0;
+}
+
+static int read_frame(fuse_req_t req, struct handle *h, size_t size,
+		      uint64_t off)
+{
+	struct b2f_view view = {0};
+	size_t head = 0;
+	ssize_t n;
+	int err = 0;
+
+	if (off < h->head_len) {
+		head = h->head_len - (size_t)off;
+		head = size < head ? size : head;
+	}
+	n = b2f_file_view(h->file, h->stream, size - head,
+			  off + head - h->head_len, &view);
+	if (n < 0)
+		return (int)n;
+	fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n + head);
+	if (head)
+		err = reply_both(req, h, (size_t)off, head, &view);
+	else
+		fuse_reply_iov(req, view.iov, (int)view.niov);
+	b2f_view_release(&view);
+	return err;
+}
+
+static int read_plain(fuse_req_t req, const struct handle *h, size_t size,
+		      uint64_t off)
+{
+	char *buf = malloc(size ? size : 1);
+	ssize_t n = -ENOMEM;
+
+	if (buf)
+		n = b2f_pack_read(h->node->pack->pack, fs_pack_node_entry(h->node),
+				  off, buf, size);
+	if (n >= 0)
+		fuse_reply_buf(req, buf, (size_t)n);
+	free(buf);
+	return n < 0 ? (int)n : 0;
+}
+
+void fs_op_pack_read(fuse_req_t req, size_t size, off_t off,
+		     struct fuse_file_info *fi)
+{
+	struct handle *h = handle_of(fi);
+	struct fs *fs = fs_of(req);
+	int err;
+
+	fs_stats_add(&fs->stats.nreads, 1);
+	atomic_fetch_add(&h->nrefs, 1);
+	if (h->file)
+		err = read_frame(req, h, size, (uint64_t)off);
+	else
+		err = read_plain(req, h, size, (uint64_t)off);
+	if (err)
+		fs_reply_data_error(req, err);
+	put_handle(fs, h);
+}
+
+void fs_op_pack_lseek(fuse_req_t req, off_t off, int whence,
+		      struct fuse_file_info *fi)
+{
+	const struct handle *h = handle_of(fi);
+	int64_t pos = -EINVAL;
+
+	/* All is data, but for holes of a frame without a header. */
+	if (off < 0 || (uint64_t)off >= h->size)
+		pos = -ENXIO;
+	else if (h->file && !h->head && whence == SEEK_DATA)
+		pos = b2f_file_seek_data(h->file, (uint64_t)off);
+	else if (h->file && !h->head && whence == SEEK_HOLE)
+		pos = b2f_file_seek_hole(h->file, (uint64_t)off);
+	else if (whence == SEEK_DATA || whence == SEEK_HOLE)
+		pos = whence == SEEK_DATA ? off : (int64_t)h->size;
+	if (pos < 0)
+		fs_reply_data_error(req, (int)pos);
+	else
+		fuse_reply_lseek(req, pos);
+}
+
+void fs_op_pack_release(fuse_req_t req, struct fuse_file_info *fi)
+{
+	put_handle(fs_of(req), handle_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+/* Answers with @n bytes at @value, or with their number. */
+static void reply_value(fuse_req_t req, const char *value, size_t n,
+			size_t room)
+{
+	if (room == 0)
+		fuse_reply_xattr(req, n);
+	else if (n > room)
+		fs_reply_error(req, -ERANGE);
+	else
+		fuse_reply_buf(req, value, n);
+}
+
+static int get_fact(struct fs *fs, const struct fs_pack_node *node,
+		    const char *name, char **out, size_t *n)
+{
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	if (strncmp(name, "user.", strlen("user.")) != 0)
+		return strncmp(name, "security.", strlen("security.")) == 0
+			       ? -ENODATA
+			       : -EOPNOTSUPP;
+	if (entry_of(node)->kind != B2F_PACK_FRAME ||
+	    strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) != 0)
+		return -ENODATA;
+	err = fs_pack_node_open_frame(fs, node, &frame);
+	if (!err)
+		err = fs_facts_get(frame, name, out, n);
+	b2f_frame_close(frame);
+	return err;
+}
+
+void fs_op_pack_getxattr(fuse_req_t req, struct fs_pack_node *node,
+			 const char *name, size_t size)
+{
+	struct fs *fs = fs_of(req);
+	char *value = NULL;
+	size_t n = 0;
+	int err = fs->config.no_xattr ? -ENOSYS
+					: fs_packs_use(fs, node->pack);
+
+	if (!err) {
+		err = get_fact(fs, node, name, &value, &n);
+		fs_packs_unuse(fs, node->pack);
+	}
+	if (err)
+		fs_reply_error(req, err);
+	else
+		reply_value(req, value, n, size);
+	free(value);
+}
+
+/* The names of what a frame tells; none of what cannot be opened. */
+static void list_facts(struct fs *fs, const struct fs_pack_node *node,
+		       char **names, size_t *n)
+{
+	struct b2f_frame *frame = NULL;
+
+	if (fs->config.list_xattr && entry_of(node)->kind == B2F_PACK_FRAME &&
+	    !fs_pack_node_open_frame(fs, node, &frame) &&
+	    fs_facts_list(frame, names, n))
+		*n = 0;
+	b2f_frame_close(frame);
+}
+
+void fs_op_pack_listxattr(fuse_req_t req, struct fs_pack_node *node,
+			  size_t size)
+{
+	struct fs *fs = fs_of(req);
+	char *names = NULL;
+	size_t n = 0;
+	int err = fs->config.no_xattr ? -ENOSYS
+					: fs_packs_use(fs, node->pack);
+
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	list_facts(fs, node, &names, &n);
+	fs_packs_unuse(fs, node->pack);
+	reply_value(req, names ? names : "", n, size);
+	free(names);
+}

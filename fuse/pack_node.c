@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pack_node.c - one entry of a pack: its frame, its sizes, its attributes */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack_node.h"
+#include "view.h"
+
+/* As of frames elsewhere: 0 blocks would be a hole for tar and cp. */
+#define BLOCKS_MIN 8
+
+size_t fs_pack_node_entry(const struct fs_pack_node *node)
+{
+	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
+}
+
+bool fs_pack_node_is_view(const struct fs_pack_node *node)
+{
+	return (size_t)(node - node->pack->nodes) >= node->pack->nentries;
+}
+
+struct fs_pack_node *fs_pack_node_of(struct fs_pack *pack, size_t entry,
+				      bool is_view)
+{
+	return &pack->nodes[entry + (is_view ? pack->nentries : 0)];
+}
+
+int fs_pack_node_open_frame(struct fs *fs, const struct fs_pack_node *node,
+			struct b2f_frame **out)
+{
+	const struct fs_pack *pack = node->pack;
+	size_t entry = fs_pack_node_entry(node);
+	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	char *label = NULL;
+	int err;
+
+	if (asprintf(&label, "%s/%s", pack->label,
+		     b2f_pack_entry(pack->pack, entry)->path) < 0)
+		return -ENOMEM;
+	options.label = label;
+	err = b2f_pack_open_frame(pack->pack, entry, &options, out);
+	free(label);
+	return err;
+}
+
+bool fs_pack_node_is_final(int err)
+{
+	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
+	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
+}
+
+/* What a view has before the data; 0: there can be none. */
+static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
+{
+	uint8_t *head = NULL;
+	size_t n = 0;
+	int err = b2f_frame_is_npy(frame)
+			  ? B2F_EUNSUPPORTED
+			  : b2f_frame_npy_header(frame, &head, &n);
+
+	free(head);
+	*len = err ? 0 : n;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Opens the frame for its sizes; of a broken one they are 0. */
+static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
+		      struct fs_pack_sizes *out)
+{
+	struct fs_pack_sizes sizes = {.known = true};
+	struct b2f_frame *frame = NULL;
+	int err = fs_pack_node_open_frame(fs, node, &frame);
+
+	if (!err) {
+		sizes.nbytes = b2f_frame_shown_nbytes(frame);
+		sizes.cbytes = b2f_frame_info_get(frame)->cbytes;
+		err = find_head_len(frame, &sizes.head_len);
+	} else if (fs_pack_node_is_final(err)) {
+		err = 0;
+	}
+	b2f_frame_close(frame);
+	if (!err)
+		*out = sizes;
+	return err;
+}
+
+/* Of a view they are in the node of its frame. */
+static int get_sizes(struct fs *fs, struct fs_pack_node *node,
+		     struct fs_pack_sizes *out)
+{
+	struct fs_pack_node *frame =
+		fs_pack_node_of(node->pack, fs_pack_node_entry(node), false);
+	struct fs_pack_sizes sizes;
+	int err = 0;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	sizes = frame->sizes;
+	pthread_mutex_unlock(&fs->packs.lock);
+	if (!sizes.known)
+		err = read_sizes(fs, frame, &sizes);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->packs.lock);
+	frame->sizes = sizes;
+	pthread_mutex_unlock(&fs->packs.lock);
+	*out = sizes;
+	return 0;
+}
+
+bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
+{
+	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
+	struct fs_pack_sizes sizes;
+
+	return fs->options.npy != FS_VIEW_OFF && e->kind == B2F_PACK_FRAME &&
+	       !get_sizes(fs, &pack->nodes[entry], &sizes) &&
+	       sizes.head_len > 0;
+}
+
+uint64_t fs_pack_node_ino(const struct fs_pack_node *node)
+{
+	uint64_t ino = node->pack->st.st_ino;
+
+	/* That of the file, and numbers that no filesystem gives out. */
+	ino += (uint64_t)fs_pack_node_entry(node) << 36;
+	return fs_pack_node_is_view(node) ? fs_view_ino(ino) : ino;
+}
+
+/* A directory is entered by whoever may read the file. */
+static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
+{
+	mode_t mode = file_mode & 0444;
+
+	return is_dir ? S_IFDIR | ((mode | mode >> 2) & ~fs->config.dir_mask)
+		      : S_IFREG | mode;
+}
+
+int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *out)
+{
+	const struct fs_pack *pack = node->pack;
+	const struct b2f_pack_entry *e =
+		b2f_pack_entry(pack->pack, fs_pack_node_entry(node));
+	struct fs_pack_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
+	int err = 0;
+
+	if (e->kind == B2F_PACK_FRAME)
+		err = get_sizes(fs, node, &sizes);
+	if (err)
+		return err;
+	*out = pack->st;
+	out->st_mode = mode_of(fs, out->st_mode, e->kind == B2F_PACK_DIR);
+	out->st_ino = fs_pack_node_ino(node);
+	/* How many directories it has is not counted. */
+	out->st_nlink = 1;
+	out->st_size = (off_t)sizes.nbytes;
+	if (fs_pack_node_is_view(node))
+		out->st_size += (off_t)sizes.head_len;
+	out->st_blocks = (blkcnt_t)(sizes.cbytes / 512 + 1);
+	if (out->st_blocks < BLOCKS_MIN)
+		out->st_blocks = sizes.nbytes ? BLOCKS_MIN : 0;
+	return 0;
+}
+
+/* Shares the data, if they are open. */
+static struct b2f_file *share(struct fs *fs, struct fs_pack_node *node)
+{
+	struct b2f_file *file;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	file = node->file;
+	node->nopens += file != NULL;
+	pthread_mutex_unlock(&fs->packs.lock);
+	return file;
+}
+
+static int open_file(struct fs *fs, const struct fs_pack_node *node,
+		     struct b2f_file **out)
+{
+	struct b2f_frame *frame = NULL;
+	int err = fs_pack_node_open_frame(fs, node, &frame);
+
+	if (!err)
+		err = b2f_file_open(fs->runtime, frame, out);
+	if (err)
+		b2f_frame_close(frame);
+	return err;
+}
+
+int fs_pack_node_open(struct fs *fs, struct fs_pack_node *node,
+		  struct b2f_file **out)
+{
+	struct b2f_file *file = share(fs, node), *mine = NULL;
+	int err = file ? 0 : open_file(fs, node, &mine);
+
+	if (err)
+		return err;
+	if (!file) {
+		pthread_mutex_lock(&fs->packs.lock);
+		/* Another thread may have been faster. */
+		if (!node->file) {
+			node->file = mine;
+			mine = NULL;
+		}
+		file = node->file;
+		node->nopens++;
+		pthread_mutex_unlock(&fs->packs.lock);
+		b2f_file_close(mine);
+	}
+	*out = file;
+	return 0;
+}
+
+void fs_pack_node_close(struct fs *fs, struct fs_pack_node *node)
+{
+	struct b2f_file *file = NULL;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	if (--node->nopens == 0) {
+		file = node->file;
+		node->file = NULL;
+	}
+	pthread_mutex_unlock(&fs->packs.lock);
+	b2f_file_close(file);
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* packs.c - stores that are one file, as directories */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "disk_frame.h"
+#include "getattr.h"
+#include "pack_node.h"
+#include "packs.h"
+
+#define VIEW_SUFFIX ".npy"
+
+/* Packs that are open without being used, if many are looked at in a second. */
+#define IDLE_MAX 64
+
+void fs_packs_init(struct fs_packs *packs)
+{
+	pthread_mutex_init(&packs->lock, NULL);
+}
+
+static void free_pack(struct fs *fs, struct fs_pack *pack)
+{
+	if (!pack)
+		return;
+	if (pack->dir)
+		fs_tree_forget(fs->tree, pack->dir, 1);
+	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
+		b2f_file_close(pack->nodes[i].file);
+	b2f_pack_close(pack->pack);
+	free(pack->nodes);
+	free(pack->label);
+	free(pack->name);
+	free(pack);
+}
+
+void fs_packs_fini(struct fs *fs)
+{
+	struct fs_pack *pack;
+
+	while ((pack = fs->packs.first)) {
+		fs->packs.first = pack->next;
+		free_pack(fs, pack);
+	}
+	fs->packs.root = NULL;
+	pthread_mutex_destroy(&fs->packs.lock);
+}
+
+void fs_packs_ref(struct fs *fs, struct fs_pack *pack)
+{
+	pthread_mutex_lock(&fs->packs.lock);
+	pack->nrefs++;
+	pthread_mutex_unlock(&fs->packs.lock);
+}
+
+void fs_packs_put(struct fs *fs, struct fs_pack *pack, uint64_t n)
+{
+	struct fs_pack **at = &fs->packs.first;
+	bool last;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	pack->nrefs -= n;
+	last = pack->nrefs == 0;
+	while (last && *at != pack)
+		at = &(*at)->next;
+	if (last) {
+		*at = pack->next;
+		fs->packs.nopen -= pack->pack != NULL;
+	}
+	pthread_mutex_unlock(&fs->packs.lock);
+	if (last)
+		free_pack(fs, pack);
+}
+
+/* The pack of that very version, with a reference; or NULL.  Locked. */
+static struct fs_pack *find_pack(struct fs *fs,
+				 const struct b2f_frame_stamp *stamp)
+{
+	struct fs_pack *pack = fs->packs.first;
+
+	while (pack && !b2f_frame_stamp_equal(&pack->stamp, stamp))
+		pack = pack->next;
+	if (pack)
+		pack->nrefs++;
+	return pack;
+}
+
+static struct fs_pack *get_known(struct fs *fs,
+				 const struct b2f_frame_stamp *stamp)
+{
+	struct fs_pack *pack;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	pack = find_pack(fs, stamp);
+	pthread_mutex_unlock(&fs->packs.lock);
+	return pack;
+}
+
+/* Opens the file @name, which has to be the version of @pack. */
+static int open_version(struct fs *fs, const struct fs_pack *pack, int dirfd,
+			const char *name, struct b2f_pack **out)
+{
+	const struct b2f_frame_options options = {
+		.log = fs_logger_sink(fs->logger),
+		.label = pack->label,
+		.nofollow = true,
+	};
+	struct b2f_frame_stamp stamp;
+	struct b2f_pack *opened = NULL;
+	int err = b2f_pack_open(&options, dirfd, name, &opened);
+
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	stamp = b2f_pack_stamp(opened);
+	if (!b2f_frame_stamp_equal(&stamp, &pack->stamp)) {
+		b2f_pack_close(opened);
+		return -ESTALE;
+	}
+	*out = opened;
+	return 0;
+}
+
+/* Opens the file again, by the name that it was found under. */
+static int open_again(struct fs *fs, const struct fs_pack *pack,
+		      struct b2f_pack **out)
+{
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, pack->dir, &pin);
+
+	if (!err)
+		err = open_version(fs, pack, pin.fd, pack->name, out);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+/* Counts a user of @pack.  If it is not open, @opened moves there.  Locked. */
+static bool use_opened(struct fs *fs, struct fs_pack *pack,
+		       struct b2f_pack **opened)
+{
+	if (!pack->pack && *opened) {
+		pack->pack = *opened;
+		*opened = NULL;
+		fs->packs.nopen++;
+	}
+	pack->nusers += pack->pack != NULL;
+	return pack->pack;
+}
+
+int fs_packs_use(struct fs *fs, struct fs_pack *pack)
+{
+	struct b2f_pack *opened = NULL;
+	bool is_open;
+	int err;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	is_open = use_opened(fs, pack, &opened);
+	pthread_mutex_unlock(&fs->packs.lock);
+	if (is_open)
+		return 0;
+	err = open_again(fs, pack, &opened);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->packs.lock);
+	use_opened(fs, pack, &opened);
+	pthread_mutex_unlock(&fs->packs.lock);
+	/* Another thread has been faster. */
+	b2f_pack_close(opened);
+	return 0;
+}
+
+/* Takes what was open out of a pack that was not used since @before_s. */
+static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
+{
+	struct fs_pack *oldest = NULL;
+	struct b2f_pack *opened = NULL;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	for (struct fs_pack *p = fs->packs.first; p; p = p->next)
+		if (p->pack && p->nusers == 0 && p->idle_s <= before_s &&
+		    (!oldest || p->idle_s < oldest->idle_s))
+			oldest = p;
+	if (oldest) {
+		opened = oldest->pack;
+		oldest->pack = NULL;
+		fs->packs.nopen--;
+	}
+	pthread_mutex_unlock(&fs->packs.lock);
+	return opened;
+}
+
+void fs_packs_unuse(struct fs *fs, struct fs_pack *pack)
+{
+	bool crowded, idle;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	idle = --pack->nusers == 0;
+	if (idle)
+		pack->idle_s = fs_clock_s();
+	crowded = fs->packs.nopen > IDLE_MAX;
+	pthread_mutex_unlock(&fs->packs.lock);
+	if (idle && crowded)
+		b2f_pack_close(take_idle(fs, fs_clock_s()));
+	if (idle)
+		fs_wakeup_call(&fs->wakeup, false);
+}
+
+bool fs_packs_tick(struct fs *fs)
+{
+	struct b2f_pack *opened;
+	bool more;
+
+	while ((opened = take_idle(fs, fs_clock_s() - 1)))
+		b2f_pack_close(opened);
+	pthread_mutex_lock(&fs->packs.lock);
+	/* That of the mount stays. */
+	more = fs->packs.nopen > (fs->packs.root != NULL);
+	pthread_mutex_unlock(&fs->packs.lock);
+	return more;
+}
+
+/* Attributes of a file as they are, and as they are shown. */
+struct look {
+	struct stat st;
+	struct stat shown;
+};
+
+/* Looks at @name; -ENOENT: it is no plain file. */
+static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
+{
+	struct fs_probe probe = {.kind = FS_KIND_OTHER};
+	int err = fs_tree_open_at(fs->tree, dirfd, name, &probe.fd, &probe.st);
+
+	if (err)
+		return err;
+	out->st = probe.st;
+	fs_getattr_of_probe(fs, &probe, &out->shown);
+	close(probe.fd);
+	return S_ISREG(probe.st.st_mode) ? 0 : -ENOENT;
+}
+
+/* A pack that is still to be opened; NULL: no memory. */
+static struct fs_pack *new_pack(struct fs *fs, struct fs_node *dir,
+				const char *name, const struct look *look)
+{
+	struct fs_pack *pack = calloc(1, sizeof(*pack));
+
+	if (!pack)
+		return NULL;
+	pack->st = look->shown;
+	pack->stamp = b2f_frame_stamp_of(&look->st);
+	if (dir) {
+		fs_tree_ref(fs->tree, dir);
+		pack->dir = dir;
+	}
+	pack->name = strdup(name);
+	if (pack->name && dir)
+		(void)!fs_disk_frame_label(fs, dir, name, &pack->label);
+	else if (pack->name)
+		pack->label = strdup(fs->source.path);
+	if (pack->label)
+		return pack;
+	free_pack(fs, pack);
+	return NULL;
+}
+
+static int make_nodes(struct fs_pack *pack)
+{
+	pack->nentries = b2f_pack_count(pack->pack);
+	pack->nodes = calloc(2 * pack->nentries, sizeof(*pack->nodes));
+	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
+		pack->nodes[i].pack = pack;
+	return pack->nodes ? 0 : -ENOMEM;
+}
+
+/*
+ * Makes @pack, which is open, known, or takes the one that another thread has
+ * made; with a reference, and in use.
+ */
+static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
+{
+	struct fs_pack *known;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	known = find_pack(fs, &pack->stamp);
+	if (known) {
+		use_opened(fs, known, &pack->pack);
+	} else {
+		pack->nrefs = pack->nusers = 1;
+		pack->next = fs->packs.first;
+		fs->packs.first = pack;
+		fs->packs.nopen++;
+	}
+	pthread_mutex_unlock(&fs->packs.lock);
+	if (!known)
+		return pack;
+	free_pack(fs, pack);
+	return known;
+}
+
+/*
+ * Opens @name in @dir (NULL: it is to be the root of the mount), which was just
+ * looked at, with a reference, and in use.
+ */
+static int open_pack(struct fs *fs, struct fs_node *dir, int dirfd,
+		     const char *name, const struct look *look,
+		     struct fs_pack **out)
+{
+	struct fs_pack *pack = new_pack(fs, dir, name, look);
+	int err = -ENOMEM;
+
+	if (pack)
+		err = open_version(fs, pack, dirfd, name, &pack->pack);
+	if (!err)
+		err = make_nodes(pack);
+	if (err)
+		free_pack(fs, pack);
+	else
+		*out = publish(fs, pack);
+	return err;
+}
+
+int fs_packs_look(struct fs *fs, int dirfd, const char *name)
+{
+	struct look look;
+	bool is = false;
+	int err;
+
+	if (!b2f_pack_is_name(name))
+		return 0;
+	/* Not past a mount point of our own; see fs_tree_open_at(). */
+	err = look_at(fs, dirfd, name, &look);
+	if (!err)
+		err = b2f_pack_look(dirfd, name, &is);
+	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
+		return err;
+	return !err && is;
+}
+
+/* Was the version @stamp tried in vain before?  If it was @now, notes it. */
+static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
+		       bool now)
+{
+	bool failed;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	failed = b2f_frame_stamp_equal(&fs->packs.failed, stamp);
+	if (now)
+		fs->packs.failed = *stamp;
+	pthread_mutex_unlock(&fs->packs.lock);
+	return failed;
+}
+
+/* Gets the pack @name with a reference, in use.  Returns 1, 0 or an errno. */
+static int get_pack(struct fs *fs, struct fs_node *dir, int dirfd,
+		    const char *name, struct fs_pack **out)
+{
+	struct b2f_frame_stamp stamp;
+	struct fs_pack *pack;
+	struct look look;
+	int err = look_at(fs, dirfd, name, &look);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	stamp = b2f_frame_stamp_of(&look.st);
+	pack = get_known(fs, &stamp);
+	err = pack ? fs_packs_use(fs, pack) : 0;
+	if (pack && !err) {
+		*out = pack;
+		return 1;
+	}
+	/* Its directory has another name now: that is another pack. */
+	if (pack)
+		fs_packs_put(fs, pack, 1);
+	if (pack && err != -ESTALE)
+		return err;
+	if (has_failed(fs, &stamp, false))
+		return 0;
+	err = open_pack(fs, dir, dirfd, name, &look, out);
+	if (!err)
+		return 1;
+	if (fs_pack_node_is_final(err))
+		has_failed(fs, &stamp, true);
+	return fs_pack_node_is_final(err) ? 0 : err;
+}
+
+int fs_packs_open_root(struct fs *fs)
+{
+	int dirfd = fs->tree->root->fd;
+	struct fs_pack *pack = NULL;
+	struct look look;
+	int err = look_at(fs, dirfd, fs->source.name, &look);
+
+	if (!err)
+		err = open_pack(fs, NULL, dirfd, fs->source.name, &look, &pack);
+	/* The mount refers to it, and uses it, until its end. */
+	if (!err)
+		fs->packs.root = &pack->nodes[0];
+	return err;
+}
+
+/* Answers with @node; the kernel has one more reference to it. */
+static int answer_with(struct fs *fs, struct fs_pack_node *node,
+		       struct fuse_entry_param *answer)
+{
+	struct fuse_entry_param e = {0};
+	int err = fs_pack_node_getattr(fs, node, &e.attr);
+
+	if (err)
+		return err;
+	e.ino = (fuse_ino_t)(uintptr_t)node | FS_PACK_BIT;
+	e.attr_timeout = fs->options.attr_timeout_s;
+	e.entry_timeout = fs->options.entry_timeout_s;
+	/* An address may come back for another version. */
+	e.generation = (uint64_t)node->pack->stamp.ctime_ns;
+	fs_packs_ref(fs, node->pack);
+	*answer = e;
+	return 0;
+}
+
+int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
+		   const char *name, struct fuse_entry_param *answer)
+{
+	struct fs_pack *pack = NULL;
+	int is = fs_packs_look(fs, dirfd, name), err;
+
+	if (is == 1)
+		is = get_pack(fs, dir, dirfd, name, &pack);
+	if (is != 1)
+		return is;
+	err = answer_with(fs, &pack->nodes[0], answer);
+	fs_packs_unuse(fs, pack);
+	fs_packs_put(fs, pack, 1);
+	return err ? err : 1;
+}
+
+int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
+			 const char *name, bool *empty)
+{
+	struct fs_pack *pack = NULL;
+	int is = fs_packs_look(fs, dirfd, name);
+
+	if (is == 1)
+		is = get_pack(fs, dir, dirfd, name, &pack);
+	if (is != 1)
+		return is;
+	*empty = pack->nentries == 1;
+	fs_packs_unuse(fs, pack);
+	fs_packs_put(fs, pack, 1);
+	return 1;
+}
+
+/* Finds the frame that @name would be the view of. */
+static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
+		     const char *name, size_t *out)
+{
+	size_t n = strlen(name), suffix = sizeof(VIEW_SUFFIX) - 1;
+	char *stem;
+	int err;
+
+	if (n <= suffix || strcmp(name + n - suffix, VIEW_SUFFIX) != 0)
+		return -ENOENT;
+	stem = strndup(name, n - suffix);
+	err = stem ? b2f_pack_lookup(pack->pack, dir, stem, out) : -ENOMEM;
+	free(stem);
+	if (!err && !fs_pack_node_has_view(fs, pack, *out))
+		err = -ENOENT;
+	return err;
+}
+
+int fs_packs_lookup(struct fs *fs, struct fs_pack_node *dir, const char *name,
+		    struct fuse_entry_param *answer)
+{
+	struct fs_pack *pack = dir->pack;
+	size_t entry, parent = fs_pack_node_entry(dir);
+	bool is_view = false;
+	int err = b2f_pack_lookup(pack->pack, parent, name, &entry);
+
+	if (err == -ENOENT) {
+		is_view = true;
+		err = find_view(fs, pack, parent, name, &entry);
+	}
+	if (err)
+		return err;
+	return answer_with(fs, fs_pack_node_of(pack, entry, is_view), answer);
+}
+
+void fs_packs_forget(struct fs *fs, struct fs_pack_node *node, uint64_t n)
+{
+	/* The root of the mount is the mount's. */
+	if (node != fs->packs.root)
+		fs_packs_put(fs, node->pack, n);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* packs_state.h - the packs of a mount, as a part of struct fs; see packs.h */
+#ifndef B2F_FUSE_PACKS_STATE_H
+#define B2F_FUSE_PACKS_STATE_H
+
+#include <pthread.h>
+
+#include "b2frame/frame.h"
+
+struct fs_pack;
+struct fs_pack_node;
+
+struct fs_packs {
+	pthread_mutex_t lock;
+	/* All that the kernel knows something of; under the lock. */
+	struct fs_pack *first;
+	/* Those whose file is open; likewise. */
+	size_t nopen;
+	/* What could not be opened last, not to log it each time; likewise. */
+	struct b2f_frame_stamp failed;
+	/* Of a mount whose SOURCE is a pack, else NULL; never changes. */
+	struct fs_pack_node *root;
+};
+
+#endif
