@@ -106,7 +106,7 @@ int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out);
 
 /*
  * Makes the frame that the whole index of @size bytes at @index tells, with the
- * chunk files of @frame, which is sparse.  Close *@out with b2f_frame_close().
+ * chunks of @frame.  Close *@out with b2f_frame_close().
  * Returns as b2f_frame_open().
  */
 B2F_MUST_CHECK
@@ -160,9 +160,8 @@ struct b2f_loaded {
 	/* The first @size stored bytes; malloc'ed. */
 	uint8_t *bytes;
 	size_t size;
-	/* Where the chunk is: object, and first byte there. */
+	/* Where the chunk is. */
 	int64_t object;
-	uint64_t base;
 	/* What the object was when @bytes were read. */
 	struct b2f_frame_stamp identity;
 	/* Its checksums, in the malloc'ed @tail; none if it is unsealed. */
@@ -251,6 +250,9 @@ int b2f_frame_report(const struct b2f_frame *frame, int err,
 int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 			   uint64_t raw, int64_t unit, int err,
 			   const struct b2f_why *why);
+
+/* Where in its file the stored chunk of entry @raw of a contiguous frame is. */
+uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw);
 
 /* The same for chunk @nchunk of the index. */
 int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,

@@ -21,8 +21,6 @@
 struct place {
 	struct b2f_object object;
 	int64_t id;
-	/* First byte of the chunk in the object. */
-	uint64_t base;
 	/* Bytes that may belong to it. */
 	uint64_t stored;
 	/* The first of them, as far as they have been read. */
@@ -34,21 +32,14 @@ static int find_place(const struct b2f_frame *frame, uint64_t raw,
 		      struct place *out, struct b2f_why *why)
 {
 	struct b2f_entry entry = b2f_entry_of(raw);
-	struct place place = {.id = B2F_OBJECT_INDEX};
+	/* The bits above are those of an edit. */
+	struct place place = {.id = (int64_t)(uint32_t)entry.place};
 	int err;
 
-	if (frame->store->sparse)
-		/* The bits above are those of an edit. */
-		place.id = (int64_t)(uint32_t)entry.place;
 	err = b2f_object_open(frame->store, place.id, &place.object, why);
 	if (err)
 		return err;
 	place.stored = place.object.size;
-	if (!frame->store->sparse) {
-		place.base =
-			frame->offset + frame->header.header_len + entry.place;
-		place.stored = frame->header.cbytes - entry.place;
-	}
 	*out = place;
 	return 0;
 }
@@ -58,8 +49,7 @@ static int read_at(const struct place *place, uint64_t off, void *buf, size_t n,
 		   struct b2f_why *why)
 {
 	if (!b2f_range_fits(off, n, place->nstart))
-		return b2f_object_read(&place->object, place->base + off, buf,
-				       n, why);
+		return b2f_object_read(&place->object, off, buf, n, why);
 	if (n)
 		memcpy(buf, place->start + off, n);
 	return 0;
@@ -75,7 +65,7 @@ static int read_start(const struct place *place, uint8_t *buf, size_t n,
 	if (size < B2F_CHUNK_HEADER_MIN)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "%zu bytes are too few for a chunk", size);
-	err = b2f_object_read(&place->object, place->base, buf, size, why);
+	err = b2f_object_read(&place->object, 0, buf, size, why);
 	if (!err)
 		*got = size;
 	return err;
@@ -133,8 +123,8 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 		more = realloc(buf, want);
 		if (more)
 			buf = more;
-		err = more ? b2f_object_read(&place->object, place->base + got,
-					     buf + got, want - got, why)
+		err = more ? b2f_object_read(&place->object, got, buf + got,
+					     want - got, why)
 			   : -ENOMEM;
 	}
 	if (err) {
@@ -149,18 +139,18 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 }
 
 /* A seal of a chunk with very many blocks is read only if it is there. */
-static int has_seal(const struct place *place, const struct b2f_loaded *l,
-		    size_t size, bool *has, struct b2f_why *why)
+static int has_seal(const struct place *place, uint64_t stored,
+		    const struct b2f_loaded *l, size_t size, bool *has,
+		    struct b2f_why *why)
 {
 	uint8_t mark[B2F_SEAL_MARK_SIZE];
 	int err;
 
 	*has = size <= HEAD_GUESS ||
-	       place->stored == l->chunk.header.cbytes + (uint64_t)size;
+	       stored == l->chunk.header.cbytes + (uint64_t)size;
 	if (*has)
 		return 0;
-	err = read_at(place, place->stored - sizeof(mark), mark, sizeof(mark),
-		      why);
+	err = read_at(place, stored - sizeof(mark), mark, sizeof(mark), why);
 	*has = !err && b2f_seal_is_mark(mark);
 	return err;
 }
@@ -169,17 +159,16 @@ static int has_seal(const struct place *place, const struct b2f_loaded *l,
  * Reads the checksums behind the chunk, if it has some, and checks its head
  * with them.
  */
-static int load_seal(const struct place *place, struct b2f_loaded *l,
-		     struct b2f_why *why)
+static int load_seal(const struct place *place, uint64_t stored,
+		     struct b2f_loaded *l, struct b2f_why *why)
 {
 	const struct b2f_seal_owner owner = {.id = l->raw & B2F_ENTRY_NUMBER,
 					     .tag = b2f_entry_tag(l->raw)};
-	uint64_t stored = place->stored;
 	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);
 	bool has = false;
 	int err;
 
-	err = has_seal(place, l, size, &has, why);
+	err = has_seal(place, stored, l, size, &has, why);
 	if (err)
 		return err;
 	if (!has)
@@ -194,6 +183,23 @@ static int load_seal(const struct place *place, struct b2f_loaded *l,
 			     &l->seal, why);
 }
 
+/*
+ * The same in a contiguous frame, where the seal is not the end of anything, so
+ * that only the index tells of it.  C-Blosc2 moves chunks without it, or leaves
+ * it behind another chunk; but then the index is not ours any more either.
+ */
+static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
+			    struct b2f_why *why)
+{
+	uint64_t stored = l->chunk.header.cbytes +
+			  (uint64_t)b2f_seal_size(&l->chunk);
+
+	if (stored > place->stored)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "there is no room for its seal");
+	return load_seal(place, stored, l, why);
+}
+
 /* Loads the chunk of entry @l->raw, which is at @place. */
 static int load_place(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
@@ -202,15 +208,15 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	int err;
 
 	l->object = place->id;
-	l->base = place->base;
 	l->identity = place->object.identity;
 	err = read_bytes(frame, place, nbytes, how, &l->bytes, &l->size, why);
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place->stored,
 				     &frame->context, &l->chunk, why);
-	/* In a contiguous frame there is another chunk behind it. */
 	if (!err && frame->store->sparse)
-		err = load_seal(place, l, why);
+		err = load_seal(place, place->stored, l, why);
+	else if (!err && b2f_entry_tag(l->raw))
+		err = load_seal_behind(place, l, why);
 	return err;
 }
 
@@ -252,8 +258,8 @@ static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
 				      sizeof(mark), why);
 	if (err)
 		return err;
-	*sealed = frame->store->sparse &&
-		  (b2f_seal_is_mark(mark) || b2f_entry_tag(raw));
+	*sealed = b2f_entry_tag(raw) ||
+		  (frame->store->sparse && b2f_seal_is_mark(mark));
 	*nbytes = h.nbytes;
 	return 0;
 }

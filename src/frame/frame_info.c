@@ -151,8 +151,10 @@ int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
 	info_of_chunk(&loaded->chunk, &info);
 	b2f_loaded_free(loaded);
 	info.in_index = entry.special != B2F_SPECIAL_NONE;
-	info.place =
-		frame->store->sparse ? (uint32_t)entry.place : entry.place;
+	info.place = (uint32_t)entry.place;
+	if (!frame->store->sparse && !info.in_index)
+		info.place = b2f_frame_chunk_off(frame, entry.place) -
+			     frame->offset - frame->header.header_len;
 	*out = info;
 	return 0;
 }

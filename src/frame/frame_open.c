@@ -91,8 +91,6 @@ static int read_meta(struct b2f_frame *f, const struct source *src,
 /* Where the trailer begins, from the start of the frame. */
 static uint64_t trailer_start(const struct b2f_frame *f)
 {
-	if (f->header.nbytes == 0)
-		return f->header.header_len;
 	return f->header.frame_len - f->trailer_len;
 }
 
@@ -149,6 +147,23 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 	return 0;
 }
 
+/* The places in the index of a contiguous frame become ids; @limit ends them. */
+static int name_places(struct b2f_frame *f, uint64_t limit)
+{
+	struct b2f_entries *e = &f->entries;
+	uint64_t n = e->raw ? e->n : 1;
+
+	/* What was derived shares the table of the frame before. */
+	if (e->nspecial == e->n)
+		return 0;
+	if (!f->store->ranges)
+		f->store->ranges = b2f_ranges_new();
+	if (!f->store->ranges)
+		return -ENOMEM;
+	return b2f_ranges_fill(f->store->ranges, e->raw ? e->raw : &e->same, n,
+			       f->offset + f->header.header_len, limit);
+}
+
 /* The index chunk: from the chunks (or the header) to the trailer. */
 static int read_entries(struct b2f_frame *f, const struct source *src,
 			struct b2f_why *why)
@@ -161,8 +176,7 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
 	int err;
 
 	if (f->header.nbytes == 0)
-		return f->store->sparse ? check_sums(f, NULL, 0, &ours, why)
-					: 0;
+		return check_sums(f, NULL, 0, &ours, why);
 	if (!f->store->sparse)
 		start += f->header.cbytes;
 	if (start > trailer_start(f))
@@ -170,13 +184,15 @@ static int read_entries(struct b2f_frame *f, const struct source *src,
 				   "the index begins behind its end");
 	size = trailer_start(f) - start;
 	err = read_part(src, start, size, &raw, why);
-	if (!err && f->store->sparse)
+	if (!err)
 		err = check_sums(f, raw, size, &ours, why);
 	if (!err)
 		err = b2f_decoder_new(&dec);
 	if (!err)
 		err = b2f_entries_parse(raw, size, &f->header, dec, &f->entries,
 					why);
+	if (!err && !f->store->sparse)
+		err = name_places(f, f->offset + start);
 	if (!err && ours)
 		err = b2f_tags_parse(raw, size, dec, &f->entries, why);
 	b2f_decoder_free(dec);
@@ -454,6 +470,8 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	err = b2f_store_clone(frame->store, &store, &why);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
+	if (!store->sparse)
+		store->ranges = b2f_ranges_ref(frame->store->ranges);
 	f = new_frame(&options, store, frame->label);
 	if (!f)
 		return -ENOMEM;

@@ -33,6 +33,15 @@ int b2f_frame_judge_header(const struct b2f_object *index, int err,
 			   "the header of the index is damaged");
 }
 
+uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw)
+{
+	struct b2f_range range = {0};
+
+	(void)b2f_ranges_get(frame->store->ranges, raw & B2F_ENTRY_NUMBER,
+			     &range);
+	return range.off;
+}
+
 /* Where the chunk is stored, as a person would look for it. */
 static void describe_place(const struct b2f_frame *frame, uint64_t raw,
 			   char *buf, size_t size)
@@ -47,9 +56,7 @@ static void describe_place(const struct b2f_frame *frame, uint64_t raw,
 		snprintf(buf, size, "%s", name);
 	} else {
 		snprintf(buf, size, "at byte %llu",
-			 (unsigned long long)(frame->offset +
-					      frame->header.header_len +
-					      entry.place));
+			 (unsigned long long)b2f_frame_chunk_off(frame, raw));
 	}
 }
 

@@ -23,7 +23,7 @@ static int same_head(const struct b2f_loaded *loaded,
 	int err = b2f_scratch_reserve(&dec->stored, loaded->size);
 
 	if (!err)
-		err = b2f_object_read(object, loaded->base, dec->stored.data,
+		err = b2f_object_read(object, 0, dec->stored.data,
 				      loaded->size, why);
 	if (!err)
 		*same = !memcmp(dec->stored.data, loaded->bytes, loaded->size);
@@ -77,7 +77,7 @@ static int read_open(const struct b2f_unit_read *r, uint32_t off, uint32_t size,
 	int err = r->loaded->seal.sums ? 0 : check_open(r, why);
 
 	return err ? err
-		   : b2f_object_read(r->object, r->loaded->base + off,
+		   : b2f_object_read(r->object, off,
 				     r->dec->stored.data, size, why);
 }
 
@@ -92,7 +92,7 @@ static int read_by_name(const struct b2f_unit_read *r, uint32_t off,
 		return err;
 	err = check_same(r, &object, &object.identity, why);
 	if (!err)
-		err = b2f_object_read(&object, r->loaded->base + off,
+		err = b2f_object_read(&object, off,
 				      r->dec->stored.data, size, why);
 	b2f_object_close(&object);
 	return err;

@@ -85,9 +85,7 @@ struct b2f_meta_list {
 struct b2f_entry {
 	/* NONE: the chunk is stored, at @place. */
 	enum b2f_special special;
-	/*
-	 * Offset behind the header; of a sparse frame the low 32 bits are the
-	 * number of the chunk file.
+	/* Its low 32 bits are the object (store/store.h) that the chunk is in.
 	 */
 	uint64_t place;
 };
@@ -139,10 +137,10 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
 
 /*
  * A raw entry, in memory.  Of a special chunk it is what the index chunk has
- * (bit 63 is set).  Of a chunk with a place in a contiguous frame it is that
- * place; in a sparse one:
+ * (bit 63 is set).  Of any other:
  *
- *   bits 0..30    number of the chunk file
+ *   bits 0..30    number of the chunk file; in a contiguous frame, whose index
+ *                 has a place there, the id of that range (store/ranges.h)
  *   bit 31        an edit has written it (frame/edit.h); in no index
  *   bits 32..61   what tells this version of the chunk from all others
  *   bit 62        the file has a seal, whose tag are the bits 32..62

@@ -87,9 +87,8 @@ static uint8_t general_flags(const struct b2f_frame_header *h)
 			 vl);
 }
 
-/* The fields that a commit may change. */
-static void write_fields(const struct b2f_frame_header *h, uint64_t frame_len,
-			 uint64_t cbytes, uint8_t *out)
+void b2f_frame_header_count(const struct b2f_frame_header *h,
+			    uint64_t frame_len, uint64_t cbytes, uint8_t *out)
 {
 	b2f_store_be32(out + OFF_HEADER_LEN, h->header_len);
 	b2f_store_be64(out + OFF_FRAME_LEN, frame_len);
@@ -151,7 +150,7 @@ void b2f_frame_header_write(const struct b2f_frame_header *header, uint8_t *out)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		out[marks[i].at] = marks[i].value;
 	b2f_frame_header_set(header, out);
-	write_fields(header, 0, 0, out);
+	b2f_frame_header_count(header, 0, 0, out);
 	b2f_store_be32(out + OFF_HEADER_LEN, B2F_FRAME_HEADER_PLAIN);
 }
 
@@ -200,8 +199,11 @@ static uint64_t value_of(const struct b2f_index_parts *parts, uint64_t i)
 {
 	uint64_t raw = parts->entries[i];
 
-	return parts->header.sparse && !(raw >> 63) ? raw & B2F_ENTRY_NUMBER
-						    : raw;
+	if (raw >> 63)
+		return raw;
+	if (parts->header.sparse)
+		return raw & B2F_ENTRY_NUMBER;
+	return parts->places ? parts->places[i] : raw;
 }
 
 /* All entries are one value (fill_special makes such frames). */
@@ -270,12 +272,13 @@ static void write_trailer(const struct b2f_index_parts *parts, uint8_t *dst)
 /* Zeros that give an index of @len bytes a length of its own. */
 static size_t padding(const struct b2f_index_parts *parts, size_t len)
 {
-	if (!parts->len_before || !parts->nentries)
+	/* A contiguous frame becomes longer with each commit. */
+	if (!parts->len_before || !parts->nentries || !parts->header.sparse)
 		return 0;
 	return (size_t)(parts->len_before + 1 - len) % NLENGTHS;
 }
 
-/* What comes behind the index chunk of a sparse frame, up to the trailer. */
+/* What comes behind the index chunk, up to the trailer. */
 static int write_tags(const struct b2f_index_parts *parts,
 		      struct b2f_encoder *enc, size_t len, uint8_t *dst,
 		      size_t *size, struct b2f_why *why)
@@ -284,7 +287,7 @@ static int write_tags(const struct b2f_index_parts *parts,
 	int err;
 
 	*size = 0;
-	if (!parts->header.sparse || !parts->nentries)
+	if (!parts->nentries || !(parts->header.sparse || parts->places))
 		return 0;
 	err = b2f_tags_write(parts->entries, parts->nentries, enc, dst, &n,
 			     why);
@@ -326,8 +329,8 @@ int b2f_index_write(const struct b2f_index_parts *parts,
 	}
 	memcpy(buf, parts->header_bytes, h->header_len);
 	*size = len + cbytes + ntags;
-	write_fields(h, *size + (h->sparse ? 0 : h->cbytes), told_size(parts),
-		     buf);
+	b2f_frame_header_count(h, *size + (h->sparse ? 0 : h->cbytes),
+			       told_size(parts), buf);
 	write_trailer(parts, tags + ntags);
 	*out = buf;
 	return 0;

@@ -36,6 +36,12 @@ struct b2f_index_parts {
 	const uint64_t *entries;
 	uint64_t nentries;
 	/*
+	 * Of a contiguous frame: for each entry that is no special chunk, where it
+	 * is, in bytes behind the header; then @entries tell the tags alone.  NULL:
+	 * there are no tags, and @entries are these places.
+	 */
+	const uint64_t *places;
+	/*
 	 * Length of the index that this one replaces, or 0: a reader of
 	 * C-Blosc2 sees that a frame has changed by its length alone, so those
 	 * of 256 indexes in a row differ.
@@ -67,6 +73,13 @@ void b2f_frame_header_write(const struct b2f_frame_header *header,
 
 /* Writes the B2F_FRAME_TRAILER_PLAIN bytes of an empty trailer. */
 void b2f_trailer_write(uint8_t *out);
+
+/*
+ * Puts what a commit changes of @header (sizes, counts, flags) into that of a
+ * frame of @frame_len bytes at @out, which tells the compressed size @cbytes.
+ */
+void b2f_frame_header_count(const struct b2f_frame_header *header,
+			    uint64_t frame_len, uint64_t cbytes, uint8_t *out);
 
 /*
  * Puts the settings of @header (codec, filters, block size) into the header of

@@ -203,6 +203,7 @@ static int file_stat_index(struct b2f_store *store, struct stat *out)
 
 static void files_free(struct b2f_store *store)
 {
+	b2f_files_single_fini(b2f_files_of(store)->writer);
 	close(b2f_files_of(store)->fd);
 	free(store);
 }
@@ -248,6 +249,7 @@ static const struct b2f_store_ops file_ops = {
 	.stat_index = file_stat_index,
 	.free = files_free,
 	.clone = file_clone,
+	.write = &b2f_files_single_write,
 };
 
 bool b2f_files_is_dir(const struct b2f_store *store)

@@ -26,6 +26,8 @@ struct b2f_files {
 	int fd;
 	/* Made by us, and no writer has begun since. */
 	bool is_new;
+	/* Of a single file that is being written to; see files_single.c. */
+	struct b2f_files_writer *writer;
 };
 
 /* @store must be one of b2f_store_open(). */
@@ -85,7 +87,11 @@ B2F_MUST_CHECK
 int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 			  struct b2f_why *why);
 
-/* Of a directory. */
+/* Of a directory, and of a single file. */
 extern const struct b2f_store_write_ops b2f_files_write;
+extern const struct b2f_store_write_ops b2f_files_single_write;
+
+/* Frees what writing to a single file took.  NULL does nothing. */
+void b2f_files_single_fini(struct b2f_files_writer *writer);
 
 #endif

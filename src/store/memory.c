@@ -30,10 +30,12 @@ static int memory_open(struct b2f_store *store, int64_t id,
 static int memory_read(const struct b2f_object *object, uint64_t off, void *buf,
 		       size_t n, struct b2f_why *why)
 {
-	if (!b2f_range_fits(off, n, object->size))
+	const struct memory_store *memory =
+		(const struct memory_store *)object->store;
+
+	if (!b2f_range_fits(off, n, memory->size))
 		return b2f_why_set(why, B2F_ECORRUPT,
-				   "the frame ends at byte %llu",
-				   (unsigned long long)object->size);
+				   "the frame ends at byte %zu", memory->size);
 	memcpy(buf, object->data + off, n);
 	return 0;
 }

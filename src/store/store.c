@@ -6,10 +6,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/checked.h"
+
 void b2f_store_free(struct b2f_store *store)
 {
+	struct b2f_ranges *ranges = store ? store->ranges : NULL;
+
 	if (store)
 		store->ops->free(store);
+	b2f_ranges_unref(ranges);
 }
 
 int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
@@ -23,9 +28,36 @@ int b2f_store_dirfd(const struct b2f_store *store)
 	return store->ops->dirfd ? store->ops->dirfd(store) : -1;
 }
 
+/* Opens a chunk of a contiguous frame: a range of its file. */
+static int open_range(struct b2f_store *store, int64_t id,
+		      struct b2f_object *out, struct b2f_why *why)
+{
+	struct b2f_range range;
+	int err;
+
+	if (!b2f_ranges_get(store->ranges, (uint64_t)id & ~B2F_OBJECT_PENDING,
+			    &range))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a chunk that is nowhere in the file");
+	err = store->ops->open(store, B2F_OBJECT_INDEX, out, why);
+	if (err)
+		return err;
+	if (range.off > out->size) {
+		b2f_object_close(out);
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the file ends before byte %llu",
+				   (unsigned long long)range.off);
+	}
+	out->base = range.off;
+	out->size = b2f_min_u64(range.size, out->size - range.off);
+	return 0;
+}
+
 int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {
+	if (!store->sparse && id >= 0)
+		return open_range(store, id, out, why);
 	return store->ops->open(store, id, out, why);
 }
 
@@ -47,7 +79,8 @@ int b2f_object_look(const struct b2f_object *object,
 int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
 		    size_t n, struct b2f_why *why)
 {
-	return object->store->ops->read(object, off, buf, n, why);
+	return object->store->ops->read(object, object->base + off, buf, n,
+					why);
 }
 
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out)

@@ -2,10 +2,10 @@
 /*
  * store.h - where the stored bytes of a frame live
  *
- * A store holds objects: the index, and for a sparse frame one object a chunk
- * file.  It knows their names and how to read them, nothing of what is in
- * them.  A contiguous frame is a store with the index object alone, which then
- * holds everything.
+ * A store holds objects: the index, and one object per chunk.  It knows where
+ * they are and how to read them, nothing of what is in them.  In a sparse frame
+ * each object is a file.  In a contiguous one the index object is the whole
+ * file, and chunks are ranges of it (ranges.h).
  *
  * Layer: store.  May include: base/.
  *
@@ -25,6 +25,7 @@
 #include "b2frame/frame.h"
 #include "base/attr.h"
 #include "base/why.h"
+#include "store/ranges.h"
 
 struct b2f_store;
 
@@ -48,7 +49,13 @@ struct b2f_store;
 /* An open object.  Zero-initialized it may be closed. */
 struct b2f_object {
 	struct b2f_store *store;
-	/* Bytes it had when it was opened. */
+	/* Where it begins in its file: not 0 for a chunk of a contiguous frame.
+	 */
+	uint64_t base;
+	/*
+	 * Bytes it had when it was opened; for a chunk of a contiguous frame, those
+	 * that may belong to it.
+	 */
 	uint64_t size;
 	/* What it was then; zero for a buffer, which nobody rewrites. */
 	struct b2f_frame_stamp identity;
@@ -61,7 +68,8 @@ struct b2f_object {
 
 struct b2f_store_ops {
 	/*
-	 * Opens object @id for reading into @out.  Must not block on FIFOs nor
+	 * Opens the file of object @id for reading into @out; that of all objects
+	 * of a contiguous store is B2F_OBJECT_INDEX.  Must not block on FIFOs nor
 	 * follow links out of the store.
 	 */
 	int (*open)(struct b2f_store *store, int64_t id, struct b2f_object *out,
@@ -113,13 +121,23 @@ struct b2f_store_write_ops {
 			struct b2f_frame_stamp *out);
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		    void *arg);
+	/* Of a contiguous store; others have NULL here. */
+	int (*put_head)(struct b2f_store *store, const void *head, size_t n,
+			const struct timespec *mtime, struct b2f_why *why);
+	int (*cut)(struct b2f_store *store, uint64_t size, struct b2f_why *why);
+	/* NULL: what b2f_store_stat_index() says. */
+	int (*own_stamp)(struct b2f_store *store, struct b2f_frame_stamp *out);
+	int (*has_changed)(struct b2f_store *store);
+	int (*note_attributes)(struct b2f_store *store);
 };
 
 /* The first member of every kind of store. */
 struct b2f_store {
 	const struct b2f_store_ops *ops;
-	/* One object a chunk. */
+	/* One file per chunk. */
 	bool sparse;
+	/* Where chunks are, for a contiguous store that has some; or NULL. */
+	struct b2f_ranges *ranges;
 };
 
 /*

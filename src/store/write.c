@@ -26,8 +26,21 @@ int b2f_object_create(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
+	struct b2f_range range = {0};
+	int err;
 
-	return ops ? ops->create(store, id, out, why) : read_only(why);
+	if (!ops)
+		return read_only(why);
+	if (!store->sparse &&
+	    !b2f_ranges_get(store->ranges, (uint64_t)id & ~B2F_OBJECT_PENDING,
+			    &range))
+		return b2f_why_set(why, -EINVAL, "no such range");
+	err = ops->create(store, id, out, why);
+	if (!err && !store->sparse) {
+		out->base = range.off;
+		out->size = range.size;
+	}
+	return err;
 }
 
 int b2f_object_publish(struct b2f_object *object, int64_t id,
@@ -43,7 +56,8 @@ int b2f_object_write(const struct b2f_object *object, uint64_t off,
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;
 
-	return ops ? ops->write(object, off, buf, n, why) : read_only(why);
+	return ops ? ops->write(object, object->base + off, buf, n, why)
+		   : read_only(why);
 }
 
 int b2f_object_inherit(const struct b2f_object *object,
@@ -95,7 +109,7 @@ int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->install(store, why) : read_only(why);
+	return ops && ops->install ? ops->install(store, why) : read_only(why);
 }
 
 int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why)
@@ -141,4 +155,50 @@ int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
 	return ops ? ops->list(store, fn, arg) : -EROFS;
+}
+
+int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
+		       const struct timespec *mtime, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->put_head ? ops->put_head(store, head, n, mtime, why)
+				    : read_only(why);
+}
+
+int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->cut ? ops->cut(store, size, why) : read_only(why);
+}
+
+int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+	struct stat st;
+	int err;
+
+	if (ops && ops->own_stamp)
+		return ops->own_stamp(store, out);
+	err = b2f_store_stat_index(store, &st);
+	if (!err)
+		*out = b2f_frame_stamp_of(&st);
+	return err;
+}
+
+int b2f_store_has_changed(struct b2f_store *store)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->has_changed ? ops->has_changed(store) : -EROFS;
+}
+
+void b2f_store_note_attributes(struct b2f_store *store)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	if (ops && ops->note_attributes)
+		/* If that fails, the change counts as another program's. */
+		(void)ops->note_attributes(store);
 }

@@ -30,7 +30,8 @@ void b2f_store_unlock(struct b2f_store *store);
 
 /*
  * Creates object @id, which must not exist (-EEXIST), for writing and reading;
- * of a pending chunk file, nor may there be one that has its own name.
+ * of a pending chunk file, nor may there be one that has its own name.  In a
+ * contiguous store @id is one of b2f_ranges_take() or b2f_ranges_add().
  * B2F_OBJECT_NEW_INDEX replaces what an earlier try left, and is its owner's
  * alone before b2f_object_inherit().  Of all others, whoever may read or write
  * the index may do so with it, whatever the umask; without an index, only its
@@ -106,7 +107,8 @@ int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
 /*
  * Puts the new index in the place of the index, at once (rename).
- * Returns 0 or an errno; then the old one is still there.
+ * Returns 0 or an errno; then the old one is still there.  Not for a contiguous
+ * store.
  */
 B2F_MUST_CHECK
 int b2f_store_install(struct b2f_store *store, struct b2f_why *why);
@@ -149,5 +151,42 @@ int b2f_store_identify(struct b2f_store *store, int64_t id,
 B2F_MUST_CHECK
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		   void *arg);
+
+/*
+ * For a contiguous store: puts the @n bytes at @head at the begin of the file,
+ * at once if @n is at most B2F_SECTOR, and gives the file the mtime @mtime; NULL:
+ * the one it had before the writer wrote chunks to it.  Returns 0 or an errno;
+ * then the old bytes are still there.
+ */
+#define B2F_SECTOR 512
+B2F_MUST_CHECK
+int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
+		       const struct timespec *mtime, struct b2f_why *why);
+
+/* For a contiguous store: cuts what is behind the first @size bytes. */
+B2F_MUST_CHECK
+int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why);
+
+/*
+ * What the index has to be unless another program has changed it: of a
+ * contiguous store, what its writer left with the last of its changes.  Returns
+ * 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out);
+
+/*
+ * Has another program written to the file of the contiguous @store since the
+ * last change by its writer?  That does not count what is done to its attributes,
+ * and is not known while the writer is writing.  Returns 1, 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_has_changed(struct b2f_store *store);
+
+/*
+ * For a contiguous store: what has changed of its file since the last change by
+ * its writer were attributes, its mtime too.  Does nothing for others.
+ */
+void b2f_store_note_attributes(struct b2f_store *store);
 
 #endif

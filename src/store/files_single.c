@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * files_single.c - changing a contiguous frame, which is one file
+ *
+ * The writer notes what the file is after each of its own changes, so that it
+ * can tell when another program has changed it: see b2f_store_own_stamp().  While
+ * several threads write at once, the stamp is taken when the last one has ended.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "store/files.h"
+
+/* What a store has from b2f_store_lock() on. */
+struct b2f_files_writer {
+	/* For writing; flock(2) is on it. */
+	int fd;
+	pthread_mutex_t lock;
+	/* The rest is under the lock. */
+	/* Changes under way. */
+	unsigned int nchanges;
+	/* The file after the last one. */
+	struct b2f_frame_stamp own;
+	/* The mtime of what is committed. */
+	struct timespec mtime;
+};
+
+static struct b2f_files_writer *writer_of(struct b2f_store *store)
+{
+	return b2f_files_of(store)->writer;
+}
+
+static int failed(const char *verb, struct b2f_why *why)
+{
+	return b2f_why_set(why, -errno, "%s: %s", verb, strerror(errno));
+}
+
+/* Filesystems without locks, or without this kind, are used without. */
+static bool is_unsupported(int err)
+{
+	return err == EBADF || err == EINVAL || err == ENOLCK ||
+	       err == ENOTSUP || err == ENOSYS;
+}
+
+void b2f_files_single_fini(struct b2f_files_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0)
+		close(writer->fd);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+static int need_writer(struct b2f_files *files)
+{
+	struct b2f_files_writer *w = files->writer;
+
+	if (w)
+		return 0;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	pthread_mutex_init(&w->lock, NULL);
+	w->fd = -1;
+	files->writer = w;
+	return 0;
+}
+
+/* Opens the very file of the store for writing; there is no other way to it. */
+static int open_again(int fd)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static int take_lock(int fd, struct b2f_why *why)
+{
+	int ret;
+
+	do
+		ret = flock(fd, LOCK_EX | LOCK_NB);
+	while (ret && errno == EINTR);
+	if (ret && errno == EWOULDBLOCK)
+		return b2f_why_set(why, -EBUSY,
+				   "another process is writing to it");
+	return ret && !is_unsupported(errno) ? failed("lock", why) : 0;
+}
+
+static int single_lock(struct b2f_store *store, struct b2f_why *why)
+{
+	struct b2f_files_writer *w;
+	struct stat st;
+	int fd, err;
+
+	err = need_writer(b2f_files_of(store));
+	if (err)
+		return err;
+	w = writer_of(store);
+	fd = open_again(b2f_files_of(store)->fd);
+	if (fd < 0)
+		return failed("open it for writing", why);
+	err = take_lock(fd, why);
+	if (!err && fstat(fd, &st))
+		err = failed("stat", why);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	w->fd = fd;
+	w->own = b2f_frame_stamp_of(&st);
+	w->mtime = st.st_mtim;
+	return 0;
+}
+
+static void single_unlock(struct b2f_store *store)
+{
+	struct b2f_files_writer *w = writer_of(store);
+
+	if (!w || w->fd < 0)
+		return;
+	(void)!flock(w->fd, LOCK_UN);
+	close(w->fd);
+	w->fd = -1;
+}
+
+static void begin_change(struct b2f_files_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->nchanges++;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void end_change(struct b2f_files_writer *w)
+{
+	struct stat st;
+
+	pthread_mutex_lock(&w->lock);
+	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0)
+		w->own = b2f_frame_stamp_of(&st);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int single_create(struct b2f_store *store, int64_t id,
+			 struct b2f_object *out, struct b2f_why *why)
+{
+	(void)why;
+	(void)id;
+	*out = (struct b2f_object){.store = store, .fd = writer_of(store)->fd};
+	return 0;
+}
+
+static int single_write(const struct b2f_object *object, uint64_t off,
+			const void *buf, size_t n, struct b2f_why *why)
+{
+	struct b2f_files_writer *w = writer_of(object->store);
+	int err;
+
+	begin_change(w);
+	err = b2f_files_write_fully(w->fd, off, buf, n, why);
+	end_change(w);
+	return err;
+}
+
+static void single_write_soon(const struct b2f_object *object)
+{
+	/* What is wrong, fsync will tell. */
+	(void)sync_file_range(writer_of(object->store)->fd,
+			      (off_t)object->base, (off_t)object->size,
+			      SYNC_FILE_RANGE_WRITE);
+}
+
+static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
+{
+	int ret;
+
+	do
+		ret = fsync(writer_of(store)->fd);
+	while (ret && errno == EINTR);
+	return ret ? failed("fsync", why) : 0;
+}
+
+static int single_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	return single_sync_index(object->store, why);
+}
+
+/* Sets the mtime, as the data that are shown are older than the last write. */
+static void set_mtime(struct b2f_files_writer *w)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, w->mtime};
+
+	/* Another user's file keeps the time of the write. */
+	(void)!futimens(w->fd, times);
+}
+
+static int single_put_head(struct b2f_store *store, const void *head, size_t n,
+			   const struct timespec *mtime, struct b2f_why *why)
+{
+	struct b2f_files_writer *w = writer_of(store);
+	int err;
+
+	begin_change(w);
+	err = b2f_files_write_fully(w->fd, 0, head, n, why);
+	pthread_mutex_lock(&w->lock);
+	if (!err && mtime)
+		w->mtime = *mtime;
+	if (!err)
+		set_mtime(w);
+	pthread_mutex_unlock(&w->lock);
+	end_change(w);
+	return err;
+}
+
+/* The room of a range that nothing uses any more goes back to the filesystem. */
+static int single_remove(struct b2f_store *store, int64_t id,
+			 struct b2f_why *why)
+{
+	uint64_t number = (uint64_t)id & ~(uint64_t)B2F_OBJECT_PENDING;
+	struct b2f_files_writer *w = writer_of(store);
+	struct b2f_range range;
+
+	(void)why;
+	if (!b2f_ranges_get(store->ranges, number, &range) ||
+	    b2f_ranges_give_back(store->ranges, number))
+		return 0;
+	begin_change(w);
+	/* Where that cannot be done it stays, and is no harm. */
+	if (fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		      (off_t)range.off, (off_t)range.size) == 0) {
+		pthread_mutex_lock(&w->lock);
+		set_mtime(w);
+		pthread_mutex_unlock(&w->lock);
+	}
+	end_change(w);
+	return 0;
+}
+
+static int single_cut(struct b2f_store *store, uint64_t size,
+		      struct b2f_why *why)
+{
+	struct b2f_files_writer *w = writer_of(store);
+	int err = 0;
+
+	begin_change(w);
+	if (ftruncate(w->fd, (off_t)size))
+		err = failed("truncate", why);
+	pthread_mutex_lock(&w->lock);
+	set_mtime(w);
+	pthread_mutex_unlock(&w->lock);
+	end_change(w);
+	return err;
+}
+
+static int single_own_stamp(struct b2f_store *store,
+			    struct b2f_frame_stamp *out)
+{
+	struct b2f_files_writer *w = writer_of(store);
+
+	pthread_mutex_lock(&w->lock);
+	*out = w->own;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+static int single_has_changed(struct b2f_store *store)
+{
+	struct b2f_files_writer *w = writer_of(store);
+	struct b2f_frame_stamp now;
+	struct stat st;
+	int ret = 0;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->nchanges == 0 && fstat(w->fd, &st)) {
+		ret = -errno;
+	} else if (w->nchanges == 0) {
+		now = b2f_frame_stamp_of(&st);
+		ret = !b2f_frame_stamp_same_data(&now, &w->own, false);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return ret;
+}
+
+static int single_note_attributes(struct b2f_store *store)
+{
+	struct b2f_files_writer *w = writer_of(store);
+	struct stat st;
+
+	if (!w || w->fd < 0 || fstat(w->fd, &st))
+		return -errno;
+	pthread_mutex_lock(&w->lock);
+	w->own = b2f_frame_stamp_of(&st);
+	w->mtime = st.st_mtim;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+/* What there is beside the frame in its file has no names. */
+static int single_list(struct b2f_store *store,
+		       int (*fn)(void *arg, int64_t id), void *arg)
+{
+	(void)store;
+	(void)fn;
+	(void)arg;
+	return 0;
+}
+
+static int single_identify(struct b2f_store *store, int64_t id,
+			   struct b2f_frame_stamp *out)
+{
+	(void)id;
+	return single_own_stamp(store, out);
+}
+
+static int single_sync_names(struct b2f_store *store, struct b2f_why *why)
+{
+	(void)store;
+	(void)why;
+	return 0;
+}
+
+const struct b2f_store_write_ops b2f_files_single_write = {
+	.lock = single_lock,
+	.unlock = single_unlock,
+	.create = single_create,
+	.write = single_write,
+	.write_soon = single_write_soon,
+	.sync = single_sync,
+	.sync_index = single_sync_index,
+	.sync_names = single_sync_names,
+	.remove = single_remove,
+	.identify = single_identify,
+	.list = single_list,
+	.put_head = single_put_head,
+	.cut = single_cut,
+	.own_stamp = single_own_stamp,
+	.has_changed = single_has_changed,
+	.note_attributes = single_note_attributes,
+};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ranges.c - where the chunks of a contiguous frame are in its file */
+#include "store/ranges.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* Ids have 31 bits, as those of chunk files. */
+#define NIDS_MAX (UINT64_C(1) << 31)
+
+/* So that positions fit off_t. */
+#define END_MAX (UINT64_C(1) << 62)
+
+struct b2f_ranges {
+	atomic_uint refs;
+	pthread_mutex_t lock;
+	/* By id.  A size of 0 is not known: as far as @limit. */
+	uint64_t *offs;
+	uint32_t *sizes;
+	uint64_t n;
+	uint64_t cap;
+	uint64_t limit;
+	/* Where the next new range begins. */
+	uint64_t end;
+};
+
+struct b2f_ranges *b2f_ranges_new(void)
+{
+	struct b2f_ranges *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	atomic_init(&r->refs, 1);
+	pthread_mutex_init(&r->lock, NULL);
+	return r;
+}
+
+struct b2f_ranges *b2f_ranges_ref(struct b2f_ranges *r)
+{
+	if (r)
+		atomic_fetch_add(&r->refs, 1);
+	return r;
+}
+
+void b2f_ranges_unref(struct b2f_ranges *r)
+{
+	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+		return;
+	pthread_mutex_destroy(&r->lock);
+	free(r->offs);
+	free(r->sizes);
+	free(r);
+}
+
+static int reserve(struct b2f_ranges *r, uint64_t more)
+{
+	uint64_t cap = b2f_max_u64(r->n + more, r->cap + r->cap / 2);
+	uint64_t *offs;
+	uint32_t *sizes;
+
+	if (r->n + more <= r->cap)
+		return 0;
+	if (r->n + more > NIDS_MAX)
+		return -ENOSPC;
+	offs = realloc(r->offs, cap * sizeof(*offs));
+	if (!offs)
+		return -ENOMEM;
+	r->offs = offs;
+	sizes = realloc(r->sizes, cap * sizeof(*sizes));
+	if (!sizes)
+		return -ENOMEM;
+	r->sizes = sizes;
+	r->cap = cap;
+	return 0;
+}
+
+static uint64_t push(struct b2f_ranges *r, uint64_t off, uint32_t size)
+{
+	r->offs[r->n] = off;
+	r->sizes[r->n] = size;
+	return r->n++;
+}
+
+int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
+		    uint64_t base, uint64_t limit)
+{
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	r->n = 0;
+	r->limit = limit;
+	err = reserve(r, n);
+	for (uint64_t i = 0; i < n && !err; i++)
+		if (places[i] >> 63 == 0)
+			places[i] = push(r, base + places[i], 0);
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The first of the @n sorted @offs that is above @off, or @limit. */
+static uint64_t find_next(const uint64_t *offs, uint64_t n, uint64_t off,
+			  uint64_t limit)
+{
+	uint64_t low = 0, high = n;
+
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (offs[mid] > off)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low < n ? offs[low] : limit;
+}
+
+static bool has_twins(const uint64_t *sorted, uint64_t n)
+{
+	for (uint64_t i = 1; i < n; i++)
+		if (sorted[i - 1] == sorted[i])
+			return true;
+	return false;
+}
+
+int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
+{
+	uint64_t *sorted;
+	int err = -ENOMEM;
+
+	pthread_mutex_lock(&r->lock);
+	sorted = malloc((r->n ? r->n : 1) * sizeof(*sorted));
+	if (!sorted)
+		goto out;
+	if (r->n) {
+		memcpy(sorted, r->offs, r->n * sizeof(*sorted));
+		qsort(sorted, r->n, sizeof(*sorted), compare);
+	}
+	err = has_twins(sorted, r->n) ? -EEXIST : 0;
+	for (uint64_t i = 0; i < r->n && !err; i++) {
+		uint64_t next = find_next(sorted, r->n, r->offs[i], r->limit);
+
+		r->sizes[i] = (uint32_t)b2f_min_u64(next - r->offs[i],
+						    UINT32_MAX);
+	}
+	r->end = end;
+out:
+	pthread_mutex_unlock(&r->lock);
+	free(sorted);
+	return err;
+}
+
+int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
+		   uint64_t *id)
+{
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	err = reserve(r, 1);
+	if (!err)
+		*id = push(r, off, size);
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+int b2f_ranges_take(struct b2f_ranges *r, uint32_t size, uint64_t *id)
+{
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
+	if (!err) {
+		*id = push(r, r->end, size);
+		r->end += size;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
+{
+	bool found;
+
+	if (!r)
+		return false;
+	pthread_mutex_lock(&r->lock);
+	found = id < r->n;
+	if (found) {
+		out->off = r->offs[id];
+		out->size = r->sizes[id] ? r->sizes[id] : r->limit - out->off;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return found;
+}
+
+bool b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
+{
+	bool last;
+
+	pthread_mutex_lock(&r->lock);
+	last = id < r->n && r->offs[id] + r->sizes[id] == r->end;
+	if (last)
+		r->end = r->offs[id];
+	pthread_mutex_unlock(&r->lock);
+	return last;
+}

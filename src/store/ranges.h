@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ranges.h - where the chunks of a contiguous frame are in its file
+ *
+ * Each range of bytes has an id, as a chunk file of a sparse frame has one in
+ * its name; so above the store a chunk is an object in either kind of frame.
+ * Ids are given once and never again, as long as the table lives.
+ *
+ * A writer takes new ranges behind all others, from the end of the frame on,
+ * so that nothing the frame on disk names is ever written to.
+ *
+ * Layer: store.  May include: base/.
+ *
+ * Threads: any function from any thread.
+ */
+#ifndef B2F_STORE_RANGES_H
+#define B2F_STORE_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+struct b2f_ranges;
+
+struct b2f_range {
+	/* First byte in the file. */
+	uint64_t off;
+	/* Bytes that may belong to the chunk, and to nothing else. */
+	uint64_t size;
+};
+
+/* An empty table with one reference, or NULL. */
+struct b2f_ranges *b2f_ranges_new(void);
+struct b2f_ranges *b2f_ranges_ref(struct b2f_ranges *ranges);
+/* NULL does nothing. */
+void b2f_ranges_unref(struct b2f_ranges *ranges);
+
+/*
+ * Makes the table that of the @n places at @places: bytes behind @base, all
+ * below @limit, which is in the file.  Each place is replaced by its id; those
+ * with bit 63 set are none, and stay.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_ranges_fill(struct b2f_ranges *ranges, uint64_t *places, uint64_t n,
+		    uint64_t base, uint64_t limit);
+
+/*
+ * Before the first new range: each of those there are reaches to the next one,
+ * and new ones begin at @end.  Returns 0, -EEXIST (two begin at the same byte)
+ * or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_ranges_begin(struct b2f_ranges *ranges, uint64_t end);
+
+/* Names the @size bytes at @off, which are in use.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_ranges_add(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
+		   uint64_t *id);
+
+/*
+ * Takes @size bytes that nothing uses.  Returns 0, -EFBIG (the file would be
+ * longer than files are), -ENOSPC (no more ids) or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_ranges_take(struct b2f_ranges *ranges, uint32_t size, uint64_t *id);
+
+/* Finds range @id; false if there is none. */
+bool b2f_ranges_get(struct b2f_ranges *ranges, uint64_t id,
+		    struct b2f_range *out);
+
+/*
+ * Nothing uses range @id any more.  Returns true if it was the last one: then
+ * the next one that is taken begins there.
+ */
+bool b2f_ranges_give_back(struct b2f_ranges *ranges, uint64_t id);
+
+#endif
