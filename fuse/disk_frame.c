@@ -51,11 +51,35 @@ int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
 	return err;
 }
 
+/* A contiguous frame: its very file, and where its name is. */
+static int open_single(struct fs *fs, struct fs_node *node, int fd,
+		       struct b2f_frame_options *options,
+		       struct b2f_frame **out)
+{
+	char path[48], name[FS_NAME_SIZE] = "";
+	struct fs_pin parent = {0};
+	int err;
+
+	if (fs->source.is_frame) {
+		options->home_fd = AT_FDCWD;
+		options->home_name = fs->source.path;
+	} else if (fs_tree_pin_parent(fs->tree, node, &parent, name) == 0) {
+		options->home_fd = parent.fd;
+		options->home_name = name;
+	} else {
+		options->home_name = "";
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = b2f_frame_open(options, AT_FDCWD, path, out);
+	fs_tree_unpin(fs->tree, &parent);
+	return err;
+}
+
 int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 		       struct b2f_frame **out)
 {
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
-	char path[48], *label = NULL;
+	char *label = NULL;
 	struct stat index;
 	int err;
 
@@ -63,12 +87,8 @@ int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 	if (err)
 		return err;
 	options.label = label;
-	if (node->sparse) {
-		err = b2f_frame_open(&options, fd, ".", out);
-	} else {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		err = b2f_frame_open(&options, AT_FDCWD, path, out);
-	}
+	err = node->sparse ? b2f_frame_open(&options, fd, ".", out)
+			   : open_single(fs, node, fd, &options, out);
 	free(label);
 	/* It was a frame a moment ago: the next lookup tells what it is now. */
 	if (err == -ENOENT ||

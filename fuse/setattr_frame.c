@@ -123,16 +123,27 @@ struct request {
 	struct fs *fs;
 	const struct fs_setattr *meta;
 	bool sets_mtime;
+	/* Of the frame. */
+	int fd;
 	/* Called instead if @meta is NULL. */
 	int (*fn)(void *arg, int index_fd);
 	void *arg;
 };
+
+/* A contiguous frame has the attributes itself. */
+static int run_single(const struct request *r)
+{
+	return r->meta ? fs_setattr_file(r->fs, r->fd, r->meta)
+		       : r->fn(r->arg, r->fd);
+}
 
 static int run(void *arg, int dirfd)
 {
 	const struct request *r = arg;
 	int fd, err;
 
+	if (dirfd < 0)
+		return run_single(r);
 	if (r->meta) {
 		err = set_all(r->fs, dirfd, r->meta);
 		return err == -ENOENT ? -ESTALE : err;
@@ -171,10 +182,10 @@ static int run_request(struct fs_node *node, int fd, struct request *r)
 	struct fs_open_frame *frame;
 	int err;
 
-	if (!node->sparse)
-		return r->meta ? fs_setattr_file(fs, fd, r->meta)
-			       : r->fn(r->arg, fd);
+	r->fd = fd;
 	frame = fs_open_frame_peek(fs, node);
+	if (!frame && !node->sparse)
+		return run_single(r);
 	if (!frame)
 		return run_closed(node, fd, r);
 	err = b2f_file_with_index(frame->file, r->sets_mtime, run, r);

@@ -37,6 +37,12 @@ struct b2f_frame_options {
 	/* Refuse a path whose last component is a symbolic link. */
 	bool nofollow;
 	/*
+	 * Under which name a contiguous frame is, if not @path below @dirfd: there
+	 * its lock file is (NAME.b2lock).  An empty name: it has none.
+	 */
+	int home_fd;
+	const char *home_name;
+	/*
 	 * Take serialized objects (b2f_frame_objects()) for plain bytes, one
 	 * chunk behind the other: for copies chunk by chunk.
 	 */

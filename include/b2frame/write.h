@@ -185,7 +185,8 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
  * may set the mtime only with @sets_mtime, and then the next commit leaves that
  * alone unless something is written first.
  *
- * Returns what @fn returned, or -EROFS for a contiguous frame.
+ * A contiguous frame has no directory, so @dirfd is -1: its one file has the
+ * attributes.  Returns what @fn returned.
  */
 B2F_MUST_CHECK
 int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,

@@ -170,7 +170,8 @@ static void verify_frame(struct verify *v, const char *path,
 		if (report.stands_for && report.status == CLI_EXIT_OK)
 			report.status = CLI_EXIT_UNCHECKED;
 		report.result = &result;
-		report.sparse = b2f_frame_info_get(frame)->sparse;
+		report.tells_seals = b2f_frame_info_get(frame)->sparse ||
+				     result.index_sealed;
 		report.states = listener.states;
 	}
 	print_report(v, &report);

@@ -62,7 +62,7 @@ static void print_chunks(const struct cli_verify_report *report)
 {
 	uint64_t n = report->result->nchunks, next;
 
-	if (report->sparse)
+	if (report->tells_seals)
 		printf("  index: %s\n",
 		       report->result->index_sealed ? "sealed" : "unsealed");
 	for (uint64_t i = 0; i < n; i = next) {
@@ -95,7 +95,7 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 	if (report->status != CLI_EXIT_OK)
 		fputs(" sound", stdout);
 	print_count(r->nsealed, "sealed");
-	if (report->sparse)
+	if (report->tells_seals)
 		print_count(count_unsealed(r), "unsealed");
 	print_count(r->ndamaged, "damaged");
 	print_count(r->nbad_metas, "bad metalayers");

@@ -20,8 +20,8 @@ struct cli_verify_report {
 	const struct b2f_check_result *result;
 	/* The kind of a frame whose data are elsewhere; otherwise NULL. */
 	const char *stands_for;
-	/* It can have checksums. */
-	bool sparse;
+	/* Whether it has checksums matters: a contiguous one mostly has none. */
+	bool tells_seals;
 	/* enum b2f_check_state of each chunk; NULL: not wanted. */
 	const uint8_t *states;
 };

@@ -22,6 +22,7 @@
 #include "file/reading.h"
 #include "file/reform.h"
 #include "file/writer.h"
+#include "frame/edit_lock.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

@@ -90,7 +90,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 	};
 	if (w && w->edit) {
 		out->cbytes = w->edit->header.cbytes;
-		out->stamp = w->edit->stamp;
+		out->stamp = b2f_edit_stamp(w->edit);
 		out->dirty = w->dirty_since_ns != 0;
 		out->mtime = w->mtime;
 		out->has_mtime = w->has_mtime;

@@ -3,24 +3,42 @@
 #include "file/reading.h"
 #include "file/writer.h"
 
-/* The index as it was read, or as the last commit left it.  Locked. */
-static struct b2f_frame_stamp *known_stamp(struct b2f_file *file)
+/* The index as it was read, or as the last change of ours left it.  Locked. */
+static struct b2f_frame_stamp known_stamp(const struct b2f_file *file)
 {
-	struct b2f_writer *w = file->writer;
+	const struct b2f_writer *w = file->writer;
 
-	return w && w->edit ? &w->edit->stamp : &file->frame->stamp;
+	return w && w->edit ? b2f_edit_stamp(w->edit) : file->frame->stamp;
+}
+
+/*
+ * The edit of a contiguous frame, which each new chunk changes, or NULL.  While
+ * the caller has the commit_lock, if there is a writer, it stays.
+ */
+static struct b2f_edit *edit_of_single(struct b2f_file *file)
+{
+	struct b2f_edit *edit;
+
+	pthread_mutex_lock(&file->lock);
+	edit = file->writer ? file->writer->edit : NULL;
+	pthread_mutex_unlock(&file->lock);
+	return edit && !edit->store->sparse ? edit : NULL;
 }
 
 /* Is the index on disk another one than is known?  1, 0 or an errno. */
 static int has_changed(struct b2f_file *file)
 {
-	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_edit *edit = edit_of_single(file);
 	struct b2f_frame_stamp known, now;
+	struct b2f_frame *frame;
 	struct stat st;
 	int err;
 
+	if (edit)
+		return b2f_edit_has_changed(edit);
+	frame = b2f_file_frame_ref(file);
 	pthread_mutex_lock(&file->lock);
-	known = *known_stamp(file);
+	known = known_stamp(file);
 	pthread_mutex_unlock(&file->lock);
 	err = b2f_store_stat_index(frame->store, &st);
 	b2f_frame_close(frame);
@@ -204,14 +222,23 @@ static void release_writer(struct b2f_file *file, struct b2f_writer *w)
 /* Our change of the attributes is not a foreign one.  Locked. */
 static void know_index(struct b2f_file *file, bool sets_mtime)
 {
-	struct b2f_frame_stamp *known = known_stamp(file), now;
+	struct b2f_edit *edit = file->writer ? file->writer->edit : NULL;
+	struct b2f_frame_stamp known = known_stamp(file), now;
 	struct stat st;
 
+	if (edit && !edit->store->sparse) {
+		b2f_store_note_attributes(edit->store, sets_mtime);
+		return;
+	}
 	if (b2f_store_stat_index(file->frame->store, &st))
 		return;
 	now = b2f_frame_stamp_of(&st);
-	if (b2f_frame_stamp_same_data(known, &now, sets_mtime))
-		*known = now;
+	if (!b2f_frame_stamp_same_data(&known, &now, sets_mtime))
+		return;
+	if (edit)
+		edit->stamp = now;
+	else
+		file->frame->stamp = now;
 }
 
 int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
@@ -219,14 +246,9 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
 	struct b2f_writer *w;
-	int err, changed, dirfd;
-
 	/* Every version of the frame is in the same directory. */
-	dirfd = b2f_store_dirfd(frame->store);
-	if (dirfd < 0) {
-		err = -EROFS;
-		goto out;
-	}
+	int err, changed, dirfd = b2f_store_dirfd(frame->store);
+
 	w = hold_writer(file);
 	/* Look first: after our change, a foreign one can no longer be told. */
 	changed = has_changed(file);
@@ -238,7 +260,6 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 		w->has_mtime = false;
 	pthread_mutex_unlock(&file->lock);
 	release_writer(file, w);
-out:
 	b2f_frame_close(frame);
 	return err;
 }

@@ -7,11 +7,16 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
+#include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_single.h"
 
 /* Numbers that may be taken by files nobody names, before we give up. */
 #define ID_TRIES   1000000
 #define NAME_TRIES 10
+
+/* How long a chunk waits for programs that have locked a contiguous frame. */
+#define LOCK_WAIT_MS 3000
 
 /* A chunk in memory, as it is going to be in its file. */
 struct image {
@@ -20,6 +25,8 @@ struct image {
 	/* Malloc'ed. */
 	uint8_t *seal;
 	size_t seal_size;
+	/* Bytes it takes with its seal, or more. */
+	uint64_t room;
 };
 
 static void lock(struct b2f_chunk_writer *cw)
@@ -71,15 +78,32 @@ static int add_seal(const struct b2f_edit *edit, struct image *image,
 	return err;
 }
 
-/* Creates a chunk file with a number that nobody has. */
-static int create(struct b2f_chunk_writer *cw, uint64_t *raw,
-		  struct b2f_object *object, struct b2f_why *why)
+/* How much room a range for @image needs. */
+static int measure(const struct b2f_chunk_writer *cw, struct image *image,
+		   struct b2f_why *why)
+{
+	struct b2f_chunk chunk;
+	int err;
+
+	image->room = image->cbytes;
+	if (cw->no_seal)
+		return 0;
+	err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
+			     &cw->edit->frame->context, &chunk, why);
+	if (!err)
+		image->room += b2f_seal_size(&chunk);
+	return err;
+}
+
+/* Creates a chunk file with a number that nobody has, or takes a range. */
+static int create(struct b2f_chunk_writer *cw, const struct image *image,
+		  uint64_t *raw, struct b2f_object *object, struct b2f_why *why)
 {
 	int err = -EEXIST;
 
 	for (int i = 0; i < ID_TRIES && err == -EEXIST; i++) {
 		lock(cw);
-		err = b2f_edit_new_id(cw->edit, raw);
+		err = b2f_edit_new_id(cw->edit, image->room, raw);
 		unlock(cw);
 		if (!err)
 			err = b2f_object_create(cw->edit->store,
@@ -151,7 +175,7 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	bool named;
 	int err;
 
-	err = create(cw, &chunk.raw, &object, why);
+	err = create(cw, image, &chunk.raw, &object, why);
 	if (err)
 		return err;
 	err = fill_file(cw, image, &chunk.raw, &object, why);
@@ -170,11 +194,33 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	return err;
 }
 
+/*
+ * The same in a contiguous frame, where another program may write behind the end
+ * of the frame: that is kept out, or what it has written is left alone.
+ */
+static int try_range(struct b2f_chunk_writer *cw, struct image *image,
+		     struct b2f_edit_chunk *out, struct b2f_why *why)
+{
+	int err = b2f_edit_lock_out(cw->edit, LOCK_WAIT_MS, why);
+
+	if (err)
+		return err;
+	err = b2f_edit_single_claim(cw->edit, why);
+	if (!err)
+		err = try_file(cw, image, out, why);
+	b2f_edit_let_in(cw->edit);
+	return err;
+}
+
 static int write_file(struct b2f_chunk_writer *cw, struct image *image,
 		      struct b2f_edit_chunk *out, struct b2f_why *why)
 {
-	int err = -EEXIST;
+	int err = measure(cw, image, why);
 
+	if (!err && !cw->edit->store->sparse)
+		return try_range(cw, image, out, why);
+	if (!err)
+		err = -EEXIST;
 	/* Another program may take a number while we write. */
 	for (int i = 0; i < NAME_TRIES && err == -EEXIST; i++)
 		err = try_file(cw, image, out, why);

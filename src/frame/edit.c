@@ -6,45 +6,8 @@
 #include "base/log_line.h"
 #include "frame/edit_count.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_single.h"
 #include "index/tags.h"
-
-void b2f_edit_state_fini(struct b2f_edit_state *state)
-{
-	free(state->raw);
-	*state = (struct b2f_edit_state){0};
-}
-
-int b2f_edit_state_copy(const struct b2f_edit_state *from,
-			struct b2f_edit_state *to)
-{
-	uint64_t *raw = malloc((from->n ? from->n : 1) * sizeof(*raw));
-
-	if (!raw)
-		return -ENOMEM;
-	if (from->n)
-		memcpy(raw, from->raw, from->n * sizeof(*raw));
-	*to = *from;
-	to->raw = raw;
-	to->cap = from->n ? from->n : 1;
-	return 0;
-}
-
-int b2f_edit_state_of(const struct b2f_frame *frame, struct b2f_edit_state *out)
-{
-	const struct b2f_entries *entries = &frame->entries;
-	struct b2f_edit_state state = {.n = entries->n,
-				       .cap = entries->n ? entries->n : 1,
-				       .nbytes = frame->header.nbytes,
-				       .cbytes = frame->header.cbytes};
-
-	state.raw = malloc(state.cap * sizeof(*state.raw));
-	if (!state.raw)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < entries->n; i++)
-		state.raw[i] = entries->raw ? entries->raw[i] : entries->same;
-	*out = state;
-	return 0;
-}
 
 static bool is_empty_array(const struct b2f_frame *frame)
 {
@@ -66,8 +29,8 @@ const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 	const struct b2f_frame_header *h = &frame->header;
 	struct b2f_frame_span span;
 
-	if (!h->sparse)
-		return "it is contiguous";
+	if (frame->offset)
+		return "it is a part of another file";
 	/* It has no chunks, and never gets any. */
 	if (what == B2F_EDIT_FILE && is_empty_array(frame))
 		return NULL;
@@ -93,7 +56,7 @@ static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 	const char *text;
 
 	if (what == B2F_EDIT_ANY)
-		text = frame->header.sparse ? NULL : "it is contiguous";
+		text = frame->offset ? "it is a part of another file" : NULL;
 	else
 		text = b2f_edit_obstacle(frame, what);
 	if (!text)
@@ -150,6 +113,29 @@ static int open_lock(struct b2f_edit *edit, enum b2f_edit_locking locking,
 	return 0;
 }
 
+/* Is what is on disk not the frame that was opened? */
+static bool is_newer(const struct b2f_edit *edit)
+{
+	struct b2f_frame_stamp now;
+	struct stat st;
+
+	if (b2f_store_stat_index(edit->store, &st))
+		return true;
+	now = b2f_frame_stamp_of(&st);
+	return !b2f_frame_stamp_equal(&now, &edit->stamp);
+}
+
+struct b2f_frame_stamp b2f_edit_stamp(const struct b2f_edit *edit)
+{
+	struct b2f_frame_stamp stamp = edit->stamp;
+
+	/* Of a contiguous frame each chunk that is written changes it. */
+	if (!edit->store->sparse && edit->has_lock &&
+	    b2f_store_own_stamp(edit->store, &stamp))
+		return edit->stamp;
+	return stamp;
+}
+
 int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 		 enum b2f_edit_locking locking,
 		 struct b2f_durability *durability, struct b2f_edit **out)
@@ -164,6 +150,7 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	edit = calloc(1, sizeof(*edit));
 	if (!edit)
 		return -ENOMEM;
+	pthread_mutex_init(&edit->lock_mutex, NULL);
 	edit->frame = b2f_frame_ref(frame);
 	edit->home = b2f_frame_ref(frame);
 	edit->store = frame->store;
@@ -176,12 +163,14 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	if (!err)
 		err = open_lock(edit, locking, &why);
 	/* Until now somebody else could write. */
-	if (!err && b2f_edit_has_changed(edit))
+	if (!err && is_newer(edit))
 		err = b2f_why_set(&why, -ESTALE,
 				  "changed while it was being opened");
 	if (!err)
 		err = open_states(edit, &why);
-	if (!err)
+	if (!err && !edit->store->sparse)
+		err = b2f_edit_single_begin(edit, &why);
+	else if (!err)
 		err = b2f_edit_clean(edit);
 	if (err) {
 		b2f_edit_free(edit);
@@ -200,6 +189,7 @@ void b2f_edit_free(struct b2f_edit *edit)
 	/* Without the writer's lock it has neither written nor committed. */
 	if (edit->has_lock && edit->committed.raw)
 		b2f_edit_delete_all(edit);
+	b2f_edit_single_fini(edit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	b2f_edit_forget(edit, chunk);
 	b2f_lock_close(edit->lock);
@@ -215,6 +205,7 @@ void b2f_edit_free(struct b2f_edit *edit)
 	b2f_ids_fini(&edit->free);
 	b2f_frame_close(edit->frame);
 	b2f_frame_close(edit->home);
+	pthread_mutex_destroy(&edit->lock_mutex);
 	free(edit);
 }
 

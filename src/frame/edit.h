@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * edit.h - what a sparse frame is to become
+ * edit.h - what a frame is to become
  *
  * An edit has two states of the frame's entries: the *committed* one, which is
  * on disk, and the *working* one, which somebody changes.  A changed chunk is
@@ -31,6 +31,10 @@
  *   retired    an index before named it, and readers of that index may still
  *              come: in @retired, until it is old enough (edit_remove.c)
  *
+ * In a contiguous frame each "file" above is a range of the one file, which takes
+ * no name, and the new index is one, too.  Its commit is one write to the header
+ * (edit_single.c).
+ *
  * Entries are those of index/index.h, but those of files that were written here
  * keep the bit of pending ones.  Each file that an edit writes gets a tag of its
  * own, so two equal entries of one edit always mean the same bytes.
@@ -47,23 +51,12 @@
 
 #include "b2frame/durability.h"
 #include "chunk/encoder.h"
+#include "frame/edit_state.h"
 #include "frame/frame.h"
+#include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "store/lock.h"
 #include "store/write.h"
-
-/* All chunks of a frame at one moment. */
-struct b2f_edit_state {
-	/* One entry a chunk; malloc'ed. */
-	uint64_t *raw;
-	uint64_t n;
-	/* Entries there is room for. */
-	uint64_t cap;
-	/* Decoded bytes. */
-	uint64_t nbytes;
-	/* Stored bytes of the chunks that have a file; see b2f_edit_count(). */
-	uint64_t cbytes;
-};
 
 /* A list of numbers of chunk files. */
 struct b2f_ids {
@@ -90,6 +83,25 @@ struct b2f_retirees {
 
 struct b2f_new_chunk;
 
+/* What a commit to a contiguous frame has to find as it left it. */
+struct b2f_edit_disk {
+	/* Held while one of these, or those on disk, are read or changed. */
+	pthread_mutex_t lock;
+	/* The header, @head_len bytes; malloc'ed. */
+	uint8_t *head;
+	size_t head_len;
+	/*
+	 * The end of the frame.  @is_ours: with a fingerprint, or claimed, so that
+	 * another program that changes the frame changes this.
+	 */
+	uint8_t tail[B2F_FINGERPRINT_TAIL];
+	bool is_ours;
+	bool is_claimed;
+	uint64_t frame_len;
+	/* The range of index and trailer. */
+	uint64_t index_id;
+};
+
 struct b2f_edit {
 	/* Holds a reference; the settings, metalayers and log are its. */
 	struct b2f_frame *frame;
@@ -106,6 +118,8 @@ struct b2f_edit {
 	struct b2f_edit_state working;
 	/* Of the index that @committed was read from, or written to. */
 	struct b2f_frame_stamp stamp;
+	/* Of a contiguous frame, else NULL. */
+	struct b2f_edit_disk *disk;
 	/* A commit is being written. */
 	bool committing;
 	/* Does the committed state survive a loss of power?  Outlives the edit.
@@ -113,8 +127,9 @@ struct b2f_edit {
 	struct b2f_durability *durability;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
-	/* How often it was taken; by one thread at a time. */
+	/* How often it was taken; under lock_mutex, which is held to take it. */
 	unsigned int nlocked;
+	pthread_mutex_t lock_mutex;
 	/* Files that were written here: by id.  A uthash. */
 	struct b2f_new_chunk *fresh;
 	/*
@@ -170,6 +185,13 @@ struct b2f_commit {
 	uint64_t frame_len;
 	/* The compressed size that it tells. */
 	uint64_t told_cbytes;
+	/* Of a contiguous frame: the range of the index before. */
+	uint64_t old_index_id;
+	/*
+	 * And a sync of it failed: of what was written to it and not committed
+	 * before, any byte may be missing on disk.
+	 */
+	bool sync_failed;
 };
 
 /* A chunk that is about to be put into a state. */
@@ -203,8 +225,8 @@ enum b2f_edit_what {
 	/* Write to it as to a file. */
 	B2F_EDIT_FILE,
 	/*
-	 * Replace chunks by others of the same length, in any sparse frame,
-	 * one of variable chunks too.
+	 * Replace chunks by others of the same length, in any frame, one of
+	 * variable chunks too.
 	 */
 	B2F_EDIT_ANY,
 };
@@ -260,9 +282,12 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 void b2f_edit_encode_options(const struct b2f_edit *edit,
 			     struct b2f_encode_options *out);
 
-/* A number for a new chunk file, as an entry.  Returns 0, -ENOSPC, -ENOMEM. */
+/*
+ * A number for a new chunk file, or for a range of @size bytes, as an entry.
+ * Returns 0, -ENOSPC, -ENOMEM; -EFBIG.
+ */
 B2F_MUST_CHECK
-int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw);
+int b2f_edit_new_id(struct b2f_edit *edit, uint64_t size, uint64_t *raw);
 
 /* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
@@ -321,16 +346,6 @@ B2F_MUST_CHECK
 int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit);
 
 /*
- * Keeps out programs that use the locks of C-Blosc2, until b2f_edit_let_in().
- * Only for the thread that commits; may be nested.  Returns 0, -EAGAIN (after
- * @wait_ms), or an errno of b2f_lock_acquire().
- */
-B2F_MUST_CHECK
-int b2f_edit_lock_out(struct b2f_edit *edit, uint32_t wait_ms,
-		      struct b2f_why *why);
-void b2f_edit_let_in(struct b2f_edit *edit);
-
-/*
  * Writes the frozen state.  Needs no lock, but only one commit at a time;
  * @edit->header must not change meanwhile.  Reads and writes files.
  *
@@ -384,6 +399,9 @@ void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted);
 B2F_MUST_CHECK
 int b2f_edit_has_changed(const struct b2f_edit *edit);
 
+/* What the index has to be as long as no other program changes it. */
+struct b2f_frame_stamp b2f_edit_stamp(const struct b2f_edit *edit);
+
 /*
  * Another program changed the frame: makes what it wrote the committed state,
  * and applies to it what the working state changed.  @theirs is the frame as it
@@ -393,13 +411,6 @@ int b2f_edit_has_changed(const struct b2f_edit *edit);
  */
 B2F_MUST_CHECK
 int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs);
-
-/* The state that @frame tells.  Free it with b2f_edit_state_fini(). */
-B2F_MUST_CHECK
-int b2f_edit_state_of(const struct b2f_frame *frame,
-		      struct b2f_edit_state *out);
-
-void b2f_edit_state_fini(struct b2f_edit_state *state);
 
 /* True if chunk @i is in @theirs, on disk now, as in the committed state. */
 bool b2f_edit_untouched(const struct b2f_edit *edit,

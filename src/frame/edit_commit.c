@@ -4,7 +4,10 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "frame/edit_index.h"
+#include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_single.h"
 #include "index/fingerprint.h"
 
 int b2f_edit_freeze(struct b2f_edit *edit, struct b2f_commit *out)
@@ -208,45 +211,6 @@ static int for_files(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-/*
- * A reader of a sealed index divides, unless the seal of the last chunk tells
- * that it is not the short one.  So if that has no seal, the index gets none.
- */
-static bool is_found(const struct b2f_edit *edit,
-		     const struct b2f_edit_state *state)
-{
-	bool moved = edit->header.chunksize > 0 && edit->frame->map.starts;
-
-	return !moved || !state->n || b2f_entry_tag(state->raw[state->n - 1]);
-}
-
-static int make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
-		      uint8_t **out, size_t *size, struct b2f_why *why)
-{
-	const struct b2f_edit_state *state = &commit->state;
-	struct b2f_index_parts parts = {
-		.header = edit->header,
-		.header_bytes = edit->frame->header_bytes,
-		.entries = state->raw,
-		.nentries = state->n,
-		.len_before = edit->header.frame_len,
-		.trailer_bytes = edit->frame->trailer_bytes,
-		.trailer_len = edit->frame->trailer_len,
-	};
-	struct b2f_encoder *enc = NULL;
-	int err;
-
-	parts.header.nbytes = state->nbytes;
-	parts.header.cbytes = state->cbytes;
-	err = b2f_encoder_new(&enc);
-	if (!err)
-		err = b2f_index_write(&parts, enc, out, size, why);
-	b2f_encoder_free(enc);
-	if (!err && is_found(edit, state))
-		b2f_fingerprint_set(*out, *size, edit->header.header_len);
-	return err;
-}
-
 static int write_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 		       const uint8_t *bytes, size_t size, struct b2f_why *why)
 {
@@ -381,31 +345,6 @@ static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-int b2f_edit_lock_out(struct b2f_edit *edit, uint32_t wait_ms,
-		      struct b2f_why *why)
-{
-	uint64_t generation;
-	int err = 0;
-
-	if (edit->lock && edit->nlocked == 0)
-		err = b2f_lock_acquire(edit->lock, B2F_LOCK_EXCLUSIVE, wait_ms,
-				       &generation, why);
-	edit->nlocked += !err;
-	return err;
-}
-
-void b2f_edit_let_in(struct b2f_edit *edit)
-{
-	if (--edit->nlocked == 0 && edit->lock)
-		b2f_lock_release(edit->lock);
-}
-
-/*
- * What a frame that was never durable is made of reaches the disk before it gets
- * its names, too: if the power fails, the frame is there as a whole or not at
- * all.  Names alone would be kept first, and lead to files of 0 bytes.  The disk
- * is at all of it at the same time, and nothing is flushed.
- */
 static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 		     struct b2f_why *why)
 {
@@ -415,7 +354,8 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 
 	err = for_files(edit, commit, commit->durable ? sync_file : begin_file);
 	if (!err)
-		err = make_index(edit, commit, &bytes, &size, why);
+		err = b2f_edit_make_index(edit, commit, NULL, &bytes, &size,
+					  why);
 	if (!err)
 		err = write_index(edit, commit, bytes, size, why);
 	if (!err && !commit->durable)
@@ -438,7 +378,12 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit)
 {
 	struct b2f_why why = {""};
-	int err = write_all(edit, commit, &why);
+	int err;
+
+	if (edit->store->sparse)
+		err = write_all(edit, commit, &why);
+	else
+		err = b2f_edit_single_write(edit, commit, &why);
 
 	if (err && err != -ESTALE && err != -EEXIST && err != -EAGAIN)
 		b2f_log(edit->frame->log, B2F_LOG_ERROR,
@@ -450,8 +395,11 @@ int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit)
 int b2f_edit_has_changed(const struct b2f_edit *edit)
 {
 	struct b2f_frame_stamp now;
-	int err = stamp_index(edit, &now);
+	int err;
 
+	if (!edit->store->sparse)
+		return b2f_edit_single_has_changed(edit);
+	err = stamp_index(edit, &now);
 	if (err)
 		return err == -ENOENT ? 1 : err;
 	return !b2f_frame_stamp_equal(&now, &edit->stamp);

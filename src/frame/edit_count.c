@@ -53,7 +53,7 @@ static uint64_t count_stored(const struct b2f_edit_state *state)
 /* The index has been written with the margin, and by no other program since. */
 static bool has_margin(const struct b2f_frame *frame)
 {
-	return frame->sealed &&
+	return frame->sealed && frame->header.sparse &&
 	       frame->info.fingerprint_type == B2F_FINGERPRINT_TYPE;
 }
 

@@ -200,22 +200,28 @@ static int take_free(struct b2f_edit *edit, uint64_t *id)
 	return 0;
 }
 
-int b2f_edit_new_id(struct b2f_edit *edit, uint64_t *raw)
+static int new_number(struct b2f_edit *edit, uint64_t size, uint64_t *id)
 {
-	uint64_t id = 0;
-	int err = 0;
-
+	if (!edit->store->sparse)
+		return b2f_ranges_take(edit->store->ranges, (uint32_t)size, id);
 	if (is_for_others(edit, edit->next_id))
 		edit->next_id = edit->above + LEFT_TO_OTHERS;
 	/* An index tells of the compressed size so much more as ids are large. */
 	if (edit->next_id <= ID_MAX &&
 	    edit->next_id <= edit->committed.cbytes / BYTES_PER_ID) {
-		id = edit->next_id++;
+		*id = edit->next_id++;
 		/* It may be among those that were free. */
 		edit->free.n = 0;
-	} else {
-		err = take_free(edit, &id);
+		return 0;
 	}
+	return take_free(edit, id);
+}
+
+int b2f_edit_new_id(struct b2f_edit *edit, uint64_t size, uint64_t *raw)
+{
+	uint64_t id = 0;
+	int err = new_number(edit, size, &id);
+
 	if (err)
 		return err;
 	edit->last_tag = b2f_tag_next(edit->last_tag);

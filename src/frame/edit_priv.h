@@ -64,11 +64,6 @@ static inline void b2f_edit_set_bad(struct b2f_edit *edit,
 	chunk->bad = true;
 }
 
-/* Copies @from to @to, which is empty.  Returns 0 or -ENOMEM. */
-B2F_MUST_CHECK
-int b2f_edit_state_copy(const struct b2f_edit_state *from,
-			struct b2f_edit_state *to);
-
 /* Numbers of files that @state names, as a sorted list.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK

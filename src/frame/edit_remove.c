@@ -22,7 +22,9 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
+#include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_single.h"
 #include "store/make.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -181,8 +183,14 @@ static void remove_retired(const struct b2f_edit *edit,
 {
 	int64_t id = (int64_t)file->number, hidden = id | B2F_OBJECT_PENDING;
 	struct b2f_store *store = edit->store;
-	int err = b2f_store_hide(store, id, NULL);
+	int err;
 
+	if (!store->sparse) {
+		/* A range has no name that another program could use. */
+		(void)!b2f_store_remove(store, id, NULL);
+		return;
+	}
+	err = b2f_store_hide(store, id, NULL);
 	if (!err)
 		err = end_hidden(store, id,
 				 is_as_it_was(store, hidden, file->since_ns),
@@ -191,17 +199,26 @@ static void remove_retired(const struct b2f_edit *edit,
 	(void)err;
 }
 
-bool b2f_edit_delete(struct b2f_edit *edit)
+static void remove_dying(const struct b2f_edit *edit)
 {
-	bool same;
-
 	for (size_t i = 0; i < edit->dying.n; i++)
 		remove_pending(edit, b2f_edit_id(edit->dying.ids[i]));
-	if (edit->ndying == 0)
+}
+
+bool b2f_edit_delete(struct b2f_edit *edit)
+{
+	bool sparse = edit->store->sparse, same;
+
+	if (sparse)
+		remove_dying(edit);
+	if (sparse && edit->ndying == 0)
 		return true;
 	if (b2f_edit_lock_out(edit, 0, NULL))
 		return false;
 	same = b2f_edit_has_changed(edit) == 0;
+	/* Where a range was, another program may have written since. */
+	if (same && !sparse)
+		remove_dying(edit);
 	for (size_t i = 0; i < edit->ndying && same; i++)
 		remove_retired(edit, &edit->retired.files[i]);
 	b2f_edit_let_in(edit);
@@ -263,6 +280,10 @@ void b2f_edit_delete_all(struct b2f_edit *edit)
 {
 	struct b2f_new_chunk *chunk, *next;
 
+	if (!edit->store->sparse) {
+		b2f_edit_single_end(edit);
+		return;
+	}
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	if (!chunk->committed)
 		remove_pending(edit, chunk->id);

@@ -39,6 +39,18 @@ static void drop_pending(struct b2f_edit *edit)
 	replaced->n = n;
 }
 
+/* The index before is replaced, as the chunks that only it named. */
+static void replace_index(struct b2f_edit *edit, uint64_t id)
+{
+	struct b2f_ids *replaced = &edit->replaced;
+
+	/* Without memory its room is lost until the frame is made anew. */
+	if (b2f_ids_add(replaced, id))
+		return;
+	replaced->ids[replaced->n - 1] = replaced->ids[edit->nfrozen];
+	replaced->ids[edit->nfrozen++] = id;
+}
+
 static void settle_replaced(struct b2f_edit *edit)
 {
 	struct b2f_ids *replaced = &edit->replaced;
@@ -73,6 +85,23 @@ static void note_bad(struct b2f_edit *edit, const struct b2f_ids *files)
 	}
 }
 
+/*
+ * The kernel does not tell which bytes of a file it could not write.  What was
+ * durable before is not among them.
+ */
+static void note_sync_failed(struct b2f_edit *edit,
+			     const struct b2f_commit *commit)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	if (commit->before != B2F_DISK_DURABLE)
+		b2f_durability_fail(edit->durability);
+
+	HASH_ITER(hh, edit->fresh, chunk, next)
+	if (!chunk->committed)
+		b2f_edit_set_bad(edit, chunk);
+}
+
 /* Unless a sync has failed that it was left to meanwhile. */
 static void settle_durability(struct b2f_edit *edit,
 			      const struct b2f_commit *commit)
@@ -93,6 +122,8 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 	note_bad(edit, &commit->pending);
 	edit->committing = false;
 	settle_files(edit, done, commit->durable);
+	if (commit->sync_failed)
+		note_sync_failed(edit, commit);
 	if (done) {
 		b2f_edit_state_fini(&edit->committed);
 		edit->committed = commit->state;
@@ -102,6 +133,8 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 		edit->header.cbytes = commit->told_cbytes;
 		edit->above = b2f_edit_above(&edit->committed);
 		settle_durability(edit, commit);
+		if (edit->disk)
+			replace_index(edit, commit->old_index_id);
 		settle_replaced(edit);
 	} else {
 		drop_pending(edit);

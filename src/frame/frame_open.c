@@ -405,6 +405,13 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 			why.text[0] ? why.text : strerror(-err));
 		return err;
 	}
+	err = options->home_name ? b2f_store_set_home(store, options->home_fd,
+						      options->home_name)
+				 : b2f_store_set_home(store, dirfd, path);
+	if (err) {
+		b2f_store_free(store);
+		return err;
+	}
 	return b2f_frame_open_store(options, store, path, out);
 }
 

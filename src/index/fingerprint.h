@@ -27,6 +27,12 @@
 /* It may have none. */
 #define B2F_FINGERPRINT_OLD 3
 
+/*
+ * In the place of the type: there is none, but whoever writes a trailer takes this
+ * away, so that its writer sees whether it is still the same (frame/edit_single.c).
+ */
+#define B2F_FINGERPRINT_CLAIMED 5
+
 /* Bytes of a whole index that has a fingerprint, at its end. */
 #define B2F_FINGERPRINT_TAIL 17
 

@@ -9,61 +9,12 @@
 #include "b2frame/create.h"
 #include "base/checked.h"
 #include "store/files.h"
-
-const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE])
-{
-	if (id == B2F_OBJECT_INDEX)
-		return B2F_INDEX_NAME;
-	if (id == B2F_OBJECT_NEW_INDEX)
-		return B2F_FILES_NEW_INDEX;
-	if (id & B2F_OBJECT_PENDING)
-		snprintf(buf, B2F_CHUNK_NAME_SIZE, ".%08X.new",
-			 (unsigned int)(id & ~B2F_OBJECT_PENDING));
-	else
-		b2f_chunk_name(id, buf);
-	return buf;
-}
-
-int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES])
-{
-	out[0] = id;
-	if (id < 0 || !(id & B2F_OBJECT_PENDING))
-		return 1;
-	out[1] = id & ~B2F_OBJECT_PENDING;
-	/* It may have been hidden again in between. */
-	out[2] = id;
-	return 3;
-}
-
-/* Reads all @n bytes; a signal or a short count is no end. */
-static int read_fully(int fd, uint64_t off, void *buf, size_t n,
-		      struct b2f_why *why)
-{
-	uint8_t *p = buf;
-
-	while (n > 0) {
-		ssize_t got = pread(fd, p, n, (off_t)off);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return b2f_why_set(why, -errno, "read: %s",
-					   strerror(errno));
-		if (got == 0)
-			return b2f_why_set(why, B2F_ECORRUPT,
-					   "the file ends at byte %llu",
-					   (unsigned long long)off);
-		p += got;
-		off += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
+#include "store/files_single.h"
 
 static int files_read(const struct b2f_object *object, uint64_t off, void *buf,
 		      size_t n, struct b2f_why *why)
 {
-	return read_fully(object->fd, off, buf, n, why);
+	return b2f_files_read_fully(object->fd, off, buf, n, why);
 }
 
 static const char *kind_of(mode_t mode)
@@ -204,6 +155,9 @@ static int file_stat_index(struct b2f_store *store, struct stat *out)
 static void files_free(struct b2f_store *store)
 {
 	b2f_files_single_fini(b2f_files_of(store)->writer);
+	if (b2f_files_of(store)->home_fd >= 0)
+		close(b2f_files_of(store)->home_fd);
+	free(b2f_files_of(store)->home_name);
 	close(b2f_files_of(store)->fd);
 	free(store);
 }
@@ -222,11 +176,21 @@ static int dir_dirfd(const struct b2f_store *store)
 static int file_clone(struct b2f_store *store, struct b2f_store **out,
 		      struct b2f_why *why)
 {
+	const struct b2f_files *files = b2f_files_of(store);
+	struct b2f_store *clone = NULL;
 	char path[48];
+	int err;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d",
-		 b2f_files_of(store)->fd);
-	return b2f_store_open(AT_FDCWD, path, true, out, why);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", files->fd);
+	err = b2f_store_open(AT_FDCWD, path, true, &clone, why);
+	if (!err && files->home_name)
+		err = b2f_store_set_home(clone, files->home_fd,
+					 files->home_name);
+	if (err)
+		b2f_store_free(clone);
+	else
+		*out = clone;
+	return err;
 }
 
 static const struct b2f_store_ops dir_ops = {
@@ -257,6 +221,11 @@ bool b2f_files_is_dir(const struct b2f_store *store)
 	return store->ops == &dir_ops;
 }
 
+bool b2f_files_is_file(const struct b2f_store *store)
+{
+	return store->ops == &dir_ops || store->ops == &file_ops;
+}
+
 struct b2f_store *b2f_files_new(int fd, bool is_dir)
 {
 	struct b2f_files *store = calloc(1, sizeof(*store));
@@ -266,7 +235,31 @@ struct b2f_store *b2f_files_new(int fd, bool is_dir)
 	store->base.sparse = is_dir;
 	store->base.ops = is_dir ? &dir_ops : &file_ops;
 	store->fd = fd;
+	store->home_fd = -1;
 	return &store->base;
+}
+
+int b2f_store_set_home(struct b2f_store *store, int dirfd, const char *name)
+{
+	struct b2f_files *files = b2f_files_of(store);
+	char *copy;
+	int fd = AT_FDCWD;
+
+	if (store->ops != &file_ops || !*name)
+		return 0;
+	copy = strdup(name);
+	if (copy && dirfd != AT_FDCWD && *name != '/')
+		fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	if (!copy || fd == -1) {
+		free(copy);
+		return copy ? -errno : -ENOMEM;
+	}
+	free(files->home_name);
+	if (files->home_fd >= 0)
+		close(files->home_fd);
+	files->home_name = copy;
+	files->home_fd = fd;
+	return 0;
 }
 
 int b2f_store_open(int dirfd, const char *name, bool follow,

@@ -16,8 +16,9 @@
 /* What an index is called until it is installed. */
 #define B2F_FILES_NEW_INDEX ".chunks.b2frame.new"
 
-/* The lock file of C-Blosc2. */
-#define B2F_FILES_LOCK ".b2lock"
+/* The lock file of C-Blosc2; of a contiguous frame its name ends so. */
+#define B2F_FILES_LOCK	      ".b2lock"
+#define B2F_FILES_LOCK_SUFFIX ".b2lock"
 
 /* A directory, or a single file. */
 struct b2f_files {
@@ -26,6 +27,9 @@ struct b2f_files {
 	int fd;
 	/* Made by us, and no writer has begun since. */
 	bool is_new;
+	/* Of a single file: its name, and where that is; NULL: not known. */
+	int home_fd;
+	char *home_name;
 	/* Of a single file that is being written to; see files_single.c. */
 	struct b2f_files_writer *writer;
 };
@@ -45,6 +49,9 @@ struct b2f_store *b2f_files_new(int fd, bool is_dir);
 /* True if @store is a directory, of which b2f_files_of() tells more. */
 bool b2f_files_is_dir(const struct b2f_store *store);
 
+/* The same, or a single file. */
+bool b2f_files_is_file(const struct b2f_store *store);
+
 /*
  * The ids whose names object @id may be under, in the order to look; returns
  * how many these are.
@@ -62,36 +69,18 @@ bool b2f_files_parse_name(const char *name, int64_t *id);
 B2F_MUST_CHECK
 int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg);
 
-/*
- * Gives the new file @fd the owner, the permissions (not x, and its owner can
- * always read it) and the ACL of the index in the directory @dir.  Without an
- * index nothing is done.  Of what this
- * process may not give away, nobody gets more than from the index.
- *
- * Returns 0 or an errno that is about the disk, not about permissions.
+/* Reads all @n bytes.  Returns 0, B2F_ECORRUPT (the file ends before) or an errno.
  */
 B2F_MUST_CHECK
-int b2f_files_permit(int dir, int fd, struct b2f_why *why);
-
-/* The same, if the owner or the mode of the index has changed since. */
-B2F_MUST_CHECK
-int b2f_files_permit_again(int dir, int fd, struct b2f_why *why);
-
-/* As b2f_object_inherit(). */
-B2F_MUST_CHECK
-int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
-		      struct b2f_why *why);
+int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
+			 struct b2f_why *why);
 
 /* Writes all @n bytes.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 			  struct b2f_why *why);
 
-/* Of a directory, and of a single file. */
+/* Of a directory. */
 extern const struct b2f_store_write_ops b2f_files_write;
-extern const struct b2f_store_write_ops b2f_files_single_write;
-
-/* Frees what writing to a single file took.  NULL does nothing. */
-void b2f_files_single_fini(struct b2f_files_writer *writer);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "b2frame/create.h"
 #include "store/files.h"
+#include "store/files_attr.h"
 #include "store/make.h"
 
 #define ACL "system.posix_acl_access"

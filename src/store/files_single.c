@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "store/files.h"
+#include "store/files_single.h"
 
 /* What a store has from b2f_store_lock() on. */
 struct b2f_files_writer {
@@ -219,28 +220,19 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 	return err;
 }
 
-/* The room of a range that nothing uses any more goes back to the filesystem. */
-static int single_remove(struct b2f_store *store, int64_t id,
-			 struct b2f_why *why)
+/* Where that cannot be done the room stays taken, and is no harm. */
+static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 {
-	uint64_t number = (uint64_t)id & ~(uint64_t)B2F_OBJECT_PENDING;
 	struct b2f_files_writer *w = writer_of(store);
-	struct b2f_range range;
 
-	(void)why;
-	if (!b2f_ranges_get(store->ranges, number, &range) ||
-	    b2f_ranges_give_back(store->ranges, number))
-		return 0;
 	begin_change(w);
-	/* Where that cannot be done it stays, and is no harm. */
 	if (fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		      (off_t)range.off, (off_t)range.size) == 0) {
+		      (off_t)off, (off_t)size) == 0) {
 		pthread_mutex_lock(&w->lock);
 		set_mtime(w);
 		pthread_mutex_unlock(&w->lock);
 	}
 	end_change(w);
-	return 0;
 }
 
 static int single_cut(struct b2f_store *store, uint64_t size,
@@ -288,7 +280,7 @@ static int single_has_changed(struct b2f_store *store)
 	return ret;
 }
 
-static int single_note_attributes(struct b2f_store *store)
+static int single_note_attributes(struct b2f_store *store, bool sets_mtime)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	struct stat st;
@@ -296,8 +288,10 @@ static int single_note_attributes(struct b2f_store *store)
 	if (!w || w->fd < 0 || fstat(w->fd, &st))
 		return -errno;
 	pthread_mutex_lock(&w->lock);
-	w->own = b2f_frame_stamp_of(&st);
-	w->mtime = st.st_mtim;
+	if (w->nchanges == 0)
+		w->own = b2f_frame_stamp_of(&st);
+	if (sets_mtime)
+		w->mtime = st.st_mtim;
 	pthread_mutex_unlock(&w->lock);
 	return 0;
 }
@@ -335,7 +329,7 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.sync = single_sync,
 	.sync_index = single_sync_index,
 	.sync_names = single_sync_names,
-	.remove = single_remove,
+	.punch = single_punch,
 	.identify = single_identify,
 	.list = single_list,
 	.put_head = single_put_head,

@@ -9,6 +9,7 @@
 
 #include "b2frame/create.h"
 #include "store/files.h"
+#include "store/files_attr.h"
 
 static int failed(const char *verb, const char *name, struct b2f_why *why)
 {
@@ -195,28 +196,6 @@ static int dir_create(struct b2f_store *store, int64_t id,
 	if (has_no_tmpfile(-err))
 		err = create_named(store, id, out, why);
 	return err;
-}
-
-int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
-			  struct b2f_why *why)
-{
-	const uint8_t *p = buf;
-
-	while (n > 0) {
-		ssize_t put = pwrite(fd, p, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return b2f_why_set(why, -errno, "write: %s",
-					   strerror(errno));
-		if (put == 0)
-			return b2f_why_set(why, -EIO, "write: no byte taken");
-		p += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
 }
 
 static int dir_write(const struct b2f_object *object, uint64_t off,

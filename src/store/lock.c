@@ -3,6 +3,7 @@
 #include "store/lock.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "store/files.h"
+#include "store/files_attr.h"
 
 /* Where the generation stands: 8 bytes, in the order of the machine. */
 #define GENERATION_OFF 8
@@ -26,6 +28,9 @@
 
 struct b2f_lock {
 	struct b2f_store *store;
+	/* Where it is, of the store, and its name there. */
+	int dir;
+	char *name;
 	int fd;
 	/* Exclusive locks can be taken: @fd may be written to. */
 	bool writable;
@@ -43,44 +48,62 @@ static int not_plain(struct b2f_why *why)
 			   B2F_FILES_LOCK);
 }
 
-static int open_there(int dir, bool *writable)
+static int open_there(const struct b2f_lock *lock, bool *writable)
 {
 	int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	int fd = openat(dir, B2F_FILES_LOCK, O_RDWR | flags);
+	int fd = openat(lock->dir, lock->name, O_RDWR | flags);
 
 	*writable = fd >= 0;
 	if (fd < 0 && (errno == EACCES || errno == EROFS))
-		fd = openat(dir, B2F_FILES_LOCK, O_RDONLY | flags);
+		fd = openat(lock->dir, lock->name, O_RDONLY | flags);
 	return fd;
 }
 
+/* Whoever may use the contiguous frame may use its lock file @fd. */
+static int permit_single(struct b2f_store *store, int fd,
+			 struct b2f_why *why)
+{
+	struct stat st;
+
+	if (fstat(b2f_files_of(store)->fd, &st))
+		return failed("stat the file of", why);
+	/* If it cannot be given away, nobody gets more by that. */
+	if (fchown(fd, st.st_uid, st.st_gid) && fchown(fd, (uid_t)-1, st.st_gid))
+		return 0;
+	return fchmod(fd, st.st_mode & 0666) ? failed("chmod", why) : 0;
+}
+
 /* Returns -EEXIST if somebody else was faster. */
-static int make_file(int dir, struct b2f_why *why)
+static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 {
 	int fd, err;
 
-	fd = openat(dir, B2F_FILES_LOCK,
+	fd = openat(lock->dir, lock->name,
 		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return failed("create", why);
-	err = b2f_files_permit(dir, fd, why);
+	if (lock->store->sparse)
+		err = b2f_files_permit(lock->dir, fd, why);
+	else
+		err = permit_single(lock->store, fd, why);
 	if (err)
 		close(fd);
 	return err ? err : fd;
 }
 
 /* Opens the file, or makes it.  Returns the descriptor or a negative errno. */
-static int open_file(int dir, bool create, bool *writable, struct b2f_why *why)
+static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
+		     struct b2f_why *why)
 {
 	int fd;
 
-	fd = open_there(dir, writable);
+	fd = open_there(lock, writable);
 	if (fd < 0 && errno == ENOENT && create) {
-		fd = make_file(dir, why);
+		fd = make_file(lock, why);
 		*writable = fd >= 0;
 		if (fd != -EEXIST)
 			return fd;
-		fd = open_there(dir, writable);
+		fd = open_there(lock, writable);
 	}
 	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
 		return not_plain(why);
@@ -112,7 +135,7 @@ static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 	bool writable = false;
 	int fd, err;
 
-	fd = open_file(b2f_files_of(lock->store)->fd, create, &writable, why);
+	fd = open_file(lock, create, &writable, why);
 	if (fd < 0)
 		return fd;
 	err = check_file(fd, why);
@@ -127,22 +150,47 @@ static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 	return 0;
 }
 
+/* Finds the place of the lock file.  Returns 0, -ENOENT or -ENOMEM. */
+static int find_file(struct b2f_store *store, struct b2f_lock *lock,
+		     struct b2f_why *why)
+{
+	const struct b2f_files *files = b2f_files_of(store);
+
+	lock->dir = files->fd;
+	if (store->sparse) {
+		lock->name = strdup(B2F_FILES_LOCK);
+		return lock->name ? 0 : -ENOMEM;
+	}
+	if (!files->home_name)
+		return b2f_why_set(why, -ENOENT, "no place for %s",
+				   B2F_FILES_LOCK);
+	lock->dir = files->home_fd;
+	if (asprintf(&lock->name, "%s%s", files->home_name,
+		     B2F_FILES_LOCK_SUFFIX) >= 0)
+		return 0;
+	lock->name = NULL;
+	return -ENOMEM;
+}
+
 int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 		  struct b2f_why *why)
 {
 	struct b2f_lock *lock;
 	int err;
 
-	if (!b2f_files_is_dir(store))
+	if (!b2f_files_is_file(store))
 		return b2f_why_set(why, create ? B2F_EUNSUPPORTED : -ENOENT,
-				   "no directory for %s", B2F_FILES_LOCK);
+				   "no place for %s", B2F_FILES_LOCK);
 	lock = calloc(1, sizeof(*lock));
 	if (!lock)
 		return -ENOMEM;
 	lock->store = store;
 	lock->fd = -1;
-	err = reopen(lock, create, why);
+	err = find_file(store, lock, why);
+	if (!err)
+		err = reopen(lock, create, why);
 	if (err) {
+		free(lock->name);
 		free(lock);
 		return err;
 	}
@@ -155,6 +203,7 @@ void b2f_lock_close(struct b2f_lock *lock)
 	if (!lock)
 		return;
 	close(lock->fd);
+	free(lock->name);
 	free(lock);
 }
 

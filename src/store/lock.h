@@ -3,8 +3,9 @@
  * lock.h - taking part in the locks of C-Blosc2
  *
  * Programs that use C-Blosc2 with BLOSC_LOCKING=1 hold a lock on the file
- * `.b2lock` of a sparse frame: shared while they read, exclusive while they
- * change something (docs/format.md 6).  A number in that file, the *generation*,
+ * `.b2lock` of a sparse frame, NAME.b2lock beside a contiguous frame NAME: shared
+ * while they read, exclusive while they change something (docs/format.md 6).  A
+ * number in that file, the *generation*,
  * grows with every exclusive lock; whoever finds another one than last time
  * reads the frame again.
  *
@@ -31,11 +32,11 @@ enum b2f_lock_mode {
 };
 
 /*
- * Opens the lock file of @store, a directory, which must outlive *@out; with
+ * Opens the lock file of @store, which must outlive *@out; with
  * @create makes it if there is none.  Close *@out with b2f_lock_close().
  *
  * Returns 0; -ENOENT (there is none, and not @create), B2F_EUNSUPPORTED
- * (@create, but the store is no directory), B2F_ECORRUPT (it is no plain
+ * (@create, but the store is not on a filesystem), B2F_ECORRUPT (it is no plain
  * file), -ENOMEM, or an errno.
  */
 B2F_MUST_CHECK

@@ -19,13 +19,13 @@
 struct b2f_ranges {
 	atomic_uint refs;
 	pthread_mutex_t lock;
-	/* By id.  A size of 0 is not known: as far as @limit. */
+	/* By id.  A size of 0 is not known before there is an @end. */
 	uint64_t *offs;
 	uint32_t *sizes;
 	uint64_t n;
 	uint64_t cap;
 	uint64_t limit;
-	/* Where the next new range begins. */
+	/* Where the next new range begins; 0: none has been taken yet. */
 	uint64_t end;
 };
 
@@ -174,6 +174,29 @@ int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
+int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
+		     uint64_t *id)
+{
+	uint64_t end = off + size;
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	err = reserve(r, 1);
+	for (uint64_t i = 0; i < r->n && !err; i++) {
+		uint64_t lost = end - r->offs[i];
+
+		if (r->offs[i] < off || r->offs[i] >= end)
+			continue;
+		lost = b2f_min_u64(lost, r->sizes[i]);
+		r->offs[i] += lost;
+		r->sizes[i] -= (uint32_t)lost;
+	}
+	if (!err)
+		*id = push(r, off, size);
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
 int b2f_ranges_take(struct b2f_ranges *r, uint32_t size, uint64_t *id)
 {
 	int err;
@@ -198,7 +221,8 @@ bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
 	found = id < r->n;
 	if (found) {
 		out->off = r->offs[id];
-		out->size = r->sizes[id] ? r->sizes[id] : r->limit - out->off;
+		out->size = r->sizes[id] || r->end ? r->sizes[id]
+						   : r->limit - out->off;
 	}
 	pthread_mutex_unlock(&r->lock);
 	return found;

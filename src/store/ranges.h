@@ -59,6 +59,14 @@ int b2f_ranges_add(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
 		   uint64_t *id);
 
 /*
+ * The same with bytes that nothing uses any more: the ranges that begin there lose
+ * them, so that they can be given back without harm.
+ */
+B2F_MUST_CHECK
+int b2f_ranges_carve(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
+		     uint64_t *id);
+
+/*
  * Takes @size bytes that nothing uses.  Returns 0, -EFBIG (the file would be
  * longer than files are), -ENOSPC (no more ids) or -ENOMEM.
  */

@@ -121,14 +121,19 @@ struct b2f_store_write_ops {
 			struct b2f_frame_stamp *out);
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		    void *arg);
-	/* Of a contiguous store; others have NULL here. */
+	/*
+	 * Of a contiguous store; others have NULL here.  Such a one has no
+	 * publish, show, hide, install, remove.  punch: the @size bytes at @off
+	 * are of no use any more; errors are of none, either.
+	 */
+	void (*punch)(struct b2f_store *store, uint64_t off, uint64_t size);
 	int (*put_head)(struct b2f_store *store, const void *head, size_t n,
 			const struct timespec *mtime, struct b2f_why *why);
 	int (*cut)(struct b2f_store *store, uint64_t size, struct b2f_why *why);
 	/* NULL: what b2f_store_stat_index() says. */
 	int (*own_stamp)(struct b2f_store *store, struct b2f_frame_stamp *out);
 	int (*has_changed)(struct b2f_store *store);
-	int (*note_attributes)(struct b2f_store *store);
+	int (*note_attributes)(struct b2f_store *store, bool sets_mtime);
 };
 
 /* The first member of every kind of store. */
@@ -171,6 +176,14 @@ int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
 
 /* The directory of a sparse store, which stays its; -1 if there is none. */
 int b2f_store_dirfd(const struct b2f_store *store);
+
+/*
+ * Tells the contiguous @store under which name its file is: @name below @dirfd,
+ * which is duplicated; an empty one is none.  C-Blosc2's lock file is beside that.
+ * Returns 0, -ENOMEM or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_set_home(struct b2f_store *store, int dirfd, const char *name);
 
 /* NULL does nothing. */
 void b2f_store_free(struct b2f_store *store);

@@ -65,7 +65,8 @@ int b2f_object_inherit(const struct b2f_object *object,
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;
 
-	return ops ? ops->inherit(object, mtime, why) : read_only(why);
+	return ops && ops->inherit ? ops->inherit(object, mtime, why)
+				   : read_only(why);
 }
 
 void b2f_object_write_soon(const struct b2f_object *object)
@@ -95,14 +96,14 @@ int b2f_store_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->show(store, id, why) : read_only(why);
+	return ops && ops->show ? ops->show(store, id, why) : read_only(why);
 }
 
 int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->hide(store, id, why) : read_only(why);
+	return ops && ops->hide ? ops->hide(store, id, why) : read_only(why);
 }
 
 int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
@@ -134,10 +135,23 @@ int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why)
 	return ops ? ops->sync_names(store, why) : read_only(why);
 }
 
+static void give_back(struct b2f_store *store, uint64_t id)
+{
+	struct b2f_range range;
+
+	if (b2f_ranges_get(store->ranges, id, &range) && range.size &&
+	    !b2f_ranges_give_back(store->ranges, id))
+		store->ops->write->punch(store, range.off, range.size);
+}
+
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
+	if (ops && !store->sparse) {
+		give_back(store, (uint64_t)id & ~B2F_OBJECT_PENDING);
+		return 0;
+	}
 	return ops ? ops->remove(store, id, why) : read_only(why);
 }
 
@@ -194,11 +208,11 @@ int b2f_store_has_changed(struct b2f_store *store)
 	return ops && ops->has_changed ? ops->has_changed(store) : -EROFS;
 }
 
-void b2f_store_note_attributes(struct b2f_store *store)
+void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
 	if (ops && ops->note_attributes)
 		/* If that fails, the change counts as another program's. */
-		(void)ops->note_attributes(store);
+		(void)ops->note_attributes(store, sets_mtime);
 }

@@ -185,8 +185,9 @@ int b2f_store_has_changed(struct b2f_store *store);
 
 /*
  * For a contiguous store: what has changed of its file since the last change by
- * its writer were attributes, its mtime too.  Does nothing for others.
+ * its writer were attributes; its mtime too if @sets_mtime, which commits then
+ * keep.
  */
-void b2f_store_note_attributes(struct b2f_store *store);
+void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime);
 
 #endif

@@ -65,6 +65,17 @@ def test_several_files_and_pipes():
     assert after["nspecial"] >= 4, after
 
 
+def test_contiguous_frames():
+    put("f", b"data" * 100)
+    ctl("compress", "--contiguous", "f")
+    ctl("append", "f.b2f", "f")
+    check_frame("f.b2f", b"data" * 200)
+    data = put("f", noise(5 << 20))
+    ctl("append", "f.b2f", "f")
+    check_frame("f.b2f", b"data" * 200 + data)
+    ctl("verify", "f.b2f")
+
+
 def test_all_or_nothing():
     data = put("f", noise(100000))
     ctl("compress", "f")
@@ -86,9 +97,6 @@ def test_all_or_nothing():
 
 def test_what_cannot_grow():
     put("f", b"data" * 100)
-    ctl("compress", "--contiguous", "f")
-    _, err = ctl("append", "f.b2f", "f", status=1)
-    assert "f.b2f: cannot be written to, as it is contiguous" in err, err
     blosc2.asarray(np.zeros((10, 10)), urlpath="a.b2nd", contiguous=False)
     _, err = ctl("append", "a.b2nd", "f", status=1)
     assert "an array keeps its size" in err, err

@@ -378,7 +378,12 @@ def test_other_files_are_written_to_as_well():
 
 def test_frames_that_cannot_be_written_to():
     os.mkdir("src")
-    raw = make("src/flat.b2", None, nbytes=1000, kind="contiguous")
+    raw = data(2500)
+    s = blosc2.SChunk(chunksize=1000, urlpath="src/flat.b2", contiguous=True,
+                      cparams={"typesize": 1})
+    for start, end in (0, 1000), (1000, 1500), (1500, 2500):
+        s.append_data(raw[start:end])
+    del s
     with mounted():
         for flags in os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC:
             assert error_of(os.open, "mnt/flat", flags) == errno.EROFS
@@ -392,22 +397,41 @@ def test_frames_that_cannot_be_written_to():
         os.unlink("mnt/moved")
 
 
-def test_what_stock_wrote_is_changed():
-    os.mkdir("src")
-    want = bytearray(make("src/a.b2frame", None, nbytes=1000003))
+def change_what_stock_wrote(kind):
+    os.makedirs("src", exist_ok=True)
+    name = f"a-{kind}"
+    want = bytearray(make(f"src/{name}.b2frame", None, nbytes=1000003,
+                          kind=kind))
     with mounted():
-        with open("mnt/a", "r+b", buffering=0) as f:
+        with open(f"mnt/{name}", "r+b", buffering=0) as f:
             for off in 0, 262143, 500000, 999999:
                 piece = b"changed"
                 os.pwrite(f.fileno(), piece, off)
                 want[off:off + 7] = piece
-        check("a", want)
-        os.truncate("mnt/a", 300000)
+        check(name, want)
+        os.truncate(f"mnt/{name}", 300000)
         del want[300000:]
-        with open("mnt/a", "ab") as f:
+        with open(f"mnt/{name}", "ab") as f:
             f.write(data(600000, seed=1))
             want += data(600000, seed=1)
-        check("a", want)
+        check(name, want)
+        os.truncate(f"mnt/{name}", 0)
+        check(name, b"")
+        pathlib.Path(f"mnt/{name}").write_bytes(want)
+        check(name, want)
+
+
+def test_what_stock_wrote_is_changed():
+    change_what_stock_wrote("sparse")
+
+
+def test_a_contiguous_frame_of_stock_is_changed():
+    change_what_stock_wrote("contiguous")
+    # It ends where the frame ends, with the mtime of the last write.
+    path = "src/a-contiguous.b2frame"
+    with open(path, "rb") as f:
+        frame_len = int.from_bytes(f.read(24)[16:], "big")
+    assert os.path.getsize(path) == frame_len
 
 
 def test_zeros_that_are_no_whole_items():

@@ -2,6 +2,7 @@
 /* fault_dir.c - a fault store from a real directory, and into one */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/files.h"
@@ -39,9 +40,13 @@ struct fault_disk *fault_disk_load(const char *path)
 {
 	struct loading loading = {.to = fault_disk_new()};
 	struct fault_file *index;
-	struct stat st;
+	struct stat st, kind;
 	int err;
 
+	if (stat(path, &kind)) {
+		fault_disk_free(loading.to);
+		return NULL;
+	}
 	err = b2f_store_open(AT_FDCWD, path, true, &loading.from, NULL);
 	if (!err)
 		err = b2f_store_stat_index(loading.from, &st);
@@ -54,6 +59,7 @@ struct fault_disk *fault_disk_load(const char *path)
 		fault_disk_free(loading.to);
 		return NULL;
 	}
+	loading.to->single = !S_ISDIR(kind.st_mode);
 	index = &loading.to->files[fault_names_find(&loading.to->now,
 						    B2F_OBJECT_INDEX)];
 	index->st.st_mode = st.st_mode;

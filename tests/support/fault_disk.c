@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE	   4096
+#define PAGE	   FAULT_PAGE
+#define SECTOR	   512
 #define FIRST_TIME INT64_C(1700000000000000000)
 #define TICK_NS	   1000000
 
@@ -161,6 +162,7 @@ void fault_disk_free(struct fault_disk *disk)
 	for (size_t i = 0; i < disk->nfiles; i++) {
 		free(disk->files[i].now.data);
 		free(disk->files[i].durable.data);
+		free(disk->files[i].lost.data);
 	}
 	free(disk->files);
 	free(disk->now.names);
@@ -193,13 +195,38 @@ static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 		memcpy(out->data, file->now.data, n);
 }
 
-static void content_after(const struct fault_file *file, unsigned int variant,
+/*
+ * Of a file that is written to in place each sector is as it was or as it is, and
+ * it may have either length.
+ */
+static void mix_sectors(const struct fault_file *file, uint64_t *state,
+			struct fault_bytes *out)
+{
+	size_t now = file->now.size, before = file->durable.size;
+
+	bytes_copy(out, &file->durable);
+	fault_bytes_resize(out, now > before ? now : before);
+	for (size_t at = 0; at < now; at += SECTOR) {
+		size_t n = now - at < SECTOR ? now - at : SECTOR;
+
+		if (fault_random(state) & 1)
+			memcpy(out->data + at, file->now.data + at, n);
+	}
+	fault_bytes_resize(out, fault_random(state) & 1 ? now : before);
+}
+
+static void content_after(const struct fault_disk *disk,
+			  const struct fault_file *file, unsigned int variant,
 			  uint64_t *state, struct fault_bytes *out)
 {
 	unsigned int choice = variant;
 
 	if (!file->dirty) {
 		bytes_copy(out, &file->now);
+		return;
+	}
+	if (variant > 1 && disk->single) {
+		mix_sectors(file, state, out);
 		return;
 	}
 	if (variant > 1)
@@ -245,12 +272,13 @@ struct fault_disk *fault_disk_after_loss(struct fault_disk *disk,
 		size_t new = fault_file_new(after);
 		struct fault_file *file = &after->files[new];
 
-		content_after(old, variant, &state, &file->now);
+		content_after(disk, old, variant, &state, &file->now);
 		file->st = old->st;
 		fault_file_resized(file);
 		fault_names_set(&after->now, names.names[i].id, new);
 		fault_names_set(&after->durable, names.names[i].id, new);
 	}
+	after->single = disk->single;
 	after->clock = disk->clock;
 	after->next_ino = disk->next_ino;
 	pthread_mutex_unlock(&disk->lock);

@@ -11,6 +11,8 @@
 
 #include "tests/support/fault_store.h"
 
+#define FAULT_PAGE 4096
+
 /* No file. */
 #define FAULT_NONE SIZE_MAX
 
@@ -29,6 +31,11 @@ struct fault_file {
 	bool dirty;
 	/* A sync failed; it will be dirty for ever. */
 	bool abandoned;
+	/*
+	 * Of a contiguous frame: its pages that a failed sync has left out, which
+	 * get durable only after they were written to again.  One byte per page.
+	 */
+	struct fault_bytes lost;
 	struct stat st;
 };
 
@@ -79,6 +86,8 @@ struct fault_disk {
 	bool powerless;
 	bool ignore_sync;
 	bool unordered;
+	/* It holds a contiguous frame: one file. */
+	bool single;
 	unsigned int counted;
 	struct fault_op *ops;
 	size_t nops;

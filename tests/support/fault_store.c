@@ -12,6 +12,9 @@
 struct fault_store {
 	struct b2f_store base;
 	struct fault_disk *disk;
+	/* Of a contiguous frame: the file after the last change by the store. */
+	struct b2f_frame_stamp own;
+	struct timespec mtime;
 };
 
 static struct fault_disk *disk_of(const struct b2f_store *store)
@@ -181,6 +184,23 @@ static int fault_clone(struct b2f_store *store, struct b2f_store **out,
 	return 0;
 }
 
+/* The one file of a contiguous frame. */
+static struct fault_file *single_of(struct fault_disk *disk)
+{
+	return &disk->files[fault_names_find(&disk->now, B2F_OBJECT_INDEX)];
+}
+
+/* Notes what the file is now; its mtime too, if that is the one to keep. */
+static void note_own(struct b2f_store *store, bool keep_mtime)
+{
+	struct fault_store *fault = (struct fault_store *)store;
+	const struct fault_file *file = single_of(fault->disk);
+
+	fault->own = b2f_frame_stamp_of(&file->st);
+	if (keep_mtime)
+		fault->mtime = file->st.st_mtim;
+}
+
 static int fault_lock(struct b2f_store *store, struct b2f_why *why)
 {
 	struct fault_disk *disk = disk_of(store);
@@ -192,6 +212,8 @@ static int fault_lock(struct b2f_store *store, struct b2f_why *why)
 		err = b2f_why_set(why, -EBUSY, "another one is writing to it");
 	if (!err)
 		disk->writer = store;
+	if (!err && disk->single)
+		note_own(store, true);
 	pthread_mutex_unlock(&disk->lock);
 	return err;
 }
@@ -225,6 +247,24 @@ static int fault_create(struct b2f_store *store, int64_t id,
 	return err;
 }
 
+/* A chunk of a contiguous frame is a range of its file. */
+static int single_create(struct b2f_store *store, int64_t id,
+			 struct b2f_object *out, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_CREATE, id, why);
+	if (!err)
+		*out = (struct b2f_object){
+			.store = store,
+			.fd = (int)fault_names_find(&disk->now,
+						    B2F_OBJECT_INDEX)};
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
 /* Before the first change since a sync, keeps what is durable. */
 static void make_dirty(struct fault_file *file)
 {
@@ -245,6 +285,11 @@ static void put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
 	if (off + n > file->now.size)
 		fault_bytes_resize(&file->now, (size_t)off + n);
 	memcpy(file->now.data + off, buf, n);
+	/* The kernel writes these pages again. */
+	for (size_t page = off / FAULT_PAGE;
+	     page <= (off + n - 1) / FAULT_PAGE && page < file->lost.size;
+	     page++)
+		file->lost.data[page] = 0;
 	fault_file_resized(file);
 	file->st.st_mtim = file->st.st_ctim = fault_now(disk);
 }
@@ -267,6 +312,8 @@ static int fault_write(const struct b2f_object *object, uint64_t off,
 	else if (!dead && err != -EPERM && n)
 		put(disk, file_of(object), off, buf,
 		    (size_t)(fault_random(&state) % n));
+	if (disk->single)
+		note_own(object->store, false);
 	pthread_mutex_unlock(&disk->lock);
 	return err;
 }
@@ -297,6 +344,153 @@ static int fault_inherit(const struct b2f_object *object,
 		file->st.st_ctim = fault_now(disk);
 	pthread_mutex_unlock(&disk->lock);
 	return err;
+}
+
+static bool page_differs(const struct fault_file *file, size_t page)
+{
+	size_t at = page * FAULT_PAGE, end = at + FAULT_PAGE;
+
+	for (; at < end && at < file->now.size; at++)
+		if (at >= file->durable.size ||
+		    file->now.data[at] != file->durable.data[at])
+			return true;
+	return false;
+}
+
+/* All pages get durable but those that are lost, or not one of them. */
+static void sync_pages(struct fault_file *file, bool failed)
+{
+	size_t npages = (file->now.size + FAULT_PAGE - 1) / FAULT_PAGE;
+	bool all = true;
+
+	fault_bytes_resize(&file->lost, npages);
+	if (!failed)
+		fault_bytes_resize(&file->durable, file->now.size);
+	for (size_t page = 0; page < npages; page++) {
+		size_t at = page * FAULT_PAGE, n = file->now.size - at;
+
+		if (failed && page_differs(file, page))
+			file->lost.data[page] = 1;
+		all &= !file->lost.data[page];
+		if (!failed && !file->lost.data[page])
+			memcpy(file->durable.data + at, file->now.data + at,
+			       n < FAULT_PAGE ? n : FAULT_PAGE);
+	}
+	file->dirty = failed || !all;
+}
+
+static int single_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(object->store);
+	struct fault_file *file = single_of(disk);
+	bool dead;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	dead = disk->powerless;
+	err = begin(disk, FAULT_SYNC, B2F_OBJECT_INDEX, why);
+	if (!dead && !disk->powerless && file->dirty &&
+	    (err || !disk->ignore_sync))
+		sync_pages(file, err != 0);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
+{
+	const struct b2f_object object = {.store = store};
+
+	return single_sync(&object, why);
+}
+
+static int single_sync_names(struct b2f_store *store, struct b2f_why *why)
+{
+	(void)store;
+	(void)why;
+	return 0;
+}
+
+static int single_put_head(struct b2f_store *store, const void *head, size_t n,
+			   const struct timespec *mtime, struct b2f_why *why)
+{
+	struct fault_store *fault = (struct fault_store *)store;
+	struct fault_disk *disk = fault->disk;
+	struct fault_file *file = single_of(disk);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_INSTALL, B2F_OBJECT_INDEX, why);
+	if (!err) {
+		put(disk, file, 0, head, n);
+		file->st.st_mtim = mtime ? *mtime : fault->mtime;
+		note_own(store, true);
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+/* A hole appears at once, or when it likes to. */
+static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
+{
+	struct fault_disk *disk = disk_of(store);
+	struct fault_file *file = single_of(disk);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_REMOVE, B2F_OBJECT_INDEX, NULL);
+	if (!err && off < file->now.size) {
+		make_dirty(file);
+		if (size > file->now.size - off)
+			size = file->now.size - off;
+		memset(file->now.data + off, 0, size);
+		file->st.st_ctim = fault_now(disk);
+		note_own(store, false);
+	}
+	pthread_mutex_unlock(&disk->lock);
+}
+
+static int single_cut(struct b2f_store *store, uint64_t size,
+		      struct b2f_why *why)
+{
+	struct fault_disk *disk = disk_of(store);
+	struct fault_file *file = single_of(disk);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = begin_change(store, FAULT_REMOVE, B2F_OBJECT_INDEX, why);
+	if (!err) {
+		make_dirty(file);
+		fault_bytes_resize(&file->now, (size_t)size);
+		fault_file_resized(file);
+		file->st.st_ctim = fault_now(disk);
+		note_own(store, false);
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int single_own_stamp(struct b2f_store *store,
+			    struct b2f_frame_stamp *out)
+{
+	struct fault_store *fault = (struct fault_store *)store;
+
+	pthread_mutex_lock(&fault->disk->lock);
+	*out = fault->own;
+	pthread_mutex_unlock(&fault->disk->lock);
+	return 0;
+}
+
+static int single_has_changed(struct b2f_store *store)
+{
+	struct fault_store *fault = (struct fault_store *)store;
+	struct b2f_frame_stamp now;
+	int ret;
+
+	pthread_mutex_lock(&fault->disk->lock);
+	now = b2f_frame_stamp_of(&single_of(fault->disk)->st);
+	ret = !b2f_frame_stamp_same_data(&now, &fault->own, false);
+	pthread_mutex_unlock(&fault->disk->lock);
+	return ret;
 }
 
 static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
@@ -457,6 +651,32 @@ static const struct b2f_store_write_ops fault_write_ops = {
 	.list = fault_list,
 };
 
+static const struct b2f_store_write_ops single_write_ops = {
+	.lock = fault_lock,
+	.create = single_create,
+	.write = fault_write,
+	.sync = single_sync,
+	.sync_index = single_sync_index,
+	.sync_names = single_sync_names,
+	.identify = fault_identify,
+	.list = fault_list,
+	.punch = single_punch,
+	.put_head = single_put_head,
+	.cut = single_cut,
+	.own_stamp = single_own_stamp,
+	.has_changed = single_has_changed,
+};
+
+static const struct b2f_store_ops single_ops = {
+	.open = fault_open,
+	.read = fault_read,
+	.close = fault_close,
+	.stat_index = fault_stat_index,
+	.free = fault_free,
+	.clone = fault_clone,
+	.write = &single_write_ops,
+};
+
 static const struct b2f_store_ops fault_ops = {
 	.open = fault_open,
 	.read = fault_read,
@@ -475,6 +695,8 @@ struct b2f_store *fault_disk_mount(struct fault_disk *disk)
 	if (!store)
 		abort();
 	store->base = (struct b2f_store){.ops = &fault_ops, .sparse = true};
+	if (disk->single)
+		store->base = (struct b2f_store){.ops = &single_ops};
 	store->disk = disk;
 	return &store->base;
 }

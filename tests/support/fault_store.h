@@ -2,7 +2,7 @@
 /*
  * fault_store.h - a disk that fails, or loses its power, when a test says so
  *
- * A disk holds one sparse frame in memory.  Of each file it has two contents:
+ * A disk holds one frame in memory, mostly a sparse one.  Of each file it has two contents:
  * what programs read, and what would still be there without power; and of the
  * directory likewise.  b2f_object_sync() makes a content durable,
  * b2f_store_sync_names() the directory.
@@ -23,6 +23,9 @@
  *		}
  *		fault_disk_free(disk);
  *	}
+ *
+ * A contiguous frame is one file that is written to in place: after a loss of
+ * power each of its sectors is as it was durable last or as it is.
  *
  * What is not modelled: attributes (mode, times) always survive, and damage of
  * what was durable once.
@@ -75,8 +78,8 @@ struct fault_plan {
 struct fault_disk *fault_disk_new(void);
 
 /*
- * A disk with what is in the directory @path, all of it durable; NULL if that
- * cannot be read.
+ * A disk with what is in the directory @path, or the contiguous frame that the
+ * file @path is, all of it durable; NULL if that cannot be read.
  */
 struct fault_disk *fault_disk_load(const char *path);
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* edit_index.c - the bytes of the index that a commit writes */
+#include "frame/edit_index.h"
+
+#include "index/fingerprint.h"
+
+bool b2f_edit_may_seal(const struct b2f_edit *edit,
+		       const struct b2f_edit_state *state)
+{
+	bool moved = edit->header.chunksize > 0 && edit->frame->map.starts;
+
+	return !moved || !state->n || b2f_entry_tag(state->raw[state->n - 1]);
+}
+
+int b2f_edit_make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
+			const uint64_t *places, uint8_t **out, size_t *size,
+			struct b2f_why *why)
+{
+	const struct b2f_edit_state *state = &commit->state;
+	struct b2f_index_parts parts = {
+		.header = edit->header,
+		.header_bytes = edit->frame->header_bytes,
+		.entries = state->raw,
+		.nentries = state->n,
+		.places = places,
+		.len_before = edit->header.frame_len,
+		.trailer_bytes = edit->frame->trailer_bytes,
+		.trailer_len = edit->frame->trailer_len,
+	};
+	struct b2f_encoder *enc = NULL;
+	int err;
+
+	parts.header.nbytes = state->nbytes;
+	parts.header.cbytes = state->cbytes;
+	err = b2f_encoder_new(&enc);
+	if (!err)
+		err = b2f_index_write(&parts, enc, out, size, why);
+	b2f_encoder_free(enc);
+	/* That of a contiguous frame waits for the place of the index. */
+	if (!err && !places && b2f_edit_may_seal(edit, state))
+		b2f_fingerprint_set(*out, *size, edit->header.header_len);
+	return err;
+}

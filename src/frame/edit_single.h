@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit_single.h - an edit of a contiguous frame
+ *
+ * Layer: frame.  Threads: as edit.h.
+ */
+#ifndef B2F_FRAME_EDIT_SINGLE_H
+#define B2F_FRAME_EDIT_SINGLE_H
+
+#include "frame/edit.h"
+
+/*
+ * Looks at the frame that is about to be changed.  Returns 0, -EROFS (two chunks
+ * are in one place), B2F_ECORRUPT, -ENOMEM or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_edit_single_begin(struct b2f_edit *edit, struct b2f_why *why);
+
+/* Frees what that took. */
+void b2f_edit_single_fini(struct b2f_edit *edit);
+
+/* As b2f_edit_has_changed(). */
+B2F_MUST_CHECK
+int b2f_edit_single_has_changed(const struct b2f_edit *edit);
+
+/*
+ * Before something is written behind the end of the frame: looks whether another
+ * program has changed that, and sees to it that the next look can tell.  Returns
+ * 0, -ESTALE (it has) or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_edit_single_claim(struct b2f_edit *edit, struct b2f_why *why);
+
+/* As b2f_edit_write(), but logs nothing. */
+B2F_MUST_CHECK
+int b2f_edit_single_write(struct b2f_edit *edit, struct b2f_commit *commit,
+			  struct b2f_why *why);
+
+/*
+ * Gives back what nothing needs any more, and ends the file where the frame ends,
+ * unless another program has written to it.
+ */
+void b2f_edit_single_end(struct b2f_edit *edit);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit_state.h - all chunks of a frame at one moment
+ *
+ * Layer: frame.  Threads: whoever uses a state has it alone.
+ */
+#ifndef B2F_FRAME_EDIT_STATE_H
+#define B2F_FRAME_EDIT_STATE_H
+
+#include "frame/frame.h"
+
+/* All chunks of a frame at one moment. */
+struct b2f_edit_state {
+	/* One entry a chunk; malloc'ed. */
+	uint64_t *raw;
+	uint64_t n;
+	/* Entries there is room for. */
+	uint64_t cap;
+	/* Decoded bytes. */
+	uint64_t nbytes;
+	/* Stored bytes of the chunks that have a file; see b2f_edit_count(). */
+	uint64_t cbytes;
+};
+
+/* The state that @frame tells.  Free it with b2f_edit_state_fini(). */
+B2F_MUST_CHECK
+int b2f_edit_state_of(const struct b2f_frame *frame,
+		      struct b2f_edit_state *out);
+
+void b2f_edit_state_fini(struct b2f_edit_state *state);
+
+/* Copies @from to @to, which is empty.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_state_copy(const struct b2f_edit_state *from,
+			struct b2f_edit_state *to);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * files_attr.h - new files get the attributes of the index
+ *
+ * Layer: store.  May include: base/.  Threads: as store.h.
+ */
+#ifndef B2F_STORE_FILES_ATTR_H
+#define B2F_STORE_FILES_ATTR_H
+
+#include <time.h>
+
+#include "base/attr.h"
+#include "base/why.h"
+
+/*
+ * Gives the new file @fd the owner, the permissions (not x, and its owner can
+ * always read it) and the ACL of the index in the directory @dir.  Without an
+ * index nothing is done.  Of what this
+ * process may not give away, nobody gets more than from the index.
+ *
+ * Returns 0 or an errno that is about the disk, not about permissions.
+ */
+B2F_MUST_CHECK
+int b2f_files_permit(int dir, int fd, struct b2f_why *why);
+
+/* The same, if the owner or the mode of the index has changed since. */
+B2F_MUST_CHECK
+int b2f_files_permit_again(int dir, int fd, struct b2f_why *why);
+
+/* As b2f_object_inherit(). */
+B2F_MUST_CHECK
+int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
+		      struct b2f_why *why);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files_io.c - names of files, and their bytes */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "store/files.h"
+
+const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE])
+{
+	if (id == B2F_OBJECT_INDEX)
+		return B2F_INDEX_NAME;
+	if (id == B2F_OBJECT_NEW_INDEX)
+		return B2F_FILES_NEW_INDEX;
+	if (id & B2F_OBJECT_PENDING)
+		snprintf(buf, B2F_CHUNK_NAME_SIZE, ".%08X.new",
+			 (unsigned int)(id & ~B2F_OBJECT_PENDING));
+	else
+		b2f_chunk_name(id, buf);
+	return buf;
+}
+
+int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES])
+{
+	out[0] = id;
+	if (id < 0 || !(id & B2F_OBJECT_PENDING))
+		return 1;
+	out[1] = id & ~B2F_OBJECT_PENDING;
+	/* It may have been hidden again in between. */
+	out[2] = id;
+	return 3;
+}
+
+/* A signal or a short count is no end. */
+int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
+			 struct b2f_why *why)
+{
+	uint8_t *p = buf;
+
+	while (n > 0) {
+		ssize_t got = pread(fd, p, n, (off_t)off);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return b2f_why_set(why, -errno, "read: %s",
+					   strerror(errno));
+		if (got == 0)
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "the file ends at byte %llu",
+					   (unsigned long long)off);
+		p += got;
+		off += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
+			  struct b2f_why *why)
+{
+	const uint8_t *p = buf;
+
+	while (n > 0) {
+		ssize_t put = pwrite(fd, p, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return b2f_why_set(why, -errno, "write: %s",
+					   strerror(errno));
+		if (put == 0)
+			return b2f_why_set(why, -EIO, "write: no byte taken");
+		p += put;
+		off += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
