@@ -311,6 +311,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 mode_t mode, dev_t rdev)
 {
 	const struct fs_maker_what special = {.mode = mode, .rdev = rdev};
+	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
 	struct fresh fresh = {0};
 	int err;
@@ -319,7 +320,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		make_other(req, parent, name, &special);
 		return;
 	}
-	err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
+	err = fs_entry_enter_to_change(fs, parent, name, &entry);
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
 	if (!err) {
@@ -328,7 +329,7 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		if (err)
 			undo_frame(&entry, &fresh);
 	}
-	fs_tree_unpin(entry.fs->tree, &fresh.pin);
+	fs_tree_unpin(fs->tree, &fresh.pin);
 	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);

@@ -364,4 +364,29 @@ def test_many_at_once():
     assert os.listdir("src") == []
 
 
+def test_names_that_cannot_be_made():
+    """A refusal, in whichever way it is tried, and the mount goes on."""
+    os.mkdir("src")
+    make("src/a.b2frame", None, nbytes=1000)
+    hidden = "mnt/.bloscfs-deleted-1-1-1"
+    with Mount("src", "mnt"):
+        for tried in (lambda: os.mknod(hidden, stat.S_IFREG | 0o644),
+                      lambda: os.mkfifo(hidden),
+                      lambda: os.mkdir(hidden),
+                      lambda: os.symlink("a", hidden),
+                      lambda: create(hidden),
+                      lambda: os.link("mnt/a", hidden),
+                      lambda: os.rename("mnt/a", hidden)):
+            assert error_of(tried) == errno.EPERM
+        assert below("mnt") == ["a"]
+    with Mount("src/a.b2frame", "mnt"):
+        for tried in (lambda: os.mknod("mnt/b", stat.S_IFREG | 0o644),
+                      lambda: os.mkfifo("mnt/b"),
+                      lambda: create("mnt/b"),
+                      lambda: os.unlink("mnt/a")):
+            assert error_of(tried) == errno.EPERM
+        assert below("mnt") == ["a"]
+
+
+
 main()
