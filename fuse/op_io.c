@@ -108,7 +108,7 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 		fuse_reply_iov(req, view.iov, (int)view.niov);
 	if (err)
 		fs_reply_data_error(req, err);
-	b2f_view_release(&view);
+	b2f_file_view_release(&view);
 	fs_handle_close(fs, handle);
 }
 

@@ -288,7 +288,7 @@ static int read_frame(fuse_req_t req, struct handle *h, size_t size,
 		err = reply_both(req, h, (size_t)off, head, &view);
 	else
 		fuse_reply_iov(req, view.iov, (int)view.niov);
-	b2f_view_release(&view);
+	b2f_file_view_release(&view);
 	return err;
 }
 

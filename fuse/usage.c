@@ -88,7 +88,7 @@ void fs_usage_version(void)
 {
 	printf("bloscfs %s\n", B2F_VERSION);
 	printf("libfuse %s\n", fuse_pkgversion());
-	printf("lz4 %s\n", b2f_lz4_version());
-	printf("zstd %s\n", b2f_zstd_version());
-	printf("zlib %s\n", b2f_zlib_version());
+	printf("lz4 %s\n", b2f_codec_lz4_version());
+	printf("zstd %s\n", b2f_codec_zstd_version());
+	printf("zlib %s\n", b2f_codec_zlib_version());
 }

@@ -94,14 +94,14 @@ struct b2f_view {
 
 /*
  * As b2f_file_pread(), but without a copy: @view->iov points to the bytes until
- * b2f_view_release(), which is due if @view->nbytes bytes >= 0 are returned.
+ * b2f_file_view_release(), which is due if @view->nbytes bytes >= 0 are returned.
  */
 B2F_MUST_CHECK
 ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 		      size_t size, uint64_t off, struct b2f_view *view);
 
 /* Gives the bytes back and zeroes @view.  A zeroed @view does nothing. */
-void b2f_view_release(struct b2f_view *view);
+void b2f_file_view_release(struct b2f_view *view);
 
 /*
  * The first position >= @off that is data; only chunks that the index says are

@@ -19,8 +19,8 @@ const char *b2f_filter_name(unsigned int id);
 
 /* Versions of the library and of the codec libraries in use, one line each. */
 const char *b2f_version(void);
-const char *b2f_lz4_version(void);
-const char *b2f_zstd_version(void);
-const char *b2f_zlib_version(void);
+const char *b2f_codec_lz4_version(void);
+const char *b2f_codec_zstd_version(void);
+const char *b2f_codec_zlib_version(void);
 
 #endif

@@ -19,8 +19,8 @@
 #define B2F_CHUNK_CHUNK_H
 
 #include "base/bytes.h"
+#include "chunk/chunk_header.h"
 #include "chunk/decoder.h"
-#include "chunk/header.h"
 
 /* Unit of chunks that have no blocks, decoded bytes. */
 #define B2F_FLAT_UNIT (256u << 10)

@@ -13,13 +13,8 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "chunk/scratch.h"
 #include "codec/codec.h"
-
-/* A buffer that only grows. */
-struct b2f_scratch {
-	uint8_t *data;
-	size_t size;
-};
 
 struct b2f_decoder {
 	struct b2f_codec_states codecs;
@@ -42,15 +37,5 @@ void b2f_decoder_free(struct b2f_decoder *dec);
 
 /* Gives back buffers above @limit bytes, after an unusually large block. */
 void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit);
-
-/*
- * Makes @scratch at least @size bytes; what was in it is lost.
- * Returns 0 or -ENOMEM.
- */
-B2F_MUST_CHECK
-int b2f_scratch_reserve(struct b2f_scratch *scratch, size_t size);
-
-/* Gives back the memory of @scratch, which is empty then. */
-void b2f_scratch_drop(struct b2f_scratch *scratch);
 
 #endif

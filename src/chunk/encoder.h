@@ -21,8 +21,8 @@
 #ifndef B2F_CHUNK_ENCODER_H
 #define B2F_CHUNK_ENCODER_H
 
+#include "chunk/chunk_header.h"
 #include "chunk/decoder.h"
-#include "chunk/header.h"
 
 /* When blocks are cut into one stream for each byte of an item. */
 enum b2f_split {

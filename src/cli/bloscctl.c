@@ -43,7 +43,7 @@ static int print_help(void)
 static int print_version(void)
 {
 	printf("bloscctl %s\nlz4 %s\nzstd %s\nzlib %s\n", B2F_VERSION,
-	       b2f_lz4_version(), b2f_zstd_version(), b2f_zlib_version());
+	       b2f_codec_lz4_version(), b2f_codec_zstd_version(), b2f_codec_zlib_version());
 	return CLI_EXIT_OK;
 }
 

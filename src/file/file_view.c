@@ -366,7 +366,7 @@ ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 	return n;
 }
 
-void b2f_view_release(struct b2f_view *view)
+void b2f_file_view_release(struct b2f_view *view)
 {
 	struct pins *pins = view->pins;
 

@@ -113,7 +113,7 @@ static int decoded_read(const struct b2f_object *object, uint64_t off,
 	while (!err && r.n > 0)
 		err = read_chunk(&r);
 	b2f_decoder_free(r.dec);
-	b2f_scratch_drop(&r.unit);
+	b2f_scratch_trim(&r.unit, 0);
 	return err;
 }
 

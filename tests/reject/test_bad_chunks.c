@@ -3,7 +3,7 @@
  * test_bad_chunks.c - each check of a chunk's body has a crafted chunk
  *
  * A row takes a sound chunk, writes a few bytes over it, and says which error
- * and which cause must come out.  (Bad headers: unit/test_header.c.)
+ * and which cause must come out.  (Bad headers: unit/test_chunk_header.c.)
  */
 #include <criterion/criterion.h>
 

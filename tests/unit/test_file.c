@@ -83,8 +83,8 @@ static void compare_view(struct opened *o, size_t off, size_t n)
 		at += view.iov[i].iov_len;
 	}
 	cr_assert_eq(at, off + n);
-	b2f_view_release(&view);
-	b2f_view_release(&view);
+	b2f_file_view_release(&view);
+	b2f_file_view_release(&view);
 }
 
 Test(file, a_view_points_to_the_same_bytes)
@@ -164,7 +164,7 @@ Test(file, an_empty_frame_is_an_empty_file)
 
 	cr_assert_eq(o.size, 0);
 	cr_assert_eq(b2f_file_view(o.file, NULL, 10, 0, &view), 0);
-	b2f_view_release(&view);
+	b2f_file_view_release(&view);
 	cr_assert_eq(b2f_file_seek_data(o.file, 0), -ENXIO);
 	close_golden(&o);
 }

@@ -159,7 +159,7 @@ Test(file_chunks, a_large_head_is_loaded_once_a_read)
 	before = bytes_read();
 	cr_assert_eq(b2f_file_view(file, NULL, 1 << 17, 1 << 20, &view),
 		     1 << 17);
-	b2f_view_release(&view);
+	b2f_file_view_release(&view);
 	cr_assert_lt(bytes_read() - before, 2 * 4 * NBLOCKS);
 	b2f_file_close(file);
 	b2f_runtime_free(rt);

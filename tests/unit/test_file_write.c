@@ -435,7 +435,7 @@ Test(file_write, the_lock_ends_with_the_file)
 	cr_assert_eq(b2f_file_view(other.file, NULL, 100, 0, &view), 100);
 	b2f_file_close(s.file);
 	cr_assert_eq(b2f_file_allow_write(other.file, &other.options), 0);
-	b2f_view_release(&view);
+	b2f_file_view_release(&view);
 	b2f_file_close(other.file);
 	open_for_writing(&s);
 	tear_down(&s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_encode.c - the encoder of chunks: what it writes comes back */
+/* test_chunk_encode.c - the encoder of chunks: what it writes comes back */
 #include <criterion/criterion.h>
 
 #include "base/bytes.h"
@@ -22,7 +22,7 @@ static void teardown(void)
 	b2f_decoder_free(dec);
 }
 
-TestSuite(encode, .init = setup, .fini = teardown);
+TestSuite(chunk_encode, .init = setup, .fini = teardown);
 
 static const unsigned int all_codecs[] = {
 	B2F_CODEC_BLOSCLZ, B2F_CODEC_LZ4,  B2F_CODEC_LZ4HC,
@@ -130,7 +130,7 @@ static const struct b2f_pipeline pipelines[] = {
 };
 #define PIPELINES (sizeof(pipelines) / sizeof(*pipelines))
 
-Test(encode, every_codec_and_level_comes_back)
+Test(chunk_encode, every_codec_and_level_comes_back)
 {
 	uint8_t *data = make_data(1, 40000, 7);
 
@@ -146,7 +146,7 @@ Test(encode, every_codec_and_level_comes_back)
 	free(data);
 }
 
-Test(encode, every_filter_and_type_comes_back)
+Test(chunk_encode, every_filter_and_type_comes_back)
 {
 	static const uint32_t types[] = {1,  2,	 3,  4,	 5,   7,   8,	12,
 					 16, 17, 32, 33, 100, 255, 256, 300};
@@ -168,7 +168,7 @@ Test(encode, every_filter_and_type_comes_back)
 	free(data);
 }
 
-Test(encode, every_small_size_comes_back)
+Test(chunk_encode, every_small_size_comes_back)
 {
 	static const uint32_t types[] = {1, 4, 7, 16, 64};
 
@@ -217,13 +217,13 @@ static void one_of_many(uint64_t seed)
 	free(data);
 }
 
-Test(encode, random_parameters_come_back, .timeout = 280)
+Test(chunk_encode, random_parameters_come_back, .timeout = 280)
 {
 	for (uint64_t i = 0; i < 5000; i++)
 		one_of_many(i);
 }
 
-Test(encode, an_empty_chunk_is_a_header)
+Test(chunk_encode, an_empty_chunk_is_a_header)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_ZSTD, 5, 8);
 	struct b2f_encoded made;
@@ -235,7 +235,7 @@ Test(encode, an_empty_chunk_is_a_header)
 	free(raw);
 }
 
-Test(encode, noise_is_stored_as_it_is)
+Test(chunk_encode, noise_is_stored_as_it_is)
 {
 	uint8_t *data = exact_noise(100000, 1);
 
@@ -253,7 +253,7 @@ Test(encode, noise_is_stored_as_it_is)
 	free(data);
 }
 
-Test(encode, the_block_size_of_the_header_is_rounded_and_used)
+Test(chunk_encode, the_block_size_of_the_header_is_rounded_and_used)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 300);
 	uint8_t *data = make_data(1, 10000, 3);
@@ -269,7 +269,7 @@ Test(encode, the_block_size_of_the_header_is_rounded_and_used)
 	free(data);
 }
 
-Test(encode, streams_of_one_byte_are_runs)
+Test(chunk_encode, streams_of_one_byte_are_runs)
 {
 	/* Shuffled: a plane of 5, one of zeros, and two that vary. */
 	uint8_t *data = exact_noise(4096, 1);
@@ -292,7 +292,7 @@ Test(encode, streams_of_one_byte_are_runs)
 	free(data);
 }
 
-Test(encode, what_cannot_be_encoded_is_replaced)
+Test(chunk_encode, what_cannot_be_encoded_is_replaced)
 {
 	uint8_t *data = make_data(1, 40000, 5);
 	struct b2f_encode_options options = options_of(33, 5, 8);
@@ -309,7 +309,7 @@ Test(encode, what_cannot_be_encoded_is_replaced)
 	free(data);
 }
 
-Test(encode, bytedelta_says_how_many_channels)
+Test(chunk_encode, bytedelta_says_how_many_channels)
 {
 	uint8_t *data = make_data(1, 40000, 5);
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 8);
@@ -326,7 +326,7 @@ Test(encode, bytedelta_says_how_many_channels)
 	free(data);
 }
 
-Test(encode, lossy_filters_are_applied_only_if_allowed)
+Test(chunk_encode, lossy_filters_are_applied_only_if_allowed)
 {
 	float data[1000], *got;
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 4);
@@ -357,7 +357,7 @@ Test(encode, lossy_filters_are_applied_only_if_allowed)
 	free(raw);
 }
 
-Test(encode, int_trunc_keeps_the_high_bits)
+Test(chunk_encode, int_trunc_keeps_the_high_bits)
 {
 	const struct b2f_filter_block block = {.typesize = 2};
 	static const uint16_t data[2] = {0xffff, 0x1234};
@@ -373,7 +373,7 @@ Test(encode, int_trunc_keeps_the_high_bits)
 	cr_assert_eq(got[1], 0x1000);
 }
 
-Test(encode, options_that_cannot_be_are_refused)
+Test(chunk_encode, options_that_cannot_be_are_refused)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 4);
 	uint8_t src[64] = {1}, dst[96];
@@ -396,7 +396,7 @@ Test(encode, options_that_cannot_be_are_refused)
 		     B2F_ETOOBIG);
 }
 
-Test(encode, a_repeated_value_is_found_and_stored)
+Test(chunk_encode, a_repeated_value_is_found_and_stored)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 3);
 	uint8_t *data = exact_copy("abcabcabcabc", 12), *raw;
@@ -420,7 +420,7 @@ Test(encode, a_repeated_value_is_found_and_stored)
 	free(data);
 }
 
-Test(encode, zeros_of_any_length_have_a_chunk)
+Test(chunk_encode, zeros_of_any_length_have_a_chunk)
 {
 	uint8_t *zeros = exact_new(5000, 0);
 
@@ -445,7 +445,7 @@ Test(encode, zeros_of_any_length_have_a_chunk)
 	free(zeros);
 }
 
-Test(encode, the_item_size_is_guessed)
+Test(chunk_encode, the_item_size_is_guessed)
 {
 	static const uint32_t types[] = {1, 2, 4, 8, 16};
 	uint8_t *data = exact_noise(1 << 20, 1);
@@ -473,7 +473,7 @@ Test(encode, the_item_size_is_guessed)
 	free(data);
 }
 
-Test(encode, buffers_are_given_back)
+Test(chunk_encode, buffers_are_given_back)
 {
 	uint8_t *data = make_data(1, 100000, 5);
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 9, 8);

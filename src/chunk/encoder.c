@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_state.c - what one thread needs to encode chunks */
+/* encoder.c - what one thread needs to encode chunks */
+#include "chunk/encoder.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "chunk/encoder.h"
 
 int b2f_encoder_new(struct b2f_encoder **out)
 {
@@ -27,11 +27,9 @@ void b2f_encoder_free(struct b2f_encoder *enc)
 
 void b2f_encoder_trim(struct b2f_encoder *enc, size_t limit)
 {
-	struct b2f_scratch *all[] = {&enc->filter[0], &enc->filter[1],
-				     &enc->trial, &enc->data, &enc->chunk};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		if (all[i]->size > limit)
-			b2f_scratch_drop(all[i]);
-	}
+	b2f_scratch_trim(&enc->filter[0], limit);
+	b2f_scratch_trim(&enc->filter[1], limit);
+	b2f_scratch_trim(&enc->trial, limit);
+	b2f_scratch_trim(&enc->data, limit);
+	b2f_scratch_trim(&enc->chunk, limit);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* header.c - the 16 or 32 bytes at the start of a chunk */
-#include "chunk/header.h"
+/* chunk_header.c - the 16 or 32 bytes at the start of a chunk */
+#include "chunk/chunk_header.h"
 
 #include <string.h>
 

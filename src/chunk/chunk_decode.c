@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* decode.c - stored bytes of a chunk into data */
+/* chunk_decode.c - stored bytes of a chunk into data */
 #include <string.h>
 
 #include "base/bytes.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * header.h - the 16 or 32 bytes at the start of a chunk
+ * chunk_header.h - the 16 or 32 bytes at the start of a chunk
  *
  * docs/format.md 2.1 to 2.3 and 2.10; the checks of 7.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
  */
-#ifndef B2F_CHUNK_HEADER_H
-#define B2F_CHUNK_HEADER_H
+#ifndef B2F_CHUNK_CHUNK_HEADER_H
+#define B2F_CHUNK_CHUNK_HEADER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_header.c - chunk headers: what is understood, what is refused */
+/* test_chunk_header.c - chunk headers: what is understood, what is refused */
 #include <criterion/criterion.h>
 
-#include "chunk/header.h"
+#include "chunk/chunk_header.h"
 #include "codec/codec.h"
 #include "tests/support/hex.h"
 #include "tests/support/vectors.h"
@@ -20,7 +20,7 @@ static int parse_with(const char *digits, size_t at, uint8_t value,
 	return err;
 }
 
-Test(header, fields_of_a_split_lz4_chunk)
+Test(chunk_header, fields_of_a_split_lz4_chunk)
 {
 	struct b2f_chunk_header h;
 
@@ -36,7 +36,7 @@ Test(header, fields_of_a_split_lz4_chunk)
 	cr_assert_eq(h.pipeline.filter[5], B2F_FILTER_SHUFFLE);
 }
 
-Test(header, flags_say_blosc1_whatever_the_version)
+Test(chunk_header, flags_say_blosc1_whatever_the_version)
 {
 	struct b2f_chunk_header h;
 
@@ -52,7 +52,7 @@ Test(header, flags_say_blosc1_whatever_the_version)
 	cr_assert_eq(h.pipeline.filter[4], B2F_FILTER_DELTA);
 }
 
-Test(header, a_block_is_never_longer_than_the_chunk)
+Test(chunk_header, a_block_is_never_longer_than_the_chunk)
 {
 	struct b2f_chunk_header h;
 
@@ -61,7 +61,7 @@ Test(header, a_block_is_never_longer_than_the_chunk)
 	cr_assert_eq(h.blocksize, h.nbytes);
 }
 
-Test(header, version_3_has_five_filter_slots)
+Test(chunk_header, version_3_has_five_filter_slots)
 {
 	struct b2f_chunk_header h;
 
@@ -69,7 +69,7 @@ Test(header, version_3_has_five_filter_slots)
 	cr_assert_eq(h.pipeline.filter[5], 0);
 }
 
-Test(header, the_future_is_unsupported_rather_than_corrupt)
+Test(chunk_header, the_future_is_unsupported_rather_than_corrupt)
 {
 	struct b2f_chunk_header h;
 
@@ -79,7 +79,7 @@ Test(header, the_future_is_unsupported_rather_than_corrupt)
 		     "instrumented");
 }
 
-Test(header, nonsense_is_corrupt)
+Test(chunk_header, nonsense_is_corrupt)
 {
 	struct b2f_chunk_header h;
 
@@ -103,7 +103,7 @@ Test(header, nonsense_is_corrupt)
 		     "special kind 5");
 }
 
-Test(header, kinds_that_exclude_each_other_are_corrupt)
+Test(chunk_header, kinds_that_exclude_each_other_are_corrupt)
 {
 	struct b2f_chunk_header h;
 
@@ -119,7 +119,7 @@ Test(header, kinds_that_exclude_each_other_are_corrupt)
 		     "VL blocks that are split");
 }
 
-Test(header, special_chunks_have_whole_items)
+Test(chunk_header, special_chunks_have_whole_items)
 {
 	struct b2f_chunk_header h;
 
