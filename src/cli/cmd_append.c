@@ -13,7 +13,7 @@
 static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
 	"Adds the bytes of each FILE (- or none: standard input) to the end "
-	"of the\nsparse frame FRAME: of all of them, or of "
+	"of FRAME:\nof all of them, or of "
 	"none.\n\n" CLI_COMMON_HELP;
 
 struct append {
@@ -155,7 +155,7 @@ static int run_append(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_append_command = {
 	.name = "append",
-	.summary = "add plain data to the end of a sparse frame",
+	.summary = "add plain data to the end of a frame",
 	.help = help,
 	.options = table,
 	.missing = "a frame is missing",
