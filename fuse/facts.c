@@ -62,6 +62,14 @@ static bool put_array_fact(FILE *f, const struct b2f_array *array,
 	return true;
 }
 
+/* Plain data that tell what array they are have neither chunks nor blocks. */
+static bool put_tensor_fact(FILE *f, const struct b2f_array *tensor,
+			    const char *key)
+{
+	return (strcmp(key, "shape") == 0 || strcmp(key, "dtype") == 0) &&
+	       put_array_fact(f, tensor, key);
+}
+
 static bool put_fact(FILE *f, const struct b2f_frame_info *info,
 		     const char *key)
 {
@@ -130,7 +138,8 @@ int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 	if (!f)
 		return -ENOMEM;
 	found = put_fact(f, b2f_frame_info_get(frame), key) ||
-		put_array_fact(f, b2f_frame_array(frame), key);
+		put_array_fact(f, b2f_frame_array(frame), key) ||
+		put_tensor_fact(f, b2f_frame_tensor(frame), key);
 	err = fclose(f) ? -ENOMEM : found ? 0 : -ENODATA;
 	if (err)
 		free(text);
@@ -160,6 +169,8 @@ int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		put_name(f, keys[i]);
 	for (size_t i = 0; b2f_frame_array(frame) && i < 4; i++)
+		put_name(f, array_keys[i]);
+	for (size_t i = 0; b2f_frame_tensor(frame) && i < 4; i += 3)
 		put_name(f, array_keys[i]);
 	for (size_t i = 0; i < nvlmeta; i++) {
 		struct b2f_meta_info info;

@@ -201,6 +201,12 @@ const char *b2f_frame_label(const struct b2f_frame *frame);
 const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 
 /*
+ * If @frame is plain data that tell what array they are (save_array() of
+ * python-blosc2): shape, item size and dtype; all else there is 0.  Else NULL.
+ */
+const struct b2f_array *b2f_frame_tensor(const struct b2f_frame *frame);
+
+/*
  * 0; or why @frame cannot be read as a file, which was logged when it was
  * opened: B2F_ECORRUPT (an array whose chunks do not fit its shape, or whose
  * .npy header is damaged), B2F_EUNSUPPORTED (its data are elsewhere: see
@@ -235,7 +241,7 @@ uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame);
 bool b2f_frame_is_npy(const struct b2f_frame *frame);
 
 /*
- * The .npy header of an array: the one it was made with, or one that NumPy
+ * The .npy header of an array, or of b2f_frame_tensor(): the one it was made with, or one that NumPy
  * would write for it.  *@out is malloc'ed: free() it.
  *
  * Returns 0; B2F_EUNSUPPORTED (no array, or of a type that .npy files cannot

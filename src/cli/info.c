@@ -190,6 +190,17 @@ static void put_array(const struct b2f_frame *frame)
 	put_order(frame);
 }
 
+/* An array that is stored as plain data. */
+static void put_tensor(const struct b2f_array *tensor)
+{
+	put_field("tensor");
+	fputs("shape ", stdout);
+	put_shape64(tensor->shape, tensor->ndim);
+	fputs(", dtype ", stdout);
+	cli_text_escape(stdout, tensor->dtype, strlen(tensor->dtype));
+	putchar('\n');
+}
+
 static void put_meta_names(const struct b2f_frame *frame)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
@@ -246,6 +257,8 @@ void cli_info_summary(struct b2f_frame *frame)
 	put_writable(frame);
 	if (b2f_frame_array(frame))
 		put_array(frame);
+	if (b2f_frame_tensor(frame))
+		put_tensor(b2f_frame_tensor(frame));
 	put_meta_names(frame);
 	put_field("index");
 	put_size(info->sparse ? info->frame_len

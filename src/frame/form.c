@@ -9,6 +9,7 @@
 #include "base/log_line.h"
 #include "frame/carrier.h"
 #include "frame/frame.h"
+#include "frame/tensor.h"
 
 const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame)
 {
@@ -146,7 +147,7 @@ int b2f_form_set(struct b2f_frame *f)
 	int err;
 
 	*form = (struct b2f_form){.linear = true, .nbytes = f->header.nbytes};
-	err = b2f_frame_array_meta(f) ? set_array(f) : 0;
+	err = b2f_frame_array_meta(f) ? set_array(f) : b2f_tensor_set(f);
 	if (!err)
 		err = b2f_carrier_find(f, form->carrier);
 	form->objects = b2f_carrier_objects(f);
@@ -186,6 +187,8 @@ int b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out,
 {
 	const struct b2f_form *form = &frame->form;
 
+	if (frame->is_tensor && !form->err)
+		return b2f_npy_write(&frame->array, out, len);
 	if (!form->is_array || form->err)
 		return form->is_array ? form->err : B2F_EUNSUPPORTED;
 	if (!form->head)

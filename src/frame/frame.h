@@ -69,6 +69,8 @@ struct b2f_frame {
 	struct b2f_meta_list vlmeta;
 	struct b2f_array array;
 	bool is_array;
+	/* @array is that of plain data (tensor.h): it has no chunks and blocks. */
+	bool is_tensor;
 	struct b2f_form form;
 	/* The index has checksums, and they are right. */
 	bool sealed;

@@ -175,6 +175,19 @@ static json_t *describe_array(const struct b2f_frame *frame)
 		describe_padding(frame), "npy", b2f_frame_is_npy(frame));
 }
 
+/* Plain data that tell what array they are. */
+static json_t *describe_tensor(const struct b2f_frame *frame)
+{
+	const struct b2f_array *a = b2f_frame_tensor(frame);
+	json_t *dtype = a ? json_string(a->dtype) : NULL;
+
+	if (!a)
+		return json_null();
+	return json_pack("{s:o, s:o}", "shape",
+			 describe_shape64(a->shape, a->ndim), "dtype",
+			 dtype ? dtype : json_null());
+}
+
 static json_t *describe_place(const struct b2f_frame *frame,
 			      const struct b2f_chunk_info *c)
 {
@@ -264,7 +277,7 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 
 	return json_pack(
 		"{s:s, s:i, s:i, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:i, s:i,"
-		" s:o, s:s?, s:s?}",
+		" s:o, s:o, s:s?, s:s?}",
 		"codec", b2f_codec_code_name(info->codec), "codec_id",
 		info->codec, "codec_meta", info->codec_meta, "clevel",
 		info->clevel, "splitmode", split_names[info->splitmode],
@@ -274,7 +287,8 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 		(json_int_t)info->header_len, "trailer_len",
 		(json_int_t)info->trailer_len, "general_flags",
 		info->general_flags, "fingerprint_type", info->fingerprint_type,
-		"array", describe_array(frame), "stands_for",
+		"array", describe_array(frame), "tensor",
+		describe_tensor(frame), "stands_for",
 		b2f_frame_stands_for(frame), "objects",
 		b2f_frame_objects(frame));
 }

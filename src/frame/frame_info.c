@@ -50,6 +50,11 @@ const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame)
 	return frame->is_array ? &frame->array : NULL;
 }
 
+const struct b2f_array *b2f_frame_tensor(const struct b2f_frame *frame)
+{
+	return frame->is_tensor ? &frame->array : NULL;
+}
+
 struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame)
 {
 	return frame->stamp;

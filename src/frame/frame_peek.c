@@ -5,10 +5,14 @@
 
 #include "frame/edit.h"
 #include "frame/frame.h"
+#include "frame/tensor.h"
 #include "index/index_write.h"
 
 /* More metalayers than this are of no array. */
 #define HEADER_MAX (1u << 20)
+
+/* A trailer without vlmetalayers. */
+#define TRAILER_PLAIN 35
 
 /* Is there a metalayer of an array?  False if it cannot be read, either. */
 static bool has_array(const struct b2f_object *object,
@@ -30,6 +34,33 @@ static bool has_array(const struct b2f_object *object,
 	b2f_meta_list_fini(&f.meta);
 	free(raw);
 	return has;
+}
+
+/*
+ * Is there a vlmetalayer of a tensor?  Its name is in the trailer, which may
+ * have that text elsewhere, too: the closer look will tell.
+ */
+static bool may_be_tensor(const struct b2f_object *object,
+			  const struct b2f_frame_header *h)
+{
+	uint8_t tail[B2F_FRAME_TAIL];
+	uint32_t len;
+	uint8_t *raw;
+	bool may = false;
+
+	if (b2f_object_read(object, h->frame_len - sizeof(tail), tail,
+			    sizeof(tail), NULL) ||
+	    b2f_trailer_len_parse(tail, h, &len, NULL) ||
+	    len <= TRAILER_PLAIN || len > HEADER_MAX)
+		return false;
+	raw = malloc(len);
+	if (!raw)
+		return false;
+	if (!b2f_object_read(object, h->frame_len - len, raw, len, NULL))
+		may = memmem(raw, len, B2F_TENSOR_META,
+			     strlen(B2F_TENSOR_META));
+	free(raw);
+	return may;
 }
 
 /* Of many types of items, and of what is no type, no .npy file can tell. */
@@ -103,7 +134,8 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 		peek->cbytes = h.cbytes;
 		peek->read_only = b2f_edit_header_obstacle(&h);
 	}
-	array = !peek->broken && has_array(&object, &h);
+	array = !peek->broken &&
+		(has_array(&object, &h) || may_be_tensor(&object, &h));
 	if (peek->broken && b2f_frame_is_blank(store))
 		peek->broken = false;
 	b2f_object_close(&object);

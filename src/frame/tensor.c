@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tensor.c - frames of plain data that say what array these are
+ *
+ * The vlmetalayer is the MessagePack of
+ *
+ *   ["__tuple__", KIND, ["__tuple__", N, ...], "<f8"]
+ *
+ * with the list of numpy.dtype.descr, as [["__tuple__", "a", "<i4"], ...], for
+ * a structured dtype.
+ */
+#include "frame/tensor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/unpack.h"
+
+#define TUPLE "__tuple__"
+
+/* Fields of a structured dtype, and dimensions of one, at most. */
+#define FIELDS_MAX 4096
+
+/* A tuple: an array whose first item says so.  Returns how many follow. */
+static uint32_t take_tuple(struct b2f_cursor *cur)
+{
+	uint32_t n = b2f_unpack_array(cur);
+
+	return b2f_unpack_is(cur, TUPLE) && n > 0 ? n - 1 : 0;
+}
+
+/* A text in quotes; what would end them is refused. */
+static void put_text(struct b2f_cursor *cur, FILE *out)
+{
+	size_t len;
+	const char *text = b2f_unpack_text(cur, &len);
+
+	if (!text || memchr(text, '\'', len) || memchr(text, '\\', len) ||
+	    memchr(text, '\n', len) || memchr(text, 0, len)) {
+		cur->failed = true;
+		return;
+	}
+	fprintf(out, "'%.*s'", (int)len, text);
+}
+
+/* The shape of a field, or its one dimension. */
+static void put_dims(struct b2f_cursor *cur, FILE *out)
+{
+	uint32_t n = 1;
+
+	if (b2f_unpack_next_is_array(cur))
+		n = take_tuple(cur);
+	if (n > B2F_ARRAY_MAX_DIM)
+		cur->failed = true;
+	fputs(", (", out);
+	for (uint32_t i = 0; i < n && b2f_cursor_ok(cur); i++)
+		fprintf(out, "%llu,", (unsigned long long)b2f_unpack_uint(cur));
+	fputc(')', out);
+}
+
+/* One field: name, type, and perhaps a shape. */
+static void put_field(struct b2f_cursor *cur, FILE *out)
+{
+	uint32_t n = take_tuple(cur);
+
+	if (n < 2 || n > 3)
+		cur->failed = true;
+	fputc('(', out);
+	put_text(cur, out);
+	fputs(", ", out);
+	put_text(cur, out);
+	if (n == 3)
+		put_dims(cur, out);
+	fputc(')', out);
+}
+
+/* The dtype as b2nd arrays have it: text, or a list as Python writes it. */
+static void put_dtype(struct b2f_cursor *cur, FILE *out)
+{
+	const char *text;
+	uint32_t n;
+	size_t len;
+
+	if (b2f_unpack_next_is_text(cur)) {
+		text = b2f_unpack_text(cur, &len);
+		fwrite(text, 1, text ? len : 0, out);
+		return;
+	}
+	n = b2f_unpack_array(cur);
+	if (n > FIELDS_MAX)
+		cur->failed = true;
+	fputc('[', out);
+	for (uint32_t i = 0; i < n && b2f_cursor_ok(cur); i++) {
+		fputs(i ? ", " : "", out);
+		put_field(cur, out);
+	}
+	fputc(']', out);
+}
+
+static int take_dtype(struct b2f_cursor *cur, char **out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return -ENOMEM;
+	put_dtype(cur, f);
+	if (fclose(f)) {
+		free(text);
+		return -ENOMEM;
+	}
+	*out = text;
+	return 0;
+}
+
+/* Items of @shape; false: too many to count. */
+static bool count_items(struct b2f_array *array)
+{
+	array->nitems = 1;
+	for (unsigned int i = 0; i < array->ndim; i++)
+		if (!b2f_mul_u64(array->nitems, (uint64_t)array->shape[i],
+				 &array->nitems))
+			return false;
+	return true;
+}
+
+/* Do the data have as many bytes as the items?  Sets their size. */
+static bool fits(const struct b2f_frame *f, struct b2f_array *array)
+{
+	uint64_t nbytes = f->header.nbytes;
+
+	if (!count_items(array))
+		return false;
+	/* What has no items does not tell their size. */
+	array->itemsize = f->header.typesize;
+	if (array->nitems == 0)
+		return nbytes == 0;
+	if (nbytes % array->nitems ||
+	    nbytes / array->nitems > B2F_ARRAY_MAX_ITEMSIZE)
+		return false;
+	array->itemsize = (uint32_t)(nbytes / array->nitems);
+	return array->itemsize > 0;
+}
+
+static int parse(const uint8_t *raw, size_t size, struct b2f_array *out,
+		 bool *good)
+{
+	struct b2f_cursor cur = b2f_cursor_at(raw, size);
+	uint32_t n = take_tuple(&cur), ndim;
+	int err;
+
+	/* The kind: all have the same data. */
+	b2f_unpack_skip(&cur);
+	ndim = take_tuple(&cur);
+	if (n != 3 || ndim > B2F_ARRAY_MAX_DIM)
+		return 0;
+	out->ndim = ndim;
+	for (uint32_t i = 0; i < ndim; i++) {
+		uint64_t length = b2f_unpack_uint(&cur);
+
+		if (length > INT64_MAX)
+			return 0;
+		out->shape[i] = (int64_t)length;
+	}
+	err = take_dtype(&cur, &out->dtype);
+	*good = !err && b2f_cursor_ok(&cur) && b2f_cursor_left(&cur) == 0;
+	return err;
+}
+
+int b2f_tensor_set(struct b2f_frame *f)
+{
+	struct b2f_array array = {0};
+	struct b2f_meta_info info;
+	uint8_t *content = NULL;
+	bool good = false;
+	size_t i = 0;
+	int err;
+
+	while (i < f->vlmeta.n &&
+	       strcmp(f->vlmeta.items[i].name, B2F_TENSOR_META) != 0)
+		i++;
+	if (i == f->vlmeta.n)
+		return 0;
+	err = b2f_frame_vlmeta(f, i, &info, &content);
+	if (!err)
+		err = parse(content, info.size, &array, &good);
+	free(content);
+	if (!err && good && fits(f, &array)) {
+		f->array = array;
+		f->is_tensor = true;
+	} else {
+		b2f_array_fini(&array);
+	}
+	/* What cannot be decoded was logged, and the data are what they are. */
+	return err == -ENOMEM ? err : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tensor.h - frames of plain data that say what array these are
+ *
+ * save_array(), save_tensor() and pack_array2() of python-blosc2 store an array
+ * as plain data in C order, with kind, shape and dtype in a vlmetalayer.
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ * Threads: a frame that is being opened belongs to one thread.
+ */
+#ifndef B2F_FRAME_TENSOR_H
+#define B2F_FRAME_TENSOR_H
+
+#include "frame/frame.h"
+
+/* The vlmetalayer that tells. */
+#define B2F_TENSOR_META "__pack_tensor__"
+
+/*
+ * Sets shape, item size and dtype of @f->array, and @f->is_tensor, if the frame
+ * is one and has just as many bytes.  What is damaged is no tensor.  Returns 0
+ * or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_tensor_set(struct b2f_frame *f);
+
+#endif
