@@ -15,6 +15,12 @@ static bool is_empty_array(const struct b2f_frame *frame)
 	       frame->header.nbytes == 0;
 }
 
+/* A frame behind something else, or in a store that is one file. */
+static bool is_part(const struct b2f_frame *frame)
+{
+	return frame->offset || !frame->store->ops->write;
+}
+
 const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h)
 {
 	if (h->chunksize == 0)
@@ -29,7 +35,7 @@ const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 	const struct b2f_frame_header *h = &frame->header;
 	struct b2f_frame_span span;
 
-	if (frame->offset)
+	if (is_part(frame))
 		return "it is a part of another file";
 	/* It has no chunks, and never gets any. */
 	if (what == B2F_EDIT_FILE && is_empty_array(frame))
@@ -51,20 +57,31 @@ const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 	return NULL;
 }
 
+/* What makes a frame of the same data that can be written to; or "". */
+static const char *way_out(const struct b2f_frame *frame)
+{
+	const struct b2f_form *form = &frame->form;
+
+	if (is_part(frame))
+		return "; bloscctl convert makes a copy that can be";
+	if (form->err || form->objects || form->is_array)
+		return "";
+	return "; bloscctl decompress and compress make a frame that can be";
+}
+
 static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 {
 	const char *text;
 
 	if (what == B2F_EDIT_ANY)
-		text = frame->offset ? "it is a part of another file" : NULL;
+		text = is_part(frame) ? "it is a part of another file" : NULL;
 	else
 		text = b2f_edit_obstacle(frame, what);
 	if (!text)
 		return 0;
 	b2f_log(frame->log, B2F_LOG_WARNING,
-		"%s: cannot be written to, as %s (bloscctl convert or "
-		"recompress makes a frame that can)",
-		frame->label, text);
+		"%s: cannot be written to, as %s%s", frame->label, text,
+		way_out(frame));
 	return -EROFS;
 }
 

@@ -90,14 +90,17 @@ def test_nothing_is_put_into_a_store():
                  ("convert", "--rm", "-o", "x", "t.b2z/small"),
                  ("decompress", "t.b2z/small"),
                  ("decompress", "--rm", "-o", "x", "t.b2z/small"),
-                 ("append", "t.b2z/g/bytes", "t.b2z"),
+                 ("append", "t.b2z/g/bytes", __file__),
                  ("compress", "-o", "t.b2z/new.b2frame", __file__)):
         _, err = ctl(*args, status=1)
         assert "t.b2z/" in err, (args, err)
     assert pathlib.Path("t.b2z").read_bytes() == before
-    # A copy goes anywhere.
+    assert info("t.b2z/small")["writable"] is False
+    assert info("t.b2z/small")["why"] == "it is a part of another file"
+    # A copy goes anywhere, and can be written to.
     ctl("convert", "-o", "copy.b2nd", "t.b2z/g/sub")
     assert (blosc2.open("copy.b2nd")[:] == ARRAYS["g/sub"]).all()
+    assert info("copy.b2nd")["writable"] is True
     ctl("recompress", "-9", "-o", "small.b2nd", "t.b2z/small")
     assert (blosc2.open("small.b2nd")[:] == ARRAYS["small"]).all()
 
