@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "cli/info_table.h"
 #include "cli/text.h"
 
 static void put_field(const char *name)
@@ -190,6 +191,22 @@ static void put_array(const struct b2f_frame *frame)
 	put_order(frame);
 }
 
+/* Items of a column are no rows any more after these were deleted. */
+static void put_table(const struct b2f_frame *frame)
+{
+	struct cli_table table;
+
+	if (!cli_info_table(frame, &table))
+		return;
+	put_field("table");
+	printf("a column of a CTable of %" PRIu64 " rows", table.nrows);
+	if (table.nitems != table.nrows)
+		printf(", in %" PRIu64 " items: deleted rows are among them, "
+		       "see _valid_rows",
+		       table.nitems);
+	putchar('\n');
+}
+
 /* An array that is stored as plain data. */
 static void put_tensor(const struct b2f_array *tensor)
 {
@@ -257,6 +274,7 @@ void cli_info_summary(struct b2f_frame *frame)
 	put_writable(frame);
 	if (b2f_frame_array(frame))
 		put_array(frame);
+	put_table(frame);
 	if (b2f_frame_tensor(frame))
 		put_tensor(b2f_frame_tensor(frame));
 	put_meta_names(frame);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cli/info.h"
+#include "cli/info_table.h"
 #include "cli/msgpack.h"
 
 static void set_value(json_t *list, size_t i, const uint8_t *content,
@@ -51,12 +52,18 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 static char *with_values(const struct b2f_frame *frame, char *text)
 {
 	json_t *object = json_loads(text, 0, NULL);
+	struct cli_table table;
 	char *more;
 
 	if (!object)
 		return text;
 	set_meta_values(json_object_get(object, "metalayers"), frame);
 	set_vlmeta_values(json_object_get(object, "vlmetalayers"), frame);
+	if (cli_info_table(frame, &table))
+		json_object_set_new(
+			object, "table",
+			json_pack("{s:I, s:I}", "rows", (json_int_t)table.nrows,
+				  "items", (json_int_t)table.nitems));
 	more = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(object);
 	if (!more)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames of serialized objects are named and refused, and copied whole."""
+import dataclasses
 import errno
 import filecmp
 import json
@@ -71,6 +72,28 @@ def test_names_in_a_store_stay():
         assert (store["/g/a"][:] == range(1000)).all()
     ctl("convert", "-f", leaf)
     assert os.path.isdir("t.b2d/g/a.b2frame")
+
+
+def test_a_table_tells_of_deleted_rows():
+    @dataclasses.dataclass
+    class Row:
+        number: int = blosc2.field(blosc2.int64())
+
+    for path in "t.b2d", "t.b2z":
+        table = blosc2.CTable(Row, urlpath=path, mode="w")
+        for i in range(10):
+            table.append((i,))
+        table.close()
+        column = f"{path}/_cols/number.b2nd"
+        assert info(column)["table"] == {"rows": 10, "items": 10}
+        assert b"a CTable of 10 rows\n" in ctl("info", column)[0]
+        table = blosc2.CTable(Row, urlpath=path, mode="a")
+        table.delete([2, 5])
+        table.close()
+        said = info(column)["table"]
+        assert said["rows"] == 8 and said["items"] >= 10, said
+        assert b"deleted rows are among them" in ctl("info", column)[0]
+        assert "table" not in info(f"{path}/_valid_rows.b2nd")
 
 
 def test_in_a_mount():
