@@ -203,7 +203,8 @@ static int take_free(struct b2f_edit *edit, uint64_t *id)
 static int new_number(struct b2f_edit *edit, uint64_t size, uint64_t *id)
 {
 	if (!edit->store->sparse)
-		return b2f_ranges_take(edit->store->ranges, (uint32_t)size, id);
+		return b2f_ranges_take(edit->store->ranges, 0,
+				       (uint32_t)size, id);
 	if (is_for_others(edit, edit->next_id))
 		edit->next_id = edit->above + LEFT_TO_OTHERS;
 	/* An index tells of the compressed size so much more as ids are large. */

@@ -30,6 +30,9 @@
 #include "frame/edit_priv.h"
 #include "frame/edit_single.h"
 
+/* So many lengths in a row differ; a power of 2. */
+#define NLENGTHS 256
+
 static struct b2f_ranges *ranges_of(const struct b2f_edit *edit)
 {
 	return edit->store->ranges;
@@ -93,6 +96,8 @@ int b2f_edit_single_begin(struct b2f_edit *edit, struct b2f_why *why)
 		err = new_disk(edit);
 	if (!err)
 		err = name_index(edit, edit->disk);
+	if (!err)
+		b2f_edit_find_gaps(edit);
 	return err;
 }
 
@@ -194,16 +199,20 @@ int b2f_edit_single_claim(struct b2f_edit *edit, struct b2f_why *why)
 	return err;
 }
 
-/* Where the chunks of @state are, behind a header of @header_len bytes. */
+/*
+ * Where the chunks of @state are, behind a header of @header_len bytes; *@end is
+ * the end of the last one in the file.
+ */
 static int list_places(const struct b2f_edit *edit,
 		       const struct b2f_edit_state *state, uint32_t header_len,
-		       uint64_t **out)
+		       uint64_t **out, uint64_t *end)
 {
 	uint64_t *places = calloc(state->n ? state->n : 1, sizeof(*places));
 	struct b2f_range range;
 
 	if (!places)
 		return -ENOMEM;
+	*end = header_len;
 	for (uint64_t i = 0; i < state->n; i++) {
 		if (!b2f_edit_is_stored(state->raw[i]))
 			continue;
@@ -214,6 +223,7 @@ static int list_places(const struct b2f_edit *edit,
 			return -EINVAL;
 		}
 		places[i] = range.off - header_len;
+		*end = b2f_max_u64(*end, range.off + range.size);
 	}
 	*out = places;
 	return 0;
@@ -236,30 +246,69 @@ static uint64_t frame_len_of(const struct image *image)
 	return image->off + image->size - image->header_len;
 }
 
-/* Takes room for @image, which then knows where everything is. */
-static int place(struct b2f_edit *edit, const struct b2f_commit *commit,
-		 struct image *image)
+/*
+ * Gives the frame a length of its own, by zeros before the trailer: by that alone
+ * a reader of C-Blosc2 without locks sees that it has changed.
+ */
+static int pad(const struct b2f_edit *edit, struct image *image)
 {
-	struct b2f_frame_header h = edit->header;
+	uint64_t more = (edit->disk->frame_len + 1 - frame_len_of(image)) %
+			NLENGTHS;
+	size_t trailer_len = edit->frame->trailer_len;
+	uint8_t *bytes = realloc(image->bytes, image->size + more), *trailer;
+
+	if (!bytes)
+		return -ENOMEM;
+	trailer = bytes + image->size - trailer_len;
+	memmove(trailer + more, trailer, trailer_len);
+	memset(trailer, 0, more);
+	image->bytes = bytes;
+	image->size += more;
+	return 0;
+}
+
+/* Takes room for @image from byte @from of the file on. */
+static int take_room(struct b2f_edit *edit, struct image *image, uint64_t from)
+{
+	uint32_t size = (uint32_t)(image->size - image->header_len);
 	struct b2f_range range = {0};
 	int err;
 
-	if (commit->state.nbytes == 0)
-		err = b2f_ranges_carve(
-			ranges_of(edit), image->header_len,
-			(uint32_t)(image->size - image->header_len),
-			&image->id);
-	else
-		err = b2f_ranges_take(ranges_of(edit),
-				      (uint32_t)(image->size - image->header_len),
-				      &image->id);
+	err = b2f_ranges_take(ranges_of(edit), from, size + NLENGTHS,
+			      &image->id);
 	if (err)
 		return err;
 	(void)b2f_ranges_get(ranges_of(edit), image->id, &range);
 	image->off = range.off;
+	err = pad(edit, image);
+	size = err ? 0 : (uint32_t)(image->size - image->header_len);
+	b2f_ranges_trim(ranges_of(edit), image->id, size);
+	return err;
+}
+
+/*
+ * Finds a place for @image, which then knows where everything is: behind the end
+ * of the chunks, @end, or without chunks right behind the header.
+ */
+static int place(struct b2f_edit *edit, const struct b2f_commit *commit,
+		 uint64_t end, struct image *image)
+{
+	struct b2f_frame_header h = edit->header;
+	int err;
+
+	image->off = image->header_len;
+	if (commit->state.nbytes)
+		err = take_room(edit, image, end);
+	else
+		err = b2f_ranges_carve(
+			ranges_of(edit), image->header_len,
+			(uint32_t)(image->size - image->header_len),
+			&image->id);
+	if (err)
+		return err;
 	h.nbytes = commit->state.nbytes;
 	b2f_frame_header_count(&h, frame_len_of(image),
-			       range.off - image->header_len, image->bytes);
+			       image->off - image->header_len, image->bytes);
 	image->sealed = b2f_edit_may_seal(edit, &commit->state);
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
@@ -270,16 +319,17 @@ static int place(struct b2f_edit *edit, const struct b2f_commit *commit,
 static int make_image(struct b2f_edit *edit, const struct b2f_commit *commit,
 		      struct image *image, struct b2f_why *why)
 {
-	uint64_t *places = NULL;
+	uint64_t *places = NULL, end = 0;
 	int err;
 
 	image->header_len = edit->header.header_len;
-	err = list_places(edit, &commit->state, image->header_len, &places);
+	err = list_places(edit, &commit->state, image->header_len, &places,
+			  &end);
 	if (!err)
 		err = b2f_edit_make_index(edit, commit, places, &image->bytes,
 					  &image->size, why);
 	if (!err)
-		err = place(edit, commit, image);
+		err = place(edit, commit, end, image);
 	free(places);
 	return err;
 }
@@ -304,10 +354,26 @@ static int write_image(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-/* How many bytes of the header have to be written. */
-static size_t count_changed(const struct b2f_edit_disk *disk,
+/*
+ * Without chunks the trailer is behind the header, and is a part of the one write.
+ * If that does not fit into a sector, only a frame that was empty, too, is written
+ * so, as then the place of the trailer is not free.
+ */
+static bool is_one_write(const struct b2f_edit *edit,
+			 const struct image *image)
+{
+	return image->off == image->header_len &&
+	       (image->size <= B2F_SECTOR || edit->committed.nbytes == 0);
+}
+
+/* How many bytes from the begin of the file have to be written. */
+static size_t count_changed(const struct b2f_edit *edit,
 			    const struct image *image)
 {
+	const struct b2f_edit_disk *disk = edit->disk;
+
+	if (is_one_write(edit, image))
+		return image->size;
 	if (disk->head_len == image->header_len &&
 	    !memcmp(disk->head + B2F_FRAME_HEADER_FIXED,
 		    image->bytes + B2F_FRAME_HEADER_FIXED,
@@ -321,19 +387,19 @@ static int put_head(struct b2f_edit *edit, struct b2f_commit *commit,
 		    const struct image *image, struct b2f_why *why)
 {
 	struct b2f_edit_disk *disk = edit->disk;
-	size_t n = count_changed(disk, image);
+	size_t n = count_changed(edit, image);
 	uint8_t *head = malloc(image->header_len);
 	int err;
 
 	if (!head)
 		return -ENOMEM;
 	memcpy(head, image->bytes, image->header_len);
-	err = n > B2F_SECTOR
+	err = n > B2F_SECTOR && n <= image->header_len
 		      ? b2f_why_set(why, -EFBIG,
 				    "its metalayers are too long to be changed "
 				    "in place")
 		      : b2f_store_put_head(
-				edit->store, head, n,
+				edit->store, image->bytes, n,
 				commit->has_mtime ? &commit->mtime : NULL, why);
 	if (err) {
 		free(head);
@@ -387,7 +453,8 @@ static int put_image(struct b2f_edit *edit, struct b2f_commit *commit,
 
 	if (err)
 		return err;
-	err = write_image(edit, commit, image, why);
+	if (!is_one_write(edit, image))
+		err = write_image(edit, commit, image, why);
 	if (!err)
 		err = install(edit, commit, image, why);
 	return err;
@@ -412,8 +479,9 @@ static int put_state(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-/* Copies the range of *@raw to a new one, which *@raw then names. */
-static int move_chunk(struct b2f_edit *edit, uint64_t *raw, struct b2f_why *why)
+/* Copies the range of *@raw to one from byte @from on, which *@raw then names. */
+static int move_chunk(struct b2f_edit *edit, uint64_t from_off, uint64_t *raw,
+		      struct b2f_why *why)
 {
 	struct b2f_object from = {.fd = -1}, to = {.fd = -1};
 	uint8_t *bytes = NULL;
@@ -422,7 +490,8 @@ static int move_chunk(struct b2f_edit *edit, uint64_t *raw, struct b2f_why *why)
 
 	err = b2f_object_open(edit->store, b2f_edit_id(*raw), &from, why);
 	if (!err)
-		err = b2f_ranges_take(ranges_of(edit), (uint32_t)from.size, &id);
+		err = b2f_ranges_take(ranges_of(edit), from_off,
+				      (uint32_t)from.size, &id);
 	if (!err) {
 		bytes = malloc(from.size ? from.size : 1);
 		err = bytes ? 0 : -ENOMEM;
@@ -474,7 +543,7 @@ static int make_room(struct b2f_edit *edit, uint64_t limit, bool *sync_failed,
 		in_use = true;
 		err = b2f_edit_single_claim(edit, why);
 		if (!err)
-			err = move_chunk(edit, &state->raw[i], why);
+			err = move_chunk(edit, limit, &state->raw[i], why);
 	}
 	if (!err && in_use)
 		err = put_state(edit, &commit, why);

@@ -16,6 +16,12 @@
 B2F_MUST_CHECK
 int b2f_edit_single_begin(struct b2f_edit *edit, struct b2f_why *why);
 
+/*
+ * edit_gaps.c: gives the ranges what is free between the chunks, as far as that is
+ * sure: before the first one, and behind those that have a seal.
+ */
+void b2f_edit_find_gaps(struct b2f_edit *edit);
+
 /* Frees what that took. */
 void b2f_edit_single_fini(struct b2f_edit *edit);
 

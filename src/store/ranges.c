@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,12 @@ struct b2f_ranges {
 	uint64_t n;
 	uint64_t cap;
 	uint64_t limit;
-	/* Where the next new range begins; 0: none has been taken yet. */
+	/* The end of all ranges; 0: no new one has been taken yet. */
 	uint64_t end;
+	/* What was given back, in the order of places; no two of them touch. */
+	struct b2f_range *gaps;
+	size_t ngaps;
+	size_t gaps_cap;
 };
 
 struct b2f_ranges *b2f_ranges_new(void)
@@ -54,6 +59,7 @@ void b2f_ranges_unref(struct b2f_ranges *r)
 	pthread_mutex_destroy(&r->lock);
 	free(r->offs);
 	free(r->sizes);
+	free(r->gaps);
 	free(r);
 }
 
@@ -174,6 +180,23 @@ int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
+/* Takes what is before @end out of the gaps. */
+static void carve_gaps(struct b2f_ranges *r, uint64_t end)
+{
+	while (r->ngaps && r->gaps[0].off < end) {
+		struct b2f_range *gap = &r->gaps[0];
+		uint64_t lost = b2f_min_u64(end - gap->off, gap->size);
+
+		gap->off += lost;
+		gap->size -= lost;
+		if (gap->size)
+			break;
+		memmove(gap, gap + 1, --r->ngaps * sizeof(*gap));
+	}
+	/* New ranges begin behind it. */
+	r->end = b2f_max_u64(r->end, end);
+}
+
 int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
 		     uint64_t *id)
 {
@@ -191,24 +214,128 @@ int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
 		r->offs[i] += lost;
 		r->sizes[i] -= (uint32_t)lost;
 	}
-	if (!err)
+	if (!err) {
+		carve_gaps(r, end);
 		*id = push(r, off, size);
+	}
 	pthread_mutex_unlock(&r->lock);
 	return err;
 }
 
-int b2f_ranges_take(struct b2f_ranges *r, uint32_t size, uint64_t *id)
+/* The first gap from byte @from on with room for @size bytes, or -1. */
+static ptrdiff_t find_gap(const struct b2f_ranges *r, uint64_t from,
+			  uint32_t size)
 {
+	for (size_t i = 0; i < r->ngaps; i++)
+		if (r->gaps[i].off >= from && r->gaps[i].size >= size)
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+static void remove_gap(struct b2f_ranges *r, size_t i)
+{
+	memmove(&r->gaps[i], &r->gaps[i + 1],
+		(--r->ngaps - i) * sizeof(*r->gaps));
+}
+
+/* Takes the begin of gap @i. */
+static uint64_t cut_gap(struct b2f_ranges *r, size_t i, uint32_t size)
+{
+	uint64_t off = r->gaps[i].off;
+
+	r->gaps[i].off += size;
+	r->gaps[i].size -= size;
+	if (r->gaps[i].size == 0)
+		remove_gap(r, i);
+	return off;
+}
+
+int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint32_t size,
+		    uint64_t *id)
+{
+	ptrdiff_t gap;
 	int err;
 
 	pthread_mutex_lock(&r->lock);
 	err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
-	if (!err) {
+	if (err)
+		goto out;
+	gap = find_gap(r, from, size);
+	if (gap >= 0) {
+		*id = push(r, cut_gap(r, (size_t)gap, size), size);
+	} else {
 		*id = push(r, r->end, size);
 		r->end += size;
 	}
+out:
 	pthread_mutex_unlock(&r->lock);
 	return err;
+}
+
+/* Room for one more gap; false: there is no memory. */
+static bool reserve_gap(struct b2f_ranges *r)
+{
+	size_t cap = r->gaps_cap ? 2 * r->gaps_cap : 64;
+	struct b2f_range *gaps;
+
+	if (r->ngaps < r->gaps_cap)
+		return true;
+	gaps = realloc(r->gaps, cap * sizeof(*gaps));
+	if (!gaps)
+		return false;
+	r->gaps = gaps;
+	r->gaps_cap = cap;
+	return true;
+}
+
+/* Joins gap @i with the one behind it if they touch. */
+static void join_gaps(struct b2f_ranges *r, size_t i)
+{
+	if (i + 1 >= r->ngaps ||
+	    r->gaps[i].off + r->gaps[i].size != r->gaps[i + 1].off)
+		return;
+	r->gaps[i].size += r->gaps[i + 1].size;
+	remove_gap(r, i + 1);
+}
+
+/* What ends the file is no gap. */
+static void drop_last_gap(struct b2f_ranges *r)
+{
+	const struct b2f_range *last = r->ngaps ? &r->gaps[r->ngaps - 1] : NULL;
+
+	if (!last || last->off + last->size != r->end)
+		return;
+	r->end = last->off;
+	r->ngaps--;
+}
+
+static void add_gap(struct b2f_ranges *r, uint64_t off, uint64_t size)
+{
+	size_t i = r->ngaps;
+
+	/* Without memory the room is lost until the frame is opened again. */
+	if (size == 0 || !reserve_gap(r))
+		return;
+	while (i > 0 && r->gaps[i - 1].off > off)
+		i--;
+	memmove(&r->gaps[i + 1], &r->gaps[i],
+		(r->ngaps++ - i) * sizeof(*r->gaps));
+	r->gaps[i] = (struct b2f_range){off, size};
+	join_gaps(r, i);
+	if (i > 0)
+		join_gaps(r, i - 1);
+	drop_last_gap(r);
+}
+
+void b2f_ranges_trim(struct b2f_ranges *r, uint64_t id, uint32_t size)
+{
+	uint32_t rest;
+
+	pthread_mutex_lock(&r->lock);
+	rest = r->sizes[id] - size;
+	r->sizes[id] = size;
+	add_gap(r, r->offs[id] + size, rest);
+	pthread_mutex_unlock(&r->lock);
 }
 
 bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
@@ -228,14 +355,22 @@ bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
 	return found;
 }
 
-bool b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
+bool b2f_ranges_is_last(struct b2f_ranges *r, uint64_t id)
 {
 	bool last;
 
 	pthread_mutex_lock(&r->lock);
 	last = id < r->n && r->offs[id] + r->sizes[id] == r->end;
-	if (last)
-		r->end = r->offs[id];
 	pthread_mutex_unlock(&r->lock);
 	return last;
+}
+
+void b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
+{
+	pthread_mutex_lock(&r->lock);
+	if (id < r->n) {
+		add_gap(r, r->offs[id], r->sizes[id]);
+		r->sizes[id] = 0;
+	}
+	pthread_mutex_unlock(&r->lock);
 }

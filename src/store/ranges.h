@@ -6,8 +6,8 @@
  * its name; so above the store a chunk is an object in either kind of frame.
  * Ids are given once and never again, as long as the table lives.
  *
- * A writer takes new ranges behind all others, from the end of the frame on,
- * so that nothing the frame on disk names is ever written to.
+ * A writer takes new ranges where nothing is: in ranges that it gave back, or
+ * behind all others.  So nothing the frame on disk names is ever written to.
  *
  * Layer: store.  May include: base/.
  *
@@ -67,20 +67,25 @@ int b2f_ranges_carve(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
 		     uint64_t *id);
 
 /*
- * Takes @size bytes that nothing uses.  Returns 0, -EFBIG (the file would be
- * longer than files are), -ENOSPC (no more ids) or -ENOMEM.
+ * Takes @size bytes that nothing uses, the first ones from byte @from on.  Returns
+ * 0, -EFBIG (the file would be longer than files are), -ENOSPC (no more ids) or
+ * -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_ranges_take(struct b2f_ranges *ranges, uint32_t size, uint64_t *id);
+int b2f_ranges_take(struct b2f_ranges *ranges, uint64_t from, uint32_t size,
+		    uint64_t *id);
+
+/* Range @id needs no more than its first @size bytes; the others can be taken. */
+void b2f_ranges_trim(struct b2f_ranges *ranges, uint64_t id, uint32_t size);
 
 /* Finds range @id; false if there is none. */
 bool b2f_ranges_get(struct b2f_ranges *ranges, uint64_t id,
 		    struct b2f_range *out);
 
-/*
- * Nothing uses range @id any more.  Returns true if it was the last one: then
- * the next one that is taken begins there.
- */
-bool b2f_ranges_give_back(struct b2f_ranges *ranges, uint64_t id);
+/* Is range @id behind all others? */
+bool b2f_ranges_is_last(struct b2f_ranges *ranges, uint64_t id);
+
+/* Nothing uses range @id any more: its bytes can be taken again. */
+void b2f_ranges_give_back(struct b2f_ranges *ranges, uint64_t id);
 
 #endif

@@ -139,9 +139,12 @@ static void give_back(struct b2f_store *store, uint64_t id)
 {
 	struct b2f_range range;
 
-	if (b2f_ranges_get(store->ranges, id, &range) && range.size &&
-	    !b2f_ranges_give_back(store->ranges, id))
+	if (!b2f_ranges_get(store->ranges, id, &range) || range.size == 0)
+		return;
+	/* First: it may be taken again at once. */
+	if (!b2f_ranges_is_last(store->ranges, id))
 		store->ops->write->punch(store, range.off, range.size);
+	b2f_ranges_give_back(store->ranges, id);
 }
 
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)

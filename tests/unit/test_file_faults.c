@@ -291,13 +291,31 @@ static void work_on_new(struct work *w)
 	check_reading(w);
 }
 
+/* Where another writer has left room between the chunks. */
+static void work_again(struct work *w)
+{
+	write_some(w, 1000, 9000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 4000, 3000, true);
+	check_reading(w);
+	commit(w, B2F_COMMIT_DURABLE);
+	cut(w, 3000);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 0, 20000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	check_reading(w);
+}
+
 static work_fn *const works[] = {work, work_on_array, work_on_new};
 #define NWORKS (sizeof(works) / sizeof(*works))
+
+static struct fault_disk *make_used_disk(void);
 
 /* The disk that @run begins with. */
 static struct fault_disk *make_disk_for(work_fn *run)
 {
-	struct fault_disk *disk = make_disk();
+	struct fault_disk *disk =
+		run == work_again ? make_used_disk() : make_disk();
 
 	if (run == work_on_new)
 		fault_disk_just_made(disk);
@@ -317,7 +335,10 @@ static void begin_with(struct work *w, struct fault_disk *disk,
 	cr_assert_eq(b2f_runtime_new(&options, &w->rt), 0);
 	w->file = open_disk(w->rt, disk);
 	cr_assert_not_null(w->file);
-	/* The frame as it is: no data. */
+	/* The frame as it is. */
+	w->size = b2f_file_size(w->file);
+	cr_assert_eq(b2f_file_pread(w->file, NULL, w->model, MODEL_MAX, 0),
+		     (ssize_t)w->size);
 	note_state(w);
 	if (b2f_file_allow_write(w->file, &write))
 		w->nfailed++;
@@ -334,6 +355,24 @@ static void end(struct work *w)
 	b2f_runtime_free(w->rt);
 	for (size_t i = 0; i < w->nstates; i++)
 		free(w->states[i].data);
+}
+
+/* A disk with a frame that has been written to before. */
+static struct fault_disk *make_used_disk(void)
+{
+	struct fault_disk *disk = make_disk(), *after;
+	static struct work w;
+
+	begin(&w, disk);
+	write_some(&w, 0, 40000, true);
+	commit(&w, B2F_COMMIT_DURABLE);
+	write_some(&w, 2000, 20000, true);
+	commit(&w, B2F_COMMIT_DURABLE);
+	cr_assert_eq(w.nfailed, 0);
+	end(&w);
+	after = fault_disk_after_loss(disk, 1);
+	fault_disk_free(disk);
+	return after;
 }
 
 /* The state that @disk holds; -1 if it is none that was to be committed. */
@@ -521,6 +560,8 @@ Test(file_faults, an_error_loses_nothing)
 Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_contiguous_frame)
 {
 	is_single = true;
+	cr_assert_eq(lose_power_everywhere(work_again, false), 0);
+	cr_assert_gt(lose_power_everywhere(work_again, true), 0);
 	for (size_t i = 0; i < NSINGLES; i++)
 		cr_assert_eq(lose_power_everywhere(works[i], false), 0);
 	for (size_t i = 0; i < NSINGLES; i++)
@@ -532,12 +573,13 @@ Test(file_faults, an_error_loses_nothing_of_a_contiguous_frame)
 	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
 
 	is_single = true;
-	for (size_t i = 0; i < NSINGLES; i++) {
-		uint64_t nops = count_ops(works[i]);
+	for (size_t i = 0; i <= NSINGLES; i++) {
+		work_fn *run = i < NSINGLES ? works[i] : work_again;
+		uint64_t nops = count_ops(run);
 
 		for (uint64_t at = 0; at < nops; at++) {
-			fail_at(works[i], at, errors[at % 4], false);
-			fail_at(works[i], at, errors[(at + 1) % 4], true);
+			fail_at(run, at, errors[at % 4], false);
+			fail_at(run, at, errors[(at + 1) % 4], true);
 		}
 	}
 }

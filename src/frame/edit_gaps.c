@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* edit_gaps.c - what is free in the file of a contiguous frame */
+#include "base/checked.h"
+#include "frame/edit_single.h"
+
+/* Of so many chunks the sizes are read, to know what is between them. */
+#define NMEASURED_MAX 1024
+
+/*
+ * Bytes of chunk @nchunk with its seal, which has been checked; 0: not known, as a
+ * chunk without a seal may be longer than it seems.
+ */
+static uint64_t measure(const struct b2f_edit *edit, uint64_t nchunk)
+{
+	uint64_t raw = edit->committed.raw[nchunk], size = 0;
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_frame_span span;
+
+	if (!b2f_entry_tag(raw) ||
+	    b2f_frame_span_get(edit->frame, nchunk, &span) ||
+	    b2f_frame_load_entry(edit->frame, nchunk, raw, span.nbytes,
+				 B2F_LOAD_HEAD, &loaded))
+		return 0;
+	size = loaded->chunk.header.cbytes +
+	       (uint64_t)b2f_seal_size(&loaded->chunk);
+	b2f_loaded_free(loaded);
+	return size;
+}
+
+/* What is between the header and the first chunk, or the index, is free. */
+static void find_first_gap(struct b2f_edit *edit)
+{
+	const struct b2f_edit_state *state = &edit->committed;
+	uint64_t from = edit->header.header_len, until, id = 0;
+	struct b2f_range range = {0};
+
+	(void)b2f_ranges_get(edit->store->ranges, edit->disk->index_id, &range);
+	until = range.off;
+	for (uint64_t i = 0; i < state->n; i++)
+		if (b2f_edit_is_stored(state->raw[i]) &&
+		    b2f_ranges_get(edit->store->ranges,
+				   b2f_edit_number(state->raw[i]), &range))
+			until = b2f_min_u64(until, range.off);
+	if (until > from &&
+	    !b2f_ranges_add(edit->store->ranges, from,
+			    (uint32_t)b2f_min_u64(until - from, UINT32_MAX),
+			    &id))
+		b2f_ranges_give_back(edit->store->ranges, id);
+}
+
+void b2f_edit_find_gaps(struct b2f_edit *edit)
+{
+	const struct b2f_edit_state *state = &edit->committed;
+	struct b2f_range range;
+
+	/* The frame before may be the one on disk, and need its room. */
+	if (b2f_store_sync_index(edit->store, NULL))
+		return;
+	find_first_gap(edit);
+	if (state->n > NMEASURED_MAX || edit->header.chunksize <= 0)
+		return;
+	for (uint64_t i = 0; i < state->n; i++) {
+		uint64_t id = b2f_edit_number(state->raw[i]);
+		uint64_t size = measure(edit, i);
+
+		if (size && b2f_ranges_get(edit->store->ranges, id, &range) &&
+		    size < range.size)
+			b2f_ranges_trim(edit->store->ranges, id, (uint32_t)size);
+	}
+}
