@@ -64,9 +64,13 @@ static void look_at(struct b2f_frame *frame)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 	const struct b2f_array *array = b2f_frame_array(frame);
+	uint8_t *head = NULL;
 	char *json = NULL;
+	size_t len;
 
 	(void)!b2f_frame_describe(frame, info->nchunks < 1000, &json);
+	(void)!b2f_frame_npy_header(frame, &head, &len);
+	free(head);
 	free(json);
 	if (array && array->nitems > 0)
 		(void)b2f_array_locate(array, array->nitems - 1);
@@ -111,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (b2f_frame_open_memory(&options, data, size, &frame))
 		return 0;
 	look_at(frame);
-	if (b2f_frame_info_get(frame)->nbytes > NBYTES_MAX) {
+	if (b2f_frame_info_get(frame)->nbytes > NBYTES_MAX ||
+	    b2f_frame_shown_error(frame)) {
 		b2f_frame_close(frame);
 		return 0;
 	}
