@@ -18,28 +18,31 @@ from mounting import run_one  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
 
-def fsx(count, seed):
+def fsx(count, seed, contiguous=False):
     """(name, function) of each run."""
     for i, (options, size) in enumerate(fsx_runs.matrix()):
         yield " ".join(options), lambda: fsx_runs.run_one(
-            options, size, count, seed + i, 50000)
+            options, size, count, seed + i, 50000, contiguous)
 
 
-def play(count, seed):
+def play(count, seed, contiguous=False):
     """Three frames, with different item sizes."""
     for i in range(3):
-        yield f"seed {seed + i}", lambda: rounds.play(count // 3 + 1, seed + i)
+        yield f"seed {seed + i}", lambda: rounds.play(
+            count // 3 + 1, seed + i, contiguous=contiguous)
 
 
-def kill(count, seed):
-    yield "one file", lambda: kills.kill(count * 4 // 5, seed)
+def kill(count, seed, contiguous=False):
+    calls = range(3, 3 + count * 2 // 5)
+    yield "one file", lambda: kills.kill(count * 2 // 5, seed, contiguous)
+    yield "at each call", lambda: kills.kill_at_calls(calls, seed, contiguous)
     yield "new files", lambda: kills.kill_creator(count - count * 4 // 5, seed)
 
 
-def flip(count, seed):
+def flip(count, seed, contiguous=False):
     for codec in "zstd", "lz4", "zlib", "blosclz":
         yield codec, lambda: flips.flip_many(
-            *flips.make("a", f"codec={codec}"), count // 4, seed)
+            *flips.make("a", codec, contiguous), count // 4, seed)
 
 
 def damage(count, seed):
@@ -61,19 +64,30 @@ def array(count, seed):
             seed * 1000000 + first, min(100, count - first))
 
 
-def cut_power(kind, count, seed, options):
-    assert power.cut_power(kind, count, seed, 4, options) == 0
+def cut_power(kind, count, seed, options, contiguous):
+    assert power.cut_power(kind, count, seed, 4, options,
+                           contiguous=contiguous) == 0
 
 
-def cut(count, seed):
-    """Runs of a hundred cuts, with one set of options after the other."""
+def cut_at_each_write(kind, seed, options):
+    assert power.cut_at_each_write(kind, seed, options) == 0
+
+
+def cut(count, seed, contiguous=False):
+    """Runs of a hundred cuts, with one set of options after the other.
+
+    With @contiguous first one with a cut at each write.
+    """
     sets = itertools.cycle(((), ("chunksize=64k", "typesize=8"),
                             ("writeback_cache",), ("direct_io",),
                             ("cachesize=2m", "dirtysize=512k")))
+    if contiguous:
+        yield "at each write", lambda: cut_at_each_write("ext4", seed, ())
     for first, options, kind in zip(range(0, count, 100), sets,
                                     itertools.cycle(("ext4", "xfs"))):
         yield f"{kind} {','.join(options)}", lambda: cut_power(
-            kind, min(100, count - first), seed + first // 100, options)
+            kind, min(100, count - first), seed + first // 100, options,
+            contiguous)
 
 
 def suite(count, _):
@@ -83,18 +97,24 @@ def suite(count, _):
 
 RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
         "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000), "suites": (suite, 100)}
+# These can work on contiguous frames.
+CONTIGUOUS = fsx, play, kill, flip, cut
 
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    name, *numbers = sys.argv[1:] or [""]
-    if name not in RUNS:
-        sys.exit(f"usage: scripts/soak {'|'.join(RUNS)} [COUNT [SEED]]")
-    make, usual = RUNS[name]
+    words = [word for word in sys.argv[1:] if word != "--contiguous"]
+    name, *numbers = words or [""]
+    make, usual = RUNS.get(name, (None, 0))
+    options = {"contiguous": True} if "--contiguous" in sys.argv else {}
+    if not make or options and make not in CONTIGUOUS:
+        sys.exit(f"usage: scripts/soak {'|'.join(RUNS)} [COUNT [SEED]]\n"
+                 "--contiguous: with "
+                 f"{'|'.join(x for x in RUNS if RUNS[x][0] in CONTIGUOUS)}")
     count = int(numbers[0]) if numbers else usual
     seed = int(numbers[1]) if len(numbers) > 1 else 1
     failed = 0
-    for what, run in make(count, seed):
+    for what, run in make(count, seed, **options):
         failed += not run_one(f"{name} {what}", run)
     print(f"{failed} failed" if failed else "all well")
     sys.exit(failed > 0)

@@ -10,10 +10,11 @@ import random
 import shutil
 import subprocess
 
+import blosc2
 import numpy as np
 
 from mounting import BUILD, Mount
-from scratch import (Scratch, chunk_file, index_entries, is_sealed)
+from scratch import Scratch, make_contiguous, unsealed
 
 CHUNK = 1 << 16
 # Damaged, no frame at all, a feature that does not exist, too large.
@@ -32,25 +33,34 @@ def content():
                      noise[:777] + numbers[:9999]))
 
 
-def make(name, *options):
+def make(name, codec="zstd", contiguous=False):
     """Writes src/@name.b2frame through a mount, with seals."""
     raw = content()
-    with Scratch("chunksize=64k", "typesize=8", *options), \
+    frame = pathlib.Path(f"src/{name}.b2frame")
+    if contiguous:
+        frame.parent.mkdir()
+        make_contiguous(frame, codec=blosc2.Codec[codec.upper()])
+    with Scratch("chunksize=64k", "typesize=8", f"codec={codec}"), \
             open(f"mnt/{name}", "wb") as f:
         f.write(raw)
-    frame = pathlib.Path(f"src/{name}.b2frame")
-    for entry in index_entries(frame):
-        assert entry < 0 or is_sealed(chunk_file(frame, entry)), entry
+    assert frame.is_file() == contiguous
+    assert not unsealed(frame), unsealed(frame)
     return frame, raw
 
 
 def flip(frame, rng):
     """Returns where; the index as often as all others together."""
-    files = sorted(frame.iterdir())
-    files += [frame / "chunks.b2frame"] * (len(files) - 2)
-    path = rng.choice(files)
+    path = frame
+    if frame.is_dir():
+        files = sorted(frame.iterdir())
+        files += [frame / "chunks.b2frame"] * (len(files) - 2)
+        path = rng.choice(files)
     raw = bytearray(path.read_bytes())
     at, bit = rng.randrange(len(raw)), rng.randrange(8)
+    if frame.is_file() and rng.randrange(2):
+        # The header, or the index and what follows it.
+        index = 97 + int.from_bytes(raw[39:47], "big")
+        at = rng.choice([rng.randrange(97), rng.randrange(index, len(raw))])
     raw[at] ^= 1 << bit
     path.write_bytes(raw)
     return f"{path}, byte {at} of {len(raw)}, bit {bit}"
@@ -77,6 +87,18 @@ def read_with_mount(path):
         return None
 
 
+def copy_frame(frame, copy):
+    if frame.is_file():
+        shutil.copyfile(frame, copy)
+    else:
+        shutil.copytree(frame, copy)
+
+
+def stored(path):
+    """A file that is no frame any more is shown as it is."""
+    return pathlib.Path(path).read_bytes()
+
+
 def flip_many(frame, raw, rounds, seed, batch=50):
     """@rounds copies with a flip each; a mount shows a batch of them."""
     rng = random.Random(seed)
@@ -86,7 +108,7 @@ def flip_many(frame, raw, rounds, seed, batch=50):
         where = {}
         for i in range(first, min(first + batch, rounds)):
             copy = pathlib.Path(f"bad/{i}.b2frame")
-            shutil.copytree(frame, copy)
+            copy_frame(frame, copy)
             where[i] = flip(copy, rng)
             got = read_with_ctl(copy)
             assert got in (None, raw), f"wrong bytes: {where[i]}"
@@ -100,7 +122,8 @@ def flip_many(frame, raw, rounds, seed, batch=50):
                 if os.path.isdir(f"shown/{name}"):
                     continue
                 got = read_with_mount(f"shown/{name}")
-                assert got in (None, raw), f"mount, wrong bytes: {where[i]}"
+                want = raw if name == f"{i}" else stored(f"bad/{name}")
+                assert got in (None, want), f"mount, wrong bytes: {where[i]}"
         shutil.rmtree("bad")
     print(f"{rounds} flips: {counts}")
     # Most bytes are needed.

@@ -9,7 +9,8 @@ import shutil
 import subprocess
 
 from mounting import BUILD
-from scratch import PLAIN, Scratch, Server, check_stock, litter
+from scratch import (PLAIN, Scratch, Server, check_stock, litter,
+                     make_contiguous)
 
 SIZES = {"64k": 1 << 16, "1m": 1 << 20}
 # Not a multiple of any item size.
@@ -37,16 +38,23 @@ def fsx(path, size, *args):
     return final.read_bytes()
 
 
-def run_one(options, size, ops, seed, every):
-    """One run with remounts, on an empty folder."""
+def run_one(options, size, ops, seed, every, contiguous=False):
+    """One run with remounts, on an empty folder, or with a contiguous frame.
+    """
     # Nor could a shared map be made.
     without = ["--weight=mapread=0", "--weight=mapwrite=0"] * (
         "direct_io" in options)
     shutil.rmtree("src", ignore_errors=True)
+    if contiguous:
+        pathlib.Path("src").mkdir()
+        typesize = [int(x[9:]) for x in options if x.startswith("typesize=")]
+        make_contiguous("src/f.b2frame", chunk=SIZES[size],
+                        typesize=(typesize or [1])[0])
     with Scratch(*options) as scratch, Server(scratch.remount) as server:
         want = fsx(scratch.path / "f", size, f"--ops={ops}", f"--seed={seed}",
                    f"--every={every}", f"--remount={server.command}",
                    *without)
     if not PLAIN:
+        assert pathlib.Path("src/f.b2frame").is_file() == contiguous
         check_stock("src/f.b2frame", want)
         assert not litter("src/f.b2frame"), litter("src/f.b2frame")

@@ -17,11 +17,15 @@ import numpy as np
 from kill_writer import MANY, all_operations, file_content
 from mounting import wait_until
 from scratch import (PLAIN, Scratch, bloscctl, check_same, check_stock,
-                     frames, litter, stock_bytes)
+                     frames, litter, make_contiguous, stock_bytes)
 
 WRITER = pathlib.Path(__file__).with_name("kill_writer.py")
 FRAME = "src/f.b2frame"
 OPTIONS = ("chunksize=64k", "commit=1", "typesize=8")
+# Whatever a commit is made of.
+CHANGES = ("pwrite64,pwritev,ftruncate,fallocate,copy_file_range,"
+           "fsync,fdatasync,sync_file_range,renameat,renameat2,unlinkat,linkat,"
+           "fchmod,fchown,utimensat,fsetxattr")
 
 
 def apply(state, operation):
@@ -125,19 +129,31 @@ def reopen(found, mark):
     return bytes(state)
 
 
-def kill_once(state, seed, rng):
-    """One round; returns what the file holds afterwards."""
+def killing(call):
+    """strace, which kills when a thread makes its @call-th change on disk."""
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={CHANGES}",
+            "-e", f"inject={CHANGES}:signal=SIGKILL:when={call}"]
+
+
+def kill_once(state, seed, rng, call=None):
+    """One round; returns what the file holds afterwards.
+
+    The daemon is killed after a while, or at the call @call.
+    """
     inside = rng.randrange(5) == 0
     options = list(OPTIONS)
     if inside:
         options.append("writeback_cache")
     if rng.randrange(3) == 0:
         options.append("dirtysize=512k")
-    scratch = Scratch(*options)
+    scratch = Scratch(*options, wrap=killing(call) if call else ())
     scratch.start()
     writer = Writer("changes", "mnt/f", seed, len(state),
                     *["inside"] * inside)
-    time.sleep(rng.choice([0.02, 0.2, 1.0]) * rng.random())
+    if call:
+        wait_until(lambda: scratch.mount.process.poll() is not None, "the end")
+    else:
+        time.sleep(rng.choice([0.02, 0.2, 1.0]) * rng.random())
     scratch.kill()
     told = writer.told()
     done, synced = last(told, "d"), last(told, "s")
@@ -152,18 +168,33 @@ def kill_once(state, seed, rng):
     return reopen(found, seed * 7919), done, synced
 
 
-def kill(rounds, seed):
-    """@rounds kills of who writes to one file."""
+def kill_one_after_the_other(calls, seed, contiguous):
     assert not PLAIN, "there is nothing to kill"
     rng = random.Random(seed)
     state = os.urandom(1 << 20) * 2 + bytes(MANY - (2 << 20) - 5)
+    if contiguous:
+        os.mkdir("src")
+        make_contiguous(FRAME)
     with Scratch(*OPTIONS), open("mnt/f", "wb") as f:
         f.write(state)
     all_done, all_synced = 0, 0
-    for number in range(rounds):
-        state, done, synced = kill_once(state, (seed << 20) + number, rng)
+    for number, call in enumerate(calls):
+        state, done, synced = kill_once(state, (seed << 20) + number, rng,
+                                        call)
         all_done, all_synced = all_done + done, all_synced + synced
-    print(f"{rounds} kills, {all_done} operations, {all_synced} of them synced")
+    assert os.path.isfile(FRAME) == contiguous
+    print(f"{len(calls)} kills, {all_done} operations, {all_synced} of them "
+          "synced")
+
+
+def kill(rounds, seed, contiguous=False):
+    """@rounds kills of who writes to one file."""
+    kill_one_after_the_other([None] * rounds, seed, contiguous)
+
+
+def kill_at_calls(calls, seed, contiguous=False):
+    """At these calls that change the disk, as each thread counts its own."""
+    kill_one_after_the_other(calls, seed, contiguous)
 
 
 def kill_creator_once(seed, rng):

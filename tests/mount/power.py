@@ -17,7 +17,8 @@ from mounting import Mount
 from power_disk import Cuts, RecordedDisk, in_memory, mounted, why_not
 from power_history import ABSENT, History, digest
 from power_work import Work, sync_directory
-from scratch import INDEX, PLAIN, bloscctl, frames, stock_bytes
+from scratch import (INDEX, PLAIN, bloscctl, frames, make_contiguous,
+                     stock_bytes)
 
 # A daemon that only says that it has made something durable.
 CARELESS = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e",
@@ -66,25 +67,63 @@ def shown(source, path, options=(), wrap=()):
         yield mount.path
 
 
-def record(disk, rounds, seed, options, wrap=()):
-    """Works on a mount of a directory of @disk; returns the Work."""
+def add_contiguous(source, rng, count=12):
+    """Frames in one file each, made by C-Blosc2: their bytes by name."""
+    made = {}
+    for n in range(count):
+        content = rng.randbytes(8) * rng.choice([0, 5, 8192, 50000, 200000])
+        content += rng.randbytes(rng.choice([0, 99, 70000]))
+        make_contiguous(source / f"c{n}.b2frame", content,
+                        rng.choice([4096, 1 << 16, 1 << 20]),
+                        rng.choice([1, 8]))
+        made[f"c{n}"] = content
+    os.sync()
+    return made
+
+
+def wait_for_timer(history):
+    history.step("wait for the timer")
+    if not PLAIN:
+        threading.Event().wait(LATER)
+        for path in history.states:
+            history.acknowledged(path)
+    history.step("end")
+
+
+def record(disk, rounds, seed, options, wrap=(), contiguous=False):
+    """Works on a mount of a directory of @disk; returns the Work.
+
+    @contiguous: on frames of C-Blosc2 as well.
+    """
     history = History(disk.now)
     source = disk.path / "src"
     source.mkdir()
+    made = add_contiguous(source, random.Random(seed)) if contiguous else {}
     sync_directory(disk.path)
     with shown(source, "mnt", [f"commit={COMMIT}", *options], wrap) as top, \
             neighbour(disk.path / "other", seed):
         work = Work(top, history, seed, mapped="direct_io" not in options)
+        work.adopt(made)
         try:
             work.play(rounds)
         finally:
             work.close()
-        history.step("wait for the timer")
-        if not PLAIN:
-            threading.Event().wait(LATER)
-            for path in history.states:
-                history.acknowledged(path)
-    history.step("end")
+        wait_for_timer(history)
+    return work
+
+
+def record_changes(disk, seed, options):
+    """Changes each frame of C-Blosc2 in its place, with nothing beside it."""
+    history = History(disk.now)
+    source = disk.path / "src"
+    source.mkdir()
+    made = add_contiguous(source, random.Random(seed), count=3)
+    with shown(source, "mnt", [f"commit={COMMIT}", *options]) as top:
+        work = Work(top, history, seed)
+        work.tables.clear()
+        work.adopt(made)
+        work.do_all(2, work.changes)
+        wait_for_timer(history)
     return work
 
 
@@ -167,12 +206,14 @@ class Check:
 
     def check_frames(self):
         """C-Blosc2 reads what the mount shows."""
-        for frame in frames(self.source):
+        contiguous = [path for path in self.source.rglob("*.b2frame")
+                      if path.is_file() and path.name != INDEX]
+        for frame in frames(self.source) + contiguous:
             path = str(frame.relative_to(self.source).with_suffix(""))
+            index = frame if frame.is_file() else frame / INDEX
             # What cannot be read has been told.  A file that was never synced
             # may have no index yet: it is empty, for us alone.
-            if self.found.get(path) is None or \
-                    not (frame / INDEX).stat().st_size:
+            if self.found.get(path) is None or not index.stat().st_size:
                 continue
             try:
                 same = stock_bytes(frame) == self.found[path]
@@ -258,8 +299,10 @@ def check_cut(cuts, work, moment, kind):
 
 
 def choose(cuts, work, count, rng):
-    """@count moments: of acknowledgements, of flushes, and any."""
+    """@count moments: of acknowledgements, of flushes, and any; None: all."""
     first = work.history.steps[0][0]
+    if count is None:
+        return [at for at in cuts.moments() if at >= first]
     acknowledged = sorted({at for marks in work.history.marks.values()
                            for at, _ in marks} |
                           {at for table in work.tables
@@ -279,8 +322,8 @@ def tell(work, moment, failures):
 
 
 def check_cuts(disk, work, count, seed):
-    """Returns how many of @count cuts have left failures; and one more if many
-    files cannot be read that were never synced."""
+    """Returns how many of @count cuts, or of all, have left failures; and one
+    more if many files cannot be read that were never synced."""
     cuts = Cuts(disk, seed)
     moments = choose(cuts, work, count, random.Random(seed))
     bad, unreadable = 0, 0
@@ -299,12 +342,24 @@ def check_cuts(disk, work, count, seed):
     return bad + (unreadable > len(moments) // 10)
 
 
-def cut_power(kind, count, seed, rounds, options=(), wrap=()):
+def cut_power(kind, count, seed, rounds, options=(), wrap=(),
+              contiguous=False):
     """@count cuts of one run.  Returns how many have left failures."""
     reason = why_not()
     assert not reason, f"this test cannot run here: {reason}"
     blosc2.set_nthreads(1)
     with in_memory("power"):
         with RecordedDisk(kind) as disk:
-            work = record(disk, rounds, seed, options, wrap)
+            work = record(disk, rounds, seed, options, wrap, contiguous)
         return check_cuts(disk, work, count, seed)
+
+
+def cut_at_each_write(kind, seed, options=()):
+    """A cut after each write and flush of changes to contiguous frames."""
+    reason = why_not()
+    assert not reason, f"this test cannot run here: {reason}"
+    blosc2.set_nthreads(1)
+    with in_memory("power"):
+        with RecordedDisk(kind) as disk:
+            work = record_changes(disk, seed, options)
+        return check_cuts(disk, work, None, seed)

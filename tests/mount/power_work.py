@@ -88,11 +88,20 @@ class Work:
         self.rng = random.Random(seed)
         # What programs see now.
         self.files = {}
+        self.liked = []
         self.number = 0
         self.tables = [Table("rollback.db", "delete", history.now)]
         if mapped:
             self.tables.append(Table("wal.db", "wal", history.now))
         self.directories = [""]
+
+    def adopt(self, files):
+        """@files, bytes by path, are there and durable; they are liked best.
+        """
+        self.liked = [*files]
+        for path, content in files.items():
+            self.set(path, content)
+            self.history.acknowledged(path)
 
     # What operations are made of
 
@@ -114,6 +123,9 @@ class Work:
         """A file that is there; or a new one, made durable."""
         if not self.files:
             return self.make_durable()
+        liked = [path for path in self.liked if path in self.files]
+        if liked and self.rng.randrange(4):
+            return self.rng.choice(liked)
         return self.rng.choice([*self.files])
 
     def set(self, path, content):
@@ -339,6 +351,12 @@ class Work:
     def checkpoint(self):
         self.tables[-1].checkpoint()
 
+    def changes(self):
+        """What leaves a file in its place."""
+        return [self.overwrite, self.overwrite, self.append, self.append,
+                self.write_synchronously, self.write_mapped, self.punch,
+                self.truncate, self.write_anew]
+
     def operations(self):
         """Each of these, as often as it is named."""
         return [self.make_durable, self.make_empty,
@@ -358,8 +376,11 @@ class Work:
         for table in self.tables:
             self.history.step(f"open {table.path}")
             table.open(self.top)
+        self.do_all(rounds, self.operations)
+
+    def do_all(self, rounds, make_list):
         for _ in range(rounds):
-            operations = self.operations()
+            operations = make_list()
             self.rng.shuffle(operations)
             for operation in operations:
                 self.history.step(operation.__name__)

@@ -4,6 +4,7 @@
 With B2F_PLAIN set in the environment the mounts are plain folders and nothing
 looks for frames: that tests the tests.
 """
+import json
 import os
 import pathlib
 import re
@@ -23,8 +24,9 @@ CHUNK_FILE = re.compile(r"[0-9A-F]{8}\.chunk")
 class Scratch:
     """src, shown as mnt.  options: as after -o, besides rw."""
 
-    def __init__(self, *options, source="src", path="mnt"):
+    def __init__(self, *options, source="src", path="mnt", wrap=()):
         self.options = options
+        self.wrap = wrap
         self.source = pathlib.Path(source).absolute()
         self.path = pathlib.Path(path).absolute()
         self.source.mkdir(exist_ok=True)
@@ -35,7 +37,7 @@ class Scratch:
         if PLAIN:
             return
         self.mount = Mount(self.source, self.path, "-o",
-                           ",".join(("rw", *self.options)))
+                           ",".join(("rw", *self.options)), wrap=self.wrap)
         self.mount.__enter__()
 
     def stop(self, kind=None, value=None, trace=None):
@@ -155,11 +157,18 @@ def check_stock(path, want):
 
 
 def index_entries(path):
-    """The raw index of the sparse frame @path: a file's id, or negative."""
-    raw = (pathlib.Path(path) / INDEX).read_bytes()
+    """The raw index of the frame @path: what is negative is special.
+
+    Other entries are the id of a chunk file, or a place in a contiguous frame.
+    """
+    path = pathlib.Path(path)
+    is_sparse = path.is_dir()
+    raw = (path / INDEX if is_sparse else path).read_bytes()
     start = int.from_bytes(raw[11:15], "big")
     if int.from_bytes(raw[30:38], "big") == 0:
         return np.zeros(0, "<i8")
+    if not is_sparse:
+        start += int.from_bytes(raw[39:47], "big")
     size = int.from_bytes(raw[start + 12:start + 16], "little")
     return np.frombuffer(blosc2.decompress2(raw[start:start + size]), "<i8")
 
@@ -175,8 +184,34 @@ def is_sealed(file):
     return os.path.getsize(file) > int.from_bytes(head[12:16], "little")
 
 
+def unsealed(path):
+    """The chunks of the frame @path that have no seal."""
+    chunks = json.loads(bloscctl("verify", "--json", path))["chunks"]
+    return {n for n, what in enumerate(chunks) if what == "unsealed"}
+
+
+def make_contiguous(path, data=b"", chunk=1 << 16, typesize=8, **options):
+    """A frame in one file, by C-Blosc2."""
+    blosc2.SChunk(chunksize=chunk, data=data or None, urlpath=str(path),
+                  contiguous=True,
+                  cparams={"typesize": typesize, "nthreads": 1, **options})
+
+
 def litter(path):
-    """Files in the frame @path that its index does not need."""
+    """What belongs to the frame @path and is not needed.
+
+    In a sparse one files that its index does not name; beside a contiguous one
+    files of a commit, and bytes behind its end.
+    """
+    path = pathlib.Path(path)
+    if path.is_file():
+        with open(path, "rb") as f:
+            end = int.from_bytes(f.read(24)[16:], "big")
+        size = path.stat().st_size
+        return [f"{size - end} bytes"] * (size != end) + sorted(
+            x for x in os.listdir(path.parent)
+            if x != path.name and x != f"{path.name}.b2lock"
+            and path.name in x)
     needed = {chunk_file(path, e).name for e in index_entries(path) if e >= 0}
     return sorted(set(os.listdir(path)) - needed - {INDEX, ".b2lock"})
 

@@ -10,7 +10,7 @@ def test_zstd():
 
 
 def test_lz4():
-    flip_many(*make("a", "codec=lz4"), rounds=60, seed=2)
+    flip_many(*make("a", "lz4"), rounds=60, seed=2)
 
 
 main()
