@@ -1,0 +1,432 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames in one file, made by C-Blosc2, are written to like any others
+
+After each change C-Blosc2 reads all of it from the same file.
+"""
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import subprocess
+import threading
+
+import blosc2
+import numpy as np
+
+from committing import small_disk
+from flips import flip_many, make as make_sealed
+from fsx_runs import run_one
+from kills import kill, kill_at_calls
+from mounting import SANITIZED, data, error_of, main
+from rounds import play
+from scratch import (Scratch, check_same, check_stock, litter,
+                     make_contiguous, stock_bytes, unsealed)
+
+FRAME, SHOWN = "src/a.b2frame", "mnt/a"
+CHUNK = 1 << 16
+SIZE = 10 * CHUNK + 12345
+# Nothing is committed but what is asked for.
+OPTIONS = ("commit=600", "attr_timeout=0", "entry_timeout=0")
+
+
+def begin(size=SIZE, path=FRAME, typesize=1):
+    """What the new frame @path holds."""
+    os.makedirs("src", exist_ok=True)
+    model = bytearray(data(size))
+    make_contiguous(path, bytes(model), CHUNK, typesize)
+    return model
+
+
+def check(model, path=FRAME):
+    """After the last close."""
+    assert os.path.isfile(path), path
+    check_stock(path, bytes(model))
+    assert not litter(path), litter(path)
+
+
+@contextlib.contextmanager
+def mounted(*options):
+    with Scratch(*OPTIONS, *options) as scratch:
+        yield scratch
+        scratch.mount.wait_for_closes()
+
+
+@contextlib.contextmanager
+def opened(path=SHOWN, flags=os.O_RDWR):
+    fd = os.open(path, flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def put(fd, model, off, piece):
+    assert os.pwrite(fd, piece, off) == len(piece)
+    model += bytes(max(0, off - len(model)))
+    model[off:off + len(piece)] = piece
+
+
+def cut(model, size):
+    del model[size:]
+    model += bytes(size - len(model))
+
+
+def read(path=SHOWN):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def test_cat_and_dd():
+    model = begin()
+    piece = os.urandom(100000)
+    with mounted():
+        assert os.stat(SHOWN).st_mode & 0o200
+        assert subprocess.check_output(["cat", SHOWN]) == model
+        subprocess.run(["dd", f"of={SHOWN}", "bs=10000", "seek=3",
+                        "conv=notrunc", "status=none"], input=piece,
+                       check=True)
+        model[30000:130000] = piece
+        assert read() == model
+    check(model)
+
+
+def test_every_place_and_size():
+    """Within a chunk, across two, the last one, behind the end."""
+    model = begin()
+    with mounted():
+        for off, size in ((0, 1), (CHUNK - 1, 2), (CHUNK, CHUNK),
+                          (3 * CHUNK - 5, 2 * CHUNK + 10), (SIZE - 1, 1),
+                          (SIZE - 5000, 9000), (SIZE + 3 * CHUNK, 77)):
+            with opened() as fd:
+                put(fd, model, off, os.urandom(size))
+            assert read() == model
+            check_stock(FRAME, bytes(model))
+    check(model)
+
+
+def test_appending():
+    model = begin()
+    with mounted():
+        for n in (1, 50000, 100000, CHUNK):
+            piece = os.urandom(n)
+            with opened(flags=os.O_WRONLY | os.O_APPEND) as fd:
+                assert os.write(fd, piece) == n
+            model += piece
+        subprocess.run(f"echo more >>{SHOWN}", shell=True, check=True)
+        model += b"more\n"
+        assert read() == model
+    check(model)
+
+
+def test_truncating():
+    model = begin()
+    with mounted():
+        for size in (SIZE - 1, 9 * CHUNK, 5 * CHUNK + 1, 12 * CHUNK,
+                     3 * CHUNK, 1, 0, 100, 2 * CHUNK, 0, SIZE):
+            os.truncate(SHOWN, size)
+            cut(model, size)
+            assert os.path.getsize(SHOWN) == size
+            assert read() == model
+            check_stock(FRAME, bytes(model))
+            with opened() as fd:
+                put(fd, model, size // 2, b"new")
+            check_stock(FRAME, bytes(model))
+        with open(SHOWN, "wb") as f:
+            f.write(b"anew")
+        assert read() == b"anew"
+    check(b"anew")
+
+
+def test_holes():
+    libc = ctypes.CDLL(None, use_errno=True)
+    model = begin()
+    punch_and_keep = 3
+    with mounted():
+        with opened() as fd:
+            assert libc.fallocate(fd, punch_and_keep, ctypes.c_long(CHUNK - 9),
+                                  ctypes.c_long(3 * CHUNK)) == 0
+            model[CHUNK - 9:4 * CHUNK - 9] = bytes(3 * CHUNK)
+        with opened(flags=os.O_RDONLY) as fd:
+            assert os.lseek(fd, 0, os.SEEK_HOLE) == CHUNK
+        assert read() == model
+    check(model)
+
+
+def test_fsync_is_a_commit():
+    model = begin()
+    before = bytes(model)
+    with mounted():
+        with opened() as fd:
+            put(fd, model, 100, b"x" * CHUNK)
+            assert stock_bytes(FRAME) == before
+            os.fsync(fd)
+            assert stock_bytes(FRAME) == model
+            put(fd, model, 5 * CHUNK, b"y")
+            os.fdatasync(fd)
+            assert stock_bytes(FRAME) == model
+    check(model)
+
+
+def test_maps():
+    model = begin(8 * 8192 * 9)
+    with mounted():
+        with open(SHOWN, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
+            for at in (0, 4095, CHUNK - 2, len(model) - 3):
+                shared[at:at + 3] = b"map"
+                model[at:at + 3] = b"map"
+            shared.flush()
+            assert stock_bytes(FRAME) == model
+        items = np.memmap(SHOWN, "<i8", "r+")
+        items[1000:3000] *= 3
+        items.flush()
+        model[:] = items.tobytes()
+        del items
+        assert read() == model
+    check(model)
+
+
+def test_arrays():
+    os.mkdir("src")
+    want = np.arange(137 * 211, dtype="<f8").reshape(137, 211)
+    blosc2.asarray(want, chunks=(40, 50), blocks=(10, 25), urlpath="src/x.b2nd")
+    want = want.copy()
+    with mounted():
+        items = np.load("mnt/x.npy", mmap_mode="r+")
+        items[30:90, 45:180] = -1
+        items.flush()
+        want[30:90, 45:180] = -1
+        del items
+        items = np.memmap("mnt/x", "<f8", "r+", shape=want.shape)
+        items[136, 210] = 7
+        want[136, 210] = 7
+        del items
+        assert np.array_equal(np.fromfile("mnt/x").reshape(137, 211), want)
+    assert os.path.isfile("src/x.b2nd")
+    opened = blosc2.open("src/x.b2nd", mode="a")
+    assert np.array_equal(opened[:], want)
+    # C-Blosc2 goes on with it.
+    opened.resize((150, 211))
+    opened[140:] = 5
+    del opened
+    want = np.vstack([want, np.zeros((3, 211)), np.full((10, 211), 5.0)])
+    with mounted():
+        assert np.array_equal(np.load("mnt/x.npy"), want)
+        items = np.load("mnt/x.npy", mmap_mode="r+")
+        items[0] = items[149]
+        want[0] = want[149]
+        items.flush()
+        del items
+    assert np.array_equal(blosc2.open("src/x.b2nd")[:], want)
+
+
+def test_renaming():
+    model = begin()
+    begin(3 * CHUNK, "src/b.b2frame")
+    with mounted():
+        os.rename(SHOWN, "mnt/c")
+        with opened("mnt/c") as fd:
+            put(fd, model, 10, b"renamed")
+            os.rename("mnt/c", "mnt/b")
+            put(fd, model, 3 * CHUNK, b"over another one")
+        assert sorted(os.listdir("mnt")) == ["b"]
+        assert read("mnt/b") == model
+        check_stock("src/b.b2frame", bytes(model))
+        # One kind over the other, both ways.
+        with open("mnt/new", "wb") as f:
+            f.write(b"new" * 100000)
+        with open("mnt/other", "wb") as f:
+            f.write(b"other" * 100000)
+        os.rename("mnt/new", "mnt/b")
+        assert read("mnt/b") == b"new" * 100000
+        begin(CHUNK, "src/d.b2frame")
+        os.rename("mnt/d", "mnt/other")
+        assert read("mnt/other") == data(CHUNK)
+        assert sorted(os.listdir("mnt")) == ["b", "other"]
+    assert sorted(os.listdir("src")) == ["b.b2frame", "other.b2frame"]
+
+
+def test_deleted_while_it_is_open():
+    model = begin()
+    with mounted():
+        with opened() as fd:
+            put(fd, model, CHUNK, b"before")
+            os.unlink(SHOWN)
+            assert os.listdir("mnt") == []
+            put(fd, model, 2 * CHUNK, b"after" * 50000)
+            os.fsync(fd)
+            assert os.pread(fd, len(model) + 1, 0) == model
+            with open(SHOWN, "wb") as f:
+                f.write(b"another one")
+        assert read() == b"another one"
+    assert os.listdir("src") == ["a.b2frame"]
+
+
+def test_many_threads():
+    model = begin(40 * CHUNK)
+    errors = []
+
+    def work(number):
+        rng = np.random.default_rng(number)
+        try:
+            with opened() as fd:
+                for step in range(30):
+                    # Rows of pieces, one for each thread in turn.
+                    off = (int(rng.integers(0, 200)) * 8 + number) * 1600
+                    put_alone(fd, off, bytes([number, step]) * 800)
+                    if step % 7 == number % 7:
+                        os.fsync(fd)
+        except Exception as error:
+            errors.append(error)
+
+    def put_alone(fd, off, piece):
+        assert os.pwrite(fd, piece, off) == len(piece)
+        model[off:off + len(piece)] = piece
+
+    with mounted():
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors, errors
+        check_same(read(), bytes(model), "the mount")
+    check(model)
+
+
+def test_the_file_stays_the_file():
+    """Mode, owner and inode, through a commit and when it is cut to nothing.
+    """
+    model = begin()
+    os.chmod(FRAME, 0o640)
+    os.chown(FRAME, 12, 34)
+    with mounted():
+        inode = os.stat(SHOWN).st_ino
+        for size in (None, 0, 5000):
+            if size is not None:
+                os.truncate(SHOWN, size)
+                cut(model, size)
+            with opened() as fd:
+                put(fd, model, 700, b"x")
+            for path in FRAME, SHOWN:
+                told = os.stat(path)
+                assert (told.st_mode & 0o777, told.st_uid, told.st_gid) == \
+                    (0o640, 12, 34), (path, size, told)
+            assert os.stat(SHOWN).st_ino == inode
+    check(model)
+
+
+def test_a_tail_is_no_part_of_it():
+    """What a crash has left behind the end goes with the next change."""
+    model = begin()
+    size = os.path.getsize(FRAME)
+    with open(FRAME, "ab") as f:
+        f.write(os.urandom(9999))
+    with mounted():
+        assert read() == model
+        assert os.path.getsize(FRAME) == size + 9999
+        with opened() as fd:
+            put(fd, model, 0, b"x")
+    check(model)
+
+
+def test_seals():
+    """What is ours has one; what C-Blosc2 then changes in place has none."""
+    model = begin(typesize=8)
+    rng = np.random.default_rng(1)
+    assert len(unsealed(FRAME)) == 11
+    with mounted():
+        for n in (2, 5, 10):
+            with opened() as fd:
+                put(fd, model, n * CHUNK + 5, b"sealed")
+        assert unsealed(FRAME) == {0, 1, 3, 4, 6, 7, 8, 9}
+        # It leaves our seals where they are, and moves those behind it.
+        for n, piece in ((5, rng.bytes(CHUNK)), (2, bytes(CHUNK)),
+                         (5, data(CHUNK)), (10, data(8000))):
+            schunk = blosc2.open(FRAME, mode="a")
+            schunk.update_data(n, piece, True)
+            del schunk
+            model[n * CHUNK:(n + 1) * CHUNK] = piece
+            check_stock(FRAME, bytes(model))
+            assert read() == model
+        with opened() as fd:
+            put(fd, model, 5 * CHUNK + 77, b"ours again")
+        assert 5 not in unsealed(FRAME)
+    check(model)
+
+
+def test_a_reader_that_stays_open():
+    """C-Blosc2 sees each commit."""
+    model = begin()
+    reader = blosc2.open(FRAME, mode="r")
+    with mounted():
+        for n in range(12):
+            with opened() as fd:
+                put(fd, model, (n * 3 % 10) * CHUNK + 9, os.urandom(500))
+            for k in range(10):
+                assert reader.decompress_chunk(k) == \
+                    model[k * CHUNK:(k + 1) * CHUNK], (n, k)
+        del reader
+    check(model)
+
+
+def test_the_size_stays_bounded():
+    """What many commits have left behind is given back."""
+    model = begin(20 * CHUNK)
+    rng = np.random.default_rng(2)
+    with mounted():
+        for _ in range(120):
+            with opened() as fd:
+                put(fd, model, int(rng.integers(0, 20 * CHUNK - 4096)),
+                    rng.bytes(4096))
+        used = os.stat(FRAME).st_blocks * 512
+        assert used < 3 * len(model), used
+        assert read() == model
+    check(model)
+
+
+def test_on_a_full_disk():
+    """The fsync fails; the frame is what it was, and later what it should be.
+    """
+    with small_disk():
+        model = begin(20 * CHUNK)
+        room = os.statvfs("src").f_bavail * 4096
+        with open("src/ballast", "wb") as f:
+            f.write(bytes(room - (600 << 10)))
+        before = bytes(model)
+        with mounted("dirtysize=64m"):
+            with opened() as fd:
+                put(fd, model, CHUNK, os.urandom(17 * CHUNK))
+                assert error_of(os.fsync, fd) == errno.ENOSPC
+                assert stock_bytes(FRAME) == before
+                os.unlink("src/ballast")
+                os.fsync(fd)
+            assert read() == model
+        check(model)
+
+
+def test_beside_c_blosc2():
+    for seed in range(3):
+        play(4 if SANITIZED else 10, seed, contiguous=True)
+
+
+def test_kills():
+    kill(3 if SANITIZED else 8, seed=1, contiguous=True)
+
+
+def test_kills_at_any_call():
+    kill_at_calls(range(5, 100, 13), seed=1, contiguous=True)
+
+
+def test_flips():
+    flip_many(*make_sealed("a", contiguous=True), rounds=60, seed=1)
+
+
+def test_random_changes():
+    for writeback in (), ("writeback_cache",):
+        run_one(["chunksize=64k", "typesize=8", *writeback], "64k",
+                1000 if SANITIZED else 3000, 1, 700, contiguous=True)
+
+
+main()
