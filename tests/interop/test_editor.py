@@ -83,13 +83,50 @@ def test_examples():
         check(make, chunks)
 
 
-def random_edits(typesize, seed):
+def stock_edit(path, chunks, rng, size, typesize):
+    """C-Blosc2 changes what we have written.
+
+    It takes a short chunk that is the only one for the size of all.
+    """
+    if len(chunks[0]) < size:
+        return
+    schunk = blosc2.open(path, mode="a")
+    data = chunk(int(rng.integers(1 << 20)), typesize, size)
+    at = int(rng.integers(0, len(chunks)))
+    whole = all(len(c) == size for c in chunks)
+    what = rng.choice(["update", "append", "insert", "delete", "metalayer"])
+    if what == "update" and len(chunks[at]) == size:
+        schunk.update_data(at, data, True)
+        chunks[at] = data
+    elif what == "append" and whole:
+        schunk.append_data(data)
+        chunks.append(data)
+    elif what == "insert" and whole:
+        schunk.insert_data(at, data, True)
+        chunks.insert(at, data)
+    elif what == "delete" and len(chunks) > 1:
+        schunk.delete_chunk(at)
+        del chunks[at]
+    elif what == "metalayer":
+        schunk.vlmeta["n"] = "x" * int(rng.integers(0, 300))
+
+
+def begin(path, typesize, size, codec, contiguous):
+    """An empty frame: ours, or in one file, which C-Blosc2 makes."""
+    if contiguous:
+        write(path, None, contiguous=True, typesize=typesize, chunksize=size,
+              codec=blosc2.Codec(codec))
+    else:
+        subprocess.run([CREATE, path, str(typesize), str(size), "0",
+                        str(codec), "5", "4", "1"], check=True)
+
+
+def random_edits(typesize, seed, contiguous=False, with_stock=False):
     """Many of all kinds, each commit looked at."""
     rng = np.random.default_rng(seed)
-    path, size, serial = f"r{typesize}-{seed}", 40 * typesize * 25, 1000
-    subprocess.run([CREATE, path, str(typesize), str(size), "0",
-                    str(rng.choice([0, 1, 2, 4, 5])), "5", "4", "1"],
-                   check=True)
+    path = f"r{typesize}-{seed}-{int(contiguous)}{int(with_stock)}"
+    size, serial = 40 * typesize * 25, 1000
+    begin(path, typesize, size, int(rng.choice([0, 1, 2, 4, 5])), contiguous)
     chunks = []
     for step in range(40):
         ops = []
@@ -130,10 +167,16 @@ def random_edits(typesize, seed):
                 data = data[:int(rng.integers(1, size))]
                 ops += ["append", put(f"d{serial}", data)]
                 chunks.append(data)
-        edit(path, *ops, "commit")
+        if ops:
+            edit(path, *ops, "commit")
         check(path, chunks)
-        left = [n for n in os.listdir(path) if n.endswith(".chunk")]
-        assert len(left) <= len(chunks), (left, len(chunks))
+        if not contiguous:
+            left = [n for n in os.listdir(path) if n.endswith(".chunk")]
+            assert len(left) <= len(chunks), (left, len(chunks))
+        if with_stock and chunks:
+            stock_edit(path, chunks, rng, size, typesize)
+            check(path, chunks)
+    assert os.path.isfile(path) == contiguous
 
 
 def test_encoded():
@@ -186,6 +229,9 @@ def main():
         for typesize in (1, 3, 8, 300):
             for seed in range(3):
                 random_edits(typesize, seed)
+            random_edits(typesize, 3, contiguous=True)
+        for contiguous in False, True:
+            random_edits(4, 7, contiguous, with_stock=True)
     return 0
 
 
