@@ -5,6 +5,8 @@
              that appends chunks on the same cores with the same settings
   overwrite  2,000 writes of 4 KiB at random into 256 MB, then fsync, against
              C-Blosc2 that decodes, changes and updates a chunk for each
+  contiguous 256 MB written and synced, then 2,000 such writes and fsync: a
+             frame in one file against a directory
   byte       which files one changed byte and fsync write, in a frame of SIZE
   million    CPU time of fsync with one changed chunk of 1,000,000
   untar      10,000 small files, against the file system below
@@ -212,6 +214,44 @@ def bench_overwrite(_):
     print()
 
 
+def storage_round(kind, pieces, changes):
+    """Seconds of writing and of overwriting; bytes that the latter wrote."""
+    remove("src")
+    blosc2.SChunk(chunksize=MIB, urlpath=f"{os.getcwd()}/src.tmp",
+                  contiguous=kind == "contiguous",
+                  cparams={"typesize": 8, "codec": blosc2.Codec.ZSTD})
+    os.mkdir("src")
+    os.rename("src.tmp", "src/ours.b2frame")
+    touch_memory(256 * MIB)
+    with Scratch() as scratch:
+        filled = timed(fill, "mnt/ours", pieces, 256 * MIB)
+        before = written(scratch.mount.pid)
+        changed = timed(overwrite, "mnt/ours", changes)
+        mb = (written(scratch.mount.pid) - before)[0] / 1e6
+    return filled, changed, mb
+
+
+def bench_contiguous(_):
+    pieces = made("walk")
+    rng = np.random.default_rng(6)
+    changes = [(int(rng.integers(0, 256 * MIB // 4096)) * 4096,
+                pieces[int(rng.integers(0, 64))][-4096:])
+               for _ in range(2000)]
+    rows = {"sparse": [], "contiguous": []}
+    for _ in range(ROUNDS):
+        for kind in rows:
+            rows[kind].append(storage_round(kind, pieces, changes))
+    print("256 MB and fsync, then 2,000 random writes of 4 KiB and fsync "
+          f"(walk; medians of {ROUNDS})")
+    medians = {kind: np.median(rows[kind], axis=0) for kind in rows}
+    for kind, (filled, changed, mb) in medians.items():
+        print(f"  {kind:10} {256 * MIB / filled / 1e6:6.0f} MB/s "
+              f"{changed:6.2f} s, {mb:6.0f} MB written")
+    ratio = medians["contiguous"] / medians["sparse"]
+    print(f"  {1 / ratio[0]:.2f} x the speed, {ratio[1]:.2f} x the time of "
+          f"overwriting, {ratio[2]:.2f} x the bytes\n")
+
+
 WRITES = "write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile"
 
 
@@ -357,6 +397,7 @@ def bench_untar(_):
 
 
 BENCHES = {"append": bench_append, "overwrite": bench_overwrite,
+           "contiguous": bench_contiguous,
            "byte": bench_byte, "million": bench_million, "untar": bench_untar}
 
 
