@@ -79,11 +79,7 @@ static void decide_writing(struct fs *fs)
 		return;
 	err = fs_source_check_write(&fs->source);
 	fs->read_write = !err;
-	if (err == B2F_EUNSUPPORTED)
-		fs_logger_write(fs->logger, B2F_LOG_INFO,
-				"%s: mounted read-only: a contiguous frame",
-				fs->options.source);
-	else if (err)
+	if (err)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: mounted read-only: %s", fs->options.source,
 				strerror(-err));

@@ -162,11 +162,9 @@ int fs_source_open(const char *path, struct fs_source *out,
 int fs_source_check_write(const struct fs_source *source)
 {
 	const char *name = source->is_frame ? source->name : ".";
+	int mode = source->sparse ? W_OK | X_OK : W_OK;
 
-	if (source->is_frame && !source->sparse)
-		return B2F_EUNSUPPORTED;
-	return faccessat(source->fd, name, W_OK | X_OK, AT_EACCESS) ? -errno
-								    : 0;
+	return faccessat(source->fd, name, mode, AT_EACCESS) ? -errno : 0;
 }
 
 void fs_source_fini(struct fs_source *source)

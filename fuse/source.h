@@ -60,7 +60,7 @@ void fs_source_fini(struct fs_source *source);
 
 /*
  * Checks whether @source can be written to.  Returns 0, -EROFS (its
- * filesystem), -EACCES, B2F_EUNSUPPORTED (a contiguous frame) or an errno.
+ * filesystem), -EACCES or an errno.
  */
 B2F_MUST_CHECK
 int fs_source_check_write(const struct fs_source *source);

@@ -47,6 +47,30 @@ for name in s.b2frame c.b2nd; do
 	done
 done
 
+# Written to, wherever it is shown: both kinds of frames.
+overwrite() {
+	printf '%s' "$2" | dd of="$1" bs=1 seek=12345 conv=notrunc status=none
+	printf '%s' "$2" | dd of="$raw" bs=1 seek=12345 conv=notrunc status=none
+	cmp "$1" "$raw"
+}
+for name in s.b2frame c.b2nd; do
+	raw=${name%%.*}.raw
+	start_fs $name mnt -o rw
+	overwrite mnt/${name%%.*} "in a directory"
+	stop_fs mnt
+	start_fs $name file -o rw
+	overwrite file "on a file"
+	stop_fs file
+	start_fs $name $name -o rw
+	if [ -f $name ]; then
+		overwrite $name "on itself"
+	else
+		overwrite $name/s "on itself"
+	fi
+	stop_fs $name
+	[ "$("$bloscctl" cat $name | cmp - $raw)" = "" ] || fail "$name"
+done
+
 # By the name that was given, a link's, and from another folder.
 mkdir dir
 ln -s ../s.b2frame dir/link.b2frame
