@@ -1,0 +1,403 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every form in which python-blosc2 keeps data on disk, and how it is shown
+
+A table: what python-blosc2 makes, contiguous and sparse; what the mount shows
+of it; whether it can be written to, or with which words that is refused.
+"""
+import dataclasses
+import errno
+import json
+import os
+import pathlib
+import traceback
+
+import blosc2
+import numpy as np
+
+from mounting import error_of, main
+from scratch import Scratch
+
+VALUES = np.arange(6000, dtype="<f8").reshape(60, 100)
+RECORDS = np.zeros(100, [("a", "<i4"), ("b", "<f8")])
+RECORDS["b"] = np.arange(100)
+
+
+MEMBER = "it is a part of another file"
+
+
+@dataclasses.dataclass
+class Form:
+    # The frame, and its name in the mount.
+    path: str
+    shown: str
+    # What a read gives; None: an error.
+    content: bytes = dataclasses.field(default=None, repr=False)
+    # What NAME.npy is; None: there is no such file.
+    array: np.ndarray = dataclasses.field(default=None, repr=False)
+    # What the log says when it is opened, or opened to be written to; None: it
+    # can be.
+    words: str = None
+
+
+def plain(path, content, words=None):
+    return Form(path, shown_as(path), content, None, words)
+
+
+def array(path, values, words=None):
+    return Form(path, shown_as(path), values.tobytes(), values, words)
+
+
+def refused(path, words):
+    return Form(path, shown_as(path), words=words)
+
+
+def member(path, values):
+    """Of a store in one file, which as a whole is not written to."""
+    return Form(path, path, values.tobytes(), values, MEMBER)
+
+
+def shown_as(path):
+    for suffix in ".b2frame", ".b2nd", ".b2f":
+        path = path.removesuffix(suffix)
+    return path
+
+
+# ---- one object in a frame: by name and storage ----
+
+
+def schunk(name, **storage):
+    blosc2.SChunk(chunksize=8000, data=VALUES, urlpath=f"{name}.b2frame",
+                  **storage)
+    return plain(f"{name}.b2frame", VALUES.tobytes())
+
+
+def empty_schunk(name, **storage):
+    blosc2.SChunk(chunksize=8000, urlpath=f"{name}.b2frame", **storage)
+    return plain(f"{name}.b2frame", b"")
+
+
+def chunks_of_different_sizes(name, **storage):
+    made = blosc2.SChunk(chunksize=8000, urlpath=f"{name}.b2frame", **storage)
+    for piece in VALUES[:10], VALUES[10:13], VALUES[13:30]:
+        made.append_data(piece)
+    return plain(f"{name}.b2frame", VALUES[:30].tobytes(),
+                 "its chunks have different sizes")
+
+
+def special_chunks(name, **storage):
+    made = blosc2.SChunk(chunksize=8000, urlpath=f"{name}.b2frame",
+                         cparams={"typesize": 8}, **storage)
+    made.fill_special(5500, blosc2.SpecialValue.NAN)
+    return plain(f"{name}.b2frame", np.full(5500, np.nan).tobytes())
+
+
+def with_dictionaries(name, **storage):
+    blosc2.asarray(VALUES, urlpath=f"{name}.b2nd", cparams={
+        "codec": blosc2.Codec.ZSTD, "use_dict": True}, **storage)
+    return array(f"{name}.b2nd", VALUES)
+
+
+def ndarray(name, **storage):
+    blosc2.asarray(VALUES, urlpath=f"{name}.b2nd", chunks=(20, 30),
+                   blocks=(10, 11), **storage)
+    return array(f"{name}.b2nd", VALUES)
+
+
+def saved(name, **storage):
+    blosc2.save(blosc2.asarray(VALUES), urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", VALUES)
+
+
+def records(name, **storage):
+    blosc2.asarray(RECORDS, urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", RECORDS)
+
+
+def texts(name, **storage):
+    values = np.array(["a", "bcd", ""])
+    blosc2.asarray(values, urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", values)
+
+
+def one_number(name, **storage):
+    blosc2.asarray(np.array(5.0), urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", np.array(5.0))
+
+
+def no_numbers(name, **storage):
+    blosc2.zeros((0, 5), urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", np.zeros((0, 5)))
+
+
+def zeros(name, **storage):
+    blosc2.zeros((99, 77), urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", np.zeros((99, 77)))
+
+
+def repeated(name, **storage):
+    blosc2.full((99, 77), 7, urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", np.full((99, 77), 7))
+
+
+def lazy_expression(name, **storage):
+    operand = blosc2.asarray(VALUES, urlpath=f"{name}-of.b2nd", mode="w")
+    (operand + operand * 2).save(urlpath=f"{name}.b2nd", **storage)
+    return refused(f"{name}.b2nd", "it stands for a lazy expression")
+
+
+def lazy_function(name, **storage):
+    @blosc2.dsl_kernel
+    def double(x):
+        return x * 2
+
+    operand = blosc2.asarray(VALUES, urlpath=f"{name}-of.b2nd", mode="w")
+    blosc2.lazyudf(double, (operand,), operand.dtype).save(
+        urlpath=f"{name}.b2nd", **storage)
+    return refused(f"{name}.b2nd", "it stands for a lazy")
+
+
+def proxy(name, **storage):
+    source = blosc2.asarray(VALUES, urlpath=f"{name}-of.b2nd", mode="w")
+    blosc2.Proxy(source, urlpath=f"{name}.b2nd", mode="w", **storage)
+    return refused(f"{name}.b2nd", "it stands for a proxy")
+
+
+def fetched_proxy(name, **storage):
+    source = blosc2.asarray(VALUES, urlpath=f"{name}-of.b2nd", mode="w")
+    blosc2.Proxy(source, urlpath=f"{name}.b2nd", mode="w", **storage).fetch()
+    return array(f"{name}.b2nd", VALUES)
+
+
+def remote_array(name, **storage):
+    """A C2Array without its server, which making one would ask."""
+    carrier = blosc2.b2objects.make_b2object_carrier(
+        "c2array", (100,), np.dtype("f8"), urlpath=f"{name}.b2nd", mode="w",
+        **storage)
+    blosc2.b2objects.write_b2object_payload(carrier, {
+        "kind": "c2array", "version": 1, "path": "@public/a.b2nd",
+        "urlbase": "https://example.org/"})
+    return refused(f"{name}.b2nd", "it stands for a")
+
+
+def object_array(name, **storage):
+    blosc2.ObjectArray(urlpath=f"{name}.b2frame", mode="w",
+                       **storage).extend([{"a": 1}, "x", 3])
+    return refused(f"{name}.b2frame", "it is an ObjectArray")
+
+
+def batch_array(name, **storage):
+    blosc2.BatchArray(urlpath=f"{name}.b2b", mode="w",
+                      **storage).append([1, 2, "x"])
+    return refused(f"{name}.b2b", "it is a BatchArray")
+
+
+def list_array(name, **storage):
+    made = blosc2.ListArray(item_spec=blosc2.int64(), urlpath=f"{name}.b2b",
+                            mode="w", **storage)
+    made.append([1, 2, 3])
+    return refused(f"{name}.b2b", "it is a ListArray")
+
+
+ONE_FRAME = [schunk, empty_schunk, chunks_of_different_sizes, special_chunks,
+             with_dictionaries, ndarray, saved, records, texts, one_number,
+             no_numbers, zeros, repeated, lazy_expression, lazy_function,
+             proxy, fetched_proxy, remote_array, object_array, batch_array,
+             list_array]
+
+
+# ---- what there is in one form only ----
+
+
+def put(path, content):
+    pathlib.Path(path).write_bytes(content)
+    return path
+
+
+def packed():
+    blosc2.save_array(VALUES, "save_array.b2frame")
+    blosc2.save_tensor(VALUES, "save_tensor.b2frame")
+    put("pack_array2.b2frame", blosc2.pack_array2(VALUES))
+    put("pack_tensor.b2frame", blosc2.pack_tensor(VALUES))
+    for name in "save_array", "save_tensor", "pack_array2", "pack_tensor":
+        yield array(f"{name}.b2frame", VALUES)
+    # No frame: a pickle in a Blosc1 chunk.
+    raw = blosc2.pack_array(VALUES)
+    yield Form("pack_array.bin", "pack_array.bin", raw)
+    put("pack_array.bin", raw)
+
+
+def serialized():
+    put("array.b2nd", blosc2.asarray(VALUES).to_cframe())
+    yield array("array.b2nd", VALUES)
+    put("schunk.b2f", blosc2.SChunk(data=VALUES).to_cframe())
+    yield plain("schunk.b2f", VALUES.tobytes())
+
+
+def indexed():
+    """The index is in frames beside the array."""
+    values = np.arange(5000.0)
+    made = blosc2.asarray(values, urlpath="indexed.b2nd")
+    made.create_index()
+    yield array("indexed.b2nd", values)
+
+
+def tree_store():
+    store = blosc2.TreeStore("tree.b2d", mode="w")
+    store["/group/a"] = VALUES
+    store["/b"] = VALUES[:3]
+    store["/objects"] = blosc2.ObjectArray()
+    store.vlmeta["attribute"] = 1
+    store.close()
+    yield array("tree.b2d/group/a.b2nd", VALUES)
+    yield array("tree.b2d/b.b2nd", VALUES[:3])
+    yield refused("tree.b2d/objects.b2f", "it is an ObjectArray")
+
+
+def dict_store():
+    with blosc2.DictStore("dict.b2d", mode="w", threshold=1000) as store:
+        store["/large"] = VALUES
+        store["/small"] = VALUES[0, :3]
+    yield array("dict.b2d/large.b2nd", VALUES)
+    yield member("dict.b2d/embed.b2e/small", VALUES[0, :3])
+
+
+def embed_store():
+    store = blosc2.EmbedStore("embed.b2e", mode="w")
+    store["/group/a"] = VALUES
+    store["/b"] = blosc2.asarray(VALUES[:3])
+    yield member("embed.b2e/group/a", VALUES)
+    yield member("embed.b2e/b", VALUES[:3])
+
+
+def zipped_stores():
+    with blosc2.DictStore("dict.b2z", mode="w", threshold=1000) as store:
+        store["/large"] = VALUES
+        store["/small"] = VALUES[0, :3]
+    yield member("dict.b2z/large", VALUES)
+    yield member("dict.b2z/embed.b2e/small", VALUES[0, :3])
+    with blosc2.TreeStore("tree.b2z", mode="w") as store:
+        store["/group/a"] = VALUES
+    yield member("tree.b2z/group/a", VALUES)
+
+
+def table():
+    @dataclasses.dataclass
+    class Row:
+        number: int = blosc2.field(blosc2.int64())
+        ratio: float = blosc2.field(blosc2.float64())
+
+    made = blosc2.CTable(Row, urlpath="table.b2d", mode="w")
+    made.extend([(i, i / 2) for i in range(100)])
+    made.close()
+    numbers = np.arange(100)
+    yield array("table.b2d/_cols/number.b2nd", numbers)
+    yield array("table.b2d/_cols/ratio.b2nd", numbers / 2)
+    yield array("table.b2d/_valid_rows.b2nd", np.ones(100, bool))
+
+
+SINGLE = [packed, serialized, indexed, tree_store, dict_store, embed_store,
+          zipped_stores, table]
+
+
+# ---- what is looked at ----
+
+
+def check_read(form, top):
+    path = top / form.shown
+    if form.content is None:
+        for flags in os.O_RDONLY, os.O_RDWR:
+            assert error_of(os.open, path, flags) == errno.EOPNOTSUPP, form
+    else:
+        assert path.read_bytes() == form.content, "other bytes"
+        assert path.stat().st_size == len(form.content), form
+    npy = pathlib.Path(f"{path}.npy")
+    assert npy.exists() == (form.array is not None), form
+    if form.array is not None:
+        found = np.load(npy)
+        assert found.dtype == form.array.dtype, form
+        assert np.array_equal(found, form.array), form
+
+
+def value(path):
+    """All that python-blosc2 reads from @path, as bytes."""
+    # Not what a proxy stands for.
+    opened = blosc2.blosc2_ext.open(str(path), "r", 0)
+    if isinstance(opened, blosc2.NDArray):
+        return np.ascontiguousarray(opened[...]).tobytes()
+    return bytes(opened[:])
+
+
+def check_write(form, top, source):
+    """The first bytes: all of these are as large as one item at least."""
+    path = top / form.shown
+    if form.words:
+        if form.content is not None:
+            assert error_of(os.open, path, os.O_RDWR) == errno.EROFS, form
+        return
+    with open(path, "r+b", buffering=0) as f:
+        f.write(form.content[-8:][:4])
+    want = form.content[-8:][:4] + form.content[4:]
+    assert path.read_bytes() == want, "not written"
+    if form.path != form.shown:
+        assert value(source / form.path) == want, \
+            "python-blosc2 reads other bytes"
+
+
+def check_info(form, top):
+    if form.shown.endswith(".bin"):
+        return
+    told = json.loads(os.getxattr(top / form.shown, "user.blosc2.info"))
+    assert told["writable"] == (not form.words), told
+    if form.words:
+        assert form.words.removeprefix("it is ").removeprefix(
+            "it stands for ") in json.dumps(told), told
+
+
+def check_form(form, scratch):
+    """Returns what differs from the table, or None."""
+    try:
+        check_read(form, scratch.path)
+        check_info(form, scratch.path)
+        check_write(form, scratch.path, scratch.source)
+        # A member is refused for its place, before it is opened.
+        if form.words not in (None, MEMBER):
+            scratch.mount.wait_for_log(f"{form.path}: ")
+            assert form.words in scratch.mount.log(), "no words"
+    except Exception:
+        return f"{form}:\n{traceback.format_exc(limit=-1)}"
+    return None
+
+
+def check_forms(forms):
+    with Scratch("attr_timeout=0", "entry_timeout=0") as scratch:
+        failures = [*filter(None, (check_form(x, scratch) for x in forms))]
+    assert not failures, f"{len(failures)}:\n" + "\n".join(failures)
+
+
+def make(makers):
+    os.mkdir("src")
+    os.chdir("src")
+    forms = [form for maker in makers for form in maker()]
+    os.chdir("..")
+    return forms
+
+
+def in_storage(contiguous):
+    return [lambda maker=maker: [maker(maker.__name__, contiguous=contiguous)]
+            for maker in ONE_FRAME]
+
+
+def test_contiguous_frames():
+    check_forms(make(in_storage(True)))
+
+
+def test_sparse_frames():
+    check_forms(make(in_storage(False)))
+
+
+def test_what_there_is_in_one_form():
+    check_forms(make(SINGLE))
+
+
+main()
