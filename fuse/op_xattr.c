@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "b2frame/version.h"
 #include "disk_frame.h"
 #include "facts.h"
 #include "ops.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "b2frame/names.h"
+#include "b2frame/version.h"
 #include "fuse_api.h"
 #include "mount_options.h"
 

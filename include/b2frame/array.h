@@ -11,6 +11,10 @@
 
 #include <stdint.h>
 
+#include "b2frame/api.h"
+
+B2F_BEGIN_API
+
 #define B2F_ARRAY_MAX_DIM 16
 
 /* Bytes of an item that a new array may have; C-Blosc2 makes no larger block.
@@ -54,5 +58,7 @@ struct b2f_array_piece {
  */
 struct b2f_array_piece b2f_array_locate(const struct b2f_array *array,
 					uint64_t item);
+
+B2F_END_API
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef B2FRAME_B2FRAME_H
 #define B2FRAME_B2FRAME_H
 
+#include "b2frame/api.h"
 #include "b2frame/array.h"
 #include "b2frame/check.h"
 #include "b2frame/convert.h"
@@ -21,6 +22,7 @@
 #include "b2frame/repair.h"
 #include "b2frame/runtime.h"
 #include "b2frame/slice.h"
+#include "b2frame/version.h"
 #include "b2frame/write.h"
 
 #endif

@@ -7,7 +7,10 @@
 #ifndef B2FRAME_CHECK_H
 #define B2FRAME_CHECK_H
 
+#include "b2frame/api.h"
 #include "b2frame/file.h"
+
+B2F_BEGIN_API
 
 /* What can be said of one chunk. */
 enum b2f_check_state {
@@ -68,5 +71,7 @@ B2F_MUST_CHECK
 int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		    const struct b2f_check_options *options,
 		    struct b2f_check_result *out);
+
+B2F_END_API
 
 #endif

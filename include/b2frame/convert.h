@@ -7,8 +7,11 @@
 #ifndef B2FRAME_CONVERT_H
 #define B2FRAME_CONVERT_H
 
+#include "b2frame/api.h"
 #include "b2frame/create.h"
 #include "b2frame/file.h"
+
+B2F_BEGIN_API
 
 /* Zero is the default of every field. */
 struct b2f_convert_options {
@@ -63,5 +66,7 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
  */
 B2F_MUST_CHECK
 int b2f_frame_hold(struct b2f_frame *frame);
+
+B2F_END_API
 
 #endif

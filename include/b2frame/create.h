@@ -12,7 +12,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "b2frame/api.h"
 #include "b2frame/frame.h"
+
+B2F_BEGIN_API
 
 /* The file name of an index, in the directory of a sparse frame. */
 #define B2F_INDEX_NAME "chunks.b2frame"
@@ -131,5 +134,7 @@ int b2f_frame_permit_chunks(int dirfd, uid_t owner);
  */
 B2F_MUST_CHECK
 int b2f_frame_remove(int dirfd, const char *name);
+
+B2F_END_API
 
 #endif

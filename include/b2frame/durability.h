@@ -38,9 +38,12 @@
 #ifndef B2FRAME_DURABILITY_H
 #define B2FRAME_DURABILITY_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "b2frame/api.h"
+
+B2F_BEGIN_API
 
 enum b2f_durable_state {
 	B2F_DISK_DURABLE,
@@ -51,16 +54,15 @@ enum b2f_durable_state {
 
 /* Zeroed it is DURABLE. */
 struct b2f_durability {
-	_Atomic enum b2f_durable_state state;
-	/* When it ceased to be DURABLE, on the monotonic clock; 0: it is. */
-	_Atomic uint64_t since_ns;
+	/* Both change at once, in any thread: ask the functions below. */
+	enum b2f_durable_state state;
+	uint64_t since_ns;
 };
 
-static inline enum b2f_durable_state
-b2f_durability_get(const struct b2f_durability *d)
-{
-	return atomic_load(&d->state);
-}
+enum b2f_durable_state b2f_durability_get(const struct b2f_durability *d);
+
+/* When it ceased to be DURABLE, on the monotonic clock; 0: it is. */
+uint64_t b2f_durability_since_ns(const struct b2f_durability *d);
 
 /*
  * Moves it from @from to @to.  Returns false, and does nothing, if it is in
@@ -71,5 +73,7 @@ bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 
 /* A sync that it was left to has failed. */
 void b2f_durability_fail(struct b2f_durability *d);
+
+B2F_END_API
 
 #endif

@@ -13,7 +13,10 @@
 #ifndef B2FRAME_EDITOR_H
 #define B2FRAME_EDITOR_H
 
+#include "b2frame/api.h"
 #include "b2frame/create.h"
+
+B2F_BEGIN_API
 
 struct b2f_editor;
 
@@ -126,5 +129,7 @@ int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk);
 /* Makes all changes visible and durable.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
 int b2f_editor_commit(struct b2f_editor *editor);
+
+B2F_END_API
 
 #endif

@@ -16,8 +16,11 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "b2frame/api.h"
 #include "b2frame/frame.h"
 #include "b2frame/runtime.h"
+
+B2F_BEGIN_API
 
 struct b2f_file;
 struct b2f_stream;
@@ -116,5 +119,7 @@ int64_t b2f_file_seek_data(struct b2f_file *file, uint64_t off);
  */
 B2F_MUST_CHECK
 int64_t b2f_file_seek_hole(struct b2f_file *file, uint64_t off);
+
+B2F_END_API
 
 #endif

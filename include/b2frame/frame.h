@@ -18,9 +18,12 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "b2frame/api.h"
 #include "b2frame/array.h"
 #include "b2frame/error.h"
 #include "b2frame/log.h"
+
+B2F_BEGIN_API
 
 struct b2f_frame;
 
@@ -310,5 +313,7 @@ const char *b2f_frame_obstacle(struct b2f_frame *frame);
  */
 B2F_MUST_CHECK
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out);
+
+B2F_END_API
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef B2FRAME_NAMES_H
 #define B2FRAME_NAMES_H
 
+#include "b2frame/api.h"
+
+B2F_BEGIN_API
+
 /*
  * The name of codec @code (as in the frame header), of plugins too
  * ("zfp-rate"); "unknown" for a number that is not registered.  Never NULL.
@@ -22,5 +26,7 @@ const char *b2f_version(void);
 const char *b2f_codec_lz4_version(void);
 const char *b2f_codec_zstd_version(void);
 const char *b2f_codec_zlib_version(void);
+
+B2F_END_API
 
 #endif

@@ -23,8 +23,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "b2frame/api.h"
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
+
+B2F_BEGIN_API
 
 struct b2f_pack;
 
@@ -128,5 +131,7 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 B2F_MUST_CHECK
 ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 		      void *buf, size_t n);
+
+B2F_END_API
 
 #endif

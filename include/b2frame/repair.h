@@ -9,7 +9,10 @@
 #ifndef B2FRAME_REPAIR_H
 #define B2FRAME_REPAIR_H
 
+#include "b2frame/api.h"
 #include "b2frame/create.h"
+
+B2F_BEGIN_API
 
 /* What writers that did not end properly left in the directory. */
 struct b2f_leftovers {
@@ -99,5 +102,7 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 B2F_MUST_CHECK
 int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 		    const char *name, const struct b2f_frame_options *options);
+
+B2F_END_API
 
 #endif

@@ -17,7 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "b2frame/api.h"
 #include "b2frame/error.h"
+
+B2F_BEGIN_API
 
 struct b2f_runtime;
 
@@ -77,5 +80,7 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
  * open files.  May take some milliseconds.
  */
 void b2f_runtime_trim(struct b2f_runtime *runtime);
+
+B2F_END_API
 
 #endif

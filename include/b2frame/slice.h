@@ -7,7 +7,10 @@
 #ifndef B2FRAME_SLICE_H
 #define B2FRAME_SLICE_H
 
+#include "b2frame/api.h"
 #include "b2frame/file.h"
+
+B2F_BEGIN_API
 
 /*
  * Which items of an array; the first ndim entries count.  A dimension that is
@@ -43,5 +46,7 @@ int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
 B2F_MUST_CHECK
 int b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,
 			 const int64_t *shape, uint8_t **out, size_t *len);
+
+B2F_END_API
 
 #endif

@@ -24,9 +24,12 @@
 
 #include <time.h>
 
+#include "b2frame/api.h"
 #include "b2frame/create.h"
 #include "b2frame/durability.h"
 #include "b2frame/file.h"
+
+B2F_BEGIN_API
 
 /* Zero is the default of every field. */
 struct b2f_write_options {
@@ -206,5 +209,7 @@ bool b2f_file_take_foreign(struct b2f_file *file);
  */
 B2F_MUST_CHECK
 int b2f_file_refresh(struct b2f_file *file, bool *changed);
+
+B2F_END_API
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "b2frame/version.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"

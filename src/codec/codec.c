@@ -3,6 +3,7 @@
 #include "codec/codec.h"
 
 #include "b2frame/error.h"
+#include "b2frame/names.h"
 
 static const struct b2f_codec *const codecs[B2F_FORMATS] = {
 	[B2F_FORMAT_BLOSCLZ] = &b2f_codec_blosclz,

@@ -103,12 +103,6 @@ const struct b2f_codec *b2f_codec_by_format(unsigned int format);
 /* What encodes for code @code, or NULL if nothing here does. */
 const struct b2f_codec *b2f_codec_by_code(unsigned int code);
 
-/*
- * The name of codec @code, of plugins too ("zfp-rate"); "unknown" for a number
- * that is not registered.  Never NULL.
- */
-const char *b2f_codec_code_name(unsigned int code);
-
 /* The states of all codecs for one thread, made when first needed. */
 struct b2f_codec_states {
 	void *state[B2F_FORMATS];

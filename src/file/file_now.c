@@ -50,7 +50,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 	w = file->writer;
 	if (w && w->edit && !is_under_way(file)) {
 		since = w->dirty_since_ns;
-		undurable = atomic_load(&w->durability->since_ns);
+		undurable = b2f_durability_since_ns(w->durability);
 	}
 	pthread_mutex_unlock(&file->lock);
 	if (!since || (undurable && undurable < since))

@@ -2,6 +2,8 @@
 /* filter.c - the const table of filters */
 #include "filter/filter.h"
 
+#include "b2frame/names.h"
+
 /* Ordered by use, as a look-up walks it. */
 static const struct b2f_filter *const filters[] = {
 	&b2f_filter_shuffle,   &b2f_filter_bitshuffle,

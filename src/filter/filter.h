@@ -113,7 +113,4 @@ extern const struct b2f_filter b2f_filter_bytedelta_old;
 /* The filter @id, or NULL if it is 0 or not built in. */
 const struct b2f_filter *b2f_filter_by_id(unsigned int id);
 
-/* Its name; "none" for 0, "unknown" for a number that is not registered. */
-const char *b2f_filter_name(unsigned int id);
-
 #endif

@@ -3,6 +3,7 @@
 #include "filter/pipeline.h"
 
 #include "b2frame/error.h"
+#include "b2frame/names.h"
 #include "filter/shuffle_impl.h"
 
 static int check_slot(const struct b2f_pipeline *pipeline, unsigned int slot,

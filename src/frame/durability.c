@@ -14,15 +14,27 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* Of the compiler, as C99 and C++ know no _Atomic field of a struct. */
+enum b2f_durable_state b2f_durability_get(const struct b2f_durability *d)
+{
+	return __atomic_load_n(&d->state, __ATOMIC_SEQ_CST);
+}
+
+uint64_t b2f_durability_since_ns(const struct b2f_durability *d)
+{
+	return __atomic_load_n(&d->since_ns, __ATOMIC_SEQ_CST);
+}
+
 bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 			 enum b2f_durable_state to)
 {
-	if (!atomic_compare_exchange_strong(&d->state, &from, to))
+	if (!__atomic_compare_exchange_n(&d->state, &from, to, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return false;
 	if (to == B2F_DISK_DURABLE)
-		atomic_store(&d->since_ns, 0);
+		__atomic_store_n(&d->since_ns, 0, __ATOMIC_SEQ_CST);
 	else if (from == B2F_DISK_DURABLE)
-		atomic_store(&d->since_ns, now_ns());
+		__atomic_store_n(&d->since_ns, now_ns(), __ATOMIC_SEQ_CST);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/names.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "b2frame/version.h"
 #include "frame/frame.h"
 
 void b2f_frame_info_set(struct b2f_frame *f)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/names.h"
 #include "chunk/encoder.h"
 #include "tests/support/judge.h"
 

@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "b2frame/error.h"
+#include "b2frame/names.h"
 #include "codec/codec.h"
 #include "tests/unit/exact.h"
 

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "b2frame/error.h"
+#include "b2frame/names.h"
 #include "codec/codec.h"
 #include "filter/pipeline.h"
 #include "tests/unit/exact.h"
