@@ -13,6 +13,7 @@
 #include "frame/frame.h"
 #include "store/extent.h"
 #include "store/zip.h"
+#include "store/zip_end.h"
 
 #define ZIP_SUFFIX   ".b2z"
 #define EMBED_SUFFIX ".b2e"
@@ -60,7 +61,7 @@ int b2f_pack_look(int dirfd, const char *name, bool *is)
 	if (ends_in(name, EMBED_SUFFIX))
 		return look_embed(store, is);
 	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL);
-	*is = !err && b2f_zip_look(&object);
+	*is = !err && b2f_zip_end_look(&object);
 	b2f_object_close(&object);
 	b2f_store_free(store);
 	return 0;

@@ -4,8 +4,7 @@
  *
  *   members, each behind a local header
  *   central directory: an entry per member        -- parse_directory()
- *   ZIP64 end record, and its locator             -- only of large files
- *   end record: where the directory is; comment   -- find_end()
+ *   end records: where the directory is           -- zip_end.c
  */
 #include "store/zip.h"
 
@@ -14,21 +13,13 @@
 
 #include "base/checked.h"
 #include "base/cursor.h"
+#include "store/zip_end.h"
 
 #define SIGN_LOCAL	UINT32_C(0x04034b50)
 #define SIGN_ENTRY	UINT32_C(0x02014b50)
-#define SIGN_END	UINT32_C(0x06054b50)
-#define SIGN_END64	UINT32_C(0x06064b50)
-#define SIGN_LOCATOR	UINT32_C(0x07064b50)
 #define LOCAL_SIZE	30
-#define ENTRY_SIZE	46
-#define END_SIZE	22
-#define END64_SIZE	56
-#define LOCATOR_SIZE	20
-#define COMMENT_MAX	0xffff
 /* Of a whole path; longer ones are no keys of a store. */
 #define PATH_BYTES_MAX	2000
-#define DIRECTORY_MAX	(UINT64_C(64) << 20)
 #define EXTRA_ZIP64	1
 #define FLAG_ENCRYPTED	0x0001
 #define FLAG_MASKED	0x2000
@@ -37,15 +28,6 @@
 #define MADE_BY_UNIX	3
 #define MODE_TYPE	0170000
 #define MODE_LINK	0120000
-
-/* What the end records say. */
-struct end {
-	/* Of the first end record: the directory is before. */
-	uint64_t at;
-	uint64_t n;
-	uint64_t directory_off;
-	uint64_t directory_size;
-};
 
 /* One entry of the directory. */
 struct entry {
@@ -64,161 +46,6 @@ struct entry {
 	const uint8_t *extra;
 };
 
-static uint16_t take16(struct b2f_cursor *cur)
-{
-	unsigned int low = b2f_cursor_u8(cur);
-
-	return (uint16_t)(low | (unsigned int)b2f_cursor_u8(cur) << 8);
-}
-
-static int corrupt(struct b2f_why *why, const char *text)
-{
-	return b2f_why_set(why, B2F_ECORRUPT, "ZIP file: %s", text);
-}
-
-/* The position of the end record in the last bytes of a file, or -1. */
-static int64_t scan_end(const uint8_t *tail, size_t n)
-{
-	/* Its comment reaches to the very end; so there is one at most. */
-	for (size_t at = n < END_SIZE ? 0 : n - END_SIZE + 1; at-- > 0;) {
-		struct b2f_cursor cur = b2f_cursor_at(tail + at, n - at);
-
-		if (b2f_cursor_le32(&cur) != SIGN_END)
-			continue;
-		b2f_cursor_seek(&cur, END_SIZE - 2);
-		if (take16(&cur) == n - at - END_SIZE)
-			return (int64_t)at;
-	}
-	return -1;
-}
-
-static int read_tail(const struct b2f_object *object, uint8_t **out, size_t *n,
-		     struct b2f_why *why)
-{
-	size_t size = (size_t)b2f_min_u64(object->size, COMMENT_MAX + END_SIZE);
-	uint8_t *tail = malloc(size ? size : 1);
-	int err = tail ? b2f_object_read(object, object->size - size, tail,
-					 size, why)
-		       : -ENOMEM;
-
-	if (err) {
-		free(tail);
-		return err;
-	}
-	*out = tail;
-	*n = size;
-	return 0;
-}
-
-bool b2f_zip_look(const struct b2f_object *object)
-{
-	uint8_t *tail = NULL;
-	size_t n = 0;
-	bool is;
-
-	if (read_tail(object, &tail, &n, NULL))
-		return false;
-	is = scan_end(tail, n) >= 0;
-	free(tail);
-	return is;
-}
-
-/* The record of a file with large numbers, which the one at @end hides. */
-static int read_end64(const struct b2f_object *object, struct end *end,
-		      struct b2f_why *why)
-{
-	uint8_t raw[END64_SIZE];
-	struct b2f_cursor cur = b2f_cursor_at(raw, LOCATOR_SIZE);
-	uint64_t at, n_here;
-	uint32_t disks;
-	int err;
-
-	if (end->at < LOCATOR_SIZE)
-		return corrupt(why, "its ZIP64 record is missing");
-	err = b2f_object_read(object, end->at - LOCATOR_SIZE, raw, LOCATOR_SIZE,
-			      why);
-	if (err)
-		return err;
-	if (b2f_cursor_le32(&cur) != SIGN_LOCATOR)
-		return corrupt(why, "its ZIP64 record is missing");
-	disks = b2f_cursor_le32(&cur);
-	at = b2f_cursor_le64(&cur);
-	if (disks != 0 || b2f_cursor_le32(&cur) > 1)
-		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "a ZIP file in several parts");
-	if (!b2f_range_fits(at, END64_SIZE, end->at - LOCATOR_SIZE))
-		return corrupt(why, "its ZIP64 record is outside of the file");
-	err = b2f_object_read(object, at, raw, END64_SIZE, why);
-	if (err)
-		return err;
-	cur = b2f_cursor_at(raw, END64_SIZE);
-	if (b2f_cursor_le32(&cur) != SIGN_END64)
-		return corrupt(why, "its ZIP64 record is damaged");
-	b2f_cursor_seek(&cur, 24);
-	n_here = b2f_cursor_le64(&cur);
-	end->n = b2f_cursor_le64(&cur);
-	end->directory_size = b2f_cursor_le64(&cur);
-	end->directory_off = b2f_cursor_le64(&cur);
-	end->at = at;
-	return n_here == end->n ? 0
-				: b2f_why_set(why, B2F_EUNSUPPORTED,
-					      "a ZIP file in several parts");
-}
-
-/* What the end record at the start of @raw says. */
-static int parse_end(const struct b2f_object *object, const uint8_t *raw,
-		     struct end *end, struct b2f_why *why)
-{
-	struct b2f_cursor cur = b2f_cursor_at(raw, END_SIZE);
-	uint16_t disk, disk_of_directory, n_here;
-
-	b2f_cursor_skip(&cur, 4);
-	disk = take16(&cur);
-	disk_of_directory = take16(&cur);
-	n_here = take16(&cur);
-	end->n = take16(&cur);
-	end->directory_size = b2f_cursor_le32(&cur);
-	end->directory_off = b2f_cursor_le32(&cur);
-	if (end->n == UINT16_MAX || end->directory_size == UINT32_MAX ||
-	    end->directory_off == UINT32_MAX)
-		return read_end64(object, end, why);
-	if (disk || disk_of_directory || n_here != end->n)
-		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "a ZIP file in several parts");
-	return 0;
-}
-
-static int find_end(const struct b2f_object *object, struct end *end,
-		    struct b2f_why *why)
-{
-	uint8_t *tail = NULL;
-	size_t n = 0;
-	int64_t at;
-	int err = read_tail(object, &tail, &n, why);
-
-	if (err)
-		return err;
-	at = scan_end(tail, n);
-	if (at < 0) {
-		err = b2f_why_set(why, B2F_ENOTFRAME, "it is no ZIP file");
-	} else {
-		end->at = object->size - n + (uint64_t)at;
-		err = parse_end(object, tail + at, end, why);
-	}
-	free(tail);
-	if (err)
-		return err;
-	if (!b2f_range_fits(end->directory_off, end->directory_size, end->at))
-		return corrupt(why, "its directory is outside of the file");
-	if (end->directory_size > DIRECTORY_MAX)
-		return b2f_why_set(why, B2F_ETOOBIG,
-				   "a ZIP directory of %llu bytes",
-				   (unsigned long long)end->directory_size);
-	if (end->n > end->directory_size / ENTRY_SIZE)
-		return corrupt(why, "it claims more members than fit");
-	return 0;
-}
-
 /* Takes the next number of a ZIP64 field, if @value says that it is there. */
 static void widen(struct b2f_cursor *cur, uint64_t *value)
 {
@@ -234,7 +61,7 @@ static bool read_extra(struct entry *e)
 		    e->header_off == UINT32_MAX;
 
 	while (wide && b2f_cursor_left(&cur) > 0) {
-		uint16_t id = take16(&cur), size = take16(&cur);
+		uint16_t id = b2f_zip_take16(&cur), size = b2f_zip_take16(&cur);
 		const uint8_t *field = b2f_cursor_take(&cur, size);
 		struct b2f_cursor in = b2f_cursor_at(field, size);
 
@@ -255,18 +82,18 @@ static int take_entry(struct b2f_cursor *cur, struct entry *e,
 {
 	bool sign = b2f_cursor_le32(cur) == SIGN_ENTRY;
 
-	e->made_by = take16(cur);
+	e->made_by = b2f_zip_take16(cur);
 	b2f_cursor_skip(cur, 2);
-	e->flags = take16(cur);
-	e->method = take16(cur);
+	e->flags = b2f_zip_take16(cur);
+	e->method = b2f_zip_take16(cur);
 	/* Time, date and CRC-32. */
 	b2f_cursor_skip(cur, 8);
 	e->stored = b2f_cursor_le32(cur);
 	e->nbytes = b2f_cursor_le32(cur);
-	e->name_len = take16(cur);
-	e->extra_len = take16(cur);
-	e->comment_len = take16(cur);
-	e->disk = take16(cur);
+	e->name_len = b2f_zip_take16(cur);
+	e->extra_len = b2f_zip_take16(cur);
+	e->comment_len = b2f_zip_take16(cur);
+	e->disk = b2f_zip_take16(cur);
 	b2f_cursor_skip(cur, 2);
 	e->attributes = b2f_cursor_le32(cur);
 	e->header_off = b2f_cursor_le32(cur);
@@ -274,9 +101,9 @@ static int take_entry(struct b2f_cursor *cur, struct entry *e,
 	e->extra = b2f_cursor_take(cur, e->extra_len);
 	b2f_cursor_skip(cur, e->comment_len);
 	if (!b2f_cursor_ok(cur) || !sign)
-		return corrupt(why, "its directory is damaged");
+		return b2f_zip_corrupt(why, "its directory is damaged");
 	if (!read_extra(e))
-		return corrupt(why, "the ZIP64 field of a member is damaged");
+		return b2f_zip_corrupt(why, "the ZIP64 field of a member is damaged");
 	if (e->flags & FLAG_MASKED)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
 				   "the directory of the ZIP file is encrypted");
@@ -319,7 +146,7 @@ static int take_name(const struct entry *e, struct b2f_zip_member *m,
 	char *name;
 
 	if (n > PATH_BYTES_MAX)
-		return corrupt(why, "a member has a name that is too long");
+		return b2f_zip_corrupt(why, "a member has a name that is too long");
 	name = malloc(n + 1);
 	if (!name)
 		return -ENOMEM;
@@ -329,7 +156,7 @@ static int take_name(const struct entry *e, struct b2f_zip_member *m,
 	name[n] = '\0';
 	if (!is_good_path(name, n)) {
 		free(name);
-		return corrupt(why, "a member has a name that no file of a "
+		return b2f_zip_corrupt(why, "a member has a name that no file of a "
 				    "store can have");
 	}
 	m->name = name;
@@ -351,7 +178,7 @@ static const char *find_refusal(const struct entry *e)
 }
 
 /* Finds the bytes of @m behind its local header, which has to agree. */
-static int locate(const struct b2f_object *object, const struct end *end,
+static int locate(const struct b2f_object *object, const struct b2f_zip_end *end,
 		  const struct entry *e, struct b2f_zip_member *m,
 		  struct b2f_why *why)
 {
@@ -363,32 +190,32 @@ static int locate(const struct b2f_object *object, const struct end *end,
 	int err;
 
 	if (!b2f_range_fits(e->header_off, need, limit))
-		return corrupt(why, "a member is outside of the file");
+		return b2f_zip_corrupt(why, "a member is outside of the file");
 	err = b2f_object_read(object, e->header_off, raw, (size_t)need, why);
 	if (err)
 		return err;
 	sign = b2f_cursor_le32(&cur) == SIGN_LOCAL;
 	b2f_cursor_skip(&cur, 2);
-	flags = take16(&cur);
-	method = take16(&cur);
+	flags = b2f_zip_take16(&cur);
+	method = b2f_zip_take16(&cur);
 	b2f_cursor_seek(&cur, LOCAL_SIZE - 4);
-	name_len = take16(&cur);
-	extra_len = take16(&cur);
+	name_len = b2f_zip_take16(&cur);
+	extra_len = b2f_zip_take16(&cur);
 	if (!sign || name_len != e->name_len || method != e->method ||
 	    (flags ^ e->flags) & FLAG_ENCRYPTED ||
 	    memcmp(raw + LOCAL_SIZE, e->name, name_len) != 0)
-		return corrupt(why, "a member and its directory entry differ");
+		return b2f_zip_corrupt(why, "a member and its directory entry differ");
 	m->header_off = e->header_off;
 	m->off = e->header_off + need + extra_len;
 	m->size = e->stored;
 	if (!b2f_range_fits(m->off, m->size, limit))
-		return corrupt(why, "a member is outside of the file");
+		return b2f_zip_corrupt(why, "a member is outside of the file");
 	if (!m->refused && e->stored != e->nbytes)
-		return corrupt(why, "a stored member has two sizes");
+		return b2f_zip_corrupt(why, "a stored member has two sizes");
 	return 0;
 }
 
-static int add_member(const struct b2f_object *object, const struct end *end,
+static int add_member(const struct b2f_object *object, const struct b2f_zip_end *end,
 		      const struct entry *e, struct b2f_zip *zip,
 		      struct b2f_why *why)
 {
@@ -409,7 +236,7 @@ static int add_member(const struct b2f_object *object, const struct end *end,
 }
 
 static int parse_directory(const struct b2f_object *object,
-			   const struct end *end, const uint8_t *raw,
+			   const struct b2f_zip_end *end, const uint8_t *raw,
 			   struct b2f_zip *zip, struct b2f_why *why)
 {
 	struct b2f_cursor cur = b2f_cursor_at(raw, (size_t)end->directory_size);
@@ -422,7 +249,7 @@ static int parse_directory(const struct b2f_object *object,
 			err = add_member(object, end, &e, zip, why);
 	}
 	if (!err && b2f_cursor_left(&cur) > 0)
-		return corrupt(why, "its directory has more than it claims");
+		return b2f_zip_corrupt(why, "its directory has more than it claims");
 	return err;
 }
 
@@ -475,9 +302,9 @@ int b2f_zip_parse(const struct b2f_object *object, struct b2f_zip *out,
 		  struct b2f_why *why)
 {
 	struct b2f_zip zip = {0};
-	struct end end = {0};
+	struct b2f_zip_end end = {0};
 	uint8_t *raw = NULL;
-	int err = find_end(object, &end, why);
+	int err = b2f_zip_end_find(object, &end, why);
 
 	if (err)
 		return err;

@@ -50,9 +50,6 @@ struct b2f_zip {
 /* As of a file name. */
 #define B2F_ZIP_NAME_MAX 255
 
-/* Does @object end as a ZIP file does? */
-bool b2f_zip_look(const struct b2f_object *object);
-
 /*
  * Reads the directory of the ZIP file @object into @out; free it with
  * b2f_zip_fini().  Takes memory in proportion to that directory, and 256 MiB at

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * zip_end.h - the end of a ZIP file, which tells where its directory is
+ *
+ * Layer: store.  May include: base/.  Threads: pure functions of an object.
+ */
+#ifndef B2F_STORE_ZIP_END_H
+#define B2F_STORE_ZIP_END_H
+
+#include "base/cursor.h"
+#include "store/store.h"
+
+/* Bytes of an entry of the directory without its name, extra and comment. */
+#define B2F_ZIP_ENTRY_SIZE 46
+
+/* What the end records say. */
+struct b2f_zip_end {
+	/* Of the first end record: the directory is before. */
+	uint64_t at;
+	uint64_t n;
+	uint64_t directory_off;
+	uint64_t directory_size;
+};
+
+static inline uint16_t b2f_zip_take16(struct b2f_cursor *cur)
+{
+	unsigned int low = b2f_cursor_u8(cur);
+
+	return (uint16_t)(low | (unsigned int)b2f_cursor_u8(cur) << 8);
+}
+
+/* Sets @why, and returns B2F_ECORRUPT. */
+int b2f_zip_corrupt(struct b2f_why *why, const char *text);
+
+/* Does @object end as a ZIP file does? */
+bool b2f_zip_end_look(const struct b2f_object *object);
+
+/*
+ * Finds the directory of @object, which is inside of it and not too large.
+ * Returns as b2f_zip_parse().
+ */
+B2F_MUST_CHECK
+int b2f_zip_end_find(const struct b2f_object *object, struct b2f_zip_end *out,
+		     struct b2f_why *why);
+
+#endif
