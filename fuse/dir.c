@@ -2,6 +2,7 @@
 /* dir.c - what is in a directory, one by one, and fsync of it */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,10 +89,31 @@ static int sync_some(void *n, int dirfd, const struct dirent *d)
 	return ++*(int *)n > FILES_MAX ? 1 : sync_entry(dirfd, d->d_name);
 }
 
+/* Syncs the very file that the O_PATH descriptor @path_fd is. */
+static int sync_file(int path_fd)
+{
+	char path[48];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	/* Its owner may have closed it to readers. */
+	if (fd < 0)
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = sync_fd(fd);
+	close(fd);
+	return err;
+}
+
 int fs_dir_sync(int path_fd)
 {
 	int n = 0, err = fs_dir_each(path_fd, sync_some, &n);
 
+	/* A contiguous frame is one file. */
+	if (err == -ENOTDIR)
+		return sync_file(path_fd);
 	if (err < 0)
 		return err;
 	return err ? sync_all(path_fd) : fs_dir_sync_names(path_fd);

@@ -23,7 +23,10 @@ typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
 B2F_MUST_CHECK
 int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg);
 
-/* Makes all files in the directory durable, and their names.  0 or an errno. */
+/*
+ * Makes all files in the directory durable, and their names; or the one file that
+ * @path_fd is.  Returns 0 or an errno.
+ */
 B2F_MUST_CHECK
 int fs_dir_sync(int path_fd);
 

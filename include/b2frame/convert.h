@@ -59,7 +59,7 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 
 /*
  * Keeps other processes with bloscfs from writing to @frame until it is closed,
- * if it is sparse, and looks whether it is still what was opened.
+ * and looks whether it is still what was opened.
  *
  * Returns 0, -EBUSY (another process writes to it), -ESTALE (it was changed
  * since), or an errno of the filesystem; the cause is logged.

@@ -4,15 +4,27 @@
 #include "frame/frame.h"
 #include "store/write.h"
 
+/*
+ * Keeps other writers of bloscfs out.  A contiguous frame that may only be read is
+ * replaced without that: its writers have to be able to write to it.
+ */
+static int lock(struct b2f_frame *frame, struct b2f_why *why)
+{
+	int err = b2f_store_lock(frame->store, why);
+
+	if (frame->store->sparse || err == -EBUSY || err == -ENOMEM)
+		return err;
+	return 0;
+}
+
 int b2f_frame_hold(struct b2f_frame *frame)
 {
 	struct b2f_frame_stamp now;
 	struct b2f_why why = {""};
 	struct stat st;
-	int err = 0;
+	int err;
 
-	if (frame->store->sparse)
-		err = b2f_store_lock(frame->store, &why);
+	err = lock(frame, &why);
 	if (!err)
 		err = b2f_store_stat_index(frame->store, &st);
 	if (err)

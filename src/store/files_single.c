@@ -105,6 +105,8 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	if (err)
 		return err;
 	w = writer_of(store);
+	if (w->fd >= 0)
+		return 0;
 	fd = open_again(b2f_files_of(store)->fd);
 	if (fd < 0)
 		return failed("open it for writing", why);

@@ -239,6 +239,13 @@ def test_what_cannot_be_sealed():
     _, err = ctl("seal", "s", status=1)
     assert "another process is writing to it" in err, err
     os.close(fd)
+    make("c", noise(CHUNK), contiguous=True, typesize=1, chunksize=CHUNK)
+    fd = os.open("c", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    for command in "seal", "recompress":
+        _, err = ctl(command, "c", status=1)
+        assert "another process is writing to it" in err, err
+    os.close(fd)
     _, err = ctl("seal", status=2)
     assert "a frame is missing" in err, err
     with small_disk("1m"):
