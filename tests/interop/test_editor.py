@@ -112,13 +112,16 @@ def stock_edit(path, chunks, rng, size, typesize):
 
 
 def begin(path, typesize, size, codec, contiguous):
-    """An empty frame: ours, or in one file, which C-Blosc2 makes."""
+    """Returns the chunks of a new frame: none, as it is ours; or one, by which
+    C-Blosc2 tells the size of all, in a frame in one file."""
     if contiguous:
-        write(path, None, contiguous=True, typesize=typesize, chunksize=size,
+        first = chunk(999, typesize, size)
+        write(path, first, contiguous=True, typesize=typesize, chunksize=size,
               codec=blosc2.Codec(codec))
-    else:
-        subprocess.run([CREATE, path, str(typesize), str(size), "0",
-                        str(codec), "5", "4", "1"], check=True)
+        return [first]
+    subprocess.run([CREATE, path, str(typesize), str(size), "0", str(codec),
+                    "5", "4", "1"], check=True)
+    return []
 
 
 def random_edits(typesize, seed, contiguous=False, with_stock=False):
@@ -126,8 +129,8 @@ def random_edits(typesize, seed, contiguous=False, with_stock=False):
     rng = np.random.default_rng(seed)
     path = f"r{typesize}-{seed}-{int(contiguous)}{int(with_stock)}"
     size, serial = 40 * typesize * 25, 1000
-    begin(path, typesize, size, int(rng.choice([0, 1, 2, 4, 5])), contiguous)
-    chunks = []
+    chunks = begin(path, typesize, size, int(rng.choice([0, 1, 2, 4, 5])),
+                   contiguous)
     for step in range(40):
         ops = []
         for _ in range(rng.integers(1, 4)):
