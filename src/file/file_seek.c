@@ -19,7 +19,7 @@ struct seek {
 };
 
 /* The first position >= @off in a chunk that is (not) a hole; or the size. */
-static int64_t seek_kind(void *arg, const struct b2f_reading *r)
+static int64_t seek_kind(void *arg, struct b2f_reading *r)
 {
 	struct seek *s = arg;
 	uint64_t head = r->frame->form.head_len, off = s->off;

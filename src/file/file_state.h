@@ -85,6 +85,9 @@ struct b2f_file {
 	size_t nheads;
 	/* Bytes of the heads in the table.  Protected by heads_lock. */
 	size_t heads_bytes;
+	pthread_mutex_t streams_lock;
+	/* Its readers, a list.  Protected by streams_lock. */
+	struct b2f_stream *streams;
 };
 
 static inline void b2f_file_ref(struct b2f_file *file)

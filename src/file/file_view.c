@@ -38,8 +38,12 @@ struct piece {
 /* Pieces of one range of a file. */
 struct batch {
 	struct b2f_cache *cache;
+	/* If it reads in order. */
+	struct b2f_stream *stream;
 	/* While it is filled. */
 	const struct b2f_reading *reading;
+	/* Where in the file its first piece is. */
+	uint64_t off;
 	struct piece pieces[BATCH];
 	size_t n;
 	/* Decoded bytes of all of them. */
@@ -56,10 +60,23 @@ struct batch {
 	size_t nmissing;
 };
 
+/* Unpins @p, which ends at @end of the file. */
+static void piece_unpin(const struct batch *b, struct piece *p, uint64_t end)
+{
+	if (b->stream && p->ref.entry && p->start + p->size == p->ref.size &&
+	    !b2f_stream_is_followed(b->stream, end))
+		b2f_cache_put_passed(b->cache, &p->ref);
+	else
+		b2f_cache_put(b->cache, &p->ref);
+}
+
 static void batch_release(struct batch *b)
 {
+	uint64_t end = b->off;
+
 	for (size_t i = 0; i < b->n; i++) {
-		b2f_cache_put(b->cache, &b->pieces[i].ref);
+		end += b->pieces[i].size;
+		piece_unpin(b, &b->pieces[i], end);
 		b2f_head_put(b->pieces[i].head);
 		b2f_record_unref(b->pieces[i].record);
 	}
@@ -179,6 +196,7 @@ static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 {
 	int err;
 
+	b->off = off;
 	err = batch_cut(b, off, size);
 	if (!err)
 		err = batch_pin(b);
@@ -214,7 +232,7 @@ struct request {
 };
 
 /* Begins to fill @b, and lets readahead know.  Returns how much there is. */
-static size_t begin(struct batch *b, const struct b2f_reading *r,
+static size_t begin(struct batch *b, struct b2f_reading *r,
 		    struct b2f_stream *stream, uint64_t off, size_t size)
 {
 	b->reading = r;
@@ -224,6 +242,9 @@ static size_t begin(struct batch *b, const struct b2f_reading *r,
 	size = (size_t)b2f_min_u64(size, r->size - off);
 	if (stream && size > 0)
 		b2f_stream_note(stream, r, off, size);
+	/* A block of an array is needed again for the next rows. */
+	r->in_order = r->frame->form.linear && b2f_stream_in_order(stream);
+	b->stream = r->in_order ? stream : NULL;
 	return size;
 }
 
@@ -248,7 +269,7 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 	return err;
 }
 
-static int64_t copy_request(void *arg, const struct b2f_reading *r)
+static int64_t copy_request(void *arg, struct b2f_reading *r)
 {
 	struct request *q = arg;
 	size_t size = begin(&q->batch, r, q->stream, q->off, q->size);
@@ -316,7 +337,7 @@ static int copy_range(struct pins *pins, size_t size, uint64_t off)
 	return 0;
 }
 
-static int64_t pin_range(void *arg, const struct b2f_reading *r)
+static int64_t pin_range(void *arg, struct b2f_reading *r)
 {
 	struct pins *pins = arg;
 	struct batch *b = &pins->batch;

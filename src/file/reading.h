@@ -22,6 +22,8 @@ struct b2f_reading {
 	uint64_t cache_id;
 	/* Of the file, when it began. */
 	uint64_t size;
+	/* What it decodes is for a reader in order, who comes once. */
+	bool in_order;
 	/* Its gate is held; NULL if the file was never writable. */
 	struct b2f_writer *writer;
 };
@@ -46,7 +48,7 @@ struct b2f_source {
 };
 
 /* Returns a negative errno if it failed. */
-typedef int64_t b2f_reading_fn(void *arg, const struct b2f_reading *r);
+typedef int64_t b2f_reading_fn(void *arg, struct b2f_reading *r);
 
 /*
  * Calls @fn with @arg and a reading of @file; a few times, while it fails as

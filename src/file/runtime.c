@@ -54,6 +54,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 			options->dirty_bytes ? options->dirty_bytes
 					     : cache_bytes / DIRTY_CACHE_SHARE,
 			cache_bytes, b2f_encode_spill);
+	rt->cache_bytes = cache_bytes;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
 	if (options->no_readahead)
 		rt->window = 0;

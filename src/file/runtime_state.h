@@ -18,6 +18,8 @@
 
 struct b2f_runtime {
 	struct b2f_cache *cache;
+	/* What it may hold. */
+	uint64_t cache_bytes;
 	struct b2f_pool *pool;
 	/* Largest window of one reader, bytes; 0: no readahead. */
 	uint64_t window;

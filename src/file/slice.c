@@ -67,7 +67,7 @@ static uint64_t box_items(const struct slicing *s)
 }
 
 /* The box that begins with the item that is due. */
-static int64_t read_box(void *arg, const struct b2f_reading *r)
+static int64_t read_box(void *arg, struct b2f_reading *r)
 {
 	struct slicing *s = arg;
 	const struct b2f_frame *frame = r->frame;
@@ -84,7 +84,7 @@ static int64_t read_box(void *arg, const struct b2f_reading *r)
 }
 
 /* Is it a slice of the array, and of how much? */
-static int64_t measure(void *arg, const struct b2f_reading *r)
+static int64_t measure(void *arg, struct b2f_reading *r)
 {
 	struct slicing *s = arg;
 

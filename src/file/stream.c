@@ -18,8 +18,16 @@
 /* Chunks up to this many decoded bytes are loaded whole. */
 #define WHOLE_MAX (8u << 20)
 
+/* A reader that is so much of the cache behind another one finds what it had. */
+#define FOLLOW_SHARE 4
+
 struct b2f_stream {
 	struct b2f_readahead readahead;
+	/* Constant. */
+	struct b2f_file *file;
+	uint64_t follow_max;
+	/* In the list of the file, under its streams_lock. */
+	struct b2f_stream *next;
 };
 
 struct ahead {
@@ -94,13 +102,33 @@ static void decode_source(struct ahead *a, const struct b2f_reading *r,
 	atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
 }
 
+/* Is a reader in or before chunk @a? */
+static bool is_wanted(const struct ahead *a, uint64_t head_len)
+{
+	uint64_t end = head_len + a->span.start + a->span.nbytes;
+	bool wanted = false;
+
+	pthread_mutex_lock(&a->file->streams_lock);
+	for (struct b2f_stream *s = a->file->streams; s && !wanted;
+	     s = s->next) {
+		uint64_t at;
+
+		(void)b2f_readahead_where(&s->readahead, &at);
+		wanted = at < end;
+	}
+	pthread_mutex_unlock(&a->file->streams_lock);
+	return wanted;
+}
+
 static void decode_ahead(struct ahead *a)
 {
 	struct b2f_reading r;
 	struct b2f_source src;
 
 	b2f_reading_begin(a->file, &r);
-	if (r.frame->form.head_len + a->span.start + a->start < r.size &&
+	r.in_order = true;
+	if (is_wanted(a, r.frame->form.head_len) &&
+	    r.frame->form.head_len + a->span.start + a->start < r.size &&
 	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
 		/* What is being written is in memory, or will be encoded. */
 		if (!src.record && !src.is_zeros &&
@@ -160,16 +188,55 @@ int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
 	if (!stream)
 		return -ENOMEM;
 	b2f_readahead_init(&stream->readahead, file->runtime->window);
+	stream->file = file;
+	stream->follow_max = file->runtime->cache_bytes / FOLLOW_SHARE;
+	pthread_mutex_lock(&file->streams_lock);
+	stream->next = file->streams;
+	file->streams = stream;
+	pthread_mutex_unlock(&file->streams_lock);
 	*out = stream;
 	return 0;
 }
 
 void b2f_stream_free(struct b2f_stream *stream)
 {
+	struct b2f_stream **at;
+
 	if (!stream)
 		return;
+	pthread_mutex_lock(&stream->file->streams_lock);
+	for (at = &stream->file->streams; *at != stream; at = &(*at)->next)
+		;
+	*at = stream->next;
+	pthread_mutex_unlock(&stream->file->streams_lock);
 	b2f_readahead_fini(&stream->readahead);
 	free(stream);
+}
+
+bool b2f_stream_in_order(struct b2f_stream *stream)
+{
+	uint64_t expected;
+
+	return stream && b2f_readahead_where(&stream->readahead, &expected);
+}
+
+bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
+{
+	struct b2f_file *file = stream->file;
+	bool followed = false;
+
+	pthread_mutex_lock(&file->streams_lock);
+	for (struct b2f_stream *s = file->streams; s && !followed;
+	     s = s->next) {
+		uint64_t at;
+
+		if (s == stream)
+			continue;
+		(void)b2f_readahead_where(&s->readahead, &at);
+		followed = at < off && off - at <= stream->follow_max;
+	}
+	pthread_mutex_unlock(&file->streams_lock);
+	return followed;
 }
 
 void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,

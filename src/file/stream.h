@@ -13,4 +13,10 @@
 void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 		     uint64_t off, uint64_t size);
 
+/* Is @stream (or NULL: false) read in order? */
+bool b2f_stream_in_order(struct b2f_stream *stream);
+
+/* Is another reader of its file before @off, and likely to get there soon? */
+bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off);
+
 #endif

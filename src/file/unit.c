@@ -95,12 +95,14 @@ int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
 {
 	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
 	struct fill fill = {.reading = r, .loaded = loaded};
+	const struct b2f_cache_loader loader = {
+		.load = fill_unit, .arg = &fill, .passing = r->in_order};
 	struct b2f_why why;
 	int err;
 
 	err = b2f_cache_get(r->file->runtime->cache, &key,
 			    b2f_chunk_unit_nbytes(&loaded->chunk, unit),
-			    fill_unit, &fill, out);
+			    &loader, out);
 	if (err == -ESTALE) {
 		/* Stock Blosc2 rewrites chunks in place, with other blocks. */
 		b2f_why_set(&why, err,

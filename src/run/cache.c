@@ -55,7 +55,7 @@ static struct b2f_cache_entry *find(struct b2f_cache *cache, uint64_t hash,
 /* A new entry in the table, for the caller to load.  The lock is held. */
 static struct b2f_cache_entry *insert(struct b2f_cache *cache, uint64_t hash,
 				      const struct b2f_cache_key *key,
-				      size_t size)
+				      size_t size, bool passing)
 {
 	struct b2f_cache_entry **bucket;
 	struct b2f_cache_entry *entry;
@@ -72,6 +72,8 @@ static struct b2f_cache_entry *insert(struct b2f_cache *cache, uint64_t hash,
 	entry->charge = charge;
 	entry->oversize = charge > cache->max_bytes;
 	entry->state = B2F_CACHE_LOADING;
+	atomic_init(&entry->heat,
+		    passing ? B2F_CACHE_PASSING : B2F_CACHE_COLD);
 	/* The table's and the caller's. */
 	atomic_init(&entry->nrefs, 2);
 
@@ -182,6 +184,7 @@ void b2f_cache_free(struct b2f_cache *cache)
 		return;
 	assert(cache->nentries == cache->probation.nentries +
 					  cache->protected.nentries +
+					  cache->passed.nentries +
 					  (cache->parked != NULL));
 	b2f_cache_room_fini(cache);
 	for (int i = 0; i < B2F_CACHE_STRIPES; i++) {
@@ -199,7 +202,7 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache)
 }
 
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
-		  size_t size, b2f_cache_load_fn *load, void *arg,
+		  size_t size, const struct b2f_cache_loader *loader,
 		  struct b2f_cache_ref *out)
 {
 	uint64_t hash = hash_of(key);
@@ -216,21 +219,23 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	}
 	if (entry) {
 		atomic_fetch_add(&entry->nrefs, 1);
-		b2f_cache_warm(cache, entry);
-		if (entry->state == B2F_CACHE_LOADED)
+		if (entry->state == B2F_CACHE_LOADED) {
+			b2f_cache_warm(cache, entry);
 			stripe->hits++;
-		else
+		} else {
 			err = wait_loaded(stripe, entry);
+		}
 		pthread_mutex_unlock(&stripe->lock);
 	} else {
 		stripe->misses++;
-		entry = insert(cache, hash, key, size);
+		entry = insert(cache, hash, key, size, loader->passing);
 		pthread_mutex_unlock(&stripe->lock);
 		if (!entry)
 			return -ENOMEM;
 		err = b2f_cache_admit(cache, entry);
 		if (!err)
-			err = load(arg, &entry->key, entry->data, size);
+			err = loader->load(loader->arg, &entry->key,
+					   entry->data, size);
 		publish(cache, entry, err);
 	}
 	if (err)
@@ -279,6 +284,15 @@ void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref)
 	if (ref->entry)
 		unpin(cache, ref->entry);
 	*ref = (struct b2f_cache_ref){.data = NULL};
+}
+
+void b2f_cache_put_passed(struct b2f_cache *cache, struct b2f_cache_ref *ref)
+{
+	struct b2f_cache_entry *entry = ref->entry;
+
+	if (entry && atomic_load(&entry->heat) == B2F_CACHE_PASSING)
+		b2f_cache_pass(cache, entry);
+	b2f_cache_put(cache, ref);
 }
 
 void b2f_cache_stats_get(struct b2f_cache *cache, struct b2f_cache_stats *out)

@@ -59,6 +59,13 @@ struct b2f_cache_ref {
 typedef int b2f_cache_load_fn(void *arg, const struct b2f_cache_key *key,
 			      uint8_t *dst, size_t size);
 
+struct b2f_cache_loader {
+	b2f_cache_load_fn *load;
+	void *arg;
+	/* For one reader in order: see b2f_cache_put_passed(). */
+	bool passing;
+};
+
 struct b2f_cache_stats {
 	uint64_t hits;
 	/* Calls that had to load. */
@@ -81,7 +88,8 @@ struct b2f_cache_stats {
  * is used again for the next entry of about its size, so a steady stream
  * neither allocates nor touches fresh pages; buffers that wait for that are
  * within @max_bytes too.  Entries that are read once, in order, do not throw
- * out those that are read again and again.  Tables take 0.6 % of @max_bytes
+ * out those that are read again and again, and let the cache grow only by 1/16
+ * of @max_bytes (b2f_cache_put_passed()).  Tables take 0.6 % of @max_bytes
  * besides.  Free *@out with b2f_cache_free().
  *
  * Returns 0, -EINVAL (@max_bytes is 0) or -ENOMEM.
@@ -96,8 +104,7 @@ void b2f_cache_free(struct b2f_cache *cache);
 uint64_t b2f_cache_new_file(struct b2f_cache *cache);
 
 /*
- * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @load with @arg;
- * other threads that ask for @key meanwhile wait for that result instead of
+ * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @loader; other threads that ask for @key meanwhile wait for that result instead of
  * loading it again.  Of the entries that are larger than the whole cache only
  * the last one is kept, not for long, and beside all others: a reader that goes
  * through it piece by piece loads it once.
@@ -107,11 +114,11 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * ENOMEM into a broken file until remount.)
  *
  * Returns 0, -ENOMEM, -ESTALE (the entry has another size: what @key names has
- * changed since), or what @load returned.
+ * changed since), or what @loader returned.
  */
 B2F_MUST_CHECK
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
-		  size_t size, b2f_cache_load_fn *load, void *arg,
+		  size_t size, const struct b2f_cache_loader *loader,
 		  struct b2f_cache_ref *out);
 
 /*
@@ -127,6 +134,14 @@ bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key);
 
 /* Unpins @ref and zeroes it.  A zeroed @ref does nothing. */
 void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref);
+
+/*
+ * As b2f_cache_put(), of a reader in order that has got the last byte of @ref
+ * and leaves no other reader behind it.  If its loader was for that, the
+ * entry's buffer is the first to be used again, though not at once: requests
+ * come a little out of order, and small files are read again.
+ */
+void b2f_cache_put_passed(struct b2f_cache *cache, struct b2f_cache_ref *ref);
 
 /*
  * Forgets every entry of @file: the next call for one loads it.  Pinned and

@@ -9,6 +9,7 @@
  *   ---------  --------------------------------------  ----------------------
  *   absent     loaded, no ghost of it                  probation, cold
  *   absent     loaded, went less than a cache ago      protected, cold
+ *   either     waited for while it is loaded           as it is
  *   probation  used: cold                              warm
  *              used: warm since 1/8 cache or longer    hot
  *              at the tail: cold or warm               leaves a ghost, absent
@@ -16,7 +17,20 @@
  *   protected  used: cold                              warm
  *              at the tail: warm or hot                back to the head, cold
  *              at the tail: cold                       absent
- *   either     at the tail, pinned or loading          back to the head
+ *   probation  loaded for a reader in order            passing
+ *              passing: used                           passing
+ *              passing: its reader has passed          passed, cold
+ *              passing: at the tail                    leaves a ghost, absent
+ *   protected  passing: its reader has passed          warm
+ *   passed     used: cold                              warm
+ *              at the tail: cold                       leaves a ghost, absent
+ *              at the tail: warm or hot                probation, cold
+ *   any        at the tail, pinned or loading          back to the head
+ *
+ * The passed ones go first, and as soon as they are more than 1/16 of the
+ * cache: a long scan uses the same warm buffers again and again instead of
+ * fresh pages up to the whole cache.  What it comes back to soon is still
+ * there, and is an ordinary entry from then on.
  *
  * "1/8 cache" and "a cache ago" are times, counted in bytes that were loaded.
  * A scan uses each block several times at once (a block is larger than a
@@ -33,7 +47,7 @@
  * rejected for the lock that each hit would need to move its entry.
  */
 #include "base/aligned.h"
-#include "run/cache_priv.h"
+#include "run/cache_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +57,7 @@
 #define SPARE_SHARE	4
 #define HOT_AGE_SHARE	8
 #define PARKED_SHARE	4
+#define PASSED_SHARE	16
 
 /*
  * So many entries may stay at the tail during one eviction.  The next idle one
@@ -55,68 +70,6 @@
 
 /* Steps between sizes of buffers, per doubling: at most 1/8 is lost. */
 #define STEPS_LOG2 3
-
-static inline struct b2f_cache_entry *
-entry_in_queue(struct b2f_cache_link *link)
-{
-	char *at = (char *)link - offsetof(struct b2f_cache_entry, in_queue);
-
-	return (struct b2f_cache_entry *)(void *)at;
-}
-
-static inline struct b2f_cache_entry *entry_in_file(struct b2f_cache_link *link)
-{
-	char *at = (char *)link - offsetof(struct b2f_cache_entry, in_file);
-
-	return (struct b2f_cache_entry *)(void *)at;
-}
-
-static void link_init(struct b2f_cache_link *link)
-{
-	link->prev = link;
-	link->next = link;
-}
-
-static void link_insert(struct b2f_cache_link *after,
-			struct b2f_cache_link *link)
-{
-	link->prev = after;
-	link->next = after->next;
-	after->next->prev = link;
-	after->next = link;
-}
-
-static void link_remove(struct b2f_cache_link *link)
-{
-	link->prev->next = link->next;
-	link->next->prev = link->prev;
-	link_init(link);
-}
-
-static void queue_push(struct b2f_cache_queue *queue,
-		       struct b2f_cache_entry *entry)
-{
-	link_insert(&queue->ends, &entry->in_queue);
-	queue->nbytes += entry->charge;
-	queue->nentries++;
-	entry->queue = queue;
-}
-
-static void queue_remove(struct b2f_cache_entry *entry)
-{
-	if (!entry->queue)
-		return;
-	link_remove(&entry->in_queue);
-	entry->queue->nbytes -= entry->charge;
-	entry->queue->nentries--;
-	entry->queue = NULL;
-}
-
-/* The oldest entry of @queue, which must not be empty. */
-static struct b2f_cache_entry *queue_tail(const struct b2f_cache_queue *queue)
-{
-	return entry_in_queue(queue->ends.prev);
-}
 
 static void entry_free(struct b2f_cache_entry *entry)
 {
@@ -251,9 +204,10 @@ static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
 
 	if (stays && keep_hot) {
 		atomic_store(&entry->heat, B2F_CACHE_COLD);
-		queue = &cache->protected;
+		queue = queue == &cache->passed ? &cache->probation
+						: &cache->protected;
 	} else if (claim(cache, entry)) {
-		if (probation)
+		if (queue != &cache->protected)
 			b2f_cache_ghost_leave(cache, entry->hash);
 		cache->evictions++;
 		make_spare(cache, entry, trash);
@@ -279,6 +233,8 @@ static bool evict_one(struct b2f_cache *cache, struct b2f_cache_queue *trash)
 {
 	size_t share = cache->max_bytes / PROBATION_SHARE;
 
+	if (evict_from(cache, &cache->passed, trash))
+		return true;
 	if (cache->probation.nbytes > share)
 		return evict_from(cache, &cache->probation, trash) ||
 		       evict_from(cache, &cache->protected, trash);
@@ -292,6 +248,11 @@ static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 {
 	struct b2f_cache_entry *oldest;
 
+	if (entry)
+		take_spare(cache, entry, trash);
+	if (entry && !entry->data &&
+	    cache->passed.nbytes > cache->max_bytes / PASSED_SHARE)
+		(void)evict_from(cache, &cache->passed, trash);
 	for (;;) {
 		if (entry && !entry->data)
 			take_spare(cache, entry, trash);
@@ -456,6 +417,20 @@ void b2f_cache_free_spares(struct b2f_cache *cache)
 	trash_empty(&trash);
 }
 
+void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
+{
+	pthread_mutex_lock(&cache->room);
+	if (entry->queue == &cache->probation) {
+		atomic_store(&entry->heat, B2F_CACHE_COLD);
+		queue_remove(entry);
+		queue_push(&cache->passed, entry);
+	} else {
+		/* Or it is in no queue: its file was dropped, or oversize. */
+		atomic_store(&entry->heat, B2F_CACHE_WARM);
+	}
+	pthread_mutex_unlock(&cache->room);
+}
+
 void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
 	uint64_t now;
@@ -483,6 +458,7 @@ void b2f_cache_room_init(struct b2f_cache *cache)
 {
 	link_init(&cache->probation.ends);
 	link_init(&cache->protected.ends);
+	link_init(&cache->passed.ends);
 	link_init(&cache->spare.ends);
 	for (int i = 0; i < B2F_CACHE_FILES; i++)
 		link_init(&cache->files[i]);
@@ -495,6 +471,7 @@ void b2f_cache_room_fini(struct b2f_cache *cache)
 		entry_free(cache->parked);
 	trash_empty(&cache->probation);
 	trash_empty(&cache->protected);
+	trash_empty(&cache->passed);
 	trash_empty(&cache->spare);
 	pthread_mutex_destroy(&cache->room);
 }

@@ -48,6 +48,8 @@ enum b2f_cache_heat {
 	B2F_CACHE_COLD,
 	B2F_CACHE_WARM,
 	B2F_CACHE_HOT,
+	/* Loaded for one reader that goes through its file in order. */
+	B2F_CACHE_PASSING,
 };
 
 struct b2f_cache_link {
@@ -134,6 +136,8 @@ struct b2f_cache {
 	uint64_t evictions;
 	struct b2f_cache_queue probation;
 	struct b2f_cache_queue protected;
+	/* Their reader has passed: reused first. */
+	struct b2f_cache_queue passed;
 	struct b2f_cache_queue spare;
 	struct b2f_cache_link files[B2F_CACHE_FILES];
 
@@ -179,6 +183,9 @@ void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
 /* Evicts until the bytes fit, or all that is left is in use. */
 void b2f_cache_trim(struct b2f_cache *cache);
+
+/* The reader of @entry, which is pinned, has passed it. */
+void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
 /* A caller uses @entry, which was there: what it is worth rises. */
 void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry);

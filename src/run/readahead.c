@@ -106,3 +106,14 @@ out:
 	pthread_mutex_unlock(&ra->lock);
 	return wanted;
 }
+
+bool b2f_readahead_where(struct b2f_readahead *ra, uint64_t *expected)
+{
+	bool in_order;
+
+	pthread_mutex_lock(&ra->lock);
+	*expected = ra->expected;
+	in_order = ra->streak == STREAK_SEQUENTIAL;
+	pthread_mutex_unlock(&ra->lock);
+	return in_order;
+}

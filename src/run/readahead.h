@@ -58,4 +58,7 @@ void b2f_readahead_fini(struct b2f_readahead *ra);
 bool b2f_readahead_note(struct b2f_readahead *ra, uint64_t off, uint64_t size,
 			uint64_t file_size, uint64_t *start, uint64_t *end);
 
+/* True if the reader reads in order; *@expected: where its next read is. */
+bool b2f_readahead_where(struct b2f_readahead *ra, uint64_t *expected);
+
 #endif

@@ -78,4 +78,49 @@ static inline struct b2f_cache_stats stats_of(struct b2f_cache *cache)
 	return stats;
 }
 
+/* How often a loader ran, and what it answers. */
+struct loader {
+	unsigned int ncalls;
+	int err;
+	bool passing;
+};
+
+static inline int load(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
+		       size_t size)
+{
+	struct loader *loader = arg;
+
+	loader->ncalls++;
+	fill(key, dst, size);
+	return loader->err;
+}
+
+static inline struct b2f_cache_ref get(struct b2f_cache *cache,
+				       const struct b2f_cache_key *key,
+				       size_t size, struct loader *loader)
+{
+	const struct b2f_cache_loader how = {load, loader, loader->passing};
+	struct b2f_cache_ref ref = {.entry = NULL};
+
+	cr_assert_eq(b2f_cache_get(cache, key, size, &how, &ref), 0);
+	cr_assert_eq(ref.size, size);
+	cr_assert_eq((uintptr_t)ref.data % 64, 0);
+	cr_assert(is_right(key, &ref));
+	return ref;
+}
+
+/* Gets and puts; true if it was there already. */
+static inline bool touch(struct b2f_cache *cache, uint64_t file, uint64_t item,
+			 size_t size)
+{
+	struct b2f_cache_key key = key_of(file, item);
+	struct loader loader = {.err = 0};
+	struct b2f_cache_ref ref = get(cache, &key, size, &loader);
+
+	b2f_cache_put(cache, &ref);
+	cr_assert_null(ref.entry);
+	cr_assert_null(ref.data);
+	return loader.ncalls == 0;
+}
+
 #endif

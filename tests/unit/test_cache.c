@@ -6,49 +6,6 @@
 
 TestSuite(cache, .init = pattern_init, .timeout = 240);
 
-/* How often a loader ran, and what it answers. */
-struct loader {
-	unsigned int ncalls;
-	int err;
-};
-
-static int load(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
-		size_t size)
-{
-	struct loader *loader = arg;
-
-	loader->ncalls++;
-	fill(key, dst, size);
-	return loader->err;
-}
-
-static struct b2f_cache_ref get(struct b2f_cache *cache,
-				const struct b2f_cache_key *key, size_t size,
-				struct loader *loader)
-{
-	struct b2f_cache_ref ref = {.entry = NULL};
-
-	cr_assert_eq(b2f_cache_get(cache, key, size, load, loader, &ref), 0);
-	cr_assert_eq(ref.size, size);
-	cr_assert_eq((uintptr_t)ref.data % 64, 0);
-	cr_assert(is_right(key, &ref));
-	return ref;
-}
-
-/* Gets and puts; true if it was there already. */
-static bool touch(struct b2f_cache *cache, uint64_t file, uint64_t item,
-		  size_t size)
-{
-	struct b2f_cache_key key = key_of(file, item);
-	struct loader loader = {.err = 0};
-	struct b2f_cache_ref ref = get(cache, &key, size, &loader);
-
-	b2f_cache_put(cache, &ref);
-	cr_assert_null(ref.entry);
-	cr_assert_null(ref.data);
-	return loader.ncalls == 0;
-}
-
 Test(cache, without_any_room_is_an_error)
 {
 	struct b2f_cache *cache = NULL;
@@ -120,7 +77,8 @@ Test(cache, failed_load_is_tried_again)
 	struct b2f_cache_ref ref = {.entry = NULL};
 	struct loader loader = {.err = -EIO};
 
-	cr_assert_eq(b2f_cache_get(cache, &key, 100, load, &loader, &ref),
+	cr_assert_eq(b2f_cache_get(cache, &key, 100,
+				   &(struct b2f_cache_loader){load, &loader, false}, &ref),
 		     -EIO);
 	cr_assert_null(ref.entry, "untouched on error");
 	cr_assert_not(b2f_cache_has(cache, &key));
@@ -140,7 +98,8 @@ Test(cache, size_that_cannot_be_is_no_memory)
 	struct b2f_cache_ref ref = {.entry = NULL};
 	struct loader loader = {.err = 0};
 
-	cr_assert_eq(b2f_cache_get(cache, &key, SIZE_MAX, load, &loader, &ref),
+	cr_assert_eq(b2f_cache_get(cache, &key, SIZE_MAX,
+				   &(struct b2f_cache_loader){load, &loader, false}, &ref),
 		     -ENOMEM);
 	cr_assert_eq(loader.ncalls, 0);
 	cr_assert_eq(stats_of(cache).bytes, 0);
@@ -175,7 +134,8 @@ Test(cache, another_size_under_the_same_key_is_refused)
 	struct loader loader = {.err = 0};
 
 	touch(cache, 1, 1, 300);
-	cr_assert_eq(b2f_cache_get(cache, &key, 301, load, &loader, &ref),
+	cr_assert_eq(b2f_cache_get(cache, &key, 301,
+				   &(struct b2f_cache_loader){load, &loader, false}, &ref),
 		     -ESTALE);
 	cr_assert_null(ref.entry);
 	cr_assert_eq(loader.ncalls, 0);

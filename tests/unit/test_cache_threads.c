@@ -37,11 +37,11 @@ static int load_slowly(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 static void *join_crowd(void *arg)
 {
 	struct crowd *crowd = arg;
+	const struct b2f_cache_loader loader = {load_slowly, crowd, false};
 	struct b2f_cache_ref ref = {.entry = NULL};
 	int err;
 
-	err = b2f_cache_get(crowd->cache, &crowd->key, 1000, load_slowly, crowd,
-			    &ref);
+	err = b2f_cache_get(crowd->cache, &crowd->key, 1000, &loader, &ref);
 	if (err)
 		crowd->nerrors += err == crowd->err;
 	else
@@ -167,11 +167,16 @@ static size_t size_of(const struct b2f_cache_key *key)
 static void stress_once(uint64_t *random, struct b2f_cache_ref *ref,
 			struct b2f_cache_key *key)
 {
+	const struct b2f_cache_loader loader = {
+		load_or_fail, random, next_random(random) % 2 == 0};
 	int err;
 
 	if (ref->entry && !is_right(key, ref))
 		stress_failures++;
-	b2f_cache_put(stress_cache, ref);
+	if (next_random(random) % 4 == 0)
+		b2f_cache_put_passed(stress_cache, ref);
+	else
+		b2f_cache_put(stress_cache, ref);
 	*key = key_of(1 + next_random(random) % 3, next_random(random) % 100);
 	switch (next_random(random) % 100) {
 	case 0:
@@ -186,7 +191,7 @@ static void stress_once(uint64_t *random, struct b2f_cache_ref *ref,
 		break;
 	default:
 		err = b2f_cache_get(stress_cache, key, size_of(key),
-				    load_or_fail, random, ref);
+				    &loader, ref);
 		if (err && err != -(int)(1 + key->item % 30))
 			stress_failures++;
 		if (err)
