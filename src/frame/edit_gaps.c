@@ -31,7 +31,7 @@ static uint64_t measure(const struct b2f_edit *edit, uint64_t nchunk)
 static void find_first_gap(struct b2f_edit *edit)
 {
 	const struct b2f_edit_state *state = &edit->committed;
-	uint64_t from = edit->header.header_len, until, id = 0;
+	uint64_t from = b2f_edit_head_room(edit), until, id = 0;
 	struct b2f_range range = {0};
 
 	(void)b2f_ranges_get(edit->store->ranges, edit->disk->index_id, &range);

@@ -212,7 +212,7 @@ static int list_places(const struct b2f_edit *edit,
 
 	if (!places)
 		return -ENOMEM;
-	*end = header_len;
+	*end = b2f_edit_head_room(edit);
 	for (uint64_t i = 0; i < state->n; i++) {
 		if (!b2f_edit_is_stored(state->raw[i]))
 			continue;

@@ -22,6 +22,18 @@ int b2f_edit_single_begin(struct b2f_edit *edit, struct b2f_why *why);
  */
 void b2f_edit_find_gaps(struct b2f_edit *edit);
 
+/*
+ * New ranges begin here or behind it: what is before belongs to the header, and to
+ * the trailer of a frame without data.
+ */
+static inline uint64_t b2f_edit_head_room(const struct b2f_edit *edit)
+{
+	uint64_t size = (uint64_t)edit->header.header_len +
+			edit->frame->trailer_len;
+
+	return size > B2F_SECTOR ? size : B2F_SECTOR;
+}
+
 /* Frees what that took. */
 void b2f_edit_single_fini(struct b2f_edit *edit);
 

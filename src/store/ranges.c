@@ -264,6 +264,7 @@ int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint32_t size,
 	if (gap >= 0) {
 		*id = push(r, cut_gap(r, (size_t)gap, size), size);
 	} else {
+		r->end = b2f_max_u64(r->end, from);
 		*id = push(r, r->end, size);
 		r->end += size;
 	}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_ranges.c - where the chunks of a contiguous frame are in its file */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include "store/ranges.h"
+
+#define SPECIAL (UINT64_C(1) << 63)
+
+static struct b2f_ranges *ranges;
+
+/* Chunks at 100, 300 and 200, the index from 500 to 600. */
+static void setup(void)
+{
+	uint64_t places[] = {0, 200, SPECIAL, 100}, index;
+
+	ranges = b2f_ranges_new();
+	cr_assert_eq(b2f_ranges_fill(ranges, places, 4, 100, 500), 0);
+	cr_assert_eq(places[0], 0);
+	cr_assert_eq(places[1], 1);
+	cr_assert_eq(places[2], SPECIAL);
+	cr_assert_eq(places[3], 2);
+	cr_assert_eq(b2f_ranges_begin(ranges, 600), 0);
+	cr_assert_eq(b2f_ranges_add(ranges, 500, 100, &index), 0);
+	cr_assert_eq(index, 3);
+}
+
+static void teardown(void)
+{
+	b2f_ranges_unref(ranges);
+}
+
+TestSuite(ranges, .init = setup, .fini = teardown);
+
+static void expect(uint64_t id, uint64_t off, uint64_t size)
+{
+	struct b2f_range range = {0};
+
+	cr_assert(b2f_ranges_get(ranges, id, &range));
+	cr_expect_eq(range.off, off);
+	cr_expect_eq(range.size, size);
+}
+
+static uint64_t take(uint64_t from, uint32_t size)
+{
+	uint64_t id = 0;
+
+	cr_assert_eq(b2f_ranges_take(ranges, from, size, &id), 0);
+	return id;
+}
+
+Test(ranges, a_chunk_reaches_to_the_next_one)
+{
+	struct b2f_range range;
+
+	expect(0, 100, 100);
+	expect(2, 200, 100);
+	expect(1, 300, 200);
+	expect(3, 500, 100);
+	cr_expect(!b2f_ranges_get(ranges, 4, &range));
+}
+
+Test(ranges, new_ones_are_behind_all_others)
+{
+	expect(take(0, 50), 600, 50);
+	expect(take(0, 1), 650, 1);
+}
+
+Test(ranges, what_was_given_back_is_taken_again)
+{
+	uint64_t last;
+
+	b2f_ranges_give_back(ranges, 2);
+	expect(take(0, 60), 200, 60);
+	/* 40 are left, which are too few. */
+	last = take(0, 41);
+	expect(last, 600, 41);
+	/* Neighbours become one gap. */
+	b2f_ranges_give_back(ranges, 1);
+	expect(take(0, 240), 260, 240);
+	cr_expect(b2f_ranges_is_last(ranges, last));
+	b2f_ranges_give_back(ranges, last);
+	expect(take(0, 10), 600, 10);
+}
+
+Test(ranges, an_id_never_comes_back)
+{
+	uint64_t id;
+
+	b2f_ranges_give_back(ranges, 0);
+	id = take(0, 100);
+	cr_expect_eq(id, 4);
+	expect(id, 100, 100);
+	/* That it is given back again does no harm. */
+	b2f_ranges_give_back(ranges, 0);
+	expect(take(0, 100), 600, 100);
+}
+
+Test(ranges, what_is_wanted_from_some_byte_on_is_not_before_it)
+{
+	b2f_ranges_give_back(ranges, 0);
+	b2f_ranges_give_back(ranges, 1);
+	expect(take(250, 100), 300, 100);
+	expect(take(450, 100), 600, 100);
+	expect(take(0, 100), 100, 100);
+	expect(take(1000, 10), 1000, 10);
+}
+
+Test(ranges, what_is_not_needed_can_be_taken)
+{
+	b2f_ranges_trim(ranges, 1, 30);
+	expect(1, 300, 30);
+	expect(take(0, 170), 330, 170);
+}
+
+Test(ranges, carved_bytes_belong_to_nothing_else)
+{
+	uint64_t id = 0;
+
+	b2f_ranges_give_back(ranges, 2);
+	cr_assert_eq(b2f_ranges_carve(ranges, 100, 150, &id), 0);
+	expect(id, 100, 150);
+	/* The chunk before gives nothing back that is not its own. */
+	expect(0, 200, 0);
+	b2f_ranges_give_back(ranges, 0);
+	expect(take(0, 50), 250, 50);
+	expect(take(0, 50), 600, 50);
+}
+
+Test(ranges, two_chunks_in_one_place_are_refused)
+{
+	uint64_t places[] = {5, 9, 5};
+
+	cr_assert_eq(b2f_ranges_fill(ranges, places, 3, 0, 500), 0);
+	cr_expect_eq(b2f_ranges_begin(ranges, 600), -EEXIST);
+}
