@@ -21,6 +21,7 @@
 
 #include "durable_sync.h"
 #include "fs.h"
+#include "helper.h"
 #include "packs.h"
 #include "resources.h"
 #include "session.h"
@@ -68,6 +69,18 @@ static enum fs_exit open_operands(struct fs *fs)
 		return fail(reason, FS_EXIT_MOUNTPOINT);
 	}
 	return FS_EXIT_OK;
+}
+
+/* fusermount3 asks as the user's root, whom such a mount does not answer. */
+static void warn_auto_unmount(struct fs *fs)
+{
+	const struct fs_options *o = &fs->options;
+
+	if (o->auto_unmount && geteuid() != 0 && !o->allow_other &&
+	    !o->allow_root)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"option auto_unmount: without effect, as "
+				"allow_other is not given");
 }
 
 /* Decides whether the mount is writable, and logs once if not. */
@@ -190,8 +203,10 @@ static int store_all(struct fs *fs)
 /* Ends what was started, in reverse, as far as that came. */
 static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
+	bool unmounted;
+
 	fs_ticker_stop(fs);
-	fs_session_close(fs);
+	unmounted = fs_session_close(fs);
 	fs_packs_fini(fs);
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
@@ -204,7 +219,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_deleted_fini(&fs->deleted);
 	}
 	b2f_runtime_free(fs->runtime);
-	if (fs->logger)
+	if (unmounted)
 		fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is unmounted",
 				fs->options.mountpoint);
 	fs_logger_free(fs->logger);
@@ -240,6 +255,7 @@ static enum fs_exit run(struct fs *fs)
 	if (code == FS_EXIT_OK)
 		code = open_operands(fs);
 	if (code == FS_EXIT_OK) {
+		warn_auto_unmount(fs);
 		decide_writing(fs);
 		code = make_parts(fs);
 	}
@@ -248,28 +264,47 @@ static enum fs_exit run(struct fs *fs)
 	return finish(fs, code);
 }
 
+/* Does what the options ask for, after they have been read. */
+static enum fs_exit obey(struct fs *fs)
+{
+	const struct fs_options *o = &fs->options;
+	char reason[FS_REASON_SIZE];
+
+	if (o->help) {
+		fs_usage_help();
+		return FS_EXIT_OK;
+	}
+	if (o->version) {
+		fs_usage_version();
+		return FS_EXIT_OK;
+	}
+	if (o->mount_namespace && fs_helper_enter(o->mount_namespace, reason))
+		return fail(reason, FS_EXIT_MOUNT);
+	if (fs_config_make(o, &fs->config, reason))
+		return fail(reason, FS_EXIT_USAGE);
+	if (o->fake)
+		return FS_EXIT_OK;
+	if (o->remount)
+		return fs_helper_remount(o, reason)
+			       ? fail(reason, FS_EXIT_MOUNT)
+			       : FS_EXIT_OK;
+	return run(fs);
+}
+
 int main(int argc, char **argv)
 {
 	struct fs fs = {0};
 	enum fs_exit code = FS_EXIT_USAGE;
-	char reason[FS_REASON_SIZE];
+	bool helper;
 	int err;
 
 	fs_daemon_fill_standard();
 	err = fs_mount_options_parse(argc, argv, &fs.options);
 	if (err == -ENOMEM)
 		code = fail_errno("options", err, FS_EXIT_DAEMON);
-	if (!err && fs.options.help) {
-		fs_usage_help();
-		code = FS_EXIT_OK;
-	} else if (!err && fs.options.version) {
-		fs_usage_version();
-		code = FS_EXIT_OK;
-	} else if (!err && fs_config_make(&fs.options, &fs.config, reason)) {
-		code = fail(reason, FS_EXIT_USAGE);
-	} else if (!err) {
-		code = run(&fs);
-	}
+	if (!err)
+		code = obey(&fs);
+	helper = fs.options.helper;
 	fs_mount_options_fini(&fs.options);
-	return code;
+	return helper ? fs_helper_exit(code) : (int)code;
 }

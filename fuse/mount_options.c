@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "b2frame/create.h"
+#include "helper.h"
 #include "mount_options.h"
+#include "nearest.h"
 #include "value.h"
 
 enum option_kind {
@@ -19,12 +21,19 @@ enum option_kind {
 	IGNORED,
 	/* Handed on to the kernel. */
 	KERNEL,
+	/* As IGNORED, with a value. */
+	IGNORED_VALUE,
 	SIZE,
-	/* A decimal number up to 2^32 - 2: a uid, a gid, a count. */
+	/* A decimal number up to 2^32 - 2. */
 	NUMBER,
+	/* A number as above, or a name. */
+	USER,
+	GROUP,
 	/* Permission bits, octal. */
 	MASK,
 	SECONDS,
+	/* Without a fraction. */
+	WHOLE_SECONDS,
 	TEXT,
 	/* One word of a list; stored as its position. */
 	CHOICE,
@@ -56,8 +65,8 @@ static const char *const level_words[] = {"error", "warning", "info", "debug",
 static const struct option_entry table[] = {
 	{"ro", SET, FIELD(read_only), NULL},
 	{"rw", CLEAR, FIELD(read_only), NULL},
-	{"uid", NUMBER, FIELD(uid), NULL},
-	{"gid", NUMBER, FIELD(gid), NULL},
+	{"uid", USER, FIELD(uid), NULL},
+	{"gid", GROUP, FIELD(gid), NULL},
 	{"umask", MASK, FIELD(umask), NULL},
 	{"fmask", MASK, FIELD(fmask), NULL},
 	{"dmask", MASK, FIELD(dmask), NULL},
@@ -75,7 +84,7 @@ static const struct option_entry table[] = {
 	{"writeback_cache", SET, FIELD(writeback_cache), NULL},
 	{"attr_timeout", SECONDS, FIELD(attr_timeout_s), NULL},
 	{"entry_timeout", SECONDS, FIELD(entry_timeout_s), NULL},
-	{"commit", NUMBER, FIELD(commit), NULL},
+	{"commit", WHOLE_SECONDS, FIELD(commit), NULL},
 	{"sync", SET, FIELD(sync), NULL},
 	{"async", CLEAR, FIELD(sync), NULL},
 	{"locking", SET, FIELD(locking), NULL},
@@ -104,6 +113,7 @@ static const struct option_entry table[] = {
 	{"nodev", KERNEL, 0, NULL},
 	{"atime", KERNEL, 0, NULL},
 	{"noatime", KERNEL, 0, NULL},
+	{"dirsync", KERNEL, 0, NULL},
 	/* libfuse does not know it, and the kernel keeps no atimes here. */
 	{"nodiratime", IGNORED, 0, NULL},
 	{"relatime", IGNORED, 0, NULL},
@@ -123,6 +133,19 @@ static const struct option_entry table[] = {
 	{"nonempty", IGNORED, 0, NULL},
 	{"_netdev", IGNORED, 0, NULL},
 	{"quiet", IGNORED, 0, NULL},
+	{"silent", IGNORED, 0, NULL},
+	{"loud", IGNORED, 0, NULL},
+	{"remount", SET, FIELD(remount), NULL},
+	/* A changed file's pages are always dropped. */
+	{"auto_cache", IGNORED, 0, NULL},
+	/*
+	 * The kernel lists these of each FUSE mount, and mount(8) repeats them
+	 * to remount it.
+	 */
+	{"user_id", IGNORED_VALUE, 0, NULL},
+	{"group_id", IGNORED_VALUE, 0, NULL},
+	{"max_read", IGNORED_VALUE, 0, NULL},
+	{"blksize", IGNORED_VALUE, 0, NULL},
 };
 
 /* Says what is wrong with option @name. */
@@ -159,7 +182,7 @@ static int add_word(char **list, const char *word)
 
 static bool takes_value(enum option_kind kind)
 {
-	return kind >= SIZE;
+	return kind >= IGNORED_VALUE;
 }
 
 static int parse_auto(const char *text, enum option_kind kind, int64_t *out)
@@ -185,6 +208,7 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 		*(bool *)field = entry->kind == SET;
 		return 0;
 	case IGNORED:
+	case IGNORED_VALUE:
 		return 0;
 	case KERNEL:
 		return add_word(&o->kernel, entry->name);
@@ -192,10 +216,16 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 		return fs_value_size(value, field);
 	case NUMBER:
 		return fs_value_number(value, 10, UINT32_MAX - 1, field);
+	case USER:
+		return fs_value_user(value, field);
+	case GROUP:
+		return fs_value_group(value, field);
 	case MASK:
 		return fs_value_number(value, 8, 0777, field);
 	case SECONDS:
 		return fs_value_seconds(value, field);
+	case WHOLE_SECONDS:
+		return fs_value_whole_seconds(value, field);
 	case TEXT:
 		return *value ? set_text(field, value) : -EINVAL;
 	case CHOICE:
@@ -219,6 +249,26 @@ static const struct option_entry *find_entry(const char *name)
 	return NULL;
 }
 
+/* Names the option that @name is most like, if it is like any. */
+static int complain_unknown(const char *name)
+{
+	size_t best = strlen(name) < 4 ? 2 : 3, distance;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		distance = fs_nearest_distance(name, table[i].name);
+		if (distance < best) {
+			best = distance;
+			nearest = table[i].name;
+		}
+	}
+	if (!nearest)
+		return complain(name, "unknown");
+	fprintf(stderr, "bloscfs: option %s: unknown; did you mean %s?\n",
+		name, nearest);
+	return -EINVAL;
+}
+
 /* One word of a -o list, without its commas; changes @word. */
 static int parse_word(struct fs_options *o, char *word)
 {
@@ -235,7 +285,7 @@ static int parse_word(struct fs_options *o, char *word)
 		*value++ = '\0';
 	entry = find_entry(word);
 	if (!entry)
-		return complain(word, "unknown");
+		return o->sloppy ? 0 : complain_unknown(word);
 	if (takes_value(entry->kind) && !value)
 		return complain(word, "needs a value");
 	if (!takes_value(entry->kind) && value)
@@ -298,6 +348,14 @@ static int parse_operands(struct fs_options *o, int n, char **operands)
 static int parse_letter(struct fs_options *o, int letter)
 {
 	switch (letter) {
+	case 'F':
+		o->fake = true;
+		return 0;
+	case 'S':
+		o->sloppy = true;
+		return 0;
+	case 'N':
+		return set_text(&o->mount_namespace, optarg);
 	case 'f':
 		o->foreground = true;
 		return 0;
@@ -331,6 +389,12 @@ static int parse_letter(struct fs_options *o, int letter)
 	}
 }
 
+/* What mount(8) means by @letter. */
+static int helper_letter(int letter)
+{
+	return letter == 'f' ? 'F' : letter == 's' ? 'S' : letter;
+}
+
 static struct fs_options defaults(void)
 {
 	const struct b2f_settings new_files = b2f_settings_default();
@@ -361,15 +425,20 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out)
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0}};
+	const char *letters = "fdsvqhVno:t:";
 	int letter, err = 0;
 
 	*out = defaults();
+	out->helper = argc > 0 && fs_helper_is(argv[0]);
+	if (out->helper)
+		letters = "fdsvqhVno:t:N:";
 	/* getopt's messages begin with it, under whatever name we run. */
 	if (argc > 0)
 		argv[0] = program;
-	while (!err && (letter = getopt_long(argc, argv, "fdsvqhVno:t:", longs,
-					     NULL)) != -1)
-		err = parse_letter(out, letter);
+	while (!err &&
+	       (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1)
+		err = parse_letter(out, out->helper ? helper_letter(letter)
+						    : letter);
 	if (!err)
 		err = parse_operands(out, argc - optind, argv + optind);
 	return err;
@@ -383,5 +452,6 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->fsname);
 	free(options->subtype);
 	free(options->kernel);
+	free(options->mount_namespace);
 	*options = (struct fs_options){0};
 }

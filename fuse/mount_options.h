@@ -25,6 +25,16 @@ struct fs_options {
 	char *mountpoint;
 	bool help;
 	bool version;
+	/* Run as mount.TYPE (helper.h); the three that follow only then. */
+	bool helper;
+	/* Check everything, mount nothing. */
+	bool fake;
+	/* Unknown options are no error. */
+	bool sloppy;
+	/* The mount namespace to enter first. */
+	char *mount_namespace;
+	/* Change a mount that exists. */
+	bool remount;
 	bool foreground;
 	/* Every message between libfuse and the kernel; implies foreground. */
 	bool debug;

@@ -215,16 +215,32 @@ static bool has_fusermount(void)
 	       access("/bin/fusermount3", X_OK) == 0;
 }
 
+/* Why /dev/fuse cannot be used, or 0. */
+static int device_error(void)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	/* For users fusermount3 opens it. */
+	else if (geteuid() == 0 || errno != EACCES)
+		return -errno;
+	return 0;
+}
+
 /* Says in words why the mount failed. */
 static void explain(const struct fs *fs, const char *said,
 		    char reason[FS_REASON_SIZE])
 {
 	const char *path = fs->options.source;
 
-	if (access("/dev/fuse", F_OK))
-		snprintf(reason, FS_REASON_SIZE,
-			 "%s: /dev/fuse: %s (try: modprobe fuse)", path,
-			 strerror(errno));
+	int err = device_error();
+
+	if (err)
+		snprintf(reason, FS_REASON_SIZE, "%s: /dev/fuse: %s%s", path,
+			 strerror(-err),
+			 err == -EPERM ? " (a container has to be given it)"
+				       : " (try: modprobe fuse)");
 	else if ((geteuid() != 0 || fs->options.auto_unmount) &&
 		 !has_fusermount())
 		snprintf(reason, FS_REASON_SIZE,
@@ -394,11 +410,20 @@ void fs_session_cut(struct fs *fs)
 		(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
 }
 
-void fs_session_close(struct fs *fs)
+bool fs_session_close(struct fs *fs)
 {
+	bool gone;
+
 	if (!fs->session)
-		return;
+		return false;
 	fuse_session_unmount(fs->session);
 	fuse_session_destroy(fs->session);
 	fs->session = NULL;
+	gone = !fs->tree->own_dev || mounted_device(fs) != fs->tree->own_dev;
+	if (!gone)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: still mounted, without a bloscfs; "
+				"unmount it",
+				fs->mountpoint.path);
+	return gone;
 }

@@ -30,7 +30,11 @@ void fs_session_sync(struct fs *fs);
 /* Makes requests fail that still wait for an answer which will not come. */
 void fs_session_cut(struct fs *fs);
 
-/* Unmounts, if still mounted, and frees.  Does nothing without a session. */
-void fs_session_close(struct fs *fs);
+/*
+ * Unmounts, if still mounted, and frees.  Returns whether there was a mount and
+ * it has gone; one that stays is told to the log.  Does nothing without a
+ * session.
+ */
+bool fs_session_close(struct fs *fs);
 
 #endif

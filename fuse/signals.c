@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signals.c - INT, TERM and HUP end the mount, USR1 asks for statistics */
+/* signals.c - INT, TERM, HUP and QUIT end the mount, USR1 asks for statistics */
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
@@ -15,6 +15,7 @@ static void fill_set(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGQUIT);
 	sigaddset(set, SIGUSR1);
 }
 
@@ -36,7 +37,9 @@ int fs_signals_block(void)
 	if (err)
 		return -err;
 	if (sigaction(SIGUSR2, &wake, NULL) ||
-	    sigaction(SIGPIPE, &ignore, NULL))
+	    sigaction(SIGPIPE, &ignore, NULL) ||
+	    /* A timer of the program that started us outlives exec(2). */
+	    sigaction(SIGALRM, &ignore, NULL))
 		return -errno;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * signals.h - INT, TERM and HUP end the mount, USR1 asks for statistics
+ * signals.h - INT, TERM, HUP and QUIT end the mount, USR1 asks for statistics
  *
  * All of them are blocked in every thread and fetched by one thread of ours,
  * which may therefore do what a signal handler may not.
@@ -28,7 +28,7 @@ struct fs_signals {
 };
 
 /*
- * Blocks our signals, ignores PIPE, and lets USR2 do nothing but interrupt.
+ * Blocks our signals, ignores PIPE and ALRM, and lets USR2 do nothing but interrupt.
  * Call it before there is any other thread.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK

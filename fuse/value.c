@@ -2,8 +2,11 @@
 /* value.c - words of the command line into numbers */
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "b2frame/names.h"
 #include "value.h"
@@ -37,7 +40,7 @@ int fs_value_size(const char *text, int64_t *out)
 		return -EINVAL;
 	if (*end) {
 		unit = strchr(units, tolower((unsigned char)*end));
-		if (!unit || end[1])
+		if (!unit || (end[1] && strcasecmp(end + 1, "ib") != 0))
 			return -EINVAL;
 		shift = 10 * (unsigned int)(unit - units + 1);
 	}
@@ -61,15 +64,58 @@ int fs_value_number(const char *text, int base, uint64_t max, int64_t *out)
 int fs_value_seconds(const char *text, double *out)
 {
 	char *end;
-	double value;
+	double value, unit;
 
 	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
 		return -EINVAL;
 	value = strtod(text, &end);
+	if (end == text)
+		return -EINVAL;
+	unit = *end == 'h' ? 3600 : *end == 'm' ? 60 : 1;
+	if (*end && strchr("smh", *end))
+		end++;
+	value *= unit;
 	/* A year: beyond that the kernel's jiffies would overflow. */
-	if (end == text || *end || !(value >= 0 && value <= 3.2e7))
+	if (*end || !(value >= 0 && value <= 3.2e7))
 		return -EINVAL;
 	*out = value;
+	return 0;
+}
+
+int fs_value_whole_seconds(const char *text, int64_t *out)
+{
+	double value;
+
+	if (fs_value_seconds(text, &value) || value != (double)(int64_t)value)
+		return -EINVAL;
+	*out = (int64_t)value;
+	return 0;
+}
+
+int fs_value_user(const char *text, int64_t *out)
+{
+	const struct passwd *user;
+
+	if (fs_value_number(text, 10, UINT32_MAX - 1, out) == 0)
+		return 0;
+	/* Options are read before there are threads. */
+	user = getpwnam(text);
+	if (!user)
+		return -EINVAL;
+	*out = user->pw_uid;
+	return 0;
+}
+
+int fs_value_group(const char *text, int64_t *out)
+{
+	const struct group *group;
+
+	if (fs_value_number(text, 10, UINT32_MAX - 1, out) == 0)
+		return 0;
+	group = getgrnam(text);
+	if (!group)
+		return -EINVAL;
+	*out = group->gr_gid;
 	return 0;
 }
 
@@ -91,7 +137,7 @@ static int find_name(const char *(*name_of)(unsigned int number),
 	for (unsigned int i = 0; i <= UINT8_MAX; i++) {
 		const char *name = name_of(i);
 
-		if (strlen(name) == n && memcmp(name, word, n) == 0)
+		if (strlen(name) == n && strncasecmp(name, word, n) == 0)
 			return (int)i;
 	}
 	return -1;
@@ -100,7 +146,8 @@ static int find_name(const char *(*name_of)(unsigned int number),
 /* Are the @n bytes at @word one of @words? */
 static bool is_among(const char *const *words, const char *word, size_t n)
 {
-	while (*words && (strlen(*words) != n || memcmp(*words, word, n) != 0))
+	while (*words && (strlen(*words) != n ||
+			  strncasecmp(*words, word, n) != 0))
 		words++;
 	return *words;
 }

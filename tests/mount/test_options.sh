@@ -32,7 +32,7 @@ for f in "" -f; do
 	refused 1 "more than" $f src mnt mnt
 	refused 1 nonsense $f src mnt -o ro,nonsense,noauto
 	refused 1 nonsense $f src mnt -o nonsense=3
-	for wrong in commit=x codec=snappy codec=ndlz codec= clevel=10 clevel=-1 \
+	for wrong in commit=x commit=1.5 commit=5d codec=snappy codec=ndlz codec= clevel=10 clevel=-1 \
 		filter=blur filter=shuffle+ filter= filter=trunc_prec \
 		typesize=x typesize=300 chunksize=0 chunksize=3g \
 		chunksize=1k,blocksize=2k dirtysize=x writeback_cache=1 \
@@ -41,11 +41,14 @@ for f in "" -f; do
 		refused 1 "${name%%=*}" $f src mnt -o $wrong
 	done
 	refused 1 cachesize $f src mnt -o cachesize
-	for size in 12q 1mm -1 "" 0x10 9999999999999999999 9999999999g; do
+	for size in 12q 1mm 1mb 1MiBs 1iB -1 "" 0x10 9999999999999999999 9999999999g; do
 		refused 1 cachesize $f src mnt -o "cachesize=$size"
 	done
 	refused 1 umask $f src mnt -o umask=8
-	refused 1 uid $f src mnt -o uid=root
+	refused 1 uid $f src mnt -o uid=no-such-user
+	refused 1 gid $f src mnt -o gid=no-such-group
+	refused 1 'did you mean cachesize?' $f src mnt -o cachsize=1m
+	refused 1 'did you mean nosuid?' $f src mnt -o nosiud
 	refused 1 loglevel $f src mnt -o loglevel=loud
 	refused 1 npy $f src mnt -o npy=maybe
 	refused 1 attr_timeout $f src mnt -o attr_timeout=-1
@@ -133,6 +136,9 @@ for o in cachesize=1m cachesize=64M,workers=1 workers=3,readahead=0 \
 	readahead=4m kernel_cache direct_io attr_timeout=0,entry_timeout=0 \
 	attr_timeout=0.5,entry_timeout=100 verify=read npy=off,xattr=list \
 	loglevel=debug allow_other allow_root default_permissions \
+	cachesize=64MiB,readahead=512KIB commit=5s commit=1m codec=ZSTD \
+	filter=BitShuffle uid=daemon,gid=daemon nonempty,silent \
+	auto_cache,max_read=131072,user_id=0,group_id=0 dirsync \
 	commit=0 commit=60,sync async dirtysize=1m seal noseal locking \
 	nolocking writeback_cache codec=lz4,clevel=1 filter=none \
 	filter=shuffle+bytedelta,typesize=8 typesize=auto \

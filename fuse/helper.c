@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* helper.c - what mount(8) expects of mount.TYPE */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "helper.h"
+
+#define MOUNT_EXIT_FAILED 32
+
+bool fs_helper_is(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strncmp(slash ? slash + 1 : program, "mount.", 6) == 0;
+}
+
+int fs_helper_exit(enum fs_exit code)
+{
+	return code == FS_EXIT_OK || code == FS_EXIT_USAGE ? (int)code
+							   : MOUNT_EXIT_FAILED;
+}
+
+static int explain(const char *path, int err, const char *why,
+		   char reason[FS_REASON_SIZE])
+{
+	snprintf(reason, FS_REASON_SIZE, "%.500s: %s", path,
+		 why ? why : strerror(-err));
+	return err;
+}
+
+int fs_helper_enter(const char *name, char reason[FS_REASON_SIZE])
+{
+	bool is_number = name[strspn(name, "0123456789")] == '\0';
+	char path[4096];
+	int fd, err;
+
+	snprintf(path, sizeof(path), is_number ? "/proc/%s/ns/mnt" : "%s",
+		 name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return explain(path, -errno, NULL, reason);
+	err = setns(fd, CLONE_NEWNS) ? -errno : 0;
+	close(fd);
+	return err ? explain(path, err, NULL, reason) : 0;
+}
+
+struct flag {
+	const char *name;
+	/* As statvfs(3) tells it, and as mount(2) takes it. */
+	unsigned long told;
+	unsigned long bit;
+};
+
+static const struct flag flags[] = {
+	{"exec", ST_NOEXEC, MS_NOEXEC},
+	{"suid", ST_NOSUID, MS_NOSUID},
+	{"dev", ST_NODEV, MS_NODEV},
+	{"atime", ST_NOATIME, MS_NOATIME},
+	{NULL, ST_NODIRATIME, MS_NODIRATIME},
+	{NULL, ST_RELATIME, MS_RELATIME},
+	{NULL, ST_MANDLOCK, MS_MANDLOCK},
+	{NULL, ST_SYNCHRONOUS, MS_SYNCHRONOUS},
+};
+
+/* Sets or clears what one word of @list says of @flag: "exec", or "noexec". */
+static void apply_flag(const struct flag *flag, const char *list,
+		       unsigned long *bits)
+{
+	size_t n = strlen(flag->name), len;
+
+	for (const char *p = list; *p; p += len + (p[len] == ',')) {
+		len = strcspn(p, ",");
+		if (len == n && memcmp(p, flag->name, n) == 0)
+			*bits &= ~flag->bit;
+		if (len == n + 2 && memcmp(p, "no", 2) == 0 &&
+		    memcmp(p + 2, flag->name, n) == 0)
+			*bits |= flag->bit;
+	}
+}
+
+static unsigned long new_flags(const struct fs_options *o,
+			       unsigned long told)
+{
+	unsigned long bits = MS_REMOUNT | (o->read_only ? MS_RDONLY : 0);
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		if (told & flags[i].told)
+			bits |= flags[i].bit;
+		if (flags[i].name && o->kernel)
+			apply_flag(&flags[i], o->kernel, &bits);
+	}
+	return bits;
+}
+
+/* Can the bloscfs at @path write?  False also where it does not say. */
+static bool is_writable(const char *path)
+{
+	char value[2];
+
+	return getxattr(path, "user.bloscfs.writable", value, sizeof(value)) ==
+		       1 &&
+	       value[0] == '1';
+}
+
+int fs_helper_remount(const struct fs_options *options,
+		      char reason[FS_REASON_SIZE])
+{
+	const char *path = options->mountpoint;
+	struct statvfs told;
+	struct statfs type;
+
+	if (statfs(path, &type) || statvfs(path, &told))
+		return explain(path, -errno, NULL, reason);
+	if (type.f_type != FUSE_SUPER_MAGIC)
+		return explain(path, -EINVAL, "no bloscfs is mounted there",
+			       reason);
+	if (!options->read_only && !is_writable(path))
+		return explain(path, -EROFS,
+			       "was mounted read-only; unmount it first",
+			       reason);
+	if (mount(options->source, path, NULL, new_flags(options, told.f_flag),
+		  NULL))
+		return explain(path, -errno, NULL, reason);
+	return 0;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# As mount(8) runs it, and through mount(8) itself: letters, exit status,
+# remount, namespaces; timers and signals of those who start it.
+. "$(dirname "$0")/lib.sh"
+
+mkdir mnt src
+make_frame src/a.b2frame a.raw
+ln -s "$bloscfs" mount.bloscfs
+helper=$work/mount.bloscfs
+
+# fails STATUS WORD ARG...: and mounts nothing.
+fails() {
+	local want=$1 word=$2
+
+	shift 2
+	expect "$want" timeout 20 "$@"
+	grep -qF -- "$word" out || fail "'$word' is not said: $(cat out)"
+	[ -z "$(mounts)" ] || fail "mounted: $*"
+}
+
+# Faked: all is checked, nothing is mounted.
+expect 0 timeout 20 "$helper" "$work/src" "$work/mnt" -f -n -v -o rw,noauto
+[ -z "$(mounts)" ] || fail "a faked mount"
+fails 1 nonsense "$helper" src mnt -f -o nonsense
+expect 0 timeout 20 "$helper" src mnt -s -f -o nonsense,rw
+fails 32 nowhere "$helper" nowhere mnt -o rw
+fails 32 nopoint "$helper" src nopoint -t bloscfs -o rw
+fails 1 MOUNTPOINT "$helper" src
+
+# Options of what is mounted change; all others stay.
+flags() {
+	awk -v dir="$work/mnt" '$2 == dir { print $4 }' /proc/mounts
+}
+
+"$helper" "$work/src" "$work/mnt" -n -o rw,nosuid,noexec
+cmp mnt/a a.raw
+"$helper" "$work/src" "$work/mnt" -o remount,ro
+[[ $(flags) == ro,nosuid,nodev,noexec,* ]] || fail "remount,ro: $(flags)"
+touch mnt/new 2>/dev/null && fail "a read-only mount is written to"
+"$helper" "$work/src" "$work/mnt" -o "$(flags),remount,rw,exec"
+[[ $(flags) == rw,nosuid,nodev,* && $(flags) != *noexec* ]] ||
+	fail "remount,rw: $(flags)"
+echo text >mnt/new
+umount mnt
+"$bloscfs" src mnt -o ro
+expect 32 "$helper" src mnt -o remount,rw
+grep -q 'mounted read-only' out || fail "remount,rw of a read-only mount"
+umount mnt
+fails 32 'no bloscfs' "$helper" src mnt -o remount,ro
+
+# mount(8) runs what lies in /sbin; a namespace of its own gives it that.
+cat >by_mount.sh <<'END'
+set -e
+sbin=$(readlink -f /sbin)
+mkdir up
+mount -t tmpfs none up
+mkdir up/upper up/work
+mount -t overlay none \
+	-o "lowerdir=$sbin,upperdir=up/upper,workdir=up/work" "$sbin"
+cp -P mount.bloscfs "$sbin"
+ln -s mount.bloscfs "$sbin/mount.fuse.bloscfs"
+timeout 20 mount -f -t bloscfs "$PWD/src" "$PWD/mnt"
+! grep -q "$PWD/mnt" /proc/mounts
+timeout 20 mount -s -t bloscfs "$PWD/src" "$PWD/mnt" -o nonsense,nodev
+cmp mnt/a a.raw
+timeout 20 mount -o remount,ro "$PWD/mnt"
+grep " $PWD/mnt " /proc/mounts | grep -q ' ro,'
+umount "$PWD/mnt"
+END
+expect 0 unshare -m bash by_mount.sh
+
+# Another mount namespace.
+unshare -m sleep 60 &
+other=$!
+wait_until eval '[ "$(readlink /proc/$other/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]'
+"$helper" "$work/src" "$work/mnt" -N "$other"
+[ -z "$(mounts)" ] || fail "mounted in this namespace"
+nsenter -t "$other" -m cmp "$work/mnt/a" "$work/a.raw"
+nsenter -t "$other" -m umount "$work/mnt"
+kill "$other"
+fails 32 /proc/ "$helper" src mnt -N 999999999
+
+# A timer of the one who started it does not end the mount; QUIT does.
+"$B2F_PYTHON" -c 'import os, signal, sys
+signal.alarm(1)
+os.execv(sys.argv[1], sys.argv[1:])' "$bloscfs" -f -v src mnt 2>log &
+pid=$!
+pids+=("$pid")
+wait_until is_mounted "$work/mnt"
+sleep 1.2
+cmp mnt/a a.raw || fail "ended by SIGALRM"
+kill -QUIT "$pid"
+wait "$pid" || fail "SIGQUIT: status $?"
+[ -z "$(mounts)" ] || fail "still mounted after SIGQUIT"
+grep -q 'is unmounted' log || fail "the end is not in the log"
+
+# What was never mounted is not unmounted.
+expect 3 "$bloscfs" -v nowhere mnt
+! grep -q unmounted out || fail "unmounted, though it never was mounted"
