@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "anew.h"
 #include "fs.h"
 #include "listing.h"
 #include "view.h"
@@ -119,13 +120,19 @@ static int finish(struct fs *fs, struct fs_handle *handle, int err,
 
 static int open_view(struct fs *fs, struct fs_handle *handle)
 {
+	uint8_t *head = NULL;
+	size_t len = 0;
+	int err;
+
 	pthread_mutex_lock(&fs->state_lock);
 	handle->pin.node->state.has_view = true;
 	pthread_mutex_unlock(&fs->state_lock);
 	/* The frame may have been changed through its own name. */
 	handle->keep_cache = false;
-	return b2f_file_npy_header(handle->frame->file, &handle->head,
-				   &handle->head_len);
+	err = b2f_file_npy_header(handle->frame->file, &head, &len);
+	atomic_store(&handle->head, head);
+	atomic_store(&handle->head_len, len);
+	return err;
 }
 
 int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
@@ -214,6 +221,7 @@ void fs_handle_close(struct fs *fs, struct fs_handle *handle)
 				      memory_order_acq_rel) != 1)
 		return;
 	b2f_stream_free(handle->stream);
+	fs_anew_end(fs, handle);
 	free(handle->head);
 	if (handle->frame) {
 		if (handle->writes)

@@ -19,6 +19,7 @@
 #include "tree.h"
 
 struct fs;
+struct fs_anew;
 struct fs_listing;
 struct fs_open_frame;
 
@@ -36,13 +37,10 @@ struct fs_handle {
 	 * Of a view: the header shown before the data, malloc'ed.  Otherwise
 	 * NULL.
 	 */
-	uint8_t *head;
-	size_t head_len;
-	/*
-	 * Bytes of the header that have to be written again, and be the same:
-	 * it was opened with O_TRUNC.  0: none.
-	 */
-	_Atomic size_t head_due;
+	uint8_t *_Atomic head;
+	_Atomic size_t head_len;
+	/* Of an array that was opened with O_TRUNC (anew.h); else NULL. */
+	struct fs_anew *anew;
 	/* NULL: no directory. */
 	struct fs_listing *listing;
 	/* Of a file that is no frame; otherwise -1. */

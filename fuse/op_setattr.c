@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "anew.h"
 #include "getattr.h"
 #include "ops.h"
 #include "probe.h"
@@ -116,7 +117,11 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
 		fs_seen_begin(fs, node, pin.fd);
-	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
+	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && fi &&
+	    fs_handle_of(fi)->anew)
+		err = fs_anew_resize(fs, fs_handle_of(fi),
+				     (uint64_t)attr->st_size);
+	else if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
 		err = fs_resize_view(fs, shown, (uint64_t)attr->st_size);
 	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))
 		err = resize(fs, node, pin.fd, (uint64_t)attr->st_size, fi);

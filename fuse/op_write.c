@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "anew.h"
 #include "ops.h"
 #include "reply.h"
 #include "view.h"
@@ -74,45 +75,23 @@ static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 	return (ssize_t)n;
 }
 
-/*
- * A view that was opened with O_TRUNC is written anew in its place: its array
- * becomes zeros as soon as the same header is there again, of which the next
- * @n bytes are at @off.  Until then nothing has changed.
- */
-static int rewrite_head(struct fs_handle *handle, uint64_t off, size_t n)
-{
-	size_t due = atomic_load(&handle->head_due);
-	int err = 0;
-
-	if (due == 0)
-		return 0;
-	if (n == 0 || off != handle->head_len - due)
-		return -EPERM;
-	if (n == due)
-		err = b2f_file_zero(handle->frame->file, 0,
-				    b2f_file_size(handle->frame->file));
-	if (!err)
-		atomic_store(&handle->head_due, due - n);
-	return err;
-}
-
 static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 			   const char *buf, size_t size, uint64_t off)
 {
 	ssize_t skip = fs_view_head_check(fs, handle, true), n = 0;
-	int err;
 
+	if (!skip)
+		skip = fs_anew_before_write(fs, handle, buf, size, off);
 	if (!skip)
 		skip = skip_head(handle, buf, size, off);
 	if (skip < 0)
 		return skip;
-	err = rewrite_head(handle, off, (size_t)skip);
-	if (err)
-		return err;
 	if (size > (size_t)skip)
 		n = b2f_file_pwrite(handle->frame->file, buf + skip,
 				    size - (size_t)skip,
 				    off + (uint64_t)skip - handle->head_len);
+	if (n < 0)
+		fs_anew_spoil(handle);
 	fs_open_frame_note_change(handle->frame);
 	fs_view_head_note_change(fs, handle);
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
@@ -123,7 +102,12 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 			    const char *buf, size_t size, uint64_t off)
 {
 	uint64_t at = off;
-	ssize_t n = b2f_file_append(handle->frame->file, buf, size, &at);
+	ssize_t n = fs_anew_before_write(fs, handle, buf, size, 0);
+
+	if (!n)
+		n = b2f_file_append(handle->frame->file, buf, size, &at);
+	if (n < 0)
+		fs_anew_spoil(handle);
 
 	fs_open_frame_note_change(handle->frame);
 	fs_view_head_note_change(fs, handle);
@@ -265,7 +249,7 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 	if (err)
 		return err;
 	/* The header of a view stays what it is. */
-	if (off < handle->head_len || atomic_load(&handle->head_due))
+	if (off < handle->head_len || fs_anew_is_due(handle))
 		return -EPERM;
 	off -= handle->head_len;
 	end = off + length;
@@ -318,19 +302,18 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_handle *handle = fs_handle_of(fi);
-	int err = 0;
+	int err = handle->anew ? fs_anew_finish(handle) : 0;
 
 	(void)ino;
-	if (handle->frame && handle->writes)
+	if (err)
+		;
+	else if (handle->frame && handle->writes)
 		err = fs_open_frame_commit(fs, handle->frame,
 					   fs->options.sync
 						   ? B2F_COMMIT_DURABLE
 						   : B2F_COMMIT_VISIBLE);
 	else if (handle->fd >= 0 && handle->writes)
 		err = flush_other(handle->fd);
-	/* What was to be cut to nothing was neither cut nor written anew. */
-	if (!err && handle->writes && atomic_load(&handle->head_due))
-		err = -EPERM;
 	if (!err && fs->options.sync && atomic_load(&handle->wrote) &&
 	    fsync(handle->fd))
 		err = -errno;
@@ -341,10 +324,12 @@ void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		 struct fuse_file_info *fi)
 {
 	struct fs_handle *handle = fs_handle_of(fi);
-	int err = 0;
+	int err = handle->anew ? fs_anew_finish(handle) : 0;
 
 	(void)ino;
-	if (handle->frame)
+	if (err)
+		;
+	else if (handle->frame)
 		err = fs_open_frame_commit(fs_of(req), handle->frame,
 					   B2F_COMMIT_DURABLE);
 	else if (datasync ? fdatasync(handle->fd) : fsync(handle->fd))

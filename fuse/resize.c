@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "anew.h"
 #include "disk_frame.h"
 #include "getattr.h"
 #include "setattr.h"
@@ -151,10 +152,8 @@ static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
 	bool is_plain = pin->node->kind == FS_KIND_OTHER;
 	int err;
 
-	if (node != pin->node && handle->writes) {
-		atomic_store(&handle->head_due, handle->head_len);
-		return 0;
-	}
+	if (handle->writes && fs_anew_is_for(handle))
+		return fs_anew_begin(handle);
 	if (node != pin->node)
 		return fs_resize_view(fs, node, 0);
 	if (is_plain)

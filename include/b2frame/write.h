@@ -124,7 +124,7 @@ int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
  *
  * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
  * since; nothing of its work is touched); -EBUSY (it changed others again and
- * again meanwhile) or -EAGAIN (it has locked the frame): to be tried later; or
+ * again meanwhile; or the array is being written anew) or -EAGAIN (it has locked the frame): to be tried later; or
  * an errno of the store.  The cause is logged.  With -ENOSPC or -EDQUOT, of a
  * file that only became longer since its last commit, the beginning that could
  * be stored is committed.

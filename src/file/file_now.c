@@ -48,7 +48,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	if (w && w->edit && !is_under_way(file)) {
+	if (w && w->edit && !w->anew && !is_under_way(file)) {
 		since = w->dirty_since_ns;
 		undurable = b2f_durability_since_ns(w->durability);
 	}
@@ -73,6 +73,7 @@ void b2f_file_discard(struct b2f_file *file)
 		b2f_record_remove_from(w, 0);
 		w->dirty_since_ns = 0;
 		w->has_mtime = false;
+		w->anew = false;
 	}
 	pthread_mutex_unlock(&file->lock);
 }

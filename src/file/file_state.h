@@ -23,6 +23,7 @@
  *   part, size     changes to the chunks: their bytes, and how many there are
  *   shape_*        what a write, a cut and zeros are for a plain file, an array
  *   reform         a plain file becomes an array, and the other way round
+ *   file_anew      an array is written from the beginning
  *   file_change, file_commit                what writers call
  *   runtime        makes what all files share
  *   check, convert                          whole frames

@@ -7,6 +7,7 @@
  *   a commit finds a whole .npy file            array
  *   a commit finds an array not complete        plain
  *   a change that no array can take             plain, then the change
+ *   an array is written anew (file_anew.c)      another array
  *
  * The bytes that are shown stay the same.  All of them are read and encoded
  * anew, except in the first two cases, where there are none yet: a program that
@@ -306,6 +307,11 @@ int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep)
 	pthread_mutex_unlock(&w->write_lock);
 	pthread_mutex_unlock(&w->commit_lock);
 	return err;
+}
+
+int b2f_reform_to_zeros(struct b2f_file *file, struct b2f_frame *frame)
+{
+	return reform(file, b2f_frame_ref(frame), 0);
 }
 
 /* May the frame become an array?  Metalayers say that it is something else. */

@@ -12,6 +12,7 @@
 #include "base/attr.h"
 
 struct b2f_file;
+struct b2f_frame;
 
 /*
  * Makes @file a plain frame with the first @keep bytes that it shows.  No lock
@@ -27,6 +28,14 @@ int b2f_reform_to_plain(struct b2f_file *file, uint64_t keep);
  */
 void b2f_reform_before(struct b2f_file *file, const void *buf, uint64_t size,
 		       uint64_t off);
+
+/*
+ * Makes @file, an array, the array of zeros @frame, which was derived from it.
+ * The commit_lock and the write_lock are held.  Returns 0 or as
+ * b2f_reform_to_plain().
+ */
+B2F_MUST_CHECK
+int b2f_reform_to_zeros(struct b2f_file *file, struct b2f_frame *frame);
 
 /*
  * Before a commit: an array that is not complete becomes plain, a plain file

@@ -26,6 +26,9 @@ struct b2f_shape {
 	int (*zero)(struct b2f_file *file, uint64_t off, uint64_t end);
 };
 
+/* True for an array of which nothing but the items can be changed.  Locked. */
+bool b2f_shape_keeps_size(const struct b2f_file *file);
+
 extern const struct b2f_shape b2f_shape_plain;
 extern const struct b2f_shape b2f_shape_array;
 

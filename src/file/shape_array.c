@@ -13,16 +13,18 @@
 #include "file/change.h"
 #include "file/shape.h"
 
-/* True if nothing but the items can be changed. */
-static bool is_fixed(const struct b2f_file *file)
+bool b2f_shape_keeps_size(const struct b2f_file *file)
 {
-	return !file->frame->form.head || !file->writer->options.npy_arrays;
+	const struct b2f_form *form = &file->frame->form;
+
+	return form->is_array &&
+	       (!form->head || !file->writer->options.npy_arrays);
 }
 
 /* The error of a change that no array can take. */
 static int refuse(const struct b2f_file *file)
 {
-	if (!is_fixed(file))
+	if (!b2f_shape_keeps_size(file))
 		return B2F_EREFORM;
 	b2f_log(file->frame->log, B2F_LOG_WARNING,
 		"%s: an array keeps its size and its header: not changed",

@@ -69,10 +69,12 @@ struct b2f_writer {
 	/* Chunks there were, or were to be, when holes were counted. */
 	uint64_t ncounted;
 	/*
-	 * Bytes of an array that are there: all of them, unless it is a .npy
-	 * file that is still being written.
+	 * Bytes of an array that are there: all of them, unless it is still
+	 * being written, as a .npy file or anew.
 	 */
 	uint64_t array_nbytes;
+	/* An array is being written anew: there are no commits meanwhile. */
+	bool anew;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
 	/* When it was written to last, if that was since the last commit. */

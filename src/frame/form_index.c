@@ -13,6 +13,7 @@
 #include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "index/meta_write.h"
+#include "store/write.h"
 
 /* Wider items are no items to any filter. */
 #define TYPESIZE_MAX UINT8_MAX
@@ -260,6 +261,16 @@ bool b2f_form_exceeds(const struct b2f_npy *npy, const struct b2f_array *array,
 	       b2f_div_up_u64(npy->nbytes, chunksize) > max;
 }
 
+bool b2f_form_has_room(const struct b2f_frame *frame,
+		       const struct b2f_frame *before)
+{
+	const struct b2f_frame_header *h = &frame->header;
+
+	return frame->store->sparse ||
+	       (h->header_len <= before->header.header_len &&
+		h->header_len <= B2F_SECTOR && h->nbytes > 0);
+}
+
 int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 		 const uint8_t *head, uint32_t chunksize, uint64_t max_chunks,
 		 struct b2f_frame **out)
@@ -270,19 +281,24 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	struct draft draft;
 	int err;
 
+	/* Its header would become longer, for which there is no room. */
+	if (head && !frame->store->sparse)
+		return B2F_EUNSUPPORTED;
 	err = draft_init(frame, &draft);
+	draft.header.sparse = frame->store->sparse;
 	if (!err)
 		err = plan_array(frame, npy, chunksize, &draft, &array);
 	if (!err && b2f_form_exceeds(npy, &array, chunksize, max_chunks))
 		err = B2F_ETOOBIG;
 	if (!err)
 		err = b2f_array_write(&array, &b2nd, &b2nd_size);
-	if (!err)
+	if (!err && head)
 		err = encode_head(head, npy->size, &chunk, &chunk_size);
 	if (err)
 		goto out;
 	add_meta(&draft.metas, "b2nd", b2nd, b2nd_size);
-	add_meta(&draft.vlmetas, B2F_NPY_META, chunk, chunk_size);
+	if (head)
+		add_meta(&draft.vlmetas, B2F_NPY_META, chunk, chunk_size);
 	err = derive(frame, &draft, out);
 out:
 	draft_fini(&draft);

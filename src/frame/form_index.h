@@ -24,14 +24,23 @@ int b2f_form_plain(const struct b2f_frame *frame, uint32_t typesize,
 
 /*
  * The same with the array that the .npy header @head, parsed in @npy, tells of;
- * all its chunks are zeros.  Returns also B2F_EUNSUPPORTED (there cannot be
- * such an array) or B2F_ETOOBIG (it has more than @max_chunks, or
+ * all its chunks are zeros.  @head NULL: without
+ * the header, as C-Blosc2 makes arrays.  Returns also B2F_EUNSUPPORTED (there cannot be
+ * such an array, or not in a contiguous frame) or B2F_ETOOBIG (it has more than @max_chunks, or
  * would have if its items were plain data in chunks of @chunksize).
  */
 B2F_MUST_CHECK
 int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 		 const uint8_t *head, uint32_t chunksize, uint64_t max_chunks,
 		 struct b2f_frame **out);
+
+/*
+ * Can @frame replace @before, of which it was derived?  A contiguous frame has its
+ * header in one place, where a commit is one write within a sector; and an index
+ * right behind it if it is empty.
+ */
+bool b2f_form_has_room(const struct b2f_frame *frame,
+		       const struct b2f_frame *before);
 
 /*
  * Has the @array of @npy more than @max chunks, or would it as plain data in

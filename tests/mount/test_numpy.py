@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads through numpy, mmap and lseek equal the plain bytes."""
-import errno
 import mmap
 import os
-import pathlib
-import subprocess
 
-import blosc2
 import numpy as np
 
-from mounting import Mount, error_of, main, make
+from mounting import Mount, main, make
 
 CHUNK = 1 << 18
 
@@ -24,9 +20,6 @@ def frames():
         "ends": make("src/ends.b2frame", None, zeros="9:12", seed=2),
         "zeros": make("src/zeros.b2frame", None, nbytes=CHUNK * 3, zeros="0:3"),
     }
-
-
-SHAPE, CHUNKS = (70, 33), (32, 16)
 
 
 def test_numpy_reads_the_same():
@@ -115,49 +108,6 @@ def walk(path):
         parts.append((start, pos))
     os.close(fd)
     return parts
-
-
-def check_array(want, kind):
-    """What C-Blosc2, the file and its view have."""
-    a = blosc2.open("src/a.b2nd", mode="r")
-    assert np.array_equal(a[:], want), kind
-    assert a.schunk.vlmeta["unit"] == "K" and a.chunks == CHUNKS
-    assert np.array_equal(np.load("mnt/a.npy"), want), kind
-    assert pathlib.Path("mnt/a").read_bytes() == want.tobytes(), kind
-
-
-def test_an_array_is_saved_over():
-    """In place if it is one of the same kind; if not, nothing changes."""
-    rng = np.random.default_rng(1)
-    first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
-    os.mkdir("src")
-    a = blosc2.asarray(first, urlpath="src/a.b2nd", mode="w",
-                       contiguous=False, chunks=CHUNKS, blocks=(3, 5))
-    a.schunk.vlmeta["unit"] = "K"
-    del a
-    with Mount("src", "mnt"):
-        np.save("mnt/a.npy", second)
-        check_array(second, "np.save")
-        mapped = np.lib.format.open_memmap("mnt/a.npy", mode="w+",
-                                           dtype=first.dtype, shape=SHAPE)
-        assert not mapped.any()
-        mapped[5:9, 3] = second[5:9, 3]
-        mapped.flush()
-        del mapped
-        want = np.zeros_like(first)
-        want[5:9, 3] = second[5:9, 3]
-        check_array(want, "open_memmap")
-        for other in second[:4], second.astype("<f4"), second.T:
-            assert error_of(np.save, "mnt/a.npy", other) == errno.EPERM
-            check_array(want, "another one")
-        f = open("mnt/a.npy", "wb")
-        assert error_of(f.close) == errno.EPERM
-        check_array(want, "opened")
-        # In pieces smaller than the header, by another program.
-        np.save("other.npy", first)
-        subprocess.run(["dd", "if=other.npy", "of=mnt/a.npy", "bs=50",
-                        "status=none"], check=True)
-        check_array(first, "dd")
 
 
 def test_holes_are_where_zero_chunks_are():

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * anew.h - arrays that are opened with O_TRUNC and written again
+ *
+ * An array keeps its size, so it is not cut.  What a handle writes replaces the
+ * array as a whole, in the commit of its first flush when it is complete:
+ *
+ *   due      nothing has changed yet; a view collects the header
+ *   begun    the new array is in memory, a part of it written
+ *   ended    it is complete, and changed like any other
+ *   spoiled  something was refused: the close goes back to what is on disk
+ *
+ * A view may begin another array, with its header; NAME itself has the shape and
+ * type that it had.  What was not completed by the close never was: a program
+ * that was killed leaves the old array.
+ *
+ * Layer: fuse.  Threads: any; they may block on I/O.
+ */
+#ifndef B2F_FUSE_ANEW_H
+#define B2F_FUSE_ANEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "handle.h"
+
+/* Is what @handle has open, for writing, an array that keeps its size? */
+bool fs_anew_is_for(const struct fs_handle *handle);
+
+/* Makes it due.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int fs_anew_begin(struct fs_handle *handle);
+
+/* True if nothing has changed yet. */
+bool fs_anew_is_due(const struct fs_handle *handle);
+
+/*
+ * Before @size bytes at @buf are written to @off: begins the array with the first
+ * of them.  Returns how many of them were of a new header, or as
+ * b2f_file_begin_anew(); does nothing for other handles.
+ */
+B2F_MUST_CHECK
+ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
+			     const char *buf, size_t size, uint64_t off);
+
+/* ftruncate(2): the end of what is written can be a hole. */
+B2F_MUST_CHECK
+int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size);
+
+/* Notes that a change of @handle was refused; others are left alone. */
+void fs_anew_spoil(struct fs_handle *handle);
+
+/* Before a commit by @handle.  Returns 0, or -EPERM: it is not complete. */
+B2F_MUST_CHECK
+int fs_anew_finish(struct fs_handle *handle);
+
+/* At the close: goes back to what is on disk if it was not completed. */
+void fs_anew_end(struct fs *fs, struct fs_handle *handle);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_anew.c - an array is written from the beginning, in the place of another one
+ *
+ * A program that cuts a file to nothing and writes it again means the whole of
+ * it.  So the array before stays on disk until the new one is complete: from
+ * b2f_file_begin_anew() to b2f_file_end_anew() nothing is committed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log_line.h"
+#include "b2frame/file_anew.h"
+#include "file/reform.h"
+#include "file/shape.h"
+#include "frame/form_index.h"
+
+bool b2f_file_keeps_size(struct b2f_file *file)
+{
+	bool keeps;
+
+	pthread_mutex_lock(&file->lock);
+	keeps = file->writer && file->writer->edit &&
+		b2f_shape_keeps_size(file);
+	pthread_mutex_unlock(&file->lock);
+	return keeps;
+}
+
+static int refuse(const struct b2f_file *file, const char *text)
+{
+	b2f_log(file->frame->log, B2F_LOG_WARNING,
+		"%s: not written anew: %s; the array stays as it is",
+		file->frame->label, text);
+	return -EPERM;
+}
+
+/* Is the header at @head what is shown before the items of @frame? */
+static int is_head_of(const struct b2f_frame *frame, const uint8_t *head,
+		      size_t size)
+{
+	uint8_t *own = NULL;
+	size_t len = 0;
+	int ret = b2f_frame_npy_header(frame, &own, &len);
+
+	if (!ret)
+		ret = size >= len && !memcmp(own, head, len) ? (int)len : 0;
+	free(own);
+	return ret;
+}
+
+/* The frame that is to show the array of @npy behind @head.  0 or an errno. */
+static int derive(struct b2f_file *file, const struct b2f_npy *npy,
+		  const uint8_t *head, struct b2f_frame **out)
+{
+	int err, n;
+
+	if (npy->fortran_order && npy->ndim > 1)
+		return refuse(file, "the new items are in Fortran order");
+	err = b2f_form_npy(file->frame, npy, NULL,
+			   b2f_writer_chunksize(file->writer),
+			   B2F_FORM_NCHUNKS_MAX, out);
+	if (err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG)
+		return refuse(file, "there cannot be such an array");
+	if (err)
+		return err;
+	n = is_head_of(*out, head, npy->size);
+	if (n == (int)npy->size && b2f_form_has_room(*out, file->frame))
+		return 0;
+	b2f_frame_close(*out);
+	if (n < 0)
+		return n;
+	return refuse(file, n == 0 ? "its header is not as numpy writes it"
+				   : "a contiguous frame has no room for such "
+				     "a header");
+}
+
+/* Another array in the place of this one.  Returns the length of @head. */
+static ssize_t become_other(struct b2f_file *file, const uint8_t *head,
+			    size_t size)
+{
+	struct b2f_frame *frame = NULL;
+	struct b2f_npy npy;
+	ssize_t n;
+	int err;
+
+	err = b2f_npy_parse(head, size, &npy);
+	if (err == -EAGAIN || err == -ENOMEM)
+		return err;
+	if (err)
+		return refuse(file, "it does not begin with a .npy header");
+	n = (ssize_t)npy.size;
+	err = derive(file, &npy, head, &frame);
+	b2f_npy_fini(&npy);
+	if (err)
+		return err;
+	err = b2f_reform_to_zeros(file, frame);
+	b2f_frame_close(frame);
+	return err ? err : n;
+}
+
+/* All items become zeros. */
+static int become_zeros(struct b2f_file *file)
+{
+	const struct b2f_form *form = &file->frame->form;
+	struct b2f_writer *w = file->writer;
+	uint64_t end = form->head_len + form->nbytes;
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	w->anew = true;
+	w->array_nbytes = end;
+	pthread_mutex_unlock(&file->lock);
+	err = b2f_shape_array.zero(file, form->head_len, end);
+	pthread_mutex_lock(&file->lock);
+	w->array_nbytes = 0;
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+/* Both locks are held. */
+static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
+{
+	struct b2f_writer *w = file->writer;
+	ssize_t n = 0;
+	int err;
+
+	if (!w->edit)
+		return -EROFS;
+	if (head)
+		n = is_head_of(file->frame, head, size);
+	if (n < 0)
+		return n;
+	if (head && n == 0)
+		n = become_other(file, head, size);
+	else if ((err = become_zeros(file)) != 0)
+		n = err;
+	if (n < 0)
+		return n;
+	pthread_mutex_lock(&file->lock);
+	w->anew = true;
+	b2f_writer_note(w);
+	pthread_mutex_unlock(&file->lock);
+	return n;
+}
+
+/* What is no array in the frame keeps its header, and becomes zeros at once. */
+static ssize_t zero_plain(struct b2f_file *file, const uint8_t *head,
+			  size_t size)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_npy npy;
+	int n = is_head_of(frame, head, size), err;
+
+	b2f_frame_close(frame);
+	if (n > 0) {
+		err = b2f_file_zero(file, 0, b2f_file_size(file));
+		return err ? err : n;
+	}
+	err = n < 0 ? n : b2f_npy_parse(head, size, &npy);
+	if (!err)
+		b2f_npy_fini(&npy);
+	if (err == -EAGAIN || err == -ENOMEM)
+		return err;
+	return refuse(file, "it keeps its shape and type");
+}
+
+ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
+			    size_t size)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	ssize_t n;
+
+	if (!w)
+		return -EBADF;
+	if (!b2f_file_keeps_size(file))
+		return head ? zero_plain(file, head, size) : -EPERM;
+	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&w->write_lock);
+	n = begin(file, head, size);
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
+	return n;
+}
+
+int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros)
+{
+	const struct b2f_form *form;
+	struct b2f_writer *w;
+	uint64_t whole;
+	int err = 0;
+
+	pthread_mutex_lock(&file->lock);
+	form = &file->frame->form;
+	whole = form->head_len + form->nbytes;
+	w = file->writer;
+	if (w && w->anew) {
+		if (w->array_nbytes == 0 && may_be_zeros)
+			w->array_nbytes = whole;
+		if (w->array_nbytes == whole)
+			w->anew = false;
+		else
+			err = -EPERM;
+	}
+	pthread_mutex_unlock(&file->lock);
+	return err ? refuse(file, "not all of it was written") : 0;
+}

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays of C-Blosc2 that programs save over, by NAME.npy and by NAME."""
+import errno
+import itertools
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import blosc2
+import numpy as np
+
+from mounting import BUILD, Mount, error_of, main, wait_until
+from scratch import Scratch
+
+SHAPE, CHUNKS = (70, 33), (32, 16)
+
+
+def check_array(want, kind):
+    """What C-Blosc2, the file and its view have."""
+    a = blosc2.open("src/a.b2nd", mode="r")
+    assert np.array_equal(a[:], want), kind
+    assert a.schunk.vlmeta["unit"] == "K" and a.chunks == CHUNKS
+    assert np.array_equal(np.load("mnt/a.npy"), want), kind
+    assert pathlib.Path("mnt/a").read_bytes() == want.tobytes(), kind
+
+
+def test_an_array_is_saved_over():
+    """In place if it is one of the same kind; if not, nothing changes."""
+    rng = np.random.default_rng(1)
+    first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
+    os.mkdir("src")
+    a = blosc2.asarray(first, urlpath="src/a.b2nd", mode="w",
+                       contiguous=False, chunks=CHUNKS, blocks=(3, 5))
+    a.schunk.vlmeta["unit"] = "K"
+    del a
+    with Mount("src", "mnt"):
+        np.save("mnt/a.npy", second)
+        check_array(second, "np.save")
+        mapped = np.lib.format.open_memmap("mnt/a.npy", mode="w+",
+                                           dtype=first.dtype, shape=SHAPE)
+        assert not mapped.any()
+        mapped[5:9, 3] = second[5:9, 3]
+        mapped.flush()
+        del mapped
+        want = np.zeros_like(first)
+        want[5:9, 3] = second[5:9, 3]
+        check_array(want, "open_memmap")
+        assert error_of(np.save, "mnt/a.npy", second.T) == errno.EPERM
+        check_array(want, "in another order")
+        f = open("mnt/a.npy", "wb")
+        assert error_of(f.close) == errno.EPERM
+        check_array(want, "opened")
+        # In pieces smaller than the header, by another program.
+        np.save("other.npy", first)
+        subprocess.run(["dd", "if=other.npy", "of=mnt/a.npy", "bs=50",
+                        "status=none"], check=True)
+        check_array(first, "dd")
+
+
+OTHERS = [(70, 33, "<f4"), (4, 33, "<i8"), (300, 500, "<i8"), (70, 33, "S7"),
+          (5, "<u2"), (20, 30, 40, ">f8"), ("<i4",), (0, 3, "<i8")]
+
+
+def stored(path):
+    """What C-Blosc2 has: the items, their type, and the metalayers kept."""
+    a = blosc2.open(path, mode="r")
+    assert a.schunk.vlmeta["unit"] == "K" and "mine" in a.schunk.meta
+    assert a.schunk.meta["mine"] == b"stays"
+    return a[()] if a.ndim == 0 else a[:]
+
+
+def make_stored(path, items, contiguous=False):
+    a = blosc2.asarray(items, urlpath=path, mode="w", contiguous=contiguous,
+                       chunks=CHUNKS, blocks=(3, 5), meta={"mine": b"stays"})
+    a.schunk.vlmeta["unit"] = "K"
+
+
+def assert_same(got, want, kind):
+    got = np.asarray(got)
+    assert got.shape == want.shape and got.dtype == want.dtype, kind
+    assert got.tobytes() == want.tobytes(), kind
+
+
+def test_an_array_is_replaced_by_another_one():
+    rng = np.random.default_rng(2)
+    first = rng.integers(0, 1000, SHAPE)
+    os.mkdir("src")
+    make_stored("src/a.b2nd", first)
+    with Mount("src", "mnt"):
+        for *shape, dtype in OTHERS:
+            other = rng.integers(0, 99, shape).astype(dtype)
+            np.save("mnt/a.npy", other)
+            assert_same(stored("src/a.b2nd"), other, other.dtype)
+            assert_same(np.load("mnt/a.npy"), other, other.dtype)
+            wait_until(lambda: pathlib.Path("mnt/a").read_bytes() ==
+                       other.tobytes(), "the items")
+        mapped = np.lib.format.open_memmap("mnt/a.npy", mode="w+",
+                                           dtype="<f8", shape=(40, 50, 2))
+        assert mapped.shape == (40, 50, 2) and not mapped.any()
+        mapped[1:, 7] = 5
+        mapped.flush()
+        assert_same(stored("src/a.b2nd"), np.asarray(mapped), "open_memmap")
+        del mapped
+
+
+def test_an_array_that_is_not_saved_whole_stays():
+    """Whenever the program ends, or the daemon, and whatever it wrote."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 1000, SHAPE)
+    os.mkdir("src")
+    make_stored("src/a.b2nd", first)
+    for other in first[:9].astype("<f4"), first + 1:
+        np.save("other.npy", other)
+        raw = pathlib.Path("other.npy").read_bytes()
+        with Mount("src", "mnt", "-o", "commit=1"):
+            for n in 0, 1, 50, 127, 129, 700, len(raw) - 1:
+                f = open("mnt/a.npy", "wb", buffering=0)
+                assert f.write(raw[:n]) == n
+                if n == 700 and len(other) == 9:
+                    time.sleep(2.2)
+                assert_same(stored("src/a.b2nd"), first, n)
+                assert error_of(f.close) == errno.EPERM, n
+                wait_until(lambda: np.array_equal(np.load("mnt/a.npy"), first),
+                           "the array before")
+
+
+def test_the_items_of_an_array_are_written_anew():
+    """In place if they are as many; if not, nothing changes."""
+    rng = np.random.default_rng(4)
+    first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
+    os.mkdir("src")
+    for name, contiguous in ("a.b2nd", False), ("c.b2nd", True):
+        make_stored(f"src/{name}", first, contiguous)
+    with Mount("src", "mnt"):
+        for name in "a", "c":
+            raw, stock = f"mnt/{name}", f"src/{name}.b2nd"
+            second.tofile(raw)
+            assert_same(stored(stock), second, "tofile")
+            first.tofile("items")
+            shutil.copyfile("items", raw)
+            assert_same(stored(stock), first, "copyfile")
+            np.zeros(SHAPE, "<i8").tofile("zeros")
+            os.truncate("zeros", 0)
+            os.truncate("zeros", first.nbytes)
+            subprocess.run(["cp", "zeros", raw], check=True)
+            assert not stored(stock).any()
+            subprocess.run(["cp", "items", raw], check=True)
+            for n in 0, 1, first.nbytes - 1, first.nbytes + 1:
+                with open(raw, "wb", buffering=0) as f:
+                    done = error_of(f.write, bytes(n))
+                    assert done == (errno.EPERM if n > first.nbytes else 0)
+                    assert error_of(f.close) == errno.EPERM, n
+                assert_same(stored(stock), first, n)
+            # The end comes with another write.
+            with open(raw, "wb", buffering=0) as f:
+                f.write(second.tobytes())
+                assert error_of(f.write, b"x") == errno.EPERM
+                assert error_of(f.close) == errno.EPERM
+            assert_same(stored(stock), first, "one more")
+            wait_until(lambda: pathlib.Path(raw).read_bytes() ==
+                       first.tobytes(), "the items before")
+
+
+def test_a_contiguous_array_is_replaced_by_another_one():
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 1000, SHAPE)
+    os.mkdir("src")
+    make_stored("src/a.b2nd", first, True)
+    with Mount("src", "mnt"):
+        for other in (first[:9].astype("<f4"), first, np.tile(first, (9, 9)),
+                      first[:, 5]):
+            np.save("mnt/a.npy", other)
+            assert_same(stored("src/a.b2nd"), other, other.shape)
+            assert_same(np.load("mnt/a.npy"), other, other.shape)
+            subprocess.run([BUILD / "bloscctl", "verify", "-q",
+                            "src/a.b2nd"], check=True)
+        assert error_of(np.save, "mnt/a.npy", first) == errno.EPERM
+        assert_same(stored("src/a.b2nd"), first[:, 5], "no room")
+
+
+def is_traced(pid):
+    """All threads are: one that is not would not be killed."""
+    return not any("TracerPid:\t0\n" in path.read_text()
+                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
+                       "*/status"))
+
+
+def save_killed(array, call, n):
+    """Kills the daemon at its @call number @n.  Returns whether that came."""
+    scratch = Scratch()
+    scratch.start()
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "trace", "-p", str(scratch.mount.pid),
+         "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={n}"])
+    try:
+        wait_until(lambda: is_traced(scratch.mount.pid), "strace")
+        return bool(error_of(np.save, "mnt/a.npy", array))
+    finally:
+        scratch.kill()
+        tracer.kill()
+        tracer.wait()
+
+
+def test_a_kill_leaves_the_old_array_or_the_new_one():
+    rng = np.random.default_rng(6)
+    arrays = [rng.integers(0, 1000, SHAPE), rng.random((31, 20))]
+    for contiguous in False, True:
+        made = set()
+        shutil.rmtree("src", ignore_errors=True)
+        os.mkdir("src")
+        make_stored("src/a.b2nd", arrays[0], contiguous)
+        for call in "pwrite64", "renameat,renameat2", "fsync,fdatasync":
+            for n in itertools.count(1):
+                old = int(stored("src/a.b2nd").dtype == "f8")
+                killed = save_killed(arrays[1 - old], call, n)
+                new = int(stored("src/a.b2nd").dtype == "f8")
+                assert_same(stored("src/a.b2nd"), arrays[new], (call, n))
+                subprocess.run([BUILD / "bloscctl", "verify", "-q",
+                                "src/a.b2nd"], check=True)
+                made.add((killed, old == new))
+                if not killed:
+                    assert new != old
+                    break
+        assert (True, True) in made, made
+
+
+main()
