@@ -112,7 +112,10 @@ class Model:
                              os.path.realpath("src"))
         if error == errno.EPERM:
             return os.path.basename(path) == "chunks.b2frame"
-        return error == errno.EEXIST and not os.path.lexists(path) and \
+        # A rename may replace what is shown by the name, stored by another.
+        replaces = what[:2] == ("rename", 0)
+        return error == errno.EEXIST and \
+            (replaces or not os.path.lexists(path)) and \
             os.path.exists(f"{below}/chunks.b2frame")
 
     def two_paths(self, i, *paths):
