@@ -18,7 +18,7 @@ static int stays(const struct fs_backing_dir *dir, const char *name)
 {
 	if (is_going(dir, name))
 		return 0;
-	return fs_resolve_exists(dir->tree, dir->dirfd, name);
+	return fs_resolve_exists(&dir->place, name);
 }
 
 /* Returns 1 if @name is shown by just that name and stays, 0 or an errno. */
@@ -26,7 +26,7 @@ static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 {
 	if (is_going(dir, name))
 		return 0;
-	return fs_resolve_is_shown(dir->tree, dir->dirfd, name);
+	return fs_resolve_is_shown(&dir->place, name);
 }
 
 /*
@@ -43,7 +43,7 @@ static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 		if (!fs_suffix_join(stem, i, name) || is_going(dir, name) ||
 		    (other && strcmp(other, name) == 0))
 			continue;
-		is_frame = fs_resolve_is_frame(dir->tree, dir->dirfd, name);
+		is_frame = fs_resolve_is_frame(&dir->place, name);
 		if (is_frame < 0)
 			return is_frame;
 		n += is_frame;

@@ -26,8 +26,7 @@
 
 /* A backing directory, and the names in it that are about to go. */
 struct fs_backing_dir {
-	struct fs_tree *tree;
-	int dirfd;
+	struct fs_place place;
 	/* NULL: none. */
 	const char *leaving;
 	const char *replaced;

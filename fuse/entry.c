@@ -32,10 +32,24 @@ void fs_entry_leave(struct fs_entry *entry)
 		fs_tree_unpin(entry->fs->tree, &entry->pin);
 }
 
+struct fs_place fs_entry_place(const struct fs_entry *entry)
+{
+	const struct fs_node *dir = entry->dir;
+
+	fs_known_enter(&entry->fs->known, dir->dev, dir->ino, entry->pin.fd,
+		       false);
+	return (struct fs_place){
+		.tree = entry->fs->tree,
+		.dirfd = entry->pin.fd,
+		.known = &entry->fs->known,
+		.dev = dir->dev,
+		.ino = dir->ino,
+	};
+}
+
 struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry)
 {
-	return (struct fs_backing_dir){.tree = entry->fs->tree,
-				       .dirfd = entry->pin.fd};
+	return (struct fs_backing_dir){.place = fs_entry_place(entry)};
 }
 
 struct fs_node *fs_entry_hold(struct fs *fs, const struct fs_found *found)

@@ -40,8 +40,12 @@ int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 void fs_entry_leave(struct fs_entry *entry);
 
 /*
- * The directory for fs_backing_name_of_frame(); no name in it is about to go.
+ * The directory of @entry with all changes up to now, for functions that look
+ * for names in it.
  */
+struct fs_place fs_entry_place(const struct fs_entry *entry);
+
+/* The same for fs_backing_name_of_frame(); no name in it is about to go. */
 struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry);
 
 /*

@@ -18,6 +18,7 @@
 #include "durable.h"
 #include "fuse_api.h"
 #include "handle.h"
+#include "known.h"
 #include "logger.h"
 #include "mount_options.h"
 #include "open_frame.h"
@@ -37,6 +38,7 @@ struct fs {
 	struct fs_mountpoint mountpoint;
 	struct b2f_runtime *runtime;
 	struct fs_tree *tree;
+	struct fs_known known;
 	/*
 	 * The state of nodes, open frames and handles.  Taken before the lock
 	 * of the tree, and never held during I/O.

@@ -23,6 +23,7 @@ struct fs_listing {
 	/* -1: the made-up directory around a single frame. */
 	int fd;
 	dev_t dev;
+	ino_t ino;
 	/* What getdents64(2) gave, and where in it the next entry begins. */
 	size_t nbytes;
 	size_t start;
@@ -49,8 +50,10 @@ static int open_dir(struct fs *fs, struct fs_node *node,
 	listing->fd = openat(pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (listing->fd < 0 || fstat(listing->fd, &st))
 		err = -errno;
-	else
+	else {
 		listing->dev = st.st_dev;
+		listing->ino = st.st_ino;
+	}
 	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }
@@ -93,6 +96,17 @@ void fs_listing_unlock(struct fs_listing *listing)
 	pthread_mutex_unlock(&listing->lock);
 }
 
+static struct fs_place place_of(struct fs *fs, const struct fs_listing *listing)
+{
+	return (struct fs_place){
+		.tree = fs->tree,
+		.dirfd = listing->fd,
+		.known = &fs->known,
+		.dev = listing->dev,
+		.ino = listing->ino,
+	};
+}
+
 /*
  * If @entry, a frame called @name on the backing filesystem, has a view that is
  * to be listed, notes it as the next entry.
@@ -100,6 +114,7 @@ void fs_listing_unlock(struct fs_listing *listing)
 static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 		     const char *name, struct fs_listed *entry)
 {
+	const struct fs_place place = place_of(fs, listing);
 	struct fs_listed *view = &listing->view;
 	struct fs_found found, other;
 	bool has;
@@ -113,7 +128,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 		return;
 	/* A file that has this name is listed as itself. */
 	if (listing->fd >= 0 &&
-	    fs_resolve_find(fs->tree, dirfd, view->name, &other) == 0) {
+	    fs_resolve_find(&place, view->name, &other) == 0) {
 		fs_probe_close(&other.probe);
 		return;
 	}
@@ -209,6 +224,7 @@ static bool is_shortage(int err)
 static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
 {
+	const struct fs_place place = place_of(fs, listing);
 	bool is_frame = false;
 	int err = 0;
 
@@ -226,8 +242,10 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	if (!may_be_frame(d->d_type) || strcmp(d->d_name, ".") == 0 ||
 	    strcmp(d->d_name, "..") == 0)
 		return 1;
-	err = fs_resolve_shown(fs->tree, listing->fd, d->d_name, &is_frame,
-			       out->name);
+	if (fs_suffix_stem(d->d_name, out->name))
+		fs_known_enter(&fs->known, place.dev, place.ino, place.dirfd,
+			       true);
+	err = fs_resolve_shown(&place, d->d_name, &is_frame, out->name);
 	if (err == -ENOENT)
 		return 0;
 	if (is_shortage(err))

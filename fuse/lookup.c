@@ -29,14 +29,15 @@ static int find_single(const struct fs_entry *entry, struct fs_found *out)
 
 int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 {
-	const struct fs *fs = entry->fs;
+	struct fs_place place;
 	int err = -ENOENT;
 
 	if (entry->dir->kind == FS_KIND_SINGLE)
 		err = find_single(entry, out);
-	else if (!fs_deleted_is_hidden(entry->name))
-		err = fs_resolve_find(fs->tree, entry->pin.fd, entry->name,
-				      out);
+	else if (!fs_deleted_is_hidden(entry->name)) {
+		place = fs_entry_place(entry);
+		err = fs_resolve_find(&place, entry->name, out);
+	}
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, out);
 	return err == -ENOENT && strlen(entry->name) > FS_NAME_MAX

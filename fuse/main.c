@@ -129,6 +129,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	err = fs_tree_new(&base, &fs->tree);
 	if (err)
 		return fail_errno("/proc/self/fd", err, FS_EXIT_DAEMON);
+	fs_known_init(&fs->known);
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
 	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
@@ -216,6 +217,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		 * yet.
 		 */
 		fs_tree_free(fs->tree);
+		fs_known_fini(&fs->known);
 		fs_deleted_fini(&fs->deleted);
 	}
 	b2f_runtime_free(fs->runtime);

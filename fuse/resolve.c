@@ -7,13 +7,22 @@
 
 #include "resolve.h"
 
-int fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name)
+/* Is it known that there is no @name? */
+static bool lacks(const struct fs_place *place, const char *name)
+{
+	return place->known &&
+	       fs_known_lacks(place->known, place->dev, place->ino, name);
+}
+
+int fs_resolve_exists(const struct fs_place *place, const char *name)
 {
 	struct stat st;
 	int fd, err;
 
+	if (lacks(place, name))
+		return 0;
 	/* fstatat(2) could ask our own mount, and wait for ever. */
-	err = fs_tree_open_at(tree, dirfd, name, &fd, &st);
+	err = fs_tree_open_at(place->tree, place->dirfd, name, &fd, &st);
 	if (err == -ENOENT)
 		return 0;
 	if (err)
@@ -22,32 +31,35 @@ int fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name)
 	return 1;
 }
 
-int fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name)
+int fs_resolve_is_frame(const struct fs_place *place, const char *name)
 {
 	enum fs_kind kind;
-	int err = fs_probe_kind(tree, dirfd, name, &kind);
+	int err;
 
+	if (lacks(place, name))
+		return 0;
+	err = fs_probe_kind(place->tree, place->dirfd, name, &kind);
 	if (err == -ENOENT)
 		return 0;
 	return err ? err : kind == FS_KIND_FRAME;
 }
 
-static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
+static int show_frame(const struct fs_place *place, const char *name,
 		      char shown[FS_NAME_SIZE]);
 
-int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
+int fs_resolve_is_shown(const struct fs_place *place, const char *name)
 {
 	char shown[FS_NAME_SIZE];
 	int is_frame, err;
 
 	/* Only frames are shown by other names. */
 	is_frame = fs_suffix_stem(name, shown)
-			   ? fs_resolve_is_frame(tree, dirfd, name)
+			   ? fs_resolve_is_frame(place, name)
 			   : 0;
 	if (is_frame <= 0)
 		return is_frame ? is_frame
-				: fs_resolve_exists(tree, dirfd, name);
-	err = show_frame(tree, dirfd, name, shown);
+				: fs_resolve_exists(place, name);
+	err = show_frame(place, name, shown);
 	return err ? err : strcmp(shown, name) == 0;
 }
 
@@ -55,21 +67,21 @@ int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name)
  * Is anything else than the frame @name shown as @stem, or about to be?  Each
  * step of this recursion takes a suffix off, so it ends.
  */
-static int is_taken(struct fs_tree *tree, int dirfd, const char *name,
+static int is_taken(const struct fs_place *place, const char *name,
 		    const char *stem)
 {
 	char other[FS_NAME_SIZE];
-	int taken = fs_resolve_is_shown(tree, dirfd, stem);
+	int taken = fs_resolve_is_shown(place, stem);
 
 	for (size_t i = 0; taken == 0 && i < FS_SUFFIXES; i++) {
 		if (fs_suffix_join(stem, i, other) && strcmp(other, name) != 0)
-			taken = fs_resolve_is_frame(tree, dirfd, other);
+			taken = fs_resolve_is_frame(place, other);
 	}
 	return taken;
 }
 
 /* Copies the name that the frame @name is shown by. */
-static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
+static int show_frame(const struct fs_place *place, const char *name,
 		      char shown[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
@@ -79,14 +91,14 @@ static int show_frame(struct fs_tree *tree, int dirfd, const char *name,
 		snprintf(shown, FS_NAME_SIZE, "%s", name);
 		return 0;
 	}
-	taken = is_taken(tree, dirfd, name, stem);
+	taken = is_taken(place, name, stem);
 	if (taken < 0)
 		return taken;
 	snprintf(shown, FS_NAME_SIZE, "%s", taken ? name : stem);
 	return 0;
 }
 
-int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
+int fs_resolve_shown(const struct fs_place *place, const char *name,
 		     bool *is_frame, char shown[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
@@ -94,11 +106,11 @@ int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
 	int err;
 
 	if (fs_suffix_stem(name, stem)) {
-		err = fs_probe_kind(tree, dirfd, name, &kind);
+		err = fs_probe_kind(place->tree, place->dirfd, name, &kind);
 		if (err)
 			return err;
 		if (kind == FS_KIND_FRAME) {
-			err = show_frame(tree, dirfd, name, shown);
+			err = show_frame(place, name, shown);
 			if (!err)
 				*is_frame = true;
 			return err;
@@ -110,7 +122,7 @@ int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
 }
 
 /* Finds the only frame @stem.SUFFIX; nothing has the name @stem itself. */
-static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
+static int find_frame(const struct fs_place *place, const char *stem,
 		      struct fs_found *out)
 {
 	struct fs_found found = {.probe = {.fd = -1}};
@@ -119,9 +131,9 @@ static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
 	int nframes = 0, err = 0;
 
 	for (size_t i = 0; i < FS_SUFFIXES && nframes < 2; i++) {
-		if (!fs_suffix_join(stem, i, name))
+		if (!fs_suffix_join(stem, i, name) || lacks(place, name))
 			continue;
-		err = fs_probe_open(tree, dirfd, name, &probe);
+		err = fs_probe_open(place->tree, place->dirfd, name, &probe);
 		if (err == -ENOENT)
 			continue;
 		if (err)
@@ -146,21 +158,23 @@ static int find_frame(struct fs_tree *tree, int dirfd, const char *stem,
 	return err;
 }
 
-int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
+int fs_resolve_find(const struct fs_place *place, const char *name,
 		    struct fs_found *out)
 {
 	char shown[FS_NAME_SIZE];
 	struct fs_found found;
 	int err;
 
-	err = fs_probe_open(tree, dirfd, name, &found.probe);
+	if (lacks(place, name))
+		return find_frame(place, name, out);
+	err = fs_probe_open(place->tree, place->dirfd, name, &found.probe);
 	if (err == -ENOENT)
-		return find_frame(tree, dirfd, name, out);
+		return find_frame(place, name, out);
 	if (err)
 		return err;
 	snprintf(found.name, sizeof(found.name), "%s", name);
 	if (found.probe.kind == FS_KIND_FRAME)
-		err = show_frame(tree, dirfd, name, shown);
+		err = show_frame(place, name, shown);
 	if (!err &&
 	    (found.probe.kind != FS_KIND_FRAME || strcmp(shown, name) == 0)) {
 		*out = found;
@@ -170,5 +184,5 @@ int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
 	/*
 	 * That file is shown by another name, so @name may be a frame's stem.
 	 */
-	return err ? err : find_frame(tree, dirfd, name, out);
+	return err ? err : find_frame(place, name, out);
 }

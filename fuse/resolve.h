@@ -13,7 +13,18 @@
 #ifndef B2F_FUSE_RESOLVE_H
 #define B2F_FUSE_RESOLVE_H
 
+#include "known.h"
 #include "probe.h"
+
+/* A backing directory in which names are looked for. */
+struct fs_place {
+	struct fs_tree *tree;
+	int dirfd;
+	/* What is known of it since fs_known_enter(); NULL: nothing. */
+	struct fs_known *known;
+	dev_t dev;
+	ino_t ino;
+};
 
 /* What a name of the mount stands for. */
 struct fs_found {
@@ -43,37 +54,36 @@ static inline struct fs_node fs_found_key(const struct fs_found *found)
 }
 
 /*
- * Returns 1 if @name in the backing directory @dirfd is shown by just that
- * name, 0 if it is shown by another or does not exist, or an errno.
+ * Returns 1 if @name in @place is shown by just that name, 0 if it is shown by
+ * another or does not exist, or an errno.
  */
 B2F_MUST_CHECK
-int fs_resolve_is_shown(struct fs_tree *tree, int dirfd, const char *name);
+int fs_resolve_is_shown(const struct fs_place *place, const char *name);
 
 /*
- * Finds what is shown as @name in the backing directory @dirfd.  Returns 0,
- * -ENOENT or an errno.
+ * Finds what is shown as @name in @place.  Returns 0, -ENOENT or an errno.
  */
 B2F_MUST_CHECK
-int fs_resolve_find(struct fs_tree *tree, int dirfd, const char *name,
+int fs_resolve_find(const struct fs_place *place, const char *name,
 		    struct fs_found *out);
 
 /*
- * Tells whether @name in the backing directory @dirfd is a frame, and copies
- * the name that it is shown by to @shown.  A name without a suffix of frames
- * costs no look: it is shown as it is, and reported as no frame.
+ * Tells whether @name in @place is a frame, and copies the name that it is
+ * shown by to @shown.  A name without a suffix of frames costs no look: it is
+ * shown as it is, and reported as no frame.
  *
  * Returns 0 or an errno (-ENOENT: it is gone).
  */
 B2F_MUST_CHECK
-int fs_resolve_shown(struct fs_tree *tree, int dirfd, const char *name,
+int fs_resolve_shown(const struct fs_place *place, const char *name,
 		     bool *is_frame, char shown[FS_NAME_SIZE]);
 
-/* Returns 1 if @name exists in the backing directory @dirfd, 0 or an errno. */
+/* Returns 1 if @name exists in @place, 0 or an errno. */
 B2F_MUST_CHECK
-int fs_resolve_exists(struct fs_tree *tree, int dirfd, const char *name);
+int fs_resolve_exists(const struct fs_place *place, const char *name);
 
 /* Returns 1 if @name is a frame there, 0 or an errno. */
 B2F_MUST_CHECK
-int fs_resolve_is_frame(struct fs_tree *tree, int dirfd, const char *name);
+int fs_resolve_is_frame(const struct fs_place *place, const char *name);
 
 #endif

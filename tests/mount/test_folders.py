@@ -108,7 +108,7 @@ def test_large_folders_cost_nothing_per_name():
 
 
 def test_a_small_file_costs_few_calls():
-    """Nothing is listed for it, and nothing read of what was just made."""
+    """The directory is read once, and nothing of what was just made."""
     os.mkdir("src")
     strace = ["strace", "-f", "-o", "calls", "-e", "trace=all"]
     with Mount("src", "mnt", "-o", "rw", wrap=strace):
@@ -119,7 +119,7 @@ def test_a_small_file_costs_few_calls():
             lines = f.readlines()[before:]
         calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines
                  if "unfinished" not in x]
-    assert "getdents64" not in calls
+    assert calls.count("getdents64") <= 2
     assert "pread64" not in calls
     # It were 150 when each step looked again at what the one before had made.
     assert len(calls) < 115 * 100, len(calls)

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* known.c - which names a backing directory does not have, without asking */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "dir.h"
+#include "known.h"
+
+#define EVENTS                                                                 \
+	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |    \
+	 IN_MASK_CREATE)
+
+#define EVENTS_SIZE 4096
+
+/* Learning costs about as much as so many requests that look for names. */
+#define LEARN_AT 8
+
+/* How many names to read for each request that has come. */
+#define NAMES_PER_REQUEST 256
+
+/* The magic of f2fs and overlay is not in all headers. */
+#define F2FS	0xf2f52010
+#define OVERLAY 0x794c7630
+
+void fs_known_init(struct fs_known *known)
+{
+	pthread_mutex_init(&known->lock, NULL);
+	known->events_fd = -1;
+	known->dirs = calloc(FS_KNOWN_DIRS, sizeof(known->dirs[0]));
+	if (known->dirs)
+		known->events_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+}
+
+/* Forgets the names of @dir; locked.  Its watch has gone if !@unwatch. */
+static void forget(struct fs_known *known, struct fs_known_dir *dir,
+		   bool unwatch)
+{
+	known->nnames -= dir->names.nnames;
+	fs_name_set_fini(&dir->names);
+	if (dir->watch && unwatch)
+		inotify_rm_watch(known->events_fd, dir->watch);
+	dir->watch = 0;
+	dir->state = FS_KNOWN_UNKNOWN;
+	dir->nasked = 0;
+}
+
+void fs_known_fini(struct fs_known *known)
+{
+	for (size_t i = 0; known->dirs && i < FS_KNOWN_DIRS; i++)
+		fs_name_set_fini(&known->dirs[i].names);
+	free(known->dirs);
+	if (known->events_fd >= 0)
+		close(known->events_fd);
+	pthread_mutex_destroy(&known->lock);
+}
+
+static void forget_all(struct fs_known *known)
+{
+	for (size_t i = 0; i < FS_KNOWN_DIRS; i++)
+		forget(known, &known->dirs[i], true);
+}
+
+/* Adds a name; without memory, forgets the directory.  Locked. */
+static void add(struct fs_known *known, struct fs_known_dir *dir,
+		struct fs_name_hash hash)
+{
+	known->nnames -= dir->names.nnames;
+	if (fs_name_set_add(&dir->names, hash)) {
+		known->nnames += dir->names.nnames;
+		forget(known, dir, true);
+	} else {
+		known->nnames += dir->names.nnames;
+	}
+}
+
+static void remove_name(struct fs_known *known, struct fs_known_dir *dir,
+			struct fs_name_hash hash)
+{
+	known->nnames -= dir->names.nnames;
+	fs_name_set_remove(&dir->names, hash);
+	known->nnames += dir->names.nnames;
+}
+
+static struct fs_known_dir *find_watch(struct fs_known *known, int watch)
+{
+	size_t i = known->dirs[known->last].watch == watch ? known->last : 0;
+
+	while (i < FS_KNOWN_DIRS && known->dirs[i].watch != watch)
+		i++;
+	if (i == FS_KNOWN_DIRS)
+		return NULL;
+	known->last = i;
+	return &known->dirs[i];
+}
+
+static bool is_same(struct fs_name_hash a, struct fs_name_hash b)
+{
+	return a.low == b.low && a.high == b.high;
+}
+
+/*
+ * Applies the event @mask of the name @hash; locked.
+ *
+ * An exchange of a and b is told as a moved to b, then b moved to a.  So b may
+ * still exist if it seems to go at once; the directory is locked meanwhile, so
+ * that nothing comes in between.
+ */
+static void apply_name(struct fs_known *known, struct fs_known_dir *dir,
+		       uint32_t mask, struct fs_name_hash hash)
+{
+	struct fs_name_hash moved_to = dir->moved_to;
+
+	dir->moved_to = mask & IN_MOVED_TO ? hash : (struct fs_name_hash){0};
+	if (mask & (IN_CREATE | IN_MOVED_TO))
+		add(known, dir, hash);
+	else if ((mask & IN_DELETE) || !is_same(moved_to, hash))
+		remove_name(known, dir, hash);
+}
+
+/* Applies one event; locked. */
+static void apply(struct fs_known *known, const struct inotify_event *event)
+{
+	struct fs_known_dir *dir;
+
+	if (event->mask & IN_Q_OVERFLOW) {
+		forget_all(known);
+		return;
+	}
+	dir = find_watch(known, event->wd);
+	/* One of a watch that was removed meanwhile. */
+	if (!dir)
+		return;
+	if (event->mask & IN_IGNORED)
+		forget(known, dir, false);
+	else if (event->len > 0)
+		apply_name(known, dir, event->mask, fs_name_hash(event->name));
+}
+
+/* Applies all events that there are; locked. */
+static void read_events(struct fs_known *known)
+{
+	_Alignas(struct inotify_event) char buf[EVENTS_SIZE];
+	ssize_t n;
+
+	while ((n = read(known->events_fd, buf, sizeof(buf))) > 0) {
+		const struct inotify_event *event;
+
+		for (ssize_t i = 0; i < n;
+		     i += (ssize_t)(sizeof(*event) + event->len)) {
+			event = (const void *)(buf + i);
+			apply(known, event);
+		}
+	}
+	if (n < 0 && errno != EAGAIN)
+		forget_all(known);
+}
+
+/* The only place where a directory can be; locked. */
+static struct fs_known_dir *place_of(struct fs_known *known, dev_t dev,
+				     ino_t ino)
+{
+	uint64_t h = ((uint64_t)ino ^ (uint64_t)dev << 32) *
+		     UINT64_C(0x9e3779b97f4a7c15);
+
+	return &known->dirs[(h >> 32) % FS_KNOWN_DIRS];
+}
+
+/* The directory; NULL: not even its requests are counted.  Locked. */
+static struct fs_known_dir *find(struct fs_known *known, dev_t dev, ino_t ino)
+{
+	struct fs_known_dir *dir = place_of(known, dev, ino);
+
+	return dir->dev == dev && dir->ino == ino ? dir : NULL;
+}
+
+/* Forgets other directories until @dir has room for @n more names; locked. */
+static void make_room(struct fs_known *known, const struct fs_known_dir *dir,
+		      size_t n)
+{
+	for (size_t i = 0;
+	     i < FS_KNOWN_DIRS && known->nnames + n > FS_KNOWN_NAMES; i++) {
+		struct fs_known_dir *other = &known->dirs[known->hand];
+
+		known->hand = (known->hand + 1) % FS_KNOWN_DIRS;
+		if (other != dir && other->state == FS_KNOWN_KNOWN)
+			forget(known, other, true);
+	}
+}
+
+/*
+ * Only this kernel changes names there, and tells of it.  Elsewhere another
+ * machine may do so (NFS), or a daemon (FUSE).
+ */
+static bool is_local(int fd)
+{
+	struct statfs st;
+	unsigned int flags = 0;
+
+	if (fstatfs(fd, &st))
+		return false;
+	switch ((uint32_t)st.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case F2FS:
+	case OVERLAY:
+		break;
+	default:
+		return false;
+	}
+	/* Once the key is there, encrypted names are other ones. */
+	return ioctl(fd, FS_IOC_GETFLAGS, &flags) ||
+	       !(flags & FS_ENCRYPT_FL);
+}
+
+/* The names of a directory while they are read. */
+struct reading {
+	struct fs_name_set names;
+	size_t max;
+	/* One of them with another case; "": none has a letter. */
+	char other_case[NAME_MAX + 1];
+};
+
+static bool swap_case(char *name)
+{
+	size_t n = strcspn(name, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+	if (!name[n])
+		return false;
+	name[n] = (char)(name[n] ^ 'a' ^ 'A');
+	return true;
+}
+
+static int take(void *arg, int dirfd, const struct dirent *d)
+{
+	struct reading *r = arg;
+
+	(void)dirfd;
+	if (r->names.nnames == r->max)
+		return -EFBIG;
+	if (!r->other_case[0]) {
+		snprintf(r->other_case, sizeof(r->other_case), "%s",
+			 d->d_name);
+		if (!swap_case(r->other_case))
+			r->other_case[0] = '\0';
+	}
+	return fs_name_set_add(&r->names, fs_name_hash(d->d_name));
+}
+
+/*
+ * Does the directory tell "a" from "A"?  If none of its names has a letter,
+ * that cannot be found out.
+ */
+static bool tells_case(const struct reading *r, int fd)
+{
+	int found;
+
+	if (!r->other_case[0])
+		return false;
+	if (fs_name_set_has(&r->names, fs_name_hash(r->other_case)))
+		return true;
+	/* O_PATH: it may lead into our own mount. */
+	found = openat(fd, r->other_case, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (found >= 0)
+		close(found);
+	return found < 0 && errno == ENOENT;
+}
+
+/* Reads the names of a directory that can be known. */
+static int read_names(int fd, struct reading *r)
+{
+	int dirfd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (dirfd < 0)
+		return -errno;
+	err = is_local(dirfd) ? fs_dir_each(dirfd, take, r) : -ENOTSUP;
+	if (!err && !tells_case(r, dirfd))
+		err = -ENOTSUP;
+	close(dirfd);
+	return err;
+}
+
+/*
+ * Begins to watch the directory: from now on its events are applied.  Returns
+ * the watch, or an errno.  Locked, so that no event of it is taken for an old
+ * one.
+ */
+static int watch(struct fs_known *known, struct fs_known_dir *dir, int fd)
+{
+	char path[32];
+	int wd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	wd = inotify_add_watch(known->events_fd, path, EVENTS);
+	if (wd < 0)
+		return -errno;
+	dir->watch = wd;
+	dir->state = FS_KNOWN_LEARNING;
+	return wd;
+}
+
+/* Adds what was read to what events have told; locked. */
+static void merge(struct fs_known *known, struct fs_known_dir *dir,
+		  const struct reading *r)
+{
+	make_room(known, dir, r->names.nnames);
+	for (size_t i = 0; i < r->names.nslots; i++) {
+		const struct fs_name_hash *hash = &r->names.slots[i];
+
+		if ((hash->low | hash->high) &&
+		    dir->state == FS_KNOWN_LEARNING)
+			add(known, dir, *hash);
+	}
+	if (dir->state == FS_KNOWN_LEARNING)
+		dir->state = FS_KNOWN_KNOWN;
+}
+
+/*
+ * Learns the directory @dev, @ino, which is @fd.  A name that goes while its
+ * directory is read may be kept: then it is looked for in vain, no more.
+ */
+static void learn(struct fs_known *known, dev_t dev, ino_t ino, int fd,
+		  size_t max)
+{
+	struct reading r = {.max = max};
+	struct fs_known_dir *dir;
+	int wd = -ENOENT, err;
+
+	pthread_mutex_lock(&known->lock);
+	dir = find(known, dev, ino);
+	if (dir && dir->state == FS_KNOWN_UNKNOWN)
+		wd = watch(known, dir, fd);
+	pthread_mutex_unlock(&known->lock);
+	if (wd < 0)
+		return;
+	err = read_names(fd, &r);
+	pthread_mutex_lock(&known->lock);
+	dir = find_watch(known, wd);
+	if (dir && !err)
+		merge(known, dir, &r);
+	else if (dir)
+		forget(known, dir, true);
+	pthread_mutex_unlock(&known->lock);
+	fs_name_set_fini(&r.names);
+}
+
+/* Counts a request.  Returns how many names to learn at most; locked. */
+static size_t count(struct fs_known *known, dev_t dev, ino_t ino,
+		    bool is_listed)
+{
+	struct fs_known_dir *dir = place_of(known, dev, ino);
+
+	if (dir->dev != dev || dir->ino != ino) {
+		forget(known, dir, true);
+		dir->dev = dev;
+		dir->ino = ino;
+		dir->learn_at = LEARN_AT;
+	}
+	if (dir->state != FS_KNOWN_UNKNOWN)
+		return 0;
+	if (is_listed)
+		return FS_KNOWN_NAMES;
+	if (++dir->nasked < dir->learn_at)
+		return 0;
+	/* If that is too few, wait until more pays. */
+	dir->learn_at = dir->learn_at > UINT_MAX / 4 ? UINT_MAX
+						     : 2 * dir->nasked;
+	return (size_t)dir->nasked * NAMES_PER_REQUEST < FS_KNOWN_NAMES
+		       ? (size_t)dir->nasked * NAMES_PER_REQUEST
+		       : FS_KNOWN_NAMES;
+}
+
+void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
+		    bool is_listed)
+{
+	size_t max;
+
+	if (known->events_fd < 0)
+		return;
+	pthread_mutex_lock(&known->lock);
+	read_events(known);
+	max = count(known, dev, ino, is_listed);
+	pthread_mutex_unlock(&known->lock);
+	if (max > 0)
+		learn(known, dev, ino, fd, max);
+}
+
+bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
+		    const char *name)
+{
+	const struct fs_known_dir *dir;
+	struct fs_name_hash hash;
+	bool lacks;
+
+	if (known->events_fd < 0)
+		return false;
+	hash = fs_name_hash(name);
+	pthread_mutex_lock(&known->lock);
+	dir = find(known, dev, ino);
+	lacks = dir && dir->state == FS_KNOWN_KNOWN &&
+		!fs_name_set_has(&dir->names, hash);
+	pthread_mutex_unlock(&known->lock);
+	return lacks;
+}

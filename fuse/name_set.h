@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * name_set.h - a set of names
+ *
+ * It keeps 128 bits of each name, not the name: 32 to 64 bytes per name,
+ * however long that is.
+ *
+ * Layer: fuse.  Threads: the caller serializes the calls for one set.
+ */
+#ifndef B2F_FUSE_NAME_SET_H
+#define B2F_FUSE_NAME_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/error.h"
+
+/* What the set keeps of a name; never both 0. */
+struct fs_name_hash {
+	uint64_t low;
+	uint64_t high;
+};
+
+/* Zero-initialize it; free it with fs_name_set_fini(). */
+struct fs_name_set {
+	/* Open addressing: all 0 is a free slot. */
+	struct fs_name_hash *slots;
+	/* 0 or a power of two. */
+	size_t nslots;
+	size_t nnames;
+};
+
+struct fs_name_hash fs_name_hash(const char *name);
+
+/* Adds @hash; a second time it does nothing.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int fs_name_set_add(struct fs_name_set *set, struct fs_name_hash hash);
+
+/* Removes @hash, if it is there. */
+void fs_name_set_remove(struct fs_name_set *set, struct fs_name_hash hash);
+
+bool fs_name_set_has(const struct fs_name_set *set, struct fs_name_hash hash);
+
+/* Frees what it holds; it is empty then. */
+void fs_name_set_fini(struct fs_name_set *set);
+
+#endif

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names that other programs make, rename and delete beside the mount.
+
+The daemon knows the names of a directory that is used much.  So each test uses
+its directory much first, and then looks for a name at once.
+"""
+import ctypes
+import errno
+import os
+import pathlib
+import shutil
+import subprocess
+
+from mounting import Mount, error_of, main, make
+
+NO_TIMEOUTS = ("-o", "entry_timeout=0,attr_timeout=0")
+SUFFIXES = ".b2frame", ".b2f", ".b2", ".b2nd", ".b2eframe"
+
+
+def use(path, n=40):
+    """Looks for so many names that there are not."""
+    for i in range(n):
+        assert error_of(os.stat, f"{path}/none-{i}") == errno.ENOENT
+
+
+def frame(path):
+    make(str(path), None, nbytes=8000)
+
+
+def failing_opens(trace):
+    lines = pathlib.Path(trace).read_text().splitlines()
+    return sum("ENOENT" in line and "openat(" in line for line in lines)
+
+
+class Traced(Mount):
+    def __init__(self, *args, inject=()):
+        super().__init__(*args)
+        faults = [arg for fault in inject for arg in ("-e", f"inject={fault}")]
+        self.args[:0] = ["strace", *faults, "-f", "-qq", "-o", "trace", "-e",
+                         "trace=openat,inotify_init1"]
+
+
+def test_absent_names_are_not_looked_for():
+    os.mkdir("src")
+    pathlib.Path("src/file").touch()
+    with Traced("src", "mnt"):
+        use("mnt")
+        before = failing_opens("trace")
+        use("mnt")
+        assert failing_opens("trace") == before
+
+
+def test_without_inotify_they_are():
+    os.mkdir("src")
+    frame("src/a.b2frame")
+    with Traced("src", "mnt", inject=["inotify_init1:error=EMFILE"]):
+        use("mnt")
+        before = failing_opens("trace")
+        use("mnt")
+        assert failing_opens("trace") > before
+        assert os.listdir("mnt") == ["a"]
+        frame("src/b.b2nd")
+        assert sorted(os.listdir("mnt")) == ["a", "b"]
+
+
+def test_each_change_beside_the_mount_is_seen_at_once():
+    os.makedirs("src/d")
+    frame("kept.b2frame")
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        pathlib.Path("src/d/file").touch()
+        use("mnt/d")
+        for i, suffix in enumerate(SUFFIXES * 20):
+            shutil.copytree("kept.b2frame", f"src/d/x{i}{suffix}")
+            assert os.path.isfile(f"mnt/d/x{i}")
+            os.rename(f"src/d/x{i}{suffix}", f"src/d/y{i}{suffix}")
+            assert os.path.isfile(f"mnt/d/y{i}")
+            assert not os.path.exists(f"mnt/d/x{i}")
+            # Now the frame has to show its full name.
+            pathlib.Path(f"src/d/y{i}").write_text("plain")
+            assert pathlib.Path(f"mnt/d/y{i}").read_text() == "plain"
+            assert os.path.isfile(f"mnt/d/y{i}{suffix}")
+            os.unlink(f"src/d/y{i}")
+            assert os.path.getsize(f"mnt/d/y{i}") == 8000
+            shutil.rmtree(f"src/d/y{i}{suffix}")
+            assert not os.path.exists(f"mnt/d/y{i}")
+            os.symlink("file", f"src/d/s{i}")
+            assert os.readlink(f"mnt/d/s{i}") == "file"
+            os.link("src/d/file", f"src/d/l{i}")
+            assert os.path.isfile(f"mnt/d/l{i}")
+            os.mkfifo(f"src/d/f{i}")
+            assert os.path.exists(f"mnt/d/f{i}")
+
+
+def test_moves_between_directories_are_seen():
+    os.makedirs("src/a")
+    os.makedirs("src/b")
+    pathlib.Path("src/a/file").touch()
+    pathlib.Path("src/b/file").touch()
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        use("mnt/a")
+        use("mnt/b")
+        for i in range(50):
+            frame(f"src/a/x{i}.b2frame")
+            os.rename(f"src/a/x{i}.b2frame", f"src/b/x{i}.b2frame")
+            assert not os.path.exists(f"mnt/a/x{i}")
+            assert os.path.exists(f"mnt/b/x{i}")
+        assert sorted(os.listdir("mnt/a")) == ["file"]
+        assert len(os.listdir("mnt/b")) == 51
+
+
+def exchange(a, b):
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.renameat2(-100, a.encode(), -100, b.encode(), 2) == 0
+
+
+def test_exchanges_are_seen():
+    os.makedirs("src/d")
+    os.makedirs("src/e")
+    frame("src/d/a.b2frame")
+    frame("src/e/b.b2nd")
+    pathlib.Path("src/d/c").write_text("c")
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        use("mnt/d")
+        use("mnt/e")
+        for i in range(20):
+            exchange("src/d/a.b2frame", "src/e/b.b2nd")
+            assert sorted(os.listdir("mnt/d")) == ["a", "c"]
+            assert os.path.exists("mnt/d/a") and os.path.exists("mnt/e/b")
+            exchange("src/d/a.b2frame", "src/d/c")
+            assert os.path.exists("mnt/d/c")
+            assert pathlib.Path("mnt/d/a.b2frame").read_text() == "c"
+            exchange("src/d/a.b2frame", "src/d/c")
+            assert os.path.getsize("mnt/d/a") == 8000
+
+
+def test_a_directory_that_takes_the_place_of_another_is_another():
+    for name in "ab":
+        os.makedirs(f"src/{name}")
+        pathlib.Path(f"src/{name}/in-{name}").touch()
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        use("mnt/a")
+        use("mnt/b")
+        for i in range(20):
+            exchange("src/a", "src/b")
+            here, other = "ba" if i % 2 == 0 else "ab"
+            assert os.listdir("mnt/a") == [f"in-{here}"]
+            assert os.path.exists(f"mnt/a/in-{here}")
+            assert not os.path.exists(f"mnt/a/in-{other}")
+        for i in range(20):
+            # An inode number is often used again at once.
+            shutil.rmtree("src/a")
+            os.mkdir("src/a")
+            pathlib.Path(f"src/a/new-{i}").touch()
+            assert os.path.exists(f"mnt/a/new-{i}")
+            use("mnt/a", 10)
+
+
+def test_two_mounts_see_each_other():
+    os.makedirs("src/d")
+    pathlib.Path("src/d/file").touch()
+    with Mount("src", "one", *NO_TIMEOUTS), Mount("src", "two", *NO_TIMEOUTS):
+        use("one/d")
+        use("two/d")
+        for i in range(40):
+            here, there = ("one", "two") if i % 2 else ("two", "one")
+            pathlib.Path(f"{here}/d/x{i}").write_bytes(b"x" * i)
+            assert os.path.getsize(f"{there}/d/x{i}") == i
+            assert error_of(os.open, f"{there}/d/x{i}",
+                            os.O_CREAT | os.O_EXCL) == errno.EEXIST
+            os.rename(f"{there}/d/x{i}", f"{there}/d/y{i}")
+            assert not os.path.exists(f"{here}/d/x{i}")
+            os.unlink(f"{here}/d/y{i}")
+            assert not os.path.exists(f"{there}/d/y{i}")
+
+
+def test_no_name_is_lost_among_many_events():
+    """More of them than inotify keeps, while the daemon is not asked."""
+    queue = int(pathlib.Path(
+        "/proc/sys/fs/inotify/max_queued_events").read_text())
+    os.mkdir("src")
+    pathlib.Path("src/file").touch()
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        use("mnt")
+        for i in range(min(queue, 20000) // 2 + 100):
+            fd = os.open(f"src/t{i % 2}", os.O_CREAT)
+            os.close(fd)
+            os.unlink(f"src/t{i % 2}")
+        pathlib.Path("src/last").touch()
+        assert os.path.exists("mnt/last")
+        use("mnt")
+        pathlib.Path("src/later").touch()
+        assert os.path.exists("mnt/later")
+
+
+def test_many_directories_take_little_memory():
+    os.mkdir("src")
+    for i in range(530):
+        os.mkdir(f"src/d{i}")
+        pathlib.Path(f"src/d{i}/file").touch()
+    with Mount("src", "mnt", *NO_TIMEOUTS) as mount:
+        for i in range(530):
+            use(f"mnt/d{i}", 9)
+        watches = sum(
+            line.startswith("inotify ")
+            for fd in mount.open_fds()
+            for line in pathlib.Path(
+                f"/proc/{mount.pid}/fdinfo/{fd}").read_text().splitlines())
+        assert 100 < watches <= 512, watches
+        for i in range(0, 530, 7):
+            pathlib.Path(f"src/d{i}/new").touch()
+            assert os.path.exists(f"mnt/d{i}/new")
+
+
+def test_a_directory_may_be_learned_while_it_changes():
+    os.mkdir("src")
+    for i in range(1000):
+        pathlib.Path(f"src/f{i}").touch()
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        writer = subprocess.Popen(
+            ["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); "
+                         ": >src/w$i; done"])
+        seen = 0
+        while writer.poll() is None:
+            use("mnt", 3)
+            os.listdir("mnt")
+            seen += 1
+        assert writer.returncode == 0 and seen > 2
+        for i in range(1, 3001):
+            assert os.path.exists(f"mnt/w{i}"), i
+        assert len(os.listdir("mnt")) == 4000
+
+
+main()
