@@ -251,6 +251,22 @@ void fs_op_pack_open(fuse_req_t req, struct fs_pack_node *node,
 		put_handle(fs, h);
 }
 
+/*
+ * Call this between a read and its answer.  A file that was written to in place
+ * may have given bytes of the new version from where those of the old one were.
+ */
+static int check_version(struct fs *fs, const struct handle *h)
+{
+	int err = b2f_pack_check(h->node->pack->pack);
+
+	if (err == -ESTALE)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: another program has written to it while "
+				"it is open",
+				h->node->pack->label);
+	return err;
+}
+
 /* Answers with a part of the header of a view, and what is in @view. */
 static int reply_both(fuse_req_t req, const struct handle *h, size_t off,
 		      size_t n, const struct b2f_view *view)
@@ -273,7 +289,7 @@ static int read_frame(fuse_req_t req, struct handle *h, size_t size,
 	struct b2f_view view = {0};
 	size_t head = 0;
 	ssize_t n;
-	int err = 0;
+	int err;
 
 	if (off < h->head_len) {
 		head = h->head_len - (size_t)off;
@@ -283,11 +299,15 @@ static int read_frame(fuse_req_t req, struct handle *h, size_t size,
 			  off + head - h->head_len, &view);
 	if (n < 0)
 		return (int)n;
+	err = check_version(fs_of(req), h);
+	if (err)
+		goto out;
 	fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n + head);
 	if (head)
 		err = reply_both(req, h, (size_t)off, head, &view);
 	else
 		fuse_reply_iov(req, view.iov, (int)view.niov);
+out:
 	b2f_file_view_release(&view);
 	return err;
 }
@@ -297,14 +317,16 @@ static int read_plain(fuse_req_t req, const struct handle *h, size_t size,
 {
 	char *buf = malloc(size ? size : 1);
 	ssize_t n = -ENOMEM;
+	int err;
 
 	if (buf)
 		n = b2f_pack_read(h->node->pack->pack, fs_pack_node_entry(h->node),
 				  off, buf, size);
-	if (n >= 0)
+	err = n < 0 ? (int)n : check_version(fs_of(req), h);
+	if (!err)
 		fuse_reply_buf(req, buf, (size_t)n);
 	free(buf);
-	return n < 0 ? (int)n : 0;
+	return err;
 }
 
 void fs_op_pack_read(fuse_req_t req, size_t size, off_t off,

@@ -158,8 +158,12 @@ int fs_packs_use(struct fs *fs, struct fs_pack *pack)
 	pthread_mutex_lock(&fs->packs.lock);
 	is_open = use_opened(fs, pack, &opened);
 	pthread_mutex_unlock(&fs->packs.lock);
-	if (is_open)
-		return 0;
+	if (is_open) {
+		err = b2f_pack_check(pack->pack);
+		if (err)
+			fs_packs_unuse(fs, pack);
+		return err;
+	}
 	err = open_again(fs, pack, &opened);
 	if (err)
 		return err;

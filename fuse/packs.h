@@ -9,9 +9,10 @@
  * node has.  route.c tells the two apart.
  *
  * A pack is one version of the file.  If that is replaced or changed, the next
- * lookup of its name makes another pack, with other nodes; the old one goes on
- * with what it has open, and all else there is ESTALE, so that the kernel looks
- * it up again.
+ * lookup of its name makes another pack, with other nodes.  Of a file that was
+ * replaced, the old pack goes on with what it has open.  All else there is
+ * ESTALE, so that the kernel looks it up again; so is all of a file that was
+ * written to in place: its bytes may be of two versions.
  *
  * The kernel remembers nodes for long, so the file is open only as long as it
  * is used, and a second more.
@@ -46,7 +47,7 @@ static inline struct fs_pack_node *fs_packs_node(const struct fs *fs,
 
 /*
  * Opens @pack->pack until fs_packs_unuse(); the caller has a reference.
- * Returns 0, -ESTALE (there is another file now) or an errno.
+ * Returns 0, -ESTALE (there is another file or version now) or an errno.
  */
 B2F_MUST_CHECK
 int fs_packs_use(struct fs *fs, struct fs_pack *pack);

@@ -86,6 +86,13 @@ void b2f_pack_close(struct b2f_pack *pack);
 /* The state of the file when it was opened. */
 struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack);
 
+/*
+ * Has no program written to the file since it was opened?  What was read before
+ * the call is of one version then.  Returns 0, -ESTALE, or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_pack_check(const struct b2f_pack *pack);
+
 /* How many entries there are, the root counted. */
 size_t b2f_pack_count(const struct b2f_pack *pack);
 

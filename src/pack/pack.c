@@ -266,6 +266,20 @@ struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack)
 	return pack->stamp;
 }
 
+int b2f_pack_check(const struct b2f_pack *pack)
+{
+	struct b2f_frame_stamp now;
+	struct stat st;
+	int err = b2f_store_stat_index(pack->sources[0], &st);
+
+	if (err)
+		return err;
+	now = b2f_frame_stamp_of(&st);
+	/* A new name, or none, is no change of what is in it. */
+	return b2f_frame_stamp_same_data(&pack->stamp, &now, false) ? 0
+								    : -ESTALE;
+}
+
 size_t b2f_pack_count(const struct b2f_pack *pack)
 {
 	return pack->nnodes;

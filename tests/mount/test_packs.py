@@ -207,6 +207,40 @@ def test_another_version_is_seen():
         assert error_of(os.stat, "mnt/z.b2z/x") == errno.ENOENT
 
 
+def test_a_store_that_is_written_to_in_place_is_no_mixture():
+    size = 1 << 20
+    old, new = (np.random.default_rng(seed).integers(0, 256, 4 * size,
+                                                     dtype=np.uint8)
+                for seed in (1, 2))
+
+    def make(path, array):
+        x = blosc2.asarray(array, chunks=(size,)).to_cframe()
+        zip_of(path, {"x.b2nd": x, "plain": array.tobytes()})
+
+    os.mkdir("src")
+    make("new", new)
+    for name in "x", "x.npy", "plain":
+        make("src/z.b2z", old)
+        with Mount("src", "mnt", "-o", "cachesize=1M") as mount, \
+                open(f"mnt/z.b2z/{name}", "rb", buffering=0) as f:
+            fd = f.fileno()
+            head = os.fstat(fd).st_size - 4 * size
+            # The kernel is not to read ahead.
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            assert os.pread(fd, size, head) == old[:size].tobytes()
+            os.chmod("src/z.b2z", 0o600)
+            assert os.pread(fd, size, head + size) == \
+                old[size:2 * size].tobytes()
+            with open("src/z.b2z", "r+b") as store:
+                store.write(pathlib.Path("new").read_bytes())
+            assert error_of(os.pread, fd, size,
+                            head + 3 * size) == errno.ESTALE, name
+            mount.wait_for_log("z.b2z: another program has written to it")
+            # What the kernel has of the old version does not come back.
+            again = pathlib.Path(f"mnt/z.b2z/{name}").read_bytes()
+            assert again[head:] == new.tobytes(), name
+
+
 def test_npy_views_are_listed_or_off():
     make_tree("t.b2z")
     with Mount("t.b2z", "mnt", "-o", "npy=list"):
