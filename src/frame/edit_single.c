@@ -105,6 +105,7 @@ void b2f_edit_single_fini(struct b2f_edit *edit)
 {
 	if (!edit->disk)
 		return;
+	b2f_ranges_end(ranges_of(edit));
 	pthread_mutex_destroy(&edit->disk->lock);
 	free(edit->disk->head);
 	free(edit->disk);

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "frame/frame.h"
+#include "frame/frame_still.h"
 
 /* The head of nearly every chunk is in here: one read instead of two. */
 #define HEAD_GUESS 4096
@@ -200,6 +201,24 @@ static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 	return load_seal(place, stored, l, why);
 }
 
+/*
+ * What was read with @err, of an entry without a seal: bytes of another frame are
+ * neither a chunk nor damage.
+ */
+static int check_place(const struct b2f_frame *frame, uint64_t raw, int err,
+		       struct b2f_why *why)
+{
+	struct b2f_why stale = {""};
+	int still;
+
+	if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
+		return err;
+	still = b2f_frame_check_still(frame, raw, &stale);
+	if (still && why)
+		*why = stale;
+	return still ? still : err;
+}
+
 /* Loads the chunk of entry @l->raw, which is at @place. */
 static int load_place(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
@@ -217,7 +236,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 		err = load_seal(place, place->stored, l, why);
 	else if (!err && b2f_entry_tag(l->raw))
 		err = load_seal_behind(place, l, why);
-	return err;
+	return check_place(frame, l->raw, err, why);
 }
 
 /* With @keep, leaves the object there if it will have to be read again. */
@@ -280,6 +299,7 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 	if (err)
 		goto out;
 	err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal, why);
+	err = check_place(frame, l->raw, err, why);
 	if (!err && has_seal)
 		err = load_place(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
 	b2f_object_close(&place.object);

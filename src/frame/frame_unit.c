@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/frame_still.h"
 
 int b2f_frame_open_object(const struct b2f_frame *frame,
 			  const struct b2f_loaded *loaded,
@@ -116,6 +117,9 @@ static int get_stored(const struct b2f_unit_read *r, uint32_t off,
 	if (!err)
 		err = r->object ? read_open(r, off, size, why)
 				: read_by_name(r, off, size, why);
+	/* The head was the same before, but perhaps not any more. */
+	if (!err)
+		err = b2f_frame_check_still(r->frame, r->loaded->raw, why);
 	if (!err)
 		*out = r->dec->stored.data;
 	return err;

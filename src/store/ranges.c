@@ -28,6 +28,7 @@ struct b2f_ranges {
 	uint64_t limit;
 	/* The end of all ranges; 0: no new one has been taken yet. */
 	uint64_t end;
+	bool has_writer;
 	/* What was given back, in the order of places; no two of them touch. */
 	struct b2f_range *gaps;
 	size_t ngaps;
@@ -161,10 +162,30 @@ int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
 						    UINT32_MAX);
 	}
 	r->end = end;
+	r->has_writer = !err;
 out:
 	pthread_mutex_unlock(&r->lock);
 	free(sorted);
 	return err;
+}
+
+bool b2f_ranges_has_writer(struct b2f_ranges *r)
+{
+	bool has;
+
+	if (!r)
+		return false;
+	pthread_mutex_lock(&r->lock);
+	has = r->has_writer;
+	pthread_mutex_unlock(&r->lock);
+	return has;
+}
+
+void b2f_ranges_end(struct b2f_ranges *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->has_writer = false;
+	pthread_mutex_unlock(&r->lock);
 }
 
 int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,

@@ -53,6 +53,13 @@ int b2f_ranges_fill(struct b2f_ranges *ranges, uint64_t *places, uint64_t n,
 B2F_MUST_CHECK
 int b2f_ranges_begin(struct b2f_ranges *ranges, uint64_t end);
 
+/*
+ * From b2f_ranges_begin() to b2f_ranges_end() a writer of this process changes
+ * the frame; NULL has none.
+ */
+bool b2f_ranges_has_writer(struct b2f_ranges *ranges);
+void b2f_ranges_end(struct b2f_ranges *ranges);
+
 /* Names the @size bytes at @off, which are in use.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_ranges_add(struct b2f_ranges *ranges, uint64_t off, uint32_t size,

@@ -19,7 +19,7 @@ from committing import small_disk
 from flips import flip_many, make as make_sealed
 from fsx_runs import run_one
 from kills import kill, kill_at_calls
-from mounting import SANITIZED, data, error_of, main
+from mounting import Mount, SANITIZED, data, error_of, main
 from rounds import play
 from scratch import (Scratch, check_same, check_stock, litter,
                      make_contiguous, stock_bytes, unsealed)
@@ -404,6 +404,28 @@ def test_on_a_full_disk():
                 os.fsync(fd)
             assert read() == model
         check(model)
+
+
+def test_reader_of_another_mount():
+    """It has the file open, and chunks without seals get other bytes.
+
+    The room of one is used for another chunk, in the very same place.
+    """
+    model = begin()
+    with mounted(), Mount("src", "other") as other:
+        with opened("other/a", os.O_RDONLY) as reader:
+            assert os.pread(reader, 1, 0) == model[:1]
+            with opened() as fd:
+                for _ in range(40):
+                    put(fd, model, 3 * CHUNK, os.urandom(CHUNK))
+                    os.fsync(fd)
+                put(fd, model, 7 * CHUNK, bytes(range(256)) * (CHUNK // 256))
+                os.fsync(fd)
+                got = os.pread(reader, CHUNK, 3 * CHUNK)
+                assert got != model[7 * CHUNK:8 * CHUNK], "another chunk"
+                assert got == model[3 * CHUNK:4 * CHUNK]
+        other.wait_for_closes()
+    check(model)
 
 
 def test_beside_c_blosc2():

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_still.h - is a contiguous frame still the one on disk?
+ *
+ * Layer: frame.  May include: base/ index/ store/.  Threads: any.
+ */
+#ifndef B2F_FRAME_FRAME_STILL_H
+#define B2F_FRAME_FRAME_STILL_H
+
+#include "frame/frame.h"
+
+/*
+ * Call it after bytes were read of the chunk whose entry is @raw, and which has
+ * no seal to tell whether they are its own.  Once a commit has replaced the
+ * frame, a writer of another process may have put another chunk there.
+ *
+ * Returns 0, -ESTALE (the frame is another one) or an errno, with @why set.
+ */
+B2F_MUST_CHECK
+int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw,
+			  struct b2f_why *why);
+
+#endif
