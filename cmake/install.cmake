@@ -1,33 +1,68 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where.
+# What `cmake --install` puts where; each component is a package (package.cmake).
 include(CMakePackageConfigHelpers)
 
 install(TARGETS b2frame_shared EXPORT b2frame
-	LIBRARY NAMELINK_SKIP)
+	LIBRARY NAMELINK_SKIP COMPONENT library)
 install(TARGETS b2frame_shared
-	LIBRARY NAMELINK_ONLY)
-install(TARGETS b2frame)
+	LIBRARY NAMELINK_ONLY COMPONENT dev)
+install(TARGETS b2frame COMPONENT dev)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/b2frame
-	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+	DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libb2frame-dev COMPONENT dev)
 
 # For pkg-config, and for find_package(b2frame CONFIG) with the target
 # b2frame::b2frame.
 file(RELATIVE_PATH B2F_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/b2frame.pc.in b2frame.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/b2frame.pc
-	DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+	DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/b2frame)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/b2frame-config-version.cmake
+write_basic_package_version_file(
+	${CMAKE_BINARY_DIR}/b2frame-config-version.cmake
 	COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/b2frame-config-version.cmake
-	DESTINATION ${package_dir})
+	DESTINATION ${package_dir} COMPONENT dev)
 install(EXPORT b2frame FILE b2frame-config.cmake NAMESPACE b2frame::
-	DESTINATION ${package_dir})
+	DESTINATION ${package_dir} COMPONENT dev)
 
 file(GLOB man_pages ${CMAKE_SOURCE_DIR}/docs/*.1)
-install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
-	DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+	COMPONENT bloscfs)
+install(FILES ${CMAKE_SOURCE_DIR}/README.md
+	DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bloscfs)
+# Each Debian package has the licence under its own name.
+foreach(package bloscfs/bloscfs library/libb2frame1 dev/libb2frame-dev)
+	cmake_path(GET package PARENT_PATH component)
+	cmake_path(GET package FILENAME name)
+	install(FILES ${CMAKE_SOURCE_DIR}/LICENSE
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
+		RENAME copyright COMPONENT ${component})
+endforeach()
+
+# install_renamed(FILE DIRECTORY NAME)
+function(install_renamed file directory name)
+	install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${directory}
+		RENAME ${name} COMPONENT bloscfs)
+endfunction()
+set(completions ${CMAKE_SOURCE_DIR}/packaging/completions)
+foreach(program bloscfs bloscctl)
+	install_renamed(${completions}/${program}.bash
+		bash-completion/completions ${program})
+	install_renamed(${completions}/${program}.zsh
+		zsh/vendor-completions _${program})
+	install_renamed(${completions}/${program}.fish
+		fish/vendor_completions.d ${program}.fish)
+endforeach()
+
+# systemd looks into lib/, whatever the directory of libraries is.
+set(units ${CMAKE_SOURCE_DIR}/packaging/systemd)
+install(FILES ${units}/bloscfs@.service
+	DESTINATION lib/systemd/system COMPONENT bloscfs)
+install(FILES ${units}/srv-run7.mount ${units}/srv-run7.automount
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/bloscfs/examples
+	COMPONENT bloscfs)
 
 # mount(8) and umount(8) run these for the types "bloscfs" and "fuse.bloscfs".
 function(install_helpers verb program)
@@ -36,7 +71,8 @@ function(install_helpers verb program)
 		set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/sbin\")
 		file(MAKE_DIRECTORY \"\${dir}\")
 		file(CREATE_LINK ../${CMAKE_INSTALL_BINDIR}/${program}
-			\"\${dir}/${verb}.${type}\" SYMBOLIC)")
+			\"\${dir}/${verb}.${type}\" SYMBOLIC)"
+			COMPONENT bloscfs)
 	endforeach()
 endfunction()
 install_helpers(mount bloscfs)

@@ -22,6 +22,7 @@
 #include "durable_sync.h"
 #include "fs.h"
 #include "helper.h"
+#include "notify.h"
 #include "packs.h"
 #include "resources.h"
 #include "session.h"
@@ -206,6 +207,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
 	bool unmounted;
 
+	if (fs->session)
+		fs_notify_stopping();
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
 	fs_packs_fini(fs);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fuse_api.h"
+#include "notify.h"
 #include "ops.h"
 #include "session.h"
 
@@ -97,6 +98,8 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 			fs->source.path, fs->mountpoint.path);
 	if (fs->config.background)
 		fs_logger_to_syslog(fs->logger);
+	/* First: the manager must not see the parent end before it knows us. */
+	fs_notify_ready();
 	fs_daemon_ready(&fs->daemon);
 }
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# bash completion of bloscctl; commands and options are those that --help lists
+
+_bloscctl_commands() {
+	"${1:-bloscctl}" --help 2>/dev/null |
+		sed -nE 's/^  ([a-z]+)  +.*/\1/p'
+}
+
+_bloscctl_options() {
+	"${1:-bloscctl}" "$2" --help 2>/dev/null |
+		grep -oE -- '(^ +|, )--?[a-zA-Z0-9][a-z0-9-]*=?' |
+		sed -E 's/^[ ,]+//'
+}
+
+_bloscctl() {
+	local cur=${COMP_WORDS[COMP_CWORD]}
+
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$(_bloscctl_commands "$1") --help --version" -- "$cur")
+	elif [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$(_bloscctl_options "$1" "${COMP_WORDS[1]}")" -- "$cur")
+		[[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
+	else
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+complete -F _bloscctl bloscctl

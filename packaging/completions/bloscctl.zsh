@@ -1,0 +1,18 @@
+#compdef bloscctl
+# SPDX-License-Identifier: BSD-3-Clause
+# zsh completion of bloscctl; commands and options are those that --help lists
+
+local -a found
+
+if (( CURRENT == 2 )); then
+	found=(${(f)"$(bloscctl --help 2>/dev/null |
+		sed -nE 's/^  ([a-z]+)  +(.*)/\1:\2/p')"})
+	_describe command found
+elif [[ $words[CURRENT] == -* ]]; then
+	found=(${(f)"$(bloscctl $words[2] --help 2>/dev/null |
+		grep -oE -- '(^ +|, )--?[a-zA-Z0-9][a-z0-9-]*=?' |
+		sed -E 's/^[ ,]+//')"})
+	compadd -S '' -- $found
+else
+	_files
+fi

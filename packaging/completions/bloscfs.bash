@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# bash completion of bloscfs; the options are those that -h lists
+
+# The names that -h lists, each with = behind it if it takes a value.
+_bloscfs_options() {
+	"${1:-bloscfs}" -h 2>/dev/null | awk '
+		/-o OPT/ { on = 1 }
+		on && /^  [a-z]/ {
+			more = 1
+			for (i = 1; i <= NF && (more || $i ~ /=/); i++) {
+				more = sub(/,$/, "", $i)
+				sub(/=.*/, "=", $i)
+				print $i
+			}
+		}'
+}
+
+_bloscfs() {
+	local cur=${COMP_WORDS[COMP_CWORD]} i=$((COMP_CWORD - 1))
+
+	# "codec=zstd,cle" is three words for bash.
+	while [ "$i" -ge 2 ] && [ "${COMP_WORDS[i]}" = '=' ]; do
+		i=$((i - 2))
+	done
+	if [ "${COMP_WORDS[i]}" = -o ] &&
+		! { [ "$i" -lt $((COMP_CWORD - 1)) ] && [[ $cur != *,* ]]; }
+	then
+		local before=
+		[[ $cur != *,* ]] || before=${cur%,*},
+		compopt -o nospace
+		mapfile -t COMPREPLY < <(compgen -P "$before" \
+			-W "$(_bloscfs_options "$1")" -- "${cur##*,}")
+	elif [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen \
+			-W '-f -d -s -v -q -h -V -o' -- "$cur")
+	else
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+complete -F _bloscfs bloscfs

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# bash completes commands, options and mount options as the help lists them.
+. "$(dirname "$0")/lib.sh"
+
+completions=$B2F_SOURCE/packaging/completions
+PATH=$B2F_BUILD:$PATH
+. "$completions/bloscfs.bash"
+. "$completions/bloscctl.bash"
+# It works at a prompt only.
+compopt() { :; }
+
+# completes WANT WORD...: the last word begins WANT, in any order.
+completes() {
+	local want=$1 got
+
+	shift
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	"_$1" "$1"
+	got=$(printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' ')
+	[ "$got" = "$want " ] || die "$*: '$got', not '$want'"
+}
+
+touch a.b2frame
+completes "compress convert" bloscctl co
+completes "verify" bloscctl ve
+completes "--offset=" bloscctl cat --off
+completes "--codec= --contiguous" bloscctl compress --co
+completes "a.b2frame" bloscctl info a
+completes "codec= commit=" bloscfs -o co
+completes "1,clevel=" bloscfs -o typesize = 1,cle
+completes "ro,allow_other" bloscfs -o ro,allow_o
+completes "loglevel=" bloscfs -f -o logl
+completes "noseal" bloscfs src mnt -o nos
+completes "a.b2frame" bloscfs -f a

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_packages - what cpack makes can be installed by dpkg, and is complete"""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from installed import BUILD, SOURCE, run
+
+HELPERS = {"mount.bloscfs": "bloscfs", "mount.fuse.bloscfs": "bloscfs",
+           "umount.bloscfs": "bloscctl", "umount.fuse.bloscfs": "bloscctl"}
+ANYWHERE = {
+    "bloscfs": ("man/man1/bloscfs.1", "man/man1/bloscctl.1",
+                "bash-completion/completions/bloscfs",
+                "bash-completion/completions/bloscctl",
+                "zsh/vendor-completions/_bloscfs",
+                "fish/vendor_completions.d/bloscctl.fish",
+                "systemd/system/bloscfs@.service",
+                "doc/bloscfs/copyright"),
+    "libb2frame1": ("libb2frame.so.1", "doc/libb2frame1/copyright"),
+    "libb2frame-dev": ("include/b2frame/b2frame.h", "libb2frame.so",
+                       "libb2frame.a", "pkgconfig/b2frame.pc",
+                       "cmake/b2frame/b2frame-config.cmake",
+                       "examples/read_frame.c")}
+
+
+def field(package, name):
+    return run("dpkg-deb", "-f", package, name, encoding="utf-8").strip()
+
+
+def make_packages(work):
+    run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", work)
+    found = {field(path, "Package"): path for path in work.glob("*.deb")}
+    assert set(found) == set(ANYWHERE), found
+    return found
+
+
+def dependencies_are_told(packages):
+    programs = field(packages["bloscfs"], "Depends")
+    for need in ("fuse3", "libfuse3-3", "libzstd1", "libc6"):
+        assert need in programs, programs
+    assert "libzstd1" in field(packages["libb2frame1"], "Depends")
+    assert "libb2frame1 (= " in field(packages["libb2frame-dev"], "Depends")
+
+
+def owned_by_root(package):
+    listing = run("dpkg-deb", "-c", package, encoding="utf-8")
+    for line in listing.splitlines():
+        mode, owner = line.split()[:2]
+        assert owner == "root/root" and mode[5] + mode[8] in ("--", "ww"), line
+        assert mode[0] == "l" or mode[8] == "-", line
+
+
+def install(root, packages):
+    """With dpkg, into a root that has a list of packages and nothing else."""
+    (root / "var/lib/dpkg/updates").mkdir(parents=True)
+    (root / "var/lib/dpkg/info").mkdir()
+    (root / "var/lib/dpkg/status").touch()
+    run("dpkg", f"--root={root}", "--force-depends", "--force-not-root",
+        "--force-script-chrootless", f"--log={root}/log", "-i",
+        *packages.values(), stderr=subprocess.DEVNULL)
+    paths = [str(path) for path in root.rglob("*")]
+    for name, endings in ANYWHERE.items():
+        for ending in endings:
+            assert any(path.endswith("/" + ending) for path in paths), ending
+
+
+def programs_run(root):
+    for helper, program in HELPERS.items():
+        link = root / "usr/sbin" / helper
+        assert link.resolve() == root / "usr/bin" / program, link
+        text = run(link, "-h", encoding="utf-8")
+        assert "mount" in text.lower()
+
+
+def library_links(root):
+    pc = next(root.rglob("b2frame.pc")).parent
+    environment = dict(os.environ, PKG_CONFIG_PATH=str(pc))
+    flags = run("pkg-config", "--cflags", "--libs", "b2frame",
+                env=environment, encoding="utf-8").split()
+    program = root / "frame_info"
+    run("cc", SOURCE / "examples/frame_info.c", *flags, "-o", program)
+    library = next(root.rglob("libb2frame.so.1")).parent
+    run(program, env=dict(os.environ, LD_LIBRARY_PATH=str(library)))
+
+
+def units_are_sound(root):
+    """A path that is absolute lets them be looked at where they are."""
+    text = next(root.rglob("bloscfs@.service")).read_text()
+    assert "Type=notify" in text and "\nExecStart=bloscfs -f " in text
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        work = pathlib.Path(scratch).resolve()
+        packages = make_packages(work / "packages")
+        dependencies_are_told(packages)
+        for package in packages.values():
+            owned_by_root(package)
+        root = work / "root"
+        install(root, packages)
+        programs_run(root)
+        library_links(root)
+        units_are_sound(root)
+
+
+if __name__ == "__main__":
+    main()
