@@ -21,8 +21,9 @@ struct b2f_convert_options {
 	mode_t mode;
 	/*
 	 * Encode all data anew like this; NULL: chunks are copied as they are
-	 * stored.  An array keeps its type, chunk and block size, a frame of
-	 * variable chunks its chunks, whatever is said here.  Filters that lose
+	 * stored.  An array keeps its type, chunk and block size, serialized
+	 * objects keep their chunks, whatever is said here; other chunks of
+	 * different sizes become chunks of one size, 1 MiB if none is said.  Filters that lose
 	 * data are not applied.
 	 */
 	const struct b2f_settings *settings;

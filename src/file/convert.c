@@ -24,6 +24,9 @@
 #define BATCH_BYTES (UINT64_C(256) << 20)
 #define BATCH_MAX   1024
 
+/* Decoded bytes of a chunk, for data whose chunks had no common size. */
+#define CHUNKSIZE_DEFAULT (1 << 20)
+
 /* Of the data, to guess the item size. */
 #define GUESS_BYTES (1u << 20)
 
@@ -64,7 +67,17 @@ static int report(const struct convert *c, const char *name, int err,
 	return err;
 }
 
-/* What an array, or a frame of variable chunks, cannot change. */
+/* Are chunks of different sizes more than a way to cut the data? */
+static bool keeps_chunks(const struct b2f_frame *f)
+{
+	const struct b2f_frame_header *h = &f->header;
+
+	return h->chunksize == 0 &&
+	       (h->nbytes == 0 || f->form.objects || f->form.carrier[0] ||
+		b2f_frame_header_has_vlblocks(h));
+}
+
+/* What an array, or a frame of serialized objects, cannot change. */
 static void keep_layout(const struct convert *c, struct b2f_settings *s)
 {
 	const struct b2f_frame *f = c->frame;
@@ -77,8 +90,12 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 		if (f->is_array)
 			s->blocksize = (uint32_t)(f->array.block_items *
 						  f->array.itemsize);
-	} else if (f->header.chunksize == 0) {
+	} else if (keeps_chunks(f)) {
 		s->chunksize = -1;
+	} else if (f->header.chunksize == 0 && s->chunksize <= 0) {
+		s->chunksize = CHUNKSIZE_DEFAULT;
+		if (s->typesize)
+			s->chunksize -= CHUNKSIZE_DEFAULT % (int32_t)s->typesize;
 	}
 }
 
@@ -128,7 +145,7 @@ static int choose_settings(struct convert *c)
 	err = make_header(c);
 	if (err)
 		return err;
-	if (old->chunksize == 0)
+	if (keeps_chunks(c->frame))
 		h->chunksize = 0;
 	else if (old->nbytes > 0 && h->chunksize <= 0)
 		return refuse(c, "the chunk size is missing");

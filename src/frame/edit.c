@@ -25,7 +25,7 @@ const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h)
 {
 	if (h->chunksize == 0)
 		return "its chunks have different sizes";
-	if (h->version > 2 || h->general_flags & 0x80)
+	if (h->version > 2 || b2f_frame_header_has_vlblocks(h))
 		return "its chunks have blocks of different lengths";
 	return NULL;
 }
@@ -66,7 +66,10 @@ static const char *way_out(const struct b2f_frame *frame)
 		return "; bloscctl convert makes a copy that can be";
 	if (form->err || form->objects || form->is_array)
 		return "";
-	return "; bloscctl decompress and compress make a frame that can be";
+	if (b2f_frame_header_has_vlblocks(&frame->header))
+		return "; bloscctl decompress and compress make a frame that "
+		       "can be";
+	return "; bloscctl recompress gives it chunks of one size";
 }
 
 static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)

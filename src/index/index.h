@@ -64,6 +64,13 @@ struct b2f_frame_header {
 	struct b2f_pipeline pipeline;
 };
 
+/* May a chunk of the frame have blocks of different lengths? */
+static inline bool
+b2f_frame_header_has_vlblocks(const struct b2f_frame_header *header)
+{
+	return header->general_flags & 0x80;
+}
+
 /* A metalayer, or (content: a chunk) a vlmetalayer. */
 struct b2f_meta {
 	/* May hold any byte; a 0 is added behind it. */

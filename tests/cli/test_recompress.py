@@ -160,7 +160,7 @@ def test_arrays():
             assert "an array keeps its type, chunk and block size" in err, err
 
 
-def test_variable_chunks_keep_their_sizes():
+def test_variable_chunks_get_one_size():
     for contiguous in (False, True):
         name = f"v-{contiguous}"
         schunk = make(name, contiguous, items(3 * CHUNK + 800, 4), typesize=4,
@@ -168,14 +168,15 @@ def test_variable_chunks_keep_their_sizes():
         schunk.append_data(items(CHUNK, 4, seed=1))
         schunk.insert_data(2, items(1600, 4, seed=2), True)
         schunk.update_data(0, items(2400, 4, seed=3), True)
-        sizes = [c["nbytes"] for c in info(name, "--chunks")["chunks"]]
         data = b"".join(schunk.decompress_chunk(i)
                         for i in range(schunk.nchunks))
         del schunk
+        assert not info(name)["writable"]
+        recompress("--chunksize=3000", "-o", f"{name}-small", name)
+        check_frame(f"{name}-small", data, chunksize=3000)
         recompress("--codec=zlib", name)
-        check_frame(name, data, chunksize=0, codec="zlib")
-        assert sizes == [c["nbytes"]
-                         for c in info(name, "--chunks")["chunks"]]
+        check_frame(name, data, chunksize=1 << 20, codec="zlib")
+        assert info(name)["writable"]
 
 
 def test_golden_frames():
