@@ -10,8 +10,8 @@
 #include "b2frame/create.h"
 #include "helper.h"
 #include "mount_options.h"
-#include "nearest.h"
 #include "value.h"
+#include "words/nearest.h"
 
 enum option_kind {
 	/* A bool that becomes true, or false. */
@@ -256,7 +256,7 @@ static int complain_unknown(const char *name)
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		distance = fs_nearest_distance(name, table[i].name);
+		distance = b2f_nearest_distance(name, table[i].name);
 		if (distance < best) {
 			best = distance;
 			nearest = table[i].name;

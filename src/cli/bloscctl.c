@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "words/nearest.h"
 
 static const struct cli_command *const commands[] = {
 	&cli_append_command,  &cli_cat_command,	       &cli_compress_command,
@@ -34,6 +35,8 @@ static int print_help(void)
 	     "  --version   versions of bloscctl and of its codecs\n\n"
 	     "A FRAME is a sparse frame (a directory) or a contiguous one (a "
 	     "file).\n"
+	     "Short for compress, decompress, info, ls and verify: c, d, i, "
+	     "l, t.\n"
 	     "Sizes take k, m, g or t, which are powers of 1024.\n"
 	     "Exit status: 0 done, 1 failure, 2 usage; verify: 0 clean, "
 	     "1 damage,\n"
@@ -48,12 +51,57 @@ static int print_version(void)
 	return CLI_EXIT_OK;
 }
 
+/* The names that archivers have for them. */
+static const struct {
+	const char *letter;
+	const struct cli_command *command;
+} short_names[] = {
+	{"c", &cli_compress_command}, {"d", &cli_decompress_command},
+	{"i", &cli_info_command},     {"l", &cli_ls_command},
+	{"t", &cli_verify_command},
+};
+
 static const struct cli_command *find_command(const char *name)
 {
+	for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]);
+	     i++)
+		if (strcmp(short_names[i].letter, name) == 0)
+			return short_names[i].command;
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;
+}
+
+/* The command that @name was most likely meant to be, or NULL. */
+static const char *nearest_command(const char *name)
+{
+	size_t best = strlen(name) < 4 ? 2 : 3, distance;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < NCOMMANDS; i++) {
+		distance = b2f_nearest_distance(name, commands[i]->name);
+		if (distance < best) {
+			best = distance;
+			nearest = commands[i]->name;
+		}
+	}
+	return nearest;
+}
+
+static int refuse_command(const char *name)
+{
+	const char *nearest = nearest_command(name);
+
+	if (nearest)
+		cli_message_error("there is no command '%s'; did you mean "
+				  "'%s'?",
+				  name, nearest);
+	else
+		cli_message_error("there is no command '%s'; see "
+				  "'bloscctl --help'",
+				  name);
+	return CLI_EXIT_USAGE;
 }
 
 static int run_command(int argc, char **argv)
@@ -61,12 +109,8 @@ static int run_command(int argc, char **argv)
 	const struct cli_command *command = find_command(argv[0]);
 	char title[64];
 
-	if (!command) {
-		cli_message_error("there is no command '%s'; see "
-				  "'bloscctl --help'",
-				  argv[0]);
-		return CLI_EXIT_USAGE;
-	}
+	if (!command)
+		return refuse_command(argv[0]);
 	snprintf(title, sizeof(title), "bloscctl %s", command->name);
 	argv[0] = title;
 	return command->run(command, argc, argv);

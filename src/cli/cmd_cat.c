@@ -9,7 +9,8 @@
 
 static const char help[] =
 	"Usage: bloscctl cat [OPTION...] FRAME...\n"
-	"Writes the decoded bytes of each FRAME to standard output.\n\n"
+	"Writes the decoded bytes of each FRAME to standard output; - is "
+	"a\ncontiguous one on standard input.\n\n"
 	"      --offset=N        begin at byte N; -N counts from the end\n"
 	"      --length=N        write at most N bytes of each frame\n"
 	"  -f, --force           write to a terminal too\n"

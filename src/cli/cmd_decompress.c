@@ -9,6 +9,7 @@
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_stdin.h"
 #include "cli/losses.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
@@ -17,7 +18,8 @@
 static const char help[] =
 	"Usage: bloscctl decompress [OPTION...] FRAME...\n"
 	"Writes each FRAME as a plain file beside it, named without .b2frame,"
-	"\n.b2f, .b2, .b2nd or .b2eframe. An array becomes a .npy file.\n\n"
+	"\n.b2f, .b2, .b2nd or .b2eframe. An array becomes a .npy file.\n"
+	"A contiguous FRAME can come through standard input: -\n\n"
 	"  -o, --output=FILE     write to FILE; - is standard output\n"
 	"  -c, --stdout          write to standard output\n"
 	"  -k, --keep            keep the frames (default)\n"
@@ -47,9 +49,25 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-static int check(const struct cli_command *self, struct decompress *o,
-		 int nframes)
+/* Is any of the @frames standard input?  Then it has no name of its own. */
+static bool has_stdin(int nframes, char **frames)
 {
+	int i = 0;
+
+	while (i < nframes && !cli_from_stdin_is(frames[i]))
+		i++;
+	return i < nframes;
+}
+
+static int check(const struct cli_command *self, struct decompress *o,
+		 int nframes, char **frames)
+{
+	if (has_stdin(nframes, frames)) {
+		if (o->remove)
+			return cli_command_misuse(
+				self, "--rm cannot remove standard input");
+		o->to_stdout = o->to_stdout || !o->output;
+	}
 	if (o->output && strcmp(o->output, "-") == 0)
 		o->to_stdout = true;
 	else if (o->output && o->to_stdout)
@@ -275,7 +293,7 @@ static int run_decompress(const struct cli_command *self, int argc, char **argv)
 	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status == CLI_CONTINUE)
-		status = check(self, &o, argc - optind);
+		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
 	if (o.to_stdout && !cli_common_may_print(&o.common))

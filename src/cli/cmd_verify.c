@@ -23,7 +23,8 @@
 static const char help[] =
 	"Usage: bloscctl verify [OPTION...] FRAME...\n"
 	"       bloscctl verify -r [OPTION...] DIR...\n"
-	"Decodes every chunk of each FRAME, and names what is damaged.\n\n"
+	"Decodes every chunk of each FRAME, and names what is damaged; - is "
+	"a\ncontiguous one on standard input.\n\n"
 	"  -r, --recursive       all frames below each DIR\n"
 	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/from_stdin.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 
@@ -17,9 +18,12 @@ static int open_frame(const struct b2f_frame_options *options, const char *path,
 		      struct b2f_frame **out)
 {
 	const char *key;
-	char *file = cli_pack_path_split(path, false, &key);
+	char *file;
 	int err;
 
+	if (cli_from_stdin_is(path))
+		return cli_from_stdin_open(options, out);
+	file = cli_pack_path_split(path, false, &key);
 	/* Of a .b2e, the frame that it is itself can be opened, too. */
 	if (!file && !options->offset && cli_pack_path_is_zip(path))
 		file = cli_pack_path_split(path, true, &key);
@@ -138,6 +142,8 @@ int cli_frames_stat(const char *path, struct stat *out)
 	struct stat st;
 	int err = 0;
 
+	if (cli_from_stdin_is(path))
+		return fstat(STDIN_FILENO, out) ? -errno : 0;
 	if (stat(path, &st) != 0 && (errno != ENOTDIR || stat_pack(path, &st)))
 		return -errno;
 	if (S_ISDIR(st.st_mode)) {

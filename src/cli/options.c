@@ -162,6 +162,26 @@ static size_t find_row(const struct parser *p, int opt)
 	return i;
 }
 
+/*
+ * Refuses two digits behind one dash where a digit is a level: -19 would mean
+ * -1 -9 to getopt, and means level 19 to users of zstd.
+ */
+static int refuse_levels(const struct parser *p, int argc, char **argv)
+{
+	if (!strchr(p->letters, '9'))
+		return 0;
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		size_t n = strspn(argv[i] + (argv[i][0] == '-'), "0123456789");
+
+		if (argv[i][0] == '-' && n > 1 && !argv[i][n + 1]) {
+			cli_message_error("%s: there are the levels -1 to -9",
+					  argv[i]);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 		      void *values)
 {
@@ -171,6 +191,8 @@ int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 
 	add_row(&p, &help, NULL);
 	add_table(&p, self->options, values);
+	if (refuse_levels(&p, argc, argv))
+		return cli_command_usage(self);
 	while ((opt = getopt_long(argc, argv, p.letters, p.names, NULL)) !=
 	       -1) {
 		size_t i = find_row(&p, opt);

@@ -33,7 +33,7 @@ says '^zlib [0-9.]+'
 runs 2
 says_on_stderr "^bloscctl: a command is missing; see 'bloscctl --help'$"
 runs 2 inof
-says_on_stderr "^bloscctl: there is no command 'inof'; see 'bloscctl --help'$"
+says_on_stderr "^bloscctl: there is no command 'inof'; did you mean 'info'\?$"
 errors 1
 runs 2 --chunks
 says_on_stderr "there is no command '--chunks'"

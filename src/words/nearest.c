@@ -2,7 +2,7 @@
 /* nearest.c - the distance between two words */
 #include <string.h>
 
-#include "nearest.h"
+#include "words/nearest.h"
 
 #define WORD_MAX 31
 
@@ -11,7 +11,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-size_t fs_nearest_distance(const char *a, const char *b)
+size_t b2f_nearest_distance(const char *a, const char *b)
 {
 	/* [i][j]: from the first i letters of @a to the first j of @b. */
 	unsigned char cost[WORD_MAX + 1][WORD_MAX + 1];

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* from_stdin.c - a frame that comes through standard input */
+#include "cli/from_stdin.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/message.h"
+
+#define NAME "standard input"
+
+bool cli_from_stdin_is(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0)
+			return -errno;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* All that is left of standard input; returns a descriptor. */
+static int keep(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char buf[65536];
+	ssize_t n;
+	int err = 0;
+	int fd = open(dir && *dir ? dir : "/tmp",
+		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	while (!err && (n = read(STDIN_FILENO, buf, sizeof(buf))) != 0)
+		err = n < 0 ? -errno : write_all(fd, buf, (size_t)n);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Can it be read at any place as it is? */
+static bool is_whole_file(void)
+{
+	struct stat st;
+
+	return fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+	       lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+}
+
+int cli_from_stdin_open(const struct b2f_frame_options *options,
+			struct b2f_frame **out)
+{
+	struct b2f_frame_options named = *options;
+	int fd = is_whole_file() ? STDIN_FILENO : keep();
+	char path[40];
+	int err;
+
+	named.label = NAME;
+	if (fd < 0)
+		return cli_message_errno(NAME, fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	cli_message_forget();
+	err = cli_message_explain(NAME,
+				  b2f_frame_open(&named, AT_FDCWD, path, out));
+	/* The frame has opened it for itself. */
+	if (fd != STDIN_FILENO)
+		close(fd);
+	return err;
+}
