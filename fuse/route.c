@@ -6,6 +6,7 @@
  * are those of ops.h, with that question before them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "op_pack.h"
@@ -42,6 +43,16 @@ static bool skip(fuse_req_t req, fuse_ino_t ino)
 	return true;
 }
 
+/*
+ * May @name in @ino, a directory of the tree, be a pack?  What is beside the
+ * frame of a mount with a single one is not mounted.
+ */
+static bool may_be_pack(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	return b2f_pack_is_name(name) &&
+	       fs_node_of(fs_of(req), ino)->kind != FS_KIND_SINGLE;
+}
+
 /* A name in a directory of the tree may be a pack, too. */
 static void lookup_any(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
@@ -54,7 +65,7 @@ static void lookup_any(fuse_req_t req, fuse_ino_t ino, const char *name)
 		fs_op_pack_lookup(req, node_of(req, ino), name);
 		return;
 	}
-	if (!b2f_pack_is_name(name)) {
+	if (!may_be_pack(req, ino, name)) {
 		fs_op_lookup(req, ino, name);
 		return;
 	}
@@ -244,33 +255,36 @@ static void unlink_any(fuse_req_t req, fuse_ino_t ino, const char *name)
 		fs_op_unlink(req, ino, name);
 }
 
-/* Is @name in the directory @ino a pack?  Returns 1, 0 or an errno. */
-static int look(fuse_req_t req, fuse_ino_t ino, const char *name, bool *empty)
+/*
+ * Is @name in the directory @ino a pack?  Returns 1 (an empty one), 0, or an
+ * errno; -ENOTEMPTY: one with something in it.
+ */
+static int look(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_pin pin = {0};
-	int is = fs_tree_pin(fs->tree, fs_node_of(fs, ino), &pin);
+	bool empty = false;
+	int is;
 
+	if (!may_be_pack(req, ino, name))
+		return 0;
+	is = fs_tree_pin(fs->tree, fs_node_of(fs, ino), &pin);
 	if (!is)
-		is = fs_packs_look_inside(fs, pin.node, pin.fd, name, empty);
+		is = fs_packs_look_inside(fs, pin.node, pin.fd, name, &empty);
 	fs_tree_unpin(fs->tree, &pin);
-	return is;
+	return is > 0 && !empty ? -ENOTEMPTY : is;
 }
 
 /* A pack is a file below.  As a directory it goes only if it is empty. */
 static void rmdir_any(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-	bool empty = false;
-	int is = 0;
+	int is;
 
 	if (refuse(req, ino))
 		return;
-	if (b2f_pack_is_name(name))
-		is = look(req, ino, name, &empty);
+	is = look(req, ino, name);
 	if (is < 0)
 		fs_reply_error(req, is);
-	else if (is && !empty)
-		fs_reply_error(req, -ENOTEMPTY);
 	else if (is)
 		fs_op_unlink(req, ino, name);
 	else
@@ -302,7 +316,16 @@ static void rename_any(fuse_req_t req, fuse_ino_t ino, const char *name,
 		       fuse_ino_t new_parent, const char *new_name,
 		       unsigned int flags)
 {
-	if (!refuse(req, ino) && !refuse(req, new_parent))
+	int is = 0;
+
+	if (refuse(req, ino) || refuse(req, new_parent))
+		return;
+	/* What is in a directory is not replaced; two can change places. */
+	if (!(flags & RENAME_EXCHANGE))
+		is = look(req, new_parent, new_name);
+	if (is < 0)
+		fs_reply_error(req, is);
+	else
 		fs_op_rename(req, ino, name, new_parent, new_name, flags);
 }
 

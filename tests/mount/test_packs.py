@@ -77,6 +77,11 @@ def test_a_store_is_the_source():
             assert os.getxattr("mnt", "user.bloscfs.version")
             assert os.statvfs("mnt").f_files > 0
             assert error_of(pathlib.Path("mnt/new").touch) == errno.EROFS
+    # What is beside a single frame is not mounted.
+    pathlib.Path("x.b2nd").write_bytes(frame())
+    with Mount("x.b2nd", "mnt"):
+        assert os.path.exists("mnt/x") and not os.path.exists("mnt/t.b2z")
+        assert error_of(os.rmdir, "mnt/t.b2z") == errno.ENOENT
     pathlib.Path("file").touch()
     done = subprocess.run([BUILD / "bloscfs", "-f", "t.b2z", "file"],
                           stderr=subprocess.PIPE, check=False)
@@ -112,6 +117,9 @@ def test_nothing_in_a_store_changes():
         fd = os.open(top, READ)
         os.fsync(fd)
         os.close(fd)
+        # Nor does it go by a rename of another one.
+        zip_of("src/u.b2z", {"only": b"x"})
+        assert error_of(os.rename, "mnt/u.b2z", top) == errno.ENOTEMPTY
         # As one whole it is a file of its directory.
         os.rename(top, "mnt/other.b2z")
         check_arrays("mnt/other.b2z")
