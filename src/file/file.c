@@ -30,6 +30,8 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	pthread_mutex_init(&file->allow_lock, NULL);
 	pthread_mutex_init(&file->lock, NULL);
 	pthread_mutex_init(&file->heads_lock, NULL);
+	for (int i = 0; i < B2F_HEAD_LOADS; i++)
+		pthread_mutex_init(&file->head_loads[i], NULL);
 	pthread_mutex_init(&file->streams_lock, NULL);
 	atomic_init(&file->refs, 1);
 	file->runtime = runtime;
@@ -49,6 +51,8 @@ void b2f_file_unref(struct b2f_file *file)
 	b2f_head_forget_all(file);
 	free(file->heads);
 	pthread_mutex_destroy(&file->streams_lock);
+	for (int i = 0; i < B2F_HEAD_LOADS; i++)
+		pthread_mutex_destroy(&file->head_loads[i]);
 	pthread_mutex_destroy(&file->heads_lock);
 	pthread_mutex_destroy(&file->lock);
 	pthread_mutex_destroy(&file->allow_lock);

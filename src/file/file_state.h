@@ -58,6 +58,8 @@
 struct b2f_head;
 struct b2f_writer;
 
+#define B2F_HEAD_LOADS 8
+
 struct b2f_file {
 	struct b2f_runtime *runtime;
 	/* The owner, and every job. */
@@ -86,6 +88,8 @@ struct b2f_file {
 	size_t nheads;
 	/* Bytes of the heads in the table.  Protected by heads_lock. */
 	size_t heads_bytes;
+	/* Held while a head is loaded, by chunk: others wait for that one. */
+	pthread_mutex_t head_loads[B2F_HEAD_LOADS];
 	pthread_mutex_t streams_lock;
 	/* Its readers, a list.  Protected by streams_lock. */
 	struct b2f_stream *streams;

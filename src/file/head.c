@@ -93,23 +93,17 @@ static int load(const struct b2f_reading *r, const struct b2f_source *src,
 				   src->nbytes, object, out);
 }
 
-int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
-		 struct b2f_head **out)
+static int new_head(const struct b2f_reading *r, const struct b2f_source *src,
+		    struct b2f_head **out)
 {
 	const struct b2f_kept_key key = {r->file, r->cache_id, src->raw};
 	struct b2f_kept *kept = &r->file->runtime->kept;
-	struct b2f_head *head = find_head(r, src);
+	struct b2f_head *head = calloc(1, sizeof(*head));
 	struct b2f_object object;
 	int err;
 
-	if (head) {
-		*out = head;
-		return 0;
-	}
-	head = calloc(1, sizeof(*head));
 	if (!head)
 		return -ENOMEM;
-	/* Two threads may both load it: waiting would cost more. */
 	err = load(r, src, &object, &head->loaded);
 	if (b2f_kept_stop(kept, err))
 		err = load(r, src, &object, &head->loaded);
@@ -125,6 +119,24 @@ int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 	keep_head(r->file, head);
 	*out = head;
 	return 0;
+}
+
+int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
+		 struct b2f_head **out)
+{
+	pthread_mutex_t *lock =
+		&r->file->head_loads[src->span.nchunk % B2F_HEAD_LOADS];
+	int err = 0;
+
+	*out = find_head(r, src);
+	if (*out)
+		return 0;
+	pthread_mutex_lock(lock);
+	*out = find_head(r, src);
+	if (!*out)
+		err = new_head(r, src, out);
+	pthread_mutex_unlock(lock);
+	return err;
 }
 
 int b2f_head_next(const struct b2f_reading *r, const struct b2f_source *src,

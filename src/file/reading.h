@@ -115,6 +115,14 @@ B2F_MUST_CHECK
 int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
 		 uint32_t unit, struct b2f_cache_ref *out);
 
+/*
+ * Loads those of units [@first, @last] that are not in the cache; @at_once: with
+ * one read of all that is stored, if there are several.  True if there was one;
+ * errors are logged.
+ */
+bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+		   uint32_t first, uint32_t last, bool at_once);
+
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 				  const struct b2f_loaded *loaded,
 				  uint32_t unit);

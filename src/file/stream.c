@@ -42,64 +42,28 @@ struct ahead {
 	uint64_t nbytes;
 };
 
-static void fill_units(struct ahead *a, const struct b2f_reading *r,
-		       const struct b2f_loaded *loaded)
-{
-	const struct b2f_chunk *chunk = &loaded->chunk;
-	struct b2f_cache *cache = a->file->runtime->cache;
-	uint32_t first = (uint32_t)(a->start / chunk->unit_size);
-	uint32_t last = (uint32_t)((a->end - 1) / chunk->unit_size);
-
-	for (uint32_t i = first; i <= last && i < chunk->nunits; i++) {
-		struct b2f_cache_key key = b2f_unit_key(r, loaded, i);
-		struct b2f_cache_ref ref = {0};
-
-		if (b2f_cache_has(cache, &key))
-			continue;
-		/* The reader will get the error, and it is logged already. */
-		if (b2f_unit_pin(r, loaded, i, &ref))
-			return;
-		b2f_cache_put(cache, &ref);
-	}
-}
-
 static bool is_whole(const struct ahead *a)
 {
 	return a->span.nbytes <= WHOLE_MAX;
 }
 
-/* True if there is nothing left to do: the last wanted unit is there. */
-static bool is_done(struct ahead *a, const struct b2f_reading *r,
-		    const struct b2f_source *src)
-{
-	struct b2f_head *head = NULL;
-	struct b2f_cache_key key;
-	uint32_t unit;
-	bool done;
-
-	if (b2f_head_get(r, src, &head))
-		return true;
-	unit = (uint32_t)((a->end - 1) / head->loaded->chunk.unit_size);
-	key = b2f_unit_key(r, head->loaded, unit);
-	done = b2f_cache_has(a->file->runtime->cache, &key);
-	b2f_head_put(head);
-	return done;
-}
-
 static void decode_source(struct ahead *a, const struct b2f_reading *r,
 			  const struct b2f_source *src)
 {
-	struct b2f_loaded *loaded = NULL;
+	struct b2f_head *head = NULL;
+	const struct b2f_chunk *chunk;
+	uint32_t first, last;
 
-	if (a->start > 0 && is_done(a, r, src))
+	if (b2f_head_get(r, src, &head))
 		return;
-	if (b2f_frame_load_entry(
-		    r->frame, src->span.nchunk, src->raw, src->nbytes,
-		    is_whole(a) ? B2F_LOAD_ALL : B2F_LOAD_HEAD, &loaded))
-		return;
-	fill_units(a, r, loaded);
-	b2f_loaded_free(loaded);
-	atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
+	chunk = &head->loaded->chunk;
+	first = (uint32_t)(a->start / chunk->unit_size);
+	last = (uint32_t)((a->end - 1) / chunk->unit_size);
+	if (last >= chunk->nunits)
+		last = chunk->nunits - 1;
+	if (b2f_unit_load(r, head->loaded, first, last, is_whole(a)))
+		atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
+	b2f_head_put(head);
 }
 
 /* Is a reader in or before chunk @a? */

@@ -20,6 +20,8 @@ struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 struct fill {
 	const struct b2f_reading *reading;
 	const struct b2f_loaded *loaded;
+	/* As in struct b2f_unit_read. */
+	const uint8_t *rest;
 };
 
 /*
@@ -56,6 +58,7 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 		.frame = r->frame,
 		.loaded = fill->loaded,
 		.object = k ? &k->object : NULL,
+		.rest = fill->rest,
 		.dec = dec,
 		.ref = ref,
 		.unit = unit,
@@ -90,13 +93,13 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	return err;
 }
 
-int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
-		 uint32_t unit, struct b2f_cache_ref *out)
+static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out)
 {
+	const struct b2f_reading *r = fill->reading;
+	const struct b2f_loaded *loaded = fill->loaded;
 	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
-	struct fill fill = {.reading = r, .loaded = loaded};
 	const struct b2f_cache_loader loader = {
-		.load = fill_unit, .arg = &fill, .passing = r->in_order};
+		.load = fill_unit, .arg = fill, .passing = r->in_order};
 	struct b2f_why why;
 	int err;
 
@@ -112,4 +115,76 @@ int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
 				       -1, err, &why);
 	}
 	return err;
+}
+
+int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+		 uint32_t unit, struct b2f_cache_ref *out)
+{
+	struct fill fill = {.reading = r, .loaded = loaded};
+
+	return pin(&fill, unit, out);
+}
+
+static bool has_unit(const struct fill *fill, uint32_t unit)
+{
+	struct b2f_cache_key key =
+		b2f_unit_key(fill->reading, fill->loaded, unit);
+
+	return b2f_cache_has(fill->reading->file->runtime->cache, &key);
+}
+
+/* Loads units from @unit to @last that are not in the cache. */
+static void load_units(struct fill *fill, uint32_t unit, uint32_t last)
+{
+	int err = 0;
+
+	for (; unit <= last && !err; unit++) {
+		struct b2f_cache_ref ref = {0};
+
+		if (has_unit(fill, unit))
+			continue;
+		/* The reader will get the error, and it is logged already. */
+		err = pin(fill, unit, &ref);
+		b2f_cache_put(fill->reading->file->runtime->cache, &ref);
+	}
+}
+
+/* As load_units(), with one read of all that is stored, into @dec. */
+static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
+			 struct b2f_decoder *dec)
+{
+	struct b2f_kept_object *k = get_object(fill->reading, fill->loaded);
+	const struct b2f_unit_read read = {
+		.frame = fill->reading->frame,
+		.loaded = fill->loaded,
+		.object = k ? &k->object : NULL,
+		.dec = dec,
+	};
+
+	/* If it cannot be read, the units find out, and tell. */
+	if (k && b2f_frame_read_rest(&read) == 0)
+		fill->rest = dec->stored.data;
+	load_units(fill, unit, last);
+	b2f_kept_put(&fill->reading->file->runtime->kept, k);
+}
+
+bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+		   uint32_t first, uint32_t last, bool at_once)
+{
+	struct b2f_idle *idle = &r->file->runtime->idle;
+	struct fill fill = {.reading = r, .loaded = loaded};
+	struct b2f_decoder *dec = NULL;
+
+	while (first <= last && has_unit(&fill, first))
+		first++;
+	if (first > last)
+		return false;
+	if (!at_once || first == last || b2f_loaded_is_whole(loaded) ||
+	    b2f_idle_get_decoder(idle, &dec)) {
+		load_units(&fill, first, last);
+		return true;
+	}
+	load_at_once(&fill, first, last, dec);
+	b2f_idle_put_decoder(idle, dec);
+	return true;
 }

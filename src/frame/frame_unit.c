@@ -113,6 +113,11 @@ static int get_stored(const struct b2f_unit_read *r, uint32_t off,
 		*out = r->loaded->bytes + off;
 		return 0;
 	}
+	if (r->rest && off >= r->loaded->size &&
+	    b2f_range_fits(off, size, r->loaded->chunk.header.cbytes)) {
+		*out = r->rest + (off - r->loaded->size);
+		return 0;
+	}
 	err = b2f_scratch_reserve(&r->dec->stored, size);
 	if (!err)
 		err = r->object ? read_open(r, off, size, why)
@@ -123,6 +128,16 @@ static int get_stored(const struct b2f_unit_read *r, uint32_t off,
 	if (!err)
 		*out = r->dec->stored.data;
 	return err;
+}
+
+int b2f_frame_read_rest(const struct b2f_unit_read *read)
+{
+	const struct b2f_loaded *l = read->loaded;
+	uint32_t off = (uint32_t)l->size;
+	uint32_t size = l->chunk.header.cbytes - off;
+	int err = b2f_scratch_reserve(&read->dec->stored, size);
+
+	return err ? err : read_open(read, off, size, NULL);
 }
 
 static int decode_range(const struct b2f_unit_read *r, uint32_t off,

@@ -27,11 +27,21 @@ struct b2f_unit_read {
 	const struct b2f_loaded *loaded;
 	/* Where its stored bytes are, if that is open; NULL: it is opened. */
 	const struct b2f_object *object;
+	/* What b2f_frame_read_rest() has read; NULL: it is read as needed. */
+	const uint8_t *rest;
 	struct b2f_decoder *dec;
 	/* The decoded unit 0, or NULL: it is decoded here if it is needed. */
 	const uint8_t *ref;
 	uint32_t unit;
 };
+
+/*
+ * Reads all stored bytes behind those in memory, at once, from the open object
+ * of @read into the dec->stored of it: for a thread that decodes many units.
+ * Returns as b2f_frame_decode_unit(), but logs nothing.
+ */
+B2F_MUST_CHECK
+int b2f_frame_read_rest(const struct b2f_unit_read *read);
 
 /*
  * Decodes the unit of @read into @dst, reading its stored bytes if they are not

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_kept.c - chunk files stay open for the next block */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,5 +128,78 @@ Test(kept, what_is_open_does_not_keep_others_from_reading)
 	cr_expect_eq(count_opens(file, 2 * CHUNKSIZE, BLOCKSIZE), 3);
 	cr_expect_eq(count_opens(file, 2 * CHUNKSIZE + BLOCKSIZE, BLOCKSIZE),
 		     1);
+	b2f_file_close(file);
+}
+
+/* The head is loaded by the reader or by a worker, and used by both. */
+Test(kept, chunk_is_opened_once_for_a_reader_in_order_and_what_is_decoded_ahead)
+{
+	struct b2f_runtime_options ahead = options;
+	struct b2f_stream *stream = NULL;
+	struct b2f_file *file;
+	uint8_t buf[BLOCKSIZE];
+	uint64_t before;
+
+	b2f_runtime_free(rt);
+	ahead.no_readahead = false;
+	ahead.nworkers = 2;
+	cr_assert_eq(b2f_runtime_new(&ahead, &rt), 0);
+	file = open_file();
+	cr_assert_eq(b2f_stream_new(file, &stream), 0);
+	fault_disk_count(disk, FAULT_OPEN);
+	before = fault_disk_nops(disk);
+	for (uint64_t at = 0; at < sizeof(data); at += BLOCKSIZE) {
+		cr_assert_eq(b2f_file_pread(file, stream, buf, BLOCKSIZE, at),
+			     BLOCKSIZE);
+		cr_assert_eq(memcmp(buf, data + at, BLOCKSIZE), 0);
+	}
+	/* One more if a chunk was closed for others before its last block. */
+	cr_expect_leq(fault_disk_nops(disk) - before, NCHUNKS + 1);
+	b2f_stream_free(stream);
+	b2f_file_close(file);
+}
+
+static pthread_barrier_t together;
+
+/* Reads another block of each chunk than the other threads. */
+static void *read_block(void *arg)
+{
+	struct b2f_file *file = arg;
+	static atomic_uint next;
+	uint64_t block = atomic_fetch_add(&next, 1);
+	uint8_t buf[BLOCKSIZE];
+	intptr_t bad = 0;
+
+	for (uint64_t i = 0; i < NCHUNKS; i++) {
+		uint64_t at = i * CHUNKSIZE + block * BLOCKSIZE;
+
+		pthread_barrier_wait(&together);
+		bad |= b2f_file_pread(file, NULL, buf, BLOCKSIZE, at) !=
+		       BLOCKSIZE;
+		bad |= memcmp(buf, data + at, BLOCKSIZE) != 0;
+	}
+	return (void *)bad;
+}
+
+Test(kept, chunk_that_many_threads_want_at_once_is_opened_once)
+{
+	struct b2f_file *file = open_file();
+	pthread_t threads[8];
+	uint64_t before;
+	void *bad;
+
+	pthread_barrier_init(&together, NULL, 8);
+	fault_disk_count(disk, FAULT_OPEN);
+	before = fault_disk_nops(disk);
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, read_block,
+					    file),
+			     0);
+	for (int i = 0; i < 8; i++) {
+		pthread_join(threads[i], &bad);
+		cr_assert_null(bad);
+	}
+	cr_expect_eq(fault_disk_nops(disk) - before, NCHUNKS);
+	pthread_barrier_destroy(&together);
 	b2f_file_close(file);
 }
