@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "base/log_line.h"
 #include "file/change.h"
 #include "file/encode.h"
@@ -24,7 +25,6 @@
 #include "file/writer.h"
 #include "frame/edit_lock.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 
 /* Commits that are tried while other programs change the frame. */
 #define TRIES 5
@@ -236,17 +236,9 @@ static int rewrite_bad(struct b2f_file *file, bool all)
 	return err;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint32_t ms_until(uint64_t until_ns)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = b2f_monotonic_ns();
 
 	return until_ns > now ? (uint32_t)((until_ns - now) / NS_PER_MS) : 0;
 }
@@ -421,7 +413,7 @@ static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
 	/* All that queue for the commit_lock wait no longer than the first. */
-	uint64_t until_ns = monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
+	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
 	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 

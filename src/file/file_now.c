@@ -2,9 +2,9 @@
 /* file_now.c - what can be told of a file that is being written to */
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "file/writer.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 
 /* Stop waiting for a .npy file to be completed this long after a write. */
 #define UNDER_WAY_S 10
@@ -28,9 +28,9 @@ bool b2f_file_is_dirty(struct b2f_file *file)
  */
 static bool is_under_way(const struct b2f_file *file)
 {
+	struct timespec now;
 	const struct b2f_form *form = &file->frame->form;
 	const struct b2f_writer *w = file->writer;
-	struct timespec now;
 
 	if (!form->head || w->array_nbytes == form->head_len + form->nbytes ||
 	    !w->has_mtime)
@@ -42,7 +42,6 @@ static bool is_under_way(const struct b2f_file *file)
 
 uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 {
-	struct timespec now;
 	uint64_t since = 0, undurable = 0;
 	const struct b2f_writer *w;
 
@@ -57,8 +56,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 		since = undurable;
 	if (!since)
 		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	since = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - since;
+	since = b2f_monotonic_ns() - since;
 	return since ? since : 1;
 }
 

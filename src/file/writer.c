@@ -6,11 +6,11 @@
 #include <time.h>
 
 #include "base/checked.h"
+#include "base/monotonic.h"
 #include "frame/edit_count.h"
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
-#define NS_PER_S UINT64_C(1000000000)
 
 struct b2f_writer *b2f_writer_of(struct b2f_file *file)
 {
@@ -107,13 +107,8 @@ void b2f_writer_wait_idle(struct b2f_file *file)
 
 void b2f_writer_note(struct b2f_writer *w)
 {
-	struct timespec now;
-
-	if (w->dirty_since_ns == 0) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		w->dirty_since_ns =
-			(uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	}
+	if (w->dirty_since_ns == 0)
+		w->dirty_since_ns = b2f_monotonic_ns();
 	clock_gettime(CLOCK_REALTIME, &w->mtime);
 	w->has_mtime = true;
 }

@@ -2,17 +2,8 @@
 /* durability.c - the states of what is on disk */
 #include "b2frame/durability.h"
 
-#include <time.h>
+#include "base/monotonic.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* Of the compiler, as C99 and C++ know no _Atomic field of a struct. */
 enum b2f_durable_state b2f_durability_get(const struct b2f_durability *d)
@@ -34,7 +25,7 @@ bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 	if (to == B2F_DISK_DURABLE)
 		__atomic_store_n(&d->since_ns, 0, __ATOMIC_SEQ_CST);
 	else if (from == B2F_DISK_DURABLE)
-		__atomic_store_n(&d->since_ns, now_ns(), __ATOMIC_SEQ_CST);
+		__atomic_store_n(&d->since_ns, b2f_monotonic_ns(), __ATOMIC_SEQ_CST);
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "store/files.h"
 #include "store/files_attr.h"
 
@@ -23,7 +24,6 @@
 
 /* Between two looks at a lock that others have. */
 #define PAUSE_NS 500000
-#define NS_PER_S 1000000000
 #define NS_PER_MS 1000000
 
 struct b2f_lock {
@@ -207,19 +207,11 @@ void b2f_lock_close(struct b2f_lock *lock)
 	free(lock);
 }
 
-static int64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 /*
  * Not a blocking flock(2): nothing could end that but the other program.
  * Returns 0, or -1 with errno.
  */
-static int wait_for(int fd, enum b2f_lock_mode mode, int64_t until_ns)
+static int wait_for(int fd, enum b2f_lock_mode mode, uint64_t until_ns)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int ret, how = mode == B2F_LOCK_SHARED ? LOCK_SH : LOCK_EX;
@@ -228,7 +220,7 @@ static int wait_for(int fd, enum b2f_lock_mode mode, int64_t until_ns)
 		ret = flock(fd, how | LOCK_NB);
 		if (ret && errno == EINTR)
 			continue;
-		if (!ret || errno != EWOULDBLOCK || monotonic_ns() >= until_ns)
+		if (!ret || errno != EWOULDBLOCK || b2f_monotonic_ns() >= until_ns)
 			return ret;
 		nanosleep(&pause, NULL);
 	}
@@ -238,7 +230,7 @@ static int wait_for(int fd, enum b2f_lock_mode mode, int64_t until_ns)
 static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
 		     uint32_t wait_ms, struct b2f_why *why)
 {
-	int64_t until_ns = monotonic_ns() + (int64_t)wait_ms * NS_PER_MS;
+	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)wait_ms * NS_PER_MS;
 	struct stat st;
 	int err;
 
