@@ -583,8 +583,9 @@ static void cut(struct b2f_edit *edit)
 
 void b2f_edit_single_end(struct b2f_edit *edit)
 {
+	enum b2f_durable_state state = b2f_durability_get(edit->durability);
 	const struct b2f_retirees *r = &edit->retired;
-	bool durable = b2f_durability_get(edit->durability) == B2F_DISK_DURABLE;
+	bool durable = state == B2F_DISK_DURABLE;
 
 	if (!edit->disk || b2f_edit_lock_out(edit, 0, NULL))
 		return;
@@ -592,7 +593,9 @@ void b2f_edit_single_end(struct b2f_edit *edit)
 		for (size_t i = 0; i < r->n && durable; i++)
 			(void)!b2f_store_remove(
 				edit->store, (int64_t)r->files[i].number, NULL);
-		cut(edit);
+		/* After a loss of power the frame before may be there, longer. */
+		if (durable || state == B2F_DISK_NEW)
+			cut(edit);
 	}
 	b2f_edit_let_in(edit);
 }

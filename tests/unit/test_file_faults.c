@@ -584,6 +584,43 @@ Test(file_faults, an_error_loses_nothing_of_a_contiguous_frame)
 	}
 }
 
+/* One operation fails; the file is closed, and the power lost. */
+static void fail_and_lose_power(work_fn *run, uint64_t at)
+{
+	struct fault_disk *disk = make_disk_for(run);
+	const struct fault_plan plan = {.at = at, .err = EIO};
+	static struct work w;
+
+	fault_disk_fail(disk, &plan);
+	begin(&w, disk);
+	run(&w);
+	b2f_file_close(w.file);
+	w.file = NULL;
+	for (unsigned int variant = 0; variant < 12; variant++) {
+		struct fault_disk *after = fault_disk_after_loss(disk, variant);
+
+		cr_expect(find_state(&w, after, w.oldest) >= 0,
+			  "error at %llu, variant %u", (unsigned long long)at,
+			  variant);
+		fault_disk_free(after);
+	}
+	end(&w);
+	fault_disk_free(disk);
+}
+
+Test(file_faults, a_close_after_an_error_leaves_what_is_durable)
+{
+	for (int single = 0; single < 2; single++) {
+		is_single = single;
+		for (size_t i = 0; i < NSINGLES; i++) {
+			uint64_t nops = count_ops(works[i]);
+
+			for (uint64_t at = 0; at < nops; at++)
+				fail_and_lose_power(works[i], at);
+		}
+	}
+}
+
 /* How many of 12 losses of power leave the state of the last commit. */
 static int count_durable(struct work *w)
 {
