@@ -6,11 +6,7 @@
 /* Of so many chunks the sizes are read, to know what is between them. */
 #define NMEASURED_MAX 1024
 
-/*
- * Bytes of chunk @nchunk with its seal, which has been checked; 0: not known, as a
- * chunk without a seal may be longer than it seems.
- */
-static uint64_t measure(const struct b2f_edit *edit, uint64_t nchunk)
+uint64_t b2f_edit_measure(const struct b2f_edit *edit, uint64_t nchunk)
 {
 	uint64_t raw = edit->committed.raw[nchunk], size = 0;
 	struct b2f_loaded *loaded = NULL;
@@ -61,7 +57,7 @@ void b2f_edit_find_gaps(struct b2f_edit *edit)
 		return;
 	for (uint64_t i = 0; i < state->n; i++) {
 		uint64_t id = b2f_edit_number(state->raw[i]);
-		uint64_t size = measure(edit, i);
+		uint64_t size = b2f_edit_measure(edit, i);
 
 		if (size && b2f_ranges_get(edit->store->ranges, id, &range) &&
 		    size < range.size)

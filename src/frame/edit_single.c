@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/edit_count.h"
 #include "frame/edit_index.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
@@ -32,6 +33,9 @@
 
 /* So many lengths in a row differ; a power of 2. */
 #define NLENGTHS 256
+
+/* So many bytes of a chunk that moves are in memory at a time. */
+#define COPY_BYTES (UINT64_C(1) << 20)
 
 static struct b2f_ranges *ranges_of(const struct b2f_edit *edit)
 {
@@ -168,13 +172,14 @@ static int claim(struct b2f_edit *edit, struct b2f_edit_disk *disk,
 {
 	const uint8_t mark = B2F_FINGERPRINT_CLAIMED;
 	struct b2f_object index = {.fd = -1};
+	uint64_t at = disk->frame_len - sizeof(disk->tail);
 	int err;
 
 	err = b2f_object_create(edit->store, (int64_t)disk->index_id, &index,
 				why);
+	/* What is before the trailer may be longer than a range can be. */
 	if (!err)
-		err = b2f_object_write(&index,
-				       index.size - sizeof(disk->tail), &mark,
+		err = b2f_object_write(&index, at - index.base, &mark,
 				       sizeof(mark), why);
 	b2f_object_close(&index);
 	if (err)
@@ -480,32 +485,63 @@ static int put_state(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-/* Copies the range of *@raw to one from byte @from on, which *@raw then names. */
-static int move_chunk(struct b2f_edit *edit, uint64_t from_off, uint64_t *raw,
-		      struct b2f_why *why)
+/*
+ * Bytes of chunk @nchunk of the committed state in its range of @size, which may
+ * reach over much that is dead.
+ */
+static uint64_t stored_size(const struct b2f_edit *edit, uint64_t nchunk,
+			    uint64_t size)
+{
+	uint64_t raw = edit->committed.raw[nchunk];
+	uint64_t known = b2f_edit_measure(edit, nchunk);
+
+	if (!known && !b2f_entry_tag(raw))
+		known = b2f_edit_read_cbytes(edit, raw);
+	/* One that is damaged keeps all that may belong to it. */
+	return known ? b2f_min_u64(known, size) : size;
+}
+
+/* Copies the first @size bytes of @from to @to, some at a time. */
+static int copy(const struct b2f_object *from, const struct b2f_object *to,
+		uint64_t size, struct b2f_why *why)
+{
+	size_t room = (size_t)b2f_min_u64(size, COPY_BYTES), n;
+	uint8_t *bytes = malloc(room ? room : 1);
+	int err = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t off = 0; off < size && !err; off += n) {
+		n = (size_t)b2f_min_u64(room, size - off);
+		err = b2f_object_read(from, off, bytes, n, why);
+		if (!err)
+			err = b2f_object_write(to, off, bytes, n, why);
+	}
+	free(bytes);
+	return err;
+}
+
+/*
+ * Copies chunk @nchunk of the committed state to a range from byte @from_off on,
+ * which *@raw then names.
+ */
+static int move_chunk(struct b2f_edit *edit, uint64_t nchunk,
+		      uint64_t from_off, uint64_t *raw, struct b2f_why *why)
 {
 	struct b2f_object from = {.fd = -1}, to = {.fd = -1};
-	uint8_t *bytes = NULL;
-	uint64_t id = 0;
+	uint64_t id = 0, size = 0;
 	int err;
 
 	err = b2f_object_open(edit->store, b2f_edit_id(*raw), &from, why);
-	if (!err)
-		err = b2f_ranges_take(ranges_of(edit), from_off,
-				      (uint32_t)from.size, &id);
 	if (!err) {
-		bytes = malloc(from.size ? from.size : 1);
-		err = bytes ? 0 : -ENOMEM;
+		size = stored_size(edit, nchunk, from.size);
+		err = b2f_ranges_take(ranges_of(edit), from_off,
+				      (uint32_t)size, &id);
 	}
-	if (!err)
-		err = b2f_object_read(&from, 0, bytes, from.size, why);
 	if (!err)
 		err = b2f_object_create(edit->store, (int64_t)id, &to, why);
 	if (!err)
-		err = b2f_object_write(&to, 0, bytes, from.size, why);
+		err = copy(&from, &to, size, why);
 	b2f_object_close(&from);
 	b2f_object_close(&to);
-	free(bytes);
 	if (!err)
 		*raw = (*raw & ~B2F_ENTRY_NUMBER) | id;
 	return err;
@@ -544,7 +580,7 @@ static int make_room(struct b2f_edit *edit, uint64_t limit, bool *sync_failed,
 		in_use = true;
 		err = b2f_edit_single_claim(edit, why);
 		if (!err)
-			err = move_chunk(edit, limit, &state->raw[i], why);
+			err = move_chunk(edit, i, limit, &state->raw[i], why);
 	}
 	if (!err && in_use)
 		err = put_state(edit, &commit, why);

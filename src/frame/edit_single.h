@@ -34,6 +34,12 @@ static inline uint64_t b2f_edit_head_room(const struct b2f_edit *edit)
 	return size > B2F_SECTOR ? size : B2F_SECTOR;
 }
 
+/*
+ * edit_gaps.c: bytes of chunk @nchunk of the committed state with its seal, which
+ * is checked.  0: not known, as a chunk without a seal may be longer than it seems.
+ */
+uint64_t b2f_edit_measure(const struct b2f_edit *edit, uint64_t nchunk);
+
 /* Frees what that took. */
 void b2f_edit_single_fini(struct b2f_edit *edit);
 

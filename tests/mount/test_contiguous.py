@@ -428,6 +428,29 @@ def test_reader_of_another_mount():
     check(model)
 
 
+def test_emptying_what_is_mostly_dead():
+    """The one chunk that is left is moved, not what was behind it."""
+    os.mkdir("src")
+    model = bytearray(os.urandom(60 * CHUNK))
+    make_contiguous(FRAME, bytes(model), CHUNK)
+    opened_by_stock = blosc2.open(FRAME, mode="a")
+    for n in range(59, 0, -1):
+        opened_by_stock.delete_chunk(n)
+    del opened_by_stock
+    cut(model, CHUNK)
+    check_stock(FRAME, bytes(model))
+    before = os.stat(FRAME).st_size
+    assert before > 50 * CHUNK
+    with mounted():
+        with opened() as fd:
+            os.ftruncate(fd, 0)
+            os.fsync(fd)
+            assert os.stat(FRAME).st_size < before + 3 * CHUNK
+            cut(model, 0)
+            put(fd, model, 0, b"more")
+    check(model)
+
+
 def test_beside_c_blosc2():
     for seed in range(3):
         play(4 if SANITIZED else 10, seed, contiguous=True)
