@@ -236,6 +236,8 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 		err = load_seal(place, place->stored, l, why);
 	else if (!err && b2f_entry_tag(l->raw))
 		err = load_seal_behind(place, l, why);
+	if (!err)
+		err = b2f_frame_check_file(frame, l, why);
 	return check_place(frame, l->raw, err, why);
 }
 

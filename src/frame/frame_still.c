@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_still.c - is a contiguous frame still the one on disk? */
+/* frame_still.c - is a frame still the one on disk? */
 #include "frame/frame_still.h"
 
 #include <stdlib.h>
@@ -73,4 +73,27 @@ int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw,
 		err = b2f_why_set(why, -ESTALE,
 				  "another program has changed the frame");
 	return err;
+}
+
+int b2f_frame_check_file(const struct b2f_frame *frame,
+			 const struct b2f_loaded *loaded, struct b2f_why *why)
+{
+	struct b2f_frame_stamp now;
+	struct stat st;
+	int err;
+
+	if (!frame->store->sparse || b2f_entry_tag(loaded->raw) ||
+	    !loaded->seal.tag ||
+	    loaded->identity.mtime_ns <= frame->stamp.ctime_ns)
+		return 0;
+	err = b2f_store_stat_index(frame->store, &st);
+	if (err)
+		return b2f_why_set(why, err == -ENOENT ? -ESTALE : err,
+				   "stat: %s", strerror(-err));
+	now = b2f_frame_stamp_of(&st);
+	/* A file from a clock that was ahead. */
+	if (b2f_frame_stamp_equal(&now, &frame->stamp))
+		return 0;
+	return b2f_why_set(why, -ESTALE,
+			   "another program has changed the frame");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_still.h - is a contiguous frame still the one on disk?
+ * frame_still.h - is a frame still the one on disk?
  *
  * Layer: frame.  May include: base/ index/ store/.  Threads: any.
  */
@@ -19,5 +19,14 @@
 B2F_MUST_CHECK
 int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw,
 			  struct b2f_why *why);
+
+/*
+ * The same for the chunk file that @loaded was read from: does the index that
+ * names it without a tag also come before it?  Then the number may be that of
+ * another chunk by now.  Does nothing for contiguous frames.
+ */
+B2F_MUST_CHECK
+int b2f_frame_check_file(const struct b2f_frame *frame,
+			 const struct b2f_loaded *loaded, struct b2f_why *why);
 
 #endif

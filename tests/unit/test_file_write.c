@@ -400,6 +400,44 @@ Test(file_write, a_number_that_is_used_again_shows_no_old_data)
 	tear_down(&s);
 }
 
+/* Chunk @n of the frame of @s gets other bytes that begin with its number. */
+static void rewrite(struct scratch *s, unsigned int n)
+{
+	uint8_t buf[1000] = {(uint8_t)n};
+
+	for (unsigned int i = 1; i < 40; i++)
+		buf[i] = (uint8_t)next(s);
+	cr_assert_eq(b2f_file_pwrite(s->file, buf, sizeof(buf), n * 1000),
+		     (ssize_t)sizeof(buf));
+	commit(s);
+}
+
+/* The index of a reader may name a file that is another chunk's by now. */
+Test(file_write, a_reader_takes_no_other_chunk_for_an_unsealed_one)
+{
+	struct scratch s, reader;
+	uint8_t first = 0;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	b2f_file_close(s.file);
+	s.options.no_seal = true;
+	open_for_writing(&s);
+	for (unsigned int n = 0; n < 10; n++)
+		rewrite(&s, n);
+	b2f_file_close(s.file);
+	s.options.no_seal = false;
+	open_for_writing(&s);
+	reader = s;
+	open_file(&reader);
+	rewrite(&s, 3);
+	for (unsigned int i = 0; i < 100; i++)
+		rewrite(&s, i % 10 == 3 ? 4 : i % 10);
+	cr_expect_eq(b2f_file_pread(reader.file, NULL, &first, 1, 3000), 1);
+	cr_expect_eq(first, 3, "chunk %u", first);
+	b2f_file_close(reader.file);
+	tear_down(&s);
+}
+
 Test(file_write, a_file_cannot_grow_beyond_all_memory)
 {
 	struct scratch s;
