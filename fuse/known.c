@@ -16,9 +16,13 @@
 #include "dir.h"
 #include "known.h"
 
+/*
+ * Not IN_MOVED_FROM: an exchange of two names is told as if each went before it
+ * came back, but both exist at every moment.  So a name that was moved away is
+ * kept, and looked for in vain.
+ */
 #define EVENTS                                                                 \
-	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |    \
-	 IN_MASK_CREATE)
+	(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR | IN_MASK_CREATE)
 
 #define EVENTS_SIZE 4096
 
@@ -70,17 +74,16 @@ static void forget_all(struct fs_known *known)
 		forget(known, &known->dirs[i], true);
 }
 
-/* Adds a name; without memory, forgets the directory.  Locked. */
+/* Adds a name; without room for it, forgets the directory.  Locked. */
 static void add(struct fs_known *known, struct fs_known_dir *dir,
 		struct fs_name_hash hash)
 {
-	known->nnames -= dir->names.nnames;
-	if (fs_name_set_add(&dir->names, hash)) {
-		known->nnames += dir->names.nnames;
+	size_t before = dir->names.nnames;
+	int err = fs_name_set_add(&dir->names, hash);
+
+	known->nnames += dir->names.nnames - before;
+	if (err || known->nnames > FS_KNOWN_NAMES)
 		forget(known, dir, true);
-	} else {
-		known->nnames += dir->names.nnames;
-	}
 }
 
 static void remove_name(struct fs_known *known, struct fs_known_dir *dir,
@@ -103,30 +106,6 @@ static struct fs_known_dir *find_watch(struct fs_known *known, int watch)
 	return &known->dirs[i];
 }
 
-static bool is_same(struct fs_name_hash a, struct fs_name_hash b)
-{
-	return a.low == b.low && a.high == b.high;
-}
-
-/*
- * Applies the event @mask of the name @hash; locked.
- *
- * An exchange of a and b is told as a moved to b, then b moved to a.  So b may
- * still exist if it seems to go at once; the directory is locked meanwhile, so
- * that nothing comes in between.
- */
-static void apply_name(struct fs_known *known, struct fs_known_dir *dir,
-		       uint32_t mask, struct fs_name_hash hash)
-{
-	struct fs_name_hash moved_to = dir->moved_to;
-
-	dir->moved_to = mask & IN_MOVED_TO ? hash : (struct fs_name_hash){0};
-	if (mask & (IN_CREATE | IN_MOVED_TO))
-		add(known, dir, hash);
-	else if ((mask & IN_DELETE) || !is_same(moved_to, hash))
-		remove_name(known, dir, hash);
-}
-
 /* Applies one event; locked. */
 static void apply(struct fs_known *known, const struct inotify_event *event)
 {
@@ -142,8 +121,10 @@ static void apply(struct fs_known *known, const struct inotify_event *event)
 		return;
 	if (event->mask & IN_IGNORED)
 		forget(known, dir, false);
-	else if (event->len > 0)
-		apply_name(known, dir, event->mask, fs_name_hash(event->name));
+	else if (event->mask & (IN_CREATE | IN_MOVED_TO))
+		add(known, dir, fs_name_hash(event->name));
+	else if (event->mask & IN_DELETE)
+		remove_name(known, dir, fs_name_hash(event->name));
 }
 
 /* Applies all events that there are; locked. */

@@ -52,8 +52,6 @@ struct fs_known_dir {
 	/* Requests in it while it was unknown, and when to learn it. */
 	unsigned int nasked;
 	unsigned int learn_at;
-	/* Where the last event moved a file to; both 0: it was another one. */
-	struct fs_name_hash moved_to;
 	struct fs_name_set names;
 };
 

@@ -51,6 +51,29 @@ def test_absent_names_are_not_looked_for():
         assert failing_opens("trace") == before
 
 
+def test_a_listing_brings_attributes():
+    """So a walk that looks at each file sends no request for each."""
+    os.mkdir("src")
+    for i in range(300):
+        pathlib.Path(f"src/file-{i}").touch()
+        frame(f"src/frame-{i}.b2frame")
+    with Mount("src", "mnt") as mount:
+        before = requests(mount.pid)
+        with os.scandir("mnt") as entries:
+            sizes = {e.name: e.stat().st_size for e in entries}
+        assert len(sizes) == 600 and sizes["frame-7"] == 8000
+        assert sizes["file-7"] == 0
+        assert requests(mount.pid) - before < 100
+        # The nodes that it brought are given back.
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
+
+
+def requests(pid):
+    """How often the daemon has answered, by its calls of write(2)."""
+    said = pathlib.Path(f"/proc/{pid}/io").read_text()
+    return int(said.split("syscw: ")[1].split()[0])
+
+
 def test_without_inotify_they_are():
     os.mkdir("src")
     frame("src/a.b2frame")
@@ -132,6 +155,29 @@ def test_exchanges_are_seen():
             assert pathlib.Path("mnt/d/a.b2frame").read_text() == "c"
             exchange("src/d/a.b2frame", "src/d/c")
             assert os.path.getsize("mnt/d/a") == 8000
+
+
+def test_exchanged_names_exist_at_every_moment():
+    os.makedirs("src/d")
+    os.makedirs("src/e")
+    for path in "src/d/a", "src/d/b", "src/e/c":
+        pathlib.Path(path).touch()
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        use("mnt/d")
+        use("mnt/e")
+        pid = os.fork()
+        if pid == 0:
+            while True:
+                exchange("src/d/a", "src/d/b")
+                exchange("src/d/a", "src/e/c")
+        try:
+            for _ in range(5000):
+                for path in "mnt/d/a", "mnt/d/b", "mnt/e/c":
+                    # ESTALE: the kernel gave up after several exchanges.
+                    assert error_of(os.stat, path) in (0, errno.ESTALE)
+        finally:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
 
 
 def test_a_directory_that_takes_the_place_of_another_is_another():
