@@ -88,18 +88,28 @@ struct listing {
 	char *buf;
 	size_t size;
 	size_t used;
+	/* With room for attributes, which are not known. */
+	bool plus;
 };
 
 /* Adds a name; false: it does not fit any more. */
 static bool put(struct listing *l, const char *name, uint64_t ino, bool is_dir,
 		off_t next)
 {
-	const struct stat st = {.st_ino = ino,
-				.st_mode = is_dir ? S_IFDIR : S_IFREG};
-	size_t n = fuse_add_direntry(l->req, l->buf + l->used,
-				     l->size - l->used, name, &st, next);
+	const struct fuse_entry_param param = {
+		.attr.st_ino = ino,
+		.attr.st_mode = is_dir ? S_IFDIR : S_IFREG,
+	};
+	size_t room = l->size - l->used, n;
+	char *at = l->buf + l->used;
 
-	if (n > l->size - l->used)
+	if (l->plus)
+		n = fuse_add_direntry_plus(l->req, at, room, name, &param,
+					   next);
+	else
+		n = fuse_add_direntry(l->req, at, room, name, &param.attr,
+				      next);
+	if (n > room)
 		return false;
 	l->used += n;
 	return true;
@@ -155,9 +165,10 @@ static void fill(struct listing *l, struct fs_pack_node *dir, off_t off)
 }
 
 void fs_op_pack_readdir(fuse_req_t req, struct fs_pack_node *dir, size_t size,
-			off_t off)
+			off_t off, bool plus)
 {
-	struct listing l = {.req = req, .buf = malloc(size), .size = size};
+	struct listing l = {
+		.req = req, .buf = malloc(size), .size = size, .plus = plus};
 	int err = l.buf ? fs_packs_use(fs_of(req), dir->pack) : -ENOMEM;
 
 	if (!err) {

@@ -19,7 +19,7 @@ void fs_op_pack_lookup(fuse_req_t req, struct fs_pack_node *dir,
 		       const char *name);
 void fs_op_pack_getattr(fuse_req_t req, struct fs_pack_node *node);
 void fs_op_pack_readdir(fuse_req_t req, struct fs_pack_node *dir, size_t size,
-			off_t off);
+			off_t off, bool plus);
 void fs_op_pack_open(fuse_req_t req, struct fs_pack_node *node,
 		     struct fuse_file_info *fi);
 void fs_op_pack_read(fuse_req_t req, size_t size, off_t off,

@@ -2,9 +2,9 @@
 /*
  * ops.c - the table of requests
  *
- * What is missing on purpose: readdirplus (it would have to look into every
- * file of a directory), access (the kernel checks permissions itself), locks
- * (the kernel has them of its own), and in a read-only mount flush and fsync.
+ * What is missing on purpose: access (the kernel checks permissions itself),
+ * locks (the kernel has them of its own), and in a read-only mount flush and
+ * fsync.
  * The kernel refuses changes of a read-only mount itself; as root can take that
  * flag away with a remount, op_open, op_setattr, op_xattr and entry.c do so
  * too.
@@ -21,6 +21,7 @@ static const struct fuse_lowlevel_ops all = {
 	.statfs = fs_op_statfs,
 	.opendir = fs_op_opendir,
 	.readdir = fs_op_readdir,
+	.readdirplus = fs_op_readdirplus,
 	.releasedir = fs_op_releasedir,
 	.open = fs_op_open,
 	.read = fs_op_read,

@@ -153,9 +153,18 @@ static void readdir_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			struct fuse_file_info *fi)
 {
 	if (is_packed(req, ino))
-		fs_op_pack_readdir(req, node_of(req, ino), size, off);
+		fs_op_pack_readdir(req, node_of(req, ino), size, off, false);
 	else
 		fs_op_readdir(req, ino, size, off, fi);
+}
+
+static void readdirplus_any(fuse_req_t req, fuse_ino_t ino, size_t size,
+			    off_t off, struct fuse_file_info *fi)
+{
+	if (is_packed(req, ino))
+		fs_op_pack_readdir(req, node_of(req, ino), size, off, true);
+	else
+		fs_op_readdirplus(req, ino, size, off, fi);
 }
 
 static void releasedir_any(fuse_req_t req, fuse_ino_t ino,
@@ -352,6 +361,7 @@ void fs_route_add(struct fuse_lowlevel_ops *ops)
 	ops->getxattr = getxattr_any;
 	ops->getattr = getattr_any;
 	ops->readdir = readdir_any;
+	ops->readdirplus = readdirplus_any;
 	ops->releasedir = releasedir_any;
 	ops->open = open_any;
 	ops->read = read_any;

@@ -77,12 +77,17 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	 * reader has cached meanwhile.
 	 */
 	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
-			   FUSE_CAP_READDIRPLUS_AUTO |
-			   FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_IOCTL_DIR |
-			   FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_ASYNC_DIO;
+			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_HANDLE_KILLPRIV |
+			   FUSE_CAP_IOCTL_DIR | FUSE_CAP_AUTO_INVAL_DATA |
+			   FUSE_CAP_ASYNC_DIO;
 	unsigned int on = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
 			  FUSE_CAP_ATOMIC_O_TRUNC;
+
+	/*
+	 * AUTO: the kernel asks for attributes with the first names of a
+	 * directory, and with more only if a program looks at them.
+	 */
+	on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
 	if (fs->options.writeback_cache && fs->read_write)
 		on |= FUSE_CAP_WRITEBACK_CACHE;

@@ -101,10 +101,11 @@ def test_large_folders_cost_nothing_per_name():
         with open("calls") as f:
             lines = f.readlines()[before:]
         calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines]
-    # Some for every buffer of names, some for the one frame.
+    # Some for every buffer of names, and for the one frame; the kernel asks
+    # for the attributes of the first buffer.
     assert len(calls) < n / 5, len(calls)
     opened = sum(x.startswith("open") for x in calls)
-    assert opened < 100, opened
+    assert opened < 500, opened
 
 
 def test_a_small_file_costs_few_calls():
