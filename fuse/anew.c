@@ -168,10 +168,18 @@ int fs_anew_finish(struct fs_handle *handle)
 /* Goes back to what is on disk. */
 static void revert(struct fs *fs, struct fs_open_frame *frame)
 {
+	uint64_t n = atomic_load(&frame->nchanges);
+
+	/*
+	 * Other writers may have changed what was not completed.  Until it is
+	 * dropped, their commits fail.
+	 */
+	if (atomic_load(&frame->nwriters) > 1)
+		atomic_fetch_add(&frame->ndropped, 1);
 	/* If this fails, the frame has gone. */
 	if (b2f_file_revert(frame->file))
 		return;
-	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
+	atomic_store(&frame->ncommitted, n);
 	fs_open_frame_drop_cached(fs, frame);
 	fs_open_frame_take_foreign(fs, frame);
 }

@@ -12,7 +12,8 @@
  *
  * A view may begin another array, with its header; NAME itself has the shape and
  * type that it had.  What was not completed by the close never was: a program
- * that was killed leaves the old array.
+ * that was killed leaves the old array.  What other writers have written to it
+ * meanwhile is dropped, too: their next flush or fsync gets ESTALE.
  *
  * Layer: fuse.  Threads: any; they may block on I/O.
  */

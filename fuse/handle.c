@@ -31,6 +31,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 	if (!handle->writes)
 		return b2f_stream_new(handle->frame->file, &handle->stream);
 	fs_open_frame_begin_writer(fs, handle->frame);
+	atomic_store(&handle->ndropped, atomic_load(&handle->frame->ndropped));
 	err = fs_open_frame_allow_write(fs, handle->frame);
 	return err ? err : b2f_stream_new(handle->frame->file, &handle->stream);
 }

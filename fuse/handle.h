@@ -39,6 +39,8 @@ struct fs_handle {
 	 */
 	uint8_t *_Atomic head;
 	_Atomic size_t head_len;
+	/* @ndropped of the frame when this handle was last told of it. */
+	_Atomic uint64_t ndropped;
 	/* Of an array that was opened with O_TRUNC (anew.h); else NULL. */
 	struct fs_anew *anew;
 	/* NULL: no directory. */

@@ -289,6 +289,19 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	reply(req, err);
 }
 
+/* Commits the frame of @handle; -ESTALE, once, if changes were dropped. */
+static int commit_frame(struct fs *fs, struct fs_handle *handle,
+			enum b2f_commit_how how)
+{
+	uint64_t n = atomic_load(&handle->frame->ndropped);
+	int err = fs_open_frame_commit(fs, handle->frame, how);
+
+	if (!err && handle->writes &&
+	    atomic_exchange(&handle->ndropped, n) != n)
+		err = -ESTALE;
+	return err;
+}
+
 /* Fetches an error that the backing filesystem reports at close(2) only. */
 static int flush_other(int fd)
 {
@@ -308,10 +321,9 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (err)
 		;
 	else if (handle->frame && handle->writes)
-		err = fs_open_frame_commit(fs, handle->frame,
-					   fs->options.sync
-						   ? B2F_COMMIT_DURABLE
-						   : B2F_COMMIT_VISIBLE);
+		err = commit_frame(fs, handle,
+				   fs->options.sync ? B2F_COMMIT_DURABLE
+						    : B2F_COMMIT_VISIBLE);
 	else if (handle->fd >= 0 && handle->writes)
 		err = flush_other(handle->fd);
 	if (!err && fs->options.sync && atomic_load(&handle->wrote) &&
@@ -330,8 +342,7 @@ void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	if (err)
 		;
 	else if (handle->frame)
-		err = fs_open_frame_commit(fs_of(req), handle->frame,
-					   B2F_COMMIT_DURABLE);
+		err = commit_frame(fs_of(req), handle, B2F_COMMIT_DURABLE);
 	else if (datasync ? fdatasync(handle->fd) : fsync(handle->fd))
 		err = -errno;
 	reply(req, err);

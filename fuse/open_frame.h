@@ -67,6 +67,8 @@ struct fs_open_frame {
 	_Atomic uint64_t ncommitted;
 	/* Handles that may write, and truncations by name. */
 	_Atomic size_t nwriters;
+	/* How often changes of several writers were dropped (anew.h). */
+	_Atomic uint64_t ndropped;
 	/*
 	 * The changes that a commit refused are being dropped: writers must
 	 * wait.

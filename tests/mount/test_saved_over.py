@@ -127,6 +127,25 @@ def test_an_array_that_is_not_saved_whole_stays():
                            "the array before")
 
 
+def test_another_writer_is_told_of_what_is_dropped():
+    os.mkdir("src")
+    blosc2.asarray(np.ones(100000, "u1"), urlpath="src/a.b2nd", mode="w",
+                   contiguous=False, chunks=(10000,))
+    with Mount("src", "mnt"):
+        other = os.open("mnt/a", os.O_RDWR)
+        fd = os.open("mnt/a", os.O_WRONLY | os.O_TRUNC)
+        assert os.write(fd, bytes(50000)) == 50000
+        assert os.pwrite(other, b"other", 7) == 5
+        assert error_of(os.fsync, other) == errno.EBUSY
+        assert error_of(os.close, fd) == errno.EPERM
+        wait_until(lambda: os.pread(other, 9, 4) == b"\1" * 9, "the old one")
+        assert error_of(os.fsync, other) == errno.ESTALE
+        assert os.pwrite(other, b"other", 7) == 5
+        os.fsync(other)
+        os.close(other)
+        assert blosc2.open("src/a.b2nd")[7:12].tobytes() == b"other"
+
+
 def test_the_items_of_an_array_are_written_anew():
     """In place if they are as many; if not, nothing changes."""
     rng = np.random.default_rng(4)
