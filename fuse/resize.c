@@ -152,8 +152,11 @@ static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
 	bool is_plain = pin->node->kind == FS_KIND_OTHER;
 	int err;
 
-	if (handle->writes && fs_anew_is_for(handle))
-		return fs_anew_begin(handle);
+	if (handle->writes && fs_anew_is_for(handle)) {
+		/* The kernel would keep the size 0, come what may. */
+		return fs->options.writeback_cache ? -EPERM
+						   : fs_anew_begin(handle);
+	}
 	if (node != pin->node)
 		return fs_resize_view(fs, node, 0);
 	if (is_plain)

@@ -146,6 +146,20 @@ def test_another_writer_is_told_of_what_is_dropped():
         assert blosc2.open("src/a.b2nd")[7:12].tobytes() == b"other"
 
 
+def test_writeback_cache_shows_no_empty_array():
+    os.mkdir("src")
+    items = np.arange(1000)
+    blosc2.asarray(items, urlpath="src/a.b2nd", mode="w", contiguous=False)
+    with Mount("src", "mnt", "-o", "writeback_cache"):
+        for name in "mnt/a", "mnt/a.npy":
+            size = os.path.getsize(name)
+            assert error_of(os.open, name,
+                            os.O_WRONLY | os.O_TRUNC) == errno.EPERM
+            assert os.path.getsize(name) == size
+        assert np.array_equal(np.load("mnt/a.npy"), items)
+        assert pathlib.Path("mnt/a").read_bytes() == items.tobytes()
+
+
 def test_the_items_of_an_array_are_written_anew():
     """In place if they are as many; if not, nothing changes."""
     rng = np.random.default_rng(4)
