@@ -225,8 +225,8 @@ class Check:
             path = str(frame.relative_to(self.source).with_suffix(""))
             index = frame if frame.is_file() else frame / INDEX
             # What cannot be read has been told.  A file that was never synced
-            # may have no index yet: it is empty, for us alone.
-            if self.found.get(path) is None or not index.stat().st_size:
+            # may have an index without content: it is empty, for us alone.
+            if self.found.get(path) is None or not any(index.read_bytes()):
                 continue
             try:
                 same = stock_bytes(frame) == self.found[path]
