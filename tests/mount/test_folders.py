@@ -100,10 +100,11 @@ def test_large_folders_cost_nothing_per_name():
         assert out.stdout.count(b"\n") == n + 1
         with open("calls") as f:
             lines = f.readlines()[before:]
-        calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines]
+        calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines
+                 if "unfinished" not in x]
     # Some for every buffer of names, and for the one frame; the kernel asks
     # for the attributes of the first buffer.
-    assert len(calls) < n / 5, len(calls)
+    assert len(calls) < 2500 + n / 20, len(calls)
     opened = sum(x.startswith("open") for x in calls)
     assert opened < 500, opened
 
