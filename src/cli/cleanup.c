@@ -132,3 +132,10 @@ void cli_cleanup_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
+
+/* remove_and_die() keeps the lock. */
+void cli_cleanup_checkpoint(void)
+{
+	cli_cleanup_lock();
+	cli_cleanup_unlock();
+}

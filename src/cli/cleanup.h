@@ -25,4 +25,10 @@ void cli_cleanup_drop(const char *path);
 void cli_cleanup_lock(void);
 void cli_cleanup_unlock(void);
 
+/*
+ * Once a signal came this does not return.  A job that makes many files calls
+ * it before each step: else it could make them as fast as they are removed.
+ */
+void cli_cleanup_checkpoint(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cleanup.h"
 #include "cli/common.h"
 #include "cli/message.h"
 #include "cli/text.h"
@@ -59,6 +60,8 @@ void cli_progress_update(void *bar, uint64_t done, uint64_t total)
 	struct cli_progress *p = bar;
 	uint64_t now;
 
+	/* Every long job comes by here again and again. */
+	cli_cleanup_checkpoint();
 	if (!p->shown)
 		return;
 	now = cli_common_now_ms();

@@ -43,7 +43,7 @@ for options in "-o new.b2frame" "-f -o old.b2frame" "--contiguous -o new.b2f"; d
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' \
 			"$bloscctl" compress --chunksize=64k $options \
-			< <(cat /dev/urandom) &
+			< <(head -c 2G /dev/urandom) &
 		pid=$!
 		for _ in $(seq 500); do
 			[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 200 ] ||
@@ -63,3 +63,20 @@ os.execv(sys.argv[1], sys.argv[1:])' \
 			die "$options: $signal: the old frame was replaced"
 	done
 done
+
+# Files are made faster than they can be removed: that has to end, too.
+strace --seccomp-bpf -f -qq -o /dev/null -e trace=unlinkat \
+	-e inject=unlinkat:delay_enter=2000 \
+	bash -c 'echo $$ >pid; exec "$@" < <(head -c 1G /dev/urandom)' \
+	bash "$bloscctl" compress --chunksize=16k -o new.b2frame &
+tracer=$!
+for _ in $(seq 500); do
+	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 20 ] || break
+	sleep 0.01
+done
+kill -s TERM "$(cat pid)"
+status=0
+wait "$tracer" 2>/dev/null || status=$?
+[ "$status" = 143 ] || die "slow removal: status $status"
+no_litter
+absent new.b2frame
