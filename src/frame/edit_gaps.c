@@ -23,9 +23,38 @@ uint64_t b2f_edit_measure(const struct b2f_edit *edit, uint64_t nchunk)
 	return size;
 }
 
-/* What is between the header and the first chunk, or the index, is free. */
-static void find_first_gap(struct b2f_edit *edit)
+/* A look for what is free. */
+struct search {
+	struct b2f_edit *edit;
+	/* Something is, and whether it may be used. */
+	bool found;
+	bool may_use;
+};
+
+/*
+ * The frame before may be the one on disk, and need the room that is free by
+ * now.  Of a frame that was never durable the disk only has to have the header
+ * before anything that is written later.
+ */
+static bool may_use(struct search *search)
 {
+	struct b2f_edit *edit = search->edit;
+	struct b2f_object object = {.store = edit->store, .fd = -1};
+
+	if (search->found)
+		return search->may_use;
+	search->found = search->may_use = true;
+	if (b2f_durability_get(edit->durability) == B2F_DISK_NEW)
+		b2f_object_write_out(&object);
+	else
+		search->may_use = !b2f_store_sync_index(edit->store, NULL);
+	return search->may_use;
+}
+
+/* What is between the header and the first chunk, or the index, is free. */
+static void find_first_gap(struct search *search)
+{
+	struct b2f_edit *edit = search->edit;
 	const struct b2f_edit_state *state = &edit->committed;
 	uint64_t from = b2f_edit_head_room(edit), until, id = 0;
 	struct b2f_range range = {0};
@@ -37,7 +66,7 @@ static void find_first_gap(struct b2f_edit *edit)
 		    b2f_ranges_get(edit->store->ranges,
 				   b2f_edit_number(state->raw[i]), &range))
 			until = b2f_min_u64(until, range.off);
-	if (until > from &&
+	if (until > from && may_use(search) &&
 	    !b2f_ranges_add(edit->store->ranges, from,
 			    (uint32_t)b2f_min_u64(until - from, UINT32_MAX),
 			    &id))
@@ -47,12 +76,10 @@ static void find_first_gap(struct b2f_edit *edit)
 void b2f_edit_find_gaps(struct b2f_edit *edit)
 {
 	const struct b2f_edit_state *state = &edit->committed;
+	struct search search = {.edit = edit};
 	struct b2f_range range;
 
-	/* The frame before may be the one on disk, and need its room. */
-	if (b2f_store_sync_index(edit->store, NULL))
-		return;
-	find_first_gap(edit);
+	find_first_gap(&search);
 	if (state->n > NMEASURED_MAX || edit->header.chunksize <= 0)
 		return;
 	for (uint64_t i = 0; i < state->n; i++) {
@@ -60,7 +87,7 @@ void b2f_edit_find_gaps(struct b2f_edit *edit)
 		uint64_t size = b2f_edit_measure(edit, i);
 
 		if (size && b2f_ranges_get(edit->store->ranges, id, &range) &&
-		    size < range.size)
+		    size < range.size && may_use(&search))
 			b2f_ranges_trim(edit->store->ranges, id, (uint32_t)size);
 	}
 }

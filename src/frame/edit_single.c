@@ -340,7 +340,10 @@ static int make_image(struct b2f_edit *edit, const struct b2f_commit *commit,
 	return err;
 }
 
-/* Index and trailer, and with them everything that was written before. */
+/*
+ * Index and trailer, and with them everything that was written before.  Of a
+ * frame that was never durable the disk has it before the header, too.
+ */
 static int write_image(struct b2f_edit *edit, struct b2f_commit *commit,
 		       const struct image *image, struct b2f_why *why)
 {
@@ -355,6 +358,8 @@ static int write_image(struct b2f_edit *edit, struct b2f_commit *commit,
 	if (!err && commit->durable) {
 		err = b2f_object_sync(&object, why);
 		commit->sync_failed = err;
+	} else if (!err) {
+		b2f_object_write_out(&object);
 	}
 	b2f_object_close(&object);
 	return err;
@@ -608,13 +613,18 @@ int b2f_edit_single_write(struct b2f_edit *edit, struct b2f_commit *commit,
 /* Ends the file where the frame ends, with the mtime of what is committed. */
 static void cut(struct b2f_edit *edit)
 {
+	struct b2f_object object = {.store = edit->store, .fd = -1};
 	struct stat st;
 
-	if (!b2f_store_stat_index(edit->store, &st) &&
-	    ((uint64_t)st.st_size > edit->disk->frame_len ||
-	     edit->disk->is_claimed))
-		/* If that fails, the next writer tries again. */
-		(void)!b2f_store_cut(edit->store, edit->disk->frame_len, NULL);
+	if (b2f_store_stat_index(edit->store, &st) ||
+	    ((uint64_t)st.st_size <= edit->disk->frame_len &&
+	     !edit->disk->is_claimed))
+		return;
+	/* The header of a longer frame may be the one that the disk has. */
+	if (b2f_durability_get(edit->durability) == B2F_DISK_NEW)
+		b2f_object_write_out(&object);
+	/* If that fails, the next writer tries again. */
+	(void)!b2f_store_cut(edit->store, edit->disk->frame_len, NULL);
 }
 
 void b2f_edit_single_end(struct b2f_edit *edit)

@@ -180,6 +180,15 @@ static void single_write_soon(const struct b2f_object *object)
 			      SYNC_FILE_RANGE_WRITE);
 }
 
+/* All of the file, as the header is next, and is to be on disk later. */
+static void single_write_out(const struct b2f_object *object)
+{
+	(void)sync_file_range(writer_of(object->store)->fd, 0, 0,
+			      SYNC_FILE_RANGE_WAIT_BEFORE |
+				      SYNC_FILE_RANGE_WRITE |
+				      SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
 	int ret;
@@ -328,6 +337,7 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.create = single_create,
 	.write = single_write,
 	.write_soon = single_write_soon,
+	.write_out = single_write_out,
 	.sync = single_sync,
 	.sync_index = single_sync_index,
 	.sync_names = single_sync_names,

@@ -79,7 +79,7 @@ void b2f_object_write_soon(const struct b2f_object *object);
  * it.  A journal then has the place and the size of the content before any name
  * that is given from now on: after a loss of power that name leads to all of the
  * content, or is not there.  Far cheaper than b2f_object_sync(), and promises no
- * more than this order.
+ * more than this order.  Of a contiguous store it is the whole file.
  */
 void b2f_object_write_out(const struct b2f_object *object);
 

@@ -163,6 +163,7 @@ void fault_disk_free(struct fault_disk *disk)
 		free(disk->files[i].now.data);
 		free(disk->files[i].durable.data);
 		free(disk->files[i].lost.data);
+		free(disk->files[i].out.data);
 	}
 	free(disk->files);
 	free(disk->now.names);
@@ -195,6 +196,22 @@ static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 		memcpy(out->data, file->now.data, n);
 }
 
+/* Each sector of @out becomes that of @later, or stays; so does the length. */
+static void mix(struct fault_bytes *out, const struct fault_bytes *later,
+		uint64_t *state)
+{
+	size_t now = later->size, before = out->size;
+
+	fault_bytes_resize(out, now > before ? now : before);
+	for (size_t at = 0; at < now; at += SECTOR) {
+		size_t n = now - at < SECTOR ? now - at : SECTOR;
+
+		if (fault_random(state) & 1)
+			memcpy(out->data + at, later->data + at, n);
+	}
+	fault_bytes_resize(out, fault_random(state) & 1 ? now : before);
+}
+
 /*
  * Of a file that is written to in place each sector is as it was or as it is, and
  * it may have either length.
@@ -202,17 +219,10 @@ static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 static void mix_sectors(const struct fault_file *file, uint64_t *state,
 			struct fault_bytes *out)
 {
-	size_t now = file->now.size, before = file->durable.size;
+	bool early = file->ordered && fault_random(state) & 1;
 
-	bytes_copy(out, &file->durable);
-	fault_bytes_resize(out, now > before ? now : before);
-	for (size_t at = 0; at < now; at += SECTOR) {
-		size_t n = now - at < SECTOR ? now - at : SECTOR;
-
-		if (fault_random(state) & 1)
-			memcpy(out->data + at, file->now.data + at, n);
-	}
-	fault_bytes_resize(out, fault_random(state) & 1 ? now : before);
+	bytes_copy(out, file->ordered && !early ? &file->out : &file->durable);
+	mix(out, early ? &file->out : &file->now, state);
 }
 
 static void content_after(const struct fault_disk *disk,

@@ -36,6 +36,12 @@ struct fault_file {
 	 * get durable only after they were written to again.  One byte per page.
 	 */
 	struct fault_bytes lost;
+	/*
+	 * Of a contiguous frame, if @ordered: what is on disk as soon as anything
+	 * is that was written later.
+	 */
+	struct fault_bytes out;
+	bool ordered;
 	struct stat st;
 };
 

@@ -377,6 +377,7 @@ static void sync_pages(struct fault_file *file, bool failed)
 			       n < FAULT_PAGE ? n : FAULT_PAGE);
 	}
 	file->dirty = failed || !all;
+	file->ordered = false;
 }
 
 static int single_sync(const struct b2f_object *object, struct b2f_why *why)
@@ -394,6 +395,28 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 		sync_pages(file, err != 0);
 	pthread_mutex_unlock(&disk->lock);
 	return err;
+}
+
+static void copy(struct fault_bytes *to, const struct fault_bytes *from)
+{
+	fault_bytes_resize(to, from->size);
+	memcpy(to->data, from->data, from->size);
+}
+
+/* What was written out before is on disk by now, or nothing later is. */
+static void single_write_out(const struct b2f_object *object)
+{
+	struct fault_disk *disk = disk_of(object->store);
+	struct fault_file *file = single_of(disk);
+
+	pthread_mutex_lock(&disk->lock);
+	if (!disk->powerless && file->dirty) {
+		if (file->ordered)
+			copy(&file->durable, &file->out);
+		copy(&file->out, &file->now);
+		file->ordered = true;
+	}
+	pthread_mutex_unlock(&disk->lock);
 }
 
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
@@ -655,6 +678,7 @@ static const struct b2f_store_write_ops single_write_ops = {
 	.lock = fault_lock,
 	.create = single_create,
 	.write = fault_write,
+	.write_out = single_write_out,
 	.sync = single_sync,
 	.sync_index = single_sync_index,
 	.sync_names = single_sync_names,

@@ -25,7 +25,8 @@
  *	}
  *
  * A contiguous frame is one file that is written to in place: after a loss of
- * power each of its sectors is as it was durable last or as it is.
+ * power each of its sectors is as it was durable last or as it is.  What was
+ * written out comes before what is written later.
  *
  * What is not modelled: attributes (mode, times) always survive, and damage of
  * what was durable once.

@@ -584,6 +584,57 @@ Test(file_faults, an_error_loses_nothing_of_a_contiguous_frame)
 	}
 }
 
+/* What nobody syncs. */
+static void work_unsynced(struct work *w)
+{
+	write_some(w, 0, 9000, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	write_some(w, 3000, 4000, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	write_some(w, 0, 22000, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	write_some(w, 1000, 9000, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	check_reading(w);
+	cut(w, 3000);
+	commit(w, B2F_COMMIT_VISIBLE);
+}
+
+/* The power is lost at operation @at, of a frame that was never durable. */
+static void lose_power_unsynced(uint64_t at)
+{
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	struct fault_disk *disk = make_disk();
+	static struct work w;
+
+	fault_disk_lose_power(disk, at);
+	begin_with(&w, disk, &d);
+	work_unsynced(&w);
+	b2f_file_close(w.file);
+	w.file = NULL;
+	for (unsigned int variant = 0; variant < 24; variant++) {
+		struct fault_disk *after = fault_disk_after_loss(disk, variant);
+
+		cr_expect(find_state(&w, after, 0) >= 0,
+			  "power lost at %llu, variant %u",
+			  (unsigned long long)at, variant);
+		fault_disk_free(after);
+	}
+	end(&w);
+	fault_disk_free(disk);
+}
+
+Test(file_faults, a_new_contiguous_frame_is_whole_without_a_sync)
+{
+	uint64_t nops;
+
+	is_single = true;
+	nops = count_ops(work_unsynced);
+	/* Also when it has been closed. */
+	for (uint64_t at = 0; at <= nops + 8; at++)
+		lose_power_unsynced(at);
+}
+
 /* One operation fails; the file is closed, and the power lost. */
 static void fail_and_lose_power(work_fn *run, uint64_t at)
 {
