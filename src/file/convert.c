@@ -150,15 +150,7 @@ static int choose_settings(struct convert *c)
 	else if (old->nbytes > 0 && h->chunksize <= 0)
 		return refuse(c, "the chunk size is missing");
 	h->header_len = old->header_len;
-	c->how.options = (struct b2f_encode_options){
-		.typesize = h->typesize,
-		.codec = h->codec,
-		.clevel = h->clevel,
-		.codec_meta = h->codec_meta,
-		.split = (enum b2f_split)h->splitmode,
-		.blocksize = h->blocksize,
-		.pipeline = h->pipeline,
-	};
+	b2f_encode_options_of(c->frame, h, &c->how.options);
 	c->how.special = h->chunksize > 0;
 	c->how.same_items = h->typesize == old->typesize;
 	return 0;

@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "chunk/seal.h"
-#include "index/fingerprint.h"
+#include "frame/ids.h"
 #include "index/index_write.h"
 #include "index/tags.h"
 #include "store/make.h"
@@ -26,44 +26,29 @@ struct b2f_build {
 	uint32_t last_tag;
 	/* Of a contiguous one; -1 else. */
 	int fd;
-	uint64_t *entries;
-	uint64_t n;
-	uint64_t cap;
+	/* Raw entries, in order. */
+	struct b2f_ids entries;
 	bool made;
 	bool finished;
 };
-
-static void fill_parts(const struct b2f_build *b, struct b2f_index_parts *out)
-{
-	const struct b2f_frame *like = b->options.like;
-
-	*out = (struct b2f_index_parts){
-		.header = b->header,
-		.header_bytes = b->header_bytes,
-		.entries = b->entries,
-		.nentries = b->n,
-		.trailer_bytes = like->trailer_bytes,
-		.trailer_len = like->trailer_len,
-	};
-}
 
 /* The bytes of the index as it is now. */
 static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		      struct b2f_why *why)
 {
-	struct b2f_encoder *enc = NULL;
-	struct b2f_index_parts parts;
-	int err;
+	const struct b2f_frame *like = b->options.like;
+	const struct b2f_index_parts parts = {
+		.header = b->header,
+		.header_bytes = b->header_bytes,
+		.entries = b->entries.ids,
+		.nentries = b->entries.n,
+		.trailer_bytes = like->trailer_bytes,
+		.trailer_len = like->trailer_len,
+		/* Of a contiguous frame it would not cover the chunks. */
+		.sealed = b->header.sparse,
+	};
 
-	fill_parts(b, &parts);
-	err = b2f_encoder_new(&enc);
-	if (!err)
-		err = b2f_index_write(&parts, enc, out, size, why);
-	b2f_encoder_free(enc);
-	/* Of a contiguous frame it would not cover the chunks. */
-	if (!err && b->header.sparse)
-		b2f_fingerprint_set(*out, *size, b->header.header_len);
-	return err;
+	return b2f_index_write(&parts, out, size, why);
 }
 
 /* A directory with the index of an empty frame. */
@@ -126,21 +111,6 @@ int b2f_build_new(const struct b2f_build_options *options,
 	return err;
 }
 
-static int reserve(struct b2f_build *b)
-{
-	uint64_t cap = b->cap + b->cap / 2 + 64;
-	uint64_t *entries;
-
-	if (b->n < b->cap)
-		return 0;
-	entries = realloc(b->entries, cap * sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	b->entries = entries;
-	b->cap = cap;
-	return 0;
-}
-
 /* Can the chunk have a seal?  One whose blocks are in doubt goes without. */
 static bool may_seal(const struct b2f_build *b,
 		     const struct b2f_build_chunk *chunk)
@@ -173,14 +143,14 @@ int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
 	struct b2f_frame_header *h = &build->header;
 	int err;
 
-	if (build->n >= B2F_NCHUNKS_MAX)
+	if (build->entries.n >= B2F_NCHUNKS_MAX)
 		return b2f_why_set(why, B2F_ETOOBIG, "too many chunks");
-	err = reserve(build);
+	err = b2f_ids_reserve(&build->entries, 1);
 	if (err)
 		return err;
 	if (chunk->bytes)
 		chunk->raw = h->sparse ? new_entry(build, chunk) : h->cbytes;
-	build->entries[build->n++] = chunk->raw;
+	build->entries.ids[build->entries.n++] = chunk->raw;
 	h->nbytes += chunk->nbytes;
 	if (chunk->bytes)
 		h->cbytes += chunk->cbytes;
@@ -253,17 +223,8 @@ int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
 static int finish_sparse(struct b2f_build *b, const uint8_t *index, size_t size,
 			 struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
-	int err;
+	int err = b2f_store_write_index(b->store, index, size, NULL, true, why);
 
-	err = b2f_object_create(b->store, B2F_OBJECT_NEW_INDEX, &object, why);
-	if (!err)
-		err = b2f_object_write(&object, 0, index, size, why);
-	if (!err)
-		err = b2f_object_inherit(&object, NULL, why);
-	if (!err)
-		err = b2f_object_sync(&object, why);
-	b2f_object_close(&object);
 	if (!err)
 		err = b2f_store_install(b->store, why);
 	if (!err)
@@ -324,7 +285,7 @@ void b2f_build_free(struct b2f_build *build)
 		close(build->fd);
 	if (build->made && !build->finished)
 		remove_made(build);
-	free(build->entries);
+	b2f_ids_fini(&build->entries);
 	free(build->header_bytes);
 	free(build->name);
 	free(build);

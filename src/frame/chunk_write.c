@@ -10,6 +10,7 @@
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_single.h"
+#include "frame/settings.h"
 
 /* Numbers that may be taken by files nobody names, before we give up. */
 #define ID_TRIES   1000000

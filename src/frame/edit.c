@@ -7,6 +7,7 @@
 #include "frame/edit_count.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_single.h"
+#include "frame/settings.h"
 #include "index/tags.h"
 
 static bool is_empty_array(const struct b2f_frame *frame)
@@ -244,26 +245,6 @@ void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize)
 	edit->frame->header.typesize = typesize;
 	edit->frame->info.typesize = typesize;
 	edit->frame->context.typesize = typesize;
-}
-
-void b2f_encode_options_of(const struct b2f_frame *frame,
-			   const struct b2f_frame_header *h,
-			   struct b2f_encode_options *out)
-{
-	const struct b2f_array *a = b2f_frame_array(frame);
-
-	*out = (struct b2f_encode_options){
-		.typesize = h->typesize,
-		.codec = h->codec,
-		.clevel = h->clevel,
-		.codec_meta = h->codec_meta,
-		.split = (enum b2f_split)h->splitmode,
-		.blocksize = h->blocksize,
-		.pipeline = h->pipeline,
-	};
-	/* Whoever reads a part of an array counts its blocks. */
-	if (a)
-		out->blocksize = (uint32_t)(a->block_items * a->itemsize);
 }
 
 void b2f_edit_encode_options(const struct b2f_edit *edit,

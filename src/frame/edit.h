@@ -53,17 +53,11 @@
 #include "chunk/encoder.h"
 #include "frame/edit_state.h"
 #include "frame/frame.h"
+#include "frame/ids.h"
 #include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "store/lock.h"
 #include "store/write.h"
-
-/* A list of numbers of chunk files. */
-struct b2f_ids {
-	uint64_t *ids;
-	size_t n;
-	size_t cap;
-};
 
 /* A file that the index on disk names no more. */
 struct b2f_retired {
@@ -273,12 +267,7 @@ uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
  */
 void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize);
 
-/* How to encode the chunks of @frame if its header is @header. */
-void b2f_encode_options_of(const struct b2f_frame *frame,
-			   const struct b2f_frame_header *header,
-			   struct b2f_encode_options *out);
-
-/* The same of the frame that is edited. */
+/* How to encode the chunks of the frame that is edited. */
 void b2f_edit_encode_options(const struct b2f_edit *edit,
 			     struct b2f_encode_options *out);
 
@@ -431,12 +420,5 @@ bool b2f_edit_is_changed(const struct b2f_edit *edit);
 /* Makes the working state the committed one again. */
 B2F_MUST_CHECK
 int b2f_edit_undo(struct b2f_edit *edit);
-
-/* Returns 0 or -ENOMEM; then @list is as before. */
-B2F_MUST_CHECK
-int b2f_ids_add(struct b2f_ids *list, uint64_t id);
-B2F_MUST_CHECK
-int b2f_ids_reserve(struct b2f_ids *list, size_t more);
-void b2f_ids_fini(struct b2f_ids *list);
 
 #endif

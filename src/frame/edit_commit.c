@@ -8,7 +8,6 @@
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_single.h"
-#include "index/fingerprint.h"
 
 int b2f_edit_freeze(struct b2f_edit *edit, struct b2f_commit *out)
 {
@@ -211,29 +210,6 @@ static int for_files(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-static int write_index(struct b2f_edit *edit, const struct b2f_commit *commit,
-		       const uint8_t *bytes, size_t size, struct b2f_why *why)
-{
-	struct b2f_object object = {.fd = -1};
-	int err;
-
-	err = b2f_object_create(edit->store, B2F_OBJECT_NEW_INDEX, &object,
-				why);
-	if (err)
-		return err;
-	err = b2f_object_write(&object, 0, bytes, size, why);
-	if (!err)
-		err = b2f_object_inherit(
-			&object, commit->has_mtime ? &commit->mtime : NULL,
-			why);
-	if (!err && commit->durable)
-		err = b2f_object_sync(&object, why);
-	else if (!err)
-		b2f_object_write_out(&object);
-	b2f_object_close(&object);
-	return err;
-}
-
 static int stamp_index(const struct b2f_edit *edit, struct b2f_frame_stamp *out)
 {
 	struct stat st;
@@ -357,7 +333,10 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 		err = b2f_edit_make_index(edit, commit, NULL, &bytes, &size,
 					  why);
 	if (!err)
-		err = write_index(edit, commit, bytes, size, why);
+		err = b2f_store_write_index(
+			edit->store, bytes, size,
+			commit->has_mtime ? &commit->mtime : NULL,
+			commit->durable, why);
 	if (!err && !commit->durable)
 		err = for_files(edit, commit, await_file);
 	free(bytes);

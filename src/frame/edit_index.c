@@ -2,8 +2,6 @@
 /* edit_index.c - the bytes of the index that a commit writes */
 #include "frame/edit_index.h"
 
-#include "index/fingerprint.h"
-
 bool b2f_edit_may_seal(const struct b2f_edit *edit,
 		       const struct b2f_edit_state *state)
 {
@@ -26,18 +24,11 @@ int b2f_edit_make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 		.len_before = edit->header.frame_len,
 		.trailer_bytes = edit->frame->trailer_bytes,
 		.trailer_len = edit->frame->trailer_len,
+		/* A contiguous frame's waits for the place of the index. */
+		.sealed = !places && b2f_edit_may_seal(edit, state),
 	};
-	struct b2f_encoder *enc = NULL;
-	int err;
 
 	parts.header.nbytes = state->nbytes;
 	parts.header.cbytes = state->cbytes;
-	err = b2f_encoder_new(&enc);
-	if (!err)
-		err = b2f_index_write(&parts, enc, out, size, why);
-	b2f_encoder_free(enc);
-	/* That of a contiguous frame waits for the place of the index. */
-	if (!err && !places && b2f_edit_may_seal(edit, state))
-		b2f_fingerprint_set(*out, *size, edit->header.header_len);
-	return err;
+	return b2f_index_write(&parts, out, size, why);
 }

@@ -9,8 +9,7 @@
 #include "array/array_write.h"
 #include "base/checked.h"
 #include "chunk/encode_plan.h"
-#include "frame/edit.h"
-#include "index/fingerprint.h"
+#include "frame/settings.h"
 #include "index/index_write.h"
 #include "index/meta_write.h"
 #include "store/write.h"
@@ -61,51 +60,36 @@ static int make_entries(uint64_t n, uint64_t **out)
 	return 0;
 }
 
-/* The parts of the index of @draft, into one buffer. */
-static int write_parts(const struct draft *draft, struct b2f_index_parts *parts,
-		       uint8_t **out, size_t *size, struct b2f_why *why)
-{
-	struct b2f_encoder *enc = NULL;
-	int err = b2f_encoder_new(&enc);
-
-	if (err)
-		return err;
-	parts->header = draft->header;
-	parts->header.nbytes =
-		draft->nchunks * (uint64_t)draft->header.chunksize;
-	parts->nentries = draft->nchunks;
-	err = b2f_index_write(parts, enc, out, size, why);
-	if (!err)
-		b2f_fingerprint_set(*out, *size, parts->header.header_len);
-	b2f_encoder_free(enc);
-	return err;
-}
-
 static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 		       struct b2f_why *why)
 {
-	struct b2f_index_parts parts = {.entries = NULL};
+	struct b2f_frame_header *h = &draft->header;
 	uint8_t *header = NULL, *trailer = NULL;
 	uint64_t *entries = NULL;
 	size_t header_len = 0, trailer_len = 0;
 	int err;
 
-	err = b2f_header_with_metas(&draft->header, &draft->metas, &header,
-				    &header_len);
+	err = b2f_header_with_metas(h, &draft->metas, &header, &header_len);
 	if (!err)
 		err = b2f_trailer_with_metas(&draft->vlmetas, &trailer,
 					     &trailer_len);
 	if (!err)
 		err = make_entries(draft->nchunks, &entries);
-	if (err)
-		goto out;
-	draft->header.header_len = (uint32_t)header_len;
-	parts.header_bytes = header;
-	parts.trailer_bytes = trailer;
-	parts.trailer_len = (uint32_t)trailer_len;
-	parts.entries = entries;
-	err = write_parts(draft, &parts, out, size, why);
-out:
+	h->header_len = (uint32_t)header_len;
+	h->nbytes = draft->nchunks * (uint64_t)h->chunksize;
+	if (!err) {
+		const struct b2f_index_parts parts = {
+			.header = *h,
+			.header_bytes = header,
+			.entries = entries,
+			.nentries = draft->nchunks,
+			.trailer_bytes = trailer,
+			.trailer_len = (uint32_t)trailer_len,
+			.sealed = true,
+		};
+
+		err = b2f_index_write(&parts, out, size, why);
+	}
 	free(entries);
 	free(header);
 	free(trailer);

@@ -9,7 +9,6 @@
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"
-#include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "store/make.h"
 
@@ -92,6 +91,26 @@ int b2f_settings_header(const struct b2f_settings *s,
 	return 0;
 }
 
+void b2f_encode_options_of(const struct b2f_frame *frame,
+			   const struct b2f_frame_header *h,
+			   struct b2f_encode_options *out)
+{
+	const struct b2f_array *a = b2f_frame_array(frame);
+
+	*out = (struct b2f_encode_options){
+		.typesize = h->typesize,
+		.codec = h->codec,
+		.clevel = h->clevel,
+		.codec_meta = h->codec_meta,
+		.split = (enum b2f_split)h->splitmode,
+		.blocksize = h->blocksize,
+		.pipeline = h->pipeline,
+	};
+	/* Whoever reads a part of an array counts its blocks. */
+	if (a)
+		out->blocksize = (uint32_t)(a->block_items * a->itemsize);
+}
+
 int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
 		       size_t *size, struct b2f_why *why)
 {
@@ -100,6 +119,7 @@ int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
 		.header_bytes = head,
 		.trailer_bytes = trailer,
 		.trailer_len = sizeof(trailer),
+		.sealed = true,
 	};
 	int err;
 
@@ -108,11 +128,7 @@ int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
 		return err;
 	b2f_frame_header_write(&parts.header, head);
 	b2f_trailer_write(trailer);
-	/* Without chunks there is nothing to encode. */
-	err = b2f_index_write(&parts, NULL, out, size, why);
-	if (!err)
-		b2f_fingerprint_set(*out, *size, sizeof(head));
-	return err;
+	return b2f_index_write(&parts, out, size, why);
 }
 
 /* As b2f_settings_index(), but tells @log why not. */

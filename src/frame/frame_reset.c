@@ -18,20 +18,11 @@
 static int write_index(struct b2f_store *store, const uint8_t *index,
 		       size_t size, struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
 	struct timespec now;
 	int err;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	err = b2f_object_create(store, B2F_OBJECT_NEW_INDEX, &object, why);
-	if (err)
-		return err;
-	err = b2f_object_write(&object, 0, index, size, why);
-	if (!err)
-		err = b2f_object_inherit(&object, &now, why);
-	if (!err)
-		err = b2f_object_sync(&object, why);
-	b2f_object_close(&object);
+	err = b2f_store_write_index(store, index, size, &now, true, why);
 	if (!err)
 		err = b2f_store_install(store, why);
 	if (!err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ids.c - lists of numbers of chunk files */
-#include <stdlib.h>
+/* ids.c - lists of chunk ids */
+#include "frame/ids.h"
 
-#include "base/checked.h"
-#include "frame/edit.h"
+#include <errno.h>
+#include <stdlib.h>
 
 #define FIRST_CAP 16
 

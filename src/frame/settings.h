@@ -10,6 +10,7 @@
 #define B2F_FRAME_SETTINGS_H
 
 #include "b2frame/create.h"
+#include "chunk/encoder.h"
 #include "frame/frame.h"
 
 /*
@@ -19,6 +20,11 @@
 B2F_MUST_CHECK
 int b2f_settings_header(const struct b2f_settings *settings,
 			struct b2f_frame_header *out, struct b2f_why *why);
+
+/* How to encode the chunks of @frame if its header is @header. */
+void b2f_encode_options_of(const struct b2f_frame *frame,
+			   const struct b2f_frame_header *header,
+			   struct b2f_encode_options *out);
 
 /*
  * Makes the whole index of such a frame; *@out is malloc'ed.  Returns 0,

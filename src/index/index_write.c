@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "index/fingerprint.h"
 #include "index/tags.h"
 
 #define ENTRY_SIZE 8
@@ -42,10 +43,6 @@ enum {
 	OFF_CHUNKSIZE = 58,
 	OFF_FILTERS = 71,
 	OFF_UDCODEC = 77,
-
-	/* From the end of the frame. */
-	FROM_END_FINGERPRINT_TYPE = 17,
-	FROM_END_FINGERPRINT = 16,
 };
 
 uint64_t b2f_entry_raw(enum b2f_special special)
@@ -259,14 +256,20 @@ static int write_chunk(const struct b2f_index_parts *parts,
 	return err;
 }
 
-static void write_trailer(const struct b2f_index_parts *parts, uint8_t *dst)
+/* Header and trailer of an index of @size bytes; the rest is there. */
+static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
+		       size_t size)
 {
-	uint8_t *end = dst + parts->trailer_len;
+	const struct b2f_frame_header *h = &parts->header;
 
-	memcpy(dst, parts->trailer_bytes, parts->trailer_len);
-	end[-FROM_END_FINGERPRINT_TYPE] = parts->fingerprint_type;
-	memcpy(end - FROM_END_FINGERPRINT, parts->fingerprint,
-	       B2F_FINGERPRINT_SIZE);
+	memcpy(buf, parts->header_bytes, h->header_len);
+	b2f_frame_header_count(h, size + (h->sparse ? 0 : h->cbytes),
+			       told_size(parts), buf);
+	memcpy(buf + size - parts->trailer_len, parts->trailer_bytes,
+	       parts->trailer_len);
+	memset(buf + size - B2F_FINGERPRINT_TAIL, 0, B2F_FINGERPRINT_TAIL);
+	if (parts->sealed)
+		b2f_fingerprint_set(buf, size, h->header_len);
 }
 
 /* Zeros that give an index of @len bytes a length of its own. */
@@ -299,39 +302,50 @@ static int write_tags(const struct b2f_index_parts *parts,
 	return 0;
 }
 
-int b2f_index_write(const struct b2f_index_parts *parts,
-		    struct b2f_encoder *enc, uint8_t **out, size_t *size,
-		    struct b2f_why *why)
+/* All of it; for the index chunk there are @room bytes. */
+static int write_all(const struct b2f_index_parts *parts, size_t room,
+		     uint8_t *buf, size_t *size, struct b2f_why *why)
 {
-	const struct b2f_frame_header *h = &parts->header;
-	size_t room = b2f_chunk_encode_bound(
-		(uint32_t)(parts->nentries * ENTRY_SIZE));
-	size_t room_tags = b2f_tags_bound(parts->nentries) + NLENGTHS;
-	size_t len = (size_t)h->header_len + parts->trailer_len, ntags = 0;
+	uint8_t *chunk = buf + parts->header.header_len;
+	size_t len = parts->header.header_len + parts->trailer_len, ntags = 0;
+	struct b2f_encoder *enc = NULL;
 	uint32_t cbytes = 0;
-	uint8_t *buf, *tags;
+	int err = b2f_encoder_new(&enc);
+
+	if (!err)
+		err = write_chunk(parts, enc, chunk, room, &cbytes, why);
+	if (!err)
+		err = write_tags(parts, enc, len + cbytes, chunk + cbytes,
+				 &ntags, why);
+	b2f_encoder_free(enc);
+	if (err)
+		return err;
+	*size = len + cbytes + ntags;
+	write_ends(parts, buf, *size);
+	return 0;
+}
+
+int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
+		    size_t *size, struct b2f_why *why)
+{
+	size_t room = 0;
+	uint8_t *buf;
 	int err;
 
 	err = check(parts, why);
 	if (err)
 		return err;
-	room = parts->nentries ? room : 0;
-	buf = malloc(len + room + room_tags);
+	if (parts->nentries)
+		room = b2f_chunk_encode_bound(
+			(uint32_t)(parts->nentries * ENTRY_SIZE));
+	buf = malloc(parts->header.header_len + parts->trailer_len + room +
+		     b2f_tags_bound(parts->nentries) + NLENGTHS);
 	if (!buf)
 		return -ENOMEM;
-	err = write_chunk(parts, enc, buf + h->header_len, room, &cbytes, why);
-	tags = buf + h->header_len + cbytes;
-	if (!err)
-		err = write_tags(parts, enc, len + cbytes, tags, &ntags, why);
-	if (err) {
+	err = write_all(parts, room, buf, size, why);
+	if (err)
 		free(buf);
-		return err;
-	}
-	memcpy(buf, parts->header_bytes, h->header_len);
-	*size = len + cbytes + ntags;
-	b2f_frame_header_count(h, *size + (h->sparse ? 0 : h->cbytes),
-			       told_size(parts), buf);
-	write_trailer(parts, tags + ntags);
-	*out = buf;
-	return 0;
+	else
+		*out = buf;
+	return err;
 }

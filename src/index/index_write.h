@@ -18,8 +18,6 @@
 #define B2F_FRAME_HEADER_PLAIN	97
 #define B2F_FRAME_TRAILER_PLAIN 35
 
-#define B2F_FINGERPRINT_SIZE 16
-
 /* All that an index is made of. */
 struct b2f_index_parts {
 	/*
@@ -50,9 +48,8 @@ struct b2f_index_parts {
 	/* The trailer as it was, with its vlmetalayers. */
 	const uint8_t *trailer_bytes;
 	uint32_t trailer_len;
-	/* Goes into the trailer; type 0 means none. */
-	uint8_t fingerprint_type;
-	uint8_t fingerprint[B2F_FINGERPRINT_SIZE];
+	/* The trailer gets a fingerprint (index/fingerprint.h). */
+	bool sealed;
 };
 
 /*
@@ -96,8 +93,7 @@ void b2f_frame_header_set(const struct b2f_frame_header *header, uint8_t *out);
  * chunks than the format allows) or -ENOMEM, with the cause in @why.
  */
 B2F_MUST_CHECK
-int b2f_index_write(const struct b2f_index_parts *parts,
-		    struct b2f_encoder *enc, uint8_t **out, size_t *size,
-		    struct b2f_why *why);
+int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
+		    size_t *size, struct b2f_why *why);
 
 #endif

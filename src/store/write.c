@@ -106,6 +106,27 @@ int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	return ops && ops->hide ? ops->hide(store, id, why) : read_only(why);
 }
 
+int b2f_store_write_index(struct b2f_store *store, const void *index,
+			  size_t size, const struct timespec *mtime,
+			  bool durable, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	err = b2f_object_create(store, B2F_OBJECT_NEW_INDEX, &object, why);
+	if (err)
+		return err;
+	err = b2f_object_write(&object, 0, index, size, why);
+	if (!err)
+		err = b2f_object_inherit(&object, mtime, why);
+	if (!err && durable)
+		err = b2f_object_sync(&object, why);
+	else if (!err)
+		b2f_object_write_out(&object);
+	b2f_object_close(&object);
+	return err;
+}
+
 int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;

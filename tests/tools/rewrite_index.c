@@ -55,7 +55,6 @@ int main(int argc, char **argv)
 	struct b2f_frame_header *h = &parts.header;
 	struct b2f_entries entries = {.n = 0};
 	struct b2f_decoder *dec = NULL;
-	struct b2f_encoder *enc = NULL;
 	struct b2f_why why = {""};
 	uint8_t *raw, *made = NULL;
 	uint64_t *values;
@@ -72,8 +71,6 @@ int main(int argc, char **argv)
 					    &parts.trailer_len, &why);
 	if (!err)
 		err = b2f_decoder_new(&dec);
-	if (!err)
-		err = b2f_encoder_new(&enc);
 	at = size - parts.trailer_len;
 	if (!err && h->nbytes > 0)
 		err = b2f_entries_parse(raw + h->header_len, at - h->header_len,
@@ -85,7 +82,7 @@ int main(int argc, char **argv)
 	parts.entries = values;
 	parts.nentries = entries.n;
 	parts.trailer_bytes = raw + at;
-	err = b2f_index_write(&parts, enc, &made, &size, &why);
+	err = b2f_index_write(&parts, &made, &size, &why);
 	if (err)
 		fail(argv[2], err, &why);
 	f = fopen(argv[2], "wb");
@@ -93,7 +90,6 @@ int main(int argc, char **argv)
 		fail(argv[2], -1, &why);
 	b2f_entries_fini(&entries);
 	b2f_decoder_free(dec);
-	b2f_encoder_free(enc);
 	free(values);
 	free(made);
 	free(raw);

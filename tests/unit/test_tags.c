@@ -73,7 +73,7 @@ static struct made make(const uint64_t *entries, uint64_t n, uint64_t before)
 
 	b2f_frame_header_write(&m.header, head);
 	b2f_trailer_write(trailer);
-	cr_assert_eq(b2f_index_write(&parts, enc, &index, &size, NULL), 0);
+	cr_assert_eq(b2f_index_write(&parts, &index, &size, NULL), 0);
 	cr_assert_eq(b2f_load_be64(index + 16), size);
 	cut_out(&m, index, size);
 	return m;
