@@ -7,9 +7,9 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
+#include "frame/edit_disk.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
-#include "frame/edit_single.h"
 #include "frame/settings.h"
 
 /* Numbers that may be taken by files nobody names, before we give up. */
@@ -206,7 +206,7 @@ static int try_range(struct b2f_chunk_writer *cw, struct image *image,
 
 	if (err)
 		return err;
-	err = b2f_edit_single_claim(cw->edit, why);
+	err = b2f_edit_disk_claim(cw->edit, why);
 	if (!err)
 		err = try_file(cw, image, out, why);
 	b2f_edit_let_in(cw->edit);

@@ -5,8 +5,8 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/edit_count.h"
+#include "frame/edit_disk.h"
 #include "frame/edit_priv.h"
-#include "frame/edit_single.h"
 #include "frame/settings.h"
 #include "index/tags.h"
 
@@ -190,7 +190,7 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	if (!err)
 		err = open_states(edit, &why);
 	if (!err && !edit->store->sparse)
-		err = b2f_edit_single_begin(edit, &why);
+		err = b2f_edit_disk_begin(edit, &why);
 	else if (!err)
 		err = b2f_edit_clean(edit);
 	if (err) {
@@ -210,7 +210,7 @@ void b2f_edit_free(struct b2f_edit *edit)
 	/* Without the writer's lock it has neither written nor committed. */
 	if (edit->has_lock && edit->committed.raw)
 		b2f_edit_delete_all(edit);
-	b2f_edit_single_fini(edit);
+	b2f_edit_disk_fini(edit);
 	HASH_ITER(hh, edit->fresh, chunk, next)
 	b2f_edit_forget(edit, chunk);
 	b2f_lock_close(edit->lock);

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "frame/edit_disk.h"
 #include "frame/edit_index.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
@@ -377,7 +378,7 @@ int b2f_edit_has_changed(const struct b2f_edit *edit)
 	int err;
 
 	if (!edit->store->sparse)
-		return b2f_edit_single_has_changed(edit);
+		return b2f_edit_disk_has_changed(edit);
 	err = stamp_index(edit, &now);
 	if (err)
 		return err == -ENOENT ? 1 : err;

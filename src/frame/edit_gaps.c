@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edit_gaps.c - what is free in the file of a contiguous frame */
+#include "frame/edit_gaps.h"
+
 #include "base/checked.h"
-#include "frame/edit_single.h"
 
 /* Of so many chunks the sizes are read, to know what is between them. */
 #define NMEASURED_MAX 1024

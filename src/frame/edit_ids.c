@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edit_ids.c - numbers of chunk files: used, and free */
 #include "base/checked.h"
+#include "frame/edit_gaps.h"
 #include "frame/edit_priv.h"
-#include "frame/edit_single.h"
 #include "index/tags.h"
 
 /* Its lazy reader takes numbers for int32. */
@@ -205,7 +205,7 @@ static int new_number(struct b2f_edit *edit, uint64_t size, uint64_t *id)
 {
 	if (!edit->store->sparse)
 		return b2f_ranges_take(edit->store->ranges,
-				       b2f_edit_head_room(edit),
+				       b2f_edit_head_room(edit), UINT64_MAX,
 				       (uint32_t)size, id);
 	if (is_for_others(edit, edit->next_id))
 		edit->next_id = edit->above + LEFT_TO_OTHERS;

@@ -218,11 +218,6 @@ B2F_MUST_CHECK
 int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 			   uint32_t *out, bool *sealed, struct b2f_why *why);
 
-/* Reads the whole index of @f from a buffer.  Returns as b2f_frame_open(). */
-B2F_MUST_CHECK
-int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
-		    struct b2f_why *why);
-
 /*
  * Is the index of the sparse @store blank: empty, or zeros?  That is how a loss
  * of power leaves a frame that was just made: the names of directory and index

@@ -2,7 +2,7 @@
 /* frame_blank.c - a frame whose index has lost its content with the power */
 #include <stdlib.h>
 
-#include "frame/frame.h"
+#include "frame/frame_read.h"
 #include "frame/settings.h"
 #include "store/write.h"
 

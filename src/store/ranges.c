@@ -243,13 +243,21 @@ int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
-/* The first gap from byte @from on with room for @size bytes, or -1. */
+/*
+ * The first gap from byte @from on with room for @size bytes before @until, or
+ * -1.
+ */
 static ptrdiff_t find_gap(const struct b2f_ranges *r, uint64_t from,
-			  uint32_t size)
+			  uint64_t until, uint32_t size)
 {
-	for (size_t i = 0; i < r->ngaps; i++)
-		if (r->gaps[i].off >= from && r->gaps[i].size >= size)
+	for (size_t i = 0; i < r->ngaps; i++) {
+		const struct b2f_range *gap = &r->gaps[i];
+
+		if (gap->off >= until || until - gap->off < size)
+			break;
+		if (gap->off >= from && gap->size >= size)
 			return (ptrdiff_t)i;
+	}
 	return -1;
 }
 
@@ -271,8 +279,8 @@ static uint64_t cut_gap(struct b2f_ranges *r, size_t i, uint32_t size)
 	return off;
 }
 
-int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint32_t size,
-		    uint64_t *id)
+int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint64_t until,
+		    uint32_t size, uint64_t *id)
 {
 	ptrdiff_t gap;
 	int err;
@@ -281,9 +289,11 @@ int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint32_t size,
 	err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
 	if (err)
 		goto out;
-	gap = find_gap(r, from, size);
+	gap = find_gap(r, from, until, size);
 	if (gap >= 0) {
 		*id = push(r, cut_gap(r, (size_t)gap, size), size);
+	} else if (until != UINT64_MAX) {
+		err = -ENOSPC;
 	} else {
 		r->end = b2f_max_u64(r->end, from);
 		*id = push(r, r->end, size);

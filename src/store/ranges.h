@@ -74,13 +74,14 @@ int b2f_ranges_carve(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
 		     uint64_t *id);
 
 /*
- * Takes @size bytes that nothing uses, the first ones from byte @from on.  Returns
- * 0, -EFBIG (the file would be longer than files are), -ENOSPC (no more ids) or
- * -ENOMEM.
+ * Takes @size bytes that nothing uses, the first ones from byte @from on; behind
+ * all others only if @until is UINT64_MAX, else before byte @until.  Returns 0,
+ * -EFBIG (the file would be longer than files are), -ENOSPC (no such room, or no
+ * more ids) or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_ranges_take(struct b2f_ranges *ranges, uint64_t from, uint32_t size,
-		    uint64_t *id);
+int b2f_ranges_take(struct b2f_ranges *ranges, uint64_t from, uint64_t until,
+		    uint32_t size, uint64_t *id);
 
 /* Range @id needs no more than its first @size bytes; the others can be taken. */
 void b2f_ranges_trim(struct b2f_ranges *ranges, uint64_t id, uint32_t size);

@@ -45,7 +45,7 @@ static uint64_t take(uint64_t from, uint32_t size)
 {
 	uint64_t id = 0;
 
-	cr_assert_eq(b2f_ranges_take(ranges, from, size, &id), 0);
+	cr_assert_eq(b2f_ranges_take(ranges, from, UINT64_MAX, size, &id), 0);
 	return id;
 }
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* edit_end.c - what the last writer of a contiguous frame leaves */
+#include "frame/edit_disk.h"
+#include "frame/edit_lock.h"
+#include "frame/edit_single.h"
+
+/* Ends the file where the frame ends, with the mtime of what is committed. */
+static void cut(struct b2f_edit *edit)
+{
+	struct b2f_object object = {.store = edit->store, .fd = -1};
+	struct stat st;
+
+	if (b2f_store_stat_index(edit->store, &st) ||
+	    ((uint64_t)st.st_size <= edit->disk->frame_len &&
+	     !edit->disk->is_claimed))
+		return;
+	/* The header of a longer frame may be the one that the disk has. */
+	if (b2f_durability_get(edit->durability) == B2F_DISK_NEW)
+		b2f_object_write_out(&object);
+	/* If that fails, the next writer tries again. */
+	(void)!b2f_store_cut(edit->store, edit->disk->frame_len, NULL);
+}
+
+void b2f_edit_single_end(struct b2f_edit *edit)
+{
+	enum b2f_durable_state state = b2f_durability_get(edit->durability);
+	const struct b2f_retirees *r = &edit->retired;
+	bool durable = state == B2F_DISK_DURABLE;
+
+	if (!edit->disk || b2f_edit_lock_out(edit, 0, NULL))
+		return;
+	if (b2f_edit_disk_has_changed(edit) == 0) {
+		for (size_t i = 0; i < r->n && durable; i++)
+			(void)!b2f_store_remove(
+				edit->store, (int64_t)r->files[i].number, NULL);
+		/* After a loss of power the frame before may be there, longer. */
+		if (durable || state == B2F_DISK_NEW)
+			cut(edit);
+	}
+	b2f_edit_let_in(edit);
+}
