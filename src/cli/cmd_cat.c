@@ -6,6 +6,7 @@
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/operands.h"
 
 static const char help[] =
 	"Usage: bloscctl cat [OPTION...] FRAME...\n"
@@ -51,13 +52,13 @@ static void choose_range(const struct cat *o, uint64_t size,
 }
 
 static int cat_frame(const void *arg, struct b2f_runtime *runtime,
-		     const char *path)
+		     const struct cli_operand *operand)
 {
 	const struct cat *o = arg;
 	struct cli_copy copy = {0};
 	int err;
 
-	err = cli_frames_open_file(runtime, path, o->common.frame_offset,
+	err = cli_frames_open_file(runtime, operand->path, o->common.frame_offset,
 				   &copy.file);
 	if (err)
 		return err;
@@ -70,13 +71,17 @@ static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 static int run_cat(const struct cli_command *self, int argc, char **argv)
 {
 	struct cat o = {.length = UINT64_MAX};
+	const struct cli_operands operands = {.command = self,
+					      .common = &o.common,
+					      .run = cat_frame,
+					      .arg = &o};
 	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status != CLI_CONTINUE)
 		return status;
 	if (!cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
-	return cli_common_each(&o.common, argv + optind, cat_frame, &o);
+	return cli_operands_run(&operands, argv + optind);
 }
 
 const struct cli_command cli_cat_command = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_compress.c - bloscctl compress: plain files into frames */
-#include <argz.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +7,15 @@
 #include "cli/compress.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
-#include "cli/walk.h"
+#include "cli/operands.h"
 
 static const char help[] =
 	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
 	"Writes each FILE (- or none: standard input) as a frame beside it, "
 	"named\nFILE.b2frame, a directory; or FILE.b2f, a file. A .npy file "
 	"becomes an array,\nFILE.b2nd, if it is whole and nothing else.\n\n"
-	"  -o, --output=FRAME    write to FRAME; - is standard output\n"
+	"  -o, --output=FRAME    write to FRAME, or into the directory FRAME; - "
+	"is\n                        standard output\n"
 	"  -c, --stdout          write to standard output (contiguous)\n"
 	"      --contiguous      make a file instead of a directory\n"
 	"      --plain           make no arrays\n"
@@ -63,11 +63,8 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 		o->how.to_stdout = true;
 	else if (o->output && o->how.to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
-	if ((o->output || o->how.to_stdout) && n > 1)
-		return cli_command_misuse(self, "-o and -c take one file");
-	if (o->how.common.recursive && (o->output || o->how.to_stdout))
-		return cli_command_misuse(self, "-r goes with neither -o nor "
-						"-c");
+	if (o->how.to_stdout && (n > 1 || o->how.common.recursive))
+		return cli_command_misuse(self, "-c takes one file");
 	if (from_stdin && !o->output && !o->how.to_stdout)
 		return cli_command_misuse(self, "standard input needs -o or "
 						"-c");
@@ -82,62 +79,14 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	return CLI_CONTINUE;
 }
 
-/* Files below a directory, collected before there are new ones. */
-struct files {
-	char *paths;
-	size_t len;
-	int err;
-};
-
-static void collect(void *arg, const struct cli_walk_entry *entry)
+static int compress_file(const void *arg, struct b2f_runtime *runtime,
+			 const struct cli_operand *operand)
 {
-	struct files *files = arg;
-
-	if (!entry->peek.is_frame && S_ISREG(entry->st->st_mode) &&
-	    argz_add(&files->paths, &files->len, entry->path))
-		files->err = -ENOMEM;
-}
-
-static int compress_file(const struct compress *o, struct b2f_runtime *runtime,
-			 const char *path)
-{
+	const struct compress *o = arg;
 	struct cli_compress how = o->how;
 
 	how.runtime = runtime;
-	return cli_compress_file(&how, path, o->output);
-}
-
-static int compress_tree(const struct compress *o, struct b2f_runtime *runtime,
-			 const char *root)
-{
-	struct files files = {0};
-	const struct cli_walk walk = {
-		.recursive = true, .visit = collect, .arg = &files};
-	const char *path = NULL;
-	int err, e;
-
-	err = cli_walk_run(&walk, root);
-	if (files.err)
-		err = cli_message_errno(root, files.err);
-	while (!files.err && (path = argz_next(files.paths, files.len, path))) {
-		e = compress_file(o, runtime, path);
-		if (e && !err)
-			err = e;
-	}
-	free(files.paths);
-	return err;
-}
-
-static int compress_any(const void *arg, struct b2f_runtime *runtime,
-			const char *path)
-{
-	const struct compress *o = arg;
-	struct stat st;
-
-	if (o->how.common.recursive && stat(path, &st) == 0 &&
-	    S_ISDIR(st.st_mode))
-		return compress_tree(o, runtime, path);
-	return compress_file(o, runtime, path);
+	return cli_compress_file(&how, operand);
 }
 
 static int run_compress(const struct cli_command *self, int argc, char **argv)
@@ -145,6 +94,11 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 	static char dash[] = "-";
 	char *from_stdin[] = {dash, NULL};
 	struct compress o = {.how.common.progress = true};
+	struct cli_operands operands = {.command = self,
+					.common = &o.how.common,
+					.files = true,
+					.run = compress_file,
+					.arg = &o};
 	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status == CLI_CONTINUE)
@@ -153,9 +107,9 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 		return status;
 	if (o.how.to_stdout && !cli_common_may_print(&o.how.common))
 		return CLI_EXIT_FAILURE;
-	return cli_common_each(&o.how.common,
-			       optind < argc ? argv + optind : from_stdin,
-			       compress_any, &o);
+	operands.output = o.how.to_stdout ? NULL : o.output;
+	return cli_operands_run(&operands,
+				optind < argc ? argv + optind : from_stdin);
 }
 
 const struct cli_command cli_compress_command = {

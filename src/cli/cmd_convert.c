@@ -12,7 +12,8 @@ static const char help[] =
 	"Copies each sparse FRAME to a contiguous one, and the other way "
 	"round.\nChunks and metadata are copied as they are. The copy stands "
 	"beside it, as\nNAME.b2f (contiguous) or NAME.b2frame (sparse).\n\n"
-	"  -o, --output=NAME     write to NAME\n"
+	"  -o, --output=NAME     write to NAME; or into the directory NAME\n"
+	CLI_RECURSIVE_HELP
 	"      --contiguous      copy to a contiguous frame, whatever it is\n"
 	"      --sparse          copy to a sparse frame, whatever it is\n"
 	"  -f, --force           overwrite\n"
@@ -45,6 +46,7 @@ static const struct cli_option table[] = {
 	{"no-verify", 0, no_argument, cli_option_set, FIELD(no_verify), NULL},
 	{"frame-offset", 0, required_argument, cli_option_size,
 	 FIELD(common.frame_offset), NULL},
+	{.shared = cli_common_recursive, .field = FIELD(common)},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };
@@ -58,13 +60,10 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
-	if (t.output && argc - optind > 1)
-		return cli_command_misuse(self, "-o takes one frame");
 	if (t.remove && t.common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
-	return cli_common_each(&t.common, argv + optind, cli_transform_frame,
-			       &t);
+	return cli_transform_run(self, &t, argv + optind);
 }
 
 const struct cli_command cli_convert_command = {

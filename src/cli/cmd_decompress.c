@@ -12,6 +12,7 @@
 #include "cli/from_stdin.h"
 #include "cli/losses.h"
 #include "cli/message.h"
+#include "cli/operands.h"
 #include "cli/pack_path.h"
 #include "cli/text.h"
 
@@ -20,12 +21,15 @@ static const char help[] =
 	"Writes each FRAME as a plain file beside it, named without .b2frame,"
 	"\n.b2f, .b2, .b2nd or .b2eframe. An array becomes a .npy file.\n"
 	"A contiguous FRAME can come through standard input: -\n\n"
-	"  -o, --output=FILE     write to FILE; - is standard output\n"
+	"  -o, --output=FILE     write to FILE, or into the directory FILE; - is\n"
+	"                        standard output\n"
+	CLI_RECURSIVE_HELP
 	"  -c, --stdout          write to standard output\n"
 	"  -k, --keep            keep the frames (default)\n"
 	"      --rm              remove each frame once its copy is safe\n"
-	"      --no-sparse       write zeros instead of "
-	"holes\n" CLI_DECODING_HELP;
+	"      --no-sparse       write zeros instead of holes\n"
+	"      --json            say what was written as JSON on standard "
+	"output\n" CLI_DECODING_HELP;
 
 struct decompress {
 	/* NULL: from the frame's name. */
@@ -45,6 +49,8 @@ static const struct cli_option table[] = {
 	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
 	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},
 	{"no-sparse", 0, no_argument, cli_option_clear, FIELD(sparse), NULL},
+	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{"json", 0, no_argument, cli_option_set, FIELD(common.json), NULL},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{0},
 };
@@ -72,8 +78,9 @@ static int check(const struct cli_command *self, struct decompress *o,
 		o->to_stdout = true;
 	else if (o->output && o->to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
-	else if (o->output && nframes > 1)
-		return cli_command_misuse(self, "-o takes one frame");
+	if (o->to_stdout && o->common.json)
+		return cli_command_misuse(self, "-c and --json exclude each "
+						"other");
 	if (o->remove && o->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
@@ -86,10 +93,13 @@ static int check(const struct cli_command *self, struct decompress *o,
 /* What a frame is turned into. */
 struct job {
 	const struct decompress *options;
+	const struct cli_operand *operand;
+	/* What it is made of: that of @operand. */
 	const char *path;
 	struct cli_copy copy;
 	/* A header that was made for an array; malloc'ed. */
 	uint8_t *head;
+	uint64_t start_ms;
 };
 
 static bool has_suffix(const char *name, size_t len, const char *suffix)
@@ -118,15 +128,17 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 }
 
 /*
- * The name of the frame without its suffix; NULL, after a message, if it has
- * none.
+ * The name of the frame without its suffix.  NULL, after a message, if it has
+ * none, and would be its own result.
  */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_frames_bare(job->path), *name = NULL;
+	char *path = cli_frames_bare(job->operand->place), *name = NULL;
 	size_t stem = path ? cli_frames_stem(path) : 0;
 
-	if (cli_pack_path_leads_in(job->path))
+	if (path && stem == 0 && cli_operand_is_moved(job->operand))
+		stem = strlen(path);
+	if (cli_pack_path_leads_in(job->operand->place))
 		cli_message_error("%s: nothing can be put into that store; -o "
 				  "names the output",
 				  job->path);
@@ -185,9 +197,20 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 
 static void report(const struct job *job, const char *name)
 {
+	const struct b2f_frame *frame = b2f_file_frame(job->copy.file);
 	uint64_t nbytes = job->copy.head_len + job->copy.size;
+	const struct cli_report report = {
+		.command = "decompress",
+		.source = job->path,
+		.output = name,
+		.nbytes = nbytes,
+		.cbytes = b2f_frame_info_get(frame)->cbytes,
+		.elapsed_ms = cli_common_now_ms() - job->start_ms,
+	};
 	char size[CLI_TEXT_SIZE];
 
+	if (job->options->common.json)
+		cli_common_report_json(&report);
 	cli_message_info("%s: %s (%llu bytes) written to %s", job->path,
 			 cli_text_size(nbytes, size),
 			 (unsigned long long)nbytes, name);
@@ -197,7 +220,8 @@ static void report(const struct job *job, const char *name)
 static int decompress_to_file(const struct job *job)
 {
 	const struct decompress *o = job->options;
-	char *name = o->output ? strdup(o->output) : usual_name(job);
+	const char *given = job->operand->output;
+	char *name = given ? strdup(given) : usual_name(job);
 	bool safe = false;
 	int err;
 
@@ -262,12 +286,16 @@ static int choose(struct job *job)
 }
 
 static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
-			    const char *path)
+			    const struct cli_operand *operand)
 {
 	const struct decompress *o = arg;
+	const char *path = operand->path;
 	struct cli_progress progress;
-	struct job job = {
-		.options = o, .path = path, .copy.progress = &progress};
+	struct job job = {.options = o,
+			  .operand = operand,
+			  .path = path,
+			  .start_ms = cli_common_now_ms(),
+			  .copy.progress = &progress};
 	int err;
 
 	err = cli_frames_open_file(runtime, path, o->common.frame_offset,
@@ -290,6 +318,10 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 static int run_decompress(const struct cli_command *self, int argc, char **argv)
 {
 	struct decompress o = {.sparse = true, .common.progress = true};
+	struct cli_operands operands = {.command = self,
+					.common = &o.common,
+					.run = decompress_frame,
+					.arg = &o};
 	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status == CLI_CONTINUE)
@@ -298,7 +330,9 @@ static int run_decompress(const struct cli_command *self, int argc, char **argv)
 		return status;
 	if (o.to_stdout && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
-	return cli_common_each(&o.common, argv + optind, decompress_frame, &o);
+	operands.output = o.to_stdout ? NULL : o.output;
+	operands.stores = operands.output != NULL;
+	return cli_operands_run(&operands, argv + optind);
 }
 
 const struct cli_command cli_decompress_command = {

@@ -9,7 +9,8 @@ static const char help[] =
 	"its header\nsays, and replaces it, at once, when the new one has been "
 	"read back.\nMetadata are kept, and so are type, chunk and block size "
 	"of arrays.\n\n"
-	"  -o, --output=NAME     write to NAME, and keep FRAME\n"
+	"  -o, --output=NAME     write to NAME, or into the directory NAME, "
+	"and keep FRAME\n" CLI_RECURSIVE_HELP
 	"  -f, --force           overwrite what is at NAME\n" CLI_ENCODING_HELP
 		CLI_COMMON_HELP;
 
@@ -20,6 +21,7 @@ static const struct cli_option table[] = {
 	 NULL},
 	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
 	{.shared = cli_encoding_options, .field = FIELD(encoding)},
+	{.shared = cli_common_recursive, .field = FIELD(common)},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };
@@ -33,10 +35,7 @@ static int run_recompress(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
-	if (t.output && argc - optind > 1)
-		return cli_command_misuse(self, "-o takes one frame");
-	return cli_common_each(&t.common, argv + optind, cli_transform_frame,
-			       &t);
+	return cli_transform_run(self, &t, argv + optind);
 }
 
 const struct cli_command cli_recompress_command = {

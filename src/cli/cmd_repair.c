@@ -36,13 +36,17 @@ static const struct cli_option table[] = {
 static int run_repair(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_repair r = {.common.progress = true};
+	const struct cli_operands operands = {.command = self,
+					      .common = &r.common,
+					      .run = cli_repair_frame,
+					      .arg = &r};
 	int status = cli_options_parse(self, argc, argv, &r);
 
 	if (status != CLI_CONTINUE)
 		return status;
 	if (r.output && argc - optind > 1)
 		return cli_command_misuse(self, "-o takes one frame");
-	return cli_common_each(&r.common, argv + optind, cli_repair_frame, &r);
+	return cli_operands_run(&operands, argv + optind);
 }
 
 const struct cli_command cli_repair_command = {

@@ -6,6 +6,7 @@
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/operands.h"
 #include "cli/progress.h"
 
 /* Stored bytes that are in two files before the old ones go. */
@@ -15,7 +16,13 @@ static const char help[] =
 	"Usage: bloscctl seal [OPTION...] FRAME...\n"
 	"Adds checksums to the chunks and the index of each sparse FRAME that "
 	"have none,\nafter decoding them. C-Blosc2 does not look at "
-	"checksums, and drops them where it\nwrites.\n\n" CLI_WORK_HELP;
+	"checksums, and drops them where it\nwrites.\n\n" CLI_RECURSIVE_HELP CLI_WORK_HELP;
+
+static const struct cli_option table[] = {
+	{.shared = cli_common_recursive},
+	{.shared = cli_common_options},
+	{0},
+};
 
 /* Seals one frame. */
 struct job {
@@ -100,10 +107,11 @@ static int run(struct job *job)
 }
 
 static int seal_frame(const void *arg, struct b2f_runtime *runtime,
-		      const char *path)
+		      const struct cli_operand *operand)
 {
 	const struct b2f_editor_options options = {.log = &cli_message_log,
 						   .any_kind = true};
+	const char *path = operand->path;
 	struct job job = {.common = arg, .path = path};
 	int err;
 
@@ -119,20 +127,24 @@ static int seal_frame(const void *arg, struct b2f_runtime *runtime,
 static int run_seal(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_common common = {.progress = true};
+	const struct cli_operands operands = {.command = self,
+					      .common = &common,
+					      .run = seal_frame,
+					      .arg = &common};
 	int status = cli_options_parse(self, argc, argv, &common);
 
 	if (status != CLI_CONTINUE)
 		return status;
 	if (common.no_seal)
 		return cli_command_misuse(self, "--no-seal makes no sense");
-	return cli_common_each(&common, argv + optind, seal_frame, &common);
+	return cli_operands_run(&operands, argv + optind);
 }
 
 const struct cli_command cli_seal_command = {
 	.name = "seal",
 	.summary = "add checksums to frames that have none",
 	.help = help,
-	.options = cli_common_options,
+	.options = table,
 	.missing = "a frame is missing",
 	.run = run_seal,
 };

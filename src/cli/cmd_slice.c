@@ -10,6 +10,7 @@
 #include "cli/frames.h"
 #include "cli/index_text.h"
 #include "cli/message.h"
+#include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
@@ -195,9 +196,10 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 }
 
 static int slice_frame(const void *arg, struct b2f_runtime *runtime,
-		       const char *path)
+		       const struct cli_operand *operand)
 {
 	const struct slice *o = arg;
+	const char *path = operand->path;
 	struct job job = {.options = o, .path = path};
 	int err;
 
@@ -218,13 +220,17 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 static int run_slice(const struct cli_command *self, int argc, char **argv)
 {
 	struct slice o = {.common.progress = true};
+	const struct cli_operands operands = {.command = self,
+					      .common = &o.common,
+					      .run = slice_frame,
+					      .arg = &o};
 	int status = parse(self, argc, argv, &o);
 
 	if (status != CLI_CONTINUE)
 		return status;
 	if (!o.output && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
-	return cli_common_each(&o.common, argv + optind, slice_frame, &o);
+	return cli_operands_run(&operands, argv + optind);
 }
 
 const struct cli_command cli_slice_command = {

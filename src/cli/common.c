@@ -7,8 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/exit_codes.h"
-#include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/text.h"
@@ -42,6 +40,11 @@ static const struct cli_option talk[] = {
 	{0},
 };
 
+const struct cli_option cli_common_recursive[] = {
+	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{0},
+};
+
 const struct cli_option cli_common_options[] = {
 	{.shared = talk},
 	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
@@ -57,30 +60,6 @@ const struct cli_option cli_common_decoding_options[] = {
 	 FIELD(frame_offset), NULL},
 	{0},
 };
-
-int cli_common_each(const struct cli_common *common, char **paths,
-		    int (*fn)(const void *arg, struct b2f_runtime *runtime,
-			      const char *path),
-		    const void *arg)
-{
-	struct b2f_runtime *runtime = NULL;
-	int status = CLI_EXIT_OK, err = 0;
-
-	if (cli_frames_runtime(common->nthreads, &runtime))
-		return CLI_EXIT_FAILURE;
-	if (common->json)
-		cli_json_begin(common->recursive || (paths[0] && paths[1]));
-	for (; *paths && err != -EPIPE; paths++) {
-		cli_message_forget();
-		err = fn(arg, runtime, *paths);
-		if (err)
-			status = CLI_EXIT_FAILURE;
-	}
-	if (common->json)
-		cli_json_end();
-	b2f_runtime_free(runtime);
-	return status;
-}
 
 bool cli_common_may_print(const struct cli_common *common)
 {
@@ -98,7 +77,7 @@ uint64_t cli_common_now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void print_json(const struct cli_report *r)
+void cli_common_report_json(const struct cli_report *r)
 {
 	const char *output = r->output ? r->output : r->source;
 	double ratio = 0;
@@ -131,6 +110,6 @@ void cli_common_report(const struct cli_common *common,
 		       const struct cli_report *report)
 {
 	if (common->json)
-		print_json(report);
+		cli_common_report_json(report);
 	print_text(report);
 }

@@ -60,19 +60,14 @@ struct cli_common {
 extern const struct cli_option cli_common_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
+/* The row of -r, and its line of help. */
+extern const struct cli_option cli_common_recursive[];
+
+#define CLI_RECURSIVE_HELP                                                     \
+	"  -r, --recursive       all frames below each directory\n"
+
 /* The message level becomes B2F_LOG_INFO; there is no field. */
 cli_option_fn cli_common_be_verbose;
-
-/*
- * Calls @fn for each of @paths (up to a NULL) with a runtime of as many threads
- * as @common says.  Goes on after an error, but for -EPIPE: nothing reads any
- * more.  Returns the exit status.
- */
-B2F_MUST_CHECK
-int cli_common_each(const struct cli_common *common, char **paths,
-		    int (*fn)(const void *arg, struct b2f_runtime *runtime,
-			      const char *path),
-		    const void *arg);
 
 /* False, after saying so, if stdout is a terminal that @common spares. */
 bool cli_common_may_print(const struct cli_common *common);
@@ -92,6 +87,9 @@ struct cli_report {
 
 /* Milliseconds on a clock that only goes on. */
 uint64_t cli_common_now_ms(void);
+
+/* Prints @report to stdout (cli_json_print()). */
+void cli_common_report_json(const struct cli_report *report);
 
 /*
  * Prints @report: to stderr with -v, to stdout with --json (cli_json_print()).

@@ -269,8 +269,8 @@ static int choose(struct job *job)
 	return job->npy && job->in.is_file ? look_at_file(job) : 0;
 }
 
-/* The name of @file with a suffix, unless the user gave another one. */
-static int name_output(struct job *job, const char *file)
+/* @place with a suffix, unless the user gave another name. */
+static int name_output(struct job *job, const char *place)
 {
 	const char *suffix = job->how->contiguous ? ".b2f" : ".b2frame";
 
@@ -278,9 +278,9 @@ static int name_output(struct job *job, const char *file)
 		return 0;
 	if (job->npy)
 		suffix = ".b2nd";
-	if (asprintf(&job->name, "%s%s", file, suffix) < 0) {
+	if (asprintf(&job->name, "%s%s", place, suffix) < 0) {
 		job->name = NULL;
-		return cli_message_errno(file, -ENOMEM);
+		return cli_message_errno(place, -ENOMEM);
 	}
 	job->output = job->name;
 	return 0;
@@ -293,8 +293,9 @@ static void end(struct job *job)
 	free(job->name);
 }
 
-static int begin(struct job *job, const char *file)
+static int begin(struct job *job, const struct cli_operand *operand)
 {
+	const char *file = operand->path;
 	int err = check_input(file);
 
 	job->start_ms = cli_common_now_ms();
@@ -306,7 +307,7 @@ static int begin(struct job *job, const char *file)
 			  job->how->common.progress);
 	err = choose(job);
 	if (!err)
-		err = name_output(job, file);
+		err = name_output(job, operand->place);
 	if (err)
 		end(job);
 	return err;
@@ -341,16 +342,18 @@ static int publish(struct job *job, struct cli_target *target)
 	return cli_target_commit(target, true);
 }
 
-int cli_compress_file(const struct cli_compress *how, const char *file,
-		      const char *output)
+int cli_compress_file(const struct cli_compress *how,
+		      const struct cli_operand *operand)
 {
-	struct job job = {.how = how, .in.fd = -1, .output = output};
+	const char *file = operand->path;
+	struct job job = {
+		.how = how, .in.fd = -1, .output = operand->output};
 	struct cli_target target = {.dirfd = -1};
 	int err;
 
 	if (how->to_stdout)
 		job.output = "standard output";
-	err = begin(&job, file);
+	err = begin(&job, operand);
 	if (err)
 		return err;
 	if (how->to_stdout)

@@ -10,6 +10,7 @@
 #include "b2frame/b2frame.h"
 #include "cli/common.h"
 #include "cli/encoding.h"
+#include "cli/operands.h"
 
 struct cli_compress {
 	struct b2f_runtime *runtime;
@@ -29,12 +30,13 @@ struct cli_compress {
 };
 
 /*
- * Makes frame @output of @file ("-" is standard input).  With @output NULL its
- * name is that of @file with the suffix that suits what it becomes, unless it
- * goes to standard output.  Returns 0 or an errno, after saying why.
+ * Makes a frame of the file @operand->path ("-" is standard input).  Without a
+ * name that the user gave, the frame gets the suffix that suits what the file
+ * becomes, unless it goes to standard output.  Returns 0 or an errno, after
+ * saying why.
  */
 B2F_MUST_CHECK
-int cli_compress_file(const struct cli_compress *how, const char *file,
-		      const char *output);
+int cli_compress_file(const struct cli_compress *how,
+		      const struct cli_operand *operand);
 
 #endif

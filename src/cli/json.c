@@ -2,16 +2,18 @@
 /* json.c - what several commands print as JSON */
 #include "cli/json.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/message.h"
 #include "cli/text.h"
 
 /* A process has one stdout, hence one of these. */
 static struct {
 	bool is_array;
-	bool has_first;
+	uint64_t nprinted;
 } list;
 
 json_t *cli_json_text(const char *text, size_t len)
@@ -45,19 +47,35 @@ void cli_json_begin(bool several)
 		putchar('[');
 }
 
-void cli_json_print(json_t *object)
+void cli_json_print_text(const char *text)
 {
 	if (list.is_array)
-		fputs(list.has_first ? ",\n" : "\n", stdout);
-	list.has_first = true;
-	json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
+		fputs(list.nprinted ? ",\n" : "\n", stdout);
+	list.nprinted++;
+	fputs(text, stdout);
 	if (!list.is_array)
 		putchar('\n');
+}
+
+void cli_json_print(json_t *object)
+{
+	char *text = json_dumps(object, JSON_REAL_PRECISION(6));
+
+	if (text)
+		cli_json_print_text(text);
+	else
+		cli_message_error("%s", strerror(ENOMEM));
+	free(text);
 	json_decref(object);
+}
+
+uint64_t cli_json_count(void)
+{
+	return list.nprinted;
 }
 
 void cli_json_end(void)
 {
 	if (list.is_array)
-		puts(list.has_first ? "\n]" : "]");
+		puts(list.nprinted ? "\n]" : "]");
 }

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A file name; of one that is no UTF-8 its bytes, escaped. */
 json_t *cli_json_name(const char *name);
@@ -23,6 +24,12 @@ void cli_json_begin(bool several);
 
 /* Prints @object, and frees it. */
 void cli_json_print(json_t *object);
+
+/* The same for an object that is text already. */
+void cli_json_print_text(const char *text);
+
+/* How many were printed. */
+uint64_t cli_json_count(void);
 
 void cli_json_end(void);
 

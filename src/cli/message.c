@@ -28,6 +28,8 @@ static struct {
 	/* The library has logged an error that explains the next error code. */
 	bool explained;
 	bool status_shown;
+	/* The first error since cli_message_begin(). */
+	char first[CLI_MESSAGE_MAX];
 	uint64_t seen[REMEMBERED];
 	size_t nseen;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = B2F_LOG_WARNING};
@@ -44,6 +46,13 @@ static void clear_status(void)
 	if (state.status_shown)
 		fputs("\r\033[K", stderr);
 	state.status_shown = false;
+}
+
+static void keep_first(enum b2f_log_level level, const char *text)
+{
+	if (level == B2F_LOG_ERROR && !state.first[0])
+		snprintf(state.first, sizeof(state.first), "%.*s",
+			 CLI_MESSAGE_MAX - 1, text);
 }
 
 static void print_line(enum b2f_log_level level, const char *text)
@@ -64,6 +73,7 @@ static void print_format(enum b2f_log_level level, const char *fmt,
 
 	vsnprintf(line, sizeof(line), fmt, args);
 	pthread_mutex_lock(&state.lock);
+	keep_first(level, line);
 	print_line(level, line);
 	pthread_mutex_unlock(&state.lock);
 }
@@ -74,6 +84,15 @@ void cli_message_error(const char *fmt, ...)
 
 	va_start(args, fmt);
 	print_format(B2F_LOG_ERROR, fmt, args);
+	va_end(args);
+}
+
+void cli_message_warning(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_format(B2F_LOG_WARNING, fmt, args);
 	va_end(args);
 }
 
@@ -113,6 +132,7 @@ static void write_log(void *arg, enum b2f_log_level level, const char *message)
 {
 	(void)arg;
 	pthread_mutex_lock(&state.lock);
+	keep_first(level, message);
 	if (!is_repeated(message)) {
 		print_line(level, message);
 		state.explained = state.explained || level == B2F_LOG_ERROR;
@@ -161,6 +181,21 @@ int cli_message_explain(const char *name, int err)
 void cli_message_forget(void)
 {
 	(void)take_explanation();
+}
+
+void cli_message_begin(void)
+{
+	pthread_mutex_lock(&state.lock);
+	state.explained = false;
+	state.first[0] = '\0';
+	pthread_mutex_unlock(&state.lock);
+}
+
+void cli_message_first(char out[CLI_MESSAGE_MAX])
+{
+	pthread_mutex_lock(&state.lock);
+	memcpy(out, state.first, CLI_MESSAGE_MAX);
+	pthread_mutex_unlock(&state.lock);
 }
 
 void cli_message_status(const char *text)

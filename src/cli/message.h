@@ -13,6 +13,9 @@
 
 #include <stddef.h>
 
+/* Room for what is kept of a message, with its 0. */
+#define CLI_MESSAGE_MAX 512
+
 #include "b2frame/log.h"
 
 /*
@@ -26,6 +29,10 @@ void cli_message_set_level(enum b2f_log_level level);
 
 B2F_PRINTF(1, 2)
 void cli_message_error(const char *fmt, ...);
+
+/* Printed unless -q is given: what does not make the command fail. */
+B2F_PRINTF(1, 2)
+void cli_message_warning(const char *fmt, ...);
 
 /* Printed at levels from B2F_LOG_INFO on (-v). */
 B2F_PRINTF(1, 2)
@@ -43,6 +50,12 @@ int cli_message_explain(const char *name, int err);
 
 /* What was logged until now explains no error that is still to come. */
 void cli_message_forget(void);
+
+/* Begins another operand: cli_message_forget(), and there was no error yet. */
+void cli_message_begin(void);
+
+/* The first error since then, in @out. */
+void cli_message_first(char out[CLI_MESSAGE_MAX]);
 
 /*
  * Nothing is printed any more: what goes wrong now does so because the program

@@ -315,8 +315,9 @@ static int repair_broken(struct job *job, int err)
 }
 
 int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
-		     const char *path)
+		     const struct cli_operand *operand)
 {
+	const char *path = operand->path;
 	struct job job = {.how = how, .runtime = runtime, .path = path};
 	struct b2f_frame *frame = NULL;
 	int err;

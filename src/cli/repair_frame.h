@@ -9,6 +9,7 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/common.h"
+#include "cli/operands.h"
 
 struct cli_repair {
 	struct cli_common common;
@@ -25,12 +26,12 @@ struct cli_repair {
 };
 
 /*
- * Repairs frame @path, as the struct cli_repair @how says; what was done is
+ * Repairs a frame, as the struct cli_repair @how says; what was done is
  * said on stdout.  Returns 0 if the frame is sound now (or would be), else an
  * errno after saying why.
  */
 B2F_MUST_CHECK
 int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
-		     const char *path);
+		     const struct cli_operand *operand);
 
 #endif

@@ -19,6 +19,8 @@
 struct job {
 	const struct cli_transform *how;
 	struct b2f_runtime *runtime;
+	const struct cli_operand *operand;
+	/* What it is made of: that of @operand. */
 	const char *path;
 	/* What is to be made; malloc'ed. */
 	char *output;
@@ -52,7 +54,7 @@ static bool choose_contiguous(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame or .b2f. */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_frames_bare(job->path), *name = NULL;
+	char *path = cli_frames_bare(job->operand->place), *name = NULL;
 	size_t stem = path ? cli_frames_stem(path) : 0;
 
 	if (path && asprintf(&name, "%.*s%s",
@@ -66,8 +68,11 @@ static char *usual_name(const struct job *job)
 /* What lies in a store that is a file is only read. */
 static int check_source(const struct job *job)
 {
+	bool stays = !job->operand->output &&
+		     !cli_operand_is_moved(job->operand);
+
 	if (!cli_pack_path_leads_in(job->path) ||
-	    (job->how->output && !job->how->remove))
+	    (!stays && !job->how->remove))
 		return 0;
 	cli_message_error("%s: nothing in that store can be changed; -o names "
 			  "a copy",
@@ -75,18 +80,40 @@ static int check_source(const struct job *job)
 	return -EROFS;
 }
 
+/*
+ * Two frames of one name but for the suffix, in one directory: a mount shows
+ * the first by the name without, the other by all of its name.
+ */
+static void tell_of_twin(const struct job *job)
+{
+	const struct cli_operand *operand = job->operand;
+	char *path = cli_frames_bare(operand->place);
+	size_t stem = path ? cli_frames_stem(path) : 0;
+
+	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
+	    !operand->output && !cli_operand_is_moved(operand))
+		cli_message_warning("%s: made beside %s: a mount shows one of "
+				    "them as %.*s, and the other by its whole "
+				    "name; --rm leaves one",
+				    job->output, path, (int)stem, path);
+	free(path);
+}
+
 static int choose_output(struct job *job)
 {
-	const char *output = job->how->output;
+	const struct cli_operand *operand = job->operand;
+	bool same_name = job->how->storage == CLI_STORAGE_SAME;
 	int err = check_source(job);
 
 	if (err)
 		return err;
-	job->in_place = !output && job->how->storage == CLI_STORAGE_SAME;
-	if (output || job->in_place)
-		job->output = strdup(output ? output : job->path);
+	job->in_place = same_name && !operand->output &&
+			!cli_operand_is_moved(operand);
+	if (operand->output)
+		job->output = strdup(operand->output);
 	else
-		job->output = usual_name(job);
+		job->output = same_name ? strdup(operand->place)
+					: usual_name(job);
 	if (!job->output)
 		return cli_message_errno(job->path, -ENOMEM);
 	if (!job->in_place && cli_frames_is(job->output, &job->like)) {
@@ -285,18 +312,24 @@ static int run(struct job *job)
 	cli_progress_fini(&job->progress);
 	if (!err)
 		err = cli_target_commit(&target, true);
-	if (!err)
+	if (!err) {
 		report(job, &target);
+		tell_of_twin(job);
+	}
 	if (!err && job->how->remove && !job->in_place)
 		err = cli_frames_remove(job->path, job->frame);
 	cli_target_close(&target);
 	return err;
 }
 
-int cli_transform_frame(const void *how, struct b2f_runtime *runtime,
-			const char *path)
+static int transform_frame(const void *how, struct b2f_runtime *runtime,
+			   const struct cli_operand *operand)
 {
-	struct job job = {.how = how, .runtime = runtime, .path = path};
+	const char *path = operand->path;
+	struct job job = {.how = how,
+			  .runtime = runtime,
+			  .operand = operand,
+			  .path = path};
 	int err;
 
 	cli_progress_init(&job.progress, path, job.how->common.progress);
@@ -307,4 +340,16 @@ int cli_transform_frame(const void *how, struct b2f_runtime *runtime,
 	free(job.output);
 	b2f_file_close(job.file);
 	return err;
+}
+
+int cli_transform_run(const struct cli_command *self,
+		      const struct cli_transform *how, char **paths)
+{
+	const struct cli_operands operands = {.command = self,
+					      .common = &how->common,
+					      .output = how->output,
+					      .run = transform_frame,
+					      .arg = how};
+
+	return cli_operands_run(&operands, paths);
 }

@@ -10,6 +10,7 @@
 #include "b2frame/b2frame.h"
 #include "cli/common.h"
 #include "cli/encoding.h"
+#include "cli/operands.h"
 
 enum cli_storage {
 	/* As it is. */
@@ -25,11 +26,7 @@ struct cli_transform {
 	const char *command;
 	struct cli_common common;
 	enum cli_storage storage;
-	/*
-	 * The name of the new frame.  NULL: with CLI_STORAGE_SAME it takes the
-	 * place of the old one, once it has been read back; with the others its
-	 * name is that of the old one with the usual suffix.
-	 */
+	/* The value of -o: a name, a directory, or NULL. */
 	const char *output;
 	/* Encode it anew, so; without, chunks are copied as they are. */
 	bool encode;
@@ -41,11 +38,13 @@ struct cli_transform {
 };
 
 /*
- * Makes another frame of @path, as the struct cli_transform @how says.  Returns
- * 0 or an errno, after saying why.
+ * Makes other frames of those at @paths, as @how says.  One without a name of
+ * its own takes the place of the old one with CLI_STORAGE_SAME, once it has been
+ * read back; with the others it is called as the old one, with the usual suffix.
+ * Returns the exit status.
  */
 B2F_MUST_CHECK
-int cli_transform_frame(const void *how, struct b2f_runtime *runtime,
-			const char *path);
+int cli_transform_run(const struct cli_command *self,
+		      const struct cli_transform *how, char **paths);
 
 #endif

@@ -56,7 +56,7 @@ static int visit_pack(const struct cli_walk *walk,
 	char *file = NULL;
 	int err = 0;
 
-	if (walk->recursive && S_ISREG(entry->st->st_mode) &&
+	if (walk->recursive && !walk->no_stores && S_ISREG(entry->st->st_mode) &&
 	    b2f_pack_is_name(entry->path))
 		file = cli_pack_path_split(entry->path, true, &key);
 	if (file)
@@ -128,7 +128,8 @@ static int walk_tree(const struct cli_walk *walk, const char *path)
 int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	const char *key;
-	char *file = cli_pack_path_split(path, true, &key);
+	char *file = walk->no_stores ? NULL
+				     : cli_pack_path_split(path, true, &key);
 	int err = file ? cli_pack_path_walk(walk, file, key)
 		       : walk_tree(walk, path);
 

@@ -28,6 +28,8 @@ struct cli_walk_entry {
 struct cli_walk {
 	/* Go into directories, and stores that are files. */
 	bool recursive;
+	/* Take stores that are files for files like others. */
+	bool no_stores;
 	/* Gets every entry, frames or not, sorted by name. */
 	void (*visit)(void *arg, const struct cli_walk_entry *entry);
 	void *arg;

@@ -47,8 +47,8 @@ cat pipe >from_pipe &
 runs 0 decompress -o pipe small.b2frame
 wait $!
 same from_pipe small.b2frame.data
-runs 1 decompress -o folder small.b2frame
-says_on_stderr '^bloscctl: .*folder: Is a directory$'
+runs 0 decompress -o folder small.b2frame
+same folder/small small.b2frame.data
 runs 1 decompress -o missing/out small.b2frame
 says_on_stderr '^bloscctl: missing/out: No such file or directory$'
 errors 1

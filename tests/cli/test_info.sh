@@ -79,10 +79,10 @@ json 'bytes.fromhex(x["metalayers"][0]["hex"]) == b"\xa5water"'
 
 # A bad frame does not hide the others.
 runs 1 info --json small.b2frame missing flat.b2frame
-json 'len(x) == 2'
+json 'len(x) == 3 and "No such file" in x[1]["error"]'
 errors 1
 runs 1 info --json missing missing
-json 'x == []'
+json '[y["source"] for y in x] == ["missing", "missing"]'
 runs 1 info small.b2frame missing flat.b2frame
 says '^flat\.b2frame$'
 errors 1

@@ -72,7 +72,7 @@ says_on_stderr "^bloscctl: --length: '-5' is not a size$"
 runs 2 decompress -c -o a x
 says_on_stderr "exclude each other"
 runs 2 decompress -o a x y
-says_on_stderr "-o takes one frame"
+says_on_stderr "-o takes one operand"
 runs 2 decompress --rm --frame-offset 5 x
 says_on_stderr "cannot remove a part of a file"
 

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* operands.c - a command on each of its operands, and on what is below them */
+#include "cli/operands.h"
+
+#include <argz.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/pack_path.h"
+#include "cli/walk.h"
+
+/* A run over all operands. */
+struct run {
+	const struct cli_operands *o;
+	struct b2f_runtime *runtime;
+	/* Results go to the directory o->output. */
+	bool moves;
+};
+
+/* Entries below a directory, collected before there are new ones. */
+struct found {
+	bool files;
+	char *paths;
+	size_t len;
+	int err;
+};
+
+static void collect(void *arg, const struct cli_walk_entry *entry)
+{
+	struct found *found = arg;
+	bool wanted = entry->peek.is_frame;
+
+	if (found->files)
+		wanted = !wanted && S_ISREG(entry->st->st_mode);
+	if (wanted && argz_add(&found->paths, &found->len, entry->path))
+		found->err = -ENOMEM;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_frame(const char *path)
+{
+	struct b2f_frame_peek peek;
+	char *real = realpath(path, NULL);
+	bool is = real && b2f_frame_peek(AT_FDCWD, real, &peek) == 0 &&
+		  peek.is_frame;
+
+	free(real);
+	return is;
+}
+
+/* Does -o name a directory for results, not one of them? */
+static bool names_directory(const struct cli_operands *o)
+{
+	size_t len = o->output ? strlen(o->output) : 0;
+
+	if (len == 0 || is_frame(o->output))
+		return false;
+	return o->common->recursive || o->output[len - 1] == '/' ||
+	       is_dir(o->output);
+}
+
+/* Makes the directories that @path is to be in. */
+static int make_parents(char *path)
+{
+	int err = 0;
+
+	for (size_t i = 1; path[i] && !err; i++) {
+		if (path[i] != '/')
+			continue;
+		path[i] = '\0';
+		if (mkdir(path, 0777) != 0 && errno != EEXIST)
+			err = cli_message_errno(path, -errno);
+		path[i] = '/';
+	}
+	return err;
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Where @path, found below @root, goes; malloc'ed.  @root NULL: by its name. */
+static char *place_of(const struct run *run, const char *root, const char *path)
+{
+	char *bare = cli_frames_bare(path), *place = NULL;
+	const char *below = bare ? last_name(bare) : NULL;
+	size_t len = root ? strlen(root) : 0;
+
+	if (bare && len && strncmp(bare, root, len) == 0)
+		below = bare + len + strspn(bare + len, "/");
+	else if (bare && root)
+		below = bare;
+	if (bare && asprintf(&place, "%s/%s", run->o->output, below) < 0)
+		place = NULL;
+	free(bare);
+	if (!place)
+		cli_message_errno(path, -ENOMEM);
+	return place;
+}
+
+/* An operand that failed, unless its command has said so in its own words. */
+static void print_failure(const struct run *run, const char *path)
+{
+	json_t *object = json_pack("{s:s, s:o*}", "command",
+				   run->o->command->name, "source",
+				   cli_json_name(path));
+	char text[CLI_MESSAGE_MAX];
+
+	cli_message_first(text);
+	json_object_set_new(object, "error", cli_json_name(text));
+	cli_json_print(object);
+}
+
+static int run_one(const struct run *run, const char *root, const char *path)
+{
+	struct cli_operand operand = {.path = path, .place = path};
+	uint64_t nprinted = cli_json_count();
+	char *place = NULL;
+	int err = 0;
+
+	cli_message_begin();
+	if (run->moves && strcmp(path, "-") == 0) {
+		cli_message_error("standard input has no name: -o has to give "
+				  "it one");
+		err = -EINVAL;
+	} else if (run->moves) {
+		place = place_of(run, root, path);
+		err = place ? make_parents(place) : -ENOMEM;
+		operand.place = place;
+	} else {
+		operand.output = run->o->output;
+	}
+	if (!err)
+		err = run->o->run(run->o->arg, run->runtime, &operand);
+	if (err && run->o->common->json && cli_json_count() == nprinted)
+		print_failure(run, path);
+	free(place);
+	return err;
+}
+
+static int run_below(const struct run *run, const char *root)
+{
+	struct found found = {.files = run->o->files};
+	const struct cli_walk walk = {.recursive = true,
+				      .no_stores = !run->o->stores,
+				      .visit = collect,
+				      .arg = &found};
+	const char *path = NULL;
+	int err, e = 0;
+
+	err = cli_walk_run(&walk, root);
+	if (found.err)
+		err = cli_message_errno(root, found.err);
+	else if (!err && !found.len && !found.files)
+		cli_message_warning("%s: there is no frame in it", root);
+	while (!found.err && e != -EPIPE &&
+	       (path = argz_next(found.paths, found.len, path))) {
+		e = run_one(run, root, path);
+		err = err ? err : e;
+	}
+	free(found.paths);
+	return e == -EPIPE ? e : err;
+}
+
+/* A store that is a frame itself (.b2e) is one operand unless -r is given. */
+static bool is_whole_store(const struct run *run, const char *path)
+{
+	const char *key;
+	char *file = run->o->stores && !run->o->common->frame_offset
+			     ? cli_pack_path_split(path, true, &key)
+			     : NULL;
+	bool is = file && !*key &&
+		  (run->o->common->recursive || !is_frame(file));
+
+	free(file);
+	return is;
+}
+
+static bool goes_below(const struct run *run, const char *path)
+{
+	if (is_whole_store(run, path))
+		return true;
+	return run->o->common->recursive && is_dir(path) && !is_frame(path);
+}
+
+static bool is_several(const struct run *run, char **paths)
+{
+	return run->o->array || run->o->common->recursive ||
+	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
+}
+
+static int run_all(const struct run *run, char **paths)
+{
+	int status = CLI_EXIT_OK, err = 0;
+
+	if (run->o->common->json)
+		cli_json_begin(is_several(run, paths));
+	for (; *paths && err != -EPIPE; paths++) {
+		if (goes_below(run, *paths))
+			err = run_below(run, *paths);
+		else
+			err = run_one(run, NULL, *paths);
+		if (err)
+			status = CLI_EXIT_FAILURE;
+	}
+	if (run->o->common->json)
+		cli_json_end();
+	return status;
+}
+
+int cli_operands_run(const struct cli_operands *o, char **paths)
+{
+	struct run run = {.o = o};
+	int status;
+
+	run.moves = names_directory(o) ||
+		    (o->output && paths[0] && goes_below(&run, paths[0]));
+	if (o->output && !run.moves && paths[0] && paths[1])
+		return cli_command_misuse(o->command,
+					  "-o takes one operand, unless it is "
+					  "a directory");
+	if (cli_frames_runtime(o->common->nthreads, &run.runtime))
+		return CLI_EXIT_FAILURE;
+	status = run_all(&run, paths);
+	b2f_runtime_free(run.runtime);
+	return status;
+}

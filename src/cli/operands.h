@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * operands.h - a command on each of its operands, and on what is below them
+ *
+ * With -r a directory stands for all frames below it, or for all plain files.
+ * With -o DIRECTORY results are put there, under the paths that they have below
+ * the operand.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_OPERANDS_H
+#define B2F_CLI_OPERANDS_H
+
+#include <stdbool.h>
+
+#include "b2frame/runtime.h"
+#include "cli/command.h"
+#include "cli/common.h"
+
+/* One thing to work on. */
+struct cli_operand {
+	/* What to read. */
+	const char *path;
+	/* What the user calls the result; NULL: its name follows from @place. */
+	const char *output;
+	/*
+	 * What the name of the result is made of by changing the suffix: @path
+	 * itself, or where it would be in the directory of the results.
+	 */
+	const char *place;
+};
+
+/* Do results of @operand go to a directory of their own? */
+static inline bool cli_operand_is_moved(const struct cli_operand *operand)
+{
+	return operand->place != operand->path;
+}
+
+/* Returns 0 or an errno, after saying why. */
+typedef int cli_operand_fn(const void *arg, struct b2f_runtime *runtime,
+			   const struct cli_operand *operand);
+
+struct cli_operands {
+	const struct cli_command *command;
+	const struct cli_common *common;
+	/* The value of -o: a name, or a directory; may be NULL. */
+	const char *output;
+	/* Below directories: the plain files; else the frames. */
+	bool files;
+	/* A store that is one file is a directory, too. */
+	bool stores;
+	/* --json prints an array, however many there are. */
+	bool array;
+	cli_operand_fn *run;
+	const void *arg;
+};
+
+/*
+ * Calls @o->run for each of @paths (up to a NULL) with a runtime of as many
+ * threads as @o->common says.  Goes on after an error, but for -EPIPE: nothing
+ * reads any more.  With --json an operand that fails is an object as well, with
+ * an "error".
+ *
+ * Returns the exit status.
+ */
+B2F_MUST_CHECK
+int cli_operands_run(const struct cli_operands *o, char **paths);
+
+#endif

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands on whole trees: -r, -o DIRECTORY, and what JSON says of failures."""
+import json
+import os
+import subprocess
+
+import blosc2
+import numpy as np
+
+from ctl import (check_frame, ctl, get, in_namespace, items, put,  # noqa: F401
+                 run_all)
+
+
+def tree():
+    os.makedirs("tree/sub/deep")
+    put("tree/a", items(300000, 4))
+    put("tree/sub/b.dat", items(5000, 8))
+    put("tree/sub/deep/empty", b"")
+    np.save("tree/sub/c.npy", np.arange(6000.0).reshape(60, 100))
+    os.symlink("a", "tree/link")
+
+
+def same_files(x, y):
+    done = subprocess.run(["diff", "-r", "--no-dereference", "-x", "link", x, y],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def names(top):
+    return sorted(os.path.relpath(os.path.join(d, f), top)
+                  for d, _, fs in os.walk(top) for f in fs)
+
+
+def test_a_tree_comes_back():
+    tree()
+    ctl("compress", "-r", "--contiguous", "-o", "packed", "tree")
+    assert names("packed") == ["a.b2f", "sub/b.dat.b2f", "sub/c.npy.b2nd",
+                               "sub/deep/empty.b2f"], names("packed")
+    assert names("tree") == ["a", "link", "sub/b.dat", "sub/c.npy",
+                             "sub/deep/empty"]
+    ctl("decompress", "-r", "-o", "back/", "packed/")
+    same_files("tree", "back")
+    # The other way of storage, other settings, and checksums; all of it.
+    ctl("convert", "-r", "-o", "sparse", "packed")
+    assert os.path.isdir("sparse/sub/b.dat.b2frame")
+    ctl("recompress", "-r", "-9", "--codec=lz4hc", "-o", "small", "sparse")
+    assert json.loads(ctl("info", "--json", "small/a.b2frame")[0])[
+        "codec"] == "lz4hc"
+    ctl("decompress", "-r", "-o", "again", "small")
+    same_files("tree", "again")
+    # In place: the names stay.
+    before = names("packed")
+    ctl("recompress", "-r", "-1", "packed")
+    assert names("packed") == before
+    ctl("decompress", "-r", "--rm", "-f", "packed")
+    same_files("tree", "packed")
+
+
+def test_several_operands_go_to_a_directory():
+    for name in "xy":
+        put(name, items(1000, 4))
+    os.mkdir("out")
+    ctl("compress", "-o", "out", "x", "y")
+    assert sorted(os.listdir("out")) == ["x.b2frame", "y.b2frame"]
+    ctl("decompress", "-o", "new/dir/", "out/x.b2frame", "out/y.b2frame/")
+    assert get("new/dir/x") == get("x") and get("new/dir/y") == get("y")
+    _, err = ctl("decompress", "-o", "nodir", "out/x.b2frame", "out/y.b2frame",
+                 status=2)
+    assert "-o takes one operand, unless it is a directory" in err, err
+    # A frame is no directory.
+    _, err = ctl("compress", "-o", "out/x.b2frame", "y", status=1)
+    assert "it exists already" in err, err
+    _, err = ctl("compress", "-o", "out", "-", status=1)
+    assert "standard input has no name" in err, err
+
+
+def test_a_store_is_unpacked():
+    with blosc2.TreeStore("t.b2z", mode="w") as store:
+        store["/group/x"] = np.arange(10)
+        store["/y"] = np.ones((3, 3))
+    ctl("decompress", "-o", "out", "t.b2z")
+    assert np.array_equal(np.load("out/group/x.npy"), np.arange(10))
+    assert np.array_equal(np.load("out/y.npy"), np.ones((3, 3)))
+
+
+def test_seal_and_info_take_trees():
+    os.mkdir("d")
+    for name in ("one", "two"):
+        blosc2.SChunk(chunksize=4096, data=items(20000, 4), contiguous=False,
+                      urlpath=f"d/{name}.b2frame")
+    ctl("seal", "-r", "d")
+    said = json.loads(ctl("verify", "-r", "--json", "d")[0])
+    assert [s["nunsealed"] for s in said] == [0, 0], said
+    said = json.loads(ctl("info", "-r", "--json", "d")[0])
+    assert [s["frame"] for s in said] == ["d/one.b2frame", "d/two.b2frame"]
+    out, _ = ctl("info", "-r", "d")
+    assert out.count(b"\nd/two.b2frame\n") == 1, out
+    os.mkdir("none")
+    _, err = ctl("info", "-r", "none")
+    assert err == "bloscctl: none: there is no frame in it\n", err
+
+
+def test_json_has_what_failed():
+    put("x", items(1000, 4))
+    put("rubbish.b2frame", b"no frame")
+    for command, good in (("compress", "x"), ("convert", "x.b2frame"),
+                          ("recompress", "x.b2f"), ("seal", "x.b2f"),
+                          ("decompress", "x.b2f"), ("info", "x.b2f"),
+                          ("repair", "x.b2frame")):
+        force = ["-f"] if command in ("decompress", "convert") else []
+        out, err = ctl(command, "--json", *force, "missing", good, status=1)
+        said = json.loads(out)
+        assert len(said) == 2, (command, said)
+        assert said[0] == {"command": command, "source": "missing",
+                           "error": "missing: No such file or directory"}, said
+        assert "error" not in said[1], said
+        assert err.count("\n") == 1 + (command == "convert"), err
+    said = json.loads(ctl("info", "--json", "rubbish.b2frame", status=1)[0])
+    assert "rubbish.b2frame" in said["error"], said
+    said = json.loads(ctl("decompress", "--json", "-f", "x.b2f")[0])
+    assert said["output"] == "x" and said["nbytes"] == 1000, said
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_all(globals()))
