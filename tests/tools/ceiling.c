@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ceiling.c - shows a copy of one file, in memory: what FUSE itself costs
+ *
+ *   ceiling [-d | -s] [-r KIB] FILE MOUNTPOINT
+ *
+ *   -d      direct_io
+ *   -s      two threads store the data in the kernel's cache from the open on
+ *   -r KIB  readahead of the mount (root; the kernel has 128)
+ *
+ * Stays in the foreground.  MOUNTPOINT has one file, "data".  No filesystem
+ * that has to decode its data can be faster, so scripts/bench compares ours
+ * with it.
+ */
+#define FUSE_USE_VERSION 314
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INO_DATA     2
+#define PIECE	     (1u << 20)
+#define STORERS	     2
+#define FOREVER	     1e9
+#define REQUESTS_MAX 64
+
+struct ceiling {
+	const char *path;
+	char *data;
+	size_t size;
+	bool direct_io;
+	bool store;
+	const char *readahead_kib;
+	struct fuse_session *session;
+	/* Of the pieces, the next one to be stored. */
+	_Atomic size_t next_piece;
+	bool stored;
+	pthread_t storers[STORERS];
+};
+
+static struct ceiling *ceiling_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static void init(void *userdata, struct fuse_conn_info *conn)
+{
+	(void)userdata;
+	conn->want &= ~(unsigned int)(FUSE_CAP_SPLICE_READ |
+				      FUSE_CAP_SPLICE_WRITE |
+				      FUSE_CAP_SPLICE_MOVE);
+	/* What the mount's own setting allows. */
+	conn->max_readahead = UINT_MAX;
+	conn->max_background = REQUESTS_MAX;
+	conn->congestion_threshold = REQUESTS_MAX * 3 / 4;
+}
+
+static struct stat attributes(const struct ceiling *c, fuse_ino_t ino)
+{
+	struct stat st = {.st_ino = ino, .st_nlink = 1};
+
+	st.st_mode = ino == INO_DATA ? S_IFREG | 0444 : S_IFDIR | 0555;
+	st.st_size = ino == INO_DATA ? (off_t)c->size : 0;
+	return st;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param e = {.ino = INO_DATA,
+				     .attr_timeout = FOREVER,
+				     .entry_timeout = FOREVER};
+
+	(void)parent;
+	e.attr = attributes(ceiling_of(req), INO_DATA);
+	if (strcmp(name, "data") != 0)
+		fuse_reply_err(req, ENOENT);
+	else
+		fuse_reply_entry(req, &e);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino,
+		       struct fuse_file_info *fi)
+{
+	struct stat st = attributes(ceiling_of(req), ino);
+
+	(void)fi;
+	fuse_reply_attr(req, &st, FOREVER);
+}
+
+static void *store(void *arg)
+{
+	struct ceiling *c = arg;
+	size_t off;
+
+	while ((off = atomic_fetch_add(&c->next_piece, 1) * PIECE) < c->size) {
+		size_t n = c->size - off < PIECE ? c->size - off : PIECE;
+		struct fuse_bufvec buf = FUSE_BUFVEC_INIT(n);
+
+		buf.buf[0].mem = c->data + off;
+		fuse_lowlevel_notify_store(c->session, INO_DATA, (off_t)off,
+					   &buf, (enum fuse_buf_copy_flags)0);
+	}
+	return NULL;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct ceiling *c = ceiling_of(req);
+	bool first = c->store && !c->stored && ino == INO_DATA;
+
+	fi->direct_io = c->direct_io;
+	fi->keep_cache = 1;
+	c->stored = c->stored || first;
+	fuse_reply_open(req, fi);
+	for (int i = 0; first && i < STORERS; i++)
+		if (pthread_create(&c->storers[i], NULL, store, c))
+			exit(1);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
+{
+	const struct ceiling *c = ceiling_of(req);
+	size_t left = (size_t)off < c->size ? c->size - (size_t)off : 0;
+
+	(void)ino;
+	(void)fi;
+	fuse_reply_buf(req, c->data + off, size < left ? size : left);
+}
+
+static const struct fuse_lowlevel_ops ops = {
+	.init = init,
+	.lookup = op_lookup,
+	.getattr = op_getattr,
+	.open = op_open,
+	.read = op_read,
+};
+
+/* A copy of the file, in anonymous memory as a filesystem's cache is. */
+static int load(struct ceiling *c)
+{
+	int fd = open(c->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n = 1;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -1;
+	c->data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->data == MAP_FAILED)
+		return -1;
+	while (n > 0 && c->size < (size_t)st.st_size) {
+		n = read(fd, c->data + c->size, (size_t)st.st_size - c->size);
+		c->size += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	return n > 0 ? 0 : -1;
+}
+
+static int set_readahead(const struct ceiling *c, const char *mountpoint)
+{
+	char path[64];
+	struct statx st;
+	FILE *f;
+	int err;
+
+	if (!c->readahead_kib)
+		return 0;
+	/* The kernel answers itself: nothing is served yet. */
+	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC, 0, &st))
+		return -1;
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
+		 st.stx_dev_major, st.stx_dev_minor);
+	f = fopen(path, "w");
+	if (!f)
+		return -1;
+	err = fputs(c->readahead_kib, f) < 0;
+	return fclose(f) || err ? -1 : 0;
+}
+
+static int serve(struct ceiling *c, char *name, const char *mountpoint)
+{
+	char *argv[] = {name, NULL};
+	struct fuse_args args = FUSE_ARGS_INIT(1, argv);
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+
+	c->session = fuse_session_new(&args, &ops, sizeof(ops), c);
+	if (!c->session || !config || fuse_set_signal_handlers(c->session) ||
+	    fuse_session_mount(c->session, mountpoint))
+		return 1;
+	if (set_readahead(c, mountpoint))
+		perror("ceiling: readahead");
+	fuse_session_loop_mt(c->session, config);
+	fuse_session_unmount(c->session);
+	for (int i = 0; c->stored && i < STORERS; i++)
+		pthread_join(c->storers[i], NULL);
+	fuse_remove_signal_handlers(c->session);
+	fuse_session_destroy(c->session);
+	fuse_loop_cfg_destroy(config);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct ceiling c = {0};
+	int o;
+
+	while ((o = getopt(argc, argv, "dsr:")) != -1) {
+		if (o == 'd')
+			c.direct_io = true;
+		else if (o == 's')
+			c.store = true;
+		else if (o == 'r')
+			c.readahead_kib = optarg;
+		else
+			return 2;
+	}
+	if (argc - optind != 2) {
+		fprintf(stderr, "usage: ceiling [-d | -s] [-r KIB] FILE "
+				"MOUNTPOINT\n");
+		return 2;
+	}
+	c.path = argv[optind];
+	if (load(&c)) {
+		perror(c.path);
+		return 1;
+	}
+	return serve(&c, argv[0], argv[optind + 1]);
+}
