@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* helper.c - what mount(8) expects of mount.TYPE */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "helper.h"
+#include "words/namespace.h"
 
 #define MOUNT_EXIT_FAILED 32
 
@@ -39,17 +37,9 @@ static int explain(const char *path, int err, const char *why,
 
 int fs_helper_enter(const char *name, char reason[FS_REASON_SIZE])
 {
-	bool is_number = name[strspn(name, "0123456789")] == '\0';
-	char path[4096];
-	int fd, err;
+	char path[B2F_NAMESPACE_PATH];
+	int err = b2f_namespace_enter(name, path);
 
-	snprintf(path, sizeof(path), is_number ? "/proc/%s/ns/mnt" : "%s",
-		 name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return explain(path, -errno, NULL, reason);
-	err = setns(fd, CLONE_NEWNS) ? -errno : 0;
-	close(fd);
 	return err ? explain(path, err, NULL, reason) : 0;
 }
 

@@ -35,9 +35,10 @@ static const struct cli_option table[] = {
 static int begin(struct append *a)
 {
 	const struct b2f_write_options options = {.no_seal = a->common.no_seal};
+	const struct b2f_frame_options how = {.label = a->path};
 	int err;
 
-	err = cli_frames_open_file(a->runtime, a->path, 0, &a->file);
+	err = cli_frames_open_file(a->runtime, &how, a->path, &a->file);
 	if (err)
 		return err;
 	err = b2f_file_allow_write(a->file, &options);

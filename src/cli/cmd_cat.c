@@ -55,11 +55,12 @@ static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 		     const struct cli_operand *operand)
 {
 	const struct cat *o = arg;
+	const struct b2f_frame_options how = {.offset =
+						      o->common.frame_offset};
 	struct cli_copy copy = {0};
 	int err;
 
-	err = cli_frames_open_file(runtime, operand->path, o->common.frame_offset,
-				   &copy.file);
+	err = cli_frames_open_file(runtime, &how, operand->path, &copy.file);
 	if (err)
 		return err;
 	choose_range(o, b2f_file_size(copy.file), &copy);

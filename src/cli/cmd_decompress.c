@@ -296,10 +296,11 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 			  .path = path,
 			  .start_ms = cli_common_now_ms(),
 			  .copy.progress = &progress};
+	const struct b2f_frame_options how = {.offset =
+						      o->common.frame_offset};
 	int err;
 
-	err = cli_frames_open_file(runtime, path, o->common.frame_offset,
-				   &job.copy.file);
+	err = cli_frames_open_file(runtime, &how, path, &job.copy.file);
 	if (err)
 		return err;
 	cli_progress_init(&progress, path, o->common.progress);

@@ -103,6 +103,8 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 {
 	const struct info *o = arg;
 	uint64_t offset = o->common.frame_offset;
+	const struct b2f_frame_options how = {.offset = offset,
+					      .join_objects = true};
 	struct b2f_frame *frame = NULL;
 	char *mounted = offset ? NULL : cli_info_mounted(operand->path);
 	int err = 0;
@@ -113,7 +115,7 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 		free(mounted);
 		return err;
 	}
-	err = cli_frames_open(operand->path, offset, &frame);
+	err = cli_frames_open(&how, operand->path, &frame);
 	if (err)
 		return err;
 	err = o->common.json ? print_json(o, frame) : print_text(o, frame);

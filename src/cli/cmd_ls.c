@@ -117,15 +117,6 @@ static json_t *describe(const struct cli_walk_entry *entry)
 	return object;
 }
 
-static void print_json(const struct ls *ls, const struct cli_walk_entry *entry)
-{
-	json_t *object = describe(entry);
-
-	fputs(ls->nprinted ? ",\n" : "\n", stdout);
-	json_dumpf(object, stdout, JSON_REAL_PRECISION(6));
-	json_decref(object);
-}
-
 static void visit(void *arg, const struct cli_walk_entry *entry)
 {
 	struct ls *ls = arg;
@@ -133,7 +124,7 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 	if (!entry->peek.is_frame && !ls->all)
 		return;
 	if (ls->json) {
-		print_json(ls, entry);
+		cli_json_print(describe(entry));
 	} else {
 		if (ls->full)
 			print_long(entry);
@@ -177,12 +168,12 @@ static int run_ls(const struct cli_command *self, int argc, char **argv)
 	if (optind < argc)
 		operands = argv + optind;
 	if (ls.json)
-		putchar('[');
+		cli_json_begin(true);
 	for (; *operands; operands++)
 		if (list(&ls, *operands))
 			status = CLI_EXIT_FAILURE;
 	if (ls.json)
-		puts(ls.nprinted ? "\n]" : "]");
+		cli_json_end();
 	return status;
 }
 

@@ -174,11 +174,12 @@ static int make_head(struct job *job)
 static int begin(struct job *job, struct b2f_runtime *runtime)
 {
 	const struct slice *o = job->options;
+	const struct b2f_frame_options how = {.offset =
+						      o->common.frame_offset};
 	const struct b2f_array *array;
 	int err;
 
-	err = cli_frames_open_file(runtime, job->path, o->common.frame_offset,
-				   &job->file);
+	err = cli_frames_open_file(runtime, &how, job->path, &job->file);
 	if (err)
 		return err;
 	array = b2f_frame_array(b2f_file_frame(job->file));

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_umount.c - bloscctl umount: unmount, and wait until all is stored */
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -15,6 +12,7 @@
 #include "cli/daemon_end.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "words/namespace.h"
 
 extern char **environ;
 
@@ -78,23 +76,6 @@ static const struct cli_option table[] = {
 	{NULL, 't', required_argument, ignore, 0, NULL},
 	{0},
 };
-
-/* @name: a number of a process, or the path of a namespace. */
-static int enter_namespace(const char *name)
-{
-	bool is_number = name[strspn(name, "0123456789")] == '\0';
-	char path[4096];
-	int fd, err;
-
-	snprintf(path, sizeof(path), is_number ? "/proc/%s/ns/mnt" : "%s",
-		 name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = setns(fd, CLONE_NEWNS) ? -errno : 0;
-	close(fd);
-	return err;
-}
 
 /* The program that may unmount for a user; it reports its own errors. */
 static int run_fusermount(const struct umount *u, const char *path)
@@ -178,12 +159,14 @@ static int run_one(const struct umount *u, const char *path)
 static int run_umount(const struct cli_command *self, int argc, char **argv)
 {
 	struct umount u = {0};
+	char path[B2F_NAMESPACE_PATH];
 	int status = cli_options_parse(self, argc, argv, &u);
 
 	if (status != CLI_CONTINUE)
 		return status;
 	if (u.namespace &&
-	    cli_message_errno(u.namespace, enter_namespace(u.namespace)))
+	    cli_message_errno(u.namespace,
+			      b2f_namespace_enter(u.namespace, path)))
 		return CLI_EXIT_FAILURE;
 	status = CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)

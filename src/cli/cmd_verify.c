@@ -157,12 +157,14 @@ static void verify_frame(struct verify *v, const char *path,
 	struct cli_verify_report report = {.path = path};
 	struct b2f_check_result result = {0};
 	struct listener listener = {.states = NULL};
+	const struct b2f_frame_options how = {.offset = v->frame_offset,
+					      .join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err = 0;
 
 	frame = opened;
 	if (!frame)
-		err = cli_frames_open(path, v->frame_offset, &frame);
+		err = cli_frames_open(&how, path, &frame);
 	if (!err)
 		err = check_frame(v, frame, path, &listener, &result);
 	report.status = err ? judge_error(err) : judge(&result);

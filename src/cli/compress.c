@@ -101,11 +101,11 @@ static int open_for_writing(const struct job *job, const char *path,
 		.npy_arrays = job->npy,
 		.chunksize = (uint32_t)job->settings.chunksize,
 	};
+	const struct b2f_frame_options how = {.label = job->output};
 	struct b2f_file *file = NULL;
 	int err;
 
-	err = cli_frames_open_file_as(job->how->runtime, path, job->output,
-				      &file);
+	err = cli_frames_open_file(job->how->runtime, &how, path, &file);
 	if (err)
 		return err;
 	err = b2f_file_allow_write(file, &options);
@@ -157,10 +157,11 @@ static int join(const struct job *job, const char *from,
 		.no_verify = true,
 		.label = job->output,
 	};
+	const struct b2f_frame_options how = {.label = job->output};
 	struct b2f_frame *frame = NULL;
 	int err;
 
-	err = cli_frames_open_as(from, job->output, &frame);
+	err = cli_frames_open(&how, from, &frame);
 	if (err)
 		return err;
 	err = b2f_convert_frame(job->how->runtime, frame, &options,
@@ -186,13 +187,13 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 /* Reads the frame again, from the disk, and compares. */
 static int compare(struct job *job, const char *path)
 {
+	const struct b2f_frame_options how = {.label = job->output};
 	struct b2f_file *file = NULL;
 	struct cli_copy all;
 	int err;
 
 	cli_frames_forget_pages(path);
-	err = cli_frames_open_file_as(job->how->runtime, path, job->output,
-				      &file);
+	err = cli_frames_open_file(job->how->runtime, &how, path, &file);
 	if (err)
 		return err;
 	all = (struct cli_copy){.file = file,
@@ -368,7 +369,7 @@ int cli_compress_file(const struct cli_compress *how,
 	if (!err)
 		report(&job, file, target.temp ? target.temp : target.path);
 	if (!err && is_removable(&job))
-		err = cli_input_remove(&job.in, file);
+		err = cli_frames_remove_file(file, &job.in.st);
 	cli_target_close(&target);
 	end(&job);
 	return err;

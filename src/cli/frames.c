@@ -13,47 +13,32 @@
 #include "cli/message.h"
 #include "cli/pack_path.h"
 
-/* Opens the frame @path, also one in a store that is a file. */
-static int open_frame(const struct b2f_frame_options *options, const char *path,
-		      struct b2f_frame **out)
+int cli_frames_open(const struct b2f_frame_options *how, const char *path,
+		    struct b2f_frame **out)
 {
+	struct b2f_frame_options options = *how;
 	const char *key;
 	char *file;
 	int err;
 
+	options.log = &cli_message_log;
+	if (!options.label)
+		options.label = path;
 	if (cli_from_stdin_is(path))
-		return cli_from_stdin_open(options, out);
+		return cli_from_stdin_open(&options, out);
 	file = cli_pack_path_split(path, false, &key);
 	/* Of a .b2e, the frame that it is itself can be opened, too. */
-	if (!file && !options->offset && cli_pack_path_is_zip(path))
+	if (!file && !options.offset && cli_pack_path_is_zip(path))
 		file = cli_pack_path_split(path, true, &key);
 	if (file) {
-		err = cli_pack_path_open(options, file, key, out);
+		err = cli_pack_path_open(&options, file, key, out);
 		free(file);
 		return err;
 	}
 	cli_message_forget();
-	return cli_message_explain(
-		options->label, b2f_frame_open(options, AT_FDCWD, path, out));
-}
-
-int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out)
-{
-	const struct b2f_frame_options options = {.log = &cli_message_log,
-						  .label = path,
-						  .offset = offset,
-						  .join_objects = true};
-
-	return open_frame(&options, path, out);
-}
-
-int cli_frames_open_as(const char *path, const char *label,
-		       struct b2f_frame **out)
-{
-	const struct b2f_frame_options options = {.log = &cli_message_log,
-						  .label = label};
-
-	return open_frame(&options, path, out);
+	return cli_message_explain(options.label,
+				   b2f_frame_open(&options, AT_FDCWD, path,
+						  out));
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)
@@ -66,12 +51,16 @@ static const char *reason(const struct b2f_frame *frame, int err)
 					    : strerror(-err);
 }
 
-/* Makes a file of @frame, which it takes over even if it fails. */
-static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
-		     struct b2f_file **out)
+int cli_frames_open_file(struct b2f_runtime *runtime,
+			 const struct b2f_frame_options *how, const char *path,
+			 struct b2f_file **out)
 {
-	int err = b2f_file_open(runtime, frame, out);
+	struct b2f_frame *frame = NULL;
+	int err = cli_frames_open(how, path, &frame);
 
+	if (err)
+		return err;
+	err = b2f_file_open(runtime, frame, out);
 	if (err) {
 		/* Why not was said when it was opened. */
 		cli_message_error("%s: %s", b2f_frame_label(frame),
@@ -79,40 +68,6 @@ static int make_file(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		b2f_frame_close(frame);
 	}
 	return err;
-}
-
-int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
-			 uint64_t offset, struct b2f_file **out)
-{
-	const struct b2f_frame_options options = {
-		.log = &cli_message_log, .label = path, .offset = offset};
-	struct b2f_frame *frame = NULL;
-	int err = open_frame(&options, path, &frame);
-
-	return err ? err : make_file(runtime, frame, out);
-}
-
-int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
-			    const char *label, struct b2f_file **out)
-{
-	struct b2f_frame *frame = NULL;
-	int err = cli_frames_open_as(path, label, &frame);
-
-	return err ? err : make_file(runtime, frame, out);
-}
-
-int cli_frames_open_whole(struct b2f_runtime *runtime, const char *path,
-			  const char *label, uint64_t offset,
-			  struct b2f_file **out)
-{
-	const struct b2f_frame_options options = {.log = &cli_message_log,
-						  .label = label,
-						  .offset = offset,
-						  .join_objects = true};
-	struct b2f_frame *frame = NULL;
-	int err = open_frame(&options, path, &frame);
-
-	return err ? err : make_file(runtime, frame, out);
 }
 
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)

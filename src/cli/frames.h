@@ -16,37 +16,19 @@
 #include "b2frame/b2frame.h"
 
 /*
- * Opens @path, @offset bytes into a file, for what its index and chunks say;
- * what lies in a store that is a file, too (pack_path.h).  Errors:
- * b2f_frame_open()'s.
+ * Opens @path, for what its index and chunks say, as the label, the offset and
+ * join_objects of @how tell; what lies in a store that is a file, too
+ * (pack_path.h).  Errors: b2f_frame_open()'s.
  */
 B2F_MUST_CHECK
-int cli_frames_open(const char *path, uint64_t offset, struct b2f_frame **out);
+int cli_frames_open(const struct b2f_frame_options *how, const char *path,
+		    struct b2f_frame **out);
 
-/*
- * Opens a frame for reading its data.  Errors: those of cli_frames_open(), and
- * -ENOMEM.
- */
+/* The same for reading its data.  Errors: also -ENOMEM. */
 B2F_MUST_CHECK
-int cli_frames_open_file(struct b2f_runtime *runtime, const char *path,
-			 uint64_t offset, struct b2f_file **out);
-
-/* The same for frames that messages shall call @label. */
-B2F_MUST_CHECK
-int cli_frames_open_as(const char *path, const char *label,
-		       struct b2f_frame **out);
-B2F_MUST_CHECK
-int cli_frames_open_file_as(struct b2f_runtime *runtime, const char *path,
-			    const char *label, struct b2f_file **out);
-
-/*
- * The same for a copy chunk by chunk: also of serialized objects, and from byte
- * @offset of the file on.
- */
-B2F_MUST_CHECK
-int cli_frames_open_whole(struct b2f_runtime *runtime, const char *path,
-			  const char *label, uint64_t offset,
-			  struct b2f_file **out);
+int cli_frames_open_file(struct b2f_runtime *runtime,
+			 const struct b2f_frame_options *how, const char *path,
+			 struct b2f_file **out);
 
 /* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
 B2F_MUST_CHECK
@@ -100,5 +82,9 @@ int cli_frames_check_removable(const char *path);
  */
 B2F_MUST_CHECK
 int cli_frames_remove(const char *path, const struct b2f_frame *frame);
+
+/* The same for the plain file @path that was @then when it was opened. */
+B2F_MUST_CHECK
+int cli_frames_remove_file(const char *path, const struct stat *then);
 
 #endif

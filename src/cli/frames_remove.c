@@ -96,34 +96,55 @@ static int remove_directory(const char *path)
 	return kept(path, err ? err : b2f_frame_remove(AT_FDCWD, path));
 }
 
-static int remove_file(const char *path, const struct stat *st,
-		       const struct b2f_frame *frame)
+static int remove_file(const char *path)
 {
-	/* Stock writers may leave bytes behind a frame, but so does a zip. */
-	if (cli_frames_has_more(frame, st))
-		return refuse(path, -EBUSY, "the file holds more than a frame");
-	if (unlink(path) != 0)
-		return refuse(path, -errno, strerror(errno));
-	return 0;
+	return unlink(path) ? refuse(path, -errno, strerror(errno)) : 0;
 }
 
-int cli_frames_remove(const char *path, const struct b2f_frame *frame)
+/* Looks at what is at @path, unless it is a link or the index has changed. */
+static int check_same(const char *path, const struct b2f_frame_stamp *then,
+		      struct stat *st)
 {
-	struct b2f_frame_stamp then = b2f_frame_stamp_get(frame), now;
-	struct stat st, index;
+	struct b2f_frame_stamp now;
+	struct stat index;
 	int err;
 
-	if (lstat(path, &st) != 0)
+	if (lstat(path, st) != 0)
 		return refuse(path, -errno, strerror(errno));
-	if (S_ISLNK(st.st_mode))
+	if (S_ISLNK(st->st_mode))
 		return refuse(path, -EBUSY, "it is a symbolic link");
 	err = cli_frames_stat(path, &index);
 	if (err)
 		return refuse(path, err, strerror(-err));
 	now = b2f_frame_stamp_of(&index);
-	if (!b2f_frame_stamp_equal(&then, &now))
+	if (!b2f_frame_stamp_equal(then, &now))
 		return refuse(path, -EBUSY, "it was changed meanwhile");
+	return 0;
+}
+
+int cli_frames_remove_file(const char *path, const struct stat *then)
+{
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(then);
+	struct stat st;
+	int err = check_same(path, &stamp, &st);
+
+	if (!err && !S_ISREG(st.st_mode))
+		err = refuse(path, -EBUSY, "it is no regular file");
+	return err ? err : remove_file(path);
+}
+
+int cli_frames_remove(const char *path, const struct b2f_frame *frame)
+{
+	struct b2f_frame_stamp then = b2f_frame_stamp_get(frame);
+	struct stat st;
+	int err = check_same(path, &then, &st);
+
+	if (err)
+		return err;
 	if (S_ISDIR(st.st_mode))
 		return remove_directory(path);
-	return remove_file(path, &st, frame);
+	/* Stock writers may leave bytes behind a frame, but so does a zip. */
+	if (cli_frames_has_more(frame, &st))
+		return refuse(path, -EBUSY, "the file holds more than a frame");
+	return remove_file(path);
 }

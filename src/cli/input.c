@@ -291,28 +291,3 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 	free(c.buf);
 	return err;
 }
-
-static int refuse(const char *path, int err, const char *why)
-{
-	cli_message_error("%s: not removed: %s", path, why);
-	return err;
-}
-
-int cli_input_remove(const struct cli_input *in, const char *path)
-{
-	struct b2f_frame_stamp then = b2f_frame_stamp_of(&in->st), now;
-	struct stat st;
-
-	if (lstat(path, &st) != 0)
-		return refuse(path, -errno, strerror(errno));
-	now = b2f_frame_stamp_of(&st);
-	if (S_ISLNK(st.st_mode))
-		return refuse(path, -EBUSY, "it is a symbolic link");
-	if (!S_ISREG(st.st_mode))
-		return refuse(path, -EBUSY, "it is no regular file");
-	if (!b2f_frame_stamp_equal(&then, &now))
-		return refuse(path, -EBUSY, "it was changed meanwhile");
-	if (unlink(path) != 0)
-		return refuse(path, -errno, strerror(errno));
-	return 0;
-}

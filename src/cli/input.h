@@ -65,11 +65,4 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 		   const char *target, uint64_t off,
 		   struct cli_progress *progress, uint64_t *nbytes);
 
-/*
- * Removes the file @path that was opened as @in.  Refuses (-EBUSY) symbolic
- * links, what is no plain file, and files that were changed since.
- */
-B2F_MUST_CHECK
-int cli_input_remove(const struct cli_input *in, const char *path);
-
 #endif

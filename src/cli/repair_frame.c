@@ -319,10 +319,11 @@ int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
 {
 	const char *path = operand->path;
 	struct job job = {.how = how, .runtime = runtime, .path = path};
+	const struct b2f_frame_options options = {.join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err;
 
-	err = cli_frames_open(path, 0, &frame);
+	err = cli_frames_open(&options, path, &frame);
 	if (err)
 		return repair_broken(&job, err);
 	if (job.how->output) {

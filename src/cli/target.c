@@ -137,18 +137,19 @@ int cli_target_set_attributes(const struct cli_target *target,
 	return cli_message_errno(target->name, err);
 }
 
-/* Removes what is at temp after the exchange: the old file or frame. */
+/* Removes the file or frame @path; that there is none is no error. */
+static int remove_any(const char *path)
+{
+	if (unlink(path) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EISDIR ? b2f_frame_remove(AT_FDCWD, path) : -errno;
+}
+
+/* What is at temp after the exchange. */
 static int remove_old(const struct cli_target *t)
 {
-	struct stat st;
-	int err = 0;
+	int err = remove_any(t->temp);
 
-	if (lstat(t->temp, &st) != 0)
-		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
-	if (S_ISDIR(st.st_mode))
-		err = b2f_frame_remove(AT_FDCWD, t->temp);
-	else if (unlink(t->temp) != 0)
-		err = -errno;
 	if (err)
 		cli_message_error("%s: done, but the old one could not be "
 				  "removed: it is %s now (%s)",
@@ -267,23 +268,16 @@ int cli_target_commit(struct cli_target *target, bool durable)
 	return err;
 }
 
-/* Removes what was made there; it may be a directory whose index is missing. */
-static void remove_temp(const char *path)
+void cli_target_close(struct cli_target *target)
 {
 	int err;
 
-	if (unlink(path) == 0 || errno == ENOENT)
-		return;
-	err = b2f_frame_remove(AT_FDCWD, path);
-	if (err && err != -ENOENT)
-		cli_message_errno(path, err);
-}
-
-void cli_target_close(struct cli_target *target)
-{
 	if (target->temp) {
 		cli_cleanup_lock();
-		remove_temp(target->temp);
+		err = remove_any(target->temp);
+		/* It may be a directory whose index is missing. */
+		if (err != -ENOENT)
+			cli_message_errno(target->temp, err);
 		cli_cleanup_drop(target->temp);
 		cli_cleanup_unlock();
 	}

@@ -186,11 +186,12 @@ static int check_kind(const struct job *job)
 
 static int begin(struct job *job)
 {
+	const struct b2f_frame_options how = {
+		.offset = job->how->common.frame_offset, .join_objects = true};
 	int err;
 
 	job->start_ms = cli_common_now_ms();
-	err = cli_frames_open_whole(job->runtime, job->path, job->path,
-				    job->how->common.frame_offset, &job->file);
+	err = cli_frames_open_file(job->runtime, &how, job->path, &job->file);
 	if (err)
 		return err;
 	job->frame = b2f_file_frame(job->file);
@@ -240,11 +241,13 @@ static int convert(struct job *job, const struct cli_target *target)
 /* Reads the new frame from the disk, and compares. */
 static int compare(struct job *job, const char *path)
 {
+	const struct b2f_frame_options how = {.label = job->output,
+					      .join_objects = true};
 	struct b2f_file *file = NULL;
 	int err;
 
 	cli_frames_forget_pages(path);
-	err = cli_frames_open_whole(job->runtime, path, job->output, 0, &file);
+	err = cli_frames_open_file(job->runtime, &how, path, &file);
 	if (err)
 		return err;
 	err = cli_compare_frames(job->file, file, &job->progress);
