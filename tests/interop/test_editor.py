@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Chunks that we insert, update, delete and move: stock reads every state"""
+import itertools
 import os
 import subprocess
 import sys
@@ -32,15 +33,27 @@ def places(path):
     return [int(name[:8], 16) if name else -1 for name in at]
 
 
-def check(path, chunks):
-    data = b"".join(chunks)
+def check_stock(path, chunks):
     schunk = blosc2.open(path, mode="r")
     assert schunk.nchunks == len(chunks), (schunk.nchunks, len(chunks))
     for n, chunk in enumerate(chunks):
         assert schunk.decompress_chunk(n) == chunk, (path, n)
-    assert cat(path) == data
-    out, err = bloscctl("verify", path)
-    assert b": ok, " in out and not err, (out, err)
+
+
+def check(*frames):
+    """Each is a path and its chunks; all of them by one process of ours."""
+    paths = [path for path, _ in frames]
+    for path, chunks in frames:
+        check_stock(path, chunks)
+    out, _ = bloscctl("cat", *paths)
+    at = 0
+    for path, chunks in frames:
+        data = b"".join(chunks)
+        assert out[at:at + len(data)] == data, path
+        at += len(data)
+    assert at == len(out), (at, len(out))
+    out, err = bloscctl("verify", *paths)
+    assert out.count(b": ok, ") == len(frames) and not err, (out, err)
 
 
 def chunk(seed, typesize=4, nbytes=4000):
@@ -61,18 +74,18 @@ def test_examples():
         else:
             write(make, b"".join(chunks), contiguous=False, typesize=4,
                   chunksize=4000)
-        check(make, chunks)
+        check((make, chunks))
         assert places(make) == [0, 1, 2, 3], places(make)
         chunks.insert(2, chunk(9))
         edit(make, "insert", 2, put("new", chunks[2]), "commit")
-        check(make, chunks)
+        check((make, chunks))
         assert places(make) == [0, 1, 20, 2, 3], places(make)
         del chunks[2]
         edit(make, "delete", 2, "commit")
-        check(make, chunks)
+        check((make, chunks))
         chunks = [chunks[n] for n in (3, 1, 0, 2)]
         edit(make, "reorder", "3,1,0,2", "commit")
-        check(make, chunks)
+        check((make, chunks))
         assert places(make) == [3, 1, 0, 2], places(make)
         # Stock goes on with it.
         schunk = blosc2.open(make, mode="a")
@@ -80,7 +93,7 @@ def test_examples():
         schunk.append_data(chunk(21))
         del schunk
         chunks = [chunks[0], chunk(20), *chunks[1:], chunk(21)]
-        check(make, chunks)
+        check((make, chunks))
 
 
 def stock_edit(path, chunks, rng, size, typesize):
@@ -125,7 +138,7 @@ def begin(path, typesize, size, codec, contiguous):
 
 
 def random_edits(typesize, seed, contiguous=False, with_stock=False):
-    """Many of all kinds, each commit looked at."""
+    """Many of all kinds; yields the frame and its chunks after each commit."""
     rng = np.random.default_rng(seed)
     path = f"r{typesize}-{seed}-{int(contiguous)}{int(with_stock)}"
     size, serial = 40 * typesize * 25, 1000
@@ -172,14 +185,24 @@ def random_edits(typesize, seed, contiguous=False, with_stock=False):
                 chunks.append(data)
         if ops:
             edit(path, *ops, "commit")
-        check(path, chunks)
+        yield path, chunks
         if not contiguous:
             left = [n for n in os.listdir(path) if n.endswith(".chunk")]
             assert len(left) <= len(chunks), (left, len(chunks))
         if with_stock and chunks:
             stock_edit(path, chunks, rng, size, typesize)
-            check(path, chunks)
+            yield path, chunks
     assert os.path.isfile(path) == contiguous
+
+
+def test_random_edits():
+    """Of all frames one step, so that one process of ours looks at them all."""
+    runs = [random_edits(typesize, seed, contiguous=seed == 3)
+            for typesize in (1, 3, 8, 300) for seed in range(4)]
+    runs += [random_edits(4, 7, contiguous, with_stock=True)
+             for contiguous in (False, True)]
+    for states in itertools.zip_longest(*runs):
+        check(*filter(None, states))
 
 
 def test_encoded():
@@ -194,7 +217,7 @@ def test_encoded():
         raw = blosc2.compress2(data[n], typesize=8, codec=codec, nthreads=1)
         ops += ["encoded", put(f"raw{n}", raw)]
     edit("e", *ops, "commit")
-    check("e", data)
+    check(("e", data))
     codecs = [c["codec"] for c in info("e", "--chunks")["chunks"]]
     assert codecs == ["blosclz", "lz4", "lz4hc", "zlib", "zstd"], codecs
     edit("e", "encoded", put("bad", b"\x05" * 100), status=1)
@@ -229,12 +252,7 @@ def main():
         test_a_reader_that_stays_open()
         test_examples()
         test_encoded()
-        for typesize in (1, 3, 8, 300):
-            for seed in range(3):
-                random_edits(typesize, seed)
-            random_edits(typesize, 3, contiguous=True)
-        for contiguous in False, True:
-            random_edits(4, 7, contiguous, with_stock=True)
+        test_random_edits()
     return 0
 
 
