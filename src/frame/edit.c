@@ -230,15 +230,6 @@ void b2f_edit_free(struct b2f_edit *edit)
 	free(edit);
 }
 
-uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
-			       uint64_t nbytes)
-{
-	uint64_t size = (uint32_t)edit->header.chunksize;
-	uint64_t start = nchunk * size;
-
-	return start < nbytes ? (uint32_t)b2f_min_u64(size, nbytes - start) : 0;
-}
-
 void b2f_edit_set_typesize(struct b2f_edit *edit, uint32_t typesize)
 {
 	edit->header.typesize = typesize;
@@ -372,10 +363,7 @@ bool b2f_edit_find_bad(const struct b2f_edit *edit, bool all, uint64_t *nchunk)
 
 bool b2f_edit_is_changed(const struct b2f_edit *edit)
 {
-	const struct b2f_edit_state *w = &edit->working, *c = &edit->committed;
-
-	return w->nbytes != c->nbytes || w->n != c->n ||
-	       (w->n && memcmp(w->raw, c->raw, w->n * sizeof(*w->raw)) != 0);
+	return !b2f_edit_state_equal(&edit->working, &edit->committed);
 }
 
 int b2f_edit_undo(struct b2f_edit *edit)

@@ -50,6 +50,7 @@
 #include <time.h>
 
 #include "b2frame/durability.h"
+#include "base/checked.h"
 #include "chunk/encoder.h"
 #include "frame/edit_state.h"
 #include "frame/frame.h"
@@ -258,8 +259,14 @@ const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h);
 void b2f_edit_free(struct b2f_edit *edit);
 
 /* Decoded bytes of chunk @nchunk of @nbytes of data. */
-uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk,
-			       uint64_t nbytes);
+static inline uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit,
+					     uint64_t nchunk, uint64_t nbytes)
+{
+	uint64_t size = (uint32_t)edit->header.chunksize;
+	uint64_t start = nchunk * size;
+
+	return start < nbytes ? (uint32_t)b2f_min_u64(size, nbytes - start) : 0;
+}
 
 /*
  * Sets the item size of a frame no chunk of which has a file yet, nor has been

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edit_end.c - what the last writer of a contiguous frame leaves */
+#include "frame/edit_compact.h"
 #include "frame/edit_disk.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_single.h"
@@ -21,20 +22,42 @@ static void cut(struct b2f_edit *edit)
 	(void)!b2f_store_cut(edit->store, edit->disk->frame_len, NULL);
 }
 
+/* Gives back what only frames before, or none, had. */
+static void give_back(struct b2f_edit *edit)
+{
+	const struct b2f_retirees *r = &edit->retired;
+
+	for (size_t i = 0; i < r->n; i++)
+		(void)!b2f_store_remove(edit->store,
+					(int64_t)r->files[i].number, NULL);
+	for (size_t i = 0; i < edit->dead.n; i++)
+		(void)!b2f_store_remove(edit->store,
+					b2f_edit_id(edit->dead.ids[i]), NULL);
+}
+
+/* A frame that survives a loss of power: no older one comes back. */
+static void end_durable(struct b2f_edit *edit)
+{
+	int err = 0;
+
+	give_back(edit);
+	if (b2f_edit_state_equal(&edit->working, &edit->committed))
+		err = b2f_edit_compact(edit);
+	if (!err)
+		cut(edit);
+}
+
 void b2f_edit_single_end(struct b2f_edit *edit)
 {
 	enum b2f_durable_state state = b2f_durability_get(edit->durability);
-	const struct b2f_retirees *r = &edit->retired;
-	bool durable = state == B2F_DISK_DURABLE;
 
 	if (!edit->disk || b2f_edit_lock_out(edit, 0, NULL))
 		return;
 	if (b2f_edit_disk_has_changed(edit) == 0) {
-		for (size_t i = 0; i < r->n && durable; i++)
-			(void)!b2f_store_remove(
-				edit->store, (int64_t)r->files[i].number, NULL);
+		if (state == B2F_DISK_DURABLE)
+			end_durable(edit);
 		/* After a loss of power the frame before may be there, longer. */
-		if (durable || state == B2F_DISK_NEW)
+		else if (state == B2F_DISK_NEW)
 			cut(edit);
 	}
 	b2f_edit_let_in(edit);

@@ -7,16 +7,26 @@
 /* Of so many chunks the sizes are read, to know what is between them. */
 #define NMEASURED_MAX 1024
 
+/* Decoded bytes of a chunk of the committed state; 0: not known. */
+static uint64_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
+{
+	struct b2f_frame_span span;
+
+	if (edit->header.chunksize > 0 && !edit->frame->map.starts)
+		return b2f_edit_chunk_nbytes(edit, nchunk,
+					     edit->committed.nbytes);
+	return b2f_frame_span_get(edit->frame, nchunk, &span) ? 0 : span.nbytes;
+}
+
 uint64_t b2f_edit_measure(const struct b2f_edit *edit, uint64_t nchunk)
 {
 	uint64_t raw = edit->committed.raw[nchunk], size = 0;
 	struct b2f_loaded *loaded = NULL;
-	struct b2f_frame_span span;
 
 	if (!b2f_entry_tag(raw) ||
-	    b2f_frame_span_get(edit->frame, nchunk, &span) ||
-	    b2f_frame_load_entry(edit->frame, nchunk, raw, span.nbytes,
-				 B2F_LOAD_HEAD, &loaded))
+	    b2f_frame_load_entry(edit->frame, nchunk, raw,
+				 chunk_nbytes(edit, nchunk), B2F_LOAD_HEAD,
+				 &loaded))
 		return 0;
 	size = loaded->chunk.header.cbytes +
 	       (uint64_t)b2f_seal_size(&loaded->chunk);

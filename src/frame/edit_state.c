@@ -11,6 +11,13 @@ void b2f_edit_state_fini(struct b2f_edit_state *state)
 	*state = (struct b2f_edit_state){0};
 }
 
+bool b2f_edit_state_equal(const struct b2f_edit_state *a,
+			  const struct b2f_edit_state *b)
+{
+	return a->nbytes == b->nbytes && a->n == b->n &&
+	       (a->n == 0 || !memcmp(a->raw, b->raw, a->n * sizeof(*a->raw)));
+}
+
 int b2f_edit_state_copy(const struct b2f_edit_state *from,
 			struct b2f_edit_state *to)
 {

@@ -29,6 +29,10 @@ int b2f_edit_state_of(const struct b2f_frame *frame,
 
 void b2f_edit_state_fini(struct b2f_edit_state *state);
 
+/* The same chunks, of as many bytes. */
+bool b2f_edit_state_equal(const struct b2f_edit_state *a,
+			  const struct b2f_edit_state *b);
+
 /* Copies @from to @to, which is empty.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_edit_state_copy(const struct b2f_edit_state *from,

@@ -243,65 +243,10 @@ int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
-/*
- * The first gap from byte @from on with room for @size bytes before @until, or
- * -1.
- */
-static ptrdiff_t find_gap(const struct b2f_ranges *r, uint64_t from,
-			  uint64_t until, uint32_t size)
-{
-	for (size_t i = 0; i < r->ngaps; i++) {
-		const struct b2f_range *gap = &r->gaps[i];
-
-		if (gap->off >= until || until - gap->off < size)
-			break;
-		if (gap->off >= from && gap->size >= size)
-			return (ptrdiff_t)i;
-	}
-	return -1;
-}
-
 static void remove_gap(struct b2f_ranges *r, size_t i)
 {
 	memmove(&r->gaps[i], &r->gaps[i + 1],
 		(--r->ngaps - i) * sizeof(*r->gaps));
-}
-
-/* Takes the begin of gap @i. */
-static uint64_t cut_gap(struct b2f_ranges *r, size_t i, uint32_t size)
-{
-	uint64_t off = r->gaps[i].off;
-
-	r->gaps[i].off += size;
-	r->gaps[i].size -= size;
-	if (r->gaps[i].size == 0)
-		remove_gap(r, i);
-	return off;
-}
-
-int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint64_t until,
-		    uint32_t size, uint64_t *id)
-{
-	ptrdiff_t gap;
-	int err;
-
-	pthread_mutex_lock(&r->lock);
-	err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
-	if (err)
-		goto out;
-	gap = find_gap(r, from, until, size);
-	if (gap >= 0) {
-		*id = push(r, cut_gap(r, (size_t)gap, size), size);
-	} else if (until != UINT64_MAX) {
-		err = -ENOSPC;
-	} else {
-		r->end = b2f_max_u64(r->end, from);
-		*id = push(r, r->end, size);
-		r->end += size;
-	}
-out:
-	pthread_mutex_unlock(&r->lock);
-	return err;
 }
 
 /* Room for one more gap; false: there is no memory. */
@@ -357,6 +302,65 @@ static void add_gap(struct b2f_ranges *r, uint64_t off, uint64_t size)
 	if (i > 0)
 		join_gaps(r, i - 1);
 	drop_last_gap(r);
+}
+
+/*
+ * The first gap with room for @size bytes between @from and @until, or -1.
+ */
+static ptrdiff_t find_gap(const struct b2f_ranges *r, uint64_t from,
+			  uint64_t until, uint32_t size)
+{
+	for (size_t i = 0; i < r->ngaps; i++) {
+		const struct b2f_range *gap = &r->gaps[i];
+		uint64_t off = b2f_max_u64(gap->off, from);
+		uint64_t end = b2f_min_u64(gap->off + gap->size, until);
+
+		if (gap->off >= until)
+			break;
+		if (off < end && end - off >= size)
+			return (ptrdiff_t)i;
+	}
+	return -1;
+}
+
+/* Takes @size bytes of gap @i, from byte @from on. */
+static uint64_t cut_gap(struct b2f_ranges *r, size_t i, uint64_t from,
+			uint32_t size)
+{
+	struct b2f_range gap = r->gaps[i];
+	uint64_t off = b2f_max_u64(gap.off, from);
+	uint64_t rest = gap.off + gap.size - off - size;
+
+	r->gaps[i].size = off - gap.off;
+	if (r->gaps[i].size == 0)
+		remove_gap(r, i);
+	add_gap(r, off + size, rest);
+	return off;
+}
+
+int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint64_t until,
+		    uint32_t size, uint64_t *id)
+{
+	ptrdiff_t gap;
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
+	if (err)
+		goto out;
+	gap = find_gap(r, from, until, size);
+	if (gap >= 0) {
+		*id = push(r, cut_gap(r, (size_t)gap, from, size), size);
+	} else if (until != UINT64_MAX) {
+		err = -ENOSPC;
+	} else {
+		r->end = b2f_max_u64(r->end, from);
+		*id = push(r, r->end, size);
+		r->end += size;
+	}
+out:
+	pthread_mutex_unlock(&r->lock);
+	return err;
 }
 
 void b2f_ranges_trim(struct b2f_ranges *r, uint64_t id, uint32_t size)

@@ -672,6 +672,91 @@ Test(file_faults, a_close_after_an_error_leaves_what_is_durable)
 	}
 }
 
+/* Of what is written here most is dead at the end. */
+static void work_mostly_dead(struct work *w)
+{
+	for (int i = 0; i < 4; i++) {
+		write_some(w, 0, 50000, true);
+		commit(w, B2F_COMMIT_DURABLE);
+	}
+	cut(w, 30000);
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
+static uint64_t file_size(struct fault_disk *disk)
+{
+	struct b2f_store *store = fault_disk_mount(disk);
+	struct stat st = {0};
+
+	cr_assert_eq(b2f_store_stat_index(store, &st), 0);
+	b2f_store_free(store);
+	return (uint64_t)st.st_size;
+}
+
+/* The disk of the tests gives no room back for a hole. */
+Test(file_faults, a_contiguous_frame_that_is_mostly_dead_gets_shorter)
+{
+	struct fault_disk *disk;
+	static struct work w;
+
+	is_single = true;
+	disk = make_disk();
+	begin(&w, disk);
+	work_mostly_dead(&w);
+	cr_assert_eq(w.nfailed, 0);
+	cr_expect_gt(file_size(disk), 150000);
+	b2f_file_close(w.file);
+	w.file = NULL;
+	/* No more is dead than is not. */
+	cr_expect_lt(file_size(disk), 65000, "%llu",
+		     (unsigned long long)file_size(disk));
+	cr_expect_eq(find_state(&w, disk, w.oldest), (int)w.oldest);
+	end(&w);
+	fault_disk_free(disk);
+}
+
+/* The same with a fault at each operation, also of the close. */
+static void close_mostly_dead(uint64_t at, bool loses_power)
+{
+	const struct fault_plan plan = {.at = at, .err = EIO};
+	struct fault_disk *disk = make_disk();
+	static struct work w;
+
+	if (loses_power)
+		fault_disk_lose_power(disk, at);
+	else
+		fault_disk_fail(disk, &plan);
+	begin(&w, disk);
+	work_mostly_dead(&w);
+	b2f_file_close(w.file);
+	w.file = NULL;
+	for (unsigned int variant = 0; variant < 8; variant++) {
+		struct fault_disk *after = fault_disk_after_loss(disk, variant);
+
+		cr_expect(find_state(&w, after, w.oldest) >= 0,
+			  "%s at %llu, variant %u",
+			  loses_power ? "power lost" : "error",
+			  (unsigned long long)at, variant);
+		fault_disk_free(after);
+	}
+	end(&w);
+	fault_disk_free(disk);
+}
+
+Test(file_faults, a_fault_while_a_frame_gets_shorter_loses_nothing)
+{
+	uint64_t from, until;
+
+	is_single = true;
+	from = count_ops(work_mostly_dead);
+	/* As many as a close takes, and some more. */
+	until = from + 120;
+	for (uint64_t at = from; at < until; at++) {
+		close_mostly_dead(at, true);
+		close_mostly_dead(at, false);
+	}
+}
+
 /* How many of 12 losses of power leave the state of the last commit. */
 static int count_durable(struct work *w)
 {

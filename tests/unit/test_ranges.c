@@ -106,6 +106,29 @@ Test(ranges, what_is_wanted_from_some_byte_on_is_not_before_it)
 	expect(take(1000, 10), 1000, 10);
 }
 
+Test(ranges, a_gap_that_begins_before_it_is_used_from_there_on)
+{
+	b2f_ranges_give_back(ranges, 1);
+	expect(take(320, 100), 320, 100);
+	/* Both ends of it are still free. */
+	expect(take(0, 20), 300, 20);
+	expect(take(0, 80), 420, 80);
+	expect(take(0, 1), 600, 1);
+}
+
+Test(ranges, what_is_wanted_before_some_byte_is_in_a_gap_there)
+{
+	uint64_t id = 0;
+
+	b2f_ranges_give_back(ranges, 1);
+	cr_expect_eq(b2f_ranges_take(ranges, 0, 300, 10, &id), -ENOSPC);
+	cr_expect_eq(b2f_ranges_take(ranges, 0, 310, 11, &id), -ENOSPC);
+	cr_expect_eq(b2f_ranges_take(ranges, 0, 310, 10, &id), 0);
+	expect(id, 300, 10);
+	cr_expect_eq(b2f_ranges_take(ranges, 0, 10000, 200, &id), -ENOSPC);
+	expect(take(0, 190), 310, 190);
+}
+
 Test(ranges, what_is_not_needed_can_be_taken)
 {
 	b2f_ranges_trim(ranges, 1, 30);

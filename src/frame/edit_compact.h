@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit_compact.h - a contiguous frame that is mostly dead becomes shorter
+ *
+ * Layer: frame.  Threads: as edit.h.
+ */
+#ifndef B2F_FRAME_EDIT_COMPACT_H
+#define B2F_FRAME_EDIT_COMPACT_H
+
+#include "frame/edit.h"
+
+/*
+ * If more of the file is dead than is not, moves chunks to room that is free
+ * before them, and ends the frame earlier: for filesystems that take no holes, and
+ * for dead room that is too small for holes.  A reader that goes by the header
+ * before finds as much as after any last close of a writer.  At the end of an edit
+ * that is durable and has nothing to commit, with other programs locked out.
+ *
+ * Returns 0, also if nothing had to be done; -EIO or another errno of a sync:
+ * then the frame before may come back, so the file must not be cut.
+ */
+B2F_MUST_CHECK
+int b2f_edit_compact(struct b2f_edit *edit);
+
+#endif
