@@ -123,17 +123,6 @@ B2F_MUST_CHECK
 int b2f_dtype_check_names(const struct b2f_dtype *type);
 
 /*
- * Reads a text like "<f8": a descr without its quotes, or a b2nd text.
- *
- * Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED.
- */
-B2F_MUST_CHECK
-int b2f_dtype_read_scalar(const char *text, size_t len, struct b2f_dtype *out);
-
-/* Prints a SCALAR without quotes; @brief as inside the brackets above. */
-void b2f_dtype_put_scalar(const struct b2f_dtype *type, bool brief, FILE *out);
-
-/*
  * Prints the descr.  A SUBARRAY has none (numpy makes its dimensions those of
  * the array).
  *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array/dtype.h"
+#include "array/dtype_scalar.h"
 #include "b2frame/error.h"
 #include "base/checked.h"
 

@@ -89,12 +89,6 @@ int b2f_chunk_encode(struct b2f_encoder *enc,
 	return 0;
 }
 
-bool b2f_chunk_is_value(const uint8_t *src, uint32_t nbytes, uint32_t width)
-{
-	return width && nbytes >= width && nbytes % width == 0 &&
-	       !memcmp(src, src + width, nbytes - width);
-}
-
 /*
  * Writes zeros that are no whole number of items as blocks of runs of zeros: a
  * repeated byte would do, but C-Blosc2 opens no frame whose first chunk repeats

@@ -115,9 +115,6 @@ int b2f_chunk_encode(struct b2f_encoder *enc,
 		     const uint8_t *src, uint32_t nbytes, uint8_t *dst,
 		     size_t room, struct b2f_encoded *out, struct b2f_why *why);
 
-/* True if the @nbytes (> 0) at @src are the first @width of them repeated. */
-bool b2f_chunk_is_value(const uint8_t *src, uint32_t nbytes, uint32_t width);
-
 /*
  * Writes the special chunk of @nbytes (> 0) that repeats the @width bytes at
  * @value into @dst, which has room for B2F_CHUNK_HEADER_MAX + @width bytes.

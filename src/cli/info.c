@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info.c - what the index of a frame says, as text */
+/* info.c - what the index and the chunks of a frame say, as text */
 #include "cli/info.h"
 
 #include <inttypes.h>
@@ -9,6 +9,12 @@
 #include "b2frame/names.h"
 #include "cli/info_table.h"
 #include "cli/text.h"
+
+/* "0000002A.chunk"; a position in a file is not longer. */
+#define PLACE_WIDTH 14
+
+/* Room for every text of codec_text(). */
+#define CODEC_SIZE 40
 
 static void put_field(const char *name)
 {
@@ -27,7 +33,8 @@ static void put_size(uint64_t nbytes)
 		       nbytes);
 }
 
-void cli_info_filters(const uint8_t *filters, const uint8_t *metas)
+/* "shuffle, bytedelta (8)"; "none" without any. */
+static void put_filters(const uint8_t *filters, const uint8_t *metas)
 {
 	const char *separator = "";
 
@@ -46,18 +53,19 @@ void cli_info_filters(const uint8_t *filters, const uint8_t *metas)
 		fputs("none", stdout);
 }
 
-const char *cli_info_codec(uint8_t codec, uint8_t meta,
-			   char buf[CLI_INFO_CODEC])
+/* Writes the name of @codec, and @meta if that is not 0; returns @buf. */
+static const char *codec_text(uint8_t codec, uint8_t meta,
+			      char buf[CODEC_SIZE])
 {
 	const char *name = b2f_codec_code_name(codec);
 	int n;
 
 	if (strcmp(name, "unknown") == 0)
-		n = snprintf(buf, CLI_INFO_CODEC, "codec %u", codec);
+		n = snprintf(buf, CODEC_SIZE, "codec %u", codec);
 	else
-		n = snprintf(buf, CLI_INFO_CODEC, "%s", name);
-	if (meta && n < CLI_INFO_CODEC)
-		snprintf(buf + n, CLI_INFO_CODEC - (size_t)n, " (%u)", meta);
+		n = snprintf(buf, CODEC_SIZE, "%s", name);
+	if (meta && n < CODEC_SIZE)
+		snprintf(buf + n, CODEC_SIZE - (size_t)n, " (%u)", meta);
 	return buf;
 }
 
@@ -108,15 +116,15 @@ static void put_settings(const struct b2f_frame_info *info)
 	static const char *const splits[] = {
 		"", "always", "never", "automatically", "forward-compatibly"};
 	const char *split = info->splitmode <= 4 ? splits[info->splitmode] : "";
-	char codec[CLI_INFO_CODEC];
+	char codec[CODEC_SIZE];
 
 	put_field("codec");
 	printf("%s, level %u, blocks split %s%s\n",
-	       cli_info_codec(info->codec, info->codec_meta, codec),
+	       codec_text(info->codec, info->codec_meta, codec),
 	       info->clevel, split,
 	       info->use_dict ? ", with dictionaries" : "");
 	put_field("filters");
-	cli_info_filters(info->filters, info->filters_meta);
+	put_filters(info->filters, info->filters_meta);
 	putchar('\n');
 }
 
@@ -283,4 +291,102 @@ void cli_info_summary(struct b2f_frame *frame)
 			      : info->frame_len - info->cbytes);
 	printf(": header %" PRIu32 ", trailer %" PRIu32 "\n", info->header_len,
 	       info->trailer_len);
+}
+
+static int digits(uint64_t n)
+{
+	char text[24];
+
+	return snprintf(text, sizeof(text), "%" PRIu64, n);
+}
+
+/*
+ * Of the table of chunks: known from the index, so nothing waits for the last
+ * chunk.
+ */
+struct widths {
+	int number;
+	int size;
+};
+
+static struct widths choose_widths(const struct b2f_frame_info *info)
+{
+	/* The size of a chunk of variable size is not known yet. */
+	uint64_t size = info->chunksize > 0 ? (uint64_t)info->chunksize + 32
+					    : UINT32_MAX;
+	struct widths w = {.number = digits(info->nchunks),
+			   .size = digits(size)};
+
+	if (w.number < 5)
+		w.number = 5;
+	if (w.size < 6)
+		w.size = 6;
+	return w;
+}
+
+static void put_titles(const struct widths *w)
+{
+	printf("  %*s  %-10s  %-*s  %*s  %*s  %8s  %7s  %6s  %-8s  %s\n",
+	       w->number, "chunk", "kind", PLACE_WIDTH, "stored at", w->size,
+	       "nbytes", w->size, "cbytes", "ratio", "block", "blocks", "codec",
+	       "filters");
+}
+
+static void put_place(const struct b2f_frame_info *info,
+		      const struct b2f_chunk_info *c)
+{
+	char text[24];
+
+	if (c->in_index)
+		snprintf(text, sizeof(text), "index");
+	else if (info->sparse)
+		snprintf(text, sizeof(text), "%08" PRIX64 ".chunk", c->place);
+	else
+		snprintf(text, sizeof(text), "%" PRIu64,
+			 info->header_len + c->place);
+	printf("%-*s", PLACE_WIDTH, text);
+}
+
+static void put_stored(const struct widths *w, const struct b2f_chunk_info *c)
+{
+	char ratio[CLI_TEXT_SIZE], codec[CODEC_SIZE];
+
+	printf("  %*" PRIu64 "  %8s  %7" PRIu32 "  %6" PRIu32 "  ", w->size,
+	       c->cbytes, cli_text_ratio(c->nbytes, c->cbytes, ratio),
+	       c->blocksize, c->nblocks);
+	printf("%-8s  ", codec_text(c->codec, c->codec_meta, codec));
+	put_filters(c->filters, c->filters_meta);
+}
+
+static void put_chunk(const struct b2f_frame_info *info, const struct widths *w,
+		      uint64_t nchunk, const struct b2f_chunk_info *c)
+{
+	printf("  %*" PRIu64 "  %-10s  ", w->number, nchunk,
+	       b2f_chunk_kind_name(c->kind));
+	put_place(info, c);
+	printf("  %*" PRIu64, w->size, c->nbytes);
+	if (!c->in_index)
+		put_stored(w, c);
+	putchar('\n');
+}
+
+int cli_info_chunks(struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+	struct widths w = choose_widths(info);
+	int first = 0;
+
+	put_titles(&w);
+	for (uint64_t i = 0; i < info->nchunks; i++) {
+		struct b2f_chunk_info c;
+		int err = b2f_frame_chunk_info(frame, i, &c);
+
+		if (err)
+			printf("  %*" PRIu64 "  unreadable\n", w.number, i);
+		else
+			put_chunk(info, &w, i, &c);
+		if (err && !first)
+			first = err;
+	}
+	return first;
 }

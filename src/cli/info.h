@@ -9,16 +9,6 @@
 
 #include "b2frame/frame.h"
 
-/* "shuffle, bytedelta (8)"; "none" without any. */
-void cli_info_filters(const uint8_t *filters, const uint8_t *metas);
-
-/* Room for every text of cli_info_codec(). */
-#define CLI_INFO_CODEC 40
-
-/* Writes the name of @codec, and @meta if that is not 0; returns @buf. */
-const char *cli_info_codec(uint8_t codec, uint8_t meta,
-			   char buf[CLI_INFO_CODEC]);
-
 /* What the index says. */
 void cli_info_summary(struct b2f_frame *frame);
 

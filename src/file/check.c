@@ -5,6 +5,7 @@
 #include "b2frame/check.h"
 #include "base/checked.h"
 #include "file/runtime_state.h"
+#include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
 
 struct check {

@@ -14,6 +14,7 @@
 #include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
+#include "frame/frame_report.h"
 #include "frame/settings.h"
 #include "frame/transcode.h"
 

@@ -9,6 +9,7 @@
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
+#include "frame/edit_commit.h"
 
 bool b2f_encode_begin(struct b2f_record *rec)
 {

@@ -23,6 +23,7 @@
 #include "file/reading.h"
 #include "file/reform.h"
 #include "file/writer.h"
+#include "frame/edit_commit.h"
 #include "frame/edit_lock.h"
 
 

@@ -2,6 +2,7 @@
 /* file_refresh.c - changes of the index that are no commits of ours */
 #include "file/reading.h"
 #include "file/writer.h"
+#include "frame/edit_commit.h"
 
 /* The index as it was read, or as the last change of ours left it.  Locked. */
 static struct b2f_frame_stamp known_stamp(const struct b2f_file *file)

@@ -14,6 +14,7 @@
 #include "file/gather.h"
 #include "file/record.h"
 #include "file/stream.h"
+#include "frame/frame_chunk.h"
 
 /* Pieces that are pinned together. */
 #define BATCH 64

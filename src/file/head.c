@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "file/reading.h"
+#include "frame/frame_chunk.h"
 
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)

@@ -9,6 +9,7 @@
 #define B2F_FILE_READING_H
 
 #include "file/file_state.h"
+#include "frame/frame_chunk.h"
 
 /*
  * What a reader has from its begin to its end: one version of the frame, whose

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.c - the units of chunks, by way of the cache */
 #include "file/reading.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 #include "frame/frame_unit.h"
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/monotonic.h"
 #include "frame/edit_count.h"
+#include "frame/edit_remove.h"
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 

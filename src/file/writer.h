@@ -23,6 +23,7 @@
 #include "file/file_state.h"
 #include "file/record.h"
 #include "frame/edit.h"
+#include "frame/edit_commit.h"
 
 /* Does a file begin like a .npy file? */
 enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };

@@ -8,6 +8,7 @@
 #include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/edit_disk.h"
+#include "frame/edit_ids.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
 #include "frame/settings.h"

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "chunk/decoder.h"
+#include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
 
 struct decoded {

@@ -6,7 +6,10 @@
 #include "base/log_line.h"
 #include "frame/edit_count.h"
 #include "frame/edit_disk.h"
+#include "frame/edit_ids.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_remove.h"
+#include "frame/frame_report.h"
 #include "frame/settings.h"
 #include "index/tags.h"
 
@@ -359,35 +362,6 @@ bool b2f_edit_find_bad(const struct b2f_edit *edit, bool all, uint64_t *nchunk)
 		}
 	}
 	return false;
-}
-
-bool b2f_edit_is_changed(const struct b2f_edit *edit)
-{
-	return !b2f_edit_state_equal(&edit->working, &edit->committed);
-}
-
-int b2f_edit_undo(struct b2f_edit *edit)
-{
-	struct b2f_edit_state state;
-	struct b2f_new_chunk *chunk, *next;
-	int err;
-
-	err = b2f_edit_state_copy(&edit->committed, &state);
-	if (err)
-		return err;
-	b2f_edit_state_fini(&edit->working);
-	edit->working = state;
-	HASH_ITER(hh, edit->fresh, chunk, next)
-	{
-		if (chunk->committed)
-			continue;
-		/* What cannot be noted stays until the edit ends. */
-		if (b2f_ids_add(&edit->dead, chunk->id) == 0)
-			b2f_edit_forget(edit, chunk);
-	}
-	/* What was replaced is in use again. */
-	edit->replaced.n = 0;
-	return 0;
 }
 
 int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,

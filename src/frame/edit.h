@@ -47,8 +47,6 @@
 #ifndef B2F_FRAME_EDIT_H
 #define B2F_FRAME_EDIT_H
 
-#include <time.h>
-
 #include "b2frame/durability.h"
 #include "base/checked.h"
 #include "chunk/encoder.h"
@@ -151,44 +149,6 @@ struct b2f_edit {
 	uint64_t above;
 };
 
-/* A state on its way to the disk. */
-struct b2f_commit {
-	struct b2f_edit_state state;
-	/* What was on disk when it began. */
-	enum b2f_durable_state before;
-	/*
-	 * It is to survive a loss of power; cleared if it is in its place, but
-	 * may not.
-	 */
-	bool durable;
-	/* How long to wait for other programs' locks, milliseconds. */
-	uint32_t lock_wait_ms;
-	/* When the data were written last; else the index keeps its mtime. */
-	bool has_mtime;
-	struct timespec mtime;
-	/* Files that have to be made durable. */
-	struct b2f_ids unsynced;
-	/* Pending ones, which are to get their names. */
-	struct b2f_ids pending;
-	/* Calls @fn(@arg, i) for i < @n, at the same time if it can. */
-	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
-		    void *arg);
-	void *each_context;
-	/* Results: the new index is in its place, and what it is like. */
-	bool installed;
-	struct b2f_frame_stamp stamp;
-	uint64_t frame_len;
-	/* The compressed size that it tells. */
-	uint64_t told_cbytes;
-	/* Of a contiguous frame: the range of the index before. */
-	uint64_t old_index_id;
-	/*
-	 * And a sync of it failed: of what was written to it and not committed
-	 * before, any byte may be missing on disk.
-	 */
-	bool sync_failed;
-};
-
 /* A chunk that is about to be put into a state. */
 struct b2f_edit_chunk {
 	uint64_t raw;
@@ -279,21 +239,6 @@ void b2f_edit_encode_options(const struct b2f_edit *edit,
 			     struct b2f_encode_options *out);
 
 /*
- * A number for a new chunk file, or for a range of @size bytes, as an entry.
- * Returns 0, -ENOSPC, -ENOMEM; -EFBIG.
- */
-B2F_MUST_CHECK
-int b2f_edit_new_id(struct b2f_edit *edit, uint64_t size, uint64_t *raw);
-
-/* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
-B2F_MUST_CHECK
-int b2f_edit_note_file(struct b2f_edit *edit,
-		       const struct b2f_edit_chunk *chunk);
-
-/* Is it much that a commit would have to make durable? */
-bool b2f_edit_has_backlog(const struct b2f_edit *edit);
-
-/*
  * Sets chunk @nchunk (< n) of the working state to @chunk; @old is what the
  * one there takes.  Returns 0 or -ENOMEM: then nothing has changed.
  */
@@ -318,48 +263,6 @@ int b2f_edit_drop(struct b2f_edit *edit, uint64_t raw);
 B2F_MUST_CHECK
 int b2f_edit_reserve_drops(struct b2f_edit *edit, size_t n);
 
-/* Begins a commit with a copy of the working state in @out.  0 or -ENOMEM. */
-B2F_MUST_CHECK
-int b2f_edit_freeze(struct b2f_edit *edit, struct b2f_commit *out);
-
-/*
- * Puts a chunk into the frozen state, too, right after b2f_edit_put() did so
- * with the working one.
- */
-void b2f_edit_patch(struct b2f_edit *edit, struct b2f_commit *commit,
-		    uint64_t nchunk, const struct b2f_edit_chunk *chunk,
-		    uint32_t old);
-
-/*
- * Leaves out of the frozen state all but its first @n chunks.  Returns false,
- * and does nothing, unless what remains is longer than the committed state, and
- * begins with it.
- */
-bool b2f_edit_cut(struct b2f_edit *edit, struct b2f_commit *commit, uint64_t n);
-
-/* The frozen state is complete: finds out what to make durable.  0, -ENOMEM. */
-B2F_MUST_CHECK
-int b2f_edit_prepare(struct b2f_edit *edit, struct b2f_commit *commit);
-
-/*
- * Writes the frozen state.  Needs no lock, but only one commit at a time;
- * @edit->header must not change meanwhile.  Reads and writes files.
- *
- * Returns 0; -ESTALE (another program changed the frame; see b2f_edit_merge());
- * -EEXIST (it has taken numbers of new files; see b2f_edit_find_bad());
- * -EAGAIN (another program has locked it); or an errno of the store;
- * @commit->installed tells whether it failed after the new index was in its
- * place.  The cause is logged, but for -ESTALE, -EEXIST and -EAGAIN.
- */
-B2F_MUST_CHECK
-int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit);
-
-/*
- * Ends a commit, one that failed too: if it was installed, its state is the
- * committed one now.  Frees what @commit holds.
- */
-void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit);
-
 /*
  * The first chunk of the working state, from *@nchunk on, whose file could not
  * be made durable, or cannot get its name: its data have to be written to
@@ -367,33 +270,6 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit);
  * whether there is one.
  */
 bool b2f_edit_find_bad(const struct b2f_edit *edit, bool all, uint64_t *nchunk);
-
-/*
- * Begins to delete files that no state names any more, those that have a name
- * only if @retired; false if there are none, or it is not the time.  Then comes
- * b2f_edit_delete(), once those readers have left that had the entries before,
- * and b2f_edit_end_delete().
- */
-B2F_MUST_CHECK
-bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired);
-
-/*
- * Deletes them; those that have retired only if the index is still the one that
- * @edit knows, and no other program has locked it.  Needs no lock, but no commit
- * may be under way.  Writes files.  Returns whether it did.
- */
-B2F_MUST_CHECK
-bool b2f_edit_delete(struct b2f_edit *edit);
-
-/* Those that were not @deleted will be, another time. */
-void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted);
-
-/*
- * Looks whether the index on disk is still the one that @edit knows.
- * Returns 1 if it has changed, 0 if not, or an errno.  Needs no lock.
- */
-B2F_MUST_CHECK
-int b2f_edit_has_changed(const struct b2f_edit *edit);
 
 /* What the index has to be as long as no other program changes it. */
 struct b2f_frame_stamp b2f_edit_stamp(const struct b2f_edit *edit);
@@ -420,12 +296,5 @@ bool b2f_edit_untouched(const struct b2f_edit *edit,
 B2F_MUST_CHECK
 int b2f_edit_reform(struct b2f_edit *edit, struct b2f_frame *frame,
 		    struct b2f_edit_state *state);
-
-/* True if the working state is not the committed one. */
-bool b2f_edit_is_changed(const struct b2f_edit *edit);
-
-/* Makes the working state the committed one again. */
-B2F_MUST_CHECK
-int b2f_edit_undo(struct b2f_edit *edit);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edit_commit.c - a state of an edit becomes the frame on disk */
+#include "frame/edit_commit.h"
+
 #include <string.h>
 
 #include "base/checked.h"

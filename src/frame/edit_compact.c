@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "frame/edit_commit.h"
 #include "frame/edit_disk.h"
 #include "frame/edit_gaps.h"
 #include "frame/edit_move.h"

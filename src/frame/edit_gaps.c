@@ -3,6 +3,7 @@
 #include "frame/edit_gaps.h"
 
 #include "base/checked.h"
+#include "frame/frame_chunk.h"
 
 /* Of so many chunks the sizes are read, to know what is between them. */
 #define NMEASURED_MAX 1024

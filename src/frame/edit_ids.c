@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* edit_ids.c - numbers of chunk files: used, and free */
+#include "frame/edit_ids.h"
+
 #include "base/checked.h"
 #include "frame/edit_gaps.h"
 #include "frame/edit_priv.h"

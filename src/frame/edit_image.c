@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/edit_commit.h"
 #include "frame/edit_gaps.h"
 #include "frame/edit_index.h"
 #include "index/fingerprint.h"

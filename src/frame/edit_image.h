@@ -8,6 +8,7 @@
 #define B2F_FRAME_EDIT_IMAGE_H
 
 #include "frame/edit.h"
+#include "frame/edit_commit.h"
 
 /* An index on its way to the disk. */
 struct b2f_edit_image {

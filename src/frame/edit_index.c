@@ -2,6 +2,8 @@
 /* edit_index.c - the bytes of the index that a commit writes */
 #include "frame/edit_index.h"
 
+#include "frame/edit_commit.h"
+
 bool b2f_edit_may_seal(const struct b2f_edit *edit,
 		       const struct b2f_edit_state *state)
 {

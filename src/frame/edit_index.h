@@ -8,6 +8,7 @@
 #define B2F_FRAME_EDIT_INDEX_H
 
 #include "frame/edit.h"
+#include "frame/edit_commit.h"
 
 /*
  * Makes the bytes of the index of @commit; of a contiguous frame

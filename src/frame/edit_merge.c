@@ -10,7 +10,9 @@
 #include "base/checked.h"
 #include "chunk/seal.h"
 #include "frame/edit_count.h"
+#include "frame/edit_ids.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_remove.h"
 
 static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
 {

@@ -16,12 +16,16 @@
  * before as long as they are few and young.  They also stay while the index that
  * does without them may not survive a loss of power.
  */
+#include "frame/edit_remove.h"
+
 #include <string.h>
 #include <time.h>
 
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
+#include "frame/edit_commit.h"
+#include "frame/edit_ids.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_single.h"

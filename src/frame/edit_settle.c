@@ -2,7 +2,10 @@
 /* edit_settle.c - what has become of a commit, and of the files it named */
 #include <string.h>
 
+#include "frame/edit_commit.h"
+#include "frame/edit_ids.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_remove.h"
 
 /* After a commit: the index on disk names all files that were frozen. */
 static void settle_files(struct b2f_edit *edit, bool done, bool durable)

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/edit_commit.h"
 #include "frame/edit_disk.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_move.h"

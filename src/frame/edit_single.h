@@ -8,6 +8,7 @@
 #define B2F_FRAME_EDIT_SINGLE_H
 
 #include "frame/edit.h"
+#include "frame/edit_commit.h"
 
 /* As b2f_edit_write(), but logs nothing. */
 B2F_MUST_CHECK

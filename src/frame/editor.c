@@ -5,9 +5,13 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/chunk_write.h"
+#include "frame/edit_commit.h"
 #include "frame/edit_count.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_remove.h"
 #include "frame/editor_priv.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 #include "frame/transcode.h"
 
 /* How long programs that use the locks of C-Blosc2 are waited for. */

@@ -5,6 +5,8 @@
 #include "frame/chunk_write.h"
 #include "frame/edit_priv.h"
 #include "frame/editor_priv.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 #include "frame/transcode.h"
 
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)

@@ -9,6 +9,7 @@
 #include "array/array_write.h"
 #include "base/checked.h"
 #include "chunk/encode_plan.h"
+#include "frame/frame_report.h"
 #include "frame/settings.h"
 #include "index/index_write.h"
 #include "index/meta_write.h"

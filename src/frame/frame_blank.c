@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frame_blank.c - a frame whose index has lost its content with the power */
+#include "frame/frame_blank.h"
+
 #include <stdlib.h>
 
 #include "frame/frame_read.h"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frame_chunk.c - chunks of a frame: from the store into memory */
+#include "frame/frame_chunk.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "frame/frame.h"
+#include "frame/frame_report.h"
 #include "frame/frame_still.h"
 
 /* The head of nearly every chunk is in here: one read instead of two. */

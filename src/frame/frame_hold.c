@@ -2,6 +2,7 @@
 /* frame_hold.c - keeps other writers from a frame */
 #include "b2frame/convert.h"
 #include "frame/frame.h"
+#include "frame/frame_report.h"
 #include "store/write.h"
 
 /*

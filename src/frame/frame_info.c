@@ -6,6 +6,8 @@
 #include "b2frame/names.h"
 #include "b2frame/version.h"
 #include "frame/frame.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 
 void b2f_frame_info_set(struct b2f_frame *f)
 {

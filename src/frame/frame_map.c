@@ -2,6 +2,7 @@
 /* frame_map.c - from a position in the data to a chunk */
 #include "base/checked.h"
 #include "frame/frame.h"
+#include "frame/frame_report.h"
 
 /* A chunk, by its number or by a byte of it. */
 struct wanted {

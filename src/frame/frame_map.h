@@ -84,4 +84,29 @@ static inline uint64_t b2f_frame_map_nknown(const struct b2f_frame_map *map)
 B2F_MUST_CHECK
 int b2f_frame_map_grow(struct b2f_frame *frame);
 
+/* A piece of the decoded data: one chunk. */
+struct b2f_frame_span {
+	uint64_t nchunk;
+	/* First byte of the chunk in the data, and how many it has. */
+	uint64_t start;
+	uint64_t nbytes;
+};
+
+/*
+ * Finds the chunk that holds byte @off (< header.nbytes).  If the sizes of
+ * chunks differ, this may read the heads of all chunks before it, and of all
+ * behind it if one of those before is unreadable.
+ *
+ * Returns 0, B2F_ECORRUPT (unreadable chunks before it hide its place; logged),
+ * -ENOMEM, -EMFILE or -ENFILE.
+ */
+B2F_MUST_CHECK
+int b2f_frame_locate(struct b2f_frame *frame, uint64_t off,
+		     struct b2f_frame_span *out);
+
+/* The same for chunk @nchunk (< info.nchunks). */
+B2F_MUST_CHECK
+int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
+		       struct b2f_frame_span *out);
+
 #endif

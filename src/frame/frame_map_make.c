@@ -5,6 +5,8 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 
 #define SIZE_UNKNOWN UINT64_MAX
 

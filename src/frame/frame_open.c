@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include "base/log_line.h"
+#include "frame/frame_blank.h"
 #include "frame/frame_read.h"
+#include "frame/frame_report.h"
 
 /* C-Blosc2 rewrites an index in place: look again, this often, this soon. */
 #define TRIES  50

@@ -5,6 +5,7 @@
 
 #include "frame/edit.h"
 #include "frame/frame.h"
+#include "frame/frame_blank.h"
 #include "frame/tensor.h"
 #include "index/index_write.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/frame_report.h"
 #include "index/fingerprint.h"
 #include "index/tags.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frame_report.c - failures into words, with frame, chunk and file */
+#include "frame/frame_report.h"
+
 #include <stdio.h>
 #include <string.h>
 

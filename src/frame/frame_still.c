@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/frame_chunk.h"
 #include "index/fingerprint.h"
 
 /* Are @object's header, and the end of its trailer, those of @frame? */

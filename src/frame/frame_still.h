@@ -8,6 +8,7 @@
 #define B2F_FRAME_FRAME_STILL_H
 
 #include "frame/frame.h"
+#include "frame/frame_chunk.h"
 
 /*
  * Call it after bytes were read of the chunk whose entry is @raw, and which has

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 #include "frame/frame_still.h"
 
 int b2f_frame_open_object(const struct b2f_frame *frame,

@@ -10,6 +10,7 @@
 #define B2F_FRAME_FRAME_UNIT_H
 
 #include "frame/frame.h"
+#include "frame/frame_chunk.h"
 
 /*
  * Opens the object that @loaded is in, for the reads to come; close it with

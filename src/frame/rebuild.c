@@ -13,6 +13,8 @@
 #include "base/log_line.h"
 #include "frame/build.h"
 #include "frame/edit_priv.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 #include "frame/transcode.h"
 #include "store/write.h"
 

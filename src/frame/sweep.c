@@ -4,7 +4,10 @@
 
 #include "b2frame/convert.h"
 #include "b2frame/repair.h"
+#include "frame/edit_ids.h"
 #include "frame/edit_priv.h"
+#include "frame/edit_remove.h"
+#include "frame/frame_report.h"
 #include "store/lock.h"
 #include "store/write.h"
 

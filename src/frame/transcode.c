@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
 #include "frame/frame_unit.h"
 
 int b2f_transcode_decode(struct b2f_frame *frame,

@@ -11,6 +11,7 @@
 
 #include "chunk/encoder.h"
 #include "frame/build.h"
+#include "frame/frame_chunk.h"
 #include "index/index_write.h"
 
 /* How chunks are to be encoded. */

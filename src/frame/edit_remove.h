@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * edit_remove.h - files of an edit that are not needed any more
+ *
+ * Layer: frame.  Threads: as edit.h.
+ */
+#ifndef B2F_FRAME_EDIT_REMOVE_H
+#define B2F_FRAME_EDIT_REMOVE_H
+
+#include "frame/edit.h"
+
+/*
+ * Begins to delete files that no state names any more, those that have a name
+ * only if @retired; false if there are none, or it is not the time.  Then comes
+ * b2f_edit_delete(), once those readers have left that had the entries before,
+ * and b2f_edit_end_delete().
+ */
+B2F_MUST_CHECK
+bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired);
+
+/*
+ * Deletes them; those that have retired only if the index is still the one that
+ * @edit knows, and no other program has locked it.  Needs no lock, but no commit
+ * may be under way.  Writes files.  Returns whether it did.
+ */
+B2F_MUST_CHECK
+bool b2f_edit_delete(struct b2f_edit *edit);
+
+/* Those that were not @deleted will be, another time. */
+void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted);
+
+/*
+ * Notes that a commit has replaced the files @numbers, @n of them: the last ones
+ * that retired.
+ */
+void b2f_edit_retire(struct b2f_edit *edit, const uint64_t *numbers, size_t n);
+
+/* Those that the index on disk uses again, in the sorted list, retire no more.
+ */
+void b2f_edit_keep_retired(struct b2f_edit *edit, const struct b2f_ids *used);
+
+/* Deletes all that is not committed any more, or not yet. */
+void b2f_edit_delete_all(struct b2f_edit *edit);
+
+/* Will surely nobody need the file @id, which no index names? */
+bool b2f_edit_is_leftover(struct b2f_store *store, int64_t id);
+
+/*
+ * Deletes such a file, but not what another program has made of it meanwhile.
+ * Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_edit_remove_leftover(struct b2f_store *store, int64_t id,
+			     struct b2f_why *why);
+
+/* Deletes what writers that crashed left.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_edit_clean(struct b2f_edit *edit);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_blank.h - a frame whose index has lost its content with the power
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.  Threads: any.
+ */
+#ifndef B2F_FRAME_FRAME_BLANK_H
+#define B2F_FRAME_FRAME_BLANK_H
+
+#include "frame/frame.h"
+
+/*
+ * Is the index of the sparse @store blank: empty, or zeros?  That is how a loss
+ * of power leaves a frame that was just made: the names of directory and index
+ * are there, and of what was written nothing.  Such a frame is empty, unless a chunk file is
+ * beside the index.
+ */
+bool b2f_frame_is_blank(struct b2f_store *store);
+
+/*
+ * Reads, if the index of @f is blank, the one of an empty frame instead.
+ * Returns 0; @broken, why it could not be read, if it is not; or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_chunk.h - a chunk of a frame, in memory as it is stored
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.  Threads: any.
+ */
+#ifndef B2F_FRAME_FRAME_CHUNK_H
+#define B2F_FRAME_FRAME_CHUNK_H
+
+#include "frame/frame.h"
+
+/* A chunk with its head, or all its stored bytes, in memory. */
+struct b2f_loaded {
+	struct b2f_chunk chunk;
+	uint64_t nchunk;
+	/* Its entry: equal ones of one open frame mean the same bytes. */
+	uint64_t raw;
+	/* The first @size stored bytes; malloc'ed. */
+	uint8_t *bytes;
+	size_t size;
+	/* Where the chunk is. */
+	int64_t object;
+	/* What the object was when @bytes were read. */
+	struct b2f_frame_stamp identity;
+	/* Its checksums, in the malloc'ed @tail; none if it is unsealed. */
+	struct b2f_seal seal;
+	uint8_t *tail;
+};
+
+enum b2f_load { B2F_LOAD_HEAD, B2F_LOAD_ALL };
+
+/*
+ * Loads chunk @nchunk, which must have @nbytes decoded bytes.  Free *@out with
+ * b2f_loaded_free().
+ *
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM or an errno of the store;
+ * the cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
+		   enum b2f_load how, struct b2f_loaded **out);
+
+/*
+ * The same for chunk @nchunk (of messages) whose entry is @raw: also one that
+ * the index does not have, as it is still being edited.
+ */
+B2F_MUST_CHECK
+int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			 uint64_t nbytes, enum b2f_load how,
+			 struct b2f_loaded **out);
+
+/*
+ * As b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
+ * *@object, for b2f_object_close(), if there is more of the chunk than the head
+ * and b2f_object_look() can tell whether it changes.
+ */
+B2F_MUST_CHECK
+int b2f_frame_load_head(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			uint64_t nbytes, struct b2f_object *object,
+			struct b2f_loaded **out);
+
+/* NULL does nothing. */
+void b2f_loaded_free(struct b2f_loaded *loaded);
+
+/* Are all stored bytes of @loaded in memory, so that nothing is read any more? */
+bool b2f_loaded_is_whole(const struct b2f_loaded *loaded);
+
+/*
+ * Reads how many bytes chunk @nchunk, which must be stored, decodes to.  If it
+ * has a seal (*@sealed) that has been checked; else its header is believed.
+ * Returns as b2f_frame_load(), but logs nothing.
+ */
+B2F_MUST_CHECK
+int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
+			   uint32_t *out, bool *sealed, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_report.h - failures into words, with frame, chunk and file
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.  Threads: any.
+ */
+#ifndef B2F_FRAME_FRAME_REPORT_H
+#define B2F_FRAME_FRAME_REPORT_H
+
+#include "frame/frame.h"
+
+/*
+ * Logs that something about @frame failed with @err because of @why (NULL or
+ * empty: strerror), and returns @err.
+ */
+int b2f_frame_report(const struct b2f_frame *frame, int err,
+		     const struct b2f_why *why);
+
+/*
+ * The same for chunk @nchunk of entry @raw; names its file, and the unit if it
+ * is >= 0.
+ */
+int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
+			   uint64_t raw, int64_t unit, int err,
+			   const struct b2f_why *why);
+
+/* Where in its file the stored chunk of entry @raw of a contiguous frame is. */
+uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw);
+
+/* The same for chunk @nchunk of the index. */
+int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
+			   int64_t unit, int err, const struct b2f_why *why);
+
+/*
+ * The header of the sparse frame with this @index failed to parse with @err:
+ * is it damaged, though it looks like something else?  So it is if the index
+ * ends in a checksum: C-Blosc2 writes none, and whoever does could read what it
+ * had written.  Returns B2F_ECORRUPT, or @err.
+ */
+B2F_MUST_CHECK
+int b2f_frame_judge_header(const struct b2f_object *index, int err,
+			   struct b2f_why *why);
+
+#endif
