@@ -20,17 +20,34 @@ struct b2f_build {
 	char *name;
 	struct b2f_frame_header header;
 	uint8_t *header_bytes;
-	/* Of a sparse frame. */
-	struct b2f_store *store;
 	uint64_t next_id;
 	uint32_t last_tag;
+	/* Of a sparse frame. */
+	struct b2f_store *store;
 	/* Of a contiguous one; -1 else. */
 	int fd;
-	/* Raw entries, in order. */
+	/* Raw entries, in order; of a contiguous frame also the places. */
 	struct b2f_ids entries;
+	struct b2f_ids places;
 	bool made;
 	bool finished;
 };
+
+/*
+ * Is the index to have a checksum?  That of a contiguous frame tells of seals,
+ * and a reader of one divides, unless the last seal tells that it must not.
+ */
+static bool is_sealed(const struct b2f_build *b)
+{
+	const struct b2f_frame *like = b->options.like;
+	bool moved = like->header.chunksize > 0 && like->map.starts;
+	uint64_t n = b->entries.n;
+
+	if (b->header.sparse)
+		return true;
+	return !b->options.no_seal &&
+	       (!moved || n == 0 || b2f_entry_tag(b->entries.ids[n - 1]));
+}
 
 /* The bytes of the index as it is now. */
 static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
@@ -42,10 +59,10 @@ static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		.header_bytes = b->header_bytes,
 		.entries = b->entries.ids,
 		.nentries = b->entries.n,
+		.places = b->places.ids,
 		.trailer_bytes = like->trailer_bytes,
 		.trailer_len = like->trailer_len,
-		/* Of a contiguous frame it would not cover the chunks. */
-		.sealed = b->header.sparse,
+		.sealed = is_sealed(b),
 	};
 
 	return b2f_index_write(&parts, out, size, why);
@@ -111,30 +128,38 @@ int b2f_build_new(const struct b2f_build_options *options,
 	return err;
 }
 
-/* Can the chunk have a seal?  One whose blocks are in doubt goes without. */
-static bool may_seal(const struct b2f_build *b,
-		     const struct b2f_build_chunk *chunk)
+/* The size of a seal for @chunk.  One whose blocks are in doubt goes without. */
+static size_t measure_seal(const struct b2f_build *b,
+			   const struct b2f_build_chunk *chunk)
 {
 	struct b2f_chunk_context context = b->options.like->context;
 	struct b2f_chunk open;
 
 	context.typesize = b->header.typesize;
-	return !b->options.no_seal &&
-	       !b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes,
-			       &context, &open, NULL) &&
-	       !open.ndoubts;
+	if (b->options.no_seal ||
+	    b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes, &context,
+			   &open, NULL) ||
+	    open.ndoubts)
+		return 0;
+	return b2f_seal_size(&open);
 }
 
-/* The entry of a new chunk file. */
-static uint64_t new_entry(struct b2f_build *b,
-			  const struct b2f_build_chunk *chunk)
+/* The entry of a chunk with bytes, and what these take. */
+static void place_stored(struct b2f_build *b, struct b2f_build_chunk *chunk)
 {
-	uint64_t id = b->next_id++;
+	struct b2f_frame_header *h = &b->header;
+	size_t seal = measure_seal(b, chunk);
 
-	if (!may_seal(b, chunk))
-		return id;
-	b->last_tag = b2f_tag_next(b->last_tag);
-	return id | (uint64_t)b->last_tag << 32;
+	chunk->raw = b->next_id++;
+	if (seal) {
+		b->last_tag = b2f_tag_next(b->last_tag);
+		chunk->raw |= (uint64_t)b->last_tag << 32;
+	}
+	chunk->place = h->cbytes;
+	h->cbytes += chunk->cbytes;
+	/* That of a sparse frame counts chunks alone. */
+	if (!h->sparse)
+		h->cbytes += seal;
 }
 
 int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
@@ -146,18 +171,20 @@ int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
 	if (build->entries.n >= B2F_NCHUNKS_MAX)
 		return b2f_why_set(why, B2F_ETOOBIG, "too many chunks");
 	err = b2f_ids_reserve(&build->entries, 1);
+	if (!err && !h->sparse)
+		err = b2f_ids_reserve(&build->places, 1);
 	if (err)
 		return err;
 	if (chunk->bytes)
-		chunk->raw = h->sparse ? new_entry(build, chunk) : h->cbytes;
+		place_stored(build, chunk);
 	build->entries.ids[build->entries.n++] = chunk->raw;
+	if (!h->sparse)
+		build->places.ids[build->places.n++] = chunk->place;
 	h->nbytes += chunk->nbytes;
-	if (chunk->bytes)
-		h->cbytes += chunk->cbytes;
 	return 0;
 }
 
-/* Adds the seal for the file of @chunk; *@size is the length with it. */
+/* Adds the seal of @chunk; *@size is the length with it. */
 static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
 		    size_t *size, struct b2f_why *why)
 {
@@ -186,18 +213,14 @@ static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
 	return err;
 }
 
-static int write_file(struct b2f_build *b, struct b2f_build_chunk *chunk,
-		      struct b2f_why *why)
+static int write_file(struct b2f_build *b, const struct b2f_build_chunk *chunk,
+		      size_t size, struct b2f_why *why)
 {
 	int64_t id = (int64_t)(uint32_t)chunk->raw;
 	struct b2f_object object = {.fd = -1};
-	size_t size = chunk->cbytes;
-	int err = 0;
+	int err;
 
-	if (b2f_entry_tag(chunk->raw))
-		err = add_seal(b, chunk, &size, why);
-	if (!err)
-		err = b2f_object_create(b->store, id, &object, why);
+	err = b2f_object_create(b->store, id, &object, why);
 	if (!err)
 		err = b2f_object_write(&object, 0, chunk->bytes, size, why);
 	if (!err)
@@ -211,13 +234,20 @@ static int write_file(struct b2f_build *b, struct b2f_build_chunk *chunk,
 int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
 		    struct b2f_why *why)
 {
+	size_t size = chunk->cbytes;
+	int err = 0;
+
 	if (!chunk->bytes)
 		return 0;
+	if (b2f_entry_tag(chunk->raw))
+		err = add_seal(build, chunk, &size, why);
+	if (err)
+		return err;
 	if (build->header.sparse)
-		return write_file(build, chunk, why);
+		return write_file(build, chunk, size, why);
 	return b2f_single_write(build->fd,
-				build->header.header_len + chunk->raw,
-				chunk->bytes, chunk->cbytes, why);
+				build->header.header_len + chunk->place,
+				chunk->bytes, size, why);
 }
 
 static int finish_sparse(struct b2f_build *b, const uint8_t *index, size_t size,
@@ -286,6 +316,7 @@ void b2f_build_free(struct b2f_build *build)
 	if (build->made && !build->finished)
 		remove_made(build);
 	b2f_ids_fini(&build->entries);
+	b2f_ids_fini(&build->places);
 	free(build->header_bytes);
 	free(build->name);
 	free(build);

@@ -28,7 +28,7 @@ struct b2f_build_options {
 	int dirfd;
 	const char *name;
 	mode_t mode;
-	/* Chunk files without checksums. */
+	/* Chunks without checksums. */
 	bool no_seal;
 };
 
@@ -40,6 +40,8 @@ struct b2f_build_chunk {
 	uint32_t nbytes;
 	/* The entry; of a chunk with bytes that b2f_build_place() gave it. */
 	uint64_t raw;
+	/* In a contiguous frame: where it is, in bytes behind the header. */
+	uint64_t place;
 };
 
 /*

@@ -218,6 +218,39 @@ def test_names():
     check_frame("copy2", data)
 
 
+def states(path):
+    """What verify calls the chunks of the frame @path."""
+    out, _ = ctl("verify", "--json", path)
+    return set(json.loads(out)["chunks"])
+
+
+def test_seals_of_contiguous_frames():
+    """They have them as sparse ones do, and a flip is found."""
+    data = noise(5 * CHUNK + 100)
+    put("sealed", data)
+    ctl("compress", "--contiguous", "--keep", "--chunksize=20k", "sealed")
+    assert states("sealed.b2f") == {"sealed"}, states("sealed.b2f")
+    check_frame("sealed.b2f", data)
+    make("theirs", True, data, typesize=1, chunksize=CHUNK)
+    assert states("theirs") == {"unsealed"}
+    convert("--contiguous", "-o", "ours", "theirs")
+    assert states("ours") == {"sealed"}
+    check_frame("ours", data)
+    convert("--contiguous", "--no-seal", "-o", "bare", "ours")
+    assert states("bare") == {"unsealed"}
+    check_frame("bare", data)
+    convert("--sparse", "-o", "sparse", "bare")
+    convert("--contiguous", "-o", "again", "sparse")
+    assert states("again") == {"sealed"}
+    with open("again", "r+b") as f:
+        f.seek(3 * CHUNK)
+        byte = f.read(1)[0]
+        f.seek(3 * CHUNK)
+        f.write(bytes([byte ^ 4]))
+    _, err = ctl("cat", "again", status=1)
+    assert "checksum" in err, err
+
+
 def test_attributes():
     put("f", b"x" * 10000)
     os.chmod("f", 0o640)
