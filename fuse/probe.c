@@ -7,6 +7,7 @@
 
 #include "home.h"
 #include "probe.h"
+#include "suffix.h"
 
 #define INDEX_NAME "chunks.b2frame"
 
@@ -29,6 +30,17 @@ static bool is_shortage(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
 	       err == -EINTR;
+}
+
+/*
+ * By its name, @name is a frame, which the daemon may not look into: it stays
+ * one, so that its short name does not come and go with its mode.
+ */
+static bool is_closed_frame(const char *name, int err)
+{
+	char stem[FS_NAME_SIZE];
+
+	return err == -EACCES && fs_suffix_stem(name, stem);
 }
 
 static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
@@ -56,7 +68,12 @@ int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
 	if (err || !peek.is_frame) {
 		/* The name is shown all the same. */
 		probe->nbytes = probe->cbytes = 0;
-		return fs_probe_index(probe->fd, probe->sparse, &probe->index);
+		err = fs_probe_index(probe->fd, probe->sparse, &probe->index);
+		if (is_closed_frame(name, err)) {
+			probe->index = probe->st;
+			err = 0;
+		}
+		return err;
 	}
 	if (!probe->sparse && (peek.index.st_dev != probe->st.st_dev ||
 			       peek.index.st_ino != probe->st.st_ino))
@@ -65,13 +82,14 @@ int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
 	return 0;
 }
 
-static int probe_directory(struct fs_probe *probe)
+static int probe_directory(const char *name, struct fs_probe *probe)
 {
-	if (fs_probe_index(probe->fd, true, &probe->index) == 0) {
+	int err = fs_probe_index(probe->fd, true, &probe->index);
+
+	probe->kind = FS_KIND_DIR;
+	if (!err || is_closed_frame(name, err)) {
 		probe->kind = FS_KIND_FRAME;
 		probe->sparse = true;
-	} else {
-		probe->kind = FS_KIND_DIR;
 	}
 	return 0;
 }
@@ -88,6 +106,11 @@ static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 	err = b2f_frame_peek(dirfd, name, &peek);
 	if (is_shortage(err))
 		return err;
+	if (is_closed_frame(name, err)) {
+		probe->kind = FS_KIND_FRAME;
+		probe->index = probe->st;
+		return 0;
+	}
 	if (err || !peek.is_frame || peek.sparse ||
 	    peek.index.st_dev != probe->st.st_dev ||
 	    peek.index.st_ino != probe->st.st_ino)
@@ -151,7 +174,7 @@ static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
 	if (err)
 		return err;
 	if (S_ISDIR(probe.st.st_mode))
-		err = probe_directory(&probe);
+		err = probe_directory(name, &probe);
 	else
 		err = probe_file(dirfd, name, &probe);
 	if (err)

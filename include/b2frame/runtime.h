@@ -47,6 +47,21 @@ struct b2f_runtime_options {
 	bool no_readahead;
 };
 
+/* Codecs by their codes, as in b2f_codec_code_name(): 0 to 5. */
+#define B2F_STATS_CODECS 6
+
+/* What one codec has done, of all threads together. */
+struct b2f_codec_stats {
+	/* Bytes that came out of it; reading their stored bytes counts as well. */
+	uint64_t decoded_bytes;
+	uint64_t decode_ns;
+	/* Of chunks that were written: what they hold, and what they take. */
+	uint64_t encoded_bytes;
+	uint64_t stored_bytes;
+	/* Writing their files counts as well. */
+	uint64_t encode_ns;
+};
+
 struct b2f_runtime_stats {
 	/* Reads of blocks: found, decoded, waited for. */
 	uint64_t hits;
@@ -59,6 +74,10 @@ struct b2f_runtime_stats {
 	uint64_t cached_blocks;
 	/* Chunks that were decoded ahead of a reader. */
 	uint64_t ahead_chunks;
+	/* Written bytes in memory that are not encoded yet. */
+	uint64_t dirty_bytes;
+	/* By code. */
+	struct b2f_codec_stats codecs[B2F_STATS_CODECS];
 };
 
 /*

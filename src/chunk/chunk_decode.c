@@ -2,6 +2,7 @@
 /* chunk_decode.c - stored bytes of a chunk into data */
 #include <string.h>
 
+#include "b2frame/names.h"
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "base/cursor.h"
@@ -55,6 +56,17 @@ static void fill_special(const struct b2f_chunk *chunk, uint64_t off,
 	}
 }
 
+/* Only the chunk knows which plugin its format stands for.  Returns @err. */
+static int name_plugin(const struct b2f_chunk_header *h, int err,
+		       struct b2f_why *why)
+{
+	if (err == B2F_EUNSUPPORTED && h->format == B2F_FORMAT_PLUGIN)
+		err = b2f_why_set(why, err,
+				  "codec %u (%s), a plugin, is not built in",
+				  h->udcodec, b2f_codec_code_name(h->udcodec));
+	return err;
+}
+
 static int decode_run(struct b2f_cursor *cur, int32_t csize, uint8_t *dst,
 		      size_t n, struct b2f_why *why)
 {
@@ -94,8 +106,11 @@ static int decode_stream(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 		memcpy(dst, src, n);
 		return 0;
 	}
-	return b2f_codec_states_decode(&dec->codecs, chunk->header.format, src,
-				       (size_t)csize, dst, n, why);
+	return name_plugin(&chunk->header,
+			   b2f_codec_states_decode(&dec->codecs,
+						   chunk->header.format, src,
+						   (size_t)csize, dst, n, why),
+			   why);
 }
 
 /* All streams of a block of @n bytes, one behind the other at @dst. */
@@ -266,7 +281,7 @@ static int decode_vl_block(const struct b2f_chunk *chunk,
 					      chunk->header.format, stored + 4,
 					      left, start, n, why);
 	if (err)
-		return err;
+		return name_plugin(&chunk->header, err, why);
 	b2f_pipeline_decode(&chunk->header.pipeline, &block, dst,
 			    dec->filter.data, n);
 	*done = n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cleanup.c - what INT, TERM and HUP remove before they end the program
+ * cleanup.c - what INT, TERM, HUP and QUIT remove before they end the program
  *
  * A thread of its own waits for the signals, so it may take locks and read
  * directories, as a signal handler may not.
@@ -92,6 +92,7 @@ static void start_waiting(void)
 	add_unless_ignored(&deadly, SIGINT);
 	add_unless_ignored(&deadly, SIGTERM);
 	add_unless_ignored(&deadly, SIGHUP);
+	add_unless_ignored(&deadly, SIGQUIT);
 	pthread_sigmask(SIG_BLOCK, &deadly, NULL);
 	if (pthread_create(&thread, NULL, remove_and_die, &deadly) != 0)
 		pthread_sigmask(SIG_UNBLOCK, &deadly, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cleanup.h - what INT, TERM and HUP remove before they end the program
+ * cleanup.h - what INT, TERM, HUP and QUIT remove before they end the program
  *
  * Files that are half made, and directories of plain files.
  *

@@ -105,6 +105,9 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
+	if (cli_encoding_take_environment(&o.how.encoding) ||
+	    cli_common_take_environment(&o.how.common))
+		return CLI_EXIT_USAGE;
 	if (o.how.to_stdout && !cli_common_may_print(&o.how.common))
 		return CLI_EXIT_FAILURE;
 	operands.output = o.how.to_stdout ? NULL : o.output;

@@ -82,7 +82,8 @@ static int print_json(const struct info *o, struct b2f_frame *frame)
 }
 
 /* What the mount says that the file is in. */
-static int print_mounted(const struct info *o, const char *path, const char *text)
+static int print_mounted(const struct info *o, const char *path,
+			 const char *text)
 {
 	if (o->chunks || o->meta) {
 		cli_message_error("%s: a mount does not tell of chunks and "

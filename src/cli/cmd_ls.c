@@ -8,6 +8,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/json.h"
+#include "cli/ls_tree.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/text.h"
@@ -20,6 +21,8 @@ static const char help[] =
 	"  -a, --all        list what is no frame too\n"
 	"  -l, --long       exact sizes, mode, and time of last change\n"
 	"  -r, --recursive  go into directories\n"
+	"      --tree       all of it as a tree, with types and shapes of "
+	"arrays\n"
 	"      --json       as a JSON array\n"
 	"  -h, --help       this text\n";
 
@@ -28,9 +31,14 @@ struct ls {
 	bool full;
 	bool recursive;
 	bool json;
+	bool as_tree;
+	struct cli_ls_tree tree;
 	/* Entries printed so far. */
 	uint64_t nprinted;
 };
+
+/* Room for what stands before a name. */
+#define COLUMNS_SIZE 64
 
 #define FIELD(name) offsetof(struct ls, name)
 
@@ -38,6 +46,7 @@ static const struct cli_option table[] = {
 	{"all", 'a', no_argument, cli_option_set, FIELD(all), NULL},
 	{"long", 'l', no_argument, cli_option_set, FIELD(full), NULL},
 	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{"tree", 0, no_argument, cli_option_set, FIELD(as_tree), NULL},
 	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
 	{0},
 };
@@ -63,7 +72,8 @@ static const struct stat *stat_of(const struct cli_walk_entry *entry)
 	return entry->peek.is_frame ? &entry->peek.index : entry->st;
 }
 
-static void print_short(const struct b2f_frame_peek *peek)
+static void write_short(const struct b2f_frame_peek *peek,
+			char columns[COLUMNS_SIZE])
 {
 	char size[CLI_TEXT_SIZE] = "-", stored[CLI_TEXT_SIZE] = "-";
 	char ratio[CLI_TEXT_SIZE] = "-";
@@ -73,8 +83,8 @@ static void print_short(const struct b2f_frame_peek *peek)
 		cli_text_size(peek->cbytes, stored);
 		cli_text_ratio(peek->nbytes, peek->cbytes, ratio);
 	}
-	printf("%-10s  %10s  %10s  %8s  ", storage_name(peek), size, stored,
-	       ratio);
+	snprintf(columns, COLUMNS_SIZE, "%-10s  %10s  %10s  %8s  ",
+		 storage_name(peek), size, stored, ratio);
 }
 
 static void print_long(const struct cli_walk_entry *entry)
@@ -117,19 +127,49 @@ static json_t *describe(const struct cli_walk_entry *entry)
 	return object;
 }
 
+/* With --tree: what the index says of an array. */
+static void add_array(json_t *object, const struct cli_walk_entry *entry)
+{
+	struct b2f_frame *own = cli_ls_tree_open(entry);
+	const struct b2f_array *array =
+		cli_ls_tree_array(own ? own : entry->frame);
+	json_t *shape = array ? json_array() : NULL;
+
+	for (unsigned int i = 0; array && i < array->ndim; i++)
+		json_array_append_new(shape, json_integer(array->shape[i]));
+	if (array)
+		json_object_update_new(
+			object, json_pack("{s:s?, s:o*}", "dtype", array->dtype,
+					  "shape", shape));
+	b2f_frame_close(own);
+}
+
+static void print_json(const struct ls *ls, const struct cli_walk_entry *entry)
+{
+	json_t *object = describe(entry);
+
+	if (ls->as_tree)
+		add_array(object, entry);
+	cli_json_print(object);
+}
+
 static void visit(void *arg, const struct cli_walk_entry *entry)
 {
 	struct ls *ls = arg;
+	char columns[COLUMNS_SIZE];
 
 	if (!entry->peek.is_frame && !ls->all)
 		return;
+	write_short(&entry->peek, columns);
 	if (ls->json) {
-		cli_json_print(describe(entry));
+		print_json(ls, entry);
+	} else if (ls->as_tree) {
+		cli_ls_tree_print(&ls->tree, entry, columns);
 	} else {
 		if (ls->full)
 			print_long(entry);
 		else
-			print_short(&entry->peek);
+			fputs(columns, stdout);
 		cli_text_name(stdout, entry->path);
 		putchar('\n');
 	}
@@ -145,6 +185,7 @@ static int list(struct ls *ls, const char *path)
 	struct stat st;
 	int err;
 
+	cli_ls_tree_begin(&ls->tree, path);
 	err = cli_walk_run(&walk, path);
 	if (err || ls->nprinted > before)
 		return err;
@@ -167,13 +208,17 @@ static int run_ls(const struct cli_command *self, int argc, char **argv)
 	status = CLI_EXIT_OK;
 	if (optind < argc)
 		operands = argv + optind;
+	ls.recursive = ls.recursive || ls.as_tree;
 	if (ls.json)
 		cli_json_begin(true);
+	else if (ls.as_tree)
+		cli_ls_tree_head();
 	for (; *operands; operands++)
 		if (list(&ls, *operands))
 			status = CLI_EXIT_FAILURE;
 	if (ls.json)
 		cli_json_end();
+	cli_ls_tree_fini(&ls.tree);
 	return status;
 }
 

@@ -35,10 +35,12 @@ extern const struct cli_command cli_convert_command;
 extern const struct cli_command cli_decompress_command;
 extern const struct cli_command cli_info_command;
 extern const struct cli_command cli_ls_command;
+extern const struct cli_command cli_mounts_command;
 extern const struct cli_command cli_recompress_command;
 extern const struct cli_command cli_repair_command;
 extern const struct cli_command cli_seal_command;
 extern const struct cli_command cli_slice_command;
+extern const struct cli_command cli_stats_command;
 extern const struct cli_command cli_umount_command;
 extern const struct cli_command cli_verify_command;
 

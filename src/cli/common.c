@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,6 +61,15 @@ const struct cli_option cli_common_decoding_options[] = {
 	 FIELD(frame_offset), NULL},
 	{0},
 };
+
+int cli_common_take_environment(struct cli_common *common)
+{
+	const struct cli_option option = {.name = "BLOSC_NTHREADS"};
+	const char *value = common->nthreads ? NULL : cli_option_environment(&option);
+
+	return value ? cli_option_threads(&option, &common->nthreads, value)
+		     : 0;
+}
 
 bool cli_common_may_print(const struct cli_common *common)
 {

@@ -69,6 +69,13 @@ extern const struct cli_option cli_common_recursive[];
 /* The message level becomes B2F_LOG_INFO; there is no field. */
 cli_option_fn cli_common_be_verbose;
 
+/*
+ * Takes the number of threads from BLOSC_NTHREADS unless it was said.  Returns
+ * 0, or -EINVAL after saying that it makes no sense.
+ */
+B2F_MUST_CHECK
+int cli_common_take_environment(struct cli_common *common);
+
 /* False, after saying so, if stdout is a terminal that @common spares. */
 bool cli_common_may_print(const struct cli_common *common);
 

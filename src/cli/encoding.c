@@ -19,13 +19,6 @@ static const uint8_t filters[] = {1, 2, 3, 35};
 #define NCODECS	 (sizeof(codecs) / sizeof(codecs[0]))
 #define NFILTERS (sizeof(filters) / sizeof(filters[0]))
 
-static int refuse(const struct cli_option *option, const char *text,
-		  const char *what)
-{
-	cli_message_error("--%s: '%s' is not %s", option->name, text, what);
-	return -EINVAL;
-}
-
 static int set_codec(const struct cli_option *option, void *encoding,
 		     const char *name)
 {
@@ -39,7 +32,8 @@ static int set_codec(const struct cli_option *option, void *encoding,
 			return 0;
 		}
 	}
-	return refuse(option, name, "zstd, lz4, lz4hc, blosclz or zlib");
+	return cli_option_refuse(option, name,
+				 "zstd, lz4, lz4hc, blosclz or zlib");
 }
 
 /* One filter, "NAME" or "NAME:NUMBER", of @len characters. */
@@ -71,6 +65,13 @@ static int parse_filter(const char *text, size_t len, uint8_t *id,
 	return -EINVAL;
 }
 
+static int refuse_list(const struct cli_option *option, const char *list)
+{
+	return cli_option_refuse(option, list,
+				 "a list of shuffle, bitshuffle, delta, "
+				 "bytedelta; or none");
+}
+
 /* They take the last slots, as C-Blosc2 places a single filter. */
 static int set_filters(const struct cli_option *option, void *encoding,
 		       const char *list)
@@ -85,9 +86,7 @@ static int set_filters(const struct cli_option *option, void *encoding,
 			len = strcspn(at, ",");
 			if (n == B2F_SLOTS ||
 			    parse_filter(at, len, &ids[n], &metas[n]))
-				return refuse(option, list,
-					      "a list of shuffle, bitshuffle, "
-					      "delta, bytedelta; or none");
+				return refuse_list(option, list);
 			n++;
 			if (!at[len])
 				break;
@@ -108,7 +107,7 @@ static int parse_size(const struct cli_option *option, const char *text,
 	int err = cli_option_size(option, out, text);
 
 	if (!err && (*out < min || *out > INT32_MAX - 32))
-		err = refuse(option, text, "a possible size");
+		err = cli_option_refuse(option, text, "a possible size");
 	return err;
 }
 
@@ -184,6 +183,67 @@ const struct cli_option cli_encoding_options[] = {
 	{"blocksize", 0, required_argument, set_blocksize, 0, NULL},
 	{0},
 };
+
+/* BLOSC_CLEVEL; C-Blosc2 has a level 0, too, which compresses nothing. */
+static int set_clevel(const struct cli_option *option, void *encoding,
+		      const char *text)
+{
+	struct cli_encoding *s = encoding;
+
+	if (strlen(text) != 1 || text[0] < '0' || text[0] > '9')
+		return cli_option_refuse(option, text, "a level");
+	s->values.clevel = (uint8_t)(text[0] - '0');
+	s->has_clevel = true;
+	return 0;
+}
+
+/* BLOSC_SHUFFLE, in the words of C-Blosc2. */
+static int set_shuffle(const struct cli_option *option, void *encoding,
+		       const char *text)
+{
+	static const struct {
+		const char *word;
+		const char *list;
+	} words[] = {{"NOSHUFFLE", "none"},
+		     {"SHUFFLE", "shuffle"},
+		     {"BITSHUFFLE", "bitshuffle"}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(words[i].word, text) == 0)
+			return set_filters(option, encoding, words[i].list);
+	return cli_option_refuse(option, text,
+				 "NOSHUFFLE, SHUFFLE or BITSHUFFLE");
+}
+
+int cli_encoding_take_environment(struct cli_encoding *encoding)
+{
+	struct cli_encoding *s = encoding;
+	const struct {
+		const char *name;
+		cli_option_fn *store;
+		bool is_said;
+	} rows[] = {
+		{"BLOSC_CLEVEL", set_clevel, s->has_clevel},
+		{"BLOSC_COMPRESSOR", set_codec, s->has_codec},
+		{"BLOSC_SHUFFLE", set_shuffle, s->has_filters},
+		{"BLOSC_TYPESIZE", set_typesize, s->has_typesize},
+		{"BLOSC_BLOCKSIZE", set_blocksize, s->has_blocksize},
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++) {
+		const struct cli_option option = {.name = rows[i].name};
+		const char *value =
+			rows[i].is_said ? NULL : cli_option_environment(&option);
+
+		if (value)
+			err = rows[i].store(&option, s, value);
+		if (err)
+			cli_message_error("%s: it is set in the environment",
+					  option.name);
+	}
+	return err;
+}
 
 void cli_encoding_apply(const struct cli_encoding *encoding,
 			struct b2f_settings *to)

@@ -41,6 +41,15 @@ struct cli_encoding {
 extern const struct cli_option cli_encoding_options[];
 
 /*
+ * Takes what the user did not say from BLOSC_CLEVEL, BLOSC_COMPRESSOR,
+ * BLOSC_SHUFFLE, BLOSC_TYPESIZE and BLOSC_BLOCKSIZE, which python-blosc2
+ * honours for the chunks it makes.  Returns 0, or -EINVAL after saying which one makes
+ * no sense.
+ */
+B2F_MUST_CHECK
+int cli_encoding_take_environment(struct cli_encoding *encoding);
+
+/*
  * Puts what the user said into @to.  A chunk size becomes a whole number of
  * items, at least one.
  */

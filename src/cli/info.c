@@ -88,10 +88,6 @@ static void put_sizes(const struct b2f_frame_info *info)
 {
 	char ratio[CLI_TEXT_SIZE];
 
-	put_field("storage");
-	printf("%s, format version %u\n",
-	       info->sparse ? "sparse (a directory)" : "contiguous (a file)",
-	       info->version);
 	put_field("decoded");
 	put_size(info->nbytes);
 	putchar('\n');
@@ -99,6 +95,14 @@ static void put_sizes(const struct b2f_frame_info *info)
 	put_size(info->cbytes);
 	printf(", ratio %s\n",
 	       cli_text_ratio(info->nbytes, info->cbytes, ratio));
+}
+
+static void put_storage(const struct b2f_frame_info *info)
+{
+	put_field("storage");
+	printf("%s, format version %u\n",
+	       info->sparse ? "sparse (a directory)" : "contiguous (a file)",
+	       info->version);
 	put_chunks(info);
 	put_field("blocks");
 	if (info->blocksize)
@@ -247,10 +251,8 @@ static void put_writable(struct b2f_frame *frame)
 {
 	const char *why = b2f_frame_obstacle(frame);
 
-	if (!why)
-		return;
 	put_field("writable");
-	printf("no: %s\n", why);
+	printf("%s%s\n", why ? "no: " : "yes", why ? why : "");
 }
 
 static void put_stands_for(const struct b2f_frame *frame)
@@ -270,27 +272,53 @@ static void put_stands_for(const struct b2f_frame *frame)
 	}
 }
 
+static void put_index(const struct b2f_frame_info *info)
+{
+	put_field("index");
+	put_size(info->sparse ? info->frame_len
+			      : info->frame_len - info->cbytes);
+	printf(": header %" PRIu32 ", trailer %" PRIu32 "\n", info->header_len,
+	       info->trailer_len);
+}
+
+static void put_kind(const struct b2f_frame *frame)
+{
+	const char *kind = "plain data";
+
+	if (b2f_frame_stands_for(frame))
+		kind = "no data of its own";
+	else if (b2f_frame_objects(frame))
+		kind = "serialized objects";
+	else if (b2f_frame_is_npy(frame))
+		kind = "a .npy file";
+	else if (b2f_frame_array(frame))
+		kind = "an array";
+	else if (b2f_frame_tensor(frame))
+		kind = "plain data of an array";
+	put_field("kind");
+	puts(kind);
+}
+
+/* What a person looks for first: what it is, how large, may it be changed? */
 void cli_info_summary(struct b2f_frame *frame)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 
 	cli_text_name(stdout, b2f_frame_label(frame));
 	putchar('\n');
-	put_sizes(info);
-	put_settings(info);
+	put_kind(frame);
 	put_stands_for(frame);
-	put_writable(frame);
 	if (b2f_frame_array(frame))
 		put_array(frame);
-	put_table(frame);
 	if (b2f_frame_tensor(frame))
 		put_tensor(b2f_frame_tensor(frame));
+	put_table(frame);
+	put_sizes(info);
+	put_writable(frame);
+	put_storage(info);
+	put_settings(info);
 	put_meta_names(frame);
-	put_field("index");
-	put_size(info->sparse ? info->frame_len
-			      : info->frame_len - info->cbytes);
-	printf(": header %" PRIu32 ", trailer %" PRIu32 "\n", info->header_len,
-	       info->trailer_len);
+	put_index(info);
 }
 
 static int digits(uint64_t n)

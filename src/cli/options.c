@@ -19,11 +19,19 @@
 /* What getopt_long() returns for row i is this + i, or its letter. */
 #define FIRST_ROW 256
 
-static int refuse(const struct cli_option *option, const char *text,
-		  const char *what)
+int cli_option_refuse(const struct cli_option *option, const char *text,
+		      const char *what)
 {
-	cli_message_error("--%s: '%s' is not a %s", option->name, text, what);
+	/* Variables of the environment have names in capitals. */
+	cli_message_error("%s%s: '%s' is not %s",
+			  option->name[0] == 'B' ? "" : "--", option->name,
+			  text, what);
 	return -EINVAL;
+}
+
+const char *cli_option_environment(const struct cli_option *option)
+{
+	return getenv(option->name);
 }
 
 /* Bits that suffix @text shifts by; -1 if it is none. */
@@ -87,7 +95,9 @@ int cli_option_text(const struct cli_option *option, void *field,
 int cli_option_size(const struct cli_option *option, void *field,
 		    const char *value)
 {
-	return parse_size(value, field) ? refuse(option, value, "size") : 0;
+	if (parse_size(value, field))
+		return cli_option_refuse(option, value, "a size");
+	return 0;
 }
 
 int cli_option_position(const struct cli_option *option, void *field,
@@ -97,7 +107,7 @@ int cli_option_position(const struct cli_option *option, void *field,
 	bool minus = value[0] == '-';
 
 	if (parse_size(value + minus, &position->offset))
-		return refuse(option, value, "position");
+		return cli_option_refuse(option, value, "a position");
 	position->from_end = minus;
 	return 0;
 }
@@ -108,7 +118,7 @@ int cli_option_threads(const struct cli_option *option, void *field,
 	uint64_t n;
 
 	if (parse_size(value, &n) || n > THREADS_MAX)
-		return refuse(option, value, "number of threads");
+		return cli_option_refuse(option, value, "a number of threads");
 	*(unsigned int *)field = (unsigned int)n;
 	return 0;
 }

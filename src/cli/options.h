@@ -43,6 +43,16 @@ struct cli_option {
 	const struct cli_option *shared;
 };
 
+/* The variable of the environment that is called as @option; or NULL. */
+const char *cli_option_environment(const struct cli_option *option);
+
+/*
+ * Says that @text, given with @option or a variable of the environment that is
+ * called so, is not @what, as "a size".  Returns -EINVAL.
+ */
+int cli_option_refuse(const struct cli_option *option, const char *text,
+		      const char *what);
+
 /* The field is a bool, which becomes true, or false. */
 cli_option_fn cli_option_set;
 cli_option_fn cli_option_clear;

@@ -37,7 +37,7 @@ struct cli_output {
 
 /*
  * Begins the file @path; *@out is in use until cli_output_close().  Until then
- * INT, TERM and HUP remove what is half done.  Without @replace an existing
+ * the signals of cleanup.h remove what is half done.  Without @replace an existing
  * @path is -EEXIST.
  */
 B2F_MUST_CHECK

@@ -18,8 +18,20 @@
 #include "cli/frames.h"
 #include "cli/message.h"
 
+/* 16 hexadecimal digits follow. */
+#define TEMP_NAME ".bloscctl-"
+
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_FOLDER "/var/tmp/"
+
+bool cli_target_is_temp(const char *name)
+{
+	size_t prefix = strlen(TEMP_NAME);
+
+	return strncmp(name, TEMP_NAME, prefix) == 0 &&
+	       strspn(name + prefix, "0123456789abcdef") == 16 &&
+	       !name[prefix + 16];
+}
 
 /*
  * The first @len characters of temp are its directory; none: the current one.
@@ -48,7 +60,7 @@ static int make_temp_name(struct cli_target *t, const char *path)
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return cli_message_errno(path, -errno);
-	if (asprintf(&t->temp, "%.*s.bloscctl-%016llx", dir_len, path,
+	if (asprintf(&t->temp, "%.*s" TEMP_NAME "%016llx", dir_len, path,
 		     (unsigned long long)random) < 0) {
 		t->temp = NULL;
 		return cli_message_errno(path, -ENOMEM);

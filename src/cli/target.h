@@ -18,6 +18,12 @@
 
 #include "b2frame/error.h"
 
+/*
+ * Is @name what something is called while it is made?  Nothing but a kill
+ * leaves one behind.
+ */
+bool cli_target_is_temp(const char *name);
+
 /* Zero-initialize it. */
 struct cli_target {
 	/* What messages call it; the caller's. */
@@ -35,7 +41,7 @@ struct cli_target {
 
 /*
  * Begins the frame @path; *@out is in use until cli_target_close().  Until then
- * INT, TERM and HUP remove what is half done.  Without @replace an existing
+ * the signals of cleanup.h remove what is half done.  Without @replace an existing
  * @path is -EEXIST, with it all but frames and plain files are.
  */
 B2F_MUST_CHECK

@@ -10,6 +10,7 @@
 #include "b2frame/pack.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
+#include "cli/target.h"
 
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
@@ -56,8 +57,8 @@ static int visit_pack(const struct cli_walk *walk,
 	char *file = NULL;
 	int err = 0;
 
-	if (walk->recursive && !walk->no_stores && S_ISREG(entry->st->st_mode) &&
-	    b2f_pack_is_name(entry->path))
+	if (walk->recursive && !walk->no_stores &&
+	    S_ISREG(entry->st->st_mode) && b2f_pack_is_name(entry->path))
 		file = cli_pack_path_split(entry->path, true, &key);
 	if (file)
 		err = cli_pack_path_walk(walk, file, key);
@@ -71,6 +72,10 @@ static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 				       .st = ent->fts_statp};
 	int err;
 
+	if (ent->fts_level > 0 && cli_target_is_temp(ent->fts_name)) {
+		fts_set(fts, ent, FTS_SKIP);
+		return 0;
+	}
 	err = peek(ent, &entry.peek);
 	if (err)
 		cli_message_errno(without_dot(ent), err);

@@ -73,6 +73,16 @@ static void give(struct b2f_budget *b, uint64_t bytes)
 	pthread_cond_broadcast(&b->changed);
 }
 
+uint64_t b2f_budget_bytes(struct b2f_budget *budget)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&budget->lock);
+	bytes = budget->bytes;
+	pthread_mutex_unlock(&budget->lock);
+	return bytes;
+}
+
 void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes)
 {
 	pthread_mutex_lock(&budget->lock);

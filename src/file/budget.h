@@ -66,6 +66,9 @@ void b2f_budget_fini(struct b2f_budget *budget);
 B2F_MUST_CHECK
 int b2f_budget_take(struct b2f_file *file, uint64_t bytes);
 
+/* Written bytes in memory now. */
+uint64_t b2f_budget_bytes(struct b2f_budget *budget);
+
 /* Gives back what was taken for no record. */
 void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes);
 

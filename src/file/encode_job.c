@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "base/monotonic.h"
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/writer.h"
@@ -81,6 +82,7 @@ static int write_chunk(struct b2f_record *rec, struct b2f_edit_chunk *out)
 		.lock = &file->lock,
 		.no_seal = w->options.no_seal,
 	};
+	uint64_t start_ns = b2f_monotonic_ns();
 	bool made = false;
 	int err;
 
@@ -90,6 +92,10 @@ static int write_chunk(struct b2f_record *rec, struct b2f_edit_chunk *out)
 	err = b2f_encode_patch(rec, &cw, &made, out);
 	if (!err && !made)
 		err = write_whole(rec, &cw, out);
+	if (!err && out->cbytes)
+		b2f_tally_encoded(file->runtime->tally,
+				  w->edit->header.codec,
+				  rec->nbytes, out->cbytes, start_ns);
 	b2f_idle_put_encoder(&file->runtime->idle, cw.encoder);
 	return err;
 }

@@ -97,6 +97,8 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 	out->cached_bytes = cache.bytes;
 	out->cached_blocks = cache.entries;
 	out->ahead_chunks = atomic_load(&runtime->ahead_chunks);
+	out->dirty_bytes = b2f_budget_bytes(&runtime->budget);
+	b2f_tally_get(runtime->tally, out->codecs);
 }
 
 void b2f_runtime_trim(struct b2f_runtime *runtime)

@@ -13,6 +13,7 @@
 #include "file/budget.h"
 #include "file/idle.h"
 #include "file/kept.h"
+#include "file/tally.h"
 #include "run/cache.h"
 #include "run/pool.h"
 
@@ -31,6 +32,8 @@ struct b2f_runtime {
 	struct b2f_idle idle;
 	struct b2f_kept kept;
 	struct b2f_budget budget;
+	/* By the code of the codec. */
+	struct b2f_tally tally[B2F_STATS_CODECS];
 };
 
 #endif

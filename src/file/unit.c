@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.c - the units of chunks, by way of the cache */
+#include "base/monotonic.h"
 #include "file/reading.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
@@ -65,8 +66,14 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 		.ref = ref,
 		.unit = unit,
 	};
+	uint64_t start_ns = b2f_monotonic_ns();
 	int err = b2f_frame_decode_unit(&read, dst);
 
+	if (!err)
+		b2f_tally_decoded(
+			r->file->runtime->tally, fill->loaded,
+			b2f_chunk_unit_nbytes(&fill->loaded->chunk, unit),
+			start_ns);
 	b2f_kept_put(&r->file->runtime->kept, k);
 	return err;
 }

@@ -74,4 +74,10 @@ B2F_MUST_CHECK
 int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 			   uint32_t *out, bool *sealed, struct b2f_why *why);
 
+/*
+ * The codec of a chunk by its code: its format says all but whether it is lz4 or
+ * lz4hc, and which plugin.
+ */
+uint8_t b2f_frame_codec_of(const struct b2f_chunk_header *h);
+
 #endif

@@ -103,8 +103,7 @@ static enum b2f_chunk_kind kind_of(const struct b2f_chunk_header *h)
 	return h->memcpyed ? B2F_CHUNK_STORED : B2F_CHUNK_COMPRESSED;
 }
 
-/* The codec by number; a format says all but lz4 or lz4hc, and the plugin. */
-static uint8_t codec_of(const struct b2f_chunk_header *h)
+uint8_t b2f_frame_codec_of(const struct b2f_chunk_header *h)
 {
 	switch (h->format) {
 	case B2F_FORMAT_BLOSCLZ:
@@ -133,7 +132,7 @@ static void info_of_chunk(const struct b2f_chunk *chunk,
 	out->nblocks = chunk->blocks.nblocks;
 	out->version = h->version;
 	out->typesize = h->typesize;
-	out->codec = codec_of(h);
+	out->codec = b2f_frame_codec_of(h);
 	out->codec_meta = h->codec_meta;
 	out->split = h->split;
 	out->has_dict = h->has_dict;

@@ -62,6 +62,23 @@ assert [y["storage"] for y in x] == [
 assert x[1]["nbytes"] == 656360 and x[1]["mtime"] == 981173106, x
 assert "nbytes" not in x[0], x
 END
+
+# As a tree, with types and shapes.
+runs 0 ls --tree tree
+says '^STORAGE +SIZE +STORED +RATIO  DTYPE +SHAPE +NAME$'
+says '^ +tree/$'
+says '^contiguous .*  -  +-  +  flat\.b2frame$'
+says '^broken .* broken\.b2frame$'
+says '^ +sub/$'
+says '^[a-z]+ +2\.3 KiB .*  <f4 +\(20, 30\) +array\.b2nd$'
+runs 0 ls --tree --json tree
+"$B2F_PYTHON" - <<'END' || die "--tree --json"
+import json
+x = json.load(open(".out"))
+assert x[-1]["shape"] == [20, 30] and x[-1]["dtype"] == "<f4", x
+assert "shape" not in x[1], x
+END
+
 mkdir nothing
 runs 0 ls --json nothing
 [ "$(cat .out)" = '[]' ] || die "not an empty array"

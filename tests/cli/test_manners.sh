@@ -59,3 +59,21 @@ says_on_stderr "^bloscctl: -19: "
 runs 2 compress "" -12 n
 runs 0 compress -q -o level.b2frame -9 -T1 n
 exists level.b2frame
+
+# The environment of C-Blosc2, below what options say.
+BLOSC_CLEVEL=9 BLOSC_COMPRESSOR=lz4hc BLOSC_SHUFFLE=BITSHUFFLE \
+	BLOSC_TYPESIZE=2 BLOSC_BLOCKSIZE=8192 BLOSC_NTHREADS=1 \
+	runs 0 compress -q -f -o env.b2frame n
+runs 0 info env.b2frame
+says 'codec +lz4hc, level 9,'
+says 'filters +bitshuffle$'
+says 'items +2 bytes$'
+says 'blocks +8\.0 KiB'
+BLOSC_CLEVEL=9 BLOSC_COMPRESSOR=lz4hc \
+	runs 0 compress -q -f -1 --codec=zlib -o env.b2frame n
+runs 0 info env.b2frame
+says 'codec +zlib, level 1,'
+BLOSC_CLEVEL=ten runs 2 compress -f -o env.b2frame n
+says_on_stderr "^bloscctl: BLOSC_CLEVEL: 'ten' is not a level$"
+BLOSC_SHUFFLE=1 runs 2 compress -f -o env.b2frame n
+says_on_stderr "^bloscctl: BLOSC_SHUFFLE: '1' is not NOSHUFFLE, "

@@ -10,11 +10,12 @@ has_temp() {
 	[ -n "$(find . -name '.bloscctl-*')" ]
 }
 
-for signal in INT TERM HUP; do
+for signal in INT TERM HUP QUIT; do
 	echo precious >out
 	# A shell's background jobs ignore INT; Python's children do not.
 	"$B2F_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' \
 		"$bloscctl" decompress -f --no-sparse -o out huge.b2frame &
 	pid=$!
@@ -37,10 +38,11 @@ for options in "-o new.b2frame" "-f -o old.b2frame" "--contiguous -o new.b2f"; d
 	rm -rf old.b2frame
 	mkdir old.b2frame
 	cp -r huge.b2frame/. old.b2frame
-	for signal in INT TERM HUP; do
+	for signal in INT TERM HUP QUIT; do
 		# shellcheck disable=SC2086
 		"$B2F_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' \
 			"$bloscctl" compress --chunksize=64k $options \
 			< <(head -c 2G /dev/urandom) &
@@ -80,3 +82,20 @@ wait "$tracer" 2>/dev/null || status=$?
 [ "$status" = 143 ] || die "slow removal: status $status"
 no_litter
 absent new.b2frame
+
+# What a kill leaves is no frame to ls and verify.
+"$bloscctl" compress --chunksize=64k -o new.b2frame \
+	< <(head -c 2G /dev/urandom) &
+pid=$!
+for _ in $(seq 500); do
+	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 20 ] || break
+	sleep 0.01
+done
+has_temp || die "it never began"
+kill -s KILL "$pid"
+wait "$pid" 2>/dev/null || :
+has_temp || die "a kill left nothing"
+run ls -r
+! grep -q bloscctl- .out || die "ls shows what was left"
+run verify -r .
+! grep -q bloscctl- .out .err || die "verify looks at what was left"

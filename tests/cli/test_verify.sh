@@ -128,6 +128,7 @@ for n in range(4):
 END
 runs 2 verify plugin.b2frame
 says '^plugin\.b2frame: not checked, .*, 4 unsupported$'
+says_on_stderr 'codec 35 \(zfp-rate\), a plugin, is not built in'
 errors 4
 
 # No permission, which root has always.

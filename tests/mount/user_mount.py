@@ -50,11 +50,36 @@ def check_folders():
     assert os.listdir("mnt/e") == ["f"]
 
 
+def make_closed():
+    """Frames that the daemon may not read, and one that it may."""
+    for kind, name in ("--contiguous", "flat.b2f"), ("--plain", "dir.b2frame"):
+        subprocess.run(["./bloscctl", "compress", "-q", kind, "-o",
+                        f"src/{name}", "bloscctl"], check=True)
+        os.chmod(f"src/{name}", 0)
+
+
+def check_closed():
+    """Names stay what they are while modes change."""
+    assert sorted(os.listdir("mnt")) == ["dir", "flat"], os.listdir("mnt")
+    for name, frame, mode in (("flat", "flat.b2f", 0o600),
+                              ("dir", "dir.b2frame", 0o700)):
+        assert stat.S_ISREG(os.stat(f"mnt/{name}").st_mode)
+        assert error_of(open, f"mnt/{name}", "rb") == errno.EACCES
+        os.chmod(f"src/{frame}", mode)
+        time.sleep(1.2)
+        assert os.listdir("mnt").count(name) == 1
+        with open(f"mnt/{name}", "rb") as f, open("bloscctl", "rb") as g:
+            assert f.read() == g.read()
+        os.unlink(f"mnt/{name}")
+
+
+make_closed()
 daemon = subprocess.Popen(["./bloscfs", "-f", "src", "mnt"])
 try:
     while not os.path.ismount("mnt"):
         assert daemon.poll() is None
         time.sleep(.05)
+    check_closed()
     for file_mode in 0o644, 0o444, 0o400, 0o200, 0:
         check_file(file_mode)
     check_folders()

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mounts.h - what the kernel knows of the mounts of bloscfs
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_MOUNTS_H
+#define B2F_CLI_MOUNTS_H
+
+#include "b2frame/error.h"
+
+struct cli_mount {
+	/* As the user named them when they were mounted, made absolute. */
+	const char *source;
+	const char *mountpoint;
+	/* "rw,nosuid,..." */
+	const char *options;
+};
+
+/*
+ * Calls @fn with each mount of bloscfs in this mount namespace, in the order in
+ * which they were made.  Returns 0, or a negative errno of /proc.
+ */
+B2F_MUST_CHECK
+int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
+		    void *arg);
+
+/*
+ * The attribute user.bloscfs.@name of the root of the mount @path, malloc'ed;
+ * NULL, errno set: it does not answer, or not with this.
+ */
+char *cli_mounts_ask(const char *path, const char *name);
+
+#endif

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What grows is seen within a second, and mounts tell what they do."""
+import json
+import os
+import subprocess
+import time
+
+import blosc2
+import numpy as np
+
+from mounting import BUILD, Mount, main, wait_until
+
+CTL = str(BUILD / "bloscctl")
+
+
+def ctl(*args, status=0):
+    done = subprocess.run([CTL, *args], capture_output=True, text=True)
+    assert done.returncode == status, done
+    return done.stdout
+
+
+def soon(condition, what):
+    """Within a second; three on a machine that is busy."""
+    start = time.monotonic()
+    wait_until(condition, what, seconds=3)
+    return time.monotonic() - start
+
+
+def test_tail_follows_what_another_process_appends():
+    os.mkdir("src")
+    schunk = blosc2.SChunk(chunksize=1 << 12, contiguous=False,
+                           urlpath="src/log.b2frame",
+                           cparams={"typesize": 1})
+    schunk.append_data(b"begin\n" + b"x" * 4089 + b"\n")
+    with Mount("src", "mnt"):
+        with open("seen", "wb") as out, subprocess.Popen(
+                ["tail", "-c", "+1", "-s", "0.1", "-f", "mnt/log"],
+                stdout=out) as tail:
+            try:
+                soon(lambda: os.path.getsize("seen") == 4096, "the first chunk")
+                for n in range(3):
+                    schunk.append_data(bytes([65 + n]) * 4096)
+                    soon(lambda n=n: os.path.getsize("seen") == 4096 * (n + 2),
+                         f"chunk {n + 1}")
+            finally:
+                tail.terminate()
+    with open("seen", "rb") as f:
+        assert f.read()[4096:] == b"A" * 4096 + b"B" * 4096 + b"C" * 4096
+
+
+def test_tail_follows_what_is_written_into_the_mount():
+    os.mkdir("src")
+    with Mount("src", "mnt"), open("mnt/log", "wb", buffering=0) as log:
+        log.write(b"one\n")
+        with open("seen", "wb") as out, subprocess.Popen(
+                ["tail", "-c", "+1", "-s", "0.1", "-f", "mnt/log"],
+                stdout=out) as tail:
+            try:
+                soon(lambda: os.path.getsize("seen") == 4, "the first line")
+                log.write(b"two\n")
+                soon(lambda: os.path.getsize("seen") == 8, "the second line")
+            finally:
+                tail.terminate()
+
+
+def test_an_array_that_grows():
+    os.mkdir("src")
+    array = blosc2.asarray(np.arange(1000.0), urlpath="src/a.b2nd", mode="w",
+                           contiguous=False, chunks=(1000,))
+    with Mount("src", "mnt"):
+        assert np.array_equal(np.load("mnt/a.npy"), np.arange(1000.0))
+        array.resize((2000,))
+        array[1000:] = np.arange(1000.0, 2000.0)
+        soon(lambda: os.stat("mnt/a").st_size == 16000, "the new size")
+        soon(lambda: len(np.load("mnt/a.npy")) == 2000, "the new shape")
+        soon(lambda: np.array_equal(np.load("mnt/a.npy"), np.arange(2000.0)),
+             "the new items")
+
+
+def test_mounts_and_their_statistics():
+    os.mkdir("src")
+    with Mount("src", "mnt") as m:
+        with open("mnt/f", "wb") as f:
+            f.write(b"0123456789abcdef" * (1 << 18))
+        with open("mnt/f", "rb") as f:
+            f.read()
+        here = os.path.realpath("mnt")
+        mine = [x for x in json.loads(ctl("mounts", "--json"))
+                if x["mountpoint"] == here]
+        assert len(mine) == 1 and mine[0]["pid"] == m.pid, mine
+        assert mine[0]["source"] == os.path.realpath("src"), mine
+        assert any(x.startswith(here + "  ") and x.endswith(f"  rw  {m.pid}")
+                   for x in ctl("mounts").splitlines())
+        stats = json.loads(ctl("stats", "--json", "mnt"))
+        zstd = stats["codecs"]["zstd"]
+        assert stats["written_bytes"] == 4 << 20, stats
+        assert zstd["encoded_bytes"] == 4 << 20 > zstd["stored_bytes"] > 0
+        assert zstd["encode_seconds"] > 0, zstd
+        assert stats["memory_bytes"] > 1 << 20 and "dirty_bytes" in stats
+        text = ctl("stats", "mnt")
+        assert text.startswith("mnt\n  reads") and "ratio" in text, text
+    said = json.loads(ctl("stats", "--json", "mnt", status=1))
+    assert "not the root of a mount" in said["error"], said
+
+
+main()
