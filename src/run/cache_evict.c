@@ -58,6 +58,7 @@
 #define HOT_AGE_SHARE	8
 #define PARKED_SHARE	4
 #define PASSED_SHARE	16
+#define ARENA_SHARE	8
 
 /*
  * So many entries may stay at the tail during one eviction.  The next idle one
@@ -71,20 +72,22 @@
 /* Steps between sizes of buffers, per doubling: at most 1/8 is lost. */
 #define STEPS_LOG2 3
 
-static void entry_free(struct b2f_cache_entry *entry)
+static void entry_free(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
-	b2f_aligned_free(entry->data);
+	if (!b2f_arena_put(&cache->arena, entry->data))
+		b2f_aligned_free(entry->data);
 	free(entry);
 }
 
 /* Frees the entries that were put aside while the room lock was held. */
-static void trash_empty(struct b2f_cache_queue *trash)
+static void trash_empty(struct b2f_cache *cache,
+			struct b2f_cache_queue *trash)
 {
 	while (trash->nentries > 0) {
 		struct b2f_cache_entry *entry = queue_tail(trash);
 
 		queue_remove(entry);
-		entry_free(entry);
+		entry_free(cache, entry);
 	}
 }
 
@@ -99,6 +102,21 @@ static size_t buffer_size(size_t size)
 	while (step << (STEPS_LOG2 + 1) <= size)
 		step <<= 1;
 	return (size + step - 1) / step * step;
+}
+
+/*
+ * A buffer for @entry.  Only what passes comes from the arena: it leaves soon,
+ * so that slabs do not stay nearly empty.
+ */
+static uint8_t *new_buffer(struct b2f_cache *cache,
+			   const struct b2f_cache_entry *entry)
+{
+	size_t size = buffer_size(entry->size);
+	uint8_t *data = NULL;
+
+	if (atomic_load(&entry->heat) == B2F_CACHE_PASSING)
+		data = b2f_arena_get(&cache->arena, size);
+	return data ? data : b2f_aligned_new(size);
 }
 
 size_t b2f_cache_charge(size_t size)
@@ -304,9 +322,9 @@ int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	if (!entry->oversize)
 		fit(cache, entry, &trash);
 	pthread_mutex_unlock(&cache->room);
-	trash_empty(&trash);
+	trash_empty(cache, &trash);
 	if (!entry->data)
-		entry->data = b2f_aligned_new(buffer_size(entry->size));
+		entry->data = new_buffer(cache, entry);
 	return entry->data ? 0 : -ENOMEM;
 }
 
@@ -334,7 +352,7 @@ void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 		cache->parked_since = atomic_load(&cache->clock);
 	}
 	pthread_mutex_unlock(&cache->room);
-	trash_empty(&trash);
+	trash_empty(cache, &trash);
 }
 
 void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry)
@@ -346,7 +364,7 @@ void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	make_spare(cache, entry, &trash);
 	fit(cache, NULL, &trash);
 	pthread_mutex_unlock(&cache->room);
-	trash_empty(&trash);
+	trash_empty(cache, &trash);
 }
 
 void b2f_cache_trim(struct b2f_cache *cache)
@@ -357,7 +375,7 @@ void b2f_cache_trim(struct b2f_cache *cache)
 	pthread_mutex_lock(&cache->room);
 	fit(cache, NULL, &trash);
 	pthread_mutex_unlock(&cache->room);
-	trash_empty(&trash);
+	trash_empty(cache, &trash);
 }
 
 /* Takes @entry out of the table, if it is there.  The room lock is held. */
@@ -398,7 +416,7 @@ void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file)
 	}
 	fit(cache, NULL, &trash);
 	pthread_mutex_unlock(&cache->room);
-	trash_empty(&trash);
+	trash_empty(cache, &trash);
 }
 
 void b2f_cache_free_spares(struct b2f_cache *cache)
@@ -414,7 +432,8 @@ void b2f_cache_free_spares(struct b2f_cache *cache)
 		queue_push(&trash, oldest);
 	}
 	pthread_mutex_unlock(&cache->room);
-	trash_empty(&trash);
+	trash_empty(cache, &trash);
+	b2f_arena_trim(&cache->arena);
 }
 
 void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
@@ -463,15 +482,17 @@ void b2f_cache_room_init(struct b2f_cache *cache)
 	for (int i = 0; i < B2F_CACHE_FILES; i++)
 		link_init(&cache->files[i]);
 	pthread_mutex_init(&cache->room, NULL);
+	b2f_arena_init(&cache->arena, cache->max_bytes / ARENA_SHARE);
 }
 
 void b2f_cache_room_fini(struct b2f_cache *cache)
 {
 	if (cache->parked)
-		entry_free(cache->parked);
-	trash_empty(&cache->probation);
-	trash_empty(&cache->protected);
-	trash_empty(&cache->passed);
-	trash_empty(&cache->spare);
+		entry_free(cache, cache->parked);
+	trash_empty(cache, &cache->probation);
+	trash_empty(cache, &cache->protected);
+	trash_empty(cache, &cache->passed);
+	trash_empty(cache, &cache->spare);
+	b2f_arena_fini(&cache->arena);
 	pthread_mutex_destroy(&cache->room);
 }

@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "run/arena.h"
 #include "run/cache.h"
 
 #define B2F_CACHE_ALIGN 64
@@ -118,6 +119,8 @@ struct b2f_cache {
 	uint64_t ghost_mask;
 	struct b2f_cache_entry **buckets;
 	struct b2f_cache_ghost *ghosts;
+	/* For entries that are loaded for a reader in order; has a lock. */
+	struct b2f_arena arena;
 
 	_Atomic uint64_t next_file;
 	/* Bytes loaded so far: time as the cache sees it. */

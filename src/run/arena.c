@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arena.c - buffers in huge pages, for what passes through the cache */
+#include "run/arena.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/aligned.h"
+
+/* A huge page, on all systems where asking for one matters to us. */
+#define SLAB ((size_t)2 << 20)
+
+/* One bit per buffer says whether it is in use. */
+#define BUFFERS_MAX 64
+#define SIZE_MIN    (SLAB / BUFFERS_MAX)
+
+struct b2f_slab {
+	/* Of its buffers; 0: it has none yet. */
+	size_t size;
+	uint64_t used;
+	/* Something was written to it since the system has its memory. */
+	bool touched;
+};
+
+void b2f_arena_init(struct b2f_arena *arena, size_t nbytes)
+{
+	size_t nslabs = nbytes / SLAB;
+	uint8_t *data;
+
+	*arena = (struct b2f_arena){.data = NULL};
+	pthread_mutex_init(&arena->lock, NULL);
+	if (nslabs == 0)
+		return;
+	arena->slabs = calloc(nslabs, sizeof(*arena->slabs));
+	if (!arena->slabs)
+		return;
+	/* One more, for a range that begins with a huge page. */
+	data = mmap(NULL, (nslabs + 1) * SLAB, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (data == MAP_FAILED)
+		return;
+	arena->mapped = data;
+	arena->nslabs = nslabs;
+	arena->data = data + (SLAB - (uintptr_t)data % SLAB) % SLAB;
+	/* If the system has none to give, these are ordinary pages. */
+	(void)madvise(arena->data, nslabs * SLAB, MADV_HUGEPAGE);
+}
+
+void b2f_arena_fini(struct b2f_arena *arena)
+{
+	if (arena->mapped)
+		munmap(arena->mapped, (arena->nslabs + 1) * SLAB);
+	free(arena->slabs);
+	pthread_mutex_destroy(&arena->lock);
+}
+
+static bool has_room(const struct b2f_slab *slab)
+{
+	size_t n = SLAB / slab->size;
+
+	return slab->used != (n < BUFFERS_MAX ? (UINT64_C(1) << n) - 1
+					      : UINT64_MAX);
+}
+
+/* The slab for one more buffer of @size, or NULL.  Locked. */
+static struct b2f_slab *find_slab(struct b2f_arena *arena, size_t size)
+{
+	struct b2f_slab *empty = NULL;
+
+	for (size_t i = 0; i < arena->nslabs; i++) {
+		struct b2f_slab *slab = &arena->slabs[i];
+
+		if (slab->used == 0 && (!empty || !empty->touched))
+			empty = slab;
+		else if (slab->used && slab->size == size && has_room(slab))
+			return slab;
+	}
+	return empty;
+}
+
+uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size)
+{
+	struct b2f_slab *slab;
+	uint8_t *data = NULL;
+	unsigned int i;
+
+	if (!arena->data || size < SIZE_MIN || size > SLAB ||
+	    size % B2F_ALIGN != 0)
+		return NULL;
+	pthread_mutex_lock(&arena->lock);
+	slab = find_slab(arena, size);
+	if (slab) {
+		slab->size = size;
+		slab->touched = true;
+		i = (unsigned int)__builtin_ctzll(~slab->used);
+		slab->used |= UINT64_C(1) << i;
+		data = arena->data + (size_t)(slab - arena->slabs) * SLAB +
+		       i * size;
+	}
+	pthread_mutex_unlock(&arena->lock);
+	return data;
+}
+
+bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data)
+{
+	size_t off = (size_t)((uintptr_t)data - (uintptr_t)arena->data);
+	struct b2f_slab *slab;
+
+	if (!arena->data || off >= arena->nslabs * SLAB)
+		return false;
+	pthread_mutex_lock(&arena->lock);
+	slab = &arena->slabs[off / SLAB];
+	slab->used &= ~(UINT64_C(1) << (off % SLAB / slab->size));
+	pthread_mutex_unlock(&arena->lock);
+	return true;
+}
+
+void b2f_arena_trim(struct b2f_arena *arena)
+{
+	pthread_mutex_lock(&arena->lock);
+	for (size_t i = 0; i < arena->nslabs; i++) {
+		struct b2f_slab *slab = &arena->slabs[i];
+
+		if (slab->used || !slab->touched)
+			continue;
+		(void)madvise(arena->data + i * SLAB, SLAB, MADV_DONTNEED);
+		slab->touched = false;
+	}
+	pthread_mutex_unlock(&arena->lock);
+}

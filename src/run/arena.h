@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * arena.h - buffers in huge pages, for what passes through the cache
+ *
+ * The arena is a fixed range of memory, cut into slabs of one huge page; a slab
+ * has buffers of one size.  It never grows: what finds no place in it comes
+ * from the heap.  So at most the arena itself is lost to slabs that are nearly
+ * empty.
+ *
+ * Layer: run.  May include: base/.  Threads: any, but b2f_arena_init() and
+ * b2f_arena_fini().
+ */
+#ifndef B2F_RUN_ARENA_H
+#define B2F_RUN_ARENA_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct b2f_arena {
+	/* What is mapped, or NULL: the arena has nothing.  Constant. */
+	uint8_t *mapped;
+	/* The slabs, from a multiple of their size on.  Constant. */
+	uint8_t *data;
+	size_t nslabs;
+	/* Protects what follows. */
+	pthread_mutex_t lock;
+	struct b2f_slab *slabs;
+};
+
+/*
+ * An arena of @nbytes, rounded down; of nothing if that is too small, or if
+ * there is no memory for it.  Pages are taken when they are first written to.
+ */
+void b2f_arena_init(struct b2f_arena *arena, size_t nbytes);
+void b2f_arena_fini(struct b2f_arena *arena);
+
+/*
+ * Returns @size bytes of garbage, aligned to a cache line, for
+ * b2f_arena_put(); or NULL: there is no place, or the size does not fit slabs.
+ */
+uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size);
+
+/* Takes @data back; false if it is not from here. */
+bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data);
+
+/* Gives the memory of empty slabs back to the system. */
+void b2f_arena_trim(struct b2f_arena *arena);
+
+#endif
