@@ -80,6 +80,8 @@ struct extent {
 	/* First item in the array, and how many. */
 	uint64_t start;
 	uint64_t len;
+	/* Nothing that the block has of the array comes behind it. */
+	bool is_last;
 };
 
 static struct extent extent_of(const struct b2f_array_cells *cells,
@@ -97,7 +99,9 @@ static struct extent extent_of(const struct b2f_array_cells *cells,
 
 	end = b2f_min_u64(first + bs, (e.chunk + 1) * cs);
 	e.start = b2f_max_u64(first, cells->start[i]);
+	end = b2f_min_u64(end, (uint64_t)a->shape[i]);
 	e.len = b2f_min_u64(end, cells->end[i]) - e.start;
+	e.is_last = e.start + e.len == end;
 	e.in_block = e.start - first;
 	return e;
 }
@@ -133,6 +137,7 @@ void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
 	out->array = a;
 	out->nchunk = 0;
 	out->item = 0;
+	out->ends_block = true;
 	for (unsigned int d = a->ndim; d-- > 0;) {
 		struct extent e = extent_of(cells, d, i % cells->count[d]);
 		uint64_t n = (uint64_t)a->shape[d];
@@ -142,6 +147,7 @@ void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
 		block += e.block * grid_stride;
 		in_block += e.in_block * block_stride;
 		out->item += e.start * stride;
+		out->ends_block = out->ends_block && e.is_last;
 		out->len[d] = e.len;
 		out->at[d] = 0;
 		out->stride[d] = stride;

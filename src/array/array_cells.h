@@ -63,6 +63,8 @@ struct b2f_array_cell {
 	/* Bytes of the block in the decoded chunk. */
 	uint64_t block_off;
 	uint64_t block_nbytes;
+	/* It has the last item, in C order, that the block has of the array. */
+	bool ends_block;
 	/* Dimensions a run goes through only one item of, and in these: */
 	unsigned int nouter;
 	uint64_t len[B2F_ARRAY_MAX_DIM];

@@ -243,8 +243,7 @@ static size_t begin(struct batch *b, struct b2f_reading *r,
 	size = (size_t)b2f_min_u64(size, r->size - off);
 	if (stream && size > 0)
 		b2f_stream_note(stream, r, off, size);
-	/* A block of an array is needed again for the next rows. */
-	r->in_order = r->frame->form.linear && b2f_stream_in_order(stream);
+	r->in_order = b2f_stream_in_order(stream);
 	b->stream = r->in_order ? stream : NULL;
 	return size;
 }
@@ -255,7 +254,7 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 	int err = 0;
 
 	if (!b->reading->frame->form.linear)
-		return b2f_gather(b->reading, buf, size, off);
+		return b2f_gather(b->reading, b->stream, buf, size, off);
 
 	while (done < size) {
 		err = batch_get(b, off + done, size - done);
@@ -309,6 +308,8 @@ struct pins {
 	struct b2f_frame *frame;
 	/* A range of too many pieces was copied here instead. */
 	uint8_t *copy;
+	size_t copied;
+	struct b2f_idle *idle;
 };
 
 static void point_to_pieces(struct pins *pins)
@@ -322,15 +323,25 @@ static void point_to_pieces(struct pins *pins)
 	}
 }
 
+static void drop_copy(struct pins *pins)
+{
+	if (pins->copy)
+		b2f_idle_put_copy(pins->idle, pins->copy, pins->copied);
+	pins->copy = NULL;
+}
+
 static int copy_range(struct pins *pins, size_t size, uint64_t off)
 {
+	struct batch *b = &pins->batch;
 	int err;
 
-	batch_release(&pins->batch);
-	pins->copy = malloc(size);
+	batch_release(b);
+	pins->idle = &b->reading->file->runtime->idle;
+	pins->copy = b2f_idle_get_copy(pins->idle, size);
 	if (!pins->copy)
 		return -ENOMEM;
-	err = read_all(&pins->batch, pins->copy, size, off);
+	pins->copied = size;
+	err = read_all(b, pins->copy, size, off);
 	if (err)
 		return err;
 	pins->iov[0].iov_base = pins->copy;
@@ -353,8 +364,7 @@ static int64_t pin_range(void *arg, struct b2f_reading *r)
 		err = copy_range(pins, size, pins->off);
 	if (err) {
 		batch_fini(b);
-		free(pins->copy);
-		pins->copy = NULL;
+		drop_copy(pins);
 		return err;
 	}
 	/* What is pinned is in the cache, or copied. */
@@ -395,7 +405,7 @@ void b2f_file_view_release(struct b2f_view *view)
 	if (pins) {
 		batch_fini(&pins->batch);
 		b2f_frame_close(pins->frame);
-		free(pins->copy);
+		drop_copy(pins);
 		free(pins);
 	}
 	*view = (struct b2f_view){0};

@@ -138,13 +138,31 @@ int b2f_gather_stored(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 struct gather {
 	const struct b2f_reading *reading;
 	struct b2f_array_cells cells;
+	/* If it is for a reader in order. */
+	struct b2f_stream *stream;
 	/* Where its first item goes. */
 	uint8_t *dst;
+	/* Where the range ends, counted from the first item. */
+	uint64_t end;
 };
 
 static uint64_t chunk_start(const struct b2f_reading *r, uint64_t nchunk)
 {
 	return nchunk * (uint32_t)r->frame->header.chunksize;
+}
+
+/* Lets the block of @cell go, which the reader has had all of. */
+static void pass_block(const struct gather *g, struct segment *s,
+		       const struct b2f_array_cell *cell)
+{
+	const struct b2f_reading *r = g->reading;
+
+	/* A unit may have more blocks than this one. */
+	if (!g->stream || !cell->ends_block || !s->ref.entry ||
+	    s->ref.size > cell->block_nbytes ||
+	    b2f_stream_is_followed(g->stream, g->end))
+		return;
+	b2f_cache_put_passed(r->file->runtime->cache, &s->ref);
 }
 
 static int copy_cell(void *arg, size_t i)
@@ -163,15 +181,17 @@ static int copy_cell(void *arg, size_t i)
 			g->dst + (cell.item - g->cells.item) * itemsize,
 			cell.nitems * itemsize);
 	} while (!err && b2f_array_cell_next(&cell));
+	if (!err)
+		pass_block(g, &s, &cell);
 	segment_fini(&s);
 	return err;
 }
 
-/* Whole items [@item, @end). */
-static int copy_items(const struct b2f_reading *r, uint8_t *dst, uint64_t item,
-		      uint64_t end)
+/* Whole items [@item, @end), to @like->dst. */
+static int copy_items(const struct gather *like, uint64_t item, uint64_t end)
 {
-	struct gather g = {.reading = r, .dst = dst};
+	const struct b2f_reading *r = like->reading;
+	struct gather g = *like;
 	int err = 0;
 
 	while (item < end && !err) {
@@ -201,9 +221,11 @@ static int copy_part(const struct b2f_reading *r, uint8_t *dst, uint64_t off,
 					 off % itemsize);
 }
 
-int b2f_gather(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
-	       uint64_t off)
+int b2f_gather(const struct b2f_reading *r, struct b2f_stream *stream,
+	       uint8_t *buf, uint64_t size, uint64_t off)
 {
+	struct gather g = {
+		.reading = r, .stream = stream, .end = off + size};
 	const struct b2f_form *form = &r->frame->form;
 	uint64_t itemsize = r->frame->array.itemsize, n;
 	int err = 0;
@@ -220,7 +242,8 @@ int b2f_gather(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 			err = copy_part(r, buf, at, n);
 		} else {
 			n = size - size % itemsize;
-			err = copy_items(r, buf, at / itemsize,
+			g.dst = buf;
+			err = copy_items(&g, at / itemsize,
 					 (at + n) / itemsize);
 		}
 	}

@@ -72,6 +72,7 @@ static void decode_cells(const struct ahead_cells *a)
 	struct b2f_reading r;
 
 	b2f_reading_begin(a->file, &r);
+	r.in_order = true;
 	if (r.version == a->version) {
 		b2f_array_cells_of(&r.frame->array, a->item, a->end, &cells);
 		for (uint64_t i = 0; i < a->n; i++) {

@@ -16,10 +16,17 @@
 /* Larger ones are not kept. */
 #define PAGES_MAX (4u << 20)
 
+/* What is asked for at once; more is not kept. */
+#define COPY_SIZE (1u << 20)
+
 void b2f_idle_init(struct b2f_idle *idle)
 {
 	*idle = (struct b2f_idle){
-		.decoders.max = 64, .encoders.max = 16, .pages.max = 8};
+		.decoders.max = 64,
+		.encoders.max = 16,
+		.pages.max = 8,
+		.copies.max = 8,
+	};
 	pthread_mutex_init(&idle->lock, NULL);
 }
 
@@ -38,6 +45,8 @@ void b2f_idle_trim(struct b2f_idle *idle)
 		b2f_encoder_free(idle->encoders.things[--idle->encoders.n]);
 	while (idle->pages.n > 0)
 		munmap(idle->pages.things[--idle->pages.n], idle->pages_size);
+	while (idle->copies.n > 0)
+		free(idle->copies.things[--idle->copies.n]);
 	pthread_mutex_unlock(&idle->lock);
 }
 
@@ -136,4 +145,24 @@ void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 	pthread_mutex_unlock(&idle->lock);
 	if (pages)
 		munmap(pages, size);
+}
+
+static bool is_kept(size_t size)
+{
+	return size > HEAP_MAX && size <= COPY_SIZE;
+}
+
+uint8_t *b2f_idle_get_copy(struct b2f_idle *idle, size_t size)
+{
+	uint8_t *copy;
+
+	if (!is_kept(size))
+		return malloc(size);
+	copy = pop(idle, &idle->copies);
+	return copy ? copy : malloc(COPY_SIZE);
+}
+
+void b2f_idle_put_copy(struct b2f_idle *idle, uint8_t *copy, size_t size)
+{
+	free(is_kept(size) ? push(idle, &idle->copies, copy) : copy);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * idle.h - decoders, encoders and page buffers that wait for their next use
+ * idle.h - decoders, encoders and buffers that wait for their next use
  *
  * Making one of them costs more than what it is used for: a fresh page costs
  * more than what is copied to it.  So a few are kept, for all files together.
@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -38,6 +39,8 @@ struct b2f_idle {
 	/* Buffers of records that are gone, all of pages_size bytes. */
 	struct b2f_idle_stack pages;
 	uint32_t pages_size;
+	/* For answers that are copied. */
+	struct b2f_idle_stack copies;
 };
 
 void b2f_idle_init(struct b2f_idle *idle);
@@ -68,5 +71,12 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
  */
 void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 			bool in_memory);
+
+/*
+ * A buffer for the copy of @size bytes, or NULL.  All that are kept are as
+ * large as the largest request of a kernel.
+ */
+uint8_t *b2f_idle_get_copy(struct b2f_idle *idle, size_t size);
+void b2f_idle_put_copy(struct b2f_idle *idle, uint8_t *copy, size_t size);
 
 #endif

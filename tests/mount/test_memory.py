@@ -4,6 +4,7 @@
 import errno
 import os
 import random
+import re
 import threading
 import zlib
 
@@ -228,6 +229,30 @@ def test_long_read_takes_little_memory():
                 pass
             if not SANITIZED:
                 assert m.rss()["VmHWM"] < 96 * MB, m.rss()
+
+
+def test_array_that_is_read_in_order_leaves_few_blocks():
+    import blosc2
+    import numpy as np
+    rng = np.random.default_rng(4)
+    a = np.round(rng.normal(0, 20, (4000, 2000))) / 64
+    os.mkdir("src")
+    blosc2.asarray(a, urlpath="src/a.b2nd", mode="w", contiguous=False,
+                   chunks=(500, 500), blocks=(50, 500))
+    with Mount("src", "mnt", "-o", "cachesize=128m"):
+        with open("mnt/a", "rb", buffering=0) as f:
+            assert np.array_equal(np.fromfile(f), a.reshape(-1))
+            assert cached_bytes() < a.nbytes // 2, cached_bytes()
+        # Not in order, a row of blocks is needed for each row: it stays.
+        view = np.memmap("mnt/a", np.float64, "r", shape=a.shape)
+        for row in rng.permutation(4000)[:200]:
+            assert np.array_equal(view[row], a[row])
+        del view
+
+
+def cached_bytes():
+    said = os.getxattr("mnt", "user.bloscfs.stats").decode()
+    return int(re.search(r'cached_bytes"?\D+(\d+)', said)[1])
 
 
 main()

@@ -105,6 +105,43 @@ Test(array_cells, every_item_of_a_range_is_in_one_run)
 	}
 }
 
+/* Is an item from @item on in the block that @cell is in? */
+static bool goes_on(const struct b2f_array *a,
+		    const struct b2f_array_cell *cell, uint64_t item)
+{
+	for (; item < a->nitems; item++) {
+		struct b2f_array_piece p = b2f_array_locate(a, item);
+
+		if (p.nchunk == cell->nchunk &&
+		    p.chunk_off >= cell->block_off &&
+		    p.chunk_off < cell->block_off + cell->block_nbytes)
+			return true;
+	}
+	return false;
+}
+
+Test(array_cells, the_last_cell_of_a_block_says_so)
+{
+	unsigned int seed = 4;
+
+	for (int i = 0; i < 300; i++) {
+		struct b2f_array a = make_random(&seed);
+		uint64_t item = (uint64_t)rand_r(&seed) % a.nitems;
+		struct b2f_array_cells cells;
+
+		b2f_array_cells_of(&a, item, a.nitems - (a.nitems - item) / 3,
+				   &cells);
+		for (uint64_t k = 0; k < cells.n; k++) {
+			struct b2f_array_cell cell;
+
+			b2f_array_cell_get(&cells, k, &cell);
+			cr_assert_eq(cell.ends_block,
+				     !goes_on(&a, &cell,
+					      cells.item + cells.nitems));
+		}
+	}
+}
+
 Test(array_cells, the_chunks_have_every_item_once)
 {
 	unsigned int seed = 2;
