@@ -128,7 +128,7 @@ uint64_t fs_pack_node_ino(const struct fs_pack_node *node)
 	return fs_pack_node_is_view(node) ? fs_view_ino(ino) : ino;
 }
 
-/* A directory is entered by whoever may read the file. */
+/* A user who may read the file may enter the directory. */
 static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
 {
 	mode_t mode = file_mode & 0444;

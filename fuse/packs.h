@@ -54,7 +54,7 @@ int fs_packs_use(struct fs *fs, struct fs_pack *pack);
 
 void fs_packs_unuse(struct fs *fs, struct fs_pack *pack);
 
-/* Closes what nobody uses any more.  Returns whether there is more to come. */
+/* Closes what is not used any more.  Returns whether there is more to come. */
 bool fs_packs_tick(struct fs *fs);
 
 /* Takes one more reference to @pack. */

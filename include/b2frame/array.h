@@ -31,7 +31,7 @@ struct b2f_array {
 	int32_t blockshape[B2F_ARRAY_MAX_DIM];
 	/* Bytes of an item. */
 	uint32_t itemsize;
-	/* Items of the whole array, of a block, and of a padded chunk. */
+	/* Items of the whole array, per block, and per padded chunk. */
 	uint64_t nitems;
 	uint64_t block_items;
 	uint64_t chunk_items;

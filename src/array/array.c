@@ -13,7 +13,7 @@ enum { MARK_INT64 = 0xd3, MARK_INT32 = 0xd2, MARK_STR32 = 0xdb };
 static void parse_shape64(struct b2f_cursor *cur, unsigned int ndim,
 			  int64_t *out)
 {
-	b2f_cursor_skip(cur, 1); /* the array mark, which nobody checks */
+	b2f_cursor_skip(cur, 1); /* the array mark, which no reader checks */
 	for (unsigned int i = 0; i < ndim; i++) {
 		if (b2f_cursor_u8(cur) != MARK_INT64)
 			cur->failed = true;

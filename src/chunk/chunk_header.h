@@ -44,7 +44,7 @@ struct b2f_chunk_header {
 	/* Decoded bytes of the chunk. */
 	uint32_t nbytes;
 	/*
-	 * Decoded bytes of a block, already cut to nbytes; the number of
+	 * Decoded bytes per block, already cut to nbytes; the number of
 	 * blocks if @vl.
 	 */
 	uint32_t blocksize;

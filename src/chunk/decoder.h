@@ -22,7 +22,7 @@ struct b2f_decoder {
 	struct b2f_scratch filter;
 	/* Always zeros, for streams that are all zeros. */
 	struct b2f_scratch zeros;
-	/* Stored bytes of a block, read from the store. */
+	/* Stored bytes per block, read from the store. */
 	struct b2f_scratch stored;
 	/* Block 0, when only a later block of a delta chunk is wanted. */
 	struct b2f_scratch ref;

@@ -50,7 +50,7 @@ struct b2f_encode_options {
 	uint8_t codec_meta;
 	enum b2f_split split;
 	/*
-	 * Decoded bytes of a block, rounded down to a multiple of typesize; 0
+	 * Decoded bytes per block, rounded down to a multiple of typesize; 0
 	 * chooses one.
 	 */
 	uint32_t blocksize;

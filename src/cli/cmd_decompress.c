@@ -55,7 +55,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* Is any of the @frames standard input?  Then it has no name of its own. */
+/* Is any of the @frames standard input, which has no name of its own? */
 static bool has_stdin(int nframes, char **frames)
 {
 	int i = 0;

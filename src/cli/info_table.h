@@ -24,7 +24,7 @@ struct cli_table {
 
 /*
  * Is @frame, by its label, a column of a CTable that tells how many rows it
- * has?  Then sets @out.  Looks for _meta beside _cols; says nothing if that
+ * has?  If so, sets @out.  Looks for _meta beside _cols; says nothing if that
  * cannot be read.
  */
 bool cli_info_table(const struct b2f_frame *frame, struct cli_table *out);

@@ -3,8 +3,8 @@
  * target.h - a frame, or a file, that is made as a whole or not at all
  *
  * It is made under a temporary name in the directory of the result, which takes
- * its place when all is there.  That is a file or a directory, as whoever makes
- * it likes.
+ * its place when all is there.  That is a file or a directory, as its maker
+ * likes.
  *
  * All of these say on stderr why they failed, and return a negative errno.
  *

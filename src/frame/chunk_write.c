@@ -13,7 +13,7 @@
 #include "frame/edit_priv.h"
 #include "frame/settings.h"
 
-/* Numbers that may be taken by files nobody names, before we give up. */
+/* So many ids may be taken by files that no index names, before we give up. */
 #define ID_TRIES   1000000
 #define NAME_TRIES 10
 
@@ -72,7 +72,7 @@ static int add_seal(const struct b2f_edit *edit, struct image *image,
 	if (!image->seal)
 		return -ENOMEM;
 	err = b2f_seal_make(&chunk, image->bytes, tag, image->seal, why);
-	/* Somebody else's chunk whose blocks are in doubt goes without. */
+	/* A foreign writer's chunk whose blocks are in doubt goes without. */
 	if (err == B2F_EUNSUPPORTED)
 		return 0;
 	if (!err)
@@ -97,7 +97,7 @@ static int measure(const struct b2f_chunk_writer *cw, struct image *image,
 	return err;
 }
 
-/* Creates a chunk file with a number that nobody has, or takes a range. */
+/* Creates a chunk file with an unused id, or takes a range. */
 static int create(struct b2f_chunk_writer *cw, const struct image *image,
 		  uint64_t *raw, struct b2f_object *object, struct b2f_why *why)
 {

@@ -186,7 +186,7 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	edit->has_lock = !err;
 	if (!err)
 		err = open_lock(edit, locking, &why);
-	/* Until now somebody else could write. */
+	/* Until now another program could write. */
 	if (!err && is_newer(edit))
 		err = b2f_why_set(&why, -ESTALE,
 				  "changed while it was being opened");

@@ -3,7 +3,7 @@
  * edit.h - what a frame is to become
  *
  * An edit has two states of the frame's entries: the *committed* one, which is
- * on disk, and the *working* one, which somebody changes.  A changed chunk is
+ * on disk, and the *working* one, which a writer changes.  A changed chunk is
  * in a new file that no index names yet.  A commit makes the working state, as
  * it was at one moment, the committed one:
  *
@@ -41,7 +41,7 @@
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
- * Threads: whoever uses an edit has a lock around every call that does not say
+ * Threads: the owner of an edit has a lock around every call that does not say
  * otherwise.  Those that read or write files say so.
  */
 #ifndef B2F_FRAME_EDIT_H
@@ -133,7 +133,7 @@ struct b2f_edit {
 	/* The first of them that a commit under way replaces. */
 	size_t nfrozen;
 	struct b2f_retirees retired;
-	/* Pending ones to be deleted as soon as nobody reads them any more. */
+	/* Pending ones to be deleted as soon as no reader needs them. */
 	struct b2f_ids dead;
 	/* Being deleted: these, and the first ones that retired. */
 	struct b2f_ids dying;
@@ -173,7 +173,7 @@ static inline bool b2f_edit_is_stored(uint64_t raw)
 	return raw >> 63 == 0;
 }
 
-/* What somebody wants to do to a frame. */
+/* What a writer wants to do to a frame. */
 enum b2f_edit_what {
 	/* Change the row of chunks: not that of an array. */
 	B2F_EDIT_CHUNKS,

@@ -10,7 +10,7 @@
  *      chunk.  The file ends there.
  *
  * A new file with the name of the old one would leave programs that have the frame
- * open with a file that nobody sees any more, and its other names, too.
+ * open with a file that has no name any more, and its other names, too.
  */
 #include "frame/edit_compact.h"
 

@@ -11,9 +11,9 @@
 
 /*
  * Begins to delete files that no state names any more, those that have a name
- * only if @retired; false if there are none, or it is not the time.  Then comes
- * b2f_edit_delete(), once those readers have left that had the entries before,
- * and b2f_edit_end_delete().
+ * only if @retired; false if there are none, or it is not the time.  Call
+ * b2f_edit_delete() once the readers have left that had the entries before, and
+ * then b2f_edit_end_delete().
  */
 B2F_MUST_CHECK
 bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired);
@@ -42,7 +42,7 @@ void b2f_edit_keep_retired(struct b2f_edit *edit, const struct b2f_ids *used);
 /* Deletes all that is not committed any more, or not yet. */
 void b2f_edit_delete_all(struct b2f_edit *edit);
 
-/* Will surely nobody need the file @id, which no index names? */
+/* Is the file @id, which no index names, surely of no use to any writer? */
 bool b2f_edit_is_leftover(struct b2f_store *store, int64_t id);
 
 /*

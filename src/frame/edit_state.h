@@ -2,7 +2,7 @@
 /*
  * edit_state.h - all chunks of a frame at one moment
  *
- * Layer: frame.  Threads: whoever uses a state has it alone.
+ * Layer: frame.  Threads: one at a time per state.
  */
 #ifndef B2F_FRAME_EDIT_STATE_H
 #define B2F_FRAME_EDIT_STATE_H
@@ -11,7 +11,7 @@
 
 /* All chunks of a frame at one moment. */
 struct b2f_edit_state {
-	/* One entry a chunk; malloc'ed. */
+	/* One entry per chunk; malloc'ed. */
 	uint64_t *raw;
 	uint64_t n;
 	/* Entries there is room for. */

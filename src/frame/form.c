@@ -19,8 +19,8 @@ const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame)
 }
 
 /*
- * Why the chunks cannot be those of the array, or NULL.  Who makes an array
- * larger or smaller in place writes shape and chunks one after the other, and
+ * Why the chunks cannot be those of the array, or NULL.  A program
+ * that resizes an array in place writes shape and chunks one after the other;
  * in between the chunks are in no order that the shape tells.
  */
 static const char *misfit(const struct b2f_frame *f)
@@ -55,8 +55,8 @@ static bool describes(const struct b2f_npy *npy, size_t len,
 }
 
 /*
- * Takes the header that was written with the array, byte for byte.  If somebody
- * has changed the array since, it gets one that describes it.
+ * Takes the header that was written with the array, byte for byte.  If another
+ * program has changed the array since, it gets one that describes it.
  */
 static int set_head(struct b2f_frame *f, const uint8_t *packed, size_t size)
 {
@@ -92,7 +92,7 @@ static int find_head(struct b2f_frame *f)
 		i++;
 	if (i == f->vlmeta.n)
 		return 0;
-	/* If it is damaged, nobody knows what the file begins with. */
+	/* If it is damaged, what the file begins with is not known. */
 	err = b2f_frame_vlmeta(f, i, &info, &content);
 	if (!err)
 		err = set_head(f, content, info.size);

@@ -18,7 +18,7 @@
 /* Wider items are no items to any filter. */
 #define TYPESIZE_MAX UINT8_MAX
 
-/* The index to be; the contents of the metalayers are somebody else's. */
+/* The index to be; the frame before owns the contents of the metalayers. */
 struct draft {
 	struct b2f_frame_header header;
 	struct b2f_meta_list metas;

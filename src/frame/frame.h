@@ -85,7 +85,7 @@ struct b2f_frame {
 	pthread_mutex_t map_lock;
 	/* @map_busy has ended. */
 	pthread_cond_t map_grown;
-	/* Somebody makes the map, and nobody else may write to it. */
+	/* One thread makes the map, and no other may write to it. */
 	bool map_busy;
 	struct b2f_frame_map map;
 };

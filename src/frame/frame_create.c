@@ -106,7 +106,7 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 		.blocksize = h->blocksize,
 		.pipeline = h->pipeline,
 	};
-	/* Whoever reads a part of an array counts its blocks. */
+	/* Readers of a part of an array count its blocks. */
 	if (a)
 		out->blocksize = (uint32_t)(a->block_items * a->itemsize);
 }
@@ -155,7 +155,7 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 	err = make_index_of(name, settings, &index, &size, log);
 	if (err)
 		return err;
-	/* An errno of the filesystem says enough to whoever gets it. */
+	/* An errno of the filesystem says enough to the caller. */
 	err = b2f_store_make(dirfd, name, mode, index, size, durable, NULL);
 	free(index);
 	return err;

@@ -7,12 +7,11 @@
  * the end (C-Blosc2's reorder does that), need the sum of the sizes before.
  * These stand in the chunks' own headers.
  *
- * With chunks of different sizes the table grows from the front, as far as
- * somebody asks: there may be a million chunk files.  One thread at a time
- * reads the next headers; who asks for more than is known waits for it, who
- * does not waits for nobody.
+ * With chunks of different sizes the table grows from the front, as far as a
+ * reader asks: there may be a million chunk files.  One thread at a time reads
+ * the next headers; a reader waits for it only for what is not known yet.
  *
- * A chunk whose size nobody knows (its file is gone; or it is an index entry
+ * A chunk of unknown size (its file is gone; or it is an index entry
  * in a variable frame, which has no size) hides the places of its neighbours:
  * from the first such chunk on, counting from the front stops; up to the last
  * one, counting from the end still works, as the total is known.  If there is
@@ -37,7 +36,7 @@
 struct b2f_frame;
 
 enum b2f_map_state {
-	/* Nobody has asked yet. */
+	/* No reader has asked yet. */
 	B2F_MAP_NONE,
 	/* Division does. */
 	B2F_MAP_DIVIDES,

@@ -23,7 +23,7 @@ static bool is_special(const struct b2f_frame *f, uint64_t nchunk)
 	return b2f_entries_get(&f->entries, nchunk).special;
 }
 
-/* Says nothing about the chunk: the next one who asks tries again. */
+/* Says nothing about the chunk: the next reader tries again. */
 static bool is_passing(int err)
 {
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
@@ -191,7 +191,7 @@ static void set_state(struct b2f_frame_map *map, enum b2f_map_state state)
 	atomic_store_explicit(&map->state, state, memory_order_release);
 }
 
-/* What is behind chunk @first, whose size nobody knows, counts from the end. */
+/* What is behind chunk @first, whose size is unknown, counts from the end. */
 static int count_back(struct b2f_frame *f, uint64_t *starts, uint64_t first)
 {
 	struct b2f_frame_map *map = &f->map;

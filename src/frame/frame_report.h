@@ -34,8 +34,8 @@ int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 /*
  * The header of the sparse frame with this @index failed to parse with @err:
  * is it damaged, though it looks like something else?  So it is if the index
- * ends in a checksum: C-Blosc2 writes none, and whoever does could read what it
- * had written.  Returns B2F_ECORRUPT, or @err.
+ * ends in a checksum: C-Blosc2 writes none, and a program that does could read what
+ * it had written.  Returns B2F_ECORRUPT, or @err.
  */
 B2F_MUST_CHECK
 int b2f_frame_judge_header(const struct b2f_object *index, int err,

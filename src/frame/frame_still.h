@@ -23,7 +23,7 @@ int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw,
 
 /*
  * The same for the chunk file that @loaded was read from: does the index that
- * names it without a tag also come before it?  Then the number may be that of
+ * names it without a tag also come before it?  If so, the id may be that of
  * another chunk by now.  Does nothing for contiguous frames.
  */
 B2F_MUST_CHECK

@@ -124,7 +124,7 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		err = lock_out(frame, &lock, &why);
 	if (err)
 		goto out;
-	/* Whoever is writing may need what looks like a leftover. */
+	/* A program that is writing may need what looks like a leftover. */
 	err = b2f_frame_hold(frame);
 	if (err) {
 		b2f_lock_close(lock);

@@ -28,7 +28,7 @@
 #define B2F_FINGERPRINT_OLD 3
 
 /*
- * In the place of the type: there is none, but whoever writes a trailer takes this
+ * In the place of the type: there is none, but a program that writes a trailer takes this
  * away, so that its writer sees whether it is still the same (frame/edit_disk.c).
  */
 #define B2F_FINGERPRINT_CLAIMED 5

@@ -4,7 +4,7 @@
  *
  * The opposite of index.h.  What a frame already has and a commit does not
  * touch is kept byte for byte: metalayers, vlmetalayers, and header fields
- * nobody here knows.
+ * this library does not know.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */

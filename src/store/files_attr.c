@@ -94,7 +94,7 @@ static int take_owner(int fd, const struct stat *like, struct stat *now,
 	return 0;
 }
 
-/* A group gets no more than everybody. */
+/* A group gets no more than all others. */
 static mode_t without_group(mode_t mode)
 {
 	return mode & ~(mode_t)S_ISGID & ~(~mode << 3 & S_IRWXG);

@@ -16,7 +16,7 @@
  * Gives the new file @fd the owner, the permissions (not x, and its owner can
  * always read it) and the ACL of the index in the directory @dir.  Without an
  * index nothing is done.  Of what this
- * process may not give away, nobody gets more than from the index.
+ * process may not give away, no user gets more than from the index.
  *
  * Returns 0 or an errno that is about the disk, not about permissions.
  */

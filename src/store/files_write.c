@@ -92,7 +92,7 @@ static bool has_no_tmpfile(int err)
 }
 
 /*
- * A chunk file gets its name when it is complete: who is killed before leaves
+ * A chunk file gets its name when it is complete: a writer that is killed before leaves
  * nothing.
  */
 static int create_unnamed(struct b2f_store *store, int64_t id,
@@ -127,7 +127,7 @@ static int dir_publish(struct b2f_object *object, int64_t id,
 		   AT_SYMLINK_FOLLOW))
 		return failed("create", name, why);
 	object->unnamed = false;
-	/* Whoever gave the frame away meanwhile may not have seen this file. */
+	/* A program that gave the frame away meanwhile may have missed this file. */
 	return b2f_files_permit_again(b2f_files_of(object->store)->fd,
 				      object->fd, why);
 }

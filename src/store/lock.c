@@ -19,7 +19,7 @@
 /* What is before it is zeros, and nothing behind it. */
 #define FILE_SIZE 16
 
-/* The file is opened again if somebody deleted it; not for ever. */
+/* The file is opened again if another program deleted it; not for ever. */
 #define TRIES 100
 
 /* Between two looks at a lock that others have. */
@@ -59,7 +59,7 @@ static int open_there(const struct b2f_lock *lock, bool *writable)
 	return fd;
 }
 
-/* Whoever may use the contiguous frame may use its lock file @fd. */
+/* Users who may use the contiguous frame may use its lock file @fd. */
 static int permit_single(struct b2f_store *store, int fd,
 			 struct b2f_why *why)
 {
@@ -67,13 +67,13 @@ static int permit_single(struct b2f_store *store, int fd,
 
 	if (fstat(b2f_files_of(store)->fd, &st))
 		return failed("stat the file of", why);
-	/* If it cannot be given away, nobody gets more by that. */
+	/* If it cannot be given away, no user gets more by that. */
 	if (fchown(fd, st.st_uid, st.st_gid) && fchown(fd, (uid_t)-1, st.st_gid))
 		return 0;
 	return fchmod(fd, st.st_mode & 0666) ? failed("chmod", why) : 0;
 }
 
-/* Returns -EEXIST if somebody else was faster. */
+/* Returns -EEXIST if another program was faster. */
 static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 {
 	int fd, err;
@@ -111,7 +111,7 @@ static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
 }
 
 /*
- * Whoever may write to the directory can put any file there, which a generation
+ * A user who may write to the directory can put any file there, which a generation
  * must not be written into.
  */
 static int check_file(int fd, struct b2f_why *why)

@@ -6,7 +6,7 @@
  * `.b2lock` of a sparse frame, NAME.b2lock beside a contiguous frame NAME: shared
  * while they read, exclusive while they change something (docs/format.md 6).  A
  * number in that file, the *generation*,
- * grows with every exclusive lock; whoever finds another one than last time
+ * grows with every exclusive lock; a program that finds another one than last time
  * reads the frame again.
  *
  * This keeps out those who play by the same rules, and only while it is held.

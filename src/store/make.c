@@ -76,7 +76,7 @@ static mode_t allowed_by_acl(int dir, mode_t mode)
 }
 
 /*
- * Who may read or write the frame has to get into its directory; the owner
+ * A user who may read or write the frame has to get into its directory; the owner
  * always can.
  */
 static mode_t mode_of_dir(mode_t mode)
@@ -151,7 +151,7 @@ static bool is_shared(const struct stat *dir, uid_t uid)
 /*
  * The owner of the directory @dirfd can put another one in the place of that
  * which was just made.  That is one of theirs, or it is refused: only an empty
- * one of whoever makes this may change.
+ * one of the maker may change.
  */
 static int check_new(int dirfd, struct b2f_store_made *made,
 		     struct b2f_why *why)
@@ -191,7 +191,7 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 	return err;
 }
 
-/* A name in the same folder that the mount does not show. */
+/* A name in the same directory that the mount does not show. */
 static int hidden_name(char name[HIDDEN_SIZE], struct b2f_why *why)
 {
 	uint64_t number;
@@ -218,7 +218,7 @@ static int make_dir(int dirfd, const char *name,
 	if (made.fd < 0) {
 		err = failed("open", "the directory", why);
 	} else {
-		/* Who clears away leftovers leaves alone what is locked. */
+		/* A program that removes leftovers leaves alone what is locked. */
 		(void)!flock(made.fd, LOCK_EX | LOCK_NB);
 		err = check_new(dirfd, &made, why);
 		if (!err)
@@ -251,7 +251,7 @@ static int make_hidden_first(int dirfd, const char *name,
 	char hidden[HIDDEN_SIZE];
 	int err;
 
-	/* Whoever is killed meanwhile leaves no half of a frame. */
+	/* A maker that is killed meanwhile leaves no half of a frame. */
 	err = hidden_name(hidden, why);
 	if (!err)
 		err = make_dir(dirfd, hidden, plan, out, why);
@@ -296,7 +296,7 @@ int b2f_store_make_open(int dirfd, const char *name,
 		free(store);
 		return err;
 	}
-	/* Not everybody who makes a frame is going to write to it. */
+	/* Not every maker of a frame is going to write to it. */
 	(void)!flock(out->fd, LOCK_UN);
 	b2f_files_of(store)->fd = out->fd;
 	b2f_files_of(store)->is_new = true;

@@ -13,7 +13,7 @@
 
 /*
  * Makes the directory @name below @dirfd, and in it an index of the @size bytes
- * at @index, with @mode as b2f_frame_create() says.  Nobody else can enter it
+ * at @index, with @mode as b2f_frame_create() says.  No other user can enter it
  * until all is done; with @durable it is on disk then, but for its own name.
  *
  * Returns 0, -EEXIST, or another errno; then nothing is left.
@@ -31,7 +31,7 @@ struct b2f_store_plan {
 	bool durable;
 };
 
-/* What was made, so that nobody has to look at it again. */
+/* What was made, so that it need not be looked at again. */
 struct b2f_store_made {
 	/* Free it with b2f_store_free(). */
 	struct b2f_store *store;

@@ -2,7 +2,7 @@
 /*
  * single.h - a new file that becomes a contiguous frame
  *
- * Only for making one: whoever reads it opens it as a store.
+ * Only for making one: a reader opens it as a store.
  *
  * Layer: store.  May include: base/.  Threads: any; b2f_single_write() from any
  * number of threads.

@@ -57,7 +57,7 @@ struct b2f_object {
 	 * that may belong to it.
 	 */
 	uint64_t size;
-	/* What it was then; zero for a buffer, which nobody rewrites. */
+	/* What it was then; zero for a buffer, which is never rewritten. */
 	struct b2f_frame_stamp identity;
 	/* Private to the store; -1 or NULL if it has none. */
 	int fd;

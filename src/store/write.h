@@ -20,7 +20,7 @@
  * Makes @store the only writer of bloscfs, until b2f_store_unlock() or the end
  * of the store.
  * (Programs with other ideas of locks are not kept out; see lock.h.)
- * Returns 0, -EBUSY (somebody else is), -EROFS, -EACCES, or an errno.
+ * Returns 0, -EBUSY (another one is), -EROFS, -EACCES, or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_lock(struct b2f_store *store, struct b2f_why *why);
@@ -33,7 +33,7 @@ void b2f_store_unlock(struct b2f_store *store);
  * of a pending chunk file, nor may there be one that has its own name.  In a
  * contiguous store @id is one of b2f_ranges_take() or b2f_ranges_add().
  * B2F_OBJECT_NEW_INDEX replaces what an earlier try left, and is its owner's
- * alone before b2f_object_inherit().  Of all others, whoever may read or write
+ * alone before b2f_object_inherit().  Of all others, users who may read or write
  * the index may do so with it, whatever the umask; without an index, only its
  * owner.  Close @out with b2f_object_close().  Returns 0 or an errno.
  */
@@ -44,7 +44,7 @@ int b2f_object_create(struct b2f_store *store, int64_t id,
 /*
  * Makes @object, which was created as @id and is complete, visible under that
  * name.  (A new index gets its own by b2f_store_install().)  Returns 0, -EEXIST
- * (somebody else has taken the name meanwhile) or an errno.
+ * (another program has taken the name meanwhile) or an errno.
  */
 B2F_MUST_CHECK
 int b2f_object_publish(struct b2f_object *object, int64_t id,

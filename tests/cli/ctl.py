@@ -112,7 +112,7 @@ def run_all(namespace):
 
 @contextlib.contextmanager
 def small_disk(size):
-    """A folder that has room for @size bytes; needs its own namespace."""
+    """A directory that has room for @size bytes; needs its own namespace."""
     os.mkdir("disk")
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs",
                     "disk"], check=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""frames.py - makes frames for the tests of bloscctl, in the current folder
+"""frames.py - makes frames for the tests of bloscctl, in the current directory
 
 usage: frames.py NAME...
 

@@ -231,7 +231,7 @@ def test_in_place():
     _, err = recompress("-1", "f.b2frame", status=1)
     assert "it holds other files too" in err, err
     os.remove("f.b2frame/notes")
-    # Somebody else writes to it.
+    # Another program writes to it.
     fd = os.open("f.b2frame", os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
     _, err = recompress("-1", "f.b2frame", status=1)

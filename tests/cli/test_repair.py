@@ -25,7 +25,7 @@ def make(path, data, contiguous=False, **options):
 
 
 def zlib(path, n=4):
-    """Noise in zlib, whose flipped bits everybody notices."""
+    """Noise in zlib, whose flipped bits every reader notices."""
     data = bytes(b & 0x3f for b in noise(n * CHUNK))
     make(path, data, typesize=1, chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
          filters=[blosc2.Filter.NOFILTER])
@@ -65,7 +65,7 @@ def test_leftovers():
     whole = state("f.b2frame")
 
     def litter():
-        """Of a writer of ours, an old and a young one of somebody else's."""
+        """Of a writer of ours, an old and a young one of another program."""
         put("f.b2frame/.chunks.b2frame.new", b"half an index")
         put("f.b2frame/00000077.chunk", get("f.b2frame/00000001.chunk"))
         put("f.b2frame/00000078.chunk", b"old")
@@ -94,7 +94,7 @@ nobody is writing
     assert said["removed_chunk_files"] == 2, said
     assert said["removed_indexes"] == 1 and said["left_chunk_files"] == 1
     check_frame("f.b2frame", data)
-    # Whoever is writing may need them.
+    # A program that is writing may need them.
     litter()
     before = state("f.b2frame")
     fd = os.open("f.b2frame", os.O_RDONLY)

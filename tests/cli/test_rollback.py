@@ -163,7 +163,7 @@ def test_what_stock_changes_is_no_damage():
         assert said["chunks"][3:5] == ["damaged", "damaged"], (name, said)
 
 
-def test_nobody_sees_the_list_of_tags():
+def test_no_program_sees_the_list_of_tags():
     compress("s", items(5 * CHUNK, 8), "--typesize", 8)
     schunk = blosc2.open("s", mode="r")
     assert len(schunk.vlmeta) == 0 and len(schunk.meta) == 0

@@ -147,7 +147,7 @@ def test_damage_is_not_sealed():
 
 
 def test_flipped_bits_are_found():
-    """What nobody noticed before."""
+    """Damage that was not noticed before."""
     data = noise(3 * CHUNK)
     make("s", data, typesize=1, chunksize=CHUNK)
     raw = bytearray(get("s/00000001.chunk"))

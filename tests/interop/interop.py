@@ -42,7 +42,7 @@ def check(path, data, schunk):
 
 
 def verify_tree(n):
-    """All @n frames below the current folder are sound."""
+    """All @n frames below the current directory are sound."""
     out, err = bloscctl("verify", "-r", ".")
     assert err == "", err
     lines = out.decode().splitlines()

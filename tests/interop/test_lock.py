@@ -14,7 +14,7 @@ HOLD = str(BUILD / "hold_lock")
 STOCK = [sys.executable, "-c"]
 LOCKING = {**os.environ, "BLOSC_LOCKING": "1"}
 
-# Long enough for an append or a read that waits for nobody.
+# Long enough for an append or a read that waits for no other.
 PAUSE = 1.0
 
 MAKE = """
@@ -79,7 +79,7 @@ def test_stock_waits(program, mode):
         before = generation()
         go_on(stock)
         time.sleep(PAUSE)
-        # Else it would be done, and gone.
+        # Without that it would be done, and gone.
         assert stock.poll() is None, (program, mode)
         assert generation() == before
     finish(stock)

@@ -62,7 +62,7 @@ def short_chunk_moved(tmp):
 
 
 def short_special_moved(tmp):
-    """Nobody can tell which special chunk is the short one: no wrong bytes."""
+    """No reader can tell which special chunk is the short one: no wrong bytes."""
     path = os.path.join(tmp, "special.b2frame")
     schunk = new_schunk(path, 4000)
     parts = [chunk_of(1, 4000), bytes(4000), chunk_of(2, 4000),

@@ -94,7 +94,7 @@ def test_stock_makes_chunks_smaller():
 
 
 def test_what_is_told_does_not_drift():
-    """Each index tells the same margin, whoever wrote between."""
+    """Each index tells the same margin, whichever program wrote between."""
     chunks = [noise(n) for n in range(4)]
     new("drift", chunks)
     for n in range(30):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """flips - one flipped bit anywhere in a sealed frame
 
-Whoever reads it then gets an error and a message, or the right bytes.
+A reader of it gets an error and a message, or the right bytes.
 """
 import errno
 import os

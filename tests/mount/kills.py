@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kills - SIGKILL for a daemon that somebody writes through
+"""kills - SIGKILL for a daemon that a program writes through
 
 Afterwards a file is what it was at some moment: not before the last fsync that
 has returned, and with all changes up to that moment and none after it.

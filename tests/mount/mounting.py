@@ -163,7 +163,7 @@ class Mount:
             if not self.ended:
                 subprocess.run(["umount", self.path], check=kind is None)
             if kind is None:
-                # Whoever has made a mount namespace meanwhile keeps it.
+                # A process with a mount namespace made meanwhile keeps it.
                 assert self.process.wait(60) == self.status, self.log()
         finally:
             if self.process.poll() is None:

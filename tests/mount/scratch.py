@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scratch - a read-write mount of a folder, and what stock Blosc2 finds there
+"""scratch - a read-write mount of a directory, and what stock Blosc2 finds there
 
 With B2F_PLAIN set in the environment the mounts are plain folders and nothing
 looks for frames: that tests the tests.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that people use, in a compressed scratch folder.
+"""Programs that people use, in a compressed scratch directory.
 
 What they left is read again after a remount; at the end C-Blosc2 has to read
 the same from every frame.
@@ -53,7 +53,7 @@ def run(app, *options):
 
 
 def numbered_files(top, count):
-    """Small files of several sizes in some folders, with modes and times."""
+    """Small files of several sizes in some directories, with modes and times."""
     rng = np.random.default_rng(4)
     for i in range(count):
         path = pathlib.Path(top) / f"d{i % 13}" / f"e{i % 3}" / f"file {i}"

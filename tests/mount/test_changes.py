@@ -108,7 +108,7 @@ def test_who_has_it_open_keeps_the_old_version():
 
 
 def test_open_readers_go_on_with_what_is_on_disk():
-    """The same folder, another index: within a second, also what is mapped."""
+    """The same directory, another index: within a second, also what is mapped."""
     os.mkdir("src")
     for kind in "sparse", "contiguous":
         name, shown = f"src/{kind}.b2frame", f"mnt/{kind}"

@@ -120,7 +120,7 @@ def test_a_full_disk_is_told_of():
         assert len(got) == size
         error_of(os.close, fd)
         os.unlink("mnt/new")
-        # Whoever closes and deletes does not wait until there is room.
+        # A program that closes and deletes does not wait for room.
         wait_until(lambda: not any(
             f.endswith(".chunk") for _, _, files in os.walk("src")
             for f in files), "deletion")
@@ -143,7 +143,7 @@ def test_a_full_disk_does_not_stop_files_on_another_one():
                     if error_of(os.write, fd, incompressible(100000, i)):
                         break
                 assert i < 59, n
-            # Whoever writes elsewhere neither waits nor fails.
+            # A program that writes elsewhere neither waits nor fails.
             many = incompressible(8 << 20, 5)
             write("mnt/elsewhere", many)
             assert stock("src/elsewhere.b2frame") == many
@@ -228,7 +228,7 @@ def test_two_writers():
         assert error_of(open, "other/a", "r+b") == errno.EBUSY
         assert time.monotonic() - start < 10
         assert pathlib.Path("other/a").read_bytes() == b"one"
-        # Who has just closed it is waited for.
+        # The program that has just closed it is waited for.
         closer = subprocess.Popen(["sleep", "1"])
         f.write(b"two")
         f.close()

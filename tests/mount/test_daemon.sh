@@ -101,7 +101,7 @@ for i in 1 2 3 4 5 6 7 8; do
 	umount mnt
 done
 
-# A log that nobody reads must not stop a reader.
+# A log without a reader must not stop readers of files.
 cp -r src/a.b2frame src/bad.b2frame
 rm src/bad.b2frame/0000000*
 mkfifo slow

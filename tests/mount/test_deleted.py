@@ -19,7 +19,7 @@ def frames_left(top):
 
 
 def wait_for_none(top="src"):
-    """The last close is not waited for by whoever closes."""
+    """The program that closes does not wait for the last close."""
     wait_until(lambda: not frames_left(top), "deleted frames to go")
 
 
@@ -100,7 +100,7 @@ def test_what_is_not_open_goes_at_once():
     assert os.listdir("src") == []
 
 
-def test_nobody_sees_the_hidden_folder():
+def test_no_program_sees_the_hidden_directory():
     os.mkdir("src")
     make("src/a.b2frame", None, nbytes=1000)
     with Mount("src", "mnt"), open("mnt/a", "rb") as f:
@@ -177,7 +177,7 @@ def test_what_others_planted_is_left_alone():
     with Mount("src", "mnt"):
         pathlib.Path("mnt/a").write_bytes(b"x")
         with open("mnt/a", "rb") as f:
-            # That folder is not ours: it is hidden where it was.
+            # That directory is not ours: it is hidden where it was.
             os.unlink("mnt/a")
             assert f.read() == b"x"
             assert os.listdir(f"src/{HIDDEN}/1-0000000a").count("1") == 1
@@ -232,7 +232,7 @@ def test_on_another_filesystem():
 
 
 def test_files_of_others_are_kept():
-    """What somebody has put into the directory of a frame is not ours."""
+    """What a user has put into the directory of a frame is not ours."""
     os.mkdir("src")
     for name in "ab":
         make(f"src/{name}.b2frame", None)

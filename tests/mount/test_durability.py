@@ -55,7 +55,7 @@ def test_what_is_durable_when():
         write("mnt/y")
         write("mnt/z")
         assert t.during(lambda: exchange("mnt/y", "mnt/z"), "fsync") == 0
-        # Who looks at it makes nothing of it durable.
+        # A look at it makes nothing of it durable.
         write("mnt/tmp")
         assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3

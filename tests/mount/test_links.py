@@ -215,7 +215,7 @@ def test_other_directories():
         os.rename("mnt/d/new", "mnt/b")
         os.rmdir("mnt/d")
         check({"a": ["a"], "new": ["b"]})
-        # With the folder they go everywhere.
+        # With the directory they go everywhere.
         os.mkdir("mnt/d")
         put("mnt/d/x", "x")
         os.link("mnt/d/x", "mnt/d/y")
@@ -385,7 +385,7 @@ def test_what_others_have_left():
         os.rename("mnt/b", "mnt/x")
         check({"text": ["x"]})
         check_stored({"text": ["x"]})
-        # Leftovers are not shown, and do not keep a folder.
+        # Leftovers are not shown, and do not keep a directory.
         os.mkdir("mnt/d")
         loop = f"{HOME}0123456789abcdef.b2frame"
         os.symlink(loop, f"src/d/{loop}")

@@ -167,7 +167,7 @@ def test_so_do_holes():
         for _ in range(20):
             files[1].write(data(MB))
         assert os.pread(files[0].fileno(), 1, (n << 36) - 1) == b"\0"
-        # There is room again when holes are cut, or nobody writes to them.
+        # There is room again when holes are cut, or no program writes to them.
         assert grow(files[0], 1 << 30) == 0
         assert grow(files[2], 1 << 39) == 0
         files[2].close()

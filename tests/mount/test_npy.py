@@ -390,7 +390,7 @@ def chunk_files():
 
 
 def test_a_deleted_array_leaves_no_data_behind():
-    """Whoever has used its view, and whatever the kernel still knows of it."""
+    """Whichever program has used its view, and whatever the kernel still knows of it."""
     SRC.mkdir()
     stock_array(SRC / "a.b2nd")
     stock_array(SRC / "b.b2nd")
@@ -596,7 +596,7 @@ def stored_shape(name):
 
 
 def test_half_an_array_is_never_stored():
-    """A close of somebody else's meets the write of a header."""
+    """A close by another program meets the write of a header."""
     head = npy_bytes(np.arange(4096))[:128]
     gate, ended = threading.Barrier(2), []
 
@@ -734,7 +734,7 @@ def test_geometry_that_breaks_while_open():
             b"\xd3" + (300).to_bytes(8, "big"))
         index.write_bytes(broken)
         scratch.mount.wait_for_log("not readable as an array")
-        # Nobody can tell what it shows; it is not the chunks as they are.
+        # What it shows is not known; it is not the chunks as they are.
         try:
             data = os.pread(f.fileno(), 1 << 20, 0)
             assert data == a.tobytes()

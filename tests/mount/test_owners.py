@@ -70,7 +70,7 @@ def test_files_belong_to_who_made_them():
                            ("p", 0o640), ("n", 0o640), ("d/readonly", 0o440),
                            ("d/nothing", 0), ("d/setuid", 0o6750)):
             assert who(f"mnt/{name}") == (ALICE, TEAM, mode), name
-        # Below too, and nobody gets in who could not read the file.
+        # Below too, and no user gets in who could not read the file.
         assert who("src/f.b2frame/chunks.b2frame") == (ALICE, TEAM, 0o640)
         assert who("src/f.b2frame") == (ALICE, TEAM, 0o750)
         assert who("src/d/nothing.b2frame")[2] == 0o700
@@ -186,7 +186,7 @@ def test_who_may_do_what():
         refused(lambda: os.rename("mnt/f", "mnt/g"), errno.EPERM)
         refused(lambda: os.rmdir("mnt/d"), errno.EPERM)
         assert as_user(BOB, BOB, lambda: open("mnt/f", "rb").read()) == 0
-        # The owner may give it to a group of hers, and nobody else.
+        # The owner may give it to a group of hers, and no other user may.
         assert as_user(ALICE, ALICE, lambda: os.chown("mnt/f", -1, TEAM),
                        [TEAM]) == 0
         assert as_user(ALICE, ALICE, lambda: os.chown("mnt/f", BOB, -1)) == \
@@ -326,7 +326,7 @@ def set_acl(path, mask, *named, owner=7, group=7, other=7):
     os.setxattr(path, "system.posix_acl_access", value)
 
 
-def test_nobody_gets_more_than_an_acl_gives():
+def test_no_user_gets_more_than_an_acl_gives():
     """Neither of frames nor of other files, in folders with an ACL or not."""
     nobody = (2, BOB, 0)
     acls = {"user": [7, nobody], "group": [7, (8, TEAM, 4)],
@@ -378,7 +378,7 @@ def test_nobody_gets_more_than_an_acl_gives():
         shown = look("mnt")
     more = [key for key in shown if shown[key] and not may[key]]
     assert not more, more
-    # What everybody may, everybody may here.
+    # What all users may, all may here.
     assert all(shown[k] for k in shown if k[0] == ALICE)
     assert all(shown[k] for k in shown
                if k[-2:] in (("mask.frame", os.O_RDONLY),
@@ -514,7 +514,7 @@ def test_a_user_mounts():
     for path in (BUILD / "bloscfs", BUILD / "bloscctl",
                  pathlib.Path(__file__).with_name("user_mount.py")):
         subprocess.run(["cp", path, "."], check=True)
-    # A namespace where everybody may open /dev/fuse.
+    # A namespace where all users may open /dev/fuse.
     subprocess.run(
         ["unshare", "-m", "sh", "-ec",
          "mknod -m 666 fuse c 10 229\nmount --bind fuse /dev/fuse\n"

@@ -204,7 +204,7 @@ def test_another_version_is_seen():
         assert set(os.listdir("mnt/z.b2z")) == {"x", "new"}
         assert pathlib.Path("mnt/z.b2z/x").read_bytes() == \
             np.arange(99).tobytes()
-        # Who has it open reads on.
+        # A program that has it open reads on.
         assert opened.read() == np.arange(1, 9).tobytes()
         opened.close()
         # Not in use any more, it is not open either.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything renamed over everything: as in a local folder, also if open."""
+"""Everything renamed over everything: as in a local directory, also if open."""
 import ctypes
 import errno
 import itertools

@@ -160,7 +160,7 @@ start_fs src mnt -o uid=12,gid=34,umask=027,dmask=077
 [ "$(stat -c %u:%g:%a mnt/moved)" = 12:34:700 ] || fail "dmask"
 stop_fs mnt
 
-# A folder that nobody may enter hides the frame that it is.
+# A directory that no user may enter hides the frame that it is.
 for mode in 700 711 750 751 755 000; do
 	frame "mode$mode.b2frame"
 	chmod 644 "src/mode$mode.b2frame/chunks.b2frame"

@@ -199,7 +199,7 @@ def test_fallocate():
     in_both_modes(play)
 
 
-def test_holes_are_told_of_when_nobody_writes():
+def test_holes_are_told_of_when_no_program_writes():
     def play(options, name):
         path = f"mnt/{name}"
         with mounted(*options):
@@ -232,7 +232,7 @@ def test_mapped():
             mapped[10:20] = want[10:20] = b"first page"
             mapped[CHUNK - 3:CHUNK + 3] = want[CHUNK - 3:CHUNK + 3] = b"border"
             mapped.flush()
-            # Reads and other maps see it, whoever has it open.
+            # Reads and other maps see it, whichever program has it open.
             assert read(path) == want
             mapped[-4:] = want[-4:] = b"last"
             assert read(path) == want
@@ -240,7 +240,7 @@ def test_mapped():
                 os.pwrite(f.fileno(), b"write", 40000)
                 want[40000:40005] = b"write"
                 assert mapped[:] == want
-            # Nobody has it open but the map: what it writes is kept too.
+            # No program has it open, the map has: what it writes is kept too.
             mapped[70000:70004] = want[70000:70004] = b"late"
             mapped.close()
             check_later(name, want)

@@ -20,7 +20,7 @@ def error_of(call, *args):
 
 
 def check_file(mode):
-    """Whoever makes a file may write to it, with whatever mode it has."""
+    """The maker of a file may write to it, with whatever mode it has."""
     name = f"mnt/{mode:o}"
     fd = os.open(name, os.O_CREAT | os.O_RDWR, mode)
     os.write(fd, b"written")

@@ -280,7 +280,7 @@ Test(bad_frames, bytes_behind_the_frame_do_not_matter)
 	hex_free(&sound);
 }
 
-/* A folder with the index @digits, and the frame in it. */
+/* A directory with the index @digits, and the frame in it. */
 struct folder {
 	char path[64];
 };

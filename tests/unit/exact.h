@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A buffer of @size bytes, all @fill; a size of 0 has a byte nobody may use. */
+/* A buffer of @size bytes, all @fill; a size of 0 has a byte that no caller may use. */
 static inline uint8_t *exact_new(size_t size, uint8_t fill)
 {
 	uint8_t *p = malloc(size ? size : 1);

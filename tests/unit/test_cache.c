@@ -195,7 +195,7 @@ Test(cache, entry_larger_than_the_cache_is_kept_beside_the_others)
 	b2f_cache_put(cache, &two);
 	for (int i = 0; i < 10; i++) {
 		cr_assert(touch(cache, 1, 1, MIB(1)));
-		cr_assert(touch(cache, 2, 1, KIB(100)), "nobody makes room");
+		cr_assert(touch(cache, 2, 1, KIB(100)), "no reader makes room");
 	}
 	cr_assert_eq(loader.ncalls, 1);
 	b2f_cache_free(cache);
@@ -310,7 +310,7 @@ Test(cache, buffer_of_an_evicted_entry_is_used_again)
 /*
  * A hot set of a quarter of the cache, whose blocks come again after one and a
  * half caches of other blocks, so that LRU would lose every one of them;
- * meanwhile somebody reads in order, each block in four requests.  Returns the
+ * meanwhile a reader reads in order, each block in four requests.  Returns the
  * misses of the hot set in 40 rounds.
  */
 static unsigned int scan_beside_hot_set(struct b2f_cache *cache)

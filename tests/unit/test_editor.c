@@ -7,7 +7,7 @@
 
 #define CHUNK 100u
 
-/* The frame is "f" in this folder; its chunks are told by their bytes. */
+/* The frame is "f" in this directory; its chunks are told by their bytes. */
 static struct frame_dir dir;
 static int dirfd_;
 static struct b2f_editor *editor;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_file_concurrent.c - a file whose index somebody touches meanwhile
+ * test_file_concurrent.c - a file whose index another program touches meanwhile
  *
  * What is wrong with the threads here, the thread sanitizer sees best.
  */

@@ -153,7 +153,7 @@ static void expect(struct scratch *s, const uint8_t *want, size_t n)
 	free(got);
 }
 
-Test(file_encode, blocks_that_nobody_wrote_to_are_copied)
+Test(file_encode, blocks_that_were_not_written_to_are_copied)
 {
 	uint8_t *data = items(8, CHUNKSIZE);
 	struct stored before, now;

@@ -584,7 +584,7 @@ Test(file_faults, an_error_loses_nothing_of_a_contiguous_frame)
 	}
 }
 
-/* What nobody syncs. */
+/* What is never synced. */
 static void work_unsynced(struct work *w)
 {
 	write_some(w, 0, 9000, true);

@@ -11,7 +11,7 @@
 #include "store/write.h"
 #include "tests/support/frame_dir.h"
 
-/* Frames are made in this folder, under the name "f". */
+/* Frames are made in this directory, under the name "f". */
 static struct frame_dir dir;
 static int dirfd_;
 
@@ -305,7 +305,7 @@ Test(frame_create, a_frame_that_cannot_be_made_is_not_open_either)
 	put_file("f");
 	cr_assert_eq(make_open(0644, &made), -EEXIST);
 	cr_assert_eq(unlinkat(dirfd_, "f", 0), 0);
-	/* A folder has a link from each in it: nothing hidden is left. */
+	/* A directory has a link from each in it: nothing hidden is left. */
 	cr_assert_leq(stat_of(".").st_nlink, 2);
 }
 
@@ -342,7 +342,7 @@ Test(frame_create, a_removed_frame_is_gone_with_all_that_belongs_to_it)
 	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), -ENOENT);
 }
 
-Test(frame_create, removing_leaves_what_belongs_to_somebody_else)
+Test(frame_create, removing_leaves_files_of_other_programs)
 {
 	create_default();
 	put_file("f/00000000.chunk");
@@ -365,7 +365,7 @@ Test(frame_create, a_frame_that_may_not_be_removed_stays_whole)
 
 	create_default();
 	put_file("f/00000000.chunk");
-	/* Its owner may empty it, but not take it out of this folder. */
+	/* Its owner may empty it, but not take it out of this directory. */
 	if (geteuid() == 0) {
 		cr_assert_eq(fchownat(dirfd_, "f", 65534, 65534, 0), 0);
 		cr_assert_eq(fchmod(dirfd_, 0755), 0);

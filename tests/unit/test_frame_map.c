@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_frame_map.c - the table of places grows as far as somebody asks */
+/* test_frame_map.c - the table of places grows as far as a reader asks */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -131,7 +131,7 @@ static void *ask_for_the_end(void *arg)
 	return (void *)(err ? err : span.start != start_of(NCHUNKS - 1));
 }
 
-Test(frame_map, nobody_waits_for_what_others_need)
+Test(frame_map, a_reader_waits_for_what_it_needs_alone)
 {
 	struct frame_dir dir = frame_dir_new();
 	struct b2f_frame *frame = open_frame(&dir);

@@ -180,18 +180,18 @@ Test(store_write, a_second_writer_has_to_wait)
 }
 
 /* Becomes a user who owns nothing, in this test's process. */
-static void become_nobody(void)
+static void drop_root(void)
 {
 	if (geteuid() == 0)
 		cr_assert_eq(setegid(65534) || seteuid(65534), 0);
 }
 
-Test(store_write, a_directory_of_somebody_else_cannot_be_locked)
+Test(store_write, a_directory_of_another_user_cannot_be_locked)
 {
 	struct b2f_store *store;
 
 	cr_assert_eq(chmod(dir.path, 0555), 0);
-	become_nobody();
+	drop_root();
 	store = open_store();
 	cr_assert_eq(b2f_store_lock(store, NULL), -EACCES);
 	b2f_store_free(store);
@@ -342,7 +342,7 @@ Test(store_write, what_cannot_be_given_away_is_not_given_to_others)
 	cr_assert_eq(chown(path_of(B2F_INDEX_NAME), 1234, 5678), 0);
 	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 06664), 0);
 	cr_assert_eq(chmod(dir.path, 0777), 0);
-	become_nobody();
+	drop_root();
 	store = open_store();
 	object = create(store, B2F_OBJECT_NEW_INDEX);
 	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
@@ -522,7 +522,7 @@ Test(store_write, an_unfinished_chunk_has_no_name)
 	cr_assert_eq(b2f_object_create(store, 7, &object, NULL), 0);
 	cr_assert_eq(b2f_object_write(&object, 0, "abc", 3, NULL), 0);
 	cr_assert_neq(access(path_of("00000007.chunk"), F_OK), 0);
-	/* Somebody else may take it meanwhile. */
+	/* Another writer may take it meanwhile. */
 	other = create(store, 7);
 	b2f_object_close(&other);
 	cr_assert_eq(b2f_object_publish(&object, 7, NULL), -EEXIST);
