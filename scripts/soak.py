@@ -18,11 +18,11 @@ from mounting import run_one  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
 
-def fsx(count, seed, contiguous=False):
+def fsx(count, seed, contiguous=False, small=False):
     """(name, function) of each run."""
     for i, (options, size) in enumerate(fsx_runs.matrix()):
         yield " ".join(options), lambda: fsx_runs.run_one(
-            options, size, count, seed + i, 50000, contiguous)
+            options, size, count, seed + i, 50000, contiguous, small)
 
 
 def play(count, seed, contiguous=False):
@@ -97,24 +97,29 @@ def suite(count, _):
 
 RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
         "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000), "suites": (suite, 100)}
-# These can work on contiguous frames.
-CONTIGUOUS = fsx, play, kill, flip, cut
+# What can work on other files than those of the mount's own kind.
+OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx,)}
+
+
+def usage():
+    takes = [f"{word}: with {'|'.join(x for x in RUNS if RUNS[x][0] in runs)}"
+             for word, runs in OPTIONS.items()]
+    sys.exit("\n".join([f"usage: scripts/soak {'|'.join(RUNS)} [COUNT [SEED]]",
+                        *takes]))
 
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    words = [word for word in sys.argv[1:] if word != "--contiguous"]
+    words = [word for word in sys.argv[1:] if word not in OPTIONS]
     name, *numbers = words or [""]
     make, usual = RUNS.get(name, (None, 0))
-    options = {"contiguous": True} if "--contiguous" in sys.argv else {}
-    if not make or options and make not in CONTIGUOUS:
-        sys.exit(f"usage: scripts/soak {'|'.join(RUNS)} [COUNT [SEED]]\n"
-                 "--contiguous: with "
-                 f"{'|'.join(x for x in RUNS if RUNS[x][0] in CONTIGUOUS)}")
+    options = [word for word in OPTIONS if word in sys.argv]
+    if not make or any(make not in OPTIONS[word] for word in options):
+        usage()
     count = int(numbers[0]) if numbers else usual
     seed = int(numbers[1]) if len(numbers) > 1 else 1
     failed = 0
-    for what, run in make(count, seed, **options):
+    for what, run in make(count, seed, **{x[2:]: True for x in options}):
         failed += not run_one(f"{name} {what}", run)
     print(f"{failed} failed" if failed else "all well")
     sys.exit(failed > 0)

@@ -15,6 +15,10 @@ from scratch import (PLAIN, Scratch, Server, check_stock, litter,
 SIZES = {"64k": 1 << 16, "1m": 1 << 20}
 # Not a multiple of any item size.
 LARGEST = {"64k": (1 << 20) + 5003, "1m": (4 << 20) + 5003}
+# Becomes more than a small file, and one again, all the time.
+LARGEST_SMALL = (192 << 10) + 5003
+# One in thirty operations is a commit; else a few in a thousand are.
+OFTEN = ["--weight=fsync=20", "--weight=reopen=10"]
 
 
 def matrix():
@@ -38,12 +42,16 @@ def fsx(path, size, *args):
     return final.read_bytes()
 
 
-def run_one(options, size, ops, seed, every, contiguous=False):
+def run_one(options, size, ops, seed, every, contiguous=False, small=False):
     """One run with remounts, on an empty folder, or with a contiguous frame.
+
+    @small: of a file that stays small, with many commits.
     """
     # Nor could a shared map be made.
-    without = ["--weight=mapread=0", "--weight=mapwrite=0"] * (
+    more = ["--weight=mapread=0", "--weight=mapwrite=0"] * (
         "direct_io" in options)
+    more += OFTEN * (contiguous or small)
+    more += [f"--max={LARGEST_SMALL}"] * small
     shutil.rmtree("src", ignore_errors=True)
     if contiguous:
         pathlib.Path("src").mkdir()
@@ -53,8 +61,8 @@ def run_one(options, size, ops, seed, every, contiguous=False):
     with Scratch(*options) as scratch, Server(scratch.remount) as server:
         want = fsx(scratch.path / "f", size, f"--ops={ops}", f"--seed={seed}",
                    f"--every={every}", f"--remount={server.command}",
-                   *without)
+                   *more)
     if not PLAIN:
-        assert pathlib.Path("src/f.b2frame").is_file() == contiguous
+        assert small or pathlib.Path("src/f.b2frame").is_file() == contiguous
         check_stock("src/f.b2frame", want)
         assert not litter("src/f.b2frame"), litter("src/f.b2frame")
