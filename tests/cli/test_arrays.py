@@ -46,46 +46,80 @@ def as_bytes(array):
     return array.view(f"V{array.dtype.itemsize}").tobytes()
 
 
-def check_array(frame, name, data, **said):
-    """@frame is an array, and stands for the .npy file of bytes @data."""
+def check_stock(frame, data):
+    """python-blosc2 finds in it the array that the .npy file @data has."""
     want = np.load(io.BytesIO(data))
     array = blosc2.open(frame, mode="r")
     assert array.shape == want.shape and array.dtype == want.dtype, frame
     got = array[()] if array.ndim == 0 else array[:]
     assert as_bytes(np.asarray(got)) == data[len(data) - want.nbytes:], frame
-    facts = info(frame)
-    assert facts["array"]["shape"] == list(want.shape), facts
-    assert facts["array"]["npy"] and facts["array"]["readable"], facts
-    assert facts["array"]["nbytes"] == want.nbytes, facts
+    return want
+
+
+def check_info(frame, facts, want, **said):
+    array = facts["array"]
+    assert array["shape"] == list(want.shape), facts
+    assert array["npy"] and array["readable"], facts
+    assert array["nbytes"] == want.nbytes, facts
     for key, value in said.items():
         assert facts[key] == value, (frame, key, facts[key])
-    assert cat(frame) == data, frame
-    assert ctl("decompress", "-c", frame)[0] == data, frame
-    remove(name)
-    assert ctl("decompress", frame) == (b"", ""), frame
-    assert get(name) == data, frame
-    assert b": ok, " in ctl("verify", frame)[0], frame
+
+
+def check_joined(got, frames):
+    """@got is what they hold, one after the other."""
+    for frame, _, data, _ in frames:
+        assert got[:len(data)] == data, frame
+        got = got[len(data):]
+    assert not got
+
+
+def check_arrays(*frames):
+    """Each a path, what it is decompressed to, the bytes of the .npy file that
+    it stands for, and what is said of it; one process does each thing."""
+    paths = [frame[0] for frame in frames]
+    facts = info(*paths)
+    for (frame, _, data, said), told in zip(frames, facts if frames[1:]
+                                            else [facts], strict=True):
+        check_info(frame, told, check_stock(frame, data), **said)
+    check_joined(ctl("cat", *paths)[0], frames)
+    check_joined(ctl("decompress", "-c", *paths)[0], frames)
+    remove(*(name for _, name, _, _ in frames))
+    assert ctl("decompress", *paths) == (b"", "")
+    for frame, name, data, _ in frames:
+        assert get(name) == data, frame
+    assert ctl("verify", *paths)[0].count(b": ok, ") == len(frames)
+
+
+def check_array(frame, name, data, **said):
+    check_arrays((frame, name, data, said))
+
+
+def check_all(cases, *options):
+    """Each a file, its bytes, and what is said of its frame."""
+    names = [put(name, data) and name for name, data, _ in cases]
+    for more, storage in ([], "sparse"), (["--contiguous"], "contiguous"):
+        remove(*(f"{name}.b2nd" for name in names))
+        ctl("compress", *options, *more, *names)
+        check_arrays(*((f"{name}.b2nd", name, data,
+                        {"storage": storage, **said})
+                       for name, data, said in cases))
 
 
 def check_both(name, data, *options, **said):
-    put(name, data)
-    for more in ([], ["--contiguous"]):
-        remove(f"{name}.b2nd")
-        ctl("compress", *options, *more, name)
-        check_array(f"{name}.b2nd", name, data,
-                    storage="contiguous" if more else "sparse", **said)
+    check_all([(name, data, said)], *options)
 
 
 def test_types():
-    for i, dtype in enumerate(DTYPES):
-        check_both(f"{i}.npy", as_npy(make((31, 40), dtype, i)),
-                   typesize=np.dtype(dtype).itemsize)
+    check_all([(f"{i}.npy", as_npy(make((31, 40), dtype, i)),
+                {"typesize": np.dtype(dtype).itemsize})
+               for i, dtype in enumerate(DTYPES)])
 
 
 def test_shapes():
-    for i, shape in enumerate([(), (0,), (3, 0, 4), (1,), (70000,), (3, 70001),
-                               (1,) * 16, (100, 100, 100), (2, 1, 90000)]):
-        check_both(f"{i}.npy", as_npy(make(shape, "<i4")))
+    shapes = [(), (0,), (3, 0, 4), (1,), (70000,), (3, 70001), (1,) * 16,
+              (100, 100, 100), (2, 1, 90000)]
+    check_all([(f"{i}.npy", as_npy(make(shape, "<i4")), {})
+               for i, shape in enumerate(shapes)])
 
 
 def test_options():
@@ -213,27 +247,39 @@ def stock(path, array, **options):
     return made
 
 
+def check_taken_out(names, arrays):
+    """By one process each: .npy files, and the items alone."""
+    frames = [f"{name}.b2nd" for name in names]
+    assert ctl("decompress", "-f", *frames) == (b"", "")
+    for name, a in zip(names, arrays):
+        loaded = np.load(f"{name}.npy")
+        assert loaded.dtype == a.dtype and as_bytes(loaded) == as_bytes(a)
+    files = b"".join(get(f"{name}.npy") for name in names)
+    assert ctl("decompress", "-c", *frames)[0] == files
+    items = b"".join(map(as_bytes, arrays))
+    assert ctl("cat", *frames)[0] == items
+    ctl("decompress", "-f", "--raw", *frames)
+    assert b"".join(map(get, names)) == items
+    assert ctl("decompress", "--raw", "-c", *frames)[0] == items
+
+
 def test_stock():
     """Arrays of others: a .npy file, or the items alone."""
+    arrays, names = [], []
     for i, (dtype, contiguous) in enumerate(itertools.product(
             DTYPES, (True, False))):
         a = make((23, 17), dtype, i)
-        stock("a.b2nd", a, contiguous=contiguous, chunks=(10, 7),
+        stock(f"a{i}.b2nd", a, contiguous=contiguous, chunks=(10, 7),
               blocks=(3, 4))
-        assert ctl("decompress", "-f", "a.b2nd") == (b"", "")
-        loaded = np.load("a.npy")
-        assert loaded.dtype == a.dtype and as_bytes(loaded) == as_bytes(a)
-        assert ctl("decompress", "-c", "a.b2nd")[0] == get("a.npy")
-        assert cat("a.b2nd") == as_bytes(a)
-        ctl("decompress", "-f", "--raw", "a.b2nd")
-        assert get("a") == as_bytes(a)
-        assert ctl("decompress", "--raw", "-c", "a.b2nd")[0] == as_bytes(a)
-        said = info("a.b2nd")["array"]
+        arrays.append(a)
+        names.append(f"a{i}")
+    check_taken_out(names, arrays)
+    for a, told in zip(arrays, info(*(f"{x}.b2nd" for x in names)),
+                       strict=True):
+        said = told["array"]
         assert not said["npy"] and said["nbytes"] == a.nbytes, said
-        stored = info("a.b2nd")["nbytes"]
-        assert said["padding"] == stored - a.nbytes > 0, said
-    remove("a", "a.npy")
-    os.rename("a.b2nd", "b.npy.b2nd")
+        assert said["padding"] == told["nbytes"] - a.nbytes > 0, said
+    os.rename(f"{names[-1]}.b2nd", "b.npy.b2nd")
     ctl("decompress", "b.npy.b2nd")
     assert np.array_equal(np.load("b.npy"), a)
     np.save("c.npy", a)

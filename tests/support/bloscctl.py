@@ -35,5 +35,6 @@ def cat(path):
     return ctl("cat", path)[0]
 
 
-def info(path, *options):
-    return json.loads(ctl("info", "--json", *options, path)[0])
+def info(*paths_and_options):
+    """Of one frame an object, of several a list."""
+    return json.loads(ctl("info", "--json", *paths_and_options)[0])
