@@ -205,8 +205,7 @@ static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 }
 
 /*
- * What was read with @err, of an entry without a seal: bytes of another frame are
- * neither a chunk nor damage.
+ * What was read with @err: bytes of another frame are neither a chunk nor damage.
  */
 static int check_place(const struct b2f_frame *frame, uint64_t raw, int err,
 		       struct b2f_why *why)
@@ -216,7 +215,7 @@ static int check_place(const struct b2f_frame *frame, uint64_t raw, int err,
 
 	if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
 		return err;
-	still = b2f_frame_check_still(frame, raw, &stale);
+	still = b2f_frame_check_still(frame, raw, err, &stale);
 	if (still && why)
 		*why = stale;
 	return still ? still : err;

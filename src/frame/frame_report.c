@@ -66,12 +66,15 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 			   uint64_t raw, int64_t unit, int err,
 			   const struct b2f_why *why)
 {
+	/* A reader of a contiguous frame opens it again, and is done. */
+	bool is_news = err != -ESTALE || frame->store->sparse;
 	char place[48], block[32] = "";
 
 	describe_place(frame, raw, place, sizeof(place));
 	if (unit >= 0)
 		snprintf(block, sizeof(block), "block %lld: ", (long long)unit);
-	b2f_log(frame->log, B2F_LOG_ERROR, "%s: chunk %llu (%s): %s%s",
+	b2f_log(frame->log, is_news ? B2F_LOG_ERROR : B2F_LOG_DEBUG,
+		"%s: chunk %llu (%s): %s%s",
 		frame->label, (unsigned long long)nchunk, place, block,
 		cause(err, why));
 	return err;

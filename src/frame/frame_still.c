@@ -51,16 +51,15 @@ static int is_same(const struct b2f_frame *frame, bool *same,
 	return err == B2F_ECORRUPT ? 0 : err;
 }
 
-int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw,
+int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw, int err,
 			  struct b2f_why *why)
 {
 	struct b2f_frame_stamp now;
 	struct stat st;
 	bool same = false;
-	int err;
 
 	/* A writer of this process waits for its readers. */
-	if (frame->store->sparse || b2f_entry_tag(raw) ||
+	if (frame->store->sparse || (b2f_entry_tag(raw) && !err) ||
 	    b2f_ranges_has_writer(frame->store->ranges))
 		return 0;
 	err = b2f_store_stat_index(frame->store, &st);

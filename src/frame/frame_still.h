@@ -11,14 +11,15 @@
 #include "frame/frame_chunk.h"
 
 /*
- * Call it after bytes were read of the chunk whose entry is @raw, and which has
- * no seal to tell whether they are its own.  Once a commit has replaced the
- * frame, a writer of another process may have put another chunk there.
+ * Call it after bytes were read of the chunk whose entry is @raw: with @err if they
+ * are damaged, or 0.  Only a seal tells that they are its own: once a commit has
+ * replaced the frame, a writer of another process may have put another chunk
+ * there, or nothing.
  *
  * Returns 0, -ESTALE (the frame is another one) or an errno, with @why set.
  */
 B2F_MUST_CHECK
-int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw,
+int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw, int err,
 			  struct b2f_why *why);
 
 /*

@@ -126,7 +126,7 @@ static int get_stored(const struct b2f_unit_read *r, uint32_t off,
 				: read_by_name(r, off, size, why);
 	/* The head was the same before, but perhaps not any more. */
 	if (!err)
-		err = b2f_frame_check_still(r->frame, r->loaded->raw, why);
+		err = b2f_frame_check_still(r->frame, r->loaded->raw, 0, why);
 	if (!err)
 		*out = r->dec->stored.data;
 	return err;
@@ -195,6 +195,18 @@ static int decode_ref(struct b2f_unit_read *r, struct b2f_why *why)
 	return err;
 }
 
+/* Is what was damaged (@err) of another version of the chunk, or the frame? */
+static bool is_stale(const struct b2f_unit_read *r, int err,
+		     struct b2f_why *why)
+{
+	if (b2f_loaded_is_whole(r->loaded))
+		return false;
+	if (r->object && check_open(r, why) == -ESTALE)
+		return true;
+	return b2f_frame_check_still(r->frame, r->loaded->raw, err, why) ==
+	       -ESTALE;
+}
+
 int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst)
 {
 	const struct b2f_loaded *l = read->loaded;
@@ -206,8 +218,7 @@ int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst)
 		err = decode_ref(&r, &why);
 	if (!err)
 		err = decode_unit(&r, dst, &why);
-	if (err == B2F_ECORRUPT && r.object && !b2f_loaded_is_whole(l) &&
-	    check_open(&r, &stale) == -ESTALE) {
+	if (err == B2F_ECORRUPT && is_stale(&r, err, &stale)) {
 		err = -ESTALE;
 		why = stale;
 	}

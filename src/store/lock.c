@@ -3,6 +3,7 @@
 #include "store/lock.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,14 +227,71 @@ static int wait_for(int fd, enum b2f_lock_mode mode, uint64_t until_ns)
 	}
 }
 
+/* Is the file @fd under @name below @dir? */
+static bool is_at(int fd, int dir, const char *name)
+{
+	struct stat file, st;
+
+	return !fstat(fd, &file) &&
+	       !fstatat(dir, name, &st, 0) &&
+	       file.st_dev == st.st_dev && file.st_ino == st.st_ino;
+}
+
+/* The path of the file @fd now, malloc'ed; NULL: it cannot be told. */
+static char *find_path(int fd)
+{
+	char link[48], *path = malloc(PATH_MAX);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = path ? readlink(link, path, PATH_MAX - 1) : -1;
+	if (n > 0)
+		path[n] = 0;
+	if (n > 0 && is_at(fd, AT_FDCWD, path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/*
+ * A contiguous frame may have got another name since it was opened, and then it is
+ * the file beside that name that other programs lock.  If the present name cannot
+ * be told, the lock stays where it was.
+ */
+static int follow(struct b2f_lock *lock, struct b2f_why *why)
+{
+	const struct b2f_files *files = b2f_files_of(lock->store);
+	char *path, *name = NULL;
+	int err;
+
+	if (lock->store->sparse || is_at(files->fd, files->home_fd,
+					 files->home_name))
+		return 0;
+	path = find_path(files->fd);
+	if (!path)
+		return 0;
+	err = b2f_store_set_home(lock->store, AT_FDCWD, path);
+	if (!err && asprintf(&name, "%s%s", path, B2F_FILES_LOCK_SUFFIX) < 0)
+		err = -ENOMEM;
+	free(path);
+	if (err)
+		return err;
+	free(lock->name);
+	lock->name = name;
+	lock->dir = AT_FDCWD;
+	return reopen(lock, true, why);
+}
+
 /* Locks the file that has the name, also if it was deleted meanwhile. */
 static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
 		     uint32_t wait_ms, struct b2f_why *why)
 {
 	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)wait_ms * NS_PER_MS;
 	struct stat st;
-	int err;
+	int err = follow(lock, why);
 
+	if (err)
+		return err;
 	for (int i = 0; i < TRIES; i++) {
 		if (mode == B2F_LOCK_EXCLUSIVE && !lock->writable)
 			return b2f_why_set(why, -EACCES,

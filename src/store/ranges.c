@@ -17,14 +17,25 @@
 /* So that positions fit off_t. */
 #define END_MAX (UINT64_C(1) << 62)
 
+/* A range with its id. */
+struct named {
+	uint64_t off;
+	/* 0: not known before there is an @end; then, that it was given back. */
+	uint32_t size;
+	uint32_t id;
+};
+
 struct b2f_ranges {
 	atomic_uint refs;
 	pthread_mutex_t lock;
-	/* By id.  A size of 0 is not known before there is an @end. */
-	uint64_t *offs;
-	uint32_t *sizes;
+	/* In the order of ids. */
+	struct named *items;
 	uint64_t n;
 	uint64_t cap;
+	/* So many of them were given back. */
+	uint64_t ngone;
+	/* The id that the next one gets. */
+	uint64_t next_id;
 	uint64_t limit;
 	/* The end of all ranges; 0: no new one has been taken yet. */
 	uint64_t end;
@@ -58,39 +69,69 @@ void b2f_ranges_unref(struct b2f_ranges *r)
 	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
 	pthread_mutex_destroy(&r->lock);
-	free(r->offs);
-	free(r->sizes);
+	free(r->items);
 	free(r->gaps);
 	free(r);
 }
 
+/* Forgets what was given back, if that is the most of all. */
+static void forget(struct b2f_ranges *r)
+{
+	uint64_t n = 0;
+
+	if (r->ngone <= r->n / 2)
+		return;
+	for (uint64_t i = 0; i < r->n; i++)
+		if (r->items[i].size)
+			r->items[n++] = r->items[i];
+	r->n = n;
+	r->ngone = 0;
+}
+
 static int reserve(struct b2f_ranges *r, uint64_t more)
 {
-	uint64_t cap = b2f_max_u64(r->n + more, r->cap + r->cap / 2);
-	uint64_t *offs;
-	uint32_t *sizes;
+	uint64_t cap;
+	struct named *items;
 
+	if (r->next_id + more > NIDS_MAX)
+		return -ENOSPC;
+	forget(r);
+	cap = b2f_max_u64(r->n + more, r->cap + r->cap / 2);
 	if (r->n + more <= r->cap)
 		return 0;
-	if (r->n + more > NIDS_MAX)
-		return -ENOSPC;
-	offs = realloc(r->offs, cap * sizeof(*offs));
-	if (!offs)
+	items = realloc(r->items, cap * sizeof(*items));
+	if (!items)
 		return -ENOMEM;
-	r->offs = offs;
-	sizes = realloc(r->sizes, cap * sizeof(*sizes));
-	if (!sizes)
-		return -ENOMEM;
-	r->sizes = sizes;
+	r->items = items;
 	r->cap = cap;
 	return 0;
 }
 
 static uint64_t push(struct b2f_ranges *r, uint64_t off, uint32_t size)
 {
-	r->offs[r->n] = off;
-	r->sizes[r->n] = size;
-	return r->n++;
+	uint32_t id = (uint32_t)r->next_id++;
+
+	r->items[r->n++] = (struct named){off, size, id};
+	return id;
+}
+
+/* Range @id, or NULL: none has it, or not any more. */
+static struct named *find(const struct b2f_ranges *r, uint64_t id)
+{
+	uint64_t low = 0, high = r->n;
+
+	/* As long as nothing was forgotten. */
+	if (id < r->n && r->items[id].id == id)
+		return &r->items[id];
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (r->items[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->n && r->items[low].id == id ? &r->items[low] : NULL;
 }
 
 int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
@@ -99,7 +140,7 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 	int err;
 
 	pthread_mutex_lock(&r->lock);
-	r->n = 0;
+	r->n = r->ngone = r->next_id = 0;
 	r->limit = limit;
 	err = reserve(r, n);
 	for (uint64_t i = 0; i < n && !err; i++)
@@ -150,16 +191,16 @@ int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
 	sorted = malloc((r->n ? r->n : 1) * sizeof(*sorted));
 	if (!sorted)
 		goto out;
-	if (r->n) {
-		memcpy(sorted, r->offs, r->n * sizeof(*sorted));
-		qsort(sorted, r->n, sizeof(*sorted), compare);
-	}
+	for (uint64_t i = 0; i < r->n; i++)
+		sorted[i] = r->items[i].off;
+	qsort(sorted, r->n, sizeof(*sorted), compare);
 	err = has_twins(sorted, r->n) ? -EEXIST : 0;
 	for (uint64_t i = 0; i < r->n && !err; i++) {
-		uint64_t next = find_next(sorted, r->n, r->offs[i], r->limit);
+		struct named *item = &r->items[i];
+		uint64_t next = find_next(sorted, r->n, item->off, r->limit);
 
-		r->sizes[i] = (uint32_t)b2f_min_u64(next - r->offs[i],
-						    UINT32_MAX);
+		item->size = (uint32_t)b2f_min_u64(next - item->off,
+						   UINT32_MAX);
 	}
 	r->end = end;
 	r->has_writer = !err;
@@ -227,13 +268,14 @@ int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	pthread_mutex_lock(&r->lock);
 	err = reserve(r, 1);
 	for (uint64_t i = 0; i < r->n && !err; i++) {
-		uint64_t lost = end - r->offs[i];
+		struct named *item = &r->items[i];
+		uint64_t lost = b2f_min_u64(end - item->off, item->size);
 
-		if (r->offs[i] < off || r->offs[i] >= end)
+		if (item->off < off || item->off >= end)
 			continue;
-		lost = b2f_min_u64(lost, r->sizes[i]);
-		r->offs[i] += lost;
-		r->sizes[i] -= (uint32_t)lost;
+		item->off += lost;
+		item->size -= (uint32_t)lost;
+		r->ngone += lost && !item->size;
 	}
 	if (!err) {
 		carve_gaps(r, end);
@@ -365,48 +407,59 @@ out:
 
 void b2f_ranges_trim(struct b2f_ranges *r, uint64_t id, uint32_t size)
 {
+	struct named *item;
 	uint32_t rest;
 
 	pthread_mutex_lock(&r->lock);
-	rest = r->sizes[id] - size;
-	r->sizes[id] = size;
-	add_gap(r, r->offs[id] + size, rest);
+	item = find(r, id);
+	if (item && size < item->size) {
+		rest = item->size - size;
+		item->size = size;
+		r->ngone += !size;
+		add_gap(r, item->off + size, rest);
+	}
 	pthread_mutex_unlock(&r->lock);
 }
 
 bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
 {
-	bool found;
+	const struct named *item;
 
 	if (!r)
 		return false;
 	pthread_mutex_lock(&r->lock);
-	found = id < r->n;
-	if (found) {
-		out->off = r->offs[id];
-		out->size = r->sizes[id] || r->end ? r->sizes[id]
-						   : r->limit - out->off;
+	item = find(r, id);
+	if (item) {
+		out->off = item->off;
+		out->size = item->size || r->end ? item->size
+						 : r->limit - item->off;
 	}
 	pthread_mutex_unlock(&r->lock);
-	return found;
+	return item != NULL;
 }
 
 bool b2f_ranges_is_last(struct b2f_ranges *r, uint64_t id)
 {
+	const struct named *item;
 	bool last;
 
 	pthread_mutex_lock(&r->lock);
-	last = id < r->n && r->offs[id] + r->sizes[id] == r->end;
+	item = find(r, id);
+	last = item && item->off + item->size == r->end;
 	pthread_mutex_unlock(&r->lock);
 	return last;
 }
 
 void b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
 {
+	struct named *item;
+
 	pthread_mutex_lock(&r->lock);
-	if (id < r->n) {
-		add_gap(r, r->offs[id], r->sizes[id]);
-		r->sizes[id] = 0;
+	item = find(r, id);
+	if (item && item->size) {
+		add_gap(r, item->off, item->size);
+		item->size = 0;
+		r->ngone++;
 	}
 	pthread_mutex_unlock(&r->lock);
 }

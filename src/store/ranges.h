@@ -4,7 +4,8 @@
  *
  * Each range of bytes has an id, as a chunk file of a sparse frame has one in
  * its name; so above the store a chunk is an object in either kind of frame.
- * Ids are given once and never again, as long as the table lives.
+ * Ids are given once and never again, as long as the table lives; what was given
+ * back takes no more memory than what is in use.
  *
  * A writer takes new ranges where nothing is: in ranges that it gave back, or
  * behind all others.  So nothing the frame on disk names is ever written to.

@@ -7,8 +7,10 @@ After each change C-Blosc2 reads all of it from the same file.
 import contextlib
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
+import pathlib
 import subprocess
 import threading
 
@@ -247,6 +249,22 @@ def test_renaming():
     assert sorted(os.listdir("src")) == ["b.b2frame", "other.b2frame"]
 
 
+def test_the_lock_is_beside_the_present_name():
+    model = begin()
+    pathlib.Path(f"{FRAME}.b2lock").touch()
+    with mounted(), opened() as fd:
+        put(fd, model, 0, b"old name")
+        os.fsync(fd)
+        os.rename(SHOWN, "mnt/c")
+        with open("src/c.b2frame.b2lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            os.pwrite(fd, b"new name", CHUNK)
+            assert error_of(os.fsync, fd) == errno.EAGAIN
+        os.fsync(fd)
+        put(model=model, fd=fd, off=CHUNK, piece=b"new name")
+    check(model, "src/c.b2frame")
+
+
 def test_deleted_while_it_is_open():
     model = begin()
     with mounted():
@@ -447,6 +465,9 @@ def test_reader_of_another_mount():
                 assert got != model[7 * CHUNK:8 * CHUNK], "another chunk"
                 # One of those that it has looked at on its way.
                 assert got in versions
+            assert read("other/a") == model
+        # It has read again, which is nothing to tell.
+        assert ": chunk " not in other.log(), other.log()
         other.wait_for_closes()
     check(model)
 

@@ -96,6 +96,24 @@ Test(ranges, an_id_never_comes_back)
 	expect(take(0, 100), 600, 100);
 }
 
+Test(ranges, what_was_given_back_is_forgotten_without_harm)
+{
+	uint64_t old = take(0, 10), id = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		id = take(0, 10);
+		b2f_ranges_give_back(ranges, old);
+		old = id;
+	}
+	cr_expect_eq(id, 100004);
+	expect(0, 100, 100);
+	expect(3, 500, 100);
+	cr_expect(b2f_ranges_get(ranges, id, &(struct b2f_range){0}));
+	cr_expect(!b2f_ranges_get(ranges, 50000, &(struct b2f_range){0}));
+	b2f_ranges_give_back(ranges, 50000);
+	b2f_ranges_trim(ranges, 50000, 0);
+}
+
 Test(ranges, what_is_wanted_from_some_byte_on_is_not_before_it)
 {
 	b2f_ranges_give_back(ranges, 0);
