@@ -164,11 +164,13 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	bool careful = job->options->remove && out->target.temp;
 	int err;
 
+	copy->progress->npasses = 1 + careful;
 	err = cli_output_check_distinct(out, like, "frame");
 	if (!err)
 		err = cli_copy_output(copy, out);
 	if (!err)
 		err = cli_output_finish(out, like, careful);
+	cli_progress_next(copy->progress);
 	if (!err && careful)
 		err = cli_copy_compare_output(copy, out);
 	if (!err)

@@ -117,10 +117,14 @@ static int open_for_writing(const struct job *job, const char *path,
 	return 0;
 }
 
-static int commit(const struct job *job, struct b2f_file *file, bool durable)
+static int commit(struct job *job, struct b2f_file *file, bool durable)
 {
-	int err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
-						: B2F_COMMIT_VISIBLE);
+	int err;
+
+	cli_progress_watch(&job->progress, job->nbytes);
+	err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
+					    : B2F_COMMIT_VISIBLE);
+	cli_progress_unwatch(&job->progress);
 
 	return cli_message_explain(job->output, err);
 }
@@ -137,6 +141,7 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 		err = open_for_writing(job, target->temp, &file);
 	if (err)
 		return err;
+	job->progress.encoder = job->how->runtime;
 	err = cli_input_copy(&job->in, file, job->output, 0, &job->progress,
 			     &job->nbytes);
 	if (!err)
@@ -148,7 +153,7 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 }
 
 /* The sparse frame @from becomes the contiguous one @target. */
-static int join(const struct job *job, const char *from,
+static int join(struct job *job, const char *from,
 		const struct cli_target *target)
 {
 	const struct b2f_convert_options options = {
@@ -156,6 +161,8 @@ static int join(const struct job *job, const char *from,
 		.mode = mode_of(job),
 		.no_verify = true,
 		.label = job->output,
+		.progress = cli_progress_update,
+		.arg = &job->progress,
 	};
 	const struct b2f_frame_options how = {.label = job->output};
 	struct b2f_frame *frame = NULL;
@@ -178,6 +185,7 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 	err = cli_target_open_scratch(&scratch, target->path);
 	if (!err)
 		err = write_sparse(job, &scratch, false);
+	cli_progress_next(&job->progress);
 	if (!err)
 		err = join(job, scratch.temp, target);
 	cli_target_close(&scratch);
@@ -214,10 +222,13 @@ static int make(struct job *job, struct cli_target *target)
 {
 	int err;
 
+	job->progress.npasses =
+		1 + job->how->contiguous + is_removable(job);
 	if (job->how->contiguous)
 		err = write_contiguous(job, target);
 	else
 		err = write_sparse(job, target, true);
+	cli_progress_next(&job->progress);
 	if (!err && is_removable(job))
 		err = compare(job, target->temp);
 	if (!err && job->in.is_file)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cleanup.h"
@@ -21,10 +22,20 @@
 
 void cli_progress_init(struct cli_progress *p, const char *label, bool wanted)
 {
-	p->shown = wanted && isatty(STDERR_FILENO);
-	p->label = label;
-	p->start_ms = cli_common_now_ms();
+	*p = (struct cli_progress){
+		.shown = wanted && isatty(STDERR_FILENO),
+		.label = label,
+		.start_ms = cli_common_now_ms(),
+		.npasses = 1,
+	};
 	p->draw_ms = p->start_ms + FIRST_MS;
+}
+
+void cli_progress_next(struct cli_progress *p)
+{
+	if (p->pass + 1 < p->npasses)
+		p->pass++;
+	p->encoder = NULL;
 }
 
 /* The end of a long label tells more than its beginning. */
@@ -35,24 +46,65 @@ static const char *cut_label(const char *label)
 	return len > LABEL_WIDTH ? label + len - LABEL_WIDTH : label;
 }
 
-static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
-		 uint64_t elapsed_ms)
+/* "[####....] 1.2 GiB, 200.0 MiB/s, 0:07 left"; all passes are one scale. */
+static void draw_part(const struct cli_progress *p, double part, uint64_t done,
+		      uint64_t elapsed_ms)
 {
 	char bar[BAR_WIDTH + 1], size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE];
-	char line[160];
-	double part = total ? (double)done / (double)total : 0;
+	char line[160], left[32] = "";
 	int filled = (int)(part * BAR_WIDTH);
+	uint64_t left_s = 0;
 
-	if (filled > BAR_WIDTH)
-		filled = BAR_WIDTH;
 	memset(bar, '.', BAR_WIDTH);
 	memset(bar, '#', (size_t)filled);
 	bar[BAR_WIDTH] = '\0';
-	cli_text_size(done, size);
-	cli_text_size(done * 1000 / elapsed_ms, speed);
-	snprintf(line, sizeof(line), "%-*s %3d%% [%s] %s, %s/s", LABEL_WIDTH,
-		 cut_label(p->label), (int)(part * 100), bar, size, speed);
+	if (part > 0) {
+		left_s = (uint64_t)((double)elapsed_ms * (1 / part - 1)) / 1000;
+		snprintf(left, sizeof(left), ", %u:%02u left",
+			 (unsigned int)(left_s / 60) % 100000,
+			 (unsigned int)(left_s % 60));
+	}
+	snprintf(line, sizeof(line), "%-*s %3d%% [%s] %s, %s/s%s", LABEL_WIDTH,
+		 cut_label(p->label), (int)(part * 100), bar,
+		 cli_text_size(done, size),
+		 cli_text_size(done * 1000 / elapsed_ms, speed), left);
 	cli_message_status(line);
+}
+
+/* Of a pipe nothing tells how much is to come. */
+static void draw_done(const struct cli_progress *p, uint64_t done,
+		      uint64_t elapsed_ms)
+{
+	char size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE], line[160];
+
+	snprintf(line, sizeof(line), "%-*s %s, %s/s", LABEL_WIDTH,
+		 cut_label(p->label), cli_text_size(done, size),
+		 cli_text_size(done * 1000 / elapsed_ms, speed));
+	cli_message_status(line);
+}
+
+static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
+		 uint64_t elapsed_ms)
+{
+	double part;
+
+	if (!total) {
+		draw_done(p, done, elapsed_ms);
+		return;
+	}
+	part = (p->pass + (double)done / (double)total) / p->npasses;
+	draw_part(p, part < 1 ? part : 1, p->pass * total + done, elapsed_ms);
+}
+
+/* Of @done bytes that were handed over, those that are encoded. */
+static uint64_t encoded(const struct cli_progress *p, uint64_t done)
+{
+	struct b2f_runtime_stats stats;
+
+	if (!p->encoder)
+		return done;
+	b2f_runtime_stats_get(p->encoder, &stats);
+	return done > stats.dirty_bytes ? done - stats.dirty_bytes : 0;
 }
 
 void cli_progress_update(void *bar, uint64_t done, uint64_t total)
@@ -68,7 +120,33 @@ void cli_progress_update(void *bar, uint64_t done, uint64_t total)
 	if (now < p->draw_ms)
 		return;
 	p->draw_ms = now + AGAIN_MS;
-	draw(p, done, total, now - p->start_ms);
+	draw(p, encoded(p, done), total, now - p->start_ms);
+}
+
+static void *watch(void *bar)
+{
+	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000};
+	struct cli_progress *p = bar;
+
+	while (atomic_load(&p->watching)) {
+		cli_progress_update(p, p->watched, p->watched);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+void cli_progress_watch(struct cli_progress *p, uint64_t total)
+{
+	p->watched = total;
+	atomic_store(&p->watching, p->shown);
+	if (p->shown && pthread_create(&p->watcher, NULL, watch, p) != 0)
+		atomic_store(&p->watching, false);
+}
+
+void cli_progress_unwatch(struct cli_progress *p)
+{
+	if (atomic_exchange(&p->watching, false))
+		pthread_join(p->watcher, NULL);
 }
 
 void cli_progress_fini(struct cli_progress *p)

@@ -276,9 +276,11 @@ static int make(struct job *job, const struct cli_target *target)
 	bool careful = job->in_place || job->how->remove;
 	int err;
 
+	job->progress.npasses = 1 + careful;
 	err = hold(job);
 	if (!err)
 		err = convert(job, target);
+	cli_progress_next(&job->progress);
 	if (!err && careful)
 		err = compare(job, target->temp);
 	if (!err)

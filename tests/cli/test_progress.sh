@@ -5,7 +5,7 @@
 
 frames huge.b2frame small.b2frame million.b2frame
 
-bar='[0-9]+% \[#*\.*\] .*/s'
+bar='[0-9]+% \[#*\.*\] .*/s, [0-9]+:[0-9][0-9] left'
 
 on_terminal "$bloscctl decompress -c huge.b2frame | head -c 1G >/dev/null"
 says "huge\.b2frame +$bar"
@@ -25,3 +25,15 @@ on_terminal "$bloscctl decompress small.b2frame"
 [ ! -s .out ] || die "a quick job shows a bar"
 "$bloscctl" decompress -c huge.b2frame 2>.err | head -c 512M >/dev/null
 errors 0
+
+# The share of all passes, and of what is encoded: it never goes back.
+seq 2000000 >numbers
+on_terminal "$bloscctl compress -T1 --codec=zlib -9 --contiguous --rm numbers"
+tr '\r' '\n' <.out | grep -oE '[0-9]+% \[' | tr -dc '0-9\n' >shares
+sort -n shares | cmp -s - shares || die "it goes back: $(tr '\n' ' ' <shares)"
+[ "$(head -n1 shares)" -lt 30 ] || die "it begins at $(head -n1 shares)"
+[ "$(sort -u shares | wc -l)" -ge 4 ] || die "few steps: $(tr '\n' ' ' <shares)"
+
+# Of a pipe the whole is not known before its end.
+on_terminal "{ seq 200000; sleep 0.5; seq 200000; } | $bloscctl compress -o piped.b2frame -"
+says 'standard input +[0-9.]+ [KM]iB, [0-9.]+ ([KM]i)?B/s'
