@@ -88,6 +88,8 @@ struct b2f_file {
 	size_t nheads;
 	/* Bytes of the heads in the table.  Protected by heads_lock. */
 	size_t heads_bytes;
+	/* Bytes of a unit of the chunk whose head was read last, a hint; or 0. */
+	atomic_uint last_unit;
 	/* Held while a head is loaded, by chunk: others wait for that one. */
 	pthread_mutex_t head_loads[B2F_HEAD_LOADS];
 	pthread_mutex_t streams_lock;

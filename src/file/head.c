@@ -2,6 +2,7 @@
 /* head.c - the heads of the chunks of a file, and a table of them */
 #include <stdlib.h>
 
+#include "base/checked.h"
 #include "file/reading.h"
 #include "frame/frame_chunk.h"
 
@@ -90,8 +91,24 @@ void b2f_head_forget_all(struct b2f_file *file)
 static int load(const struct b2f_reading *r, const struct b2f_source *src,
 		struct b2f_object *object, struct b2f_loaded **out)
 {
-	return b2f_frame_load_head(r->frame, src->span.nchunk, src->raw,
-				   src->nbytes, object, out);
+	uint32_t unit = atomic_load(&r->file->last_unit);
+	struct b2f_frame_want want = {
+		.nchunk = src->span.nchunk,
+		.raw = src->raw,
+		.nbytes = src->nbytes,
+	};
+	int err;
+
+	/* Not for a reader in order, which has all of it read at once. */
+	if (!r->in_order && unit > 0 && src->size > 0 &&
+	    src->size <= src->nbytes) {
+		want.start = (src->nbytes - src->size) / unit * unit;
+		want.end = b2f_min_u64(want.start + unit, want.nbytes);
+	}
+	err = b2f_frame_load_head(r->frame, &want, object, out);
+	if (!err)
+		atomic_store(&r->file->last_unit, (*out)->chunk.unit_size);
+	return err;
 }
 
 static int new_head(const struct b2f_reading *r, const struct b2f_source *src,

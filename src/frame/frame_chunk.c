@@ -21,6 +21,15 @@
 #define STORED_FACTOR 16
 #define STORED_MORE   (1u << 20)
 
+/*
+ * Bytes of a chunk that are needed soon are looked for where they are if all of
+ * it shrinks alike, and so much of it to either side.
+ */
+#define EXPECT_SLACK 32
+
+/* Less than this comes with one read anyway; more than 2 x is no sound chunk. */
+#define EXPECT_MIN (64u << 10)
+
 /* Where a chunk is stored. */
 struct place {
 	struct b2f_object object;
@@ -243,10 +252,34 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	return check_place(frame, l->raw, err, why);
 }
 
+/*
+ * Has the system read the head of a chunk file, the seal at its end and what is
+ * wanted in between at the same time, instead of one when the one before is
+ * there.
+ */
+static void expect(const struct place *place,
+		   const struct b2f_frame_want *want)
+{
+	uint64_t size = place->stored, slack = size / EXPECT_SLACK;
+	uint64_t start = size * want->start / want->nbytes;
+	uint64_t end = size * want->end / want->nbytes + slack;
+
+	start -= b2f_min_u64(start, slack);
+	if (start < 2 * HEAD_GUESS)
+		start = 0;
+	else
+		b2f_object_expect(&place->object, 0, HEAD_GUESS);
+	if (end < size)
+		b2f_object_expect(&place->object, size - 1, 1);
+	b2f_object_expect(&place->object, start,
+			  b2f_min_u64(end, size) - start);
+}
+
 /* With @keep, leaves the object there if it will have to be read again. */
-static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
-		       enum b2f_load how, struct b2f_object *keep,
-		       struct b2f_loaded *l, struct b2f_why *why)
+static int load_stored(struct b2f_frame *frame,
+		       const struct b2f_frame_want *want, enum b2f_load how,
+		       struct b2f_object *keep, struct b2f_loaded *l,
+		       struct b2f_why *why)
 {
 	struct place place = {0};
 	int err;
@@ -254,7 +287,10 @@ static int load_stored(struct b2f_frame *frame, uint64_t nbytes,
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		return err;
-	err = load_place(frame, &place, nbytes, how, l, why);
+	if (want->end > 0 && frame->store->sparse &&
+	    place.stored >= EXPECT_MIN && place.stored <= 2 * want->nbytes)
+		expect(&place, want);
+	err = load_place(frame, &place, want->nbytes, how, l, why);
 	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
 		*keep = place.object;
 	else
@@ -324,37 +360,29 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 				    nbytes, how, out);
 }
 
-/* What is to be loaded. */
-struct wanted {
-	uint64_t nchunk;
-	uint64_t raw;
-	uint64_t nbytes;
-	enum b2f_load how;
-};
-
-static int load(struct b2f_frame *frame, const struct wanted *wanted,
-		struct b2f_object *keep, struct b2f_loaded **out)
+static int load(struct b2f_frame *frame, const struct b2f_frame_want *want,
+		enum b2f_load how, struct b2f_object *keep,
+		struct b2f_loaded **out)
 {
-	struct b2f_entry entry = b2f_entry_of(wanted->raw);
+	struct b2f_entry entry = b2f_entry_of(want->raw);
 	struct b2f_loaded *l = calloc(1, sizeof(*l));
 	struct b2f_why why = {""};
 	int err;
 
 	if (!l)
 		return -ENOMEM;
-	l->nchunk = wanted->nchunk;
-	l->raw = wanted->raw;
+	l->nchunk = want->nchunk;
+	l->raw = want->raw;
 	if (entry.special)
 		err = b2f_chunk_open_special(entry.special,
-					     (uint32_t)wanted->nbytes,
+					     (uint32_t)want->nbytes,
 					     &frame->context, &l->chunk, &why);
 	else
-		err = load_stored(frame, wanted->nbytes, wanted->how, keep, l,
-				  &why);
+		err = load_stored(frame, want, how, keep, l, &why);
 	if (err) {
 		b2f_loaded_free(l);
-		return b2f_frame_report_entry(frame, wanted->nchunk,
-					      wanted->raw, -1, err, &why);
+		return b2f_frame_report_entry(frame, want->nchunk, want->raw,
+					      -1, err, &why);
 	}
 	*out = l;
 	return 0;
@@ -364,19 +392,18 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 			 uint64_t nbytes, enum b2f_load how,
 			 struct b2f_loaded **out)
 {
-	const struct wanted wanted = {nchunk, raw, nbytes, how};
+	const struct b2f_frame_want want = {
+		.nchunk = nchunk, .raw = raw, .nbytes = nbytes};
 
-	return load(frame, &wanted, NULL, out);
+	return load(frame, &want, how, NULL, out);
 }
 
-int b2f_frame_load_head(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
-			uint64_t nbytes, struct b2f_object *object,
-			struct b2f_loaded **out)
+int b2f_frame_load_head(struct b2f_frame *frame,
+			const struct b2f_frame_want *want,
+			struct b2f_object *object, struct b2f_loaded **out)
 {
-	const struct wanted wanted = {nchunk, raw, nbytes, B2F_LOAD_HEAD};
-
 	*object = (struct b2f_object){.fd = -1};
-	return load(frame, &wanted, object, out);
+	return load(frame, want, B2F_LOAD_HEAD, object, out);
 }
 
 bool b2f_loaded_is_whole(const struct b2f_loaded *loaded)

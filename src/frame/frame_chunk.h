@@ -49,15 +49,29 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 			 uint64_t nbytes, enum b2f_load how,
 			 struct b2f_loaded **out);
 
+/* A chunk whose head is wanted. */
+struct b2f_frame_want {
+	/* As the arguments of b2f_frame_load_entry(). */
+	uint64_t nchunk;
+	uint64_t raw;
+	uint64_t nbytes;
+	/*
+	 * The decoded bytes of it, [@start, @end), that are needed next: the
+	 * system reads them from the disk meanwhile.  @end 0: nothing is known.
+	 */
+	uint64_t start;
+	uint64_t end;
+};
+
 /*
  * As b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
  * *@object, for b2f_object_close(), if there is more of the chunk than the head
  * and b2f_object_look() can tell whether it changes.
  */
 B2F_MUST_CHECK
-int b2f_frame_load_head(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
-			uint64_t nbytes, struct b2f_object *object,
-			struct b2f_loaded **out);
+int b2f_frame_load_head(struct b2f_frame *frame,
+			const struct b2f_frame_want *want,
+			struct b2f_object *object, struct b2f_loaded **out);
 
 /* NULL does nothing. */
 void b2f_loaded_free(struct b2f_loaded *loaded);

@@ -17,6 +17,14 @@ static int files_read(const struct b2f_object *object, uint64_t off, void *buf,
 	return b2f_files_read_fully(object->fd, off, buf, n, why);
 }
 
+static void dir_expect(const struct b2f_object *object, uint64_t off,
+		       uint64_t n)
+{
+	/* If it fails, the bytes are read when they are asked for. */
+	(void)posix_fadvise(object->fd, (off_t)off, (off_t)n,
+			    POSIX_FADV_WILLNEED);
+}
+
 static const char *kind_of(mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -196,6 +204,7 @@ static int file_clone(struct b2f_store *store, struct b2f_store **out,
 static const struct b2f_store_ops dir_ops = {
 	.open = dir_open,
 	.read = files_read,
+	.expect = dir_expect,
 	.close = dir_close,
 	.look = files_look,
 	.stat_index = dir_stat_index,

@@ -83,6 +83,13 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
 					why);
 }
 
+void b2f_object_expect(const struct b2f_object *object, uint64_t off,
+		       uint64_t n)
+{
+	if (object->store->ops->expect)
+		object->store->ops->expect(object, off, n);
+}
+
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 {
 	return store->ops->stat_index(store, out);

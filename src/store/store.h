@@ -78,6 +78,9 @@ struct b2f_store_ops {
 	int (*read)(const struct b2f_object *object, uint64_t off, void *buf,
 		    size_t n, struct b2f_why *why);
 	void (*close)(struct b2f_object *object);
+	/* As b2f_object_expect(); NULL: there is nothing to gain. */
+	void (*expect)(const struct b2f_object *object, uint64_t off,
+		       uint64_t n);
 	/* As b2f_object_look(); NULL: objects are not to stay open. */
 	int (*look)(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out);
@@ -216,6 +219,13 @@ int b2f_object_look(const struct b2f_object *object,
 B2F_MUST_CHECK
 int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
 		    size_t n, struct b2f_why *why);
+
+/*
+ * Lets the system begin to read the @n bytes at @off, which are needed soon; a
+ * hint, which does not wait.
+ */
+void b2f_object_expect(const struct b2f_object *object, uint64_t off,
+		       uint64_t n);
 
 /* What fstat(2) says of the index.  Returns 0 or an errno. */
 B2F_MUST_CHECK
