@@ -94,29 +94,6 @@ static bool put_fact(FILE *f, const struct b2f_frame_info *info,
 	return true;
 }
 
-static int get_vlmeta(struct b2f_frame *frame, const char *name, char **out,
-		      size_t *size)
-{
-	size_t n = b2f_frame_info_get(frame)->nvlmeta;
-
-	for (size_t i = 0; i < n; i++) {
-		struct b2f_meta_info info;
-		uint8_t *content = NULL;
-		int err = b2f_frame_vlmeta(frame, i, &info, &content);
-
-		if (err)
-			return err;
-		if (info.name_len == strlen(name) &&
-		    memcmp(info.name, name, info.name_len) == 0) {
-			*out = (char *)content;
-			*size = info.size;
-			return 0;
-		}
-		free(content);
-	}
-	return -ENODATA;
-}
-
 int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 		 size_t *size)
 {
@@ -127,7 +104,8 @@ int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 	int err;
 
 	if (strncmp(key, VLMETA, sizeof(VLMETA) - 1) == 0)
-		return get_vlmeta(frame, key + sizeof(VLMETA) - 1, out, size);
+		return b2f_frame_vlmeta_find(frame, key + sizeof(VLMETA) - 1,
+					     (uint8_t **)out, size);
 	if (strcmp(key, "info") == 0) {
 		err = b2f_frame_describe(frame, false, out);
 		if (!err)

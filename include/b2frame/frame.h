@@ -291,6 +291,14 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 		     struct b2f_meta_info *info, uint8_t **content);
 
 /*
+ * The content of the first vlmetalayer @name, *@size bytes, decoded and malloc'ed
+ * likewise.  Returns as b2f_frame_vlmeta(), or -ENODATA (there is none).
+ */
+B2F_MUST_CHECK
+int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
+			  uint8_t **content, size_t *size);
+
+/*
  * Looks at @name below @dirfd, without following a symbolic link there: is it
  * a frame, and how large?  Reads one header at most.
  *

@@ -80,19 +80,12 @@ static bool read_rows(const uint8_t *content, size_t size, uint64_t *nrows)
 
 static bool find_rows(const struct b2f_frame *meta, uint64_t *nrows)
 {
-	size_t n = b2f_frame_info_get(meta)->nvlmeta;
-	bool found = false;
+	uint8_t *content = NULL;
+	size_t size = 0;
+	bool found = !b2f_frame_vlmeta_find(meta, SCHEMA, &content, &size) &&
+		     read_rows(content, size, nrows);
 
-	for (size_t i = 0; i < n && !found; i++) {
-		struct b2f_meta_info info;
-		uint8_t *content = NULL;
-
-		if (b2f_frame_vlmeta(meta, i, &info, &content))
-			continue;
-		if (strcmp(info.name, SCHEMA) == 0)
-			found = read_rows(content, info.size, nrows);
-		free(content);
-	}
+	free(content);
 	return found;
 }
 

@@ -93,29 +93,24 @@ static bool has_bits(const uint8_t *map, size_t len, uint64_t nbits)
 
 /*
  * Are the first @nbits bits of the map in the vlmetalayer @name set?  Returns
- * 1, 0, -ENOENT (there is no such map) or -ENOMEM.
+ * 1, 0, -ENODATA (there is no such map) or -ENOMEM.
  */
 static int is_all_fetched(const struct b2f_frame *f, const char *name,
 			  uint64_t nbits)
 {
-	struct b2f_meta_info info;
 	uint8_t *content = NULL;
 	const uint8_t *map;
-	size_t i = 0, len;
+	size_t size = 0, len;
 	int err;
 
-	while (i < f->vlmeta.n && strcmp(f->vlmeta.items[i].name, name) != 0)
-		i++;
-	if (i == f->vlmeta.n)
-		return -ENOENT;
-	err = b2f_frame_vlmeta(f, i, &info, &content);
+	err = b2f_frame_vlmeta_find(f, name, &content, &size);
 	if (!err)
-		err = b2f_npy_unpack(content, info.size, &map, &len);
+		err = b2f_npy_unpack(content, size, &map, &len);
 	if (!err)
 		err = has_bits(map, len, nbits);
 	free(content);
 	/* What a damaged map says is not that all is there. */
-	return err < 0 && err != -ENOMEM ? 0 : err;
+	return err < 0 && err != -ENOMEM && err != -ENODATA ? 0 : err;
 }
 
 /* Blocks of all chunks; a map of blocks has a bit for each. */
@@ -144,11 +139,11 @@ static int is_complete(const struct b2f_frame *f)
 	if (b2f_meta_find(&f->vlmeta, "proxy-dirty"))
 		return 0;
 	all = is_all_fetched(f, "proxy-fetched-blocks", count_blocks(f));
-	if (all == -ENOENT)
+	if (all == -ENODATA)
 		all = is_all_fetched(f, "proxy-fetched", f->entries.n);
 	/* No map, as of a new one, or an old: what is no special chunk is there.
 	 */
-	return all == -ENOENT ? f->entries.nspecial == 0 : all;
+	return all == -ENODATA ? f->entries.nspecial == 0 : all;
 }
 
 int b2f_carrier_find(const struct b2f_frame *f, char text[B2F_CARRIER_SIZE])

@@ -83,21 +83,16 @@ static int set_head(struct b2f_frame *f, const uint8_t *packed, size_t size)
 
 static int find_head(struct b2f_frame *f)
 {
-	struct b2f_meta_info info;
 	uint8_t *content = NULL;
-	size_t i = 0;
+	size_t size = 0;
 	int err;
 
-	while (i < f->vlmeta.n && strcmp(f->vlmeta.items[i].name, B2F_NPY_META))
-		i++;
-	if (i == f->vlmeta.n)
-		return 0;
 	/* If it is damaged, what the file begins with is not known. */
-	err = b2f_frame_vlmeta(f, i, &info, &content);
+	err = b2f_frame_vlmeta_find(f, B2F_NPY_META, &content, &size);
 	if (!err)
-		err = set_head(f, content, info.size);
+		err = set_head(f, content, size);
 	free(content);
-	return err;
+	return err == -ENODATA ? 0 : err;
 }
 
 /* Sets what the chunks hold, if that can be shown. */

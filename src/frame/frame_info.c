@@ -235,6 +235,22 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 	return 0;
 }
 
+int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
+			  uint8_t **content, size_t *size)
+{
+	const struct b2f_meta *m = b2f_meta_find(&frame->vlmeta, name);
+	struct b2f_meta_info info;
+	int err;
+
+	if (!m)
+		return -ENODATA;
+	err = b2f_frame_vlmeta(frame, (size_t)(m - frame->vlmeta.items), &info,
+			       content);
+	if (!err)
+		*size = info.size;
+	return err;
+}
+
 const char *b2f_version(void)
 {
 	return B2F_VERSION;

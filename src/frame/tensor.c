@@ -173,20 +173,14 @@ static int parse(const uint8_t *raw, size_t size, struct b2f_array *out,
 int b2f_tensor_set(struct b2f_frame *f)
 {
 	struct b2f_array array = {0};
-	struct b2f_meta_info info;
 	uint8_t *content = NULL;
 	bool good = false;
-	size_t i = 0;
+	size_t size = 0;
 	int err;
 
-	while (i < f->vlmeta.n &&
-	       strcmp(f->vlmeta.items[i].name, B2F_TENSOR_META) != 0)
-		i++;
-	if (i == f->vlmeta.n)
-		return 0;
-	err = b2f_frame_vlmeta(f, i, &info, &content);
+	err = b2f_frame_vlmeta_find(f, B2F_TENSOR_META, &content, &size);
 	if (!err)
-		err = parse(content, info.size, &array, &good);
+		err = parse(content, size, &array, &good);
 	free(content);
 	if (!err && good && fits(f, &array)) {
 		f->array = array;

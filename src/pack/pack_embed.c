@@ -162,21 +162,14 @@ int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
 		  const char *prefix, struct b2f_leaves *out,
 		  struct b2f_why *why)
 {
-	struct b2f_meta_info info;
 	uint8_t *content = NULL;
-	size_t i = 0;
+	size_t size = 0;
 	int err;
 
-	while (i < frame->vlmeta.n &&
-	       strcmp(frame->vlmeta.items[i].name, META) != 0)
-		i++;
-	/* Nothing was put in. */
-	if (i == frame->vlmeta.n)
-		return 0;
-	err = b2f_frame_vlmeta(frame, i, &info, &content);
+	err = b2f_frame_vlmeta_find(frame, META, &content, &size);
 	if (!err)
-		err = parse(content, info.size, frame, source, prefix, out,
-			    why);
+		err = parse(content, size, frame, source, prefix, out, why);
 	free(content);
-	return err;
+	/* Nothing was put in. */
+	return err == -ENODATA ? 0 : err;
 }
