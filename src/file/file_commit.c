@@ -7,7 +7,7 @@
  *   freeze   fixes the moment that is committed: all changes up to now
  *   encode   has the records of that moment encoded, while writers go on
  *   write    makes the new files durable, and replaces the index
- *   settle   that moment is the committed state, or is left to the next attempt
+ *   finish   that moment is the committed state, or is left to the next attempt
  *
  * If another program has changed the frame, its work is merged with ours, and
  * there is another attempt.
@@ -97,7 +97,7 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 	if (!err)
 		err = take_records(a);
 	if (err) {
-		b2f_edit_settle(w->edit, &a->commit);
+		b2f_edit_finish(w->edit, &a->commit);
 		goto out;
 	}
 	w->commit = &a->commit;
@@ -182,7 +182,7 @@ static int encode(struct attempt *a)
 }
 
 /* Ends the attempt; what failed is to be committed again. */
-static void settle(struct attempt *a)
+static void finish(struct attempt *a)
 {
 	struct b2f_file *file = a->file;
 	struct b2f_writer *w = a->writer;
@@ -197,7 +197,7 @@ static void settle(struct attempt *a)
 			w->mtime = a->commit.mtime;
 		}
 	}
-	b2f_edit_settle(w->edit, &a->commit);
+	b2f_edit_finish(w->edit, &a->commit);
 	pthread_mutex_unlock(&file->lock);
 	free(a->records);
 	a->records = NULL;
@@ -273,7 +273,7 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 		(void)!b2f_edit_write(a.writer->edit, &a.commit);
 	if (err && !a.commit.installed)
 		err = or_stale(a.writer, err);
-	settle(&a);
+	finish(&a);
 	return err;
 }
 

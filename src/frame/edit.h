@@ -11,7 +11,7 @@
  *   b2f_edit_patch()      puts chunks in that belong to that moment but were
  *                         still being encoded
  *   b2f_edit_write()      new files durable, new index in the place of the old
- *   b2f_edit_settle()     the snapshot is the committed state now
+ *   b2f_edit_finish()     the snapshot is the committed state now
  *
  * Nothing that the index on disk names is ever written to.  A new file is
  * *pending* (store/store.h) until the commit, and gets its name right before the

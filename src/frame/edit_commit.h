@@ -89,7 +89,7 @@ int b2f_edit_write(struct b2f_edit *edit, struct b2f_commit *commit);
  * Ends a commit, one that failed too: if it was installed, its state is the
  * committed one now.  Frees what @commit holds.
  */
-void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit);
+void b2f_edit_finish(struct b2f_edit *edit, struct b2f_commit *commit);
 
 /*
  * Looks whether the index on disk is still the one that @edit knows.

@@ -472,7 +472,7 @@ int b2f_editor_commit(struct b2f_editor *editor)
 		err = b2f_edit_prepare(edit, &commit);
 	if (!err)
 		err = b2f_edit_write(edit, &commit);
-	b2f_edit_settle(edit, &commit);
+	b2f_edit_finish(edit, &commit);
 	if (b2f_edit_begin_delete(edit, true))
 		b2f_edit_end_delete(edit, b2f_edit_delete(edit));
 	if (err == -EEXIST)

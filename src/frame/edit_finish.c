@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edit_settle.c - what has become of a commit, and of the files it named */
+/* edit_finish.c - what has become of a commit, and of the files it named */
 #include <string.h>
 
 #include "frame/edit_commit.h"
@@ -8,7 +8,7 @@
 #include "frame/edit_remove.h"
 
 /* After a commit: the index on disk names all files that were frozen. */
-static void settle_files(struct b2f_edit *edit, bool done, bool durable)
+static void finish_files(struct b2f_edit *edit, bool done, bool durable)
 {
 	struct b2f_new_chunk *chunk, *next;
 
@@ -54,7 +54,7 @@ static void replace_index(struct b2f_edit *edit, uint64_t id)
 	replaced->ids[edit->nfrozen++] = id;
 }
 
-static void settle_replaced(struct b2f_edit *edit)
+static void finish_replaced(struct b2f_edit *edit)
 {
 	struct b2f_ids *replaced = &edit->replaced;
 	size_t nfrozen = edit->nfrozen;
@@ -106,7 +106,7 @@ static void note_sync_failed(struct b2f_edit *edit,
 }
 
 /* Unless a sync has failed that it was left to meanwhile. */
-static void settle_durability(struct b2f_edit *edit,
+static void finish_durability(struct b2f_edit *edit,
 			      const struct b2f_commit *commit)
 {
 	enum b2f_durable_state now = B2F_DISK_DURABLE;
@@ -117,14 +117,14 @@ static void settle_durability(struct b2f_edit *edit,
 	(void)b2f_durability_move(edit->durability, commit->before, now);
 }
 
-void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
+void b2f_edit_finish(struct b2f_edit *edit, struct b2f_commit *commit)
 {
 	bool done = commit->installed;
 
 	note_bad(edit, &commit->unsynced);
 	note_bad(edit, &commit->pending);
 	edit->committing = false;
-	settle_files(edit, done, commit->durable);
+	finish_files(edit, done, commit->durable);
 	if (commit->sync_failed)
 		note_sync_failed(edit, commit);
 	if (done) {
@@ -135,10 +135,10 @@ void b2f_edit_settle(struct b2f_edit *edit, struct b2f_commit *commit)
 		edit->header.frame_len = commit->frame_len;
 		edit->header.cbytes = commit->told_cbytes;
 		edit->above = b2f_edit_above(&edit->committed);
-		settle_durability(edit, commit);
+		finish_durability(edit, commit);
 		if (edit->disk)
 			replace_index(edit, commit->old_index_id);
-		settle_replaced(edit);
+		finish_replaced(edit);
 	} else {
 		drop_pending(edit);
 	}
