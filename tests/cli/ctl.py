@@ -54,6 +54,21 @@ def check_frame(path, data, **said):
     return facts
 
 
+def golden_frames():
+    """All that the C library has made, but what is only a part of a file."""
+    for kind in ("cframes", "sframes", "b2nd"):
+        top = SOURCE / "tests/data/golden" / kind
+        yield from (path for path in sorted(top.iterdir())
+                    if path.name != "at-offset.bin")
+
+
+def check_alike(some, others):
+    """Each holds what the one at the same place does; few processes say so."""
+    if cat(*some) != cat(*others):
+        for one, other in zip(some, others, strict=True):
+            assert cat(one) == cat(other), (one, other)
+
+
 def no_litter(folder="."):
     left = [p for p in pathlib.Path(folder).rglob(".*")
             if p.name.startswith(".bloscctl-") or p.name == ".chunks.b2frame.new"]

@@ -10,8 +10,9 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (SOURCE, check_frame, ctl, get, in_namespace, info, items,
-                 noise, put, remove, run_all, small_disk)
+from ctl import (cat, check_alike, check_frame, ctl, get, golden_frames,
+                 in_namespace, info, items, noise, put, remove, run_all,
+                 small_disk, stock_bytes)
 
 CHUNK = 20000
 CODECS = {"blosclz": 0, "lz4": 1, "lz4hc": 2, "zlib": 4, "zstd": 5}
@@ -181,32 +182,34 @@ def test_variable_chunks_get_one_size():
 
 def test_golden_frames():
     """All that the C library makes, but VL blocks and plugins."""
-    golden = SOURCE / "tests/data/golden"
-    refused = []
-    for kind in ("cframes", "sframes", "b2nd"):
-        for name in sorted(os.listdir(os.path.join(golden, kind))):
-            path = os.path.join(golden, kind, name)
-            if name == "at-offset.bin":
-                continue
-            data = ctl("cat", path)[0]
-            if name == "vlblocks.b2frame":
-                _, err = recompress("-o", "x", path, status=1)
-                assert "its blocks have lengths of their own" in err, err
-                refused.append(name)
-                continue
-            recompress("--codec=zlib", "-o", "x", path)
-            if name.startswith("uninit"):
-                # Stock gives what happens to be in memory.
-                assert ctl("cat", "x")[0] == data
-            else:
-                check_frame("x", data)
-            old, new = info(path), info("x")
-            for key in ("metalayers", "vlmetalayers", "array", "typesize",
-                        "nbytes"):
-                assert old[key] == new[key], (path, key)
-            remove("x")
-    assert len(refused) == 2, refused
-    assert os.listdir(".") == []
+    sources, refused = [], 0
+    for path in golden_frames():
+        if path.name == "vlblocks.b2frame":
+            _, err = recompress("-o", "x", path, status=1)
+            assert "its blocks have lengths of their own" in err, err
+            refused += 1
+        else:
+            sources.append(path)
+    assert refused == 2, refused
+    targets = [f"x{n}" for n in range(len(sources))]
+    for source, target in zip(sources, targets):
+        recompress("--codec=zlib", "-o", target, source)
+    check_alike(targets, sources)
+    ctl("verify", *targets)
+    data, at = cat(*targets), 0
+    for source, target in zip(sources, targets):
+        got = stock_bytes(target)
+        # Of these stock gives what happens to be in memory.
+        assert source.name.startswith("uninit") or \
+            data[at:at + len(got)] == got, source
+        at += len(got)
+    assert at == len(data)
+    for source, old, new in zip(sources, info(*sources), info(*targets),
+                                strict=True):
+        for key in ("metalayers", "vlmetalayers", "array", "typesize",
+                    "nbytes"):
+            assert old[key] == new[key], (source, key)
+    assert sorted(os.listdir(".")) == sorted(targets)
 
 
 def test_in_place():

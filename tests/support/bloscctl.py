@@ -31,8 +31,8 @@ def ctl(*args, status=0, stdin=None, **options):
     return run.stdout, err
 
 
-def cat(path):
-    return ctl("cat", path)[0]
+def cat(*paths):
+    return ctl("cat", *paths)[0]
 
 
 def info(*paths_and_options):
