@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lines of README.md that begin with $ print what stands below them there.
+
+The Python programs that they run are those of scripts/demo; what the README
+shows of them has to be in these.
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+from mounting import BUILD, SOURCE, main
+
+README = (SOURCE / "README.md").read_text(encoding="utf-8")
+DEMO = (SOURCE / "scripts/demo").read_text(encoding="utf-8")
+VENV = pathlib.Path(os.environ.get("B2F_PYTHON", SOURCE / ".venv/bin/python"))
+
+
+def blocks(language):
+    # Every second piece is inside of fences.
+    pieces = re.split(r"^```", README, flags=re.M)[1::2]
+    return [piece.split("\n", 1)[1] for piece in pieces
+            if piece.split("\n", 1)[0] == language]
+
+
+def programs():
+    return dict(re.findall(r"^cat >(\w+\.py) <<'EOF'\n(.*?)^EOF$", DEMO,
+                           re.M | re.S))
+
+
+def steps():
+    """Each command of the README, with what it prints there."""
+    for block in blocks(""):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, text = part.partition("\n")
+            lines = [line for line in text.splitlines()
+                     if line and not line.startswith("# ")]
+            yield command, lines
+
+
+def usual(lines):
+    """Without what differs from day to day and from disk to disk."""
+    out = []
+    for line in lines:
+        line = re.sub(r"^total \d+$", "total N", line)
+        line = re.sub(r"(\w+ \w+)( +\d+) [A-Z][a-z]{2} +\d+ [\d:]+ ",
+                      r"OWNER\2 DATE ", line)
+        out.append(re.sub(r" +", " ", line))
+    return out
+
+
+def run(command, environment):
+    done = subprocess.run(command, shell=True, text=True, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines = done.stdout.splitlines()
+    if command.startswith("cmp ") and done.returncode == 0 and \
+            "--bytes" not in command:
+        lines.append("(the same, byte for byte)")
+    assert done.returncode == 0, (command, lines)
+    return lines
+
+
+def prepare(command):
+    """What scripts/demo does beside the commands that it shows."""
+    words = shlex.split(command)
+    if words[0] == "bloscfs":
+        for name in words[1:]:
+            if "." not in name:
+                os.makedirs(name, exist_ok=True)
+    if words[-1] == "grid.py":
+        os.makedirs("arrays", exist_ok=True)
+
+
+def test_every_line_prints_what_it_should():
+    environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC",
+                       PATH=f"{BUILD}:{VENV.parent}:{os.environ['PATH']}")
+    for name, text in programs().items():
+        pathlib.Path(name).write_text(text, encoding="utf-8")
+    count = 0
+    try:
+        for command, lines in steps():
+            prepare(command)
+            got = run(command, environment)
+            assert usual(got) == usual(lines), (command, got, lines)
+            count += 1
+    finally:
+        if os.path.ismount("mnt"):
+            subprocess.run(["fusermount3", "-u", "mnt"], check=True)
+    assert count > 30, count
+
+
+def test_programs_are_those_that_run():
+    shown = [block for block in blocks("python") if "mnt/" in block
+             or "arrays/" in block]
+    assert len(shown) >= 2
+    for block in shown:
+        assert any(block in text for text in programs().values()), block
+
+
+def test_demo_and_readme_have_the_same_commands():
+    said = [command for command, _ in steps()]
+    done = [line[len("show "):].split(" && echo")[0]
+            for line in DEMO.splitlines() if line.startswith("show ")]
+    assert said == done, (set(said) ^ set(done))
+
+
+main()
