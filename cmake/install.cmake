@@ -30,6 +30,10 @@ install(EXPORT b2frame FILE b2frame-config.cmake NAMESPACE b2frame::
 file(GLOB man_pages ${CMAKE_SOURCE_DIR}/docs/*.1)
 install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
 	COMPONENT bloscfs)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/bloscfs.5
+	DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT bloscfs)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/libb2frame.3
+	DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
 install(FILES ${CMAKE_SOURCE_DIR}/README.md
 	DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bloscfs)
 # Each Debian package has the licence under its own name.

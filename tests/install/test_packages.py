@@ -11,6 +11,7 @@ HELPERS = {"mount.bloscfs": "bloscfs", "mount.fuse.bloscfs": "bloscfs",
            "umount.bloscfs": "bloscctl", "umount.fuse.bloscfs": "bloscctl"}
 ANYWHERE = {
     "bloscfs": ("man/man1/bloscfs.1", "man/man1/bloscctl.1",
+                "man/man5/bloscfs.5",
                 "bash-completion/completions/bloscfs",
                 "bash-completion/completions/bloscctl",
                 "zsh/vendor-completions/_bloscfs",
@@ -21,7 +22,7 @@ ANYWHERE = {
     "libb2frame-dev": ("include/b2frame/b2frame.h", "libb2frame.so",
                        "libb2frame.a", "pkgconfig/b2frame.pc",
                        "cmake/b2frame/b2frame-config.cmake",
-                       "examples/read_frame.c")}
+                       "examples/read_frame.c", "man/man3/libb2frame.3")}
 
 
 def field(package, name):

@@ -106,4 +106,11 @@ def test_demo_and_readme_have_the_same_commands():
     assert said == done, (set(said) ^ set(done))
 
 
+def test_recording_is_of_these_lines():
+    subprocess.run([SOURCE / "scripts/make-recording", "demo.svg"], check=True)
+    drawn = pathlib.Path("demo.svg").read_bytes()
+    assert drawn == (SOURCE / "docs/demo.svg").read_bytes(), \
+        "run scripts/make-recording"
+
+
 main()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_manual - the manual pages are sound, and tell of all there is"""
+import re
+import shutil
+import subprocess
+import sys
+
+from installed import BUILD, SOURCE, run
+
+DOCS = SOURCE / "docs"
+PAGES = ["bloscfs.1", "bloscctl.1", "bloscfs.5", "libb2frame.3"]
+SECTIONS = {"bloscfs.1": ["ENVIRONMENT", "EXTENDED ATTRIBUTES", "EXIT STATUS",
+                          "CAVEATS", "EXAMPLES", "SIGNALS", "FILES"],
+            "bloscctl.1": ["ENVIRONMENT", "EXIT STATUS", "EXAMPLES", "CAVEATS"],
+            "bloscfs.5": ["XATTRS", "CAVEATS"],
+            "libb2frame.3": ["RETURN VALUES", "ENVIRONMENT", "CAVEATS"]}
+
+
+def text_of(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def pages_are_clean():
+    if not shutil.which("mandoc"):
+        print("not checked for their form: mandoc is not installed")
+        return
+    done = subprocess.run(["mandoc", "-Tlint", "-Wwarning",
+                           *(DOCS / page for page in PAGES)],
+                          capture_output=True, text=True)
+    if done.returncode or done.stdout:
+        sys.exit(done.stdout + done.stderr)
+
+
+def sections_are_there():
+    for page, wanted in SECTIONS.items():
+        found = re.findall(r"^\.S[Hh] (.*)$", text_of(page), re.M)
+        for name in wanted:
+            assert name in found, (page, name, found)
+
+
+def commands_are_told():
+    """Each command of --help has a section, and its options are named."""
+    page = text_of("bloscctl.1")
+    listed = run(BUILD / "bloscctl", "--help", encoding="utf-8")
+    for name in re.findall(r"^  ([a-z]+)  +\S", listed, re.M):
+        assert re.search(rf"^\.Ss {name}$", page, re.M), name
+        text = run(BUILD / "bloscctl", name, "--help", encoding="utf-8")
+        for option in re.findall(r"--([a-z][a-z-]+)", text):
+            assert f"Fl -{option}" in page or f", -{option}" in page or \
+                f"| -{option}" in page, (name, option)
+
+
+def library_is_told():
+    page = text_of("libb2frame.3")
+    headers = " ".join(path.read_text(encoding="utf-8")
+                       for path in (SOURCE / "include/b2frame").glob("*.h"))
+    for name, arguments in re.findall(r"^\.Fn (\w+) (".*)$", page, re.M):
+        declared = re.search(rf"^[a-z].*\b{name}\(([^()]+)\);", headers, re.M)
+        assert declared, name
+        told = ", ".join(re.findall(r'"(.*?)"', arguments))
+        assert told == " ".join(declared.group(1).split()), name
+    for path in (SOURCE / "include/b2frame").glob("*.h"):
+        if path.name not in ("api.h", "b2frame.h", "durability.h",
+                             "file_anew.h"):
+            assert f"b2frame/{path.name}" in page, path.name
+
+
+def main():
+    pages_are_clean()
+    sections_are_there()
+    commands_are_told()
+    library_is_told()
+
+
+if __name__ == "__main__":
+    main()
