@@ -54,7 +54,7 @@ def library_is_told():
     page = text_of("libb2frame.3")
     headers = " ".join(path.read_text(encoding="utf-8")
                        for path in (SOURCE / "include/b2frame").glob("*.h"))
-    for name, arguments in re.findall(r"^\.Fn (\w+) (".*)$", page, re.M):
+    for name, arguments in re.findall(r'^\.Fn (\w+) (".*)$', page, re.M):
         declared = re.search(rf"^[a-z].*\b{name}\(([^()]+)\);", headers, re.M)
         assert declared, name
         told = ", ".join(re.findall(r'"(.*?)"', arguments))
