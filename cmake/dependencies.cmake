@@ -24,6 +24,13 @@ b2f_require(ZSTD "libzstd>=1.4.8" libzstd-dev)
 b2f_require(ZLIB "zlib>=1.2.11" zlib1g-dev)
 b2f_require(XXHASH "libxxhash>=0.8" libxxhash-dev)
 b2f_require(JANSSON "jansson>=2.12" libjansson-dev)
+if(B2F_CRYPTO)
+	b2f_require(CRYPTO "libcrypto>=1.1" libssl-dev)
+	set(B2F_CRYPTO_MODULE " libcrypto")
+else()
+	message(STATUS "without libcrypto: Bloscpack files with md5 and SHA sums "
+		"are refused")
+endif()
 # Its module has another name from version 5 on.
 pkg_search_module(MSGPACK IMPORTED_TARGET GLOBAL QUIET "msgpack-c>=4"
 	"msgpack>=3")

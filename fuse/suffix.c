@@ -6,7 +6,7 @@
 
 /* No suffix is the end of another, so a name has one stem at most. */
 static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
-				       ".b2eframe"};
+				       ".blp", ".b2eframe"};
 
 /* Where ".b2nd" is. */
 #define ARRAY_SUFFIX 3

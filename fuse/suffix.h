@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* The suffixes are 0 .. FS_SUFFIXES - 1. */
-#define FS_SUFFIXES 5
+#define FS_SUFFIXES 6
 
 /* Room for any name and its 0. */
 #define FS_NAME_SIZE (NAME_MAX + 1)

@@ -9,6 +9,7 @@
 #ifndef B2FRAME_ARRAY_H
 #define B2FRAME_ARRAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "b2frame/api.h"
@@ -39,6 +40,11 @@ struct b2f_array {
 	uint64_t nchunks;
 	/* 0: dtype is what numpy.dtype.str gives. */
 	uint8_t dtype_format;
+	/*
+	 * Its items stand in Fortran order, the first index running fastest; never
+	 * so in a b2nd array.
+	 */
+	bool fortran_order;
 	/* Malloc'ed, with a 0 behind it; NULL if the metalayer has none. */
 	char *dtype;
 };

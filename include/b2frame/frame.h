@@ -87,6 +87,11 @@ struct b2f_frame_info {
 	uint8_t fingerprint[16];
 	size_t nmeta;
 	size_t nvlmeta;
+	/*
+	 * Of a Bloscpack file: the name of the checksums of its chunks, as "crc32"
+	 * or "none".  NULL: it is a frame.
+	 */
+	const char *bloscpack;
 };
 
 enum b2f_chunk_kind {
@@ -154,6 +159,8 @@ struct b2f_frame_peek {
 	/* A directory with an index, or a file with the magic. */
 	bool is_frame;
 	bool sparse;
+	/* A Bloscpack file, which is shown as a frame. */
+	bool bloscpack;
 	/* Its header makes no sense, so that nothing is known of its sizes. */
 	bool broken;
 	/* An array that was made from a .npy file. */

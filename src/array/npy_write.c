@@ -58,7 +58,7 @@ static void put_growth(const struct shape *shape, FILE *out)
 }
 
 static int put_text(const struct b2f_dtype *type, const struct shape *shape,
-		    char **text, size_t *len)
+		    bool fortran_order, char **text, size_t *len)
 {
 	FILE *out = open_memstream(text, len);
 	int err, end_err;
@@ -67,7 +67,8 @@ static int put_text(const struct b2f_dtype *type, const struct shape *shape,
 		return -ENOMEM;
 	fputs("{'descr': ", out);
 	err = b2f_dtype_put_descr(type->base ? type->base : type, out);
-	fputs(", 'fortran_order': False, 'shape': ", out);
+	fprintf(out, ", 'fortran_order': %s, 'shape': ",
+		fortran_order ? "True" : "False");
 	b2f_repr_tuple(out, shape->dims, shape->ndims);
 	fputs(", }", out);
 	put_growth(shape, out);
@@ -149,7 +150,8 @@ int b2f_npy_write(const struct b2f_array *array, uint8_t **bytes, size_t *len)
 	if (err)
 		goto out;
 	read_shape(array, &type, &shape);
-	err = put_text(&type, &shape, &text, &text_len);
+	err = put_text(&type, &shape, array->fortran_order, &text,
+			       &text_len);
 	if (!err)
 		err = wrap(text, text_len, bytes, len);
 out:

@@ -170,7 +170,8 @@ static int open_layout(struct b2f_chunk *c, struct b2f_cursor head,
 		c->value = head.data + h->header_len;
 	if (!has_blocks(h)) {
 		set_units(c, h->memcpyed ? B2F_LAYOUT_FLAT : B2F_LAYOUT_SPECIAL,
-			  B2F_FLAT_UNIT);
+			  h->nbytes && c->context.whole ? h->nbytes
+							: B2F_FLAT_UNIT);
 		return 0;
 	}
 	err = open_blocks(h, head, h->blocksize, &c->blocks, why);
@@ -179,7 +180,7 @@ static int open_layout(struct b2f_chunk *c, struct b2f_cursor head,
 	/* A wrong block size may already show in an impossible table. */
 	if (err && !c->ndoubts)
 		return err;
-	if (h->vl || c->ndoubts || is_small(h))
+	if (h->vl || c->ndoubts || c->context.whole || is_small(h))
 		set_units(c, B2F_LAYOUT_WHOLE, h->nbytes);
 	else
 		set_units(c, B2F_LAYOUT_BLOCKS, h->blocksize);

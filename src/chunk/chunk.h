@@ -38,6 +38,8 @@ struct b2f_chunk_context {
 	uint32_t typesize;
 	/* Block grid of a b2nd array; NULL if there is none. */
 	const struct b2f_filter_grid *grid;
+	/* A checksum outside takes all stored bytes: one unit is enough. */
+	bool whole;
 };
 
 enum b2f_chunk_layout {

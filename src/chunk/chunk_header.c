@@ -25,7 +25,23 @@ enum {
 	VERSION_MAX = 6,
 	/* Blosc2 alpha: five filter slots. */
 	VERSION_FIVE_SLOTS = 3,
+	/* Blosc 1 writes up to this one. */
+	VERSION_BLOSC1 = 2,
 };
+
+/* Blosc 1 splits a block in no more streams, of no fewer bytes each. */
+#define BLOSC1_STREAMS_MAX  16
+#define BLOSC1_STREAM_LEAST 128
+
+/*
+ * Old versions of Blosc 1 had no flag for blocks that are not split: these follow
+ * from the sizes, and do so still.
+ */
+static bool splits_in_blosc1(const struct b2f_chunk_header *h)
+{
+	return h->typesize <= BLOSC1_STREAMS_MAX &&
+	       h->blocksize / h->typesize >= BLOSC1_STREAM_LEAST;
+}
 
 static void filters_of_blosc1(uint8_t flags, struct b2f_chunk_header *h)
 {
@@ -187,6 +203,8 @@ int b2f_chunk_header_parse(const uint8_t *raw, size_t size,
 		return err;
 	if (!h.vl && h.nbytes > 0 && h.blocksize > h.nbytes)
 		h.blocksize = h.nbytes;
+	if (h.version <= VERSION_BLOSC1 && !splits_in_blosc1(&h))
+		h.split = false;
 	*out = h;
 	return 0;
 }

@@ -19,7 +19,7 @@
 static const char help[] =
 	"Usage: bloscctl decompress [OPTION...] FRAME...\n"
 	"Writes each FRAME as a plain file beside it, named without .b2frame,"
-	"\n.b2f, .b2, .b2nd or .b2eframe. An array becomes a .npy file.\n"
+	"\n.b2f, .b2, .b2nd, .b2eframe or .blp. An array becomes a .npy file.\n"
 	"A contiguous FRAME can come through standard input: -\n\n"
 	"  -o, --output=FILE     write to FILE, or into the directory FILE; - is\n"
 	"                        standard output\n"
@@ -109,6 +109,12 @@ static bool has_suffix(const char *name, size_t len, const char *suffix)
 	return len > n && memcmp(name + len - n, suffix, n) == 0;
 }
 
+/* One of b2nd, or of those who store its items as plain data. */
+static bool is_array(const struct b2f_frame *frame)
+{
+	return b2f_frame_array(frame) || b2f_frame_tensor(frame);
+}
+
 /*
  * @stem with .npy if it is a .npy file, and without if it is not any more.
  * NULL: no memory.
@@ -146,7 +152,7 @@ static char *usual_name(const struct job *job)
 		cli_message_error("%s: its name has no suffix of a frame; "
 				  "-o names the output",
 				  job->path);
-	else if (stem && b2f_frame_array(b2f_file_frame(job->copy.file)))
+	else if (stem && is_array(b2f_file_frame(job->copy.file)))
 		name = array_name(job, path, stem);
 	else if (stem)
 		name = strndup(path, stem);
@@ -280,7 +286,7 @@ static int choose(struct job *job)
 	int err = 0;
 
 	job->copy.size = b2f_file_size(job->copy.file);
-	if (b2f_frame_array(frame))
+	if (is_array(frame))
 		err = choose_array(job);
 	if (!err && o->remove && !o->common.force)
 		err = cli_losses_check(job->path, frame, o->common.raw);

@@ -57,6 +57,8 @@ static const char *storage_name(const struct b2f_frame_peek *peek)
 		return "-";
 	if (peek->broken)
 		return "broken";
+	if (peek->bloscpack)
+		return "bloscpack";
 	return peek->sparse ? "sparse" : "contiguous";
 }
 

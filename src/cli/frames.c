@@ -140,7 +140,7 @@ char *cli_frames_bare(const char *path)
 size_t cli_frames_stem(const char *name)
 {
 	static const char *const suffixes[] = {".b2frame", ".b2eframe", ".b2nd",
-					       ".b2f", ".b2"};
+					       ".b2f", ".b2", ".blp"};
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {

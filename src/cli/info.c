@@ -100,9 +100,13 @@ static void put_sizes(const struct b2f_frame_info *info)
 static void put_storage(const struct b2f_frame_info *info)
 {
 	put_field("storage");
-	printf("%s, format version %u\n",
-	       info->sparse ? "sparse (a directory)" : "contiguous (a file)",
-	       info->version);
+	if (info->bloscpack)
+		printf("a Bloscpack file, checksums: %s\n", info->bloscpack);
+	else
+		printf("%s, format version %u\n",
+		       info->sparse ? "sparse (a directory)"
+				    : "contiguous (a file)",
+		       info->version);
 	put_chunks(info);
 	put_field("blocks");
 	if (info->blocksize)
@@ -123,10 +127,13 @@ static void put_settings(const struct b2f_frame_info *info)
 	char codec[CODEC_SIZE];
 
 	put_field("codec");
-	printf("%s, level %u, blocks split %s%s\n",
-	       codec_text(info->codec, info->codec_meta, codec),
-	       info->clevel, split,
-	       info->use_dict ? ", with dictionaries" : "");
+	codec_text(info->codec, info->codec_meta, codec);
+	if (info->bloscpack)
+		puts(codec);
+	else
+		printf("%s, level %u, blocks split %s%s\n", codec,
+		       info->clevel, split,
+		       info->use_dict ? ", with dictionaries" : "");
 	put_field("filters");
 	put_filters(info->filters, info->filters_meta);
 	putchar('\n');
@@ -318,7 +325,8 @@ void cli_info_summary(struct b2f_frame *frame)
 	put_storage(info);
 	put_settings(info);
 	put_meta_names(frame);
-	put_index(info);
+	if (!info->bloscpack)
+		put_index(info);
 }
 
 static int digits(uint64_t n)

@@ -79,6 +79,9 @@ static int codec_get(struct b2f_codec_states *states, unsigned int format,
 	const struct b2f_codec *codec = b2f_codec_by_format(format);
 	int err;
 
+	if (format == B2F_FORMAT_SNAPPY)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "the codec snappy (format 2) is not built in");
 	if (!codec)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
 				   "codec format %u is not built in", format);

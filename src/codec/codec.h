@@ -28,6 +28,8 @@
 enum b2f_codec_format {
 	B2F_FORMAT_BLOSCLZ = 0,
 	B2F_FORMAT_LZ4 = 1,
+	/* Of Blosc 1; not built in. */
+	B2F_FORMAT_SNAPPY = 2,
 	B2F_FORMAT_ZLIB = 3,
 	B2F_FORMAT_ZSTD = 4,
 	/* The code stands in the chunk's udcodec byte. */

@@ -128,14 +128,22 @@ int b2f_build_new(const struct b2f_build_options *options,
 	return err;
 }
 
+static struct b2f_chunk_context context_of(const struct b2f_build *b)
+{
+	struct b2f_chunk_context context = b->options.like->context;
+
+	context.typesize = b->header.typesize;
+	context.whole = false;
+	return context;
+}
+
 /* The size of a seal for @chunk.  One whose blocks are in doubt goes without. */
 static size_t measure_seal(const struct b2f_build *b,
 			   const struct b2f_build_chunk *chunk)
 {
-	struct b2f_chunk_context context = b->options.like->context;
+	struct b2f_chunk_context context = context_of(b);
 	struct b2f_chunk open;
 
-	context.typesize = b->header.typesize;
 	if (b->options.no_seal ||
 	    b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes, &context,
 			   &open, NULL) ||
@@ -188,12 +196,11 @@ int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
 static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
 		    size_t *size, struct b2f_why *why)
 {
-	struct b2f_chunk_context context = b->options.like->context;
+	struct b2f_chunk_context context = context_of(b);
 	struct b2f_chunk open;
 	uint8_t *bytes;
 	int err;
 
-	context.typesize = b->header.typesize;
 	err = b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes,
 			     &context, &open, why);
 	if (err)

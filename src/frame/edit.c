@@ -25,6 +25,13 @@ static bool is_part(const struct b2f_frame *frame)
 	return frame->offset || !frame->store->ops->write;
 }
 
+static const char *part_of(const struct b2f_frame *frame)
+{
+	const char *obstacle = frame->store->ops->obstacle;
+
+	return obstacle ? obstacle : "it is a part of another file";
+}
+
 const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h)
 {
 	if (h->chunksize == 0)
@@ -40,7 +47,7 @@ const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 	struct b2f_frame_span span;
 
 	if (is_part(frame))
-		return "it is a part of another file";
+		return part_of(frame);
 	/* It has no chunks, and never gets any. */
 	if (what == B2F_EDIT_FILE && is_empty_array(frame))
 		return NULL;
@@ -81,7 +88,7 @@ static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 	const char *text;
 
 	if (what == B2F_EDIT_ANY)
-		text = is_part(frame) ? "it is a part of another file" : NULL;
+		text = is_part(frame) ? part_of(frame) : NULL;
 	else
 		text = b2f_edit_obstacle(frame, what);
 	if (!text)

@@ -248,6 +248,10 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	else if (!err && b2f_entry_tag(l->raw))
 		err = load_seal_behind(place, l, why);
 	if (!err)
+		err = b2f_store_check_chunk(
+			&place->object, l->chunk.header.cbytes,
+			b2f_loaded_is_whole(l) ? l->bytes : NULL, why);
+	if (!err)
 		err = b2f_frame_check_file(frame, l, why);
 	return check_place(frame, l->raw, err, why);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "blp/blp_store.h"
 #include "frame/edit.h"
 #include "frame/frame.h"
 
@@ -249,6 +250,21 @@ static json_t *describe_chunks(struct b2f_frame *frame, int *err)
 	return list;
 }
 
+/* What a Bloscpack file is like; a frame's @object stays. */
+static void add_bloscpack(const struct b2f_frame *frame, json_t *object)
+{
+	const struct b2f_blp *blp = b2f_blp_of(frame->store);
+
+	if (blp)
+		json_object_set_new(
+			object, "bloscpack",
+			json_pack("{s:i, s:s, s:b, s:I}", "version",
+				  B2F_BLP_VERSION, "checksum",
+				  blp->header.sum->name, "offsets",
+				  blp->header.has_offsets, "room",
+				  (json_int_t)blp->header.room));
+}
+
 static double ratio_of(const struct b2f_frame_info *info)
 {
 	return info->cbytes ? (double)info->nbytes / (double)info->cbytes : 0;
@@ -261,7 +277,10 @@ static json_t *describe_sizes(const struct b2f_frame *frame)
 	return json_pack(
 		"{s:o, s:s, s:i, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I}",
 		"frame", describe_label(frame), "storage",
-		info->sparse ? "sparse" : "contiguous", "version",
+		info->bloscpack ? "bloscpack"
+		: info->sparse	? "sparse"
+				: "contiguous",
+		"version",
 		info->version, "nbytes", (json_int_t)info->nbytes, "cbytes",
 		(json_int_t)info->cbytes, "ratio", ratio_of(info), "nchunks",
 		(json_int_t)info->nchunks, "nspecial",
@@ -308,6 +327,7 @@ int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)
 
 	json_object_update(object, more);
 	json_decref(more);
+	add_bloscpack(frame, object);
 	json_object_set_new(object, "writable", json_boolean(!why));
 	if (why)
 		json_object_set_new(object, "why", json_string(why));

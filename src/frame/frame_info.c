@@ -5,6 +5,7 @@
 
 #include "b2frame/names.h"
 #include "b2frame/version.h"
+#include "blp/blp_store.h"
 #include "frame/frame.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
@@ -18,7 +19,7 @@ void b2f_frame_info_set(struct b2f_frame *f)
 	info->cbytes = h->cbytes;
 	info->nchunks = f->entries.n;
 	info->nspecial = f->entries.nspecial;
-	info->frame_len = h->frame_len;
+	info->frame_len = h->frame_len - f->store->lead - f->store->tail;
 	info->header_len = h->header_len;
 	info->trailer_len = f->trailer_len;
 	info->typesize = h->typesize;
@@ -34,6 +35,8 @@ void b2f_frame_info_set(struct b2f_frame *f)
 	info->use_dict = h->use_dict;
 	memcpy(info->filters, h->pipeline.filter, B2F_SLOTS);
 	memcpy(info->filters_meta, h->pipeline.meta, B2F_SLOTS);
+	if (b2f_blp_of(f->store))
+		info->bloscpack = b2f_blp_of(f->store)->header.sum->name;
 	info->nmeta = f->meta.n;
 	info->nvlmeta = f->vlmeta.n;
 }

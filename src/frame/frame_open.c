@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/log_line.h"
+#include "blp/blp_store.h"
 #include "frame/frame_blank.h"
 #include "frame/frame_read.h"
 #include "frame/frame_report.h"
@@ -36,6 +37,7 @@ static void read_array(struct b2f_frame *f)
 static void set_context(struct b2f_frame *f)
 {
 	f->context.typesize = f->header.typesize;
+	f->context.whole = f->store->has_sums;
 	if (!f->is_array || f->array.ndim == 0 ||
 	    f->array.ndim > B2F_GRID_MAX_DIM)
 		return;
@@ -161,6 +163,20 @@ static int hand_out(struct b2f_frame *f, int err, const struct b2f_why *why,
 	return err;
 }
 
+/* The file is no frame: is it one of Bloscpack?  Else @why stays. */
+static int read_bloscpack(struct b2f_frame *f, struct b2f_why *why)
+{
+	struct b2f_why cause = {""};
+	int err = B2F_ENOTFRAME;
+
+	if (!f->store->sparse && f->offset == 0)
+		err = b2f_blp_wrap(&f->store, &cause);
+	if (err == B2F_ENOTFRAME)
+		return err;
+	*why = cause;
+	return err ? err : read_index(f, why);
+}
+
 int b2f_frame_open_store(const struct b2f_frame_options *options,
 			 struct b2f_store *store, const char *path,
 			 struct b2f_frame **out)
@@ -173,6 +189,8 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 	if (!f)
 		return -ENOMEM;
 	err = read_index(f, &why);
+	if (err == B2F_ENOTFRAME)
+		err = read_bloscpack(f, &why);
 	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME)
 		err = b2f_frame_read_blank(f, err, &why);
 	return hand_out(f, err, &why, out);

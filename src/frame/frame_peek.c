@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blp/blp_store.h"
 #include "frame/edit.h"
 #include "frame/frame.h"
 #include "frame/frame_blank.h"
@@ -59,7 +60,8 @@ static bool may_be_tensor(const struct b2f_object *object,
 		return false;
 	if (!b2f_object_read(object, h->frame_len - len, raw, len, NULL))
 		may = memmem(raw, len, B2F_TENSOR_META,
-			     strlen(B2F_TENSOR_META));
+			     strlen(B2F_TENSOR_META)) ||
+		      memmem(raw, len, B2F_BLP_META, strlen(B2F_BLP_META));
 	free(raw);
 	return may;
 }
@@ -103,6 +105,22 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 	return peek->broken ? 0 : err;
 }
 
+/*
+ * A Bloscpack file tells its size in the header, but its array in the metadata, and
+ * perhaps its chunks one by one: so it is opened.
+ */
+static int peek_bloscpack(struct b2f_store *store, struct b2f_frame_peek *peek)
+{
+	int err;
+
+	peek->is_frame = peek->bloscpack = true;
+	peek->broken = false;
+	err = peek_array(store, peek);
+	if (!err && !peek->broken)
+		peek->cbytes = (uint64_t)peek->index.st_size;
+	return err;
+}
+
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */
 static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 {
@@ -140,6 +158,8 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 	if (peek->broken && b2f_frame_is_blank(store))
 		peek->broken = false;
 	b2f_object_close(&object);
+	if (!store->sparse && b2f_blp_magic(fixed, n))
+		return peek_bloscpack(store, peek);
 	return array ? peek_array(store, peek) : 0;
 }
 

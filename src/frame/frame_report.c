@@ -41,7 +41,7 @@ uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw)
 
 	(void)b2f_ranges_get(frame->store->ranges, raw & B2F_ENTRY_NUMBER,
 			     &range);
-	return range.off;
+	return range.off - frame->store->lead;
 }
 
 /* Where the chunk is stored, as a person would look for it. */

@@ -142,6 +142,35 @@ int b2f_frame_read_rest(const struct b2f_unit_read *read)
 	return err ? err : read_open(read, off, size, NULL);
 }
 
+/*
+ * The same of a chunk with a checksum of its whole, which is made of what was
+ * just read: all of it, also what is in memory.
+ */
+static int get_summed(const struct b2f_unit_read *r, uint32_t off,
+		      uint32_t size, const uint8_t **out, struct b2f_why *why)
+{
+	const struct b2f_loaded *l = r->loaded;
+	uint32_t cbytes = l->chunk.header.cbytes;
+	struct b2f_object opened = {.fd = -1};
+	const struct b2f_object *object = r->object ? r->object : &opened;
+	const uint8_t *all = NULL;
+	int err;
+
+	err = get_stored(r, 0, cbytes, &all, why);
+	if (!err && memcmp(all, l->bytes, l->size) != 0)
+		err = b2f_why_set(why, B2F_ECORRUPT,
+				  "its head is not what it was before");
+	if (!err && !r->object)
+		err = b2f_object_open(r->frame->store, l->object, &opened, why);
+	if (!err)
+		err = b2f_store_check_chunk(object, cbytes, all, why);
+	b2f_object_close(&opened);
+	if (!err)
+		*out = size && b2f_range_fits(off, size, cbytes) ? all + off
+								 : NULL;
+	return err;
+}
+
 static int decode_range(const struct b2f_unit_read *r, uint32_t off,
 			uint32_t size, uint8_t *dst, struct b2f_why *why)
 {
@@ -149,7 +178,10 @@ static int decode_range(const struct b2f_unit_read *r, uint32_t off,
 	const uint8_t *stored = NULL;
 	int err;
 
-	err = get_stored(r, off, size, &stored, why);
+	if (r->frame->store->has_sums && !b2f_loaded_is_whole(l))
+		err = get_summed(r, off, size, &stored, why);
+	else
+		err = get_stored(r, off, size, &stored, why);
 	if (!err)
 		err = b2f_seal_check_unit(&l->seal, &l->chunk, r->unit, stored,
 					  size, why);

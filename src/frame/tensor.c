@@ -17,6 +17,8 @@
 
 #include "base/checked.h"
 #include "base/unpack.h"
+#include "blp/blp_store.h"
+#include "frame/json_array.h"
 
 #define TUPLE "__tuple__"
 
@@ -170,6 +172,27 @@ static int parse(const uint8_t *raw, size_t size, struct b2f_array *out,
 	return err;
 }
 
+/* The same of the metadata of Bloscpack; -ENODATA if there are none. */
+static int parse_bloscpack(struct b2f_frame *f, struct b2f_array *out,
+			   bool *good)
+{
+	uint8_t *content = NULL;
+	struct b2f_cursor cur;
+	size_t size = 0, len = 0;
+	const char *text;
+	int err;
+
+	err = b2f_frame_vlmeta_find(f, B2F_BLP_META, &content, &size);
+	if (err)
+		return err;
+	cur = b2f_cursor_at(content, size);
+	text = b2f_unpack_text(&cur, &len);
+	if (text)
+		err = b2f_json_array_parse(text, len, out, good);
+	free(content);
+	return err;
+}
+
 int b2f_tensor_set(struct b2f_frame *f)
 {
 	struct b2f_array array = {0};
@@ -181,6 +204,8 @@ int b2f_tensor_set(struct b2f_frame *f)
 	err = b2f_frame_vlmeta_find(f, B2F_TENSOR_META, &content, &size);
 	if (!err)
 		err = parse(content, size, &array, &good);
+	else if (err == -ENODATA)
+		err = parse_bloscpack(f, &array, &good);
 	free(content);
 	if (!err && good && fits(f, &array)) {
 		f->array = array;

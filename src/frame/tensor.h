@@ -3,7 +3,8 @@
  * tensor.h - frames of plain data that say what array these are
  *
  * save_array(), save_tensor() and pack_array2() of python-blosc2 store an array
- * as plain data in C order, with kind, shape and dtype in a vlmetalayer.
+ * as plain data in C order, with kind, shape and dtype in a vlmetalayer.  So does
+ * Bloscpack, in either order, with the metadata of its file.
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  * Threads: a frame that is being opened belongs to one thread.
@@ -13,7 +14,7 @@
 
 #include "frame/frame.h"
 
-/* The vlmetalayer that tells. */
+/* The vlmetalayer that tells; the other one is B2F_BLP_META. */
 #define B2F_TENSOR_META "__pack_tensor__"
 
 /*

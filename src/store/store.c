@@ -90,6 +90,14 @@ void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		object->store->ops->expect(object, off, n);
 }
 
+int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
+			  const uint8_t *stored, struct b2f_why *why)
+{
+	const struct b2f_store_ops *ops = chunk->store->ops;
+
+	return ops->check ? ops->check(chunk, cbytes, stored, why) : 0;
+}
+
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 {
 	return store->ops->stat_index(store, out);

@@ -91,6 +91,11 @@ struct b2f_store_ops {
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
 		     struct b2f_why *why);
 	int (*dirfd)(const struct b2f_store *store);
+	/* As b2f_store_check_chunk(); NULL: there is nothing to check. */
+	int (*check)(const struct b2f_object *chunk, uint32_t cbytes,
+		     const uint8_t *stored, struct b2f_why *why);
+	/* Why it can never be written to, as "it is a ..."; NULL: as a part. */
+	const char *obstacle;
 	/* For writing, or NULL for a store that is read-only. */
 	const struct b2f_store_write_ops *write;
 };
@@ -146,6 +151,14 @@ struct b2f_store {
 	bool sparse;
 	/* Where chunks are, for a contiguous store that has some; or NULL. */
 	struct b2f_ranges *ranges;
+	/*
+	 * Of a file that has no index of its own: how many bytes of the index
+	 * object the store has made, before the file and behind it.
+	 */
+	uint64_t lead;
+	uint64_t tail;
+	/* Chunks have checksums that take all of their stored bytes. */
+	bool has_sums;
 };
 
 /*
@@ -226,6 +239,16 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
  */
 void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
+
+/*
+ * Checks what this kind of file says of the open @chunk, whose header says that it
+ * has @cbytes bytes: that they are there, and if all are at @stored (else NULL)
+ * that they have the right checksum.  Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED
+ * (a checksum that is not built in) or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
+			  const uint8_t *stored, struct b2f_why *why);
 
 /* What fstat(2) says of the index.  Returns 0 or an errno. */
 B2F_MUST_CHECK

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blp.c - the header of a Bloscpack file */
+#include "blp/blp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/cursor.h"
+
+enum {
+	OPTION_OFFSETS = 0x01,
+	OPTION_META = 0x02,
+};
+
+static const uint8_t magic[4] = {'b', 'l', 'p', 'k'};
+
+bool b2f_blp_magic(const uint8_t *raw, size_t size)
+{
+	return size >= sizeof(magic) && !memcmp(raw, magic, sizeof(magic));
+}
+
+/* Do the numbers make sense, each for itself and together? */
+static int check(const struct b2f_blp_header *h, uint64_t available,
+		 struct b2f_why *why)
+{
+	/* No chunk is shorter than its header, no offset than 8 bytes. */
+	uint64_t most = available / (h->has_offsets ? 8 : B2F_CHUNK_HEADER_MIN);
+	uint64_t total = 0;
+
+	if (h->chunk_size < -1 || h->chunk_size == 0 || h->last_chunk < -1 ||
+	    h->last_chunk == 0 ||
+	    (h->chunk_size != -1 && h->last_chunk > h->chunk_size))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "chunks of %d bytes, the last of %d",
+				   h->chunk_size, h->last_chunk);
+	if (h->nchunks < -1 || h->room < 0 || (h->nchunks == -1 && h->room))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%lld chunks with room for %lld more",
+				   (long long)h->nchunks, (long long)h->room);
+	if (h->nchunks == -1 && h->has_offsets)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "offsets of an unknown number of chunks");
+	if (h->nchunks >= 0 &&
+	    (!b2f_add_u64((uint64_t)h->nchunks,
+			  h->has_offsets ? (uint64_t)h->room : 0, &total) ||
+	     total > most))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%lld chunks with room for %lld more in "
+				   "%llu bytes",
+				   (long long)h->nchunks, (long long)h->room,
+				   (unsigned long long)available);
+	return 0;
+}
+
+int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
+			 struct b2f_blp_header *out, struct b2f_why *why)
+{
+	struct b2f_cursor cur = b2f_cursor_at(raw, B2F_BLP_HEADER);
+	struct b2f_blp_header h = {0};
+	uint8_t version, options, sum;
+	int err;
+
+	b2f_cursor_skip(&cur, sizeof(magic));
+	version = b2f_cursor_u8(&cur);
+	options = b2f_cursor_u8(&cur);
+	sum = b2f_cursor_u8(&cur);
+	h.typesize = b2f_cursor_u8(&cur);
+	h.chunk_size = (int32_t)b2f_cursor_le32(&cur);
+	h.last_chunk = (int32_t)b2f_cursor_le32(&cur);
+	h.nchunks = (int64_t)b2f_cursor_le64(&cur);
+	h.room = (int64_t)b2f_cursor_le64(&cur);
+	if (version != B2F_BLP_VERSION)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "Bloscpack format version %u", version);
+	if (options & ~(OPTION_OFFSETS | OPTION_META))
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "unknown Bloscpack options 0x%02x", options);
+	h.sum = b2f_sum_by_number(sum);
+	if (!h.sum)
+		return b2f_why_set(why, B2F_ECORRUPT, "unknown checksum %u",
+				   sum);
+	h.has_offsets = options & OPTION_OFFSETS;
+	h.has_meta = options & OPTION_META;
+	err = check(&h, available, why);
+	if (!err)
+		*out = h;
+	return err;
+}
+
+void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
+			  uint8_t *out)
+{
+	memcpy(out, magic, sizeof(magic));
+	out[4] = B2F_BLP_VERSION;
+	out[5] = (uint8_t)((header->has_offsets ? OPTION_OFFSETS : 0) |
+			   (header->has_meta ? OPTION_META : 0));
+	out[6] = (uint8_t)sum;
+	out[7] = header->typesize;
+	b2f_store_le32(out + 8, (uint32_t)header->chunk_size);
+	b2f_store_le32(out + 12, (uint32_t)header->last_chunk);
+	b2f_store_le64(out + 16, (uint64_t)header->nchunks);
+	b2f_store_le64(out + 24, (uint64_t)header->room);
+}
+
+int b2f_blp_read(const struct b2f_object *file, struct b2f_blp *out,
+		 struct b2f_why *why)
+{
+	struct b2f_blp blp = {.size = file->size};
+	uint8_t raw[B2F_BLP_HEADER] = {0};
+	int err;
+
+	err = b2f_object_read(file, 0, raw,
+			      b2f_min_u64(sizeof(raw), file->size), why);
+	if (err)
+		return err;
+	if (!b2f_blp_magic(raw, sizeof(raw)))
+		return b2f_why_set(why, B2F_ENOTFRAME, "no Bloscpack file");
+	if (file->size < sizeof(raw))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%llu bytes are too few for a Bloscpack "
+				   "file",
+				   (unsigned long long)file->size);
+	err = b2f_blp_header_parse(raw, file->size, &blp.header, why);
+	if (!err)
+		err = b2f_blp_read_meta(file, &blp, why);
+	if (!err)
+		err = b2f_blp_read_chunks(file, &blp, why);
+	if (err)
+		b2f_blp_fini(&blp);
+	else
+		*out = blp;
+	return err;
+}
+
+void b2f_blp_fini(struct b2f_blp *blp)
+{
+	free(blp->json);
+	free(blp->offs);
+	blp->json = NULL;
+	blp->offs = NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blp.h - what a Bloscpack file says about itself
+ *
+ * docs/bloscpack.md has the bytes.  Nothing here decodes a chunk.
+ *
+ * Layer: blp.  May include: base/ chunk/ store/.
+ *
+ * Threads: a struct b2f_blp is immutable once read.
+ */
+#ifndef B2F_BLP_BLP_H
+#define B2F_BLP_BLP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/why.h"
+#include "blp/sum.h"
+#include "chunk/chunk_header.h"
+#include "store/store.h"
+
+/* Of the file, and of its metadata. */
+#define B2F_BLP_HEADER 32
+#define B2F_BLP_VERSION 3
+
+/* The first 32 bytes. */
+struct b2f_blp_header {
+	bool has_offsets;
+	bool has_meta;
+	const struct b2f_sum *sum;
+	uint8_t typesize;
+	/* Decoded bytes of every chunk but the last, and of that; -1 unknown.
+	 */
+	int32_t chunk_size;
+	int32_t last_chunk;
+	/* -1: not known, the chunks end with the file; then @room is 0. */
+	int64_t nchunks;
+	/* Offsets that are there for chunks to come. */
+	int64_t room;
+};
+
+struct b2f_blp {
+	struct b2f_blp_header header;
+	/* Bytes of the file. */
+	uint64_t size;
+	/* The metadata, JSON text with a 0 behind it; malloc'ed, or NULL. */
+	char *json;
+	size_t json_len;
+	/* The section of them, header and sum included; 0 if there is none. */
+	uint64_t meta_len;
+	/* First byte that a chunk may have. */
+	uint64_t start;
+	/* Where each chunk begins, ascending; malloc'ed. */
+	uint64_t *offs;
+	uint64_t nchunks;
+	/* Decoded bytes of all of them. */
+	uint64_t nbytes;
+	/* Of each chunk but the last, which has no more; 0: they differ. */
+	int32_t chunksize;
+};
+
+/* True if the @size bytes at @raw begin as a Bloscpack file does. */
+bool b2f_blp_magic(const uint8_t *raw, size_t size);
+
+/*
+ * Parses the header of a file of @available bytes: B2F_BLP_HEADER of them are at
+ * @raw.  Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED (another version or unknown
+ * options), with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
+			 struct b2f_blp_header *out, struct b2f_why *why);
+
+/* Writes the B2F_BLP_HEADER bytes of @header; @sum is the number of its sum. */
+void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
+			  uint8_t *out);
+
+/*
+ * blp_meta.c: reads the metadata of @blp from @file, and where they end.  Returns
+ * 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_blp_read_meta(const struct b2f_object *file, struct b2f_blp *blp,
+		      struct b2f_why *why);
+
+/*
+ * blp_chunks.c: finds the chunks, and how long they are: from the offsets, or by
+ * the headers of the chunks, one after the other.  Returns as
+ * b2f_blp_read_meta().
+ */
+B2F_MUST_CHECK
+int b2f_blp_read_chunks(const struct b2f_object *file, struct b2f_blp *blp,
+			struct b2f_why *why);
+
+/*
+ * Reads all but the chunks of @file into *@out; end it with b2f_blp_fini().
+ * Returns 0, B2F_ENOTFRAME (another magic) or as b2f_blp_read_meta().
+ */
+B2F_MUST_CHECK
+int b2f_blp_read(const struct b2f_object *file, struct b2f_blp *out,
+		 struct b2f_why *why);
+
+void b2f_blp_fini(struct b2f_blp *blp);
+
+/* Where the bytes that chunk @i and its sum may have end. */
+uint64_t b2f_blp_chunk_end(const struct b2f_blp *blp, uint64_t i);
+
+#endif

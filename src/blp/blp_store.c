@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blp_store.c - a Bloscpack file as the store of a contiguous frame */
+#include "blp/blp_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "blp/blp_frame.h"
+
+struct blp_store {
+	struct b2f_store base;
+	/* The file. */
+	struct b2f_store *whole;
+	struct b2f_blp blp;
+	/* What the file was when it was read. */
+	struct b2f_frame_stamp identity;
+	/* Before the file (base.lead bytes) and behind it; malloc'ed. */
+	uint8_t *made;
+};
+
+static const struct b2f_store_ops blp_ops;
+
+static struct blp_store *blp_of(struct b2f_store *store)
+{
+	return (struct blp_store *)store;
+}
+
+const struct b2f_blp *b2f_blp_of(const struct b2f_store *store)
+{
+	return store->ops == &blp_ops ? &((const struct blp_store *)store)->blp
+				      : NULL;
+}
+
+static uint64_t behind(const struct blp_store *b)
+{
+	return b->base.lead + b->blp.size;
+}
+
+static int blp_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
+		    struct b2f_why *why)
+{
+	const struct blp_store *b = blp_of(store);
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	if (id != B2F_OBJECT_INDEX)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a chunk file of a Bloscpack file");
+	err = b->whole->ops->open(b->whole, id, &object, why);
+	if (err)
+		return err;
+	if (!b2f_frame_stamp_same_data(&object.identity, &b->identity, false)) {
+		b->whole->ops->close(&object);
+		return b2f_why_set(why, -ESTALE,
+				   "another program has changed the file");
+	}
+	object.store = store;
+	object.size = behind(b) + store->tail;
+	*out = object;
+	return 0;
+}
+
+/* The object as the store of the file has made it. */
+static struct b2f_object in_whole(const struct b2f_object *object)
+{
+	const struct blp_store *b = blp_of(object->store);
+	struct b2f_object inner = *object;
+
+	inner.store = b->whole;
+	inner.base = 0;
+	inner.size = b->blp.size;
+	return inner;
+}
+
+/* Reads what of [@off, @off + @n) is in the part of @size bytes at @start. */
+static size_t overlap(uint64_t off, size_t n, uint64_t start, uint64_t size)
+{
+	return off < start || off - start >= size
+		       ? 0
+		       : (size_t)b2f_min_u64(n, size - (off - start));
+}
+
+static int blp_read(const struct b2f_object *object, uint64_t off, void *buf,
+		    size_t n, struct b2f_why *why)
+{
+	const struct blp_store *b = blp_of(object->store);
+	const struct b2f_object inner = in_whole(object);
+	uint64_t lead = b->base.lead;
+	uint8_t *to = buf;
+	int err = 0;
+
+	if (!b2f_range_fits(off, n, behind(b) + b->base.tail))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the file ends at byte %llu",
+				   (unsigned long long)b->blp.size);
+	while (n > 0 && !err) {
+		size_t part = overlap(off, n, lead, b->blp.size);
+
+		if (part > 0) {
+			err = inner.store->ops->read(&inner, off - lead, to,
+						     part, why);
+		} else if (off < lead) {
+			part = overlap(off, n, 0, lead);
+			memcpy(to, b->made + off, part);
+		} else {
+			part = n;
+			memcpy(to, b->made + (off - b->blp.size), part);
+		}
+		to += part;
+		off += part;
+		n -= part;
+	}
+	return err;
+}
+
+static void blp_close(struct b2f_object *object)
+{
+	struct b2f_object inner = in_whole(object);
+
+	inner.store->ops->close(&inner);
+}
+
+static int blp_look(const struct b2f_object *object,
+		    struct b2f_frame_stamp *out)
+{
+	const struct b2f_object inner = in_whole(object);
+
+	return b2f_object_look(&inner, out);
+}
+
+static int blp_stat_index(struct b2f_store *store, struct stat *out)
+{
+	return b2f_store_stat_index(blp_of(store)->whole, out);
+}
+
+static void free_but_file(struct blp_store *b)
+{
+	b2f_blp_fini(&b->blp);
+	free(b->made);
+	free(b);
+}
+
+static void blp_free(struct b2f_store *store)
+{
+	struct blp_store *b = blp_of(store);
+
+	b2f_store_free(b->whole);
+	free_but_file(b);
+}
+
+static int blp_clone(struct b2f_store *store, struct b2f_store **out,
+		     struct b2f_why *why)
+{
+	struct b2f_store *whole = NULL;
+	int err = b2f_store_clone(blp_of(store)->whole, &whole, why);
+
+	if (err)
+		return err;
+	err = b2f_blp_wrap(&whole, why);
+	if (err)
+		b2f_store_free(whole);
+	else
+		*out = whole;
+	return err;
+}
+
+/* The chunk that begins at byte @off of the file. */
+static uint64_t find_chunk(const struct b2f_blp *blp, uint64_t off)
+{
+	uint64_t low = 0, high = blp->nchunks;
+
+	while (high - low > 1) {
+		uint64_t mid = low + (high - low) / 2;
+
+		if (blp->offs[mid] <= off)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static int blp_check(const struct b2f_object *chunk, uint32_t cbytes,
+		     const uint8_t *stored, struct b2f_why *why)
+{
+	const struct blp_store *b = blp_of(chunk->store);
+	const struct b2f_object inner = in_whole(chunk);
+	const struct b2f_sum *sum = b->blp.header.sum;
+	uint64_t off = chunk->base - b->base.lead, end;
+	uint8_t expected[B2F_SUM_SIZE_MAX];
+	int err;
+
+	end = b2f_blp_chunk_end(&b->blp, find_chunk(&b->blp, off));
+	if (!b2f_range_fits(cbytes, sum->size, end - off))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%u bytes where %llu are", cbytes,
+				   (unsigned long long)(end - off));
+	if (!stored || sum->size == 0)
+		return 0;
+	err = b2f_object_read(&inner, off + cbytes, expected, sum->size, why);
+	return err ? err : b2f_sum_check(sum, stored, cbytes, expected, why);
+}
+
+static const struct b2f_store_ops blp_ops = {
+	.open = blp_open,
+	.read = blp_read,
+	.close = blp_close,
+	.look = blp_look,
+	.stat_index = blp_stat_index,
+	.free = blp_free,
+	.clone = blp_clone,
+	.check = blp_check,
+	.obstacle = "it is a Bloscpack file",
+};
+
+/* What the first chunk was made with; @out stays zeros if it cannot be read. */
+static bool look_at_first(const struct b2f_object *file,
+			  const struct b2f_blp *blp,
+			  struct b2f_chunk_header *out)
+{
+	uint8_t raw[B2F_CHUNK_HEADER_MAX];
+	uint64_t n;
+
+	if (blp->nchunks == 0)
+		return false;
+	n = b2f_min_u64(sizeof(raw), blp->size - blp->offs[0]);
+	return !b2f_object_read(file, blp->offs[0], raw, n, NULL) &&
+	       !b2f_chunk_header_parse(raw, n, out, NULL);
+}
+
+static int read_file(struct blp_store *b, const struct b2f_object *file,
+		     struct b2f_why *why)
+{
+	struct b2f_chunk_header first;
+	size_t lead = 0, size = 0;
+	bool known;
+	int err;
+
+	b->identity = file->identity;
+	err = b2f_blp_read(file, &b->blp, why);
+	if (err)
+		return err;
+	known = look_at_first(file, &b->blp, &first);
+	err = b2f_blp_frame_make(&b->blp, known ? &first : NULL, &b->made,
+				 &lead, &size, why);
+	if (err)
+		return err;
+	b->base.lead = lead;
+	b->base.tail = size - lead;
+	b->base.has_sums = b->blp.header.sum->size > 0;
+	return 0;
+}
+
+int b2f_blp_wrap(struct b2f_store **store, struct b2f_why *why)
+{
+	struct blp_store *b = calloc(1, sizeof(*b));
+	struct b2f_object file = {.fd = -1};
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	b->base.ops = &blp_ops;
+	err = b2f_object_open(*store, B2F_OBJECT_INDEX, &file, why);
+	if (!err)
+		err = read_file(b, &file, why);
+	b2f_object_close(&file);
+	if (err) {
+		free_but_file(b);
+		return err;
+	}
+	b->whole = *store;
+	*store = &b->base;
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blp_store.h - a Bloscpack file as the store of a contiguous frame
+ *
+ * Its chunks are what a frame has, at places that need no order, so that a header
+ * and an index around the file make a frame of it:
+ *
+ *   header of a frame      made here; store->lead bytes
+ *   the Bloscpack file     as it is; a place in the index is an offset in it
+ *   index, vlmetalayers    made here
+ *
+ * Whatever reads frames reads these, by the same code.  The metadata are the
+ * vlmetalayer B2F_BLP_META.
+ *
+ * Layer: blp.  May include: base/ chunk/ index/ store/.  Threads: as store.h.
+ */
+#ifndef B2F_BLP_BLP_STORE_H
+#define B2F_BLP_BLP_STORE_H
+
+#include "blp/blp.h"
+#include "store/store.h"
+
+/* The vlmetalayer with the metadata: a text, in JSON. */
+#define B2F_BLP_META "bloscpack"
+
+/*
+ * Puts in the place of *@store, if that is a Bloscpack file, one that shows it as
+ * a frame and owns it; both are freed by b2f_store_free().
+ *
+ * Returns 0, B2F_ENOTFRAME (it is none), B2F_ECORRUPT, B2F_EUNSUPPORTED,
+ * B2F_ETOOBIG, -ENOMEM or an errno, with the cause in @why; then *@store is as
+ * it was.
+ */
+B2F_MUST_CHECK
+int b2f_blp_wrap(struct b2f_store **store, struct b2f_why *why);
+
+/* What the Bloscpack file of @store says; NULL if it is no store of one. */
+const struct b2f_blp *b2f_blp_of(const struct b2f_store *store);
+
+#endif

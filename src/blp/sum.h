@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sum.h - the checksums of Bloscpack files
+ *
+ * A const table by the number that a header has for each: adler32 and crc32 of
+ * zlib (little endian), the others of libcrypto.
+ *
+ * Layer: blp.  May include: base/.  Threads: pure functions.
+ */
+#ifndef B2F_BLP_SUM_H
+#define B2F_BLP_SUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/why.h"
+
+/* Bytes of the longest one. */
+#define B2F_SUM_SIZE_MAX 64
+
+struct b2f_sum {
+	/* As in Bloscpack; "none" for number 0. */
+	const char *name;
+	/* Bytes; 0: there is no sum. */
+	uint32_t size;
+	/* Private to sum.c; NULL: this build does not have it. */
+	int (*make)(const struct b2f_sum *sum, const void *data, size_t n,
+		    uint8_t *out);
+	const void *(*md)(void);
+};
+
+/* Sum @number, or NULL if there is none of that number. */
+const struct b2f_sum *b2f_sum_by_number(unsigned int number);
+
+/* The sum called @name and its *@number, or NULL. */
+const struct b2f_sum *b2f_sum_by_name(const char *name, unsigned int *number);
+
+/*
+ * Puts the sum of the @n bytes at @data, @sum->size bytes, into @out.  Returns 0,
+ * or B2F_EUNSUPPORTED: neither this build nor its libcrypto has it.
+ */
+B2F_MUST_CHECK
+int b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,
+		 uint8_t *out, struct b2f_why *why);
+
+/*
+ * Is the sum of the @n bytes at @data the one at @expected?  Returns 0,
+ * B2F_ECORRUPT or as b2f_sum_make().
+ */
+B2F_MUST_CHECK
+int b2f_sum_check(const struct b2f_sum *sum, const void *data, size_t n,
+		  const uint8_t *expected, struct b2f_why *why);
+
+#endif

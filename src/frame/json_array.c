@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * json_array.c - what array the metadata of a Bloscpack file tell of
+ *
+ *   {"container": "numpy", "dtype": "'<f8'", "shape": [3, 4], "order": "C"}
+ *
+ * The dtype is what Python shows of it: a text in quotes, or a list of fields.
+ * Old versions wrote the text without quotes, and the list as JSON.
+ */
+#include "frame/json_array.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A dtype in a dtype in a dtype: as deep as a field may be. */
+#define DEPTH_MAX 16
+
+static bool take_shape(const json_t *shape, struct b2f_array *out)
+{
+	size_t n = json_array_size(shape);
+
+	if (!json_is_array(shape) || n > B2F_ARRAY_MAX_DIM)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *item = json_array_get(shape, i);
+
+		if (!json_is_integer(item) || json_integer_value(item) < 0)
+			return false;
+		out->shape[i] = json_integer_value(item);
+	}
+	out->ndim = (unsigned int)n;
+	return true;
+}
+
+static bool take_order(const json_t *order, struct b2f_array *out)
+{
+	const char *text = json_string_value(order);
+
+	if (!text || (strcmp(text, "C") != 0 && strcmp(text, "F") != 0))
+		return false;
+	/* What has one dimension has no order. */
+	out->fortran_order = text[0] == 'F' && out->ndim > 1;
+	return true;
+}
+
+/* A text in quotes; what would end them is refused. */
+static bool put_text(const json_t *item, FILE *out)
+{
+	const char *text = json_string_value(item);
+
+	if (!text || strpbrk(text, "'\\\n"))
+		return false;
+	fprintf(out, "'%s'", text);
+	return true;
+}
+
+/*
+ * A list as Python writes it: one of lists becomes a list of fields, any other one
+ * a field, or a shape.
+ */
+static bool put_list(const json_t *list, int depth, FILE *out)
+{
+	bool fields = json_is_array(json_array_get(list, 0));
+	bool good = depth < DEPTH_MAX && json_array_size(list) > 0;
+
+	fputc(fields ? '[' : '(', out);
+	for (size_t i = 0; i < json_array_size(list) && good; i++) {
+		const json_t *item = json_array_get(list, i);
+
+		if (json_is_array(item))
+			good = put_list(item, depth + 1, out);
+		else if (json_is_integer(item))
+			fprintf(out, "%lld",
+				(long long)json_integer_value(item));
+		else
+			good = put_text(item, out);
+		fputs(", ", out);
+	}
+	fputc(fields ? ']' : ')', out);
+	return good;
+}
+
+/* The dtype in the words of a b2nd array; *@good: it is one. */
+static int take_list(const json_t *list, struct b2f_array *out, bool *good)
+{
+	size_t size;
+	FILE *f = open_memstream(&out->dtype, &size);
+
+	if (!f)
+		return -ENOMEM;
+	*good = put_list(list, 0, f);
+	return fclose(f) ? -ENOMEM : 0;
+}
+
+static int take_dtype(const json_t *dtype, struct b2f_array *out, bool *good)
+{
+	const char *text = json_string_value(dtype);
+	size_t n;
+
+	if (json_is_array(dtype))
+		return take_list(dtype, out, good);
+	if (!text)
+		return 0;
+	n = strlen(text);
+	if (n >= 2 && strchr("'\"", text[0]) && text[n - 1] == text[0])
+		out->dtype = strndup(text + 1, n - 2);
+	else
+		out->dtype = strdup(text);
+	*good = out->dtype;
+	return out->dtype ? 0 : -ENOMEM;
+}
+
+int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,
+			 bool *good)
+{
+	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	const char *container =
+		json_string_value(json_object_get(root, "container"));
+	int err = 0;
+
+	*good = false;
+	if (container && strcmp(container, "numpy") == 0 &&
+	    take_shape(json_object_get(root, "shape"), out) &&
+	    take_order(json_object_get(root, "order"), out))
+		err = take_dtype(json_object_get(root, "dtype"), out, good);
+	json_decref(root);
+	return err;
+}
