@@ -385,18 +385,6 @@ void fs_op_pack_release(fuse_req_t req, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* Answers with @n bytes at @value, or with their number. */
-static void reply_value(fuse_req_t req, const char *value, size_t n,
-			size_t room)
-{
-	if (room == 0)
-		fuse_reply_xattr(req, n);
-	else if (n > room)
-		fs_reply_error(req, -ERANGE);
-	else
-		fuse_reply_buf(req, value, n);
-}
-
 static int get_fact(struct fs *fs, const struct fs_pack_node *node,
 		    const char *name, char **out, size_t *n)
 {
@@ -433,7 +421,7 @@ void fs_op_pack_getxattr(fuse_req_t req, struct fs_pack_node *node,
 	if (err)
 		fs_reply_error(req, err);
 	else
-		reply_value(req, value, n, size);
+		fs_reply_value(req, value, n, size);
 	free(value);
 }
 
@@ -465,6 +453,6 @@ void fs_op_pack_listxattr(fuse_req_t req, struct fs_pack_node *node,
 	}
 	list_facts(fs, node, &names, &n);
 	fs_packs_unuse(fs, node->pack);
-	reply_value(req, names ? names : "", n, size);
+	fs_reply_value(req, names ? names : "", n, size);
 	free(names);
 }

@@ -64,18 +64,6 @@ static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
 	return err;
 }
 
-/* Answers with @size bytes at @value, or with the size alone. */
-static void reply_value(fuse_req_t req, const char *value, size_t size,
-			size_t room)
-{
-	if (room == 0)
-		fuse_reply_xattr(req, size);
-	else if (size > room)
-		fs_reply_error(req, -ERANGE);
-	else
-		fuse_reply_buf(req, value, size);
-}
-
 /*
  * Gets the value of @name, or with NULL all names, on the backing filesystem;
  * malloc'ed.  A frame has the attributes of its index.
@@ -187,7 +175,7 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	if (err)
 		fs_reply_error(req, err);
 	else
-		reply_value(req, value, n, size);
+		fs_reply_value(req, value, n, size);
 	free(value);
 }
 
@@ -277,7 +265,7 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	if (err)
 		fs_reply_error(req, err);
 	else
-		reply_value(req, names, n, size);
+		fs_reply_value(req, names, n, size);
 	free(names);
 }
 

@@ -19,6 +19,17 @@ void fs_reply_data_error(fuse_req_t req, int err)
 	fs_reply_error(req, err);
 }
 
+void fs_reply_value(fuse_req_t req, const char *value, size_t size,
+		    size_t room)
+{
+	if (room == 0)
+		fuse_reply_xattr(req, size);
+	else if (size > room)
+		fs_reply_error(req, -ERANGE);
+	else
+		fuse_reply_buf(req, value, size);
+}
+
 void fs_reply_entry(fuse_req_t req, struct fs_node *node,
 		    const struct fuse_entry_param *answer)
 {

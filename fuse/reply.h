@@ -25,6 +25,10 @@ void fs_reply_error(fuse_req_t req, int err);
 /* fs_reply_error() for a request for data; counts errors. */
 void fs_reply_data_error(fuse_req_t req, int err);
 
+/* Answers with the @size bytes at @value; with the size alone if @room is 0. */
+void fs_reply_value(fuse_req_t req, const char *value, size_t size,
+		    size_t room);
+
 /*
  * Answers @req with @answer for @node.  If the answer does not arrive, gives
  * back the kernel's reference.

@@ -34,15 +34,15 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 				   options->any_kind ? B2F_EDIT_ANY
 						     : B2F_EDIT_CHUNKS,
 				   B2F_EDIT_LOCKING_IF_THERE,
-				   &editor->durability, &editor->edit);
+				   &editor->durability, &editor->cw.edit);
 	if (!err)
-		err = b2f_encoder_new(&editor->encoder);
+		err = b2f_encoder_new(&editor->cw.encoder);
 	b2f_frame_close(frame);
 	if (err) {
 		b2f_editor_close(editor);
 		return err;
 	}
-	editor->no_seal = options->no_seal;
+	editor->cw.no_seal = options->no_seal;
 	editor->any_kind = options->any_kind;
 	*out = editor;
 	return 0;
@@ -52,24 +52,24 @@ void b2f_editor_close(struct b2f_editor *editor)
 {
 	if (!editor)
 		return;
-	b2f_edit_free(editor->edit);
-	b2f_encoder_free(editor->encoder);
+	b2f_edit_free(editor->cw.edit);
+	b2f_encoder_free(editor->cw.encoder);
 	free(editor);
 }
 
 uint64_t b2f_editor_nchunks(const struct b2f_editor *editor)
 {
-	return editor->edit->working.n;
+	return editor->cw.edit->working.n;
 }
 
 uint64_t b2f_editor_nbytes(const struct b2f_editor *editor)
 {
-	return editor->edit->working.nbytes;
+	return editor->cw.edit->working.nbytes;
 }
 
 int32_t b2f_editor_chunksize(const struct b2f_editor *editor)
 {
-	return editor->edit->header.chunksize;
+	return editor->cw.edit->header.chunksize;
 }
 
 int b2f_editor_refuse(const struct b2f_editor *editor, int err,
@@ -78,7 +78,7 @@ int b2f_editor_refuse(const struct b2f_editor *editor, int err,
 	struct b2f_why why;
 
 	b2f_why_set(&why, err, "%s", what);
-	return b2f_frame_report(editor->edit->frame, err, &why);
+	return b2f_frame_report(editor->cw.edit->frame, err, &why);
 }
 
 static int refuse(const struct b2f_editor *editor, const char *what)
@@ -104,9 +104,9 @@ uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)
 {
 	uint32_t cbytes;
 
-	if (b2f_edit_known_cbytes(editor->edit, raw, &cbytes))
+	if (b2f_edit_known_cbytes(editor->cw.edit, raw, &cbytes))
 		return cbytes;
-	return b2f_edit_read_cbytes(editor->edit, raw);
+	return b2f_edit_read_cbytes(editor->cw.edit, raw);
 }
 
 /* True if the last chunk has the whole chunk size. */
@@ -123,7 +123,7 @@ static bool last_is_whole(const struct b2f_edit *edit)
 static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 		     uint64_t nbytes)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	int32_t *chunksize = &edit->header.chunksize;
 	int err = check_editable(editor);
 
@@ -150,7 +150,7 @@ static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
 		   const struct b2f_edit_chunk *chunk)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_edit_state *state = &edit->working;
 	uint64_t n = state->n, zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
 	int err;
@@ -164,17 +164,6 @@ static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
 	return b2f_edit_put(edit, nchunk, chunk, 0);
 }
 
-static int write_chunk(struct b2f_editor *editor, uint64_t nchunk,
-		       const void *data, uint32_t nbytes,
-		       struct b2f_edit_chunk *out)
-{
-	struct b2f_chunk_writer cw = {.edit = editor->edit,
-				      .encoder = editor->encoder,
-				      .no_seal = editor->no_seal};
-
-	return b2f_chunk_write(&cw, nchunk, data, nbytes, out);
-}
-
 int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
 		      const void *data, uint32_t nbytes)
 {
@@ -183,7 +172,8 @@ int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
 
 	err = check_new(editor, nchunk, nbytes);
 	if (!err)
-		err = write_chunk(editor, nchunk, data, nbytes, &chunk);
+		err = b2f_chunk_write(&editor->cw, nchunk, data, nbytes,
+				      &chunk);
 	if (!err)
 		err = put_new(editor, nchunk, nbytes, &chunk);
 	return err;
@@ -192,13 +182,14 @@ int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
 int b2f_editor_append(struct b2f_editor *editor, const void *data,
 		      uint32_t nbytes)
 {
-	return b2f_editor_insert(editor, editor->edit->working.n, data, nbytes);
+	return b2f_editor_insert(editor, b2f_editor_nchunks(editor), data,
+				 nbytes);
 }
 
 int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 		      const void *data, uint32_t nbytes)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_edit_chunk chunk;
 	uint32_t before;
 	bool last;
@@ -215,7 +206,7 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 	    (!last && nbytes != before))
 		return refuse(editor, "only the last chunk may have another "
 				      "length");
-	err = write_chunk(editor, nchunk, data, nbytes, &chunk);
+	err = b2f_chunk_write(&editor->cw, nchunk, data, nbytes, &chunk);
 	if (!err)
 		err = b2f_edit_put(edit, nchunk, &chunk,
 				   b2f_editor_stored_size(
@@ -227,7 +218,7 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 
 int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_edit_state *state = &edit->working;
 	uint64_t raw;
 	int err = check_editable(editor);
@@ -268,7 +259,7 @@ static int check_order(const uint64_t *order, uint64_t n, bool *good)
 
 int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 {
-	struct b2f_edit_state *state = &editor->edit->working;
+	struct b2f_edit_state *state = &editor->cw.edit->working;
 	uint64_t n = state->n, *raw;
 	bool good;
 	int err;
@@ -280,7 +271,7 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 		return err;
 	if (!good)
 		return refuse(editor, "the order has not each chunk once");
-	if (n && !last_is_whole(editor->edit) && order[n - 1] != n - 1)
+	if (n && !last_is_whole(editor->cw.edit) && order[n - 1] != n - 1)
 		return refuse(editor, "the short chunk has to stay the last "
 				      "one");
 	raw = malloc((n ? n : 1) * sizeof(*raw));
@@ -298,7 +289,7 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 		      uint8_t *buf, uint32_t room)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	uint32_t nbytes = chunk_nbytes(edit, nchunk);
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_decoder *dec = NULL;
@@ -322,7 +313,7 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 static int resize_last(struct b2f_editor *editor, uint32_t before,
 		       uint32_t nbytes)
 {
-	uint64_t last = editor->edit->working.n - 1;
+	uint64_t last = editor->cw.edit->working.n - 1;
 	uint32_t room = (uint32_t)b2f_max_u64(before, nbytes);
 	uint8_t *buf;
 	int err;
@@ -342,7 +333,7 @@ static int resize_last(struct b2f_editor *editor, uint32_t before,
 /* Adds @nbytes (> 0) of zeros that cannot be entries alone. */
 static int append_stored_zeros(struct b2f_editor *editor, uint64_t nbytes)
 {
-	uint32_t chunksize = (uint32_t)editor->edit->header.chunksize, n;
+	uint32_t chunksize = (uint32_t)editor->cw.edit->header.chunksize, n;
 	uint8_t *zeros = calloc(1, b2f_min_u64(chunksize, nbytes));
 	int err = zeros ? 0 : -ENOMEM;
 
@@ -357,7 +348,7 @@ static int append_stored_zeros(struct b2f_editor *editor, uint64_t nbytes)
 /* Adds @nbytes of zeros behind whole chunks. */
 static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	uint32_t chunksize = (uint32_t)edit->header.chunksize;
 	struct b2f_edit_state *state = &edit->working;
 	uint64_t rest = nbytes % chunksize;
@@ -378,7 +369,7 @@ static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
 
 int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_edit_state *state = &edit->working;
 	uint32_t chunksize = (uint32_t)edit->header.chunksize, before;
 	uint64_t whole;
@@ -409,10 +400,7 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 			      size_t size)
 {
-	struct b2f_chunk_writer cw = {.edit = editor->edit,
-				      .encoder = editor->encoder,
-				      .no_seal = editor->no_seal};
-	uint64_t n = editor->edit->working.n;
+	uint64_t n = editor->cw.edit->working.n;
 	struct b2f_edit_chunk out;
 	struct b2f_chunk_header h;
 	struct b2f_why why = {""};
@@ -420,14 +408,14 @@ int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 
 	err = b2f_chunk_header_parse(chunk, size, &h, &why);
 	if (err)
-		return b2f_frame_report(editor->edit->frame, err, &why);
+		return b2f_frame_report(editor->cw.edit->frame, err, &why);
 	if (h.vl)
 		return refuse(editor, "it has blocks of different lengths");
 	err = check_new(editor, n, h.nbytes);
 	if (!err)
 		err = b2f_chunk_write_encoded(
-			&cw, n, chunk, (uint32_t)b2f_min_u64(size, h.cbytes),
-			&out);
+			&editor->cw, n, chunk,
+			(uint32_t)b2f_min_u64(size, h.cbytes), &out);
 	if (!err)
 		err = put_new(editor, n, h.nbytes, &out);
 	return err;
@@ -441,7 +429,7 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 		[B2F_CHUNK_NAN] = B2F_SPECIAL_NAN,
 		[B2F_CHUNK_UNINIT] = B2F_SPECIAL_UNINIT,
 	};
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_edit_chunk chunk = {0};
 	enum b2f_special special = B2F_SPECIAL_NONE;
 	int err;
@@ -464,7 +452,7 @@ int b2f_editor_commit(struct b2f_editor *editor)
 {
 	struct b2f_commit commit = {.durable = true,
 				    .lock_wait_ms = LOCK_WAIT_MS};
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	int err;
 
 	err = b2f_edit_freeze(edit, &commit);

@@ -8,13 +8,12 @@
 #define B2F_FRAME_EDITOR_PRIV_H
 
 #include "b2frame/editor.h"
-#include "frame/edit.h"
+#include "frame/chunk_write.h"
 
 struct b2f_editor {
-	struct b2f_edit *edit;
+	/* The edit, and how its chunks are written. */
+	struct b2f_chunk_writer cw;
 	struct b2f_durability durability;
-	struct b2f_encoder *encoder;
-	bool no_seal;
 	/* Chunks can only be replaced by others of the same length. */
 	bool any_kind;
 };

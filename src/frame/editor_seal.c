@@ -11,14 +11,14 @@
 
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)
 {
-	return editor->edit->frame->sealed;
+	return editor->cw.edit->frame->sealed;
 }
 
 /* How many bytes chunk @nchunk has; of any kind of frame. */
 static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 		       uint32_t *out)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_frame_span span;
 	int err;
 
@@ -41,15 +41,13 @@ static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 		       const uint8_t *bytes, uint32_t cbytes)
 {
-	struct b2f_edit *edit = editor->edit;
-	struct b2f_chunk_writer cw = {.edit = edit,
-				      .encoder = editor->encoder,
-				      .no_seal = editor->no_seal};
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_edit_chunk chunk;
 	uint32_t old;
 	int err;
 
-	err = b2f_chunk_write_encoded(&cw, nchunk, bytes, cbytes, &chunk);
+	err = b2f_chunk_write_encoded(&editor->cw, nchunk, bytes, cbytes,
+				      &chunk);
 	if (err)
 		return err;
 	old = b2f_editor_stored_size(editor, edit->working.raw[nchunk]);
@@ -59,18 +57,12 @@ static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 /* Are the data of @loaded sound?  There is nothing else to tell. */
 static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 {
-	uint32_t nbytes = loaded->chunk.header.nbytes;
-	uint8_t *data = malloc(nbytes ? nbytes : 1);
 	struct b2f_decoder *dec = NULL;
-	int err;
+	int err = b2f_decoder_new(&dec);
 
-	if (!data)
-		return -ENOMEM;
-	err = b2f_decoder_new(&dec);
 	if (!err)
-		err = b2f_transcode_decode(frame, loaded, dec, data);
+		err = b2f_transcode_check(frame, loaded, dec);
 	b2f_decoder_free(dec);
-	free(data);
 	return err;
 }
 
@@ -81,7 +73,7 @@ static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 		       const struct b2f_loaded *loaded)
 {
-	uint64_t *raw = &editor->edit->working.raw[nchunk];
+	uint64_t *raw = &editor->cw.edit->working.raw[nchunk];
 
 	if (!loaded->seal.tag)
 		return put_encoded(editor, nchunk, loaded->bytes,
@@ -92,7 +84,7 @@ static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 
 int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 {
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	struct b2f_loaded *loaded = NULL;
 	uint32_t nbytes = 0;
 	int err;
@@ -127,14 +119,14 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 	uint8_t *room;
 	int err;
 
-	b2f_edit_encode_options(editor->edit, &options);
+	b2f_edit_encode_options(editor->cw.edit, &options);
 	room = malloc(b2f_chunk_encode_bound(nbytes));
 	if (!room)
 		return -ENOMEM;
 	err = b2f_chunk_encode_value(&options, nbytes, NULL, 0, room, &cbytes,
 				     &why);
 	if (err)
-		b2f_frame_report_chunk(editor->edit->frame, nchunk, -1, err,
+		b2f_frame_report_chunk(editor->cw.edit->frame, nchunk, -1, err,
 				       &why);
 	else
 		err = put_encoded(editor, nchunk, room, cbytes);
@@ -146,7 +138,7 @@ int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
 {
 	const struct b2f_edit_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
-	struct b2f_edit *edit = editor->edit;
+	struct b2f_edit *edit = editor->cw.edit;
 	uint32_t nbytes = 0, old;
 	int err;
 

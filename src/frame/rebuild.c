@@ -310,17 +310,13 @@ static int choose_meta(struct rebuild *r)
 static int read_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out)
 {
 	struct b2f_loaded *loaded = NULL;
-	uint8_t *data;
 	int err;
 
 	err = b2f_frame_load_entry(&r->old, i, r->parts[i].id, out->nbytes,
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;
-	data = malloc(out->nbytes);
-	err = data ? b2f_transcode_decode(&r->old, loaded, r->dec, data)
-		   : -ENOMEM;
-	free(data);
+	err = b2f_transcode_check(&r->old, loaded, r->dec);
 	if (!err) {
 		out->bytes = loaded->bytes;
 		out->cbytes = loaded->chunk.header.cbytes;

@@ -48,6 +48,17 @@ static int decode(struct b2f_frame *frame, const struct b2f_loaded *loaded,
 	return err;
 }
 
+int b2f_transcode_check(struct b2f_frame *frame,
+			const struct b2f_loaded *loaded,
+			struct b2f_decoder *dec)
+{
+	uint8_t *data = NULL;
+	int err = decode(frame, loaded, dec, &data);
+
+	free(data);
+	return err;
+}
+
 static int load(struct b2f_frame *frame, uint64_t nchunk,
 		struct b2f_loaded **out)
 {
@@ -76,15 +87,13 @@ int b2f_transcode_copy(struct b2f_frame *frame, uint64_t nchunk,
 		       struct b2f_decoder *dec, struct b2f_build_chunk *out)
 {
 	struct b2f_loaded *loaded = NULL;
-	uint8_t *data = NULL;
 	int err;
 
 	err = load(frame, nchunk, &loaded);
 	if (err)
 		return err;
 	if (dec && loaded->chunk.layout != B2F_LAYOUT_SPECIAL)
-		err = decode(frame, loaded, dec, &data);
-	free(data);
+		err = b2f_transcode_check(frame, loaded, dec);
 	*out = (struct b2f_build_chunk){0};
 	if (!err)
 		take(loaded, out);

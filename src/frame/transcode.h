@@ -32,6 +32,12 @@ int b2f_transcode_decode(struct b2f_frame *frame,
 			 const struct b2f_loaded *loaded,
 			 struct b2f_decoder *dec, uint8_t *buf);
 
+/* Does the same to see whether that works, and drops the data.  -ENOMEM too. */
+B2F_MUST_CHECK
+int b2f_transcode_check(struct b2f_frame *frame,
+			const struct b2f_loaded *loaded,
+			struct b2f_decoder *dec);
+
 /*
  * Chunk @nchunk of @frame as it is stored; @dec, if not NULL, decodes it to see
  * whether it is sound.  The caller frees @out->bytes.  Returns as
