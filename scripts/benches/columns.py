@@ -13,8 +13,10 @@ import signal
 import subprocess
 import time
 
+import blosc2
+
 import work
-from data import CORES, remove
+from data import CORES, MIB, cparams, remove
 
 
 def run(*args, **kwargs):
@@ -113,6 +115,20 @@ class Bloscfs(Mounted):
                    "filter=shuffle", *self.options)
         return [(self.build or build) / "bloscfs", "-f", "-q", "-o",
                 ",".join(options), data.src, mountpoint]
+
+
+class Contiguous(Bloscfs):
+    """The file that is written to is there, empty: a contiguous frame."""
+
+    def __init__(self):
+        super().__init__(name="bloscfs, contiguous")
+
+    @contextlib.contextmanager
+    def open(self, data, build, top):
+        blosc2.SChunk(chunksize=MIB, urlpath=str(data.src / "new.b2frame"),
+                      contiguous=True, cparams=cparams(data.codec))
+        with super().open(data, build, top) as path:
+            yield path
 
 
 class Ceiling(Mounted):

@@ -8,14 +8,15 @@ side by side, and what is wanted: ours / other at least (speed) or at most
 """
 from dataclasses import dataclass, field
 
-from columns import (Blosc2, Bloscfs, Btrfs, Ceiling, Ext4, Gocryptfs,
-                     Passthrough, Squashfuse)
+from columns import (Blosc2, Bloscfs, Btrfs, Ceiling, Contiguous, Ext4,
+                     Gocryptfs, Passthrough, Squashfuse)
 from data import CORES, MIB
 
 # The state of the files below before each sample.
 WARM, COLD, HOT = "warm", "cold", "hot"
 
 OURS, DIRECT = Bloscfs(), Bloscfs("direct_io")
+CONTIGUOUS = Contiguous()
 PLAIN, STOCK, STOCK1 = Ext4(), Blosc2(), Blosc2(1)
 CEILING = Ceiling("page cache")
 AHEAD = Ceiling("2 MiB readahead", "-r", "2048")
@@ -87,13 +88,13 @@ ROWS = [
     Row("four-cold", "four readers of four files, cold", "four", "four",
         "lz4", COLD, [PLAIN, STOCK1, OURS, *PEERS], [(OURS, PLAIN, 1.0)]),
     Row("write-lz4", "write and fsync, lz4", "append", "none", "lz4", WARM,
-        [PLAIN, STOCK, OURS, DIRECT, PEERS[1]],
-        [(OURS, PLAIN, 1.0), (OURS, STOCK, 1.5)]),
+        [PLAIN, STOCK, OURS, CONTIGUOUS, DIRECT, PEERS[1]],
+        [(OURS, PLAIN, 1.0), (OURS, STOCK, 1.5), (CONTIGUOUS, OURS, 0.9)]),
     Row("write-zstd", "write and fsync, zstd", "append", "none", "zstd", WARM,
         [PLAIN, STOCK, OURS, DIRECT]),
     Row("overwrite-lz4", "2,000 writes of 4 KiB into 256 MiB, fsync, lz4",
-        "overwrite", "none", "lz4", WARM, [PLAIN, STOCK, OURS],
-        [(OURS, STOCK, 0.05)], "s", size=256 * MIB),
+        "overwrite", "none", "lz4", WARM, [PLAIN, STOCK, OURS, CONTIGUOUS],
+        [(OURS, STOCK, 0.05), (CONTIGUOUS, OURS, 1.5)], "s", size=256 * MIB),
     Row("overwrite-zstd", "the same, zstd", "overwrite", "none", "zstd", WARM,
         [STOCK, OURS], [(OURS, STOCK, 0.05)], "s", slow=True, size=256 * MIB),
     Row("array-warm", "an array of 1000 x 1000 chunks, stored files cached",
