@@ -34,6 +34,8 @@ struct b2f_commit {
 	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
 		    void *arg);
 	void *each_context;
+	/* Of a contiguous frame: the index goes behind this byte of the file. */
+	uint64_t index_from;
 	/* Results: the new index is in its place, and what it is like. */
 	bool installed;
 	struct b2f_frame_stamp stamp;

@@ -2,15 +2,14 @@
 /*
  * edit_compact.c - a contiguous frame that is mostly dead becomes shorter
  *
- * One pass is two commits of the data as they are:
- *
- *   1. The last chunks are copied to free room before them.  The new index still
- *      goes behind all that the frame before needs.
- *   2. What that was is free now, so the next index goes right behind the last
- *      chunk.  The file ends there.
+ * The last chunks are copied to free room before them, and the data committed as
+ * they are.  The index still goes behind all that the frame before needs, and that
+ * stays as it is: a reader of C-Blosc2 without locks may have just opened it.  For
+ * the next writer it is free, so that one's first index goes right behind the last
+ * chunk, and the file ends there.
  *
  * A new file with the name of the old one would leave programs that have the frame
- * open with a file that has no name any more, and its other names, too.
+ * open with a file that nobody sees any more, and its other names, too.
  */
 #include "frame/edit_compact.h"
 
@@ -28,9 +27,6 @@
 
 /* A close copies no more than this; the next one goes on. */
 #define COPIED_MAX (UINT64_C(256) << 20)
-
-/* Room between chunks is put together by moving them more than once. */
-#define PASSES_MAX 8
 
 /* What st_blocks counts. */
 #define BLOCK 512
@@ -92,37 +88,33 @@ static bool is_mostly_dead(const struct b2f_edit *edit,
 
 /*
  * Copies the last chunks to where there is room before them, until one does not
- * fit; the ids that it leaves are in @left.
+ * fit; *@n is how many of @spots there are, and then how many have moved.
  */
-static int move_last(struct b2f_edit *edit, const struct spot *spots, size_t n,
-		     struct b2f_edit_state *state, struct b2f_ids *left)
+static int move_last(struct b2f_edit *edit, const struct spot *spots, size_t *n,
+		     struct b2f_edit_state *state)
 {
 	uint64_t from = b2f_edit_head_room(edit), copied = 0;
-	int err = b2f_ids_reserve(left, n + 1);
+	size_t i;
+	int err = 0;
 
-	for (size_t i = 0; i < n && copied < COPIED_MAX && !err; i++) {
-		uint64_t *raw = &state->raw[spots[i].nchunk];
-		uint64_t id = b2f_edit_number(*raw);
-
+	for (i = 0; i < *n && copied < COPIED_MAX && !err; i++) {
 		err = b2f_edit_move(edit, spots[i].nchunk, from, spots[i].off,
-				    raw, NULL);
-		if (!err)
-			left->ids[left->n++] = id;
+				    &state->raw[spots[i].nchunk], NULL);
 		copied += spots[i].size;
 	}
+	*n = i - (err != 0);
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* Commits @state, which has the same data; gives back @left, and the index. */
-static int commit(struct b2f_edit *edit, struct b2f_edit_state *state,
-		  struct b2f_ids *left)
+/* Commits @state, which has the same data; on success it is taken over. */
+static int commit(struct b2f_edit *edit, struct b2f_edit_state *state)
 {
 	struct b2f_commit commit = {.durable = true,
 				    .before = B2F_DISK_DURABLE,
+				    .index_from = edit->disk->frame_len,
 				    .state = *state};
 	int err = b2f_edit_single_put(edit, &commit, NULL);
 
-	*state = commit.state;
 	if (err && commit.installed)
 		(void)b2f_durability_move(edit->durability, B2F_DISK_DURABLE,
 					  B2F_DISK_UNSYNCED);
@@ -131,54 +123,30 @@ static int commit(struct b2f_edit *edit, struct b2f_edit_state *state,
 	edit->header.frame_len = commit.frame_len;
 	edit->header.cbytes = commit.told_cbytes;
 	edit->stamp = commit.stamp;
-	(void)!b2f_store_remove(edit->store, (int64_t)commit.old_index_id,
-				NULL);
-	for (size_t i = 0; i < left->n; i++)
-		(void)!b2f_store_remove(edit->store, (int64_t)left->ids[i],
-					NULL);
-	left->n = 0;
+	b2f_edit_state_fini(&edit->committed);
+	edit->committed = *state;
+	*state = (struct b2f_edit_state){0};
 	return 0;
 }
 
-/* One pass; *@done: there is nothing more that it could do. */
-static int pass(struct b2f_edit *edit, bool *done)
+int b2f_edit_compact(struct b2f_edit *edit)
 {
 	struct b2f_edit_state state = {0};
-	struct b2f_ids left = {0};
 	struct spot *spots = NULL;
 	size_t n = 0;
 	int err = list_spots(edit, &spots, &n);
 
-	*done = err || !is_mostly_dead(edit, spots, n);
-	if (*done)
+	if (err || !is_mostly_dead(edit, spots, n))
 		goto out;
 	err = b2f_edit_disk_claim(edit, NULL);
 	if (!err)
 		err = b2f_edit_state_copy(&edit->committed, &state);
 	if (!err)
-		err = move_last(edit, spots, n, &state, &left);
-	*done = !err && left.n == 0;
-	if (!err)
-		err = commit(edit, &state, &left);
-	if (!err) {
-		b2f_edit_state_fini(&edit->committed);
-		edit->committed = state;
-		state = (struct b2f_edit_state){0};
-		err = commit(edit, &edit->committed, &left);
-	}
+		err = move_last(edit, spots, &n, &state);
+	if (!err && n > 0)
+		err = commit(edit, &state);
 out:
 	b2f_edit_state_fini(&state);
-	b2f_ids_fini(&left);
 	free(spots);
-	return err;
-}
-
-int b2f_edit_compact(struct b2f_edit *edit)
-{
-	bool done = false;
-	int err = 0;
-
-	for (int i = 0; i < PASSES_MAX && !done && !err; i++)
-		err = pass(edit, &done);
 	return err;
 }

@@ -11,10 +11,10 @@
 
 /*
  * If more of the file is dead than is not, moves chunks to room that is free
- * before them, and ends the frame earlier: for filesystems that take no holes, and
- * for dead room that is too small for holes.  A reader that goes by the header
- * before finds as much as after any last close of a writer.  At the end of an edit
- * that is durable and has nothing to commit, with other programs locked out.
+ * before them, so that the frame of the next writer ends earlier: for filesystems
+ * that take no holes, and for dead room that is too small for holes.  Whatever the
+ * frame before needs stays.  At the end of an edit that is durable and has nothing
+ * to commit, with other programs locked out.
  *
  * Returns 0, also if nothing had to be done; -EIO or another errno of a sync:
  * then the frame before may come back, so the file must not be cut.

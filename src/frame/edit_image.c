@@ -128,7 +128,8 @@ int b2f_edit_image_make(struct b2f_edit *edit, const struct b2f_commit *commit,
 		err = b2f_edit_make_index(edit, commit, places, &image->bytes,
 					  &image->size, why);
 	if (!err)
-		err = place(edit, commit, end, image);
+		err = place(edit, commit, b2f_max_u64(end, commit->index_from),
+			    image);
 	free(places);
 	return err;
 }
