@@ -10,6 +10,7 @@ import flips  # noqa: E402
 import arrays  # noqa: E402
 import fsx_runs  # noqa: E402
 import kills  # noqa: E402
+import packed  # noqa: E402
 import power  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
@@ -64,6 +65,13 @@ def array(count, seed):
             seed * 1000000 + first, min(100, count - first))
 
 
+def blp(count, seed):
+    """A hundred at a time, each in a mount of its own."""
+    for first in range(0, count, 100):
+        yield f"seed {seed + first // 100}", lambda: packed.run_both(
+            seed + first // 100, min(100, count - first))
+
+
 def cut_power(kind, count, seed, options, contiguous):
     assert power.cut_power(kind, count, seed, 4, options,
                            contiguous=contiguous) == 0
@@ -95,7 +103,7 @@ def suite(count, _):
         yield name, lambda: suites.compare(name)
 
 
-RUNS = {"arrays": (array, 2000), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
+RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
         "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000), "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx,)}

@@ -58,6 +58,36 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name);
 
+/* Zero is the default of every field. */
+struct b2f_bloscpack_options {
+	/*
+	 * Of each chunk and of the metadata: "none", "adler32" (default), "crc32",
+	 * "md5", "sha1", "sha224", "sha256", "sha384" or "sha512".
+	 */
+	const char *checksum;
+	/* Permissions; its owner may always read and write. */
+	mode_t mode;
+	/* As those of struct b2f_convert_options. */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
+
+/*
+ * Makes the Bloscpack file @name below @dirfd with the data of @frame (the items of
+ * an array, without the header of a .npy file), encoded for Blosc 1 by the settings
+ * of @frame.  Its metadata are those that came out of a Bloscpack file, or tell of
+ * the array.  When this returns it is on disk, but for its name in @dirfd.
+ *
+ * Returns 0; -EEXIST; -EINVAL (a checksum that does not exist), B2F_ECORRUPT,
+ * B2F_EUNSUPPORTED (it cannot be shown as a file; a checksum or codec that is not
+ * built in), -ENOMEM or an errno of the filesystem.  The cause is logged, and
+ * nothing is left.
+ */
+B2F_MUST_CHECK
+int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
+			  const struct b2f_bloscpack_options *options,
+			  int dirfd, const char *name);
+
 /*
  * Keeps other processes with bloscfs from writing to @frame until it is closed,
  * and looks whether it is still what was opened.

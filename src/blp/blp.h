@@ -4,7 +4,7 @@
  *
  * docs/bloscpack.md has the bytes.  Nothing here decodes a chunk.
  *
- * Layer: blp.  May include: base/ chunk/ store/.
+ * Layer: blp.  May include: base/ codec/ filter/ chunk/ index/ store/.
  *
  * Threads: a struct b2f_blp is immutable once read.
  */

@@ -16,6 +16,9 @@ static const char help[] =
 	CLI_RECURSIVE_HELP
 	"      --contiguous      copy to a contiguous frame, whatever it is\n"
 	"      --sparse          copy to a sparse frame, whatever it is\n"
+	"      --bloscpack       make a Bloscpack file, NAME.blp, of the data\n"
+	"      --checksum=SUM    in it: none, adler32 (default), crc32, md5, "
+	"sha1,\n                        sha224, sha256, sha384 or sha512\n"
 	"  -f, --force           overwrite\n"
 	"  -k, --keep            keep the frames (default)\n"
 	"      --rm              remove each frame once its copy is safe\n"
@@ -29,10 +32,25 @@ static int set_storage(const struct cli_option *option, void *storage,
 		       const char *value)
 {
 	(void)value;
-	*(enum cli_storage *)storage = strcmp(option->name, "sparse") == 0
-					       ? CLI_STORAGE_SPARSE
-					       : CLI_STORAGE_CONTIGUOUS;
+	*(enum cli_storage *)storage =
+		strcmp(option->name, "sparse") == 0	 ? CLI_STORAGE_SPARSE
+		: strcmp(option->name, "bloscpack") == 0 ? CLI_STORAGE_BLOSCPACK
+							 : CLI_STORAGE_CONTIGUOUS;
 	return 0;
+}
+
+static const char *const sums[] = {"none", "adler32", "crc32", "md5", "sha1",
+				   "sha224", "sha256", "sha384", "sha512"};
+
+static int set_checksum(const struct cli_option *option, void *checksum,
+			const char *value)
+{
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		if (strcmp(sums[i], value) == 0) {
+			*(const char **)checksum = value;
+			return 0;
+		}
+	return cli_option_refuse(option, value, "a checksum of Bloscpack");
 }
 
 static const struct cli_option table[] = {
@@ -40,6 +58,8 @@ static const struct cli_option table[] = {
 	 NULL},
 	{"contiguous", 0, no_argument, set_storage, FIELD(storage), NULL},
 	{"sparse", 0, no_argument, set_storage, FIELD(storage), NULL},
+	{"bloscpack", 0, no_argument, set_storage, FIELD(storage), NULL},
+	{"checksum", 0, required_argument, set_checksum, FIELD(checksum), NULL},
 	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
 	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
 	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},
@@ -60,6 +80,10 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
+	if (t.remove && t.storage == CLI_STORAGE_BLOSCPACK)
+		return cli_command_misuse(
+			self, "--rm does not go with --bloscpack, which keeps "
+			      "the data alone");
 	if (t.remove && t.common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");

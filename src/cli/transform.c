@@ -46,20 +46,24 @@ static bool choose_contiguous(const struct job *job)
 	case CLI_STORAGE_SPARSE:
 		return false;
 	case CLI_STORAGE_CONTIGUOUS:
+	case CLI_STORAGE_BLOSCPACK:
 		return true;
 	}
 	return !sparse;
 }
 
-/* "x" of "x.b2frame/"; then .b2frame or .b2f. */
+/* "x" of "x.b2frame/"; then .b2frame, .b2f or .blp. */
 static char *usual_name(const struct job *job)
 {
 	char *path = cli_frames_bare(job->operand->place), *name = NULL;
 	size_t stem = path ? cli_frames_stem(path) : 0;
+	const char *suffix = job->contiguous ? ".b2f" : ".b2frame";
 
+	if (job->how->storage == CLI_STORAGE_BLOSCPACK)
+		suffix = ".blp";
 	if (path && asprintf(&name, "%.*s%s",
 			     (int)(stem ? stem : strlen(path)), path,
-			     job->contiguous ? ".b2f" : ".b2frame") < 0)
+			     suffix) < 0)
 		name = NULL;
 	free(path);
 	return name;
@@ -213,6 +217,20 @@ static int hold(const struct job *job)
 	return cli_message_explain(job->path, err);
 }
 
+static int convert_bloscpack(struct job *job, const struct cli_target *target)
+{
+	const struct b2f_bloscpack_options options = {
+		.checksum = job->how->checksum,
+		.mode = job->like.st_mode & 0777,
+		.progress = cli_progress_update,
+		.arg = &job->progress,
+	};
+	int err = b2f_convert_bloscpack(job->runtime, job->frame, &options,
+					target->dirfd, target->base);
+
+	return cli_message_explain(job->output, err);
+}
+
 static int convert(struct job *job, const struct cli_target *target)
 {
 	const struct cli_encoding *user =
@@ -279,7 +297,9 @@ static int make(struct job *job, const struct cli_target *target)
 	job->progress.npasses = 1 + careful;
 	err = hold(job);
 	if (!err)
-		err = convert(job, target);
+		err = job->how->storage == CLI_STORAGE_BLOSCPACK
+			      ? convert_bloscpack(job, target)
+			      : convert(job, target);
 	cli_progress_next(&job->progress);
 	if (!err && careful)
 		err = compare(job, target->temp);

@@ -19,6 +19,8 @@ enum cli_storage {
 	CLI_STORAGE_OTHER,
 	CLI_STORAGE_SPARSE,
 	CLI_STORAGE_CONTIGUOUS,
+	/* No frame: a Bloscpack file. */
+	CLI_STORAGE_BLOSCPACK,
 };
 
 struct cli_transform {
@@ -26,6 +28,8 @@ struct cli_transform {
 	const char *command;
 	struct cli_common common;
 	enum cli_storage storage;
+	/* Of a Bloscpack file, as b2f_bloscpack_options has it. */
+	const char *checksum;
 	/* The value of -o: a name, a directory, or NULL. */
 	const char *output;
 	/* Encode it anew, so; without, chunks are copied as they are. */

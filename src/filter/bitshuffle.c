@@ -214,8 +214,12 @@ static void bitshuffle_encode(const struct b2f_filter_block *block,
 			      size_t nbytes)
 {
 	(void)meta;
-	b2f_bitshuffle_apply(b2f_shuffle_best(), block->typesize, src, dst,
-			     nbytes);
+	/* As b2f_bitshuffle_undo() undoes it. */
+	if (block->chunk_version == 2 && nbytes / block->typesize % 8)
+		memcpy(dst, src, nbytes);
+	else
+		b2f_bitshuffle_apply(b2f_shuffle_best(), block->typesize, src,
+				     dst, nbytes);
 }
 
 const struct b2f_filter b2f_filter_bitshuffle = {

@@ -113,6 +113,38 @@ static int take_dtype(const json_t *dtype, struct b2f_array *out, bool *good)
 	return out->dtype ? 0 : -ENOMEM;
 }
 
+/* The dtype as Python shows it: a text has quotes. */
+static json_t *dtype_of(const struct b2f_array *array)
+{
+	const char *text = array->dtype;
+
+	if (!text)
+		return json_sprintf("'|S%u'", (unsigned int)array->itemsize);
+	if (text[0] == '[' || text[0] == '(' || text[0] == '{')
+		return json_string(text);
+	return json_sprintf("'%s'", text);
+}
+
+int b2f_json_array_write(const struct b2f_array *array, char **out)
+{
+	json_t *shape = json_array(), *root;
+
+	if (array->dtype_format != 0) {
+		json_decref(shape);
+		return 0;
+	}
+	for (unsigned int i = 0; i < array->ndim; i++)
+		json_array_append_new(shape, json_integer(array->shape[i]));
+	root = json_pack("{s:o, s:o, s:s, s:s}", "dtype", dtype_of(array),
+			 "shape", shape, "order",
+			 array->fortran_order ? "F" : "C", "container",
+			 "numpy");
+	*out = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII)
+		    : NULL;
+	json_decref(root);
+	return *out ? 0 : -ENOMEM;
+}
+
 int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,
 			 bool *good)
 {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "b2frame/array.h"
+#include "b2frame/frame.h"
 #include "base/attr.h"
 
 /*
@@ -21,5 +22,12 @@
 B2F_MUST_CHECK
 int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,
 			 bool *good);
+
+/*
+ * The JSON that tells of @array, in *@out, malloc'ed; NULL if none can, as its
+ * dtype is not one of NumPy.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_json_array_write(const struct b2f_array *array, char **out);
 
 #endif

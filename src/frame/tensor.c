@@ -172,9 +172,7 @@ static int parse(const uint8_t *raw, size_t size, struct b2f_array *out,
 	return err;
 }
 
-/* The same of the metadata of Bloscpack; -ENODATA if there are none. */
-static int parse_bloscpack(struct b2f_frame *f, struct b2f_array *out,
-			   bool *good)
+int b2f_tensor_bloscpack(const struct b2f_frame *f, char **out)
 {
 	uint8_t *content = NULL;
 	struct b2f_cursor cur;
@@ -184,12 +182,27 @@ static int parse_bloscpack(struct b2f_frame *f, struct b2f_array *out,
 
 	err = b2f_frame_vlmeta_find(f, B2F_BLP_META, &content, &size);
 	if (err)
-		return err;
+		return err == -ENODATA ? 0 : err;
 	cur = b2f_cursor_at(content, size);
 	text = b2f_unpack_text(&cur, &len);
-	if (text)
-		err = b2f_json_array_parse(text, len, out, good);
+	if (text && !memchr(text, 0, len)) {
+		*out = strndup(text, len);
+		err = *out ? 0 : -ENOMEM;
+	}
 	free(content);
+	return err;
+}
+
+/* The same of the metadata of Bloscpack, if there are some. */
+static int parse_bloscpack(struct b2f_frame *f, struct b2f_array *out,
+			   bool *good)
+{
+	char *text = NULL;
+	int err = b2f_tensor_bloscpack(f, &text);
+
+	if (!err && text)
+		err = b2f_json_array_parse(text, strlen(text), out, good);
+	free(text);
 	return err;
 }
 

@@ -6,16 +6,15 @@ import json
 import mmap
 import os
 import pathlib
-import random
 import shutil
 import sys
 
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import packed
 from mounting import Mount, error_of, main
-from packing import (BloscArgs, BloscpackArgs, append, bloscpack, many,
-                     make_some, text_of)
+from packing import BloscArgs, BloscpackArgs, append, bloscpack
 
 DATA = np.arange(300000, dtype="<i4").tobytes()
 
@@ -27,43 +26,8 @@ def pack(path, data=DATA, checksum="None", chunk_size=100000, offsets=True):
         bloscpack_args=BloscpackArgs(checksum=checksum, offsets=offsets))
 
 
-def check_pieces(path, data, rng):
-    """Reads at random places, in random order."""
-    fd = os.open(path, os.O_RDONLY)
-    for _ in range(10):
-        at = rng.randrange(len(data) + 1)
-        n = rng.choice((1, 100, 5000, 70000))
-        assert os.pread(fd, n, at) == data[at:at + n], (path, at, n)
-    os.close(fd)
-
-
-def check_array(path, array):
-    loaded = np.load(f"{path}.npy")
-    assert loaded.dtype == array.dtype and loaded.shape == array.shape
-    assert loaded.tobytes() == array.tobytes()
-    assert loaded.flags.f_contiguous == array.flags.f_contiguous
-    mapped = np.load(f"{path}.npy", mmap_mode="r")
-    assert mapped.tobytes() == array.tobytes()
-
-
 def test_random_files_are_read():
-    os.mkdir("src")
-    made = {f"f{i}": make_some(rng, f"src/f{i}.blp")
-            for i, rng in enumerate(many(1, 60))}
-    with Mount("src", "mnt"):
-        assert set(os.listdir("mnt")) == set(made)
-        for name, (data, array, meta) in made.items():
-            path = f"mnt/{name}"
-            assert os.stat(path).st_size == len(data), name
-            check_pieces(path, data, random.Random(name))
-            assert pathlib.Path(path).read_bytes() == data, name
-            if array is not None:
-                check_array(path, array)
-            else:
-                assert not os.path.exists(f"{path}.npy")
-            if meta is not None:
-                text = os.getxattr(path, "user.blosc2.vlmeta.bloscpack")
-                assert text.endswith(text_of(meta))
+    packed.run(1, 60)
 
 
 def test_attributes_tell_what_it_is():

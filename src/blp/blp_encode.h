@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blp_encode.h - chunks that Blosc 1 reads
+ *
+ * Layer: blp.  May include: base/ codec/ filter/ chunk/.
+ *
+ * Threads: pure functions, but for the encoder.
+ */
+#ifndef B2F_BLP_BLP_ENCODE_H
+#define B2F_BLP_BLP_ENCODE_H
+
+#include "chunk/encoder.h"
+
+/* The most stored bytes that @nbytes of data can take. */
+static inline size_t b2f_blp_encode_bound(uint32_t nbytes)
+{
+	return (size_t)nbytes + B2F_CHUNK_HEADER_MIN;
+}
+
+/*
+ * Encodes the @nbytes (> 0) at @src into @dst, which has room for
+ * b2f_blp_encode_bound(); *@cbytes are used.  Of the filters of @options one kind
+ * of shuffle is applied, if it has one; codecs that Blosc 1 does not know are
+ * replaced.
+ *
+ * Returns 0, -EINVAL (options that cannot be), B2F_ETOOBIG or -ENOMEM, with the
+ * cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_blp_encode(struct b2f_encoder *enc,
+		   const struct b2f_encode_options *options, const uint8_t *src,
+		   uint32_t nbytes, uint8_t *dst, uint32_t *cbytes,
+		   struct b2f_why *why);
+
+#endif

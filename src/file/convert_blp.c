@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * convert_blp.c - a Bloscpack file made of a frame
+ *
+ * Chunks go through in batches: the workers read and encode them, then they are
+ * written in order.  Header and offsets come last, when their places are known.
+ */
+#include "b2frame/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/log_line.h"
+#include "blp/blp.h"
+#include "blp/blp_encode.h"
+#include "file/runtime_state.h"
+#include "frame/frame.h"
+#include "frame/frame_report.h"
+#include "frame/json_array.h"
+#include "frame/tensor.h"
+#include "store/single.h"
+
+/* Decoded bytes of a chunk, for data whose chunks have no common size. */
+#define CHUNKSIZE_DEFAULT (1u << 20)
+
+/* Decoded bytes of a batch, if chunks are not larger, and chunks of one. */
+#define BATCH_BYTES (UINT64_C(64) << 20)
+#define BATCH_MAX   256
+
+/* Bloscpack leaves so many times more offsets than there are chunks. */
+#define ROOM_FACTOR 10
+
+struct stored {
+	uint8_t *bytes;
+	uint32_t cbytes;
+};
+
+struct making {
+	struct b2f_runtime *runtime;
+	struct b2f_frame *frame;
+	const struct b2f_bloscpack_options *options;
+	struct b2f_file *file;
+	struct b2f_encode_options how;
+	struct b2f_blp_header header;
+	unsigned int sum;
+	/* The metadata; malloc'ed, or NULL. */
+	char *json;
+	/* The data of @file, behind a .npy header. */
+	uint64_t start;
+	uint64_t nbytes;
+	/* Where the offsets are, and where the next chunk goes. */
+	uint64_t table;
+	uint64_t at;
+	uint64_t *offs;
+	int fd;
+	struct stored *batch;
+	uint64_t first;
+	size_t n;
+};
+
+static uint32_t chunk_nbytes(const struct making *m, uint64_t nchunk)
+{
+	uint32_t size = (uint32_t)m->header.chunk_size;
+
+	return (uint32_t)b2f_min_u64(size, m->nbytes - nchunk * size);
+}
+
+/* The settings of the frame are those of the chunks. */
+static void choose_settings(struct making *m)
+{
+	const struct b2f_frame_header *h = &m->frame->header;
+	uint32_t size = CHUNKSIZE_DEFAULT;
+
+	if (h->chunksize > 0)
+		size = (uint32_t)h->chunksize;
+	if (h->typesize <= size)
+		size -= size % h->typesize;
+	m->how = (struct b2f_encode_options){
+		.typesize = h->typesize,
+		.codec = h->codec,
+		.clevel = h->clevel,
+		.pipeline = h->pipeline,
+	};
+	m->header.typesize = h->typesize > UINT8_MAX ? 1 : (uint8_t)h->typesize;
+	m->header.has_offsets = true;
+	m->header.has_meta = m->json;
+	m->header.nchunks = (int64_t)b2f_div_up_u64(m->nbytes, size);
+	m->header.room = ROOM_FACTOR * m->header.nchunks;
+	/* Without chunks there is no size of one. */
+	m->header.chunk_size = m->header.nchunks ? (int32_t)size : -1;
+	m->header.last_chunk = -1;
+	if (m->header.nchunks)
+		m->header.last_chunk = (int32_t)chunk_nbytes(
+			m, (uint64_t)m->header.nchunks - 1);
+}
+
+/* The metadata that came with the data, or those of the array that they are. */
+static int choose_meta(struct making *m)
+{
+	const struct b2f_frame *f = m->frame;
+	int err;
+
+	err = b2f_tensor_bloscpack(f, &m->json);
+	if (err || m->json)
+		return err;
+	if (f->is_array || f->is_tensor)
+		return b2f_json_array_write(&f->array, &m->json);
+	return 0;
+}
+
+static int begin(struct making *m)
+{
+	int err = b2f_file_open(m->runtime, b2f_frame_ref(m->frame), &m->file);
+
+	if (err) {
+		b2f_frame_close(m->frame);
+		return err;
+	}
+	m->start = m->frame->form.head_len;
+	m->nbytes = m->frame->form.nbytes;
+	err = choose_meta(m);
+	if (err)
+		return err;
+	choose_settings(m);
+	m->offs = calloc((size_t)m->header.nchunks + 1, sizeof(*m->offs));
+	m->batch = calloc(BATCH_MAX, sizeof(*m->batch));
+	return m->offs && m->batch ? 0 : -ENOMEM;
+}
+
+static int write_next(struct making *m, const void *buf, size_t n,
+		      struct b2f_why *why)
+{
+	int err = b2f_single_write(m->fd, m->at, buf, n, why);
+
+	if (!err)
+		m->at += n;
+	return err;
+}
+
+/* The section of the metadata, without room for more. */
+static int write_meta(struct making *m, struct b2f_why *why)
+{
+	uint8_t head[B2F_BLP_HEADER] = {'J', 'S', 'O', 'N'};
+	uint8_t sum[B2F_SUM_SIZE_MAX];
+	uint32_t len;
+	int err;
+
+	if (!m->json)
+		return 0;
+	len = (uint32_t)strlen(m->json);
+	head[9] = (uint8_t)m->sum;
+	b2f_store_le32(head + 12, len);
+	b2f_store_le32(head + 16, len);
+	b2f_store_le32(head + 20, len);
+	err = b2f_sum_make(m->header.sum, m->json, len, sum, why);
+	if (!err)
+		err = write_next(m, head, sizeof(head), why);
+	if (!err)
+		err = write_next(m, m->json, len, why);
+	return err ? err : write_next(m, sum, m->header.sum->size, why);
+}
+
+static int read_chunk(const struct making *m, uint64_t nchunk, uint8_t *buf,
+		      uint32_t nbytes)
+{
+	uint64_t off = nchunk * (uint32_t)m->header.chunk_size;
+	ssize_t n = b2f_file_pread(m->file, NULL, buf, nbytes, m->start + off);
+
+	if (n < 0)
+		return (int)n;
+	return (uint32_t)n == nbytes ? 0 : B2F_ECORRUPT;
+}
+
+static int encode_chunk(const struct making *m, const uint8_t *data,
+			uint32_t nbytes, struct stored *out)
+{
+	struct b2f_encoder *enc = NULL;
+	struct b2f_why why = {""};
+	int err = b2f_idle_get_encoder(&m->runtime->idle, &enc);
+
+	if (err)
+		return err;
+	err = b2f_blp_encode(enc, &m->how, data, nbytes, out->bytes,
+			     &out->cbytes, &why);
+	b2f_idle_put_encoder(&m->runtime->idle, enc);
+	return err ? b2f_frame_report(m->frame, err, &why) : 0;
+}
+
+static int make_chunk(void *arg, size_t i)
+{
+	const struct making *m = arg;
+	struct stored *out = &m->batch[i];
+	uint32_t nbytes = chunk_nbytes(m, m->first + i);
+	uint8_t *data = malloc(nbytes);
+	int err;
+
+	out->bytes = malloc(b2f_blp_encode_bound(nbytes));
+	err = data && out->bytes ? read_chunk(m, m->first + i, data, nbytes)
+				 : -ENOMEM;
+	if (!err)
+		err = encode_chunk(m, data, nbytes, out);
+	free(data);
+	return err;
+}
+
+static int write_chunk(struct making *m, size_t i, struct b2f_why *why)
+{
+	const struct stored *c = &m->batch[i];
+	uint8_t sum[B2F_SUM_SIZE_MAX];
+	int err = b2f_sum_make(m->header.sum, c->bytes, c->cbytes, sum, why);
+
+	b2f_store_le64((uint8_t *)&m->offs[m->first + i], m->at);
+	if (!err)
+		err = write_next(m, c->bytes, c->cbytes, why);
+	return err ? err : write_next(m, sum, m->header.sum->size, why);
+}
+
+static int run_batch(struct making *m, struct b2f_why *why)
+{
+	int err = b2f_pool_for(m->runtime->pool, B2F_POOL_DEMAND, m->n,
+			       make_chunk, m);
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (!err)
+			err = write_chunk(m, i, why);
+		free(m->batch[i].bytes);
+		m->batch[i] = (struct stored){NULL, 0};
+	}
+	return err;
+}
+
+static int run_batches(struct making *m, struct b2f_why *why)
+{
+	const struct b2f_bloscpack_options *o = m->options;
+	uint64_t nchunks = (uint64_t)m->header.nchunks, each, most;
+	int err = 0;
+
+	if (nchunks == 0)
+		return 0;
+	each = (uint32_t)m->header.chunk_size;
+	most = b2f_min_u64(BATCH_BYTES / each + 1, BATCH_MAX);
+	while (m->first < nchunks && !err) {
+		m->n = (size_t)b2f_min_u64(most, nchunks - m->first);
+		err = run_batch(m, why);
+		m->first += m->n;
+		if (!err && o->progress)
+			o->progress(o->arg,
+				    b2f_min_u64(m->first * each, m->nbytes),
+				    m->nbytes);
+	}
+	return err;
+}
+
+/* Offsets that are not there yet are -1. */
+static int write_room(struct making *m, struct b2f_why *why)
+{
+	uint64_t n = (uint64_t)(m->header.nchunks + m->header.room);
+	uint8_t none[512];
+	int err = 0;
+
+	memset(none, 0xff, sizeof(none));
+	m->table = m->at;
+	for (uint64_t left = 8 * n; left > 0 && !err;) {
+		size_t step = (size_t)b2f_min_u64(left, sizeof(none));
+
+		err = write_next(m, none, step, why);
+		left -= step;
+	}
+	return err;
+}
+
+static int write_all(struct making *m, struct b2f_why *why)
+{
+	uint8_t head[B2F_BLP_HEADER];
+	int err;
+
+	m->at = sizeof(head);
+	err = write_meta(m, why);
+	if (!err)
+		err = write_room(m, why);
+	if (!err)
+		err = run_batches(m, why);
+	if (!err)
+		err = b2f_single_write(m->fd, m->table, m->offs,
+				       8 * (size_t)m->header.nchunks, why);
+	b2f_blp_header_write(&m->header, m->sum, head);
+	if (!err)
+		err = b2f_single_write(m->fd, 0, head, sizeof(head), why);
+	return err ? err : b2f_single_finish(m->fd, m->options->mode, why);
+}
+
+static int make_file(struct making *m, int dirfd, const char *name)
+{
+	struct b2f_why why = {""};
+	int err = b2f_single_create(dirfd, name, &m->fd, &why);
+
+	if (!err) {
+		err = write_all(m, &why);
+		close(m->fd);
+		if (err)
+			(void)!b2f_single_remove(dirfd, name);
+	}
+	return err && why.text[0] ? b2f_frame_report(m->frame, err, &why) : err;
+}
+
+int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
+			  const struct b2f_bloscpack_options *options,
+			  int dirfd, const char *name)
+{
+	struct making m = {.runtime = runtime,
+			   .frame = frame,
+			   .options = options,
+			   .fd = -1};
+	int err;
+
+	m.header.sum = b2f_sum_by_name(
+		options->checksum ? options->checksum : "adler32", &m.sum);
+	if (!m.header.sum || frame->form.err)
+		return m.header.sum ? frame->form.err : -EINVAL;
+	err = begin(&m);
+	if (!err)
+		err = make_file(&m, dirfd, name);
+	b2f_file_close(m.file);
+	free(m.json);
+	free(m.offs);
+	free(m.batch);
+	return err;
+}

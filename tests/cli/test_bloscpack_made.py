@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bloscpack reads the files that are made for it."""
+import json
+import os
+import pathlib
+import random
+import struct
+import sys
+
+import blosc2
+import numpy as np
+
+from ctl import cat, ctl, info, run_all
+from packing import (HEADER, SUMS, append, bloscpack, many, make_some,
+                     some_bytes, unpack)
+
+CODECS = ("blosclz", "lz4", "lz4hc", "zlib", "zstd")
+
+
+def unpack_array(path):
+    return bloscpack.unpack_ndarray_from_file(str(path))
+
+
+def test_random_data_are_read_by_bloscpack():
+    rng = random.Random(7)
+    for i in range(15):
+        data = some_bytes(rng, rng.choice((1, 7, 8, 100, 4095, 70001, 600000)))
+        typesize = rng.choice((1, 2, 3, 4, 7, 8, 12, 16, 17, 24, 100, 255))
+        pathlib.Path("x").write_bytes(data)
+        ctl("compress", "-f", "-q", f"--codec={rng.choice(CODECS)}",
+            f"-{rng.randint(1, 9)}", f"--typesize={typesize}",
+            f"--filter={rng.choice(('none', 'shuffle', 'bitshuffle'))}",
+            f"--chunksize={rng.choice((1000, 65536, 1 << 20))}", "x")
+        checksum = rng.choice([s.lower() for s in SUMS])
+        ctl("convert", "-f", "--bloscpack", f"--checksum={checksum}",
+            "x.b2frame")
+        assert unpack("x.blp") == (data, None), (i, typesize, len(data))
+        assert cat("x.blp") == data
+        assert info("x.blp")["bloscpack"]["checksum"] == checksum
+        # There is room for what its program appends.
+        pathlib.Path("more").write_bytes(data)
+        append("x.blp", "more")
+        assert unpack("x.blp")[0] == cat("x.blp") == data + data
+
+
+def test_files_go_there_and_back():
+    for i, rng in enumerate(many(3, 8)):
+        data, array, meta = make_some(rng, "x.blp")
+        ctl("convert", "-f", "-o", "y.b2frame", "x.blp")
+        ctl("convert", "-f", "--bloscpack", "-o", "z.blp", "y.b2frame")
+        if array is None:
+            assert unpack("z.blp") == (data, meta), i
+            continue
+        back = unpack_array("z.blp")
+        assert back.dtype == array.dtype and back.shape == array.shape
+        assert back.tobytes() == array.tobytes()
+        assert np.isfortran(back) == np.isfortran(array)
+
+
+def test_arrays_become_arrays():
+    fields = np.zeros((5, 2), dtype=[("a", "<i4"), ("b", "<f8", (2,))])
+    fields["a"] = np.arange(10).reshape(5, 2)
+    for array in (np.arange(60000.).reshape(200, 300), fields,
+                  np.array(3.5), np.arange(7, dtype=">i2"),
+                  np.array(["one", "three"])):
+        np.save("a.npy", array)
+        blosc2.remove_urlpath("a.b2nd")
+        ctl("compress", "-f", "-q", "a.npy")
+        frames = ["a.npy.b2nd"]
+        if array.dtype.names is None and array.dtype.kind != "U":
+            blosc2.asarray(array, urlpath="a.b2nd", mode="w")
+            frames.append("a.b2nd")
+        for frame in frames:
+            ctl("convert", "-f", "--bloscpack", "-o", "a.blp", frame)
+            back = unpack_array("a.blp")
+            assert back.dtype == array.dtype and back.shape == array.shape
+            assert back.tobytes() == array.tobytes(), frame
+
+
+def test_nothing_is_a_file_too():
+    pathlib.Path("x").touch()
+    ctl("compress", "x")
+    ctl("convert", "--bloscpack", "x.b2frame")
+    assert cat("x.blp") == b"" and unpack("x.blp") == (b"", None)
+    assert os.stat("x.blp").st_size == 32
+
+
+def test_what_is_refused():
+    pathlib.Path("x").write_bytes(b"x" * 1000)
+    ctl("compress", "x")
+    _, err = ctl("convert", "--bloscpack", "--checksum=sha3", "x.b2frame",
+                 status=2)
+    assert "sha3" in err, err
+    _, err = ctl("convert", "--bloscpack", "--rm", "x.b2frame", status=2)
+    assert "--bloscpack" in err, err
+    ctl("convert", "--bloscpack", "x.b2frame")
+    _, err = ctl("convert", "--bloscpack", "x.b2frame", status=1)
+    assert "x.blp" in err, err
+    os.chmod("x.b2frame/chunks.b2frame", 0o640)
+    ctl("convert", "-f", "--bloscpack", "x.b2frame")
+    assert os.stat("x.blp").st_mode & 0o777 == 0o640
+    # A damaged chunk leaves nothing.
+    chunk = pathlib.Path("x.b2frame/00000000.chunk")
+    if chunk.exists():
+        chunk.write_bytes(chunk.read_bytes()[:-5])
+        os.unlink("x.blp")
+        ctl("convert", "--bloscpack", "x.b2frame", status=1)
+        assert not os.path.exists("x.blp")
+
+
+def test_the_header_tells_what_is_there():
+    pathlib.Path("x").write_bytes(bytes(range(256)) * 1000)
+    ctl("compress", "--chunksize=100000", "--typesize=4", "x")
+    ctl("convert", "--bloscpack", "x.b2frame")
+    raw = pathlib.Path("x.blp").read_bytes()
+    assert struct.unpack(HEADER, raw[:32]) == (
+        b"blpk", 3, 1, 1, 4, 100000, 56000, 3, 30)
+    listed = json.loads(ctl("ls", "--json", "x.blp")[0])
+    assert listed[0]["nbytes"] == 256000
+
+
+if __name__ == "__main__":
+    sys.exit(run_all(globals()))
