@@ -315,8 +315,8 @@ B2F_MUST_CHECK
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
 
 /*
- * Why @frame cannot be written to as a file, as "its chunks have different
- * sizes", or NULL.  May read the head of a chunk.
+ * Why @frame cannot be written to as a file, as "it is a part of another file",
+ * or NULL.  May read the head of a chunk; those of all, if some tell no length.
  */
 const char *b2f_frame_obstacle(struct b2f_frame *frame);
 

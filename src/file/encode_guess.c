@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "file/encode.h"
 #include "file/writer.h"
+#include "frame/edit_layout.h"
 
 /* The most of a chunk that is looked at. */
 #define SAMPLE_MAX (4u << 20)
@@ -123,8 +124,8 @@ static int list_records(struct b2f_file *file, struct candidate **out,
 			break;
 		b2f_record_ref(rec);
 		list[(*n)++] = (struct candidate){
-			rec, b2f_edit_chunk_nbytes(w->edit, rec->nchunk,
-						   w->edit->working.nbytes)};
+			rec, b2f_edit_chunk_nbytes(w->edit, &w->edit->working,
+						   rec->nchunk)};
 	}
 	pthread_mutex_unlock(&file->lock);
 	if (!list)
@@ -197,8 +198,8 @@ static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 		return true;
 	rec = b2f_record_find(w, state->n - 1);
 	return rec && rec->in_commit &&
-	       has_data(rec, b2f_edit_chunk_nbytes(w->edit, rec->nchunk,
-						   state->nbytes));
+	       has_data(rec,
+			b2f_edit_chunk_nbytes(w->edit, state, rec->nchunk));
 }
 
 /*
@@ -220,8 +221,8 @@ static bool end_allows(struct b2f_file *file, uint32_t typesize)
 		/* This does not wait: there is no record that could be BUSY. */
 		return !b2f_record_get(file, state->n - 1, true, &rec);
 	return rec->state == B2F_RECORD_OPEN ||
-	       has_data(rec, b2f_edit_chunk_nbytes(w->edit, rec->nchunk,
-						   state->nbytes));
+	       has_data(rec,
+			b2f_edit_chunk_nbytes(w->edit, state, rec->nchunk));
 }
 
 static void set_typesize(struct b2f_file *file, uint32_t typesize)

@@ -11,6 +11,7 @@
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 #include "frame/edit_commit.h"
+#include "frame/edit_layout.h"
 
 bool b2f_encode_begin(struct b2f_record *rec)
 {
@@ -22,7 +23,7 @@ bool b2f_encode_begin(struct b2f_record *rec)
 	rec->state = B2F_RECORD_BUSY;
 	atomic_store(&rec->busy, true);
 	rec->nbytes =
-		b2f_edit_chunk_nbytes(edit, rec->nchunk, edit->working.nbytes);
+		b2f_edit_chunk_nbytes(edit, &edit->working, rec->nchunk);
 	file->writer->nbusy++;
 	return true;
 }

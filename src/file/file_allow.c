@@ -19,7 +19,10 @@ static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
 		return;
 	if (size > h->typesize)
 		size -= size % h->typesize;
-	h->chunksize = (int32_t)size;
+	if (edit->committed.starts)
+		edit->step = size;
+	else
+		h->chunksize = (int32_t)size;
 }
 
 /* Locks of other programs, if they use them or it was asked for. */

@@ -24,6 +24,7 @@
 #include "file/reform.h"
 #include "file/writer.h"
 #include "frame/edit_commit.h"
+#include "frame/edit_layout.h"
 #include "frame/edit_lock.h"
 
 
@@ -285,7 +286,7 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 	bool may = true;
 	int err;
 
-	err = b2f_edit_state_of(theirs, &state);
+	err = b2f_edit_state_like(w->edit, theirs, &state);
 	if (err)
 		return err;
 	HASH_ITER(hh, w->records, rec, next)

@@ -8,6 +8,7 @@
 #include "file/encode.h"
 #include "file/gather.h"
 #include "file/writer.h"
+#include "frame/edit_layout.h"
 
 /* Pages of @rec that were not written before @part. */
 static uint32_t count_new_pages(const struct b2f_record *rec,
@@ -103,7 +104,7 @@ void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
 	if (rec && rec->state == B2F_RECORD_OPEN && rec->nvalid == 0 &&
 	    rec->base_limit == rec->base_nbytes &&
 	    rec->base_nbytes ==
-		    b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes))
+		    b2f_edit_chunk_nbytes(edit, &edit->working, nchunk))
 		b2f_record_remove(rec);
 	pthread_mutex_unlock(&file->lock);
 }
@@ -129,7 +130,7 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 	b2f_budget_fail(rec, false);
 	b2f_writer_note(file->writer);
 	/* A program that writes in order will not come back to this chunk. */
-	if (end == (uint32_t)edit->header.chunksize &&
+	if (end == b2f_edit_chunk_room(edit, part->nchunk) &&
 	    b2f_record_is_full(rec, end))
 		b2f_encode_submit(rec);
 	pthread_mutex_unlock(&file->lock);
@@ -140,19 +141,20 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 			      uint64_t size, uint64_t off, int *err)
 {
-	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
 	uint64_t done = 0;
 
 	while (done < size) {
 		uint64_t at = off + done;
+		struct b2f_frame_span span =
+			b2f_edit_locate(file->writer->edit, at);
 		struct b2f_part part = {
-			.nchunk = at / chunksize,
-			.start = (uint32_t)(at % chunksize),
+			.nchunk = span.nchunk,
+			.start = (uint32_t)(at - span.start),
 			.buf = buf + done,
 		};
 
 		part.size = (uint32_t)b2f_min_u64(size - done,
-						  chunksize - part.start);
+						  span.nbytes - part.start);
 		*err = b2f_part_write(file, &part);
 		if (*err)
 			break;
@@ -164,9 +166,8 @@ uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)
 {
 	struct b2f_edit *edit = file->writer->edit;
-	uint64_t start = nchunk * (uint32_t)edit->header.chunksize;
-	uint32_t nbytes =
-		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+	uint64_t start = b2f_edit_chunk_start(edit, &edit->working, nchunk);
+	uint32_t nbytes = b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
 	uint8_t *buf = malloc(nbytes);
 	struct b2f_reading r;
 	int err;

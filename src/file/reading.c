@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "file/writer.h"
+#include "frame/edit_layout.h"
 
 /* How often a reader begins anew if the frame changes under it. */
 #define TRIES 3
@@ -104,19 +105,17 @@ static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 {
 	const struct b2f_edit *edit = w->edit;
 	const struct b2f_edit_state *state = &edit->working;
-	uint32_t chunksize = (uint32_t)edit->header.chunksize, in;
 	struct b2f_record *rec;
+	uint32_t in;
 
 	if (off >= state->nbytes) {
 		/* The file was cut off here since the reading began. */
 		out->is_zeros = true;
-		out->size = chunksize;
+		out->size = B2F_CHUNK_NBYTES_MAX;
 		return;
 	}
-	out->span.nchunk = off / chunksize;
-	out->span.start = out->span.nchunk * chunksize;
-	out->span.nbytes = out->nbytes =
-		b2f_edit_chunk_nbytes(edit, out->span.nchunk, state->nbytes);
+	out->span = b2f_edit_locate(edit, off);
+	out->nbytes = (uint32_t)out->span.nbytes;
 	in = (uint32_t)(off - out->span.start);
 	out->size = out->nbytes - in;
 	out->raw = state->raw[out->span.nchunk];

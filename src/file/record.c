@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "file/writer.h"
+#include "frame/edit_layout.h"
 
 static uint32_t count_pages(uint32_t nbytes)
 {
@@ -38,7 +39,7 @@ struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk)
 static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 {
 	struct b2f_edit *edit = file->writer->edit;
-	uint32_t npages, room = (uint32_t)edit->header.chunksize;
+	uint32_t npages, room = b2f_edit_chunk_room(edit, nchunk);
 	struct b2f_record *rec = calloc(1, sizeof(*rec));
 
 	if (!rec)
@@ -51,7 +52,7 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 	rec->room = room;
 	rec->base_raw = edit->working.raw[nchunk];
 	rec->base_nbytes =
-		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+		b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
 	rec->base_limit = rec->base_nbytes;
 	if (rec->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
 		rec->base_limit = 0;

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/shape.h"
+#include "frame/edit_layout.h"
 
 /* The first bytes may be others now. */
 static void forget_hint(struct b2f_writer *w, uint64_t off)
@@ -20,13 +21,14 @@ static void forget_hint(struct b2f_writer *w, uint64_t off)
 /* After a write that failed: leaves no zeros that were not written. */
 static void cut_back(struct b2f_file *file, uint64_t size)
 {
-	uint32_t chunksize = (uint32_t)file->writer->edit->header.chunksize;
+	uint64_t n = b2f_edit_count_chunks(file->writer->edit, size);
 	int err = b2f_size_set(file, size);
 
 	/* Zeros that cannot be cut off are no harm: they were never written. */
 	(void)err;
 	/* The chunk that the file ended in has its length again. */
-	b2f_part_drop_unwritten(file, size / chunksize);
+	if (n)
+		b2f_part_drop_unwritten(file, n - 1);
 }
 
 static ssize_t write_plain(struct b2f_file *file, const uint8_t *buf,
@@ -90,22 +92,17 @@ int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 static int zero_plain(struct b2f_file *file, uint64_t off, uint64_t end)
 {
 	static const uint8_t zeros[64u << 10];
-	const struct b2f_frame_header *h = &file->writer->edit->header;
-	uint32_t chunksize = (uint32_t)h->chunksize;
-	uint64_t size = b2f_file_size(file);
-	/* An entry without a file stands for whole items. */
-	bool may_be_holes = chunksize % h->typesize == 0;
+	struct b2f_edit *edit = file->writer->edit;
+	bool may_be_holes = b2f_edit_may_have_holes(edit);
 	int err = 0;
 
 	forget_hint(file->writer, off);
 	while (off < end && !err) {
-		uint64_t start = off / chunksize * chunksize;
-		uint64_t stop = b2f_min_u64(start + chunksize, size);
-		uint64_t n = b2f_min_u64(end, stop) - off;
+		struct b2f_frame_span span = b2f_edit_locate(edit, off);
+		uint64_t n = b2f_min_u64(end, span.start + span.nbytes) - off;
 
-		if (off == start && n == stop - start && may_be_holes) {
-			err = b2f_shape_plain_zero_chunk(
-				file, off / chunksize);
+		if (n == span.nbytes && may_be_holes) {
+			err = b2f_shape_plain_zero_chunk(file, span.nchunk);
 		} else {
 			n = b2f_min_u64(n, sizeof(zeros));
 			b2f_part_write_range(file, zeros, n, off, &err);

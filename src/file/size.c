@@ -8,12 +8,8 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/writer.h"
+#include "frame/edit_layout.h"
 #include "frame/form_index.h"
-
-static uint64_t count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
-{
-	return b2f_div_up_u64(nbytes, (uint32_t)edit->header.chunksize);
-}
 
 /* Chunk @nchunk gets a record if it has none.  Locked. */
 static int need_record(struct b2f_file *file, uint64_t nchunk)
@@ -36,11 +32,10 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
 static int fix_hole(struct b2f_file *file, uint64_t nchunk)
 {
 	struct b2f_edit *edit = file->writer->edit;
-	uint32_t nbytes =
-		b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+	uint32_t nbytes = b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
 
-	if (b2f_edit_is_stored(edit->working.raw[nchunk]) ||
-	    nbytes % edit->header.typesize == 0)
+	if (b2f_edit_is_stored(edit->working.raw[nchunk]) || nbytes == 0 ||
+	    b2f_edit_may_be_hole(edit, nbytes))
 		return 0;
 	return need_record(file, nchunk);
 }
@@ -53,8 +48,8 @@ int b2f_size_fix_last(struct b2f_file *file)
 }
 
 /*
- * C-Blosc2 makes frames whose chunks are no whole number of items: then no
- * chunk can be a hole.  Looks at those from @first on.
+ * If no chunk can be a hole (b2f_edit_may_have_holes()), those from @first on get
+ * records.
  */
 static int fix_holes(struct b2f_file *file, uint64_t first)
 {
@@ -62,7 +57,7 @@ static int fix_holes(struct b2f_file *file, uint64_t first)
 	uint64_t n = edit->working.n;
 	int err = 0;
 
-	if (edit->header.chunksize % (int64_t)edit->header.typesize == 0)
+	if (b2f_edit_may_have_holes(edit))
 		return 0;
 	if (n - first > NSTORED_GROW)
 		return B2F_ETOOBIG;
@@ -83,25 +78,28 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 {
 	struct b2f_edit *edit = file->writer->edit;
 	struct b2f_edit_state *state = &edit->working;
-	uint64_t n = state->n, nbytes = state->nbytes;
+	uint64_t n = state->n, nbytes = state->nbytes, after;
 	struct b2f_record *rec;
-	int err = 0;
+	int err;
 
-	if (size > B2F_SIZE_LIMIT ||
-	    count_chunks(edit, size) > b2f_max_u64(NCHUNKS_GROW, state->n))
+	if (size > B2F_SIZE_LIMIT)
 		return B2F_ETOOBIG;
-	err = b2f_holes_grow(file, count_chunks(edit, size));
+	after = b2f_edit_count_chunks(edit, size);
+	if (after > b2f_max_u64(NCHUNKS_GROW, n))
+		return B2F_ETOOBIG;
+	err = b2f_holes_grow(file, after);
 	if (err)
 		return err;
-	if (state->nbytes % (uint32_t)edit->header.chunksize) {
+	if (n && b2f_edit_chunk_nbytes(edit, state, n - 1) <
+			 b2f_edit_chunk_room(edit, n - 1)) {
 		/* Wait: a BUSY record is being encoded with the old length. */
-		err = b2f_record_get(file, state->n - 1, false, &rec);
-		if (!err && state->raw[state->n - 1] !=
-				    b2f_entry_raw(B2F_SPECIAL_ZEROS))
-			err = need_record(file, state->n - 1);
+		err = b2f_record_get(file, n - 1, false, &rec);
+		if (!err &&
+		    state->raw[n - 1] != b2f_entry_raw(B2F_SPECIAL_ZEROS))
+			err = need_record(file, n - 1);
 	}
 	if (!err)
-		err = b2f_edit_resize(edit, count_chunks(edit, size), size, 0);
+		err = b2f_edit_resize(edit, after, size, 0);
 	if (err)
 		return err;
 	err = fix_holes(file, n ? n - 1 : 0);
@@ -133,18 +131,18 @@ static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 static int cut_last(struct b2f_file *file, uint64_t size)
 {
 	struct b2f_edit *edit = file->writer->edit;
-	uint32_t rest = (uint32_t)(size % (uint32_t)edit->header.chunksize);
-	uint64_t last = size / (uint32_t)edit->header.chunksize;
+	struct b2f_frame_span span = b2f_edit_locate(edit, size);
 	struct b2f_record *rec = NULL;
 	bool stored;
 	int err;
 
-	if (rest == 0)
+	if (span.start == size)
 		return 0;
-	stored = edit->working.raw[last] != b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	err = b2f_record_get(file, last, stored, &rec);
+	stored = edit->working.raw[span.nchunk] !=
+		 b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	err = b2f_record_get(file, span.nchunk, stored, &rec);
 	if (!err && rec)
-		b2f_record_cut(rec, rest);
+		b2f_record_cut(rec, (uint32_t)(size - span.start));
 	return err;
 }
 
@@ -152,7 +150,7 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 {
 	struct b2f_edit *edit = file->writer->edit;
-	uint64_t n = count_chunks(edit, size);
+	uint64_t n = b2f_edit_count_chunks(edit, size);
 	int err;
 
 	err = b2f_edit_reserve_drops(edit, edit->working.n - n);
@@ -177,7 +175,7 @@ int b2f_size_set(struct b2f_file *file, uint64_t size)
 
 	pthread_mutex_lock(&file->lock);
 	b2f_writer_wait_idle(file);
-	n = count_chunks(edit, b2f_min_u64(size, B2F_SIZE_LIMIT));
+	n = b2f_edit_count_chunks(edit, b2f_min_u64(size, B2F_SIZE_LIMIT));
 	pthread_mutex_unlock(&file->lock);
 	if (n == 0)
 		old = UINT64_MAX;

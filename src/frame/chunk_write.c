@@ -236,6 +236,8 @@ static int encode(struct b2f_chunk_writer *cw,
 {
 	size_t room = b2f_chunk_encode_bound(nbytes);
 	struct b2f_scratch *dst = &cw->encoder->chunk;
+	const struct b2f_frame_header *h =
+		cw->as ? &cw->as->header : &cw->edit->header;
 	struct b2f_encoded encoded;
 	int err;
 
@@ -248,7 +250,8 @@ static int encode(struct b2f_chunk_writer *cw,
 	image->bytes = dst->data;
 	image->cbytes = encoded.cbytes;
 	/* The index cannot tell how long such a chunk is, unless in items. */
-	*zeros = encoded.zeros && nbytes % options->typesize == 0;
+	*zeros = encoded.zeros && h->chunksize != 0 &&
+		 nbytes % options->typesize == 0;
 	if (encoded.zeros && !*zeros)
 		err = b2f_chunk_encode_value(options, nbytes, NULL, 0,
 					     dst->data, &image->cbytes, why);

@@ -7,6 +7,7 @@
 #include "frame/edit_count.h"
 #include "frame/edit_disk.h"
 #include "frame/edit_ids.h"
+#include "frame/edit_layout.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_remove.h"
 #include "frame/frame_report.h"
@@ -32,19 +33,47 @@ static const char *part_of(const struct b2f_frame *frame)
 	return obstacle ? obstacle : "it is a part of another file";
 }
 
+static const char vlblocks[] = "its chunks have blocks of different lengths";
+
 const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h)
 {
-	if (h->chunksize == 0)
-		return "its chunks have different sizes";
-	if (h->version > 2 || b2f_frame_header_has_vlblocks(h))
-		return "its chunks have blocks of different lengths";
+	if (b2f_frame_header_has_vlblocks(h) ||
+	    (h->version > 2 && h->chunksize != 0))
+		return vlblocks;
 	return NULL;
+}
+
+/*
+ * Can every chunk be found?  In a frame of chunks of different sizes it takes the
+ * heads of all to know, so only those are asked that have special chunks: these
+ * tell no length.
+ */
+static bool fits_together(struct b2f_frame *frame)
+{
+	uint64_t n = frame->entries.n;
+	bool all = frame->header.chunksize == 0 && frame->entries.nspecial;
+	struct b2f_frame_span span;
+
+	if (n && b2f_frame_span_get(frame, all ? n - 1 : 0, &span))
+		return false;
+	return !all || b2f_frame_map_nknown(&frame->map) == n;
+}
+
+/* An index of chunks of different sizes need not tell of their blocks. */
+static bool has_vlblocks(struct b2f_frame *frame)
+{
+	struct b2f_chunk_info info;
+
+	if (b2f_frame_header_has_vlblocks(&frame->header))
+		return true;
+	return frame->header.chunksize == 0 && frame->entries.n &&
+	       !b2f_frame_chunk_info(frame, 0, &info) &&
+	       info.kind == B2F_CHUNK_VLBLOCKS;
 }
 
 const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 {
 	const struct b2f_frame_header *h = &frame->header;
-	struct b2f_frame_span span;
 
 	if (is_part(frame))
 		return part_of(frame);
@@ -53,6 +82,8 @@ const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 		return NULL;
 	if (b2f_edit_header_obstacle(h))
 		return b2f_edit_header_obstacle(h);
+	if (what == B2F_EDIT_CHUNKS && h->chunksize == 0)
+		return "its chunks have different sizes";
 	if (frame->form.is_array && what == B2F_EDIT_CHUNKS)
 		return "it is an array";
 	if (frame->form.carrier[0])
@@ -61,23 +92,23 @@ const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what)
 		return "it holds serialized objects";
 	if (frame->form.err)
 		return "its chunks are not those of its array";
-	if (h->nbytes > 0 && b2f_frame_locate(frame, 0, &span))
+	if (!fits_together(frame))
 		return "its chunks do not fit together";
-	if (frame->map.starts)
+	if (frame->map.starts && h->chunksize != 0)
 		return "its short chunk is not the last one";
-	return NULL;
+	return has_vlblocks(frame) ? vlblocks : NULL;
 }
 
 /* What makes a frame of the same data that can be written to; or "". */
-static const char *way_out(const struct b2f_frame *frame)
+static const char *way_out(struct b2f_frame *frame)
 {
 	const struct b2f_form *form = &frame->form;
 
 	if (is_part(frame))
 		return "; bloscctl convert makes a copy that can be";
-	if (form->err || form->objects || form->is_array)
+	if (form->err || form->objects || form->is_array || frame->map.err)
 		return "";
-	if (b2f_frame_header_has_vlblocks(&frame->header))
+	if (has_vlblocks(frame))
 		return "; bloscctl decompress and compress make a frame that "
 		       "can be";
 	return "; bloscctl recompress gives it chunks of one size";
@@ -106,12 +137,17 @@ static void set_next_id(struct b2f_edit *edit, const struct b2f_ids *used)
 	edit->next_id = edit->above;
 }
 
-static int open_states(struct b2f_edit *edit, struct b2f_why *why)
+static int open_states(struct b2f_edit *edit, enum b2f_edit_what what,
+		       struct b2f_why *why)
 {
+	bool varied = what == B2F_EDIT_FILE && edit->header.chunksize == 0;
 	struct b2f_ids used = {0};
 	int err;
 
 	err = b2f_edit_state_of(edit->frame, &edit->committed);
+	edit->nkept = edit->committed.n;
+	if (!err && varied && edit->nkept)
+		err = b2f_edit_make_starts(edit->frame, &edit->committed);
 	if (!err)
 		b2f_edit_count(edit, edit->frame, &edit->committed);
 	if (!err)
@@ -198,7 +234,7 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 		err = b2f_why_set(&why, -ESTALE,
 				  "changed while it was being opened");
 	if (!err)
-		err = open_states(edit, &why);
+		err = open_states(edit, what, &why);
 	if (!err && !edit->store->sparse)
 		err = b2f_edit_disk_begin(edit, &why);
 	else if (!err)
@@ -276,24 +312,6 @@ int b2f_edit_put(struct b2f_edit *edit, uint64_t nchunk,
 	return 0;
 }
 
-/* Room for @n entries, some more as files grow. */
-static int reserve(struct b2f_edit_state *state, uint64_t n)
-{
-	uint64_t cap = state->cap ? state->cap : 1;
-	uint64_t *raw;
-
-	while (cap < n)
-		cap = cap + cap / 2 + 1;
-	if (cap == state->cap)
-		return 0;
-	raw = realloc(state->raw, cap * sizeof(*raw));
-	if (!raw)
-		return -ENOMEM;
-	state->raw = raw;
-	state->cap = cap;
-	return 0;
-}
-
 int b2f_edit_resize(struct b2f_edit *edit, uint64_t n, uint64_t nbytes,
 		    uint64_t old)
 {
@@ -303,7 +321,7 @@ int b2f_edit_resize(struct b2f_edit *edit, uint64_t n, uint64_t nbytes,
 
 	if (n > B2F_NCHUNKS_MAX)
 		return B2F_ETOOBIG;
-	err = reserve(state, n);
+	err = b2f_edit_state_reserve(state, n);
 	if (!err && n < state->n)
 		err = b2f_edit_reserve_drops(edit, state->n - n);
 	if (err)
@@ -313,8 +331,7 @@ int b2f_edit_resize(struct b2f_edit *edit, uint64_t n, uint64_t nbytes,
 			break; /* Cannot be: there is room. */
 	for (uint64_t i = state->n; i < n; i++)
 		state->raw[i] = zeros;
-	state->n = n;
-	state->nbytes = nbytes;
+	b2f_edit_lay_out(edit, n, nbytes);
 	count_cbytes(state, 0, old);
 	return 0;
 }

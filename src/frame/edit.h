@@ -109,6 +109,13 @@ struct b2f_edit {
 	struct b2f_frame_header header;
 	struct b2f_edit_state committed;
 	struct b2f_edit_state working;
+	/*
+	 * Of a frame of chunks of different sizes: decoded bytes of a new chunk, set
+	 * by the owner; and the first chunks of the working state that keep their
+	 * size when it grows.
+	 */
+	uint32_t step;
+	uint64_t nkept;
 	/* Of the index that @committed was read from, or written to. */
 	struct b2f_frame_stamp stamp;
 	/* Of a contiguous frame, else NULL. */
@@ -207,8 +214,8 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 		 struct b2f_durability *durability, struct b2f_edit **out);
 
 /*
- * Why @frame cannot be written to, as "its chunks have different sizes", or
- * NULL.  May read the head of a chunk.
+ * Why @frame cannot be written to, as "it is a part of another file", or NULL.
+ * May read the head of a chunk; those of all, if some tell no length.
  */
 const char *b2f_edit_obstacle(struct b2f_frame *frame, enum b2f_edit_what what);
 
@@ -217,16 +224,6 @@ const char *b2f_edit_header_obstacle(const struct b2f_frame_header *h);
 
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_edit_free(struct b2f_edit *edit);
-
-/* Decoded bytes of chunk @nchunk of @nbytes of data. */
-static inline uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit,
-					     uint64_t nchunk, uint64_t nbytes)
-{
-	uint64_t size = (uint32_t)edit->header.chunksize;
-	uint64_t start = nchunk * size;
-
-	return start < nbytes ? (uint32_t)b2f_min_u64(size, nbytes - start) : 0;
-}
 
 /*
  * Sets the item size of a frame no chunk of which has a file yet, nor has been
@@ -247,8 +244,8 @@ int b2f_edit_put(struct b2f_edit *edit, uint64_t nchunk,
 		 const struct b2f_edit_chunk *chunk, uint32_t old);
 
 /*
- * Gives the working state @n chunks and @nbytes; new ones are zeros.  Of those
- * that go, @old is what they take together.  Returns 0, B2F_ETOOBIG or -ENOMEM:
+ * Gives the working state @n chunks and @nbytes, laid out as edit_layout.h says;
+ * new ones are zeros.  Of those that go, @old is what they take together.  Returns 0, B2F_ETOOBIG or -ENOMEM:
  * then nothing has changed.
  */
 B2F_MUST_CHECK

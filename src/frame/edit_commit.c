@@ -8,6 +8,7 @@
 #include "base/log_line.h"
 #include "frame/edit_disk.h"
 #include "frame/edit_index.h"
+#include "frame/edit_layout.h"
 #include "frame/edit_lock.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_single.h"
@@ -77,9 +78,12 @@ static bool is_longer(const struct b2f_edit *edit,
 		      const struct b2f_edit_state *state, uint64_t n)
 {
 	const struct b2f_edit_state *c = &edit->committed;
-	uint64_t nwhole = c->nbytes / (uint32_t)edit->header.chunksize;
+	uint64_t nwhole = c->n;
 
 	/* A short chunk at the end may have become longer. */
+	if (nwhole && b2f_edit_chunk_nbytes(edit, c, nwhole - 1) !=
+			      b2f_edit_chunk_nbytes(edit, state, nwhole - 1))
+		nwhole--;
 	return n > c->n && n < state->n &&
 	       (nwhole == 0 ||
 		!memcmp(state->raw, c->raw, nwhole * sizeof(*c->raw)));
@@ -102,8 +106,8 @@ bool b2f_edit_cut(struct b2f_edit *edit, struct b2f_commit *commit, uint64_t n)
 		fresh->frozen = false;
 		state->cbytes -= b2f_min_u64(state->cbytes, fresh->cbytes);
 	}
+	state->nbytes = b2f_edit_chunk_start(edit, state, n);
 	state->n = n;
-	state->nbytes = n * (uint32_t)edit->header.chunksize;
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #include "frame/edit_gaps.h"
 
 #include "base/checked.h"
+#include "frame/edit_layout.h"
 #include "frame/frame_chunk.h"
 
 /* Of so many chunks the sizes are read, to know what is between them. */
@@ -13,9 +14,9 @@ static uint64_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
 {
 	struct b2f_frame_span span;
 
-	if (edit->header.chunksize > 0 && !edit->frame->map.starts)
-		return b2f_edit_chunk_nbytes(edit, nchunk,
-					     edit->committed.nbytes);
+	if (edit->committed.starts ||
+	    (edit->header.chunksize > 0 && !edit->frame->map.starts))
+		return b2f_edit_chunk_nbytes(edit, &edit->committed, nchunk);
 	return b2f_frame_span_get(edit->frame, nchunk, &span) ? 0 : span.nbytes;
 }
 

@@ -11,6 +11,7 @@
 #include "chunk/seal.h"
 #include "frame/edit_count.h"
 #include "frame/edit_ids.h"
+#include "frame/edit_layout.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_remove.h"
 
@@ -88,8 +89,8 @@ static bool changed_here(const struct b2f_edit *edit, uint64_t i)
 	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
 
 	return i >= c->n || i >= w->n || c->raw[i] != w->raw[i] ||
-	       b2f_edit_chunk_nbytes(edit, i, c->nbytes) !=
-		       b2f_edit_chunk_nbytes(edit, i, w->nbytes);
+	       b2f_edit_chunk_nbytes(edit, c, i) !=
+		       b2f_edit_chunk_nbytes(edit, w, i);
 }
 
 /*
@@ -116,9 +117,21 @@ bool b2f_edit_untouched(const struct b2f_edit *edit,
 	if (i >= theirs->n)
 		return false;
 	return same_version(ours->raw[i], theirs->raw[i]) &&
-	       b2f_edit_chunk_nbytes(edit, i, ours->nbytes) ==
-		       b2f_edit_chunk_nbytes(edit, i, theirs->nbytes) &&
+	       b2f_edit_chunk_nbytes(edit, ours, i) ==
+		       b2f_edit_chunk_nbytes(edit, theirs, i) &&
 	       !was_rewritten(edit, ours->raw[i]);
+}
+
+/*
+ * With chunks of different sizes, theirs may be where others were: what was
+ * written to a position would go to another one.
+ */
+static bool same_starts(const struct b2f_edit_state *a,
+			const struct b2f_edit_state *b)
+{
+	size_t n = (size_t)b2f_min_u64(a->n, b->n) + 1;
+
+	return !a->starts || !memcmp(a->starts, b->starts, n * sizeof(*a->starts));
 }
 
 static bool may_merge(const struct b2f_edit *edit,
@@ -127,6 +140,8 @@ static bool may_merge(const struct b2f_edit *edit,
 	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
 
 	if (w->nbytes != c->nbytes && theirs->nbytes != c->nbytes)
+		return false;
+	if (!same_starts(c, theirs))
 		return false;
 	for (uint64_t i = 0; i < b2f_max_u64(c->n, w->n); i++)
 		if (changed_here(edit, i) &&
@@ -154,19 +169,16 @@ static int apply(const struct b2f_edit *edit, struct b2f_edit_state *state)
 {
 	const struct b2f_edit_state *c = &edit->committed, *w = &edit->working;
 	bool resized = w->nbytes != c->nbytes;
-	uint64_t *raw;
 
-	if (resized && w->n > state->cap) {
-		raw = realloc(state->raw, w->n * sizeof(*raw));
-		if (!raw)
-			return -ENOMEM;
-		state->raw = raw;
-		state->cap = w->n;
-	}
+	if (resized && b2f_edit_state_reserve(state, w->n))
+		return -ENOMEM;
 	if (resized) {
 		state->n = w->n;
 		state->nbytes = w->nbytes;
 	}
+	if (resized && w->starts)
+		memcpy(state->starts, w->starts,
+		       (w->n + 1) * sizeof(*w->starts));
 	for (uint64_t i = 0; i < w->n; i++)
 		if (changed_here(edit, i))
 			state->raw[i] = w->raw[i];
@@ -195,6 +207,7 @@ static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
 	b2f_frame_close(edit->frame);
 	edit->frame = b2f_frame_ref(theirs);
 	edit->header = theirs->header;
+	edit->nkept = edit->working.n;
 	edit->stamp = theirs->stamp;
 	b2f_edit_keep_retired(edit, used);
 	/* Our index is going to name their files, which may not survive. */
@@ -218,7 +231,7 @@ int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)
 
 	if (!same_layout(edit, theirs))
 		return -ESTALE;
-	err = b2f_edit_state_of(theirs, &state);
+	err = b2f_edit_state_like(edit, theirs, &state);
 	if (!err)
 		b2f_edit_count(edit, theirs, &state);
 	if (!err)

@@ -8,6 +8,7 @@
 void b2f_edit_state_fini(struct b2f_edit_state *state)
 {
 	free(state->raw);
+	free(state->starts);
 	*state = (struct b2f_edit_state){0};
 }
 
@@ -21,15 +22,47 @@ bool b2f_edit_state_equal(const struct b2f_edit_state *a,
 int b2f_edit_state_copy(const struct b2f_edit_state *from,
 			struct b2f_edit_state *to)
 {
-	uint64_t *raw = malloc((from->n ? from->n : 1) * sizeof(*raw));
+	uint64_t cap = from->n ? from->n : 1;
+	uint64_t *raw = malloc(cap * sizeof(*raw)), *starts = NULL;
 
-	if (!raw)
+	if (from->starts)
+		starts = malloc((cap + 1) * sizeof(*starts));
+	if (!raw || (from->starts && !starts)) {
+		free(raw);
+		free(starts);
 		return -ENOMEM;
+	}
 	if (from->n)
 		memcpy(raw, from->raw, from->n * sizeof(*raw));
+	if (starts)
+		memcpy(starts, from->starts, (from->n + 1) * sizeof(*starts));
 	*to = *from;
 	to->raw = raw;
-	to->cap = from->n ? from->n : 1;
+	to->starts = starts;
+	to->cap = cap;
+	return 0;
+}
+
+int b2f_edit_state_reserve(struct b2f_edit_state *state, uint64_t n)
+{
+	uint64_t cap = state->cap ? state->cap : 1;
+	uint64_t *raw, *starts;
+
+	while (cap < n)
+		cap = cap + cap / 2 + 1;
+	if (cap == state->cap)
+		return 0;
+	raw = realloc(state->raw, cap * sizeof(*raw));
+	if (!raw)
+		return -ENOMEM;
+	state->raw = raw;
+	if (state->starts) {
+		starts = realloc(state->starts, (cap + 1) * sizeof(*starts));
+		if (!starts)
+			return -ENOMEM;
+		state->starts = starts;
+	}
+	state->cap = cap;
 	return 0;
 }
 

@@ -16,13 +16,18 @@ struct b2f_edit_state {
 	uint64_t n;
 	/* Entries there is room for. */
 	uint64_t cap;
+	/*
+	 * Where each chunk begins, and where the last one ends, if the chunks have
+	 * different sizes; malloc'ed, with room for cap + 1.  Else NULL.
+	 */
+	uint64_t *starts;
 	/* Decoded bytes. */
 	uint64_t nbytes;
 	/* Stored bytes of the chunks that have a file; see b2f_edit_count(). */
 	uint64_t cbytes;
 };
 
-/* The state that @frame tells.  Free it with b2f_edit_state_fini(). */
+/* The state that @frame tells, without starts.  Free it with b2f_edit_state_fini(). */
 B2F_MUST_CHECK
 int b2f_edit_state_of(const struct b2f_frame *frame,
 		      struct b2f_edit_state *out);
@@ -37,5 +42,9 @@ bool b2f_edit_state_equal(const struct b2f_edit_state *a,
 B2F_MUST_CHECK
 int b2f_edit_state_copy(const struct b2f_edit_state *from,
 			struct b2f_edit_state *to);
+
+/* Room for @n entries, some more as files grow.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_edit_state_reserve(struct b2f_edit_state *state, uint64_t n);
 
 #endif

@@ -7,6 +7,7 @@
 #include "frame/chunk_write.h"
 #include "frame/edit_commit.h"
 #include "frame/edit_count.h"
+#include "frame/edit_layout.h"
 #include "frame/edit_priv.h"
 #include "frame/edit_remove.h"
 #include "frame/editor_priv.h"
@@ -97,7 +98,7 @@ static int check_editable(const struct b2f_editor *editor)
 
 static uint32_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
 {
-	return b2f_edit_chunk_nbytes(edit, nchunk, edit->working.nbytes);
+	return b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
 }
 
 uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frame/chunk_write.h"
+#include "frame/edit_layout.h"
 #include "frame/edit_priv.h"
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
@@ -26,8 +27,7 @@ static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 		return b2f_editor_refuse(editor, -EINVAL,
 					 "there is no such chunk");
 	if (!editor->any_kind) {
-		*out = b2f_edit_chunk_nbytes(edit, nchunk,
-					     edit->working.nbytes);
+		*out = b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
 		return 0;
 	}
 	/* Chunks are where they were. */

@@ -78,20 +78,24 @@ static int find_header(const struct b2f_frame *frame, bool *has)
 	return err == -ENOMEM ? err : 0;
 }
 
+static int open_whole(struct b2f_store *store, struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = {.log = NULL};
+	struct b2f_store *again = NULL;
+	int err = b2f_store_clone(store, &again, NULL);
+
+	return err ? err : b2f_frame_open_store(&options, again, "", out);
+}
+
 /*
  * What an array shows takes all of its index to know: shape, number of chunks,
  * and the header of a .npy file.
  */
 static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 {
-	const struct b2f_frame_options options = {.log = NULL};
 	struct b2f_frame *frame = NULL;
-	struct b2f_store *again = NULL;
-	int err;
+	int err = open_whole(store, &frame);
 
-	err = b2f_store_clone(store, &again, NULL);
-	if (!err)
-		err = b2f_frame_open_store(&options, again, "", &frame);
 	if (err == -ENOMEM)
 		return err;
 	peek->broken = err || frame->form.err;
@@ -121,6 +125,18 @@ static int peek_bloscpack(struct b2f_store *store, struct b2f_frame_peek *peek)
 	return err;
 }
 
+/* Chunks of different sizes: whether all can be found, the index tells. */
+static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
+{
+	struct b2f_frame *frame = NULL;
+	int err = open_whole(store, &frame);
+
+	if (!err)
+		peek->read_only = b2f_edit_obstacle(frame, B2F_EDIT_FILE);
+	b2f_frame_close(frame);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */
 static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 {
@@ -128,7 +144,7 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 	struct b2f_object object = {.fd = -1};
 	struct b2f_frame_header h;
 	size_t n = sizeof(fixed);
-	bool array;
+	bool array, varied;
 	int err;
 
 	err = b2f_store_stat_index(store, &peek->index);
@@ -155,12 +171,15 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 	}
 	array = !peek->broken &&
 		(has_array(&object, &h) || may_be_tensor(&object, &h));
+	varied = !peek->broken && !peek->read_only && h.chunksize == 0;
 	if (peek->broken && b2f_frame_is_blank(store))
 		peek->broken = false;
 	b2f_object_close(&object);
 	if (!store->sparse && b2f_blp_magic(fixed, n))
 		return peek_bloscpack(store, peek);
-	return array ? peek_array(store, peek) : 0;
+	if (array)
+		return peek_array(store, peek);
+	return varied ? peek_varied(store, peek) : 0;
 }
 
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)

@@ -85,6 +85,31 @@ static inline void frame_dir_chunk(const struct frame_dir *dir, uint32_t id,
 	free(raw);
 }
 
+/* Makes the index of a frame with these @entries, one byte an item, in *@raw. */
+static inline void frame_dir_make_index(const struct b2f_frame_header *header,
+					const uint64_t *entries,
+					uint64_t nchunks, uint8_t **raw,
+					size_t *size)
+{
+	uint8_t head[B2F_FRAME_HEADER_PLAIN], trailer[B2F_FRAME_TRAILER_PLAIN];
+	struct b2f_index_parts parts = {
+		.header = *header,
+		.header_bytes = head,
+		.entries = entries,
+		.nentries = nchunks,
+		.trailer_bytes = trailer,
+		.trailer_len = sizeof(trailer),
+	};
+
+	parts.header.header_len = B2F_FRAME_HEADER_PLAIN;
+	parts.header.typesize = 1;
+	parts.header.version = 2;
+	parts.header.codec = B2F_CODEC_ZSTD;
+	b2f_frame_header_write(&parts.header, head);
+	b2f_trailer_write(trailer);
+	cr_assert_eq(b2f_index_write(&parts, raw, size, NULL), 0);
+}
+
 /*
  * Writes the index of @nchunks chunk files 0, 1, ... with @nbytes decoded bytes
  * together; @chunksize 0: all sizes differ.
@@ -93,31 +118,17 @@ static inline void frame_dir_index(const struct frame_dir *dir,
 				   uint64_t nchunks, uint64_t nbytes,
 				   int32_t chunksize)
 {
-	uint8_t head[B2F_FRAME_HEADER_PLAIN], trailer[B2F_FRAME_TRAILER_PLAIN];
+	const struct b2f_frame_header header = {.nbytes = nbytes,
+						.cbytes = nbytes,
+						.chunksize = chunksize,
+						.sparse = true};
 	uint64_t *entries = malloc(nchunks * sizeof(*entries));
-	struct b2f_index_parts parts = {
-		.header = {.header_len = B2F_FRAME_HEADER_PLAIN,
-			   .nbytes = nbytes,
-			   .cbytes = nbytes,
-			   .typesize = 1,
-			   .chunksize = chunksize,
-			   .version = 2,
-			   .sparse = true,
-			   .codec = B2F_CODEC_ZSTD},
-		.header_bytes = head,
-		.entries = entries,
-		.nentries = nchunks,
-		.trailer_bytes = trailer,
-		.trailer_len = sizeof(trailer),
-	};
 	uint8_t *raw = NULL;
 	size_t size = 0;
 
 	for (uint64_t i = 0; i < nchunks; i++)
 		entries[i] = i;
-	b2f_frame_header_write(&parts.header, head);
-	b2f_trailer_write(trailer);
-	cr_assert_eq(b2f_index_write(&parts, &raw, &size, NULL), 0);
+	frame_dir_make_index(&header, entries, nchunks, &raw, &size);
 	frame_dir_write(dir, "chunks.b2frame", raw, size);
 	free(raw);
 	free(entries);

@@ -77,6 +77,79 @@ static void make_single(const char *path)
 	fclose(f);
 }
 
+/* As many bytes have the chunks of a frame of chunks of different sizes. */
+static const uint32_t varied[] = {100, 9000, 37, 5000, 4001, 6000};
+#define NVARIED (sizeof(varied) / sizeof(*varied))
+
+/* Makes their files in @dir, which is new.  Returns how many bytes that are. */
+static uint64_t make_varied_chunks(const struct frame_dir *dir)
+{
+	static uint8_t data[10000];
+	uint64_t total = 0;
+
+	cr_assert_eq(mkdir(dir->path, 0700), 0);
+	for (size_t i = 0; i < NVARIED; i++) {
+		for (size_t k = 0; k < varied[i]; k++)
+			data[k] = (uint8_t)(k / 9 + i + 1);
+		frame_dir_chunk(dir, (uint32_t)i, data, varied[i], 1000);
+		total += varied[i];
+	}
+	return total;
+}
+
+/* Makes a contiguous frame @path of the chunk files of @dir. */
+static void join_chunks(const struct frame_dir *dir, const char *path,
+			uint64_t nbytes)
+{
+	struct b2f_frame_header header = {.nbytes = nbytes};
+	uint64_t entries[NVARIED];
+	uint8_t *raw = NULL, *chunks = malloc(nbytes);
+	size_t size = 0;
+	FILE *f;
+
+	for (size_t i = 0; i < NVARIED; i++) {
+		char name[160];
+
+		snprintf(name, sizeof(name), "%s/%08zX.chunk", dir->path, i);
+		f = fopen(name, "rb");
+		entries[i] = header.cbytes;
+		header.cbytes += fread(chunks + header.cbytes, 1, varied[i] + 64, f);
+		fclose(f);
+	}
+	frame_dir_make_index(&header, entries, NVARIED, &raw, &size);
+	f = fopen(path, "wb");
+	cr_assert_eq(fwrite(raw, 1, B2F_FRAME_HEADER_PLAIN, f),
+		     B2F_FRAME_HEADER_PLAIN);
+	cr_assert_eq(fwrite(chunks, 1, header.cbytes, f), header.cbytes);
+	size -= B2F_FRAME_HEADER_PLAIN;
+	cr_assert_eq(fwrite(raw + B2F_FRAME_HEADER_PLAIN, 1, size, f), size);
+	fclose(f);
+	free(chunks);
+	free(raw);
+}
+
+/* A disk with a frame of chunks of different sizes. */
+static struct fault_disk *make_varied_disk(void)
+{
+	struct frame_dir dir = frame_dir_new(), sparse;
+	struct fault_disk *disk;
+	char path[128];
+	uint64_t nbytes;
+
+	snprintf(sparse.path, sizeof(sparse.path), "%.60s/x", dir.path);
+	snprintf(path, sizeof(path), "%s/y", dir.path);
+	nbytes = make_varied_chunks(&sparse);
+	if (is_single)
+		join_chunks(&sparse, path, nbytes);
+	else
+		frame_dir_index(&sparse, NVARIED, nbytes, 0);
+	disk = fault_disk_load(is_single ? path : sparse.path);
+	cr_assert_not_null(disk);
+	frame_dir_remove(&sparse);
+	frame_dir_remove(&dir);
+	return disk;
+}
+
 /* A disk with a frame of some chunks. */
 static struct fault_disk *make_disk(void)
 {
@@ -306,7 +379,35 @@ static void work_again(struct work *w)
 	check_reading(w);
 }
 
-static work_fn *const works[] = {work, work_on_array, work_on_new};
+/* Chunks of different sizes: within them, across them, at the end. */
+static void work_on_varied(struct work *w)
+{
+	write_some(w, 50, 300, true);
+	write_some(w, 9110, 6000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 24000, 13000, true);
+	check_reading(w);
+	commit(w, B2F_COMMIT_DURABLE);
+	write_some(w, 37000, 1, true);
+	commit(w, B2F_COMMIT_VISIBLE);
+	cut(w, 16000);
+	commit(w, B2F_COMMIT_DURABLE);
+	cut(w, 18000);
+	write_some(w, 17900, 9000, true);
+	check_reading(w);
+	commit(w, B2F_COMMIT_DURABLE);
+	if (b2f_file_zero(w->file, 9000, 6000) == 0)
+		memset(w->model + 9000, 0, w->size > 15000 ? 6000 : 0);
+	else
+		w->nfailed++;
+	commit(w, B2F_COMMIT_DURABLE);
+	cut(w, 0);
+	write_some(w, 0, 7000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
+static work_fn *const works[] = {work, work_on_array, work_on_varied,
+				 work_on_new};
 #define NWORKS (sizeof(works) / sizeof(*works))
 
 static struct fault_disk *make_used_disk(void);
@@ -314,9 +415,11 @@ static struct fault_disk *make_used_disk(void);
 /* The disk that @run begins with. */
 static struct fault_disk *make_disk_for(work_fn *run)
 {
-	struct fault_disk *disk =
-		run == work_again ? make_used_disk() : make_disk();
+	struct fault_disk *disk;
 
+	if (run == work_on_varied)
+		return make_varied_disk();
+	disk = run == work_again ? make_used_disk() : make_disk();
 	if (run == work_on_new)
 		fault_disk_just_made(disk);
 	return disk;
@@ -555,7 +658,7 @@ Test(file_faults, an_error_loses_nothing)
 }
 
 /* Not work_on_new(): such a frame is made sparse. */
-#define NSINGLES 2
+#define NSINGLES 3
 
 Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_contiguous_frame)
 {

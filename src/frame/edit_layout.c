@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* edit_layout.c - which of the data each chunk of an edit has */
+#include "frame/edit_layout.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+
+/* Decoded bytes of the chunks that come behind all others. */
+static uint32_t step_of(const struct b2f_edit *edit)
+{
+	return edit->header.chunksize ? (uint32_t)edit->header.chunksize
+				      : edit->step;
+}
+
+uint64_t b2f_edit_chunk_start(const struct b2f_edit *edit,
+			      const struct b2f_edit_state *state,
+			      uint64_t nchunk)
+{
+	if (state->starts)
+		return state->starts[nchunk];
+	return b2f_min_u64(nchunk * (uint32_t)edit->header.chunksize,
+			   state->nbytes);
+}
+
+uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit,
+			       const struct b2f_edit_state *state,
+			       uint64_t nchunk)
+{
+	if (nchunk >= state->n)
+		return 0;
+	return (uint32_t)(b2f_edit_chunk_start(edit, state, nchunk + 1) -
+			  b2f_edit_chunk_start(edit, state, nchunk));
+}
+
+/* The last of the first @n chunks that begins at or before @off. */
+static uint64_t search(const uint64_t *starts, uint64_t n, uint64_t off)
+{
+	uint64_t lo = 0, hi = n;
+
+	while (hi - lo > 1) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (starts[mid] <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct b2f_frame_span b2f_edit_locate(const struct b2f_edit *edit, uint64_t off)
+{
+	const struct b2f_edit_state *state = &edit->working;
+	struct b2f_frame_span span;
+
+	span.nchunk = state->starts
+			      ? search(state->starts, state->n, off)
+			      : off / (uint32_t)edit->header.chunksize;
+	span.start = b2f_edit_chunk_start(edit, state, span.nchunk);
+	span.nbytes = b2f_edit_chunk_nbytes(edit, state, span.nchunk);
+	return span;
+}
+
+uint32_t b2f_edit_chunk_room(const struct b2f_edit *edit, uint64_t nchunk)
+{
+	const struct b2f_edit_state *state = &edit->working;
+
+	uint32_t nbytes = b2f_edit_chunk_nbytes(edit, state, nchunk);
+
+	if (state->starts && nchunk < edit->nkept)
+		return nbytes;
+	return (uint32_t)b2f_max_u64(nbytes, step_of(edit));
+}
+
+/* The first chunk whose size changes if the working state grows. */
+static uint64_t first_to_grow(const struct b2f_edit *edit)
+{
+	uint64_t n = edit->working.n;
+
+	return n && b2f_edit_chunk_room(edit, n - 1) >
+			    b2f_edit_chunk_nbytes(edit, &edit->working, n - 1)
+		       ? n - 1
+		       : n;
+}
+
+uint64_t b2f_edit_count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
+{
+	const struct b2f_edit_state *state = &edit->working;
+	uint64_t n;
+
+	if (!state->starts)
+		return b2f_div_up_u64(nbytes, step_of(edit));
+	if (nbytes == 0)
+		return 0;
+	if (nbytes <= state->nbytes)
+		return search(state->starts, state->n, nbytes - 1) + 1;
+	n = first_to_grow(edit);
+	return n + b2f_div_up_u64(nbytes - state->starts[n], step_of(edit));
+}
+
+void b2f_edit_lay_out(struct b2f_edit *edit, uint64_t n, uint64_t nbytes)
+{
+	struct b2f_edit_state *state = &edit->working;
+
+	if (state->starts && nbytes > state->nbytes)
+		for (uint64_t i = first_to_grow(edit); i < n; i++)
+			state->starts[i + 1] =
+				b2f_min_u64(state->starts[i] + step_of(edit),
+					    nbytes);
+	else if (state->starts)
+		state->starts[n] = nbytes;
+	state->n = n;
+	state->nbytes = nbytes;
+	edit->nkept = b2f_min_u64(edit->nkept, n);
+}
+
+int b2f_edit_make_starts(struct b2f_frame *frame, struct b2f_edit_state *state)
+{
+	uint64_t *starts = malloc((state->cap + 1) * sizeof(*starts));
+	struct b2f_frame_span span;
+	int err = starts ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; i < state->n && !err; i++) {
+		err = b2f_frame_span_get(frame, i, &span);
+		if (!err)
+			starts[i] = span.start;
+	}
+	if (err) {
+		free(starts);
+		return err;
+	}
+	starts[state->n] = state->nbytes;
+	state->starts = starts;
+	return 0;
+}
+
+int b2f_edit_state_like(const struct b2f_edit *edit, struct b2f_frame *theirs,
+			struct b2f_edit_state *out)
+{
+	int err = b2f_edit_state_of(theirs, out);
+
+	if (err || !edit->committed.starts)
+		return err;
+	err = b2f_edit_make_starts(theirs, out);
+	if (err)
+		b2f_edit_state_fini(out);
+	return err;
+}
