@@ -123,7 +123,7 @@ static int draft_init(const struct b2f_frame *frame, struct draft *draft)
 	int err;
 
 	*draft = (struct draft){.header = frame->header};
-	h->sparse = true;
+	h->sparse = frame->store->sparse;
 	h->general_flags = 0;
 	h->nbytes = h->cbytes = h->frame_len = 0;
 	err = copy_metas(&frame->meta, &draft->metas);
@@ -270,7 +270,6 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	if (head && !frame->store->sparse)
 		return B2F_EUNSUPPORTED;
 	err = draft_init(frame, &draft);
-	draft.header.sparse = frame->store->sparse;
 	if (!err)
 		err = plan_array(frame, npy, chunksize, &draft, &array);
 	if (!err && b2f_form_exceeds(npy, &array, chunksize, max_chunks))

@@ -11,6 +11,7 @@ import fcntl
 import mmap
 import os
 import pathlib
+import shutil
 import subprocess
 import threading
 
@@ -23,7 +24,7 @@ from fsx_runs import run_one
 from kills import kill, kill_at_calls
 from mounting import Mount, SANITIZED, data, error_of, main, wait_until
 from rounds import play
-from scratch import (Scratch, check_same, check_stock, litter,
+from scratch import (Scratch, bloscctl, check_same, check_stock, litter,
                      make_contiguous, stock_bytes, unsealed)
 
 FRAME, SHOWN = "src/a.b2frame", "mnt/a"
@@ -221,6 +222,26 @@ def test_arrays():
         items.flush()
         del items
     assert np.array_equal(blosc2.open("src/x.b2nd")[:], want)
+
+
+def test_an_npy_file_becomes_plain():
+    """One that was converted: more bytes than its array make it plain."""
+    os.mkdir("src")
+    with mounted():
+        np.save("mnt/x.npy", np.arange(1000.0))
+        want = bytearray(pathlib.Path("mnt/x.npy").read_bytes())
+    path = next(pathlib.Path("src").iterdir())
+    if path.is_dir():
+        bloscctl("convert", "-o", "src/y.npy.b2f", path)
+        shutil.rmtree(path)
+        path = pathlib.Path("src/y.npy.b2f")
+    shown = pathlib.Path("mnt", path.name.removesuffix(path.suffix))
+    with mounted(), open(shown, "ab", buffering=0) as f:
+        f.write(b"more")
+        os.fsync(f.fileno())
+        want += b"more"
+        assert shown.read_bytes() == want
+    check(want, path)
 
 
 def test_renaming():
