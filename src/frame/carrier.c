@@ -27,7 +27,7 @@ static const struct {
 	const char *text;
 } objects[] = {
 	{"listarray", "a ListArray"},
-	{"ctable_varlen_scalar", "a column of strings or bytes"},
+	{"ctable_varlen_scalar", "a column of strings, bytes or objects"},
 	{"batcharray", "a BatchArray"},
 	{"vlarray", "an ObjectArray"},
 	{"b2embed", "an EmbedStore"},

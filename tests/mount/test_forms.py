@@ -24,6 +24,7 @@ RECORDS["b"] = np.arange(100)
 
 
 MEMBER = "it is a part of another file"
+COLUMN = "it is a column of strings, bytes or objects"
 
 
 @dataclasses.dataclass
@@ -198,11 +199,119 @@ def list_array(name, **storage):
     return refused(f"{name}.b2b", "it is a ListArray")
 
 
+def objects(name, **storage):
+    """Addresses in the memory of a process that is gone: bytes, and no .npy."""
+    blosc2.asarray(np.array([1, "x", None], object), urlpath=f"{name}.b2nd",
+                   **storage)
+    return plain(f"{name}.b2nd", value(f"{name}.b2nd"))
+
+
+def attributes(name, **storage):
+    made = blosc2.asarray(VALUES, urlpath=f"{name}.b2nd", meta={"x": [1, 2]},
+                          **storage)
+    made.vlmeta["y"] = b"y" * 5000
+    return array(f"{name}.b2nd", VALUES)
+
+
+def uninitialized(name, **storage):
+    made = blosc2.uninit((50, 40), urlpath=f"{name}.b2nd", chunks=(20, 20),
+                         **storage)
+    made[:30] = 1
+    made[30:] = 2
+    return array(f"{name}.b2nd", np.repeat([1.0, 2.0], (1200, 800)).reshape(
+        50, 40))
+
+
+def resized(name, **storage):
+    made = blosc2.zeros((10, 10), urlpath=f"{name}.b2nd", chunks=(4, 4),
+                        blocks=(2, 2), **storage)
+    made.resize((13, 7))
+    made[:] = np.arange(91.0).reshape(13, 7)
+    return array(f"{name}.b2nd", np.arange(91.0).reshape(13, 7))
+
+
+def copied(name, **storage):
+    blosc2.asarray(VALUES).copy(urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", VALUES)
+
+
+def computed(name, **storage):
+    operand = blosc2.asarray(VALUES)
+    (operand + operand).compute(urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", VALUES * 2)
+
+
+def iterated(name, **storage):
+    blosc2.fromiter(iter(range(500)), (20, 25), "<i4",
+                    urlpath=f"{name}.b2nd", **storage)
+    return array(f"{name}.b2nd", np.arange(500, dtype="<i4").reshape(20, 25))
+
+
+# All kinds of dtypes, and of shapes.
+TYPES = {
+    "booleans": np.arange(100) % 3 == 0,
+    "bytes": np.array([b"a", b"\xff\0z", b""]),
+    "dates": np.array(["2020-01-01", "1890-05-06"], "<M8[D]"),
+    "durations": np.array([1, -2], "<m8[ns]"),
+    "complexes": np.arange(5) * 1j,
+    "halves": np.arange(5, dtype="<f2"),
+    "long_doubles": np.arange(5, dtype=np.longdouble),
+    "big_endian": np.arange(5, dtype=">i4"),
+    "nested": np.zeros(5, [("p", [("x", "<f4"), ("y", "<f4")]), ("n", "S5"),
+                           ("m", "<i2", (2, 3))]),
+    "titles": np.zeros(3, [(("a title", "a"), "<i4")]),
+    "raw": np.zeros(5, "V7").view([("f0", "V7")]),
+    "aligned": np.zeros(5, [("a", "i1"), ("f1", "V7"), ("b", "<f8")]),
+    "long_texts": np.array(["x" * 100, "y"]),
+    "no_text": np.array([""]),
+    "nothing": np.zeros((0,)),
+    "nothing_within": np.zeros((3, 0, 2), "<i2"),
+    "nine_dimensions": np.arange(512).reshape((2,) * 9),
+}
+
+# Filters and codecs; of what they lose, python-blosc2 tells.
+MADE_BY = {
+    "blosclz": {"codec": blosc2.Codec.BLOSCLZ},
+    "lz4": {"codec": blosc2.Codec.LZ4, "clevel": 9},
+    "lz4hc": {"codec": blosc2.Codec.LZ4HC},
+    "zlib": {"codec": blosc2.Codec.ZLIB},
+    "stored": {"clevel": 0},
+    "bitshuffle": {"filters": [blosc2.Filter.BITSHUFFLE],
+                   "filters_meta": [0]},
+    "delta": {"filters": [blosc2.Filter.DELTA, blosc2.Filter.SHUFFLE],
+              "filters_meta": [0, 0]},
+    "bytedelta": {"filters": [blosc2.Filter.SHUFFLE, blosc2.Filter.BYTEDELTA],
+                  "filters_meta": [0, 8]},
+    "trunc_prec": {"filters": [blosc2.Filter.TRUNC_PREC,
+                               blosc2.Filter.SHUFFLE],
+                   "filters_meta": [20, 0]},
+    "always_split": {"splitmode": blosc2.SplitMode.ALWAYS_SPLIT},
+}
+
+
+def typed(kind, values):
+    def make_typed(_, **storage):
+        blosc2.asarray(values, urlpath=f"{kind}.b2nd", **storage)
+        return array(f"{kind}.b2nd", values)
+    return make_typed
+
+
+def encoded(kind, cparams):
+    def make_encoded(_, **storage):
+        path = f"{kind}.b2nd"
+        blosc2.asarray(VALUES, urlpath=path, cparams=cparams, **storage)
+        return array(path, np.frombuffer(value(path)).reshape(VALUES.shape))
+    return make_encoded
+
+
 ONE_FRAME = [schunk, empty_schunk, chunks_of_different_sizes, special_chunks,
              with_dictionaries, ndarray, saved, records, texts, one_number,
              no_numbers, zeros, repeated, lazy_expression, lazy_function,
              proxy, fetched_proxy, remote_array, object_array, batch_array,
-             list_array]
+             list_array, objects, attributes, uninitialized, resized, copied,
+             computed, iterated,
+             *(typed(*x) for x in TYPES.items()),
+             *(encoded(*x) for x in MADE_BY.items())]
 
 
 # ---- what there is in one form only ----
@@ -220,6 +329,12 @@ def packed():
     put("pack_tensor.b2frame", blosc2.pack_tensor(VALUES))
     for name in "save_array", "save_tensor", "pack_array2", "pack_tensor":
         yield array(f"{name}.b2frame", VALUES)
+    for name, values in (
+            ("number", np.array(5.0)), ("empty", np.zeros((0, 3))),
+            ("texts", np.array(["ab", "c"])), ("records", RECORDS),
+            ("dates", np.array(["2020-01-01"], "<M8[D]"))):
+        blosc2.save_array(values, f"save_{name}.b2frame")
+        yield array(f"save_{name}.b2frame", values)
     # No frame: a pickle in a Blosc1 chunk.
     raw = blosc2.pack_array(VALUES)
     yield Form("pack_array.bin", "pack_array.bin", raw)
@@ -231,6 +346,20 @@ def serialized():
     yield array("array.b2nd", VALUES)
     put("schunk.b2f", blosc2.SChunk(data=VALUES).to_cframe())
     yield plain("schunk.b2f", VALUES.tobytes())
+    made = blosc2.ObjectArray()
+    made.append("x")
+    put("objects.b2f", made.to_cframe())
+    yield refused("objects.b2f", "it is an ObjectArray")
+    made = blosc2.BatchArray()
+    made.append([1, "x"])
+    put("batches.b2f", made.to_cframe())
+    yield refused("batches.b2f", "it is a BatchArray")
+    row = dataclasses.make_dataclass("Row", [
+        ("number", int, blosc2.field(blosc2.int64()))])
+    made = blosc2.CTable(row)
+    made.extend([(1,), (2,)])
+    put("table.b2f", made.to_cframe())
+    yield refused("table.b2f", "it is an EmbedStore")
 
 
 def indexed():
@@ -269,6 +398,21 @@ def embed_store():
     yield member("embed.b2e/b", VALUES[:3])
 
 
+def stores_of_other_objects():
+    """A SChunk, a number, and nothing, as members."""
+    with blosc2.DictStore("others.b2d", mode="w", threshold=None) as store:
+        store["/bytes"] = blosc2.SChunk(data=VALUES)
+        store["/number"] = np.array(5.0)
+    store = blosc2.EmbedStore("others.b2e", mode="w")
+    store["/bytes"] = blosc2.SChunk(data=VALUES)
+    store["/number"] = np.array(5.0)
+    store["/empty"] = np.zeros((0, 3))
+    yield Form("others.b2e/bytes", "others.b2e/bytes", VALUES.tobytes(),
+               words=MEMBER)
+    yield member("others.b2e/number", np.array(5.0))
+    yield member("others.b2e/empty", np.zeros((0, 3)))
+
+
 def zipped_stores():
     with blosc2.DictStore("dict.b2z", mode="w", threshold=1000) as store:
         store["/large"] = VALUES
@@ -295,8 +439,40 @@ def table():
     yield array("table.b2d/_valid_rows.b2nd", np.ones(100, bool))
 
 
+# Columns: what a table calls them, their cells, and what is shown.
+COLUMNS = [
+    ("string", str, lambda: blosc2.string(max_length=4), ["a", "bb"],
+     {"c.b2nd": np.array(["a", "bb"], "<U4")}),
+    ("utf8", str, blosc2.utf8, ["a", "bb"],
+     {"c.b2nd": np.array([0, 1, 3]), "c.utf8.b2nd": np.array([97, 98, 98],
+                                                             "u1")}),
+    ("vlstring", str, blosc2.vlstring, ["a", "bb"], {"c.b2b": COLUMN}),
+    ("vlbytes", bytes, blosc2.vlbytes, [b"a", b"bb"], {"c.b2b": COLUMN}),
+    ("object", object, blosc2.object, [1, {"a": 2}], {"c.b2b": COLUMN}),
+    ("list", list[int], lambda: blosc2.list(blosc2.int64()), [[1], [2, 3]],
+     {"c.b2b": "it is a ListArray"}),
+    ("dictionary", str, blosc2.dictionary, ["a", "bb"],
+     {"c.b2nd": np.array([0, 1], "<i4"), "c_dict.b2b": COLUMN}),
+    ("ndarray", np.ndarray, lambda: blosc2.ndarray((2,), blosc2.float64()),
+     [np.zeros(2), np.ones(2)], {"c.b2nd": np.array([[0.0, 0], [1, 1]])}),
+]
+
+
+def columns_of_tables():
+    for kind, python, spec, cells, shown in COLUMNS:
+        row = dataclasses.make_dataclass("Row", [
+            ("c", python, blosc2.field(spec()))])
+        made = blosc2.CTable(row, urlpath=f"{kind}.b2d", mode="w")
+        made.extend([(x,) for x in cells])
+        made.close()
+        for name, values in shown.items():
+            path = f"{kind}.b2d/_cols/{name}"
+            yield (refused(path, values) if isinstance(values, str)
+                   else array(path, values))
+
+
 SINGLE = [packed, serialized, indexed, tree_store, dict_store, embed_store,
-          zipped_stores, table]
+          stores_of_other_objects, zipped_stores, table, columns_of_tables]
 
 
 # ---- what is looked at ----
