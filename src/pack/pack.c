@@ -18,6 +18,12 @@
 #define ZIP_SUFFIX   ".b2z"
 #define EMBED_SUFFIX ".b2e"
 
+/*
+ * So many EmbedStores of a ZIP file are directories: each has its index in memory
+ * as long as the pack is open.  python-blosc2 makes one.
+ */
+#define NEMBEDS_MAX 64
+
 static bool ends_in(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), m = strlen(suffix);
@@ -165,7 +171,8 @@ static int add_member(struct b2f_pack *pack, struct b2f_zip_member *m,
 	bool added = false;
 	int err = 0;
 
-	if (!m->is_dir && !m->refused && ends_in(m->name, EMBED_SUFFIX))
+	if (!m->is_dir && !m->refused && pack->nsources <= NEMBEDS_MAX &&
+	    ends_in(m->name, EMBED_SUFFIX))
 		err = add_embed_member(pack, m, &added, why);
 	if (err || added)
 		return err;

@@ -166,6 +166,19 @@ def test_members_that_cannot_be_shown_are_named():
         mount.wait_for_log("it is an ObjectArray of python-blosc2")
 
 
+def test_embed_stores_have_a_bound():
+    """Each keeps its index in memory; python-blosc2 puts one into a store."""
+    os.mkdir("src")
+    blosc2.EmbedStore("e.b2e", mode="w")["/x"] = np.arange(9)
+    embed = pathlib.Path("e.b2e").read_bytes()
+    zip_of("src/z.b2z", {f"{i:02}.b2e": embed for i in range(70)})
+    with Mount("src", "mnt"):
+        for i in range(70):
+            path = pathlib.Path(f"mnt/z.b2z/{i:02}.b2e")
+            assert path.is_dir() == (i < 64), path
+        assert os.listdir("mnt/z.b2z/63.b2e") == ["x"]
+
+
 def test_what_is_no_store_is_a_file():
     os.mkdir("src")
     zip_of("src/hostile.b2z", {"../x": frame()})
