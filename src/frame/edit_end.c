@@ -35,13 +35,25 @@ static void give_back(struct b2f_edit *edit)
 					b2f_edit_id(edit->dead.ids[i]), NULL);
 }
 
+/*
+ * May chunks move now?  The close of the file may have returned, and a program that
+ * uses no locks may begin to write.
+ */
+static bool may_move(const struct b2f_edit *edit)
+{
+	bool is_alone = edit->lock || !b2f_lock_has_place(edit->store);
+
+	return is_alone &&
+	       b2f_edit_state_equal(&edit->working, &edit->committed);
+}
+
 /* A frame that survives a loss of power: no older one comes back. */
 static void end_durable(struct b2f_edit *edit)
 {
 	int err = 0;
 
 	give_back(edit);
-	if (b2f_edit_state_equal(&edit->working, &edit->committed))
+	if (may_move(edit))
 		err = b2f_edit_compact(edit);
 	if (!err)
 		cut(edit);

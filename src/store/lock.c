@@ -173,6 +173,11 @@ static int find_file(struct b2f_store *store, struct b2f_lock *lock,
 	return -ENOMEM;
 }
 
+bool b2f_lock_has_place(const struct b2f_store *store)
+{
+	return b2f_files_is_file(store);
+}
+
 int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 		  struct b2f_why *why)
 {

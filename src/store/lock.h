@@ -43,6 +43,9 @@ B2F_MUST_CHECK
 int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 		  struct b2f_why *why);
 
+/* Can other programs write to @store at all, so that there is a place for a lock? */
+bool b2f_lock_has_place(const struct b2f_store *store);
+
 /* Releases it if it is held.  The file stays.  NULL does nothing. */
 void b2f_lock_close(struct b2f_lock *lock);
 

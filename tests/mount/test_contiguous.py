@@ -430,7 +430,8 @@ def test_without_holes_it_gets_shorter():
     model = begin(20 * CHUNK)
     rng = np.random.default_rng(3)
     ino = os.stat(FRAME).st_ino
-    with Traced(*OPTIONS, inject=["fallocate:error=EOPNOTSUPP"]):
+    with Traced(*OPTIONS, "locking",
+                inject=["fallocate:error=EOPNOTSUPP"]):
         with opened() as fd:
             for _ in range(4):
                 put(fd, model, 0, rng.bytes(20 * CHUNK))
