@@ -27,13 +27,23 @@ install(FILES ${CMAKE_BINARY_DIR}/b2frame-config-version.cmake
 install(EXPORT b2frame FILE b2frame-config.cmake NAMESPACE b2frame::
 	DESTINATION ${package_dir} COMPONENT dev)
 
-file(GLOB man_pages ${CMAKE_SOURCE_DIR}/docs/*.1)
-install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
-	COMPONENT bloscfs)
-install(FILES ${CMAKE_SOURCE_DIR}/docs/bloscfs.5
-	DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT bloscfs)
-install(FILES ${CMAKE_SOURCE_DIR}/docs/libb2frame.3
-	DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
+# install_compressed(FILE DIRECTORY NAME COMPONENT): as NAME.gz, without a time.
+function(install_compressed file directory name component)
+	install(FILES ${file} DESTINATION ${directory} RENAME ${name}
+		COMPONENT ${component})
+	install(CODE "execute_process(COMMAND gzip -9nf
+		\"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${directory}/${name}\"
+		COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
+endfunction()
+foreach(page bloscfs.1 bloscctl.1 bloscfs.5 libb2frame.3)
+	string(REGEX MATCH ".$" section ${page})
+	set(component bloscfs)
+	if(section EQUAL 3)
+		set(component dev)
+	endif()
+	install_compressed(${CMAKE_SOURCE_DIR}/docs/${page}
+		${CMAKE_INSTALL_MANDIR}/man${section} ${page} ${component})
+endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/README.md
 	DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bloscfs)
 # Each Debian package has the licence under its own name.
@@ -43,6 +53,8 @@ foreach(package bloscfs/bloscfs library/libb2frame1 dev/libb2frame-dev)
 	install(FILES ${CMAKE_SOURCE_DIR}/LICENSE
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
 		RENAME copyright COMPONENT ${component})
+	install_compressed(${CMAKE_SOURCE_DIR}/packaging/changelog
+		${CMAKE_INSTALL_DATADIR}/doc/${name} changelog ${component})
 endforeach()
 
 # install_renamed(FILE DIRECTORY NAME)
@@ -75,7 +87,11 @@ function(install_helpers verb program)
 		set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/sbin\")
 		file(MAKE_DIRECTORY \"\${dir}\")
 		file(CREATE_LINK ../${CMAKE_INSTALL_BINDIR}/${program}
-			\"\${dir}/${verb}.${type}\" SYMBOLIC)"
+			\"\${dir}/${verb}.${type}\" SYMBOLIC)
+		set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man8\")
+		file(MAKE_DIRECTORY \"\${dir}\")
+		file(CREATE_LINK ../man1/${program}.1.gz
+			\"\${dir}/${verb}.${type}.8.gz\" SYMBOLIC)"
 			COMPONENT bloscfs)
 	endforeach()
 endfunction()

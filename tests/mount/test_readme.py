@@ -92,8 +92,9 @@ def test_every_line_prints_what_it_should():
 
 
 def test_programs_are_those_that_run():
-    shown = [block for block in blocks("python") if "mnt/" in block
-             or "arrays/" in block]
+    # That of the module bloscfs runs in install/wheel.
+    shown = [block for block in blocks("python")
+             if "import bloscfs" not in block]
     assert len(shown) >= 2
     for block in shown:
         assert any(block in text for text in programs().values()), block
