@@ -3,6 +3,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,7 +21,11 @@ void b2f_store_free(struct b2f_store *store)
 int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
 		    struct b2f_why *why)
 {
-	return store->ops->clone(store, out, why);
+	int err = store->ops->clone(store, out, why);
+
+	if (!err)
+		(*out)->quiet = store->quiet;
+	return err;
 }
 
 int b2f_store_dirfd(const struct b2f_store *store)
@@ -56,9 +61,16 @@ static int open_range(struct b2f_store *store, int64_t id,
 int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {
+	int err;
+
 	if (!store->sparse && id >= 0)
-		return open_range(store, id, out, why);
-	return store->ops->open(store, id, out, why);
+		err = open_range(store, id, out, why);
+	else
+		err = store->ops->open(store, id, out, why);
+	if (!err && store->quiet && out->fd >= 0)
+		(void)fcntl(out->fd, F_SETFL,
+			    fcntl(out->fd, F_GETFL) | O_NOATIME);
+	return err;
 }
 
 void b2f_object_close(struct b2f_object *object)

@@ -149,6 +149,11 @@ struct b2f_store {
 	const struct b2f_store_ops *ops;
 	/* One file per chunk. */
 	bool sparse;
+	/*
+	 * Reads leave the access times, where this process may ask for that:
+	 * of its own files, and as root.
+	 */
+	bool quiet;
 	/* Where chunks are, for a contiguous store that has some; or NULL. */
 	struct b2f_ranges *ranges;
 	/*

@@ -6,6 +6,7 @@ import pathlib
 import time
 
 import blosc2
+import numpy as np
 
 from mounting import main
 from scratch import Scratch
@@ -138,6 +139,22 @@ def test_a_rename_lets_readers_change_the_atime():
         tick()
         assert atime_moves(MNT / "x", MNT / "y")[1] == \
             atime_moves(SRC / "plain", SRC / "other")[1]
+
+
+def test_a_look_is_no_access():
+    """At whatever file; its atime is so old that a read would change it."""
+    old = time.time() - 3 * 86400
+    with Scratch(FRESH, "entry_timeout=0"):
+        write(b"x" * 1000)
+        np.save(MNT / "array.npy", np.arange(1000))
+        (SRC / "plain").write_bytes(b"plain")
+        blosc2.asarray(np.arange(100), urlpath=str(SRC / "one.b2nd"))
+        for name in "x", "array.npy", "plain", "one":
+            os.utime(MNT / name, (old, old - 1))
+            for _ in range(3):
+                os.listdir(MNT)
+                shown = os.stat(MNT / name).st_atime
+                assert abs(shown - old) < 1, (name, shown - old)
 
 
 main()
