@@ -109,6 +109,13 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	s.runtime = runtime(options);
 	s.write = write_options(options);
 	s.new_files = new_files(options);
+	/*
+	 * The mark of a small frame is part of a seal; and a program that locks
+	 * NAME.b2lock is not to find a directory there.
+	 */
+	s.small = options->no_seal || options->locking
+			  ? 0
+			  : (uint64_t)options->small;
 	s.log_level = log_level(options);
 	s.commit_ns = (uint64_t)options->commit * SECOND_NS;
 	s.file_mask = mask(options->fmask, options->umask);

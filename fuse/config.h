@@ -18,6 +18,10 @@ struct fs_config {
 	struct b2f_runtime_options runtime;
 	struct b2f_write_options write;
 	struct b2f_settings new_files;
+	/*
+	 * Up to this many bytes a new file is a contiguous frame; 0: never.
+	 */
+	uint64_t small;
 	enum b2f_log_level log_level;
 	/* 0: no timer commits. */
 	uint64_t commit_ns;

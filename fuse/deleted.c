@@ -180,6 +180,21 @@ void fs_deleted_purge(struct fs *fs)
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
 
+/* Deletes the file that a frame was before it grew (grow.h). */
+static void purge_grown(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0)
+		unlinkat(dirfd, name, 0);
+	close(fd);
+}
+
 /* Deletes a frame that was hidden in its own directory. */
 static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 {
@@ -190,6 +205,8 @@ static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 	    strncmp(id, fs->deleted.id, strlen(fs->deleted.id)) == 0)
 		return;
 	fd = open_dir(dirfd, name);
+	if (fd == -ENOTDIR)
+		purge_grown(dirfd, name);
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)

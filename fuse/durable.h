@@ -63,8 +63,15 @@ struct fs_durables {
 B2F_MUST_CHECK
 int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd);
 
-/* Notes that the sparse frame @node has a new name below @dirfd. */
+/* Notes that the frame @node has a new name below @dirfd. */
 void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd);
+
+/*
+ * Notes that @frame, which is open for writing, has become another file; unless
+ * @dirfd is -1 its name in that directory may not survive.
+ */
+void fs_durable_note_grown(struct fs *fs, struct fs_open_frame *frame,
+			   int dirfd);
 
 /* Notes that it was deleted. */
 void fs_durable_forget(struct fs *fs, struct fs_node *node);

@@ -74,10 +74,13 @@ void fs_entry_retire(struct fs *fs, struct fs_node *node,
 		return;
 	/* A directory's link count says nothing, and it has one name only. */
 	if (found->probe.kind == FS_KIND_DIR ||
-	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0))
+	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0)) {
+		if (node->kind == FS_KIND_FRAME)
+			fs_open_frame_unlinked(fs, node);
 		fs_tree_retire(fs->tree, node);
-	else
+	} else {
 		fs_tree_unhold(fs->tree, node);
+	}
 }
 
 void fs_entry_let_go(struct fs *fs, struct fs_node *node, int err)

@@ -17,6 +17,7 @@
 #include "deleted.h"
 #include "durable.h"
 #include "fuse_api.h"
+#include "grow.h"
 #include "handle.h"
 #include "known.h"
 #include "logger.h"
@@ -49,6 +50,9 @@ struct fs {
 	struct fs_open_frames open_frames;
 	struct fs_deleted_dir deleted;
 	struct fs_packs packs;
+	/* See grow.h; the list is under the lock. */
+	struct fs_grown_list grown;
+	pthread_rwlock_t names_lock;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
 	struct fs_durables durables;

@@ -24,6 +24,16 @@ uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
 		      UINT64_C(1) << 63);
 }
 
+/* A frame that has grown keeps the number that it was shown with. */
+static void keep_ino(const struct fs *fs, const struct fs_node *node,
+		     struct stat *out)
+{
+	ino_t shown = atomic_load(&node->shown_ino);
+
+	if (shown)
+		out->st_ino = fs_getattr_ino(fs, node->dev, shown);
+}
+
 static int64_t clamp(uint64_t n)
 {
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
@@ -207,6 +217,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 			probe.index.st_ctim = mtime;
 	}
 	fs_getattr_of_probe(fs, &probe, out);
+	keep_ino(fs, frame->pin.node, out);
 	pthread_mutex_lock(&fs->state_lock);
 	if (frame->pin.node->state.deleted)
 		out->st_nlink = 0;
@@ -223,6 +234,7 @@ static void closed_attr(struct fs *fs, struct fs_node *node,
 	if (node->kind == FS_KIND_FRAME)
 		probe.index.st_ctim = fs_seen_ctime(fs, node, &probe.index);
 	fs_getattr_of_probe(fs, &probe, out);
+	keep_ino(fs, node, out);
 }
 
 static void keep_read_only(struct fs *fs, struct fs_node *node,

@@ -260,9 +260,11 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	}
 	/* A directory without a suffix may still be a frame. */
 	if (is_frame) {
+		ino_t ino = fs_grow_shown_ino(fs, listing->dev, d->d_ino);
+
 		out->ino = fs_getattr_ino(fs, listing->dev,
 					  fs_links_ino(listing->fd, d->d_name,
-						       d->d_type, d->d_ino));
+						       d->d_type, ino));
 		out->type = DT_REG;
 	} else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;

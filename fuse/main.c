@@ -198,6 +198,7 @@ static int store_all(struct fs *fs)
 	fs_handle_fini(fs);
 	err = fs_open_frame_fini(fs);
 	last = fs_durable_sync_fini(fs);
+	fs_grow_fini(fs);
 	fs_wakeup_fini(&fs->wakeup);
 	return err ? err : last;
 }
@@ -243,6 +244,8 @@ static enum fs_exit run(struct fs *fs)
 	fs->mountpoint.fd = -1;
 	pthread_mutex_init(&fs->state_lock, NULL);
 	pthread_mutex_init(&fs->links_lock, NULL);
+	TAILQ_INIT(&fs->grown);
+	pthread_rwlock_init(&fs->names_lock, NULL);
 	TAILQ_INIT(&fs->handles);
 	fs_packs_init(&fs->packs);
 	fs_open_frame_init(&fs->open_frames);

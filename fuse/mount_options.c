@@ -94,6 +94,7 @@ static const struct option_entry table[] = {
 	{"filter", FILTERS, FIELD(filters), NULL},
 	{"typesize", AUTO_NUMBER, FIELD(typesize), NULL},
 	{"chunksize", SIZE, FIELD(chunksize), NULL},
+	{"small", SIZE, FIELD(small), NULL},
 	{"blocksize", AUTO_SIZE, FIELD(blocksize), NULL},
 	{"seal", CLEAR, FIELD(no_seal), NULL},
 	{"noseal", SET, FIELD(no_seal), NULL},

@@ -78,6 +78,8 @@ struct fs_options {
 	int64_t clevel;
 	int64_t typesize;
 	int64_t chunksize;
+	/* Up to this many bytes they are one file; 0: never. */
+	int64_t small;
 	int64_t blocksize;
 	/* As the slots of a frame. */
 	uint8_t filters[B2F_SLOTS];

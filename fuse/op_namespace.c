@@ -2,7 +2,7 @@
 /*
  * op_namespace.c - names that come and go: create, mkdir, link, unlink ...
  *
- * A new file becomes a sparse frame; all else is as on the backing filesystem.
+ * A new file becomes a frame; all else is as on the backing filesystem.
  * The kernel has checked permissions, and has applied the caller's umask.
  */
 #include <errno.h>
@@ -138,6 +138,7 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
+	fs_grow_lock_names(fs);
 	if (!err)
 		err = fs_lookup_check_free(&entry);
 	if (!err && node->kind == FS_KIND_VIEW)
@@ -148,6 +149,7 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 			      : link_other(&entry, node);
 	if (!err)
 		err = fs_lookup_answer(&entry, &answer, &linked);
+	fs_grow_unlock_names(fs);
 	fs_entry_leave(&entry);
 	if (err)
 		fs_reply_error(req, err);
@@ -184,14 +186,14 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 	return taken ? taken : err;
 }
 
-/* Opens the directory by its new name. */
+/* Opens the directory, or the one file, by its new name. */
 static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 		       struct fs_probe *out)
 {
 	struct fs_probe probe = {
 		.fd = -1,
 		.kind = FS_KIND_FRAME,
-		.sparse = true,
+		.sparse = S_ISDIR(fresh->made.dir.st_mode),
 		.index = fresh->made.index,
 	};
 	int err = fs_tree_open_at(entry->fs->tree, entry->pin.fd, fresh->name,
@@ -240,6 +242,15 @@ static mode_t own_access(void)
 	return geteuid() == 0 ? 0 : S_IRUSR | S_IWUSR;
 }
 
+/* Removes @name, which was just made. */
+static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
+{
+	if (S_ISDIR(fresh->made.dir.st_mode))
+		(void)!b2f_frame_remove(entry->pin.fd, fresh->name);
+	else
+		(void)!unlinkat(entry->pin.fd, fresh->name, 0);
+}
+
 /*
  * Makes a frame that is shown as @entry->name.  Close @fresh->made.frame, and
  * unpin @fresh->pin.
@@ -259,8 +270,9 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		return err;
 	options.label = label;
 	fs_maker_begin(req);
-	err = b2f_frame_make(&fs->config.new_files, entry->pin.fd, fresh->name,
-			     mode | own_access(), &options, &fresh->made);
+	err = (fs->config.small ? b2f_frame_make_small : b2f_frame_make)(
+		&fs->config.new_files, entry->pin.fd, fresh->name,
+		mode | own_access(), &options, &fresh->made);
 	fs_maker_end(req);
 	free(label);
 	if (err)
@@ -268,7 +280,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	err = adopt_frame(entry, fresh);
 	if (err) {
 		b2f_frame_close(fresh->made.frame);
-		(void)!b2f_frame_remove(entry->pin.fd, fresh->name);
+		remove_made(entry, fresh);
 	}
 	return err;
 }
@@ -416,8 +428,10 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
-	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
+	struct fs *fs = fs_of(req);
+	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
+	fs_grow_lock_names(fs);
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
 	if (err == -ENOENT && fs_lookup_has_view(&entry))
@@ -426,6 +440,7 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		err = delete_found(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
+	fs_grow_unlock_names(fs);
 	fs_entry_leave(&entry);
 	fs_reply_error(req, err);
 }

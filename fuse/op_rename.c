@@ -345,6 +345,7 @@ void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		err = -EINVAL;
 	if (!err)
 		err = enter_both(&r, parent, name, new_parent, new_name);
+	fs_grow_lock_names(r.fs);
 	if (!err)
 		err = find_both(&r);
 	if (!err) {
@@ -357,6 +358,7 @@ void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		if (r.replaces)
 			fs_probe_close(&r.to.found.probe);
 	}
+	fs_grow_unlock_names(r.fs);
 	fs_tree_unpin(r.fs->tree, &r.from.pin);
 	fs_tree_unpin(r.fs->tree, &r.to.pin);
 	fs_entry_leave(&r.from.entry);

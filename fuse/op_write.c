@@ -86,10 +86,13 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 		skip = skip_head(handle, buf, size, off);
 	if (skip < 0)
 		return skip;
-	if (size > (size_t)skip)
+	off += (uint64_t)skip - handle->head_len;
+	if (size > (size_t)skip) {
+		fs_grow_before(fs, handle->frame, buf + skip,
+			       size - (size_t)skip, off);
 		n = b2f_file_pwrite(handle->frame->file, buf + skip,
-				    size - (size_t)skip,
-				    off + (uint64_t)skip - handle->head_len);
+				    size - (size_t)skip, off);
+	}
 	if (n < 0)
 		fs_anew_spoil(handle);
 	fs_open_frame_note_change(handle->frame);
@@ -104,6 +107,9 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 	uint64_t at = off;
 	ssize_t n = fs_anew_before_write(fs, handle, buf, size, 0);
 
+	if (!n)
+		fs_grow_before(fs, handle->frame, buf, size,
+			       b2f_file_size(handle->frame->file));
 	if (!n)
 		n = b2f_file_append(handle->frame->file, buf, size, &at);
 	if (n < 0)
@@ -263,8 +269,11 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 	if (!err && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
 		err = b2f_file_zero(file, off, length);
 	/* The kernel lets no other request change the size meanwhile. */
-	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) && end > b2f_file_size(file))
+	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) &&
+	    end > b2f_file_size(file)) {
+		fs_grow_before(fs, handle->frame, NULL, 0, end);
 		err = b2f_file_truncate(file, end);
+	}
 	return err;
 }
 

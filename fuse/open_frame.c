@@ -144,8 +144,9 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled)
 	b2f_file_now_get((*frame)->file, &now);
 	pthread_mutex_lock(&fs->state_lock);
 	other = state->frame;
-	if (other && other->dev == (*frame)->dev &&
-	    other->ino == (*frame)->ino) {
+	if (other && (!other->pin.node->is_root ||
+		      (other->dev == (*frame)->dev &&
+		       other->ino == (*frame)->ino))) {
 		other->nrefs++;
 		spare = *frame;
 		*frame = other;

@@ -52,10 +52,11 @@ struct fs_open_frame {
 	char *label;
 	/*
 	 * Of the directory or file that is open, which the root's name may have
-	 * left.
+	 * left.  All other nodes are one file.
 	 */
 	dev_t dev;
-	ino_t ino;
+	/* A small frame that grows becomes another file; see grow.h. */
+	_Atomic ino_t ino;
 	/*
 	 * The kernel must not cache it: its cache is of the frame that has the
 	 * name.
@@ -214,6 +215,12 @@ void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame);
 B2F_MUST_CHECK
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 			 struct fs_node *node);
+
+/*
+ * Notes that the contiguous frame @node has no name any more: what is not
+ * committed never will be.
+ */
+void fs_open_frame_unlinked(struct fs *fs, struct fs_node *node);
 
 /*
  * References to all open frames, for the ticker.  *@out is malloc'ed.  Returns

@@ -97,7 +97,7 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 	pthread_mutex_lock(&fs->state_lock);
 	if (frame->nrefs > 1)
 		result = OTHERS;
-	else if (state->deleted)
+	else if (state->deleted || state->unlinked)
 		result = DELETED;
 	else if (!fs_open_frame_is_committed(frame) && !tried &&
 		 frame->retry_s <= fs_clock_s())
@@ -208,31 +208,51 @@ int fs_open_frame_fini(struct fs *fs)
 }
 
 /*
- * Hands @deleted to @node, which finishes it when it is freed.  Returns the
- * open frame that was kept only for changes that are lost now, or NULL.
+ * Takes away the open frame of @node, which has no name any more, if it was
+ * kept only for changes that are lost now; or NULL.  Locked.
  */
-static struct fs_open_frame *leave_to_node(struct fs *fs, struct fs_node *node,
-					   struct fs_deleted *deleted)
+static struct fs_open_frame *take_kept(struct fs *fs, struct fs_node *node)
 {
-	struct fs_state *state = &node->state;
-	struct fs_open_frame *kept = NULL;
+	struct fs_open_frame *kept = node->state.frame;
+
+	if (!kept || kept->nrefs > 0)
+		return NULL;
+	drop_from_list(fs, kept, NULL);
+	return kept;
+}
+
+void fs_open_frame_unlinked(struct fs *fs, struct fs_node *node)
+{
+	struct fs_open_frame *kept;
+
+	fs_durable_forget(fs, node);
+	pthread_mutex_lock(&fs->state_lock);
+	node->state.unlinked = true;
+	kept = take_kept(fs, node);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (kept)
+		destroy(fs, kept, true);
+}
+
+/* Hands @deleted to @node, which finishes it when it is freed. */
+static void leave_to_node(struct fs *fs, struct fs_node *node,
+			  struct fs_deleted *deleted)
+{
+	struct fs_open_frame *kept;
 
 	fs_tree_retire(fs->tree, node);
 	pthread_mutex_lock(&fs->state_lock);
-	state->deleted = deleted;
-	if (state->frame && state->frame->nrefs == 0) {
-		kept = state->frame;
-		drop_from_list(fs, kept, NULL);
-	}
+	node->state.deleted = deleted;
+	kept = take_kept(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
-	return kept;
+	if (kept)
+		destroy(fs, kept, true);
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 			 struct fs_node *node)
 {
 	struct fs_deleted *deleted = NULL;
-	struct fs_open_frame *kept;
 	int err = fs_deleted_hide(fs, dirfd, name, &deleted);
 
 	if (err)
@@ -242,8 +262,6 @@ int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 		return 0;
 	}
 	fs_durable_forget(fs, node);
-	kept = leave_to_node(fs, node, deleted);
-	if (kept)
-		destroy(fs, kept, true);
+	leave_to_node(fs, node, deleted);
 	return 0;
 }

@@ -18,7 +18,8 @@ static bool is_deleted(struct fs *fs, const struct fs_open_frame *frame)
 	bool deleted;
 
 	pthread_mutex_lock(&fs->state_lock);
-	deleted = frame->pin.node->state.deleted;
+	deleted = frame->pin.node->state.deleted ||
+		  frame->pin.node->state.unlinked;
 	pthread_mutex_unlock(&fs->state_lock);
 	return deleted;
 }

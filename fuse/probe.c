@@ -16,12 +16,11 @@
 
 int fs_probe_index(int fd, bool sparse, struct stat *out)
 {
-	int err;
+	int err = sparse ? -1 : fstat(fd, out);
 
-	if (sparse)
+	/* A frame that is growing may be one already (grow.h). */
+	if (sparse || (!err && S_ISDIR(out->st_mode)))
 		err = fstatat(fd, INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
-	else
-		err = fstat(fd, out);
 	return err ? -errno : 0;
 }
 

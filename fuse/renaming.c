@@ -13,7 +13,7 @@ void fs_renaming_move(struct fs *fs, const struct fs_side *side,
 {
 	if (!side->pin.node)
 		return;
-	if (fs_side_is_sparse(side))
+	if (fs_side_is_frame(side))
 		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
 	/* The frame itself stays at its home. */
 	if (fs_side_is_name(side))
@@ -41,7 +41,7 @@ int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
 {
 	const struct stat *st = &old->found.probe.st;
 
-	if (!fs_side_is_sparse(fresh) ||
+	if (!fs_side_is_frame(fresh) ||
 	    fs_durable_state(r->fs, st->st_dev, st->st_ino) == B2F_DISK_NEW)
 		return 0;
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);

@@ -130,9 +130,16 @@ struct request {
 	void *arg;
 };
 
-/* A contiguous frame has the attributes itself. */
+/*
+ * A contiguous frame has the attributes itself.  One that has become a directory
+ * since is looked up again.
+ */
 static int run_single(const struct request *r)
 {
+	struct stat st;
+
+	if (fstat(r->fd, &st) || S_ISDIR(st.st_mode))
+		return -ESTALE;
 	return r->meta ? fs_setattr_file(r->fs, r->fd, r->meta)
 		       : r->fn(r->arg, r->fd);
 }
@@ -163,10 +170,10 @@ static int run_closed(struct fs_node *node, int fd, struct request *r)
 	struct stat before, after;
 	int err;
 
-	if (fs_probe_index(fd, true, &before))
+	if (fs_probe_index(fd, node->sparse, &before))
 		return -ESTALE;
-	err = run(r, fd);
-	if (fs_probe_index(fd, true, &after))
+	err = run(r, node->sparse ? fd : -1);
+	if (fs_probe_index(fd, node->sparse, &after))
 		return err;
 	old = b2f_frame_stamp_of(&before);
 	new = b2f_frame_stamp_of(&after);
@@ -184,8 +191,6 @@ static int run_request(struct fs_node *node, int fd, struct request *r)
 
 	r->fd = fd;
 	frame = fs_open_frame_peek(fs, node);
-	if (!frame && !node->sparse)
-		return run_single(r);
 	if (!frame)
 		return run_closed(node, fd, r);
 	err = b2f_file_with_index(frame->file, r->sets_mtime, run, r);

@@ -117,6 +117,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	if (!is_urgent) {
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
+		more |= fs_grow_tick(fs);
 	}
 	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))

@@ -20,6 +20,19 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
+/* The node that is about to be @key, or NULL. */
+static struct fs_node *find_turning(const struct fs_tree *tree,
+				    const struct fs_node *key, bool retired)
+{
+	const struct fs_turn *t = tree->turns;
+
+	while (t && !(t->ino == key->ino && t->node->dev == key->dev &&
+		      t->node->kind == key->kind && key->sparse &&
+		      t->node->retired == retired))
+		t = t->next;
+	return t ? t->node : NULL;
+}
+
 static struct fs_node *find(const struct fs_tree *tree,
 			    const struct fs_node *key, bool retired)
 {
@@ -29,7 +42,7 @@ static struct fs_node *find(const struct fs_tree *tree,
 		      n->kind == key->kind && n->sparse == key->sparse &&
 		      n->retired == retired))
 		n = n->next;
-	return n;
+	return n ? n : find_turning(tree, key, retired);
 }
 
 static void insert(struct fs_tree *tree, struct fs_node *node)
@@ -367,6 +380,43 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)
 {
 	pthread_mutex_lock(&tree->lock);
 	node->retired = true;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn)
+{
+	pthread_mutex_lock(&tree->lock);
+	turn->next = tree->turns;
+	tree->turns = turn;
+	pthread_mutex_unlock(&tree->lock);
+}
+
+/* The node of @turn becomes the directory; locked. */
+static int become(struct fs_tree *tree, const struct fs_turn *turn)
+{
+	struct fs_node *node = turn->node;
+	int old = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
+
+	unhash(tree, node);
+	node->ino = turn->ino;
+	node->sparse = true;
+	insert(tree, node);
+	/* All pins of it have this number; both are open, so it cannot fail. */
+	(void)!dup3(turn->fd, node->fd, O_CLOEXEC);
+	return old;
+}
+
+void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
+		      int *old)
+{
+	struct fs_turn **p = &tree->turns;
+
+	pthread_mutex_lock(&tree->lock);
+	while (*p != turn)
+		p = &(*p)->next;
+	*p = turn->next;
+	if (done)
+		*old = become(tree, turn);
 	pthread_mutex_unlock(&tree->lock);
 }
 

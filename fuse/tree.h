@@ -24,6 +24,7 @@
 #define B2F_FUSE_TREE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,6 +73,8 @@ struct fs_state {
 	size_t nclosing;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
+	/* It was a contiguous frame, and its last name has gone. */
+	bool unlinked;
 	/* There is, or was, a view of the frame. */
 	bool has_view;
 	struct fs_seen seen;
@@ -81,14 +84,16 @@ struct fs_state {
 };
 
 struct fs_node {
-	/* These never change. */
+	/* These never change, but @sparse and @ino once (fs_tree_turn_end()). */
 	enum fs_kind kind;
 	/* A frame that is a directory. */
-	bool sparse;
+	_Atomic bool sparse;
 	bool is_root;
 	dev_t dev;
-	ino_t ino;
+	_Atomic ino_t ino;
 	uint64_t generation;
+	/* The number to show if it is not @ino, or 0; see grow.h. */
+	_Atomic ino_t shown_ino;
 
 	/* The rest, but for @state: under the tree's lock. */
 	uint64_t nrefs;
@@ -110,6 +115,14 @@ struct fs_node {
 	struct fs_node *newer;
 
 	struct fs_state state;
+};
+
+/* A frame that is about to be another file: the directory @fd (O_PATH), @ino. */
+struct fs_turn {
+	struct fs_turn *next;
+	struct fs_node *node;
+	ino_t ino;
+	int fd;
 };
 
 struct fs_tree {
@@ -135,6 +148,8 @@ struct fs_tree {
 	size_t nbuckets;
 	size_t nnodes;
 	uint64_t last_generation;
+	/* A list; usually there is none. */
+	struct fs_turn *turns;
 	/* Unused descriptors: oldest first. */
 	struct fs_node idle;
 	size_t nidle;
@@ -225,6 +240,19 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd);
  * Undoes one hold: @node was not deleted after all, or has another name left.
  */
 void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node);
+
+/*
+ * From now on @turn->node, which is pinned, is also found as the directory that it
+ * is about to be.
+ */
+void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn);
+
+/*
+ * If @done, the node is only that from now on, and all pins of it are descriptors of
+ * it; *@old is one of what it was, or -1.  Else it is what it was.
+ */
+void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
+		      int *old);
 
 /* How many nodes there are, and how many idle descriptors. */
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);

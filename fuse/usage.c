@@ -61,6 +61,7 @@ static const char help[] =
 	"tell "
 	"(auto)\n"
 	"  chunksize=SIZE        what is compressed at a time (1m)\n"
+	"  small=SIZE            up to this size a new file is one file (0: never)\n"
 	"  blocksize=SIZE        what is decoded at a time (auto)\n"
 	"integrity and view\n"
 	"  verify=read           check data when they are read\n"

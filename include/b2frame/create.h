@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * create.h - new sparse frames
+ * create.h - new frames
  *
  * Layer: public (made by frame/).  Threads: any.
  */
@@ -110,6 +110,17 @@ int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
 		   const char *name, mode_t mode,
 		   const struct b2f_frame_options *options,
 		   struct b2f_frame_made *out);
+
+/*
+ * The same of a contiguous frame: one file @name with @mode, less what a default
+ * ACL of its directory, or else the umask, takes away.  @out->dir is the file, as
+ * is @out->index.  It may become a sparse frame later: b2f_file_grow().
+ */
+B2F_MUST_CHECK
+int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
+			 const char *name, mode_t mode,
+			 const struct b2f_frame_options *options,
+			 struct b2f_frame_made *out);
 
 /*
  * Gives the chunk files in the directory @dirfd of a sparse frame the owner,

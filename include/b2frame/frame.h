@@ -156,7 +156,11 @@ struct b2f_frame_stamp {
 
 /* What can be said of a name without opening the frame. */
 struct b2f_frame_peek {
-	/* A directory with an index, or a file with the magic. */
+	/*
+	 * A directory with an index, or a file with the magic; or one called
+	 * NAME.b2frame or NAME.b2nd that has no content but zeros: a new one that
+	 * has lost it with the power.
+	 */
 	bool is_frame;
 	bool sparse;
 	/* A Bloscpack file, which is shown as a frame. */

@@ -19,6 +19,7 @@
 #include "base/monotonic.h"
 #include "base/log_line.h"
 #include "file/change.h"
+#include "file/commit.h"
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/reform.h"
@@ -410,6 +411,11 @@ static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 	tell_locked(file, err == -EAGAIN);
 	b2f_writer_delete_dead(file, true);
 	return err;
+}
+
+int b2f_commit_now(struct b2f_file *file, enum b2f_commit_how how)
+{
+	return commit_locked(file, how, 0);
 }
 
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)

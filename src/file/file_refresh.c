@@ -245,12 +245,14 @@ static void know_index(struct b2f_file *file, bool sets_mtime)
 int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg)
 {
+	struct b2f_writer *w = hold_writer(file);
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	struct b2f_writer *w;
-	/* Every version of the frame is in the same directory. */
+	/*
+	 * Every version of the frame is in the same directory, but that a small
+	 * one has none before it grows.
+	 */
 	int err, changed, dirfd = b2f_store_dirfd(frame->store);
 
-	w = hold_writer(file);
 	/* Look first: after our change, a foreign one can no longer be told. */
 	changed = has_changed(file);
 	err = fn(arg, dirfd);

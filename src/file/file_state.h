@@ -25,6 +25,7 @@
  *   reform         a plain file becomes an array, and the other way round
  *   file_anew      an array is written from the beginning
  *   file_change, file_commit                what writers call
+ *   file_grow      a small file becomes a sparse frame
  *   runtime        makes what all files share
  *   check, convert                          whole frames
  *

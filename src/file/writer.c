@@ -64,8 +64,7 @@ void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w)
 	free(w);
 }
 
-/* Waits until all readers have ended that are at it now. */
-static void wait_readers(struct b2f_writer *w)
+void b2f_writer_wait_readers(struct b2f_writer *w)
 {
 	pthread_rwlock_wrlock(&w->gate);
 	pthread_rwlock_unlock(&w->gate);
@@ -88,7 +87,7 @@ void b2f_writer_end(struct b2f_file *file)
 	if (!edit)
 		return;
 	/* Jobs that decode ahead may still be at it. */
-	wait_readers(w);
+	b2f_writer_wait_readers(w);
 	b2f_edit_free(edit);
 }
 
@@ -149,7 +148,7 @@ void b2f_writer_delete_dead(struct b2f_file *file, bool retired)
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)
 		return;
-	wait_readers(w);
+	b2f_writer_wait_readers(w);
 	/* One that is open takes up its room as before. */
 	b2f_kept_drop(&file->runtime->kept, file);
 	deleted = b2f_edit_delete(edit);

@@ -76,6 +76,8 @@ struct b2f_writer {
 	uint64_t array_nbytes;
 	/* An array is being written anew: there are no commits meanwhile. */
 	bool anew;
+	/* It is not to become a sparse frame unless it has more bytes. */
+	uint64_t grow_above;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
 	/* When it was written to last, if that was since the last commit. */
@@ -104,6 +106,9 @@ void b2f_writer_end(struct b2f_file *file);
  * deletes files.  The file is locked; the lock is given up while waiting.
  */
 void b2f_writer_wait_unused(struct b2f_file *file);
+
+/* Waits until all readers have ended that use chunk files now. */
+void b2f_writer_wait_readers(struct b2f_writer *w);
 
 /* Waits until no record is BUSY; gives up the lock meanwhile, too. */
 void b2f_writer_wait_idle(struct b2f_file *file);

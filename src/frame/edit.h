@@ -102,6 +102,8 @@ struct b2f_edit {
 	struct b2f_store *store;
 	struct b2f_frame *home;
 	bool has_lock;
+	/* Of the frame that it began with. */
+	bool small;
 	/*
 	 * To be written: chunk size and type size may still change.  Its
 	 * frame_len and cbytes are those of the index on disk.

@@ -49,6 +49,25 @@ static int new_disk(struct b2f_edit *edit)
 	return 0;
 }
 
+/*
+ * A file that has lost its content with the power gets one: that of the empty
+ * frame it was read as.
+ */
+static int mend_blank(struct b2f_edit *edit, struct b2f_why *why)
+{
+	const struct b2f_frame *f = edit->frame;
+	uint8_t bytes[B2F_SECTOR];
+	size_t n = f->header.header_len, size = n + f->trailer_len;
+	int err;
+
+	if (size > sizeof(bytes))
+		return -EINVAL;
+	memcpy(bytes, f->header_bytes, n);
+	memcpy(bytes + n, f->trailer_bytes, f->trailer_len);
+	err = b2f_store_put_head(edit->store, bytes, size, NULL, why);
+	return err ? err : b2f_store_cut(edit->store, size, why);
+}
+
 int b2f_edit_disk_begin(struct b2f_edit *edit, struct b2f_why *why)
 {
 	int err;
@@ -64,6 +83,8 @@ int b2f_edit_disk_begin(struct b2f_edit *edit, struct b2f_why *why)
 				   "one place");
 	if (!err)
 		err = new_disk(edit);
+	if (!err && edit->frame->blank)
+		err = mend_blank(edit, why);
 	if (!err)
 		err = name_index(edit, edit->disk);
 	if (!err)

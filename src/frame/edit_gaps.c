@@ -9,6 +9,9 @@
 /* Of so many chunks the sizes are read, to know what is between them. */
 #define NMEASURED_MAX 1024
 
+/* What a small frame may have of dead bytes, besides as much as is alive. */
+#define DEAD_BYTES (UINT64_C(64) << 10)
+
 /* Decoded bytes of a chunk of the committed state; 0: not known. */
 static uint64_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
 {
@@ -86,12 +89,22 @@ static void find_first_gap(struct search *search)
 		b2f_ranges_give_back(edit->store->ranges, id);
 }
 
+/* Is there so little that is free that looking for it costs more? */
+static bool has_few_gaps(const struct b2f_edit *edit)
+{
+	uint64_t live = edit->committed.cbytes;
+
+	return edit->small && edit->header.frame_len < 2 * live + DEAD_BYTES;
+}
+
 void b2f_edit_find_gaps(struct b2f_edit *edit)
 {
 	const struct b2f_edit_state *state = &edit->committed;
 	struct search search = {.edit = edit};
 	struct b2f_range range;
 
+	if (has_few_gaps(edit))
+		return;
 	find_first_gap(&search);
 	if (state->n > NMEASURED_MAX || edit->header.chunksize <= 0)
 		return;

@@ -266,8 +266,11 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	struct draft draft;
 	int err;
 
-	/* Its header would become longer, for which there is no room. */
-	if (head && !frame->store->sparse)
+	/*
+	 * Its header would become longer, for which there is no room but in a
+	 * frame that was made small: no chunk of that is in the first sector.
+	 */
+	if (head && !frame->store->sparse && !frame->small)
 		return B2F_EUNSUPPORTED;
 	err = draft_init(frame, &draft);
 	if (!err)
@@ -284,6 +287,12 @@ int b2f_form_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	if (head)
 		add_meta(&draft.vlmetas, B2F_NPY_META, chunk, chunk_size);
 	err = derive(frame, &draft, out);
+	/* The header is written at once. */
+	if (!err && head && (*out)->small &&
+	    (*out)->header.header_len > B2F_SECTOR) {
+		b2f_frame_close(*out);
+		err = B2F_EUNSUPPORTED;
+	}
 out:
 	draft_fini(&draft);
 	free(b2nd);

@@ -74,6 +74,8 @@ struct b2f_frame {
 	struct b2f_form form;
 	/* The index has checksums, and they are right. */
 	bool sealed;
+	/* Contiguous because it is small (frame/enlarge.h). */
+	bool small;
 	/* The index on disk is blank; a writer has to write one. */
 	bool blank;
 	/* What filters may ask for; its grid points to @grid or is NULL. */

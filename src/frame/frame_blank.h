@@ -10,12 +10,15 @@
 #include "frame/frame.h"
 
 /*
- * Is the index of the sparse @store blank: empty, or zeros?  That is how a loss
- * of power leaves a frame that was just made: the names of directory and index
- * are there, and of what was written nothing.  Such a frame is empty, unless a chunk file is
- * beside the index.
+ * Is the index of @store blank: empty, or zeros?  That is how a loss of power
+ * leaves a frame that was just made: the names are there, and of what was written
+ * nothing.  Such a frame is empty, unless a chunk file is beside the index.  Of a
+ * contiguous one that goes for b2f_frame_is_new_name() alone.
  */
 bool b2f_frame_is_blank(struct b2f_store *store);
+
+/* Is @path one that a new frame gets in a mount: NAME.b2frame, NAME.b2nd? */
+bool b2f_frame_is_new_name(const char *path);
 
 /*
  * Reads, if the index of @f is blank, the one of an empty frame instead.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_create.c - new sparse frames */
+/* frame_create.c - new frames: sparse ones, and small contiguous ones */
 #include "b2frame/create.h"
 
 #include <stdlib.h>
@@ -9,8 +9,10 @@
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"
+#include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "store/make.h"
+#include "store/single.h"
 
 struct b2f_settings b2f_settings_default(void)
 {
@@ -111,8 +113,8 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 		out->blocksize = (uint32_t)(a->block_items * a->itemsize);
 }
 
-int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
-		       size_t *size, struct b2f_why *why)
+int b2f_settings_index(const struct b2f_settings *settings, bool small,
+		       uint8_t **out, size_t *size, struct b2f_why *why)
 {
 	uint8_t head[B2F_FRAME_HEADER_PLAIN], trailer[B2F_FRAME_TRAILER_PLAIN];
 	struct b2f_index_parts parts = {
@@ -126,17 +128,22 @@ int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
 	err = b2f_settings_header(settings, &parts.header, why);
 	if (err)
 		return err;
+	parts.header.sparse = !small;
 	b2f_frame_header_write(&parts.header, head);
 	b2f_trailer_write(trailer);
-	return b2f_index_write(&parts, out, size, why);
+	err = b2f_index_write(&parts, out, size, why);
+	if (!err && small)
+		b2f_fingerprint_set_small(*out, *size);
+	return err;
 }
 
 /* As b2f_settings_index(), but tells @log why not. */
 static int make_index_of(const char *name, const struct b2f_settings *settings,
-			 uint8_t **out, size_t *size, const struct b2f_log *log)
+			 bool small, uint8_t **out, size_t *size,
+			 const struct b2f_log *log)
 {
 	struct b2f_why why = {""};
-	int err = b2f_settings_index(settings, out, size, &why);
+	int err = b2f_settings_index(settings, small, out, size, &why);
 
 	if (err)
 		b2f_log(log, B2F_LOG_ERROR, "%s: not created: %s", name,
@@ -152,7 +159,7 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 	size_t size = 0;
 	int err;
 
-	err = make_index_of(name, settings, &index, &size, log);
+	err = make_index_of(name, settings, false, &index, &size, log);
 	if (err)
 		return err;
 	/* An errno of the filesystem says enough to the caller. */
@@ -161,16 +168,17 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 	return err;
 }
 
-/* A sparse frame whose index are these bytes, and which is nowhere yet. */
+/* A frame whose index are these bytes, and which is nowhere yet. */
 static int open_bytes(const struct b2f_frame_options *options, const char *name,
-		      const uint8_t *index, size_t size, struct b2f_frame **out)
+		      const struct b2f_store_plan *plan, bool small,
+		      struct b2f_frame **out)
 {
 	struct b2f_store *store = NULL;
-	int err = b2f_store_new_memory(index, size, &store);
+	int err = b2f_store_new_memory(plan->index, plan->size, &store);
 
 	if (err)
 		return err;
-	store->sparse = true;
+	store->sparse = !small;
 	return b2f_frame_open_store(options, store, name, out);
 }
 
@@ -178,24 +186,26 @@ static int open_bytes(const struct b2f_frame_options *options, const char *name,
  * What is about to be written is parsed in memory: so nothing of it has to be
  * read again, and what fails does so before there is anything to take back.
  */
-int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
-		   const char *name, mode_t mode,
-		   const struct b2f_frame_options *options,
-		   struct b2f_frame_made *out)
+static int make(const struct b2f_settings *settings, int dirfd,
+		const char *name, struct b2f_store_plan *plan, bool small,
+		const struct b2f_frame_options *options,
+		struct b2f_frame_made *out)
 {
-	struct b2f_store_plan plan = {.mode = mode};
 	struct b2f_frame *frame = NULL;
 	struct b2f_store_made made;
 	uint8_t *index = NULL;
 	int err;
 
-	err = make_index_of(name, settings, &index, &plan.size, options->log);
+	err = make_index_of(name, settings, small, &index, &plan->size,
+			    options->log);
 	if (err)
 		return err;
-	plan.index = index;
-	err = open_bytes(options, name, index, plan.size, &frame);
+	plan->index = index;
+	err = open_bytes(options, name, plan, small, &frame);
 	if (!err)
-		err = b2f_store_make_open(dirfd, name, &plan, &made, NULL);
+		err = small ? b2f_single_make_open(dirfd, name, plan, &made)
+			    : b2f_store_make_open(dirfd, name, plan, &made,
+						  NULL);
 	if (err) {
 		b2f_frame_close(frame);
 	} else {
@@ -207,6 +217,26 @@ int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
 	}
 	free(index);
 	return err;
+}
+
+int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
+		   const char *name, mode_t mode,
+		   const struct b2f_frame_options *options,
+		   struct b2f_frame_made *out)
+{
+	struct b2f_store_plan plan = {.mode = mode};
+
+	return make(settings, dirfd, name, &plan, false, options, out);
+}
+
+int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
+			 const char *name, mode_t mode,
+			 const struct b2f_frame_options *options,
+			 struct b2f_frame_made *out)
+{
+	struct b2f_store_plan plan = {.mode = mode};
+
+	return make(settings, dirfd, name, &plan, true, options, out);
 }
 
 int b2f_frame_remove(int dirfd, const char *name)

@@ -270,7 +270,10 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	if (!f)
 		return -ENOMEM;
 	f->stamp = frame->stamp;
-	return hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
+	err = hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
+	if (!err)
+		(*out)->small = frame->small;
+	return err;
 }
 
 struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame)

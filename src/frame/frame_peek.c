@@ -138,7 +138,8 @@ static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 }
 
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */
-static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
+static int peek_store(struct b2f_store *store, const char *name,
+		      struct b2f_frame_peek *peek)
 {
 	uint8_t fixed[B2F_FRAME_HEADER_FIXED] = {0};
 	struct b2f_object object = {.fd = -1};
@@ -172,8 +173,12 @@ static int peek_store(struct b2f_store *store, struct b2f_frame_peek *peek)
 	array = !peek->broken &&
 		(has_array(&object, &h) || may_be_tensor(&object, &h));
 	varied = !peek->broken && !peek->read_only && h.chunksize == 0;
-	if (peek->broken && b2f_frame_is_blank(store))
+	if (peek->broken &&
+	    (peek->is_frame ? store->sparse : b2f_frame_is_new_name(name)) &&
+	    b2f_frame_is_blank(store)) {
+		peek->is_frame = true;
 		peek->broken = false;
+	}
 	b2f_object_close(&object);
 	if (!store->sparse && b2f_blp_magic(fixed, n))
 		return peek_bloscpack(store, peek);
@@ -198,7 +203,7 @@ int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)
 		return err;
 	/* A look is no access, or the time that a user has set would go. */
 	store->quiet = true;
-	err = peek_store(store, &peek);
+	err = peek_store(store, name, &peek);
 	b2f_store_free(store);
 	if (!err)
 		*out = peek;

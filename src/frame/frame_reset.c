@@ -51,7 +51,7 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 	size_t size = 0;
 	int err;
 
-	err = b2f_settings_index(settings, &index, &size, why);
+	err = b2f_settings_index(settings, false, &index, &size, why);
 	if (!err)
 		err = b2f_store_lock(store, why);
 	if (!err)

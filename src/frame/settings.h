@@ -27,11 +27,12 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 			   struct b2f_encode_options *out);
 
 /*
- * Makes the whole index of such a frame; *@out is malloc'ed.  Returns 0,
- * -ENOMEM, or -EINVAL with the cause in @why.
+ * Makes the whole index of such a frame; or, if @small, all of an empty
+ * contiguous one that may become sparse (enlarge.h).  *@out is malloc'ed.  Returns
+ * 0, -ENOMEM, or -EINVAL with the cause in @why.
  */
 B2F_MUST_CHECK
-int b2f_settings_index(const struct b2f_settings *settings, uint8_t **out,
-		       size_t *size, struct b2f_why *why);
+int b2f_settings_index(const struct b2f_settings *settings, bool small,
+		       uint8_t **out, size_t *size, struct b2f_why *why);
 
 #endif

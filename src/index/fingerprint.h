@@ -4,7 +4,7 @@
  *
  * The trailer ends in 16 bytes that C-Blosc2 does not look at; when it writes a
  * trailer it makes them zeros of type 0.  In an index of ours they are of
- * B2F_FINGERPRINT_TYPE, or B2F_FINGERPRINT_OLD, and hold, little endian,
+ * B2F_FINGERPRINT_TYPE, _OLD or _SMALL, and hold, little endian,
  *
  *   u64   XXH3-64 of the trailer up to the type, seeded with that of the index
  *         chunk, seeded with that of the header's fixed fields
@@ -33,6 +33,12 @@
  */
 #define B2F_FINGERPRINT_CLAIMED 5
 
+/*
+ * As B2F_FINGERPRINT_TYPE, of a contiguous frame that was made so because it is
+ * small: it may become a sparse one when it grows (frame/enlarge.h).
+ */
+#define B2F_FINGERPRINT_SMALL 6
+
 /* Bytes of a whole index that has a fingerprint, at its end. */
 #define B2F_FINGERPRINT_TAIL 17
 
@@ -41,6 +47,9 @@
  * made by b2f_index_write() or has no chunks.
  */
 void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len);
+
+/* Makes the fingerprint of that index B2F_FINGERPRINT_SMALL. */
+void b2f_fingerprint_set_small(uint8_t *index, size_t size);
 
 enum b2f_fingerprint {
 	B2F_FINGERPRINT_NONE,

@@ -284,6 +284,30 @@ int b2f_store_permit_chunks(int dirfd, uid_t owner)
 	return b2f_files_list(dirfd, permit_named, &p);
 }
 
+/* Owner, permissions, xattrs, and @times, of which the file may keep some. */
+static int take_all(int fd, const struct like *like,
+		    const struct timespec times[2], struct b2f_why *why)
+{
+	int err = take_permissions(fd, like, like->st.st_mode & 07777, why);
+
+	if (!err)
+		err = copy_xattrs(fd, like->path, why);
+	return err ? err : judge(futimens(fd, times), "set times", why);
+}
+
+int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why)
+{
+	struct like like = {.fd = like_fd};
+	struct timespec times[2];
+
+	if (fstat(like_fd, &like.st))
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	snprintf(like.path, sizeof(like.path), "/proc/self/fd/%d", like_fd);
+	times[0] = like.st.st_atim;
+	times[1] = like.st.st_mtim;
+	return take_all(fd, &like, times, why);
+}
+
 int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
 		      struct b2f_why *why)
 {
@@ -295,14 +319,12 @@ int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
 	err = open_like(dir, &like, why);
 	if (err)
 		return err;
-	if (like.fd >= 0) {
-		times[0] = like.st.st_atim;
-		if (!mtime)
-			times[1] = like.st.st_mtim;
-		err = take_permissions(fd, &like, like.st.st_mode & 07777, why);
-		if (!err)
-			err = copy_xattrs(fd, like.path, why);
-		close(like.fd);
-	}
-	return err ? err : judge(futimens(fd, times), "set times", why);
+	if (like.fd < 0)
+		return judge(futimens(fd, times), "set times", why);
+	times[0] = like.st.st_atim;
+	if (!mtime)
+		times[1] = like.st.st_mtim;
+	err = take_all(fd, &like, times, why);
+	close(like.fd);
+	return err;
 }

@@ -27,6 +27,13 @@ int b2f_files_permit(int dir, int fd, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_files_permit_again(int dir, int fd, struct b2f_why *why);
 
+/*
+ * Gives @fd the mode, owner, xattrs and times of the file @like_fd.  Returns as
+ * b2f_object_inherit().
+ */
+B2F_MUST_CHECK
+int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why);
+
 /* As b2f_object_inherit(). */
 B2F_MUST_CHECK
 int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,

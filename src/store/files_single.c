@@ -16,6 +16,7 @@
 
 #include "store/files.h"
 #include "store/files_single.h"
+#include "store/make.h"
 
 /* What a store has from b2f_store_lock() on. */
 struct b2f_files_writer {
@@ -107,7 +108,11 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	w = writer_of(store);
 	if (w->fd >= 0)
 		return 0;
-	fd = open_again(b2f_files_of(store)->fd);
+	/* One that was made here is open for writing already. */
+	if (b2f_store_begin_new(store))
+		fd = fcntl(b2f_files_of(store)->fd, F_DUPFD_CLOEXEC, 0);
+	else
+		fd = open_again(b2f_files_of(store)->fd);
 	if (fd < 0)
 		return failed("open it for writing", why);
 	err = take_lock(fd, why);

@@ -20,6 +20,7 @@
 /* What a frame is called while it is being made, and the room for it. */
 #define HIDDEN	    ".bloscfs-deleted-new-"
 #define HIDDEN_SIZE sizeof(HIDDEN "0123456789abcdef")
+_Static_assert(HIDDEN_SIZE <= B2F_HIDDEN_SIZE, "callers have room");
 
 #define DEFAULT_ACL "system.posix_acl_default"
 
@@ -79,7 +80,7 @@ static mode_t allowed_by_acl(int dir, mode_t mode)
  * A user who may read or write the frame has to get into its directory; the owner
  * always can.
  */
-static mode_t mode_of_dir(mode_t mode)
+mode_t b2f_store_dir_mode(mode_t mode)
 {
 	mode &= 0666;
 	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1 | S_IRWXU;
@@ -174,7 +175,7 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 {
 	int dir = made->fd;
 	mode_t mode = allowed_by_acl(dir, plan->mode & 07777);
-	mode_t dir_mode = mode_of_dir(mode);
+	mode_t dir_mode = b2f_store_dir_mode(mode);
 	int err;
 
 	/* That files get the group of the directory is inherited. */
@@ -304,11 +305,33 @@ int b2f_store_make_open(int dirfd, const char *name,
 	return 0;
 }
 
+int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,
+			  char name[B2F_HIDDEN_SIZE],
+			  struct b2f_store_made *out, struct b2f_why *why)
+{
+	struct b2f_store *store = b2f_files_new(-1, true);
+	int err;
+
+	if (!store)
+		return -ENOMEM;
+	err = hidden_name(name, why);
+	if (!err)
+		err = make_dir(dirfd, name, plan, out, why);
+	if (err) {
+		free(store);
+		return err;
+	}
+	b2f_files_of(store)->fd = out->fd;
+	b2f_files_of(store)->is_new = true;
+	out->store = store;
+	return 0;
+}
+
 bool b2f_store_begin_new(struct b2f_store *store)
 {
 	bool is_new = false;
 
-	if (b2f_files_is_dir(store)) {
+	if (b2f_files_is_file(store)) {
 		is_new = b2f_files_of(store)->is_new;
 		b2f_files_of(store)->is_new = false;
 	}

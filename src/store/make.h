@@ -48,6 +48,22 @@ int b2f_store_make_open(int dirfd, const char *name,
 			const struct b2f_store_plan *plan,
 			struct b2f_store_made *out, struct b2f_why *why);
 
+/* Room for a name that no mount shows. */
+#define B2F_HIDDEN_SIZE 38
+
+/*
+ * As b2f_store_make_open(), under a hidden name, which @name then is.  The
+ * directory stays locked (flock) as long as the store is open, so that a program
+ * that clears leftovers away passes it over.
+ */
+B2F_MUST_CHECK
+int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,
+			  char name[B2F_HIDDEN_SIZE],
+			  struct b2f_store_made *out, struct b2f_why *why);
+
+/* The mode of the directory of a frame with @mode. */
+mode_t b2f_store_dir_mode(mode_t mode);
+
 /*
  * True once, for a store of b2f_store_make_open(): its first writer need not
  * look for what others left, as there were no others.

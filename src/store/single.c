@@ -2,6 +2,7 @@
 /* single.c - a new file that becomes a contiguous frame */
 #include "store/single.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,51 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 		     struct b2f_why *why)
 {
 	return b2f_files_write_fully(fd, off, buf, n, why);
+}
+
+/* Writes what @plan says to the new file @made->fd. */
+static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made)
+{
+	int err = b2f_files_write_fully(made->fd, 0, plan->index, plan->size,
+					NULL);
+
+	if (!err && fstat(made->fd, &made->index))
+		err = -errno;
+	made->dir = made->index;
+	return err;
+}
+
+int b2f_single_make_open(int dirfd, const char *name,
+			 const struct b2f_store_plan *plan,
+			 struct b2f_store_made *out)
+{
+	struct b2f_store_made made = {.fd = -1};
+	int err;
+
+	/* Before there is anything that would have to be taken back. */
+	made.store = b2f_files_new(-1, false);
+	if (!made.store)
+		return -ENOMEM;
+	err = b2f_store_set_home(made.store, dirfd, name);
+	if (!err)
+		made.fd = openat(dirfd, name,
+				 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
+					 O_CLOEXEC,
+				 plan->mode & 07777);
+	if (!err && made.fd < 0)
+		err = -errno;
+	b2f_files_of(made.store)->fd = made.fd;
+	b2f_files_of(made.store)->is_new = true;
+	if (!err) {
+		err = fill(plan, &made);
+		if (err)
+			(void)unlinkat(dirfd, name, 0);
+	}
+	if (err)
+		b2f_store_free(made.store);
+	else
+		*out = made;
+	return err;
 }
 
 int b2f_single_finish(int fd, mode_t mode, struct b2f_why *why)

@@ -2,8 +2,6 @@
 /*
  * single.h - a new file that becomes a contiguous frame
  *
- * Only for making one: a reader opens it as a store.
- *
  * Layer: store.  May include: base/.  Threads: any; b2f_single_write() from any
  * number of threads.
  */
@@ -16,6 +14,7 @@
 
 #include "base/attr.h"
 #include "base/why.h"
+#include "store/make.h"
 
 /*
  * Creates the file @name below @dirfd, which only its owner may use as long as
@@ -29,6 +28,17 @@ int b2f_single_create(int dirfd, const char *name, int *fd,
 B2F_MUST_CHECK
 int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 		     struct b2f_why *why);
+
+/*
+ * Makes the file @name below @dirfd with the @plan->size bytes at @plan->index, and
+ * opens it as a store.  The kernel takes from @plan->mode what a default ACL or the
+ * umask takes.  A kill may leave it without content.  Returns as
+ * b2f_store_make_open().
+ */
+B2F_MUST_CHECK
+int b2f_single_make_open(int dirfd, const char *name,
+			 const struct b2f_store_plan *plan,
+			 struct b2f_store_made *out);
 
 /* Gives it the permissions @mode, and makes all durable.  0 or an errno. */
 B2F_MUST_CHECK

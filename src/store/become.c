@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* become.c - a directory takes the place of a file */
+#include "store/become.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "store/files.h"
+#include "store/files_attr.h"
+
+static int failed(const char *verb, struct b2f_why *why)
+{
+	return b2f_why_set(why, -errno, "%s: %s", verb, strerror(errno));
+}
+
+/* 0 if the file has this one name; else -ESTALE, -EMLINK or an errno. */
+static int check_name(const struct b2f_become *b, const char *name,
+		      struct b2f_why *why)
+{
+	struct stat st;
+
+	if (fstatat(b->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT
+			       ? b2f_why_set(why, -ESTALE, "it was renamed")
+			       : failed("stat", why);
+	if (st.st_dev != b->old.st_dev || st.st_ino != b->old.st_ino)
+		return b2f_why_set(why, -ESTALE, "its name is another file's");
+	if (st.st_nlink != 1)
+		return b2f_why_set(why, -EMLINK, "it has several names");
+	return 0;
+}
+
+/* The index becomes what the file is, but for its content. */
+static int inherit_index(int old, int dir, struct b2f_why *why)
+{
+	int fd, err;
+
+	fd = openat(dir, B2F_INDEX_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return failed("open the index", why);
+	err = b2f_files_inherit_file(old, fd, why);
+	close(fd);
+	return err;
+}
+
+/* Last of all others may enter the directory. */
+static int inherit_dir(const struct b2f_become *b, int dir, struct b2f_why *why)
+{
+	mode_t mode = b2f_store_dir_mode(b->old.st_mode);
+
+	if ((b->dir.st_uid != b->old.st_uid ||
+	     b->dir.st_gid != b->old.st_gid) &&
+	    fchown(dir, b->old.st_uid, b->old.st_gid) && errno != EPERM)
+		return failed("chown", why);
+	if (fchmod(dir, mode | (b->dir.st_mode & S_ISGID)))
+		return failed("chmod", why);
+	return 0;
+}
+
+int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
+		     const struct b2f_store_plan *plan, struct b2f_store **out,
+		     struct b2f_why *why)
+{
+	struct b2f_store_plan own = *plan;
+	struct b2f_store_made made;
+	int err = 0;
+
+	if (fstat(b2f_files_of(old)->fd, &b->old))
+		err = failed("stat", why);
+	if (!err)
+		err = check_name(b, b->name, why);
+	own.mode = 0600;
+	if (!err)
+		err = b2f_store_make_hidden(b->dirfd, &own, b->hidden, &made,
+					    why);
+	if (err)
+		return err;
+	b->dir = made.dir;
+	err = inherit_index(b2f_files_of(old)->fd, made.fd, why);
+	if (!err)
+		err = inherit_dir(b, made.fd, why);
+	if (err) {
+		b2f_store_free(made.store);
+		b2f_become_undo(b);
+	} else {
+		*out = made.store;
+	}
+	return err;
+}
+
+static int sync_names(const struct b2f_become *b)
+{
+	int fd = openat(b->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) && errno != EINVAL && errno != EBADF)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int exchange(const struct b2f_become *b)
+{
+	return renameat2(b->dirfd, b->hidden, b->dirfd, b->name,
+			 RENAME_EXCHANGE)
+		       ? -errno
+		       : 0;
+}
+
+int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
+{
+	int err = check_name(b, b->name, why);
+
+	if (err)
+		return err;
+	err = exchange(b);
+	if (err)
+		return b2f_why_set(why, err == -ENOSYS ? -EINVAL : err,
+				   "exchange names: %s", strerror(-err));
+	/* Another program may have been faster. */
+	err = check_name(b, b->hidden, why);
+	if (err)
+		/* Whatever was exchanged gets its name back. */
+		(void)!exchange(b);
+	return err;
+}
+
+int b2f_become_exchange_back(struct b2f_become *b)
+{
+	return exchange(b);
+}
+
+void b2f_become_end(struct b2f_become *b)
+{
+	b->unsynced = !b->durable || sync_names(b);
+	/* Until the new name survives, the disk may need the old file. */
+	if (!b->durable || !b->unsynced)
+		(void)unlinkat(b->dirfd, b->hidden, 0);
+}
+
+void b2f_become_undo(const struct b2f_become *b)
+{
+	(void)!b2f_store_unmake(b->dirfd, b->hidden, NULL);
+}

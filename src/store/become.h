@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * become.h - a directory takes the place of a file
+ *
+ * For a contiguous frame that becomes a sparse one.  What is in the directory is
+ * the caller's business.
+ *
+ *   1. The directory is made beside the file, under a hidden name.
+ *   2. It gets the owner, the mode, the xattrs and the times of the file.
+ *   3. Both exchange their names, in one step (RENAME_EXCHANGE).
+ *   4. The file is deleted.
+ *
+ * If this ends before 3 the file is as before, and if it ends behind 3 the
+ * directory has its name; what has the hidden name is a leftover, which a writable
+ * mount deletes (fuse/deleted.h).
+ *
+ * Layer: store.  May include: base/.  Threads: any; all functions block on I/O.
+ */
+#ifndef B2F_STORE_BECOME_H
+#define B2F_STORE_BECOME_H
+
+#include "store/make.h"
+
+struct b2f_become {
+	/* The directory in which the file is @name; the caller's.  May be O_PATH. */
+	int dirfd;
+	const char *name;
+	/* Each step survives a loss of power before the next one begins. */
+	bool durable;
+	/* Set by _begin(): the file, and what takes its place. */
+	struct stat old;
+	struct stat dir;
+	char hidden[B2F_HIDDEN_SIZE];
+	/* The last sync of @dirfd failed; or @durable was not asked for. */
+	bool unsynced;
+};
+
+/*
+ * Does 1 and 2 for the file of @old; @plan is for the index, with any mode.  Free
+ * *@out with b2f_store_free().
+ *
+ * Returns 0; -EMLINK (the file has several names), -ESTALE (it is not called so),
+ * -ENOMEM or an errno; then nothing is left.
+ */
+B2F_MUST_CHECK
+int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
+		     const struct b2f_store_plan *plan, struct b2f_store **out,
+		     struct b2f_why *why);
+
+/*
+ * Does 3.  Returns 0; -ESTALE (the name has become that of another file), -EMLINK
+ * as above, -EINVAL (the filesystem cannot exchange names) or an errno; then both
+ * have the names that they had.
+ */
+B2F_MUST_CHECK
+int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why);
+
+/* Undoes 3.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_become_exchange_back(struct b2f_become *b);
+
+/* Does 4.  What cannot be deleted stays a leftover. */
+void b2f_become_end(struct b2f_become *b);
+
+/* Deletes what 1 made, after an error. */
+void b2f_become_undo(const struct b2f_become *b);
+
+#endif

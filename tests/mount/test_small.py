@@ -1,0 +1,406 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small new files, which are one file each, and what becomes of them."""
+import contextlib
+import itertools
+import mmap
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+
+import blosc2
+import numpy as np
+
+from kills import CHANGES
+from mounting import Mount, error_of, main, wait_until
+from scratch import (Scratch, bloscctl, check_same, check_stock,
+                     litter, stock_bytes)
+
+SMALL = "small=64k"
+LIMIT = 64 << 10
+FRAME = pathlib.Path("src/f.b2frame")
+
+
+def noise(n, seed=0):
+    return random.Random(seed).randbytes(n)
+
+
+def append(data, path="mnt/f"):
+    with open(path, "ab", buffering=0) as f:
+        assert f.write(data) == len(data)
+
+
+def check(want, is_one_file, path=FRAME):
+    """What C-Blosc2 reads, and whether the frame is one file."""
+    check_stock(path, want)
+    assert path.is_file() == is_one_file
+    assert not litter(path), litter(path)
+
+
+def hidden():
+    """Leftovers, but for what the mount itself has to delete yet."""
+    return [x for x in os.listdir("src") if x.startswith(".bloscfs-deleted-")]
+
+
+def shown():
+    return sorted(x for x in os.listdir("src") if not x.startswith(".bloscfs"))
+
+
+def test_small_files_are_one_file():
+    rng = np.random.default_rng(1)
+    model = {"empty": b"", "one": b"1", "text": b"words " * 5000,
+             "whole": noise(LIMIT)}
+    with Scratch(SMALL):
+        for name, data in model.items():
+            pathlib.Path("mnt", name).write_bytes(data)
+        for n in 5, 7000:
+            np.save(f"mnt/{n}.npy", rng.random(n))
+        for name, data in model.items():
+            assert pathlib.Path("mnt", name).read_bytes() == data
+            assert pathlib.Path(f"src/{name}.b2frame").is_file()
+        assert {x.name for x in os.scandir("mnt") if x.is_file()} == \
+            {*model, "5.npy", "7000.npy"}
+    for name, data in model.items():
+        check(data, True, pathlib.Path(f"src/{name}.b2frame"))
+    for n in 5, 7000:
+        path = pathlib.Path(f"src/{n}.npy.b2nd")
+        assert path.is_file() and blosc2.open(path).shape == (n,)
+
+
+def test_a_large_file_is_a_directory():
+    """By any call that makes it so, and from any size."""
+    def extend(how, fd):
+        if how == "write":
+            os.pwrite(fd, b"e", LIMIT)
+        elif how == "append":
+            append(bytes(LIMIT + 1))
+        elif how == "truncate":
+            os.truncate("mnt/f", LIMIT + 1)
+        elif how == "ftruncate":
+            os.ftruncate(fd, LIMIT + 1)
+        elif how == "fallocate":
+            os.posix_fallocate(fd, 0, LIMIT + 1)
+        elif how == "copy":
+            pathlib.Path("other").write_bytes(noise(3 * LIMIT))
+            with open("other", "rb") as f:
+                os.sendfile(fd, f.fileno(), 0, 3 * LIMIT)
+
+    with Scratch(SMALL):
+        for how in ("write", "append", "truncate", "ftruncate", "fallocate",
+                    "copy"):
+            for n in 0, 1, 5000, LIMIT:
+                data = noise(n)
+                pathlib.Path("mnt/f").write_bytes(data)
+                assert FRAME.is_file()
+                fd = os.open("mnt/f", os.O_RDWR)
+                number = os.fstat(fd).st_ino
+                extend(how, fd)
+                model = pathlib.Path("mnt/f").read_bytes()
+                assert len(model) > LIMIT and FRAME.is_dir(), (how, n)
+                if how != "copy":
+                    assert model[:n] == data
+                assert os.fstat(fd).st_ino == os.stat("mnt/f").st_ino == number
+                os.close(fd)
+                check(model, False)
+                # Cut, it stays what it is.
+                os.truncate("mnt/f", 3)
+                check(model[:3], False)
+                assert not hidden()
+                os.unlink("mnt/f")
+    assert os.listdir("src") == []
+
+
+def test_arrays():
+    """They are directories from the start if their header says so."""
+    rng = np.random.default_rng(2)
+    with Scratch(SMALL):
+        for n in 1, 8000, 9000, 3, 100000, 2:
+            a = rng.random(n)
+            np.save("mnt/f.npy", a)
+            assert np.array_equal(np.load("mnt/f.npy"), a)
+            b = blosc2.open("src/f.npy.b2nd")
+            assert isinstance(b, blosc2.NDArray) and np.array_equal(b[:], a)
+        os.unlink("mnt/f.npy")
+        small = rng.random(100)
+        np.save("mnt/f.npy", small)
+        whole = pathlib.Path("mnt/f.npy").read_bytes()
+        for more in b"x", noise(2 * LIMIT):
+            append(more, "mnt/f.npy")
+            whole += more
+            check(whole, len(whole) < LIMIT, pathlib.Path("src/f.npy.b2nd"))
+        os.truncate("mnt/f.npy", 128 + small.nbytes)
+        assert np.array_equal(blosc2.open("src/f.npy.b2nd")[:], small)
+        wide = np.zeros(5, [(f"field{i}", "f8") for i in range(40)])
+        np.save("mnt/wide.npy", wide)
+        assert np.array_equal(np.load("mnt/wide.npy"), wide)
+
+
+def test_attributes_stay():
+    with Scratch(SMALL):
+        append(b"some")
+        os.setxattr("mnt/f", "user.mine", b"value")
+        os.chmod("mnt/f", 0o640)
+        if os.geteuid() == 0:
+            os.chown("mnt/f", 12, 13)
+        os.utime("mnt/f", (5, 6))
+        before = os.stat("mnt/f")
+        with open("mnt/f", "rb") as reader:
+            fd = os.open("mnt/f", os.O_WRONLY)
+            os.ftruncate(fd, 5 * LIMIT)
+            after = os.stat("mnt/f")
+            for what in "st_mode", "st_uid", "st_gid", "st_ino", "st_nlink":
+                assert getattr(before, what) == getattr(after, what), what
+            assert os.getxattr("mnt/f", "user.mine") == b"value"
+            names = {x.name: x.inode() for x in os.scandir("mnt")}
+            assert names == {"f": before.st_ino}
+            os.utime("mnt/f", (7, 8))
+            os.fchmod(fd, 0o600)
+            os.close(fd)
+            assert reader.read() == b"some" + bytes(5 * LIMIT - 4)
+        after = os.stat("mnt/f")
+        assert (after.st_mtime, after.st_mode & 0o777) == (8, 0o600)
+        index = os.stat(FRAME / "chunks.b2frame")
+        assert (index.st_mtime, index.st_mode & 0o777) == (8, 0o600)
+        assert (index.st_uid, index.st_gid) == (before.st_uid, before.st_gid)
+
+
+def test_a_number_is_shown_once():
+    """The old file's number is no other file's while the kernel may have it."""
+    with Scratch(SMALL):
+        append(b"a")
+        old = os.stat("mnt/f").st_ino
+        append(bytes(2 * LIMIT))
+        numbers = []
+        for i in range(50):
+            append(b"b", f"mnt/{i}")
+            numbers.append(os.stat(f"mnt/{i}").st_ino)
+            numbers.append(os.stat("mnt/f").st_ino)
+        assert old not in numbers[::2]
+        assert len(set(numbers)) == 51
+        wait_until(lambda: os.stat("mnt/f").st_ino == os.stat(FRAME).st_ino,
+                   "its own number")
+
+
+def test_names_come_and_go_while_it_is_open():
+    a, b = noise(900), noise(3 * LIMIT, 1)
+    with Scratch(SMALL):
+        with open("mnt/gone", "wb+", buffering=0) as f:
+            f.write(a)
+            os.unlink("mnt/gone")
+            f.write(b)
+            os.fsync(f.fileno())
+            f.seek(0)
+            assert f.read() == a + b
+            assert os.fstat(f.fileno()).st_nlink == 0
+        assert shown() == []
+        with open("mnt/old", "wb", buffering=0) as f:
+            f.write(a)
+            os.rename("mnt/old", "mnt/f")
+            f.write(b)
+        check(a + b, False)
+        # Over one that has grown, and the other way.
+        append(b"small", "mnt/s")
+        os.rename("mnt/s", "mnt/f")
+        check(b"small", True)
+        append(b, "mnt/l")
+        os.rename("mnt/l", "mnt/f")
+        check(b, False)
+        os.unlink("mnt/f")
+        assert shown() == [] and not hidden()
+        # A hard link is one of a file.
+        append(a)
+        os.link("mnt/f", "mnt/g")
+        append(b)
+        for name in "f", "g":
+            assert pathlib.Path("mnt", name).read_bytes() == a + b
+            check(a + b, True, pathlib.Path(f"src/{name}.b2frame"))
+
+
+def test_readers_go_on():
+    """Elsewhere, one that has it open has what it had, as after a rename."""
+    model = bytearray()
+    with Scratch(SMALL):
+        append(b"first")
+        model += b"first"
+        with Mount("src", "other", "-o", "ro"), open("mnt/f", "rb") as here, \
+                open("other/f", "rb") as there:
+            for size in 1000, 5 * LIMIT, LIMIT // 2, 9:
+                before = bytes(model)
+                data = noise(size)
+                append(data)
+                model += data
+                wait_until(lambda: here.seek(0) == 0 and
+                           here.read() == model, f"{size} more bytes")
+                there.seek(0)
+                found = there.read()
+                assert model.startswith(found), len(found)
+                assert FRAME.is_dir() or found in (before, bytes(model))
+                wait_until(lambda: pathlib.Path("other/f").read_bytes() ==
+                           model, f"{size} more bytes elsewhere")
+                assert blosc2.open(FRAME)[:] == bytes(model)
+    check(bytes(model), False)
+
+
+def test_maps():
+    with Scratch(SMALL), open("mnt/f", "wb+", buffering=0) as f:
+        f.write(bytes(5000))
+        with mmap.mmap(f.fileno(), 5000) as m:
+            m[10:14] = b"here"
+            f.seek(0, 2)
+            f.write(bytes(LIMIT))
+            m[20:25] = b"there"
+            m.flush()
+            os.fsync(f.fileno())
+        want = bytearray(5000 + LIMIT)
+        want[10:14], want[20:25] = b"here", b"there"
+        check_stock(FRAME, bytes(want))
+
+
+def test_beside_c_blosc2():
+    """What it has changed, or may lock, stays one file."""
+    with Scratch(SMALL):
+        append(b"ours")
+        stock = blosc2.open(FRAME, mode="a")
+        stock.vlmeta["theirs"] = 1
+        append(bytes(2 * LIMIT))
+        model = b"ours" + bytes(2 * LIMIT)
+        stock = blosc2.open(FRAME)
+        assert stock.vlmeta["theirs"] == 1
+        assert pathlib.Path("mnt/f").read_bytes() == model
+        check(model, True)
+        append(b"x", "mnt/locked")
+        pathlib.Path("src/locked.b2frame.b2lock").touch()
+        append(bytes(2 * LIMIT), "mnt/locked")
+        check(b"x" + bytes(2 * LIMIT), True,
+              pathlib.Path("src/locked.b2frame"))
+        blosc2.SChunk(data=b"z", urlpath="src/stock.b2frame", contiguous=True)
+        os.truncate("mnt/stock", 2 * LIMIT)
+        check(b"z" + bytes(2 * LIMIT - 1), True,
+              pathlib.Path("src/stock.b2frame"))
+
+
+def test_without_the_option():
+    """So it is where one file would not do."""
+    for options in (), ("small=0",), (SMALL, "noseal"), (SMALL, "locking"):
+        with Scratch(*options):
+            append(b"any")
+            assert FRAME.is_dir(), options
+            os.unlink("mnt/f")
+
+
+@contextlib.contextmanager
+def traced(scratch, calls, what):
+    """strace of the daemon, for what is done to it at the end of a call."""
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-p",
+         str(scratch.mount.pid), "-e", f"trace={calls}",
+         "-e", f"inject={calls}:{what}"])
+    try:
+        wait_until(lambda: is_traced(scratch.mount.pid), "strace")
+        yield
+    finally:
+        # One that it has killed is waited for first: strace waits for that.
+        scratch.mount.process.poll()
+        tracer.kill()
+        tracer.wait()
+
+
+def is_traced(pid):
+    """All threads are: one that is not would not be killed."""
+    return not any("TracerPid:\t0\n" in path.read_text()
+                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
+                       "*/status"))
+
+
+ALL = f"{CHANGES},mkdirat,dup3"
+
+
+def grow_killed(durable, first, second, call):
+    """Kills the daemon at its @call-th change.  Returns whether that came, and
+    how much the program was told to be durable."""
+    shutil.rmtree("src", ignore_errors=True)
+    told = 0
+    scratch = Scratch(SMALL, "commit=0")
+    scratch.start()
+    with traced(scratch, ALL, f"signal=SIGKILL:when={call}"):
+        try:
+            with open("mnt/f", "wb", buffering=0) as f:
+                f.write(first)
+                if durable:
+                    os.fsync(f.fileno())
+                    told = 1
+                f.write(second)
+                os.fsync(f.fileno())
+                told = 2
+        except OSError:
+            pass
+        killed = scratch.mount.process.poll() is not None or told < 2
+    scratch.kill()
+    return killed, told
+
+
+def test_a_kill_leaves_the_old_file_or_the_new_one():
+    first, second = noise(3000), noise(2 * LIMIT, 1)
+    for durable in False, True:
+        states = set()
+        for call in itertools.count(1):
+            killed, told = grow_killed(durable, first, second, call)
+            names = [x for x in os.listdir("src")
+                     if not x.startswith(".bloscfs")]
+            if told or names:
+                assert names == [FRAME.name], (call, names)
+                # Made, and killed before anything was written to it.
+                blank = FRAME.stat().st_size == 0
+                found = b"" if blank else stock_bytes(FRAME)
+                bloscctl("verify", FRAME)
+                # The kernel cuts a write into several, and each may be the last.
+                least = (0, len(first), len(first + second))[told]
+                assert (first + second).startswith(found), (call, told)
+                assert len(found) >= least, (call, told, len(found))
+                states.add(FRAME.is_file())
+                # The next mount reads it, and leaves nothing behind.
+                with Scratch(SMALL):
+                    check_same(pathlib.Path("mnt/f").read_bytes(), found, call)
+                    append(b"more")
+                assert os.listdir("src") == [FRAME.name], (call, hidden())
+                assert not litter(FRAME)
+                check_stock(FRAME, found + b"more")
+            if not killed:
+                break
+        assert states == {False, True}, states
+
+
+def test_an_error_leaves_what_can_be_used():
+    """Of any call, once: the file is as the program was told."""
+    first, second = noise(3000), noise(2 * LIMIT, 1)
+    calls = "mkdirat", "renameat2", "linkat", "fsync", "fchmod", "pwrite64"
+    kinds = set()
+    for durable in False, True:
+        for call in calls:
+            shutil.rmtree("src", ignore_errors=True)
+            with Scratch(SMALL, "commit=0") as scratch:
+                append(first[:9])
+                with open("mnt/f", "ab", buffering=0) as f, traced(
+                        scratch, call, "error=ENOSPC:when=1"):
+                    done = error_of(f.write, first[9:])
+                    if durable:
+                        done = done or error_of(os.fsync, f.fileno())
+                    done = error_of(f.write, second) or done
+                    done = error_of(os.fsync, f.fileno()) or done
+                    # What was refused is in memory, and comes with this.
+                    # strace counts the calls of each thread.
+                    wait_until(lambda: not error_of(os.fsync, f.fileno()),
+                               f"an fsync after {call}")
+                    found = pathlib.Path("mnt/f").read_bytes()
+                    if not done:
+                        check_same(found, first + second, call)
+                    kinds.add(FRAME.is_file())
+            check_same(stock_bytes(FRAME), found, call)
+            bloscctl("verify", FRAME)
+            assert not litter(FRAME), (call, litter(FRAME))
+    assert kinds == {False, True}
+
+
+main()

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_file_grow.c - small frames, which are one file, become sparse ones */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "b2frame/file_grow.h"
+#include "b2frame/write.h"
+#include "tests/support/frame_dir.h"
+
+#define LIMIT (64u << 10)
+#define NAME  "f.b2frame"
+
+/* What hooks are told. */
+struct told {
+	int before;
+	int after;
+	bool has_grown;
+	/* What @before answers. */
+	int answer;
+};
+
+static struct frame_dir dir;
+static int dirfd_;
+static struct b2f_runtime *rt;
+static struct b2f_file *file;
+static uint8_t data[3 * LIMIT];
+
+static void open_again(void)
+{
+	const struct b2f_write_options write = {.chunksize = 1 << 20};
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame = NULL;
+
+	b2f_file_close(file);
+	cr_assert_eq(b2f_frame_open(&options, dirfd_, NAME, &frame), 0);
+	cr_assert_eq(b2f_file_open(rt, frame, &file), 0);
+	cr_assert_eq(b2f_file_allow_write(file, &write), 0);
+}
+
+static void setup(void)
+{
+	const struct b2f_settings settings = b2f_settings_default();
+	const struct b2f_runtime_options options = {.nworkers = 1};
+	const struct b2f_frame_options none = {.offset = 0};
+	struct b2f_frame_made made;
+
+	dir = frame_dir_new();
+	dirfd_ = open(dir.path, O_RDONLY | O_DIRECTORY);
+	cr_assert_geq(dirfd_, 0);
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7 + i / 251);
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	cr_assert_eq(b2f_frame_make_small(&settings, dirfd_, NAME, 0644, &none,
+					  &made),
+		     0);
+	b2f_frame_close(made.frame);
+	open_again();
+}
+
+static bool is_dir(void)
+{
+	struct stat st;
+
+	cr_assert_eq(fstatat(dirfd_, NAME, &st, 0), 0);
+	return S_ISDIR(st.st_mode);
+}
+
+static void teardown(void)
+{
+	b2f_file_close(file);
+	file = NULL;
+	b2f_runtime_free(rt);
+	if (is_dir())
+		cr_assert_eq(b2f_frame_remove(dirfd_, NAME), 0);
+	close(dirfd_);
+	frame_dir_remove(&dir);
+}
+
+TestSuite(file_grow, .init = setup, .fini = teardown);
+
+static void put(uint64_t off, size_t n)
+{
+	cr_assert_eq(b2f_file_pwrite(file, data + off, n, off), (ssize_t)n);
+}
+
+static void check(size_t n)
+{
+	static uint8_t got[sizeof(data)];
+
+	cr_assert_eq(b2f_file_size(file), n);
+	cr_assert_eq(b2f_file_pread(file, NULL, got, n, 0), (ssize_t)n);
+	cr_assert_arr_eq(got, data, n);
+}
+
+static int before(void *arg, int fd, const struct stat *st)
+{
+	struct told *told = arg;
+
+	cr_expect(fd >= 0 && S_ISDIR(st->st_mode) && !is_dir());
+	told->before++;
+	return told->answer;
+}
+
+static void after(void *arg, int fd, bool unsynced)
+{
+	struct told *told = arg;
+
+	(void)unsynced;
+	told->after++;
+	told->has_grown = fd >= 0;
+}
+
+static int grow(struct told *told)
+{
+	const struct b2f_grow how = {.dirfd = dirfd_,
+				     .name = NAME,
+				     .before = before,
+				     .after = after,
+				     .arg = told};
+
+	return b2f_file_grow(file, &how);
+}
+
+Test(file_grow, what_was_written_before_and_is_written_after_is_there)
+{
+	for (int committed = 0; committed < 2; committed++) {
+		struct told told = {.answer = 0};
+
+		put(0, 5000);
+		if (committed)
+			cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE),
+				     0);
+		cr_assert(!is_dir());
+		cr_assert_eq(grow(&told), 0);
+		cr_assert(is_dir() && told.has_grown);
+		cr_assert_eq(told.before, 1);
+		cr_assert_eq(told.after, 1);
+		check(5000);
+		put(5000, sizeof(data) - 5000);
+		check(sizeof(data));
+		cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+		open_again();
+		check(sizeof(data));
+		/* It is no small one any more. */
+		cr_assert(!b2f_file_outgrows(file, data, 1, 10 * LIMIT, LIMIT));
+		teardown();
+		setup();
+	}
+}
+
+Test(file_grow, a_write_tells_whether_it_is_too_much)
+{
+	cr_assert(!b2f_file_outgrows(file, data, LIMIT, 0, LIMIT));
+	cr_assert(b2f_file_outgrows(file, data, LIMIT, 1, LIMIT));
+	cr_assert(b2f_file_outgrows(file, NULL, 0, LIMIT + 1, LIMIT));
+	put(0, LIMIT);
+	cr_assert(!b2f_file_outgrows(file, data, 1, LIMIT - 1, LIMIT));
+	/* That it is small is known of a file that was opened again, too. */
+	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_VISIBLE), 0);
+	open_again();
+	cr_assert(b2f_file_outgrows(file, data, 1, LIMIT, LIMIT));
+}
+
+Test(file_grow, a_caller_that_refuses_keeps_the_file)
+{
+	struct told told = {.answer = -EBUSY};
+
+	put(0, 100);
+	cr_assert_eq(grow(&told), -EBUSY);
+	cr_assert(!is_dir());
+	cr_assert_eq(told.after, 0);
+	put(100, 100);
+	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_VISIBLE), 0);
+	open_again();
+	check(200);
+}
+
+Test(file_grow, a_file_of_another_name_or_of_two_stays)
+{
+	struct told told = {.answer = 0};
+
+	put(0, 100);
+	cr_assert_eq(linkat(dirfd_, NAME, dirfd_, "second", 0), 0);
+	cr_assert_eq(grow(&told), -EMLINK);
+	/* That is not tried again, however large it is. */
+	cr_assert(!b2f_file_outgrows(file, NULL, 0, UINT64_MAX, LIMIT));
+	cr_assert_eq(unlinkat(dirfd_, NAME, 0), 0);
+	cr_assert_eq(grow(&told), -ESTALE);
+	cr_assert_eq(told.before, 0);
+	check(100);
+	cr_assert_eq(renameat(dirfd_, "second", dirfd_, NAME), 0);
+}
+
+Test(file_grow, a_file_that_has_lost_its_content_is_empty)
+{
+	static const uint8_t zeros[9000];
+	const size_t sizes[] = {0, 10, sizeof(zeros)};
+
+	for (size_t i = 0; i < 3; i++) {
+		int fd = openat(dirfd_, NAME, O_WRONLY | O_TRUNC);
+
+		cr_assert_eq(write(fd, zeros, sizes[i]), (ssize_t)sizes[i]);
+		close(fd);
+		open_again();
+		check(0);
+		put(0, 3000);
+		cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+		open_again();
+		check(3000);
+	}
+}
