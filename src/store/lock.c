@@ -3,7 +3,6 @@
 #include "store/lock.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/monotonic.h"
 #include "store/files.h"
 #include "store/files_attr.h"
+#include "store/place.h"
 
 /* Where the generation stands: 8 bytes, in the order of the machine. */
 #define GENERATION_OFF 8
@@ -29,7 +29,9 @@
 
 struct b2f_lock {
 	struct b2f_store *store;
-	/* Where it is, of the store, and its name there. */
+	/* Where the contiguous frame is; else nothing. */
+	struct b2f_place frame;
+	/* Where the lock file is, of the store or @frame, and its name there. */
 	int dir;
 	char *name;
 	int fd;
@@ -130,6 +132,15 @@ static int check_file(int fd, struct b2f_why *why)
 	return 0;
 }
 
+/* Frees what @lock has. */
+static void end(struct b2f_lock *lock)
+{
+	if (lock->fd >= 0)
+		close(lock->fd);
+	free(lock->name);
+	b2f_place_fini(&lock->frame);
+}
+
 /* Makes @lock that of the file which has the name now. */
 static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 {
@@ -151,26 +162,81 @@ static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 	return 0;
 }
 
-/* Finds the place of the lock file.  Returns 0, -ENOENT or -ENOMEM. */
-static int find_file(struct b2f_store *store, struct b2f_lock *lock,
-		     struct b2f_why *why)
+/*
+ * Makes @lock that of a contiguous frame at @frame, which it takes over on
+ * success; otherwise it stays as it was.
+ */
+static int take_place(struct b2f_lock *lock, const struct b2f_place *frame,
+		      bool create, struct b2f_why *why)
 {
-	const struct b2f_files *files = b2f_files_of(store);
+	struct b2f_lock now = {.store = lock->store,
+			       .frame = *frame,
+			       .dir = frame->dir,
+			       .fd = -1};
+	int err;
 
-	lock->dir = files->fd;
-	if (store->sparse) {
-		lock->name = strdup(B2F_FILES_LOCK);
-		return lock->name ? 0 : -ENOMEM;
+	if (asprintf(&now.name, "%s%s", frame->name, B2F_FILES_LOCK_SUFFIX) < 0)
+		return -ENOMEM;
+	err = reopen(&now, create, why);
+	if (err) {
+		free(now.name);
+		return err;
 	}
+	end(lock);
+	*lock = now;
+	return 0;
+}
+
+/*
+ * A contiguous frame may have got another name since it was opened, and then it is
+ * the file beside that name that other programs lock.  If the present name cannot
+ * be told, the lock stays where it was.
+ */
+static int follow(struct b2f_lock *lock, struct b2f_why *why)
+{
+	int fd = b2f_files_of(lock->store)->fd, err;
+	struct b2f_place now;
+
+	if (lock->store->sparse || b2f_place_has(&lock->frame, fd))
+		return 0;
+	err = b2f_place_find(&lock->frame, fd, &now);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = take_place(lock, &now, true, why);
+	if (err)
+		b2f_place_fini(&now);
+	return err;
+}
+
+/* Opens the file beside the contiguous frame, wherever that is by now. */
+static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
+{
+	const struct b2f_files *files = b2f_files_of(lock->store);
+	struct b2f_place frame, now;
+	int err;
+
 	if (!files->home_name)
 		return b2f_why_set(why, -ENOENT, "no place for %s",
 				   B2F_FILES_LOCK);
-	lock->dir = files->home_fd;
-	if (asprintf(&lock->name, "%s%s", files->home_name,
-		     B2F_FILES_LOCK_SUFFIX) >= 0)
-		return 0;
-	lock->name = NULL;
-	return -ENOMEM;
+	err = b2f_place_init(&frame, files->home_fd, files->home_name);
+	if (err)
+		return err;
+	if (!b2f_place_has(&frame, files->fd) &&
+	    !b2f_place_find(&frame, files->fd, &now)) {
+		b2f_place_fini(&frame);
+		frame = now;
+	}
+	err = take_place(lock, &frame, create, why);
+	if (err)
+		b2f_place_fini(&frame);
+	return err;
+}
+
+static int open_sparse(struct b2f_lock *lock, bool create, struct b2f_why *why)
+{
+	lock->dir = b2f_files_of(lock->store)->fd;
+	lock->name = strdup(B2F_FILES_LOCK);
+	return lock->name ? reopen(lock, create, why) : -ENOMEM;
 }
 
 bool b2f_lock_has_place(const struct b2f_store *store)
@@ -191,25 +257,22 @@ int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 	if (!lock)
 		return -ENOMEM;
 	lock->store = store;
+	lock->frame.dir = AT_FDCWD;
 	lock->fd = -1;
-	err = find_file(store, lock, why);
-	if (!err)
-		err = reopen(lock, create, why);
-	if (err) {
-		free(lock->name);
-		free(lock);
-		return err;
-	}
-	*out = lock;
-	return 0;
+	err = store->sparse ? open_sparse(lock, create, why)
+			    : open_single(lock, create, why);
+	if (err)
+		b2f_lock_close(lock);
+	else
+		*out = lock;
+	return err;
 }
 
 void b2f_lock_close(struct b2f_lock *lock)
 {
 	if (!lock)
 		return;
-	close(lock->fd);
-	free(lock->name);
+	end(lock);
 	free(lock);
 }
 
@@ -230,61 +293,6 @@ static int wait_for(int fd, enum b2f_lock_mode mode, uint64_t until_ns)
 			return ret;
 		nanosleep(&pause, NULL);
 	}
-}
-
-/* Is the file @fd under @name below @dir? */
-static bool is_at(int fd, int dir, const char *name)
-{
-	struct stat file, st;
-
-	return !fstat(fd, &file) &&
-	       !fstatat(dir, name, &st, 0) &&
-	       file.st_dev == st.st_dev && file.st_ino == st.st_ino;
-}
-
-/* The path of the file @fd now, malloc'ed; NULL: it cannot be told. */
-static char *find_path(int fd)
-{
-	char link[48], *path = malloc(PATH_MAX);
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = path ? readlink(link, path, PATH_MAX - 1) : -1;
-	if (n > 0)
-		path[n] = 0;
-	if (n > 0 && is_at(fd, AT_FDCWD, path))
-		return path;
-	free(path);
-	return NULL;
-}
-
-/*
- * A contiguous frame may have got another name since it was opened, and then it is
- * the file beside that name that other programs lock.  If the present name cannot
- * be told, the lock stays where it was.
- */
-static int follow(struct b2f_lock *lock, struct b2f_why *why)
-{
-	const struct b2f_files *files = b2f_files_of(lock->store);
-	char *path, *name = NULL;
-	int err;
-
-	if (lock->store->sparse || is_at(files->fd, files->home_fd,
-					 files->home_name))
-		return 0;
-	path = find_path(files->fd);
-	if (!path)
-		return 0;
-	err = b2f_store_set_home(lock->store, AT_FDCWD, path);
-	if (!err && asprintf(&name, "%s%s", path, B2F_FILES_LOCK_SUFFIX) < 0)
-		err = -ENOMEM;
-	free(path);
-	if (err)
-		return err;
-	free(lock->name);
-	lock->name = name;
-	lock->dir = AT_FDCWD;
-	return reopen(lock, true, why);
 }
 
 /* Locks the file that has the name, also if it was deleted meanwhile. */

@@ -286,6 +286,30 @@ def test_the_lock_is_beside_the_present_name():
     check(model, "src/c.b2frame")
 
 
+def test_the_present_name_below_a_mount_over_it():
+    """The daemon has to find it without asking itself."""
+    model = begin()
+    pathlib.Path(f"{FRAME}.b2lock").touch()
+    os.mkdir("src/d")
+    below = os.open("src", os.O_RDONLY)
+    with Scratch(*OPTIONS, path="src") as scratch:
+        with opened("src/a") as fd:
+            for name in "c", "d/e":
+                put(fd, model, 0, b"old name")
+                os.fsync(fd)
+                os.rename("src/c" if name == "d/e" else "src/a", f"src/{name}")
+                path = f"/proc/self/fd/{below}/{name}.b2frame.b2lock"
+                with open(path, "w") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_SH)
+                    os.pwrite(fd, b"new name", CHUNK)
+                    assert error_of(os.fsync, fd) == errno.EAGAIN, name
+                os.fsync(fd)
+                put(model=model, fd=fd, off=CHUNK, piece=b"new name")
+        scratch.mount.wait_for_closes()
+    os.close(below)
+    check(model, "src/d/e.b2frame")
+
+
 def test_deleted_while_it_is_open():
     model = begin()
     with mounted():
