@@ -79,6 +79,19 @@ static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 	set_reverting(fs, frame, false);
 }
 
+/*
+ * Has @f lost its last name, but not by this mount?  Another one may have made a
+ * directory of it while this one waited for its lock (grow.h): what would be
+ * written here now, nothing would lead to.
+ */
+static bool is_gone(struct fs *fs, const struct fs_open_frame *f)
+{
+	struct stat st;
+
+	return fstat(f->pin.fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 0 && !is_deleted(fs, f);
+}
+
 int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 {
 	const struct timespec pause = {.tv_nsec = BUSY_NS};
@@ -93,6 +106,9 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 			nanosleep(&pause, NULL);
 		err = b2f_file_allow_write(f->file, &options);
 	}
+	/* The kernel looks up the name again. */
+	if (!err && is_gone(fs, f))
+		err = -ESTALE;
 	return err;
 }
 

@@ -9,6 +9,7 @@ import pathlib
 import random
 import shutil
 import subprocess
+import threading
 
 import blosc2
 import numpy as np
@@ -241,6 +242,31 @@ def test_readers_go_on():
                            model, f"{size} more bytes elsewhere")
                 assert blosc2.open(FRAME)[:] == bytes(model)
     check(bytes(model), False)
+
+
+def test_a_writer_that_waits_elsewhere():
+    """It gets the directory, not the file that was there when it began."""
+    with Scratch(SMALL), Mount("src", "other", "-o", "rw") as other:
+        append(b"first")
+        assert pathlib.Path("other/f").read_bytes() == b"first"
+
+        def write():
+            with open("other/f", "r+b") as f:
+                f.write(b"other")
+                os.fsync(f.fileno())
+
+        thread = threading.Thread(target=write)
+        with open("mnt/f", "ab", buffering=0) as f:
+            thread.start()
+            # It has opened the file, and cannot get its lock.
+            wait_until(lambda: str(FRAME.absolute()) in other.open_paths(),
+                       "an open elsewhere")
+            f.write(bytes(2 * LIMIT))
+        thread.join()
+        want = b"other" + bytes(2 * LIMIT)
+        wait_until(lambda: pathlib.Path("mnt/f").read_bytes() == want,
+                   "what was written elsewhere")
+    check(want, False)
 
 
 def test_maps():
