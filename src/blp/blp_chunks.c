@@ -10,12 +10,13 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "blp/blp.h"
+#include "index/index.h"
 
 /* Chunks whose headers are read one by one, at most. */
 #define WALK_MAX (UINT64_C(1) << 22)
 
-/* The table grows by this many chunks if nobody knows how many there are. */
-#define GROW 1024
+/* So many offsets are read at a time. */
+#define STEP (UINT64_C(1) << 16)
 
 static uint64_t shortest(const struct b2f_blp *blp)
 {
@@ -27,45 +28,73 @@ uint64_t b2f_blp_chunk_end(const struct b2f_blp *blp, uint64_t i)
 	return i + 1 < blp->nchunks ? blp->offs[i + 1] : blp->size;
 }
 
+/* Room for @want offsets, where there is some for *@room. */
+static int reserve(struct b2f_blp *blp, uint64_t want, uint64_t *room)
+{
+	uint64_t cap = b2f_max_u64(want, *room + *room / 2);
+	uint64_t *offs;
+
+	if (want <= *room)
+		return 0;
+	offs = realloc(blp->offs, cap * sizeof(*offs));
+	if (!offs)
+		return -ENOMEM;
+	blp->offs = offs;
+	*room = cap;
+	return 0;
+}
+
 /*
  * Chunks follow each other, right behind all else, and end before the file does.
  * Bloscpack reads them one after the other, whatever the offsets say.
  */
-static int check_offsets(const struct b2f_blp *blp, struct b2f_why *why)
+static int check_offset(const struct b2f_blp *blp, uint64_t i,
+			struct b2f_why *why)
 {
-	uint64_t from = blp->start, least = shortest(blp);
+	uint64_t off = blp->offs[i], least = shortest(blp);
+	uint64_t from = i ? blp->offs[i - 1] + least : blp->start;
 
-	for (uint64_t i = 0; i < blp->nchunks; i++) {
-		if (blp->offs[i] < from || (i == 0 && blp->offs[i] > from) ||
-		    !b2f_range_fits(blp->offs[i], least, blp->size))
-			return b2f_why_set(why, B2F_ECORRUPT,
-					   "the offset of chunk %llu is %lld",
-					   (unsigned long long)i,
-					   (long long)blp->offs[i]);
-		from = blp->offs[i] + least;
-	}
-	return 0;
+	if (off >= from && (i > 0 || off == from) &&
+	    b2f_range_fits(off, least, blp->size))
+		return 0;
+	return b2f_why_set(why, B2F_ECORRUPT, "the offset of chunk %llu is %lld",
+			   (unsigned long long)i, (long long)off);
 }
 
+/* The next @n offsets are at byte @at. */
+static int read_some(const struct b2f_object *file, struct b2f_blp *blp,
+		     uint64_t at, uint64_t n, struct b2f_why *why)
+{
+	uint64_t *offs = blp->offs + blp->nchunks;
+	int err = b2f_object_read(file, at, offs, n * sizeof(*offs), why);
+
+	for (uint64_t i = 0; i < n && !err; i++) {
+		offs[i] = b2f_load_le64((const uint8_t *)&offs[i]);
+		err = check_offset(blp, blp->nchunks, why);
+		blp->nchunks += !err;
+	}
+	return err;
+}
+
+/* No more memory is taken than there are good offsets. */
 static int read_offsets(const struct b2f_object *file, struct b2f_blp *blp,
 			struct b2f_why *why)
 {
-	uint64_t n = (uint64_t)blp->header.nchunks;
-	int err;
+	uint64_t n = (uint64_t)blp->header.nchunks, room = 0;
+	uint64_t at = blp->start - 8 * (n + (uint64_t)blp->header.room);
+	int err = 0;
 
-	blp->offs = malloc((n ? n : 1) * sizeof(*blp->offs));
-	if (!blp->offs)
-		return -ENOMEM;
-	err = b2f_object_read(file,
-			      blp->start -
-				      8 * (n + (uint64_t)blp->header.room),
-			      blp->offs, n * sizeof(*blp->offs), why);
-	if (err)
-		return err;
-	for (uint64_t i = 0; i < n; i++)
-		blp->offs[i] = b2f_load_le64((const uint8_t *)&blp->offs[i]);
-	blp->nchunks = n;
-	return check_offsets(blp, why);
+	if (n > B2F_NCHUNKS_MAX)
+		return b2f_why_set(why, B2F_ETOOBIG, "%llu chunks",
+				   (unsigned long long)n);
+	while (blp->nchunks < n && !err) {
+		uint64_t i = blp->nchunks, more = b2f_min_u64(n - i, STEP);
+
+		err = reserve(blp, i + more, &room);
+		if (!err)
+			err = read_some(file, blp, at + 8 * i, more, why);
+	}
+	return err;
 }
 
 /* Reads the header of the chunk at byte @off, which may reach up to @end. */
@@ -92,20 +121,6 @@ static int read_head(const struct b2f_object *file, const struct b2f_blp *blp,
 				  (unsigned long long)off, out->cbytes,
 				  (unsigned long long)(end - off));
 	return err;
-}
-
-static int grow(struct b2f_blp *blp, uint64_t *room)
-{
-	uint64_t *offs;
-
-	if (blp->nchunks < *room)
-		return 0;
-	offs = realloc(blp->offs, (*room + GROW) * sizeof(*offs));
-	if (!offs)
-		return -ENOMEM;
-	blp->offs = offs;
-	*room += GROW;
-	return 0;
 }
 
 /* Notes the decoded size of chunk @i, which has @nbytes of them. */
@@ -140,7 +155,7 @@ static int walk(const struct b2f_object *file, struct b2f_blp *blp,
 		most = b2f_min_u64(most, (uint64_t)blp->header.nchunks);
 	while (!err && blp->nchunks < most &&
 	       (blp->header.nchunks >= 0 || off < blp->size)) {
-		err = grow(blp, &room);
+		err = reserve(blp, blp->nchunks + 1, &room);
 		if (!err)
 			err = read_head(file, blp, off, blp->size, &h, why);
 		if (err)

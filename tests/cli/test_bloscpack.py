@@ -5,11 +5,12 @@ import io
 import json
 import pathlib
 import struct
+import subprocess
 import sys
 
 import numpy as np
 
-from ctl import cat, check_frame, ctl, info, run_all
+from ctl import BLOSCCTL, cat, check_frame, ctl, info, run_all
 from packing import (CODECS, HEADER, SIZES, SUMS, BloscArgs, BloscpackArgs,
                      bloscpack, many, make_some, text_of, unpack)
 
@@ -52,6 +53,18 @@ def test_random_files_are_read():
             assert loaded.dtype == array.dtype, (i, array.dtype)
             assert loaded.tobytes() == array.tobytes(), i
             assert loaded.flags.f_contiguous == array.flags.f_contiguous
+
+
+def test_a_hole_is_no_table_of_offsets():
+    """What a file that takes no room says is no reason to take memory."""
+    for n, cause in (1 << 26, b"offset of chunk 0 is 0"), (1 << 30, b" chunks"):
+        with open("hole.blp", "wb") as f:
+            f.write(struct.pack(HEADER, b"blpk", 3, 1, 0, 4, 9999, 9999, n, 0))
+            f.truncate(n * 32)
+        done = subprocess.run(
+            ["prlimit", f"--as={256 << 20}", BLOSCCTL, "verify",
+             "hole.blp"], capture_output=True)
+        assert done.returncode and cause in done.stderr, done
 
 
 def test_what_is_said_of_a_file():
