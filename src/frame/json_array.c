@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is longer tells of no array: its tree would take 50 times the memory. */
+#define TEXT_MAX ((size_t)256 << 10)
+
 /* A dtype in a dtype in a dtype: as deep as a field may be. */
 #define DEPTH_MAX 16
 
@@ -148,12 +151,15 @@ int b2f_json_array_write(const struct b2f_array *array, char **out)
 int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,
 			 bool *good)
 {
-	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	const char *container =
-		json_string_value(json_object_get(root, "container"));
+	const char *container;
+	json_t *root;
 	int err = 0;
 
 	*good = false;
+	if (len > TEXT_MAX)
+		return 0;
+	root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	container = json_string_value(json_object_get(root, "container"));
 	if (container && strcmp(container, "numpy") == 0 &&
 	    take_shape(json_object_get(root, "shape"), out) &&
 	    take_order(json_object_get(root, "order"), out))

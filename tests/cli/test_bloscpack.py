@@ -3,10 +3,12 @@
 """Bloscpack files are read like frames."""
 import io
 import json
+import os
 import pathlib
 import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from packing import (CODECS, HEADER, SIZES, SUMS, BloscArgs, BloscpackArgs,
                      bloscpack, many, make_some, text_of, unpack)
 
 DATA = np.arange(60000, dtype="<i4").tobytes()
+# More than any of this may take.
+MEMORY = 320 << 20
 
 
 def pack(path, data=DATA, chunk_size=50000, checksum="None", offsets=True,
@@ -55,16 +59,25 @@ def test_random_files_are_read():
             assert loaded.flags.f_contiguous == array.flags.f_contiguous
 
 
+def measure(*args):
+    """Exit status, messages, and the most bytes of memory it had."""
+    with open("err", "wb") as err:
+        child = subprocess.Popen([BLOSCCTL, *args], stdout=subprocess.DEVNULL,
+                                 stderr=err)
+        status, usage = os.wait4(child.pid, 0)[1:]
+        child.returncode = os.waitstatus_to_exitcode(status)
+    return (child.returncode, pathlib.Path("err").read_bytes(),
+            usage.ru_maxrss << 10)
+
+
 def test_a_hole_is_no_table_of_offsets():
     """What a file that takes no room says is no reason to take memory."""
     for n, cause in (1 << 26, b"offset of chunk 0 is 0"), (1 << 30, b" chunks"):
         with open("hole.blp", "wb") as f:
             f.write(struct.pack(HEADER, b"blpk", 3, 1, 0, 4, 9999, 9999, n, 0))
             f.truncate(n * 32)
-        done = subprocess.run(
-            ["prlimit", f"--as={256 << 20}", BLOSCCTL, "verify",
-             "hole.blp"], capture_output=True)
-        assert done.returncode and cause in done.stderr, done
+        status, err, most = measure("verify", "hole.blp")
+        assert status and cause in err and most < MEMORY, (status, err, most)
 
 
 def test_what_is_said_of_a_file():
@@ -215,6 +228,16 @@ def test_metadata_that_lie():
                  b'"dtype":' + b"[" * 40 + b"]" * 40 + b"}"):
         with_meta(len(text), len(text), len(text), codec=0, more=text)
         assert cat("m.blp") == DATA
+
+
+def test_long_text_tells_of_no_array():
+    """Its tree would take 50 times the memory."""
+    text = (b'{"container":"numpy","order":"C","dtype":"<i4","shape":[['
+            + b"[]," * (4 << 20) + b"0]]}")
+    packed = zlib.compress(text)
+    with_meta(len(text), len(packed), len(packed), codec=1, more=packed)
+    status, err, most = measure("info", "m.blp")
+    assert status == 0 and most < MEMORY, (err, most)
 
 
 def test_arrays_of_old_versions():
