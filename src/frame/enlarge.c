@@ -178,11 +178,8 @@ int b2f_enlarge_begin(struct b2f_edit *edit, int dirfd, const char *name,
 	struct growth g = {.durable = durable};
 	struct b2f_store_plan plan = {.mode = 0};
 	uint8_t *bytes = NULL;
-	int err;
+	int err = read_old(edit, &g, why);
 
-	if (edit->lock)
-		return b2f_why_set(why, -EBUSY, "it is in use");
-	err = read_old(edit, &g, why);
 	if (!err)
 		err = make_index(&g, &bytes, &plan.size, why);
 	plan.index = bytes;

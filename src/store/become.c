@@ -3,6 +3,7 @@
 #include "store/become.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +32,24 @@ static int check_name(const struct b2f_become *b, const char *name,
 	if (st.st_nlink != 1)
 		return b2f_why_set(why, -EMLINK, "it has several names");
 	return 0;
+}
+
+/*
+ * A program that locks NAME.b2lock has the file to itself, and is about to open it
+ * by its name, or has done so: nothing else gets that name meanwhile.
+ */
+static int check_lock(const struct b2f_become *b, struct b2f_why *why)
+{
+	char lock[NAME_MAX + sizeof(B2F_FILES_LOCK_SUFFIX)];
+	struct stat st;
+
+	snprintf(lock, sizeof(lock), "%s" B2F_FILES_LOCK_SUFFIX, b->name);
+	if (fstatat(b->dirfd, lock, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return b2f_why_set(why, -EBUSY, "another program may lock %s",
+				   lock);
+	/* There can be none if its name is too long. */
+	return errno == ENOENT || errno == ENAMETOOLONG ? 0
+							: failed("stat", why);
 }
 
 /* The index becomes what the file is, but for its content. */
@@ -72,6 +91,8 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 		err = failed("stat", why);
 	if (!err)
 		err = check_name(b, b->name, why);
+	if (!err)
+		err = check_lock(b, why);
 	own.mode = 0600;
 	if (!err)
 		err = b2f_store_make_hidden(b->dirfd, &own, b->hidden, &made,
@@ -124,6 +145,8 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 				   "exchange names: %s", strerror(-err));
 	/* Another program may have been faster. */
 	err = check_name(b, b->hidden, why);
+	if (!err)
+		err = check_lock(b, why);
 	if (err)
 		/* Whatever was exchanged gets its name back. */
 		(void)!exchange(b);

@@ -40,7 +40,7 @@ struct b2f_become {
  * *@out with b2f_store_free().
  *
  * Returns 0; -EMLINK (the file has several names), -ESTALE (it is not called so),
- * -ENOMEM or an errno; then nothing is left.
+ * -EBUSY (NAME.b2lock is there), -ENOMEM or an errno; then nothing is left.
  */
 B2F_MUST_CHECK
 int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
@@ -49,8 +49,8 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 
 /*
  * Does 3.  Returns 0; -ESTALE (the name has become that of another file), -EMLINK
- * as above, -EINVAL (the filesystem cannot exchange names) or an errno; then both
- * have the names that they had.
+ * or -EBUSY as above, -EINVAL (the filesystem cannot exchange names) or an errno;
+ * then both have the names that they had.
  */
 B2F_MUST_CHECK
 int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why);

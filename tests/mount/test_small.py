@@ -301,6 +301,13 @@ def test_beside_c_blosc2():
         append(bytes(2 * LIMIT), "mnt/locked")
         check(b"x" + bytes(2 * LIMIT), True,
               pathlib.Path("src/locked.b2frame"))
+        # So it is with one that has come since the file was opened.
+        with open("mnt/late", "wb", buffering=0) as f:
+            f.write(b"x")
+            pathlib.Path("src/late.b2frame.b2lock").touch()
+            f.write(bytes(2 * LIMIT))
+        check(b"x" + bytes(2 * LIMIT), True,
+              pathlib.Path("src/late.b2frame"))
         blosc2.SChunk(data=b"z", urlpath="src/stock.b2frame", contiguous=True)
         os.truncate("mnt/stock", 2 * LIMIT)
         check(b"z" + bytes(2 * LIMIT - 1), True,
