@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,22 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 		     struct b2f_why *why)
 {
 	return b2f_files_write_fully(fd, off, buf, n, why);
+}
+
+/*
+ * Another mount that has seen the new file @fd took it for an empty one, and may be
+ * writing to it: such a file is theirs.
+ */
+static int claim(int fd)
+{
+	struct stat st;
+
+	/* Some filesystems have no locks. */
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return -ESTALE;
+	if (fstat(fd, &st))
+		return -errno;
+	return st.st_size ? -ESTALE : 0;
 }
 
 /* Writes what @plan says to the new file @made->fd. */
@@ -58,10 +75,14 @@ int b2f_single_make_open(int dirfd, const char *name,
 		err = -errno;
 	b2f_files_of(made.store)->fd = made.fd;
 	b2f_files_of(made.store)->is_new = true;
+	if (!err)
+		err = claim(made.fd);
 	if (!err) {
 		err = fill(plan, &made);
 		if (err)
 			(void)unlinkat(dirfd, name, 0);
+		/* Not every maker of a frame is going to write to it. */
+		(void)!flock(made.fd, LOCK_UN);
 	}
 	if (err)
 		b2f_store_free(made.store);

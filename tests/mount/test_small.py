@@ -347,6 +347,20 @@ def is_traced(pid):
                        "*/status"))
 
 
+def test_a_file_that_is_being_made():
+    """What another mount writes to it at that moment stays."""
+    with Scratch(SMALL) as scratch, Mount("src", "other", "-o", "rw"):
+        thread = threading.Thread(target=append, args=(b"first",))
+        with traced(scratch, "pwrite64", "delay_enter=1000000:when=1"):
+            thread.start()
+            wait_until(FRAME.exists, "a new file")
+            append(b"other", "other/f")
+            thread.join()
+        found = pathlib.Path("mnt/f").read_bytes()
+        assert sorted((found[:5], found[5:])) == [b"first", b"other"], found
+    check(found, True)
+
+
 ALL = f"{CHANGES},mkdirat,dup3"
 
 
