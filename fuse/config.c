@@ -48,6 +48,8 @@ static struct b2f_write_options write_options(const struct fs_options *o)
 		.no_locking = o->nolocking,
 		.guess_typesize = o->typesize == 0,
 		.npy_arrays = true,
+		/* close(2) does not wait for the release. */
+		.ends_late = true,
 		.chunksize = (uint32_t)o->chunksize,
 	};
 }

@@ -189,6 +189,18 @@ int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
 	return commit(fs, frame, how, b2f_file_try_commit);
 }
 
+void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame)
+{
+	struct b2f_file_now before;
+
+	if (atomic_load(&frame->nwriters) > 1 || is_deleted(fs, frame))
+		return;
+	b2f_file_now_get(frame->file, &before);
+	b2f_file_tidy(frame->file);
+	if (!frame->past_cache)
+		note_commit(fs, frame, &before);
+}
+
 void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
 {
 	pthread_mutex_lock(&fs->state_lock);

@@ -53,6 +53,12 @@ struct b2f_write_options {
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
 	uint32_t chunksize;
 	/*
+	 * Programs that wrote to the file may believe that it is closed before
+	 * it is: then the end leaves a contiguous frame alone, but for what
+	 * its lock protects.  See b2f_file_tidy().
+	 */
+	bool ends_late;
+	/*
 	 * What is known of the frame on disk; commits move it, until the file
 	 * is closed.  NULL: what is there survives, unless it is empty.
 	 */
@@ -138,6 +144,14 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
  */
 B2F_MUST_CHECK
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
+
+/*
+ * Gives back the room of a contiguous frame that its last commit does without, as
+ * the end of @file does otherwise; call it when the last writer may be leaving.
+ * Nothing happens while there is something to commit, or if another program is
+ * in the way: the next writer finds that room.
+ */
+void b2f_file_tidy(struct b2f_file *file);
 
 /* True if there is something to commit, or to make durable. */
 bool b2f_file_is_dirty(struct b2f_file *file);

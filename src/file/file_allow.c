@@ -59,6 +59,7 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 		b2f_frame_close(*frame);
 		return err;
 	}
+	edit->ends_late = w->options.ends_late;
 	*out = edit;
 	return 0;
 }

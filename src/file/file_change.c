@@ -123,7 +123,7 @@ static ssize_t change(struct b2f_file *file, struct change *c)
 			return err;
 	}
 	if (n >= 0)
-		b2f_writer_delete_dead(file, false);
+		b2f_writer_delete_dead(file, B2F_DELETE_PENDING);
 	return n;
 }
 

@@ -27,6 +27,7 @@
 #include "frame/edit_commit.h"
 #include "frame/edit_layout.h"
 #include "frame/edit_lock.h"
+#include "frame/edit_single.h"
 
 
 /* Commits that are tried while other programs change the frame. */
@@ -409,7 +410,7 @@ static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 	int err = is_anew(file) ? -EBUSY : commit_until(file, how, until_ns);
 
 	tell_locked(file, err == -EAGAIN);
-	b2f_writer_delete_dead(file, true);
+	b2f_writer_delete_dead(file, B2F_DELETE_DUE);
 	return err;
 }
 
@@ -431,6 +432,35 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 	err = commit_locked(file, how, until_ns);
 	pthread_mutex_unlock(&w->commit_lock);
 	return err;
+}
+
+/* The commit_lock and the write_lock are held, so this stays. */
+static bool is_all_committed(struct b2f_file *file)
+{
+	const struct b2f_writer *w = file->writer;
+	bool all;
+
+	pthread_mutex_lock(&file->lock);
+	all = w->edit && !w->closing && !w->anew && w->nbusy == 0 &&
+	      w->dirty_since_ns == 0;
+	pthread_mutex_unlock(&file->lock);
+	return all;
+}
+
+void b2f_file_tidy(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&w->write_lock);
+	if (is_all_committed(file) && !w->edit->store->sparse) {
+		b2f_writer_delete_dead(file, B2F_DELETE_ALL);
+		b2f_edit_single_cut(w->edit);
+	}
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
 }
 
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)

@@ -264,7 +264,7 @@ static int reform(struct b2f_file *file, struct b2f_frame *frame, uint64_t size)
 		err = swap(&r);
 	fini(&r);
 	/* The disk may not have room for both forms. */
-	b2f_writer_delete_dead(file, false);
+	b2f_writer_delete_dead(file, B2F_DELETE_PENDING);
 	return err;
 }
 

@@ -134,7 +134,7 @@ uint32_t b2f_writer_cbytes(struct b2f_file *file, uint64_t raw)
 	return known ? cbytes : b2f_edit_read_cbytes(edit, raw);
 }
 
-void b2f_writer_delete_dead(struct b2f_file *file, bool retired)
+void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_edit *edit;
@@ -143,7 +143,7 @@ void b2f_writer_delete_dead(struct b2f_file *file, bool retired)
 	pthread_mutex_lock(&file->lock);
 	edit = w->edit;
 	/* An edit that is being replaced deletes for itself. */
-	begun = edit && !w->closing && b2f_edit_begin_delete(edit, retired);
+	begun = edit && !w->closing && b2f_edit_begin_delete(edit, what);
 	w->ndeleting += begun;
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)

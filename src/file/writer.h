@@ -24,6 +24,7 @@
 #include "file/record.h"
 #include "frame/edit.h"
 #include "frame/edit_commit.h"
+#include "frame/edit_remove.h"
 
 /* Does a file begin like a .npy file? */
 enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };
@@ -126,9 +127,9 @@ uint32_t b2f_writer_chunksize(const struct b2f_writer *w);
 uint32_t b2f_writer_cbytes(struct b2f_file *file, uint64_t raw);
 
 /*
- * Deletes files that are not needed any more; @retired ones too if the
- * commit_lock is held.
+ * Deletes files that are not needed any more; with the commit_lock held also
+ * those that an index has named.
  */
-void b2f_writer_delete_dead(struct b2f_file *file, bool retired);
+void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what);
 
 #endif

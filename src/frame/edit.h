@@ -104,6 +104,8 @@ struct b2f_edit {
 	bool has_lock;
 	/* Of the frame that it began with. */
 	bool small;
+	/* Its users believe that it has ended before it does. */
+	bool ends_late;
 	/*
 	 * To be written: chunk size and type size may still change.  Its
 	 * frame_len and cbytes are those of the index on disk.

@@ -35,15 +35,16 @@ static void give_back(struct b2f_edit *edit)
 					b2f_edit_id(edit->dead.ids[i]), NULL);
 }
 
-/*
- * May chunks move now?  The close of the file may have returned, and a program that
- * uses no locks may begin to write.
- */
+/* Does b2f_edit_lock_out() keep all other programs out? */
+static bool is_alone(const struct b2f_edit *edit)
+{
+	return edit->lock || !b2f_lock_has_place(edit->store);
+}
+
+/* May chunks move now, though a program that uses no locks may begin to write? */
 static bool may_move(const struct b2f_edit *edit)
 {
-	bool is_alone = edit->lock || !b2f_lock_has_place(edit->store);
-
-	return is_alone &&
+	return is_alone(edit) &&
 	       b2f_edit_state_equal(&edit->working, &edit->committed);
 }
 
@@ -63,7 +64,8 @@ void b2f_edit_single_end(struct b2f_edit *edit)
 {
 	enum b2f_durable_state state = b2f_durability_get(edit->durability);
 
-	if (!edit->disk || b2f_edit_lock_out(edit, 0, NULL))
+	if (!edit->disk || (edit->ends_late && !is_alone(edit)) ||
+	    b2f_edit_lock_out(edit, 0, NULL))
 		return;
 	if (b2f_edit_disk_has_changed(edit) == 0) {
 		if (state == B2F_DISK_DURABLE)
@@ -72,5 +74,17 @@ void b2f_edit_single_end(struct b2f_edit *edit)
 		else if (state == B2F_DISK_NEW)
 			cut(edit);
 	}
+	b2f_edit_let_in(edit);
+}
+
+void b2f_edit_single_cut(struct b2f_edit *edit)
+{
+	enum b2f_durable_state state = b2f_durability_get(edit->durability);
+
+	if ((state != B2F_DISK_DURABLE && state != B2F_DISK_NEW) ||
+	    b2f_edit_lock_out(edit, 0, NULL))
+		return;
+	if (b2f_edit_disk_has_changed(edit) == 0)
+		cut(edit);
 	b2f_edit_let_in(edit);
 }

@@ -120,9 +120,19 @@ static bool may_delete_named(const struct b2f_edit *edit)
 	return state == B2F_DISK_DURABLE || state == B2F_DISK_NEW;
 }
 
-bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired)
+static size_t count_named(const struct b2f_edit *edit, enum b2f_delete what)
 {
-	size_t ndue = retired && may_delete_named(edit) ? count_due(edit) : 0;
+	if (what == B2F_DELETE_PENDING || !may_delete_named(edit))
+		return 0;
+	if (what == B2F_DELETE_ALL &&
+	    b2f_durability_get(edit->durability) == B2F_DISK_DURABLE)
+		return edit->retired.n;
+	return count_due(edit);
+}
+
+bool b2f_edit_begin_delete(struct b2f_edit *edit, enum b2f_delete what)
+{
+	size_t ndue = count_named(edit, what);
 
 	/* A commit ends with another try. */
 	if (edit->dying.n > 0 || edit->ndying > 0 || edit->committing)
@@ -235,6 +245,7 @@ void b2f_edit_end_delete(struct b2f_edit *edit, bool deleted)
 
 	if (deleted && edit->ndying) {
 		r->n -= edit->ndying;
+		r->nnewest = b2f_min_u64(r->nnewest, r->n);
 		memmove(r->files, r->files + edit->ndying,
 			r->n * sizeof(*r->files));
 	}

@@ -9,14 +9,22 @@
 
 #include "frame/edit.h"
 
+enum b2f_delete {
+	/* Files that no index has named. */
+	B2F_DELETE_PENDING,
+	/* Also those that retired, and are old enough. */
+	B2F_DELETE_DUE,
+	/* Also younger ones, if no loss of power brings their index back. */
+	B2F_DELETE_ALL,
+};
+
 /*
- * Begins to delete files that no state names any more, those that have a name
- * only if @retired; false if there are none, or it is not the time.  Call
- * b2f_edit_delete() once the readers have left that had the entries before, and
- * then b2f_edit_end_delete().
+ * Begins to delete files that no state names any more; false if there are none,
+ * or it is not the time.  Call b2f_edit_delete() once the readers have left that
+ * had the entries before, and then b2f_edit_end_delete().
  */
 B2F_MUST_CHECK
-bool b2f_edit_begin_delete(struct b2f_edit *edit, bool retired);
+bool b2f_edit_begin_delete(struct b2f_edit *edit, enum b2f_delete what);
 
 /*
  * Deletes them; those that have retired only if the index is still the one that

@@ -29,4 +29,7 @@ int b2f_edit_single_put(struct b2f_edit *edit, struct b2f_commit *commit,
  */
 void b2f_edit_single_end(struct b2f_edit *edit);
 
+/* The second half of it, for an edit that goes on, and has nothing to commit. */
+void b2f_edit_single_cut(struct b2f_edit *edit);
+
 #endif

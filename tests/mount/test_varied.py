@@ -115,7 +115,6 @@ def check_both_writers(path, shown, model, mount):
     model += b"theirs"
     assert b"".join(chunks(path)) == model
     assert shown.read_bytes() == model
-    mount.wait_for_closes()
     # What is behind a chunk that is put in has moved.
     assert write_beside(path, shown, lambda x: x.insert_data(
         0, b"first", False)) == errno.ESTALE
@@ -173,8 +172,6 @@ def check_mixed_rounds(path, shown, model, mount):
         with open(shown, "r+b", buffering=0) as f:
             for _ in range(rng.randrange(1, 12)):
                 change(rng, f, model)
-        # Without its locks, C-Blosc2 and ours are not to write at once.
-        mount.wait_for_closes()
         assert b"".join(chunks(path)) == model, "python-blosc2 reads otherwise"
         for _ in range(rng.randrange(4)):
             change_theirs(rng, path, model)
