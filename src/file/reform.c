@@ -427,6 +427,18 @@ void b2f_reform_before(struct b2f_file *file, const void *buf, uint64_t size,
 	(void)err;
 }
 
+/*
+ * The chunks of an array may have taken the room of those that were encoded
+ * meanwhile.  These end before the commit begins, which encodes them again; it
+ * would report an error of one that ends later.
+ */
+static void wait_for_encoders(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	b2f_writer_wait_idle(file);
+	pthread_mutex_unlock(&file->lock);
+}
+
 int b2f_reform_for_commit(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
@@ -441,7 +453,9 @@ int b2f_reform_for_commit(struct b2f_file *file)
 		return to_plain(file, size);
 	/* A file that cannot be read, or not be stored twice, stays plain. */
 	if (may_become(file) && w->hint != B2F_NPY_NO && size > 0 &&
-	    look(file, true))
+	    look(file, true)) {
 		w->hint = B2F_NPY_NO;
+		wait_for_encoders(file);
+	}
 	return 0;
 }

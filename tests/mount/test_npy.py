@@ -5,6 +5,7 @@ import errno
 import io
 import os
 import pathlib
+import shutil
 import subprocess
 import threading
 import time
@@ -663,6 +664,10 @@ def test_no_room_for_an_array_too():
         with Scratch() as scratch:
             with open(MNT / "x.npy", "wb") as f:
                 os.pwrite(f.fileno(), raw[128:], 128)
+                # With this much stored, there is no room for an array; the
+                # other chunks are encoded while the commit tries to make it.
+                wait_until(lambda: shutil.disk_usage(SRC).used > 9 << 20,
+                           "the first chunks are stored")
                 os.pwrite(f.fileno(), raw[:128], 0)
                 os.fsync(f.fileno())
             scratch.remount()
