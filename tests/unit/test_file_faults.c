@@ -808,8 +808,7 @@ Test(file_faults, a_contiguous_frame_that_is_mostly_dead_gets_shorter)
 	begin(&w, disk);
 	work_mostly_dead(&w);
 	cr_assert_eq(w.nfailed, 0);
-	b2f_file_close(w.file);
-	b2f_runtime_free(w.rt);
+	end(&w);
 	/* What was there before the last commit may still be read. */
 	cr_expect_gt(file_size(disk), 150000);
 	/* The next writer ends it behind the last chunk. */
