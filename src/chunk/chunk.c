@@ -306,7 +306,7 @@ int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
 static int block_extent(const struct b2f_chunk *chunk, uint32_t block,
 			uint32_t *off, uint32_t *size, struct b2f_why *why)
 {
-	uint32_t start, reach, end;
+	uint32_t start = 0, reach, end;
 	int err;
 
 	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
