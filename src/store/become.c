@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -100,7 +101,15 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	if (err)
 		return err;
 	b->dir = made.dir;
-	err = inherit_index(b2f_files_of(old)->fd, made.fd, why);
+	/*
+	 * Another mount may have found the directory before it was locked, and
+	 * deletes what is in there.  Its own lock may be over by now: what it
+	 * has deleted is missing in the next step.
+	 */
+	if (flock(made.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		err = b2f_why_set(why, -EBUSY, "it is taken for a leftover");
+	if (!err)
+		err = inherit_index(b2f_files_of(old)->fd, made.fd, why);
 	if (!err)
 		err = inherit_dir(b, made.fd, why);
 	if (err) {

@@ -40,7 +40,8 @@ struct b2f_become {
  * *@out with b2f_store_free().
  *
  * Returns 0; -EMLINK (the file has several names), -ESTALE (it is not called so),
- * -EBUSY (NAME.b2lock is there), -ENOMEM or an errno; then nothing is left.
+ * -EBUSY (NAME.b2lock is there, or another mount deletes the directory),
+ * -ENOMEM or an errno; then nothing is left.
  */
 B2F_MUST_CHECK
 int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small new files, which are one file each, and what becomes of them."""
 import contextlib
+import fcntl
 import itertools
 import mmap
 import os
@@ -345,6 +346,23 @@ def is_traced(pid):
     return not any("TracerPid:\t0\n" in path.read_text()
                    for path in pathlib.Path(f"/proc/{pid}/task").glob(
                        "*/status"))
+
+
+def test_a_leftover_that_is_being_deleted():
+    """What another mount has locked to delete it does not get the name."""
+    with Scratch(SMALL) as scratch:
+        append(b"first")
+        with open("mnt/f", "ab", buffering=0) as f:
+            thread = threading.Thread(target=f.write, args=(bytes(LIMIT),))
+            with traced(scratch, "flock", "delay_enter=500000"):
+                thread.start()
+                wait_until(hidden, "a directory without a lock")
+                fd = os.open(f"src/{hidden()[0]}", os.O_RDONLY)
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                thread.join()
+            os.close(fd)
+        check(b"first" + bytes(LIMIT), True)
+        assert not hidden()
 
 
 def test_a_file_that_is_being_made():
