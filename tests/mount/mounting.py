@@ -34,7 +34,11 @@ def error_of(call, *args, **kwargs):
     return 0
 
 
-def wait_until(condition, what, seconds=60):
+# Seconds.  A sync of a disk that others write to can take a minute.
+PATIENCE = 150
+
+
+def wait_until(condition, what, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -133,7 +137,7 @@ class Mount:
         """By a signal, whatever is still open."""
         self.status = status
         os.kill(self.pid, number)
-        assert self.process.wait(60) == status, self.log()
+        assert self.process.wait(PATIENCE) == status, self.log()
         assert str(self.path) not in mountpoints(self.path.parent)
         self.ended = True
 
@@ -164,7 +168,7 @@ class Mount:
                 subprocess.run(["umount", self.path], check=kind is None)
             if kind is None:
                 # A process with a mount namespace made meanwhile keeps it.
-                assert self.process.wait(60) == self.status, self.log()
+                assert self.process.wait(PATIENCE) == self.status, self.log()
         finally:
             if self.process.poll() is None:
                 subprocess.run(["umount", "-l", self.path], check=False,
