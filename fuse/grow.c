@@ -23,8 +23,8 @@
 /* A frame that has grown, and the file that it was. */
 struct fs_grown {
 	TAILQ_ENTRY(fs_grown) all;
-	/* With a reference. */
-	struct fs_node *node;
+	/* Its node with a reference, once the fd is there. */
+	struct fs_turn turn;
 	/* O_PATH. */
 	int fd;
 	/* When it was seen closed first, on the monotonic clock; 0: it is open. */
@@ -38,7 +38,6 @@ struct growth {
 	/* Of the directory the frame is in. */
 	int dirfd;
 	struct b2f_file_now before;
-	struct fs_turn turn;
 	struct fs_grown *grown;
 };
 
@@ -67,13 +66,13 @@ static int announce(void *arg, int fd, const struct stat *dir)
 {
 	struct growth *g = arg;
 
-	if (dir->st_dev != g->frame->dev || has_view(g->fs, g->turn.node))
+	if (dir->st_dev != g->frame->dev || has_view(g->fs, g->grown->turn.node))
 		return -EBUSY;
-	g->turn.fd = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (g->turn.fd < 0)
+	g->grown->turn.fd = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (g->grown->turn.fd < 0)
 		return -errno;
-	g->turn.ino = dir->st_ino;
-	fs_tree_turn_begin(g->fs->tree, &g->turn);
+	g->grown->turn.ino = dir->st_ino;
+	fs_tree_turn_begin(g->fs->tree, &g->grown->turn);
 	return 0;
 }
 
@@ -89,7 +88,7 @@ static void note_seen(const struct growth *g)
 	shown = g->frame->attr.st_ctim;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!g->frame->past_cache)
-		fs_seen_note_commit(fs, g->turn.node, &g->before, &now, &shown);
+		fs_seen_note_commit(fs, g->grown->turn.node, &g->before, &now, &shown);
 }
 
 /* Goes on showing the number of the old file, which @fd keeps from being reused. */
@@ -97,12 +96,13 @@ static void keep_number(struct growth *g, ino_t shown, int fd)
 {
 	struct fs *fs = g->fs;
 
-	if (fd < 0)
+	if (fd < 0) {
+		fs_tree_turn_forget(fs->tree, &g->grown->turn);
 		return;
-	g->grown->node = g->turn.node;
+	}
 	g->grown->fd = fd;
-	fs_tree_ref(fs->tree, g->turn.node);
-	atomic_store(&g->turn.node->shown_ino, shown);
+	fs_tree_ref(fs->tree, g->grown->turn.node);
+	atomic_store(&g->grown->turn.node->shown_ino, shown);
 	pthread_mutex_lock(&fs->state_lock);
 	TAILQ_INSERT_TAIL(&fs->grown, g->grown, all);
 	pthread_mutex_unlock(&fs->state_lock);
@@ -114,14 +114,14 @@ static void turn(void *arg, int fd, bool unsynced)
 {
 	struct growth *g = arg;
 	struct fs *fs = g->fs;
-	ino_t old = g->turn.node->ino;
+	ino_t old = g->grown->turn.node->ino, now = g->grown->turn.ino;
 	int old_fd = -1;
 
-	fs_tree_turn_end(fs->tree, &g->turn, fd >= 0, &old_fd);
-	close(g->turn.fd);
+	fs_tree_turn_end(fs->tree, &g->grown->turn, fd >= 0, &old_fd);
+	close(g->grown->turn.fd);
 	if (fd < 0)
 		return;
-	atomic_store(&g->frame->ino, g->turn.ino);
+	atomic_store(&g->frame->ino, now);
 	fs_durable_note_grown(fs, g->frame, unsynced ? g->dirfd : -1);
 	note_seen(g);
 	keep_number(g, old, old_fd);
@@ -138,11 +138,11 @@ static int grow(struct growth *g)
 		.name = name, .before = announce, .after = turn, .arg = g};
 	int err;
 
-	g->turn.node = node;
 	g->grown = calloc(1, sizeof(*g->grown));
 	err = g->grown ? fs_tree_pin_parent(fs->tree, node, &parent, name)
 		       : -ENOMEM;
 	if (!err) {
+		g->grown->turn.node = node;
 		how.dirfd = g->dirfd = parent.fd;
 		b2f_file_now_get(g->frame->file, &g->before);
 		err = b2f_file_grow(g->frame->file, &how);
@@ -193,7 +193,7 @@ static bool is_over(const struct fs *fs, struct fs_grown *grown, bool crowded)
 {
 	time_t now = fs_clock_s();
 
-	if (grown->node->state.frame) {
+	if (grown->turn.node->state.frame) {
 		grown->closed_s = 0;
 		return false;
 	}
@@ -228,9 +228,10 @@ static bool end(struct fs *fs, bool all)
 	bool more;
 
 	while ((grown = take_over(fs, all, &more))) {
-		atomic_store(&grown->node->shown_ino, 0);
+		atomic_store(&grown->turn.node->shown_ino, 0);
 		close(grown->fd);
-		fs_tree_forget(fs->tree, grown->node, 1);
+		fs_tree_turn_forget(fs->tree, &grown->turn);
+		fs_tree_forget(fs->tree, grown->turn.node, 1);
 		free(grown);
 	}
 	return more;

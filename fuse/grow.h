@@ -9,7 +9,8 @@
  *   2. the node is found as either file, so that a lookup which comes between
  *      3 and 4 gets no node of its own
  *   3. the names are exchanged
- *   4. the node is the directory from now on, its descriptor too
+ *   4. the node is the directory from now on, its descriptor too; a lookup that has
+ *      seen the file before 3 still finds it
  *
  * The number that was shown stays as long as the frame is open, and a little longer,
  * until no program can have it from the kernel's cache.  All that time the old file

@@ -183,8 +183,8 @@ void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame);
 void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * Gives back room that the last commit does without, if there is but one writer:
- * it may be about to leave, and to believe that the file is closed.
+ * Gives back room that the last commit does without: the writer may be about to
+ * leave, and to believe that the file is closed.
  */
 void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame);
 

@@ -193,10 +193,10 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct b2f_file_now before;
 
-	if (atomic_load(&frame->nwriters) > 1 || is_deleted(fs, frame))
+	if (is_deleted(fs, frame))
 		return;
 	b2f_file_now_get(frame->file, &before);
-	b2f_file_tidy(frame->file);
+	b2f_file_tidy(frame->file, atomic_load(&frame->nwriters) <= 1);
 	if (!frame->past_cache)
 		note_commit(fs, frame, &before);
 }

@@ -20,14 +20,14 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
-/* The node that is about to be @key, or NULL. */
+/* The node that is about to be @key, or was, or NULL. */
 static struct fs_node *find_turning(const struct fs_tree *tree,
 				    const struct fs_node *key, bool retired)
 {
 	const struct fs_turn *t = tree->turns;
 
 	while (t && !(t->ino == key->ino && t->node->dev == key->dev &&
-		      t->node->kind == key->kind && key->sparse &&
+		      t->node->kind == key->kind && t->sparse == key->sparse &&
 		      t->node->retired == retired))
 		t = t->next;
 	return t ? t->node : NULL;
@@ -386,37 +386,55 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)
 void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn)
 {
 	pthread_mutex_lock(&tree->lock);
+	turn->sparse = true;
 	turn->next = tree->turns;
 	tree->turns = turn;
 	pthread_mutex_unlock(&tree->lock);
 }
 
 /* The node of @turn becomes the directory; locked. */
-static int become(struct fs_tree *tree, const struct fs_turn *turn)
+static int become(struct fs_tree *tree, struct fs_turn *turn)
 {
 	struct fs_node *node = turn->node;
 	int old = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
+	ino_t ino = node->ino;
 
 	unhash(tree, node);
 	node->ino = turn->ino;
 	node->sparse = true;
 	insert(tree, node);
+	turn->ino = ino;
+	turn->sparse = false;
 	/* All pins of it have this number; both are open, so it cannot fail. */
 	(void)!dup3(turn->fd, node->fd, O_CLOEXEC);
 	return old;
 }
 
-void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
-		      int *old)
+/* Locked. */
+static void drop_turn(struct fs_tree *tree, const struct fs_turn *turn)
 {
 	struct fs_turn **p = &tree->turns;
 
-	pthread_mutex_lock(&tree->lock);
 	while (*p != turn)
 		p = &(*p)->next;
 	*p = turn->next;
+}
+
+void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
+		      int *old)
+{
+	pthread_mutex_lock(&tree->lock);
 	if (done)
 		*old = become(tree, turn);
+	else
+		drop_turn(tree, turn);
+	pthread_mutex_unlock(&tree->lock);
+}
+
+void fs_tree_turn_forget(struct fs_tree *tree, struct fs_turn *turn)
+{
+	pthread_mutex_lock(&tree->lock);
+	drop_turn(tree, turn);
 	pthread_mutex_unlock(&tree->lock);
 }
 

@@ -117,11 +117,15 @@ struct fs_node {
 	struct fs_state state;
 };
 
-/* A frame that is about to be another file: the directory @fd (O_PATH), @ino. */
+/*
+ * A frame that becomes another file, the directory @fd (O_PATH).  Its node is also
+ * found as the file @ino: before that the directory, and then what it was.
+ */
 struct fs_turn {
 	struct fs_turn *next;
 	struct fs_node *node;
 	ino_t ino;
+	bool sparse;
 	int fd;
 };
 
@@ -248,11 +252,13 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node);
 void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn);
 
 /*
- * If @done, the node is only that from now on, and all pins of it are descriptors of
- * it; *@old is one of what it was, or -1.  Else it is what it was.
+ * If @done, the node is that from now on, and all pins of it are descriptors of it;
+ * *@old is one of what it was, or -1.  A lookup that has seen what it was finds it
+ * until fs_tree_turn_forget().  Else the node is what it was, and @turn is over.
  */
 void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
 		      int *old);
+void fs_tree_turn_forget(struct fs_tree *tree, struct fs_turn *turn);
 
 /* How many nodes there are, and how many idle descriptors. */
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);

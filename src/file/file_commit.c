@@ -447,7 +447,7 @@ static bool is_all_committed(struct b2f_file *file)
 	return all;
 }
 
-void b2f_file_tidy(struct b2f_file *file)
+void b2f_file_tidy(struct b2f_file *file, bool last)
 {
 	struct b2f_writer *w = b2f_writer_of(file);
 
@@ -456,7 +456,8 @@ void b2f_file_tidy(struct b2f_file *file)
 	pthread_mutex_lock(&w->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	if (is_all_committed(file) && !w->edit->store->sparse) {
-		b2f_writer_delete_dead(file, B2F_DELETE_ALL);
+		if (last)
+			b2f_writer_delete_dead(file, B2F_DELETE_ALL);
 		b2f_edit_single_cut(w->edit);
 	}
 	pthread_mutex_unlock(&w->write_lock);
