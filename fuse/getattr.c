@@ -337,6 +337,7 @@ static void keep_sizes(struct fs *fs, struct fs_node *node,
 static int find_sizes(struct fs *fs, struct fs_node *node,
 		      struct fs_probe *probe)
 {
+	struct b2f_frame_stamp before = b2f_frame_stamp_of(&probe->index), after;
 	bool settled = fs_seen_is_settled(&probe->index);
 	int err;
 
@@ -345,7 +346,10 @@ static int find_sizes(struct fs *fs, struct fs_node *node,
 	err = read_sizes(fs, node, probe);
 	if (err)
 		return err;
-	keep_sizes(fs, node, probe, settled);
+	/* That of the version which was read may be younger than settled. */
+	after = b2f_frame_stamp_of(&probe->index);
+	keep_sizes(fs, node, probe,
+		   settled && b2f_frame_stamp_equal(&before, &after));
 	keep_read_only(fs, node, probe);
 	return err;
 }
