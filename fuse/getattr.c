@@ -258,16 +258,6 @@ static void frame_attr(struct fs *fs, struct fs_node *node,
 	fs_open_frame_put(fs, frame);
 }
 
-void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
-			 const struct fs_probe *probe, struct stat *out)
-{
-	bool is_frame = node->kind == FS_KIND_FRAME;
-
-	keep_read_only(fs, node, probe);
-	frame_attr(fs, node, is_frame ? fs_open_frame_peek(fs, node) : NULL,
-		   probe, out);
-}
-
 /* Attributes of the open @node as shown last, whatever is on disk by now. */
 static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 {
@@ -366,16 +356,23 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 		return -errno;
 	if (node->sparse)
 		probe.nlinks = fs_home_count(fd);
+	/*
+	 * Before any look at the index: what is not open now has all that was
+	 * answered until now on disk.
+	 */
+	frame = fs_open_frame_peek(fs, node);
 	err = fs_probe_index(fd, node->sparse, &probe.index);
-	if (err)
-		return err == -ENOENT ? -ESTALE : err;
+	if (err == -ENOENT)
+		err = -ESTALE;
 	pthread_mutex_lock(&fs->state_lock);
 	probe.read_only = node->state.read_only;
 	pthread_mutex_unlock(&fs->state_lock);
-	frame = fs_open_frame_peek(fs, node);
-	err = frame ? 0 : find_sizes(fs, node, &probe);
+	if (!err && !frame)
+		err = find_sizes(fs, node, &probe);
 	if (!err)
 		frame_attr(fs, node, frame, &probe, out);
+	else if (frame)
+		fs_open_frame_put(fs, frame);
 	return err;
 }
 
@@ -455,4 +452,39 @@ int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out)
 		err = fs_view_head_attr(fs, base, out);
 	fs_tree_forget(fs->tree, base, 1);
 	return err;
+}
+
+/*
+ * Is @probe of the frame @node, which is not open now, from before our last
+ * commit?  A size from then must not reach the kernel after that of the commit.
+ */
+static bool is_outdated(struct fs *fs, struct fs_node *node,
+			const struct fs_probe *probe)
+{
+	struct b2f_frame_stamp looked_at = b2f_frame_stamp_of(&probe->index);
+	struct b2f_frame_stamp stamp;
+	struct stat index;
+	bool was_open;
+
+	pthread_mutex_lock(&fs->state_lock);
+	was_open = node->state.seen.cache != FS_SEEN_UNKNOWN;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!was_open || fs_probe_index(probe->fd, probe->sparse, &index))
+		return was_open;
+	stamp = b2f_frame_stamp_of(&index);
+	return !b2f_frame_stamp_equal(&stamp, &looked_at);
+}
+
+void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
+			 const struct fs_probe *probe, struct stat *out)
+{
+	bool is_frame = node->kind == FS_KIND_FRAME;
+	struct fs_open_frame *frame =
+		is_frame ? fs_open_frame_peek(fs, node) : NULL;
+
+	if (is_frame && !frame && is_outdated(fs, node, probe) &&
+	    fs_getattr(fs, node, out) == 0)
+		return;
+	keep_read_only(fs, node, probe);
+	frame_attr(fs, node, frame, probe, out);
 }

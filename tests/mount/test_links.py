@@ -313,6 +313,11 @@ def test_what_cannot_be():
         assert os.stat("mnt/a").st_nlink == 1 and homes() == []
 
 
+def check_text(name, want):
+    got = get(name)
+    assert got == want, (name, got, want, os.stat(name))
+
+
 def use_links(me, end):
     names = [f"mnt/{me}-{i}" for i in range(5)]
     while time.monotonic() < end:
@@ -323,9 +328,9 @@ def use_links(me, end):
         os.rename(names[1], names[3])
         os.rename(names[3], names[4])
         os.unlink(names[0])
-        assert get(names[4]) == f"text {me}"
+        check_text(names[4], f"text {me}")
         put(names[2], "changed")
-        assert get(names[4]) == "changed"
+        check_text(names[4], "changed")
         os.unlink(names[2])
         assert os.stat(names[4]).st_nlink == 1
         os.unlink(names[4])
@@ -334,8 +339,10 @@ def use_links(me, end):
 def look_around(end):
     while time.monotonic() < end:
         for name in shown():
-            assert not name.startswith(HOME) and not name.endswith("2frame")
-            assert error_of(os.lstat, f"mnt/{name}") in (0, errno.ENOENT)
+            assert not name.startswith(HOME), name
+            assert not name.endswith("2frame"), name
+            error = error_of(os.lstat, f"mnt/{name}")
+            assert error in (0, errno.ENOENT), (name, errno.errorcode[error])
 
 
 def test_many_at_once():

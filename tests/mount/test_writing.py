@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Every way to write, with the kernel's writeback cache and without."""
+import concurrent.futures
 import ctypes
 import errno
 import mmap
@@ -9,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import threading
+import time
 
 import blosc2
 
@@ -290,6 +292,33 @@ def test_many_threads():
                                  for me in range(n)))
 
     in_both_modes(play)
+
+
+def look_on(name, end):
+    while time.monotonic() < end:
+        os.lstat(name)
+        for entry in os.scandir("mnt"):
+            entry.stat()
+
+
+def test_sizes_that_are_looked_at_while_they_change():
+    """A look from before a close must not bring its size back afterwards."""
+    for options in (), ("entry_timeout=0",):
+        with mounted(*options), \
+                concurrent.futures.ThreadPoolExecutor() as pool:
+            path = pathlib.Path("mnt/looked_at")
+            path.write_bytes(b"")
+            end = time.monotonic() + 1.5
+            looks = [pool.submit(look_on, path, end) for _ in range(3)]
+            n = 0
+            while time.monotonic() < end:
+                n += 1
+                want = data(1 + n % 7)
+                path.write_bytes(want)
+                got = path.read_bytes()
+                assert got == want, (n, got, want)
+            for look in looks:
+                look.result()
 
 
 def test_ways_to_open():
