@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "blp/blp_frame.h"
 
 struct blp_store {
@@ -168,17 +169,7 @@ static int blp_clone(struct b2f_store *store, struct b2f_store **out,
 /* The chunk that begins at byte @off of the file. */
 static uint64_t find_chunk(const struct b2f_blp *blp, uint64_t off)
 {
-	uint64_t low = 0, high = blp->nchunks;
-
-	while (high - low > 1) {
-		uint64_t mid = low + (high - low) / 2;
-
-		if (blp->offs[mid] <= off)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
+	return b2f_search_u64(blp->offs, blp->nchunks, off);
 }
 
 static int blp_check(const struct b2f_object *chunk, uint32_t cbytes,

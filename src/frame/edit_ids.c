@@ -3,6 +3,7 @@
 #include "frame/edit_ids.h"
 
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "frame/edit_gaps.h"
 #include "frame/edit_priv.h"
 #include "index/tags.h"
@@ -31,13 +32,6 @@
 /* So many new files are no small change. */
 #define BACKLOG_MIN 8
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static bool is_sorted(const struct b2f_ids *list)
 {
 	for (size_t i = 1; i < list->n; i++)
@@ -50,7 +44,7 @@ static void sort(struct b2f_ids *list)
 {
 	/* Most frames have their chunks in the order they were made. */
 	if (!is_sorted(list))
-		qsort(list->ids, list->n, sizeof(*list->ids), compare_ids);
+		qsort(list->ids, list->n, sizeof(*list->ids), b2f_compare_u64);
 }
 
 static int add_state(struct b2f_ids *list, const struct b2f_edit_state *state)
@@ -116,7 +110,7 @@ uint64_t b2f_edit_above(const struct b2f_edit_state *state)
 bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)
 {
 	return list->n && bsearch(&id, list->ids, list->n, sizeof(*list->ids),
-				  compare_ids) != NULL;
+				  b2f_compare_u64) != NULL;
 }
 
 /* All numbers that must not be given to a new file, sorted. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 
 /* Decoded bytes of the chunks that come behind all others. */
 static uint32_t step_of(const struct b2f_edit *edit)
@@ -33,29 +34,13 @@ uint32_t b2f_edit_chunk_nbytes(const struct b2f_edit *edit,
 			  b2f_edit_chunk_start(edit, state, nchunk));
 }
 
-/* The last of the first @n chunks that begins at or before @off. */
-static uint64_t search(const uint64_t *starts, uint64_t n, uint64_t off)
-{
-	uint64_t lo = 0, hi = n;
-
-	while (hi - lo > 1) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (starts[mid] <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 struct b2f_frame_span b2f_edit_locate(const struct b2f_edit *edit, uint64_t off)
 {
 	const struct b2f_edit_state *state = &edit->working;
 	struct b2f_frame_span span;
 
 	span.nchunk = state->starts
-			      ? search(state->starts, state->n, off)
+			      ? b2f_search_u64(state->starts, state->n, off)
 			      : off / (uint32_t)edit->header.chunksize;
 	span.start = b2f_edit_chunk_start(edit, state, span.nchunk);
 	span.nbytes = b2f_edit_chunk_nbytes(edit, state, span.nchunk);
@@ -94,7 +79,7 @@ uint64_t b2f_edit_count_chunks(const struct b2f_edit *edit, uint64_t nbytes)
 	if (nbytes == 0)
 		return 0;
 	if (nbytes <= state->nbytes)
-		return search(state->starts, state->n, nbytes - 1) + 1;
+		return b2f_search_u64(state->starts, state->n, nbytes - 1) + 1;
 	n = first_to_grow(edit);
 	return n + b2f_div_up_u64(nbytes - state->starts[n], step_of(edit));
 }

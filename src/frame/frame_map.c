@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frame_map.c - from a position in the data to a chunk */
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 
@@ -80,27 +81,15 @@ static void span_by_division(const struct b2f_frame *f, const struct wanted *w,
 	out->nbytes = b2f_min_u64(chunksize, f->header.nbytes - out->start);
 }
 
-/* The last chunk in [@lo, @hi) that begins at or before @off. */
-static uint64_t search(const uint64_t *starts, uint64_t lo, uint64_t hi,
-		       uint64_t off)
-{
-	while (hi - lo > 1) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (starts[mid] <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
+/* It is a chunk of [@lo, @hi). */
 static void span_by_table(const struct b2f_frame *f, uint64_t lo, uint64_t hi,
 			  const struct wanted *w, struct b2f_frame_span *out)
 {
 	const uint64_t *starts = f->map.starts;
-	uint64_t i = w->is_number ? w->at : search(starts, lo, hi, w->at);
+	uint64_t i = w->at;
 
+	if (!w->is_number)
+		i = lo + b2f_search_u64(starts + lo, hi - lo, w->at);
 	out->nchunk = i;
 	out->start = starts[i];
 	out->nbytes = starts[i + 1] - starts[i];

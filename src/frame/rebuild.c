@@ -11,6 +11,7 @@
 #include "b2frame/repair.h"
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "base/sorted.h"
 #include "frame/build.h"
 #include "frame/edit_priv.h"
 #include "frame/frame_chunk.h"
@@ -53,13 +54,6 @@ static int note_id(void *arg, int64_t id)
 	if (id < 0 || id & B2F_OBJECT_PENDING)
 		return 0;
 	return b2f_ids_add(&r->ids, (uint64_t)id);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* A header without metalayers; what it says comes from the first chunk. */
@@ -418,7 +412,7 @@ static int prepare(struct rebuild *r)
 	if (err)
 		return report(r, err, NULL);
 	if (r->ids.n)
-		qsort(r->ids.ids, r->ids.n, sizeof(*r->ids.ids), compare_ids);
+		qsort(r->ids.ids, r->ids.n, sizeof(*r->ids.ids), b2f_compare_u64);
 	err = save_index(r);
 	if (!err)
 		err = list_parts(r);

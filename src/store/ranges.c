@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 
 /* Ids have 31 bits, as those of chunk files. */
 #define NIDS_MAX (UINT64_C(1) << 31)
@@ -150,28 +151,13 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 	return err;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The first of the @n sorted @offs that is above @off, or @limit. */
+/* Of the @n sorted @offs, the one that follows @off, which is there; or @limit. */
 static uint64_t find_next(const uint64_t *offs, uint64_t n, uint64_t off,
 			  uint64_t limit)
 {
-	uint64_t low = 0, high = n;
+	uint64_t next = b2f_search_u64(offs, n, off) + 1;
 
-	while (low < high) {
-		uint64_t mid = low + (high - low) / 2;
-
-		if (offs[mid] > off)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low < n ? offs[low] : limit;
+	return next < n ? offs[next] : limit;
 }
 
 static bool has_twins(const uint64_t *sorted, uint64_t n)
@@ -193,7 +179,7 @@ int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
 		goto out;
 	for (uint64_t i = 0; i < r->n; i++)
 		sorted[i] = r->items[i].off;
-	qsort(sorted, r->n, sizeof(*sorted), compare);
+	qsort(sorted, r->n, sizeof(*sorted), b2f_compare_u64);
 	err = has_twins(sorted, r->n) ? -EEXIST : 0;
 	for (uint64_t i = 0; i < r->n && !err; i++) {
 		struct named *item = &r->items[i];
