@@ -32,7 +32,6 @@ static int has_changed(struct b2f_file *file)
 	struct b2f_edit *edit = edit_of_single(file);
 	struct b2f_frame_stamp known, now;
 	struct b2f_frame *frame;
-	struct stat st;
 	int err;
 
 	if (edit)
@@ -41,12 +40,9 @@ static int has_changed(struct b2f_file *file)
 	pthread_mutex_lock(&file->lock);
 	known = known_stamp(file);
 	pthread_mutex_unlock(&file->lock);
-	err = b2f_store_stat_index(frame->store, &st);
+	err = b2f_store_stamp_index(frame->store, &now);
 	b2f_frame_close(frame);
-	if (err)
-		return err;
-	now = b2f_frame_stamp_of(&st);
-	return !b2f_frame_stamp_equal(&now, &known);
+	return err ? err : !b2f_frame_stamp_equal(&now, &known);
 }
 
 /*
@@ -225,16 +221,13 @@ static void know_index(struct b2f_file *file, bool sets_mtime)
 {
 	struct b2f_edit *edit = file->writer ? file->writer->edit : NULL;
 	struct b2f_frame_stamp known = known_stamp(file), now;
-	struct stat st;
 
 	if (edit && !edit->store->sparse) {
 		b2f_store_note_attributes(edit->store, sets_mtime);
 		return;
 	}
-	if (b2f_store_stat_index(file->frame->store, &st))
-		return;
-	now = b2f_frame_stamp_of(&st);
-	if (!b2f_frame_stamp_same_data(&known, &now, sets_mtime))
+	if (b2f_store_stamp_index(file->frame->store, &now) ||
+	    !b2f_frame_stamp_same_data(&known, &now, sets_mtime))
 		return;
 	if (edit)
 		edit->stamp = now;

@@ -184,12 +184,9 @@ static int open_lock(struct b2f_edit *edit, enum b2f_edit_locking locking,
 static bool is_newer(const struct b2f_edit *edit)
 {
 	struct b2f_frame_stamp now;
-	struct stat st;
 
-	if (b2f_store_stat_index(edit->store, &st))
-		return true;
-	now = b2f_frame_stamp_of(&st);
-	return !b2f_frame_stamp_equal(&now, &edit->stamp);
+	return b2f_store_stamp_index(edit->store, &now) ||
+	       !b2f_frame_stamp_equal(&now, &edit->stamp);
 }
 
 struct b2f_frame_stamp b2f_edit_stamp(const struct b2f_edit *edit)

@@ -217,16 +217,6 @@ static int for_files(struct b2f_edit *edit, struct b2f_commit *commit,
 	return err;
 }
 
-static int stamp_index(const struct b2f_edit *edit, struct b2f_frame_stamp *out)
-{
-	struct stat st;
-	int err = b2f_store_stat_index(edit->store, &st);
-
-	if (!err)
-		*out = b2f_frame_stamp_of(&st);
-	return err;
-}
-
 /* Takes the names away again from the first @n files that got one. */
 static void hide_files(struct b2f_edit *edit, const struct b2f_ids *pending,
 		       size_t n)
@@ -321,7 +311,7 @@ static int replace_index(struct b2f_edit *edit, struct b2f_commit *commit,
 		return err;
 	}
 	commit->installed = true;
-	err = stamp_index(edit, &commit->stamp);
+	err = b2f_store_stamp_index(edit->store, &commit->stamp);
 	if (!err && commit->durable)
 		err = b2f_store_sync_names(edit->store, why);
 	commit->durable &= !err;
@@ -385,7 +375,7 @@ int b2f_edit_has_changed(const struct b2f_edit *edit)
 
 	if (!edit->store->sparse)
 		return b2f_edit_disk_has_changed(edit);
-	err = stamp_index(edit, &now);
+	err = b2f_store_stamp_index(edit->store, &now);
 	if (err)
 		return err == -ENOENT ? 1 : err;
 	return !b2f_frame_stamp_equal(&now, &edit->stamp);

@@ -22,15 +22,13 @@ int b2f_frame_hold(struct b2f_frame *frame)
 {
 	struct b2f_frame_stamp now;
 	struct b2f_why why = {""};
-	struct stat st;
 	int err;
 
 	err = lock(frame, &why);
 	if (!err)
-		err = b2f_store_stat_index(frame->store, &st);
+		err = b2f_store_stamp_index(frame->store, &now);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
-	now = b2f_frame_stamp_of(&st);
 	if (b2f_frame_stamp_equal(&now, &frame->stamp))
 		return 0;
 	b2f_why_set(&why, -ESTALE, "another program has changed it");

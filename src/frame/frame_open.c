@@ -83,36 +83,30 @@ static int try_once(struct b2f_frame *f, struct b2f_why *why)
 	return err;
 }
 
-/* True if the index changed since @before: what was read may be torn. */
-static bool has_changed(struct b2f_frame *f,
-			const struct b2f_frame_stamp *before)
+/* True if the index changed since it was stamped: what was read may be torn. */
+static bool has_changed(struct b2f_frame *f)
 {
 	struct b2f_frame_stamp now;
-	struct stat st;
 
-	if (b2f_store_stat_index(f->store, &st))
-		return true;
-	now = b2f_frame_stamp_of(&st);
-	return !b2f_frame_stamp_equal(&now, before);
+	return b2f_store_stamp_index(f->store, &now) ||
+	       !b2f_frame_stamp_equal(&now, &f->stamp);
 }
 
 static int read_index(struct b2f_frame *f, struct b2f_why *why)
 {
 	const struct timespec pause = {.tv_nsec = TRY_NS};
-	struct stat st = {0};
 	int err = 0;
 
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_store_stat_index(f->store, &st);
+		err = b2f_store_stamp_index(f->store, &f->stamp);
 		if (err == -ENOENT)
 			return b2f_why_set(why, B2F_ENOTFRAME,
 					   "a directory without "
 					   "chunks.b2frame");
 		if (err)
 			return err;
-		f->stamp = b2f_frame_stamp_of(&st);
 		err = try_once(f, why);
-		if (!has_changed(f, &f->stamp))
+		if (!has_changed(f))
 			break;
 		if (!err)
 			b2f_frame_forget(f);

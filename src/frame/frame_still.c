@@ -55,17 +55,15 @@ int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw, int err,
 			  struct b2f_why *why)
 {
 	struct b2f_frame_stamp now;
-	struct stat st;
 	bool same = false;
 
 	/* A writer of this process waits for its readers. */
 	if (frame->store->sparse || (b2f_entry_tag(raw) && !err) ||
 	    b2f_ranges_has_writer(frame->store->ranges))
 		return 0;
-	err = b2f_store_stat_index(frame->store, &st);
+	err = b2f_store_stamp_index(frame->store, &now);
 	if (err)
 		return b2f_why_set(why, err, "stat: %s", strerror(-err));
-	now = b2f_frame_stamp_of(&st);
 	if (b2f_frame_stamp_equal(&now, &frame->stamp))
 		return 0;
 	err = is_same(frame, &same, why);
@@ -79,18 +77,16 @@ int b2f_frame_check_file(const struct b2f_frame *frame,
 			 const struct b2f_loaded *loaded, struct b2f_why *why)
 {
 	struct b2f_frame_stamp now;
-	struct stat st;
 	int err;
 
 	if (!frame->store->sparse || b2f_entry_tag(loaded->raw) ||
 	    !loaded->seal.tag ||
 	    loaded->identity.mtime_ns <= frame->stamp.ctime_ns)
 		return 0;
-	err = b2f_store_stat_index(frame->store, &st);
+	err = b2f_store_stamp_index(frame->store, &now);
 	if (err)
 		return b2f_why_set(why, err == -ENOENT ? -ESTALE : err,
 				   "stat: %s", strerror(-err));
-	now = b2f_frame_stamp_of(&st);
 	/* A file from a clock that was ahead. */
 	if (b2f_frame_stamp_equal(&now, &frame->stamp))
 		return 0;

@@ -201,8 +201,7 @@ static int add_zip(struct b2f_pack *pack, struct b2f_why *why)
 static int read_all(struct b2f_pack *pack, struct b2f_store *store,
 		    const char *path, struct b2f_why *why)
 {
-	struct stat st;
-	int err = b2f_store_stat_index(store, &st);
+	int err = b2f_store_stamp_index(store, &pack->stamp);
 
 	if (err || store->sparse) {
 		b2f_store_free(store);
@@ -210,7 +209,6 @@ static int read_all(struct b2f_pack *pack, struct b2f_store *store,
 			   : b2f_why_set(why, B2F_ENOTFRAME,
 					 "a directory is no pack");
 	}
-	pack->stamp = b2f_frame_stamp_of(&st);
 	if (ends_in(path, EMBED_SUFFIX)) {
 		err = add_embed(pack, store, "", why);
 	} else {
@@ -276,12 +274,10 @@ struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack)
 int b2f_pack_check(const struct b2f_pack *pack)
 {
 	struct b2f_frame_stamp now;
-	struct stat st;
-	int err = b2f_store_stat_index(pack->sources[0], &st);
+	int err = b2f_store_stamp_index(pack->sources[0], &now);
 
 	if (err)
 		return err;
-	now = b2f_frame_stamp_of(&st);
 	/* A new name, or none, is no change of what is in it. */
 	return b2f_frame_stamp_same_data(&pack->stamp, &now, false) ? 0
 								    : -ESTALE;

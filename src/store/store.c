@@ -131,6 +131,16 @@ struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st)
 	};
 }
 
+int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
+{
+	struct stat st;
+	int err = b2f_store_stat_index(store, &st);
+
+	if (!err)
+		*out = b2f_frame_stamp_of(&st);
+	return err;
+}
+
 bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b)
 {

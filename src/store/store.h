@@ -259,6 +259,10 @@ int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
 B2F_MUST_CHECK
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
 
+/* The same as a stamp. */
+B2F_MUST_CHECK
+int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out);
+
 /* Writes the name of chunk file @id, which a pending one is going to have. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);
 

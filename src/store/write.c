@@ -214,15 +214,9 @@ int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why)
 int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
-	struct stat st;
-	int err;
 
-	if (ops && ops->own_stamp)
-		return ops->own_stamp(store, out);
-	err = b2f_store_stat_index(store, &st);
-	if (!err)
-		*out = b2f_frame_stamp_of(&st);
-	return err;
+	return ops && ops->own_stamp ? ops->own_stamp(store, out)
+				     : b2f_store_stamp_index(store, out);
 }
 
 int b2f_store_has_changed(struct b2f_store *store)
