@@ -130,13 +130,6 @@ static int check_writable(struct b2f_frame *frame, enum b2f_edit_what what)
 	return -EROFS;
 }
 
-/* First number that is above all used ones. */
-static void set_next_id(struct b2f_edit *edit, const struct b2f_ids *used)
-{
-	edit->above = used->n ? used->ids[used->n - 1] + 1 : 0;
-	edit->next_id = edit->above;
-}
-
 static int open_states(struct b2f_edit *edit, enum b2f_edit_what what,
 		       struct b2f_why *why)
 {
@@ -158,8 +151,7 @@ static int open_states(struct b2f_edit *edit, enum b2f_edit_what what,
 		err = b2f_why_set(why, -EROFS,
 				  "cannot be written to, as two chunks are in "
 				  "one file");
-	if (!err)
-		set_next_id(edit, &used);
+	edit->next_id = edit->above = b2f_edit_above(&edit->committed);
 	b2f_ids_fini(&used);
 	return err;
 }

@@ -218,9 +218,8 @@ static void adopt(struct b2f_edit *edit, struct b2f_frame *theirs,
 		b2f_edit_forget(edit, chunk);
 	give_up_taken(edit, used);
 	edit->free.n = 0;
-	edit->above = used->n ? used->ids[used->n - 1] + 1 : 0;
-	if (edit->next_id < edit->above)
-		edit->next_id = edit->above;
+	edit->above = b2f_edit_above(&edit->committed);
+	edit->next_id = b2f_max_u64(edit->next_id, edit->above);
 }
 
 int b2f_edit_merge(struct b2f_edit *edit, struct b2f_frame *theirs)
