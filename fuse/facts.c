@@ -9,8 +9,13 @@
 
 #include "b2frame/names.h"
 #include "facts.h"
+#include "meta/msgpack.h"
 
-#define VLMETA "vlmeta."
+#define VLMETA	   "vlmeta."
+#define VLMETA_RAW "vlmeta_raw."
+
+/* Longer MessagePack is longer than an attribute can be in any form. */
+#define DECODED_MAX (4 * XATTR_SIZE_MAX)
 
 static void put_filters(FILE *f, const struct b2f_frame_info *info)
 {
@@ -94,6 +99,27 @@ static bool put_fact(FILE *f, const struct b2f_frame_info *info,
 	return true;
 }
 
+static int get_vlmeta(const struct b2f_frame *frame, const char *name,
+		      bool is_raw, char **out, size_t *size)
+{
+	uint8_t *content = NULL;
+	size_t n = 0;
+	int err = b2f_frame_vlmeta_find(frame, name, &content, &n);
+
+	if (err)
+		return err;
+	err = is_raw || n > DECODED_MAX
+		      ? -EBADMSG
+		      : b2f_msgpack_plain(content, n, out, size);
+	if (err != -EBADMSG) {
+		free(content);
+		return err;
+	}
+	*out = (char *)content;
+	*size = n;
+	return 0;
+}
+
 int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 		 size_t *size)
 {
@@ -104,8 +130,11 @@ int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 	int err;
 
 	if (strncmp(key, VLMETA, sizeof(VLMETA) - 1) == 0)
-		return b2f_frame_vlmeta_find(frame, key + sizeof(VLMETA) - 1,
-					     (uint8_t **)out, size);
+		return get_vlmeta(frame, key + sizeof(VLMETA) - 1, false, out,
+				  size);
+	if (strncmp(key, VLMETA_RAW, sizeof(VLMETA_RAW) - 1) == 0)
+		return get_vlmeta(frame, key + sizeof(VLMETA_RAW) - 1, true,
+				  out, size);
 	if (strcmp(key, "info") == 0) {
 		err = b2f_frame_describe(frame, false, out);
 		if (!err)

@@ -7,7 +7,9 @@
  *               .nchunks        words and decimal numbers
  *   user.blosc2.shape, .chunks, .blocks, .dtype
  *                               of an array, as [2, 3]
- *   user.blosc2.vlmeta.NAME     the bytes of a vlmetalayer
+ *   user.blosc2.vlmeta.NAME     a vlmetalayer: of MessagePack the text or bytes
+ *                               that it is, or JSON; of others the bytes
+ *   user.blosc2.vlmeta_raw.NAME the bytes of any, as stored; not listed
  *
  * Layer: fuse.  Threads: pure functions.
  */

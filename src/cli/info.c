@@ -9,6 +9,7 @@
 #include "b2frame/names.h"
 #include "cli/info_table.h"
 #include "cli/text.h"
+#include "meta/escape.h"
 
 /* "0000002A.chunk"; a position in a file is not longer. */
 #define PLACE_WIDTH 14
@@ -203,7 +204,7 @@ static void put_array(const struct b2f_frame *frame)
 	putchar('\n');
 	put_field("dtype");
 	if (array->dtype)
-		cli_text_escape(stdout, array->dtype, strlen(array->dtype));
+		b2f_escape_put(stdout, array->dtype, strlen(array->dtype));
 	else
 		fputs("not given", stdout);
 	putchar('\n');
@@ -233,7 +234,7 @@ static void put_tensor(const struct b2f_array *tensor)
 	fputs("shape ", stdout);
 	put_shape64(tensor->shape, tensor->ndim);
 	fputs(", dtype ", stdout);
-	cli_text_escape(stdout, tensor->dtype, strlen(tensor->dtype));
+	b2f_escape_put(stdout, tensor->dtype, strlen(tensor->dtype));
 	putchar('\n');
 }
 
@@ -248,7 +249,7 @@ static void put_meta_names(const struct b2f_frame *frame)
 		struct b2f_meta_info meta = b2f_frame_meta(frame, i, &content);
 
 		fputs(i ? ", " : ": ", stdout);
-		cli_text_escape(stdout, meta.name, meta.name_len);
+		b2f_escape_put(stdout, meta.name, meta.name_len);
 	}
 	/* Their names are compressed with them: see --meta. */
 	printf("; of variable length: %zu\n", info->nvlmeta);
@@ -269,7 +270,7 @@ static void put_stands_for(const struct b2f_frame *frame)
 
 	if (text) {
 		put_field("stands for");
-		cli_text_escape(stdout, text, strlen(text));
+		b2f_escape_put(stdout, text, strlen(text));
 		putchar('\n');
 	}
 	if (objects) {

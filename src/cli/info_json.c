@@ -9,12 +9,12 @@
 
 #include "cli/info.h"
 #include "cli/info_table.h"
-#include "cli/msgpack.h"
+#include "meta/msgpack.h"
 
 static void set_value(json_t *list, size_t i, const uint8_t *content,
 		      size_t size)
 {
-	json_t *value = cli_msgpack_json(content, size);
+	json_t *value = b2f_msgpack_json(content, size);
 
 	if (value)
 		json_object_set_new(json_array_get(list, i), "value", value);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "cli/info.h"
-#include "cli/msgpack.h"
-#include "cli/text.h"
+#include "meta/escape.h"
+#include "meta/msgpack.h"
 
 /* Bytes of a text, and of a hex dump, before it is cut. */
 #define TEXT_SHOWN 160
@@ -24,7 +24,7 @@ static void put_text(const uint8_t *data, size_t size)
 {
 	size_t n = size < TEXT_SHOWN ? size : TEXT_SHOWN;
 
-	cli_text_escape(stdout, (const char *)data, n);
+	b2f_escape_put(stdout, (const char *)data, n);
 	if (n < size)
 		fputs("...", stdout);
 }
@@ -41,7 +41,7 @@ static void put_hex(const uint8_t *data, size_t size)
 
 static void put_content(const uint8_t *data, size_t size)
 {
-	if (cli_msgpack_print(stdout, data, size))
+	if (b2f_msgpack_print(stdout, data, size))
 		return;
 	if (is_text(data, size))
 		put_text(data, size);
@@ -53,7 +53,7 @@ static void put_meta(const char *kind, const struct b2f_meta_info *info,
 		     const uint8_t *content)
 {
 	printf("  %-10s  %8zu bytes  ", kind, info->size);
-	cli_text_escape(stdout, info->name, info->name_len);
+	b2f_escape_put(stdout, info->name, info->name_len);
 	fputs(": ", stdout);
 	put_content(content, info->size);
 	putchar('\n');

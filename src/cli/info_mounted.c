@@ -17,6 +17,7 @@
 #include "cli/info_mounted.h"
 #include "cli/message.h"
 #include "cli/text.h"
+#include "meta/escape.h"
 
 #define ATTRIBUTE "user.blosc2.info"
 
@@ -41,7 +42,7 @@ char *cli_info_mounted(const char *path)
 
 static void put_text(const char *text)
 {
-	cli_text_escape(stdout, text, strlen(text));
+	b2f_escape_put(stdout, text, strlen(text));
 }
 
 /* The names of a list of objects; all other lists as they are. */

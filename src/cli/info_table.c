@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/msgpack.h"
+#include "meta/msgpack.h"
 #include "cli/pack_path.h"
 
 #define COLUMNS	"_cols"
@@ -62,7 +62,7 @@ static int open_meta(const char *path, struct b2f_frame **out)
 /* The vlmetalayer is a text that is JSON itself. */
 static bool read_rows(const uint8_t *content, size_t size, uint64_t *nrows)
 {
-	json_t *text = cli_msgpack_json(content, size), *schema = NULL;
+	json_t *text = b2f_msgpack_json(content, size), *schema = NULL;
 	const json_t *n;
 	bool found = false;
 

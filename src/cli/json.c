@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/message.h"
-#include "cli/text.h"
+#include "meta/escape.h"
 
 /* A process has one stdout, hence one of these. */
 static struct {
@@ -16,28 +16,9 @@ static struct {
 	uint64_t nprinted;
 } list;
 
-json_t *cli_json_text(const char *text, size_t len)
-{
-	json_t *string = json_stringn(text, len);
-	char *escaped = NULL;
-	size_t size = 0;
-	FILE *stream;
-
-	if (string)
-		return string;
-	stream = open_memstream(&escaped, &size);
-	if (!stream)
-		return NULL;
-	cli_text_escape(stream, text, len);
-	fclose(stream);
-	string = json_string(escaped);
-	free(escaped);
-	return string;
-}
-
 json_t *cli_json_name(const char *name)
 {
-	return cli_json_text(name, strlen(name));
+	return b2f_escape_json(name, strlen(name));
 }
 
 void cli_json_begin(bool several)

@@ -16,9 +16,6 @@
 /* A file name; of one that is no UTF-8 its bytes, escaped. */
 json_t *cli_json_name(const char *name);
 
-/* The same for @len bytes of any text. */
-json_t *cli_json_text(const char *text, size_t len);
-
 /* Begins an array, if @several; cli_json_end() ends it. */
 void cli_json_begin(bool several);
 

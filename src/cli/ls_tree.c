@@ -10,6 +10,7 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/text.h"
+#include "meta/escape.h"
 
 /* Room for the text of a shape; a longer one is cut. */
 #define SHAPE_SIZE 64
@@ -73,7 +74,7 @@ static void put_dtype(const struct b2f_array *array)
 {
 	const char *dtype = array && array->dtype ? array->dtype : "-";
 
-	cli_text_escape(stdout, dtype, strlen(dtype));
+	b2f_escape_put(stdout, dtype, strlen(dtype));
 	printf("%*s  ", strlen(dtype) < 8 ? 8 - (int)strlen(dtype) : 0, "");
 }
 
@@ -100,7 +101,7 @@ static void put_dir(const char *path, size_t len)
 
 	printf("%74s", "");
 	put_indent(depth_of(path, len));
-	cli_text_escape(stdout, path + before, len + 1 - before);
+	b2f_escape_put(stdout, path + before, len + 1 - before);
 	putchar('\n');
 }
 

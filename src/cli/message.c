@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/exit_codes.h"
-#include "cli/text.h"
+#include "meta/escape.h"
 
 /* Longer messages are cut. */
 #define LINE_MAX_SIZE 4096
@@ -61,7 +61,7 @@ static void print_line(enum b2f_log_level level, const char *text)
 		return;
 	clear_status();
 	fputs("bloscctl: ", stderr);
-	cli_text_escape(stderr, text, strlen(text));
+	b2f_escape_put(stderr, text, strlen(text));
 	fputc('\n', stderr);
 	fflush(stderr);
 }
@@ -203,7 +203,7 @@ void cli_message_status(const char *text)
 	pthread_mutex_lock(&state.lock);
 	clear_status();
 	if (text) {
-		cli_text_escape(stderr, text, strlen(text));
+		b2f_escape_put(stderr, text, strlen(text));
 		state.status_shown = true;
 	}
 	fflush(stderr);

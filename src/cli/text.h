@@ -21,12 +21,6 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 			   char buf[CLI_TEXT_SIZE]);
 
-/*
- * Writes @len bytes at @text to @out, which control characters and whatever is
- * no UTF-8 leave as \xNN.
- */
-void cli_text_escape(FILE *out, const char *text, size_t len);
-
 /* Writes a file name: escaped if @out is a terminal, else as it is. */
 void cli_text_name(FILE *out, const char *name);
 

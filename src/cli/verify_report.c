@@ -8,6 +8,7 @@
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/text.h"
+#include "meta/escape.h"
 
 static const char *status_name(int status)
 {
@@ -103,7 +104,7 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 		fputs(", not readable as an array", stdout);
 	if (report->stands_for) {
 		fputs(", without its data: it stands for ", stdout);
-		cli_text_escape(stdout, report->stands_for,
+		b2f_escape_put(stdout, report->stands_for,
 				strlen(report->stands_for));
 	}
 	print_count(r->nunsupported, "unsupported");

@@ -141,7 +141,8 @@ def test_what_a_frame_says():
         assert abs(int(nbytes) / int(cbytes) - float(ratio)) < .01
         assert facts("mnt/a", "shape", "chunks", "blocks", "dtype") == [
             "[3, 4, 5]", "[2, 4, 5]", "[1, 2, 5]", "<f8"]
-        assert os.getxattr("mnt/a", "user.blosc2.vlmeta.x") == \
+        assert os.getxattr("mnt/a", "user.blosc2.vlmeta.x") == b'{"y": 1}'
+        assert os.getxattr("mnt/a", "user.blosc2.vlmeta_raw.x") == \
             b"\x81\xa1y\x01"
         for path, name in (("f", "shape"), ("f", "nothing"), ("text", "info"),
                            ("a", "vlmeta.z")):
@@ -159,6 +160,40 @@ def test_what_a_frame_says():
         assert stats["lookups"] > 0
         assert error_of(os.getxattr, "mnt/f", "user.bloscfs.pid") == \
             errno.ENODATA
+
+
+def test_vlmetalayers_are_decoded():
+    """Texts and bytes are what is in them, others JSON; the stored bytes stay."""
+    values = {"units": "kelvin", "grid": {"dx": 0.1, "of": [1, None, "µ"]},
+              "n": 5, "table": bytes(range(256)), "empty": "",
+              "fits": "x" * 65000, "long": "x" * 70000}
+    os.mkdir("src")
+    s = blosc2.SChunk(chunksize=1000, urlpath="src/f.b2frame", mode="w",
+                      contiguous=False, data=bytes(1000))
+    for name, value in values.items():
+        s.vlmeta[name] = value
+    s.vlmeta.set_vlmeta("raw", b"\xc1 no MessagePack", typesize=1)
+    del s
+    with Mount("src", "mnt", "-o", "xattr=list"):
+        def get(name):
+            return os.getxattr("mnt/f", f"user.blosc2.{name}")
+
+        for name in "units", "empty", "fits":
+            assert get(f"vlmeta.{name}").decode() == values[name]
+        for name in "grid", "n":
+            assert json.loads(get(f"vlmeta.{name}")) == values[name]
+        assert get("vlmeta.table") == values["table"]
+        assert get("vlmeta.raw") == get("vlmeta_raw.raw") == \
+            b"\xc1 no MessagePack"
+        assert get("vlmeta_raw.units") == b"\xa6kelvin"
+        for name in "vlmeta.long", "vlmeta_raw.long":
+            # No attribute can be so long.
+            assert error_of(get, name) == errno.E2BIG
+        for name in "vlmeta.other", "vlmeta_raw.other", "vlmeta_raw", "vlmeta":
+            assert error_of(get, name) == errno.ENODATA, name
+        # Once each, so that a copy of all has no twins.
+        assert sorted(n for n in os.listxattr("mnt/f") if "vlmeta" in n) == \
+            sorted(f"user.blosc2.vlmeta.{n}" for n in [*values, "raw"])
 
 
 def test_why_a_frame_cannot_be_written_to():

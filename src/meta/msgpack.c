@@ -5,15 +5,16 @@
  * Recursion is no danger here: the library refuses what is deeper than 32
  * levels.  Sizes are none either, once the claims hold.
  */
-#include "cli/msgpack.h"
+#include "meta/msgpack.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <msgpack.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/msgpack_tree.h"
-#include "cli/text.h"
+#include "meta/escape.h"
+#include "meta/msgpack_tree.h"
 
 /* Items of a list, bytes of a string that are shown. */
 #define ITEMS_SHOWN 32
@@ -21,25 +22,25 @@
 
 static void put_object(FILE *out, const msgpack_object *o);
 
-bool cli_msgpack_tree_make(msgpack_unpacked *tree, const char *data,
-			   size_t size)
+int b2f_msgpack_tree_make(msgpack_unpacked *tree, const char *data, size_t size)
 {
+	msgpack_unpack_return ret;
 	size_t off = 0;
 
+	if (size > B2F_MSGPACK_MAX || !b2f_msgpack_claims_hold(data, size))
+		return -EBADMSG;
 	msgpack_unpacked_init(tree);
-	if (size <= CLI_MSGPACK_MAX && cli_msgpack_claims_hold(data, size) &&
-	    msgpack_unpack_next(tree, data, size, &off) ==
-		    MSGPACK_UNPACK_SUCCESS &&
-	    off == size)
-		return true;
+	ret = msgpack_unpack_next(tree, data, size, &off);
+	if (ret == MSGPACK_UNPACK_SUCCESS && off == size)
+		return 0;
 	msgpack_unpacked_destroy(tree);
-	return false;
+	return ret == MSGPACK_UNPACK_NOMEM_ERROR ? -ENOMEM : -EBADMSG;
 }
 
 static void put_string(FILE *out, const msgpack_object_str *s)
 {
 	fputc('"', out);
-	cli_text_escape(out, s->ptr,
+	b2f_escape_put(out, s->ptr,
 			s->size < BYTES_SHOWN ? s->size : BYTES_SHOWN);
 	fputs(s->size > BYTES_SHOWN ? "\"..." : "\"", out);
 }
@@ -87,10 +88,10 @@ static bool put_inner(FILE *out, const msgpack_object_ext *e)
 	msgpack_unpacked tree;
 	bool is_map;
 
-	if (!cli_msgpack_tree_make(&tree, e->ptr, e->size))
+	if (b2f_msgpack_tree_make(&tree, e->ptr, e->size))
 		return false;
 	is_map = tree.data.type == MSGPACK_OBJECT_MAP &&
-		 !cli_msgpack_tree_has_ext(&tree.data);
+		 !b2f_msgpack_tree_has_ext(&tree.data);
 	if (is_map) {
 		fputs("an object ", out);
 		put_object(out, &tree.data);
@@ -101,11 +102,11 @@ static bool put_inner(FILE *out, const msgpack_object_ext *e)
 
 static void put_extension(FILE *out, const msgpack_object_ext *e)
 {
-	if (e->type == CLI_MSGPACK_FRAME) {
+	if (e->type == B2F_MSGPACK_FRAME) {
 		fprintf(out, "a frame of %" PRIu32 " bytes", e->size);
 		return;
 	}
-	if (e->type == CLI_MSGPACK_OBJECT && put_inner(out, e))
+	if (e->type == B2F_MSGPACK_OBJECT && put_inner(out, e))
 		return;
 	fprintf(out, "ext %d ", e->type);
 	put_bytes(out, e->ptr, e->size);
@@ -150,7 +151,7 @@ static void put_object(FILE *out, const msgpack_object *o)
 	}
 }
 
-bool cli_msgpack_tree_has_ext(const msgpack_object *o)
+bool b2f_msgpack_tree_has_ext(const msgpack_object *o)
 {
 	const msgpack_object_map *m = &o->via.map;
 
@@ -158,16 +159,16 @@ bool cli_msgpack_tree_has_ext(const msgpack_object *o)
 		return true;
 	for (uint32_t i = 0;
 	     o->type == MSGPACK_OBJECT_ARRAY && i < o->via.array.size; i++)
-		if (cli_msgpack_tree_has_ext(&o->via.array.ptr[i]))
+		if (b2f_msgpack_tree_has_ext(&o->via.array.ptr[i]))
 			return true;
 	for (uint32_t i = 0; o->type == MSGPACK_OBJECT_MAP && i < m->size; i++)
-		if (cli_msgpack_tree_has_ext(&m->ptr[i].key) ||
-		    cli_msgpack_tree_has_ext(&m->ptr[i].val))
+		if (b2f_msgpack_tree_has_ext(&m->ptr[i].key) ||
+		    b2f_msgpack_tree_has_ext(&m->ptr[i].val))
 			return true;
 	return false;
 }
 
-char *cli_msgpack_tree_text(const msgpack_object *o, size_t *size)
+char *b2f_msgpack_tree_text(const msgpack_object *o, size_t *size)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
@@ -175,15 +176,18 @@ char *cli_msgpack_tree_text(const msgpack_object *o, size_t *size)
 	if (!out)
 		return NULL;
 	put_object(out, o);
-	fclose(out);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
 	return text;
 }
 
-bool cli_msgpack_print(FILE *out, const uint8_t *data, size_t size)
+bool b2f_msgpack_print(FILE *out, const uint8_t *data, size_t size)
 {
 	msgpack_unpacked tree;
 
-	if (!cli_msgpack_tree_make(&tree, (const char *)data, size))
+	if (b2f_msgpack_tree_make(&tree, (const char *)data, size))
 		return false;
 	put_object(out, &tree.data);
 	msgpack_unpacked_destroy(&tree);

@@ -3,13 +3,13 @@
  * msgpack_claims.c - does MessagePack have all that it says it has?
  *
  * The library makes room for as many items as an array says it has, before it
- * looks for them: five bytes would make it ask for 128 GiB.  This walks over
- * the heads of objects, one after the other, and knows nothing of what they
- * mean.
+ * looks for them: five bytes would make it ask for 128 GiB.  And what is too
+ * deep for it, it calls a lack of memory.  This walks over the heads of objects,
+ * one after the other, and knows nothing of what they mean.
  */
 #include <stdint.h>
 
-#include "cli/msgpack_tree.h"
+#include "meta/msgpack_tree.h"
 
 /* What follows the tag of an object: a number, and as much as that says. */
 struct form {
@@ -34,12 +34,17 @@ static const struct form forms[32] = {
 	[0x1f] = {4, 0, 2},
 };
 
+/* Lists and maps in one another; the library takes no more. */
+#define LEVELS_MAX 32
+
 /* What is not decoded yet. */
 struct rest {
 	const uint8_t *p;
 	size_t left;
-	/* Objects that have been announced. */
+	/* Objects that have been announced, in all and at each level. */
 	uint64_t due;
+	uint64_t due_at[LEVELS_MAX + 1];
+	unsigned int level;
 };
 
 static bool skip(struct rest *r, uint64_t n)
@@ -51,6 +56,19 @@ static bool skip(struct rest *r, uint64_t n)
 	return true;
 }
 
+/* Goes down into a list or map, if there is anything in it. */
+static bool enter(struct rest *r, uint64_t nobjects)
+{
+	/* The library asks in this order, too. */
+	if (r->level == LEVELS_MAX)
+		return false;
+	if (nobjects == 0)
+		return true;
+	r->due_at[++r->level] = nobjects;
+	r->due += nobjects;
+	return true;
+}
+
 static bool skip_long(struct rest *r, const struct form *form)
 {
 	uint64_t n = 0;
@@ -59,8 +77,9 @@ static bool skip_long(struct rest *r, const struct form *form)
 		return false;
 	for (unsigned int i = 0; i < form->width; i++)
 		n = n << 8 | r->p[i];
-	r->due += n * form->objects;
-	return skip(r, form->width + form->fixed + (form->objects ? 0 : n));
+	if (form->objects)
+		return enter(r, n * form->objects) && skip(r, form->width);
+	return skip(r, form->width + form->fixed + n);
 }
 
 static bool skip_object(struct rest *r)
@@ -69,6 +88,9 @@ static bool skip_object(struct rest *r)
 
 	if (!skip(r, 1))
 		return false;
+	while (r->due_at[r->level] == 0)
+		r->level--;
+	r->due_at[r->level]--;
 	r->due--;
 	if (tag < 0x80 || tag >= 0xe0)
 		return true;
@@ -76,13 +98,15 @@ static bool skip_object(struct rest *r)
 		return skip_long(r, &forms[tag - 0xc0]);
 	if (tag >= 0xa0)
 		return skip(r, tag & 0x1f);
-	r->due += (uint64_t)(tag & 0x0f) * (tag < 0x90 ? 2 : 1);
-	return true;
+	return enter(r, (uint64_t)(tag & 0x0f) * (tag < 0x90 ? 2 : 1));
 }
 
-bool cli_msgpack_claims_hold(const char *data, size_t size)
+bool b2f_msgpack_claims_hold(const char *data, size_t size)
 {
-	struct rest r = {.p = (const uint8_t *)data, .left = size, .due = 1};
+	struct rest r = {.p = (const uint8_t *)data,
+			 .left = size,
+			 .due = 1,
+			 .due_at = {1}};
 
 	/* Every object has a byte at least. */
 	while (r.due > 0)
