@@ -20,7 +20,10 @@ struct b2f_encoder;
  */
 bool b2f_encode_begin(struct b2f_record *rec);
 
-/* Encodes @rec, writes its file, and removes the record.  0 or an error. */
+/*
+ * For the commit that waits for it: encodes @rec, writes its file, and removes
+ * the record.  0 or an error.
+ */
 int b2f_encode_run(struct b2f_record *rec);
 
 /* Has a worker encode @rec, which is OPEN and complete.  The file is locked. */

@@ -140,22 +140,38 @@ static int finish(struct b2f_record *rec, const struct b2f_edit_chunk *chunk,
 	return err;
 }
 
-int b2f_encode_run(struct b2f_record *rec)
+/*
+ * Encodes @rec, which is BUSY.  @early: it got so before the commit that may wait
+ * for it by now.  What an early attempt found need not be so since that commit
+ * was asked for, as of a disk that was full; then there is another one.
+ */
+static int run(struct b2f_record *rec, bool early)
 {
 	struct b2f_edit_chunk chunk = {0};
 	struct b2f_file *file = rec->file;
 	uint32_t old = 0;
+	bool again;
 	int err;
 
-	err = write_chunk(rec, &chunk);
-	if (!err)
-		old = b2f_writer_cbytes(file, rec->base_raw);
 	b2f_record_ref(rec);
-	pthread_mutex_lock(&file->lock);
-	err = finish(rec, &chunk, old, err);
-	pthread_mutex_unlock(&file->lock);
+	do {
+		err = write_chunk(rec, &chunk);
+		if (!err)
+			old = b2f_writer_cbytes(file, rec->base_raw);
+		pthread_mutex_lock(&file->lock);
+		again = err && early && rec->in_commit;
+		if (!again)
+			err = finish(rec, &chunk, old, err);
+		pthread_mutex_unlock(&file->lock);
+		early = false;
+	} while (again);
 	b2f_record_unref(rec);
 	return err;
+}
+
+int b2f_encode_run(struct b2f_record *rec)
+{
+	return run(rec, false);
 }
 
 /* Encodes @rec if it is still to be; else returns -EAGAIN. */
@@ -168,7 +184,8 @@ static int encode_open(struct b2f_record *rec)
 	begun = b2f_record_find(file->writer, rec->nchunk) == rec &&
 		b2f_encode_begin(rec);
 	pthread_mutex_unlock(&file->lock);
-	return begun ? b2f_encode_run(rec) : -EAGAIN;
+	/* It was OPEN, so no commit waited for it. */
+	return begun ? run(rec, true) : -EAGAIN;
 }
 
 static void put_both(struct b2f_record *rec)

@@ -2,6 +2,7 @@
 /* test_file_full.c - what of a file is committed that the disk has no room for */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static struct b2f_file *file;
 static uint8_t data[NCHUNKS * CHUNKSIZE];
 static atomic_bool is_full;
 static atomic_uint nfirst;
+static sem_t entered;
 
 /* Noise; each chunk begins with its number. */
 static void make_data(void)
@@ -59,9 +61,8 @@ static void wait_for_chunk(uint64_t nchunk)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
-	for (int i = 0; i < 5000 && has_record(nchunk); i++)
+	while (has_record(nchunk))
 		nanosleep(&pause, NULL);
-	cr_assert(!has_record(nchunk));
 }
 
 /*
@@ -87,6 +88,31 @@ static int write_chunk(const struct b2f_object *object, uint64_t off,
 	return real->write->write(object, off, buf, n, why);
 }
 
+/* Does the commit under way wait for the record of @nchunk? */
+static bool is_awaited(uint64_t nchunk)
+{
+	bool is;
+
+	pthread_mutex_lock(&file->lock);
+	is = b2f_record_find(file->writer, nchunk)->in_commit;
+	pthread_mutex_unlock(&file->lock);
+	return is;
+}
+
+/* The first write, of chunk 0, finds the disk full, and is slow to tell. */
+static int write_slowly(const struct b2f_object *object, uint64_t off,
+			const void *buf, size_t n, struct b2f_why *why)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	if (atomic_fetch_add(&nfirst, 1) > 0)
+		return real->write->write(object, off, buf, n, why);
+	sem_post(&entered);
+	while (!is_awaited(0))
+		nanosleep(&pause, NULL);
+	return b2f_why_set(why, -ENOSPC, "full");
+}
+
 static struct fault_disk *make_disk(void)
 {
 	struct frame_dir dir = frame_dir_new();
@@ -106,19 +132,22 @@ static struct fault_disk *make_disk(void)
 	return disk;
 }
 
-/* With write_chunk() if @hooked. */
+typedef int write_fn(const struct b2f_object *object, uint64_t off,
+		     const void *buf, size_t n, struct b2f_why *why);
+
+/* Writes with @hook, unless that is NULL. */
 static struct b2f_file *open_disk(struct b2f_runtime *rt,
-				  struct fault_disk *disk, bool hooked)
+				  struct fault_disk *disk, write_fn *hook)
 {
 	const struct b2f_frame_options options = {.offset = 0};
 	struct b2f_store *store = fault_disk_mount(disk);
 	struct b2f_frame *frame = NULL;
 	struct b2f_file *out = NULL;
 
-	if (hooked) {
+	if (hook) {
 		real = store->ops;
 		write_ops = *real->write;
-		write_ops.write = write_chunk;
+		write_ops.write = hook;
 		ops = *real;
 		ops.write = &write_ops;
 		store->ops = &ops;
@@ -132,7 +161,7 @@ static struct b2f_file *open_disk(struct b2f_runtime *rt,
 static uint64_t count_stored(struct b2f_runtime *rt, struct fault_disk *disk)
 {
 	static uint8_t buf[sizeof(data)];
-	struct b2f_file *stored = open_disk(rt, disk, false);
+	struct b2f_file *stored = open_disk(rt, disk, NULL);
 	ssize_t got = b2f_file_pread(stored, NULL, buf, sizeof(buf), 0);
 
 	cr_assert_geq(got, 0);
@@ -150,7 +179,7 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 
 	make_data();
 	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
-	file = open_disk(rt, disk, true);
+	file = open_disk(rt, disk, write_chunk);
 	cr_assert_eq(b2f_file_allow_write(file, &write_options), 0);
 	write_range(0, CHUNKSIZE);
 	write_range(2 * CHUNKSIZE, CHUNKSIZE);
@@ -170,4 +199,26 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 	b2f_file_close(file);
 	b2f_runtime_free(rt);
 	fault_disk_free(disk);
+}
+
+Test(file_full, a_commit_tells_of_what_was_tried_since_it_began)
+{
+	const struct b2f_runtime_options options = {.nworkers = 1};
+	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
+	struct fault_disk *disk = make_disk();
+	struct b2f_runtime *rt = NULL;
+
+	make_data();
+	sem_init(&entered, 0, 0);
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	file = open_disk(rt, disk, write_slowly);
+	cr_assert_eq(b2f_file_allow_write(file, &write_options), 0);
+	write_range(0, CHUNKSIZE);
+	sem_wait(&entered);
+	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(count_stored(rt, disk), CHUNKSIZE);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	fault_disk_free(disk);
+	sem_destroy(&entered);
 }
