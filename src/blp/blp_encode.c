@@ -2,17 +2,16 @@
 /*
  * blp_encode.c - chunks that Blosc 1 reads
  *
- * The choices are those for any chunk (chunk/encode_plan.h).  What Blosc 1 lacks is
- * left out: runs, repeated values, more than one filter, and the flags of a longer
- * header.
+ * Choices and blocks are those for any chunk (chunk/encode_plan.h, encode_blocks.h).
+ * What Blosc 1 lacks is left out: runs, repeated values, more than one filter, and
+ * the flags of a longer header.
  */
 #include "blp/blp_encode.h"
 
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/checked.h"
-#include "chunk/encode_plan.h"
+#include "chunk/encode_blocks.h"
 #include "filter/pipeline.h"
 
 enum {
@@ -29,17 +28,6 @@ enum {
 /* Blosc 1 splits a block in no more streams, of no fewer bytes each. */
 #define STREAMS_MAX  16
 #define STREAM_LEAST 128
-
-/* A chunk in the making. */
-struct making {
-	struct b2f_encoder *enc;
-	struct b2f_encode_plan plan;
-	const uint8_t *src;
-	uint8_t *dst;
-	/* Where the next stream goes, and where the chunk has to end. */
-	uint32_t at;
-	uint32_t limit;
-};
 
 /* The last shuffle that @wanted has. */
 static struct b2f_pipeline shuffle_of(const struct b2f_pipeline *wanted,
@@ -75,80 +63,13 @@ static int make_plan(const struct b2f_encode_options *options, uint32_t nbytes,
 		plan->split = false;
 	/* A codec was replaced, which does not bring another filter here. */
 	plan->pipeline = o.pipeline;
+	plan->blosc1 = true;
 	return 0;
 }
 
-/* Returns 1, 0 (the chunk would be no shorter than the data) or -ENOMEM. */
-static int put_stream(struct making *m, const uint8_t *data, size_t n)
+static void put_header(const struct b2f_encode_plan *plan, unsigned int flags,
+		       uint32_t cbytes, uint8_t *dst)
 {
-	uint32_t left = m->limit - m->at;
-	uint8_t *head = m->dst + m->at;
-	int64_t size;
-
-	if (left < 5)
-		return 0;
-	left -= 4;
-	size = b2f_codec_encoders_encode(&m->enc->codecs, m->plan.code,
-					 m->plan.clevel, data, n, head + 4,
-					 b2f_min_u64(left, n - 1));
-	if (size < 0)
-		return (int)size;
-	if (size == 0) {
-		if (left < n)
-			return 0;
-		memcpy(head + 4, data, n);
-		size = (int64_t)n;
-	}
-	b2f_store_le32(head, (uint32_t)size);
-	m->at += 4 + (uint32_t)size;
-	return 1;
-}
-
-static int put_block(struct making *m, uint32_t block)
-{
-	const struct b2f_encode_plan *plan = &m->plan;
-	const struct b2f_filter_block fb = {.typesize = plan->typesize,
-					    .chunk_version = VERSION};
-	uint64_t off = (uint64_t)block * plan->blocksize;
-	uint32_t n = (uint32_t)b2f_min_u64(plan->blocksize, plan->nbytes - off);
-	uint32_t nstreams =
-		plan->split && n == plan->blocksize ? plan->typesize : 1;
-	const uint8_t *data;
-	int ret = 1;
-
-	b2f_store_le32(m->dst + B2F_CHUNK_HEADER_MIN + 4 * (size_t)block,
-		       m->at);
-	data = b2f_pipeline_encode(&plan->pipeline, &fb, m->src + off,
-				   m->enc->filter[0].data,
-				   m->enc->filter[1].data, n);
-	for (uint32_t i = 0; i < nstreams && ret > 0; i++)
-		ret = put_stream(m, data + (size_t)i * (n / nstreams),
-				 n / nstreams);
-	return ret;
-}
-
-/* Returns as put_stream(). */
-static int put_blocks(struct making *m)
-{
-	const struct b2f_encode_plan *plan = &m->plan;
-	uint32_t nblocks = (uint32_t)b2f_div_up_u64(plan->nbytes,
-						    plan->blocksize);
-	int ret = 1;
-
-	if (plan->as_is || 4 * (uint64_t)nblocks > plan->nbytes)
-		return 0;
-	if (b2f_scratch_reserve(&m->enc->filter[0], plan->blocksize))
-		return -ENOMEM;
-	m->at += 4 * nblocks;
-	for (uint32_t i = 0; i < nblocks && ret > 0; i++)
-		ret = put_block(m, i);
-	return ret;
-}
-
-static void put_header(const struct making *m, unsigned int flags,
-		       uint32_t cbytes)
-{
-	const struct b2f_encode_plan *plan = &m->plan;
 	uint8_t filter = plan->pipeline.filter[LAST];
 
 	if (filter == B2F_FILTER_SHUFFLE)
@@ -158,13 +79,13 @@ static void put_header(const struct making *m, unsigned int flags,
 	if (!plan->split)
 		flags |= FLAG_NO_SPLIT;
 	flags |= (unsigned int)plan->codec->format << 5;
-	m->dst[0] = VERSION;
-	m->dst[1] = VERSION_LZ;
-	m->dst[2] = (uint8_t)flags;
-	m->dst[3] = plan->typesize;
-	b2f_store_le32(m->dst + 4, plan->nbytes);
-	b2f_store_le32(m->dst + 8, plan->blocksize);
-	b2f_store_le32(m->dst + 12, cbytes);
+	dst[0] = VERSION;
+	dst[1] = VERSION_LZ;
+	dst[2] = (uint8_t)flags;
+	dst[3] = plan->typesize;
+	b2f_store_le32(dst + 4, plan->nbytes);
+	b2f_store_le32(dst + 8, plan->blocksize);
+	b2f_store_le32(dst + 12, cbytes);
 }
 
 int b2f_blp_encode(struct b2f_encoder *enc,
@@ -172,26 +93,20 @@ int b2f_blp_encode(struct b2f_encoder *enc,
 		   uint32_t nbytes, uint8_t *dst, uint32_t *cbytes,
 		   struct b2f_why *why)
 {
-	struct making m = {
-		.enc = enc,
-		.src = src,
-		.dst = dst,
-		.at = B2F_CHUNK_HEADER_MIN,
-		.limit = B2F_CHUNK_HEADER_MIN + nbytes,
-	};
-	int ret = make_plan(options, nbytes, &m.plan, why);
+	struct b2f_encode_plan plan;
+	struct b2f_encode_blocks b;
+	int err = make_plan(options, nbytes, &plan, why), ret = 0;
 
-	if (ret)
-		return ret;
-	ret = put_blocks(&m);
+	if (err)
+		return err;
+	if (!plan.as_is)
+		ret = b2f_encode_blocks_put_all(&b, enc, &plan, src, dst);
 	if (ret < 0)
 		return b2f_why_set(why, ret, "no memory for %s",
-				   m.plan.codec->name);
-	if (ret == 0) {
+				   plan.codec->name);
+	*cbytes = ret ? b.at : B2F_CHUNK_HEADER_MIN + nbytes;
+	if (!ret)
 		memcpy(dst + B2F_CHUNK_HEADER_MIN, src, nbytes);
-		m.at = m.limit;
-	}
-	put_header(&m, ret ? 0 : FLAG_MEMCPYED, m.at);
-	*cbytes = m.at;
+	put_header(&plan, ret ? 0 : FLAG_MEMCPYED, *cbytes, dst);
 	return 0;
 }

@@ -11,20 +11,6 @@ static bool all_same(const uint8_t *data, size_t n)
 	return !memcmp(data, data + 1, n - 1);
 }
 
-/* All blocks of the data.  Returns as b2f_encode_blocks_put(). */
-static int put_blocks(struct b2f_encode_blocks *b, struct b2f_encoder *enc,
-		      const struct b2f_encode_plan *plan, const uint8_t *src,
-		      uint8_t *dst)
-{
-	int ret = b2f_encode_blocks_begin(b, enc, plan, dst);
-
-	for (uint32_t i = 0; i < b->nblocks && ret > 0; i++)
-		ret = b2f_encode_blocks_put(b, i,
-					    src + (size_t)i * plan->blocksize,
-					    i ? src : NULL);
-	return ret;
-}
-
 /* @src is NULL for zeros. */
 static uint32_t put_as_is(const struct b2f_encode_plan *plan,
 			  const uint8_t *src, uint8_t *dst)
@@ -48,7 +34,7 @@ static int put_chunk(struct b2f_encoder *enc,
 	int ret = 0;
 
 	if (!plan->as_is)
-		ret = put_blocks(&b, enc, plan, src, dst);
+		ret = b2f_encode_blocks_put_all(&b, enc, plan, src, dst);
 	if (ret < 0)
 		return ret;
 	if (ret) {

@@ -18,7 +18,7 @@ static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
 
 	if (left < 5)
 		return 0;
-	if (!memcmp(data, data + 1, n - 1)) {
+	if (!plan->blosc1 && !memcmp(data, data + 1, n - 1)) {
 		b2f_store_le32(head, -(uint32_t)data[0]);
 		b->at += 4;
 		if (data[0])
@@ -41,6 +41,11 @@ static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
 	b2f_store_le32(head, (uint32_t)size);
 	b->at += 4 + (uint32_t)size;
 	return 1;
+}
+
+static uint32_t header_size(const struct b2f_encode_plan *plan)
+{
+	return plan->blosc1 ? B2F_CHUNK_HEADER_MIN : B2F_CHUNK_HEADER_MAX;
 }
 
 static int reserve_filters(struct b2f_encoder *enc,
@@ -66,8 +71,8 @@ int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
 		.enc = enc,
 		.plan = plan,
 		.dst = dst,
-		.at = B2F_CHUNK_HEADER_MAX,
-		.limit = B2F_CHUNK_HEADER_MAX + plan->nbytes,
+		.at = header_size(plan),
+		.limit = header_size(plan) + plan->nbytes,
 		.nblocks =
 			(uint32_t)b2f_div_up_u64(plan->nbytes, plan->blocksize),
 	};
@@ -97,7 +102,7 @@ static uint32_t count_streams(const struct b2f_encode_plan *plan, uint32_t n)
 
 static void begin_block(struct b2f_encode_blocks *b, uint32_t block)
 {
-	b2f_store_le32(b->dst + B2F_CHUNK_HEADER_MAX + 4 * (size_t)block,
+	b2f_store_le32(b->dst + header_size(b->plan) + 4 * (size_t)block,
 		       b->at);
 }
 
@@ -114,7 +119,7 @@ int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
 	const struct b2f_encode_plan *plan = b->plan;
 	const struct b2f_filter_block fb = {
 		.typesize = plan->typesize,
-		.chunk_version = 5,
+		.chunk_version = plan->blosc1 ? 2 : 5,
 		.ref = ref,
 	};
 	uint32_t n = b2f_encode_blocks_nbytes(b, block), begin = b->at;
@@ -128,6 +133,20 @@ int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
 	for (uint32_t i = 0; i < nstreams && ret > 0; i++)
 		ret = put_stream(b, src + (size_t)i * each, each);
 	note_data(b, n, b->at - begin);
+	return ret;
+}
+
+int b2f_encode_blocks_put_all(struct b2f_encode_blocks *b,
+			      struct b2f_encoder *enc,
+			      const struct b2f_encode_plan *plan,
+			      const uint8_t *src, uint8_t *dst)
+{
+	int ret = b2f_encode_blocks_begin(b, enc, plan, dst);
+
+	for (uint32_t i = 0; i < b->nblocks && ret > 0; i++)
+		ret = b2f_encode_blocks_put(b, i,
+					    src + (size_t)i * plan->blocksize,
+					    i ? src : NULL);
 	return ret;
 }
 

@@ -2,7 +2,7 @@
 /*
  * encode_blocks.h - the blocks of a chunk in the making, one after the other
  *
- * Private to the encoder of chunks.  Knows the table, the streams and the
+ * Private to the encoders of chunks.  Knows the table, the streams and the
  * filters, but neither the header nor what becomes of a chunk that does not
  * shrink.
  *
@@ -40,7 +40,7 @@ uint32_t b2f_encode_blocks_nbytes(const struct b2f_encode_blocks *b,
  * b2f_chunk_encode_bound() of the plan's nbytes: the first goes behind header
  * and table.
  *
- * This and the two that follow return 1, or 0 if the chunk takes more than its
+ * This and all that follow return 1, or 0 if the chunk takes more than its
  * data do as they are (nothing more can be put then), or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -55,6 +55,13 @@ int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
 B2F_MUST_CHECK
 int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
 			  const uint8_t *src, const uint8_t *ref);
+
+/* Both for a whole chunk, of the data at @src. */
+B2F_MUST_CHECK
+int b2f_encode_blocks_put_all(struct b2f_encode_blocks *b,
+			      struct b2f_encoder *enc,
+			      const struct b2f_encode_plan *plan,
+			      const uint8_t *src, uint8_t *dst);
 
 /* Copies the @size stored bytes at @stored, all streams of it, as @block. */
 B2F_MUST_CHECK
