@@ -35,7 +35,7 @@ void fault_bytes_resize(struct fault_bytes *bytes, size_t size)
 	bytes->size = size;
 }
 
-static void bytes_copy(struct fault_bytes *to, const struct fault_bytes *from)
+void fault_bytes_copy(struct fault_bytes *to, const struct fault_bytes *from)
 {
 	fault_bytes_resize(to, from->size);
 	if (from->size)
@@ -141,6 +141,32 @@ size_t fault_file_new(struct fault_disk *disk)
 	return disk->nfiles++;
 }
 
+void fault_make_dirty(struct fault_file *file)
+{
+	if (file->dirty)
+		return;
+	file->dirty = true;
+	fault_bytes_copy(&file->durable, &file->now);
+}
+
+void fault_put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
+	       const void *buf, size_t n)
+{
+	if (n == 0)
+		return;
+	fault_make_dirty(file);
+	if (off + n > file->now.size)
+		fault_bytes_resize(&file->now, (size_t)off + n);
+	memcpy(file->now.data + off, buf, n);
+	/* The kernel writes these pages again. */
+	for (size_t page = off / PAGE;
+	     page <= (off + n - 1) / PAGE && page < file->lost.size;
+	     page++)
+		file->lost.data[page] = 0;
+	fault_file_resized(file);
+	file->st.st_mtim = file->st.st_ctim = fault_now(disk);
+}
+
 struct fault_disk *fault_disk_new(void)
 {
 	struct fault_disk *disk = calloc(1, sizeof(*disk));
@@ -189,7 +215,7 @@ static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 {
 	size_t n = (size_t)(fault_random(state) % (file->now.size + 1));
 
-	bytes_copy(out, &file->durable);
+	fault_bytes_copy(out, &file->durable);
 	if (n > out->size)
 		fault_bytes_resize(out, n);
 	if (n)
@@ -221,7 +247,7 @@ static void mix_sectors(const struct fault_file *file, uint64_t *state,
 {
 	bool early = file->ordered && fault_random(state) & 1;
 
-	bytes_copy(out, file->ordered && !early ? &file->out : &file->durable);
+	fault_bytes_copy(out, file->ordered && !early ? &file->out : &file->durable);
 	mix(out, early ? &file->out : &file->now, state);
 }
 
@@ -232,7 +258,7 @@ static void content_after(const struct fault_disk *disk,
 	unsigned int choice = variant;
 
 	if (!file->dirty) {
-		bytes_copy(out, &file->now);
+		fault_bytes_copy(out, &file->now);
 		return;
 	}
 	if (variant > 1 && disk->single) {
@@ -241,7 +267,7 @@ static void content_after(const struct fault_disk *disk,
 	}
 	if (variant > 1)
 		choice = (unsigned int)(fault_random(state) % 5);
-	bytes_copy(out, choice == 0 ? &file->durable : &file->now);
+	fault_bytes_copy(out, choice == 0 ? &file->durable : &file->now);
 	if (choice == 2)
 		lose_end(file, out, state);
 	else if (choice == 3 && out->size)

@@ -106,6 +106,8 @@ void *fault_grow(void *items, size_t n, size_t *cap, size_t size);
 /* The same for a content of @size bytes; new ones are zeros. */
 void fault_bytes_resize(struct fault_bytes *bytes, size_t size);
 
+void fault_bytes_copy(struct fault_bytes *to, const struct fault_bytes *from);
+
 /* A number that looks random; moves *@state on. */
 uint64_t fault_random(uint64_t *state);
 
@@ -127,6 +129,13 @@ static inline void fault_file_resized(struct fault_file *file)
 	file->st.st_size = (off_t)file->now.size;
 	file->st.st_blocks = (blkcnt_t)((file->now.size + 511) / 512);
 }
+
+/* Before the first change since a sync, keeps what is durable. */
+void fault_make_dirty(struct fault_file *file);
+
+/* Writes the @n bytes at @buf to @off of @file, but not durably. */
+void fault_put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
+	       const void *buf, size_t n);
 
 /* Changes the directory, but not durably. */
 void fault_change(struct fault_disk *disk, enum fault_kind kind, int64_t id,

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fault_sparse.c - a sparse frame on a disk that fails */
+#include "tests/support/fault_ops.h"
+
+static int fault_look(const struct b2f_object *object,
+		      struct b2f_frame_stamp *out)
+{
+	struct fault_disk *disk = fault_disk_of(object->store);
+
+	pthread_mutex_lock(&disk->lock);
+	*out = b2f_frame_stamp_of(&fault_file_of(object)->st);
+	pthread_mutex_unlock(&disk->lock);
+	return 0;
+}
+
+static int fault_create(struct b2f_store *store, int64_t id,
+			struct b2f_object *out, struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(store);
+	size_t file, index;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin_change(store, FAULT_CREATE, id, why);
+	if (!err && fault_names_find_pending(&disk->now, id) != FAULT_NONE) {
+		if (id == B2F_OBJECT_NEW_INDEX)
+			fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
+		else
+			err = b2f_why_set(why, -EEXIST, "it exists");
+	}
+	if (!err) {
+		index = fault_names_find(&disk->now, B2F_OBJECT_INDEX);
+		file = fault_file_new(disk);
+		if (index != FAULT_NONE)
+			disk->files[file].st.st_mode =
+				S_IFREG |
+				(disk->files[index].st.st_mode & 0666);
+		fault_change(disk, FAULT_CREATE, id, file);
+		*out = (struct b2f_object){.store = store, .fd = (int)file};
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_inherit(const struct b2f_object *object,
+			 const struct timespec *mtime, struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(object->store);
+	struct fault_file *file;
+	size_t index;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin_change(object->store, FAULT_INHERIT,
+			   fault_id_of(disk, (size_t)object->fd), why);
+	file = fault_file_of(object);
+	index = fault_names_find(&disk->now, B2F_OBJECT_INDEX);
+	if (!err && index != FAULT_NONE) {
+		file->st.st_mode = disk->files[index].st.st_mode;
+		file->st.st_uid = disk->files[index].st.st_uid;
+		file->st.st_gid = disk->files[index].st.st_gid;
+		file->st.st_atim = disk->files[index].st.st_atim;
+		file->st.st_mtim = disk->files[index].st.st_mtim;
+	}
+	if (!err && mtime)
+		file->st.st_mtim = *mtime;
+	if (!err)
+		file->st.st_ctim = fault_now(disk);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(object->store);
+	struct fault_file *file;
+	bool dead;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	dead = disk->powerless;
+	file = fault_file_of(object);
+	err = fault_begin(disk, FAULT_SYNC,
+			  fault_id_of(disk, (size_t)object->fd), why);
+	if (err && !dead && file->dirty)
+		file->abandoned = true;
+	else if (!err && !disk->ignore_sync && !file->abandoned)
+		file->dirty = false;
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+/* The file of @id gets, or loses, its name: @id says which it is to have. */
+static int fault_rename(struct b2f_store *store, int64_t id,
+			struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(store);
+	size_t file;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin_change(store, FAULT_NAME, id, why);
+	file = fault_names_find(&disk->now, id ^ B2F_OBJECT_PENDING);
+	if (!err && file == FAULT_NONE)
+		err = b2f_why_set(why, -ENOENT, "there is no such file");
+	if (!err && !(id & B2F_OBJECT_PENDING) &&
+	    fault_names_find(&disk->now, id) != FAULT_NONE)
+		err = b2f_why_set(why, -EEXIST, "it exists");
+	if (!err) {
+		fault_change(disk, FAULT_NAME, id, file);
+		disk->files[file].st.st_ctim = fault_now(disk);
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	return fault_rename(store, id & ~B2F_OBJECT_PENDING, why);
+}
+
+static int fault_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	return fault_rename(store, id | B2F_OBJECT_PENDING, why);
+}
+
+static int fault_install(struct b2f_store *store, struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(store);
+	size_t file;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin_change(store, FAULT_INSTALL, B2F_OBJECT_NEW_INDEX, why);
+	file = fault_names_find(&disk->now, B2F_OBJECT_NEW_INDEX);
+	if (!err && file == FAULT_NONE)
+		err = b2f_why_set(why, -ENOENT, "there is no new index");
+	if (!err) {
+		fault_change(disk, FAULT_INSTALL, B2F_OBJECT_INDEX, file);
+		disk->files[file].st.st_ctim = fault_now(disk);
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_sync_names(struct b2f_store *store, struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin(disk, FAULT_SYNC_NAMES, B2F_OBJECT_INDEX, why);
+	if (!err && !disk->ignore_sync) {
+		disk->durable.n = 0;
+		for (size_t i = 0; i < disk->now.n; i++)
+			fault_names_set(&disk->durable, disk->now.names[i].id,
+					disk->now.names[i].file);
+		disk->nchanges = 0;
+	}
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_remove(struct b2f_store *store, int64_t id,
+			struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(store);
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin_change(store, FAULT_REMOVE, id, why);
+	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE)
+		fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static const struct b2f_store_write_ops fault_write_ops = {
+	.lock = fault_lock,
+	.create = fault_create,
+	.write = fault_write,
+	.inherit = fault_inherit,
+	.sync = fault_sync,
+	.show = fault_show,
+	.hide = fault_hide,
+	.install = fault_install,
+	.sync_names = fault_sync_names,
+	.remove = fault_remove,
+	.identify = fault_identify,
+	.list = fault_list,
+};
+
+const struct b2f_store_ops fault_sparse_ops = {
+	.open = fault_open,
+	.read = fault_read,
+	.close = fault_close,
+	.look = fault_look,
+	.stat_index = fault_stat_index,
+	.free = fault_free,
+	.clone = fault_clone,
+	.write = &fault_write_ops,
+};
