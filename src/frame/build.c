@@ -220,24 +220,6 @@ static int add_seal(const struct b2f_build *b, struct b2f_build_chunk *chunk,
 	return err;
 }
 
-static int write_file(struct b2f_build *b, const struct b2f_build_chunk *chunk,
-		      size_t size, struct b2f_why *why)
-{
-	int64_t id = (int64_t)(uint32_t)chunk->raw;
-	struct b2f_object object = {.fd = -1};
-	int err;
-
-	err = b2f_object_create(b->store, id, &object, why);
-	if (!err)
-		err = b2f_object_write(&object, 0, chunk->bytes, size, why);
-	if (!err)
-		err = b2f_object_sync(&object, why);
-	if (!err)
-		err = b2f_object_publish(&object, id, why);
-	b2f_object_close(&object);
-	return err;
-}
-
 int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
 		    struct b2f_why *why)
 {
@@ -251,7 +233,9 @@ int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
 	if (err)
 		return err;
 	if (build->header.sparse)
-		return write_file(build, chunk, size, why);
+		return b2f_store_write_chunk(build->store,
+					     (uint32_t)chunk->raw, chunk->bytes,
+					     size, true, why);
 	return b2f_single_write(build->fd,
 				build->header.header_len + chunk->place,
 				chunk->bytes, size, why);

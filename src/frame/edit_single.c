@@ -47,11 +47,9 @@ static int write_image(struct b2f_edit *edit, struct b2f_commit *commit,
 		err = b2f_object_write(&object, 0,
 				       image->bytes + image->header_len,
 				       image->size - image->header_len, why);
-	if (!err && commit->durable) {
-		err = b2f_object_sync(&object, why);
+	if (!err) {
+		err = b2f_object_settle(&object, commit->durable, why);
 		commit->sync_failed = err;
-	} else if (!err) {
-		b2f_object_write_out(&object);
 	}
 	b2f_object_close(&object);
 	return err;

@@ -55,26 +55,6 @@ static int make_index(const struct growth *g, uint8_t **bytes, size_t *size,
 	return b2f_index_write(&parts, bytes, size, why);
 }
 
-static int write_chunk(struct b2f_store *store, int64_t id, const uint8_t *bytes,
-		       size_t size, bool durable, struct b2f_why *why)
-{
-	struct b2f_object to = {.fd = -1};
-	int err;
-
-	err = b2f_object_create(store, id, &to, why);
-	if (err)
-		return err;
-	err = b2f_object_write(&to, 0, bytes, size, why);
-	if (!err && durable)
-		err = b2f_object_sync(&to, why);
-	else if (!err)
-		b2f_object_write_out(&to);
-	if (!err)
-		err = b2f_object_publish(&to, id, why);
-	b2f_object_close(&to);
-	return err;
-}
-
 /* Copies the stored bytes of chunk @nchunk with their seal. */
 static int copy_chunk(const struct growth *g, uint64_t nchunk,
 		      struct b2f_why *why)
@@ -104,8 +84,9 @@ static int copy_chunk(const struct growth *g, uint64_t nchunk,
 		err = b2f_object_read(&from, 0, bytes, size, why);
 	b2f_object_close(&from);
 	if (!err)
-		err = write_chunk(g->to, b2f_edit_id(g->entries[nchunk]), bytes,
-				  size, g->durable, why);
+		err = b2f_store_write_chunk(
+			g->to, b2f_edit_id(g->entries[nchunk]), bytes, size,
+			g->durable, why);
 	free(bytes);
 	return err;
 }

@@ -92,6 +92,34 @@ int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
 	return ops ? ops->sync(object, why) : read_only(why);
 }
 
+int b2f_object_settle(const struct b2f_object *object, bool durable,
+		      struct b2f_why *why)
+{
+	if (durable)
+		return b2f_object_sync(object, why);
+	b2f_object_write_out(object);
+	return 0;
+}
+
+int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
+			  const void *bytes, size_t size, bool durable,
+			  struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	err = b2f_object_create(store, id, &object, why);
+	if (err)
+		return err;
+	err = b2f_object_write(&object, 0, bytes, size, why);
+	if (!err)
+		err = b2f_object_settle(&object, durable, why);
+	if (!err)
+		err = b2f_object_publish(&object, id, why);
+	b2f_object_close(&object);
+	return err;
+}
+
 int b2f_store_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
@@ -119,10 +147,8 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 	err = b2f_object_write(&object, 0, index, size, why);
 	if (!err)
 		err = b2f_object_inherit(&object, mtime, why);
-	if (!err && durable)
-		err = b2f_object_sync(&object, why);
-	else if (!err)
-		b2f_object_write_out(&object);
+	if (!err)
+		err = b2f_object_settle(&object, durable, why);
 	b2f_object_close(&object);
 	return err;
 }

@@ -91,6 +91,20 @@ void b2f_object_write_out(const struct b2f_object *object);
 B2F_MUST_CHECK
 int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why);
 
+/* The one or the other, as @durable says. */
+B2F_MUST_CHECK
+int b2f_object_settle(const struct b2f_object *object, bool durable,
+		      struct b2f_why *why);
+
+/*
+ * Creates the chunk file @id with the @size bytes at @bytes, settles and publishes
+ * it.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
+			  const void *bytes, size_t size, bool durable,
+			  struct b2f_why *why);
+
 /*
  * Gives the pending chunk file @id its own name, which no file may have yet.
  * Returns 0, -EEXIST or another errno; then nothing has changed.
