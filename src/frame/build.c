@@ -72,14 +72,14 @@ static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 static int make_sparse(struct b2f_build *b, struct b2f_why *why)
 {
 	const struct b2f_build_options *o = &b->options;
+	struct b2f_store_plan plan = {.mode = o->mode | 0600};
 	uint8_t *index = NULL;
-	size_t size = 0;
 	int err;
 
-	err = make_index(b, &index, &size, why);
+	err = make_index(b, &index, &plan.size, why);
+	plan.index = index;
 	if (!err)
-		err = b2f_store_make(o->dirfd, b->name, o->mode | 0600, index,
-				     size, false, why);
+		err = b2f_store_make(o->dirfd, b->name, &plan, why);
 	free(index);
 	if (err)
 		return err;

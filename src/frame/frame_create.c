@@ -155,15 +155,16 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 		     const char *name, mode_t mode, bool durable,
 		     const struct b2f_log *log)
 {
+	struct b2f_store_plan plan = {.mode = mode, .durable = durable};
 	uint8_t *index = NULL;
-	size_t size = 0;
 	int err;
 
-	err = make_index_of(name, settings, false, &index, &size, log);
+	err = make_index_of(name, settings, false, &index, &plan.size, log);
 	if (err)
 		return err;
+	plan.index = index;
 	/* An errno of the filesystem says enough to the caller. */
-	err = b2f_store_make(dirfd, name, mode, index, size, durable, NULL);
+	err = b2f_store_make(dirfd, name, &plan, NULL);
 	free(index);
 	return err;
 }

@@ -80,6 +80,13 @@ B2F_MUST_CHECK
 int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 			  struct b2f_why *why);
 
+/*
+ * Takes the lock of the only writer on the directory or file @fd, where the
+ * filesystem has locks.  Returns 0, -EBUSY (another process has it) or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_files_lock(int fd, struct b2f_why *why);
+
 /* Of a directory. */
 extern const struct b2f_store_write_ops b2f_files_write;
 

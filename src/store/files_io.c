@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -77,5 +78,27 @@ int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 		off += (uint64_t)put;
 		n -= (size_t)put;
 	}
+	return 0;
+}
+
+/* Filesystems without locks, or without this kind, are used without. */
+static bool is_unsupported(int err)
+{
+	return err == EBADF || err == EINVAL || err == ENOLCK ||
+	       err == ENOTSUP || err == ENOSYS;
+}
+
+int b2f_files_lock(int fd, struct b2f_why *why)
+{
+	int ret;
+
+	do
+		ret = flock(fd, LOCK_EX | LOCK_NB);
+	while (ret && errno == EINTR);
+	if (ret && errno == EWOULDBLOCK)
+		return b2f_why_set(why, -EBUSY,
+				   "another process is writing to it");
+	if (ret && !is_unsupported(errno))
+		return b2f_why_set(why, -errno, "lock: %s", strerror(errno));
 	return 0;
 }

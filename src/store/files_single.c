@@ -42,13 +42,6 @@ static int failed(const char *verb, struct b2f_why *why)
 	return b2f_why_set(why, -errno, "%s: %s", verb, strerror(errno));
 }
 
-/* Filesystems without locks, or without this kind, are used without. */
-static bool is_unsupported(int err)
-{
-	return err == EBADF || err == EINVAL || err == ENOLCK ||
-	       err == ENOTSUP || err == ENOSYS;
-}
-
 void b2f_files_single_fini(struct b2f_files_writer *writer)
 {
 	if (!writer)
@@ -83,19 +76,6 @@ static int open_again(int fd)
 	return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-static int take_lock(int fd, struct b2f_why *why)
-{
-	int ret;
-
-	do
-		ret = flock(fd, LOCK_EX | LOCK_NB);
-	while (ret && errno == EINTR);
-	if (ret && errno == EWOULDBLOCK)
-		return b2f_why_set(why, -EBUSY,
-				   "another process is writing to it");
-	return ret && !is_unsupported(errno) ? failed("lock", why) : 0;
-}
-
 static int single_lock(struct b2f_store *store, struct b2f_why *why)
 {
 	struct b2f_files_writer *w;
@@ -115,7 +95,7 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 		fd = open_again(b2f_files_of(store)->fd);
 	if (fd < 0)
 		return failed("open it for writing", why);
-	err = take_lock(fd, why);
+	err = b2f_files_lock(fd, why);
 	if (!err && fstat(fd, &st))
 		err = failed("stat", why);
 	if (err) {
@@ -146,11 +126,20 @@ static void begin_change(struct b2f_files_writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void end_change(struct b2f_files_writer *w)
+/*
+ * With @restore, sets the mtime of what is committed: the data that are shown are
+ * older than the last write.
+ */
+static void end_change(struct b2f_files_writer *w, bool restore)
 {
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	struct stat st;
 
 	pthread_mutex_lock(&w->lock);
+	times[1] = w->mtime;
+	/* Another user's file keeps the time of the write. */
+	if (restore)
+		(void)!futimens(w->fd, times);
 	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0)
 		w->own = b2f_frame_stamp_of(&st);
 	pthread_mutex_unlock(&w->lock);
@@ -173,7 +162,7 @@ static int single_write(const struct b2f_object *object, uint64_t off,
 
 	begin_change(w);
 	err = b2f_files_write_fully(w->fd, off, buf, n, why);
-	end_change(w);
+	end_change(w, false);
 	return err;
 }
 
@@ -209,15 +198,6 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 	return single_sync_index(object->store, why);
 }
 
-/* Sets the mtime, as the data that are shown are older than the last write. */
-static void set_mtime(struct b2f_files_writer *w)
-{
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, w->mtime};
-
-	/* Another user's file keeps the time of the write. */
-	(void)!futimens(w->fd, times);
-}
-
 static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 			   const struct timespec *mtime, struct b2f_why *why)
 {
@@ -229,10 +209,8 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 	pthread_mutex_lock(&w->lock);
 	if (!err && mtime)
 		w->mtime = *mtime;
-	if (!err)
-		set_mtime(w);
 	pthread_mutex_unlock(&w->lock);
-	end_change(w);
+	end_change(w, !err);
 	return err;
 }
 
@@ -240,15 +218,12 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 {
 	struct b2f_files_writer *w = writer_of(store);
+	int ret;
 
 	begin_change(w);
-	if (fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		      (off_t)off, (off_t)size) == 0) {
-		pthread_mutex_lock(&w->lock);
-		set_mtime(w);
-		pthread_mutex_unlock(&w->lock);
-	}
-	end_change(w);
+	ret = fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			(off_t)off, (off_t)size);
+	end_change(w, ret == 0);
 }
 
 static int single_cut(struct b2f_store *store, uint64_t size,
@@ -260,10 +235,7 @@ static int single_cut(struct b2f_store *store, uint64_t size,
 	begin_change(w);
 	if (ftruncate(w->fd, (off_t)size))
 		err = failed("truncate", why);
-	pthread_mutex_lock(&w->lock);
-	set_mtime(w);
-	pthread_mutex_unlock(&w->lock);
-	end_change(w);
+	end_change(w, true);
 	return err;
 }
 

@@ -51,32 +51,15 @@ bool b2f_files_parse_name(const char *name, int64_t *id)
 	return true;
 }
 
-/* Filesystems without locks, or without this kind, are used without. */
-static bool is_unsupported(int err)
-{
-	return err == EBADF || err == EINVAL || err == ENOLCK ||
-	       err == ENOTSUP || err == ENOSYS;
-}
-
 static int dir_lock(struct b2f_store *store, struct b2f_why *why)
 {
 	int dir = b2f_files_of(store)->fd;
-	int ret;
 
 	/* Not the last word, but the kernel knows of read-only mounts. */
 	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
 		return b2f_why_set(why, -errno, "write to the directory: %s",
 				   strerror(errno));
-	do
-		ret = flock(dir, LOCK_EX | LOCK_NB);
-	while (ret && errno == EINTR);
-	if (ret && errno == EWOULDBLOCK)
-		return b2f_why_set(why, -EBUSY,
-				   "another process is writing to it");
-	if (ret && !is_unsupported(errno))
-		return b2f_why_set(why, -errno, "lock the directory: %s",
-				   strerror(errno));
-	return 0;
+	return b2f_files_lock(dir, why);
 }
 
 static void dir_unlock(struct b2f_store *store)

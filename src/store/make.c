@@ -17,10 +17,10 @@
 #include "store/files.h"
 #include "store/write.h"
 
-/* What a frame is called while it is being made, and the room for it. */
-#define HIDDEN	    ".bloscfs-deleted-new-"
-#define HIDDEN_SIZE sizeof(HIDDEN "0123456789abcdef")
-_Static_assert(HIDDEN_SIZE <= B2F_HIDDEN_SIZE, "callers have room");
+/* What a frame is called while it is being made. */
+#define HIDDEN ".bloscfs-deleted-new-"
+_Static_assert(sizeof(HIDDEN "0123456789abcdef") == B2F_HIDDEN_SIZE,
+	       "callers have room");
 
 #define DEFAULT_ACL "system.posix_acl_default"
 
@@ -193,13 +193,13 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 }
 
 /* A name in the same directory that the mount does not show. */
-static int hidden_name(char name[HIDDEN_SIZE], struct b2f_why *why)
+static int hidden_name(char name[B2F_HIDDEN_SIZE], struct b2f_why *why)
 {
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return b2f_why_set(why, -EIO, "no random number");
-	snprintf(name, HIDDEN_SIZE, HIDDEN "%016llx",
+	snprintf(name, B2F_HIDDEN_SIZE, HIDDEN "%016llx",
 		 (unsigned long long)number);
 	return 0;
 }
@@ -237,7 +237,7 @@ static int make_dir(int dirfd, const char *name,
 /* Deletes what make_dir() made. */
 static void undo(int dirfd, const char *name)
 {
-	char index[HIDDEN_SIZE + sizeof("/" B2F_INDEX_NAME)];
+	char index[B2F_HIDDEN_SIZE + sizeof("/" B2F_INDEX_NAME)];
 
 	snprintf(index, sizeof(index), "%s/" B2F_INDEX_NAME, name);
 	(void)unlinkat(dirfd, index, 0);
@@ -249,7 +249,7 @@ static int make_hidden_first(int dirfd, const char *name,
 			     const struct b2f_store_plan *plan,
 			     struct b2f_store_made *out, struct b2f_why *why)
 {
-	char hidden[HIDDEN_SIZE];
+	char hidden[B2F_HIDDEN_SIZE];
 	int err;
 
 	/* A maker that is killed meanwhile leaves no half of a frame. */
@@ -269,17 +269,29 @@ static int make_hidden_first(int dirfd, const char *name,
 	return err;
 }
 
-int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
-		   size_t size, bool durable, struct b2f_why *why)
+int b2f_store_make(int dirfd, const char *name,
+		   const struct b2f_store_plan *plan, struct b2f_why *why)
 {
-	const struct b2f_store_plan plan = {
-		.mode = mode, .index = index, .size = size, .durable = durable};
 	struct b2f_store_made made;
-	int err = make_hidden_first(dirfd, name, &plan, &made, why);
+	int err = make_hidden_first(dirfd, name, plan, &made, why);
 
 	if (!err)
 		close(made.fd);
 	return err;
+}
+
+/* Hands out what was made with @err, as @store, in @out. */
+static int hand_out(int err, struct b2f_store *store,
+		    struct b2f_store_made *out)
+{
+	if (err) {
+		free(store);
+		return err;
+	}
+	b2f_files_of(store)->fd = out->fd;
+	b2f_files_of(store)->is_new = true;
+	out->store = store;
+	return 0;
 }
 
 int b2f_store_make_open(int dirfd, const char *name,
@@ -293,16 +305,10 @@ int b2f_store_make_open(int dirfd, const char *name,
 	if (!store)
 		return -ENOMEM;
 	err = make_hidden_first(dirfd, name, plan, out, why);
-	if (err) {
-		free(store);
-		return err;
-	}
 	/* Not every maker of a frame is going to write to it. */
-	(void)!flock(out->fd, LOCK_UN);
-	b2f_files_of(store)->fd = out->fd;
-	b2f_files_of(store)->is_new = true;
-	out->store = store;
-	return 0;
+	if (!err)
+		(void)!flock(out->fd, LOCK_UN);
+	return hand_out(err, store, out);
 }
 
 int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,
@@ -317,14 +323,7 @@ int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,
 	err = hidden_name(name, why);
 	if (!err)
 		err = make_dir(dirfd, name, plan, out, why);
-	if (err) {
-		free(store);
-		return err;
-	}
-	b2f_files_of(store)->fd = out->fd;
-	b2f_files_of(store)->is_new = true;
-	out->store = store;
-	return 0;
+	return hand_out(err, store, out);
 }
 
 bool b2f_store_begin_new(struct b2f_store *store)

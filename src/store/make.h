@@ -11,25 +11,25 @@
 
 #include "store/store.h"
 
-/*
- * Makes the directory @name below @dirfd, and in it an index of the @size bytes
- * at @index, with @mode as b2f_frame_create() says.  No other user can enter it
- * until all is done; with @durable it is on disk then, but for its own name.
- *
- * Returns 0, -EEXIST, or another errno; then nothing is left.
- */
-B2F_MUST_CHECK
-int b2f_store_make(int dirfd, const char *name, mode_t mode, const void *index,
-		   size_t size, bool durable, struct b2f_why *why);
-
-/* What shall be made. */
+/* What shall be made: a directory, and in it an index. */
 struct b2f_store_plan {
-	/* As for b2f_store_make(). */
+	/* As b2f_frame_create() says. */
 	mode_t mode;
+	/* The @size bytes of the index. */
 	const void *index;
 	size_t size;
+	/* All is on disk when it is made, but its own name. */
 	bool durable;
 };
+
+/*
+ * Makes the directory @name below @dirfd as @plan says.  No other user can enter
+ * it until all is done.  Returns 0, -EEXIST, or another errno; then nothing is
+ * left.
+ */
+B2F_MUST_CHECK
+int b2f_store_make(int dirfd, const char *name,
+		   const struct b2f_store_plan *plan, struct b2f_why *why);
 
 /* What was made, so that it need not be looked at again. */
 struct b2f_store_made {
