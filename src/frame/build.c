@@ -33,20 +33,13 @@ struct b2f_build {
 	bool finished;
 };
 
-/*
- * Is the index to have a checksum?  That of a contiguous frame tells of seals,
- * and a reader of one divides, unless the last seal tells that it must not.
- */
+/* Is the index to have a checksum?  That of a contiguous frame tells of seals. */
 static bool is_sealed(const struct b2f_build *b)
 {
-	const struct b2f_frame *like = b->options.like;
-	bool moved = like->header.chunksize > 0 && like->map.starts;
-	uint64_t n = b->entries.n;
-
-	if (b->header.sparse)
-		return true;
-	return !b->options.no_seal &&
-	       (!moved || n == 0 || b2f_entry_tag(b->entries.ids[n - 1]));
+	return b->header.sparse ||
+	       (!b->options.no_seal &&
+		b2f_frame_may_seal(b->options.like, b->entries.ids,
+				   b->entries.n));
 }
 
 /* The bytes of the index as it is now. */

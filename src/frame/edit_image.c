@@ -108,7 +108,8 @@ static int place(struct b2f_edit *edit, const struct b2f_commit *commit,
 	h.nbytes = commit->state.nbytes;
 	b2f_frame_header_count(&h, b2f_edit_image_end(image),
 			       image->off - image->header_len, image->bytes);
-	image->sealed = b2f_edit_may_seal(edit, &commit->state);
+	image->sealed = b2f_frame_may_seal(edit->frame, commit->state.raw,
+					   commit->state.n);
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
 				    image->header_len);

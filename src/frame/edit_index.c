@@ -4,14 +4,6 @@
 
 #include "frame/edit_commit.h"
 
-bool b2f_edit_may_seal(const struct b2f_edit *edit,
-		       const struct b2f_edit_state *state)
-{
-	bool moved = edit->header.chunksize > 0 && edit->frame->map.starts;
-
-	return !moved || !state->n || b2f_entry_tag(state->raw[state->n - 1]);
-}
-
 int b2f_edit_make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 			const uint64_t *places, uint8_t **out, size_t *size,
 			struct b2f_why *why)
@@ -27,7 +19,8 @@ int b2f_edit_make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 		.trailer_bytes = edit->frame->trailer_bytes,
 		.trailer_len = edit->frame->trailer_len,
 		/* A contiguous frame's waits for the place of the index. */
-		.sealed = !places && b2f_edit_may_seal(edit, state),
+		.sealed = !places && b2f_frame_may_seal(edit->frame, state->raw,
+							state->n),
 	};
 
 	parts.header.nbytes = state->nbytes;

@@ -20,11 +20,4 @@ int b2f_edit_make_index(struct b2f_edit *edit, const struct b2f_commit *commit,
 			const uint64_t *places, uint8_t **out, size_t *size,
 			struct b2f_why *why);
 
-/*
- * A reader of a sealed index divides, unless the seal of the last chunk tells
- * that it is not the short one.  So if that has no seal, the index gets none.
- */
-bool b2f_edit_may_seal(const struct b2f_edit *edit,
-		       const struct b2f_edit_state *state);
-
 #endif

@@ -133,3 +133,11 @@ int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
 	return find(frame, &(struct wanted){.is_number = true, .at = nchunk},
 		    out);
 }
+
+bool b2f_frame_may_seal(const struct b2f_frame *frame, const uint64_t *raw,
+			uint64_t n)
+{
+	bool moved = frame->header.chunksize > 0 && frame->map.starts;
+
+	return !moved || n == 0 || b2f_entry_tag(raw[n - 1]);
+}

@@ -29,6 +29,7 @@
 #define B2F_FRAME_FRAME_MAP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -107,5 +108,13 @@ int b2f_frame_locate(struct b2f_frame *frame, uint64_t off,
 B2F_MUST_CHECK
 int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
 		       struct b2f_frame_span *out);
+
+/*
+ * May the index of a frame with the layout of @frame and the @n entries at @raw have
+ * a checksum?  A reader of one divides, unless the seal of the last chunk tells that
+ * it is not the short one.  So if that has no seal, the index gets none.
+ */
+bool b2f_frame_may_seal(const struct b2f_frame *frame, const uint64_t *raw,
+			uint64_t n);
 
 #endif
