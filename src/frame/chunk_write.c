@@ -27,7 +27,7 @@ struct image {
 	/* Malloc'ed. */
 	uint8_t *seal;
 	size_t seal_size;
-	/* Bytes it takes with its seal, or more. */
+	/* In a contiguous frame: bytes it takes with its seal, or more. */
 	uint64_t room;
 };
 
@@ -203,8 +203,10 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 static int try_range(struct b2f_chunk_writer *cw, struct image *image,
 		     struct b2f_edit_chunk *out, struct b2f_why *why)
 {
-	int err = b2f_edit_lock_out(cw->edit, LOCK_WAIT_MS, why);
+	int err = measure(cw, image, why);
 
+	if (!err)
+		err = b2f_edit_lock_out(cw->edit, LOCK_WAIT_MS, why);
 	if (err)
 		return err;
 	err = b2f_edit_disk_claim(cw->edit, why);
@@ -217,12 +219,10 @@ static int try_range(struct b2f_chunk_writer *cw, struct image *image,
 static int write_file(struct b2f_chunk_writer *cw, struct image *image,
 		      struct b2f_edit_chunk *out, struct b2f_why *why)
 {
-	int err = measure(cw, image, why);
+	int err = -EEXIST;
 
-	if (!err && !cw->edit->store->sparse)
+	if (!cw->edit->store->sparse)
 		return try_range(cw, image, out, why);
-	if (!err)
-		err = -EEXIST;
 	/* Another program may take a number while we write. */
 	for (int i = 0; i < NAME_TRIES && err == -EEXIST; i++)
 		err = try_file(cw, image, out, why);
