@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "blp/blp_store.h"
 #include "frame/edit.h"
 #include "frame/frame.h"
@@ -118,7 +119,6 @@ static int peek_bloscpack(struct b2f_store *store, struct b2f_frame_peek *peek)
 	int err;
 
 	peek->is_frame = peek->bloscpack = true;
-	peek->broken = false;
 	err = peek_array(store, peek);
 	if (!err && !peek->broken)
 		peek->cbytes = (uint64_t)peek->index.st_size;
@@ -137,15 +137,48 @@ static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 	return err == -ENOMEM ? err : 0;
 }
 
+/* An index that is none: of a frame that was just made when the power went? */
+static void peek_blank(struct b2f_store *store, const char *name,
+		       struct b2f_frame_peek *peek)
+{
+	bool may_be =
+		peek->is_frame ? store->sparse : b2f_frame_is_new_name(name);
+
+	peek->broken = !may_be || !b2f_frame_is_blank(store);
+	peek->is_frame |= !peek->broken;
+}
+
+/* Looks at the open index of @store. */
+static int peek_index(struct b2f_store *store, const struct b2f_object *index,
+		      const char *name, struct b2f_frame_peek *peek)
+{
+	uint8_t fixed[B2F_FRAME_HEADER_FIXED] = {0};
+	size_t n = (size_t)b2f_min_u64(sizeof(fixed), index->size);
+	int err = b2f_object_read(index, 0, fixed, n, NULL);
+	struct b2f_frame_header h;
+
+	if (!store->sparse && b2f_blp_magic(fixed, n))
+		return peek_bloscpack(store, peek);
+	peek->is_frame |= !err && b2f_frame_magic(fixed, n);
+	if (err || b2f_frame_header_parse(fixed, n, index->size, &h, NULL) ||
+	    h.sparse != store->sparse) {
+		peek_blank(store, name, peek);
+		return 0;
+	}
+	peek->nbytes = h.nbytes;
+	peek->cbytes = h.cbytes;
+	peek->read_only = b2f_edit_header_obstacle(&h);
+	if (has_array(index, &h) || may_be_tensor(index, &h))
+		return peek_array(store, peek);
+	return !peek->read_only && h.chunksize == 0 ? peek_varied(store, peek)
+						    : 0;
+}
+
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */
 static int peek_store(struct b2f_store *store, const char *name,
 		      struct b2f_frame_peek *peek)
 {
-	uint8_t fixed[B2F_FRAME_HEADER_FIXED] = {0};
-	struct b2f_object object = {.fd = -1};
-	struct b2f_frame_header h;
-	size_t n = sizeof(fixed);
-	bool array, varied;
+	struct b2f_object index = {.fd = -1};
 	int err;
 
 	err = b2f_store_stat_index(store, &peek->index);
@@ -154,37 +187,13 @@ static int peek_store(struct b2f_store *store, const char *name,
 	peek->sparse = store->sparse;
 	/* A directory with an index is a frame, whatever is in that. */
 	peek->is_frame = store->sparse;
-	peek->broken = true;
-	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL);
-	if (err)
-		return err == B2F_ECORRUPT ? 0 : err;
-	if (object.size < n)
-		n = (size_t)object.size;
-	err = b2f_object_read(&object, 0, fixed, n, NULL);
-	if (!err && b2f_frame_magic(fixed, n))
-		peek->is_frame = true;
-	if (!err && !b2f_frame_header_parse(fixed, n, object.size, &h, NULL) &&
-	    h.sparse == store->sparse) {
-		peek->broken = false;
-		peek->nbytes = h.nbytes;
-		peek->cbytes = h.cbytes;
-		peek->read_only = b2f_edit_header_obstacle(&h);
-	}
-	array = !peek->broken &&
-		(has_array(&object, &h) || may_be_tensor(&object, &h));
-	varied = !peek->broken && !peek->read_only && h.chunksize == 0;
-	if (peek->broken &&
-	    (peek->is_frame ? store->sparse : b2f_frame_is_new_name(name)) &&
-	    b2f_frame_is_blank(store)) {
-		peek->is_frame = true;
-		peek->broken = false;
-	}
-	b2f_object_close(&object);
-	if (!store->sparse && b2f_blp_magic(fixed, n))
-		return peek_bloscpack(store, peek);
-	if (array)
-		return peek_array(store, peek);
-	return varied ? peek_varied(store, peek) : 0;
+	err = b2f_object_open(store, B2F_OBJECT_INDEX, &index, NULL);
+	if (!err)
+		err = peek_index(store, &index, name, peek);
+	else if (err == B2F_ECORRUPT)
+		peek->broken = true;
+	b2f_object_close(&index);
+	return err == B2F_ECORRUPT ? 0 : err;
 }
 
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)
