@@ -71,11 +71,7 @@ static void continue_with(struct b2f_file *file, struct b2f_frame *frame)
 	struct b2f_edit *old;
 
 	pthread_mutex_lock(&file->lock);
-	w->closing = true;
-	b2f_writer_wait_unused(file);
-	w->closing = false;
-	old = w->edit;
-	w->edit = NULL;
+	old = b2f_writer_take_edit(file);
 	b2f_file_set_frame(file, frame);
 	pthread_mutex_unlock(&file->lock);
 	b2f_head_forget_all(file);
@@ -135,11 +131,10 @@ static int grow(struct b2f_file *file, const struct b2f_grow *g,
 
 static bool is_clean(struct b2f_file *file)
 {
-	struct b2f_writer *w = file->writer;
 	bool clean;
 
 	pthread_mutex_lock(&file->lock);
-	clean = !w->dirty_since_ns && !w->records;
+	clean = b2f_writer_is_clean(file->writer);
 	pthread_mutex_unlock(&file->lock);
 	return clean;
 }

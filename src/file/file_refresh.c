@@ -46,24 +46,6 @@ static int has_changed(struct b2f_file *file)
 }
 
 /*
- * Takes the edit of a file away, to make one of the new version.  Locked; the
- * write_lock and the commit_lock are held.  Returns -EBUSY if it is dirty.
- */
-static int take_edit(struct b2f_file *file, struct b2f_edit **out)
-{
-	struct b2f_writer *w = file->writer;
-
-	if (w->dirty_since_ns || w->records)
-		return -EBUSY;
-	w->closing = true;
-	b2f_writer_wait_unused(file);
-	w->closing = false;
-	*out = w->edit;
-	w->edit = NULL;
-	return 0;
-}
-
-/*
  * Continues with @newer, which it takes over; nothing is dirty.  @w is the
  * writer whose locks are held, NULL if there was none.
  */
@@ -75,10 +57,10 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 
 	pthread_mutex_lock(&file->lock);
 	/* A writer that has come meanwhile began with what is on disk. */
-	if (file->writer != w)
+	if (file->writer != w || (w && !b2f_writer_is_clean(w)))
 		err = -EBUSY;
 	else if (w)
-		err = take_edit(file, &old);
+		old = b2f_writer_take_edit(file);
 	/* In one step: the old frame without its edit was never shown. */
 	if (!err) {
 		b2f_file_set_frame(file, newer);

@@ -91,6 +91,19 @@ void b2f_writer_end(struct b2f_file *file)
 	b2f_edit_free(edit);
 }
 
+struct b2f_edit *b2f_writer_take_edit(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_edit *edit;
+
+	w->closing = true;
+	b2f_writer_wait_unused(file);
+	w->closing = false;
+	edit = w->edit;
+	w->edit = NULL;
+	return edit;
+}
+
 void b2f_writer_wait_unused(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;

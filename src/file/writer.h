@@ -108,6 +108,18 @@ void b2f_writer_end(struct b2f_file *file);
  */
 void b2f_writer_wait_unused(struct b2f_file *file);
 
+/* Is nothing in memory that is not committed?  Locked. */
+static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
+{
+	return !w->dirty_since_ns && !w->records;
+}
+
+/*
+ * Takes the edit of a clean writer away, when nothing uses it any more; the caller
+ * frees it.  Locked; gives up the lock meanwhile.
+ */
+struct b2f_edit *b2f_writer_take_edit(struct b2f_file *file);
+
 /* Waits until all readers have ended that use chunk files now. */
 void b2f_writer_wait_readers(struct b2f_writer *w);
 
