@@ -8,23 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/b2frame.h"
 #include "blp/blp.h"
+#include "tests/fuzz/fuzz_runtime.h"
 
 #define NBYTES_MAX (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static struct b2f_runtime *runtime(void)
-{
-	static struct b2f_runtime *rt;
-	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
-						    .nworkers = 1};
-
-	if (!rt && b2f_runtime_new(&options, &rt))
-		abort();
-	return rt;
-}
 
 static void check(const struct b2f_blp *blp, size_t size)
 {
@@ -92,7 +81,7 @@ static void open_frame(const uint8_t *data, size_t size)
 	free(head);
 	free(json);
 	if (b2f_frame_info_get(frame)->nbytes > NBYTES_MAX ||
-	    b2f_file_open(runtime(), frame, &file)) {
+	    b2f_file_open(fuzz_runtime(), frame, &file)) {
 		b2f_frame_close(frame);
 		return;
 	}

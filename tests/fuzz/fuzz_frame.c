@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/b2frame.h"
 #include "base/bytes.h"
 #include "frame/frame.h"
 #include "index/fingerprint.h"
+#include "tests/fuzz/fuzz_runtime.h"
 
 #define NBYTES_MAX (1u << 20)
 
@@ -22,17 +22,6 @@ static void ignore(void *arg, enum b2f_log_level level, const char *message)
 	/* Every byte of a message must have been written. */
 	if (strlen(message) > 4096)
 		abort();
-}
-
-static struct b2f_runtime *runtime(void)
-{
-	static struct b2f_runtime *rt;
-	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
-						    .nworkers = 1};
-
-	if (!rt && b2f_runtime_new(&options, &rt))
-		abort();
-	return rt;
 }
 
 /* Reads everything in pieces, then once more as a whole. */
@@ -120,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		b2f_frame_close(frame);
 		return 0;
 	}
-	if (b2f_file_open(runtime(), frame, &file))
+	if (b2f_file_open(fuzz_runtime(), frame, &file))
 		abort();
 	read_file(file);
 	b2f_file_close(file);
