@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""http_server - files over plain HTTP: ranges, ETags, If-Match
+
+    python http_server.py DIR       prints "PORT N", and ends when its stdin does
+
+    with HttpServer("dir") as server:
+        server.url          # http://127.0.0.1:PORT
+
+What goes wrong on the way is the business of proxy.py.
+"""
+import contextlib
+import http.server
+import os
+import re
+import sys
+import threading
+from email.utils import formatdate
+from urllib.parse import unquote, urlsplit
+
+PIECE = 1 << 16
+
+
+class Threads(http.server.ThreadingHTTPServer):
+    """Ends with its connections closed, and says nothing of clients that go."""
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def __init__(self, handler):
+        super().__init__(("127.0.0.1", 0), handler)
+        self.open_sockets = set()
+
+    def process_request(self, request, client_address):
+        self.open_sockets.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        self.open_sockets.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Server:
+    """A context in which a server with @handler runs in threads."""
+    handler = None
+
+    def __enter__(self):
+        owner = self
+
+        class Handler(self.handler):
+            def __init__(self, *args):
+                self.owner = owner
+                super().__init__(*args)
+
+        self.httpd = Threads(Handler)
+        self.port = self.httpd.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.thread = threading.Thread(
+            target=self.httpd.serve_forever, args=(0.05,), daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.httpd.shutdown()
+        self.thread.join()
+        self.httpd.server_close()
+        for sock in list(self.httpd.open_sockets):
+            with contextlib.suppress(OSError):
+                sock.shutdown(2)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # An answer is two writes, of which the second is not to wait.
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, headers=(), body=b""):
+        self.send_response(status)
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+class FileHandler(Handler):
+    """GET and HEAD of what is below owner.root."""
+
+    def parse_range(self, size):
+        """The bytes that were asked for: (first, end); None: all of them."""
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers["Range"] or "")
+        if not found or not any(found.groups()) or self.owner.ignore_ranges:
+            return None
+        first, last = found.groups()
+        if not first:
+            return max(0, size - int(last)), size
+        return int(first), min(size, int(last) + 1 if last else size)
+
+    def do_GET(self):
+        path = os.path.join(self.owner.root,
+                            unquote(urlsplit(self.path).path).lstrip("/"))
+        if not os.path.isfile(path):
+            return self.answer(404)
+        with open(path, "rb") as f:
+            return self.send_file(f)
+
+    do_HEAD = do_GET
+
+    def send_file(self, f):
+        st = os.fstat(f.fileno())
+        etag = f'"{st.st_mtime_ns:x}-{st.st_ino:x}-{st.st_size:x}"'
+        wanted = self.headers["If-Match"]
+        if wanted and wanted != etag:
+            return self.answer(412)
+        span = self.parse_range(st.st_size)
+        first, end = span or (0, st.st_size)
+        if span and first >= end:
+            return self.answer(
+                416, {"Content-Range": f"bytes */{st.st_size}"})
+        self.send_response(206 if span else 200)
+        if not self.owner.no_etags:
+            self.send_header("ETag", etag)
+        self.send_header("Last-Modified", formatdate(st.st_mtime, usegmt=True))
+        if span:
+            self.send_header("Content-Range",
+                             f"bytes {first}-{end - 1}/{st.st_size}")
+        if not self.owner.ignore_ranges:
+            self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(end - first))
+        self.end_headers()
+        f.seek(first)
+        while self.command == "GET" and first < end:
+            piece = f.read(min(PIECE, end - first))
+            first += len(piece)
+            self.wfile.write(piece)
+
+
+class HttpServer(Server):
+    handler = FileHandler
+
+    def __init__(self, root):
+        self.root = os.path.abspath(root)
+        # Manners of servers that do less.
+        self.ignore_ranges = False
+        self.no_etags = False
+
+
+def serve(server):
+    """For programs that are no Python: says where, and ends with stdin."""
+    with server:
+        print("PORT", server.port, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    serve(HttpServer(sys.argv[1]))

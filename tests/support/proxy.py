@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""proxy - a slow and faulty way to an HTTP server, which counts
+
+    with Proxy(server.port) as proxy:
+        proxy.delay = 0.02            # seconds added to each answer
+        proxy.rate = 100e6            # bytes per second, of all together
+        proxy.fault = lambda r: status(503) if r.nth == 3 else None
+        ...
+        proxy.requests                # a list of Request
+
+    python proxy.py DIR       serves DIR over itself, prints "PORT N", and takes
+                              commands, one a line, each answered by a line:
+        fault N KIND [VALUE]  what happens to the next N requests, as below
+        ignore_ranges         the server does so from now on
+        no_etags
+        count                 answered by "REQUESTS BYTES" since the last one
+
+A fault is what happens to one request; proxy.fault picks it:
+
+    status(503)     this answer; the server sees nothing
+    status(409, body, Name=value)
+    drop            the connection ends; the server sees nothing
+    lose            the server does it, and its answer is lost
+    cut(n)          the answer ends after n bytes of its body
+    stall(s)        the answer comes s seconds later
+"""
+import contextlib
+import dataclasses
+import http.client
+import sys
+import threading
+import time
+
+from http_server import PIECE, Handler, HttpServer, Server
+
+
+@dataclasses.dataclass
+class Request:
+    # Counts from 1.
+    nth: int
+    method: str
+    path: str
+    headers: dict
+    status: int = 0
+    # Of the bodies, to the server and back, as far as they came.
+    sent: int = 0
+    received: int = 0
+
+
+@dataclasses.dataclass
+class Fault:
+    kind: str
+    value: float = 0
+    body: bytes = b""
+    headers: dict = dataclasses.field(default_factory=dict)
+
+
+def status(code, body=b"", **headers):
+    return Fault("status", code, body,
+                 {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def cut(nbytes):
+    return Fault("cut", nbytes)
+
+
+def stall(seconds):
+    return Fault("stall", seconds)
+
+
+drop = Fault("drop")
+lose = Fault("lose")
+
+
+class ProxyHandler(Handler):
+    # Of an answer, what is said of this connection only.
+    OWN = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
+
+    def handle_any(self):
+        owner = self.owner
+        request = owner.note(self.command, self.path, dict(self.headers))
+        body = self.read_body()
+        request.sent = len(body)
+        fault = (owner.fault and owner.fault(request)) or Fault("none")
+        owner.wait(owner.delay + fault.value * (fault.kind == "stall"))
+        owner.send_over_link(len(body))
+        if fault.kind == "status":
+            request.status = int(fault.value)
+            return self.answer(request.status, fault.headers, fault.body)
+        if fault.kind == "drop":
+            return self.hang_up()
+        return self.forward(request, body, fault)
+
+    do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = handle_any
+
+    def read_body(self):
+        if self.headers["Expect"] and not self.headers["Content-Length"]:
+            return b""
+        return self.rfile.read(int(self.headers["Content-Length"] or 0))
+
+    def hang_up(self):
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(2)
+
+    def forward(self, request, body, fault):
+        # With the Host that the client signed.
+        conn = http.client.HTTPConnection("127.0.0.1", self.owner.upstream,
+                                          timeout=60)
+        with contextlib.closing(conn):
+            conn.putrequest(self.command, self.path, skip_host=True,
+                            skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                if name.lower() not in ("connection", "expect"):
+                    conn.putheader(name, value)
+            conn.endheaders(body or None)
+            answer = conn.getresponse()
+            request.status = answer.status
+            if fault.kind == "lose":
+                answer.read()
+                return self.hang_up()
+            return self.pass_on(request, answer, fault)
+
+    def pass_on(self, request, answer, fault):
+        self.send_response_only(answer.status, answer.reason)
+        length = answer.getheader("Content-Length")
+        whole = answer.read() if length is None else None
+        for name, value in answer.getheaders():
+            if name.lower() not in self.OWN:
+                self.send_header(name, value)
+        if whole is not None and answer.status not in (204, 304):
+            self.send_header("Content-Length", str(len(whole)))
+        self.end_headers()
+        room = fault.value if fault.kind == "cut" else float("inf")
+        while self.command != "HEAD":
+            piece = answer.read(PIECE) if whole is None else whole
+            whole = b"" if whole is not None else None
+            if not piece:
+                return None
+            self.owner.send_over_link(len(piece))
+            piece = piece[:int(min(room, len(piece)))]
+            # Before the client can have seen it.
+            request.received += len(piece)
+            self.wfile.write(piece)
+            room -= len(piece)
+            if room <= 0:
+                return self.hang_up()
+
+
+class Proxy(Server):
+    handler = ProxyHandler
+
+    def __init__(self, upstream):
+        # The port of the server.
+        self.upstream = upstream
+        self.delay = 0
+        self.rate = 0
+        self.fault = None
+        self.requests = []
+        self.lock = threading.Lock()
+        # When the link has sent all that it was given.
+        self.link_free = 0
+
+    def note(self, method, path, headers):
+        with self.lock:
+            request = Request(len(self.requests) + 1, method, path, headers)
+            self.requests.append(request)
+        return request
+
+    def take(self, method=None):
+        """The requests since the last call, of @method if that is given."""
+        with self.lock:
+            taken, self.requests = self.requests, []
+        return [r for r in taken if not method or r.method == method]
+
+    @staticmethod
+    def wait(seconds):
+        if seconds > 0:
+            time.sleep(seconds)
+
+    def send_over_link(self, nbytes):
+        """Takes the time that @nbytes need, beside all others."""
+        if not self.rate or not nbytes:
+            return
+        with self.lock:
+            begin = max(time.monotonic(), self.link_free)
+            self.link_free = begin + nbytes / self.rate
+            end = self.link_free
+        self.wait(end - time.monotonic())
+
+
+def obey(server, way, words):
+    """One command; what it is answered by."""
+    if words[0] == "fault":
+        end = len(way.requests) + int(words[1])
+        fault = Fault(words[2], float(words[3]) if len(words) > 3 else 0)
+        way.fault = lambda r: fault if r.nth <= end else None
+    elif words[0] == "count":
+        taken = way.take()
+        return f"{len(taken)} {sum(r.received for r in taken)}"
+    else:
+        assert hasattr(server, words[0]), words
+        setattr(server, words[0], True)
+    return "ok"
+
+
+def main(root):
+    with HttpServer(root) as server, Proxy(server.port) as way:
+        print("PORT", way.port, flush=True)
+        for line in sys.stdin:
+            print(obey(server, way, line.split()), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
