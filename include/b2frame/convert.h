@@ -65,6 +65,18 @@ struct b2f_bloscpack_options {
 	 * "md5", "sha1", "sha224", "sha256", "sha384" or "sha512".
 	 */
 	const char *checksum;
+	/*
+	 * Encode like this; NULL: by the settings of the frame, or of the file
+	 * before it.
+	 */
+	const struct b2f_settings *settings;
+	/*
+	 * A Bloscpack file that the new one begins with: its data, and behind them
+	 * those of the frame.  Its full chunks, its metadata and its checksums
+	 * stay as they are; an array becomes longer along its first axis (the last one
+	 * in Fortran order).  NULL: none.
+	 */
+	struct b2f_frame *before;
 	/* Permissions; its owner may always read and write. */
 	mode_t mode;
 	/* As those of struct b2f_convert_options. */
@@ -78,9 +90,10 @@ struct b2f_bloscpack_options {
  * of @frame.  Its metadata are those that came out of a Bloscpack file, or tell of
  * the array.  When this returns it is on disk, but for its name in @dirfd.
  *
- * Returns 0; -EEXIST; -EINVAL (a checksum that does not exist), B2F_ECORRUPT,
+ * Returns 0; -EEXIST; -EINVAL (a checksum that does not exist, settings that cannot
+ * be, data that are no whole rows of the array before), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED (it cannot be shown as a file; a checksum or codec that is not
- * built in), -ENOMEM or an errno of the filesystem.  The cause is logged, and
+ * built in; chunks of the file before have no common size), -ENOMEM or an errno of the filesystem.  The cause is logged, and
  * nothing is left.
  */
 B2F_MUST_CHECK

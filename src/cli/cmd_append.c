@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_append.c - bloscctl append: plain data to the end of a frame */
+/*
+ * cmd_append.c - bloscctl append: plain data to the end of a frame
+ *
+ * A Bloscpack file cannot be written to: it is made anew (longer.h).
+ */
 #include <fcntl.h>
 #include <string.h>
 
@@ -8,22 +12,28 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
+#include "cli/longer.h"
 #include "cli/message.h"
 
 static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
 	"Adds the bytes of each FILE (- or none: standard input) to the end "
 	"of FRAME:\nof all of them, or of "
-	"none.\n\n" CLI_COMMON_HELP;
+	"none. FRAME may be a Bloscpack file, too.\n\n" CLI_COMMON_HELP;
 
 struct append {
 	struct cli_common common;
 	struct b2f_runtime *runtime;
 	const char *path;
 	struct b2f_file *file;
+	/* If it is a Bloscpack file: that, and @file is what is added. */
+	struct b2f_file *old;
+	struct cli_longer longer;
 	/* Bytes before. */
 	uint64_t start;
 	uint64_t added;
+	/* Stored bytes in the end. */
+	uint64_t cbytes;
 };
 
 static const struct cli_option table[] = {
@@ -32,20 +42,40 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-static int begin(struct append *a)
+static int allow_write(struct append *a)
 {
 	const struct b2f_write_options options = {.no_seal = a->common.no_seal};
+	int err;
+
+	err = b2f_file_allow_write(a->file, &options);
+	if (err)
+		return cli_message_explain(a->path, err);
+	a->start = b2f_file_size(a->file);
+	return 0;
+}
+
+static bool is_bloscpack(const struct append *a)
+{
+	return b2f_frame_info_get(b2f_file_frame(a->file))->bloscpack;
+}
+
+static int begin_longer(struct append *a)
+{
+	a->old = a->file;
+	a->file = NULL;
+	return cli_longer_begin(&a->longer, a->runtime, a->path,
+				b2f_file_frame(a->old), &a->file);
+}
+
+static int begin(struct append *a)
+{
 	const struct b2f_frame_options how = {.label = a->path};
 	int err;
 
 	err = cli_frames_open_file(a->runtime, &how, a->path, &a->file);
 	if (err)
 		return err;
-	err = b2f_file_allow_write(a->file, &options);
-	if (err)
-		return cli_message_explain(a->path, err);
-	a->start = b2f_file_size(a->file);
-	return 0;
+	return is_bloscpack(a) ? begin_longer(a) : allow_write(a);
 }
 
 static int add_input(struct append *a, const struct cli_input *in)
@@ -86,10 +116,30 @@ static int add_file(struct append *a, const char *path)
 	return err;
 }
 
+static int commit_longer(struct append *a)
+{
+	struct cli_progress progress;
+	int err = b2f_file_commit(a->file, B2F_COMMIT_VISIBLE);
+
+	if (err)
+		return cli_message_explain(a->path, err);
+	cli_progress_init(&progress, a->path, a->common.progress);
+	err = cli_longer_finish(&a->longer, &progress, &a->cbytes);
+	cli_progress_fini(&progress);
+	a->start = b2f_file_size(a->old);
+	return err;
+}
+
 static int commit(struct append *a)
 {
-	int err = b2f_file_commit(a->file, B2F_COMMIT_DURABLE);
+	struct b2f_file_now now;
+	int err;
 
+	if (a->old)
+		return commit_longer(a);
+	err = b2f_file_commit(a->file, B2F_COMMIT_DURABLE);
+	b2f_file_now_get(a->file, &now);
+	a->cbytes = now.cbytes;
 	return cli_message_explain(a->path, err);
 }
 
@@ -112,16 +162,14 @@ static int add_all(struct append *a, char **files)
 
 static void report(const struct append *a, uint64_t start_ms)
 {
-	struct cli_report report = {
+	const struct cli_report report = {
 		.command = "append",
 		.source = a->path,
 		.nbytes = a->start + a->added,
+		.cbytes = a->cbytes,
 		.elapsed_ms = cli_common_now_ms() - start_ms,
 	};
-	struct b2f_file_now now;
 
-	b2f_file_now_get(a->file, &now);
-	report.cbytes = now.cbytes;
 	cli_common_report(&a->common, &report);
 }
 
@@ -136,12 +184,15 @@ static int run(struct append *a, char **files)
 	if (!err)
 		report(a, start_ms);
 	b2f_file_close(a->file);
+	b2f_file_close(a->old);
+	cli_longer_end(&a->longer);
 	return err;
 }
 
 static int run_append(const struct cli_command *self, int argc, char **argv)
 {
-	struct append a = {.common.progress = true};
+	struct append a = {.common.progress = true,
+			   .longer.scratch.dirfd = -1};
 	int status = cli_options_parse(self, argc, argv, &a), err;
 
 	if (status != CLI_CONTINUE)

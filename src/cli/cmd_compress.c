@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bloscpack.h"
 #include "cli/command.h"
 #include "cli/compress.h"
 #include "cli/exit_codes.h"
@@ -18,6 +19,9 @@ static const char help[] =
 	"is\n                        standard output\n"
 	"  -c, --stdout          write to standard output (contiguous)\n"
 	"      --contiguous      make a file instead of a directory\n"
+	"      --format=NAME     sparse (default), contiguous, or blp: a "
+	"Bloscpack file,\n                        FILE.blp\n"
+	CLI_BLOSCPACK_HELP
 	"      --plain           make no arrays\n"
 	"  -r, --recursive       all files below each directory\n"
 	"  -f, --force           overwrite; write to a terminal too\n"
@@ -33,6 +37,18 @@ struct compress {
 
 #define FIELD(name) offsetof(struct compress, name)
 
+static int set_format(const struct cli_option *option, void *field,
+		      const char *value)
+{
+	struct cli_compress *how = field;
+
+	how->bloscpack = strcmp(value, "blp") == 0;
+	how->contiguous = strcmp(value, "contiguous") == 0;
+	if (how->bloscpack || how->contiguous || strcmp(value, "sparse") == 0)
+		return 0;
+	return cli_option_refuse(option, value, "sparse, contiguous or blp");
+}
+
 static const struct cli_option table[] = {
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
 	 NULL},
@@ -40,6 +56,9 @@ static const struct cli_option table[] = {
 	 NULL},
 	{"contiguous", 0, no_argument, cli_option_set, FIELD(how.contiguous),
 	 NULL},
+	{"format", 0, required_argument, set_format, FIELD(how), NULL},
+	{"checksum", 0, required_argument, cli_bloscpack_checksum,
+	 FIELD(how.checksum), NULL},
 	{"plain", 0, no_argument, cli_option_set, FIELD(how.plain), NULL},
 	{"recursive", 'r', no_argument, cli_option_set,
 	 FIELD(how.common.recursive), NULL},
@@ -68,10 +87,20 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	if (from_stdin && !o->output && !o->how.to_stdout)
 		return cli_command_misuse(self, "standard input needs -o or "
 						"-c");
+	if (o->how.checksum && !o->how.bloscpack)
+		return cli_command_misuse(self, "--checksum goes with "
+						"--format=blp");
+	if (o->how.bloscpack && o->how.remove)
+		return cli_command_misuse(
+			self, "--rm does not go with --format=blp, which keeps "
+			      "the data alone");
+	if (o->how.bloscpack && o->how.contiguous)
+		return cli_command_misuse(self, "--contiguous and --format=blp "
+						"exclude each other");
 	/* As in zstd: what a pipe swallowed cannot be checked. */
 	if (o->how.to_stdout) {
 		o->how.remove = false;
-		o->how.contiguous = true;
+		o->how.contiguous = !o->how.bloscpack;
 	}
 	if (o->how.to_stdout && o->how.common.json)
 		return cli_command_misuse(self, "-c and --json exclude each "

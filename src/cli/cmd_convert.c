@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "cli/bloscpack.h"
 #include "cli/exit_codes.h"
 #include "cli/transform.h"
 
@@ -17,8 +18,7 @@ static const char help[] =
 	"      --contiguous      copy to a contiguous frame, whatever it is\n"
 	"      --sparse          copy to a sparse frame, whatever it is\n"
 	"      --bloscpack       make a Bloscpack file, NAME.blp, of the data\n"
-	"      --checksum=SUM    in it: none, adler32 (default), crc32, md5, "
-	"sha1,\n                        sha224, sha256, sha384 or sha512\n"
+	CLI_BLOSCPACK_HELP
 	"  -f, --force           overwrite\n"
 	"  -k, --keep            keep the frames (default)\n"
 	"      --rm              remove each frame once its copy is safe\n"
@@ -39,27 +39,14 @@ static int set_storage(const struct cli_option *option, void *storage,
 	return 0;
 }
 
-static const char *const sums[] = {"none", "adler32", "crc32", "md5", "sha1",
-				   "sha224", "sha256", "sha384", "sha512"};
-
-static int set_checksum(const struct cli_option *option, void *checksum,
-			const char *value)
-{
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-		if (strcmp(sums[i], value) == 0) {
-			*(const char **)checksum = value;
-			return 0;
-		}
-	return cli_option_refuse(option, value, "a checksum of Bloscpack");
-}
-
 static const struct cli_option table[] = {
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
 	 NULL},
 	{"contiguous", 0, no_argument, set_storage, FIELD(storage), NULL},
 	{"sparse", 0, no_argument, set_storage, FIELD(storage), NULL},
 	{"bloscpack", 0, no_argument, set_storage, FIELD(storage), NULL},
-	{"checksum", 0, required_argument, set_checksum, FIELD(checksum), NULL},
+	{"checksum", 0, required_argument, cli_bloscpack_checksum,
+	 FIELD(checksum), NULL},
 	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
 	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
 	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},

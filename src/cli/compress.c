@@ -3,7 +3,8 @@
  * compress.c - one plain file becomes a frame
  *
  * All data go to a sparse frame first, as only that can be written to.  A
- * contiguous one is then put together of its chunks.
+ * contiguous one is then put together of its chunks, and a Bloscpack file made of
+ * its data: both begin with how many there are.
  *
  * The library makes an array of a .npy file by itself, and a plain frame again
  * of what turns out to be something else; that is all there is to do for a
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/bloscpack.h"
 #include "cli/copy.h"
 #include "cli/frames.h"
 #include "cli/input.h"
@@ -177,17 +179,60 @@ static int join(struct job *job, const char *from,
 	return cli_message_explain(job->output, err);
 }
 
-static int write_contiguous(struct job *job, const struct cli_target *target)
+/* The frame @from becomes the Bloscpack file @target, encoded by @settings. */
+static int pack(struct job *job, const char *from,
+		const struct cli_target *target,
+		const struct b2f_settings *settings)
+{
+	const struct b2f_bloscpack_options options = {
+		.checksum = job->how->checksum,
+		.settings = settings,
+		.mode = mode_of(job),
+		.progress = cli_progress_update,
+		.arg = &job->progress,
+	};
+	const struct b2f_frame_options how = {.label = job->output};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = cli_frames_open(&how, from, &frame);
+	if (err)
+		return err;
+	err = b2f_convert_bloscpack(job->how->runtime, frame, &options,
+				    target->dirfd, target->base);
+	b2f_frame_close(frame);
+	return cli_message_explain(job->output, err);
+}
+
+/* By way of a frame, which is made fast. */
+static int write_bloscpack(struct job *job, const struct cli_target *scratch,
+			   const struct cli_target *target)
+{
+	struct b2f_settings wanted = job->settings;
+	int err;
+
+	job->settings = cli_bloscpack_scratch(&wanted);
+	err = write_sparse(job, scratch, false);
+	/* The data may have told the item size. */
+	wanted.typesize = job->settings.typesize;
+	cli_progress_next(&job->progress);
+	return err ? err : pack(job, scratch->temp, target, &wanted);
+}
+
+static int write_by_scratch(struct job *job, const struct cli_target *target)
 {
 	struct cli_target scratch = {.dirfd = -1};
 	int err;
 
 	err = cli_target_open_scratch(&scratch, target->path);
-	if (!err)
+	if (!err && job->how->bloscpack) {
+		err = write_bloscpack(job, &scratch, target);
+	} else if (!err) {
 		err = write_sparse(job, &scratch, false);
-	cli_progress_next(&job->progress);
-	if (!err)
-		err = join(job, scratch.temp, target);
+		cli_progress_next(&job->progress);
+		if (!err)
+			err = join(job, scratch.temp, target);
+	}
 	cli_target_close(&scratch);
 	return err;
 }
@@ -220,12 +265,12 @@ static bool is_removable(const struct job *job)
 
 static int make(struct job *job, struct cli_target *target)
 {
+	bool by_scratch = job->how->contiguous || job->how->bloscpack;
 	int err;
 
-	job->progress.npasses =
-		1 + job->how->contiguous + is_removable(job);
-	if (job->how->contiguous)
-		err = write_contiguous(job, target);
+	job->progress.npasses = 1 + by_scratch + is_removable(job);
+	if (by_scratch)
+		err = write_by_scratch(job, target);
 	else
 		err = write_sparse(job, target, true);
 	cli_progress_next(&job->progress);
@@ -285,12 +330,19 @@ static int choose(struct job *job)
 static int name_output(struct job *job, const char *place)
 {
 	const char *suffix = job->how->contiguous ? ".b2f" : ".b2frame";
+	size_t len = strlen(place);
 
 	if (job->output)
 		return 0;
-	if (job->npy)
+	if (job->how->bloscpack)
+		suffix = ".blp";
+	else if (job->npy)
 		suffix = ".b2nd";
-	if (asprintf(&job->name, "%s%s", place, suffix) < 0) {
+	/* A mount shows its items as NAME, and the array as NAME.npy. */
+	if (job->how->bloscpack && job->npy && len > 4 &&
+	    strcmp(place + len - 4, ".npy") == 0)
+		len -= 4;
+	if (asprintf(&job->name, "%.*s%s", (int)len, place, suffix) < 0) {
 		job->name = NULL;
 		return cli_message_errno(place, -ENOMEM);
 	}

@@ -18,13 +18,16 @@ struct cli_compress {
 	struct cli_encoding encoding;
 	/* A file instead of a directory. */
 	bool contiguous;
+	/* A Bloscpack file, with checksums as b2f_bloscpack_options has them. */
+	bool bloscpack;
+	const char *checksum;
 	/* Remove the file once its frame is safe. */
 	bool remove;
 	/* Make no arrays of .npy files. */
 	bool plain;
 	/*
-	 * Make no file, but write the bytes of a contiguous frame to standard
-	 * output.
+	 * Make no file, but write the bytes of a contiguous frame, or of the
+	 * Bloscpack file, to standard output.
 	 */
 	bool to_stdout;
 };

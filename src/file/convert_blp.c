@@ -4,6 +4,9 @@
  *
  * Chunks go through in batches: the workers read and encode them, then they are
  * written in order.  Header and offsets come last, when their places are known.
+ * A file that is made longer is a new one too, which begins with the chunks of the
+ * old one: the last chunk has to be written anew in its place, as readers go from
+ * each chunk to the next, so that the old file could not stay whole meanwhile.
  */
 #include "b2frame/convert.h"
 
@@ -15,10 +18,12 @@
 #include "base/log_line.h"
 #include "blp/blp.h"
 #include "blp/blp_encode.h"
+#include "file/blp_base.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 #include "frame/json_array.h"
+#include "frame/settings.h"
 #include "frame/tensor.h"
 #include "store/single.h"
 
@@ -45,10 +50,13 @@ struct making {
 	struct b2f_encode_options how;
 	struct b2f_blp_header header;
 	unsigned int sum;
-	/* The metadata; malloc'ed, or NULL. */
+	/* What the new file begins with, if it has a blp. */
+	struct b2f_blp_base base;
+	/* The metadata; malloc'ed, or NULL: those of @base, if it has some. */
 	char *json;
 	/* The data of @file, behind a .npy header. */
 	uint64_t start;
+	/* All decoded bytes of the new file. */
 	uint64_t nbytes;
 	/* Where the offsets are, and where the next chunk goes. */
 	uint64_t table;
@@ -67,10 +75,9 @@ static uint32_t chunk_nbytes(const struct making *m, uint64_t nchunk)
 	return (uint32_t)b2f_min_u64(size, m->nbytes - nchunk * size);
 }
 
-/* The settings of the frame are those of the chunks. */
-static void choose_settings(struct making *m)
+/* How to encode, from the header of a frame or from settings. */
+static void choose_encoding(struct making *m, const struct b2f_frame_header *h)
 {
-	const struct b2f_frame_header *h = &m->frame->header;
 	uint32_t size = CHUNKSIZE_DEFAULT;
 
 	if (h->chunksize > 0)
@@ -84,24 +91,72 @@ static void choose_settings(struct making *m)
 		.pipeline = h->pipeline,
 	};
 	m->header.typesize = h->typesize > UINT8_MAX ? 1 : (uint8_t)h->typesize;
+	m->header.chunk_size = (int32_t)size;
 	m->header.has_offsets = true;
+}
+
+/* What the old file says stays true. */
+static void keep_header(struct making *m)
+{
+	const struct b2f_blp_header *old = &m->base.blp->header;
+
+	m->header.typesize = old->typesize;
+	m->header.has_offsets = old->has_offsets;
+	m->header.has_meta = old->has_meta;
+	m->header.chunk_size = (int32_t)m->base.chunk_size;
+	m->header.sum = old->sum;
+	(void)b2f_sum_by_name(old->sum->name, &m->sum);
+}
+
+/* Offsets that there is room for; those of the old file, if they suffice. */
+static int64_t choose_room(const struct making *m)
+{
+	int64_t n = m->header.nchunks;
+	int64_t most = m->base.blp ? m->base.blp->header.nchunks +
+					     m->base.blp->header.room
+				   : 0;
+
+	if (!m->header.has_offsets)
+		return 0;
+	return n <= most ? most - n : ROOM_FACTOR * n;
+}
+
+static int choose_settings(struct making *m, struct b2f_why *why)
+{
+	struct b2f_frame_header h = m->base.blp ? m->options->before->header
+						: m->frame->header;
+	int err = 0;
+
+	if (m->options->settings)
+		err = b2f_settings_header(m->options->settings, &h, why);
+	if (err)
+		return err;
+	choose_encoding(m, &h);
 	m->header.has_meta = m->json;
-	m->header.nchunks = (int64_t)b2f_div_up_u64(m->nbytes, size);
-	m->header.room = ROOM_FACTOR * m->header.nchunks;
-	/* Without chunks there is no size of one. */
-	m->header.chunk_size = m->header.nchunks ? (int32_t)size : -1;
+	if (m->base.blp)
+		keep_header(m);
+	m->header.nchunks = (int64_t)b2f_div_up_u64(
+		m->nbytes, (uint32_t)m->header.chunk_size);
+	m->header.room = choose_room(m);
+	m->first = m->base.nkept;
 	m->header.last_chunk = -1;
 	if (m->header.nchunks)
 		m->header.last_chunk = (int32_t)chunk_nbytes(
 			m, (uint64_t)m->header.nchunks - 1);
+	return 0;
 }
 
 /* The metadata that came with the data, or those of the array that they are. */
-static int choose_meta(struct making *m)
+static int choose_meta(struct making *m, struct b2f_why *why)
 {
-	const struct b2f_frame *f = m->frame;
+	const struct b2f_frame *f = m->frame, *old = m->options->before;
 	int err;
 
+	if (old)
+		return old->is_tensor ? b2f_blp_base_grow(&old->array,
+							  f->form.nbytes,
+							  &m->json, why)
+				      : 0;
 	err = b2f_tensor_bloscpack(f, &m->json);
 	if (err || m->json)
 		return err;
@@ -110,20 +165,33 @@ static int choose_meta(struct making *m)
 	return 0;
 }
 
-static int begin(struct making *m)
+static int open_files(struct making *m, struct b2f_why *why)
 {
+	struct b2f_frame *before = m->options->before;
 	int err = b2f_file_open(m->runtime, b2f_frame_ref(m->frame), &m->file);
 
-	if (err) {
+	if (err)
 		b2f_frame_close(m->frame);
+	if (err || !before)
 		return err;
-	}
+	if (before->form.err)
+		return before->form.err;
+	return b2f_blp_base_open(m->runtime, before, CHUNKSIZE_DEFAULT,
+				 &m->base, why);
+}
+
+static int begin(struct making *m, struct b2f_why *why)
+{
+	int err = open_files(m, why);
+
 	m->start = m->frame->form.head_len;
-	m->nbytes = m->frame->form.nbytes;
-	err = choose_meta(m);
+	m->nbytes = m->base.nbytes + m->frame->form.nbytes;
+	if (!err)
+		err = choose_meta(m, why);
+	if (!err)
+		err = choose_settings(m, why);
 	if (err)
 		return err;
-	choose_settings(m);
 	m->offs = calloc((size_t)m->header.nchunks + 1, sizeof(*m->offs));
 	m->batch = calloc(BATCH_MAX, sizeof(*m->batch));
 	return m->offs && m->batch ? 0 : -ENOMEM;
@@ -139,6 +207,17 @@ static int write_next(struct making *m, const void *buf, size_t n,
 	return err;
 }
 
+/* Adds the bytes [@from, @end) of the old file. */
+static int copy_old(struct making *m, uint64_t from, uint64_t end,
+		    struct b2f_why *why)
+{
+	int err = b2f_blp_base_copy(&m->base, from, end, m->fd, m->at, why);
+
+	if (!err)
+		m->at += end - from;
+	return err;
+}
+
 /* The section of the metadata, without room for more. */
 static int write_meta(struct making *m, struct b2f_why *why)
 {
@@ -148,7 +227,12 @@ static int write_meta(struct making *m, struct b2f_why *why)
 	int err;
 
 	if (!m->json)
-		return 0;
+		return m->header.has_meta
+			       ? copy_old(m, B2F_BLP_HEADER,
+					  B2F_BLP_HEADER +
+						  m->base.blp->meta_len,
+					  why)
+			       : 0;
 	len = (uint32_t)strlen(m->json);
 	head[9] = (uint8_t)m->sum;
 	b2f_store_le32(head + 12, len);
@@ -166,11 +250,18 @@ static int read_chunk(const struct making *m, uint64_t nchunk, uint8_t *buf,
 		      uint32_t nbytes)
 {
 	uint64_t off = nchunk * (uint32_t)m->header.chunk_size;
-	ssize_t n = b2f_file_pread(m->file, NULL, buf, nbytes, m->start + off);
+	uint32_t done = 0;
+	ssize_t n = 0;
+	int err = b2f_blp_base_read(&m->base, off, buf, nbytes, &done);
 
+	if (err)
+		return err;
+	if (done < nbytes)
+		n = b2f_file_pread(m->file, NULL, buf + done, nbytes - done,
+				   m->start + off + done - m->base.nbytes);
 	if (n < 0)
 		return (int)n;
-	return (uint32_t)n == nbytes ? 0 : B2F_ECORRUPT;
+	return (uint32_t)n == nbytes - done ? 0 : B2F_ECORRUPT;
 }
 
 static int encode_chunk(const struct making *m, const uint8_t *data,
@@ -260,6 +351,8 @@ static int write_room(struct making *m, struct b2f_why *why)
 	uint8_t none[512];
 	int err = 0;
 
+	if (!m->header.has_offsets)
+		return 0;
 	memset(none, 0xff, sizeof(none));
 	m->table = m->at;
 	for (uint64_t left = 8 * n; left > 0 && !err;) {
@@ -269,6 +362,29 @@ static int write_room(struct making *m, struct b2f_why *why)
 		left -= step;
 	}
 	return err;
+}
+
+/* The chunks that stay as they are. */
+static int keep_chunks(struct making *m, struct b2f_why *why)
+{
+	const struct b2f_blp *blp = m->base.blp;
+
+	if (!blp)
+		return 0;
+	for (uint64_t i = 0; i < m->base.nkept; i++)
+		b2f_store_le64((uint8_t *)&m->offs[i],
+			       blp->offs[i] - blp->start + m->at);
+	return copy_old(m, blp->start, m->base.kept_end, why);
+}
+
+/* Without chunks there is no size of one. */
+static void put_header(const struct making *m, uint8_t *out)
+{
+	struct b2f_blp_header h = m->header;
+
+	if (h.nchunks == 0)
+		h.chunk_size = -1;
+	b2f_blp_header_write(&h, m->sum, out);
 }
 
 static int write_all(struct making *m, struct b2f_why *why)
@@ -281,28 +397,30 @@ static int write_all(struct making *m, struct b2f_why *why)
 	if (!err)
 		err = write_room(m, why);
 	if (!err)
-		err = run_batches(m, why);
+		err = keep_chunks(m, why);
 	if (!err)
+		err = run_batches(m, why);
+	if (!err && m->header.has_offsets)
 		err = b2f_single_write(m->fd, m->table, m->offs,
 				       8 * (size_t)m->header.nchunks, why);
-	b2f_blp_header_write(&m->header, m->sum, head);
+	put_header(m, head);
 	if (!err)
 		err = b2f_single_write(m->fd, 0, head, sizeof(head), why);
 	return err ? err : b2f_single_finish(m->fd, m->options->mode, why);
 }
 
-static int make_file(struct making *m, int dirfd, const char *name)
+static int make_file(struct making *m, int dirfd, const char *name,
+		     struct b2f_why *why)
 {
-	struct b2f_why why = {""};
-	int err = b2f_single_create(dirfd, name, &m->fd, &why);
+	int err = b2f_single_create(dirfd, name, &m->fd, why);
 
-	if (!err) {
-		err = write_all(m, &why);
-		close(m->fd);
-		if (err)
-			(void)!b2f_single_remove(dirfd, name);
-	}
-	return err && why.text[0] ? b2f_frame_report(m->frame, err, &why) : err;
+	if (err)
+		return err;
+	err = write_all(m, why);
+	close(m->fd);
+	if (err)
+		(void)!b2f_single_remove(dirfd, name);
+	return err;
 }
 
 int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
@@ -313,18 +431,24 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 			   .frame = frame,
 			   .options = options,
 			   .fd = -1};
+	struct b2f_why why = {""};
 	int err;
 
 	m.header.sum = b2f_sum_by_name(
 		options->checksum ? options->checksum : "adler32", &m.sum);
 	if (!m.header.sum || frame->form.err)
 		return m.header.sum ? frame->form.err : -EINVAL;
-	err = begin(&m);
+	err = begin(&m, &why);
 	if (!err)
-		err = make_file(&m, dirfd, name);
+		err = make_file(&m, dirfd, name, &why);
+	b2f_blp_base_close(&m.base);
 	b2f_file_close(m.file);
 	free(m.json);
 	free(m.offs);
 	free(m.batch);
+	if (err && why.text[0])
+		return b2f_frame_report(options->before ? options->before
+							: frame,
+					err, &why);
 	return err;
 }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* longer.c - data at the end of a Bloscpack file */
+#include "cli/longer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "cli/bloscpack.h"
+#include "cli/frames.h"
+#include "cli/message.h"
+#include "cli/pack_path.h"
+
+static int open_scratch(struct cli_longer *longer, struct b2f_file **out)
+{
+	const struct b2f_write_options options = {.no_seal = true,
+						  .no_locking = true};
+	const struct b2f_frame_options how = {.label = longer->path};
+	struct b2f_settings settings = b2f_settings_of(longer->old);
+	struct b2f_file *file = NULL;
+	int err;
+
+	settings = cli_bloscpack_scratch(&settings);
+	err = b2f_frame_create(&settings, longer->scratch.dirfd,
+			       longer->scratch.base, 0600, false,
+			       &cli_message_log);
+	if (err)
+		return cli_message_explain(longer->path, err);
+	err = cli_frames_open_file(longer->runtime, &how, longer->scratch.temp,
+				   &file);
+	if (err)
+		return err;
+	err = b2f_file_allow_write(file, &options);
+	if (err) {
+		b2f_file_close(file);
+		return cli_message_explain(longer->path, err);
+	}
+	*out = file;
+	return 0;
+}
+
+int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
+		     const char *path, struct b2f_frame *old,
+		     struct b2f_file **out)
+{
+	int err;
+
+	longer->runtime = runtime;
+	longer->path = path;
+	longer->old = old;
+	if (cli_pack_path_leads_in(path)) {
+		cli_message_error("%s: nothing in that store can be changed",
+				  path);
+		return -EROFS;
+	}
+	err = cli_frames_stat(path, &longer->like);
+	if (err)
+		return cli_message_errno(path, err);
+	err = cli_target_open_scratch(&longer->scratch, path);
+	return err ? err : open_scratch(longer, out);
+}
+
+/* Is it still what was read?  Another program may have replaced or changed it. */
+static int check_unchanged(const struct cli_longer *longer)
+{
+	const struct stat *then = &longer->like;
+	struct stat now;
+	int err = cli_frames_stat(longer->path, &now);
+
+	if (err)
+		return cli_message_errno(longer->path, err);
+	if (now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
+	    now.st_size == then->st_size &&
+	    now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+	    now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
+		return 0;
+	cli_message_error("%s: another program has changed it meanwhile",
+			  longer->path);
+	return -ESTALE;
+}
+
+static int make(struct cli_longer *longer, struct b2f_frame *added,
+		const struct cli_target *target, struct cli_progress *progress)
+{
+	const struct b2f_bloscpack_options options = {
+		.before = longer->old,
+		.mode = longer->like.st_mode & 0777,
+		.progress = cli_progress_update,
+		.arg = progress,
+	};
+	struct stat like = longer->like;
+	int err = b2f_convert_bloscpack(longer->runtime, added, &options,
+					target->dirfd, target->base);
+
+	if (err)
+		return cli_message_explain(longer->path, err);
+	/* It has been changed now. */
+	like.st_mtim.tv_nsec = UTIME_NOW;
+	err = cli_target_set_attributes(target, &like, longer->path);
+	return err ? err : check_unchanged(longer);
+}
+
+static int replace(struct cli_longer *longer, struct b2f_frame *added,
+		   struct cli_progress *progress, uint64_t *cbytes)
+{
+	struct cli_target target = {.dirfd = -1};
+	struct stat st;
+	int err = cli_target_open(&target, longer->path, true);
+
+	if (!err)
+		err = make(longer, added, &target, progress);
+	if (!err && cli_frames_stat(target.temp, &st) == 0)
+		*cbytes = (uint64_t)st.st_size;
+	if (!err)
+		err = cli_target_commit(&target, true);
+	cli_target_close(&target);
+	return err;
+}
+
+int cli_longer_finish(struct cli_longer *longer, struct cli_progress *progress,
+		      uint64_t *cbytes)
+{
+	const struct b2f_frame_options how = {.label = longer->path};
+	struct b2f_frame *added = NULL;
+	int err = cli_frames_open(&how, longer->scratch.temp, &added);
+
+	if (err)
+		return err;
+	err = replace(longer, added, progress, cbytes);
+	b2f_frame_close(added);
+	return err;
+}
+
+void cli_longer_end(struct cli_longer *longer)
+{
+	cli_target_close(&longer->scratch);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * longer.h - data at the end of a Bloscpack file
+ *
+ * What is added goes into a frame that lives for a while beside the file; then a
+ * new file is made of both, and takes the place of the old one at once, when it is
+ * on the disk.  So whatever happens the one or the other is there, whole.
+ *
+ * All of these say on stderr why they failed, and return a negative errno.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_LONGER_H
+#define B2F_CLI_LONGER_H
+
+#include <sys/stat.h>
+
+#include "b2frame/b2frame.h"
+#include "cli/progress.h"
+#include "cli/target.h"
+
+/* Zero-initialize it, but for @scratch.dirfd, which is -1. */
+struct cli_longer {
+	struct b2f_runtime *runtime;
+	const char *path;
+	/* The file as it was opened; the caller's. */
+	struct b2f_frame *old;
+	/* The file itself. */
+	struct stat like;
+	/* What is added. */
+	struct cli_target scratch;
+};
+
+/*
+ * Begins to add data to the Bloscpack file @path, open as @old: they are to be
+ * written to *@out, from byte 0 on.  End with cli_longer_end() in any case.
+ */
+B2F_MUST_CHECK
+int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
+		     const char *path, struct b2f_frame *old,
+		     struct b2f_file **out);
+
+/*
+ * Makes the new file, after the last byte was committed; *@cbytes is what it takes.
+ */
+B2F_MUST_CHECK
+int cli_longer_finish(struct cli_longer *longer, struct cli_progress *progress,
+		      uint64_t *cbytes);
+
+void cli_longer_end(struct cli_longer *longer);
+
+#endif
