@@ -24,19 +24,18 @@ static bool stands_alone(const struct b2f_chunk *chunk)
 static bool same_settings(const struct b2f_chunk_header *h,
 			  const struct b2f_encode_plan *plan)
 {
-	return h->nbytes == plan->nbytes && h->blocksize == plan->blocksize &&
+	return h->blocksize == plan->blocksize &&
 	       h->typesize == plan->typesize && h->split == plan->split &&
 	       h->format == plan->codec->format &&
 	       !memcmp(&h->pipeline, &plan->pipeline, sizeof(h->pipeline));
 }
 
 bool b2f_patch_fits(const struct b2f_encode_options *options,
-		    const struct b2f_chunk *chunk)
+		    const struct b2f_chunk *chunk, uint32_t nbytes)
 {
 	struct b2f_encode_plan plan;
 
-	return !b2f_encode_plan_make(options, chunk->header.nbytes, &plan,
-				     NULL) &&
+	return !b2f_encode_plan_make(options, nbytes, &plan, NULL) &&
 	       !plan.as_is && stands_alone(chunk) &&
 	       same_settings(&chunk->header, &plan);
 }
@@ -68,6 +67,12 @@ static int find_stored(const struct b2f_patch *patch, uint32_t block,
 				    &out->size, why);
 }
 
+/* Decoded bytes of block @block of @chunk, 0 if it has none. */
+static uint32_t nbytes_before(const struct b2f_chunk *chunk, uint32_t block)
+{
+	return block < chunk->nunits ? b2f_chunk_unit_nbytes(chunk, block) : 0;
+}
+
 static int decode(const struct b2f_patch *patch, const struct stored *s,
 		  uint8_t *dst, struct b2f_why *why)
 {
@@ -94,6 +99,17 @@ static int copy_block(struct b2f_encode_blocks *b,
 	return b2f_encode_blocks_copy(b, s->block, s->data, s->size);
 }
 
+/* How much of the @n bytes of a block changes, which had @old bytes before. */
+static enum b2f_patch_part part_of(const struct b2f_patch *patch, uint32_t off,
+				   uint32_t n, uint32_t old)
+{
+	enum b2f_patch_part part = patch->part(patch->arg, off, n);
+
+	if (old == 0)
+		return B2F_PATCH_ALL;
+	return part == B2F_PATCH_NONE && n != old ? B2F_PATCH_SOME : part;
+}
+
 /* Writes block @block.  Returns as b2f_encode_blocks_put(), or why it cannot.
  */
 static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
@@ -101,7 +117,8 @@ static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
 {
 	uint32_t off = block * b->plan->blocksize;
 	uint32_t n = b2f_encode_blocks_nbytes(b, block);
-	enum b2f_patch_part part = patch->part(patch->arg, off, n);
+	uint32_t old = nbytes_before(patch->chunk, block);
+	enum b2f_patch_part part = part_of(patch, off, n, old);
 	uint8_t *data = b->enc->data.data;
 	struct stored s = {0};
 	int err = 0;
@@ -144,11 +161,10 @@ int b2f_patch_encode(struct b2f_encoder *enc,
 	struct b2f_encode_plan plan;
 	int ret;
 
-	ret = b2f_encode_plan_make(options, patch->chunk->header.nbytes, &plan,
-				   why);
+	ret = b2f_encode_plan_make(options, patch->nbytes, &plan, why);
 	if (ret)
 		return ret;
-	if (!b2f_patch_fits(options, patch->chunk)) {
+	if (!b2f_patch_fits(options, patch->chunk, patch->nbytes)) {
 		*cbytes = 0;
 		return 0;
 	}

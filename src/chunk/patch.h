@@ -9,7 +9,9 @@
  *
  * That needs a chunk that was made just as the new one will be: with regular
  * blocks of the same size, the same filters, type size, splitting and format of
- * streams (levels may differ).  Any other is left to b2f_chunk_encode().
+ * streams (levels may differ).  Any other is left to b2f_chunk_encode().  The
+ * new chunk may be longer or shorter: only the last block of both is of another
+ * length then, so that to append to a chunk takes as long as to change a block.
  *
  * Any number of blocks may have changed: with all of them this does what
  * b2f_chunk_encode() does, without a buffer for the whole data.
@@ -39,11 +41,17 @@ struct b2f_patch {
 	/* Its checksums, or none. */
 	const struct b2f_seal *seal;
 	struct b2f_decoder *dec;
-	/* How much of the @size (> 0) decoded bytes from @off on is changed? */
+	/* Decoded bytes of the new chunk, > 0. */
+	uint32_t nbytes;
+	/*
+	 * How much of the @size (> 0) decoded bytes from @off on is changed?
+	 * What the chunk before does not have, is.
+	 */
 	enum b2f_patch_part (*part)(void *arg, uint32_t off, uint32_t size);
 	/*
 	 * Changes the @size bytes at @data, which are those from @off on as
-	 * they were before; or garbage, if all of them change.
+	 * they were before; or garbage where all of them change, and behind the
+	 * end of the chunk before.
 	 */
 	void (*apply)(void *arg, uint32_t off, uint32_t size, uint8_t *data);
 	/* For both. */
@@ -52,10 +60,10 @@ struct b2f_patch {
 
 /*
  * True if b2f_patch_encode() may be able to change @chunk, of which only the
- * head need be there, into one that is made with @options.
+ * head need be there, into one of @nbytes (> 0) that is made with @options.
  */
 bool b2f_patch_fits(const struct b2f_encode_options *options,
-		    const struct b2f_chunk *chunk);
+		    const struct b2f_chunk *chunk, uint32_t nbytes);
 
 /*
  * Writes the chunk that @patch makes to @dst, which has room for

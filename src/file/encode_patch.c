@@ -45,6 +45,7 @@ static int patch_loaded(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		.seal = &base->seal,
 		.part = part_of,
 		.apply = apply,
+		.nbytes = rec->nbytes,
 		.arg = rec,
 	};
 	int err;
@@ -57,11 +58,10 @@ static int patch_loaded(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 	return err;
 }
 
-/* True if there is a chunk before that only has to be changed. */
+/* True if there is a chunk before of which something is kept. */
 static bool has_base(const struct b2f_record *rec)
 {
-	return rec->base_limit > 0 && rec->base_nbytes == rec->nbytes &&
-	       b2f_edit_is_stored(rec->base_raw) &&
+	return rec->base_limit > 0 && b2f_edit_is_stored(rec->base_raw) &&
 	       !b2f_record_is_full(rec, rec->nbytes);
 }
 
@@ -74,9 +74,9 @@ static int load_base(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		     const struct b2f_reading *r, struct b2f_loaded **out)
 {
 	const struct b2f_source src = {
-		.span = {.nchunk = rec->nchunk, .nbytes = rec->nbytes},
+		.span = {.nchunk = rec->nchunk, .nbytes = rec->base_nbytes},
 		.raw = rec->base_raw,
-		.nbytes = rec->nbytes,
+		.nbytes = rec->base_nbytes,
 	};
 	struct b2f_head *head;
 	bool fits;
@@ -85,12 +85,13 @@ static int load_base(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 	err = b2f_head_get(r, &src, &head);
 	if (err)
 		return err;
-	fits = b2f_chunk_write_may_patch(cw, &head->loaded->chunk);
+	fits = b2f_chunk_write_may_patch(cw, &head->loaded->chunk,
+					 rec->nbytes);
 	b2f_head_put(head);
 	if (!fits)
 		return 0;
 	return b2f_frame_load_entry(r->frame, rec->nchunk, rec->base_raw,
-				    rec->nbytes, B2F_LOAD_ALL, out);
+				    rec->base_nbytes, B2F_LOAD_ALL, out);
 }
 
 int b2f_encode_patch(struct b2f_record *rec, struct b2f_chunk_writer *cw,

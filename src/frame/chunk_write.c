@@ -312,12 +312,12 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 }
 
 bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
-			       const struct b2f_chunk *chunk)
+			       const struct b2f_chunk *chunk, uint32_t nbytes)
 {
 	struct b2f_encode_options options;
 
 	get_options(cw, &options);
-	return b2f_patch_fits(&options, chunk);
+	return b2f_patch_fits(&options, chunk, nbytes);
 }
 
 /* Makes the new chunk in @image; its cbytes are 0 if it cannot. */
@@ -326,7 +326,7 @@ static int encode_patch(struct b2f_chunk_writer *cw,
 			const struct b2f_patch *patch, struct image *image,
 			struct b2f_why *why)
 {
-	size_t room = b2f_chunk_encode_bound(patch->chunk->header.nbytes);
+	size_t room = b2f_chunk_encode_bound(patch->nbytes);
 	struct b2f_scratch *dst = &cw->encoder->chunk;
 	int err;
 

@@ -45,9 +45,12 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			    const uint8_t *chunk, uint32_t cbytes,
 			    struct b2f_edit_chunk *out);
 
-/* True if b2f_chunk_write_patch() may work for @chunk, or its head. */
+/*
+ * True if b2f_chunk_write_patch() may make a chunk of @nbytes of @chunk, of which
+ * only the head need be there.
+ */
 bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
-			       const struct b2f_chunk *chunk);
+			       const struct b2f_chunk *chunk, uint32_t nbytes);
 
 /*
  * The same with what @patch makes of the chunk before.  *@made says whether

@@ -35,6 +35,8 @@ class Batch:
         metas = [0] * (6 - len(metas)) + list(metas)
         line = [len(data), typesize, codec, clevel, split, blocksize,
                 *filters, *metas]
+        if after is not None:
+            line.append(len(after))
         self.requests.append(" ".join(map(str, line)).encode() + b"\n" + data +
                              (after or b""))
         self.data.append((data if after is None else after, line))
@@ -66,7 +68,7 @@ def check(batch, patched=None):
         if patched is not None:
             patched.append(mark)
         cbytes = struct.unpack_from("<i", chunk, 12)[0]
-        assert cbytes <= len(data) + 32 or line[0] == 0, line
+        assert cbytes <= len(data) + 32 or not data, line
         assert len(chunk) > cbytes and chunk[-4:] == b"B2S2", line
         for stored in (chunk, chunk[:cbytes]):
             got = stock_read(stored)
@@ -149,14 +151,17 @@ def replaced():
 
 
 def changed(data):
-    """Some of it is different: a few bytes, and a long piece."""
+    """Some of it is different: a few bytes, a long piece, the length."""
     data = np.frombuffer(data, "u1").copy()
     for _ in range(int(rng.integers(0, 4))):
         data[rng.integers(0, len(data))] ^= 77
     if rng.random() < .5:
         a, b = sorted(rng.integers(0, len(data) + 1, 2))
         data[a:b] = np.arange(b - a) >> 9
-    return data.tobytes()
+    n = int(rng.choice([0, 0, rng.integers(-15_000, 20_000)]))
+    if n > 0:
+        return data.tobytes() + (np.arange(n) >> 9).astype("u1").tobytes()
+    return data[:len(data) + n].tobytes()
 
 
 def patches(count):

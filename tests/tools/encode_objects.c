@@ -15,9 +15,10 @@
  * less than the length by the seal.  All zeros give a chunk that repeats a
  * value.
  *
- * With "patch" the data of each request are followed by as many others: the
- * chunk is made of the first and patched to the second; the second number is 1
- * if that could be done, else it is made of the second.
+ * With "patch" a line has a 19th number, and the data of each request are
+ * followed by so many bytes of others: the chunk is made of the first and
+ * patched to the second; the second number is 1 if that could be done, else it
+ * is made of the second.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +31,8 @@
 
 struct request {
 	uint32_t nbytes;
+	/* Of the other data, with "patch". */
+	uint32_t next_nbytes;
 	struct b2f_encode_options options;
 };
 
@@ -48,7 +51,7 @@ static unsigned int read_number(void)
 	return n;
 }
 
-static bool read_request(struct request *r)
+static bool read_request(struct request *r, bool patching)
 {
 	struct b2f_encode_options *o = &r->options;
 
@@ -64,6 +67,8 @@ static bool read_request(struct request *r)
 		o->pipeline.filter[i] = (uint8_t)read_number();
 	for (unsigned int i = 0; i < B2F_FILTER_SLOTS; i++)
 		o->pipeline.meta[i] = (uint8_t)read_number();
+	if (patching)
+		r->next_nbytes = read_number();
 	if (getchar() != '\n')
 		fail("no end of line");
 	return true;
@@ -110,17 +115,18 @@ static uint8_t *read_data(uint32_t n)
 }
 
 static void encode(struct b2f_encoder *enc, const struct request *r,
-		   const uint8_t *src, uint8_t *dst, struct b2f_encoded *made)
+		   const uint8_t *src, uint32_t nbytes, uint8_t *dst,
+		   struct b2f_encoded *made)
 {
-	size_t room = b2f_chunk_encode_bound(r->nbytes);
+	size_t room = b2f_chunk_encode_bound(nbytes);
 	struct b2f_why why = {""};
 	int err;
 
-	err = b2f_chunk_encode(enc, &r->options, src, r->nbytes, dst, room,
+	err = b2f_chunk_encode(enc, &r->options, src, nbytes, dst, room,
 			       made, &why);
 	if (!err && made->zeros)
-		err = b2f_chunk_encode_value(&r->options, r->nbytes, NULL, 0,
-					     dst, &made->cbytes, &why);
+		err = b2f_chunk_encode_value(&r->options, nbytes, NULL, 0, dst,
+					     &made->cbytes, &why);
 	if (err)
 		fail(why.text);
 }
@@ -129,12 +135,16 @@ static void encode(struct b2f_encoder *enc, const struct request *r,
 struct change {
 	const uint8_t *before;
 	const uint8_t *after;
+	/* Bytes before. */
+	uint32_t nbytes;
 };
 
 static enum b2f_patch_part part(void *arg, uint32_t off, uint32_t size)
 {
 	const struct change *c = arg;
 
+	if (off + size > c->nbytes)
+		return B2F_PATCH_SOME;
 	if (!memcmp(c->before + off, c->after + off, size))
 		return B2F_PATCH_NONE;
 	return off / 4096 % 2 ? B2F_PATCH_SOME : B2F_PATCH_ALL;
@@ -160,6 +170,7 @@ static uint32_t patch(struct b2f_encoder *enc, const struct request *r,
 		.chunk = &chunk,
 		.raw = raw,
 		.seal = &unsealed,
+		.nbytes = r->next_nbytes,
 		.part = part,
 		.apply = apply,
 		.arg = c,
@@ -177,20 +188,22 @@ static uint32_t patch(struct b2f_encoder *enc, const struct request *r,
 static void serve(struct b2f_encoder *enc, const struct request *r,
 		  bool patching)
 {
-	size_t room = b2f_chunk_encode_bound(r->nbytes);
+	size_t room = b2f_chunk_encode_bound(r->nbytes > r->next_nbytes
+						     ? r->nbytes
+						     : r->next_nbytes);
 	uint8_t *src = read_data(r->nbytes), *dst = need(room);
 	uint8_t *next = NULL, *patched = NULL;
-	struct change change = {.before = src};
+	struct change change = {.before = src, .nbytes = r->nbytes};
 	struct b2f_encoded made;
 	uint32_t cbytes = 0;
 
-	encode(enc, r, src, dst, &made);
+	encode(enc, r, src, r->nbytes, dst, &made);
 	if (patching) {
-		change.after = next = read_data(r->nbytes);
+		change.after = next = read_data(r->next_nbytes);
 		patched = need(room);
 		cbytes = patch(enc, r, dst, made.cbytes, &change, patched);
 		if (!cbytes)
-			encode(enc, r, next, dst, &made);
+			encode(enc, r, next, r->next_nbytes, dst, &made);
 	}
 	if (cbytes)
 		answer(patched, cbytes, true);
@@ -204,13 +217,14 @@ static void serve(struct b2f_encoder *enc, const struct request *r,
 
 int main(int argc, char **argv)
 {
+	bool patching = argc > 1 && !strcmp(argv[1], "patch");
 	struct b2f_encoder *enc = NULL;
 	struct request r;
 
 	if (b2f_encoder_new(&enc))
 		fail("out of memory");
-	while (read_request(&r))
-		serve(enc, &r, argc > 1 && !strcmp(argv[1], "patch"));
+	while (read_request(&r, patching))
+		serve(enc, &r, patching);
 	b2f_encoder_free(enc);
 	return fflush(stdout) ? 1 : 0;
 }

@@ -157,6 +157,7 @@ static uint8_t *patched(struct work *w, uint32_t *cbytes, int *err)
 		.raw = w->raw,
 		.seal = &w->seal,
 		.dec = dec,
+		.nbytes = w->size,
 		.part = part,
 		.apply = apply,
 		.arg = w,
@@ -411,7 +412,7 @@ Test(patch, other_settings_are_left_to_the_encoder)
 
 	begin(&w, &options, 70000, true);
 	change(&w, 100, 100, 1);
-	cr_assert(b2f_patch_fits(&w.options, &w.chunk));
+	cr_assert(b2f_patch_fits(&w.options, &w.chunk, w.size));
 	w.options.codec = B2F_CODEC_LZ4HC;
 	w.options.split = B2F_SPLIT_ALWAYS;
 	expect_patched(&w);
@@ -437,7 +438,7 @@ Test(patch, other_settings_are_left_to_the_encoder)
 	expect_refused(&w, 0);
 	w.options.clevel = 10;
 	expect_refused(&w, -EINVAL);
-	cr_assert(!b2f_patch_fits(&w.options, &w.chunk));
+	cr_assert(!b2f_patch_fits(&w.options, &w.chunk, w.size));
 	end(&w);
 }
 
@@ -451,7 +452,7 @@ static void expect_refused_with(struct work *w, uint32_t off, uint8_t value)
 	expect_refused(w, 0);
 	w->raw[off] = old;
 	open_chunk(w);
-	cr_assert(b2f_patch_fits(&w->options, &w->chunk));
+	cr_assert(b2f_patch_fits(&w->options, &w->chunk, w->size));
 }
 
 Test(patch, other_kinds_of_chunks_are_left_to_the_encoder)
@@ -611,4 +612,61 @@ Test(patch, any_damage_is_survived)
 		}
 	}
 	end(&w);
+}
+
+/* @w is to have @size bytes, of which those behind the old end are new. */
+static void resize(struct work *w, uint32_t size)
+{
+	uint8_t *after = exact_new(size, 0), *mask = exact_new(size, 1);
+	uint32_t keep = size < w->size ? size : w->size;
+	uint64_t seed = 9;
+
+	memcpy(after, w->after, keep);
+	memcpy(mask, w->mask, keep);
+	for (uint32_t i = keep; i < size; i++)
+		after[i] = (uint8_t)(exact_random(&seed) % 4);
+	free(w->after);
+	free(w->mask);
+	w->after = after;
+	w->mask = mask;
+	w->size = size;
+}
+
+static void check_resized(const struct b2f_encode_options *options,
+			  uint32_t before, uint32_t after, bool sealed)
+{
+	uint32_t block = options->blocksize;
+	uint32_t least = before < after ? before : after;
+	struct work w;
+
+	begin(&w, options, before, sealed);
+	/* Whatever did not shrink is another test. */
+	if (!w.chunk.header.memcpyed) {
+		resize(&w, after);
+		expect_patched(&w);
+		cr_assert_leq(w.napply, (after - least) / block + 2);
+		change(&w, 10, 5, 1);
+		expect_patched(&w);
+	}
+	end(&w);
+}
+
+/* From and to a border of two blocks, and within a block. */
+Test(patch, a_chunk_that_grows_or_shrinks_keeps_its_blocks)
+{
+	static const uint32_t sizes[] = {65536, 65537, 66000, 73000, 73728,
+					 90001};
+	static const uint32_t types[] = {1, 4, 8, 17};
+
+	for (size_t c = 0; c < 5; c++) {
+		for (size_t i = 0; i < 36; i++) {
+			struct b2f_encode_options options =
+				options_of(codecs[c], types[i % 4]);
+
+			options.pipeline = pipelines[(c + i) % PIPELINES];
+			options.blocksize = 8192 / types[i % 4] * types[i % 4];
+			check_resized(&options, sizes[i / 6], sizes[i % 6],
+				      i % 2);
+		}
+	}
 }
