@@ -131,13 +131,25 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 			struct b2f_frame **out);
 
 /*
- * Reads up to @n stored bytes of entry @i from byte @off on.  Returns how many
- * these are, fewer at its end only; -EISDIR, B2F_EUNSUPPORTED (it is refused),
- * B2F_ECORRUPT, -ENOMEM or an errno.
+ * Reads up to @n stored bytes of entry @i from byte @off on; if these are all of
+ * them, their checksum is checked.  Returns how many these are, fewer at its end
+ * only; -EISDIR, B2F_EUNSUPPORTED (it is refused), B2F_ECORRUPT, -ENOMEM or an
+ * errno.
  */
 B2F_MUST_CHECK
 ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 		      void *buf, size_t n);
+
+/*
+ * Reads all stored bytes of entry @i, and compares them with the CRC-32 that a
+ * .b2z has of frames, plain bytes, and of each .b2e in it (a directory here).
+ * What has none is not read: a .b2e as such, what is refused, other directories.
+ *
+ * Returns 0, B2F_ECORRUPT (they differ), -ENOMEM or an errno; the cause is
+ * logged.
+ */
+B2F_MUST_CHECK
+int b2f_pack_check_sum(const struct b2f_pack *pack, size_t i);
 
 B2F_END_API
 

@@ -150,11 +150,14 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 	return cli_message_explain(path, err);
 }
 
-/* @opened: the frame, if it is open already. */
+/*
+ * @opened: the frame, if it is open already.  @sum: what came of the checksum
+ * that its store has of it.
+ */
 static void verify_frame(struct verify *v, const char *path,
-			 struct b2f_frame *opened)
+			 struct b2f_frame *opened, int sum)
 {
-	struct cli_verify_report report = {.path = path};
+	struct cli_verify_report report = {.path = path, .bad_sum = sum != 0};
 	struct b2f_check_result result = {0};
 	struct listener listener = {.states = NULL};
 	const struct b2f_frame_options how = {.offset = v->frame_offset,
@@ -168,6 +171,8 @@ static void verify_frame(struct verify *v, const char *path,
 	if (!err)
 		err = check_frame(v, frame, path, &listener, &result);
 	report.status = err ? judge_error(err) : judge(&result);
+	if (sum && report.status != CLI_EXIT_DAMAGED)
+		report.status = judge_error(sum);
 	if (!err) {
 		report.stands_for = b2f_frame_stands_for(frame);
 		if (report.stands_for && report.status == CLI_EXIT_OK)
@@ -200,11 +205,17 @@ static bool was_frame(const struct cli_walk_entry *entry)
 static void visit(void *arg, const struct cli_walk_entry *entry)
 {
 	struct verify *v = arg;
+	int sum = 0;
 
-	if (!entry->peek.is_frame && !was_frame(entry))
+	if (entry->pack)
+		sum = b2f_pack_check_sum(entry->pack, entry->in_pack);
+	if (!entry->peek.is_frame && !was_frame(entry)) {
+		if (sum)
+			worsen(v, judge_error(sum));
 		return;
+	}
 	v->nfound++;
-	verify_frame(v, entry->path, entry->frame);
+	verify_frame(v, entry->path, entry->frame, sum);
 }
 
 /* The store that @path is or leads into, malloc'ed; NULL: none. */
@@ -246,11 +257,11 @@ static void verify_path(struct verify *v, const char *path)
 
 	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
 	    peek.is_frame)
-		verify_frame(v, path, NULL);
+		verify_frame(v, path, NULL, 0);
 	if (store || v->recursive)
 		verify_tree(v, path);
 	else
-		verify_frame(v, path, NULL);
+		verify_frame(v, path, NULL, 0);
 	free(store);
 }
 

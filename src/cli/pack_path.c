@@ -136,7 +136,8 @@ static void visit(struct steps *s, size_t i, const char *path)
 	const struct b2f_frame_options options = {
 		.log = &cli_message_log, .label = path, .join_objects = true};
 	struct cli_walk_entry entry = {
-		.path = path, .st = &s->st, .peek.index = s->st};
+		.path = path, .st = &s->st, .peek.index = s->st,
+		.pack = s->pack, .in_pack = i};
 	struct b2f_frame *frame = NULL;
 	int err = 0;
 

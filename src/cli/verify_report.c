@@ -100,6 +100,8 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 		print_count(count_unsealed(r), "unsealed");
 	print_count(r->ndamaged, "damaged");
 	print_count(r->nbad_metas, "bad metalayers");
+	if (report->bad_sum)
+		fputs(", not as the store's checksum has it", stdout);
 	if (r->bad_array)
 		fputs(", not readable as an array", stdout);
 	if (report->stands_for) {
@@ -133,8 +135,8 @@ static json_t *describe(const struct cli_verify_report *report)
 	const struct b2f_check_result *r = report->result;
 
 	return json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s?, "
-		"s:b, s:o*}",
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, "
+		"s:s?, s:b, s:o*}",
 		"nbytes", (json_int_t)r->nbytes, "cbytes",
 		(json_int_t)r->cbytes, "nchunks", (json_int_t)r->nchunks,
 		"nsealed", (json_int_t)r->nsealed, "nunsealed",
@@ -143,6 +145,7 @@ static json_t *describe(const struct cli_verify_report *report)
 		"nunsupported", (json_int_t)r->nunsupported, "nfailed",
 		(json_int_t)r->nfailed, "nbad_metalayers",
 		(json_int_t)r->nbad_metas, "bad_array", r->bad_array,
+		"bad_checksum", report->bad_sum,
 		"stands_for", report->stands_for, "index_sealed",
 		r->index_sealed, "chunks", list_chunks(report));
 }

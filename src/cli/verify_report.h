@@ -18,6 +18,8 @@ struct cli_verify_report {
 	int status;
 	/* NULL: it did not even open. */
 	const struct b2f_check_result *result;
+	/* It lies in a ZIP file whose checksum of it differs, or is not known. */
+	bool bad_sum;
 	/* The kind of a frame whose data are elsewhere; otherwise NULL. */
 	const char *stands_for;
 	/* Whether it has checksums matters: a contiguous one mostly has none. */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/frame.h"
+#include "b2frame/pack.h"
 
 struct cli_walk_entry {
 	/* From the directory on, or what the user gave. */
@@ -24,6 +25,9 @@ struct cli_walk_entry {
 	struct b2f_frame_peek peek;
 	/* If it is one in a store that is a file: open, unless it is broken. */
 	struct b2f_frame *frame;
+	/* The store that is a file, and the entry of it; NULL: in none. */
+	const struct b2f_pack *pack;
+	size_t in_pack;
 };
 
 struct cli_walk {

@@ -134,6 +134,19 @@ static int add_embed(struct b2f_pack *pack, struct b2f_store *store,
 	return err;
 }
 
+static struct b2f_member member_of(const struct b2f_pack *pack,
+				   const struct b2f_zip_member *m)
+{
+	return (struct b2f_member){
+		.source = pack->sources[0],
+		.off = m->off,
+		.size = m->size,
+		/* Of what it is when it is not compressed. */
+		.has_crc32 = !m->refused,
+		.crc32 = m->crc32,
+	};
+}
+
 /*
  * Makes a directory of the EmbedStore @m in the ZIP file.  What is none after
  * all is a member like any other.
@@ -143,7 +156,7 @@ static int add_embed_member(struct b2f_pack *pack,
 			    struct b2f_why *why)
 {
 	struct b2f_store *part = NULL;
-	struct b2f_leaf dir = {.path = NULL};
+	struct b2f_leaf dir = {.member = member_of(pack, m)};
 	int err;
 
 	err = b2f_extent_new(pack->sources[0], m->off, m->size, &part, why);
@@ -164,10 +177,7 @@ static int add_embed_member(struct b2f_pack *pack,
 static int add_member(struct b2f_pack *pack, struct b2f_zip_member *m,
 		      struct b2f_why *why)
 {
-	struct b2f_leaf leaf = {.source = pack->sources[0],
-				.off = m->off,
-				.size = m->size,
-				.refused = m->refused};
+	struct b2f_leaf leaf = {.refused = m->refused};
 	bool added = false;
 	int err = 0;
 
@@ -178,6 +188,8 @@ static int add_member(struct b2f_pack *pack, struct b2f_zip_member *m,
 		return err;
 	if (asprintf(&leaf.path, "%s%s", m->name, m->is_dir ? "/" : "") < 0)
 		return -ENOMEM;
+	if (!m->is_dir)
+		leaf.member = member_of(pack, m);
 	return b2f_leaves_add(&pack->leaves, &leaf, why);
 }
 
@@ -382,8 +394,8 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 	if (node->entry.kind != B2F_PACK_FRAME)
 		return report(pack, node, B2F_ENOTFRAME,
 			      "it is no Blosc2 frame");
-	err = b2f_extent_new(node->source, node->off, node->entry.size, &part,
-			   &why);
+	err = b2f_extent_new(node->member.source, node->member.off,
+			     node->member.size, &part, &why);
 	if (err)
 		return report(pack, node, err, why.text);
 	return b2f_frame_open_store(options, part, node->entry.path, out);
@@ -399,11 +411,24 @@ ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 
 	if (err)
 		return err;
-	off = b2f_min_u64(off, node->entry.size);
-	n = (size_t)b2f_min_u64(n, node->entry.size - off);
-	err = b2f_object_open(node->source, B2F_OBJECT_INDEX, &object, &why);
+	off = b2f_min_u64(off, node->member.size);
+	n = (size_t)b2f_min_u64(n, node->member.size - off);
+	err = b2f_object_open(node->member.source, B2F_OBJECT_INDEX, &object,
+			      &why);
 	if (!err)
-		err = b2f_object_read(&object, node->off + off, buf, n, &why);
+		err = b2f_object_read(&object, node->member.off + off, buf, n,
+				      &why);
 	b2f_object_close(&object);
+	if (!err && n == node->member.size)
+		err = b2f_pack_sum_check(&node->member, buf, &why);
 	return err ? report(pack, node, err, why.text) : (ssize_t)n;
+}
+
+int b2f_pack_check_sum(const struct b2f_pack *pack, size_t i)
+{
+	const struct b2f_pack_node *node = &pack->nodes[i];
+	struct b2f_why why = {""};
+	int err = b2f_pack_sum_read(&node->member, &why);
+
+	return err ? report(pack, node, err, why.text) : 0;
 }

@@ -9,17 +9,14 @@
 #define B2F_PACK_PACK_H
 
 #include "b2frame/pack.h"
-#include "base/why.h"
-#include "store/store.h"
+#include "pack/pack_sum.h"
 
-/* A frame, plain bytes, or an empty directory, before there is a tree. */
+/* A frame, plain bytes, or a directory, before there is a tree. */
 struct b2f_leaf {
 	/* malloc'ed; that of a directory ends in a slash. */
 	char *path;
-	/* Where its bytes are: NULL for a directory. */
-	struct b2f_store *source;
-	uint64_t off;
-	uint64_t size;
+	/* A directory has some if it is an EmbedStore. */
+	struct b2f_member member;
 	const char *refused;
 };
 
@@ -32,8 +29,7 @@ struct b2f_leaves {
 /* One entry, and what else is known of it. */
 struct b2f_pack_node {
 	struct b2f_pack_entry entry;
-	struct b2f_store *source;
-	uint64_t off;
+	struct b2f_member member;
 	/* Of a directory: its children in @order. */
 	size_t first;
 	size_t nchildren;

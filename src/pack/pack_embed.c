@@ -98,9 +98,9 @@ static int add_leaf(const char *key, size_t len, const struct place *place,
 		    struct b2f_why *why)
 {
 	struct b2f_leaf leaf = {
-		.source = source,
-		.off = place->off,
-		.size = place->size,
+		.member = {.source = source,
+			   .off = place->off,
+			   .size = place->size},
 		.refused = place->remote ? "it is an array of another computer"
 					 : NULL,
 	};

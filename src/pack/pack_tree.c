@@ -117,15 +117,18 @@ static int add_leaf(struct b2f_pack *pack, struct way *way,
 		begin = end + 1;
 	}
 	way->depth = depth;
-	if (err || !leaf->path[begin])
+	if (err)
 		return err;
+	if (!leaf->path[begin]) {
+		pack->nodes[way->nodes[depth - 1]].member = leaf->member;
+		return 0;
+	}
 	node = add_node(pack, way->nodes[depth - 1]);
 	node->entry.kind = B2F_PACK_FILE;
 	node->entry.path = leaf->path;
-	node->entry.size = leaf->size;
+	node->entry.size = leaf->member.size;
 	node->entry.refused = leaf->refused;
-	node->source = leaf->source;
-	node->off = leaf->off;
+	node->member = leaf->member;
 	node->name = leaf->path + begin;
 	return 0;
 }
@@ -169,9 +172,10 @@ static int find_kind(struct b2f_pack_node *node, struct b2f_why *why)
 	if (node->entry.kind == B2F_PACK_DIR || node->entry.refused ||
 	    node->entry.size < sizeof(start))
 		return 0;
-	err = b2f_object_open(node->source, B2F_OBJECT_INDEX, &object, why);
+	err = b2f_object_open(node->member.source, B2F_OBJECT_INDEX, &object,
+			      why);
 	if (!err)
-		err = b2f_object_read(&object, node->off, start, sizeof(start),
+		err = b2f_object_read(&object, node->member.off, start, sizeof(start),
 				      why);
 	b2f_object_close(&object);
 	if (!err && b2f_frame_magic(start, sizeof(start)))

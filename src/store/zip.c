@@ -34,6 +34,7 @@ struct entry {
 	uint16_t made_by;
 	uint16_t flags;
 	uint16_t method;
+	uint32_t crc32;
 	uint64_t stored;
 	uint64_t nbytes;
 	uint16_t name_len;
@@ -86,8 +87,9 @@ static int take_entry(struct b2f_cursor *cur, struct entry *e,
 	b2f_cursor_skip(cur, 2);
 	e->flags = b2f_zip_take16(cur);
 	e->method = b2f_zip_take16(cur);
-	/* Time, date and CRC-32. */
-	b2f_cursor_skip(cur, 8);
+	/* Time and date. */
+	b2f_cursor_skip(cur, 4);
+	e->crc32 = b2f_cursor_le32(cur);
 	e->stored = b2f_cursor_le32(cur);
 	e->nbytes = b2f_cursor_le32(cur);
 	e->name_len = b2f_zip_take16(cur);
@@ -219,7 +221,8 @@ static int add_member(const struct b2f_object *object, const struct b2f_zip_end 
 		      const struct entry *e, struct b2f_zip *zip,
 		      struct b2f_why *why)
 {
-	struct b2f_zip_member m = {.refused = find_refusal(e)};
+	struct b2f_zip_member m = {.crc32 = e->crc32,
+				   .refused = find_refusal(e)};
 	struct b2f_why cause = {""};
 	int err = take_name(e, &m, why);
 

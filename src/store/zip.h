@@ -35,6 +35,8 @@ struct b2f_zip_member {
 	/* Its first byte in the file, and how many it has there. */
 	uint64_t off;
 	uint64_t size;
+	/* Of its bytes, if they are not refused; not looked at here. */
+	uint32_t crc32;
 	/* Why its bytes cannot be read where they lie, as "it is encrypted". */
 	const char *refused;
 	/* Of its local header. */

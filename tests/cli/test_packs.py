@@ -137,10 +137,37 @@ def test_damage_in_a_store_is_told():
     raw = bytearray(pathlib.Path("z.b2z").read_bytes())
     raw[raw.index(frame) + 2] ^= 0xff
     pathlib.Path("bad.b2z").write_bytes(raw)
-    assert "x.b2nd" in ctl("verify", "bad.b2z", status=2)[1]
+    assert "x.b2nd" in ctl("verify", "bad.b2z", status=1)[1]
     # A frame that would go on behind its member.
     zip_of("short.b2z", {"x.b2nd": frame[:-1], "y.b2nd": frame})
     assert "x.b2nd" in ctl("cat", "short.b2z/x.b2nd", status=1)[1]
+
+
+def test_checksums_of_the_zip_file():
+    """What lies in it is compared with its CRC-32, by verify."""
+    frame = blosc2.asarray(np.arange(9)).to_cframe()
+    blosc2.EmbedStore("e.b2e", mode="w")["/a"] = np.arange(9)
+    # A byte behind the frames is of the member, but of nothing that is decoded.
+    zip_of("z.b2z", {"x.b2nd": frame + b"z", "note": b"plain", "empty": b"",
+                     "e.b2e": pathlib.Path("e.b2e").read_bytes() + b"z"})
+    out, err = ctl("verify", "z.b2z")
+    assert out.count(b": ok") == 2 and not err, (out, err)
+    good = pathlib.Path("z.b2z").read_bytes()
+    with zipfile.ZipFile("z.b2z") as z:
+        ends = {i.filename: i.header_offset + 30 + len(i.filename) + i.file_size
+                for i in z.infolist()}
+    for name, shown in ("x.b2nd", True), ("note", False), ("e.b2e", False):
+        raw = bytearray(good)
+        raw[ends[name] - 1] ^= 1
+        pathlib.Path("bad.b2z").write_bytes(raw)
+        out, err = ctl("verify", "bad.b2z", status=1)
+        assert f"bad.b2z/{name}: damaged: its CRC-32 is" in err, err
+        assert err.count("\n") == 1, err
+        assert (b"x.b2nd: damaged" in out) == shown, out
+        told = json.loads(ctl("verify", "--json", "bad.b2z", status=1)[0])
+        assert [t["bad_checksum"] for t in told] == [False, shown], told
+        # A program that reads a frame does not read all of its member.
+        assert cat("bad.b2z/x") == np.arange(9).tobytes()
 
 
 def test_hostile_zip_files_are_refused():

@@ -136,6 +136,21 @@ def test_nothing_in_a_store_changes():
     assert not os.path.exists("src/store.b2d")
 
 
+def test_plain_members_have_checksums():
+    """What one read has all of is compared with the CRC-32 in the ZIP file."""
+    os.mkdir("src")
+    zip_of("src/z.b2z", {"note": b"some words", "other": b"more"})
+    raw = pathlib.Path("src/z.b2z").read_bytes()
+    pathlib.Path("src/bad.b2z").write_bytes(raw.replace(b"words", b"wards"))
+    with Mount("src", "mnt") as mount:
+        for store in "z.b2z", "bad.b2z":
+            assert pathlib.Path(f"mnt/{store}/other").read_bytes() == b"more"
+        assert pathlib.Path("mnt/z.b2z/note").read_bytes() == b"some words"
+        with open("mnt/bad.b2z/note", "rb") as f:
+            assert error_of(f.read) == errno.EIO
+        mount.wait_for_log("bad.b2z/note: damaged: its CRC-32 is")
+
+
 def test_members_that_cannot_be_shown_are_named():
     os.mkdir("src")
     zip_of("src/z.b2z", {"x.b2nd": frame(), "x/y": b"plain", "note": b"plain",
