@@ -9,22 +9,16 @@ import os
 import signal
 import time
 
-import blosc2
-
-from mounting import Mount, data, error_of, main, wait_until_stock
+import committing
+from committing import mounted
+from mounting import data, error_of, main, wait_until_stock
 
 FIRST, SECOND = data(100000), data(120000)[::-1]
 LOST = 8
 
 
-def mounted(*options):
-    os.makedirs("src", exist_ok=True)
-    return Mount("src", "mnt", "-o", ",".join(("chunksize=64k", *options)))
-
-
 def stock(name):
-    s = blosc2.open(f"src/{name}.b2frame", mode="r")
-    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
+    return committing.stock(f"src/{name}.b2frame")
 
 
 @contextlib.contextmanager
