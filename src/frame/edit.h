@@ -39,6 +39,24 @@
  * keep the bit of pending ones.  Each file that an edit writes gets a tag of its
  * own, so two equal entries of one edit always mean the same bytes.
  *
+ * The files of an edit, lowest first; each calls only those above it here:
+ *
+ *   edit_state, edit_layout    the chunks of one moment, and which data each has
+ *   edit_count, edit_ids       what chunks take on disk; ids for new ones
+ *   edit_lock, edit_index      other programs wait; the bytes of the next index
+ *   edit_gaps, edit_disk       of a contiguous frame: what is free in its file, and
+ *                              whether it is the frame that the edit knows
+ *   edit_image, edit_move      the place of its next index, another one of a chunk
+ *   edit_single                its commit
+ *   edit_commit                the commit of a sparse frame, the steps of both
+ *   edit_compact, edit_end     a contiguous frame gets shorter; its last writer ends
+ *   edit_remove                files that are not needed any more
+ *   edit, edit_finish, edit_merge
+ *                              the edit itself, and what a commit or another
+ *                              program makes of it
+ *   chunk_write                data into new chunk files
+ *   editor, editor_seal        the public verbs (b2frame/editor.h)
+ *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
  * Threads: the owner of an edit has a lock around every call that does not say
