@@ -185,6 +185,12 @@ static void push(const struct b2f_edit *edit, int64_t id,
 	b2f_object_close(&object);
 }
 
+/*
+ * What a frame that was never durable is made of reaches the disk before it gets
+ * its names, too: if the power fails, the frame is there as a whole or not at
+ * all.  Names alone would be kept first, and lead to files of 0 bytes.  The disk
+ * is at all of it at the same time, and nothing is flushed.
+ */
 static int begin_file(void *arg, size_t i)
 {
 	const struct sync_all *all = arg;

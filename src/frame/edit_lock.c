@@ -28,10 +28,3 @@ void b2f_edit_let_in(struct b2f_edit *edit)
 		b2f_lock_release(edit->lock);
 	pthread_mutex_unlock(&edit->lock_mutex);
 }
-
-/*
- * What a frame that was never durable is made of reaches the disk before it gets
- * its names, too: if the power fails, the frame is there as a whole or not at
- * all.  Names alone would be kept first, and lead to files of 0 bytes.  The disk
- * is at all of it at the same time, and nothing is flushed.
- */

@@ -462,7 +462,7 @@ int b2f_editor_commit(struct b2f_editor *editor)
 	if (!err)
 		err = b2f_edit_write(edit, &commit);
 	b2f_edit_finish(edit, &commit);
-	if (b2f_edit_begin_delete(edit, true))
+	if (b2f_edit_begin_delete(edit, B2F_DELETE_DUE))
 		b2f_edit_end_delete(edit, b2f_edit_delete(edit));
 	if (err == -EEXIST)
 		err = -ESTALE;
