@@ -25,10 +25,6 @@ enum {
 	LAST = B2F_FILTER_SLOTS - 1,
 };
 
-/* Blosc 1 splits a block in no more streams, of no fewer bytes each. */
-#define STREAMS_MAX  16
-#define STREAM_LEAST 128
-
 /* The last shuffle that @wanted has. */
 static struct b2f_pipeline shuffle_of(const struct b2f_pipeline *wanted,
 				      uint32_t typesize)
@@ -58,9 +54,7 @@ static int make_plan(const struct b2f_encode_options *options, uint32_t nbytes,
 	err = b2f_encode_plan_make(&o, nbytes, plan, why);
 	if (err)
 		return err;
-	if (plan->typesize > STREAMS_MAX ||
-	    plan->blocksize / plan->typesize < STREAM_LEAST)
-		plan->split = false;
+	plan->split &= b2f_blosc1_may_split(plan->typesize, plan->blocksize);
 	/* A codec was replaced, which does not bring another filter here. */
 	plan->pipeline = o.pipeline;
 	plan->blosc1 = true;

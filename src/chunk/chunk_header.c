@@ -29,20 +29,6 @@ enum {
 	VERSION_BLOSC1 = 2,
 };
 
-/* Blosc 1 splits a block in no more streams, of no fewer bytes each. */
-#define BLOSC1_STREAMS_MAX  16
-#define BLOSC1_STREAM_LEAST 128
-
-/*
- * Old versions of Blosc 1 had no flag for blocks that are not split: these follow
- * from the sizes, and do so still.
- */
-static bool splits_in_blosc1(const struct b2f_chunk_header *h)
-{
-	return h->typesize <= BLOSC1_STREAMS_MAX &&
-	       h->blocksize / h->typesize >= BLOSC1_STREAM_LEAST;
-}
-
 static void filters_of_blosc1(uint8_t flags, struct b2f_chunk_header *h)
 {
 	if (flags & FLAG_SHUFFLE && h->typesize > 1)
@@ -203,7 +189,9 @@ int b2f_chunk_header_parse(const uint8_t *raw, size_t size,
 		return err;
 	if (!h.vl && h.nbytes > 0 && h.blocksize > h.nbytes)
 		h.blocksize = h.nbytes;
-	if (h.version <= VERSION_BLOSC1 && !splits_in_blosc1(&h))
+	/* Old versions had no flag for blocks that are not split. */
+	if (h.version <= VERSION_BLOSC1 &&
+	    !b2f_blosc1_may_split(h.typesize, h.blocksize))
 		h.split = false;
 	*out = h;
 	return 0;

@@ -27,6 +27,15 @@
 /* Largest blocksize that C-Blosc2 accepts. */
 #define B2F_BLOCKSIZE_MAX 536866816u
 
+/*
+ * May Blosc 1 split a block of @blocksize bytes into a stream for each byte of an
+ * item?  No more streams than these, of no fewer bytes each.
+ */
+static inline bool b2f_blosc1_may_split(uint8_t typesize, uint32_t blocksize)
+{
+	return typesize <= 16 && blocksize / typesize >= 128;
+}
+
 /* Bits 4..6 of blosc2_flags: what all items of a chunk without data are. */
 enum b2f_special {
 	B2F_SPECIAL_NONE = 0,
