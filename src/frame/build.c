@@ -234,18 +234,6 @@ int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
 				chunk->bytes, size, why);
 }
 
-static int finish_sparse(struct b2f_build *b, const uint8_t *index, size_t size,
-			 struct b2f_why *why)
-{
-	int err = b2f_store_write_index(b->store, index, size, NULL, true, why);
-
-	if (!err)
-		err = b2f_store_install(b->store, why);
-	if (!err)
-		err = b2f_store_sync_names(b->store, why);
-	return err;
-}
-
 static int finish_contiguous(struct b2f_build *b, const uint8_t *index,
 			     size_t size, struct b2f_why *why)
 {
@@ -270,7 +258,8 @@ int b2f_build_finish(struct b2f_build *build, struct b2f_why *why)
 
 	err = make_index(build, &index, &size, why);
 	if (!err)
-		err = h->sparse ? finish_sparse(build, index, size, why)
+		err = h->sparse ? b2f_store_replace_index(build->store, index,
+							  size, NULL, why)
 				: finish_contiguous(build, index, size, why);
 	free(index);
 	build->finished = !err;

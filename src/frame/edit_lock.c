@@ -5,7 +5,6 @@
 int b2f_edit_lock_out(struct b2f_edit *edit, uint32_t wait_ms,
 		      struct b2f_why *why)
 {
-	uint64_t generation;
 	int err = 0;
 
 	/* Without time to wait, nor for another thread that does. */
@@ -14,8 +13,7 @@ int b2f_edit_lock_out(struct b2f_edit *edit, uint32_t wait_ms,
 	else if (pthread_mutex_trylock(&edit->lock_mutex))
 		return -EAGAIN;
 	if (edit->lock && edit->nlocked == 0)
-		err = b2f_lock_acquire(edit->lock, B2F_LOCK_EXCLUSIVE, wait_ms,
-				       &generation, why);
+		err = b2f_lock_acquire(edit->lock, wait_ms, why);
 	edit->nlocked += !err;
 	pthread_mutex_unlock(&edit->lock_mutex);
 	return err;

@@ -14,39 +14,11 @@
 /* How long other programs' locks are waited for. */
 #define LOCK_WAIT_MS 3000
 
-/* With the mode, owner and xattrs of the index that it replaces. */
-static int write_index(struct b2f_store *store, const uint8_t *index,
-		       size_t size, struct b2f_why *why)
-{
-	struct timespec now;
-	int err;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	err = b2f_store_write_index(store, index, size, &now, true, why);
-	if (!err)
-		err = b2f_store_install(store, why);
-	if (!err)
-		err = b2f_store_sync_names(store, why);
-	return err;
-}
-
-/* Keeps programs out that use the locks of C-Blosc2, if there are any. */
-static int lock_out(struct b2f_store *store, struct b2f_lock **lock,
-		    struct b2f_why *why)
-{
-	uint64_t generation;
-	int err = b2f_lock_open(store, false, lock, why);
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	return b2f_lock_acquire(*lock, B2F_LOCK_EXCLUSIVE, LOCK_WAIT_MS,
-				&generation, why);
-}
-
 static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 		 struct b2f_why *why)
 {
 	struct b2f_lock *lock = NULL;
+	struct timespec now;
 	uint8_t *index = NULL;
 	size_t size = 0;
 	int err;
@@ -55,9 +27,10 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 	if (!err)
 		err = b2f_store_lock(store, why);
 	if (!err)
-		err = lock_out(store, &lock, why);
+		err = b2f_lock_out(store, LOCK_WAIT_MS, &lock, why);
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (!err)
-		err = write_index(store, index, size, why);
+		err = b2f_store_replace_index(store, index, size, &now, why);
 	b2f_lock_close(lock);
 	free(index);
 	return err;

@@ -82,19 +82,6 @@ static int list_used(struct sweep *s, struct b2f_why *why)
 	return err;
 }
 
-/* Programs that use the locks of C-Blosc2 are kept out while files go. */
-static int lock_out(struct b2f_frame *frame, struct b2f_lock **lock,
-		    struct b2f_why *why)
-{
-	uint64_t generation;
-	int err = b2f_lock_open(frame->store, false, lock, why);
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	return b2f_lock_acquire(*lock, B2F_LOCK_EXCLUSIVE, LOCK_WAIT_MS,
-				&generation, why);
-}
-
 static int sweep(struct sweep *s, struct b2f_why *why)
 {
 	int err;
@@ -121,7 +108,7 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		return b2f_frame_report(frame, -EROFS, &why);
 	}
 	if (how != B2F_SWEEP_LOOK)
-		err = lock_out(frame, &lock, &why);
+		err = b2f_lock_out(frame->store, LOCK_WAIT_MS, &lock, &why);
 	if (err)
 		goto out;
 	/* A program that is writing may need what looks like a leftover. */

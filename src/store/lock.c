@@ -35,7 +35,7 @@ struct b2f_lock {
 	int dir;
 	char *name;
 	int fd;
-	/* Exclusive locks can be taken: @fd may be written to. */
+	/* It can be taken: @fd may be written to. */
 	bool writable;
 };
 
@@ -280,13 +280,13 @@ void b2f_lock_close(struct b2f_lock *lock)
  * Not a blocking flock(2): nothing could end that but the other program.
  * Returns 0, or -1 with errno.
  */
-static int wait_for(int fd, enum b2f_lock_mode mode, uint64_t until_ns)
+static int wait_for(int fd, uint64_t until_ns)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	int ret, how = mode == B2F_LOCK_SHARED ? LOCK_SH : LOCK_EX;
+	int ret;
 
 	for (;;) {
-		ret = flock(fd, how | LOCK_NB);
+		ret = flock(fd, LOCK_EX | LOCK_NB);
 		if (ret && errno == EINTR)
 			continue;
 		if (!ret || errno != EWOULDBLOCK || b2f_monotonic_ns() >= until_ns)
@@ -296,8 +296,8 @@ static int wait_for(int fd, enum b2f_lock_mode mode, uint64_t until_ns)
 }
 
 /* Locks the file that has the name, also if it was deleted meanwhile. */
-static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
-		     uint32_t wait_ms, struct b2f_why *why)
+static int lock_file(struct b2f_lock *lock, uint32_t wait_ms,
+		     struct b2f_why *why)
 {
 	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)wait_ms * NS_PER_MS;
 	struct stat st;
@@ -306,11 +306,11 @@ static int lock_file(struct b2f_lock *lock, enum b2f_lock_mode mode,
 	if (err)
 		return err;
 	for (int i = 0; i < TRIES; i++) {
-		if (mode == B2F_LOCK_EXCLUSIVE && !lock->writable)
+		if (!lock->writable)
 			return b2f_why_set(why, -EACCES,
 					   "%s cannot be written to",
 					   B2F_FILES_LOCK);
-		if (wait_for(lock->fd, mode, until_ns))
+		if (wait_for(lock->fd, until_ns))
 			return errno == EWOULDBLOCK
 				       ? b2f_why_set(why, -EAGAIN,
 						     "another program has "
@@ -345,27 +345,33 @@ static int read_generation(const struct b2f_lock *lock, uint64_t *out,
 	return 0;
 }
 
-int b2f_lock_acquire(struct b2f_lock *lock, enum b2f_lock_mode mode,
-		     uint32_t wait_ms, uint64_t *generation,
+int b2f_lock_acquire(struct b2f_lock *lock, uint32_t wait_ms,
 		     struct b2f_why *why)
 {
 	uint64_t value = 0;
 	int err;
 
-	err = lock_file(lock, mode, wait_ms, why);
+	err = lock_file(lock, wait_ms, why);
 	if (err)
 		return err;
 	err = read_generation(lock, &value, why);
-	if (!err && mode == B2F_LOCK_EXCLUSIVE) {
-		value++;
+	value++;
+	if (!err)
 		err = b2f_files_write_fully(lock->fd, GENERATION_OFF, &value,
 					    sizeof(value), why);
-	}
 	if (err)
 		b2f_lock_release(lock);
-	else
-		*generation = value;
 	return err;
+}
+
+int b2f_lock_out(struct b2f_store *store, uint32_t wait_ms,
+		 struct b2f_lock **out, struct b2f_why *why)
+{
+	int err = b2f_lock_open(store, false, out, why);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	return b2f_lock_acquire(*out, wait_ms, why);
 }
 
 void b2f_lock_release(struct b2f_lock *lock)

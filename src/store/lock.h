@@ -24,13 +24,6 @@
 
 struct b2f_lock;
 
-enum b2f_lock_mode {
-	/* For reading. */
-	B2F_LOCK_SHARED,
-	/* For changes. */
-	B2F_LOCK_EXCLUSIVE,
-};
-
 /*
  * Opens the lock file of @store, which must outlive *@out; with
  * @create makes it if there is none.  Close *@out with b2f_lock_close().
@@ -50,18 +43,24 @@ bool b2f_lock_has_place(const struct b2f_store *store);
 void b2f_lock_close(struct b2f_lock *lock);
 
 /*
- * Takes the lock, which must not be held; waits for other programs, but for
- * @wait_ms at most (0: tries once).  *@generation is what the file says then;
- * with EXCLUSIVE after it has been raised by one: if that is not one more than
- * last time, another program had the lock.
+ * Takes the lock for changes, which must not be held, and raises the generation;
+ * waits for other programs, but for @wait_ms at most (0: tries once).
  *
- * Returns 0; -EAGAIN (other programs have it); -EACCES (EXCLUSIVE, but the file
- * may only be read), or an errno; then it is not held.
+ * Returns 0; -EAGAIN (other programs have it); -EACCES (the file may only be
+ * read), or an errno; then it is not held.
  */
 B2F_MUST_CHECK
-int b2f_lock_acquire(struct b2f_lock *lock, enum b2f_lock_mode mode,
-		     uint32_t wait_ms, uint64_t *generation,
+int b2f_lock_acquire(struct b2f_lock *lock, uint32_t wait_ms,
 		     struct b2f_why *why);
+
+/*
+ * Opens and takes the lock of @store, if it has one: then programs that use the
+ * locks of C-Blosc2 are kept out until b2f_lock_close() of *@out, which else stays
+ * NULL.  Returns as the two, but no -ENOENT; close *@out also after an error.
+ */
+B2F_MUST_CHECK
+int b2f_lock_out(struct b2f_store *store, uint32_t wait_ms,
+		 struct b2f_lock **out, struct b2f_why *why);
 
 /* Gives a lock back that is held; one that is not stays so. */
 void b2f_lock_release(struct b2f_lock *lock);

@@ -160,6 +160,19 @@ int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
 	return ops && ops->install ? ops->install(store, why) : read_only(why);
 }
 
+int b2f_store_replace_index(struct b2f_store *store, const void *index,
+			    size_t size, const struct timespec *mtime,
+			    struct b2f_why *why)
+{
+	int err = b2f_store_write_index(store, index, size, mtime, true, why);
+
+	if (!err)
+		err = b2f_store_install(store, why);
+	if (!err)
+		err = b2f_store_sync_names(store, why);
+	return err;
+}
+
 int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;

@@ -137,6 +137,12 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 B2F_MUST_CHECK
 int b2f_store_install(struct b2f_store *store, struct b2f_why *why);
 
+/* Both durably, at once. */
+B2F_MUST_CHECK
+int b2f_store_replace_index(struct b2f_store *store, const void *index,
+			    size_t size, const struct timespec *mtime,
+			    struct b2f_why *why);
+
 /*
  * Makes the content of the index durable that is in its place, whatever its
  * mode lets its owner do.  Returns 0 or an errno.

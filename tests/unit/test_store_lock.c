@@ -40,14 +40,27 @@ static struct b2f_lock *open_lock(void)
 	return lock;
 }
 
-static uint64_t acquire(struct b2f_lock *lock, enum b2f_lock_mode mode)
+/* Takes @lock.  Returns the generation that its file says then. */
+static uint64_t acquire(struct b2f_lock *lock)
 {
-	uint64_t generation = UINT64_MAX;
 	struct b2f_why why = {""};
+	uint64_t raw[2] = {0};
+	int fd;
 
-	cr_assert_eq(b2f_lock_acquire(lock, mode, 60000, &generation, &why), 0,
-		     "%s", why.text);
-	return generation;
+	cr_assert_eq(b2f_lock_acquire(lock, 60000, &why), 0, "%s", why.text);
+	fd = open(lock_path, O_RDONLY);
+	cr_assert_eq(read(fd, raw, sizeof(raw)), 16);
+	close(fd);
+	return raw[1];
+}
+
+/* Another program has the lock, until the descriptor is closed. */
+static int share(void)
+{
+	int fd = open(lock_path, O_RDONLY | O_CLOEXEC);
+
+	cr_assert_eq(flock(fd, LOCK_SH | LOCK_NB), 0);
+	return fd;
 }
 
 /* Could another program take the lock now, as @operation (LOCK_SH, LOCK_EX)? */
@@ -87,7 +100,7 @@ Test(store_lock, the_file_may_be_used_by_whom_the_index_may)
 	cr_assert_eq(st.st_mode & 07777, 0664);
 }
 
-Test(store_lock, three_exclusive_locks_leave_what_the_format_notes_show)
+Test(store_lock, three_locks_leave_what_the_format_notes_show)
 {
 	/* 16 bytes, the generation in the order of the machine. */
 	const uint64_t wanted[2] = {0, 3};
@@ -96,9 +109,7 @@ Test(store_lock, three_exclusive_locks_leave_what_the_format_notes_show)
 	int fd;
 
 	for (uint64_t i = 1; i <= 3; i++) {
-		cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), i);
-		b2f_lock_release(lock);
-		cr_assert_eq(acquire(lock, B2F_LOCK_SHARED), i);
+		cr_assert_eq(acquire(lock), i);
 		b2f_lock_release(lock);
 	}
 	fd = open(lock_path, O_RDONLY);
@@ -115,32 +126,26 @@ Test(store_lock, the_generation_that_others_left_goes_on)
 
 	frame_dir_write(&dir, ".b2lock", raw, 15);
 	lock = open_lock();
-	cr_assert_eq(acquire(lock, B2F_LOCK_SHARED), 0, "a short file is 0");
+	cr_assert_eq(acquire(lock), 1, "a short file is 0");
 	b2f_lock_release(lock);
 	frame_dir_write(&dir, ".b2lock", raw, 16);
-	cr_assert_eq(acquire(lock, B2F_LOCK_SHARED), UINT32_MAX);
-	b2f_lock_release(lock);
-	cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), UINT64_C(1) << 32);
+	cr_assert_eq(acquire(lock), UINT64_C(1) << 32);
 	b2f_lock_close(lock);
 }
 
-Test(store_lock, readers_share_it_and_a_writer_has_it_alone)
+Test(store_lock, a_writer_has_it_alone)
 {
-	struct b2f_lock *one = open_lock(), *two = open_lock();
+	struct b2f_lock *lock = open_lock();
 
 	cr_assert(is_free(LOCK_EX));
-	acquire(one, B2F_LOCK_SHARED);
-	acquire(two, B2F_LOCK_SHARED);
-	cr_assert(is_free(LOCK_SH));
-	cr_assert_not(is_free(LOCK_EX));
-	b2f_lock_release(one);
-	b2f_lock_release(two);
-	b2f_lock_release(two);
-	acquire(one, B2F_LOCK_EXCLUSIVE);
+	acquire(lock);
 	cr_assert_not(is_free(LOCK_SH));
-	b2f_lock_close(one);
+	b2f_lock_release(lock);
+	b2f_lock_release(lock);
+	cr_assert(is_free(LOCK_EX));
+	acquire(lock);
+	b2f_lock_close(lock);
 	cr_assert(is_free(LOCK_EX), "closing releases");
-	b2f_lock_close(two);
 }
 
 static void ignore(int number)
@@ -166,7 +171,7 @@ Test(store_lock, a_signal_does_not_end_the_waiting)
 	close(fd);
 	cr_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
 	cr_assert_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
-	cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), 1);
+	cr_assert_eq(acquire(lock), 1);
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
 	b2f_lock_close(lock);
@@ -174,45 +179,37 @@ Test(store_lock, a_signal_does_not_end_the_waiting)
 
 Test(store_lock, waiting_for_others_has_an_end)
 {
-	struct b2f_lock *one = open_lock(), *two = open_lock();
-	uint64_t generation = 77;
+	struct b2f_lock *lock = open_lock();
+	int other = share();
 	struct timespec begin, end;
 
-	acquire(one, B2F_LOCK_SHARED);
-	cr_assert_eq(b2f_lock_acquire(two, B2F_LOCK_EXCLUSIVE, 0, &generation,
-				      NULL),
-		     -EAGAIN);
+	cr_assert_eq(b2f_lock_acquire(lock, 0, NULL), -EAGAIN);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	cr_assert_eq(b2f_lock_acquire(two, B2F_LOCK_EXCLUSIVE, 100, &generation,
-				      NULL),
-		     -EAGAIN);
+	cr_assert_eq(b2f_lock_acquire(lock, 100, NULL), -EAGAIN);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	cr_assert_geq((end.tv_sec - begin.tv_sec) * 1000 +
 			      (end.tv_nsec - begin.tv_nsec) / 1000000,
 		      99);
-	cr_assert_eq(generation, 77);
-	b2f_lock_release(one);
-	cr_assert_eq(acquire(two, B2F_LOCK_EXCLUSIVE), 1, "nothing was raised");
-	b2f_lock_close(one);
-	b2f_lock_close(two);
+	close(other);
+	cr_assert_eq(acquire(lock), 1, "nothing was raised");
+	b2f_lock_close(lock);
 }
 
 Test(store_lock, a_deleted_file_is_made_anew)
 {
 	struct b2f_lock *lock = open_lock();
 
-	acquire(lock, B2F_LOCK_EXCLUSIVE);
+	acquire(lock);
 	b2f_lock_release(lock);
 	cr_assert_eq(unlink(lock_path), 0);
-	cr_assert_eq(acquire(lock, B2F_LOCK_EXCLUSIVE), 1);
+	cr_assert_eq(acquire(lock), 1);
 	cr_assert_not(is_free(LOCK_SH));
 	b2f_lock_close(lock);
 }
 
-Test(store_lock, who_may_only_read_can_share)
+Test(store_lock, a_user_who_may_only_read_it_cannot_take_it)
 {
 	struct b2f_lock *lock = NULL;
-	uint64_t generation;
 
 	b2f_lock_close(open_lock());
 	cr_assert_eq(chmod(lock_path, 0444), 0);
@@ -220,11 +217,7 @@ Test(store_lock, who_may_only_read_can_share)
 	if (geteuid() == 0)
 		cr_assert_eq(seteuid(65534), 0);
 	cr_assert_eq(b2f_lock_open(store, true, &lock, NULL), 0);
-	acquire(lock, B2F_LOCK_SHARED);
-	b2f_lock_release(lock);
-	cr_assert_eq(
-		b2f_lock_acquire(lock, B2F_LOCK_EXCLUSIVE, 0, &generation, NULL),
-		-EACCES);
+	cr_assert_eq(b2f_lock_acquire(lock, 0, NULL), -EACCES);
 	b2f_lock_close(lock);
 	if (getuid() == 0)
 		cr_assert_eq(seteuid(0), 0);
