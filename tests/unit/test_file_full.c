@@ -11,8 +11,7 @@
 #include "b2frame/b2frame.h"
 #include "file/writer.h"
 #include "frame/frame.h"
-#include "tests/support/fault_store.h"
-#include "tests/support/frame_dir.h"
+#include "tests/support/fault_frame.h"
 
 #define CHUNKSIZE 5000
 #define NCHUNKS	  5
@@ -115,21 +114,10 @@ static int write_slowly(const struct b2f_object *object, uint64_t off,
 
 static struct fault_disk *make_disk(void)
 {
-	struct frame_dir dir = frame_dir_new();
 	struct b2f_settings settings = b2f_settings_default();
-	struct fault_disk *disk;
-	char path[128];
 
-	snprintf(path, sizeof(path), "%s/x", dir.path);
 	settings.chunksize = CHUNKSIZE;
-	cr_assert_eq(
-		b2f_frame_create(&settings, AT_FDCWD, path, 0600, false, NULL),
-		0);
-	disk = fault_disk_load(path);
-	cr_assert_not_null(disk);
-	cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
-	frame_dir_remove(&dir);
-	return disk;
+	return fault_frame_new(&settings, false);
 }
 
 typedef int write_fn(const struct b2f_object *object, uint64_t off,

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fault_frame.h - frames to write to, on disks that fail */
+#ifndef B2F_TESTS_FAULT_FRAME_H
+#define B2F_TESTS_FAULT_FRAME_H
+
+#include <string.h>
+
+#include "tests/support/fault_store.h"
+#include "tests/support/frame_dir.h"
+
+/* The empty sparse frame @path becomes a contiguous one. */
+static inline void make_single(const char *path)
+{
+	char index[160];
+	uint8_t bytes[256];
+	size_t size;
+	FILE *f;
+
+	snprintf(index, sizeof(index), "%s/" B2F_INDEX_NAME, path);
+	f = fopen(index, "rb");
+	size = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
+	/* The kind of frame; and C-Blosc2 makes no checksums. */
+	bytes[26] = 0;
+	memset(bytes + size - 17, 0, 17);
+	f = fopen(path, "wb");
+	cr_assert_eq(fwrite(bytes, 1, size, f), size);
+	fclose(f);
+}
+
+/* As many bytes have the chunks of a frame of chunks of different sizes. */
+static const uint32_t varied[] = {100, 9000, 37, 5000, 4001, 6000};
+#define NVARIED (sizeof(varied) / sizeof(*varied))
+
+/* Makes their files in @dir, which is new.  Returns how many bytes that are. */
+static inline uint64_t make_varied_chunks(const struct frame_dir *dir)
+{
+	static uint8_t data[10000];
+	uint64_t total = 0;
+
+	cr_assert_eq(mkdir(dir->path, 0700), 0);
+	for (size_t i = 0; i < NVARIED; i++) {
+		for (size_t k = 0; k < varied[i]; k++)
+			data[k] = (uint8_t)(k / 9 + i + 1);
+		frame_dir_chunk(dir, (uint32_t)i, data, varied[i], 1000);
+		total += varied[i];
+	}
+	return total;
+}
+
+/* Makes a contiguous frame @path of the chunk files of @dir. */
+static inline void join_chunks(const struct frame_dir *dir, const char *path,
+			       uint64_t nbytes)
+{
+	struct b2f_frame_header header = {.nbytes = nbytes};
+	uint64_t entries[NVARIED];
+	uint8_t *raw = NULL, *chunks = malloc(nbytes);
+	size_t size = 0;
+	FILE *f;
+
+	for (size_t i = 0; i < NVARIED; i++) {
+		char name[160];
+
+		snprintf(name, sizeof(name), "%s/%08zX.chunk", dir->path, i);
+		f = fopen(name, "rb");
+		entries[i] = header.cbytes;
+		header.cbytes += fread(chunks + header.cbytes, 1, varied[i] + 64, f);
+		fclose(f);
+	}
+	frame_dir_make_index(&header, entries, NVARIED, &raw, &size);
+	f = fopen(path, "wb");
+	cr_assert_eq(fwrite(raw, 1, B2F_FRAME_HEADER_PLAIN, f),
+		     B2F_FRAME_HEADER_PLAIN);
+	cr_assert_eq(fwrite(chunks, 1, header.cbytes, f), header.cbytes);
+	size -= B2F_FRAME_HEADER_PLAIN;
+	cr_assert_eq(fwrite(raw + B2F_FRAME_HEADER_PLAIN, 1, size, f), size);
+	fclose(f);
+	free(chunks);
+	free(raw);
+}
+
+/* A disk with a frame of chunks of different sizes. */
+static inline struct fault_disk *fault_frame_varied(bool single)
+{
+	struct frame_dir dir = frame_dir_new(), sparse;
+	struct fault_disk *disk;
+	char path[128];
+	uint64_t nbytes;
+
+	snprintf(sparse.path, sizeof(sparse.path), "%.60s/x", dir.path);
+	snprintf(path, sizeof(path), "%s/y", dir.path);
+	nbytes = make_varied_chunks(&sparse);
+	if (single)
+		join_chunks(&sparse, path, nbytes);
+	else
+		frame_dir_index(&sparse, NVARIED, nbytes, 0);
+	disk = fault_disk_load(single ? path : sparse.path);
+	cr_assert_not_null(disk);
+	frame_dir_remove(&sparse);
+	frame_dir_remove(&dir);
+	return disk;
+}
+
+/* A disk with an empty frame of @settings, a contiguous one if @single. */
+static inline struct fault_disk *
+fault_frame_new(const struct b2f_settings *settings, bool single)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct fault_disk *disk;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	cr_assert_eq(
+		b2f_frame_create(settings, AT_FDCWD, path, 0600, false, NULL),
+		0);
+	if (single)
+		make_single(path);
+	disk = fault_disk_load(path);
+	cr_assert_not_null(disk);
+	if (single)
+		cr_assert_eq(unlink(path), 0);
+	else
+		cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
+	frame_dir_remove(&dir);
+	return disk;
+}
+
+#endif

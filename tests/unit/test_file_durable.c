@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_file_durable.c - whether what a file was committed to survives, and who knows
+ *
+ * A sync that fails, or is left to the filesystem, at the edges of one commit;
+ * test_file_faults.c has faults everywhere.
+ */
+#include <criterion/criterion.h>
+
+#include "tests/support/fault_work.h"
+
+/* A sync of the filesystem fails that the file was left to. */
+static bool is_durable_after_failure(bool tell)
+{
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	static struct work w;
+	bool durable;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_NEW);
+	cr_expect_lt(count_durable(&w), 12);
+	fault_disk_abandon(disk);
+	if (tell)
+		b2f_durability_fail(&d);
+	/* What comes later does not hide it. */
+	write_some(&w, 100, 10, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	durable = count_durable(&w) == 12;
+	check_reading(&w);
+	cr_assert_eq(w.nfailed, 0);
+	end(&w);
+	fault_disk_free(disk);
+	return durable;
+}
+
+Test(file_durable, what_a_sync_has_failed_for_is_written_anew)
+{
+	cr_expect(is_durable_after_failure(true));
+	cr_expect(!is_durable_after_failure(false));
+}
+
+/* If the directory cannot be synced at the very end of a commit. */
+Test(file_durable, what_replaced_something_durable_is_synced_next_time)
+{
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
+	static struct work w;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cut(&w, 5000);
+	plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), -EIO);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
+	write_some(&w, 0, 10, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(&w), 12);
+	end(&w);
+	fault_disk_free(disk);
+}
+
+/* How many of 40 losses of power leave none of the last two commits. */
+static int count_lost(struct work *w)
+{
+	int n = 0;
+
+	for (unsigned int variant = 0; variant < 40; variant++) {
+		struct fault_disk *after =
+			fault_disk_after_loss(w->disk, variant);
+
+		n += find_state(w, after, w->nstates - 2) < 0;
+		fault_disk_free(after);
+	}
+	return n;
+}
+
+/* As long as the index before may come back, so do the files that it names. */
+Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
+{
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
+	const struct b2f_write_options write = {.durability = &d};
+	const struct b2f_runtime_options options = {.nworkers = 1};
+	static struct work w;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	fault_disk_unordered(disk);
+	cut(&w, 5000);
+	plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
+	cr_expect_eq(count_lost(&w), 0);
+	/* Neither by this writer at its end, nor by the next one. */
+	b2f_file_close(w.file);
+	cr_expect_eq(count_lost(&w), 0);
+	/* Jobs may still have the store, and with it the lock. */
+	b2f_runtime_free(w.rt);
+	cr_assert_eq(b2f_runtime_new(&options, &w.rt), 0);
+	w.file = open_disk(w.rt, disk);
+	cr_assert_eq(b2f_file_allow_write(w.file, &write), 0);
+	cr_expect_eq(count_lost(&w), 0);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_lost(&w), 0);
+	end(&w);
+	fault_disk_free(disk);
+}
+
+Test(file_durable, a_file_that_cannot_be_opened_now_is_not_lost)
+{
+	struct fault_plan plan = {
+		.err = EMFILE, .kinds = FAULT_OPEN, .onwards = true};
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	static struct work w;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	end(&w);
+	begin_with(&w, disk, &d);
+	fault_disk_count(disk, FAULT_ALL);
+	plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EMFILE);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_NEW);
+	fault_disk_fail(disk, NULL);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	end(&w);
+	fault_disk_free(disk);
+}
