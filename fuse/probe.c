@@ -12,7 +12,7 @@
 #define INDEX_NAME "chunks.b2frame"
 
 /* How often to follow a name that changes meanwhile. */
-#define TRIES 3
+#define TRIES 20
 
 int fs_probe_index(int fd, bool sparse, struct stat *out)
 {
@@ -93,7 +93,10 @@ static int probe_directory(const char *name, struct fs_probe *probe)
 	return 0;
 }
 
-/* Open plain files only: a FIFO or a device would notice. */
+/*
+ * Open plain files only: a FIFO or a device would notice.  -ESTALE: @name is
+ * another file by now.
+ */
 static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 {
 	struct b2f_frame_peek peek;
@@ -110,9 +113,11 @@ static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 		probe->index = probe->st;
 		return 0;
 	}
-	if (err || !peek.is_frame || peek.sparse ||
-	    peek.index.st_dev != probe->st.st_dev ||
-	    peek.index.st_ino != probe->st.st_ino)
+	if (err == -ENOENT ||
+	    (!err && (peek.index.st_dev != probe->st.st_dev ||
+		      peek.index.st_ino != probe->st.st_ino)))
+		return -ESTALE;
+	if (err || !peek.is_frame)
 		return 0;
 	probe->kind = FS_KIND_FRAME;
 	take_sizes(probe, &peek);
@@ -168,14 +173,17 @@ static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
 		     struct fs_probe *out)
 {
 	struct fs_probe probe = {.fd = -1};
-	int err = open_entry(tree, dirfd, name, &probe);
+	int err, tries = 0;
 
-	if (err)
-		return err;
-	if (S_ISDIR(probe.st.st_mode))
-		err = probe_directory(name, &probe);
-	else
-		err = probe_file(dirfd, name, &probe);
+	do {
+		err = open_entry(tree, dirfd, name, &probe);
+		if (err)
+			break;
+		if (S_ISDIR(probe.st.st_mode))
+			err = probe_directory(name, &probe);
+		else
+			err = probe_file(dirfd, name, &probe);
+	} while (err == -ESTALE && ++tries < TRIES);
 	if (err)
 		fs_probe_close(&probe);
 	else

@@ -10,6 +10,7 @@ import flips  # noqa: E402
 import arrays  # noqa: E402
 import fsx_runs  # noqa: E402
 import kills  # noqa: E402
+import names  # noqa: E402
 import packed  # noqa: E402
 import power  # noqa: E402
 import rollback  # noqa: E402
@@ -24,6 +25,11 @@ def fsx(count, seed, contiguous=False, small=False):
     for i, (options, size) in enumerate(fsx_runs.matrix()):
         yield " ".join(options), lambda: fsx_runs.run_one(
             options, size, count, seed + i, 50000, contiguous, small)
+
+
+def name(count, seed):
+    for options in names.matrix():
+        yield " ".join(options), lambda: names.play(count, seed, options)
 
 
 def play(count, seed, contiguous=False):
@@ -103,8 +109,10 @@ def suite(count, _):
         yield name, lambda: suites.compare(name)
 
 
-RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000), "rounds": (play, 1000), "kill": (kill, 200),
-        "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000), "suites": (suite, 100)}
+RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
+        "names": (name, 30000), "rounds": (play, 1000), "kill": (kill, 200),
+        "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000),
+        "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx,)}
 

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import threading
 
-from mounting import SANITIZED, Mount, main, make
+from mounting import SANITIZED, Mount, error_of, main, make
 
 NOREPLACE, EXCHANGE = 1, 2
 libc = ctypes.CDLL(None, use_errno=True)
@@ -254,6 +254,34 @@ def test_there_is_always_one():
         thread.join()
         assert not failures, failures
         assert seen == sorted(seen) and seen[-1] <= rounds
+
+
+def test_names_that_change_while_they_are_looked_at():
+    """Two files are two files, whichever of them a look finds by a name."""
+    templates()
+    os.mkdir("src")
+    for name, kind in ("a", "contiguous"), ("b", "frame"), ("c", "contiguous"):
+        copy = shutil.copy if kind == "contiguous" else shutil.copytree
+        copy(f"templates/{kind}", f"src/{name}.b2frame")
+    done, rounds = threading.Event(), 300 if SANITIZED else 3000
+
+    def exchange():
+        while not done.is_set():
+            for other in "bc":
+                assert rename("src/a.b2frame", f"src/{other}.b2frame",
+                              EXCHANGE) == 0
+
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0"):
+        thread = threading.Thread(target=exchange)
+        thread.start()
+        try:
+            for _ in range(rounds):
+                assert sorted(os.listdir("mnt")) == ["a", "b", "c"]
+                # The kernel asks again once for a file that has gone.
+                assert error_of(os.stat, "mnt/a") in (0, errno.ESTALE)
+        finally:
+            done.set()
+            thread.join()
 
 
 def test_without_exchange():
