@@ -29,6 +29,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_append_command;
+extern const struct cli_command cli_bench_command;
 extern const struct cli_command cli_cat_command;
 extern const struct cli_command cli_compress_command;
 extern const struct cli_command cli_convert_command;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * measure.h - what some settings make of some data
+ *
+ * Layer: public (made by frame/).  Threads: any; speeds are those of one thread.
+ */
+#ifndef B2FRAME_MEASURE_H
+#define B2FRAME_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/api.h"
+#include "b2frame/create.h"
+
+B2F_BEGIN_API
+
+/* What one thread needs for the data once. */
+struct b2f_measured {
+	/* Stored bytes, with those that the index has of each chunk. */
+	uint64_t cbytes;
+	/* It was busy so long, whatever else the machine did. */
+	uint64_t encode_ns;
+	uint64_t decode_ns;
+	/*
+	 * Bytes that it holds meanwhile: states of the codecs, blocks, one chunk
+	 * stored and decoded; 0 if the C library does not tell.
+	 */
+	uint64_t memory;
+};
+
+/*
+ * Encodes the @size (> 0) bytes at @data in chunks, as @settings (with a chunk
+ * size) say, and decodes them again, each until @least_ns have passed, and once at
+ * least; the shortest time counts.  In memory are also the stored chunks.
+ *
+ * Returns 0; -EINVAL (settings that cannot be), -ENOMEM, or -EIO: the data that
+ * came back are others.
+ */
+B2F_MUST_CHECK
+int b2f_settings_measure(const struct b2f_settings *settings, const void *data,
+			 size_t size, uint64_t least_ns,
+			 struct b2f_measured *out);
+
+B2F_END_API
+
+#endif
