@@ -52,7 +52,7 @@ bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	may = w && w->edit && w->edit->small && !file->frame->form.is_array;
+	may = w && w->edit && w->edit->home->small && !file->frame->form.is_array;
 	if (may) {
 		now = b2f_file_size_locked(file);
 		limit = b2f_max_u64(limit, w->grow_above);
@@ -149,7 +149,7 @@ static int try_grow(struct b2f_file *file, const struct b2f_grow *g,
 	if (err)
 		return err;
 	pthread_mutex_lock(&w->write_lock);
-	if (!w->edit || !w->edit->small)
+	if (!w->edit || !w->edit->home->small)
 		err = 0;
 	else if (!is_clean(file))
 		err = -EAGAIN;

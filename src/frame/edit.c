@@ -210,7 +210,6 @@ int b2f_edit_new(struct b2f_frame *frame, enum b2f_edit_what what,
 	edit->frame = b2f_frame_ref(frame);
 	edit->home = b2f_frame_ref(frame);
 	edit->store = frame->store;
-	edit->small = frame->small;
 	edit->header = frame->header;
 	edit->stamp = frame->stamp;
 	edit->last_tag = b2f_tag_draw();

@@ -120,8 +120,6 @@ struct b2f_edit {
 	struct b2f_store *store;
 	struct b2f_frame *home;
 	bool has_lock;
-	/* Of the frame that it began with. */
-	bool small;
 	/* Its users believe that it has ended before it does. */
 	bool ends_late;
 	/*

@@ -94,7 +94,7 @@ static bool has_few_gaps(const struct b2f_edit *edit)
 {
 	uint64_t live = edit->committed.cbytes;
 
-	return edit->small && edit->header.frame_len < 2 * live + DEAD_BYTES;
+	return edit->home->small && edit->header.frame_len < 2 * live + DEAD_BYTES;
 }
 
 void b2f_edit_find_gaps(struct b2f_edit *edit)

@@ -113,7 +113,7 @@ static int place(struct b2f_edit *edit, const struct b2f_commit *commit,
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
 				    image->header_len);
-	if (image->sealed && edit->small)
+	if (image->sealed && edit->home->small)
 		b2f_fingerprint_set_small(image->bytes, image->size);
 	return 0;
 }
