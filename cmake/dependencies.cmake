@@ -31,6 +31,18 @@ else()
 	message(STATUS "without libcrypto: Bloscpack files with md5 and SHA sums "
 		"are refused")
 endif()
+if(B2F_REMOTE)
+	# From 7.84 on threads may initialize it at the same time.
+	pkg_check_modules(CURL IMPORTED_TARGET GLOBAL QUIET "libcurl>=7.84")
+	pkg_check_modules(EXPAT IMPORTED_TARGET GLOBAL QUIET "expat>=2.4")
+endif()
+if(B2F_REMOTE AND CURL_FOUND AND EXPAT_FOUND)
+	set(B2F_REMOTE_MODULES " libcurl expat")
+else()
+	set(B2F_REMOTE OFF)
+	message(STATUS "without libcurl>=7.84 (libcurl4-openssl-dev) and expat "
+		"(libexpat1-dev): URLs are refused")
+endif()
 # Its module has another name from version 5 on.
 pkg_search_module(MSGPACK IMPORTED_TARGET GLOBAL QUIET "msgpack-c>=4"
 	"msgpack>=3")

@@ -49,7 +49,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libb2frame-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libb2frame1 (= ${PROJECT_VERSION}), \
-liblz4-dev, libzstd-dev, zlib1g-dev, libxxhash-dev, libjansson-dev, \
+liblz4-dev, libzstd-dev, zlib1g-dev, libxxhash-dev, libjansson-dev, libcurl4-openssl-dev, libexpat1-dev, \
 libssl-dev")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "library that reads and writes Blosc2 frames (development)
 Headers, static library, manual page and examples.")

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "file/gather.h"
 #include "file/record.h"
+#include "frame/frame_chunk.h"
 #include "run/readahead.h"
 
 /* Chunks up to this many decoded bytes are loaded whole. */
@@ -119,10 +120,12 @@ static void run_ahead(struct b2f_job *job, bool cancelled)
  * Queues the part of chunk @span in [@start, @end).  A small chunk is taken up
  * to its end at once, so only its first range counts.
  */
-static void queue_chunk(struct b2f_file *file,
-			const struct b2f_frame_span *span, uint64_t start,
+static void queue_chunk(const struct b2f_reading *r,
+			const struct b2f_source *src, uint64_t start,
 			uint64_t end)
 {
+	const struct b2f_frame_span *span = &src->span;
+	struct b2f_file *file = r->file;
 	struct b2f_runtime *rt = file->runtime;
 	struct ahead *a;
 
@@ -140,6 +143,9 @@ static void queue_chunk(struct b2f_file *file,
 		a->end = span->nbytes;
 	a->nbytes = a->end - a->start;
 	a->job.run = run_ahead;
+	/* All that is queued is on its way, not only what workers have begun. */
+	if (is_whole(a))
+		b2f_frame_prefetch(r->frame, src->raw, span->nbytes);
 	b2f_file_ref(file);
 	atomic_fetch_add(&rt->ahead_bytes, a->nbytes);
 	b2f_pool_submit(rt->pool, B2F_POOL_AHEAD, &a->job);
@@ -223,7 +229,7 @@ void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 		if (b2f_reading_find(r, start, &src) || src.span.nbytes == 0)
 			return;
 		if (!src.record && !src.is_zeros)
-			queue_chunk(r->file, &src.span, start, end);
+			queue_chunk(r, &src, start, end);
 		b2f_record_unref(src.record);
 		start = src.span.start + src.span.nbytes;
 	}

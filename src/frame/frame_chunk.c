@@ -39,6 +39,8 @@ struct place {
 	/* The first of them, as far as they have been read. */
 	const uint8_t *start;
 	size_t nstart;
+	/* What of it is wanted next, or NULL. */
+	const struct b2f_frame_want *want;
 };
 
 static int find_place(const struct b2f_frame *frame, uint64_t raw,
@@ -151,6 +153,32 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 	return 0;
 }
 
+/*
+ * Has the store read the head of a chunk, the seal at its end and what is wanted in
+ * between at the same time, instead of one when the one before is there.  @size: of
+ * the stored bytes.
+ */
+static void expect(const struct place *place, uint64_t size)
+{
+	const struct b2f_frame_want *want = place->want;
+	uint64_t slack = size / EXPECT_SLACK, start, end;
+
+	if (!want || want->end == 0 || !place->object.store->ops->expect ||
+	    size < EXPECT_MIN || size > 2 * want->nbytes)
+		return;
+	start = size * want->start / want->nbytes;
+	end = size * want->end / want->nbytes + slack;
+	start -= b2f_min_u64(start, slack);
+	if (start < 2 * HEAD_GUESS)
+		start = 0;
+	else
+		b2f_object_expect(&place->object, 0, HEAD_GUESS);
+	if (end < size)
+		b2f_object_expect(&place->object, size - 1, 1);
+	b2f_object_expect(&place->object, start,
+			  b2f_min_u64(end, size) - start);
+}
+
 /* A seal of a chunk with very many blocks is read only if it is there. */
 static int has_seal(const struct place *place, uint64_t stored,
 		    const struct b2f_loaded *l, size_t size, bool *has,
@@ -210,6 +238,7 @@ static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 	if (stored > place->stored)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "there is no room for its seal");
+	expect(place, stored);
 	return load_seal(place, stored, l, why);
 }
 
@@ -256,27 +285,15 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	return check_place(frame, l->raw, err, why);
 }
 
-/*
- * Has the system read the head of a chunk file, the seal at its end and what is
- * wanted in between at the same time, instead of one when the one before is
- * there.
- */
-static void expect(const struct place *place,
-		   const struct b2f_frame_want *want)
+void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
+			uint64_t nbytes)
 {
-	uint64_t size = place->stored, slack = size / EXPECT_SLACK;
-	uint64_t start = size * want->start / want->nbytes;
-	uint64_t end = size * want->end / want->nbytes + slack;
+	const struct b2f_entry entry = b2f_entry_of(raw);
 
-	start -= b2f_min_u64(start, slack);
-	if (start < 2 * HEAD_GUESS)
-		start = 0;
-	else
-		b2f_object_expect(&place->object, 0, HEAD_GUESS);
-	if (end < size)
-		b2f_object_expect(&place->object, size - 1, 1);
-	b2f_object_expect(&place->object, start,
-			  b2f_min_u64(end, size) - start);
+	/* Nearly every chunk has so many bytes at most, with its seal. */
+	if (!entry.special)
+		b2f_store_prefetch(frame->store, (int64_t)(uint32_t)entry.place,
+				   nbytes + nbytes / EXPECT_SLACK + EXPECT_MIN);
 }
 
 /* With @keep, leaves the object there if it will have to be read again. */
@@ -288,12 +305,14 @@ static int load_stored(struct b2f_frame *frame,
 	struct place place = {0};
 	int err;
 
+	if (how == B2F_LOAD_ALL)
+		b2f_frame_prefetch(frame, l->raw, want->nbytes);
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		return err;
-	if (want->end > 0 && frame->store->sparse &&
-	    place.stored >= EXPECT_MIN && place.stored <= 2 * want->nbytes)
-		expect(&place, want);
+	place.want = want;
+	if (frame->store->sparse)
+		expect(&place, place.stored);
 	err = load_place(frame, &place, want->nbytes, how, l, why);
 	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
 		*keep = place.object;
@@ -342,6 +361,9 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		goto out;
+	/* The seal is at the end: of a chunk that is far it comes at once. */
+	if (frame->store->ops->prefetch && place.stored > 0)
+		b2f_object_expect(&place.object, place.stored - 1, 1);
 	err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal, why);
 	err = check_place(frame, l->raw, err, why);
 	if (!err && has_seal)

@@ -64,6 +64,13 @@ struct b2f_frame_want {
 };
 
 /*
+ * All of the chunk with entry @raw, of @nbytes decoded bytes, will be loaded soon: a
+ * store where that takes time may begin.
+ */
+void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
+			uint64_t nbytes);
+
+/*
  * As b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
  * *@object, for b2f_object_close(), if there is more of the chunk than the head
  * and b2f_object_look() can tell whether it changes.

@@ -231,24 +231,24 @@ static int read_all(struct b2f_pack *pack, struct b2f_store *store,
 	return err ? err : b2f_pack_make_tree(pack, why);
 }
 
-int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
-		  const char *path, struct b2f_pack **out)
+int b2f_pack_open_store(const struct b2f_frame_options *options,
+			struct b2f_store *store, const char *path,
+			struct b2f_pack **out)
 {
 	const char *label = options->label ? options->label : path;
 	struct b2f_pack *pack = calloc(1, sizeof(*pack));
-	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err;
 
-	if (!pack)
+	if (pack)
+		pack->label = strdup(label);
+	if (!pack || !pack->label) {
+		b2f_store_free(store);
+		free(pack);
 		return -ENOMEM;
+	}
 	pack->log = options->log;
-	pack->label = strdup(label);
-	err = pack->label ? b2f_store_open(dirfd, path, !options->nofollow,
-					   &store, &why)
-			  : -ENOMEM;
-	if (!err)
-		err = read_all(pack, store, label, &why);
+	err = read_all(pack, store, path, &why);
 	if (err) {
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
 			why.text[0] ? why.text : strerror(-err));
@@ -257,6 +257,22 @@ int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
 	}
 	*out = pack;
 	return 0;
+}
+
+int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
+		  const char *path, struct b2f_pack **out)
+{
+	const char *label = options->label ? options->label : path;
+	struct b2f_store *store = NULL;
+	struct b2f_why why = {""};
+	int err = b2f_store_open(dirfd, path, !options->nofollow, &store, &why);
+
+	if (err) {
+		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
+			why.text[0] ? why.text : strerror(-err));
+		return err;
+	}
+	return b2f_pack_open_store(options, store, label, out);
 }
 
 void b2f_pack_close(struct b2f_pack *pack)

@@ -92,4 +92,13 @@ int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
 B2F_MUST_CHECK
 int b2f_pack_make_tree(struct b2f_pack *pack, struct b2f_why *why);
 
+/*
+ * As b2f_pack_open(), with the pack in @store, which it takes over even if it fails.
+ * @path is its name, which tells what kind it is.
+ */
+B2F_MUST_CHECK
+int b2f_pack_open_store(const struct b2f_frame_options *options,
+			struct b2f_store *store, const char *path,
+			struct b2f_pack **out);
+
 #endif

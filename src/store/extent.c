@@ -68,6 +68,16 @@ static int extent_read(const struct b2f_object *object, uint64_t off, void *buf,
 	return inner.store->ops->read(&inner, extent->off + off, buf, n, why);
 }
 
+static void extent_expect(const struct b2f_object *object, uint64_t off,
+			  uint64_t n)
+{
+	const struct extent *extent = extent_of(object->store);
+	const struct b2f_object inner = in_whole(object);
+
+	if (inner.store->ops->expect)
+		inner.store->ops->expect(&inner, extent->off + off, n);
+}
+
 static void extent_close(struct b2f_object *object)
 {
 	struct b2f_object inner = in_whole(object);
@@ -98,6 +108,7 @@ static const struct b2f_store_ops extent_ops = {
 	.open = extent_open,
 	.read = extent_read,
 	.close = extent_close,
+	.expect = extent_expect,
 	.stat_index = extent_stat_index,
 	.free = extent_free,
 	.clone = extent_clone,

@@ -99,7 +99,13 @@ void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n)
 {
 	if (object->store->ops->expect)
-		object->store->ops->expect(object, off, n);
+		object->store->ops->expect(object, object->base + off, n);
+}
+
+void b2f_store_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
+{
+	if (store->ops->prefetch)
+		store->ops->prefetch(store, id, n);
 }
 
 int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,

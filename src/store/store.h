@@ -62,6 +62,7 @@ struct b2f_object {
 	/* Private to the store; -1 or NULL if it has none. */
 	int fd;
 	const uint8_t *data;
+	void *private;
 	/* Created, and not published yet. */
 	bool unnamed;
 };
@@ -81,6 +82,8 @@ struct b2f_store_ops {
 	/* As b2f_object_expect(); NULL: there is nothing to gain. */
 	void (*expect)(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
+	/* As b2f_store_prefetch(); NULL: there is nothing to gain. */
+	void (*prefetch)(struct b2f_store *store, int64_t id, uint64_t n);
 	/* As b2f_object_look(); NULL: objects are not to stay open. */
 	int (*look)(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out);
@@ -244,6 +247,12 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
  */
 void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
+
+/*
+ * Lets the system begin to read the first @n bytes of object @id, of which there
+ * may be fewer: it will be opened soon.  A hint, which does not wait.
+ */
+void b2f_store_prefetch(struct b2f_store *store, int64_t id, uint64_t n);
 
 /*
  * Checks what this kind of file says of the open @chunk, whose header says that it

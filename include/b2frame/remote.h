@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote.h - frames in an object store, or on a web server
+ *
+ * A struct b2f_remote is one place: a bucket or a prefix in it (s3://BUCKET/PREFIX),
+ * or a URL (http://, https://), with the credentials for it and the connections to
+ * it.  What is there has a *path* below it, "" for the place itself; a path is the
+ * rest of a key, as it is, with '/' between its parts.
+ *
+ * A version of an object is told by its ETag.  What was opened is read in that
+ * version (If-Match) or not at all: -ESTALE.
+ *
+ * A library that was built without libcurl has all of these functions; they say so
+ * and return B2F_EUNSUPPORTED.
+ *
+ * Layer: public (made by remote/).
+ *
+ * Threads: every function but b2f_remote_free() may be called from any thread.  A
+ * remote has a thread of its own: a daemon makes it after its last fork.
+ */
+#ifndef B2FRAME_REMOTE_H
+#define B2FRAME_REMOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "b2frame/api.h"
+#include "b2frame/error.h"
+#include "b2frame/frame.h"
+#include "b2frame/pack.h"
+
+B2F_BEGIN_API
+
+struct b2f_remote;
+
+/* Zero is the default of every field.  All strings are copied. */
+struct b2f_remote_options {
+	/* Must outlive the remote.  NULL: no messages. */
+	const struct b2f_log *log;
+	/* The server of an s3:// URL, "http://HOST:PORT"; NULL: that of AWS. */
+	const char *endpoint;
+	/* NULL: "us-east-1". */
+	const char *region;
+	/*
+	 * Name the bucket in the path, not in the host; always so with @endpoint
+	 * unless @host_style.
+	 */
+	bool path_style;
+	bool host_style;
+	/* For an s3:// URL; without the first two nothing is signed. */
+	const char *access_key;
+	const char *secret_key;
+	const char *session_token;
+	/* A proxy as libcurl takes it; NULL: none, whatever the environment says. */
+	const char *proxy;
+	/* A file of certificates (PEM) to trust; NULL: those of the system. */
+	const char *ca_file;
+	/* Until a connection stands, ms; 0: 10,000. */
+	unsigned int connect_ms;
+	/* Without a byte, ms, in steps of a second; 0: 30,000. */
+	unsigned int stall_ms;
+	/*
+	 * How often a request is made again after an error that may pass; 0: 5.
+	 * UINT_MAX: never.
+	 */
+	unsigned int retries;
+	/* Before the first time, ms; twice as long before each further one. 0: 100. */
+	unsigned int backoff_ms;
+	/* At a time; 0: 16. */
+	unsigned int connections;
+	/*
+	 * How long what was seen of an index counts as what it is now, ms; 0: 5,000.
+	 * So a frame asks at most so often whether it has changed.
+	 */
+	unsigned int refresh_ms;
+};
+
+/* "s3://...", "http://...", "https://...": may be given to b2f_remote_new(). */
+bool b2f_remote_is_url(const char *path);
+
+/*
+ * Makes the remote of @url; makes no request.  Free *@out with b2f_remote_free().
+ * Returns 0, -EINVAL (the URL or an option makes no sense, which is logged),
+ * B2F_EUNSUPPORTED (built without), -EAGAIN or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
+		   struct b2f_remote **out);
+
+/*
+ * Frames and packs that were opened from @remote keep it alive.  NULL does
+ * nothing.
+ */
+void b2f_remote_free(struct b2f_remote *remote);
+
+/* Is it a place in an object store, which can be listed? */
+bool b2f_remote_has_list(const struct b2f_remote *remote);
+
+/* What messages call @remote: its URL, without what may be secret in it. */
+const char *b2f_remote_label(const struct b2f_remote *remote);
+
+/* An ETag is longer than this on no server that is served; and its 0. */
+#define B2F_REMOTE_ETAG_SIZE 128
+
+/* One version of an object. */
+struct b2f_remote_stat {
+	uint64_t size;
+	/* Since 1970, seconds; 0: not known. */
+	int64_t mtime;
+	/* As the server writes it, with its quotes; "": it has none. */
+	char etag[B2F_REMOTE_ETAG_SIZE];
+};
+
+/* The stamp of the version @st, and what stat(2) would say of it: a plain file. */
+struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st);
+void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
+
+/*
+ * What the object @path is now: one request.
+ *
+ * Returns 0 or an error of requests, which are those of all functions below, and
+ * logged but for -ENOENT: -ENOENT (no such object, or no bucket), -EACCES (wrong
+ * key, not allowed, a clock that is wrong), -ESTALE (another version), -EREMOTE
+ * (redirected), -ETIMEDOUT, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH, -EPROTO
+ * (TLS; no HTTP), -EIO (the server fails), B2F_EUNSUPPORTED (the server cannot
+ * serve ranges, or tells no version), B2F_ETOOBIG, -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_remote_look(struct b2f_remote *remote, const char *path,
+		    struct b2f_remote_stat *out);
+
+/*
+ * Reads up to @n bytes from byte @off on of the version @st of @path: one request.
+ * Returns how many these are, fewer at its end only, or an error of requests.
+ */
+B2F_MUST_CHECK
+ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
+			const struct b2f_remote_stat *st, uint64_t off, void *buf,
+			size_t n);
+
+/* One name in a directory. */
+struct b2f_remote_entry {
+	/* One part of a path, without slashes; valid during the call. */
+	const char *name;
+	/* Paths begin with it and a '/'; @st is zeros then. */
+	bool is_dir;
+	struct b2f_remote_stat st;
+};
+
+/* Returns 0 to go on, or what b2f_remote_list() is to return. */
+typedef int b2f_remote_list_fn(void *arg, const struct b2f_remote_entry *entry);
+
+/*
+ * Calls @fn for what is in the directory @path: all paths that begin with it and a
+ * '/', up to the next one; in no order that may be relied on.  One request per
+ * thousand names.  An empty name (a key that ends in '/') is passed over.  That there
+ * is nothing is no error.
+ *
+ * Returns 0, what @fn returned, B2F_EUNSUPPORTED (no object store), B2F_ECORRUPT
+ * (the answer makes no sense) or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remote_list(struct b2f_remote *remote, const char *path,
+		    b2f_remote_list_fn *fn, void *arg);
+
+/*
+ * As b2f_frame_open(), with the frame @path: of which there is
+ * @path/chunks.b2frame, or which is the object @path.  One request, or two for an
+ * index of more than a mebibyte; for an object up to four.  Close *@out with
+ * b2f_frame_close().
+ *
+ * Returns as b2f_frame_open(), or an error of requests; all are logged.
+ */
+B2F_MUST_CHECK
+int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame **out);
+
+/* As b2f_pack_open(), with the object @path. */
+B2F_MUST_CHECK
+int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
+			 const struct b2f_frame_options *options,
+			 struct b2f_pack **out);
+
+/* What @remote has done so far. */
+struct b2f_remote_counts {
+	/* Requests that were sent, those that were made again counted. */
+	uint64_t requests;
+	uint64_t retries;
+	/* Bytes of bodies. */
+	uint64_t received;
+	uint64_t sent;
+};
+
+struct b2f_remote_counts b2f_remote_counts_get(const struct b2f_remote *remote);
+
+B2F_END_API
+
+#endif

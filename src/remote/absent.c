@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* absent.c - remotes of a library that was built without libcurl: none */
+#include <string.h>
+
+#include "b2frame/remote.h"
+#include "base/log_line.h"
+
+int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
+		   struct b2f_remote **out)
+{
+	(void)out;
+	b2f_log(options->log, B2F_LOG_ERROR,
+		"%.*s: this program was built without libcurl, and so without "
+		"URLs",
+		(int)strcspn(url, "?#"), url);
+	return B2F_EUNSUPPORTED;
+}
+
+/* As there is no remote, none of these is called. */
+
+void b2f_remote_free(struct b2f_remote *remote)
+{
+	(void)remote;
+}
+
+bool b2f_remote_has_list(const struct b2f_remote *remote)
+{
+	(void)remote;
+	return false;
+}
+
+const char *b2f_remote_label(const struct b2f_remote *remote)
+{
+	(void)remote;
+	return "";
+}
+
+struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
+{
+	(void)st;
+	return (struct b2f_frame_stamp){.dev = 0};
+}
+
+void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out)
+{
+	(void)st;
+	*out = (struct stat){.st_dev = 0};
+}
+
+int b2f_remote_look(struct b2f_remote *remote, const char *path,
+		    struct b2f_remote_stat *out)
+{
+	(void)remote;
+	(void)path;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
+ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
+			const struct b2f_remote_stat *st, uint64_t off, void *buf,
+			size_t n)
+{
+	(void)remote;
+	(void)path;
+	(void)st;
+	(void)off;
+	(void)buf;
+	(void)n;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_list(struct b2f_remote *remote, const char *path,
+		    b2f_remote_list_fn *fn, void *arg)
+{
+	(void)remote;
+	(void)path;
+	(void)fn;
+	(void)arg;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame **out)
+{
+	(void)remote;
+	(void)path;
+	(void)options;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
+			 const struct b2f_frame_options *options,
+			 struct b2f_pack **out)
+{
+	(void)remote;
+	(void)path;
+	(void)options;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
+struct b2f_remote_counts b2f_remote_counts_get(const struct b2f_remote *remote)
+{
+	(void)remote;
+	return (struct b2f_remote_counts){.requests = 0};
+}

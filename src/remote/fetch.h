@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fetch.h - a range of one version of an object
+ *
+ * The only way by which stored bytes come from a server.
+ *
+ * Layer: remote.  May include: base/.  Threads: any; b2f_fetch_drop() once.
+ */
+#ifndef B2F_REMOTE_FETCH_H
+#define B2F_REMOTE_FETCH_H
+
+#include "remote/remote_priv.h"
+
+struct b2f_fetch;
+
+struct b2f_fetch_spec {
+	const char *path;
+	/* Of which version; NULL: the one that is there now. */
+	const struct b2f_remote_stat *version;
+	uint64_t off;
+	/* Not 0; of the last bytes of an object fewer come. */
+	size_t n;
+	/* Room for them, for as long as the fetch is not dropped; or NULL. */
+	void *into;
+};
+
+struct b2f_fetched {
+	/* In spec.into, or valid until the fetch is dropped. */
+	const uint8_t *bytes;
+	size_t n;
+	/* The version that they are of. */
+	struct b2f_remote_stat version;
+};
+
+/* Begins; waits for nothing.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec,
+		    struct b2f_fetch **out);
+
+/*
+ * Waits for the end of it, also from several threads.  Returns 0, or an error of
+ * requests (b2frame/remote.h).
+ */
+B2F_MUST_CHECK
+int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
+		   struct b2f_why *why);
+
+/* Ends it, done or not.  NULL does nothing. */
+void b2f_fetch_drop(struct b2f_fetch *fetch);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* http.c - the thread that makes requests, and what its callers see */
+#include "remote/http.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/checked.h"
+#include "base/monotonic.h"
+#include "remote/http_priv.h"
+
+/* How long the thread sleeps without anything to do, ms. */
+#define SLEEP_MS 60000
+
+/* No pause is longer, ms. */
+#define PAUSE_MAX_MS 10000
+
+/* Handles that wait for the next request. */
+#define SPARE_MAX 32
+
+struct b2f_http {
+	struct b2f_http_options options;
+	CURLM *multi;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	/* Under lock: what was started, in its order, and that it is to end. */
+	struct b2f_http_request *queue;
+	bool stops;
+	/* The thread's. */
+	struct b2f_http_request *running;
+	struct b2f_http_request *paused;
+	CURL *spare[SPARE_MAX];
+	unsigned int nspare;
+	unsigned int seed;
+	atomic_ullong requests;
+	atomic_ullong retries;
+	atomic_ullong received;
+	atomic_ullong sent;
+};
+
+static void free_request(struct b2f_http_request *r)
+{
+	if (!r->spec.into)
+		free(r->reply.body);
+	curl_slist_free_all(r->headers);
+	pthread_cond_destroy(&r->changed);
+	free(r->url);
+	free(r);
+}
+
+static void put_easy(struct b2f_http *http, struct b2f_http_request *r)
+{
+	if (r->easy && http->nspare < SPARE_MAX)
+		http->spare[http->nspare++] = r->easy;
+	else
+		curl_easy_cleanup(r->easy);
+	r->easy = NULL;
+}
+
+static CURL *get_easy(struct b2f_http *http)
+{
+	return http->nspare ? http->spare[--http->nspare] : curl_easy_init();
+}
+
+/* The request is done; a dropped one goes. */
+static void finish(struct b2f_http *http, struct b2f_http_request *r)
+{
+	bool dropped;
+
+	put_easy(http, r);
+	pthread_mutex_lock(&http->lock);
+	r->state = B2F_HTTP_DONE;
+	dropped = r->dropped;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&http->lock);
+	if (dropped)
+		free_request(r);
+}
+
+static void set_state(struct b2f_http *http, struct b2f_http_request *r,
+		      enum b2f_http_state state)
+{
+	pthread_mutex_lock(&http->lock);
+	r->state = state;
+	pthread_mutex_unlock(&http->lock);
+}
+
+static bool is_dropped(struct b2f_http *http, struct b2f_http_request *r)
+{
+	bool dropped;
+
+	pthread_mutex_lock(&http->lock);
+	dropped = r->dropped;
+	pthread_mutex_unlock(&http->lock);
+	return dropped;
+}
+
+static void begin(struct b2f_http *http, struct b2f_http_request *r)
+{
+	int err = 0;
+
+	b2f_http_reply_begin(r);
+	r->easy = get_easy(http);
+	if (!r->easy || b2f_http_ask(r, &http->options) ||
+	    curl_multi_add_handle(http->multi, r->easy))
+		err = -ENOMEM;
+	if (err) {
+		r->reply.err = err;
+		finish(http, r);
+		return;
+	}
+	DL_APPEND(http->running, r);
+	set_state(http, r, B2F_HTTP_RUNNING);
+	atomic_fetch_add(&http->requests, 1);
+}
+
+/*
+ * Half of the pause is by chance, so that clients that failed together do not come
+ * again together.
+ */
+static uint64_t pause_ms(struct b2f_http *http, struct b2f_http_request *r)
+{
+	uint64_t ms = (uint64_t)http->options.backoff_ms
+		      << (r->nretries < 16 ? r->nretries : 16);
+
+	ms = b2f_min_u64(ms, PAUSE_MAX_MS);
+	return ms / 2 + (uint64_t)rand_r(&http->seed) % (ms / 2 + 1);
+}
+
+static void pause_request(struct b2f_http *http, struct b2f_http_request *r)
+{
+	r->due_ns = b2f_monotonic_ns() + pause_ms(http, r) * 1000000;
+	r->nretries++;
+	atomic_fetch_add(&http->retries, 1);
+	put_easy(http, r);
+	set_state(http, r, B2F_HTTP_PAUSED);
+	DL_APPEND(http->paused, r);
+}
+
+static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
+{
+	struct b2f_http_request *r = NULL;
+
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&r);
+	b2f_http_reply_end(r, code);
+	atomic_fetch_add(&http->received, r->reply.size + r->nerror);
+	atomic_fetch_add(&http->sent, r->nsent);
+	curl_multi_remove_handle(http->multi, easy);
+	DL_DELETE(http->running, r);
+	if (r->nretries < http->options.retries &&
+	    b2f_http_reply_may_pass(r) && !is_dropped(http, r))
+		pause_request(http, r);
+	else
+		finish(http, r);
+}
+
+static void end_ready(struct b2f_http *http)
+{
+	struct CURLMsg *msg;
+	int left;
+
+	while ((msg = curl_multi_info_read(http->multi, &left)))
+		if (msg->msg == CURLMSG_DONE)
+			end_one(http, msg->easy_handle, msg->data.result);
+}
+
+/* Ends what nobody waits for any more. */
+static void end_dropped(struct b2f_http *http)
+{
+	struct b2f_http_request *r, *tmp;
+
+	DL_FOREACH_SAFE(http->running, r, tmp) {
+		if (!is_dropped(http, r))
+			continue;
+		curl_multi_remove_handle(http->multi, r->easy);
+		DL_DELETE(http->running, r);
+		finish(http, r);
+	}
+	DL_FOREACH_SAFE(http->paused, r, tmp) {
+		if (!is_dropped(http, r))
+			continue;
+		DL_DELETE(http->paused, r);
+		finish(http, r);
+	}
+}
+
+/* Begins again what has paused long enough; returns how long to sleep, ms. */
+static int wake_paused(struct b2f_http *http)
+{
+	uint64_t now = b2f_monotonic_ns(), sleep_ms = SLEEP_MS;
+	struct b2f_http_request *r, *tmp;
+
+	DL_FOREACH_SAFE(http->paused, r, tmp) {
+		if (r->due_ns <= now) {
+			DL_DELETE(http->paused, r);
+			begin(http, r);
+			/* It may have failed at once. */
+			sleep_ms = 0;
+		} else {
+			sleep_ms = b2f_min_u64(
+				sleep_ms, (r->due_ns - now) / 1000000 + 1);
+		}
+	}
+	return (int)sleep_ms;
+}
+
+/* Begins what was started meanwhile, in its order; false: end. */
+static bool take_queue(struct b2f_http *http)
+{
+	struct b2f_http_request *list, *r, *tmp;
+	bool stops;
+
+	pthread_mutex_lock(&http->lock);
+	list = http->queue;
+	http->queue = NULL;
+	stops = http->stops;
+	pthread_mutex_unlock(&http->lock);
+	DL_FOREACH_SAFE(list, r, tmp) {
+		DL_DELETE(list, r);
+		begin(http, r);
+	}
+	end_dropped(http);
+	return !stops;
+}
+
+static void *serve(void *arg)
+{
+	struct b2f_http *http = arg;
+	int running = 0, sleep_ms;
+
+	while (take_queue(http)) {
+		sleep_ms = wake_paused(http);
+		curl_multi_perform(http->multi, &running);
+		end_ready(http);
+		/* What has failed now may be due before. */
+		if (http->paused && sleep_ms > 0)
+			sleep_ms = wake_paused(http);
+		curl_multi_poll(http->multi, NULL, 0, sleep_ms, NULL);
+	}
+	return NULL;
+}
+
+static void free_options(struct b2f_http_options *options)
+{
+	free(options->proxy);
+	free(options->ca_file);
+}
+
+/* Signals are for the threads of the program. */
+static int start_thread(struct b2f_http *http)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&http->thread, NULL, serve, http);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -err;
+}
+
+int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
+{
+	struct b2f_http *http = calloc(1, sizeof(*http));
+	int err = -ENOMEM;
+
+	if (!http || curl_global_init(CURL_GLOBAL_DEFAULT)) {
+		free_options(options);
+		free(http);
+		return -ENOMEM;
+	}
+	http->options = *options;
+	http->seed = (unsigned int)b2f_monotonic_ns();
+	pthread_mutex_init(&http->lock, NULL);
+	http->multi = curl_multi_init();
+	if (http->multi) {
+		curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+				  (long)options->connections);
+		curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+				  (long)options->connections);
+		err = start_thread(http);
+	}
+	if (!err) {
+		*out = http;
+		return 0;
+	}
+	curl_multi_cleanup(http->multi);
+	pthread_mutex_destroy(&http->lock);
+	free_options(&http->options);
+	free(http);
+	curl_global_cleanup();
+	return err;
+}
+
+void b2f_http_free(struct b2f_http *http)
+{
+	if (!http)
+		return;
+	pthread_mutex_lock(&http->lock);
+	http->stops = true;
+	pthread_mutex_unlock(&http->lock);
+	curl_multi_wakeup(http->multi);
+	pthread_join(http->thread, NULL);
+	while (http->nspare)
+		curl_easy_cleanup(http->spare[--http->nspare]);
+	curl_multi_cleanup(http->multi);
+	pthread_mutex_destroy(&http->lock);
+	free_options(&http->options);
+	free(http);
+	curl_global_cleanup();
+}
+
+/* Copies what @spec points to but for the data and the caller's buffer. */
+static int copy_spec(struct b2f_http_request *r,
+		     const struct b2f_http_spec *spec)
+{
+	const char *const from[] = {spec->url, spec->etag, spec->if_match,
+				    spec->if_none_match};
+	const char **const to[] = {&r->spec.url, &r->spec.etag,
+				   &r->spec.if_match, &r->spec.if_none_match};
+	size_t size = 0, at = 0;
+
+	for (size_t i = 0; i < 4; i++)
+		size += from[i] ? strlen(from[i]) + 1 : 0;
+	r->url = malloc(size);
+	if (!r->url)
+		return -ENOMEM;
+	r->spec = *spec;
+	for (size_t i = 0; i < 4; i++) {
+		size_t n = from[i] ? strlen(from[i]) + 1 : 0;
+
+		if (n > 0)
+			*to[i] = memcpy(r->url + at, from[i], n);
+		at += n;
+	}
+	return 0;
+}
+
+int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
+		   struct b2f_http_request **out)
+{
+	struct b2f_http_request *r = calloc(1, sizeof(*r));
+
+	if (!r || copy_spec(r, spec)) {
+		free(r);
+		return -ENOMEM;
+	}
+	r->http = http;
+	pthread_cond_init(&r->changed, NULL);
+	pthread_mutex_lock(&http->lock);
+	DL_APPEND(http->queue, r);
+	pthread_mutex_unlock(&http->lock);
+	curl_multi_wakeup(http->multi);
+	*out = r;
+	return 0;
+}
+
+const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
+{
+	struct b2f_http *http = request->http;
+
+	pthread_mutex_lock(&http->lock);
+	while (request->state != B2F_HTTP_DONE)
+		pthread_cond_wait(&request->changed, &http->lock);
+	pthread_mutex_unlock(&http->lock);
+	return &request->reply;
+}
+
+bool b2f_http_is_done(struct b2f_http_request *request)
+{
+	struct b2f_http *http = request->http;
+	bool done;
+
+	pthread_mutex_lock(&http->lock);
+	done = request->state == B2F_HTTP_DONE;
+	pthread_mutex_unlock(&http->lock);
+	return done;
+}
+
+void b2f_http_drop(struct b2f_http_request *request)
+{
+	struct b2f_http *http = request ? request->http : NULL;
+	bool done;
+
+	if (!request)
+		return;
+	/* Bytes of the caller's are read or written until it is done. */
+	if (request->spec.into || request->spec.data)
+		(void)b2f_http_wait(request);
+	pthread_mutex_lock(&http->lock);
+	done = request->state == B2F_HTTP_DONE;
+	request->dropped = true;
+	pthread_mutex_unlock(&http->lock);
+	if (done)
+		free_request(request);
+	else
+		curl_multi_wakeup(http->multi);
+}
+
+uint8_t *b2f_http_take_body(struct b2f_http_request *request)
+{
+	uint8_t *body = request->spec.into ? NULL : request->reply.body;
+
+	if (body)
+		request->reply.body = NULL;
+	return body;
+}
+
+struct b2f_remote_counts b2f_http_counts(const struct b2f_http *http)
+{
+	return (struct b2f_remote_counts){
+		.requests = atomic_load(&http->requests),
+		.retries = atomic_load(&http->retries),
+		.received = atomic_load(&http->received),
+		.sent = atomic_load(&http->sent),
+	};
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * http.h - requests to a web server, many at a time
+ *
+ * One thread makes all requests (libcurl's multi interface), with connections that
+ * stay open.  A caller starts a request, does something else, and waits for it; or
+ * drops it.  The thread makes a request again after an error that may pass.
+ *
+ *   queued     nobody has sent it yet
+ *   running    libcurl works on it
+ *   paused     it failed, and is made again when its time has come
+ *   done       the reply stands, and changes no more
+ *
+ * It knows HTTP and the signature of S3 (libcurl's), and neither keys nor frames.
+ *
+ * Layer: remote.  May include: base/.
+ *
+ * Threads: any, but b2f_http_free().
+ */
+#ifndef B2F_REMOTE_HTTP_H
+#define B2F_REMOTE_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/error.h"
+#include "b2frame/remote.h"
+#include "base/attr.h"
+#include "base/why.h"
+
+struct b2f_http;
+struct b2f_http_request;
+
+/* Of struct b2f_remote_options, with all defaults filled in. */
+struct b2f_http_options {
+	char *proxy;
+	char *ca_file;
+	unsigned int connect_ms;
+	unsigned int stall_ms;
+	unsigned int retries;
+	unsigned int backoff_ms;
+	unsigned int connections;
+};
+
+/* What signs a request: outlives it. */
+struct b2f_http_auth {
+	char *region;
+	char *access_key;
+	char *secret_key;
+	/* Or NULL. */
+	char *session_token;
+};
+
+enum b2f_http_method {
+	B2F_HTTP_GET,
+	B2F_HTTP_HEAD,
+	B2F_HTTP_PUT,
+	B2F_HTTP_DELETE,
+};
+
+/* What to ask; the strings are copied. */
+struct b2f_http_spec {
+	enum b2f_http_method method;
+	const char *url;
+	/* NULL: not signed. */
+	const struct b2f_http_auth *auth;
+	/* GET, HEAD: the version that is wanted, by its ETag, or NULL. */
+	const char *etag;
+	/* The same of a server without ETags: seconds since 1970, or 0. */
+	int64_t mtime;
+	/* PUT, DELETE: values of headers, or NULL. */
+	const char *if_match;
+	const char *if_none_match;
+	/* GET: the @n bytes (not 0) at @off, and not all. */
+	bool ranged;
+	uint64_t off;
+	uint64_t n;
+	/* No more bytes than these are taken. */
+	size_t room;
+	/* Room for them, which outlives the request; NULL: reply.body. */
+	void *into;
+	/* PUT: what to send, which outlives the request. */
+	const void *data;
+	size_t size;
+};
+
+struct b2f_http_reply {
+	/*
+	 * 0, or an error of requests (b2frame/remote.h); for PUT and DELETE also
+	 * -EEXIST (If-None-Match) and -EBUSY (409: another request was faster).
+	 */
+	int err;
+	/* Why, without the URL; no credential is in it. */
+	struct b2f_why why;
+	/* The last status; 0: none came. */
+	long status;
+	/*
+	 * Of PUT and DELETE: an attempt was sent whose outcome is not known; so it
+	 * may have happened, whatever @err is.
+	 */
+	bool unsure;
+	/* The object: its size as a whole, and its version. */
+	struct b2f_remote_stat st;
+	/* What came, in spec.into or malloc'ed for the reply. */
+	uint8_t *body;
+	size_t size;
+};
+
+/* Starts the thread.  Takes what @options point to, also if it fails.  Returns 0,
+ * -ENOMEM or -EAGAIN.  End with b2f_http_free(). */
+B2F_MUST_CHECK
+int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out);
+
+/* There must be no request any more.  NULL does nothing. */
+void b2f_http_free(struct b2f_http *http);
+
+/* Starts what @spec asks.  Returns 0 or -ENOMEM.  End with b2f_http_drop(). */
+B2F_MUST_CHECK
+int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
+		   struct b2f_http_request **out);
+
+/* Waits until @request is done; the reply is valid until it is dropped. */
+const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request);
+
+/* Is @request done? */
+bool b2f_http_is_done(struct b2f_http_request *request);
+
+/* Ends @request, done or not; waits no longer than the thread needs to let go of
+ * it.  NULL does nothing. */
+void b2f_http_drop(struct b2f_http_request *request);
+
+/* The body of the done @request becomes the caller's: free() it. */
+uint8_t *b2f_http_take_body(struct b2f_http_request *request);
+
+struct b2f_remote_counts b2f_http_counts(const struct b2f_http *http);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* http_ask.c - a request as options of libcurl */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/version.h"
+#include "remote/http_priv.h"
+
+/* Bytes that libcurl takes from a socket at a time. */
+#define BUFFER_SIZE (512L << 10)
+
+B2F_PRINTF(2, 3)
+static int add_header(struct b2f_http_request *r, const char *fmt, ...)
+{
+	struct curl_slist *more = NULL;
+	char *line = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&line, fmt, args);
+	va_end(args);
+	if (n >= 0) {
+		more = curl_slist_append(r->headers, line);
+		free(line);
+	}
+	if (!more)
+		return -ENOMEM;
+	r->headers = more;
+	return 0;
+}
+
+static int add_headers(struct b2f_http_request *r)
+{
+	const struct b2f_http_spec *spec = &r->spec;
+	int err = 0;
+
+	if (spec->ranged)
+		err = add_header(r, "Range: bytes=%" PRIu64 "-%" PRIu64,
+				 spec->off, spec->off + spec->n - 1);
+	/* A weak one compares with nothing; the reply is looked at instead. */
+	if (!err && spec->etag && strncmp(spec->etag, "W/", 2) != 0)
+		err = add_header(r, "If-Match: %s", spec->etag);
+	if (!err && spec->if_match)
+		err = add_header(r, "If-Match: %s", spec->if_match);
+	if (!err && spec->if_none_match)
+		err = add_header(r, "If-None-Match: %s", spec->if_none_match);
+	if (err || !spec->auth)
+		return err;
+	/* The chunks have checksums of their own. */
+	err = add_header(r, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+	if (!err && spec->auth->session_token)
+		err = add_header(r, "x-amz-security-token: %s",
+				 spec->auth->session_token);
+	return err;
+}
+
+static size_t read_body(char *bytes, size_t one, size_t n, void *request)
+{
+	struct b2f_http_request *r = request;
+	size_t room = one * n, left = r->spec.size - r->nsent;
+
+	n = left < room ? left : room;
+	if (n > 0)
+		memcpy(bytes, (const char *)r->spec.data + r->nsent, n);
+	r->nsent += n;
+	return n;
+}
+
+/* A connection that was closed is tried again by libcurl itself. */
+static int seek_body(void *request, curl_off_t off, int whence)
+{
+	struct b2f_http_request *r = request;
+
+	if (whence != SEEK_SET || off < 0 || (uint64_t)off > r->spec.size)
+		return CURL_SEEKFUNC_FAIL;
+	r->nsent = (size_t)off;
+	return CURL_SEEKFUNC_OK;
+}
+
+static void set_method(struct b2f_http_request *r)
+{
+	CURL *easy = r->easy;
+
+	switch (r->spec.method) {
+	case B2F_HTTP_GET:
+		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+		break;
+	case B2F_HTTP_HEAD:
+		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+		break;
+	case B2F_HTTP_PUT:
+		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
+				 (curl_off_t)r->spec.size);
+		curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_body);
+		curl_easy_setopt(easy, CURLOPT_READDATA, r);
+		curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
+		curl_easy_setopt(easy, CURLOPT_SEEKDATA, r);
+		break;
+	case B2F_HTTP_DELETE:
+		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
+		break;
+	}
+}
+
+/*
+ * A redirected request that is signed would be signed for the wrong server, and
+ * what was https must not become http.
+ */
+static void set_redirects(struct b2f_http_request *r)
+{
+	bool tls = strncmp(r->url, "https:", 6) == 0;
+
+	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(r->easy, CURLOPT_REDIR_PROTOCOLS_STR,
+			 tls ? "https" : "http,https");
+	if (r->spec.auth || r->spec.method == B2F_HTTP_PUT)
+		return;
+	curl_easy_setopt(r->easy, CURLOPT_FOLLOWLOCATION, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_MAXREDIRS, 5L);
+}
+
+static void set_connection(CURL *easy, const struct b2f_http_options *options)
+{
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT,
+			 "b2frame/" B2F_VERSION);
+	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_SIZE);
+	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_SIZE);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+			 (long)options->connect_ms);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
+			 (long)(options->stall_ms + 999) / 1000);
+	/* An empty one: libcurl would take one from the environment. */
+	curl_easy_setopt(easy, CURLOPT_PROXY,
+			 options->proxy ? options->proxy : "");
+	if (options->ca_file)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
+}
+
+static void set_auth(CURL *easy, const struct b2f_http_auth *auth)
+{
+	char scope[80];
+
+	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", auth->region);
+	curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, scope);
+	curl_easy_setopt(easy, CURLOPT_USERNAME, auth->access_key);
+	curl_easy_setopt(easy, CURLOPT_PASSWORD, auth->secret_key);
+}
+
+int b2f_http_ask(struct b2f_http_request *r,
+		 const struct b2f_http_options *options)
+{
+	CURL *easy = r->easy;
+	int err = r->headers ? 0 : add_headers(r);
+
+	if (err)
+		return err;
+	r->nsent = 0;
+	curl_easy_reset(easy);
+	curl_easy_setopt(easy, CURLOPT_URL, r->url);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, r);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, r->curl_text);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, r->headers);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, b2f_http_reply_write);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
+	/* libcurl takes the very second for too new. */
+	if (r->spec.mtime) {
+		curl_easy_setopt(easy, CURLOPT_TIMECONDITION,
+				 (long)CURL_TIMECOND_IFUNMODSINCE);
+		curl_easy_setopt(easy, CURLOPT_TIMEVALUE_LARGE,
+				 (curl_off_t)r->spec.mtime + 1);
+	}
+	set_connection(easy, options);
+	set_redirects(r);
+	set_method(r);
+	if (r->spec.auth)
+		set_auth(easy, r->spec.auth);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * http_priv.h - a request, as the files of http.h see it
+ *
+ * Layer: remote.  May include: base/.  Threads: see the fields.
+ */
+#ifndef B2F_REMOTE_HTTP_PRIV_H
+#define B2F_REMOTE_HTTP_PRIV_H
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "remote/http.h"
+
+/* So much of the body of an error is looked at. */
+#define B2F_HTTP_ERROR_ROOM 4096
+
+enum b2f_http_state {
+	B2F_HTTP_QUEUED,
+	B2F_HTTP_RUNNING,
+	B2F_HTTP_PAUSED,
+	B2F_HTTP_DONE,
+};
+
+struct b2f_http_request {
+	struct b2f_http *http;
+	/* In the queue, or in the list of what is running, or paused. */
+	struct b2f_http_request *prev;
+	struct b2f_http_request *next;
+	struct b2f_http_spec spec;
+	/* Owned: spec.url, and all headers. */
+	char *url;
+	struct curl_slist *headers;
+	/* Under http->lock. */
+	enum b2f_http_state state;
+	bool dropped;
+	pthread_cond_t changed;
+	/* All below: the thread's until it is done, then the caller's. */
+	CURL *easy;
+	unsigned int nretries;
+	uint64_t due_ns;
+	struct b2f_http_reply reply;
+	size_t body_room;
+	/* Of PUT: what has been sent. */
+	size_t nsent;
+	/* The status and the headers were looked at. */
+	bool judged;
+	char error_text[B2F_HTTP_ERROR_ROOM];
+	size_t nerror;
+	char curl_text[CURL_ERROR_SIZE];
+};
+
+/* http_reply.c: before an attempt, the callbacks of its body, and behind it. */
+void b2f_http_reply_begin(struct b2f_http_request *r);
+size_t b2f_http_reply_write(char *bytes, size_t one, size_t n, void *request);
+void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code);
+
+/* Did it fail with what may pass? */
+bool b2f_http_reply_may_pass(const struct b2f_http_request *r);
+
+/* http_ask.c: makes @r->easy ask what @r->spec says.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_http_ask(struct b2f_http_request *r,
+		 const struct b2f_http_options *options);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* http_reply.c - what a server answers: headers, body, and what went wrong */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "remote/http_priv.h"
+#include "remote/s3_error.h"
+
+static bool is_good(const struct b2f_http_reply *reply)
+{
+	return reply->status >= 200 && reply->status < 300;
+}
+
+void b2f_http_reply_begin(struct b2f_http_request *r)
+{
+	bool unsure = r->reply.unsure;
+
+	if (!r->spec.into)
+		free(r->reply.body);
+	r->reply = (struct b2f_http_reply){.unsure = unsure};
+	r->body_room = 0;
+	r->judged = false;
+	r->nerror = 0;
+	r->curl_text[0] = '\0';
+}
+
+/* The value of a header of the last answer, or NULL. */
+static const char *header_of(struct b2f_http_request *r, const char *name)
+{
+	struct curl_header *h = NULL;
+
+	return curl_easy_header(r->easy, name, 0, CURLH_HEADER, -1, &h) ==
+			       CURLHE_OK
+		       ? h->value
+		       : NULL;
+}
+
+static void take_etag(struct b2f_http_request *r)
+{
+	const char *etag = header_of(r, "ETag");
+	size_t n = etag ? strlen(etag) : 0;
+
+	if (n >= B2F_REMOTE_ETAG_SIZE)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!isprint((unsigned char)etag[i]))
+			return;
+	memcpy(r->reply.st.etag, etag ? etag : "", n + 1);
+}
+
+static void take_mtime(struct b2f_http_request *r)
+{
+	const char *text = header_of(r, "Last-Modified");
+	time_t t = text ? curl_getdate(text, NULL) : -1;
+
+	if (t > 0)
+		r->reply.st.mtime = t;
+}
+
+/* Decimal digits from *@text on; false if there are none. */
+static bool parse_number(const char **text, uint64_t *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return false;
+	errno = 0;
+	*out = strtoull(*text, &end, 10);
+	*text = end;
+	return errno == 0;
+}
+
+/* "bytes FIRST-LAST/TOTAL" */
+static bool parse_content_range(const char *text, uint64_t *first,
+				uint64_t *last, uint64_t *total)
+{
+	if (!text || strncmp(text, "bytes ", 6) != 0)
+		return false;
+	text += 6;
+	return parse_number(&text, first) && *text++ == '-' &&
+	       parse_number(&text, last) && *text++ == '/' &&
+	       parse_number(&text, total) && *text == '\0';
+}
+
+/* Of 206: is it the range that was asked for? */
+static int take_range(struct b2f_http_request *r)
+{
+	const struct b2f_http_spec *spec = &r->spec;
+	uint64_t first, last, total;
+
+	if (!parse_content_range(header_of(r, "Content-Range"), &first, &last,
+				 &total) ||
+	    first != spec->off || total == 0 || total > INT64_MAX ||
+	    last != b2f_min_u64(spec->off + spec->n, total) - 1)
+		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
+				   "the server answers with another range "
+				   "than was asked for");
+	r->reply.st.size = total;
+	return 0;
+}
+
+static uint64_t content_length(struct b2f_http_request *r)
+{
+	curl_off_t n = -1;
+
+	curl_easy_getinfo(r->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &n);
+	return n < 0 ? UINT64_MAX : (uint64_t)n;
+}
+
+/* Of 200: it may be all that there is. */
+static int take_whole(struct b2f_http_request *r)
+{
+	const struct b2f_http_spec *spec = &r->spec;
+	uint64_t n = content_length(r);
+
+	if (spec->method != B2F_HTTP_GET && spec->method != B2F_HTTP_HEAD)
+		return 0;
+	if (spec->ranged && (spec->off > 0 || n > spec->n))
+		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
+				   "the server does not serve ranges of files");
+	if (spec->method == B2F_HTTP_HEAD && n > INT64_MAX)
+		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
+				   "the server does not say how long it is");
+	r->reply.st.size = n == UINT64_MAX ? 0 : n;
+	return 0;
+}
+
+static int check_version(struct b2f_http_request *r)
+{
+	const struct b2f_http_spec *spec = &r->spec;
+	const struct b2f_remote_stat *st = &r->reply.st;
+
+	if ((spec->etag && strcmp(spec->etag, st->etag) != 0) ||
+	    (spec->mtime && spec->mtime != st->mtime))
+		return b2f_why_set(&r->reply.why, -ESTALE,
+				   "it is another version now");
+	return 0;
+}
+
+/* Looks at status and headers, as soon as they are there. */
+static int judge(struct b2f_http_request *r)
+{
+	const char *encoding = header_of(r, "Content-Encoding");
+	int err;
+
+	r->judged = true;
+	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->reply.status);
+	if (!is_good(&r->reply))
+		return 0;
+	take_etag(r);
+	take_mtime(r);
+	if (r->spec.method == B2F_HTTP_GET && encoding &&
+	    strcmp(encoding, "identity") != 0)
+		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
+				   "the server encodes what it sends");
+	if (r->reply.status == 206 && r->spec.ranged)
+		err = take_range(r);
+	else
+		err = take_whole(r);
+	return err ? err : check_version(r);
+}
+
+/* Room for @n more bytes. */
+static int reserve(struct b2f_http_request *r, size_t n)
+{
+	struct b2f_http_reply *reply = &r->reply;
+	uint64_t announced = content_length(r);
+	size_t want = reply->size + n;
+	uint8_t *body;
+
+	if (want > r->spec.room)
+		return b2f_why_set(&reply->why, B2F_ETOOBIG,
+				   "the answer is longer than %zu bytes",
+				   r->spec.room);
+	if (r->spec.into) {
+		reply->body = r->spec.into;
+		return 0;
+	}
+	if (want <= r->body_room)
+		return 0;
+	want = b2f_max_u64(want, 2 * (uint64_t)r->body_room);
+	if (announced != UINT64_MAX && announced > want)
+		want = announced;
+	want = b2f_min_u64(want, r->spec.room);
+	body = realloc(reply->body, want);
+	if (!body)
+		return -ENOMEM;
+	reply->body = body;
+	r->body_room = want;
+	return 0;
+}
+
+size_t b2f_http_reply_write(char *bytes, size_t one, size_t n, void *request)
+{
+	struct b2f_http_request *r = request;
+	struct b2f_http_reply *reply = &r->reply;
+	size_t room = sizeof(r->error_text) - r->nerror;
+
+	n *= one;
+	if (!r->judged)
+		reply->err = judge(r);
+	if (!reply->err && !is_good(reply)) {
+		memcpy(r->error_text + r->nerror, bytes, n < room ? n : room);
+		r->nerror += n < room ? n : room;
+		return n;
+	}
+	if (!reply->err)
+		reply->err = reserve(r, n);
+	if (reply->err)
+		return 0;
+	memcpy(reply->body + reply->size, bytes, n);
+	reply->size += n;
+	return n;
+}
+
+static int refused_condition(struct b2f_http_request *r)
+{
+	struct b2f_why *why = &r->reply.why;
+
+	if (r->spec.if_none_match)
+		return b2f_why_set(why, -EEXIST, "it exists already");
+	return b2f_why_set(why, -ESTALE, "it is another version now");
+}
+
+/* Another range than there is: of an empty object every one. */
+static int refused_range(struct b2f_http_request *r)
+{
+	if (r->spec.off > 0)
+		return b2f_why_set(&r->reply.why, -ESTALE,
+				   "it is shorter than it was");
+	take_etag(r);
+	take_mtime(r);
+	return 0;
+}
+
+static int redirected(struct b2f_http_request *r)
+{
+	const char *region = header_of(r, "x-amz-bucket-region");
+	size_t n = region ? strspn(region, "abcdefghijklmnopqrstuvwxyz"
+					   "0123456789-")
+			  : 0;
+
+	if (n > 0 && !region[n] && n < 40)
+		return b2f_why_set(&r->reply.why, -EREMOTE,
+				   "the bucket is in the region %s", region);
+	return b2f_why_set(&r->reply.why, -EREMOTE,
+			   "the server says that it is elsewhere (%ld)",
+			   r->reply.status);
+}
+
+/* The error that a status means. */
+static int err_of_status(struct b2f_http_request *r)
+{
+	struct b2f_why *why = &r->reply.why;
+	long status = r->reply.status;
+	char code[B2F_S3_CODE_SIZE];
+	int err;
+
+	if (status == 304 || status == 412)
+		return refused_condition(r);
+	if (status == 416 && r->spec.ranged)
+		return refused_range(r);
+	if (status >= 300 && status < 400)
+		return redirected(r);
+	b2f_s3_error_code(r->error_text, r->nerror, code);
+	err = b2f_s3_error_explain(code, why);
+	if (err == -EREMOTE && header_of(r, "x-amz-bucket-region"))
+		return redirected(r);
+	if (err)
+		return err;
+	switch (status) {
+	case 404:
+	case 410:
+		return b2f_why_set(why, -ENOENT, "the server has no such file");
+	case 401:
+	case 403:
+	case 407:
+		return b2f_why_set(why, -EACCES,
+				   "the server denies access (%ld)", status);
+	case 409:
+		return b2f_why_set(why, -EBUSY,
+				   "another request was faster (%ld)", status);
+	case 405:
+	case 501:
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "the server does not do this (%ld)", status);
+	case 507:
+		return b2f_why_set(why, -ENOSPC, "the server is full");
+	default:
+		return b2f_why_set(why, -EIO, "the server answers %ld%s%s",
+				   status, *code ? " " : "", code);
+	}
+}
+
+/* The error that a failed transfer means. */
+static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
+{
+	struct b2f_why *why = &r->reply.why;
+
+	switch (code) {
+	case CURLE_OUT_OF_MEMORY:
+		return -ENOMEM;
+	case CURLE_OPERATION_TIMEDOUT:
+		return b2f_why_set(why, -ETIMEDOUT,
+				   "the server does not answer in time");
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+		return b2f_why_set(why, -EHOSTUNREACH,
+				   "there is no such host, or no name server");
+	case CURLE_COULDNT_CONNECT:
+		return b2f_why_set(why, -ECONNREFUSED,
+				   "no server is there that can be reached");
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_INVALIDCERTSTATUS:
+		return b2f_why_set(why, -EPROTO, "TLS: %s",
+				   curl_easy_strerror(code));
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_WEIRD_SERVER_REPLY:
+		return b2f_why_set(why, -EPROTO, "this is no HTTP server");
+	case CURLE_TOO_MANY_REDIRECTS:
+		return b2f_why_set(why, -EREMOTE, "redirected too often");
+	case CURLE_PARTIAL_FILE:
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+		return b2f_why_set(why, -ECONNRESET,
+				   "the server ends the connection early");
+	default:
+		return b2f_why_set(why, -EIO, "%s", curl_easy_strerror(code));
+	}
+}
+
+/* Has all come that the headers promised? */
+static int check_complete(struct b2f_http_request *r)
+{
+	const struct b2f_http_spec *spec = &r->spec;
+	uint64_t want = r->reply.st.size;
+
+	if (!spec->ranged)
+		return 0;
+	want = b2f_min_u64(spec->n, want - b2f_min_u64(spec->off, want));
+	/* Of a whole object whose length was not told, what came is all. */
+	if (r->reply.status == 200 && r->reply.st.size == 0)
+		r->reply.st.size = want = r->reply.size;
+	return r->reply.size == want
+		       ? 0
+		       : b2f_why_set(&r->reply.why, -ECONNRESET,
+				     "the server sends less than it says");
+}
+
+void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
+{
+	struct b2f_http_reply *reply = &r->reply;
+
+	if (!r->judged && code == CURLE_OK && !reply->err)
+		reply->err = judge(r);
+	if (reply->err)
+		return;
+	if (code != CURLE_OK)
+		reply->err = err_of_transfer(r, code);
+	else if (!is_good(reply))
+		reply->err = err_of_status(r);
+	else
+		reply->err = check_complete(r);
+	/* An answer is an outcome, but for one that says that it has none. */
+	if (r->spec.method >= B2F_HTTP_PUT &&
+	    (code == CURLE_OK ? reply->status >= 500
+			      : reply->err != -ECONNREFUSED &&
+					reply->err != -EHOSTUNREACH &&
+					reply->err != -EPROTO))
+		reply->unsure = true;
+}
+
+bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
+{
+	long status = r->reply.status;
+
+	switch (-r->reply.err) {
+	case ETIMEDOUT:
+	case ECONNRESET:
+	case ECONNREFUSED:
+		return true;
+	case EIO:
+		return status == 0 || status == 429 || status == 500 ||
+		       status == 502 || status == 503 || status == 504;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote.c - a place on a server, and single objects in it */
+#include "b2frame/remote.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/log_line.h"
+#include "remote/fetch.h"
+
+/* All stamps of remote files have this device. */
+#define REMOTE_DEV UINT64_C(0x62326672)
+
+static unsigned int or_default(unsigned int value, unsigned int other)
+{
+	return value ? value : other;
+}
+
+/* Copies @from, unless it is NULL; false: there is no memory. */
+static bool copy_string(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return *to || !from;
+}
+
+static bool copy_auth(struct b2f_http_auth *to,
+		      const struct b2f_remote_options *from)
+{
+	return copy_string(&to->region,
+			   from->region ? from->region : "us-east-1") &&
+	       copy_string(&to->access_key, from->access_key) &&
+	       copy_string(&to->secret_key, from->secret_key) &&
+	       copy_string(&to->session_token, from->session_token);
+}
+
+static void free_auth(struct b2f_http_auth *auth)
+{
+	if (auth->secret_key)
+		explicit_bzero(auth->secret_key, strlen(auth->secret_key));
+	free(auth->region);
+	free(auth->access_key);
+	free(auth->secret_key);
+	free(auth->session_token);
+}
+
+static int start_http(struct b2f_remote *remote,
+		      const struct b2f_remote_options *o)
+{
+	struct b2f_http_options http = {
+		.connect_ms = or_default(o->connect_ms, 10000),
+		.stall_ms = or_default(o->stall_ms, 30000),
+		.retries = o->retries == UINT_MAX ? 0
+						  : or_default(o->retries, 5),
+		.backoff_ms = or_default(o->backoff_ms, 100),
+		.connections = or_default(o->connections, 16),
+	};
+
+	if (!copy_string(&http.proxy, o->proxy) ||
+	    !copy_string(&http.ca_file, o->ca_file)) {
+		free(http.proxy);
+		return -ENOMEM;
+	}
+	return b2f_http_new(&http, &remote->http);
+}
+
+static int report_new(const struct b2f_remote_options *options, int err,
+		      const struct b2f_why *why)
+{
+	b2f_log(options->log, B2F_LOG_ERROR, "not a place to read from: %s",
+		why->text[0] ? why->text : strerror(-err));
+	return err;
+}
+
+static int set_up(struct b2f_remote *remote,
+		  const struct b2f_remote_options *options, const char *url,
+		  struct b2f_why *why)
+{
+	int err = b2f_url_parse(url, options, &remote->url, why);
+
+	if (!err && !options->access_key != !options->secret_key)
+		err = b2f_why_set(why, -EINVAL,
+				  "an access key without its secret key, or "
+				  "the reverse");
+	if (!err && remote->url.s3 && !copy_auth(&remote->auth, options))
+		err = -ENOMEM;
+	return err ? err : start_http(remote, options);
+}
+
+int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
+		   struct b2f_remote **out)
+{
+	struct b2f_remote *remote = calloc(1, sizeof(*remote));
+	struct b2f_why why = {""};
+	int err;
+
+	if (!remote)
+		return -ENOMEM;
+	atomic_init(&remote->refs, 1);
+	remote->log = options->log;
+	remote->refresh_ms = or_default(options->refresh_ms, 5000);
+	err = set_up(remote, options, url, &why);
+	if (err) {
+		b2f_remote_free(remote);
+		return report_new(options, err, &why);
+	}
+	*out = remote;
+	return 0;
+}
+
+struct b2f_remote *b2f_remote_ref(struct b2f_remote *remote)
+{
+	atomic_fetch_add_explicit(&remote->refs, 1, memory_order_relaxed);
+	return remote;
+}
+
+void b2f_remote_free(struct b2f_remote *remote)
+{
+	if (!remote || atomic_fetch_sub_explicit(&remote->refs, 1,
+						 memory_order_acq_rel) != 1)
+		return;
+	b2f_http_free(remote->http);
+	b2f_url_fini(&remote->url);
+	free_auth(&remote->auth);
+	free(remote);
+}
+
+bool b2f_remote_has_list(const struct b2f_remote *remote)
+{
+	return remote->url.s3;
+}
+
+const char *b2f_remote_label(const struct b2f_remote *remote)
+{
+	return remote->url.label;
+}
+
+struct b2f_remote_counts b2f_remote_counts_get(const struct b2f_remote *remote)
+{
+	return b2f_http_counts(remote->http);
+}
+
+char *b2f_remote_join(const char *a, const char *b)
+{
+	char *out = NULL;
+
+	return asprintf(&out, "%s%s%s", a, *a ? "/" : "", b) < 0 ? NULL : out;
+}
+
+void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out)
+{
+	uint64_t tag = XXH3_64bits(st->etag, strlen(st->etag));
+
+	*out = (struct stat){
+		.st_dev = REMOTE_DEV,
+		.st_ino = tag ? tag : 1,
+		.st_mode = S_IFREG | 0444,
+		.st_nlink = 1,
+		.st_size = (off_t)st->size,
+		.st_blksize = 4096,
+		.st_blocks = (blkcnt_t)(st->size / 512),
+		.st_mtim = {.tv_sec = st->mtime},
+		.st_ctim = {.tv_sec = st->mtime},
+		.st_atim = {.tv_sec = st->mtime},
+	};
+}
+
+struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
+{
+	struct stat attributes;
+
+	b2f_remote_attributes(st, &attributes);
+	return b2f_frame_stamp_of(&attributes);
+}
+
+int b2f_remote_report(const struct b2f_remote *remote, const char *path, int err,
+		      const struct b2f_why *why)
+{
+	if (err && err != -ENOENT)
+		b2f_log(remote->log, B2F_LOG_ERROR, "%s%s%s: %s",
+			remote->url.label, *path ? "/" : "", path,
+			why->text[0] ? why->text : strerror(-err));
+	return err;
+}
+
+int b2f_remote_head(struct b2f_remote *remote, const char *path,
+		    struct b2f_remote_stat *out, struct b2f_why *why)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD,
+				    .auth = b2f_remote_auth(remote)};
+	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply;
+	char *url = b2f_url_of(&remote->url, path);
+	int err = -ENOMEM;
+
+	ask.url = url;
+	if (url)
+		err = b2f_http_start(remote->http, &ask, &request);
+	free(url);
+	if (err)
+		return err;
+	reply = b2f_http_wait(request);
+	err = reply->err;
+	if (err && why)
+		*why = reply->why;
+	if (!err)
+		*out = reply->st;
+	b2f_http_drop(request);
+	return err;
+}
+
+int b2f_remote_look(struct b2f_remote *remote, const char *path,
+		    struct b2f_remote_stat *out)
+{
+	struct b2f_why why = {""};
+	int err = b2f_remote_head(remote, path, out, &why);
+
+	return b2f_remote_report(remote, path, err, &why);
+}
+
+ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
+			const struct b2f_remote_stat *st, uint64_t off, void *buf,
+			size_t n)
+{
+	struct b2f_fetch_spec spec = {
+		.path = path, .version = st, .off = off, .n = n, .into = buf};
+	struct b2f_fetched got = {.n = 0};
+	struct b2f_fetch *fetch = NULL;
+	struct b2f_why why = {""};
+	int err;
+
+	if (off >= st->size || n == 0)
+		return 0;
+	if (n > st->size - off)
+		spec.n = (size_t)(st->size - off);
+	err = b2f_fetch_start(remote, &spec, &fetch);
+	if (!err)
+		err = b2f_fetch_wait(fetch, &got, &why);
+	b2f_fetch_drop(fetch);
+	return err ? b2f_remote_report(remote, path, err, &why) : (ssize_t)got.n;
+}

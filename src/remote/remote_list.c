@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_list.c - the names in a directory of an object store */
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote/remote_priv.h"
+#include "remote/s3_list.h"
+
+/* A page of a listing is never longer, bytes. */
+#define PAGE_ROOM ((size_t)16 << 20)
+
+/* The last part of @item's key, in place; NULL: it is none of a name below. */
+static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
+{
+	size_t n = strlen(item->key);
+
+	if (n <= nprefix)
+		return NULL;
+	if (item->is_prefix && item->key[n - 1] == '/')
+		item->key[n - 1] = '\0';
+	return strchr(item->key + nprefix, '/') || !item->key[nprefix]
+		       ? NULL
+		       : item->key + nprefix;
+}
+
+static int visit_page(struct b2f_s3_page *page, size_t nprefix,
+		      b2f_remote_list_fn *fn, void *arg)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < page->n && !err; i++) {
+		struct b2f_s3_item *item = &page->items[i];
+		struct b2f_remote_entry entry = {
+			.name = name_of(item, nprefix),
+			.is_dir = item->is_prefix,
+			.st = item->st,
+		};
+
+		if (entry.name)
+			err = fn(arg, &entry);
+	}
+	return err;
+}
+
+/* Asks for the page behind @token. */
+static int get_page(struct b2f_remote *remote, const char *prefix,
+		    const char *token, struct b2f_s3_page *out,
+		    struct b2f_why *why)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_GET,
+				    .auth = b2f_remote_auth(remote),
+				    .room = PAGE_ROOM};
+	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply;
+	char *url = b2f_url_of_list(&remote->url, prefix, token);
+	int err = -ENOMEM;
+
+	ask.url = url;
+	if (url)
+		err = b2f_http_start(remote->http, &ask, &request);
+	free(url);
+	if (err)
+		return err;
+	reply = b2f_http_wait(request);
+	err = reply->err;
+	if (err)
+		*why = reply->why;
+	else
+		err = b2f_s3_page_parse(reply->body, reply->size, out, why);
+	b2f_http_drop(request);
+	return err;
+}
+
+static int list_prefix(struct b2f_remote *remote, const char *prefix,
+		       b2f_remote_list_fn *fn, void *arg, struct b2f_why *why)
+{
+	char *token = NULL;
+	int err, done = 0;
+
+	do {
+		struct b2f_s3_page page = {.items = NULL};
+
+		err = get_page(remote, prefix, token, &page, why);
+		if (!err && token && page.token &&
+		    strcmp(token, page.token) == 0)
+			err = b2f_why_set(why, B2F_ECORRUPT,
+					  "the server's listing has no end");
+		if (!err)
+			done = visit_page(&page, strlen(prefix), fn, arg);
+		free(token);
+		token = page.token;
+		page.token = NULL;
+		b2f_s3_page_fini(&page);
+	} while (!err && !done && token);
+	free(token);
+	return err ? err : done;
+}
+
+int b2f_remote_list(struct b2f_remote *remote, const char *path,
+		    b2f_remote_list_fn *fn, void *arg)
+{
+	struct b2f_why why = {""};
+	char *key, *prefix;
+	int err;
+
+	if (!remote->url.s3)
+		return B2F_EUNSUPPORTED;
+	key = b2f_url_key(&remote->url, path);
+	/* "" is the whole bucket. */
+	prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
+	free(key);
+	if (!prefix)
+		return -ENOMEM;
+	err = list_prefix(remote, prefix, fn, arg, &why);
+	free(prefix);
+	return why.text[0] ? b2f_remote_report(remote, path, err, &why) : err;
+}

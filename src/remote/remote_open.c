@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_open.c - frames and packs on a server */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log_line.h"
+#include "frame/frame.h"
+#include "pack/pack.h"
+#include "remote/remote_store.h"
+
+/* What messages call @path; malloc'ed, or NULL. */
+static char *label_of(const struct b2f_remote *remote, const char *path)
+{
+	return b2f_remote_join(remote->url.label, path);
+}
+
+/*
+ * The store of what is at @path: a directory of objects, or else one object.  A
+ * server that hides which objects there are denies access to those that are not.
+ */
+static int find_store(struct b2f_remote *remote, const char *path,
+		      struct b2f_store **out, struct b2f_why *why)
+{
+	struct b2f_why other = {""};
+	int err = 0, first = 0;
+
+	for (int sparse = 1; sparse >= 0; sparse--) {
+		struct b2f_store *store = NULL;
+
+		err = b2f_remote_store_new(remote, path, sparse, &store);
+		if (!err)
+			err = b2f_remote_store_begin(store,
+						     sparse ? why : &other);
+		if (!err) {
+			*out = store;
+			return 0;
+		}
+		b2f_store_free(store);
+		if (sparse && err != -ENOENT && err != -EACCES)
+			return err;
+		first = sparse ? err : first;
+	}
+	/* The one that says more. */
+	if (first == -EACCES && err == -ENOENT)
+		return first;
+	*why = other;
+	return err;
+}
+
+int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame **out)
+{
+	char *label = label_of(remote, path);
+	struct b2f_store *store = NULL;
+	struct b2f_why why = {""};
+	int err = label ? find_store(remote, path, &store, &why) : -ENOMEM;
+
+	if (err)
+		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s",
+			options->label ? options->label : label,
+			why.text[0] ? why.text : strerror(-err));
+	else
+		err = b2f_frame_open_store(options, store, label, out);
+	free(label);
+	return err;
+}
+
+int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
+			 const struct b2f_frame_options *options,
+			 struct b2f_pack **out)
+{
+	char *label = label_of(remote, path);
+	struct b2f_store *store = NULL;
+	int err = label ? b2f_remote_store_new(remote, path, false, &store)
+			: -ENOMEM;
+
+	if (!err)
+		err = b2f_pack_open_store(options, store, label, out);
+	free(label);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * s3_error.h - what an object store says when it refuses
+ *
+ * Layer: remote.  May include: base/.  Threads: any.
+ */
+#ifndef B2F_REMOTE_S3_ERROR_H
+#define B2F_REMOTE_S3_ERROR_H
+
+#include <stddef.h>
+
+#include "base/why.h"
+
+/* Room for a code, as "NoSuchKey", and its 0. */
+#define B2F_S3_CODE_SIZE 48
+
+/*
+ * The code in the @n bytes of XML at @body, which may end anywhere; "" if there is
+ * none.  The message beside it is left alone: it may quote what was signed.
+ */
+void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE]);
+
+/*
+ * What a known @code means: returns the errno and sets @why; or 0.
+ */
+int b2f_s3_error_explain(const char *code, struct b2f_why *why);
+
+#endif

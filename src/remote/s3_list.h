@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * s3_list.h - one page of a listing of an object store (ListObjectsV2)
+ *
+ * Layer: remote.  May include: base/.  Threads: pure functions.
+ */
+#ifndef B2F_REMOTE_S3_LIST_H
+#define B2F_REMOTE_S3_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/remote.h"
+#include "base/why.h"
+
+struct b2f_s3_item {
+	/* The whole key, or what keys begin with, with its slash; malloc'ed. */
+	char *key;
+	bool is_prefix;
+	struct b2f_remote_stat st;
+};
+
+struct b2f_s3_page {
+	struct b2f_s3_item *items;
+	size_t n;
+	size_t room;
+	/* To ask for the next page with; NULL: this is the last one. */
+	char *token;
+};
+
+/*
+ * Reads the @n bytes of XML at @xml.  Returns 0, B2F_ECORRUPT (no listing, or not
+ * all of one) or -ENOMEM.  End with b2f_s3_page_fini(), also after an error.
+ */
+B2F_MUST_CHECK
+int b2f_s3_page_parse(const uint8_t *xml, size_t n, struct b2f_s3_page *out,
+		      struct b2f_why *why);
+void b2f_s3_page_fini(struct b2f_s3_page *page);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* url.c - what a remote's URL says, and the URLs of what is below it */
+#include "remote/url.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* The longest key that an object store has. */
+#define KEY_MAX 1024
+
+static const char *const schemes[] = {"s3://", "http://", "https://"};
+
+/* The scheme of @text, or NULL. */
+static const char *scheme_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (strncasecmp(text, schemes[i], strlen(schemes[i])) == 0)
+			return schemes[i];
+	return NULL;
+}
+
+bool b2f_remote_is_url(const char *path)
+{
+	return scheme_of(path) != NULL;
+}
+
+static int refuse(struct b2f_why *why, const char *cause)
+{
+	return b2f_why_set(why, -EINVAL, "%s", cause);
+}
+
+/* A control byte in a URL would end a line of a request. */
+static bool is_clean(const char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			return false;
+	return true;
+}
+
+/* @text without slashes at its end. */
+static size_t bare_length(const char *text, size_t n)
+{
+	while (n > 0 && text[n - 1] == '/')
+		n--;
+	return n;
+}
+
+/* "HOST", "HOST:PORT", "[IPV6]:PORT", as @n bytes. */
+static bool is_host(const char *host, size_t n)
+{
+	return n > 0 && n < 300 && !memchr(host, '@', n) &&
+	       strspn(host, "abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%") >= n;
+}
+
+static bool is_bucket(const char *name, size_t n)
+{
+	return n >= 3 && n <= 255 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") >= n;
+}
+
+/* http://HOST/PATH?QUERY */
+static int parse_http(const char *text, const char *scheme,
+		      struct b2f_url *out, struct b2f_why *why)
+{
+	const char *host = text + strlen(scheme);
+	size_t nhost = strcspn(host, "/?#");
+	const char *path = host + nhost;
+	size_t npath = strcspn(path, "?#");
+	const char *query = path + npath;
+
+	if (!is_host(host, nhost))
+		return refuse(why, memchr(host, '@', nhost)
+					   ? "a name or a key in a URL is for all "
+					     "to see"
+					   : "no host is called so");
+	npath = *query == '?' ? npath : bare_length(path, npath);
+	if (asprintf(&out->origin, "%s%.*s", scheme, (int)nhost, host) < 0)
+		out->origin = NULL;
+	out->base = npath ? strndup(path, npath) : strdup("");
+	out->query = strndup(query, *query == '?' ? strcspn(query, "#") : 0);
+	if (asprintf(&out->label, "%s%.*s%.*s", scheme, (int)nhost, host,
+		     (int)npath, path) < 0)
+		out->label = NULL;
+	return 0;
+}
+
+/* Where the objects of @bucket are. */
+static int make_origin(const struct b2f_remote_options *options,
+		       const char *bucket, char **out, struct b2f_why *why)
+{
+	const char *region = options->region ? options->region : "us-east-1";
+	const char *endpoint = options->endpoint, *scheme, *host;
+	bool in_path = options->path_style ||
+		       (endpoint && !options->host_style);
+	char *made = NULL;
+	size_t n;
+	int got;
+
+	/* No certificate is for a name with more dots. */
+	if (strchr(bucket, '.'))
+		in_path = true;
+	if (!is_host(region, strlen(region)) || strchr(region, ':'))
+		return refuse(why, "no region is called so");
+	if (!endpoint) {
+		if (asprintf(&made, "https://s3.%s.amazonaws.com%s", region,
+			     strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)
+			return -ENOMEM;
+		endpoint = made;
+	}
+	scheme = scheme_of(endpoint);
+	if (!scheme || scheme == schemes[0] || !is_clean(endpoint)) {
+		free(made);
+		return refuse(why, "an endpoint begins with http:// or "
+				   "https://");
+	}
+	host = endpoint + strlen(scheme);
+	n = bare_length(host, strlen(host));
+	if (!is_host(host, n)) {
+		free(made);
+		return refuse(why, "an endpoint is http[s]://HOST[:PORT]");
+	}
+	got = in_path ? asprintf(out, "%s%.*s/%s", scheme, (int)n, host, bucket)
+		      : asprintf(out, "%s%s.%.*s", scheme, bucket, (int)n,
+				 host);
+	free(made);
+	if (got < 0)
+		*out = NULL;
+	return 0;
+}
+
+/* s3://BUCKET/KEY */
+static int parse_s3(const char *text, const struct b2f_remote_options *options,
+		    struct b2f_url *out, struct b2f_why *why)
+{
+	const char *bucket = text + strlen(schemes[0]);
+	size_t n = strcspn(bucket, "/");
+	const char *key = bucket + n;
+	char *name;
+	int err;
+
+	out->s3 = true;
+	if (!is_bucket(bucket, n))
+		return refuse(why, "no bucket is called so");
+	while (*key == '/')
+		key++;
+	if (strlen(key) > KEY_MAX)
+		return refuse(why, "the key is too long");
+	name = strndup(bucket, n);
+	if (!name)
+		return -ENOMEM;
+	err = make_origin(options, name, &out->origin, why);
+	free(name);
+	out->base = strndup(key, bare_length(key, strlen(key)));
+	out->query = strdup("");
+	out->label = strndup(text, bare_length(text, strlen(text)));
+	return err;
+}
+
+int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
+		  struct b2f_url *out, struct b2f_why *why)
+{
+	const char *scheme = scheme_of(text);
+	int err;
+
+	*out = (struct b2f_url){.s3 = false};
+	if (!scheme)
+		return refuse(why, "a URL begins with s3://, http:// or "
+				   "https://");
+	if (!is_clean(text))
+		return refuse(why, "a control character in a URL");
+	err = scheme == schemes[0] ? parse_s3(text, options, out, why)
+				   : parse_http(text, scheme, out, why);
+	if (err)
+		return err;
+	return out->origin && out->base && out->query && out->label ? 0
+								    : -ENOMEM;
+}
+
+void b2f_url_fini(struct b2f_url *url)
+{
+	free(url->origin);
+	free(url->base);
+	free(url->query);
+	free(url->label);
+	*url = (struct b2f_url){.s3 = false};
+}
+
+/*
+ * Writes @text to @out with all but RFC 3986's unreserved characters encoded, as
+ * the signature wants it, and '/' if @slash; returns its end.
+ */
+static char *encode(char *out, const char *text, bool slash)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c < 128 && isalnum(c)) || strchr("-_.~", c) ||
+		    (c == '/' && !slash))
+			*out++ = (char)c;
+		else
+			out += sprintf(out, "%%%02X", c);
+	}
+	*out = '\0';
+	return out;
+}
+
+char *b2f_url_key(const struct b2f_url *url, const char *path)
+{
+	char *key = NULL;
+
+	if (asprintf(&key, "%s%s%s", url->base,
+		     *url->base && *path ? "/" : "", path) < 0)
+		return NULL;
+	return key;
+}
+
+char *b2f_url_of(const struct b2f_url *url, const char *path)
+{
+	const char *first = url->s3 ? url->base : "";
+	size_t size = strlen(url->origin) + strlen(url->base) +
+		      3 * (strlen(first) + strlen(path)) +
+		      strlen(url->query) + 3;
+	char *out = malloc(size), *at;
+
+	if (!out)
+		return NULL;
+	at = stpcpy(out, url->origin);
+	if (url->s3) {
+		at = stpcpy(at, "/");
+		at = encode(at, first, false);
+	} else {
+		at = stpcpy(at, url->base);
+	}
+	if (*path && (!url->s3 || *first))
+		at = stpcpy(at, "/");
+	at = encode(at, path, false);
+	stpcpy(at, url->query);
+	return out;
+}
+
+char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
+		      const char *token)
+{
+	size_t size = strlen(url->origin) +
+		      3 * (strlen(prefix) + strlen(token ? token : "")) + 128;
+	char *out = malloc(size), *at;
+
+	if (!out)
+		return NULL;
+	at = stpcpy(out, url->origin);
+	/* The signature wants the parameters in the order of their names. */
+	at = stpcpy(at, "/?");
+	if (token) {
+		at = stpcpy(at, "continuation-token=");
+		at = encode(at, token, true);
+		at = stpcpy(at, "&");
+	}
+	at = stpcpy(at, "delimiter=%2F&encoding-type=url&list-type=2"
+			"&max-keys=1000&prefix=");
+	(void)encode(at, prefix, true);
+	return out;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* window.c - one open object, of which parts have come or are on their way */
+#include "remote/window.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* More are not needed by one reader of a chunk; a full table asks exactly. */
+#define WINDOWS_MAX 8
+#define HINTS_MAX   4
+
+/* Hints are for whole pages of these bytes. */
+#define PAGE (UINT64_C(16) << 10)
+
+/* Two hints are one request if no more than this lies between them. */
+#define GAP_MAX (UINT64_C(1) << 20)
+
+/* No hint is worth more. */
+#define HINT_MAX (UINT64_C(256) << 20)
+
+struct range {
+	uint64_t off;
+	uint64_t end;
+};
+
+struct window {
+	struct range range;
+	struct b2f_fetch *fetch;
+};
+
+struct b2f_windows {
+	struct b2f_remote *remote;
+	char *path;
+	struct b2f_remote_stat version;
+	/* Only the first reader that misses something gets more than it asks for. */
+	size_t ahead;
+	pthread_mutex_t lock;
+	/* Under lock; a window stays as it is once it is counted. */
+	struct window windows[WINDOWS_MAX];
+	unsigned int nwindows;
+	struct range hints[HINTS_MAX];
+	unsigned int nhints;
+};
+
+int b2f_windows_new(struct b2f_remote *remote, const char *path,
+		    const struct b2f_remote_stat *version, size_t ahead,
+		    struct b2f_windows **out)
+{
+	struct b2f_windows *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->path = strdup(path);
+	if (!w || !w->path) {
+		free(w);
+		return -ENOMEM;
+	}
+	w->remote = remote;
+	w->version = *version;
+	w->ahead = ahead;
+	pthread_mutex_init(&w->lock, NULL);
+	*out = w;
+	return 0;
+}
+
+void b2f_windows_free(struct b2f_windows *w)
+{
+	if (!w)
+		return;
+	for (unsigned int i = 0; i < w->nwindows; i++)
+		b2f_fetch_drop(w->windows[i].fetch);
+	pthread_mutex_destroy(&w->lock);
+	free(w->path);
+	free(w);
+}
+
+/* Counts one more window; the lock is held. */
+static void add(struct b2f_windows *w, uint64_t off, uint64_t end,
+		struct b2f_fetch *fetch)
+{
+	if (w->nwindows == WINDOWS_MAX) {
+		b2f_fetch_drop(fetch);
+		return;
+	}
+	w->windows[w->nwindows++] =
+		(struct window){.range = {off, end}, .fetch = fetch};
+}
+
+void b2f_windows_add(struct b2f_windows *w, uint64_t off, uint64_t n,
+		     struct b2f_fetch *fetch)
+{
+	pthread_mutex_lock(&w->lock);
+	add(w, off, off + n, fetch);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void b2f_windows_expect(struct b2f_windows *w, uint64_t off, uint64_t n)
+{
+	struct range hint = {off / PAGE * PAGE, w->version.size};
+
+	if (n == 0 || !b2f_range_fits(off, n, w->version.size))
+		return;
+	if (off + n < w->version.size - b2f_min_u64(PAGE, w->version.size))
+		hint.end = b2f_div_up_u64(off + n, PAGE) * PAGE;
+	if (hint.end - hint.off > HINT_MAX)
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (w->nhints < HINTS_MAX)
+		w->hints[w->nhints++] = hint;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* Begins to fetch @range as a window; the lock is held. */
+static void open_window(struct b2f_windows *w, struct range range)
+{
+	const struct b2f_fetch_spec spec = {.path = w->path,
+					    .version = &w->version,
+					    .off = range.off,
+					    .n = range.end - range.off};
+	struct b2f_fetch *fetch = NULL;
+
+	/* If it cannot begin, the bytes are asked for when they are wanted. */
+	if (w->nwindows < WINDOWS_MAX && range.end > range.off &&
+	    b2f_fetch_start(w->remote, &spec, &fetch) == 0)
+		add(w, range.off, range.end, fetch);
+}
+
+/* The part of @range that no window begins with; the lock is held. */
+static struct range without_known(const struct b2f_windows *w,
+				  struct range range)
+{
+	for (unsigned int i = 0; i < w->nwindows; i++) {
+		const struct range *known = &w->windows[i].range;
+
+		if (known->off <= range.off && known->end > range.off)
+			range.off = b2f_min_u64(known->end, range.end);
+	}
+	return range;
+}
+
+/* Asks for all that is expected; the lock is held. */
+static void open_hints(struct b2f_windows *w)
+{
+	struct range sum = {0, 0};
+
+	qsort(w->hints, w->nhints, sizeof(w->hints[0]), by_offset);
+	for (unsigned int i = 0; i < w->nhints; i++) {
+		struct range hint = without_known(w, w->hints[i]);
+
+		if (hint.off == hint.end)
+			continue;
+		if (sum.end > 0 && hint.off <= sum.end + GAP_MAX) {
+			sum.end = b2f_max_u64(sum.end, hint.end);
+			continue;
+		}
+		open_window(w, sum);
+		sum = hint;
+	}
+	open_window(w, sum);
+	w->nhints = 0;
+}
+
+/* The window that has byte @off, or where the next one begins in *@next. */
+static const struct window *find(const struct b2f_windows *w, uint64_t off,
+				 uint64_t failed, uint64_t *next)
+{
+	for (unsigned int i = 0; i < w->nwindows; i++) {
+		const struct window *window = &w->windows[i];
+
+		if (failed & (UINT64_C(1) << i))
+			continue;
+		if (window->range.off <= off && off < window->range.end)
+			return window;
+		if (window->range.off > off && window->range.off < *next)
+			*next = window->range.off;
+	}
+	return NULL;
+}
+
+/* As find(), after what is expected was asked for. */
+static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
+					 uint64_t limit, uint64_t failed,
+					 uint64_t *next)
+{
+	const struct window *window;
+
+	pthread_mutex_lock(&w->lock);
+	window = find(w, off, failed, next);
+	if (!window && w->nhints > 0) {
+		open_hints(w);
+		window = find(w, off, failed, next);
+	}
+	if (!window && w->ahead > 0) {
+		open_window(w, (struct range){off, b2f_min_u64(limit,
+							       off + w->ahead)});
+		w->ahead = 0;
+		window = find(w, off, failed, next);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return window;
+}
+
+/* Asks for the @n bytes at @off and nothing else. */
+static int read_exactly(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
+			struct b2f_why *why)
+{
+	const struct b2f_fetch_spec spec = {.path = w->path,
+					    .version = &w->version,
+					    .off = off,
+					    .n = n,
+					    .into = buf};
+	struct b2f_fetch *fetch = NULL;
+	struct b2f_fetched got = {.n = 0};
+	int err = b2f_fetch_start(w->remote, &spec, &fetch);
+
+	if (err)
+		return err;
+	err = b2f_fetch_wait(fetch, &got, why);
+	b2f_fetch_drop(fetch);
+	if (!err && got.n != n)
+		err = b2f_why_set(why, B2F_ECORRUPT,
+				  "the object ends at byte %llu",
+				  (unsigned long long)(off + got.n));
+	return err;
+}
+
+/* Copies what @window has of [@off, @off + *@n), at least a byte. */
+static int copy(const struct window *window, uint64_t off, void *buf, size_t *n)
+{
+	struct b2f_fetched got = {.n = 0};
+	uint64_t skip = off - window->range.off;
+	int err = b2f_fetch_wait(window->fetch, &got, NULL);
+
+	if (err)
+		return err;
+	if (skip >= got.n)
+		return B2F_ECORRUPT;
+	*n = b2f_min_u64(*n, got.n - skip);
+	memcpy(buf, got.bytes + skip, *n);
+	return 0;
+}
+
+int b2f_windows_read(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
+		     uint64_t limit, struct b2f_why *why)
+{
+	uint64_t failed = 0;
+	uint8_t *to = buf;
+
+	if (!b2f_range_fits(off, n, w->version.size))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the object ends at byte %llu",
+				   (unsigned long long)w->version.size);
+	limit = b2f_min_u64(b2f_max_u64(limit, off + n), w->version.size);
+	while (n > 0) {
+		uint64_t next = off + n;
+		const struct window *window =
+			find_or_open(w, off, limit, failed, &next);
+		size_t part = next - off;
+		int err;
+
+		if (window) {
+			part = n;
+			err = copy(window, off, to, &part);
+			/* What an error was is found out by asking again. */
+			if (err) {
+				failed |= UINT64_C(1) << (window - w->windows);
+				continue;
+			}
+		} else {
+			err = read_exactly(w, off, to, part, why);
+		}
+		if (err)
+			return err;
+		to += part;
+		off += part;
+		n -= part;
+	}
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * window.h - one open object, of which parts have come or are on their way
+ *
+ * A request takes as long as some hundred kilobytes need to come, so parts of an
+ * object that are wanted soon are asked for together.  What is expected is noted, and
+ * asked for when the reader first wants something that is not there: then all at the
+ * same time, and what lies close together with one request.
+ *
+ * Layer: remote.  May include: base/.
+ *
+ * Threads: any; b2f_windows_free() when there is no reader any more.
+ */
+#ifndef B2F_REMOTE_WINDOW_H
+#define B2F_REMOTE_WINDOW_H
+
+#include "remote/fetch.h"
+
+struct b2f_windows;
+
+/*
+ * The object @path of @remote, which must outlive it, in @version.  A reader that
+ * begins gets @ahead bytes at once (0: what it asks for).  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_windows_new(struct b2f_remote *remote, const char *path,
+		    const struct b2f_remote_stat *version, size_t ahead,
+		    struct b2f_windows **out);
+
+/* NULL does nothing. */
+void b2f_windows_free(struct b2f_windows *w);
+
+/* What @fetch, which is taken, has brought or will bring: @n bytes at @off. */
+void b2f_windows_add(struct b2f_windows *w, uint64_t off, uint64_t n,
+		     struct b2f_fetch *fetch);
+
+/* The @n bytes at @off will be wanted soon. */
+void b2f_windows_expect(struct b2f_windows *w, uint64_t off, uint64_t n);
+
+/*
+ * Reads the @n bytes at @off, which must be there; nothing behind byte @limit is
+ * asked for.  Returns 0 or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_windows_read(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
+		     uint64_t limit, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_remote_parts.c - URLs, listings, and what servers say when they refuse */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote/s3_error.h"
+#include "remote/s3_list.h"
+#include "remote/url.h"
+
+static const struct b2f_remote_options plain = {.log = NULL};
+
+static void check_url(const struct b2f_remote_options *options,
+		      const char *text, const char *path, const char *expected)
+{
+	struct b2f_why why = {""};
+	struct b2f_url url;
+	char *made;
+
+	cr_assert_eq(b2f_url_parse(text, options, &url, &why), 0, "%s: %s",
+		     text, why.text);
+	made = b2f_url_of(&url, path);
+	cr_assert_str_eq(made, expected);
+	free(made);
+	b2f_url_fini(&url);
+}
+
+Test(remote_parts, url_of_an_object_has_its_key_encoded)
+{
+	const struct b2f_remote_options local = {
+		.endpoint = "http://127.0.0.1:7070/"};
+	const struct b2f_remote_options host = {
+		.endpoint = "https://x.org", .host_style = true};
+	const struct b2f_remote_options west = {.region = "eu-west-1"};
+	const struct b2f_remote_options path = {.path_style = true};
+
+	check_url(&local, "s3://bucket/a b", "c+d/e%f",
+		  "http://127.0.0.1:7070/bucket/a%20b/c%2Bd/e%25f");
+	check_url(&local, "s3://bucket", "\xc3\xa4~", 
+		  "http://127.0.0.1:7070/bucket/%C3%A4~");
+	check_url(&local, "s3://bucket//", "",
+		  "http://127.0.0.1:7070/bucket/");
+	check_url(&host, "s3://bucket/a/", "b", "https://bucket.x.org/a/b");
+	check_url(&west, "s3://bucket/a", "",
+		  "https://bucket.s3.eu-west-1.amazonaws.com/a");
+	check_url(&west, "s3://my.bucket/a", "",
+		  "https://s3.eu-west-1.amazonaws.com/my.bucket/a");
+	check_url(&path, "s3://bucket/a", "",
+		  "https://s3.us-east-1.amazonaws.com/bucket/a");
+	check_url(&plain, "https://x.org:81/a%20b/", "c d",
+		  "https://x.org:81/a%20b/c%20d");
+	check_url(&plain, "http://x.org/a?token=1#f", "",
+		  "http://x.org/a?token=1");
+}
+
+Test(remote_parts, label_hides_what_follows_the_path)
+{
+	struct b2f_url url;
+
+	cr_assert_eq(b2f_url_parse("http://x.org/a?X-Amz-Signature=1", &plain,
+				   &url, NULL),
+		     0);
+	cr_assert_str_eq(url.label, "http://x.org/a");
+	b2f_url_fini(&url);
+}
+
+Test(remote_parts, url_that_makes_no_sense_is_refused)
+{
+	static const char *const bad[] = {
+		"ftp://x/y",	    "s3://",	     "s3:///key",
+		"s3://a",	    "http://",	     "http:///x",
+		"http://me:pw@x/y", "http://x/\r\nY: 1", "s3://bucket/\n",
+		"s3://buc ket/x",   "x",
+	};
+	struct b2f_url url;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_assert_eq(b2f_url_parse(bad[i], &plain, &url, NULL), -EINVAL,
+			     "%s", bad[i]);
+		b2f_url_fini(&url);
+	}
+}
+
+Test(remote_parts, endpoint_that_makes_no_sense_is_refused)
+{
+	static const char *const bad[] = {"x.org", "s3://x", "http://",
+					  "http://a b", "http://u:p@x",
+					  "http://x/\r\n"};
+	struct b2f_remote_options options = {.log = NULL};
+	struct b2f_url url;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		options.endpoint = bad[i];
+		cr_assert_eq(b2f_url_parse("s3://bucket/x", &options, &url,
+					   NULL),
+			     -EINVAL, "%s", bad[i]);
+		b2f_url_fini(&url);
+	}
+}
+
+static int parse(const char *xml, struct b2f_s3_page *page)
+{
+	return b2f_s3_page_parse((const uint8_t *)xml, strlen(xml), page, NULL);
+}
+
+static const char listing[] =
+	"<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\">"
+	"<IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>"
+	"<NextContinuationToken>a&amp;b</NextContinuationToken>"
+	"<Contents><Key>p/a%2Bb+c%C3%A4</Key><Size>123</Size>"
+	"<ETag>&quot;e1&quot;</ETag><Owner><ID>Key</ID></Owner>"
+	"<LastModified>2026-11-22T15:42:01.000Z</LastModified></Contents>"
+	"<CommonPrefixes><Prefix>p/d/</Prefix></CommonPrefixes>"
+	"</ListBucketResult>";
+
+Test(remote_parts, listing_is_read)
+{
+	struct b2f_s3_page page;
+
+	cr_assert_eq(parse(listing, &page), 0);
+	cr_assert_eq(page.n, 2);
+	cr_assert_str_eq(page.token, "a&b");
+	cr_assert_str_eq(page.items[0].key, "p/a+b c\xc3\xa4");
+	cr_assert_str_eq(page.items[0].st.etag, "\"e1\"");
+	cr_assert_eq(page.items[0].st.size, 123);
+	cr_assert_eq(page.items[0].st.mtime, 1795362121);
+	cr_assert(!page.items[0].is_prefix);
+	cr_assert(page.items[1].is_prefix);
+	cr_assert_str_eq(page.items[1].key, "p/d/");
+	b2f_s3_page_fini(&page);
+}
+
+Test(remote_parts, half_a_listing_is_refused)
+{
+	struct b2f_s3_page page;
+
+	for (size_t n = 0; n < sizeof(listing) - 1; n++) {
+		cr_assert_eq(b2f_s3_page_parse((const uint8_t *)listing, n,
+					       &page, NULL),
+			     B2F_ECORRUPT, "%zu", n);
+		b2f_s3_page_fini(&page);
+	}
+}
+
+Test(remote_parts, listing_that_makes_no_sense_is_refused)
+{
+	static const char *const bad[] = {
+		"<html/>",
+		"<ListBucketResult><IsTruncated>true</IsTruncated>"
+		"</ListBucketResult>",
+		"<ListBucketResult><Contents><Size>1</Size></Contents>"
+		"</ListBucketResult>",
+		"<ListBucketResult><Contents><Key>a</Key><Size>-x</Size>"
+		"</Contents></ListBucketResult>",
+		"<ListBucketResult><EncodingType>url</EncodingType><Contents>"
+		"<Key>a%00b</Key></Contents></ListBucketResult>",
+	};
+	struct b2f_s3_page page;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_assert_eq(parse(bad[i], &page), B2F_ECORRUPT, "%s", bad[i]);
+		b2f_s3_page_fini(&page);
+	}
+}
+
+Test(remote_parts, refusal_is_told_by_its_code_alone)
+{
+	static const char body[] =
+		"<Error><Code>SignatureDoesNotMatch</Code>"
+		"<Message>AKIDSECRET</Message>"
+		"<AWSAccessKeyId>AKIDSECRET</AWSAccessKeyId></Error>";
+	char code[B2F_S3_CODE_SIZE];
+	struct b2f_why why = {""};
+
+	b2f_s3_error_code(body, sizeof(body) - 1, code);
+	cr_assert_str_eq(code, "SignatureDoesNotMatch");
+	cr_assert_eq(b2f_s3_error_explain(code, &why), -EACCES);
+	cr_assert_null(strstr(why.text, "AKID"));
+	/* Cut, as the first bytes of a long answer are. */
+	b2f_s3_error_code(body, 45, code);
+	cr_assert_str_eq(code, "SignatureDoesNotMatch");
+	b2f_s3_error_code("<html>no</html>", 15, code);
+	cr_assert_str_eq(code, "");
+	cr_assert_eq(b2f_s3_error_explain("Strange", &why), 0);
+}
