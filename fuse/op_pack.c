@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "op_pack.h"
 #include "reply.h"
+#include "table_rows.h"
 
 /* What is open: a frame, a view of it, or plain bytes. */
 struct handle {
@@ -399,7 +400,9 @@ static int get_fact(struct fs *fs, const struct fs_pack_node *node,
 	    strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) != 0)
 		return -ENODATA;
 	err = fs_pack_node_open_frame(fs, node, &frame);
-	if (!err)
+	if (!err && strcmp(name, FS_TABLE_ROWS_FACT) == 0)
+		err = fs_table_rows_fact_in_pack(node, frame, out, n);
+	else if (!err)
 		err = fs_facts_get(frame, name, out, n);
 	b2f_frame_close(frame);
 	return err;

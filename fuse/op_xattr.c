@@ -29,6 +29,7 @@
 #include "ops.h"
 #include "reply.h"
 #include "setattr.h"
+#include "table_rows.h"
 #include "view.h"
 
 #define USER	 "user."
@@ -104,7 +105,9 @@ static int get_fact(struct fs *fs, struct fs_node *node, int fd,
 	if (node->kind != FS_KIND_FRAME)
 		return -ENODATA;
 	err = fs_disk_frame_open(fs, node, fd, &frame);
-	if (!err)
+	if (!err && strcmp(name, FS_TABLE_ROWS_FACT) == 0)
+		err = fs_table_rows_fact(fs, node, frame, out, size);
+	else if (!err)
 		err = fs_facts_get(frame, name, out, size);
 	b2f_frame_close(frame);
 	return err;

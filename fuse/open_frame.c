@@ -6,6 +6,7 @@
 
 #include "disk_frame.h"
 #include "fs.h"
+#include "table_rows.h"
 
 /* How long and how often an open waits for a frame that is being changed. */
 #define WAIT_NS 20000000
@@ -117,10 +118,11 @@ static int new_frame(struct fs *fs, struct fs_node *node,
 		err = wait_for_index(fs, &pin, &index, settled);
 	if (!err)
 		err = fs_disk_frame_open(fs, node, pin.fd, &disk);
-	if (!err)
+	if (!err) {
 		opened = b2f_frame_stamp_get(disk);
-	if (!err)
+		fs_table_rows_warn(fs, node, disk);
 		err = wrap_frame(fs, &pin, disk, out);
+	}
 	fs_tree_unpin(fs->tree, &pin);
 	if (err)
 		return err;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pack_node.h"
+#include "table_rows.h"
 #include "view.h"
 
 /* As of frames elsewhere: 0 blocks would be a hole for tar and cp. */
@@ -181,6 +182,8 @@ static int open_file(struct fs *fs, const struct fs_pack_node *node,
 	struct b2f_frame *frame = NULL;
 	int err = fs_pack_node_open_frame(fs, node, &frame);
 
+	if (!err)
+		fs_table_rows_warn_in_pack(fs, node, frame);
 	if (!err)
 		err = b2f_file_open(fs->runtime, frame, out);
 	if (err)

@@ -24,6 +24,7 @@
 #include "b2frame/repair.h"
 #include "b2frame/runtime.h"
 #include "b2frame/slice.h"
+#include "b2frame/table.h"
 #include "b2frame/version.h"
 #include "b2frame/write.h"
 

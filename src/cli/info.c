@@ -291,6 +291,7 @@ static void put_index(const struct b2f_frame_info *info)
 
 static void put_kind(const struct b2f_frame *frame)
 {
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 	const char *kind = "plain data";
 
 	if (b2f_frame_stands_for(frame))
@@ -303,6 +304,8 @@ static void put_kind(const struct b2f_frame *frame)
 		kind = "an array";
 	else if (b2f_frame_tensor(frame))
 		kind = "plain data of an array";
+	else if (info->nbytes == 0 && info->nvlmeta > 0)
+		kind = "no data, only attributes (see --meta)";
 	put_field("kind");
 	puts(kind);
 }

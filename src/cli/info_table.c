@@ -3,30 +3,21 @@
 #include "cli/info_table.h"
 
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "meta/msgpack.h"
+#include "b2frame/table.h"
 #include "cli/pack_path.h"
-
-#define COLUMNS	"_cols"
-#define META	"_meta.b2f"
-#define SCHEMA	"schema"
 
 /* The path of _meta of the table that the column @path is of, or NULL. */
 static char *meta_path(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *begin = slash;
 	char *meta = NULL;
+	size_t table;
 
-	while (begin && begin > path && begin[-1] != '/')
-		begin--;
-	if (!begin || (size_t)(slash - begin) != strlen(COLUMNS) ||
-	    strncmp(begin, COLUMNS, strlen(COLUMNS)) != 0)
-		return NULL;
-	if (asprintf(&meta, "%.*s" META, (int)(begin - path), path) < 0)
+	if (!b2f_table_has_column(path, &table) ||
+	    asprintf(&meta, "%.*s" B2F_TABLE_META, (int)table, path) < 0)
 		return NULL;
 	return meta;
 }
@@ -59,36 +50,6 @@ static int open_meta(const char *path, struct b2f_frame **out)
 	return err;
 }
 
-/* The vlmetalayer is a text that is JSON itself. */
-static bool read_rows(const uint8_t *content, size_t size, uint64_t *nrows)
-{
-	json_t *text = b2f_msgpack_json(content, size), *schema = NULL;
-	const json_t *n;
-	bool found = false;
-
-	if (json_is_string(text))
-		schema = json_loads(json_string_value(text), 0, NULL);
-	n = json_object_get(schema, "n_rows");
-	if (json_is_integer(n) && json_integer_value(n) >= 0) {
-		*nrows = (uint64_t)json_integer_value(n);
-		found = true;
-	}
-	json_decref(schema);
-	json_decref(text);
-	return found;
-}
-
-static bool find_rows(const struct b2f_frame *meta, uint64_t *nrows)
-{
-	uint8_t *content = NULL;
-	size_t size = 0;
-	bool found = !b2f_frame_vlmeta_find(meta, SCHEMA, &content, &size) &&
-		     read_rows(content, size, nrows);
-
-	free(content);
-	return found;
-}
-
 bool cli_info_table(const struct b2f_frame *frame, struct cli_table *out)
 {
 	const struct b2f_array *array = b2f_frame_array(frame);
@@ -100,7 +61,7 @@ bool cli_info_table(const struct b2f_frame *frame, struct cli_table *out)
 		return false;
 	path = meta_path(b2f_frame_label(frame));
 	if (path && open_meta(path, &meta) == 0)
-		found = find_rows(meta, &out->nrows);
+		found = b2f_table_rows(meta, &out->nrows) == 0;
 	if (found)
 		out->nitems = (uint64_t)array->shape[0];
 	b2f_frame_close(meta);

@@ -2,9 +2,7 @@
 /*
  * info_table.h - the rows of a CTable, of which a frame is a column
  *
- * A CTable of python-blosc2 is a store with an array per column in _cols.
- * Deleted rows stay in the columns until the table is compacted; _valid_rows
- * tells which ones are left, and _meta how many.
+ * As b2frame/table.h has it; the table is found by the path of the column.
  *
  * Layer: cli.  Threads: main only.
  */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Extended attributes: those of files, and what a frame says of itself."""
+import dataclasses
 import errno
 import json
 import os
@@ -246,6 +247,58 @@ def test_listed_or_off():
         assert len(os.listxattr("mnt")) == 3
         assert int(os.getxattr("mnt", "user.bloscfs.pid")) > 1
         assert len(os.listxattr("mnt/f")) == 9
+
+
+def make_table(path, deleted=()):
+    @dataclasses.dataclass
+    class Row:
+        number: int = blosc2.field(blosc2.int64())
+
+    table = blosc2.CTable(Row, urlpath=path, mode="w")
+    table.extend([(i,) for i in range(10)])
+    table.delete(deleted)
+    table.close()
+
+
+def test_deleted_rows_of_tables_are_told():
+    fact = "user.blosc2.deleted_rows"
+    os.makedirs("src/d")
+    for suffix in "b2d", "b2z":
+        make_table(f"src/d/t.{suffix}", [2, 5])
+        make_table(f"src/all.{suffix}")
+    with Mount("src", "mnt") as mount:
+        for suffix in "b2d", "b2z":
+            with open(f"mnt/d/t.{suffix}/_cols/number", "rb") as f:
+                assert np.fromfile(f, "i8").tolist() == [*range(10)]
+                assert os.getxattr(f.fileno(), fact) == b"2"
+            mount.wait_for_log(f"d/t.{suffix}/_cols/number.b2nd: 2 of its "
+                               "items are deleted rows of a CTable")
+            with open(f"mnt/all.{suffix}/_cols/number", "rb") as f:
+                assert os.getxattr(f.fileno(), fact) == b"0"
+            for other in "_valid_rows", "_meta":
+                path = f"mnt/d/t.{suffix}/{other}"
+                assert error_of(os.getxattr, path, fact) == errno.ENODATA
+            # Where python-blosc2 keeps the schema.
+            path = f"mnt/d/t.{suffix}/_meta"
+            assert os.stat(path).st_size == 0
+            assert b"n_rows" in os.getxattr(path, "user.blosc2.vlmeta.schema")
+    assert "all." not in mount.log(), mount.log()
+    run = subprocess.run([BUILD / "bloscctl", "info", "src/d/t.b2d/_meta.b2f"],
+                         check=True, stdout=subprocess.PIPE)
+    assert b"no data, only attributes" in run.stdout, run.stdout
+    # A table that does not tell, and one that lies outside of the mount.
+    os.unlink("src/d/t.b2d/_meta.b2f")
+    os.rename("src/all.b2d/_valid_rows.b2nd", "src/all.b2d/_meta.b2f")
+    with Mount("src", "mnt"):
+        for name in "d/t.b2d", "all.b2d":
+            path = f"mnt/{name}/_cols/number"
+            assert os.stat(path).st_size == 80
+            assert error_of(os.getxattr, path, fact) in (errno.ENODATA,
+                                                         errno.EIO)
+    make_table("u.b2d", [1])
+    with Mount("u.b2d/_cols", "mnt"):
+        assert error_of(os.getxattr, "mnt/number", fact) == errno.ENODATA
+        assert len(pathlib.Path("mnt/number").read_bytes()) == 80
 
 
 main()

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* table_rows.c - how many items of a column are no rows of its CTable */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/table.h"
+#include "fs.h"
+#include "pack_node.h"
+#include "table_rows.h"
+
+/* Takes @meta over, if @err is 0. */
+static int count(const struct b2f_frame *frame, struct b2f_frame *meta, int err,
+		 uint64_t *out)
+{
+	const struct b2f_array *array = b2f_frame_array(frame);
+	uint64_t nitems = (uint64_t)array->shape[0], nrows = 0;
+
+	if (!err)
+		err = b2f_table_rows(meta, &nrows);
+	b2f_frame_close(meta);
+	if (!err)
+		*out = nitems > nrows ? nitems - nrows : 0;
+	return err == -ENOENT ? -ENODATA : err;
+}
+
+static int put(uint64_t n, char **out, size_t *size)
+{
+	int len = asprintf(out, "%" PRIu64, n);
+
+	if (len < 0)
+		return -ENOMEM;
+	*size = (size_t)len;
+	return 0;
+}
+
+static bool is_array(const struct b2f_frame *frame)
+{
+	const struct b2f_array *array = b2f_frame_array(frame);
+
+	return array && array->ndim > 0;
+}
+
+/*
+ * How many items of @frame, which @node shows, are no rows.  Returns 0, -ENODATA
+ * (it is no column, or its table does not tell) or another errno.
+ */
+static int count_deleted(struct fs *fs, struct fs_node *node,
+			 const struct b2f_frame *frame, uint64_t *out)
+{
+	const struct b2f_frame_options quiet = {.nofollow = true};
+	struct b2f_frame *meta = NULL;
+	struct fs_pin columns = {0};
+	char name[FS_NAME_SIZE], *path = NULL;
+	size_t table;
+	int err;
+
+	/* Of most frames the label says so, without a look at the tree. */
+	if (fs->source.is_frame || !is_array(frame) ||
+	    !b2f_table_has_column(b2f_frame_label(frame), &table))
+		return -ENODATA;
+	err = fs_tree_path(fs->tree, node, &path);
+	if (!err && !b2f_table_has_column(path, &table))
+		err = -ENODATA;
+	free(path);
+	if (!err)
+		err = fs_tree_pin_parent(fs->tree, node, &columns, name);
+	if (err)
+		return err;
+	/* _cols is a directory below the root, so what it is in is shown too. */
+	err = b2f_frame_open(&quiet, columns.fd, "../" B2F_TABLE_META, &meta);
+	fs_tree_unpin(fs->tree, &columns);
+	return count(frame, meta, err, out);
+}
+
+/* The same of an entry of a pack. */
+static int count_in_pack(const struct fs_pack_node *node,
+			 const struct b2f_frame *frame, uint64_t *out)
+{
+	const struct b2f_frame_options quiet = {.log = NULL};
+	const struct b2f_pack *pack = node->pack->pack;
+	const char *path =
+		b2f_pack_entry(pack, fs_pack_node_entry(node))->path;
+	struct b2f_frame *meta = NULL;
+	char *meta_path = NULL;
+	size_t table, entry;
+	int err;
+
+	if (!is_array(frame) || !b2f_table_has_column(path, &table))
+		return -ENODATA;
+	if (asprintf(&meta_path, "%.*s" B2F_TABLE_META, (int)table, path) < 0)
+		return -ENOMEM;
+	err = b2f_pack_find(pack, meta_path, &entry);
+	free(meta_path);
+	if (!err)
+		err = b2f_pack_open_frame(pack, entry, &quiet, &meta);
+	return count(frame, meta, err, out);
+}
+
+int fs_table_rows_fact(struct fs *fs, struct fs_node *node,
+		       const struct b2f_frame *frame, char **out, size_t *size)
+{
+	uint64_t n = 0;
+	int err = count_deleted(fs, node, frame, &n);
+
+	return err ? err : put(n, out, size);
+}
+
+int fs_table_rows_fact_in_pack(const struct fs_pack_node *node,
+			       const struct b2f_frame *frame, char **out,
+			       size_t *size)
+{
+	uint64_t n = 0;
+	int err = count_in_pack(node, frame, &n);
+
+	return err ? err : put(n, out, size);
+}
+
+static void warn(struct fs *fs, const struct b2f_frame *frame, uint64_t n)
+{
+	if (n > 0)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: %" PRIu64 " of its items are deleted rows "
+				"of a CTable: _valid_rows tells which",
+				b2f_frame_label(frame), n);
+}
+
+void fs_table_rows_warn(struct fs *fs, struct fs_node *node,
+			const struct b2f_frame *frame)
+{
+	uint64_t n = 0;
+
+	if (!count_deleted(fs, node, frame, &n))
+		warn(fs, frame, n);
+}
+
+void fs_table_rows_warn_in_pack(struct fs *fs, const struct fs_pack_node *node,
+				const struct b2f_frame *frame)
+{
+	uint64_t n = 0;
+
+	if (!count_in_pack(node, frame, &n))
+		warn(fs, frame, n);
+}

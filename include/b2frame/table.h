@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * table.h - the rows of a CTable, of which a frame is a column
+ *
+ * A CTable of python-blosc2 is a store with an array per column in _cols.
+ * Deleted rows stay in the columns until the table is compacted; _valid_rows
+ * tells which ones are left, and a vlmetalayer of _meta how many.
+ *
+ * Layer: public (made by frame/).  Threads: pure functions.
+ */
+#ifndef B2FRAME_TABLE_H
+#define B2FRAME_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/api.h"
+#include "b2frame/error.h"
+#include "b2frame/frame.h"
+
+B2F_BEGIN_API
+
+/* What the table knows of itself, a frame without data beside _cols. */
+#define B2F_TABLE_META "_meta.b2f"
+
+/*
+ * Is @path that of a column, TABLE/_cols/NAME or _cols/NAME?  If so, *@table is
+ * how many bytes of it are before "_cols", a slash at the end included.
+ */
+bool b2f_table_has_column(const char *path, size_t *table);
+
+/*
+ * How many rows the table has whose B2F_TABLE_META is @meta.
+ * Returns 0, -ENODATA (it does not tell), B2F_ECORRUPT or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_table_rows(const struct b2f_frame *meta, uint64_t *nrows);
+
+B2F_END_API
+
+#endif
