@@ -284,28 +284,11 @@ static int single_note_attributes(struct b2f_store *store, bool sets_mtime)
 	return 0;
 }
 
-/* What there is beside the frame in its file has no names. */
-static int single_list(struct b2f_store *store,
-		       int (*fn)(void *arg, int64_t id), void *arg)
-{
-	(void)store;
-	(void)fn;
-	(void)arg;
-	return 0;
-}
-
 static int single_identify(struct b2f_store *store, int64_t id,
 			   struct b2f_frame_stamp *out)
 {
 	(void)id;
 	return single_own_stamp(store, out);
-}
-
-static int single_sync_names(struct b2f_store *store, struct b2f_why *why)
-{
-	(void)store;
-	(void)why;
-	return 0;
 }
 
 const struct b2f_store_write_ops b2f_files_single_write = {
@@ -317,10 +300,8 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.write_out = single_write_out,
 	.sync = single_sync,
 	.sync_index = single_sync_index,
-	.sync_names = single_sync_names,
 	.punch = single_punch,
 	.identify = single_identify,
-	.list = single_list,
 	.put_head = single_put_head,
 	.cut = single_cut,
 	.own_stamp = single_own_stamp,

@@ -134,7 +134,7 @@ struct b2f_store_write_ops {
 		    void *arg);
 	/*
 	 * Of a contiguous store; others have NULL here.  Such a one has no
-	 * publish, show, hide, install, remove.  punch: the @size bytes at @off
+	 * publish, show, hide, install, remove, sync_names, list.  punch: the @size bytes at @off
 	 * are of no use any more; errors are of none, either.
 	 */
 	void (*punch)(struct b2f_store *store, uint64_t off, uint64_t size);

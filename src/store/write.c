@@ -192,7 +192,8 @@ int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->sync_names(store, why) : read_only(why);
+	return ops && ops->sync_names ? ops->sync_names(store, why)
+				      : read_only(why);
 }
 
 static void give_back(struct b2f_store *store, uint64_t id)
@@ -231,7 +232,7 @@ int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->list(store, fn, arg) : -EROFS;
+	return ops && ops->list ? ops->list(store, fn, arg) : -EROFS;
 }
 
 int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,

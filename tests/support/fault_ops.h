@@ -62,7 +62,5 @@ int fault_write(const struct b2f_object *object, uint64_t off, const void *buf,
 		size_t n, struct b2f_why *why);
 int fault_identify(struct b2f_store *store, int64_t id,
 		   struct b2f_frame_stamp *out);
-int fault_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
-	       void *arg);
 
 #endif

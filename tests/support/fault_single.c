@@ -112,13 +112,6 @@ static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 	return single_sync(&object, why);
 }
 
-static int single_sync_names(struct b2f_store *store, struct b2f_why *why)
-{
-	(void)store;
-	(void)why;
-	return 0;
-}
-
 static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 			   const struct timespec *mtime, struct b2f_why *why)
 {
@@ -209,9 +202,7 @@ static const struct b2f_store_write_ops single_write_ops = {
 	.write_out = single_write_out,
 	.sync = single_sync,
 	.sync_index = single_sync_index,
-	.sync_names = single_sync_names,
 	.identify = fault_identify,
-	.list = fault_list,
 	.punch = single_punch,
 	.put_head = single_put_head,
 	.cut = single_cut,

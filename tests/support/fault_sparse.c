@@ -2,6 +2,8 @@
 /* fault_sparse.c - a sparse frame on a disk that fails */
 #include "tests/support/fault_ops.h"
 
+#include <stdlib.h>
+
 static int fault_look(const struct b2f_object *object,
 		      struct b2f_frame_stamp *out)
 {
@@ -172,6 +174,30 @@ static int fault_remove(struct b2f_store *store, int64_t id,
 	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE)
 		fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
 	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+static int fault_list(struct b2f_store *store,
+		      int (*fn)(void *arg, int64_t id), void *arg)
+{
+	struct fault_disk *disk = fault_disk_of(store);
+	int64_t *ids;
+	size_t n = 0;
+	int err;
+
+	/* @fn may call us. */
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin(disk, FAULT_LIST, B2F_OBJECT_INDEX, NULL);
+	ids = calloc(disk->now.n + 1, sizeof(*ids));
+	if (!ids)
+		abort();
+	for (size_t i = 0; i < disk->now.n; i++)
+		if (disk->now.names[i].id != B2F_OBJECT_INDEX)
+			ids[n++] = disk->now.names[i].id;
+	pthread_mutex_unlock(&disk->lock);
+	for (size_t i = 0; !err && i < n; i++)
+		err = fn(arg, ids[i]);
+	free(ids);
 	return err;
 }
 

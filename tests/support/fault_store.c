@@ -161,30 +161,6 @@ int fault_identify(struct b2f_store *store, int64_t id,
 	return err;
 }
 
-int fault_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
-	       void *arg)
-{
-	struct fault_disk *disk = fault_disk_of(store);
-	int64_t *ids;
-	size_t n = 0;
-	int err;
-
-	/* @fn may call us. */
-	pthread_mutex_lock(&disk->lock);
-	err = fault_begin(disk, FAULT_LIST, B2F_OBJECT_INDEX, NULL);
-	ids = calloc(disk->now.n + 1, sizeof(*ids));
-	if (!ids)
-		abort();
-	for (size_t i = 0; i < disk->now.n; i++)
-		if (disk->now.names[i].id != B2F_OBJECT_INDEX)
-			ids[n++] = disk->now.names[i].id;
-	pthread_mutex_unlock(&disk->lock);
-	for (size_t i = 0; !err && i < n; i++)
-		err = fn(arg, ids[i]);
-	free(ids);
-	return err;
-}
-
 struct b2f_store *fault_disk_mount(struct fault_disk *disk)
 {
 	struct fault_store *store = calloc(1, sizeof(*store));
