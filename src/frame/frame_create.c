@@ -171,7 +171,7 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 
 /* A frame whose index are these bytes, and which is nowhere yet. */
 static int open_bytes(const struct b2f_frame_options *options, const char *name,
-		      const struct b2f_store_plan *plan, bool small,
+		      const struct b2f_store_plan *plan,
 		      struct b2f_frame **out)
 {
 	struct b2f_store *store = NULL;
@@ -179,7 +179,7 @@ static int open_bytes(const struct b2f_frame_options *options, const char *name,
 
 	if (err)
 		return err;
-	store->sparse = !small;
+	store->sparse = !plan->single;
 	return b2f_frame_open_store(options, store, name, out);
 }
 
@@ -188,7 +188,7 @@ static int open_bytes(const struct b2f_frame_options *options, const char *name,
  * read again, and what fails does so before there is anything to take back.
  */
 static int make(const struct b2f_settings *settings, int dirfd,
-		const char *name, struct b2f_store_plan *plan, bool small,
+		const char *name, struct b2f_store_plan *plan,
 		const struct b2f_frame_options *options,
 		struct b2f_frame_made *out)
 {
@@ -197,16 +197,17 @@ static int make(const struct b2f_settings *settings, int dirfd,
 	uint8_t *index = NULL;
 	int err;
 
-	err = make_index_of(name, settings, small, &index, &plan->size,
+	err = make_index_of(name, settings, plan->single, &index, &plan->size,
 			    options->log);
 	if (err)
 		return err;
 	plan->index = index;
-	err = open_bytes(options, name, plan, small, &frame);
+	err = open_bytes(options, name, plan, &frame);
 	if (!err)
-		err = small ? b2f_single_make_open(dirfd, name, plan, &made)
-			    : b2f_store_make_open(dirfd, name, plan, &made,
-						  NULL);
+		err = plan->single
+			      ? b2f_single_make_open(dirfd, name, plan, &made)
+			      : b2f_store_make_open(dirfd, name, plan, &made,
+						    NULL);
 	if (err) {
 		b2f_frame_close(frame);
 	} else {
@@ -227,7 +228,7 @@ int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
 {
 	struct b2f_store_plan plan = {.mode = mode};
 
-	return make(settings, dirfd, name, &plan, false, options, out);
+	return make(settings, dirfd, name, &plan, options, out);
 }
 
 int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
@@ -235,9 +236,9 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 			 const struct b2f_frame_options *options,
 			 struct b2f_frame_made *out)
 {
-	struct b2f_store_plan plan = {.mode = mode};
+	struct b2f_store_plan plan = {.mode = mode, .single = true};
 
-	return make(settings, dirfd, name, &plan, true, options, out);
+	return make(settings, dirfd, name, &plan, options, out);
 }
 
 int b2f_frame_remove(int dirfd, const char *name)

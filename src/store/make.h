@@ -20,6 +20,8 @@ struct b2f_store_plan {
 	size_t size;
 	/* All is on disk when it is made, but its own name. */
 	bool durable;
+	/* One file instead, for b2f_single_make_open(). */
+	bool single;
 };
 
 /*
