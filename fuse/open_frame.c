@@ -133,10 +133,11 @@ static int new_frame(struct fs *fs, struct fs_node *node,
 }
 
 /*
- * Makes *@frame the one of its node, or takes the one that another thread
- * opened meanwhile.  Returns whether the kernel's cache is right.
+ * Makes *@frame the one of its node, or takes the one that was made meanwhile.
+ * @inside: not for the kernel.  Returns whether the kernel's cache is right.
  */
-static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled)
+static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
+		    bool inside)
 {
 	struct fs_state *state = &(*frame)->pin.node->state;
 	struct fs_open_frame *other, *spare = NULL;
@@ -152,11 +153,17 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled)
 		other->nrefs++;
 		spare = *frame;
 		*frame = other;
+		keep = fs_seen_may_share(&state->seen);
 	} else {
 		(*frame)->past_cache = other;
 		if (!other) {
 			state->frame = *frame;
-			keep = fs_seen_open(&state->seen, &now.stamp, settled);
+			if (inside)
+				fs_seen_open_inside(&state->seen, &now.stamp,
+						    settled);
+			else
+				keep = fs_seen_open(&state->seen, &now.stamp,
+						    settled);
 		}
 		TAILQ_INSERT_TAIL(&fs->open_frames.all, *frame, all);
 	}
@@ -197,45 +204,102 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 
 /*
  * fs_open_frame_peek() that waits for one that is being closed: until that has
- * ended there can be no other writer.
+ * ended there can be no other writer.  If there is none, the caller is the first
+ * one to open it, and the others wait for end_first().
  */
-static struct fs_open_frame *peek_or_wait(struct fs *fs, struct fs_node *node)
+static struct fs_open_frame *peek_or_begin(struct fs *fs, struct fs_node *node)
 {
-	const struct fs_state *state = &node->state;
+	struct fs_state *state = &node->state;
 	struct fs_open_frame *frame;
 
 	pthread_mutex_lock(&fs->state_lock);
-	while (!state->frame && state->nclosing > 0)
+	while (!state->frame && (state->nclosing > 0 || state->opening))
 		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
 	frame = state->frame;
 	if (frame)
 		frame->nrefs++;
+	else
+		state->opening = true;
 	pthread_mutex_unlock(&fs->state_lock);
 	return frame;
+}
+
+static void end_first(struct fs *fs, struct fs_node *node)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	node->state.opening = false;
+	pthread_cond_broadcast(&fs->open_frames.closed);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+/*
+ * Has the kernel drop what it has of another version than that of @frame, which
+ * is about to be opened first.  The answer to the open could have it do that,
+ * but might get there when another open has been answered and is written to;
+ * whoever reads what is dropped then may get it from before that write.  As
+ * nothing is open, the kernel has no page that waits for us.  Returns whether
+ * nothing is left to be dropped.
+ */
+static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
+{
+	const struct fs_node *node = frame->pin.node;
+	struct b2f_file_now now;
+	bool must;
+	int err;
+
+	b2f_file_now_get(frame->file, &now);
+	pthread_mutex_lock(&fs->state_lock);
+	must = fs_seen_must_drop(&node->state.seen, &now.stamp);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!must || fs->options.kernel_cache)
+		return true;
+	err = fuse_lowlevel_notify_inval_inode(fs->session, fs_ino_of(node), 0,
+					       0);
+	/* The kernel may have forgotten it. */
+	return err == 0 || err == -ENOENT;
+}
+
+/* The first open of @node, or one of what the root's name leads to now. */
+static int open_anew(struct fs *fs, struct fs_node *node, bool first,
+		     struct fs_open_frame **out, bool *keep_cache)
+{
+	struct fs_open_frame *frame = NULL;
+	bool settled = false, dropped = false, keep;
+	int err = new_frame(fs, node, &frame, &settled);
+
+	if (err)
+		return err;
+	if (first && keep_cache)
+		dropped = drop_first(fs, frame);
+	keep = publish(fs, &frame, settled, !keep_cache);
+	if (keep_cache)
+		*keep_cache = keep || dropped;
+	*out = frame;
+	return 0;
 }
 
 int fs_open_frame_get(struct fs *fs, struct fs_node *node,
 		      struct fs_open_frame **out, bool *keep_cache)
 {
-	struct fs_open_frame *frame = peek_or_wait(fs, node);
-	bool settled = false, keep = false;
+	struct fs_open_frame *frame = peek_or_begin(fs, node);
+	bool first = !frame, keep;
 	int err;
 
 	if (frame && is_replaced(fs, frame)) {
 		fs_open_frame_put(fs, frame);
 		frame = NULL;
 	}
-	if (frame) {
-		err = share(fs, frame, &keep);
-		if (err)
-			fs_open_frame_put(fs, frame);
-	} else {
-		err = new_frame(fs, node, &frame, &settled);
-		if (!err)
-			keep = publish(fs, &frame, settled);
-	}
-	if (err)
+	if (!frame) {
+		err = open_anew(fs, node, first, out, keep_cache);
+		if (first)
+			end_first(fs, node);
 		return err;
+	}
+	err = share(fs, frame, &keep);
+	if (err) {
+		fs_open_frame_put(fs, frame);
+		return err;
+	}
 	if (keep_cache)
 		*keep_cache = keep;
 	*out = frame;
@@ -255,7 +319,7 @@ int fs_open_frame_add(struct fs *fs, struct fs_node *node,
 	}
 	err = wrap_frame(fs, &pin, made, out);
 	if (!err)
-		*keep_cache = publish(fs, out, false);
+		*keep_cache = publish(fs, out, false, false);
 	return err;
 }
 

@@ -93,7 +93,7 @@ struct fs_open_frame {
 
 struct fs_open_frames {
 	TAILQ_HEAD(, fs_open_frame) all;
-	/* Signalled when one of them was closed or reverted. */
+	/* Signalled when one of them was opened, closed or reverted. */
 	pthread_cond_t closed;
 };
 
@@ -110,8 +110,9 @@ int fs_open_frame_fini(struct fs *fs);
 
 /*
  * Opens the frame @node, or shares it.  Give *@out back with
- * fs_open_frame_put().  *@keep_cache: is the kernel's cache of data still
- * right?  NULL: the kernel is not going to use it.
+ * fs_open_frame_put().  *@keep_cache: has the answer to tell the kernel nothing
+ * about its cache of data?  NULL: there is no answer, the caller opens it for
+ * itself.
  *
  * Returns 0, -ESTALE (it has gone: look it up again), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.

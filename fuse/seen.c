@@ -50,18 +50,30 @@ bool fs_seen_may_share(const struct fs_seen *seen)
 	return !(seen->drop & (FS_SEEN_DROP_SELF | FS_SEEN_DROPPING));
 }
 
+/* May the first open of the version @stamp keep what the kernel has? */
+static bool may_keep(const struct fs_seen *seen,
+		     const struct b2f_frame_stamp *stamp)
+{
+	return seen->cache == FS_SEEN_SURE && is_same(seen, stamp) &&
+	       !(seen->drop & FS_SEEN_DROPPING);
+}
+
+bool fs_seen_must_drop(const struct fs_seen *seen,
+		       const struct b2f_frame_stamp *stamp)
+{
+	return seen->cache != FS_SEEN_UNKNOWN && !may_keep(seen, stamp);
+}
+
 bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		  bool settled)
 {
-	bool known = seen->cache != FS_SEEN_UNKNOWN, same, keep;
+	bool known = seen->cache != FS_SEEN_UNKNOWN, keep;
 
 	if (seen->nopen++ > 0)
 		return fs_seen_may_share(seen);
-	same = is_same(seen, stamp);
-	keep = same && seen->cache == FS_SEEN_SURE &&
-	       !(seen->drop & FS_SEEN_DROPPING);
+	keep = may_keep(seen, stamp);
 	/* The kernel opened it without a new lookup of its name. */
-	seen->resized |= known && !same;
+	seen->resized |= known && !is_same(seen, stamp);
 	seen->drop &= ~(unsigned int)FS_SEEN_DROP_SELF;
 	set_stamp(seen, stamp, keep || settled ? FS_SEEN_SURE : FS_SEEN_UNSURE);
 	return keep;
@@ -94,6 +106,18 @@ void fs_seen_close(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 	if (seen->cache == FS_SEEN_UNSURE && seen->is_ours && is_there &&
 	    settled)
 		seen->cache = FS_SEEN_SURE;
+}
+
+void fs_seen_open_inside(struct fs_seen *seen,
+			 const struct b2f_frame_stamp *stamp, bool settled)
+{
+	if (seen->nopen > 0 || seen->cache == FS_SEEN_UNKNOWN) {
+		(void)fs_seen_open(seen, stamp, settled);
+		return;
+	}
+	seen->nopen++;
+	if (!is_same(seen, stamp))
+		fs_seen_theirs(seen, stamp);
 }
 
 bool fs_seen_must_renew(struct fs_seen *seen,

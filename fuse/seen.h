@@ -27,8 +27,9 @@
  * The first of several opens may keep the cache if that is SURE and the version
  * is still the same; otherwise it drops the cache, which then has only the new
  * version.  Further opens may keep it if nothing waits to be dropped.  Requests
- * never tell the kernel to drop anything, as the kernel may wait for that very
- * request; the ticker does.
+ * do not tell the kernel to drop anything, as the kernel may wait for that very
+ * request; the ticker does.  Only the first open of a frame does (open_frame.c),
+ * as no page can wait for an answer then.
  *
  * Layer: fuse.
  *
@@ -88,6 +89,14 @@ struct fs_seen {
  */
 bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 		  bool settled);
+
+/* Has the kernel's cache to be dropped before the first open of @stamp? */
+bool fs_seen_must_drop(const struct fs_seen *seen,
+		       const struct b2f_frame_stamp *stamp);
+
+/* fs_seen_open() by ourselves: the kernel drops nothing for that. */
+void fs_seen_open_inside(struct fs_seen *seen,
+			 const struct b2f_frame_stamp *stamp, bool settled);
 
 /* May a further open keep the kernel's cache of a file that is open already? */
 bool fs_seen_may_share(const struct fs_seen *seen);

@@ -71,6 +71,8 @@ struct fs_state {
 	size_t nwriters;
 	/* Open frames that are no longer @frame, but not closed yet. */
 	size_t nclosing;
+	/* A thread is about to make @frame, which has the others wait. */
+	bool opening;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
 	/* It was a contiguous frame, and its last name has gone. */

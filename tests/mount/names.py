@@ -13,6 +13,7 @@ import os
 import pathlib
 import shutil
 import threading
+import time
 
 import numpy as np
 
@@ -51,8 +52,10 @@ class File:
 
 
 class Game:
-    def __init__(self, seed):
+    def __init__(self, seed, pause):
         self.rng = np.random.default_rng(seed)
+        # Seconds between two looks of others.
+        self.between = pause
         self.names = {}
         # As File.times, of each name.
         self.moves = dict.fromkeys(NAMES, 0)
@@ -306,6 +309,7 @@ class Game:
                     self.list_once()
                 else:
                     self.look_once(rng)
+                time.sleep(self.between)
         except Exception as error:  # raised by step()
             self.failed = self.failed or error
 
@@ -323,7 +327,7 @@ class Game:
             self.pause()
 
     def pause(self):
-        threading.Event().wait(self.pick([0.005, 0.02, 0.1]))
+        time.sleep(self.pick([0.005, 0.02, 0.1]))
 
     def close_all(self):
         for fd, _ in self.open:
@@ -353,10 +357,10 @@ class Game:
         self.check_stored()
 
 
-def play(count, seed, options, each=2000):
+def play(count, seed, options, each=2000, pause=0):
     """@count operations, with a remount after @each."""
     shutil.rmtree("src", ignore_errors=True)
-    game = Game(seed)
+    game = Game(seed, pause)
     for first in range(0, count, each):
         try:
             game.play(min(each, count - first), options)

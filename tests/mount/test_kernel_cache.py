@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import blosc2
@@ -223,6 +224,50 @@ def test_what_we_write_is_not_read_again():
 
                 assert not reads.are_needed(write), name
                 assert not reads.are_needed(look_later), name
+
+
+def is_cached(fd, size):
+    """All of it."""
+    libc, pages = ctypes.CDLL(None, use_errno=True), -(-size // mmap.PAGESIZE)
+    resident = ctypes.create_string_buffer(pages)
+    with mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE) as m:
+        where = ctypes.addressof(ctypes.c_char.from_buffer(m))
+        assert libc.mincore(ctypes.c_void_p(where), ctypes.c_size_t(size),
+                            resident) == 0
+        return all(byte & 1 for byte in resident.raw)
+
+
+def test_a_second_open_drops_nothing_though_it_began_before_the_first_ended():
+    """
+    The first one may be writing by then.  An open that finds an index which
+    another program has just changed waits, so that both begin at once.
+    """
+    ndropped = 0
+    with Scratch("chunksize=64k") as s:
+        (MNT / "x").write_bytes(os.urandom(CHUNK))
+        for _ in range(20):
+            s.mount.wait_until_closed("src/x.b2frame")
+            os.utime("src/x.b2frame/chunks.b2frame")
+            fds, lock, both = [], threading.Lock(), threading.Barrier(2)
+
+            def open_it():
+                both.wait()
+                fd = os.open(MNT / "x", os.O_RDONLY)
+                with lock:
+                    fds.append(fd)
+                    if len(fds) == 1:
+                        assert len(os.pread(fd, CHUNK, 0)) == CHUNK
+
+            threads = [threading.Thread(target=open_it) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            ndropped += not is_cached(fds[0], CHUNK)
+            for fd in fds:
+                os.close(fd)
+    # The kernel may be short of memory.
+    assert ndropped < 3, ndropped
 
 
 def test_others_write_to_a_plain_file_that_is_open():

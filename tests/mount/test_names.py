@@ -9,19 +9,19 @@ OPTIONS = "chunksize=16k", "commit=1"
 
 
 def test_with_the_usual_timeouts():
-    play(COUNT, 1, (SMALL[0], *OPTIONS))
+    play(COUNT, 1, (SMALL[0], *OPTIONS), pause=0.002)
 
 
 def test_at_once():
-    play(COUNT, 2, (SMALL[0], *OPTIONS, *AT_ONCE))
+    play(COUNT, 2, (SMALL[0], *OPTIONS, *AT_ONCE), pause=0.002)
 
 
 def test_small_files():
-    play(COUNT, 3, (SMALL[1], *OPTIONS))
+    play(COUNT, 3, (SMALL[1], *OPTIONS), pause=0.002)
 
 
 def test_small_files_at_once():
-    play(COUNT, 4, (SMALL[1], *OPTIONS, *AT_ONCE))
+    play(COUNT, 4, (SMALL[1], *OPTIONS, *AT_ONCE), pause=0.002)
 
 
 main()

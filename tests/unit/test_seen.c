@@ -105,6 +105,27 @@ Test(seen, a_drop_of_the_view_leaves_the_file_alone)
 	cr_assert(fs_seen_may_share(&seen));
 }
 
+Test(seen, only_an_open_for_the_kernel_makes_its_cache_right)
+{
+	struct b2f_frame_stamp one = version(1), two = version(2);
+	struct fs_seen seen = {0};
+
+	cr_assert_not(fs_seen_must_drop(&seen, &one), "there is nothing yet");
+	cr_assert_not(open_at(&seen, 1, true));
+	close_at(&seen, 1, true);
+	cr_assert_not(fs_seen_must_drop(&seen, &one));
+	cr_assert(fs_seen_must_drop(&seen, &two));
+	fs_seen_open_inside(&seen, &one, true);
+	cr_assert(fs_seen_may_share(&seen));
+	close_at(&seen, 1, true);
+	cr_assert_not(fs_seen_must_drop(&seen, &one));
+	fs_seen_open_inside(&seen, &two, true);
+	cr_assert_not(fs_seen_may_share(&seen));
+	seen.drop = 0;
+	close_at(&seen, 2, true);
+	cr_assert(fs_seen_must_drop(&seen, &two));
+}
+
 Test(seen, attributes_are_no_data)
 {
 	struct b2f_frame_stamp before = version(1), now = version(1);
