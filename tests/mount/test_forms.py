@@ -6,6 +6,7 @@ A table: what python-blosc2 makes, contiguous and sparse; what the mount shows
 of it; whether it can be written to, or with which words that is refused.
 """
 import dataclasses
+import datetime
 import errno
 import json
 import os
@@ -453,6 +454,17 @@ COLUMNS = [
      {"c.b2b": "it is a ListArray"}),
     ("dictionary", str, blosc2.dictionary, ["a", "bb"],
      {"c.b2nd": np.array([0, 1], "<i4"), "c_dict.b2b": COLUMN}),
+    ("bytes", bytes, lambda: blosc2.bytes(max_length=3), [b"x", b"yy"],
+     {"c.b2nd": np.array([b"x", b"yy"], "S3")}),
+    ("complex", complex, blosc2.complex128, [1j, 2],
+     {"c.b2nd": np.array([1j, 2])}),
+    ("timestamp", datetime.datetime, blosc2.timestamp,
+     [np.datetime64("1970-01-01"), np.datetime64("1970-01-02")],
+     {"c.b2nd": np.array([0, 86400000000])}),
+    ("nullable", int, lambda: blosc2.int64(nullable=True), [7, None],
+     {"c.b2nd": np.array([7, 0]), "c.notnull.b2nd": np.array([True, False])}),
+    ("struct", dict, lambda: blosc2.struct({"a": blosc2.int64()}),
+     [{"a": 1}, {"a": 2}], {"c.b2b": COLUMN}),
     ("ndarray", np.ndarray, lambda: blosc2.ndarray((2,), blosc2.float64()),
      [np.zeros(2), np.ones(2)], {"c.b2nd": np.array([[0.0, 0], [1, 1]])}),
 ]
@@ -471,8 +483,45 @@ def columns_of_tables():
                    else array(path, values))
 
 
+def results_of_functions():
+    """What functions make right on disk; the same for all that take a path."""
+    one, path = blosc2.asarray(VALUES), "{}.b2nd".format
+    blosc2.eye(10, urlpath=path("eye"))
+    yield array(path("eye"), np.eye(10))
+    blosc2.linspace(0, 1, 50, urlpath=path("linspace"))
+    yield array(path("linspace"), blosc2.linspace(0, 1, 50)[:])
+    blosc2.concat([one, one], axis=1, urlpath=path("concat"))
+    yield array(path("concat"), np.concatenate([VALUES, VALUES], axis=1))
+    blosc2.stack([one, one], axis=0, urlpath=path("stack"))
+    yield array(path("stack"), np.stack([VALUES, VALUES]))
+    (one + 1).compute(urlpath=path("computed"))
+    yield array(path("computed"), VALUES + 1)
+    one.copy(urlpath=path("copied"))
+    yield array(path("copied"), VALUES)
+    one.save(path("saved_by_itself"))
+    yield array(path("saved_by_itself"), VALUES)
+    blosc2.asarray(VALUES, urlpath=path("mapped"), mmap_mode="w+")
+    yield array(path("mapped"), VALUES)
+
+
+def tables_in_stores():
+    row = dataclasses.make_dataclass("Row", [
+        ("c", int, blosc2.field(blosc2.int64()))])
+    table = blosc2.CTable(row)
+    table.extend([(i,) for i in range(5)])
+    for suffix in "b2d", "b2z":
+        with blosc2.TreeStore(f"tables.{suffix}", mode="w") as store:
+            store["/g/table"] = table
+            store["/g/dots.and ä"] = VALUES
+    yield array("tables.b2d/g/table/_cols/c.b2nd", np.arange(5))
+    yield array("tables.b2d/g/dots.and ä.b2nd", VALUES)
+    yield member("tables.b2z/g/table/_cols/c", np.arange(5))
+    yield member("tables.b2z/g/dots.and ä", VALUES)
+
+
 SINGLE = [packed, serialized, indexed, tree_store, dict_store, embed_store,
-          stores_of_other_objects, zipped_stores, table, columns_of_tables]
+          stores_of_other_objects, zipped_stores, table, columns_of_tables,
+          results_of_functions, tables_in_stores]
 
 
 # ---- what is looked at ----
