@@ -60,6 +60,27 @@ static int sync_entry(int dirfd, const char *name)
 	return err;
 }
 
+/* Opens the very file that the O_PATH descriptor @path_fd is. */
+static int open_file(int path_fd)
+{
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	/* Its owner may have closed it to readers. */
+	if (fd < 0)
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int fs_dir_open_to_sync(int path_fd)
+{
+	int fd = open_dir(path_fd);
+
+	return fd == -ENOTDIR ? open_file(path_fd) : fd;
+}
+
 /* Syncs the whole filesystem that @path_fd is on. */
 static int sync_all(int path_fd)
 {
@@ -89,19 +110,12 @@ static int sync_some(void *n, int dirfd, const struct dirent *d)
 	return ++*(int *)n > FILES_MAX ? 1 : sync_entry(dirfd, d->d_name);
 }
 
-/* Syncs the very file that the O_PATH descriptor @path_fd is. */
 static int sync_file(int path_fd)
 {
-	char path[48];
-	int fd, err;
+	int fd = open_file(path_fd), err = fd;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	/* Its owner may have closed it to readers. */
 	if (fd < 0)
-		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+		return err;
 	err = sync_fd(fd);
 	close(fd);
 	return err;

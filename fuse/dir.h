@@ -30,6 +30,13 @@ int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg);
 B2F_MUST_CHECK
 int fs_dir_sync(int path_fd);
 
+/*
+ * Opens the directory, or the one file, so that its filesystem can be synced by
+ * it.  Returns a descriptor or an errno.
+ */
+B2F_MUST_CHECK
+int fs_dir_open_to_sync(int path_fd);
+
 /* Its names alone. */
 B2F_MUST_CHECK
 int fs_dir_sync_names(int path_fd);

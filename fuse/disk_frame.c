@@ -51,27 +51,55 @@ int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
 	return err;
 }
 
-/* A contiguous frame: its very file, and where its name is. */
+/* A contiguous frame: a path to its very file, and where its name is. */
+struct single {
+	char path[48];
+	char name[FS_NAME_SIZE];
+	struct fs_pin parent;
+};
+
+/* Unpin @single->parent. */
+static void find_single(struct fs *fs, struct fs_node *node, int fd,
+			struct b2f_frame_options *options,
+			struct single *single)
+{
+	*single = (struct single){.name = ""};
+	if (fs->source.is_frame) {
+		options->home_fd = AT_FDCWD;
+		options->home_name = fs->source.path;
+	} else if (fs_tree_pin_parent(fs->tree, node, &single->parent,
+				      single->name) == 0) {
+		options->home_fd = single->parent.fd;
+		options->home_name = single->name;
+	} else {
+		options->home_name = "";
+	}
+	snprintf(single->path, sizeof(single->path), "/proc/self/fd/%d", fd);
+}
+
 static int open_single(struct fs *fs, struct fs_node *node, int fd,
 		       struct b2f_frame_options *options,
 		       struct b2f_frame **out)
 {
-	char path[48], name[FS_NAME_SIZE] = "";
-	struct fs_pin parent = {0};
+	struct single single;
 	int err;
 
-	if (fs->source.is_frame) {
-		options->home_fd = AT_FDCWD;
-		options->home_name = fs->source.path;
-	} else if (fs_tree_pin_parent(fs->tree, node, &parent, name) == 0) {
-		options->home_fd = parent.fd;
-		options->home_name = name;
-	} else {
-		options->home_name = "";
-	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = b2f_frame_open(options, AT_FDCWD, path, out);
-	fs_tree_unpin(fs->tree, &parent);
+	find_single(fs, node, fd, options, &single);
+	err = b2f_frame_open(options, AT_FDCWD, single.path, out);
+	fs_tree_unpin(fs->tree, &single.parent);
+	return err;
+}
+
+static int reset_single(struct fs *fs, struct fs_node *node, int fd,
+			struct b2f_frame_options *options)
+{
+	struct single single;
+	int err;
+
+	find_single(fs, node, fd, options, &single);
+	err = b2f_frame_reset(&fs->config.new_files, AT_FDCWD, single.path,
+			      options);
+	fs_tree_unpin(fs->tree, &single.parent);
 	return err;
 }
 
@@ -109,8 +137,9 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_node *node)
 		err = make_label(fs, node, &label);
 	options.label = label;
 	if (!err)
-		err = b2f_frame_reset(&fs->config.new_files, pin.fd, ".",
-				      &options);
+		err = node->sparse ? b2f_frame_reset(&fs->config.new_files,
+						     pin.fd, ".", &options)
+				   : reset_single(fs, node, pin.fd, &options);
 	free(label);
 	fs_tree_unpin(fs->tree, &pin);
 	return err;

@@ -50,8 +50,8 @@ void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync)
 		fs_wakeup_call(&fs->wakeup, false);
 }
 
-/* Has the ticker sync @dev, by @dirfd, which is on it. */
-static void sync_later(struct fs *fs, int dirfd, dev_t dev)
+/* Has the ticker sync @dev, by @path_fd, a directory or a file on it. */
+static void sync_later(struct fs *fs, int path_fd, dev_t dev)
 {
 	struct fs_sync *later;
 
@@ -59,8 +59,7 @@ static void sync_later(struct fs *fs, int dirfd, dev_t dev)
 		return;
 	later = calloc(1, sizeof(*later));
 	if (later) {
-		later->fd =
-			openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		later->fd = fs_dir_open_to_sync(path_fd);
 		later->dev = dev;
 		later->since_s = fs_clock_s();
 	}

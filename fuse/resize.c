@@ -25,7 +25,7 @@ static int heal(struct fs *fs, struct fs_node *node, int err, int *tries)
 	const struct timespec pause = {.tv_nsec = BUSY_NS};
 
 	if (err != B2F_ECORRUPT || node->kind != FS_KIND_FRAME ||
-	    !node->sparse || (*tries)++ == BUSY_TRIES)
+	    (*tries)++ == BUSY_TRIES)
 		return err;
 	err = fs_disk_frame_reset(fs, node);
 	if (err != -EBUSY)

@@ -93,11 +93,12 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 /*
  * Puts a durable index of no data, with the mode, owner and xattrs of the old
  * one, in the place of that of the sparse frame @name below @dirfd, which cannot
- * be read.  The next writer deletes the chunk files, as leftovers of a crash.
+ * be read.  The next writer deletes the chunk files, as leftovers of a crash.  A
+ * contiguous one becomes that of b2f_frame_make_small(), in the same file.
  *
  * Returns 0, -EINVAL (settings that cannot be), -EBUSY (it has a writer),
- * -EAGAIN (another program holds .b2lock), -EROFS (not sparse), or an errno;
- * the cause is logged.
+ * -EAGAIN (another program holds .b2lock), -EROFS (a file that does not begin as
+ * a frame), or an errno; the cause is logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,

@@ -95,6 +95,9 @@ static int put_head(struct b2f_edit *edit, struct b2f_commit *commit,
 	if (!head)
 		return -ENOMEM;
 	memcpy(head, image->bytes, image->header_len);
+	/* The index before may have been where the longer header goes. */
+	if (image->header_len > disk->head_len)
+		b2f_ranges_cover(edit->store->ranges, image->header_len);
 	err = n > B2F_SECTOR && n <= image->header_len
 		      ? b2f_why_set(why, -EFBIG,
 				    "its metalayers are too long to be changed "

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "b2frame/repair.h"
+#include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"
@@ -13,6 +14,40 @@
 
 /* How long other programs' locks are waited for. */
 #define LOCK_WAIT_MS 3000
+
+/*
+ * All of an empty frame, which fits into a sector.  The file is sound, and longer
+ * than its frame, until it is cut.
+ */
+static int write_file(struct b2f_store *store, const uint8_t *bytes,
+		      size_t size, const struct timespec *now,
+		      struct b2f_why *why)
+{
+	int err = b2f_store_put_head(store, bytes, size, now, why);
+
+	if (!err)
+		err = b2f_store_cut(store, size, why);
+	return err ? err : b2f_store_sync_index(store, why);
+}
+
+/* A damaged file of another format is left alone. */
+static int check_magic(struct b2f_store *store, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t head[B2F_FRAME_HEADER_FIXED];
+	size_t n;
+	int err;
+
+	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, why);
+	if (err)
+		return err;
+	n = (size_t)b2f_min_u64(sizeof(head), object.size);
+	err = b2f_object_read(&object, 0, head, n, why);
+	b2f_object_close(&object);
+	if (!err && !b2f_frame_magic(head, n))
+		err = b2f_why_set(why, -EROFS, "it does not begin as a frame");
+	return err;
+}
 
 static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 		 struct b2f_why *why)
@@ -23,14 +58,16 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 	size_t size = 0;
 	int err;
 
-	err = b2f_settings_index(settings, false, &index, &size, why);
+	err = b2f_settings_index(settings, !store->sparse, &index, &size, why);
 	if (!err)
 		err = b2f_store_lock(store, why);
 	if (!err)
 		err = b2f_lock_out(store, LOCK_WAIT_MS, &lock, why);
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!err)
-		err = b2f_store_replace_index(store, index, size, &now, why);
+		err = store->sparse ? b2f_store_replace_index(store, index,
+							      size, &now, why)
+				    : write_file(store, index, size, &now, why);
 	b2f_lock_close(lock);
 	free(index);
 	return err;
@@ -46,7 +83,10 @@ int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 
 	err = b2f_store_open(dirfd, name, !options->nofollow, &store, &why);
 	if (!err && !store->sparse)
-		err = -EROFS;
+		err = check_magic(store, &why);
+	if (!err && options->home_name)
+		err = b2f_store_set_home(store, options->home_fd,
+					 options->home_name);
 	if (!err)
 		err = reset(store, settings, &why);
 	b2f_store_free(store);

@@ -110,6 +110,9 @@ static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
 	}
 	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
 		return not_plain(why);
+	/* Beside a file with so long a name there can be none. */
+	if (fd < 0 && errno == ENAMETOOLONG && !create)
+		errno = ENOENT;
 	return fd >= 0 ? fd : failed("open", why);
 }
 

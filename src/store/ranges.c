@@ -228,6 +228,22 @@ int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
+/* The ranges that begin from @off on lose what is before @end. */
+static void carve_items(struct b2f_ranges *r, uint64_t off, uint64_t end)
+{
+	for (uint64_t i = 0; i < r->n; i++) {
+		struct named *item = &r->items[i];
+		uint64_t lost;
+
+		if (item->off < off || item->off >= end)
+			continue;
+		lost = b2f_min_u64(end - item->off, item->size);
+		item->off += lost;
+		item->size -= (uint32_t)lost;
+		r->ngone += lost && !item->size;
+	}
+}
+
 /* Takes what is before @end out of the gaps. */
 static void carve_gaps(struct b2f_ranges *r, uint64_t end)
 {
@@ -253,22 +269,21 @@ int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
 
 	pthread_mutex_lock(&r->lock);
 	err = reserve(r, 1);
-	for (uint64_t i = 0; i < r->n && !err; i++) {
-		struct named *item = &r->items[i];
-		uint64_t lost = b2f_min_u64(end - item->off, item->size);
-
-		if (item->off < off || item->off >= end)
-			continue;
-		item->off += lost;
-		item->size -= (uint32_t)lost;
-		r->ngone += lost && !item->size;
-	}
 	if (!err) {
+		carve_items(r, off, end);
 		carve_gaps(r, end);
 		*id = push(r, off, size);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return err;
+}
+
+void b2f_ranges_cover(struct b2f_ranges *r, uint64_t end)
+{
+	pthread_mutex_lock(&r->lock);
+	carve_items(r, 0, end);
+	carve_gaps(r, end);
+	pthread_mutex_unlock(&r->lock);
 }
 
 static void remove_gap(struct b2f_ranges *r, size_t i)

@@ -75,6 +75,12 @@ int b2f_ranges_carve(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
 		     uint64_t *id);
 
 /*
+ * The first @end bytes of the file are, or are about to be, those of a header that
+ * has become longer: nothing that begins there is given back any more.
+ */
+void b2f_ranges_cover(struct b2f_ranges *ranges, uint64_t end);
+
+/*
  * Takes @size bytes that nothing uses, the first ones from byte @from on; behind
  * all others only if @until is UINT64_MAX, else before byte @until.  Returns 0,
  * -EFBIG (the file would be longer than files are), -ENOSPC (no such room, or no

@@ -18,6 +18,10 @@ from mounting import BUILD, Mount
 
 PLAIN = "B2F_PLAIN" in os.environ
 INDEX = "chunks.b2frame"
+# Of new files.
+SUFFIXES = ".b2frame", ".b2nd"
+# For tests of the files that a sparse frame is made of.
+SPARSE = "small=0"
 CHUNK_FILE = re.compile(r"[0-9A-F]{8}\.chunk")
 
 
@@ -117,16 +121,24 @@ def bloscctl(*args, status=0):
     return run.stdout
 
 
+def is_frame(path):
+    """A sparse frame, or by its name one that is a file."""
+    return (path / INDEX).exists() or (
+        path.suffix in SUFFIXES and path.is_file() and
+        not path.is_symlink() and path.name != INDEX)
+
+
 def frames(top):
-    """All sparse frames below @top."""
-    return sorted(path.parent for path in pathlib.Path(top).rglob(INDEX))
+    """All frames below @top."""
+    return sorted(path for path in pathlib.Path(top).rglob("*")
+                  if is_frame(path))
 
 
 def frame_of(source, name):
     """The frame that the file @name of a mount of @source is stored in."""
-    for suffix in ".b2frame", ".b2nd":
+    for suffix in SUFFIXES:
         path = pathlib.Path(source) / (name + suffix)
-        if (path / INDEX).exists():
+        if is_frame(path):
             return path
     raise AssertionError(f"{name} has no frame: {os.listdir(source)}")
 
@@ -214,8 +226,9 @@ def litter(path):
         size = path.stat().st_size
         return [f"{size - end} bytes"] * (size != end) + sorted(
             x for x in os.listdir(path.parent)
-            if x != path.name and x != f"{path.name}.b2lock"
-            and path.name in x)
+            if x != f"{path.name}.b2lock" and (
+                x.startswith(f"{path.name}.") or
+                x.startswith(".") and path.name in x))
     needed = {chunk_file(path, e).name for e in index_entries(path) if e >= 0}
     return sorted(set(os.listdir(path)) - needed - {INDEX, ".b2lock"})
 

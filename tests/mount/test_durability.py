@@ -13,6 +13,7 @@ import blosc2
 from committing import (CHUNK, Traced, append, error_of, fsync, libc, mounted,
                         rewrite, stock, write)
 from mounting import data, main, wait_until
+from scratch import SPARSE
 
 
 def exchange(one, other):
@@ -21,7 +22,8 @@ def exchange(one, other):
 
 
 def test_what_is_durable_when():
-    with Traced("commit=600") as t:
+    """Of sparse frames; test_small.py has what is one file."""
+    with Traced(SPARSE, "commit=600") as t:
         # There is nothing older to lose.
         assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
         assert t.during(lambda: write("mnt/b"), "fsync", "syncfs") == 0
@@ -35,7 +37,7 @@ def test_what_is_durable_when():
         assert t.during(lambda: fsync("mnt"), "fsync") == 1
     # The end of the mount is one.
     assert t.count("syncfs") == 1
-    with Traced("commit=600") as t:
+    with Traced(SPARSE, "commit=600") as t:
         # What replaces a durable file is durable before.
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
@@ -106,7 +108,7 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
 
 
 def test_an_empty_file_and_a_new_name_are_made_durable_too():
-    with Traced("commit=600") as t:
+    with Traced(SPARSE, "commit=600") as t:
         for name in "mnt/a", "mnt/b", "mnt/c":
             pathlib.Path(name).touch()
         write("mnt/old")
@@ -167,7 +169,7 @@ def test_a_synchronous_write_is_durable_when_it_returns():
     pathlib.Path("src/plain").write_text("plain")
     page = mmap.mmap(-1, 4096)
     for option, sync, dsync in ("direct_io", 1, 2), ("rw", 0, 1):
-        with Traced(option, "commit=600") as t:
+        with Traced(option, SPARSE, "commit=600") as t:
             for flag in os.O_SYNC, os.O_DSYNC, os.O_DSYNC | os.O_DIRECT:
                 fd = os.open("mnt/frame", os.O_CREAT | os.O_RDWR | flag)
                 page[0] += 1
@@ -241,7 +243,7 @@ def test_a_blank_index_is_an_empty_file():
         "appended": lambda p: append(p, b"anew"),
         "resized": lambda p: os.truncate(p, 0),
     }
-    with mounted():
+    with mounted(SPARSE):
         for name in (*uses, "read", "unlinked"):
             pathlib.Path(f"mnt/{name}").touch()
     for n, name in enumerate((*uses, "read", "unlinked")):
@@ -249,7 +251,7 @@ def test_a_blank_index_is_an_empty_file():
         index.write_bytes(bytes(index.stat().st_size) if n % 2 else b"")
         # Its first commit had got so far.
         (index.parent / ".00000000.new").write_bytes(b"no index names it")
-    with mounted():
+    with mounted(SPARSE):
         for name, use in uses.items():
             path = f"mnt/{name}"
             assert os.stat(path).st_size == 0
@@ -276,7 +278,7 @@ def test_what_is_damaged_can_be_cut_to_nothing():
         "only_read": lambda p: os.close(os.open(p, os.O_RDONLY | os.O_TRUNC)),
         "by_name": lambda p: os.truncate(p, 0),
     }
-    with mounted():
+    with mounted(SPARSE):
         for name in cuts:
             write(f"mnt/{name}")
             os.chmod(f"mnt/{name}", 0o640)

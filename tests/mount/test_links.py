@@ -17,7 +17,7 @@ import time
 import blosc2
 
 from mounting import BUILD, Mount, error_of, main, make, wait_until
-from scratch import Scratch
+from scratch import SPARSE, Scratch
 
 INDEX = "chunks.b2frame"
 HOME = ".bloscfs-linked-"
@@ -159,7 +159,7 @@ def test_what_is_open():
 
 
 def test_rename():
-    with Scratch(FRESH) as s:
+    with Scratch(FRESH, SPARSE) as s:
         os.mkdir("mnt/d")
         for name in "a", "x", "y":
             put(f"mnt/{name}", name)
@@ -204,7 +204,7 @@ def test_rename():
 
 
 def test_other_directories():
-    with Scratch(FRESH):
+    with Scratch(FRESH, SPARSE):
         os.mkdir("mnt/d")
         put("mnt/a", "a")
         assert error_of(os.link, "mnt/a", "mnt/d/a") == errno.EPERM
@@ -278,7 +278,7 @@ def test_arrays_and_files():
 
 
 def test_recompress():
-    with Scratch(FRESH) as s:
+    with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "text " * 1000)
         for name in "b", "c":
             os.link("mnt/a", f"mnt/{name}")
@@ -292,7 +292,7 @@ def test_recompress():
 
 
 def test_what_cannot_be():
-    with Scratch(FRESH):
+    with Scratch(FRESH, SPARSE):
         put("mnt/a", "a")
         os.mkdir("mnt/d")
         put("mnt/full", "full")
@@ -368,7 +368,7 @@ def names_of(home):
 
 def test_what_others_have_left():
     """States that a crash, or other programs, leave."""
-    with Scratch(FRESH) as s:
+    with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "text")
         os.link("mnt/a", "mnt/b")
         s.stop()
@@ -449,7 +449,7 @@ def failing(mount, *faults):
 
 def test_slots_that_cannot_be_mended():
     """As in a directory of another user, or beyond a quota."""
-    with Scratch(FRESH) as s:
+    with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "text")
         os.link("mnt/a", "mnt/b")
         s.stop()
@@ -506,7 +506,7 @@ def play_killed(verb, n):
     top = f"{verb}-{n}".replace(" ", "-")
     subprocess.run(["cp", "-a", "three" if "three" in verb else "two", top],
                    check=True)
-    mount = Mount(top, "mnt", "-o", FRESH)
+    mount = Mount(top, "mnt", "-o", f"{FRESH},{SPARSE}")
     mount.__enter__()
     before = look("mnt")
     tracer = subprocess.Popen(
@@ -533,7 +533,7 @@ def check_after_kill(verb, top, before):
     VERBS[verb]("local")
     after = look("local")
     shutil.rmtree("local")
-    with Mount(top, "mnt", "-o", FRESH):
+    with Mount(top, "mnt", "-o", f"{FRESH},{SPARSE}"):
         now = look("mnt")
         # A rename that was not done at once leaves both names.
         either = {name: {x[name] for x in (before, after) if name in x}
@@ -558,12 +558,12 @@ def check_after_kill(verb, top, before):
 
 def test_killed_at_any_moment():
     os.mkdir("two")
-    with Mount("two", "mnt"):
+    with Mount("two", "mnt", "-o", SPARSE):
         put("mnt/a", "text")
         os.link("mnt/a", "mnt/b")
         put("mnt/new", "new")
     subprocess.run(["cp", "-a", "two", "three"], check=True)
-    with Mount("three", "mnt"):
+    with Mount("three", "mnt", "-o", SPARSE):
         os.link("mnt/a", "mnt/c")
     for verb in VERBS:
         n = 1

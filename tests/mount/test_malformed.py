@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 from mounting import Mount, error_of, main, make
+from scratch import SPARSE
 
 CHUNK = 1 << 18
 
@@ -83,7 +84,7 @@ def test_damaged_indexes():
 
 def test_a_damaged_header_of_ours_is_no_other_version():
     os.mkdir("src")
-    with Mount("src", "mnt"):
+    with Mount("src", "mnt", "-o", SPARSE):
         pathlib.Path("mnt/a").write_bytes(b"written here")
     # Magic, version and type, codec: EIO, or what the file holds.
     for at in 2, 6, 25, 26, 27:

@@ -16,7 +16,7 @@ import numpy as np
 
 from arrays import DTYPES, as_bytes
 from mounting import Mount, main, wait_until
-from scratch import Scratch
+from scratch import SPARSE, Scratch
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
 
@@ -263,7 +263,7 @@ def test_stock_changes_an_array_of_ours():
 
 def test_metadata_of_others_survive():
     a, b = items((60, 50), "<i4"), items((10, 20), "<f8", 1)
-    with Scratch() as scratch:
+    with Scratch(SPARSE) as scratch:
         np.save(MNT / "x.npy", a)
         scratch.stop()
         found = blosc2.open("src/x.npy.b2nd", mode="a")

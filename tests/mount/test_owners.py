@@ -16,6 +16,7 @@ import threading
 import time
 
 from mounting import BUILD, Mount, data, error_of, main, make, wait_until
+from scratch import SPARSE
 
 ALICE, BOB, TEAM = 1001, 1002, 2000
 
@@ -53,7 +54,7 @@ def setting(*options, mode=0o777):
 
 
 def test_files_belong_to_who_made_them():
-    with setting():
+    with setting(SPARSE):
         def make_all():
             os.umask(0o027)
             touch("mnt/f")
@@ -102,7 +103,7 @@ def test_nothing_of_others_is_given_away():
         shutil.rmtree("src", ignore_errors=True)
         os.mkdir("src")
         os.chown("src", ALICE, ALICE)
-        with Mount("src", "mnt", "-o", "allow_other", wrap=wrap):
+        with Mount("src", "mnt", "-o", f"allow_other,{SPARSE}", wrap=wrap):
             os.mkdir("src/old.d", 0o700)
             pathlib.Path("src/old.d/secret").touch()
             os.close(os.open("src/old.f", os.O_CREAT, 0o600))
@@ -216,7 +217,7 @@ def test_a_change_takes_set_uid_away():
 
 
 def test_mode_and_owner_stay_with_commits():
-    with setting():
+    with setting(SPARSE):
         with open("mnt/f", "wb") as f:
             f.write(b"one")
             os.fsync(f.fileno())
@@ -352,7 +353,7 @@ def test_no_user_gets_more_than_an_acl_gives():
         os.chmod(path, 0o777)
         set_acl(path, *acl, group=group)
 
-    with setting():
+    with setting(SPARSE):
         os.mkdir("plain")
         for name, acl in acls.items():
             for top in "plain", "src":
@@ -386,7 +387,7 @@ def test_no_user_gets_more_than_an_acl_gives():
 
 
 def test_what_others_can_exchange_is_not_run_as_its_owner():
-    with setting(mode=0o755):
+    with setting(SPARSE, mode=0o755):
         for mode, shown in (0o4755, 0o4755), (0o2751, 0o2751), \
                 (0o6775, 0o775), (0o4757, 0o757):
             touch("mnt/f", 0o700)
@@ -399,7 +400,7 @@ def test_what_others_can_exchange_is_not_run_as_its_owner():
 
 
 def test_owner_by_option():
-    with setting("uid=1001,gid=2000,umask=022"):
+    with setting(SPARSE, "uid=1001,gid=2000,umask=022"):
         touch("mnt/f")
         os.mkdir("mnt/d")
         assert who("mnt/f") == (ALICE, TEAM, 0o644)

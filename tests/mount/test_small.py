@@ -7,7 +7,6 @@ import itertools
 import mmap
 import os
 import pathlib
-import random
 import shutil
 import subprocess
 import threading
@@ -19,27 +18,7 @@ from kills import CHANGES
 from mounting import Mount, error_of, main, wait_until
 from scratch import (Scratch, bloscctl, check_same, check_stock,
                      litter, stock_bytes)
-
-SMALL = "small=64k"
-LIMIT = 64 << 10
-FRAME = pathlib.Path("src/f.b2frame")
-
-
-def noise(n, seed=0):
-    return random.Random(seed).randbytes(n)
-
-
-def append(data, path="mnt/f"):
-    with open(path, "ab", buffering=0) as f:
-        assert f.write(data) == len(data)
-
-
-def check(want, is_one_file, path=FRAME):
-    """What C-Blosc2 reads, and whether the frame is one file."""
-    check_stock(path, want)
-    assert path.is_file() == is_one_file
-    assert not litter(path), litter(path)
-
+from small import FRAME, LIMIT, SMALL, append, check, noise
 
 def hidden():
     """Leftovers, but for what the mount itself has to delete yet."""
@@ -317,7 +296,7 @@ def test_beside_c_blosc2():
 
 def test_without_the_option():
     """So it is where one file would not do."""
-    for options in (), ("small=0",), (SMALL, "noseal"), (SMALL, "locking"):
+    for options in ("small=0",), (SMALL, "noseal"), (SMALL, "locking"):
         with Scratch(*options):
             append(b"any")
             assert FRAME.is_dir(), options

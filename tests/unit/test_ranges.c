@@ -168,6 +168,21 @@ Test(ranges, carved_bytes_belong_to_nothing_else)
 	expect(take(0, 50), 600, 50);
 }
 
+Test(ranges, what_a_longer_header_covers_is_not_given_back)
+{
+	uint64_t id = 0;
+
+	cr_assert_eq(b2f_ranges_add(ranges, 10, 60, &id), 0);
+	b2f_ranges_cover(ranges, 40);
+	expect(id, 40, 30);
+	b2f_ranges_give_back(ranges, id);
+	cr_assert_eq(b2f_ranges_add(ranges, 10, 20, &id), 0);
+	b2f_ranges_give_back(ranges, id);
+	/* Nor is what was given back before. */
+	b2f_ranges_cover(ranges, 50);
+	expect(take(0, 20), 50, 20);
+}
+
 Test(ranges, two_chunks_in_one_place_are_refused)
 {
 	uint64_t places[] = {5, 9, 5};

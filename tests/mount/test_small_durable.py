@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small new files, which are one file each: what is durable, and what is lost."""
+import errno
+import itertools
+import os
+import pathlib
+import time
+
+import blosc2
+import numpy as np
+
+from committing import Traced, fsync, rewrite
+from mounting import error_of, main
+from scratch import Scratch, bloscctl
+from small import LIMIT, SMALL, append, check, noise
+
+
+def test_synced_arrays():
+    """Their header is longer than that of the empty file, and covers its index."""
+    with Scratch(SMALL):
+        for n in 1, 2000, 7000:
+            a = np.arange(n)
+            with open("mnt/f.npy", "wb") as f:
+                np.save(f, a)
+                f.flush()
+                os.fsync(f.fileno())
+                path = pathlib.Path("src/f.npy.b2nd")
+                bloscctl("verify", path)
+                assert np.array_equal(blosc2.open(path)[:], a)
+            bloscctl("verify", path)
+            # Shorter again, and longer.
+            for more in b"plain", b"":
+                os.truncate("mnt/f.npy", 128 + a.nbytes)
+                append(more, "mnt/f.npy")
+                fsync("mnt/f.npy")
+                bloscctl("verify", path)
+            os.unlink("mnt/f.npy")
+
+
+def test_what_is_durable_when():
+    with Traced(SMALL, "commit=600") as t:
+        for path in "mnt/f", "mnt/g":
+            assert t.during(lambda: append(b"new", path), "fsync",
+                            "syncfs") == 0
+        # Data, header, and the folder that has the name.
+        assert t.during(lambda: rewrite("mnt/f"), "fsync") == 0
+        assert t.during(lambda: fsync("mnt/f"), "fsync") >= 2
+        assert t.during(lambda: fsync("mnt/f"), "fsync") == 0
+        # From now on an older state could be lost.
+        assert t.during(lambda: rewrite("mnt/f"), "fsync") >= 2
+        # What replaces a durable file is durable before.
+        assert t.during(lambda: os.rename("mnt/g", "mnt/f"), "fsync") >= 1
+        pathlib.Path("mnt/empty").touch()
+        assert t.during(lambda: fsync("mnt/empty"), "fsync") >= 2
+        assert t.during(lambda: fsync("mnt/empty"), "fsync") == 0
+    assert t.count("syncfs") == 1
+
+
+def test_what_is_made_while_the_timer_syncs():
+    """A file that is closed just then is left to the next sync."""
+    with Scratch(SMALL, "commit=1") as scratch:
+        end = time.monotonic() + 4
+        for i in itertools.count():
+            append(b"any", f"mnt/{i}")
+            if time.monotonic() > end:
+                break
+        assert "sync later" not in scratch.mount.log()
+
+
+def damage(path, n):
+    """Behind the magic, so that it is a frame by that."""
+    raw = bytearray(path.read_bytes())
+    path.write_bytes((raw[:10], raw[:40], raw[:16] + b"?" * 8 + raw[24:],
+                      raw[:-9] + b"?" + raw[-8:])[n % 4])
+
+
+def test_what_is_damaged_can_be_cut_to_nothing():
+    cuts = {
+        "opened": lambda p: open(p, "wb").close(),
+        "written": lambda p: pathlib.Path(p).write_bytes(b"anew"),
+        "only_read": lambda p: os.close(os.open(p, os.O_RDONLY | os.O_TRUNC)),
+        "by_name": lambda p: os.truncate(p, 0),
+    }
+    paths = {name: pathlib.Path(f"src/{name}.b2frame") for name in cuts}
+    with Scratch(SMALL):
+        for name in cuts:
+            append(noise(3000), f"mnt/{name}")
+            os.chmod(f"mnt/{name}", 0o640)
+    for n, path in enumerate(paths.values()):
+        damage(path, n)
+    with Scratch(SMALL, "commit=600"):
+        for name, cut in cuts.items():
+            path = f"mnt/{name}"
+            for flags in os.O_RDONLY, os.O_RDWR:
+                assert error_of(os.open, path, flags) == errno.EIO, name
+            assert error_of(os.truncate, path, 1) == errno.EIO
+            cut(path)
+            want = b"anew" if name == "written" else b""
+            assert pathlib.Path(path).read_bytes() == want
+            check(want, True, paths[name])
+            assert os.stat(path).st_mode & 0o7777 == 0o640
+            append(noise(2 * LIMIT), path)
+            check(want + noise(2 * LIMIT), False, paths[name])
+
+
+def test_a_blank_file_is_empty():
+    """So a loss of power leaves a file that was just made."""
+    with Scratch(SMALL):
+        for name in "blank", "zeros":
+            append(b"lost", f"mnt/{name}")
+    for name, size in ("blank", 0), ("zeros", 4096):
+        pathlib.Path(f"src/{name}.b2frame").write_bytes(bytes(size))
+    with Scratch(SMALL):
+        for name in "blank", "zeros":
+            assert pathlib.Path("mnt", name).read_bytes() == b""
+            append(b"anew", f"mnt/{name}")
+            check(b"anew", True, pathlib.Path(f"src/{name}.b2frame"))
+
+
+def test_the_longest_names():
+    """No lock file fits beside them."""
+    names = ["n" * (255 - len(".b2frame") - k) for k in range(9)]
+    with Scratch(SMALL):
+        for i, name in enumerate(names):
+            append(b"any", f"mnt/{name}")
+            append(bytes(LIMIT if i % 2 else 9), f"mnt/{name}")
+    with Scratch(SMALL):
+        for i, name in enumerate(names):
+            assert os.stat(f"mnt/{name}").st_size == \
+                3 + (LIMIT if i % 2 else 9)
+
+
+main()
