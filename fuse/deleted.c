@@ -180,8 +180,22 @@ void fs_deleted_purge(struct fs *fs)
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
 
-/* Deletes the file that a frame was before it grew (grow.h). */
-static void purge_grown(int dirfd, const char *name)
+/* Does the hidden name @name say that it is for @st? */
+static bool is_named_for(const char *name, const struct stat *st)
+{
+	const char *end = strrchr(name, '-');
+	char number[24];
+
+	snprintf(number, sizeof(number), "-%llx",
+		 (unsigned long long)st->st_ino);
+	return end && strcmp(end, number) == 0;
+}
+
+/*
+ * Deletes the file that a frame was before it grew (grow.h).  Another file can get
+ * that name if its program renames it at the same moment.
+ */
+static void purge_grown(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -190,8 +204,15 @@ static void purge_grown(int dirfd, const char *name)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    flock(fd, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(dirfd, name, 0);
+	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (is_named_for(name, &st))
+			unlinkat(dirfd, name, 0);
+		else
+			fs_logger_write(fs->logger, B2F_LOG_WARNING,
+					"%s: %s is a file that another program "
+					"has just renamed",
+					fs->source.path, name);
+	}
 	close(fd);
 }
 
@@ -206,7 +227,7 @@ static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 		return;
 	fd = open_dir(dirfd, name);
 	if (fd == -ENOTDIR)
-		purge_grown(dirfd, name);
+		purge_grown(fs, dirfd, name);
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)

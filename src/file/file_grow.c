@@ -164,7 +164,7 @@ static void leave_alone(struct b2f_file *file, int err,
 {
 	pthread_mutex_lock(&file->lock);
 	file->writer->grow_above = b2f_file_size_locked(file) * AGAIN;
-	if (err == -EINVAL || err == -EMLINK)
+	if (err == -EINVAL || err == -EMLINK || err == -EPERM)
 		file->writer->grow_above = UINT64_MAX;
 	pthread_mutex_unlock(&file->lock);
 	b2f_log(file->frame->log, B2F_LOG_DEBUG, "%s: stays one file: %s",

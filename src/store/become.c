@@ -53,28 +53,41 @@ static int check_lock(const struct b2f_become *b, struct b2f_why *why)
 							: failed("stat", why);
 }
 
-/* The index becomes what the file is, but for its content. */
-static int inherit_index(int old, int dir, struct b2f_why *why)
+/*
+ * The index becomes what the file is, but for its content.  What cannot be given
+ * to the owner of the file stays the file.
+ */
+static int inherit_index(const struct b2f_become *b, int old, int dir,
+			 struct b2f_why *why)
 {
+	struct stat st;
 	int fd, err;
 
 	fd = openat(dir, B2F_INDEX_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return failed("open the index", why);
 	err = b2f_files_inherit_file(old, fd, why);
+	if (!err && fstat(fd, &st))
+		err = failed("stat the index", why);
 	close(fd);
+	if (!err && (st.st_uid != b->old.st_uid || st.st_gid != b->old.st_gid ||
+		     st.st_mode != b->old.st_mode))
+		err = b2f_why_set(why, -EPERM, "it would change its owner");
 	return err;
 }
 
 /* Last of all others may enter the directory. */
-static int inherit_dir(const struct b2f_become *b, int dir, struct b2f_why *why)
+static int inherit_dir(const struct b2f_become *b, int old, int dir,
+		       struct b2f_why *why)
 {
 	mode_t mode = b2f_store_dir_mode(b->old.st_mode);
 
 	if ((b->dir.st_uid != b->old.st_uid ||
 	     b->dir.st_gid != b->old.st_gid) &&
-	    fchown(dir, b->old.st_uid, b->old.st_gid) && errno != EPERM)
+	    fchown(dir, b->old.st_uid, b->old.st_gid))
 		return failed("chown", why);
+	if (b2f_files_inherit_entry(old, dir))
+		return b2f_why_set(why, -EPERM, "it would lose its ACL");
 	if (fchmod(dir, mode | (b->dir.st_mode & S_ISGID)))
 		return failed("chmod", why);
 	return 0;
@@ -95,6 +108,7 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	if (!err)
 		err = check_lock(b, why);
 	own.mode = 0600;
+	own.replaces = b->old.st_ino;
 	if (!err)
 		err = b2f_store_make_hidden(b->dirfd, &own, b->hidden, &made,
 					    why);
@@ -109,9 +123,9 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	if (flock(made.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		err = b2f_why_set(why, -EBUSY, "it is taken for a leftover");
 	if (!err)
-		err = inherit_index(b2f_files_of(old)->fd, made.fd, why);
+		err = inherit_index(b, b2f_files_of(old)->fd, made.fd, why);
 	if (!err)
-		err = inherit_dir(b, made.fd, why);
+		err = inherit_dir(b, b2f_files_of(old)->fd, made.fd, why);
 	if (err) {
 		b2f_store_free(made.store);
 		b2f_become_undo(b);

@@ -40,7 +40,8 @@ struct b2f_become {
  * *@out with b2f_store_free().
  *
  * Returns 0; -EMLINK (the file has several names), -ESTALE (it is not called so),
- * -EBUSY (NAME.b2lock is there, or another mount deletes the directory),
+ * -EBUSY (NAME.b2lock is there, or another mount deletes the directory), -EPERM
+ * (it cannot be given the owner, the mode or the ACL of the file),
  * -ENOMEM or an errno; then nothing is left.
  */
 B2F_MUST_CHECK

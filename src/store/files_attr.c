@@ -146,6 +146,27 @@ static int take_permissions(int fd, const struct like *like, mode_t mode,
 	return judge(fchmod(fd, mode), "chmod", why);
 }
 
+int b2f_files_inherit_entry(int like_fd, int dirfd)
+{
+	uint8_t acl[ACL_BYTES];
+	ssize_t size = fgetxattr(like_fd, ACL, acl, sizeof(acl));
+
+	if (size < 0 && (errno == ENODATA || errno == ENOTSUP))
+		size = 0;
+	if (size < 0)
+		return -errno;
+	if (size == 0)
+		return fremovexattr(dirfd, ACL) && errno != ENODATA &&
+				       errno != ENOTSUP
+			       ? -errno
+			       : 0;
+	/* The permissions of each entry are behind its tag. */
+	for (ssize_t i = 4; i + 8 <= size; i += 8)
+		if (acl[i + 2] & 6)
+			acl[i + 2] |= 1;
+	return fsetxattr(dirfd, ACL, acl, (size_t)size, 0) ? -errno : 0;
+}
+
 static int copy_xattr(int fd, const char *like, const char *name, char *value,
 		      struct b2f_why *why)
 {

@@ -34,6 +34,14 @@ int b2f_files_permit_again(int dir, int fd, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why);
 
+/*
+ * Lets into the directory @dirfd whom the ACL of the file @like_fd lets read or
+ * write that; if it has none, takes that of the directory away.  The mode has to
+ * be set then.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_files_inherit_entry(int like_fd, int dirfd);
+
 /* As b2f_object_inherit(). */
 B2F_MUST_CHECK
 int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,

@@ -19,7 +19,8 @@
 
 /* What a frame is called while it is being made. */
 #define HIDDEN ".bloscfs-deleted-new-"
-_Static_assert(sizeof(HIDDEN "0123456789abcdef") == B2F_HIDDEN_SIZE,
+_Static_assert(sizeof(HIDDEN "0123456789abcdef-0123456789abcdef") ==
+		       B2F_HIDDEN_SIZE,
 	       "callers have room");
 
 #define DEFAULT_ACL "system.posix_acl_default"
@@ -193,14 +194,15 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 }
 
 /* A name in the same directory that the mount does not show. */
-static int hidden_name(char name[B2F_HIDDEN_SIZE], struct b2f_why *why)
+static int hidden_name(char name[B2F_HIDDEN_SIZE], ino_t replaces,
+		       struct b2f_why *why)
 {
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return b2f_why_set(why, -EIO, "no random number");
-	snprintf(name, B2F_HIDDEN_SIZE, HIDDEN "%016llx",
-		 (unsigned long long)number);
+	snprintf(name, B2F_HIDDEN_SIZE, HIDDEN "%016llx-%llx",
+		 (unsigned long long)number, (unsigned long long)replaces);
 	return 0;
 }
 
@@ -253,7 +255,7 @@ static int make_hidden_first(int dirfd, const char *name,
 	int err;
 
 	/* A maker that is killed meanwhile leaves no half of a frame. */
-	err = hidden_name(hidden, why);
+	err = hidden_name(hidden, 0, why);
 	if (!err)
 		err = make_dir(dirfd, hidden, plan, out, why);
 	if (err)
@@ -320,7 +322,7 @@ int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,
 
 	if (!store)
 		return -ENOMEM;
-	err = hidden_name(name, why);
+	err = hidden_name(name, plan->replaces, why);
 	if (!err)
 		err = make_dir(dirfd, name, plan, out, why);
 	return hand_out(err, store, out);

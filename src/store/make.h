@@ -22,6 +22,8 @@ struct b2f_store_plan {
 	bool durable;
 	/* One file instead, for b2f_single_make_open(). */
 	bool single;
+	/* For b2f_store_make_hidden(): the file that is about to get that name. */
+	ino_t replaces;
 };
 
 /*
@@ -51,12 +53,13 @@ int b2f_store_make_open(int dirfd, const char *name,
 			struct b2f_store_made *out, struct b2f_why *why);
 
 /* Room for a name that no mount shows. */
-#define B2F_HIDDEN_SIZE 38
+#define B2F_HIDDEN_SIZE 55
 
 /*
  * As b2f_store_make_open(), under a hidden name, which @name then is.  The
  * directory stays locked (flock) as long as the store is open, so that a program
- * that clears leftovers away passes it over.
+ * that clears leftovers away passes it over.  The name ends in the inode number of
+ * the one file that is a leftover by that name.
  */
 B2F_MUST_CHECK
 int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,

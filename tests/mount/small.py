@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """small - a mount whose small files are one file each"""
+import contextlib
+import os
 import pathlib
 import random
+import subprocess
 
+from mounting import wait_until
 from scratch import check_stock, litter
 
 SMALL = "small=64k"
@@ -24,3 +28,32 @@ def check(want, is_one_file, path=FRAME):
     check_stock(path, want)
     assert path.is_file() == is_one_file
     assert not litter(path), litter(path)
+
+
+def hidden():
+    """Leftovers, but for what the mount itself has to delete yet."""
+    return [x for x in os.listdir("src") if x.startswith(".bloscfs-deleted-")]
+
+
+@contextlib.contextmanager
+def traced(scratch, calls, what):
+    """strace of the daemon, for what is done to it at the end of a call."""
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-p",
+         str(scratch.mount.pid), "-e", f"trace={calls}",
+         "-e", f"inject={calls}:{what}"])
+    try:
+        wait_until(lambda: is_traced(scratch.mount.pid), "strace")
+        yield
+    finally:
+        # One that it has killed is waited for first: strace waits for that.
+        scratch.mount.process.poll()
+        tracer.kill()
+        tracer.wait()
+
+
+def is_traced(pid):
+    """All threads are: one that is not would not be killed."""
+    return not any("TracerPid:\t0\n" in path.read_text()
+                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
+                       "*/status"))

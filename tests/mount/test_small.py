@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Small new files, which are one file each, and what becomes of them."""
-import contextlib
 import fcntl
 import itertools
 import mmap
 import os
 import pathlib
 import shutil
-import subprocess
 import threading
 
 import blosc2
@@ -18,12 +16,8 @@ from kills import CHANGES
 from mounting import Mount, error_of, main, wait_until
 from scratch import (Scratch, bloscctl, check_same, check_stock,
                      litter, stock_bytes)
-from small import FRAME, LIMIT, SMALL, append, check, noise
-
-def hidden():
-    """Leftovers, but for what the mount itself has to delete yet."""
-    return [x for x in os.listdir("src") if x.startswith(".bloscfs-deleted-")]
-
+from small import (FRAME, LIMIT, SMALL, append, check, hidden, noise,
+                   traced)
 
 def shown():
     return sorted(x for x in os.listdir("src") if not x.startswith(".bloscfs"))
@@ -116,52 +110,6 @@ def test_arrays():
         wide = np.zeros(5, [(f"field{i}", "f8") for i in range(40)])
         np.save("mnt/wide.npy", wide)
         assert np.array_equal(np.load("mnt/wide.npy"), wide)
-
-
-def test_attributes_stay():
-    with Scratch(SMALL):
-        append(b"some")
-        os.setxattr("mnt/f", "user.mine", b"value")
-        os.chmod("mnt/f", 0o640)
-        if os.geteuid() == 0:
-            os.chown("mnt/f", 12, 13)
-        os.utime("mnt/f", (5, 6))
-        before = os.stat("mnt/f")
-        with open("mnt/f", "rb") as reader:
-            fd = os.open("mnt/f", os.O_WRONLY)
-            os.ftruncate(fd, 5 * LIMIT)
-            after = os.stat("mnt/f")
-            for what in "st_mode", "st_uid", "st_gid", "st_ino", "st_nlink":
-                assert getattr(before, what) == getattr(after, what), what
-            assert os.getxattr("mnt/f", "user.mine") == b"value"
-            names = {x.name: x.inode() for x in os.scandir("mnt")}
-            assert names == {"f": before.st_ino}
-            os.utime("mnt/f", (7, 8))
-            os.fchmod(fd, 0o600)
-            os.close(fd)
-            assert reader.read() == b"some" + bytes(5 * LIMIT - 4)
-        after = os.stat("mnt/f")
-        assert (after.st_mtime, after.st_mode & 0o777) == (8, 0o600)
-        index = os.stat(FRAME / "chunks.b2frame")
-        assert (index.st_mtime, index.st_mode & 0o777) == (8, 0o600)
-        assert (index.st_uid, index.st_gid) == (before.st_uid, before.st_gid)
-
-
-def test_a_number_is_shown_once():
-    """The old file's number is no other file's while the kernel may have it."""
-    with Scratch(SMALL):
-        append(b"a")
-        old = os.stat("mnt/f").st_ino
-        append(bytes(2 * LIMIT))
-        numbers = []
-        for i in range(50):
-            append(b"b", f"mnt/{i}")
-            numbers.append(os.stat(f"mnt/{i}").st_ino)
-            numbers.append(os.stat("mnt/f").st_ino)
-        assert old not in numbers[::2]
-        assert len(set(numbers)) == 51
-        wait_until(lambda: os.stat("mnt/f").st_ino == os.stat(FRAME).st_ino,
-                   "its own number")
 
 
 def test_names_come_and_go_while_it_is_open():
@@ -301,30 +249,6 @@ def test_without_the_option():
             append(b"any")
             assert FRAME.is_dir(), options
             os.unlink("mnt/f")
-
-
-@contextlib.contextmanager
-def traced(scratch, calls, what):
-    """strace of the daemon, for what is done to it at the end of a call."""
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", "/dev/null", "-p",
-         str(scratch.mount.pid), "-e", f"trace={calls}",
-         "-e", f"inject={calls}:{what}"])
-    try:
-        wait_until(lambda: is_traced(scratch.mount.pid), "strace")
-        yield
-    finally:
-        # One that it has killed is waited for first: strace waits for that.
-        scratch.mount.process.poll()
-        tracer.kill()
-        tracer.wait()
-
-
-def is_traced(pid):
-    """All threads are: one that is not would not be killed."""
-    return not any("TracerPid:\t0\n" in path.read_text()
-                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
-                       "*/status"))
 
 
 def test_a_leftover_that_is_being_deleted():

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small files that grow keep their owner, mode, ACL, times and number."""
+import os
+import pathlib
+import struct
+
+from mounting import main, wait_until
+from scratch import Scratch
+from small import FRAME, LIMIT, SMALL, append, check, hidden, traced
+
+
+def test_attributes_stay():
+    with Scratch(SMALL):
+        append(b"some")
+        os.setxattr("mnt/f", "user.mine", b"value")
+        os.chmod("mnt/f", 0o640)
+        if os.geteuid() == 0:
+            os.chown("mnt/f", 12, 13)
+        os.utime("mnt/f", (5, 6))
+        before = os.stat("mnt/f")
+        with open("mnt/f", "rb") as reader:
+            fd = os.open("mnt/f", os.O_WRONLY)
+            os.ftruncate(fd, 5 * LIMIT)
+            after = os.stat("mnt/f")
+            for what in "st_mode", "st_uid", "st_gid", "st_ino", "st_nlink":
+                assert getattr(before, what) == getattr(after, what), what
+            assert os.getxattr("mnt/f", "user.mine") == b"value"
+            names = {x.name: x.inode() for x in os.scandir("mnt")}
+            assert names == {"f": before.st_ino}
+            os.utime("mnt/f", (7, 8))
+            os.fchmod(fd, 0o600)
+            os.close(fd)
+            assert reader.read() == b"some" + bytes(5 * LIMIT - 4)
+        after = os.stat("mnt/f")
+        assert (after.st_mtime, after.st_mode & 0o777) == (8, 0o600)
+        index = os.stat(FRAME / "chunks.b2frame")
+        assert (index.st_mtime, index.st_mode & 0o777) == (8, 0o600)
+        assert (index.st_uid, index.st_gid) == (before.st_uid, before.st_gid)
+
+
+def test_what_belongs_to_others_stays_a_file():
+    """If the daemon may not give them the directory."""
+    with Scratch(SMALL) as scratch:
+        append(b"theirs")
+        os.chown(FRAME, 12, 13)
+        with open("mnt/f", "ab", buffering=0) as f:
+            with traced(scratch, "fchown", "error=EPERM"):
+                f.write(bytes(2 * LIMIT))
+        check(b"theirs" + bytes(2 * LIMIT), True)
+        assert (FRAME.stat().st_uid, FRAME.stat().st_gid) == (12, 13)
+        assert not hidden()
+
+
+def acl(*entries):
+    """As an xattr; entries: (tag, permissions, id)."""
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHi", *x) for x in entries)
+
+
+def test_access_is_that_of_the_file():
+    """Not what the default ACL of the directory gives to new ones."""
+    default, access = (f"system.posix_acl_{x}" for x in ("default", "access"))
+    others = acl((1, 7, -1), (2, 7, 1234), (4, 7, -1), (0x10, 7, -1),
+                 (0x20, 0, -1))
+    reader = acl((1, 6, -1), (2, 4, 1235), (4, 4, -1), (0x10, 4, -1),
+                 (0x20, 0, -1))
+    enters = acl((1, 7, -1), (2, 5, 1235), (4, 5, -1), (0x10, 5, -1),
+                 (0x20, 0, -1))
+    os.mkdir("src")
+    os.setxattr("src", default, others)
+    with Scratch(SMALL):
+        for want in None, reader:
+            append(b"small")
+            os.removexattr(FRAME, access)
+            os.chmod(FRAME, 0o640)
+            if want:
+                os.setxattr(FRAME, access, want)
+            append(bytes(2 * LIMIT))
+            assert FRAME.is_dir()
+            if want:
+                assert os.getxattr(FRAME, access) == enters
+                assert os.getxattr(FRAME / "chunks.b2frame", access) == want
+            else:
+                assert access not in os.listxattr(FRAME)
+            os.unlink("mnt/f")
+
+
+def test_only_what_it_was_is_a_leftover():
+    """A kill can leave a file of another program under the hidden name."""
+    os.mkdir("src")
+    top = pathlib.Path("src/.bloscfs-deleted-new-0123456789abcdef-0")
+    for is_ours in True, False:
+        top.write_bytes(b"")
+        number = top.stat().st_ino + (not is_ours)
+        left = top.with_name(f"{top.name[:-1]}{number:x}")
+        top.rename(left)
+        with Scratch(SMALL) as scratch:
+            assert os.listdir("mnt") == []
+            assert left.exists() != is_ours
+            assert ("has just renamed" in scratch.mount.log()) != is_ours
+
+
+def test_a_number_is_shown_once():
+    """The old file's number is no other file's while the kernel may have it."""
+    with Scratch(SMALL):
+        append(b"a")
+        old = os.stat("mnt/f").st_ino
+        append(bytes(2 * LIMIT))
+        numbers = []
+        for i in range(50):
+            append(b"b", f"mnt/{i}")
+            numbers.append(os.stat(f"mnt/{i}").st_ino)
+            numbers.append(os.stat("mnt/f").st_ino)
+        assert old not in numbers[::2]
+        assert len(set(numbers)) == 51
+        wait_until(lambda: os.stat("mnt/f").st_ino == os.stat(FRAME).st_ino,
+                   "its own number")
+
+
+main()
