@@ -12,6 +12,9 @@
 #include "cli/pack_path.h"
 #include "cli/target.h"
 
+/* Of what no mount shows (docs/commit.md 4). */
+#define DELETED ".bloscfs-deleted"
+
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
@@ -66,13 +69,20 @@ static int visit_pack(const struct cli_walk *walk,
 	return err;
 }
 
+/* What a command, or a mount, that was killed had half made or half deleted. */
+static bool is_left(const char *name)
+{
+	return cli_target_is_temp(name) ||
+	       strncmp(name, DELETED, sizeof(DELETED) - 1) == 0;
+}
+
 static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
 {
 	struct cli_walk_entry entry = {.path = without_dot(ent),
 				       .st = ent->fts_statp};
 	int err;
 
-	if (ent->fts_level > 0 && cli_target_is_temp(ent->fts_name)) {
+	if (ent->fts_level > 0 && is_left(ent->fts_name)) {
 		fts_set(fts, ent, FTS_SKIP);
 		return 0;
 	}

@@ -3,7 +3,7 @@
  * walk.h - the frames in a directory
  *
  * Symbolic links are not followed, and nothing is looked for inside a frame, or
- * in what a command that was killed had half made.  A
+ * in what a command or a mount that was killed had half made.  A
  * store that is one file (pack_path.h) is like a directory.
  *
  * Layer: cli.  Threads: main only.

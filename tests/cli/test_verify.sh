@@ -28,6 +28,9 @@ cp -r mixed.b2frame tree
 echo hello >tree/text
 ln -s /nonexistent tree/link
 runs 0 verify -r tree
+# Nor what a mount is about to delete.
+cp -r small.b2frame tree/a/.bloscfs-deleted-new-1
+truncate -s 20 tree/a/.bloscfs-deleted-new-1/chunks.b2frame
 printf 'tree/%s\n' a/b/array.b2nd a/small.b2frame mixed.b2frame noname >want
 cut -d: -f1 .out >got
 same got want
