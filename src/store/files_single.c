@@ -30,6 +30,8 @@ struct b2f_files_writer {
 	struct b2f_frame_stamp own;
 	/* The mtime of what is committed. */
 	struct timespec mtime;
+	/* Made here, and no header has been written but that of the maker. */
+	bool is_fresh;
 };
 
 static struct b2f_files_writer *writer_of(struct b2f_store *store)
@@ -89,7 +91,8 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	if (w->fd >= 0)
 		return 0;
 	/* One that was made here is open for writing already. */
-	if (b2f_store_begin_new(store))
+	w->is_fresh = b2f_store_begin_new(store);
+	if (w->is_fresh)
 		fd = fcntl(b2f_files_of(store)->fd, F_DUPFD_CLOEXEC, 0);
 	else
 		fd = open_again(b2f_files_of(store)->fd);
@@ -174,13 +177,23 @@ static void single_write_soon(const struct b2f_object *object)
 			      SYNC_FILE_RANGE_WRITE);
 }
 
-/* All of the file, as the header is next, and is to be on disk later. */
+/*
+ * All of the file, as the header is next, and is to be on disk later.  Of a new
+ * file this is not waited for: its journal keeps the places and the length of what
+ * is there only together, so a loss of power leaves the file empty or whole.  A
+ * later header is written over one that the disk may have.
+ */
 static void single_write_out(const struct b2f_object *object)
 {
-	(void)sync_file_range(writer_of(object->store)->fd, 0, 0,
-			      SYNC_FILE_RANGE_WAIT_BEFORE |
-				      SYNC_FILE_RANGE_WRITE |
-				      SYNC_FILE_RANGE_WAIT_AFTER);
+	struct b2f_files_writer *w = writer_of(object->store);
+	unsigned int flags = SYNC_FILE_RANGE_WRITE;
+
+	pthread_mutex_lock(&w->lock);
+	if (!w->is_fresh)
+		flags |= SYNC_FILE_RANGE_WAIT_BEFORE |
+			 SYNC_FILE_RANGE_WAIT_AFTER;
+	pthread_mutex_unlock(&w->lock);
+	(void)sync_file_range(w->fd, 0, 0, flags);
 }
 
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
@@ -207,6 +220,7 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 	begin_change(w);
 	err = b2f_files_write_fully(w->fd, 0, head, n, why);
 	pthread_mutex_lock(&w->lock);
+	w->is_fresh = false;
 	if (!err && mtime)
 		w->mtime = *mtime;
 	pthread_mutex_unlock(&w->lock);

@@ -79,7 +79,8 @@ void b2f_object_write_soon(const struct b2f_object *object);
  * it.  A journal then has the place and the size of the content before any name
  * that is given from now on: after a loss of power that name leads to all of the
  * content, or is not there.  Far cheaper than b2f_object_sync(), and promises no
- * more than this order.  Of a contiguous store it is the whole file.
+ * more than this order.  Of a contiguous store it is the whole file, which is not
+ * waited for before the first header of a new one.
  */
 void b2f_object_write_out(const struct b2f_object *object);
 

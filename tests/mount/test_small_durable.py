@@ -57,6 +57,19 @@ def test_what_is_durable_when():
     assert t.count("syncfs") == 1
 
 
+def test_the_first_close_waits_for_no_disk():
+    """A later one does: there is something older to lose."""
+    strace = ["strace", "-f", "-qq", "-o", "calls", "-e",
+              "trace=sync_file_range"]
+    with Scratch(SMALL, "commit=600", wrap=strace):
+        for i in range(3):
+            append(noise(3000, i))
+    flags = [x.rpartition(", ")[2].partition(")")[0]
+             for x in pathlib.Path("calls").read_text().splitlines()]
+    assert flags[0] == "SYNC_FILE_RANGE_WRITE", flags
+    assert all("WAIT_AFTER" in x for x in flags[1:]) and flags[1:], flags
+
+
 def test_what_is_made_while_the_timer_syncs():
     """A file that is closed just then is left to the next sync."""
     with Scratch(SMALL, "commit=1") as scratch:
