@@ -19,7 +19,7 @@ from mounting import BUILD, Mount
 PLAIN = "B2F_PLAIN" in os.environ
 INDEX = "chunks.b2frame"
 # Of new files.
-SUFFIXES = ".b2frame", ".b2nd"
+SUFFIXES = ".b2frame", ".b2nd", ".b2f"
 # For tests of the files that a sparse frame is made of.
 SPARSE = "small=0"
 CHUNK_FILE = re.compile(r"[0-9A-F]{8}\.chunk")

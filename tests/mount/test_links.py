@@ -83,7 +83,7 @@ def check_stored(groups, folder="src"):
 
 
 def test_one_file_by_all_its_names():
-    with Scratch(FRESH) as s:
+    with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "first")
         os.link("mnt/a", "mnt/b")
         check({"first": ["a", "b"]})
