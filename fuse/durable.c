@@ -222,6 +222,22 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 	return d ? &d->contents : NULL;
 }
 
+/* By the directory around a file, so that the file itself is not kept open. */
+static void sync_frame_later(struct fs *fs, struct fs_open_frame *frame)
+{
+	char name[FS_NAME_SIZE];
+	struct fs_pin parent = {0};
+	struct stat st;
+
+	if (frame->pin.node->sparse ||
+	    fs_tree_pin_parent(fs->tree, frame->pin.node, &parent, name) ||
+	    fstat(parent.fd, &st) || st.st_dev != frame->dev)
+		sync_later(fs, frame->pin.fd, frame->dev);
+	else
+		sync_later(fs, parent.fd, frame->dev);
+	fs_tree_unpin(fs->tree, &parent);
+}
+
 void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct fs_durable *d = frame->durable;
@@ -236,7 +252,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 	unlock(fs, drop_if_done(fs, d));
 	frame->durable = NULL;
 	if (left)
-		sync_later(fs, frame->pin.fd, frame->dev);
+		sync_frame_later(fs, frame);
 }
 
 /* What the table says of one frame at one moment. */

@@ -81,6 +81,16 @@ def test_what_is_made_while_the_timer_syncs():
         assert "sync later" not in scratch.mount.log()
 
 
+def test_what_cannot_be_made_durable_is_not_kept_open():
+    with Traced(SMALL, "commit=1", inject=["syncfs:error=EIO:when=1",
+                                           "fsync:error=EIO"]) as t:
+        append(b"any")
+        t.mount.wait_for_log("not durable")
+        assert error_of(fsync, "mnt/f") == errno.EIO
+        assert pathlib.Path("mnt/f").read_bytes() == b"any"
+        t.mount.status = 8
+
+
 def damage(path, n):
     """Behind the magic, so that it is a frame by that."""
     raw = bytearray(path.read_bytes())
