@@ -3,15 +3,21 @@
 """bench-paper - the experiment of the paper about Bloscpack, with a mount as a column
 
 usage: scripts/bench paper [--sizes small,medium,large] [--rounds N] [--dir DIR]
-                           [--json FILE] [--plot FILE]
+                           [--json FILE] [--docs DIR] [--from FILE]
 
 Float64 arrays of three sizes (80 KB, 80 MB, 1.6 GB) and three entropies (low: a
 count; medium: a sine with noise; high: random) are saved, dropped from the page
 cache, loaded (cold) and loaded again (hot).  Rounds go through all formats in
-turn; what is told is the median.  A save includes fsync.  Formats whose package is
-missing are left out, and said; so is a size that the disk has no room for.
+turn, each beginning with another one; what is told is the median.  A save includes
+fsync, and what is loaded is compared.  Formats whose package is missing are left
+out, and said; so is a size that the disk has no room for.
+
+What was measured goes to FILE (build/bench-paper.json); paper.md and a picture for
+each size, made of that, to --docs, if it is given.  --from takes what an earlier
+run has measured.
 """
 import argparse
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -27,6 +33,11 @@ import numpy as np
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tests" / "support"))
 SIZES = {"small": 10**4, "medium": 10**7, "large": 2 * 10**8}
+BYTES = {"small": "80 KB", "medium": "80 MB", "large": "1.6 GB"}
+ENTROPIES = "low", "medium", "high"
+ROUNDS = {"small": 9, "medium": 5, "large": 1}
+KINDS = {"save": "save, s", "cold": "load, cold, s", "hot": "load, hot, s",
+         "ratio": "ratio"}
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", TOP / "build" / "bench"))
 
 
@@ -245,60 +256,188 @@ def median(rounds):
     return {key: statistics.median(r[key] for r in rounds) for key in rounds[0]}
 
 
-def run_all(options, formats):
-    """Yields (size, entropy, format, figures)."""
+def run_array(options, formats, size, entropy):
+    """Figures of all formats for one array; None: no room."""
+    array = make(entropy, SIZES[size])
+    if shutil.disk_usage(options.dir).free < 4 * array.nbytes:
+        print(f"left out: no room for {size}", file=sys.stderr)
+        return None
+    rounds = {form.name: [] for form in formats}
+    for i in range(options.rounds or ROUNDS[size]):
+        first = i * 3 % len(formats)
+        for form in formats[first:] + formats[:first]:
+            path = f"{options.dir}/bench-paper-{os.getpid()}"
+            rounds[form.name].append(run_one(form, array, path))
+    return {name: median(found) for name, found in rounds.items()}
+
+
+def print_row(row):
+    print(f"{row['size']:7} {row['entropy']:7} {row['format']:22} "
+          f"{row['save']:9.4f} {row['cold']:9.4f} {row['hot']:9.4f} "
+          f"{row['ratio']:8.2f}", flush=True)
+
+
+def run_all(options):
+    formats = find_formats()
+    rows = []
+    print(f"{'size':7} {'entropy':7} {'format':22} {'save s':>9} {'cold s':>9} "
+          f"{'hot s':>9} {'ratio':>8}", flush=True)
     for size in options.sizes:
-        for entropy in "low", "medium", "high":
-            array = make(entropy, SIZES[size])
-            if shutil.disk_usage(options.dir).free < 4 * array.nbytes:
-                print(f"left out: no room for {size}", file=sys.stderr)
-                continue
-            rounds = {form.name: [] for form in formats}
-            for i in range(options.rounds):
-                for form in formats[i:] + formats[:i]:
-                    path = f"{options.dir}/bench-paper-{os.getpid()}"
-                    rounds[form.name].append(run_one(form, array, path))
-            for form in formats:
-                yield size, entropy, form.name, median(rounds[form.name])
+        for entropy in ENTROPIES:
+            found = run_array(options, formats, size, entropy)
+            for name, figures in (found or {}).items():
+                rows.append({"size": size, "entropy": entropy, "format": name,
+                             **figures})
+                print_row(rows[-1])
+    return rows
 
 
-def plot(rows, path):
+def version_of(package):
     try:
-        import matplotlib
-    except ImportError:
-        sys.exit("--plot needs matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    sizes = list(dict.fromkeys(r["size"] for r in rows))
-    kinds = "save", "cold", "hot", "ratio"
-    names = list(dict.fromkeys(r["format"] for r in rows))
-    figure, axes = pyplot.subplots(len(sizes), len(kinds), squeeze=False,
-                                   figsize=(16, 4 * len(sizes)))
-    for line, size in zip(axes, sizes):
-        for axis, kind in zip(line, kinds):
-            for i, entropy in enumerate(("low", "medium", "high")):
-                values = {r["format"]: r[kind] for r in rows
-                          if (r["size"], r["entropy"]) == (size, entropy)}
-                axis.barh([n * 4 + i for n in range(len(names))],
-                          [values.get(name, 0) for name in names],
-                          label=entropy)
-            axis.set_yticks([n * 4 + 1 for n in range(len(names))], names)
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def filesystem(path):
+    return subprocess.check_output(
+        ["findmnt", "-no", "FSTYPE", "-T", path], text=True).strip()
+
+
+def describe(options):
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    packages = ("numpy", "joblib", "bloscpack", "blosc", "blosc2", "zarr",
+                "h5py", "hdf5plugin")
+    return {"processor": processor(), "cores": os.cpu_count(),
+            "memory": memory, "kernel": platform.release().split("-")[0],
+            "filesystem": filesystem(options.dir),
+            "packages": {p: version_of(p) for p in packages if version_of(p)},
+            "commit": subprocess.check_output(
+                ["git", "describe", "--always"], cwd=TOP, text=True).strip()}
+
+
+def measure(options):
+    load = [os.getloadavg()[0]]
+    rows = run_all(options)
+    load.append(os.getloadavg()[0])
+    return {"machine": describe(options), "load": load,
+            "rounds": {s: options.rounds or ROUNDS[s] for s in options.sizes},
+            "rows": rows}
+
+
+def pick(run, size, entropy):
+    return {r["format"]: r for r in run["rows"]
+            if (r["size"], r["entropy"]) == (size, entropy)}
+
+
+def sizes_of(run):
+    return list(dict.fromkeys(r["size"] for r in run["rows"]))
+
+
+def headline(run):
+    """How much sooner the largest count is saved than by np.savez_compressed."""
+    size = sizes_of(run)[-1]
+    found = pick(run, size, "low")
+    npz = found["npz"]["save"]
+    lines = [f"{BYTES[size]}, low entropy: `np.savez_compressed` takes "
+             f"{npz:.3g} s to save.", ""]
+    for name, row in found.items():
+        if name.startswith(("bloscfs", "bloscpack")):
+            lines.append(f"- {name}: {row['save']:.3g} s to save, "
+                         f"{npz / row['save']:.3g} times as fast; "
+                         f"{row['cold']:.3g} s to load (cold), ratio "
+                         f"{row['ratio']:.0f}.")
+    return lines
+
+
+def figure(run, size, path):
+    """A row for each thing that was measured, a column for each entropy."""
+    from matplotlib import pyplot, ticker
+    names = list(pick(run, size, "low"))[::-1]
+    image, axes = pyplot.subplots(len(KINDS), len(ENTROPIES), sharey=True,
+                                  sharex="row", figsize=(10, 10), layout="constrained")
+    for line, (kind, title) in zip(axes, KINDS.items()):
+        values = [r[kind] for r in run["rows"] if r["size"] == size]
+        line[0].set_xlim(10 ** np.floor(np.log10(min(values) * 0.9)),
+                         10 ** np.ceil(np.log10(max(values))))
+        for axis, entropy in zip(line, ENTROPIES):
+            found = pick(run, size, entropy)
+            axis.barh(names, [found[n][kind] for n in names],
+                      color=["#c0392b" if n.startswith("bloscfs") else "#7f8c8d"
+                             for n in names])
             axis.set_xscale("log")
-            axis.set_title(f"{size}: {kind}" + ("" if kind == "ratio"
-                                                 else ", s"))
-    axes[0][0].legend()
-    figure.tight_layout()
-    figure.savefig(path)
+            axis.xaxis.set_minor_formatter(ticker.NullFormatter())
+            axis.set_title(f"{entropy} entropy: {title}", fontsize=9)
+            axis.tick_params(labelsize=7)
+            axis.spines[["top", "right"]].set_visible(False)
+    image.suptitle(f"float64, {BYTES[size]}")
+    image.savefig(path, dpi=80)
+    pyplot.close(image)
+
+
+def machine_text(run):
+    m = run["machine"]
+    packages = ", ".join(f"{k} {v}" for k, v in m["packages"].items())
+    low, high = sorted(run["load"])
+    text = (f"{m['processor']}, {m['cores']} cores, "
+            f"{m['memory'] / 2**30:.0f} GiB of memory, Linux {m['kernel']}, "
+            f"{m['filesystem']}; bloscfs {m['commit']}; {packages}.")
+    if high > m["cores"]:
+        text += (f" **Other programs kept the machine busy meanwhile** (load "
+                 f"{low:.0f} to {high:.0f} on {m['cores']} cores): the times "
+                 "are longer than on a quiet one, and only large differences "
+                 "between them mean something.")
+    return text
+
+
+def table(run, size, entropy):
+    yield "| format | " + " | ".join(KINDS.values()) + " |"
+    yield "|---|" + "---:|" * len(KINDS)
+    for name, row in pick(run, size, entropy).items():
+        cells = [f"{row[k]:.3g}" for k in KINDS]
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def page(run, docs):
+    rounds = ", ".join(f"{n} of {BYTES[s]}" for s, n in run["rounds"].items())
+    lines = ["# The experiment of the paper about Bloscpack", "",
+             "Float64 arrays of three sizes and three entropies (low: a count; "
+             "medium: a sine with noise, to six digits; high: random numbers) "
+             "are saved, with fsync, dropped from the page cache, loaded, and "
+             "loaded again. `bloscfs` is `np.save`, and `np.load` or "
+             "`np.fromfile`, in a mount; it is mounted anew before the cold "
+             "load. Each other format is its package's own way to save an "
+             "array, with its defaults.", "",
+             f"Made by `scripts/bench paper --docs docs`. Medians of rounds "
+             f"through all formats in turn: {rounds}.", "",
+             machine_text(run), "", *headline(run)]
+    for size in sizes_of(run):
+        lines += ["", f"## {BYTES[size]}", "",
+                  f"![{BYTES[size]}](paper-{size}.png)"]
+        for entropy in ENTROPIES:
+            lines += ["", f"{entropy.capitalize()} entropy:", "",
+                      *table(run, size, entropy)]
+        figure(run, size, docs / f"paper-{size}.png")
+    (docs / "paper.md").write_text("\n".join(lines) + "\n")
 
 
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/bench paper")
     parser.add_argument("--sizes", default="small,medium,large",
                         type=lambda text: text.split(","))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--dir", default="/tmp")
-    parser.add_argument("--json")
-    parser.add_argument("--plot")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--dir", default="/var/tmp")
+    parser.add_argument("--json", type=pathlib.Path,
+                        default=TOP / "build/bench-paper.json")
+    parser.add_argument("--docs", type=pathlib.Path)
+    parser.add_argument("--from", dest="earlier", type=pathlib.Path)
     options = parser.parse_args()
     if not set(options.sizes) <= set(SIZES):
         parser.error(f"sizes are {', '.join(SIZES)}")
@@ -307,21 +446,17 @@ def parse():
 
 def main():
     options = parse()
-    rows = []
-    print(f"{'size':7} {'entropy':7} {'format':22} {'save s':>9} {'cold s':>9} "
-          f"{'hot s':>9} {'ratio':>8}", flush=True)
-    for size, entropy, name, r in run_all(options, find_formats()):
-        print(f"{size:7} {entropy:7} {name:22} {r['save']:9.4f} "
-              f"{r['cold']:9.4f} {r['hot']:9.4f} {r['ratio']:8.2f}",
-              flush=True)
-        rows.append({"size": size, "entropy": entropy, "format": name, **r})
-    if options.json:
-        with open(options.json, "w") as f:
-            json.dump({"machine": platform.uname()._asdict(),
-                       "cpus": os.cpu_count(), "rounds": options.rounds,
-                       "rows": rows}, f, indent=1)
-    if options.plot:
-        plot(rows, options.plot)
+    if options.docs:
+        import matplotlib
+        matplotlib.use("Agg")
+    if options.earlier:
+        run = json.loads(options.earlier.read_text())
+    else:
+        run = measure(options)
+        options.json.write_text(json.dumps(run, indent=1))
+    print("\n".join(headline(run)))
+    if options.docs:
+        page(run, options.docs)
 
 
 if __name__ == "__main__":
