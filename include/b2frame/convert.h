@@ -10,6 +10,7 @@
 #include "b2frame/api.h"
 #include "b2frame/create.h"
 #include "b2frame/file.h"
+#include "b2frame/write.h"
 
 B2F_BEGIN_API
 
@@ -100,6 +101,21 @@ B2F_MUST_CHECK
 int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 			  const struct b2f_bloscpack_options *options,
 			  int dirfd, const char *name);
+
+/*
+ * Makes the sparse frame @name below @dirfd, a b2nd array, of @frame, whose plain
+ * data are one (b2f_frame_tensor()): of a NumPy array in a Bloscpack file, say.  It is
+ * in C order, whatever @frame has; 256 MiB of it, or a row, are in memory at a time.  Of
+ * @options settings, contiguous and no_verify are not used; other metadata are left
+ * out.  When this returns it is on disk, but for its name in @dirfd.
+ *
+ * Returns 0; -EEXIST; B2F_EUNSUPPORTED (no such array, or one that b2nd does not
+ * know), B2F_ECORRUPT, -ENOMEM or an errno of the filesystem.  Nothing is left then.
+ */
+B2F_MUST_CHECK
+int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		      const struct b2f_convert_options *options, int dirfd,
+		      const char *name);
 
 /*
  * Keeps other processes with bloscfs from writing to @frame until it is closed,

@@ -20,6 +20,11 @@ bool b2f_blp_magic(const uint8_t *raw, size_t size)
 	return size >= sizeof(magic) && !memcmp(raw, magic, sizeof(magic));
 }
 
+bool b2f_blp_is_empty(const struct b2f_blp_header *h)
+{
+	return h->chunk_size == 0 && h->last_chunk == 0 && h->nchunks == 1;
+}
+
 /* Do the numbers make sense, each for itself and together? */
 static int check(const struct b2f_blp_header *h, uint64_t available,
 		 struct b2f_why *why)
@@ -28,8 +33,9 @@ static int check(const struct b2f_blp_header *h, uint64_t available,
 	uint64_t most = available / (h->has_offsets ? 8 : B2F_CHUNK_HEADER_MIN);
 	uint64_t total = 0;
 
-	if (h->chunk_size < -1 || h->chunk_size == 0 || h->last_chunk < -1 ||
-	    h->last_chunk == 0 ||
+	if (h->chunk_size < -1 || h->last_chunk < -1 ||
+	    ((h->chunk_size == 0 || h->last_chunk == 0) &&
+	     !b2f_blp_is_empty(h)) ||
 	    (h->chunk_size != -1 && h->last_chunk > h->chunk_size))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "chunks of %d bytes, the last of %d",

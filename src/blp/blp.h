@@ -73,6 +73,12 @@ B2F_MUST_CHECK
 int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
 			 struct b2f_blp_header *out, struct b2f_why *why);
 
+/*
+ * Is it that of data without bytes?  Bloscpack makes one chunk of them, which has
+ * none.
+ */
+bool b2f_blp_is_empty(const struct b2f_blp_header *header);
+
 /* Writes the B2F_BLP_HEADER bytes of @header; @sum is the number of its sum. */
 void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
 			  uint8_t *out);

@@ -226,6 +226,8 @@ int b2f_blp_read_chunks(const struct b2f_object *file, struct b2f_blp *blp,
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the offsets are cut short");
 	blp->start += table;
+	if (b2f_blp_is_empty(h))
+		return 0;
 	err = h->has_offsets ? read_offsets(file, blp, why)
 			     : walk(file, blp, why);
 	if (!err && sizes)

@@ -17,6 +17,9 @@ static const char help[] =
 	CLI_RECURSIVE_HELP
 	"      --contiguous      copy to a contiguous frame, whatever it is\n"
 	"      --sparse          copy to a sparse frame, whatever it is\n"
+	"      --b2nd            make an array, NAME.b2nd, of data that tell "
+	"what array they\n                        are: of a NumPy array in a "
+	"Bloscpack file\n"
 	"      --bloscpack       make a Bloscpack file, NAME.blp, of the data\n"
 	CLI_BLOSCPACK_HELP
 	"  -f, --force           overwrite\n"
@@ -35,6 +38,7 @@ static int set_storage(const struct cli_option *option, void *storage,
 	*(enum cli_storage *)storage =
 		strcmp(option->name, "sparse") == 0	 ? CLI_STORAGE_SPARSE
 		: strcmp(option->name, "bloscpack") == 0 ? CLI_STORAGE_BLOSCPACK
+		: strcmp(option->name, "b2nd") == 0	 ? CLI_STORAGE_ARRAY
 							 : CLI_STORAGE_CONTIGUOUS;
 	return 0;
 }
@@ -44,6 +48,7 @@ static const struct cli_option table[] = {
 	 NULL},
 	{"contiguous", 0, no_argument, set_storage, FIELD(storage), NULL},
 	{"sparse", 0, no_argument, set_storage, FIELD(storage), NULL},
+	{"b2nd", 0, no_argument, set_storage, FIELD(storage), NULL},
 	{"bloscpack", 0, no_argument, set_storage, FIELD(storage), NULL},
 	{"checksum", 0, required_argument, cli_bloscpack_checksum,
 	 FIELD(checksum), NULL},
@@ -71,6 +76,10 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
 		return cli_command_misuse(
 			self, "--rm does not go with --bloscpack, which keeps "
 			      "the data alone");
+	if (t.remove && t.storage == CLI_STORAGE_ARRAY)
+		return cli_command_misuse(self,
+					  "--rm does not go with --b2nd, which "
+					  "keeps the array alone");
 	if (t.remove && t.common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");

@@ -44,6 +44,7 @@ static bool choose_contiguous(const struct job *job)
 	case CLI_STORAGE_OTHER:
 		return sparse;
 	case CLI_STORAGE_SPARSE:
+	case CLI_STORAGE_ARRAY:
 		return false;
 	case CLI_STORAGE_CONTIGUOUS:
 	case CLI_STORAGE_BLOSCPACK:
@@ -52,7 +53,7 @@ static bool choose_contiguous(const struct job *job)
 	return !sparse;
 }
 
-/* "x" of "x.b2frame/"; then .b2frame, .b2f or .blp. */
+/* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
 static char *usual_name(const struct job *job)
 {
 	char *path = cli_frames_bare(job->operand->place), *name = NULL;
@@ -61,6 +62,8 @@ static char *usual_name(const struct job *job)
 
 	if (job->how->storage == CLI_STORAGE_BLOSCPACK)
 		suffix = ".blp";
+	if (job->how->storage == CLI_STORAGE_ARRAY)
+		suffix = ".b2nd";
 	if (path && asprintf(&name, "%.*s%s",
 			     (int)(stem ? stem : strlen(path)), path,
 			     suffix) < 0)
@@ -251,8 +254,12 @@ static int convert(struct job *job, const struct cli_target *target)
 
 	if (user)
 		cli_encoding_apply(user, &settings);
-	err = b2f_convert_frame(job->runtime, job->frame, &options,
-				target->dirfd, target->base);
+	if (job->how->storage == CLI_STORAGE_ARRAY)
+		err = b2f_convert_array(job->runtime, job->frame, &options,
+					target->dirfd, target->base);
+	else
+		err = b2f_convert_frame(job->runtime, job->frame, &options,
+					target->dirfd, target->base);
 	return cli_message_explain(job->output, err);
 }
 

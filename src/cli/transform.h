@@ -21,6 +21,8 @@ enum cli_storage {
 	CLI_STORAGE_CONTIGUOUS,
 	/* No frame: a Bloscpack file. */
 	CLI_STORAGE_BLOSCPACK,
+	/* A b2nd array, sparse. */
+	CLI_STORAGE_ARRAY,
 };
 
 struct cli_transform {

@@ -171,6 +171,28 @@ def test_headers_at_their_limits():
         ctl("cat", "y.blp", status=1)
 
 
+def test_arrays_without_items():
+    """Bloscpack makes a chunk of no bytes."""
+    for shape in (0,), (5, 0), (0, 3, 2):
+        for offsets in True, False:
+            array = np.zeros(shape, "<i2")
+            bloscpack.pack_ndarray_to_file(
+                array, "a.blp", bloscpack_args=BloscpackArgs(
+                    offsets=offsets, max_app_chunks=3 if offsets else 0))
+            assert cat("a.blp") == b""
+            out, err = ctl("verify", "a.blp")
+            assert b": ok" in out and not err, (out, err)
+            loaded = np.load(io.BytesIO(ctl("decompress", "-c", "a.blp")[0]))
+            assert loaded.shape == shape and loaded.dtype == array.dtype
+    # Only such a header may say so.
+    raw = pathlib.Path("a.blp").read_bytes()
+    for at, value in ((8, 1), (12, 1), (16, 2), (16, 0)):
+        bad = bytearray(raw)
+        bad[at] = value
+        pathlib.Path("b.blp").write_bytes(bad)
+        ctl("cat", "b.blp", status=1)
+
+
 def test_offsets_that_lead_astray():
     raw = pack("x.blp").read_bytes()
     good = list(struct.unpack("<5q", raw[32:72]))

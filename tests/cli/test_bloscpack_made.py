@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Bloscpack reads the files that are made for it."""
+import io
 import json
 import os
 import pathlib
@@ -76,6 +77,55 @@ def test_arrays_become_arrays():
             back = unpack_array("a.blp")
             assert back.dtype == array.dtype and back.shape == array.shape
             assert back.tobytes() == array.tobytes(), frame
+
+
+def check_b2nd(array, frame):
+    """It is the same array to python-blosc2 and to NumPy."""
+    opened = blosc2.open(frame, mode="r")
+    assert isinstance(opened, blosc2.NDArray)
+    assert opened.shape == array.shape and opened.dtype == array.dtype
+    assert opened[()].tobytes() == array.tobytes()
+    out, _ = ctl("decompress", "-c", frame)
+    loaded = np.load(io.BytesIO(out))
+    assert loaded.dtype == array.dtype and loaded.shape == array.shape
+    assert loaded.tobytes() == array.tobytes()
+
+
+def test_arrays_become_those_of_b2nd_and_back():
+    rng = np.random.default_rng(4)
+    shapes = (7,), (300, 500), (4, 1, 9, 30), (2, 70000), (70000, 2), (5, 0), ()
+    for i, shape in enumerate(shapes):
+        for order in "CF":
+            array = np.asarray(rng.integers(0, 90, shape), order=order,
+                               dtype=("<f8", ">i2", "<c16")[i % 3])
+            bloscpack.pack_ndarray_to_file(array, "a.blp")
+            ctl("convert", "-f", "--b2nd", "a.blp")
+            check_b2nd(array, "a.b2nd")
+            ctl("convert", "--bloscpack", "-o", "back.blp", "-f", "a.b2nd")
+            back = unpack_array("back.blp")
+            assert back.dtype == array.dtype
+            assert np.array_equal(back, array), (shape, order)
+    fields = np.zeros((6, 3), dtype=[("a", "<i4"), ("b", "<f8", (2,))], order="F")
+    fields["a"] = np.arange(18).reshape(6, 3)
+    bloscpack.pack_ndarray_to_file(fields, "a.blp")
+    ctl("convert", "-f", "--b2nd", "a.blp")
+    out, _ = ctl("decompress", "-c", "a.b2nd")
+    loaded = np.load(io.BytesIO(out))
+    assert loaded.dtype == fields.dtype and loaded.tobytes() == fields.tobytes()
+
+
+def test_what_becomes_no_array():
+    bloscpack.pack_bytes_to_file(b"x" * 1000, "x.blp")
+    _, err = ctl("convert", "--b2nd", "x.blp", status=1)
+    assert "what array" in err and not os.path.exists("x.b2nd"), err
+    ctl("convert", "--b2nd", "--rm", "x.blp", status=2)
+    array = np.arange(50000.)
+    bloscpack.pack_ndarray_to_file(array, "a.blp")
+    raw = bytearray(pathlib.Path("a.blp").read_bytes())
+    raw[-9] ^= 1
+    pathlib.Path("a.blp").write_bytes(raw)
+    _, err = ctl("convert", "--b2nd", "a.blp", status=1)
+    assert "its adler32 is" in err and not os.path.exists("a.b2nd"), err
 
 
 def test_nothing_is_a_file_too():

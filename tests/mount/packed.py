@@ -10,7 +10,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from mounting import BUILD, Mount
-from packing import many, make_some, text_of
+from packing import bloscpack, many, make_some, text_of, unpack
 
 
 def check_pieces(path, data, rng):
@@ -57,11 +57,34 @@ def run(seed, count):
     return made
 
 
+def append_to(path, data, array, meta, rng):
+    """Appends to the file, which Bloscpack reads afterwards."""
+    more = data[:rng.randrange(len(data) + 1)]
+    if array is not None:
+        if array.ndim == 0 or array.size == 0:
+            return
+        axis = array.ndim - 1 if np.isfortran(array) else 0
+        row = array.nbytes // array.shape[axis]
+        more = more[:len(more) // row * row]
+    subprocess.run([BUILD / "bloscctl", "append", "-q", path], input=more,
+                   check=True)
+    if array is None:
+        assert unpack(path) == (data + more, meta), path
+    else:
+        back = bloscpack.unpack_ndarray_from_file(str(path))
+        order = "F" if np.isfortran(array) else "C"
+        assert back.tobytes(order) == data + more, path
+    assert subprocess.check_output(
+        [BUILD / "bloscctl", "cat", path]) == data + more, path
+
+
 def run_both(seed, count):
-    """The same, and reads them by bloscctl too."""
-    for name, (data, _, _) in run(seed, count).items():
+    """The same, reads them by bloscctl too, and appends to them."""
+    rng = random.Random(seed)
+    for name, (data, array, meta) in run(seed, count).items():
         path = f"src/{name}.blp"
         assert subprocess.check_output(
             [BUILD / "bloscctl", "cat", path]) == data, path
         subprocess.run([BUILD / "bloscctl", "verify", path], check=True,
                        stdout=subprocess.DEVNULL)
+        append_to(path, data, array, meta, rng)
