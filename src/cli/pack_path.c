@@ -127,6 +127,7 @@ static void fill_peek(struct b2f_frame_peek *peek,
 		return;
 	peek->nbytes = b2f_frame_shown_nbytes(frame);
 	peek->cbytes = b2f_frame_info_get(frame)->cbytes;
+	peek->bloscpack = b2f_frame_info_get(frame)->bloscpack;
 }
 
 /* Opens the frame, if @i is one, for the visitor. */

@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blp/blp.h"
 #include "index/index.h"
 #include "pack/pack.h"
 #include "store/zip.h"
 
 static const char *const suffixes[] = {".b2frame", ".b2eframe", ".b2nd", ".b2f",
-				       ".b2"};
+				       ".b2",	   ".blp"};
 
 #define NSUFFIXES (sizeof(suffixes) / sizeof(suffixes[0]))
 
@@ -162,7 +163,15 @@ static int add_all(struct b2f_pack *pack, struct b2f_why *why)
 	return err;
 }
 
-/* Does a frame begin where @node does? */
+/* Four bytes are few, so the name has to agree. */
+static bool is_bloscpack(const char *name, const uint8_t *start, size_t size)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".blp") == 0 && b2f_blp_magic(start, size);
+}
+
+/* Does a frame, or a Bloscpack file, begin where @node does? */
 static int find_kind(struct b2f_pack_node *node, struct b2f_why *why)
 {
 	uint8_t start[10];
@@ -178,7 +187,8 @@ static int find_kind(struct b2f_pack_node *node, struct b2f_why *why)
 		err = b2f_object_read(&object, node->member.off, start, sizeof(start),
 				      why);
 	b2f_object_close(&object);
-	if (!err && b2f_frame_magic(start, sizeof(start)))
+	if (!err && (b2f_frame_magic(start, sizeof(start)) ||
+		     is_bloscpack(node->name, start, sizeof(start))))
 		node->entry.kind = B2F_PACK_FRAME;
 	return err;
 }

@@ -12,6 +12,7 @@ import blosc2
 import numpy as np
 
 from ctl import cat, ctl, in_namespace, info, run_all
+from packing import bloscpack
 from stores import (ARRAYS, BYTES, make_embed, make_mixed, make_tree, patched,
                     zip_of)
 
@@ -79,6 +80,32 @@ def test_embedded_in_a_zip_file():
         inside = "embed.b2e/" * (array.nbytes < 1000)
         assert cat(f"m.b2z/{inside}{key}") == array.tobytes(), key
     assert "m.b2z/embed.b2e/small.b2frame" in names("m.b2z", "-r")
+
+
+def test_bloscpack_files_are_members_like_others():
+    make_tree("t.b2z")
+    array = np.arange(5000.).reshape(50, 100)
+    bloscpack.pack_ndarray_to_file(array, "a.blp")
+    bloscpack.pack_bytes_to_file(BYTES, "x.blp", chunk_size=1000)
+    with zipfile.ZipFile("t.b2z", "a") as z:
+        z.write("a.blp", "g/a.blp")
+        z.write("x.blp", "x.blp")
+        z.writestr("blpk", b"blpk of no kind at all")
+    listed = names("t.b2z", "-r")
+    for name, array_nbytes in (("g/a", array.nbytes), ("x", len(BYTES))):
+        entry = listed[f"t.b2z/{name}.blp"]
+        assert entry["storage"] == "bloscpack", entry
+        assert entry["nbytes"] == array_nbytes
+    assert "t.b2z/blpk" not in listed
+    assert cat("t.b2z/x") == cat("t.b2z/x.blp") == BYTES
+    assert cat("t.b2z/g/a") == array.tobytes()
+    out, _ = ctl("decompress", "-c", "t.b2z/g/a")
+    assert np.array_equal(np.load(io.BytesIO(out)), array)
+    assert info("t.b2z/g/a")["bloscpack"]["checksum"] == "adler32"
+    out, err = ctl("verify", "t.b2z")
+    assert b"t.b2z/x.blp: ok" in out and not err, (out, err)
+    _, err = ctl("append", "t.b2z/x.blp", "x.blp", status=1)
+    assert "nothing in that store" in err, err
 
 
 def test_nothing_is_put_into_a_store():

@@ -16,6 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from mounting import BUILD, Mount, error_of, main, wait_until
+from packing import bloscpack
 from stores import ARRAYS, BYTES, make_embed, make_mixed, make_tree, zip_of
 
 READ = os.O_RDONLY
@@ -66,6 +67,27 @@ def test_stores_are_directories():
             ARRAYS["g/sub"].tobytes()
         subprocess.run([BUILD / "bloscctl", "info", "mnt/t.b2z/g/sub"],
                        check=True, stdout=subprocess.DEVNULL)
+
+
+def test_bloscpack_files_are_members_like_others():
+    make_tree("t.b2z")
+    array = np.arange(5000.).reshape(50, 100)
+    bloscpack.pack_ndarray_to_file(array, "a.blp")
+    bloscpack.pack_bytes_to_file(BYTES, "x.blp", chunk_size=1000)
+    with zipfile.ZipFile("t.b2z", "a") as z:
+        z.write("a.blp", "g/a.blp")
+        z.write("x.blp", "x.blp")
+        z.writestr("blpk", b"blpk of no kind at all")
+    with Mount("t.b2z", "mnt"):
+        assert {"x", "blpk", "small"} < set(os.listdir("mnt"))
+        assert set(os.listdir("mnt/g")) == {"a", "sub", "bytes", "h"}
+        assert pathlib.Path("mnt/x").read_bytes() == BYTES
+        assert os.stat("mnt/g/a").st_size == array.nbytes
+        for mode in None, "r":
+            assert np.array_equal(np.load("mnt/g/a.npy", mmap_mode=mode),
+                                  array)
+        assert pathlib.Path("mnt/blpk").read_bytes().startswith(b"blpk of")
+        assert error_of(os.open, "mnt/x", os.O_WRONLY) == errno.EROFS
 
 
 def test_a_store_is_the_source():
