@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench-paper - the experiment of the paper about Bloscpack, with a mount as a column
 
-usage: scripts/bench paper [--sizes small,medium,large] [--rounds N] [--dir DIR]
-                           [--json FILE] [--docs DIR] [--from FILE]
+usage: scripts/bench paper [--sizes small,medium,large] [--rounds N] [--minutes N]
+                           [--dir DIR] [--json FILE] [--docs DIR] [--from FILE]
 
 Float64 arrays of three sizes (80 KB, 80 MB, 1.6 GB) and three entropies (low: a
 count; medium: a sine with noise; high: random) are saved, dropped from the page
 cache, loaded (cold) and loaded again (hot).  Rounds go through all formats in
 turn, each beginning with another one; what is told is the median.  A save includes
 fsync, and what is loaded is compared.  Formats whose package is missing are left
-out, and said; so is a size that the disk has no room for.
+out, and said; so is a size that the disk has no room for, and what --minutes leave
+no time to begin with.
 
 What was measured goes to FILE (build/bench-paper.json); paper.md and a picture for
 each size, made of that, to --docs, if it is given.  --from takes what an earlier
@@ -282,8 +283,13 @@ def run_all(options):
     rows = []
     print(f"{'size':7} {'entropy':7} {'format':22} {'save s':>9} {'cold s':>9} "
           f"{'hot s':>9} {'ratio':>8}", flush=True)
+    end = time.monotonic() + 60 * options.minutes
     for size in options.sizes:
         for entropy in ENTROPIES:
+            if time.monotonic() > end:
+                print(f"left out: no time for {size}, {entropy} entropy",
+                      file=sys.stderr)
+                continue
             found = run_array(options, formats, size, entropy)
             for name, figures in (found or {}).items():
                 rows.append({"size": size, "entropy": entropy, "format": name,
@@ -319,8 +325,8 @@ def describe(options):
             "memory": memory, "kernel": platform.release().split("-")[0],
             "filesystem": filesystem(options.dir),
             "packages": {p: version_of(p) for p in packages if version_of(p)},
-            "commit": subprocess.check_output(
-                ["git", "describe", "--always"], cwd=TOP, text=True).strip()}
+            "version": subprocess.check_output(
+                [BUILD / "bloscctl", "--version"], text=True).split()[1]}
 
 
 def measure(options):
@@ -335,6 +341,10 @@ def measure(options):
 def pick(run, size, entropy):
     return {r["format"]: r for r in run["rows"]
             if (r["size"], r["entropy"]) == (size, entropy)}
+
+
+def entropies_of(run, size):
+    return [e for e in ENTROPIES if pick(run, size, e)]
 
 
 def sizes_of(run):
@@ -361,13 +371,15 @@ def figure(run, size, path):
     """A row for each thing that was measured, a column for each entropy."""
     from matplotlib import pyplot, ticker
     names = list(pick(run, size, "low"))[::-1]
-    image, axes = pyplot.subplots(len(KINDS), len(ENTROPIES), sharey=True,
-                                  sharex="row", figsize=(10, 10), layout="constrained")
+    entropies = entropies_of(run, size)
+    image, axes = pyplot.subplots(
+        len(KINDS), len(entropies), sharey=True, sharex="row", squeeze=False,
+        figsize=(1 + 3 * len(entropies), 10), layout="constrained")
     for line, (kind, title) in zip(axes, KINDS.items()):
         values = [r[kind] for r in run["rows"] if r["size"] == size]
         line[0].set_xlim(10 ** np.floor(np.log10(min(values) * 0.9)),
                          10 ** np.ceil(np.log10(max(values))))
-        for axis, entropy in zip(line, ENTROPIES):
+        for axis, entropy in zip(line, entropies):
             found = pick(run, size, entropy)
             axis.barh(names, [found[n][kind] for n in names],
                       color=["#c0392b" if n.startswith("bloscfs") else "#7f8c8d"
@@ -388,7 +400,7 @@ def machine_text(run):
     low, high = sorted(run["load"])
     text = (f"{m['processor']}, {m['cores']} cores, "
             f"{m['memory'] / 2**30:.0f} GiB of memory, Linux {m['kernel']}, "
-            f"{m['filesystem']}; bloscfs {m['commit']}; {packages}.")
+            f"{m['filesystem']}; bloscfs {m['version']}; {packages}.")
     if high > m["cores"]:
         text += (f" **Other programs kept the machine busy meanwhile** (load "
                  f"{low:.0f} to {high:.0f} on {m['cores']} cores): the times "
@@ -419,9 +431,12 @@ def page(run, docs):
              f"through all formats in turn: {rounds}.", "",
              machine_text(run), "", *headline(run)]
     for size in sizes_of(run):
+        missing = [e for e in ENTROPIES if e not in entropies_of(run, size)]
         lines += ["", f"## {BYTES[size]}", "",
                   f"![{BYTES[size]}](paper-{size}.png)"]
-        for entropy in ENTROPIES:
+        if missing:
+            lines += ["", f"Not measured: {' and '.join(missing)} entropy."]
+        for entropy in entropies_of(run, size):
             lines += ["", f"{entropy.capitalize()} entropy:", "",
                       *table(run, size, entropy)]
         figure(run, size, docs / f"paper-{size}.png")
@@ -433,6 +448,7 @@ def parse():
     parser.add_argument("--sizes", default="small,medium,large",
                         type=lambda text: text.split(","))
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--minutes", type=float, default=600)
     parser.add_argument("--dir", default="/var/tmp")
     parser.add_argument("--json", type=pathlib.Path,
                         default=TOP / "build/bench-paper.json")
