@@ -10,7 +10,6 @@
 #include "b2frame/api.h"
 #include "b2frame/create.h"
 #include "b2frame/file.h"
-#include "b2frame/write.h"
 
 B2F_BEGIN_API
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/write.h"
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
