@@ -87,11 +87,13 @@ def cut_at_each_write(kind, seed, options):
     assert power.cut_at_each_write(kind, seed, options) == 0
 
 
-def cut(count, seed, contiguous=False):
+def cut(count, seed, contiguous=False, small=False):
     """Runs of a hundred cuts, with one set of options after the other.
 
-    With @contiguous first one with a cut at each write.
+    With @contiguous first one with a cut at each write; with @small new files
+    are one file each.
     """
+    more = ("small=64k",) * small
     sets = itertools.cycle(((), ("chunksize=64k", "typesize=8"),
                             ("writeback_cache",), ("direct_io",),
                             ("cachesize=2m", "dirtysize=512k")))
@@ -99,8 +101,8 @@ def cut(count, seed, contiguous=False):
         yield "at each write", lambda: cut_at_each_write("ext4", seed, ())
     for first, options, kind in zip(range(0, count, 100), sets,
                                     itertools.cycle(("ext4", "xfs"))):
-        yield f"{kind} {','.join(options)}", lambda: cut_power(
-            kind, min(100, count - first), seed + first // 100, options,
+        yield f"{kind} {','.join(options + more)}", lambda: cut_power(
+            kind, min(100, count - first), seed + first // 100, options + more,
             contiguous)
 
 
@@ -114,7 +116,7 @@ RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
         "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000),
         "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
-OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx,)}
+OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx, cut)}
 
 
 def usage():
