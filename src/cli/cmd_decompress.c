@@ -81,6 +81,10 @@ static int check(const struct cli_command *self, struct decompress *o,
 	if (o->to_stdout && o->common.json)
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
+	for (int i = 0; o->remove && i < nframes; i++)
+		if (b2f_remote_is_url(frames[i]))
+			return cli_command_misuse(
+				self, "--rm cannot remove what is on a server");
 	if (o->remove && o->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");

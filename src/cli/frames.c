@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/from_stdin.h"
+#include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 
@@ -26,6 +27,8 @@ int cli_frames_open(const struct b2f_frame_options *how, const char *path,
 		options.label = path;
 	if (cli_from_stdin_is(path))
 		return cli_from_stdin_open(&options, out);
+	if (b2f_remote_is_url(path))
+		return cli_from_url_open(&options, path, out);
 	file = cli_pack_path_split(path, false, &key);
 	/* Of a .b2e, the frame that it is itself can be opened, too. */
 	if (!file && !options.offset && cli_pack_path_is_zip(path))
@@ -99,6 +102,8 @@ int cli_frames_stat(const char *path, struct stat *out)
 
 	if (cli_from_stdin_is(path))
 		return fstat(STDIN_FILENO, out) ? -errno : 0;
+	if (b2f_remote_is_url(path))
+		return cli_from_url_stat(path, out);
 	if (stat(path, &st) != 0 && (errno != ENOTDIR || stat_pack(path, &st)))
 		return -errno;
 	if (S_ISDIR(st.st_mode)) {

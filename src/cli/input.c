@@ -41,7 +41,9 @@ int cli_input_open(struct cli_input *in, const char *path)
 	int err = 0;
 
 	*in = (struct cli_input){.fd = STDIN_FILENO, .name = "standard input"};
-	if (strcmp(path, "-") != 0)
+	if (b2f_remote_is_url(path))
+		err = -EOPNOTSUPP;
+	else if (strcmp(path, "-") != 0)
 		err = open_path(in, path);
 	if (!err && fstat(in->fd, &in->st) != 0)
 		err = -errno;

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "cli/exit_codes.h"
+#include "b2frame/remote.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
@@ -145,6 +147,11 @@ static int run_one(const struct run *run, const char *root, const char *path)
 		operand.place = place;
 	} else {
 		operand.output = run->o->output;
+		/* What comes from a server goes here. */
+		if (b2f_remote_is_url(path)) {
+			place = cli_from_url_name(path);
+			operand.place = place ? place : path;
+		}
 	}
 	if (!err)
 		err = run->o->run(run->o->arg, run->runtime, &operand);
@@ -196,6 +203,8 @@ static bool goes_below(const struct run *run, const char *path)
 {
 	if (is_whole_store(run, path))
 		return true;
+	if (b2f_remote_is_url(path))
+		return run->o->common->recursive;
 	return run->o->common->recursive && is_dir(path) && !is_frame(path);
 }
 
@@ -229,6 +238,8 @@ int cli_operands_run(const struct cli_operands *o, char **paths)
 	struct run run = {.o = o};
 	int status;
 
+	if (o->output && cli_from_url_refuse(o->output))
+		return CLI_EXIT_FAILURE;
 	run.moves = names_directory(o) ||
 		    (o->output && paths[0] && goes_below(&run, paths[0]));
 	if (o->output && !run.moves && paths[0] && paths[1])

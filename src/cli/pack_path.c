@@ -83,15 +83,13 @@ static int find(const struct b2f_pack *pack, const char *file, const char *key,
 	return err;
 }
 
-int cli_pack_path_open(const struct b2f_frame_options *options, const char *file,
-		   const char *key, struct b2f_frame **out)
+int cli_pack_path_open_in(const struct b2f_frame_options *options,
+			  const struct b2f_pack *pack, const char *file,
+			  const char *key, struct b2f_frame **out)
 {
-	struct b2f_pack *pack = NULL;
 	size_t entry = 0;
-	int err = open_pack(file, &pack);
+	int err = find(pack, file, key, &entry);
 
-	if (!err)
-		err = find(pack, file, key, &entry);
 	if (!err && b2f_pack_entry(pack, entry)->kind == B2F_PACK_DIR) {
 		err = B2F_ENOTFRAME;
 		cli_message_error("%s: it is a directory of frames: name one "
@@ -103,6 +101,17 @@ int cli_pack_path_open(const struct b2f_frame_options *options, const char *file
 			options->label,
 			b2f_pack_open_frame(pack, entry, options, out));
 	}
+	return err;
+}
+
+int cli_pack_path_open(const struct b2f_frame_options *options, const char *file,
+		   const char *key, struct b2f_frame **out)
+{
+	struct b2f_pack *pack = NULL;
+	int err = open_pack(file, &pack);
+
+	if (!err)
+		err = cli_pack_path_open_in(options, pack, file, key, out);
 	b2f_pack_close(pack);
 	return err;
 }
@@ -117,8 +126,8 @@ struct steps {
 	int err;
 };
 
-static void fill_peek(struct b2f_frame_peek *peek,
-		      const struct b2f_frame *frame)
+void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
+			     const struct b2f_frame *frame)
 {
 	peek->is_frame = true;
 	peek->broken = !frame || (b2f_frame_shown_error(frame) != 0 &&
@@ -150,7 +159,7 @@ static void visit(struct steps *s, size_t i, const char *path)
 		err = cli_message_explain(
 			path,
 			b2f_pack_open_frame(s->pack, i, &options, &frame));
-		fill_peek(&entry.peek, frame);
+		cli_pack_path_fill_peek(&entry.peek, frame);
 	}
 	entry.frame = frame;
 	if (!e->refused)
@@ -182,23 +191,31 @@ static void step(struct steps *s, size_t i, bool top)
 		step(s, b2f_pack_child(s->pack, i, k), false);
 }
 
+int cli_pack_path_walk_in(const struct cli_walk *walk,
+			  const struct b2f_pack *pack, const struct stat *st,
+			  const char *file, const char *key)
+{
+	struct steps s = {.walk = walk, .pack = pack, .file = file, .st = *st};
+	size_t entry = 0;
+	int err = find(pack, file, key, &entry);
+
+	if (err)
+		return err;
+	step(&s, entry, true);
+	return s.err;
+}
+
 int cli_pack_path_walk(const struct cli_walk *walk, const char *file,
 		   const char *key)
 {
-	struct steps s = {.walk = walk, .file = file};
 	struct b2f_pack *pack = NULL;
-	size_t entry = 0;
+	struct stat st;
 	int err = open_pack(file, &pack);
 
-	if (!err)
-		err = find(pack, file, key, &entry);
-	if (!err && stat(file, &s.st))
+	if (!err && stat(file, &st))
 		err = cli_message_errno(file, -errno);
-	if (!err) {
-		s.pack = pack;
-		step(&s, entry, true);
-		err = s.err;
-	}
+	if (!err)
+		err = cli_pack_path_walk_in(walk, pack, &st, file, key);
 	b2f_pack_close(pack);
 	return err;
 }

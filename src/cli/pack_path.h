@@ -43,4 +43,18 @@ B2F_MUST_CHECK
 int cli_pack_path_walk(const struct cli_walk *walk, const char *file,
 		   const char *key);
 
+/* The same two with a @pack that is open, called @file, which is @st. */
+B2F_MUST_CHECK
+int cli_pack_path_open_in(const struct b2f_frame_options *options,
+			  const struct b2f_pack *pack, const char *file,
+			  const char *key, struct b2f_frame **out);
+B2F_MUST_CHECK
+int cli_pack_path_walk_in(const struct cli_walk *walk,
+			  const struct b2f_pack *pack, const struct stat *st,
+			  const char *file, const char *key);
+
+/* What peeking at @frame would say; NULL: it is broken. */
+void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
+			     const struct b2f_frame *frame);
+
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "b2frame/pack.h"
+#include "b2frame/remote.h"
+#include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
@@ -143,10 +145,15 @@ static int walk_tree(const struct cli_walk *walk, const char *path)
 int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	const char *key;
-	char *file = walk->no_stores ? NULL
+	char *file;
+	int err;
+
+	if (b2f_remote_is_url(path))
+		return cli_from_url_walk(walk, path);
+	file = walk->no_stores ? NULL
 				     : cli_pack_path_split(path, true, &key);
-	int err = file ? cli_pack_path_walk(walk, file, key)
-		       : walk_tree(walk, path);
+	err = file ? cli_pack_path_walk(walk, file, key)
+		   : walk_tree(walk, path);
 
 	free(file);
 	return err;

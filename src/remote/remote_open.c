@@ -36,7 +36,9 @@ static int find_store(struct b2f_remote *remote, const char *path,
 			return 0;
 		}
 		b2f_store_free(store);
-		if (sparse && err != -ENOENT && err != -EACCES)
+		/* A bucket is no object. */
+		if (sparse && ((err != -ENOENT && err != -EACCES) ||
+			       (remote->url.s3 && !*remote->url.base && !*path)))
 			return err;
 		first = sparse ? err : first;
 	}

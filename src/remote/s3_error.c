@@ -70,6 +70,8 @@ int b2f_s3_error_explain(const char *code, struct b2f_why *why)
 		{"AccessDenied", -EACCES, "the server denies access"},
 		{"InvalidAccessKeyId", -EACCES,
 		 "the server does not know the access key"},
+		{"XAdminUserNotFound", -EACCES,
+		 "the server does not know the access key"},
 		{"SignatureDoesNotMatch", -EACCES,
 		 "the signature is wrong: the secret key, or the region"},
 		{"RequestTimeTooSkewed", -EACCES,

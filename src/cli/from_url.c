@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* from_url.c - frames on servers */
+#include "cli/from_url.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/frames.h"
+#include "cli/message.h"
+#include "cli/pack_path.h"
+#include "words/aws.h"
+
+/* The remote of @url, for whom the environment names. */
+static int connect_to(const char *url, struct b2f_remote **out)
+{
+	const struct b2f_aws_options none = {NULL};
+	char reason[B2F_AWS_REASON];
+	struct b2f_aws aws;
+	int err = 0;
+
+	if (strncasecmp(url, "s3:", 3) == 0)
+		err = b2f_aws_read(&none, &aws, reason);
+	else
+		aws = (struct b2f_aws){NULL};
+	if (err) {
+		cli_message_error("%s: %s", url, reason);
+	} else {
+		const struct b2f_remote_options options = {
+			.log = &cli_message_log,
+			.endpoint = aws.endpoint,
+			.region = aws.region,
+			.access_key = aws.access_key,
+			.secret_key = aws.secret_key,
+			.session_token = aws.session_token,
+		};
+
+		cli_message_forget();
+		err = cli_message_explain(url,
+					  b2f_remote_new(&options, url, out));
+	}
+	b2f_aws_fini(&aws);
+	return err;
+}
+
+static bool ends_in_pack(const char *url, size_t n)
+{
+	return n > 4 && (strncmp(url + n - 4, ".b2z", 4) == 0 ||
+			 strncmp(url + n - 4, ".b2e", 4) == 0);
+}
+
+/*
+ * The URL of the pack that @url is or leads into, malloc'ed, with *@key what
+ * follows; NULL: it does not.
+ */
+static char *split_pack(const char *url, const char **key)
+{
+	for (const char *at = url; *at; at++) {
+		size_t n = (size_t)(at - url) + 1;
+
+		if (!ends_in_pack(url, n) || (at[1] && at[1] != '/'))
+			continue;
+		*key = at + 1 + strspn(at + 1, "/");
+		return strndup(url, n);
+	}
+	return NULL;
+}
+
+static int open_pack(const char *url, struct b2f_pack **out)
+{
+	const struct b2f_frame_options options = {.log = &cli_message_log};
+	struct b2f_remote *remote = NULL;
+	int err = connect_to(url, &remote);
+
+	if (err)
+		return err;
+	cli_message_forget();
+	err = cli_message_explain(
+		url, b2f_remote_open_pack(remote, "", &options, out));
+	b2f_remote_free(remote);
+	return err;
+}
+
+static int open_in_pack(const struct b2f_frame_options *how, const char *file,
+			const char *key, struct b2f_frame **out)
+{
+	struct b2f_pack *pack = NULL;
+	int err = open_pack(file, &pack);
+
+	if (!err)
+		err = cli_pack_path_open_in(how, pack, file, key, out);
+	b2f_pack_close(pack);
+	return err;
+}
+
+int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
+		      struct b2f_frame **out)
+{
+	struct b2f_frame_options options = *how;
+	struct b2f_remote *remote = NULL;
+	const char *key;
+	char *file = split_pack(url, &key);
+	int err;
+
+	/* Of a .b2e, the frame that it is itself can be opened, too. */
+	if (file && (*key || strstr(file, ".b2z"))) {
+		err = open_in_pack(how, file, key, out);
+		free(file);
+		return err;
+	}
+	free(file);
+	err = connect_to(url, &remote);
+	if (err)
+		return err;
+	/* What follows the path may be a signature. */
+	options.label = b2f_remote_label(remote);
+	cli_message_forget();
+	err = cli_message_explain(
+		options.label,
+		b2f_remote_open_frame(remote, "", &options, out));
+	b2f_remote_free(remote);
+	return err;
+}
+
+static void set_owner(struct stat *st)
+{
+	st->st_mode = S_IFREG | (0666 & ~cli_frames_umask());
+	st->st_uid = getuid();
+	st->st_gid = getgid();
+}
+
+int cli_from_url_stat(const char *url, struct stat *out)
+{
+	const char *key;
+	char *file = split_pack(url, &key);
+	struct b2f_remote *remote = NULL;
+	struct b2f_remote_stat st;
+	int err = connect_to(file ? file : url, &remote);
+
+	free(file);
+	if (err)
+		return err;
+	err = b2f_remote_look(remote, B2F_INDEX_NAME, &st);
+	if (err)
+		err = b2f_remote_look(remote, "", &st);
+	b2f_remote_free(remote);
+	if (err)
+		return err;
+	b2f_remote_attributes(&st, out);
+	set_owner(out);
+	return 0;
+}
+
+char *cli_from_url_name(const char *url)
+{
+	const char *path = strstr(url, "://") + 3;
+	size_t n = strcspn(path, "?#"), start;
+
+	while (n > 0 && path[n - 1] == '/')
+		n--;
+	for (start = n; start > 0 && path[start - 1] != '/'; start--)
+		;
+	return strndup(path + start, n - start);
+}
+
+int cli_from_url_refuse(const char *path)
+{
+	if (!b2f_remote_is_url(path))
+		return 0;
+	cli_message_error("%s: bloscctl does not write to servers", path);
+	return -EROFS;
+}
+
+/* A walk through one place. */
+struct steps {
+	const struct cli_walk *walk;
+	struct b2f_remote *remote;
+	/* What the user gave, without slashes at its end. */
+	const char *url;
+};
+
+/* The names in one directory. */
+struct names {
+	struct found {
+		char *name;
+		bool is_dir;
+		struct b2f_remote_stat st;
+	} *items;
+	size_t n;
+	size_t room;
+};
+
+static int take_name(void *arg, const struct b2f_remote_entry *entry)
+{
+	struct names *names = arg;
+	size_t room = names->room ? 2 * names->room : 64;
+	struct found *items = names->items;
+
+	if (names->n == names->room) {
+		items = realloc(items, room * sizeof(*items));
+		if (!items)
+			return -ENOMEM;
+		names->items = items;
+		names->room = room;
+	}
+	items[names->n].name = strdup(entry->name);
+	items[names->n].is_dir = entry->is_dir;
+	items[names->n].st = entry->st;
+	return items[names->n].name ? (names->n++, 0) : -ENOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* Shows @path below the place, as a frame unless @frame is NULL. */
+static void show(const struct steps *s, const char *path,
+		 const struct b2f_remote_stat *st, struct b2f_frame *frame)
+{
+	struct cli_walk_entry entry = {.frame = frame};
+	struct stat attributes;
+	char *label = NULL;
+
+	if (asprintf(&label, "%s%s%s", s->url, *path ? "/" : "", path) < 0)
+		return;
+	b2f_remote_attributes(st, &attributes);
+	set_owner(&attributes);
+	entry.path = label;
+	entry.st = &attributes;
+	if (frame) {
+		cli_pack_path_fill_peek(&entry.peek, frame);
+		entry.peek.sparse = b2f_frame_info_get(frame)->sparse;
+		attributes.st_mtime = (time_t)(
+			b2f_frame_stamp_get(frame).mtime_ns / 1000000000);
+	}
+	entry.peek.index = attributes;
+	s->walk->visit(s->walk->arg, &entry);
+	free(label);
+}
+
+/* Opens the frame @path; -ENOENT, without a message, if there is none. */
+static int open_below(const struct steps *s, const char *path,
+		      struct b2f_frame **out)
+{
+	struct b2f_frame_options how = {.join_objects = true};
+	char *label = NULL;
+	int err;
+
+	if (asprintf(&label, "%s%s%s", s->url, *path ? "/" : "", path) < 0)
+		return -ENOMEM;
+	how.label = label;
+	err = b2f_remote_open_frame(s->remote, path, &how, out);
+	if (err && err != -ENOENT && err != B2F_ENOTFRAME)
+		cli_message_errno(label, err);
+	free(label);
+	return err;
+}
+
+static int walk_pack(const struct steps *s, const char *path,
+		     const struct b2f_remote_stat *st)
+{
+	const struct b2f_frame_options how = {.log = &cli_message_log};
+	struct b2f_pack *pack = NULL;
+	struct stat attributes;
+	char *label = NULL;
+	int err;
+
+	b2f_remote_attributes(st, &attributes);
+	set_owner(&attributes);
+	err = b2f_remote_open_pack(s->remote, path, &how, &pack);
+	if (!err && asprintf(&label, "%s/%s", s->url, path) < 0)
+		err = -ENOMEM;
+	if (!err)
+		err = cli_pack_path_walk_in(s->walk, pack, &attributes, label,
+					    "");
+	b2f_pack_close(pack);
+	free(label);
+	return err;
+}
+
+static int walk_below(const struct steps *s, const char *dir);
+
+/* One name of a directory: a frame, a file, or a directory to go into. */
+static int step(const struct steps *s, const char *path, const struct found *found)
+{
+	bool looks = found->is_dir || cli_frames_stem(found->name) > 0;
+	struct b2f_frame *frame = NULL;
+	int err = looks ? open_below(s, path, &frame) : B2F_ENOTFRAME;
+
+	if (err == -ENOENT && found->is_dir && s->walk->recursive)
+		return walk_below(s, path);
+	if (err && err != -ENOENT && err != B2F_ENOTFRAME)
+		return err;
+	show(s, path, &found->st, frame);
+	b2f_frame_close(frame);
+	if (s->walk->recursive && !s->walk->no_stores && !found->is_dir &&
+	    b2f_pack_is_name(found->name))
+		return walk_pack(s, path, &found->st);
+	return 0;
+}
+
+static int walk_names(const struct steps *s, const char *dir,
+		      const struct names *names)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < names->n; i++) {
+		const struct found *found = &names->items[i];
+		char *path = NULL;
+		int err = -ENOMEM;
+
+		if (asprintf(&path, "%s%s%s", dir, *dir ? "/" : "",
+			     found->name) >= 0) {
+			err = step(s, path, found);
+			free(path);
+		}
+		first = first ? first : err;
+	}
+	return first;
+}
+
+/* As deep as keys are long. */
+static int walk_below(const struct steps *s, const char *dir)
+{
+	struct names names = {NULL};
+	int err = b2f_remote_list(s->remote, dir, take_name, &names);
+
+	if (!err) {
+		qsort(names.items, names.n, sizeof(*names.items), by_name);
+		err = walk_names(s, dir, &names);
+	}
+	for (size_t i = 0; i < names.n; i++)
+		free(names.items[i].name);
+	free(names.items);
+	return err;
+}
+
+static int walk_place(const struct steps *s)
+{
+	const struct b2f_remote_stat none = {.size = 0};
+	struct b2f_frame *frame = NULL;
+	int err = open_below(s, "", &frame);
+
+	if (!err)
+		show(s, "", &none, frame);
+	b2f_frame_close(frame);
+	if (err == -ENOENT && b2f_remote_has_list(s->remote))
+		return walk_below(s, "");
+	if (err == -ENOENT || err == B2F_ENOTFRAME)
+		cli_message_error("%s: %s", s->url,
+				  err == -ENOENT ? strerror(ENOENT)
+						 : "it is no frame");
+	return err;
+}
+
+static int walk_in_pack(const struct cli_walk *walk, const char *file,
+			const char *key)
+{
+	struct b2f_pack *pack = NULL;
+	struct stat st;
+	int err = open_pack(file, &pack);
+
+	if (!err)
+		err = cli_from_url_stat(file, &st);
+	if (!err)
+		err = cli_pack_path_walk_in(walk, pack, &st, file, key);
+	b2f_pack_close(pack);
+	return err;
+}
+
+int cli_from_url_walk(const struct cli_walk *walk, const char *url)
+{
+	struct steps s = {.walk = walk};
+	const char *key;
+	char *file = walk->no_stores ? NULL : split_pack(url, &key);
+	char *bare = cli_frames_bare(url);
+	int err = -ENOMEM;
+
+	if (file) {
+		err = walk_in_pack(walk, file, key);
+	} else if (bare) {
+		s.url = bare;
+		err = connect_to(url, &s.remote);
+		if (!err)
+			err = walk_place(&s);
+		b2f_remote_free(s.remote);
+	}
+	free(bare);
+	free(file);
+	return err;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * from_url.h - frames on servers: s3://BUCKET/KEY, http://, https://
+ *
+ * Who asks, and which server has the buckets, is told by AWS_* and ~/.aws.  A path
+ * that leads into a pack (.../x.b2z/KEY) is a frame in it.  All of these say on
+ * stderr why they failed.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_FROM_URL_H
+#define B2F_CLI_FROM_URL_H
+
+#include "b2frame/b2frame.h"
+#include "cli/walk.h"
+
+/* As cli_frames_open().  Errors: also those of requests (b2frame/remote.h). */
+B2F_MUST_CHECK
+int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
+		      struct b2f_frame **out);
+
+/*
+ * As cli_frames_stat(): of the index, or of the object; the mode is that of a new
+ * file.
+ */
+B2F_MUST_CHECK
+int cli_from_url_stat(const char *url, struct stat *out);
+
+/* As cli_walk_run(). */
+B2F_MUST_CHECK
+int cli_from_url_walk(const struct cli_walk *walk, const char *url);
+
+/* The last part of @url's path, which names what is made of it; malloc'ed. */
+char *cli_from_url_name(const char *url);
+
+/* Refuses @path, as a place to write to, if it is a URL.  Returns 0 or -EROFS. */
+B2F_MUST_CHECK
+int cli_from_url_refuse(const char *path);
+
+#endif

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl on frames of a web server: as on files, and nothing is written there"""
+import json
+import os
+import pathlib
+import sys
+
+import blosc2
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from bloscctl import cat, ctl, info, workdir  # noqa: E402
+from http_server import HttpServer  # noqa: E402
+from proxy import Proxy, status  # noqa: E402
+
+ARRAY = np.arange(600_000).reshape(600, 1000)
+DATA = ARRAY.tobytes()
+
+
+def make_frames(root):
+    """One of each kind below @root, as the same data or array."""
+    root.mkdir()
+    (root / "x").write_bytes(DATA)
+    ctl("compress", "-q", root / "x", "-o", root / "x.b2frame",
+        "--chunksize=1m")
+    ctl("compress", "-q", root / "x", "-o", root / "x.b2f", "--contiguous")
+    blosc2.asarray(ARRAY, urlpath=str(root / "a.b2nd"), contiguous=True,
+                   chunks=(100, 500), blocks=(20, 100))
+    with blosc2.TreeStore(str(root / "s.b2z"), mode="w") as store:
+        store["/g/a"] = ARRAY
+
+
+def check_reads(root, url):
+    for name in "x.b2frame", "x.b2f", "x.b2frame/", "x.b2frame/chunks.b2frame":
+        if not name.endswith("chunks.b2frame"):
+            assert cat(f"{url}/{name}") == DATA, name
+    assert cat("--offset=1000", "--length=5", f"{url}/x.b2frame") == DATA[1000:1005]
+    assert cat(f"{url}/s.b2z/g/a")[-len(DATA):] == DATA
+    for name in "x.b2frame", "x.b2f", "a.b2nd":
+        here, there = info(root / name), info(f"{url}/{name}")
+        assert here["nbytes"] == there["nbytes"] == len(DATA)
+        assert here["nchunks"] == there["nchunks"]
+    for name in "x.b2frame", "x.b2f", "a.b2nd":
+        ctl("verify", f"{url}/{name}")
+    assert ctl("slice", "--raw", f"{url}/a.b2nd", "3:5,::7", "-o", "-")[0] == \
+        ARRAY[3:5, ::7].tobytes()
+    listed = json.loads(ctl("ls", "--json", f"{url}/x.b2frame")[0])
+    assert [(e["storage"], e["nbytes"]) for e in listed] == \
+        [("sparse", len(DATA))]
+
+
+def check_copies(url):
+    ctl("decompress", "-q", f"{url}/x.b2frame")
+    assert pathlib.Path("x").read_bytes() == DATA
+    ctl("decompress", "-q", f"{url}/x.b2f", "-o", "y")
+    assert pathlib.Path("y").read_bytes() == DATA
+    ctl("convert", "-q", f"{url}/x.b2f")
+    assert cat("x.b2frame") == DATA
+    ctl("convert", "-q", f"{url}/x.b2frame", "-o", "z.b2f")
+    assert cat("z.b2f") == DATA
+    ctl("verify", "x.b2frame", "z.b2f")
+
+
+def refused(*args, status=1):
+    """What is said by a run that fails, in one line."""
+    err = ctl(*args, status=status)[1]
+    assert err.count("\n") == 1, err
+    return err
+
+
+def check_refusals(url):
+    assert "no such" in refused("info", f"{url}/none.b2frame").lower()
+    assert "no server" in refused("info", "http://127.0.0.1:1/x")
+    assert "for all to see" in refused("info", "http://me:secret@127.0.0.1/x")
+    assert "secret" not in refused("cat", f"{url}/none?token=secret")
+    assert "does not write" in refused("compress", "x", "-o", f"{url}/y")
+    assert "does not write" in refused("convert", "z.b2f", "-o", f"{url}/y.b2f")
+    refused("compress", f"{url}/x")
+    ctl("decompress", "--rm", f"{url}/x.b2f", status=2)
+    for args in (("append", f"{url}/x.b2frame", "x"),
+                 ("seal", f"{url}/x.b2frame"), ("repair", f"{url}/x.b2frame"),
+                 ("convert", "--rm", f"{url}/x.b2frame", "-o", "q")):
+        ctl(*args, status=1)
+    assert not os.path.exists("http:")
+
+
+def check_faults(server):
+    with Proxy(server.port) as way:
+        way.fault = lambda r: status(503) if r.nth % 3 == 1 else None
+        assert cat(f"{way.url}/x.b2frame") == DATA
+        way.take()
+        way.fault = lambda r: status(403, b"<Error><Code>AccessDenied</Code>"
+                                     b"<Message>KEYID</Message></Error>")
+        err = refused("info", f"{way.url}/x.b2frame")
+        assert "denies access" in err and "KEYID" not in err, err
+        way.fault = None
+        way.take()
+        info(f"{way.url}/x.b2frame")
+        assert len(way.take()) == 1
+
+
+def main():
+    with workdir() as here:
+        root = here / "root"
+        make_frames(root)
+        os.mkdir("work")
+        os.chdir("work")
+        with HttpServer(root) as server:
+            check_reads(root, server.url)
+            check_copies(server.url)
+            check_refusals(server.url)
+            check_faults(server)
+
+
+main()
