@@ -385,6 +385,24 @@ static int remote_look(const struct b2f_object *object,
 	return 0;
 }
 
+/* Makes room for @n more bytes; what goes was not opened for longest. */
+static void make_room(struct remote_store *r, uint64_t n)
+{
+	while (r->coming && (r->ncoming == COMING_MAX ||
+			     r->coming_bytes + n > COMING_BYTES_MAX))
+		b2f_fetch_drop(take_coming(r, r->coming->id));
+}
+
+static bool is_coming(const struct remote_store *r, int64_t id)
+{
+	const struct coming *c;
+
+	DL_FOREACH(r->coming, c)
+		if (c->id == id)
+			return true;
+	return false;
+}
+
 static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
@@ -392,24 +410,18 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 
 	id &= ~B2F_OBJECT_PENDING;
 	n = b2f_max_u64(n, FIRST_GUESS);
-	if (!store->sparse)
+	c = store->sparse && n <= COMING_BYTES_MAX ? calloc(1, sizeof(*c))
+						   : NULL;
+	if (!c)
 		return;
-	c = calloc(1, sizeof(*c));
+	*c = (struct coming){.id = id, .n = n};
 	pthread_mutex_lock(&r->lock);
-	if (c && r->ncoming < COMING_MAX &&
-	    r->coming_bytes + n <= COMING_BYTES_MAX) {
-		struct coming *same;
-
-		*c = (struct coming){.id = id, .n = n};
-		DL_FOREACH(r->coming, same)
-			if (same->id == id)
-				break;
-		if (!same && start_fetch(r, id, n, &c->fetch) == 0) {
-			DL_APPEND(r->coming, c);
-			r->ncoming++;
-			r->coming_bytes += n;
-			c = NULL;
-		}
+	if (!is_coming(r, id) && start_fetch(r, id, n, &c->fetch) == 0) {
+		make_room(r, n);
+		DL_APPEND(r->coming, c);
+		r->ncoming++;
+		r->coming_bytes += n;
+		c = NULL;
 	}
 	pthread_mutex_unlock(&r->lock);
 	free(c);

@@ -8,6 +8,7 @@
 
 #include "b2frame/b2frame.h"
 #include "base/attr.h"
+#include "frame/frame.h"
 #include "tests/support/frame_dir.h"
 
 #define CHUNK	((size_t)1 << 20)
@@ -330,6 +331,25 @@ Test(remote, all_bytes_of_a_sparse_frame_are_right)
 	 * was faster: far from one request per block, of which there are 32.
 	 */
 	cr_assert_leq(count(&s.way), 8 * NCHUNKS);
+	scene_close(&s);
+}
+
+Test(remote, what_was_prefetched_in_vain_makes_room)
+{
+	const struct b2f_check_options plain = {.chunk = NULL};
+	struct b2f_check_result result;
+	struct scene s = scene_open(false);
+	struct b2f_frame *frame;
+
+	cr_assert_eq(try_open(&s), 0);
+	frame = b2f_file_frame(s.file);
+	(void)count(&s.way);
+	/* As much as there is room for, of a chunk that no reader opens. */
+	b2f_store_prefetch(frame->store, 1000, 128 << 20);
+	cr_assert_eq(b2f_check_frame(s.rt, frame, &plain, &result), 0);
+	cr_assert_eq(result.ndamaged + result.nfailed, 0);
+	/* One for each chunk, and two for how long the last one is. */
+	cr_assert_leq(count(&s.way), 1 + NCHUNKS + 2);
 	scene_close(&s);
 }
 
