@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "b2frame/remote.h"
 #include "config.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -95,6 +96,15 @@ static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 		return refuse("chunksize", "up to 2g", reason);
 	if (o->blocksize > o->chunksize)
 		return refuse("blocksize", "more than a chunk", reason);
+	if (o->refresh_s > 86400)
+		return refuse("refresh", "up to a day", reason);
+	if (o->source && !b2f_remote_is_url(o->source) &&
+	    (o->endpoint || o->region || o->profile || o->pathstyle))
+		return refuse(o->endpoint  ? "endpoint"
+			      : o->region  ? "region"
+			      : o->profile ? "profile"
+					   : "pathstyle",
+			      "SOURCE is no URL", reason);
 	if (o->locking && o->nolocking)
 		return refuse("locking", "and nolocking", reason);
 	return 0;

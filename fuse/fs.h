@@ -30,6 +30,8 @@
 #include "tree.h"
 #include "wakeup.h"
 
+struct fs_remote;
+
 struct fs {
 	struct fs_options options;
 	struct fs_config config;
@@ -50,6 +52,8 @@ struct fs {
 	struct fs_open_frames open_frames;
 	struct fs_deleted_dir deleted;
 	struct fs_packs packs;
+	/* Of a mount whose SOURCE is a URL, else NULL; see remote_source.h. */
+	struct fs_remote *remote;
 	/* See grow.h; the list is under the lock. */
 	struct fs_grown_list grown;
 	pthread_rwlock_t names_lock;

@@ -24,6 +24,7 @@
 #include "helper.h"
 #include "notify.h"
 #include "packs.h"
+#include "remote_source.h"
 #include "resources.h"
 #include "session.h"
 #include "signals.h"
@@ -89,7 +90,7 @@ static void decide_writing(struct fs *fs)
 {
 	int err;
 
-	if (fs->options.read_only)
+	if (fs->options.read_only || fs->source.is_url)
 		return;
 	err = fs_source_check_write(&fs->source);
 	fs->read_write = !err;
@@ -119,6 +120,7 @@ static enum fs_exit make_parts(struct fs *fs)
 		.on_deleted = on_deleted,
 		.arg = fs,
 	};
+	char reason[FS_REASON_SIZE];
 	int err;
 
 	if (fs->source.is_frame)
@@ -136,6 +138,8 @@ static enum fs_exit make_parts(struct fs *fs)
 	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
 	if (err)
 		return fail_errno(fs->source.path, err, FS_EXIT_SOURCE);
+	if (fs->source.is_url && fs_remote_source_open(fs, reason))
+		return fail(reason, FS_EXIT_SOURCE);
 	fs_deleted_init(&fs->deleted, fs->tree->root->fd);
 	if (fs->read_write && !fs->source.is_frame)
 		fs_deleted_purge(fs);
@@ -213,6 +217,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
 	fs_packs_fini(fs);
+	fs_remote_source_close(fs);
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;

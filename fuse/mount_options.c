@@ -99,6 +99,11 @@ static const struct option_entry table[] = {
 	{"seal", CLEAR, FIELD(no_seal), NULL},
 	{"noseal", SET, FIELD(no_seal), NULL},
 	{"verify", CHOICE, FIELD(verify), verify_words},
+	{"endpoint", TEXT, FIELD(endpoint), NULL},
+	{"region", TEXT, FIELD(region), NULL},
+	{"profile", TEXT, FIELD(profile), NULL},
+	{"pathstyle", SET, FIELD(pathstyle), NULL},
+	{"refresh", WHOLE_SECONDS, FIELD(refresh_s), NULL},
 	{"npy", CHOICE, FIELD(npy), view_words},
 	{"xattr", CHOICE, FIELD(xattr), view_words},
 	{"loglevel", CHOICE, FIELD(loglevel), level_words},
@@ -410,6 +415,7 @@ static struct fs_options defaults(void)
 		.attr_timeout_s = 1,
 		.entry_timeout_s = 1,
 		.commit = 5,
+		.refresh_s = 5,
 		.codec = new_files.codec,
 		.clevel = new_files.clevel,
 		.chunksize = 1 << 20,
@@ -453,6 +459,9 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->fsname);
 	free(options->subtype);
 	free(options->kernel);
+	free(options->endpoint);
+	free(options->region);
+	free(options->profile);
 	free(options->mount_namespace);
 	*options = (struct fs_options){0};
 }

@@ -92,6 +92,13 @@ struct fs_options {
 	char *logfile;
 	char *fsname;
 	char *subtype;
+	/* Of a URL; NULL: as the environment and ~/.aws say. */
+	char *endpoint;
+	char *region;
+	char *profile;
+	bool pathstyle;
+	/* Seconds until an index is asked for again. */
+	int64_t refresh_s;
 	/* Options that are the kernel's, with commas between them. */
 	char *kernel;
 };

@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "op_pack.h"
 #include "reply.h"
+#include "shown.h"
 #include "table_rows.h"
 
 /* What is open: a frame, a view of it, or plain bytes. */
@@ -19,14 +20,8 @@ struct handle {
 	/* The kernel's, and one per read: it may close while we still answer. */
 	_Atomic size_t nrefs;
 	struct fs_pack_node *node;
-	/* NULL: plain bytes. */
-	struct b2f_file *file;
-	struct b2f_stream *stream;
-	/* What a view has before the data; malloc'ed. */
-	uint8_t *head;
-	size_t head_len;
-	/* Of all that is shown. */
-	uint64_t size;
+	/* Without a file, but with a size: plain bytes. */
+	struct fs_shown shown;
 };
 
 static struct handle *handle_of(const struct fuse_file_info *fi)
@@ -184,12 +179,14 @@ void fs_op_pack_readdir(fuse_req_t req, struct fs_pack_node *dir, size_t size,
 
 static void put_handle(struct fs *fs, struct handle *h)
 {
+	bool has_file;
+
 	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
 		return;
-	b2f_stream_free(h->stream);
-	if (h->file)
+	has_file = h->shown.file != NULL;
+	fs_shown_close(&h->shown);
+	if (has_file)
 		fs_pack_node_close(fs, h->node);
-	free(h->head);
 	fs_packs_unuse(fs, h->node->pack);
 	fs_packs_put(fs, h->node->pack, 1);
 	free(h);
@@ -197,15 +194,12 @@ static void put_handle(struct fs *fs, struct handle *h)
 
 static int open_frame(struct fs *fs, struct handle *h)
 {
-	int err = fs_pack_node_open(fs, h->node, &h->file);
+	struct b2f_file *file = NULL;
+	int err = fs_pack_node_open(fs, h->node, &file);
 
-	if (!err)
-		err = b2f_stream_new(h->file, &h->stream);
-	if (!err && fs_pack_node_is_view(h->node))
-		err = b2f_file_npy_header(h->file, &h->head, &h->head_len);
-	if (!err)
-		h->size = h->head_len + b2f_file_size(h->file);
-	return err;
+	return err ? err
+		   : fs_shown_open(file, fs_pack_node_is_view(h->node),
+				   &h->shown);
 }
 
 /* Says why the bytes cannot be had, if so. */
@@ -213,7 +207,7 @@ static int open_plain(struct handle *h)
 {
 	uint8_t none;
 
-	h->size = entry_of(h->node)->size;
+	h->shown.size = entry_of(h->node)->size;
 	return (int)b2f_pack_read(h->node->pack->pack, fs_pack_node_entry(h->node),
 				  0, &none, 0);
 }
@@ -279,48 +273,21 @@ static int check_version(struct fs *fs, const struct handle *h)
 	return err;
 }
 
-/* Answers with a part of the header of a view, and what is in @view. */
-static int reply_both(fuse_req_t req, const struct handle *h, size_t off,
-		      size_t n, const struct b2f_view *view)
-{
-	struct iovec *iov = malloc((view->niov + 1) * sizeof(*iov));
-
-	if (!iov)
-		return -ENOMEM;
-	iov[0] = (struct iovec){.iov_base = h->head + off, .iov_len = n};
-	for (size_t i = 0; i < view->niov; i++)
-		iov[i + 1] = view->iov[i];
-	fuse_reply_iov(req, iov, (int)view->niov + 1);
-	free(iov);
-	return 0;
-}
-
-static int read_frame(fuse_req_t req, struct handle *h, size_t size,
+static int read_frame(fuse_req_t req, const struct handle *h, size_t size,
 		      uint64_t off)
 {
-	struct b2f_view view = {0};
-	size_t head = 0;
-	ssize_t n;
+	struct fs_shown_view view = {0};
+	ssize_t n = fs_shown_find(&h->shown, size, off, &view);
 	int err;
 
-	if (off < h->head_len) {
-		head = h->head_len - (size_t)off;
-		head = size < head ? size : head;
-	}
-	n = b2f_file_view(h->file, h->stream, size - head,
-			  off + head - h->head_len, &view);
 	if (n < 0)
 		return (int)n;
 	err = check_version(fs_of(req), h);
-	if (err)
-		goto out;
-	fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n + head);
-	if (head)
-		err = reply_both(req, h, (size_t)off, head, &view);
-	else
-		fuse_reply_iov(req, view.iov, (int)view.niov);
-out:
-	b2f_file_view_release(&view);
+	if (!err) {
+		fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
+		err = fs_shown_reply(req, &h->shown, &view);
+	}
+	b2f_file_view_release(&view.data);
 	return err;
 }
 
@@ -350,7 +317,7 @@ void fs_op_pack_read(fuse_req_t req, size_t size, off_t off,
 
 	fs_stats_add(&fs->stats.nreads, 1);
 	atomic_fetch_add(&h->nrefs, 1);
-	if (h->file)
+	if (h->shown.file)
 		err = read_frame(req, h, size, (uint64_t)off);
 	else
 		err = read_plain(req, h, size, (uint64_t)off);
@@ -363,17 +330,8 @@ void fs_op_pack_lseek(fuse_req_t req, off_t off, int whence,
 		      struct fuse_file_info *fi)
 {
 	const struct handle *h = handle_of(fi);
-	int64_t pos = -EINVAL;
+	int64_t pos = fs_shown_seek(&h->shown, off, whence);
 
-	/* All is data, but for holes of a frame without a header. */
-	if (off < 0 || (uint64_t)off >= h->size)
-		pos = -ENXIO;
-	else if (h->file && !h->head && whence == SEEK_DATA)
-		pos = b2f_file_seek_data(h->file, (uint64_t)off);
-	else if (h->file && !h->head && whence == SEEK_HOLE)
-		pos = b2f_file_seek_hole(h->file, (uint64_t)off);
-	else if (whence == SEEK_DATA || whence == SEEK_HOLE)
-		pos = whence == SEEK_DATA ? off : (int64_t)h->size;
 	if (pos < 0)
 		fs_reply_data_error(req, (int)pos);
 	else

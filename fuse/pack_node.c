@@ -9,9 +9,6 @@
 #include "table_rows.h"
 #include "view.h"
 
-/* As of frames elsewhere: 0 blocks would be a hole for tar and cp. */
-#define BLOCKS_MIN 8
-
 size_t fs_pack_node_entry(const struct fs_pack_node *node)
 {
 	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
@@ -52,35 +49,18 @@ bool fs_pack_node_is_final(int err)
 	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
 }
 
-/* What a view has before the data; 0: there can be none. */
-static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
-{
-	uint8_t *head = NULL;
-	size_t n = 0;
-	int err = b2f_frame_is_npy(frame)
-			  ? B2F_EUNSUPPORTED
-			  : b2f_frame_npy_header(frame, &head, &n);
-
-	free(head);
-	*len = err ? 0 : n;
-	return err == -ENOMEM ? err : 0;
-}
-
 /* Opens the frame for its sizes; of a broken one they are 0. */
 static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
-		      struct fs_pack_sizes *out)
+		      struct fs_shown_sizes *out)
 {
-	struct fs_pack_sizes sizes = {.known = true};
+	struct fs_shown_sizes sizes = {.known = true};
 	struct b2f_frame *frame = NULL;
 	int err = fs_pack_node_open_frame(fs, node, &frame);
 
-	if (!err) {
-		sizes.nbytes = b2f_frame_shown_nbytes(frame);
-		sizes.cbytes = b2f_frame_info_get(frame)->cbytes;
-		err = find_head_len(frame, &sizes.head_len);
-	} else if (fs_pack_node_is_final(err)) {
+	if (!err)
+		err = fs_shown_sizes_of(frame, &sizes);
+	else if (fs_pack_node_is_final(err))
 		err = 0;
-	}
 	b2f_frame_close(frame);
 	if (!err)
 		*out = sizes;
@@ -89,11 +69,11 @@ static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
 
 /* Of a view they are in the node of its frame. */
 static int get_sizes(struct fs *fs, struct fs_pack_node *node,
-		     struct fs_pack_sizes *out)
+		     struct fs_shown_sizes *out)
 {
 	struct fs_pack_node *frame =
 		fs_pack_node_of(node->pack, fs_pack_node_entry(node), false);
-	struct fs_pack_sizes sizes;
+	struct fs_shown_sizes sizes;
 	int err = 0;
 
 	pthread_mutex_lock(&fs->packs.lock);
@@ -113,7 +93,7 @@ static int get_sizes(struct fs *fs, struct fs_pack_node *node,
 bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
-	struct fs_pack_sizes sizes;
+	struct fs_shown_sizes sizes;
 
 	return fs->options.npy != FS_VIEW_OFF && e->kind == B2F_PACK_FRAME &&
 	       !get_sizes(fs, &pack->nodes[entry], &sizes) &&
@@ -143,7 +123,7 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *
 	const struct fs_pack *pack = node->pack;
 	const struct b2f_pack_entry *e =
 		b2f_pack_entry(pack->pack, fs_pack_node_entry(node));
-	struct fs_pack_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
+	struct fs_shown_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
 	int err = 0;
 
 	if (e->kind == B2F_PACK_FRAME)
@@ -155,12 +135,7 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *
 	out->st_ino = fs_pack_node_ino(node);
 	/* How many directories it has is not counted. */
 	out->st_nlink = 1;
-	out->st_size = (off_t)sizes.nbytes;
-	if (fs_pack_node_is_view(node))
-		out->st_size += (off_t)sizes.head_len;
-	out->st_blocks = (blkcnt_t)(sizes.cbytes / 512 + 1);
-	if (out->st_blocks < BLOCKS_MIN)
-		out->st_blocks = sizes.nbytes ? BLOCKS_MIN : 0;
+	fs_shown_attributes(&sizes, fs_pack_node_is_view(node), out);
 	return 0;
 }
 

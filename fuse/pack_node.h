@@ -11,23 +11,15 @@
 
 #include "b2frame/pack.h"
 #include "fs.h"
-
-/* What is known of a frame in a pack; never changes once it is known. */
-struct fs_pack_sizes {
-	bool known;
-	/* As shown, and stored. */
-	uint64_t nbytes;
-	uint64_t cbytes;
-	/* Of the header before the data of its .npy view; 0: it has none. */
-	uint64_t head_len;
-};
+#include "shown.h"
 
 struct fs_pack_node {
 	struct fs_pack *pack;
 	/* The frame, as long as there are handles of it. */
 	struct b2f_file *file;
 	size_t nopens;
-	struct fs_pack_sizes sizes;
+	/* Never change once they are known. */
+	struct fs_shown_sizes sizes;
 };
 
 struct fs_pack {

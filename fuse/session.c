@@ -13,6 +13,7 @@
 
 #include "fuse_api.h"
 #include "notify.h"
+#include "op_remote.h"
 #include "ops.h"
 #include "session.h"
 
@@ -85,9 +86,11 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 
 	/*
 	 * AUTO: the kernel asks for attributes with the first names of a
-	 * directory, and with more only if a program looks at them.
+	 * directory, and with more only if a program looks at them.  Of a
+	 * remote frame they cost a request each.
 	 */
-	on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
+	if (!fs->remote)
+		on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
 	if (fs->options.writeback_cache && fs->read_write)
 		on |= FUSE_CAP_WRITEBACK_CACHE;
@@ -157,7 +160,9 @@ static int make_list(const struct fs *fs, char **out)
 
 static int new_session(struct fs *fs)
 {
-	struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
+	struct fuse_lowlevel_ops ops = fs->remote
+					       ? fs_op_remote_table()
+					       : fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *list = NULL;
 	int err;

@@ -11,6 +11,7 @@
 
 #include "b2frame/frame.h"
 #include "b2frame/pack.h"
+#include "b2frame/remote.h"
 #include "source.h"
 #include "suffix.h"
 
@@ -131,6 +132,18 @@ static int has_index(const char *path, bool *out)
 	return err;
 }
 
+/* No directory of ours; that of the process is as good as any. */
+static int open_url(struct fs_source *source, const char *url,
+		    char reason[FS_REASON_SIZE])
+{
+	source->is_url = true;
+	source->path = strdup(url);
+	if (!source->path)
+		return give_reason(reason, url, -ENOMEM);
+	source->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return source->fd < 0 ? give_reason(reason, url, -errno) : 0;
+}
+
 int fs_source_open(const char *path, struct fs_source *out,
 		   char reason[FS_REASON_SIZE])
 {
@@ -138,6 +151,8 @@ int fs_source_open(const char *path, struct fs_source *out,
 	int err = 0;
 
 	*out = (struct fs_source){.fd = -1};
+	if (b2f_remote_is_url(path))
+		return open_url(out, path, reason);
 	out->path = realpath(path, NULL);
 	if (!out->path || stat(out->path, &st))
 		return give_reason(reason, path, -errno);

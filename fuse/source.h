@@ -23,6 +23,8 @@ struct fs_source {
 	bool is_frame;
 	/* A store that is a file (packs.h): a directory of frames. */
 	bool is_pack;
+	/* A URL: neither frame nor directory of ours. */
+	bool is_url;
 	bool sparse;
 	/* O_PATH: the directory, or the one that the frame is in. */
 	int fd;

@@ -7,6 +7,7 @@
 
 #include "b2frame/names.h"
 #include "fs.h"
+#include "remote_node.h"
 
 void fs_stats_log(struct fs *fs)
 {
@@ -97,6 +98,17 @@ static void put_runtime(FILE *f, const struct b2f_runtime_stats *rt)
 	fputc('}', f);
 }
 
+/* What the server was asked. */
+static void put_requests(FILE *f, const struct fs_remote *remote)
+{
+	struct b2f_remote_counts c = b2f_remote_counts_get(remote->place);
+
+	fprintf(f,
+		", \"requests\": %" PRIu64 ", \"requests_again\": %" PRIu64
+		", \"received_bytes\": %" PRIu64,
+		c.requests, c.retries, c.received);
+}
+
 int fs_stats_json(struct fs *fs, char **out)
 {
 	struct b2f_runtime_stats rt;
@@ -111,6 +123,8 @@ int fs_stats_json(struct fs *fs, char **out)
 	fputc('{', f);
 	put_counters(f, &fs->stats);
 	put_runtime(f, &rt);
+	if (fs->remote)
+		put_requests(f, fs->remote);
 	fprintf(f, ", \"inodes\": %zu}", nnodes);
 	if (fclose(f)) {
 		free(text);

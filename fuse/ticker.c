@@ -9,6 +9,7 @@
 #include "durable_sync.h"
 #include "fs.h"
 #include "packs.h"
+#include "remote_source.h"
 #include "session.h"
 #include "view.h"
 
@@ -117,6 +118,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	if (!is_urgent) {
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
+		more |= fs_remote_source_tick(fs);
 		more |= fs_grow_tick(fs);
 	}
 	/* Without memory, try a second later. */

@@ -40,6 +40,13 @@ B2F_MUST_CHECK
 int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		  struct b2f_file **out);
 
+/*
+ * Has @file, of which there is no reader yet, stay with the version of the frame
+ * that was opened: when that cannot be read because another one has replaced it,
+ * reads return -ESTALE, where they would go on with the other one.
+ */
+void b2f_file_stay(struct b2f_file *file);
+
 /* Closes the file once nothing decodes for it any more.  NULL does nothing. */
 void b2f_file_close(struct b2f_file *file);
 

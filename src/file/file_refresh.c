@@ -169,6 +169,16 @@ void b2f_file_catch_up(struct b2f_file *file)
 		pthread_mutex_unlock(&w->commit_lock);
 }
 
+void b2f_file_stay(struct b2f_file *file)
+{
+	file->stays = true;
+}
+
+int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err)
+{
+	return has_changed(file) > 0 ? -ESTALE : err;
+}
+
 /*
  * The writer with its commit_lock, or NULL as long as there is none.  Also
  * takes the allow_lock, so that none comes meanwhile.

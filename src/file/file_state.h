@@ -81,6 +81,8 @@ struct b2f_file {
 	 * told yet.  Protected by lock.
 	 */
 	bool has_foreign;
+	/* Set before there is a reader: it never goes on with another @frame. */
+	bool stays;
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;
 	pthread_mutex_t heads_lock;
@@ -128,5 +130,8 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
  * and no commit under way; b2f_file_refresh() will tell.  No lock is held.
  */
 void b2f_file_catch_up(struct b2f_file *file);
+
+/* What reads of a @file that stays fail with: @err, or why that is: -ESTALE. */
+int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err);
 
 #endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * op_remote.c - the requests about a mount of an object store
+ *
+ * All changes are missing on purpose: the mount is read-only.  As root can take
+ * that flag away with a remount, libfuse answers them with ENOSYS, and opening for
+ * writing is refused here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "facts.h"
+#include "op_remote.h"
+#include "ops.h"
+#include "remote_find.h"
+#include "reply.h"
+
+/* What is open: a frame, a view of it, or plain bytes. */
+struct handle {
+	/* The kernel's, and one per read: it may close while we still answer. */
+	_Atomic size_t nrefs;
+	struct fs_remote_node *node;
+	/* Without a file, but with a size: plain bytes. */
+	struct fs_shown shown;
+};
+
+static struct handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct handle *)(uintptr_t)fi->fh;
+}
+
+static struct fs_remote_names *names_of(const struct fuse_file_info *fi)
+{
+	return (struct fs_remote_names *)(uintptr_t)fi->fh;
+}
+
+static struct fs_remote_entry entry_of(fuse_req_t req, fuse_ino_t ino)
+{
+	return fs_remote_entry_of(fs_of(req)->remote, ino);
+}
+
+static void do_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	struct fuse_entry_param answer = {
+		.attr_timeout = fs->options.attr_timeout_s,
+		.entry_timeout = fs->options.entry_timeout_s,
+	};
+	struct fs_remote_entry entry;
+	int err;
+
+	fs_stats_add(&fs->stats.nlookups, 1);
+	err = fs_remote_find(fs, entry_of(req, ino).node, name, &entry);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fs_remote_node_stat(fs, &entry, &answer.attr);
+	answer.ino = fs_remote_ino_of(fs->remote, &entry);
+	/* An address may come back for another version. */
+	answer.generation = entry.node->serial;
+	/* An answer that did not arrive is not counted by the kernel. */
+	if (fuse_reply_entry(req, &answer) < 0)
+		fs_remote_node_put(fs->remote, entry.node, 1);
+}
+
+static void do_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n)
+{
+	fs_remote_node_put(fs_of(req)->remote, entry_of(req, ino).node, n);
+	fuse_reply_none(req);
+}
+
+static void do_forget_multi(fuse_req_t req, size_t count,
+			    struct fuse_forget_data *forgets)
+{
+	for (size_t i = 0; i < count; i++)
+		fs_remote_node_put(fs_of(req)->remote,
+				   entry_of(req, forgets[i].ino).node,
+				   forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void do_getattr(fuse_req_t req, fuse_ino_t ino,
+		       struct fuse_file_info *fi)
+{
+	const struct fs *fs = fs_of(req);
+	struct fs_remote_entry entry = entry_of(req, ino);
+	struct stat st;
+
+	(void)fi;
+	fs_remote_node_stat(fs, &entry, &st);
+	fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
+}
+
+/* How much room a store has is not told: nothing that df(1) would count. */
+static void do_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	const struct statvfs st = {
+		.f_bsize = 4096, .f_frsize = 4096, .f_namemax = NAME_MAX};
+
+	(void)ino;
+	fuse_reply_statfs(req, &st);
+}
+
+/* The listing stays as it is until the close. */
+static void do_opendir(fuse_req_t req, fuse_ino_t ino,
+		       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_remote_node *dir = entry_of(req, ino).node;
+	struct fs_remote_names *names = NULL;
+	int err = dir->kind == FS_REMOTE_DIR
+			  ? fs_remote_node_names(fs->remote, dir, &names)
+			  : -ENOTDIR;
+
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fi->fh = (uintptr_t)names;
+	if (fuse_reply_open(req, fi) < 0)
+		fs_remote_names_put(names);
+}
+
+static void do_releasedir(fuse_req_t req, fuse_ino_t ino,
+			  struct fuse_file_info *fi)
+{
+	(void)ino;
+	fs_remote_names_put(names_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+/*
+ * What stat(2) will say, as far as the name tells: what is called like no frame
+ * may be one.
+ */
+static struct stat attributes_of(const struct fs_remote_node *dir,
+				 const struct fs_remote_name *name)
+{
+	struct stat st = {.st_ino = dir->ino};
+	char *path = fs_remote_node_join(dir->path, name->stored);
+
+	if (path)
+		st.st_ino = fs_remote_node_number(path);
+	free(path);
+	if (!name->is_dir)
+		st.st_mode = S_IFREG;
+	return st;
+}
+
+/* A listing on its way. */
+struct listing {
+	char *buf;
+	size_t size;
+	size_t used;
+};
+
+/* Adds a name; false: it does not fit any more. */
+static bool put(fuse_req_t req, struct listing *l, const char *name,
+		const struct stat *st, off_t next)
+{
+	size_t room = l->size - l->used;
+	size_t n = fuse_add_direntry(req, l->buf + l->used, room, name, st,
+				     next);
+
+	if (n > room)
+		return false;
+	l->used += n;
+	return true;
+}
+
+/* Positions: 0 and 1 are dots, then the names. */
+static bool put_at(fuse_req_t req, struct listing *l,
+		   const struct fs_remote_node *dir,
+		   const struct fs_remote_names *names, size_t pos)
+{
+	struct stat st = {.st_ino = dir->ino, .st_mode = S_IFDIR};
+	const char *name = pos ? ".." : ".";
+
+	if (pos >= 2) {
+		name = names->list[pos - 2].shown;
+		st = attributes_of(dir, &names->list[pos - 2]);
+	}
+	return put(req, l, name, &st, (off_t)pos + 1);
+}
+
+static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		       struct fuse_file_info *fi)
+{
+	const struct fs_remote_node *dir = entry_of(req, ino).node;
+	const struct fs_remote_names *names = names_of(fi);
+	struct listing l = {.buf = malloc(size), .size = size};
+
+	if (!l.buf) {
+		fs_reply_error(req, -ENOMEM);
+		return;
+	}
+	for (size_t pos = (size_t)off; off >= 0 && pos < 2 + names->n; pos++)
+		if (!put_at(req, &l, dir, names, pos))
+			break;
+	fuse_reply_buf(req, l.buf, l.used);
+	free(l.buf);
+}
+
+static void put_handle(struct fs *fs, struct handle *h)
+{
+	bool has_file;
+
+	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
+		return;
+	has_file = h->shown.file != NULL;
+	fs_shown_close(&h->shown);
+	if (has_file)
+		fs_remote_node_close(fs, h->node);
+	fs_remote_node_put(fs->remote, h->node, 1);
+	free(h);
+}
+
+/* Makes a handle of @entry, which keeps its node. */
+static int new_handle(struct fs *fs, const struct fs_remote_entry *entry,
+		      struct handle **out)
+{
+	struct handle *h = calloc(1, sizeof(*h));
+	struct b2f_file *file = NULL;
+	int err = 0;
+
+	if (!h)
+		return -ENOMEM;
+	fs_remote_node_ref(fs->remote, entry->node);
+	atomic_init(&h->nrefs, 1);
+	h->node = entry->node;
+	h->shown.size = h->node->sizes.nbytes;
+	if (h->node->kind == FS_REMOTE_FRAME)
+		err = fs_remote_node_open(fs, h->node, &file);
+	if (!err && file)
+		err = fs_shown_open(file, entry->is_view, &h->shown);
+	if (err)
+		put_handle(fs, h);
+	else
+		*out = h;
+	return err;
+}
+
+static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs_remote_entry entry = entry_of(req, ino);
+	struct fs *fs = fs_of(req);
+	struct handle *h = NULL;
+	int err = -EROFS;
+
+	if (!(fi->flags & (O_ACCMODE | O_TRUNC)))
+		err = new_handle(fs, &entry, &h);
+	if (err == -ESTALE)
+		fs_remote_node_doubt(fs->remote, entry.node);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fs_stats_add(&fs->stats.nopens, 1);
+	fs_stats_add(&fs->stats.nkept, 1);
+	fi->fh = (uintptr_t)h;
+	/* What a node shows never changes. */
+	fi->keep_cache = 1;
+	fi->direct_io = fs->options.direct_io;
+	if (fuse_reply_open(req, fi) < 0)
+		put_handle(fs, h);
+}
+
+static int read_frame(fuse_req_t req, const struct handle *h, size_t size,
+		      uint64_t off)
+{
+	struct fs_shown_view view = {0};
+	ssize_t n = fs_shown_find(&h->shown, size, off, &view);
+	int err;
+
+	if (n < 0)
+		return (int)n;
+	fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
+	err = fs_shown_reply(req, &h->shown, &view);
+	b2f_file_view_release(&view.data);
+	return err;
+}
+
+static int read_plain(fuse_req_t req, const struct handle *h, size_t size,
+		      uint64_t off)
+{
+	const struct fs_remote_node *node = h->node;
+	char *buf = malloc(size ? size : 1);
+	ssize_t n = buf ? 0 : -ENOMEM;
+
+	if (buf && off < node->version.size)
+		n = b2f_remote_read(fs_of(req)->remote->place, node->path,
+				    &node->version, off, buf, size);
+	if (n >= 0) {
+		fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
+		fuse_reply_buf(req, buf, (size_t)n);
+	}
+	free(buf);
+	return n < 0 ? (int)n : 0;
+}
+
+static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
+{
+	struct handle *h = handle_of(fi);
+	struct fs *fs = fs_of(req);
+	int err;
+
+	(void)ino;
+	fs_stats_add(&fs->stats.nreads, 1);
+	atomic_fetch_add(&h->nrefs, 1);
+	err = h->shown.file ? read_frame(req, h, size, (uint64_t)off)
+			    : read_plain(req, h, size, (uint64_t)off);
+	if (err == -ESTALE)
+		fs_remote_node_doubt(fs->remote, h->node);
+	if (err)
+		fs_reply_data_error(req, err);
+	put_handle(fs, h);
+}
+
+static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
+		     struct fuse_file_info *fi)
+{
+	int64_t pos = fs_shown_seek(&handle_of(fi)->shown, off, whence);
+
+	(void)ino;
+	if (pos < 0)
+		fs_reply_data_error(req, (int)pos);
+	else
+		fuse_reply_lseek(req, pos);
+}
+
+static void do_release(fuse_req_t req, fuse_ino_t ino,
+		       struct fuse_file_info *fi)
+{
+	(void)ino;
+	put_handle(fs_of(req), handle_of(fi));
+	fuse_reply_err(req, 0);
+}
+
+/* What the frame @node says of itself. */
+static int get_fact(struct fs *fs, struct fs_remote_node *node,
+		    const char *name, char **out, size_t *n)
+{
+	struct b2f_file *file = NULL;
+	int err;
+
+	if (strncmp(name, "user.", strlen("user.")) != 0)
+		return strncmp(name, "security.", strlen("security.")) == 0
+			       ? -ENODATA
+			       : -EOPNOTSUPP;
+	if (node->kind != FS_REMOTE_FRAME ||
+	    strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) != 0)
+		return -ENODATA;
+	err = fs_remote_node_open(fs, node, &file);
+	if (err)
+		return err;
+	err = fs_facts_get(b2f_file_frame(file), name, out, n);
+	fs_remote_node_close(fs, node);
+	return err;
+}
+
+static void do_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
+			size_t size)
+{
+	struct fs *fs = fs_of(req);
+	char *value = NULL;
+	size_t n = 0;
+	int err = -ENOSYS;
+
+	if (ino == FUSE_ROOT_ID &&
+	    strncmp(name, "user.bloscfs.", strlen("user.bloscfs.")) == 0) {
+		fs_op_getxattr(req, ino, name, size);
+		return;
+	}
+	if (!fs->config.no_xattr)
+		err = get_fact(fs, entry_of(req, ino).node, name, &value, &n);
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fs_reply_value(req, value, n, size);
+	free(value);
+}
+
+static void do_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	struct fs_remote_node *node = entry_of(req, ino).node;
+	struct fs *fs = fs_of(req);
+	struct b2f_file *file = NULL;
+	char *names = NULL;
+	size_t n = 0;
+	int err = fs->config.no_xattr ? -ENOSYS : 0;
+
+	if (!err && fs->config.list_xattr && node->kind == FS_REMOTE_FRAME)
+		err = fs_remote_node_open(fs, node, &file);
+	if (file) {
+		err = fs_facts_list(b2f_file_frame(file), &names, &n);
+		fs_remote_node_close(fs, node);
+	}
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fs_reply_value(req, names ? names : "", n, size);
+	free(names);
+}
+
+struct fuse_lowlevel_ops fs_op_remote_table(void)
+{
+	return (struct fuse_lowlevel_ops){
+		.lookup = do_lookup,
+		.forget = do_forget,
+		.forget_multi = do_forget_multi,
+		.getattr = do_getattr,
+		.statfs = do_statfs,
+		.opendir = do_opendir,
+		.readdir = do_readdir,
+		.releasedir = do_releasedir,
+		.open = do_open,
+		.read = do_read,
+		.lseek = do_lseek,
+		.release = do_release,
+		.getxattr = do_getxattr,
+		.listxattr = do_listxattr,
+	};
+}

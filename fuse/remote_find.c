@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_find.c - what a name in a directory of an object store is now */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote_find.h"
+#include "view.h"
+
+#define INDEX_NAME "chunks.b2frame"
+
+/*
+ * Is @err about the bytes, so that another look would find it again?  What has an
+ * index means to be a frame; an object may be called like one.
+ */
+static bool is_final(int err, bool has_index)
+{
+	return err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED ||
+	       err == B2F_ETOOBIG || (has_index && err == B2F_ENOTFRAME);
+}
+
+/* A name that is being looked up. */
+struct look {
+	struct fs *fs;
+	const struct fs_remote_name *name;
+	char *path;
+	/* The object that tells the version: the index, or @path. */
+	char *key;
+	/* What is known of that. */
+	bool has_version;
+	struct b2f_remote_stat version;
+};
+
+/* Asks for the version, unless the listing has told it. */
+static int look_at_version(struct look *l)
+{
+	int err = 0;
+
+	if (!l->has_version)
+		err = b2f_remote_look(l->fs->remote->place, l->key,
+				      &l->version);
+	l->has_version = !err;
+	return err;
+}
+
+static int make_frame(struct look *l, struct fs_remote_node **out)
+{
+	struct fs_remote_node *node = fs_remote_node_new(FS_REMOTE_FRAME, l->path);
+	struct b2f_frame *frame;
+	int err = node ? fs_remote_node_open_now(l->fs, l->path, &node->file) : -ENOMEM;
+
+	if (!err) {
+		frame = b2f_file_frame(node->file);
+		node->stamp = b2f_frame_stamp_get(frame);
+		err = fs_shown_sizes_of(frame, &node->sizes);
+	} else if (is_final(err, l->name->is_dir) && !look_at_version(l)) {
+		/* It is shown, and cannot be opened. */
+		node->stamp = b2f_remote_stamp(&l->version);
+		node->broken = err;
+		err = 0;
+	}
+	if (err)
+		fs_remote_node_free(node);
+	else
+		*out = node;
+	return err;
+}
+
+static int make_plain(const struct look *l, enum fs_remote_kind kind,
+		      struct fs_remote_node **out)
+{
+	struct fs_remote_node *node = fs_remote_node_new(kind, l->path);
+
+	if (!node)
+		return -ENOMEM;
+	if (kind == FS_REMOTE_FILE) {
+		node->version = l->version;
+		node->stamp = b2f_remote_stamp(&l->version);
+		node->sizes.nbytes = node->sizes.cbytes = l->version.size;
+	}
+	*out = node;
+	return 0;
+}
+
+/* Makes a node of what @l->path is now. */
+static int make_node(struct look *l, struct fs_remote_node **out)
+{
+	const struct fs_remote_name *name = l->name;
+	int err = 0;
+
+	if (!name->is_dir && !name->stem)
+		return make_plain(l, FS_REMOTE_FILE, out);
+	/* Most that are not called like a frame are none. */
+	if (name->is_dir && !name->stem)
+		err = look_at_version(l);
+	if (!err)
+		err = make_frame(l, out);
+	if (name->is_dir && err == -ENOENT)
+		return make_plain(l, FS_REMOTE_DIR, out);
+	if (err == B2F_ENOTFRAME)
+		err = look_at_version(l);
+	else
+		return err;
+	return err ? err : make_plain(l, FS_REMOTE_FILE, out);
+}
+
+/* Is the known @node still what @l->path is?  1: yes, 0: no; or an error. */
+static int check_node(struct look *l, struct fs_remote_node *node)
+{
+	struct fs_remote *r = l->fs->remote;
+	struct b2f_frame_stamp stamp;
+	bool same;
+	int err;
+
+	if (!l->has_version && fs_remote_node_is_fresh(r, node))
+		return 1;
+	err = look_at_version(l);
+	if (err && err != -ENOENT)
+		return err;
+	if (err) {
+		same = l->name->is_dir && node->kind == FS_REMOTE_DIR;
+	} else {
+		stamp = b2f_remote_stamp(&l->version);
+		same = b2f_frame_stamp_equal(&stamp, &node->stamp);
+	}
+	if (same)
+		fs_remote_node_note_checked(r, node);
+	return same;
+}
+
+static int find_node(struct look *l, struct fs_remote_node **out)
+{
+	struct fs_remote *r = l->fs->remote;
+	struct fs_remote_node *node = fs_remote_node_present(r, l->path);
+	int is = node ? check_node(l, node) : 0;
+	int err;
+
+	if (is == 1) {
+		*out = node;
+		return 0;
+	}
+	if (node)
+		fs_remote_node_put(r, node, 1);
+	if (is < 0)
+		return is;
+	err = make_node(l, &node);
+	if (!err) {
+		*out = fs_remote_node_publish(r, node);
+		if (node->file)
+			fs_wakeup_call(&l->fs->wakeup, false);
+	}
+	return err;
+}
+
+/* The node of @name in @dir, with a reference. */
+static int resolve(struct fs *fs, const struct fs_remote_node *dir,
+		   const struct fs_remote_name *name,
+		   struct fs_remote_node **out)
+{
+	struct look l = {
+		.fs = fs,
+		.name = name,
+		.has_version = !name->is_dir && *name->etag,
+		.version = {.size = name->size, .mtime = name->mtime},
+	};
+	int err = -ENOMEM;
+
+	snprintf(l.version.etag, sizeof(l.version.etag), "%s", name->etag);
+	l.path = fs_remote_node_join(dir->path, name->stored);
+	if (l.path)
+		l.key = fs_remote_node_join(l.path, name->is_dir ? INDEX_NAME : "");
+	if (l.key)
+		err = find_node(&l, out);
+	free(l.path);
+	free(l.key);
+	return err;
+}
+
+/* Finds the array that @name would be the view of. */
+static int find_view(struct fs *fs, const struct fs_remote_node *dir,
+		     const struct fs_remote_names *names, const char *name,
+		     struct fs_remote_node **out)
+{
+	const struct fs_remote_name *found = NULL;
+	struct fs_remote_node *node = NULL;
+	char stem[FS_NAME_SIZE];
+	int err;
+
+	if (fs->options.npy != FS_VIEW_OFF && fs_view_stem(name, stem))
+		found = fs_remote_names_find(names, stem);
+	if (!found)
+		return -ENOENT;
+	err = resolve(fs, dir, found, &node);
+	if (err)
+		return err;
+	if (!node->sizes.head_len) {
+		fs_remote_node_put(fs->remote, node, 1);
+		return -ENOENT;
+	}
+	*out = node;
+	return 0;
+}
+
+int fs_remote_find(struct fs *fs, struct fs_remote_node *dir,
+			const char *name, struct fs_remote_entry *out)
+{
+	const struct fs_remote_name *found;
+	struct fs_remote_entry entry = {0};
+	struct fs_remote_names *names = NULL;
+	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
+
+	if (!err)
+		err = fs_remote_node_names(fs->remote, dir, &names);
+	if (err)
+		return err;
+	found = fs_remote_names_find(names, name);
+	entry.is_view = !found;
+	if (found)
+		err = resolve(fs, dir, found, &entry.node);
+	else
+		err = find_view(fs, dir, names, name, &entry.node);
+	fs_remote_names_put(names);
+	if (!err)
+		*out = entry;
+	return err;
+}
+

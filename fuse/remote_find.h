@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_find.h - what a name in a directory of an object store is now
+ *
+ * Layer: fuse.  Threads: any; makes requests.
+ */
+#ifndef B2F_FUSE_REMOTE_FIND_H
+#define B2F_FUSE_REMOTE_FIND_H
+
+#include "remote_node.h"
+
+/*
+ * Finds what is shown as @name in the directory @dir as it is now, with one more
+ * reference.  Returns 0, -ENOENT, -ENOTDIR, -ENOMEM, or an error of requests
+ * (b2frame/remote.h).
+ */
+B2F_MUST_CHECK
+int fs_remote_find(struct fs *fs, struct fs_remote_node *dir,
+			const char *name, struct fs_remote_entry *out);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_names.c - the names in one directory of an object store, as shown */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote_names.h"
+#include "suffix.h"
+
+/* So that a hostile listing takes no more than some 100 MB. */
+#define NAMES_MAX (1 << 20)
+
+/* A listing on its way. */
+struct reading {
+	struct fs_remote_names *names;
+	size_t room;
+};
+
+static void free_name(struct fs_remote_name *name)
+{
+	free(name->stored);
+	free(name->stem);
+	free(name->etag);
+}
+
+void fs_remote_names_ref(struct fs_remote_names *names)
+{
+	atomic_fetch_add(&names->nrefs, 1);
+}
+
+void fs_remote_names_put(struct fs_remote_names *names)
+{
+	if (!names || atomic_fetch_sub(&names->nrefs, 1) != 1)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		free_name(&names->list[i]);
+	free(names->list);
+	free(names);
+}
+
+static struct fs_remote_names *new_names(void)
+{
+	struct fs_remote_names *names = calloc(1, sizeof(*names));
+
+	if (names)
+		atomic_init(&names->nrefs, 1);
+	return names;
+}
+
+static int make_room(struct reading *r)
+{
+	size_t room = r->room ? 2 * r->room : 64;
+	struct fs_remote_name *list;
+
+	if (r->names->n < r->room)
+		return 0;
+	if (r->names->n >= NAMES_MAX)
+		return B2F_ETOOBIG;
+	list = realloc(r->names->list, room * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	r->names->list = list;
+	r->room = room;
+	return 0;
+}
+
+/* Can it be a name of a file?  Not all that a store has can. */
+static bool is_possible(const char *name)
+{
+	return *name && strlen(name) < FS_NAME_SIZE && strcmp(name, ".") != 0 &&
+	       strcmp(name, "..") != 0 && !strchr(name, '/');
+}
+
+static int add(void *arg, const struct b2f_remote_entry *entry)
+{
+	struct fs_remote_name name = {.is_dir = entry->is_dir};
+	struct reading *r = arg;
+	char stem[FS_NAME_SIZE];
+	int err;
+
+	if (!is_possible(entry->name))
+		return 0;
+	err = make_room(r);
+	if (err)
+		return err;
+	name.size = entry->st.size;
+	name.mtime = entry->st.mtime;
+	name.stored = strdup(entry->name);
+	name.etag = strdup(entry->st.etag);
+	if (fs_suffix_stem(entry->name, stem)) {
+		name.stem = strdup(stem);
+		err = name.stem ? 0 : -ENOMEM;
+	}
+	if (!name.stored || !name.etag || err) {
+		free_name(&name);
+		return -ENOMEM;
+	}
+	r->names->list[r->names->n++] = name;
+	return 0;
+}
+
+/* A directory before an object of the same name. */
+static int compare_stored(const void *a, const void *b)
+{
+	const struct fs_remote_name *x = a, *y = b;
+	int order = strcmp(x->stored, y->stored);
+
+	return order ? order : y->is_dir - x->is_dir;
+}
+
+static int compare_shown(const void *a, const void *b)
+{
+	const struct fs_remote_name *x = a, *y = b;
+
+	return strcmp(x->shown, y->shown);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A key may be an object and the beginning of others: it is a directory. */
+static void drop_twins(struct fs_remote_names *names)
+{
+	size_t kept = 0;
+
+	qsort(names->list, names->n, sizeof(*names->list), compare_stored);
+	for (size_t i = 0; i < names->n; i++) {
+		if (kept && strcmp(names->list[kept - 1].stored,
+				   names->list[i].stored) == 0)
+			free_name(&names->list[i]);
+		else
+			names->list[kept++] = names->list[i];
+	}
+	names->n = kept;
+}
+
+/* Is @key, which is among the sorted @keys, there once only? */
+static bool is_alone(const char *key, const char *const *keys, size_t n)
+{
+	const char *const *at =
+		bsearch(&key, keys, n, sizeof(*keys), compare_keys);
+
+	return at && (at == keys || strcmp(at[-1], key) != 0) &&
+	       (at + 1 == keys + n || strcmp(at[1], key) != 0);
+}
+
+/* Takes the suffix off where that makes no name ambiguous. */
+static int choose_shown(struct fs_remote_names *names)
+{
+	const char **keys = calloc(2 * names->n + 1, sizeof(*keys));
+	size_t n = 0;
+
+	if (!keys)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->n; i++) {
+		keys[n++] = names->list[i].stored;
+		if (names->list[i].stem)
+			keys[n++] = names->list[i].stem;
+	}
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < names->n; i++) {
+		struct fs_remote_name *name = &names->list[i];
+
+		name->shown = name->stem && is_alone(name->stem, keys, n)
+				      ? name->stem
+				      : name->stored;
+	}
+	free(keys);
+	return 0;
+}
+
+int fs_remote_names_read(struct b2f_remote *place, const char *path,
+			 struct fs_remote_names **out)
+{
+	struct reading r = {.names = new_names()};
+	int err = r.names ? 0 : -ENOMEM;
+
+	if (!err)
+		err = b2f_remote_list(place, path, add, &r);
+	if (!err && r.names->n) {
+		drop_twins(r.names);
+		err = choose_shown(r.names);
+	}
+	if (err) {
+		fs_remote_names_put(r.names);
+		return err;
+	}
+	if (r.names->n)
+		qsort(r.names->list, r.names->n, sizeof(*r.names->list),
+		      compare_shown);
+	*out = r.names;
+	return 0;
+}
+
+int fs_remote_names_single(const char *shown, bool is_dir,
+			   struct fs_remote_names **out)
+{
+	struct fs_remote_names *names = new_names();
+	struct fs_remote_name *name = calloc(1, sizeof(*name));
+
+	if (!names || !name) {
+		free(names);
+		free(name);
+		return -ENOMEM;
+	}
+	names->list = name;
+	names->n = 1;
+	name->is_dir = is_dir;
+	name->stored = strdup("");
+	name->etag = strdup("");
+	name->stem = strdup(shown);
+	name->shown = name->stem;
+	if (!name->stored || !name->etag || !name->stem) {
+		fs_remote_names_put(names);
+		return -ENOMEM;
+	}
+	*out = names;
+	return 0;
+}
+
+const struct fs_remote_name *
+fs_remote_names_find(const struct fs_remote_names *names, const char *shown)
+{
+	const struct fs_remote_name key = {.shown = shown};
+
+	if (!names->n)
+		return NULL;
+	return bsearch(&key, names->list, names->n, sizeof(*names->list),
+		       compare_shown);
+}

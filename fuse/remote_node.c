@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_node.c - what is in an object store, or on a web server, as nodes */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "remote_node.h"
+#include "view.h"
+
+#define INDEX_NAME "chunks.b2frame"
+
+/* Frames that stay open without being used, and for how long. */
+#define IDLE_MAX 64
+#define IDLE_S	 5
+
+/* The bit in the number of a view; nodes are at multiples of 8. */
+#define VIEW_BIT 2
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+struct fs_remote_entry fs_remote_entry_of(const struct fs_remote *remote,
+					  fuse_ino_t ino)
+{
+	if (ino == FUSE_ROOT_ID)
+		return (struct fs_remote_entry){.node = remote->root};
+	return (struct fs_remote_entry){
+		.node = (struct fs_remote_node *)(uintptr_t)(ino & ~(fuse_ino_t)
+									  VIEW_BIT),
+		.is_view = ino & VIEW_BIT,
+	};
+}
+
+fuse_ino_t fs_remote_ino_of(const struct fs_remote *remote,
+			    const struct fs_remote_entry *entry)
+{
+	if (entry->node == remote->root)
+		return FUSE_ROOT_ID;
+	return (fuse_ino_t)(uintptr_t)entry->node |
+	       (entry->is_view ? VIEW_BIT : 0);
+}
+
+char *fs_remote_node_join(const char *dir, const char *name)
+{
+	char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s", dir, *dir && *name ? "/" : "", name) < 0)
+		return NULL;
+	return path;
+}
+
+/* FNV-1a: the same at every mount; those of views have the bit that is off. */
+uint64_t fs_remote_node_number(const char *path)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	if (!*path)
+		return FUSE_ROOT_ID;
+	for (; *path; path++)
+		h = (h ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+	return h & ~(UINT64_C(3) << 62);
+}
+
+void fs_remote_node_free(struct fs_remote_node *node)
+{
+	if (!node)
+		return;
+	b2f_file_close(node->file);
+	fs_remote_names_put(node->names);
+	free(node->path);
+	free(node);
+}
+
+struct fs_remote_node *fs_remote_node_new(enum fs_remote_kind kind,
+				       const char *path)
+{
+	struct fs_remote_node *node = calloc(1, sizeof(*node));
+
+	if (node)
+		node->path = strdup(path);
+	if (!node || !node->path) {
+		free(node);
+		return NULL;
+	}
+	node->kind = kind;
+	node->ino = fs_remote_node_number(path);
+	node->nrefs = 1;
+	node->checked_ms = now_ms();
+	return node;
+}
+
+/* From now on nothing uses the file of @node.  Locked, as the next two. */
+static void add_idle(struct fs_remote *r, struct fs_remote_node *node)
+{
+	node->idle_s = fs_clock_s();
+	TAILQ_INSERT_TAIL(&r->idle, node, idle);
+	r->nidle++;
+}
+
+static void remove_idle(struct fs_remote *r, struct fs_remote_node *node)
+{
+	TAILQ_REMOVE(&r->idle, node, idle);
+	r->nidle--;
+}
+
+/* Takes the file, which nothing uses, out of @node; NULL: it has none. */
+static struct b2f_file *take_file(struct fs_remote *r,
+				  struct fs_remote_node *node)
+{
+	struct b2f_file *file = node->nopens ? NULL : node->file;
+
+	if (file) {
+		remove_idle(r, node);
+		node->file = NULL;
+	}
+	return file;
+}
+
+/* Locked. */
+static void unhash(struct fs_remote *r, struct fs_remote_node *node)
+{
+	if (node->is_present)
+		HASH_DELETE(hh, r->present, node);
+	node->is_present = false;
+}
+
+void fs_remote_node_ref(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	node->nrefs++;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void fs_remote_node_put(struct fs_remote *r, struct fs_remote_node *node,
+			uint64_t n)
+{
+	struct b2f_file *file = NULL;
+	bool last;
+
+	if (node == r->root)
+		return;
+	pthread_mutex_lock(&r->lock);
+	node->nrefs -= n;
+	last = node->nrefs == 0;
+	if (last) {
+		unhash(r, node);
+		TAILQ_REMOVE(&r->all, node, all);
+		file = take_file(r, node);
+	}
+	pthread_mutex_unlock(&r->lock);
+	b2f_file_close(file);
+	if (last)
+		fs_remote_node_free(node);
+}
+
+void fs_remote_node_fini(struct fs_remote *r)
+{
+	struct fs_remote_node *node;
+
+	HASH_CLEAR(hh, r->present);
+	while ((node = TAILQ_FIRST(&r->all))) {
+		TAILQ_REMOVE(&r->all, node, all);
+		fs_remote_node_free(node);
+	}
+	fs_remote_node_free(r->root);
+	r->root = NULL;
+}
+
+int fs_remote_node_make_root(struct fs_remote *r, struct fs_remote_names *names)
+{
+	r->root = fs_remote_node_new(FS_REMOTE_DIR, "");
+	if (!r->root)
+		return -ENOMEM;
+	r->root->names = names;
+	/* Those that were given are for ever. */
+	r->root->listed_ms = names ? UINT64_MAX : 0;
+	return 0;
+}
+
+/* The listing of @dir, if it is not too old.  Locked. */
+static struct fs_remote_names *share_names(const struct fs_remote *r,
+					   struct fs_remote_node *dir)
+{
+	uint64_t now = now_ms();
+
+	if (!dir->names ||
+	    (now > dir->listed_ms && now - dir->listed_ms > r->attr_ms))
+		return NULL;
+	fs_remote_names_ref(dir->names);
+	return dir->names;
+}
+
+int fs_remote_node_names(struct fs_remote *r, struct fs_remote_node *dir,
+			 struct fs_remote_names **out)
+{
+	struct fs_remote_names *names, *old;
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	names = share_names(r, dir);
+	pthread_mutex_unlock(&r->lock);
+	*out = names;
+	if (names)
+		return 0;
+	err = fs_remote_names_read(r->place, dir->path, &names);
+	if (err)
+		return err;
+	fs_remote_names_ref(names);
+	pthread_mutex_lock(&r->lock);
+	old = dir->names;
+	dir->names = names;
+	dir->listed_ms = now_ms();
+	pthread_mutex_unlock(&r->lock);
+	fs_remote_names_put(old);
+	*out = names;
+	return 0;
+}
+
+struct fs_remote_node *fs_remote_node_present(struct fs_remote *r,
+					  const char *path)
+{
+	struct fs_remote_node *node;
+
+	pthread_mutex_lock(&r->lock);
+	HASH_FIND_STR(r->present, path, node);
+	if (node)
+		node->nrefs++;
+	pthread_mutex_unlock(&r->lock);
+	return node;
+}
+
+static bool is_same(const struct fs_remote_node *a,
+		    const struct fs_remote_node *b)
+{
+	return a->kind == b->kind && a->broken == b->broken &&
+	       b2f_frame_stamp_equal(&a->stamp, &b->stamp);
+}
+
+struct fs_remote_node *fs_remote_node_publish(struct fs_remote *r,
+				      struct fs_remote_node *node)
+{
+	struct b2f_file *old_file = NULL;
+	struct fs_remote_node *known;
+
+	pthread_mutex_lock(&r->lock);
+	HASH_FIND_STR(r->present, node->path, known);
+	if (known && is_same(known, node)) {
+		known->nrefs++;
+		known->checked_ms = node->checked_ms;
+	} else {
+		if (known) {
+			unhash(r, known);
+			/* It is found no more. */
+			old_file = take_file(r, known);
+		}
+		known = NULL;
+		HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path),
+				node);
+		node->is_present = true;
+		node->serial = ++r->last_serial;
+		TAILQ_INSERT_TAIL(&r->all, node, all);
+		if (node->file)
+			add_idle(r, node);
+	}
+	pthread_mutex_unlock(&r->lock);
+	b2f_file_close(old_file);
+	if (!known)
+		return node;
+	fs_remote_node_free(node);
+	return known;
+}
+
+void fs_remote_node_note_checked(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	node->checked_ms = now_ms();
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool fs_remote_node_is_fresh(struct fs_remote *r, struct fs_remote_node *node)
+{
+	bool fresh;
+
+	pthread_mutex_lock(&r->lock);
+	fresh = node->checked_ms &&
+		now_ms() - node->checked_ms < r->refresh_ms;
+	pthread_mutex_unlock(&r->lock);
+	return fresh;
+}
+
+void fs_remote_node_doubt(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	node->checked_ms = 0;
+	pthread_mutex_unlock(&r->lock);
+}
+
+int fs_remote_node_open_now(struct fs *fs, const char *path, struct b2f_file **file)
+{
+	const struct b2f_frame_options options = {
+		.log = &fs->remote->log,
+	};
+	struct b2f_frame *frame = NULL;
+	int err = b2f_remote_open_frame(fs->remote->place, path, &options,
+					&frame);
+
+	if (!err)
+		err = b2f_file_open(fs->runtime, frame, file);
+	if (err)
+		b2f_frame_close(frame);
+	else
+		b2f_file_stay(*file);
+	return err;
+}
+
+void fs_remote_node_stat(const struct fs *fs,
+			 const struct fs_remote_entry *entry, struct stat *out)
+{
+	const struct fs_remote_node *node = entry->node;
+	const struct fs_options *o = &fs->options;
+	bool is_dir = node->kind == FS_REMOTE_DIR;
+
+	*out = (struct stat){
+		.st_ino = entry->is_view ? fs_view_ino(node->ino) : node->ino,
+		.st_nlink = 1,
+		.st_uid = o->uid == FS_UNSET ? geteuid() : (uid_t)o->uid,
+		.st_gid = o->gid == FS_UNSET ? getegid() : (gid_t)o->gid,
+		.st_blksize = 4096,
+		.st_mode = is_dir ? S_IFDIR | (0555 & ~fs->config.dir_mask)
+				  : S_IFREG | (0444 & ~fs->config.file_mask),
+	};
+	out->st_mtim.tv_sec = fs->remote->start_s;
+	if (!is_dir) {
+		fs_shown_attributes(&node->sizes, entry->is_view, out);
+		out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
+	}
+	out->st_ctim = out->st_atim = out->st_mtim;
+}
+
+/* Shares the data, if they are open. */
+static struct b2f_file *share(struct fs_remote *r, struct fs_remote_node *node)
+{
+	struct b2f_file *file;
+
+	pthread_mutex_lock(&r->lock);
+	file = node->file;
+	if (file && node->nopens == 0)
+		remove_idle(r, node);
+	node->nopens += file != NULL;
+	pthread_mutex_unlock(&r->lock);
+	return file;
+}
+
+/* Opens the data again, which have to be those of the version. */
+static int open_version(struct fs *fs, const struct fs_remote_node *node,
+			struct b2f_file **out)
+{
+	struct b2f_frame_stamp stamp;
+	struct b2f_file *file = NULL;
+	int err = fs_remote_node_open_now(fs, node->path, &file);
+
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	stamp = b2f_frame_stamp_get(b2f_file_frame(file));
+	if (!b2f_frame_stamp_equal(&stamp, &node->stamp)) {
+		b2f_file_close(file);
+		return -ESTALE;
+	}
+	*out = file;
+	return 0;
+}
+
+int fs_remote_node_open(struct fs *fs, struct fs_remote_node *node,
+			struct b2f_file **out)
+{
+	struct fs_remote *r = fs->remote;
+	struct b2f_file *file = node->broken ? NULL : share(r, node);
+	struct b2f_file *mine = NULL;
+	int err = node->broken;
+
+	if (!err && !file)
+		err = open_version(fs, node, &mine);
+	if (err)
+		return err;
+	if (!file) {
+		pthread_mutex_lock(&r->lock);
+		/* Another thread may have been faster. */
+		if (!node->file) {
+			node->file = mine;
+			mine = NULL;
+		} else if (node->nopens == 0) {
+			remove_idle(r, node);
+		}
+		file = node->file;
+		node->nopens++;
+		pthread_mutex_unlock(&r->lock);
+		b2f_file_close(mine);
+	}
+	*out = file;
+	return 0;
+}
+
+/* Takes a file that was not used since @before_s, or is one too many. */
+static struct b2f_file *take_idle(struct fs_remote *r, time_t before_s)
+{
+	struct fs_remote_node *oldest;
+	struct b2f_file *file = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	oldest = TAILQ_FIRST(&r->idle);
+	if (oldest && (oldest->idle_s <= before_s || r->nidle > IDLE_MAX))
+		file = take_file(r, oldest);
+	pthread_mutex_unlock(&r->lock);
+	return file;
+}
+
+void fs_remote_node_close(struct fs *fs, struct fs_remote_node *node)
+{
+	struct fs_remote *r = fs->remote;
+	struct b2f_file *file = NULL;
+	bool idle;
+
+	pthread_mutex_lock(&r->lock);
+	idle = --node->nopens == 0;
+	/* One that was replaced is opened no more. */
+	if (idle && !node->is_present) {
+		file = node->file;
+		node->file = NULL;
+	} else if (idle) {
+		add_idle(r, node);
+	}
+	pthread_mutex_unlock(&r->lock);
+	b2f_file_close(file);
+	if (idle)
+		fs_wakeup_call(&fs->wakeup, false);
+}
+
+bool fs_remote_node_tick(struct fs_remote *r)
+{
+	struct b2f_file *file;
+	bool more;
+
+	while ((file = take_idle(r, fs_clock_s() - IDLE_S)))
+		b2f_file_close(file);
+	pthread_mutex_lock(&r->lock);
+	more = r->nidle > 0;
+	pthread_mutex_unlock(&r->lock);
+	return more;
+}

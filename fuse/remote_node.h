@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_node.h - what is in an object store, or on a web server, as nodes
+ *
+ * A mount of it is read-only, and has no files below: its nodes are in a table of
+ * their own, by paths.  A node is one *version* of a frame or of an object, told
+ * by the ETag, and never shows another one: when an index has been replaced, the
+ * next lookup of its name finds another node, while handles of the old one go on
+ * with what they opened, or get ESTALE.  So the kernel's cache of a node is always
+ * right, and no read can be of two versions.
+ *
+ * Directories are listings, kept for attr_timeout.  Whether an index has another
+ * version is asked after refresh= seconds at the earliest.
+ *
+ * Layer: fuse.
+ *
+ * Threads: any.  One lock for all nodes, never held during a request.
+ */
+#ifndef B2F_FUSE_REMOTE_NODE_H
+#define B2F_FUSE_REMOTE_NODE_H
+
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "fs.h"
+#include "remote_names.h"
+#include "shown.h"
+
+enum fs_remote_kind {
+	FS_REMOTE_DIR,
+	FS_REMOTE_FRAME,
+	/* Plain bytes. */
+	FS_REMOTE_FILE,
+};
+
+struct fs_remote_node {
+	/* These never change. */
+	enum fs_remote_kind kind;
+	/* Below the place; "" for the place itself. */
+	char *path;
+	uint64_t ino;
+	/* No other node of the mount has it. */
+	uint64_t serial;
+	/* Of FRAME and FILE. */
+	struct b2f_frame_stamp stamp;
+	struct fs_shown_sizes sizes;
+	/* Of FILE: what to read. */
+	struct b2f_remote_stat version;
+	/* Why the frame cannot be opened; 0: it can. */
+	int broken;
+
+	/* The rest under the lock. */
+	UT_hash_handle hh;
+	/* It is in the table: what its path is now, as far as we know. */
+	bool is_present;
+	/* Lookups by the kernel, handles, requests; the root's are not counted. */
+	uint64_t nrefs;
+	/* When it was known to be the present version, ms; 0: it is in doubt. */
+	uint64_t checked_ms;
+	TAILQ_ENTRY(fs_remote_node) all;
+	/* Of DIR: the last listing, and when it was made; or NULL. */
+	struct fs_remote_names *names;
+	uint64_t listed_ms;
+	/* Of FRAME: open as long as it is used, and a while; or NULL. */
+	struct b2f_file *file;
+	size_t nopens;
+	/* With a file that is not used: in the list, since when. */
+	TAILQ_ENTRY(fs_remote_node) idle;
+	time_t idle_s;
+};
+
+/* A node as the kernel knows it. */
+struct fs_remote_entry {
+	struct fs_remote_node *node;
+	/* It is NAME.npy, beside the array NAME. */
+	bool is_view;
+};
+
+struct fs_remote {
+	struct b2f_remote *place;
+	/* Where its messages go: the log, and until the mount stands @reason. */
+	struct b2f_log log;
+	struct fs_logger *logger;
+	char *reason;
+	struct fs_remote_node *root;
+	uint64_t refresh_ms;
+	uint64_t attr_ms;
+	/* When the mount began: the times of directories. */
+	time_t start_s;
+	pthread_mutex_t lock;
+	/* By paths, and those too that have been replaced; under the lock. */
+	struct fs_remote_node *present;
+	uint64_t last_serial;
+	TAILQ_HEAD(fs_remote_all, fs_remote_node) all;
+	/* Those with a file that is not used, longest first; under the lock. */
+	TAILQ_HEAD(fs_remote_idle, fs_remote_node) idle;
+	size_t nidle;
+};
+
+/* The node that the kernel calls @ino, and back. */
+struct fs_remote_entry fs_remote_entry_of(const struct fs_remote *remote,
+					  fuse_ino_t ino);
+fuse_ino_t fs_remote_ino_of(const struct fs_remote *remote,
+			    const struct fs_remote_entry *entry);
+
+/*
+ * Makes the root: a directory of @remote->place, or one with @names, which are
+ * taken over then.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_remote_node_make_root(struct fs_remote *remote,
+			     struct fs_remote_names *names);
+
+/*
+ * Makes a node of what @path is now, with one reference, in no table yet.  NULL: no
+ * memory.
+ */
+struct fs_remote_node *fs_remote_node_new(enum fs_remote_kind kind,
+					  const char *path);
+
+/* Frees one that is in no table; NULL does nothing. */
+void fs_remote_node_free(struct fs_remote_node *node);
+
+/* What @path was when it was last looked at, with a reference; or NULL. */
+struct fs_remote_node *fs_remote_node_present(struct fs_remote *remote,
+					      const char *path);
+
+/*
+ * Makes the new @node what its path is, or takes the equal one that another thread
+ * has made; with a reference.  @node is taken over.
+ */
+struct fs_remote_node *fs_remote_node_publish(struct fs_remote *remote,
+					      struct fs_remote_node *node);
+
+/* Notes that @node is still what its path is; was that so a moment ago? */
+void fs_remote_node_note_checked(struct fs_remote *remote,
+				 struct fs_remote_node *node);
+bool fs_remote_node_is_fresh(struct fs_remote *remote,
+			     struct fs_remote_node *node);
+
+/* Has the next lookup ask whether @node is still what its path is. */
+void fs_remote_node_doubt(struct fs_remote *remote,
+			  struct fs_remote_node *node);
+
+void fs_remote_node_ref(struct fs_remote *remote, struct fs_remote_node *node);
+void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,
+			uint64_t n);
+
+/* The names in @dir; give them back.  Returns as fs_remote_names_read(). */
+B2F_MUST_CHECK
+int fs_remote_node_names(struct fs_remote *remote, struct fs_remote_node *dir,
+			 struct fs_remote_names **out);
+
+/* The attributes of @entry. */
+void fs_remote_node_stat(const struct fs *fs,
+			 const struct fs_remote_entry *entry, struct stat *out);
+
+/*
+ * Opens the frame that @path is now.  Close *@out with b2f_file_close().  Returns
+ * 0, -ENOMEM, or as b2f_remote_open_frame().
+ */
+B2F_MUST_CHECK
+int fs_remote_node_open_now(struct fs *fs, const char *path,
+			    struct b2f_file **out);
+
+/*
+ * Opens the data of the frame @node, or shares them; give *@out back with
+ * fs_remote_node_close().  Returns 0, -ESTALE (there is another version), what the
+ * node is broken by, -ENOMEM, or as b2f_remote_open_frame().
+ */
+B2F_MUST_CHECK
+int fs_remote_node_open(struct fs *fs, struct fs_remote_node *node,
+			struct b2f_file **out);
+
+void fs_remote_node_close(struct fs *fs, struct fs_remote_node *node);
+
+/* Closes what is not used any more.  Returns whether there is more to come. */
+bool fs_remote_node_tick(struct fs_remote *remote);
+
+/* Frees all of them; no request is running any more. */
+void fs_remote_node_fini(struct fs_remote *remote);
+
+/* "@dir/@name", or the one of them that is not empty; malloc'ed. */
+char *fs_remote_node_join(const char *dir, const char *name);
+
+/* The inode number that is shown for @path. */
+uint64_t fs_remote_node_number(const char *path);
+
+#endif

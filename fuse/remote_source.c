@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_source.c - SOURCE as a URL: who asks, what is there, and what is shown of it */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote_source.h"
+#include "remote_find.h"
+#include "words/aws.h"
+
+#define S3_SCHEME "s3://"
+
+/* What a frame without a name is called. */
+#define NAMELESS "frame"
+
+_Static_assert(B2F_AWS_REASON <= FS_REASON_SIZE, "one is printed to the other");
+
+/* Until the mount stands, the first error is why it cannot be made. */
+static void take_message(void *arg, enum b2f_log_level level,
+			 const char *message)
+{
+	struct fs_remote *r = arg;
+
+	if (!r->reason)
+		fs_logger_write(r->logger, level, "%s", message);
+	else if (level == B2F_LOG_ERROR && !*r->reason)
+		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
+}
+
+static bool is_s3(const char *url)
+{
+	return strncmp(url, S3_SCHEME, strlen(S3_SCHEME)) == 0;
+}
+
+static int make_place(struct fs *fs, const struct b2f_aws *aws,
+		      struct fs_remote *r)
+{
+	const struct fs_options *o = &fs->options;
+	const struct b2f_remote_options options = {
+		.log = &r->log,
+		.endpoint = aws->endpoint,
+		.region = aws->region,
+		.path_style = o->pathstyle,
+		.access_key = aws->access_key,
+		.secret_key = aws->secret_key,
+		.session_token = aws->session_token,
+		.refresh_ms = (unsigned int)r->refresh_ms,
+	};
+
+	return b2f_remote_new(&options, o->source, &r->place);
+}
+
+/* Connects @r to SOURCE, with the credentials of whoever mounts. */
+static int connect_place(struct fs *fs, struct fs_remote *r)
+{
+	const struct fs_options *o = &fs->options;
+	const struct b2f_aws_options given = {.profile = o->profile,
+					      .region = o->region,
+					      .endpoint = o->endpoint};
+	struct b2f_aws aws = {0};
+	int err = is_s3(o->source) ? b2f_aws_read(&given, &aws, r->reason) : 0;
+
+	if (!err) {
+		*r->reason = '\0';
+		err = make_place(fs, &aws, r);
+	}
+	b2f_aws_fini(&aws);
+	return err;
+}
+
+static int note_entry(void *arg, const struct b2f_remote_entry *entry)
+{
+	(void)entry;
+	*(bool *)arg = true;
+	return 1;
+}
+
+/* Is there anything below the place? */
+static int look_below(const struct fs_remote *r, bool *any)
+{
+	int err;
+
+	*any = false;
+	err = b2f_remote_list(r->place, "", note_entry, any);
+	return *any ? 0 : err;
+}
+
+/* A bucket may be empty; in it, there is no empty directory. */
+static bool may_be_empty(const char *url)
+{
+	const char *path = is_s3(url) ? strchr(url + strlen(S3_SCHEME), '/')
+				      : NULL;
+
+	return is_s3(url) && (!path || !path[strspn(path, "/")]);
+}
+
+enum place_kind {
+	PLACE_DIR,
+	PLACE_SPARSE,
+	PLACE_OBJECT,
+};
+
+/*
+ * What is at SOURCE: a frame's index, or objects below, or an object.  The listing
+ * comes first, as only an answer with a body tells why it is refused; users who
+ * may not list may still read a frame.
+ */
+static int look_at_place(const struct fs_remote *r, const char *url,
+			 enum place_kind *out)
+{
+	struct b2f_remote_stat st;
+	bool any = false;
+	int list_err = b2f_remote_has_list(r->place) ? look_below(r, &any) : 0;
+	int err = any || !is_s3(url) || list_err
+			  ? b2f_remote_look(r->place, "chunks.b2frame", &st)
+			  : -ENOENT;
+
+	*out = PLACE_SPARSE;
+	if (!err)
+		*r->reason = '\0';
+	if (list_err && err)
+		return list_err;
+	if (err != -ENOENT)
+		return err;
+	*out = PLACE_DIR;
+	if (any || may_be_empty(url))
+		return 0;
+	*out = PLACE_OBJECT;
+	return b2f_remote_look(r->place, "", &st);
+}
+
+/* What the frame at @url is shown as; malloc'ed. */
+static char *shown_name(const char *url)
+{
+	size_t n = strcspn(url, "?#"), begin;
+	char stem[FS_NAME_SIZE];
+	char *name;
+
+	while (n && url[n - 1] == '/')
+		n--;
+	for (begin = n; begin && url[begin - 1] != '/';)
+		begin--;
+	if (n == begin || n - begin >= FS_NAME_SIZE)
+		return strdup(NAMELESS);
+	name = strndup(url + begin, n - begin);
+	if (name && fs_suffix_stem(name, stem)) {
+		free(name);
+		name = strdup(stem);
+	}
+	return name;
+}
+
+/* Opens the frame of a mount that has only one. */
+static int try_frame(struct fs *fs)
+{
+	struct fs_remote *r = fs->remote;
+	const struct fs_remote_name *name = &r->root->names->list[0];
+	struct fs_remote_entry entry;
+	int err = fs_remote_find(fs, r->root, name->shown, &entry);
+
+	if (err)
+		return err;
+	if (entry.node->kind != FS_REMOTE_FRAME)
+		err = B2F_ENOTFRAME;
+	else
+		err = entry.node->broken;
+	/* The mount keeps it, so that the first lookup finds it open. */
+	return err;
+}
+
+static int make_root(struct fs *fs, enum place_kind kind)
+{
+	struct fs_remote_names *names = NULL;
+	struct fs_remote *r = fs->remote;
+	char *shown;
+	int err;
+
+	if (kind == PLACE_DIR)
+		return fs_remote_node_make_root(r, NULL);
+	shown = shown_name(fs->options.source);
+	err = shown ? fs_remote_names_single(shown, kind == PLACE_SPARSE,
+					     &names)
+		    : -ENOMEM;
+	free(shown);
+	if (!err)
+		err = fs_remote_node_make_root(r, names);
+	return err ? err : try_frame(fs);
+}
+
+static struct fs_remote *new_remote(const struct fs *fs, char *reason)
+{
+	struct fs_remote *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->log = (struct b2f_log){.write = take_message,
+				  .arg = r,
+				  .max_level = fs->config.log_level};
+	r->logger = fs->logger;
+	r->reason = reason;
+	r->refresh_ms = (uint64_t)fs->options.refresh_s * 1000;
+	r->attr_ms = (uint64_t)(fs->options.attr_timeout_s * 1000);
+	r->start_s = time(NULL);
+	TAILQ_INIT(&r->all);
+	TAILQ_INIT(&r->idle);
+	pthread_mutex_init(&r->lock, NULL);
+	return r;
+}
+
+/* Calls SOURCE what @r is called, which tells no more than where it is. */
+static int take_label(struct fs *fs, const struct fs_remote *r)
+{
+	char *label = strdup(b2f_remote_label(r->place));
+
+	if (!label)
+		return -ENOMEM;
+	free(fs->source.path);
+	fs->source.path = label;
+	return 0;
+}
+
+int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
+{
+	struct fs_remote *r = new_remote(fs, reason);
+	enum place_kind kind = PLACE_DIR;
+	int err = r ? 0 : -ENOMEM;
+
+	*reason = '\0';
+	fs->remote = r;
+	if (!err)
+		err = connect_place(fs, r);
+	if (!err)
+		err = take_label(fs, r);
+	if (!err)
+		err = look_at_place(r, fs->options.source, &kind);
+	if (!err)
+		err = make_root(fs, kind);
+	if (r)
+		r->reason = NULL;
+	if (err && !*reason)
+		snprintf(reason, FS_REASON_SIZE, "%s: %s",
+			 r && r->place ? fs->source.path : "SOURCE",
+			 strerror(-err));
+	return err;
+}
+
+void fs_remote_source_close(struct fs *fs)
+{
+	struct fs_remote *r = fs->remote;
+
+	if (!r)
+		return;
+	fs_remote_node_fini(r);
+	b2f_remote_free(r->place);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	fs->remote = NULL;
+}
+
+bool fs_remote_source_tick(struct fs *fs)
+{
+	return fs->remote && fs_remote_node_tick(fs->remote);
+}

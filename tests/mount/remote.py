@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""remote - frames on a server, for the tests of remote mounts"""
+import contextlib
+import os
+import pathlib
+import subprocess
+
+import blosc2
+import numpy as np
+
+from http_server import HttpServer
+from mounting import BUILD, Mount
+from proxy import Proxy
+from s3_server import ENV, Client, S3Server
+
+ARRAY = np.arange(300 * 200, dtype="f8").reshape(300, 200)
+
+
+def save(data, path, contiguous=False, **options):
+    """A frame with the bytes @data."""
+    options = {"chunksize": 1 << 16, "cparams": {"typesize": 1}, **options}
+    blosc2.SChunk(data=data, urlpath=str(path), contiguous=contiguous,
+                  mode="w", **options)
+
+
+def save_array(path, array=ARRAY, contiguous=True):
+    blosc2.asarray(array, urlpath=str(path), contiguous=contiguous, mode="w")
+
+
+@contextlib.contextmanager
+def s3():
+    """(the proxy before a server with an empty bucket, a client of it)"""
+    with S3Server() as server, Proxy(server.port) as way:
+        os.environ.update(ENV, AWS_ENDPOINT_URL=way.url)
+        yield way, Client(server.url)
+
+
+@contextlib.contextmanager
+def web(root):
+    with HttpServer(root) as server, Proxy(server.port) as way:
+        yield way, server
+
+
+class RemoteMount(Mount):
+    """One whose connections stay open."""
+
+    def __init__(self, url, *options):
+        super().__init__(url, "mnt", *options)
+
+    def open_fds(self):
+        def is_socket(fd):
+            with contextlib.suppress(OSError):
+                return os.readlink(f"/proc/{self.pid}/fd/{fd}").startswith(
+                    "socket:")
+
+        return [fd for fd in super().open_fds() if not is_socket(fd)]
+
+
+def refused(*args, env=None):
+    """The one line that bloscfs says of a mount that fails, and its status."""
+    run = subprocess.run([BUILD / "bloscfs", "-f", *args, "mnt"],
+                         capture_output=True, text=True, check=False,
+                         env=env, timeout=120)
+    assert run.stderr.count("\n") == 1, run.stderr
+    return run.stderr.strip(), run.returncode
+
+
+def count(way, what="GET"):
+    """How many requests there were since the last call, and their bytes."""
+    taken = way.take()
+    return (sum(r.method == what for r in taken), len(taken),
+            sum(r.received for r in taken))
+
+
+def read(path):
+    return pathlib.Path(path).read_bytes()
