@@ -13,6 +13,7 @@ import kills  # noqa: E402
 import names  # noqa: E402
 import packed  # noqa: E402
 import power  # noqa: E402
+import remote_faults  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
 import suites  # noqa: E402
@@ -78,6 +79,13 @@ def blp(count, seed):
             seed + first // 100, min(100, count - first))
 
 
+def remote(count, seed):
+    """A hundred reads at a time, each in a mount of its own."""
+    for first in range(0, count, 100):
+        yield f"seed {seed + first}", lambda: remote_faults.play(
+            min(100, count - first), seed + first)
+
+
 def cut_power(kind, count, seed, options, contiguous):
     assert power.cut_power(kind, count, seed, 4, options,
                            contiguous=contiguous) == 0
@@ -113,7 +121,8 @@ def suite(count, _):
 
 RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
         "names": (name, 30000), "rounds": (play, 1000), "kill": (kill, 200),
-        "flips": (flip, 500), "damage": (damage, 650), "power": (cut, 1000),
+        "remote": (remote, 5000), "flips": (flip, 500),
+        "damage": (damage, 650), "power": (cut, 1000),
         "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx, cut)}

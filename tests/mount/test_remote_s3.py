@@ -12,6 +12,7 @@ import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import remote_faults
 import s3_server
 from mounting import Mount, data, error_of, main, wait_until
 from proxy import drop, status
@@ -192,6 +193,10 @@ def test_python_blosc2_reads_what_was_copied_out():
         pathlib.Path("again.b2nd").write_bytes(
             client.get("bucket/d/array.b2nd"))
         assert np.array_equal(blosc2.open("again.b2nd")[:], ARRAY)
+
+
+def test_reads_are_right_whatever_fails_on_the_way():
+    remote_faults.play(60, seed=1)
 
 
 def test_faults_that_pass_are_not_seen():
