@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 
 from mounting import Mount, data, error_of, main, make, wait_until
+from scratch import SPARSE
 
 HIDDEN = ".bloscfs-deleted"
 
@@ -26,7 +27,7 @@ def wait_for_none(top="src"):
 def test_a_deleted_file_can_be_used():
     os.mkdir("src")
     raw = bytearray(make("src/a.b2frame", None))
-    with Mount("src", "mnt"):
+    with Mount("src", "mnt", "-o", SPARSE):
         f = open("mnt/a", "r+b", buffering=0)
         ino = os.fstat(f.fileno()).st_ino
         mapped = mmap.mmap(f.fileno(), 0)

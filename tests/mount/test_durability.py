@@ -61,7 +61,7 @@ def test_what_is_durable_when():
         write("mnt/tmp")
         assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
-    with Traced("commit=1") as t:
+    with Traced(SPARSE, "commit=1") as t:
         write("mnt/c")
         wait_until(lambda: t.count("syncfs") == 1, "syncfs")
         time.sleep(1.5)
@@ -76,7 +76,7 @@ def test_what_is_durable_when():
             # Chunk, index, directory; a sync may have done the rest.
             wait_until(lambda: t.count("fsync") >= before + 3, "fsync")
     pathlib.Path("src/plain").write_text("plain")
-    with Traced("sync") as t:
+    with Traced(SPARSE, "sync") as t:
         assert t.during(lambda: write("mnt/d"), "fsync") >= 4
         assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
         # Plain files as well.
