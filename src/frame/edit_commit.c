@@ -148,7 +148,8 @@ struct sync_all {
 	struct b2f_commit *commit;
 };
 
-static int sync_file(void *arg, size_t i)
+/* Syncs it, or waits for its write: the kernel tells once of what has failed. */
+static int settle_file(void *arg, size_t i)
 {
 	const struct sync_all *all = arg;
 	const struct b2f_edit *edit = all->edit;
@@ -160,7 +161,7 @@ static int sync_file(void *arg, size_t i)
 
 	err = b2f_object_open(edit->store, id, &object, &why);
 	if (!err) {
-		err = b2f_object_sync(&object, &why);
+		err = b2f_object_settle(&object, all->commit->durable, &why);
 		/* Of one that cannot be opened now, nothing is lost yet. */
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_EDIT_FAILED;
@@ -174,17 +175,6 @@ static int sync_file(void *arg, size_t i)
 	return err;
 }
 
-/* Nothing is promised: of what is wrong, a sync will tell. */
-static void push(const struct b2f_edit *edit, int64_t id,
-		 void (*fn)(const struct b2f_object *object))
-{
-	struct b2f_object object = {.fd = -1};
-
-	if (!b2f_object_open(edit->store, id, &object, NULL))
-		fn(&object);
-	b2f_object_close(&object);
-}
-
 /*
  * What a frame that was never durable is made of reaches the disk before it gets
  * its names, too: if the power fails, the frame is there as a whole or not at
@@ -194,18 +184,13 @@ static void push(const struct b2f_edit *edit, int64_t id,
 static int begin_file(void *arg, size_t i)
 {
 	const struct sync_all *all = arg;
+	struct b2f_object object = {.fd = -1};
 
-	push(all->edit, (int64_t)all->commit->unsynced.ids[i],
-	     b2f_object_write_soon);
-	return 0;
-}
-
-static int await_file(void *arg, size_t i)
-{
-	const struct sync_all *all = arg;
-
-	push(all->edit, (int64_t)all->commit->unsynced.ids[i],
-	     b2f_object_write_out);
+	if (!b2f_object_open(all->edit->store,
+			     (int64_t)all->commit->unsynced.ids[i], &object,
+			     NULL))
+		b2f_object_write_soon(&object);
+	b2f_object_close(&object);
 	return 0;
 }
 
@@ -331,7 +316,7 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 	size_t size = 0;
 	int err;
 
-	err = for_files(edit, commit, commit->durable ? sync_file : begin_file);
+	err = for_files(edit, commit, commit->durable ? settle_file : begin_file);
 	if (!err)
 		err = b2f_edit_make_index(edit, commit, NULL, &bytes, &size,
 					  why);
@@ -341,7 +326,7 @@ static int write_all(struct b2f_edit *edit, struct b2f_commit *commit,
 			commit->has_mtime ? &commit->mtime : NULL,
 			commit->durable, why);
 	if (!err && !commit->durable)
-		err = for_files(edit, commit, await_file);
+		err = for_files(edit, commit, settle_file);
 	free(bytes);
 	if (err)
 		return err;

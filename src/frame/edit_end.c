@@ -10,6 +10,7 @@ static void cut(struct b2f_edit *edit)
 {
 	struct b2f_object object = {.store = edit->store, .fd = -1};
 	struct stat st;
+	int err = 0;
 
 	if (b2f_store_stat_index(edit->store, &st) ||
 	    ((uint64_t)st.st_size <= edit->disk->frame_len &&
@@ -17,9 +18,12 @@ static void cut(struct b2f_edit *edit)
 		return;
 	/* The header of a longer frame may be the one that the disk has. */
 	if (b2f_durability_get(edit->durability) == B2F_DISK_NEW)
-		b2f_object_write_out(&object);
+		err = b2f_object_write_out(&object, NULL);
+	if (err)
+		b2f_durability_fail(edit->durability);
 	/* If that fails, the next writer tries again. */
-	(void)!b2f_store_cut(edit->store, edit->disk->frame_len, NULL);
+	else
+		(void)!b2f_store_cut(edit->store, edit->disk->frame_len, NULL);
 }
 
 /* Gives back what only frames before, or none, had. */

@@ -56,14 +56,18 @@ static bool may_use(struct search *search)
 {
 	struct b2f_edit *edit = search->edit;
 	struct b2f_object object = {.store = edit->store, .fd = -1};
+	int err;
 
 	if (search->found)
 		return search->may_use;
-	search->found = search->may_use = true;
+	search->found = true;
 	if (b2f_durability_get(edit->durability) == B2F_DISK_NEW)
-		b2f_object_write_out(&object);
+		err = b2f_object_write_out(&object, NULL);
 	else
-		search->may_use = !b2f_store_sync_index(edit->store, NULL);
+		err = b2f_store_sync_index(edit->store, NULL);
+	if (err)
+		b2f_durability_fail(edit->durability);
+	search->may_use = !err;
 	return search->may_use;
 }
 

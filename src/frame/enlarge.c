@@ -105,7 +105,7 @@ static int sync_index(const struct growth *g, struct b2f_why *why)
 		return 0;
 	err = b2f_object_open(g->to, B2F_OBJECT_INDEX, &index, why);
 	if (!err)
-		b2f_object_write_out(&index);
+		err = b2f_object_write_out(&index, why);
 	b2f_object_close(&index);
 	return err;
 }

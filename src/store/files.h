@@ -81,6 +81,13 @@ int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 			  struct b2f_why *why);
 
 /*
+ * Has the disk write all of @fd, and waits for that.  A write that failed is told
+ * of once, here or by fsync(2).  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_files_write_out(int fd, struct b2f_why *why);
+
+/*
  * Takes the lock of the only writer on the directory or file @fd, where the
  * filesystem has locks.  Returns 0, -EBUSY (another process has it) or an errno.
  */

@@ -81,6 +81,21 @@ int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 	return 0;
 }
 
+int b2f_files_write_out(int fd, struct b2f_why *why)
+{
+	const unsigned int flags = SYNC_FILE_RANGE_WAIT_BEFORE |
+				   SYNC_FILE_RANGE_WRITE |
+				   SYNC_FILE_RANGE_WAIT_AFTER;
+
+	if (sync_file_range(fd, 0, 0, flags) == 0)
+		return 0;
+	/* Where it cannot be done at all it says nothing of the data. */
+	if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ||
+	    errno == EPERM || errno == ESPIPE)
+		return 0;
+	return b2f_why_set(why, -errno, "write it out: %s", strerror(errno));
+}
+
 /* Filesystems without locks, or without this kind, are used without. */
 static bool is_unsupported(int err)
 {

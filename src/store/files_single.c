@@ -183,17 +183,20 @@ static void single_write_soon(const struct b2f_object *object)
  * is there only together, so a loss of power leaves the file empty or whole.  A
  * later header is written over one that the disk may have.
  */
-static void single_write_out(const struct b2f_object *object)
+static int single_write_out(const struct b2f_object *object,
+			    struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(object->store);
-	unsigned int flags = SYNC_FILE_RANGE_WRITE;
+	bool is_fresh;
 
 	pthread_mutex_lock(&w->lock);
-	if (!w->is_fresh)
-		flags |= SYNC_FILE_RANGE_WAIT_BEFORE |
-			 SYNC_FILE_RANGE_WAIT_AFTER;
+	is_fresh = w->is_fresh;
 	pthread_mutex_unlock(&w->lock);
-	(void)sync_file_range(w->fd, 0, 0, flags);
+	if (!is_fresh)
+		return b2f_files_write_out(w->fd, why);
+	/* What is wrong, fsync will tell. */
+	(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	return 0;
 }
 
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)

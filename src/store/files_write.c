@@ -200,12 +200,9 @@ static void dir_write_soon(const struct b2f_object *object)
 	(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-static void dir_write_out(const struct b2f_object *object)
+static int dir_write_out(const struct b2f_object *object, struct b2f_why *why)
 {
-	(void)sync_file_range(object->fd, 0, 0,
-			      SYNC_FILE_RANGE_WAIT_BEFORE |
-				      SYNC_FILE_RANGE_WRITE |
-				      SYNC_FILE_RANGE_WAIT_AFTER);
+	return b2f_files_write_out(object->fd, why);
 }
 
 static int dir_sync(const struct b2f_object *object, struct b2f_why *why)

@@ -119,7 +119,7 @@ struct b2f_store_write_ops {
 		       const struct timespec *mtime, struct b2f_why *why);
 	/* NULL: there is nothing to gain. */
 	void (*write_soon)(const struct b2f_object *object);
-	void (*write_out)(const struct b2f_object *object);
+	int (*write_out)(const struct b2f_object *object, struct b2f_why *why);
 	int (*sync)(const struct b2f_object *object, struct b2f_why *why);
 	int (*show)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*hide)(struct b2f_store *store, int64_t id, struct b2f_why *why);

@@ -77,12 +77,11 @@ void b2f_object_write_soon(const struct b2f_object *object)
 		ops->write_soon(object);
 }
 
-void b2f_object_write_out(const struct b2f_object *object)
+int b2f_object_write_out(const struct b2f_object *object, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;
 
-	if (ops && ops->write_out)
-		ops->write_out(object);
+	return ops && ops->write_out ? ops->write_out(object, why) : 0;
 }
 
 int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
@@ -95,10 +94,8 @@ int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
 int b2f_object_settle(const struct b2f_object *object, bool durable,
 		      struct b2f_why *why)
 {
-	if (durable)
-		return b2f_object_sync(object, why);
-	b2f_object_write_out(object);
-	return 0;
+	return durable ? b2f_object_sync(object, why)
+		       : b2f_object_write_out(object, why);
 }
 
 int b2f_store_write_chunk(struct b2f_store *store, int64_t id,

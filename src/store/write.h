@@ -80,9 +80,11 @@ void b2f_object_write_soon(const struct b2f_object *object);
  * that is given from now on: after a loss of power that name leads to all of the
  * content, or is not there.  Far cheaper than b2f_object_sync(), and promises no
  * more than this order.  Of a contiguous store it is the whole file, which is not
- * waited for before the first header of a new one.
+ * waited for before the first header of a new one.  Returns 0 or an errno, which
+ * means what it does of b2f_object_sync().
  */
-void b2f_object_write_out(const struct b2f_object *object);
+B2F_MUST_CHECK
+int b2f_object_write_out(const struct b2f_object *object, struct b2f_why *why);
 
 /*
  * Makes the content of @object durable (fsync).  Returns 0 or an errno: then

@@ -74,7 +74,7 @@ void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
 	static const char *const verbs[] = {
 		"create", "write", "inherit", "sync", "install", "sync names",
 		"remove", "open",  "read",    "stat", "list",	 "lock",
-		"name"};
+		"name",   "write out"};
 	char name[B2F_CHUNK_NAME_SIZE];
 	struct fault_op what;
 

@@ -90,19 +90,27 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 }
 
 /* What was written out before is on disk by now, or nothing later is. */
-static void single_write_out(const struct b2f_object *object)
+static int single_write_out(const struct b2f_object *object,
+			    struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(object->store);
 	struct fault_file *file = single_of(disk);
+	bool dead;
+	int err;
 
 	pthread_mutex_lock(&disk->lock);
-	if (!disk->powerless && file->dirty) {
+	dead = disk->powerless;
+	err = fault_begin(disk, FAULT_WRITE_OUT, B2F_OBJECT_INDEX, why);
+	if (err && !dead && file->dirty) {
+		sync_pages(file, true);
+	} else if (!err && file->dirty) {
 		if (file->ordered)
 			fault_bytes_copy(&file->durable, &file->out);
 		fault_bytes_copy(&file->out, &file->now);
 		file->ordered = true;
 	}
 	pthread_mutex_unlock(&disk->lock);
+	return err;
 }
 
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)

@@ -92,6 +92,25 @@ static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
 	return err;
 }
 
+static int fault_write_out(const struct b2f_object *object,
+			   struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(object->store);
+	struct fault_file *file;
+	bool dead;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	dead = disk->powerless;
+	file = fault_file_of(object);
+	err = fault_begin(disk, FAULT_WRITE_OUT,
+			  fault_id_of(disk, (size_t)object->fd), why);
+	if (err && !dead && file->dirty)
+		file->abandoned = true;
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
 /* The file of @id gets, or loses, its name: @id says which it is to have. */
 static int fault_rename(struct b2f_store *store, int64_t id,
 			struct b2f_why *why)
@@ -206,6 +225,7 @@ static const struct b2f_store_write_ops fault_write_ops = {
 	.create = fault_create,
 	.write = fault_write,
 	.inherit = fault_inherit,
+	.write_out = fault_write_out,
 	.sync = fault_sync,
 	.show = fault_show,
 	.hide = fault_hide,

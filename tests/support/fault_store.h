@@ -59,7 +59,8 @@ enum fault_kind {
 	FAULT_STAT = 1 << 9,
 	FAULT_LIST = 1 << 10,
 	FAULT_LOCK = 1 << 11,
-	FAULT_ALL = (1 << 13) - 1,
+	FAULT_WRITE_OUT = 1 << 13,
+	FAULT_ALL = (1 << 14) - 1,
 	/* Those that fail on a full disk. */
 	FAULT_TAKES_ROOM = FAULT_CREATE | FAULT_WRITE | FAULT_INHERIT,
 };

@@ -141,3 +141,40 @@ Test(file_durable, a_file_that_cannot_be_opened_now_is_not_lost)
 	end(&w);
 	fault_disk_free(disk);
 }
+
+/* Fails write number @n of those that a visible commit waits for; false: none. */
+static bool fails_to_write_out(bool contiguous, uint64_t n)
+{
+	struct fault_disk *disk = make_disk(contiguous);
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_WRITE_OUT};
+	static struct work w;
+	bool failed;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	fault_disk_count(disk, FAULT_WRITE_OUT);
+	plan.at = fault_disk_nops(disk) + n;
+	fault_disk_fail(disk, &plan);
+	failed = commit(&w, B2F_COMMIT_VISIBLE) == -EIO;
+	fault_disk_fail(disk, NULL);
+	/* The kernel told of it then, and does not again. */
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(&w), 12, "%d, at %d", contiguous, (int)n);
+	check_reading(&w);
+	cr_expect_eq(w.nfailed, failed);
+	end(&w);
+	fault_disk_free(disk);
+	return failed;
+}
+
+Test(file_durable, what_a_visible_commit_could_not_write_is_written_anew)
+{
+	uint64_t n = 0;
+
+	while (fails_to_write_out(false, n))
+		n++;
+	cr_expect_gt(n, 2);
+	cr_expect(fails_to_write_out(true, 0));
+}
