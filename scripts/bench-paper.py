@@ -278,9 +278,9 @@ def print_row(row):
           f"{row['ratio']:8.2f}", flush=True)
 
 
-def run_all(options):
+def run_all(options, run):
+    """Puts rows into @run, which is in the JSON as soon as they are there."""
     formats = find_formats()
-    rows = []
     print(f"{'size':7} {'entropy':7} {'format':22} {'save s':>9} {'cold s':>9} "
           f"{'hot s':>9} {'ratio':>8}", flush=True)
     end = time.monotonic() + 60 * options.minutes
@@ -292,10 +292,12 @@ def run_all(options):
                 continue
             found = run_array(options, formats, size, entropy)
             for name, figures in (found or {}).items():
-                rows.append({"size": size, "entropy": entropy, "format": name,
-                             **figures})
-                print_row(rows[-1])
-    return rows
+                row = {"size": size, "entropy": entropy, "format": name,
+                       **figures}
+                run["rows"].append(row)
+                print_row(row)
+            run["load"][1] = os.getloadavg()[0]
+            options.json.write_text(json.dumps(run, indent=1))
 
 
 def version_of(package):
@@ -330,12 +332,11 @@ def describe(options):
 
 
 def measure(options):
-    load = [os.getloadavg()[0]]
-    rows = run_all(options)
-    load.append(os.getloadavg()[0])
-    return {"machine": describe(options), "load": load,
-            "rounds": {s: options.rounds or ROUNDS[s] for s in options.sizes},
-            "rows": rows}
+    run = {"machine": describe(options), "load": [os.getloadavg()[0]] * 2,
+           "rounds": {s: options.rounds or ROUNDS[s] for s in options.sizes},
+           "rows": []}
+    run_all(options, run)
+    return run
 
 
 def pick(run, size, entropy):
@@ -418,7 +419,8 @@ def table(run, size, entropy):
 
 
 def page(run, docs):
-    rounds = ", ".join(f"{n} of {BYTES[s]}" for s, n in run["rounds"].items())
+    rounds = ", ".join(f"{run['rounds'][s]} of {BYTES[s]}"
+                       for s in sizes_of(run))
     lines = ["# The experiment of the paper about Bloscpack", "",
              "Float64 arrays of three sizes and three entropies (low: a count; "
              "medium: a sine with noise, to six digits; high: random numbers) "
@@ -469,9 +471,9 @@ def main():
         run = json.loads(options.earlier.read_text())
     else:
         run = measure(options)
-        options.json.write_text(json.dumps(run, indent=1))
     print("\n".join(headline(run)))
     if options.docs:
+        options.docs.mkdir(exist_ok=True)
         page(run, options.docs)
 
 
