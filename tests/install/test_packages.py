@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from installed import BUILD, SOURCE, run
@@ -106,6 +107,26 @@ def library_links(root):
     run(program, env=dict(os.environ, LD_LIBRARY_PATH=str(library)))
 
 
+def readme_holds(root):
+    """The first example, with what is installed."""
+    run(sys.executable, SOURCE / "tests/mount/test_readme.py",
+        "test_every_line_prints_what_it_should",
+        env=dict(os.environ, B2F_BUILD=str(root / "usr/bin"),
+                 B2F_README="first"))
+
+
+def readme_names_all_that_building_needs():
+    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+    named = re.search(r"^apt-get install (build-essential.*?[^\\])$", text,
+                      re.M | re.S).group(1).split()
+    cmake = (SOURCE / "cmake/dependencies.cmake").read_text(encoding="utf-8")
+    needed = re.findall(r'^\t?b2f_require\(\w+ "\S+" (\S+)\)', cmake, re.M)
+    needed += re.findall(r"apt-get install ([\w-]+)\"", cmake)
+    needed += re.findall(r"\((lib[\w-]+-dev)\)", cmake)
+    assert len(needed) > 7, needed
+    assert {*needed} - {*named} == {"libcriterion-dev"}, (needed, named)
+
+
 def units_are_sound(root):
     """A path that is absolute lets them be looked at where they are."""
     text = next(root.rglob("bloscfs@.service")).read_text()
@@ -113,6 +134,7 @@ def units_are_sound(root):
 
 
 def main():
+    readme_names_all_that_building_needs()
     with tempfile.TemporaryDirectory() as scratch:
         work = pathlib.Path(scratch).resolve()
         packages = make_packages(work / "packages")
@@ -125,6 +147,7 @@ def main():
         programs_run(root)
         library_links(root)
         units_are_sound(root)
+        readme_holds(root)
 
 
 if __name__ == "__main__":

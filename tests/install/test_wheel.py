@@ -63,7 +63,32 @@ def example():
         'import blosc2\nassert len(blosc2.open("data/x.npy.b2nd")[:]) == 1000\n'
 
 
+def readme_names_the_packages(build):
+    """Those that have the libraries, for the Debian that this is."""
+    release = pathlib.Path("/etc/os-release").read_text(encoding="utf-8")
+    suite = re.search(r"^VERSION_CODENAME=(\w+)", release, re.M)
+    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| {suite and suite.group(1)} \| `(.*)` \|$", text, re.M)
+    if not row:
+        print("not checked: the README has no packages for this system")
+        return
+    used = run("ldd", build / "bloscfs", build / "bloscctl", encoding="utf-8")
+    libraries = {os.path.realpath(path)
+                 for path in re.findall(r"=> (/\S+)", used)}
+    # Where directories are merged, dpkg may know a file by its old name.
+    names = [name for path in libraries
+             for name in (path, path.removeprefix("/usr"))]
+    done = subprocess.run(["dpkg", "-S", *names], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, encoding="utf-8",
+                          check=False)
+    needed = {line.split(":")[0] for line in done.stdout.splitlines()}
+    # libc is always there.
+    assert len(needed) > 5 and \
+        needed - {"libc6"} | {"fuse3"} == {*row.group(1).split()}, needed
+
+
 def main():
+    readme_names_the_packages(BUILD)
     with tempfile.TemporaryDirectory() as scratch:
         work = pathlib.Path(scratch)
         wheel = run(SOURCE / "packaging/python/make-wheel", BUILD, work,
@@ -92,6 +117,11 @@ def main():
         if os.path.ismount(work / "mnt"):
             run("umount", work / "mnt")
         assert done.returncode == 0
+        # The README's first example, with the programs of the wheel.
+        run(sys.executable, SOURCE / "tests/mount/test_readme.py",
+            "test_every_line_prints_what_it_should",
+            env=dict(os.environ, B2F_BUILD=str(work / "venv/bin"),
+                     PYTHONPATH=str(packages), B2F_README="first"))
 
 
 if __name__ == "__main__":
