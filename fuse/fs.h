@@ -26,8 +26,10 @@
 #include "packs_state.h"
 #include "source.h"
 #include "stats.h"
+#include "stats_file.h"
 #include "ticker.h"
 #include "tree.h"
+#include "unused.h"
 #include "wakeup.h"
 
 struct fs_remote;
@@ -63,7 +65,11 @@ struct fs {
 	struct fs_wakeup wakeup;
 	struct fs_ticker ticker;
 	struct fs_stats stats;
+	struct fs_stats_file stats_file;
+	struct fs_unused unused;
 	struct fuse_session *session;
+	/* The kernel has been answered; set by the first request. */
+	bool is_ready;
 	/* Writing was asked for and is possible. */
 	bool read_write;
 };

@@ -24,6 +24,7 @@
 #include "helper.h"
 #include "notify.h"
 #include "packs.h"
+#include "ready_pipe.h"
 #include "remote_source.h"
 #include "resources.h"
 #include "session.h"
@@ -52,6 +53,23 @@ static enum fs_exit start_logger(struct fs *fs)
 		return fail_errno("log", err, FS_EXIT_DAEMON);
 	err = path ? fs_logger_to_file(fs->logger, path) : 0;
 	return err ? fail_errno(path, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
+}
+
+/* What other programs look at. */
+static enum fs_exit open_reports(struct fs *fs)
+{
+	const char *pipe = fs->options.notify_pipe;
+	const char *file = fs->options.statsfile;
+	int err = pipe ? fs_ready_pipe_check(pipe) : 0;
+
+	if (err == -ENOSTR) {
+		fprintf(stderr, "bloscfs: %s: not a named pipe\n", pipe);
+		return FS_EXIT_DAEMON;
+	}
+	if (err)
+		return fail_errno(pipe, err, FS_EXIT_DAEMON);
+	err = file ? fs_stats_file_open(fs, file) : 0;
+	return err ? fail_errno(file, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
 }
 
 static enum fs_exit open_operands(struct fs *fs)
@@ -221,6 +239,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;
+		fs_stats_file_end(fs);
 		/*
 		 * This deletes files whose nodes the kernel had not forgotten
 		 * yet.
@@ -229,6 +248,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_known_fini(&fs->known);
 		fs_deleted_fini(&fs->deleted);
 	}
+	fs_stats_file_close(fs);
 	b2f_runtime_free(fs->runtime);
 	if (unmounted)
 		fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is unmounted",
@@ -265,6 +285,8 @@ static enum fs_exit run(struct fs *fs)
 	fs_resources_tune_heap();
 	fs_resources_load_early();
 	code = start_logger(fs);
+	if (code == FS_EXIT_OK)
+		code = open_reports(fs);
 	if (code == FS_EXIT_OK)
 		code = open_operands(fs);
 	if (code == FS_EXIT_OK) {
@@ -317,6 +339,8 @@ int main(int argc, char **argv)
 		code = fail_errno("options", err, FS_EXIT_DAEMON);
 	if (!err)
 		code = obey(&fs);
+	if (code != FS_EXIT_OK && !fs.is_ready && fs.options.notify_pipe)
+		fs_ready_pipe_failed(fs.options.notify_pipe);
 	helper = fs.options.helper;
 	fs_mount_options_fini(&fs.options);
 	return helper ? fs_helper_exit(code) : (int)code;

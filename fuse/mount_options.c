@@ -108,6 +108,9 @@ static const struct option_entry table[] = {
 	{"xattr", CHOICE, FIELD(xattr), view_words},
 	{"loglevel", CHOICE, FIELD(loglevel), level_words},
 	{"logfile", TEXT, FIELD(logfile), NULL},
+	{"statsfile", TEXT, FIELD(statsfile), NULL},
+	{"timeout", WHOLE_SECONDS, FIELD(timeout_s), NULL},
+	{"notify_pipe", TEXT, FIELD(notify_pipe), NULL},
 	{"fsname", TEXT, FIELD(fsname), NULL},
 	{"subtype", TEXT, FIELD(subtype), NULL},
 	{"debug", SET, FIELD(debug), NULL},
@@ -456,6 +459,8 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->source);
 	free(options->mountpoint);
 	free(options->logfile);
+	free(options->statsfile);
+	free(options->notify_pipe);
 	free(options->fsname);
 	free(options->subtype);
 	free(options->kernel);

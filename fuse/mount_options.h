@@ -90,6 +90,11 @@ struct fs_options {
 	/* enum b2f_log_level, or FS_UNSET. */
 	int64_t loglevel;
 	char *logfile;
+	/* Where the statistics are written, and who waits for the mount. */
+	char *statsfile;
+	char *notify_pipe;
+	/* Seconds without use until it is unmounted; 0 is never. */
+	int64_t timeout_s;
 	char *fsname;
 	char *subtype;
 	/* Of a URL; NULL: as the environment and ~/.aws say. */

@@ -2,6 +2,7 @@
 /* session.c - the connection to the kernel: mount, serve, unmount */
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,14 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fuse_api.h"
 #include "notify.h"
 #include "op_remote.h"
 #include "ops.h"
+#include "ready_pipe.h"
 #include "session.h"
 
 /* Threads that wait for requests; decoding has its own. */
@@ -108,6 +111,9 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 		fs_logger_to_syslog(fs->logger);
 	/* First: the manager must not see the parent end before it knows us. */
 	fs_notify_ready();
+	fs->is_ready = true;
+	if (fs->options.notify_pipe)
+		fs_ready_pipe_mounted(fs->options.notify_pipe);
 	fs_daemon_ready(&fs->daemon);
 }
 
@@ -411,6 +417,34 @@ void fs_session_sync(struct fs *fs)
 		pthread_detach(thread);
 	else
 		wait_for_writes(fs, &end);
+}
+
+/* Only root may unmount; others ask the helper. */
+static bool ask_helper(char *path)
+{
+	char program[] = "fusermount3", unmount[] = "-u", quiet[] = "-q";
+	char end[] = "--";
+	char *const words[] = {program, unmount, quiet, end, path, NULL};
+	int status = -1;
+	pid_t pid;
+
+	if (posix_spawnp(&pid, program, NULL, NULL, words, environ))
+		return false;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return status == 0;
+}
+
+bool fs_session_unmount_idle(struct fs *fs)
+{
+	char *path = fs->mountpoint.path;
+
+	/* By now another filesystem may be mounted there. */
+	if (!fs->tree->own_dev || mounted_device(fs) != fs->tree->own_dev)
+		return false;
+	return umount2(path, UMOUNT_NOFOLLOW) == 0 ||
+	       (errno != EBUSY && ask_helper(path));
 }
 
 void fs_session_cut(struct fs *fs)

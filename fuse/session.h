@@ -27,6 +27,9 @@ int fs_session_run(struct fs *fs);
  */
 void fs_session_sync(struct fs *fs);
 
+/* Unmounts unless a program uses the mount.  Returns whether it is gone. */
+bool fs_session_unmount_idle(struct fs *fs);
+
 /* Makes requests fail that still wait for an answer which will not come. */
 void fs_session_cut(struct fs *fs);
 

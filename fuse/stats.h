@@ -33,6 +33,12 @@ static inline void fs_stats_add(_Atomic uint64_t *counter, uint64_t n)
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+/* Grows with every use of the mount, and with nothing else. */
+static inline uint64_t fs_stats_uses(const struct fs_stats *s)
+{
+	return s->nlookups + s->nopens + s->nreads + s->nwrites;
+}
+
 /* Writes all of them, and those of the library, to the log. */
 void fs_stats_log(struct fs *fs);
 

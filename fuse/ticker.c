@@ -157,15 +157,26 @@ static void trim_memory(struct fs *fs, bool is_idle)
 	ticker->nloads = stats.misses;
 }
 
+/* What options ask for.  Returns whether it goes on without requests. */
+static bool tick_options(struct fs *fs)
+{
+	bool goes_on = fs_stats_file_tick(fs);
+
+	goes_on |= fs_unused_tick(fs);
+	return goes_on;
+}
+
 static void *run(void *arg)
 {
 	struct timespec next = seconds_from_now(CLOCK_MONOTONIC, 1);
 	struct fs *fs = arg;
-	bool is_urgent, more;
+	bool is_urgent, more, goes_on;
 
 	while (fs_wakeup_wait(&fs->wakeup, &next, &is_urgent)) {
 		more = tick(fs, is_urgent);
-		if (more || is_urgent || fs_durable_sync_waits(fs))
+		goes_on = !is_urgent && tick_options(fs);
+		if (more || goes_on || is_urgent ||
+		    fs_durable_sync_waits(fs))
 			fs_wakeup_call(&fs->wakeup, false);
 		if (is_urgent)
 			continue;
@@ -179,6 +190,8 @@ int fs_ticker_start(struct fs *fs)
 {
 	int err = pthread_create(&fs->ticker.thread, NULL, run, fs);
 
+	/* Options may want to be looked after before the first request. */
+	fs_wakeup_call(&fs->wakeup, false);
 	fs->ticker.is_running = err == 0;
 	return -err;
 }

@@ -61,6 +61,11 @@ for f in "" -f; do
 	refused 2 nopoint $f src nopoint
 	refused 2 text $f src text
 	refused 5 nodir $f src mnt -o logfile=nodir/log
+	refused 5 nodir $f src mnt -o statsfile=nodir/stats
+	refused 5 nodir $f src mnt -o statsfile=nodir/
+	refused 5 nodir $f src mnt -o notify_pipe=nodir/pipe
+	refused 5 "not a named pipe" $f src mnt -o notify_pipe=text
+	refused 1 timeout $f src mnt -o timeout=x
 	[ -e fifo ] || mkfifo fifo
 done
 refused 2 fifo src fifo
