@@ -20,6 +20,7 @@ def declared(include):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
         # Definitions of macros and structs declare none.
         text = re.sub(r"^#(.*\\\n)*.*\n", "", text, flags=re.M)
+        text = re.sub(r"^typedef [^;{]*;", "", text, flags=re.M)
         names.update(re.findall(r"\b(b2f_\w+)\(", text))
     return names
 
