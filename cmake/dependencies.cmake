@@ -37,7 +37,9 @@ if(B2F_REMOTE)
 	pkg_check_modules(EXPAT IMPORTED_TARGET GLOBAL QUIET "expat>=2.4")
 endif()
 if(B2F_REMOTE AND CURL_FOUND AND EXPAT_FOUND)
-	set(B2F_REMOTE_MODULES " libcurl expat")
+	# By name: libcurl's module wants libraries that Debian has no static
+	# form of, and that nothing else needs.
+	set(B2F_REMOTE_LIBS " -lcurl -lexpat")
 else()
 	set(B2F_REMOTE OFF)
 	message(STATUS "without libcurl>=7.84 (libcurl4-openssl-dev) and expat "

@@ -48,15 +48,23 @@ def headers_compile(at):
                    input=unit.encode())
 
 
-def examples_work(at, name, *link):
-    """Through pkg-config alone; @link goes before its libraries."""
-    static = ["--static"] if "-static" in link else []
+def flags_of(at, is_static):
+    """What pkg-config says; with the archive for the shared library."""
+    if not is_static:
+        return at.pkg_config("--cflags", "--libs")
+    return [f"{at.lib}/libb2frame.a" if word == "-lb2frame" else word
+            for word in at.pkg_config("--cflags", "--libs", "--static")]
+
+
+def examples_work(at, name, is_static):
+    """Through pkg-config alone."""
     programs = {}
     for source in sorted(EXAMPLES.glob("*.c")):
         program = at.work / f"{name}-{source.stem}"
         at.run("cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", *STRICT, source,
-               *link, *at.pkg_config("--cflags", "--libs", *static), "-o",
-               program)
+               *flags_of(at, is_static), "-o", program)
+        needs = at.run("readelf", "-d", program, encoding="utf-8")
+        assert ("libb2frame" in needs) != is_static, needs
         programs[source.stem] = program
     frame = f"{name}.b2frame"
     at.run(programs["write_frame"], frame, 100000)
@@ -103,8 +111,8 @@ def main():
     with Installed() as at:
         exports_what_headers_declare(at)
         headers_compile(at)
-        examples_work(at, "shared")
-        examples_work(at, "static", "-static")
+        examples_work(at, "shared", False)
+        examples_work(at, "static", True)
         cpp_links(at)
         cmake_finds_it(at)
 
