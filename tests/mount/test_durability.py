@@ -85,6 +85,17 @@ def test_what_is_durable_when():
     assert t.count("syncfs") == 0
 
 
+def test_a_small_file_that_is_closed_is_left_to_a_sync():
+    """As a frame that is a directory is; the file itself leads to its disk."""
+    with Traced("commit=1", f"small={CHUNK}") as t:
+        for i in range(3):
+            with open(f"mnt/{i}", "wb") as f:
+                before = t.count("syncfs", "fsync")
+                wait_until(lambda: t.count("syncfs", "fsync") > before, "one")
+                f.write(b"written")
+    assert "sync later" not in t.mount.log(), t.mount.log()
+
+
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():
     with Traced("commit=600") as t:
         for name in "mnt/a", "mnt/b", "mnt/c", "mnt/d":
