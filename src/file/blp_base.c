@@ -136,7 +136,8 @@ int b2f_blp_base_copy(const struct b2f_blp_base *base, uint64_t from,
 	return err;
 }
 
-int b2f_blp_base_grow(const struct b2f_array *array, uint64_t nbytes,
+int b2f_blp_base_grow(const struct b2f_blp_base *base,
+		      const struct b2f_array *array, uint64_t nbytes,
 		      char **out, struct b2f_why *why)
 {
 	struct b2f_array grown = *array;
@@ -159,5 +160,6 @@ int b2f_blp_base_grow(const struct b2f_array *array, uint64_t nbytes,
 				   (unsigned long long)row,
 				   (unsigned long long)nbytes);
 	grown.shape[axis] += (int64_t)(nbytes / row);
-	return b2f_json_array_write(&grown, out);
+	return b2f_json_array_reshape(base->blp->json, base->blp->json_len,
+				      &grown, out);
 }

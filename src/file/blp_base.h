@@ -61,14 +61,16 @@ int b2f_blp_base_copy(const struct b2f_blp_base *base, uint64_t from,
 		      uint64_t end, int fd, uint64_t to, struct b2f_why *why);
 
 /*
- * The metadata of the array @array with @nbytes more of data in *@out, malloc'ed:
- * it becomes longer along the axis that its items run along slowest.
+ * The metadata of @base, which is the array @array, with @nbytes more of data, in
+ * *@out, malloc'ed: it becomes longer along the axis that its items run along
+ * slowest.
  *
  * Returns 0, -EINVAL (that is no whole number of rows) or -ENOMEM, with the cause
  * in @why.
  */
 B2F_MUST_CHECK
-int b2f_blp_base_grow(const struct b2f_array *array, uint64_t nbytes,
+int b2f_blp_base_grow(const struct b2f_blp_base *base,
+		      const struct b2f_array *array, uint64_t nbytes,
 		      char **out, struct b2f_why *why);
 
 #endif

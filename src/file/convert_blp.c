@@ -153,10 +153,11 @@ static int choose_meta(struct making *m, struct b2f_why *why)
 	int err;
 
 	if (old)
-		return old->is_tensor ? b2f_blp_base_grow(&old->array,
-							  f->form.nbytes,
-							  &m->json, why)
-				      : 0;
+		return old->is_tensor
+			       ? b2f_blp_base_grow(&m->base, &old->array,
+						   f->form.nbytes, &m->json,
+						   why)
+			       : 0;
 	err = b2f_tensor_bloscpack(f, &m->json);
 	if (err || m->json)
 		return err;

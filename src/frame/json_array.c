@@ -128,24 +128,45 @@ static json_t *dtype_of(const struct b2f_array *array)
 	return json_sprintf("'%s'", text);
 }
 
-int b2f_json_array_write(const struct b2f_array *array, char **out)
+static json_t *shape_of(const struct b2f_array *array)
 {
-	json_t *shape = json_array(), *root;
+	json_t *shape = json_array();
 
-	if (array->dtype_format != 0) {
-		json_decref(shape);
-		return 0;
-	}
 	for (unsigned int i = 0; i < array->ndim; i++)
 		json_array_append_new(shape, json_integer(array->shape[i]));
-	root = json_pack("{s:o, s:o, s:s, s:s}", "dtype", dtype_of(array),
-			 "shape", shape, "order",
-			 array->fortran_order ? "F" : "C", "container",
-			 "numpy");
+	return shape;
+}
+
+/* The text of @root, which is given away. */
+static int put_root(json_t *root, char **out)
+{
 	*out = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII)
 		    : NULL;
 	json_decref(root);
 	return *out ? 0 : -ENOMEM;
+}
+
+int b2f_json_array_write(const struct b2f_array *array, char **out)
+{
+	if (array->dtype_format != 0)
+		return 0;
+	return put_root(json_pack("{s:o, s:o, s:s, s:s}", "dtype",
+				  dtype_of(array), "shape", shape_of(array),
+				  "order", array->fortran_order ? "F" : "C",
+				  "container", "numpy"),
+			out);
+}
+
+int b2f_json_array_reshape(const char *text, size_t len,
+			   const struct b2f_array *array, char **out)
+{
+	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+
+	if (json_object_set_new(root, "shape", shape_of(array))) {
+		json_decref(root);
+		return -ENOMEM;
+	}
+	return put_root(root, out);
 }
 
 int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,

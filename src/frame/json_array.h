@@ -30,4 +30,13 @@ int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,
 B2F_MUST_CHECK
 int b2f_json_array_write(const struct b2f_array *array, char **out);
 
+/*
+ * The @len bytes of JSON at @text with the shape of @array, in *@out, malloc'ed;
+ * all else in them stays.  b2f_json_array_parse() has found them good.  Returns 0
+ * or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_json_array_reshape(const char *text, size_t len,
+			   const struct b2f_array *array, char **out);
+
 #endif

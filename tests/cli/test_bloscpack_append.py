@@ -70,6 +70,16 @@ def test_random_files_become_longer():
             check_array(array, order, data + more)
 
 
+def test_metadata_of_an_array_stay():
+    array = np.arange(6, dtype="<i4").reshape(2, 3)
+    meta = {"dtype": "'<i4'", "author": "me", "shape": [2, 3], "order": "C",
+            "container": "numpy", "taken": [1, 2.5, None]}
+    bloscpack.pack_bytes_to_file(array.tobytes(), "x.blp", metadata=meta)
+    put("more", array.tobytes())
+    ctl("append", "x.blp", "more")
+    assert unpack("x.blp") == (array.tobytes() * 2, {**meta, "shape": [4, 3]})
+
+
 def test_the_last_chunk_is_filled_up():
     pack("x.blp")
     before = pathlib.Path("x.blp").read_bytes()
