@@ -134,6 +134,7 @@ static int find_node(struct look *l, struct fs_remote_node **out)
 	struct fs_remote *r = l->fs->remote;
 	struct fs_remote_node *node = fs_remote_node_present(r, l->path);
 	int is = node ? check_node(l, node) : 0;
+	bool is_open;
 	int err;
 
 	if (is == 1) {
@@ -145,12 +146,14 @@ static int find_node(struct look *l, struct fs_remote_node **out)
 	if (is < 0)
 		return is;
 	err = make_node(l, &node);
-	if (!err) {
-		*out = fs_remote_node_publish(r, node);
-		if (node->file)
-			fs_wakeup_call(&l->fs->wakeup, false);
-	}
-	return err;
+	if (err)
+		return err;
+	/* Of two nodes of one version, the newer one is gone after it. */
+	is_open = node->file != NULL;
+	*out = fs_remote_node_publish(r, node);
+	if (is_open)
+		fs_wakeup_call(&l->fs->wakeup, false);
+	return 0;
 }
 
 /* The node of @name in @dir, with a reference. */

@@ -135,6 +135,21 @@ def test_a_new_version_is_seen_and_never_mixed():
             wait_until(lambda: not os.path.isfile("mnt/x"), "it is no frame")
 
 
+def test_a_listing_may_be_older_than_its_objects():
+    """Each lookup finds another version than is listed, and the same again."""
+    with s3() as (_, client):
+        save(data(1000), "a.b2f", contiguous=True)
+        save(data(2000), "b.b2f", contiguous=True)
+        client.put_tree("a.b2f", "bucket/d/a.b2f")
+        with RemoteMount("s3://bucket/d", "-o",
+                         "attr_timeout=60,entry_timeout=0,refresh=60"):
+            assert os.listdir("mnt") == ["a"]
+            client.put_tree("b.b2f", "bucket/d/a.b2f")
+            for _ in range(3):
+                assert os.stat("mnt/a").st_size == 2000
+            assert read("mnt/a") == data(2000)
+
+
 def test_requests_are_few():
     """What a million chunks cost is what a few cost: the index."""
     size = 64 << 20
