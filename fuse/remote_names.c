@@ -14,6 +14,8 @@
 struct reading {
 	struct fs_remote_names *names;
 	size_t room;
+	/* Of the store's, those that are shown as nothing counted. */
+	size_t nseen;
 };
 
 static void free_name(struct fs_remote_name *name)
@@ -54,8 +56,6 @@ static int make_room(struct reading *r)
 
 	if (r->names->n < r->room)
 		return 0;
-	if (r->names->n >= NAMES_MAX)
-		return B2F_ETOOBIG;
 	list = realloc(r->names->list, room * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
@@ -78,6 +78,8 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 	char stem[FS_NAME_SIZE];
 	int err;
 
+	if (r->nseen++ == NAMES_MAX)
+		return B2F_ETOOBIG;
 	if (!is_possible(entry->name))
 		return 0;
 	err = make_room(r);

@@ -9,6 +9,9 @@
 /* A page of a listing is never longer, bytes. */
 #define PAGE_ROOM ((size_t)16 << 20)
 
+/* A listing with so many pages in a row without a name never ends. */
+#define BLANKS_MAX 1000
+
 /* The last part of @item's key, in place; NULL: it is none of a name below. */
 static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
 {
@@ -23,11 +26,13 @@ static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
 		       : item->key + nprefix;
 }
 
+/* Counts in *@nblanks the pages since the last one with a name. */
 static int visit_page(struct b2f_s3_page *page, size_t nprefix,
-		      b2f_remote_list_fn *fn, void *arg)
+		      b2f_remote_list_fn *fn, void *arg, unsigned int *nblanks)
 {
 	int err = 0;
 
+	++*nblanks;
 	for (size_t i = 0; i < page->n && !err; i++) {
 		struct b2f_s3_item *item = &page->items[i];
 		struct b2f_remote_entry entry = {
@@ -36,8 +41,10 @@ static int visit_page(struct b2f_s3_page *page, size_t nprefix,
 			.st = item->st,
 		};
 
-		if (entry.name)
-			err = fn(arg, &entry);
+		if (!entry.name)
+			continue;
+		*nblanks = 0;
+		err = fn(arg, &entry);
 	}
 	return err;
 }
@@ -74,6 +81,7 @@ static int get_page(struct b2f_remote *remote, const char *prefix,
 static int list_prefix(struct b2f_remote *remote, const char *prefix,
 		       b2f_remote_list_fn *fn, void *arg, struct b2f_why *why)
 {
+	unsigned int nblanks = 0;
 	char *token = NULL;
 	int err, done = 0;
 
@@ -81,12 +89,14 @@ static int list_prefix(struct b2f_remote *remote, const char *prefix,
 		struct b2f_s3_page page = {.items = NULL};
 
 		err = get_page(remote, prefix, token, &page, why);
-		if (!err && token && page.token &&
-		    strcmp(token, page.token) == 0)
+		if (!err)
+			done = visit_page(&page, strlen(prefix), fn, arg,
+					  &nblanks);
+		if (!err && !done && page.token &&
+		    (nblanks == BLANKS_MAX ||
+		     (token && strcmp(token, page.token) == 0)))
 			err = b2f_why_set(why, B2F_ECORRUPT,
 					  "the server's listing has no end");
-		if (!err)
-			done = visit_page(&page, strlen(prefix), fn, arg);
 		free(token);
 		token = page.token;
 		page.token = NULL;

@@ -99,6 +99,22 @@ def check_faults(server):
         assert len(way.take()) == 1
 
 
+def check_endless_listing():
+    """A page without a name says each time that more follow."""
+    def page(request):
+        if "list-type" not in request.path:
+            return status(404)
+        return status(200, b"<ListBucketResult><IsTruncated>true</IsTruncated>"
+                           b"<NextContinuationToken>%d</NextContinuationToken>"
+                           b"</ListBucketResult>" % request.nth)
+
+    with Proxy(1) as way:
+        way.fault = page
+        os.environ.update(AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="y",
+                          AWS_ENDPOINT_URL=way.url)
+        assert "no end" in refused("ls", "s3://bucket")
+
+
 def main():
     with workdir() as here:
         root = here / "root"
@@ -110,6 +126,7 @@ def main():
             check_copies(server.url)
             check_refusals(server.url)
             check_faults(server)
+        check_endless_listing()
 
 
 main()
