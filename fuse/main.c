@@ -85,7 +85,9 @@ static enum fs_exit open_operands(struct fs *fs)
 	    (!fs->source.is_frame || fs->source.is_pack)) {
 		snprintf(reason, sizeof(reason),
 			 "%s: a directory cannot be mounted on the file %.200s",
-			 fs->options.source, fs->mountpoint.path);
+			 fs->source.is_url ? fs->source.path
+					   : fs->options.source,
+			 fs->mountpoint.path);
 		return fail(reason, FS_EXIT_MOUNTPOINT);
 	}
 	return FS_EXIT_OK;

@@ -251,8 +251,9 @@ static int device_error(void)
 static void explain(const struct fs *fs, const char *said,
 		    char reason[FS_REASON_SIZE])
 {
-	const char *path = fs->options.source;
-
+	/* What follows the path of a URL may be a signature. */
+	const char *path = fs->source.is_url ? fs->source.path
+					     : fs->options.source;
 	int err = device_error();
 
 	if (err)

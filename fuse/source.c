@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,12 +137,15 @@ static int has_index(const char *path, bool *out)
 static int open_url(struct fs_source *source, const char *url,
 		    char reason[FS_REASON_SIZE])
 {
+	bool is_s3 = strncasecmp(url, "s3:", 3) == 0;
+
 	source->is_url = true;
-	source->path = strdup(url);
+	/* What follows the path may be a signature, which is not shown. */
+	source->path = strndup(url, is_s3 ? strlen(url) : strcspn(url, "?#"));
 	if (!source->path)
-		return give_reason(reason, url, -ENOMEM);
+		return give_reason(reason, "SOURCE", -ENOMEM);
 	source->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return source->fd < 0 ? give_reason(reason, url, -errno) : 0;
+	return source->fd < 0 ? give_reason(reason, source->path, -errno) : 0;
 }
 
 int fs_source_open(const char *path, struct fs_source *out,

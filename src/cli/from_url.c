@@ -247,11 +247,13 @@ static void show(const struct steps *s, const char *path,
 static int open_below(const struct steps *s, const char *path,
 		      struct b2f_frame **out)
 {
+	/* What follows the path of a URL may be a signature. */
+	const char *place = b2f_remote_label(s->remote);
 	struct b2f_frame_options how = {.join_objects = true};
 	char *label = NULL;
 	int err;
 
-	if (asprintf(&label, "%s%s%s", s->url, *path ? "/" : "", path) < 0)
+	if (asprintf(&label, "%s%s%s", place, *path ? "/" : "", path) < 0)
 		return -ENOMEM;
 	how.label = label;
 	err = b2f_remote_open_frame(s->remote, path, &how, out);
@@ -352,7 +354,7 @@ static int walk_place(const struct steps *s)
 	if (err == -ENOENT && b2f_remote_has_list(s->remote))
 		return walk_below(s, "");
 	if (err == -ENOENT || err == B2F_ENOTFRAME)
-		cli_message_error("%s: %s", s->url,
+		cli_message_error("%s: %s", b2f_remote_label(s->remote),
 				  err == -ENOENT ? strerror(ENOENT)
 						 : "it is no frame");
 	return err;

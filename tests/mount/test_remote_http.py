@@ -104,6 +104,12 @@ def test_what_cannot_be_mounted_is_told_in_one_line():
         assert code == 3 and "range" in line.lower(), line
     line, code = refused(f"{url}/x.b2frame")
     assert code == 3 and "no server" in line, line
+    os.rmdir("mnt")
+    pathlib.Path("mnt").touch()
+    line, code = refused(f"{url}/x.b2frame?token=secret")
+    assert "on the file" in line and "secret" not in line, line
+    os.remove("mnt")
+    os.mkdir("mnt")
     line, code = refused("-o", "endpoint=http://x", "files")
     assert code == 1 and line == \
         "bloscfs: option endpoint: SOURCE is no URL", line
