@@ -32,8 +32,9 @@ else()
 		"are refused")
 endif()
 if(B2F_REMOTE)
-	# From 7.84 on threads may initialize it at the same time.
-	pkg_check_modules(CURL IMPORTED_TARGET GLOBAL QUIET "libcurl>=7.84")
+	# From 7.84 on threads may initialize it at the same time, and from 7.85
+	# on schemes are lists.
+	pkg_check_modules(CURL IMPORTED_TARGET GLOBAL QUIET "libcurl>=7.85")
 	pkg_check_modules(EXPAT IMPORTED_TARGET GLOBAL QUIET "expat>=2.4")
 endif()
 if(B2F_REMOTE AND CURL_FOUND AND EXPAT_FOUND)
@@ -42,7 +43,7 @@ if(B2F_REMOTE AND CURL_FOUND AND EXPAT_FOUND)
 	set(B2F_REMOTE_LIBS " -lcurl -lexpat")
 else()
 	set(B2F_REMOTE OFF)
-	message(STATUS "without libcurl>=7.84 (libcurl4-openssl-dev) and expat "
+	message(STATUS "without libcurl>=7.85 (libcurl4-openssl-dev) and expat "
 		"(libexpat1-dev): URLs are refused")
 endif()
 # Its module has another name from version 5 on, and in Debian 13 a directory of
