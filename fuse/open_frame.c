@@ -232,6 +232,19 @@ static void end_first(struct fs *fs, struct fs_node *node)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
+/* Has the kernel data of another version than that of @frame? */
+static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
+{
+	struct b2f_file_now now;
+	bool must;
+
+	b2f_file_now_get(frame->file, &now);
+	pthread_mutex_lock(&fs->state_lock);
+	must = fs_seen_must_drop(&frame->pin.node->state.seen, &now.stamp);
+	pthread_mutex_unlock(&fs->state_lock);
+	return must;
+}
+
 /*
  * Has the kernel drop what it has of another version than that of @frame, which
  * is about to be opened first.  The answer to the open could have it do that,
@@ -242,19 +255,12 @@ static void end_first(struct fs *fs, struct fs_node *node)
  */
 static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 {
-	const struct fs_node *node = frame->pin.node;
-	struct b2f_file_now now;
-	bool must;
 	int err;
 
-	b2f_file_now_get(frame->file, &now);
-	pthread_mutex_lock(&fs->state_lock);
-	must = fs_seen_must_drop(&node->state.seen, &now.stamp);
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!must || fs->options.kernel_cache)
+	if (!must_drop(fs, frame) || fs->options.kernel_cache)
 		return true;
-	err = fuse_lowlevel_notify_inval_inode(fs->session, fs_ino_of(node), 0,
-					       0);
+	err = fuse_lowlevel_notify_inval_inode(
+		fs->session, fs_ino_of(frame->pin.node), 0, 0);
 	/* The kernel may have forgotten it. */
 	return err == 0 || err == -ENOENT;
 }
@@ -311,6 +317,7 @@ int fs_open_frame_add(struct fs *fs, struct fs_node *node,
 		      bool *keep_cache)
 {
 	struct fs_pin pin = {0};
+	bool is_empty;
 	int err = fs_tree_pin(fs->tree, node, &pin);
 
 	if (err) {
@@ -318,9 +325,15 @@ int fs_open_frame_add(struct fs *fs, struct fs_node *node,
 		return err;
 	}
 	err = wrap_frame(fs, &pin, made, out);
-	if (!err)
-		*keep_cache = publish(fs, out, false, false);
-	return err;
+	if (err)
+		return err;
+	/*
+	 * The kernel has shown the name when it drops what the answer tells it to:
+	 * another program may be writing by then.
+	 */
+	is_empty = !must_drop(fs, *out);
+	*keep_cache = publish(fs, out, false, false) || is_empty;
+	return 0;
 }
 
 struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node)

@@ -61,7 +61,7 @@ static bool may_keep(const struct fs_seen *seen,
 bool fs_seen_must_drop(const struct fs_seen *seen,
 		       const struct b2f_frame_stamp *stamp)
 {
-	return seen->cache != FS_SEEN_UNKNOWN && !may_keep(seen, stamp);
+	return seen->was_open && !may_keep(seen, stamp);
 }
 
 bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
@@ -69,6 +69,7 @@ bool fs_seen_open(struct fs_seen *seen, const struct b2f_frame_stamp *stamp,
 {
 	bool known = seen->cache != FS_SEEN_UNKNOWN, keep;
 
+	seen->was_open = true;
 	if (seen->nopen++ > 0)
 		return fs_seen_may_share(seen);
 	keep = may_keep(seen, stamp);

@@ -72,6 +72,8 @@ struct fs_seen {
 	/* The kernel may have another size, which only a new inode corrects. */
 	bool resized;
 	unsigned int drop;
+	/* It was opened once: the kernel may have data of it. */
+	bool was_open;
 	/* Opens not yet closed. */
 	size_t nopen;
 	/*

@@ -270,6 +270,19 @@ def test_a_second_open_drops_nothing_though_it_began_before_the_first_ended():
     assert ndropped < 3, ndropped
 
 
+def test_a_new_file_has_nothing_to_drop():
+    """Others may be writing to it when the kernel has the answer to its maker."""
+    with Scratch() as s:
+        for i in range(10):
+            open(MNT / f"x{i}", "xb").close()
+        # One that was made without an open is opened first with nothing, too.
+        os.mknod(MNT / "y")
+        open(MNT / "y", "rb").close()
+        os.kill(s.mount.pid, signal.SIGUSR1)
+        wait_until(lambda: " lookups " in s.mount.log(), "numbers")
+        assert "opens 11 (11 with " in s.mount.log(), s.mount.log()
+
+
 def test_others_write_to_a_plain_file_that_is_open():
     SRC.mkdir()
     (SRC / "plain").write_bytes(b"A" * CHUNK)

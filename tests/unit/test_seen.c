@@ -126,6 +126,18 @@ Test(seen, only_an_open_for_the_kernel_makes_its_cache_right)
 	cr_assert(fs_seen_must_drop(&seen, &two));
 }
 
+Test(seen, a_new_file_has_nothing_to_drop)
+{
+	struct b2f_frame_stamp two = version(2);
+	struct fs_seen seen = {0};
+
+	ours(&seen, 1);
+	cr_assert_not(fs_seen_must_drop(&seen, &two));
+	(void)open_at(&seen, 1, false);
+	close_at(&seen, 1, false);
+	cr_assert(fs_seen_must_drop(&seen, &two));
+}
+
 Test(seen, attributes_are_no_data)
 {
 	struct b2f_frame_stamp before = version(1), now = version(1);
