@@ -72,9 +72,14 @@ def readme_names_the_packages(build):
     if not row:
         print("not checked: the README has no packages for this system")
         return
-    used = run("ldd", build / "bloscfs", build / "bloscctl", encoding="utf-8")
+    programs = [build / "bloscfs", build / "bloscctl"]
+    # Their own wants: the packages of these bring those of libraries.
+    own = set(re.findall(r"\(NEEDED\).*\[(.*)\]",
+                         run("readelf", "-d", *programs, encoding="utf-8")))
+    used = run("ldd", *programs, encoding="utf-8")
     libraries = {os.path.realpath(path)
-                 for path in re.findall(r"=> (/\S+)", used)}
+                 for name, path in re.findall(r"(\S+) => (/\S+)", used)
+                 if name in own}
     # Where directories are merged, dpkg may know a file by its old name.
     names = [name for path in libraries
              for name in (path, path.removeprefix("/usr"))]
