@@ -124,8 +124,9 @@ void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
  * logged but for -ENOENT: -ENOENT (no such object, or no bucket), -EACCES (wrong
  * key, not allowed, a clock that is wrong), -ESTALE (another version), -EREMOTE
  * (redirected), -ETIMEDOUT, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH, -EPROTO
- * (TLS; no HTTP), -EIO (the server fails), B2F_EUNSUPPORTED (the server cannot
- * serve ranges, or tells no version), B2F_ETOOBIG, -ENOMEM.
+ * (TLS; no HTTP), -EIO (the server fails), -EBUSY (it changes all the time, on a
+ * server without ETags), B2F_EUNSUPPORTED (the server cannot serve ranges, or tells
+ * no version), B2F_ETOOBIG, -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_remote_look(struct b2f_remote *remote, const char *path,

@@ -52,10 +52,17 @@ static void take_etag(struct b2f_http_request *r)
 	memcpy(r->reply.st.etag, etag ? etag : "", n + 1);
 }
 
+/* A header that is a date, since 1970 in seconds; -1: there is none. */
+static time_t date_of(struct b2f_http_request *r, const char *name)
+{
+	const char *text = header_of(r, name);
+
+	return text ? curl_getdate(text, NULL) : -1;
+}
+
 static void take_mtime(struct b2f_http_request *r)
 {
-	const char *text = header_of(r, "Last-Modified");
-	time_t t = text ? curl_getdate(text, NULL) : -1;
+	time_t t = date_of(r, "Last-Modified");
 
 	if (t > 0)
 		r->reply.st.mtime = t;
@@ -129,6 +136,18 @@ static int take_whole(struct b2f_http_request *r)
 	return 0;
 }
 
+/* A time tells a version once its second is over: until then there may be two. */
+static int check_age(struct b2f_http_request *r)
+{
+	const struct b2f_remote_stat *st = &r->reply.st;
+
+	if (*st->etag || !st->mtime || date_of(r, "Date") != st->mtime)
+		return 0;
+	return b2f_why_set(&r->reply.why, -EBUSY,
+			   "it changes now, and the server tells its versions "
+			   "by seconds");
+}
+
 static int check_version(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -161,7 +180,9 @@ static int judge(struct b2f_http_request *r)
 		err = take_range(r);
 	else
 		err = take_whole(r);
-	return err ? err : check_version(r);
+	if (!err)
+		err = check_version(r);
+	return err ? err : check_age(r);
 }
 
 /* Room for @n more bytes. */
@@ -390,6 +411,8 @@ bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 	case ECONNRESET:
 	case ECONNREFUSED:
 		return true;
+	case EBUSY:
+		return is_good(&r->reply);
 	case EIO:
 		return status == 0 || status == 429 || status == 500 ||
 		       status == 502 || status == 503 || status == 504;

@@ -74,7 +74,7 @@ lose = Fault("lose")
 
 class ProxyHandler(Handler):
     # Of an answer, what is said of this connection only.
-    OWN = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
+    OWN = {"connection", "keep-alive", "transfer-encoding", "server"}
 
     def handle_any(self):
         owner = self.owner

@@ -493,12 +493,47 @@ Test(remote, server_without_ranges_is_refused)
 Test(remote, server_without_etags_is_read_by_time)
 {
 	struct scene s = scene_open(false);
+	const struct b2f_remote_options defaults = {.log = &watching};
 
+	/* What was made just now is read when its second is over. */
+	b2f_remote_free(s.remote);
+	cr_assert_eq(b2f_remote_new(&defaults, s.way.url, &s.remote), 0);
 	tell(&s.way, "no_etags");
 	cr_assert_eq(try_open(&s), 0, "%s", message);
 	cr_assert_eq(read_at(&s, CHUNK + 900000, 4096), 0, "%s", message);
 	rewrite(&s, file_of_chunk(&s, 1), 300);
 	cr_assert_eq(read_at(&s, CHUNK + 400000, 4096), -ESTALE);
+	scene_close(&s);
+}
+
+Test(remote, time_that_is_not_over_tells_no_version)
+{
+	const struct b2f_remote_options options = {.log = &watching,
+						   .retries = UINT_MAX};
+	const struct b2f_remote_options defaults = {.log = &watching};
+	struct scene s = scene_open(true);
+	struct timespec now[2];
+	struct b2f_remote_stat st;
+	int err = 0;
+	char path[80];
+
+	b2f_remote_free(s.remote);
+	cr_assert_eq(b2f_remote_new(&options, s.way.url, &s.remote), 0);
+	tell(&s.way, "no_etags");
+	snprintf(path, sizeof(path), "%s/x", s.dir.path);
+	/* A second may end between the change and the answer. */
+	for (int i = 0; i < 100 && !err; i++) {
+		clock_gettime(CLOCK_REALTIME, &now[0]);
+		now[1] = now[0];
+		cr_assert_eq(utimensat(AT_FDCWD, path, now, 0), 0);
+		err = b2f_remote_look(s.remote, "x", &st);
+	}
+	cr_assert_eq(err, -EBUSY);
+	/* The same with its pauses ends when the second does. */
+	b2f_remote_free(s.remote);
+	cr_assert_eq(b2f_remote_new(&defaults, s.way.url, &s.remote), 0);
+	cr_assert_eq(b2f_remote_look(s.remote, "x", &st), 0, "%s", message);
+	cr_assert_eq(st.mtime, now[1].tv_sec);
 	scene_close(&s);
 }
 
