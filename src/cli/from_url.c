@@ -16,7 +16,7 @@
 /* The remote of @url, for whom the environment names. */
 static int connect_to(const char *url, struct b2f_remote **out)
 {
-	const struct b2f_aws_options none = {NULL};
+	const struct b2f_aws_options none = {.region = NULL};
 	char reason[B2F_AWS_REASON];
 	struct b2f_aws aws;
 	int err = 0;
@@ -24,7 +24,7 @@ static int connect_to(const char *url, struct b2f_remote **out)
 	if (strncasecmp(url, "s3:", 3) == 0)
 		err = b2f_aws_read(&none, &aws, reason);
 	else
-		aws = (struct b2f_aws){NULL};
+		aws = (struct b2f_aws){.access_key = NULL};
 	if (err) {
 		cli_message_error("%s: %s", url, reason);
 	} else {
@@ -329,7 +329,7 @@ static int walk_names(const struct steps *s, const char *dir,
 /* As deep as keys are long. */
 static int walk_below(const struct steps *s, const char *dir)
 {
-	struct names names = {NULL};
+	struct names names = {.items = NULL};
 	int err = b2f_remote_list(s->remote, dir, take_name, &names);
 
 	if (!err) {
