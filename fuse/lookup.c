@@ -112,7 +112,8 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 	struct fs_node *node;
 	int err = fs_tree_get(tree, entry->dir, name, &key, &node);
 
-	if (!err && must_renew(entry->fs, node, &found->probe)) {
+	/* The fresh node is asked, too: that notes which version it is of. */
+	while (!err && must_renew(entry->fs, node, &found->probe)) {
 		fs_tree_retire(tree, node);
 		fs_tree_forget(tree, node, 1);
 		err = fs_tree_get(tree, entry->dir, name, &key, &node);
