@@ -18,8 +18,6 @@ int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec
 	struct b2f_fetch *fetch = calloc(1, sizeof(*fetch));
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_GET,
-		.url = b2f_url_of(&remote->url, spec->path),
-		.auth = b2f_remote_auth(remote),
 		.etag = v && *v->etag ? v->etag : NULL,
 		.mtime = v && !*v->etag ? v->mtime : 0,
 		.ranged = true,
@@ -28,11 +26,13 @@ int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec
 		.room = spec->n,
 		.into = spec->into,
 	};
-	int err = -ENOMEM;
+	int err;
 
-	if (fetch && ask.url)
-		err = b2f_http_start(remote->http, &ask, &fetch->request);
-	free((char *)(uintptr_t)ask.url);
+	if (!fetch)
+		return -ENOMEM;
+	err = b2f_remote_start(remote, &ask,
+			       b2f_url_of(&remote->url, spec->path),
+			       &fetch->request);
 	if (err) {
 		free(fetch);
 		return err;

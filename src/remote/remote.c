@@ -185,20 +185,30 @@ int b2f_remote_report(const struct b2f_remote *remote, const char *path, int err
 	return err;
 }
 
+int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
+		     char *url, struct b2f_http_request **out)
+{
+	int err = -ENOMEM;
+
+	/* With a key all requests are signed. */
+	ask->auth = remote->auth.access_key ? &remote->auth : NULL;
+	ask->url = url;
+	if (url)
+		err = b2f_http_start(remote->http, ask, out);
+	free(url);
+	ask->url = NULL;
+	return err;
+}
+
 int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out, struct b2f_why *why)
 {
-	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD,
-				    .auth = b2f_remote_auth(remote)};
+	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
 	struct b2f_http_request *request = NULL;
 	const struct b2f_http_reply *reply;
-	char *url = b2f_url_of(&remote->url, path);
-	int err = -ENOMEM;
+	int err = b2f_remote_start(remote, &ask,
+				   b2f_url_of(&remote->url, path), &request);
 
-	ask.url = url;
-	if (url)
-		err = b2f_http_start(remote->http, &ask, &request);
-	free(url);
 	if (err)
 		return err;
 	reply = b2f_http_wait(request);

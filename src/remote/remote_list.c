@@ -54,18 +54,13 @@ static int get_page(struct b2f_remote *remote, const char *prefix,
 		    const char *token, struct b2f_s3_page *out,
 		    struct b2f_why *why)
 {
-	struct b2f_http_spec ask = {.method = B2F_HTTP_GET,
-				    .auth = b2f_remote_auth(remote),
-				    .room = PAGE_ROOM};
+	struct b2f_http_spec ask = {.method = B2F_HTTP_GET, .room = PAGE_ROOM};
 	struct b2f_http_request *request = NULL;
 	const struct b2f_http_reply *reply;
-	char *url = b2f_url_of_list(&remote->url, prefix, token);
-	int err = -ENOMEM;
+	int err = b2f_remote_start(remote, &ask,
+				   b2f_url_of_list(&remote->url, prefix, token),
+				   &request);
 
-	ask.url = url;
-	if (url)
-		err = b2f_http_start(remote->http, &ask, &request);
-	free(url);
 	if (err)
 		return err;
 	reply = b2f_http_wait(request);

@@ -29,17 +29,18 @@ struct b2f_remote {
 	unsigned int refresh_ms;
 };
 
-/* What signs the requests of @remote, or NULL. */
-static inline const struct b2f_http_auth *
-b2f_remote_auth(const struct b2f_remote *remote)
-{
-	return remote->auth.access_key ? &remote->auth : NULL;
-}
-
 struct b2f_remote *b2f_remote_ref(struct b2f_remote *remote);
 
 /* @a, and @b behind it as a part of its own; malloc'ed, or NULL. */
 char *b2f_remote_join(const char *a, const char *b);
+
+/*
+ * Starts the request @ask for @url, which is malloc'ed, or NULL if there was no
+ * memory for it; frees it.  Sets the rest of @ask.  Returns as b2f_http_start().
+ */
+B2F_MUST_CHECK
+int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
+		     char *url, struct b2f_http_request **out);
 
 /*
  * Asks for the version of @path as it is now (HEAD), without a message.
