@@ -19,8 +19,14 @@ static const struct cli_option *single(const struct cli_option *option)
 	return row;
 }
 
-static int refuse_more(const struct cli_option *option)
+/* Reads @value, one of a list that has @count already. */
+static int read_one(const struct cli_option *option, const char *value,
+		    size_t count, struct cli_encoding *out)
 {
+	int err = single(option)->store(option, out, value);
+
+	if (err || count < CLI_BENCH_VALUES)
+		return err;
 	cli_message_error("--%s: %d of them are the most",
 			  option->name ? option->name : "level",
 			  CLI_BENCH_VALUES);
@@ -32,10 +38,8 @@ static int add_codec(const struct cli_option *option, void *field,
 {
 	struct cli_encoding e = {0};
 	struct cli_bench_grid *g = field;
-	int err = single(option)->store(option, &e, value);
+	int err = read_one(option, value, g->ncodecs, &e);
 
-	if (!err && g->ncodecs == CLI_BENCH_VALUES)
-		return refuse_more(option);
 	if (!err)
 		g->codecs[g->ncodecs++] = e.values.codec;
 	return err;
@@ -46,10 +50,8 @@ static int add_level(const struct cli_option *option, void *field,
 {
 	struct cli_encoding e = {0};
 	struct cli_bench_grid *g = field;
-	int err = single(option)->store(option, &e, value);
+	int err = read_one(option, value, g->nlevels, &e);
 
-	if (!err && g->nlevels == CLI_BENCH_VALUES)
-		return refuse_more(option);
 	if (!err)
 		g->levels[g->nlevels++] = e.values.clevel;
 	return err;
@@ -60,10 +62,8 @@ static int add_filters(const struct cli_option *option, void *field,
 {
 	struct cli_encoding e = {0};
 	struct cli_bench_grid *g = field;
-	int err = single(option)->store(option, &e, value);
+	int err = read_one(option, value, g->nfilters, &e);
 
-	if (!err && g->nfilters == CLI_BENCH_VALUES)
-		return refuse_more(option);
 	if (err)
 		return err;
 	memcpy(g->filters[g->nfilters].ids, e.values.filters, B2F_SLOTS);
@@ -77,10 +77,8 @@ static int add_typesize(const struct cli_option *option, void *field,
 {
 	struct cli_encoding e = {0};
 	struct cli_bench_grid *g = field;
-	int err = single(option)->store(option, &e, value);
+	int err = read_one(option, value, g->ntypesizes, &e);
 
-	if (!err && g->ntypesizes == CLI_BENCH_VALUES)
-		return refuse_more(option);
 	if (!err && e.guess_typesize)
 		g->guess = true;
 	else if (!err)
@@ -93,30 +91,15 @@ static int add_chunksize(const struct cli_option *option, void *field,
 {
 	struct cli_encoding e = {0};
 	struct cli_bench_grid *g = field;
-	int err = single(option)->store(option, &e, value);
+	int err = read_one(option, value, g->nchunksizes, &e);
 
-	if (!err && g->nchunksizes == CLI_BENCH_VALUES)
-		return refuse_more(option);
 	if (!err)
 		g->chunksizes[g->nchunksizes++] = e.values.chunksize;
 	return err;
 }
 
-#define LEVEL(letter)                                                          \
-	{                                                                      \
-		NULL, letter, no_argument, add_level, 0, NULL                  \
-	}
-
 const struct cli_option cli_bench_grid_options[] = {
-	LEVEL('1'),
-	LEVEL('2'),
-	LEVEL('3'),
-	LEVEL('4'),
-	LEVEL('5'),
-	LEVEL('6'),
-	LEVEL('7'),
-	LEVEL('8'),
-	LEVEL('9'),
+	CLI_ENCODING_LEVELS(add_level),
 	{"codec", 0, required_argument, add_codec, 0, NULL},
 	{"filter", 0, required_argument, add_filters, 0, NULL},
 	{"typesize", 0, required_argument, add_typesize, 0, NULL},

@@ -161,21 +161,8 @@ static int set_level(const struct cli_option *option, void *encoding,
 	return 0;
 }
 
-#define LEVEL(letter)                                                          \
-	{                                                                      \
-		NULL, letter, no_argument, set_level, 0, NULL                  \
-	}
-
 const struct cli_option cli_encoding_options[] = {
-	LEVEL('1'),
-	LEVEL('2'),
-	LEVEL('3'),
-	LEVEL('4'),
-	LEVEL('5'),
-	LEVEL('6'),
-	LEVEL('7'),
-	LEVEL('8'),
-	LEVEL('9'),
+	CLI_ENCODING_LEVELS(set_level),
 	{"codec", 0, required_argument, set_codec, 0, NULL},
 	{"filter", 0, required_argument, set_filters, 0, NULL},
 	{"typesize", 0, required_argument, set_typesize, 0, NULL},

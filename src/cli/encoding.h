@@ -37,6 +37,20 @@ struct cli_encoding {
 	bool guess_typesize;
 };
 
+/* The rows of the levels of an option table; they have letters only. */
+#define CLI_ENCODING_LEVEL(letter, store)                                      \
+	{                                                                      \
+		NULL, letter, no_argument, store, 0, NULL                      \
+	}
+#define CLI_ENCODING_LEVELS(store)                                             \
+	CLI_ENCODING_LEVEL('1', store), CLI_ENCODING_LEVEL('2', store),        \
+		CLI_ENCODING_LEVEL('3', store),                                \
+		CLI_ENCODING_LEVEL('4', store),                                \
+		CLI_ENCODING_LEVEL('5', store),                                \
+		CLI_ENCODING_LEVEL('6', store),                                \
+		CLI_ENCODING_LEVEL('7', store),                                \
+		CLI_ENCODING_LEVEL('8', store), CLI_ENCODING_LEVEL('9', store)
+
 /* Rows for struct cli_encoding, as in the text above. */
 extern const struct cli_option cli_encoding_options[];
 
