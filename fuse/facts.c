@@ -120,6 +120,18 @@ static int get_vlmeta(const struct b2f_frame *frame, const char *name,
 	return 0;
 }
 
+int fs_facts_check_name(const char *name)
+{
+	if (strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) == 0)
+		return 0;
+	/* The kernel asks for security.capability on its own. */
+	return strncmp(name, "user.", strlen("user.")) == 0 ||
+			       strncmp(name, "security.",
+				       strlen("security.")) == 0
+		       ? -ENODATA
+		       : -EOPNOTSUPP;
+}
+
 int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 		 size_t *size)
 {

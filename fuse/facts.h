@@ -24,6 +24,13 @@
 #define FS_FACTS_PREFIX "user.blosc2."
 
 /*
+ * Where nothing but facts can be read: returns 0 if the attribute @name may be one,
+ * -ENODATA, or -EOPNOTSUPP (no name that a user may give).
+ */
+B2F_MUST_CHECK
+int fs_facts_check_name(const char *name);
+
+/*
  * The value of the attribute @name, malloc'ed, without a 0 at its end.
  * Returns 0, -ENODATA (no such one), -ENOMEM, or as b2f_frame_vlmeta().
  */

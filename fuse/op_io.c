@@ -225,10 +225,7 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	} else {
 		pos = seek_other(fs_of(req), handle, off, whence);
 	}
-	if (pos < 0)
-		fs_reply_data_error(req, (int)pos);
-	else
-		fuse_reply_lseek(req, pos);
+	fs_reply_position(req, pos);
 }
 
 void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

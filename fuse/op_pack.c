@@ -332,10 +332,7 @@ void fs_op_pack_lseek(fuse_req_t req, off_t off, int whence,
 	const struct handle *h = handle_of(fi);
 	int64_t pos = fs_shown_seek(&h->shown, off, whence);
 
-	if (pos < 0)
-		fs_reply_data_error(req, (int)pos);
-	else
-		fuse_reply_lseek(req, pos);
+	fs_reply_position(req, pos);
 }
 
 void fs_op_pack_release(fuse_req_t req, struct fuse_file_info *fi)
@@ -348,14 +345,11 @@ static int get_fact(struct fs *fs, const struct fs_pack_node *node,
 		    const char *name, char **out, size_t *n)
 {
 	struct b2f_frame *frame = NULL;
-	int err;
+	int err = fs_facts_check_name(name);
 
-	if (strncmp(name, "user.", strlen("user.")) != 0)
-		return strncmp(name, "security.", strlen("security.")) == 0
-			       ? -ENODATA
-			       : -EOPNOTSUPP;
-	if (entry_of(node)->kind != B2F_PACK_FRAME ||
-	    strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) != 0)
+	if (err)
+		return err;
+	if (entry_of(node)->kind != B2F_PACK_FRAME)
 		return -ENODATA;
 	err = fs_pack_node_open_frame(fs, node, &frame);
 	if (!err && strcmp(name, FS_TABLE_ROWS_FACT) == 0)

@@ -329,10 +329,7 @@ static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	int64_t pos = fs_shown_seek(&handle_of(fi)->shown, off, whence);
 
 	(void)ino;
-	if (pos < 0)
-		fs_reply_data_error(req, (int)pos);
-	else
-		fuse_reply_lseek(req, pos);
+	fs_reply_position(req, pos);
 }
 
 static void do_release(fuse_req_t req, fuse_ino_t ino,
@@ -348,14 +345,11 @@ static int get_fact(struct fs *fs, struct fs_remote_node *node,
 		    const char *name, char **out, size_t *n)
 {
 	struct b2f_file *file = NULL;
-	int err;
+	int err = fs_facts_check_name(name);
 
-	if (strncmp(name, "user.", strlen("user.")) != 0)
-		return strncmp(name, "security.", strlen("security.")) == 0
-			       ? -ENODATA
-			       : -EOPNOTSUPP;
-	if (node->kind != FS_REMOTE_FRAME ||
-	    strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) != 0)
+	if (err)
+		return err;
+	if (node->kind != FS_REMOTE_FRAME)
 		return -ENODATA;
 	err = fs_remote_node_open(fs, node, &file);
 	if (err)

@@ -19,6 +19,14 @@ void fs_reply_data_error(fuse_req_t req, int err)
 	fs_reply_error(req, err);
 }
 
+void fs_reply_position(fuse_req_t req, int64_t pos)
+{
+	if (pos < 0)
+		fs_reply_data_error(req, (int)pos);
+	else
+		fuse_reply_lseek(req, pos);
+}
+
 void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 		    size_t room)
 {

@@ -25,6 +25,9 @@ void fs_reply_error(fuse_req_t req, int err);
 /* fs_reply_error() for a request for data; counts errors. */
 void fs_reply_data_error(fuse_req_t req, int err);
 
+/* Answers with the position @pos, or with an error if that is negative. */
+void fs_reply_position(fuse_req_t req, int64_t pos);
+
 /* Answers with the @size bytes at @value; with the size alone if @room is 0. */
 void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 		    size_t room);
