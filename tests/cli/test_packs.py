@@ -12,7 +12,7 @@ import blosc2
 import numpy as np
 
 from ctl import cat, ctl, in_namespace, info, run_all
-from packing import bloscpack
+from packing import pack_into
 from stores import (ARRAYS, BYTES, make_embed, make_mixed, make_tree, patched,
                     zip_of)
 
@@ -84,13 +84,7 @@ def test_embedded_in_a_zip_file():
 
 def test_bloscpack_files_are_members_like_others():
     make_tree("t.b2z")
-    array = np.arange(5000.).reshape(50, 100)
-    bloscpack.pack_ndarray_to_file(array, "a.blp")
-    bloscpack.pack_bytes_to_file(BYTES, "x.blp", chunk_size=1000)
-    with zipfile.ZipFile("t.b2z", "a") as z:
-        z.write("a.blp", "g/a.blp")
-        z.write("x.blp", "x.blp")
-        z.writestr("blpk", b"blpk of no kind at all")
+    array = pack_into("t.b2z", BYTES)
     listed = names("t.b2z", "-r")
     for name, array_nbytes in (("g/a", array.nbytes), ("x", len(BYTES))):
         entry = listed[f"t.b2z/{name}.blp"]

@@ -72,7 +72,9 @@ static int fault_inherit(const struct b2f_object *object,
 	return err;
 }
 
-static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
+/* @what is a sync or a write-out; the first one to fail is the only one told. */
+static int settle(const struct b2f_object *object, enum fault_kind what,
+		  struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(object->store);
 	struct fault_file *file;
@@ -82,33 +84,26 @@ static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
 	pthread_mutex_lock(&disk->lock);
 	dead = disk->powerless;
 	file = fault_file_of(object);
-	err = fault_begin(disk, FAULT_SYNC,
-			  fault_id_of(disk, (size_t)object->fd), why);
+	err = fault_begin(disk, what, fault_id_of(disk, (size_t)object->fd),
+			  why);
 	if (err && !dead && file->dirty)
 		file->abandoned = true;
-	else if (!err && !disk->ignore_sync && !file->abandoned)
+	else if (!err && what == FAULT_SYNC && !disk->ignore_sync &&
+		 !file->abandoned)
 		file->dirty = false;
 	pthread_mutex_unlock(&disk->lock);
 	return err;
 }
 
+static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	return settle(object, FAULT_SYNC, why);
+}
+
 static int fault_write_out(const struct b2f_object *object,
 			   struct b2f_why *why)
 {
-	struct fault_disk *disk = fault_disk_of(object->store);
-	struct fault_file *file;
-	bool dead;
-	int err;
-
-	pthread_mutex_lock(&disk->lock);
-	dead = disk->powerless;
-	file = fault_file_of(object);
-	err = fault_begin(disk, FAULT_WRITE_OUT,
-			  fault_id_of(disk, (size_t)object->fd), why);
-	if (err && !dead && file->dirty)
-		file->abandoned = true;
-	pthread_mutex_unlock(&disk->lock);
-	return err;
+	return settle(object, FAULT_WRITE_OUT, why);
 }
 
 /* The file of @id gets, or loses, its name: @id says which it is to have. */

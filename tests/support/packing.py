@@ -11,6 +11,7 @@ import pathlib
 import random
 import struct
 import warnings
+import zipfile
 
 for _name in "MutableMapping", "Mapping", "Iterable":
     if not hasattr(collections, _name):
@@ -134,6 +135,19 @@ def unpack(path):
     """What Bloscpack reads of it: bytes and metadata."""
     data, meta = bloscpack.unpack_bytes_from_file(str(path))
     return data, meta
+
+
+def pack_into(store, data):
+    """Adds to the ZIP file @store an array, g/a.blp, @data as x.blp, and a file that
+    only begins like one.  Returns the array."""
+    array = np.arange(5000.).reshape(50, 100)
+    bloscpack.pack_ndarray_to_file(array, "a.blp")
+    bloscpack.pack_bytes_to_file(data, "x.blp", chunk_size=1000)
+    with zipfile.ZipFile(store, "a") as z:
+        z.write("a.blp", "g/a.blp")
+        z.write("x.blp", "x.blp")
+        z.writestr("blpk", b"blpk of no kind at all")
+    return array
 
 
 def text_of(meta):
