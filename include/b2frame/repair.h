@@ -2,7 +2,7 @@
 /*
  * repair.h - what can be saved of a sparse frame, or given up
  *
- * See also b2f_editor_zero() in edit.h.
+ * See also b2f_editor_zero() in txn.h.
  *
  * Layer: public (made by frame/).  Threads: any.
  */
@@ -18,7 +18,9 @@ B2F_BEGIN_API
 struct b2f_leftovers {
 	/* An index that was never installed: 0 or 1. */
 	uint64_t nindexes;
-	/* Chunk files that no index names: those that surely no program needs. */
+	/*
+	 * Chunk files that no index names: those that surely no program needs.
+	 */
 	uint64_t nsure;
 	/* Young ones; C-Blosc2 writes a chunk before it names it. */
 	uint64_t nyoung;
@@ -92,13 +94,14 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 
 /*
  * Puts a durable index of no data, with the mode, owner and xattrs of the old
- * one, in the place of that of the sparse frame @name below @dirfd, which cannot
- * be read.  The next writer deletes the chunk files, as leftovers of a crash.  A
- * contiguous one becomes that of b2f_frame_make_small(), in the same file.
+ * one, in the place of that of the sparse frame @name below @dirfd, which
+ * cannot be read.  The next writer deletes the chunk files, as leftovers of a
+ * crash.  A contiguous one becomes that of b2f_frame_make_small(), in the same
+ * file.
  *
  * Returns 0, -EINVAL (settings that cannot be), -EBUSY (it has a writer),
- * -EAGAIN (another program holds .b2lock), -EROFS (a file that does not begin as
- * a frame), or an errno; the cause is logged.
+ * -EAGAIN (another program holds .b2lock), -EROFS (a file that does not begin
+ * as a frame), or an errno; the cause is logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,

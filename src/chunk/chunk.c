@@ -169,7 +169,7 @@ static int open_layout(struct b2f_chunk *c, struct b2f_cursor head,
 	if (h->special == B2F_SPECIAL_VALUE)
 		c->value = head.data + h->header_len;
 	if (!has_blocks(h)) {
-		set_units(c, h->memcpyed ? B2F_LAYOUT_FLAT : B2F_LAYOUT_SPECIAL,
+		set_units(c, h->memcpyed ? B2F_CHUNK_FLAT : B2F_CHUNK_SPECIAL,
 			  h->nbytes && c->context.whole ? h->nbytes
 							: B2F_FLAT_UNIT);
 		return 0;
@@ -181,9 +181,9 @@ static int open_layout(struct b2f_chunk *c, struct b2f_cursor head,
 	if (err && !c->ndoubts)
 		return err;
 	if (h->vl || c->ndoubts || c->context.whole || is_small(h))
-		set_units(c, B2F_LAYOUT_WHOLE, h->nbytes);
+		set_units(c, B2F_CHUNK_WHOLE, h->nbytes);
 	else
-		set_units(c, B2F_LAYOUT_BLOCKS, h->blocksize);
+		set_units(c, B2F_CHUNK_BLOCKS, h->blocksize);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ int b2f_chunk_open_special(enum b2f_special special, uint32_t nbytes,
 	c.header.nbytes = nbytes;
 	c.header.typesize =
 		context->typesize > 255 ? 1 : (uint8_t)context->typesize;
-	set_units(&c, B2F_LAYOUT_SPECIAL, B2F_FLAT_UNIT);
+	set_units(&c, B2F_CHUNK_SPECIAL, B2F_FLAT_UNIT);
 	*out = c;
 	return 0;
 }
@@ -323,18 +323,18 @@ int b2f_chunk_unit_extent(const struct b2f_chunk *chunk, uint32_t unit,
 			  uint32_t *off, uint32_t *size, struct b2f_why *why)
 {
 	switch (chunk->layout) {
-	case B2F_LAYOUT_SPECIAL:
+	case B2F_CHUNK_SPECIAL:
 		*off = *size = 0;
 		return 0;
-	case B2F_LAYOUT_FLAT:
+	case B2F_CHUNK_FLAT:
 		*off = chunk->header.header_len + unit * chunk->unit_size;
 		*size = b2f_chunk_unit_nbytes(chunk, unit);
 		return 0;
-	case B2F_LAYOUT_WHOLE:
+	case B2F_CHUNK_WHOLE:
 		*off = 0;
 		*size = chunk->header.cbytes;
 		return 0;
-	case B2F_LAYOUT_BLOCKS:
+	case B2F_CHUNK_BLOCKS:
 		break;
 	}
 	return block_extent(chunk, unit, off, size, why);
@@ -353,6 +353,6 @@ uint32_t b2f_chunk_unit_reach(const struct b2f_chunk *chunk, uint32_t unit,
 
 bool b2f_chunk_needs_ref(const struct b2f_chunk *chunk)
 {
-	return chunk->layout == B2F_LAYOUT_BLOCKS &&
+	return chunk->layout == B2F_CHUNK_BLOCKS &&
 	       b2f_pipeline_needs_ref(&chunk->header.pipeline);
 }

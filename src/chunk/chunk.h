@@ -44,13 +44,13 @@ struct b2f_chunk_context {
 
 enum b2f_chunk_layout {
 	/* Units are made from the head alone. */
-	B2F_LAYOUT_SPECIAL,
+	B2F_CHUNK_SPECIAL,
 	/* The data are stored as they are. */
-	B2F_LAYOUT_FLAT,
+	B2F_CHUNK_FLAT,
 	/* One unit per block. */
-	B2F_LAYOUT_BLOCKS,
+	B2F_CHUNK_BLOCKS,
 	/* One unit: VL blocks, a doubtful block size, or very small blocks. */
-	B2F_LAYOUT_WHOLE,
+	B2F_CHUNK_WHOLE,
 };
 
 /* One way to cut a chunk into blocks.  Pointers go into the head. */

@@ -422,23 +422,23 @@ int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
 	size_t n = b2f_chunk_unit_nbytes(chunk, unit);
 
 	switch (chunk->layout) {
-	case B2F_LAYOUT_SPECIAL:
+	case B2F_CHUNK_SPECIAL:
 		fill_special(chunk, (uint64_t)unit * chunk->unit_size, dst, n);
 		return 0;
-	case B2F_LAYOUT_FLAT:
+	case B2F_CHUNK_FLAT:
 		if (size < n)
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "%zu of %zu bytes are there", size,
 					   n);
 		memcpy(dst, stored, n);
 		return 0;
-	case B2F_LAYOUT_WHOLE:
+	case B2F_CHUNK_WHOLE:
 		if (size < chunk->header.cbytes)
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "%zu of %u bytes are there", size,
 					   chunk->header.cbytes);
 		return decode_whole(chunk, dec, stored, dst, why);
-	case B2F_LAYOUT_BLOCKS:
+	case B2F_CHUNK_BLOCKS:
 		break;
 	}
 	return decode_one(chunk, dec, unit, b2f_cursor_at(stored, size), ref,
@@ -462,14 +462,14 @@ int b2f_chunk_decode_all(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	if (h->nbytes == 0)
 		return 0;
 	switch (chunk->layout) {
-	case B2F_LAYOUT_SPECIAL:
+	case B2F_CHUNK_SPECIAL:
 		fill_special(chunk, 0, dst, h->nbytes);
 		return 0;
-	case B2F_LAYOUT_FLAT:
+	case B2F_CHUNK_FLAT:
 		copy_flat(dst, raw + h->header_len, h->nbytes);
 		return 0;
-	case B2F_LAYOUT_BLOCKS:
-	case B2F_LAYOUT_WHOLE:
+	case B2F_CHUNK_BLOCKS:
+	case B2F_CHUNK_WHOLE:
 		break;
 	}
 	return decode_whole(chunk, dec, raw, dst, why);

@@ -15,7 +15,7 @@ static bool stands_alone(const struct b2f_chunk *chunk)
 	const struct b2f_chunk_header *h = &chunk->header;
 
 	/* The layout leaves out VL blocks, flat and special chunks, doubts. */
-	return chunk->layout == B2F_LAYOUT_BLOCKS && h->version == VERSION &&
+	return chunk->layout == B2F_CHUNK_BLOCKS && h->version == VERSION &&
 	       h->header_len == B2F_CHUNK_HEADER_MAX && !h->has_dict &&
 	       !b2f_pipeline_needs_ref(&h->pipeline);
 }

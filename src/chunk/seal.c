@@ -282,18 +282,18 @@ int b2f_seal_check_unit(const struct b2f_seal *seal,
 	if (!seal->sums)
 		return 0;
 	switch (chunk->layout) {
-	case B2F_LAYOUT_SPECIAL:
+	case B2F_CHUNK_SPECIAL:
 		return 0;
-	case B2F_LAYOUT_WHOLE:
+	case B2F_CHUNK_WHOLE:
 		if (size < chunk->header.cbytes)
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "%zu of %u bytes are there", size,
 					   chunk->header.cbytes);
 		return b2f_seal_check_all(seal, chunk, stored, why);
-	case B2F_LAYOUT_FLAT:
+	case B2F_CHUNK_FLAT:
 		size = b2f_min_u64(size, b2f_chunk_unit_nbytes(chunk, unit));
 		break;
-	case B2F_LAYOUT_BLOCKS:
+	case B2F_CHUNK_BLOCKS:
 		err = block_size(chunk, unit, stored, size, &size, why);
 		break;
 	}

@@ -100,14 +100,14 @@ int b2f_holes_grow(struct b2f_file *file, uint64_t n);
 void b2f_holes_cut(struct b2f_file *file);
 
 /*
- * Before @frame, for which @w is the writer, has an edit.  Returns 0, or
+ * Before @frame, for which @w is the writer, has a transaction.  Returns 0, or
  * -ENOMEM (logged) unless it is the only file with many holes.
  */
 B2F_MUST_CHECK
 int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
 		   const struct b2f_frame *frame);
 
-/* After the edit of @w has gone. */
+/* After the transaction of @w has gone. */
 void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w);
 
 #endif

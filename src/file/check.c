@@ -111,7 +111,7 @@ static int check_stored(struct check *c, const struct b2f_frame_span *span,
 	seen->cbytes = loaded->chunk.header.cbytes;
 	seen->sealed = loaded->seal.sums != NULL;
 	/* Filling in what a special chunk repeats proves nothing. */
-	if (loaded->chunk.layout != B2F_LAYOUT_SPECIAL) {
+	if (loaded->chunk.layout != B2F_CHUNK_SPECIAL) {
 		err = b2f_idle_get_decoder(&c->runtime->idle, &dec);
 		if (!err) {
 			err = decode_units(c, loaded, dec);
@@ -165,7 +165,7 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	pthread_mutex_init(&c.lock, NULL);
 	c.result.nchunks = frame->info.nchunks;
 	c.result.index_sealed = frame->sealed;
-	c.result.bad_array = frame->form.err == B2F_ECORRUPT;
+	c.result.bad_array = frame->layout.err == B2F_ECORRUPT;
 	c.result.nbad_metas = count_bad_metas(frame);
 	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
 			   check_chunk, &c);

@@ -74,7 +74,7 @@ static bool keeps_chunks(const struct b2f_frame *f)
 	const struct b2f_frame_header *h = &f->header;
 
 	return h->chunksize == 0 &&
-	       (h->nbytes == 0 || f->form.objects || f->form.carrier[0] ||
+	       (h->nbytes == 0 || f->layout.objects || f->layout.carrier[0] ||
 		b2f_frame_header_has_vlblocks(h));
 }
 
@@ -84,7 +84,7 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 	const struct b2f_frame *f = c->frame;
 
 	/* Also if we cannot make sense of its geometry: others may. */
-	if (f->form.is_array) {
+	if (f->layout.is_array) {
 		s->typesize = f->header.typesize;
 		s->chunksize = f->header.chunksize;
 		s->blocksize = f->header.blocksize;
@@ -128,7 +128,7 @@ static int make_header(struct convert *c)
 	struct b2f_why why = {""};
 	int err = 0;
 
-	if (c->options->guess_typesize && !c->frame->form.is_array)
+	if (c->options->guess_typesize && !c->frame->layout.is_array)
 		err = guess_typesize(c, &s);
 	if (err)
 		return err;

@@ -2,9 +2,10 @@
 /*
  * convert_array.c - a b2nd array made of plain data that are an array
  *
- * The new frame gets what np.save() writes of the array, and becomes one of b2nd as
- * any frame does.  Those have C order alone, so data in Fortran order are turned: a
- * slab of the first axis at a time, for which all data are gone through.
+ * The new frame gets what np.save() writes of the array, and becomes one of
+ * b2nd as any frame does.  Those have C order alone, so data in Fortran order
+ * are turned: a slab of the first axis at a time, for which all data are gone
+ * through.
  */
 #include "b2frame/convert.h"
 
@@ -101,8 +102,8 @@ static int copy_all(const struct making *m)
 }
 
 /*
- * Where in its row the @i-th item of all with one index of the first axis is: @i
- * counts in Fortran order.
+ * Where in its row the @i-th item of all with one index of the first axis is:
+ * @i counts in Fortran order.
  */
 static uint64_t place_in_row(const struct b2f_array *a, uint64_t i)
 {
@@ -119,7 +120,10 @@ static uint64_t place_in_row(const struct b2f_array *a, uint64_t i)
 	return place;
 }
 
-/* Puts @n items at @buf, which follow each other along the first axis, in place. */
+/*
+ * Puts @n items at @buf, which follow each other along the first axis, in
+ * place.
+ */
 static void scatter(const struct making *m, const struct slab *s,
 		    const uint8_t *buf, uint64_t first, uint64_t n,
 		    uint64_t place)
@@ -149,7 +153,10 @@ static int read_column(const struct making *m, const struct slab *s, uint64_t i)
 	return err;
 }
 
-/* All columns from @i on that fit into the buffer; the slab has all their items. */
+/*
+ * All columns from @i on that fit into the buffer; the slab has all their
+ * items.
+ */
 static int read_columns(const struct making *m, const struct slab *s,
 			uint64_t i, uint64_t *n)
 {
@@ -226,7 +233,10 @@ static struct b2f_settings choose_settings(const struct making *m)
 	return s;
 }
 
-/* The header that the file would have; B2F_EUNSUPPORTED: no array is made of it. */
+/*
+ * The header that the file would have; B2F_EUNSUPPORTED: no array is made of
+ * it.
+ */
 static int make_head(struct making *m, const struct b2f_settings *settings)
 {
 	struct b2f_array array = *m->array;
@@ -296,12 +306,12 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	struct b2f_why why;
 	int err;
 
-	if (!m.array || frame->form.err) {
+	if (!m.array || frame->layout.err) {
 		b2f_why_set(&why, B2F_EUNSUPPORTED,
 			    "it does not say what array its data are");
 		return b2f_frame_report(frame, B2F_EUNSUPPORTED, &why);
 	}
-	m.nbytes = frame->form.nbytes;
+	m.nbytes = frame->layout.nbytes;
 	err = b2f_file_open(runtime, b2f_frame_ref(frame), &m.from);
 	if (err)
 		b2f_frame_close(frame);

@@ -4,9 +4,10 @@
  *
  * Chunks go through in batches: the workers read and encode them, then they are
  * written in order.  Header and offsets come last, when their places are known.
- * A file that is made longer is a new one too, which begins with the chunks of the
- * old one: the last chunk has to be written anew in its place, as readers go from
- * each chunk to the next, so that the old file could not stay whole meanwhile.
+ * A file that is made longer is a new one too, which begins with the chunks of
+ * the old one: the last chunk has to be written anew in its place, as readers
+ * go from each chunk to the next, so that the old file could not stay whole
+ * meanwhile.
  */
 #include "b2frame/convert.h"
 
@@ -155,7 +156,7 @@ static int choose_meta(struct making *m, struct b2f_why *why)
 	if (old)
 		return old->is_tensor
 			       ? b2f_blp_base_grow(&m->base, &old->array,
-						   f->form.nbytes, &m->json,
+						   f->layout.nbytes, &m->json,
 						   why)
 			       : 0;
 	err = b2f_tensor_bloscpack(f, &m->json);
@@ -175,8 +176,8 @@ static int open_files(struct making *m, struct b2f_why *why)
 		b2f_frame_close(m->frame);
 	if (err || !before)
 		return err;
-	if (before->form.err)
-		return before->form.err;
+	if (before->layout.err)
+		return before->layout.err;
 	return b2f_blp_base_open(m->runtime, before, CHUNKSIZE_DEFAULT,
 				 &m->base, why);
 }
@@ -185,8 +186,8 @@ static int begin(struct making *m, struct b2f_why *why)
 {
 	int err = open_files(m, why);
 
-	m->start = m->frame->form.head_len;
-	m->nbytes = m->base.nbytes + m->frame->form.nbytes;
+	m->start = m->frame->layout.head_len;
+	m->nbytes = m->base.nbytes + m->frame->layout.nbytes;
 	if (!err)
 		err = choose_meta(m, why);
 	if (!err)
@@ -437,8 +438,8 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 
 	m.header.sum = b2f_sum_by_name(
 		options->checksum ? options->checksum : "adler32", &m.sum);
-	if (!m.header.sum || frame->form.err)
-		return m.header.sum ? frame->form.err : -EINVAL;
+	if (!m.header.sum || frame->layout.err)
+		return m.header.sum ? frame->layout.err : -EINVAL;
 	err = begin(&m, &why);
 	if (!err)
 		err = make_file(&m, dirfd, name, &why);

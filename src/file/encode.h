@@ -9,7 +9,7 @@
 #define B2F_FILE_ENCODE_H
 
 #include "file/record.h"
-#include "frame/edit.h"
+#include "frame/txn.h"
 
 struct b2f_chunk_writer;
 struct b2f_encoder;
@@ -41,7 +41,7 @@ int b2f_encode_spill(struct b2f_record *rec);
  */
 B2F_MUST_CHECK
 int b2f_encode_patch(struct b2f_record *rec, struct b2f_chunk_writer *cw,
-		     bool *made, struct b2f_edit_chunk *out);
+		     bool *made, struct b2f_txn_chunk *out);
 
 /* encode_guess.c */
 

@@ -15,7 +15,7 @@
 #include "base/checked.h"
 #include "file/encode.h"
 #include "file/writer.h"
-#include "frame/edit_layout.h"
+#include "frame/txn_chunks.h"
 
 /* The most of a chunk that is looked at. */
 #define SAMPLE_MAX (4u << 20)
@@ -124,7 +124,7 @@ static int list_records(struct b2f_file *file, struct candidate **out,
 			break;
 		b2f_record_ref(rec);
 		list[(*n)++] = (struct candidate){
-			rec, b2f_edit_chunk_nbytes(w->edit, &w->edit->working,
+			rec, b2f_txn_chunk_nbytes(w->txn, &w->txn->working,
 						   rec->nchunk)};
 	}
 	pthread_mutex_unlock(&file->lock);
@@ -173,11 +173,11 @@ static uint32_t part_of(uint32_t typesize, uint32_t chunksize)
  * True if @state ends with a chunk that is no whole number of items and has no
  * file: an index cannot tell of such zeros.
  */
-static bool ends_with_hole(const struct b2f_edit_state *state,
+static bool ends_with_hole(const struct b2f_txn_state *state,
 			   uint32_t typesize)
 {
 	return state->nbytes % typesize != 0 &&
-	       !b2f_edit_is_stored(state->raw[state->n - 1]);
+	       !b2f_txn_is_stored(state->raw[state->n - 1]);
 }
 
 /*
@@ -188,18 +188,18 @@ static bool ends_with_hole(const struct b2f_edit_state *state,
 static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
-	const struct b2f_edit_state *state;
+	const struct b2f_txn_state *state;
 	struct b2f_record *rec;
 
 	if (!w->commit)
-		return !w->edit->committing;
+		return !w->txn->committing;
 	state = &w->commit->state;
 	if (!ends_with_hole(state, typesize))
 		return true;
 	rec = b2f_record_find(w, state->n - 1);
 	return rec && rec->in_commit &&
 	       has_data(rec,
-			b2f_edit_chunk_nbytes(w->edit, state, rec->nchunk));
+			b2f_txn_chunk_nbytes(w->txn, state, rec->nchunk));
 }
 
 /*
@@ -211,7 +211,7 @@ static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 static bool end_allows(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
-	const struct b2f_edit_state *state = &w->edit->working;
+	const struct b2f_txn_state *state = &w->txn->working;
 	struct b2f_record *rec;
 
 	if (!ends_with_hole(state, typesize))
@@ -222,7 +222,7 @@ static bool end_allows(struct b2f_file *file, uint32_t typesize)
 		return !b2f_record_get(file, state->n - 1, true, &rec);
 	return rec->state == B2F_RECORD_OPEN ||
 	       has_data(rec,
-			b2f_edit_chunk_nbytes(w->edit, state, rec->nchunk));
+			b2f_txn_chunk_nbytes(w->txn, state, rec->nchunk));
 }
 
 static void set_typesize(struct b2f_file *file, uint32_t typesize)
@@ -234,9 +234,9 @@ static void set_typesize(struct b2f_file *file, uint32_t typesize)
 	if (w->guess_typesize) {
 		w->guess_typesize = false;
 		typesize =
-			part_of(typesize, (uint32_t)w->edit->header.chunksize);
+			part_of(typesize, (uint32_t)w->txn->header.chunksize);
 		if (commit_allows(file, typesize) && end_allows(file, typesize))
-			b2f_edit_set_typesize(w->edit, typesize);
+			b2f_txn_set_typesize(w->txn, typesize);
 	}
 	pthread_mutex_unlock(&file->lock);
 }

@@ -10,20 +10,20 @@
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/chunk_write.h"
-#include "frame/edit_commit.h"
-#include "frame/edit_layout.h"
+#include "frame/txn_commit.h"
+#include "frame/txn_chunks.h"
 
 bool b2f_encode_begin(struct b2f_record *rec)
 {
 	struct b2f_file *file = rec->file;
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_txn *txn = file->writer->txn;
 
 	if (rec->state != B2F_RECORD_OPEN)
 		return false;
 	rec->state = B2F_RECORD_BUSY;
 	atomic_store(&rec->busy, true);
 	rec->nbytes =
-		b2f_edit_chunk_nbytes(edit, &edit->working, rec->nchunk);
+		b2f_txn_chunk_nbytes(txn, &txn->working, rec->nchunk);
 	file->writer->nbusy++;
 	return true;
 }
@@ -57,7 +57,7 @@ static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 
 /* Encodes the whole data of @rec into a new chunk file, if it needs one. */
 static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
-		       struct b2f_edit_chunk *out)
+		       struct b2f_txn_chunk *out)
 {
 	const uint8_t *data = NULL;
 	int err;
@@ -74,12 +74,12 @@ static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
  * Writes the new chunk of @rec.  Readers may go on: they read written pages
  * only, and writers wait while it is BUSY.
  */
-static int write_chunk(struct b2f_record *rec, struct b2f_edit_chunk *out)
+static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 {
 	struct b2f_file *file = rec->file;
 	struct b2f_writer *w = file->writer;
 	struct b2f_chunk_writer cw = {
-		.edit = w->edit,
+		.txn = w->txn,
 		.lock = &file->lock,
 		.no_seal = w->options.no_seal,
 	};
@@ -95,7 +95,7 @@ static int write_chunk(struct b2f_record *rec, struct b2f_edit_chunk *out)
 		err = write_whole(rec, &cw, out);
 	if (!err && out->cbytes)
 		b2f_tally_encoded(file->runtime->tally,
-				  w->edit->header.codec,
+				  w->txn->header.codec,
 				  rec->nbytes, out->cbytes, start_ns);
 	b2f_idle_put_encoder(&file->runtime->idle, cw.encoder);
 	return err;
@@ -118,15 +118,15 @@ static void leave_commit(struct b2f_record *rec, int err)
 }
 
 /* Ends what b2f_encode_begin() began.  Locked. */
-static int finish(struct b2f_record *rec, const struct b2f_edit_chunk *chunk,
+static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 		  uint32_t old, int err)
 {
 	struct b2f_writer *w = rec->file->writer;
 
 	if (!err)
-		err = b2f_edit_put(w->edit, rec->nchunk, chunk, old);
+		err = b2f_txn_put(w->txn, rec->nchunk, chunk, old);
 	if (!err && rec->in_commit)
-		b2f_edit_patch(w->edit, w->commit, rec->nchunk, chunk, old);
+		b2f_txn_patch(w->txn, w->commit, rec->nchunk, chunk, old);
 	leave_commit(rec, err);
 	atomic_store(&rec->busy, false);
 	w->nbusy--;
@@ -141,13 +141,13 @@ static int finish(struct b2f_record *rec, const struct b2f_edit_chunk *chunk,
 }
 
 /*
- * Encodes @rec, which is BUSY.  @early: it got so before the commit that may wait
- * for it by now.  What an early attempt found need not be so since that commit
- * was asked for, as of a disk that was full; then there is another one.
+ * Encodes @rec, which is BUSY.  @early: it got so before the commit that may
+ * wait for it by now.  What an early attempt found need not be so since that
+ * commit was asked for, as of a disk that was full; then there is another one.
  */
 static int run(struct b2f_record *rec, bool early)
 {
-	struct b2f_edit_chunk chunk = {0};
+	struct b2f_txn_chunk chunk = {0};
 	struct b2f_file *file = rec->file;
 	uint32_t old = 0;
 	bool again;

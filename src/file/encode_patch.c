@@ -36,7 +36,7 @@ static enum b2f_patch_part part_of(void *arg, uint32_t off, uint32_t size)
 
 static int patch_loaded(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 			const struct b2f_loaded *base, bool *made,
-			struct b2f_edit_chunk *out)
+			struct b2f_txn_chunk *out)
 {
 	struct b2f_runtime *rt = rec->file->runtime;
 	struct b2f_patch patch = {
@@ -61,7 +61,7 @@ static int patch_loaded(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 /* True if there is a chunk before of which something is kept. */
 static bool has_base(const struct b2f_record *rec)
 {
-	return rec->base_limit > 0 && b2f_edit_is_stored(rec->base_raw) &&
+	return rec->base_limit > 0 && b2f_txn_is_stored(rec->base_raw) &&
 	       !b2f_record_is_full(rec, rec->nbytes);
 }
 
@@ -95,7 +95,7 @@ static int load_base(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 }
 
 int b2f_encode_patch(struct b2f_record *rec, struct b2f_chunk_writer *cw,
-		     bool *made, struct b2f_edit_chunk *out)
+		     bool *made, struct b2f_txn_chunk *out)
 {
 	struct b2f_loaded *base = NULL;
 	struct b2f_reading r;

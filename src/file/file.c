@@ -16,8 +16,8 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	struct b2f_file *file;
 
 	/* The cause was logged when the frame was opened. */
-	if (frame->form.err)
-		return frame->form.err;
+	if (frame->layout.err)
+		return frame->layout.err;
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return -ENOMEM;
@@ -72,10 +72,10 @@ uint64_t b2f_file_size_locked(const struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
 
-	if (!w || !w->edit)
+	if (!w || !w->txn)
 		return b2f_frame_shown_nbytes(file->frame);
-	return file->frame->form.is_array ? w->array_nbytes
-					  : w->edit->working.nbytes;
+	return file->frame->layout.is_array ? w->array_nbytes
+					  : w->txn->working.nbytes;
 }
 
 uint64_t b2f_file_size(struct b2f_file *file)

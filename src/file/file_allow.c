@@ -8,44 +8,44 @@
 #define TRIES 5
 
 /* An empty frame may still choose how its chunks are made. */
-static void choose_settings(struct b2f_writer *w, struct b2f_edit *edit)
+static void choose_settings(struct b2f_writer *w, struct b2f_txn *txn)
 {
-	struct b2f_frame_header *h = &edit->header;
+	struct b2f_frame_header *h = &txn->header;
 	uint32_t size = b2f_writer_chunksize(w);
 
 	w->guess_typesize = w->options.guess_typesize && h->nbytes == 0 &&
-			    h->typesize == 1 && edit->frame->meta.n == 0;
-	if (h->chunksize > 0 || edit->frame->form.is_array)
+			    h->typesize == 1 && txn->frame->meta.n == 0;
+	if (h->chunksize > 0 || txn->frame->layout.is_array)
 		return;
 	if (size > h->typesize)
 		size -= size % h->typesize;
-	if (edit->committed.starts)
-		edit->step = size;
+	if (txn->committed.starts)
+		txn->step = size;
 	else
 		h->chunksize = (int32_t)size;
 }
 
 /* Locks of other programs, if they use them or it was asked for. */
-static enum b2f_edit_locking locking_of(const struct b2f_writer *w)
+static enum b2f_txn_locking locking_of(const struct b2f_writer *w)
 {
 	if (w->options.no_locking)
-		return B2F_EDIT_LOCKING_NEVER;
-	return w->options.locking ? B2F_EDIT_LOCKING_ALWAYS
-				  : B2F_EDIT_LOCKING_IF_THERE;
+		return B2F_TXN_LOCKING_NEVER;
+	return w->options.locking ? B2F_TXN_LOCKING_ALWAYS
+				  : B2F_TXN_LOCKING_IF_THERE;
 }
 
-/* An edit of the frame as it is on disk, which may be a newer version. */
+/* A transaction of the frame as it is on disk, which may be a newer version. */
 static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
-		     struct b2f_frame **frame, struct b2f_edit **out)
+		     struct b2f_frame **frame, struct b2f_txn **out)
 {
-	struct b2f_edit *edit = NULL;
+	struct b2f_txn *txn = NULL;
 	struct b2f_frame *newer;
 	int err = -ESTALE;
 
 	*frame = b2f_file_frame_ref(file);
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_edit_new(*frame, B2F_EDIT_FILE, locking_of(w),
-				   w->durability, &edit);
+		err = b2f_txn_new(*frame, B2F_TXN_FILE, locking_of(w),
+				   w->durability, &txn);
 		if (err != -ESTALE)
 			break;
 		err = b2f_frame_reopen(*frame, &newer);
@@ -59,19 +59,19 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 		b2f_frame_close(*frame);
 		return err;
 	}
-	edit->ends_late = w->options.ends_late;
-	*out = edit;
+	txn->ends_late = w->options.ends_late;
+	*out = txn;
 	return 0;
 }
 
-/* Everything begins with the edit of @frame, which it takes over. */
+/* Everything begins with the transaction of @frame, which it takes over. */
 static void begin(struct b2f_file *file, struct b2f_writer *w,
-		  struct b2f_frame *frame, struct b2f_edit *edit)
+		  struct b2f_frame *frame, struct b2f_txn *txn)
 {
-	choose_settings(w, edit);
+	choose_settings(w, txn);
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
-	w->edit = edit;
+	w->txn = txn;
 	/* A commit mends it, though nothing is written. */
 	if (frame->blank)
 		b2f_writer_note(w);
@@ -86,21 +86,21 @@ static void begin(struct b2f_file *file, struct b2f_writer *w,
 /* Makes @w, which may be new, the writer of @file; the allow_lock is held. */
 static int allow(struct b2f_file *file, struct b2f_writer *w)
 {
-	struct b2f_edit *edit = NULL;
+	struct b2f_txn *txn = NULL;
 	struct b2f_frame *frame;
 	int err;
 
-	/* The edit will need room for the holes. */
+	/* The transaction will need room for the holes. */
 	frame = b2f_file_frame_ref(file);
 	err = b2f_holes_open(file->runtime, w, frame);
 	b2f_frame_close(frame);
 	if (err)
 		return err;
-	err = open_edit(file, w, &frame, &edit);
+	err = open_edit(file, w, &frame, &txn);
 	if (err)
 		b2f_holes_close(file->runtime, w);
 	else
-		begin(file, w, frame, edit);
+		begin(file, w, frame, txn);
 	return err;
 }
 
@@ -129,7 +129,7 @@ bool b2f_file_is_writable(struct b2f_file *file)
 	bool writable;
 
 	pthread_mutex_lock(&file->lock);
-	writable = file->writer && file->writer->edit;
+	writable = file->writer && file->writer->txn;
 	pthread_mutex_unlock(&file->lock);
 	return writable;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_anew.c - an array is written from the beginning, in the place of another one
+ * file_anew.c - an array is written from the beginning, in the place of another
+ * one
  *
  * A program that cuts a file to nothing and writes it again means the whole of
  * it.  So the array before stays on disk until the new one is complete: from
@@ -11,16 +12,16 @@
 
 #include "base/log_line.h"
 #include "b2frame/file_anew.h"
-#include "file/reform.h"
+#include "file/relayout.h"
 #include "file/shape.h"
-#include "frame/form_index.h"
+#include "frame/layout_index.h"
 
 bool b2f_file_keeps_size(struct b2f_file *file)
 {
 	bool keeps;
 
 	pthread_mutex_lock(&file->lock);
-	keeps = file->writer && file->writer->edit &&
+	keeps = file->writer && file->writer->txn &&
 		b2f_shape_keeps_size(file);
 	pthread_mutex_unlock(&file->lock);
 	return keeps;
@@ -56,15 +57,15 @@ static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 
 	if (npy->fortran_order && npy->ndim > 1)
 		return refuse(file, "the new items are in Fortran order");
-	err = b2f_form_npy(file->frame, npy, NULL,
+	err = b2f_layout_npy(file->frame, npy, NULL,
 			   b2f_writer_chunksize(file->writer),
-			   B2F_FORM_NCHUNKS_MAX, out);
+			   B2F_LAYOUT_NCHUNKS_MAX, out);
 	if (err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG)
 		return refuse(file, "there cannot be such an array");
 	if (err)
 		return err;
 	n = is_head_of(*out, head, npy->size);
-	if (n == (int)npy->size && b2f_form_has_room(*out, file->frame))
+	if (n == (int)npy->size && b2f_layout_has_room(*out, file->frame))
 		return 0;
 	b2f_frame_close(*out);
 	if (n < 0)
@@ -93,7 +94,7 @@ static ssize_t become_other(struct b2f_file *file, const uint8_t *head,
 	b2f_npy_fini(&npy);
 	if (err)
 		return err;
-	err = b2f_reform_to_zeros(file, frame);
+	err = b2f_relayout_to_zeros(file, frame);
 	b2f_frame_close(frame);
 	return err ? err : n;
 }
@@ -101,16 +102,16 @@ static ssize_t become_other(struct b2f_file *file, const uint8_t *head,
 /* All items become zeros. */
 static int become_zeros(struct b2f_file *file)
 {
-	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_layout *layout = &file->frame->layout;
 	struct b2f_writer *w = file->writer;
-	uint64_t end = form->head_len + form->nbytes;
+	uint64_t end = layout->head_len + layout->nbytes;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
 	w->anew = true;
 	w->array_nbytes = end;
 	pthread_mutex_unlock(&file->lock);
-	err = b2f_shape_array.zero(file, form->head_len, end);
+	err = b2f_shape_array.zero(file, layout->head_len, end);
 	pthread_mutex_lock(&file->lock);
 	w->array_nbytes = 0;
 	pthread_mutex_unlock(&file->lock);
@@ -124,7 +125,7 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 	ssize_t n = 0;
 	int err;
 
-	if (!w->edit)
+	if (!w->txn)
 		return -EROFS;
 	if (head)
 		n = is_head_of(file->frame, head, size);
@@ -184,14 +185,14 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 
 int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros)
 {
-	const struct b2f_form *form;
+	const struct b2f_layout *layout;
 	struct b2f_writer *w;
 	uint64_t whole;
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
-	form = &file->frame->form;
-	whole = form->head_len + form->nbytes;
+	layout = &file->frame->layout;
+	whole = layout->head_len + layout->nbytes;
 	w = file->writer;
 	if (w && w->anew) {
 		if (w->array_nbytes == 0 && may_be_zeros)

@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #include "file/change.h"
-#include "file/reform.h"
+#include "file/relayout.h"
 #include "file/shape.h"
 
 enum change_what { CHANGE_WRITE, CHANGE_APPEND, CHANGE_SIZE, CHANGE_ZEROS };
@@ -41,7 +41,7 @@ static int begin(struct b2f_file *file, struct b2f_writer **out)
 		b2f_file_catch_up(file);
 	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);
-	editable = w->edit != NULL;
+	editable = w->txn != NULL;
 	pthread_mutex_unlock(&file->lock);
 	if (!editable) {
 		pthread_mutex_unlock(&w->write_lock);
@@ -111,13 +111,13 @@ static ssize_t change(struct b2f_file *file, struct change *c)
 		c->off = b2f_file_size(file);
 	/* Zeros make nothing longer, so they complete no .npy file. */
 	if (c->what != CHANGE_ZEROS)
-		b2f_reform_before(file, c->buf, c->size, c->off);
+		b2f_relayout_before(file, c->buf, c->size, c->off);
 	for (;;) {
 		n = try_change(file, c);
-		if (n != B2F_EREFORM)
+		if (n != B2F_ERELAYOUT)
 			break;
 		/* What will be cut off need not be stored again. */
-		err = b2f_reform_to_plain(
+		err = b2f_relayout_to_plain(
 			file, c->what == CHANGE_SIZE ? c->off : UINT64_MAX);
 		if (err)
 			return err;

@@ -2,7 +2,7 @@
 /*
  * file_commit.c - what was written becomes the frame on disk
  *
- * One attempt, in the words of frame/edit.h:
+ * One attempt, in the words of frame/txn.h:
  *
  *   freeze   fixes the moment that is committed: all changes up to now
  *   encode   has the records of that moment encoded, while writers go on
@@ -22,12 +22,12 @@
 #include "file/commit.h"
 #include "file/encode.h"
 #include "file/reading.h"
-#include "file/reform.h"
+#include "file/relayout.h"
 #include "file/writer.h"
-#include "frame/edit_commit.h"
-#include "frame/edit_layout.h"
-#include "frame/edit_lock.h"
-#include "frame/edit_single.h"
+#include "frame/txn_commit.h"
+#include "frame/txn_chunks.h"
+#include "frame/txn_lock.h"
+#include "frame/txn_single.h"
 
 
 /* Commits that are tried while other programs change the frame. */
@@ -89,18 +89,18 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
-	*nothing = !w->edit || (w->dirty_since_ns == 0 &&
+	*nothing = !w->txn || (w->dirty_since_ns == 0 &&
 				(how != B2F_COMMIT_DURABLE ||
 				 a->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
 		goto out;
 	a->commit.durable =
 		how == B2F_COMMIT_DURABLE || a->commit.before != B2F_DISK_NEW;
-	err = b2f_edit_freeze(w->edit, &a->commit);
+	err = b2f_txn_freeze(w->txn, &a->commit);
 	if (!err)
 		err = take_records(a);
 	if (err) {
-		b2f_edit_finish(w->edit, &a->commit);
+		b2f_txn_finish(w->txn, &a->commit);
 		goto out;
 	}
 	w->commit = &a->commit;
@@ -117,17 +117,17 @@ out:
 }
 
 /*
- * Freezes a file that has its right form.  A write in between might begin an
+ * Freezes a file that has its right layout.  A write in between might begin an
  * array, which must not be on disk before it is complete.
  */
-static int reform_and_freeze(struct attempt *a, enum b2f_commit_how how,
+static int relayout_and_freeze(struct attempt *a, enum b2f_commit_how how,
 			     bool *nothing)
 {
 	struct b2f_writer *w = a->writer;
 	int err;
 
 	pthread_mutex_lock(&w->write_lock);
-	err = b2f_reform_for_commit(a->file);
+	err = b2f_relayout_for_commit(a->file);
 	if (!err)
 		err = freeze(a, how, nothing);
 	pthread_mutex_unlock(&w->write_lock);
@@ -151,13 +151,13 @@ static int encode_one(void *arg, size_t i)
  */
 static void cut_to_stored(struct attempt *a)
 {
-	const struct b2f_form *form = &a->file->frame->form;
+	const struct b2f_layout *layout = &a->file->frame->layout;
 	struct b2f_writer *w = a->writer;
 
-	if (form->is_array || form->head)
+	if (layout->is_array || layout->head)
 		return;
 	/* A record that is left may have been stored since. */
-	a->in_part = b2f_edit_cut(w->edit, &a->commit, w->commit_failed);
+	a->in_part = b2f_txn_cut(w->txn, &a->commit, w->commit_failed);
 }
 
 /* Encodes what is to be committed, which completes the frozen state. */
@@ -178,7 +178,7 @@ static int encode(struct attempt *a)
 	if (err == -ENOSPC || err == -EDQUOT)
 		cut_to_stored(a);
 	if (!err || a->in_part)
-		prepared = b2f_edit_prepare(w->edit, &a->commit);
+		prepared = b2f_txn_prepare(w->txn, &a->commit);
 	a->in_part &= !prepared;
 	pthread_mutex_unlock(&file->lock);
 	return prepared ? prepared : err;
@@ -200,7 +200,7 @@ static void finish(struct attempt *a)
 			w->mtime = a->commit.mtime;
 		}
 	}
-	b2f_edit_finish(w->edit, &a->commit);
+	b2f_txn_finish(w->txn, &a->commit);
 	pthread_mutex_unlock(&file->lock);
 	free(a->records);
 	a->records = NULL;
@@ -210,7 +210,7 @@ static void finish(struct attempt *a)
 /* @err, or -ESTALE if another program has changed the frame. */
 static int or_stale(const struct b2f_writer *w, int err)
 {
-	return b2f_edit_has_changed(w->edit) > 0 ? -ESTALE : err;
+	return b2f_txn_has_changed(w->txn) > 0 ? -ESTALE : err;
 }
 
 /*
@@ -228,7 +228,7 @@ static int rewrite_bad(struct b2f_file *file, bool all)
 		bool found;
 
 		pthread_mutex_lock(&file->lock);
-		found = w->edit && b2f_edit_find_bad(w->edit, all, &nchunk);
+		found = w->txn && b2f_txn_find_bad(w->txn, all, &nchunk);
 		pthread_mutex_unlock(&file->lock);
 		if (!found || err)
 			break;
@@ -264,16 +264,16 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 
 	err = rewrite_bad(file, a.commit.before == B2F_DISK_FAILED);
 	if (!err)
-		err = reform_and_freeze(&a, how, &nothing);
+		err = relayout_and_freeze(&a, how, &nothing);
 	if (err || nothing)
 		return err;
 	err = encode(&a);
 	a.commit.lock_wait_ms = ms_until(until_ns);
 	if (!err)
-		err = b2f_edit_write(a.writer->edit, &a.commit);
+		err = b2f_txn_write(a.writer->txn, &a.commit);
 	else if (a.in_part)
 		/* The error stays: it tells that there is more. */
-		(void)!b2f_edit_write(a.writer->edit, &a.commit);
+		(void)!b2f_txn_write(a.writer->txn, &a.commit);
 	if (err && !a.commit.installed)
 		err = or_stale(a.writer, err);
 	finish(&a);
@@ -283,17 +283,17 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 /* -ESTALE if there is a record of a chunk that another program changed. */
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
-	struct b2f_edit_state state;
+	struct b2f_txn_state state;
 	struct b2f_record *rec, *next;
 	bool may = true;
 	int err;
 
-	err = b2f_edit_state_like(w->edit, theirs, &state);
+	err = b2f_txn_state_like(w->txn, theirs, &state);
 	if (err)
 		return err;
 	HASH_ITER(hh, w->records, rec, next)
-	may = may && b2f_edit_untouched(w->edit, &state, rec->nchunk);
-	b2f_edit_state_fini(&state);
+	may = may && b2f_txn_untouched(w->txn, &state, rec->nchunk);
+	b2f_txn_state_fini(&state);
 	return may ? 0 : -ESTALE;
 }
 
@@ -306,12 +306,12 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 
 	err = check_merge(w, theirs);
 	if (!err)
-		err = b2f_edit_merge(w->edit, theirs);
+		err = b2f_txn_merge(w->txn, theirs);
 	if (err)
 		return err;
 	HASH_ITER(hh, w->records, rec, next)
-	if (rec->nchunk < w->edit->working.n)
-		rec->base_raw = w->edit->working.raw[rec->nchunk];
+	if (rec->nchunk < w->txn->working.n)
+		rec->base_raw = w->txn->working.raw[rec->nchunk];
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
 	/* The next index is ours again: nothing else will tell of theirs. */
 	file->has_foreign = true;
@@ -374,12 +374,12 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		if (err != -ESTALE && err != -EEXIST)
 			break;
 		/*
-		 * Lock them out for the next attempt.  There is an edit, and it
-		 * stays while this thread has the commit_lock.
+		 * Lock them out for the next attempt.  There is a transaction,
+		 * and it stays while this thread has the commit_lock.
 		 */
 		if (!is_locked)
-			is_locked = !b2f_edit_lock_out(
-				w->edit, ms_until(until_ns), NULL);
+			is_locked = !b2f_txn_lock_out(
+				w->txn, ms_until(until_ns), NULL);
 		/* -EEXIST: the next attempt takes another name. */
 		err = err == -ESTALE ? merge_theirs(file) : 0;
 		if (err)
@@ -388,7 +388,7 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		err = -EBUSY;
 	}
 	if (is_locked)
-		b2f_edit_let_in(w->edit);
+		b2f_txn_let_in(w->txn);
 	return err;
 }
 
@@ -441,7 +441,7 @@ static bool is_all_committed(struct b2f_file *file)
 	bool all;
 
 	pthread_mutex_lock(&file->lock);
-	all = w->edit && !w->closing && !w->anew && w->nbusy == 0 &&
+	all = w->txn && !w->closing && !w->anew && w->nbusy == 0 &&
 	      w->dirty_since_ns == 0;
 	pthread_mutex_unlock(&file->lock);
 	return all;
@@ -455,10 +455,10 @@ void b2f_file_tidy(struct b2f_file *file, bool last)
 		return;
 	pthread_mutex_lock(&w->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
-	if (is_all_committed(file) && !w->edit->store->sparse) {
+	if (is_all_committed(file) && !w->txn->store->sparse) {
 		if (last)
 			b2f_writer_delete_dead(file, B2F_DELETE_ALL);
-		b2f_edit_single_cut(w->edit);
+		b2f_txn_single_cut(w->txn);
 	}
 	pthread_mutex_unlock(&w->write_lock);
 	pthread_mutex_unlock(&w->commit_lock);

@@ -2,8 +2,8 @@
 /*
  * file_grow.c - a small file that becomes a large one
  *
- * The frame is exchanged while nothing is dirty: so nothing has to be carried over
- * but what is on disk, and frame/enlarge.h has only one state to care for.
+ * The frame is exchanged while nothing is dirty: so nothing has to be carried
+ * over but what is on disk, and frame/enlarge.h has only one state to care for.
  */
 #include "b2frame/file_grow.h"
 
@@ -23,8 +23,8 @@
 #define AGAIN 4
 
 /*
- * An array whose .npy header is longer may need a header of the frame that is no
- * single write: it is better off in a directory from the start.
+ * An array whose .npy header is longer may need a header of the frame that is
+ * no single write: it is better off in a directory from the start.
  */
 #define NPY_HEADER_MAX 256
 
@@ -52,7 +52,7 @@ bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	may = w && w->edit && w->edit->home->small && !file->frame->form.is_array;
+	may = w && w->txn && w->txn->home->small && !file->frame->layout.is_array;
 	if (may) {
 		now = b2f_file_size_locked(file);
 		limit = b2f_max_u64(limit, w->grow_above);
@@ -68,7 +68,7 @@ bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
 static void continue_with(struct b2f_file *file, struct b2f_frame *frame)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_edit *old;
+	struct b2f_txn *old;
 
 	pthread_mutex_lock(&file->lock);
 	old = b2f_writer_take_edit(file);
@@ -77,7 +77,7 @@ static void continue_with(struct b2f_file *file, struct b2f_frame *frame)
 	b2f_head_forget_all(file);
 	b2f_writer_wait_readers(w);
 	b2f_kept_drop(&file->runtime->kept, file);
-	b2f_edit_free(old);
+	b2f_txn_free(old);
 	/* If this fails, the file can still be read; a later writer retries. */
 	(void)!b2f_file_allow_write(file, &w->options);
 }
@@ -88,7 +88,7 @@ static int exchange(struct b2f_writer *w, struct b2f_grown *grown,
 {
 	int err = b2f_become_exchange(&grown->become, why);
 
-	if (err || b2f_edit_has_changed(w->edit) == 0)
+	if (err || b2f_txn_has_changed(w->txn) == 0)
 		return err;
 	err = b2f_become_exchange_back(&grown->become);
 	return b2f_why_set(why, err ? err : -ESTALE,
@@ -104,9 +104,9 @@ static int grow(struct b2f_file *file, const struct b2f_grow *g,
 	struct b2f_grown grown;
 	int err, fd;
 
-	if (state == B2F_DISK_FAILED || b2f_edit_has_changed(w->edit))
+	if (state == B2F_DISK_FAILED || b2f_txn_has_changed(w->txn))
 		return b2f_why_set(why, -EBUSY, "it has to be read anew");
-	err = b2f_enlarge_begin(w->edit, g->dirfd, g->name, state != B2F_DISK_NEW,
+	err = b2f_enlarge_begin(w->txn, g->dirfd, g->name, state != B2F_DISK_NEW,
 			     &grown, why);
 	if (err)
 		return err;
@@ -149,7 +149,7 @@ static int try_grow(struct b2f_file *file, const struct b2f_grow *g,
 	if (err)
 		return err;
 	pthread_mutex_lock(&w->write_lock);
-	if (!w->edit || !w->edit->home->small)
+	if (!w->txn || !w->txn->home->small)
 		err = 0;
 	else if (!is_clean(file))
 		err = -EAGAIN;

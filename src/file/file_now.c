@@ -16,7 +16,7 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	dirty = w && ((w->edit && w->dirty_since_ns) ||
+	dirty = w && ((w->txn && w->dirty_since_ns) ||
 		      b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
 	pthread_mutex_unlock(&file->lock);
 	return dirty;
@@ -29,10 +29,10 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 static bool is_under_way(const struct b2f_file *file)
 {
 	struct timespec now;
-	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_layout *layout = &file->frame->layout;
 	const struct b2f_writer *w = file->writer;
 
-	if (!form->head || w->array_nbytes == form->head_len + form->nbytes ||
+	if (!layout->head || w->array_nbytes == layout->head_len + layout->nbytes ||
 	    !w->has_mtime)
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -47,7 +47,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	if (w && w->edit && !w->anew && !is_under_way(file)) {
+	if (w && w->txn && !w->anew && !is_under_way(file)) {
 		since = w->dirty_since_ns;
 		undurable = b2f_durability_since_ns(w->durability);
 	}
@@ -66,7 +66,7 @@ void b2f_file_discard(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	if (w && w->edit) {
+	if (w && w->txn) {
 		b2f_writer_wait_idle(file);
 		b2f_record_remove_from(w, 0);
 		w->dirty_since_ns = 0;
@@ -87,9 +87,9 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		.cbytes = file->frame->info.cbytes,
 		.stamp = file->frame->stamp,
 	};
-	if (w && w->edit) {
-		out->cbytes = w->edit->header.cbytes;
-		out->stamp = b2f_edit_stamp(w->edit);
+	if (w && w->txn) {
+		out->cbytes = w->txn->header.cbytes;
+		out->stamp = b2f_txn_stamp(w->txn);
 		out->dirty = w->dirty_since_ns != 0;
 		out->mtime = w->mtime;
 		out->has_mtime = w->has_mtime;

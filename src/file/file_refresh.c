@@ -2,40 +2,40 @@
 /* file_refresh.c - changes of the index that are no commits of ours */
 #include "file/reading.h"
 #include "file/writer.h"
-#include "frame/edit_commit.h"
+#include "frame/txn_commit.h"
 
 /* The index as it was read, or as the last change of ours left it.  Locked. */
 static struct b2f_frame_stamp known_stamp(const struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
 
-	return w && w->edit ? b2f_edit_stamp(w->edit) : file->frame->stamp;
+	return w && w->txn ? b2f_txn_stamp(w->txn) : file->frame->stamp;
 }
 
 /*
- * The edit of a contiguous frame, which each new chunk changes, or NULL.  While
- * the caller has the commit_lock, if there is a writer, it stays.
+ * The transaction of a contiguous frame, which each new chunk changes, or NULL.
+ * While the caller has the commit_lock, if there is a writer, it stays.
  */
-static struct b2f_edit *edit_of_single(struct b2f_file *file)
+static struct b2f_txn *edit_of_single(struct b2f_file *file)
 {
-	struct b2f_edit *edit;
+	struct b2f_txn *txn;
 
 	pthread_mutex_lock(&file->lock);
-	edit = file->writer ? file->writer->edit : NULL;
+	txn = file->writer ? file->writer->txn : NULL;
 	pthread_mutex_unlock(&file->lock);
-	return edit && !edit->store->sparse ? edit : NULL;
+	return txn && !txn->store->sparse ? txn : NULL;
 }
 
 /* Is the index on disk another one than is known?  1, 0 or an errno. */
 static int has_changed(struct b2f_file *file)
 {
-	struct b2f_edit *edit = edit_of_single(file);
+	struct b2f_txn *txn = edit_of_single(file);
 	struct b2f_frame_stamp known, now;
 	struct b2f_frame *frame;
 	int err;
 
-	if (edit)
-		return b2f_edit_has_changed(edit);
+	if (txn)
+		return b2f_txn_has_changed(txn);
 	frame = b2f_file_frame_ref(file);
 	pthread_mutex_lock(&file->lock);
 	known = known_stamp(file);
@@ -52,7 +52,7 @@ static int has_changed(struct b2f_file *file)
 static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 			 struct b2f_frame *newer)
 {
-	struct b2f_edit *old = NULL;
+	struct b2f_txn *old = NULL;
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
@@ -61,7 +61,9 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 		err = -EBUSY;
 	else if (w)
 		old = b2f_writer_take_edit(file);
-	/* In one step: the old frame without its edit was never shown. */
+	/*
+	 * In one step: the old frame without its transaction was never shown.
+	 */
 	if (!err) {
 		b2f_file_set_frame(file, newer);
 		file->has_foreign = true;
@@ -74,7 +76,7 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	b2f_head_forget_all(file);
 	if (!old)
 		return 0;
-	b2f_edit_free(old);
+	b2f_txn_free(old);
 	/* If this fails, the file can still be read; a later writer retries. */
 	err = b2f_file_allow_write(file, &w->options);
 	(void)err;
@@ -91,8 +93,8 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w, bool revert)
 	if (err)
 		return err;
 	/* Its chunks do not fit its array; the cause is logged. */
-	if (newer->form.err) {
-		err = newer->form.err;
+	if (newer->layout.err) {
+		err = newer->layout.err;
 		b2f_frame_close(newer);
 		return err;
 	}
@@ -211,18 +213,18 @@ static void release_writer(struct b2f_file *file, struct b2f_writer *w)
 /* Our change of the attributes is not a foreign one.  Locked. */
 static void know_index(struct b2f_file *file, bool sets_mtime)
 {
-	struct b2f_edit *edit = file->writer ? file->writer->edit : NULL;
+	struct b2f_txn *txn = file->writer ? file->writer->txn : NULL;
 	struct b2f_frame_stamp known = known_stamp(file), now;
 
-	if (edit && !edit->store->sparse) {
-		b2f_store_note_attributes(edit->store, sets_mtime);
+	if (txn && !txn->store->sparse) {
+		b2f_store_note_attributes(txn->store, sets_mtime);
 		return;
 	}
 	if (b2f_store_stamp_index(file->frame->store, &now) ||
 	    !b2f_frame_stamp_same_data(&known, &now, sets_mtime))
 		return;
-	if (edit)
-		edit->stamp = now;
+	if (txn)
+		txn->stamp = now;
 	else
 		file->frame->stamp = now;
 }

@@ -22,12 +22,12 @@ struct seek {
 static int64_t seek_kind(void *arg, struct b2f_reading *r)
 {
 	struct seek *s = arg;
-	uint64_t head = r->frame->form.head_len, off = s->off;
+	uint64_t head = r->frame->layout.head_len, off = s->off;
 	bool hole = s->hole;
 
 	s->size = r->size;
 	/* The items of one chunk are in many places of such an array. */
-	if (!r->frame->form.linear)
+	if (!r->frame->layout.linear)
 		return (int64_t)(hole ? r->size : off);
 	if (off < head) {
 		if (!hole)

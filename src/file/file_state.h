@@ -38,7 +38,7 @@
  *
  *   file.allow_lock   a file becomes writable, or its attributes are set: held
  *                     while the index is read and written
- *   file.lock         what a reader begins with; the edit, the table of records
+ *   file.lock         what a reader begins with; the transaction, the table of records
  *                     and their states
  *   record.lock       the pages of one record
  *   budget.lock       the list of all records, and their bytes
@@ -81,7 +81,9 @@ struct b2f_file {
 	 * told yet.  Protected by lock.
 	 */
 	bool has_foreign;
-	/* Set before there is a reader: it never goes on with another @frame. */
+	/*
+	 * Set before there is a reader: it never goes on with another @frame.
+	 */
 	bool stays;
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;
@@ -91,7 +93,9 @@ struct b2f_file {
 	size_t nheads;
 	/* Bytes of the heads in the table.  Protected by heads_lock. */
 	size_t heads_bytes;
-	/* Bytes of a unit of the chunk whose head was read last, a hint; or 0. */
+	/*
+	 * Bytes of a unit of the chunk whose head was read last, a hint; or 0.
+	 */
 	atomic_uint last_unit;
 	/* Held while a head is loaded, by chunk: others wait for that one. */
 	pthread_mutex_t head_loads[B2F_HEAD_LOADS];

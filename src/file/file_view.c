@@ -99,16 +99,16 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 {
 	const struct b2f_chunk *chunk;
 	struct b2f_source src;
-	const struct b2f_form *form = &b->reading->frame->form;
+	const struct b2f_layout *layout = &b->reading->frame->layout;
 	uint32_t in, left;
 	int err;
 
-	if (off < form->head_len) {
-		out->bytes = form->head + off;
-		out->size = (uint32_t)b2f_min_u64(size, form->head_len - off);
+	if (off < layout->head_len) {
+		out->bytes = layout->head + off;
+		out->size = (uint32_t)b2f_min_u64(size, layout->head_len - off);
 		return 0;
 	}
-	off -= form->head_len;
+	off -= layout->head_len;
 	err = b2f_reading_find(b->reading, off, &src);
 	if (err)
 		return err;
@@ -253,7 +253,7 @@ static int read_all(struct batch *b, uint8_t *buf, size_t size, uint64_t off)
 	size_t done = 0;
 	int err = 0;
 
-	if (!b->reading->frame->form.linear)
+	if (!b->reading->frame->layout.linear)
 		return b2f_gather(b->reading, b->stream, buf, size, off);
 
 	while (done < size) {
@@ -356,7 +356,7 @@ static int64_t pin_range(void *arg, struct b2f_reading *r)
 	size_t size = begin(b, r, pins->stream, pins->off, pins->size);
 	int err = 0;
 
-	if (size && r->frame->form.linear)
+	if (size && r->frame->layout.linear)
 		err = batch_get(b, pins->off, size);
 	if (!err && b->nbytes == size && !b->has_record)
 		point_to_pieces(pins);

@@ -226,17 +226,17 @@ int b2f_gather(const struct b2f_reading *r, struct b2f_stream *stream,
 {
 	struct gather g = {
 		.reading = r, .stream = stream, .end = off + size};
-	const struct b2f_form *form = &r->frame->form;
+	const struct b2f_layout *layout = &r->frame->layout;
 	uint64_t itemsize = r->frame->array.itemsize, n;
 	int err = 0;
 
 	for (; size > 0 && !err; buf += n, off += n, size -= n) {
 		/* The first byte, counted from the first item. */
-		uint64_t at = off - form->head_len, in = at % itemsize;
+		uint64_t at = off - layout->head_len, in = at % itemsize;
 
-		if (off < form->head_len) {
-			n = b2f_min_u64(size, form->head_len - off);
-			memcpy(buf, form->head + off, n);
+		if (off < layout->head_len) {
+			n = b2f_min_u64(size, layout->head_len - off);
+			memcpy(buf, layout->head + off, n);
 		} else if (in || size < itemsize) {
 			n = b2f_min_u64(size, itemsize - in);
 			err = copy_part(r, buf, at, n);

@@ -135,7 +135,7 @@ static bool queue_box(const struct ahead_cells *like,
 void b2f_gather_ahead(const struct b2f_reading *r, uint64_t start, uint64_t end)
 {
 	const struct b2f_array *a = &r->frame->array;
-	uint64_t head = r->frame->form.head_len;
+	uint64_t head = r->frame->layout.head_len;
 	uint64_t item, last;
 	struct ahead_cells like = {
 		.job.run = run_ahead,

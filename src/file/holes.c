@@ -25,11 +25,11 @@
 /* Chunks of the working state that have neither a file nor a record. */
 static uint64_t count_holes(const struct b2f_writer *w)
 {
-	const struct b2f_edit_state *state = &w->edit->working;
+	const struct b2f_txn_state *state = &w->txn->working;
 	uint64_t n = 0, nrecords = HASH_COUNT(w->records);
 
 	for (uint64_t i = 0; i < state->n; i++)
-		n += !b2f_edit_is_stored(state->raw[i]);
+		n += !b2f_txn_is_stored(state->raw[i]);
 	return n - b2f_min_u64(n, nrecords);
 }
 
@@ -59,7 +59,7 @@ static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
 int b2f_holes_grow(struct b2f_file *file, uint64_t n)
 {
 	struct b2f_writer *w = file->writer;
-	uint64_t now = w->edit->working.n;
+	uint64_t now = w->txn->working.n;
 	uint64_t step = b2f_max_u64(NHOLES_FREE, w->ncounted / GROWTH_SHARE);
 
 	if (n <= now || n - b2f_min_u64(n, w->ncounted) <= step)
@@ -79,9 +79,9 @@ void b2f_holes_cut(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
 
-	if (w->edit->working.n > w->ncounted / 2)
+	if (w->txn->working.n > w->ncounted / 2)
 		return;
-	w->ncounted = w->edit->working.n;
+	w->ncounted = w->txn->working.n;
 	/* There is room: it was longer before. */
 	(void)take(file->runtime, w, count_holes(w), false);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "frame/edit.h"
+#include "frame/txn.h"
 
 /* An idle decoder or encoder keeps buffers up to this size. */
 #define CODER_KEEPS (2u << 20)

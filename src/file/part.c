@@ -8,7 +8,7 @@
 #include "file/encode.h"
 #include "file/gather.h"
 #include "file/writer.h"
-#include "frame/edit_layout.h"
+#include "frame/txn_chunks.h"
 
 /* Pages of @rec that were not written before @part. */
 static uint32_t count_new_pages(const struct b2f_record *rec,
@@ -96,7 +96,7 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 
 void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
 {
-	const struct b2f_edit *edit = file->writer->edit;
+	const struct b2f_txn *txn = file->writer->txn;
 	struct b2f_record *rec;
 
 	pthread_mutex_lock(&file->lock);
@@ -104,14 +104,14 @@ void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
 	if (rec && rec->state == B2F_RECORD_OPEN && rec->nvalid == 0 &&
 	    rec->base_limit == rec->base_nbytes &&
 	    rec->base_nbytes ==
-		    b2f_edit_chunk_nbytes(edit, &edit->working, nchunk))
+		    b2f_txn_chunk_nbytes(txn, &txn->working, nchunk))
 		b2f_record_remove(rec);
 	pthread_mutex_unlock(&file->lock);
 }
 
 int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 {
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_txn *txn = file->writer->txn;
 	struct b2f_record_edges edges;
 	struct b2f_record *rec = NULL;
 	uint32_t end = part->start + part->size;
@@ -130,7 +130,7 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 	b2f_budget_fail(rec, false);
 	b2f_writer_note(file->writer);
 	/* A program that writes in order will not come back to this chunk. */
-	if (end == b2f_edit_chunk_room(edit, part->nchunk) &&
+	if (end == b2f_txn_chunk_room(txn, part->nchunk) &&
 	    b2f_record_is_full(rec, end))
 		b2f_encode_submit(rec);
 	pthread_mutex_unlock(&file->lock);
@@ -146,7 +146,7 @@ uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 	while (done < size) {
 		uint64_t at = off + done;
 		struct b2f_frame_span span =
-			b2f_edit_locate(file->writer->edit, at);
+			b2f_txn_locate(file->writer->txn, at);
 		struct b2f_part part = {
 			.nchunk = span.nchunk,
 			.start = (uint32_t)(at - span.start),
@@ -165,9 +165,9 @@ uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 
 int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	uint64_t start = b2f_edit_chunk_start(edit, &edit->working, nchunk);
-	uint32_t nbytes = b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
+	struct b2f_txn *txn = file->writer->txn;
+	uint64_t start = b2f_txn_chunk_start(txn, &txn->working, nchunk);
+	uint32_t nbytes = b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 	uint8_t *buf = malloc(nbytes);
 	struct b2f_reading r;
 	int err;

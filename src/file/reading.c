@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "file/writer.h"
-#include "frame/edit_layout.h"
+#include "frame/txn_chunks.h"
 
 /* How often a reader begins anew if the frame changes under it. */
 #define TRIES 3
@@ -50,7 +50,7 @@ static void note_zeros(struct b2f_source *src, bool clean)
 	src->is_hole = clean && special == B2F_SPECIAL_ZEROS;
 }
 
-/* Without an edit: as the index says. */
+/* Without a transaction: as the index says. */
 static int find_in_frame(const struct b2f_reading *r, uint64_t off,
 			 struct b2f_source *out)
 {
@@ -103,8 +103,8 @@ static void find_in_record(struct b2f_record *rec, uint32_t in, uint32_t nbytes,
 static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 			 struct b2f_source *out)
 {
-	const struct b2f_edit *edit = w->edit;
-	const struct b2f_edit_state *state = &edit->working;
+	const struct b2f_txn *txn = w->txn;
+	const struct b2f_txn_state *state = &txn->working;
 	struct b2f_record *rec;
 	uint32_t in;
 
@@ -114,7 +114,7 @@ static void find_in_edit(const struct b2f_writer *w, uint64_t off,
 		out->size = B2F_CHUNK_NBYTES_MAX;
 		return;
 	}
-	out->span = b2f_edit_locate(edit, off);
+	out->span = b2f_txn_locate(txn, off);
 	out->nbytes = (uint32_t)out->span.nbytes;
 	in = (uint32_t)(off - out->span.start);
 	out->size = out->nbytes - in;
@@ -137,9 +137,9 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 	if (w) {
 		pthread_mutex_lock(&file->lock);
 		same = file->version == r->version;
-		edited = same && w->edit;
+		edited = same && w->txn;
 		/* The owner has closed it: jobs that decode ahead may stop. */
-		same = same && (w->edit || !w->closing);
+		same = same && (w->txn || !w->closing);
 		if (edited)
 			find_in_edit(w, off, out);
 		pthread_mutex_unlock(&file->lock);

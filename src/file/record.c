@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "file/writer.h"
-#include "frame/edit_layout.h"
+#include "frame/txn_chunks.h"
 
 static uint32_t count_pages(uint32_t nbytes)
 {
@@ -38,8 +38,8 @@ struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk)
 /* A record of chunk @nchunk of the working state, without any page. */
 static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	uint32_t npages, room = b2f_edit_chunk_room(edit, nchunk);
+	struct b2f_txn *txn = file->writer->txn;
+	uint32_t npages, room = b2f_txn_chunk_room(txn, nchunk);
 	struct b2f_record *rec = calloc(1, sizeof(*rec));
 
 	if (!rec)
@@ -50,9 +50,9 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 	rec->file = file;
 	rec->nchunk = nchunk;
 	rec->room = room;
-	rec->base_raw = edit->working.raw[nchunk];
+	rec->base_raw = txn->working.raw[nchunk];
 	rec->base_nbytes =
-		b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
+		b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 	rec->base_limit = rec->base_nbytes;
 	if (rec->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
 		rec->base_limit = 0;

@@ -12,15 +12,15 @@
 
 /*
  * The change would make something else of a .npy file than its array: it has to
- * be a plain frame first; see b2f_reform_to_plain().
+ * be a plain frame first; see b2f_relayout_to_plain().
  */
-#define B2F_EREFORM (-EMEDIUMTYPE)
+#define B2F_ERELAYOUT (-EMEDIUMTYPE)
 
 struct b2f_shape {
-	/* As b2f_file_pwrite(), of at least one byte; or EREFORM. */
+	/* As b2f_file_pwrite(), of at least one byte; or ERELAYOUT. */
 	ssize_t (*write)(struct b2f_file *file, const uint8_t *buf,
 			 uint64_t size, uint64_t off);
-	/* As b2f_file_truncate(), or EREFORM. */
+	/* As b2f_file_truncate(), or ERELAYOUT. */
 	int (*resize)(struct b2f_file *file, uint64_t size);
 	/* Makes [@off, @end) of the file zeros.  Returns as resize(). */
 	int (*zero)(struct b2f_file *file, uint64_t off, uint64_t end);
@@ -41,7 +41,7 @@ int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk);
 
 static inline const struct b2f_shape *b2f_shape_of(const struct b2f_file *file)
 {
-	return file->frame->form.is_array ? &b2f_shape_array : &b2f_shape_plain;
+	return file->frame->layout.is_array ? &b2f_shape_array : &b2f_shape_plain;
 }
 
 #endif

@@ -15,17 +15,17 @@
 
 bool b2f_shape_keeps_size(const struct b2f_file *file)
 {
-	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_layout *layout = &file->frame->layout;
 
-	return form->is_array &&
-	       (!form->head || !file->writer->options.npy_arrays);
+	return layout->is_array &&
+	       (!layout->head || !file->writer->options.npy_arrays);
 }
 
 /* The error of a change that no array can take. */
 static int refuse(const struct b2f_file *file)
 {
 	if (!b2f_shape_keeps_size(file))
-		return B2F_EREFORM;
+		return B2F_ERELAYOUT;
 	b2f_log(file->frame->log, B2F_LOG_WARNING,
 		"%s: an array keeps its size and its header: not changed",
 		file->frame->label);
@@ -62,7 +62,7 @@ static uint64_t scatter(struct b2f_file *file, const uint8_t *buf,
 static uint64_t write_items(struct b2f_file *file, const uint8_t *buf,
 			    uint64_t size, uint64_t off, int *err)
 {
-	if (file->frame->form.linear)
+	if (file->frame->layout.linear)
 		return b2f_part_write_range(file, buf, size, off, err);
 	return scatter(file, buf, size, off, err);
 }
@@ -94,22 +94,22 @@ static void step_back(struct b2f_file *file, uint64_t nbytes)
 static ssize_t write_array(struct b2f_file *file, const uint8_t *buf,
 			   uint64_t size, uint64_t off)
 {
-	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_layout *layout = &file->frame->layout;
 	uint64_t skip = 0, done, before;
 	int err = 0;
 
-	if (off + size > form->head_len + form->nbytes)
+	if (off + size > layout->head_len + layout->nbytes)
 		return refuse(file);
-	if (off < form->head_len) {
-		skip = b2f_min_u64(size, form->head_len - off);
-		if (memcmp(form->head + off, buf, skip))
+	if (off < layout->head_len) {
+		skip = b2f_min_u64(size, layout->head_len - off);
+		if (memcmp(layout->head + off, buf, skip))
 			return refuse(file);
 	}
 	before = reach(file, off + size);
 	done = skip;
 	if (size > skip)
 		done += write_items(file, buf + skip, size - skip,
-				    off + skip - form->head_len, &err);
+				    off + skip - layout->head_len, &err);
 	if (err && off + size > before)
 		step_back(file, b2f_max_u64(before, done ? off + done : 0));
 	return done ? (ssize_t)done : err;
@@ -117,12 +117,12 @@ static ssize_t write_array(struct b2f_file *file, const uint8_t *buf,
 
 static int resize_array(struct b2f_file *file, uint64_t size)
 {
-	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_layout *layout = &file->frame->layout;
 	uint64_t now = b2f_file_size(file);
 
 	if (size == now)
 		return 0;
-	if (size < now || size > form->head_len + form->nbytes)
+	if (size < now || size > layout->head_len + layout->nbytes)
 		return refuse(file);
 	reach(file, size);
 	return 0;
@@ -133,7 +133,7 @@ static int zero_all(struct b2f_file *file)
 {
 	int err = 0;
 
-	for (uint64_t i = 0; i < file->writer->edit->working.n && !err; i++)
+	for (uint64_t i = 0; i < file->writer->txn->working.n && !err; i++)
 		err = b2f_shape_plain_zero_chunk(file, i);
 	return err;
 }
@@ -141,11 +141,11 @@ static int zero_all(struct b2f_file *file)
 static int zero_array(struct b2f_file *file, uint64_t off, uint64_t end)
 {
 	static const uint8_t zeros[64u << 10];
-	const struct b2f_frame_header *h = &file->writer->edit->header;
-	const struct b2f_form *form = &file->frame->form;
+	const struct b2f_frame_header *h = &file->writer->txn->header;
+	const struct b2f_layout *layout = &file->frame->layout;
 	ssize_t n = 0;
 
-	if (off == form->head_len && end == off + form->nbytes &&
+	if (off == layout->head_len && end == off + layout->nbytes &&
 	    end == b2f_file_size(file) &&
 	    (uint32_t)h->chunksize % h->typesize == 0)
 		return zero_all(file);

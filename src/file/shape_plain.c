@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/shape.h"
-#include "frame/edit_layout.h"
+#include "frame/txn_chunks.h"
 
 /* The first bytes may be others now. */
 static void forget_hint(struct b2f_writer *w, uint64_t off)
@@ -21,7 +21,7 @@ static void forget_hint(struct b2f_writer *w, uint64_t off)
 /* After a write that failed: leaves no zeros that were not written. */
 static void cut_back(struct b2f_file *file, uint64_t size)
 {
-	uint64_t n = b2f_edit_count_chunks(file->writer->edit, size);
+	uint64_t n = b2f_txn_count_chunks(file->writer->txn, size);
 	int err = b2f_size_set(file, size);
 
 	/* Zeros that cannot be cut off are no harm: they were never written. */
@@ -34,13 +34,13 @@ static void cut_back(struct b2f_file *file, uint64_t size)
 static ssize_t write_plain(struct b2f_file *file, const uint8_t *buf,
 			   uint64_t size, uint64_t off)
 {
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_txn *txn = file->writer->txn;
 	uint64_t before, done;
 	int err = 0;
 
 	forget_hint(file->writer, off);
 	pthread_mutex_lock(&file->lock);
-	before = edit->working.nbytes;
+	before = txn->working.nbytes;
 	if (off + size > before)
 		err = b2f_size_grow(file, off + size);
 	pthread_mutex_unlock(&file->lock);
@@ -63,9 +63,9 @@ static int resize_plain(struct b2f_file *file, uint64_t size)
 
 int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 {
-	const struct b2f_edit_chunk zeros = {
+	const struct b2f_txn_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_txn *txn = file->writer->txn;
 	struct b2f_record *rec = NULL;
 	uint64_t raw;
 	uint32_t old;
@@ -75,13 +75,13 @@ int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 	err = b2f_record_get(file, nchunk, false, &rec);
 	if (!err && rec)
 		b2f_record_remove(rec);
-	raw = edit->working.raw[nchunk];
+	raw = txn->working.raw[nchunk];
 	pthread_mutex_unlock(&file->lock);
 	if (err)
 		return err;
 	old = b2f_writer_cbytes(file, raw);
 	pthread_mutex_lock(&file->lock);
-	err = b2f_edit_put(edit, nchunk, &zeros, old);
+	err = b2f_txn_put(txn, nchunk, &zeros, old);
 	if (!err)
 		err = b2f_size_fix_last(file);
 	b2f_writer_note(file->writer);
@@ -92,13 +92,13 @@ int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 static int zero_plain(struct b2f_file *file, uint64_t off, uint64_t end)
 {
 	static const uint8_t zeros[64u << 10];
-	struct b2f_edit *edit = file->writer->edit;
-	bool may_be_holes = b2f_edit_may_have_holes(edit);
+	struct b2f_txn *txn = file->writer->txn;
+	bool may_be_holes = b2f_txn_may_have_holes(txn);
 	int err = 0;
 
 	forget_hint(file->writer, off);
 	while (off < end && !err) {
-		struct b2f_frame_span span = b2f_edit_locate(edit, off);
+		struct b2f_frame_span span = b2f_txn_locate(txn, off);
 		uint64_t n = b2f_min_u64(end, span.start + span.nbytes) - off;
 
 		if (n == span.nbytes && may_be_holes) {

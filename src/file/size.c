@@ -8,8 +8,8 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/writer.h"
-#include "frame/edit_layout.h"
-#include "frame/form_index.h"
+#include "frame/txn_chunks.h"
+#include "frame/layout_index.h"
 
 /* Chunk @nchunk gets a record if it has none.  Locked. */
 static int need_record(struct b2f_file *file, uint64_t nchunk)
@@ -23,7 +23,7 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
  * A file of holes has a few bytes of memory for each chunk; a number alone must
  * not fill the memory.  Frames that are larger already may stay so.
  */
-#define NCHUNKS_GROW B2F_FORM_NCHUNKS_MAX
+#define NCHUNKS_GROW B2F_LAYOUT_NCHUNKS_MAX
 
 /* Holes that have to be stored take a record each, so there may be fewer. */
 #define NSTORED_GROW 4096
@@ -31,33 +31,33 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
 /* Gives chunk @nchunk a record if it is a hole that cannot be one. */
 static int fix_hole(struct b2f_file *file, uint64_t nchunk)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	uint32_t nbytes = b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
+	struct b2f_txn *txn = file->writer->txn;
+	uint32_t nbytes = b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 
-	if (b2f_edit_is_stored(edit->working.raw[nchunk]) || nbytes == 0 ||
-	    b2f_edit_may_be_hole(edit, nbytes))
+	if (b2f_txn_is_stored(txn->working.raw[nchunk]) || nbytes == 0 ||
+	    b2f_txn_may_be_hole(txn, nbytes))
 		return 0;
 	return need_record(file, nchunk);
 }
 
 int b2f_size_fix_last(struct b2f_file *file)
 {
-	uint64_t n = file->writer->edit->working.n;
+	uint64_t n = file->writer->txn->working.n;
 
 	return n ? fix_hole(file, n - 1) : 0;
 }
 
 /*
- * If no chunk can be a hole (b2f_edit_may_have_holes()), those from @first on get
- * records.
+ * If no chunk can be a hole (b2f_txn_may_have_holes()), those from @first on
+ * get records.
  */
 static int fix_holes(struct b2f_file *file, uint64_t first)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	uint64_t n = edit->working.n;
+	struct b2f_txn *txn = file->writer->txn;
+	uint64_t n = txn->working.n;
 	int err = 0;
 
-	if (b2f_edit_may_have_holes(edit))
+	if (b2f_txn_may_have_holes(txn))
 		return 0;
 	if (n - first > NSTORED_GROW)
 		return B2F_ETOOBIG;
@@ -71,27 +71,27 @@ static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 {
 	b2f_record_remove_from(file->writer, n);
 	/* This cannot fail: the chunks that go have no files. */
-	(void)!b2f_edit_resize(file->writer->edit, n, nbytes, 0);
+	(void)!b2f_txn_resize(file->writer->txn, n, nbytes, 0);
 }
 
 int b2f_size_grow(struct b2f_file *file, uint64_t size)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	struct b2f_edit_state *state = &edit->working;
+	struct b2f_txn *txn = file->writer->txn;
+	struct b2f_txn_state *state = &txn->working;
 	uint64_t n = state->n, nbytes = state->nbytes, after;
 	struct b2f_record *rec;
 	int err;
 
 	if (size > B2F_SIZE_LIMIT)
 		return B2F_ETOOBIG;
-	after = b2f_edit_count_chunks(edit, size);
+	after = b2f_txn_count_chunks(txn, size);
 	if (after > b2f_max_u64(NCHUNKS_GROW, n))
 		return B2F_ETOOBIG;
 	err = b2f_holes_grow(file, after);
 	if (err)
 		return err;
-	if (n && b2f_edit_chunk_nbytes(edit, state, n - 1) <
-			 b2f_edit_chunk_room(edit, n - 1)) {
+	if (n && b2f_txn_chunk_nbytes(txn, state, n - 1) <
+			 b2f_txn_chunk_room(txn, n - 1)) {
 		/* Wait: a BUSY record is being encoded with the old length. */
 		err = b2f_record_get(file, n - 1, false, &rec);
 		if (!err &&
@@ -99,7 +99,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 			err = need_record(file, n - 1);
 	}
 	if (!err)
-		err = b2f_edit_resize(edit, after, size, 0);
+		err = b2f_txn_resize(txn, after, size, 0);
 	if (err)
 		return err;
 	err = fix_holes(file, n ? n - 1 : 0);
@@ -113,14 +113,14 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 /* What the chunks from @first on take, as far as they have files. */
 static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	uint64_t sum = 0, n = edit->working.n;
+	struct b2f_txn *txn = file->writer->txn;
+	uint64_t sum = 0, n = txn->working.n;
 
 	for (uint64_t i = first; i < n; i++) {
 		uint64_t raw;
 
 		pthread_mutex_lock(&file->lock);
-		raw = edit->working.raw[i];
+		raw = txn->working.raw[i];
 		pthread_mutex_unlock(&file->lock);
 		sum += b2f_writer_cbytes(file, raw);
 	}
@@ -130,15 +130,15 @@ static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 /* The chunk that the new end is in, if there is one.  Locked. */
 static int cut_last(struct b2f_file *file, uint64_t size)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	struct b2f_frame_span span = b2f_edit_locate(edit, size);
+	struct b2f_txn *txn = file->writer->txn;
+	struct b2f_frame_span span = b2f_txn_locate(txn, size);
 	struct b2f_record *rec = NULL;
 	bool stored;
 	int err;
 
 	if (span.start == size)
 		return 0;
-	stored = edit->working.raw[span.nchunk] !=
+	stored = txn->working.raw[span.nchunk] !=
 		 b2f_entry_raw(B2F_SPECIAL_ZEROS);
 	err = b2f_record_get(file, span.nchunk, stored, &rec);
 	if (!err && rec)
@@ -149,17 +149,17 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 /* Locked; the write_lock is held, and nothing is BUSY. */
 static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 {
-	struct b2f_edit *edit = file->writer->edit;
-	uint64_t n = b2f_edit_count_chunks(edit, size);
+	struct b2f_txn *txn = file->writer->txn;
+	uint64_t n = b2f_txn_count_chunks(txn, size);
 	int err;
 
-	err = b2f_edit_reserve_drops(edit, edit->working.n - n);
+	err = b2f_txn_reserve_drops(txn, txn->working.n - n);
 	if (!err)
 		err = cut_last(file, size);
 	if (err)
 		return err;
 	b2f_record_remove_from(file->writer, n);
-	err = b2f_edit_resize(edit, n, size, old);
+	err = b2f_txn_resize(txn, n, size, old);
 	b2f_holes_cut(file);
 	if (!err)
 		err = b2f_size_fix_last(file);
@@ -169,24 +169,24 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 
 int b2f_size_set(struct b2f_file *file, uint64_t size)
 {
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_txn *txn = file->writer->txn;
 	uint64_t old = 0, n;
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
 	b2f_writer_wait_idle(file);
-	n = b2f_edit_count_chunks(edit, b2f_min_u64(size, B2F_SIZE_LIMIT));
+	n = b2f_txn_count_chunks(txn, b2f_min_u64(size, B2F_SIZE_LIMIT));
 	pthread_mutex_unlock(&file->lock);
 	if (n == 0)
 		old = UINT64_MAX;
-	else if (n < edit->working.n)
+	else if (n < txn->working.n)
 		old = sum_cbytes(file, n);
 	pthread_mutex_lock(&file->lock);
 	/* A thread that needs memory may have had records encoded meanwhile. */
 	b2f_writer_wait_idle(file);
-	if (size < edit->working.nbytes)
+	if (size < txn->working.nbytes)
 		err = shrink(file, size, old);
-	else if (size > edit->working.nbytes)
+	else if (size > txn->working.nbytes)
 		err = b2f_size_grow(file, size);
 	if (!err)
 		err = b2f_size_fix_last(file);

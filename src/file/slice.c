@@ -57,7 +57,7 @@ static int copy_part(void *arg, size_t i)
 static bool is_slice_of(const struct b2f_frame *frame,
 			const struct b2f_slice *slice)
 {
-	return frame->form.is_array && !frame->form.err &&
+	return frame->layout.is_array && !frame->layout.err &&
 	       b2f_array_slice_fits(&frame->array, slice);
 }
 
@@ -122,8 +122,8 @@ int b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,
 {
 	struct b2f_array array = frame->array;
 
-	if (!frame->form.is_array || frame->form.err)
-		return frame->form.is_array ? frame->form.err
+	if (!frame->layout.is_array || frame->layout.err)
+		return frame->layout.is_array ? frame->layout.err
 					    : B2F_EUNSUPPORTED;
 	array.ndim = ndim;
 	for (unsigned int d = 0; d < ndim; d++)

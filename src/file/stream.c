@@ -19,7 +19,9 @@
 /* Chunks up to this many decoded bytes are loaded whole. */
 #define WHOLE_MAX (8u << 20)
 
-/* A reader that is so much of the cache behind another one finds what it had. */
+/*
+ * A reader that is so much of the cache behind another one finds what it had.
+ */
 #define FOLLOW_SHARE 4
 
 struct b2f_stream {
@@ -92,8 +94,8 @@ static void decode_ahead(struct ahead *a)
 
 	b2f_reading_begin(a->file, &r);
 	r.in_order = true;
-	if (is_wanted(a, r.frame->form.head_len) &&
-	    r.frame->form.head_len + a->span.start + a->start < r.size &&
+	if (is_wanted(a, r.frame->layout.head_len) &&
+	    r.frame->layout.head_len + a->span.start + a->start < r.size &&
 	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
 		/* What is being written is in memory, or will be encoded. */
 		if (!src.record && !src.is_zeros &&
@@ -143,7 +145,9 @@ static void queue_chunk(const struct b2f_reading *r,
 		a->end = span->nbytes;
 	a->nbytes = a->end - a->start;
 	a->job.run = run_ahead;
-	/* All that is queued is on its way, not only what workers have begun. */
+	/*
+	 * All that is queued is on its way, not only what workers have begun.
+	 */
 	if (is_whole(a))
 		b2f_frame_prefetch(r->frame, src->raw, span->nbytes);
 	b2f_file_ref(file);
@@ -212,12 +216,12 @@ bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
 void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 		     uint64_t off, uint64_t size)
 {
-	uint64_t head = r->frame->form.head_len, start, end;
+	uint64_t head = r->frame->layout.head_len, start, end;
 
 	if (!b2f_readahead_note(&stream->readahead, off, size, r->size, &start,
 				&end))
 		return;
-	if (!r->frame->form.linear) {
+	if (!r->frame->layout.linear) {
 		b2f_gather_ahead(r, start, end);
 		return;
 	}

@@ -7,8 +7,8 @@
 
 #include "base/checked.h"
 #include "base/monotonic.h"
-#include "frame/edit_count.h"
-#include "frame/edit_remove.h"
+#include "frame/txn_count.h"
+#include "frame/txn_remove.h"
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
@@ -73,7 +73,7 @@ void b2f_writer_wait_readers(struct b2f_writer *w)
 void b2f_writer_end(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_edit *edit;
+	struct b2f_txn *txn;
 
 	if (!w)
 		return;
@@ -81,27 +81,27 @@ void b2f_writer_end(struct b2f_file *file)
 	w->closing = true;
 	b2f_writer_wait_unused(file);
 	b2f_record_remove_from(w, 0);
-	edit = w->edit;
-	w->edit = NULL;
+	txn = w->txn;
+	w->txn = NULL;
 	pthread_mutex_unlock(&file->lock);
-	if (!edit)
+	if (!txn)
 		return;
 	/* Jobs that decode ahead may still be at it. */
 	b2f_writer_wait_readers(w);
-	b2f_edit_free(edit);
+	b2f_txn_free(txn);
 }
 
-struct b2f_edit *b2f_writer_take_edit(struct b2f_file *file)
+struct b2f_txn *b2f_writer_take_edit(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_edit *edit;
+	struct b2f_txn *txn;
 
 	w->closing = true;
 	b2f_writer_wait_unused(file);
 	w->closing = false;
-	edit = w->edit;
-	w->edit = NULL;
-	return edit;
+	txn = w->txn;
+	w->txn = NULL;
+	return txn;
 }
 
 void b2f_writer_wait_unused(struct b2f_file *file)
@@ -137,26 +137,26 @@ uint32_t b2f_writer_chunksize(const struct b2f_writer *w)
 
 uint32_t b2f_writer_cbytes(struct b2f_file *file, uint64_t raw)
 {
-	struct b2f_edit *edit = file->writer->edit;
+	struct b2f_txn *txn = file->writer->txn;
 	uint32_t cbytes = 0;
 	bool known;
 
 	pthread_mutex_lock(&file->lock);
-	known = b2f_edit_known_cbytes(edit, raw, &cbytes);
+	known = b2f_txn_known_cbytes(txn, raw, &cbytes);
 	pthread_mutex_unlock(&file->lock);
-	return known ? cbytes : b2f_edit_read_cbytes(edit, raw);
+	return known ? cbytes : b2f_txn_read_cbytes(txn, raw);
 }
 
 void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 {
 	struct b2f_writer *w = file->writer;
-	struct b2f_edit *edit;
+	struct b2f_txn *txn;
 	bool begun, deleted;
 
 	pthread_mutex_lock(&file->lock);
-	edit = w->edit;
-	/* An edit that is being replaced deletes for itself. */
-	begun = edit && !w->closing && b2f_edit_begin_delete(edit, what);
+	txn = w->txn;
+	/* A transaction that is being replaced deletes for itself. */
+	begun = txn && !w->closing && b2f_txn_begin_delete(txn, what);
 	w->ndeleting += begun;
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)
@@ -164,9 +164,9 @@ void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 	b2f_writer_wait_readers(w);
 	/* One that is open takes up its room as before. */
 	b2f_kept_drop(&file->runtime->kept, file);
-	deleted = b2f_edit_delete(edit);
+	deleted = b2f_txn_delete(txn);
 	pthread_mutex_lock(&file->lock);
-	b2f_edit_end_delete(edit, deleted);
+	b2f_txn_end_delete(txn, deleted);
 	w->ndeleting--;
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&file->lock);

@@ -4,7 +4,8 @@
  *
  * A chunk that was written to and is not encoded yet is *dirty*: it has a
  * record (record.h).  A chunk without a record is as the working state of the
- * edit says, and its length is that which follows from the size of the file.
+ * transaction says, and its length is that which follows from the size of the
+ * file.
  *
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).
@@ -22,9 +23,9 @@
 #include "b2frame/write.h"
 #include "file/file_state.h"
 #include "file/record.h"
-#include "frame/edit.h"
-#include "frame/edit_commit.h"
-#include "frame/edit_remove.h"
+#include "frame/txn.h"
+#include "frame/txn_commit.h"
+#include "frame/txn_remove.h"
 
 /* Does a file begin like a .npy file? */
 enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };
@@ -44,7 +45,7 @@ struct b2f_writer {
 	pthread_cond_t changed;
 	/* The rest is under file.lock. */
 	/* NULL if another program made the frame one that cannot be edited. */
-	struct b2f_edit *edit;
+	struct b2f_txn *txn;
 	/* All records; a uthash. */
 	struct b2f_record *records;
 	size_t nbusy;
@@ -59,11 +60,11 @@ struct b2f_writer {
 	uint64_t commit_failed;
 	/* Threads that delete files. */
 	size_t ndeleting;
-	/* The edit is about to go, and maybe another one to come. */
+	/* The transaction is about to go, and maybe another one to come. */
 	bool closing;
 	/* It was logged that another program has a lock.  Under commit_lock. */
 	bool told_locked;
-	/* Of what its edits commit: that of the options, or its own. */
+	/* Of what its transactions commit: that of the options, or its own. */
 	struct b2f_durability *durability;
 	struct b2f_durability own;
 	/* When there was the first change since the last commit; 0: none. */
@@ -93,7 +94,7 @@ struct b2f_writer *b2f_writer_of(struct b2f_file *file);
 struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 				  bool is_empty);
 
-/* Frees what is left of @w, which has no edit and may be NULL. */
+/* Frees what is left of @w, which has no transaction and may be NULL. */
 void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
 
 /*
@@ -103,8 +104,9 @@ void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
 void b2f_writer_end(struct b2f_file *file);
 
 /*
- * Waits until the edit can be taken away: no record is BUSY, and no thread
- * deletes files.  The file is locked; the lock is given up while waiting.
+ * Waits until the transaction can be taken away: no record is BUSY, and no
+ * thread deletes files.  The file is locked; the lock is given up while
+ * waiting.
  */
 void b2f_writer_wait_unused(struct b2f_file *file);
 
@@ -115,10 +117,10 @@ static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
 }
 
 /*
- * Takes the edit of a clean writer away, when nothing uses it any more; the caller
- * frees it.  Locked; gives up the lock meanwhile.
+ * Takes the transaction of a clean writer away, when nothing uses it any more;
+ * the caller frees it.  Locked; gives up the lock meanwhile.
  */
-struct b2f_edit *b2f_writer_take_edit(struct b2f_file *file);
+struct b2f_txn *b2f_writer_take_edit(struct b2f_file *file);
 
 /* Waits until all readers have ended that use chunk files now. */
 void b2f_writer_wait_readers(struct b2f_writer *w);

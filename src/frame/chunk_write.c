@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* chunk_write.c - data into a new chunk file of an edit */
+/* chunk_write.c - data into a new chunk file of a transaction */
 #include "frame/chunk_write.h"
 
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
-#include "frame/edit_disk.h"
-#include "frame/edit_ids.h"
-#include "frame/edit_lock.h"
-#include "frame/edit_priv.h"
+#include "frame/txn_disk.h"
+#include "frame/txn_ids.h"
+#include "frame/txn_lock.h"
+#include "frame/txn_priv.h"
 #include "frame/settings.h"
 
 /* So many ids may be taken by files that no index names, before we give up. */
@@ -51,12 +51,12 @@ static void get_options(struct b2f_chunk_writer *cw,
 		return;
 	}
 	lock(cw);
-	b2f_edit_encode_options(cw->edit, out);
+	b2f_txn_encode_options(cw->txn, out);
 	unlock(cw);
 }
 
 /* Makes the seal of the chunk of @image, for the tag @tag. */
-static int add_seal(const struct b2f_edit *edit, struct image *image,
+static int add_seal(const struct b2f_txn *txn, struct image *image,
 		    uint32_t tag, struct b2f_why *why)
 {
 	struct b2f_chunk chunk;
@@ -64,7 +64,7 @@ static int add_seal(const struct b2f_edit *edit, struct image *image,
 	int err;
 
 	err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
-			     &edit->frame->context, &chunk, why);
+			     &txn->frame->context, &chunk, why);
 	if (err)
 		return err;
 	size = b2f_seal_size(&chunk);
@@ -91,7 +91,7 @@ static int measure(const struct b2f_chunk_writer *cw, struct image *image,
 	if (cw->no_seal)
 		return 0;
 	err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
-			     &cw->edit->frame->context, &chunk, why);
+			     &cw->txn->frame->context, &chunk, why);
 	if (!err)
 		image->room += b2f_seal_size(&chunk);
 	return err;
@@ -105,21 +105,21 @@ static int create(struct b2f_chunk_writer *cw, const struct image *image,
 
 	for (int i = 0; i < ID_TRIES && err == -EEXIST; i++) {
 		lock(cw);
-		err = b2f_edit_new_id(cw->edit, image->room, raw);
+		err = b2f_txn_new_id(cw->txn, image->room, raw);
 		unlock(cw);
 		if (!err)
-			err = b2f_object_create(cw->edit->store,
-						b2f_edit_id(*raw), object, why);
+			err = b2f_object_create(cw->txn->store,
+						b2f_txn_id(*raw), object, why);
 	}
 	return err;
 }
 
-static int note(struct b2f_chunk_writer *cw, const struct b2f_edit_chunk *chunk)
+static int note(struct b2f_chunk_writer *cw, const struct b2f_txn_chunk *chunk)
 {
 	int err;
 
 	lock(cw);
-	err = b2f_edit_note_file(cw->edit, chunk);
+	err = b2f_txn_note_file(cw->txn, chunk);
 	unlock(cw);
 	return err;
 }
@@ -134,7 +134,7 @@ static void write_soon(struct b2f_chunk_writer *cw,
 	bool soon;
 
 	lock(cw);
-	soon = b2f_edit_has_backlog(cw->edit);
+	soon = b2f_txn_has_backlog(cw->txn);
 	unlock(cw);
 	if (soon)
 		b2f_object_write_soon(object);
@@ -152,7 +152,7 @@ static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 	int err = 0;
 
 	if (!cw->no_seal)
-		err = add_seal(cw->edit, image, b2f_entry_tag(sealed), why);
+		err = add_seal(cw->txn, image, b2f_entry_tag(sealed), why);
 	if (!err)
 		err = b2f_object_write(object, 0, image->bytes, image->cbytes,
 				       why);
@@ -160,7 +160,7 @@ static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 		err = b2f_object_write(object, image->cbytes, image->seal,
 				       image->seal_size, why);
 	if (!err)
-		err = b2f_object_publish(object, b2f_edit_id(*raw), why);
+		err = b2f_object_publish(object, b2f_txn_id(*raw), why);
 	if (image->seal_size)
 		*raw = sealed;
 	free(image->seal);
@@ -170,9 +170,9 @@ static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 }
 
 static int try_file(struct b2f_chunk_writer *cw, struct image *image,
-		    struct b2f_edit_chunk *out, struct b2f_why *why)
+		    struct b2f_txn_chunk *out, struct b2f_why *why)
 {
-	struct b2f_edit_chunk chunk = {.cbytes = image->cbytes};
+	struct b2f_txn_chunk chunk = {.cbytes = image->cbytes};
 	struct b2f_object object = {.fd = -1};
 	bool named;
 	int err;
@@ -189,39 +189,39 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	b2f_object_close(&object);
 	/* What cannot be removed, the next writer will find. */
 	if (err && named)
-		(void)!b2f_store_remove(cw->edit->store,
-					b2f_edit_id(chunk.raw), NULL);
+		(void)!b2f_store_remove(cw->txn->store,
+					b2f_txn_id(chunk.raw), NULL);
 	if (!err)
 		*out = chunk;
 	return err;
 }
 
 /*
- * The same in a contiguous frame, where another program may write behind the end
- * of the frame: that is kept out, or what it has written is left alone.
+ * The same in a contiguous frame, where another program may write behind the
+ * end of the frame: that is kept out, or what it has written is left alone.
  */
 static int try_range(struct b2f_chunk_writer *cw, struct image *image,
-		     struct b2f_edit_chunk *out, struct b2f_why *why)
+		     struct b2f_txn_chunk *out, struct b2f_why *why)
 {
 	int err = measure(cw, image, why);
 
 	if (!err)
-		err = b2f_edit_lock_out(cw->edit, LOCK_WAIT_MS, why);
+		err = b2f_txn_lock_out(cw->txn, LOCK_WAIT_MS, why);
 	if (err)
 		return err;
-	err = b2f_edit_disk_claim(cw->edit, why);
+	err = b2f_txn_disk_claim(cw->txn, why);
 	if (!err)
 		err = try_file(cw, image, out, why);
-	b2f_edit_let_in(cw->edit);
+	b2f_txn_let_in(cw->txn);
 	return err;
 }
 
 static int write_file(struct b2f_chunk_writer *cw, struct image *image,
-		      struct b2f_edit_chunk *out, struct b2f_why *why)
+		      struct b2f_txn_chunk *out, struct b2f_why *why)
 {
 	int err = -EEXIST;
 
-	if (!cw->edit->store->sparse)
+	if (!cw->txn->store->sparse)
 		return try_range(cw, image, out, why);
 	/* Another program may take a number while we write. */
 	for (int i = 0; i < NAME_TRIES && err == -EEXIST; i++)
@@ -237,7 +237,7 @@ static int encode(struct b2f_chunk_writer *cw,
 	size_t room = b2f_chunk_encode_bound(nbytes);
 	struct b2f_scratch *dst = &cw->encoder->chunk;
 	const struct b2f_frame_header *h =
-		cw->as ? &cw->as->header : &cw->edit->header;
+		cw->as ? &cw->as->header : &cw->txn->header;
 	struct b2f_encoded encoded;
 	int err;
 
@@ -262,7 +262,7 @@ static int encode(struct b2f_chunk_writer *cw,
 static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
 		  const struct b2f_why *why)
 {
-	const struct b2f_frame *frame = cw->edit->frame;
+	const struct b2f_frame *frame = cw->txn->frame;
 
 	if (err)
 		b2f_log(frame->log, B2F_LOG_ERROR,
@@ -274,7 +274,7 @@ static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
 
 int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 		    const uint8_t *data, uint32_t nbytes,
-		    struct b2f_edit_chunk *out)
+		    struct b2f_txn_chunk *out)
 {
 	struct b2f_encode_options options;
 	struct b2f_why why = {""};
@@ -285,7 +285,7 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 	get_options(cw, &options);
 	err = encode(cw, &options, data, nbytes, &image, &zeros, &why);
 	if (!err && zeros)
-		*out = (struct b2f_edit_chunk){
+		*out = (struct b2f_txn_chunk){
 			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
 	else if (!err)
 		err = write_file(cw, &image, out, &why);
@@ -294,7 +294,7 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 
 int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			    const uint8_t *chunk, uint32_t cbytes,
-			    struct b2f_edit_chunk *out)
+			    struct b2f_txn_chunk *out)
 {
 	struct image image = {.bytes = chunk};
 	struct b2f_chunk_header h;
@@ -340,7 +340,7 @@ static int encode_patch(struct b2f_chunk_writer *cw,
 
 int b2f_chunk_write_patch(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			  const struct b2f_patch *patch, bool *made,
-			  struct b2f_edit_chunk *out)
+			  struct b2f_txn_chunk *out)
 {
 	struct b2f_encode_options options;
 	struct b2f_why why = {""};

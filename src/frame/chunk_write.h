@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chunk_write.h - data into a new chunk file of an edit
+ * chunk_write.h - data into a new chunk file of a transaction
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
- * Threads: any number of chunk writers of one edit, with one lock.
+ * Threads: any number of chunk writers of one transaction, with one lock.
  */
 #ifndef B2F_FRAME_CHUNK_WRITE_H
 #define B2F_FRAME_CHUNK_WRITE_H
 
 #include "chunk/patch.h"
-#include "frame/edit.h"
+#include "frame/txn.h"
 
 struct b2f_chunk_writer {
-	struct b2f_edit *edit;
-	/* That of the edit, taken where it is needed; NULL: there is none. */
+	struct b2f_txn *txn;
+	/*
+	 * That of the transaction, taken where it is needed; NULL: there is
+	 * none.
+	 */
 	pthread_mutex_t *lock;
 	struct b2f_encoder *encoder;
 	/* Whose settings count, if it is not the edited frame; or NULL. */
@@ -26,7 +29,7 @@ struct b2f_chunk_writer {
 /*
  * Encodes the @nbytes (> 0) at @data, which are to be chunk @nchunk (of
  * messages), and writes them to a new chunk file; zeros become an entry alone
- * if they may.  The file is noted in the edit; nothing names it yet.
+ * if they may.  The file is noted in the transaction; nothing names it yet.
  *
  * Returns 0, -ENOSPC, -EDQUOT, -EIO or another errno of the store, or -ENOMEM;
  * the cause is logged, and no file is left.
@@ -34,7 +37,7 @@ struct b2f_chunk_writer {
 B2F_MUST_CHECK
 int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 		    const uint8_t *data, uint32_t nbytes,
-		    struct b2f_edit_chunk *out);
+		    struct b2f_txn_chunk *out);
 
 /*
  * The same with a chunk that is encoded already: its @cbytes bytes at @chunk.
@@ -43,11 +46,11 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 B2F_MUST_CHECK
 int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			    const uint8_t *chunk, uint32_t cbytes,
-			    struct b2f_edit_chunk *out);
+			    struct b2f_txn_chunk *out);
 
 /*
- * True if b2f_chunk_write_patch() may make a chunk of @nbytes of @chunk, of which
- * only the head need be there.
+ * True if b2f_chunk_write_patch() may make a chunk of @nbytes of @chunk, of
+ * which only the head need be there.
  */
 bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
 			       const struct b2f_chunk *chunk, uint32_t nbytes);
@@ -61,6 +64,6 @@ bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
 B2F_MUST_CHECK
 int b2f_chunk_write_patch(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			  const struct b2f_patch *patch, bool *made,
-			  struct b2f_edit_chunk *out);
+			  struct b2f_txn_chunk *out);
 
 #endif

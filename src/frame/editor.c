@@ -5,11 +5,11 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/chunk_write.h"
-#include "frame/edit_commit.h"
-#include "frame/edit_count.h"
-#include "frame/edit_layout.h"
-#include "frame/edit_priv.h"
-#include "frame/edit_remove.h"
+#include "frame/txn_commit.h"
+#include "frame/txn_count.h"
+#include "frame/txn_chunks.h"
+#include "frame/txn_priv.h"
+#include "frame/txn_remove.h"
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
@@ -31,11 +31,11 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		return -ENOMEM;
 	err = b2f_frame_open(&frame_options, dirfd, path, &frame);
 	if (!err)
-		err = b2f_edit_new(frame,
-				   options->any_kind ? B2F_EDIT_ANY
-						     : B2F_EDIT_CHUNKS,
-				   B2F_EDIT_LOCKING_IF_THERE,
-				   &editor->durability, &editor->cw.edit);
+		err = b2f_txn_new(frame,
+				   options->any_kind ? B2F_TXN_ANY
+						     : B2F_TXN_CHUNKS,
+				   B2F_TXN_LOCKING_IF_THERE,
+				   &editor->durability, &editor->cw.txn);
 	if (!err)
 		err = b2f_encoder_new(&editor->cw.encoder);
 	b2f_frame_close(frame);
@@ -53,24 +53,24 @@ void b2f_editor_close(struct b2f_editor *editor)
 {
 	if (!editor)
 		return;
-	b2f_edit_free(editor->cw.edit);
+	b2f_txn_free(editor->cw.txn);
 	b2f_encoder_free(editor->cw.encoder);
 	free(editor);
 }
 
 uint64_t b2f_editor_nchunks(const struct b2f_editor *editor)
 {
-	return editor->cw.edit->working.n;
+	return editor->cw.txn->working.n;
 }
 
 uint64_t b2f_editor_nbytes(const struct b2f_editor *editor)
 {
-	return editor->cw.edit->working.nbytes;
+	return editor->cw.txn->working.nbytes;
 }
 
 int32_t b2f_editor_chunksize(const struct b2f_editor *editor)
 {
-	return editor->cw.edit->header.chunksize;
+	return editor->cw.txn->header.chunksize;
 }
 
 int b2f_editor_refuse(const struct b2f_editor *editor, int err,
@@ -79,7 +79,7 @@ int b2f_editor_refuse(const struct b2f_editor *editor, int err,
 	struct b2f_why why;
 
 	b2f_why_set(&why, err, "%s", what);
-	return b2f_frame_report(editor->cw.edit->frame, err, &why);
+	return b2f_frame_report(editor->cw.txn->frame, err, &why);
 }
 
 static int refuse(const struct b2f_editor *editor, const char *what)
@@ -96,25 +96,25 @@ static int check_editable(const struct b2f_editor *editor)
 	return 0;
 }
 
-static uint32_t chunk_nbytes(const struct b2f_edit *edit, uint64_t nchunk)
+static uint32_t chunk_nbytes(const struct b2f_txn *txn, uint64_t nchunk)
 {
-	return b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
+	return b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 }
 
 uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)
 {
 	uint32_t cbytes;
 
-	if (b2f_edit_known_cbytes(editor->cw.edit, raw, &cbytes))
+	if (b2f_txn_known_cbytes(editor->cw.txn, raw, &cbytes))
 		return cbytes;
-	return b2f_edit_read_cbytes(editor->cw.edit, raw);
+	return b2f_txn_read_cbytes(editor->cw.txn, raw);
 }
 
 /* True if the last chunk has the whole chunk size. */
-static bool last_is_whole(const struct b2f_edit *edit)
+static bool last_is_whole(const struct b2f_txn *txn)
 {
-	return edit->working.n == 0 ||
-	       edit->working.nbytes % (uint32_t)edit->header.chunksize == 0;
+	return txn->working.n == 0 ||
+	       txn->working.nbytes % (uint32_t)txn->header.chunksize == 0;
 }
 
 /*
@@ -124,51 +124,51 @@ static bool last_is_whole(const struct b2f_edit *edit)
 static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 		     uint64_t nbytes)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	int32_t *chunksize = &edit->header.chunksize;
+	struct b2f_txn *txn = editor->cw.txn;
+	int32_t *chunksize = &txn->header.chunksize;
 	int err = check_editable(editor);
 
 	if (err)
 		return err;
 	if (nbytes == 0 || nbytes > B2F_CHUNK_NBYTES_MAX)
 		return refuse(editor, "a chunk has 1 to 2147483615 bytes");
-	if (nchunk > edit->working.n)
+	if (nchunk > txn->working.n)
 		return refuse(editor, "there is no such chunk");
 	if (*chunksize <= 0)
 		*chunksize = (int32_t)nbytes;
 	if (nbytes > (uint32_t)*chunksize)
 		return refuse(editor, "it is longer than the chunks of this "
 				      "frame");
-	if (nchunk == edit->working.n && !last_is_whole(edit))
+	if (nchunk == txn->working.n && !last_is_whole(txn))
 		return refuse(editor, "the last chunk is short: nothing can "
 				      "come after it");
-	if (nchunk < edit->working.n && nbytes != (uint32_t)*chunksize)
+	if (nchunk < txn->working.n && nbytes != (uint32_t)*chunksize)
 		return refuse(editor, "only the last chunk may be short");
 	return 0;
 }
 
 /* Opens a gap before chunk @nchunk for @nbytes, and puts @chunk there. */
 static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
-		   const struct b2f_edit_chunk *chunk)
+		   const struct b2f_txn_chunk *chunk)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	struct b2f_edit_state *state = &edit->working;
+	struct b2f_txn *txn = editor->cw.txn;
+	struct b2f_txn_state *state = &txn->working;
 	uint64_t n = state->n, zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
 	int err;
 
-	err = b2f_edit_resize(edit, n + 1, state->nbytes + nbytes, 0);
+	err = b2f_txn_resize(txn, n + 1, state->nbytes + nbytes, 0);
 	if (err)
 		return err;
 	memmove(&state->raw[nchunk + 1], &state->raw[nchunk],
 		(n - nchunk) * sizeof(*state->raw));
 	state->raw[nchunk] = zeros;
-	return b2f_edit_put(edit, nchunk, chunk, 0);
+	return b2f_txn_put(txn, nchunk, chunk, 0);
 }
 
 int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
 		      const void *data, uint32_t nbytes)
 {
-	struct b2f_edit_chunk chunk;
+	struct b2f_txn_chunk chunk;
 	int err;
 
 	err = check_new(editor, nchunk, nbytes);
@@ -190,8 +190,8 @@ int b2f_editor_append(struct b2f_editor *editor, const void *data,
 int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 		      const void *data, uint32_t nbytes)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	struct b2f_edit_chunk chunk;
+	struct b2f_txn *txn = editor->cw.txn;
+	struct b2f_txn_chunk chunk;
 	uint32_t before;
 	bool last;
 	int err;
@@ -199,28 +199,28 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 	err = check_editable(editor);
 	if (err)
 		return err;
-	if (nchunk >= edit->working.n)
+	if (nchunk >= txn->working.n)
 		return refuse(editor, "there is no such chunk");
-	before = chunk_nbytes(edit, nchunk);
-	last = nchunk + 1 == edit->working.n;
-	if (nbytes == 0 || nbytes > (uint32_t)edit->header.chunksize ||
+	before = chunk_nbytes(txn, nchunk);
+	last = nchunk + 1 == txn->working.n;
+	if (nbytes == 0 || nbytes > (uint32_t)txn->header.chunksize ||
 	    (!last && nbytes != before))
 		return refuse(editor, "only the last chunk may have another "
 				      "length");
 	err = b2f_chunk_write(&editor->cw, nchunk, data, nbytes, &chunk);
 	if (!err)
-		err = b2f_edit_put(edit, nchunk, &chunk,
+		err = b2f_txn_put(txn, nchunk, &chunk,
 				   b2f_editor_stored_size(
-					   editor, edit->working.raw[nchunk]));
+					   editor, txn->working.raw[nchunk]));
 	if (!err)
-		edit->working.nbytes = edit->working.nbytes - before + nbytes;
+		txn->working.nbytes = txn->working.nbytes - before + nbytes;
 	return err;
 }
 
 int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	struct b2f_edit_state *state = &edit->working;
+	struct b2f_txn *txn = editor->cw.txn;
+	struct b2f_txn_state *state = &txn->working;
 	uint64_t raw;
 	int err = check_editable(editor);
 
@@ -230,11 +230,11 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 		return refuse(editor, "there is no such chunk");
 	raw = state->raw[nchunk];
 	/* It goes to the end, where it is cut off. */
-	state->nbytes -= chunk_nbytes(edit, nchunk);
+	state->nbytes -= chunk_nbytes(txn, nchunk);
 	memmove(&state->raw[nchunk], &state->raw[nchunk + 1],
 		(state->n - nchunk - 1) * sizeof(*state->raw));
 	state->raw[state->n - 1] = raw;
-	err = b2f_edit_resize(edit, state->n - 1, state->nbytes,
+	err = b2f_txn_resize(txn, state->n - 1, state->nbytes,
 			      b2f_editor_stored_size(editor, raw));
 	return err;
 }
@@ -260,7 +260,7 @@ static int check_order(const uint64_t *order, uint64_t n, bool *good)
 
 int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 {
-	struct b2f_edit_state *state = &editor->cw.edit->working;
+	struct b2f_txn_state *state = &editor->cw.txn->working;
 	uint64_t n = state->n, *raw;
 	bool good;
 	int err;
@@ -272,7 +272,7 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 		return err;
 	if (!good)
 		return refuse(editor, "the order has not each chunk once");
-	if (n && !last_is_whole(editor->cw.edit) && order[n - 1] != n - 1)
+	if (n && !last_is_whole(editor->cw.txn) && order[n - 1] != n - 1)
 		return refuse(editor, "the short chunk has to stay the last "
 				      "one");
 	raw = malloc((n ? n : 1) * sizeof(*raw));
@@ -290,21 +290,21 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 		      uint8_t *buf, uint32_t room)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	uint32_t nbytes = chunk_nbytes(edit, nchunk);
+	struct b2f_txn *txn = editor->cw.txn;
+	uint32_t nbytes = chunk_nbytes(txn, nchunk);
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_decoder *dec = NULL;
 	int err;
 
 	memset(buf, 0, room);
-	err = b2f_frame_load_entry(edit->frame, nchunk,
-				   edit->working.raw[nchunk], nbytes,
+	err = b2f_frame_load_entry(txn->frame, nchunk,
+				   txn->working.raw[nchunk], nbytes,
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;
 	err = b2f_decoder_new(&dec);
 	if (!err)
-		err = b2f_transcode_decode(edit->frame, loaded, dec, buf);
+		err = b2f_transcode_decode(txn->frame, loaded, dec, buf);
 	b2f_decoder_free(dec);
 	b2f_loaded_free(loaded);
 	return err;
@@ -314,7 +314,7 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 static int resize_last(struct b2f_editor *editor, uint32_t before,
 		       uint32_t nbytes)
 {
-	uint64_t last = editor->cw.edit->working.n - 1;
+	uint64_t last = editor->cw.txn->working.n - 1;
 	uint32_t room = (uint32_t)b2f_max_u64(before, nbytes);
 	uint8_t *buf;
 	int err;
@@ -334,7 +334,7 @@ static int resize_last(struct b2f_editor *editor, uint32_t before,
 /* Adds @nbytes (> 0) of zeros that cannot be entries alone. */
 static int append_stored_zeros(struct b2f_editor *editor, uint64_t nbytes)
 {
-	uint32_t chunksize = (uint32_t)editor->cw.edit->header.chunksize, n;
+	uint32_t chunksize = (uint32_t)editor->cw.txn->header.chunksize, n;
 	uint8_t *zeros = calloc(1, b2f_min_u64(chunksize, nbytes));
 	int err = zeros ? 0 : -ENOMEM;
 
@@ -349,19 +349,19 @@ static int append_stored_zeros(struct b2f_editor *editor, uint64_t nbytes)
 /* Adds @nbytes of zeros behind whole chunks. */
 static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	uint32_t chunksize = (uint32_t)edit->header.chunksize;
-	struct b2f_edit_state *state = &edit->working;
+	struct b2f_txn *txn = editor->cw.txn;
+	uint32_t chunksize = (uint32_t)txn->header.chunksize;
+	struct b2f_txn_state *state = &txn->working;
 	uint64_t rest = nbytes % chunksize;
 	int err;
 
 	/* What is no whole number of items has to be stored. */
-	if (chunksize % edit->header.typesize)
+	if (chunksize % txn->header.typesize)
 		rest = nbytes;
-	else if (rest % edit->header.typesize == 0)
+	else if (rest % txn->header.typesize == 0)
 		rest = 0;
-	err = b2f_edit_resize(
-		edit, state->n + b2f_div_up_u64(nbytes - rest, chunksize),
+	err = b2f_txn_resize(
+		txn, state->n + b2f_div_up_u64(nbytes - rest, chunksize),
 		state->nbytes + nbytes - rest, 0);
 	if (err || rest == 0)
 		return err;
@@ -370,15 +370,15 @@ static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
 
 int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	struct b2f_edit_state *state = &edit->working;
-	uint32_t chunksize = (uint32_t)edit->header.chunksize, before;
+	struct b2f_txn *txn = editor->cw.txn;
+	struct b2f_txn_state *state = &txn->working;
+	uint32_t chunksize = (uint32_t)txn->header.chunksize, before;
 	uint64_t whole;
 	int err = check_editable(editor);
 
 	if (err)
 		return err;
-	if (edit->header.chunksize <= 0)
+	if (txn->header.chunksize <= 0)
 		return nbytes ? refuse(editor, "no chunk has told the chunk "
 					       "size yet")
 			      : 0;
@@ -387,7 +387,7 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 	if (err || nbytes == state->nbytes)
 		return err;
 	if (state->n) {
-		before = chunk_nbytes(edit, state->n - 1);
+		before = chunk_nbytes(txn, state->n - 1);
 		whole = (state->n - 1) * chunksize;
 		err = resize_last(
 			editor, before,
@@ -401,15 +401,15 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 			      size_t size)
 {
-	uint64_t n = editor->cw.edit->working.n;
-	struct b2f_edit_chunk out;
+	uint64_t n = editor->cw.txn->working.n;
+	struct b2f_txn_chunk out;
 	struct b2f_chunk_header h;
 	struct b2f_why why = {""};
 	int err;
 
 	err = b2f_chunk_header_parse(chunk, size, &h, &why);
 	if (err)
-		return b2f_frame_report(editor->cw.edit->frame, err, &why);
+		return b2f_frame_report(editor->cw.txn->frame, err, &why);
 	if (h.vl)
 		return refuse(editor, "it has blocks of different lengths");
 	err = check_new(editor, n, h.nbytes);
@@ -430,8 +430,8 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 		[B2F_CHUNK_NAN] = B2F_SPECIAL_NAN,
 		[B2F_CHUNK_UNINIT] = B2F_SPECIAL_UNINIT,
 	};
-	struct b2f_edit *edit = editor->cw.edit;
-	struct b2f_edit_chunk chunk = {0};
+	struct b2f_txn *txn = editor->cw.txn;
+	struct b2f_txn_chunk chunk = {0};
 	enum b2f_special special = B2F_SPECIAL_NONE;
 	int err;
 
@@ -439,37 +439,37 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 		special = specials[kind];
 	if (special == B2F_SPECIAL_NONE)
 		return refuse(editor, "no kind of chunk without a file");
-	err = check_new(editor, edit->working.n, nbytes);
+	err = check_new(editor, txn->working.n, nbytes);
 	if (err)
 		return err;
-	if (nbytes % edit->header.typesize)
+	if (nbytes % txn->header.typesize)
 		return refuse(editor, "such a chunk is a whole number of "
 				      "items");
 	chunk.raw = b2f_entry_raw(special);
-	return put_new(editor, edit->working.n, nbytes, &chunk);
+	return put_new(editor, txn->working.n, nbytes, &chunk);
 }
 
 int b2f_editor_commit(struct b2f_editor *editor)
 {
 	struct b2f_commit commit = {.durable = true,
 				    .lock_wait_ms = LOCK_WAIT_MS};
-	struct b2f_edit *edit = editor->cw.edit;
+	struct b2f_txn *txn = editor->cw.txn;
 	int err;
 
-	err = b2f_edit_freeze(edit, &commit);
+	err = b2f_txn_freeze(txn, &commit);
 	if (!err)
-		err = b2f_edit_prepare(edit, &commit);
+		err = b2f_txn_prepare(txn, &commit);
 	if (!err)
-		err = b2f_edit_write(edit, &commit);
-	b2f_edit_finish(edit, &commit);
-	if (b2f_edit_begin_delete(edit, B2F_DELETE_DUE))
-		b2f_edit_end_delete(edit, b2f_edit_delete(edit));
+		err = b2f_txn_write(txn, &commit);
+	b2f_txn_finish(txn, &commit);
+	if (b2f_txn_begin_delete(txn, B2F_DELETE_DUE))
+		b2f_txn_end_delete(txn, b2f_txn_delete(txn));
 	if (err == -EEXIST)
 		err = -ESTALE;
 	if (err == -ESTALE || err == -EAGAIN)
-		b2f_log(edit->frame->log, B2F_LOG_ERROR,
+		b2f_log(txn->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: another program has %s it",
-			edit->frame->label,
+			txn->frame->label,
 			err == -ESTALE ? "changed" : "locked");
 	return err;
 }

@@ -11,7 +11,7 @@
 #include "frame/chunk_write.h"
 
 struct b2f_editor {
-	/* The edit, and how its chunks are written. */
+	/* The transaction, and how its chunks are written. */
 	struct b2f_chunk_writer cw;
 	struct b2f_durability durability;
 	/* Chunks can only be replaced by others of the same length. */

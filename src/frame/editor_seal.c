@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "frame/chunk_write.h"
-#include "frame/edit_layout.h"
-#include "frame/edit_priv.h"
+#include "frame/txn_chunks.h"
+#include "frame/txn_priv.h"
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
@@ -12,26 +12,26 @@
 
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)
 {
-	return editor->cw.edit->frame->sealed;
+	return editor->cw.txn->frame->sealed;
 }
 
 /* How many bytes chunk @nchunk has; of any kind of frame. */
 static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 		       uint32_t *out)
 {
-	struct b2f_edit *edit = editor->cw.edit;
+	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_frame_span span;
 	int err;
 
-	if (nchunk >= edit->working.n)
+	if (nchunk >= txn->working.n)
 		return b2f_editor_refuse(editor, -EINVAL,
 					 "there is no such chunk");
 	if (!editor->any_kind) {
-		*out = b2f_edit_chunk_nbytes(edit, &edit->working, nchunk);
+		*out = b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 		return 0;
 	}
 	/* Chunks are where they were. */
-	err = b2f_frame_span_get(edit->frame, nchunk, &span);
+	err = b2f_frame_span_get(txn->frame, nchunk, &span);
 	if (!err)
 		*out = (uint32_t)span.nbytes;
 	return err;
@@ -41,8 +41,8 @@ static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 		       const uint8_t *bytes, uint32_t cbytes)
 {
-	struct b2f_edit *edit = editor->cw.edit;
-	struct b2f_edit_chunk chunk;
+	struct b2f_txn *txn = editor->cw.txn;
+	struct b2f_txn_chunk chunk;
 	uint32_t old;
 	int err;
 
@@ -50,8 +50,8 @@ static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 				      &chunk);
 	if (err)
 		return err;
-	old = b2f_editor_stored_size(editor, edit->working.raw[nchunk]);
-	return b2f_edit_put(edit, nchunk, &chunk, old);
+	old = b2f_editor_stored_size(editor, txn->working.raw[nchunk]);
+	return b2f_txn_put(txn, nchunk, &chunk, old);
 }
 
 /* Are the data of @loaded sound?  There is nothing else to tell. */
@@ -73,7 +73,7 @@ static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 		       const struct b2f_loaded *loaded)
 {
-	uint64_t *raw = &editor->cw.edit->working.raw[nchunk];
+	uint64_t *raw = &editor->cw.txn->working.raw[nchunk];
 
 	if (!loaded->seal.tag)
 		return put_encoded(editor, nchunk, loaded->bytes,
@@ -84,7 +84,7 @@ static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 
 int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 {
-	struct b2f_edit *edit = editor->cw.edit;
+	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_loaded *loaded = NULL;
 	uint32_t nbytes = 0;
 	int err;
@@ -93,15 +93,15 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	if (err)
 		return err;
 	*done = false;
-	if (!b2f_edit_is_stored(edit->working.raw[nchunk]) ||
-	    b2f_entry_tag(edit->working.raw[nchunk]))
+	if (!b2f_txn_is_stored(txn->working.raw[nchunk]) ||
+	    b2f_entry_tag(txn->working.raw[nchunk]))
 		return 0;
-	err = b2f_frame_load_entry(edit->frame, nchunk,
-				   edit->working.raw[nchunk], nbytes,
+	err = b2f_frame_load_entry(txn->frame, nchunk,
+				   txn->working.raw[nchunk], nbytes,
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;
-	err = check(edit->frame, loaded);
+	err = check(txn->frame, loaded);
 	if (!err)
 		err = seal_loaded(editor, nchunk, loaded);
 	*done = !err;
@@ -119,14 +119,14 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 	uint8_t *room;
 	int err;
 
-	b2f_edit_encode_options(editor->cw.edit, &options);
+	b2f_txn_encode_options(editor->cw.txn, &options);
 	room = malloc(b2f_chunk_encode_bound(nbytes));
 	if (!room)
 		return -ENOMEM;
 	err = b2f_chunk_encode_value(&options, nbytes, NULL, 0, room, &cbytes,
 				     &why);
 	if (err)
-		b2f_frame_report_chunk(editor->cw.edit->frame, nchunk, -1, err,
+		b2f_frame_report_chunk(editor->cw.txn->frame, nchunk, -1, err,
 				       &why);
 	else
 		err = put_encoded(editor, nchunk, room, cbytes);
@@ -136,21 +136,21 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 
 int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
 {
-	const struct b2f_edit_chunk zeros = {
+	const struct b2f_txn_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
-	struct b2f_edit *edit = editor->cw.edit;
+	struct b2f_txn *txn = editor->cw.txn;
 	uint32_t nbytes = 0, old;
 	int err;
 
-	if (edit->header.version > 2 && edit->header.general_flags & 0x80)
+	if (txn->header.version > 2 && txn->header.general_flags & 0x80)
 		return b2f_editor_refuse(editor, B2F_EUNSUPPORTED,
 					 "its chunks have blocks of different "
 					 "lengths, which zeros have not");
 	err = find_nbytes(editor, nchunk, &nbytes);
 	if (err)
 		return err;
-	if (edit->header.chunksize == 0 || nbytes % edit->header.typesize)
+	if (txn->header.chunksize == 0 || nbytes % txn->header.typesize)
 		return put_zeros(editor, nchunk, nbytes);
-	old = b2f_editor_stored_size(editor, edit->working.raw[nchunk]);
-	return b2f_edit_put(edit, nchunk, &zeros, old);
+	old = b2f_editor_stored_size(editor, txn->working.raw[nchunk]);
+	return b2f_txn_put(txn, nchunk, &zeros, old);
 }

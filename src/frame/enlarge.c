@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "frame/edit_count.h"
+#include "frame/txn_count.h"
 #include "frame/frame_chunk.h"
 #include "index/tags.h"
 #include "store/write.h"
@@ -13,7 +13,7 @@
 /* The frame as it is on disk, and what it becomes. */
 struct growth {
 	struct b2f_frame *from;
-	struct b2f_edit_state state;
+	struct b2f_txn_state state;
 	/* Of the sparse frame: chunk ids from 0 on, with the same tags. */
 	uint64_t *entries;
 	struct b2f_store *to;
@@ -22,7 +22,7 @@ struct growth {
 
 static int make_entries(struct growth *g)
 {
-	const struct b2f_edit_state *state = &g->state;
+	const struct b2f_txn_state *state = &g->state;
 	uint64_t id = 0;
 
 	g->entries = malloc((state->n ? state->n : 1) * sizeof(*g->entries));
@@ -30,7 +30,7 @@ static int make_entries(struct growth *g)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < state->n; i++)
 		g->entries[i] =
-			b2f_edit_is_stored(state->raw[i])
+			b2f_txn_is_stored(state->raw[i])
 				? (state->raw[i] & ~B2F_ENTRY_NUMBER) | id++
 				: state->raw[i];
 	return 0;
@@ -77,7 +77,7 @@ static int copy_chunk(const struct growth *g, uint64_t nchunk,
 	       b2f_seal_size(&loaded->chunk);
 	b2f_loaded_free(loaded);
 	bytes = malloc(size);
-	err = bytes ? b2f_object_open(g->from->store, b2f_edit_id(raw), &from,
+	err = bytes ? b2f_object_open(g->from->store, b2f_txn_id(raw), &from,
 				      why)
 		    : -ENOMEM;
 	if (!err)
@@ -85,7 +85,7 @@ static int copy_chunk(const struct growth *g, uint64_t nchunk,
 	b2f_object_close(&from);
 	if (!err)
 		err = b2f_store_write_chunk(
-			g->to, b2f_edit_id(g->entries[nchunk]), bytes, size,
+			g->to, b2f_txn_id(g->entries[nchunk]), bytes, size,
 			g->durable, why);
 	free(bytes);
 	return err;
@@ -119,7 +119,7 @@ static int fill(struct growth *g, struct b2f_frame **out, struct b2f_why *why)
 	int err = 0;
 
 	for (uint64_t i = 0; i < g->state.n && !err; i++)
-		if (b2f_edit_is_stored(g->entries[i]))
+		if (b2f_txn_is_stored(g->entries[i]))
 			err = copy_chunk(g, i, why);
 	if (!err)
 		err = sync_index(g, why);
@@ -132,26 +132,26 @@ static int fill(struct growth *g, struct b2f_frame **out, struct b2f_why *why)
 }
 
 /* Reads the frame as it is on disk.  All of it has seals, or it stays. */
-static int read_old(const struct b2f_edit *edit, struct growth *g,
+static int read_old(const struct b2f_txn *txn, struct growth *g,
 		    struct b2f_why *why)
 {
-	int err = b2f_frame_reopen(edit->home, &g->from);
+	int err = b2f_frame_reopen(txn->home, &g->from);
 
 	if (err)
 		return err;
 	if (!g->from->small)
 		return b2f_why_set(why, -EBUSY, "another program has changed it");
-	err = b2f_edit_state_of(g->from, &g->state);
+	err = b2f_txn_state_of(g->from, &g->state);
 	if (!err)
-		b2f_edit_count(edit, g->from, &g->state);
+		b2f_txn_count(txn, g->from, &g->state);
 	for (uint64_t i = 0; i < g->state.n && !err; i++)
-		if (b2f_edit_is_stored(g->state.raw[i]) &&
+		if (b2f_txn_is_stored(g->state.raw[i]) &&
 		    !b2f_entry_tag(g->state.raw[i]))
 			err = b2f_why_set(why, -EBUSY, "a chunk has no seal");
 	return err ? err : make_entries(g);
 }
 
-int b2f_enlarge_begin(struct b2f_edit *edit, int dirfd, const char *name,
+int b2f_enlarge_begin(struct b2f_txn *txn, int dirfd, const char *name,
 		   bool durable, struct b2f_grown *out, struct b2f_why *why)
 {
 	struct b2f_grown grown = {
@@ -159,13 +159,13 @@ int b2f_enlarge_begin(struct b2f_edit *edit, int dirfd, const char *name,
 	struct growth g = {.durable = durable};
 	struct b2f_store_plan plan = {.mode = 0};
 	uint8_t *bytes = NULL;
-	int err = read_old(edit, &g, why);
+	int err = read_old(txn, &g, why);
 
 	if (!err)
 		err = make_index(&g, &bytes, &plan.size, why);
 	plan.index = bytes;
 	if (!err)
-		err = b2f_become_begin(&grown.become, edit->store, &plan, &g.to,
+		err = b2f_become_begin(&grown.become, txn->store, &plan, &g.to,
 				       why);
 	if (!err) {
 		err = fill(&g, &grown.frame, why);
@@ -173,7 +173,7 @@ int b2f_enlarge_begin(struct b2f_edit *edit, int dirfd, const char *name,
 			b2f_become_undo(&grown.become);
 	}
 	b2f_frame_close(g.from);
-	b2f_edit_state_fini(&g.state);
+	b2f_txn_state_fini(&g.state);
 	free(g.entries);
 	free(bytes);
 	if (!err)

@@ -27,7 +27,7 @@
 #define B2F_CARRIER_SIZE 64
 
 /* What a frame shows as a file. */
-struct b2f_form {
+struct b2f_layout {
 	/* The items of the array in C order; else the data as they are stored.
 	 */
 	bool is_array;
@@ -69,9 +69,11 @@ struct b2f_frame {
 	struct b2f_meta_list vlmeta;
 	struct b2f_array array;
 	bool is_array;
-	/* @array is that of plain data (tensor.h): it has no chunks and blocks. */
+	/*
+	 * @array is that of plain data (tensor.h): it has no chunks and blocks.
+	 */
 	bool is_tensor;
-	struct b2f_form form;
+	struct b2f_layout layout;
 	/* The index has checksums, and they are right. */
 	bool sealed;
 	/* Contiguous because it is small (frame/enlarge.h). */
@@ -123,9 +125,9 @@ const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame);
 /* Sets @frame->info, from what was read of the index. */
 void b2f_frame_info_set(struct b2f_frame *frame);
 
-/* form.c: sets @frame->form.  Returns 0 or -ENOMEM. */
+/* layout.c: sets @frame->layout.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int b2f_form_set(struct b2f_frame *frame);
+int b2f_layout_set(struct b2f_frame *frame);
 
 /* One more who will close @frame; returns it. */
 struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame);

@@ -27,7 +27,9 @@
  */
 #define EXPECT_SLACK 32
 
-/* Less than this comes with one read anyway; more than 2 x is no sound chunk. */
+/*
+ * Less than this comes with one read anyway; more than 2 x is no sound chunk.
+ */
 #define EXPECT_MIN (64u << 10)
 
 /* Where a chunk is stored. */
@@ -47,7 +49,7 @@ static int find_place(const struct b2f_frame *frame, uint64_t raw,
 		      struct place *out, struct b2f_why *why)
 {
 	struct b2f_entry entry = b2f_entry_of(raw);
-	/* The bits above are those of an edit. */
+	/* The bits above are those of a transaction. */
 	struct place place = {.id = (int64_t)(uint32_t)entry.place};
 	int err;
 
@@ -59,7 +61,9 @@ static int find_place(const struct b2f_frame *frame, uint64_t raw,
 	return 0;
 }
 
-/* Reads the @n bytes at @off of what is stored at @place, unless it has them. */
+/*
+ * Reads the @n bytes at @off of what is stored at @place, unless it has them.
+ */
 static int read_at(const struct place *place, uint64_t off, void *buf, size_t n,
 		   struct b2f_why *why)
 {
@@ -154,9 +158,9 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 }
 
 /*
- * Has the store read the head of a chunk, the seal at its end and what is wanted in
- * between at the same time, instead of one when the one before is there.  @size: of
- * the stored bytes.
+ * Has the store read the head of a chunk, the seal at its end and what is
+ * wanted in between at the same time, instead of one when the one before is
+ * there.  @size: of the stored bytes.
  */
 static void expect(const struct place *place, uint64_t size)
 {
@@ -243,7 +247,8 @@ static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 }
 
 /*
- * What was read with @err: bytes of another frame are neither a chunk nor damage.
+ * What was read with @err: bytes of another frame are neither a chunk nor
+ * damage.
  */
 static int check_place(const struct b2f_frame *frame, uint64_t raw, int err,
 		       struct b2f_why *why)
@@ -434,7 +439,7 @@ int b2f_frame_load_head(struct b2f_frame *frame,
 
 bool b2f_loaded_is_whole(const struct b2f_loaded *loaded)
 {
-	return loaded->chunk.layout == B2F_LAYOUT_SPECIAL ||
+	return loaded->chunk.layout == B2F_CHUNK_SPECIAL ||
 	       loaded->size >= loaded->chunk.header.cbytes;
 }
 

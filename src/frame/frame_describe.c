@@ -7,7 +7,7 @@
 
 #include "b2frame/names.h"
 #include "blp/blp_store.h"
-#include "frame/edit.h"
+#include "frame/txn.h"
 #include "frame/frame.h"
 
 /* Bytes of one metalayer that are shown, as hex digits. */
@@ -171,7 +171,7 @@ static json_t *describe_array(const struct b2f_frame *frame)
 		describe_shape64(a->shape, a->ndim), "chunks",
 		describe_shape32(a->chunkshape, a->ndim), "blocks",
 		describe_shape32(a->blockshape, a->ndim), "dtype",
-		dtype ? dtype : json_null(), "readable", frame->form.err == 0,
+		dtype ? dtype : json_null(), "readable", frame->layout.err == 0,
 		"nbytes", (json_int_t)(a->nitems * a->itemsize), "padding",
 		describe_padding(frame), "npy", b2f_frame_is_npy(frame));
 }
@@ -314,7 +314,7 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 
 const char *b2f_frame_obstacle(struct b2f_frame *frame)
 {
-	return b2f_edit_obstacle(frame, B2F_EDIT_FILE);
+	return b2f_txn_obstacle(frame, B2F_TXN_FILE);
 }
 
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)

@@ -56,7 +56,7 @@ static int finish(struct b2f_frame *f)
 	read_array(f);
 	set_context(f);
 	b2f_frame_info_set(f);
-	return b2f_form_set(f);
+	return b2f_layout_set(f);
 }
 
 static int try_once(struct b2f_frame *f, struct b2f_why *why)
@@ -283,7 +283,7 @@ void b2f_frame_close(struct b2f_frame *frame)
 		return;
 	b2f_frame_forget(frame);
 	b2f_array_fini(&frame->array);
-	free(frame->form.head);
+	free(frame->layout.head);
 	free(frame->map.starts);
 	pthread_cond_destroy(&frame->map_grown);
 	pthread_mutex_destroy(&frame->map_lock);

@@ -202,7 +202,7 @@ static int decode_unit(const struct b2f_unit_read *r, uint8_t *dst,
 	if (err)
 		return err;
 	err = decode_range(r, off, size, dst, why);
-	if (err != B2F_ECORRUPT || chunk->layout != B2F_LAYOUT_BLOCKS)
+	if (err != B2F_ECORRUPT || chunk->layout != B2F_CHUNK_BLOCKS)
 		return err;
 	/* Blocks may overlap; a reader of the whole chunk would not notice. */
 	reach = b2f_chunk_unit_reach(chunk, r->unit, off);

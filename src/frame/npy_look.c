@@ -3,12 +3,12 @@
 #include "array/array_plan.h"
 #include "array/npy.h"
 #include "b2frame/create.h"
-#include "frame/form_index.h"
+#include "frame/layout_index.h"
 
 _Static_assert(B2F_NPY_HEADER_MAX == B2F_NPY_MAX_SIZE,
 	       "the public bound is that of the parser");
 
-/* Is there such an array?  It is planned as form_index.c will do it. */
+/* Is there such an array?  It is planned as layout_index.c will do it. */
 static int try_plan(const struct b2f_settings *settings,
 		    const struct b2f_npy *npy)
 {
@@ -22,8 +22,8 @@ static int try_plan(const struct b2f_settings *settings,
 		bytes = (uint64_t)settings->chunksize;
 	err = b2f_array_plan(npy->ndim, npy->shape, npy->itemsize, bytes, bytes,
 			     &array);
-	if (err || b2f_form_exceeds(npy, &array, (uint32_t)settings->chunksize,
-				    B2F_FORM_NCHUNKS_MAX))
+	if (err || b2f_layout_exceeds(npy, &array, (uint32_t)settings->chunksize,
+				    B2F_LAYOUT_NCHUNKS_MAX))
 		return B2F_EUNSUPPORTED;
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include "base/log_line.h"
 #include "base/sorted.h"
 #include "frame/build.h"
-#include "frame/edit_priv.h"
+#include "frame/txn_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/transcode.h"

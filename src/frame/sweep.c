@@ -4,9 +4,9 @@
 
 #include "b2frame/convert.h"
 #include "b2frame/repair.h"
-#include "frame/edit_ids.h"
-#include "frame/edit_priv.h"
-#include "frame/edit_remove.h"
+#include "frame/txn_ids.h"
+#include "frame/txn_priv.h"
+#include "frame/txn_remove.h"
 #include "frame/frame_report.h"
 #include "store/lock.h"
 #include "store/write.h"
@@ -37,7 +37,7 @@ static int visit(void *arg, int64_t id)
 		s->found.nindexes++;
 		return 0;
 	}
-	sure = b2f_edit_is_leftover(s->frame->store, id);
+	sure = b2f_txn_is_leftover(s->frame->store, id);
 	if (sure)
 		s->found.nsure++;
 	else
@@ -61,7 +61,7 @@ static int remove_found(const struct sweep *s, struct b2f_why *why)
 
 		err = s->how == B2F_SWEEP_ALL
 			      ? b2f_store_remove(store, id, why)
-			      : b2f_edit_remove_leftover(store, id, why);
+			      : b2f_txn_remove_leftover(store, id, why);
 	}
 	return err;
 }
@@ -69,14 +69,14 @@ static int remove_found(const struct sweep *s, struct b2f_why *why)
 /* Numbers of files that the index names; twice is once. */
 static int list_used(struct sweep *s, struct b2f_why *why)
 {
-	struct b2f_edit_state state;
+	struct b2f_txn_state state;
 	int err;
 
-	err = b2f_edit_state_of(s->frame, &state);
+	err = b2f_txn_state_of(s->frame, &state);
 	if (err)
 		return err;
-	err = b2f_edit_used_ids(&state, &s->used);
-	b2f_edit_state_fini(&state);
+	err = b2f_txn_used_ids(&state, &s->used);
+	b2f_txn_state_fini(&state);
 	if (err == B2F_EUNSUPPORTED)
 		b2f_why_set(why, err, "two of its chunks are in one file");
 	return err;

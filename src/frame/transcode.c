@@ -92,7 +92,7 @@ int b2f_transcode_copy(struct b2f_frame *frame, uint64_t nchunk,
 	err = load(frame, nchunk, &loaded);
 	if (err)
 		return err;
-	if (dec && loaded->chunk.layout != B2F_LAYOUT_SPECIAL)
+	if (dec && loaded->chunk.layout != B2F_CHUNK_SPECIAL)
 		err = b2f_transcode_check(frame, loaded, dec);
 	*out = (struct b2f_build_chunk){0};
 	if (!err)

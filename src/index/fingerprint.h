@@ -28,8 +28,9 @@
 #define B2F_FINGERPRINT_OLD 3
 
 /*
- * In the place of the type: there is none, but a program that writes a trailer takes this
- * away, so that its writer sees whether it is still the same (frame/edit_disk.c).
+ * In the place of the type: there is none, but a program that writes a trailer
+ * takes this away, so that its writer sees whether it is still the same
+ * (frame/txn_disk.c).
  */
 #define B2F_FINGERPRINT_CLAIMED 5
 

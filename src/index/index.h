@@ -3,9 +3,9 @@
  * index.h - what a frame says about itself: header, chunk entries, metadata
  *
  * In a sparse frame this is the file chunks.b2frame; in a contiguous frame the
- * same parts stand before and behind the chunks (docs/format.md 3).  Each parser
- * gets just the bytes of its part, so that a large frame is never read whole;
- * the offsets and lengths say which bytes those are.
+ * same parts stand before and behind the chunks (docs/format.md 3).  Each
+ * parser gets just the bytes of its part, so that a large frame is never read
+ * whole; the offsets and lengths say which bytes those are.
  *
  * Layer: index.  May include: base/ chunk/.
  *
@@ -148,7 +148,7 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
  *
  *   bits 0..30    number of the chunk file; in a contiguous frame, whose index
  *                 has a place there, the id of that range (store/ranges.h)
- *   bit 31        an edit has written it (frame/edit.h); in no index
+ *   bit 31        a transaction has written it (frame/txn.h); in no index
  *   bits 32..61   what tells this version of the chunk from all others
  *   bit 62        the file has a seal, whose tag are the bits 32..62
  *

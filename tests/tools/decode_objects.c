@@ -78,7 +78,7 @@ static int decode_unit(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	err = b2f_chunk_decode_unit(chunk, dec, unit, stored, size, ref, dst,
 				    NULL);
 	free(stored);
-	if (err != B2F_ECORRUPT || chunk->layout != B2F_LAYOUT_BLOCKS)
+	if (err != B2F_ECORRUPT || chunk->layout != B2F_CHUNK_BLOCKS)
 		return err;
 	size = b2f_chunk_unit_reach(chunk, unit, off);
 	return b2f_chunk_decode_unit(chunk, dec, unit, raw + off, size, ref,

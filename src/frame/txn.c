@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* txn.c - the life of a transaction, and its two states */
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log_line.h"
+#include "frame/txn_count.h"
+#include "frame/txn_disk.h"
+#include "frame/txn_ids.h"
+#include "frame/txn_chunks.h"
+#include "frame/txn_priv.h"
+#include "frame/txn_remove.h"
+#include "frame/frame_report.h"
+#include "frame/settings.h"
+#include "index/tags.h"
+
+static bool is_empty_array(const struct b2f_frame *frame)
+{
+	return frame->layout.is_array && !frame->layout.err &&
+	       frame->header.nbytes == 0;
+}
+
+/* A frame behind something else, or in a store that is one file. */
+static bool is_part(const struct b2f_frame *frame)
+{
+	return frame->offset || !frame->store->ops->write;
+}
+
+static const char *part_of(const struct b2f_frame *frame)
+{
+	const char *obstacle = frame->store->ops->obstacle;
+
+	return obstacle ? obstacle : "it is a part of another file";
+}
+
+static const char vlblocks[] = "its chunks have blocks of different lengths";
+
+const char *b2f_txn_header_obstacle(const struct b2f_frame_header *h)
+{
+	if (b2f_frame_header_has_vlblocks(h) ||
+	    (h->version > 2 && h->chunksize != 0))
+		return vlblocks;
+	return NULL;
+}
+
+/*
+ * Can every chunk be found?  In a frame of chunks of different sizes it takes
+ * the heads of all to know, so only those are asked that have special chunks:
+ * these tell no length.
+ */
+static bool fits_together(struct b2f_frame *frame)
+{
+	uint64_t n = frame->entries.n;
+	bool all = frame->header.chunksize == 0 && frame->entries.nspecial;
+	struct b2f_frame_span span;
+
+	if (n && b2f_frame_span_get(frame, all ? n - 1 : 0, &span))
+		return false;
+	return !all || b2f_frame_map_nknown(&frame->map) == n;
+}
+
+/* An index of chunks of different sizes need not tell of their blocks. */
+static bool has_vlblocks(struct b2f_frame *frame)
+{
+	struct b2f_chunk_info info;
+
+	if (b2f_frame_header_has_vlblocks(&frame->header))
+		return true;
+	return frame->header.chunksize == 0 && frame->entries.n &&
+	       !b2f_frame_chunk_info(frame, 0, &info) &&
+	       info.kind == B2F_CHUNK_VLBLOCKS;
+}
+
+const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what)
+{
+	const struct b2f_frame_header *h = &frame->header;
+
+	if (is_part(frame))
+		return part_of(frame);
+	/* It has no chunks, and never gets any. */
+	if (what == B2F_TXN_FILE && is_empty_array(frame))
+		return NULL;
+	if (b2f_txn_header_obstacle(h))
+		return b2f_txn_header_obstacle(h);
+	if (what == B2F_TXN_CHUNKS && h->chunksize == 0)
+		return "its chunks have different sizes";
+	if (frame->layout.is_array && what == B2F_TXN_CHUNKS)
+		return "it is an array";
+	if (frame->layout.carrier[0])
+		return "its data are elsewhere";
+	if (frame->layout.objects)
+		return "it holds serialized objects";
+	if (frame->layout.err)
+		return "its chunks are not those of its array";
+	if (!fits_together(frame))
+		return "its chunks do not fit together";
+	if (frame->map.starts && h->chunksize != 0)
+		return "its short chunk is not the last one";
+	return has_vlblocks(frame) ? vlblocks : NULL;
+}
+
+/* What makes a frame of the same data that can be written to; or "". */
+static const char *way_out(struct b2f_frame *frame)
+{
+	const struct b2f_layout *layout = &frame->layout;
+
+	if (is_part(frame))
+		return "; bloscctl convert makes a copy that can be";
+	if (layout->err || layout->objects || layout->is_array || frame->map.err)
+		return "";
+	if (has_vlblocks(frame))
+		return "; bloscctl decompress and compress make a frame that "
+		       "can be";
+	return "; bloscctl recompress gives it chunks of one size";
+}
+
+static int check_writable(struct b2f_frame *frame, enum b2f_txn_what what)
+{
+	const char *text;
+
+	if (what == B2F_TXN_ANY)
+		text = is_part(frame) ? part_of(frame) : NULL;
+	else
+		text = b2f_txn_obstacle(frame, what);
+	if (!text)
+		return 0;
+	b2f_log(frame->log, B2F_LOG_WARNING,
+		"%s: cannot be written to, as %s%s", frame->label, text,
+		way_out(frame));
+	return -EROFS;
+}
+
+static int open_states(struct b2f_txn *txn, enum b2f_txn_what what,
+		       struct b2f_why *why)
+{
+	bool varied = what == B2F_TXN_FILE && txn->header.chunksize == 0;
+	struct b2f_ids used = {0};
+	int err;
+
+	err = b2f_txn_state_of(txn->frame, &txn->committed);
+	txn->nkept = txn->committed.n;
+	if (!err && varied && txn->nkept)
+		err = b2f_txn_make_starts(txn->frame, &txn->committed);
+	if (!err)
+		b2f_txn_count(txn, txn->frame, &txn->committed);
+	if (!err)
+		err = b2f_txn_state_copy(&txn->committed, &txn->working);
+	if (!err)
+		err = b2f_txn_used_ids(&txn->committed, &used);
+	if (err == B2F_EUNSUPPORTED)
+		err = b2f_why_set(why, -EROFS,
+				  "cannot be written to, as two chunks are in "
+				  "one file");
+	txn->next_id = txn->above = b2f_txn_above(&txn->committed);
+	b2f_ids_fini(&used);
+	return err;
+}
+
+static int open_lock(struct b2f_txn *txn, enum b2f_txn_locking locking,
+		     struct b2f_why *why)
+{
+	int err;
+
+	if (locking == B2F_TXN_LOCKING_NEVER)
+		return 0;
+	err = b2f_lock_open(txn->store, locking == B2F_TXN_LOCKING_ALWAYS,
+			    &txn->lock, why);
+	if (err != -ENOENT)
+		return err;
+	/* That is no cause of what may fail later. */
+	*why = (struct b2f_why){""};
+	return 0;
+}
+
+/* Is what is on disk not the frame that was opened? */
+static bool is_newer(const struct b2f_txn *txn)
+{
+	struct b2f_frame_stamp now;
+
+	return b2f_store_stamp_index(txn->store, &now) ||
+	       !b2f_frame_stamp_equal(&now, &txn->stamp);
+}
+
+struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn)
+{
+	struct b2f_frame_stamp stamp = txn->stamp;
+
+	/* Of a contiguous frame each chunk that is written changes it. */
+	if (!txn->store->sparse && txn->has_lock &&
+	    b2f_store_own_stamp(txn->store, &stamp))
+		return txn->stamp;
+	return stamp;
+}
+
+int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
+		 enum b2f_txn_locking locking,
+		 struct b2f_durability *durability, struct b2f_txn **out)
+{
+	struct b2f_why why = {""};
+	struct b2f_txn *txn;
+	int err;
+
+	err = check_writable(frame, what);
+	if (err)
+		return err;
+	txn = calloc(1, sizeof(*txn));
+	if (!txn)
+		return -ENOMEM;
+	pthread_mutex_init(&txn->lock_mutex, NULL);
+	txn->frame = b2f_frame_ref(frame);
+	txn->home = b2f_frame_ref(frame);
+	txn->store = frame->store;
+	txn->header = frame->header;
+	txn->stamp = frame->stamp;
+	txn->last_tag = b2f_tag_draw();
+	txn->durability = durability;
+	err = b2f_store_lock(txn->store, &why);
+	txn->has_lock = !err;
+	if (!err)
+		err = open_lock(txn, locking, &why);
+	/* Until now another program could write. */
+	if (!err && is_newer(txn))
+		err = b2f_why_set(&why, -ESTALE,
+				  "changed while it was being opened");
+	if (!err)
+		err = open_states(txn, what, &why);
+	if (!err && !txn->store->sparse)
+		err = b2f_txn_disk_begin(txn, &why);
+	else if (!err)
+		err = b2f_txn_clean(txn);
+	if (err) {
+		b2f_txn_free(txn);
+		return b2f_frame_report(frame, err, &why);
+	}
+	*out = txn;
+	return 0;
+}
+
+void b2f_txn_free(struct b2f_txn *txn)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	if (!txn)
+		return;
+	/* Without the writer's lock it has neither written nor committed. */
+	if (txn->has_lock && txn->committed.raw)
+		b2f_txn_delete_all(txn);
+	b2f_txn_disk_fini(txn);
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	b2f_txn_forget(txn, chunk);
+	b2f_lock_close(txn->lock);
+	/* Readers of the frame may keep the store for a while. */
+	if (txn->has_lock)
+		b2f_store_unlock(txn->store);
+	b2f_txn_state_fini(&txn->committed);
+	b2f_txn_state_fini(&txn->working);
+	b2f_ids_fini(&txn->replaced);
+	free(txn->retired.files);
+	b2f_ids_fini(&txn->dead);
+	b2f_ids_fini(&txn->dying);
+	b2f_ids_fini(&txn->free);
+	b2f_frame_close(txn->frame);
+	b2f_frame_close(txn->home);
+	pthread_mutex_destroy(&txn->lock_mutex);
+	free(txn);
+}
+
+void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize)
+{
+	txn->header.typesize = typesize;
+	txn->frame->header.typesize = typesize;
+	txn->frame->info.typesize = typesize;
+	txn->frame->context.typesize = typesize;
+}
+
+void b2f_txn_encode_options(const struct b2f_txn *txn,
+			     struct b2f_encode_options *out)
+{
+	b2f_encode_options_of(txn->frame, &txn->header, out);
+}
+
+/* Adds and subtracts stored bytes; a lie in an old index is no reason to wrap.
+ */
+static void count_cbytes(struct b2f_txn_state *state, uint64_t more,
+			 uint64_t less)
+{
+	state->cbytes += more;
+	state->cbytes -= b2f_min_u64(state->cbytes, less);
+}
+
+int b2f_txn_put(struct b2f_txn *txn, uint64_t nchunk,
+		 const struct b2f_txn_chunk *chunk, uint32_t old)
+{
+	uint64_t before = txn->working.raw[nchunk];
+	int err = b2f_txn_drop(txn, before);
+
+	if (err)
+		return err;
+	txn->working.raw[nchunk] = chunk->raw;
+	count_cbytes(&txn->working, chunk->cbytes, old);
+	return 0;
+}
+
+int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
+		    uint64_t old)
+{
+	struct b2f_txn_state *state = &txn->working;
+	uint64_t zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	int err;
+
+	if (n > B2F_NCHUNKS_MAX)
+		return B2F_ETOOBIG;
+	err = b2f_txn_state_reserve(state, n);
+	if (!err && n < state->n)
+		err = b2f_txn_reserve_drops(txn, state->n - n);
+	if (err)
+		return err;
+	for (uint64_t i = n; i < state->n; i++)
+		if (b2f_txn_drop(txn, state->raw[i]))
+			break; /* Cannot be: there is room. */
+	for (uint64_t i = state->n; i < n; i++)
+		state->raw[i] = zeros;
+	b2f_txn_lay_out(txn, n, nbytes);
+	count_cbytes(state, 0, old);
+	return 0;
+}
+
+int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n)
+{
+	int err = b2f_ids_reserve(&txn->dead, n);
+
+	return err ? err : b2f_ids_reserve(&txn->replaced, n);
+}
+
+int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
+{
+	struct b2f_new_chunk *chunk;
+	int err;
+
+	if (!b2f_txn_is_stored(raw))
+		return 0;
+	chunk = b2f_txn_find(txn, raw);
+	if (chunk && !chunk->committed && !chunk->frozen) {
+		err = b2f_ids_add(&txn->dead, raw);
+		if (!err)
+			b2f_txn_forget(txn, chunk);
+		return err;
+	}
+	/* One that the commit under way names may stay pending, if it fails. */
+	if (!chunk || chunk->committed)
+		raw = b2f_txn_number(raw);
+	err = b2f_ids_add(&txn->replaced, raw);
+	if (err || !chunk)
+		return err;
+	if (chunk->frozen)
+		chunk->dropped = true;
+	else
+		b2f_txn_forget(txn, chunk);
+	return 0;
+}
+
+bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk)
+{
+	const struct b2f_txn_state *state = &txn->working;
+
+	for (uint64_t i = *nchunk; i < state->n && (all || txn->nbad); i++) {
+		const struct b2f_new_chunk *chunk;
+
+		if (!b2f_txn_is_stored(state->raw[i]))
+			continue;
+		chunk = b2f_txn_find(txn, state->raw[i]);
+		if (chunk ? chunk->bad || (all && chunk->committed) : all) {
+			*nchunk = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,
+		    struct b2f_txn_state *state)
+{
+	struct b2f_txn_state old = txn->working;
+	uint64_t frame_len = txn->header.frame_len;
+	uint64_t cbytes = txn->header.cbytes;
+	int err = b2f_txn_reserve_drops(txn, old.n);
+
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < old.n; i++)
+		if (b2f_txn_drop(txn, old.raw[i]))
+			break; /* Cannot be: there is room. */
+	b2f_txn_state_fini(&old);
+	txn->working = *state;
+	*state = (struct b2f_txn_state){0};
+	b2f_frame_close(txn->frame);
+	txn->frame = b2f_frame_ref(frame);
+	txn->header = frame->header;
+	/* Those of the index on disk, which it still is. */
+	txn->header.frame_len = frame_len;
+	txn->header.cbytes = cbytes;
+	return 0;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * txn.h - what a frame is to become
+ *
+ * A transaction has two states of the frame's entries: the *committed* one,
+ * which is on disk, and the *working* one, which a writer changes.  A changed
+ * chunk is in a new file that no index names yet.  A commit makes the working
+ * state, as it was at one moment, the committed one:
+ *
+ *   b2f_txn_freeze()     takes a snapshot of the working state
+ *   b2f_txn_patch()      puts chunks in that belong to that moment but were
+ *                         still being encoded
+ *   b2f_txn_write()      new files durable, new index in the place of the old
+ *   b2f_txn_finish()     the snapshot is the committed state now
+ *
+ * Nothing that the index on disk names is ever written to.  A new file is
+ * *pending* (store/store.h) until the commit, and gets its name right before
+ * the index that names it, under the lock of other programs if there is one:
+ * until then C-Blosc2, which takes one more than the largest number of the
+ * index, can neither take that name nor write over the file.  If another
+ * program has a file of that number by then, the chunk is written to another
+ * one; see b2f_txn_find_bad().
+ *
+ * What becomes of a file:
+ *
+ *   pending    no index names it; it is in @fresh, after b2f_txn_drop() in
+ *              @dead until it is deleted
+ *   named      the index on disk names it
+ *   replaced   the index on disk names it, the working state does not: in
+ *              @replaced
+ *   retired    an index before named it, and readers of that index may still
+ *              come: in @retired, until it is old enough (txn_remove.c)
+ *
+ * In a contiguous frame each "file" above is a range of the one file, which
+ * takes no name, and the new index is one, too.  Its commit is one write to the
+ * header (txn_single.c).
+ *
+ * Entries are those of index/index.h, but those of files that were written here
+ * keep the bit of pending ones.  Each file that a transaction writes gets a tag
+ * of its own, so two equal entries of one transaction always mean the same
+ * bytes.
+ *
+ * The files of a transaction, lowest first; each calls only those above it
+ * here:
+ *
+ *   txn_state, edit_layout    the chunks of one moment, and which data each has
+ *   txn_count, txn_ids       what chunks take on disk; ids for new ones
+ *   txn_lock, txn_index      other programs wait; the bytes of the next index
+ *   txn_gaps, txn_disk       of a contiguous frame: what is free in its file, and
+ *                              whether it is the frame that the transaction knows
+ *   txn_image, txn_move      the place of its next index, another one of a chunk
+ *   txn_single                its commit
+ *   txn_commit                the commit of a sparse frame, the steps of both
+ *   txn_compact, txn_end     a contiguous frame gets shorter; its last writer ends
+ *   txn_remove                files that are not needed any more
+ *   transaction, txn_finish, txn_merge
+ *                              the transaction itself, and what a commit or another
+ *                              program makes of it
+ *   chunk_write                data into new chunk files
+ *   editor, editor_seal        the public verbs (b2frame/editor.h)
+ *
+ * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ *
+ * Threads: the owner of a transaction has a lock around every call that does
+ * not say otherwise.  Those that read or write files say so.
+ */
+#ifndef B2F_FRAME_TXN_H
+#define B2F_FRAME_TXN_H
+
+#include "b2frame/durability.h"
+#include "base/checked.h"
+#include "chunk/encoder.h"
+#include "frame/txn_state.h"
+#include "frame/frame.h"
+#include "frame/ids.h"
+#include "index/fingerprint.h"
+#include "index/index_write.h"
+#include "store/lock.h"
+#include "store/write.h"
+
+/* A file that the index on disk names no more. */
+struct b2f_retired {
+	uint64_t number;
+	/* When the first index without it came: its ctime. */
+	int64_t since_ns;
+};
+
+/* In the order in which they were replaced. */
+struct b2f_retirees {
+	struct b2f_retired *files;
+	size_t n;
+	size_t cap;
+	/* So many of them, the last ones, are of the last commit. */
+	size_t nnewest;
+};
+
+struct b2f_new_chunk;
+
+/* What a commit to a contiguous frame has to find as it left it. */
+struct b2f_txn_disk {
+	/* Held while one of these, or those on disk, are read or changed. */
+	pthread_mutex_t lock;
+	/* The header, @head_len bytes; malloc'ed. */
+	uint8_t *head;
+	size_t head_len;
+	/*
+	 * The end of the frame.  @is_ours: with a fingerprint, or claimed, so
+	 * that another program that changes the frame changes this.
+	 */
+	uint8_t tail[B2F_FINGERPRINT_TAIL];
+	bool is_ours;
+	bool is_claimed;
+	uint64_t frame_len;
+	/* The range of index and trailer. */
+	uint64_t index_id;
+};
+
+struct b2f_txn {
+	/* Holds a reference; the settings, metalayers and log are its. */
+	struct b2f_frame *frame;
+	/* That of @home, the frame it began with: it has the lock. */
+	struct b2f_store *store;
+	struct b2f_frame *home;
+	bool has_lock;
+	/* Its users believe that it has ended before it does. */
+	bool ends_late;
+	/*
+	 * To be written: chunk size and type size may still change.  Its
+	 * frame_len and cbytes are those of the index on disk.
+	 */
+	struct b2f_frame_header header;
+	struct b2f_txn_state committed;
+	struct b2f_txn_state working;
+	/*
+	 * Of a frame of chunks of different sizes: decoded bytes of a new
+	 * chunk, set by the owner; and the first chunks of the working state
+	 * that keep their size when it grows.
+	 */
+	uint32_t step;
+	uint64_t nkept;
+	/* Of the index that @committed was read from, or written to. */
+	struct b2f_frame_stamp stamp;
+	/* Of a contiguous frame, else NULL. */
+	struct b2f_txn_disk *disk;
+	/* A commit is being written. */
+	bool committing;
+	/* Does the committed state survive a loss of power?  Outlives the transaction.
+	 */
+	struct b2f_durability *durability;
+	/* Other writers' locks; NULL if they are not used. */
+	struct b2f_lock *lock;
+	/*
+	 * How often it was taken; under lock_mutex, which is held to take it.
+	 */
+	unsigned int nlocked;
+	pthread_mutex_t lock_mutex;
+	/* Files that were written here: by id.  A uthash. */
+	struct b2f_new_chunk *fresh;
+	/*
+	 * Named by the index on disk, or pending and named by a commit under
+	 * way; replaced since.
+	 */
+	struct b2f_ids replaced;
+	/* The first of them that a commit under way replaces. */
+	size_t nfrozen;
+	struct b2f_retirees retired;
+	/* Pending ones to be deleted as soon as no reader needs them. */
+	struct b2f_ids dead;
+	/* Being deleted: these, and the first ones that retired. */
+	struct b2f_ids dying;
+	size_t ndying;
+	/* Files whose data have to be written to others. */
+	size_t nbad;
+	/* Numbers that are free, the next one last. */
+	struct b2f_ids free;
+	uint64_t next_id;
+	/* Tag of the chunk that was written last; never given twice. */
+	uint32_t last_tag;
+	/* The number above all that the index on disk names. */
+	uint64_t above;
+};
+
+/* A chunk that is about to be put into a state. */
+struct b2f_txn_chunk {
+	uint64_t raw;
+	/* Stored bytes; 0 for an entry that has no file. */
+	uint32_t cbytes;
+};
+
+/* The file that entry @raw names, as the store knows it. */
+static inline int64_t b2f_txn_id(uint64_t raw)
+{
+	return (int64_t)(uint32_t)raw;
+}
+
+/* The number that it has, or is going to have, in its name and in the index. */
+static inline uint64_t b2f_txn_number(uint64_t raw)
+{
+	return raw & B2F_ENTRY_NUMBER;
+}
+
+static inline bool b2f_txn_is_stored(uint64_t raw)
+{
+	return raw >> 63 == 0;
+}
+
+/* What a writer wants to do to a frame. */
+enum b2f_txn_what {
+	/* Change the row of chunks: not that of an array. */
+	B2F_TXN_CHUNKS,
+	/* Write to it as to a file. */
+	B2F_TXN_FILE,
+	/*
+	 * Replace chunks by others of the same length, in any frame, one of
+	 * variable chunks too.
+	 */
+	B2F_TXN_ANY,
+};
+
+/* Whether to take part in the locks of C-Blosc2. */
+enum b2f_txn_locking {
+	/* If it uses them. */
+	B2F_TXN_LOCKING_IF_THERE,
+	B2F_TXN_LOCKING_ALWAYS,
+	B2F_TXN_LOCKING_NEVER,
+};
+
+/*
+ * Makes a transaction of @frame, whose store it locks; its commits move
+ * @durability. Free *@out with b2f_txn_free().  Reads and deletes files.
+ *
+ * Returns 0, -EROFS (the frame, or where it is, cannot be written to; logged),
+ * -EBUSY, -ENOMEM or an errno of the store.
+ */
+B2F_MUST_CHECK
+int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
+		 enum b2f_txn_locking locking,
+		 struct b2f_durability *durability, struct b2f_txn **out);
+
+/*
+ * Why @frame cannot be written to, as "it is a part of another file", or NULL.
+ * May read the head of a chunk; those of all, if some tell no length.
+ */
+const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what);
+
+/* The same as far as the header of a frame with chunks tells. */
+const char *b2f_txn_header_obstacle(const struct b2f_frame_header *h);
+
+/* Deletes what was never committed, and frees.  NULL does nothing. */
+void b2f_txn_free(struct b2f_txn *txn);
+
+/*
+ * Sets the item size of a frame no chunk of which has a file yet, nor has been
+ * loaded.  A hole at the end has to be a whole number of items.
+ */
+void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize);
+
+/* How to encode the chunks of the frame that is edited. */
+void b2f_txn_encode_options(const struct b2f_txn *txn,
+			     struct b2f_encode_options *out);
+
+/*
+ * Sets chunk @nchunk (< n) of the working state to @chunk; @old is what the
+ * one there takes.  Returns 0 or -ENOMEM: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_txn_put(struct b2f_txn *txn, uint64_t nchunk,
+		 const struct b2f_txn_chunk *chunk, uint32_t old);
+
+/*
+ * Gives the working state @n chunks and @nbytes, laid out as txn_chunks.h says;
+ * new ones are zeros.  Of those that go, @old is what they take together.
+ * Returns 0, B2F_ETOOBIG or -ENOMEM: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
+		    uint64_t old);
+
+/* Notes that @raw is in the working state no more.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw);
+
+/* Reserves room so that @n calls of b2f_txn_drop() cannot fail. */
+B2F_MUST_CHECK
+int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n);
+
+/*
+ * The first chunk of the working state, from *@nchunk on, whose file could not
+ * be made durable, or cannot get its name: its data have to be written to
+ * another one.  With @all, that is so of every file that was committed.
+ * Returns whether there is one.
+ */
+bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk);
+
+/* What the index has to be as long as no other program changes it. */
+struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
+
+/*
+ * Another program changed the frame: makes what it wrote the committed state,
+ * and applies to it what the working state changed.  @theirs is the frame as it
+ * is now; on success the transaction has a reference to it.
+ *
+ * Returns 0; -ESTALE if both have changed the same: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs);
+
+/* True if chunk @i is in @theirs, on disk now, as in the committed state. */
+bool b2f_txn_untouched(const struct b2f_txn *txn,
+			const struct b2f_txn_state *theirs, uint64_t i);
+
+/*
+ * Gives the working state another layout: that of @frame, which was derived
+ * from the one before, with the chunks of @state (taken over).  No commit is
+ * under way.  Returns 0 or -ENOMEM: then nothing has changed.
+ */
+B2F_MUST_CHECK
+int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,
+		    struct b2f_txn_state *state);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* txn_commit.c - a state of a transaction becomes the frame on disk */
+#include "frame/txn_commit.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log_line.h"
+#include "frame/txn_disk.h"
+#include "frame/txn_index.h"
+#include "frame/txn_chunks.h"
+#include "frame/txn_lock.h"
+#include "frame/txn_priv.h"
+#include "frame/txn_single.h"
+
+int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
+{
+	struct b2f_new_chunk *chunk, *next;
+	int err;
+
+	err = b2f_txn_state_copy(&txn->working, &out->state);
+	if (err)
+		return err;
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	chunk->frozen = true;
+	txn->nfrozen = txn->replaced.n;
+	txn->committing = true;
+	return 0;
+}
+
+static bool is_same_file(uint64_t a, uint64_t b)
+{
+	return b2f_txn_number(a) == b2f_txn_number(b);
+}
+
+/* The file that was replaced last is replaced by the commit under way, too. */
+static void patch_replaced(struct b2f_txn *txn)
+{
+	struct b2f_ids *replaced = &txn->replaced;
+	uint64_t *last = &replaced->ids[replaced->n - 1], raw = *last;
+	struct b2f_new_chunk *chunk = b2f_txn_find(txn, raw);
+
+	if (chunk && !chunk->committed) {
+		/* No index is going to name it. */
+		replaced->n--;
+		if (b2f_ids_add(&txn->dead, raw) == 0)
+			b2f_txn_forget(txn, chunk);
+		return;
+	}
+	/* Sort it in with those that the commit replaces. */
+	*last = replaced->ids[txn->nfrozen];
+	replaced->ids[txn->nfrozen++] = raw;
+}
+
+void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
+		    uint64_t nchunk, const struct b2f_txn_chunk *chunk,
+		    uint32_t old)
+{
+	struct b2f_txn_state *state = &commit->state;
+	uint64_t before = state->raw[nchunk];
+	struct b2f_ids *replaced = &txn->replaced;
+	struct b2f_new_chunk *fresh = NULL;
+
+	if (replaced->n > txn->nfrozen && b2f_txn_is_stored(before) &&
+	    is_same_file(replaced->ids[replaced->n - 1], before))
+		patch_replaced(txn);
+	state->raw[nchunk] = chunk->raw;
+	state->cbytes += chunk->cbytes;
+	state->cbytes -= b2f_min_u64(state->cbytes, old);
+	if (b2f_txn_is_stored(chunk->raw))
+		fresh = b2f_txn_find(txn, chunk->raw);
+	if (fresh)
+		fresh->frozen = true;
+}
+
+/* Are the first @n chunks of @state the committed ones, and then some more? */
+static bool is_longer(const struct b2f_txn *txn,
+		      const struct b2f_txn_state *state, uint64_t n)
+{
+	const struct b2f_txn_state *c = &txn->committed;
+	uint64_t nwhole = c->n;
+
+	/* A short chunk at the end may have become longer. */
+	if (nwhole && b2f_txn_chunk_nbytes(txn, c, nwhole - 1) !=
+			      b2f_txn_chunk_nbytes(txn, state, nwhole - 1))
+		nwhole--;
+	return n > c->n && n < state->n &&
+	       (nwhole == 0 ||
+		!memcmp(state->raw, c->raw, nwhole * sizeof(*c->raw)));
+}
+
+bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n)
+{
+	struct b2f_txn_state *state = &commit->state;
+
+	if (!is_longer(txn, state, n))
+		return false;
+	for (uint64_t i = n; i < state->n; i++) {
+		struct b2f_new_chunk *fresh = NULL;
+
+		if (b2f_txn_is_stored(state->raw[i]))
+			fresh = b2f_txn_find(txn, state->raw[i]);
+		/* One that was dropped meanwhile ends with this commit. */
+		if (!fresh || fresh->dropped)
+			continue;
+		fresh->frozen = false;
+		state->cbytes -= b2f_min_u64(state->cbytes, fresh->cbytes);
+	}
+	state->nbytes = b2f_txn_chunk_start(txn, state, n);
+	state->n = n;
+	return true;
+}
+
+/* Adds all files of @commit that are not known as new ones. */
+static int add_old_files(const struct b2f_txn *txn, struct b2f_commit *commit)
+{
+	const struct b2f_txn_state *state = &commit->state;
+	int err = 0;
+
+	for (uint64_t i = 0; i < state->n && !err; i++)
+		if (b2f_txn_is_stored(state->raw[i]) &&
+		    !b2f_txn_find(txn, state->raw[i]))
+			err = b2f_ids_add(&commit->unsynced,
+					  b2f_txn_number(state->raw[i]));
+	return err;
+}
+
+int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
+{
+	struct b2f_new_chunk *chunk, *next;
+	int err = 0;
+
+	if (commit->durable && commit->before != B2F_DISK_DURABLE)
+		err = add_old_files(txn, commit);
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	{
+		if (!err && chunk->frozen && !chunk->committed)
+			err = b2f_ids_add(&commit->pending, chunk->id);
+		if (!err && chunk->frozen)
+			err = b2f_ids_add(&commit->unsynced, chunk->id);
+	}
+	return err;
+}
+
+/* What is done for many files at once. */
+struct sync_all {
+	struct b2f_txn *txn;
+	struct b2f_commit *commit;
+};
+
+/*
+ * Syncs it, or waits for its write: the kernel tells once of what has failed.
+ */
+static int settle_file(void *arg, size_t i)
+{
+	const struct sync_all *all = arg;
+	const struct b2f_txn *txn = all->txn;
+	int64_t id = (int64_t)all->commit->unsynced.ids[i];
+	struct b2f_object object = {.fd = -1};
+	char name[B2F_CHUNK_NAME_SIZE];
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_object_open(txn->store, id, &object, &why);
+	if (!err) {
+		err = b2f_object_settle(&object, all->commit->durable, &why);
+		/* Of one that cannot be opened now, nothing is lost yet. */
+		if (err)
+			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
+	}
+	b2f_object_close(&object);
+	if (err) {
+		b2f_chunk_name(id, name);
+		b2f_log(txn->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
+			txn->frame->label, name, why.text);
+	}
+	return err;
+}
+
+/*
+ * What a frame that was never durable is made of reaches the disk before it
+ * gets its names, too: if the power fails, the frame is there as a whole or not
+ * at all.  Names alone would be kept first, and lead to files of 0 bytes.  The
+ * disk is at all of it at the same time, and nothing is flushed.
+ */
+static int begin_file(void *arg, size_t i)
+{
+	const struct sync_all *all = arg;
+	struct b2f_object object = {.fd = -1};
+
+	if (!b2f_object_open(all->txn->store,
+			     (int64_t)all->commit->unsynced.ids[i], &object,
+			     NULL))
+		b2f_object_write_soon(&object);
+	b2f_object_close(&object);
+	return 0;
+}
+
+static int for_files(struct b2f_txn *txn, struct b2f_commit *commit,
+		     int (*fn)(void *arg, size_t i))
+{
+	struct sync_all all = {txn, commit};
+	size_t n = commit->unsynced.n;
+	int err = 0;
+
+	if (commit->each)
+		return commit->each(commit->each_context, n, fn, &all);
+	for (size_t i = 0; i < n && !err; i++)
+		err = fn(&all, i);
+	return err;
+}
+
+/* Takes the names away again from the first @n files that got one. */
+static void hide_files(struct b2f_txn *txn, const struct b2f_ids *pending,
+		       size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!(pending->ids[i] & B2F_TXN_FAILED))
+			err = b2f_store_hide(txn->store,
+					     b2f_txn_id(pending->ids[i]),
+					     NULL);
+	/* It can be read under that name, too; see show_file(). */
+	(void)err;
+}
+
+/*
+ * Gives one file its name; marks it if that will never be possible: another
+ * program has taken it, or it could not be taken away again after a commit that
+ * failed.
+ */
+static int show_file(struct b2f_txn *txn, uint64_t *id, struct b2f_why *why)
+{
+	int err = b2f_store_show(txn->store, b2f_txn_id(*id), why);
+
+	if (err != -EEXIST && err != -ENOENT)
+		return err;
+	*id |= B2F_TXN_FAILED;
+	return -EEXIST;
+}
+
+/* Gives all new files their names, or none: -EEXIST if some are marked. */
+static int show_files(struct b2f_txn *txn, struct b2f_commit *commit,
+		      struct b2f_why *why)
+{
+	struct b2f_ids *pending = &commit->pending;
+	int err = 0, marked = 0;
+	size_t n;
+
+	for (n = 0; n < pending->n && !err; n++) {
+		err = show_file(txn, &pending->ids[n], why);
+		if (err == -EEXIST) {
+			marked = err;
+			err = 0;
+		}
+	}
+	n -= err != 0;
+	if (!err)
+		err = marked;
+	if (!err && commit->durable && pending->n)
+		err = b2f_store_sync_names(txn->store, why);
+	if (err)
+		hide_files(txn, pending, n);
+	return err;
+}
+
+/*
+ * Until the new index is in its place, the first one has to say that the frame
+ * is empty: beside chunk files, one without its content counts as damaged.  If
+ * nothing was promised, a write for each new file is too much for the moment in
+ * which a journal would have to end between two names.
+ */
+static int sync_first_index(const struct b2f_txn *txn,
+			    const struct b2f_commit *commit,
+			    struct b2f_why *why)
+{
+	if (!commit->durable || commit->before != B2F_DISK_NEW ||
+	    commit->pending.n == 0)
+		return 0;
+	return b2f_store_sync_index(txn->store, why);
+}
+
+/*
+ * From the check that no other program has written to the new index in its
+ * place.
+ */
+static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
+			 struct b2f_why *why)
+{
+	int err;
+
+	err = b2f_txn_has_changed(txn);
+	if (err)
+		return err > 0 ? -ESTALE : err;
+	err = sync_first_index(txn, commit, why);
+	if (!err)
+		err = show_files(txn, commit, why);
+	if (err)
+		return err;
+	err = b2f_store_install(txn->store, why);
+	if (err) {
+		hide_files(txn, &commit->pending, commit->pending.n);
+		return err;
+	}
+	commit->installed = true;
+	err = b2f_store_stamp_index(txn->store, &commit->stamp);
+	if (!err && commit->durable)
+		err = b2f_store_sync_names(txn->store, why);
+	commit->durable &= !err;
+	return err;
+}
+
+static int write_all(struct b2f_txn *txn, struct b2f_commit *commit,
+		     struct b2f_why *why)
+{
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	int err;
+
+	err = for_files(txn, commit, commit->durable ? settle_file : begin_file);
+	if (!err)
+		err = b2f_txn_make_index(txn, commit, NULL, &bytes, &size,
+					  why);
+	if (!err)
+		err = b2f_store_write_index(
+			txn->store, bytes, size,
+			commit->has_mtime ? &commit->mtime : NULL,
+			commit->durable, why);
+	if (!err && !commit->durable)
+		err = for_files(txn, commit, settle_file);
+	free(bytes);
+	if (err)
+		return err;
+	commit->frame_len = size;
+	commit->told_cbytes = commit->state.cbytes +
+			      b2f_index_margin(commit->state.raw,
+					       commit->state.n);
+	err = b2f_txn_lock_out(txn, commit->lock_wait_ms, why);
+	if (err)
+		return err;
+	err = replace_index(txn, commit, why);
+	b2f_txn_let_in(txn);
+	return err;
+}
+
+int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit)
+{
+	struct b2f_why why = {""};
+	int err;
+
+	if (txn->store->sparse)
+		err = write_all(txn, commit, &why);
+	else
+		err = b2f_txn_single_write(txn, commit, &why);
+
+	if (err && err != -ESTALE && err != -EEXIST && err != -EAGAIN)
+		b2f_log(txn->frame->log, B2F_LOG_ERROR,
+			"%s: not committed: %s", txn->frame->label,
+			why.text[0] ? why.text : strerror(-err));
+	return err;
+}
+
+int b2f_txn_has_changed(const struct b2f_txn *txn)
+{
+	struct b2f_frame_stamp now;
+	int err;
+
+	if (!txn->store->sparse)
+		return b2f_txn_disk_has_changed(txn);
+	err = b2f_store_stamp_index(txn->store, &now);
+	if (err)
+		return err == -ENOENT ? 1 : err;
+	return !b2f_frame_stamp_equal(&now, &txn->stamp);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * txn_commit.h - a state of a transaction becomes the frame on disk
+ *
+ * Layer: frame.  Threads: as txn.h.
+ */
+#ifndef B2F_FRAME_TXN_COMMIT_H
+#define B2F_FRAME_TXN_COMMIT_H
+
+#include <time.h>
+
+#include "frame/txn.h"
+
+/* A state on its way to the disk. */
+struct b2f_commit {
+	struct b2f_txn_state state;
+	/* What was on disk when it began. */
+	enum b2f_durable_state before;
+	/*
+	 * It is to survive a loss of power; cleared if it is in its place, but
+	 * may not.
+	 */
+	bool durable;
+	/* How long to wait for other programs' locks, milliseconds. */
+	uint32_t lock_wait_ms;
+	/* When the data were written last; else the index keeps its mtime. */
+	bool has_mtime;
+	struct timespec mtime;
+	/* Files that have to be made durable. */
+	struct b2f_ids unsynced;
+	/* Pending ones, which are to get their names. */
+	struct b2f_ids pending;
+	/* Calls @fn(@arg, i) for i < @n, at the same time if it can. */
+	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
+		    void *arg);
+	void *each_context;
+	/*
+	 * Of a contiguous frame: the index goes behind this byte of the file.
+	 */
+	uint64_t index_from;
+	/* Results: the new index is in its place, and what it is like. */
+	bool installed;
+	struct b2f_frame_stamp stamp;
+	uint64_t frame_len;
+	/* The compressed size that it tells. */
+	uint64_t told_cbytes;
+	/* Of a contiguous frame: the range of the index before. */
+	uint64_t old_index_id;
+	/*
+	 * And a sync of it failed: of what was written to it and not committed
+	 * before, any byte may be missing on disk.
+	 */
+	bool sync_failed;
+};
+
+/* Begins a commit with a copy of the working state in @out.  0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out);
+
+/*
+ * Puts a chunk into the frozen state, too, right after b2f_txn_put() did so
+ * with the working one.
+ */
+void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
+		    uint64_t nchunk, const struct b2f_txn_chunk *chunk,
+		    uint32_t old);
+
+/*
+ * Leaves out of the frozen state all but its first @n chunks.  Returns false,
+ * and does nothing, unless what remains is longer than the committed state, and
+ * begins with it.
+ */
+bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n);
+
+/* The frozen state is complete: finds out what to make durable.  0, -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit);
+
+/*
+ * Writes the frozen state.  Needs no lock, but only one commit at a time;
+ * @txn->header must not change meanwhile.  Reads and writes files.
+ *
+ * Returns 0; -ESTALE (another program changed the frame; see b2f_txn_merge());
+ * -EEXIST (it has taken numbers of new files; see b2f_txn_find_bad());
+ * -EAGAIN (another program has locked it); or an errno of the store;
+ * @commit->installed tells whether it failed after the new index was in its
+ * place.  The cause is logged, but for -ESTALE, -EEXIST and -EAGAIN.
+ */
+B2F_MUST_CHECK
+int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit);
+
+/*
+ * Ends a commit, one that failed too: if it was installed, its state is the
+ * committed one now.  Frees what @commit holds.
+ */
+void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit);
+
+/*
+ * Looks whether the index on disk is still the one that @txn knows.
+ * Returns 1 if it has changed, 0 if not, or an errno.  Needs no lock.
+ */
+B2F_MUST_CHECK
+int b2f_txn_has_changed(const struct b2f_txn *txn);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * txn_count.h - what the chunks of a transaction take on disk
+ *
+ * Layer: frame.  Threads: as txn.h.
+ */
+#ifndef B2F_FRAME_TXN_COUNT_H
+#define B2F_FRAME_TXN_COUNT_H
+
+#include "frame/txn.h"
+
+/*
+ * Stored bytes of the chunk @raw if that is known without reading; else false.
+ */
+bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
+			   uint32_t *cbytes);
+
+/* Likewise by reading its header; 0 if that is unreadable.  Needs no lock. */
+uint32_t b2f_txn_read_cbytes(const struct b2f_txn *txn, uint64_t raw);
+
+/*
+ * Finds out what the chunks of @state, which is that of @frame, take: the index
+ * tells more (b2f_index_margin()).  May read chunk files.
+ */
+void b2f_txn_count(const struct b2f_txn *txn, const struct b2f_frame *frame,
+		    struct b2f_txn_state *state);
+
+#endif

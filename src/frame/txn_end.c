@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* txn_end.c - what the last writer of a contiguous frame leaves */
+#include "frame/txn_compact.h"
+#include "frame/txn_disk.h"
+#include "frame/txn_lock.h"
+#include "frame/txn_single.h"
+
+/* Ends the file where the frame ends, with the mtime of what is committed. */
+static void cut(struct b2f_txn *txn)
+{
+	struct b2f_object object = {.store = txn->store, .fd = -1};
+	struct stat st;
+	int err = 0;
+
+	if (b2f_store_stat_index(txn->store, &st) ||
+	    ((uint64_t)st.st_size <= txn->disk->frame_len &&
+	     !txn->disk->is_claimed))
+		return;
+	/* The header of a longer frame may be the one that the disk has. */
+	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
+		err = b2f_object_write_out(&object, NULL);
+	if (err)
+		b2f_durability_fail(txn->durability);
+	/* If that fails, the next writer tries again. */
+	else
+		(void)!b2f_store_cut(txn->store, txn->disk->frame_len, NULL);
+}
+
+/* Gives back what only frames before, or none, had. */
+static void give_back(struct b2f_txn *txn)
+{
+	const struct b2f_retirees *r = &txn->retired;
+
+	for (size_t i = 0; i < r->n; i++)
+		(void)!b2f_store_remove(txn->store,
+					(int64_t)r->files[i].number, NULL);
+	for (size_t i = 0; i < txn->dead.n; i++)
+		(void)!b2f_store_remove(txn->store,
+					b2f_txn_id(txn->dead.ids[i]), NULL);
+}
+
+/* Does b2f_txn_lock_out() keep all other programs out? */
+static bool is_alone(const struct b2f_txn *txn)
+{
+	return txn->lock || !b2f_lock_has_place(txn->store);
+}
+
+/*
+ * May chunks move now, though a program that uses no locks may begin to write?
+ */
+static bool may_move(const struct b2f_txn *txn)
+{
+	return is_alone(txn) &&
+	       b2f_txn_state_equal(&txn->working, &txn->committed);
+}
+
+/* A frame that survives a loss of power: no older one comes back. */
+static void end_durable(struct b2f_txn *txn)
+{
+	int err = 0;
+
+	give_back(txn);
+	if (may_move(txn))
+		err = b2f_txn_compact(txn);
+	if (!err)
+		cut(txn);
+}
+
+void b2f_txn_single_end(struct b2f_txn *txn)
+{
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
+
+	if (!txn->disk || (txn->ends_late && !is_alone(txn)) ||
+	    b2f_txn_lock_out(txn, 0, NULL))
+		return;
+	if (b2f_txn_disk_has_changed(txn) == 0) {
+		if (state == B2F_DISK_DURABLE)
+			end_durable(txn);
+		/*
+		 * After a loss of power the frame before may be there, longer.
+		 */
+		else if (state == B2F_DISK_NEW)
+			cut(txn);
+	}
+	b2f_txn_let_in(txn);
+}
+
+void b2f_txn_single_cut(struct b2f_txn *txn)
+{
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
+
+	if ((state != B2F_DISK_DURABLE && state != B2F_DISK_NEW) ||
+	    b2f_txn_lock_out(txn, 0, NULL))
+		return;
+	if (b2f_txn_disk_has_changed(txn) == 0)
+		cut(txn);
+	b2f_txn_let_in(txn);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* txn_gaps.c - what is free in the file of a contiguous frame */
+#include "frame/txn_gaps.h"
+
+#include "base/checked.h"
+#include "frame/txn_chunks.h"
+#include "frame/frame_chunk.h"
+
+/* Of so many chunks the sizes are read, to know what is between them. */
+#define NMEASURED_MAX 1024
+
+/* What a small frame may have of dead bytes, besides as much as is alive. */
+#define DEAD_BYTES (UINT64_C(64) << 10)
+
+/* Decoded bytes of a chunk of the committed state; 0: not known. */
+static uint64_t chunk_nbytes(const struct b2f_txn *txn, uint64_t nchunk)
+{
+	struct b2f_frame_span span;
+
+	if (txn->committed.starts ||
+	    (txn->header.chunksize > 0 && !txn->frame->map.starts))
+		return b2f_txn_chunk_nbytes(txn, &txn->committed, nchunk);
+	return b2f_frame_span_get(txn->frame, nchunk, &span) ? 0 : span.nbytes;
+}
+
+uint64_t b2f_txn_measure(const struct b2f_txn *txn, uint64_t nchunk)
+{
+	uint64_t raw = txn->committed.raw[nchunk], size = 0;
+	struct b2f_loaded *loaded = NULL;
+
+	if (!b2f_entry_tag(raw) ||
+	    b2f_frame_load_entry(txn->frame, nchunk, raw,
+				 chunk_nbytes(txn, nchunk), B2F_LOAD_HEAD,
+				 &loaded))
+		return 0;
+	size = loaded->chunk.header.cbytes +
+	       (uint64_t)b2f_seal_size(&loaded->chunk);
+	b2f_loaded_free(loaded);
+	return size;
+}
+
+/* A look for what is free. */
+struct search {
+	struct b2f_txn *txn;
+	/* Something is, and whether it may be used. */
+	bool found;
+	bool may_use;
+};
+
+/*
+ * The frame before may be the one on disk, and need the room that is free by
+ * now.  Of a frame that was never durable the disk only has to have the header
+ * before anything that is written later.
+ */
+static bool may_use(struct search *search)
+{
+	struct b2f_txn *txn = search->txn;
+	struct b2f_object object = {.store = txn->store, .fd = -1};
+	int err;
+
+	if (search->found)
+		return search->may_use;
+	search->found = true;
+	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
+		err = b2f_object_write_out(&object, NULL);
+	else
+		err = b2f_store_sync_index(txn->store, NULL);
+	if (err)
+		b2f_durability_fail(txn->durability);
+	search->may_use = !err;
+	return search->may_use;
+}
+
+/* What is between the header and the first chunk, or the index, is free. */
+static void find_first_gap(struct search *search)
+{
+	struct b2f_txn *txn = search->txn;
+	const struct b2f_txn_state *state = &txn->committed;
+	uint64_t from = b2f_txn_head_room(txn), until, id = 0;
+	struct b2f_range range = {0};
+
+	(void)b2f_ranges_get(txn->store->ranges, txn->disk->index_id, &range);
+	until = range.off;
+	for (uint64_t i = 0; i < state->n; i++)
+		if (b2f_txn_is_stored(state->raw[i]) &&
+		    b2f_ranges_get(txn->store->ranges,
+				   b2f_txn_number(state->raw[i]), &range))
+			until = b2f_min_u64(until, range.off);
+	if (until > from && may_use(search) &&
+	    !b2f_ranges_add(txn->store->ranges, from,
+			    (uint32_t)b2f_min_u64(until - from, UINT32_MAX),
+			    &id))
+		b2f_ranges_give_back(txn->store->ranges, id);
+}
+
+/* Is there so little that is free that looking for it costs more? */
+static bool has_few_gaps(const struct b2f_txn *txn)
+{
+	uint64_t live = txn->committed.cbytes;
+
+	return txn->home->small && txn->header.frame_len < 2 * live + DEAD_BYTES;
+}
+
+void b2f_txn_find_gaps(struct b2f_txn *txn)
+{
+	const struct b2f_txn_state *state = &txn->committed;
+	struct search search = {.txn = txn};
+	struct b2f_range range;
+
+	if (has_few_gaps(txn))
+		return;
+	find_first_gap(&search);
+	if (state->n > NMEASURED_MAX || txn->header.chunksize <= 0)
+		return;
+	for (uint64_t i = 0; i < state->n; i++) {
+		uint64_t id = b2f_txn_number(state->raw[i]);
+		uint64_t size = b2f_txn_measure(txn, i);
+
+		if (size && b2f_ranges_get(txn->store->ranges, id, &range) &&
+		    size < range.size && may_use(&search))
+			b2f_ranges_trim(txn->store->ranges, id, (uint32_t)size);
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * txn_gaps.h - what is free in the file of a contiguous frame
+ *
+ * Layer: frame.  Threads: as txn.h.
+ */
+#ifndef B2F_FRAME_TXN_GAPS_H
+#define B2F_FRAME_TXN_GAPS_H
+
+#include "frame/txn.h"
+
+/*
+ * New ranges begin here or behind it: what is before belongs to the header, and
+ * to the trailer of a frame without data.
+ */
+static inline uint64_t b2f_txn_head_room(const struct b2f_txn *txn)
+{
+	uint64_t size = (uint64_t)txn->header.header_len +
+			txn->frame->trailer_len;
+
+	return size > B2F_SECTOR ? size : B2F_SECTOR;
+}
+
+/*
+ * Gives the ranges what is free between the chunks, as far as that is sure:
+ * before the first one, and behind those that have a seal.
+ */
+void b2f_txn_find_gaps(struct b2f_txn *txn);
+
+/*
+ * Bytes of chunk @nchunk of the committed state with its seal, which is checked.
+ * 0: not known, as a chunk without a seal may be longer than it seems.
+ */
+uint64_t b2f_txn_measure(const struct b2f_txn *txn, uint64_t nchunk);
+
+#endif

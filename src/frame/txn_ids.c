@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* txn_ids.c - numbers of chunk files: used, and free */
+#include "frame/txn_ids.h"
+
+#include "base/checked.h"
+#include "base/sorted.h"
+#include "frame/txn_gaps.h"
+#include "frame/txn_priv.h"
+#include "index/tags.h"
+
+/* Its lazy reader takes numbers for int32. */
+#define ID_MAX INT32_MAX
+
+/*
+ * C-Blosc2 takes the number above the largest of the index for each chunk that
+ * it appends.  So many of them are left to it, so that a commit seldom finds
+ * its own taken.
+ */
+#define LEFT_TO_OTHERS 16
+
+/* Ids count up as long as there is so much data for each. */
+#define BYTES_PER_ID 64
+
+/*
+ * Free numbers that are looked for at a time: few enough that ids stay low, and
+ * more for a frame of many chunks, where the search takes longer.
+ */
+#define FREE_BATCH_MIN	     64
+#define FREE_BATCH_MAX	     65536
+#define FREE_BATCH_PER_CHUNK 4
+
+/* So many new files are no small change. */
+#define BACKLOG_MIN 8
+
+static bool is_sorted(const struct b2f_ids *list)
+{
+	for (size_t i = 1; i < list->n; i++)
+		if (list->ids[i - 1] > list->ids[i])
+			return false;
+	return true;
+}
+
+static void sort(struct b2f_ids *list)
+{
+	/* Most frames have their chunks in the order they were made. */
+	if (!is_sorted(list))
+		qsort(list->ids, list->n, sizeof(*list->ids), b2f_compare_u64);
+}
+
+static int add_state(struct b2f_ids *list, const struct b2f_txn_state *state)
+{
+	int err = b2f_ids_reserve(list, state->n);
+
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < state->n; i++)
+		if (b2f_txn_is_stored(state->raw[i]))
+			list->ids[list->n++] = b2f_txn_number(state->raw[i]);
+	return 0;
+}
+
+static int add_list(struct b2f_ids *list, const struct b2f_ids *more)
+{
+	int err = b2f_ids_reserve(list, more->n);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < more->n; i++)
+		list->ids[list->n++] = b2f_txn_number(more->ids[i]);
+	return 0;
+}
+
+int b2f_txn_list_ids(const struct b2f_txn_state *state, struct b2f_ids *out)
+{
+	struct b2f_ids list = {0};
+	int err = add_state(&list, state);
+
+	if (err)
+		return err;
+	sort(&list);
+	*out = list;
+	return 0;
+}
+
+int b2f_txn_used_ids(const struct b2f_txn_state *state, struct b2f_ids *out)
+{
+	struct b2f_ids list = {0};
+	int err = b2f_txn_list_ids(state, &list);
+
+	for (size_t i = 1; i < list.n && !err; i++)
+		if (list.ids[i - 1] == list.ids[i])
+			err = B2F_EUNSUPPORTED;
+	if (err)
+		b2f_ids_fini(&list);
+	else
+		*out = list;
+	return err;
+}
+
+uint64_t b2f_txn_above(const struct b2f_txn_state *state)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < state->n; i++)
+		if (b2f_txn_is_stored(state->raw[i]))
+			n = b2f_max_u64(n, b2f_txn_number(state->raw[i]) + 1);
+	return n;
+}
+
+bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)
+{
+	return list->n && bsearch(&id, list->ids, list->n, sizeof(*list->ids),
+				  b2f_compare_u64) != NULL;
+}
+
+/* All numbers that must not be given to a new file, sorted. */
+static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
+{
+	struct b2f_new_chunk *chunk, *next;
+	int err;
+
+	err = add_state(out, &txn->committed);
+	if (!err)
+		err = add_state(out, &txn->working);
+	if (!err)
+		err = add_list(out, &txn->replaced);
+	if (!err)
+		err = add_list(out, &txn->dead);
+	if (!err)
+		err = add_list(out, &txn->dying);
+	for (size_t i = 0; i < txn->retired.n && !err; i++)
+		err = b2f_ids_add(out, txn->retired.files[i].number);
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	if (!err)
+		err = b2f_ids_add(out, b2f_txn_number(chunk->id));
+	if (!err)
+		sort(out);
+	return err;
+}
+
+/* Will C-Blosc2 give @id to one of the next chunks that it appends? */
+static bool is_for_others(const struct b2f_txn *txn, uint64_t id)
+{
+	return txn->committed.n > 0 && id >= txn->above &&
+	       id - txn->above < LEFT_TO_OTHERS;
+}
+
+/* Finds the lowest free numbers; the list ends with the lowest one. */
+static int find_free(struct b2f_txn *txn)
+{
+	size_t batch = b2f_min_u64(FREE_BATCH_MIN + txn->working.n /
+							    FREE_BATCH_PER_CHUNK,
+				   FREE_BATCH_MAX);
+	struct b2f_ids taken = {0};
+	uint64_t id = 0;
+	size_t at = 0;
+	int err;
+
+	err = b2f_ids_reserve(&txn->free, batch);
+	if (!err)
+		err = list_taken(txn, &taken);
+	while (!err && txn->free.n < batch && id <= ID_MAX) {
+		while (at < taken.n && taken.ids[at] < id)
+			at++;
+		if ((at == taken.n || taken.ids[at] != id) &&
+		    !is_for_others(txn, id))
+			txn->free.ids[txn->free.n++] = id;
+		id++;
+	}
+	b2f_ids_fini(&taken);
+	if (err)
+		return err;
+	for (size_t i = 0; i < txn->free.n / 2; i++) {
+		uint64_t *low = &txn->free.ids[i];
+		uint64_t *high = &txn->free.ids[txn->free.n - 1 - i];
+		uint64_t other = *low;
+
+		*low = *high;
+		*high = other;
+	}
+	return txn->free.n ? 0 : -ENOSPC;
+}
+
+/* One of the low numbers that are free. */
+static int take_free(struct b2f_txn *txn, uint64_t *id)
+{
+	int err;
+
+	do {
+		err = txn->free.n ? 0 : find_free(txn);
+		if (err)
+			return err;
+		*id = txn->free.ids[--txn->free.n];
+	} while (is_for_others(txn, *id));
+	if (*id >= txn->next_id)
+		txn->next_id = *id + 1;
+	return 0;
+}
+
+static int new_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
+{
+	if (!txn->store->sparse)
+		return b2f_ranges_take(txn->store->ranges,
+				       b2f_txn_head_room(txn), UINT64_MAX,
+				       (uint32_t)size, id);
+	if (is_for_others(txn, txn->next_id))
+		txn->next_id = txn->above + LEFT_TO_OTHERS;
+	/*
+	 * An index tells of the compressed size so much more as ids are large.
+	 */
+	if (txn->next_id <= ID_MAX &&
+	    txn->next_id <= txn->committed.cbytes / BYTES_PER_ID) {
+		*id = txn->next_id++;
+		/* It may be among those that were free. */
+		txn->free.n = 0;
+		return 0;
+	}
+	return take_free(txn, id);
+}
+
+int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw)
+{
+	uint64_t id = 0;
+	int err = new_number(txn, size, &id);
+
+	if (err)
+		return err;
+	txn->last_tag = b2f_tag_next(txn->last_tag);
+	/* Whether the file is going to have a seal is not known yet. */
+	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)txn->last_tag << 32) &
+	       ~B2F_ENTRY_SEALED;
+	return 0;
+}
+
+int b2f_txn_note_file(struct b2f_txn *txn,
+		       const struct b2f_txn_chunk *chunk)
+{
+	struct b2f_new_chunk *fresh = calloc(1, sizeof(*fresh));
+
+	if (!fresh)
+		return -ENOMEM;
+	fresh->id = (uint32_t)b2f_txn_id(chunk->raw);
+	fresh->cbytes = chunk->cbytes;
+	HASH_ADD(hh, txn->fresh, id, sizeof(fresh->id), fresh);
+	return 0;
+}
+
+bool b2f_txn_has_backlog(const struct b2f_txn *txn)
+{
+	return HASH_COUNT(txn->fresh) >= BACKLOG_MIN;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* txn_index.c - the bytes of the index that a commit writes */
+#include "frame/txn_index.h"
+
+#include "frame/txn_commit.h"
+
+int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
+			const uint64_t *places, uint8_t **out, size_t *size,
+			struct b2f_why *why)
+{
+	const struct b2f_txn_state *state = &commit->state;
+	struct b2f_index_parts parts = {
+		.header = txn->header,
+		.header_bytes = txn->frame->header_bytes,
+		.entries = state->raw,
+		.nentries = state->n,
+		.places = places,
+		.len_before = txn->header.frame_len,
+		.trailer_bytes = txn->frame->trailer_bytes,
+		.trailer_len = txn->frame->trailer_len,
+		/* A contiguous frame's waits for the place of the index. */
+		.sealed = !places && b2f_frame_may_seal(txn->frame, state->raw,
+							state->n),
+	};
+
+	parts.header.nbytes = state->nbytes;
+	parts.header.cbytes = state->cbytes;
+	return b2f_index_write(&parts, out, size, why);
+}

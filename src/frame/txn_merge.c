@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * txn_merge.c - two writers changed a frame
+ *
+ * Their changes are on disk, ours are not.  Both can stand if no chunk was
+ * changed by both, and if at most one of them changed the size.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "chunk/seal.h"
+#include "frame/txn_count.h"
+#include "frame/txn_ids.h"
+#include "frame/txn_chunks.h"
+#include "frame/txn_priv.h"
+#include "frame/txn_remove.h"
+
+static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->size == b->size && !memcmp(a->content, b->content, a->size);
+}
+
+static bool same_head(const struct b2f_layout *a, const struct b2f_layout *b)
+{
+	return a->head_len == b->head_len && !a->head == !b->head &&
+	       (!a->head || !memcmp(a->head, b->head, a->head_len));
+}
+
+/* Arrays of one shape, shown alike. */
+static bool same_form(const struct b2f_frame *a, const struct b2f_frame *b)
+{
+	return same_meta(b2f_frame_array_meta(a), b2f_frame_array_meta(b)) &&
+	       same_head(&a->layout, &b->layout) && !b->layout.err;
+}
+
+static bool same_layout(const struct b2f_txn *txn,
+			const struct b2f_frame *theirs)
+{
+	const struct b2f_frame_header *a = &txn->frame->header;
+	const struct b2f_frame_header *b = &theirs->header;
+
+	return b->sparse && b->version == a->version &&
+	       b->chunksize == txn->header.chunksize &&
+	       b->typesize == txn->header.typesize &&
+	       same_form(txn->frame, theirs);
+}
+
+/* The tag at the end of the chunk file @raw, or 0. */
+static uint32_t read_tag(const struct b2f_txn *txn, uint64_t raw)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t end[B2F_SEAL_END_SIZE];
+	uint32_t tag = 0;
+
+	if (b2f_object_open(txn->store, b2f_txn_id(raw), &object, NULL))
+		return 0;
+	if (object.size >= sizeof(end) &&
+	    !b2f_object_read(&object, object.size - sizeof(end), end,
+			     sizeof(end), NULL))
+		tag = b2f_seal_end_tag(end);
+	b2f_object_close(&object);
+	return tag;
+}
+
+/*
+ * Has another program written to the chunk file @raw since our index was made?
+ * It takes the seal away, and with it the tag.  Of a file without one the times
+ * decide: it was written before its index, often within the same tick of the
+ * clock.
+ */
+static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
+{
+	struct b2f_frame_stamp now;
+
+	if (!b2f_txn_is_stored(raw))
+		return false;
+	if (b2f_entry_tag(raw))
+		return read_tag(txn, raw) != b2f_entry_tag(raw);
+	if (b2f_store_identify(txn->store, b2f_txn_id(raw), &now))
+		return true;
+	return now.mtime_ns > txn->stamp.ctime_ns;
+}
+
+/* A hole at the end may get another length, which its entry does not tell. */
+static bool changed_here(const struct b2f_txn *txn, uint64_t i)
+{
+	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
+
+	return i >= c->n || i >= w->n || c->raw[i] != w->raw[i] ||
+	       b2f_txn_chunk_nbytes(txn, c, i) !=
+		       b2f_txn_chunk_nbytes(txn, w, i);
+}
+
+/*
+ * Are the entries @ours and @theirs the same, as far as the indexes tell?  An
+ * index that C-Blosc2 wrote has no tags.
+ */
+static bool same_version(uint64_t ours, uint64_t theirs)
+{
+	if (!b2f_txn_is_stored(ours) || !b2f_txn_is_stored(theirs))
+		return ours == theirs;
+	return b2f_txn_number(ours) == b2f_txn_number(theirs) &&
+	       (!b2f_entry_tag(ours) || !b2f_entry_tag(theirs) ||
+		b2f_entry_tag(ours) == b2f_entry_tag(theirs));
+}
+
+bool b2f_txn_untouched(const struct b2f_txn *txn,
+			const struct b2f_txn_state *theirs, uint64_t i)
+{
+	const struct b2f_txn_state *ours = &txn->committed;
+
+	/* A chunk that neither of them had. */
+	if (i >= ours->n)
+		return i >= theirs->n;
+	if (i >= theirs->n)
+		return false;
+	return same_version(ours->raw[i], theirs->raw[i]) &&
+	       b2f_txn_chunk_nbytes(txn, ours, i) ==
+		       b2f_txn_chunk_nbytes(txn, theirs, i) &&
+	       !was_rewritten(txn, ours->raw[i]);
+}
+
+/*
+ * With chunks of different sizes, theirs may be where others were: what was
+ * written to a position would go to another one.
+ */
+static bool same_starts(const struct b2f_txn_state *a,
+			const struct b2f_txn_state *b)
+{
+	size_t n = (size_t)b2f_min_u64(a->n, b->n) + 1;
+
+	return !a->starts || !memcmp(a->starts, b->starts, n * sizeof(*a->starts));
+}
+
+static bool may_merge(const struct b2f_txn *txn,
+		      const struct b2f_txn_state *theirs)
+{
+	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
+
+	if (w->nbytes != c->nbytes && theirs->nbytes != c->nbytes)
+		return false;
+	if (!same_starts(c, theirs))
+		return false;
+	for (uint64_t i = 0; i < b2f_max_u64(c->n, w->n); i++)
+		if (changed_here(txn, i) &&
+		    !b2f_txn_untouched(txn, theirs, i))
+			return false;
+	return true;
+}
+
+/*
+ * Their program may have given numbers of ours to files of its own.  Ours are
+ * pending, so they are as they were, but have to get others.
+ */
+static void give_up_taken(struct b2f_txn *txn, const struct b2f_ids *used)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	if (!chunk->committed &&
+	    b2f_ids_has_sorted(used, b2f_txn_number(chunk->id)))
+		b2f_txn_set_bad(txn, chunk);
+}
+
+/* Puts our changes on top of @state, which is theirs. */
+static int apply(const struct b2f_txn *txn, struct b2f_txn_state *state)
+{
+	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
+	bool resized = w->nbytes != c->nbytes;
+
+	if (resized && b2f_txn_state_reserve(state, w->n))
+		return -ENOMEM;
+	if (resized) {
+		state->n = w->n;
+		state->nbytes = w->nbytes;
+	}
+	if (resized && w->starts)
+		memcpy(state->starts, w->starts,
+		       (w->n + 1) * sizeof(*w->starts));
+	for (uint64_t i = 0; i < w->n; i++)
+		if (changed_here(txn, i))
+			state->raw[i] = w->raw[i];
+	/* What our changes took more, or less. */
+	state->cbytes += w->cbytes;
+	state->cbytes -= b2f_min_u64(state->cbytes, c->cbytes);
+	return 0;
+}
+
+/* Leaves out of @list what their index uses now. */
+static void keep_unused(struct b2f_ids *list, const struct b2f_ids *used)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!b2f_ids_has_sorted(used, list->ids[i]))
+			list->ids[n++] = list->ids[i];
+	list->n = n;
+}
+
+static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
+		  const struct b2f_ids *used)
+{
+	struct b2f_new_chunk *chunk, *next;
+
+	b2f_frame_close(txn->frame);
+	txn->frame = b2f_frame_ref(theirs);
+	txn->header = theirs->header;
+	txn->nkept = txn->working.n;
+	txn->stamp = theirs->stamp;
+	b2f_txn_keep_retired(txn, used);
+	/* Our index is going to name their files, which may not survive. */
+	(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
+				  B2F_DISK_UNSYNCED);
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	if (chunk->committed)
+		b2f_txn_forget(txn, chunk);
+	give_up_taken(txn, used);
+	txn->free.n = 0;
+	txn->above = b2f_txn_above(&txn->committed);
+	txn->next_id = b2f_max_u64(txn->next_id, txn->above);
+}
+
+int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs)
+{
+	struct b2f_txn_state state = {0}, working = {0};
+	struct b2f_ids used = {0}, ours = {0};
+	int err;
+
+	if (!same_layout(txn, theirs))
+		return -ESTALE;
+	err = b2f_txn_state_like(txn, theirs, &state);
+	if (!err)
+		b2f_txn_count(txn, theirs, &state);
+	if (!err)
+		err = b2f_txn_used_ids(&state, &used);
+	if (!err && !may_merge(txn, &state))
+		err = -ESTALE;
+	if (!err)
+		err = b2f_txn_state_copy(&state, &working);
+	if (!err)
+		err = apply(txn, &working);
+	if (!err)
+		err = b2f_txn_list_ids(&working, &ours);
+	if (err)
+		goto out;
+	b2f_txn_state_fini(&txn->committed);
+	b2f_txn_state_fini(&txn->working);
+	txn->committed = state;
+	txn->working = working;
+	state = working = (struct b2f_txn_state){0};
+	keep_unused(&txn->replaced, &ours);
+	adopt(txn, theirs, &used);
+out:
+	b2f_txn_state_fini(&state);
+	b2f_txn_state_fini(&working);
+	b2f_ids_fini(&used);
+	b2f_ids_fini(&ours);
+	return err;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * txn_state.h - all chunks of a frame at one moment
+ *
+ * Layer: frame.  Threads: one at a time per state.
+ */
+#ifndef B2F_FRAME_TXN_STATE_H
+#define B2F_FRAME_TXN_STATE_H
+
+#include "frame/frame.h"
+
+/* All chunks of a frame at one moment. */
+struct b2f_txn_state {
+	/* One entry per chunk; malloc'ed. */
+	uint64_t *raw;
+	uint64_t n;
+	/* Entries there is room for. */
+	uint64_t cap;
+	/*
+	 * Where each chunk begins, and where the last one ends, if the chunks
+	 * have different sizes; malloc'ed, with room for cap + 1.  Else NULL.
+	 */
+	uint64_t *starts;
+	/* Decoded bytes. */
+	uint64_t nbytes;
+	/* Stored bytes of the chunks that have a file; see b2f_txn_count(). */
+	uint64_t cbytes;
+};
+
+/*
+ * The state that @frame tells, without starts.  Free it with
+ * b2f_txn_state_fini().
+ */
+B2F_MUST_CHECK
+int b2f_txn_state_of(const struct b2f_frame *frame,
+		      struct b2f_txn_state *out);
+
+void b2f_txn_state_fini(struct b2f_txn_state *state);
+
+/* The same chunks, of as many bytes. */
+bool b2f_txn_state_equal(const struct b2f_txn_state *a,
+			  const struct b2f_txn_state *b);
+
+/* Copies @from to @to, which is empty.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_txn_state_copy(const struct b2f_txn_state *from,
+			struct b2f_txn_state *to);
+
+/* Room for @n entries, some more as files grow.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_txn_state_reserve(struct b2f_txn_state *state, uint64_t n);
+
+#endif
