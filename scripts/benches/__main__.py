@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import library
 from columns import Bloscfs, Mounted, clean, run
 from data import (CORES, MIB, Set, drop_caches, hold_memory, pieces, remove,
                   walk, warm)
-from rows import COLD, HOT, ROWS, SIZES
+from rows import COLD, FULL, HOT, QUICK, ROWS, SIZES, TINY
 from work import WRITTEN, Files
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -48,8 +49,25 @@ def check_bytes(data, path):
         assert got == (want * (len(got) // len(want) + 1))[:data.size]
 
 
+def client_cpu():
+    """Of this process, and of programs that it waited for."""
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(
+        resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
+def measured(action, path, data, pid):
+    """{seconds, client, and of the daemon @pid: cpu, peak}"""
+    client = client_cpu()
+    before = library.cpu_ns(pid) if pid else 0
+    got = {"seconds": action(path, data), "client": client_cpu() - client}
+    if pid:
+        got["cpu"] = (library.cpu_ns(pid) - before) / 1e9
+        got["peak"] = peak_mib(pid)
+    return got
+
+
 def sample(row, column, data, top, is_first):
-    """One sample: {seconds, cpu, peak}."""
+    """One sample, as measured() says."""
     if data.kind == "names" and isinstance(column, Mounted) and is_first:
         with column.open(data, BUILD, top) as path:
             fill_names(column, data, path)
@@ -64,20 +82,20 @@ def sample(row, column, data, top, is_first):
             action(path, data)
         hold_memory(min(2 * data.size, 2 << 30) if data.kind != "names"
                     else 64 * MIB)
-        before = library.cpu_ns(column.pid) / 1e9 if column.pid else 0
-        got = {"seconds": action(path, data)}
-        if column.pid:
-            got["cpu"] = library.cpu_ns(column.pid) / 1e9 - before
-            got["peak"] = peak_mib(column.pid)
-        if is_first and isinstance(column, Files):
-            data.untouched = row.work == "append"
-            check_bytes(data, path)
-        remove(*(path / name for name in WRITTEN))
+        try:
+            got = measured(action, path, data, column.pid)
+            if is_first and isinstance(column, Files):
+                data.untouched = row.work == "append"
+                check_bytes(data, path)
+        finally:
+            remove(*(path / name for name in WRITTEN))
     return got
 
 
-def prepare(row, top, full):
-    size = row.size or SIZES[row.kind][full]
+def prepare(row, top, level):
+    size = SIZES[row.kind][level]
+    if row.size:
+        size = min(size, row.size) if level == TINY else row.size
     data = Set(top, row.kind, row.codec, size)
     data.parts = pieces("walk") if row.kind == "none" else None
     if row.work == "save":
@@ -87,9 +105,15 @@ def prepare(row, top, full):
     return data
 
 
-def measure(row, columns, top, full, rounds):
+def reason(e):
+    """Of what failed, in a line."""
+    said = getattr(e, "stderr", None) or ""
+    return ": ".join([f"{e}", *said.strip().splitlines()[-1:]])
+
+
+def measure(row, columns, top, level, rounds):
     """{column name: [samples]}, and why columns are missing."""
-    data = prepare(row, top, full)
+    data = prepare(row, top, level)
     missing = {c.name: c.missing(BUILD) for c in columns if c.missing(BUILD)}
     columns = [c for c in columns if c.name not in missing]
     samples = {c.name: [] for c in columns}
@@ -101,8 +125,9 @@ def measure(row, columns, top, full, rounds):
             try:
                 samples[column.name].append(
                     sample(row, column, data, top, i == 0))
-            except (RuntimeError, subprocess.CalledProcessError) as e:
-                missing[column.name] = f"failed: {e}"
+            except (OSError, RuntimeError, AssertionError,
+                    subprocess.SubprocessError) as e:
+                missing[column.name] = f"failed: {reason(e)}"
     clean(data)
     return data.size, {k: v for k, v in samples.items() if v}, missing
 
@@ -124,8 +149,9 @@ def report(row, size, samples, missing):
         if ours and name != ours:
             ratio = row.value(median(samples[ours]), size) / value
             line += f"  ours: {ratio:6.2f} x"
+        line += f"  CPU {median(taken, 'client'):.2f}"
         if "cpu" in taken[0]:
-            line += (f"  CPU {median(taken, 'cpu'):.2f} s, "
+            line += (f" + {median(taken, 'cpu'):.2f} s, "
                      f"{max(s['peak'] for s in taken):.0f} MiB")
         print(line)
     for name, why in missing.items():
@@ -173,13 +199,13 @@ def pairs(old, new, what):
     return np.percentile(ratios, [50, 25, 75]) if ratios else [np.nan] * 3
 
 
-def compare(row, other, top, full, rounds):
+def compare(row, other, top, level, rounds):
     """One line per set of options: new against old, time and CPU time."""
     for ours in {c.options: c for c in row.columns
                  if isinstance(c, Bloscfs)}.values():
         old = Bloscfs(*ours.options, name="old", build=other)
         new = Bloscfs(*ours.options, name="new")
-        size, samples, missing = measure(row, [old, new], top, full, rounds)
+        size, samples, missing = measure(row, [old, new], top, level, rounds)
         if missing:
             print(f"{row.name}: {missing}")
             continue
@@ -216,8 +242,10 @@ def parse():
                                     "plot"])
     p.add_argument("names", nargs="*", help="rows; all, if none is named")
     p.add_argument("--rounds", type=int, default=0)
+    p.add_argument("--tiny", action="store_true")
     p.add_argument("--dir", help="where the files are (default: /tmp)")
     p.add_argument("--json", default=str(ROOT / "build/bench.json"))
+    p.add_argument("--docs", default=str(ROOT / "docs"))
     return p.parse_args()
 
 
@@ -225,10 +253,12 @@ def main():
     args = parse()
     if args.mode == "plot":
         import plot
-        return plot.draw(args.json, ROOT / "docs")
+        return plot.draw(args.json, pathlib.Path(args.docs))
     other = build_other(args.names.pop(0)) if args.mode == "against" else None
     full = args.mode == "full"
-    rounds = args.rounds or {"quick": 3, "full": 5}.get(args.mode, 15)
+    level = TINY if args.tiny else FULL if full else QUICK
+    rounds = args.rounds or (1 if args.tiny else
+                             {"quick": 3, "full": 5}.get(args.mode, 15))
     with tempfile.TemporaryDirectory(prefix="bloscfs-bench.",
                                      dir=args.dir) as top:
         os.chmod(top, 0o755)
@@ -237,9 +267,9 @@ def main():
         done = []
         for row in choose(args.names, full):
             if other:
-                compare(row, other, top, full, rounds)
+                compare(row, other, top, level, rounds)
                 continue
-            done.append(report(row, *measure(row, row.columns, top, full,
+            done.append(report(row, *measure(row, row.columns, top, level,
                                              rounds)))
             with open(args.json, "w") as f:
                 json.dump({"machine": machine(), "rows": done}, f, indent=1)

@@ -262,8 +262,9 @@ def distinct_million(path):
 
 
 def cpu_ns(pid):
-    return sum(int((task / "schedstat").read_text().split()[0])
-               for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+    """Of all threads, also of those that have ended."""
+    scheduler_clock = 2
+    return time.clock_gettime_ns(~pid << 3 | scheduler_clock)
 
 
 def bench_million(build, top):

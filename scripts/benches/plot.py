@@ -7,13 +7,15 @@ COLORS = {"bloscfs": "#c0392b", "C-Blosc2": "#2c6fad", "plain": "#444444",
 FIGURES = {
     "bench-read.png": ("Reading, GB/s",
                        ["seq-warm-lz4", "seq-warm-zstd", "direct-warm-lz4",
-                        "seq-cold", "low-cold", "four-cold", "array-warm",
+                        "direct-warm-zstd", "seq-hot", "seq-cold", "low-cold",
+                        "two-warm", "four-cold", "array-warm",
                         "array-cold"]),
     "bench-write.png": ("Writing, GB/s", ["write-lz4", "write-zstd", "save"]),
     "bench-small.png": ("Time, relative to plain files (log)",
-                        ["random-cold", "overwrite-lz4", "column",
-                         "names-cold", "names-hot", "untar", "clone",
-                         "pgbench"]),
+                        ["random-cold", "random-hot", "overwrite-lz4",
+                         "overwrite-zstd", "column", "names-cold",
+                         "names-hot", "find-cold", "find-hot", "untar",
+                         "clone", "pgbench"]),
 }
 
 
@@ -27,13 +29,21 @@ def draw_row(axis, row):
     is_time = row["unit"] != "GB/s"
     scale = columns["plain"]["value"] if is_time else 1
     names = list(columns)[::-1]
-    axis.barh(names, [columns[n]["value"] / scale for n in names],
-              color=[color(n) for n in names])
+    bars = axis.barh(names, [columns[n]["value"] / scale for n in names],
+                     color=[color(n) for n in names])
+    axis.bar_label(bars, fmt="%.3g x" if is_time else "%.2f", fontsize=7,
+                   padding=2)
     axis.set_title(f"{row['title']}", fontsize=9, loc="left")
     axis.tick_params(labelsize=7)
     axis.spines[["top", "right"]].set_visible(False)
     if is_time:
+        # Bars of a logarithm begin anywhere: let all begin at the same place.
         axis.set_xscale("log")
+        axis.set_xlim(0.01, 1000)
+        axis.xaxis.set_major_formatter("{x:g} x")
+        axis.axvline(1, color="#444444", linewidth=0.8)
+    else:
+        axis.margins(x=0.1)
 
 
 def draw(path, folder):

@@ -25,10 +25,13 @@ DIRECT_CEILING = Ceiling("direct_io", "-d")
 CEILINGS = [CEILING, AHEAD, STORE, DIRECT_CEILING, Passthrough()]
 PEERS = [Squashfuse(), Btrfs()]
 
-# Bytes, or files of "names": (quick, full)
-SIZES = {"medium": (200 * MIB, 800 * MIB), "low": (200 * MIB, 800 * MIB),
-         "four": (200 * MIB, 800 * MIB), "array": (200000000, 1600000000),
-         "names": (1000, 10000), "none": (128 * MIB, 1024 * MIB)}
+# Bytes, or files of "names": (--tiny, quick, full)
+SIZES = {"medium": (16 * MIB, 200 * MIB, 800 * MIB),
+         "low": (16 * MIB, 200 * MIB, 800 * MIB),
+         "four": (16 * MIB, 200 * MIB, 800 * MIB),
+         "array": (16000000, 200000000, 1600000000),
+         "names": (100, 1000, 10000), "none": (16 * MIB, 128 * MIB, 1024 * MIB)}
+TINY, QUICK, FULL = 0, 1, 2
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Row:
     unit: str = "GB/s"
     # Too long for scripts/bench quick.
     slow: bool = False
-    # Fixed, whatever the mode.
+    # The same in quick and full.
     size: int = 0
 
     def is_time(self):
@@ -110,6 +113,11 @@ ROWS = [
         COLD, [PLAIN, OURS, Gocryptfs()], [(OURS, PLAIN, 8)], "ms"),
     Row("names-hot", "ls -lR again", "names_again", "names", "lz4", WARM,
         [PLAIN, OURS, Gocryptfs()], [(OURS, PLAIN, 4)], "ms"),
+    Row("find-cold", "find -size of small files, cold", "find", "names",
+        "lz4", COLD, [PLAIN, OURS, Gocryptfs()], [(OURS, PLAIN, 8)], "ms",
+        slow=True),
+    Row("find-hot", "find -size again", "find_again", "names", "lz4", WARM,
+        [PLAIN, OURS, Gocryptfs()], [(OURS, PLAIN, 4)], "ms", slow=True),
     Row("untar", "tar x of small files", "untar", "names", "lz4", WARM,
         [PLAIN, OURS, Gocryptfs(), PEERS[1]], [], "s"),
     Row("clone", "git clone of this repository", "clone", "none", "lz4", WARM,

@@ -121,6 +121,13 @@ class Files:
         shell("ls", "-lR", top)
         return timed(shell, "ls", "-lR", top)
 
+    def find(self, top, data):
+        return timed(shell, "find", top, "-size", "+1")
+
+    def find_again(self, top, data):
+        self.find(top, data)
+        return self.find(top, data)
+
     def untar(self, top, data):
         (top / "new").mkdir()
         return timed(shell, "tar", "xf", data.top / "names.tar", "-C",
@@ -133,7 +140,10 @@ class Files:
     def pgbench(self, top, data):
         """Seconds for 1,000 transactions of one client; durable."""
         place = pathlib.Path(top) / "new"
-        programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))[-1]
+        programs = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"),
+                       default=None)
+        if not programs:
+            raise RuntimeError("PostgreSQL is not installed")
         place.mkdir()
         shell("chown", "postgres", place)
 
