@@ -39,7 +39,7 @@ static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 	char name[FS_NAME_SIZE];
 	int n = 0, is_frame;
 
-	for (size_t i = 0; i < FS_SUFFIXES; i++) {
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
 		if (!fs_suffix_join(stem, i, name) || is_going(dir, name) ||
 		    (other && strcmp(other, name) == 0))
 			continue;
@@ -94,14 +94,14 @@ static int check_length(const char *name)
  * Returns 1 and sets @out, 0, or an errno.
  */
 static int find_name(const struct fs_backing_dir *dir, const char *name,
-		     size_t first, char out[FS_NAME_SIZE])
+		     enum b2f_suffix first, char out[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
 	int result = 0;
 
-	for (size_t i = 0; result == 0 && i < FS_SUFFIXES; i++) {
+	for (enum b2f_suffix i = 0; result == 0 && i < B2F_SUFFIXES; i++) {
 		/* Not every suffix fits behind a long name. */
-		if (fs_suffix_join(name, (first + i) % FS_SUFFIXES, out))
+		if (fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
 			result = is_free_with_suffix(dir, name, out);
 	}
 	if (result == 0 && !fs_suffix_stem(name, stem)) {
@@ -112,7 +112,7 @@ static int find_name(const struct fs_backing_dir *dir, const char *name,
 }
 
 int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
-			     size_t suffix, char out[FS_NAME_SIZE])
+			     enum b2f_suffix suffix, char out[FS_NAME_SIZE])
 {
 	char found[FS_NAME_SIZE];
 	int result = check_length(name);

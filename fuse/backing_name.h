@@ -39,7 +39,7 @@ struct fs_backing_dir {
  */
 B2F_MUST_CHECK
 int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
-			     size_t suffix, char out[FS_NAME_SIZE]);
+			     enum b2f_suffix suffix, char out[FS_NAME_SIZE]);
 
 /*
  * Checks whether @name can be given to a new file that is no frame.  Returns 0,

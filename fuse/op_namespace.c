@@ -179,7 +179,8 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
 	int err = fs_backing_name_of_frame(
-		&place, entry->name, fs_suffix_for(entry->name, FS_SUFFIX_NEW),
+		&place, entry->name,
+		fs_suffix_for(entry->name, B2F_SUFFIX_SPARSE),
 		name);
 	int taken = err ? fs_lookup_check_free(entry) : 0;
 

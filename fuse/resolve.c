@@ -73,7 +73,7 @@ static int is_taken(const struct fs_place *place, const char *name,
 	char other[FS_NAME_SIZE];
 	int taken = fs_resolve_is_shown(place, stem);
 
-	for (size_t i = 0; taken == 0 && i < FS_SUFFIXES; i++) {
+	for (enum b2f_suffix i = 0; taken == 0 && i < B2F_SUFFIXES; i++) {
 		if (fs_suffix_join(stem, i, other) && strcmp(other, name) != 0)
 			taken = fs_resolve_is_frame(place, other);
 	}
@@ -130,7 +130,7 @@ static int find_frame(const struct fs_place *place, const char *stem,
 	char name[FS_NAME_SIZE];
 	int nframes = 0, err = 0;
 
-	for (size_t i = 0; i < FS_SUFFIXES && nframes < 2; i++) {
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES && nframes < 2; i++) {
 		if (!fs_suffix_join(stem, i, name) || lacks(place, name))
 			continue;
 		err = fs_probe_open(place->tree, place->dirfd, name, &probe);

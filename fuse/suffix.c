@@ -4,15 +4,6 @@
 
 #include "suffix.h"
 
-/* No suffix is the end of another, so a name has one stem at most. */
-static const char *const suffixes[] = {".b2frame", ".b2f", ".b2", ".b2nd",
-				       ".blp", ".b2eframe"};
-
-/* Where ".b2nd" is. */
-#define ARRAY_SUFFIX 3
-
-_Static_assert(sizeof(suffixes) / sizeof(suffixes[0]) == FS_SUFFIXES,
-	       "one for each number");
 _Static_assert(sizeof(".b2frame") - 1 == FS_SUFFIX_RESERVED,
 	       "new frames get .b2frame");
 
@@ -23,25 +14,16 @@ static bool is_dots(const char *name, size_t n)
 }
 
 /* The length of the stem of @name, and its *@suffix; 0: it has none. */
-static size_t measure_stem(const char *name, size_t *suffix)
+static size_t measure_stem(const char *name, enum b2f_suffix *suffix)
 {
-	size_t len = strlen(name);
+	size_t n = b2f_suffix_stem(name, suffix);
 
-	for (size_t i = 0; i < FS_SUFFIXES; i++) {
-		size_t n = strlen(suffixes[i]);
-
-		if (len <= n || strcmp(name + len - n, suffixes[i]) != 0)
-			continue;
-		*suffix = i;
-		n = len - n;
-		return is_dots(name, n) || n >= FS_NAME_SIZE ? 0 : n;
-	}
-	return 0;
+	return is_dots(name, n) || n >= FS_NAME_SIZE ? 0 : n;
 }
 
 bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE])
 {
-	size_t suffix, n = measure_stem(name, &suffix);
+	size_t n = measure_stem(name, NULL);
 
 	if (n == 0)
 		return false;
@@ -50,28 +32,31 @@ bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE])
 	return true;
 }
 
-size_t fs_suffix_of(const char *name)
+enum b2f_suffix fs_suffix_of(const char *name)
 {
-	size_t suffix = FS_SUFFIX_NEW;
+	enum b2f_suffix suffix;
 
-	return measure_stem(name, &suffix) > 0 ? suffix : FS_SUFFIX_NEW;
+	return measure_stem(name, &suffix) > 0 ? suffix : B2F_SUFFIX_SPARSE;
 }
 
-size_t fs_suffix_for(const char *name, size_t otherwise)
+enum b2f_suffix fs_suffix_for(const char *name, enum b2f_suffix otherwise)
 {
 	size_t n = strlen(name), npy = strlen(".npy");
 
-	return n > npy && strcmp(name + n - npy, ".npy") == 0 ? ARRAY_SUFFIX
-							      : otherwise;
+	return n > npy && strcmp(name + n - npy, ".npy") == 0
+		       ? B2F_SUFFIX_ARRAY
+		       : otherwise;
 }
 
-bool fs_suffix_join(const char *stem, size_t suffix, char name[FS_NAME_SIZE])
+bool fs_suffix_join(const char *stem, enum b2f_suffix suffix,
+		    char name[FS_NAME_SIZE])
 {
-	size_t a = strlen(stem), b = strlen(suffixes[suffix]);
+	const char *text = b2f_suffix_text(suffix);
+	size_t a = strlen(stem), b = strlen(text);
 
 	if (a + b >= FS_NAME_SIZE)
 		return false;
 	memcpy(name, stem, a);
-	memcpy(name + a, suffixes[suffix], b + 1);
+	memcpy(name + a, text, b + 1);
 	return true;
 }

@@ -2,7 +2,8 @@
 /*
  * suffix.h - the suffixes of frames: off a name, and onto one
  *
- * Strings only; which names exist is resolve.h's business.
+ * Strings only; which names exist is resolve.h's business, and which suffixes,
+ * b2frame/names.h's.
  *
  * Layer: fuse.  Threads: pure functions.
  */
@@ -13,16 +14,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The suffixes are 0 .. FS_SUFFIXES - 1. */
-#define FS_SUFFIXES 6
+#include "b2frame/names.h"
 
 /* Room for any name and its 0. */
 #define FS_NAME_SIZE (NAME_MAX + 1)
 
-/* The suffix that new frames get. */
-#define FS_SUFFIX_NEW 0
-
-/* Its length, for which every new name has to leave room. */
+/* Length of ".b2frame", for which every new name has to leave room. */
 #define FS_SUFFIX_RESERVED 8
 
 /* Length of the longest name of a new file. */
@@ -36,21 +33,22 @@
 bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE]);
 
 /*
- * The suffix of @name, FS_SUFFIX_NEW if it has none that fs_suffix_stem()
+ * The suffix of @name, B2F_SUFFIX_SPARSE if it has none that fs_suffix_stem()
  * takes.
  */
-size_t fs_suffix_of(const char *name);
+enum b2f_suffix fs_suffix_of(const char *name);
 
 /*
  * The suffix for a frame that is to be shown as @name: that of arrays for a
  * .npy file, which is likely to become one; otherwise @otherwise.
  */
-size_t fs_suffix_for(const char *name, size_t otherwise);
+enum b2f_suffix fs_suffix_for(const char *name, enum b2f_suffix otherwise);
 
 /*
  * Puts suffix @suffix behind @stem.  False, and @name is untouched, if that is
  * longer than NAME_MAX.
  */
-bool fs_suffix_join(const char *stem, size_t suffix, char name[FS_NAME_SIZE]);
+bool fs_suffix_join(const char *stem, enum b2f_suffix suffix,
+		    char name[FS_NAME_SIZE]);
 
 #endif

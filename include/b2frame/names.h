@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.h - numbers of the format into words
+ * names.h - numbers of the format into words, and names of frames
  *
  * Layer: public.  Threads: pure functions.
  */
 #ifndef B2FRAME_NAMES_H
 #define B2FRAME_NAMES_H
+
+#include <stddef.h>
 
 #include "b2frame/api.h"
 
@@ -26,6 +28,36 @@ const char *b2f_version(void);
 const char *b2f_codec_lz4_version(void);
 const char *b2f_codec_zstd_version(void);
 const char *b2f_codec_zlib_version(void);
+
+/*
+ * What names of frames end in, and a mount leaves out.  No suffix is the end of
+ * another one, so a name has one stem at most.
+ */
+enum b2f_suffix {
+	/* ".b2frame", of a sparse frame, and of any new one. */
+	B2F_SUFFIX_SPARSE,
+	/* ".b2f" */
+	B2F_SUFFIX_CONTIGUOUS,
+	/* ".b2" */
+	B2F_SUFFIX_OLDER,
+	/* ".b2nd" */
+	B2F_SUFFIX_ARRAY,
+	/* ".blp" */
+	B2F_SUFFIX_BLOSCPACK,
+	/* ".b2eframe" */
+	B2F_SUFFIX_EXTENDED,
+	/* How many there are. */
+	B2F_SUFFIXES,
+};
+
+/* The text of @suffix, with the dot. */
+const char *b2f_suffix_text(enum b2f_suffix suffix);
+
+/*
+ * Bytes of @name, a name or a path, before its suffix, which is put into
+ * *@suffix unless that is NULL; 0 if it has none, or nothing before it.
+ */
+size_t b2f_suffix_stem(const char *name, enum b2f_suffix *suffix);
 
 B2F_END_API
 

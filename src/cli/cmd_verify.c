@@ -195,7 +195,7 @@ static void verify_frame(struct verify *v, const char *path,
  */
 static bool was_frame(const struct cli_walk_entry *entry)
 {
-	if (cli_frames_stem(entry->path) == 0)
+	if (b2f_suffix_stem(entry->path, NULL) == 0)
 		return false;
 	return S_ISREG(entry->st->st_mode) ||
 	       (S_ISDIR(entry->st->st_mode) &&

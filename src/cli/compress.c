@@ -329,20 +329,22 @@ static int choose(struct job *job)
 /* @place with a suffix, unless the user gave another name. */
 static int name_output(struct job *job, const char *place)
 {
-	const char *suffix = job->how->contiguous ? ".b2f" : ".b2frame";
+	enum b2f_suffix suffix = job->how->contiguous ? B2F_SUFFIX_CONTIGUOUS
+						      : B2F_SUFFIX_SPARSE;
 	size_t len = strlen(place);
 
 	if (job->output)
 		return 0;
 	if (job->how->bloscpack)
-		suffix = ".blp";
+		suffix = B2F_SUFFIX_BLOSCPACK;
 	else if (job->npy)
-		suffix = ".b2nd";
+		suffix = B2F_SUFFIX_ARRAY;
 	/* A mount shows its items as NAME, and the array as NAME.npy. */
 	if (job->how->bloscpack && job->npy && len > 4 &&
 	    strcmp(place + len - 4, ".npy") == 0)
 		len -= 4;
-	if (asprintf(&job->name, "%.*s%s", (int)len, place, suffix) < 0) {
+	if (asprintf(&job->name, "%.*s%s", (int)len, place,
+		     b2f_suffix_text(suffix)) < 0) {
 		job->name = NULL;
 		return cli_message_errno(place, -ENOMEM);
 	}

@@ -142,22 +142,6 @@ char *cli_frames_bare(const char *path)
 	return strndup(path, len);
 }
 
-size_t cli_frames_stem(const char *name)
-{
-	static const char *const suffixes[] = {".b2frame", ".b2eframe", ".b2nd",
-					       ".b2f", ".b2", ".blp"};
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		size_t n = strlen(suffixes[i]);
-
-		if (len > n && name[len - n - 1] != '/' &&
-		    strcmp(name + len - n, suffixes[i]) == 0)
-			return len - n;
-	}
-	return 0;
-}
-
 bool cli_frames_is_chunk(const char *name)
 {
 	return strspn(name, "0123456789ABCDEF") == 8 &&

@@ -50,11 +50,6 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 /* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */
 char *cli_frames_bare(const char *path);
 
-/*
- * Bytes of @name (no slashes at its end) without the suffix of a frame; or 0.
- */
-size_t cli_frames_stem(const char *name);
-
 /* Is @name that of a chunk file: eight upper-case hex digits and ".chunk"? */
 bool cli_frames_is_chunk(const char *name);
 

@@ -290,7 +290,7 @@ static int walk_below(const struct steps *s, const char *dir);
 /* One name of a directory: a frame, a file, or a directory to go into. */
 static int step(const struct steps *s, const char *path, const struct found *found)
 {
-	bool looks = found->is_dir || cli_frames_stem(found->name) > 0;
+	bool looks = found->is_dir || b2f_suffix_stem(found->name, NULL) > 0;
 	struct b2f_frame *frame = NULL;
 	int err = looks ? open_below(s, path, &frame) : B2F_ENOTFRAME;
 

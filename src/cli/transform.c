@@ -57,16 +57,17 @@ static bool choose_contiguous(const struct job *job)
 static char *usual_name(const struct job *job)
 {
 	char *path = cli_frames_bare(job->operand->place), *name = NULL;
-	size_t stem = path ? cli_frames_stem(path) : 0;
-	const char *suffix = job->contiguous ? ".b2f" : ".b2frame";
+	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
+	enum b2f_suffix suffix = job->contiguous ? B2F_SUFFIX_CONTIGUOUS
+						 : B2F_SUFFIX_SPARSE;
 
 	if (job->how->storage == CLI_STORAGE_BLOSCPACK)
-		suffix = ".blp";
+		suffix = B2F_SUFFIX_BLOSCPACK;
 	if (job->how->storage == CLI_STORAGE_ARRAY)
-		suffix = ".b2nd";
+		suffix = B2F_SUFFIX_ARRAY;
 	if (path && asprintf(&name, "%.*s%s",
 			     (int)(stem ? stem : strlen(path)), path,
-			     suffix) < 0)
+			     b2f_suffix_text(suffix)) < 0)
 		name = NULL;
 	free(path);
 	return name;
@@ -95,7 +96,7 @@ static void tell_of_twin(const struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
 	char *path = cli_frames_bare(operand->place);
-	size_t stem = path ? cli_frames_stem(path) : 0;
+	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 
 	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
 	    !operand->output && !cli_operand_is_moved(operand))

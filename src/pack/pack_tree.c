@@ -12,15 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/names.h"
 #include "blp/blp.h"
 #include "index/index.h"
 #include "pack/pack.h"
 #include "store/zip.h"
-
-static const char *const suffixes[] = {".b2frame", ".b2eframe", ".b2nd", ".b2f",
-				       ".b2",	   ".blp"};
-
-#define NSUFFIXES (sizeof(suffixes) / sizeof(suffixes[0]))
 
 /* As strcmp(3), but a slash is before all else. */
 static int by_path(const void *a, const void *b)
@@ -274,20 +270,6 @@ static const struct b2f_pack_node *search(const struct b2f_pack *pack,
 	return NULL;
 }
 
-/* Bytes of @name before the suffix of a frame, or 0. */
-static size_t stem_of(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < NSUFFIXES; i++) {
-		size_t suffix = strlen(suffixes[i]);
-
-		if (n > suffix && strcmp(name + n - suffix, suffixes[i]) == 0)
-			return n - suffix;
-	}
-	return 0;
-}
-
 static bool is_dots(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -302,8 +284,8 @@ static bool is_taken(const struct b2f_pack *pack,
 
 	if (is_dots(stem) || search(pack, dir, stem, false))
 		return true;
-	for (size_t i = 0; i < NSUFFIXES; i++) {
-		snprintf(name, sizeof(name), "%s%s", stem, suffixes[i]);
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
+		snprintf(name, sizeof(name), "%s%s", stem, b2f_suffix_text(i));
 		other = search(pack, dir, name, false);
 		if (other && other != node &&
 		    other->entry.kind == B2F_PACK_FRAME)
@@ -314,7 +296,9 @@ static bool is_taken(const struct b2f_pack *pack,
 
 static int choose_shown(struct b2f_pack *pack, struct b2f_pack_node *node)
 {
-	size_t n = node->entry.kind == B2F_PACK_FRAME ? stem_of(node->name) : 0;
+	size_t n = node->entry.kind == B2F_PACK_FRAME
+			   ? b2f_suffix_stem(node->name, NULL)
+			   : 0;
 	char *stem;
 
 	node->entry.shown = node->name;
