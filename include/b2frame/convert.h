@@ -15,18 +15,28 @@ B2F_BEGIN_API
 
 /* Zero is the default of every field. */
 struct b2f_convert_options {
-	/* One file, instead of a directory of chunk files. */
-	bool contiguous;
 	/* Permissions; its owner may always read and write. */
 	mode_t mode;
 	/*
+	 * Called now and then, by the calling thread, with the decoded bytes of
+	 * the chunks that are done.  May be NULL.
+	 */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+	/*
 	 * Encode all data anew like this; NULL: chunks are copied as they are
-	 * stored.  An array keeps its type, chunk and block size, serialized
-	 * objects keep their chunks, whatever is said here; other chunks of
-	 * different sizes become chunks of one size, 1 MiB if none is said.  Filters that lose
-	 * data are not applied.
+	 * stored, but for a Bloscpack file, which takes the settings of the
+	 * frame, or of @before.  An array keeps its type, chunk and block size, serialized objects
+	 * keep their chunks, whatever is said here; other chunks of different
+	 * sizes become chunks of one size, 1 MiB if none is said.  Filters that
+	 * lose data are not applied.
 	 */
 	const struct b2f_settings *settings;
+
+	/* b2f_convert_frame() and b2f_convert_array() alone: */
+
+	/* One file, instead of a directory of chunk files. */
+	bool contiguous;
 	/* The data tell the type size instead, unless it is kept. */
 	bool guess_typesize;
 	/* Copy chunks without decoding them to see whether they are sound. */
@@ -35,12 +45,21 @@ struct b2f_convert_options {
 	bool no_seal;
 	/* What messages call the new frame; NULL: its name. */
 	const char *label;
+
+	/* b2f_convert_bloscpack() alone: */
+
 	/*
-	 * Called now and then, by the calling thread, with the decoded bytes of
-	 * the chunks that are done.  May be NULL.
+	 * Of each chunk and of the metadata: "none", "adler32" (default),
+	 * "crc32", "md5", "sha1", "sha224", "sha256", "sha384" or "sha512".
 	 */
-	void (*progress)(void *arg, uint64_t done, uint64_t total);
-	void *arg;
+	const char *checksum;
+	/*
+	 * A Bloscpack file that the new one begins with: its data, and behind
+	 * them those of the frame.  Its full chunks, its metadata and its
+	 * checksums stay as they are; an array becomes longer along its first
+	 * axis (the last one in Fortran order).  NULL: none.
+	 */
+	struct b2f_frame *before;
 };
 
 /*
@@ -58,32 +77,6 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name);
 
-/* Zero is the default of every field. */
-struct b2f_bloscpack_options {
-	/*
-	 * Of each chunk and of the metadata: "none", "adler32" (default), "crc32",
-	 * "md5", "sha1", "sha224", "sha256", "sha384" or "sha512".
-	 */
-	const char *checksum;
-	/*
-	 * Encode like this; NULL: by the settings of the frame, or of the file
-	 * before it.
-	 */
-	const struct b2f_settings *settings;
-	/*
-	 * A Bloscpack file that the new one begins with: its data, and behind them
-	 * those of the frame.  Its full chunks, its metadata and its checksums
-	 * stay as they are; an array becomes longer along its first axis (the last one
-	 * in Fortran order).  NULL: none.
-	 */
-	struct b2f_frame *before;
-	/* Permissions; its owner may always read and write. */
-	mode_t mode;
-	/* As those of struct b2f_convert_options. */
-	void (*progress)(void *arg, uint64_t done, uint64_t total);
-	void *arg;
-};
-
 /*
  * Makes the Bloscpack file @name below @dirfd with the data of @frame (the items of
  * an array, without the header of a .npy file), encoded for Blosc 1 by the settings
@@ -98,8 +91,8 @@ struct b2f_bloscpack_options {
  */
 B2F_MUST_CHECK
 int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
-			  const struct b2f_bloscpack_options *options,
-			  int dirfd, const char *name);
+			  const struct b2f_convert_options *options, int dirfd,
+			  const char *name);
 
 /*
  * Makes the sparse frame @name below @dirfd, a b2nd array, of @frame, whose plain

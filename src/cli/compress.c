@@ -94,31 +94,6 @@ static int create(struct job *job, const struct cli_target *target)
 	return cli_message_explain(job->output, err);
 }
 
-static int open_for_writing(const struct job *job, const char *path,
-			    struct b2f_file **out)
-{
-	const struct b2f_write_options options = {
-		.no_seal = job->how->common.no_seal,
-		.no_locking = true,
-		.npy_arrays = job->npy,
-		.chunksize = (uint32_t)job->settings.chunksize,
-	};
-	const struct b2f_frame_options how = {.label = job->output};
-	struct b2f_file *file = NULL;
-	int err;
-
-	err = cli_frames_open_file(job->how->runtime, &how, path, &file);
-	if (err)
-		return err;
-	err = b2f_file_allow_write(file, &options);
-	if (err) {
-		b2f_file_close(file);
-		return cli_message_explain(job->output, err);
-	}
-	*out = file;
-	return 0;
-}
-
 static int commit(struct job *job, struct b2f_file *file, bool durable)
 {
 	int err;
@@ -135,12 +110,20 @@ static int commit(struct job *job, struct b2f_file *file, bool durable)
 static int write_sparse(struct job *job, const struct cli_target *target,
 			bool durable)
 {
+	const struct b2f_frame_options how = {.label = job->output};
+	struct b2f_write_options options = {
+		.no_seal = job->how->common.no_seal,
+		.no_locking = true,
+		.npy_arrays = job->npy,
+	};
 	struct b2f_file *file = NULL;
 	int err;
 
 	err = create(job, target);
+	options.chunksize = (uint32_t)job->settings.chunksize;
 	if (!err)
-		err = open_for_writing(job, target->temp, &file);
+		err = cli_frames_open_writable(job->how->runtime, &how,
+					       target->temp, &options, &file);
 	if (err)
 		return err;
 	job->progress.encoder = job->how->runtime;
@@ -154,42 +137,23 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 	return err;
 }
 
-/* The sparse frame @from becomes the contiguous one @target. */
-static int join(struct job *job, const char *from,
-		const struct cli_target *target)
+/*
+ * The sparse frame @from becomes @target, which is contiguous, or a Bloscpack
+ * file encoded by @settings.
+ */
+static int convert(struct job *job, const char *from,
+		   const struct cli_target *target,
+		   const struct b2f_settings *settings)
 {
 	const struct b2f_convert_options options = {
-		.contiguous = true,
 		.mode = mode_of(job),
+		.progress = cli_progress_update,
+		.arg = &job->progress,
+		.settings = settings,
+		.contiguous = true,
 		.no_verify = true,
 		.label = job->output,
-		.progress = cli_progress_update,
-		.arg = &job->progress,
-	};
-	const struct b2f_frame_options how = {.label = job->output};
-	struct b2f_frame *frame = NULL;
-	int err;
-
-	err = cli_frames_open(&how, from, &frame);
-	if (err)
-		return err;
-	err = b2f_convert_frame(job->how->runtime, frame, &options,
-				target->dirfd, target->base);
-	b2f_frame_close(frame);
-	return cli_message_explain(job->output, err);
-}
-
-/* The frame @from becomes the Bloscpack file @target, encoded by @settings. */
-static int pack(struct job *job, const char *from,
-		const struct cli_target *target,
-		const struct b2f_settings *settings)
-{
-	const struct b2f_bloscpack_options options = {
 		.checksum = job->how->checksum,
-		.settings = settings,
-		.mode = mode_of(job),
-		.progress = cli_progress_update,
-		.arg = &job->progress,
 	};
 	const struct b2f_frame_options how = {.label = job->output};
 	struct b2f_frame *frame = NULL;
@@ -198,41 +162,31 @@ static int pack(struct job *job, const char *from,
 	err = cli_frames_open(&how, from, &frame);
 	if (err)
 		return err;
-	err = b2f_convert_bloscpack(job->how->runtime, frame, &options,
-				    target->dirfd, target->base);
+	err = (settings ? b2f_convert_bloscpack : b2f_convert_frame)(
+		job->how->runtime, frame, &options, target->dirfd,
+		target->base);
 	b2f_frame_close(frame);
 	return cli_message_explain(job->output, err);
-}
-
-/* By way of a frame, which is made fast. */
-static int write_bloscpack(struct job *job, const struct cli_target *scratch,
-			   const struct cli_target *target)
-{
-	struct b2f_settings wanted = job->settings;
-	int err;
-
-	job->settings = cli_bloscpack_scratch(&wanted);
-	err = write_sparse(job, scratch, false);
-	/* The data may have told the item size. */
-	wanted.typesize = job->settings.typesize;
-	cli_progress_next(&job->progress);
-	return err ? err : pack(job, scratch->temp, target, &wanted);
 }
 
 static int write_by_scratch(struct job *job, const struct cli_target *target)
 {
+	struct b2f_settings wanted = job->settings;
+	bool bloscpack = job->how->bloscpack;
 	struct cli_target scratch = {.dirfd = -1};
 	int err;
 
+	if (bloscpack)
+		job->settings = cli_bloscpack_scratch(&wanted);
 	err = cli_target_open_scratch(&scratch, target->path);
-	if (!err && job->how->bloscpack) {
-		err = write_bloscpack(job, &scratch, target);
-	} else if (!err) {
+	if (!err)
 		err = write_sparse(job, &scratch, false);
-		cli_progress_next(&job->progress);
-		if (!err)
-			err = join(job, scratch.temp, target);
-	}
+	/* The data may have told the item size. */
+	wanted.typesize = job->settings.typesize;
+	cli_progress_next(&job->progress);
+	if (!err)
+		err = convert(job, scratch.temp, target,
+			      bloscpack ? &wanted : NULL);
 	cli_target_close(&scratch);
 	return err;
 }

@@ -18,7 +18,7 @@ struct cli_compress {
 	struct cli_encoding encoding;
 	/* A file instead of a directory. */
 	bool contiguous;
-	/* A Bloscpack file, with checksums as b2f_bloscpack_options has them. */
+	/* A Bloscpack file, with checksums as b2f_convert_options has them. */
 	bool bloscpack;
 	const char *checksum;
 	/* Remove the file once its frame is safe. */

@@ -73,6 +73,25 @@ int cli_frames_open_file(struct b2f_runtime *runtime,
 	return err;
 }
 
+int cli_frames_open_writable(struct b2f_runtime *runtime,
+			     const struct b2f_frame_options *how,
+			     const char *path,
+			     const struct b2f_write_options *write,
+			     struct b2f_file **out)
+{
+	struct b2f_file *file = NULL;
+	int err = cli_frames_open_file(runtime, how, path, &file);
+
+	if (err)
+		return err;
+	err = b2f_file_allow_write(file, write);
+	if (!err)
+		*out = file;
+	else
+		b2f_file_close(file);
+	return cli_message_explain(how->label, err);
+}
+
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 {
 	struct b2f_runtime_options options = {.nworkers = nthreads};

@@ -30,6 +30,14 @@ int cli_frames_open_file(struct b2f_runtime *runtime,
 			 const struct b2f_frame_options *how, const char *path,
 			 struct b2f_file **out);
 
+/* The same for writing to it as well, as @write tells. */
+B2F_MUST_CHECK
+int cli_frames_open_writable(struct b2f_runtime *runtime,
+			     const struct b2f_frame_options *how,
+			     const char *path,
+			     const struct b2f_write_options *write,
+			     struct b2f_file **out);
+
 /* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
 B2F_MUST_CHECK
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);

@@ -16,7 +16,6 @@ static int open_scratch(struct cli_longer *longer, struct b2f_file **out)
 						  .no_locking = true};
 	const struct b2f_frame_options how = {.label = longer->path};
 	struct b2f_settings settings = b2f_settings_of(longer->old);
-	struct b2f_file *file = NULL;
 	int err;
 
 	settings = cli_bloscpack_scratch(&settings);
@@ -25,17 +24,8 @@ static int open_scratch(struct cli_longer *longer, struct b2f_file **out)
 			       &cli_message_log);
 	if (err)
 		return cli_message_explain(longer->path, err);
-	err = cli_frames_open_file(longer->runtime, &how, longer->scratch.temp,
-				   &file);
-	if (err)
-		return err;
-	err = b2f_file_allow_write(file, &options);
-	if (err) {
-		b2f_file_close(file);
-		return cli_message_explain(longer->path, err);
-	}
-	*out = file;
-	return 0;
+	return cli_frames_open_writable(longer->runtime, &how,
+					longer->scratch.temp, &options, out);
 }
 
 int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
@@ -62,16 +52,14 @@ int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 /* Is it still what was read?  Another program may have replaced or changed it. */
 static int check_unchanged(const struct cli_longer *longer)
 {
-	const struct stat *then = &longer->like;
-	struct stat now;
-	int err = cli_frames_stat(longer->path, &now);
+	struct b2f_frame_stamp then = b2f_frame_stamp_of(&longer->like), now;
+	struct stat st;
+	int err = cli_frames_stat(longer->path, &st);
 
 	if (err)
 		return cli_message_errno(longer->path, err);
-	if (now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
-	    now.st_size == then->st_size &&
-	    now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
-	    now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
+	now = b2f_frame_stamp_of(&st);
+	if (b2f_frame_stamp_equal(&then, &now))
 		return 0;
 	cli_message_error("%s: another program has changed it meanwhile",
 			  longer->path);
@@ -81,7 +69,7 @@ static int check_unchanged(const struct cli_longer *longer)
 static int make(struct cli_longer *longer, struct b2f_frame *added,
 		const struct cli_target *target, struct cli_progress *progress)
 {
-	const struct b2f_bloscpack_options options = {
+	const struct b2f_convert_options options = {
 		.before = longer->old,
 		.mode = longer->like.st_mode & 0777,
 		.progress = cli_progress_update,

@@ -221,18 +221,16 @@ static int hold(const struct job *job)
 	return cli_message_explain(job->path, err);
 }
 
-static int convert_bloscpack(struct job *job, const struct cli_target *target)
-{
-	const struct b2f_bloscpack_options options = {
-		.checksum = job->how->checksum,
-		.mode = job->like.st_mode & 0777,
-		.progress = cli_progress_update,
-		.arg = &job->progress,
-	};
-	int err = b2f_convert_bloscpack(job->runtime, job->frame, &options,
-					target->dirfd, target->base);
+typedef int make_fn(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		    const struct b2f_convert_options *options, int dirfd,
+		    const char *name);
 
-	return cli_message_explain(job->output, err);
+static make_fn *maker_of(enum cli_storage storage)
+{
+	if (storage == CLI_STORAGE_BLOSCPACK)
+		return b2f_convert_bloscpack;
+	return storage == CLI_STORAGE_ARRAY ? b2f_convert_array
+					    : b2f_convert_frame;
 }
 
 static int convert(struct job *job, const struct cli_target *target)
@@ -248,6 +246,7 @@ static int convert(struct job *job, const struct cli_target *target)
 		.no_verify = job->how->no_verify,
 		.no_seal = job->how->common.no_seal,
 		.label = job->output,
+		.checksum = job->how->checksum,
 		.progress = cli_progress_update,
 		.arg = &job->progress,
 	};
@@ -255,12 +254,8 @@ static int convert(struct job *job, const struct cli_target *target)
 
 	if (user)
 		cli_encoding_apply(user, &settings);
-	if (job->how->storage == CLI_STORAGE_ARRAY)
-		err = b2f_convert_array(job->runtime, job->frame, &options,
-					target->dirfd, target->base);
-	else
-		err = b2f_convert_frame(job->runtime, job->frame, &options,
-					target->dirfd, target->base);
+	err = maker_of(job->how->storage)(job->runtime, job->frame, &options,
+					  target->dirfd, target->base);
 	return cli_message_explain(job->output, err);
 }
 
@@ -305,9 +300,7 @@ static int make(struct job *job, const struct cli_target *target)
 	job->progress.npasses = 1 + careful;
 	err = hold(job);
 	if (!err)
-		err = job->how->storage == CLI_STORAGE_BLOSCPACK
-			      ? convert_bloscpack(job, target)
-			      : convert(job, target);
+		err = convert(job, target);
 	cli_progress_next(&job->progress);
 	if (!err && careful)
 		err = compare(job, target->temp);

@@ -30,7 +30,7 @@ struct cli_transform {
 	const char *command;
 	struct cli_common common;
 	enum cli_storage storage;
-	/* Of a Bloscpack file, as b2f_bloscpack_options has it. */
+	/* Of a Bloscpack file, as b2f_convert_options has it. */
 	const char *checksum;
 	/* The value of -o: a name, a directory, or NULL. */
 	const char *output;

@@ -46,7 +46,7 @@ struct stored {
 struct making {
 	struct b2f_runtime *runtime;
 	struct b2f_frame *frame;
-	const struct b2f_bloscpack_options *options;
+	const struct b2f_convert_options *options;
 	struct b2f_file *file;
 	struct b2f_encode_options how;
 	struct b2f_blp_header header;
@@ -326,7 +326,7 @@ static int run_batch(struct making *m, struct b2f_why *why)
 
 static int run_batches(struct making *m, struct b2f_why *why)
 {
-	const struct b2f_bloscpack_options *o = m->options;
+	const struct b2f_convert_options *o = m->options;
 	uint64_t nchunks = (uint64_t)m->header.nchunks, each, most;
 	int err = 0;
 
@@ -426,8 +426,8 @@ static int make_file(struct making *m, int dirfd, const char *name,
 }
 
 int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
-			  const struct b2f_bloscpack_options *options,
-			  int dirfd, const char *name)
+			  const struct b2f_convert_options *options, int dirfd,
+			  const char *name)
 {
 	struct making m = {.runtime = runtime,
 			   .frame = frame,
