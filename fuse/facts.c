@@ -124,10 +124,12 @@ int fs_facts_check_name(const char *name)
 {
 	if (strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) == 0)
 		return 0;
-	/* The kernel asks for security.capability on its own. */
+	/*
+	 * Upon EOPNOTSUPP, ls asks for no further file.  Not so for what the
+	 * kernel asks for before each write: getcap takes only ENODATA for none.
+	 */
 	return strncmp(name, "user.", strlen("user.")) == 0 ||
-			       strncmp(name, "security.",
-				       strlen("security.")) == 0
+			       strcmp(name, "security.capability") == 0
 		       ? -ENODATA
 		       : -EOPNOTSUPP;
 }

@@ -24,8 +24,9 @@
 #define FS_FACTS_PREFIX "user.blosc2."
 
 /*
- * Where nothing but facts can be read: returns 0 if the attribute @name may be one,
- * -ENODATA, or -EOPNOTSUPP (no name that a user may give).
+ * Where nothing but facts can be read: returns 0 if the attribute @name may be
+ * one, -ENODATA, or -EOPNOTSUPP (no name that a user may give).  So of all names
+ * that do not begin with "user.", wherever they are asked for.
  */
 B2F_MUST_CHECK
 int fs_facts_check_name(const char *name);

@@ -145,9 +145,8 @@ static int get_value(struct fs *fs, struct fs_node *node, const char *name,
 	struct fs_pin pin = {0};
 	int err;
 
-	/* The kernel asks for security.capability before each write. */
 	if (!begins_with(name, USER))
-		return begins_with(name, "security.") ? -ENODATA : -EOPNOTSUPP;
+		return fs_facts_check_name(name);
 	if (begins_with(name, OWN_ROOT))
 		return get_own(fs, node, name, out, size);
 	if (node->kind == FS_KIND_SINGLE)
