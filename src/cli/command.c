@@ -13,14 +13,9 @@ int cli_command_help(const struct cli_command *self)
 	return CLI_EXIT_OK;
 }
 
-int cli_command_usage(const struct cli_command *self)
-{
-	cli_message_error("see 'bloscctl %s --help'", self->name);
-	return CLI_EXIT_USAGE;
-}
-
 int cli_command_misuse(const struct cli_command *self, const char *reason)
 {
-	cli_message_error("%s: %s", self->name, reason);
-	return cli_command_usage(self);
+	cli_message_error("%s: %s; see 'bloscctl %s --help'", self->name,
+			  reason, self->name);
+	return CLI_EXIT_USAGE;
 }

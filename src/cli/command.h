@@ -21,10 +21,7 @@ struct cli_command {
 	const struct cli_option *options;
 	/* What to say if there is no operand; NULL: there may be none. */
 	const char *missing;
-	/*
-	 * Does all of it.  argv[0] is "bloscctl NAME", which getopt's own
-	 * messages begin with.  Returns an exit code.
-	 */
+	/* Does all of it; argv[0] is the command.  Returns an exit code. */
 	int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
@@ -48,10 +45,10 @@ extern const struct cli_command cli_verify_command;
 /* Prints the help of @self to stdout.  Returns CLI_EXIT_OK. */
 int cli_command_help(const struct cli_command *self);
 
-/* Prints where help is to be had to stderr.  Returns CLI_EXIT_USAGE. */
-int cli_command_usage(const struct cli_command *self);
-
-/* Says @reason, a clause, then cli_command_usage(). */
+/*
+ * Says @reason, a clause, on stderr, and where help is to be had.  Returns
+ * CLI_EXIT_USAGE.
+ */
 int cli_command_misuse(const struct cli_command *self, const char *reason);
 
 #endif

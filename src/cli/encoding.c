@@ -161,8 +161,22 @@ static int set_level(const struct cli_option *option, void *encoding,
 	return 0;
 }
 
+/* --clevel and BLOSC_CLEVEL; level 0 compresses nothing. */
+static int set_clevel(const struct cli_option *option, void *encoding,
+		      const char *text)
+{
+	struct cli_encoding *s = encoding;
+
+	if (strlen(text) != 1 || text[0] < '0' || text[0] > '9')
+		return cli_option_refuse(option, text, "a level, 0 to 9");
+	s->values.clevel = (uint8_t)(text[0] - '0');
+	s->has_clevel = true;
+	return 0;
+}
+
 const struct cli_option cli_encoding_options[] = {
 	CLI_ENCODING_LEVELS(set_level),
+	{"clevel", 0, required_argument, set_clevel, 0, NULL},
 	{"codec", 0, required_argument, set_codec, 0, NULL},
 	{"filter", 0, required_argument, set_filters, 0, NULL},
 	{"typesize", 0, required_argument, set_typesize, 0, NULL},
@@ -170,19 +184,6 @@ const struct cli_option cli_encoding_options[] = {
 	{"blocksize", 0, required_argument, set_blocksize, 0, NULL},
 	{0},
 };
-
-/* BLOSC_CLEVEL; C-Blosc2 has a level 0, too, which compresses nothing. */
-static int set_clevel(const struct cli_option *option, void *encoding,
-		      const char *text)
-{
-	struct cli_encoding *s = encoding;
-
-	if (strlen(text) != 1 || text[0] < '0' || text[0] > '9')
-		return cli_option_refuse(option, text, "a level");
-	s->values.clevel = (uint8_t)(text[0] - '0');
-	s->has_clevel = true;
-	return 0;
-}
 
 /* BLOSC_SHUFFLE, in the words of C-Blosc2. */
 static int set_shuffle(const struct cli_option *option, void *encoding,

@@ -15,6 +15,7 @@
 /* Their part of the text of --help. */
 #define CLI_ENCODING_HELP                                                      \
 	"  -1 ... -9             compression level (default: 5)\n"             \
+	"      --clevel=N        the same, 0 (stored) to 9\n"                   \
 	"      --codec=NAME      zstd (default), lz4, lz4hc, blosclz or "      \
 	"zlib\n"                                                               \
 	"      --filter=LIST     shuffle (default), bitshuffle, delta, "       \

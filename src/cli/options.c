@@ -4,12 +4,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "words/nearest.h"
 
 #define THREADS_MAX 1024
 
@@ -130,7 +132,7 @@ struct parser {
 	size_t nrows;
 	struct option names[ROWS_MAX + 1];
 	size_t nnames;
-	char letters[2 * ROWS_MAX + 1];
+	char letters[2 * ROWS_MAX + 2];
 	size_t nletters;
 };
 
@@ -192,26 +194,106 @@ static int refuse_levels(const struct parser *p, int argc, char **argv)
 	return 0;
 }
 
+/* The long option that @name is most like; NULL: it is like none. */
+static const char *nearest_name(const struct parser *p, const char *name)
+{
+	size_t best = strlen(name) < 4 ? 2 : 3, distance;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < p->nnames; i++) {
+		distance = b2f_nearest_distance(name, p->names[i].name);
+		if (distance < best) {
+			best = distance;
+			nearest = p->names[i].name;
+		}
+	}
+	return nearest;
+}
+
+/* Does @name begin long options? */
+static bool is_beginning(const struct parser *p, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < p->nnames; i++)
+		if (strncmp(p->names[i].name, name, n) == 0)
+			return true;
+	return false;
+}
+
+/* "--WORD", or "--WORD=VALUE", is no long option. */
+static int refuse_word(const struct cli_command *self, const struct parser *p,
+		       const char *word)
+{
+	char name[32], reason[128];
+	const char *nearest;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	nearest = nearest_name(p, name);
+	if (is_beginning(p, name)) {
+		snprintf(reason, sizeof(reason),
+			 "several options begin with --%s", name);
+		return cli_command_misuse(self, reason);
+	}
+	if (!nearest) {
+		snprintf(reason, sizeof(reason), "there is no option --%s",
+			 name);
+		return cli_command_misuse(self, reason);
+	}
+	cli_message_error("%s: there is no option --%s; did you mean --%s?",
+			  self->name, name, nearest);
+	return CLI_EXIT_USAGE;
+}
+
+/*
+ * What getopt_long() returned @opt for, '?' or ':'.  It has left the letter of
+ * the option in optopt, the number of its row, or 0; @word is then where it was.
+ */
+static int refuse_option(const struct cli_command *self, const struct parser *p,
+			 int opt, const char *word)
+{
+	const char letter[3] = {'-', (char)optopt, '\0'};
+	bool is_long = optopt >= FIRST_ROW;
+	char reason[64];
+	size_t i;
+
+	if (!optopt)
+		return refuse_word(self, p, word + strspn(word, "-"));
+	i = find_row(p, optopt);
+	if (i == p->nrows)
+		snprintf(reason, sizeof(reason), "there is no option %s",
+			 letter);
+	else
+		snprintf(reason, sizeof(reason), "%s%s %s",
+			 is_long ? "--" : "",
+			 is_long ? p->rows[i]->name : letter,
+			 opt == ':' ? "needs a value" : "takes no value");
+	return cli_command_misuse(self, reason);
+}
+
 int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 		      void *values)
 {
 	static const struct cli_option help = {.name = "help", .letter = 'h'};
-	struct parser p = {.nrows = 0};
+	/* The colon makes getopt_long() tell what is wrong. */
+	struct parser p = {.letters = ":", .nletters = 1};
 	int opt;
 
 	add_row(&p, &help, NULL);
 	add_table(&p, self->options, values);
 	if (refuse_levels(&p, argc, argv))
-		return cli_command_usage(self);
+		return CLI_EXIT_USAGE;
+	opterr = 0;
 	while ((opt = getopt_long(argc, argv, p.letters, p.names, NULL)) !=
 	       -1) {
 		size_t i = find_row(&p, opt);
 
 		if (i == 0)
 			return cli_command_help(self);
-		if (i == p.nrows ||
-		    p.rows[i]->store(p.rows[i], p.fields[i], optarg))
-			return cli_command_usage(self);
+		if (i == p.nrows)
+			return refuse_option(self, &p, opt, argv[optind - 1]);
+		if (p.rows[i]->store(p.rows[i], p.fields[i], optarg))
+			return CLI_EXIT_USAGE;
 	}
 	if (optind == argc && self->missing)
 		return cli_command_misuse(self, self->missing);

@@ -343,7 +343,7 @@ def test_usage():
         (["--chunksize", "2g", "f"], "'2g' is not a possible size"),
         (["--chunksize", "x", "f"], "--chunksize: 'x' is not a size"),
         (["-T", "x", "f"], "--threads: 'x' is not a number of threads"),
-        (["--nonsense", "f"], "unrecognized option"),
+        (["--nonsense", "f"], "there is no option --nonsense"),
     ]
     for args, message in rows:
         _, err = compress(*args, status=2)

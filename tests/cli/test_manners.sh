@@ -74,6 +74,6 @@ BLOSC_CLEVEL=9 BLOSC_COMPRESSOR=lz4hc \
 runs 0 info env.b2frame
 says 'codec +zlib, level 1,'
 BLOSC_CLEVEL=ten runs 2 compress -f -o env.b2frame n
-says_on_stderr "^bloscctl: BLOSC_CLEVEL: 'ten' is not a level$"
+says_on_stderr "^bloscctl: BLOSC_CLEVEL: 'ten' is not a level, 0 to 9$"
 BLOSC_SHUFFLE=1 runs 2 compress -f -o env.b2frame n
 says_on_stderr "^bloscctl: BLOSC_SHUFFLE: '1' is not NOSHUFFLE, "

@@ -40,15 +40,36 @@ says_on_stderr "there is no command '--chunks'"
 
 for command in $commands; do
 	runs 2 "$command" --nonsense
-	says_on_stderr "^bloscctl $command: unrecognized option '--nonsense'$"
-	says_on_stderr "^bloscctl: see 'bloscctl $command --help'$"
+	says_on_stderr "^bloscctl: $command: there is no option --nonsense; see 'bloscctl $command --help'$"
+	errors 1
 	runs 2 "$command" -Z
-	says_on_stderr "invalid option"
+	says_on_stderr "^bloscctl: $command: there is no option -Z; see 'bloscctl $command --help'$"
+	errors 1
+	runs 2 "$command" --hepl
+	says_on_stderr "^bloscctl: $command: there is no option --hepl; did you mean --help\?$"
+	errors 1
 done
+# In a cluster, behind a long option; values that are missing, or not wanted.
+runs 2 info --json -rZq
+says_on_stderr "there is no option -Z;"
+runs 2 info --json=3 x
+says_on_stderr "^bloscctl: info: --json takes no value; see"
+errors 1
+runs 2 compress --codec
+says_on_stderr "^bloscctl: compress: --codec needs a value; see"
+runs 2 compress -o
+says_on_stderr "^bloscctl: compress: -o needs a value; see"
+errors 1
+runs 2 compress --c x
+says_on_stderr "^bloscctl: compress: several options begin with --c; see"
+runs 2 compress --codec=snappy x
+says_on_stderr "^bloscctl: --codec: 'snappy' is not zstd"
+errors 1
 
 for command in append cat convert decompress info recompress repair seal verify; do
 	runs 2 "$command"
-	says_on_stderr "^bloscctl: $command: a frame is missing$"
+	says_on_stderr "^bloscctl: $command: a frame is missing; see 'bloscctl $command --help'$"
+	errors 1
 	case $command in append | recompress | repair | seal) continue ;; esac
 	for value in '' x 1x 1kk -1 ' 1' 9999999999999999999 9000000t; do
 		runs 2 "$command" --frame-offset "$value" x
