@@ -57,6 +57,7 @@ static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 	const struct cat *o = arg;
 	const struct b2f_frame_options how = {.offset =
 						      o->common.frame_offset};
+	struct cli_output out = cli_output_standard();
 	struct cli_copy copy = {0};
 	int err;
 
@@ -64,7 +65,7 @@ static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 	if (err)
 		return err;
 	choose_range(o, b2f_file_size(copy.file), &copy);
-	err = cli_copy_stream(&copy, STDOUT_FILENO, "standard output");
+	err = cli_copy_output(&copy, &out);
 	b2f_file_close(copy.file);
 	return err;
 }

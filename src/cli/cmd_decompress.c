@@ -181,8 +181,10 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	if (!err)
 		err = cli_output_finish(out, like, careful);
 	cli_progress_next(copy->progress);
-	if (!err && careful)
-		err = cli_copy_compare_output(copy, out);
+	if (!err && careful) {
+		cli_frames_forget_pages(out->target.temp);
+		err = cli_copy_compare_fd(copy, out->fd, 0, out->target.name);
+	}
 	if (!err)
 		err = cli_output_commit(out, careful);
 	return err;
@@ -302,6 +304,7 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 {
 	const struct decompress *o = arg;
 	const char *path = operand->path;
+	struct cli_output standard = cli_output_standard();
 	struct cli_progress progress;
 	struct job job = {.options = o,
 			  .operand = operand,
@@ -318,8 +321,7 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 	cli_progress_init(&progress, path, o->common.progress);
 	err = choose(&job);
 	if (!err && o->to_stdout)
-		err = cli_copy_stream(&job.copy, STDOUT_FILENO,
-				      "standard output");
+		err = cli_copy_output(&job.copy, &standard);
 	else if (!err)
 		err = decompress_to_file(&job);
 	cli_progress_fini(&progress);

@@ -47,8 +47,7 @@ struct job {
 	/* Before the items; malloc'ed. */
 	uint8_t *head;
 	size_t head_len;
-	/* The output file; without one, standard output. */
-	struct cli_output *out;
+	struct cli_output out;
 	struct cli_progress progress;
 	uint64_t done;
 	uint64_t size;
@@ -98,17 +97,10 @@ static int parse(const struct cli_command *self, int argc, char **argv,
 	return CLI_CONTINUE;
 }
 
-static int write_bytes(struct job *job, const void *data, size_t size)
-{
-	if (job->out)
-		return cli_output_write(job->out, data, size);
-	return cli_output_stream(STDOUT_FILENO, "standard output", data, size);
-}
-
 static int write_piece(void *arg, const void *data, size_t size)
 {
 	struct job *job = arg;
-	int err = write_bytes(job, data, size);
+	int err = cli_output_write(&job->out, data, size);
 
 	job->done += size;
 	if (!err)
@@ -121,7 +113,7 @@ static int write_all(struct job *job)
 	int err = 0;
 
 	if (job->head_len > 0)
-		err = write_bytes(job, job->head, job->head_len);
+		err = cli_output_write(&job->out, job->head, job->head_len);
 	if (err)
 		return err;
 	err = b2f_slice_read(job->file, &job->index.slice, write_piece, job);
@@ -131,7 +123,7 @@ static int write_all(struct job *job)
 static int write_file(struct job *job)
 {
 	const struct slice *o = job->options;
-	struct cli_output out = {0};
+	struct cli_output *out = &job->out;
 	struct stat like;
 	int err;
 
@@ -140,18 +132,17 @@ static int write_file(struct job *job)
 		return cli_message_errno(job->path, err);
 	/* A part of the array is as readable as the array, but new. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_output_open(&out, o->output, o->common.force, false);
+	err = cli_output_open(out, o->output, o->common.force, false);
 	if (err)
 		return err;
-	job->out = &out;
-	err = cli_output_check_distinct(&out, &like, "array");
+	err = cli_output_check_distinct(out, &like, "array");
 	if (!err)
 		err = write_all(job);
 	if (!err)
-		err = cli_output_finish(&out, &like, false);
+		err = cli_output_finish(out, &like, false);
 	if (!err)
-		err = cli_output_commit(&out, false);
-	cli_output_close(&out);
+		err = cli_output_commit(out, false);
+	cli_output_close(out);
 	return err;
 }
 
@@ -201,7 +192,8 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 {
 	const struct slice *o = arg;
 	const char *path = operand->path;
-	struct job job = {.options = o, .path = path};
+	struct job job = {
+		.options = o, .path = path, .out = cli_output_standard()};
 	int err;
 
 	cli_progress_init(&job.progress, path, o->common.progress);

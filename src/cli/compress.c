@@ -335,22 +335,20 @@ static int begin(struct job *job, const struct cli_operand *operand)
 
 static int copy_to_stdout(const char *path)
 {
+	struct cli_output out = cli_output_standard();
 	static char buf[1 << 16];
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	ssize_t n = 0;
+	ssize_t n = fd < 0 ? -1 : 1;
 
-	if (fd < 0)
-		return cli_message_errno(path, -errno);
-	do {
+	while (n > 0 && !err) {
 		n = read(fd, buf, sizeof(buf));
 		if (n > 0)
-			err = cli_output_stream(STDOUT_FILENO,
-						"standard output", buf,
-						(size_t)n);
-		else if (n < 0)
-			err = cli_message_errno(path, -errno);
-	} while (n > 0 && !err);
-	close(fd);
+			err = cli_output_write(&out, buf, (size_t)n);
+	}
+	if (n < 0)
+		err = cli_message_errno(path, -errno);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 

@@ -3,7 +3,6 @@
 #include "cli/copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,32 +100,6 @@ static int run_all(struct pass *pass)
 	return run_range(pass, copy->off, copy->off + copy->size);
 }
 
-struct stream_arg {
-	int fd;
-	const char *name;
-};
-
-static int write_piece(void *arg, const void *data, size_t size)
-{
-	const struct stream_arg *to = arg;
-
-	return cli_output_stream(to->fd, to->name, data, size);
-}
-
-int cli_copy_stream(const struct cli_copy *copy, int fd, const char *name)
-{
-	struct stream_arg to = {.fd = fd, .name = name};
-	struct pass pass = {.piece = write_piece, .arg = &to};
-	int err;
-
-	err = pass_init(&pass, copy);
-	if (err)
-		return err;
-	err = run_all(&pass);
-	pass_fini(&pass);
-	return err;
-}
-
 static int output_piece(void *arg, const void *data, size_t size)
 {
 	struct cli_output *out = arg;
@@ -168,11 +141,9 @@ static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
 	if (err)
 		return cli_message_explain(
 			b2f_frame_label(b2f_file_frame(file)), err);
-	err = cli_output_skip(out, data - *off);
-	if (!err)
-		err = run_range(pass, data, hole);
+	cli_output_skip(out, data - *off);
 	*off = hole;
-	return err;
+	return run_range(pass, data, hole);
 }
 
 static int run_regions(struct pass *pass)
@@ -279,14 +250,6 @@ static int compare(const struct cli_copy *copy, struct compare_arg *with)
 	free(with->buf);
 	pass_fini(&pass);
 	return err;
-}
-
-int cli_copy_compare_output(const struct cli_copy *copy,
-			    const struct cli_output *out)
-{
-	/* Compare with the disk, not with what is cached. */
-	posix_fadvise(out->fd, 0, 0, POSIX_FADV_DONTNEED);
-	return cli_copy_compare_fd(copy, out->fd, 0, out->target.name);
 }
 
 int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,

@@ -27,22 +27,15 @@ struct cli_copy {
 	struct cli_progress *progress;
 };
 
-/* To @fd, which messages call @name. */
-B2F_MUST_CHECK
-int cli_copy_stream(const struct cli_copy *copy, int fd, const char *name);
-
 /* To @out, with a hole for each hole if @out is sparse. */
 B2F_MUST_CHECK
 int cli_copy_output(const struct cli_copy *copy, struct cli_output *out);
 
 /*
- * These compare it with what is somewhere else already: in @out, which is read
- * from the disk again; in a plain file from byte @off on; in another frame.
- * Return 0, -EIO if that is not the same, or longer, or another errno.
+ * These compare it with what is somewhere else already: in the plain file @fd,
+ * called @name, from byte @off on; in another frame.  Return 0, -EIO if that is
+ * not the same, or longer, or another errno.
  */
-B2F_MUST_CHECK
-int cli_copy_compare_output(const struct cli_copy *copy,
-			    const struct cli_output *out);
 B2F_MUST_CHECK
 int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
 			const char *name);

@@ -10,9 +10,15 @@
 #include "cli/attributes.h"
 #include "cli/message.h"
 
-/* Holes are made of whole pages, and only if they are worth an extent. */
-#define CELL	 4096u
-#define HOLE_MIN (64u << 10)
+/* Zeros become a hole by so many: one of less is not worth an extent. */
+#define CELL (64u << 10)
+
+struct cli_output cli_output_standard(void)
+{
+	return (struct cli_output){
+		.fd = STDOUT_FILENO,
+		.target = {.name = "standard output", .dirfd = -1}};
+}
 
 static int open_target(struct cli_output *out, bool replace)
 {
@@ -54,67 +60,25 @@ int cli_output_open(struct cli_output *out, const char *path, bool replace,
 	return err;
 }
 
-static int write_all(int fd, const void *data, size_t size)
+static int write_all(struct cli_output *out, const char *data, size_t size)
 {
-	const char *p = data;
-
 	while (size > 0) {
-		ssize_t n = write(fd, p, size);
+		ssize_t n = out->sparse ? pwrite(out->fd, data, size,
+						 (off_t)out->pos)
+					: write(out->fd, data, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		p += n;
+		data += n;
 		size -= (size_t)n;
+		out->pos += (uint64_t)n;
 	}
 	return 0;
 }
 
-int cli_output_stream(int fd, const char *name, const void *data, size_t size)
-{
-	int err = write_all(fd, data, size);
-
-	return err == -EPIPE ? err : cli_message_errno(name, err);
-}
-
-/* Writes the zeros before pos, or jumps over them if they are many. */
-static int flush_zeros(struct cli_output *out)
-{
-	static const char zeros[HOLE_MIN];
-	uint64_t n = out->pending;
-	int err = 0;
-
-	out->pending = 0;
-	if (out->sparse && n >= HOLE_MIN)
-		return lseek(out->fd, (off_t)out->pos, SEEK_SET) < 0 ? -errno
-								     : 0;
-	while (n > 0 && !err) {
-		size_t size = n < sizeof(zeros) ? (size_t)n : sizeof(zeros);
-
-		err = write_all(out->fd, zeros, size);
-		n -= size;
-	}
-	return err;
-}
-
-static int write_data(struct cli_output *out, const char *data, size_t size)
-{
-	int err = flush_zeros(out);
-
-	if (!err)
-		err = write_all(out->fd, data, size);
-	if (!err)
-		out->pos += size;
-	return err;
-}
-
-static bool is_zeros(const char *data, size_t size)
-{
-	return data[0] == 0 && memcmp(data, data + 1, size - 1) == 0;
-}
-
-/* Bytes of @data, up to the next border of a cell, at position @pos. */
+/* Bytes of data, at position @pos, up to the next border of a cell. */
 static size_t cell_size(uint64_t pos, size_t size)
 {
 	size_t n = CELL - (size_t)(pos % CELL);
@@ -122,17 +86,20 @@ static size_t cell_size(uint64_t pos, size_t size)
 	return n < size ? n : size;
 }
 
-/* Length of the data at the start of @data: up to the first cell of zeros. */
+static bool is_zeros(const char *data, size_t size)
+{
+	return data[0] == 0 && memcmp(data, data + 1, size - 1) == 0;
+}
+
+/* Length of the data at @data, up to the first cell of zeros. */
 static size_t data_size(uint64_t pos, const char *data, size_t size)
 {
-	size_t done = 0;
+	size_t done = 0, n;
 
-	while (done < size) {
-		size_t n = cell_size(pos + done, size - done);
-
+	for (; done < size; done += n) {
+		n = cell_size(pos + done, size - done);
 		if (is_zeros(data + done, n))
 			break;
-		done += n;
 	}
 	return done;
 }
@@ -141,18 +108,13 @@ static int write_sparse(struct cli_output *out, const char *data, size_t size)
 {
 	int err = 0;
 
-	while (size > 0 && !err) {
-		size_t n = data_size(out->pos, data, size);
-
-		if (n > 0) {
-			err = write_data(out, data, n);
-		} else {
+	for (size_t n; size > 0 && !err; data += n, size -= n) {
+		n = data_size(out->pos, data, size);
+		err = write_all(out, data, n);
+		if (n == 0) {
 			n = cell_size(out->pos, size);
 			out->pos += n;
-			out->pending += n;
 		}
-		data += n;
-		size -= n;
 	}
 	return err;
 }
@@ -171,20 +133,17 @@ int cli_output_check_distinct(const struct cli_output *out,
 
 int cli_output_write(struct cli_output *out, const void *data, size_t size)
 {
-	int err;
+	int err = out->sparse ? write_sparse(out, data, size)
+			      : write_all(out, data, size);
 
-	if (out->sparse)
-		err = write_sparse(out, data, size);
-	else
-		err = write_data(out, data, size);
+	if (err == -EPIPE && out->fd == STDOUT_FILENO)
+		return err;
 	return cli_message_errno(out->target.name, err);
 }
 
-int cli_output_skip(struct cli_output *out, uint64_t size)
+void cli_output_skip(struct cli_output *out, uint64_t size)
 {
-	out->pending += size;
 	out->pos += size;
-	return 0;
 }
 
 static int finish_temp(struct cli_output *out, const struct stat *like,
@@ -203,10 +162,8 @@ static int finish_temp(struct cli_output *out, const struct stat *like,
 int cli_output_finish(struct cli_output *out, const struct stat *like,
 		      bool durable)
 {
-	int err = flush_zeros(out);
+	int err = out->target.temp ? finish_temp(out, like, durable) : 0;
 
-	if (!err && out->target.temp)
-		err = finish_temp(out, like, durable);
 	return cli_message_errno(out->target.name, err);
 }
 

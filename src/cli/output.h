@@ -4,9 +4,10 @@
  *
  * Data go to a temporary name in the directory of the result, which takes its
  * place when all is there.  Something that is no regular file (a device, a
- * pipe) is written as it is.
+ * pipe, standard output) is written as it is.
  *
- * All of these say on stderr why they failed, and return a negative errno.
+ * All of these say on stderr why they failed, and return a negative errno.  Of
+ * standard output that its reader has closed (-EPIPE) nothing is said.
  *
  * Layer: cli.  Threads: main only, one output at a time.
  */
@@ -31,9 +32,10 @@ struct cli_output {
 	bool sparse;
 	/* The offset of the next byte. */
 	uint64_t pos;
-	/* Zero bytes before @pos that were not written yet. */
-	uint64_t pending;
 };
+
+/* Standard output; it needs no end. */
+struct cli_output cli_output_standard(void);
 
 /*
  * Begins the file @path; *@out is in use until cli_output_close().  Until then
@@ -52,11 +54,12 @@ B2F_MUST_CHECK
 int cli_output_check_distinct(const struct cli_output *out,
 			      const struct stat *like, const char *what);
 
-/* Adds @size bytes (@data), or @size zeros. */
+/* Adds the @size bytes at @data. */
 B2F_MUST_CHECK
 int cli_output_write(struct cli_output *out, const void *data, size_t size);
-B2F_MUST_CHECK
-int cli_output_skip(struct cli_output *out, uint64_t size);
+
+/* Adds @size zeros as a hole; only if @out is sparse. */
+void cli_output_skip(struct cli_output *out, uint64_t size);
 
 /*
  * After the last byte: the size is right from here on, owner (if that is
@@ -72,12 +75,5 @@ int cli_output_commit(struct cli_output *out, bool durable);
 
 /* Removes what was not committed, and frees everything. */
 void cli_output_close(struct cli_output *out);
-
-/*
- * Writes all @size bytes to @fd, which messages call @name.  Of a pipe that its
- * reader has closed nothing is said.
- */
-B2F_MUST_CHECK
-int cli_output_stream(int fd, const char *name, const void *data, size_t size);
 
 #endif
