@@ -51,7 +51,23 @@ static int try_frame(const struct fs_source *source, const char *path,
 	return err;
 }
 
-/* The same of a pack. */
+/* Is @inside a directory of @pack? */
+static int try_inside(const struct b2f_pack *pack, const char *inside,
+		      const char *path, char reason[FS_REASON_SIZE])
+{
+	size_t entry;
+	int err = b2f_pack_find(pack, inside, &entry);
+
+	if (err)
+		return give_reason(reason, path, err);
+	if (b2f_pack_entry(pack, entry)->kind == B2F_PACK_DIR)
+		return 0;
+	snprintf(reason, FS_REASON_SIZE,
+		 "%s: a file in a store is mounted with its directory", path);
+	return -ENOTDIR;
+}
+
+/* The same of a pack, and of the directory in it that is asked for. */
 static int try_pack(const struct fs_source *source, const char *path,
 		    char reason[FS_REASON_SIZE])
 {
@@ -62,6 +78,8 @@ static int try_pack(const struct fs_source *source, const char *path,
 
 	give_reason(reason, path, B2F_ECORRUPT);
 	err = b2f_pack_open(&options, source->fd, source->name, &pack);
+	if (!err && source->inside)
+		err = try_inside(pack, source->inside, path, reason);
 	b2f_pack_close(pack);
 	return err;
 }
@@ -105,6 +123,8 @@ static int open_frame(struct fs_source *source, const char *path,
 	if (!err)
 		err = b2f_pack_look(source->fd, source->name,
 				    &source->is_pack);
+	if (!err && source->inside && !source->is_pack)
+		err = -ENOTDIR;
 	if (err)
 		return give_reason(reason, path, err);
 	return source->is_pack ? try_pack(source, path, reason)
@@ -148,6 +168,31 @@ static int open_url(struct fs_source *source, const char *url,
 	return source->fd < 0 ? give_reason(reason, source->path, -errno) : 0;
 }
 
+/*
+ * realpath(3) of @path; or of what is its beginning and a file, perhaps a store,
+ * with the rest in *@inside.  Both malloc'ed.
+ */
+static int find_path(const char *path, char **out, char **inside)
+{
+	char *front = strdup(path), *slash;
+	int err = front ? -ENOTDIR : -ENOMEM;
+
+	while (err == -ENOTDIR) {
+		*out = realpath(front, NULL);
+		err = *out ? 0 : -errno;
+		slash = strrchr(front, '/');
+		if (err != -ENOTDIR || !slash || slash == front)
+			break;
+		*slash = '\0';
+	}
+	if (!err && strlen(front) < strlen(path)) {
+		*inside = strdup(path + strlen(front) + 1);
+		err = *inside ? 0 : -ENOMEM;
+	}
+	free(front);
+	return err;
+}
+
 int fs_source_open(const char *path, struct fs_source *out,
 		   char reason[FS_REASON_SIZE])
 {
@@ -157,9 +202,11 @@ int fs_source_open(const char *path, struct fs_source *out,
 	*out = (struct fs_source){.fd = -1};
 	if (b2f_remote_is_url(path))
 		return open_url(out, path, reason);
-	out->path = realpath(path, NULL);
-	if (!out->path || stat(out->path, &st))
-		return give_reason(reason, path, -errno);
+	err = find_path(path, &out->path, &out->inside);
+	if (!err && stat(out->path, &st))
+		err = -errno;
+	if (err)
+		return give_reason(reason, path, err);
 	out->sparse = S_ISDIR(st.st_mode);
 	out->is_frame = S_ISREG(st.st_mode);
 	if (out->sparse)
@@ -193,6 +240,7 @@ void fs_source_fini(struct fs_source *source)
 	free(source->path);
 	free(source->name);
 	free(source->shown);
+	free(source->inside);
 	*source = (struct fs_source){.fd = -1};
 }
 

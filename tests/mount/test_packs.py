@@ -104,6 +104,33 @@ def test_a_store_is_the_source():
     assert done.returncode == 2 and b"directory" in done.stderr, done
 
 
+def refusal(*command):
+    done = subprocess.run([BUILD / "bloscfs", "-f", *command],
+                          stderr=subprocess.PIPE, check=False)
+    return done.returncode, done.stderr.decode()
+
+
+def test_a_directory_in_a_store_is_the_source():
+    make_tree("t.b2z")
+    for inside in "g", "g/", "/g":
+        with Mount(f"t.b2z/{inside}", "mnt"):
+            assert "sub" in os.listdir("mnt") and "g" not in os.listdir("mnt")
+            assert os.getxattr("mnt", "user.bloscfs.version")
+            assert np.array_equal(np.load("mnt/sub.npy"), ARRAYS["g/sub"])
+            assert os.stat("mnt/..").st_ino == os.stat(".").st_ino
+    with Mount("t.b2z/", "mnt"):
+        assert "g" in os.listdir("mnt")
+    pathlib.Path("x.b2nd").write_bytes(frame())
+    for source, why in (("t.b2z/nothing", "No such file"),
+                        ("t.b2z/g/sub", "is mounted with its directory"),
+                        ("t.b2z/g/sub/b", "Not a directory"),
+                        ("x.b2nd/y", "Not a directory"),
+                        ("nowhere/t.b2z/g", "No such file")):
+        status, said = refusal(source, "mnt")
+        assert status == 3 and said.startswith(f"bloscfs: {source}: "), said
+        assert why in said and said.count("\n") == 1, said
+
+
 def test_nothing_in_a_store_changes():
     os.mkdir("src")
     make_tree("src/t.b2z")
