@@ -99,11 +99,13 @@ static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 	if (o->refresh_s > 86400)
 		return refuse("refresh", "up to a day", reason);
 	if (o->source && !b2f_remote_is_url(o->source) &&
-	    (o->endpoint || o->region || o->profile || o->pathstyle))
-		return refuse(o->endpoint  ? "endpoint"
-			      : o->region  ? "region"
-			      : o->profile ? "profile"
-					   : "pathstyle",
+	    (o->endpoint || o->region || o->profile || o->pathstyle ||
+	     o->no_sign_request))
+		return refuse(o->endpoint    ? "endpoint"
+			      : o->region    ? "region"
+			      : o->profile   ? "profile"
+			      : o->pathstyle ? "pathstyle"
+					     : "no_sign_request",
 			      "SOURCE is no URL", reason);
 	if (o->locking && o->nolocking)
 		return refuse("locking", "and nolocking", reason);

@@ -307,8 +307,11 @@ static enum fs_exit obey(struct fs *fs)
 	const struct fs_options *o = &fs->options;
 	char reason[FS_REASON_SIZE];
 
-	if (o->help) {
-		fs_usage_help();
+	if (o->help || o->long_help) {
+		if (o->long_help)
+			fs_usage_options();
+		else
+			fs_usage_help();
 		return FS_EXIT_OK;
 	}
 	if (o->version) {

@@ -103,6 +103,7 @@ static const struct option_entry table[] = {
 	{"region", TEXT, FIELD(region), NULL},
 	{"profile", TEXT, FIELD(profile), NULL},
 	{"pathstyle", SET, FIELD(pathstyle), NULL},
+	{"no_sign_request", SET, FIELD(no_sign_request), NULL},
 	{"refresh", WHOLE_SECONDS, FIELD(refresh_s), NULL},
 	{"npy", CHOICE, FIELD(npy), view_words},
 	{"xattr", CHOICE, FIELD(xattr), view_words},
@@ -155,6 +156,22 @@ static const struct option_entry table[] = {
 	{"group_id", IGNORED_VALUE, 0, NULL},
 	{"max_read", IGNORED_VALUE, 0, NULL},
 	{"blksize", IGNORED_VALUE, 0, NULL},
+};
+
+/* What other filesystems and tools have options for, and what there is here. */
+static const struct {
+	const char *name;
+	const char *instead;
+} elsewhere[] = {
+	{"blocks", "du --apparent-size adds up decompressed sizes"},
+	{"checksum", "see seal and noseal"},
+	{"endpoint_url", "it is called endpoint"},
+	{"nonpy", "it is called npy=off"},
+	{"offset", "'bloscctl cat --frame-offset' reads a frame inside a file"},
+	{"retries", "what may pass is tried again five times"},
+	{"snapshot", "'bloscctl convert' makes a copy of one state"},
+	{"subdir", "give SOURCE/DIRECTORY"},
+	{"ttl", "it is called refresh"},
 };
 
 /* Says what is wrong with option @name. */
@@ -264,6 +281,13 @@ static int complain_unknown(const char *name)
 	size_t best = strlen(name) < 4 ? 2 : 3, distance;
 	const char *nearest = NULL;
 
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+		if (strcmp(elsewhere[i].name, name) == 0) {
+			fprintf(stderr, "bloscfs: option %s: unknown; %s\n",
+				name, elsewhere[i].instead);
+			return -EINVAL;
+		}
+	}
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		distance = b2f_nearest_distance(name, table[i].name);
 		if (distance < best) {
@@ -275,6 +299,59 @@ static int complain_unknown(const char *name)
 		return complain(name, "unknown");
 	fprintf(stderr, "bloscfs: option %s: unknown; did you mean %s?\n",
 		name, nearest);
+	return -EINVAL;
+}
+
+/* What a value of @kind looks like; "" for those that every user knows. */
+static const char *wanted(enum option_kind kind)
+{
+	switch (kind) {
+	case SIZE:
+		return ": a size, as 64m or 1GiB";
+	case AUTO_SIZE:
+		return ": a size, as 64k, or auto";
+	case NUMBER:
+		return ": a number";
+	case AUTO_NUMBER:
+		return ": a number, or auto";
+	case USER:
+		return ": a user, by name or number";
+	case GROUP:
+		return ": a group, by name or number";
+	case MASK:
+		return ": octal digits, as 022";
+	case SECONDS:
+		return ": a time, as 0.5, 5s or 2m";
+	case WHOLE_SECONDS:
+		return ": whole seconds, as 5, 5s or 2m";
+	case CODEC:
+		return ": blosclz, lz4, lz4hc, zlib or zstd";
+	case FILTERS:
+		return ": none, or a list of shuffle, bitshuffle, delta and "
+		       "bytedelta with + between them";
+	case SET:
+	case CLEAR:
+	case IGNORED:
+	case IGNORED_VALUE:
+	case KERNEL:
+	case TEXT:
+	case CHOICE:
+		return "";
+	}
+	return "";
+}
+
+/* Says, in one line, that @value is none for @entry, and which there are. */
+static int complain_value(const struct option_entry *entry, const char *value)
+{
+	const char *const *words = entry->choices;
+
+	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s", entry->name,
+		value, wanted(entry->kind));
+	for (size_t i = 0; words && words[i]; i++)
+		fprintf(stderr, "%s%s",
+			i == 0 ? ": " : words[i + 1] ? ", " : " or ", words[i]);
+	fputc('\n', stderr);
 	return -EINVAL;
 }
 
@@ -300,12 +377,7 @@ static int parse_word(struct fs_options *o, char *word)
 	if (!takes_value(entry->kind) && value)
 		return complain(word, "takes no value");
 	err = apply(o, entry, value);
-	if (err == -EINVAL) {
-		fprintf(stderr, "bloscfs: option %s: wrong value '%s'\n", word,
-			value ? value : "");
-		return err;
-	}
-	return err;
+	return err == -EINVAL ? complain_value(entry, value ? value : "") : err;
 }
 
 /*
@@ -339,7 +411,7 @@ static int parse_list(struct fs_options *o, const char *list)
 
 static int parse_operands(struct fs_options *o, int n, char **operands)
 {
-	if (o->help || o->version)
+	if (o->help || o->long_help || o->version)
 		return 0;
 	if (n != 2) {
 		fprintf(stderr, "bloscfs: %s; try 'bloscfs -h'\n",
@@ -382,6 +454,9 @@ static int parse_letter(struct fs_options *o, int letter)
 		return 0;
 	case 'h':
 		o->help = true;
+		return 0;
+	case 'H':
+		o->long_help = true;
 		return 0;
 	case 'V':
 		o->version = true;
@@ -432,7 +507,7 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out)
 {
 	static char program[] = "bloscfs";
 	static const struct option longs[] = {
-		{"help", no_argument, NULL, 'h'},
+		{"help", no_argument, NULL, 'H'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0}};
 	const char *letters = "fdsvqhVno:t:";

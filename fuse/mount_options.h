@@ -23,7 +23,9 @@ struct fs_options {
 	/* Operands, as given. */
 	char *source;
 	char *mountpoint;
+	/* -h, and --help. */
 	bool help;
+	bool long_help;
 	bool version;
 	/* Run as mount.TYPE (helper.h); the three that follow only then. */
 	bool helper;
@@ -102,6 +104,8 @@ struct fs_options {
 	char *region;
 	char *profile;
 	bool pathstyle;
+	/* Ask as if there were no keys. */
+	bool no_sign_request;
 	/* Seconds until an index is asked for again. */
 	int64_t refresh_s;
 	/* Options that are the kernel's, with commas between them. */
@@ -126,8 +130,11 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out);
 
 void fs_mount_options_fini(struct fs_options *options);
 
-/* Prints the usage to stdout. */
+/* Prints the usage to stdout, on one screen. */
 void fs_usage_help(void);
+
+/* The same, with all options. */
+void fs_usage_options(void);
 
 /* Prints the versions of bloscfs and of its libraries to stdout. */
 void fs_usage_version(void);

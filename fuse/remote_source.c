@@ -57,7 +57,8 @@ static int connect_place(struct fs *fs, struct fs_remote *r)
 	const struct fs_options *o = &fs->options;
 	const struct b2f_aws_options given = {.profile = o->profile,
 					      .region = o->region,
-					      .endpoint = o->endpoint};
+					      .endpoint = o->endpoint,
+					      .no_keys = o->no_sign_request};
 	struct b2f_aws aws = {0};
 	int err = is_s3(o->source) ? b2f_aws_read(&given, &aws, r->reason) : 0;
 

@@ -7,7 +7,7 @@
 #include "fuse_api.h"
 #include "mount_options.h"
 
-static const char help[] =
+static const char call[] =
 	"usage: bloscfs [options] SOURCE MOUNTPOINT\n"
 	"\n"
 	"Shows Blosc2 frames as plain files.  SOURCE is a frame, or a "
@@ -17,11 +17,26 @@ static const char help[] =
 	"  -f           stay in the foreground\n"
 	"  -d           as -f, and log every request\n"
 	"  -s           one thread\n"
-	"  -v           more messages\n"
-	"  -q           errors only\n"
-	"  -h           this text\n"
+	"  -v, -q       more messages; errors only\n"
 	"  -V           versions\n"
-	"  -o OPT,...   options:\n"
+	"  -h, --help   this text; with all options\n"
+	"  -o OPT,...   options";
+
+/* Fits, with what is above, on 24 lines. */
+static const char common[] =
+	", some of which are:\n"
+	"\n"
+	"  ro                     read-only\n"
+	"  allow_other            other users may use the mount\n"
+	"  cachesize=SIZE         decoded data to keep (512m, or 1/8 of memory)\n"
+	"  direct_io              do not use the kernel's cache (no mmap)\n"
+	"  sync                   closing a file makes it durable\n"
+	"  codec=NAME, clevel=N   of new files (zstd, 5)\n"
+	"\n"
+	"All of them: bloscfs --help, man bloscfs.  Unmount: bloscctl umount MOUNTPOINT\n";
+
+static const char options[] =
+	":\n"
 	"\n"
 	"access\n"
 	"  ro                    read-only\n"
@@ -79,6 +94,7 @@ static const char help[] =
 	"  region=NAME           (AWS_REGION, ~/.aws/config, us-east-1)\n"
 	"  profile=NAME          of ~/.aws (AWS_PROFILE, default)\n"
 	"  pathstyle             the bucket in the path, not in the host's name\n"
+	"  no_sign_request       ask as anyone, whatever keys there are\n"
 	"  refresh=S             until an index is asked for again (5)\n"
 	"daemon\n"
 	"  loglevel=error|warning|info|debug\n"
@@ -94,13 +110,21 @@ static const char help[] =
 
 void fs_usage_help(void)
 {
-	fputs(help, stdout);
+	fputs(call, stdout);
+	fputs(common, stdout);
+}
+
+void fs_usage_options(void)
+{
+	fputs(call, stdout);
+	fputs(options, stdout);
 }
 
 void fs_usage_version(void)
 {
 	printf("bloscfs %s\n", B2F_VERSION);
-	printf("libfuse %s\n", fuse_pkgversion());
+	printf("libfuse %s (built for %d.%d)\n", fuse_pkgversion(),
+	       FUSE_MAJOR_VERSION, FUSE_MINOR_VERSION);
 	printf("lz4 %s\n", b2f_codec_lz4_version());
 	printf("zstd %s\n", b2f_codec_zstd_version());
 	printf("zlib %s\n", b2f_codec_zlib_version());

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# bash completion of bloscfs; the options are those that -h lists
+# bash completion of bloscfs; the options are those that --help lists
 
-# The names that -h lists, each with = behind it if it takes a value.
+# The names that --help lists, each with = behind it if it takes a value.
 _bloscfs_options() {
-	"${1:-bloscfs}" -h 2>/dev/null | awk '
+	"${1:-bloscfs}" --help 2>/dev/null | awk '
 		/-o OPT/ { on = 1 }
 		on && /^  [a-z]/ {
 			more = 1
@@ -32,7 +32,7 @@ _bloscfs() {
 			-W "$(_bloscfs_options "$1")" -- "${cur##*,}")
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen \
-			-W '-f -d -s -v -q -h -V -o' -- "$cur")
+			-W '-f -d -s -v -q -h --help -V -o' -- "$cur")
 	else
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

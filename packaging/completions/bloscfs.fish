@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# fish completion of bloscfs; the options are those that -h lists
+# fish completion of bloscfs; the options are those that --help lists
 
 function __bloscfs_options
     set -l before (commandline -ct | string match -r '^.*,')
-    bloscfs -h 2>/dev/null | awk '
+    bloscfs --help 2>/dev/null | awk '
     /-o OPT/ { on = 1 }
     on && /^  [a-z]/ {
         more = 1
@@ -21,5 +21,6 @@ complete -c bloscfs -s s -d 'one thread'
 complete -c bloscfs -s v -d 'more messages'
 complete -c bloscfs -s q -d 'errors only'
 complete -c bloscfs -s h -d 'help'
+complete -c bloscfs -l help -d 'help with all options'
 complete -c bloscfs -s V -d 'versions'
 complete -c bloscfs -s o -x -d 'mount options' -a '(__bloscfs_options)'

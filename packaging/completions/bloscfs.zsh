@@ -1,11 +1,11 @@
 #compdef bloscfs
 # SPDX-License-Identifier: BSD-3-Clause
-# zsh completion of bloscfs; the options are those that -h lists
+# zsh completion of bloscfs; the options are those that --help lists
 
 local -a found
 
 if [[ $words[CURRENT-1] == -o ]]; then
-	found=(${(f)"$(bloscfs -h 2>/dev/null | awk '
+	found=(${(f)"$(bloscfs --help 2>/dev/null | awk '
 		/-o OPT/ { on = 1 }
 		on && /^  [a-z]/ {
 			more = 1
@@ -18,7 +18,7 @@ if [[ $words[CURRENT-1] == -o ]]; then
 	compset -P '*,'
 	compadd -S '' -- $found
 elif [[ $words[CURRENT] == -* ]]; then
-	compadd -- -f -d -s -v -q -h -V -o
+	compadd -- -f -d -s -v -q -h --help -V -o
 else
 	_files
 fi

@@ -161,7 +161,7 @@ static int read_environment(const struct b2f_aws_options *o,
 	const char *endpoint = environment("AWS_ENDPOINT_URL_S3");
 	int err = 0;
 
-	if (!o->profile && environment("AWS_ACCESS_KEY_ID")) {
+	if (!o->no_keys && !o->profile && environment("AWS_ACCESS_KEY_ID")) {
 		err = set(&out->access_key, environment("AWS_ACCESS_KEY_ID"));
 		if (!err)
 			err = set(&out->secret_key,
@@ -197,7 +197,7 @@ static int read_profile(const struct b2f_aws_options *o, struct b2f_aws *out,
 {
 	const char *asked = o->profile ? o->profile : environment("AWS_PROFILE");
 	/* A key and its secret are from one place. */
-	bool had_key = out->access_key != NULL;
+	bool wants_key = !out->access_key && !o->no_keys;
 	struct b2f_aws read = {0};
 	struct profile p = {.name = asked ? asked : "default", .aws = &read};
 	int err = read_file(&p, "AWS_SHARED_CREDENTIALS_FILE", "credentials",
@@ -210,7 +210,7 @@ static int read_profile(const struct b2f_aws_options *o, struct b2f_aws *out,
 		snprintf(reason, B2F_AWS_REASON, "profile %s: there is none",
 			 asked);
 	}
-	if (!err && !had_key && !read.access_key && p.other_way) {
+	if (!err && wants_key && !read.access_key && p.other_way) {
 		err = -EOPNOTSUPP;
 		snprintf(reason, B2F_AWS_REASON,
 			 "profile %s: keys by %s are not supported; try: "
@@ -222,7 +222,7 @@ static int read_profile(const struct b2f_aws_options *o, struct b2f_aws *out,
 		err = set(&out->region, read.region);
 	if (!err)
 		err = set(&out->endpoint, read.endpoint);
-	if (!err && !had_key) {
+	if (!err && wants_key) {
 		out->access_key = read.access_key;
 		out->secret_key = read.secret_key;
 		out->session_token = read.session_token;

@@ -11,6 +11,7 @@
 #ifndef B2F_WORDS_AWS_H
 #define B2F_WORDS_AWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Size of the reason for a failure. */
@@ -21,6 +22,8 @@ struct b2f_aws_options {
 	const char *profile;
 	const char *region;
 	const char *endpoint;
+	/* Take no keys, whatever is said of them elsewhere. */
+	bool no_keys;
 };
 
 /* NULL: not given, but a region is always.  All malloc'ed. */

@@ -49,6 +49,13 @@ for f in "" -f; do
 	refused 1 gid $f src mnt -o gid=no-such-group
 	refused 1 'did you mean cachesize?' $f src mnt -o cachsize=1m
 	refused 1 'did you mean nosuid?' $f src mnt -o nosiud
+	refused 1 'npy=off' $f src mnt -o nonpy
+	refused 1 'SOURCE/DIRECTORY' $f src mnt -o subdir=x
+	refused 1 'hidden, list or off' $f src mnt -o npy=maybe
+	refused 1 'blosclz, lz4' $f src mnt -o codec=snappy
+	refused 1 'as 5, 5s' $f src mnt -o commit=5d
+	refused 1 'octal' $f src mnt -o umask=9
+	refused 1 'SOURCE is no URL' $f src mnt -o no_sign_request
 	refused 1 loglevel $f src mnt -o loglevel=loud
 	refused 1 npy $f src mnt -o npy=maybe
 	refused 1 attr_timeout $f src mnt -o attr_timeout=-1
@@ -87,7 +94,10 @@ done
 expect 0 "$bloscfs" --version
 expect 0 "$bloscfs" -h
 grep -q cachesize out || fail "help"
+[ "$(wc -l <out)" -le 24 ] || fail "-h is more than one screen"
+[ "$(wc -L <out)" -le 80 ] || fail "-h is wider than a screen"
 expect 0 "$bloscfs" --help
+grep -q notify_pipe= out || fail "--help has not all options"
 
 # No /dev/fuse: a mount namespace of its own hides it.
 cat >nodev.sh <<'END'

@@ -116,6 +116,25 @@ Test(aws, options_go_before_the_environment_and_that_before_files)
 	cr_assert_str_eq(aws.endpoint, "http://option");
 }
 
+Test(aws, no_keys_are_taken_if_none_are_wanted)
+{
+	const struct b2f_aws_options options = {.no_keys = true};
+
+	write_file("config", "[default]\nregion = far\nsso_session = x\n");
+	cr_assert_eq(read_with(NULL, NULL, NULL), -EOPNOTSUPP);
+	cr_assert_eq(b2f_aws_read(&options, &aws, reason), 0);
+	cr_assert_null(aws.access_key);
+	cr_assert_str_eq(aws.region, "far");
+	b2f_aws_fini(&aws);
+	write_file("credentials", "[default]\naws_access_key_id = file\n"
+				  "aws_secret_access_key=file secret\n");
+	setenv("AWS_ACCESS_KEY_ID", "env", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "env secret", 1);
+	cr_assert_eq(b2f_aws_read(&options, &aws, reason), 0);
+	cr_assert_null(aws.access_key);
+	cr_assert_null(aws.secret_key);
+}
+
 Test(aws, profiles_are_sections)
 {
 	char long_line[10000];
