@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mount_options.c - the option table, and the parser that walks it */
+/* mount_options.c - letters, operands and lists of options */
 #include <errno.h>
 #include <getopt.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,357 +9,13 @@
 #include "b2frame/create.h"
 #include "helper.h"
 #include "mount_options.h"
+#include "option_table.h"
 #include "value.h"
-#include "words/nearest.h"
-
-enum option_kind {
-	/* A bool that becomes true, or false. */
-	SET,
-	CLEAR,
-	/* Accepted for mount(8), without effect. */
-	IGNORED,
-	/* Handed on to the kernel. */
-	KERNEL,
-	/* As IGNORED, with a value. */
-	IGNORED_VALUE,
-	SIZE,
-	/* A decimal number up to 2^32 - 2. */
-	NUMBER,
-	/* A number as above, or a name. */
-	USER,
-	GROUP,
-	/* Permission bits, octal. */
-	MASK,
-	SECONDS,
-	/* Without a fraction. */
-	WHOLE_SECONDS,
-	TEXT,
-	/* One word of a list; stored as its position. */
-	CHOICE,
-	/* The name of a codec; stored as its code. */
-	CODEC,
-	/* Names of filters with + between them. */
-	FILTERS,
-	/* A number, or a size, or "auto", stored as 0. */
-	AUTO_NUMBER,
-	AUTO_SIZE,
-};
-
-struct option_entry {
-	const char *name;
-	enum option_kind kind;
-	/* Of struct fs_options; no meaning for IGNORED and KERNEL. */
-	size_t field;
-	const char *const *choices;
-};
-
-static const char *const verify_words[] = {"read", NULL};
-static const char *const view_words[] = {"hidden", "list", "off", NULL};
-/* In the order of enum b2f_log_level. */
-static const char *const level_words[] = {"error", "warning", "info", "debug",
-					  NULL};
-
-#define FIELD(name) offsetof(struct fs_options, name)
-
-static const struct option_entry table[] = {
-	{"ro", SET, FIELD(read_only), NULL},
-	{"rw", CLEAR, FIELD(read_only), NULL},
-	{"uid", USER, FIELD(uid), NULL},
-	{"gid", GROUP, FIELD(gid), NULL},
-	{"umask", MASK, FIELD(umask), NULL},
-	{"fmask", MASK, FIELD(fmask), NULL},
-	{"dmask", MASK, FIELD(dmask), NULL},
-	{"allow_other", SET, FIELD(allow_other), NULL},
-	{"allow_root", SET, FIELD(allow_root), NULL},
-	/* Always on: without it, permissions would not be checked. */
-	{"default_permissions", IGNORED, 0, NULL},
-	{"auto_unmount", SET, FIELD(auto_unmount), NULL},
-	{"cachesize", SIZE, FIELD(cachesize), NULL},
-	{"dirtysize", SIZE, FIELD(dirtysize), NULL},
-	{"workers", NUMBER, FIELD(workers), NULL},
-	{"readahead", SIZE, FIELD(readahead), NULL},
-	{"kernel_cache", SET, FIELD(kernel_cache), NULL},
-	{"direct_io", SET, FIELD(direct_io), NULL},
-	{"writeback_cache", SET, FIELD(writeback_cache), NULL},
-	{"attr_timeout", SECONDS, FIELD(attr_timeout_s), NULL},
-	{"entry_timeout", SECONDS, FIELD(entry_timeout_s), NULL},
-	{"commit", WHOLE_SECONDS, FIELD(commit), NULL},
-	{"sync", SET, FIELD(sync), NULL},
-	{"async", CLEAR, FIELD(sync), NULL},
-	{"locking", SET, FIELD(locking), NULL},
-	{"nolocking", SET, FIELD(nolocking), NULL},
-	{"codec", CODEC, FIELD(codec), NULL},
-	{"clevel", NUMBER, FIELD(clevel), NULL},
-	{"filter", FILTERS, FIELD(filters), NULL},
-	{"typesize", AUTO_NUMBER, FIELD(typesize), NULL},
-	{"chunksize", SIZE, FIELD(chunksize), NULL},
-	{"small", SIZE, FIELD(small), NULL},
-	{"blocksize", AUTO_SIZE, FIELD(blocksize), NULL},
-	{"seal", CLEAR, FIELD(no_seal), NULL},
-	{"noseal", SET, FIELD(no_seal), NULL},
-	{"verify", CHOICE, FIELD(verify), verify_words},
-	{"endpoint", TEXT, FIELD(endpoint), NULL},
-	{"region", TEXT, FIELD(region), NULL},
-	{"profile", TEXT, FIELD(profile), NULL},
-	{"pathstyle", SET, FIELD(pathstyle), NULL},
-	{"no_sign_request", SET, FIELD(no_sign_request), NULL},
-	{"refresh", WHOLE_SECONDS, FIELD(refresh_s), NULL},
-	{"npy", CHOICE, FIELD(npy), view_words},
-	{"xattr", CHOICE, FIELD(xattr), view_words},
-	{"loglevel", CHOICE, FIELD(loglevel), level_words},
-	{"logfile", TEXT, FIELD(logfile), NULL},
-	{"statsfile", TEXT, FIELD(statsfile), NULL},
-	{"timeout", WHOLE_SECONDS, FIELD(timeout_s), NULL},
-	{"notify_pipe", TEXT, FIELD(notify_pipe), NULL},
-	{"fsname", TEXT, FIELD(fsname), NULL},
-	{"subtype", TEXT, FIELD(subtype), NULL},
-	{"debug", SET, FIELD(debug), NULL},
-	{"exec", KERNEL, 0, NULL},
-	{"noexec", KERNEL, 0, NULL},
-	{"suid", KERNEL, 0, NULL},
-	{"nosuid", KERNEL, 0, NULL},
-	{"dev", KERNEL, 0, NULL},
-	{"nodev", KERNEL, 0, NULL},
-	{"atime", KERNEL, 0, NULL},
-	{"noatime", KERNEL, 0, NULL},
-	{"dirsync", KERNEL, 0, NULL},
-	/* libfuse does not know it, and the kernel keeps no atimes here. */
-	{"nodiratime", IGNORED, 0, NULL},
-	{"relatime", IGNORED, 0, NULL},
-	{"norelatime", IGNORED, 0, NULL},
-	{"strictatime", IGNORED, 0, NULL},
-	{"lazytime", IGNORED, 0, NULL},
-	{"defaults", IGNORED, 0, NULL},
-	{"auto", IGNORED, 0, NULL},
-	{"noauto", IGNORED, 0, NULL},
-	{"user", IGNORED, 0, NULL},
-	{"nouser", IGNORED, 0, NULL},
-	{"users", IGNORED, 0, NULL},
-	{"owner", IGNORED, 0, NULL},
-	{"group", IGNORED, 0, NULL},
-	{"nofail", IGNORED, 0, NULL},
-	/* As in FUSE 2; a directory may hold files anyway. */
-	{"nonempty", IGNORED, 0, NULL},
-	{"_netdev", IGNORED, 0, NULL},
-	{"quiet", IGNORED, 0, NULL},
-	{"silent", IGNORED, 0, NULL},
-	{"loud", IGNORED, 0, NULL},
-	{"remount", SET, FIELD(remount), NULL},
-	/* A changed file's pages are always dropped. */
-	{"auto_cache", IGNORED, 0, NULL},
-	/*
-	 * The kernel lists these of each FUSE mount, and mount(8) repeats them
-	 * to remount it.
-	 */
-	{"user_id", IGNORED_VALUE, 0, NULL},
-	{"group_id", IGNORED_VALUE, 0, NULL},
-	{"max_read", IGNORED_VALUE, 0, NULL},
-	{"blksize", IGNORED_VALUE, 0, NULL},
-};
-
-/* What other filesystems and tools have options for, and what there is here. */
-static const struct {
-	const char *name;
-	const char *instead;
-} elsewhere[] = {
-	{"blocks", "du --apparent-size adds up decompressed sizes"},
-	{"checksum", "see seal and noseal"},
-	{"endpoint_url", "it is called endpoint"},
-	{"nonpy", "it is called npy=off"},
-	{"offset", "'bloscctl cat --frame-offset' reads a frame inside a file"},
-	{"retries", "what may pass is tried again five times"},
-	{"snapshot", "'bloscctl convert' makes a copy of one state"},
-	{"subdir", "give SOURCE/DIRECTORY"},
-	{"ttl", "it is called refresh"},
-};
-
-/* Says what is wrong with option @name. */
-static int complain(const char *name, const char *problem)
-{
-	fprintf(stderr, "bloscfs: option %s: %s\n", name, problem);
-	return -EINVAL;
-}
-
-static int set_text(char **field, const char *text)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		return -ENOMEM;
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-/* Appends @word to a list with commas between its words. */
-static int add_word(char **list, const char *word)
-{
-	char *joined = NULL;
-
-	if (!*list)
-		return set_text(list, word);
-	if (asprintf(&joined, "%s,%s", *list, word) < 0)
-		return -ENOMEM;
-	free(*list);
-	*list = joined;
-	return 0;
-}
-
-static bool takes_value(enum option_kind kind)
-{
-	return kind >= IGNORED_VALUE;
-}
-
-static int parse_auto(const char *text, enum option_kind kind, int64_t *out)
-{
-	if (strcmp(text, "auto") == 0) {
-		*out = 0;
-		return 0;
-	}
-	return kind == AUTO_SIZE
-		       ? fs_value_size(text, out)
-		       : fs_value_number(text, 10, UINT32_MAX - 1, out);
-}
-
-/* Stores the @value of @entry; NULL for those that take none. */
-static int apply(struct fs_options *o, const struct option_entry *entry,
-		 const char *value)
-{
-	void *field = (char *)o + entry->field;
-
-	switch (entry->kind) {
-	case SET:
-	case CLEAR:
-		*(bool *)field = entry->kind == SET;
-		return 0;
-	case IGNORED:
-	case IGNORED_VALUE:
-		return 0;
-	case KERNEL:
-		return add_word(&o->kernel, entry->name);
-	case SIZE:
-		return fs_value_size(value, field);
-	case NUMBER:
-		return fs_value_number(value, 10, UINT32_MAX - 1, field);
-	case USER:
-		return fs_value_user(value, field);
-	case GROUP:
-		return fs_value_group(value, field);
-	case MASK:
-		return fs_value_number(value, 8, 0777, field);
-	case SECONDS:
-		return fs_value_seconds(value, field);
-	case WHOLE_SECONDS:
-		return fs_value_whole_seconds(value, field);
-	case TEXT:
-		return *value ? set_text(field, value) : -EINVAL;
-	case CHOICE:
-		return fs_value_choice(value, entry->choices, field);
-	case CODEC:
-		return fs_value_codec(value, field);
-	case FILTERS:
-		return fs_value_filters(value, field);
-	case AUTO_NUMBER:
-	case AUTO_SIZE:
-		return parse_auto(value, entry->kind, field);
-	}
-	return -EINVAL;
-}
-
-static const struct option_entry *find_entry(const char *name)
-{
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (strcmp(table[i].name, name) == 0)
-			return &table[i];
-	return NULL;
-}
-
-/* Names the option that @name is most like, if it is like any. */
-static int complain_unknown(const char *name)
-{
-	size_t best = strlen(name) < 4 ? 2 : 3, distance;
-	const char *nearest = NULL;
-
-	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
-		if (strcmp(elsewhere[i].name, name) == 0) {
-			fprintf(stderr, "bloscfs: option %s: unknown; %s\n",
-				name, elsewhere[i].instead);
-			return -EINVAL;
-		}
-	}
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		distance = b2f_nearest_distance(name, table[i].name);
-		if (distance < best) {
-			best = distance;
-			nearest = table[i].name;
-		}
-	}
-	if (!nearest)
-		return complain(name, "unknown");
-	fprintf(stderr, "bloscfs: option %s: unknown; did you mean %s?\n",
-		name, nearest);
-	return -EINVAL;
-}
-
-/* What a value of @kind looks like; "" for those that every user knows. */
-static const char *wanted(enum option_kind kind)
-{
-	switch (kind) {
-	case SIZE:
-		return ": a size, as 64m or 1GiB";
-	case AUTO_SIZE:
-		return ": a size, as 64k, or auto";
-	case NUMBER:
-		return ": a number";
-	case AUTO_NUMBER:
-		return ": a number, or auto";
-	case USER:
-		return ": a user, by name or number";
-	case GROUP:
-		return ": a group, by name or number";
-	case MASK:
-		return ": octal digits, as 022";
-	case SECONDS:
-		return ": a time, as 0.5, 5s or 2m";
-	case WHOLE_SECONDS:
-		return ": whole seconds, as 5, 5s or 2m";
-	case CODEC:
-		return ": blosclz, lz4, lz4hc, zlib or zstd";
-	case FILTERS:
-		return ": none, or a list of shuffle, bitshuffle, delta and "
-		       "bytedelta with + between them";
-	case SET:
-	case CLEAR:
-	case IGNORED:
-	case IGNORED_VALUE:
-	case KERNEL:
-	case TEXT:
-	case CHOICE:
-		return "";
-	}
-	return "";
-}
-
-/* Says, in one line, that @value is none for @entry, and which there are. */
-static int complain_value(const struct option_entry *entry, const char *value)
-{
-	const char *const *words = entry->choices;
-
-	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s", entry->name,
-		value, wanted(entry->kind));
-	for (size_t i = 0; words && words[i]; i++)
-		fprintf(stderr, "%s%s",
-			i == 0 ? ": " : words[i + 1] ? ", " : " or ", words[i]);
-	fputc('\n', stderr);
-	return -EINVAL;
-}
 
 /* One word of a -o list, without its commas; changes @word. */
 static int parse_word(struct fs_options *o, char *word)
 {
-	const struct option_entry *entry;
 	char *value;
-	int err;
 
 	/* systemd and mount(8) write these for each other. */
 	if (!*word || strncmp(word, "x-", 2) == 0 ||
@@ -369,15 +24,7 @@ static int parse_word(struct fs_options *o, char *word)
 	value = strchr(word, '=');
 	if (value)
 		*value++ = '\0';
-	entry = find_entry(word);
-	if (!entry)
-		return o->sloppy ? 0 : complain_unknown(word);
-	if (takes_value(entry->kind) && !value)
-		return complain(word, "needs a value");
-	if (!takes_value(entry->kind) && value)
-		return complain(word, "takes no value");
-	err = apply(o, entry, value);
-	return err == -EINVAL ? complain_value(entry, value ? value : "") : err;
+	return fs_option_take(o, word, value);
 }
 
 /*
@@ -420,8 +67,8 @@ static int parse_operands(struct fs_options *o, int n, char **operands)
 				 : "SOURCE and MOUNTPOINT are missing");
 		return -EINVAL;
 	}
-	if (set_text(&o->source, operands[0]) ||
-	    set_text(&o->mountpoint, operands[1]))
+	if (fs_value_text(operands[0], &o->source) ||
+	    fs_value_text(operands[1], &o->mountpoint))
 		return -ENOMEM;
 	return 0;
 }
@@ -436,7 +83,7 @@ static int parse_letter(struct fs_options *o, int letter)
 		o->sloppy = true;
 		return 0;
 	case 'N':
-		return set_text(&o->mount_namespace, optarg);
+		return fs_value_text(optarg, &o->mount_namespace);
 	case 'f':
 		o->foreground = true;
 		return 0;

@@ -85,7 +85,7 @@ struct fs_options {
 	int64_t blocksize;
 	/* As the slots of a frame. */
 	uint8_t filters[B2F_SLOTS];
-	/* Positions in the lists of mount_options.c. */
+	/* Positions in the lists of option_table.c. */
 	int64_t verify;
 	int64_t npy;
 	int64_t xattr;

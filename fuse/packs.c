@@ -393,7 +393,6 @@ static int get_pack(struct fs *fs, struct fs_node *dir, int dirfd,
 int fs_packs_open_root(struct fs *fs)
 {
 	int dirfd = fs->tree->root->fd;
-	const char *inside = fs->source.inside;
 	struct fs_pack *pack = NULL;
 	struct look look;
 	size_t entry = 0;
@@ -402,8 +401,8 @@ int fs_packs_open_root(struct fs *fs)
 	if (!err)
 		err = open_pack(fs, NULL, dirfd, fs->source.name, &look, &pack);
 	/* It was there when the source was looked at. */
-	if (!err && inside &&
-	    (b2f_pack_find(pack->pack, inside, &entry) ||
+	if (!err &&
+	    (b2f_pack_find(pack->pack, fs->source.inside, &entry) ||
 	     b2f_pack_entry(pack->pack, entry)->kind != B2F_PACK_DIR))
 		err = -ESTALE;
 	/* The mount refers to it, and uses it, until its end. */

@@ -78,7 +78,7 @@ static int try_pack(const struct fs_source *source, const char *path,
 
 	give_reason(reason, path, B2F_ECORRUPT);
 	err = b2f_pack_open(&options, source->fd, source->name, &pack);
-	if (!err && source->inside)
+	if (!err)
 		err = try_inside(pack, source->inside, path, reason);
 	b2f_pack_close(pack);
 	return err;
@@ -123,7 +123,7 @@ static int open_frame(struct fs_source *source, const char *path,
 	if (!err)
 		err = b2f_pack_look(source->fd, source->name,
 				    &source->is_pack);
-	if (!err && source->inside && !source->is_pack)
+	if (!err && *source->inside && !source->is_pack)
 		err = -ENOTDIR;
 	if (err)
 		return give_reason(reason, path, err);
@@ -170,7 +170,7 @@ static int open_url(struct fs_source *source, const char *url,
 
 /*
  * realpath(3) of @path; or of what is its beginning and a file, perhaps a store,
- * with the rest in *@inside.  Both malloc'ed.
+ * with the rest in *@inside, else "".  Both malloc'ed.
  */
 static int find_path(const char *path, char **out, char **inside)
 {
@@ -185,10 +185,10 @@ static int find_path(const char *path, char **out, char **inside)
 			break;
 		*slash = '\0';
 	}
-	if (!err && strlen(front) < strlen(path)) {
-		*inside = strdup(path + strlen(front) + 1);
-		err = *inside ? 0 : -ENOMEM;
-	}
+	if (!err)
+		*inside = strdup(path + strlen(front));
+	if (!err && !*inside)
+		err = -ENOMEM;
 	free(front);
 	return err;
 }

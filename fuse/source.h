@@ -23,7 +23,7 @@ struct fs_source {
 	bool is_frame;
 	/* A store that is a file (packs.h): a directory of frames. */
 	bool is_pack;
-	/* The directory in it that is to be the root; NULL: the store itself. */
+	/* The directory in it that is to be the root; "": the store itself. */
 	char *inside;
 	/* A URL: neither frame nor directory of ours. */
 	bool is_url;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* value.c - words of the command line into numbers */
+/* value.c - words of the command line into values */
 #include <ctype.h>
 #include <errno.h>
 #include <grp.h>
@@ -26,6 +26,17 @@ static int parse_digits(const char *text, int base, uint64_t max,
 		return -EINVAL;
 	*end = stop;
 	*out = value;
+	return 0;
+}
+
+int fs_value_text(const char *text, char **out)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*out);
+	*out = copy;
 	return 0;
 }
 

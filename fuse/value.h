@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * value.h - words of the command line into numbers
+ * value.h - words of the command line into values
  *
- * All return 0, or -EINVAL and leave *@out alone.
+ * All return 0, or -EINVAL and leave *@out alone; but fs_value_text() -ENOMEM.
  *
  * Layer: fuse.  Threads: pure functions.
  */
@@ -13,6 +13,10 @@
 #include <stdint.h>
 
 #include "b2frame/frame.h"
+
+/* A copy in *@out, which is NULL or malloc'ed and freed then. */
+B2F_MUST_CHECK
+int fs_value_text(const char *text, char **out);
 
 /*
  * A size up to 63 bits: digits, and one of k m g t or KiB MiB GiB TiB (powers
