@@ -94,6 +94,12 @@ int b2f_files_write_out(int fd, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_files_lock(int fd, struct b2f_why *why);
 
+/*
+ * Does @err, of an open with O_TMPFILE, say that the filesystem has no such files?
+ * There a file has its name from the beginning.
+ */
+bool b2f_files_has_no_tmpfile(int err);
+
 /* Of a directory. */
 extern const struct b2f_store_write_ops b2f_files_write;
 

@@ -117,3 +117,9 @@ int b2f_files_lock(int fd, struct b2f_why *why)
 		return b2f_why_set(why, -errno, "lock: %s", strerror(errno));
 	return 0;
 }
+
+bool b2f_files_has_no_tmpfile(int err)
+{
+	return err == EOPNOTSUPP || err == EISDIR || err == EINVAL ||
+	       err == ENOENT;
+}

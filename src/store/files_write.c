@@ -67,13 +67,6 @@ static void dir_unlock(struct b2f_store *store)
 	(void)!flock(b2f_files_of(store)->fd, LOCK_UN);
 }
 
-/* Without O_TMPFILE the file has its name from the beginning. */
-static bool has_no_tmpfile(int err)
-{
-	return err == EOPNOTSUPP || err == EISDIR || err == EINVAL ||
-	       err == ENOENT;
-}
-
 /*
  * A chunk file gets its name when it is complete: a writer that is killed before leaves
  * nothing.
@@ -176,7 +169,7 @@ static int dir_create(struct b2f_store *store, int64_t id,
 	}
 	if (id != B2F_OBJECT_NEW_INDEX)
 		err = create_unnamed(store, id, out, why);
-	if (has_no_tmpfile(-err))
+	if (b2f_files_has_no_tmpfile(-err))
 		err = create_named(store, id, out, why);
 	return err;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -26,6 +27,40 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 	return b2f_files_write_fully(fd, off, buf, n, why);
 }
 
+/* Gives the file @fd, which has no name, its name. */
+static int name_it(int fd, int dirfd, const char *name)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dirfd, name, AT_SYMLINK_FOLLOW) ? -errno
+								      : 0;
+}
+
+/*
+ * Writes what @plan says to the new file @made->fd, which has its @name already
+ * unless it is @unnamed.  Its lock is held, so that nothing is changed before its
+ * stamp is known.
+ */
+static int fill(int dirfd, const char *name, bool unnamed,
+		const struct b2f_store_plan *plan, struct b2f_store_made *made)
+{
+	bool named = !unnamed;
+	int err = b2f_files_write_fully(made->fd, 0, plan->index, plan->size,
+					NULL);
+
+	if (!err && unnamed) {
+		err = name_it(made->fd, dirfd, name);
+		named = !err;
+	}
+	if (!err && fstat(made->fd, &made->index))
+		err = -errno;
+	if (err && named)
+		(void)unlinkat(dirfd, name, 0);
+	made->dir = made->index;
+	return err;
+}
+
 /*
  * Another mount that has seen the new file @fd took it for an empty one, and may be
  * writing to it: such a file is theirs.
@@ -42,16 +77,34 @@ static int claim(int fd)
 	return st.st_size ? -ESTALE : 0;
 }
 
-/* Writes what @plan says to the new file @made->fd. */
-static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made)
+/* Returns a descriptor, or a negative errno. */
+static int create(int dirfd, const char *name, mode_t mode)
 {
-	int err = b2f_files_write_fully(made->fd, 0, plan->index, plan->size,
-					NULL);
+	int fd = openat(dirfd, name,
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			mode);
+	int err;
 
-	if (!err && fstat(made->fd, &made->index))
-		err = -errno;
-	made->dir = made->index;
-	return err;
+	if (fd < 0)
+		return -errno;
+	err = claim(fd);
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+/*
+ * The same for a file that gets its name when it is whole: what is killed before
+ * leaves nothing, and no other program ever sees less.
+ */
+static int create_unnamed(int dirfd, mode_t mode)
+{
+	int fd = openat(dirfd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+
+	if (fd < 0)
+		return -errno;
+	(void)!flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
 }
 
 int b2f_single_make_open(int dirfd, const char *name,
@@ -59,6 +112,8 @@ int b2f_single_make_open(int dirfd, const char *name,
 			 struct b2f_store_made *out)
 {
 	struct b2f_store_made made = {.fd = -1};
+	mode_t mode = plan->mode & 07777;
+	bool unnamed = true;
 	int err;
 
 	/* Before there is anything that would have to be taken back. */
@@ -66,24 +121,23 @@ int b2f_single_make_open(int dirfd, const char *name,
 	if (!made.store)
 		return -ENOMEM;
 	err = b2f_store_set_home(made.store, dirfd, name);
-	if (!err)
-		made.fd = openat(dirfd, name,
-				 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
-					 O_CLOEXEC,
-				 plan->mode & 07777);
-	if (!err && made.fd < 0)
-		err = -errno;
+	if (err)
+		goto out;
+	made.fd = create_unnamed(dirfd, mode);
+	if (b2f_files_has_no_tmpfile(-made.fd)) {
+		unnamed = false;
+		made.fd = create(dirfd, name, mode);
+	}
+	if (made.fd < 0) {
+		err = made.fd;
+		goto out;
+	}
 	b2f_files_of(made.store)->fd = made.fd;
 	b2f_files_of(made.store)->is_new = true;
-	if (!err)
-		err = claim(made.fd);
-	if (!err) {
-		err = fill(plan, &made);
-		if (err)
-			(void)unlinkat(dirfd, name, 0);
-		/* Not every maker of a frame is going to write to it. */
-		(void)!flock(made.fd, LOCK_UN);
-	}
+	err = fill(dirfd, name, unnamed, plan, &made);
+	/* Not every maker of a frame is going to write to it. */
+	(void)!flock(made.fd, LOCK_UN);
+out:
 	if (err)
 		b2f_store_free(made.store);
 	else

@@ -32,7 +32,8 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 /*
  * Makes the file @name below @dirfd with the @plan->size bytes at @plan->index, and
  * opens it as a store.  The kernel takes from @plan->mode what a default ACL or the
- * umask takes.  A kill may leave it without content.  Returns as
+ * umask takes.  Where the filesystem has files without a name, it gets its name when
+ * it is whole; elsewhere a kill may leave it without content.  Returns as
  * b2f_store_make_open(), or -ESTALE: another mount has begun to write to it.
  */
 B2F_MUST_CHECK

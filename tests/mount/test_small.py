@@ -242,6 +242,17 @@ def test_beside_c_blosc2():
               pathlib.Path("src/stock.b2frame"))
 
 
+def test_recompressed():
+    """It stays a small one, and grows as before."""
+    with Scratch(SMALL):
+        append(b"words " * 1000)
+    bloscctl("recompress", "-9", "--codec=lz4hc", FRAME)
+    check(b"words " * 1000, True)
+    with Scratch(SMALL):
+        append(bytes(LIMIT))
+    check(b"words " * 1000 + bytes(LIMIT), False)
+
+
 def test_without_the_option():
     """So it is where one file would not do."""
     for options in ("small=0",), (SMALL, "noseal"), (SMALL, "locking"):
@@ -269,8 +280,13 @@ def test_a_leftover_that_is_being_deleted():
 
 
 def test_a_file_that_is_being_made():
-    """What another mount writes to it at that moment stays."""
-    with Scratch(SMALL) as scratch, Mount("src", "other", "-o", "rw"):
+    """What another mount writes to it at that moment stays.
+
+    That can only be where the filesystem has no files without a name.
+    """
+    os.mkdir("below")
+    with Mount("below", "src", "-o", "rw"), Scratch(SMALL) as scratch, \
+            Mount("src", "other", "-o", "rw"):
         thread = threading.Thread(target=append, args=(b"first",))
         with traced(scratch, "pwrite64", "delay_enter=1000000:when=1"):
             thread.start()
@@ -279,7 +295,19 @@ def test_a_file_that_is_being_made():
             thread.join()
         found = pathlib.Path("mnt/f").read_bytes()
         assert sorted((found[:5], found[5:])) == [b"first", b"other"], found
-    check(found, True)
+        check(found, True)
+
+
+def test_a_file_is_seen_when_it_is_whole():
+    """Where the filesystem has files without a name."""
+    with Scratch(SMALL) as scratch:
+        thread = threading.Thread(target=append, args=(b"first",))
+        with traced(scratch, "pwrite64", "delay_enter=300000:when=1"):
+            thread.start()
+            wait_until(FRAME.exists, "a new file")
+            assert FRAME.stat().st_size > 0
+            thread.join()
+    check(b"first", True)
 
 
 ALL = f"{CHANGES},mkdirat,dup3"
