@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "entry.h"
+#include "setattr.h"
 #include "view.h"
 
 int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
@@ -79,6 +80,9 @@ void fs_entry_retire(struct fs *fs, struct fs_node *node,
 			fs_open_frame_unlinked(fs, node);
 		fs_tree_retire(fs->tree, node);
 	} else {
+		if (node->kind == FS_KIND_FRAME)
+			fs_setattr_note_ctime(fs, node, found->probe.fd,
+					      &found->probe.index);
 		fs_tree_unhold(fs->tree, node);
 	}
 }

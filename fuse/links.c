@@ -377,15 +377,19 @@ static int add_name(fuse_req_t req, const struct fs_entry *entry,
 	return err;
 }
 
-static int add_file_name(const struct fs_entry *entry, int fd, const char *name)
+static int add_file_name(const struct fs_entry *entry, const struct fs_pin *pin,
+			 const char *name)
 {
+	struct stat before;
 	char path[16];
 
-	snprintf(path, sizeof(path), "%d", fd);
-	return linkat(entry->fs->tree->proc_fd, path, entry->pin.fd, name,
-		      AT_SYMLINK_FOLLOW)
-		       ? -errno
-		       : 0;
+	snprintf(path, sizeof(path), "%d", pin->fd);
+	if (fstat(pin->fd, &before) ||
+	    linkat(entry->fs->tree->proc_fd, path, entry->pin.fd, name,
+		   AT_SYMLINK_FOLLOW))
+		return -errno;
+	fs_setattr_note_ctime(entry->fs, pin->node, pin->fd, &before);
+	return 0;
 }
 
 int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
@@ -402,7 +406,7 @@ int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 	if (err)
 		return err;
 	err = node->sparse ? add_name(req, entry, backing, pin.fd, name)
-			   : add_file_name(entry, pin.fd, name);
+			   : add_file_name(entry, &pin, name);
 	if (!err && node->sparse)
 		fs_links_touch(entry->fs, node, pin.fd);
 	fs_tree_unpin(entry->fs->tree, &pin);

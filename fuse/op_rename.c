@@ -40,6 +40,7 @@
 #include "ops.h"
 #include "renaming.h"
 #include "reply.h"
+#include "setattr.h"
 
 /* Pins the node of @side, so that it can change its name. */
 static void hold(struct fs *fs, struct fs_side *side)
@@ -223,6 +224,9 @@ static void note_renamed(const struct fs_renaming *r,
 {
 	if (fs_side_is_sparse(side))
 		fs_links_touch(r->fs, side->pin.node, side->pin.fd);
+	else if (fs_side_is_frame(side) && side->pin.node)
+		fs_setattr_note_ctime(r->fs, side->pin.node, side->pin.fd,
+				      &side->found.probe.index);
 }
 
 static int rename_one(struct fs_renaming *r, unsigned int flags)

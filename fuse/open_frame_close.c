@@ -136,8 +136,12 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 	if (leave_to_others(fs, frame))
 		return;
 	for (;;) {
-		struct ending end = look_back(frame);
+		struct ending end;
 
+		/* What the close would change must not look like a foreign change. */
+		if (!frame->pin.node->sparse)
+			fs_open_frame_tidy(fs, frame);
+		end = look_back(frame);
 		result = try_leave(fs, frame, tried, err, &end);
 		if (result != COMMIT)
 			break;

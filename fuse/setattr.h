@@ -45,6 +45,14 @@ int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
 		     const struct fs_setattr *meta);
 
 /*
+ * Notes that the mount has just given the frame @node, which is a file, another
+ * name, or taken one: so its ctime is another one, as if its data had changed.  @fd
+ * is its descriptor, and @before what it was.
+ */
+void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
+			   const struct stat *before);
+
+/*
  * Calls @fn with @arg and an O_PATH descriptor of the index of the frame @node,
  * whose descriptor is @fd, while no commit replaces it.  Returns as @fn, or
  * -ESTALE or an errno.

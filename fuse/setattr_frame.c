@@ -223,3 +223,27 @@ int fs_setattr_with_index(struct fs *fs, struct fs_node *node, int fd,
 
 	return run_request(node, fd, &r);
 }
+
+static int nothing(void *arg, int dirfd)
+{
+	(void)arg;
+	(void)dirfd;
+	return 0;
+}
+
+void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
+			   const struct stat *before)
+{
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
+	struct b2f_frame_stamp old = b2f_frame_stamp_of(before), new;
+	struct stat now;
+
+	if (frame) {
+		(void)!b2f_file_with_index(frame->file, false, nothing, NULL);
+		fs_open_frame_put(fs, frame);
+	} else if (fstat(fd, &now) == 0) {
+		new = b2f_frame_stamp_of(&now);
+		if (b2f_frame_stamp_same_data(&old, &new, false))
+			fs_seen_note_meta(fs, node, before, &now);
+	}
+}
