@@ -229,8 +229,9 @@ static bool end(struct fs *fs, bool all)
 
 	while ((grown = take_over(fs, all, &more))) {
 		atomic_store(&grown->turn.node->shown_ino, 0);
-		close(grown->fd);
 		fs_tree_turn_forget(fs->tree, &grown->turn);
+		/* From here on a new file may get the number. */
+		close(grown->fd);
 		fs_tree_forget(fs->tree, grown->turn.node, 1);
 		free(grown);
 	}

@@ -90,9 +90,9 @@ static int exchange(struct b2f_writer *w, struct b2f_grown *grown,
 
 	if (err || b2f_txn_has_changed(w->txn) == 0)
 		return err;
-	err = b2f_become_exchange_back(&grown->become);
-	return b2f_why_set(why, err ? err : -ESTALE,
-			   "another program has changed it");
+	err = b2f_become_exchange_back(&grown->become, why);
+	return err ? err
+		   : b2f_why_set(why, -ESTALE, "another program has changed it");
 }
 
 /* The write_lock and the commit_lock are held, and nothing is dirty. */
@@ -119,13 +119,18 @@ static int grow(struct b2f_file *file, const struct b2f_grow *g,
 			g->after(g->arg, -1, false);
 	}
 	if (err) {
+		if (grown.become.is_astray)
+			b2f_log(file->frame->log, B2F_LOG_ERROR, "%s: %s",
+				file->frame->label, why->text);
 		b2f_enlarge_undo(&grown);
 		return err;
 	}
-	b2f_enlarge_end(&grown);
+	b2f_become_settle(&grown.become);
 	continue_with(file, grown.frame);
 	if (g->after)
 		g->after(g->arg, fd, grown.become.unsynced);
+	/* Not before: a file without any name would be taken for a deleted one. */
+	b2f_become_end(&grown.become);
 	return 0;
 }
 

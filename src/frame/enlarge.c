@@ -181,11 +181,6 @@ int b2f_enlarge_begin(struct b2f_txn *txn, int dirfd, const char *name,
 	return err;
 }
 
-void b2f_enlarge_end(struct b2f_grown *grown)
-{
-	b2f_become_end(&grown->become);
-}
-
 void b2f_enlarge_undo(struct b2f_grown *grown)
 {
 	b2f_frame_close(grown->frame);

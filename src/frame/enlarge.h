@@ -28,8 +28,8 @@ struct b2f_grown {
 /*
  * Makes the sparse frame of what @txn has committed, in the directory @dirfd
  * where its file is @name; @durable: it survives a loss of power when this
- * returns. Then comes b2f_become_exchange(), and b2f_enlarge_end() or
- * b2f_enlarge_undo().
+ * returns.  Next come the other steps of store/become.h, after which @out->frame is
+ * the caller's, or b2f_enlarge_undo().
  *
  * Returns 0; -EBUSY (other programs may hold NAME.b2lock, or have changed it),
  * or as b2f_become_begin() and b2f_frame_open(); then nothing is left.
@@ -37,12 +37,6 @@ struct b2f_grown {
 B2F_MUST_CHECK
 int b2f_enlarge_begin(struct b2f_txn *txn, int dirfd, const char *name,
 		   bool durable, struct b2f_grown *out, struct b2f_why *why);
-
-/*
- * The names are exchanged: deletes the old file.  @grown->frame is the
- * caller's.
- */
-void b2f_enlarge_end(struct b2f_grown *grown);
 
 /* They are not: deletes the sparse frame. */
 void b2f_enlarge_undo(struct b2f_grown *grown);

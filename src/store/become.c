@@ -156,6 +156,21 @@ static int exchange(const struct b2f_become *b)
 		       : 0;
 }
 
+/* Whatever was exchanged gets its name back; @err says why. */
+static int give_back(struct b2f_become *b, int err, struct b2f_why *why)
+{
+	int failed = exchange(b);
+
+	b->is_astray = failed != 0;
+	if (!failed)
+		return err;
+	return b2f_why_set(why, failed,
+			   "a file that another program has just put there, or "
+			   "changed, is called %s now, and could not be "
+			   "renamed: %s",
+			   b->hidden, strerror(-failed));
+}
+
 int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 {
 	int err = check_name(b, b->name, why);
@@ -168,22 +183,25 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 				   "exchange names: %s", strerror(-err));
 	/* Another program may have been faster. */
 	err = check_name(b, b->hidden, why);
-	if (!err)
-		err = check_lock(b, why);
 	if (err)
-		/* Whatever was exchanged gets its name back. */
-		(void)!exchange(b);
-	return err;
+		return give_back(b, err, why);
+	/* If that fails the directory stays: it has the same contents. */
+	err = check_lock(b, why);
+	return err && exchange(b) == 0 ? err : 0;
 }
 
-int b2f_become_exchange_back(struct b2f_become *b)
+int b2f_become_exchange_back(struct b2f_become *b, struct b2f_why *why)
 {
-	return exchange(b);
+	return give_back(b, 0, why);
 }
 
-void b2f_become_end(struct b2f_become *b)
+void b2f_become_settle(struct b2f_become *b)
 {
 	b->unsynced = !b->durable || sync_names(b);
+}
+
+void b2f_become_end(const struct b2f_become *b)
+{
 	/* Until the new name survives, the disk may need the old file. */
 	if (!b->durable || !b->unsynced)
 		(void)unlinkat(b->dirfd, b->hidden, 0);

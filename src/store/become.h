@@ -8,7 +8,8 @@
  *   1. The directory is made beside the file, under a hidden name.
  *   2. It gets the owner, the mode, the xattrs and the times of the file.
  *   3. Both exchange their names, in one step (RENAME_EXCHANGE).
- *   4. The file is deleted.
+ *   4. The new names become durable, if that is asked for.
+ *   5. The file is deleted.
  *
  * If this ends before 3 the file is as before, and if it ends behind 3 the
  * directory has its name; what has the hidden name is a leftover, which a writable
@@ -33,6 +34,8 @@ struct b2f_become {
 	char hidden[B2F_HIDDEN_SIZE];
 	/* The last sync of @dirfd failed; or @durable was not asked for. */
 	bool unsynced;
+	/* The directory has the name, and what should have it the hidden one. */
+	bool is_astray;
 };
 
 /*
@@ -52,17 +55,20 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 /*
  * Does 3.  Returns 0; -ESTALE (the name has become that of another file), -EMLINK
  * or -EBUSY as above, -EINVAL (the filesystem cannot exchange names) or an errno;
- * then both have the names that they had.
+ * then both have the names that they had, unless @b->is_astray.
  */
 B2F_MUST_CHECK
 int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why);
 
-/* Undoes 3.  Returns 0 or an errno. */
+/* Undoes 3.  Returns 0 or an errno; then @b->is_astray is set. */
 B2F_MUST_CHECK
-int b2f_become_exchange_back(struct b2f_become *b);
+int b2f_become_exchange_back(struct b2f_become *b, struct b2f_why *why);
 
-/* Does 4.  What cannot be deleted stays a leftover. */
-void b2f_become_end(struct b2f_become *b);
+/* Does 4. */
+void b2f_become_settle(struct b2f_become *b);
+
+/* Does 5.  What cannot be deleted stays a leftover. */
+void b2f_become_end(const struct b2f_become *b);
 
 /* Deletes what 1 made, after an error. */
 void b2f_become_undo(const struct b2f_become *b);
