@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,9 +159,23 @@ static int check_store(const struct job *job)
 	return -EBUSY;
 }
 
+/* A new file takes the place of one name; the others would keep the old one. */
+static int check_names(const struct job *job)
+{
+	if (!job->in_place || job->how->common.force ||
+	    b2f_frame_info_get(job->frame)->sparse || job->like.st_nlink < 2)
+		return 0;
+	cli_message_error("%s: the file has %ju names, and the others would "
+			  "keep the old frame; -f replaces this one, -o names "
+			  "another",
+			  job->path, (uintmax_t)job->like.st_nlink);
+	return -EMLINK;
+}
+
 static int check_kind(const struct job *job)
 {
 	const struct cli_encoding *s = &job->how->encoding;
+	int err;
 
 	if (job->in_place && job->how->common.frame_offset > 0) {
 		cli_message_error("%s: a part of a file cannot be replaced",
@@ -189,7 +204,8 @@ static int check_kind(const struct job *job)
 				  job->path);
 		return -EINVAL;
 	}
-	return check_store(job);
+	err = check_names(job);
+	return err ? err : check_store(job);
 }
 
 static int begin(struct job *job)

@@ -320,6 +320,8 @@ static int make_frame(struct convert *c, int dirfd, const char *name)
 		.name = name,
 		.mode = c->options->mode,
 		.no_seal = c->options->no_seal,
+		/* A copy of other storage is to stay what the user asks for. */
+		.small = c->frame->small && c->options->settings,
 	};
 	struct b2f_why why = {""};
 	int err;

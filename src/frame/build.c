@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "chunk/seal.h"
 #include "frame/ids.h"
+#include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "index/tags.h"
 #include "store/make.h"
@@ -58,7 +59,11 @@ static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		.sealed = is_sealed(b),
 	};
 
-	return b2f_index_write(&parts, out, size, why);
+	int err = b2f_index_write(&parts, out, size, why);
+
+	if (!err && b->options.small && parts.sealed && !b->header.sparse)
+		b2f_fingerprint_set_small(*out, *size);
+	return err;
 }
 
 /* A directory with the index of an empty frame. */

@@ -30,6 +30,8 @@ struct b2f_build_options {
 	mode_t mode;
 	/* Chunks without checksums. */
 	bool no_seal;
+	/* A contiguous one may become a sparse one when it grows (enlarge.h). */
+	bool small;
 };
 
 struct b2f_build_chunk {

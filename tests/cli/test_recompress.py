@@ -259,6 +259,25 @@ def test_what_follows_a_frame_is_kept():
     check_frame("f.b2f", data, clevel=9)
 
 
+def test_a_file_with_several_names():
+    """Only one of them would be the new frame."""
+    data = put("f", items(100000, 4))
+    ctl("compress", "--contiguous", "f")
+    os.link("f.b2f", "g.b2f")
+    before = get("f.b2f")
+    _, err = recompress("-9", "f.b2f", status=1)
+    assert "f.b2f: the file has 2 names" in err, err
+    assert get("f.b2f") == get("g.b2f") == before
+    recompress("-9", "-o", "h.b2f", "f.b2f")
+    recompress("-9", "-f", "f.b2f")
+    check_frame("f.b2f", data, clevel=9)
+    assert get("g.b2f") == before
+    recompress("-9", "g.b2f")
+    # A directory has one name, whatever its links.
+    ctl("compress", "f")
+    recompress("-9", "f.b2frame")
+
+
 def test_failures_change_nothing():
     data = noise(400000)
     make("f", False, bytes(b & 0x3f for b in data), typesize=1,
