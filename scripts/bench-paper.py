@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench-paper - the experiment of the paper about Bloscpack, with a mount as a column
 
-usage: scripts/bench paper [--sizes small,medium,large] [--rounds N] [--minutes N]
-                           [--dir DIR] [--json FILE] [--docs DIR] [--from FILE]
+usage: scripts/bench paper [--quick | --full | --tiny] [--sizes small,medium,large]
+                           [--rounds N] [--minutes N] [--dir DIR] [--json FILE]
+                           [--docs DIR] [--from FILE]
 
 Float64 arrays of three sizes (80 KB, 80 MB, 1.6 GB) and three entropies (low: a
 count; medium: a sine with noise; high: random) are saved, dropped from the page
@@ -13,8 +14,12 @@ fsync, and what is loaded is compared.  Formats whose package is missing are lef
 out, and said; so is a size that the disk has no room for, and what --minutes leave
 no time to begin with.
 
-What was measured goes to FILE (build/bench-paper.json); paper.md and a picture for
-each size, made of that, to --docs, if it is given.  --from takes what an earlier
+--quick leaves out the large arrays and takes a few minutes; --full, the default, has
+all; --tiny shows that all of it runs here, with arrays of the same names, but of
+some thousand items, once each.
+
+What was measured goes to FILE (build/bench-paper.json); paper.md, a picture for
+each size, and one of speed and ratio, made of that, to --docs, if it is given.  --from takes what an earlier
 run has measured.
 """
 import argparse
@@ -34,12 +39,25 @@ import numpy as np
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tests" / "support"))
 SIZES = {"small": 10**4, "medium": 10**7, "large": 2 * 10**8}
-BYTES = {"small": "80 KB", "medium": "80 MB", "large": "1.6 GB"}
 ENTROPIES = "low", "medium", "high"
 ROUNDS = {"small": 9, "medium": 5, "large": 1}
+TINY = {"small": 1000, "medium": 5000, "large": 20000}
+QUICK = ["small", "medium"]
 KINDS = {"save": "save, s", "cold": "load, cold, s", "hot": "load, hot, s",
          "ratio": "ratio"}
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", TOP / "build" / "bench"))
+
+
+def bytes_text(nbytes):
+    for unit in "B", "KB", "MB":
+        if nbytes < 1000:
+            return f"{nbytes:g} {unit}"
+        nbytes /= 1000
+    return f"{nbytes:g} GB"
+
+
+def size_text(run, size):
+    return bytes_text(8 * run["items"][size])
 
 
 def make(entropy, n):
@@ -259,7 +277,7 @@ def median(rounds):
 
 def run_array(options, formats, size, entropy):
     """Figures of all formats for one array; None: no room."""
-    array = make(entropy, SIZES[size])
+    array = make(entropy, options.items[size])
     if shutil.disk_usage(options.dir).free < 4 * array.nbytes:
         print(f"left out: no room for {size}", file=sys.stderr)
         return None
@@ -331,8 +349,15 @@ def describe(options):
                 [BUILD / "bloscctl", "--version"], text=True).split()[1]}
 
 
+def command(options):
+    words = [f"--{name}" for name in ("quick", "full", "tiny")
+             if vars(options)[name]]
+    return " ".join(["scripts/bench paper", *words, "--docs docs"])
+
+
 def measure(options):
-    run = {"machine": describe(options), "load": [os.getloadavg()[0]] * 2,
+    run = {"command": command(options), "machine": describe(options), "load": [os.getloadavg()[0]] * 2,
+           "items": options.items,
            "rounds": {s: options.rounds or ROUNDS[s] for s in options.sizes},
            "rows": []}
     run_all(options, run)
@@ -357,7 +382,7 @@ def headline(run):
     size = sizes_of(run)[-1]
     found = pick(run, size, "low")
     npz = found["npz"]["save"]
-    lines = [f"{BYTES[size]}, low entropy: `np.savez_compressed` takes "
+    lines = [f"{size_text(run, size)}, low entropy: `np.savez_compressed` takes "
              f"{npz:.3g} s to save.", ""]
     for name, row in found.items():
         if name.startswith(("bloscfs", "bloscpack")):
@@ -390,7 +415,41 @@ def figure(run, size, path):
             axis.set_title(f"{entropy} entropy: {title}", fontsize=9)
             axis.tick_params(labelsize=7)
             axis.spines[["top", "right"]].set_visible(False)
-    image.suptitle(f"float64, {BYTES[size]}")
+    image.suptitle(f"float64, {size_text(run, size)}")
+    image.savefig(path, dpi=80)
+    pyplot.close(image)
+
+
+def overview_of(run):
+    """The array of the picture of speed and ratio: noisy, and not small."""
+    sizes = [s for s in sizes_of(run) if s != "small"] or sizes_of(run)
+    size = sizes[0]
+    return size, "medium" if pick(run, size, "medium") else "low"
+
+
+def overview(run, path):
+    """Speed of saving and of loading over ratio: up and right is better."""
+    from matplotlib import pyplot
+    size, entropy = overview_of(run)
+    nbytes = 8 * run["items"][size]
+    image, axes = pyplot.subplots(1, 2, figsize=(10, 4.5), sharex=True,
+                                  layout="constrained")
+    for axis, (kind, title) in zip(axes, (("save", "save and fsync"),
+                                          ("cold", "load, not cached"))):
+        for name, row in pick(run, size, entropy).items():
+            ours = name.startswith("bloscfs")
+            speed = nbytes / row[kind] / 1e6
+            axis.scatter(row["ratio"], speed,
+                         color="#c0392b" if ours else "#7f8c8d")
+            axis.annotate(name, (row["ratio"], speed), xytext=(4, 3),
+                          textcoords="offset points", fontsize=7)
+        axis.set_yscale("log")
+        axis.margins(x=0.2, y=0.1)
+        axis.set_xlabel("ratio")
+        axis.set_ylabel("MB/s")
+        axis.set_title(title, fontsize=10)
+        axis.spines[["top", "right"]].set_visible(False)
+    image.suptitle(f"{size_text(run, size)} of float64, {entropy} entropy")
     image.savefig(path, dpi=80)
     pyplot.close(image)
 
@@ -419,7 +478,7 @@ def table(run, size, entropy):
 
 
 def page(run, docs):
-    rounds = ", ".join(f"{run['rounds'][s]} of {BYTES[s]}"
+    rounds = ", ".join(f"{run['rounds'][s]} of {size_text(run, s)}"
                        for s in sizes_of(run))
     lines = ["# The experiment of the paper about Bloscpack", "",
              "Float64 arrays of three sizes and three entropies (low: a count; "
@@ -429,13 +488,15 @@ def page(run, docs):
              "`np.fromfile`, in a mount; it is mounted anew before the cold "
              "load. Each other format is its package's own way to save an "
              "array, with its defaults.", "",
-             f"Made by `scripts/bench paper --docs docs`. Medians of rounds "
+             f"Made by `{run['command']}`. Medians of rounds "
              f"through all formats in turn: {rounds}.", "",
-             machine_text(run), "", *headline(run)]
+             machine_text(run), "", *headline(run), "",
+             "![speed and ratio](paper-overview.png)"]
+    overview(run, docs / "paper-overview.png")
     for size in sizes_of(run):
         missing = [e for e in ENTROPIES if e not in entropies_of(run, size)]
-        lines += ["", f"## {BYTES[size]}", "",
-                  f"![{BYTES[size]}](paper-{size}.png)"]
+        text = size_text(run, size)
+        lines += ["", f"## {text}", "", f"![{text}](paper-{size}.png)"]
         if missing:
             lines += ["", f"Not measured: {' and '.join(missing)} entropy."]
         for entropy in entropies_of(run, size):
@@ -447,8 +508,10 @@ def page(run, docs):
 
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/bench paper")
-    parser.add_argument("--sizes", default="small,medium,large",
-                        type=lambda text: text.split(","))
+    level = parser.add_mutually_exclusive_group()
+    for name in "--quick", "--full", "--tiny":
+        level.add_argument(name, action="store_true")
+    parser.add_argument("--sizes", type=lambda text: text.split(","))
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--minutes", type=float, default=600)
     parser.add_argument("--dir", default="/var/tmp")
@@ -457,6 +520,10 @@ def parse():
     parser.add_argument("--docs", type=pathlib.Path)
     parser.add_argument("--from", dest="earlier", type=pathlib.Path)
     options = parser.parse_args()
+    options.sizes = options.sizes or (QUICK if options.quick else [*SIZES])
+    options.items = TINY if options.tiny else SIZES
+    if options.tiny:
+        options.rounds = options.rounds or 1
     if not set(options.sizes) <= set(SIZES):
         parser.error(f"sizes are {', '.join(SIZES)}")
     return options

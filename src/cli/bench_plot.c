@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,10 +58,32 @@ static int await(pid_t pid)
 	return status ? -EIO : 0;
 }
 
-int cli_bench_plot_check(void)
+/* Can a file be made, or written to, at @path? */
+static int check_path(const char *path)
+{
+	char *copy;
+	int err;
+
+	if (access(path, W_OK) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	err = access(dirname(copy), W_OK) ? -errno : 0;
+	free(copy);
+	return err;
+}
+
+int cli_bench_plot_check(const char *path)
 {
 	pid_t pid;
-	int err = start("--version", -1, &pid);
+	int err = check_path(path);
+
+	if (err)
+		return cli_message_errno(path, err);
+	err = start("--version", -1, &pid);
 
 	if (!err)
 		err = await(pid);
@@ -139,6 +163,7 @@ static void put_script(FILE *out, const struct cli_bench_result *result,
 	put_quoted(out, path);
 	fputs("\nset logscale x\nset logscale y\nset ylabel 'ratio'\nset grid\n"
 	      "set key outside bottom center horizontal\n"
+	      "set lmargin 11\nset rmargin 4\nset bmargin 7\n"
 	      "set multiplot layout 1,2 title ",
 	      out);
 	/* A name is one line. */

@@ -12,9 +12,9 @@
 #include "b2frame/error.h"
 #include "cli/bench_result.h"
 
-/* -ENOENT if there is no gnuplot. */
+/* Before anything is measured: is there gnuplot, and a directory for @path? */
 B2F_MUST_CHECK
-int cli_bench_plot_check(void);
+int cli_bench_plot_check(const char *path);
 
 /* Ratio over both speeds, one colour per codec, as the PNG file @path. */
 B2F_MUST_CHECK

@@ -179,7 +179,7 @@ static int bench_file(struct bench *b, const char *path)
 	struct cli_bench_result result = {.path = path,
 					  .disk = b->disk,
 					  .nthreads = nthreads(b)};
-	int err = b->plot ? cli_bench_plot_check() : 0;
+	int err = b->plot ? cli_bench_plot_check(b->plot) : 0;
 
 	if (!err)
 		err = cli_bench_sample_take(path, b->sample, &sample);

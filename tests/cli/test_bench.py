@@ -148,6 +148,13 @@ def test_plots_are_made_by_gnuplot():
                           capture_output=True, text=True)
     assert none.returncode == 1 and "--json has all figures" in none.stderr
     assert not none.stdout
+    for path, why in (("/nowhere/x.png", "No such file"),
+                      ("x/y.png", "Not a directory")):
+        none = subprocess.run([BLOSCCTL, "bench", *FEW, f"--plot={path}", "x"],
+                              env=fake_gnuplot(), capture_output=True,
+                              text=True)
+        assert none.returncode == 1 and not none.stdout
+        assert none.stderr.startswith(f"bloscctl: {path}: {why}"), none.stderr
 
 
 def test_what_is_refused():
