@@ -98,13 +98,16 @@ static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 		return refuse("blocksize", "more than a chunk", reason);
 	if (o->refresh_s > 86400)
 		return refuse("refresh", "up to a day", reason);
+	if (o->cachedirsize && !o->cachedir)
+		return refuse("cachedirsize", "without cachedir", reason);
 	if (o->source && !b2f_remote_is_url(o->source) &&
 	    (o->endpoint || o->region || o->profile || o->pathstyle ||
-	     o->no_sign_request))
+	     o->no_sign_request || o->cachedir))
 		return refuse(o->endpoint    ? "endpoint"
 			      : o->region    ? "region"
 			      : o->profile   ? "profile"
 			      : o->pathstyle ? "pathstyle"
+			      : o->cachedir  ? "cachedir"
 					     : "no_sign_request",
 			      "SOURCE is no URL", reason);
 	if (o->locking && o->nolocking)

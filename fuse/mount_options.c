@@ -189,6 +189,7 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->endpoint);
 	free(options->region);
 	free(options->profile);
+	free(options->cachedir);
 	free(options->mount_namespace);
 	*options = (struct fs_options){0};
 }

@@ -108,6 +108,9 @@ struct fs_options {
 	bool no_sign_request;
 	/* Seconds until an index is asked for again. */
 	int64_t refresh_s;
+	/* Where stored bytes are kept, and how many; NULL: nowhere. */
+	char *cachedir;
+	int64_t cachedirsize;
 	/* Options that are the kernel's, with commas between them. */
 	char *kernel;
 };

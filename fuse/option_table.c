@@ -102,6 +102,8 @@ static const struct option_entry table[] = {
 	{"pathstyle", SET, FIELD(pathstyle), NULL},
 	{"no_sign_request", SET, FIELD(no_sign_request), NULL},
 	{"refresh", WHOLE_SECONDS, FIELD(refresh_s), NULL},
+	{"cachedir", TEXT, FIELD(cachedir), NULL},
+	{"cachedirsize", SIZE, FIELD(cachedirsize), NULL},
 	{"npy", CHOICE, FIELD(npy), view_words},
 	{"xattr", CHOICE, FIELD(xattr), view_words},
 	{"loglevel", CHOICE, FIELD(loglevel), level_words},

@@ -22,7 +22,7 @@ static void take_message(void *arg, enum b2f_log_level level,
 {
 	struct fs_remote *r = arg;
 
-	if (!r->reason)
+	if (!r->reason || level == B2F_LOG_WARNING)
 		fs_logger_write(r->logger, level, "%s", message);
 	else if (level == B2F_LOG_ERROR && !*r->reason)
 		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
@@ -46,6 +46,8 @@ static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		.secret_key = aws->secret_key,
 		.session_token = aws->session_token,
 		.refresh_ms = (unsigned int)r->refresh_ms,
+		.cache_dir = o->cachedir,
+		.cache_bytes = (uint64_t)o->cachedirsize,
 	};
 
 	return b2f_remote_new(&options, o->source, &r->place);

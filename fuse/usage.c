@@ -96,6 +96,8 @@ static const char options[] =
 	"  pathstyle             the bucket in the path, not in the host's name\n"
 	"  no_sign_request       ask as anyone, whatever keys there are\n"
 	"  refresh=S             until an index is asked for again (5)\n"
+	"  cachedir=DIR          keep what came, for the next mount too\n"
+	"  cachedirsize=SIZE     so much of it (10g)\n"
 	"daemon\n"
 	"  loglevel=error|warning|info|debug\n"
 	"  logfile=FILE          instead of stderr or syslog\n"

@@ -75,6 +75,13 @@ struct b2f_remote_options {
 	 * So a frame asks at most so often whether it has changed.
 	 */
 	unsigned int refresh_ms;
+	/*
+	 * A directory, made if there is none, for what has come from servers: stored
+	 * bytes by object and version, up to @cache_bytes on disk (0: 10 GiB), at
+	 * least 1 MiB.  Several programs may share it.  NULL: nothing is kept.
+	 */
+	const char *cache_dir;
+	uint64_t cache_bytes;
 };
 
 /* "s3://...", "http://...", "https://...": may be given to b2f_remote_new(). */

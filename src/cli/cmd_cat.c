@@ -6,6 +6,7 @@
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/operands.h"
 
 static const char help[] =
@@ -17,6 +18,7 @@ static const char help[] =
 	"  -f, --force           write to a terminal too\n"
 	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
+	CLI_FROM_URL_HELP
 	"  -h, --help            this text\n";
 
 struct cat {
@@ -36,6 +38,7 @@ static const struct cli_option table[] = {
 	 FIELD(common.nthreads), NULL},
 	{"frame-offset", 0, required_argument, cli_option_size,
 	 FIELD(common.frame_offset), NULL},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

@@ -6,6 +6,7 @@
 
 #include "cli/bloscpack.h"
 #include "cli/exit_codes.h"
+#include "cli/from_url.h"
 #include "cli/transform.h"
 
 static const char help[] =
@@ -27,7 +28,7 @@ static const char help[] =
 	"      --rm              remove each frame once its copy is safe\n"
 	"      --no-verify       copy chunks without decoding them\n"
 	"      --frame-offset=N  the frame begins at byte N of the "
-	"file\n" CLI_COMMON_HELP;
+	"file\n" CLI_FROM_URL_HELP CLI_COMMON_HELP;
 
 #define FIELD(name) offsetof(struct cli_transform, name)
 
@@ -60,6 +61,7 @@ static const struct cli_option table[] = {
 	 FIELD(common.frame_offset), NULL},
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	{.shared = cli_common_options, .field = FIELD(common)},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/from_stdin.h"
+#include "cli/from_url.h"
 #include "cli/losses.h"
 #include "cli/message.h"
 #include "cli/operands.h"
@@ -29,7 +30,7 @@ static const char help[] =
 	"      --rm              remove each frame once its copy is safe\n"
 	"      --no-sparse       write zeros instead of holes\n"
 	"      --json            say what was written as JSON on standard "
-	"output\n" CLI_DECODING_HELP;
+	"output\n" CLI_FROM_URL_HELP CLI_DECODING_HELP;
 
 struct decompress {
 	/* NULL: from the frame's name. */
@@ -52,6 +53,7 @@ static const struct cli_option table[] = {
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	{"json", 0, no_argument, cli_option_set, FIELD(common.json), NULL},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/info.h"
 #include "cli/info_mounted.h"
 #include "cli/json.h"
@@ -25,6 +26,7 @@ static const char help[] =
 	"as\n"
 	"                        an array; with --chunks, the chunks too\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
+	CLI_FROM_URL_HELP
 	"  -h, --help            this text\n";
 
 struct info {
@@ -44,6 +46,7 @@ static const struct cli_option table[] = {
 	{"frame-offset", 0, required_argument, cli_option_size,
 	 FIELD(common.frame_offset), NULL},
 	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

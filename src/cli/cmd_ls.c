@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/exit_codes.h"
+#include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/ls_tree.h"
 #include "cli/message.h"
@@ -24,6 +25,7 @@ static const char help[] =
 	"      --tree       all of it as a tree, with types and shapes of "
 	"arrays\n"
 	"      --json       as a JSON array\n"
+	CLI_FROM_URL_HELP
 	"  -h, --help       this text\n";
 
 struct ls {
@@ -48,6 +50,7 @@ static const struct cli_option table[] = {
 	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
 	{"tree", 0, no_argument, cli_option_set, FIELD(as_tree), NULL},
 	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

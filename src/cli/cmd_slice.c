@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/index_text.h"
 #include "cli/message.h"
 #include "cli/operands.h"
@@ -20,7 +21,7 @@ static const char help[] =
 	"INDEX is one of NumPy's basic ones: '10:20, ::-2, 5', '..., 0', "
 	"'-1'.\n\n"
 	"  -o, --output=FILE     write to FILE; - is standard "
-	"output\n" CLI_DECODING_HELP;
+	"output\n" CLI_FROM_URL_HELP CLI_DECODING_HELP;
 
 struct slice {
 	/* NULL: standard output. */
@@ -35,6 +36,7 @@ static const struct cli_option table[] = {
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
 	 NULL},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

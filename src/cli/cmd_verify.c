@@ -12,6 +12,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -33,6 +34,7 @@ static const char help[] =
 	"      --json            say all of it as JSON; several frames as an "
 	"array\n"
 	"      --no-progress     no progress bar\n"
+	CLI_FROM_URL_HELP
 	"  -h, --help            this text\n\n"
 	"Exit status: 0 all sound; 1 damage; 2 something could not be checked,"
 	"\nand no damage was seen.\n";
@@ -65,6 +67,7 @@ static const struct cli_option table[] = {
 	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
 	{"no-progress", 0, no_argument, cli_option_set, FIELD(no_progress),
 	 NULL},
+	{.shared = cli_from_url_options},
 	{0},
 };
 

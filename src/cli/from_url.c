@@ -13,6 +13,32 @@
 #include "cli/pack_path.h"
 #include "words/aws.h"
 
+/* Where what comes from servers is kept: one place for the whole process. */
+static struct {
+	const char *dir;
+	uint64_t max_bytes;
+} cache;
+
+static int set_cache_dir(const struct cli_option *option, void *field,
+			 const char *value)
+{
+	(void)field;
+	return cli_option_text(option, &cache.dir, value);
+}
+
+static int set_cache_bytes(const struct cli_option *option, void *field,
+			   const char *value)
+{
+	(void)field;
+	return cli_option_size(option, &cache.max_bytes, value);
+}
+
+const struct cli_option cli_from_url_options[] = {
+	{"cachedir", 0, required_argument, set_cache_dir, 0, NULL},
+	{"cachedirsize", 0, required_argument, set_cache_bytes, 0, NULL},
+	{0},
+};
+
 /* The remote of @url, for whom the environment names. */
 static int connect_to(const char *url, struct b2f_remote **out)
 {
@@ -35,6 +61,8 @@ static int connect_to(const char *url, struct b2f_remote **out)
 			.access_key = aws.access_key,
 			.secret_key = aws.secret_key,
 			.session_token = aws.session_token,
+			.cache_dir = cache.dir,
+			.cache_bytes = cache.max_bytes,
 		};
 
 		cli_message_forget();

@@ -12,7 +12,16 @@
 #define B2F_CLI_FROM_URL_H
 
 #include "b2frame/b2frame.h"
+#include "cli/options.h"
 #include "cli/walk.h"
+
+/* Rows of all commands that read frames, whatever struct they fill. */
+extern const struct cli_option cli_from_url_options[];
+
+/* Their part of the text of --help. */
+#define CLI_FROM_URL_HELP                                                      \
+	"      --cachedir=DIR    keep there what comes from servers\n"         \
+	"      --cachedirsize=SIZE  so much of it (10g)\n"
 
 /* As cli_frames_open().  Errors: also those of requests (b2frame/remote.h). */
 B2F_MUST_CHECK

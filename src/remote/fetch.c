@@ -2,20 +2,80 @@
 /* fetch.c - a range of one version of an object */
 #include "remote/fetch.h"
 
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
 
+#include "remote/cachedir.h"
+
+/*
+ * A fetch is made of one request; or, if it is likely to be in the cache, of a read
+ * there by the first thread that waits, and of a request if that brings nothing.
+ */
 struct b2f_fetch {
+	struct b2f_remote *remote;
+	struct b2f_fetch_spec spec;
+	/* What is wanted has this version. */
+	struct b2f_remote_stat version;
+	/* For a request that begins later; else NULL. */
+	char *path;
+	/* By which the cache knows the object; NULL: it does not. */
+	char *name;
+	pthread_mutex_t lock;
+	/* All below: under lock. */
+	bool in_cache;
+	/* What the server sent was put there, or another thread does so now. */
+	bool kept;
 	struct b2f_http_request *request;
-	/* What is wanted has a version, of so many bytes. */
-	bool pinned;
-	uint64_t size;
+	/* From the cache. */
+	uint8_t *bytes;
+	struct b2f_fetched cached;
 };
 
-int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec,
-		    struct b2f_fetch **out)
+/* Equal bytes are all that a weak ETag does not promise. */
+static bool is_strong(const struct b2f_remote_stat *v)
 {
+	return *v->etag ? strncmp(v->etag, "W/", 2) != 0 : v->mtime != 0;
+}
+
+/*
+ * What the cache calls what @spec asks for, malloc'ed; or NULL.  What follows the
+ * path of a URL may be a signature.
+ */
+static char *name_of(struct b2f_remote *remote,
+		     const struct b2f_fetch_spec *spec)
+{
+	const struct b2f_remote_stat *fixed =
+		spec->part_of ? spec->part_of : spec->version;
+	char *url, *name = NULL;
+	uint64_t query;
+	size_t n;
+
+	if (!remote->cache || !fixed || !is_strong(fixed))
+		return NULL;
+	url = b2f_url_of(&remote->url, spec->path);
+	if (!url)
+		return NULL;
+	n = strcspn(url, "?");
+	query = XXH3_64bits(url + n, strlen(url + n));
+	/* An object that has the same ETag again has the same bytes. */
+	if (asprintf(&name, "%.*s?%" PRIx64 " %s %s %" PRIu64 " %" PRId64,
+		     (int)n, url, query, spec->part_of ? "in" : "is",
+		     fixed->etag, fixed->size,
+		     spec->part_of || !*fixed->etag ? fixed->mtime
+						    : INT64_C(0)) < 0)
+		name = NULL;
+	free(url);
+	return name;
+}
+
+static int start_request(struct b2f_fetch *fetch, const char *path)
+{
+	const struct b2f_fetch_spec *spec = &fetch->spec;
 	const struct b2f_remote_stat *v = spec->version;
-	struct b2f_fetch *fetch = calloc(1, sizeof(*fetch));
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_GET,
 		.etag = v && *v->etag ? v->etag : NULL,
@@ -26,25 +86,114 @@ int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec
 		.room = spec->n,
 		.into = spec->into,
 	};
+
+	return b2f_remote_start(fetch->remote, &ask,
+				b2f_url_of(&fetch->remote->url, path),
+				&fetch->request);
+}
+
+static struct b2f_cachedir_range range_of(const struct b2f_fetch *fetch,
+					  size_t n)
+{
+	return (struct b2f_cachedir_range){
+		.name = fetch->name, .off = fetch->spec.off, .n = n};
+}
+
+static int begin(struct b2f_fetch *fetch)
+{
+	const char *path = fetch->spec.path;
+	const struct b2f_cachedir_range range = range_of(fetch, fetch->spec.n);
+
+	if (!fetch->name ||
+	    !b2f_cachedir_may_have(fetch->remote->cache, &range))
+		return start_request(fetch, path);
+	fetch->in_cache = true;
+	fetch->path = strdup(path);
+	return fetch->path ? 0 : -ENOMEM;
+}
+
+int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec,
+		    struct b2f_fetch **out)
+{
+	struct b2f_fetch *fetch = calloc(1, sizeof(*fetch));
 	int err;
 
 	if (!fetch)
 		return -ENOMEM;
-	err = b2f_remote_start(remote, &ask,
-			       b2f_url_of(&remote->url, spec->path),
-			       &fetch->request);
+	pthread_mutex_init(&fetch->lock, NULL);
+	fetch->remote = remote;
+	fetch->spec = *spec;
+	if (spec->version) {
+		fetch->version = *spec->version;
+		fetch->spec.version = &fetch->version;
+	}
+	fetch->name = name_of(remote, spec);
+	err = begin(fetch);
+	/* These are the caller's. */
+	fetch->spec.path = NULL;
+	fetch->spec.part_of = NULL;
 	if (err) {
-		free(fetch);
+		b2f_fetch_drop(fetch);
 		return err;
 	}
-	fetch->pinned = v != NULL;
-	fetch->size = v ? v->size : 0;
 	*out = fetch;
 	return 0;
 }
 
-int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
-		   struct b2f_why *why)
+/* What is wanted, from the cache; false: it has not got it. */
+static bool take_cached(struct b2f_fetch *fetch)
+{
+	const struct b2f_cachedir_range range = range_of(fetch, fetch->spec.n);
+	uint8_t *to = fetch->spec.into;
+	struct b2f_remote_stat st;
+	ssize_t n;
+
+	if (!to)
+		to = fetch->bytes = malloc(range.n);
+	n = to ? b2f_cachedir_get(fetch->remote->cache, &range, to, &st) : -1;
+	if (n < 0 || (fetch->spec.version && st.size != fetch->version.size) ||
+	    (fetch->spec.version && strcmp(st.etag, fetch->version.etag) != 0)) {
+		free(fetch->bytes);
+		fetch->bytes = NULL;
+		return false;
+	}
+	fetch->cached = (struct b2f_fetched){
+		.bytes = to, .n = (size_t)n, .version = st};
+	return true;
+}
+
+/* Looks into the cache, once.  Then there is a request, or fetch->cached. */
+static int look_into_cache(struct b2f_fetch *fetch)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&fetch->lock);
+	if (fetch->in_cache && !fetch->cached.bytes && !fetch->request &&
+	    !take_cached(fetch))
+		err = start_request(fetch, fetch->path);
+	pthread_mutex_unlock(&fetch->lock);
+	return err;
+}
+
+/* Has the cache keep what came, once. */
+static void keep(struct b2f_fetch *fetch, const struct b2f_fetched *got)
+{
+	const struct b2f_cachedir_range range = range_of(fetch, got->n);
+	bool first;
+
+	if (!fetch->name || got->n == 0)
+		return;
+	pthread_mutex_lock(&fetch->lock);
+	first = !fetch->kept;
+	fetch->kept = true;
+	pthread_mutex_unlock(&fetch->lock);
+	if (first)
+		b2f_cachedir_put(fetch->remote->cache, &range, &got->version,
+				 got->bytes);
+}
+
+static int wait_for_server(struct b2f_fetch *fetch, struct b2f_fetched *out,
+			   struct b2f_why *why)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(fetch->request);
 	const struct b2f_remote_stat *st = &reply->st;
@@ -54,7 +203,7 @@ int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
 			*why = reply->why;
 		return reply->err;
 	}
-	if (fetch->pinned && st->size != fetch->size)
+	if (fetch->spec.version && st->size != fetch->version.size)
 		return b2f_why_set(why, -ESTALE, "it is another version now");
 	if (st->size > 0 && !*st->etag && !st->mtime)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
@@ -62,7 +211,22 @@ int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
 				   "file from another");
 	*out = (struct b2f_fetched){
 		.bytes = reply->body, .n = reply->size, .version = *st};
+	keep(fetch, out);
 	return 0;
+}
+
+int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
+		   struct b2f_why *why)
+{
+	int err = look_into_cache(fetch);
+
+	if (err)
+		return err;
+	if (!fetch->request) {
+		*out = fetch->cached;
+		return 0;
+	}
+	return wait_for_server(fetch, out, why);
 }
 
 void b2f_fetch_drop(struct b2f_fetch *fetch)
@@ -70,5 +234,9 @@ void b2f_fetch_drop(struct b2f_fetch *fetch)
 	if (!fetch)
 		return;
 	b2f_http_drop(fetch->request);
+	pthread_mutex_destroy(&fetch->lock);
+	free(fetch->bytes);
+	free(fetch->path);
+	free(fetch->name);
 	free(fetch);
 }

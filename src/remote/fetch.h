@@ -2,7 +2,8 @@
 /*
  * fetch.h - a range of one version of an object
  *
- * The only way by which stored bytes come from a server.
+ * The only way by which stored bytes come from a server; or from the local cache of
+ * the remote, which is asked first about what never changes.
  *
  * Layer: remote.  May include: base/.  Threads: any; b2f_fetch_drop() once.
  */
@@ -17,6 +18,12 @@ struct b2f_fetch_spec {
 	const char *path;
 	/* Of which version; NULL: the one that is there now. */
 	const struct b2f_remote_stat *version;
+	/*
+	 * The version of another object, as long as which this one is always the
+	 * same; or NULL.  So a chunk is found in the cache whose version is not
+	 * known.
+	 */
+	const struct b2f_remote_stat *part_of;
 	uint64_t off;
 	/* Not 0; of the last bytes of an object fewer come. */
 	size_t n;
@@ -32,7 +39,7 @@ struct b2f_fetched {
 	struct b2f_remote_stat version;
 };
 
-/* Begins; waits for nothing.  Returns 0 or -ENOMEM. */
+/* Begins; waits for no server, and reads no file.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec,
 		    struct b2f_fetch **out);

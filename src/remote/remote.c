@@ -8,8 +8,13 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/checked.h"
 #include "base/log_line.h"
 #include "remote/fetch.h"
+
+/* On disk, unless the caller says so much; and never less. */
+#define CACHE_BYTES (UINT64_C(10) << 30)
+#define CACHE_MIN   (UINT64_C(1) << 20)
 
 /* All stamps of remote files have this device. */
 #define REMOTE_DEV UINT64_C(0x62326672)
@@ -66,6 +71,18 @@ static int start_http(struct b2f_remote *remote,
 	return b2f_http_new(&http, &remote->http);
 }
 
+/* Without its cache, a remote is only slower. */
+static void open_cache(struct b2f_remote *remote,
+		       const struct b2f_remote_options *o)
+{
+	uint64_t max_bytes = o->cache_bytes ? o->cache_bytes : CACHE_BYTES;
+
+	if (o->cache_dir)
+		(void)!b2f_cachedir_open(o->cache_dir,
+					 b2f_max_u64(max_bytes, CACHE_MIN),
+					 o->log, &remote->cache);
+}
+
 static int report_new(const struct b2f_remote_options *options, int err,
 		      const struct b2f_why *why)
 {
@@ -106,6 +123,7 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 		b2f_remote_free(remote);
 		return report_new(options, err, &why);
 	}
+	open_cache(remote, options);
 	*out = remote;
 	return 0;
 }
@@ -122,6 +140,7 @@ void b2f_remote_free(struct b2f_remote *remote)
 						 memory_order_acq_rel) != 1)
 		return;
 	b2f_http_free(remote->http);
+	b2f_cachedir_close(remote->cache);
 	b2f_url_fini(&remote->url);
 	free_auth(&remote->auth);
 	free(remote);

@@ -2,8 +2,9 @@
 /*
  * remote_priv.h - a remote, as the files of remote/ see it
  *
- * From below: http (requests), url and s3_* (what to ask, what is answered), fetch
- * (ranges of versions), remote (a place, single objects), window (one open object),
+ * From below: http (requests), url and s3_* (what to ask, what is answered), cache_cell
+ * and cachedir (a local cache), fetch (ranges of versions), remote (a place, single
+ * objects), window (one open object),
  * remote_store (the objects of a frame), remote_list, remote_open.
  *
  * Layer: remote.  May include: base/ store/ frame/ pack/.
@@ -15,6 +16,7 @@
 
 #include <stdatomic.h>
 
+#include "remote/cachedir.h"
 #include "remote/http.h"
 #include "remote/url.h"
 
@@ -23,6 +25,8 @@ struct b2f_remote {
 	atomic_uint refs;
 	struct b2f_url url;
 	struct b2f_http *http;
+	/* What came before; NULL: nothing is kept. */
+	struct b2f_cachedir *cache;
 	/* With a key all requests are signed. */
 	struct b2f_http_auth auth;
 	const struct b2f_log *log;

@@ -83,11 +83,14 @@ static char *path_of(const struct remote_store *r, int64_t id)
 	return b2f_remote_join(r->path, name);
 }
 
-static int start_fetch(struct remote_store *r, int64_t id, uint64_t n,
+/* @part_of: the version of the index by which object @id is known, or NULL. */
+static int start_fetch(struct remote_store *r, int64_t id,
+		       const struct b2f_remote_stat *part_of, uint64_t n,
 		       struct b2f_fetch **out)
 {
 	char *path = path_of(r, id);
-	const struct b2f_fetch_spec spec = {.path = path, .n = n};
+	const struct b2f_fetch_spec spec = {
+		.path = path, .part_of = part_of, .n = n};
 	int err = path ? b2f_fetch_start(r->remote, &spec, out) : -ENOMEM;
 
 	free(path);
@@ -107,7 +110,7 @@ static int hold(struct remote_store *r, struct b2f_why *why)
 	struct b2f_fetch *fetch = NULL;
 	int err;
 
-	err = start_fetch(r, B2F_OBJECT_INDEX,
+	err = start_fetch(r, B2F_OBJECT_INDEX, NULL,
 			  r->base.sparse ? INDEX_GUESS : FIRST_GUESS, &fetch);
 	if (!err)
 		err = b2f_fetch_wait(fetch, &got, why);
@@ -185,11 +188,12 @@ static int remote_stat_index(struct b2f_store *store, struct stat *out)
 /* Hands out the object @id in @version. */
 static int make_object(struct remote_store *r, int64_t id,
 		       const struct b2f_remote_stat *version,
+		       const struct b2f_remote_stat *part_of,
 		       struct b2f_object *out)
 {
 	char *path = path_of(r, id);
 	struct b2f_windows *w = NULL;
-	int err = path ? b2f_windows_new(r->remote, path, version,
+	int err = path ? b2f_windows_new(r->remote, path, version, part_of,
 					 r->base.sparse ? 0 : FIRST_GUESS, &w)
 		       : -ENOMEM;
 
@@ -235,7 +239,7 @@ static int open_index(struct remote_store *r, struct b2f_object *out,
 	start = r->start;
 	r->start = NULL;
 	pthread_mutex_unlock(&r->lock);
-	err = make_object(r, B2F_OBJECT_INDEX, &version, out);
+	err = make_object(r, B2F_OBJECT_INDEX, &version, NULL, out);
 	if (err || !start || b2f_fetch_wait(start, &got, NULL)) {
 		b2f_fetch_drop(start);
 		return err;
@@ -288,10 +292,11 @@ static struct b2f_fetch *take_coming(struct remote_store *r, int64_t id)
 	return fetch;
 }
 
-/* The chunk that @fetch, which is taken, brings. */
+/* The chunk that @fetch, which is taken, brings; a part of @index. */
 static int open_fetched(struct remote_store *r, int64_t id,
-			struct b2f_fetch *fetch, struct b2f_object *out,
-			struct b2f_why *why)
+			struct b2f_fetch *fetch,
+			const struct b2f_remote_stat *index,
+			struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_fetched got = {.n = 0};
 	int err = b2f_fetch_wait(fetch, &got, why);
@@ -299,7 +304,7 @@ static int open_fetched(struct remote_store *r, int64_t id,
 	if (err == -ENOENT)
 		err = chunk_missing(r, why);
 	if (!err)
-		err = make_object(r, id, &got.version, out);
+		err = make_object(r, id, &got.version, index, out);
 	if (err) {
 		b2f_fetch_drop(fetch);
 		return err;
@@ -314,7 +319,7 @@ static int open_fetched(struct remote_store *r, int64_t id,
 static int open_chunk(struct remote_store *r, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {
-	struct b2f_remote_stat version;
+	struct b2f_remote_stat version, index;
 	struct b2f_fetch *fetch;
 	bool known;
 	int err;
@@ -322,11 +327,12 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	pthread_mutex_lock(&r->lock);
 	fetch = take_coming(r, id);
 	known = !fetch && b2f_chunk_versions_get(r->versions, id, &version);
+	index = r->held;
 	pthread_mutex_unlock(&r->lock);
 	if (known)
-		return make_object(r, id, &version, out);
-	err = fetch ? 0 : start_fetch(r, id, FIRST_GUESS, &fetch);
-	return err ? err : open_fetched(r, id, fetch, out, why);
+		return make_object(r, id, &version, &index, out);
+	err = fetch ? 0 : start_fetch(r, id, &index, FIRST_GUESS, &fetch);
+	return err ? err : open_fetched(r, id, fetch, &index, out, why);
 }
 
 static int remote_open(struct b2f_store *store, int64_t id,
@@ -403,28 +409,46 @@ static bool is_coming(const struct remote_store *r, int64_t id)
 	return false;
 }
 
+/* Puts @c, which was started, on the list; false: another thread was faster. */
+static bool add_coming(struct remote_store *r, struct coming *c)
+{
+	bool added;
+
+	pthread_mutex_lock(&r->lock);
+	added = !is_coming(r, c->id);
+	if (added) {
+		make_room(r, c->n);
+		DL_APPEND(r->coming, c);
+		r->ncoming++;
+		r->coming_bytes += c->n;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return added;
+}
+
 static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
+	struct b2f_remote_stat index;
 	struct coming *c;
+	bool wanted;
 
 	id &= ~B2F_OBJECT_PENDING;
 	n = b2f_max_u64(n, FIRST_GUESS);
-	c = store->sparse && n <= COMING_BYTES_MAX ? calloc(1, sizeof(*c))
-						   : NULL;
+	if (!store->sparse || n > COMING_BYTES_MAX)
+		return;
+	pthread_mutex_lock(&r->lock);
+	wanted = !is_coming(r, id);
+	index = r->held;
+	pthread_mutex_unlock(&r->lock);
+	c = wanted ? calloc(1, sizeof(*c)) : NULL;
 	if (!c)
 		return;
 	*c = (struct coming){.id = id, .n = n};
-	pthread_mutex_lock(&r->lock);
-	if (!is_coming(r, id) && start_fetch(r, id, n, &c->fetch) == 0) {
-		make_room(r, n);
-		DL_APPEND(r->coming, c);
-		r->ncoming++;
-		r->coming_bytes += n;
-		c = NULL;
+	if (start_fetch(r, id, &index, n, &c->fetch) || !add_coming(r, c)) {
+		b2f_fetch_drop(c->fetch);
+		free(c);
 	}
-	pthread_mutex_unlock(&r->lock);
-	free(c);
 }
 
 static void remote_free(struct b2f_store *store)

@@ -35,6 +35,8 @@ struct b2f_windows {
 	struct b2f_remote *remote;
 	char *path;
 	struct b2f_remote_stat version;
+	bool is_part;
+	struct b2f_remote_stat part_of;
 	/* Only the first reader that misses something gets more than it asks for. */
 	size_t ahead;
 	pthread_mutex_t lock;
@@ -46,7 +48,8 @@ struct b2f_windows {
 };
 
 int b2f_windows_new(struct b2f_remote *remote, const char *path,
-		    const struct b2f_remote_stat *version, size_t ahead,
+		    const struct b2f_remote_stat *version,
+		    const struct b2f_remote_stat *part_of, size_t ahead,
 		    struct b2f_windows **out)
 {
 	struct b2f_windows *w = calloc(1, sizeof(*w));
@@ -59,6 +62,9 @@ int b2f_windows_new(struct b2f_remote *remote, const char *path,
 	}
 	w->remote = remote;
 	w->version = *version;
+	w->is_part = part_of != NULL;
+	if (part_of)
+		w->part_of = *part_of;
 	w->ahead = ahead;
 	pthread_mutex_init(&w->lock, NULL);
 	*out = w;
@@ -124,6 +130,8 @@ static void open_window(struct b2f_windows *w, struct range range)
 {
 	const struct b2f_fetch_spec spec = {.path = w->path,
 					    .version = &w->version,
+					    .part_of = w->is_part ? &w->part_of
+								  : NULL,
 					    .off = range.off,
 					    .n = range.end - range.off};
 	struct b2f_fetch *fetch = NULL;
@@ -215,6 +223,8 @@ static int read_exactly(struct b2f_windows *w, uint64_t off, void *buf, size_t n
 {
 	const struct b2f_fetch_spec spec = {.path = w->path,
 					    .version = &w->version,
+					    .part_of = w->is_part ? &w->part_of
+								  : NULL,
 					    .off = off,
 					    .n = n,
 					    .into = buf};

@@ -20,11 +20,13 @@ struct b2f_windows;
 
 /*
  * The object @path of @remote, which must outlive it, in @version.  A reader that
- * begins gets @ahead bytes at once (0: what it asks for).  Returns 0 or -ENOMEM.
+ * begins gets @ahead bytes at once (0: what it asks for).  @part_of as in struct
+ * b2f_fetch_spec.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_windows_new(struct b2f_remote *remote, const char *path,
-		    const struct b2f_remote_stat *version, size_t ahead,
+		    const struct b2f_remote_stat *version,
+		    const struct b2f_remote_stat *part_of, size_t ahead,
 		    struct b2f_windows **out);
 
 /* NULL does nothing. */

@@ -44,8 +44,8 @@ def web(root):
 class RemoteMount(Mount):
     """One whose connections stay open."""
 
-    def __init__(self, url, *options):
-        super().__init__(url, "mnt", *options)
+    def __init__(self, url, *options, at="mnt"):
+        super().__init__(url, at, *options)
 
     def open_fds(self):
         def is_socket(fd):

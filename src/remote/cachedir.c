@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cachedir.c - a directory that keeps what came from servers: look, read, write */
+#include "remote/cachedir.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/checked.h"
+#include "base/log_line.h"
+#include "base/monotonic.h"
+#include "remote/cache_cell.h"
+#include "remote/cachedir_priv.h"
+
+#define SUBDIR "b2fcache-1"
+
+/* A use is noted if the last one was so long ago, seconds. */
+#define USE_STEP_S 60
+
+/* "ab/0123456789abcdef0123456789abcd" */
+#define CELL_PATH_SIZE (B2F_CACHEDIR_SHARD_SIZE + B2F_CACHEDIR_NAME_LEN + 1)
+
+/* One cell of a range. */
+struct part {
+	uint64_t number;
+	/* In the cell. */
+	uint32_t begin;
+	uint32_t n;
+};
+
+static struct part part_at(uint64_t off, uint64_t left)
+{
+	uint32_t begin = (uint32_t)(off % B2F_CELL_SIZE);
+
+	return (struct part){
+		.number = off / B2F_CELL_SIZE,
+		.begin = begin,
+		.n = (uint32_t)b2f_min_u64(left, B2F_CELL_SIZE - begin),
+	};
+}
+
+void b2f_cachedir_shard_name(unsigned int shard,
+			     char out[B2F_CACHEDIR_SHARD_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	out[0] = digits[shard >> 4 & 15];
+	out[1] = digits[shard & 15];
+	out[2] = '\0';
+}
+
+static void cell_path(const char *name, uint64_t number,
+		      char out[CELL_PATH_SIZE])
+{
+	XXH128_hash_t hash =
+		XXH3_128bits_withSeed(name, strlen(name), number);
+	XXH128_canonical_t raw;
+	char *at = out;
+
+	XXH128_canonicalFromHash(&raw, hash);
+	for (size_t i = 0; i < sizeof(raw.digest); i++) {
+		b2f_cachedir_shard_name(raw.digest[i], at);
+		at += 2;
+		if (i == 0)
+			*at++ = '/';
+	}
+}
+
+/* All of what @fd is, up to @room bytes; 0: it cannot be read, or is longer. */
+static size_t read_all(int fd, uint8_t *raw, size_t room)
+{
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (got > 0 && n < room) {
+		got = read(fd, raw + n, room - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	return got == 0 ? n : 0;
+}
+
+/* Notes that the file @fd is used now. */
+static void note_use(int fd)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (fstat(fd, &st) == 0 && (st.st_mtim.tv_sec + USE_STEP_S <= now.tv_sec ||
+				    st.st_mtim.tv_sec > now.tv_sec))
+		(void)!futimens(fd, NULL);
+}
+
+/*
+ * Reads cell @number of @name; @out points into *@raw, which is the caller's to
+ * free().  Returns 0 or an error.
+ */
+static int read_cell(const struct b2f_cachedir *cache, const char *name,
+		     uint64_t number, uint8_t **raw, struct b2f_cell *out)
+{
+	char path[CELL_PATH_SIZE];
+	uint8_t *bytes;
+	size_t n;
+	int fd, err;
+
+	cell_path(name, number, path);
+	fd = openat(cache->fd, path,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	bytes = malloc(B2F_CELL_FILE_MAX);
+	n = bytes ? read_all(fd, bytes, B2F_CELL_FILE_MAX) : 0;
+	err = n ? b2f_cell_parse(bytes, n, name, number, out) : B2F_ECORRUPT;
+	if (err)
+		free(bytes);
+	else
+		*raw = bytes;
+	note_use(fd);
+	close(fd);
+	return err;
+}
+
+bool b2f_cachedir_may_have(struct b2f_cachedir *cache,
+			   const struct b2f_cachedir_range *range)
+{
+	char path[CELL_PATH_SIZE];
+
+	cell_path(range->name, range->off / B2F_CELL_SIZE, path);
+	return faccessat(cache->fd, path, F_OK, 0) == 0;
+}
+
+/* Copies @part, or what there is before the end of the object; adds to *@done. */
+static int get_part(const struct b2f_cachedir *cache, const char *name,
+		    const struct part *part, uint8_t *buf, size_t *done,
+		    struct b2f_remote_stat *version)
+{
+	uint64_t off = part->number * B2F_CELL_SIZE + part->begin;
+	const uint8_t *bytes = NULL;
+	struct b2f_cell cell;
+	uint8_t *raw = NULL;
+	uint64_t n;
+	int err = read_cell(cache, name, part->number, &raw, &cell);
+
+	if (err)
+		return err;
+	/* Two cells of different versions are of no use. */
+	if (*done > 0 && (cell.version.size != version->size ||
+			  cell.version.mtime != version->mtime ||
+			  strcmp(cell.version.etag, version->etag) != 0))
+		err = -ENOENT;
+	*version = cell.version;
+	n = b2f_min_u64(part->n,
+			version->size - b2f_min_u64(off, version->size));
+	if (!err && n > 0)
+		bytes = b2f_cell_find(&cell, part->begin,
+				      part->begin + (uint32_t)n);
+	if (bytes) {
+		memcpy(buf + *done, bytes, n);
+		*done += n;
+	}
+	free(raw);
+	return bytes ? 0 : -ENOENT;
+}
+
+ssize_t b2f_cachedir_get(struct b2f_cachedir *cache,
+			 const struct b2f_cachedir_range *range, uint8_t *buf,
+			 struct b2f_remote_stat *version)
+{
+	struct b2f_remote_stat st = {.size = UINT64_MAX};
+	size_t done = 0;
+
+	while (done < range->n && range->off + done < st.size) {
+		struct part part =
+			part_at(range->off + done, range->n - done);
+
+		if (get_part(cache, range->name, &part, buf, &done, &st))
+			return -ENOENT;
+	}
+	*version = st;
+	return (ssize_t)done;
+}
+
+/* Ends the writing: the error @err is of the disk, and likely to come again. */
+static void give_up(struct b2f_cachedir *cache, int err)
+{
+	if (!atomic_exchange(&cache->ends, true))
+		b2f_log(cache->log, B2F_LOG_WARNING,
+			"%s: %s; nothing more is kept there", cache->path,
+			strerror(-err));
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(fd, bytes, n);
+
+		if (done < 0)
+			return -errno;
+		bytes += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Opens a new file beside @path, in its directory, which is made if needed. */
+static int open_temp(struct b2f_cachedir *cache, const char *path, char *temp,
+		     size_t room)
+{
+	char shard[B2F_CACHEDIR_SHARD_SIZE] = {path[0], path[1], '\0'};
+	int fd;
+
+	snprintf(temp, room, "%s/" B2F_CACHEDIR_TEMP "%lld.%llx.%x", shard,
+		 (long long)getpid(), (unsigned long long)b2f_monotonic_ns(),
+		 atomic_fetch_add(&cache->ntemp, 1));
+	for (int try = 0;; try++) {
+		fd = openat(cache->fd, temp,
+			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+		if (errno != ENOENT || try > 0)
+			return -errno;
+		if (mkdirat(cache->fd, shard, 0700) != 0 && errno != EEXIST)
+			return -errno;
+	}
+}
+
+static int write_file(struct b2f_cachedir *cache, const char *path,
+		      const uint8_t *raw, size_t n)
+{
+	char temp[96];
+	int fd = open_temp(cache, path, temp, sizeof(temp));
+	int err = fd < 0 ? fd : write_all(fd, raw, n);
+
+	if (fd < 0)
+		return err;
+	/* Some disks tell here that they are full. */
+	if (close(fd) != 0 && !err)
+		err = -errno;
+	if (!err && renameat(cache->fd, temp, cache->fd, path) != 0)
+		err = -errno;
+	if (err)
+		(void)!unlinkat(cache->fd, temp, 0);
+	return err;
+}
+
+/* What is there of the same version already; false: nothing that helps. */
+static bool find_old(const struct b2f_cachedir *cache,
+		     const struct b2f_cell_piece *piece, uint8_t **raw,
+		     struct b2f_cell *out)
+{
+	return read_cell(cache, piece->name, piece->number, raw, out) == 0 &&
+	       out->version.size == piece->version->size &&
+	       out->version.mtime == piece->version->mtime &&
+	       strcmp(out->version.etag, piece->version->etag) == 0;
+}
+
+/* Adds @piece to the cell at @path; the lock of its group is held. */
+static int add_piece(struct b2f_cachedir *cache, const char *path,
+		     const struct b2f_cell_piece *piece, size_t *written)
+{
+	uint8_t *old_raw = NULL, *raw = NULL;
+	struct b2f_cell old;
+	bool found = find_old(cache, piece, &old_raw, &old);
+	size_t n = 0;
+	int err = 0;
+
+	if (found && b2f_cell_find(&old, piece->begin, piece->begin + piece->n))
+		goto out;
+	err = b2f_cell_make(found ? &old : NULL, piece, &raw, &n);
+	if (err)
+		goto out;
+	err = write_file(cache, path, raw, n);
+	if (!err)
+		*written = n;
+out:
+	free(old_raw);
+	free(raw);
+	return err;
+}
+
+static int put_piece(struct b2f_cachedir *cache,
+		     const struct b2f_cell_piece *piece)
+{
+	char path[CELL_PATH_SIZE];
+	pthread_mutex_t *lock;
+	size_t written = 0;
+	int err;
+
+	cell_path(piece->name, piece->number, path);
+	lock = &cache->locks[(unsigned char)path[0] % B2F_CACHEDIR_LOCKS];
+	pthread_mutex_lock(lock);
+	err = add_piece(cache, path, piece, &written);
+	pthread_mutex_unlock(lock);
+	if (written > 0)
+		b2f_cachedir_note(cache, written);
+	return err;
+}
+
+void b2f_cachedir_put(struct b2f_cachedir *cache,
+		      const struct b2f_cachedir_range *range,
+		      const struct b2f_remote_stat *version, const uint8_t *buf)
+{
+	size_t done = 0;
+	int err = 0;
+
+	while (!err && done < range->n && !atomic_load(&cache->ends)) {
+		struct part part =
+			part_at(range->off + done, range->n - done);
+		const struct b2f_cell_piece piece = {.name = range->name,
+						     .number = part.number,
+						     .version = version,
+						     .begin = part.begin,
+						     .n = part.n,
+						     .bytes = buf + done};
+
+		err = put_piece(cache, &piece);
+		done += part.n;
+	}
+	if (err && err != -ENOMEM)
+		give_up(cache, err);
+}
+
+/* Opens @dir/SUBDIR, which is ours and closed to others. */
+static int open_own(const char *dir, int *out)
+{
+	struct stat st;
+	int top, fd;
+
+	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+		return -errno;
+	top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return -errno;
+	fd = mkdirat(top, SUBDIR, 0700) != 0 && errno != EEXIST
+		     ? -1
+		     : openat(top, SUBDIR, O_RDONLY | O_DIRECTORY |
+						   O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		int err = -errno;
+
+		close(top);
+		return err;
+	}
+	close(top);
+	if (fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
+	    (st.st_mode & 077) != 0) {
+		close(fd);
+		return -EACCES;
+	}
+	*out = fd;
+	return 0;
+}
+
+int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
+		      const struct b2f_log *log, struct b2f_cachedir **out)
+{
+	struct b2f_cachedir *cache = calloc(1, sizeof(*cache));
+	int err = -ENOMEM;
+
+	if (cache)
+		cache->path = strdup(dir);
+	if (cache && cache->path)
+		err = open_own(dir, &cache->fd);
+	if (err) {
+		b2f_log(log, B2F_LOG_WARNING,
+			"%s: %s; nothing is kept there", dir,
+			err == -EACCES ? "not this user's alone"
+				       : strerror(-err));
+		free(cache ? cache->path : NULL);
+		free(cache);
+		return err;
+	}
+	for (int i = 0; i < B2F_CACHEDIR_LOCKS; i++)
+		pthread_mutex_init(&cache->locks[i], NULL);
+	cache->max_bytes = max_bytes;
+	cache->log = log;
+	/* What others have left is counted with the first that is written. */
+	atomic_init(&cache->uncounted, max_bytes);
+	atomic_flag_clear(&cache->counting);
+	*out = cache;
+	return 0;
+}
+
+void b2f_cachedir_close(struct b2f_cachedir *cache)
+{
+	if (!cache)
+		return;
+	for (int i = 0; i < B2F_CACHEDIR_LOCKS; i++)
+		pthread_mutex_destroy(&cache->locks[i]);
+	close(cache->fd);
+	free(cache->path);
+	free(cache);
+}

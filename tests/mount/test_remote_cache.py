@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a remote mount has read once is read from a local directory (cachedir=)."""
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from mounting import BUILD, data, main
+from remote import RemoteMount, read, save, web
+
+SIZE = 6 << 20
+# Stored as they are, so that each chunk is several cells.
+CHUNK = {"chunksize": 1 << 20}
+NAMES = {"x.b2frame": "x", "y.b2f": "y"}
+
+
+def make_files():
+    os.mkdir("files")
+    os.mkdir("mnt")
+    noise = random.Random(1).randbytes(SIZE)
+    save(noise, "files/x.b2frame", **CHUNK)
+    save(noise[::-1], "files/y.b2f", contiguous=True, **CHUNK)
+    return {"x": noise, "y": noise[::-1]}
+
+
+def mount(way, name, *more, at="mnt"):
+    return RemoteMount(f"{way.url}/{name}", "-o",
+                       ",".join(("cachedir=cache", *more)), at=at)
+
+
+def gets(way):
+    return [r.path for r in way.take()
+            if r.method == "GET" and r.status != 404]
+
+
+def cells():
+    return [p for p in pathlib.Path("cache").glob("*/??/*") if p.is_file()]
+
+
+def check_first_and_second(way, name, content):
+    shown = NAMES[name]
+    with mount(way, name):
+        assert read(f"mnt/{shown}") == content
+    assert len(gets(way)) > 3
+    with mount(way, name):
+        assert read(f"mnt/{shown}") == content
+        taken = gets(way)
+        assert len(taken) == 1, taken
+        assert taken[0].endswith((".b2f", "chunks.b2frame")), taken
+
+
+def test_a_second_reader_asks_for_the_index_only():
+    contents = make_files()
+    with web("files") as (way, _):
+        for name, shown in NAMES.items():
+            check_first_and_second(way, name, contents[shown])
+        # Read by another program, at another time.
+        for name, shown in NAMES.items():
+            run = subprocess.run([BUILD / "bloscctl", "cat", "--cachedir=cache",
+                                  f"{way.url}/{name}"], check=True,
+                                 capture_output=True)
+            assert run.stdout == contents[shown] and not run.stderr
+            taken = [p for p in gets(way) if p.endswith(".chunk")]
+            assert not taken, taken
+
+
+def test_what_was_read_here_and_there_is_there_again():
+    contents = make_files()
+    places = [random.Random(2).randrange(SIZE - 4096) for _ in range(30)]
+    with web("files") as (way, _):
+        for name, shown in NAMES.items():
+            for again in False, True:
+                with mount(way, name), \
+                        open(f"mnt/{shown}", "rb", buffering=0) as f:
+                    os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+                    way.take()
+                    for place in places:
+                        assert os.pread(f.fileno(), 4096, place) == \
+                            contents[shown][place:place + 4096]
+                    taken = gets(way)
+                    assert len(taken) <= (0 if again else 66), taken
+
+
+def test_damage_in_the_cache_is_not_seen():
+    contents = make_files()
+    with web("files") as (way, _):
+        for name, shown in NAMES.items():
+            check_first_and_second(way, name, contents[shown])
+        for i, path in enumerate(cells()):
+            raw = bytearray(path.read_bytes())
+            if i % 3:
+                raw[len(raw) * (i % 7) // 7] ^= 1 << i % 8
+            else:
+                raw = raw[:len(raw) * (i % 5) // 5]
+            path.write_bytes(raw)
+        for name, shown in NAMES.items():
+            check_first_and_second(way, name, contents[shown])
+
+
+def test_the_cache_is_bounded_and_closed_to_others():
+    contents = make_files()
+    with web("files") as (way, _):
+        for name, shown in NAMES.items():
+            with mount(way, name, "cachedirsize=2m"):
+                assert read(f"mnt/{shown}") == contents[shown]
+    found = cells()
+    assert 4 < len(found), found
+    assert sum(p.stat().st_blocks * 512 for p in found) <= 2 << 20
+    for path in (pathlib.Path("cache"), *pathlib.Path("cache").rglob("*")):
+        assert path.stat().st_mode & 0o77 == 0, path
+
+
+def test_a_changed_frame_is_read_anew():
+    contents = make_files()
+    other = random.Random(3).randbytes(SIZE)
+    with web("files") as (way, _):
+        for name, shown in NAMES.items():
+            check_first_and_second(way, name, contents[shown])
+            os.rename(f"files/{name}", f"files/old{name}")
+            save(other, f"files/{name}", contiguous=name.endswith("b2f"),
+                 **CHUNK)
+            # HTTP tells times by the second.
+            for path in (pathlib.Path("files") / name, *pathlib.Path(
+                    f"files/{name}").glob("*")):
+                os.utime(path, (1e9, 1e9))
+            check_first_and_second(way, name, other)
+
+
+def test_a_directory_that_cannot_be_used_costs_one_line():
+    contents = make_files()
+    pathlib.Path("cache").write_bytes(b"a file")
+    with web("files") as (way, _), mount(way, "x.b2frame") as m:
+        assert read("mnt/x") == contents["x"]
+        lines = [line for line in m.log().splitlines() if "cache" in line]
+        assert len(lines) == 1 and "nothing is kept" in lines[0], lines
+
+
+def test_several_mounts_share_it():
+    contents = make_files()
+    os.mkdir("mnt2")
+    with web("files") as (way, _):
+        with mount(way, "x.b2frame"):
+            assert read("mnt/x") == contents["x"]
+            way.take()
+            with mount(way, "x.b2frame", at="mnt2"):
+                assert read("mnt2/x") == contents["x"]
+            assert len(gets(way)) == 1
+
+
+main()
