@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/checked.h"
 #include "chunk/encode_blocks.h"
 #include "filter/pipeline.h"
 
@@ -83,24 +84,25 @@ static void put_header(const struct b2f_encode_plan *plan, unsigned int flags,
 }
 
 int b2f_blp_encode(struct b2f_encoder *enc,
-		   const struct b2f_encode_options *options, const uint8_t *src,
-		   uint32_t nbytes, uint8_t *dst, uint32_t *cbytes,
+		   const struct b2f_encode_options *options,
+		   struct b2f_bytes src, uint8_t *dst, uint32_t *cbytes,
 		   struct b2f_why *why)
 {
 	struct b2f_encode_plan plan;
 	struct b2f_encode_blocks b;
+	uint32_t nbytes = (uint32_t)b2f_min_u64(src.size, UINT32_MAX);
 	int err = make_plan(options, nbytes, &plan, why), ret = 0;
 
 	if (err)
 		return err;
 	if (!plan.as_is)
-		ret = b2f_encode_blocks_put_all(&b, enc, &plan, src, dst);
+		ret = b2f_encode_blocks_put_all(&b, enc, &plan, src.data, dst);
 	if (ret < 0)
 		return b2f_why_set(why, ret, "no memory for %s",
 				   plan.codec->name);
 	*cbytes = ret ? b.at : B2F_CHUNK_HEADER_MIN + nbytes;
 	if (!ret)
-		memcpy(dst + B2F_CHUNK_HEADER_MIN, src, nbytes);
+		memcpy(dst + B2F_CHUNK_HEADER_MIN, src.data, nbytes);
 	put_header(&plan, ret ? 0 : FLAG_MEMCPYED, *cbytes, dst);
 	return 0;
 }

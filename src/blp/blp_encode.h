@@ -18,18 +18,18 @@ static inline size_t b2f_blp_encode_bound(uint32_t nbytes)
 }
 
 /*
- * Encodes the @nbytes (> 0) at @src into @dst, which has room for
- * b2f_blp_encode_bound(); *@cbytes are used.  Of the filters of @options one kind
- * of shuffle is applied, if it has one; codecs that Blosc 1 does not know are
- * replaced.
+ * Encodes @src (1 byte or more) into @dst, which has room for
+ * b2f_blp_encode_bound(); *@cbytes are used.  Of the filters of @options one
+ * kind of shuffle is applied, if it has one; codecs that Blosc 1 does not know
+ * are replaced.
  *
  * Returns 0, -EINVAL (options that cannot be), B2F_ETOOBIG or -ENOMEM, with the
  * cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_blp_encode(struct b2f_encoder *enc,
-		   const struct b2f_encode_options *options, const uint8_t *src,
-		   uint32_t nbytes, uint8_t *dst, uint32_t *cbytes,
+		   const struct b2f_encode_options *options,
+		   struct b2f_bytes src, uint8_t *dst, uint32_t *cbytes,
 		   struct b2f_why *why);
 
 #endif

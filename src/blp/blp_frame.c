@@ -69,8 +69,8 @@ static int encode_meta(const struct b2f_blp *blp, uint8_t **out, size_t *size,
 		text[0] = 0xdb;
 		b2f_store_be32(text + 1, n - 5);
 		memcpy(text + 5, blp->json, n - 5);
-		err = b2f_chunk_encode(enc, &options, text, n, chunk, room,
-				       &encoded, why);
+		err = b2f_chunk_encode(enc, &options, b2f_bytes_at(text, n),
+				       b2f_room_at(chunk, room), &encoded, why);
 	}
 	b2f_encoder_free(enc);
 	free(text);

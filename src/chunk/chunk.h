@@ -164,19 +164,29 @@ uint32_t b2f_chunk_unit_reach(const struct b2f_chunk *chunk, uint32_t unit,
 /* True if units above 0 need the decoded unit 0 (the delta filter). */
 bool b2f_chunk_needs_ref(const struct b2f_chunk *chunk);
 
+/* The stored bytes of a unit, before they are decoded. */
+struct b2f_stored_unit {
+	uint32_t unit;
+	/* @size bytes, from the offset of b2f_chunk_unit_extent() on. */
+	const uint8_t *data;
+	size_t size;
+	/*
+	 * The decoded unit 0, used only if b2f_chunk_needs_ref() and @unit is
+	 * another one.
+	 */
+	const uint8_t *ref;
+};
+
 /*
- * Decodes @unit into @dst (b2f_chunk_unit_nbytes() bytes) from the @size bytes
- * at @stored that begin at the offset of b2f_chunk_unit_extent().  @ref is the
- * decoded unit 0; it is used only if b2f_chunk_needs_ref() and @unit > 0.
+ * Decodes @stored into @dst (b2f_chunk_unit_nbytes() bytes).
  *
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED (plugin codec or filter) or
  * -ENOMEM, with the cause in @why; @dst then holds rubbish.
  */
 B2F_MUST_CHECK
 int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
-			  struct b2f_decoder *dec, uint32_t unit,
-			  const uint8_t *stored, size_t size,
-			  const uint8_t *ref, uint8_t *dst,
+			  struct b2f_decoder *dec,
+			  const struct b2f_stored_unit *stored, uint8_t *dst,
 			  struct b2f_why *why);
 
 /*

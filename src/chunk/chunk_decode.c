@@ -15,6 +15,14 @@
 static const uint8_t nan4[4] = {0, 0, 0xc0, 0x7f};
 static const uint8_t nan8[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
 
+/* One chunk on its way, cut in blocks as @blocks tells. */
+struct decoding {
+	const struct b2f_chunk *chunk;
+	const struct b2f_chunk_blocks *blocks;
+	struct b2f_decoder *dec;
+	struct b2f_why *why;
+};
+
 /* Fills @dst with the endless row of @value, from its byte @phase on. */
 static void fill_pattern(uint8_t *dst, size_t n, const uint8_t *value,
 			 size_t width, size_t phase)
@@ -81,10 +89,11 @@ static int decode_run(struct b2f_cursor *cur, int32_t csize, uint8_t *dst,
 }
 
 /* One stream of exactly @n decoded bytes at @dst. */
-static int decode_stream(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-			 struct b2f_cursor *cur, uint8_t *dst, size_t n,
-			 struct b2f_why *why)
+static int decode_stream(const struct decoding *d, struct b2f_cursor *cur,
+			 uint8_t *dst, size_t n)
 {
+	const struct b2f_chunk_header *h = &d->chunk->header;
+	struct b2f_why *why = d->why;
 	int32_t csize = (int32_t)b2f_cursor_le32(cur);
 	const uint8_t *src;
 
@@ -106,31 +115,31 @@ static int decode_stream(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 		memcpy(dst, src, n);
 		return 0;
 	}
-	return name_plugin(&chunk->header,
-			   b2f_codec_states_decode(&dec->codecs,
-						   chunk->header.format, src,
-						   (size_t)csize, dst, n, why),
-			   why);
+	return name_plugin(
+		h,
+		b2f_codec_states_decode(&d->dec->codecs, h->format,
+					b2f_bytes_at(src, (size_t)csize),
+					b2f_room_at(dst, n), why),
+		why);
 }
 
 /* All streams of a block of @n bytes, one behind the other at @dst. */
-static int decode_streams(const struct b2f_chunk *chunk,
-			  struct b2f_decoder *dec, uint32_t blocksize,
-			  struct b2f_cursor *cur, uint8_t *dst, size_t n,
-			  struct b2f_why *why)
+static int decode_streams(const struct decoding *d, struct b2f_cursor *cur,
+			  uint8_t *dst, size_t n)
 {
-	const struct b2f_chunk_header *h = &chunk->header;
+	const struct b2f_chunk_header *h = &d->chunk->header;
 	/* The short last block is never split. */
-	size_t nstreams = h->split && n == blocksize ? h->typesize : 1;
+	size_t nstreams =
+		h->split && n == d->blocks->blocksize ? h->typesize : 1;
 	size_t each = n / nstreams;
 	int err = 0;
 
 	if (each == 0 || each * nstreams != n)
-		return b2f_why_set(why, B2F_ECORRUPT,
+		return b2f_why_set(d->why, B2F_ECORRUPT,
 				   "a block of %zu bytes split in %zu streams",
 				   n, nstreams);
 	for (size_t i = 0; i < nstreams && !err; i++)
-		err = decode_stream(chunk, dec, cur, dst + i * each, each, why);
+		err = decode_stream(d, cur, dst + i * each, each);
 	return err;
 }
 
@@ -152,16 +161,15 @@ static int get_zeros(struct b2f_decoder *dec, size_t n, const uint8_t **out)
  * Gets one stream of @n decoded bytes as a plane in *@plane: in its place if it
  * is stored as it is, the common zeros, or decoded into @room.
  */
-static int find_plane(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-		      struct b2f_cursor *cur, uint8_t *room, size_t n,
-		      const uint8_t **plane, struct b2f_why *why)
+static int find_plane(const struct decoding *d, struct b2f_cursor *cur,
+		      uint8_t *room, size_t n, const uint8_t **plane)
 {
 	struct b2f_cursor ahead = *cur;
 	uint32_t csize = b2f_cursor_le32(&ahead);
 
 	if (b2f_cursor_ok(&ahead) && csize == 0) {
 		*cur = ahead;
-		return get_zeros(dec, n, plane);
+		return get_zeros(d->dec, n, plane);
 	}
 	if (csize == n && b2f_cursor_left(&ahead) >= n) {
 		*plane = b2f_cursor_take(&ahead, n);
@@ -169,7 +177,7 @@ static int find_plane(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 		return 0;
 	}
 	*plane = room;
-	return decode_stream(chunk, dec, cur, room, n, why);
+	return decode_stream(d, cur, room, n);
 }
 
 /*
@@ -177,17 +185,16 @@ static int find_plane(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
  * wherever they are.  About half the streams of floats do not shrink and are
  * stored as they are; this saves a copy of each.
  */
-static int decode_planes(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-			 struct b2f_cursor *cur, uint8_t *dst, size_t n,
-			 struct b2f_why *why)
+static int decode_planes(const struct decoding *d, struct b2f_cursor *cur,
+			 uint8_t *dst, size_t n)
 {
-	size_t nplanes = chunk->header.typesize, each = n / nplanes;
+	size_t nplanes = d->chunk->header.typesize, each = n / nplanes;
 	const uint8_t *planes[B2F_PLANES_MAX] = {NULL};
 	int err = 0;
 
 	for (size_t i = 0; i < nplanes && !err; i++)
-		err = find_plane(chunk, dec, cur, dec->filter.data + i * each,
-				 each, &planes[i], why);
+		err = find_plane(d, cur, d->dec->filter.data + i * each, each,
+				 &planes[i]);
 	if (!err)
 		b2f_pipeline_decode_planes(planes, nplanes, each, dst);
 	return err;
@@ -206,93 +213,93 @@ static struct b2f_filter_block filter_block(const struct b2f_chunk *chunk,
 }
 
 /* Gets ready for a block of @n bytes; *@start is where its streams go. */
-static int begin_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+static int begin_block(const struct decoding *d,
 		       const struct b2f_filter_block *block, size_t n,
-		       uint8_t *dst, uint8_t **start, struct b2f_why *why)
+		       uint8_t *dst, uint8_t **start)
 {
-	const struct b2f_pipeline *pipeline = &chunk->header.pipeline;
+	const struct b2f_pipeline *pipeline = &d->chunk->header.pipeline;
 	int err;
 
-	err = b2f_pipeline_check(pipeline, block, n, why);
+	err = b2f_pipeline_check(pipeline, block, n, d->why);
 	if (err)
 		return err;
 	if (b2f_pipeline_needs_tmp(pipeline)) {
-		err = b2f_scratch_reserve(&dec->filter, n);
+		err = b2f_scratch_reserve(&d->dec->filter, n);
 		if (err)
 			return err;
 	}
-	*start = b2f_pipeline_start(pipeline, dst, dec->filter.data);
+	*start = b2f_pipeline_start(pipeline, dst, d->dec->filter.data);
 	return 0;
 }
 
 /*
- * Decodes block @block of @blocks.  Its stored bytes are the @size at @stored;
- * @ref is block 0, NULL for that one itself.
+ * Decodes block @block, whose stored bytes are at @stored; @ref is block 0,
+ * NULL for that one itself.
  */
-static int decode_block(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-			const struct b2f_chunk_blocks *blocks, uint32_t block,
+static int decode_block(const struct decoding *d, uint32_t block,
 			struct b2f_cursor stored, const uint8_t *ref,
-			uint8_t *dst, struct b2f_why *why)
+			uint8_t *dst)
 {
+	const struct b2f_chunk *chunk = d->chunk;
 	struct b2f_filter_block fb = filter_block(chunk, ref);
-	uint64_t at = (uint64_t)block * blocks->blocksize;
-	size_t n = b2f_min_u64(blocks->blocksize, chunk->header.nbytes - at);
+	uint32_t blocksize = d->blocks->blocksize;
+	uint64_t at = (uint64_t)block * blocksize;
+	size_t n = b2f_min_u64(blocksize, chunk->header.nbytes - at);
 	const struct b2f_pipeline *pipeline = &chunk->header.pipeline;
 	uint8_t *start;
 	int err;
 
-	err = begin_block(chunk, dec, &fb, n, dst, &start, why);
+	err = begin_block(d, &fb, n, dst, &start);
 	if (err)
 		return err;
-	if (chunk->header.split && n == blocks->blocksize &&
+	if (chunk->header.split && n == blocksize &&
 	    b2f_pipeline_takes_planes(pipeline, &fb, chunk->header.typesize, n))
-		return decode_planes(chunk, dec, &stored, dst, n, why);
-	err = decode_streams(chunk, dec, blocks->blocksize, &stored, start, n,
-			     why);
+		return decode_planes(d, &stored, dst, n);
+	err = decode_streams(d, &stored, start, n);
 	if (!err)
-		b2f_pipeline_decode(pipeline, &fb, dst, dec->filter.data, n);
+		b2f_pipeline_decode(pipeline, &fb, dst, d->dec->filter.data, n);
 	return err;
 }
 
-/* One VL block: its length, then one stream up to @size. */
-static int decode_vl_block(const struct b2f_chunk *chunk,
-			   struct b2f_decoder *dec, const uint8_t *stored,
-			   size_t size, uint8_t *dst, size_t room, size_t *done,
-			   struct b2f_why *why)
+/* One VL block: its length, then one stream up to the end; *@done are decoded.
+ */
+static int decode_vl_block(const struct decoding *d, struct b2f_cursor cur,
+			   struct b2f_room dst, size_t *done)
 {
+	const struct b2f_chunk *chunk = d->chunk;
 	struct b2f_filter_block block = filter_block(chunk, NULL);
-	struct b2f_cursor cur = b2f_cursor_at(stored, size);
-	size_t n = b2f_cursor_le32(&cur);
-	size_t left = b2f_cursor_left(&cur);
+	size_t n = b2f_cursor_le32(&cur), left = b2f_cursor_left(&cur);
+	const uint8_t *stream = cur.data + cur.pos;
 	uint8_t *start;
 	int err;
 
-	if (n == 0 || n > room || left == 0)
-		return b2f_why_set(why, B2F_ECORRUPT,
+	if (n == 0 || n > dst.size || left == 0)
+		return b2f_why_set(d->why, B2F_ECORRUPT,
 				   "a block of %zu bytes where %zu are left", n,
-				   room);
-	err = begin_block(chunk, dec, &block, n, dst, &start, why);
+				   dst.size);
+	err = begin_block(d, &block, n, dst.data, &start);
 	if (err)
 		return err;
 	if (left == n)
-		memcpy(start, stored + 4, n);
+		memcpy(start, stream, n);
 	else
-		err = b2f_codec_states_decode(&dec->codecs,
-					      chunk->header.format, stored + 4,
-					      left, start, n, why);
+		err = b2f_codec_states_decode(&d->dec->codecs,
+					      chunk->header.format,
+					      b2f_bytes_at(stream, left),
+					      b2f_room_at(start, n), d->why);
 	if (err)
-		return name_plugin(&chunk->header, err, why);
-	b2f_pipeline_decode(&chunk->header.pipeline, &block, dst,
-			    dec->filter.data, n);
+		return name_plugin(&chunk->header, err, d->why);
+	b2f_pipeline_decode(&chunk->header.pipeline, &block, dst.data,
+			    d->dec->filter.data, n);
 	*done = n;
 	return 0;
 }
 
-static int decode_vl(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-		     const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+static int decode_vl(const struct decoding *d, const uint8_t *raw, uint8_t *dst)
 {
-	const struct b2f_chunk_blocks *blocks = &chunk->blocks;
-	const struct b2f_chunk_header *h = &chunk->header;
+	const struct b2f_chunk_blocks *blocks = &d->chunk->blocks;
+	const struct b2f_chunk_header *h = &d->chunk->header;
+	struct b2f_why *why = d->why;
 	uint32_t start = b2f_chunk_block_start(blocks, 0), end;
 	size_t done = 0, n = 0;
 	int err;
@@ -307,8 +314,9 @@ static int decode_vl(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 		if (end <= start || end > h->cbytes)
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "block %u ends before it starts", i);
-		err = decode_vl_block(chunk, dec, raw + start, end - start,
-				      dst + done, h->nbytes - done, &n, why);
+		err = decode_vl_block(
+			d, b2f_cursor_at(raw + start, end - start),
+			b2f_room_at(dst + done, h->nbytes - done), &n);
 		if (err)
 			return err;
 		done += n;
@@ -320,59 +328,57 @@ static int decode_vl(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	return 0;
 }
 
-/* Every regular block, cut as @blocks tells. */
-static int decode_blocks(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-			 const struct b2f_chunk_blocks *blocks,
-			 const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+/* Every regular block. */
+static int decode_blocks(const struct decoding *d, const uint8_t *raw,
+			 uint8_t *dst)
 {
+	const struct b2f_chunk_blocks *blocks = d->blocks;
+	uint32_t cbytes = d->chunk->header.cbytes;
 	uint32_t start = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; i < blocks->nblocks && !err; i++) {
-		err = b2f_chunk_block_find(chunk, blocks, i, &start, why);
+		err = b2f_chunk_block_find(d->chunk, blocks, i, &start, d->why);
 		if (err)
 			break;
-		err = decode_block(chunk, dec, blocks, i,
-				   b2f_cursor_at(raw + start,
-						 chunk->header.cbytes - start),
-				   i ? dst : NULL,
-				   dst + (size_t)i * blocks->blocksize, why);
+		err = decode_block(
+			d, i, b2f_cursor_at(raw + start, cbytes - start),
+			i ? dst : NULL, dst + (size_t)i * blocks->blocksize);
 	}
 	return err;
 }
 
-static int set_dict(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-		    const struct b2f_chunk_blocks *blocks, struct b2f_why *why)
+static int set_dict(const struct decoding *d)
 {
+	const struct b2f_chunk_blocks *blocks = d->blocks;
+
 	if (!blocks->dict)
 		return 0;
-	return b2f_codec_states_dict(&dec->codecs, chunk->header.format,
-				     blocks->dict, blocks->dict_size, why);
+	return b2f_codec_states_dict(&d->dec->codecs, d->chunk->header.format,
+				     blocks->dict, blocks->dict_size, d->why);
 }
 
-static void end_dict(const struct b2f_chunk *chunk, struct b2f_decoder *dec)
+static void end_dict(const struct decoding *d)
 {
+	const struct b2f_chunk_header *h = &d->chunk->header;
 	int err;
 
-	if (!chunk->header.has_dict)
+	if (!h->has_dict)
 		return;
-	err = b2f_codec_states_dict(&dec->codecs, chunk->header.format, NULL, 0,
-				    NULL);
+	err = b2f_codec_states_dict(&d->dec->codecs, h->format, NULL, 0, NULL);
 	(void)err; /* ending never fails */
 }
 
-static int decode_cut(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-		      const struct b2f_chunk_blocks *blocks, const uint8_t *raw,
-		      uint8_t *dst, struct b2f_why *why)
+static int decode_cut(const struct decoding *d, const uint8_t *raw,
+		      uint8_t *dst)
 {
-	int err;
+	int err = set_dict(d);
 
-	err = set_dict(chunk, dec, blocks, why);
-	if (!err && chunk->header.vl)
-		err = decode_vl(chunk, dec, raw, dst, why);
+	if (!err && d->chunk->header.vl)
+		err = decode_vl(d, raw, dst);
 	else if (!err)
-		err = decode_blocks(chunk, dec, blocks, raw, dst, why);
-	end_dict(chunk, dec);
+		err = decode_blocks(d, raw, dst);
+	end_dict(d);
 	return err;
 }
 
@@ -380,69 +386,71 @@ static int decode_cut(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
  * Decodes as the header says, and if that fails, as the writer may have meant
  * it (docs/ format.md 9.1).  The first error is the one to report.
  */
-static int decode_whole(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-			const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
+static int decode_whole(const struct decoding *d, const uint8_t *raw,
+			uint8_t *dst)
 {
+	const struct b2f_chunk *chunk = d->chunk;
+	struct decoding other = {.chunk = chunk, .dec = d->dec};
 	int err = B2F_ECORRUPT;
 
 	if (chunk->blocks.table)
-		err = decode_cut(chunk, dec, &chunk->blocks, raw, dst, why);
+		err = decode_cut(d, raw, dst);
 	else
-		b2f_why_set(why, err, "a table beyond the chunk");
+		b2f_why_set(d->why, err, "a table beyond the chunk");
 	for (unsigned int i = 0; i < chunk->ndoubts && err == B2F_ECORRUPT;
 	     i++) {
-		int again = decode_cut(chunk, dec, &chunk->doubt[i], raw, dst,
-				       NULL);
+		int again;
 
+		other.blocks = &chunk->doubt[i];
+		again = decode_cut(&other, raw, dst);
 		if (again != B2F_ECORRUPT)
 			err = again;
 	}
 	return err;
 }
 
-static int decode_one(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
-		      uint32_t unit, struct b2f_cursor stored,
-		      const uint8_t *ref, uint8_t *dst, struct b2f_why *why)
+static int decode_one(const struct decoding *d, const struct b2f_stored_unit *s,
+		      uint8_t *dst)
 {
-	int err;
+	int err = set_dict(d);
 
-	err = set_dict(chunk, dec, &chunk->blocks, why);
 	if (!err)
-		err = decode_block(chunk, dec, &chunk->blocks, unit, stored,
-				   unit ? ref : NULL, dst, why);
-	end_dict(chunk, dec);
+		err = decode_block(d, s->unit, b2f_cursor_at(s->data, s->size),
+				   s->unit ? s->ref : NULL, dst);
+	end_dict(d);
 	return err;
 }
 
 int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
-			  struct b2f_decoder *dec, uint32_t unit,
-			  const uint8_t *stored, size_t size,
-			  const uint8_t *ref, uint8_t *dst, struct b2f_why *why)
+			  struct b2f_decoder *dec,
+			  const struct b2f_stored_unit *stored, uint8_t *dst,
+			  struct b2f_why *why)
 {
-	size_t n = b2f_chunk_unit_nbytes(chunk, unit);
+	const struct decoding d = {chunk, &chunk->blocks, dec, why};
+	size_t n = b2f_chunk_unit_nbytes(chunk, stored->unit);
 
 	switch (chunk->layout) {
 	case B2F_CHUNK_SPECIAL:
-		fill_special(chunk, (uint64_t)unit * chunk->unit_size, dst, n);
+		fill_special(chunk, (uint64_t)stored->unit * chunk->unit_size,
+			     dst, n);
 		return 0;
 	case B2F_CHUNK_FLAT:
-		if (size < n)
+		if (stored->size < n)
 			return b2f_why_set(why, B2F_ECORRUPT,
-					   "%zu of %zu bytes are there", size,
-					   n);
-		memcpy(dst, stored, n);
+					   "%zu of %zu bytes are there",
+					   stored->size, n);
+		memcpy(dst, stored->data, n);
 		return 0;
 	case B2F_CHUNK_WHOLE:
-		if (size < chunk->header.cbytes)
+		if (stored->size < chunk->header.cbytes)
 			return b2f_why_set(why, B2F_ECORRUPT,
-					   "%zu of %u bytes are there", size,
-					   chunk->header.cbytes);
-		return decode_whole(chunk, dec, stored, dst, why);
+					   "%zu of %u bytes are there",
+					   stored->size, chunk->header.cbytes);
+		return decode_whole(&d, stored->data, dst);
 	case B2F_CHUNK_BLOCKS:
 		break;
 	}
-	return decode_one(chunk, dec, unit, b2f_cursor_at(stored, size), ref,
-			  dst, why);
+	return decode_one(&d, stored, dst);
 }
 
 /* Copies in pieces: the C library is faster with these than with megabytes. */
@@ -456,6 +464,7 @@ static void copy_flat(uint8_t *dst, const uint8_t *src, size_t n)
 int b2f_chunk_decode_all(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 			 const uint8_t *raw, uint8_t *dst, struct b2f_why *why)
 {
+	const struct decoding d = {chunk, &chunk->blocks, dec, why};
 	const struct b2f_chunk_header *h = &chunk->header;
 
 	/* An empty chunk may claim to be anything. */
@@ -472,5 +481,5 @@ int b2f_chunk_decode_all(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	case B2F_CHUNK_WHOLE:
 		break;
 	}
-	return decode_whole(chunk, dec, raw, dst, why);
+	return decode_whole(&d, raw, dst);
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "chunk/encode_blocks.h"
 
 static bool all_same(const uint8_t *data, size_t n)
@@ -48,9 +49,10 @@ static int put_chunk(struct b2f_encoder *enc,
 
 int b2f_chunk_encode(struct b2f_encoder *enc,
 		     const struct b2f_encode_options *options,
-		     const uint8_t *src, uint32_t nbytes, uint8_t *dst,
-		     size_t room, struct b2f_encoded *out, struct b2f_why *why)
+		     struct b2f_bytes src, struct b2f_room dst,
+		     struct b2f_encoded *out, struct b2f_why *why)
 {
+	uint32_t nbytes = (uint32_t)b2f_min_u64(src.size, UINT32_MAX);
 	struct b2f_encoded made = {0};
 	struct b2f_encode_plan plan;
 	int err;
@@ -58,15 +60,15 @@ int b2f_chunk_encode(struct b2f_encoder *enc,
 	err = b2f_encode_plan_make(options, nbytes, &plan, why);
 	if (err)
 		return err;
-	if (room < b2f_chunk_encode_bound(nbytes))
+	if (dst.size < b2f_chunk_encode_bound(nbytes))
 		return b2f_why_set(why, -EINVAL,
-				   "room of %zu bytes for a chunk of %u", room,
-				   nbytes);
+				   "room of %zu bytes for a chunk of %u",
+				   dst.size, nbytes);
 	made.substituted = plan.substituted;
-	if (nbytes && !src[0] && all_same(src, nbytes)) {
+	if (nbytes && !src.data[0] && all_same(src.data, nbytes)) {
 		made.zeros = true;
 	} else {
-		err = put_chunk(enc, &plan, src, dst, &made.cbytes);
+		err = put_chunk(enc, &plan, src.data, dst.data, &made.cbytes);
 		if (err)
 			return b2f_why_set(why, err, "no memory for %s",
 					   plan.codec->name);
@@ -108,10 +110,10 @@ static int put_zeros(const struct b2f_encode_options *options, uint32_t nbytes,
 }
 
 int b2f_chunk_encode_value(const struct b2f_encode_options *options,
-			   uint32_t nbytes, const uint8_t *value,
-			   uint32_t width, uint8_t *dst, uint32_t *cbytes,
-			   struct b2f_why *why)
+			   uint32_t nbytes, struct b2f_bytes value,
+			   uint8_t *dst, uint32_t *cbytes, struct b2f_why *why)
 {
+	size_t width = value.size;
 	struct b2f_encode_plan plan;
 	int err;
 
@@ -119,19 +121,19 @@ int b2f_chunk_encode_value(const struct b2f_encode_options *options,
 	if (err)
 		return err;
 	/* The header of a chunk cannot tell the size of wide items. */
-	if (!value &&
+	if (!value.data &&
 	    (nbytes % options->typesize || plan.typesize != options->typesize))
 		return put_zeros(options, nbytes, dst, cbytes, why);
-	if (!value)
+	if (!value.data)
 		width = plan.typesize;
 	if (!width || width > nbytes || nbytes % width)
 		return b2f_why_set(why, -EINVAL,
-				   "a value of %u bytes repeated over %u",
+				   "a value of %zu bytes repeated over %u",
 				   width, nbytes);
-	*cbytes = B2F_CHUNK_HEADER_MAX + width;
+	*cbytes = B2F_CHUNK_HEADER_MAX + (uint32_t)width;
 	b2f_encode_plan_header(&plan, B2F_ENCODE_VALUE, *cbytes, dst);
-	if (value)
-		memcpy(dst + B2F_CHUNK_HEADER_MAX, value, width);
+	if (value.data)
+		memcpy(dst + B2F_CHUNK_HEADER_MAX, value.data, width);
 	else
 		memset(dst + B2F_CHUNK_HEADER_MAX, 0, width);
 	return 0;

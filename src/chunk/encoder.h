@@ -102,37 +102,37 @@ static inline size_t b2f_chunk_encode_bound(uint32_t nbytes)
 }
 
 /*
- * Encodes the @nbytes (0 is allowed) at @src, which are only read, into @dst,
- * which has @room bytes, at least b2f_chunk_encode_bound().
+ * Encodes @src, which may be empty, into @dst, which has room for at least
+ * b2f_chunk_encode_bound().
  *
- * Returns 0; -EINVAL (options or room that cannot be), B2F_ETOOBIG (@nbytes
+ * Returns 0; -EINVAL (options or room that cannot be), B2F_ETOOBIG (@src is
  * above B2F_CHUNK_NBYTES_MAX) or -ENOMEM, with the cause in @why and rubbish
  * in @dst.
  */
 B2F_MUST_CHECK
 int b2f_chunk_encode(struct b2f_encoder *enc,
 		     const struct b2f_encode_options *options,
-		     const uint8_t *src, uint32_t nbytes, uint8_t *dst,
-		     size_t room, struct b2f_encoded *out, struct b2f_why *why);
+		     struct b2f_bytes src, struct b2f_room dst,
+		     struct b2f_encoded *out, struct b2f_why *why);
 
 /*
- * Writes the special chunk of @nbytes (> 0) that repeats the @width bytes at
- * @value into @dst, which has room for B2F_CHUNK_HEADER_MAX + @width bytes.
- * With @value NULL and @width 0 it is a chunk of zeros, special or not, and
- * @dst has room for b2f_chunk_encode_bound(@nbytes).  (The kind of special
- * chunk that stands for zeros alone belongs into an index: C-Blosc2 does not
- * read it from a chunk file.)
+ * Writes the special chunk of @nbytes (> 0) that repeats @value into @dst,
+ * which has room for B2F_CHUNK_HEADER_MAX and @value.  With no bytes at NULL
+ * for
+ * @value it is a chunk of zeros, special or not, and @dst has room for
+ * b2f_chunk_encode_bound(@nbytes).  (The kind of special chunk that stands for
+ * zeros alone belongs into an index: C-Blosc2 does not read it from a chunk
+ * file.)
  *
  * *@cbytes is at most b2f_chunk_encode_bound(@nbytes).
  *
- * Returns 0, or -EINVAL (@nbytes is no multiple of @width, or options that
- * cannot be), B2F_ETOOBIG; with the cause in @why.
+ * Returns 0, or -EINVAL (@nbytes is no multiple of the size of @value, or
+ * options that cannot be), B2F_ETOOBIG; with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_chunk_encode_value(const struct b2f_encode_options *options,
-			   uint32_t nbytes, const uint8_t *value,
-			   uint32_t width, uint8_t *dst, uint32_t *cbytes,
-			   struct b2f_why *why);
+			   uint32_t nbytes, struct b2f_bytes value,
+			   uint8_t *dst, uint32_t *cbytes, struct b2f_why *why);
 
 /*
  * Guesses the item size of the @size bytes at @data from a sample of them: of

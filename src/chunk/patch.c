@@ -40,18 +40,9 @@ bool b2f_patch_fits(const struct b2f_encode_options *options,
 	       same_settings(&chunk->header, &plan);
 }
 
-/* The stored bytes of one block of the chunk before. */
-struct stored {
-	uint32_t block;
-	const uint8_t *data;
-	/* Up to the end of the chunk. */
-	size_t reach;
-	/* Up to the end of its last stream. */
-	size_t size;
-};
-
+/* The stored bytes of block @block of the chunk before. */
 static int find_stored(const struct b2f_patch *patch, uint32_t block,
-		       struct stored *out, struct b2f_why *why)
+		       struct b2f_stored_unit *out, struct b2f_why *why)
 {
 	const struct b2f_chunk *chunk = patch->chunk;
 	uint32_t start = 0;
@@ -60,11 +51,11 @@ static int find_stored(const struct b2f_patch *patch, uint32_t block,
 	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 	if (err)
 		return err;
-	out->block = block;
+	out->unit = block;
 	out->data = patch->raw + start;
-	out->reach = chunk->header.cbytes - start;
-	return b2f_chunk_block_size(chunk, block, out->data, out->reach,
-				    &out->size, why);
+	return b2f_chunk_block_size(chunk, block, out->data,
+				    chunk->header.cbytes - start, &out->size,
+				    why);
 }
 
 /* Decoded bytes of block @block of @chunk, 0 if it has none. */
@@ -73,11 +64,11 @@ static uint32_t nbytes_before(const struct b2f_chunk *chunk, uint32_t block)
 	return block < chunk->nunits ? b2f_chunk_unit_nbytes(chunk, block) : 0;
 }
 
-static int decode(const struct b2f_patch *patch, const struct stored *s,
-		  uint8_t *dst, struct b2f_why *why)
+static int decode(const struct b2f_patch *patch,
+		  const struct b2f_stored_unit *s, uint8_t *dst,
+		  struct b2f_why *why)
 {
-	return b2f_chunk_decode_unit(patch->chunk, patch->dec, s->block,
-				     s->data, s->size, NULL, dst, why);
+	return b2f_chunk_decode_unit(patch->chunk, patch->dec, s, dst, why);
 }
 
 /*
@@ -87,8 +78,8 @@ static int decode(const struct b2f_patch *patch, const struct stored *s,
  * data are decoded, and does not get a valid checksum.
  */
 static int copy_block(struct b2f_encode_blocks *b,
-		      const struct b2f_patch *patch, const struct stored *s,
-		      struct b2f_why *why)
+		      const struct b2f_patch *patch,
+		      const struct b2f_stored_unit *s, struct b2f_why *why)
 {
 	int err = 0;
 
@@ -96,7 +87,7 @@ static int copy_block(struct b2f_encode_blocks *b,
 		err = decode(patch, s, b->enc->data.data, why);
 	if (err)
 		return err;
-	return b2f_encode_blocks_copy(b, s->block, s->data, s->size);
+	return b2f_encode_blocks_copy(b, s->unit, s->data, s->size);
 }
 
 /* How much of the @n bytes of a block changes, which had @old bytes before. */
@@ -120,14 +111,14 @@ static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
 	uint32_t old = nbytes_before(patch->chunk, block);
 	enum b2f_patch_part part = part_of(patch, off, n, old);
 	uint8_t *data = b->enc->data.data;
-	struct stored s = {0};
+	struct b2f_stored_unit s = {0};
 	int err = 0;
 
 	if (part != B2F_PATCH_ALL) {
 		err = find_stored(patch, block, &s, why);
 		if (!err)
-			err = b2f_seal_check_unit(patch->seal, patch->chunk,
-						  block, s.data, s.reach, why);
+			err = b2f_seal_check_unit(patch->seal, patch->chunk, &s,
+						  why);
 		if (!err && part == B2F_PATCH_NONE)
 			return copy_block(b, patch, &s, why);
 		if (!err)

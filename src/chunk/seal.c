@@ -163,21 +163,23 @@ int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
 }
 
 /*
- * True if @tail would be a seal of this chunk if that had @cbytes and @nparts;
- * *@tag is the tag of the seal.
+ * True if @stored ends in a seal of this chunk, if that had @cbytes and
+ * @nparts; *@tag is the tag of the seal.
  */
-static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
-		      uint32_t cbytes, const uint8_t *tail, uint32_t nparts,
-		      uint64_t id, uint32_t *tag)
+static bool seal_fits(const struct b2f_chunk *chunk,
+		      const struct b2f_sealed *stored, uint32_t cbytes,
+		      uint32_t nparts, uint32_t *tag)
 {
-	const uint8_t *footer = tail + 4 * (size_t)nparts;
+	const uint8_t *end = stored->tail.data + stored->tail.size;
+	const uint8_t *list = end - seal_size(nparts);
+	const uint8_t *footer = end - FOOTER_SIZE;
 	uint32_t word = b2f_load_le32(footer + 8);
 	uint64_t seed = word;
 
 	*tag = word;
 	if (b2f_load_le32(footer + 12) == MAGIC_UNTAGGED) {
 		*tag = 0;
-		seed = id;
+		seed = stored->id;
 		if (word != nparts)
 			return false;
 	} else if (b2f_load_le32(footer + 12) != MAGIC || word < B2F_TAG_MIN ||
@@ -185,31 +187,31 @@ static bool seal_fits(const struct b2f_chunk *chunk, const uint8_t *head,
 		return false;
 	}
 	return b2f_load_le64(footer) ==
-	       head_sum(chunk, head, cbytes, tail, nparts, seed);
+	       head_sum(chunk, stored->head, cbytes, list, nparts, seed);
 }
 
 /*
  * True if a damaged header hides the seal: its cbytes include the seal, or what
  * it says of the chunk asks for another seal.
  */
-static bool seal_is_hidden(const struct b2f_chunk *chunk, const uint8_t *head,
-			   const uint8_t *tail, size_t tail_size,
-			   uint64_t stored, uint64_t id)
+static bool seal_is_hidden(const struct b2f_chunk *chunk,
+			   const struct b2f_sealed *stored)
 {
+	const struct b2f_bytes *tail = &stored->tail;
 	uint32_t nparts = count_parts(chunk), tag;
 	size_t size = seal_size(nparts);
 
-	if (tail_size < B2F_SEAL_MARK_SIZE ||
-	    !b2f_seal_is_mark(tail + tail_size - B2F_SEAL_MARK_SIZE))
+	if (tail->size < B2F_SEAL_MARK_SIZE ||
+	    !b2f_seal_is_mark(tail->data + tail->size - B2F_SEAL_MARK_SIZE))
 		return false;
-	if (stored > chunk->header.cbytes)
+	if (stored->nbytes > chunk->header.cbytes)
 		return true;
 	/* Data may end like a seal by chance: all of it has to fit. */
-	if (tail_size < size ||
-	    stored < size + head_size(chunk, chunk->header.header_len))
+	if (tail->size < size ||
+	    stored->nbytes < size + head_size(chunk, chunk->header.header_len))
 		return false;
-	return seal_fits(chunk, head, (uint32_t)(stored - size),
-			 tail + tail_size - size, nparts, id, &tag);
+	return seal_fits(chunk, stored, (uint32_t)(stored->nbytes - size),
+			 nparts, &tag);
 }
 
 /* Is @seal what the index says that the chunk has? */
@@ -228,9 +230,8 @@ static int check_tag(const struct b2f_seal *seal, uint32_t tag,
 			   seal->tag, tag);
 }
 
-int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
-		  const uint8_t *tail, size_t tail_size, uint64_t stored,
-		  const struct b2f_seal_owner *owner, struct b2f_seal *out,
+int b2f_seal_open(const struct b2f_chunk *chunk,
+		  const struct b2f_sealed *stored, struct b2f_seal *out,
 		  struct b2f_why *why)
 {
 	uint32_t nparts = count_parts(chunk), cbytes = chunk->header.cbytes;
@@ -238,22 +239,20 @@ int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
 	struct b2f_seal seal = {0};
 	int err;
 
-	if (stored == cbytes + (uint64_t)size && tail_size >= size) {
-		tail += tail_size - size;
-		if (!seal_fits(chunk, head, cbytes, tail, nparts, owner->id,
-			       &seal.tag))
+	if (stored->nbytes == cbytes + (uint64_t)size &&
+	    stored->tail.size >= size) {
+		if (!seal_fits(chunk, stored, cbytes, nparts, &seal.tag))
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "header, block table or seal do not "
 					   "agree");
-		seal.sums = tail;
+		seal.sums = stored->tail.data + stored->tail.size - size;
 		seal.nparts = nparts;
-	} else if (seal_is_hidden(chunk, head, tail, tail_size, stored,
-				  owner->id)) {
+	} else if (seal_is_hidden(chunk, stored)) {
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the header and the seal disagree on the "
 				   "size of the chunk");
 	}
-	err = check_tag(&seal, owner->tag, why);
+	err = check_tag(&seal, stored->tag, why);
 	if (!err)
 		*out = seal;
 	return err;
@@ -274,9 +273,11 @@ static int check_part(const struct b2f_seal *seal, uint32_t part,
 }
 
 int b2f_seal_check_unit(const struct b2f_seal *seal,
-			const struct b2f_chunk *chunk, uint32_t unit,
-			const uint8_t *stored, size_t size, struct b2f_why *why)
+			const struct b2f_chunk *chunk,
+			const struct b2f_stored_unit *stored,
+			struct b2f_why *why)
 {
+	size_t size = stored->size;
 	int err = 0;
 
 	if (!seal->sums)
@@ -289,16 +290,18 @@ int b2f_seal_check_unit(const struct b2f_seal *seal,
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "%zu of %u bytes are there", size,
 					   chunk->header.cbytes);
-		return b2f_seal_check_all(seal, chunk, stored, why);
+		return b2f_seal_check_all(seal, chunk, stored->data, why);
 	case B2F_CHUNK_FLAT:
-		size = b2f_min_u64(size, b2f_chunk_unit_nbytes(chunk, unit));
+		size = b2f_min_u64(size,
+				   b2f_chunk_unit_nbytes(chunk, stored->unit));
 		break;
 	case B2F_CHUNK_BLOCKS:
-		err = block_size(chunk, unit, stored, size, &size, why);
+		err = block_size(chunk, stored->unit, stored->data, size, &size,
+				 why);
 		break;
 	}
 	if (!err)
-		err = check_part(seal, unit, stored, size, why);
+		err = check_part(seal, stored->unit, stored->data, size, why);
 	return err;
 }
 

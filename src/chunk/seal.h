@@ -33,7 +33,7 @@
  * How to read with it: when the chunk has been opened (b2f_chunk_open(), from
  * its head), read the last b2f_seal_size() bytes of the file and give them to
  * b2f_seal_open(), once.  Then, before each b2f_chunk_decode_unit(), call
- * b2f_seal_check_unit() with the same unit and the same stored bytes; before
+ * b2f_seal_check_unit() with the same unit; before
  * b2f_chunk_decode_all(), b2f_seal_check_all().  B2F_ECORRUPT from any of them
  * means that the chunk must not be decoded.
  *
@@ -45,6 +45,7 @@
 #ifndef B2F_CHUNK_SEAL_H
 #define B2F_CHUNK_SEAL_H
 
+#include "base/span.h"
 #include "chunk/chunk.h"
 
 /* Parts of a chunk that is stored as it is; part of the format of seals. */
@@ -74,13 +75,24 @@ struct b2f_seal {
 	uint32_t tag;
 };
 
-/* Which chunk a seal has to belong to. */
-struct b2f_seal_owner {
-	/* The number in the name of the file. */
+/* The stored bytes that a seal is looked for in, and whose it has to be. */
+struct b2f_sealed {
+	/*
+	 * The bytes that the chunk was opened from, b2f_chunk_head_size() of
+	 * them.
+	 */
+	const uint8_t *head;
+	/*
+	 * The last of the @nbytes that are stored: b2f_seal_size(), or all of
+	 * them if they are less.  Has to outlive the seal.
+	 */
+	struct b2f_bytes tail;
+	uint64_t nbytes;
+	/* The chunk id. */
 	uint64_t id;
 	/*
-	 * The tag that the index has for it; 0: none, so that any seal will do,
-	 * or none.
+	 * The tag that the index has for the chunk; 0: none, so that any seal
+	 * will do, or none.
 	 */
 	uint32_t tag;
 };
@@ -102,30 +114,26 @@ int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
 		  uint32_t tag, uint8_t *dst, struct b2f_why *why);
 
 /*
- * Looks for the seal of @chunk and checks the head with it.  @head has the
- * bytes that @chunk was opened from, b2f_chunk_head_size() of them; @tail has
- * the last @tail_size of the @stored bytes of the file: b2f_seal_size(), or all
- * of them if they are less.  @tail has to outlive @out.
+ * Looks for the seal of @chunk in @stored, and checks the head with it.
  *
- * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or not those of @owner)
- * with the cause in @why.
+ * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or those of another
+ * chunk) with the cause in @why.
  */
 B2F_MUST_CHECK
-int b2f_seal_open(const struct b2f_chunk *chunk, const uint8_t *head,
-		  const uint8_t *tail, size_t tail_size, uint64_t stored,
-		  const struct b2f_seal_owner *owner, struct b2f_seal *out,
+int b2f_seal_open(const struct b2f_chunk *chunk,
+		  const struct b2f_sealed *stored, struct b2f_seal *out,
 		  struct b2f_why *why);
 
 /*
- * Checks the @size bytes at @stored that are about to be decoded as unit @unit
- * of @chunk.  Nothing to do if @seal is none.
+ * Checks @stored, which is about to be decoded, of @chunk.  Nothing to do if
+ * @seal is none.
  *
  * Returns 0 or B2F_ECORRUPT, with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_seal_check_unit(const struct b2f_seal *seal,
-			const struct b2f_chunk *chunk, uint32_t unit,
-			const uint8_t *stored, size_t size,
+			const struct b2f_chunk *chunk,
+			const struct b2f_stored_unit *stored,
 			struct b2f_why *why);
 
 /* Checks all parts of the chunk at @raw (its cbytes).  Returns likewise. */

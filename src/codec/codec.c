@@ -132,9 +132,8 @@ int b2f_codec_states_dict(struct b2f_codec_states *states, unsigned int format,
 }
 
 int b2f_codec_states_decode(struct b2f_codec_states *states,
-			    unsigned int format, const uint8_t *src,
-			    size_t src_size, uint8_t *dst, size_t dst_size,
-			    struct b2f_why *why)
+			    unsigned int format, struct b2f_bytes src,
+			    struct b2f_room dst, struct b2f_why *why)
 {
 	const struct b2f_codec *codec = NULL;
 	int err;
@@ -142,14 +141,14 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 	err = codec_get(states, format, &codec, why);
 	if (err)
 		return err;
-	err = codec->decode(states->state[format], src, src_size, dst,
-			    dst_size);
+	err = codec->decode(states->state[format], src.data, src.size, dst.data,
+			    dst.size);
 	if (err == -ENOMEM)
 		return b2f_why_set(why, err, "no memory for %s", codec->name);
 	if (err)
 		return b2f_why_set(why, err,
 				   "%zu bytes of %s do not give %zu bytes",
-				   src_size, codec->name, dst_size);
+				   src.size, codec->name, dst.size);
 	return 0;
 }
 
@@ -170,21 +169,20 @@ void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders)
 
 int64_t b2f_codec_encoders_encode(struct b2f_codec_encoders *encoders,
 				  unsigned int code, unsigned int level,
-				  const uint8_t *src, size_t src_size,
-				  uint8_t *dst, size_t room)
+				  struct b2f_bytes src, struct b2f_room dst)
 {
 	const struct b2f_codec *codec = b2f_codec_by_code(code);
 	int err;
 
 	if (!codec)
 		return B2F_EUNSUPPORTED;
-	if (!level || !src_size || !room)
+	if (!level || !src.size || !dst.size)
 		return 0;
 	if (!encoders->state[code]) {
 		err = codec->encoder_new(&encoders->state[code]);
 		if (err)
 			return err;
 	}
-	return codec->encode(encoders->state[code], level, src, src_size, dst,
-			     room);
+	return codec->encode(encoders->state[code], level, src.data, src.size,
+			     dst.data, dst.size);
 }

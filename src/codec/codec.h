@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/span.h"
 #include "base/why.h"
 
 /* Bits 5..7 of a chunk's flags. */
@@ -128,16 +129,16 @@ int b2f_codec_states_dict(struct b2f_codec_states *states, unsigned int format,
 			  struct b2f_why *why);
 
 /*
- * Decodes one stream as struct b2f_codec's decode does.
+ * Decodes the stream @src, which has to fill @dst, as struct b2f_codec's decode
+ * does.
  *
  * Returns 0, B2F_ECORRUPT, -ENOMEM, or B2F_EUNSUPPORTED (no codec has
  * @format), with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_codec_states_decode(struct b2f_codec_states *states,
-			    unsigned int format, const uint8_t *src,
-			    size_t src_size, uint8_t *dst, size_t dst_size,
-			    struct b2f_why *why);
+			    unsigned int format, struct b2f_bytes src,
+			    struct b2f_room dst, struct b2f_why *why);
 
 /* The encoders of all codecs for one thread, made when first needed. */
 struct b2f_codec_encoders {
@@ -149,19 +150,19 @@ void b2f_codec_encoders_init(struct b2f_codec_encoders *encoders);
 void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders);
 
 /*
- * Encodes one stream with codec @code as struct b2f_codec's encode does; at
+ * Encodes @src as one stream with codec @code, as struct b2f_codec's encode
+ * does; at
  * @level 0, or from 0 bytes, nothing fits.
  *
  * Streams are made without a dictionary; one would be set beside this call, as
  * b2f_codec_states_dict() does for decoding.
  *
- * Returns the size of the stream, 0 if it does not fit in @room, -ENOMEM, or
+ * Returns the size of the stream, 0 if it does not fit in @dst, -ENOMEM, or
  * B2F_EUNSUPPORTED (nothing encodes for @code).
  */
 B2F_MUST_CHECK
 int64_t b2f_codec_encoders_encode(struct b2f_codec_encoders *encoders,
 				  unsigned int code, unsigned int level,
-				  const uint8_t *src, size_t src_size,
-				  uint8_t *dst, size_t room);
+				  struct b2f_bytes src, struct b2f_room dst);
 
 #endif

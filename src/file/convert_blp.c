@@ -275,8 +275,8 @@ static int encode_chunk(const struct making *m, const uint8_t *data,
 
 	if (err)
 		return err;
-	err = b2f_blp_encode(enc, &m->how, data, nbytes, out->bytes,
-			     &out->cbytes, &why);
+	err = b2f_blp_encode(enc, &m->how, b2f_bytes_at(data, nbytes),
+			     out->bytes, &out->cbytes, &why);
 	b2f_idle_put_encoder(&m->runtime->idle, enc);
 	return err ? b2f_frame_report(m->frame, err, &why) : 0;
 }

@@ -45,9 +45,7 @@ static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 	}
 	err = b2f_scratch_reserve(&enc->data, rec->nbytes);
 	if (!err && keep)
-		err = b2f_reading_copy_chunk(rec->file, rec->nchunk,
-					     rec->base_raw, rec->base_nbytes, 0,
-					     enc->data.data, keep);
+		err = b2f_reading_copy_base(rec, 0, enc->data.data, keep);
 	if (err)
 		return err;
 	b2f_record_overlay(rec, 0, rec->nbytes, enc->data.data);

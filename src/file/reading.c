@@ -213,19 +213,18 @@ static int copy_source(const struct b2f_reading *r,
 	return err;
 }
 
-int b2f_reading_copy_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
-			   uint32_t nbytes, uint32_t off, uint8_t *buf,
-			   uint32_t size)
+int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
+			  uint8_t *buf, uint32_t size)
 {
 	struct b2f_source src = {
-		.span = {.nchunk = nchunk, .nbytes = nbytes},
-		.raw = raw,
-		.nbytes = nbytes,
+		.span = {.nchunk = rec->nchunk, .nbytes = rec->base_nbytes},
+		.raw = rec->base_raw,
+		.nbytes = rec->base_nbytes,
 	};
 	struct b2f_reading r;
 	int err;
 
-	b2f_reading_begin(file, &r);
+	b2f_reading_begin(rec->file, &r);
 	err = copy_source(&r, &src, off, buf, size);
 	b2f_reading_end(&r);
 	return err;

@@ -67,13 +67,12 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 		     struct b2f_source *out);
 
 /*
- * Reads [@off, @off + @size) of chunk @nchunk as entry @raw names it, which has
- * @nbytes, into @buf, by way of the cache.  Returns as b2f_file_pread().
+ * Reads [@off, @off + @size) of the chunk that @rec replaces into @buf, by way
+ * of the cache.  Returns as b2f_file_pread().
  */
 B2F_MUST_CHECK
-int b2f_reading_copy_chunk(struct b2f_file *file, uint64_t nchunk, uint64_t raw,
-			   uint32_t nbytes, uint32_t off, uint8_t *buf,
-			   uint32_t size);
+int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
+			  uint8_t *buf, uint32_t size);
 
 /* head.c */
 

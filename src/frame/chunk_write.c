@@ -229,8 +229,7 @@ static int write_file(struct b2f_chunk_writer *cw, struct image *image,
 	return err;
 }
 
-static int encode(struct b2f_chunk_writer *cw,
-		  const struct b2f_encode_options *options, const uint8_t *data,
+static int encode(struct b2f_chunk_writer *cw, const uint8_t *data,
 		  uint32_t nbytes, struct image *image, bool *zeros,
 		  struct b2f_why *why)
 {
@@ -238,23 +237,27 @@ static int encode(struct b2f_chunk_writer *cw,
 	struct b2f_scratch *dst = &cw->encoder->chunk;
 	const struct b2f_frame_header *h =
 		cw->as ? &cw->as->header : &cw->txn->header;
+	struct b2f_encode_options options;
 	struct b2f_encoded encoded;
 	int err;
 
+	get_options(cw, &options);
 	err = b2f_scratch_reserve(dst, room);
 	if (!err)
-		err = b2f_chunk_encode(cw->encoder, options, data, nbytes,
-				       dst->data, room, &encoded, why);
+		err = b2f_chunk_encode(
+			cw->encoder, &options, b2f_bytes_at(data, nbytes),
+			b2f_room_at(dst->data, room), &encoded, why);
 	if (err)
 		return err;
 	image->bytes = dst->data;
 	image->cbytes = encoded.cbytes;
 	/* The index cannot tell how long such a chunk is, unless in items. */
 	*zeros = encoded.zeros && h->chunksize != 0 &&
-		 nbytes % options->typesize == 0;
+		 nbytes % options.typesize == 0;
 	if (encoded.zeros && !*zeros)
-		err = b2f_chunk_encode_value(options, nbytes, NULL, 0,
-					     dst->data, &image->cbytes, why);
+		err = b2f_chunk_encode_value(&options, nbytes,
+					     b2f_bytes_at(NULL, 0), dst->data,
+					     &image->cbytes, why);
 	return err;
 }
 
@@ -276,14 +279,12 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 		    const uint8_t *data, uint32_t nbytes,
 		    struct b2f_txn_chunk *out)
 {
-	struct b2f_encode_options options;
 	struct b2f_why why = {""};
 	struct image image = {0};
 	bool zeros = false;
 	int err;
 
-	get_options(cw, &options);
-	err = encode(cw, &options, data, nbytes, &image, &zeros, &why);
+	err = encode(cw, data, nbytes, &image, &zeros, &why);
 	if (!err && zeros)
 		*out = (struct b2f_txn_chunk){
 			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};

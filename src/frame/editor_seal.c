@@ -123,8 +123,8 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 	room = malloc(b2f_chunk_encode_bound(nbytes));
 	if (!room)
 		return -ENOMEM;
-	err = b2f_chunk_encode_value(&options, nbytes, NULL, 0, room, &cbytes,
-				     &why);
+	err = b2f_chunk_encode_value(&options, nbytes, b2f_bytes_at(NULL, 0),
+				     room, &cbytes, &why);
 	if (err)
 		b2f_frame_report_chunk(editor->cw.txn->frame, nchunk, -1, err,
 				       &why);

@@ -111,12 +111,12 @@ static int wanted_size(const struct b2f_frame *frame,
 }
 
 /*
- * Reads what @how asks for into a fresh buffer.  The first read is a guess, so
- * that an ordinary chunk takes one read.
+ * Reads what @how asks for into a fresh buffer of @l.  The first read is a
+ * guess, so that an ordinary chunk takes one read.
  */
 static int read_bytes(const struct b2f_frame *frame, struct place *place,
-		      uint64_t nbytes, enum b2f_load how, uint8_t **bytes,
-		      size_t *size, struct b2f_why *why)
+		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
+		      struct b2f_why *why)
 {
 	/* No sound chunk is much longer than what it holds. */
 	uint64_t guess = how == B2F_LOAD_ALL ? nbytes + HEAD_GUESS : HEAD_GUESS;
@@ -150,8 +150,8 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 		free(buf);
 		return err;
 	}
-	*bytes = buf;
-	*size = want;
+	l->bytes = buf;
+	l->size = want;
 	place->start = buf;
 	place->nstart = b2f_max_u64(got, want);
 	return 0;
@@ -207,8 +207,10 @@ static int has_seal(const struct place *place, uint64_t stored,
 static int load_seal(const struct place *place, uint64_t stored,
 		     struct b2f_loaded *l, struct b2f_why *why)
 {
-	const struct b2f_seal_owner owner = {.id = l->raw & B2F_ENTRY_NUMBER,
-					     .tag = b2f_entry_tag(l->raw)};
+	struct b2f_sealed sealed = {.head = l->bytes,
+				    .nbytes = stored,
+				    .id = l->raw & B2F_ENTRY_NUMBER,
+				    .tag = b2f_entry_tag(l->raw)};
 	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);
 	bool has = false;
 	int err;
@@ -224,8 +226,8 @@ static int load_seal(const struct place *place, uint64_t stored,
 	err = read_at(place, stored - size, l->tail, size, why);
 	if (err)
 		return err;
-	return b2f_seal_open(&l->chunk, l->bytes, l->tail, size, stored, &owner,
-			     &l->seal, why);
+	sealed.tail = b2f_bytes_at(l->tail, size);
+	return b2f_seal_open(&l->chunk, &sealed, &l->seal, why);
 }
 
 /*
@@ -273,7 +275,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 
 	l->object = place->id;
 	l->identity = place->object.identity;
-	err = read_bytes(frame, place, nbytes, how, &l->bytes, &l->size, why);
+	err = read_bytes(frame, place, nbytes, how, l, why);
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place->stored,
 				     &frame->context, &l->chunk, why);

@@ -175,19 +175,19 @@ static int decode_range(const struct b2f_unit_read *r, uint32_t off,
 			uint32_t size, uint8_t *dst, struct b2f_why *why)
 {
 	const struct b2f_loaded *l = r->loaded;
-	const uint8_t *stored = NULL;
+	struct b2f_stored_unit stored = {
+		.unit = r->unit, .size = size, .ref = r->ref};
 	int err;
 
 	if (r->frame->store->has_sums && !b2f_loaded_is_whole(l))
-		err = get_summed(r, off, size, &stored, why);
+		err = get_summed(r, off, size, &stored.data, why);
 	else
-		err = get_stored(r, off, size, &stored, why);
+		err = get_stored(r, off, size, &stored.data, why);
 	if (!err)
-		err = b2f_seal_check_unit(&l->seal, &l->chunk, r->unit, stored,
-					  size, why);
+		err = b2f_seal_check_unit(&l->seal, &l->chunk, &stored, why);
 	if (!err)
-		err = b2f_chunk_decode_unit(&l->chunk, r->dec, r->unit, stored,
-					    size, r->ref, dst, why);
+		err = b2f_chunk_decode_unit(&l->chunk, r->dec, &stored, dst,
+					    why);
 	return err;
 }
 

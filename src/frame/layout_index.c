@@ -213,8 +213,9 @@ static int encode_head(const uint8_t *head, size_t len, uint8_t **out,
 		goto out;
 	room = b2f_chunk_encode_bound((uint32_t)n);
 	chunk = malloc(room);
-	err = chunk ? b2f_chunk_encode(enc, &options, packed, (uint32_t)n,
-				       chunk, room, &encoded, NULL)
+	err = chunk ? b2f_chunk_encode(enc, &options,
+				       b2f_bytes_at(packed, (uint32_t)n),
+				       b2f_room_at(chunk, room), &encoded, NULL)
 		    : -ENOMEM;
 	if (err)
 		goto out;

@@ -59,11 +59,12 @@ static int encode_all(struct measure *m)
 	int err = 0;
 
 	for (size_t i = 0; i < m->nchunks && !err; i++) {
-		err = b2f_chunk_encode(m->enc, &m->options,
-				       m->data + i * m->chunk_size,
-				       chunk_nbytes(m, i),
-				       m->stored + i * m->room, m->room,
-				       &encoded, NULL);
+		err = b2f_chunk_encode(
+			m->enc, &m->options,
+			b2f_bytes_at(m->data + i * m->chunk_size,
+				     chunk_nbytes(m, i)),
+			b2f_room_at(m->stored + i * m->room, m->room), &encoded,
+			NULL);
 		m->cbytes[i] = encoded.cbytes;
 	}
 	return err;

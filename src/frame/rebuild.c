@@ -335,8 +335,9 @@ static int make_zeros(struct rebuild *r, struct b2f_build_chunk *out,
 	out->bytes = malloc(b2f_chunk_encode_bound(out->nbytes));
 	if (!out->bytes)
 		return -ENOMEM;
-	return b2f_chunk_encode_value(&options, out->nbytes, NULL, 0,
-				      out->bytes, &out->cbytes, why);
+	return b2f_chunk_encode_value(&options, out->nbytes,
+				      b2f_bytes_at(NULL, 0), out->bytes,
+				      &out->cbytes, why);
 }
 
 /* *@skip: it is to be left out. */

@@ -105,8 +105,9 @@ int b2f_transcode_copy(struct b2f_frame *frame, uint64_t nchunk,
 static int encode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
 			struct b2f_build_chunk *out, struct b2f_why *why)
 {
-	return b2f_chunk_encode_value(&how->options, nbytes, NULL, 0,
-				      out->bytes, &out->cbytes, why);
+	return b2f_chunk_encode_value(&how->options, nbytes,
+				      b2f_bytes_at(NULL, 0), out->bytes,
+				      &out->cbytes, why);
 }
 
 int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
@@ -121,8 +122,8 @@ int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
 	chunk.bytes = malloc(room);
 	if (!chunk.bytes)
 		return -ENOMEM;
-	err = b2f_chunk_encode(enc, &how->options, data, nbytes, chunk.bytes,
-			       room, &encoded, why);
+	err = b2f_chunk_encode(enc, &how->options, b2f_bytes_at(data, nbytes),
+			       b2f_room_at(chunk.bytes, room), &encoded, why);
 	chunk.cbytes = encoded.cbytes;
 	if (!err && encoded.zeros) {
 		if (how->special && nbytes % how->options.typesize == 0) {

@@ -240,17 +240,18 @@ static int write_chunk(const struct b2f_index_parts *parts,
 	for (uint64_t i = 0; i < parts->nentries; i++)
 		b2f_store_le64(raw + i * ENTRY_SIZE, value_of(parts, i));
 	if (parts->nentries > 1 && is_same(parts)) {
-		err = b2f_chunk_encode_value(&options, nbytes, raw, ENTRY_SIZE,
-					     dst, cbytes, why);
+		err = b2f_chunk_encode_value(&options, nbytes,
+					     b2f_bytes_at(raw, ENTRY_SIZE), dst,
+					     cbytes, why);
 	} else {
-		err = b2f_chunk_encode(enc, &options, raw, nbytes, dst, room,
-				       &encoded, why);
+		err = b2f_chunk_encode(enc, &options, b2f_bytes_at(raw, nbytes),
+				       b2f_room_at(dst, room), &encoded, why);
 		*cbytes = encoded.cbytes;
 		/* The one entry 0: it has to be there as bytes. */
 		if (!err && encoded.zeros)
-			err = b2f_chunk_encode_value(&options, nbytes, raw,
-						     ENTRY_SIZE, dst, cbytes,
-						     why);
+			err = b2f_chunk_encode_value(
+				&options, nbytes, b2f_bytes_at(raw, ENTRY_SIZE),
+				dst, cbytes, why);
 	}
 	free(raw);
 	return err;

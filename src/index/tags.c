@@ -84,10 +84,11 @@ int b2f_tags_write(const uint64_t *entries, uint64_t nentries,
 	*size = 0;
 	if (make_codes(entries, nentries, codes)) {
 		b2f_store_le32(dst, MAGIC);
-		err = b2f_chunk_encode(enc, &options, codes, nbytes,
-				       dst + MAGIC_SIZE,
-				       b2f_chunk_encode_bound(nbytes), &encoded,
-				       why);
+		err = b2f_chunk_encode(
+			enc, &options, b2f_bytes_at(codes, nbytes),
+			b2f_room_at(dst + MAGIC_SIZE,
+				    b2f_chunk_encode_bound(nbytes)),
+			&encoded, why);
 		*size = MAGIC_SIZE + encoded.cbytes;
 	}
 	free(codes);

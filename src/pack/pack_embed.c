@@ -92,13 +92,21 @@ static bool is_good_key(const char *key, size_t len)
 	return true;
 }
 
-static int add_leaf(const char *key, size_t len, const struct place *place,
-		    struct b2f_frame *frame, struct b2f_store *source,
-		    const char *prefix, struct b2f_leaves *out,
-		    struct b2f_why *why)
+/* Where the leaves of a frame go. */
+struct embed {
+	struct b2f_frame *frame;
+	struct b2f_store *source;
+	/* What their paths begin with. */
+	const char *prefix;
+	struct b2f_leaves *out;
+	struct b2f_why *why;
+};
+
+static int add_leaf(const struct embed *e, const char *key, size_t len,
+		    const struct place *place)
 {
 	struct b2f_leaf leaf = {
-		.member = {.source = source,
+		.member = {.source = e->source,
 			   .off = place->off,
 			   .size = place->size},
 		.refused = place->remote ? "it is an array of another computer"
@@ -106,18 +114,16 @@ static int add_leaf(const char *key, size_t len, const struct place *place,
 	};
 
 	if (!is_good_key(key, len))
-		return corrupt(why, "a key that no file can be called by");
-	if (!b2f_range_fits(place->off, place->size, frame->header.nbytes))
-		return corrupt(why, "a frame outside of the data");
-	if (asprintf(&leaf.path, "%s%.*s" SUFFIX, prefix, (int)len - 1,
+		return corrupt(e->why, "a key that no file can be called by");
+	if (!b2f_range_fits(place->off, place->size, e->frame->header.nbytes))
+		return corrupt(e->why, "a frame outside of the data");
+	if (asprintf(&leaf.path, "%s%.*s" SUFFIX, e->prefix, (int)len - 1,
 		     key + 1) < 0)
 		return -ENOMEM;
-	return b2f_leaves_add(out, &leaf, why);
+	return b2f_leaves_add(e->out, &leaf, e->why);
 }
 
-static int take_map(struct b2f_cursor *cur, struct b2f_frame *frame,
-		    struct b2f_store *source, const char *prefix,
-		    struct b2f_leaves *out, struct b2f_why *why)
+static int take_map(const struct embed *e, struct b2f_cursor *cur)
 {
 	uint32_t n = b2f_unpack_map(cur);
 	struct place place;
@@ -129,16 +135,13 @@ static int take_map(struct b2f_cursor *cur, struct b2f_frame *frame,
 
 		place = take_place(cur);
 		if (!b2f_cursor_ok(cur))
-			return corrupt(why, "it is damaged");
-		err = add_leaf(key, len, &place, frame, source, prefix, out,
-			       why);
+			return corrupt(e->why, "it is damaged");
+		err = add_leaf(e, key, len, &place);
 	}
 	return err;
 }
 
-static int parse(const uint8_t *raw, size_t size, struct b2f_frame *frame,
-		 struct b2f_store *source, const char *prefix,
-		 struct b2f_leaves *out, struct b2f_why *why)
+static int parse(const struct embed *e, const uint8_t *raw, size_t size)
 {
 	struct b2f_cursor cur = b2f_cursor_at(raw, size);
 	uint32_t n = b2f_unpack_map(&cur);
@@ -149,12 +152,12 @@ static int parse(const uint8_t *raw, size_t size, struct b2f_frame *frame,
 		const char *key = b2f_unpack_text(&cur, &len);
 
 		if (key && is_text(key, len, "embed_map"))
-			err = take_map(&cur, frame, source, prefix, out, why);
+			err = take_map(e, &cur);
 		else
 			b2f_unpack_skip(&cur);
 	}
 	if (!err && !b2f_cursor_ok(&cur))
-		err = corrupt(why, "it is damaged");
+		err = corrupt(e->why, "it is damaged");
 	return err;
 }
 
@@ -162,13 +165,14 @@ int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
 		  const char *prefix, struct b2f_leaves *out,
 		  struct b2f_why *why)
 {
+	const struct embed embed = {frame, source, prefix, out, why};
 	uint8_t *content = NULL;
 	size_t size = 0;
 	int err;
 
 	err = b2f_frame_vlmeta_find(frame, META, &content, &size);
 	if (!err)
-		err = parse(content, size, frame, source, prefix, out, why);
+		err = parse(&embed, content, size);
 	free(content);
 	/* Nothing was put in. */
 	return err == -ENODATA ? 0 : err;

@@ -32,8 +32,11 @@ static int decode_unit(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	stored = malloc(size ? size : 1);
 	if (size)
 		memcpy(stored, raw + off, size);
-	err = b2f_chunk_decode_unit(chunk, dec, unit, stored, size, ref, dst,
-				    NULL);
+	err = b2f_chunk_decode_unit(
+		chunk, dec,
+		&(struct b2f_stored_unit){
+			.unit = unit, .data = stored, .size = size, .ref = ref},
+		dst, NULL);
 	free(stored);
 	return err;
 }
@@ -83,7 +86,8 @@ static void decode(const struct b2f_chunk *chunk, const uint8_t *raw)
 static void check_seal(const struct b2f_chunk *chunk, const uint8_t *raw,
 		       size_t size, uint32_t tag)
 {
-	const struct b2f_seal_owner owner = {.id = tag & 3, .tag = tag};
+	struct b2f_sealed stored = {
+		.head = raw, .nbytes = size, .id = tag & 3, .tag = tag};
 	size_t n = b2f_seal_size(chunk);
 	uint32_t off = 0, length = 0;
 	struct b2f_seal seal;
@@ -92,14 +96,19 @@ static void check_seal(const struct b2f_chunk *chunk, const uint8_t *raw,
 	n = n < size ? n : size;
 	tail = malloc(n ? n : 1);
 	memcpy(tail, raw + size - n, n);
-	if (!b2f_seal_open(chunk, raw, tail, n, size, &owner, &seal, NULL)) {
+	stored.tail = b2f_bytes_at(tail, n);
+	if (!b2f_seal_open(chunk, &stored, &seal, NULL)) {
 		(void)!b2f_seal_check_all(&seal, chunk, raw, NULL);
 		for (uint32_t i = 0; i < chunk->nunits && i < 256; i++)
 			if (!b2f_chunk_unit_extent(chunk, i, &off, &length,
 						   NULL))
-				(void)!b2f_seal_check_unit(&seal, chunk, i,
-							   raw + off, length,
-							   NULL);
+				(void)!b2f_seal_check_unit(
+					&seal, chunk,
+					&(struct b2f_stored_unit){
+						.unit = i,
+						.data = raw + off,
+						.size = length},
+					NULL);
 	}
 	free(tail);
 }

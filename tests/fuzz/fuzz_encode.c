@@ -68,7 +68,7 @@ static void check_chunk(const uint8_t *raw, uint32_t cbytes,
 	struct b2f_decoder *dec = NULL;
 	uint8_t *got = need(size), *tail;
 	struct b2f_chunk chunk;
-	const struct b2f_seal_owner owner = {.tag = B2F_TAG_MIN};
+	struct b2f_sealed stored = {.head = raw, .tag = B2F_TAG_MIN};
 	struct b2f_seal seal;
 	size_t seal_size;
 
@@ -79,10 +79,11 @@ static void check_chunk(const uint8_t *raw, uint32_t cbytes,
 		abort();
 	seal_size = b2f_seal_size(&chunk);
 	tail = need(seal_size);
+	stored.tail = b2f_bytes_at(tail, seal_size);
+	stored.nbytes = cbytes + seal_size;
 	if (b2f_seal_make(&chunk, raw, B2F_TAG_MIN, tail, NULL) ||
-	    b2f_seal_open(&chunk, raw, tail, seal_size, cbytes + seal_size,
-			  &owner, &seal, NULL) ||
-	    !seal.sums || b2f_seal_check_all(&seal, &chunk, raw, NULL))
+	    b2f_seal_open(&chunk, &stored, &seal, NULL) || !seal.sums ||
+	    b2f_seal_check_all(&seal, &chunk, raw, NULL))
 		abort();
 	b2f_decoder_free(dec);
 	free(tail);
@@ -98,12 +99,13 @@ static void encode(const struct b2f_encode_options *options,
 	struct b2f_encoded made;
 
 	if (b2f_encoder_new(&enc) ||
-	    b2f_chunk_encode(enc, options, src, (uint32_t)size, dst, room,
-			     &made, NULL) ||
+	    b2f_chunk_encode(enc, options, b2f_bytes_at(src, (uint32_t)size),
+			     b2f_room_at(dst, room), &made, NULL) ||
 	    memcmp(src, data, size) || made.cbytes > room)
 		abort();
-	if (made.zeros && b2f_chunk_encode_value(options, (uint32_t)size, NULL,
-						 0, dst, &made.cbytes, NULL))
+	if (made.zeros && b2f_chunk_encode_value(options, (uint32_t)size,
+						 b2f_bytes_at(NULL, 0), dst,
+						 &made.cbytes, NULL))
 		abort();
 	raw = copy_of(dst, made.cbytes);
 	check_chunk(raw, made.cbytes, data, size);

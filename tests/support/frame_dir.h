@@ -75,8 +75,8 @@ static inline void frame_dir_chunk(const struct frame_dir *dir, uint32_t id,
 	char name[32];
 
 	cr_assert_eq(b2f_encoder_new(&enc), 0);
-	cr_assert_eq(b2f_chunk_encode(enc, &options, data, nbytes, raw, room,
-				      &encoded, NULL),
+	cr_assert_eq(b2f_chunk_encode(enc, &options, b2f_bytes_at(data, nbytes),
+				      b2f_room_at(raw, room), &encoded, NULL),
 		     0);
 	cr_assert_not(encoded.zeros);
 	snprintf(name, sizeof(name), "%08X.chunk", id);

@@ -76,14 +76,14 @@ static inline void open_chunk(struct work *w)
 
 static inline void add_seal(struct work *w)
 {
-	const struct b2f_seal_owner owner = {.tag = TAG};
 	size_t n = b2f_seal_size(&w->chunk);
+	struct b2f_sealed stored = {
+		.head = w->raw, .nbytes = w->cbytes + n, .tag = TAG};
 
 	w->tail = exact_new(n, 0);
 	cr_assert_eq(b2f_seal_make(&w->chunk, w->raw, TAG, w->tail, NULL), 0);
-	cr_assert_eq(b2f_seal_open(&w->chunk, w->raw, w->tail, n, w->cbytes + n,
-				   &owner, &w->seal, NULL),
-		     0);
+	stored.tail = b2f_bytes_at(w->tail, n);
+	cr_assert_eq(b2f_seal_open(&w->chunk, &stored, &w->seal, NULL), 0);
 	cr_assert_not_null(w->seal.sums);
 }
 
@@ -96,8 +96,9 @@ static inline void begin(struct work *w, const struct b2f_encode_options *option
 
 	*w = (struct work){.options = *options, .size = size};
 	make_data(w);
-	cr_assert_eq(b2f_chunk_encode(enc, options, w->before, size, dst, room,
-				      &made, NULL),
+	cr_assert_eq(b2f_chunk_encode(enc, options,
+				      b2f_bytes_at(w->before, size),
+				      b2f_room_at(dst, room), &made, NULL),
 		     0);
 	w->cbytes = made.cbytes;
 	w->raw = exact_copy(dst, made.cbytes);
@@ -192,8 +193,12 @@ static inline void expect_decoded(const struct work *w, const uint8_t *raw,
 		one = exact_new(n, 0xee);
 		cr_assert_eq(b2f_chunk_unit_extent(chunk, i, &off, &size, &why),
 			     0);
-		cr_assert_eq(b2f_chunk_decode_unit(chunk, dec, i, raw + off,
-						   size, NULL, one, &why),
+		cr_assert_eq(b2f_chunk_decode_unit(chunk, dec,
+						   &(struct b2f_stored_unit){
+							   .unit = i,
+							   .data = raw + off,
+							   .size = size},
+						   one, &why),
 			     0, "%s", why.text);
 		cr_assert_eq(memcmp(one, got + i * chunk->unit_size, n), 0);
 		free(one);

@@ -75,14 +75,22 @@ static int decode_unit(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 		return err;
 	stored = need(size);
 	memcpy(stored, raw + off, size);
-	err = b2f_chunk_decode_unit(chunk, dec, unit, stored, size, ref, dst,
-				    NULL);
+	err = b2f_chunk_decode_unit(
+		chunk, dec,
+		&(struct b2f_stored_unit){
+			.unit = unit, .data = stored, .size = size, .ref = ref},
+		dst, NULL);
 	free(stored);
 	if (err != B2F_ECORRUPT || chunk->layout != B2F_CHUNK_BLOCKS)
 		return err;
 	size = b2f_chunk_unit_reach(chunk, unit, off);
-	return b2f_chunk_decode_unit(chunk, dec, unit, raw + off, size, ref,
-				     dst, NULL);
+	return b2f_chunk_decode_unit(
+		chunk, dec,
+		&(struct b2f_stored_unit){.unit = unit,
+					  .data = raw + off,
+					  .size = size,
+					  .ref = ref},
+		dst, NULL);
 }
 
 static void compare_units(const struct b2f_chunk *chunk,

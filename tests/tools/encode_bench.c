@@ -65,8 +65,9 @@ static void run(const struct judge *judge, struct b2f_encoder *enc,
 		judge_fail("out of memory");
 	for (int i = 0; i < rounds; i++) {
 		start = judge_now();
-		if (b2f_chunk_encode(enc, options, src->data, src->size, dst,
-				     room, &made, NULL))
+		if (b2f_chunk_encode(enc, options,
+				     b2f_bytes_at(src->data, src->size),
+				     b2f_room_at(dst, room), &made, NULL))
 			judge_fail("we cannot encode it");
 		ours[i] = mb / (judge_now() - start);
 		start = judge_now();

@@ -122,10 +122,11 @@ static void encode(struct b2f_encoder *enc, const struct request *r,
 	struct b2f_why why = {""};
 	int err;
 
-	err = b2f_chunk_encode(enc, &r->options, src, nbytes, dst, room,
-			       made, &why);
+	err = b2f_chunk_encode(enc, &r->options, b2f_bytes_at(src, nbytes),
+			       b2f_room_at(dst, room), made, &why);
 	if (!err && made->zeros)
-		err = b2f_chunk_encode_value(&r->options, nbytes, NULL, 0, dst,
+		err = b2f_chunk_encode_value(&r->options, nbytes,
+					     b2f_bytes_at(NULL, 0), dst,
 					     &made->cbytes, &why);
 	if (err)
 		fail(why.text);

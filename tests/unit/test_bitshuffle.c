@@ -90,10 +90,11 @@ Test(bitshuffle, the_stream_of_the_format_notes_decodes)
 	uint8_t bits[80], got[80];
 
 	b2f_codec_states_init(&states);
-	cr_assert_eq(b2f_codec_states_decode(&states, B2F_FORMAT_ZLIB, stream,
-					     sizeof(stream), bits, sizeof(bits),
-					     NULL),
-		     0);
+	cr_assert_eq(
+		b2f_codec_states_decode(&states, B2F_FORMAT_ZLIB,
+					b2f_bytes_at(stream, sizeof(stream)),
+					b2f_room_at(bits, sizeof(bits)), NULL),
+		0);
 	b2f_codec_states_fini(&states);
 	b2f_filter_bitshuffle.decode(&block, 0, bits, got, sizeof(got));
 	for (size_t i = 0; i < 40; i++) {

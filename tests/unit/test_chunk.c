@@ -273,9 +273,10 @@ Test(chunk, a_special_entry_is_cut_into_units)
 		     0);
 	cr_assert_eq(chunk.nunits, 2);
 	cr_assert_eq(b2f_chunk_unit_nbytes(&chunk, 1), 16);
-	cr_assert_eq(
-		b2f_chunk_decode_unit(&chunk, dec, 1, NULL, 0, NULL, buf, NULL),
-		0);
+	cr_assert_eq(b2f_chunk_decode_unit(&chunk, dec,
+					   &(struct b2f_stored_unit){.unit = 1},
+					   buf, NULL),
+		     0);
 	for (size_t i = 0; i < 16; i++)
 		cr_assert_eq(buf[i], nan_double(i));
 	b2f_decoder_free(dec);

@@ -60,8 +60,8 @@ static uint8_t *encode(const struct b2f_encode_options *options,
 	struct b2f_why why = {""};
 	uint8_t *raw;
 
-	cr_assert_eq(b2f_chunk_encode(enc, options, src, size, dst, room, made,
-				      &why),
+	cr_assert_eq(b2f_chunk_encode(enc, options, b2f_bytes_at(src, size),
+				      b2f_room_at(dst, room), made, &why),
 		     0, "%s", why.text);
 	cr_assert_eq(memcmp(src, data, size), 0, "the data were written to");
 	cr_assert_leq(made->cbytes, room);
@@ -379,20 +379,21 @@ Test(chunk_encode, options_that_cannot_be_are_refused)
 	uint8_t src[64] = {1}, dst[96];
 	struct b2f_encoded made;
 
-	cr_assert_eq(
-		b2f_chunk_encode(enc, &options, src, 64, dst, 95, &made, NULL),
-		-EINVAL);
+	cr_assert_eq(b2f_chunk_encode(enc, &options, b2f_bytes_at(src, 64),
+				      b2f_room_at(dst, 95), &made, NULL),
+		     -EINVAL);
 	options.typesize = 0;
-	cr_assert_eq(
-		b2f_chunk_encode(enc, &options, src, 64, dst, 96, &made, NULL),
-		-EINVAL);
+	cr_assert_eq(b2f_chunk_encode(enc, &options, b2f_bytes_at(src, 64),
+				      b2f_room_at(dst, 96), &made, NULL),
+		     -EINVAL);
 	options = options_of(B2F_CODEC_LZ4, 10, 4);
-	cr_assert_eq(
-		b2f_chunk_encode(enc, &options, src, 64, dst, 96, &made, NULL),
-		-EINVAL);
+	cr_assert_eq(b2f_chunk_encode(enc, &options, b2f_bytes_at(src, 64),
+				      b2f_room_at(dst, 96), &made, NULL),
+		     -EINVAL);
 	options = options_of(B2F_CODEC_LZ4, 5, 4);
-	cr_assert_eq(b2f_chunk_encode(enc, &options, src, 0x7fffffe0, dst, 96,
-				      &made, NULL),
+	cr_assert_eq(b2f_chunk_encode(enc, &options,
+				      b2f_bytes_at(src, 0x7fffffe0),
+				      b2f_room_at(dst, 96), &made, NULL),
 		     B2F_ETOOBIG);
 }
 
@@ -403,13 +404,13 @@ Test(chunk_encode, a_repeated_value_is_stored_once)
 	uint32_t cbytes = 0;
 
 	raw = exact_new(35, 0);
-	cr_assert_eq(b2f_chunk_encode_value(&options, 12, data, 3, raw, &cbytes,
-					    NULL),
+	cr_assert_eq(b2f_chunk_encode_value(&options, 12, b2f_bytes_at(data, 3),
+					    raw, &cbytes, NULL),
 		     0);
 	cr_assert_eq(cbytes, 35);
 	expect_decoded(raw, 35, data, 12);
-	cr_assert_eq(b2f_chunk_encode_value(&options, 13, data, 3, raw, &cbytes,
-					    NULL),
+	cr_assert_eq(b2f_chunk_encode_value(&options, 13, b2f_bytes_at(data, 3),
+					    raw, &cbytes, NULL),
 		     -EINVAL);
 	free(raw);
 	free(data);
@@ -427,8 +428,9 @@ Test(chunk_encode, zeros_of_any_length_have_a_chunk)
 		uint8_t *raw = exact_new(room, 0xdd);
 		uint32_t cbytes = 0;
 
-		cr_assert_eq(b2f_chunk_encode_value(&options, size, NULL, 0,
-						    raw, &cbytes, NULL),
+		cr_assert_eq(b2f_chunk_encode_value(&options, size,
+						    b2f_bytes_at(NULL, 0), raw,
+						    &cbytes, NULL),
 			     0);
 		cr_assert_leq(cbytes, room);
 		/* C-Blosc2 looks for that in the first chunk of a frame. */

@@ -90,8 +90,9 @@ static uint8_t *encode(unsigned int format, const uint8_t *data, size_t size,
 static int decode(unsigned int format, const uint8_t *src, size_t src_size,
 		  uint8_t *dst, size_t dst_size)
 {
-	return b2f_codec_states_decode(&states, format, src, src_size, dst,
-				       dst_size, NULL);
+	return b2f_codec_states_decode(&states, format,
+				       b2f_bytes_at(src, src_size),
+				       b2f_room_at(dst, dst_size), NULL);
 }
 
 Test(codec, every_format_comes_back)
@@ -410,8 +411,9 @@ Test(codec, a_format_without_codec_is_refused_by_its_number)
 		char number[16];
 
 		cr_assert_null(b2f_codec_by_format(formats[i]));
-		cr_assert_eq(b2f_codec_states_decode(&states, formats[i], src,
-						     4, dst, 4, &why),
+		cr_assert_eq(b2f_codec_states_decode(&states, formats[i],
+						     b2f_bytes_at(src, 4),
+						     b2f_room_at(dst, 4), &why),
 			     B2F_EUNSUPPORTED);
 		snprintf(number, sizeof(number), "%u", formats[i]);
 		cr_assert_neq(strstr(why.text, number), NULL);
@@ -423,8 +425,9 @@ Test(codec, a_refused_stream_is_named_with_its_codec)
 	uint8_t src[4] = {0xff, 0xff, 0xff, 0xff}, dst[4];
 	struct b2f_why why = {""};
 
-	cr_assert_eq(b2f_codec_states_decode(&states, B2F_FORMAT_ZSTD, src, 4,
-					     dst, 4, &why),
+	cr_assert_eq(b2f_codec_states_decode(&states, B2F_FORMAT_ZSTD,
+					     b2f_bytes_at(src, 4),
+					     b2f_room_at(dst, 4), &why),
 		     B2F_ECORRUPT);
 	cr_assert_neq(strstr(why.text, "zstd"), NULL);
 }

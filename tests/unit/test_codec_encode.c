@@ -54,8 +54,9 @@ static int64_t expect_back(unsigned int code, unsigned int level,
 {
 	uint8_t *dst = exact_new(room, 0xdd), *back = exact_new(size, 0xee);
 	uint8_t *src = exact_copy(data, size), *stream;
-	int64_t n = b2f_codec_encoders_encode(&encoders, code, level, src, size,
-					      dst, room);
+	int64_t n = b2f_codec_encoders_encode(&encoders, code, level,
+					      b2f_bytes_at(src, size),
+					      b2f_room_at(dst, room));
 
 	cr_assert_geq(n, 0);
 	cr_assert_leq((size_t)n, room);
@@ -64,7 +65,8 @@ static int64_t expect_back(unsigned int code, unsigned int level,
 		stream = exact_copy(dst, (size_t)n);
 		cr_assert_eq(b2f_codec_states_decode(
 				     &states, b2f_codec_by_code(code)->format,
-				     stream, (size_t)n, back, size, NULL),
+				     b2f_bytes_at(stream, (size_t)n),
+				     b2f_room_at(back, size), NULL),
 			     0, "%s level %u, %zu bytes",
 			     b2f_codec_code_name(code), level, size);
 		cr_assert_eq(memcmp(back, data, size), 0);
@@ -123,7 +125,8 @@ Test(codec_encode, codes_without_encoder_are_refused)
 			continue;
 		cr_assert_null(b2f_codec_by_code(code));
 		cr_assert_eq(b2f_codec_encoders_encode(&encoders, code, 5,
-						       &byte, 1, &byte, 1),
+						       b2f_bytes_at(&byte, 1),
+						       b2f_room_at(&byte, 1)),
 			     B2F_EUNSUPPORTED);
 	}
 }
@@ -193,8 +196,9 @@ Test(codec_encode, blosclz_ends_with_literals)
 	int64_t n;
 
 	memset(data, 'a', sizeof(data));
-	n = b2f_codec_encoders_encode(&encoders, B2F_CODEC_BLOSCLZ, 9, data,
-				      sizeof(data), out, sizeof(out));
+	n = b2f_codec_encoders_encode(&encoders, B2F_CODEC_BLOSCLZ, 9,
+				      b2f_bytes_at(data, sizeof(data)),
+				      b2f_room_at(out, sizeof(out)));
 	cr_assert_gt(n, 4);
 	/* The mark, and a run of one in front and at the end. */
 	cr_assert_eq(out[0], 0x20);

@@ -351,8 +351,10 @@ Test(editor, an_encoded_chunk_is_taken_as_it_is)
 	struct b2f_chunk_info info;
 
 	cr_assert_eq(b2f_encoder_new(&enc), 0);
-	cr_assert_eq(b2f_chunk_encode(enc, &options, bytes_of(3, CHUNK), CHUNK,
-				      raw, sizeof(raw), &encoded, NULL),
+	cr_assert_eq(b2f_chunk_encode(enc, &options,
+				      b2f_bytes_at(bytes_of(3, CHUNK), CHUNK),
+				      b2f_room_at(raw, sizeof(raw)), &encoded,
+				      NULL),
 		     0);
 	b2f_encoder_free(enc);
 	append(1, CHUNK);

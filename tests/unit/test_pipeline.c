@@ -122,9 +122,10 @@ static void expect_notes(const struct b2f_pipeline *pipeline,
 	struct b2f_codec_states states;
 
 	b2f_codec_states_init(&states);
-	cr_assert_eq(b2f_codec_states_decode(&states, B2F_FORMAT_LZ4,
-					     (const uint8_t *)stream, size,
-					     encoded, want_size, NULL),
+	cr_assert_eq(b2f_codec_states_decode(
+			     &states, B2F_FORMAT_LZ4,
+			     b2f_bytes_at((const uint8_t *)stream, size),
+			     b2f_room_at(encoded, want_size), NULL),
 		     0);
 	b2f_codec_states_fini(&states);
 	expect(pipeline, &block, encoded, want, want_size);

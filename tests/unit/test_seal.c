@@ -69,8 +69,8 @@ static struct file make(uint32_t nbytes, uint32_t blocksize,
 	struct b2f_encoded made;
 
 	cr_assert_eq(b2f_encoder_new(&enc), 0);
-	cr_assert_eq(b2f_chunk_encode(enc, &options, data, nbytes, raw, room,
-				      &made, NULL),
+	cr_assert_eq(b2f_chunk_encode(enc, &options, b2f_bytes_at(data, nbytes),
+				      b2f_room_at(raw, room), &made, NULL),
 		     0);
 	b2f_encoder_free(enc);
 	free(data);
@@ -84,7 +84,8 @@ static struct file make_value(uint32_t nbytes, uint32_t width)
 	uint8_t *raw = exact_new(32 + width, 0);
 	uint32_t cbytes = 0;
 
-	cr_assert_eq(b2f_chunk_encode_value(&options, nbytes, value, width, raw,
+	cr_assert_eq(b2f_chunk_encode_value(&options, nbytes,
+					    b2f_bytes_at(value, width), raw,
 					    &cbytes, NULL),
 		     0);
 	free(value);
@@ -104,11 +105,19 @@ static int read_units(const struct b2f_chunk *chunk,
 	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
 		err = b2f_chunk_unit_extent(chunk, i, &off, &size, NULL);
 		if (!err)
-			err = b2f_seal_check_unit(sealed, chunk, i, raw + off,
-						  size, NULL);
+			err = b2f_seal_check_unit(
+				sealed, chunk,
+				&(struct b2f_stored_unit){.unit = i,
+							  .data = raw + off,
+							  .size = size},
+				NULL);
 		if (!err)
 			err = b2f_chunk_decode_unit(
-				chunk, dec, i, raw + off, size, dst,
+				chunk, dec,
+				&(struct b2f_stored_unit){.unit = i,
+							  .data = raw + off,
+							  .size = size,
+							  .ref = dst},
 				dst + (size_t)i * chunk->unit_size, NULL);
 	}
 	b2f_decoder_free(dec);
@@ -122,7 +131,8 @@ static int read_units(const struct b2f_chunk *chunk,
 static int read_file(const struct file *f, uint32_t tag, uint8_t **out,
 		     bool *is_sealed)
 {
-	const struct b2f_seal_owner owner = {.id = f->id, .tag = tag};
+	struct b2f_sealed stored = {
+		.head = f->data, .nbytes = f->size, .id = f->id, .tag = tag};
 	struct b2f_seal sealed;
 	struct b2f_chunk chunk;
 	size_t size;
@@ -135,8 +145,8 @@ static int read_file(const struct file *f, uint32_t tag, uint8_t **out,
 	size = b2f_seal_size(&chunk);
 	if (size > f->size)
 		size = f->size;
-	err = b2f_seal_open(&chunk, f->data, f->data + f->size - size, size,
-			    f->size, &owner, &sealed, NULL);
+	stored.tail = b2f_bytes_at(f->data + f->size - size, size);
+	err = b2f_seal_open(&chunk, &stored, &sealed, NULL);
 	if (err)
 		return err;
 	*is_sealed = sealed.sums != NULL;
@@ -312,8 +322,10 @@ Test(seal, data_that_end_like_a_seal_are_data)
 	outer.data = exact_new(outer.size, 0);
 	outer.nbytes = (uint32_t)inner.size;
 	cr_assert_eq(b2f_encoder_new(&enc), 0);
-	cr_assert_eq(b2f_chunk_encode(enc, &options, inner.data, outer.nbytes,
-				      outer.data, outer.size, &made, NULL),
+	cr_assert_eq(b2f_chunk_encode(enc, &options,
+				      b2f_bytes_at(inner.data, outer.nbytes),
+				      b2f_room_at(outer.data, outer.size),
+				      &made, NULL),
 		     0);
 	cr_assert_eq(made.cbytes, outer.size);
 	cr_assert_eq(read_file(&outer, 0, &got, &sealed), 0);
@@ -378,17 +390,18 @@ static uint8_t *read_golden(const char *dir, const char *name, uint32_t *cbytes)
 /* The seal holds, until a byte of the last block changes. */
 static void expect_parts(struct file *f)
 {
-	const struct b2f_seal_owner owner = {.tag = TAG};
+	const struct b2f_sealed stored = {
+		.head = f->data,
+		.tail = {f->data + f->cbytes, f->size - f->cbytes},
+		.nbytes = f->size,
+		.tag = TAG};
 	struct b2f_seal sealed;
 	struct b2f_chunk chunk;
 
 	cr_assert_eq(
 		b2f_chunk_open(f->data, f->size, f->size, &bare, &chunk, NULL),
 		0);
-	cr_assert_eq(b2f_seal_open(&chunk, f->data, f->data + f->cbytes,
-				   f->size - f->cbytes, f->size, &owner,
-				   &sealed, NULL),
-		     0);
+	cr_assert_eq(b2f_seal_open(&chunk, &stored, &sealed, NULL), 0);
 	cr_assert_not_null(sealed.sums);
 	cr_assert_eq(b2f_seal_check_all(&sealed, &chunk, f->data, NULL), 0);
 	if (!sealed.nparts)
