@@ -53,7 +53,7 @@ static void print_leftovers(const struct job *job)
 	if (l->nyoung && !job->how->force) {
 		cli_text_name(stdout, job->path);
 		printf(": %llu young chunk file%s no index names; --force "
-		       "removes such, if nobody is writing\n",
+		       "removes such, if no program is writing\n",
 		       (unsigned long long)l->nyoung,
 		       l->nyoung == 1 ? " that" : "s that");
 	}

@@ -22,7 +22,7 @@
 #define TEMP_NAME ".bloscctl-"
 
 /* Where large files may live for a while, even across a reboot. */
-#define SCRATCH_FOLDER "/var/tmp/"
+#define SCRATCH_DIR "/var/tmp/"
 
 bool cli_target_is_temp(const char *name)
 {
@@ -132,7 +132,7 @@ int cli_target_open_scratch(struct cli_target *out, const char *path)
 {
 	int err;
 
-	*out = (struct cli_target){.name = path ? path : SCRATCH_FOLDER,
+	*out = (struct cli_target){.name = path ? path : SCRATCH_DIR,
 				   .dirfd = -1};
 	err = make_temp_name(out, out->name);
 

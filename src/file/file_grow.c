@@ -71,7 +71,7 @@ static void continue_with(struct b2f_file *file, struct b2f_frame *frame)
 	struct b2f_txn *old;
 
 	pthread_mutex_lock(&file->lock);
-	old = b2f_writer_take_edit(file);
+	old = b2f_writer_take_txn(file);
 	b2f_file_set_frame(file, frame);
 	pthread_mutex_unlock(&file->lock);
 	b2f_head_forget_all(file);

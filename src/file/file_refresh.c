@@ -60,7 +60,7 @@ static int continue_with(struct b2f_file *file, struct b2f_writer *w,
 	if (file->writer != w || (w && !b2f_writer_is_clean(w)))
 		err = -EBUSY;
 	else if (w)
-		old = b2f_writer_take_edit(file);
+		old = b2f_writer_take_txn(file);
 	/*
 	 * In one step: the old frame without its transaction was never shown.
 	 */

@@ -22,7 +22,7 @@
  *   encode_guess, encode_patch, encode_job  from a record to a chunk file
  *   part, size     changes to the chunks: their bytes, and how many there are
  *   shape_*        what a write, a cut and zeros are for a plain file, an array
- *   reform         a plain file becomes an array, and the other way round
+ *   relayout       a plain file becomes an array, and the other way round
  *   file_anew      an array is written from the beginning
  *   file_change, file_commit                what writers call
  *   file_grow      a small file becomes a sparse frame
@@ -38,9 +38,8 @@
  *
  *   file.allow_lock   a file becomes writable, or its attributes are set: held
  *                     while the index is read and written
- *   file.lock         what a reader begins with; the transaction, the table of records
- *                     and their states
- *   record.lock       the pages of one record
+ *   file.lock         what a reader begins with; the transaction, the table of
+ * records and their states record.lock       the pages of one record
  *   budget.lock       the list of all records, and their bytes
  *   file.heads_lock   the table of chunk heads
  *   idle.lock         what waits for its next use

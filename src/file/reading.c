@@ -100,8 +100,8 @@ static void find_in_record(struct b2f_record *rec, uint32_t in, uint32_t nbytes,
 	out->size = end - in;
 }
 
-static void find_in_edit(const struct b2f_writer *w, uint64_t off,
-			 struct b2f_source *out)
+static void find_in_txn(const struct b2f_writer *w, uint64_t off,
+			struct b2f_source *out)
 {
 	const struct b2f_txn *txn = w->txn;
 	const struct b2f_txn_state *state = &txn->working;
@@ -131,22 +131,22 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 {
 	struct b2f_file *file = r->file;
 	struct b2f_writer *w = r->writer;
-	bool edited = false, same = true;
+	bool in_txn = false, same = true;
 
 	*out = (struct b2f_source){0};
 	if (w) {
 		pthread_mutex_lock(&file->lock);
 		same = file->version == r->version;
-		edited = same && w->txn;
+		in_txn = same && w->txn;
 		/* The owner has closed it: jobs that decode ahead may stop. */
 		same = same && (w->txn || !w->closing);
-		if (edited)
-			find_in_edit(w, off, out);
+		if (in_txn)
+			find_in_txn(w, off, out);
 		pthread_mutex_unlock(&file->lock);
 	}
 	if (!same)
 		return -ESTALE;
-	return edited ? 0 : find_in_frame(r, off, out);
+	return in_txn ? 0 : find_in_frame(r, off, out);
 }
 
 /* True if the file has another version of the frame now. */

@@ -91,7 +91,7 @@ void b2f_writer_end(struct b2f_file *file)
 	b2f_txn_free(txn);
 }
 
-struct b2f_txn *b2f_writer_take_edit(struct b2f_file *file)
+struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_txn *txn;

@@ -44,7 +44,8 @@ struct b2f_writer {
 	/* A record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The rest is under file.lock. */
-	/* NULL if another program made the frame one that cannot be edited. */
+	/* NULL if another program made the frame one that cannot be written to.
+	 */
 	struct b2f_txn *txn;
 	/* All records; a uthash. */
 	struct b2f_record *records;
@@ -120,7 +121,7 @@ static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
  * Takes the transaction of a clean writer away, when nothing uses it any more;
  * the caller frees it.  Locked; gives up the lock meanwhile.
  */
-struct b2f_txn *b2f_writer_take_edit(struct b2f_file *file);
+struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file);
 
 /* Waits until all readers have ended that use chunk files now. */
 void b2f_writer_wait_readers(struct b2f_writer *w);

@@ -20,7 +20,7 @@ struct b2f_chunk_writer {
 	 */
 	pthread_mutex_t *lock;
 	struct b2f_encoder *encoder;
-	/* Whose settings count, if it is not the edited frame; or NULL. */
+	/* Whose settings count, if not those of the transaction; or NULL. */
 	const struct b2f_frame *as;
 	/* Without checksums. */
 	bool no_seal;

@@ -42,7 +42,7 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 
 /*
  * The same for chunk @nchunk (of messages) whose entry is @raw: also one that
- * the index does not have, as it is still being edited.
+ * the index does not have, as no commit has named it yet.
  */
 B2F_MUST_CHECK
 int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,

@@ -19,7 +19,7 @@ struct sweep {
 	enum b2f_sweep how;
 	struct b2f_ids used;
 	/* Files to be removed; an index is not among them. */
-	struct b2f_ids doomed;
+	struct b2f_ids unused;
 	struct b2f_leftovers found;
 };
 
@@ -43,7 +43,7 @@ static int visit(void *arg, int64_t id)
 	else
 		s->found.nyoung++;
 	if (s->how == B2F_SWEEP_ALL || (s->how == B2F_SWEEP_SURE && sure))
-		return b2f_ids_add(&s->doomed, (uint64_t)id);
+		return b2f_ids_add(&s->unused, (uint64_t)id);
 	return 0;
 }
 
@@ -56,8 +56,8 @@ static int remove_found(const struct sweep *s, struct b2f_why *why)
 		return 0;
 	if (s->found.nindexes)
 		err = b2f_store_remove(store, B2F_OBJECT_NEW_INDEX, why);
-	for (size_t i = 0; i < s->doomed.n && !err; i++) {
-		int64_t id = (int64_t)s->doomed.ids[i];
+	for (size_t i = 0; i < s->unused.n && !err; i++) {
+		int64_t id = (int64_t)s->unused.ids[i];
 
 		err = s->how == B2F_SWEEP_ALL
 			      ? b2f_store_remove(store, id, why)
@@ -121,7 +121,7 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 out:
 	b2f_lock_close(lock);
 	b2f_ids_fini(&s.used);
-	b2f_ids_fini(&s.doomed);
+	b2f_ids_fini(&s.unused);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
 	*out = s.found;

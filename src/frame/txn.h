@@ -255,7 +255,7 @@ void b2f_txn_free(struct b2f_txn *txn);
  */
 void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize);
 
-/* How to encode the chunks of the frame that is edited. */
+/* How to encode the chunks of the frame that is written to. */
 void b2f_txn_encode_options(const struct b2f_txn *txn,
 			     struct b2f_encode_options *out);
 

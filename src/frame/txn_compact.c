@@ -9,7 +9,7 @@
  * right behind the last chunk, and the file ends there.
  *
  * A new file with the name of the old one would leave programs that have the
- * frame open with a file that nobody sees any more, and its other names, too.
+ * frame open with a file that has no name any more, and its other names, too.
  */
 #include "frame/txn_compact.h"
 
@@ -32,43 +32,45 @@
 #define BLOCK 512
 
 /* Where a chunk is now. */
-struct spot {
+struct extent {
 	uint64_t off;
 	uint64_t size;
 	uint64_t nchunk;
 };
 
-static int compare_spots(const void *a, const void *b)
+static int compare_extents(const void *a, const void *b)
 {
-	const struct spot *x = a, *y = b;
+	const struct extent *x = a, *y = b;
 
 	return (x->off < y->off) - (x->off > y->off);
 }
 
 /* The stored chunks of the committed state, the last one in the file first. */
-static int list_spots(const struct b2f_txn *txn, struct spot **out, size_t *n)
+static int list_extents(const struct b2f_txn *txn, struct extent **out,
+			size_t *n)
 {
 	const struct b2f_txn_state *state = &txn->committed;
-	struct spot *spots = calloc(state->n ? state->n : 1, sizeof(*spots));
+	struct extent *extents =
+		calloc(state->n ? state->n : 1, sizeof(*extents));
 	struct b2f_range range;
 
-	if (!spots)
+	if (!extents)
 		return -ENOMEM;
 	*n = 0;
 	for (uint64_t i = 0; i < state->n; i++)
 		if (b2f_txn_is_stored(state->raw[i]) &&
 		    b2f_ranges_get(txn->store->ranges,
 				   b2f_txn_number(state->raw[i]), &range))
-			spots[(*n)++] =
-				(struct spot){range.off, range.size, i};
-	qsort(spots, *n, sizeof(*spots), compare_spots);
-	*out = spots;
+			extents[(*n)++] =
+				(struct extent){range.off, range.size, i};
+	qsort(extents, *n, sizeof(*extents), compare_extents);
+	*out = extents;
 	return 0;
 }
 
 /* Is more of the file dead than is not? */
 static bool is_mostly_dead(const struct b2f_txn *txn,
-			   const struct spot *spots, size_t n)
+			   const struct extent *extents, size_t n)
 {
 	struct b2f_range index = {0};
 	uint64_t live = b2f_txn_head_room(txn), taken;
@@ -77,7 +79,7 @@ static bool is_mostly_dead(const struct b2f_txn *txn,
 	if (b2f_store_stat_index(txn->store, &st))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		live += spots[i].size;
+		live += extents[i].size;
 	if (b2f_ranges_get(txn->store->ranges, txn->disk->index_id, &index))
 		live += index.size;
 	/*
@@ -91,19 +93,19 @@ static bool is_mostly_dead(const struct b2f_txn *txn,
 
 /*
  * Copies the last chunks to where there is room before them, until one does not
- * fit; *@n is how many of @spots there are, and then how many have moved.
+ * fit; *@n is how many of @extents there are, and then how many have moved.
  */
-static int move_last(struct b2f_txn *txn, const struct spot *spots, size_t *n,
-		     struct b2f_txn_state *state)
+static int move_last(struct b2f_txn *txn, const struct extent *extents,
+		     size_t *n, struct b2f_txn_state *state)
 {
 	uint64_t from = b2f_txn_head_room(txn), copied = 0;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < *n && copied < COPIED_MAX && !err; i++) {
-		err = b2f_txn_move(txn, spots[i].nchunk, from, spots[i].off,
-				    &state->raw[spots[i].nchunk], NULL);
-		copied += spots[i].size;
+		err = b2f_txn_move(txn, extents[i].nchunk, from, extents[i].off,
+				   &state->raw[extents[i].nchunk], NULL);
+		copied += extents[i].size;
 	}
 	*n = i - (err != 0);
 	return err == -ENOSPC ? 0 : err;
@@ -135,21 +137,21 @@ static int commit(struct b2f_txn *txn, struct b2f_txn_state *state)
 int b2f_txn_compact(struct b2f_txn *txn)
 {
 	struct b2f_txn_state state = {0};
-	struct spot *spots = NULL;
+	struct extent *extents = NULL;
 	size_t n = 0;
-	int err = list_spots(txn, &spots, &n);
+	int err = list_extents(txn, &extents, &n);
 
-	if (err || !is_mostly_dead(txn, spots, n))
+	if (err || !is_mostly_dead(txn, extents, n))
 		goto out;
 	err = b2f_txn_disk_claim(txn, NULL);
 	if (!err)
 		err = b2f_txn_state_copy(&txn->committed, &state);
 	if (!err)
-		err = move_last(txn, spots, &n, &state);
+		err = move_last(txn, extents, &n, &state);
 	if (!err && n > 0)
 		err = commit(txn, &state);
 out:
 	b2f_txn_state_fini(&state);
-	free(spots);
+	free(extents);
 	return err;
 }

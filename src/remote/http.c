@@ -166,7 +166,7 @@ static void end_ready(struct b2f_http *http)
 			end_one(http, msg->easy_handle, msg->data.result);
 }
 
-/* Ends what nobody waits for any more. */
+/* Ends what its caller has dropped. */
 static void end_dropped(struct b2f_http *http)
 {
 	struct b2f_http_request *r, *tmp;

@@ -2,16 +2,18 @@
 /*
  * http.h - requests to a web server, many at a time
  *
- * One thread makes all requests (libcurl's multi interface), with connections that
- * stay open.  A caller starts a request, does something else, and waits for it; or
- * drops it.  The thread makes a request again after an error that may pass.
+ * One thread makes all requests (libcurl's multi interface), with connections
+ * that stay open.  A caller starts a request, does something else, and waits
+ * for it; or drops it.  The thread makes a request again after an error that
+ * may pass.
  *
- *   queued     nobody has sent it yet
+ *   queued     it waits to be sent
  *   running    libcurl works on it
  *   paused     it failed, and is made again when its time has come
  *   done       the reply stands, and changes no more
  *
- * It knows HTTP and the signature of S3 (libcurl's), and neither keys nor frames.
+ * It knows HTTP and the signature of S3 (libcurl's), and neither keys nor
+ * frames.
  *
  * Layer: remote.  May include: base/.
  *

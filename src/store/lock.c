@@ -328,7 +328,7 @@ static int lock_file(struct b2f_lock *lock, uint32_t wait_ms,
 			return err;
 		}
 	}
-	return b2f_why_set(why, -EBUSY, "somebody keeps deleting %s",
+	return b2f_why_set(why, -EBUSY, "another program keeps deleting %s",
 			   B2F_FILES_LOCK);
 }
 

@@ -4,7 +4,8 @@
 
 static int read_only(struct b2f_why *why)
 {
-	return b2f_why_set(why, -EROFS, "it is stored where nobody can write");
+	return b2f_why_set(why, -EROFS,
+			   "it is stored where nothing can be written");
 }
 
 int b2f_store_lock(struct b2f_store *store, struct b2f_why *why)

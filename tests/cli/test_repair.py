@@ -80,7 +80,7 @@ def test_leftovers():
 f.b2frame: would have removed an index that was never installed
 f.b2frame: would have removed 2 chunk files that no index names
 f.b2frame: 1 young chunk file that no index names; --force removes such, if \
-nobody is writing
+no program is writing
 """, out
     out, _ = repair("f.b2frame")
     assert "f.b2frame: removed 2 chunk files that no index names\n" in out
