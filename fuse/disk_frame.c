@@ -148,6 +148,7 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_node *node)
 int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
 			struct fs_probe *probe)
 {
+	const struct b2f_frame_stamp before = fs_probe_settled(probe);
 	struct b2f_frame *frame = NULL;
 	int err = fs_disk_frame_open(fs, node, probe->fd, &frame);
 
@@ -160,5 +161,6 @@ int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
 	probe->cbytes = b2f_frame_info_get(frame)->cbytes;
 	probe->read_only = b2f_frame_obstacle(frame);
 	b2f_frame_close(frame);
+	fs_probe_keep(fs->tree, probe, &before);
 	return 0;
 }

@@ -272,24 +272,6 @@ static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 	return err;
 }
 
-/* Takes the sizes of the last look, if they belong to @probe->index. */
-static bool known_sizes(struct fs *fs, struct fs_node *node,
-			struct fs_probe *probe)
-{
-	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(&probe->index);
-	const struct fs_sizes *sizes = &node->state.sizes;
-	bool known;
-
-	pthread_mutex_lock(&fs->state_lock);
-	known = sizes->known && b2f_frame_stamp_equal(&sizes->stamp, &stamp);
-	if (known) {
-		probe->nbytes = sizes->nbytes;
-		probe->cbytes = sizes->cbytes;
-	}
-	pthread_mutex_unlock(&fs->state_lock);
-	return known;
-}
-
 static int read_sizes(struct fs *fs, struct fs_node *node,
 		      struct fs_probe *probe)
 {
@@ -305,42 +287,20 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)
 		return err;
-	err = fs_probe_sizes(parent.fd, name, probe);
+	err = fs_probe_sizes(fs->tree, parent.fd, name, probe);
 	fs_tree_unpin(fs->tree, &parent);
 	return err;
-}
-
-static void keep_sizes(struct fs *fs, struct fs_node *node,
-		       const struct fs_probe *probe, bool settled)
-{
-	pthread_mutex_lock(&fs->state_lock);
-	node->state.sizes = (struct fs_sizes){
-		.stamp = b2f_frame_stamp_of(&probe->index),
-		.known = settled,
-		.nbytes = probe->nbytes,
-		.cbytes = probe->cbytes,
-	};
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* Finds the sizes of a frame that is not open. */
 static int find_sizes(struct fs *fs, struct fs_node *node,
 		      struct fs_probe *probe)
 {
-	struct b2f_frame_stamp before = b2f_frame_stamp_of(&probe->index), after;
-	bool settled = fs_seen_is_settled(&probe->index);
-	int err;
+	int err = fs_probe_known(fs->tree, probe) ? 0
+						  : read_sizes(fs, node, probe);
 
-	if (known_sizes(fs, node, probe))
-		return 0;
-	err = read_sizes(fs, node, probe);
-	if (err)
-		return err;
-	/* That of the version which was read may be younger than settled. */
-	after = b2f_frame_stamp_of(&probe->index);
-	keep_sizes(fs, node, probe,
-		   settled && b2f_frame_stamp_equal(&before, &after));
-	keep_read_only(fs, node, probe);
+	if (!err)
+		keep_read_only(fs, node, probe);
 	return err;
 }
 

@@ -132,6 +132,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 		fs_probe_close(&other.probe);
 		return;
 	}
+	view->found.probe.fd = -1;
 	view->ino = fs_view_ino(entry->ino);
 	view->type = DT_REG;
 	view->next_pos = entry->next_pos;
@@ -160,8 +161,10 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		return get_view(listing, pos, out);
 	if (pos > 2)
 		return 0;
-	*out = (struct fs_listed){
-		.ino = FUSE_ROOT_ID, .type = DT_DIR, .next_pos = pos + 1};
+	*out = (struct fs_listed){.ino = FUSE_ROOT_ID,
+				  .type = DT_DIR,
+				  .next_pos = pos + 1,
+				  .found.probe.fd = -1};
 	snprintf(out->name, sizeof(out->name), "%s", names[pos]);
 	if (pos < 2)
 		return 1;
@@ -225,7 +228,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
 {
 	const struct fs_place place = place_of(fs, listing);
-	bool is_frame = false;
+	struct fs_probe *frame = &out->found.probe;
 	int err = 0;
 
 	if (fs_deleted_is_hidden(d->d_name)) {
@@ -238,14 +241,16 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	out->ino = fs_getattr_ino(fs, listing->dev, d->d_ino);
 	out->type = d->d_type;
 	out->next_pos = d->d_off;
+	frame->fd = -1;
 	snprintf(out->name, sizeof(out->name), "%s", d->d_name);
+	snprintf(out->found.name, sizeof(out->found.name), "%s", d->d_name);
 	if (!may_be_frame(d->d_type) || strcmp(d->d_name, ".") == 0 ||
 	    strcmp(d->d_name, "..") == 0)
 		return 1;
 	if (fs_suffix_stem(d->d_name, out->name))
 		fs_known_enter(&fs->known, place.dev, place.ino, place.dirfd,
 			       true);
-	err = fs_resolve_shown(&place, d->d_name, &is_frame, out->name);
+	err = fs_resolve_shown(&place, d->d_name, frame, out->name);
 	if (err == -ENOENT)
 		return 0;
 	if (is_shortage(err))
@@ -255,11 +260,12 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
 	/* What lies about being a store is shown as a file after all. */
 	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {
+		fs_probe_close(frame);
 		out->type = DT_UNKNOWN;
 		return 1;
 	}
 	/* A directory without a suffix may still be a frame. */
-	if (is_frame) {
+	if (frame->fd >= 0) {
 		ino_t ino = fs_grow_shown_ino(fs, listing->dev, d->d_ino);
 
 		out->ino = fs_getattr_ino(fs, listing->dev,

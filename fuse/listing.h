@@ -13,8 +13,7 @@
 #ifndef B2F_FUSE_LISTING_H
 #define B2F_FUSE_LISTING_H
 
-#include "suffix.h"
-#include "tree.h"
+#include "resolve.h"
 
 struct fs;
 struct fs_listing;
@@ -29,6 +28,11 @@ struct fs_listed {
 	unsigned char type;
 	/* The position of the next entry. */
 	int64_t next_pos;
+	/*
+	 * If it is a frame that was looked at: that, as by fs_probe_kind(), which
+	 * fs_listing_get() opens and its caller closes; and its name below.
+	 */
+	struct fs_found found;
 };
 
 /*
@@ -49,7 +53,7 @@ void fs_listing_unlock(struct fs_listing *listing);
 /*
  * Gets the entry at @pos: 0, or a next_pos.  The same position gives the same
  * entry again; 0 after others reads the directory anew.  Returns 1, 0 (there
- * are no more) or an errno.
+ * are no more) or an errno.  Only with 1 is @out->found to be closed.
  */
 B2F_MUST_CHECK
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,

@@ -170,6 +170,26 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 	return 0;
 }
 
+int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
+		     struct fuse_entry_param *answer, struct fs_node **out)
+{
+	const struct fs *fs = entry->fs;
+	int err = 0;
+
+	if (found->probe.fd < 0)
+		return fs_lookup_answer(entry, answer, out);
+	/* Of others, the look that found out their kind has told it. */
+	if (found->probe.sparse)
+		err = fs_probe_sizes(fs->tree, entry->pin.fd, found->name,
+				     &found->probe);
+	if (!err)
+		err = fs_links_look(entry->fs, entry->pin.fd, found);
+	if (!err)
+		err = fs_lookup_node(entry, found, answer, out);
+	fs_probe_close(&found->probe);
+	return err;
+}
+
 int fs_lookup_answer(const struct fs_entry *entry,
 		     struct fuse_entry_param *answer, struct fs_node **out)
 {

@@ -37,6 +37,14 @@ B2F_MUST_CHECK
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 		   struct fuse_entry_param *answer, struct fs_node **out);
 
+/*
+ * The same of what a listing has found as @entry: of the frame @found, which it
+ * closes, or if that is not open, as fs_lookup_answer().
+ */
+B2F_MUST_CHECK
+int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
+		     struct fuse_entry_param *answer, struct fs_node **out);
+
 /* Finds what is shown as @entry, or its view, and gets the same of it. */
 B2F_MUST_CHECK
 int fs_lookup_answer(const struct fs_entry *entry,

@@ -59,13 +59,14 @@ static bool is_looked_up(const struct answer *a, const struct fs_listed *listed)
  * Looks @listed up; NULL: the kernel has to do so itself, and gets its number
  * and type only.
  */
-static struct fs_node *look(struct answer *a, const struct fs_listed *listed,
+static struct fs_node *look(struct answer *a, struct fs_listed *listed,
 			    struct fuse_entry_param *out)
 {
 	struct fs_node *node;
 
 	a->dir.name = listed->name;
-	if (is_looked_up(a, listed) && !fs_lookup_answer(&a->dir, out, &node))
+	if (is_looked_up(a, listed) &&
+	    !fs_lookup_listed(&a->dir, &listed->found, out, &node))
 		return node;
 	*out = (struct fuse_entry_param){
 		.attr.st_ino = listed->ino,
@@ -75,7 +76,7 @@ static struct fs_node *look(struct answer *a, const struct fs_listed *listed,
 }
 
 /* Adds @listed with its attributes.  Returns false if there is no room. */
-static bool put_plus(struct answer *a, const struct fs_listed *listed)
+static bool put_plus(struct answer *a, struct fs_listed *listed)
 {
 	struct fs *fs = fs_of(a->req);
 	size_t room = a->size - a->used, n;
@@ -119,7 +120,10 @@ static int fill(struct answer *a, struct fs_listing *listing, int64_t pos)
 	int result;
 
 	while ((result = fs_listing_get(fs, listing, pos, &entry)) == 1) {
-		if (!(a->plus ? put_plus(a, &entry) : put(a, &entry)))
+		bool is_put = a->plus ? put_plus(a, &entry) : put(a, &entry);
+
+		fs_probe_close(&entry.found.probe);
+		if (!is_put)
 			break;
 		pos = entry.next_pos;
 	}

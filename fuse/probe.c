@@ -7,6 +7,7 @@
 
 #include "home.h"
 #include "probe.h"
+#include "seen.h"
 #include "suffix.h"
 
 #define INDEX_NAME "chunks.b2frame"
@@ -52,11 +53,53 @@ static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 	probe->read_only = p->read_only && !p->broken;
 }
 
-int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
+bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
 {
+	struct fs_sizes sizes;
+
+	if (!fs_sizes_get(&tree->sizes, &probe->index, &sizes))
+		return false;
+	probe->nbytes = sizes.nbytes;
+	probe->cbytes = sizes.cbytes;
+	probe->has_npy_header = sizes.has_npy_header;
+	probe->is_npy = sizes.is_npy;
+	probe->read_only = sizes.read_only;
+	return true;
+}
+
+struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe)
+{
+	if (!fs_seen_is_settled(&probe->index))
+		return (struct b2f_frame_stamp){0};
+	return b2f_frame_stamp_of(&probe->index);
+}
+
+void fs_probe_keep(struct fs_tree *tree, const struct fs_probe *probe,
+		   const struct b2f_frame_stamp *before)
+{
+	const struct fs_sizes sizes = {
+		.stamp = b2f_frame_stamp_of(&probe->index),
+		.nbytes = probe->nbytes,
+		.cbytes = probe->cbytes,
+		.has_npy_header = probe->has_npy_header,
+		.is_npy = probe->is_npy,
+		.read_only = probe->read_only,
+	};
+
+	if (sizes.nbytes > 0 && b2f_frame_stamp_equal(&sizes.stamp, before))
+		fs_sizes_keep(&tree->sizes, &sizes);
+}
+
+int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
+		   struct fs_probe *probe)
+{
+	struct b2f_frame_stamp before;
 	struct b2f_frame_peek peek = {0};
 	int err;
 
+	if (fs_probe_known(tree, probe))
+		return 0;
+	before = fs_probe_settled(probe);
 	/* "." cannot be exchanged, and leads to what our mount covers. */
 	if (probe->sparse)
 		err = b2f_frame_peek(probe->fd, ".", &peek);
@@ -78,6 +121,7 @@ int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe)
 			       peek.index.st_ino != probe->st.st_ino))
 		return -ESTALE;
 	take_sizes(probe, &peek);
+	fs_probe_keep(tree, probe, &before);
 	return 0;
 }
 
@@ -97,20 +141,27 @@ static int probe_directory(const char *name, struct fs_probe *probe)
  * Open plain files only: a FIFO or a device would notice.  -ESTALE: @name is
  * another file by now.
  */
-static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
+static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
+		      struct fs_probe *probe)
 {
+	struct b2f_frame_stamp before;
 	struct b2f_frame_peek peek;
 	int err;
 
 	probe->kind = FS_KIND_OTHER;
 	if (!S_ISREG(probe->st.st_mode))
 		return 0;
+	probe->index = probe->st;
+	if (fs_probe_known(tree, probe)) {
+		probe->kind = FS_KIND_FRAME;
+		return 0;
+	}
+	before = fs_probe_settled(probe);
 	err = b2f_frame_peek(dirfd, name, &peek);
 	if (is_shortage(err))
 		return err;
 	if (is_closed_frame(name, err)) {
 		probe->kind = FS_KIND_FRAME;
-		probe->index = probe->st;
 		return 0;
 	}
 	if (err == -ENOENT ||
@@ -121,6 +172,7 @@ static int probe_file(int dirfd, const char *name, struct fs_probe *probe)
 		return 0;
 	probe->kind = FS_KIND_FRAME;
 	take_sizes(probe, &peek);
+	fs_probe_keep(tree, probe, &before);
 	return 0;
 }
 
@@ -168,9 +220,8 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 	return 0;
 }
 
-/* Opens @name and finds its kind; does not read the sizes of directories. */
-static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
-		     struct fs_probe *out)
+int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
+		  struct fs_probe *out)
 {
 	struct fs_probe probe = {.fd = -1};
 	int err, tries = 0;
@@ -182,7 +233,7 @@ static int open_kind(struct fs_tree *tree, int dirfd, const char *name,
 		if (S_ISDIR(probe.st.st_mode))
 			err = probe_directory(name, &probe);
 		else
-			err = probe_file(dirfd, name, &probe);
+			err = probe_file(tree, dirfd, name, &probe);
 	} while (err == -ESTALE && ++tries < TRIES);
 	if (err)
 		fs_probe_close(&probe);
@@ -195,30 +246,17 @@ int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out)
 {
 	struct fs_probe probe;
-	int err = open_kind(tree, dirfd, name, &probe);
+	int err = fs_probe_kind(tree, dirfd, name, &probe);
 
 	if (err)
 		return err;
 	if (probe.kind == FS_KIND_FRAME && probe.sparse)
-		err = fs_probe_sizes(dirfd, name, &probe);
+		err = fs_probe_sizes(tree, dirfd, name, &probe);
 	if (err)
 		fs_probe_close(&probe);
 	else
 		*out = probe;
 	return err;
-}
-
-int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
-		  enum fs_kind *out)
-{
-	struct fs_probe probe;
-	int err = open_kind(tree, dirfd, name, &probe);
-
-	if (err)
-		return err;
-	*out = probe.kind;
-	fs_probe_close(&probe);
-	return 0;
 }
 
 void fs_probe_close(struct fs_probe *probe)

@@ -22,7 +22,7 @@ struct fs_probe {
 	enum fs_kind kind;
 	/* Of the file itself. */
 	struct stat st;
-	/* The rest is for frames only; fs_probe_kind() does not set it. */
+	/* The rest is for frames only. */
 	bool sparse;
 	/*
 	 * The home of the frame (links.h), if this is one of several names; or
@@ -54,11 +54,12 @@ int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out);
 
 /*
- * Finds only the kind, and closes the descriptor.  Returns as fs_probe_open().
+ * The same, but leaves what its index tells of a sparse frame to
+ * fs_probe_sizes().
  */
 B2F_MUST_CHECK
 int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
-		  enum fs_kind *out);
+		  struct fs_probe *out);
 
 /* Closes the descriptor, if it is open. */
 void fs_probe_close(struct fs_probe *probe);
@@ -71,11 +72,24 @@ B2F_MUST_CHECK
 int fs_probe_index(int fd, bool sparse, struct stat *out);
 
 /*
- * Reads the sizes and the index of the frame @name in @dirfd; @probe has its
- * O_PATH descriptor, and whether it is sparse.  Returns 0 or an errno (-ESTALE:
- * @name is another file now).
+ * Gets what the index of the frame @name in @dirfd tells, and its attributes, by
+ * reading it unless that is known; @probe has the frame's O_PATH descriptor,
+ * whether it is sparse, and its index.  Returns 0 or an errno (-ESTALE: @name is
+ * another file now).
  */
 B2F_MUST_CHECK
-int fs_probe_sizes(int dirfd, const char *name, struct fs_probe *probe);
+int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
+		   struct fs_probe *probe);
+
+/* Takes what is known of @probe->index (sizes.h).  Returns false if nothing is. */
+bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe);
+
+/*
+ * Before @probe->index is read: its stamp if it is settled (seen.h).  With it
+ * fs_probe_keep() notes what was read, if that was of this very version.
+ */
+struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe);
+void fs_probe_keep(struct fs_tree *tree, const struct fs_probe *probe,
+		   const struct b2f_frame_stamp *before);
 
 #endif

@@ -33,15 +33,16 @@ int fs_resolve_exists(const struct fs_place *place, const char *name)
 
 int fs_resolve_is_frame(const struct fs_place *place, const char *name)
 {
-	enum fs_kind kind;
+	struct fs_probe probe;
 	int err;
 
 	if (lacks(place, name))
 		return 0;
-	err = fs_probe_kind(place->tree, place->dirfd, name, &kind);
-	if (err == -ENOENT)
-		return 0;
-	return err ? err : kind == FS_KIND_FRAME;
+	err = fs_probe_kind(place->tree, place->dirfd, name, &probe);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	fs_probe_close(&probe);
+	return probe.kind == FS_KIND_FRAME;
 }
 
 static int show_frame(const struct fs_place *place, const char *name,
@@ -99,26 +100,24 @@ static int show_frame(const struct fs_place *place, const char *name,
 }
 
 int fs_resolve_shown(const struct fs_place *place, const char *name,
-		     bool *is_frame, char shown[FS_NAME_SIZE])
+		     struct fs_probe *frame, char shown[FS_NAME_SIZE])
 {
+	struct fs_probe probe = {.fd = -1};
 	char stem[FS_NAME_SIZE];
-	enum fs_kind kind;
-	int err;
+	int err = 0;
 
-	if (fs_suffix_stem(name, stem)) {
-		err = fs_probe_kind(place->tree, place->dirfd, name, &kind);
-		if (err)
-			return err;
-		if (kind == FS_KIND_FRAME) {
-			err = show_frame(place, name, shown);
-			if (!err)
-				*is_frame = true;
-			return err;
-		}
+	if (fs_suffix_stem(name, stem))
+		err = fs_probe_kind(place->tree, place->dirfd, name, &probe);
+	if (!err && probe.fd >= 0 && probe.kind == FS_KIND_FRAME) {
+		err = show_frame(place, name, shown);
+	} else {
+		snprintf(shown, FS_NAME_SIZE, "%s", name);
+		fs_probe_close(&probe);
 	}
-	snprintf(shown, FS_NAME_SIZE, "%s", name);
-	*is_frame = false;
-	return 0;
+	if (err)
+		fs_probe_close(&probe);
+	*frame = probe;
+	return err;
 }
 
 /* Finds the only frame @stem.SUFFIX; nothing has the name @stem itself. */

@@ -68,15 +68,15 @@ int fs_resolve_find(const struct fs_place *place, const char *name,
 		    struct fs_found *out);
 
 /*
- * Tells whether @name in @place is a frame, and copies the name that it is
- * shown by to @shown.  A name without a suffix of frames costs no look: it is
- * shown as it is, and reported as no frame.
+ * Copies the name that @name in @place is shown by to @shown, and opens it as
+ * *@frame with fs_probe_kind() if it is a frame; close that.  A name without a
+ * suffix of frames costs no look: it is shown as it is, and taken for no frame.
  *
- * Returns 0 or an errno (-ENOENT: it is gone).
+ * Returns 0 or an errno (-ENOENT: it is gone); @frame is not open then.
  */
 B2F_MUST_CHECK
 int fs_resolve_shown(const struct fs_place *place, const char *name,
-		     bool *is_frame, char shown[FS_NAME_SIZE]);
+		     struct fs_probe *frame, char shown[FS_NAME_SIZE]);
 
 /* Returns 1 if @name exists in @place, 0 or an errno. */
 B2F_MUST_CHECK

@@ -8,22 +8,6 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* The tick of the kernel's clock, and of filesystems that keep full seconds. */
-#define TICK_NS	       INT64_C(20000000)
-#define COARSE_TICK_NS INT64_C(2000000000)
-
-bool fs_seen_is_settled(const struct stat *st)
-{
-	struct timespec now;
-	int64_t age;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	/* No program can set a ctime, unlike an mtime. */
-	age = (now.tv_sec - st->st_ctim.tv_sec) * SECOND_NS +
-	      (now.tv_nsec - st->st_ctim.tv_nsec);
-	return age > (st->st_ctim.tv_nsec ? TICK_NS : COARSE_TICK_NS);
-}
-
 void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
 		       const struct stat *before, const struct stat *now)
 {

@@ -175,6 +175,7 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 	if (!tree)
 		return -ENOMEM;
 	pthread_mutex_init(&tree->lock, NULL);
+	fs_sizes_init(&tree->sizes);
 	tree->idle.older = tree->idle.newer = &tree->idle;
 	tree->max_idle = base->max_idle;
 	tree->reserved_from = base->reserved_from;
@@ -220,6 +221,7 @@ void fs_tree_free(struct fs_tree *tree)
 		close(tree->proc_fd);
 	if (tree->covered_fd >= 0)
 		close(tree->covered_fd);
+	fs_sizes_fini(&tree->sizes);
 	pthread_mutex_destroy(&tree->lock);
 	free(tree->buckets);
 	free(tree);

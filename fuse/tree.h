@@ -32,6 +32,7 @@
 
 #include "b2frame/frame.h"
 #include "seen.h"
+#include "sizes.h"
 #include "suffix.h"
 
 struct fs_deleted;
@@ -48,17 +49,6 @@ enum fs_kind {
 	FS_KIND_SINGLE,
 	/* A frame that is an array, as a .npy file beside it; see view.h. */
 	FS_KIND_VIEW,
-};
-
-/* Sizes of a frame that is not open, read from the index @stamp. */
-struct fs_sizes {
-	struct b2f_frame_stamp stamp;
-	bool known;
-	/* Decoded and stored bytes. */
-	uint64_t nbytes;
-	uint64_t cbytes;
-	/* Length of the header that its view shows; 0: not looked at. */
-	uint64_t head_len;
 };
 
 /* What is known of the data of a node; under fs->state_lock. */
@@ -80,7 +70,6 @@ struct fs_state {
 	/* There is, or was, a view of the frame. */
 	bool has_view;
 	struct fs_seen seen;
-	struct fs_sizes sizes;
 	/* As probed last: nothing can be written to the frame. */
 	bool read_only;
 };
@@ -145,6 +134,8 @@ struct fs_tree {
 	 * changed.
 	 */
 	dev_t base_dev;
+	/* Of the frames; see probe.h. */
+	struct fs_sizes_table sizes;
 	/* Called with @state.deleted of a node that is freed; may do I/O. */
 	void (*on_deleted)(void *arg, struct fs_deleted *deleted);
 	void *arg;

@@ -24,51 +24,26 @@ static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
 	return err;
 }
 
-/*
- * The header's length from the last look at @frame, if that was at @stamp; 0:
- * not known.
- */
-static uint64_t known_head_len(struct fs *fs, const struct fs_node *frame,
-			       const struct b2f_frame_stamp *stamp)
-{
-	const struct fs_sizes *sizes = &frame->state.sizes;
-	uint64_t len = 0;
-
-	pthread_mutex_lock(&fs->state_lock);
-	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
-		len = sizes->head_len;
-	pthread_mutex_unlock(&fs->state_lock);
-	return len;
-}
-
-static void keep_head_len(struct fs *fs, struct fs_node *frame,
-			  const struct b2f_frame_stamp *stamp, uint64_t len)
-{
-	struct fs_sizes *sizes = &frame->state.sizes;
-
-	pthread_mutex_lock(&fs->state_lock);
-	if (sizes->known && b2f_frame_stamp_equal(&sizes->stamp, stamp))
-		sizes->head_len = len;
-	pthread_mutex_unlock(&fs->state_lock);
-}
-
 /* Finds the length of the header of @frame, which is not open. */
 static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
 {
-	struct b2f_frame_stamp stamp;
+	struct fs_sizes sizes = {0};
 	struct fs_pin pin = {0};
 	struct stat index;
+	bool known = false;
 	int err = fs_tree_pin(fs->tree, frame, &pin);
 
 	if (!err)
 		err = fs_probe_index(pin.fd, frame->sparse, &index);
-	if (!err) {
-		stamp = b2f_frame_stamp_of(&index);
-		*len = known_head_len(fs, frame, &stamp);
-		if (*len == 0)
-			err = read_head_len(fs, frame, pin.fd, len);
-		if (!err)
-			keep_head_len(fs, frame, &stamp, *len);
+	if (!err)
+		known = fs_sizes_get(&fs->tree->sizes, &index, &sizes);
+	*len = sizes.head_len;
+	if (!err && !*len) {
+		err = read_head_len(fs, frame, pin.fd, len);
+		sizes.head_len = (uint32_t)*len;
+		/* A younger index has another stamp, as that one is settled. */
+		if (!err && known)
+			fs_sizes_keep(&fs->tree->sizes, &sizes);
 	}
 	fs_tree_unpin(fs->tree, &pin);
 	return err;

@@ -11,6 +11,9 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
+
+import blosc2
 
 from mounting import Mount, error_of, main, make
 
@@ -256,6 +259,73 @@ def test_many_directories_take_little_memory():
         for i in range(0, 530, 7):
             pathlib.Path(f"src/d{i}/new").touch()
             assert os.path.exists(f"mnt/d{i}/new")
+
+
+def index_reads(trace):
+    """Descriptors that indexes are read by; of names there are O_PATH ones."""
+    lines = pathlib.Path(trace).read_text().splitlines()
+    return sum("O_NOCTTY|O_NONBLOCK" in line and "b2frame" in line
+               for line in lines)
+
+
+def test_indexes_that_have_not_changed_are_not_read_again():
+    os.mkdir("src")
+    for i in range(40):
+        make(f"src/{i}.b2frame", None, nbytes=8000,
+             kind="contiguous" if i % 2 else "sparse")
+    # What is younger than a tick of the clock may change without a trace.
+    time.sleep(0.1)
+    with Traced("src", "mnt", *NO_TIMEOUTS):
+        for i in range(3):
+            for entry in os.scandir("mnt"):
+                assert entry.stat().st_size == 8000
+            if i == 0:
+                before = index_reads("trace")
+                assert before >= 40
+        assert index_reads("trace") == before
+
+
+def sizes(path):
+    return {entry.name: entry.stat().st_size for entry in os.scandir(path)}
+
+
+def test_sizes_in_listings_follow_other_programs():
+    """Young ones too, which may have the stamp of the version before."""
+    os.mkdir("src")
+    kinds = {"a": False, "b": True}
+    frames = {name: blosc2.SChunk(chunksize=4096, contiguous=contiguous,
+                                  urlpath=f"src/{name}.b2frame", mode="w")
+              for name, contiguous in kinds.items()}
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        for i in range(1, 41):
+            for s in frames.values():
+                s.append_data(os.urandom(4096))
+            assert sizes("mnt") == {"a": i * 4096, "b": i * 4096}
+            if i % 4 == 0:
+                # Old enough to be kept, and kept.
+                time.sleep(0.05)
+                assert sizes("mnt") == {"a": i * 4096, "b": i * 4096}
+
+
+def test_a_frame_with_the_times_and_length_of_another_is_told_from_it():
+    for i in 1, 2:
+        blosc2.SChunk(chunksize=4096, urlpath=f"{i}.b2frame", mode="w",
+                      contiguous=True).append_data(bytes(i * 2048))
+        with open(f"{i}.b2frame", "ab") as f:
+            f.truncate(4096)
+        os.utime(f"{i}.b2frame", ns=(1, 1))
+    os.mkdir("src")
+    with Mount("src", "mnt", *NO_TIMEOUTS):
+        for i in 1, 2, 1, 2:
+            shutil.copy2(f"{i}.b2frame", "new")
+            os.rename("new", "src/f.b2frame")
+            assert sizes("mnt") == {"f": i * 2048}
+            time.sleep(0.05)
+            assert sizes("mnt") == {"f": i * 2048}
+            with open("src/f.b2frame", "r+b") as f:
+                f.write(pathlib.Path(f"{3 - i}.b2frame").read_bytes())
+            os.utime("src/f.b2frame", ns=(1, 1))
+            assert sizes("mnt") == {"f": (3 - i) * 2048}
 
 
 def test_a_directory_may_be_learned_while_it_changes():

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sizes.h - what looks at the indexes of frames have told, by their stamps
+ *
+ * For st_size an index has to be opened and read, which costs more than all else
+ * that is done for a name of a listing.  An index that still has the stamp
+ * (device, inode, size, mtime, ctime) of the last look tells the same again: a
+ * rename puts another inode there, and a write in place changes a time.  Not so
+ * within one tick of the filesystem's clock: what was younger than that when the
+ * look began is not kept.
+ *
+ * A look that finds nothing valid is not kept either: what such a frame is taken
+ * for depends on its name and its other files, too.
+ *
+ * Memory: 64 bytes for each of FS_SIZES indexes, from the first use on.
+ *
+ * Layer: fuse.  Threads: any.  One lock, held for a moment, under which no other
+ * is taken.
+ */
+#ifndef B2F_FUSE_SIZES_H
+#define B2F_FUSE_SIZES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "b2frame/error.h"
+#include "b2frame/frame.h"
+
+#define FS_SIZES (1 << 15)
+
+/* What the index @stamp tells; as in struct fs_probe. */
+struct fs_sizes {
+	struct b2f_frame_stamp stamp;
+	uint64_t nbytes;
+	uint64_t cbytes;
+	/* Length of the header that its view shows; 0: not looked at. */
+	uint32_t head_len;
+	bool has_npy_header;
+	bool is_npy;
+	bool read_only;
+};
+
+struct fs_sizes_table {
+	pthread_mutex_t lock;
+	/* FS_SIZES of them, by inode number.  NULL: no memory.  Const. */
+	struct fs_sizes *all;
+	/* Which place to give up next; with what is in @all under the lock. */
+	size_t hand;
+};
+
+/* Without memory, nothing is ever kept. */
+void fs_sizes_init(struct fs_sizes_table *table);
+void fs_sizes_fini(struct fs_sizes_table *table);
+
+/* Gets what the last look at @index has told.  Returns false if none is kept. */
+bool fs_sizes_get(struct fs_sizes_table *table, const struct stat *index,
+		  struct fs_sizes *out);
+
+/* Keeps @sizes, whose stamp is settled (seen.h), in the place of others. */
+void fs_sizes_keep(struct fs_sizes_table *table, const struct fs_sizes *sizes);
+
+#endif
