@@ -151,6 +151,7 @@ struct b2f_frame_stamp {
 	uint64_t ino;
 	int64_t size;
 	int64_t mtime_ns;
+	/* 0: @ino stands for a name of the version (an ETag), and no time does. */
 	int64_t ctime_ns;
 };
 

@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include "b2frame/api.h"
+#include "b2frame/create.h"
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
 #include "b2frame/pack.h"
@@ -82,6 +83,11 @@ struct b2f_remote_options {
 	 */
 	const char *cache_dir;
 	uint64_t cache_bytes;
+	/*
+	 * How long chunks that a commit from here has replaced stay, for readers
+	 * of the index before, seconds; 0: 60.
+	 */
+	unsigned int keep_s;
 };
 
 /* "s3://...", "http://...", "https://...": may be given to b2f_remote_new(). */
@@ -191,6 +197,62 @@ B2F_MUST_CHECK
 int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 			 const struct b2f_frame_options *options,
 			 struct b2f_pack **out);
+
+/*
+ * Writing: into an object store alone, and only if it keeps to the conditions of
+ * requests, which is tried out once, before the first write: all of these return
+ * -EROFS, and log why, if that is not so.  A frame that was opened as above is written
+ * to as any other one (b2frame/write.h) if it is sparse; other writers are not kept
+ * out, and a commit that comes second is merged with theirs, or is -ESTALE.
+ *
+ * May there be writing below @path?  Returns 0, -EROFS or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remote_allow_write(struct b2f_remote *remote, const char *path);
+
+/*
+ * Makes the empty sparse frame @path.  Returns 0, -EEXIST, -EINVAL (settings that
+ * cannot be; logged), -EROFS or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
+			    const struct b2f_settings *settings);
+
+/*
+ * Removes the sparse frame @path: its index first, so that it is either whole or no
+ * frame, then all chunks.  Returns 0, -ENOENT (there is no index), -EROFS or an error
+ * of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
+
+/*
+ * Makes @to a copy of the sparse frame @from, by the server itself, index last.
+ * Returns 0, -EEXIST (@to has an index), -ENOENT, -ESTALE (@from has changed
+ * meanwhile), -EROFS or an error of requests; then chunks may be left at @to.
+ */
+B2F_MUST_CHECK
+int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
+			  const char *to);
+
+/*
+ * Puts the @n bytes at @bytes as the object @path, which must be in the version
+ * @replaces, or not be there if that is NULL.  What is there then is in *@out if that
+ * is not NULL.
+ *
+ * Returns 0, -EEXIST, -ESTALE, -EROFS or an error of requests: then it may have
+ * happened, or happen yet.
+ */
+B2F_MUST_CHECK
+int b2f_remote_put(struct b2f_remote *remote, const char *path,
+		   const void *bytes, size_t n,
+		   const struct b2f_remote_stat *replaces,
+		   struct b2f_remote_stat *out);
+
+/* Removes the object @path; that there is none is no error.  Returns 0, -EROFS or an
+ * error of requests. */
+B2F_MUST_CHECK
+int b2f_remote_remove(struct b2f_remote *remote, const char *path);
 
 /* What @remote has done so far. */
 struct b2f_remote_counts {

@@ -30,8 +30,9 @@
 #include "frame/txn_single.h"
 
 
-/* Commits that are tried while other programs change the frame. */
-#define TRIES 5
+/* Commits that are tried while other programs change the frame; of a shared store. */
+#define TRIES	     5
+#define TRIES_SHARED 200
 
 /* How long a commit waits for a lock of C-Blosc2 that others have. */
 #define LOCK_WAIT_MS 3000
@@ -361,6 +362,11 @@ static void tell_locked(struct b2f_file *file, bool is_locked)
 	w->told_locked = is_locked;
 }
 
+static unsigned int tries_of(const struct b2f_file *file)
+{
+	return file->frame->store->shared ? TRIES_SHARED : TRIES;
+}
+
 /* Tries again as long as other programs keep changing the frame. */
 static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 			uint64_t until_ns)
@@ -369,7 +375,7 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 	bool is_locked = false;
 	int err = -EBUSY;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (unsigned int i = 0; i < tries_of(file); i++) {
 		err = try_commit(file, how, until_ns);
 		if (err != -ESTALE && err != -EEXIST)
 			break;
@@ -381,6 +387,8 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 			is_locked = !b2f_txn_lock_out(
 				w->txn, ms_until(until_ns), NULL);
 		/* -EEXIST: the next attempt takes another name. */
+		if (err == -ESTALE)
+			b2f_txn_give_way(w->txn, i);
 		err = err == -ESTALE ? merge_theirs(file) : 0;
 		if (err)
 			break;

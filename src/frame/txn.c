@@ -228,6 +228,8 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 		err = b2f_txn_disk_begin(txn, &why);
 	else if (!err)
 		err = b2f_txn_clean(txn);
+	if (!err && txn->store->shared)
+		err = b2f_txn_begin_ids(txn, &why);
 	if (err) {
 		b2f_txn_free(txn);
 		return b2f_frame_report(frame, err, &why);

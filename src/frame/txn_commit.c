@@ -23,6 +23,8 @@ int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 		return err;
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	chunk->frozen = true;
+	/* There is nothing less. */
+	out->durable |= txn->store->shared;
 	txn->nfrozen = txn->replaced.n;
 	txn->committing = true;
 	return 0;
@@ -169,7 +171,8 @@ static int settle_file(void *arg, size_t i)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
 	}
 	b2f_object_close(&object);
-	if (err) {
+	/* Taken by another writer: the data get another id. */
+	if (err && err != -EEXIST) {
 		b2f_chunk_name(id, name);
 		b2f_log(txn->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
 			txn->frame->label, name, why.text);
@@ -290,7 +293,8 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 {
 	int err;
 
-	err = b2f_txn_has_changed(txn);
+	/* A shared store asks that with the last step. */
+	err = txn->store->shared ? 0 : b2f_txn_has_changed(txn);
 	if (err)
 		return err > 0 ? -ESTALE : err;
 	err = sync_first_index(txn, commit, why);
@@ -298,13 +302,13 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 		err = show_files(txn, commit, why);
 	if (err)
 		return err;
-	err = b2f_store_install(txn->store, why);
+	err = b2f_store_install(txn->store, &txn->stamp, why);
 	if (err) {
 		hide_files(txn, &commit->pending, commit->pending.n);
 		return err;
 	}
 	commit->installed = true;
-	err = b2f_store_stamp_index(txn->store, &commit->stamp);
+	err = b2f_store_own_stamp(txn->store, &commit->stamp);
 	if (!err && commit->durable)
 		err = b2f_store_sync_names(txn->store, why);
 	commit->durable &= !err;

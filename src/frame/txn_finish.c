@@ -141,6 +141,7 @@ void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 		finish_replaced(txn);
 	} else {
 		drop_pending(txn);
+		b2f_txn_skip_ids(txn);
 	}
 	txn->nfrozen = 0;
 	b2f_txn_state_fini(&commit->state);

@@ -29,6 +29,9 @@
 #define FREE_BATCH_MAX	     65536
 #define FREE_BATCH_PER_CHUNK 4
 
+/* In a shared store: writers that begin together are seldom nearer. */
+#define SHARED_GAP 256
+
 /* So many new files are no small change. */
 #define BACKLOG_MIN 8
 
@@ -197,12 +200,39 @@ static int take_free(struct b2f_txn *txn, uint64_t *id)
 	return 0;
 }
 
+void b2f_txn_skip_ids(struct b2f_txn *txn)
+{
+	if (!txn->store->shared)
+		return;
+	txn->next_id = b2f_max_u64(txn->next_id, txn->above) +
+		       b2f_tag_draw() % SHARED_GAP;
+}
+
+int b2f_txn_begin_ids(struct b2f_txn *txn, struct b2f_why *why)
+{
+	int err = b2f_store_first_id(txn->store, &txn->next_id, why);
+
+	b2f_txn_skip_ids(txn);
+	return err;
+}
+
+/* No id comes back, as long as there are others. */
+static int shared_number(struct b2f_txn *txn, uint64_t *id)
+{
+	if (txn->next_id > ID_MAX)
+		return take_free(txn, id);
+	*id = txn->next_id++;
+	return 0;
+}
+
 static int new_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
 {
 	if (!txn->store->sparse)
 		return b2f_ranges_take(txn->store->ranges,
 				       b2f_txn_head_room(txn), UINT64_MAX,
 				       (uint32_t)size, id);
+	if (txn->store->shared)
+		return shared_number(txn, id);
 	if (is_for_others(txn, txn->next_id))
 		txn->next_id = txn->above + LEFT_TO_OTHERS;
 	/*

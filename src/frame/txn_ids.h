@@ -16,6 +16,16 @@
 B2F_MUST_CHECK
 int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw);
 
+/*
+ * In a shared store: ids begin above all that the frame ever had, and a little more,
+ * by chance, as other writers begin there, too.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_txn_begin_ids(struct b2f_txn *txn, struct b2f_why *why);
+
+/* There, other writers have taken ids meanwhile. */
+void b2f_txn_skip_ids(struct b2f_txn *txn);
+
 /* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_txn_note_file(struct b2f_txn *txn,

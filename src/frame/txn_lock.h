@@ -19,4 +19,11 @@ int b2f_txn_lock_out(struct b2f_txn *txn, uint32_t wait_ms,
 		      struct b2f_why *why);
 void b2f_txn_let_in(struct b2f_txn *txn);
 
+/*
+ * In a shared store, where none can be locked out: waits a little, by chance, before
+ * another attempt to commit, which is the @try-th, so that one of several writers
+ * comes through.
+ */
+void b2f_txn_give_way(const struct b2f_txn *txn, unsigned int try);
+
 #endif

@@ -74,7 +74,7 @@ static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
 {
 	struct b2f_frame_stamp now;
 
-	if (!b2f_txn_is_stored(raw))
+	if (!b2f_txn_is_stored(raw) || txn->store->shared)
 		return false;
 	if (b2f_entry_tag(raw))
 		return read_tag(txn, raw) != b2f_entry_tag(raw);
@@ -134,6 +134,21 @@ static bool same_starts(const struct b2f_txn_state *a,
 	return !a->starts || !memcmp(a->starts, b->starts, n * sizeof(*a->starts));
 }
 
+/*
+ * Is our change in their index?  A commit whose outcome could not be found out has
+ * happened then.  No other chunk has the tag.
+ */
+static bool is_there(const struct b2f_txn *txn,
+		     const struct b2f_txn_state *theirs, uint64_t i)
+{
+	const struct b2f_txn_state *w = &txn->working;
+
+	return i < w->n && i < theirs->n && b2f_txn_is_stored(w->raw[i]) &&
+	       b2f_entry_tag(w->raw[i]) &&
+	       b2f_entry_tag(w->raw[i]) == b2f_entry_tag(theirs->raw[i]) &&
+	       b2f_txn_number(w->raw[i]) == b2f_txn_number(theirs->raw[i]);
+}
+
 static bool may_merge(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *theirs)
 {
@@ -144,7 +159,7 @@ static bool may_merge(const struct b2f_txn *txn,
 	if (!same_starts(c, theirs))
 		return false;
 	for (uint64_t i = 0; i < b2f_max_u64(c->n, w->n); i++)
-		if (changed_here(txn, i) &&
+		if (changed_here(txn, i) && !is_there(txn, theirs, i) &&
 		    !b2f_txn_untouched(txn, theirs, i))
 			return false;
 	return true;
@@ -211,8 +226,9 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 	txn->stamp = theirs->stamp;
 	b2f_txn_keep_retired(txn, used);
 	/* Our index is going to name their files, which may not survive. */
-	(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
-				  B2F_DISK_UNSYNCED);
+	if (!txn->store->shared)
+		(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
+					  B2F_DISK_UNSYNCED);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (chunk->committed)
 		b2f_txn_forget(txn, chunk);
@@ -220,6 +236,7 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 	txn->free.n = 0;
 	txn->above = b2f_txn_above(&txn->committed);
 	txn->next_id = b2f_max_u64(txn->next_id, txn->above);
+	b2f_txn_skip_ids(txn);
 }
 
 int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs)

@@ -72,14 +72,16 @@ static int reserve_retired(struct b2f_retirees *r, size_t more)
 void b2f_txn_retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n)
 {
 	struct b2f_retirees *r = &txn->retired;
+	/* What is on a server has no such time. */
+	int64_t since_ns =
+		txn->store->shared ? realtime_ns() : txn->stamp.ctime_ns;
 
 	r->nnewest = 0;
 	/* Those that cannot be noted, the next writer will find. */
 	if (n == 0 || reserve_retired(r, n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		r->files[r->n++] = (struct b2f_retired){numbers[i],
-							txn->stamp.ctime_ns};
+		r->files[r->n++] = (struct b2f_retired){numbers[i], since_ns};
 	r->nnewest = n;
 }
 
@@ -107,6 +109,10 @@ static size_t count_due(const struct b2f_txn *txn)
 	int64_t until_ns = realtime_ns() - RETIRED_S * NS_PER_S;
 
 	n = nolder - b2f_min_u64(nolder, nkept);
+	if (txn->store->shared) {
+		n = 0;
+		until_ns = realtime_ns() - txn->store->keep_s * NS_PER_S;
+	}
 	while (n < nolder && r->files[n].since_ns <= until_ns)
 		n++;
 	return n;
@@ -199,8 +205,8 @@ static void remove_retired(const struct b2f_txn *txn,
 	struct b2f_store *store = txn->store;
 	int err;
 
-	if (!store->sparse) {
-		/* A range has no name that another program could use. */
+	if (!store->sparse || store->shared) {
+		/* It has no name that another program could use. */
 		(void)!b2f_store_remove(store, id, NULL);
 		return;
 	}
@@ -277,6 +283,9 @@ static void delete_retired(struct b2f_txn *txn)
 {
 	struct b2f_ids used = {0};
 
+	/* Readers of the index before may be anywhere. */
+	if (txn->store->shared)
+		txn->retired.n = count_due(txn);
 	/* What has to stay, a later writer deletes. */
 	if (txn->retired.n == 0 || !may_delete_named(txn) ||
 	    b2f_txn_lock_out(txn, END_WAIT_MS, NULL))
@@ -393,8 +402,8 @@ int b2f_txn_clean(struct b2f_txn *txn)
 	struct clean clean = {.txn = txn};
 	int err;
 
-	/* Its maker's files are the first ones. */
-	if (b2f_store_begin_new(txn->store))
+	/* Its maker's files are the first ones; or they may be another writer's. */
+	if (b2f_store_begin_new(txn->store) || txn->store->shared)
 		return 0;
 	err = b2f_txn_list_ids(&txn->committed, &clean.used);
 	if (!err)

@@ -101,6 +101,59 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 	return B2F_EUNSUPPORTED;
 }
 
+int b2f_remote_allow_write(struct b2f_remote *remote, const char *path)
+{
+	(void)remote;
+	(void)path;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
+			    const struct b2f_settings *settings)
+{
+	(void)remote;
+	(void)path;
+	(void)settings;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
+{
+	(void)remote;
+	(void)path;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
+			  const char *to)
+{
+	(void)remote;
+	(void)from;
+	(void)to;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_put(struct b2f_remote *remote, const char *path,
+		   const void *bytes, size_t n,
+		   const struct b2f_remote_stat *replaces,
+		   struct b2f_remote_stat *out)
+{
+	(void)remote;
+	(void)path;
+	(void)bytes;
+	(void)n;
+	(void)replaces;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_remove(struct b2f_remote *remote, const char *path)
+{
+	(void)remote;
+	(void)path;
+	return B2F_EUNSUPPORTED;
+}
+
 struct b2f_remote_counts b2f_remote_counts_get(const struct b2f_remote *remote)
 {
 	(void)remote;

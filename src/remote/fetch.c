@@ -158,7 +158,7 @@ static bool take_cached(struct b2f_fetch *fetch)
 		return false;
 	}
 	fetch->cached = (struct b2f_fetched){
-		.bytes = to, .n = (size_t)n, .version = st};
+		.bytes = to, .n = (size_t)n, .version = st, .note = ""};
 	return true;
 }
 
@@ -210,7 +210,8 @@ static int wait_for_server(struct b2f_fetch *fetch, struct b2f_fetched *out,
 				   "the server does not tell one version of a "
 				   "file from another");
 	*out = (struct b2f_fetched){
-		.bytes = reply->body, .n = reply->size, .version = *st};
+		.bytes = reply->body, .n = reply->size, .version = *st,
+		.note = reply->note};
 	keep(fetch, out);
 	return 0;
 }

@@ -37,6 +37,8 @@ struct b2f_fetched {
 	size_t n;
 	/* The version that they are of. */
 	struct b2f_remote_stat version;
+	/* What its writer put beside it; valid until the fetch is dropped. */
+	const char *note;
 };
 
 /* Begins; waits for no server, and reads no file.  Returns 0 or -ENOMEM. */

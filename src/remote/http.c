@@ -149,7 +149,7 @@ static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
 	atomic_fetch_add(&http->sent, r->nsent);
 	curl_multi_remove_handle(http->multi, easy);
 	DL_DELETE(http->running, r);
-	if (r->nretries < http->options.retries &&
+	if (!r->spec.once && r->nretries < http->options.retries &&
 	    b2f_http_reply_may_pass(r) && !is_dropped(http, r))
 		pause_request(http, r);
 	else
@@ -316,19 +316,22 @@ void b2f_http_free(struct b2f_http *http)
 static int copy_spec(struct b2f_http_request *r,
 		     const struct b2f_http_spec *spec)
 {
-	const char *const from[] = {spec->url, spec->etag, spec->if_match,
-				    spec->if_none_match};
-	const char **const to[] = {&r->spec.url, &r->spec.etag,
-				   &r->spec.if_match, &r->spec.if_none_match};
+	const char *const from[] = {spec->url,		 spec->etag,
+				    spec->if_match,	 spec->if_none_match,
+				    spec->copy_from,	 spec->note};
+	const char **const to[] = {&r->spec.url,       &r->spec.etag,
+				   &r->spec.if_match,  &r->spec.if_none_match,
+				   &r->spec.copy_from, &r->spec.note};
+	const size_t nstrings = sizeof(from) / sizeof(from[0]);
 	size_t size = 0, at = 0;
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < nstrings; i++)
 		size += from[i] ? strlen(from[i]) + 1 : 0;
 	r->url = malloc(size);
 	if (!r->url)
 		return -ENOMEM;
 	r->spec = *spec;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < nstrings; i++) {
 		size_t n = from[i] ? strlen(from[i]) + 1 : 0;
 
 		if (n > 0)
@@ -406,6 +409,11 @@ uint8_t *b2f_http_take_body(struct b2f_http_request *request)
 	if (body)
 		request->reply.body = NULL;
 	return body;
+}
+
+const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http)
+{
+	return &http->options;
 }
 
 struct b2f_remote_counts b2f_http_counts(const struct b2f_http *http)

@@ -45,6 +45,12 @@ struct b2f_http_options {
 	unsigned int connections;
 };
 
+/* So much of the body of an error is looked at; room for other answers in short. */
+#define B2F_HTTP_ERROR_ROOM 4096
+
+/* Room for a note, and its 0. */
+#define B2F_HTTP_NOTE_SIZE 512
+
 /* What signs a request: outlives it. */
 struct b2f_http_auth {
 	char *region;
@@ -85,6 +91,12 @@ struct b2f_http_spec {
 	/* PUT: what to send, which outlives the request. */
 	const void *data;
 	size_t size;
+	/* PUT: the object that the server copies instead, as it names it, or NULL. */
+	const char *copy_from;
+	/* PUT: what the server is to keep beside the object (reply.note), or NULL. */
+	const char *note;
+	/* It is not made again: the caller sees to that. */
+	bool once;
 };
 
 struct b2f_http_reply {
@@ -104,6 +116,8 @@ struct b2f_http_reply {
 	bool unsure;
 	/* The object: its size as a whole, and its version. */
 	struct b2f_remote_stat st;
+	/* GET, HEAD: what was put beside it; "": nothing, or no such thing. */
+	char note[B2F_HTTP_NOTE_SIZE];
 	/* What came, in spec.into or malloc'ed for the reply. */
 	uint8_t *body;
 	size_t size;
@@ -134,6 +148,9 @@ void b2f_http_drop(struct b2f_http_request *request);
 
 /* The body of the done @request becomes the caller's: free() it. */
 uint8_t *b2f_http_take_body(struct b2f_http_request *request);
+
+/* What it was made with. */
+const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http);
 
 struct b2f_remote_counts b2f_http_counts(const struct b2f_http *http);
 

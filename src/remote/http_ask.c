@@ -48,6 +48,10 @@ static int add_headers(struct b2f_http_request *r)
 		err = add_header(r, "If-Match: %s", spec->if_match);
 	if (!err && spec->if_none_match)
 		err = add_header(r, "If-None-Match: %s", spec->if_none_match);
+	if (!err && spec->copy_from)
+		err = add_header(r, "x-amz-copy-source: %s", spec->copy_from);
+	if (!err && spec->note)
+		err = add_header(r, B2F_HTTP_NOTE ": %s", spec->note);
 	if (err || !spec->auth)
 		return err;
 	/* The chunks have checksums of their own. */
@@ -100,6 +104,8 @@ static void set_method(struct b2f_http_request *r)
 		curl_easy_setopt(easy, CURLOPT_READDATA, r);
 		curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
 		curl_easy_setopt(easy, CURLOPT_SEEKDATA, r);
+		/* What is refused at once is small beside a round trip. */
+		curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 		break;
 	case B2F_HTTP_DELETE:
 		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");

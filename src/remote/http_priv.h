@@ -13,8 +13,8 @@
 
 #include "remote/http.h"
 
-/* So much of the body of an error is looked at. */
-#define B2F_HTTP_ERROR_ROOM 4096
+/* The header that a note is kept in. */
+#define B2F_HTTP_NOTE "x-amz-meta-b2frame"
 
 enum b2f_http_state {
 	B2F_HTTP_QUEUED,

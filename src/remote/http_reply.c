@@ -60,6 +60,15 @@ static time_t date_of(struct b2f_http_request *r, const char *name)
 	return text ? curl_getdate(text, NULL) : -1;
 }
 
+/* One that is too long is another program's. */
+static void take_note(struct b2f_http_request *r)
+{
+	const char *note = header_of(r, B2F_HTTP_NOTE);
+
+	if (note && strlen(note) < sizeof(r->reply.note))
+		strcpy(r->reply.note, note);
+}
+
 static void take_mtime(struct b2f_http_request *r)
 {
 	time_t t = date_of(r, "Last-Modified");
@@ -172,6 +181,7 @@ static int judge(struct b2f_http_request *r)
 		return 0;
 	take_etag(r);
 	take_mtime(r);
+	take_note(r);
 	if (r->spec.method == B2F_HTTP_GET && encoding &&
 	    strcmp(encoding, "identity") != 0)
 		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
@@ -395,7 +405,7 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 		reply->err = check_complete(r);
 	/* An answer is an outcome, but for one that says that it has none. */
 	if (r->spec.method >= B2F_HTTP_PUT &&
-	    (code == CURLE_OK ? reply->status >= 500
+	    (code == CURLE_OK ? reply->status >= 500 || reply->status == 409
 			      : reply->err != -ECONNREFUSED &&
 					reply->err != -EHOSTUNREACH &&
 					reply->err != -EPROTO))
@@ -412,7 +422,7 @@ bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 	case ECONNREFUSED:
 		return true;
 	case EBUSY:
-		return is_good(&r->reply);
+		return is_good(&r->reply) || r->spec.method == B2F_HTTP_PUT;
 	case EIO:
 		return status == 0 || status == 429 || status == 500 ||
 		       status == 502 || status == 503 || status == 504;

@@ -118,6 +118,8 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 	atomic_init(&remote->refs, 1);
 	remote->log = options->log;
 	remote->refresh_ms = or_default(options->refresh_ms, 5000);
+	remote->keep_s = or_default(options->keep_s, 60);
+	pthread_mutex_init(&remote->probe_lock, NULL);
 	err = set_up(remote, options, url, &why);
 	if (err) {
 		b2f_remote_free(remote);
@@ -143,6 +145,7 @@ void b2f_remote_free(struct b2f_remote *remote)
 	b2f_cachedir_close(remote->cache);
 	b2f_url_fini(&remote->url);
 	free_auth(&remote->auth);
+	pthread_mutex_destroy(&remote->probe_lock);
 	free(remote);
 }
 
@@ -191,6 +194,9 @@ struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
 	struct stat attributes;
 
 	b2f_remote_attributes(st, &attributes);
+	/* A writer knows the ETag of what it has put, but not its time. */
+	if (*st->etag)
+		attributes.st_ctim = (struct timespec){0};
 	return b2f_frame_stamp_of(&attributes);
 }
 
@@ -220,7 +226,8 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 }
 
 int b2f_remote_head(struct b2f_remote *remote, const char *path,
-		    struct b2f_remote_stat *out, struct b2f_why *why)
+		    struct b2f_remote_stat *out, struct b2f_note *note,
+		    struct b2f_why *why)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
 	struct b2f_http_request *request = NULL;
@@ -236,6 +243,28 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		*why = reply->why;
 	if (!err)
 		*out = reply->st;
+	if (!err && note)
+		b2f_note_read(reply->note, note);
+	b2f_http_drop(request);
+	return err;
+}
+
+int b2f_remote_delete(struct b2f_remote *remote, const char *path,
+		      struct b2f_why *why)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply;
+	int err = b2f_remote_start(remote, &ask,
+				   b2f_url_of(&remote->url, path), &request);
+
+	if (err)
+		return err;
+	reply = b2f_http_wait(request);
+	err = reply->err == -ENOENT ? 0 : reply->err;
+	if (err && why)
+		*why = reply->why;
 	b2f_http_drop(request);
 	return err;
 }
@@ -244,7 +273,7 @@ int b2f_remote_look(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out)
 {
 	struct b2f_why why = {""};
-	int err = b2f_remote_head(remote, path, out, &why);
+	int err = b2f_remote_head(remote, path, out, NULL, &why);
 
 	return b2f_remote_report(remote, path, err, &why);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote_list.c - the names in a directory of an object store */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +50,14 @@ static int visit_page(struct b2f_s3_page *page, size_t nprefix,
 	return err;
 }
 
+/* What is listed: the keys that begin with @prefix, and are behind @after. */
+struct listing {
+	char *prefix;
+	char *after;
+};
+
 /* Asks for the page behind @token. */
-static int get_page(struct b2f_remote *remote, const char *prefix,
+static int get_page(struct b2f_remote *remote, const struct listing *listing,
 		    const char *token, struct b2f_s3_page *out,
 		    struct b2f_why *why)
 {
@@ -58,7 +65,9 @@ static int get_page(struct b2f_remote *remote, const char *prefix,
 	struct b2f_http_request *request = NULL;
 	const struct b2f_http_reply *reply;
 	int err = b2f_remote_start(remote, &ask,
-				   b2f_url_of_list(&remote->url, prefix, token),
+				   b2f_url_of_list(&remote->url,
+						   listing->prefix, token,
+						   listing->after),
 				   &request);
 
 	if (err)
@@ -73,8 +82,8 @@ static int get_page(struct b2f_remote *remote, const char *prefix,
 	return err;
 }
 
-static int list_prefix(struct b2f_remote *remote, const char *prefix,
-		       b2f_remote_list_fn *fn, void *arg, struct b2f_why *why)
+static int list_keys(struct b2f_remote *remote, const struct listing *listing,
+		     b2f_remote_list_fn *fn, void *arg, struct b2f_why *why)
 {
 	unsigned int nblanks = 0;
 	char *token = NULL;
@@ -83,9 +92,9 @@ static int list_prefix(struct b2f_remote *remote, const char *prefix,
 	do {
 		struct b2f_s3_page page = {.items = NULL};
 
-		err = get_page(remote, prefix, token, &page, why);
+		err = get_page(remote, listing, token, &page, why);
 		if (!err)
-			done = visit_page(&page, strlen(prefix), fn, arg,
+			done = visit_page(&page, strlen(listing->prefix), fn, arg,
 					  &nblanks);
 		if (!err && !done && page.token &&
 		    (nblanks == BLANKS_MAX ||
@@ -101,22 +110,48 @@ static int list_prefix(struct b2f_remote *remote, const char *prefix,
 	return err ? err : done;
 }
 
-int b2f_remote_list(struct b2f_remote *remote, const char *path,
-		    b2f_remote_list_fn *fn, void *arg)
+static int begin(const struct b2f_remote *remote, const char *path,
+		 const char *after, struct listing *out)
 {
-	struct b2f_why why = {""};
-	char *key, *prefix;
+	char *key = b2f_url_key(&remote->url, path);
+	int n = -1;
+
+	/* "" is the whole bucket. */
+	out->prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
+	free(key);
+	if (key && out->prefix)
+		n = asprintf(&out->after, "%s%s", *after ? out->prefix : "",
+			     after);
+	if (n >= 0)
+		return 0;
+	free(out->prefix);
+	return -ENOMEM;
+}
+
+int b2f_remote_list_after(struct b2f_remote *remote, const char *path,
+			  const char *after, b2f_remote_list_fn *fn, void *arg,
+			  struct b2f_why *why)
+{
+	struct listing listing;
+	struct b2f_why other;
 	int err;
 
 	if (!remote->url.s3)
 		return B2F_EUNSUPPORTED;
-	key = b2f_url_key(&remote->url, path);
-	/* "" is the whole bucket. */
-	prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
-	free(key);
-	if (!prefix)
-		return -ENOMEM;
-	err = list_prefix(remote, prefix, fn, arg, &why);
-	free(prefix);
+	err = begin(remote, path, after, &listing);
+	if (err)
+		return err;
+	err = list_keys(remote, &listing, fn, arg, why ? why : &other);
+	free(listing.prefix);
+	free(listing.after);
+	return err;
+}
+
+int b2f_remote_list(struct b2f_remote *remote, const char *path,
+		    b2f_remote_list_fn *fn, void *arg)
+{
+	struct b2f_why why = {""};
+	int err = b2f_remote_list_after(remote, path, "", fn, arg, &why);
+
 	return why.text[0] ? b2f_remote_report(remote, path, err, &why) : err;
 }

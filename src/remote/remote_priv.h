@@ -9,15 +9,17 @@
  *
  * Layer: remote.  May include: base/ store/ frame/ pack/.
  *
- * Threads: constant once made.
+ * Threads: constant once made, but for what says otherwise.
  */
 #ifndef B2F_REMOTE_REMOTE_PRIV_H
 #define B2F_REMOTE_REMOTE_PRIV_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "remote/cachedir.h"
 #include "remote/http.h"
+#include "remote/note.h"
 #include "remote/url.h"
 
 struct b2f_remote {
@@ -31,6 +33,17 @@ struct b2f_remote {
 	struct b2f_http_auth auth;
 	const struct b2f_log *log;
 	unsigned int refresh_ms;
+	/* What may be written, and how: see conditions.h. */
+	pthread_mutex_t probe_lock;
+	bool probed;
+	int probe_err;
+	struct b2f_why probe_why;
+	/* The server wants ETags without quotes in If-Match. */
+	atomic_bool bare_etags;
+	/* How long chunks stay that were replaced, seconds. */
+	unsigned int keep_s;
+	/* Bytes of new objects that are on their way. */
+	atomic_ullong sending;
 };
 
 struct b2f_remote *b2f_remote_ref(struct b2f_remote *remote);
@@ -47,12 +60,25 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 		     char *url, struct b2f_http_request **out);
 
 /*
- * Asks for the version of @path as it is now (HEAD), without a message.
- * Returns as b2f_remote_look().
+ * Asks for the version of @path as it is now (HEAD), and for the @note beside it if
+ * that is not NULL, without a message.  Returns as b2f_remote_look().
  */
 B2F_MUST_CHECK
 int b2f_remote_head(struct b2f_remote *remote, const char *path,
-		    struct b2f_remote_stat *out, struct b2f_why *why);
+		    struct b2f_remote_stat *out, struct b2f_note *note,
+		    struct b2f_why *why);
+
+/* Removes the object @path; that there is none is no error.  Returns 0 or an error of
+ * requests. */
+B2F_MUST_CHECK
+int b2f_remote_delete(struct b2f_remote *remote, const char *path,
+		      struct b2f_why *why);
+
+/* As b2f_remote_list(), without a message: the names behind @after ("": all). */
+B2F_MUST_CHECK
+int b2f_remote_list_after(struct b2f_remote *remote, const char *path,
+			  const char *after, b2f_remote_list_fn *fn, void *arg,
+			  struct b2f_why *why);
 
 /* Logs the error @err about @path, but for -ENOENT; returns it. */
 int b2f_remote_report(const struct b2f_remote *remote, const char *path, int err,

@@ -16,7 +16,7 @@
 #ifndef B2F_REMOTE_REMOTE_STORE_H
 #define B2F_REMOTE_REMOTE_STORE_H
 
-#include "remote/remote_priv.h"
+#include "remote/remote_place.h"
 #include "store/store.h"
 
 /*
@@ -33,5 +33,8 @@ int b2f_remote_store_new(struct b2f_remote *remote, const char *path,
  */
 B2F_MUST_CHECK
 int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why);
+
+/* Where it is. */
+struct b2f_remote_place *b2f_remote_store_place(const struct b2f_store *store);
 
 #endif

@@ -141,7 +141,6 @@ static int parse_s3(const char *text, const struct b2f_remote_options *options,
 	const char *bucket = text + strlen(schemes[0]);
 	size_t n = strcspn(bucket, "/");
 	const char *key = bucket + n;
-	char *name;
 	int err;
 
 	out->s3 = true;
@@ -151,11 +150,10 @@ static int parse_s3(const char *text, const struct b2f_remote_options *options,
 		key++;
 	if (strlen(key) > KEY_MAX)
 		return refuse(why, "the key is too long");
-	name = strndup(bucket, n);
-	if (!name)
+	out->bucket = strndup(bucket, n);
+	if (!out->bucket)
 		return -ENOMEM;
-	err = make_origin(options, name, &out->origin, why);
-	free(name);
+	err = make_origin(options, out->bucket, &out->origin, why);
 	out->base = strndup(key, bare_length(key, strlen(key)));
 	out->query = strdup("");
 	out->label = strndup(text, bare_length(text, strlen(text)));
@@ -184,6 +182,7 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 
 void b2f_url_fini(struct b2f_url *url)
 {
+	free(url->bucket);
 	free(url->origin);
 	free(url->base);
 	free(url->query);
@@ -244,11 +243,29 @@ char *b2f_url_of(const struct b2f_url *url, const char *path)
 	return out;
 }
 
+char *b2f_url_source(const struct b2f_url *url, const char *path)
+{
+	char *key = b2f_url_key(url, path), *out = NULL, *at;
+
+	if (key)
+		out = malloc(strlen(url->bucket) + 3 * strlen(key) + 3);
+	if (out) {
+		at = stpcpy(out, "/");
+		at = stpcpy(at, url->bucket);
+		at = stpcpy(at, "/");
+		(void)encode(at, key, false);
+	}
+	free(key);
+	return out;
+}
+
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
-		      const char *token)
+		      const char *token, const char *after)
 {
 	size_t size = strlen(url->origin) +
-		      3 * (strlen(prefix) + strlen(token ? token : "")) + 128;
+		      3 * (strlen(prefix) + strlen(token ? token : "") +
+			   strlen(after)) +
+		      160;
 	char *out = malloc(size), *at;
 
 	if (!out)
@@ -263,6 +280,10 @@ char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 	}
 	at = stpcpy(at, "delimiter=%2F&encoding-type=url&list-type=2"
 			"&max-keys=1000&prefix=");
-	(void)encode(at, prefix, true);
+	at = encode(at, prefix, true);
+	if (*after) {
+		at = stpcpy(at, "&start-after=");
+		(void)encode(at, after, true);
+	}
 	return out;
 }

@@ -252,10 +252,12 @@ static int dir_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	return 0;
 }
 
-static int dir_install(struct b2f_store *store, struct b2f_why *why)
+static int dir_install(struct b2f_store *store,
+		       const struct b2f_frame_stamp *base, struct b2f_why *why)
 {
 	int dir = b2f_files_of(store)->fd;
 
+	(void)base;
 	if (renameat(dir, B2F_FILES_NEW_INDEX, dir, B2F_INDEX_NAME))
 		return failed("rename to", B2F_INDEX_NAME, why);
 	return 0;

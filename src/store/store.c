@@ -140,8 +140,11 @@ struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st)
 int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 {
 	struct stat st;
-	int err = b2f_store_stat_index(store, &st);
+	int err;
 
+	if (store->ops->stamp_index)
+		return store->ops->stamp_index(store, out);
+	err = b2f_store_stat_index(store, &st);
 	if (!err)
 		*out = b2f_frame_stamp_of(&st);
 	return err;
@@ -157,8 +160,10 @@ bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
 			       const struct b2f_frame_stamp *b, bool set_mtime)
 {
+	bool no_times = set_mtime || (a->ctime_ns == 0 && b->ctime_ns == 0);
+
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       (set_mtime || a->mtime_ns == b->mtime_ns);
+	       (no_times || a->mtime_ns == b->mtime_ns);
 }
 
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE])

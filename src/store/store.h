@@ -89,6 +89,9 @@ struct b2f_store_ops {
 		    struct b2f_frame_stamp *out);
 	/* What fstat(2) says of the index, for attributes and changes. */
 	int (*stat_index)(struct b2f_store *store, struct stat *out);
+	/* As b2f_store_stamp_index(); NULL: what that tells. */
+	int (*stamp_index)(struct b2f_store *store,
+			   struct b2f_frame_stamp *out);
 	void (*free)(struct b2f_store *store);
 	/* As the functions of the same name. */
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
@@ -123,7 +126,11 @@ struct b2f_store_write_ops {
 	int (*sync)(const struct b2f_object *object, struct b2f_why *why);
 	int (*show)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*hide)(struct b2f_store *store, int64_t id, struct b2f_why *why);
-	int (*install)(struct b2f_store *store, struct b2f_why *why);
+	int (*install)(struct b2f_store *store,
+		       const struct b2f_frame_stamp *base, struct b2f_why *why);
+	/* As b2f_store_first_id(); NULL: nothing more is known. */
+	int (*first_id)(struct b2f_store *store, uint64_t *id,
+			struct b2f_why *why);
 	/* NULL: the index can always be opened for reading. */
 	int (*sync_index)(struct b2f_store *store, struct b2f_why *why);
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
@@ -167,6 +174,15 @@ struct b2f_store {
 	uint64_t tail;
 	/* Chunks have checksums that take all of their stored bytes. */
 	bool has_sums;
+	/*
+	 * Writers do not lock each other out.  So what no index names may be
+	 * another one's, which is about to name it; no id is ever given twice; a
+	 * chunk has its name, and is durable, as soon as it is there; and only
+	 * b2f_store_install() tells whether the index is still the same.
+	 */
+	bool shared;
+	/* Then: so long chunks stay that were replaced, seconds. */
+	unsigned int keep_s;
 };
 
 /*

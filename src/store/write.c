@@ -151,11 +151,21 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 	return err;
 }
 
-int b2f_store_install(struct b2f_store *store, struct b2f_why *why)
+int b2f_store_install(struct b2f_store *store,
+		      const struct b2f_frame_stamp *base, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops && ops->install ? ops->install(store, why) : read_only(why);
+	return ops && ops->install ? ops->install(store, base, why)
+				   : read_only(why);
+}
+
+int b2f_store_first_id(struct b2f_store *store, uint64_t *id,
+		       struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->first_id ? ops->first_id(store, id, why) : 0;
 }
 
 int b2f_store_replace_index(struct b2f_store *store, const void *index,
@@ -165,7 +175,7 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 	int err = b2f_store_write_index(store, index, size, mtime, true, why);
 
 	if (!err)
-		err = b2f_store_install(store, why);
+		err = b2f_store_install(store, NULL, why);
 	if (!err)
 		err = b2f_store_sync_names(store, why);
 	return err;

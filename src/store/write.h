@@ -133,12 +133,23 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 			  bool durable, struct b2f_why *why);
 
 /*
- * Puts the new index in the place of the index, at once (rename).
- * Returns 0 or an errno; then the old one is still there.  Not for a contiguous
- * store.
+ * Puts the new index in the place of the index, at once (rename).  In a shared store
+ * that has to be @base.
+ * Returns 0 or an errno; then the old one is still there.  -ESTALE: it is not @base.
+ * Of a shared store an error of requests may leave open what is there; no chunk is
+ * removed then that the new index names.  Not for a contiguous store.
  */
 B2F_MUST_CHECK
-int b2f_store_install(struct b2f_store *store, struct b2f_why *why);
+int b2f_store_install(struct b2f_store *store,
+		      const struct b2f_frame_stamp *base, struct b2f_why *why);
+
+/*
+ * For a shared store: raises *@id, which is above those of the index, above all that
+ * its chunks ever had, as far as can be told.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_first_id(struct b2f_store *store, uint64_t *id,
+		       struct b2f_why *why);
 
 /* Both durably, at once. */
 B2F_MUST_CHECK
@@ -202,7 +213,8 @@ int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why);
 
 /*
  * What the index has to be unless another program has changed it: of a
- * contiguous store, what its writer left with the last of its changes.  Returns
+ * contiguous store, what its writer left with the last of its changes; of a shared
+ * one, what its last b2f_store_install() made.  Returns
  * 0 or an errno.
  */
 B2F_MUST_CHECK

@@ -140,12 +140,14 @@ static int fault_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	return fault_rename(store, id | B2F_OBJECT_PENDING, why);
 }
 
-static int fault_install(struct b2f_store *store, struct b2f_why *why)
+static int fault_install(struct b2f_store *store,
+			 const struct b2f_frame_stamp *base, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	size_t file;
 	int err;
 
+	(void)base;
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_INSTALL, B2F_OBJECT_NEW_INDEX, why);
 	file = fault_names_find(&disk->now, B2F_OBJECT_NEW_INDEX);

@@ -15,6 +15,7 @@ import hmac
 import http.client
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -172,6 +173,15 @@ class Client:
 
     def delete(self, key):
         self.request("DELETE", key, expect=204)
+
+    def names(self, prefix):
+        """What is below @prefix, "bucket/dir/", one level."""
+        bucket, _, key = prefix.partition("/")
+        key = urllib.parse.quote(key, safe="")
+        body = self.request("GET", bucket, expect=200,
+                            query=f"delimiter=%2F&list-type=2&prefix={key}")[2]
+        return [urllib.parse.unquote(k)[len(prefix) - len(bucket) - 1:]
+                for k in re.findall("<Key>([^<]*)</Key>", body.decode())]
 
     def put_tree(self, path, prefix):
         """Uploads the file or directory @path as @prefix, indexes last."""

@@ -66,7 +66,7 @@ static void install(const char *text, bool sync)
 	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
 	if (sync)
 		cr_assert_eq(b2f_object_sync(&object, NULL), 0);
-	cr_assert_eq(b2f_store_install(store, NULL), 0);
+	cr_assert_eq(b2f_store_install(store, NULL, NULL), 0);
 	b2f_object_close(&object);
 }
 
@@ -121,7 +121,7 @@ Test(fault_store, without_failures_it_is_like_any_store)
 	cr_assert_eq(b2f_store_stat_index(store, &now), 0);
 	cr_assert_neq(before.st_ino, now.st_ino);
 	cr_assert_eq(now.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
-	cr_assert_eq(b2f_store_install(store, NULL), -ENOENT);
+	cr_assert_eq(b2f_store_install(store, NULL, NULL), -ENOENT);
 	cr_assert_eq(b2f_store_remove(store, 7, NULL), 0);
 	cr_assert_eq(b2f_store_remove(store, 7, NULL), 0);
 	cr_assert_eq(b2f_object_read(&again, 0, back, 6, NULL), 0,

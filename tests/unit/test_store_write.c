@@ -71,12 +71,12 @@ Test(store_write, a_new_index_takes_the_place_of_the_old_one)
 	expect_content(store, B2F_OBJECT_INDEX, "old index");
 	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
 	b2f_object_close(&object);
-	cr_assert_eq(b2f_store_install(store, NULL), 0);
+	cr_assert_eq(b2f_store_install(store, NULL, NULL), 0);
 	expect_content(store, B2F_OBJECT_INDEX, "new");
 	cr_assert_eq(access(path_of(NEW_NAME), F_OK), -1);
 	cr_assert_eq(b2f_store_identify(store, B2F_OBJECT_INDEX, &after), 0);
 	cr_assert_not(b2f_frame_stamp_equal(&before, &after));
-	cr_assert_eq(b2f_store_install(store, NULL), -ENOENT);
+	cr_assert_eq(b2f_store_install(store, NULL, NULL), -ENOENT);
 	expect_content(store, B2F_OBJECT_INDEX, "new");
 	b2f_store_free(store);
 }
@@ -163,7 +163,7 @@ Test(store_write, stores_without_writing_answer_that_they_are_read_only)
 	cr_assert_eq(b2f_store_lock(store, &why), -EROFS);
 	cr_assert_str_not_empty(why.text);
 	cr_assert_eq(b2f_object_create(store, 0, &object, NULL), -EROFS);
-	cr_assert_eq(b2f_store_install(store, NULL), -EROFS);
+	cr_assert_eq(b2f_store_install(store, NULL, NULL), -EROFS);
 	cr_assert_eq(b2f_store_sync_names(store, NULL), -EROFS);
 	cr_assert_eq(b2f_store_remove(store, 0, NULL), -EROFS);
 	cr_assert_eq(b2f_store_identify(store, 0, &identity), -EROFS);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conditions.c - does the server keep to conditions? */
+#include "remote/conditions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The mark in hexadecimal digits follows. */
+#define PROBE_NAME ".b2frame-probe-"
+
+/* What the object is, one byte more each time. */
+static const char content[] = "b2f";
+
+struct probe {
+	struct b2f_remote *remote;
+	char *path;
+	char note[B2F_HTTP_NOTE_SIZE];
+	uint64_t mark;
+	struct b2f_remote_stat st;
+	struct b2f_why *why;
+};
+
+static int refuse(const struct probe *p, const char *text)
+{
+	return b2f_why_set(p->why, -EROFS,
+			   "the server %s, so it is not written to", text);
+}
+
+static int start(const struct probe *p, const char *if_match, size_t size,
+		 struct b2f_http_request **out)
+{
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_PUT,
+		.data = content,
+		.size = size,
+		.note = p->note,
+		.if_match = if_match,
+		.if_none_match = if_match ? NULL : "*",
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+
+	return b2f_remote_start(p->remote, &ask,
+				b2f_url_of(&p->remote->url, p->path), out);
+}
+
+/* The outcome of @request, which ends: 0, -EEXIST, -ESTALE or another error. */
+static int take(struct probe *p, struct b2f_http_request *request)
+{
+	const struct b2f_http_reply *reply = b2f_http_wait(request);
+	int err = reply->err;
+
+	/* Of two at once. */
+	if (err == -EBUSY)
+		err = -EEXIST;
+	if (err && err != -EEXIST && err != -ESTALE)
+		*p->why = reply->why;
+	b2f_http_drop(request);
+	return err;
+}
+
+/* Two new objects of one name, at once. */
+static int create_twice(struct probe *p)
+{
+	struct b2f_http_request *requests[2] = {NULL, NULL};
+	int errs[2] = {-ENOMEM, -ENOMEM}, err = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (start(p, NULL, 1, &requests[i]))
+			requests[i] = NULL;
+	for (int i = 0; i < 2; i++)
+		if (requests[i])
+			errs[i] = take(p, requests[i]);
+	for (int i = 0; i < 2 && !err; i++)
+		if (errs[i] && errs[i] != -EEXIST)
+			err = errs[i];
+	if (!err && !errs[0] && !errs[1])
+		err = refuse(p, "replaces objects that it was told to keep "
+				"(If-None-Match)");
+	return err;
+}
+
+/* What has been put, and what is beside it. */
+static int look(struct probe *p)
+{
+	struct b2f_note note;
+	int err = b2f_remote_head(p->remote, p->path, &p->st, &note, p->why);
+
+	if (!err && !*p->st.etag)
+		err = refuse(p, "tells no versions of objects (ETag)");
+	if (!err && !b2f_note_has(&note, p->mark))
+		err = refuse(p, "keeps nothing beside objects (x-amz-meta)");
+	return err;
+}
+
+/* Replaces it if it is @etag: 0 or -ESTALE, or another error. */
+static int replace(struct probe *p, const char *etag)
+{
+	struct b2f_http_request *request = NULL;
+	int err = start(p, etag, 2, &request);
+
+	return err ? err : take(p, request);
+}
+
+/* Another version than there is, and then that, with its quotes or without. */
+static int replace_twice(struct probe *p)
+{
+	char bare[B2F_REMOTE_ETAG_SIZE];
+	int err = replace(p, "\"00000000000000000000000000000000\"");
+
+	if (!err)
+		return refuse(p, "replaces other versions than it was told "
+				 "(If-Match)");
+	if (err == -ESTALE)
+		err = replace(p, p->st.etag);
+	if (err != -ESTALE || strlen(p->st.etag) < 3)
+		return err;
+	snprintf(bare, sizeof(bare), "%.*s", (int)strlen(p->st.etag) - 2,
+		 p->st.etag + 1);
+	err = replace(p, bare);
+	if (!err)
+		atomic_store(&p->remote->bare_etags, true);
+	return err == -ESTALE ? refuse(p, "does not know its own versions "
+					  "again (If-Match)")
+			      : err;
+}
+
+static int run(struct probe *p)
+{
+	int err = create_twice(p);
+
+	if (!err)
+		err = look(p);
+	if (!err)
+		err = replace_twice(p);
+	/* What is left over is no chunk, and takes a byte. */
+	(void)!b2f_remote_delete(p->remote, p->path, NULL);
+	return err;
+}
+
+static int probe(struct b2f_remote *remote, const char *path,
+		 struct b2f_why *why)
+{
+	struct probe p = {.remote = remote, .mark = b2f_note_draw(), .why = why};
+	struct b2f_note note = {.marks = {p.mark}, .nmarks = 1};
+	char name[sizeof(PROBE_NAME) + 16];
+	int err;
+
+	b2f_note_write(&note, p.note, sizeof(p.note));
+	snprintf(name, sizeof(name), PROBE_NAME "%016" PRIx64, p.mark);
+	p.path = b2f_remote_join(path, name);
+	err = p.path ? run(&p) : -ENOMEM;
+	free(p.path);
+	return err;
+}
+
+int b2f_remote_probe(struct b2f_remote *remote, const char *path,
+		     struct b2f_why *why)
+{
+	int err;
+
+	if (!remote->url.s3)
+		return b2f_why_set(why, -EROFS, "it is on a web server");
+	pthread_mutex_lock(&remote->probe_lock);
+	if (!remote->probed) {
+		remote->probe_why = (struct b2f_why){""};
+		remote->probe_err = probe(remote, path, &remote->probe_why);
+		remote->probed = !remote->probe_err ||
+				 remote->probe_err == -EROFS;
+	}
+	err = remote->probe_err;
+	if (err && why)
+		*why = remote->probe_why;
+	pthread_mutex_unlock(&remote->probe_lock);
+	return err;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * conditions.h - does the server keep to conditions?
+ *
+ * A commit is one PUT on the condition that the index is still the one that it began
+ * with.  On a server that takes no notice of that, or keeps nothing beside an object,
+ * writers would undo each other's work.  So before the first write two PUTs of one new
+ * object are sent at once: one of them has to be refused; and one for another version,
+ * and one for the right one.
+ *
+ * Layer: remote.  May include: base/.  Threads: any.
+ */
+#ifndef B2F_REMOTE_CONDITIONS_H
+#define B2F_REMOTE_CONDITIONS_H
+
+#include "remote/remote_priv.h"
+
+/*
+ * Asks once for each remote, with an object below the directory @path, that is removed
+ * again.  Returns 0; -EROFS (no object store, or conditions are not kept; @why says
+ * so) or an error of requests, after which it is asked again.
+ */
+B2F_MUST_CHECK
+int b2f_remote_probe(struct b2f_remote *remote, const char *path,
+		     struct b2f_why *why);
+
+#endif

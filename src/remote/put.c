@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* put.c - one conditional PUT, of which the outcome is known in the end */
+#include "remote/put.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* So often a pause becomes twice as long. */
+#define TWICE_MAX 6
+
+const char *b2f_put_condition(const struct b2f_remote *remote,
+			      const struct b2f_remote_stat *version,
+			      char out[B2F_REMOTE_ETAG_SIZE])
+{
+	size_t n = strlen(version->etag);
+
+	strcpy(out, version->etag);
+	if (atomic_load(&remote->bare_etags) && n >= 2 && *out == '"' &&
+	    out[n - 1] == '"') {
+		memmove(out, out + 1, n - 2);
+		out[n - 2] = '\0';
+	}
+	return out;
+}
+
+static int send(struct b2f_put *put)
+{
+	const struct b2f_put_spec *spec = &put->spec;
+	char etag[B2F_REMOTE_ETAG_SIZE], note[B2F_HTTP_NOTE_SIZE];
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_PUT,
+		.data = spec->data,
+		.size = spec->size,
+		.note = note,
+		/* What has become of a PUT is looked at before the next one. */
+		.once = true,
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+
+	if (spec->replaces)
+		ask.if_match = b2f_put_condition(put->remote, spec->replaces,
+						 etag);
+	else
+		ask.if_none_match = "*";
+	b2f_note_write(&spec->note, note, sizeof(note));
+	return b2f_remote_start(put->remote, &ask,
+				b2f_url_of(&put->remote->url, spec->path),
+				&put->request);
+}
+
+int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
+		  struct b2f_put *out)
+{
+	int err;
+
+	*out = (struct b2f_put){.remote = remote, .spec = *spec};
+	out->path = strdup(spec->path);
+	if (!out->path)
+		return -ENOMEM;
+	out->spec.path = out->path;
+	err = send(out);
+	if (err)
+		b2f_put_fini(out);
+	return err;
+}
+
+static int refuse(const struct b2f_put *put, struct b2f_why *why)
+{
+	if (put->spec.replaces)
+		return b2f_why_set(why, -ESTALE, "it is another version now");
+	return b2f_why_set(why, -EEXIST, "it exists already");
+}
+
+/*
+ * Looks at what is there after an attempt that failed with @err.  Returns 0 if it is
+ * ours; -EAGAIN if it is as before, so that it may be sent again; or the error.
+ */
+static int settle(struct b2f_put *put, int err, struct b2f_why *why)
+{
+	const struct b2f_remote_stat *before = put->spec.replaces;
+	struct b2f_why other = {""};
+	int looked = b2f_remote_head(put->remote, put->path, &put->now,
+				     &put->now_note, &other);
+
+	if (!looked && b2f_note_has(&put->now_note, put->spec.note.marks[0]))
+		return 0;
+	if (looked == -ENOENT && before)
+		return b2f_why_set(why, -ESTALE,
+				   "another program has deleted it");
+	if (looked == -ENOENT)
+		return -EAGAIN;
+	/* The first error tells more. */
+	if (looked)
+		return err;
+	if (before && strcmp(before->etag, put->now.etag) == 0)
+		return -EAGAIN;
+	return refuse(put, why);
+}
+
+/* Takes what the server says of an attempt. */
+static int take_reply(struct b2f_put *put, struct b2f_why *why)
+{
+	const struct b2f_http_reply *reply = b2f_http_wait(put->request);
+	int err = reply->err;
+
+	put->unsure |= reply->unsure;
+	put->last_err = err;
+	put->throttled = reply->status == 429;
+	if (err && why)
+		*why = reply->why;
+	if (!err) {
+		put->now = reply->st;
+		put->now.size = put->spec.size;
+		put->now.mtime = time(NULL);
+		put->now_note = put->spec.note;
+	}
+	b2f_http_drop(put->request);
+	put->request = NULL;
+	return err;
+}
+
+/* Half by chance, so that writers that failed together do not come again so. */
+static void sleep_before(unsigned int try, unsigned int backoff_ms)
+{
+	uint64_t ns = (uint64_t)backoff_ms * 1000000
+		      << (try < TWICE_MAX ? try : TWICE_MAX);
+
+	ns = ns / 2 + b2f_note_draw() % (ns / 2 + 1);
+	nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				     .tv_nsec = (long)(ns % 1000000000)},
+		  NULL);
+}
+
+/* One attempt: -EAGAIN if there may be another one. */
+static int attempt(struct b2f_put *put, struct b2f_why *why)
+{
+	int err = put->request ? 0 : send(put);
+
+	if (!err)
+		err = take_reply(put, why);
+	/* Some servers do not tell the ETag of what they take. */
+	if (!err && *put->now.etag)
+		return 0;
+	if (!err || put->unsure)
+		return settle(put, err ? err : -EIO, why);
+	/* Of an object that is not there, no version is. */
+	if (err == -ENOENT && put->spec.replaces)
+		return b2f_why_set(why, -ESTALE,
+				   "another program has deleted it");
+	return err == -ECONNREFUSED || put->throttled ? -EAGAIN : err;
+}
+
+int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
+{
+	const struct b2f_http_options *options =
+		b2f_http_options_of(put->remote->http);
+	struct b2f_why last = {""};
+	int err = -EAGAIN;
+
+	for (unsigned int try = 0; try <= options->retries && err == -EAGAIN;
+	     try++) {
+		if (try)
+			sleep_before(try - 1, options->backoff_ms);
+		err = attempt(put, &last);
+	}
+	if (err == -EAGAIN)
+		err = put->last_err ? put->last_err : -EIO;
+	if (err == 0 || err == -EEXIST || err == -ESTALE)
+		put->unsure = false;
+	if (err && why)
+		*why = last;
+	return err;
+}
+
+void b2f_put_fini(struct b2f_put *put)
+{
+	b2f_http_drop(put->request);
+	free(put->path);
+	*put = (struct b2f_put){.request = NULL};
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * put.h - one conditional PUT, of which the outcome is known in the end
+ *
+ *   sent       it is on its way
+ *   done       the object is ours
+ *   refused    the condition did not hold: another writer's object is there
+ *   failed     it is not there; or that could not be found out (.unsure)
+ *
+ * If the answer is lost, the object is looked at: it is ours if it has our mark
+ * (note.h).
+ *
+ * Layer: remote.  May include: base/.  Threads: a put belongs to one thread at a time.
+ */
+#ifndef B2F_REMOTE_PUT_H
+#define B2F_REMOTE_PUT_H
+
+#include "remote/note.h"
+#include "remote/remote_priv.h"
+
+struct b2f_put_spec {
+	const char *path;
+	/* The @size bytes to put, which outlive the put. */
+	const void *data;
+	size_t size;
+	/* The version that it replaces; NULL: there must be no such object. */
+	const struct b2f_remote_stat *replaces;
+	/* With its own mark first. */
+	struct b2f_note note;
+};
+
+struct b2f_put {
+	struct b2f_remote *remote;
+	struct b2f_put_spec spec;
+	/* Owned. */
+	char *path;
+	struct b2f_http_request *request;
+	/* After b2f_put_wait(): what is there, if that is known. */
+	struct b2f_remote_stat now;
+	struct b2f_note now_note;
+	/* It may be, or become, ours. */
+	bool unsure;
+	/* How the last attempt failed. */
+	int last_err;
+	bool throttled;
+};
+
+/* Begins; waits for nothing.  Returns 0 or -ENOMEM; end with b2f_put_fini(). */
+B2F_MUST_CHECK
+int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
+		  struct b2f_put *out);
+
+/*
+ * Waits until it is settled.  Returns 0 (then @put->now is ours, unless its note has
+ * other marks before ours: these writers have replaced it since), -EEXIST (there is
+ * one already), -ESTALE (it is another version now, or none), or an error of requests;
+ * @put->unsure tells whether that leaves open what is there.
+ */
+B2F_MUST_CHECK
+int b2f_put_wait(struct b2f_put *put, struct b2f_why *why);
+
+/* Waits if it is on its way.  A zeroed one may be ended. */
+void b2f_put_fini(struct b2f_put *put);
+
+/* The header that @version is named with; in @out. */
+const char *b2f_put_condition(const struct b2f_remote *remote,
+			      const struct b2f_remote_stat *version,
+			      char out[B2F_REMOTE_ETAG_SIZE]);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_change.c - objects and frames that are made, and that go */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/settings.h"
+#include "frame/txn.h"
+#include "remote/copier.h"
+#include "remote/conditions.h"
+#include "remote/remote_store.h"
+#include "remote/remote_write.h"
+#include "remote/sweeper.h"
+
+int b2f_remote_allow_write(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_why why = {""};
+	int err = b2f_remote_probe(remote, path, &why);
+
+	return b2f_remote_report(remote, path, err, &why);
+}
+
+int b2f_remote_put(struct b2f_remote *remote, const char *path,
+		   const void *bytes, size_t n,
+		   const struct b2f_remote_stat *replaces,
+		   struct b2f_remote_stat *out)
+{
+	const struct b2f_note none = {.nmarks = 0};
+	struct b2f_put_spec spec = {
+		.path = path, .data = bytes, .size = n, .replaces = replaces};
+	struct b2f_why why = {""};
+	struct b2f_put put;
+	int err = b2f_remote_allow_write(remote, "");
+
+	if (err)
+		return err;
+	b2f_note_follow(&spec.note, &none, b2f_note_draw());
+	err = b2f_put_start(remote, &spec, &put);
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, &why);
+	if (!err && out)
+		*out = put.now;
+	b2f_put_fini(&put);
+	if (err == -EEXIST || err == -ESTALE)
+		return err;
+	return b2f_remote_report(remote, path, err, &why);
+}
+
+int b2f_remote_remove(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_why why = {""};
+	int err = b2f_remote_allow_write(remote, "");
+
+	if (err)
+		return err;
+	err = b2f_remote_delete(remote, path, &why);
+	return b2f_remote_report(remote, path, err, &why);
+}
+
+int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
+			    const struct b2f_settings *settings)
+{
+	struct b2f_remote_place *place = NULL;
+	struct b2f_why why = {""};
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = b2f_remote_allow_write(remote, path);
+
+	if (err)
+		return err;
+	err = b2f_settings_index(settings, false, &index, &size, &why);
+	if (!err)
+		err = b2f_remote_place_new(remote, path, true, &place);
+	if (!err)
+		err = b2f_remote_write_first(place, index, size, &why);
+	b2f_remote_place_unref(place);
+	free(index);
+	return err == -EEXIST ? err
+			      : b2f_remote_report(remote, path, err, &why);
+}
+
+static int remove_chunk(void *arg, int64_t id)
+{
+	b2f_sweeper_remove(arg, id);
+	return 0;
+}
+
+static int remove_frame(struct b2f_remote_place *place, struct b2f_why *why)
+{
+	char *index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	struct b2f_remote_stat now;
+	int err = index ? b2f_remote_head(place->remote, index, &now, NULL, why)
+			: -ENOMEM;
+
+	if (!err)
+		err = b2f_remote_delete(place->remote, index, why);
+	free(index);
+	return err ? err
+		   : b2f_remote_list_chunks(place, 0, remove_chunk, place, why);
+}
+
+int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_remote_place *place = NULL;
+	struct b2f_why why = {""};
+	int err = b2f_remote_allow_write(remote, path);
+
+	if (err)
+		return err;
+	err = b2f_remote_place_new(remote, path, true, &place);
+	if (!err)
+		err = remove_frame(place, &why);
+	b2f_remote_place_unref(place);
+	return b2f_remote_report(remote, path, err, &why);
+}
+
+/* Begins to copy the chunks of @frame, which is at @from, to @to. */
+static int copy_chunks(const struct b2f_frame *frame,
+		       const struct b2f_remote_place *from,
+		       const struct b2f_remote_place *to,
+		       struct b2f_copier *copier)
+{
+	const struct b2f_entries *entries = &frame->entries;
+
+	for (uint64_t i = 0; i < entries->n && !copier->err; i++) {
+		uint64_t raw = b2f_entries_raw(entries, i);
+		char *old, *new;
+
+		if (!b2f_txn_is_stored(raw))
+			continue;
+		old = b2f_remote_place_path(from, b2f_txn_id(raw));
+		new = b2f_remote_place_path(to, b2f_txn_id(raw));
+		if (old && new)
+			b2f_copier_add(copier, old, new);
+		else
+			copier->err = -ENOMEM;
+		free(old);
+		free(new);
+	}
+	return copier->err;
+}
+
+/* The index of @frame as it is; malloc'ed. */
+static int read_index(struct b2f_frame *frame, uint8_t **out, size_t *size,
+		      struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t *bytes = NULL;
+	int err = b2f_object_open(frame->store, B2F_OBJECT_INDEX, &object, why);
+
+	if (!err) {
+		*size = object.size;
+		bytes = malloc(*size ? *size : 1);
+		err = bytes ? b2f_object_read(&object, 0, bytes, *size, why)
+			    : -ENOMEM;
+	}
+	b2f_object_close(&object);
+	if (err)
+		free(bytes);
+	else
+		*out = bytes;
+	return err;
+}
+
+static int copy_frame(struct b2f_frame *frame, struct b2f_remote_place *to,
+		      struct b2f_why *why)
+{
+	const struct b2f_remote_place *from =
+		b2f_remote_store_place(frame->store);
+	struct b2f_copier copier = {.remote = to->remote};
+	char *index = b2f_remote_place_path(to, B2F_OBJECT_INDEX);
+	struct b2f_remote_stat there;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	int err, copied;
+
+	err = index ? b2f_remote_head(to->remote, index, &there, NULL, why)
+		    : -ENOMEM;
+	free(index);
+	if (err != -ENOENT)
+		return err ? err : -EEXIST;
+	err = copy_chunks(frame, from, to, &copier);
+	copied = b2f_copier_finish(&copier, why);
+	if (!err)
+		err = copied;
+	if (!err)
+		err = read_index(frame, &bytes, &size, why);
+	if (!err)
+		err = b2f_remote_write_first(to, bytes, size, why);
+	free(bytes);
+	return err;
+}
+
+int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
+			  const char *to)
+{
+	const struct b2f_frame_options options = {.log = remote->log};
+	struct b2f_remote_place *place = NULL;
+	struct b2f_frame *frame = NULL;
+	struct b2f_why why = {""};
+	int err = b2f_remote_allow_write(remote, to);
+
+	if (!err)
+		err = b2f_remote_open_frame(remote, from, &options, &frame);
+	if (err)
+		return err;
+	if (!frame->store->sparse)
+		err = b2f_why_set(&why, -EROFS, "it is one object on a server");
+	if (!err)
+		err = b2f_remote_place_new(remote, to, true, &place);
+	if (!err)
+		err = copy_frame(frame, place, &why);
+	b2f_remote_place_unref(place);
+	b2f_frame_close(frame);
+	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
+}

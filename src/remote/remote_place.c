@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_place.c - where a frame is on a server, and what is known of it */
+#include "remote/sweeper.h"
+#include "remote/upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/create.h"
+#include "base/checked.h"
+#include "base/monotonic.h"
+#include "store/store.h"
+
+int b2f_remote_place_new(struct b2f_remote *remote, const char *path,
+			 bool sparse, struct b2f_remote_place **out)
+{
+	struct b2f_remote_place *place = calloc(1, sizeof(*place));
+
+	if (place)
+		place->path = strdup(path);
+	if (!place || !place->path ||
+	    b2f_chunk_versions_new(&place->versions)) {
+		free(place ? place->path : NULL);
+		free(place);
+		return -ENOMEM;
+	}
+	atomic_init(&place->refs, 1);
+	place->remote = b2f_remote_ref(remote);
+	place->sparse = sparse;
+	pthread_mutex_init(&place->lock, NULL);
+	pthread_cond_init(&place->changed, NULL);
+	*out = place;
+	return 0;
+}
+
+struct b2f_remote_place *b2f_remote_place_ref(struct b2f_remote_place *place)
+{
+	atomic_fetch_add_explicit(&place->refs, 1, memory_order_relaxed);
+	return place;
+}
+
+void b2f_remote_place_unref(struct b2f_remote_place *place)
+{
+	if (!place || atomic_fetch_sub_explicit(&place->refs, 1,
+						memory_order_acq_rel) != 1)
+		return;
+	b2f_uploads_fini(place);
+	b2f_sweeper_fini(place);
+	b2f_chunk_versions_free(place->versions);
+	pthread_cond_destroy(&place->changed);
+	pthread_mutex_destroy(&place->lock);
+	b2f_remote_free(place->remote);
+	free(place->path);
+	free(place);
+}
+
+char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id)
+{
+	char name[B2F_CHUNK_NAME_SIZE];
+
+	if (!place->sparse)
+		return strdup(place->path);
+	if (id < 0)
+		return b2f_remote_join(place->path, B2F_INDEX_NAME);
+	b2f_chunk_name(id, name);
+	return b2f_remote_join(place->path, name);
+}
+
+void b2f_remote_place_see(struct b2f_remote_place *place,
+			  const struct b2f_remote_stat *version,
+			  const struct b2f_note *note)
+{
+	pthread_mutex_lock(&place->lock);
+	place->seen = *version;
+	place->seen_ns = b2f_monotonic_ns();
+	place->note = *note;
+	place->next_id = b2f_max_u64(place->next_id, note->next_id);
+	pthread_mutex_unlock(&place->lock);
+}
+
+int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
+			  struct b2f_remote_stat *out)
+{
+	struct b2f_note note;
+	bool fresh;
+	char *path;
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	*out = place->seen;
+	fresh = place->seen_ns &&
+		b2f_monotonic_ns() - place->seen_ns < fresh_ms * 1000000;
+	pthread_mutex_unlock(&place->lock);
+	if (fresh)
+		return 0;
+	path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	err = path ? b2f_remote_head(place->remote, path, out, &note, NULL)
+		   : -ENOMEM;
+	free(path);
+	if (!err)
+		b2f_remote_place_see(place, out, &note);
+	return err;
+}

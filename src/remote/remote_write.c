@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_write.c - changing a frame in an object store
+ *
+ * A chunk gets its name when it is sent, as no index names it then; so nothing has to
+ * be shown or hidden.  A commit is one PUT of the index.
+ */
+#include "remote/remote_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "remote/conditions.h"
+#include "remote/remote_store.h"
+#include "remote/sweeper.h"
+
+static struct b2f_remote_place *place_of(const struct b2f_store *store)
+{
+	return b2f_remote_store_place(store);
+}
+
+static int64_t number_of(int64_t id)
+{
+	return id & ~B2F_OBJECT_PENDING;
+}
+
+static int remote_lock(struct b2f_store *store, struct b2f_why *why)
+{
+	const struct b2f_remote_place *place = place_of(store);
+
+	return b2f_remote_probe(place->remote, place->path, why);
+}
+
+/* Keeps the new index until it is put; what an earlier try left goes. */
+static void keep_index(struct b2f_remote_place *place, struct b2f_upload *up)
+{
+	struct b2f_upload *old;
+
+	pthread_mutex_lock(&place->lock);
+	old = place->new_index;
+	place->new_index = up;
+	if (up)
+		up->refs++;
+	pthread_mutex_unlock(&place->lock);
+	b2f_upload_unref(old);
+}
+
+static int remote_create(struct b2f_store *store, int64_t id,
+			 struct b2f_object *out, struct b2f_why *why)
+{
+	struct b2f_remote_place *place = place_of(store);
+	struct b2f_upload *up = NULL;
+	int err = b2f_upload_new(place, id < 0 ? id : number_of(id), &up);
+
+	if (err)
+		return b2f_why_set(why, err, "create: %s", strerror(-err));
+	if (id < 0)
+		keep_index(place, up);
+	*out = (struct b2f_object){.store = store,
+				   .fd = -1,
+				   .data = (const uint8_t *)up,
+				   .unnamed = id >= 0};
+	return 0;
+}
+
+static int remote_write(const struct b2f_object *object, uint64_t off,
+			const void *buf, size_t n, struct b2f_why *why)
+{
+	int err = b2f_upload_write(b2f_upload_of(object), off, buf, n);
+
+	return err ? b2f_why_set(why, err, "write: %s", strerror(-err)) : 0;
+}
+
+/* Takes @up away, from the server too if it is there. */
+static void give_up(struct b2f_remote_place *place, struct b2f_upload *up)
+{
+	int64_t id = up->id;
+
+	if (b2f_upload_give_up(up))
+		b2f_sweeper_remove(place, id);
+	b2f_upload_unref(up);
+}
+
+static int remote_publish(struct b2f_object *object, int64_t id,
+			  struct b2f_why *why)
+{
+	struct b2f_upload *up = b2f_upload_of(object);
+	int err = b2f_upload_send(up);
+
+	(void)id;
+	if (err) {
+		(void)b2f_upload_give_up(up);
+		return b2f_why_set(why, err, "send: %s", strerror(-err));
+	}
+	object->size = up->size;
+	object->unnamed = false;
+	return 0;
+}
+
+/* The server has no attributes that an index could inherit. */
+static int remote_inherit(const struct b2f_object *object,
+			  const struct timespec *mtime, struct b2f_why *why)
+{
+	(void)object;
+	(void)mtime;
+	(void)why;
+	return 0;
+}
+
+/* What is on the server is durable. */
+static int remote_sync(const struct b2f_object *object, struct b2f_why *why)
+{
+	struct b2f_upload *up = object->data ? b2f_upload_of(object) : NULL;
+
+	return up && up->id >= 0 ? b2f_upload_wait(up, why) : 0;
+}
+
+static int remote_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	struct b2f_upload *up = b2f_upload_find(place_of(store), number_of(id));
+	int err = up ? b2f_upload_claim(up, why)
+		     : b2f_why_set(why, -ENOENT, "it was not sent");
+
+	b2f_upload_unref(up);
+	return err;
+}
+
+static int remote_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
+{
+	struct b2f_upload *up = b2f_upload_find(place_of(store), number_of(id));
+
+	if (!up)
+		return b2f_why_set(why, -ENOENT, "it was not sent");
+	b2f_upload_disclaim(up);
+	b2f_upload_unref(up);
+	return 0;
+}
+
+/* The version of @base and what is beside it; -ESTALE if there is another one. */
+static int find_base(struct b2f_remote_place *place,
+		     const struct b2f_frame_stamp *base, bool look,
+		     struct b2f_remote_stat *out, struct b2f_note *note)
+{
+	struct b2f_frame_stamp stamp;
+	int err = look ? b2f_remote_place_look(place, 0, out) : 0;
+
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	pthread_mutex_lock(&place->lock);
+	*out = place->seen;
+	*note = place->note;
+	note->next_id = place->next_id;
+	pthread_mutex_unlock(&place->lock);
+	stamp = b2f_remote_stamp(out);
+	return b2f_frame_stamp_equal(&stamp, base) ? 0 : -ESTALE;
+}
+
+/* Notes the index that @put, which is done, has put. */
+static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
+{
+	struct b2f_remote_stat own = put->now;
+
+	b2f_remote_place_see(place, &put->now, &put->now_note);
+	/* Others have replaced it since: its ETag is not known. */
+	if (put->now_note.marks[0] != put->spec.note.marks[0])
+		snprintf(own.etag, sizeof(own.etag), "mark %016" PRIX64,
+			 put->spec.note.marks[0]);
+	pthread_mutex_lock(&place->lock);
+	place->own = own;
+	pthread_mutex_unlock(&place->lock);
+}
+
+/* The next look asks the server. */
+static void forget_seen(struct b2f_remote_place *place)
+{
+	pthread_mutex_lock(&place->lock);
+	place->seen_ns = 0;
+	pthread_mutex_unlock(&place->lock);
+}
+
+/* Puts the @size bytes at @bytes in the place of the index @replaces (or NULL). */
+static int put_index(struct b2f_remote_place *place, const void *bytes,
+		     size_t size, const struct b2f_remote_stat *replaces,
+		     const struct b2f_note *before, struct b2f_why *why)
+{
+	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	struct b2f_put_spec spec = {.path = path,
+				    .data = bytes,
+				    .size = size,
+				    .replaces = replaces};
+	struct b2f_put put;
+	int err;
+
+	b2f_note_follow(&spec.note, before, b2f_note_draw());
+	err = path ? b2f_put_start(place->remote, &spec, &put) : -ENOMEM;
+	free(path);
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, why);
+	if (err)
+		forget_seen(place);
+	else
+		note_own(place, &put);
+	if (!err || put.unsure)
+		b2f_uploads_end_claims(place, err != 0);
+	b2f_put_fini(&put);
+	return err;
+}
+
+static int remote_install(struct b2f_store *store,
+			  const struct b2f_frame_stamp *base,
+			  struct b2f_why *why)
+{
+	struct b2f_remote_place *place = place_of(store);
+	struct b2f_remote_stat version;
+	struct b2f_upload *index;
+	struct b2f_note note;
+	int err = find_base(place, base, false, &version, &note);
+
+	if (err == -ESTALE)
+		err = find_base(place, base, true, &version, &note);
+	if (err)
+		return b2f_why_set(why, err, "it is another version now");
+	pthread_mutex_lock(&place->lock);
+	index = place->new_index;
+	place->new_index = NULL;
+	pthread_mutex_unlock(&place->lock);
+	if (!index)
+		return b2f_why_set(why, -ENOENT, "there is no new index");
+	err = put_index(place, index->bytes, index->size, &version, &note, why);
+	b2f_upload_unref(index);
+	return err;
+}
+
+int b2f_remote_write_first(struct b2f_remote_place *place, const void *index,
+			   size_t size, struct b2f_why *why)
+{
+	const struct b2f_note none = {.nmarks = 0};
+
+	return put_index(place, index, size, NULL, &none, why);
+}
+
+static int remote_own_stamp(struct b2f_store *store,
+			    struct b2f_frame_stamp *out)
+{
+	struct b2f_remote_place *place = place_of(store);
+
+	pthread_mutex_lock(&place->lock);
+	*out = b2f_remote_stamp(&place->own);
+	pthread_mutex_unlock(&place->lock);
+	return 0;
+}
+
+/* Raises @arg above a chunk. */
+static int raise_id(void *arg, int64_t id)
+{
+	uint64_t *first = arg;
+
+	*first = b2f_max_u64(*first, (uint64_t)id + 1);
+	return 0;
+}
+
+/* Chunks that no index names, or not yet, are found by their names. */
+static int remote_first_id(struct b2f_store *store, uint64_t *id,
+			   struct b2f_why *why)
+{
+	struct b2f_remote_place *place = place_of(store);
+
+	pthread_mutex_lock(&place->lock);
+	*id = b2f_max_u64(*id, place->next_id);
+	pthread_mutex_unlock(&place->lock);
+	return b2f_remote_list_chunks(place, *id, raise_id, id, why);
+}
+
+static int do_nothing(struct b2f_store *store, struct b2f_why *why)
+{
+	(void)store;
+	(void)why;
+	return 0;
+}
+
+static int remote_remove(struct b2f_store *store, int64_t id,
+			 struct b2f_why *why)
+{
+	struct b2f_remote_place *place = place_of(store);
+	struct b2f_upload *up;
+
+	(void)why;
+	if (id < 0) {
+		keep_index(place, NULL);
+		return 0;
+	}
+	up = b2f_upload_find(place, number_of(id));
+	if (up)
+		give_up(place, up);
+	else if (!(id & B2F_OBJECT_PENDING))
+		b2f_sweeper_remove(place, id);
+	return 0;
+}
+
+static int remote_identify(struct b2f_store *store, int64_t id,
+			   struct b2f_frame_stamp *out)
+{
+	struct b2f_remote_place *place = place_of(store);
+	char *path = b2f_remote_place_path(place, number_of(id));
+	struct b2f_remote_stat now;
+	struct stat st;
+	int err = path ? b2f_remote_head(place->remote, path, &now, NULL, NULL)
+		       : -ENOMEM;
+
+	free(path);
+	if (err)
+		return err;
+	/* With its time. */
+	b2f_remote_attributes(&now, &st);
+	*out = b2f_frame_stamp_of(&st);
+	return 0;
+}
+
+static int remote_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
+		       void *arg)
+{
+	return b2f_remote_list_chunks(place_of(store), 0, fn, arg, NULL);
+}
+
+const struct b2f_store_write_ops b2f_remote_write = {
+	.lock = remote_lock,
+	.create = remote_create,
+	.publish = remote_publish,
+	.write = remote_write,
+	.inherit = remote_inherit,
+	.write_out = remote_sync,
+	.sync = remote_sync,
+	.show = remote_show,
+	.hide = remote_hide,
+	.install = remote_install,
+	.first_id = remote_first_id,
+	.sync_index = do_nothing,
+	.sync_names = do_nothing,
+	.remove = remote_remove,
+	.identify = remote_identify,
+	.list = remote_list,
+	.own_stamp = remote_own_stamp,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sweeper.c - chunks that go from the server, and those that are there */
+#include "remote/sweeper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "store/store.h"
+
+/* Waits for the removal that was begun first; the lock is held, and let go of. */
+static void wait_first(struct b2f_remote_place *place)
+{
+	struct b2f_http_request *request = place->removing[0];
+
+	place->nremoving--;
+	memmove(place->removing, place->removing + 1,
+		place->nremoving * sizeof(place->removing[0]));
+	pthread_mutex_unlock(&place->lock);
+	(void)b2f_http_wait(request);
+	b2f_http_drop(request);
+	pthread_mutex_lock(&place->lock);
+}
+
+void b2f_sweeper_remove(struct b2f_remote_place *place, int64_t id)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_request *request = NULL;
+	char *path = b2f_remote_place_path(place, id);
+	int err = -ENOMEM;
+
+	if (path)
+		err = b2f_remote_start(place->remote, &ask,
+				       b2f_url_of(&place->remote->url, path),
+				       &request);
+	free(path);
+	if (err)
+		return;
+	pthread_mutex_lock(&place->lock);
+	while (place->nremoving == B2F_REMOVING_MAX)
+		wait_first(place);
+	place->removing[place->nremoving++] = request;
+	pthread_mutex_unlock(&place->lock);
+}
+
+void b2f_sweeper_fini(struct b2f_remote_place *place)
+{
+	pthread_mutex_lock(&place->lock);
+	while (place->nremoving)
+		wait_first(place);
+	pthread_mutex_unlock(&place->lock);
+}
+
+/* The 8 digits and the suffix of a chunk's name. */
+static bool parse_name(const char *name, int64_t *id)
+{
+	char again[B2F_CHUNK_NAME_SIZE];
+	char *end;
+
+	*id = strtoll(name, &end, 16);
+	if (end != name + 8 || *id < 0 || *id > INT32_MAX)
+		return false;
+	b2f_chunk_name(*id, again);
+	return strcmp(again, name) == 0;
+}
+
+struct visit {
+	int (*fn)(void *arg, int64_t id);
+	void *arg;
+};
+
+static int visit_entry(void *arg, const struct b2f_remote_entry *entry)
+{
+	const struct visit *visit = arg;
+	int64_t id;
+
+	if (entry->is_dir || !parse_name(entry->name, &id))
+		return 0;
+	return visit->fn(visit->arg, id);
+}
+
+int b2f_remote_list_chunks(struct b2f_remote_place *place, uint64_t first,
+			   int (*fn)(void *arg, int64_t id), void *arg,
+			   struct b2f_why *why)
+{
+	struct visit visit = {fn, arg};
+	char after[B2F_CHUNK_NAME_SIZE] = "";
+
+	/* Names are in the order of their numbers. */
+	if (first > 0)
+		b2f_chunk_name((int64_t)b2f_min_u64(first - 1, INT32_MAX),
+			       after);
+	return b2f_remote_list_after(place->remote, place->path, after,
+				     visit_entry, &visit, why);
+}

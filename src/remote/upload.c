@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* upload.c - new objects of a frame, on their way to the server */
+#include "remote/upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/checked.h"
+
+/* No more bytes of a remote's new objects are on their way, unless it is one alone. */
+#define SENDING_MAX (UINT64_C(64) << 20)
+
+/* The least room, bytes. */
+#define ROOM_MIN 4096
+
+int b2f_upload_new(struct b2f_remote_place *place, int64_t id,
+		   struct b2f_upload **out)
+{
+	struct b2f_upload *up = calloc(1, sizeof(*up)), *other = NULL;
+
+	if (!up)
+		return -ENOMEM;
+	*up = (struct b2f_upload){.id = id, .place = place, .refs = 1};
+	pthread_mutex_lock(&place->lock);
+	if (id >= 0)
+		HASH_FIND(hh, place->uploads, &id, sizeof(id), other);
+	if (id >= 0 && !other) {
+		up->refs++;
+		up->is_listed = true;
+		HASH_ADD(hh, place->uploads, id, sizeof(up->id), up);
+		place->next_id = b2f_max_u64(place->next_id, (uint64_t)id + 1);
+	}
+	pthread_mutex_unlock(&place->lock);
+	if (other) {
+		free(up);
+		return -EEXIST;
+	}
+	*out = up;
+	return 0;
+}
+
+struct b2f_upload *b2f_upload_find(struct b2f_remote_place *place, int64_t id)
+{
+	struct b2f_upload *up;
+
+	pthread_mutex_lock(&place->lock);
+	HASH_FIND(hh, place->uploads, &id, sizeof(id), up);
+	if (up)
+		up->refs++;
+	pthread_mutex_unlock(&place->lock);
+	return up;
+}
+
+static void free_bytes(struct b2f_upload *up)
+{
+	free(up->bytes);
+	up->bytes = NULL;
+	up->room = 0;
+}
+
+/* Takes a reference away; the lock is held.  True: @up is the caller's to end. */
+static bool drop_ref(struct b2f_upload *up)
+{
+	up->refs--;
+	/* Only readers had use of them. */
+	if (up->refs <= 1 && up->state == B2F_UPLOAD_DONE)
+		free_bytes(up);
+	return up->refs == 0;
+}
+
+static void end(struct b2f_upload *up)
+{
+	if (up->state == B2F_UPLOAD_SENT) {
+		atomic_fetch_sub(&up->place->remote->sending, up->size);
+		DL_DELETE(up->place->sent, up);
+	}
+	b2f_put_fini(&up->put);
+	free_bytes(up);
+	free(up);
+}
+
+void b2f_upload_unref(struct b2f_upload *up)
+{
+	bool last;
+
+	if (!up)
+		return;
+	pthread_mutex_lock(&up->place->lock);
+	last = drop_ref(up);
+	pthread_mutex_unlock(&up->place->lock);
+	if (last)
+		end(up);
+}
+
+/* Takes @up off the list; the lock is held. */
+static bool unlist(struct b2f_upload *up)
+{
+	HASH_DEL(up->place->uploads, up);
+	up->is_listed = false;
+	return drop_ref(up);
+}
+
+void b2f_uploads_fini(struct b2f_remote_place *place)
+{
+	struct b2f_upload *up, *next;
+
+	HASH_ITER(hh, place->uploads, up, next)
+	{
+		HASH_DEL(place->uploads, up);
+		end(up);
+	}
+}
+
+int b2f_upload_write(struct b2f_upload *up, uint64_t off, const void *buf,
+		     size_t n)
+{
+	uint64_t room = b2f_max_u64(up->room, ROOM_MIN), size = off + n;
+	uint8_t *bytes;
+
+	if (size < off || size > INT64_MAX)
+		return -EFBIG;
+	while (room < size)
+		room *= 2;
+	if (room > up->room) {
+		bytes = realloc(up->bytes, room);
+		if (!bytes)
+			return -ENOMEM;
+		up->bytes = bytes;
+		up->room = room;
+	}
+	if (off > up->size)
+		memset(up->bytes + up->size, 0, off - up->size);
+	memcpy(up->bytes + off, buf, n);
+	up->size = b2f_max_u64(up->size, size);
+	return 0;
+}
+
+int b2f_upload_read(struct b2f_upload *up, uint64_t off, void *buf, size_t n,
+		    struct b2f_why *why)
+{
+	if (off > up->size || n > up->size - off)
+		return b2f_why_set(why, B2F_ECORRUPT, "the object ends before");
+	memcpy(buf, up->bytes + off, n);
+	return 0;
+}
+
+static int start(struct b2f_upload *up)
+{
+	struct b2f_remote_place *place = up->place;
+	char *path = b2f_remote_place_path(place, up->id);
+	struct b2f_put_spec spec = {
+		.path = path, .data = up->bytes, .size = up->size};
+	const struct b2f_note none = {.nmarks = 0};
+	int err = -ENOMEM;
+
+	b2f_note_follow(&spec.note, &none, b2f_note_draw());
+	if (path)
+		err = b2f_put_start(place->remote, &spec, &up->put);
+	free(path);
+	return err;
+}
+
+/* The one that is on its way for longest, with a reference; NULL: there is none. */
+static struct b2f_upload *find_sent(struct b2f_remote_place *place)
+{
+	struct b2f_upload *up;
+
+	pthread_mutex_lock(&place->lock);
+	up = place->sent;
+	if (up)
+		up->refs++;
+	pthread_mutex_unlock(&place->lock);
+	return up;
+}
+
+/* Waits until @size more bytes may be sent. */
+static void make_room(struct b2f_remote_place *place, size_t size)
+{
+	atomic_ullong *sending = &place->remote->sending;
+	struct b2f_upload *up;
+
+	while (atomic_load(sending) + size > SENDING_MAX) {
+		up = find_sent(place);
+		if (!up)
+			return;
+		/* Its outcome is for the commit. */
+		(void)!b2f_upload_wait(up, NULL);
+		b2f_upload_unref(up);
+	}
+}
+
+int b2f_upload_send(struct b2f_upload *up)
+{
+	struct b2f_remote_place *place = up->place;
+	int err;
+
+	make_room(place, up->size);
+	err = start(up);
+	if (err)
+		return err;
+	atomic_fetch_add(&place->remote->sending, up->size);
+	pthread_mutex_lock(&place->lock);
+	up->state = B2F_UPLOAD_SENT;
+	DL_APPEND(place->sent, up);
+	pthread_mutex_unlock(&place->lock);
+	return 0;
+}
+
+static enum b2f_upload_state state_after(int err)
+{
+	switch (err) {
+	case 0:
+		return B2F_UPLOAD_DONE;
+	case -EEXIST:
+		return B2F_UPLOAD_TAKEN;
+	default:
+		return B2F_UPLOAD_FAILED;
+	}
+}
+
+int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
+{
+	struct b2f_remote_place *place = up->place;
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	while (up->state == B2F_UPLOAD_SETTLING)
+		pthread_cond_wait(&place->changed, &place->lock);
+	if (up->state == B2F_UPLOAD_SENT) {
+		up->state = B2F_UPLOAD_SETTLING;
+		DL_DELETE(place->sent, up);
+		pthread_mutex_unlock(&place->lock);
+		err = b2f_put_wait(&up->put, &up->why);
+		atomic_fetch_sub(&place->remote->sending, up->size);
+		pthread_mutex_lock(&place->lock);
+		up->err = err;
+		up->state = state_after(err);
+		if (!err)
+			b2f_chunk_versions_put(place->versions, up->id,
+					       &up->put.now);
+		pthread_cond_broadcast(&place->changed);
+	}
+	err = up->state == B2F_UPLOAD_OPEN ? -EINVAL : up->err;
+	if (err && why)
+		*why = up->why;
+	pthread_mutex_unlock(&place->lock);
+	return err;
+}
+
+int b2f_upload_claim(struct b2f_upload *up, struct b2f_why *why)
+{
+	int err = b2f_upload_wait(up, why);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&up->place->lock);
+	up->claimed = true;
+	pthread_mutex_unlock(&up->place->lock);
+	return 0;
+}
+
+void b2f_upload_disclaim(struct b2f_upload *up)
+{
+	pthread_mutex_lock(&up->place->lock);
+	up->claimed = false;
+	pthread_mutex_unlock(&up->place->lock);
+}
+
+void b2f_uploads_end_claims(struct b2f_remote_place *place, bool in_doubt)
+{
+	struct b2f_upload *up, *next;
+
+	pthread_mutex_lock(&place->lock);
+	HASH_ITER(hh, place->uploads, up, next)
+	{
+		if (!up->claimed)
+			continue;
+		up->claimed = false;
+		up->in_doubt |= in_doubt;
+		/* It is done: nothing is waited for. */
+		if (!in_doubt && unlist(up))
+			end(up);
+	}
+	pthread_mutex_unlock(&place->lock);
+}
+
+bool b2f_upload_give_up(struct b2f_upload *up)
+{
+	struct b2f_remote_place *place = up->place;
+	bool remove = b2f_upload_wait(up, NULL) == 0;
+
+	pthread_mutex_lock(&place->lock);
+	remove = remove && !up->in_doubt;
+	/* The caller has a reference, too. */
+	if (up->is_listed)
+		(void)unlist(up);
+	pthread_mutex_unlock(&place->lock);
+	return remove;
+}

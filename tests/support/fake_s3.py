@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fake_s3 - a small object store in memory, whose manners can be chosen
+
+    with FakeS3() as server, Proxy(server.port) as proxy: ...
+
+    python fake_s3.py       serves it over a proxy (proxy.py), prints "PORT N", and takes
+                            commands, one a line, each answered by a line:
+        when METHOD TEXT N KIND [VALUE]
+                            what happens (as in proxy.py) to the next N requests of
+                            METHOD whose path contains TEXT
+        no_conditions       it takes no notice of If-Match and If-None-Match
+        no_notes            it keeps no x-amz-meta
+        bare_etags          it knows only ETags without quotes in If-Match of PUT
+        count METHOD TEXT   answered by how many such requests there were since the
+                            last one
+        objects             answered by how many there are
+
+Signatures are not looked at.  A PUT is atomic.
+"""
+import hashlib
+import sys
+import threading
+import time
+from email.utils import formatdate
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+from http_server import Handler, Server
+from proxy import Fault, Proxy
+
+
+class Object:
+    def __init__(self, body, notes):
+        self.body, self.notes = body, notes
+        self.etag = f'"{hashlib.md5(body).hexdigest()}"'
+        self.time = time.time()
+
+
+class S3Handler(Handler):
+    def key(self):
+        return unquote(urlsplit(self.path).path)
+
+    def do_GET(self):
+        query = parse_qs(urlsplit(self.path).query)
+        if "list-type" in query:
+            return self.list({k: v[0] for k, v in query.items()})
+        with self.owner.lock:
+            found = self.owner.objects.get(self.key())
+        if not found:
+            return self.answer(404)
+        wanted = self.headers["If-Match"]
+        if wanted and wanted != found.etag:
+            return self.answer(412)
+        return self.send_object(found)
+
+    do_HEAD = do_GET
+
+    def send_object(self, found):
+        size, status = len(found.body), 200
+        first, end = 0, size
+        headers = {"ETag": found.etag,
+                   "Last-Modified": formatdate(found.time, usegmt=True),
+                   **found.notes}
+        wanted = self.headers["Range"]
+        if wanted:
+            first, last = map(int, wanted.removeprefix("bytes=").split("-"))
+            end = min(size, last + 1)
+            if first >= end:
+                return self.answer(416)
+            headers["Content-Range"] = f"bytes {first}-{end - 1}/{size}"
+            status = 206
+        return self.answer(status, headers, found.body[first:end])
+
+    def answer(self, status, headers=(), body=b""):
+        # Of HEAD the length is told, too.
+        self.send_response(status)
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def refuses(self, found):
+        if self.owner.no_conditions:
+            return False
+        match, none = self.headers["If-Match"], self.headers["If-None-Match"]
+        if none:
+            return found is not None
+        etag = found and found.etag
+        if etag and self.owner.bare_etags:
+            etag = etag.strip('"')
+        return match is not None and match != etag
+
+    def do_PUT(self):
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        notes = {k: v for k, v in self.headers.items()
+                 if k.lower().startswith("x-amz-meta-")}
+        source = self.headers["x-amz-copy-source"]
+        with self.owner.lock:
+            if self.refuses(self.owner.objects.get(self.key())):
+                return self.answer(412)
+            if source:
+                found = self.owner.objects.get(unquote(source))
+                if not found:
+                    return self.answer(404)
+                body, notes = found.body, found.notes
+            new = Object(body, {} if self.owner.no_notes else notes)
+            self.owner.objects[self.key()] = new
+        return self.answer(200, {"ETag": new.etag},
+                           b"<CopyObjectResult/>" if source else b"")
+
+    def do_DELETE(self):
+        with self.owner.lock:
+            self.owner.objects.pop(self.key(), None)
+        return self.answer(204)
+
+    def list(self, query):
+        bucket = self.key()
+        begin = bucket + query.get("prefix", "")
+        behind = query.get("continuation-token") or query.get("start-after", "")
+        names, dirs = [], set()
+        with self.owner.lock:
+            objects = dict(self.owner.objects)
+        for key in sorted(objects):
+            if not key.startswith(begin) or key <= bucket + behind:
+                continue
+            head, slash, _ = key[len(begin):].partition("/")
+            if slash:
+                dirs.add(begin + head + "/")
+            else:
+                names.append(key)
+        page, rest = names[:1000], names[1000:]
+        token = f"<NextContinuationToken>{quote(page[-1][len(bucket):])}" \
+                "</NextContinuationToken>" if rest else ""
+        items = "".join(
+            f"<Contents><Key>{quote(k[len(bucket):])}</Key>"
+            f"<ETag>{escape(objects[k].etag)}</ETag>"
+            "<LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+            f"<Size>{len(objects[k].body)}</Size></Contents>" for k in page)
+        prefixes = "".join(f"<CommonPrefixes><Prefix>{quote(d[len(bucket):])}"
+                           "</Prefix></CommonPrefixes>" for d in sorted(dirs))
+        body = ("<ListBucketResult><EncodingType>url</EncodingType>"
+                f"<IsTruncated>{'true' if rest else 'false'}</IsTruncated>"
+                f"{token}{items}{prefixes}</ListBucketResult>")
+        return self.answer(200, {"Content-Type": "application/xml"},
+                           body.encode())
+
+
+class FakeS3(Server):
+    handler = S3Handler
+
+    def __init__(self):
+        # By "/bucket/key".
+        self.objects = {}
+        self.lock = threading.Lock()
+        # Manners of servers that do less.
+        self.no_conditions = False
+        self.no_notes = False
+        self.bare_etags = False
+
+
+class Plan:
+    """What happens to which requests; the first fault that fits."""
+    def __init__(self):
+        self.faults = []
+        self.lock = threading.Lock()
+
+    def add(self, method, text, n, fault):
+        with self.lock:
+            self.faults.append([method, text, n, fault])
+
+    def __call__(self, request):
+        with self.lock:
+            for entry in self.faults:
+                method, text, n, fault = entry
+                if n and request.method == method and text in request.path:
+                    entry[2] -= 1
+                    return fault
+        return None
+
+
+def obey(server, way, plan, words):
+    """One command; what it is answered by."""
+    if words[0] == "when":
+        value = float(words[5]) if len(words) > 5 else 0
+        plan.add(words[1], words[2], int(words[3]), Fault(words[4], value))
+    elif words[0] == "count":
+        return str(sum(words[2] in r.path for r in way.take(words[1])))
+    elif words[0] == "objects":
+        return str(len(server.objects))
+    else:
+        assert hasattr(server, words[0]), words
+        setattr(server, words[0], True)
+    return "ok"
+
+
+def main():
+    plan = Plan()
+    with FakeS3() as server, Proxy(server.port) as way:
+        way.fault = plan
+        print("PORT", way.port, flush=True)
+        for line in sys.stdin:
+            print(obey(server, way, plan, line.split()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_remote_write.c - frames in an object store are written to, whatever fails */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/b2frame.h"
+#include "b2frame/remote.h"
+#include "tests/support/store_way.h"
+
+#define CHUNK	4096
+#define NCHUNKS 4
+
+/* The last error. */
+static char message[512];
+
+static void note(void *arg, enum b2f_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	snprintf(message, sizeof(message), "%s", text);
+}
+
+static const struct b2f_log watching = {.write = note,
+					.max_level = B2F_LOG_WARNING};
+
+/* A store, and a runtime for the files of all writers. */
+struct scene {
+	struct store_way way;
+	struct b2f_runtime *rt;
+};
+
+/* A writer, with its own connections. */
+struct writer {
+	struct b2f_remote *remote;
+	struct b2f_file *file;
+};
+
+static struct b2f_remote *connect_to(const struct scene *s)
+{
+	const struct b2f_remote_options options = {
+		.log = &watching,
+		.endpoint = s->way.endpoint,
+		.access_key = "key",
+		.secret_key = "secret",
+		.retries = 3,
+		.backoff_ms = 2,
+		.stall_ms = 1000,
+		.refresh_ms = 1,
+		.keep_s = 3600,
+	};
+	struct b2f_remote *remote = NULL;
+
+	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
+	return remote;
+}
+
+static struct scene scene_open(void)
+{
+	const struct b2f_runtime_options some = {.nworkers = 2};
+	struct scene s = {.way = store_way_open()};
+
+	message[0] = '\0';
+	cr_assert_eq(b2f_runtime_new(&some, &s.rt), 0);
+	return s;
+}
+
+static void scene_close(struct scene *s)
+{
+	b2f_runtime_free(s->rt);
+	store_way_close(&s->way);
+}
+
+static struct writer writer_open(struct scene *s)
+{
+	const struct b2f_frame_options options = {.log = &watching};
+	struct writer w = {.remote = connect_to(s)};
+	struct b2f_frame *frame = NULL;
+
+	cr_assert_eq(b2f_remote_open_frame(w.remote, "x", &options, &frame), 0);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &w.file), 0);
+	return w;
+}
+
+static void writer_close(struct writer *w)
+{
+	b2f_file_close(w->file);
+	b2f_remote_free(w->remote);
+}
+
+static int allow(struct writer *w)
+{
+	const struct b2f_write_options options = {.chunksize = CHUNK};
+
+	return b2f_file_allow_write(w->file, &options);
+}
+
+/* Fills chunk @nchunk with @value. */
+static void fill(struct writer *w, uint64_t nchunk, uint8_t value)
+{
+	uint8_t data[CHUNK];
+
+	memset(data, value, sizeof(data));
+	/* No chunk like another one of the same value elsewhere. */
+	data[0] = (uint8_t)nchunk;
+	cr_assert_eq(b2f_file_pwrite(w->file, data, CHUNK, nchunk * CHUNK),
+		     CHUNK);
+}
+
+static int commit(struct writer *w)
+{
+	return b2f_file_commit(w->file, B2F_COMMIT_DURABLE);
+}
+
+/* What @w reads of chunk @nchunk. */
+static uint8_t value_of(struct writer *w, uint64_t nchunk)
+{
+	uint8_t data[CHUNK];
+
+	cr_assert_eq(b2f_file_pread(w->file, NULL, data, CHUNK,
+				    nchunk * CHUNK),
+		     CHUNK);
+	cr_assert_eq(data[0], (uint8_t)nchunk);
+	for (size_t i = 2; i < CHUNK; i++)
+		cr_assert_eq(data[i], data[1]);
+	return data[1];
+}
+
+/* What a reader that comes now finds in the chunks: "1234". */
+static const char *content(struct scene *s)
+{
+	static char text[NCHUNKS + 1];
+	struct writer w = writer_open(s);
+
+	memset(text, 0, sizeof(text));
+	cr_assert_eq(b2f_file_size(w.file), NCHUNKS * CHUNK);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		text[i] = (char)value_of(&w, i);
+	writer_close(&w);
+	return text;
+}
+
+/* The frame top/x with "1111", and a writer of it. */
+static struct writer begin(struct scene *s)
+{
+	struct b2f_settings settings = b2f_settings_default();
+	struct writer w;
+
+	settings.chunksize = CHUNK;
+	w.remote = connect_to(s);
+	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), 0);
+	b2f_remote_free(w.remote);
+	w = writer_open(s);
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		fill(&w, i, '1');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	return w;
+}
+
+static struct writer another(struct scene *s)
+{
+	struct writer w = writer_open(s);
+
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	return w;
+}
+
+Test(remote_write, a_commit_is_one_put_of_the_index_behind_those_of_its_chunks)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)store_way_tell(&s.way, "count PUT x");
+	fill(&w, 1, '2');
+	fill(&w, 3, '2');
+	cr_assert_eq(commit(&w), 0);
+	cr_assert_eq(store_way_tell(&s.way, "count PUT x"), 3);
+	cr_assert_str_eq(content(&s), "1212");
+	/* Those of the commit before stay: 4 and 2 chunks, and the index. */
+	cr_assert_eq(store_way_tell(&s.way, "objects"), 7);
+	writer_close(&w);
+	cr_assert_eq(store_way_tell(&s.way, "objects"), 7);
+	scene_close(&s);
+}
+
+Test(remote_write, a_frame_that_is_there_is_not_created_again)
+{
+	struct b2f_settings settings = b2f_settings_default();
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), -EEXIST);
+	cr_assert_str_eq(content(&s), "1111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_write, writers_of_different_chunks_both_stand)
+{
+	struct scene s = scene_open();
+	struct writer a = begin(&s), b = another(&s);
+
+	fill(&a, 0, 'a');
+	fill(&b, 1, 'b');
+	cr_assert_eq(commit(&a), 0);
+	cr_assert_eq(commit(&b), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "ab11");
+	fill(&a, 2, 'a');
+	cr_assert_eq(commit(&a), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "aba1");
+	writer_close(&a);
+	writer_close(&b);
+	scene_close(&s);
+}
+
+Test(remote_write, the_second_writer_of_a_chunk_is_told)
+{
+	struct scene s = scene_open();
+	struct writer a = begin(&s), b = another(&s);
+
+	fill(&a, 0, 'a');
+	fill(&b, 0, 'b');
+	cr_assert_eq(commit(&a), 0);
+	cr_assert_eq(commit(&b), -ESTALE);
+	cr_assert_str_eq(content(&s), "a111");
+	writer_close(&b);
+	writer_close(&a);
+	scene_close(&s);
+}
+
+/* One fault of a kind at each request of a commit. */
+static void check_fault(const char *kind, const char *method, const char *what)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	/* Chunks are sent as soon as they are encoded. */
+	(void)store_way_tell(&s.way, "when %s %s 1 %s", method, what, kind);
+	fill(&w, 0, '2');
+	fill(&w, 2, '2');
+	cr_assert_eq(commit(&w), 0, "%s %s %s: %s", kind, method, what,
+		     message);
+	cr_assert_str_eq(content(&s), "2121");
+	/* The next one knows what is there. */
+	fill(&w, 1, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "2321");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+static const char *const faults[] = {"lose", "drop", "status 500",
+				     "status 503", "status 409", "status 429"};
+
+Test(remote_write, a_fault_at_a_chunk_is_settled)
+{
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		check_fault(faults[i], "PUT", ".chunk");
+}
+
+Test(remote_write, a_fault_at_the_index_is_settled)
+{
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		check_fault(faults[i], "PUT", "chunks.b2frame");
+}
+
+Test(remote_write, an_id_that_another_writer_has_taken_is_not_written_over)
+{
+	/* A server that refuses is one that has the object. */
+	check_fault("status 412", "PUT", ".chunk");
+}
+
+Test(remote_write, an_index_that_was_replaced_before_its_writer_looked_stands)
+{
+	struct scene s = scene_open();
+	struct writer a = begin(&s), b;
+
+	fill(&a, 0, 'a');
+	/* The answer is lost, and nobody can look, until another has committed. */
+	(void)store_way_tell(&s.way, "when PUT chunks.b2frame 1 lose");
+	(void)store_way_tell(&s.way, "when HEAD chunks.b2frame 4 status 503");
+	(void)store_way_tell(&s.way, "when GET chunks.b2frame 4 status 503");
+	cr_assert_lt(commit(&a), 0);
+	b = another(&s);
+	fill(&b, 1, 'b');
+	cr_assert_eq(commit(&b), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "ab11");
+	cr_assert_eq(commit(&a), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "ab11");
+	fill(&a, 0, 'c');
+	cr_assert_eq(commit(&a), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "cb11");
+	writer_close(&a);
+	writer_close(&b);
+	cr_assert_str_eq(content(&s), "cb11");
+	scene_close(&s);
+}
+
+Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)store_way_tell(&s.way, "when PUT .chunk 100 status 500");
+	fill(&w, 0, '2');
+	cr_assert_eq(commit(&w), -EIO);
+	cr_assert_eq(value_of(&w, 0), '2');
+	cr_assert_str_eq(content(&s), "1111");
+	/* What is left of them is used up by attempts. */
+	while (commit(&w))
+		;
+	cr_assert_str_eq(content(&s), "2111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+static void check_refused(const char *manner, const char *word)
+{
+	struct b2f_settings settings = b2f_settings_default();
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+
+	(void)store_way_tell(&s.way, "%s", manner);
+	cr_assert_eq(b2f_remote_create_frame(remote, "x", &settings), -EROFS);
+	cr_assert_not_null(strstr(message, word), "%s", message);
+	cr_assert_null(strstr(message, "secret"));
+	cr_assert_eq(store_way_tell(&s.way, "objects"), 0);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
+
+Test(remote_write, a_server_without_conditions_is_not_written_to)
+{
+	check_refused("no_conditions", "If-None-Match");
+	check_refused("no_notes", "x-amz-meta");
+}
+
+Test(remote_write, a_server_that_wants_no_quotes_gets_none)
+{
+	struct scene s = scene_open();
+	struct writer w;
+
+	(void)store_way_tell(&s.way, "bare_etags");
+	w = begin(&s);
+	fill(&w, 3, '4');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "1114");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), 0, "%s",
+		     message);
+	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), -EEXIST);
+	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
+	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), -ENOENT);
+	cr_assert_eq(b2f_remote_copy_frame(w.remote, "y", "x"), 0);
+	writer_close(&w);
+	cr_assert_str_eq(content(&s), "1111");
+	/* Two frames of four chunks. */
+	cr_assert_eq(store_way_tell(&s.way, "objects"), 10);
+	scene_close(&s);
+}
+
+Test(remote_write, an_object_is_replaced_in_the_version_that_was_seen)
+{
+	struct b2f_remote_stat one = {.size = 0}, two = {.size = 0};
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+
+	cr_assert_eq(b2f_remote_put(remote, "o", "a", 1, NULL, &one), 0);
+	cr_assert_eq(b2f_remote_put(remote, "o", "b", 1, NULL, NULL), -EEXIST);
+	cr_assert_eq(b2f_remote_put(remote, "o", "bb", 2, &one, &two), 0);
+	cr_assert_eq(two.size, 2);
+	cr_assert_eq(b2f_remote_put(remote, "o", "cc", 2, &one, NULL), -ESTALE);
+	cr_assert_eq(b2f_remote_remove(remote, "o"), 0);
+	cr_assert_eq(b2f_remote_remove(remote, "o"), 0);
+	cr_assert_eq(b2f_remote_put(remote, "o", "cc", 2, &two, NULL), -ESTALE);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
