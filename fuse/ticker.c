@@ -139,22 +139,33 @@ static bool tick(struct fs *fs, bool is_urgent)
 	return more || n > 0;
 }
 
+/* Grows with each block that is decoded, and each chunk that is written. */
+static uint64_t work_done(const struct b2f_runtime_stats *stats)
+{
+	uint64_t n = stats->misses;
+
+	for (int i = 0; i < B2F_STATS_CODECS; i++)
+		n += stats->codecs[i].encoded_bytes;
+	return n;
+}
+
 /*
- * Gives memory back when nothing is open, or when reads have paused for a
- * second.
+ * Gives memory back when nothing is open, or when reads and writes have paused
+ * for a second.
  */
 static void trim_memory(struct fs *fs, bool is_idle)
 {
 	struct fs_ticker *ticker = &fs->ticker;
 	struct b2f_runtime_stats stats;
+	uint64_t work;
 
 	b2f_runtime_stats_get(fs->runtime, &stats);
-	if (is_idle || (stats.misses == ticker->nloads &&
-			stats.misses != ticker->ntrimmed)) {
+	work = work_done(&stats);
+	if (is_idle || (work == ticker->work && work != ticker->work_trimmed)) {
 		b2f_runtime_trim(fs->runtime);
-		ticker->ntrimmed = stats.misses;
+		ticker->work_trimmed = work;
 	}
-	ticker->nloads = stats.misses;
+	ticker->work = work;
 }
 
 /* What options ask for.  Returns whether it goes on without requests. */

@@ -32,11 +32,10 @@ struct fs;
 struct fs_ticker {
 	pthread_t thread;
 	bool is_running;
-	/*
-	 * Blocks read at the last look, and at the last trim; the thread's own.
-	 */
-	uint64_t nloads;
-	uint64_t ntrimmed;
+	/* What was read and written when memory was last given back. */
+	uint64_t work_trimmed;
+	/* And at the last look; both are the thread's own. */
+	uint64_t work;
 };
 
 /* Starts the thread.  Returns 0 or -EAGAIN (no more threads). */

@@ -11,6 +11,7 @@
 #ifndef B2F_FILE_CHANGE_H
 #define B2F_FILE_CHANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -23,6 +24,8 @@ struct b2f_part {
 	/* First byte in the chunk, and how many. */
 	uint32_t start;
 	uint32_t size;
+	/* The rest of the chunk is likely to be written, too. */
+	bool dense;
 	const uint8_t *buf;
 };
 

@@ -219,7 +219,8 @@ static bool end_allows(struct b2f_file *file, uint32_t typesize)
 	rec = b2f_record_find(w, state->n - 1);
 	if (!rec)
 		/* This does not wait: there is no record that could be BUSY. */
-		return !b2f_record_get(file, state->n - 1, true, &rec);
+		return !b2f_record_get(file, state->n - 1,
+				       B2F_RECORD_SPARSE, &rec);
 	return rec->state == B2F_RECORD_OPEN ||
 	       has_data(rec,
 			b2f_txn_chunk_nbytes(w->txn, state, rec->nchunk));

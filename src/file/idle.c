@@ -13,13 +13,17 @@
 /* Smaller buffers of pages come from the heap, and go back there. */
 #define HEAP_MAX (64u << 10)
 
+/* Dense records: all together in huge pages, and what part of one is wasted. */
+#define DENSE_MAX   ((size_t)256 << 20)
+#define WASTE_SHARE 8
+
 /* Larger ones are not kept. */
 #define PAGES_MAX (4u << 20)
 
 /* What is asked for at once; more is not kept. */
 #define COPY_SIZE (1u << 20)
 
-void b2f_idle_init(struct b2f_idle *idle)
+void b2f_idle_init(struct b2f_idle *idle, size_t dense_bytes)
 {
 	*idle = (struct b2f_idle){
 		.decoders.max = 64,
@@ -28,11 +32,14 @@ void b2f_idle_init(struct b2f_idle *idle)
 		.copies.max = 8,
 	};
 	pthread_mutex_init(&idle->lock, NULL);
+	b2f_arena_init(&idle->dense,
+		       dense_bytes < DENSE_MAX ? dense_bytes : DENSE_MAX);
 }
 
 void b2f_idle_fini(struct b2f_idle *idle)
 {
 	b2f_idle_trim(idle);
+	b2f_arena_fini(&idle->dense);
 	pthread_mutex_destroy(&idle->lock);
 }
 
@@ -48,6 +55,7 @@ void b2f_idle_trim(struct b2f_idle *idle)
 	while (idle->copies.n > 0)
 		free(idle->copies.things[--idle->copies.n]);
 	pthread_mutex_unlock(&idle->lock);
+	b2f_arena_trim(&idle->dense);
 }
 
 /* Returns NULL if there is none. */
@@ -107,7 +115,7 @@ void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc)
 	b2f_encoder_free(push(idle, &idle->encoders, enc));
 }
 
-uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
+uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 			    bool *in_memory)
 {
 	void *pages = NULL;
@@ -115,6 +123,10 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
 	*in_memory = true;
 	if (size <= HEAP_MAX)
 		return calloc(1, size);
+	if (dense && B2F_ARENA_SLAB % size <= B2F_ARENA_SLAB / WASTE_SHARE)
+		pages = b2f_arena_get(&idle->dense, size);
+	if (pages)
+		return pages;
 	pthread_mutex_lock(&idle->lock);
 	if (idle->pages.n > 0 && idle->pages_size == size)
 		pages = idle->pages.things[--idle->pages.n];
@@ -134,6 +146,8 @@ void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 		free(pages);
 		return;
 	}
+	if (b2f_arena_put(&idle->dense, pages))
+		return;
 	pthread_mutex_lock(&idle->lock);
 	if (idle->pages.n == 0)
 		idle->pages_size = size;

@@ -5,7 +5,7 @@
  * Making one of them costs more than what it is used for: a fresh page costs
  * more than what is copied to it.  So a few are kept, for all files together.
  *
- * Layer: file.  May include: base/ frame/ (for chunk/).  Threads: any,
+ * Layer: file.  May include: base/ frame/ (for chunk/) run/.  Threads: any,
  * but b2f_idle_init() and b2f_idle_fini().
  */
 #ifndef B2F_FILE_IDLE_H
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "run/arena.h"
 
 #define B2F_IDLE_MAX 64
 
@@ -39,11 +40,14 @@ struct b2f_idle {
 	/* Buffers of records that are gone, all of pages_size bytes. */
 	struct b2f_idle_stack pages;
 	uint32_t pages_size;
+	/* For records that will be full soon.  It has a lock of its own. */
+	struct b2f_arena dense;
 	/* For answers that are copied. */
 	struct b2f_idle_stack copies;
 };
 
-void b2f_idle_init(struct b2f_idle *idle);
+/* @dense_bytes: how much memory dense records may have in huge pages. */
+void b2f_idle_init(struct b2f_idle *idle, size_t dense_bytes);
 void b2f_idle_fini(struct b2f_idle *idle);
 
 /* Frees all that is kept. */
@@ -58,11 +62,11 @@ int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out);
 void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc);
 
 /*
- * A buffer of @size bytes with any content.  *@in_memory: all of it may be in
- * memory already; else a page is from the first write to it on.  Returns NULL
- * if there is no memory.
+ * A buffer of @size bytes with any content.  @dense: most of it is going to be
+ * written.  *@in_memory: all of it may be in memory already; else a page is from
+ * the first write to it on.  Returns NULL if there is no memory.
  */
-uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size,
+uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 			    bool *in_memory);
 
 /*

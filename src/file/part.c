@@ -10,6 +10,13 @@
 #include "file/writer.h"
 #include "frame/txn_chunks.h"
 
+/*
+ * A write of so much that comes to the begin of a chunk is of a writer that is
+ * going to fill it; one that writes here and there must not count for whole
+ * chunks.
+ */
+#define DENSE_START (64u << 10)
+
 /* Pages of @rec that were not written before @part. */
 static uint32_t count_new_pages(const struct b2f_record *rec,
 				const struct b2f_part *part)
@@ -67,7 +74,10 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	err = b2f_record_get(file, part->nchunk, true, &rec);
+	err = b2f_record_get(file, part->nchunk,
+			     part->dense ? B2F_RECORD_DENSE
+					 : B2F_RECORD_SPARSE,
+			     &rec);
 	if (err) {
 		pthread_mutex_unlock(&file->lock);
 		return err;
@@ -154,6 +164,7 @@ uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 
 		part.size = (uint32_t)b2f_min_u64(size - done,
 						  span.nbytes - part.start);
+		part.dense = part.start == 0 && size >= DENSE_START;
 		*err = b2f_part_write(file, &part);
 		if (*err)
 			break;

@@ -36,7 +36,8 @@ struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk)
 }
 
 /* A record of chunk @nchunk of the working state, without any page. */
-static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
+static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk,
+				     bool dense)
 {
 	struct b2f_txn *txn = file->writer->txn;
 	uint32_t npages, room = b2f_txn_chunk_room(txn, nchunk);
@@ -57,8 +58,8 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 	if (rec->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
 		rec->base_limit = 0;
 	rec->valid = calloc(npages / 64 + 1, sizeof(*rec->valid));
-	rec->data =
-		b2f_idle_get_pages(&file->runtime->idle, room, &rec->in_memory);
+	rec->data = b2f_idle_get_pages(&file->runtime->idle, room, dense,
+				       &rec->in_memory);
 	if (!rec->valid || !rec->data) {
 		b2f_record_unref(rec);
 		return NULL;
@@ -66,8 +67,8 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk)
 	return rec;
 }
 
-int b2f_record_get(struct b2f_file *file, uint64_t nchunk, bool make,
-		   struct b2f_record **out)
+int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
+		   enum b2f_record_make make, struct b2f_record **out)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_record *rec;
@@ -78,8 +79,8 @@ int b2f_record_get(struct b2f_file *file, uint64_t nchunk, bool make,
 			break;
 		pthread_cond_wait(&w->changed, &file->lock);
 	}
-	if (!rec && make) {
-		rec = new_record(file, nchunk);
+	if (!rec && make != B2F_RECORD_NONE) {
+		rec = new_record(file, nchunk, make == B2F_RECORD_DENSE);
 		if (!rec)
 			return -ENOMEM;
 		HASH_ADD(hh, w->records, nchunk, sizeof(rec->nchunk), rec);

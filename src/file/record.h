@@ -99,14 +99,22 @@ void b2f_record_unref(struct b2f_record *rec);
 /* The record as it is, or NULL.  The file is locked. */
 struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk);
 
+/* What to do if there is no record. */
+enum b2f_record_make {
+	B2F_RECORD_NONE,
+	B2F_RECORD_SPARSE,
+	/* Most of the chunk is going to be written. */
+	B2F_RECORD_DENSE,
+};
+
 /*
  * The record of chunk @nchunk, waiting while it is BUSY; makes one if there is
- * none and @make.  The file is locked; the lock is given up while waiting.
+ * none, as @make says.  The file is locked; the lock is given up while waiting.
  * Returns 0 (*@out is NULL if there is none), or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_record_get(struct b2f_file *file, uint64_t nchunk, bool make,
-		   struct b2f_record **out);
+int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
+		   enum b2f_record_make make, struct b2f_record **out);
 
 /* Takes @rec out of the table, and frees its memory.  The file is locked. */
 void b2f_record_remove(struct b2f_record *rec);

@@ -43,17 +43,18 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 		options->cache_bytes ? options->cache_bytes : default_cache();
 	uint64_t window = options->readahead_bytes ? options->readahead_bytes
 						   : WINDOW_DEFAULT;
+	uint64_t dirty_bytes = options->dirty_bytes
+				       ? options->dirty_bytes
+				       : cache_bytes / DIRTY_CACHE_SHARE;
 	struct b2f_runtime *rt = calloc(1, sizeof(*rt));
 	int err;
 
 	if (!rt)
 		return -ENOMEM;
-	b2f_idle_init(&rt->idle);
 	b2f_kept_init(&rt->kept);
-	b2f_budget_init(&rt->budget,
-			options->dirty_bytes ? options->dirty_bytes
-					     : cache_bytes / DIRTY_CACHE_SHARE,
-			cache_bytes, b2f_encode_spill);
+	b2f_idle_init(&rt->idle, dirty_bytes);
+	b2f_budget_init(&rt->budget, dirty_bytes, cache_bytes,
+			b2f_encode_spill);
 	rt->cache_bytes = cache_bytes;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
 	if (options->no_readahead)

@@ -72,7 +72,7 @@ int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	err = b2f_record_get(file, nchunk, false, &rec);
+	err = b2f_record_get(file, nchunk, B2F_RECORD_NONE, &rec);
 	if (!err && rec)
 		b2f_record_remove(rec);
 	raw = txn->working.raw[nchunk];

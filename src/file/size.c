@@ -16,7 +16,7 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
 {
 	struct b2f_record *rec;
 
-	return b2f_record_get(file, nchunk, true, &rec);
+	return b2f_record_get(file, nchunk, B2F_RECORD_SPARSE, &rec);
 }
 
 /*
@@ -93,7 +93,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	if (n && b2f_txn_chunk_nbytes(txn, state, n - 1) <
 			 b2f_txn_chunk_room(txn, n - 1)) {
 		/* Wait: a BUSY record is being encoded with the old length. */
-		err = b2f_record_get(file, n - 1, false, &rec);
+		err = b2f_record_get(file, n - 1, B2F_RECORD_NONE, &rec);
 		if (!err &&
 		    state->raw[n - 1] != b2f_entry_raw(B2F_SPECIAL_ZEROS))
 			err = need_record(file, n - 1);
@@ -140,7 +140,8 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 		return 0;
 	stored = txn->working.raw[span.nchunk] !=
 		 b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	err = b2f_record_get(file, span.nchunk, stored, &rec);
+	err = b2f_record_get(file, span.nchunk,
+			     stored ? B2F_RECORD_SPARSE : B2F_RECORD_NONE, &rec);
 	if (!err && rec)
 		b2f_record_cut(rec, (uint32_t)(size - span.start));
 	return err;

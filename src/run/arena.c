@@ -7,8 +7,7 @@
 
 #include "base/aligned.h"
 
-/* A huge page, on all systems where asking for one matters to us. */
-#define SLAB ((size_t)2 << 20)
+#define SLAB B2F_ARENA_SLAB
 
 /* One bit per buffer says whether it is in use. */
 #define BUFFERS_MAX 64

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * arena.h - buffers in huge pages, for what passes through the cache
+ * arena.h - buffers in huge pages, for what passes through memory
  *
  * The arena is a fixed range of memory, cut into slabs of one huge page; a slab
  * has buffers of one size.  It never grows: what finds no place in it comes
- * from the heap.  So at most the arena itself is lost to slabs that are nearly
+ * from elsewhere.  So at most the arena itself is lost to slabs that are nearly
  * empty.
  *
  * Layer: run.  May include: base/.  Threads: any, but b2f_arena_init() and
@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A huge page, on all systems where asking for one matters to us. */
+#define B2F_ARENA_SLAB ((size_t)2 << 20)
 
 struct b2f_arena {
 	/* What is mapped, or NULL: the arena has nothing.  Constant. */

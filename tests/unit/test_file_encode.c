@@ -42,8 +42,8 @@ static void reopen(struct scratch *s)
 
 static void begin(struct scratch *s, uint32_t typesize)
 {
-	const struct b2f_runtime_options options = {.cache_bytes = 4 << 20,
-						    .nworkers = 2};
+	const struct b2f_runtime_options options = {
+		.cache_bytes = 4 << 20, .dirty_bytes = 4 << 20, .nworkers = 2};
 	struct b2f_settings settings = b2f_settings_default();
 
 	*s = (struct scratch){.dir = frame_dir_new()};
@@ -451,4 +451,47 @@ Test(file_encode, the_header_of_npy_tells_the_item_size)
 		free(data);
 		end(&s);
 	}
+}
+
+static uint64_t dirty_bytes(const struct scratch *s)
+{
+	struct b2f_runtime_stats stats;
+
+	b2f_runtime_stats_get(s->rt, &stats);
+	return stats.dirty_bytes;
+}
+
+/*
+ * Its buffer is a part of a huge page: what others left there must not be seen,
+ * and writes here and there must not take so much.
+ */
+Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
+{
+	uint8_t *data = items(8, 3 * CHUNKSIZE), *got = malloc(3 * CHUNKSIZE);
+	struct scratch s;
+
+	begin(&s, 8);
+	put(&s, data, 3 * CHUNKSIZE, 0);
+	cr_assert_eq(commit(&s), 0);
+	cr_assert_eq(dirty_bytes(&s), 0);
+	memset(data + CHUNKSIZE, 1, 65535);
+	put(&s, data + CHUNKSIZE, 65535, CHUNKSIZE);
+	cr_assert_eq(dirty_bytes(&s), 65536);
+	memset(data + 2 * CHUNKSIZE - 65436, 2, 65536);
+	put(&s, data + 2 * CHUNKSIZE - 65436, 65536, 2 * CHUNKSIZE - 65436);
+	cr_assert_eq(dirty_bytes(&s), 2 * 65536 + CHUNKSIZE);
+	put(&s, data, 5, 3 * CHUNKSIZE - 70001);
+	memcpy(data + 3 * CHUNKSIZE - 70001, data, 5);
+	cr_assert_eq(dirty_bytes(&s), 2 * 65536 + CHUNKSIZE);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(b2f_file_pread(s.file, NULL, got, 3 * CHUNKSIZE,
+					    0),
+			     3 * CHUNKSIZE);
+		cr_assert_arr_eq(got, data, 3 * CHUNKSIZE);
+		cr_assert_eq(commit(&s), 0);
+		cr_assert_eq(dirty_bytes(&s), 0);
+	}
+	end(&s);
+	free(got);
+	free(data);
 }
