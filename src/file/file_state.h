@@ -5,6 +5,7 @@
  * The files of this directory, lowest first: each one calls those above it in
  * this list, and no other.
  *
+ *   tally          how much was encoded and decoded
  *   idle           decoders, encoders and page buffers between two uses
  *   kept           chunk files that stay open for the next block
  *   budget, holes  how much memory changes may take, of all files together
@@ -27,23 +28,13 @@
  *   file_change, file_commit                what writers call
  *   file_grow      a small file becomes a sparse frame
  *   runtime        makes what all files share
- *   check, convert                          whole frames
+ *   blp_base       a Bloscpack file that a longer one begins with
+ *   check, convert, convert_*               whole frames
  *
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).
  *
- * Locks, none of which is held while bytes are read or decoded, unless it says
- * so; in the order they are taken.  writer.h has those of a file that can be
- * written to, which come first.
- *
- *   file.allow_lock   a file becomes writable, or its attributes are set: held
- *                     while the index is read and written
- *   file.lock         what a reader begins with; the transaction, the table of
- * records and their states record.lock       the pages of one record
- *   budget.lock       the list of all records, and their bytes
- *   file.heads_lock   the table of chunk heads
- *   idle.lock         what waits for its next use
- *   kept.lock         which chunk files stay open
+ * Locks: in the order of docs/internals.md, "Locks".
  */
 #ifndef B2F_FILE_FILE_STATE_H
 #define B2F_FILE_FILE_STATE_H

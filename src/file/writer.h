@@ -10,12 +10,7 @@
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).
  *
- * Locks, in the order they are taken; after them those of file_state.h:
- *   writer.commit_lock   one commit at a time
- *   writer.write_lock    one change at a time; a commit holds it for a moment
- * writer.gate is held by readers while they use chunk files, and by no thread
- * that waits for any of these locks but file.lock; a thread that deletes files
- * waits until all readers have left that came before.
+ * Locks: in the order of docs/internals.md, "Locks".
  */
 #ifndef B2F_FILE_WRITER_H
 #define B2F_FILE_WRITER_H
