@@ -219,6 +219,17 @@ int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
 			    const struct b2f_settings *settings);
 
 /*
+ * The same, but nothing is there before the first commit, which puts the index there.
+ * Close *@out with b2f_frame_close().  Returns as that; if a frame comes there
+ * meanwhile, the commit is -ESTALE.
+ */
+B2F_MUST_CHECK
+int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
+			  const struct b2f_settings *settings,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame **out);
+
+/*
  * Removes the sparse frame @path: its index first, so that it is either whole or no
  * frame, then all chunks.  Returns 0, -ENOENT (there is no index), -EROFS or an error
  * of requests.

@@ -126,6 +126,7 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 	struct cli_operands operands = {.command = self,
 					.common = &o.how.common,
 					.files = true,
+					.to_url = true,
 					.run = compress_file,
 					.arg = &o};
 	int status = cli_options_parse(self, argc, argv, &o);

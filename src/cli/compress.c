@@ -22,6 +22,7 @@
 #include "cli/bloscpack.h"
 #include "cli/copy.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -41,6 +42,8 @@ struct job {
 	char *name;
 	uint64_t start_ms;
 	uint64_t nbytes;
+	/* Stored bytes, once written. */
+	uint64_t cbytes;
 };
 
 /* A user who compresses a frame most likely meant something else. */
@@ -79,13 +82,17 @@ static int guess(struct job *job)
 	return cli_message_errno(job->in.name, err);
 }
 
-static int create(struct job *job, const struct cli_target *target)
+static int choose_typesize(struct job *job)
 {
 	const struct cli_encoding *user = &job->how->encoding;
-	int err = 0;
 
-	if (user->guess_typesize || !user->has_typesize)
-		err = guess(job);
+	return user->guess_typesize || !user->has_typesize ? guess(job) : 0;
+}
+
+static int create(struct job *job, const struct cli_target *target)
+{
+	int err = choose_typesize(job);
+
 	if (err)
 		return err;
 	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
@@ -106,26 +113,22 @@ static int commit(struct job *job, struct b2f_file *file, bool durable)
 	return cli_message_explain(job->output, err);
 }
 
-/* The data become the sparse frame @target. */
-static int write_sparse(struct job *job, const struct cli_target *target,
-			bool durable)
+static struct b2f_write_options writing(const struct job *job)
 {
-	const struct b2f_frame_options how = {.label = job->output};
-	struct b2f_write_options options = {
+	return (struct b2f_write_options){
 		.no_seal = job->how->common.no_seal,
 		.no_locking = true,
 		.npy_arrays = job->npy,
+		.chunksize = (uint32_t)job->settings.chunksize,
 	};
-	struct b2f_file *file = NULL;
+}
+
+/* All data go to @file, which is closed. */
+static int fill(struct job *job, struct b2f_file *file, bool durable)
+{
+	struct b2f_file_now now;
 	int err;
 
-	err = create(job, target);
-	options.chunksize = (uint32_t)job->settings.chunksize;
-	if (!err)
-		err = cli_frames_open_writable(job->how->runtime, &how,
-					       target->temp, &options, &file);
-	if (err)
-		return err;
 	job->progress.encoder = job->how->runtime;
 	err = cli_input_copy(&job->in, file, job->output, 0, &job->progress,
 			     &job->nbytes);
@@ -133,8 +136,49 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 		err = commit(job, file, durable);
 	else
 		b2f_file_discard(file);
+	b2f_file_now_get(file, &now);
+	job->cbytes = now.cbytes;
 	b2f_file_close(file);
 	return err;
+}
+
+/* The data become the sparse frame @target. */
+static int write_sparse(struct job *job, const struct cli_target *target,
+			bool durable)
+{
+	const struct b2f_frame_options how = {.label = job->output};
+	struct b2f_write_options options;
+	struct b2f_file *file = NULL;
+	int err;
+
+	err = create(job, target);
+	options = writing(job);
+	if (!err)
+		err = cli_frames_open_writable(job->how->runtime, &how,
+					       target->temp, &options, &file);
+	return err ? err : fill(job, file, durable);
+}
+
+/* The data become the frame job->output on a server: chunks as they come. */
+static int write_url(struct job *job)
+{
+	struct b2f_write_options options;
+	struct b2f_frame *frame = NULL;
+	struct b2f_file *file = NULL;
+	int err = choose_typesize(job);
+
+	options = writing(job);
+	if (!err)
+		err = cli_from_url_make(&job->settings, job->output, &frame);
+	if (err)
+		return err;
+	err = b2f_file_open(job->how->runtime, frame, &file);
+	if (!err)
+		err = b2f_file_allow_write(file, &options);
+	if (!err)
+		return fill(job, file, true);
+	b2f_file_close(file);
+	return cli_message_explain(job->output, err);
 }
 
 /*
@@ -246,7 +290,9 @@ static void report(const struct job *job, const char *file, const char *path)
 	};
 	struct b2f_frame_peek peek;
 
-	if (b2f_frame_peek(AT_FDCWD, path, &peek) == 0)
+	if (!path)
+		report.cbytes = job->cbytes;
+	else if (b2f_frame_peek(AT_FDCWD, path, &peek) == 0)
 		report.cbytes = peek.cbytes;
 	cli_common_report(&job->how->common, &report);
 }
@@ -360,6 +406,30 @@ static int publish(struct job *job, struct cli_target *target)
 	return cli_target_commit(target, true);
 }
 
+/* What a server gets is a sparse frame, and takes the place of none. */
+static int compress_to_url(struct job *job, const char *file)
+{
+	int err;
+
+	if (job->how->contiguous || job->how->bloscpack) {
+		cli_message_error("%s: a frame on a server is made of one "
+				  "object per chunk",
+				  job->output);
+		return -EINVAL;
+	}
+	job->progress.npasses = 1 + is_removable(job);
+	err = write_url(job);
+	cli_progress_next(&job->progress);
+	if (!err && is_removable(job))
+		err = compare(job, job->output);
+	cli_progress_fini(&job->progress);
+	if (!err)
+		report(job, file, NULL);
+	if (!err && is_removable(job))
+		err = cli_frames_remove_file(file, &job->in.st);
+	return err;
+}
+
 int cli_compress_file(const struct cli_compress *how,
 		      const struct cli_operand *operand)
 {
@@ -374,6 +444,11 @@ int cli_compress_file(const struct cli_compress *how,
 	err = begin(&job, operand);
 	if (err)
 		return err;
+	if (b2f_remote_is_url(job.output)) {
+		err = compress_to_url(&job, file);
+		end(&job);
+		return err;
+	}
 	if (how->to_stdout)
 		err = cli_target_open_scratch(&target, NULL);
 	else

@@ -193,6 +193,26 @@ char *cli_from_url_name(const char *url)
 	return strndup(path + start, n - start);
 }
 
+int cli_from_url_make(const struct b2f_settings *settings, const char *url,
+		      struct b2f_frame **out)
+{
+	struct b2f_frame_options options = {.log = &cli_message_log};
+	struct b2f_remote *remote = NULL;
+	int err = connect_to(url, &remote);
+
+	if (err)
+		return err;
+	options.label = b2f_remote_label(remote);
+	cli_message_forget();
+	err = b2f_remote_make_frame(remote, "", settings, &options, out);
+	if (err == -EEXIST)
+		cli_message_error("%s: it exists already", options.label);
+	else
+		err = cli_message_explain(options.label, err);
+	b2f_remote_free(remote);
+	return err;
+}
+
 int cli_from_url_refuse(const char *path)
 {
 	if (!b2f_remote_is_url(path))

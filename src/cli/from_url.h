@@ -42,6 +42,11 @@ int cli_from_url_walk(const struct cli_walk *walk, const char *url);
 /* The last part of @url's path, which names what is made of it; malloc'ed. */
 char *cli_from_url_name(const char *url);
 
+/* Makes the frame @url, which is there from its first commit on: not before. */
+B2F_MUST_CHECK
+int cli_from_url_make(const struct b2f_settings *settings, const char *url,
+		      struct b2f_frame **out);
+
 /* Refuses @path, as a place to write to, if it is a URL.  Returns 0 or -EROFS. */
 B2F_MUST_CHECK
 int cli_from_url_refuse(const char *path);

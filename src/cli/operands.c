@@ -238,7 +238,7 @@ int cli_operands_run(const struct cli_operands *o, char **paths)
 	struct run run = {.o = o};
 	int status;
 
-	if (o->output && cli_from_url_refuse(o->output))
+	if (o->output && !o->to_url && cli_from_url_refuse(o->output))
 		return CLI_EXIT_FAILURE;
 	run.moves = names_directory(o) ||
 		    (o->output && paths[0] && goes_below(&run, paths[0]));

@@ -47,6 +47,8 @@ struct cli_operands {
 	const char *output;
 	/* Below directories: the plain files; else the frames. */
 	bool files;
+	/* @output may be a URL. */
+	bool to_url;
 	/* A store that is one file is a directory, too. */
 	bool stores;
 	/* --json prints an array, however many there are. */

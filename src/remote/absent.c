@@ -117,6 +117,19 @@ int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
 	return B2F_EUNSUPPORTED;
 }
 
+int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
+			  const struct b2f_settings *settings,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame **out)
+{
+	(void)remote;
+	(void)path;
+	(void)settings;
+	(void)options;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
 {
 	(void)remote;

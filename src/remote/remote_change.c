@@ -79,6 +79,77 @@ int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
 			      : b2f_remote_report(remote, path, err, &why);
 }
 
+/* Opens the frame whose index are the @size bytes at @index, and which is nowhere. */
+static int open_bytes(const struct b2f_frame_options *options,
+		      const char *label, const uint8_t *index, size_t size,
+		      struct b2f_frame **out)
+{
+	struct b2f_store *store = NULL;
+	int err = b2f_store_new_memory(index, size, &store);
+
+	if (err)
+		return err;
+	store->sparse = true;
+	return b2f_frame_open_store(options, store, label, out);
+}
+
+static int make_frame(struct b2f_remote *remote, const char *path,
+		      const struct b2f_settings *settings,
+		      const struct b2f_frame_options *options,
+		      struct b2f_frame **out, struct b2f_why *why)
+{
+	char *label = b2f_remote_join(remote->url.label, path);
+	struct b2f_store *store = NULL;
+	struct b2f_frame *frame = NULL;
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = label ? b2f_settings_index(settings, false, &index, &size, why)
+			: -ENOMEM;
+
+	if (!err)
+		err = b2f_remote_store_new_frame(remote, path, &store);
+	if (!err)
+		err = open_bytes(options, label, index, size, &frame);
+	if (!err) {
+		b2f_store_free(frame->store);
+		frame->store = store;
+		store = NULL;
+		err = b2f_store_stamp_index(frame->store, &frame->stamp);
+	}
+	if (err)
+		b2f_frame_close(frame);
+	else
+		*out = frame;
+	b2f_store_free(store);
+	free(index);
+	free(label);
+	return err;
+}
+
+int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
+			  const struct b2f_settings *settings,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame **out)
+{
+	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
+	struct b2f_remote_stat now;
+	struct b2f_why why = {""};
+	int err = index ? b2f_remote_allow_write(remote, path) : -ENOMEM;
+
+	if (err) {
+		free(index);
+		return err;
+	}
+	err = b2f_remote_head(remote, index, &now, NULL, &why);
+	free(index);
+	if (err != -ENOENT)
+		return err ? b2f_remote_report(remote, path, err, &why)
+			   : -EEXIST;
+	why = (struct b2f_why){""};
+	err = make_frame(remote, path, settings, options, out, &why);
+	return b2f_remote_report(remote, path, err, &why);
+}
+
 static int remove_chunk(void *arg, int64_t id)
 {
 	b2f_sweeper_remove(arg, id);

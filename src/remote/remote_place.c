@@ -71,6 +71,7 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_note *note)
 {
 	pthread_mutex_lock(&place->lock);
+	place->is_new = false;
 	place->seen = *version;
 	place->seen_ns = b2f_monotonic_ns();
 	place->note = *note;
@@ -88,8 +89,9 @@ int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 
 	pthread_mutex_lock(&place->lock);
 	*out = place->seen;
-	fresh = place->seen_ns &&
-		b2f_monotonic_ns() - place->seen_ns < fresh_ms * 1000000;
+	fresh = place->is_new ||
+		(place->seen_ns &&
+		 b2f_monotonic_ns() - place->seen_ns < fresh_ms * 1000000);
 	pthread_mutex_unlock(&place->lock);
 	if (fresh)
 		return 0;

@@ -30,6 +30,8 @@ struct b2f_remote_place {
 	pthread_mutex_t lock;
 	/* All below: under lock. */
 	pthread_cond_t changed;
+	/* There is no index, and its first one is to come from here. */
+	bool is_new;
 	/* Of the index: the version last seen, when, and what is beside it. */
 	struct b2f_remote_stat seen;
 	uint64_t seen_ns;

@@ -81,20 +81,21 @@ int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why)
 	return hold(remote_of(store), why);
 }
 
-static enum state state_of(struct remote_store *r)
+/* Nothing can be held of an index that is not there yet. */
+static bool is_held(struct remote_store *r)
 {
-	enum state state;
+	bool held;
 
 	pthread_mutex_lock(&r->place->lock);
-	state = r->state;
+	held = r->state == HELD || r->place->is_new;
 	pthread_mutex_unlock(&r->place->lock);
-	return state;
+	return held;
 }
 
 /* The version of the index that is there now; seldom a request. */
 static int look(struct remote_store *r, struct b2f_remote_stat *now)
 {
-	int err = state_of(r) == HELD ? 0 : hold(r, NULL);
+	int err = is_held(r) ? 0 : hold(r, NULL);
 
 	if (!err)
 		err = b2f_remote_place_look(r->place,
@@ -434,6 +435,16 @@ static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 	r->place = b2f_remote_place_ref(place);
 	*out = &r->base;
 	return 0;
+}
+
+int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,
+			       struct b2f_store **out)
+{
+	int err = b2f_remote_store_new(remote, path, true, out);
+
+	if (!err)
+		b2f_remote_store_place(*out)->is_new = true;
+	return err;
 }
 
 struct b2f_remote_place *b2f_remote_store_place(const struct b2f_store *store)

@@ -28,6 +28,13 @@ int b2f_remote_store_new(struct b2f_remote *remote, const char *path,
 			 bool sparse, struct b2f_store **out);
 
 /*
+ * The same of a sparse frame that has no index yet: the first commit puts it there.
+ */
+B2F_MUST_CHECK
+int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,
+			       struct b2f_store **out);
+
+/*
  * Sees the index of @store for the first time.  Returns 0 or an error of requests
  * (b2frame/remote.h).
  */

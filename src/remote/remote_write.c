@@ -142,7 +142,8 @@ static int remote_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
 /* The version of @base and what is beside it; -ESTALE if there is another one. */
 static int find_base(struct b2f_remote_place *place,
 		     const struct b2f_frame_stamp *base, bool look,
-		     struct b2f_remote_stat *out, struct b2f_note *note)
+		     struct b2f_remote_stat *out, struct b2f_note *note,
+		     bool *is_new)
 {
 	struct b2f_frame_stamp stamp;
 	int err = look ? b2f_remote_place_look(place, 0, out) : 0;
@@ -152,6 +153,7 @@ static int find_base(struct b2f_remote_place *place,
 	pthread_mutex_lock(&place->lock);
 	*out = place->seen;
 	*note = place->note;
+	*is_new = place->is_new;
 	note->next_id = place->next_id;
 	pthread_mutex_unlock(&place->lock);
 	stamp = b2f_remote_stamp(out);
@@ -174,10 +176,11 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 }
 
 /* The next look asks the server. */
-static void forget_seen(struct b2f_remote_place *place)
+static void forget_seen(struct b2f_remote_place *place, bool is_there)
 {
 	pthread_mutex_lock(&place->lock);
 	place->seen_ns = 0;
+	place->is_new = place->is_new && !is_there;
 	pthread_mutex_unlock(&place->lock);
 }
 
@@ -201,7 +204,7 @@ static int put_index(struct b2f_remote_place *place, const void *bytes,
 		return err;
 	err = b2f_put_wait(&put, why);
 	if (err)
-		forget_seen(place);
+		forget_seen(place, err == -EEXIST);
 	else
 		note_own(place, &put);
 	if (!err || put.unsure)
@@ -218,10 +221,11 @@ static int remote_install(struct b2f_store *store,
 	struct b2f_remote_stat version;
 	struct b2f_upload *index;
 	struct b2f_note note;
-	int err = find_base(place, base, false, &version, &note);
+	bool is_new;
+	int err = find_base(place, base, false, &version, &note, &is_new);
 
 	if (err == -ESTALE)
-		err = find_base(place, base, true, &version, &note);
+		err = find_base(place, base, true, &version, &note, &is_new);
 	if (err)
 		return b2f_why_set(why, err, "it is another version now");
 	pthread_mutex_lock(&place->lock);
@@ -230,9 +234,11 @@ static int remote_install(struct b2f_store *store,
 	pthread_mutex_unlock(&place->lock);
 	if (!index)
 		return b2f_why_set(why, -ENOENT, "there is no new index");
-	err = put_index(place, index->bytes, index->size, &version, &note, why);
+	err = put_index(place, index->bytes, index->size,
+			is_new ? NULL : &version, &note, why);
 	b2f_upload_unref(index);
-	return err;
+	/* Of chunks that means something else. */
+	return err == -EEXIST ? -ESTALE : err;
 }
 
 int b2f_remote_write_first(struct b2f_remote_place *place, const void *index,

@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 import blosc2
+import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import s3_server  # noqa: E402
@@ -21,12 +22,12 @@ def fill(client):
     client.put_tree("x.b2frame", FRAME)
 
 
-def by_blosc2(client):
+def by_blosc2(client, key):
     """What python-blosc2 reads of the frame, after a download."""
-    top = pathlib.Path("downloaded.b2frame")
-    top.mkdir(exist_ok=True)
-    for name in client.names(FRAME + "/"):
-        (top / name).write_bytes(client.get(f"{FRAME}/{name}"))
+    top = pathlib.Path("downloaded", key)
+    top.mkdir(parents=True)
+    for name in client.names(key + "/"):
+        (top / name).write_bytes(client.get(f"{key}/{name}"))
     return blosc2.open(str(top), mode="r")[:]
 
 
@@ -46,8 +47,33 @@ def check_append(client, proxy):
         ctl("append", "-q", f"s3://{FRAME}", "x")
     proxy.fault = None
     assert cat(f"s3://{FRAME}") == DATA * 5
-    assert by_blosc2(client) == DATA * 5
+    assert by_blosc2(client, FRAME) == DATA * 5
     ctl("verify", f"s3://{FRAME}")
+
+
+def check_compress(client, proxy):
+    """Chunks first; the index last, and once."""
+    url = "s3://bucket/new/y.b2frame"
+    with open("x", "rb") as pipe:
+        ctl("compress", "-q", "-", "-o", url, stdin=pipe.read())
+    assert cat(url) == DATA
+    puts = [r.path for r in proxy.take("PUT") if "/new/" in r.path]
+    assert puts[-1].endswith("/chunks.b2frame") and sum(
+        p.endswith("/chunks.b2frame") for p in puts) == 1, puts
+    err = ctl("compress", "-q", "-f", "x", "-o", url, status=1)[1]
+    assert "exists already" in err, err
+    assert "per chunk" in ctl("compress", "-q", "--contiguous", "x", "-o",
+                              "s3://bucket/z.b2f", status=1)[1]
+    np.save("a.npy", np.arange(300_000).reshape(3, -1))
+    ctl("compress", "-q", "--rm", "a.npy", "-o", "s3://bucket/new/a.b2nd")
+    assert not pathlib.Path("a.npy").exists()
+    assert by_blosc2(client, "bucket/new/a.b2nd")[2, 1] == 200_001
+    # Without its index it is nothing, and what was sent goes again.
+    proxy.fault = lambda r: \
+        status(403) if r.method == "PUT" and "chunks.b2" in r.path else None
+    ctl("compress", "-q", "x", "-o", "s3://bucket/no/x.b2frame", status=1)
+    proxy.fault = None
+    assert client.names("bucket/no/") == []
 
 
 def check_refused(proxy):
@@ -68,6 +94,7 @@ def main():
         fill(client)
         check_append(client, proxy)
         check_refused(proxy)
+        check_compress(client, proxy)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@
         when METHOD TEXT N KIND [VALUE]
                             what happens (as in proxy.py) to the next N requests of
                             METHOD whose path contains TEXT
+        each M METHOD TEXT KIND [VALUE]
+                            the same for each M-th of them
         no_conditions       it takes no notice of If-Match and If-None-Match
         no_notes            it keeps no x-amz-meta
         bare_etags          it knows only ETags without quotes in If-Match of PUT
@@ -18,6 +20,7 @@
 Signatures are not looked at.  A PUT is atomic.
 """
 import hashlib
+import itertools
 import sys
 import threading
 import time
@@ -166,25 +169,38 @@ class Plan:
         self.faults = []
         self.lock = threading.Lock()
 
-    def add(self, method, text, n, fault):
+    def add(self, method, text, picks, fault):
         with self.lock:
-            self.faults.append([method, text, n, fault])
+            self.faults.append((method, text, picks, fault))
 
     def __call__(self, request):
         with self.lock:
-            for entry in self.faults:
-                method, text, n, fault = entry
-                if n and request.method == method and text in request.path:
-                    entry[2] -= 1
+            for method, text, picks, fault in self.faults:
+                if request.method == method and text in request.path \
+                        and next(picks):
                     return fault
         return None
+
+
+def first(n):
+    """Picks the first @n."""
+    return itertools.chain([True] * n, itertools.repeat(False))
+
+
+def each(n):
+    return itertools.cycle([False] * (n - 1) + [True])
+
+
+def fault_of(words):
+    return Fault(words[0], float(words[1]) if len(words) > 1 else 0)
 
 
 def obey(server, way, plan, words):
     """One command; what it is answered by."""
     if words[0] == "when":
-        value = float(words[5]) if len(words) > 5 else 0
-        plan.add(words[1], words[2], int(words[3]), Fault(words[4], value))
+        plan.add(words[1], words[2], first(int(words[3])), fault_of(words[4:]))
+    elif words[0] == "each":
+        plan.add(words[2], words[3], each(int(words[1])), fault_of(words[4:]))
     elif words[0] == "count":
         return str(sum(words[2] in r.path for r in way.take(words[1])))
     elif words[0] == "objects":

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_remote_write.c - frames in an object store are written to, whatever fails */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,6 +366,79 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	cr_assert_str_eq(content(&s), "1111");
 	/* Two frames of four chunks. */
 	cr_assert_eq(store_way_tell(&s.way, "objects"), 10);
+	scene_close(&s);
+}
+
+#define NRACERS	    8
+#define NRACES	    6
+#define RACE_CHUNKS NRACERS
+
+/* A writer of one chunk of all, which commits again and again. */
+struct racer {
+	struct scene *scene;
+	pthread_t thread;
+	uint64_t nchunk;
+	int err;
+};
+
+static void *race(void *arg)
+{
+	struct racer *racer = arg;
+	struct writer w = writer_open(racer->scene);
+
+	racer->err = allow(&w);
+	for (uint8_t i = 0; i < NRACES && !racer->err; i++) {
+		fill(&w, racer->nchunk, (uint8_t)('a' + i));
+		racer->err = commit(&w);
+	}
+	writer_close(&w);
+	return NULL;
+}
+
+/* All writers at once; then each chunk is as its writer left it. */
+static void run_race(struct scene *s)
+{
+	struct racer racers[NRACERS];
+	struct writer w = begin(s);
+
+	for (uint64_t i = NCHUNKS; i < RACE_CHUNKS; i++)
+		fill(&w, i, '1');
+	cr_assert_eq(commit(&w), 0);
+	writer_close(&w);
+	for (uint64_t i = 0; i < NRACERS; i++) {
+		racers[i] = (struct racer){.scene = s, .nchunk = i};
+		cr_assert_eq(pthread_create(&racers[i].thread, NULL, race,
+					    &racers[i]),
+			     0);
+	}
+	for (size_t i = 0; i < NRACERS; i++) {
+		pthread_join(racers[i].thread, NULL);
+		cr_assert_eq(racers[i].err, 0, "%d: %s", racers[i].err,
+			     message);
+	}
+	w = writer_open(s);
+	for (uint64_t i = 0; i < RACE_CHUNKS; i++)
+		cr_assert_eq(value_of(&w, i), 'a' + NRACES - 1);
+	writer_close(&w);
+}
+
+Test(remote_write, eight_writers_that_race_lose_nothing)
+{
+	struct scene s = scene_open();
+
+	run_race(&s);
+	scene_close(&s);
+}
+
+Test(remote_write, eight_writers_that_race_lose_nothing_when_answers_get_lost)
+{
+	struct scene s = scene_open();
+
+	/* Spread over the time that it takes. */
+	(void)store_way_tell(&s.way, "each 9 PUT chunks.b2frame lose");
+	(void)store_way_tell(&s.way, "each 11 PUT .chunk lose");
+	(void)store_way_tell(&s.way, "each 13 HEAD chunks.b2frame status 503");
+	run_race(&s);
 	scene_close(&s);
 }
 

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""a writer that is killed at any request leaves the frame as one commit made it"""
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import s3_server  # noqa: E402
+from bloscctl import cat, ctl, workdir  # noqa: E402
+from build import BLOSCCTL  # noqa: E402
+from fake_s3 import FakeS3  # noqa: E402
+from proxy import Fault, Proxy, drop  # noqa: E402
+
+PIECE = os.urandom(30_000)
+URL = "s3://bucket/x.b2frame"
+
+
+class KillingProxy(Proxy):
+    """Kills the program that asks, at its @nth request: before the server sees that,
+    or (@late) when the server has done it."""
+    def __init__(self, port):
+        super().__init__(port)
+        self.process = None
+        self.nth = 0
+        self.late = False
+        self.fault = self.choose
+
+    def begin(self, nth, late):
+        self.take()
+        self.nth, self.late = nth, late
+        # Its first request waits until it is known.
+        with self.lock:
+            self.process = subprocess.Popen(
+                [BLOSCCTL, "append", "-q", URL, "x"])
+
+    def choose(self, request):
+        if not self.nth or request.nth < self.nth:
+            return None
+        if request.nth > self.nth:
+            return drop
+        if self.late:
+            return Fault("lose")
+        self.kill()
+        return drop
+
+    def kill(self):
+        self.process.kill()
+
+    def end(self):
+        """Whether it was killed."""
+        status = self.process.wait()
+        self.nth = 0
+        return status < 0
+
+
+class LateHandler(KillingProxy.handler):
+    def hang_up(self):
+        # The server has answered, and the program has not heard of it.
+        if self.owner.nth and self.owner.late:
+            self.owner.kill()
+        super().hang_up()
+
+
+KillingProxy.handler = LateHandler
+
+
+def count_pieces():
+    data = cat(URL)
+    assert data == PIECE * (len(data) // len(PIECE))
+    return len(data) // len(PIECE)
+
+
+def check_kills(proxy, late):
+    before, seen = count_pieces(), set()
+    for nth in range(1, 100):
+        proxy.begin(nth, late)
+        killed = proxy.end()
+        after = count_pieces()
+        assert after - before in (0, 1), (nth, before, after)
+        # Once all was acknowledged it is there.
+        assert killed or after == before + 1
+        seen.add((killed, after - before))
+        before = after
+        if not killed:
+            break
+    ctl("verify", URL)
+    assert (True, 0) in seen and (False, 1) in seen
+    return seen
+
+
+def make_frame():
+    pathlib.Path("x").write_bytes(PIECE)
+    ctl("compress", "-q", "--chunksize=32k", "x", "-o", "x.b2frame")
+
+
+def main():
+    with workdir(), FakeS3() as server, KillingProxy(server.port) as proxy:
+        os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=proxy.url)
+        make_frame()
+        s3_server.Client(server.url).put_tree("x.b2frame", "bucket/x.b2frame")
+        check_kills(proxy, late=False)
+        # Its commit may have been the last that the server did for it.
+        assert (True, 1) in check_kills(proxy, late=True)
+        assert count_pieces() > 2
+
+
+if __name__ == "__main__":
+    main()
