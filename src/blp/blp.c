@@ -20,11 +20,6 @@ bool b2f_blp_magic(const uint8_t *raw, size_t size)
 	return size >= sizeof(magic) && !memcmp(raw, magic, sizeof(magic));
 }
 
-bool b2f_blp_is_empty(const struct b2f_blp_header *h)
-{
-	return h->chunk_size == 0 && h->last_chunk == 0 && h->nchunks == 1;
-}
-
 /* Do the numbers make sense, each for itself and together? */
 static int check(const struct b2f_blp_header *h, uint64_t available,
 		 struct b2f_why *why)

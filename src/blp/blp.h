@@ -77,7 +77,11 @@ int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
  * Is it that of data without bytes?  Bloscpack makes one chunk of them, which has
  * none.
  */
-bool b2f_blp_is_empty(const struct b2f_blp_header *header);
+static inline bool b2f_blp_is_empty(const struct b2f_blp_header *header)
+{
+	return header->chunk_size == 0 && header->last_chunk == 0 &&
+	       header->nchunks == 1;
+}
 
 /* Writes the B2F_BLP_HEADER bytes of @header; @sum is the number of its sum. */
 void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,

@@ -116,3 +116,11 @@ int cli_attributes_set(const char *path, const struct stat *like,
 		return set_directory(path, &st, like, from);
 	return set_file(path, like, from);
 }
+
+mode_t cli_attributes_umask(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return mask;
+}

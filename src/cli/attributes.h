@@ -23,4 +23,7 @@ B2F_MUST_CHECK
 int cli_attributes_set(const char *path, const struct stat *like,
 		       const char *from);
 
+/* The mode bits that new files do not get (umask); changes nothing. */
+mode_t cli_attributes_umask(void);
+
 #endif

@@ -145,7 +145,7 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
  */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_frames_bare(job->operand->place), *name = NULL;
+	char *path = cli_text_bare(job->operand->place), *name = NULL;
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 
 	if (path && stem == 0 && cli_operand_is_moved(job->operand))

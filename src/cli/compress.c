@@ -10,6 +10,7 @@
  * of what turns out to be something else; that is all there is to do for a
  * pipe.  Of a file it is known beforehand.
  */
+
 #include "cli/compress.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/attributes.h"
 #include "cli/bloscpack.h"
 #include "cli/copy.h"
 #include "cli/frames.h"
@@ -65,7 +67,7 @@ static mode_t mode_of(const struct job *job)
 	/* A pipe has no mode that the frame could get. */
 	if (job->in.is_file)
 		return job->in.st.st_mode & 0777;
-	return 0666 & ~cli_frames_umask();
+	return 0666 & ~cli_attributes_umask();
 }
 
 static int guess(struct job *job)

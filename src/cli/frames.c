@@ -152,15 +152,6 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
 	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
 }
 
-char *cli_frames_bare(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	return strndup(path, len);
-}
-
 bool cli_frames_is_chunk(const char *name)
 {
 	return strspn(name, "0123456789ABCDEF") == 8 &&
@@ -202,12 +193,4 @@ void cli_frames_forget_pages(const char *path)
 	while ((entry = readdir(dir)))
 		forget_file(dirfd(dir), entry->d_name);
 	closedir(dir);
-}
-
-mode_t cli_frames_umask(void)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return mask;
 }

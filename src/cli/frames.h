@@ -55,9 +55,6 @@ bool cli_frames_is(const char *path, const struct stat *st);
 /* Is there something behind the contiguous @frame, whose file is @st? */
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 
-/* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */
-char *cli_frames_bare(const char *path);
-
 /* Is @name that of a chunk file: eight upper-case hex digits and ".chunk"? */
 bool cli_frames_is_chunk(const char *name);
 
@@ -66,9 +63,6 @@ bool cli_frames_has_chunks(const char *path);
 
 /* What is in memory of frame @path, which is on disk, says nothing any more. */
 void cli_frames_forget_pages(const char *path);
-
-/* The mode bits that new files do not get (umask); changes nothing. */
-mode_t cli_frames_umask(void);
 
 /*
  * Looks whether directory @path holds a frame's files alone.  Returns 0,

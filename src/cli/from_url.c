@@ -8,9 +8,11 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "cli/attributes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
+#include "cli/text.h"
 #include "words/aws.h"
 
 /* Where what comes from servers is kept: one place for the whole process. */
@@ -154,7 +156,7 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 
 static void set_owner(struct stat *st)
 {
-	st->st_mode = S_IFREG | (0666 & ~cli_frames_umask());
+	st->st_mode = S_IFREG | (0666 & ~cli_attributes_umask());
 	st->st_uid = getuid();
 	st->st_gid = getgid();
 }
@@ -428,7 +430,7 @@ int cli_from_url_walk(const struct cli_walk *walk, const char *url)
 	struct steps s = {.walk = walk};
 	const char *key;
 	char *file = walk->no_stores ? NULL : split_pack(url, &key);
-	char *bare = cli_frames_bare(url);
+	char *bare = cli_text_bare(url);
 	int err = -ENOMEM;
 
 	if (file) {

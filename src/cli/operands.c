@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/exit_codes.h"
 #include "b2frame/remote.h"
+#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
+#include "cli/text.h"
 #include "cli/walk.h"
 
 /* A run over all operands. */
@@ -100,7 +101,7 @@ static const char *last_name(const char *path)
 /* Where @path, found below @root, goes; malloc'ed.  @root NULL: by its name. */
 static char *place_of(const struct run *run, const char *root, const char *path)
 {
-	char *bare = cli_frames_bare(path), *place = NULL;
+	char *bare = cli_text_bare(path), *place = NULL;
 	const char *below = bare ? last_name(bare) : NULL;
 	size_t len = root ? strlen(root) : 0;
 

@@ -17,6 +17,7 @@
 #include "cli/cleanup.h"
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/text.h"
 
 /* 16 hexadecimal digits follow. */
 #define TEMP_NAME ".bloscctl-"
@@ -116,7 +117,7 @@ int cli_target_open(struct cli_target *out, const char *path, bool replace)
 
 	*out = (struct cli_target){.name = path, .dirfd = -1};
 	/* A link stays a link: what it points to is replaced. */
-	out->path = exists ? realpath(path, NULL) : cli_frames_bare(path);
+	out->path = exists ? realpath(path, NULL) : cli_text_bare(path);
 	if (!out->path)
 		return cli_message_errno(path, -errno);
 	if (exists)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* text.c - sizes, names and bytes for people to read */
+/* text.c - sizes, names and bytes for people to read, and paths from them */
 #include "cli/text.h"
 
 #include <string.h>
@@ -43,4 +43,13 @@ void cli_text_name(FILE *out, const char *name)
 		b2f_escape_put(out, name, strlen(name));
 	else
 		fputs(name, out);
+}
+
+char *cli_text_bare(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return strndup(path, len);
 }

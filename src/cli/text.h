@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * text.h - sizes, names and bytes for people to read
+ * text.h - sizes, names and bytes for people to read, and paths from them
  *
  * Layer: cli.  Threads: pure functions, but for the stream they write to.
  */
@@ -23,5 +23,8 @@ const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 
 /* Writes a file name: escaped if @out is a terminal, else as it is. */
 void cli_text_name(FILE *out, const char *name);
+
+/* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */
+char *cli_text_bare(const char *path);
 
 #endif

@@ -15,6 +15,7 @@
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
+#include "cli/text.h"
 
 /* One frame that is being transformed. */
 struct job {
@@ -57,7 +58,7 @@ static bool choose_contiguous(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_frames_bare(job->operand->place), *name = NULL;
+	char *path = cli_text_bare(job->operand->place), *name = NULL;
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 	enum b2f_suffix suffix = job->contiguous ? B2F_SUFFIX_CONTIGUOUS
 						 : B2F_SUFFIX_SPARSE;
@@ -96,7 +97,7 @@ static int check_source(const struct job *job)
 static void tell_of_twin(const struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
-	char *path = cli_frames_bare(operand->place);
+	char *path = cli_text_bare(operand->place);
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 
 	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
