@@ -223,7 +223,7 @@ static int write_file(struct b2f_chunk_writer *cw, struct image *image,
 
 	if (!cw->txn->store->sparse)
 		return try_range(cw, image, out, why);
-	/* Another program may take a number while we write. */
+	/* Another program may take the id while we write. */
 	for (int i = 0; i < NAME_TRIES && err == -EEXIST; i++)
 		err = try_file(cw, image, out, why);
 	return err;

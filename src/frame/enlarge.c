@@ -29,10 +29,9 @@ static int make_entries(struct growth *g)
 	if (!g->entries)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < state->n; i++)
-		g->entries[i] =
-			b2f_txn_is_stored(state->raw[i])
-				? (state->raw[i] & ~B2F_ENTRY_NUMBER) | id++
-				: state->raw[i];
+		g->entries[i] = b2f_txn_is_stored(state->raw[i])
+					? (state->raw[i] & ~B2F_ENTRY_ID) | id++
+					: state->raw[i];
 	return 0;
 }
 

@@ -209,7 +209,7 @@ static int load_seal(const struct place *place, uint64_t stored,
 {
 	struct b2f_sealed sealed = {.head = l->bytes,
 				    .nbytes = stored,
-				    .id = l->raw & B2F_ENTRY_NUMBER,
+				    .id = l->raw & B2F_ENTRY_ID,
 				    .tag = b2f_entry_tag(l->raw)};
 	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);
 	bool has = false;

@@ -39,8 +39,7 @@ uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw)
 {
 	struct b2f_range range = {0};
 
-	(void)b2f_ranges_get(frame->store->ranges, raw & B2F_ENTRY_NUMBER,
-			     &range);
+	(void)b2f_ranges_get(frame->store->ranges, raw & B2F_ENTRY_ID, &range);
 	return range.off - frame->store->lead;
 }
 

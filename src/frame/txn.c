@@ -350,7 +350,7 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
 	}
 	/* One that the commit under way names may stay pending, if it fails. */
 	if (!chunk || chunk->committed)
-		raw = b2f_txn_number(raw);
+		raw = b2f_txn_chunk_id(raw);
 	err = b2f_ids_add(&txn->replaced, raw);
 	if (err || !chunk)
 		return err;

@@ -194,9 +194,9 @@ static inline int64_t b2f_txn_id(uint64_t raw)
 }
 
 /* The number that it has, or is going to have, in its name and in the index. */
-static inline uint64_t b2f_txn_number(uint64_t raw)
+static inline uint64_t b2f_txn_chunk_id(uint64_t raw)
 {
-	return raw & B2F_ENTRY_NUMBER;
+	return raw & B2F_ENTRY_ID;
 }
 
 static inline bool b2f_txn_is_stored(uint64_t raw)

@@ -32,7 +32,7 @@ int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 
 static bool is_same_file(uint64_t a, uint64_t b)
 {
-	return b2f_txn_number(a) == b2f_txn_number(b);
+	return b2f_txn_chunk_id(a) == b2f_txn_chunk_id(b);
 }
 
 /* The file that was replaced last is replaced by the commit under way, too. */
@@ -123,7 +123,7 @@ static int add_old_files(const struct b2f_txn *txn, struct b2f_commit *commit)
 		if (b2f_txn_is_stored(state->raw[i]) &&
 		    !b2f_txn_find(txn, state->raw[i]))
 			err = b2f_ids_add(&commit->unsynced,
-					  b2f_txn_number(state->raw[i]));
+					  b2f_txn_chunk_id(state->raw[i]));
 	return err;
 }
 

@@ -60,7 +60,7 @@ static int list_extents(const struct b2f_txn *txn, struct extent **out,
 	for (uint64_t i = 0; i < state->n; i++)
 		if (b2f_txn_is_stored(state->raw[i]) &&
 		    b2f_ranges_get(txn->store->ranges,
-				   b2f_txn_number(state->raw[i]), &range))
+				   b2f_txn_chunk_id(state->raw[i]), &range))
 			extents[(*n)++] =
 				(struct extent){range.off, range.size, i};
 	qsort(extents, *n, sizeof(*extents), compare_extents);

@@ -60,7 +60,7 @@ static void finish_replaced(struct b2f_txn *txn)
 	size_t nfrozen = txn->nfrozen;
 
 	for (size_t i = 0; i < replaced->n; i++)
-		replaced->ids[i] = b2f_txn_number(replaced->ids[i]);
+		replaced->ids[i] = b2f_txn_chunk_id(replaced->ids[i]);
 	b2f_txn_retire(txn, replaced->ids, nfrozen);
 	replaced->n -= nfrozen;
 	if (replaced->n)

@@ -84,7 +84,7 @@ static void find_first_gap(struct search *search)
 	for (uint64_t i = 0; i < state->n; i++)
 		if (b2f_txn_is_stored(state->raw[i]) &&
 		    b2f_ranges_get(txn->store->ranges,
-				   b2f_txn_number(state->raw[i]), &range))
+				   b2f_txn_chunk_id(state->raw[i]), &range))
 			until = b2f_min_u64(until, range.off);
 	if (until > from && may_use(search) &&
 	    !b2f_ranges_add(txn->store->ranges, from,
@@ -113,7 +113,7 @@ void b2f_txn_find_gaps(struct b2f_txn *txn)
 	if (state->n > NMEASURED_MAX || txn->header.chunksize <= 0)
 		return;
 	for (uint64_t i = 0; i < state->n; i++) {
-		uint64_t id = b2f_txn_number(state->raw[i]);
+		uint64_t id = b2f_txn_chunk_id(state->raw[i]);
 		uint64_t size = b2f_txn_measure(txn, i);
 
 		if (size && b2f_ranges_get(txn->store->ranges, id, &range) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* txn_ids.c - numbers of chunk files: used, and free */
+/* txn_ids.c - chunk ids: used, and free */
 #include "frame/txn_ids.h"
 
 #include "base/checked.h"
@@ -58,7 +58,7 @@ static int add_state(struct b2f_ids *list, const struct b2f_txn_state *state)
 		return err;
 	for (uint64_t i = 0; i < state->n; i++)
 		if (b2f_txn_is_stored(state->raw[i]))
-			list->ids[list->n++] = b2f_txn_number(state->raw[i]);
+			list->ids[list->n++] = b2f_txn_chunk_id(state->raw[i]);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static int add_list(struct b2f_ids *list, const struct b2f_ids *more)
 	if (err)
 		return err;
 	for (size_t i = 0; i < more->n; i++)
-		list->ids[list->n++] = b2f_txn_number(more->ids[i]);
+		list->ids[list->n++] = b2f_txn_chunk_id(more->ids[i]);
 	return 0;
 }
 
@@ -106,7 +106,7 @@ uint64_t b2f_txn_above(const struct b2f_txn_state *state)
 
 	for (uint64_t i = 0; i < state->n; i++)
 		if (b2f_txn_is_stored(state->raw[i]))
-			n = b2f_max_u64(n, b2f_txn_number(state->raw[i]) + 1);
+			n = b2f_max_u64(n, b2f_txn_chunk_id(state->raw[i]) + 1);
 	return n;
 }
 
@@ -135,7 +135,7 @@ static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 		err = b2f_ids_add(out, txn->retired.files[i].number);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!err)
-		err = b2f_ids_add(out, b2f_txn_number(chunk->id));
+		err = b2f_ids_add(out, b2f_txn_chunk_id(chunk->id));
 	if (!err)
 		sort(out);
 	return err;

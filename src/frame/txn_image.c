@@ -32,7 +32,7 @@ static int list_places(const struct b2f_txn *txn,
 		if (!b2f_txn_is_stored(state->raw[i]))
 			continue;
 		if (!b2f_ranges_get(txn->store->ranges,
-				    b2f_txn_number(state->raw[i]), &range) ||
+				    b2f_txn_chunk_id(state->raw[i]), &range) ||
 		    range.off < header_len) {
 			free(places);
 			return -EINVAL;

@@ -101,7 +101,7 @@ static bool same_version(uint64_t ours, uint64_t theirs)
 {
 	if (!b2f_txn_is_stored(ours) || !b2f_txn_is_stored(theirs))
 		return ours == theirs;
-	return b2f_txn_number(ours) == b2f_txn_number(theirs) &&
+	return b2f_txn_chunk_id(ours) == b2f_txn_chunk_id(theirs) &&
 	       (!b2f_entry_tag(ours) || !b2f_entry_tag(theirs) ||
 		b2f_entry_tag(ours) == b2f_entry_tag(theirs));
 }
@@ -146,7 +146,7 @@ static bool is_there(const struct b2f_txn *txn,
 	return i < w->n && i < theirs->n && b2f_txn_is_stored(w->raw[i]) &&
 	       b2f_entry_tag(w->raw[i]) &&
 	       b2f_entry_tag(w->raw[i]) == b2f_entry_tag(theirs->raw[i]) &&
-	       b2f_txn_number(w->raw[i]) == b2f_txn_number(theirs->raw[i]);
+	       b2f_txn_chunk_id(w->raw[i]) == b2f_txn_chunk_id(theirs->raw[i]);
 }
 
 static bool may_merge(const struct b2f_txn *txn,
@@ -174,9 +174,9 @@ static void give_up_taken(struct b2f_txn *txn, const struct b2f_ids *used)
 	struct b2f_new_chunk *chunk, *next;
 
 	HASH_ITER(hh, txn->fresh, chunk, next)
-	if (!chunk->committed &&
-	    b2f_ids_has_sorted(used, b2f_txn_number(chunk->id)))
-		b2f_txn_set_bad(txn, chunk);
+		if (!chunk->committed &&
+		    b2f_ids_has_sorted(used, b2f_txn_chunk_id(chunk->id)))
+			b2f_txn_set_bad(txn, chunk);
 }
 
 /* Puts our changes on top of @state, which is theirs. */

@@ -68,7 +68,7 @@ int b2f_txn_move(struct b2f_txn *txn, uint64_t nchunk, uint64_t from,
 	b2f_object_close(&old);
 	b2f_object_close(&new);
 	if (!err)
-		*raw = (*raw & ~B2F_ENTRY_NUMBER) | id;
+		*raw = (*raw & ~B2F_ENTRY_ID) | id;
 	else if (taken)
 		b2f_ranges_give_back(store->ranges, id);
 	return err;

@@ -24,7 +24,7 @@ struct b2f_new_chunk {
 	bool committed;
 	/*
 	 * Its data have to be written to another file: it could not be made
-	 * durable, or another program has taken its number.
+	 * durable, or another program has taken its id.
 	 */
 	bool bad;
 	/* Replaced while the commit under way still needs the entry. */

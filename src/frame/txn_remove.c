@@ -377,7 +377,7 @@ static int visit(void *arg, int64_t id)
 	return b2f_ids_add(&clean->orphans, (uint64_t)id);
 }
 
-/* What cannot be removed keeps its number, and the next writer tries again. */
+/* What cannot be removed keeps its id, and the next writer tries again. */
 static void remove_orphans(struct b2f_txn *txn, const struct b2f_ids *orphans)
 {
 	size_t ndeleted = 0;

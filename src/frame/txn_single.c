@@ -202,7 +202,7 @@ static int make_room(struct b2f_txn *txn, uint64_t limit, bool *sync_failed,
 		return err;
 	for (uint64_t i = 0; i < state->n && !err; i++) {
 		if (!b2f_txn_is_stored(state->raw[i]) ||
-		    !begins_before(txn, b2f_txn_number(state->raw[i]), limit))
+		    !begins_before(txn, b2f_txn_chunk_id(state->raw[i]), limit))
 			continue;
 		in_use = true;
 		err = b2f_txn_disk_claim(txn, why);

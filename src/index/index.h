@@ -155,7 +155,7 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
  * An index chunk has the first of these alone; index/tags.h adds the others.
  */
 #define B2F_ENTRY_SEALED (UINT64_C(1) << 62)
-#define B2F_ENTRY_NUMBER UINT64_C(0x7fffffff)
+#define B2F_ENTRY_ID	 UINT64_C(0x7fffffff)
 
 /* The tag of the seal that the chunk of entry @raw has to have; 0: none. */
 static inline uint32_t b2f_entry_tag(uint64_t raw)

@@ -58,7 +58,7 @@ uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++)
 		if (!(entries[i] >> 63))
-			max = b2f_max_u64(max, entries[i] & B2F_ENTRY_NUMBER);
+			max = b2f_max_u64(max, entries[i] & B2F_ENTRY_ID);
 	return n ? max + ID_MARGIN : 0;
 }
 
@@ -199,7 +199,7 @@ static uint64_t value_of(const struct b2f_index_parts *parts, uint64_t i)
 	if (raw >> 63)
 		return raw;
 	if (parts->header.sparse)
-		return raw & B2F_ENTRY_NUMBER;
+		return raw & B2F_ENTRY_ID;
 	return parts->places ? parts->places[i] : raw;
 }
 

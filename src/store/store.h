@@ -36,7 +36,7 @@ struct b2f_store;
 #define B2F_OBJECT_NEW_INDEX (-2)
 
 /*
- * In the id of a chunk file, besides its number: the file is *pending*, which
+ * In the id of a chunk file, besides the chunk id: the file is *pending*, which
  * means that it may still be under a name that no other program knows or takes.
  * b2f_store_show() gives it its own.  Numbers are below this bit, as C-Blosc2
  * reads them as int32.
