@@ -50,7 +50,7 @@ static const char options[] =
 	"  cachesize=SIZE        decoded data to keep (512m, or 1/8 of "
 	"memory)\n"
 	"  workers=N             threads that decode (one for each core)\n"
-	"  readahead=SIZE        how far to decode ahead (16m; 0: not at all)\n"
+	"  readahead=SIZE        how far to decode ahead (4m per worker; 0: not at all)\n"
 	"  dirtysize=SIZE        written data to keep in memory (1/4 of it)\n"
 	"  writeback_cache       the kernel collects writes (many small ones "
 	"get\n"

@@ -15,6 +15,11 @@
 #define CACHE_MEMORY_SHARE 8
 #define WINDOW_DEFAULT	   (UINT64_C(16) << 20)
 #define WINDOW_CACHE_SHARE 8
+/*
+ * Enough for each worker to have something to do.  With more, decoded bytes
+ * have left the processor's caches before they are used.
+ */
+#define NEAR_WINDOW_WORKER (UINT64_C(4) << 20)
 /* All windows together may take this part of the cache. */
 #define AHEAD_CACHE_SHARE 2
 
@@ -34,6 +39,15 @@ static unsigned int default_workers(void)
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n > 0 ? (unsigned int)n : 1;
+}
+
+static uint64_t near_window(const struct b2f_runtime *rt,
+			    const struct b2f_runtime_options *options)
+{
+	uint64_t enough = NEAR_WINDOW_WORKER * b2f_pool_nworkers(rt->pool);
+
+	return options->readahead_bytes ? rt->window
+					: b2f_min_u64(rt->window, enough);
 }
 
 int b2f_runtime_new(const struct b2f_runtime_options *options,
@@ -65,6 +79,8 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 		err = b2f_pool_new(options->nworkers ? options->nworkers
 						     : default_workers(),
 				   &rt->pool);
+	if (!err)
+		rt->near_window = near_window(rt, options);
 	if (err)
 		b2f_runtime_free(rt);
 	else

@@ -24,6 +24,8 @@ struct b2f_runtime {
 	struct b2f_pool *pool;
 	/* Largest window of one reader, bytes; 0: no readahead. */
 	uint64_t window;
+	/* The same where nothing has to be fetched ahead. */
+	uint64_t near_window;
 	/* Most decoded bytes that may wait to be decoded ahead, all readers. */
 	uint64_t ahead_max;
 	/* Those that wait now. */

@@ -155,13 +155,29 @@ static void queue_chunk(const struct b2f_reading *r,
 	b2f_pool_submit(rt->pool, B2F_POOL_AHEAD, &a->job);
 }
 
+/* How far to decode ahead; of large chunks two, that both have a worker. */
+static uint64_t window_of(struct b2f_file *file)
+{
+	const struct b2f_runtime *rt = file->runtime;
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	uint64_t window = rt->window, chunks = 0;
+
+	if (frame->layout.linear && frame->header.chunksize > 0)
+		chunks = 2 * (uint64_t)frame->header.chunksize;
+	if (!frame->store->ops->prefetch)
+		window = b2f_min_u64(window,
+				     b2f_max_u64(rt->near_window, chunks));
+	b2f_frame_close(frame);
+	return window;
+}
+
 int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
 {
 	struct b2f_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return -ENOMEM;
-	b2f_readahead_init(&stream->readahead, file->runtime->window);
+	b2f_readahead_init(&stream->readahead, window_of(file));
 	stream->file = file;
 	stream->follow_max = file->runtime->cache_bytes / FOLLOW_SHARE;
 	pthread_mutex_lock(&file->streams_lock);
