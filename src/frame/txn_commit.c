@@ -148,6 +148,8 @@ int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 struct sync_all {
 	struct b2f_txn *txn;
 	struct b2f_commit *commit;
+	/* Syncs, not only a wait for writes. */
+	bool durable;
 };
 
 /*
@@ -165,7 +167,7 @@ static int settle_file(void *arg, size_t i)
 
 	err = b2f_object_open(txn->store, id, &object, &why);
 	if (!err) {
-		err = b2f_object_settle(&object, all->commit->durable, &why);
+		err = b2f_object_settle(&object, all->durable, &why);
 		/* Of one that cannot be opened now, nothing is lost yet. */
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
@@ -181,10 +183,10 @@ static int settle_file(void *arg, size_t i)
 }
 
 /*
- * What a frame that was never durable is made of reaches the disk before it
- * gets its names, too: if the power fails, the frame is there as a whole or not
- * at all.  Names alone would be kept first, and lead to files of 0 bytes.  The
- * disk is at all of it at the same time, and nothing is flushed.
+ * What a frame is made of reaches the disk before it gets its names, even if
+ * nothing has to be durable: if the power fails, the frame is there as a whole
+ * or not at all.  Names alone would be kept first, and lead to files of 0 bytes.
+ * The disk is at all of it at the same time, and nothing is flushed.
  */
 static int begin_file(void *arg, size_t i)
 {
@@ -200,9 +202,9 @@ static int begin_file(void *arg, size_t i)
 }
 
 static int for_files(struct b2f_txn *txn, struct b2f_commit *commit,
-		     int (*fn)(void *arg, size_t i))
+		     int (*fn)(void *arg, size_t i), bool durable)
 {
-	struct sync_all all = {txn, commit};
+	struct sync_all all = {txn, commit, durable};
 	size_t n = commit->unsynced.n;
 	int err = 0;
 
@@ -261,10 +263,25 @@ static int show_files(struct b2f_txn *txn, struct b2f_commit *commit,
 	n -= err != 0;
 	if (!err)
 		err = marked;
-	if (!err && commit->durable && pending->n)
-		err = b2f_store_sync_names(txn->store, why);
 	if (err)
 		hide_files(txn, pending, n);
+	return err;
+}
+
+/*
+ * All of it at once, names too: then a journal, which keeps what came before
+ * with whatever it is asked for, has one entry to write instead of one for each
+ * file, and the other syncs find theirs done.
+ */
+static int sync_files(struct b2f_txn *txn, struct b2f_commit *commit,
+		      const struct b2f_object *index, struct b2f_why *why)
+{
+	int err = for_files(txn, commit, settle_file, true);
+
+	if (!err)
+		err = b2f_object_sync(index, why);
+	if (!err && commit->pending.n)
+		err = b2f_store_sync_names(txn->store, why);
 	return err;
 }
 
@@ -285,11 +302,11 @@ static int sync_first_index(const struct b2f_txn *txn,
 }
 
 /*
- * From the check that no other program has written to the new index in its
+ * From the check that no other program has written to the new @index in its
  * place.
  */
 static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
-			 struct b2f_why *why)
+			 const struct b2f_object *index, struct b2f_why *why)
 {
 	int err;
 
@@ -302,7 +319,10 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 		err = show_files(txn, commit, why);
 	if (err)
 		return err;
-	err = b2f_store_install(txn->store, &txn->stamp, why);
+	if (commit->durable)
+		err = sync_files(txn, commit, index, why);
+	if (!err)
+		err = b2f_store_install(txn->store, &txn->stamp, why);
 	if (err) {
 		hide_files(txn, &commit->pending, commit->pending.n);
 		return err;
@@ -318,33 +338,37 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 static int write_all(struct b2f_txn *txn, struct b2f_commit *commit,
 		     struct b2f_why *why)
 {
+	struct b2f_object index = {.fd = -1};
 	uint8_t *bytes = NULL;
 	size_t size = 0;
 	int err;
 
-	err = for_files(txn, commit, commit->durable ? settle_file : begin_file);
+	err = for_files(txn, commit, begin_file, false);
 	if (!err)
 		err = b2f_txn_make_index(txn, commit, NULL, &bytes, &size,
 					  why);
 	if (!err)
 		err = b2f_store_write_index(
 			txn->store, bytes, size,
-			commit->has_mtime ? &commit->mtime : NULL,
-			commit->durable, why);
-	if (!err && !commit->durable)
-		err = for_files(txn, commit, settle_file);
+			commit->has_mtime ? &commit->mtime : NULL, &index,
+			why);
+	/* Not under the lock of other programs: that takes longest. */
+	if (!err)
+		err = for_files(txn, commit, settle_file, false);
 	free(bytes);
 	if (err)
-		return err;
+		goto out;
 	commit->frame_len = size;
 	commit->told_cbytes = commit->state.cbytes +
 			      b2f_index_margin(commit->state.raw,
 					       commit->state.n);
 	err = b2f_txn_lock_out(txn, commit->lock_wait_ms, why);
 	if (err)
-		return err;
-	err = replace_index(txn, commit, why);
+		goto out;
+	err = replace_index(txn, commit, &index, why);
 	b2f_txn_let_in(txn);
+out:
+	b2f_object_close(&index);
 	return err;
 }
 

@@ -134,7 +134,7 @@ int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
 
 int b2f_store_write_index(struct b2f_store *store, const void *index,
 			  size_t size, const struct timespec *mtime,
-			  bool durable, struct b2f_why *why)
+			  struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
 	int err;
@@ -146,8 +146,11 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 	if (!err)
 		err = b2f_object_inherit(&object, mtime, why);
 	if (!err)
-		err = b2f_object_settle(&object, durable, why);
-	b2f_object_close(&object);
+		err = b2f_object_write_out(&object, why);
+	if (err)
+		b2f_object_close(&object);
+	else
+		*out = object;
 	return err;
 }
 
@@ -172,8 +175,13 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 			    size_t size, const struct timespec *mtime,
 			    struct b2f_why *why)
 {
-	int err = b2f_store_write_index(store, index, size, mtime, true, why);
+	struct b2f_object object = {.fd = -1};
+	int err;
 
+	err = b2f_store_write_index(store, index, size, mtime, &object, why);
+	if (!err)
+		err = b2f_object_sync(&object, why);
+	b2f_object_close(&object);
 	if (!err)
 		err = b2f_store_install(store, NULL, why);
 	if (!err)

@@ -124,13 +124,14 @@ int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
 /*
  * Writes the new index, the @size bytes at @index, with what it inherits from
- * the one before (b2f_object_inherit(), with @mtime): @durable, or as
- * b2f_object_write_out() leaves it.  Returns 0 or an errno.
+ * the one before (b2f_object_inherit(), with @mtime), as
+ * b2f_object_write_out() leaves it.  Close *@out with b2f_object_close(): its
+ * mode may allow nobody to open it for b2f_object_sync().  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_write_index(struct b2f_store *store, const void *index,
 			  size_t size, const struct timespec *mtime,
-			  bool durable, struct b2f_why *why);
+			  struct b2f_object *out, struct b2f_why *why);
 
 /*
  * Puts the new index in the place of the index, at once (rename).  In a shared store
