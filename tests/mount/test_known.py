@@ -60,7 +60,9 @@ def test_a_listing_brings_attributes():
     for i in range(300):
         pathlib.Path(f"src/file-{i}").touch()
         frame(f"src/frame-{i}.b2frame")
-    with Mount("src", "mnt") as mount:
+    # However long the walk takes.
+    with Mount("src", "mnt", "-o",
+               "attr_timeout=1000,entry_timeout=1000") as mount:
         before = requests(mount.pid)
         with os.scandir("mnt") as entries:
             sizes = {e.name: e.stat().st_size for e in entries}
