@@ -87,34 +87,40 @@ static int set_file(const char *path, const struct stat *like, const char *from)
 	return utimensat(AT_FDCWD, path, times, 0) != 0 ? -errno : 0;
 }
 
-static int set_directory(const char *path, const struct stat *st,
-			 const struct stat *like, const char *from)
+/* The file @path, or the index of the frame in the directory; malloc'ed. */
+static char *file_of(const char *path)
 {
-	mode_t mode = directory_mode(like->st_mode) | (st->st_mode & S_ISGID);
-	char *index;
-	int err;
+	struct stat st;
+	bool is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	char *file;
 
-	if (asprintf(&index, "%s/" B2F_INDEX_NAME, path) < 0)
-		return -ENOMEM;
-	if (st->st_uid != like->st_uid || st->st_gid != like->st_gid)
-		own_all(path, like);
-	err = set_file(index, like, from);
-	free(index);
-	if (!err && chmod(path, mode) != 0)
-		err = -errno;
-	return err;
+	return asprintf(&file, "%s%s", path, is_dir ? "/" B2F_INDEX_NAME : "") <
+			       0
+		       ? NULL
+		       : file;
 }
 
 int cli_attributes_set(const char *path, const struct stat *like,
 		       const char *from)
 {
-	struct stat st;
+	char *file = file_of(path), *model = from ? file_of(from) : NULL;
+	mode_t mode = directory_mode(like->st_mode);
+	struct stat st = {0};
+	int err = !file || (from && !model) ? -ENOMEM : 0;
 
-	if (lstat(path, &st) != 0)
-		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return set_directory(path, &st, like, from);
-	return set_file(path, like, from);
+	if (!err && lstat(path, &st) != 0)
+		err = -errno;
+	if (S_ISDIR(st.st_mode) &&
+	    (st.st_uid != like->st_uid || st.st_gid != like->st_gid))
+		own_all(path, like);
+	if (!err)
+		err = set_file(file, like, model);
+	if (!err && S_ISDIR(st.st_mode) &&
+	    chmod(path, mode | (st.st_mode & S_ISGID)) != 0)
+		err = -errno;
+	free(file);
+	free(model);
+	return err;
 }
 
 mode_t cli_attributes_umask(void)

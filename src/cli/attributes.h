@@ -13,8 +13,8 @@
 
 /*
  * Gives the new frame @path permissions and times of @like and, if this process
- * may do that, its owner.  @from, if not NULL, is a file (of a frame: its
- * index) whose ACL and user.* attributes go to the index of the new one.
+ * may do that, its owner.  @from, if not NULL, is a file or a frame whose ACL
+ * and user.* attributes (of a sparse one: its index's) go to the new one.
  *
  * Returns 0 or an errno, and says nothing.  What the process may not do, or the
  * filesystem cannot, is left out.

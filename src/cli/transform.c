@@ -293,22 +293,6 @@ static int compare(struct job *job, const char *path)
 	return err;
 }
 
-/* ACL and user.* attributes are those of the index. */
-static int set_attributes(const struct job *job,
-			  const struct cli_target *target)
-{
-	char *index = NULL;
-	int err;
-
-	if (!b2f_frame_info_get(job->frame)->sparse)
-		return cli_target_set_attributes(target, &job->like, job->path);
-	if (asprintf(&index, "%s/" B2F_INDEX_NAME, job->path) < 0)
-		return cli_message_errno(job->output, -ENOMEM);
-	err = cli_target_set_attributes(target, &job->like, index);
-	free(index);
-	return err;
-}
-
 static int make(struct job *job, const struct cli_target *target)
 {
 	bool careful = job->in_place || job->how->remove;
@@ -322,7 +306,7 @@ static int make(struct job *job, const struct cli_target *target)
 	if (!err && careful)
 		err = compare(job, target->temp);
 	if (!err)
-		err = set_attributes(job, target);
+		err = cli_target_set_attributes(target, &job->like, job->path);
 	/* Once more: has it changed meanwhile? */
 	return err ? err : hold(job);
 }
