@@ -59,6 +59,7 @@ struct fs {
 	/* See grow.h; the list is under the lock. */
 	struct fs_grown_list grown;
 	pthread_rwlock_t names_lock;
+	_Atomic bool cannot_grow;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
 	struct fs_durables durables;

@@ -14,9 +14,6 @@
 /* So many old files stay open, besides those of frames that are open. */
 #define KEPT_MAX 256
 
-/* What small frames of other mounts may hold where new ones are not small. */
-#define SMALL_ELSEWHERE (128u << 10)
-
 /* How much longer than attributes are cached a number is shown, seconds. */
 #define LATER_S 2
 
@@ -155,7 +152,8 @@ static int grow(struct growth *g)
 void fs_grow_before(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 		    uint64_t size, uint64_t off)
 {
-	uint64_t limit = fs->config.small ? fs->config.small : SMALL_ELSEWHERE;
+	/* Other mounts may make small frames where this one does not. */
+	uint64_t limit = fs->config.small ? fs->config.small : FS_SMALL;
 	struct growth g = {.fs = fs, .frame = frame};
 	int err;
 
@@ -166,7 +164,16 @@ void fs_grow_before(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 	err = grow(&g);
 	pthread_rwlock_unlock(&fs->names_lock);
 	/* It stays one file, as the library has logged, and is slower. */
-	(void)err;
+	if (err == -EINVAL && !atomic_exchange(&fs->cannot_grow, true))
+		fs_logger_write(fs->logger, B2F_LOG_INFO,
+				"%s: its filesystem cannot exchange names, so new "
+				"files are directories from now on",
+				frame->label);
+}
+
+bool fs_grow_makes_small(struct fs *fs)
+{
+	return fs->config.small && !atomic_load(&fs->cannot_grow);
 }
 
 ino_t fs_grow_shown_ino(struct fs *fs, dev_t dev, ino_t ino)

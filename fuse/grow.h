@@ -40,6 +40,9 @@ TAILQ_HEAD(fs_grown_list, fs_grown);
 void fs_grow_before(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 		    uint64_t size, uint64_t off);
 
+/* Is a new file to be a small frame?  Not where one has failed to grow. */
+bool fs_grow_makes_small(struct fs *fs);
+
 /*
  * Call these around all that gives a frame another name, or takes one away.  The
  * lock comes before those of the library, and may be held during I/O.

@@ -144,6 +144,7 @@ static struct fs_options defaults(void)
 		.codec = new_files.codec,
 		.clevel = new_files.clevel,
 		.chunksize = 1 << 20,
+		.small = FS_SMALL,
 	};
 
 	memcpy(o.filters, new_files.filters, sizeof(o.filters));

@@ -18,6 +18,9 @@
 /* A numeric option that was not given. */
 #define FS_UNSET (-1)
 
+/* What a new file may have and stay one file, unless an option says otherwise. */
+#define FS_SMALL (64 << 10)
+
 /* Zero or NULL: not given, unless a field says otherwise. */
 struct fs_options {
 	/* Operands, as given. */
@@ -80,7 +83,7 @@ struct fs_options {
 	int64_t clevel;
 	int64_t typesize;
 	int64_t chunksize;
-	/* Up to this many bytes they are one file; 0: never. */
+	/* Up to this many bytes they are one file (FS_SMALL); 0: never. */
 	int64_t small;
 	int64_t blocksize;
 	/* As the slots of a frame. */

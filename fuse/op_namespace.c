@@ -271,7 +271,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		return err;
 	options.label = label;
 	fs_maker_begin(req);
-	err = (fs->config.small ? b2f_frame_make_small : b2f_frame_make)(
+	err = (fs_grow_makes_small(fs) ? b2f_frame_make_small : b2f_frame_make)(
 		&fs->config.new_files, entry->pin.fd, fresh->name,
 		mode | own_access(), &options, &fresh->made);
 	fs_maker_end(req);

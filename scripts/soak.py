@@ -40,8 +40,14 @@ def play(count, seed, contiguous=False):
             count // 3 + 1, seed + i, contiguous=contiguous)
 
 
-def kill(count, seed, contiguous=False):
+def kill(count, seed, contiguous=False, small=False):
     calls = range(3, 3 + count * 2 // 5)
+    if small:
+        yield "small files", lambda: kills.kill_small(
+            [None] * (count // 2), seed)
+        yield "small files at each call", lambda: kills.kill_small(
+            range(1, 1 + count // 2), seed)
+        return
     yield "one file", lambda: kills.kill(count * 2 // 5, seed, contiguous)
     yield "at each call", lambda: kills.kill_at_calls(calls, seed, contiguous)
     yield "new files", lambda: kills.kill_creator(count - count * 4 // 5, seed)
@@ -95,13 +101,13 @@ def cut_at_each_write(kind, seed, options):
     assert power.cut_at_each_write(kind, seed, options) == 0
 
 
-def cut(count, seed, contiguous=False, small=False):
+def cut(count, seed, contiguous=False, sparse=False):
     """Runs of a hundred cuts, with one set of options after the other.
 
-    With @contiguous first one with a cut at each write; with @small new files
-    are one file each.
+    With @contiguous first one with a cut at each write; with @sparse new files
+    are directories from the start.
     """
-    more = ("small=64k",) * small
+    more = ("small=0",) * sparse
     sets = itertools.cycle(((), ("chunksize=64k", "typesize=8"),
                             ("writeback_cache",), ("direct_io",),
                             ("cachesize=2m", "dirtysize=512k")))
@@ -125,7 +131,8 @@ RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
         "damage": (damage, 650), "power": (cut, 1000),
         "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
-OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut), "--small": (fsx, cut)}
+OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut),
+           "--small": (fsx, kill), "--sparse": (cut,)}
 
 
 def usage():

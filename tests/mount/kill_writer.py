@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kill_writer - changes a file, and tells what is done, until that fails
 
-usage: kill_writer.py changes FILE SEED SIZE [inside]
+usage: kill_writer.py changes FILE SEED SIZE [inside|small]
        kill_writer.py files FOLDER SEED
 
 changes: operations of all_operations(), and an fsync now and then.
@@ -18,6 +18,8 @@ import struct
 import sys
 
 FEW, MANY = 2 << 20, 4 << 20
+# Around the size at which a small file becomes a directory.
+SMALL_FEW, SMALL_MANY = 1, 90 << 10
 
 
 def pattern(step, off, size):
@@ -26,18 +28,20 @@ def pattern(step, off, size):
     return (record * (size // 16 + 1))[:size]
 
 
-def all_operations(seed, size, inside=False):
+def all_operations(seed, size, inside=False, small=False):
     """(None, new size) or (offset, data), without an end.
 
     Steps of several writes each, far from each other.  @inside: the size stays.
     """
+    few, many = (SMALL_FEW, SMALL_MANY) if small else (FEW, MANY)
+    sizes = [5, 700, 4096, 20000] + [70000, 200000] * (not small)
     for step in itertools.count(1):
         rng = random.Random(seed << 32 | step)
         if not inside and rng.randrange(10) == 0:
-            size = rng.randrange(FEW, MANY)
+            size = rng.randrange(few, many)
             yield None, size
         for _ in range(rng.randrange(2, 6)):
-            n = rng.choice([5, 700, 4096, 70000, 200000])
+            n = rng.choice(sizes)
             off = rng.randrange(size - n if inside else size)
             size = max(size, off + n)
             yield off, pattern(step, off, n)
@@ -58,11 +62,10 @@ def write_all(fd, data, off):
         done += os.pwrite(fd, data[done:], off + done)
 
 
-def change(path, seed, size, inside):
+def change(path, seed, size, **how):
     fd = os.open(path, os.O_RDWR)
     rng = random.Random(seed)
-    for number, (off, data) in enumerate(all_operations(seed, size, inside),
-                                         1):
+    for number, (off, data) in enumerate(all_operations(seed, size, **how), 1):
         if off is None:
             os.ftruncate(fd, data)
         else:
@@ -87,7 +90,8 @@ def main():
         if kind == "files":
             make_files(path, int(seed))
         else:
-            change(path, int(seed), int(rest[0]), rest[1:] == ["inside"])
+            change(path, int(seed), int(rest[0]),
+                   **{word: True for word in rest[1:]})
     except OSError as error:
         print(error, file=sys.stderr)
 

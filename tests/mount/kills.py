@@ -8,16 +8,17 @@ import itertools
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import time
 
 import numpy as np
 
-from kill_writer import MANY, all_operations, file_content
+from kill_writer import MANY, SMALL_MANY, all_operations, file_content
 from mounting import wait_until
 from scratch import (PLAIN, Scratch, bloscctl, check_same, check_stock,
-                     frames, litter, make_contiguous, stock_bytes)
+                     frames, is_frame, litter, make_contiguous, stock_bytes)
 
 WRITER = pathlib.Path(__file__).with_name("kill_writer.py")
 FRAME = "src/f.b2frame"
@@ -135,12 +136,12 @@ def killing(call):
             "-e", f"inject={CHANGES}:signal=SIGKILL:when={call}"]
 
 
-def kill_once(state, seed, rng, call=None):
+def kill_once(state, seed, rng, call=None, small=False):
     """One round; returns what the file holds afterwards.
 
     The daemon is killed after a while, or at the call @call.
     """
-    inside = rng.randrange(5) == 0
+    inside = not small and rng.randrange(5) == 0
     options = list(OPTIONS)
     if inside:
         options.append("writeback_cache")
@@ -149,7 +150,7 @@ def kill_once(state, seed, rng, call=None):
     scratch = Scratch(*options, wrap=killing(call) if call else ())
     scratch.start()
     writer = Writer("changes", "mnt/f", seed, len(state),
-                    *["inside"] * inside)
+                    *["inside"] * inside, *["small"] * small)
     if call:
         wait_until(lambda: scratch.mount.process.poll() is not None, "the end")
     else:
@@ -158,7 +159,7 @@ def kill_once(state, seed, rng, call=None):
     told = writer.told()
     done, synced = last(told, "d"), last(told, "s")
     operations = list(itertools.islice(
-        all_operations(seed, len(state), inside), done + 1))
+        all_operations(seed, len(state), inside, small), done + 1))
     found = check_frame()
     if inside:
         fits = each_byte_is_known(state, operations, synced, found)
@@ -197,6 +198,21 @@ def kill_at_calls(calls, seed, contiguous=False):
     kill_one_after_the_other(calls, seed, contiguous)
 
 
+def kill_small(calls, seed):
+    """Each of a writer of a small file, which becomes a directory some time."""
+    rng = random.Random(seed)
+    directories = 0
+    for number, call in enumerate(calls):
+        shutil.rmtree("src", ignore_errors=True)
+        state = os.urandom(rng.randrange(1, SMALL_MANY))
+        with Scratch(*OPTIONS), open("mnt/f", "wb") as f:
+            f.write(state)
+        kill_once(state, (seed << 20) + number, rng, call, small=True)
+        assert os.listdir("src") == ["f.b2frame"], os.listdir("src")
+        directories += os.path.isdir(FRAME)
+    print(f"{len(calls)} kills, {directories} directories in the end")
+
+
 def kill_creator_once(seed, rng):
     scratch = Scratch(*OPTIONS)
     scratch.start()
@@ -208,7 +224,7 @@ def kill_creator_once(seed, rng):
         check_stock(f"src/{seed}-{number}.b2frame", file_content(seed, number))
     # The one under way is not there, or any part of it is.
     path = pathlib.Path(f"src/{seed}-{done + 1}.b2frame")
-    if (path / "chunks.b2frame").exists():
+    if is_frame(path) and (path.is_dir() or path.stat().st_size > 0):
         want = file_content(seed, done + 1)
         assert want.startswith(stock_bytes(path)), path
     return done

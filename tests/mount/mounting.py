@@ -75,6 +75,10 @@ class Mount:
         self.path.mkdir(exist_ok=True)
         self.log_path = pathlib.Path("log").absolute()
         self.log_file = open(self.log_path, "ab")
+        # To run tests of other things with directories only: B2F_SMALL=0.
+        small = os.environ.get("B2F_SMALL")
+        if small and not any("small=" in str(x) for x in args):
+            args = *args, "-o", f"small={small}"
         self.args = [*wrap, str(BUILD / "bloscfs"), "-f", *args, str(source),
                      str(mountpoint)]
         self.ended = False

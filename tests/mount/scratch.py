@@ -29,10 +29,6 @@ class Scratch:
     """src, shown as mnt.  options: as after -o, besides rw."""
 
     def __init__(self, *options, source="src", path="mnt", wrap=()):
-        # To run tests of other things with small files: B2F_SMALL=64k.
-        small = os.environ.get("B2F_SMALL")
-        if small and not any("small=" in x for x in options):
-            options = (*options, f"small={small}")
         self.options = options
         self.wrap = wrap
         self.source = pathlib.Path(source).absolute()

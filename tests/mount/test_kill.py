@@ -4,7 +4,8 @@
 import itertools
 
 from kill_writer import all_operations
-from kills import apply, each_byte_is_known, kill, kill_creator, matching
+from kills import (apply, each_byte_is_known, kill, kill_creator, kill_small,
+                   matching)
 from mounting import SANITIZED, main
 
 ROUNDS = 4 if SANITIZED else 10
@@ -43,6 +44,11 @@ def test_one_file():
 
 def test_new_files():
     kill_creator(ROUNDS // 2, seed=2)
+
+
+def test_small_files():
+    kill_small([None] * (ROUNDS // 4), seed=3)
+    kill_small(range(3, 3 + 2 * ROUNDS, 4), seed=4)
 
 
 main()

@@ -23,6 +23,13 @@ def shown():
     return sorted(x for x in os.listdir("src") if not x.startswith(".bloscfs"))
 
 
+def test_it_is_the_default():
+    with Scratch():
+        append(noise(LIMIT))
+        append(noise(LIMIT + 1), "mnt/g")
+        assert FRAME.is_file() and not pathlib.Path("src/g.b2frame").is_file()
+
+
 def test_small_files_are_one_file():
     rng = np.random.default_rng(1)
     model = {"empty": b"", "one": b"1", "text": b"words " * 5000,
@@ -253,8 +260,19 @@ def test_recompressed():
     check(b"words " * 1000 + bytes(LIMIT), False)
 
 
-def test_without_the_option():
-    """So it is where one file would not do."""
+def test_where_names_cannot_be_exchanged():
+    """One file is slower than it could be, and no other."""
+    with Scratch(SMALL) as scratch, \
+            traced(scratch, "renameat2", "error=EINVAL"):
+        append(b"first")
+        append(bytes(LIMIT))
+        append(bytes(LIMIT), "mnt/g")
+    check(b"first" + bytes(LIMIT), True)
+    check(bytes(LIMIT), False, pathlib.Path("src/g.b2frame"))
+
+
+def test_directories_from_the_start():
+    """So it is if they are asked for, and where one file would not do."""
     for options in ("small=0",), (SMALL, "noseal"), (SMALL, "locking"):
         with Scratch(*options):
             append(b"any")
