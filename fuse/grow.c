@@ -206,7 +206,8 @@ static bool is_over(const struct fs *fs, struct fs_grown *grown, bool crowded)
 	}
 	if (!grown->closed_s)
 		grown->closed_s = now;
-	return crowded ||
+	/* Its data are freed with the node. */
+	return crowded || grown->turn.node->state.deleted ||
 	       now - grown->closed_s >= fs->options.attr_timeout_s + LATER_S;
 }
 

@@ -63,9 +63,13 @@ struct fs_open_frame {
 	 */
 	bool past_cache;
 
-	/* Changes so far, and how many of them are committed. */
+	/*
+	 * Changes so far, how many of them are committed, and how many were when
+	 * it was tidied last.
+	 */
 	_Atomic uint64_t nchanges;
 	_Atomic uint64_t ncommitted;
+	_Atomic uint64_t ntidied;
 	/* Handles that may write, and truncations by name. */
 	_Atomic size_t nwriters;
 	/* How often changes of several writers were dropped (anew.h). */

@@ -57,6 +57,13 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 			      end && end->as_left, end && end->settled);
 }
 
+/* A frame that has grown is deleted once its number is given back (grow.h). */
+static void hurry(struct fs *fs, const struct fs_node *node)
+{
+	if (atomic_load(&node->shown_ino))
+		fs_wakeup_call(&fs->wakeup, true);
+}
+
 /* Closes a frame that is in no list and has no user. */
 static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 {
@@ -68,6 +75,8 @@ static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 	frame->pin.node->state.nclosing--;
 	pthread_cond_broadcast(&fs->open_frames.closed);
 	pthread_mutex_unlock(&fs->state_lock);
+	if (deleted)
+		hurry(fs, frame->pin.node);
 	fs_tree_unpin(fs->tree, &frame->pin);
 	free(frame->label);
 	free(frame);
@@ -138,8 +147,12 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 	for (;;) {
 		struct ending end;
 
-		/* What the close would change must not look like a foreign change. */
-		if (!frame->pin.node->sparse)
+		/*
+		 * What was committed after the last flush the close would tidy,
+		 * and that must not look like a foreign change.
+		 */
+		if (!frame->pin.node->sparse &&
+		    atomic_load(&frame->ntidied) != atomic_load(&frame->ncommitted))
 			fs_open_frame_tidy(fs, frame);
 		end = look_back(frame);
 		result = try_leave(fs, frame, tried, err, &end);
@@ -251,6 +264,7 @@ static void leave_to_node(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->state_lock);
 	if (kept)
 		destroy(fs, kept, true);
+	hurry(fs, node);
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,

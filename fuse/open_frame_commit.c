@@ -195,6 +195,7 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame)
 
 	if (is_deleted(fs, frame))
 		return;
+	atomic_store(&frame->ntidied, atomic_load(&frame->ncommitted));
 	b2f_file_now_get(frame->file, &before);
 	b2f_file_tidy(frame->file, atomic_load(&frame->nwriters) <= 1);
 	if (!frame->past_cache)

@@ -119,8 +119,8 @@ static bool tick(struct fs *fs, bool is_urgent)
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
 		more |= fs_remote_source_tick(fs);
-		more |= fs_grow_tick(fs);
 	}
+	more |= fs_grow_tick(fs);
 	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))
 		return true;
