@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
 import flips  # noqa: E402
 import arrays  # noqa: E402
 import fsx_runs  # noqa: E402
+import kill_names  # noqa: E402
 import kills  # noqa: E402
 import names  # noqa: E402
 import packed  # noqa: E402
@@ -47,6 +48,7 @@ def kill(count, seed, contiguous=False, small=False):
             [None] * (count // 2), seed)
         yield "small files at each call", lambda: kills.kill_small(
             range(1, 1 + count // 2), seed)
+        yield "names of small files", lambda: kill_names.kill_all(seed)
         return
     yield "one file", lambda: kills.kill(count * 2 // 5, seed, contiguous)
     yield "at each call", lambda: kills.kill_at_calls(calls, seed, contiguous)

@@ -15,6 +15,7 @@ import random
 import stat
 
 from mounting import Mount, main
+from scratch import is_frame
 
 STEPS = int(os.environ.get("B2F_STEPS", 1500))
 SEED = int(os.environ.get("B2F_SEED", random.randrange(1 << 30)))
@@ -116,7 +117,7 @@ class Model:
         replaces = what[:2] == ("rename", 0)
         return error == errno.EEXIST and \
             (replaces or not os.path.lexists(path)) and \
-            os.path.exists(f"{below}/chunks.b2frame")
+            is_frame(pathlib.Path(below))
 
     def two_paths(self, i, *paths):
         return [self.tops[i] / p for p in paths]

@@ -238,7 +238,7 @@ def test_files_of_others_are_kept():
     for name in "ab":
         make(f"src/{name}.b2frame", None)
         pathlib.Path(f"src/{name}.b2frame/notes.txt").write_text(name)
-    with Mount("src", "mnt") as m:
+    with Mount("src", "mnt", "-o", SPARSE) as m:
         os.unlink("mnt/a")
         m.wait_for_log("do not belong")
         assert os.listdir("mnt/a.b2frame") == ["notes.txt"]

@@ -3,6 +3,7 @@
 """A daemon that is killed loses nothing; scripts/soak does more."""
 import itertools
 
+from kill_names import kill_all
 from kill_writer import all_operations
 from kills import (apply, each_byte_is_known, kill, kill_creator, kill_small,
                    matching)
@@ -49,6 +50,10 @@ def test_new_files():
 def test_small_files():
     kill_small([None] * (ROUNDS // 4), seed=3)
     kill_small(range(3, 3 + 2 * ROUNDS, 4), seed=4)
+
+
+def test_small_files_that_change_their_names():
+    kill_all(5, first=3, step=31)
 
 
 main()
