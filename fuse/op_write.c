@@ -213,6 +213,9 @@ static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
 	while (off < end && missing <= enough) {
 		int64_t hole = b2f_file_seek_hole(file, off), data;
 
+		/* An open with O_TRUNC has cut it meanwhile. */
+		if (hole == -ENXIO)
+			return (int64_t)(missing + end - off);
 		if (hole < 0 || (uint64_t)hole >= end)
 			return hole < 0 ? hole : (int64_t)missing;
 		data = b2f_file_seek_data(file, (uint64_t)hole);
