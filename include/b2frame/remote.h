@@ -63,6 +63,11 @@ struct b2f_remote_options {
 	/* Without a byte, ms, in steps of a second; 0: 30,000. */
 	unsigned int stall_ms;
 	/*
+	 * For an answer, ms, with a second more per 16 KiB of it, however steadily it
+	 * comes; 0: 60,000.
+	 */
+	unsigned int answer_ms;
+	/*
 	 * How often a request is made again after an error that may pass; 0: 5.
 	 * UINT_MAX: never.
 	 */

@@ -71,8 +71,12 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 			b2f_encode_spill);
 	rt->cache_bytes = cache_bytes;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
+	/* What bandwidth x latency asks for is less, but not known. */
+	rt->far_window = options->readahead_bytes
+				 ? rt->window
+				 : cache_bytes / WINDOW_CACHE_SHARE;
 	if (options->no_readahead)
-		rt->window = 0;
+		rt->window = rt->far_window = 0;
 	rt->ahead_max = cache_bytes / AHEAD_CACHE_SHARE;
 	err = b2f_cache_new(cache_bytes, &rt->cache);
 	if (!err)

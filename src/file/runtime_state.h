@@ -26,6 +26,8 @@ struct b2f_runtime {
 	uint64_t window;
 	/* The same where nothing has to be fetched ahead. */
 	uint64_t near_window;
+	/* The same for frames that are far away. */
+	uint64_t far_window;
 	/* Most decoded bytes that may wait to be decoded ahead, all readers. */
 	uint64_t ahead_max;
 	/* Those that wait now. */

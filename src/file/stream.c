@@ -160,12 +160,12 @@ static uint64_t window_of(struct b2f_file *file)
 {
 	const struct b2f_runtime *rt = file->runtime;
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	uint64_t window = rt->window, chunks = 0;
+	uint64_t window = rt->far_window, chunks = 0;
 
 	if (frame->layout.linear && frame->header.chunksize > 0)
 		chunks = 2 * (uint64_t)frame->header.chunksize;
-	if (!frame->store->ops->prefetch)
-		window = b2f_min_u64(window,
+	if (!b2f_frame_is_far(frame))
+		window = b2f_min_u64(rt->window,
 				     b2f_max_u64(rt->near_window, chunks));
 	b2f_frame_close(frame);
 	return window;

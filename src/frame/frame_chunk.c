@@ -292,6 +292,11 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	return check_place(frame, l->raw, err, why);
 }
 
+bool b2f_frame_is_far(const struct b2f_frame *frame)
+{
+	return frame->store->ops->prefetch != NULL;
+}
+
 void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 			uint64_t nbytes)
 {

@@ -63,6 +63,9 @@ struct b2f_frame_want {
 	uint64_t end;
 };
 
+/* Do its chunks take so long to come that many have to be on their way? */
+bool b2f_frame_is_far(const struct b2f_frame *frame);
+
 /*
  * All of the chunk with entry @raw, of @nbytes decoded bytes, will be loaded soon: a
  * store where that takes time may begin.

@@ -40,6 +40,7 @@ struct b2f_http_options {
 	char *ca_file;
 	unsigned int connect_ms;
 	unsigned int stall_ms;
+	unsigned int answer_ms;
 	unsigned int retries;
 	unsigned int backoff_ms;
 	unsigned int connections;

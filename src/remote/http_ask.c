@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "b2frame/version.h"
+#include "base/monotonic.h"
 #include "remote/http_priv.h"
 
 /* Bytes that libcurl takes from a socket at a time. */
 #define BUFFER_SIZE (512L << 10)
+
+/* An answer may take so long for each byte that is wanted. */
+#define BYTES_PER_MS 16
 
 B2F_PRINTF(2, 3)
 static int add_header(struct b2f_http_request *r, const char *fmt, ...)
@@ -130,6 +134,49 @@ static void set_redirects(struct b2f_http_request *r)
 	curl_easy_setopt(r->easy, CURLOPT_MAXREDIRS, 5L);
 }
 
+/* It is sent now: no time passes while it waits for a free connection. */
+static int note_begin(void *request, char *to, char *from, int to_port,
+		      int from_port)
+{
+	struct b2f_http_request *r = request;
+
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	r->begun_ns = b2f_monotonic_ns();
+	return CURL_PREREQFUNC_OK;
+}
+
+/*
+ * Once a second at least: has the answer taken too long?  A server that sends a
+ * byte now and then never stalls.
+ */
+static int check_time(void *request, curl_off_t to_get, curl_off_t got,
+		      curl_off_t to_send, curl_off_t sent)
+{
+	const struct b2f_http_request *r = request;
+	uint64_t limit_ms = r->answer_ms +
+			    (uint64_t)(to_get + to_send) / BYTES_PER_MS;
+
+	(void)got;
+	(void)sent;
+	return r->begun_ns != 0 &&
+	       b2f_monotonic_ns() - r->begun_ns > limit_ms * 1000000;
+}
+
+static void set_time(struct b2f_http_request *r,
+		     const struct b2f_http_options *options)
+{
+	r->begun_ns = 0;
+	r->answer_ms = options->answer_ms;
+	curl_easy_setopt(r->easy, CURLOPT_PREREQFUNCTION, note_begin);
+	curl_easy_setopt(r->easy, CURLOPT_PREREQDATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(r->easy, CURLOPT_XFERINFOFUNCTION, check_time);
+	curl_easy_setopt(r->easy, CURLOPT_XFERINFODATA, r);
+}
+
 static void set_connection(CURL *easy, const struct b2f_http_options *options)
 {
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -185,6 +232,7 @@ int b2f_http_ask(struct b2f_http_request *r,
 				 (curl_off_t)r->spec.mtime + 1);
 	}
 	set_connection(easy, options);
+	set_time(r, options);
 	set_redirects(r);
 	set_method(r);
 	if (r->spec.auth)

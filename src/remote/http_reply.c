@@ -336,6 +336,7 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 	case CURLE_OUT_OF_MEMORY:
 		return -ENOMEM;
 	case CURLE_OPERATION_TIMEDOUT:
+	case CURLE_ABORTED_BY_CALLBACK:
 		return b2f_why_set(why, -ETIMEDOUT,
 				   "the server does not answer in time");
 	case CURLE_COULDNT_RESOLVE_HOST:

@@ -57,6 +57,7 @@ static int start_http(struct b2f_remote *remote,
 	struct b2f_http_options http = {
 		.connect_ms = or_default(o->connect_ms, 10000),
 		.stall_ms = or_default(o->stall_ms, 30000),
+		.answer_ms = or_default(o->answer_ms, 60000),
 		.retries = o->retries == UINT_MAX ? 0
 						  : or_default(o->retries, 5),
 		.backoff_ms = or_default(o->backoff_ms, 100),

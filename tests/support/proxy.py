@@ -23,6 +23,7 @@ A fault is what happens to one request; proxy.fault picks it:
     lose            the server does it, and its answer is lost
     cut(n)          the answer ends after n bytes of its body
     stall(s)        the answer comes s seconds later
+    drip(s)         each byte of its body comes s seconds after the one before
 """
 import contextlib
 import dataclasses
@@ -66,6 +67,10 @@ def cut(nbytes):
 
 def stall(seconds):
     return Fault("stall", seconds)
+
+
+def drip(seconds):
+    return Fault("drip", seconds)
 
 
 drop = Fault("drop")
@@ -131,6 +136,8 @@ class ProxyHandler(Handler):
         if whole is not None and answer.status not in (204, 304):
             self.send_header("Content-Length", str(len(whole)))
         self.end_headers()
+        if fault.kind == "drip":
+            return self.drip(answer, fault.value)
         room = fault.value if fault.kind == "cut" else float("inf")
         while self.command != "HEAD":
             piece = answer.read(PIECE) if whole is None else whole
@@ -145,6 +152,12 @@ class ProxyHandler(Handler):
             room -= len(piece)
             if room <= 0:
                 return self.hang_up()
+
+
+    def drip(self, answer, seconds):
+        while byte := answer.read(1):
+            self.wfile.write(byte)
+            time.sleep(seconds)
 
 
 class Proxy(Server):

@@ -131,6 +131,30 @@ Test(remote, server_that_says_nothing_times_out)
 	scene_close(&s);
 }
 
+Test(remote, server_that_drips_holds_no_reader_for_ever)
+{
+	struct scene s = scene_open(false);
+	const struct b2f_remote_options options = {.log = &watching,
+						   .retries = UINT_MAX,
+						   .answer_ms = 1000};
+	struct b2f_remote_stat st;
+	struct b2f_remote *hasty = NULL;
+	uint8_t buf[4096];
+
+	cr_assert_eq(b2f_remote_new(&options, s.way.url, &hasty), 0);
+	cr_assert_eq(b2f_remote_look(hasty, "x/chunks.b2frame", &st), 0);
+	/* All of it would take longer than the test may. */
+	tell(&s.way, "fault 1 drip 1");
+	cr_assert_eq(b2f_remote_read(hasty, "x/chunks.b2frame", &st, 0, buf,
+				     150),
+		     -ETIMEDOUT);
+	cr_assert_eq(b2f_remote_read(hasty, "x/chunks.b2frame", &st, 0, buf,
+				     150),
+		     150);
+	b2f_remote_free(hasty);
+	scene_close(&s);
+}
+
 Test(remote, no_server_is_told)
 {
 	const struct b2f_remote_options options = {.log = &watching,
