@@ -46,6 +46,7 @@ static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		.secret_key = aws->secret_key,
 		.session_token = aws->session_token,
 		.refresh_ms = (unsigned int)r->refresh_ms,
+		.ahead_bytes = fs->config.runtime.cache_bytes / 4,
 		.cache_dir = o->cachedir,
 		.cache_bytes = (uint64_t)o->cachedirsize,
 	};

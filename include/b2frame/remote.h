@@ -89,6 +89,11 @@ struct b2f_remote_options {
 	const char *cache_dir;
 	uint64_t cache_bytes;
 	/*
+	 * Bytes of chunks that may be on their way to readers in order, or wait for
+	 * them, of all frames together; 0: 128 MiB.
+	 */
+	uint64_t ahead_bytes;
+	/*
 	 * How long chunks that a commit from here has replaced stay, for readers
 	 * of the index before, seconds; 0: 60.
 	 */

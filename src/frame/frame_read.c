@@ -140,6 +140,7 @@ static int name_places(struct b2f_frame *f, uint64_t limit)
 {
 	struct b2f_entries *e = &f->entries;
 	uint64_t n = e->raw ? e->n : 1;
+	int err;
 
 	/* What was derived shares the table of the frame before. */
 	if (e->nspecial == e->n)
@@ -148,8 +149,12 @@ static int name_places(struct b2f_frame *f, uint64_t limit)
 		f->store->ranges = b2f_ranges_new();
 	if (!f->store->ranges)
 		return -ENOMEM;
-	return b2f_ranges_fill(f->store->ranges, e->raw ? e->raw : &e->same, n,
-			       f->offset + f->header.header_len, limit);
+	err = b2f_ranges_fill(f->store->ranges, e->raw ? e->raw : &e->same, n,
+			      f->offset + f->header.header_len, limit);
+	/* Where reading costs time, no more is read than there is of a chunk. */
+	return err || !f->store->ops->prefetch
+		       ? err
+		       : b2f_ranges_find_ends(f->store->ranges);
 }
 
 /* The index chunk: from the chunks (or the header) to the trailer. */

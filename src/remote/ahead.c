@@ -5,14 +5,21 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#define COMING_MAX 64
+#include "base/monotonic.h"
 
-/* The begin of a chunk that is on its way. */
+#define COMING_MAX 512
+
+/* A reader that does not come for so long has gone elsewhere. */
+#define STALE_NS UINT64_C(10000000000)
+
+/* A chunk that is on its way. */
 struct b2f_coming {
 	struct b2f_coming *prev;
 	struct b2f_coming *next;
 	int64_t id;
+	uint64_t off;
 	uint64_t n;
+	uint64_t since_ns;
 	struct b2f_fetch *fetch;
 };
 
@@ -39,51 +46,104 @@ static struct b2f_coming *find(const struct b2f_ahead *ahead, int64_t id)
 	return c;
 }
 
-struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead, int64_t id)
+/* Takes @c, which may be NULL, off the list. */
+static struct b2f_fetch *take(struct b2f_ahead *ahead,
+			      struct b2f_remote_place *place,
+			      struct b2f_coming *c)
 {
-	struct b2f_coming *c = find(ahead, id);
 	struct b2f_fetch *fetch;
 
 	if (!c)
 		return NULL;
 	DL_DELETE(ahead->list, c);
 	ahead->n--;
-	ahead->bytes -= c->n;
+	atomic_fetch_sub(&place->remote->coming_bytes, c->n);
 	fetch = c->fetch;
 	free(c);
 	return fetch;
 }
 
-/* Makes room for @n more bytes; what goes was not opened for longest. */
-static void make_room(struct b2f_ahead *ahead, uint64_t n)
+struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead,
+				 struct b2f_remote_place *place, int64_t id)
 {
-	while (ahead->list && (ahead->n == COMING_MAX ||
-			       ahead->bytes + n > B2F_AHEAD_BYTES_MAX))
-		b2f_fetch_drop(b2f_ahead_take(ahead, ahead->list->id));
+	return take(ahead, place, find(ahead, id));
+}
+
+struct b2f_fetch *b2f_ahead_take_at(struct b2f_ahead *ahead,
+				    struct b2f_remote_place *place,
+				    uint64_t off, uint64_t *n)
+{
+	struct b2f_coming *c;
+
+	DL_FOREACH(ahead->list, c)
+		if (c->off == off)
+			break;
+	if (c)
+		*n = c->n;
+	return take(ahead, place, c);
+}
+
+static bool has_room(const struct b2f_ahead *ahead,
+		     const struct b2f_remote_place *place, uint64_t n)
+{
+	const struct b2f_remote *remote = place->remote;
+
+	return ahead->n < COMING_MAX &&
+	       atomic_load(&remote->coming_bytes) + n <= remote->ahead_bytes;
+}
+
+/* False: there is no room for @n more bytes. */
+static bool make_room(struct b2f_ahead *ahead, struct b2f_remote_place *place,
+		      uint64_t n)
+{
+	uint64_t now = b2f_monotonic_ns();
+
+	while (!has_room(ahead, place, n) && ahead->list &&
+	       now - ahead->list->since_ns > STALE_NS)
+		b2f_fetch_drop(take(ahead, place, ahead->list));
+	return has_room(ahead, place, n);
+}
+
+static int start(struct b2f_remote_place *place,
+		 const struct b2f_ahead_chunk *chunk, struct b2f_fetch **out)
+{
+	char *path = b2f_remote_place_path(place, chunk->id);
+	const struct b2f_fetch_spec spec = {
+		.path = path,
+		.version = place->sparse ? NULL : chunk->index,
+		.part_of = place->sparse ? chunk->index : NULL,
+		.off = chunk->off,
+		.n = chunk->n};
+	int err = path ? b2f_fetch_start(place->remote, &spec, out) : -ENOMEM;
+
+	free(path);
+	return err;
 }
 
 void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
-		   int64_t id, const struct b2f_remote_stat *part_of,
-		   uint64_t n)
+		   const struct b2f_ahead_chunk *chunk)
 {
-	struct b2f_coming *c =
-		find(ahead, id) ? NULL : calloc(1, sizeof(*c));
+	struct b2f_coming *c;
 
-	if (!c)
+	if (chunk->n == 0 || find(ahead, chunk->id) ||
+	    !make_room(ahead, place, chunk->n))
 		return;
-	*c = (struct b2f_coming){.id = id, .n = n};
-	if (b2f_ahead_fetch(place, id, part_of, n, &c->fetch)) {
+	c = calloc(1, sizeof(*c));
+	if (!c || start(place, chunk, &c->fetch)) {
 		free(c);
 		return;
 	}
-	make_room(ahead, n);
+	c->id = chunk->id;
+	c->off = chunk->off;
+	c->n = chunk->n;
+	c->since_ns = b2f_monotonic_ns();
 	DL_APPEND(ahead->list, c);
 	ahead->n++;
-	ahead->bytes += n;
+	atomic_fetch_add(&place->remote->coming_bytes, c->n);
 }
 
-void b2f_ahead_fini(struct b2f_ahead *ahead)
+void b2f_ahead_fini(struct b2f_ahead *ahead, struct b2f_remote_place *place)
 {
 	while (ahead->list)
-		b2f_fetch_drop(b2f_ahead_take(ahead, ahead->list->id));
+		b2f_fetch_drop(take(ahead, place, ahead->list));
 }

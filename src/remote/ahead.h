@@ -10,16 +10,23 @@
 #include "remote/fetch.h"
 #include "remote/remote_place.h"
 
-/* So many bytes of them, at most. */
-#define B2F_AHEAD_BYTES_MAX (UINT64_C(128) << 20)
-
 struct b2f_coming;
 
-/* Zero-initialize it. */
+/* Those of one store; zero-initialize it. */
 struct b2f_ahead {
 	struct b2f_coming *list;
 	unsigned int n;
-	uint64_t bytes;
+};
+
+/* A chunk that will be opened. */
+struct b2f_ahead_chunk {
+	int64_t id;
+	/* Where in its object; not 0 in a contiguous frame only. */
+	uint64_t off;
+	/* The first bytes of it, or all. */
+	uint64_t n;
+	/* Of the frame. */
+	const struct b2f_remote_stat *index;
 };
 
 /*
@@ -32,16 +39,22 @@ int b2f_ahead_fetch(struct b2f_remote_place *place, int64_t id,
 		    struct b2f_fetch **out);
 
 /*
- * The same of chunk @id, which is kept for b2f_ahead_take(); others go if there are
- * too many.
+ * Begins to fetch @chunk, and keeps it for b2f_ahead_take().  If there are too many,
+ * of all frames of the remote together, those go that no reader has opened for ten
+ * seconds; without such ones @chunk is left out, as it is wanted later than they are.
  */
 void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
-		   int64_t id, const struct b2f_remote_stat *part_of,
-		   uint64_t n);
+		   const struct b2f_ahead_chunk *chunk);
 
 /* The fetch of chunk @id, which is the caller's now; NULL: there is none. */
-struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead, int64_t id);
+struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead,
+				 struct b2f_remote_place *place, int64_t id);
 
-void b2f_ahead_fini(struct b2f_ahead *ahead);
+/* The same of the chunk that begins at byte @off, of *@n bytes. */
+struct b2f_fetch *b2f_ahead_take_at(struct b2f_ahead *ahead,
+				    struct b2f_remote_place *place,
+				    uint64_t off, uint64_t *n);
+
+void b2f_ahead_fini(struct b2f_ahead *ahead, struct b2f_remote_place *place);
 
 #endif

@@ -16,6 +16,9 @@
 #define CACHE_BYTES (UINT64_C(10) << 30)
 #define CACHE_MIN   (UINT64_C(1) << 20)
 
+/* On their way ahead of readers, unless the caller says so much. */
+#define AHEAD_BYTES (UINT64_C(128) << 20)
+
 /* All stamps of remote files have this device. */
 #define REMOTE_DEV UINT64_C(0x62326672)
 
@@ -118,6 +121,8 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 		return -ENOMEM;
 	atomic_init(&remote->refs, 1);
 	remote->log = options->log;
+	remote->ahead_bytes =
+		options->ahead_bytes ? options->ahead_bytes : AHEAD_BYTES;
 	remote->refresh_ms = or_default(options->refresh_ms, 5000);
 	remote->keep_s = or_default(options->keep_s, 60);
 	pthread_mutex_init(&remote->probe_lock, NULL);

@@ -33,6 +33,9 @@ struct b2f_remote {
 	struct b2f_http_auth auth;
 	const struct b2f_log *log;
 	unsigned int refresh_ms;
+	/* Bytes that may be on their way before a reader has asked, and that are. */
+	uint64_t ahead_bytes;
+	atomic_ullong coming_bytes;
 	/* What may be written, and how: see conditions.h. */
 	pthread_mutex_t probe_lock;
 	bool probed;

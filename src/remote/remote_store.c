@@ -285,7 +285,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 		return err;
 	}
 	pthread_mutex_lock(&r->place->lock);
-	fetch = b2f_ahead_take(&r->ahead, id);
+	fetch = b2f_ahead_take(&r->ahead, r->place, id);
 	known = !fetch &&
 		b2f_chunk_versions_get(r->place->versions, id, &version);
 	index = r->held;
@@ -323,6 +323,19 @@ static void lose(struct remote_store *r, const struct b2f_object *object)
 	pthread_mutex_unlock(&r->place->lock);
 }
 
+/* Gives @object, a chunk of a contiguous frame, what is on its way for it. */
+static void add_ahead(struct remote_store *r, const struct b2f_object *object)
+{
+	struct b2f_fetch *fetch;
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&r->place->lock);
+	fetch = b2f_ahead_take_at(&r->ahead, r->place, object->base, &n);
+	pthread_mutex_unlock(&r->place->lock);
+	if (fetch)
+		b2f_windows_add(windows_of(object), object->base, n, fetch);
+}
+
 static int remote_read(const struct b2f_object *object, uint64_t off, void *buf,
 		       size_t n, struct b2f_why *why)
 {
@@ -330,6 +343,8 @@ static int remote_read(const struct b2f_object *object, uint64_t off, void *buf,
 
 	if (object->data)
 		return b2f_upload_read(b2f_upload_of(object), off, buf, n, why);
+	if (object->base > 0)
+		add_ahead(remote_of(object->store), object);
 	err = b2f_windows_read(windows_of(object), off, buf, n,
 			       object->base + object->size, why);
 	if (err == -ESTALE)
@@ -360,16 +375,30 @@ static int remote_look(const struct b2f_object *object,
 	return 0;
 }
 
+/* Where @chunk of a contiguous frame is. */
+static bool find_range(const struct b2f_store *store,
+		       struct b2f_ahead_chunk *chunk)
+{
+	struct b2f_range range;
+
+	if (!b2f_ranges_get(store->ranges, (uint64_t)chunk->id, &range))
+		return false;
+	chunk->off = range.off;
+	chunk->n = b2f_min_u64(chunk->n, range.size);
+	return true;
+}
+
 static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
+	struct b2f_ahead_chunk chunk = {.id = id & ~B2F_OBJECT_PENDING,
+					.n = b2f_max_u64(n, FIRST_GUESS),
+					.index = &r->held};
 
-	id &= ~B2F_OBJECT_PENDING;
-	n = b2f_max_u64(n, FIRST_GUESS);
-	if (!store->sparse || n > B2F_AHEAD_BYTES_MAX)
+	if (!store->sparse && !find_range(store, &chunk))
 		return;
 	pthread_mutex_lock(&r->place->lock);
-	b2f_ahead_add(&r->ahead, r->place, id, &r->held, n);
+	b2f_ahead_add(&r->ahead, r->place, &chunk);
 	pthread_mutex_unlock(&r->place->lock);
 }
 
@@ -377,7 +406,7 @@ static void remote_free(struct b2f_store *store)
 {
 	struct remote_store *r = remote_of(store);
 
-	b2f_ahead_fini(&r->ahead);
+	b2f_ahead_fini(&r->ahead, r->place);
 	b2f_fetch_drop(r->start);
 	b2f_remote_place_unref(r->place);
 	free(r);

@@ -8,8 +8,8 @@
 
 #include "base/checked.h"
 
-/* More are not needed by one reader of a chunk; a full table asks exactly. */
-#define WINDOWS_MAX 8
+/* More are not needed by the readers of a chunk; a full table asks exactly. */
+#define WINDOWS_MAX 32
 #define HINTS_MAX   4
 
 /* Hints are for whole pages of these bytes. */
@@ -17,6 +17,13 @@
 
 /* Two hints are one request if no more than this lies between them. */
 #define GAP_MAX (UINT64_C(1) << 20)
+
+/*
+ * A miss so close behind the one before is of a reader in order: it gets so much more
+ * than it asks for, twice as much with each miss.
+ */
+#define NEAR	(UINT64_C(64) << 10)
+#define RUN_MAX (UINT64_C(1) << 20)
 
 /* No hint is worth more. */
 #define HINT_MAX (UINT64_C(256) << 20)
@@ -45,6 +52,9 @@ struct b2f_windows {
 	unsigned int nwindows;
 	struct range hints[HINTS_MAX];
 	unsigned int nhints;
+	/* Where what the last miss asked for ends, and how much more that was. */
+	uint64_t miss_end;
+	uint64_t run;
 };
 
 int b2f_windows_new(struct b2f_remote *remote, const char *path,
@@ -194,12 +204,26 @@ static const struct window *find(const struct b2f_windows *w, uint64_t off,
 	return NULL;
 }
 
-/* As find(), after what is expected was asked for. */
+/* How many bytes from @off on to ask for; 0: those that are wanted. */
+static uint64_t ahead_of(struct b2f_windows *w, uint64_t off)
+{
+	uint64_t ahead = w->ahead;
+
+	w->ahead = 0;
+	if (off >= w->miss_end && off - w->miss_end <= NEAR && w->miss_end > 0)
+		w->run = b2f_min_u64(b2f_max_u64(2 * w->run, NEAR), RUN_MAX);
+	else
+		w->run = 0;
+	return b2f_max_u64(ahead, w->run);
+}
+
+/* As find(), after what is expected was asked for; @*next: where @off's part ends. */
 static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 					 uint64_t limit, uint64_t failed,
 					 uint64_t *next)
 {
 	const struct window *window;
+	uint64_t end;
 
 	pthread_mutex_lock(&w->lock);
 	window = find(w, off, failed, next);
@@ -207,10 +231,13 @@ static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 		open_hints(w);
 		window = find(w, off, failed, next);
 	}
-	if (!window && w->ahead > 0) {
-		open_window(w, (struct range){off, b2f_min_u64(limit,
-							       off + w->ahead)});
-		w->ahead = 0;
+	/* After an error, no more than is wanted. */
+	if (!window && !failed) {
+		end = off + ahead_of(w, off);
+		if (end > *next)
+			open_window(w,
+				    (struct range){off, b2f_min_u64(limit, end)});
+		w->miss_end = b2f_max_u64(b2f_min_u64(limit, end), *next);
 		window = find(w, off, failed, next);
 	}
 	pthread_mutex_unlock(&w->lock);

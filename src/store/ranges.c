@@ -168,26 +168,56 @@ static bool has_twins(const uint64_t *sorted, uint64_t n)
 	return false;
 }
 
-int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
+/* Where the ranges begin, sorted; NULL: no memory. */
+static uint64_t *sort_begins(const struct b2f_ranges *r)
 {
-	uint64_t *sorted;
-	int err = -ENOMEM;
+	uint64_t *sorted = malloc((r->n ? r->n : 1) * sizeof(*sorted));
 
-	pthread_mutex_lock(&r->lock);
-	sorted = malloc((r->n ? r->n : 1) * sizeof(*sorted));
 	if (!sorted)
-		goto out;
+		return NULL;
 	for (uint64_t i = 0; i < r->n; i++)
 		sorted[i] = r->items[i].off;
 	qsort(sorted, r->n, sizeof(*sorted), b2f_compare_u64);
-	err = has_twins(sorted, r->n) ? -EEXIST : 0;
-	for (uint64_t i = 0; i < r->n && !err; i++) {
+	return sorted;
+}
+
+/* Each range ends where the next one begins; of twins, one stays without end. */
+static void set_ends(struct b2f_ranges *r, const uint64_t *sorted)
+{
+	for (uint64_t i = 0; i < r->n; i++) {
 		struct named *item = &r->items[i];
 		uint64_t next = find_next(sorted, r->n, item->off, r->limit);
 
 		item->size = (uint32_t)b2f_min_u64(next - item->off,
 						   UINT32_MAX);
 	}
+}
+
+int b2f_ranges_find_ends(struct b2f_ranges *r)
+{
+	uint64_t *sorted;
+
+	pthread_mutex_lock(&r->lock);
+	sorted = sort_begins(r);
+	if (sorted)
+		set_ends(r, sorted);
+	pthread_mutex_unlock(&r->lock);
+	free(sorted);
+	return sorted ? 0 : -ENOMEM;
+}
+
+int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
+{
+	uint64_t *sorted;
+	int err = -ENOMEM;
+
+	pthread_mutex_lock(&r->lock);
+	sorted = sort_begins(r);
+	if (!sorted)
+		goto out;
+	err = has_twins(sorted, r->n) ? -EEXIST : 0;
+	if (!err)
+		set_ends(r, sorted);
 	r->end = end;
 	r->has_writer = !err;
 out:

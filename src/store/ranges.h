@@ -47,6 +47,13 @@ int b2f_ranges_fill(struct b2f_ranges *ranges, uint64_t *places, uint64_t n,
 		    uint64_t base, uint64_t limit);
 
 /*
+ * Without it, a range that was filled in reaches to the limit; with it, to the next
+ * one, so that no more is read of a file that is far away.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_ranges_find_ends(struct b2f_ranges *ranges);
+
+/*
  * Before the first new range: each of those there are reaches to the next one,
  * and new ones begin at @end.  Returns 0, -EEXIST (two begin at the same byte)
  * or -ENOMEM.

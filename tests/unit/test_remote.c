@@ -47,7 +47,7 @@ Test(remote, all_bytes_of_a_sparse_frame_are_right)
 	scene_close(&s);
 }
 
-Test(remote, what_was_prefetched_in_vain_makes_room)
+Test(remote, what_was_prefetched_in_vain_hinders_no_reader)
 {
 	const struct b2f_check_options plain = {.chunk = NULL};
 	struct b2f_check_result result;
@@ -61,9 +61,46 @@ Test(remote, what_was_prefetched_in_vain_makes_room)
 	b2f_store_prefetch(frame->store, 1000, 128 << 20);
 	cr_assert_eq(b2f_check_frame(s.rt, frame, &plain, &result), 0);
 	cr_assert_eq(result.ndamaged + result.nfailed, 0);
-	/* One for each chunk, and two for how long the last one is. */
-	cr_assert_leq(count(&s.way), 1 + NCHUNKS + 2);
+	/* Begin and rest of each chunk, and two for how long the last one is. */
+	cr_assert_leq(count(&s.way), 1 + 2 * NCHUNKS + 2);
 	scene_close(&s);
+}
+
+Test(remote, chunks_of_a_contiguous_frame_come_at_once)
+{
+	struct scene s = scene_open(true);
+	unsigned int requests = 0;
+	unsigned long long bytes = 0;
+	struct stat st;
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/x", s.dir.path);
+	cr_assert_eq(stat(path, &st), 0);
+	cr_assert_eq(try_open(&s), 0, "%s", message);
+	(void)count(&s.way);
+	read_in_order(&s);
+	cr_assert_eq(sscanf(tell(&s.way, "count"), "%u %llu", &requests,
+			    &bytes),
+		     2);
+	/* As of a sparse one; what comes twice is where the reader began. */
+	cr_assert_leq(requests, 8 * NCHUNKS);
+	cr_assert_leq(bytes, (unsigned long long)st.st_size * 3 / 2, "%u %llu %lld", requests, bytes, (long long)st.st_size);
+	scene_close(&s);
+}
+
+Test(remote, blocks_that_are_read_in_order_do_not_come_one_by_one)
+{
+	for (int contiguous = 0; contiguous < 2; contiguous++) {
+		struct scene s = scene_open(contiguous != 0);
+
+		cr_assert_eq(try_open(&s), 0, "%s", message);
+		cr_assert_eq(read_at(&s, 500000, 4096), 0);
+		(void)count(&s.way);
+		/* 32 blocks, without a stream. */
+		cr_assert_eq(read_at(&s, 2 * CHUNK, CHUNK), 0);
+		cr_assert_leq(count(&s.way), 10);
+		scene_close(&s);
+	}
 }
 
 Test(remote, contiguous_frame_is_read_by_ranges)
