@@ -35,8 +35,8 @@ struct b2f_runtime_options {
 	unsigned int nworkers;
 	/*
 	 * How far ahead of a sequential reader to decode, decoded bytes.
-	 * Default: 4 MiB for each worker, or 16 MiB if frames are read from a
-	 * server; at most an eighth of the cache.
+	 * Default: 4 MiB for each worker, or an eighth of the cache if frames are
+	 * read from a server; never more than that.
 	 */
 	size_t readahead_bytes;
 	/*
