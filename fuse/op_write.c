@@ -339,7 +339,7 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	else if (handle->fd >= 0 && handle->writes)
 		err = flush_other(handle->fd);
 	if (!err && handle->frame && handle->writes)
-		fs_open_frame_tidy(fs, handle->frame);
+		fs_open_frame_tidy(fs, handle->frame, false);
 	if (!err && fs->options.sync && atomic_load(&handle->wrote) &&
 	    fsync(handle->fd))
 		err = -errno;

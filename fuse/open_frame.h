@@ -189,9 +189,10 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 
 /*
  * Gives back room that the last commit does without: the writer may be about to
- * leave, and to believe that the file is closed.
+ * leave, and to believe that the file is closed.  @late: no request of it waits for
+ * this any more, so nothing is done but under a lock that keeps other programs out.
  */
-void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame);
+void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late);
 
 /*
  * Commits durably, without waiting for other programs, if a change is older

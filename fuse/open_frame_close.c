@@ -153,7 +153,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		 */
 		if (!frame->pin.node->sparse &&
 		    atomic_load(&frame->ntidied) != atomic_load(&frame->ncommitted))
-			fs_open_frame_tidy(fs, frame);
+			fs_open_frame_tidy(fs, frame, true);
 		end = look_back(frame);
 		result = try_leave(fs, frame, tried, err, &end);
 		if (result != COMMIT)

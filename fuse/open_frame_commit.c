@@ -189,7 +189,7 @@ int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
 	return commit(fs, frame, how, b2f_file_try_commit);
 }
 
-void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame)
+void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
 {
 	struct b2f_file_now before;
 
@@ -197,7 +197,7 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame)
 		return;
 	atomic_store(&frame->ntidied, atomic_load(&frame->ncommitted));
 	b2f_file_now_get(frame->file, &before);
-	b2f_file_tidy(frame->file, atomic_load(&frame->nwriters) <= 1);
+	b2f_file_tidy(frame->file, atomic_load(&frame->nwriters) <= 1, late);
 	if (!frame->past_cache)
 		note_commit(fs, frame, &before);
 }

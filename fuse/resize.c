@@ -80,7 +80,7 @@ static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
 						   ? B2F_COMMIT_DURABLE
 						   : B2F_COMMIT_VISIBLE);
 	if (!err)
-		fs_open_frame_tidy(fs, frame);
+		fs_open_frame_tidy(fs, frame, false);
 	fs_open_frame_end_writer(fs, frame);
 	fs_open_frame_put(fs, frame);
 	return err;

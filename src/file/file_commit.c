@@ -455,7 +455,16 @@ static bool is_all_committed(struct b2f_file *file)
 	return all;
 }
 
-void b2f_file_tidy(struct b2f_file *file, bool last)
+/* The commit_lock and the write_lock are held. */
+static bool may_tidy(struct b2f_file *file, bool late)
+{
+	const struct b2f_txn *txn = file->writer->txn;
+
+	return is_all_committed(file) && !txn->store->sparse &&
+	       (!late || b2f_txn_single_may_end(txn));
+}
+
+void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 {
 	struct b2f_writer *w = b2f_writer_of(file);
 
@@ -463,7 +472,7 @@ void b2f_file_tidy(struct b2f_file *file, bool last)
 		return;
 	pthread_mutex_lock(&w->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
-	if (is_all_committed(file) && !w->txn->store->sparse) {
+	if (may_tidy(file, late)) {
 		if (last)
 			b2f_writer_delete_dead(file, B2F_DELETE_ALL);
 		b2f_txn_single_cut(w->txn);

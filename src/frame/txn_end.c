@@ -66,11 +66,16 @@ static void end_durable(struct b2f_txn *txn)
 		cut(txn);
 }
 
+bool b2f_txn_single_may_end(const struct b2f_txn *txn)
+{
+	return !txn->ends_late || is_alone(txn);
+}
+
 void b2f_txn_single_end(struct b2f_txn *txn)
 {
 	enum b2f_durable_state state = b2f_durability_get(txn->durability);
 
-	if (!txn->disk || (txn->ends_late && !is_alone(txn)) ||
+	if (!txn->disk || !b2f_txn_single_may_end(txn) ||
 	    b2f_txn_lock_out(txn, 0, NULL))
 		return;
 	if (b2f_txn_disk_has_changed(txn) == 0) {

@@ -24,8 +24,14 @@ int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
 			struct b2f_why *why);
 
 /*
- * txn_end.c: gives back what nothing needs any more, and ends the file where
- * the frame ends, unless another program has written to it.
+ * txn_end.c: may the end of @txn still write to the file?  Not if other programs
+ * believe that it is closed, and no lock keeps them out.
+ */
+bool b2f_txn_single_may_end(const struct b2f_txn *txn);
+
+/*
+ * Gives back what nothing needs any more, and ends the file where the frame ends,
+ * unless it may not, or another program has written to it.
  */
 void b2f_txn_single_end(struct b2f_txn *txn);
 

@@ -190,6 +190,43 @@ def test_maps():
     check(model)
 
 
+def map_all(fd, size):
+    """Without a descriptor of its own, as Python's mmap has; where it is."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.mmap.restype = ctypes.c_void_p
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    at = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE,
+                   mmap.MAP_SHARED, fd, 0)
+    return at, lambda: libc.munmap(at, size)
+
+
+def test_pages_that_are_written_after_the_close():
+    """No call waits for the end then, and another program may be writing.
+
+    So dead ranges stay, where C-Blosc2 may be moving its chunks to.
+    """
+    model = begin(10 * CHUNK)
+    piece = os.urandom(CHUNK)
+    with Scratch(*OPTIONS, wrap=("strace", "-f", "-qq", "-o", "trace", "-e",
+                                 "trace=fallocate,ftruncate")) as scratch:
+        with opened() as fd:
+            at, unmap = map_all(fd, len(model))
+        ctypes.memmove(at + 5 * CHUNK, piece, CHUNK)
+        model[5 * CHUNK:6 * CHUNK] = piece
+        unmap()
+        scratch.mount.wait_for_closes()
+        assert stock_bytes(FRAME) == model
+        assert not pathlib.Path("trace").read_text()
+        # The next close is waited for.
+        with opened() as fd:
+            put(fd, model, 0, b"next")
+        scratch.mount.wait_for_closes()
+        assert "PUNCH_HOLE" in pathlib.Path("trace").read_text()
+    check(model)
+
+
 def test_arrays():
     os.mkdir("src")
     want = np.arange(137 * 211, dtype="<f8").reshape(137, 211)
