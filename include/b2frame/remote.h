@@ -247,6 +247,27 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 B2F_MUST_CHECK
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
 
+/* Chunk objects that no index names. */
+struct b2f_remote_orphans {
+	/* Those that are old enough, and their bytes. */
+	uint64_t n;
+	uint64_t nbytes;
+	/* Those that are not: a writer may be about to name them. */
+	uint64_t nyoung;
+};
+
+/*
+ * Finds chunks of the sparse frame @path that its index does not name, and removes
+ * those that are at least @older_s seconds old, by the clocks of server and client,
+ * unless @dry_run.  No writer may take so long from a chunk to its commit.
+ *
+ * Returns 0, or as b2f_remote_open_frame() and b2f_remote_allow_write().
+ */
+B2F_MUST_CHECK
+int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
+		     uint64_t older_s, bool dry_run,
+		     struct b2f_remote_orphans *out);
+
 /*
  * Makes @to a copy of the sparse frame @from, by the server itself, index last.
  * Returns 0, -EEXIST (@to has an index), -ENOENT, -ESTALE (@from has changed

@@ -4,6 +4,7 @@
  * for
  */
 #include "cli/exit_codes.h"
+#include "cli/orphans.h"
 #include "cli/repair_frame.h"
 
 static const char help[] =
@@ -14,6 +15,9 @@ static const char help[] =
 	"      --force           remove young files that no index names, too: "
 	"no program\n"
 	"                        may be writing to the frame\n"
+	"      --orphans         FRAME is in an object store: remove chunks "
+	"that no index names\n"
+	"      --older=AGE       only those as old as that (1d; s, m, h, d)\n"
 	"      --zero-damaged    replace damaged chunks by zeros\n"
 	"  -o, --output=NEW      FRAME's index is lost: make the frame NEW of "
 	"its chunk files\n"
@@ -24,6 +28,8 @@ static const char help[] =
 static const struct cli_option table[] = {
 	{"dry-run", 'n', no_argument, cli_option_set, FIELD(dry_run), NULL},
 	{"force", 0, no_argument, cli_option_set, FIELD(force), NULL},
+	{"orphans", 0, no_argument, cli_option_set, FIELD(orphans), NULL},
+	{"older", 0, required_argument, cli_option_text, FIELD(older), NULL},
 	{"zero-damaged", 0, no_argument, cli_option_set, FIELD(zero_damaged),
 	 NULL},
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
@@ -33,17 +39,29 @@ static const struct cli_option table[] = {
 	{0},
 };
 
+static int repair_one(const void *how, struct b2f_runtime *runtime,
+		      const struct cli_operand *operand)
+{
+	const struct cli_repair *r = how;
+
+	if (r->orphans)
+		return cli_orphans_remove(operand->path, r->older, r->dry_run);
+	return cli_repair_frame(how, runtime, operand);
+}
+
 static int run_repair(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_repair r = {.common.progress = true};
 	const struct cli_operands operands = {.command = self,
 					      .common = &r.common,
-					      .run = cli_repair_frame,
+					      .run = repair_one,
 					      .arg = &r};
 	int status = cli_options_parse(self, argc, argv, &r);
 
 	if (status != CLI_CONTINUE)
 		return status;
+	if (r.older && !r.orphans)
+		return cli_command_misuse(self, "--older is for --orphans");
 	if (r.output && argc - optind > 1)
 		return cli_command_misuse(self, "-o takes one frame");
 	return cli_operands_run(&operands, argv + optind);

@@ -42,7 +42,7 @@ const struct cli_option cli_from_url_options[] = {
 };
 
 /* The remote of @url, for whom the environment names. */
-static int connect_to(const char *url, struct b2f_remote **out)
+int cli_from_url_connect(const char *url, struct b2f_remote **out)
 {
 	const struct b2f_aws_options none = {.region = NULL};
 	char reason[B2F_AWS_REASON];
@@ -102,7 +102,7 @@ static int open_pack(const char *url, struct b2f_pack **out)
 {
 	const struct b2f_frame_options options = {.log = &cli_message_log};
 	struct b2f_remote *remote = NULL;
-	int err = connect_to(url, &remote);
+	int err = cli_from_url_connect(url, &remote);
 
 	if (err)
 		return err;
@@ -141,7 +141,7 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 		return err;
 	}
 	free(file);
-	err = connect_to(url, &remote);
+	err = cli_from_url_connect(url, &remote);
 	if (err)
 		return err;
 	/* What follows the path may be a signature. */
@@ -167,7 +167,7 @@ int cli_from_url_stat(const char *url, struct stat *out)
 	char *file = split_pack(url, &key);
 	struct b2f_remote *remote = NULL;
 	struct b2f_remote_stat st;
-	int err = connect_to(file ? file : url, &remote);
+	int err = cli_from_url_connect(file ? file : url, &remote);
 
 	free(file);
 	if (err)
@@ -200,7 +200,7 @@ int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 {
 	struct b2f_frame_options options = {.log = &cli_message_log};
 	struct b2f_remote *remote = NULL;
-	int err = connect_to(url, &remote);
+	int err = cli_from_url_connect(url, &remote);
 
 	if (err)
 		return err;
@@ -437,7 +437,7 @@ int cli_from_url_walk(const struct cli_walk *walk, const char *url)
 		err = walk_in_pack(walk, file, key);
 	} else if (bare) {
 		s.url = bare;
-		err = connect_to(url, &s.remote);
+		err = cli_from_url_connect(url, &s.remote);
 		if (!err)
 			err = walk_place(&s);
 		b2f_remote_free(s.remote);

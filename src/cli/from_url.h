@@ -23,6 +23,10 @@ extern const struct cli_option cli_from_url_options[];
 	"      --cachedir=DIR    keep there what comes from servers\n"         \
 	"      --cachedirsize=SIZE  so much of it (10g)\n"
 
+/* The remote of @url, as the environment says; free it with b2f_remote_free(). */
+B2F_MUST_CHECK
+int cli_from_url_connect(const char *url, struct b2f_remote **out);
+
 /* As cli_frames_open().  Errors: also those of requests (b2frame/remote.h). */
 B2F_MUST_CHECK
 int cli_from_url_open(const struct b2f_frame_options *how, const char *url,

@@ -19,6 +19,12 @@ struct cli_repair {
 	bool force;
 	/* Replace damaged chunks by zeros. */
 	bool zero_damaged;
+	/*
+	 * Of a frame in an object store: remove the chunks that no index names, and
+	 * that are so old, as "1d" (NULL: that).
+	 */
+	bool orphans;
+	const char *older;
 	/* A new frame, for one whose index is lost; or NULL. */
 	const char *output;
 	/* Replace what is there. */

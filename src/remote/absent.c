@@ -137,6 +137,18 @@ int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
 	return B2F_EUNSUPPORTED;
 }
 
+int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
+		     uint64_t older_s, bool dry_run,
+		     struct b2f_remote_orphans *out)
+{
+	(void)remote;
+	(void)path;
+	(void)older_s;
+	(void)dry_run;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
 int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
 			  const char *to)
 {

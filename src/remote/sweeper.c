@@ -52,8 +52,8 @@ void b2f_sweeper_fini(struct b2f_remote_place *place)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/* The 8 digits and the suffix of a chunk's name. */
-static bool parse_name(const char *name, int64_t *id)
+/* 8 digits and a suffix. */
+bool b2f_remote_parse_chunk(const char *name, int64_t *id)
 {
 	char again[B2F_CHUNK_NAME_SIZE];
 	char *end;
@@ -75,7 +75,7 @@ static int visit_entry(void *arg, const struct b2f_remote_entry *entry)
 	const struct visit *visit = arg;
 	int64_t id;
 
-	if (entry->is_dir || !parse_name(entry->name, &id))
+	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
 		return 0;
 	return visit->fn(visit->arg, id);
 }

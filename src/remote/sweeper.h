@@ -18,6 +18,9 @@ void b2f_sweeper_remove(struct b2f_remote_place *place, int64_t id);
 /* Waits for all that was begun. */
 void b2f_sweeper_fini(struct b2f_remote_place *place);
 
+/* Is @name that of a chunk?  Then *@id is its number. */
+bool b2f_remote_parse_chunk(const char *name, int64_t *id);
+
 /*
  * Calls @fn for each chunk object from number @first on.  Returns 0, what @fn
  * returned, or an error of requests.

@@ -2,6 +2,7 @@
 """a writer that is killed at any request leaves the frame as one commit made it"""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -89,6 +90,26 @@ def check_kills(proxy, late):
     return seen
 
 
+def check_orphans():
+    """What the killed ones have left goes, and nothing else."""
+    before = count_pieces()
+
+    def repair(*options):
+        out = ctl("repair", "--orphans", *options, URL)[0].decode()
+        return [int(n) for n in re.findall(r"\b\d+\b", out.split(": ")[1])]
+
+    number, nbytes, young = repair("-n")
+    assert (number, nbytes) == (0, 0) and young > 0
+    number, nbytes, younger = repair("--older=0s")
+    assert (number, younger) == (young, 0) and nbytes > 0
+    assert repair("--older=0s") == [0, 0, 0]
+    assert count_pieces() == before
+    ctl("verify", URL)
+    ctl("repair", "--orphans", "--older=1x", URL, status=1)
+    ctl("repair", "--older=1d", URL, status=2)
+    ctl("repair", "--orphans", "x", status=1)
+
+
 def make_frame():
     pathlib.Path("x").write_bytes(PIECE)
     ctl("compress", "-q", "--chunksize=32k", "x", "-o", "x.b2frame")
@@ -103,6 +124,7 @@ def main():
         # Its commit may have been the last that the server did for it.
         assert (True, 1) in check_kills(proxy, late=True)
         assert count_pieces() > 2
+        check_orphans()
 
 
 if __name__ == "__main__":

@@ -39,6 +39,10 @@ class Object:
         self.time = time.time()
 
 
+def iso(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(seconds))
+
+
 class S3Handler(Handler):
     def key(self):
         return unquote(urlsplit(self.path).path)
@@ -139,7 +143,7 @@ class S3Handler(Handler):
         items = "".join(
             f"<Contents><Key>{quote(k[len(bucket):])}</Key>"
             f"<ETag>{escape(objects[k].etag)}</ETag>"
-            "<LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+            f"<LastModified>{iso(objects[k].time)}</LastModified>"
             f"<Size>{len(objects[k].body)}</Size></Contents>" for k in page)
         prefixes = "".join(f"<CommonPrefixes><Prefix>{quote(d[len(bucket):])}"
                            "</Prefix></CommonPrefixes>" for d in sorted(dirs))

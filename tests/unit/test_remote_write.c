@@ -17,9 +17,13 @@ static char message[512];
 
 static void note(void *arg, enum b2f_log_level level, const char *text)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
 	(void)arg;
 	(void)level;
+	pthread_mutex_lock(&lock);
 	snprintf(message, sizeof(message), "%s", text);
+	pthread_mutex_unlock(&lock);
 }
 
 static const struct b2f_log watching = {.write = note,
@@ -47,7 +51,7 @@ static struct b2f_remote *connect_to(const struct scene *s)
 		.retries = 3,
 		.backoff_ms = 2,
 		.stall_ms = 1000,
-		.refresh_ms = 1,
+		.refresh_ms = 60000,
 		.keep_s = 3600,
 	};
 	struct b2f_remote *remote = NULL;

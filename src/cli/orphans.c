@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* orphans.c - chunks in an object store that no index names */
+#include "cli/orphans.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/from_url.h"
+#include "cli/message.h"
+
+/* A century. */
+#define AGE_MAX UINT64_C(3155760000)
+
+/* "90m" in seconds; false: that is no age. */
+static bool parse_age(const char *text, uint64_t *out)
+{
+	static const struct {
+		char unit;
+		uint64_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	uint64_t n;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!errno && *end == units[i].unit && !end[1] &&
+		    n <= AGE_MAX / units[i].seconds) {
+			*out = n * units[i].seconds;
+			return true;
+		}
+	return false;
+}
+
+static void report(const char *url, const struct b2f_remote_orphans *found,
+		   bool dry_run)
+{
+	printf("%s: %" PRIu64 " chunks without an index%s, %" PRIu64
+	       " bytes; %" PRIu64 " are younger\n",
+	       url, found->n, dry_run ? "" : " removed", found->nbytes,
+	       found->nyoung);
+}
+
+int cli_orphans_remove(const char *url, const char *older, bool dry_run)
+{
+	struct b2f_remote_orphans found;
+	struct b2f_remote *remote = NULL;
+	uint64_t age = 0;
+	int err;
+
+	if (!b2f_remote_is_url(url)) {
+		cli_message_error("%s: --orphans is for frames in an object "
+				  "store",
+				  url);
+		return -EINVAL;
+	}
+	if (!parse_age(older ? older : "1d", &age)) {
+		cli_message_error("--older=%s: not an age, as 90m or 1d",
+				  older);
+		return -EINVAL;
+	}
+	err = cli_from_url_connect(url, &remote);
+	if (err)
+		return err;
+	cli_message_forget();
+	err = b2f_remote_sweep(remote, "", age, dry_run, &found);
+	if (!err)
+		report(b2f_remote_label(remote), &found, dry_run);
+	err = cli_message_explain(b2f_remote_label(remote), err);
+	b2f_remote_free(remote);
+	return err;
+}

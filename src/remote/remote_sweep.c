@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_sweep.c - chunk objects that no index names */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/sorted.h"
+#include "frame/txn.h"
+#include "remote/remote_store.h"
+#include "remote/sweeper.h"
+
+/* A chunk object that was listed. */
+struct found {
+	uint64_t id;
+	uint64_t size;
+	int64_t mtime;
+};
+
+struct sweep {
+	struct found *found;
+	size_t n;
+	size_t room;
+};
+
+static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
+{
+	struct sweep *s = arg;
+	struct found *more;
+	int64_t id;
+
+	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
+		return 0;
+	if (s->n == s->room) {
+		s->room = s->room ? 2 * s->room : 64;
+		more = realloc(s->found, s->room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->found = more;
+	}
+	s->found[s->n++] = (struct found){
+		(uint64_t)id, entry->st.size, entry->st.mtime};
+	return 0;
+}
+
+/* The numbers that @frame names, sorted, in @out. */
+static int list_used(const struct b2f_frame *frame, struct b2f_ids *out)
+{
+	const struct b2f_entries *entries = &frame->entries;
+	int err = 0;
+
+	for (uint64_t i = 0; i < entries->n && !err; i++) {
+		uint64_t raw = b2f_entries_raw(entries, i);
+
+		if (b2f_txn_is_stored(raw))
+			err = b2f_ids_add(out, b2f_txn_chunk_id(raw));
+	}
+	if (!err && out->n)
+		qsort(out->ids, out->n, sizeof(*out->ids), b2f_compare_u64);
+	return err;
+}
+
+static bool is_used(const struct b2f_ids *used, uint64_t id)
+{
+	return used->n && bsearch(&id, used->ids, used->n, sizeof(*used->ids),
+				  b2f_compare_u64);
+}
+
+static void remove_found(const struct sweep *s, const struct b2f_ids *used,
+			 int64_t until, struct b2f_remote_place *place,
+			 struct b2f_remote_orphans *out)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct found *f = &s->found[i];
+
+		if (is_used(used, f->id))
+			continue;
+		if (f->mtime == 0 || f->mtime > until) {
+			out->nyoung++;
+			continue;
+		}
+		out->n++;
+		out->nbytes += f->size;
+		if (place)
+			b2f_sweeper_remove(place, (int64_t)f->id);
+	}
+}
+
+/*
+ * The listing comes first: what is named since, the index tells that is read after it.
+ */
+int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
+		     uint64_t older_s, bool dry_run,
+		     struct b2f_remote_orphans *out)
+{
+	const struct b2f_frame_options options = {.log = remote->log};
+	int64_t until = time(NULL) - (int64_t)older_s;
+	struct b2f_frame *frame = NULL;
+	struct sweep s = {.n = 0};
+	struct b2f_ids used = {0};
+	int err = dry_run ? 0 : b2f_remote_allow_write(remote, path);
+
+	*out = (struct b2f_remote_orphans){.n = 0};
+	if (!err)
+		err = b2f_remote_list(remote, path, note_chunk, &s);
+	if (!err)
+		err = b2f_remote_open_frame(remote, path, &options, &frame);
+	if (!err)
+		err = list_used(frame, &used);
+	if (!err && frame->store->sparse)
+		remove_found(&s, &used, until,
+			     dry_run ? NULL
+				     : b2f_remote_store_place(frame->store),
+			     out);
+	b2f_frame_close(frame);
+	b2f_ids_fini(&used);
+	free(s.found);
+	return err;
+}
