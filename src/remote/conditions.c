@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remote/put.h"
+
 /* The mark in hexadecimal digits follows. */
 #define PROBE_NAME ".b2frame-probe-"
 
@@ -20,6 +22,7 @@ struct probe {
 	uint64_t mark;
 	struct b2f_remote_stat st;
 	struct b2f_why *why;
+	int last_err;
 };
 
 static int refuse(const struct probe *p, const char *text)
@@ -39,13 +42,25 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 		.if_match = if_match,
 		.if_none_match = if_match ? NULL : "*",
 		.room = B2F_HTTP_ERROR_ROOM,
+		/* One that was made twice would be refused by itself. */
+		.once = true,
 	};
 
 	return b2f_remote_start(p->remote, &ask,
 				b2f_url_of(&p->remote->url, p->path), out);
 }
 
-/* The outcome of @request, which ends: 0, -EEXIST, -ESTALE or another error. */
+/* May what failed with @reply go well with another object? */
+static bool may_pass(const struct b2f_http_reply *reply)
+{
+	return reply->unsure || reply->err == -ECONNREFUSED ||
+	       reply->status == 429;
+}
+
+/*
+ * The outcome of @request, which ends: 0, -EEXIST, -ESTALE, -EAGAIN (begin again), or
+ * another error.
+ */
 static int take(struct probe *p, struct b2f_http_request *request)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(request);
@@ -54,8 +69,11 @@ static int take(struct probe *p, struct b2f_http_request *request)
 	/* Of two at once. */
 	if (err == -EBUSY)
 		err = -EEXIST;
-	if (err && err != -EEXIST && err != -ESTALE)
+	if (err && err != -EEXIST && err != -ESTALE) {
 		*p->why = reply->why;
+		p->last_err = err;
+		err = may_pass(reply) ? -EAGAIN : err;
+	}
 	b2f_http_drop(request);
 	return err;
 }
@@ -100,7 +118,13 @@ static int replace(struct probe *p, const char *etag)
 	struct b2f_http_request *request = NULL;
 	int err = start(p, etag, 2, &request);
 
-	return err ? err : take(p, request);
+	if (!err)
+		err = take(p, request);
+	if (err != -EEXIST)
+		return err;
+	/* Something else was faster, though nothing else knows the object. */
+	p->last_err = -EBUSY;
+	return -EAGAIN;
 }
 
 /* Another version than there is, and then that, with its quotes or without. */
@@ -139,8 +163,8 @@ static int run(struct probe *p)
 	return err;
 }
 
-static int probe(struct b2f_remote *remote, const char *path,
-		 struct b2f_why *why)
+static int try_once(struct b2f_remote *remote, const char *path,
+		    struct b2f_why *why, int *last_err)
 {
 	struct probe p = {.remote = remote, .mark = b2f_note_draw(), .why = why};
 	struct b2f_note note = {.marks = {p.mark}, .nmarks = 1};
@@ -152,7 +176,24 @@ static int probe(struct b2f_remote *remote, const char *path,
 	p.path = b2f_remote_join(path, name);
 	err = p.path ? run(&p) : -ENOMEM;
 	free(p.path);
+	*last_err = p.last_err;
 	return err;
+}
+
+/* Each time with another object. */
+static int probe(struct b2f_remote *remote, const char *path,
+		 struct b2f_why *why)
+{
+	unsigned int retries = b2f_http_options_of(remote->http)->retries;
+	int err = -EAGAIN, last_err = 0;
+
+	for (unsigned int try = 0; try <= retries && err == -EAGAIN; try++) {
+		if (try)
+			b2f_put_pause(remote, try);
+		*why = (struct b2f_why){""};
+		err = try_once(remote, path, why, &last_err);
+	}
+	return err == -EAGAIN ? last_err : err;
 }
 
 int b2f_remote_probe(struct b2f_remote *remote, const char *path,

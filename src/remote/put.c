@@ -120,11 +120,11 @@ static int take_reply(struct b2f_put *put, struct b2f_why *why)
 	return err;
 }
 
-/* Half by chance, so that writers that failed together do not come again so. */
-static void sleep_before(unsigned int try, unsigned int backoff_ms)
+/* So writers that failed together do not come again together. */
+void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 {
-	uint64_t ns = (uint64_t)backoff_ms * 1000000
-		      << (try < TWICE_MAX ? try : TWICE_MAX);
+	uint64_t ns = (uint64_t)b2f_http_options_of(remote->http)->backoff_ms *
+		      1000000 << (try < TWICE_MAX ? try : TWICE_MAX) >> 1;
 
 	ns = ns / 2 + b2f_note_draw() % (ns / 2 + 1);
 	nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000),
@@ -161,7 +161,7 @@ int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
 	for (unsigned int try = 0; try <= options->retries && err == -EAGAIN;
 	     try++) {
 		if (try)
-			sleep_before(try - 1, options->backoff_ms);
+			b2f_put_pause(put->remote, try);
 		err = attempt(put, &last);
 	}
 	if (err == -EAGAIN)

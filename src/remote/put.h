@@ -59,6 +59,9 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 B2F_MUST_CHECK
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why);
 
+/* Before the @try-th attempt (from 1 on): half of the pause is by chance. */
+void b2f_put_pause(const struct b2f_remote *remote, unsigned int try);
+
 /* Waits if it is on its way.  A zeroed one may be ended. */
 void b2f_put_fini(struct b2f_put *put);
 

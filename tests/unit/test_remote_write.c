@@ -341,6 +341,21 @@ Test(remote_write, a_server_without_conditions_is_not_written_to)
 	check_refused("no_notes", "x-amz-meta");
 }
 
+Test(remote_write, a_server_that_fails_when_it_is_tried_out_is_tried_again)
+{
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		struct scene s = scene_open();
+		struct writer w;
+
+		/* There are four if all goes well. */
+		(void)store_way_tell(&s.way, "each 5 PUT probe %s", faults[i]);
+		w = begin(&s);
+		cr_assert_str_eq(content(&s), "1111");
+		writer_close(&w);
+		scene_close(&s);
+	}
+}
+
 Test(remote_write, a_server_that_wants_no_quotes_gets_none)
 {
 	struct scene s = scene_open();
