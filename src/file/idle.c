@@ -14,7 +14,7 @@
 #define HEAP_MAX (64u << 10)
 
 /* Dense records: all together in huge pages, and what part of one is wasted. */
-#define DENSE_MAX   ((size_t)256 << 20)
+#define HUGE_MAX    ((size_t)256 << 20)
 #define WASTE_SHARE 8
 
 /* Larger ones are not kept. */
@@ -23,7 +23,7 @@
 /* What is asked for at once; more is not kept. */
 #define COPY_SIZE (1u << 20)
 
-void b2f_idle_init(struct b2f_idle *idle, size_t dense_bytes)
+void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes)
 {
 	*idle = (struct b2f_idle){
 		.decoders.max = 64,
@@ -32,15 +32,21 @@ void b2f_idle_init(struct b2f_idle *idle, size_t dense_bytes)
 		.copies.max = 8,
 	};
 	pthread_mutex_init(&idle->lock, NULL);
-	b2f_arena_init(&idle->dense,
-		       dense_bytes < DENSE_MAX ? dense_bytes : DENSE_MAX);
+	b2f_arena_init(&idle->huge,
+		       huge_bytes < HUGE_MAX ? huge_bytes : HUGE_MAX);
 }
 
 void b2f_idle_fini(struct b2f_idle *idle)
 {
 	b2f_idle_trim(idle);
-	b2f_arena_fini(&idle->dense);
+	b2f_arena_fini(&idle->huge);
 	pthread_mutex_destroy(&idle->lock);
+}
+
+static void copy_free(struct b2f_idle *idle, uint8_t *copy)
+{
+	if (!copy || !b2f_arena_put(&idle->huge, copy))
+		free(copy);
 }
 
 void b2f_idle_trim(struct b2f_idle *idle)
@@ -53,9 +59,9 @@ void b2f_idle_trim(struct b2f_idle *idle)
 	while (idle->pages.n > 0)
 		munmap(idle->pages.things[--idle->pages.n], idle->pages_size);
 	while (idle->copies.n > 0)
-		free(idle->copies.things[--idle->copies.n]);
+		copy_free(idle, idle->copies.things[--idle->copies.n]);
 	pthread_mutex_unlock(&idle->lock);
-	b2f_arena_trim(&idle->dense);
+	b2f_arena_trim(&idle->huge);
 }
 
 /* Returns NULL if there is none. */
@@ -124,7 +130,7 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 	if (size <= HEAP_MAX)
 		return calloc(1, size);
 	if (dense && B2F_ARENA_SLAB % size <= B2F_ARENA_SLAB / WASTE_SHARE)
-		pages = b2f_arena_get(&idle->dense, size);
+		pages = b2f_arena_get(&idle->huge, size);
 	if (pages)
 		return pages;
 	pthread_mutex_lock(&idle->lock);
@@ -146,7 +152,7 @@ void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 		free(pages);
 		return;
 	}
-	if (b2f_arena_put(&idle->dense, pages))
+	if (b2f_arena_put(&idle->huge, pages))
 		return;
 	pthread_mutex_lock(&idle->lock);
 	if (idle->pages.n == 0)
@@ -173,10 +179,13 @@ uint8_t *b2f_idle_get_copy(struct b2f_idle *idle, size_t size)
 	if (!is_kept(size))
 		return malloc(size);
 	copy = pop(idle, &idle->copies);
+	if (!copy)
+		copy = b2f_arena_get(&idle->huge, COPY_SIZE);
 	return copy ? copy : malloc(COPY_SIZE);
 }
 
 void b2f_idle_put_copy(struct b2f_idle *idle, uint8_t *copy, size_t size)
 {
-	free(is_kept(size) ? push(idle, &idle->copies, copy) : copy);
+	copy_free(idle,
+		  is_kept(size) ? push(idle, &idle->copies, copy) : copy);
 }

@@ -40,14 +40,14 @@ struct b2f_idle {
 	/* Buffers of records that are gone, all of pages_size bytes. */
 	struct b2f_idle_stack pages;
 	uint32_t pages_size;
-	/* For records that will be full soon.  It has a lock of its own. */
-	struct b2f_arena dense;
+	/* For full records and copies, with its own lock. */
+	struct b2f_arena huge;
 	/* For answers that are copied. */
 	struct b2f_idle_stack copies;
 };
 
-/* @dense_bytes: how much memory dense records may have in huge pages. */
-void b2f_idle_init(struct b2f_idle *idle, size_t dense_bytes);
+/* @huge_bytes: how much memory may be in huge pages. */
+void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes);
 void b2f_idle_fini(struct b2f_idle *idle);
 
 /* Frees all that is kept. */
