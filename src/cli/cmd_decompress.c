@@ -28,7 +28,8 @@ static const char help[] =
 	"  -c, --stdout          write to standard output\n"
 	"  -k, --keep            keep the frames (default)\n"
 	"      --rm              remove each frame once its copy is safe\n"
-	"      --no-sparse       write zeros instead of holes\n"
+	"      --sparse, --no-sparse\n"
+	"                        holes where there are zeros (default), or not\n"
 	"      --json            say what was written as JSON on standard "
 	"output\n" CLI_FROM_URL_HELP CLI_DECODING_HELP;
 
@@ -49,6 +50,7 @@ static const struct cli_option table[] = {
 	{"stdout", 'c', no_argument, cli_option_set, FIELD(to_stdout), NULL},
 	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
 	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},
+	{"sparse", 0, no_argument, cli_option_set, FIELD(sparse), NULL},
 	{"no-sparse", 0, no_argument, cli_option_clear, FIELD(sparse), NULL},
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	{"json", 0, no_argument, cli_option_set, FIELD(common.json), NULL},

@@ -197,7 +197,7 @@ static int refuse_levels(const struct parser *p, int argc, char **argv)
 /* The long option that @name is most like; NULL: it is like none. */
 static const char *nearest_name(const struct parser *p, const char *name)
 {
-	size_t best = strlen(name) < 4 ? 2 : 3, distance;
+	size_t best = strlen(name) < 6 ? 2 : 3, distance;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < p->nnames; i++) {

@@ -95,6 +95,8 @@ runs 0 decompress holes.b2frame
 same holes holes.b2frame.data
 [ "$(($(stat -c '%b*%B' holes)))" -lt 1900000 ] ||
 	die "holes takes $(($(stat -c '%b*%B' holes))) bytes"
+runs 0 decompress -f --no-sparse --sparse holes.b2frame
+[ "$(stat -c %b holes)" -lt "$(($(stat -c %s holes) / 512))" ] || die "--sparse"
 runs 0 decompress -f --no-sparse holes.b2frame
 same holes holes.b2frame.data
 [ "$(($(stat -c '%b*%B' holes)))" -ge 8388608 ] || die "there are holes"
