@@ -63,8 +63,8 @@ static void free_bytes(struct b2f_upload *up)
 static bool drop_ref(struct b2f_upload *up)
 {
 	up->refs--;
-	/* Only readers had use of them. */
-	if (up->refs <= 1 && up->state == B2F_UPLOAD_DONE)
+	/* The list has no use for them; a reader that is the last one has. */
+	if (up->refs == 1 && up->is_listed && up->state == B2F_UPLOAD_DONE)
 		free_bytes(up);
 	return up->refs == 0;
 }

@@ -7,6 +7,7 @@
 
 #include "b2frame/b2frame.h"
 #include "b2frame/remote.h"
+#include "remote/upload.h"
 #include "tests/support/store_way.h"
 
 #define CHUNK	4096
@@ -385,6 +386,30 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	cr_assert_str_eq(content(&s), "1111");
 	/* Two frames of four chunks. */
 	cr_assert_eq(store_way_tell(&s.way, "objects"), 10);
+	scene_close(&s);
+}
+
+Test(remote_write, a_chunk_in_memory_is_read_on_after_its_commit)
+{
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+	struct b2f_remote_place *place = NULL;
+	struct b2f_upload *up = NULL, *reader;
+	char byte = 0;
+
+	cr_assert_eq(b2f_remote_place_new(remote, "x", true, &place), 0);
+	cr_assert_eq(b2f_upload_new(place, 1, &up), 0);
+	cr_assert_eq(b2f_upload_write(up, 0, "a", 1), 0);
+	cr_assert_eq(b2f_upload_send(up), 0);
+	reader = b2f_upload_find(place, 1);
+	b2f_upload_unref(up);
+	cr_assert_eq(b2f_upload_claim(reader, NULL), 0);
+	b2f_uploads_end_claims(place, false);
+	cr_assert_eq(b2f_upload_read(reader, 0, &byte, 1, NULL), 0);
+	cr_assert_eq(byte, 'a');
+	b2f_upload_unref(reader);
+	b2f_remote_place_unref(place);
+	b2f_remote_free(remote);
 	scene_close(&s);
 }
 
