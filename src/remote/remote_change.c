@@ -150,24 +150,32 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 	return b2f_remote_report(remote, path, err, &why);
 }
 
-static int remove_chunk(void *arg, int64_t id)
+static int add_chunk(void *arg, int64_t id)
 {
-	b2f_sweeper_remove(arg, id);
-	return 0;
+	return b2f_ids_add(arg, (uint64_t)id);
 }
 
+/*
+ * Without the index another writer may make a frame there: its chunks, which get
+ * other ids than those that are there, are not to go.
+ */
 static int remove_frame(struct b2f_remote_place *place, struct b2f_why *why)
 {
 	char *index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
 	struct b2f_remote_stat now;
+	struct b2f_ids ids = {0};
 	int err = index ? b2f_remote_head(place->remote, index, &now, NULL, why)
 			: -ENOMEM;
 
 	if (!err)
+		err = b2f_remote_list_chunks(place, 0, add_chunk, &ids, why);
+	if (!err)
 		err = b2f_remote_delete(place->remote, index, why);
+	for (size_t i = 0; i < ids.n && !err; i++)
+		b2f_sweeper_remove(place, (int64_t)ids.ids[i]);
+	b2f_ids_fini(&ids);
 	free(index);
-	return err ? err
-		   : b2f_remote_list_chunks(place, 0, remove_chunk, place, why);
+	return err;
 }
 
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)

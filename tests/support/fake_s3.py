@@ -13,6 +13,11 @@
         no_conditions       it takes no notice of If-Match and If-None-Match
         no_notes            it keeps no x-amz-meta
         bare_etags          it knows only ETags without quotes in If-Match of PUT
+        after_delete TEXT KEY
+                            once an object whose path contains TEXT is deleted, there is
+                            the object KEY ("/bucket/...")
+        replace TEXT        writes the objects whose paths contain TEXT anew, with a byte
+                            more and nothing beside them
         count METHOD TEXT   answered by how many such requests there were since the
                             last one
         objects             answered by how many there are
@@ -120,6 +125,9 @@ class S3Handler(Handler):
     def do_DELETE(self):
         with self.owner.lock:
             self.owner.objects.pop(self.key(), None)
+            text, key = self.owner.after_delete
+            if text and text in self.key():
+                self.owner.objects[key] = Object(b"new", {})
         return self.answer(204)
 
     def list(self, query):
@@ -165,6 +173,13 @@ class FakeS3(Server):
         self.no_conditions = False
         self.no_notes = False
         self.bare_etags = False
+        self.after_delete = ("", "")
+
+    def replace(self, text):
+        with self.lock:
+            for key, found in self.objects.items():
+                if text in key:
+                    self.objects[key] = Object(found.body + b"\0", {})
 
 
 class Plan:
@@ -207,6 +222,10 @@ def obey(server, way, plan, words):
         plan.add(words[2], words[3], each(int(words[1])), fault_of(words[4:]))
     elif words[0] == "count":
         return str(sum(words[2] in r.path for r in way.take(words[1])))
+    elif words[0] == "after_delete":
+        server.after_delete = (words[1], words[2])
+    elif words[0] == "replace":
+        server.replace(words[1])
     elif words[0] == "objects":
         return str(len(server.objects))
     else:

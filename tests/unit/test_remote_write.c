@@ -389,6 +389,20 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	scene_close(&s);
 }
 
+Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhile)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)store_way_tell(&s.way,
+			     "after_delete chunks.b2frame "
+			     "/bucket/top/x/0000ABCD.chunk");
+	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
+	writer_close(&w);
+	cr_assert_eq(store_way_tell(&s.way, "objects"), 1);
+	scene_close(&s);
+}
+
 Test(remote_write, a_chunk_in_memory_is_read_on_after_its_commit)
 {
 	struct scene s = scene_open();
