@@ -35,7 +35,7 @@ int b2f_chunk_versions_new(struct b2f_chunk_versions **out)
 	return 0;
 }
 
-static void forget_all(struct b2f_chunk_versions *versions)
+void b2f_chunk_versions_forget(struct b2f_chunk_versions *versions)
 {
 	struct known *k, *tmp;
 
@@ -49,7 +49,7 @@ void b2f_chunk_versions_free(struct b2f_chunk_versions *versions)
 {
 	if (!versions)
 		return;
-	forget_all(versions);
+	b2f_chunk_versions_forget(versions);
 	free(versions);
 }
 
@@ -65,7 +65,7 @@ void b2f_chunk_versions_put(struct b2f_chunk_versions *versions, int64_t id,
 		free(k);
 	}
 	if (HASH_COUNT(versions->table) >= KNOWN_MAX)
-		forget_all(versions);
+		b2f_chunk_versions_forget(versions);
 	k = calloc(1, sizeof(*k) + n);
 	if (!k)
 		return;

@@ -24,6 +24,9 @@ void b2f_chunk_versions_free(struct b2f_chunk_versions *versions);
 void b2f_chunk_versions_put(struct b2f_chunk_versions *versions, int64_t id,
 			    const struct b2f_remote_stat *version);
 
+/* Forgets all. */
+void b2f_chunk_versions_forget(struct b2f_chunk_versions *versions);
+
 /* False if it is not known. */
 bool b2f_chunk_versions_get(struct b2f_chunk_versions *versions, int64_t id,
 			    struct b2f_remote_stat *out);

@@ -66,11 +66,28 @@ char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id)
 	return b2f_remote_join(place->path, name);
 }
 
+/*
+ * Does the index @version, which has @note, not come behind the one that was
+ * seen?  Then its writer may have given chunks the ids of others.  The lock is
+ * held.
+ */
+static bool is_other(const struct b2f_remote_place *place,
+		     const struct b2f_remote_stat *version,
+		     const struct b2f_note *note)
+{
+	const struct b2f_note *before = &place->note;
+
+	return strcmp(version->etag, place->seen.etag) != 0 &&
+	       !(before->nmarks && b2f_note_has(note, before->marks[0]));
+}
+
 void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
 			  const struct b2f_note *note)
 {
 	pthread_mutex_lock(&place->lock);
+	if (!place->is_new && is_other(place, version, note))
+		b2f_chunk_versions_forget(place->versions);
 	place->is_new = false;
 	place->seen = *version;
 	place->seen_ns = b2f_monotonic_ns();

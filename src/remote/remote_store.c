@@ -310,7 +310,7 @@ static int remote_open(struct b2f_store *store, int64_t id,
 	return open_chunk(r, id & ~B2F_OBJECT_PENDING, out, why);
 }
 
-/* The version that was held cannot be read any more. */
+/* The version of @object, or of the index, cannot be read any more. */
 static void lose(struct remote_store *r, const struct b2f_object *object)
 {
 	struct b2f_frame_stamp held;
@@ -320,6 +320,8 @@ static void lose(struct remote_store *r, const struct b2f_object *object)
 	if (r->state == HELD &&
 	    b2f_frame_stamp_equal(&held, &object->identity))
 		r->state = LOST;
+	/* The index may be the same, and its chunks written anew. */
+	b2f_chunk_versions_forget(r->place->versions);
 	pthread_mutex_unlock(&r->place->lock);
 }
 

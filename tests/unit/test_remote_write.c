@@ -7,7 +7,9 @@
 
 #include "b2frame/b2frame.h"
 #include "b2frame/remote.h"
+#include "remote/remote_store.h"
 #include "remote/upload.h"
+#include "store/write.h"
 #include "tests/support/store_way.h"
 
 #define CHUNK	4096
@@ -400,6 +402,52 @@ Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhil
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
 	writer_close(&w);
 	cr_assert_eq(store_way_tell(&s.way, "objects"), 1);
+	scene_close(&s);
+}
+
+static int take_id(void *arg, int64_t id)
+{
+	*(int64_t *)arg = id;
+	return 1;
+}
+
+/* Opens any chunk of a clone of @store, as after a refresh, and reads its begin. */
+static int read_some_chunk(struct b2f_store *store, bool begins)
+{
+	struct b2f_object object = {.fd = -1};
+	struct b2f_store *clone = NULL;
+	int64_t id = -1;
+	char head[16];
+	int err;
+
+	cr_assert_eq(b2f_store_clone(store, &clone, NULL), 0);
+	if (begins)
+		cr_assert_eq(b2f_remote_store_begin(clone, NULL), 0);
+	cr_assert_eq(b2f_store_list(clone, take_id, &id), 1);
+	cr_assert_eq(b2f_object_open(clone, id, &object, NULL), 0);
+	err = b2f_object_read(&object, 0, head, sizeof(head), NULL);
+	b2f_object_close(&object);
+	b2f_store_free(clone);
+	return err;
+}
+
+Test(remote_write, chunks_that_were_written_anew_are_read_after_a_refresh)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_store *store = NULL;
+
+	cr_assert_eq(b2f_remote_store_new(w.remote, "x", true, &store), 0);
+	cr_assert_eq(read_some_chunk(store, true), 0);
+	/* By a program that gives chunks the ids that they had. */
+	(void)store_way_tell(&s.way, "replace top/x/");
+	cr_assert_eq(read_some_chunk(store, true), 0);
+	/* With an index of the same bytes. */
+	(void)store_way_tell(&s.way, "replace .chunk");
+	cr_assert_eq(read_some_chunk(store, true), -ESTALE);
+	cr_assert_eq(read_some_chunk(store, false), 0);
+	b2f_store_free(store);
+	writer_close(&w);
 	scene_close(&s);
 }
 
