@@ -151,6 +151,19 @@ static int attempt(struct b2f_put *put, struct b2f_why *why)
 	return err == -ECONNREFUSED || put->throttled ? -EAGAIN : err;
 }
 
+/*
+ * Has an attempt of unknown outcome been followed by so many other writers that
+ * the note of what is there does not reach back to it?
+ */
+static bool is_buried(const struct b2f_put *put)
+{
+	const struct b2f_note *ours = &put->spec.note;
+
+	return put->unsure && put->now_note.nmarks == B2F_NOTE_MARKS &&
+	       !(ours->nmarks > 1 &&
+		 b2f_note_has(&put->now_note, ours->marks[1]));
+}
+
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_http_options *options =
@@ -166,7 +179,8 @@ int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
 	}
 	if (err == -EAGAIN)
 		err = put->last_err ? put->last_err : -EIO;
-	if (err == 0 || err == -EEXIST || err == -ESTALE)
+	if (err == 0 ||
+	    ((err == -EEXIST || err == -ESTALE) && !is_buried(put)))
 		put->unsure = false;
 	if (err && why)
 		*why = last;

@@ -54,7 +54,7 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
  * Waits until it is settled.  Returns 0 (then @put->now is ours, unless its note has
  * other marks before ours: these writers have replaced it since), -EEXIST (there is
  * one already), -ESTALE (it is another version now, or none), or an error of requests;
- * @put->unsure tells whether that leaves open what is there.
+ * @put->unsure tells whether that leaves open what is there, or was there meanwhile.
  */
 B2F_MUST_CHECK
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why);
