@@ -225,6 +225,23 @@ static void remove_dying(const struct b2f_txn *txn)
 		remove_pending(txn, b2f_txn_id(txn->dying.ids[i]));
 }
 
+/*
+ * As b2f_txn_has_changed(), but asks the server of a shared store, whose answers
+ * count for a while otherwise: a program that takes no notice of conditions may
+ * have put an index there that names what is to go.
+ */
+static int has_changed_now(const struct b2f_txn *txn)
+{
+	struct b2f_frame_stamp now;
+	int err = 0;
+
+	if (txn->store->shared)
+		err = b2f_store_identify(txn->store, B2F_OBJECT_INDEX, &now);
+	if (err)
+		return err == -ENOENT ? 1 : err;
+	return b2f_txn_has_changed(txn);
+}
+
 bool b2f_txn_delete(struct b2f_txn *txn)
 {
 	bool sparse = txn->store->sparse, same;
@@ -235,7 +252,7 @@ bool b2f_txn_delete(struct b2f_txn *txn)
 		return true;
 	if (b2f_txn_lock_out(txn, 0, NULL))
 		return false;
-	same = b2f_txn_has_changed(txn) == 0;
+	same = has_changed_now(txn) == 0;
 	/* Where a range was, another program may have written since. */
 	if (same && !sparse)
 		remove_dying(txn);
@@ -264,7 +281,7 @@ static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 {
 	struct b2f_txn_state state = {0};
 	struct b2f_frame *now = NULL;
-	int changed = b2f_txn_has_changed(txn), err;
+	int changed = has_changed_now(txn), err;
 
 	if (changed <= 0)
 		return changed ? changed

@@ -311,13 +311,20 @@ static int remote_identify(struct b2f_store *store, int64_t id,
 			   struct b2f_frame_stamp *out)
 {
 	struct b2f_remote_place *place = place_of(store);
-	char *path = b2f_remote_place_path(place, number_of(id));
 	struct b2f_remote_stat now;
 	struct stat st;
-	int err = path ? b2f_remote_head(place->remote, path, &now, NULL, NULL)
-		       : -ENOMEM;
+	char *path;
+	int err;
 
-	free(path);
+	if (id == B2F_OBJECT_INDEX) {
+		err = b2f_remote_place_look(place, 0, &now);
+	} else {
+		path = b2f_remote_place_path(place, number_of(id));
+		err = path ? b2f_remote_head(place->remote, path, &now, NULL,
+					     NULL)
+			   : -ENOMEM;
+		free(path);
+	}
 	if (err)
 		return err;
 	/* With its time. */

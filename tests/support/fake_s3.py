@@ -18,6 +18,8 @@
                             the object KEY ("/bucket/...")
         replace TEXT        writes the objects whose paths contain TEXT anew, with a byte
                             more and nothing beside them
+        keep TEXT           remembers the objects whose paths contain TEXT as they are
+        bring_back          writes them again as they were
         count METHOD TEXT   answered by how many such requests there were since the
                             last one
         objects             answered by how many there are
@@ -175,6 +177,14 @@ class FakeS3(Server):
         self.bare_etags = False
         self.after_delete = ("", "")
 
+    def keep(self, text):
+        with self.lock:
+            self.kept = {k: v for k, v in self.objects.items() if text in k}
+
+    def bring_back(self):
+        with self.lock:
+            self.objects.update(self.kept)
+
     def replace(self, text):
         with self.lock:
             for key, found in self.objects.items():
@@ -224,8 +234,8 @@ def obey(server, way, plan, words):
         return str(sum(words[2] in r.path for r in way.take(words[1])))
     elif words[0] == "after_delete":
         server.after_delete = (words[1], words[2])
-    elif words[0] == "replace":
-        server.replace(words[1])
+    elif words[0] in ("keep", "replace", "bring_back"):
+        getattr(server, words[0])(*words[1:])
     elif words[0] == "objects":
         return str(len(server.objects))
     else:

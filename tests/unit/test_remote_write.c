@@ -44,7 +44,8 @@ struct writer {
 	struct b2f_file *file;
 };
 
-static struct b2f_remote *connect_to(const struct scene *s)
+static struct b2f_remote *connect_with(const struct scene *s,
+				       unsigned int keep_s)
 {
 	const struct b2f_remote_options options = {
 		.log = &watching,
@@ -55,12 +56,17 @@ static struct b2f_remote *connect_to(const struct scene *s)
 		.backoff_ms = 2,
 		.stall_ms = 1000,
 		.refresh_ms = 60000,
-		.keep_s = 3600,
+		.keep_s = keep_s,
 	};
 	struct b2f_remote *remote = NULL;
 
 	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
 	return remote;
+}
+
+static struct b2f_remote *connect_to(const struct scene *s)
+{
+	return connect_with(s, 3600);
 }
 
 static struct scene scene_open(void)
@@ -79,15 +85,20 @@ static void scene_close(struct scene *s)
 	store_way_close(&s->way);
 }
 
-static struct writer writer_open(struct scene *s)
+static struct writer writer_at(struct scene *s, struct b2f_remote *remote)
 {
 	const struct b2f_frame_options options = {.log = &watching};
-	struct writer w = {.remote = connect_to(s)};
+	struct writer w = {.remote = remote};
 	struct b2f_frame *frame = NULL;
 
 	cr_assert_eq(b2f_remote_open_frame(w.remote, "x", &options, &frame), 0);
 	cr_assert_eq(b2f_file_open(s->rt, frame, &w.file), 0);
 	return w;
+}
+
+static struct writer writer_open(struct scene *s)
+{
+	return writer_at(s, connect_to(s));
 }
 
 static void writer_close(struct writer *w)
@@ -403,6 +414,91 @@ Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhil
 	writer_close(&w);
 	cr_assert_eq(store_way_tell(&s.way, "objects"), 1);
 	scene_close(&s);
+}
+
+Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	writer_close(&w);
+	(void)store_way_tell(&s.way, "keep chunks.b2frame");
+	/* It looks at the index once, and then trusts what it has seen. */
+	w = writer_at(&s, connect_with(&s, 1));
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 0, '2');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	fill(&w, 0, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_eq(store_way_tell(&s.way, "objects"), 7);
+	/* The first one is due; but a program that knows no conditions names it. */
+	sleep(2);
+	(void)store_way_tell(&s.way, "bring_back");
+	writer_close(&w);
+	cr_assert_str_eq(content(&s), "1111");
+	scene_close(&s);
+}
+
+/* Replaces the object o, which is in @put, by one that is longer. */
+static void put_next(struct b2f_remote *remote, struct b2f_put *put)
+{
+	static const char bytes[64];
+	struct b2f_remote_stat before = put->now;
+	struct b2f_put_spec spec = {.path = "o",
+				    .data = bytes,
+				    .size = before.size + 1,
+				    .replaces = &before};
+	struct b2f_note note = put->spec.note;
+
+	b2f_put_fini(put);
+	b2f_note_follow(&spec.note, &note, b2f_note_draw());
+	cr_assert_eq(b2f_put_start(remote, &spec, put), 0);
+	cr_assert_eq(b2f_put_wait(put, NULL), 0);
+}
+
+/* What is known of a PUT whose answer is lost, and after which @n others come. */
+static void check_doubt(unsigned int n, int expected, bool unsure)
+{
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+	const struct b2f_note none = {.nmarks = 0};
+	struct b2f_put_spec spec = {.path = "o", .data = "a", .size = 1};
+	struct b2f_why why = {""};
+	struct b2f_remote_stat first;
+	struct b2f_put put, lost;
+	struct b2f_note seen;
+
+	b2f_note_follow(&spec.note, &none, b2f_note_draw());
+	cr_assert_eq(b2f_put_start(remote, &spec, &put), 0);
+	cr_assert_eq(b2f_put_wait(&put, NULL), 0);
+	(void)store_way_tell(&s.way, "when PUT o 1 lose");
+	first = put.now;
+	spec = (struct b2f_put_spec){
+		.path = "o", .data = "ab", .size = 2, .replaces = &first};
+	b2f_note_follow(&spec.note, &put.spec.note, b2f_note_draw());
+	cr_assert_eq(b2f_put_start(remote, &spec, &lost), 0);
+	b2f_put_fini(&put);
+	do
+		cr_assert_eq(b2f_remote_head(remote, "o", &put.now, &seen,
+					     NULL),
+			     0);
+	while (seen.marks[0] != lost.spec.note.marks[0]);
+	put.spec.note = seen;
+	for (unsigned int i = 0; i < n; i++)
+		put_next(remote, &put);
+	cr_assert_eq(b2f_put_wait(&lost, &why), expected, "%s", why.text);
+	cr_assert_eq(lost.unsure, unsure);
+	b2f_put_fini(&lost);
+	b2f_put_fini(&put);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
+
+Test(remote_write, that_an_index_was_replaced_is_in_doubt_if_no_mark_reaches_back)
+{
+	check_doubt(1, 0, false);
+	check_doubt(B2F_NOTE_MARKS - 1, 0, false);
+	check_doubt(B2F_NOTE_MARKS + 1, -ESTALE, true);
 }
 
 static int take_id(void *arg, int64_t id)
