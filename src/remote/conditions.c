@@ -202,7 +202,8 @@ int b2f_remote_probe(struct b2f_remote *remote, const char *path,
 	int err;
 
 	if (!remote->url.s3)
-		return b2f_why_set(why, -EROFS, "it is on a web server");
+		return b2f_why_set(why, -EROFS, "it is on a web server, which is not "
+				   "written to");
 	pthread_mutex_lock(&remote->probe_lock);
 	if (!remote->probed) {
 		remote->probe_why = (struct b2f_why){""};
