@@ -43,17 +43,17 @@
  * The files of a transaction, lowest first; each calls only those above it
  * here:
  *
- *   txn_state, edit_layout    the chunks of one moment, and which data each has
- *   txn_count, txn_ids       what chunks take on disk; ids for new ones
- *   txn_lock, txn_index      other programs wait; the bytes of the next index
- *   txn_gaps, txn_disk       of a contiguous frame: what is free in its file, and
+ *   txn_state, txn_chunks      the chunks of one moment, and which data each has
+ *   txn_count, txn_ids         what chunks take on disk; ids for new ones
+ *   txn_lock, txn_index        other programs wait; the bytes of the next index
+ *   txn_gaps, txn_disk         of a contiguous frame: what is free in its file, and
  *                              whether it is the frame that the transaction knows
- *   txn_image, txn_move      the place of its next index, another one of a chunk
- *   txn_single                its commit
- *   txn_commit                the commit of a sparse frame, the steps of both
- *   txn_compact, txn_end     a contiguous frame gets shorter; its last writer ends
- *   txn_remove                files that are not needed any more
- *   transaction, txn_finish, txn_merge
+ *   txn_image, txn_move        the place of its next index, another one of a chunk
+ *   txn_single                 its commit
+ *   txn_commit                 the commit of a sparse frame, the steps of both
+ *   txn_compact, txn_end       a contiguous frame gets shorter; its last writer ends
+ *   txn_remove                 files that are not needed any more
+ *   txn, txn_finish, txn_merge
  *                              the transaction itself, and what a commit or another
  *                              program makes of it
  *   chunk_write                data into new chunk files

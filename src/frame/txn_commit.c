@@ -302,25 +302,36 @@ static int sync_first_index(const struct b2f_txn *txn,
 }
 
 /*
+ * 0 if no other program has written, else -ESTALE or an errno.  A shared store asks
+ * that with the last step.
+ */
+static int check_same(const struct b2f_txn *txn)
+{
+	int changed = txn->store->shared ? 0 : b2f_txn_has_changed(txn);
+
+	return changed > 0 ? -ESTALE : changed;
+}
+
+/*
  * From the check that no other program has written to the new @index in its
  * place.
  */
 static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 			 const struct b2f_object *index, struct b2f_why *why)
 {
-	int err;
+	int err = check_same(txn);
 
-	/* A shared store asks that with the last step. */
-	err = txn->store->shared ? 0 : b2f_txn_has_changed(txn);
-	if (err)
-		return err > 0 ? -ESTALE : err;
-	err = sync_first_index(txn, commit, why);
+	if (!err)
+		err = sync_first_index(txn, commit, why);
 	if (!err)
 		err = show_files(txn, commit, why);
 	if (err)
 		return err;
 	if (commit->durable)
 		err = sync_files(txn, commit, index, why);
+	/* A program without locks had all the time of the syncs. */
+	if (!err && commit->durable)
+		err = check_same(txn);
 	if (!err)
 		err = b2f_store_install(txn->store, &txn->stamp, why);
 	if (err) {

@@ -2,7 +2,9 @@
 /* test_editor.c - a sparse frame as a row of chunks that can be changed */
 #include <criterion/criterion.h>
 
+#include "frame/editor_priv.h"
 #include "frame/frame.h"
+#include "frame/txn_commit.h"
 #include "tests/support/frame_dir.h"
 
 #define CHUNK 100u
@@ -470,4 +472,34 @@ Test(editor, only_one_process_at_a_time)
 	b2f_editor_close(other);
 	cr_assert_eq(b2f_editor_open(&options, dirfd_, "none", &other),
 		     -ENOENT);
+}
+
+/* Another program writes the index, behind the third round over all files. */
+static int write_meanwhile(void *context, size_t n,
+			   int (*fn)(void *arg, size_t i), void *arg)
+{
+	int *nrounds = context;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = fn(arg, i);
+	if (++*nrounds == 3)
+		cr_assert_eq(utimensat(dirfd_, "f/chunks.b2frame", NULL, 0), 0);
+	return err;
+}
+
+Test(editor, what_another_program_writes_during_the_syncs_is_not_replaced)
+{
+	struct b2f_txn *txn = editor->cw.txn;
+	int nrounds = 0;
+	struct b2f_commit commit = {.durable = true,
+				    .each = write_meanwhile,
+				    .each_context = &nrounds};
+
+	append(1, CHUNK);
+	cr_assert_eq(b2f_txn_freeze(txn, &commit), 0);
+	cr_assert_eq(b2f_txn_prepare(txn, &commit), 0);
+	cr_assert_eq(b2f_txn_write(txn, &commit), -ESTALE);
+	cr_assert_eq(nrounds, 3);
+	b2f_txn_finish(txn, &commit);
 }
