@@ -13,7 +13,7 @@
 /* Bytes that libcurl takes from a socket at a time. */
 #define BUFFER_SIZE (512L << 10)
 
-/* An answer may take so long for each byte that is wanted. */
+/* An answer may take so long for each byte that has come. */
 #define BYTES_PER_MS 16
 
 B2F_PRINTF(2, 3)
