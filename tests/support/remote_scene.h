@@ -4,7 +4,7 @@
  *
  *	struct scene s = scene_open(contiguous);
  *	cr_assert_eq(try_open(&s), 0, "%s", message);
- *	tell(&s.way, "fault 1 status 503");
+ *	server_ask(&s.server, "fault 1 status 503");
  *	cr_assert_eq(read_at(&s, 0, 4096), 0);
  *	scene_close(&s);
  */
@@ -12,26 +12,19 @@
 #define B2F_TESTS_REMOTE_SCENE_H
 
 #include <criterion/criterion.h>
-#include <stdarg.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "b2frame/b2frame.h"
 #include "base/attr.h"
 #include "frame/frame.h"
 #include "tests/support/frame_dir.h"
+#include "tests/support/server.h"
+
+#define PROXY B2F_SOURCE_DIR "/tests/support/proxy.py"
 
 #define CHUNK	((size_t)1 << 20)
 #define NCHUNKS 6
 #define NBYTES	(NCHUNKS * CHUNK - 12345)
-
-/* tests/support/proxy.py, which serves a directory. */
-struct way {
-	pid_t pid;
-	FILE *to;
-	FILE *from;
-	char url[64];
-};
 
 /* The last error. */
 static char message[512];
@@ -46,68 +39,13 @@ static void note(void *arg, enum b2f_log_level level, const char *text)
 static const struct b2f_log watching = {.write = note,
 					.max_level = B2F_LOG_WARNING};
 
-static void run_server(const char *root, int in, int out)
-{
-	dup2(in, STDIN_FILENO);
-	dup2(out, STDOUT_FILENO);
-	for (int fd = 3; fd < 256; fd++)
-		close(fd);
-	execl(B2F_SOURCE_DIR "/.venv/bin/python", "python",
-	      B2F_SOURCE_DIR "/tests/support/proxy.py", root, NULL);
-	_exit(127);
-}
-
-static struct way way_open(const char *root)
-{
-	struct way way = {.pid = -1};
-	int to[2], from[2], port = 0;
-	char line[32];
-
-	cr_assert_eq(pipe(to), 0);
-	cr_assert_eq(pipe(from), 0);
-	way.pid = fork();
-	if (way.pid == 0)
-		run_server(root, to[0], from[1]);
-	close(to[0]);
-	close(from[1]);
-	way.to = fdopen(to[1], "w");
-	way.from = fdopen(from[0], "r");
-	cr_assert_not_null(fgets(line, sizeof(line), way.from));
-	cr_assert_eq(sscanf(line, "PORT %d", &port), 1);
-	snprintf(way.url, sizeof(way.url), "http://127.0.0.1:%d", port);
-	return way;
-}
-
-static void way_close(struct way *way)
-{
-	fclose(way->to);
-	fclose(way->from);
-	cr_assert_eq(waitpid(way->pid, NULL, 0), way->pid);
-}
-
-/* Tells the server what to do; what it answers is in a static buffer. */
-B2F_PRINTF(2, 3)
-static const char *tell(struct way *way, const char *fmt, ...)
-{
-	static char line[128];
-	va_list args;
-
-	va_start(args, fmt);
-	vfprintf(way->to, fmt, args);
-	va_end(args);
-	fputc('\n', way->to);
-	fflush(way->to);
-	cr_assert_not_null(fgets(line, sizeof(line), way->from));
-	return line;
-}
-
 /* How many requests there were since the last time. */
-static unsigned int count(struct way *way)
+static unsigned int count(struct server *server)
 {
-	return (unsigned int)strtoul(tell(way, "count"), NULL, 10);
+	return server_tell(server, "count");
 }
 
-static struct b2f_remote *connect_to(const struct way *way)
+static struct b2f_remote *connect_to(const struct server *server)
 {
 	const struct b2f_remote_options options = {.log = &watching,
 						   .retries = 3,
@@ -117,7 +55,7 @@ static struct b2f_remote *connect_to(const struct way *way)
 	struct b2f_remote *remote = NULL;
 
 	message[0] = '\0';
-	cr_assert_eq(b2f_remote_new(&options, way->url, &remote), 0);
+	cr_assert_eq(b2f_remote_new(&options, server->url, &remote), 0);
 	return remote;
 }
 
@@ -174,7 +112,7 @@ static void make_frame(const struct frame_dir *dir, bool contiguous)
 /* A directory with a frame, its server, and a reader of it. */
 struct scene {
 	struct frame_dir dir;
-	struct way way;
+	struct server server;
 	struct b2f_remote *remote;
 	struct b2f_runtime *rt;
 	struct b2f_file *file;
@@ -186,8 +124,8 @@ static struct scene scene_open(bool contiguous)
 	struct scene s = {.dir = frame_dir_new()};
 
 	make_frame(&s.dir, contiguous);
-	s.way = way_open(s.dir.path);
-	s.remote = connect_to(&s.way);
+	s.server = server_open(PROXY, s.dir.path);
+	s.remote = connect_to(&s.server);
 	cr_assert_eq(b2f_runtime_new(&some, &s.rt), 0);
 	return s;
 }
@@ -224,7 +162,7 @@ static void scene_close(struct scene *s)
 	forget_file(s);
 	b2f_runtime_free(s->rt);
 	b2f_remote_free(s->remote);
-	way_close(&s->way);
+	server_close(&s->server);
 	remove_frame(s);
 	frame_dir_remove(&s->dir);
 }

@@ -11,7 +11,7 @@ Test(remote, sparse_frame_opens_with_one_request)
 	struct scene s = scene_open(false);
 
 	cr_assert_eq(try_open(&s), 0, "%s", message);
-	cr_assert_eq(count(&s.way), 1);
+	cr_assert_eq(count(&s.server), 1);
 	scene_close(&s);
 }
 
@@ -22,13 +22,13 @@ Test(remote, random_read_takes_two_requests_and_then_one)
 	cr_assert_eq(try_open(&s), 0);
 	/* The first read also asks how long the last chunk is. */
 	cr_assert_eq(read_at(&s, 500000, 4096), 0);
-	(void)count(&s.way);
+	(void)count(&s.server);
 	cr_assert_eq(read_at(&s, 3 * CHUNK + 500000, 4096), 0);
-	cr_assert_leq(count(&s.way), 2);
+	cr_assert_leq(count(&s.server), 2);
 	cr_assert_eq(read_at(&s, 3 * CHUNK + 200000, 4096), 0);
-	cr_assert_leq(count(&s.way), 1);
+	cr_assert_leq(count(&s.server), 1);
 	cr_assert_eq(read_at(&s, CHUNK + 1000000, 4096), 0);
-	cr_assert_leq(count(&s.way), 2);
+	cr_assert_leq(count(&s.server), 2);
 	scene_close(&s);
 }
 
@@ -37,13 +37,13 @@ Test(remote, all_bytes_of_a_sparse_frame_are_right)
 	struct scene s = scene_open(false);
 
 	cr_assert_eq(try_open(&s), 0);
-	(void)count(&s.way);
+	(void)count(&s.server);
 	read_in_order(&s);
 	/*
 	 * All of a chunk at once, but for where the reader was not known yet, or
 	 * was faster: far from one request per block, of which there are 32.
 	 */
-	cr_assert_leq(count(&s.way), 8 * NCHUNKS);
+	cr_assert_leq(count(&s.server), 8 * NCHUNKS);
 	scene_close(&s);
 }
 
@@ -56,13 +56,13 @@ Test(remote, what_was_prefetched_in_vain_hinders_no_reader)
 
 	cr_assert_eq(try_open(&s), 0);
 	frame = b2f_file_frame(s.file);
-	(void)count(&s.way);
+	(void)count(&s.server);
 	/* As much as there is room for, of a chunk that no reader opens. */
 	b2f_store_prefetch(frame->store, 1000, 128 << 20);
 	cr_assert_eq(b2f_check_frame(s.rt, frame, &plain, &result), 0);
 	cr_assert_eq(result.ndamaged + result.nfailed, 0);
 	/* Begin and rest of each chunk, and two for how long the last one is. */
-	cr_assert_leq(count(&s.way), 1 + 2 * NCHUNKS + 2);
+	cr_assert_leq(count(&s.server), 1 + 2 * NCHUNKS + 2);
 	scene_close(&s);
 }
 
@@ -77,9 +77,9 @@ Test(remote, chunks_of_a_contiguous_frame_come_at_once)
 	snprintf(path, sizeof(path), "%s/x", s.dir.path);
 	cr_assert_eq(stat(path, &st), 0);
 	cr_assert_eq(try_open(&s), 0, "%s", message);
-	(void)count(&s.way);
+	(void)count(&s.server);
 	read_in_order(&s);
-	cr_assert_eq(sscanf(tell(&s.way, "count"), "%u %llu", &requests,
+	cr_assert_eq(sscanf(server_ask(&s.server, "count"), "%u %llu", &requests,
 			    &bytes),
 		     2);
 	/* As of a sparse one; what comes twice is where the reader began. */
@@ -95,10 +95,10 @@ Test(remote, blocks_that_are_read_in_order_do_not_come_one_by_one)
 
 		cr_assert_eq(try_open(&s), 0, "%s", message);
 		cr_assert_eq(read_at(&s, 500000, 4096), 0);
-		(void)count(&s.way);
+		(void)count(&s.server);
 		/* 32 blocks, without a stream. */
 		cr_assert_eq(read_at(&s, 2 * CHUNK, CHUNK), 0);
-		cr_assert_leq(count(&s.way), 10);
+		cr_assert_leq(count(&s.server), 10);
 		scene_close(&s);
 	}
 }
@@ -108,11 +108,11 @@ Test(remote, contiguous_frame_is_read_by_ranges)
 	struct scene s = scene_open(true);
 
 	cr_assert_eq(try_open(&s), 0, "%s", message);
-	cr_assert_leq(count(&s.way), 4);
+	cr_assert_leq(count(&s.server), 4);
 	cr_assert_eq(read_at(&s, 500000, 4096), 0);
-	(void)count(&s.way);
+	(void)count(&s.server);
 	cr_assert_eq(read_at(&s, 3 * CHUNK + 500000, 4096), 0);
-	cr_assert_leq(count(&s.way), 2);
+	cr_assert_leq(count(&s.server), 2);
 	cr_assert_eq(read_at(&s, 0, NBYTES), 0);
 	scene_close(&s);
 }
@@ -125,9 +125,9 @@ Test(remote, what_may_pass_is_tried_again)
 	struct scene s = scene_open(false);
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		tell(&s.way, "fault 2 %s", faults[i]);
+		server_ask(&s.server, "fault 2 %s", faults[i]);
 		cr_assert_eq(try_open(&s), 0, "%s: %s", faults[i], message);
-		tell(&s.way, "fault 1 %s", faults[i]);
+		server_ask(&s.server, "fault 1 %s", faults[i]);
 		cr_assert_eq(read_at(&s, i * CHUNK + 70000, 4096), 0, "%s: %s",
 			     faults[i], message);
 		forget_file(&s);
@@ -140,16 +140,16 @@ Test(remote, what_does_not_pass_is_told)
 {
 	struct scene s = scene_open(false);
 
-	tell(&s.way, "fault 100 status 503");
+	server_ask(&s.server, "fault 100 status 503");
 	cr_assert_eq(try_open(&s), -EIO);
 	cr_assert_not_null(strstr(message, "503"), "%s", message);
-	tell(&s.way, "fault 100 drop");
+	server_ask(&s.server, "fault 100 drop");
 	cr_assert_eq(try_open(&s), -ECONNRESET);
-	tell(&s.way, "fault 100 status 403");
+	server_ask(&s.server, "fault 100 status 403");
 	cr_assert_eq(try_open(&s), -EACCES);
-	tell(&s.way, "fault 100 status 404");
+	server_ask(&s.server, "fault 100 status 404");
 	cr_assert_eq(try_open(&s), -ENOENT);
-	tell(&s.way, "fault 0 none");
+	server_ask(&s.server, "fault 0 none");
 	cr_assert_eq(try_open(&s), 0);
 	scene_close(&s);
 }
@@ -162,8 +162,8 @@ Test(remote, server_that_says_nothing_times_out)
 	struct scene s = scene_open(false);
 
 	b2f_remote_free(s.remote);
-	cr_assert_eq(b2f_remote_new(&options, s.way.url, &s.remote), 0);
-	tell(&s.way, "fault 1 stall 4");
+	cr_assert_eq(b2f_remote_new(&options, s.server.url, &s.remote), 0);
+	server_ask(&s.server, "fault 1 stall 4");
 	cr_assert_eq(try_open(&s), -ETIMEDOUT);
 	scene_close(&s);
 }
@@ -178,10 +178,10 @@ Test(remote, server_that_drips_holds_no_reader_for_ever)
 	struct b2f_remote *hasty = NULL;
 	uint8_t buf[4096];
 
-	cr_assert_eq(b2f_remote_new(&options, s.way.url, &hasty), 0);
+	cr_assert_eq(b2f_remote_new(&options, s.server.url, &hasty), 0);
 	cr_assert_eq(b2f_remote_look(hasty, "x/chunks.b2frame", &st), 0);
 	/* All of it would take longer than the test may. */
-	tell(&s.way, "fault 1 drip 1");
+	server_ask(&s.server, "fault 1 drip 1");
 	cr_assert_eq(b2f_remote_read(hasty, "x/chunks.b2frame", &st, 0, buf,
 				     150),
 		     -ETIMEDOUT);
@@ -257,7 +257,7 @@ Test(remote, server_without_ranges_is_refused)
 {
 	struct scene s = scene_open(true);
 
-	tell(&s.way, "ignore_ranges");
+	server_ask(&s.server, "ignore_ranges");
 	cr_assert_eq(try_open(&s), B2F_EUNSUPPORTED);
 	cr_assert_not_null(strstr(message, "does not serve ranges"), "%s",
 			   message);
@@ -271,8 +271,8 @@ Test(remote, server_without_etags_is_read_by_time)
 
 	/* What was made just now is read when its second is over. */
 	b2f_remote_free(s.remote);
-	cr_assert_eq(b2f_remote_new(&defaults, s.way.url, &s.remote), 0);
-	tell(&s.way, "no_etags");
+	cr_assert_eq(b2f_remote_new(&defaults, s.server.url, &s.remote), 0);
+	server_ask(&s.server, "no_etags");
 	cr_assert_eq(try_open(&s), 0, "%s", message);
 	cr_assert_eq(read_at(&s, CHUNK + 900000, 4096), 0, "%s", message);
 	rewrite(&s, file_of_chunk(&s, 1), 300);
@@ -292,8 +292,8 @@ Test(remote, time_that_is_not_over_tells_no_version)
 	char path[80];
 
 	b2f_remote_free(s.remote);
-	cr_assert_eq(b2f_remote_new(&options, s.way.url, &s.remote), 0);
-	tell(&s.way, "no_etags");
+	cr_assert_eq(b2f_remote_new(&options, s.server.url, &s.remote), 0);
+	server_ask(&s.server, "no_etags");
 	snprintf(path, sizeof(path), "%s/x", s.dir.path);
 	/* A second may end between the change and the answer. */
 	for (int i = 0; i < 100 && !err; i++) {
@@ -305,7 +305,7 @@ Test(remote, time_that_is_not_over_tells_no_version)
 	cr_assert_eq(err, -EBUSY);
 	/* The same with its pauses ends when the second does. */
 	b2f_remote_free(s.remote);
-	cr_assert_eq(b2f_remote_new(&defaults, s.way.url, &s.remote), 0);
+	cr_assert_eq(b2f_remote_new(&defaults, s.server.url, &s.remote), 0);
 	cr_assert_eq(b2f_remote_look(s.remote, "x", &st), 0, "%s", message);
 	cr_assert_eq(st.mtime, now[1].tv_sec);
 	scene_close(&s);

@@ -10,196 +10,23 @@
 #include "remote/remote_store.h"
 #include "remote/upload.h"
 #include "store/write.h"
-#include "tests/support/store_way.h"
-
-#define CHUNK	4096
-#define NCHUNKS 4
-
-/* The last error. */
-static char message[512];
-
-static void note(void *arg, enum b2f_log_level level, const char *text)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-	(void)arg;
-	(void)level;
-	pthread_mutex_lock(&lock);
-	snprintf(message, sizeof(message), "%s", text);
-	pthread_mutex_unlock(&lock);
-}
-
-static const struct b2f_log watching = {.write = note,
-					.max_level = B2F_LOG_WARNING};
-
-/* A store, and a runtime for the files of all writers. */
-struct scene {
-	struct store_way way;
-	struct b2f_runtime *rt;
-};
-
-/* A writer, with its own connections. */
-struct writer {
-	struct b2f_remote *remote;
-	struct b2f_file *file;
-};
-
-static struct b2f_remote *connect_with(const struct scene *s,
-				       unsigned int keep_s)
-{
-	const struct b2f_remote_options options = {
-		.log = &watching,
-		.endpoint = s->way.endpoint,
-		.access_key = "key",
-		.secret_key = "secret",
-		.retries = 3,
-		.backoff_ms = 2,
-		.stall_ms = 1000,
-		.refresh_ms = 60000,
-		.keep_s = keep_s,
-	};
-	struct b2f_remote *remote = NULL;
-
-	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
-	return remote;
-}
-
-static struct b2f_remote *connect_to(const struct scene *s)
-{
-	return connect_with(s, 3600);
-}
-
-static struct scene scene_open(void)
-{
-	const struct b2f_runtime_options some = {.nworkers = 2};
-	struct scene s = {.way = store_way_open()};
-
-	message[0] = '\0';
-	cr_assert_eq(b2f_runtime_new(&some, &s.rt), 0);
-	return s;
-}
-
-static void scene_close(struct scene *s)
-{
-	b2f_runtime_free(s->rt);
-	store_way_close(&s->way);
-}
-
-static struct writer writer_at(struct scene *s, struct b2f_remote *remote)
-{
-	const struct b2f_frame_options options = {.log = &watching};
-	struct writer w = {.remote = remote};
-	struct b2f_frame *frame = NULL;
-
-	cr_assert_eq(b2f_remote_open_frame(w.remote, "x", &options, &frame), 0);
-	cr_assert_eq(b2f_file_open(s->rt, frame, &w.file), 0);
-	return w;
-}
-
-static struct writer writer_open(struct scene *s)
-{
-	return writer_at(s, connect_to(s));
-}
-
-static void writer_close(struct writer *w)
-{
-	b2f_file_close(w->file);
-	b2f_remote_free(w->remote);
-}
-
-static int allow(struct writer *w)
-{
-	const struct b2f_write_options options = {.chunksize = CHUNK};
-
-	return b2f_file_allow_write(w->file, &options);
-}
-
-/* Fills chunk @nchunk with @value. */
-static void fill(struct writer *w, uint64_t nchunk, uint8_t value)
-{
-	uint8_t data[CHUNK];
-
-	memset(data, value, sizeof(data));
-	/* No chunk like another one of the same value elsewhere. */
-	data[0] = (uint8_t)nchunk;
-	cr_assert_eq(b2f_file_pwrite(w->file, data, CHUNK, nchunk * CHUNK),
-		     CHUNK);
-}
-
-static int commit(struct writer *w)
-{
-	return b2f_file_commit(w->file, B2F_COMMIT_DURABLE);
-}
-
-/* What @w reads of chunk @nchunk. */
-static uint8_t value_of(struct writer *w, uint64_t nchunk)
-{
-	uint8_t data[CHUNK];
-
-	cr_assert_eq(b2f_file_pread(w->file, NULL, data, CHUNK,
-				    nchunk * CHUNK),
-		     CHUNK);
-	cr_assert_eq(data[0], (uint8_t)nchunk);
-	for (size_t i = 2; i < CHUNK; i++)
-		cr_assert_eq(data[i], data[1]);
-	return data[1];
-}
-
-/* What a reader that comes now finds in the chunks: "1234". */
-static const char *content(struct scene *s)
-{
-	static char text[NCHUNKS + 1];
-	struct writer w = writer_open(s);
-
-	memset(text, 0, sizeof(text));
-	cr_assert_eq(b2f_file_size(w.file), NCHUNKS * CHUNK);
-	for (uint64_t i = 0; i < NCHUNKS; i++)
-		text[i] = (char)value_of(&w, i);
-	writer_close(&w);
-	return text;
-}
-
-/* The frame top/x with "1111", and a writer of it. */
-static struct writer begin(struct scene *s)
-{
-	struct b2f_settings settings = b2f_settings_default();
-	struct writer w;
-
-	settings.chunksize = CHUNK;
-	w.remote = connect_to(s);
-	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), 0);
-	b2f_remote_free(w.remote);
-	w = writer_open(s);
-	cr_assert_eq(allow(&w), 0, "%s", message);
-	for (uint64_t i = 0; i < NCHUNKS; i++)
-		fill(&w, i, '1');
-	cr_assert_eq(commit(&w), 0, "%s", message);
-	return w;
-}
-
-static struct writer another(struct scene *s)
-{
-	struct writer w = writer_open(s);
-
-	cr_assert_eq(allow(&w), 0, "%s", message);
-	return w;
-}
+#include "tests/support/writers_scene.h"
 
 Test(remote_write, a_commit_is_one_put_of_the_index_behind_those_of_its_chunks)
 {
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	(void)store_way_tell(&s.way, "count PUT x");
+	(void)server_ask(&s.server, "count PUT x");
 	fill(&w, 1, '2');
 	fill(&w, 3, '2');
 	cr_assert_eq(commit(&w), 0);
-	cr_assert_eq(store_way_tell(&s.way, "count PUT x"), 3);
+	cr_assert_eq(server_tell(&s.server, "count PUT x"), 3);
 	cr_assert_str_eq(content(&s), "1212");
 	/* Those of the commit before stay: 4 and 2 chunks, and the index. */
-	cr_assert_eq(store_way_tell(&s.way, "objects"), 7);
+	cr_assert_eq(server_tell(&s.server, "objects"), 7);
 	writer_close(&w);
-	cr_assert_eq(store_way_tell(&s.way, "objects"), 7);
+	cr_assert_eq(server_tell(&s.server, "objects"), 7);
 	scene_close(&s);
 }
 
@@ -255,7 +82,7 @@ static void check_fault(const char *kind, const char *method, const char *what)
 	struct writer w = begin(&s);
 
 	/* Chunks are sent as soon as they are encoded. */
-	(void)store_way_tell(&s.way, "when %s %s 1 %s", method, what, kind);
+	(void)server_ask(&s.server, "when %s %s 1 %s", method, what, kind);
 	fill(&w, 0, '2');
 	fill(&w, 2, '2');
 	cr_assert_eq(commit(&w), 0, "%s %s %s: %s", kind, method, what,
@@ -297,9 +124,9 @@ Test(remote_write, an_index_that_was_replaced_before_its_writer_looked_stands)
 
 	fill(&a, 0, 'a');
 	/* The answer is lost, and nobody can look, until another has committed. */
-	(void)store_way_tell(&s.way, "when PUT chunks.b2frame 1 lose");
-	(void)store_way_tell(&s.way, "when HEAD chunks.b2frame 4 status 503");
-	(void)store_way_tell(&s.way, "when GET chunks.b2frame 4 status 503");
+	(void)server_ask(&s.server, "when PUT chunks.b2frame 1 lose");
+	(void)server_ask(&s.server, "when HEAD chunks.b2frame 4 status 503");
+	(void)server_ask(&s.server, "when GET chunks.b2frame 4 status 503");
 	cr_assert_lt(commit(&a), 0);
 	b = another(&s);
 	fill(&b, 1, 'b');
@@ -321,7 +148,7 @@ Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	(void)store_way_tell(&s.way, "when PUT .chunk 100 status 500");
+	(void)server_ask(&s.server, "when PUT .chunk 100 status 500");
 	fill(&w, 0, '2');
 	cr_assert_eq(commit(&w), -EIO);
 	cr_assert_eq(value_of(&w, 0), '2');
@@ -340,11 +167,11 @@ static void check_refused(const char *manner, const char *word)
 	struct scene s = scene_open();
 	struct b2f_remote *remote = connect_to(&s);
 
-	(void)store_way_tell(&s.way, "%s", manner);
+	(void)server_ask(&s.server, "%s", manner);
 	cr_assert_eq(b2f_remote_create_frame(remote, "x", &settings), -EROFS);
 	cr_assert_not_null(strstr(message, word), "%s", message);
 	cr_assert_null(strstr(message, "secret"));
-	cr_assert_eq(store_way_tell(&s.way, "objects"), 0);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
 	b2f_remote_free(remote);
 	scene_close(&s);
 }
@@ -362,7 +189,7 @@ Test(remote_write, a_server_that_fails_when_it_is_tried_out_is_tried_again)
 		struct writer w;
 
 		/* There are four if all goes well. */
-		(void)store_way_tell(&s.way, "each 5 PUT probe %s", faults[i]);
+		(void)server_ask(&s.server, "each 5 PUT probe %s", faults[i]);
 		w = begin(&s);
 		cr_assert_str_eq(content(&s), "1111");
 		writer_close(&w);
@@ -375,7 +202,7 @@ Test(remote_write, a_server_that_wants_no_quotes_gets_none)
 	struct scene s = scene_open();
 	struct writer w;
 
-	(void)store_way_tell(&s.way, "bare_etags");
+	(void)server_ask(&s.server, "bare_etags");
 	w = begin(&s);
 	fill(&w, 3, '4');
 	cr_assert_eq(commit(&w), 0, "%s", message);
@@ -398,7 +225,7 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	writer_close(&w);
 	cr_assert_str_eq(content(&s), "1111");
 	/* Two frames of four chunks. */
-	cr_assert_eq(store_way_tell(&s.way, "objects"), 10);
+	cr_assert_eq(server_tell(&s.server, "objects"), 10);
 	scene_close(&s);
 }
 
@@ -407,12 +234,12 @@ Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhil
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	(void)store_way_tell(&s.way,
+	(void)server_ask(&s.server,
 			     "after_delete chunks.b2frame "
 			     "/bucket/top/x/0000ABCD.chunk");
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
 	writer_close(&w);
-	cr_assert_eq(store_way_tell(&s.way, "objects"), 1);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1);
 	scene_close(&s);
 }
 
@@ -422,7 +249,7 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 	struct writer w = begin(&s);
 
 	writer_close(&w);
-	(void)store_way_tell(&s.way, "keep chunks.b2frame");
+	(void)server_ask(&s.server, "keep chunks.b2frame");
 	/* It looks at the index once, and then trusts what it has seen. */
 	w = writer_at(&s, connect_with(&s, 1));
 	cr_assert_eq(allow(&w), 0, "%s", message);
@@ -430,10 +257,10 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	fill(&w, 0, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
-	cr_assert_eq(store_way_tell(&s.way, "objects"), 7);
+	cr_assert_eq(server_tell(&s.server, "objects"), 7);
 	/* The first one is due; but a program that knows no conditions names it. */
 	sleep(2);
-	(void)store_way_tell(&s.way, "bring_back");
+	(void)server_ask(&s.server, "bring_back");
 	writer_close(&w);
 	cr_assert_str_eq(content(&s), "1111");
 	scene_close(&s);
@@ -471,7 +298,7 @@ static void check_doubt(unsigned int n, int expected, bool unsure)
 	b2f_note_follow(&spec.note, &none, b2f_note_draw());
 	cr_assert_eq(b2f_put_start(remote, &spec, &put), 0);
 	cr_assert_eq(b2f_put_wait(&put, NULL), 0);
-	(void)store_way_tell(&s.way, "when PUT o 1 lose");
+	(void)server_ask(&s.server, "when PUT o 1 lose");
 	first = put.now;
 	spec = (struct b2f_put_spec){
 		.path = "o", .data = "ab", .size = 2, .replaces = &first};
@@ -536,10 +363,10 @@ Test(remote_write, chunks_that_were_written_anew_are_read_after_a_refresh)
 	cr_assert_eq(b2f_remote_store_new(w.remote, "x", true, &store), 0);
 	cr_assert_eq(read_some_chunk(store, true), 0);
 	/* By a program that gives chunks the ids that they had. */
-	(void)store_way_tell(&s.way, "replace top/x/");
+	(void)server_ask(&s.server, "replace top/x/");
 	cr_assert_eq(read_some_chunk(store, true), 0);
 	/* With an index of the same bytes. */
-	(void)store_way_tell(&s.way, "replace .chunk");
+	(void)server_ask(&s.server, "replace .chunk");
 	cr_assert_eq(read_some_chunk(store, true), -ESTALE);
 	cr_assert_eq(read_some_chunk(store, false), 0);
 	b2f_store_free(store);
@@ -637,9 +464,9 @@ Test(remote_write, eight_writers_that_race_lose_nothing_when_answers_get_lost)
 	struct scene s = scene_open();
 
 	/* Spread over the time that it takes. */
-	(void)store_way_tell(&s.way, "each 9 PUT chunks.b2frame lose");
-	(void)store_way_tell(&s.way, "each 11 PUT .chunk lose");
-	(void)store_way_tell(&s.way, "each 13 HEAD chunks.b2frame status 503");
+	(void)server_ask(&s.server, "each 9 PUT chunks.b2frame lose");
+	(void)server_ask(&s.server, "each 11 PUT .chunk lose");
+	(void)server_ask(&s.server, "each 13 HEAD chunks.b2frame status 503");
 	run_race(&s);
 	scene_close(&s);
 }

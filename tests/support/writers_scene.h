@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * writers_scene.h - an object store, and writers of one frame in it
+ *
+ *	struct scene s = scene_open();
+ *	struct writer a = begin(&s), b = another(&s);
+ *	fill(&a, 0, 'a');
+ *	cr_assert_eq(commit(&a), 0, "%s", message);
+ *	cr_assert_str_eq(content(&s), "a111");
+ *	writer_close(&b);
+ *	writer_close(&a);
+ *	scene_close(&s);
+ */
+#ifndef B2F_TESTS_WRITERS_SCENE_H
+#define B2F_TESTS_WRITERS_SCENE_H
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "b2frame/b2frame.h"
+#include "b2frame/remote.h"
+#include "tests/support/server.h"
+
+#define FAKE_S3 B2F_SOURCE_DIR "/tests/support/fake_s3.py"
+
+#define CHUNK	4096
+#define NCHUNKS 4
+
+/* The last error. */
+static char message[512];
+
+static void note(void *arg, enum b2f_log_level level, const char *text)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)arg;
+	(void)level;
+	pthread_mutex_lock(&lock);
+	snprintf(message, sizeof(message), "%s", text);
+	pthread_mutex_unlock(&lock);
+}
+
+static const struct b2f_log watching = {.write = note,
+					.max_level = B2F_LOG_WARNING};
+
+/* A store, and a runtime for the files of all writers. */
+struct scene {
+	struct server server;
+	struct b2f_runtime *rt;
+};
+
+/* A writer, with its own connections. */
+struct writer {
+	struct b2f_remote *remote;
+	struct b2f_file *file;
+};
+
+static struct b2f_remote *connect_with(const struct scene *s,
+				       unsigned int keep_s)
+{
+	const struct b2f_remote_options options = {
+		.log = &watching,
+		.endpoint = s->server.url,
+		.access_key = "key",
+		.secret_key = "secret",
+		.retries = 3,
+		.backoff_ms = 2,
+		.stall_ms = 1000,
+		.refresh_ms = 60000,
+		.keep_s = keep_s,
+	};
+	struct b2f_remote *remote = NULL;
+
+	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
+	return remote;
+}
+
+static struct b2f_remote *connect_to(const struct scene *s)
+{
+	return connect_with(s, 3600);
+}
+
+static struct scene scene_open(void)
+{
+	const struct b2f_runtime_options some = {.nworkers = 2};
+	struct scene s = {.server = server_open(FAKE_S3, NULL)};
+
+	message[0] = '\0';
+	cr_assert_eq(b2f_runtime_new(&some, &s.rt), 0);
+	return s;
+}
+
+static void scene_close(struct scene *s)
+{
+	b2f_runtime_free(s->rt);
+	server_close(&s->server);
+}
+
+static struct writer writer_at(struct scene *s, struct b2f_remote *remote)
+{
+	const struct b2f_frame_options options = {.log = &watching};
+	struct writer w = {.remote = remote};
+	struct b2f_frame *frame = NULL;
+
+	cr_assert_eq(b2f_remote_open_frame(w.remote, "x", &options, &frame), 0);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &w.file), 0);
+	return w;
+}
+
+static struct writer writer_open(struct scene *s)
+{
+	return writer_at(s, connect_to(s));
+}
+
+static void writer_close(struct writer *w)
+{
+	b2f_file_close(w->file);
+	b2f_remote_free(w->remote);
+}
+
+static int allow(struct writer *w)
+{
+	const struct b2f_write_options options = {.chunksize = CHUNK};
+
+	return b2f_file_allow_write(w->file, &options);
+}
+
+/* Fills chunk @nchunk with @value. */
+static void fill(struct writer *w, uint64_t nchunk, uint8_t value)
+{
+	uint8_t data[CHUNK];
+
+	memset(data, value, sizeof(data));
+	/* No chunk like another one of the same value elsewhere. */
+	data[0] = (uint8_t)nchunk;
+	cr_assert_eq(b2f_file_pwrite(w->file, data, CHUNK, nchunk * CHUNK),
+		     CHUNK);
+}
+
+static int commit(struct writer *w)
+{
+	return b2f_file_commit(w->file, B2F_COMMIT_DURABLE);
+}
+
+/* What @w reads of chunk @nchunk. */
+static uint8_t value_of(struct writer *w, uint64_t nchunk)
+{
+	uint8_t data[CHUNK];
+
+	cr_assert_eq(b2f_file_pread(w->file, NULL, data, CHUNK,
+				    nchunk * CHUNK),
+		     CHUNK);
+	cr_assert_eq(data[0], (uint8_t)nchunk);
+	for (size_t i = 2; i < CHUNK; i++)
+		cr_assert_eq(data[i], data[1]);
+	return data[1];
+}
+
+/* What a reader that comes now finds in the chunks: "1234". */
+static const char *content(struct scene *s)
+{
+	static char text[NCHUNKS + 1];
+	struct writer w = writer_open(s);
+
+	memset(text, 0, sizeof(text));
+	cr_assert_eq(b2f_file_size(w.file), NCHUNKS * CHUNK);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		text[i] = (char)value_of(&w, i);
+	writer_close(&w);
+	return text;
+}
+
+/* The frame top/x with "1111", and a writer of it. */
+static struct writer begin(struct scene *s)
+{
+	struct b2f_settings settings = b2f_settings_default();
+	struct writer w;
+
+	settings.chunksize = CHUNK;
+	w.remote = connect_to(s);
+	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), 0);
+	b2f_remote_free(w.remote);
+	w = writer_open(s);
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		fill(&w, i, '1');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	return w;
+}
+
+static struct writer another(struct scene *s)
+{
+	struct writer w = writer_open(s);
+
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	return w;
+}
+
+#endif
