@@ -127,10 +127,12 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	s.write = write_options(options);
 	s.new_files = new_files(options);
 	/*
-	 * The mark of a small frame is part of a seal; and a program that locks
-	 * NAME.b2lock is not to find a directory there.
+	 * The mark of a small frame is part of a seal; a program that locks
+	 * NAME.b2lock is not to find a directory there; and a kernel that collects
+	 * writes goes by sizes of its own while a file becomes another one.
 	 */
-	s.small = options->no_seal || options->locking
+	s.small = options->no_seal || options->locking ||
+				  options->writeback_cache
 			  ? 0
 			  : (uint64_t)options->small;
 	s.log_level = log_level(options);

@@ -158,6 +158,7 @@ void fs_grow_before(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 	int err;
 
 	if (frame->pin.node->sparse || frame->pin.node->is_root ||
+	    fs->options.writeback_cache ||
 	    !b2f_file_outgrows(frame->file, buf, size, off, limit))
 		return;
 	pthread_rwlock_wrlock(&fs->names_lock);

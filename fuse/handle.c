@@ -87,6 +87,7 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 		      struct fs_handle **out)
 {
 	struct fs_handle *handle = calloc(1, sizeof(*handle));
+	bool renewed;
 	int err;
 
 	if (!handle)
@@ -101,9 +102,18 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 		return err;
 	}
 	pthread_mutex_lock(&fs->state_lock);
-	TAILQ_INSERT_TAIL(&fs->handles, handle, all);
-	node->state.nhandles++;
+	renewed = node->state.renewed;
+	if (!renewed) {
+		TAILQ_INSERT_TAIL(&fs->handles, handle, all);
+		node->state.nhandles++;
+	}
 	pthread_mutex_unlock(&fs->state_lock);
+	if (renewed) {
+		/* The kernel looks the name up again. */
+		fs_tree_unpin(fs->tree, &handle->pin);
+		free(handle);
+		return -ESTALE;
+	}
 	*out = handle;
 	return 0;
 }

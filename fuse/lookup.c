@@ -97,8 +97,11 @@ static bool must_renew(struct fs *fs, struct fs_node *node,
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
 	pthread_mutex_lock(&fs->state_lock);
-	if (state->nhandles == 0 && !state->frame)
+	/* What a close leaves is noted before it counts as closed. */
+	if (state->nhandles == 0 && !state->frame && !state->opening &&
+	    state->nclosing == 0)
 		renew = fs_seen_must_renew(&state->seen, &stamp);
+	state->renewed |= renew;
 	pthread_mutex_unlock(&fs->state_lock);
 	return renew;
 }

@@ -205,23 +205,28 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 /*
  * fs_open_frame_peek() that waits for one that is being closed: until that has
  * ended there can be no other writer.  If there is none, the caller is the first
- * one to open it, and the others wait for end_first().
+ * one to open it, and the others wait for end_first().  -ESTALE: the kernel gets
+ * another node for it.
  */
-static struct fs_open_frame *peek_or_begin(struct fs *fs, struct fs_node *node)
+static int peek_or_begin(struct fs *fs, struct fs_node *node,
+			 struct fs_open_frame **out)
 {
 	struct fs_state *state = &node->state;
 	struct fs_open_frame *frame;
+	bool renewed;
 
 	pthread_mutex_lock(&fs->state_lock);
 	while (!state->frame && (state->nclosing > 0 || state->opening))
 		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
 	frame = state->frame;
+	renewed = state->renewed;
 	if (frame)
 		frame->nrefs++;
 	else
-		state->opening = true;
+		state->opening = !renewed;
 	pthread_mutex_unlock(&fs->state_lock);
-	return frame;
+	*out = frame;
+	return !frame && renewed ? -ESTALE : 0;
 }
 
 static void end_first(struct fs *fs, struct fs_node *node)
@@ -287,10 +292,12 @@ static int open_anew(struct fs *fs, struct fs_node *node, bool first,
 int fs_open_frame_get(struct fs *fs, struct fs_node *node,
 		      struct fs_open_frame **out, bool *keep_cache)
 {
-	struct fs_open_frame *frame = peek_or_begin(fs, node);
+	struct fs_open_frame *frame = NULL;
+	int err = peek_or_begin(fs, node, &frame);
 	bool first = !frame, keep;
-	int err;
 
+	if (err)
+		return err;
 	if (frame && is_replaced(fs, frame)) {
 		fs_open_frame_put(fs, frame);
 		frame = NULL;

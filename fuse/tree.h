@@ -63,6 +63,11 @@ struct fs_state {
 	size_t nclosing;
 	/* A thread is about to make @frame, which has the others wait. */
 	bool opening;
+	/*
+	 * The kernel gets another node for the file, so this one is opened no more
+	 * (seen.h, with writeback_cache): two would have sizes of their own.
+	 */
+	bool renewed;
 	/* Where the deleted frame is until the node goes, or NULL. */
 	struct fs_deleted *deleted;
 	/* It was a contiguous frame, and its last name has gone. */

@@ -368,7 +368,10 @@ class Game:
                         f"{self.told}") from error
         self.check_frame()
         assert os.path.isfile(FRAME) == self.contiguous
-        assert not self.contiguous or not litter(FRAME), litter(FRAME)
+        # Without locks the last close leaves alone what it has committed itself:
+        # another program may be writing behind it.
+        left = [x for x in litter(FRAME) if locking or "bytes" not in x]
+        assert not self.contiguous or not left, left
 
 
 def play(rounds, seed, each=10, slow_every=10, contiguous=False):
