@@ -15,9 +15,11 @@ def make_frame():
     import blosc2
     os.mkdir("src")
     raw = data(CHUNK * 4)
+    # Several threads store the blocks in the order in which they are done.
     s = blosc2.SChunk(chunksize=CHUNK, urlpath="src/a.b2frame",
                       contiguous=False,
-                      cparams={"typesize": 8, "blocksize": 1 << 17})
+                      cparams={"typesize": 8, "blocksize": 1 << 17,
+                               "nthreads": 1})
     for start in range(0, len(raw), CHUNK):
         s.append_data(raw[start:start + CHUNK])
     return raw, min(p.stat().st_size for p in
