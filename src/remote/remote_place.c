@@ -44,6 +44,8 @@ void b2f_remote_place_unref(struct b2f_remote_place *place)
 	if (!place || atomic_fetch_sub_explicit(&place->refs, 1,
 						memory_order_acq_rel) != 1)
 		return;
+	/* Of a commit that failed before it was put. */
+	b2f_upload_unref(place->new_index);
 	b2f_uploads_fini(place);
 	b2f_sweeper_fini(place);
 	b2f_chunk_versions_free(place->versions);

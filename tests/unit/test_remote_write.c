@@ -161,6 +161,21 @@ Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
 	scene_close(&s);
 }
 
+/* Memory of it would be reported by the sanitizer. */
+Test(remote_write, a_commit_that_failed_may_be_given_up)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)server_ask(&s.server, "when PUT .chunk 100 status 500");
+	fill(&w, 0, '2');
+	cr_assert_eq(commit(&w), -EIO);
+	writer_close(&w);
+	(void)server_ask(&s.server, "when PUT .chunk 0 status 500");
+	cr_assert_str_eq(content(&s), "1111");
+	scene_close(&s);
+}
+
 static void check_refused(const char *manner, const char *word)
 {
 	struct b2f_settings settings = b2f_settings_default();
