@@ -22,6 +22,7 @@
 #include "lookup.h"
 #include "maker.h"
 #include "ops.h"
+#include "preset.h"
 #include "reply.h"
 #include "setattr.h"
 
@@ -57,6 +58,15 @@ static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
 	return fs_backing_name_check(&place, name);
 }
 
+/* What is made in a new directory is encoded as what is made beside it. */
+static int inherit(const struct fs_entry *entry,
+		   const struct fs_maker_what *what)
+{
+	if (what->target || !S_ISDIR(what->mode) || entry->fs->config.no_xattr)
+		return 0;
+	return fs_preset_inherit(entry->pin.fd, entry->name);
+}
+
 /* Makes a file that is no frame, and answers. */
 static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
 		       const struct fs_maker_what *what)
@@ -67,7 +77,9 @@ static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
 	if (!err)
 		err = fs_maker_make(req, entry.pin.fd, name, what);
 	if (!err) {
-		err = reply_new(req, &entry);
+		err = inherit(&entry, what);
+		if (!err)
+			err = reply_new(req, &entry);
 		if (err)
 			unlinkat(entry.pin.fd, name,
 				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
@@ -252,6 +264,16 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 		(void)!unlinkat(entry->pin.fd, fresh->name, 0);
 }
 
+/* What a new file at @entry is encoded with. */
+static struct b2f_settings settings_in(const struct fs_entry *entry)
+{
+	struct b2f_settings settings = entry->fs->config.new_files;
+
+	if (!entry->fs->config.no_xattr)
+		fs_preset_of_dir(entry->pin.fd, &settings);
+	return settings;
+}
+
 /*
  * Makes a frame that is shown as @entry->name.  Close @fresh->made.frame, and
  * unpin @fresh->pin.
@@ -261,6 +283,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 {
 	struct fs *fs = entry->fs;
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	struct b2f_settings settings = settings_in(entry);
 	char *label = NULL;
 	int err;
 
@@ -272,7 +295,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	options.label = label;
 	fs_maker_begin(req);
 	err = (fs_grow_makes_small(fs) ? b2f_frame_make_small : b2f_frame_make)(
-		&fs->config.new_files, entry->pin.fd, fresh->name,
+		&settings, entry->pin.fd, fresh->name,
 		mode | own_access(), &options, &fresh->made);
 	fs_maker_end(req);
 	free(label);

@@ -2,8 +2,9 @@
 /*
  * op_xattr.c - extended attributes
  *
- *   user.blosc2.*    of a frame: made up, see facts.h; they cannot be set, and
- *                    are listed with xattr=list only, as cp -a would copy them
+ *   user.blosc2.*    of a frame: made up, see facts.h; those of preset.h can be
+ *                    set, of directories too.  They are listed with xattr=list
+ *                    only, as cp -a would copy them
  *   user.bloscfs.*   of the root: version, pid, stats
  *   user.*           those of the backing file; of a frame, of its index
  *   all others       do not exist.  ACLs in particular: the kernel checks modes
@@ -27,6 +28,7 @@
 #include "disk_frame.h"
 #include "facts.h"
 #include "ops.h"
+#include "preset.h"
 #include "reply.h"
 #include "setattr.h"
 #include "table_rows.h"
@@ -47,6 +49,12 @@ static bool is_made_up(const char *name)
 {
 	return begins_with(name, FS_FACTS_PREFIX) ||
 	       begins_with(name, OWN_ROOT);
+}
+
+/* Is @name what new files in the directory @node are encoded with? */
+static bool is_of_dir(const struct fs_node *node, const char *name)
+{
+	return node->kind == FS_KIND_DIR && fs_preset_is(name);
 }
 
 /* Pins the node that has the attributes of *@node, and sets *@node to it. */
@@ -154,7 +162,7 @@ static int get_value(struct fs *fs, struct fs_node *node, const char *name,
 	err = pin_base(fs, &node, &pin);
 	if (err)
 		return err;
-	if (begins_with(name, FS_FACTS_PREFIX))
+	if (begins_with(name, FS_FACTS_PREFIX) && !is_of_dir(node, name))
 		err = get_fact(fs, node, pin.fd, name, out, size);
 	else
 		err = get_stored(node, pin.fd, name, out, size);
@@ -181,25 +189,28 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	free(value);
 }
 
-/* Writes the names that are listed, of @names, to @f. */
-static void put_stored(FILE *f, const char *names, size_t size)
+/* Writes the names that are listed, of @names of @node, to @f. */
+static void put_stored(FILE *f, const struct fs_node *node, bool list_all,
+		       const char *names, size_t size)
 {
 	for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
 		const char *name = names + i;
 
-		if (begins_with(name, USER) && !is_made_up(name))
+		if (begins_with(name, USER) &&
+		    (!is_made_up(name) || (list_all && is_of_dir(node, name))))
 			fwrite(name, strlen(name) + 1, 1, f);
 	}
 }
 
-static int list_stored(const struct fs_node *node, int fd, FILE *f)
+static int list_stored(struct fs *fs, const struct fs_node *node, int fd,
+		       FILE *f)
 {
 	char *names = NULL;
 	size_t size = 0;
 	int err = get_stored(node, fd, NULL, &names, &size);
 
 	if (!err)
-		put_stored(f, names, size);
+		put_stored(f, node, fs->config.list_xattr, names, size);
 	free(names);
 	/* A filesystem without xattrs has an empty list. */
 	return err == -EOPNOTSUPP ? 0 : err;
@@ -237,7 +248,7 @@ static int list_names(struct fs *fs, struct fs_node *node, FILE *f)
 	err = pin_base(fs, &node, &pin);
 	if (err)
 		return err;
-	err = list_stored(node, pin.fd, f);
+	err = list_stored(fs, node, pin.fd, f);
 	if (!err && fs->config.list_xattr && node->kind == FS_KIND_FRAME)
 		err = list_facts(fs, node, pin.fd, f);
 	fs_tree_unpin(fs->tree, &pin);
@@ -295,6 +306,37 @@ static int change_stored(void *arg, int fd)
 	return ret ? -errno : 0;
 }
 
+static int set_preset(struct fs *fs, struct fs_node *node,
+		      const struct change *c, const struct fs_preset *preset)
+{
+	/* It has a value already, and always. */
+	if (!c->value)
+		return -EPERM;
+	return c->flags & XATTR_CREATE ? -EEXIST
+				       : fs_preset_set(fs, node, preset);
+}
+
+/* Changes what new chunks of the frame, or new files in the directory, are. */
+static int change_preset(struct fs *fs, struct fs_node *node, struct change *c)
+{
+	const struct fs_preset preset = {c->name, c->value, c->size};
+	struct fs_pin pin = {0};
+	int err = pin_base(fs, &node, &pin);
+
+	if (err)
+		return err;
+	if (node->kind == FS_KIND_FRAME)
+		err = set_preset(fs, node, c, &preset);
+	else if (node->kind != FS_KIND_DIR)
+		err = -EPERM;
+	else if (c->value)
+		err = fs_preset_check(&preset);
+	if (!err && node->kind == FS_KIND_DIR)
+		err = change_stored(c, pin.fd);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
 static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 {
 	struct fs_pin pin = {0};
@@ -306,7 +348,11 @@ static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 		return -EROFS;
 	if (!begins_with(c->name, USER))
 		return -EOPNOTSUPP;
-	if (is_made_up(c->name) || node->kind == FS_KIND_SINGLE)
+	if (node->kind == FS_KIND_SINGLE)
+		return -EPERM;
+	if (fs_preset_is(c->name))
+		return change_preset(fs, node, c);
+	if (is_made_up(c->name))
 		return -EPERM;
 	err = pin_base(fs, &node, &pin);
 	if (err)

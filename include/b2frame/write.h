@@ -124,6 +124,29 @@ int b2f_file_truncate(struct b2f_file *file, uint64_t size);
 B2F_MUST_CHECK
 int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
 
+/* What chunks are encoded with, as far as it is to change. */
+struct b2f_encoding {
+	/* As struct b2f_settings; -1: as it is. */
+	int codec;
+	int clevel;
+	/* B2F_SLOTS of them; NULL: as they are. */
+	const uint8_t *filters;
+};
+
+/*
+ * Has the chunks that are encoded from now on be made as @encoding says; those
+ * that there are stay as they are.  It is a change to be committed like a write,
+ * but no write: the mtime stays.
+ *
+ * Returns 1, 0 (they are made so already), -EBADF, -EROFS, -EINVAL (there is no
+ * such codec, level or filter), -EBUSY (the array is being written anew) or
+ * -ENOMEM.  If a commit finds that another program has changed the frame, the
+ * settings are those of that program: ask again until it is 0.
+ */
+B2F_MUST_CHECK
+int b2f_file_set_encoding(struct b2f_file *file,
+			  const struct b2f_encoding *encoding);
+
 /*
  * Commits everything that was written before this call; 0 if that was nothing.
  * Waits a few seconds for other programs that have locked the frame (.b2lock).

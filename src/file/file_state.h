@@ -25,7 +25,7 @@
  *   shape_*        what a write, a cut and zeros are for a plain file, an array
  *   relayout       a plain file becomes an array, and the other way round
  *   file_anew      an array is written from the beginning
- *   file_change, file_commit                what writers call
+ *   file_change, file_commit, file_settings what writers call
  *   file_grow      a small file becomes a sparse frame
  *   runtime        makes what all files share
  *   blp_base       a Bloscpack file that a longer one begins with

@@ -379,12 +379,23 @@ bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk)
 	return false;
 }
 
+void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame)
+{
+	uint64_t frame_len = txn->header.frame_len;
+	uint64_t cbytes = txn->header.cbytes;
+
+	b2f_frame_close(txn->frame);
+	txn->frame = b2f_frame_ref(frame);
+	txn->header = frame->header;
+	/* Those of the index on disk, which it still is. */
+	txn->header.frame_len = frame_len;
+	txn->header.cbytes = cbytes;
+}
+
 int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,
 		    struct b2f_txn_state *state)
 {
 	struct b2f_txn_state old = txn->working;
-	uint64_t frame_len = txn->header.frame_len;
-	uint64_t cbytes = txn->header.cbytes;
 	int err = b2f_txn_reserve_drops(txn, old.n);
 
 	if (err)
@@ -395,11 +406,6 @@ int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,
 	b2f_txn_state_fini(&old);
 	txn->working = *state;
 	*state = (struct b2f_txn_state){0};
-	b2f_frame_close(txn->frame);
-	txn->frame = b2f_frame_ref(frame);
-	txn->header = frame->header;
-	/* Those of the index on disk, which it still is. */
-	txn->header.frame_len = frame_len;
-	txn->header.cbytes = cbytes;
+	b2f_txn_set_frame(txn, frame);
 	return 0;
 }

@@ -310,6 +310,12 @@ bool b2f_txn_untouched(const struct b2f_txn *txn,
 			const struct b2f_txn_state *theirs, uint64_t i);
 
 /*
+ * Goes on with the settings and metalayers of @frame, which was derived from the
+ * one before, and the same chunks.  No commit is under way.
+ */
+void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame);
+
+/*
  * Gives the working state another layout: that of @frame, which was derived
  * from the one before, with the chunks of @state (taken over).  No commit is
  * under way.  Returns 0 or -ENOMEM: then nothing has changed.

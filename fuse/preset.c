@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* preset.c - what chunks are going to be encoded with, as extended attributes */
+#include "preset.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "b2frame/write.h"
+#include "facts.h"
+#include "value.h"
+
+/* Longer ones make no sense. */
+#define VALUE_SIZE 128
+
+/* Room for "/proc/self/fd/N". */
+#define PATH_SIZE 32
+
+/* How often another program may change the frame at the same moment. */
+#define TRIES 5
+
+enum preset { PRESET_CODEC, PRESET_CLEVEL, PRESET_FILTERS, PRESETS };
+
+static const char *const names[PRESETS] = {
+	FS_FACTS_PREFIX "codec",
+	FS_FACTS_PREFIX "clevel",
+	FS_FACTS_PREFIX "filters",
+};
+
+/* What one value says. */
+struct meaning {
+	struct b2f_encoding encoding;
+	uint8_t filters[B2F_SLOTS];
+};
+
+/* Returns PRESETS if it is none. */
+static enum preset find(const char *name)
+{
+	int i = 0;
+
+	while (i < PRESETS && strcmp(names[i], name) != 0)
+		i++;
+	return (enum preset)i;
+}
+
+bool fs_preset_is(const char *name)
+{
+	return find(name) != PRESETS;
+}
+
+static int understand_text(enum preset what, const char *text,
+			   struct meaning *out)
+{
+	int64_t number = -1;
+	int err = -EINVAL;
+
+	*out = (struct meaning){.encoding = {.codec = -1, .clevel = -1}};
+	switch (what) {
+	case PRESET_CODEC:
+		err = fs_value_codec(text, &number);
+		out->encoding.codec = (int)number;
+		break;
+	case PRESET_CLEVEL:
+		err = fs_value_number(text, 10, 9, &number);
+		out->encoding.clevel = (int)number;
+		break;
+	case PRESET_FILTERS:
+		err = fs_value_filters(text, out->filters);
+		out->encoding.filters = out->filters;
+		break;
+	case PRESETS:
+		break;
+	}
+	return err;
+}
+
+static int understand(const struct fs_preset *preset, struct meaning *out)
+{
+	char text[VALUE_SIZE];
+
+	if (preset->size >= sizeof(text) ||
+	    memchr(preset->value, 0, preset->size))
+		return -EINVAL;
+	memcpy(text, preset->value, preset->size);
+	text[preset->size] = 0;
+	return understand_text(find(preset->name), text, out);
+}
+
+int fs_preset_check(const struct fs_preset *preset)
+{
+	struct meaning meaning;
+
+	return understand(preset, &meaning);
+}
+
+/* Until the frame on disk is the one that says so. */
+static int set_open(struct fs *fs, struct fs_open_frame *frame,
+		    const struct b2f_encoding *encoding)
+{
+	int err = fs_open_frame_allow_write(fs, frame);
+
+	if (err)
+		return err;
+	for (int i = 0; i < TRIES; i++) {
+		int changed = b2f_file_set_encoding(frame->file, encoding);
+
+		if (changed <= 0)
+			return changed;
+		fs_open_frame_note_change(frame);
+		err = fs_open_frame_commit(fs, frame,
+					   fs->options.sync
+						   ? B2F_COMMIT_DURABLE
+						   : B2F_COMMIT_VISIBLE);
+		if (err)
+			return err;
+	}
+	return -EBUSY;
+}
+
+int fs_preset_set(struct fs *fs, struct fs_node *node,
+		  const struct fs_preset *preset)
+{
+	struct fs_open_frame *frame;
+	struct meaning meaning;
+	int err = understand(preset, &meaning);
+
+	if (!err)
+		err = fs_open_frame_get(fs, node, &frame, NULL);
+	if (err)
+		return err;
+	fs_open_frame_begin_writer(fs, frame);
+	err = set_open(fs, frame, &meaning.encoding);
+	if (!err)
+		fs_open_frame_tidy(fs, frame, false);
+	fs_open_frame_end_writer(fs, frame);
+	fs_open_frame_put(fs, frame);
+	return err;
+}
+
+/* The value of @what, if the file at @path has one that makes sense. */
+static bool get(const char *path, enum preset what, char text[VALUE_SIZE],
+		struct meaning *out)
+{
+	ssize_t n = getxattr(path, names[what], text, VALUE_SIZE - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = 0;
+	return strlen(text) == (size_t)n &&
+	       understand_text(what, text, out) == 0;
+}
+
+/* Nearly every directory has no attributes at all, which one call tells. */
+static bool may_have_some(const char *path)
+{
+	return listxattr(path, NULL, 0) > 0;
+}
+
+void fs_preset_of_dir(int fd, struct b2f_settings *settings)
+{
+	char path[PATH_SIZE], text[VALUE_SIZE];
+	struct meaning meaning;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!may_have_some(path))
+		return;
+	if (get(path, PRESET_CODEC, text, &meaning))
+		settings->codec = (uint8_t)meaning.encoding.codec;
+	if (get(path, PRESET_CLEVEL, text, &meaning))
+		settings->clevel = (uint8_t)meaning.encoding.clevel;
+	if (get(path, PRESET_FILTERS, text, &meaning))
+		memcpy(settings->filters, meaning.filters, B2F_SLOTS);
+}
+
+static int copy_all(const char *from, const char *to)
+{
+	char text[VALUE_SIZE];
+	struct meaning meaning;
+
+	for (int i = 0; i < PRESETS; i++)
+		if (get(from, (enum preset)i, text, &meaning) &&
+		    setxattr(to, names[i], text, strlen(text), 0))
+			return -errno;
+	return 0;
+}
+
+int fs_preset_inherit(int fd, const char *name)
+{
+	char from[PATH_SIZE], to[PATH_SIZE];
+	int dir, err;
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	if (!may_have_some(from))
+		return 0;
+	dir = openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	snprintf(to, sizeof(to), "/proc/self/fd/%d", dir);
+	err = copy_all(from, to);
+	close(dir);
+	return err;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * preset.h - what chunks are going to be encoded with, as extended attributes
+ *
+ *   user.blosc2.codec, user.blosc2.clevel, user.blosc2.filters
+ *
+ * Of a frame they are what its index says; to set one is a commit.  Of a directory
+ * they are attributes of the directory in SOURCE: new files in it are made so, and
+ * new directories get the same ones.
+ *
+ * Layer: fuse.  Threads: any; all functions but the first two may block on I/O.
+ */
+#ifndef B2F_FUSE_PRESET_H
+#define B2F_FUSE_PRESET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "b2frame/create.h"
+#include "fs.h"
+
+/* One attribute and its value, which no 0 ends. */
+struct fs_preset {
+	const char *name;
+	const char *value;
+	size_t size;
+};
+
+/* Is @name one of these attributes? */
+bool fs_preset_is(const char *name);
+
+/* Returns 0, or -EINVAL: @preset has no such value. */
+B2F_MUST_CHECK
+int fs_preset_check(const struct fs_preset *preset);
+
+/*
+ * Has new chunks of the frame @node be encoded so.  Returns 0, -EINVAL, or as an
+ * open for writing and fs_open_frame_commit().
+ */
+B2F_MUST_CHECK
+int fs_preset_set(struct fs *fs, struct fs_node *node,
+		  const struct fs_preset *preset);
+
+/*
+ * Sets in @settings what the directory with the O_PATH descriptor @fd tells.
+ * Values that make no sense count as none.
+ */
+void fs_preset_of_dir(int fd, struct b2f_settings *settings);
+
+/*
+ * Gives the new directory @name in the directory @fd the attributes of that one.
+ * Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int fs_preset_inherit(int fd, const char *name);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_settings.c - what the chunks of a file are encoded with from now on */
+#include <errno.h>
+
+#include "base/monotonic.h"
+#include "file/reading.h"
+#include "file/writer.h"
+#include "frame/settings_change.h"
+
+/* How often the first data may tell the item size meanwhile: once. */
+#define TRIES 2
+
+static struct b2f_settings_now get_now(struct b2f_file *file)
+{
+	const struct b2f_txn *txn = file->writer->txn;
+	struct b2f_settings_now now;
+
+	pthread_mutex_lock(&file->lock);
+	now.header = txn->header;
+	now.nbytes = txn->working.nbytes;
+	now.nchunks = txn->working.n;
+	pthread_mutex_unlock(&file->lock);
+	return now;
+}
+
+/*
+ * Goes on with @frame, which is taken over, if it still has the item size of
+ * the file.  Returns 1 or -EAGAIN.
+ */
+static int swap(struct b2f_file *file, struct b2f_frame *frame)
+{
+	struct b2f_writer *w = file->writer;
+	bool fits;
+
+	pthread_mutex_lock(&file->lock);
+	b2f_writer_wait_idle(file);
+	fits = frame->header.typesize == w->txn->header.typesize;
+	if (fits) {
+		b2f_txn_set_frame(w->txn, frame);
+		b2f_file_set_frame(file, frame);
+		if (w->dirty_since_ns == 0)
+			w->dirty_since_ns = b2f_monotonic_ns();
+	}
+	pthread_mutex_unlock(&file->lock);
+	if (!fits) {
+		b2f_frame_close(frame);
+		return -EAGAIN;
+	}
+	b2f_head_forget_all(file);
+	return 1;
+}
+
+/* -EAGAIN: it can be tried. */
+static int check(struct b2f_file *file)
+{
+	const struct b2f_writer *w = file->writer;
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	err = !w->txn ? -EROFS : w->anew ? -EBUSY : -EAGAIN;
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+/* The commit_lock and the write_lock are held. */
+static int change(struct b2f_file *file, const struct b2f_encoding *encoding)
+{
+	struct b2f_settings_now now;
+	struct b2f_frame *frame;
+	int ret = check(file);
+
+	for (int i = 0; i < TRIES && ret == -EAGAIN; i++) {
+		now = get_now(file);
+		ret = b2f_settings_change(file->frame, &now, encoding, &frame);
+		if (!ret && frame)
+			ret = swap(file, frame);
+	}
+	return ret;
+}
+
+int b2f_file_set_encoding(struct b2f_file *file,
+			  const struct b2f_encoding *encoding)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int ret;
+
+	if (!w)
+		return -EBADF;
+	/* The first change is made to what is on disk now. */
+	b2f_file_catch_up(file);
+	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&w->write_lock);
+	ret = change(file, encoding);
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
+	return ret;
+}

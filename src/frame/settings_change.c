@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* settings_change.c - a frame goes on with another codec, level or filters */
+#include "frame/settings_change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/names.h"
+#include "chunk/encoder.h"
+#include "frame/frame_report.h"
+#include "index/index_write.h"
+
+static int set_filters(struct b2f_pipeline *pipeline, const uint8_t *filters)
+{
+	for (int i = 0; i < B2F_SLOTS; i++)
+		if (filters[i] && !b2f_filter_by_id(filters[i]))
+			return -EINVAL;
+	/* Parameters belong to the filters before. */
+	if (memcmp(pipeline->filter, filters, B2F_SLOTS))
+		memset(pipeline->meta, 0, B2F_SLOTS);
+	memcpy(pipeline->filter, filters, B2F_SLOTS);
+	return 0;
+}
+
+static int set_codec(struct b2f_frame_header *h, int codec)
+{
+	if (codec > UINT8_MAX || !b2f_codec_by_code((unsigned int)codec))
+		return -EINVAL;
+	if (h->codec == codec)
+		return 0;
+	h->codec = (uint8_t)codec;
+	/* So do these to the codec before. */
+	h->codec_meta = 0;
+	h->use_dict = false;
+	return 0;
+}
+
+static int apply(const struct b2f_encoding *change, struct b2f_frame_header *h)
+{
+	int err = 0;
+
+	if (change->clevel > B2F_CLEVEL_MAX)
+		return -EINVAL;
+	if (change->clevel >= 0)
+		h->clevel = (uint8_t)change->clevel;
+	if (change->codec >= 0)
+		err = set_codec(h, change->codec);
+	if (!err && change->filters)
+		err = set_filters(&h->pipeline, change->filters);
+	return err;
+}
+
+static bool is_same(const struct b2f_frame_header *a,
+		    const struct b2f_frame_header *b)
+{
+	return a->codec == b->codec && a->clevel == b->clevel &&
+	       !memcmp(&a->pipeline, &b->pipeline, sizeof(a->pipeline));
+}
+
+/* Entries that stand for as many bytes; those of a transaction count. */
+static int make_entries(struct b2f_index_parts *parts, uint64_t **out)
+{
+	uint64_t n = parts->nentries;
+	uint64_t *entries = malloc((n ? n : 1) * sizeof(*entries));
+
+	if (!entries)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++)
+		entries[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	*out = entries;
+	parts->entries = entries;
+	return 0;
+}
+
+/* The whole index of @frame with the header @h and @nchunks chunks. */
+static int write_index(const struct b2f_frame *frame,
+		       const struct b2f_frame_header *h, uint64_t nchunks,
+		       uint8_t **out, size_t *size)
+{
+	struct b2f_index_parts parts = {
+		.header = *h,
+		.nentries = nchunks,
+		.trailer_bytes = frame->trailer_bytes,
+		.trailer_len = frame->trailer_len,
+		.sealed = true,
+	};
+	uint8_t *header = malloc(h->header_len);
+	uint64_t *entries = NULL;
+	struct b2f_why why = {""};
+	int err = header ? make_entries(&parts, &entries) : -ENOMEM;
+
+	if (!err) {
+		memcpy(header, frame->header_bytes, h->header_len);
+		b2f_frame_header_set(h, header);
+		parts.header_bytes = header;
+		err = b2f_index_write(&parts, out, size, &why);
+	}
+	free(entries);
+	free(header);
+	return err ? b2f_frame_report(frame, err, &why) : 0;
+}
+
+int b2f_settings_change(const struct b2f_frame *frame,
+			const struct b2f_settings_now *now,
+			const struct b2f_encoding *change,
+			struct b2f_frame **out)
+{
+	struct b2f_frame_header h = now->header;
+	/* Zeros tell no length where chunks have different sizes. */
+	bool varied = h.chunksize == 0;
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = apply(change, &h);
+
+	*out = NULL;
+	if (err || is_same(&h, &now->header))
+		return err;
+	h.nbytes = varied ? 0 : now->nbytes;
+	h.cbytes = h.frame_len = 0;
+	err = write_index(frame, &h, varied ? 0 : now->nchunks, &index, &size);
+	if (!err)
+		err = b2f_frame_derive(frame, index, size, out);
+	free(index);
+	return err;
+}
