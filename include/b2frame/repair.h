@@ -48,6 +48,13 @@ B2F_MUST_CHECK
 int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		    struct b2f_leftovers *out);
 
+/*
+ * Would C-Blosc2 open the sparse @frame?  It opens none with a chunk id above what
+ * the index says that all chunks take, less 32; it makes such frames itself, when
+ * it writes smaller chunks in the place of others.
+ */
+bool b2f_frame_suits_stock(const struct b2f_frame *frame);
+
 struct b2f_rebuild_options {
 	/* Must outlive the call.  NULL: no messages. */
 	const struct b2f_log *log;

@@ -27,6 +27,9 @@ static const char help[] =
 	"Decodes every chunk of each FRAME, and names what is damaged; - is "
 	"a\ncontiguous one on standard input.\n\n"
 	"  -r, --recursive       all frames below each DIR\n"
+	"      --deep            look also at what no reader needs: files that no "
+	"index\n"
+	"                        names, and sizes that keep C-Blosc2 out\n"
 	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
 	"  -q, --quiet           say nothing of sound frames\n"
@@ -44,6 +47,7 @@ struct verify {
 	uint64_t frame_offset;
 	unsigned int nthreads;
 	bool recursive;
+	bool deep;
 	bool quiet;
 	bool verbose;
 	bool json;
@@ -58,6 +62,7 @@ struct verify {
 
 static const struct cli_option table[] = {
 	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	{"deep", 0, no_argument, cli_option_set, FIELD(deep), NULL},
 	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),
 	 NULL},
 	{"frame-offset", 0, required_argument, cli_option_size,
@@ -154,6 +159,27 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 }
 
 /*
+ * Looks at what is in the directory of @frame beside its chunks.  What is in a
+ * store, or on a server, has none.
+ */
+static int look_around(const struct verify *v, struct b2f_frame *frame,
+		       struct cli_verify_report *report,
+		       struct b2f_leftovers *leftovers)
+{
+	int err;
+
+	if (!v->deep || !b2f_frame_info_get(frame)->sparse ||
+	    b2f_remote_is_url(report->path))
+		return 0;
+	err = b2f_frame_sweep(frame, B2F_SWEEP_LOOK, leftovers);
+	if (err)
+		return err;
+	report->leftovers = leftovers;
+	report->shuts_out_stock = !b2f_frame_suits_stock(frame);
+	return 0;
+}
+
+/*
  * @opened: the frame, if it is open already.  @sum: what came of the checksum
  * that its store has of it.
  */
@@ -162,6 +188,7 @@ static void verify_frame(struct verify *v, const char *path,
 {
 	struct cli_verify_report report = {.path = path, .bad_sum = sum != 0};
 	struct b2f_check_result result = {0};
+	struct b2f_leftovers leftovers = {0};
 	struct listener listener = {.states = NULL};
 	const struct b2f_frame_options how = {.offset = v->frame_offset,
 					      .join_objects = true};
@@ -184,6 +211,12 @@ static void verify_frame(struct verify *v, const char *path,
 		report.tells_seals = b2f_frame_info_get(frame)->sparse ||
 				     result.index_sealed;
 		report.states = listener.states;
+		if (!opened)
+			err = look_around(v, frame, &report, &leftovers);
+		if (report.shuts_out_stock)
+			report.status = CLI_EXIT_DAMAGED;
+		else if (err && report.status == CLI_EXIT_OK)
+			report.status = CLI_EXIT_UNCHECKED;
 	}
 	print_report(v, &report);
 	worsen(v, report.status);

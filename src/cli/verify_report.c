@@ -79,6 +79,18 @@ static void print_chunks(const struct cli_verify_report *report)
 	}
 }
 
+/* What no reader of the frame needs. */
+static void print_leftovers(const struct b2f_leftovers *l)
+{
+	uint64_t n = l->nindexes + l->nsure + l->nyoung;
+	char size[CLI_TEXT_SIZE];
+
+	if (n)
+		printf(", %llu file%s that no index names (%s)",
+		       (unsigned long long)n, n == 1 ? "" : "s",
+		       cli_text_size(l->nbytes, size));
+}
+
 void cli_verify_report_text(const struct cli_verify_report *report,
 			    bool verbose)
 {
@@ -111,6 +123,10 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 	}
 	print_count(r->nunsupported, "unsupported");
 	print_count(r->nfailed, "not readable");
+	if (report->shuts_out_stock)
+		fputs(", not to be opened by C-Blosc2", stdout);
+	if (report->leftovers)
+		print_leftovers(report->leftovers);
 	if (verbose)
 		print_details(r);
 	putchar('\n');
@@ -150,6 +166,16 @@ static json_t *describe(const struct cli_verify_report *report)
 		r->index_sealed, "chunks", list_chunks(report));
 }
 
+static json_t *describe_leftovers(const struct cli_verify_report *report)
+{
+	const struct b2f_leftovers *l = report->leftovers;
+
+	return json_pack("{s:I, s:I, s:b}", "nleftovers",
+			 (json_int_t)(l->nindexes + l->nsure + l->nyoung),
+			 "leftover_bytes", (json_int_t)l->nbytes,
+			 "suits_c_blosc2", !report->shuts_out_stock);
+}
+
 void cli_verify_report_json(const struct cli_verify_report *report)
 {
 	json_t *object =
@@ -158,5 +184,7 @@ void cli_verify_report_json(const struct cli_verify_report *report)
 
 	if (report->result)
 		json_object_update_new(object, describe(report));
+	if (report->leftovers)
+		json_object_update_new(object, describe_leftovers(report));
 	cli_json_print(object);
 }

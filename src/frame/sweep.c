@@ -94,6 +94,16 @@ static int sweep(struct sweep *s, struct b2f_why *why)
 	return err;
 }
 
+bool b2f_frame_suits_stock(const struct b2f_frame *frame)
+{
+	const struct b2f_entries *e = &frame->entries;
+	uint64_t n = e->raw ? e->n : e->n > 0;
+
+	return !frame->store->sparse ||
+	       b2f_index_margin(e->raw ? e->raw : &e->same, n) <=
+		       frame->header.cbytes;
+}
+
 int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		    struct b2f_leftovers *out)
 {

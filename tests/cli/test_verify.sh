@@ -85,6 +85,36 @@ cp small.b2frame/00000000.chunk small.b2frame/00000077.chunk
 touch small.b2frame/.b2lock
 runs 0 verify small.b2frame
 
+# But --deep tells of them, and of what C-Blosc2 would not open.
+runs 0 verify --deep small.b2frame flat.b2frame
+says '^small\.b2frame: ok, .*, 2 files that no index names \([0-9.]+ (KiB|B)\)$'
+says '^flat\.b2frame: ok, 11 chunks, 641\.0 KiB$'
+runs 0 verify --deep --json small.b2frame
+says '"nleftovers": 2'
+says '"suits_c_blosc2": true'
+mkdir deep
+"$B2F_PYTHON" - <<'END' || die "C-Blosc2 has another limit"
+import blosc2
+s = blosc2.SChunk(chunksize=1000, urlpath="deep/f.b2frame", mode="w",
+                  contiguous=False, cparams={"typesize": 1})
+for i in range(40):
+    s.append_data(bytes([65 + i]) * 1000)
+# The sum of what chunks take is at byte 39 of the index, behind a marker.
+for told, opens in (71, True), (70, False):
+    with open("deep/f.b2frame/chunks.b2frame", "r+b") as f:
+        f.seek(39)
+        f.write(told.to_bytes(8, "big"))
+    try:
+        blosc2.open("deep/f.b2frame")[:]
+        opened = True
+    except (RuntimeError, ValueError, blosc2.exceptions.MissingOperands):
+        opened = False
+    assert opened == opens, told
+END
+runs 0 verify deep/f.b2frame
+runs 1 verify --deep -r deep
+says '^deep/f\.b2frame: damaged, .*, not to be opened by C-Blosc2$'
+
 # What cannot be checked is not damage: 2.  Damage wins over that.
 runs 2 verify missing.b2frame
 runs 2 verify small.b2frame missing.b2frame
