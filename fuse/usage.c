@@ -131,4 +131,7 @@ void fs_usage_version(void)
 	printf("lz4 %s\n", b2f_codec_lz4_version());
 	printf("zstd %s\n", b2f_codec_zstd_version());
 	printf("zlib %s\n", b2f_codec_zlib_version());
+	printf("codecs: %s\n", b2f_codecs());
+	/* Requests come by read(2), and data are ours to decode. */
+	printf("features: %s -io_uring -passthrough\n", b2f_features());
 }

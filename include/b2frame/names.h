@@ -30,6 +30,13 @@ const char *b2f_codec_zstd_version(void);
 const char *b2f_codec_zlib_version(void);
 
 /*
+ * The codecs that can encode, with blanks between them; and what else the library
+ * was built with, or without: "+http +s3 -crypto".  Never NULL.
+ */
+const char *b2f_codecs(void);
+const char *b2f_features(void);
+
+/*
  * What names of frames end in, and a mount leaves out.  No suffix is the end of
  * another one, so a name has one stem at most.
  */

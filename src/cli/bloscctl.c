@@ -49,6 +49,7 @@ static int print_version(void)
 {
 	printf("bloscctl %s\nlz4 %s\nzstd %s\nzlib %s\n", B2F_VERSION,
 	       b2f_codec_lz4_version(), b2f_codec_zstd_version(), b2f_codec_zlib_version());
+	printf("codecs: %s\nfeatures: %s\n", b2f_codecs(), b2f_features());
 	return CLI_EXIT_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* codec_versions.c - which codec libraries are in use at run time */
+/* codec_versions.c - what the library is made of: codecs, and what else there is */
 #include <lz4.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -19,4 +19,26 @@ const char *b2f_codec_zstd_version(void)
 const char *b2f_codec_zlib_version(void)
 {
 	return zlibVersion();
+}
+
+const char *b2f_codecs(void)
+{
+	return "blosclz lz4 lz4hc zlib zstd";
+}
+
+#ifdef B2F_HAVE_REMOTE
+#define REMOTE "+http +s3"
+#else
+#define REMOTE "-http -s3"
+#endif
+
+#ifdef B2F_HAVE_CRYPTO
+#define CRYPTO " +crypto"
+#else
+#define CRYPTO " -crypto"
+#endif
+
+const char *b2f_features(void)
+{
+	return REMOTE CRYPTO;
 }
