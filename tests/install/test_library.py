@@ -77,6 +77,15 @@ def examples_work(at, name, is_static):
     assert at.run(sys.executable, EXAMPLES / "read_frame.py", *part) == want
 
 
+def line_of_readme_works(at):
+    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+    line = re.search(r"^cc examples/.*$", text, re.M).group()
+    shutil.copytree(EXAMPLES, at.work / "examples")
+    at.run("bash", "-euc", line)
+    assert at.run("./read_frame", "shared.b2frame", 0, 8) == \
+        struct.pack("d", -1)
+
+
 def cpp_links(at):
     """The names of C, and both versions agree."""
     source = at.work / "version.cc"
@@ -113,6 +122,7 @@ def main():
         headers_compile(at)
         examples_work(at, "shared", False)
         examples_work(at, "static", True)
+        line_of_readme_works(at)
         cpp_links(at)
         cmake_finds_it(at)
 

@@ -116,4 +116,5 @@ def test_recording_is_of_these_lines():
         "run scripts/make-recording"
 
 
-main()
+if __name__ == "__main__":
+    main()

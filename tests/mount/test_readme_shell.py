@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The blocks of README.md that are lines for a shell, without their output.
+
+Each is run here, or by the test that is named below; a new one is in no list,
+and fails.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import blosc2
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import test_readme as readme
+from mounting import BUILD, main, mountpoints
+
+RAW = np.arange(30000, dtype="<f8")
+# By their first words.
+ELSEWHERE = {
+    "scripts/demo": "scripts/demo, whose commands mount/readme compares",
+    "ROOT_ACCESS_KEY=test": "mount/remote_s3, where there is a server",
+    "apt-get install": "install/packages, and scripts/clean-root",
+    "cmake -S": "scripts/clean-root",
+    "cc examples/read_frame.c": "install/library",
+}
+HERE = {"bloscfs signal.b2frame": "mounting", "bloscfs -o": "options",
+        "bloscctl info": "commands"}
+
+
+def lines_of(block):
+    """Commands, without what is said of them."""
+    joined = block.replace("\\\n", " ")
+    return [re.sub(r" +# .*", "", line) for line in joined.splitlines()]
+
+
+def find(name):
+    """The block that is called @name above."""
+    start = next(key for key, value in HERE.items() if value == name)
+    return next(lines_of(block) for block in readme.blocks("sh")
+                if block.startswith(start))
+
+
+def run(command):
+    """As it stands, but for the places: they are below this directory."""
+    command = re.sub(r"(?<![\w.])/(data|mnt|fast)\b", r"./\1", command)
+    path = f"{BUILD}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-euc", command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT,
+                          env=dict(os.environ, PATH=path))
+    assert done.returncode == 0, (command, done.stdout)
+    return done.stdout
+
+
+def save(path, **options):
+    blosc2.SChunk(data=RAW, chunksize=1 << 16, urlpath=path, mode="w",
+                  contiguous=False, cparams={"typesize": 8}, **options)
+
+
+def unmount_all():
+    for path in mountpoints(os.getcwd()):
+        subprocess.run([BUILD / "bloscctl", "umount", path], check=True)
+
+
+def shows(path):
+    return pathlib.Path(path).read_bytes() == RAW.tobytes()
+
+
+def test_no_block_is_forgotten():
+    for block in readme.blocks("sh"):
+        known = [start for start in (*ELSEWHERE, *HERE)
+                 if block.startswith(start)]
+        assert len(known) == 1, block
+
+
+def test_mounting():
+    os.makedirs("mnt/x")
+    os.makedirs("mnt/data")
+    os.mkdir("data")
+    save("signal.b2frame")
+    save("data/signal.b2frame")
+    pathlib.Path("plain-file").touch()
+    lines = find("mounting")
+    shown = ["mnt/x/signal", "plain-file", "data/signal", "mnt/data/signal"]
+    assert len(lines) == len(shown) + 1
+    try:
+        for line, path in zip(lines, shown):
+            run(line)
+            assert shows(path), line
+            unmount_all()
+        run(lines[0])
+        run(lines[-1])
+        assert not mountpoints(os.getcwd())
+    finally:
+        unmount_all()
+
+
+def test_options():
+    os.makedirs("mnt/data")
+    os.makedirs("mnt/scratch")
+    os.makedirs("fast/disk")
+    os.mkdir("data")
+    save("data/signal.b2frame")
+    try:
+        for line in find("options"):
+            run(line)
+        assert shows("mnt/data/signal")
+        pathlib.Path("mnt/scratch/x").write_bytes(RAW.tobytes())
+    finally:
+        unmount_all()
+    made = blosc2.open("fast/disk/x.b2frame")
+    assert made.cparams.codec == blosc2.Codec.LZ4
+    assert made.chunksize == 4 << 20 and made[:] == RAW.tobytes()
+    # What the text below them says of attributes.
+    text = re.search(r"`(setfattr [^`]*)`", readme.README).group(1)
+    os.mkdir("fast/disk/raw")
+    try:
+        run(find("options")[1])
+        name, value = re.search(r"-n (\S+) -v (\S+)", text).groups()
+        os.setxattr("mnt/scratch/raw", name, value.encode())
+    finally:
+        unmount_all()
+
+
+def prepare():
+    """What the placeholders stand for."""
+    os.makedirs("src")
+    os.makedirs("tree/sub")
+    os.mkdir("mnt")
+    pathlib.Path("file").write_bytes(RAW.tobytes())
+    pathlib.Path("tree/sub/file").write_bytes(RAW.tobytes())
+    save("frame.b2frame")
+    save("src/frame.b2frame")
+    blosc2.asarray(RAW.reshape(100, 300), urlpath="array.b2nd", mode="w",
+                   contiguous=False)
+
+
+NAMES = {"FRAME": "frame.b2frame", "FILE": "file", "DIRECTORY": "src",
+         "ARRAY INDEX": "array.b2nd '10:20, ..., ::-1'", "TREE": "tree",
+         "MOUNTPOINT": "mnt"}
+
+
+def command_runs(line):
+    os.mkdir("place")
+    os.chdir("place")
+    prepare()
+    for name, value in NAMES.items():
+        line = re.sub(rf"\b{name}\b", value, line)
+    try:
+        subprocess.run([BUILD / "bloscfs", "src", "mnt"], check=True)
+        said = run(line)
+    finally:
+        unmount_all()
+    os.chdir("..")
+    shutil.rmtree("place")
+    return said
+
+
+def test_commands():
+    said = {line.split()[1]: command_runs(line) for line in find("commands")}
+    assert len(said) > 12
+    assert said["cat"] == RAW.tobytes()
+    assert b"ok, 4 chunks" in said["verify"], said["verify"]
+    want = RAW.reshape(100, 300)[10:20, ..., ::-1]
+    assert said["slice"].endswith(want.tobytes())
+
+
+if __name__ == "__main__":
+    main()
