@@ -171,6 +171,41 @@ def test_headers_at_their_limits():
         ctl("cat", "y.blp", status=1)
 
 
+def test_what_bloscpack_itself_refuses():
+    """What its own tests try on its headers, alone and together."""
+    raw = pack("x.blp", checksum="adler32").read_bytes()
+    fields = struct.unpack(HEADER, raw[:32])
+    version, options, sums, typesize, chunk, last, n, room = range(1, 9)
+    most = 2**31 - 16
+    bad = [{version: 0}, {version: 255}, {sums: 10}, {options: 0x04},
+           {options: 0x0c}, {options: 0xfc}, {options: 0xff},
+           {chunk: most + 1}, {chunk: -2}, {last: most + 1}, {last: -2},
+           {chunk: 1, last: 2}, {n: -2}, {room: -1}, {n: -1, room: 1},
+           {n: 2**62, room: 2**62}, {n: 2**63 - 1, room: 2**63 - 1},
+           {n: 1, room: 2**63 - 2}, {n: 2**63 - 2, room: 1}]
+    for changes in bad:
+        patched = [changes.get(i, value) for i, value in enumerate(fields)]
+        pathlib.Path("y.blp").write_bytes(
+            struct.pack(HEADER, *patched) + raw[32:])
+        status, err, used = measure("cat", "y.blp")
+        assert status == 1 and err.count(b"\n") == 1, (changes, err)
+        assert used < MEMORY, (changes, used)
+    # What only says how it was made is not looked at, by neither.
+    for size in 0, 1, 255:
+        patched = list(fields)
+        patched[typesize] = size
+        pathlib.Path("y.blp").write_bytes(
+            struct.pack(HEADER, *patched) + raw[32:])
+        assert cat("y.blp") == unpack("y.blp")[0] == DATA
+    # Without the magic it is no Bloscpack file.
+    pathlib.Path("y.blp").write_bytes(b"blpj" + raw[4:])
+    ctl("cat", "y.blp", status=1)
+    # Bits of the metadata that mean nothing yet.
+    for options in 0x0f, 0xff:
+        with_meta(2, 2, 2, codec=0, options=options, more=b"{}")
+        ctl("cat", "m.blp", status=1)
+
+
 def test_arrays_without_items():
     """Bloscpack makes a chunk of no bytes."""
     for shape in (0,), (5, 0), (0, 3, 2):
