@@ -23,13 +23,16 @@ struct b2f_coming {
 	struct b2f_fetch *fetch;
 };
 
-int b2f_ahead_fetch(struct b2f_remote_place *place, int64_t id,
-		    const struct b2f_remote_stat *part_of, uint64_t n,
-		    struct b2f_fetch **out)
+int b2f_ahead_fetch(struct b2f_remote_place *place,
+		    const struct b2f_ahead_chunk *chunk, struct b2f_fetch **out)
 {
-	char *path = b2f_remote_place_path(place, id);
+	char *path = b2f_remote_place_path(place, chunk->id);
 	const struct b2f_fetch_spec spec = {
-		.path = path, .part_of = part_of, .n = n};
+		.path = path,
+		.version = place->sparse ? NULL : chunk->index,
+		.part_of = place->sparse ? chunk->index : NULL,
+		.off = chunk->off,
+		.n = chunk->n};
 	int err = path ? b2f_fetch_start(place->remote, &spec, out) : -ENOMEM;
 
 	free(path);
@@ -104,22 +107,6 @@ static bool make_room(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 	return has_room(ahead, place, n);
 }
 
-static int start(struct b2f_remote_place *place,
-		 const struct b2f_ahead_chunk *chunk, struct b2f_fetch **out)
-{
-	char *path = b2f_remote_place_path(place, chunk->id);
-	const struct b2f_fetch_spec spec = {
-		.path = path,
-		.version = place->sparse ? NULL : chunk->index,
-		.part_of = place->sparse ? chunk->index : NULL,
-		.off = chunk->off,
-		.n = chunk->n};
-	int err = path ? b2f_fetch_start(place->remote, &spec, out) : -ENOMEM;
-
-	free(path);
-	return err;
-}
-
 void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 		   const struct b2f_ahead_chunk *chunk)
 {
@@ -129,7 +116,7 @@ void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 	    !make_room(ahead, place, chunk->n))
 		return;
 	c = calloc(1, sizeof(*c));
-	if (!c || start(place, chunk, &c->fetch)) {
+	if (!c || b2f_ahead_fetch(place, chunk, &c->fetch)) {
 		free(c);
 		return;
 	}

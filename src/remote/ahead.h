@@ -18,24 +18,22 @@ struct b2f_ahead {
 	unsigned int n;
 };
 
-/* A chunk that will be opened. */
+/* A chunk, or an index, that will be opened. */
 struct b2f_ahead_chunk {
+	/* Of the object (store/store.h). */
 	int64_t id;
 	/* Where in its object; not 0 in a contiguous frame only. */
 	uint64_t off;
 	/* The first bytes of it, or all. */
 	uint64_t n;
-	/* Of the frame. */
+	/* The version of the index by which it is known, or NULL. */
 	const struct b2f_remote_stat *index;
 };
 
-/*
- * Begins to fetch the first @n bytes of object @id; @part_of is the version of the
- * index by which it is known, or NULL.  Returns 0 or -ENOMEM.
- */
+/* Begins to fetch @chunk.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int b2f_ahead_fetch(struct b2f_remote_place *place, int64_t id,
-		    const struct b2f_remote_stat *part_of, uint64_t n,
+int b2f_ahead_fetch(struct b2f_remote_place *place,
+		    const struct b2f_ahead_chunk *chunk,
 		    struct b2f_fetch **out);
 
 /*

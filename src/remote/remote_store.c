@@ -51,13 +51,14 @@ static struct b2f_windows *windows_of(const struct b2f_object *object)
 /* Reads the begin of the index, and holds on to its version. */
 static int hold(struct remote_store *r, struct b2f_why *why)
 {
+	const struct b2f_ahead_chunk begin = {
+		.id = B2F_OBJECT_INDEX,
+		.n = r->base.sparse ? INDEX_GUESS : FIRST_GUESS};
 	struct b2f_fetched got = {.n = 0};
 	struct b2f_fetch *fetch = NULL, *old;
 	struct b2f_note note;
-	int err;
+	int err = b2f_ahead_fetch(r->place, &begin, &fetch);
 
-	err = b2f_ahead_fetch(r->place, B2F_OBJECT_INDEX, NULL,
-			  r->base.sparse ? INDEX_GUESS : FIRST_GUESS, &fetch);
 	if (!err)
 		err = b2f_fetch_wait(fetch, &got, why);
 	if (err) {
@@ -274,6 +275,8 @@ static int open_chunk(struct remote_store *r, int64_t id,
 {
 	struct b2f_upload *up = b2f_upload_find(r->place, id);
 	struct b2f_remote_stat version, index;
+	const struct b2f_ahead_chunk begin = {
+		.id = id, .n = FIRST_GUESS, .index = &index};
 	struct b2f_fetch *fetch;
 	bool known;
 	int err;
@@ -292,8 +295,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	pthread_mutex_unlock(&r->place->lock);
 	if (known)
 		return make_object(r, id, &version, &index, out);
-	err = fetch ? 0 : b2f_ahead_fetch(r->place, id, &index, FIRST_GUESS,
-					  &fetch);
+	err = fetch ? 0 : b2f_ahead_fetch(r->place, &begin, &fetch);
 	return err ? err : open_fetched(r, id, fetch, &index, out, why);
 }
 
