@@ -133,6 +133,13 @@ bool b2f_cachedir_may_have(struct b2f_cachedir *cache,
 	return faccessat(cache->fd, path, F_OK, 0) == 0;
 }
 
+static bool same_version(const struct b2f_remote_stat *a,
+			 const struct b2f_remote_stat *b)
+{
+	return a->size == b->size && a->mtime == b->mtime &&
+	       strcmp(a->etag, b->etag) == 0;
+}
+
 /* Copies @part, or what there is before the end of the object; adds to *@done. */
 static int get_part(const struct b2f_cachedir *cache, const char *name,
 		    const struct part *part, uint8_t *buf, size_t *done,
@@ -148,9 +155,7 @@ static int get_part(const struct b2f_cachedir *cache, const char *name,
 	if (err)
 		return err;
 	/* Two cells of different versions are of no use. */
-	if (*done > 0 && (cell.version.size != version->size ||
-			  cell.version.mtime != version->mtime ||
-			  strcmp(cell.version.etag, version->etag) != 0))
+	if (*done > 0 && !same_version(&cell.version, version))
 		err = -ENOENT;
 	*version = cell.version;
 	n = b2f_min_u64(part->n,
@@ -253,9 +258,7 @@ static bool find_old(const struct b2f_cachedir *cache,
 		     struct b2f_cell *out)
 {
 	return read_cell(cache, piece->name, piece->number, raw, out) == 0 &&
-	       out->version.size == piece->version->size &&
-	       out->version.mtime == piece->version->mtime &&
-	       strcmp(out->version.etag, piece->version->etag) == 0;
+	       same_version(&out->version, piece->version);
 }
 
 /* Adds @piece to the cell at @path; the lock of its group is held. */
