@@ -231,26 +231,33 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 	return err;
 }
 
+int b2f_remote_ask(struct b2f_remote *remote, struct b2f_http_spec *ask, char *url,
+		   struct b2f_http_request **out, struct b2f_why *why)
+{
+	const struct b2f_http_reply *reply;
+	int err = b2f_remote_start(remote, ask, url, out);
+
+	if (err)
+		return err;
+	reply = b2f_http_wait(*out);
+	if (reply->err && why)
+		*why = reply->why;
+	return reply->err;
+}
+
 int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out, struct b2f_note *note,
 		    struct b2f_why *why)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
 	struct b2f_http_request *request = NULL;
-	const struct b2f_http_reply *reply;
-	int err = b2f_remote_start(remote, &ask,
-				   b2f_url_of(&remote->url, path), &request);
+	int err = b2f_remote_ask(remote, &ask, b2f_url_of(&remote->url, path),
+				 &request, why);
 
-	if (err)
-		return err;
-	reply = b2f_http_wait(request);
-	err = reply->err;
-	if (err && why)
-		*why = reply->why;
 	if (!err)
-		*out = reply->st;
+		*out = b2f_http_wait(request)->st;
 	if (!err && note)
-		b2f_note_read(reply->note, note);
+		b2f_note_read(b2f_http_wait(request)->note, note);
 	b2f_http_drop(request);
 	return err;
 }
@@ -261,18 +268,11 @@ int b2f_remote_delete(struct b2f_remote *remote, const char *path,
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
-	const struct b2f_http_reply *reply;
-	int err = b2f_remote_start(remote, &ask,
-				   b2f_url_of(&remote->url, path), &request);
+	int err = b2f_remote_ask(remote, &ask, b2f_url_of(&remote->url, path),
+				 &request, why);
 
-	if (err)
-		return err;
-	reply = b2f_http_wait(request);
-	err = reply->err == -ENOENT ? 0 : reply->err;
-	if (err && why)
-		*why = reply->why;
 	b2f_http_drop(request);
-	return err;
+	return err == -ENOENT ? 0 : err;
 }
 
 int b2f_remote_look(struct b2f_remote *remote, const char *path,

@@ -64,20 +64,15 @@ static int get_page(struct b2f_remote *remote, const struct listing *listing,
 	struct b2f_http_spec ask = {.method = B2F_HTTP_GET, .room = PAGE_ROOM};
 	struct b2f_http_request *request = NULL;
 	const struct b2f_http_reply *reply;
-	int err = b2f_remote_start(remote, &ask,
-				   b2f_url_of_list(&remote->url,
-						   listing->prefix, token,
-						   listing->after),
-				   &request);
+	int err = b2f_remote_ask(remote, &ask,
+				 b2f_url_of_list(&remote->url, listing->prefix,
+						 token, listing->after),
+				 &request, why);
 
-	if (err)
-		return err;
-	reply = b2f_http_wait(request);
-	err = reply->err;
-	if (err)
-		*why = reply->why;
-	else
+	if (!err) {
+		reply = b2f_http_wait(request);
 		err = b2f_s3_page_parse(reply->body, reply->size, out, why);
+	}
 	b2f_http_drop(request);
 	return err;
 }

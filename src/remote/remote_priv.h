@@ -63,6 +63,14 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 		     char *url, struct b2f_http_request **out);
 
 /*
+ * The same, and waits for the answer.  Returns 0 or an error of requests, with the
+ * reason in *@why if that is not NULL; drop *@out, which may be NULL, in any case.
+ */
+B2F_MUST_CHECK
+int b2f_remote_ask(struct b2f_remote *remote, struct b2f_http_spec *ask, char *url,
+		   struct b2f_http_request **out, struct b2f_why *why);
+
+/*
  * Asks for the version of @path as it is now (HEAD), and for the @note beside it if
  * that is not NULL, without a message.  Returns as b2f_remote_look().
  */
