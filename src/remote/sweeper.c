@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "store/store.h"
+#include "store/files.h"
 
 /* Waits for the removal that was begun first; the lock is held, and let go of. */
 static void wait_first(struct b2f_remote_place *place)
@@ -52,17 +52,10 @@ void b2f_sweeper_fini(struct b2f_remote_place *place)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/* 8 digits and a suffix. */
 bool b2f_remote_parse_chunk(const char *name, int64_t *id)
 {
-	char again[B2F_CHUNK_NAME_SIZE];
-	char *end;
-
-	*id = strtoll(name, &end, 16);
-	if (end != name + 8 || *id < 0 || *id > INT32_MAX)
-		return false;
-	b2f_chunk_name(*id, again);
-	return strcmp(again, name) == 0;
+	return b2f_files_parse_name(name, id) && *id >= 0 &&
+	       *id < B2F_OBJECT_PENDING;
 }
 
 struct visit {

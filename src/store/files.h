@@ -2,7 +2,8 @@
 /*
  * files.h - what the files of store/ that know a filesystem share
  *
- * Private to store/: to all others a store is a struct b2f_store.
+ * Private to store/, but for the names, which objects on a server have, too: to all
+ * others a store is a struct b2f_store.
  *
  * Layer: store.  May include: base/.  Threads: as store.h.
  */
