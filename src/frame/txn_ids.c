@@ -85,6 +85,17 @@ int b2f_txn_list_ids(const struct b2f_txn_state *state, struct b2f_ids *out)
 	return 0;
 }
 
+int b2f_txn_frame_ids(const struct b2f_frame *frame, struct b2f_ids *out)
+{
+	struct b2f_txn_state state = {0};
+	int err = b2f_txn_state_of(frame, &state);
+
+	if (!err)
+		err = b2f_txn_list_ids(&state, out);
+	b2f_txn_state_fini(&state);
+	return err;
+}
+
 int b2f_txn_used_ids(const struct b2f_txn_state *state, struct b2f_ids *out)
 {
 	struct b2f_ids list = {0};

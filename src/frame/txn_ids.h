@@ -38,6 +38,10 @@ bool b2f_txn_has_backlog(const struct b2f_txn *txn);
 B2F_MUST_CHECK
 int b2f_txn_list_ids(const struct b2f_txn_state *state, struct b2f_ids *out);
 
+/* The same of @frame. */
+B2F_MUST_CHECK
+int b2f_txn_frame_ids(const struct b2f_frame *frame, struct b2f_ids *out);
+
 /* Also B2F_EUNSUPPORTED if one is named twice. */
 B2F_MUST_CHECK
 int b2f_txn_used_ids(const struct b2f_txn_state *state, struct b2f_ids *out);

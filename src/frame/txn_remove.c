@@ -279,7 +279,6 @@ void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted)
 /* Numbers that the index on disk uses, whatever that is now. */
 static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 {
-	struct b2f_txn_state state = {0};
 	struct b2f_frame *now = NULL;
 	int changed = has_changed_now(txn), err;
 
@@ -288,10 +287,7 @@ static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 			       : b2f_txn_list_ids(&txn->committed, out);
 	err = b2f_frame_reopen(txn->frame, &now);
 	if (!err)
-		err = b2f_txn_state_of(now, &state);
-	if (!err)
-		err = b2f_txn_list_ids(&state, out);
-	b2f_txn_state_fini(&state);
+		err = b2f_txn_frame_ids(now, out);
 	b2f_frame_close(now);
 	return err;
 }

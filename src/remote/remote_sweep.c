@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote_sweep.c - chunk objects that no index names */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/sorted.h"
-#include "frame/txn.h"
+#include "frame/txn_ids.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
 
@@ -42,29 +40,6 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 	return 0;
 }
 
-/* The numbers that @frame names, sorted, in @out. */
-static int list_used(const struct b2f_frame *frame, struct b2f_ids *out)
-{
-	const struct b2f_entries *entries = &frame->entries;
-	int err = 0;
-
-	for (uint64_t i = 0; i < entries->n && !err; i++) {
-		uint64_t raw = b2f_entries_raw(entries, i);
-
-		if (b2f_txn_is_stored(raw))
-			err = b2f_ids_add(out, b2f_txn_chunk_id(raw));
-	}
-	if (!err && out->n)
-		qsort(out->ids, out->n, sizeof(*out->ids), b2f_compare_u64);
-	return err;
-}
-
-static bool is_used(const struct b2f_ids *used, uint64_t id)
-{
-	return used->n && bsearch(&id, used->ids, used->n, sizeof(*used->ids),
-				  b2f_compare_u64);
-}
-
 static void remove_found(const struct sweep *s, const struct b2f_ids *used,
 			 int64_t until, struct b2f_remote_place *place,
 			 struct b2f_remote_orphans *out)
@@ -72,7 +47,7 @@ static void remove_found(const struct sweep *s, const struct b2f_ids *used,
 	for (size_t i = 0; i < s->n; i++) {
 		const struct found *f = &s->found[i];
 
-		if (is_used(used, f->id))
+		if (b2f_ids_has_sorted(used, f->id))
 			continue;
 		if (f->mtime == 0 || f->mtime > until) {
 			out->nyoung++;
@@ -105,7 +80,7 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 	if (!err)
 		err = b2f_remote_open_frame(remote, path, &options, &frame);
 	if (!err)
-		err = list_used(frame, &used);
+		err = b2f_txn_frame_ids(frame, &used);
 	if (!err && frame->store->sparse)
 		remove_found(&s, &used, until,
 			     dry_run ? NULL
