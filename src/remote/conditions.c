@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "remote/put.h"
 
@@ -138,11 +137,9 @@ static int replace_twice(struct probe *p)
 				 "(If-Match)");
 	if (err == -ESTALE)
 		err = replace(p, p->st.etag);
-	if (err != -ESTALE || strlen(p->st.etag) < 3)
+	if (err != -ESTALE)
 		return err;
-	snprintf(bare, sizeof(bare), "%.*s", (int)strlen(p->st.etag) - 2,
-		 p->st.etag + 1);
-	err = replace(p, bare);
+	err = replace(p, b2f_put_bare_etag(p->st.etag, bare));
 	if (!err)
 		atomic_store(&p->remote->bare_etags, true);
 	return err == -ESTALE ? refuse(p, "does not know its own versions "

@@ -2,6 +2,7 @@
 /* put.c - one conditional PUT, of which the outcome is known in the end */
 #include "remote/put.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,18 +10,13 @@
 /* So often a pause becomes twice as long. */
 #define TWICE_MAX 6
 
-const char *b2f_put_condition(const struct b2f_remote *remote,
-			      const struct b2f_remote_stat *version,
-			      char out[B2F_REMOTE_ETAG_SIZE])
+const char *b2f_put_bare_etag(const char *etag, char out[B2F_REMOTE_ETAG_SIZE])
 {
-	size_t n = strlen(version->etag);
+	size_t n = strlen(etag);
 
-	strcpy(out, version->etag);
-	if (atomic_load(&remote->bare_etags) && n >= 2 && *out == '"' &&
-	    out[n - 1] == '"') {
-		memmove(out, out + 1, n - 2);
-		out[n - 2] = '\0';
-	}
+	if (n < 3 || *etag != '"' || etag[n - 1] != '"')
+		return etag;
+	snprintf(out, B2F_REMOTE_ETAG_SIZE, "%.*s", (int)n - 2, etag + 1);
 	return out;
 }
 
@@ -38,11 +34,12 @@ static int send(struct b2f_put *put)
 		.room = B2F_HTTP_ERROR_ROOM,
 	};
 
-	if (spec->replaces)
-		ask.if_match = b2f_put_condition(put->remote, spec->replaces,
-						 etag);
-	else
+	if (!spec->replaces)
 		ask.if_none_match = "*";
+	else if (atomic_load(&put->remote->bare_etags))
+		ask.if_match = b2f_put_bare_etag(spec->replaces->etag, etag);
+	else
+		ask.if_match = spec->replaces->etag;
 	b2f_note_write(&spec->note, note, sizeof(note));
 	return b2f_remote_start(put->remote, &ask,
 				b2f_url_of(&put->remote->url, spec->path),

@@ -65,9 +65,7 @@ void b2f_put_pause(const struct b2f_remote *remote, unsigned int try);
 /* Waits if it is on its way.  A zeroed one may be ended. */
 void b2f_put_fini(struct b2f_put *put);
 
-/* The header that @version is named with; in @out. */
-const char *b2f_put_condition(const struct b2f_remote *remote,
-			      const struct b2f_remote_stat *version,
-			      char out[B2F_REMOTE_ETAG_SIZE]);
+/* @etag without its quotes, in @out; or @etag if it has none. */
+const char *b2f_put_bare_etag(const char *etag, char out[B2F_REMOTE_ETAG_SIZE]);
 
 #endif
