@@ -135,20 +135,28 @@ static int by_offset(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
+static int start(struct b2f_windows *w, struct range range, void *into,
+		 struct b2f_fetch **out)
+{
+	const struct b2f_fetch_spec spec = {
+		.path = w->path,
+		.version = &w->version,
+		.part_of = w->is_part ? &w->part_of : NULL,
+		.off = range.off,
+		.n = range.end - range.off,
+		.into = into};
+
+	return b2f_fetch_start(w->remote, &spec, out);
+}
+
 /* Begins to fetch @range as a window; the lock is held. */
 static void open_window(struct b2f_windows *w, struct range range)
 {
-	const struct b2f_fetch_spec spec = {.path = w->path,
-					    .version = &w->version,
-					    .part_of = w->is_part ? &w->part_of
-								  : NULL,
-					    .off = range.off,
-					    .n = range.end - range.off};
 	struct b2f_fetch *fetch = NULL;
 
 	/* If it cannot begin, the bytes are asked for when they are wanted. */
 	if (w->nwindows < WINDOWS_MAX && range.end > range.off &&
-	    b2f_fetch_start(w->remote, &spec, &fetch) == 0)
+	    start(w, range, NULL, &fetch) == 0)
 		add(w, range.off, range.end, fetch);
 }
 
@@ -248,16 +256,9 @@ static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 static int read_exactly(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
 			struct b2f_why *why)
 {
-	const struct b2f_fetch_spec spec = {.path = w->path,
-					    .version = &w->version,
-					    .part_of = w->is_part ? &w->part_of
-								  : NULL,
-					    .off = off,
-					    .n = n,
-					    .into = buf};
 	struct b2f_fetch *fetch = NULL;
 	struct b2f_fetched got = {.n = 0};
-	int err = b2f_fetch_start(w->remote, &spec, &fetch);
+	int err = start(w, (struct range){off, off + n}, buf, &fetch);
 
 	if (err)
 		return err;
