@@ -85,6 +85,18 @@ static int refuse(const char *option, const char *problem,
 	return -EINVAL;
 }
 
+/* The first option that is for URLs alone, or NULL. */
+static const char *url_option(const struct fs_options *o)
+{
+	return o->endpoint	    ? "endpoint"
+	       : o->region	    ? "region"
+	       : o->profile	    ? "profile"
+	       : o->pathstyle	    ? "pathstyle"
+	       : o->cachedir	    ? "cachedir"
+	       : o->no_sign_request ? "no_sign_request"
+				    : NULL;
+}
+
 static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 {
 	/* What the fields of a frame hold. */
@@ -100,16 +112,8 @@ static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 		return refuse("refresh", "up to a day", reason);
 	if (o->cachedirsize && !o->cachedir)
 		return refuse("cachedirsize", "without cachedir", reason);
-	if (o->source && !b2f_remote_is_url(o->source) &&
-	    (o->endpoint || o->region || o->profile || o->pathstyle ||
-	     o->no_sign_request || o->cachedir))
-		return refuse(o->endpoint    ? "endpoint"
-			      : o->region    ? "region"
-			      : o->profile   ? "profile"
-			      : o->pathstyle ? "pathstyle"
-			      : o->cachedir  ? "cachedir"
-					     : "no_sign_request",
-			      "SOURCE is no URL", reason);
+	if (o->source && !b2f_remote_is_url(o->source) && url_option(o))
+		return refuse(url_option(o), "SOURCE is no URL", reason);
 	if (o->locking && o->nolocking)
 		return refuse("locking", "and nolocking", reason);
 	return 0;
