@@ -187,10 +187,7 @@ int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 				     &found->probe);
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, found);
-	if (!err)
-		err = fs_lookup_node(entry, found, answer, out);
-	fs_probe_close(&found->probe);
-	return err;
+	return err ? err : fs_lookup_node(entry, found, answer, out);
 }
 
 int fs_lookup_answer(const struct fs_entry *entry,
