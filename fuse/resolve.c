@@ -102,21 +102,18 @@ static int show_frame(const struct fs_place *place, const char *name,
 int fs_resolve_shown(const struct fs_place *place, const char *name,
 		     struct fs_probe *frame, char shown[FS_NAME_SIZE])
 {
-	struct fs_probe probe = {.fd = -1};
 	char stem[FS_NAME_SIZE];
-	int err = 0;
+	int err;
 
-	if (fs_suffix_stem(name, stem))
-		err = fs_probe_kind(place->tree, place->dirfd, name, &probe);
-	if (!err && probe.fd >= 0 && probe.kind == FS_KIND_FRAME) {
+	frame->fd = -1;
+	snprintf(shown, FS_NAME_SIZE, "%s", name);
+	if (!fs_suffix_stem(name, stem))
+		return 0;
+	err = fs_probe_kind(place->tree, place->dirfd, name, frame);
+	if (!err && frame->kind == FS_KIND_FRAME)
 		err = show_frame(place, name, shown);
-	} else {
-		snprintf(shown, FS_NAME_SIZE, "%s", name);
-		fs_probe_close(&probe);
-	}
-	if (err)
-		fs_probe_close(&probe);
-	*frame = probe;
+	if (err || frame->kind != FS_KIND_FRAME)
+		fs_probe_close(frame);
 	return err;
 }
 
