@@ -87,7 +87,6 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 		      struct fs_handle **out)
 {
 	struct fs_handle *handle = calloc(1, sizeof(*handle));
-	bool renewed;
 	int err;
 
 	if (!handle)
@@ -97,25 +96,21 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 	handle->direct_io = fs->options.direct_io;
 	atomic_init(&handle->nrefs, 1);
 	err = fs_tree_pin(fs->tree, node, &handle->pin);
-	if (err) {
-		free(handle);
-		return err;
-	}
 	pthread_mutex_lock(&fs->state_lock);
-	renewed = node->state.renewed;
-	if (!renewed) {
+	/* The kernel looks the name up again. */
+	if (!err && node->state.renewed)
+		err = -ESTALE;
+	if (!err) {
 		TAILQ_INSERT_TAIL(&fs->handles, handle, all);
 		node->state.nhandles++;
+		*out = handle;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
-	if (renewed) {
-		/* The kernel looks the name up again. */
+	if (err) {
 		fs_tree_unpin(fs->tree, &handle->pin);
 		free(handle);
-		return -ESTALE;
 	}
-	*out = handle;
-	return 0;
+	return err;
 }
 
 /* Gives @handle to the caller, or closes it if @err. */

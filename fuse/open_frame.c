@@ -213,20 +213,21 @@ static int peek_or_begin(struct fs *fs, struct fs_node *node,
 {
 	struct fs_state *state = &node->state;
 	struct fs_open_frame *frame;
-	bool renewed;
+	int err = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
 	while (!state->frame && (state->nclosing > 0 || state->opening))
 		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
 	frame = state->frame;
-	renewed = state->renewed;
 	if (frame)
 		frame->nrefs++;
+	else if (state->renewed)
+		err = -ESTALE;
 	else
-		state->opening = !renewed;
+		state->opening = true;
 	pthread_mutex_unlock(&fs->state_lock);
 	*out = frame;
-	return !frame && renewed ? -ESTALE : 0;
+	return err;
 }
 
 static void end_first(struct fs *fs, struct fs_node *node)
