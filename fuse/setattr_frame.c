@@ -163,23 +163,28 @@ static int run(void *arg, int dirfd)
 	return err;
 }
 
+/* If the data differ, another program has committed meanwhile. */
+static void note_same(struct fs *fs, struct fs_node *node, bool sets_mtime,
+		      const struct stat *before, const struct stat *after)
+{
+	struct b2f_frame_stamp old = b2f_frame_stamp_of(before);
+	struct b2f_frame_stamp new = b2f_frame_stamp_of(after);
+
+	if (b2f_frame_stamp_same_data(&old, &new, sets_mtime))
+		fs_seen_note_meta(fs, node, before, after);
+}
+
 /* Runs @r on a frame that is not open, so that no commit can interfere. */
 static int run_closed(struct fs_node *node, int fd, struct request *r)
 {
-	struct b2f_frame_stamp old, new;
 	struct stat before, after;
 	int err;
 
 	if (fs_probe_index(fd, node->sparse, &before))
 		return -ESTALE;
 	err = run(r, node->sparse ? fd : -1);
-	if (fs_probe_index(fd, node->sparse, &after))
-		return err;
-	old = b2f_frame_stamp_of(&before);
-	new = b2f_frame_stamp_of(&after);
-	/* If the data differ, another program has committed meanwhile. */
-	if (b2f_frame_stamp_same_data(&old, &new, r->sets_mtime))
-		fs_seen_note_meta(r->fs, node, &before, &after);
+	if (!fs_probe_index(fd, node->sparse, &after))
+		note_same(r->fs, node, r->sets_mtime, &before, &after);
 	return err;
 }
 
@@ -235,15 +240,12 @@ void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
 			   const struct stat *before)
 {
 	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
-	struct b2f_frame_stamp old = b2f_frame_stamp_of(before), new;
 	struct stat now;
 
 	if (frame) {
 		(void)!b2f_file_with_index(frame->file, false, nothing, NULL);
 		fs_open_frame_put(fs, frame);
 	} else if (fstat(fd, &now) == 0) {
-		new = b2f_frame_stamp_of(&now);
-		if (b2f_frame_stamp_same_data(&old, &new, false))
-			fs_seen_note_meta(fs, node, before, &now);
+		note_same(fs, node, false, before, &now);
 	}
 }
