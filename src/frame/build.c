@@ -9,7 +9,6 @@
 #include "base/checked.h"
 #include "chunk/seal.h"
 #include "frame/ids.h"
-#include "index/fingerprint.h"
 #include "index/index_write.h"
 #include "index/tags.h"
 #include "store/make.h"
@@ -57,13 +56,10 @@ static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		.trailer_bytes = like->trailer_bytes,
 		.trailer_len = like->trailer_len,
 		.sealed = is_sealed(b),
+		.small = b->options.small && !b->header.sparse,
 	};
 
-	int err = b2f_index_write(&parts, out, size, why);
-
-	if (!err && b->options.small && parts.sealed && !b->header.sparse)
-		b2f_fingerprint_set_small(*out, *size);
-	return err;
+	return b2f_index_write(&parts, out, size, why);
 }
 
 /* A directory with the index of an empty frame. */

@@ -6,7 +6,6 @@
 
 #include "b2frame/names.h"
 #include "frame/frame.h"
-#include "index/fingerprint.h"
 #include "index/index_write.h"
 
 struct b2f_settings b2f_settings_default(void)
@@ -117,6 +116,7 @@ int b2f_settings_index(const struct b2f_settings *settings, bool small,
 		.trailer_bytes = trailer,
 		.trailer_len = sizeof(trailer),
 		.sealed = true,
+		.small = small,
 	};
 	int err;
 
@@ -126,8 +126,5 @@ int b2f_settings_index(const struct b2f_settings *settings, bool small,
 	parts.header.sparse = !small;
 	b2f_frame_header_write(&parts.header, head);
 	b2f_trailer_write(trailer);
-	err = b2f_index_write(&parts, out, size, why);
-	if (!err && small)
-		b2f_fingerprint_set_small(*out, *size);
-	return err;
+	return b2f_index_write(&parts, out, size, why);
 }

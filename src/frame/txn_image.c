@@ -112,9 +112,7 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 					   commit->state.n);
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
-				    image->header_len);
-	if (image->sealed && txn->home->small)
-		b2f_fingerprint_set_small(image->bytes, image->size);
+				    image->header_len, txn->home->small);
 	return 0;
 }
 

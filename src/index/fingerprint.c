@@ -51,7 +51,8 @@ static uint64_t sum_of_meta(const struct b2f_fingerprint_parts *parts)
 			   parts->header_len - B2F_FRAME_HEADER_FIXED);
 }
 
-void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len)
+void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
+			 bool small)
 {
 	uint8_t *tail = index + size - B2F_FINGERPRINT_TAIL;
 	struct b2f_fingerprint_parts parts = {
@@ -64,14 +65,9 @@ void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len)
 
 	parts.chunk_size = size - header_len - parts.trailer_len;
 	parts.trailer = parts.chunk + parts.chunk_size;
-	tail[0] = B2F_FINGERPRINT_TYPE;
+	tail[0] = small ? B2F_FINGERPRINT_SMALL : B2F_FINGERPRINT_TYPE;
 	b2f_store_le64(tail + 1, sum_of(&parts));
 	b2f_store_le64(tail + 9, sum_of_meta(&parts));
-}
-
-void b2f_fingerprint_set_small(uint8_t *index, size_t size)
-{
-	index[size - B2F_FINGERPRINT_TAIL] = B2F_FINGERPRINT_SMALL;
 }
 
 enum b2f_fingerprint

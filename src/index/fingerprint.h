@@ -45,12 +45,10 @@
 
 /*
  * Puts the fingerprint into the whole index of @size bytes at @index, which was
- * made by b2f_index_write() or has no chunks.
+ * made by b2f_index_write() or has no chunks; @small: B2F_FINGERPRINT_SMALL.
  */
-void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len);
-
-/* Makes the fingerprint of that index B2F_FINGERPRINT_SMALL. */
-void b2f_fingerprint_set_small(uint8_t *index, size_t size);
+void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
+			 bool small);
 
 enum b2f_fingerprint {
 	B2F_FINGERPRINT_NONE,

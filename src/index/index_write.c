@@ -270,7 +270,7 @@ static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 	       parts->trailer_len);
 	memset(buf + size - B2F_FINGERPRINT_TAIL, 0, B2F_FINGERPRINT_TAIL);
 	if (parts->sealed)
-		b2f_fingerprint_set(buf, size, h->header_len);
+		b2f_fingerprint_set(buf, size, h->header_len, parts->small);
 }
 
 /* Zeros that give an index of @len bytes a length of its own. */
