@@ -386,12 +386,13 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		if (!is_locked)
 			is_locked = !b2f_txn_lock_out(
 				w->txn, ms_until(until_ns), NULL);
-		/* -EEXIST: the next attempt takes another name. */
-		if (err == -ESTALE)
+		/* After -EEXIST the next attempt takes another name. */
+		if (err == -ESTALE) {
 			b2f_txn_give_way(w->txn, i);
-		err = err == -ESTALE ? merge_theirs(file) : 0;
-		if (err)
-			break;
+			err = merge_theirs(file);
+			if (err)
+				break;
+		}
 		/* Nothing contradicts ours: if not now, it can be later. */
 		err = -EBUSY;
 	}
