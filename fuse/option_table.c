@@ -266,8 +266,7 @@ static const struct option_entry *find_entry(const char *name)
 /* Names the option that @name is most like, if it is like any. */
 static int complain_unknown(const char *name)
 {
-	size_t best = strlen(name) < 4 ? 2 : 3, distance;
-	const char *nearest = NULL;
+	struct b2f_nearest nearest = {name, strlen(name) < 4 ? 2 : 3, NULL};
 
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
 		if (strcmp(elsewhere[i].name, name) == 0) {
@@ -276,17 +275,12 @@ static int complain_unknown(const char *name)
 			return -EINVAL;
 		}
 	}
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		distance = b2f_nearest_distance(name, table[i].name);
-		if (distance < best) {
-			best = distance;
-			nearest = table[i].name;
-		}
-	}
-	if (!nearest)
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		b2f_nearest_try(&nearest, table[i].name);
+	if (!nearest.found)
 		return complain(name, "unknown");
 	fprintf(stderr, "bloscfs: option %s: unknown; did you mean %s?\n",
-		name, nearest);
+		name, nearest.found);
 	return -EINVAL;
 }
 

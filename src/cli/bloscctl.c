@@ -78,17 +78,11 @@ static const struct cli_command *find_command(const char *name)
 /* The command that @name was most likely meant to be, or NULL. */
 static const char *nearest_command(const char *name)
 {
-	size_t best = strlen(name) < 4 ? 2 : 3, distance;
-	const char *nearest = NULL;
+	struct b2f_nearest nearest = {name, strlen(name) < 4 ? 2 : 3, NULL};
 
-	for (size_t i = 0; i < NCOMMANDS; i++) {
-		distance = b2f_nearest_distance(name, commands[i]->name);
-		if (distance < best) {
-			best = distance;
-			nearest = commands[i]->name;
-		}
-	}
-	return nearest;
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		b2f_nearest_try(&nearest, commands[i]->name);
+	return nearest.found;
 }
 
 static int refuse_command(const char *name)

@@ -197,17 +197,11 @@ static int refuse_levels(const struct parser *p, int argc, char **argv)
 /* The long option that @name is most like; NULL: it is like none. */
 static const char *nearest_name(const struct parser *p, const char *name)
 {
-	size_t best = strlen(name) < 6 ? 2 : 3, distance;
-	const char *nearest = NULL;
+	struct b2f_nearest nearest = {name, strlen(name) < 6 ? 2 : 3, NULL};
 
-	for (size_t i = 0; i < p->nnames; i++) {
-		distance = b2f_nearest_distance(name, p->names[i].name);
-		if (distance < best) {
-			best = distance;
-			nearest = p->names[i].name;
-		}
-	}
-	return nearest;
+	for (size_t i = 0; i < p->nnames; i++)
+		b2f_nearest_try(&nearest, p->names[i].name);
+	return nearest.found;
 }
 
 /* Does @name begin long options? */

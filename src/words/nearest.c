@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nearest.c - the distance between two words */
+/* nearest.c - the name that a mistyped word was most likely meant to be */
 #include <string.h>
 
 #include "words/nearest.h"
@@ -11,7 +11,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-size_t b2f_nearest_distance(const char *a, const char *b)
+/* More than 2 where either is longer than any name of ours. */
+static size_t distance(const char *a, const char *b)
 {
 	/* [i][j]: from the first i letters of @a to the first j of @b. */
 	unsigned char cost[WORD_MAX + 1][WORD_MAX + 1];
@@ -35,4 +36,14 @@ size_t b2f_nearest_distance(const char *a, const char *b)
 		}
 	}
 	return cost[na][nb];
+}
+
+void b2f_nearest_try(struct b2f_nearest *nearest, const char *name)
+{
+	size_t n = distance(nearest->word, name);
+
+	if (n >= nearest->limit)
+		return;
+	nearest->limit = n;
+	nearest->found = name;
 }

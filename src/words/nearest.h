@@ -9,11 +9,18 @@
 
 #include <stddef.h>
 
-/*
- * How many letters have to be put in, left out, replaced or swapped with the
- * next one to get from @a to @b; more than 2 where either is longer than any
- * name of ours.
- */
-size_t b2f_nearest_distance(const char *a, const char *b);
+struct b2f_nearest {
+	const char *word;
+	/*
+	 * A name is near if fewer letters than these have to be put in, left out,
+	 * replaced or swapped with the next one to get to @word; falls with each
+	 * that is found.
+	 */
+	size_t limit;
+	/* The nearest of those that were tried; NULL: none is near. */
+	const char *found;
+};
+
+void b2f_nearest_try(struct b2f_nearest *nearest, const char *name);
 
 #endif
