@@ -85,16 +85,6 @@ class S3Handler(Handler):
             status = 206
         return self.answer(status, headers, found.body[first:end])
 
-    def answer(self, status, headers=(), body=b""):
-        # Of HEAD the length is told, too.
-        self.send_response(status)
-        for name, value in dict(headers).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
     def refuses(self, found):
         if self.owner.no_conditions:
             return False

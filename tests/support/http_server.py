@@ -80,6 +80,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, status, headers=(), body=b""):
+        # Of HEAD the length is told, too.
         self.send_response(status)
         for name, value in dict(headers).items():
             self.send_header(name, value)
