@@ -11,8 +11,7 @@
 #include "getattr.h"
 #include "pack_node.h"
 #include "packs.h"
-
-#define VIEW_SUFFIX ".npy"
+#include "view.h"
 
 /* Packs that are open without being used, if many are looked at in a second. */
 #define IDLE_MAX 64
@@ -357,15 +356,18 @@ static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 	return failed;
 }
 
-/* Gets the pack @name with a reference, in use.  Returns 1, 0 or an errno. */
+/* Gets the pack @name with a reference, in use; as fs_packs_look(). */
 static int get_pack(struct fs *fs, struct fs_node *dir, int dirfd,
 		    const char *name, struct fs_pack **out)
 {
 	struct b2f_frame_stamp stamp;
 	struct fs_pack *pack;
 	struct look look;
-	int err = look_at(fs, dirfd, name, &look);
+	int is = fs_packs_look(fs, dirfd, name), err;
 
+	if (is != 1)
+		return is;
+	err = look_at(fs, dirfd, name, &look);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	stamp = b2f_frame_stamp_of(&look.st);
@@ -434,10 +436,8 @@ int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
 		   const char *name, struct fuse_entry_param *answer)
 {
 	struct fs_pack *pack = NULL;
-	int is = fs_packs_look(fs, dirfd, name), err;
+	int is = get_pack(fs, dir, dirfd, name, &pack), err;
 
-	if (is == 1)
-		is = get_pack(fs, dir, dirfd, name, &pack);
 	if (is != 1)
 		return is;
 	err = answer_with(fs, &pack->nodes[0], answer);
@@ -450,10 +450,8 @@ int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
 			 const char *name, bool *empty)
 {
 	struct fs_pack *pack = NULL;
-	int is = fs_packs_look(fs, dirfd, name);
+	int is = get_pack(fs, dir, dirfd, name, &pack);
 
-	if (is == 1)
-		is = get_pack(fs, dir, dirfd, name, &pack);
 	if (is != 1)
 		return is;
 	*empty = pack->nentries == 1;
@@ -466,15 +464,11 @@ int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
 static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 		     const char *name, size_t *out)
 {
-	size_t n = strlen(name), suffix = sizeof(VIEW_SUFFIX) - 1;
-	char *stem;
-	int err;
+	char stem[FS_NAME_SIZE];
+	int err = fs_view_stem(name, stem)
+			  ? b2f_pack_lookup(pack->pack, dir, stem, out)
+			  : -ENOENT;
 
-	if (n <= suffix || strcmp(name + n - suffix, VIEW_SUFFIX) != 0)
-		return -ENOENT;
-	stem = strndup(name, n - suffix);
-	err = stem ? b2f_pack_lookup(pack->pack, dir, stem, out) : -ENOMEM;
-	free(stem);
 	if (!err && !fs_pack_node_has_view(fs, pack, *out))
 		err = -ENOENT;
 	return err;

@@ -97,7 +97,8 @@ int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
 
 /*
  * Finds @name in the directory @dir, of which it may be a view, and answers
- * with it as above.  From here on the pack has to be in use.  Returns 0, -ENOENT, -ENOTDIR or an errno.
+ * with it as above.  From here on the pack has to be in use.  Returns 0, -ENOENT,
+ * -ENOTDIR or an errno.
  */
 B2F_MUST_CHECK
 int fs_packs_lookup(struct fs *fs, struct fs_pack_node *dir, const char *name,
