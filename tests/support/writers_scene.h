@@ -27,6 +27,12 @@
 #define CHUNK	4096
 #define NCHUNKS 4
 
+/* What may become of a request (fake_s3.py). */
+static const char *const faults[] = {"lose", "drop", "status 500",
+				     "status 503", "status 409", "status 429"};
+
+#define NFAULTS (sizeof(faults) / sizeof(faults[0]))
+
 /* The last error. */
 static char message[512];
 
@@ -189,7 +195,7 @@ static struct writer begin(struct scene *s)
 	return w;
 }
 
-static struct writer another(struct scene *s)
+static inline struct writer another(struct scene *s)
 {
 	struct writer w = writer_open(s);
 

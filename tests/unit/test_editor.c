@@ -2,75 +2,10 @@
 /* test_editor.c - a sparse frame as a row of chunks that can be changed */
 #include <criterion/criterion.h>
 
-#include "frame/editor_priv.h"
 #include "frame/frame.h"
-#include "frame/txn_commit.h"
-#include "tests/support/frame_dir.h"
+#include "tests/support/editor_scene.h"
 
-#define CHUNK 100u
-
-/* The frame is "f" in this directory; its chunks are told by their bytes. */
-static struct frame_dir dir;
-static int dirfd_;
-static struct b2f_editor *editor;
-
-static void close_editor(void)
-{
-	b2f_editor_close(editor);
-	editor = NULL;
-}
-
-static void open_editor_as(bool any_kind)
-{
-	const struct b2f_editor_options options = {.any_kind = any_kind};
-
-	close_editor();
-	cr_assert_eq(b2f_editor_open(&options, dirfd_, "f", &editor), 0);
-}
-
-static void setup(void)
-{
-	struct b2f_settings settings = b2f_settings_default();
-
-	dir = frame_dir_new();
-	dirfd_ = open(dir.path, O_RDONLY | O_DIRECTORY);
-	cr_assert_eq(b2f_frame_create(&settings, dirfd_, "f", 0644, true, NULL),
-		     0);
-	open_editor_as(false);
-}
-
-static void teardown(void)
-{
-	close_editor();
-	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), 0);
-	close(dirfd_);
-	frame_dir_remove(&dir);
-}
-
-TestSuite(editor, .init = setup, .fini = teardown);
-
-/* A chunk that says by its first byte which one it is. */
-static const uint8_t *bytes_of(int which, uint32_t nbytes)
-{
-	static uint8_t buf[4 * CHUNK];
-
-	for (uint32_t i = 0; i < nbytes; i++)
-		buf[i] = (uint8_t)(which + 7 * (int)i);
-	return buf;
-}
-
-static void append(int which, uint32_t nbytes)
-{
-	cr_assert_eq(b2f_editor_append(editor, bytes_of(which, nbytes), nbytes),
-		     0);
-}
-
-static void append_four(void)
-{
-	for (int i = 0; i < 4; i++)
-		append(10 * i, CHUNK);
-	cr_assert_eq(b2f_editor_commit(editor), 0);
-}
+TestSuite(editor, .init = editor_scene_begin, .fini = editor_scene_end);
 
 static void commit(void)
 {
@@ -445,61 +380,4 @@ Test(editor, what_was_opened_for_sealing_keeps_its_data)
 	cr_assert_eq(b2f_editor_resize(editor, 0), -EROFS);
 	commit();
 	EXPECT_DATA(CHUNK, 0, 10, 20, 30);
-}
-
-Test(editor, a_commit_counts_in_the_lock_of_stock)
-{
-	uint8_t raw[16] = {0};
-	int fd = openat(dirfd_, "f/.b2lock", O_RDWR | O_CREAT, 0644);
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(write(fd, raw, sizeof(raw)), (ssize_t)sizeof(raw));
-	open_editor_as(false);
-	append_four();
-	cr_assert_eq(pread(fd, raw, sizeof(raw), 0), (ssize_t)sizeof(raw));
-	cr_assert_eq(raw[8], 1);
-	close(fd);
-}
-
-Test(editor, only_one_process_at_a_time)
-{
-	const struct b2f_editor_options options = {.no_seal = false};
-	struct b2f_editor *other = NULL;
-
-	cr_assert_eq(b2f_editor_open(&options, dirfd_, "f", &other), -EBUSY);
-	close_editor();
-	cr_assert_eq(b2f_editor_open(&options, dirfd_, "f", &other), 0);
-	b2f_editor_close(other);
-	cr_assert_eq(b2f_editor_open(&options, dirfd_, "none", &other),
-		     -ENOENT);
-}
-
-/* Another program writes the index, behind the third round over all files. */
-static int write_meanwhile(void *context, size_t n,
-			   int (*fn)(void *arg, size_t i), void *arg)
-{
-	int *nrounds = context;
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++)
-		err = fn(arg, i);
-	if (++*nrounds == 3)
-		cr_assert_eq(utimensat(dirfd_, "f/chunks.b2frame", NULL, 0), 0);
-	return err;
-}
-
-Test(editor, what_another_program_writes_during_the_syncs_is_not_replaced)
-{
-	struct b2f_txn *txn = editor->cw.txn;
-	int nrounds = 0;
-	struct b2f_commit commit = {.durable = true,
-				    .each = write_meanwhile,
-				    .each_context = &nrounds};
-
-	append(1, CHUNK);
-	cr_assert_eq(b2f_txn_freeze(txn, &commit), 0);
-	cr_assert_eq(b2f_txn_prepare(txn, &commit), 0);
-	cr_assert_eq(b2f_txn_write(txn, &commit), -ESTALE);
-	cr_assert_eq(nrounds, 3);
-	b2f_txn_finish(txn, &commit);
 }

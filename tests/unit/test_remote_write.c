@@ -96,18 +96,15 @@ static void check_fault(const char *kind, const char *method, const char *what)
 	scene_close(&s);
 }
 
-static const char *const faults[] = {"lose", "drop", "status 500",
-				     "status 503", "status 409", "status 429"};
-
 Test(remote_write, a_fault_at_a_chunk_is_settled)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+	for (size_t i = 0; i < NFAULTS; i++)
 		check_fault(faults[i], "PUT", ".chunk");
 }
 
 Test(remote_write, a_fault_at_the_index_is_settled)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+	for (size_t i = 0; i < NFAULTS; i++)
 		check_fault(faults[i], "PUT", "chunks.b2frame");
 }
 
@@ -173,56 +170,6 @@ Test(remote_write, a_commit_that_failed_may_be_given_up)
 	writer_close(&w);
 	(void)server_ask(&s.server, "when PUT .chunk 0 status 500");
 	cr_assert_str_eq(content(&s), "1111");
-	scene_close(&s);
-}
-
-static void check_refused(const char *manner, const char *word)
-{
-	struct b2f_settings settings = b2f_settings_default();
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_to(&s);
-
-	(void)server_ask(&s.server, "%s", manner);
-	cr_assert_eq(b2f_remote_create_frame(remote, "x", &settings), -EROFS);
-	cr_assert_not_null(strstr(message, word), "%s", message);
-	cr_assert_null(strstr(message, "secret"));
-	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
-}
-
-Test(remote_write, a_server_without_conditions_is_not_written_to)
-{
-	check_refused("no_conditions", "If-None-Match");
-	check_refused("no_notes", "x-amz-meta");
-}
-
-Test(remote_write, a_server_that_fails_when_it_is_tried_out_is_tried_again)
-{
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		struct scene s = scene_open();
-		struct writer w;
-
-		/* There are four if all goes well. */
-		(void)server_ask(&s.server, "each 5 PUT probe %s", faults[i]);
-		w = begin(&s);
-		cr_assert_str_eq(content(&s), "1111");
-		writer_close(&w);
-		scene_close(&s);
-	}
-}
-
-Test(remote_write, a_server_that_wants_no_quotes_gets_none)
-{
-	struct scene s = scene_open();
-	struct writer w;
-
-	(void)server_ask(&s.server, "bare_etags");
-	w = begin(&s);
-	fill(&w, 3, '4');
-	cr_assert_eq(commit(&w), 0, "%s", message);
-	cr_assert_str_eq(content(&s), "1114");
-	writer_close(&w);
 	scene_close(&s);
 }
 

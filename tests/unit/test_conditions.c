@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_conditions.c - object stores are tried out before they are written to */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "b2frame/b2frame.h"
+#include "b2frame/remote.h"
+#include "tests/support/writers_scene.h"
+
+static void check_refused(const char *manner, const char *word)
+{
+	struct b2f_settings settings = b2f_settings_default();
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+
+	(void)server_ask(&s.server, "%s", manner);
+	cr_assert_eq(b2f_remote_create_frame(remote, "x", &settings), -EROFS);
+	cr_assert_not_null(strstr(message, word), "%s", message);
+	cr_assert_null(strstr(message, "secret"));
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
+
+Test(conditions, a_server_without_conditions_is_not_written_to)
+{
+	check_refused("no_conditions", "If-None-Match");
+	check_refused("no_notes", "x-amz-meta");
+}
+
+Test(conditions, a_server_that_fails_when_it_is_tried_out_is_tried_again)
+{
+	for (size_t i = 0; i < NFAULTS; i++) {
+		struct scene s = scene_open();
+		struct writer w;
+
+		/* There are four if all goes well. */
+		(void)server_ask(&s.server, "each 5 PUT probe %s", faults[i]);
+		w = begin(&s);
+		cr_assert_str_eq(content(&s), "1111");
+		writer_close(&w);
+		scene_close(&s);
+	}
+}
+
+Test(conditions, a_server_that_wants_no_quotes_gets_none)
+{
+	struct scene s = scene_open();
+	struct writer w;
+
+	(void)server_ask(&s.server, "bare_etags");
+	w = begin(&s);
+	fill(&w, 3, '4');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "1114");
+	writer_close(&w);
+	scene_close(&s);
+}
