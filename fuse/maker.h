@@ -37,8 +37,7 @@ struct fs_maker_what {
 	dev_t rdev;
 };
 
-/* Makes @what as @name in @dirfd, for the caller of @req.  Returns 0 or an
- * errno. */
+/* Makes @what as @name in @dirfd, for the caller of @req: 0 or an errno. */
 B2F_MUST_CHECK
 int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
 		  const struct fs_maker_what *what);

@@ -132,8 +132,7 @@ static bool put_view(struct listing *l, struct fs_pack_node *dir, size_t entry,
 		   false, next);
 }
 
-/* Positions: 0 and 1 are dots, then each entry has two, the second its view's.
- */
+/* Positions: 0 and 1 are dots; each entry has two, the second its view's. */
 static bool put_at(struct listing *l, struct fs_pack_node *dir, size_t pos)
 {
 	struct fs_pack *pack = dir->pack;

@@ -18,8 +18,7 @@ B2F_BEGIN_API
 
 #define B2F_ARRAY_MAX_DIM 16
 
-/* Bytes of an item that a new array may have; C-Blosc2 makes no larger block.
- */
+/* Bytes of an item that a new array may have: the largest block of C-Blosc2. */
 #define B2F_ARRAY_MAX_ITEMSIZE ((uint32_t)536866816)
 
 struct b2f_array {

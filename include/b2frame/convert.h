@@ -26,10 +26,10 @@ struct b2f_convert_options {
 	/*
 	 * Encode all data anew like this; NULL: chunks are copied as they are
 	 * stored, but for a Bloscpack file, which takes the settings of the
-	 * frame, or of @before.  An array keeps its type, chunk and block size, serialized objects
-	 * keep their chunks, whatever is said here; other chunks of different
-	 * sizes become chunks of one size, 1 MiB if none is said.  Filters that
-	 * lose data are not applied.
+	 * frame, or of @before.  An array keeps its type, chunk and block size,
+	 * serialized objects keep their chunks, whatever is said here; other
+	 * chunks of different sizes become chunks of one size, 1 MiB if none is
+	 * said.  Filters that lose data are not applied.
 	 */
 	const struct b2f_settings *settings;
 
@@ -86,8 +86,8 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
  * Returns 0; -EEXIST; -EINVAL (a checksum that does not exist, settings that cannot
  * be, data that are no whole rows of the array before), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED (it cannot be shown as a file; a checksum or codec that is not
- * built in; chunks of the file before have no common size), -ENOMEM or an errno of the filesystem.  The cause is logged, and
- * nothing is left.
+ * built in; chunks of the file before have no common size), -ENOMEM or an errno
+ * of the filesystem.  The cause is logged, and nothing is left.
  */
 B2F_MUST_CHECK
 int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
@@ -97,9 +97,10 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 /*
  * Makes the sparse frame @name below @dirfd, a b2nd array, of @frame, whose plain
  * data are one (b2f_frame_tensor()): of a NumPy array in a Bloscpack file, say.  It is
- * in C order, whatever @frame has; 256 MiB of it, or a row, are in memory at a time.  Of
- * @options settings, contiguous and no_verify are not used; other metadata are left
- * out.  When this returns it is on disk, but for its name in @dirfd.
+ * in C order, whatever @frame has; 256 MiB of it, or a row, are in memory at a
+ * time.  Of @options settings, contiguous and no_verify are not used; other
+ * metadata are left out.  When this returns it is on disk, but for its name in
+ * @dirfd.
  *
  * Returns 0; -EEXIST; B2F_EUNSUPPORTED (no such array, or one that b2nd does not
  * know), B2F_ECORRUPT, -ENOMEM or an errno of the filesystem.  Nothing is left then.

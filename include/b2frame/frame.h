@@ -256,8 +256,8 @@ uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame);
 bool b2f_frame_is_npy(const struct b2f_frame *frame);
 
 /*
- * The .npy header of an array, or of b2f_frame_tensor(): the one it was made with, or one that NumPy
- * would write for it.  *@out is malloc'ed: free() it.
+ * The .npy header of an array, or of b2f_frame_tensor(): the one it was made
+ * with, or one that NumPy would write for it.  *@out is malloc'ed: free() it.
  *
  * Returns 0; B2F_EUNSUPPORTED (no array, or of a type that .npy files cannot
  * tell), B2F_ECORRUPT (a broken one) or -ENOMEM.

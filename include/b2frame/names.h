@@ -19,8 +19,7 @@ B2F_BEGIN_API
  */
 const char *b2f_codec_code_name(unsigned int code);
 
-/* The name of filter @id; "none" for 0, "unknown" for one that is not registered.
- */
+/* The name of filter @id; "none" for 0, "unknown" if it is not registered. */
 const char *b2f_filter_name(unsigned int id);
 
 /* Versions of the library and of the codec libraries in use, one line each. */

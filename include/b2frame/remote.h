@@ -291,8 +291,10 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   const struct b2f_remote_stat *replaces,
 		   struct b2f_remote_stat *out);
 
-/* Removes the object @path; that there is none is no error.  Returns 0, -EROFS or an
- * error of requests. */
+/*
+ * Removes the object @path; that there is none is no error.  Returns 0, -EROFS
+ * or an error of requests.
+ */
 B2F_MUST_CHECK
 int b2f_remote_remove(struct b2f_remote *remote, const char *path);
 

@@ -35,8 +35,7 @@ B2F_BEGIN_API
 struct b2f_write_options {
 	/* Write chunks without checksums. */
 	bool no_seal;
-	/* Take part in the locks of C-Blosc2 (.b2lock) even if none is there.
-	 */
+	/* Take part in C-Blosc2's locks (.b2lock) even if there is none. */
 	bool locking;
 	/* Do not take part even if one is there. */
 	bool no_locking;
@@ -153,10 +152,10 @@ int b2f_file_set_encoding(struct b2f_file *file,
  *
  * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
  * since; nothing of its work is touched); -EBUSY (it changed others again and
- * again meanwhile; or the array is being written anew) or -EAGAIN (it has locked the frame): to be tried later; or
- * an errno of the store.  The cause is logged.  With -ENOSPC or -EDQUOT, of a
- * file that only became longer since its last commit, the beginning that could
- * be stored is committed.
+ * again meanwhile; or the array is being written anew) or -EAGAIN (it has
+ * locked the frame): to be tried later; or an errno of the store.  The cause is
+ * logged.  With -ENOSPC or -EDQUOT, of a file that only became longer since its
+ * last commit, the beginning that could be stored is committed.
  */
 B2F_MUST_CHECK
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);

@@ -31,8 +31,7 @@ void b2f_array_cells_of(const struct b2f_array *array, uint64_t item,
 		out->end[i] = out->start[i] + 1;
 		rest /= (uint64_t)array->shape[i];
 	}
-	/* Whole dimensions, as long as the box begins at 0 and there is enough.
-	 */
+	/* Whole dimensions, while the box begins at 0 and there is enough. */
 	while (d > 0) {
 		uint64_t all = (uint64_t)array->shape[d - 1];
 

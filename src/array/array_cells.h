@@ -24,8 +24,7 @@
 /* The cells of one box. */
 struct b2f_array_cells {
 	const struct b2f_array *array;
-	/* The box: first item in each dimension, and the one behind the last.
-	 */
+	/* The box: first item per dimension, and the one behind its last. */
 	uint64_t start[B2F_ARRAY_MAX_DIM];
 	uint64_t end[B2F_ARRAY_MAX_DIM];
 	/* Blocks it crosses in each dimension. */

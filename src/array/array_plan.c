@@ -36,8 +36,10 @@ static uint64_t budget(uint64_t bytes, uint32_t itemsize)
 	return b2f_max_u64(1, bytes / itemsize);
 }
 
-/* The largest slab of at most @nitems items; its outermost dimension is the
- * split one even if that is whole. */
+/*
+ * The largest slab of at most @nitems items; its outermost dimension is the
+ * split one even if that is whole.
+ */
 static struct slab cut(const struct b2f_array *a, uint64_t nitems)
 {
 	struct slab slab = {.split = a->ndim, .rows = 1};

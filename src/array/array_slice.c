@@ -123,8 +123,7 @@ void b2f_array_slice_box(const struct b2f_array *array,
 		out->len[i] = 1;
 		item /= slice->count[i];
 	}
-	/* Whole dimensions, as long as the box begins at 0 and they are small.
-	 */
+	/* Whole dimensions, while the box begins at 0 and they are small. */
 	while (d > 0 && out->first[d - 1] == 0 && slice->count[d - 1] <= most) {
 		d--;
 		out->len[d] = slice->count[d];

@@ -21,8 +21,10 @@
 static const char *const units[] = {"Y",  "M",	"W",  "D",  "h",  "m", "s",
 				    "ms", "us", "ns", "ps", "fs", "as"};
 
-/* A number that is neither empty nor starts with a 0, up to INT32_MAX; moves
- * *@text behind it. */
+/*
+ * A number that is neither empty nor starts with a 0, up to INT32_MAX; moves
+ * *@text behind it.
+ */
 static bool take_number(const char **text, const char *end, uint32_t *out)
 {
 	const char *p = *text;
@@ -134,8 +136,7 @@ static bool read_bool(const char *text, const char *end, struct b2f_dtype *t)
 	return true;
 }
 
-/* '|' says that there is none; numpy takes the native one if there has to be.
- */
+/* '|' says that there is none; numpy takes the native one if it needs one. */
 static void read_order(const char **text, struct b2f_dtype *t)
 {
 	t->order = ORDER_NATIVE;

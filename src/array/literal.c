@@ -204,8 +204,7 @@ static bool accept(struct reader *r, char c)
 	return true;
 }
 
-/* One item, whose address goes to *@at; *@at moves to where the next one's
- * goes. */
+/* One item, whose address goes to *@at; *@at moves to that of the next one. */
 static int parse_item(struct reader *r, struct b2f_literal_value *parent,
 		      const struct b2f_literal_value ***at)
 {

@@ -31,8 +31,7 @@ struct b2f_blp_header {
 	bool has_meta;
 	const struct b2f_sum *sum;
 	uint8_t typesize;
-	/* Decoded bytes of every chunk but the last, and of that; -1 unknown.
-	 */
+	/* Decoded bytes of each chunk but the last, and of that; -1 unknown. */
 	int32_t chunk_size;
 	int32_t last_chunk;
 	/* -1: not known, the chunks end with the file; then @room is 0. */

@@ -261,8 +261,7 @@ static int decode_block(const struct decoding *d, uint32_t block,
 	return err;
 }
 
-/* One VL block: its length, then one stream up to the end; *@done are decoded.
- */
+/* One VL block: its length, one stream up to the end; *@done are decoded. */
 static int decode_vl_block(const struct decoding *d, struct b2f_cursor cur,
 			   struct b2f_room dst, size_t *done)
 {

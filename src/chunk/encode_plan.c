@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_plan.c - what a new chunk is to be like: block size, splitting, header
- */
+/* encode_plan.c - what a new chunk is to be like: blocks, splitting, header */
 #include "chunk/encode_plan.h"
 
 #include "base/bytes.h"

@@ -118,8 +118,7 @@ int b2f_chunk_encode(struct b2f_encoder *enc,
 /*
  * Writes the special chunk of @nbytes (> 0) that repeats @value into @dst,
  * which has room for B2F_CHUNK_HEADER_MAX and @value.  With no bytes at NULL
- * for
- * @value it is a chunk of zeros, special or not, and @dst has room for
+ * for @value it is a chunk of zeros, special or not, and @dst has room for
  * b2f_chunk_encode_bound(@nbytes).  (The kind of special chunk that stands for
  * zeros alone belongs into an index: C-Blosc2 does not read it from a chunk
  * file.)

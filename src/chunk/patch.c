@@ -101,8 +101,7 @@ static enum b2f_patch_part part_of(const struct b2f_patch *patch, uint32_t off,
 	return part == B2F_PATCH_NONE && n != old ? B2F_PATCH_SOME : part;
 }
 
-/* Writes block @block.  Returns as b2f_encode_blocks_put(), or why it cannot.
- */
+/* Writes @block.  Returns as b2f_encode_blocks_put(), or why it cannot. */
 static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
 		     uint32_t block, struct b2f_why *why)
 {

@@ -10,7 +10,6 @@
  * of what turns out to be something else; that is all there is to do for a
  * pipe.  Of a file it is known beforehand.
  */
-
 #include "cli/compress.h"
 
 #include <errno.h>

@@ -25,8 +25,10 @@
 /* Zero-initialize it. */
 struct cli_output {
 	int fd;
-	/* What takes the name in the end; its temp is NULL if the file is
-	 * written as it is. */
+	/*
+	 * What takes the name in the end; its temp is NULL if the file is
+	 * written as it is.
+	 */
 	struct cli_target target;
 	/* Runs of zeros become holes. */
 	bool sparse;

@@ -151,8 +151,7 @@ void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders);
 
 /*
  * Encodes @src as one stream with codec @code, as struct b2f_codec's encode
- * does; at
- * @level 0, or from 0 bytes, nothing fits.
+ * does; at @level 0, or from 0 bytes, nothing fits.
  *
  * Streams are made without a dictionary; one would be set beside this call, as
  * b2f_codec_states_dict() does for decoding.

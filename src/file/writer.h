@@ -39,8 +39,7 @@ struct b2f_writer {
 	/* A record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The rest is under file.lock. */
-	/* NULL if another program made the frame one that cannot be written to.
-	 */
+	/* NULL if another program made the frame one that is not written to. */
 	struct b2f_txn *txn;
 	/* All records; a uthash. */
 	struct b2f_record *records;

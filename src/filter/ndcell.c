@@ -14,8 +14,7 @@
 
 /* A cell, walked row by row; the last dimension is the one of the rows. */
 struct cell {
-	/* Its first item in the block, and its extent (smaller at the edges).
-	 */
+	/* Its first item in the block, and its extent: smaller at the edges. */
 	size_t start[B2F_GRID_MAX_DIM];
 	size_t extent[B2F_GRID_MAX_DIM];
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shuffle.c - the byte shuffle filter, its scalar form and the choice of SIMD
- */
+/* shuffle.c - the byte shuffle filter, its scalar form and choice of SIMD */
 #include "filter/filter.h"
 
 #include <string.h>

@@ -141,8 +141,7 @@ static int is_complete(const struct b2f_frame *f)
 	all = is_all_fetched(f, "proxy-fetched-blocks", count_blocks(f));
 	if (all == -ENODATA)
 		all = is_all_fetched(f, "proxy-fetched", f->entries.n);
-	/* No map, as of a new one, or an old: what is no special chunk is there.
-	 */
+	/* No map, as in new or old ones: what is no special chunk is there. */
 	return all == -ENODATA ? f->entries.nspecial == 0 : all;
 }
 

@@ -28,8 +28,7 @@
 
 /* What a frame shows as a file. */
 struct b2f_layout {
-	/* The items of the array in C order; else the data as they are stored.
-	 */
+	/* The items of the array in C order; else the data as stored. */
 	bool is_array;
 	/*
 	 * What is shown stands in the order of storage: byte 0 behind the head

@@ -281,8 +281,7 @@ void b2f_txn_encode_options(const struct b2f_txn *txn,
 	b2f_encode_options_of(txn->frame, &txn->header, out);
 }
 
-/* Adds and subtracts stored bytes; a lie in an old index is no reason to wrap.
- */
+/* Adds and subtracts stored bytes; no lie in an old index makes it wrap. */
 static void count_cbytes(struct b2f_txn_state *state, uint64_t more,
 			 uint64_t less)
 {

@@ -144,8 +144,7 @@ struct b2f_txn {
 	struct b2f_txn_disk *disk;
 	/* A commit is being written. */
 	bool committing;
-	/* Does the committed state survive a loss of power?  Outlives the transaction.
-	 */
+	/* Does what is committed survive a loss of power?  Outlives this. */
 	struct b2f_durability *durability;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;

@@ -135,8 +135,7 @@ static int has_changed(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
 	int changed = 0, known;
 
-	/* Before it is claimed, only the time of the file tells of some changes.
-	 */
+	/* Before it is claimed, only the file's time tells of some changes. */
 	if (!disk->is_ours)
 		changed = b2f_store_has_changed(txn->store);
 	if (changed)

@@ -24,8 +24,7 @@ static void finish_files(struct b2f_txn *txn, bool done, bool durable)
 	}
 }
 
-/* After a commit that was not installed: what it was to name first is pending.
- */
+/* After a commit that was not installed: what it was to name is pending. */
 static void drop_pending(struct b2f_txn *txn)
 {
 	struct b2f_ids *replaced = &txn->replaced;

@@ -43,8 +43,7 @@ void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted);
  */
 void b2f_txn_retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n);
 
-/* Those that the index on disk uses again, in the sorted list, retire no more.
- */
+/* Those that the index uses again, in the sorted list, retire no more. */
 void b2f_txn_keep_retired(struct b2f_txn *txn, const struct b2f_ids *used);
 
 /* Deletes all that is not committed any more, or not yet. */

@@ -45,8 +45,7 @@ struct b2f_frame_header {
 	uint32_t typesize;
 	/* What was asked for, 0 automatic; says nothing about the chunks. */
 	uint32_t blocksize;
-	/* Decoded bytes of every chunk but the short one; 0 variable; -1 none.
-	 */
+	/* Decoded bytes per chunk but the short one; 0 variable; -1 none. */
 	int32_t chunksize;
 	/* 2 or 3. */
 	uint8_t version;
@@ -92,8 +91,7 @@ struct b2f_meta_list {
 struct b2f_entry {
 	/* NONE: the chunk is stored, at @place. */
 	enum b2f_special special;
-	/* Its low 32 bits are the object (store/store.h) that the chunk is in.
-	 */
+	/* Its low 32 bits are the object (store/store.h) that has the chunk. */
 	uint64_t place;
 };
 

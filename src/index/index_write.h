@@ -27,8 +27,7 @@ struct b2f_index_parts {
 	 * tells b2f_index_margin() more.
 	 */
 	struct b2f_frame_header header;
-	/* The header as it was, with its metalayers; the fields are replaced.
-	 */
+	/* The header as it was, with its metalayers; fields are replaced. */
 	const uint8_t *header_bytes;
 	/* Raw entries, with the tags of a sparse frame. */
 	const uint64_t *entries;

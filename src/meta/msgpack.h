@@ -7,7 +7,8 @@
  * than it is, or is longer than B2F_MSGPACK_MAX, is not given to it, as it may
  * need 24 times as much memory.
  *
- * Layer: meta, below both programs.  Threads: pure functions, but for the stream they write to.
+ * Layer: meta, below both programs.  Threads: pure functions, but for the
+ * stream they write to.
  */
 #ifndef B2F_B2F_MSGPACK_H
 #define B2F_B2F_MSGPACK_H

@@ -124,8 +124,10 @@ struct b2f_http_reply {
 	size_t size;
 };
 
-/* Starts the thread.  Takes what @options point to, also if it fails.  Returns 0,
- * -ENOMEM or -EAGAIN.  End with b2f_http_free(). */
+/*
+ * Starts the thread.  Takes what @options point to, also if it fails.  Returns
+ * 0, -ENOMEM or -EAGAIN.  End with b2f_http_free().
+ */
 B2F_MUST_CHECK
 int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out);
 
@@ -143,8 +145,10 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request);
 /* Is @request done? */
 bool b2f_http_is_done(struct b2f_http_request *request);
 
-/* Ends @request, done or not; waits no longer than the thread needs to let go of
- * it.  NULL does nothing. */
+/*
+ * Ends @request, done or not; waits no longer than the thread needs to let go
+ * of it.  NULL does nothing.
+ */
 void b2f_http_drop(struct b2f_http_request *request);
 
 /* The body of the done @request becomes the caller's: free() it. */

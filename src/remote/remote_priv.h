@@ -2,10 +2,13 @@
 /*
  * remote_priv.h - a remote, as the files of remote/ see it
  *
- * From below: http (requests), url and s3_* (what to ask, what is answered), cache_cell
- * and cachedir (a local cache), fetch (ranges of versions), remote (a place, single
- * objects), window (one open object),
- * remote_store (the objects of a frame), remote_list, remote_open.
+ * From below: http (requests), url and s3_* (what to ask, what is answered), note
+ * (what a writer puts beside an index), cache_cell and cachedir (a local cache), fetch
+ * (ranges of versions), remote and remote_list (a place, single objects, names), put,
+ * conditions and copier (writes of objects), window (one open object), chunk_versions
+ * and remote_place (what is known of a frame), ahead, upload and sweeper (chunks that
+ * come and go), remote_store and remote_write (the objects of a frame), remote_open,
+ * remote_change and remote_sweep (whole frames).  Without libcurl there is absent.c.
  *
  * Layer: remote.  May include: base/ store/ frame/ pack/.
  *
@@ -79,8 +82,7 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out, struct b2f_note *note,
 		    struct b2f_why *why);
 
-/* Removes the object @path; that there is none is no error.  Returns 0 or an error of
- * requests. */
+/* Removes @path, if it is there.  Returns 0 or an error of requests. */
 B2F_MUST_CHECK
 int b2f_remote_delete(struct b2f_remote *remote, const char *path,
 		      struct b2f_why *why);

@@ -13,8 +13,10 @@
 /* Of the sparse stores of remote_store.h. */
 extern const struct b2f_store_write_ops b2f_remote_write;
 
-/* Puts the first index of a frame, the @size bytes at @index, at @place.  Returns 0,
- * -EEXIST or an error of requests. */
+/*
+ * Puts the first index of a frame, the @size bytes at @index, at @place.
+ * Returns 0, -EEXIST or an error of requests.
+ */
 B2F_MUST_CHECK
 int b2f_remote_write_first(struct b2f_remote_place *place, const void *index,
 			   size_t size, struct b2f_why *why);

@@ -104,10 +104,11 @@ void b2f_cache_free(struct b2f_cache *cache);
 uint64_t b2f_cache_new_file(struct b2f_cache *cache);
 
 /*
- * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @loader; other threads that ask for @key meanwhile wait for that result instead of
- * loading it again.  Of the entries that are larger than the whole cache only
- * the last one is kept, not for long, and beside all others: a reader that goes
- * through it piece by piece loads it once.
+ * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @loader; other
+ * threads that ask for @key meanwhile wait for that result instead of loading
+ * it again.  Of the entries that are larger than the whole cache only the last
+ * one is kept, not for long, and beside all others: a reader that goes through
+ * it piece by piece loads it once.
  *
  * A failed load leaves nothing behind: every thread that waited gets the error,
  * and the next call loads again.  (Remembering errors would turn one EINTR or

@@ -70,8 +70,7 @@ bool b2f_files_parse_name(const char *name, int64_t *id);
 B2F_MUST_CHECK
 int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg);
 
-/* Reads all @n bytes.  Returns 0, B2F_ECORRUPT (the file ends before) or an errno.
- */
+/* Reads all @n bytes.  Returns 0, B2F_ECORRUPT (it is shorter) or an errno. */
 B2F_MUST_CHECK
 int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 			 struct b2f_why *why);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files_attr.c - new files get the owner, mode, xattrs and times of the index
- */
+/* files_attr.c - new files get owner, mode, xattrs and times of the index */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +22,7 @@
 
 #define USER "user."
 
-/* The index that a file is to be like.  Its owner need not be able to read it.
- */
+/* The index that a file is to be like.  Its owner may be unable to read it. */
 struct like {
 	/* O_PATH; -1 if there is none. */
 	int fd;

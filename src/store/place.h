@@ -4,7 +4,8 @@
  *
  * Other programs rename files at any moment, and a daemon may be mounted over the
  * directory that it shows: names are looked up one at a time, below a descriptor,
- * without symbolic links, and no file is asked for that a mount would have to answer for.
+ * without symbolic links, and no file is asked for that a mount would have to
+ * answer for.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */

@@ -49,8 +49,7 @@ struct b2f_store;
 /* An open object.  Zero-initialized it may be closed. */
 struct b2f_object {
 	struct b2f_store *store;
-	/* Where it begins in its file: not 0 for a chunk of a contiguous frame.
-	 */
+	/* Where it begins in its file; not 0 for contiguous frames' chunks. */
 	uint64_t base;
 	/*
 	 * Bytes it had when it was opened; for a chunk of a contiguous frame, those
@@ -141,8 +140,9 @@ struct b2f_store_write_ops {
 		    void *arg);
 	/*
 	 * Of a contiguous store; others have NULL here.  Such a one has no
-	 * publish, show, hide, install, remove, sync_names, list.  punch: the @size bytes at @off
-	 * are of no use any more; errors are of none, either.
+	 * publish, show, hide, install, remove, sync_names, list.  punch: the
+	 * @size bytes at @off are of no use any more; errors are of none,
+	 * either.
 	 */
 	void (*punch)(struct b2f_store *store, uint64_t off, uint64_t size);
 	int (*put_head)(struct b2f_store *store, const void *head, size_t n,

@@ -71,8 +71,7 @@ Test(bad_chunks, block_tables)
 	static const struct patch rows[] = {
 		/* More blocks than stored bytes for their table. */
 		{HEX_ZSTD, 8, 4, 1, B2F_ECORRUPT, "a table of 120 blocks"},
-		/* A block that begins in the header, behind the end, nowhere.
-		 */
+		/* It begins in the header, behind the end, nowhere. */
 		{HEX_ZSTD, 32, 4, 8, B2F_ECORRUPT, "block 0 starts at 8"},
 		{HEX_ZSTD, 32, 4, 73, B2F_ECORRUPT, "block 0 starts at 73"},
 		{HEX_ZSTD, 32, 4, 0x80000000, B2F_ECORRUPT,
@@ -154,8 +153,7 @@ Test(bad_chunks, variable_length_blocks)
 		{HEX_VL_BLOCKS, 36, 4, 0x2c, B2F_ECORRUPT, "ends before"},
 		{HEX_VL_BLOCKS, 40, 4, 86, B2F_ECORRUPT, "ends before"},
 		{HEX_VL_BLOCKS, 32, 4, 32, B2F_ECORRUPT, "inside the table"},
-		/* A block of 0 bytes, of too many, and one that is too short.
-		 */
+		/* A block of 0 bytes, of too many, and one too short. */
 		{HEX_VL_BLOCKS, 44, 4, 0, B2F_ECORRUPT, "a block of 0"},
 		{HEX_VL_BLOCKS, 44, 4, 70, B2F_ECORRUPT, "a block of 70"},
 		{HEX_VL_BLOCKS, 4, 4, 70, B2F_ECORRUPT, "69 of 70"},

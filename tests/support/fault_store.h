@@ -2,10 +2,10 @@
 /*
  * fault_store.h - a disk that fails, or loses its power, when a test says so
  *
- * A disk holds one frame in memory, mostly a sparse one.  Of each file it has two contents:
- * what programs read, and what would still be there without power; and of the
- * directory likewise.  b2f_object_sync() makes a content durable,
- * b2f_store_sync_names() the directory.
+ * A disk holds one frame in memory, mostly a sparse one.  Of each file it has
+ * two contents: what programs read, and what would still be there without
+ * power; and of the directory likewise.  b2f_object_sync() makes a content
+ * durable, b2f_store_sync_names() the directory.
  *
  * Operations have numbers, from 0 on.  A test runs something once to see how
  * many there are, and then again for each number, on a new disk that fails or

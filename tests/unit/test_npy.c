@@ -8,8 +8,10 @@
 #include "array/npy.h"
 #include "b2frame/error.h"
 
-/* What np.save() wrote in front of three float64, of one int8, and of two
- * items with a field that is not Latin-1. */
+/*
+ * What np.save() wrote in front of three float64, of one int8, and of two items
+ * with a field that is not Latin-1.
+ */
 #define SPACES_10 "          "
 
 static const char doubles[] =

@@ -125,8 +125,8 @@ static int read_units(const struct b2f_chunk *chunk,
 }
 
 /*
- * Reads @f as the file of the chunk with the tag @tag: the decoded bytes in *@out, or an error.
- * *@is_sealed says whether there was a seal.
+ * Reads @f as the file of the chunk with the tag @tag: the decoded bytes in
+ * *@out, or an error.  *@is_sealed says whether there was a seal.
  */
 static int read_file(const struct file *f, uint32_t tag, uint8_t **out,
 		     bool *is_sealed)
