@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "b2frame/names.h"
 #include "deleted.h"
 #include "dir.h"
 #include "fs.h"
@@ -91,15 +92,11 @@ void fs_deleted_fini(struct fs_deleted_dir *dir)
 /* Removes a file of a frame that has no index any more. */
 static int remove_file(void *arg, int dirfd, const struct dirent *d)
 {
-	const char *name = d->d_name;
-	const char *end = strrchr(name, '.');
+	enum b2f_part part = b2f_part_of(d->d_name);
 
 	(void)arg;
-	if (strcmp(name, ".b2lock") == 0 ||
-	    strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0 ||
-	    (end && strcmp(end, ".chunk") == 0) ||
-	    (*name == '.' && strcmp(end, ".new") == 0))
-		unlinkat(dirfd, name, 0);
+	if (part != B2F_PART_NONE && part != B2F_PART_INDEX)
+		unlinkat(dirfd, d->d_name, 0);
 	return 0;
 }
 

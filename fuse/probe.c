@@ -5,12 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
 #include "home.h"
 #include "probe.h"
 #include "seen.h"
 #include "suffix.h"
-
-#define INDEX_NAME "chunks.b2frame"
 
 /* How often to follow a name that changes meanwhile. */
 #define TRIES 20
@@ -21,7 +20,7 @@ int fs_probe_index(int fd, bool sparse, struct stat *out)
 
 	/* A frame that is growing may be one already (grow.h). */
 	if (sparse || (!err && S_ISDIR(out->st_mode)))
-		err = fstatat(fd, INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
+		err = fstatat(fd, B2F_INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
 	return err ? -errno : 0;
 }
 

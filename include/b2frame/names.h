@@ -28,6 +28,22 @@ const char *b2f_codec_lz4_version(void);
 const char *b2f_codec_zstd_version(void);
 const char *b2f_codec_zlib_version(void);
 
+/* What a file in the directory of a sparse frame is, by its name. */
+enum b2f_part {
+	/* No file of a frame. */
+	B2F_PART_NONE,
+	B2F_PART_INDEX,
+	B2F_PART_CHUNK,
+	/* A chunk or an index that is not committed. */
+	B2F_PART_PENDING,
+	/* The lock file of C-Blosc2. */
+	B2F_PART_LOCK,
+	/* A symbolic link to a name of the frame (create.h). */
+	B2F_PART_SLOT,
+};
+
+enum b2f_part b2f_part_of(const char *name);
+
 /*
  * The codecs that can encode, with blanks between them; and what else the library
  * was built with, or without: "+http +s3 -crypto".  Never NULL.

@@ -152,12 +152,6 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
 	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
 }
 
-bool cli_frames_is_chunk(const char *name)
-{
-	return strspn(name, "0123456789ABCDEF") == 8 &&
-	       strcmp(name + 8, ".chunk") == 0;
-}
-
 bool cli_frames_has_chunks(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -165,7 +159,7 @@ bool cli_frames_has_chunks(const char *path)
 	bool has = false;
 
 	while (dir && !has && (entry = readdir(dir)))
-		has = cli_frames_is_chunk(entry->d_name);
+		has = b2f_part_of(entry->d_name) == B2F_PART_CHUNK;
 	if (dir)
 		closedir(dir);
 	return has;

@@ -55,9 +55,6 @@ bool cli_frames_is(const char *path, const struct stat *st);
 /* Is there something behind the contiguous @frame, whose file is @st? */
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 
-/* Is @name that of a chunk file: eight upper-case hex digits and ".chunk"? */
-bool cli_frames_is_chunk(const char *name);
-
 /* Does the directory @path hold chunk files? */
 bool cli_frames_has_chunks(const char *path);
 

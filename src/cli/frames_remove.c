@@ -19,31 +19,11 @@ static int refuse(const char *path, int err, const char *why)
 	return err;
 }
 
-/* One of the names of the frame. */
-static bool is_slot(const char *name)
-{
-	return strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0;
-}
-
-/* True for a chunk file that was not committed: ".0000002A.new". */
-static bool is_pending_name(const char *name)
-{
-	return *name == '.' && strspn(name + 1, "0123456789ABCDEF") == 8 &&
-	       strcmp(name + 9, ".new") == 0;
-}
-
-static bool is_ours(const char *name)
-{
-	return cli_frames_is_chunk(name) || is_pending_name(name) ||
-	       is_slot(name) || strcmp(name, "chunks.b2frame") == 0 ||
-	       strcmp(name, ".chunks.b2frame.new") == 0 ||
-	       strcmp(name, ".b2lock") == 0;
-}
-
 /* Only what belongs into a frame: -ENOTEMPTY if anything else is there. */
 static int check_entries(DIR *dir)
 {
 	const struct dirent *entry;
+	enum b2f_part part;
 	struct stat st;
 
 	for (errno = 0; (entry = readdir(dir)); errno = 0) {
@@ -53,9 +33,10 @@ static int check_entries(DIR *dir)
 		if (fstatat(dirfd(dir), entry->d_name, &st,
 			    AT_SYMLINK_NOFOLLOW) != 0)
 			return -errno;
-		if (!is_ours(entry->d_name) ||
+		part = b2f_part_of(entry->d_name);
+		if (part == B2F_PART_NONE ||
 		    (st.st_mode & S_IFMT) !=
-			    (is_slot(entry->d_name) ? S_IFLNK : S_IFREG))
+			    (part == B2F_PART_SLOT ? S_IFLNK : S_IFREG))
 			return -ENOTEMPTY;
 	}
 	return -errno;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
+#include "b2frame/names.h"
 #include "store/files.h"
 
 /* The 8 hexadecimal digits at @name. */
@@ -39,6 +41,22 @@ bool b2f_files_parse_name(const char *name, int64_t *id)
 		return false;
 	*id = pending ? number | B2F_OBJECT_PENDING : number;
 	return true;
+}
+
+enum b2f_part b2f_part_of(const char *name)
+{
+	int64_t id;
+
+	if (strcmp(name, B2F_INDEX_NAME) == 0)
+		return B2F_PART_INDEX;
+	if (strcmp(name, B2F_FILES_LOCK) == 0)
+		return B2F_PART_LOCK;
+	if (strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0)
+		return B2F_PART_SLOT;
+	if (!b2f_files_parse_name(name, &id))
+		return B2F_PART_NONE;
+	return id < 0 || id & B2F_OBJECT_PENDING ? B2F_PART_PENDING
+						 : B2F_PART_CHUNK;
 }
 
 static int list_open(DIR *dir, int (*fn)(void *arg, int64_t id), void *arg)
