@@ -15,6 +15,7 @@
 #include "base/monotonic.h"
 #include "remote/cache_cell.h"
 #include "remote/cachedir_priv.h"
+#include "store/files.h"
 
 #define SUBDIR "b2fcache-1"
 
@@ -198,19 +199,6 @@ static void give_up(struct b2f_cachedir *cache, int err)
 			strerror(-err));
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, bytes, n);
-
-		if (done < 0)
-			return -errno;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 /* Opens a new file beside @path, in its directory, which is made if needed. */
 static int open_temp(struct b2f_cachedir *cache, const char *path, char *temp,
 		     size_t room)
@@ -238,7 +226,7 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 {
 	char temp[96];
 	int fd = open_temp(cache, path, temp, sizeof(temp));
-	int err = fd < 0 ? fd : write_all(fd, raw, n);
+	int err = fd < 0 ? fd : b2f_files_write_fully(fd, 0, raw, n, NULL);
 
 	if (fd < 0)
 		return err;

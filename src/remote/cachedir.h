@@ -16,7 +16,7 @@
  * A disk that is full or read-only ends the writing, with one message.  The cache
  * never makes a read fail.
  *
- * Layer: remote.  May include: base/.  Threads: any, but b2f_cachedir_close().
+ * Layer: remote.  May include: base/ store/.  Threads: any, but b2f_cachedir_close().
  */
 #ifndef B2F_REMOTE_CACHEDIR_H
 #define B2F_REMOTE_CACHEDIR_H

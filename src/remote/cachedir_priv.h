@@ -2,7 +2,7 @@
 /*
  * cachedir_priv.h - the directory of a cache, as the files of cachedir.h see it
  *
- * Layer: remote.  May include: base/.  Threads: see the fields.
+ * Layer: remote.  May include: base/ store/.  Threads: see the fields.
  */
 #ifndef B2F_REMOTE_CACHEDIR_PRIV_H
 #define B2F_REMOTE_CACHEDIR_PRIV_H

@@ -2,8 +2,8 @@
 /*
  * files.h - what the files of store/ that know a filesystem share
  *
- * Private to store/, but for the names, which objects on a server have, too: to all
- * others a store is a struct b2f_store.
+ * To all but store/ a store is a struct b2f_store; remote/ uses what stands here of
+ * names, which objects on a server have, too, and of plain files.
  *
  * Layer: store.  May include: base/.  Threads: as store.h.
  */
