@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "b2frame/names.h"
 #include "tests/support/store_dir.h"
 
 TestSuite(store_write, .init = store_dir_setup, .fini = store_dir_teardown);
@@ -247,6 +248,32 @@ Test(store_write, only_chunk_files_and_new_indexes_are_listed)
 	cr_assert_eq(b2f_store_list(store, stop, &n), 77);
 	cr_assert_eq(n, 2);
 	b2f_store_free(store);
+}
+
+Test(store_write, a_name_tells_which_part_of_a_frame_it_is)
+{
+	static const struct {
+		const char *name;
+		enum b2f_part part;
+	} rows[] = {
+		{"chunks.b2frame", B2F_PART_INDEX},
+		{".chunks.b2frame.new", B2F_PART_PENDING},
+		{"7FFFFFFF.chunk", B2F_PART_CHUNK},
+		{"80000000.chunk", B2F_PART_NONE},
+		{"0000002a.chunk", B2F_PART_NONE},
+		{"0000002A.chunk2", B2F_PART_NONE},
+		{".0000002A.new", B2F_PART_PENDING},
+		{".0000002A.chunk", B2F_PART_NONE},
+		{"0000002A.new", B2F_PART_NONE},
+		{".b2lock", B2F_PART_LOCK},
+		{".link.0", B2F_PART_SLOT},
+		{".", B2F_PART_NONE},
+		{"", B2F_PART_NONE},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(b2f_part_of(rows[i].name), rows[i].part, "%s",
+			     rows[i].name);
 }
 
 Test(store_write, a_rewritten_chunk_has_another_identity)
