@@ -89,6 +89,9 @@ uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size)
 	pthread_mutex_lock(&arena->lock);
 	slab = find_slab(arena, size);
 	if (slab) {
+		if (slab->used == 0)
+			atomic_fetch_add(&arena->slack, SLAB);
+		atomic_fetch_sub(&arena->slack, size);
 		slab->size = size;
 		slab->touched = true;
 		i = (unsigned int)__builtin_ctzll(~slab->used);
@@ -98,6 +101,14 @@ uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size)
 	}
 	pthread_mutex_unlock(&arena->lock);
 	return data;
+}
+
+/* Gives the memory of @slab, which is empty, back to the system.  Locked. */
+static void drop(struct b2f_arena *arena, struct b2f_slab *slab)
+{
+	(void)madvise(arena->data + (size_t)(slab - arena->slabs) * SLAB, SLAB,
+		      MADV_DONTNEED);
+	slab->touched = false;
 }
 
 bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data)
@@ -110,6 +121,11 @@ bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data)
 	pthread_mutex_lock(&arena->lock);
 	slab = &arena->slabs[off / SLAB];
 	slab->used &= ~(UINT64_C(1) << (off % SLAB / slab->size));
+	atomic_fetch_add(&arena->slack, slab->size);
+	if (slab->used == 0)
+		atomic_fetch_sub(&arena->slack, SLAB);
+	if (slab->used == 0 && arena->gives_back)
+		drop(arena, slab);
 	pthread_mutex_unlock(&arena->lock);
 	return true;
 }
@@ -120,10 +136,8 @@ void b2f_arena_trim(struct b2f_arena *arena)
 	for (size_t i = 0; i < arena->nslabs; i++) {
 		struct b2f_slab *slab = &arena->slabs[i];
 
-		if (slab->used || !slab->touched)
-			continue;
-		(void)madvise(arena->data + i * SLAB, SLAB, MADV_DONTNEED);
-		slab->touched = false;
+		if (!slab->used && slab->touched)
+			drop(arena, slab);
 	}
 	pthread_mutex_unlock(&arena->lock);
 }

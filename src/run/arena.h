@@ -5,7 +5,7 @@
  * The arena is a fixed range of memory, cut into slabs of one huge page; a slab
  * has buffers of one size.  It never grows: what finds no place in it comes
  * from elsewhere.  So at most the arena itself is lost to slabs that are nearly
- * empty.
+ * empty, and b2f_arena_slack() tells how much it is.
  *
  * Layer: run.  May include: base/.  Threads: any, but b2f_arena_init() and
  * b2f_arena_fini().
@@ -14,6 +14,7 @@
 #define B2F_RUN_ARENA_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,10 @@ struct b2f_arena {
 	/* The slabs, from a multiple of their size on.  Constant. */
 	uint8_t *data;
 	size_t nslabs;
+	/* Set before it is used: a slab that is empty has no memory. */
+	bool gives_back;
+	/* Written under the lock. */
+	_Atomic size_t slack;
 	/* Protects what follows. */
 	pthread_mutex_t lock;
 	struct b2f_slab *slabs;
@@ -47,6 +52,12 @@ uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size);
 
 /* Takes @data back; false if it is not from here. */
 bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data);
+
+/* Bytes of slabs that have a buffer in use, less these buffers. */
+static inline size_t b2f_arena_slack(const struct b2f_arena *arena)
+{
+	return atomic_load(&arena->slack);
+}
 
 /* Gives the memory of empty slabs back to the system. */
 void b2f_arena_trim(struct b2f_arena *arena);

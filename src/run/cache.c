@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cache.c - decoded pieces of files, shared by all readers of one process */
+#include "run/cache_buffer.h"
 #include "run/cache_priv.h"
 
 #include <assert.h>

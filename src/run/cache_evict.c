@@ -46,7 +46,7 @@
  * Uses change two hints in the entry and take no lock.  An exact LRU was
  * rejected for the lock that each hit would need to move its entry.
  */
-#include "base/aligned.h"
+#include "run/cache_buffer.h"
 #include "run/cache_queue.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@
 #define HOT_AGE_SHARE	8
 #define PARKED_SHARE	4
 #define PASSED_SHARE	16
-#define ARENA_SHARE	8
+#define SLACK_SHARE	16
 
 /*
  * So many entries may stay at the tail during one eviction.  The next idle one
@@ -69,16 +69,6 @@
 /* Spare buffers that are looked at for one of the right size. */
 #define SPARE_TRIES 8
 
-/* Steps between sizes of buffers, per doubling: at most 1/8 is lost. */
-#define STEPS_LOG2 3
-
-static void entry_free(struct b2f_cache *cache, struct b2f_cache_entry *entry)
-{
-	if (!b2f_arena_put(&cache->arena, entry->data))
-		b2f_aligned_free(entry->data);
-	free(entry);
-}
-
 /* Frees the entries that were put aside while the room lock was held. */
 static void trash_empty(struct b2f_cache *cache,
 			struct b2f_cache_queue *trash)
@@ -87,43 +77,8 @@ static void trash_empty(struct b2f_cache *cache,
 		struct b2f_cache_entry *entry = queue_tail(trash);
 
 		queue_remove(entry);
-		entry_free(cache, entry);
+		b2f_cache_buffer_free(cache, entry);
 	}
-}
-
-/*
- * The size of the buffer for @size bytes: equal for sizes that are about
- * equal, so that buffers can be used again.  Powers of two stay as they are.
- */
-static size_t buffer_size(size_t size)
-{
-	size_t step = B2F_CACHE_ALIGN;
-
-	while (step << (STEPS_LOG2 + 1) <= size)
-		step <<= 1;
-	return (size + step - 1) / step * step;
-}
-
-/*
- * A buffer for @entry.  Only what passes comes from the arena: it leaves soon,
- * so that slabs do not stay nearly empty.
- */
-static uint8_t *new_buffer(struct b2f_cache *cache,
-			   const struct b2f_cache_entry *entry)
-{
-	size_t size = buffer_size(entry->size);
-	uint8_t *data = NULL;
-
-	if (atomic_load(&entry->heat) == B2F_CACHE_PASSING)
-		data = b2f_arena_get(&cache->arena, size);
-	return data ? data : b2f_aligned_new(size);
-}
-
-size_t b2f_cache_charge(size_t size)
-{
-	if (size > PTRDIFF_MAX / 2)
-		return 0;
-	return buffer_size(size) + B2F_ALIGN + sizeof(struct b2f_cache_entry);
 }
 
 /* Forgets @entry, which has no user, but keeps its buffer for the next one. */
@@ -260,6 +215,20 @@ static bool evict_one(struct b2f_cache *cache, struct b2f_cache_queue *trash)
 	       evict_from(cache, &cache->probation, trash);
 }
 
+/*
+ * Is there room for all, and for what huge pages hold besides, beyond what they do
+ * when there are entries of one size?
+ */
+static bool fits(struct b2f_cache *cache)
+{
+	size_t slack = b2f_arena_slack(&cache->large);
+	size_t usual = cache->max_bytes / SLACK_SHARE;
+
+	return atomic_load(&cache->nbytes) + cache->spare.nbytes +
+		       (slack > usual ? slack - usual : 0) <=
+	       cache->max_bytes;
+}
+
 /* Makes all fit, if it can; finds a buffer for @entry (or NULL) on the way. */
 static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		struct b2f_cache_queue *trash)
@@ -274,8 +243,7 @@ static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	for (;;) {
 		if (entry && !entry->data)
 			take_spare(cache, entry, trash);
-		if (atomic_load(&cache->nbytes) + cache->spare.nbytes <=
-		    cache->max_bytes)
+		if (fits(cache))
 			return;
 		if (cache->spare.nentries > 0) {
 			oldest = queue_tail(&cache->spare);
@@ -324,7 +292,7 @@ int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	pthread_mutex_unlock(&cache->room);
 	trash_empty(cache, &trash);
 	if (!entry->data)
-		entry->data = new_buffer(cache, entry);
+		entry->data = b2f_cache_buffer_new(cache, entry);
 	return entry->data ? 0 : -ENOMEM;
 }
 
@@ -433,7 +401,7 @@ void b2f_cache_free_spares(struct b2f_cache *cache)
 	}
 	pthread_mutex_unlock(&cache->room);
 	trash_empty(cache, &trash);
-	b2f_arena_trim(&cache->arena);
+	b2f_cache_buffers_trim(cache);
 }
 
 void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
@@ -482,17 +450,17 @@ void b2f_cache_room_init(struct b2f_cache *cache)
 	for (int i = 0; i < B2F_CACHE_FILES; i++)
 		link_init(&cache->files[i]);
 	pthread_mutex_init(&cache->room, NULL);
-	b2f_arena_init(&cache->arena, cache->max_bytes / ARENA_SHARE);
+	b2f_cache_buffers_init(cache);
 }
 
 void b2f_cache_room_fini(struct b2f_cache *cache)
 {
 	if (cache->parked)
-		entry_free(cache, cache->parked);
+		b2f_cache_buffer_free(cache, cache->parked);
 	trash_empty(cache, &cache->probation);
 	trash_empty(cache, &cache->protected);
 	trash_empty(cache, &cache->passed);
 	trash_empty(cache, &cache->spare);
-	b2f_arena_fini(&cache->arena);
+	b2f_cache_buffers_fini(cache);
 	pthread_mutex_destroy(&cache->room);
 }

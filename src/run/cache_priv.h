@@ -4,7 +4,8 @@
  *
  * cache.c is the table: it finds, loads, pins and forgets entries.
  * cache_evict.c is the memory: it counts bytes, decides what goes, and keeps
- * buffers for the next entry.  cache_ghost.c remembers what went.
+ * buffers for the next entry.  cache_buffer.c is where these lie.  cache_ghost.c
+ * remembers what went.
  *
  * Locks, in this order:
  *
@@ -119,8 +120,12 @@ struct b2f_cache {
 	uint64_t ghost_mask;
 	struct b2f_cache_entry **buckets;
 	struct b2f_cache_ghost *ghosts;
-	/* For entries that are loaded for a reader in order; has a lock. */
-	struct b2f_arena arena;
+	/*
+	 * For entries that are loaded for a reader in order, and for large ones
+	 * that may stay.  Each has a lock, taken after @room.
+	 */
+	struct b2f_arena passing;
+	struct b2f_arena large;
 
 	_Atomic uint64_t next_file;
 	/* Bytes loaded so far: time as the cache sees it. */
@@ -162,14 +167,15 @@ void b2f_cache_room_init(struct b2f_cache *cache);
 /* Frees all that is left in the queues. */
 void b2f_cache_room_fini(struct b2f_cache *cache);
 
-/* Bytes that an entry of @size counts for, or 0 if there is no such size. */
-size_t b2f_cache_charge(size_t size);
+/* cache_ghost.c */
 
 /* Remembers that the key of @hash went.  The room lock is held. */
 void b2f_cache_ghost_leave(struct b2f_cache *cache, uint64_t hash);
 
 /* True, once, if it went less than a cache ago.  The room lock is held. */
 bool b2f_cache_ghost_take(struct b2f_cache *cache, uint64_t hash);
+
+/* cache_evict.c */
 
 /*
  * Makes room for the new @entry, counts it and gives it a buffer.  Returns 0

@@ -99,3 +99,34 @@ Test(arena, trim_gives_back_empty_slabs_and_no_others)
 	cr_assert_eq(one[SLAB - 1], 0, "memory of the system is zeros");
 	cr_assert_eq(two[SLAB - 1], 2);
 }
+
+Test(arena, slack_is_what_slabs_hold_besides)
+{
+	uint8_t *a, *b, *c;
+
+	b2f_arena_init(&arena, 2 * SLAB);
+	cr_assert_eq(b2f_arena_slack(&arena), 0);
+	a = b2f_arena_get(&arena, SLAB / 4);
+	b = b2f_arena_get(&arena, SLAB / 4);
+	cr_assert_eq(b2f_arena_slack(&arena), SLAB / 2);
+	c = b2f_arena_get(&arena, SLAB);
+	cr_assert_eq(b2f_arena_slack(&arena), SLAB / 2);
+	cr_assert(b2f_arena_put(&arena, a));
+	cr_assert_eq(b2f_arena_slack(&arena), 3 * SLAB / 4);
+	cr_assert(b2f_arena_put(&arena, b));
+	cr_assert(b2f_arena_put(&arena, c));
+	cr_assert_eq(b2f_arena_slack(&arena), 0);
+}
+
+Test(arena, slab_that_is_empty_gives_its_memory_back_if_asked_to)
+{
+	uint8_t *data;
+
+	b2f_arena_init(&arena, SLAB);
+	arena.gives_back = true;
+	data = b2f_arena_get(&arena, SLAB / 4);
+	*data = 5;
+	cr_assert(b2f_arena_put(&arena, data));
+	cr_assert_eq(b2f_arena_get(&arena, SLAB / 8), data);
+	cr_assert_eq(*data, 0);
+}
