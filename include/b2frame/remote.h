@@ -54,8 +54,13 @@ struct b2f_remote_options {
 	const char *access_key;
 	const char *secret_key;
 	const char *session_token;
-	/* A proxy as libcurl takes it; NULL: none, whatever the environment says. */
+	/*
+	 * A proxy as libcurl takes it; NULL: none, whatever the environment says.
+	 * And the hosts that are reached without it, as no_proxy names them; NULL:
+	 * none.
+	 */
 	const char *proxy;
+	const char *no_proxy;
 	/* A file of certificates (PEM) to trust; NULL: those of the system. */
 	const char *ca_file;
 	/* Until a connection stands, ms; 0: 10,000. */
@@ -215,7 +220,8 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
  * to as any other one (b2frame/write.h) if it is sparse; other writers are not kept
  * out, and a commit that comes second is merged with theirs, or is -ESTALE.
  *
- * May there be writing below @path?  Returns 0, -EROFS or an error of requests.
+ * May there be writing below @path?  Returns 0, -EROFS or an error of requests: all
+ * are logged, -ENOENT too (there is no such bucket).
  */
 B2F_MUST_CHECK
 int b2f_remote_allow_write(struct b2f_remote *remote, const char *path);
@@ -241,8 +247,9 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 
 /*
  * Removes the sparse frame @path: its index first, so that it is either whole or no
- * frame, then all chunks.  Returns 0, -ENOENT (there is no index), -EROFS or an error
- * of requests.
+ * frame, then all chunks.  Returns 0, -ENOENT (there is no index), -ESTALE (another
+ * program has made a frame there meanwhile, which stays), -EBUSY (others keep
+ * committing to it), -EROFS or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
@@ -292,8 +299,8 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   struct b2f_remote_stat *out);
 
 /*
- * Removes the object @path; that there is none is no error.  Returns 0, -EROFS
- * or an error of requests.
+ * Removes the object @path; that there is none is no error.  Returns 0, -ESTALE
+ * (another program changes it at the same time), -EROFS or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_remove(struct b2f_remote *remote, const char *path);

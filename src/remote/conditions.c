@@ -11,6 +11,12 @@
 /* The mark in hexadecimal digits follows. */
 #define PROBE_NAME ".b2frame-probe-"
 
+/* An ETag that no object has. */
+#define NO_ETAG "\"00000000000000000000000000000000\""
+
+/* One that is so old has no program any more, seconds. */
+#define LEFT_S 3600
+
 /* What the object is, one byte more each time. */
 static const char content[] = "b2f";
 
@@ -130,7 +136,7 @@ static int replace(struct probe *p, const char *etag)
 static int replace_twice(struct probe *p)
 {
 	char bare[B2F_REMOTE_ETAG_SIZE];
-	int err = replace(p, "\"00000000000000000000000000000000\"");
+	int err = replace(p, NO_ETAG);
 
 	if (!err)
 		return refuse(p, "replaces other versions than it was told "
@@ -147,6 +153,25 @@ static int replace_twice(struct probe *p)
 			      : err;
 }
 
+/*
+ * Asks for its removal in a version that it has not got: does the server take notice?
+ * Some do of PUT alone.
+ */
+static void remove_other(struct probe *p)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .if_match = NO_ETAG,
+				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_request *request = NULL;
+
+	if (b2f_remote_start(p->remote, &ask,
+			     b2f_url_of(&p->remote->url, p->path), &request))
+		return;
+	atomic_store(&p->remote->deletes_match,
+		     b2f_http_wait(request)->err == -ESTALE);
+	b2f_http_drop(request);
+}
+
 static int run(struct probe *p)
 {
 	int err = create_twice(p);
@@ -155,9 +180,46 @@ static int run(struct probe *p)
 		err = look(p);
 	if (!err)
 		err = replace_twice(p);
-	/* What is left over is no chunk, and takes a byte. */
+	if (!err)
+		remove_other(p);
+	/* What is left over is no chunk, and goes with a later probe. */
 	(void)!b2f_remote_delete(p->remote, p->path, NULL);
 	return err;
+}
+
+/* A directory in which programs that were killed may have left theirs. */
+struct attic {
+	struct b2f_remote *remote;
+	const char *path;
+	/* Of the server. */
+	int64_t now_s;
+};
+
+static int remove_left(void *arg, const struct b2f_remote_entry *entry)
+{
+	const struct attic *attic = arg;
+	char *path;
+
+	/* Names come in order. */
+	if (strncmp(entry->name, PROBE_NAME, strlen(PROBE_NAME)) != 0)
+		return 1;
+	if (entry->is_dir || entry->st.mtime + LEFT_S > attic->now_s)
+		return 0;
+	path = b2f_remote_join(attic->path, entry->name);
+	if (path)
+		(void)!b2f_remote_delete(attic->remote, path, NULL);
+	free(path);
+	return 0;
+}
+
+static void remove_all_left(struct b2f_remote *remote, const char *path,
+			    int64_t now_s)
+{
+	struct attic attic = {remote, path, now_s};
+
+	/* They are no more than unsightly. */
+	(void)!b2f_remote_list_after(remote, path, PROBE_NAME, remove_left,
+				     &attic, NULL);
 }
 
 static int try_once(struct b2f_remote *remote, const char *path,
@@ -174,6 +236,8 @@ static int try_once(struct b2f_remote *remote, const char *path,
 	err = p.path ? run(&p) : -ENOMEM;
 	free(p.path);
 	*last_err = p.last_err;
+	if (!err)
+		remove_all_left(remote, path, p.st.mtime);
 	return err;
 }
 

@@ -245,6 +245,7 @@ static void *serve(void *arg)
 static void free_options(struct b2f_http_options *options)
 {
 	free(options->proxy);
+	free(options->no_proxy);
 	free(options->ca_file);
 }
 

@@ -5,7 +5,7 @@
  * One thread makes all requests (libcurl's multi interface), with connections
  * that stay open.  A caller starts a request, does something else, and waits
  * for it; or drops it.  The thread makes a request again after an error that
- * may pass.
+ * may pass; but no DELETE that may have happened, as something new may be there.
  *
  *   queued     it waits to be sent
  *   running    libcurl works on it
@@ -37,6 +37,7 @@ struct b2f_http_request;
 /* Of struct b2f_remote_options, with all defaults filled in. */
 struct b2f_http_options {
 	char *proxy;
+	char *no_proxy;
 	char *ca_file;
 	unsigned int connect_ms;
 	unsigned int stall_ms;
@@ -117,6 +118,8 @@ struct b2f_http_reply {
 	bool unsure;
 	/* The object: its size as a whole, and its version. */
 	struct b2f_remote_stat st;
+	/* GET, HEAD: for how long it has been so, by the server's clock; 0: not told. */
+	int64_t age_s;
 	/* GET, HEAD: what was put beside it; "": nothing, or no such thing. */
 	char note[B2F_HTTP_NOTE_SIZE];
 	/* What came, in spec.into or malloc'ed for the reply. */

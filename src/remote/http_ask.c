@@ -128,13 +128,17 @@ static void set_redirects(struct b2f_http_request *r)
 	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(r->easy, CURLOPT_REDIR_PROTOCOLS_STR,
 			 tls ? "https" : "http,https");
-	if (r->spec.auth || r->spec.method == B2F_HTTP_PUT)
+	if (r->spec.auth || r->spec.method >= B2F_HTTP_PUT)
 		return;
 	curl_easy_setopt(r->easy, CURLOPT_FOLLOWLOCATION, 1L);
 	curl_easy_setopt(r->easy, CURLOPT_MAXREDIRS, 5L);
 }
 
-/* It is sent now: no time passes while it waits for a free connection. */
+/*
+ * It is sent now: no time passes while it waits for a free connection.  If a connection
+ * that was used before ends without an answer, libcurl sends a request again, which
+ * of a change may have happened the first time.
+ */
 static int note_begin(void *request, char *to, char *from, int to_port,
 		      int from_port)
 {
@@ -144,8 +148,9 @@ static int note_begin(void *request, char *to, char *from, int to_port,
 	(void)from;
 	(void)to_port;
 	(void)from_port;
+	r->sent_twice = r->begun_ns != 0 && r->spec.method >= B2F_HTTP_PUT;
 	r->begun_ns = b2f_monotonic_ns();
-	return CURL_PREREQFUNC_OK;
+	return r->sent_twice ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 /*
@@ -170,6 +175,7 @@ static void set_time(struct b2f_http_request *r,
 		     const struct b2f_http_options *options)
 {
 	r->begun_ns = 0;
+	r->sent_twice = false;
 	r->answer_ms = options->answer_ms;
 	curl_easy_setopt(r->easy, CURLOPT_PREREQFUNCTION, note_begin);
 	curl_easy_setopt(r->easy, CURLOPT_PREREQDATA, r);
@@ -192,9 +198,11 @@ static void set_connection(CURL *easy, const struct b2f_http_options *options)
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
 			 (long)(options->stall_ms + 999) / 1000);
-	/* An empty one: libcurl would take one from the environment. */
+	/* Empty ones: libcurl would take them from the environment. */
 	curl_easy_setopt(easy, CURLOPT_PROXY,
 			 options->proxy ? options->proxy : "");
+	curl_easy_setopt(easy, CURLOPT_NOPROXY,
+			 options->no_proxy ? options->no_proxy : "");
 	if (options->ca_file)
 		curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
 }

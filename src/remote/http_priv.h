@@ -40,8 +40,9 @@ struct b2f_http_request {
 	CURL *easy;
 	unsigned int nretries;
 	uint64_t due_ns;
-	/* Of this attempt: when it had a connection, or 0. */
+	/* Of this attempt: when it had a connection, or 0; and that it had two. */
 	uint64_t begun_ns;
+	bool sent_twice;
 	unsigned int answer_ms;
 	struct b2f_http_reply reply;
 	size_t body_room;

@@ -71,10 +71,12 @@ static void take_note(struct b2f_http_request *r)
 
 static void take_mtime(struct b2f_http_request *r)
 {
-	time_t t = date_of(r, "Last-Modified");
+	time_t t = date_of(r, "Last-Modified"), now = date_of(r, "Date");
 
-	if (t > 0)
-		r->reply.st.mtime = t;
+	if (t <= 0)
+		return;
+	r->reply.st.mtime = t;
+	r->reply.age_s = now > t ? now - t : 0;
 }
 
 /* Decimal digits from *@text on; false if there are none. */
@@ -283,6 +285,22 @@ static int redirected(struct b2f_http_request *r)
 			   r->reply.status);
 }
 
+/* The proxy takes no connection, or lets none through. */
+static int refused_by_proxy(struct b2f_http_request *r, long status)
+{
+	struct b2f_why *why = &r->reply.why;
+
+	if (status == 401 || status == 403 || status == 407)
+		return b2f_why_set(why, -EACCES, "the proxy denies access (%ld)",
+				   status);
+	/* It may have no connection to the server. */
+	if (status >= 500)
+		return b2f_why_set(why, -ECONNREFUSED,
+				   "the proxy does not reach the server (%ld)",
+				   status);
+	return b2f_why_set(why, -EPROTO, "the proxy answers %ld", status);
+}
+
 /* The error that a status means. */
 static int err_of_status(struct b2f_http_request *r)
 {
@@ -307,9 +325,10 @@ static int err_of_status(struct b2f_http_request *r)
 	case 404:
 	case 410:
 		return b2f_why_set(why, -ENOENT, "the server has no such file");
+	case 407:
+		return refused_by_proxy(r, status);
 	case 401:
 	case 403:
-	case 407:
 		return b2f_why_set(why, -EACCES,
 				   "the server denies access (%ld)", status);
 	case 409:
@@ -331,7 +350,13 @@ static int err_of_status(struct b2f_http_request *r)
 static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_why *why = &r->reply.why;
+	long proxy = 0;
 
+	curl_easy_getinfo(r->easy, CURLINFO_HTTP_CONNECTCODE, &proxy);
+	if (proxy != 0 && (proxy < 200 || proxy >= 300))
+		return refused_by_proxy(r, proxy);
+	if (r->sent_twice)
+		code = CURLE_GOT_NOTHING;
 	switch (code) {
 	case CURLE_OUT_OF_MEMORY:
 		return -ENOMEM;
@@ -340,15 +365,23 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 		return b2f_why_set(why, -ETIMEDOUT,
 				   "the server does not answer in time");
 	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_RESOLVE_PROXY:
 		return b2f_why_set(why, -EHOSTUNREACH,
 				   "there is no such host, or no name server");
+	case CURLE_COULDNT_RESOLVE_PROXY:
+		return b2f_why_set(why, -EHOSTUNREACH,
+				   "there is no such proxy, or no name server");
 	case CURLE_COULDNT_CONNECT:
 		return b2f_why_set(why, -ECONNREFUSED,
 				   "no server is there that can be reached");
-	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
+		return b2f_why_set(why, -EPROTO,
+				   "TLS: the server's certificate is not to be "
+				   "trusted, or is another host's");
 	case CURLE_SSL_CACERT_BADFILE:
+		return b2f_why_set(why, -EPROTO,
+				   "TLS: the file of certificates to trust "
+				   "cannot be read");
+	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_ISSUER_ERROR:
 	case CURLE_SSL_INVALIDCERTSTATUS:
@@ -390,6 +423,21 @@ static int check_complete(struct b2f_http_request *r)
 				     "the server sends less than it says");
 }
 
+/* May the failed attempt have happened all the same? */
+static bool is_unsure(const struct b2f_http_request *r, CURLcode code)
+{
+	const struct b2f_http_reply *reply = &r->reply;
+
+	if (code != CURLE_OK)
+		return reply->err != -ECONNREFUSED &&
+		       reply->err != -EHOSTUNREACH && reply->err != -EPROTO;
+	/* What was turned away was not begun; a PUT is looked at in any case. */
+	if (reply->status == 503 && r->spec.method == B2F_HTTP_DELETE)
+		return false;
+	/* An answer is an outcome, but for one that says that it has none. */
+	return reply->status >= 500 || reply->status == 409;
+}
+
 void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_http_reply *reply = &r->reply;
@@ -404,12 +452,7 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 		reply->err = err_of_status(r);
 	else
 		reply->err = check_complete(r);
-	/* An answer is an outcome, but for one that says that it has none. */
-	if (r->spec.method >= B2F_HTTP_PUT &&
-	    (code == CURLE_OK ? reply->status >= 500 || reply->status == 409
-			      : reply->err != -ECONNREFUSED &&
-					reply->err != -EHOSTUNREACH &&
-					reply->err != -EPROTO))
+	if (r->spec.method >= B2F_HTTP_PUT && is_unsure(r, code))
 		reply->unsure = true;
 }
 
@@ -417,6 +460,8 @@ bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 {
 	long status = r->reply.status;
 
+	if (r->spec.method == B2F_HTTP_DELETE && r->reply.unsure)
+		return false;
 	switch (-r->reply.err) {
 	case ETIMEDOUT:
 	case ECONNRESET:

@@ -68,8 +68,10 @@ static int start_http(struct b2f_remote *remote,
 	};
 
 	if (!copy_string(&http.proxy, o->proxy) ||
+	    !copy_string(&http.no_proxy, o->no_proxy) ||
 	    !copy_string(&http.ca_file, o->ca_file)) {
 		free(http.proxy);
+		free(http.no_proxy);
 		return -ENOMEM;
 	}
 	return b2f_http_new(&http, &remote->http);
@@ -206,14 +208,20 @@ struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
 	return b2f_frame_stamp_of(&attributes);
 }
 
-int b2f_remote_report(const struct b2f_remote *remote, const char *path, int err,
-		      const struct b2f_why *why)
+int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,
+		    const struct b2f_why *why)
 {
-	if (err && err != -ENOENT)
+	if (err)
 		b2f_log(remote->log, B2F_LOG_ERROR, "%s%s%s: %s",
 			remote->url.label, *path ? "/" : "", path,
 			why->text[0] ? why->text : strerror(-err));
 	return err;
+}
+
+int b2f_remote_report(const struct b2f_remote *remote, const char *path, int err,
+		      const struct b2f_why *why)
+{
+	return err == -ENOENT ? err : b2f_remote_tell(remote, path, err, why);
 }
 
 int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,

@@ -5,18 +5,23 @@
 
 #include "frame/settings.h"
 #include "frame/txn.h"
-#include "remote/copier.h"
 #include "remote/conditions.h"
+#include "remote/copier.h"
 #include "remote/remote_store.h"
 #include "remote/remote_write.h"
+#include "remote/removal.h"
 #include "remote/sweeper.h"
+
+/* A frame that others commit to is seen in another version so often, at most. */
+#define TRIES 10
 
 int b2f_remote_allow_write(struct b2f_remote *remote, const char *path)
 {
 	struct b2f_why why = {""};
 	int err = b2f_remote_probe(remote, path, &why);
 
-	return b2f_remote_report(remote, path, err, &why);
+	/* What is not there is the bucket. */
+	return b2f_remote_tell(remote, path, err, &why);
 }
 
 int b2f_remote_put(struct b2f_remote *remote, const char *path,
@@ -48,13 +53,20 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 
 int b2f_remote_remove(struct b2f_remote *remote, const char *path)
 {
+	struct b2f_removal removal = {.path = path};
 	struct b2f_why why = {""};
 	int err = b2f_remote_allow_write(remote, "");
 
 	if (err)
 		return err;
-	err = b2f_remote_delete(remote, path, &why);
-	return b2f_remote_report(remote, path, err, &why);
+	err = b2f_remote_head(remote, path, &removal.version, &removal.note,
+			      &why);
+	if (err == -ENOENT)
+		return 0;
+	if (!err)
+		err = b2f_removal_run(remote, &removal, &why);
+	return b2f_remote_report(remote, path, err == -EAGAIN ? -ESTALE : err,
+				 &why);
 }
 
 int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
@@ -159,23 +171,39 @@ static int add_chunk(void *arg, int64_t id)
  * Without the index another writer may make a frame there: its chunks, which get
  * other ids than those that are there, are not to go.
  */
-static int remove_frame(struct b2f_remote_place *place, struct b2f_why *why)
+static int remove_version(struct b2f_remote_place *place, struct b2f_why *why)
 {
-	char *index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	struct b2f_remote_stat now;
+	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	struct b2f_removal index = {.path = path};
 	struct b2f_ids ids = {0};
-	int err = index ? b2f_remote_head(place->remote, index, &now, NULL, why)
-			: -ENOMEM;
+	int err = path ? b2f_remote_head(place->remote, path, &index.version,
+					 &index.note, why)
+		       : -ENOMEM;
 
 	if (!err)
 		err = b2f_remote_list_chunks(place, 0, add_chunk, &ids, why);
 	if (!err)
-		err = b2f_remote_delete(place->remote, index, why);
+		err = b2f_removal_run(place->remote, &index, why);
 	for (size_t i = 0; i < ids.n && !err; i++)
 		b2f_sweeper_remove(place, (int64_t)ids.ids[i]);
 	b2f_ids_fini(&ids);
-	free(index);
+	free(path);
 	return err;
+}
+
+/* Another writer may commit between the look and the removal. */
+static int remove_frame(struct b2f_remote_place *place, struct b2f_why *why)
+{
+	int err = -EAGAIN;
+
+	for (unsigned int try = 0; try < TRIES && err == -EAGAIN; try++) {
+		if (try)
+			b2f_put_pause(place->remote, try);
+		err = remove_version(place, why);
+	}
+	return err == -EAGAIN ? b2f_why_set(why, -EBUSY,
+					    "other programs keep changing it")
+			      : err;
 }
 
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)

@@ -46,6 +46,8 @@ struct b2f_remote {
 	struct b2f_why probe_why;
 	/* The server wants ETags without quotes in If-Match. */
 	atomic_bool bare_etags;
+	/* It takes conditions of DELETE. */
+	atomic_bool deletes_match;
 	/* How long chunks stay that were replaced, seconds. */
 	unsigned int keep_s;
 	/* Bytes of new objects that are on their way. */
@@ -93,7 +95,11 @@ int b2f_remote_list_after(struct b2f_remote *remote, const char *path,
 			  const char *after, b2f_remote_list_fn *fn, void *arg,
 			  struct b2f_why *why);
 
-/* Logs the error @err about @path, but for -ENOENT; returns it. */
+/* Logs the error @err, if it is one, about @path; returns it. */
+int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,
+		    const struct b2f_why *why);
+
+/* The same, but for -ENOENT, which is an answer. */
 int b2f_remote_report(const struct b2f_remote *remote, const char *path, int err,
 		      const struct b2f_why *why);
 

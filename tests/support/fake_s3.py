@@ -13,9 +13,15 @@
         no_conditions       it takes no notice of If-Match and If-None-Match
         no_notes            it keeps no x-amz-meta
         bare_etags          it knows only ETags without quotes in If-Match of PUT
+        plain_deletes       it takes no notice of If-Match of DELETE
+        load FILE KEY       FILE becomes the object KEY ("/bucket/..."), with nothing
+                            beside it
+        age TEXT SECONDS    makes the objects whose paths contain TEXT so old
         after_delete TEXT KEY
                             once an object whose path contains TEXT is deleted, there is
-                            the object KEY ("/bucket/...")
+                            the object KEY, this once
+        back_after_get TEXT once an object whose path contains TEXT is read, all is as
+                            when it was kept, this once
         replace TEXT        writes the objects whose paths contain TEXT anew, with a byte
                             more and nothing beside them
         keep TEXT           remembers the objects whose paths contain TEXT as they are
@@ -65,6 +71,9 @@ class S3Handler(Handler):
         wanted = self.headers["If-Match"]
         if wanted and wanted != found.etag:
             return self.answer(412)
+        if self.command == "GET" and self.owner.comes("back_after_get",
+                                                      self.key()):
+            self.owner.bring_back()
         return self.send_object(found)
 
     do_HEAD = do_GET
@@ -115,11 +124,16 @@ class S3Handler(Handler):
                            b"<CopyObjectResult/>" if source else b"")
 
     def do_DELETE(self):
-        with self.owner.lock:
-            self.owner.objects.pop(self.key(), None)
-            text, key = self.owner.after_delete
-            if text and text in self.key():
-                self.owner.objects[key] = Object(b"new", {})
+        owner, match = self.owner, self.headers["If-Match"]
+        with owner.lock:
+            found = owner.objects.get(self.key())
+            if found and match and not owner.plain_deletes and \
+                    not owner.no_conditions and match != found.etag:
+                return self.answer(412)
+            owner.objects.pop(self.key(), None)
+            new = owner.new_object
+            if owner.comes("after_delete", self.key()):
+                owner.objects[new] = Object(b"new", {})
         return self.answer(204)
 
     def list(self, query):
@@ -165,7 +179,30 @@ class FakeS3(Server):
         self.no_conditions = False
         self.no_notes = False
         self.bare_etags = False
-        self.after_delete = ("", "")
+        self.plain_deletes = False
+        # What happens once, when a path with that text is meant.
+        self.after_delete = self.back_after_get = None
+        self.new_object = ""
+
+    def comes(self, what, key):
+        """Is it time for @what, which then never is again?"""
+        text = getattr(self, what)
+        if text is None or text not in key:
+            return False
+        setattr(self, what, None)
+        return True
+
+    def load(self, path, key):
+        with open(path, "rb") as f:
+            found = Object(f.read(), {})
+        with self.lock:
+            self.objects[key] = found
+
+    def age(self, text, seconds):
+        with self.lock:
+            for key, found in self.objects.items():
+                if text in key:
+                    found.time = time.time() - float(seconds)
 
     def keep(self, text):
         with self.lock:
@@ -223,8 +260,10 @@ def obey(server, way, plan, words):
     elif words[0] == "count":
         return str(sum(words[2] in r.path for r in way.take(words[1])))
     elif words[0] == "after_delete":
-        server.after_delete = (words[1], words[2])
-    elif words[0] in ("keep", "replace", "bring_back"):
+        server.after_delete, server.new_object = words[1:]
+    elif words[0] == "back_after_get":
+        server.back_after_get = words[1]
+    elif words[0] in ("keep", "replace", "bring_back", "load", "age"):
         getattr(server, words[0])(*words[1:])
     elif words[0] == "objects":
         return str(len(server.objects))

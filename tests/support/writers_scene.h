@@ -36,7 +36,7 @@ static const char *const faults[] = {"lose", "drop", "status 500",
 /* The last error. */
 static char message[512];
 
-static void note(void *arg, enum b2f_log_level level, const char *text)
+static inline void note(void *arg, enum b2f_log_level level, const char *text)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -62,7 +62,7 @@ struct writer {
 	struct b2f_file *file;
 };
 
-static struct b2f_remote *connect_with(const struct scene *s,
+static inline struct b2f_remote *connect_with(const struct scene *s,
 				       unsigned int keep_s)
 {
 	const struct b2f_remote_options options = {
@@ -82,12 +82,12 @@ static struct b2f_remote *connect_with(const struct scene *s,
 	return remote;
 }
 
-static struct b2f_remote *connect_to(const struct scene *s)
+static inline struct b2f_remote *connect_to(const struct scene *s)
 {
 	return connect_with(s, 3600);
 }
 
-static struct scene scene_open(void)
+static inline struct scene scene_open(void)
 {
 	const struct b2f_runtime_options some = {.nworkers = 2};
 	struct scene s = {.server = server_open(FAKE_S3, NULL)};
@@ -97,13 +97,13 @@ static struct scene scene_open(void)
 	return s;
 }
 
-static void scene_close(struct scene *s)
+static inline void scene_close(struct scene *s)
 {
 	b2f_runtime_free(s->rt);
 	server_close(&s->server);
 }
 
-static struct writer writer_at(struct scene *s, struct b2f_remote *remote)
+static inline struct writer writer_at(struct scene *s, struct b2f_remote *remote)
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	struct writer w = {.remote = remote};
@@ -114,18 +114,18 @@ static struct writer writer_at(struct scene *s, struct b2f_remote *remote)
 	return w;
 }
 
-static struct writer writer_open(struct scene *s)
+static inline struct writer writer_open(struct scene *s)
 {
 	return writer_at(s, connect_to(s));
 }
 
-static void writer_close(struct writer *w)
+static inline void writer_close(struct writer *w)
 {
 	b2f_file_close(w->file);
 	b2f_remote_free(w->remote);
 }
 
-static int allow(struct writer *w)
+static inline int allow(struct writer *w)
 {
 	const struct b2f_write_options options = {.chunksize = CHUNK};
 
@@ -133,7 +133,7 @@ static int allow(struct writer *w)
 }
 
 /* Fills chunk @nchunk with @value. */
-static void fill(struct writer *w, uint64_t nchunk, uint8_t value)
+static inline void fill(struct writer *w, uint64_t nchunk, uint8_t value)
 {
 	uint8_t data[CHUNK];
 
@@ -144,13 +144,13 @@ static void fill(struct writer *w, uint64_t nchunk, uint8_t value)
 		     CHUNK);
 }
 
-static int commit(struct writer *w)
+static inline int commit(struct writer *w)
 {
 	return b2f_file_commit(w->file, B2F_COMMIT_DURABLE);
 }
 
 /* What @w reads of chunk @nchunk. */
-static uint8_t value_of(struct writer *w, uint64_t nchunk)
+static inline uint8_t value_of(struct writer *w, uint64_t nchunk)
 {
 	uint8_t data[CHUNK];
 
@@ -164,7 +164,7 @@ static uint8_t value_of(struct writer *w, uint64_t nchunk)
 }
 
 /* What a reader that comes now finds in the chunks: "1234". */
-static const char *content(struct scene *s)
+static inline const char *content(struct scene *s)
 {
 	static char text[NCHUNKS + 1];
 	struct writer w = writer_open(s);
@@ -178,7 +178,7 @@ static const char *content(struct scene *s)
 }
 
 /* The frame top/x with "1111", and a writer of it. */
-static struct writer begin(struct scene *s)
+static inline struct writer begin(struct scene *s)
 {
 	struct b2f_settings settings = b2f_settings_default();
 	struct writer w;

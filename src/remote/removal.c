@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* removal.c - one object that goes, of which the outcome is known in the end */
+#include "remote/removal.h"
+
+#include <string.h>
+
+#include "remote/put.h"
+
+/* Asks once; @unsure is set if it may have happened in spite of an error. */
+static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
+	       bool *unsure, struct b2f_why *why)
+{
+	char etag[B2F_REMOTE_ETAG_SIZE];
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply;
+	int err;
+
+	if (atomic_load(&remote->deletes_match) && *removal->version.etag)
+		ask.if_match = b2f_put_condition(remote, &removal->version,
+						 etag);
+	err = b2f_remote_start(remote, &ask,
+			       b2f_url_of(&remote->url, removal->path),
+			       &request);
+	if (err)
+		return err;
+	reply = b2f_http_wait(request);
+	err = reply->err == -ENOENT ? 0 : reply->err;
+	*unsure |= reply->unsure;
+	if (err && why)
+		*why = reply->why;
+	b2f_http_drop(request);
+	return err;
+}
+
+/* Two objects of equal bytes have equal ETags. */
+static bool is_same(const struct b2f_removal *a, const struct b2f_removal *b)
+{
+	return strcmp(a->version.etag, b->version.etag) == 0 &&
+	       a->version.mtime == b->version.mtime &&
+	       a->note.nmarks == b->note.nmarks &&
+	       (!a->note.nmarks || a->note.marks[0] == b->note.marks[0]);
+}
+
+/*
+ * Looks at what is there after an attempt of unknown outcome, which failed with @err.
+ * Returns as b2f_removal_run(), or -EINPROGRESS: it is as it was.
+ */
+static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
+		  int err, struct b2f_why *why)
+{
+	struct b2f_removal now = {.path = removal->path};
+	struct b2f_why other = {""};
+	int looked = b2f_remote_head(remote, now.path, &now.version, &now.note,
+				     &other);
+
+	if (looked == -ENOENT)
+		return 0;
+	/* The first error tells more. */
+	if (looked)
+		return err;
+	if (is_same(removal, &now))
+		return -EINPROGRESS;
+	/* What follows ours has not come after it was gone. */
+	if (removal->note.nmarks &&
+	    b2f_note_has(&now.note, removal->note.marks[0]))
+		return -EAGAIN;
+	return b2f_why_set(why, -ESTALE,
+			   "another program has put something else there");
+}
+
+int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal,
+		    struct b2f_why *why)
+{
+	unsigned int retries = b2f_http_options_of(remote->http)->retries;
+	bool unsure = false;
+	int err = 0;
+
+	for (unsigned int try = 0; try <= retries; try++) {
+		int now;
+
+		if (try)
+			b2f_put_pause(remote, try);
+		err = ask(remote, removal, &unsure, why);
+		if (err == -ESTALE && !unsure)
+			return -EAGAIN;
+		if (!err || !unsure)
+			return err;
+		now = settle(remote, removal, err, why);
+		if (now != -EINPROGRESS)
+			return now;
+	}
+	return err;
+}

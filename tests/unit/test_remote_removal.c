@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_remote_removal.c - what is removed from an object store, and what stays */
+#include <criterion/criterion.h>
+
+#include "tests/support/writers_scene.h"
+
+#define INDEX "/bucket/top/x/chunks.b2frame"
+
+/* The frame top/x, whose writer is gone. */
+static struct scene scene_with_frame(void)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	writer_close(&w);
+	return s;
+}
+
+static int remove_x(struct scene *s)
+{
+	struct b2f_remote *remote = connect_to(s);
+	int err = b2f_remote_remove_frame(remote, "x");
+
+	b2f_remote_free(remote);
+	return err;
+}
+
+/* The manner of a server that takes conditions of DELETE, and of one that does not. */
+static const char *const manners[] = {"keep nothing", "plain_deletes"};
+#define NMANNERS (sizeof(manners) / sizeof(manners[0]))
+
+Test(remote_removal, a_fault_at_the_index_is_settled)
+{
+	static const char *const faults[] = {"lose", "drop", "status 500",
+					     "status 503", "status 409"};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		for (size_t k = 0; k < NMANNERS; k++) {
+			struct scene s = scene_with_frame();
+
+			(void)server_ask(&s.server, "%s", manners[k]);
+			(void)server_ask(&s.server,
+					 "when DELETE chunks.b2frame 1 %s",
+					 faults[i]);
+			cr_assert_eq(remove_x(&s), 0, "%s: %s", faults[i],
+				     message);
+			cr_assert_eq(server_tell(&s.server, "objects"), 0, "%s",
+				     faults[i]);
+			scene_close(&s);
+		}
+	}
+}
+
+Test(remote_removal, a_frame_that_was_made_since_stays)
+{
+	for (size_t k = 0; k < NMANNERS; k++) {
+		struct scene s = scene_with_frame();
+
+		(void)server_ask(&s.server, "%s", manners[k]);
+		(void)server_ask(&s.server, "after_delete chunks.b2frame " INDEX);
+		(void)server_ask(&s.server, "when DELETE chunks.b2frame 1 lose");
+		cr_assert_eq(remove_x(&s), -ESTALE);
+		/* The new index; and the chunks, which it may name. */
+		cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
+		scene_close(&s);
+	}
+}
+
+Test(remote_removal, a_version_that_is_not_there_any_more_is_looked_for_again)
+{
+	struct scene s = scene_with_frame();
+
+	(void)server_ask(&s.server, "when DELETE chunks.b2frame 1 status 412");
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	scene_close(&s);
+}
+
+Test(remote_removal, a_server_that_always_has_another_version_is_given_up)
+{
+	struct scene s = scene_with_frame();
+
+	(void)server_ask(&s.server, "when DELETE chunks.b2frame 99 status 412");
+	cr_assert_eq(remove_x(&s), -EBUSY);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
+	scene_close(&s);
+}
+
+/* Another frame's chunk may have its id by now. */
+Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twice)
+{
+	struct scene s = scene_with_frame();
+
+	(void)server_ask(&s.server, "count DELETE .chunk");
+	(void)server_ask(&s.server, "when DELETE .chunk 1 lose");
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	cr_assert_eq(server_tell(&s.server, "count DELETE .chunk"), NCHUNKS);
+	scene_close(&s);
+}
+
+Test(remote_removal, a_plain_object_that_was_put_since_stays)
+{
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+
+	cr_assert_eq(b2f_remote_put(remote, "o", "a", 1, NULL, NULL), 0);
+	(void)server_ask(&s.server, "after_delete top/o /bucket/top/o");
+	(void)server_ask(&s.server, "when DELETE top/o 1 lose");
+	cr_assert_eq(b2f_remote_remove(remote, "o"), -ESTALE);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1);
+	(void)server_ask(&s.server, "when DELETE top/o 1 lose");
+	cr_assert_eq(b2f_remote_remove(remote, "o"), 0, "%s", message);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
+
+/* What a program that was killed leaves when it has tried out a server. */
+Test(remote_removal, what_probes_have_left_goes_with_a_later_one)
+{
+	struct scene s = scene_open();
+	struct b2f_remote *remote = connect_to(&s);
+	struct b2f_remote_stat st;
+
+	cr_assert_eq(b2f_remote_put(remote, "x/.b2frame-probe-0000000000000001",
+				    "b", 1, NULL, NULL),
+		     0);
+	(void)server_ask(&s.server, "age probe 7200");
+	cr_assert_eq(b2f_remote_put(remote, "x/.b2frame-probe-0000000000000002",
+				    "b", 1, NULL, NULL),
+		     0);
+	cr_assert_eq(b2f_remote_put(remote, "x/.b2frame-other", "b", 1, NULL,
+				    NULL),
+		     0);
+	(void)server_ask(&s.server, "age other 7200");
+	b2f_remote_free(remote);
+	remote = connect_to(&s);
+	cr_assert_eq(b2f_remote_allow_write(remote, "x"), 0, "%s", message);
+	/* The second one may be in use. */
+	cr_assert_eq(server_tell(&s.server, "objects"), 2);
+	cr_assert_eq(b2f_remote_look(remote, "x/.b2frame-other", &st), 0);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
