@@ -98,7 +98,7 @@ static int read_index(struct b2f_frame *f, struct b2f_why *why)
 	int err = 0;
 
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_store_stamp_index(f->store, &f->stamp);
+		err = b2f_store_begin_index(f->store, &f->stamp);
 		if (err == -ENOENT)
 			return b2f_why_set(why, B2F_ENOTFRAME,
 					   "a directory without "

@@ -213,7 +213,7 @@ static int add_zip(struct b2f_pack *pack, struct b2f_why *why)
 static int read_all(struct b2f_pack *pack, struct b2f_store *store,
 		    const char *path, struct b2f_why *why)
 {
-	int err = b2f_store_stamp_index(store, &pack->stamp);
+	int err = b2f_store_begin_index(store, &pack->stamp);
 
 	if (err || store->sparse) {
 		b2f_store_free(store);

@@ -26,7 +26,10 @@ struct b2f_ahead_chunk {
 	uint64_t off;
 	/* The first bytes of it, or all. */
 	uint64_t n;
-	/* The version of the index by which it is known, or NULL. */
+	/*
+	 * The version of the index as long as which it stays as it is (of a
+	 * contiguous frame, its own), or NULL.
+	 */
 	const struct b2f_remote_stat *index;
 };
 

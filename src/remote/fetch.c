@@ -211,7 +211,7 @@ static int wait_for_server(struct b2f_fetch *fetch, struct b2f_fetched *out,
 				   "file from another");
 	*out = (struct b2f_fetched){
 		.bytes = reply->body, .n = reply->size, .version = *st,
-		.note = reply->note};
+		.age_s = reply->age_s, .note = reply->note};
 	keep(fetch, out);
 	return 0;
 }

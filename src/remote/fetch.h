@@ -37,6 +37,8 @@ struct b2f_fetched {
 	size_t n;
 	/* The version that they are of. */
 	struct b2f_remote_stat version;
+	/* For how long it has been so, by the server's clock; 0: not known. */
+	int64_t age_s;
 	/* What its writer put beside it; valid until the fetch is dropped. */
 	const char *note;
 };

@@ -49,6 +49,14 @@ static int find_store(struct b2f_remote *remote, const char *path,
 	return err;
 }
 
+static void report(const struct b2f_frame_options *options, const char *label,
+		   int err, const struct b2f_why *why)
+{
+	b2f_log(options->log, B2F_LOG_ERROR, "%s: %s",
+		options->label ? options->label : label ? label : "",
+		why->text[0] ? why->text : strerror(-err));
+}
+
 int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame **out)
@@ -59,9 +67,7 @@ int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
 	int err = label ? find_store(remote, path, &store, &why) : -ENOMEM;
 
 	if (err)
-		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s",
-			options->label ? options->label : label,
-			why.text[0] ? why.text : strerror(-err));
+		report(options, label, err, &why);
 	else
 		err = b2f_frame_open_store(options, store, label, out);
 	free(label);
@@ -74,11 +80,18 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 {
 	char *label = label_of(remote, path);
 	struct b2f_store *store = NULL;
+	struct b2f_why why = {""};
 	int err = label ? b2f_remote_store_new(remote, path, false, &store)
 			: -ENOMEM;
 
 	if (!err)
+		err = b2f_remote_store_begin(store, &why);
+	if (err) {
+		b2f_store_free(store);
+		report(options, label, err, &why);
+	} else {
 		err = b2f_pack_open_store(options, store, label, out);
+	}
 	free(label);
 	return err;
 }

@@ -8,15 +8,9 @@
 
 #include "base/checked.h"
 #include "remote/ahead.h"
+#include "remote/held.h"
 #include "remote/remote_write.h"
 #include "remote/window.h"
-
-/*
- * The first bytes of an object, which come with its version.  Indexes are wanted as
- * a whole; of a chunk, this much takes as long as a request without a byte.
- */
-#define INDEX_GUESS (UINT64_C(1) << 20)
-#define FIRST_GUESS (UINT64_C(64) << 10)
 
 /* The index of a contiguous frame is at its end. */
 #define TAIL_GUESS (UINT64_C(256) << 10)
@@ -24,17 +18,11 @@
 /* No more of a sparse index is asked for at once. */
 #define INDEX_MAX (UINT64_C(256) << 20)
 
-enum state { UNSEEN, HELD, LOST };
-
 struct remote_store {
 	struct b2f_store base;
 	struct b2f_remote_place *place;
-	/* All below: under the lock of @place. */
-	enum state state;
-	/* Of the index: the version that is read. */
-	struct b2f_remote_stat held;
-	/* The first bytes of the index, until it is opened. */
-	struct b2f_fetch *start;
+	struct b2f_held held;
+	/* Under the lock of @place. */
 	struct b2f_ahead ahead;
 };
 
@@ -48,66 +36,15 @@ static struct b2f_windows *windows_of(const struct b2f_object *object)
 	return object->private;
 }
 
-/* Reads the begin of the index, and holds on to its version. */
-static int hold(struct remote_store *r, struct b2f_why *why)
-{
-	const struct b2f_ahead_chunk begin = {
-		.id = B2F_OBJECT_INDEX,
-		.n = r->base.sparse ? INDEX_GUESS : FIRST_GUESS};
-	struct b2f_fetched got = {.n = 0};
-	struct b2f_fetch *fetch = NULL, *old;
-	struct b2f_note note;
-	int err = b2f_ahead_fetch(r->place, &begin, &fetch);
-
-	if (!err)
-		err = b2f_fetch_wait(fetch, &got, why);
-	if (err) {
-		b2f_fetch_drop(fetch);
-		return err;
-	}
-	b2f_note_read(got.note, &note);
-	b2f_remote_place_see(r->place, &got.version, &note);
-	pthread_mutex_lock(&r->place->lock);
-	old = r->start;
-	r->start = fetch;
-	r->held = got.version;
-	r->state = HELD;
-	pthread_mutex_unlock(&r->place->lock);
-	b2f_fetch_drop(old);
-	return 0;
-}
-
 int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why)
 {
-	return hold(remote_of(store), why);
-}
-
-/* Nothing can be held of an index that is not there yet. */
-static bool is_held(struct remote_store *r)
-{
-	bool held;
-
-	pthread_mutex_lock(&r->place->lock);
-	held = r->state == HELD || r->place->is_new;
-	pthread_mutex_unlock(&r->place->lock);
-	return held;
-}
-
-/* The version of the index that is there now; seldom a request. */
-static int look(struct remote_store *r, struct b2f_remote_stat *now)
-{
-	int err = is_held(r) ? 0 : hold(r, NULL);
-
-	if (!err)
-		err = b2f_remote_place_look(r->place,
-					    r->place->remote->refresh_ms, now);
-	return err;
+	return b2f_held_renew(&remote_of(store)->held, why);
 }
 
 static int remote_stat_index(struct b2f_store *store, struct stat *out)
 {
 	struct b2f_remote_stat now;
-	int err = look(remote_of(store), &now);
+	int err = b2f_held_look(&remote_of(store)->held, &now);
 
 	if (!err)
 		b2f_remote_attributes(&now, out);
@@ -118,11 +55,18 @@ static int remote_stamp_index(struct b2f_store *store,
 			      struct b2f_frame_stamp *out)
 {
 	struct b2f_remote_stat now;
-	int err = look(remote_of(store), &now);
+	int err = b2f_held_look(&remote_of(store)->held, &now);
 
 	if (!err)
 		*out = b2f_remote_stamp(&now);
 	return err;
+}
+
+/* What is read from now on is the version that is stamped. */
+static int remote_begin_index(struct b2f_store *store,
+			      struct b2f_frame_stamp *out)
+{
+	return b2f_held_begin(&remote_of(store)->held, out);
 }
 
 /* Hands out the object @id in @version. */
@@ -134,7 +78,7 @@ static int make_object(struct remote_store *r, int64_t id,
 	char *path = b2f_remote_place_path(r->place, id);
 	struct b2f_windows *w = NULL;
 	int err = path ? b2f_windows_new(r->place->remote, path, version, part_of,
-					 r->base.sparse ? 0 : FIRST_GUESS, &w)
+					 r->base.sparse ? 0 : B2F_REMOTE_FIRST, &w)
 		       : -ENOMEM;
 
 	free(path);
@@ -148,34 +92,16 @@ static int make_object(struct remote_store *r, int64_t id,
 	return 0;
 }
 
-/* What a reader of the index will want beside its begin. */
+/* What a reader of the index will want beside its first @n bytes. */
 static void expect_index(const struct remote_store *r,
-			 const struct b2f_object *object)
+			 const struct b2f_object *object, uint64_t n)
 {
-	uint64_t size = object->size, first = r->base.sparse ? INDEX_GUESS
-							     : FIRST_GUESS;
-	uint64_t rest = size - b2f_min_u64(size, first);
+	uint64_t rest = object->size - b2f_min_u64(object->size, n);
 
 	if (!r->base.sparse)
 		rest = b2f_min_u64(rest, TAIL_GUESS);
 	if (rest <= INDEX_MAX)
-		b2f_windows_expect(windows_of(object), size - rest, rest);
-}
-
-/*
- * Has a newer index been seen than the one that is held?  Chunks of a contiguous
- * frame, which are ranges of what was opened first, are read in that version.
- */
-static bool is_outdated(struct remote_store *r)
-{
-	bool outdated;
-
-	pthread_mutex_lock(&r->place->lock);
-	outdated = r->state == UNSEEN ||
-		   (r->base.sparse &&
-		    strcmp(r->held.etag, r->place->seen.etag) != 0);
-	pthread_mutex_unlock(&r->place->lock);
-	return outdated;
+		b2f_windows_expect(windows_of(object), object->size - rest, rest);
 }
 
 static int open_index(struct remote_store *r, struct b2f_object *out,
@@ -183,25 +109,17 @@ static int open_index(struct remote_store *r, struct b2f_object *out,
 {
 	struct b2f_fetched got = {.n = 0};
 	struct b2f_remote_stat version;
-	struct b2f_fetch *start;
-	int err = 0;
+	struct b2f_fetch *start = NULL;
+	int err = b2f_held_open(&r->held, &version, &start, why);
 
-	if (is_outdated(r))
-		err = hold(r, why);
-	if (err)
-		return err;
-	pthread_mutex_lock(&r->place->lock);
-	version = r->held;
-	start = r->start;
-	r->start = NULL;
-	pthread_mutex_unlock(&r->place->lock);
-	err = make_object(r, B2F_OBJECT_INDEX, &version, NULL, out);
+	if (!err)
+		err = make_object(r, B2F_OBJECT_INDEX, &version, NULL, out);
 	if (err || !start || b2f_fetch_wait(start, &got, NULL)) {
 		b2f_fetch_drop(start);
 		return err;
 	}
 	b2f_windows_add(windows_of(out), 0, got.n, start);
-	expect_index(r, out);
+	expect_index(r, out, got.n);
 	return 0;
 }
 
@@ -214,8 +132,8 @@ static int chunk_missing(struct remote_store *r, struct b2f_why *why)
 
 	if (!err) {
 		pthread_mutex_lock(&r->place->lock);
-		same = strcmp(now.etag, r->held.etag) == 0 &&
-		       now.mtime == r->held.mtime;
+		same = strcmp(now.etag, r->held.version.etag) == 0 &&
+		       now.mtime == r->held.version.mtime;
 		pthread_mutex_unlock(&r->place->lock);
 	}
 	if (err == -ENOENT || (!err && !same))
@@ -226,10 +144,10 @@ static int chunk_missing(struct remote_store *r, struct b2f_why *why)
 		   : b2f_why_set(why, B2F_ECORRUPT, "the object is missing");
 }
 
-/* The chunk that @fetch, which is taken, brings; a part of @index. */
+/* The chunk that @fetch, which is taken, brings. */
 static int open_fetched(struct remote_store *r, int64_t id,
 			struct b2f_fetch *fetch,
-			const struct b2f_remote_stat *index,
+			const struct b2f_remote_stat *part_of,
 			struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_fetched got = {.n = 0};
@@ -238,7 +156,7 @@ static int open_fetched(struct remote_store *r, int64_t id,
 	if (err == -ENOENT)
 		err = chunk_missing(r, why);
 	if (!err)
-		err = make_object(r, id, &got.version, index, out);
+		err = make_object(r, id, &got.version, part_of, out);
 	if (err) {
 		b2f_fetch_drop(fetch);
 		return err;
@@ -274,9 +192,8 @@ static int open_chunk(struct remote_store *r, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_upload *up = b2f_upload_find(r->place, id);
+	struct b2f_ahead_chunk begin = {.id = id, .n = B2F_REMOTE_FIRST};
 	struct b2f_remote_stat version, index;
-	const struct b2f_ahead_chunk begin = {
-		.id = id, .n = FIRST_GUESS, .index = &index};
 	struct b2f_fetch *fetch;
 	bool known;
 	int err;
@@ -291,12 +208,14 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	fetch = b2f_ahead_take(&r->ahead, r->place, id);
 	known = !fetch &&
 		b2f_chunk_versions_get(r->place->versions, id, &version);
-	index = r->held;
+	index = r->held.version;
+	if (r->held.is_settled)
+		begin.index = &index;
 	pthread_mutex_unlock(&r->place->lock);
 	if (known)
-		return make_object(r, id, &version, &index, out);
+		return make_object(r, id, &version, begin.index, out);
 	err = fetch ? 0 : b2f_ahead_fetch(r->place, &begin, &fetch);
-	return err ? err : open_fetched(r, id, fetch, &index, out, why);
+	return err ? err : open_fetched(r, id, fetch, begin.index, out, why);
 }
 
 static int remote_open(struct b2f_store *store, int64_t id,
@@ -310,21 +229,6 @@ static int remote_open(struct b2f_store *store, int64_t id,
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a chunk file of a contiguous frame");
 	return open_chunk(r, id & ~B2F_OBJECT_PENDING, out, why);
-}
-
-/* The version of @object, or of the index, cannot be read any more. */
-static void lose(struct remote_store *r, const struct b2f_object *object)
-{
-	struct b2f_frame_stamp held;
-
-	pthread_mutex_lock(&r->place->lock);
-	held = b2f_remote_stamp(&r->held);
-	if (r->state == HELD &&
-	    b2f_frame_stamp_equal(&held, &object->identity))
-		r->state = LOST;
-	/* The index may be the same, and its chunks written anew. */
-	b2f_chunk_versions_forget(r->place->versions);
-	pthread_mutex_unlock(&r->place->lock);
 }
 
 /* Gives @object, a chunk of a contiguous frame, what is on its way for it. */
@@ -352,7 +256,8 @@ static int remote_read(const struct b2f_object *object, uint64_t off, void *buf,
 	err = b2f_windows_read(windows_of(object), off, buf, n,
 			       object->base + object->size, why);
 	if (err == -ESTALE)
-		lose(remote_of(object->store), object);
+		b2f_held_lose(&remote_of(object->store)->held,
+			      &object->identity);
 	return err;
 }
 
@@ -396,12 +301,13 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
 	struct b2f_ahead_chunk chunk = {.id = id & ~B2F_OBJECT_PENDING,
-					.n = b2f_max_u64(n, FIRST_GUESS),
-					.index = &r->held};
+					.n = b2f_max_u64(n, B2F_REMOTE_FIRST)};
 
 	if (!store->sparse && !find_range(store, &chunk))
 		return;
 	pthread_mutex_lock(&r->place->lock);
+	if (!store->sparse || r->held.is_settled)
+		chunk.index = &r->held.version;
 	b2f_ahead_add(&r->ahead, r->place, &chunk);
 	pthread_mutex_unlock(&r->place->lock);
 }
@@ -411,7 +317,7 @@ static void remote_free(struct b2f_store *store)
 	struct remote_store *r = remote_of(store);
 
 	b2f_ahead_fini(&r->ahead, r->place);
-	b2f_fetch_drop(r->start);
+	b2f_held_fini(&r->held);
 	b2f_remote_place_unref(r->place);
 	free(r);
 }
@@ -429,8 +335,8 @@ static int remote_clone(struct b2f_store *store, struct b2f_store **out,
 	.open = remote_open, .read = remote_read, .close = remote_close,       \
 	.expect = remote_expect, .prefetch = remote_prefetch,                  \
 	.look = remote_look, .stat_index = remote_stat_index,                  \
-	.stamp_index = remote_stamp_index, .free = remote_free,                \
-	.clone = remote_clone
+	.begin_index = remote_begin_index, .stamp_index = remote_stamp_index,  \
+	.free = remote_free, .clone = remote_clone
 
 static const struct b2f_store_ops web_ops = {
 	READ_OPS,
@@ -466,6 +372,7 @@ static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 	r->base.shared = r->base.ops->write != NULL;
 	r->base.keep_s = place->remote->keep_s;
 	r->place = b2f_remote_place_ref(place);
+	r->held.place = place;
 	*out = &r->base;
 	return 0;
 }

@@ -4,12 +4,8 @@
  *
  * A sparse frame is the objects PATH/chunks.b2frame and PATH/XXXXXXXX.chunk, a
  * contiguous one the object PATH.  The store holds on to the version of the index
- * that it saw first; b2f_store_stat_index() tells the one that is there now, and
- * asks for it no more often than the remote's refresh_ms says.
- *
- *   unseen     no request was made
- *   held       the version of the index is known
- *   lost       it has been replaced while it was read; the next look holds anew
+ * that it saw first (held.h); b2f_store_stat_index() tells the one that is there now,
+ * and asks for it no more often than the remote's refresh_ms says.
  *
  * Layer: remote.  May include: base/ store/.  Threads: as store/store.h.
  */

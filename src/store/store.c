@@ -150,6 +150,12 @@ int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 	return err;
 }
 
+int b2f_store_begin_index(struct b2f_store *store, struct b2f_frame_stamp *out)
+{
+	return store->ops->begin_index ? store->ops->begin_index(store, out)
+				       : b2f_store_stamp_index(store, out);
+}
+
 bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b)
 {

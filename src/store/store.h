@@ -88,7 +88,10 @@ struct b2f_store_ops {
 		    struct b2f_frame_stamp *out);
 	/* What fstat(2) says of the index, for attributes and changes. */
 	int (*stat_index)(struct b2f_store *store, struct stat *out);
-	/* As b2f_store_stamp_index(); NULL: what that tells. */
+	/* As b2f_store_begin_index(); NULL: as b2f_store_stamp_index(). */
+	int (*begin_index)(struct b2f_store *store,
+			   struct b2f_frame_stamp *out);
+	/* As b2f_store_stamp_index(); NULL: what stat_index() tells. */
 	int (*stamp_index)(struct b2f_store *store,
 			   struct b2f_frame_stamp *out);
 	void (*free)(struct b2f_store *store);
@@ -287,6 +290,13 @@ int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
 /* The same as a stamp. */
 B2F_MUST_CHECK
 int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out);
+
+/*
+ * The same before all of the frame is read: a store that holds on to one version of
+ * the index begins anew, with what is there now.
+ */
+B2F_MUST_CHECK
+int b2f_store_begin_index(struct b2f_store *store, struct b2f_frame_stamp *out);
 
 /* Writes the name of chunk file @id, which a pending one is going to have. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);

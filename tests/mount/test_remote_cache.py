@@ -6,6 +6,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from mounting import BUILD, data, main
@@ -17,12 +18,20 @@ CHUNK = {"chunksize": 1 << 20}
 NAMES = {"x.b2frame": "x", "y.b2f": "y"}
 
 
+def settle(seconds_ago):
+    """So old are the files now: chunks of a new foreign index are not kept."""
+    then = time.time() - seconds_ago
+    for path in pathlib.Path("files").rglob("*"):
+        os.utime(path, (then, then))
+
+
 def make_files():
     os.mkdir("files")
     os.mkdir("mnt")
     noise = random.Random(1).randbytes(SIZE)
     save(noise, "files/x.b2frame", **CHUNK)
     save(noise[::-1], "files/y.b2f", contiguous=True, **CHUNK)
+    settle(7200)
     return {"x": noise, "y": noise[::-1]}
 
 
@@ -123,10 +132,19 @@ def test_a_changed_frame_is_read_anew():
             save(other, f"files/{name}", contiguous=name.endswith("b2f"),
                  **CHUNK)
             # HTTP tells times by the second.
-            for path in (pathlib.Path("files") / name, *pathlib.Path(
-                    f"files/{name}").glob("*")):
-                os.utime(path, (1e9, 1e9))
+            settle(9000)
             check_first_and_second(way, name, other)
+
+
+def test_chunks_of_a_new_index_are_asked_for():
+    """A foreign program may put them behind it."""
+    contents = make_files()
+    settle(60)
+    with web("files") as (way, _):
+        for _ in range(2):
+            with mount(way, "x.b2frame"):
+                assert read("mnt/x") == contents["x"]
+            assert sum(p.endswith(".chunk") for p in gets(way)) >= 6
 
 
 def test_a_directory_that_cannot_be_used_costs_one_line():

@@ -115,6 +115,39 @@ def test_what_cannot_be_mounted_is_told_in_one_line():
         "bloscfs: option endpoint: SOURCE is no URL", line
 
 
+def test_faults_that_stay_are_told_by_errno_and_log():
+    make_files()
+    with web("files") as (way, _):
+        url = f"{way.url}/x.b2frame"
+        chunk = sorted(pathlib.Path("files/x.b2frame").glob("*.chunk"))[3]
+        whole = chunk.read_bytes()
+
+        def check(expected, words, fault=None):
+            with RemoteMount(url, "-o", "direct_io") as mount:
+                way.fault = fault
+                assert error_of(read, "mnt/x") == expected
+                way.fault = None
+                # Of two threads that fail, one writes the line.
+                wait_until(lambda: words in mount.log(), words)
+                assert all("x.b2frame" in line
+                           for line in mount.log().splitlines())
+
+        for content in whole[:-1], whole[:20], b"", whole[::-1]:
+            chunk.write_bytes(content)
+            check(errno.EIO, "chunk")
+        chunk.unlink()
+        check(errno.EIO, "missing")
+        chunk.write_bytes(whole)
+        for fault, expected, words in (
+                (status(403), errno.EACCES, "denies access"),
+                (status(500), errno.EIO, "answers 500"),
+                (drop, errno.ECONNRESET, "ends the connection")):
+            check(expected, words, lambda r, fault=fault: fault
+                  if r.path.endswith(".chunk") else None)
+        with RemoteMount(url):
+            assert read("mnt/x") == data(SIZE)
+
+
 def test_faults_that_pass_are_not_seen():
     make_files()
     with web("files") as (way, _):
