@@ -8,6 +8,7 @@
 #include "remote_source.h"
 #include "remote_find.h"
 #include "words/aws.h"
+#include "words/way.h"
 
 #define S3_SCHEME "s3://"
 
@@ -37,6 +38,7 @@ static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		      struct fs_remote *r)
 {
 	const struct fs_options *o = &fs->options;
+	const struct b2f_way way = b2f_way_to(o->source, aws->endpoint);
 	const struct b2f_remote_options options = {
 		.log = &r->log,
 		.endpoint = aws->endpoint,
@@ -45,6 +47,9 @@ static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		.access_key = aws->access_key,
 		.secret_key = aws->secret_key,
 		.session_token = aws->session_token,
+		.proxy = way.proxy,
+		.no_proxy = way.no_proxy,
+		.ca_file = way.ca_file,
 		.refresh_ms = (unsigned int)r->refresh_ms,
 		.ahead_bytes = fs->config.runtime.cache_bytes / 4,
 		.cache_dir = o->cachedir,

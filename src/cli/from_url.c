@@ -14,6 +14,7 @@
 #include "cli/pack_path.h"
 #include "cli/text.h"
 #include "words/aws.h"
+#include "words/way.h"
 
 /* Where what comes from servers is kept: one place for the whole process. */
 static struct {
@@ -56,6 +57,7 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 	if (err) {
 		cli_message_error("%s: %s", url, reason);
 	} else {
+		const struct b2f_way way = b2f_way_to(url, aws.endpoint);
 		const struct b2f_remote_options options = {
 			.log = &cli_message_log,
 			.endpoint = aws.endpoint,
@@ -63,6 +65,9 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 			.access_key = aws.access_key,
 			.secret_key = aws.secret_key,
 			.session_token = aws.session_token,
+			.proxy = way.proxy,
+			.no_proxy = way.no_proxy,
+			.ca_file = way.ca_file,
 			.cache_dir = cache.dir,
 			.cache_bytes = cache.max_bytes,
 		};
@@ -307,8 +312,13 @@ static int open_below(const struct steps *s, const char *path,
 		return -ENOMEM;
 	how.label = label;
 	err = b2f_remote_open_frame(s->remote, path, &how, out);
-	if (err && err != -ENOENT && err != B2F_ENOTFRAME)
-		cli_message_errno(label, err);
+	/* Once more for the reason: else it is told of all that is no frame. */
+	if (err && err != -ENOENT && err != B2F_ENOTFRAME) {
+		how.log = &cli_message_log;
+		cli_message_forget();
+		err = cli_message_explain(
+			label, b2f_remote_open_frame(s->remote, path, &how, out));
+	}
 	free(label);
 	return err;
 }
@@ -382,6 +392,10 @@ static int walk_below(const struct steps *s, const char *dir)
 	struct names names = {.items = NULL};
 	int err = b2f_remote_list(s->remote, dir, take_name, &names);
 
+	/* All else was logged; of a directory, that there is none is no error. */
+	if (err == -ENOENT)
+		cli_message_error("%s: there is no such bucket",
+				  b2f_remote_label(s->remote));
 	if (!err) {
 		qsort(names.items, names.n, sizeof(*names.items), by_name);
 		err = walk_names(s, dir, &names);

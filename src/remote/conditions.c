@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "remote/put.h"
 
@@ -163,13 +164,14 @@ static void remove_other(struct probe *p)
 				    .if_match = NO_ETAG,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
+	int err = b2f_remote_ask(p->remote, &ask,
+				 b2f_url_of(&p->remote->url, p->path), &request,
+				 NULL);
 
-	if (b2f_remote_start(p->remote, &ask,
-			     b2f_url_of(&p->remote->url, p->path), &request))
-		return;
-	atomic_store(&p->remote->deletes_match,
-		     b2f_http_wait(request)->err == -ESTALE);
 	b2f_http_drop(request);
+	/* Without quotes, it is not known what was compared. */
+	atomic_store(&p->remote->deletes_match,
+		     err == -ESTALE && !atomic_load(&p->remote->bare_etags));
 }
 
 static int run(struct probe *p)

@@ -10,28 +10,20 @@
 static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 	       bool *unsure, struct b2f_why *why)
 {
-	char etag[B2F_REMOTE_ETAG_SIZE];
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
-	const struct b2f_http_reply *reply;
 	int err;
 
 	if (atomic_load(&remote->deletes_match) && *removal->version.etag)
-		ask.if_match = b2f_put_condition(remote, &removal->version,
-						 etag);
-	err = b2f_remote_start(remote, &ask,
-			       b2f_url_of(&remote->url, removal->path),
-			       &request);
-	if (err)
-		return err;
-	reply = b2f_http_wait(request);
-	err = reply->err == -ENOENT ? 0 : reply->err;
-	*unsure |= reply->unsure;
-	if (err && why)
-		*why = reply->why;
+		ask.if_match = removal->version.etag;
+	err = b2f_remote_ask(remote, &ask,
+			     b2f_url_of(&remote->url, removal->path), &request,
+			     why);
+	if (request)
+		*unsure |= b2f_http_wait(request)->unsure;
 	b2f_http_drop(request);
-	return err;
+	return err == -ENOENT ? 0 : err;
 }
 
 /* Two objects of equal bytes have equal ETags. */

@@ -11,13 +11,25 @@ What goes wrong on the way is the business of proxy.py.
 import contextlib
 import http.server
 import os
+import pathlib
 import re
+import ssl
 import sys
 import threading
 from email.utils import formatdate
 from urllib.parse import unquote, urlsplit
 
 PIECE = 1 << 16
+
+# The certificate of HttpServer(tls=True), which it has signed itself: of 127.0.0.1 until
+# 2126, and of no other name.
+TLS_CERT = pathlib.Path(__file__).with_name("tls_cert.pem")
+
+
+def tls_context():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS_CERT, TLS_CERT.with_name("tls_key.pem"))
+    return context
 
 
 class Threads(http.server.ThreadingHTTPServer):
@@ -45,6 +57,7 @@ class Threads(http.server.ThreadingHTTPServer):
 class Server:
     """A context in which a server with @handler runs in threads."""
     handler = None
+    tls = False
 
     def __enter__(self):
         owner = self
@@ -56,7 +69,10 @@ class Server:
 
         self.httpd = Threads(Handler)
         self.port = self.httpd.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' * self.tls}://127.0.0.1:{self.port}"
+        if self.tls:
+            self.httpd.socket = tls_context().wrap_socket(self.httpd.socket,
+                                                          server_side=True)
         self.thread = threading.Thread(
             target=self.httpd.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()
@@ -145,8 +161,9 @@ class FileHandler(Handler):
 class HttpServer(Server):
     handler = FileHandler
 
-    def __init__(self, root):
+    def __init__(self, root, tls=False):
         self.root = os.path.abspath(root)
+        self.tls = tls
         # Manners of servers that do less.
         self.ignore_ranges = False
         self.no_etags = False

@@ -31,9 +31,6 @@ static const char *const manners[] = {"keep nothing", "plain_deletes"};
 
 Test(remote_removal, a_fault_at_the_index_is_settled)
 {
-	static const char *const faults[] = {"lose", "drop", "status 500",
-					     "status 503", "status 409"};
-
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		for (size_t k = 0; k < NMANNERS; k++) {
 			struct scene s = scene_with_frame();

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* way.c - the way to a server, as the environment tells it: a proxy, certificates */
+#include "words/way.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* The first of @names, which end in NULL, that is set and not empty; or NULL. */
+static const char *first_of(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = getenv(*names);
+
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+static const char *proxy_to(const char *url)
+{
+	static const char *const plain[] = {"http_proxy", "all_proxy",
+					    "ALL_PROXY", NULL};
+	static const char *const tls[] = {"https_proxy", "HTTPS_PROXY",
+					  "all_proxy", "ALL_PROXY", NULL};
+
+	return first_of(strncasecmp(url, "http:", 5) == 0 ? plain : tls);
+}
+
+struct b2f_way b2f_way_to(const char *url, const char *endpoint)
+{
+	static const char *const without[] = {"no_proxy", "NO_PROXY", NULL};
+	static const char *const files[] = {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE",
+					    "SSL_CERT_FILE", NULL};
+	const char *server = url;
+
+	if (strncasecmp(url, "s3:", 3) == 0)
+		server = endpoint ? endpoint : "https:";
+	return (struct b2f_way){
+		.proxy = proxy_to(server),
+		.no_proxy = first_of(without),
+		.ca_file = first_of(files),
+	};
+}

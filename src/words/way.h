@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * way.h - the way to a server, as the environment tells it: a proxy, certificates
+ *
+ * As curl(1) takes them: http_proxy (in small letters only, as a server program's
+ * HTTP_PROXY is the header of a client), https_proxy or HTTPS_PROXY, else all_proxy
+ * or ALL_PROXY; no_proxy or NO_PROXY; and the file of certificates AWS_CA_BUNDLE,
+ * CURL_CA_BUNDLE or SSL_CERT_FILE.  An empty variable is none.
+ *
+ * Layer: words, below both programs.  Threads: main only, before there are others.
+ */
+#ifndef B2F_WORDS_WAY_H
+#define B2F_WORDS_WAY_H
+
+/* NULL: not told.  All belong to the environment. */
+struct b2f_way {
+	/* A name and a password may be in it. */
+	const char *proxy;
+	/* Hosts that are reached without it, with commas between them; "*": all. */
+	const char *no_proxy;
+	const char *ca_file;
+};
+
+/* To the server of @url; of an s3:// URL that is @endpoint, or NULL: AWS. */
+struct b2f_way b2f_way_to(const char *url, const char *endpoint);
+
+#endif
