@@ -92,7 +92,7 @@ static int check_source(const struct job *job)
 
 /*
  * Two frames of one name but for the suffix, in one directory: a mount shows
- * the first by the name without, the other by all of its name.
+ * both by all of their names, as no name may hide another one.
  */
 static void tell_of_twin(const struct job *job)
 {
@@ -102,9 +102,9 @@ static void tell_of_twin(const struct job *job)
 
 	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
 	    !operand->output && !cli_operand_is_moved(operand))
-		cli_message_warning("%s: made beside %s: a mount shows one of "
-				    "them as %.*s, and the other by its whole "
-				    "name; --rm leaves one",
+		cli_message_warning("%s: made beside %s: a mount shows both "
+				    "by their whole names, and none as %.*s; "
+				    "--rm leaves one",
 				    job->output, path, (int)stem, path);
 	free(path);
 }

@@ -322,9 +322,9 @@ def test_full_disk():
 def test_reports():
     put("f", items(5000, 4))
     ctl("compress", "f")
-    # Two frames that a mount would show by one name.
+    # Two frames that one name would stand for: mount/tree has what a mount does.
     out, err = convert("f.b2frame")
-    assert not out and "as f, and the other by its whole name" in err, err
+    assert not out and "both by their whole names, and none as f" in err, err
     assert convert("-q", "-f", "f.b2frame") == (b"", "")
     assert convert("-f", "-o", "f.b2f", "f.b2frame") == (b"", "")
     said = json.loads(convert("-f", "--json", "f.b2frame")[0])
