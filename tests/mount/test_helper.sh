@@ -67,6 +67,18 @@ cmp mnt/a a.raw
 timeout 20 mount -o remount,ro "$PWD/mnt"
 grep " $PWD/mnt " /proc/mounts | grep -q ' ro,'
 umount "$PWD/mnt"
+# The lines of the manual page, with places of here, for all users.
+sed -n "s,^/data/x.b2frame *\S*,$PWD/src/a.b2frame $PWD/mx,p
+	s,^/data/store *\S*,$PWD/src $PWD/ms,p" "$B2F_SOURCE/docs/bloscfs.1" >fstab
+[ "$(wc -l <fstab)" = 2 ]
+mkdir mx ms
+chmod 755 .
+for at in mx ms; do
+	timeout 20 mount -T fstab "$PWD/$at"
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		cmp "$at/a" a.raw
+	umount "$PWD/$at"
+done
 END
 expect 0 unshare -m bash by_mount.sh
 
