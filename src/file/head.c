@@ -3,11 +3,14 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "file/reading.h"
+#include "file/stream.h"
 #include "frame/frame_chunk.h"
 
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)
+
+/* So many decoded bytes of a chunk that is far come nearly as soon as some of them. */
+#define FIRST_MAX (2u << 20)
 
 void b2f_head_ref(struct b2f_head *head)
 {
@@ -105,6 +108,13 @@ static int load(const struct b2f_reading *r, const struct b2f_source *src,
 		want.start = (src->nbytes - src->size) / unit * unit;
 		want.end = b2f_min_u64(want.start + unit, want.nbytes);
 	}
+	/* The first read of all, from the begin: more of them are likely. */
+	if (unit == 0 && src->size == src->nbytes &&
+	    src->nbytes <= FIRST_MAX && b2f_frame_is_far(r->frame))
+		want.end = want.nbytes;
+	/* All of it, unless that is on its way already. */
+	if (r->in_order && src->nbytes <= B2F_STREAM_WHOLE_MAX)
+		b2f_frame_prefetch(r->frame, src->raw, src->nbytes);
 	err = b2f_frame_load_head(r->frame, &want, object, out);
 	if (!err)
 		atomic_store(&r->file->last_unit, (*out)->chunk.unit_size);

@@ -16,8 +16,11 @@
 #include "frame/frame_chunk.h"
 #include "run/readahead.h"
 
-/* Chunks up to this many decoded bytes are loaded whole. */
-#define WHOLE_MAX (8u << 20)
+/*
+ * So much of the largest window is asked for at once where chunks are far: to come to
+ * it by doubling takes a round trip each time.
+ */
+#define FAR_SHARE 16
 
 /*
  * A reader that is so much of the cache behind another one finds what it had.
@@ -47,7 +50,7 @@ struct ahead {
 
 static bool is_whole(const struct ahead *a)
 {
-	return a->span.nbytes <= WHOLE_MAX;
+	return a->span.nbytes <= B2F_STREAM_WHOLE_MAX;
 }
 
 static void decode_source(struct ahead *a, const struct b2f_reading *r,
@@ -146,9 +149,10 @@ static void queue_chunk(const struct b2f_reading *r,
 	a->nbytes = a->end - a->start;
 	a->job.run = run_ahead;
 	/*
-	 * All that is queued is on its way, not only what workers have begun.
+	 * All that is queued is on its way, not only what workers have begun; but
+	 * a chunk that the reader is in has been opened.
 	 */
-	if (is_whole(a))
+	if (is_whole(a) && a->start == 0)
 		b2f_frame_prefetch(r->frame, src->raw, span->nbytes);
 	b2f_file_ref(file);
 	atomic_fetch_add(&rt->ahead_bytes, a->nbytes);
@@ -156,19 +160,23 @@ static void queue_chunk(const struct b2f_reading *r,
 }
 
 /* How far to decode ahead; of large chunks two, that both have a worker. */
-static uint64_t window_of(struct b2f_file *file)
+static void init_window(struct b2f_file *file, struct b2f_readahead *out)
 {
 	const struct b2f_runtime *rt = file->runtime;
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	uint64_t window = rt->far_window, chunks = 0;
+	uint64_t chunks = 0;
 
 	if (frame->layout.linear && frame->header.chunksize > 0)
 		chunks = 2 * (uint64_t)frame->header.chunksize;
-	if (!b2f_frame_is_far(frame))
-		window = b2f_min_u64(rt->window,
-				     b2f_max_u64(rt->near_window, chunks));
+	if (b2f_frame_is_far(frame)) {
+		b2f_readahead_init(out, rt->far_window);
+		out->first_window = rt->far_window / FAR_SHARE;
+	} else {
+		b2f_readahead_init(
+			out, b2f_min_u64(rt->window, b2f_max_u64(rt->near_window,
+								 chunks)));
+	}
 	b2f_frame_close(frame);
-	return window;
 }
 
 int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
@@ -177,7 +185,7 @@ int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
 
 	if (!stream)
 		return -ENOMEM;
-	b2f_readahead_init(&stream->readahead, window_of(file));
+	init_window(file, &stream->readahead);
 	stream->file = file;
 	stream->follow_max = file->runtime->cache_bytes / FOLLOW_SHARE;
 	pthread_mutex_lock(&file->streams_lock);

@@ -9,6 +9,9 @@
 
 #include "file/reading.h"
 
+/* Chunks up to this many decoded bytes are loaded whole. */
+#define B2F_STREAM_WHOLE_MAX (8u << 20)
+
 /* Notes a read of @stream, and queues what should be decoded ahead. */
 void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 		     uint64_t off, uint64_t size);

@@ -71,7 +71,9 @@ static bool follow(struct b2f_readahead *ra, uint64_t off, uint64_t size)
 static bool widen(struct b2f_readahead *ra, uint64_t size, uint64_t file_size)
 {
 	if (ra->window == 0) {
-		ra->window = times_capped(size, OPEN_READS, ra->max_window);
+		ra->window = b2f_max_u64(
+			times_capped(size, OPEN_READS, ra->max_window),
+			ra->first_window);
 		ra->ahead_end = ra->expected;
 		return true;
 	}
