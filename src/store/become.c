@@ -156,10 +156,21 @@ static int exchange(const struct b2f_become *b)
 		       : 0;
 }
 
+/* If another program has taken away what has the name, that is free. */
+static int exchange_back(const struct b2f_become *b)
+{
+	int err = exchange(b);
+
+	return err == -ENOENT && !renameat2(b->dirfd, b->hidden, b->dirfd,
+					    b->name, RENAME_NOREPLACE)
+		       ? 0
+		       : err;
+}
+
 /* Whatever was exchanged gets its name back; @err says why. */
 static int give_back(struct b2f_become *b, int err, struct b2f_why *why)
 {
-	int failed = exchange(b);
+	int failed = exchange_back(b);
 
 	b->is_astray = failed != 0;
 	if (!failed)
@@ -187,7 +198,7 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 		return give_back(b, err, why);
 	/* If that fails the directory stays: it has the same contents. */
 	err = check_lock(b, why);
-	return err && exchange(b) == 0 ? err : 0;
+	return err && exchange_back(b) == 0 ? err : 0;
 }
 
 int b2f_become_exchange_back(struct b2f_become *b, struct b2f_why *why)
@@ -209,5 +220,10 @@ void b2f_become_end(const struct b2f_become *b)
 
 void b2f_become_undo(const struct b2f_become *b)
 {
-	(void)!b2f_store_unmake(b->dirfd, b->hidden, NULL);
+	struct stat st;
+
+	/* Another program's may have the hidden name, or ours another one. */
+	if (fstatat(b->dirfd, b->hidden, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_dev == b->dir.st_dev && st.st_ino == b->dir.st_ino)
+		(void)!b2f_store_unmake(b->dirfd, b->hidden, NULL);
 }

@@ -70,7 +70,7 @@ void b2f_become_settle(struct b2f_become *b);
 /* Does 5.  What cannot be deleted stays a leftover. */
 void b2f_become_end(const struct b2f_become *b);
 
-/* Deletes what 1 made, after an error. */
+/* Deletes what 1 made, after an error, if it still has the hidden name. */
 void b2f_become_undo(const struct b2f_become *b);
 
 #endif
