@@ -38,6 +38,8 @@ import numpy as np
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tests" / "support"))
+sys.path.insert(0, str(TOP / "scripts" / "benches"))
+from data import hold_memory  # noqa: E402
 SIZES = {"small": 10**4, "medium": 10**7, "large": 2 * 10**8}
 ENTROPIES = "low", "medium", "high"
 ROUNDS = {"small": 9, "medium": 5, "large": 1}
@@ -46,6 +48,10 @@ QUICK = ["small", "medium"]
 KINDS = {"save": "save, s", "cold": "load, cold, s", "hot": "load, hot, s",
          "ratio": "ratio"}
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", TOP / "build" / "bench"))
+# Beside the array and its copy in the page cache: what programs need.
+HELD_MORE = 512 << 20
+# Seconds until a file's times tell that it is not being written any more.
+SETTLED = 0.05
 
 
 def bytes_text(nbytes):
@@ -107,6 +113,7 @@ class Format:
     def cool(self, path):
         sync(path)
         forget(path)
+        time.sleep(SETTLED)
 
     def end(self, path):
         pass
@@ -143,7 +150,7 @@ class Mounted(Format):
 
     def cool(self, path):
         self.umount()
-        forget(self.source)
+        super().cool(self.source)
         self.mount()
 
     def end(self, path):
@@ -240,25 +247,30 @@ def find_formats():
     return found
 
 
-def timed(call, *args):
+def timed(array, call, *args):
+    """With memory for @array at hand, however long ago it was used."""
+    hold_memory(2 * array.nbytes + HELD_MORE)
     start = time.perf_counter()
     value = call(*args)
     return time.perf_counter() - start, value
+
+
+def save_all(form, at, array, path):
+    form.save(at, array)
+    if not isinstance(form, Mounted):
+        sync(path)
 
 
 def run_one(form, array, path):
     form.begin(path)
     try:
         at = form.place(path)
-        start = time.perf_counter()
-        form.save(at, array)
-        if not isinstance(form, Mounted):
-            sync(path)
-        save = time.perf_counter() - start
+        save, _ = timed(array, save_all, form, at, array, path)
         form.cool(path)
-        cold, loaded = timed(form.load, at)
+        cold, loaded = timed(array, form.load, at)
         assert np.array_equal(loaded, array), form.name
-        hot, loaded = timed(form.load, at)
+        del loaded
+        hot, loaded = timed(array, form.load, at)
         assert np.array_equal(loaded, array), form.name
         size = stored(getattr(form, "source", path))
     finally:
