@@ -19,20 +19,21 @@
  *              at the tail: cold                       absent
  *   probation  loaded for a reader in order            passing
  *              passing: used                           passing
- *              passing: its reader has passed          passed, cold
+ *              passing: its reader is through with it  passed
  *              passing: at the tail                    leaves a ghost, absent
- *   protected  passing: its reader has passed          warm
- *   passed     used: cold                              warm
- *              at the tail: cold                       leaves a ghost, absent
+ *   protected  passing: its reader is through with it  warm
+ *   passed     used: passed since 1/64 cache or longer warm
+ *              at the tail: passed                     leaves a ghost, absent
  *              at the tail: warm or hot                probation, cold
  *   any        at the tail, pinned or loading          back to the head
  *
  * The passed ones go first, and as soon as they are more than 1/16 of the
  * cache: a long scan uses the same warm buffers again and again instead of
- * fresh pages up to the whole cache.  What it comes back to soon is still
- * there, and is an ordinary entry from then on.
+ * fresh pages up to the whole cache.  What it comes back to is still there, and
+ * is an ordinary entry from then on.  Requests of one reader overtake each
+ * other, so a use just after the last one is still part of the scan.
  *
- * "1/8 cache" and "a cache ago" are times, counted in bytes that were loaded.
+ * "1/64 cache" and "a cache ago" are times, counted in bytes that were loaded.
  * A scan uses each block several times at once (a block is larger than a
  * request), which must not make it hot; hence the wait before a warm one can
  * become hot.  Probation is the victim while it holds more than a quarter of
@@ -56,6 +57,7 @@
 #define PROBATION_SHARE 4
 #define SPARE_SHARE	4
 #define HOT_AGE_SHARE	8
+#define OVERTAKEN_SHARE 64
 #define PARKED_SHARE	4
 #define PASSED_SHARE	16
 #define SLACK_SHARE	16
@@ -173,7 +175,8 @@ static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
 	struct b2f_cache_entry *entry = queue_tail(queue);
 	unsigned char heat = atomic_load(&entry->heat);
 	bool probation = queue == &cache->probation;
-	bool stays = probation ? heat == B2F_CACHE_HOT : heat != B2F_CACHE_COLD;
+	bool stays = heat == B2F_CACHE_HOT ||
+		     (heat == B2F_CACHE_WARM && !probation);
 
 	if (stays && keep_hot) {
 		atomic_store(&entry->heat, B2F_CACHE_COLD);
@@ -404,11 +407,18 @@ void b2f_cache_free_spares(struct b2f_cache *cache)
 	b2f_cache_buffers_trim(cache);
 }
 
+static void set_heat(struct b2f_cache_entry *entry, enum b2f_cache_heat heat,
+		     uint64_t since)
+{
+	atomic_store_explicit(&entry->since, since, memory_order_relaxed);
+	atomic_store_explicit(&entry->heat, heat, memory_order_relaxed);
+}
+
 void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
 	pthread_mutex_lock(&cache->room);
 	if (entry->queue == &cache->probation) {
-		atomic_store(&entry->heat, B2F_CACHE_COLD);
+		set_heat(entry, B2F_CACHE_PASSED, atomic_load(&cache->clock));
 		queue_remove(entry);
 		queue_push(&cache->passed, entry);
 	} else {
@@ -420,23 +430,22 @@ void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 
 void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
-	uint64_t now;
+	uint64_t now =
+		atomic_load_explicit(&cache->clock, memory_order_relaxed);
+	uint64_t age = now - atomic_load_explicit(&entry->since,
+						  memory_order_relaxed);
 
 	switch (atomic_load_explicit(&entry->heat, memory_order_relaxed)) {
 	case B2F_CACHE_COLD:
-		now = atomic_load_explicit(&cache->clock, memory_order_relaxed);
-		atomic_store_explicit(&entry->warm_since, now,
-				      memory_order_relaxed);
-		atomic_store_explicit(&entry->heat, B2F_CACHE_WARM,
-				      memory_order_relaxed);
+		set_heat(entry, B2F_CACHE_WARM, now);
 		break;
 	case B2F_CACHE_WARM:
-		now = atomic_load_explicit(&cache->clock, memory_order_relaxed);
-		now -= atomic_load_explicit(&entry->warm_since,
-					    memory_order_relaxed);
-		if (now >= cache->max_bytes / HOT_AGE_SHARE)
-			atomic_store_explicit(&entry->heat, B2F_CACHE_HOT,
-					      memory_order_relaxed);
+		if (age >= cache->max_bytes / HOT_AGE_SHARE)
+			set_heat(entry, B2F_CACHE_HOT, now);
+		break;
+	case B2F_CACHE_PASSED:
+		if (age >= cache->max_bytes / OVERTAKEN_SHARE)
+			set_heat(entry, B2F_CACHE_WARM, now);
 		break;
 	}
 }

@@ -52,6 +52,8 @@ enum b2f_cache_heat {
 	B2F_CACHE_HOT,
 	/* Loaded for one reader that goes through its file in order. */
 	B2F_CACHE_PASSING,
+	/* That reader is through with it. */
+	B2F_CACHE_PASSED,
 };
 
 struct b2f_cache_link {
@@ -80,8 +82,8 @@ struct b2f_cache_entry {
 	_Atomic unsigned int nrefs;
 	/* An enum b2f_cache_heat; a hint, so races are harmless. */
 	_Atomic unsigned char heat;
-	/* The cache's clock when the entry became warm; a hint, too. */
-	_Atomic uint64_t warm_since;
+	/* The cache's clock when it became warm or passed; a hint, too. */
+	_Atomic uint64_t since;
 	/* The next four are protected by the stripe's lock. */
 	enum b2f_cache_state state;
 	/* Of a failed load. */

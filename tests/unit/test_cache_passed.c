@@ -76,11 +76,26 @@ Test(cache_passed, passed_entry_that_is_used_again_is_an_ordinary_one)
 	for (uint64_t i = 0; i < 10; i++)
 		pass(cache, 1, i);
 	for (uint64_t i = 0; i < 10; i++)
+		pass(cache, 3, i);
+	for (uint64_t i = 0; i < 10; i++)
 		cr_assert(pass(cache, 1, i));
 	for (uint64_t i = 0; i < 2000; i++)
 		pass(cache, 2, i);
 	for (uint64_t i = 0; i < 10; i++)
 		cr_assert(touch(cache, 1, i, BLOCK));
+	b2f_cache_free(cache);
+}
+
+Test(cache_passed, use_that_was_overtaken_does_not_keep_an_entry)
+{
+	struct b2f_cache *cache = cache_new(MIB(2));
+
+	for (uint64_t i = 0; i < 2000; i++) {
+		pass(cache, 1, i);
+		cr_assert(touch(cache, 1, i, BLOCK));
+	}
+	cr_assert_leq(stats_of(cache).bytes,
+		      MIB(2) / 16 + 2 * (BLOCK + OVERHEAD));
 	b2f_cache_free(cache);
 }
 
