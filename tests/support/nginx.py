@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""nginx - files on a real web server
+
+    nginx.require()
+    with Nginx("files") as server:
+        server.url              # http://127.0.0.1:PORT
+        server.log()            # (method, status, range) of each request
+
+The same files are below several paths:
+
+    /plain/       ranges, strong ETags, If-Match
+    /gzip/        the same, and compressed for clients that say they take it
+    /weak/        ETags are weak
+    /dated/       no ETags: what tells a version is Last-Modified
+    /closing/     a connection ends after three requests
+    /whole/       no ranges
+    /moved/       a redirect to /plain/
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from s3_server import PATIENCE, SKIPPED, free_port
+
+CONFIG = """
+daemon off;
+worker_processes 1;
+pid {top}/pid;
+error_log {top}/error.log;
+{user}
+events {{}}
+http {{
+    log_format short '$request_method $status $http_range';
+    access_log {top}/access.log short;
+    client_body_temp_path {top}/body;
+    proxy_temp_path {top}/proxy;
+    fastcgi_temp_path {top}/fastcgi;
+    uwsgi_temp_path {top}/uwsgi;
+    scgi_temp_path {top}/scgi;
+    default_type application/octet-stream;
+    server {{
+        listen 127.0.0.1:{port};
+        location /plain/ {{ alias {root}/; }}
+        location /gzip/ {{
+            alias {root}/;
+            gzip on;
+            gzip_types *;
+            gzip_min_length 1;
+        }}
+        location /weak/ {{
+            alias {root}/;
+            etag off;
+            add_header ETag 'W/"$sent_http_last_modified"';
+        }}
+        location /dated/ {{ alias {root}/; etag off; }}
+        location /closing/ {{ alias {root}/; keepalive_requests 3; }}
+        location /whole/ {{ alias {root}/; max_ranges 0; }}
+        location /moved/ {{ rewrite ^/moved/(.*)$ /plain/$1 permanent; }}
+    }}
+}}
+"""
+
+
+def find():
+    return shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+
+
+def require():
+    """Ends the test as one that was skipped, if there is no nginx."""
+    if not find():
+        print("skipped: nginx is not installed")
+        sys.exit(SKIPPED)
+
+
+class Nginx:
+    def __init__(self, root):
+        self.root = os.path.abspath(root)
+
+    def __enter__(self):
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="bloscfs-nginx."))
+        try:
+            # Another program may take a port before the server does.
+            for _ in range(5):
+                self.start()
+                if self.is_up():
+                    return self
+                self.stop()
+            raise AssertionError(f"nginx does not start: {self.errors()}")
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def start(self):
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        (self.top / "conf").write_text(CONFIG.format(
+            top=self.top, root=self.root, port=port,
+            user="user root;" if os.getuid() == 0 else ""))
+        self.process = subprocess.Popen(
+            [find(), "-p", self.top, "-c", self.top / "conf", "-e",
+             self.top / "error.log"], stderr=subprocess.DEVNULL)
+
+    def is_up(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                urllib.request.urlopen(self.url, timeout=PATIENCE).close()
+            except urllib.error.HTTPError as e:
+                # It has no page there, and says so.
+                return e.headers["Server"].startswith("nginx")
+            except OSError:
+                time.sleep(0.02)
+        return False
+
+    def log(self):
+        """What was asked since the last call."""
+        path = self.top / "access.log"
+        lines = path.read_text().splitlines()
+        os.truncate(path, 0)
+        return [tuple(line.split(" ", 2)) for line in lines]
+
+    def errors(self):
+        return (self.top / "error.log").read_text(errors="replace")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
+    def __exit__(self, *_):
+        if getattr(self, "process", None):
+            self.stop()
+        shutil.rmtree(self.top, ignore_errors=True)
