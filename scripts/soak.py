@@ -15,6 +15,8 @@ import names  # noqa: E402
 import packed  # noqa: E402
 import power  # noqa: E402
 import remote_faults  # noqa: E402
+import remote_kills  # noqa: E402
+import remote_writers  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
 import suites  # noqa: E402
@@ -88,7 +90,13 @@ def blp(count, seed):
 
 
 def remote(count, seed):
-    """A hundred reads at a time, each in a mount of its own."""
+    """Writers; kills; then a hundred reads at a time, each in a mount of its own."""
+    yield f"writers, seed {seed}", lambda: remote_writers.race(
+        count // 5, seed)
+    yield f"bloscctl append, seed {seed}", lambda: remote_writers.race_programs(
+        count // 20, seed)
+    for i in range(max(1, count // 1000)):
+        yield f"kills, seed {seed + i}", lambda: remote_kills.kill(seed + i)
     for first in range(0, count, 100):
         yield f"seed {seed + first}", lambda: remote_faults.play(
             min(100, count - first), seed + first)

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -11,59 +10,10 @@ import s3_server  # noqa: E402
 from bloscctl import cat, ctl, workdir  # noqa: E402
 from build import BLOSCCTL  # noqa: E402
 from fake_s3 import FakeS3  # noqa: E402
-from proxy import Fault, Proxy, drop  # noqa: E402
+from killing_proxy import KillingProxy  # noqa: E402
 
 PIECE = os.urandom(30_000)
 URL = "s3://bucket/x.b2frame"
-
-
-class KillingProxy(Proxy):
-    """Kills the program that asks, at its @nth request: before the server sees that,
-    or (@late) when the server has done it."""
-    def __init__(self, port):
-        super().__init__(port)
-        self.process = None
-        self.nth = 0
-        self.late = False
-        self.fault = self.choose
-
-    def begin(self, nth, late):
-        self.take()
-        self.nth, self.late = nth, late
-        # Its first request waits until it is known.
-        with self.lock:
-            self.process = subprocess.Popen(
-                [BLOSCCTL, "append", "-q", URL, "x"])
-
-    def choose(self, request):
-        if not self.nth or request.nth < self.nth:
-            return None
-        if request.nth > self.nth:
-            return drop
-        if self.late:
-            return Fault("lose")
-        self.kill()
-        return drop
-
-    def kill(self):
-        self.process.kill()
-
-    def end(self):
-        """Whether it was killed."""
-        status = self.process.wait()
-        self.nth = 0
-        return status < 0
-
-
-class LateHandler(KillingProxy.handler):
-    def hang_up(self):
-        # The server has answered, and the program has not heard of it.
-        if self.owner.nth and self.owner.late:
-            self.owner.kill()
-        super().hang_up()
-
-
-KillingProxy.handler = LateHandler
 
 
 def count_pieces():
@@ -75,8 +25,7 @@ def count_pieces():
 def check_kills(proxy, late):
     before, seen = count_pieces(), set()
     for nth in range(1, 100):
-        proxy.begin(nth, late)
-        killed = proxy.end()
+        killed = proxy.run([BLOSCCTL, "append", "-q", URL, "x"], nth, late)
         after = count_pieces()
         assert after - before in (0, 1), (nth, before, after)
         # Once all was acknowledged it is there.

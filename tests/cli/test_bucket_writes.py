@@ -24,10 +24,7 @@ def fill(client):
 
 def by_blosc2(client, key):
     """What python-blosc2 reads of the frame, after a download."""
-    top = pathlib.Path("downloaded", key)
-    top.mkdir(parents=True)
-    for name in client.names(key + "/"):
-        (top / name).write_bytes(client.get(f"{key}/{name}"))
+    top = client.get_tree(key, pathlib.Path("downloaded", key))
     return blosc2.open(str(top), mode="r")[:]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from http_server import HttpServer
 from mounting import BUILD, Mount
 from proxy import Proxy
-from s3_server import ENV, Client, S3Server
+from s3_server import ENV, Client, given_or_new
 
 ARRAY = np.arange(300 * 200, dtype="f8").reshape(300, 200)
 
@@ -30,7 +30,7 @@ def save_array(path, array=ARRAY, contiguous=True):
 @contextlib.contextmanager
 def s3():
     """(the proxy before a server with an empty bucket, a client of it)"""
-    with S3Server() as server, Proxy(server.port) as way:
+    with given_or_new() as server, Proxy(server.port) as way:
         os.environ.update(ENV, AWS_ENDPOINT_URL=way.url)
         yield way, Client(server.url)
 

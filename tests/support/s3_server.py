@@ -6,7 +6,8 @@
         client = Client(server.url)
         client.put("bucket/key", b"bytes")
 
-scripts/setup installs it where it can be had.
+scripts/setup installs it where it can be had.  With B2F_S3=http://127.0.0.1:PORT
+given_or_new() is another server that is running there.
 """
 import contextlib
 import datetime
@@ -120,6 +121,29 @@ class S3Server:
         shutil.rmtree(self.top, ignore_errors=True)
 
 
+class GivenServer:
+    """The server at the URL of B2F_S3, on this machine, with the keys from above;
+    its bucket "bucket" is emptied."""
+
+    def __init__(self, url):
+        self.url, self.port = url, urllib.parse.urlsplit(url).port
+
+    def __enter__(self):
+        client = Client(self.url)
+        status, _, body = client.request("PUT", "bucket")
+        assert status in (200, 409), body
+        client.remove_all("bucket")
+        return self
+
+    def __exit__(self, *_):
+        Client(self.url).remove_all("bucket")
+
+
+def given_or_new():
+    url = os.environ.get("B2F_S3")
+    return GivenServer(url) if url else S3Server()
+
+
 class Client:
     """Signed requests, one connection each; @url may be that of a proxy."""
 
@@ -183,6 +207,17 @@ class Client:
         return [urllib.parse.unquote(k)[len(prefix) - len(bucket) - 1:]
                 for k in re.findall("<Key>([^<]*)</Key>", body.decode())]
 
+    def remove_all(self, bucket):
+        """A page of names at a time."""
+        while True:
+            body = self.request("GET", bucket, query="list-type=2",
+                                expect=200)[2]
+            keys = re.findall("<Key>([^<]*)</Key>", body.decode())
+            if not keys:
+                return
+            for key in keys:
+                self.delete(f"{bucket}/{key}")
+
     def put_tree(self, path, prefix):
         """Uploads the file or directory @path as @prefix, indexes last."""
         path = pathlib.Path(path)
@@ -192,3 +227,11 @@ class Client:
             rest = file.relative_to(path)
             self.put(prefix if path.is_file() else f"{prefix}/{rest}",
                      file.read_bytes())
+
+    def get_tree(self, prefix, path):
+        """Downloads what is at @prefix, "bucket/dir", as the directory @path."""
+        path = pathlib.Path(path)
+        path.mkdir(parents=True)
+        for name in self.names(prefix + "/"):
+            (path / name).write_bytes(self.get(f"{prefix}/{name}"))
+        return path

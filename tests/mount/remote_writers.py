@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""remote_writers - writers that race for one frame behind a server that often fails
+
+race() lets writers of the library race, and race_programs() bloscctl append:
+what was acknowledged is there, once, and nothing else that was not tried.
+"""
+import pathlib
+import random
+import struct
+import subprocess
+import threading
+
+import blosc2
+import numpy as np
+
+import proxy
+from mounting import BUILD
+from remote import s3
+from s3_server import ACCESS, SECRET
+
+WRITERS = 8
+# One request of so many fails.
+ONE_IN = 15
+FRAME = "bucket/race.b2frame"
+URL = f"s3://{FRAME}"
+CHUNK = 65536
+
+
+def pick(rng, request):
+    """What happens to @request: something that passes, or nothing."""
+    if rng.randrange(ONE_IN):
+        return None
+    faults = [proxy.drop, proxy.status(500), proxy.status(503)]
+    if request.method == "GET":
+        faults += [proxy.cut(rng.randrange(1, 300)),
+                   proxy.stall(rng.random() / 10)]
+    elif request.method == "PUT":
+        faults += [proxy.lose, proxy.lose, proxy.status(409)]
+        # When conditions are tried out, that means that they do not hold.
+        if "probe" not in request.path:
+            faults.append(proxy.status(412))
+    else:
+        faults.append(proxy.lose)
+    return rng.choice(faults)
+
+
+class Faults:
+    """pick() for requests of many threads."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.lock = threading.Lock()
+
+    def __call__(self, request):
+        with self.lock:
+            return pick(self.rng, request)
+
+
+def cat():
+    return subprocess.run([BUILD / "bloscctl", "cat", URL], check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def contents(client):
+    """The frame's bytes, which python-blosc2 reads after a download as we do."""
+    ours = cat()
+    theirs = blosc2.open(str(client.get_tree(FRAME, "downloaded")),
+                         mode="r")[:]
+    assert ours == theirs
+    subprocess.run([BUILD / "bloscctl", "verify", "-q", URL], check=True)
+    return ours
+
+
+def parse(said):
+    """{word: [numbers]} of the lines of remote_writers."""
+    found = {"list": [], "tried": [], "own": [], "done": []}
+    for line in said.splitlines():
+        word, *numbers = line.split()
+        found[word].append([int(n) for n in numbers])
+    return found
+
+
+def check_list(data, acked, tried):
+    numbers = np.frombuffer(data[:CHUNK], "<u4")
+    there = numbers[1:1 + numbers[0]].tolist()
+    assert len(set(there)) == len(there), "a commit was done twice"
+    lost = set(acked) - set(there)
+    assert not lost, f"lost: {sorted(lost)}"
+    assert set(there) <= set(acked) | set(tried), "what was never tried"
+    assert not numbers[1 + len(there):].any()
+    return len(there) - len(acked)
+
+
+def check_own(data, chunk, acked, tried):
+    numbers = np.frombuffer(data[chunk * CHUNK:(chunk + 1) * CHUNK], "<u4")
+    assert (numbers == numbers[0]).all(), "a mix"
+    # A later one may have happened, though its writer was not told so.
+    assert acked <= numbers[0] <= tried, (chunk, acked, numbers[0], tried)
+
+
+def race(count, seed):
+    """@count commits of the library."""
+    with s3() as (way, client):
+        way.fault = Faults(seed)
+        run = subprocess.run(
+            [BUILD / "remote_writers", way.url, ACCESS, SECRET, URL,
+             str(WRITERS), str(count), str(seed)], text=True, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        nfaults = len(way.take())
+        way.fault = None
+        assert run.returncode == 0, run.stderr
+        found = parse(run.stdout)
+        data = contents(client)
+        unsure = check_list(data, [n for n, in found["list"]],
+                            [n for n, in found["tried"]])
+        for own in found["own"]:
+            check_own(data, *own)
+        commits, refused, errors = found["done"][0]
+        assert commits >= count
+        print(f"  {commits} commits, {refused} refused, {errors} errors, "
+              f"{unsure} done though refused, {nfaults} requests")
+
+
+def record(writer, nth, rng):
+    body = rng.randbytes(rng.randrange(100, 100000))
+    return struct.pack("<4sIII", b"rec:", writer, nth, len(body)) + body
+
+
+def records(data):
+    """The (writer, nth) of what was appended, in order."""
+    at = 0
+    while at < len(data):
+        magic, writer, nth, size = struct.unpack_from("<4sIII", data, at)
+        assert magic == b"rec:", f"no record at {at}"
+        at += 16 + size
+        yield writer, nth
+    assert at == len(data), "half a record"
+
+
+class Appender(threading.Thread):
+    """Runs bloscctl append until enough of all were acknowledged."""
+    lock = threading.Lock()
+
+    def __init__(self, number, seed, done, count):
+        super().__init__()
+        self.number, self.done, self.count = number, done, count
+        self.rng = random.Random(seed * WRITERS + number)
+        self.tried = []
+
+    def run(self):
+        nth = 0
+        while len(self.done) < self.count:
+            nth += 1
+            path = pathlib.Path(f"record{self.number}")
+            path.write_bytes(record(self.number, nth, self.rng))
+            run = subprocess.run(
+                [BUILD / "bloscctl", "append", "-q", URL, path], check=False,
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            assert SECRET not in run.stderr
+            with self.lock:
+                if run.returncode == 0:
+                    self.done.append((self.number, nth))
+                else:
+                    self.tried.append((self.number, nth, run.stderr))
+
+
+def race_programs(count, seed):
+    """@count appends."""
+    with s3() as (way, client):
+        pathlib.Path("empty").touch()
+        subprocess.run([BUILD / "bloscctl", "compress", "-q", "empty", "-o",
+                        URL, f"--chunksize={CHUNK}"], check=True)
+        way.fault = Faults(seed)
+        done = []
+        writers = [Appender(i, seed, done, count) for i in range(WRITERS)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        way.fault = None
+        there = [*records(contents(client))]
+        assert len(set(there)) == len(there), "an append was done twice"
+        lost = set(done) - set(there)
+        assert not lost, f"lost: {sorted(lost)}"
+        tried = {(w, n): said for x in writers for w, n, said in x.tried}
+        assert set(there) <= set(done) | set(tried)
+        unsure = set(there) - set(done)
+        lies = [tried[x] for x in unsure if "nothing was appended" in tried[x]]
+        print(f"  {len(done)} appends, {len(tried)} refused, {len(unsure)} of "
+              f"these done, {len(way.take())} requests")
+        assert not lies, f"{len(lies)} said that nothing was: {lies[0]}"
+
