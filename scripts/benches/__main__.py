@@ -4,25 +4,25 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
 import library
 from columns import Bloscfs, Mounted, clean, run
-from data import (CORES, MIB, Set, drop_caches, hold_memory, pieces, remove,
-                  walk, warm)
+from data import (MIB, Set, drop_caches, hold_memory, pieces, remove, walk,
+                  warm)
+from report import ROOT, machine, median, reason
 from rows import COLD, FULL, HOT, QUICK, ROWS, SIZES, TINY
 from work import WRITTEN, Files
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", ROOT / "build/bench"))
+# What the runs leave, and the figures are drawn from.
+JSON = {"local": ROOT / "build/bench.json",
+        "remote": ROOT / "build/bench-remote.json"}
 
 
 def peak_mib(pid):
@@ -105,12 +105,6 @@ def prepare(row, top, level):
     return data
 
 
-def reason(e):
-    """Of what failed, in a line."""
-    said = getattr(e, "stderr", None) or ""
-    return ": ".join([f"{e}", *said.strip().splitlines()[-1:]])
-
-
 def measure(row, columns, top, level, rounds):
     """{column name: [samples]}, and why columns are missing."""
     data = prepare(row, top, level)
@@ -130,10 +124,6 @@ def measure(row, columns, top, level, rounds):
                 missing[column.name] = f"failed: {reason(e)}"
     clean(data)
     return data.size, {k: v for k, v in samples.items() if v}, missing
-
-
-def median(samples, what="seconds"):
-    return statistics.median(s[what] for s in samples)
 
 
 def report(row, size, samples, missing):
@@ -229,31 +219,36 @@ def choose(names, full):
         [row for row in ROWS if full or not row.slow]
 
 
-def machine():
-    return {"cores": CORES, "kernel": platform.release(),
-            "load": os.getloadavg()[0], "date": time.strftime("%F %T"),
-            "commit": run("git", "-C", ROOT, "describe", "--always",
-                          "--dirty").strip()}
-
-
 def parse():
     p = argparse.ArgumentParser(prog="scripts/bench", description="see there")
     p.add_argument("mode", choices=["quick", "full", "against", "library",
-                                    "plot"])
+                                    "remote", "plot"])
     p.add_argument("names", nargs="*", help="rows; all, if none is named")
     p.add_argument("--rounds", type=int, default=0)
     p.add_argument("--tiny", action="store_true")
     p.add_argument("--dir", help="where the files are (default: /tmp)")
-    p.add_argument("--json", default=str(ROOT / "build/bench.json"))
+    p.add_argument("--json", help="build/bench.json, build/bench-remote.json")
     p.add_argument("--docs", default=str(ROOT / "docs"))
     return p.parse_args()
+
+
+def draw(args):
+    import plot
+    import remote_plot
+    for path in [args.json] if args.json else JSON.values():
+        if not os.path.exists(path):
+            continue
+        with open(path) as f:
+            is_remote = "delay" in json.load(f)
+        (remote_plot if is_remote else plot).draw(path, pathlib.Path(args.docs))
 
 
 def main():
     args = parse()
     if args.mode == "plot":
-        import plot
-        return plot.draw(args.json, pathlib.Path(args.docs))
+        return draw(args)
+    args.json = args.json or JSON["remote" if args.mode == "remote" else
+                                  "local"]
     other = build_other(args.names.pop(0)) if args.mode == "against" else None
     full = args.mode == "full"
     level = TINY if args.tiny else FULL if full else QUICK
@@ -264,6 +259,9 @@ def main():
         os.chmod(top, 0o755)
         if args.mode == "library":
             return library.main(args.names, BUILD, top)
+        if args.mode == "remote":
+            import remote
+            return remote.main(args, BUILD, pathlib.Path(top))
         done = []
         for row in choose(args.names, full):
             if other:

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""remote - frames in an object store beside other ways: scripts/bench remote
+
+  open         mount, or make a client; then the first 4 KiB, from the middle
+  random       100 reads of 4 KiB of what is open
+  random-warm  the same of a second program, with what the first has kept
+  seq          all of it in order
+  seq-warm     the same of a second program, with what the first has kept
+  write        write, and wait until the server has it
+  race         eight writers add to the end of one array or file
+  million      the first byte of a frame of 1,000,000 chunks
+"""
+import contextlib
+import json
+import logging
+import os
+import shutil
+import statistics
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+from data import MIB, drop_caches, hold_memory
+from remote_columns import (Append, Blosc2, Bloscfs, Compress, Rclone, S3fs,
+                            ZarrFsspec, ZarrObstore)
+from remote_scene import DELAY, RATE, Scene, find
+from report import machine, median, reason
+from work import offsets
+
+READS = 100
+RACERS, TURNS = 8, 4
+# Bytes of each turn; the chunks of the array that zarr adds to are larger.
+PIECE = 64 << 10
+TRIES = 100
+
+LZ4, ZSTD = Bloscfs("lz4"), Bloscfs("zstd")
+SINGLE = Bloscfs("single", "bloscfs, lz4, contiguous")
+MILLION = Bloscfs("million", "bloscfs")
+PUT_LZ4, PUT_ZSTD = Compress("lz4"), Compress("zstd")
+S3FS, RCLONE = S3fs(), Rclone()
+FSSPEC, OBSTORE, BLOSC2 = ZarrFsspec(), ZarrObstore(), Blosc2()
+READERS = [LZ4, ZSTD, SINGLE, S3FS, RCLONE, FSSPEC, OBSTORE, BLOSC2]
+KEEPERS = [LZ4, ZSTD, SINGLE, S3FS, RCLONE, BLOSC2]
+
+
+@dataclass
+class Row:
+    name: str
+    title: str
+    work: str
+    columns: list
+    unit: str
+    # Of those that are measured against.
+    per: int = 1
+    keeps: bool = False
+    # (columns, what it is, at most or at least, the function that tells it)
+    limits: list = field(default_factory=list)
+
+    def is_time(self):
+        return self.unit != "MB/s"
+
+    def value(self, seconds, size):
+        scale = {"s": 1, "ms": 1e3}
+        return seconds / self.per * scale[self.unit] if self.is_time() else \
+            size / seconds / 1e6
+
+
+def trips(got, scene, column):
+    return got["seconds"] / READS * 1e3 / DELAY
+
+
+def of_link(got, scene, column):
+    """What part of the link's rate, which carries compressed bytes."""
+    return scene.size / got["seconds"] / 1e6 / RATE / \
+        scene.ratios[column.prefix]
+
+
+def requests(got, scene, column):
+    return got["requests"]
+
+
+ROWS = [
+    Row("open", "from nothing to the first 4 KiB", "open_first", READERS,
+        "ms"),
+    Row("random", "a read of 4 KiB at random, of 100", "random", READERS, "ms",
+        per=READS, limits=[([LZ4, ZSTD, SINGLE], "round trips per read", 2.2,
+                            trips)]),
+    Row("random-warm", "the same of the next program, with what was kept",
+        "random", KEEPERS, "ms", per=READS, keeps=True,
+        limits=[([LZ4, ZSTD, SINGLE], "round trips per read", 0.2, trips)]),
+    Row("seq", "in order", "sequential", READERS, "MB/s",
+        limits=[([LZ4, ZSTD, SINGLE], "of link x ratio", -0.9, of_link)]),
+    Row("seq-warm", "the same of the next program, with what was kept",
+        "sequential", KEEPERS, "MB/s", keeps=True),
+    Row("write", "write, until the server has it", "write",
+        [PUT_LZ4, PUT_ZSTD, S3FS, RCLONE, FSSPEC, OBSTORE, BLOSC2], "MB/s",
+        limits=[([PUT_LZ4, PUT_ZSTD], "of link x ratio", -0.8, of_link)]),
+    Row("race", f"{RACERS} writers, each adds {TURNS} times", "race",
+        [Append(), S3FS, FSSPEC, OBSTORE], "s"),
+    Row("million", "the first byte of a frame of 1,000,000 chunks",
+        "open_million", [MILLION], "ms",
+        limits=[([MILLION], "requests", 4, requests)]),
+]
+
+
+class Work:
+    """What is done and measured; each returns what Scene.measured() gives."""
+
+    def __init__(self, scene):
+        self.scene = scene
+
+    def check(self, off, got):
+        if off < self.scene.size:
+            assert bytes(got) == self.scene.part(off, len(got)), off
+
+    def open_first(self, column, keep):
+        off = self.scene.size // 2 + 3 * 4096
+        with contextlib.ExitStack() as stack:
+            with self.scene.measured() as got:
+                reader = stack.enter_context(column.start(self.scene, keep))
+                reader.open()
+                first = reader.read(off, 4096)
+            reader.close()
+        self.check(off, first)
+        return got
+
+    def random(self, column, keep):
+        with column.start(self.scene, keep) as reader:
+            reader.open()
+            reader.hint_random()
+            # Whatever an open leaves for the first read is done.
+            self.check(4096, reader.read(4096, 4096))
+            with self.scene.measured() as got:
+                for off in offsets(self.scene.size, READS):
+                    self.check(off, reader.read(off, 4096))
+            reader.close()
+        return got
+
+    def sequential(self, column, keep):
+        with column.start(self.scene, keep) as reader:
+            reader.open()
+            with self.scene.measured() as got:
+                n = reader.read_all(self.check)
+            reader.close()
+        assert n == self.scene.size, n
+        return got
+
+    def write(self, column, keep):
+        self.scene.clean()
+        return column.write(self.scene)
+
+    def open_million(self, column, keep):
+        with column.start(self.scene, keep) as reader:
+            os.listdir(reader.path.parent)
+            with self.scene.measured() as got:
+                reader.open()
+                assert len(reader.read(50 * 4096, 1)) == 1
+            reader.close()
+        return got
+
+    def race(self, column, keep):
+        """How many of the pieces are there in the end, each once, is "kept"."""
+        self.scene.clean()
+        column.begin_race(self.scene)
+        failed = []
+        with contextlib.ExitStack() as stack:
+            racers = [stack.enter_context(column.racer(self.scene, i))
+                      for i in range(RACERS)]
+            threads = [threading.Thread(target=take_turns,
+                                        args=(add, i, failed))
+                       for i, add in enumerate(racers)]
+            with self.scene.measured() as got:
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+        there = column.race_result(self.scene)
+        whole = [there[i:i + PIECE] for i in range(0, len(there), PIECE)]
+        got["pieces"] = RACERS * TURNS
+        got["kept"] = sum(whole.count(piece(i, turn)) == 1
+                          for i in range(RACERS) for turn in range(TURNS))
+        got["refused"] = len(failed)
+        return got
+
+
+def piece(i, turn):
+    """Eight bytes that no other one has."""
+    return (i * TURNS + turn + 1).to_bytes(8, "little") * (PIECE // 8)
+
+
+def take_turns(add, i, failed):
+    """A writer that is refused tries again; one that was not is content."""
+    for turn in range(TURNS):
+        for _ in range(TRIES):
+            try:
+                if add(piece(i, turn)):
+                    break
+            except Exception as e:  # noqa: BLE001 - of any of the libraries
+                failed.append(str(e))
+                continue
+            failed.append("refused")
+
+
+def sample(row, column, scene, is_first):
+    # A comma would end the option that names it.
+    keep = scene.top / "keep" / column.name.replace(", ", "-").replace(
+        " ", "-") if row.keeps else None
+    work = Work(scene)
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        if is_first:
+            getattr(work, row.work)(column, keep)
+    drop_caches()
+    hold_memory(2 * scene.size)
+    return getattr(work, row.work)(column, keep)
+
+
+def measure(row, scene, rounds):
+    """{column name: [samples]}, and why columns are missing."""
+    missing = {c.name: c.missing(scene.build) for c in row.columns
+               if c.missing(scene.build)}
+    samples = {}
+    for i in range(rounds):
+        for column in row.columns[::-1 if i % 2 else 1]:
+            if column.name in missing:
+                continue
+            try:
+                samples.setdefault(column.name, []).append(
+                    sample(row, column, scene, i == 0))
+            except Exception as e:  # noqa: BLE001 - of any of the libraries
+                missing[column.name] = f"failed: {type(e).__name__} {reason(e)}"
+    shutil.rmtree(scene.top / "keep", ignore_errors=True)
+    names = [c.name for c in row.columns if c.name in samples]
+    return {n: samples[n] for n in names if n not in missing}, missing
+
+
+def verdicts(row, scene, samples):
+    for columns, what, limit, tell in row.limits:
+        for column in columns:
+            if column.name not in samples:
+                continue
+            got = statistics.median(tell(s, scene, column)
+                                    for s in samples[column.name])
+            good = got >= -limit if limit < 0 else got <= limit
+            yield {"column": column.name, "what": what, "value": got,
+                   "at": "least" if limit < 0 else "most",
+                   "limit": abs(limit), "reached": bool(good)}
+
+
+def traffic(taken):
+    text = (f"{median(taken, 'requests'):5.0f} requests, "
+            f"{median(taken, 'received') / 1e6:8.2f} MB down, "
+            f"{median(taken, 'sent') / 1e6:8.2f} up")
+    if "kept" in taken[0]:
+        text += (f"; {min(s['kept'] for s in taken)} of {taken[0]['pieces']} "
+                 f"kept, {median(taken, 'refused'):.0f} refused")
+    return text
+
+
+def report(row, scene, samples, missing):
+    """Prints the row and returns it for the JSON."""
+    print(f"\n{row.name}: {row.title}")
+    columns = {}
+    for name, taken in samples.items():
+        value = row.value(median(taken), scene.size)
+        columns[name] = {"value": value, "samples": taken}
+        ours = next(iter(columns.values()))["value"]
+        print(f"  {name:28} {value:9.2f} {row.unit:4} {ours / value:6.2f} x  "
+              f"{traffic(taken)}")
+    for name, why in missing.items():
+        print(f"  {name:28} left out: {why}")
+    limits = [*verdicts(row, scene, samples)]
+    for v in limits:
+        print(f"  {v['column']}: {v['value']:.2f} {v['what']}, wanted at "
+              f"{v['at']} {v['limit']}: "
+              f"{'reached' if v['reached'] else 'not reached'}")
+    sys.stdout.flush()
+    return {"name": row.name, "title": row.title, "unit": row.unit,
+            "size": scene.size, "columns": columns, "missing": missing,
+            "limits": limits}
+
+
+def choose(names):
+    known = {row.name: row for row in ROWS}
+    for name in names:
+        if name not in known:
+            sys.exit(f"scripts/bench remote: no such row: {name}; there are: "
+                     f"{' '.join(known)}")
+    return [known[n] for n in names] or ROWS
+
+
+def main(args, build, top):
+    if not find():
+        sys.exit("scripts/bench remote: no S3 server (scripts/setup says why)")
+    # Clients that are given up without a word say so there.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    rows = choose(args.names)
+    size = 8 * MIB if args.tiny else 256 * MIB
+    rounds = args.rounds or (1 if args.tiny else 3)
+    start, done = time.monotonic(), []
+    with Scene(build, top, size) as scene:
+        print(f"{size // MIB} MiB behind {DELAY} ms and {RATE} MB/s, "
+              f"{rounds} rounds; ratio {scene.ratios}")
+        for row in rows:
+            done.append(report(row, scene, *measure(row, scene, rounds)))
+            with open(args.json, "w") as f:
+                json.dump({"machine": machine(), "delay": DELAY, "rate": RATE,
+                           "rounds": rounds, "ratios": scene.ratios,
+                           "rows": done}, f, indent=1)
+    print(f"\n{args.json} has all samples, of {time.monotonic() - start:.0f} s;"
+          " scripts/bench plot draws them")

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""remote_plot - docs/bench-remote.png, and the tables of docs/remote.md"""
+import json
+
+from plot import color
+from report import median
+
+BEGIN = "<!-- made by scripts/bench plot -->"
+END = "<!-- until here -->"
+# Of the page's tables: row, heading, digits.
+TIMES = [("open", "open, ms", 0), ("random", "4 KiB at random, ms", 1),
+         ("random-warm", "kept, ms", 2), ("seq", "in order, MB/s", 0),
+         ("seq-warm", "kept, MB/s", 0), ("write", "write, MB/s", 0)]
+TRAFFIC = [("open", "open"), ("random", "100 random reads"),
+           ("random-warm", "kept"), ("seq", "in order"), ("seq-warm", "kept"),
+           ("write", "write")]
+
+
+def names_of(rows, wanted):
+    """All columns of the rows, ours first."""
+    names = [n for row, *_ in wanted if row in rows
+             for n in rows[row]["columns"]]
+    return sorted(dict.fromkeys(names), key=lambda n: n[:5] != "blosc")
+
+
+def ours_of(row):
+    return next(iter(row["columns"].values()))["value"]
+
+
+def time_cell(row, name, digits):
+    if not row or name not in row["columns"]:
+        return ""
+    value = row["columns"][name]["value"]
+    return f"{value:.{digits}f} ({value / ours_of(row):.2f} x)"
+
+
+def traffic_cell(row, name):
+    if not row or name not in row["columns"]:
+        return ""
+    taken = row["columns"][name]["samples"]
+    mb = (median(taken, "received") + median(taken, "sent")) / 1e6
+    return f"{median(taken, 'requests'):.0f}; {mb:.2f}"
+
+
+def table(rows, first, wanted, cell):
+    wanted = [w for w in wanted if w[0] in rows]
+    yield f"| {first} | " + " | ".join(w[1] for w in wanted) + " |"
+    yield "|---|" + "---:|" * len(wanted)
+    for name in names_of(rows, wanted):
+        cells = [cell(rows[w[0]], name, *w[2:]) for w in wanted]
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def race_lines(row):
+    for name, column in row["columns"].items():
+        taken = column["samples"]
+        yield (f"| {name} | {column['value']:.1f} | "
+               f"{min(s['kept'] for s in taken)} of {taken[0]['pieces']} | "
+               f"{median(taken, 'refused'):.0f} | "
+               f"{median(taken, 'requests'):.0f} |")
+
+
+def limit_lines(rows):
+    for row in rows.values():
+        for v in row["limits"]:
+            yield (f"| {row['title']} | {v['column']} | {v['value']:.2f} "
+                   f"{v['what']} | at {v['at']} {v['limit']} | "
+                   f"{'yes' if v['reached'] else '**no**'} |")
+
+
+def missing_lines(rows):
+    for row in rows.values():
+        for name, why in row["missing"].items():
+            yield f"- {row['title']}: {name}: {why}"
+
+
+def body(run):
+    rows = {row["name"]: row for row in run["rows"]}
+    m = run["machine"]
+    size = run["rows"][0]["size"] >> 20
+    yield (f"{size} MiB behind {run['delay']} ms and {run['rate']} MB/s, "
+           f"medians of {run['rounds']} rounds in turns; {m['cores']} cores, "
+           f"Linux {m['kernel']}, load {m['load']:.1f} at the end; bloscfs "
+           f"{m['commit']}, {m['date']}. In brackets: against the first line.")
+    yield ""
+    yield from table(rows, "way", TIMES, time_cell)
+    yield "\nRequests; megabytes in both directions:\n"
+    yield from table(rows, "way", TRAFFIC, traffic_cell)
+    if "race" in rows:
+        yield f"\n{rows['race']['title'].capitalize()} to one file or array:\n"
+        yield "| way | s | are there in the end | refused, tried again | requests |"
+        yield "|---|---:|---:|---:|---:|"
+        yield from race_lines(rows["race"])
+    yield "\nWhat is wanted:\n"
+    yield "| row | way | measured | wanted | reached |\n|---|---|---:|---:|---|"
+    yield from limit_lines(rows)
+    left_out = [*missing_lines(rows)]
+    if left_out:
+        yield "\nLeft out:\n"
+        yield from left_out
+
+
+def rewrite(path, lines):
+    """Replaces what is between the marks of the page."""
+    text = path.read_text()
+    head, rest = text.split(BEGIN)
+    tail = rest.split(END)[1]
+    path.write_text("\n".join([head + BEGIN, "", *lines, "", END + tail]))
+
+
+def draw_row(axis, row):
+    columns = row["columns"]
+    names = list(columns)[::-1]
+    bars = axis.barh(names, [columns[n]["value"] for n in names],
+                     color=[color(n) for n in names])
+    axis.bar_label(bars, fmt="%.3g", fontsize=7, padding=2)
+    axis.set_title(f"{row['title']}, {row['unit']}", fontsize=9, loc="left")
+    axis.tick_params(labelsize=7)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.margins(x=0.1)
+
+
+def draw(path, docs):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    with open(path) as f:
+        run = json.load(f)
+    rows = [row for row in run["rows"] if len(row["columns"]) > 1]
+    heights = [len(row["columns"]) + 1.5 for row in rows]
+    figure, axes = pyplot.subplots(
+        len(rows), figsize=(7, sum(heights) * 0.22), squeeze=False,
+        height_ratios=heights, layout="constrained")
+    for axis, row in zip(axes[:, 0], rows):
+        draw_row(axis, row)
+    figure.suptitle(f"An object store behind {run['delay']} ms and "
+                    f"{run['rate']} MB/s", fontsize=10)
+    figure.savefig(docs / "bench-remote.png", dpi=120)
+    rewrite(docs / "remote.md", body(run))
+    print(docs / "bench-remote.png", docs / "remote.md")

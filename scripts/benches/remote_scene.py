@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""remote_scene - the same data in many forms in one bucket, behind a slow link
+
+    with Scene(build, top, size) as scene:
+        scene.link.url      # of the server, by the link
+        scene.client        # to it, without the link
+        with scene.measured() as got: ...
+        got["seconds"], got["requests"], got["received"], got["sent"]
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import blosc2
+import numpy as np
+
+from data import MIB, append, cparams, pieces, write
+from library import distinct_million
+from report import ROOT
+
+sys.path.insert(0, str(ROOT / "tests/support"))
+from s3_server import ACCESS, ENV, REGION, SECRET, Client, S3Server, find  # noqa: E402,F401
+
+# Of a round trip, ms, and of the link, MB/s in each direction.
+DELAY, RATE = 20, 100
+ITEMS = MIB // 8
+
+
+class Link:
+    """tests/tools/slow_link.c, before the server at @port."""
+
+    def __init__(self, build, port):
+        self.process = subprocess.Popen(
+            [build / "slow_link", str(port), str(DELAY), str(RATE)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.port = int(self.process.stdout.readline().split()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def count(self):
+        """(requests, bytes to the server, bytes from it) since the last call."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return [int(n) for n in self.process.stdout.readline().split()]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Scene:
+    def __init__(self, build, top, size):
+        self.build, self.top, self.size = build, top, size
+        self.parts = pieces("walk")
+        # Of what is stored to what is shown, by the name of the prefix.
+        self.ratios = {}
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            self.server = stack.enter_context(S3Server())
+            self.link = Link(self.build, self.server.port)
+            stack.callback(self.link.close)
+            self.client = Client(self.server.url)
+            self.fill()
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def env(self):
+        """Of a program that asks by the link."""
+        return dict(os.environ, **ENV, AWS_ENDPOINT_URL=self.link.url)
+
+    def plain(self):
+        """All bytes of the data."""
+        n = self.size // MIB
+        return b"".join(self.parts[i % len(self.parts)] for i in range(n))
+
+    def put(self, path, prefix):
+        """Makes the local @path the prefix, or object, @prefix of the bucket."""
+        self.client.put_tree(path, f"bucket/{prefix}")
+        files = [path] if path.is_file() else path.rglob("*")
+        stored = sum(f.stat().st_size for f in files if f.is_file())
+        self.ratios[prefix.split("/")[0]] = self.size / stored
+
+    def fill(self):
+        place = self.top / "made"
+        place.mkdir()
+        for codec in "lz4", "zstd":
+            append(place / codec, self.parts, self.size, codec)
+            self.put(place / codec, f"{codec}/data.b2frame")
+        write(self.top / "plain", self.parts, self.size)
+        self.put(self.top / "plain", "plain/data")
+        self.array = np.frombuffer(self.plain(), "f8")
+        blosc2.asarray(self.array, chunks=(ITEMS,), cparams=cparams("lz4"),
+                       urlpath=str(place / "single"), contiguous=True)
+        self.put(place / "single", "single/data.b2nd")
+        distinct_million(str(place / "million"))
+        self.client.put_tree(place / "million", "bucket/million/data.b2frame")
+        with contextlib.suppress(ImportError):
+            self.fill_zarr(place / "zarr")
+        shutil.rmtree(place)
+
+    def fill_zarr(self, path):
+        import zarr
+        make_zarr(zarr.storage.LocalStore(path), self.array.size)[:] = \
+            self.array
+        self.put(path, "zarr")
+
+    def clean(self):
+        """Removes what a sample has written, and makes room for the next."""
+        bucket = pathlib.Path(self.server.data) / "bucket"
+        shutil.rmtree(bucket / "new", ignore_errors=True)
+        self.client.put("bucket/new/", b"")
+
+    def length(self, key):
+        """Of the object, by the server itself; None: there is none."""
+        status, headers, _ = self.client.request("HEAD", f"bucket/{key}")
+        return int(headers["Content-Length"]) if status == 200 else None
+
+    def part(self, off, n=4096):
+        """What is to be read there, within a piece."""
+        piece = self.parts[off // MIB % len(self.parts)]
+        return piece[off % MIB:off % MIB + n]
+
+    @contextlib.contextmanager
+    def measured(self):
+        """What is done inside, in a dictionary that is complete afterwards."""
+        got = {}
+        self.link.count()
+        start = time.perf_counter()
+        yield got
+        got["seconds"] = time.perf_counter() - start
+        got["requests"], got["sent"], got["received"] = self.link.count()
+
+
+def make_zarr(store, nitems):
+    """An array of chunks like those of our frames."""
+    import zarr
+    from zarr.codecs import BloscCodec
+    return zarr.create_array(
+        store, shape=(nitems,), chunks=(ITEMS,), dtype="f8",
+        compressors=BloscCodec(cname="lz4", clevel=5, shuffle="shuffle",
+                               typesize=8))
+
