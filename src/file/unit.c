@@ -19,6 +19,9 @@ struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 		.file = r->cache_id, .item = item, .unit = unit};
 }
 
+/* So many units of a chunk are claimed at once; most chunks have no more. */
+#define CLAIMS_MAX 32
+
 /* What the loader of a unit needs. */
 struct fill {
 	const struct b2f_reading *reading;
@@ -158,11 +161,52 @@ static void load_units(struct fill *fill, uint32_t unit, uint32_t last)
 	}
 }
 
-/* As load_units(), with one read of all that is stored, into @dec. */
+/* Claims units from @unit to @last that are not in the cache, as far as @claims goes. */
+static void claim_units(const struct fill *fill, uint32_t unit, uint32_t last,
+			struct b2f_cache_claim claims[CLAIMS_MAX])
+{
+	const struct b2f_reading *r = fill->reading;
+
+	for (uint32_t i = 0; i < CLAIMS_MAX && i <= last - unit; i++) {
+		struct b2f_cache_key key =
+			b2f_unit_key(r, fill->loaded, unit + i);
+
+		claims[i] = (struct b2f_cache_claim){.data = NULL};
+		if (!b2f_cache_claim(r->file->runtime->cache, &key,
+				     b2f_chunk_unit_nbytes(&fill->loaded->chunk,
+							   unit + i),
+				     r->in_order, &claims[i]))
+			claims[i].entry = NULL;
+	}
+}
+
+/* Loads what was claimed.  One that fails says nothing of the others. */
+static void load_claimed(struct fill *fill, uint32_t unit, uint32_t last,
+			 struct b2f_cache_claim claims[CLAIMS_MAX])
+{
+	const struct b2f_reading *r = fill->reading;
+
+	for (uint32_t i = 0; i < CLAIMS_MAX && i <= last - unit; i++) {
+		struct b2f_cache_key key =
+			b2f_unit_key(r, fill->loaded, unit + i);
+
+		if (claims[i].entry)
+			b2f_cache_settle(r->file->runtime->cache, &claims[i],
+					 fill_unit(fill, &key, claims[i].data,
+						   claims[i].size));
+	}
+}
+
+/*
+ * As load_units(), with one read of all that is stored, into @dec.  The units are
+ * claimed before that: a reader that wants one waits, instead of reading and decoding
+ * the same.
+ */
 static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
 			 struct b2f_decoder *dec)
 {
 	struct b2f_kept_object *k = get_object(fill->reading, fill->loaded);
+	struct b2f_cache_claim claims[CLAIMS_MAX];
 	const struct b2f_unit_read read = {
 		.frame = fill->reading->frame,
 		.loaded = fill->loaded,
@@ -170,10 +214,13 @@ static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
 		.dec = dec,
 	};
 
+	claim_units(fill, unit, last, claims);
 	/* If it cannot be read, the units find out, and tell. */
 	if (k && b2f_frame_read_rest(&read) == 0)
 		fill->rest = dec->stored.data;
-	load_units(fill, unit, last);
+	load_claimed(fill, unit, last, claims);
+	if (last - unit >= CLAIMS_MAX)
+		load_units(fill, unit + CLAIMS_MAX, last);
 	b2f_kept_put(&fill->reading->file->runtime->kept, k);
 }
 

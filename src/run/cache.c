@@ -246,6 +246,38 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	return err;
 }
 
+bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		     size_t size, bool passing, struct b2f_cache_claim *out)
+{
+	uint64_t hash = hash_of(key);
+	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
+	struct b2f_cache_entry *entry = NULL;
+
+	assert(key->file != 0 && size > 0);
+	pthread_mutex_lock(&stripe->lock);
+	if (!find(cache, hash, key))
+		entry = insert(cache, hash, key, size, passing);
+	stripe->misses += entry != NULL;
+	pthread_mutex_unlock(&stripe->lock);
+	if (!entry)
+		return false;
+	*out = (struct b2f_cache_claim){.size = size, .entry = entry};
+	if (b2f_cache_admit(cache, entry)) {
+		b2f_cache_settle(cache, out, -ENOMEM);
+		return false;
+	}
+	out->data = entry->data;
+	return true;
+}
+
+void b2f_cache_settle(struct b2f_cache *cache, struct b2f_cache_claim *claim,
+		      int err)
+{
+	publish(cache, claim->entry, err);
+	unpin(cache, claim->entry);
+	*claim = (struct b2f_cache_claim){.data = NULL};
+}
+
 bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		    size_t size, struct b2f_cache_ref *out)
 {

@@ -122,6 +122,30 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		  size_t size, const struct b2f_cache_loader *loader,
 		  struct b2f_cache_ref *out);
 
+/* Room for the bytes of an entry that its claimer loads. */
+struct b2f_cache_claim {
+	uint8_t *data;
+	size_t size;
+	/* Private to the cache. */
+	void *entry;
+};
+
+/*
+ * The miss of b2f_cache_get() in two steps, for a caller that loads several entries
+ * at once: from the claim on, other threads that ask for @key wait for
+ * b2f_cache_settle(), which has to follow.  A caller with a claim must not ask for
+ * an entry that a thread may have claimed that waits for this one.
+ *
+ * Returns false if the entry is there, or being loaded, or if there is no memory.
+ */
+B2F_MUST_CHECK
+bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		     size_t size, bool passing, struct b2f_cache_claim *out);
+
+/* Ends @claim: its bytes are there, or with @err they are not. */
+void b2f_cache_settle(struct b2f_cache *cache, struct b2f_cache_claim *claim,
+		      int err);
+
 /*
  * Pins @key in *@out if it is there, loaded and of @size bytes, without
  * waiting.  Returns true if so.  A miss is not counted.

@@ -91,6 +91,32 @@ Test(cache, failed_load_is_tried_again)
 	b2f_cache_free(cache);
 }
 
+Test(cache, claimed_entry_is_there_once_it_is_settled)
+{
+	struct b2f_cache *cache = cache_new(MIB(1));
+	struct b2f_cache_key key = key_of(1, 1);
+	struct b2f_cache_claim claim, other;
+	struct b2f_cache_ref ref = {.entry = NULL};
+	struct loader loader = {.err = 0};
+
+	for (int err = -EIO; err <= 0; err -= -EIO) {
+		cr_assert(b2f_cache_claim(cache, &key, 1000, false, &claim));
+		cr_assert_not(b2f_cache_claim(cache, &key, 1000, false, &other));
+		cr_assert(b2f_cache_has(cache, &key));
+		cr_assert_not(b2f_cache_peek(cache, &key, 1000, &ref));
+		fill(&key, claim.data, claim.size);
+		b2f_cache_settle(cache, &claim, err);
+		cr_assert_eq(b2f_cache_has(cache, &key), err == 0);
+	}
+	ref = get(cache, &key, 1000, &loader);
+	cr_assert(is_right(&key, &ref));
+	b2f_cache_put(cache, &ref);
+	cr_assert_eq(loader.ncalls, 0);
+	cr_assert_eq(stats_of(cache).misses, 2);
+	cr_assert_not(b2f_cache_claim(cache, &key, 1000, false, &claim));
+	b2f_cache_free(cache);
+}
+
 Test(cache, size_that_cannot_be_is_no_memory)
 {
 	struct b2f_cache *cache = cache_new(MIB(1));

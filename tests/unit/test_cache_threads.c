@@ -85,6 +85,28 @@ Test(cache_threads, many_who_ask_at_once_share_one_load)
 	b2f_cache_free(crowd.cache);
 }
 
+Test(cache_threads, all_who_ask_for_what_is_claimed_wait)
+{
+	struct crowd crowd = {.key = key_of(1, 1), .cache = cache_new(MIB(1))};
+	struct b2f_cache_claim claim;
+	pthread_t threads[8];
+
+	cr_assert(b2f_cache_claim(crowd.cache, &crowd.key, 1000, true, &claim));
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, join_crowd,
+					    &crowd),
+			     0);
+	while (stats_of(crowd.cache).waits < 8)
+		usleep(1000);
+	fill(&crowd.key, claim.data, claim.size);
+	b2f_cache_settle(crowd.cache, &claim, 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	cr_assert_eq(crowd.nright, 8);
+	cr_assert_eq(crowd.nloads, 0);
+	b2f_cache_free(crowd.cache);
+}
+
 Test(cache_threads, all_who_wait_for_a_failed_load_get_its_error)
 {
 	struct crowd crowd;
