@@ -32,3 +32,14 @@ void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit)
 	b2f_scratch_trim(&dec->stored, limit);
 	b2f_scratch_trim(&dec->ref, limit);
 }
+
+static size_t excess(const struct b2f_scratch *scratch, size_t limit)
+{
+	return scratch->size > limit ? scratch->size : 0;
+}
+
+size_t b2f_decoder_excess(const struct b2f_decoder *dec, size_t limit)
+{
+	return excess(&dec->filter, limit) + excess(&dec->zeros, limit) +
+	       excess(&dec->stored, limit) + excess(&dec->ref, limit);
+}

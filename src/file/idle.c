@@ -7,7 +7,11 @@
 
 #include "frame/txn.h"
 
-/* An idle decoder or encoder keeps buffers up to this size. */
+/*
+ * An idle decoder or encoder keeps buffers up to this size.  Decoders keep larger
+ * ones as long as all these together have idle.large_max bytes: those of chunks that
+ * a reader in order has loaded whole are wanted again at once.
+ */
 #define CODER_KEEPS (2u << 20)
 
 /* Smaller buffers of pages come from the heap, and go back there. */
@@ -23,13 +27,14 @@
 /* What is asked for at once; more is not kept. */
 #define COPY_SIZE (1u << 20)
 
-void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes)
+void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes, size_t large_bytes)
 {
 	*idle = (struct b2f_idle){
 		.decoders.max = 64,
 		.encoders.max = 16,
 		.pages.max = 8,
 		.copies.max = 8,
+		.large_max = large_bytes,
 	};
 	pthread_mutex_init(&idle->lock, NULL);
 	b2f_arena_init(&idle->huge,
@@ -54,6 +59,7 @@ void b2f_idle_trim(struct b2f_idle *idle)
 	pthread_mutex_lock(&idle->lock);
 	while (idle->decoders.n > 0)
 		b2f_decoder_free(idle->decoders.things[--idle->decoders.n]);
+	idle->large_bytes = 0;
 	while (idle->encoders.n > 0)
 		b2f_encoder_free(idle->encoders.things[--idle->encoders.n]);
 	while (idle->pages.n > 0)
@@ -89,10 +95,35 @@ static void *push(struct b2f_idle *idle, struct b2f_idle_stack *stack,
 	return thing;
 }
 
+/* Makes @dec idle, if it may keep what it has. */
+static bool push_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
+{
+	struct b2f_idle_stack *stack = &idle->decoders;
+	size_t large = b2f_decoder_excess(dec, CODER_KEEPS);
+	bool fits;
+
+	pthread_mutex_lock(&idle->lock);
+	fits = stack->n < stack->max &&
+	       large <= idle->large_max - idle->large_bytes;
+	if (fits) {
+		stack->things[stack->n++] = dec;
+		idle->large_bytes += large;
+	}
+	pthread_mutex_unlock(&idle->lock);
+	return fits;
+}
+
 int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
 {
-	struct b2f_decoder *dec = pop(idle, &idle->decoders);
+	struct b2f_idle_stack *stack = &idle->decoders;
+	struct b2f_decoder *dec = NULL;
 
+	pthread_mutex_lock(&idle->lock);
+	if (stack->n > 0) {
+		dec = stack->things[--stack->n];
+		idle->large_bytes -= b2f_decoder_excess(dec, CODER_KEEPS);
+	}
+	pthread_mutex_unlock(&idle->lock);
 	if (!dec)
 		return b2f_decoder_new(out);
 	*out = dec;
@@ -101,8 +132,11 @@ int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
 
 void b2f_idle_put_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
 {
+	if (push_decoder(idle, dec))
+		return;
 	b2f_decoder_trim(dec, CODER_KEEPS);
-	b2f_decoder_free(push(idle, &idle->decoders, dec));
+	if (!push_decoder(idle, dec))
+		b2f_decoder_free(dec);
 }
 
 int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out)

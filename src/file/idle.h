@@ -40,14 +40,21 @@ struct b2f_idle {
 	/* Buffers of records that are gone, all of pages_size bytes. */
 	struct b2f_idle_stack pages;
 	uint32_t pages_size;
+	/* Bytes of large buffers of idle decoders, and the most of them. */
+	size_t large_bytes;
+	size_t large_max;
 	/* For full records and copies, with its own lock. */
 	struct b2f_arena huge;
 	/* For answers that are copied. */
 	struct b2f_idle_stack copies;
 };
 
-/* @huge_bytes: how much memory may be in huge pages. */
-void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes);
+/*
+ * @huge_bytes: how much memory may be in huge pages; @large_bytes: in large buffers
+ * of decoders.
+ */
+void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes,
+		   size_t large_bytes);
 void b2f_idle_fini(struct b2f_idle *idle);
 
 /* Frees all that is kept. */

@@ -20,6 +20,8 @@
  * have left the processor's caches before they are used.
  */
 #define NEAR_WINDOW_WORKER (UINT64_C(4) << 20)
+/* Buffers of idle decoders that are unusually large may take this part of it. */
+#define LARGE_CACHE_SHARE 16
 /* All windows together may take this part of the cache. */
 #define AHEAD_CACHE_SHARE 2
 
@@ -66,7 +68,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 	if (!rt)
 		return -ENOMEM;
 	b2f_kept_init(&rt->kept);
-	b2f_idle_init(&rt->idle, dirty_bytes);
+	b2f_idle_init(&rt->idle, dirty_bytes, cache_bytes / LARGE_CACHE_SHARE);
 	b2f_budget_init(&rt->budget, dirty_bytes, cache_bytes,
 			b2f_encode_spill);
 	rt->cache_bytes = cache_bytes;
