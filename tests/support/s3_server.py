@@ -13,6 +13,7 @@ import contextlib
 import datetime
 import hashlib
 import hmac
+import html
 import http.client
 import os
 import pathlib
@@ -198,25 +199,31 @@ class Client:
     def delete(self, key):
         self.request("DELETE", key, expect=204)
 
+    def keys(self, bucket, prefix="", delimiter=""):
+        """All of @bucket that begin with @prefix, a page at a time."""
+        words = {"list-type": "2", "prefix": prefix, "delimiter": delimiter}
+        token = ""
+        while token is not None:
+            query = "&".join(f"{k}={urllib.parse.quote(v, safe='')}"
+                             for k, v in sorted({
+                                 **words, "continuation-token": token}.items())
+                             if v)
+            body = self.request("GET", bucket, query=query,
+                                expect=200)[2].decode()
+            yield from map(html.unescape,
+                           re.findall("<Key>([^<]*)</Key>", body))
+            found = re.search("<NextContinuationToken>([^<]*)<", body)
+            token = html.unescape(found[1]) if found else None
+
     def names(self, prefix):
         """What is below @prefix, "bucket/dir/", one level."""
         bucket, _, key = prefix.partition("/")
-        key = urllib.parse.quote(key, safe="")
-        body = self.request("GET", bucket, expect=200,
-                            query=f"delimiter=%2F&list-type=2&prefix={key}")[2]
-        return [urllib.parse.unquote(k)[len(prefix) - len(bucket) - 1:]
-                for k in re.findall("<Key>([^<]*)</Key>", body.decode())]
+        return [urllib.parse.unquote(k)[len(key):]
+                for k in self.keys(bucket, key, "/")]
 
     def remove_all(self, bucket):
-        """A page of names at a time."""
-        while True:
-            body = self.request("GET", bucket, query="list-type=2",
-                                expect=200)[2]
-            keys = re.findall("<Key>([^<]*)</Key>", body.decode())
-            if not keys:
-                return
-            for key in keys:
-                self.delete(f"{bucket}/{key}")
+        for key in [*self.keys(bucket)]:
+            self.delete(f"{bucket}/{key}")
 
     def put_tree(self, path, prefix):
         """Uploads the file or directory @path as @prefix, indexes last."""
