@@ -11,6 +11,7 @@
 #include "b2frame/array.h"
 #include "b2frame/check.h"
 #include "b2frame/convert.h"
+#include "b2frame/copy_frame.h"
 #include "b2frame/create.h"
 #include "b2frame/editor.h"
 #include "b2frame/error.h"

@@ -299,6 +299,60 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   struct b2f_remote_stat *out);
 
 /*
+ * Reads the @n bytes at @off of what is sent, in order, or from 0 on again; all, or
+ * returns an errno.  The last ones have to tell whether all were of one version.  By
+ * a thread of the remote, which does nothing else meanwhile.
+ */
+struct b2f_remote_source {
+	int (*read)(void *arg, uint64_t off, void *buf, size_t n);
+	void *arg;
+	uint64_t size;
+	/* The version that is read (b2f_copy_key()). */
+	uint64_t key;
+};
+
+/* No server takes more in one piece, bytes. */
+#define B2F_REMOTE_PUT_MAX (UINT64_C(5) << 30)
+
+/*
+ * Puts what @source reads as the object @path, which is there when the last byte is.
+ * With @overwrite an object that is there goes; else it is -EEXIST, unless it came of
+ * the same version (then *@kept is set, and nothing is sent).
+ *
+ * Returns 0, -EEXIST, -EISDIR (a sparse frame is there), -ESTALE (what is there has changed meanwhile), B2F_ETOOBIG (more
+ * than B2F_REMOTE_PUT_MAX), -EROFS or an error of requests; all but -EEXIST are
+ * logged.  Or what @source has returned, which is not.
+ */
+B2F_MUST_CHECK
+int b2f_remote_send(struct b2f_remote *remote, const char *path,
+		    const struct b2f_remote_source *source, bool overwrite,
+		    bool *kept);
+
+struct b2f_remote_reader;
+
+/*
+ * Reads the version @st of the object @path in order, with several requests at a
+ * time; some MiB of it are in memory.  One thread at a time.  Free *@out with
+ * b2f_remote_reader_free().  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
+			  const struct b2f_remote_stat *st,
+			  struct b2f_remote_reader **out);
+
+/*
+ * Reads the @n bytes at @off, all; ahead of them too, unless the last read ended
+ * elsewhere.  Returns 0, B2F_ECORRUPT (it ends before) or an error of requests,
+ * logged.
+ */
+B2F_MUST_CHECK
+int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
+			   void *buf, size_t n);
+
+/* NULL does nothing. */
+void b2f_remote_reader_free(struct b2f_remote_reader *reader);
+
+/*
  * Removes the object @path; that there is none is no error.  Returns 0, -ESTALE
  * (another program changes it at the same time), -EROFS or an error of requests.
  */

@@ -57,22 +57,31 @@ static bool has_margin(const struct b2f_frame *frame)
 	       frame->info.fingerprint_type == B2F_FINGERPRINT_TYPE;
 }
 
+uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame)
+{
+	const struct b2f_entries *e = &frame->entries;
+	uint64_t told = frame->header.cbytes, margin;
+
+	if (!has_margin(frame))
+		return told;
+	margin = b2f_index_margin(e->raw ? e->raw : &e->same,
+				  e->raw ? e->n : b2f_min_u64(e->n, 1));
+	return told - b2f_min_u64(told, margin);
+}
+
 void b2f_txn_count(const struct b2f_txn *txn, const struct b2f_frame *frame,
 		    struct b2f_txn_state *state)
 {
-	uint64_t told = frame->header.cbytes, sum = 0, margin;
+	uint64_t sum = 0;
 
-	if (has_margin(frame)) {
-		margin = b2f_index_margin(state->raw, state->n);
-		state->cbytes = told - b2f_min_u64(told, margin);
+	state->cbytes = b2f_txn_told_cbytes(frame);
+	if (has_margin(frame))
 		return;
-	}
 	/*
 	 * An index that C-Blosc2 has made of ours still tells more than the
 	 * chunks take, but not how much.  To count the margin as stored is
 	 * safe, but it would grow with each such change.
 	 */
-	state->cbytes = told;
 	if (count_stored(state) > COUNT_MAX)
 		return;
 	for (uint64_t i = 0; i < state->n; i++)

@@ -18,6 +18,10 @@ bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
 /* Likewise by reading its header; 0 if that is unreadable.  Needs no lock. */
 uint32_t b2f_txn_read_cbytes(const struct b2f_txn *txn, uint64_t raw);
 
+/* What the index of @frame tells that its chunks take, without the margin that it has
+ * if this library wrote it. */
+uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame);
+
 /*
  * Finds out what the chunks of @state, which is that of @frame, take: the index
  * tells more (b2f_index_margin()).  May read chunk files.

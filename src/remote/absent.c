@@ -2,6 +2,7 @@
 /* absent.c - remotes of a library that was built without libcurl: none */
 #include <string.h>
 
+#include "b2frame/copy_frame.h"
 #include "b2frame/remote.h"
 #include "base/log_line.h"
 
@@ -176,6 +177,54 @@ int b2f_remote_remove(struct b2f_remote *remote, const char *path)
 {
 	(void)remote;
 	(void)path;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_send(struct b2f_remote *remote, const char *path,
+		    const struct b2f_remote_source *source, bool overwrite,
+		    bool *kept)
+{
+	(void)remote;
+	(void)path;
+	(void)source;
+	(void)overwrite;
+	(void)kept;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
+			  const struct b2f_remote_stat *st,
+			  struct b2f_remote_reader **out)
+{
+	(void)remote;
+	(void)path;
+	(void)st;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
+int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
+			   void *buf, size_t n)
+{
+	(void)reader;
+	(void)off;
+	(void)buf;
+	(void)n;
+	return B2F_EUNSUPPORTED;
+}
+
+void b2f_remote_reader_free(struct b2f_remote_reader *reader)
+{
+	(void)reader;
+}
+
+int b2f_copy_to_remote(struct b2f_remote *remote, const char *path,
+		       bool replace, struct b2f_copy_target **out)
+{
+	(void)remote;
+	(void)path;
+	(void)replace;
+	(void)out;
 	return B2F_EUNSUPPORTED;
 }
 

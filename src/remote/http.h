@@ -90,9 +90,10 @@ struct b2f_http_spec {
 	size_t room;
 	/* Room for them, which outlives the request; NULL: reply.body. */
 	void *into;
-	/* PUT: what to send, which outlives the request. */
+	/* PUT: what to send, which outlives the request; NULL: what @source reads. */
 	const void *data;
 	size_t size;
+	const struct b2f_remote_source *source;
 	/* PUT: the object that the server copies instead, as it names it, or NULL. */
 	const char *copy_from;
 	/* PUT: what the server is to keep beside the object (reply.note), or NULL. */

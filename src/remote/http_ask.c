@@ -69,11 +69,16 @@ static int add_headers(struct b2f_http_request *r)
 static size_t read_body(char *bytes, size_t one, size_t n, void *request)
 {
 	struct b2f_http_request *r = request;
+	const struct b2f_remote_source *source = r->spec.source;
 	size_t room = one * n, left = r->spec.size - r->nsent;
 
 	n = left < room ? left : room;
-	if (n > 0)
+	if (n > 0 && source)
+		r->read_err = source->read(source->arg, r->nsent, bytes, n);
+	else if (n > 0)
 		memcpy(bytes, (const char *)r->spec.data + r->nsent, n);
+	if (r->read_err)
+		return CURL_READFUNC_ABORT;
 	r->nsent += n;
 	return n;
 }
@@ -226,6 +231,7 @@ int b2f_http_ask(struct b2f_http_request *r,
 	if (err)
 		return err;
 	r->nsent = 0;
+	r->read_err = 0;
 	curl_easy_reset(easy);
 	curl_easy_setopt(easy, CURLOPT_URL, r->url);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, r);

@@ -46,8 +46,9 @@ struct b2f_http_request {
 	unsigned int answer_ms;
 	struct b2f_http_reply reply;
 	size_t body_room;
-	/* Of PUT: what has been sent. */
+	/* Of PUT: what has been sent, and why no more could be read. */
 	size_t nsent;
+	int read_err;
 	/* The status and the headers were looked at. */
 	bool judged;
 	char error_text[B2F_HTTP_ERROR_ROOM];

@@ -442,6 +442,13 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_http_reply *reply = &r->reply;
 
+	/* A server keeps nothing of which it has not got all. */
+	if (r->read_err) {
+		reply->err = b2f_why_set(&reply->why, r->read_err,
+					 "what is sent cannot be read: %s",
+					 strerror(-r->read_err));
+		return;
+	}
 	if (!r->judged && code == CURLE_OK && !reply->err)
 		reply->err = judge(r);
 	if (reply->err)

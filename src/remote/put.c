@@ -28,6 +28,7 @@ static int send(struct b2f_put *put)
 		.method = B2F_HTTP_PUT,
 		.data = spec->data,
 		.size = spec->size,
+		.source = spec->source,
 		.note = note,
 		/* What has become of a PUT is looked at before the next one. */
 		.once = true,

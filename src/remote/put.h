@@ -20,9 +20,12 @@
 
 struct b2f_put_spec {
 	const char *path;
-	/* The @size bytes to put, which outlive the put. */
+	/*
+	 * The @size bytes to put, or @source, which reads them; they outlive the put.
+	 */
 	const void *data;
 	size_t size;
+	const struct b2f_remote_source *source;
 	/* The version that it replaces; NULL: there must be no such object. */
 	const struct b2f_remote_stat *replaces;
 	/* With its own mark first. */

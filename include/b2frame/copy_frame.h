@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * copy_frame.h - sparse frames, chunk by chunk as they are stored
+ *
+ * A *target* is where a copy is made: a directory, or a prefix in an object store.
+ * What a copy that was broken off has left there is known again, if it is of the same
+ * version of the same frame, and is not sent again.  The index comes last: before it,
+ * there is no frame.
+ *
+ * Layer: public (made by file/ and remote/).  Threads: one at a time per target.
+ */
+#ifndef B2FRAME_COPY_FRAME_H
+#define B2FRAME_COPY_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "b2frame/api.h"
+#include "b2frame/error.h"
+#include "b2frame/frame.h"
+#include "b2frame/remote.h"
+#include "b2frame/runtime.h"
+
+B2F_BEGIN_API
+
+struct b2f_copy_target;
+
+/* Zero is the default of every field. */
+struct b2f_copy_options {
+	/*
+	 * Called now and then, by any thread, one call at a time, with the stored
+	 * bytes that are there, and all of them as the index counts.  May be NULL.
+	 */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
+
+/* What a copy took. */
+struct b2f_copied {
+	/* Chunks that have an object, and those of them that were there before. */
+	uint64_t nchunks;
+	uint64_t nkept;
+	/* Bytes of the others, with their seals. */
+	uint64_t nbytes;
+};
+
+/*
+ * Tells the version @version of something from all others, and what is called @name
+ * in it from the rest.
+ */
+uint64_t b2f_copy_key(const struct b2f_frame_stamp *version, const char *name);
+
+/*
+ * The directory @name below @dirfd, which is made if it is not there; its index gets
+ * the permissions @mode.  Nothing else may be in it but what an earlier copy of the
+ * same version has left.  Messages call it @label; @log must outlive it.  Free *@out
+ * with b2f_copy_target_free().
+ *
+ * Returns 0, -EBUSY (another copy is being made there), -ENOMEM or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
+			  const char *label, const struct b2f_log *log,
+			  struct b2f_copy_target **out);
+
+/*
+ * The path @path of @remote.  With @replace a sparse frame that is there is replaced, by one
+ * PUT of the index, and its chunks go; else b2f_copy_frame() is -EEXIST, unless what
+ * is there is the same copy.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_copy_to_remote(struct b2f_remote *remote, const char *path,
+		       bool replace, struct b2f_copy_target **out);
+
+/* NULL does nothing. */
+void b2f_copy_target_free(struct b2f_copy_target *target);
+
+/*
+ * Copies the sparse @frame to @target; so many chunks at a time as @runtime has
+ * workers, and each of them in memory as a whole.  Of each chunk the length is
+ * checked, and the seal if it has one; it is not decoded.
+ *
+ * Returns 0; -EEXIST (something is there that is not to be replaced); -ESTALE (@frame
+ * has changed meanwhile, or what is at @target); -EINVAL (@frame is not sparse); -ENOTDIR (an
+ * object is there);
+ * B2F_ECORRUPT; -EROFS; -ENOMEM; an errno of the filesystem, or of requests.  All but
+ * -EEXIST are logged.  Then there is no new frame, and the same copy may go on later.
+ */
+B2F_MUST_CHECK
+int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		   struct b2f_copy_target *target,
+		   const struct b2f_copy_options *options,
+		   struct b2f_copied *out);
+
+B2F_END_API
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * copy_directory.c - a directory, as what a sparse frame is copied to
+ *
+ * Its name is for one version of one frame, and a chunk file gets its name when it is
+ * on the disk: so each chunk file that is there is whole, and belongs to the copy.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "b2frame/create.h"
+#include "chunk/seal.h"
+#include "frame/copy_target.h"
+#include "frame/frame.h"
+#include "store/make.h"
+#include "store/write.h"
+
+struct directory {
+	struct b2f_copy_target base;
+	struct b2f_store *store;
+	mode_t mode;
+};
+
+static struct directory *directory_of(struct b2f_copy_target *target)
+{
+	return (struct directory *)target;
+}
+
+/* Does @object, a chunk file, have the seal that entry @raw tells of, if it does? */
+static bool is_whole(const struct b2f_object *object, uint64_t raw)
+{
+	uint8_t end[B2F_SEAL_END_SIZE];
+
+	if (object->size < B2F_CHUNK_HEADER_MIN)
+		return false;
+	if (!b2f_entry_tag(raw))
+		return true;
+	return !b2f_object_read(object, object->size - sizeof(end), end,
+				sizeof(end), NULL) &&
+	       b2f_seal_end_tag(end) == b2f_entry_tag(raw);
+}
+
+/* Is @chunk there?  What has its name and is not it goes. */
+static int look(struct directory *d, struct b2f_copy_chunk *chunk,
+		struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int64_t id = (int64_t)chunk->from;
+
+	chunk->to = chunk->from;
+	if (b2f_object_open(d->store, id, &object, NULL))
+		return 0;
+	chunk->is_there = is_whole(&object, chunk->raw);
+	b2f_object_close(&object);
+	return chunk->is_there ? 0 : b2f_store_remove(d->store, id, why);
+}
+
+static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
+		 struct b2f_why *why)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < list->n && !err; i++)
+		err = look(directory_of(target), &list->chunks[i], why);
+	return err;
+}
+
+static int put(struct b2f_copy_target *target,
+	       const struct b2f_copy_chunk *chunk, const void *bytes,
+	       size_t size, struct b2f_why *why)
+{
+	return b2f_store_write_chunk(directory_of(target)->store,
+				     (int64_t)chunk->to, bytes, size, true,
+				     why);
+}
+
+static int finish(struct b2f_copy_target *target, const void *index,
+		  size_t size, struct b2f_why *why)
+{
+	struct directory *d = directory_of(target);
+	int fd = b2f_store_dirfd(d->store);
+	int err = b2f_store_replace_index(d->store, index, size, NULL, why);
+
+	if (!err && fchmodat(fd, B2F_INDEX_NAME, d->mode, 0) != 0)
+		err = b2f_why_set(why, -errno, "chmod: %s", strerror(errno));
+	if (!err)
+		err = b2f_store_permit_chunks(fd, (uid_t)-1);
+	return err;
+}
+
+static void free_directory(struct b2f_copy_target *target)
+{
+	struct directory *d = directory_of(target);
+
+	b2f_store_free(d->store);
+	free(d);
+}
+
+static const struct b2f_copy_ops ops = {
+	.begin = begin,
+	.put = put,
+	.finish = finish,
+	.free = free_directory,
+};
+
+int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
+			  const char *label, const struct b2f_log *log,
+			  struct b2f_copy_target **out)
+{
+	struct directory *d = calloc(1, sizeof(*d));
+	int err = 0;
+
+	if (!d)
+		return -ENOMEM;
+	d->base.ops = &ops;
+	d->base.log = log;
+	d->base.label = strdup(label);
+	d->mode = mode;
+	if (!d->base.label)
+		err = -ENOMEM;
+	else if (mkdirat(dirfd, name, 0700) != 0 && errno != EEXIST)
+		err = -errno;
+	if (!err)
+		err = b2f_store_open(dirfd, name, false, &d->store, NULL);
+	if (!err)
+		err = b2f_store_lock(d->store, NULL);
+	if (err)
+		b2f_copy_target_free(&d->base);
+	else
+		*out = &d->base;
+	return err;
+}

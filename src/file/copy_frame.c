@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * copy_frame.c - a sparse frame, chunk by chunk as it is stored
+ *
+ *   1. The target looks what is there of this version of the frame.
+ *   2. All chunks that are not there are read, checked and put there.
+ *   3. The frame is read again: is it still that version?
+ *   4. The index, with the numbers that the chunks have there.
+ *
+ * What ends before 4 leaves chunks that no index names.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/checked.h"
+#include "base/log_line.h"
+#include "file/runtime_state.h"
+#include "frame/copy_target.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
+#include "frame/txn.h"
+
+struct copy {
+	struct b2f_runtime *runtime;
+	struct b2f_frame *frame;
+	struct b2f_copy_target *target;
+	const struct b2f_copy_options *options;
+	struct b2f_copy_list list;
+	/* Protects all below. */
+	pthread_mutex_t lock;
+	struct b2f_copied copied;
+	uint64_t done;
+};
+
+uint64_t b2f_copy_key(const struct b2f_frame_stamp *version, const char *name)
+{
+	const uint64_t parts[] = {version->dev, version->ino,
+				  (uint64_t)version->size,
+				  (uint64_t)version->mtime_ns,
+				  (uint64_t)version->ctime_ns};
+
+	return XXH3_64bits_withSeed(name, strlen(name),
+				    XXH3_64bits(parts, sizeof(parts)));
+}
+
+void b2f_copy_target_free(struct b2f_copy_target *target)
+{
+	char *label = target ? target->label : NULL;
+
+	if (target)
+		target->ops->free(target);
+	free(label);
+}
+
+static int report(const struct copy *c, int err, const struct b2f_why *why)
+{
+	if (err && err != -EEXIST)
+		b2f_log(c->target->log, B2F_LOG_ERROR, "%s: %s",
+			c->target->label,
+			why->text[0] ? why->text : strerror(-err));
+	return err;
+}
+
+static uint64_t count_stored(const struct b2f_entries *entries)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < entries->n; i++)
+		n += b2f_txn_is_stored(b2f_entries_raw(entries, i));
+	return n;
+}
+
+/* Each is there once, in a sound frame. */
+static int check_numbers(const struct copy *c)
+{
+	const struct b2f_copy_list *list = &c->list;
+	struct b2f_why why;
+
+	for (size_t i = 1; i < list->n; i++) {
+		if (list->chunks[i].from != list->chunks[i - 1].from)
+			continue;
+		b2f_why_set(&why, 0, "its index names a chunk file twice");
+		return b2f_frame_report(c->frame, B2F_EUNSUPPORTED, &why);
+	}
+	return 0;
+}
+
+static int list_chunks(struct copy *c)
+{
+	const struct b2f_entries *entries = &c->frame->entries;
+	struct b2f_copy_list *list = &c->list;
+	uint64_t n = count_stored(entries);
+
+	list->version = c->frame->stamp;
+	list->chunks = calloc(n ? n : 1, sizeof(*list->chunks));
+	if (!list->chunks)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < entries->n; i++) {
+		uint64_t raw = b2f_entries_raw(entries, i);
+
+		if (b2f_txn_is_stored(raw))
+			list->chunks[list->n++] = (struct b2f_copy_chunk){
+				.nchunk = i,
+				.raw = raw,
+				.from = b2f_txn_chunk_id(raw)};
+	}
+	qsort(list->chunks, list->n, sizeof(*list->chunks), b2f_copy_by_number);
+	return check_numbers(c);
+}
+
+/* Tells how far it is; a chunk that was there counts as the mean. */
+static void note_done(struct copy *c, uint64_t nbytes, bool was_there)
+{
+	uint64_t total = c->frame->info.cbytes;
+
+	pthread_mutex_lock(&c->lock);
+	if (was_there) {
+		c->copied.nkept++;
+		nbytes = total / (c->list.n ? c->list.n : 1);
+	} else {
+		c->copied.nbytes += nbytes;
+	}
+	c->done += b2f_min_u64(nbytes, total - c->done);
+	if (c->options->progress)
+		c->options->progress(c->options->arg, c->done, total);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Reads the stored bytes of @chunk, and checks them. */
+static int load(struct copy *c, const struct b2f_copy_chunk *chunk,
+		struct b2f_loaded **out)
+{
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_frame_span span;
+	struct b2f_why why = {""};
+	int err = b2f_frame_span_get(c->frame, chunk->nchunk, &span);
+
+	if (!err)
+		err = b2f_frame_load(c->frame, chunk->nchunk, span.nbytes,
+				     B2F_LOAD_ALL, &loaded);
+	if (err)
+		return err;
+	err = b2f_seal_check_all(&loaded->seal, &loaded->chunk, loaded->bytes,
+				 &why);
+	if (err) {
+		b2f_loaded_free(loaded);
+		return b2f_frame_report_chunk(c->frame, chunk->nchunk, -1, err,
+					      &why);
+	}
+	*out = loaded;
+	return 0;
+}
+
+/*
+ * Adds the seal of @loaded to its bytes, which are *@size then.  One without a tag is
+ * for the number that the chunk has had: with another one it has to go.
+ */
+static int add_seal(const struct b2f_copy_chunk *chunk,
+		    struct b2f_loaded *loaded, size_t *size)
+{
+	size_t nseal = loaded->seal.sums ? b2f_seal_size(&loaded->chunk) : 0;
+	uint8_t *bytes;
+
+	*size = loaded->chunk.header.cbytes;
+	if (loaded->seal.tag == 0 && chunk->from != chunk->to)
+		nseal = 0;
+	if (nseal == 0)
+		return 0;
+	bytes = realloc(loaded->bytes, *size + nseal);
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes + *size, loaded->tail, nseal);
+	loaded->bytes = bytes;
+	*size += nseal;
+	return 0;
+}
+
+static int copy_chunk(void *arg, size_t i)
+{
+	struct copy *c = arg;
+	const struct b2f_copy_chunk *chunk = &c->list.chunks[i];
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_why why = {""};
+	size_t size = 0;
+	int err;
+
+	if (chunk->is_there) {
+		note_done(c, 0, true);
+		return 0;
+	}
+	err = load(c, chunk, &loaded);
+	if (err)
+		return err;
+	err = add_seal(chunk, loaded, &size);
+	if (!err)
+		err = c->target->ops->put(c->target, chunk, loaded->bytes, size,
+					  &why);
+	b2f_loaded_free(loaded);
+	if (err)
+		return report(c, err, &why);
+	note_done(c, size, false);
+	return 0;
+}
+
+/* Is the frame still the one that was opened? */
+static int check_source(const struct copy *c)
+{
+	struct b2f_frame *again = NULL;
+	struct b2f_frame_stamp now;
+	struct b2f_why why;
+	int err = b2f_frame_reopen(c->frame, &again);
+
+	if (err)
+		return err;
+	now = b2f_frame_stamp_get(again);
+	b2f_frame_close(again);
+	if (b2f_frame_stamp_equal(&now, &c->frame->stamp))
+		return 0;
+	b2f_why_set(&why, 0, "another program has changed the frame meanwhile");
+	return b2f_frame_report(c->frame, -ESTALE, &why);
+}
+
+/* The index as it is stored; malloc'ed. */
+static int read_index(struct copy *c, uint8_t **out, size_t *size)
+{
+	struct b2f_object object = {.fd = -1};
+	struct b2f_why why = {""};
+	uint8_t *bytes = NULL;
+	int err = b2f_object_open(c->frame->store, B2F_OBJECT_INDEX, &object,
+				  &why);
+
+	if (!err && !b2f_frame_stamp_equal(&object.identity, &c->frame->stamp))
+		err = b2f_why_set(&why, -ESTALE, "another program has changed "
+						 "the frame meanwhile");
+	if (!err) {
+		*size = object.size;
+		bytes = malloc(*size ? *size : 1);
+		err = bytes ? b2f_object_read(&object, 0, bytes, *size, &why)
+			    : -ENOMEM;
+	}
+	b2f_object_close(&object);
+	if (err) {
+		free(bytes);
+		return b2f_frame_report(c->frame, err, &why);
+	}
+	*out = bytes;
+	return 0;
+}
+
+static bool keeps_numbers(const struct copy *c)
+{
+	for (size_t i = 0; i < c->list.n; i++)
+		if (c->list.chunks[i].to != c->list.chunks[i].from)
+			return false;
+	return !c->frame->blank;
+}
+
+static int finish(struct copy *c)
+{
+	struct b2f_why why = {""};
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = check_source(c);
+
+	if (!err)
+		err = keeps_numbers(c) ? read_index(c, &index, &size)
+				       : b2f_copy_index(c->frame, &c->list, &index, &size);
+	if (err)
+		return err;
+	err = c->target->ops->finish(c->target, index, size, &why);
+	free(index);
+	return report(c, err, &why);
+}
+
+static int run(struct copy *c)
+{
+	struct b2f_why why = {""};
+	int err;
+
+	if (!c->frame->store->sparse) {
+		b2f_why_set(&why, 0, "it is one file, and has no chunk files");
+		return b2f_frame_report(c->frame, -EINVAL, &why);
+	}
+	err = list_chunks(c);
+	if (err)
+		return err;
+	c->copied.nchunks = c->list.n;
+	err = c->target->ops->begin(c->target, &c->list, &why);
+	if (err)
+		return report(c, err, &why);
+	if (c->list.is_done) {
+		c->copied.nkept = c->list.n;
+		return 0;
+	}
+	err = b2f_pool_for(c->runtime->pool, B2F_POOL_DEMAND, c->list.n,
+			   copy_chunk, c);
+	return err ? err : finish(c);
+}
+
+int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		   struct b2f_copy_target *target,
+		   const struct b2f_copy_options *options,
+		   struct b2f_copied *out)
+{
+	struct copy c = {.runtime = runtime,
+			 .frame = frame,
+			 .target = target,
+			 .options = options};
+	int err;
+
+	pthread_mutex_init(&c.lock, NULL);
+	err = run(&c);
+	pthread_mutex_destroy(&c.lock);
+	free(c.list.chunks);
+	if (!err)
+		*out = c.copied;
+	return err;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_reader.c - an object that is read in order, some parts ahead */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "remote/fetch.h"
+
+/* A part takes longer than a round trip; so many are on their way. */
+#define PART_BYTES ((size_t)4 << 20)
+#define PARTS_MAX  8
+
+struct b2f_remote_reader {
+	struct b2f_remote *remote;
+	char *path;
+	struct b2f_remote_stat st;
+	/* The parts that are on their way, the first one first. */
+	struct b2f_fetch *parts[PARTS_MAX];
+	unsigned int n;
+	/* Where the first one begins, and what comes behind the last one. */
+	uint64_t first;
+	uint64_t next;
+};
+
+int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
+			  const struct b2f_remote_stat *st,
+			  struct b2f_remote_reader **out)
+{
+	struct b2f_remote_reader *reader = calloc(1, sizeof(*reader));
+
+	if (reader)
+		reader->path = strdup(path);
+	if (!reader || !reader->path) {
+		free(reader);
+		return -ENOMEM;
+	}
+	reader->remote = b2f_remote_ref(remote);
+	reader->st = *st;
+	*out = reader;
+	return 0;
+}
+
+static void drop_first(struct b2f_remote_reader *reader)
+{
+	b2f_fetch_drop(reader->parts[0]);
+	reader->n--;
+	memmove(reader->parts, reader->parts + 1,
+		reader->n * sizeof(reader->parts[0]));
+	reader->first = b2f_min_u64(reader->first + PART_BYTES, reader->next);
+}
+
+void b2f_remote_reader_free(struct b2f_remote_reader *reader)
+{
+	if (!reader)
+		return;
+	while (reader->n)
+		drop_first(reader);
+	b2f_remote_free(reader->remote);
+	free(reader->path);
+	free(reader);
+}
+
+/* Parts before @off are of no use any more; it has jumped if that is in none. */
+static void move_to(struct b2f_remote_reader *reader, uint64_t off)
+{
+	while (reader->n && (off < reader->first ||
+			     off - reader->first >= PART_BYTES))
+		drop_first(reader);
+	if (reader->n == 0)
+		reader->first = reader->next = off;
+}
+
+static int fill(struct b2f_remote_reader *reader)
+{
+	int err = 0;
+
+	while (reader->n < PARTS_MAX && reader->next < reader->st.size &&
+	       !err) {
+		struct b2f_fetch_spec spec = {
+			.path = reader->path,
+			.version = &reader->st,
+			.off = reader->next,
+			.n = (size_t)b2f_min_u64(PART_BYTES, reader->st.size -
+								     reader->next),
+		};
+
+		err = b2f_fetch_start(reader->remote, &spec,
+				      &reader->parts[reader->n]);
+		if (!err) {
+			reader->n++;
+			reader->next += spec.n;
+		}
+	}
+	/* What is on its way will do. */
+	return reader->n ? 0 : err;
+}
+
+/* Copies up to @n bytes at @off out of the first part; *@got are how many. */
+static int take(struct b2f_remote_reader *reader, uint64_t off, void *buf,
+		size_t n, size_t *got)
+{
+	struct b2f_fetched part = {.n = 0};
+	struct b2f_why why = {""};
+	uint64_t at = off - reader->first;
+	int err = b2f_fetch_wait(reader->parts[0], &part, &why);
+
+	if (!err && at >= part.n)
+		err = b2f_why_set(&why, -ECONNRESET,
+				  "the server sends less than it says");
+	if (err)
+		return b2f_remote_report(reader->remote, reader->path, err,
+					 &why);
+	*got = b2f_min_u64(n, part.n - at);
+	memcpy(buf, part.bytes + at, *got);
+	return 0;
+}
+
+int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
+			   void *buf, size_t n)
+{
+	uint8_t *to = buf;
+	size_t got = 0;
+	int err = 0;
+
+	if (!b2f_range_fits(off, n, reader->st.size))
+		return B2F_ECORRUPT;
+	for (; n > 0 && !err; off += got, to += got, n -= got) {
+		got = 0;
+		move_to(reader, off);
+		err = fill(reader);
+		if (!err)
+			err = take(reader, off, to, n, &got);
+	}
+	return err;
+}

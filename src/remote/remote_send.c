@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_send.c - an object that is read while it is put */
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/create.h"
+#include "remote/conditions.h"
+#include "remote/put.h"
+
+struct send {
+	struct b2f_remote *remote;
+	const char *path;
+	const struct b2f_remote_source *source;
+	/* What is there: the object, or the index of a sparse frame. */
+	bool has_object;
+	bool has_frame;
+	struct b2f_remote_stat there;
+	struct b2f_note note;
+	/* What its reader has returned. */
+	int read_err;
+};
+
+static int read_source(void *arg, uint64_t off, void *buf, size_t n)
+{
+	struct send *s = arg;
+
+	s->read_err = s->source->read(s->source->arg, off, buf, n);
+	return s->read_err;
+}
+
+static int look(struct send *s, struct b2f_why *why)
+{
+	char *index = b2f_remote_join(s->path, B2F_INDEX_NAME);
+	struct b2f_remote_stat other;
+	int err = b2f_remote_head(s->remote, s->path, &s->there, &s->note, why);
+
+	s->has_object = !err;
+	if ((!err || err == -ENOENT) && index)
+		err = b2f_remote_head(s->remote, index, &other, NULL, why);
+	s->has_frame = !err;
+	if (!index)
+		err = -ENOMEM;
+	free(index);
+	return err == -ENOENT ? 0 : err;
+}
+
+static bool is_same(const struct send *s)
+{
+	return s->has_object && !s->has_frame &&
+	       s->there.size == s->source->size && s->note.nmarks &&
+	       s->note.marks[0] == s->source->key;
+}
+
+static int put(struct send *s, struct b2f_why *why)
+{
+	const struct b2f_remote_source source = {.read = read_source, .arg = s};
+	struct b2f_put_spec spec = {
+		.path = s->path,
+		.data = "",
+		.size = (size_t)s->source->size,
+		.source = &source,
+		.replaces = s->has_object ? &s->there : NULL,
+		.note = {.marks = {s->source->key}, .nmarks = 1},
+	};
+	struct b2f_put put;
+	int err = b2f_put_start(s->remote, &spec, &put);
+
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, why);
+	b2f_put_fini(&put);
+	return err == -EEXIST ? b2f_why_set(why, -ESTALE,
+					    "another program writes to it "
+					    "meanwhile")
+			      : err;
+}
+
+/* Tries the server out beside the object: below one, some can put nothing. */
+static int probe(struct b2f_remote *remote, const char *path,
+		 struct b2f_why *why)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	int err = dir ? b2f_remote_probe(remote, dir, why) : -ENOMEM;
+
+	free(dir);
+	return err;
+}
+
+int b2f_remote_send(struct b2f_remote *remote, const char *path,
+		    const struct b2f_remote_source *source, bool overwrite,
+		    bool *kept)
+{
+	struct send s = {.remote = remote, .path = path, .source = source};
+	struct b2f_why why = {""};
+	int err = probe(remote, path, &why);
+
+	*kept = false;
+	if (!err && source->size > B2F_REMOTE_PUT_MAX)
+		err = b2f_why_set(&why, B2F_ETOOBIG,
+				  "it is larger than the 5 GiB that an object "
+				  "store takes in one piece; as a sparse frame "
+				  "it is sent chunk by chunk");
+	if (!err)
+		err = look(&s, &why);
+	if (!err && is_same(&s)) {
+		*kept = true;
+		return 0;
+	}
+	if (!err && !overwrite && (s.has_object || s.has_frame))
+		return -EEXIST;
+	if (!err && s.has_frame)
+		err = b2f_why_set(&why, -EISDIR,
+				  "a sparse frame has that name, which no object "
+				  "takes the place of");
+	if (!err)
+		err = put(&s, &why);
+	if (err && err == s.read_err)
+		return err;
+	return b2f_remote_report(remote, path, err, &why);
+}

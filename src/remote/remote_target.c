@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_target.c - a prefix in an object store, as what a sparse frame is copied to
+ *
+ * What is put has a mark (note.h) that tells the version of the frame and the chunk it
+ * is of.  So a second copy knows again what is there, and two that run at once do each
+ * other no harm.  A chunk keeps its number if nothing else is there; beside chunks of
+ * a frame that is to be replaced, or of a writer that was killed, it gets another one.
+ *
+ * Chunks are put under names that no object has (If-None-Match), the index in the place
+ * of the one that was seen first (If-Match).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/sorted.h"
+#include "frame/copy_target.h"
+#include "frame/frame.h"
+#include "frame/txn.h"
+#include "remote/conditions.h"
+#include "remote/put.h"
+#include "remote/remote_write.h"
+#include "remote/sweeper.h"
+
+/* So many objects are looked at at a time. */
+#define LOOKS_MAX 16
+
+/* The last number that a chunk may have (index/index.h). */
+#define NUMBER_MAX B2F_ENTRY_ID
+
+struct remote_target {
+	struct b2f_copy_target base;
+	struct b2f_remote_place *place;
+	bool replace;
+	struct b2f_frame_stamp version;
+	/* The index that is there, if there is one, and what is beside it. */
+	bool has_index;
+	struct b2f_remote_stat index;
+	struct b2f_note note;
+	/* Chunks that the index names, sorted: they go with it. */
+	struct b2f_ids old;
+	/* All other chunks that are there. */
+	struct b2f_ids others;
+	/* No number from this on was ever given. */
+	uint64_t next;
+};
+
+static struct remote_target *target_of(struct b2f_copy_target *target)
+{
+	return (struct remote_target *)target;
+}
+
+static uint64_t mark_of(const struct remote_target *t, const char *name)
+{
+	return b2f_copy_key(&t->version, name);
+}
+
+static uint64_t mark_of_chunk(const struct remote_target *t, uint64_t number)
+{
+	char name[B2F_CHUNK_NAME_SIZE];
+
+	b2f_chunk_name((int64_t)number, name);
+	return mark_of(t, name);
+}
+
+/* Is there an object @path?  0, -ENOENT or another error. */
+static int look_at(const struct remote_target *t, const char *path,
+		   struct b2f_remote_stat *st, struct b2f_note *note,
+		   struct b2f_why *why)
+{
+	return b2f_remote_head(t->place->remote, path, st, note, why);
+}
+
+/* What is there now: a frame, or an object, or nothing. */
+static int look_at_place(struct remote_target *t, bool *has_object,
+			 struct b2f_why *why)
+{
+	char *path = b2f_remote_place_path(t->place, B2F_OBJECT_INDEX);
+	struct b2f_remote_stat object;
+	int err = path ? look_at(t, path, &t->index, &t->note, why) : -ENOMEM;
+
+	free(path);
+	if (err != -ENOENT) {
+		t->has_index = !err;
+		return err;
+	}
+	/* A bucket is no object. */
+	*why = (struct b2f_why){""};
+	if (!*t->place->remote->url.base && !*t->place->path)
+		return 0;
+	err = look_at(t, t->place->path, &object, NULL, why);
+	*has_object = !err;
+	if (err == -ENOENT)
+		*why = (struct b2f_why){""};
+	return err == -ENOENT ? 0 : err;
+}
+
+static bool is_same_copy(const struct remote_target *t)
+{
+	return t->has_index && t->note.nmarks &&
+	       t->note.marks[0] == mark_of(t, B2F_INDEX_NAME);
+}
+
+/* The numbers that the frame there names; of one that is damaged, none. */
+static int list_old(struct remote_target *t, struct b2f_why *why)
+{
+	const struct b2f_frame_options options = {.log = NULL};
+	struct b2f_remote_place *place = t->place;
+	struct b2f_frame_stamp stamp = b2f_remote_stamp(&t->index);
+	struct b2f_frame *frame = NULL;
+	int err = b2f_remote_open_frame(place->remote, place->path, &options,
+					&frame);
+
+	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
+	    err == B2F_EUNSUPPORTED)
+		return 0;
+	if (err)
+		return b2f_why_set(why, err, "it cannot be opened: %s",
+				   strerror(-err));
+	if (!b2f_frame_stamp_equal(&stamp, &frame->stamp))
+		err = b2f_why_set(why, -ESTALE, "another program changes it");
+	for (uint64_t i = 0; i < frame->entries.n && !err; i++) {
+		uint64_t raw = b2f_entries_raw(&frame->entries, i);
+
+		if (b2f_txn_is_stored(raw))
+			err = b2f_ids_add(&t->old, b2f_txn_chunk_id(raw));
+	}
+	b2f_frame_close(frame);
+	if (t->old.n)
+		qsort(t->old.ids, t->old.n, sizeof(*t->old.ids),
+		      b2f_compare_u64);
+	return err;
+}
+
+static int note_chunk(void *arg, int64_t id)
+{
+	struct remote_target *t = arg;
+	uint64_t number = (uint64_t)id;
+
+	t->next = b2f_max_u64(t->next, number + 1);
+	if (t->old.n && bsearch(&number, t->old.ids, t->old.n,
+				sizeof(number), b2f_compare_u64))
+		return 0;
+	return b2f_ids_add(&t->others, number);
+}
+
+/* Is the chunk @number there, with @note, one of @list?  Then it is that. */
+static bool take_found(const struct remote_target *t,
+		       const struct b2f_copy_list *list, uint64_t number,
+		       const struct b2f_note *note)
+{
+	struct b2f_copy_chunk *chunk = b2f_copy_find(list, note->next_id);
+
+	if (!chunk || chunk->is_there || !note->nmarks ||
+	    note->marks[0] != mark_of_chunk(t, chunk->from))
+		return false;
+	chunk->to = number;
+	chunk->is_there = true;
+	return true;
+}
+
+static int start_look(const struct remote_target *t, uint64_t number,
+		      struct b2f_http_request **out)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
+	char *path = b2f_remote_place_path(t->place, (int64_t)number);
+	int err = -ENOMEM;
+
+	if (path)
+		err = b2f_remote_start(t->place->remote, &ask,
+				       b2f_url_of(&t->place->remote->url, path),
+				       out);
+	free(path);
+	return err;
+}
+
+/* The outcome of a look at the chunk @number; *@nforeign are those of others. */
+static int end_look(const struct remote_target *t,
+		    const struct b2f_copy_list *list, uint64_t number,
+		    struct b2f_http_request *request, size_t *nforeign,
+		    struct b2f_why *why)
+{
+	const struct b2f_http_reply *reply = b2f_http_wait(request);
+	struct b2f_note note;
+
+	/* It has gone since. */
+	if (reply->err == -ENOENT)
+		return 0;
+	if (reply->err) {
+		*why = reply->why;
+		return reply->err;
+	}
+	b2f_note_read(reply->note, &note);
+	*nforeign += !take_found(t, list, number, &note);
+	return 0;
+}
+
+/* Finds what an earlier copy has left among the chunks that no index names. */
+static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
+		     size_t *nforeign, struct b2f_why *why)
+{
+	struct b2f_http_request *asked[LOOKS_MAX];
+	size_t n, begun;
+	int err = 0, late;
+
+	for (size_t at = 0; at < t->others.n && !err; at += n) {
+		const uint64_t *numbers = t->others.ids + at;
+
+		n = b2f_min_u64(t->others.n - at, LOOKS_MAX);
+		for (begun = 0; begun < n && !err; begun++)
+			err = start_look(t, numbers[begun], &asked[begun]);
+		/* The one that failed has no request. */
+		begun -= err != 0;
+		for (size_t i = 0; i < begun; i++) {
+			late = end_look(t, list, numbers[i], asked[i],
+					nforeign, why);
+			err = err ? err : late;
+			b2f_http_drop(asked[i]);
+		}
+	}
+	return err;
+}
+
+/* All keep their numbers if nothing else is there, or was. */
+static bool may_keep_numbers(const struct remote_target *t,
+			     const struct b2f_copy_list *list, size_t nforeign)
+{
+	if (t->has_index || nforeign)
+		return false;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->chunks[i].is_there &&
+		    list->chunks[i].to != list->chunks[i].from)
+			return false;
+	return true;
+}
+
+static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
+			size_t nforeign, struct b2f_why *why)
+{
+	bool keep = may_keep_numbers(t, list, nforeign);
+
+	t->next = b2f_max_u64(t->next, t->note.next_id);
+	if (t->old.n)
+		t->next = b2f_max_u64(t->next, t->old.ids[t->old.n - 1] + 1);
+	/* Another writer may begin there, too. */
+	if (!keep)
+		t->next += b2f_note_draw() % 256;
+	for (size_t i = 0; i < list->n; i++) {
+		struct b2f_copy_chunk *chunk = &list->chunks[i];
+
+		if (chunk->is_there)
+			continue;
+		chunk->to = keep ? chunk->from : t->next++;
+		if (chunk->to > NUMBER_MAX)
+			return b2f_why_set(why, -ENOSPC,
+					   "there are no numbers left for new "
+					   "chunks");
+		t->next = b2f_max_u64(t->next, chunk->to + 1);
+	}
+	return 0;
+}
+
+static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
+		 struct b2f_why *why)
+{
+	struct remote_target *t = target_of(target);
+	struct b2f_remote_place *place = t->place;
+	size_t nforeign = 0;
+	bool has_object = false;
+	int err = look_at_place(t, &has_object, why);
+
+	t->version = list->version;
+	/* Below an object, some servers can put nothing. */
+	if (!err)
+		err = b2f_remote_probe(place->remote,
+				       has_object ? "" : place->path, why);
+	if (err)
+		return err;
+	if (is_same_copy(t)) {
+		list->is_done = true;
+		return 0;
+	}
+	if (!t->replace && (t->has_index || has_object))
+		return -EEXIST;
+	/* There may be both, but not on all servers, nor in one step. */
+	if (has_object)
+		return b2f_why_set(why, -ENOTDIR,
+				   "an object has that name, which no sparse "
+				   "frame takes the place of");
+	if (t->has_index)
+		err = list_old(t, why);
+	if (!err)
+		err = b2f_remote_list_chunks(place, 0, note_chunk, t, why);
+	if (!err)
+		err = find_kept(t, list, &nforeign, why);
+	return err ? err : give_numbers(t, list, nforeign, why);
+}
+
+/*
+ * Puts what @spec says, with its mark.  That another run of the same copy was faster is
+ * as good; of another writer it is -ESTALE.
+ */
+static int put_marked(const struct remote_target *t,
+		      const struct b2f_put_spec *spec, struct b2f_why *why)
+{
+	struct b2f_remote_stat there;
+	struct b2f_note note;
+	struct b2f_put put;
+	int err = b2f_put_start(t->place->remote, spec, &put);
+
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, why);
+	b2f_put_fini(&put);
+	if (err != -EEXIST && err != -ESTALE)
+		return err;
+	err = look_at(t, spec->path, &there, &note, why);
+	if (!err && note.nmarks && note.marks[0] == spec->note.marks[0])
+		return 0;
+	if (err && err != -ENOENT)
+		return err;
+	return b2f_why_set(why, -ESTALE,
+			   "another program writes to it meanwhile");
+}
+
+static int put(struct b2f_copy_target *target,
+	       const struct b2f_copy_chunk *chunk, const void *bytes,
+	       size_t size, struct b2f_why *why)
+{
+	const struct remote_target *t = target_of(target);
+	char *path = b2f_remote_place_path(t->place, (int64_t)chunk->to);
+	struct b2f_put_spec spec = {
+		.path = path,
+		.data = bytes,
+		.size = size,
+		.note = {.next_id = chunk->from,
+			 .marks = {mark_of_chunk(t, chunk->from)},
+			 .nmarks = 1},
+	};
+	int err = path ? put_marked(t, &spec, why) : -ENOMEM;
+
+	free(path);
+	return err;
+}
+
+static int put_index(struct remote_target *t, const void *index, size_t size,
+		     struct b2f_why *why)
+{
+	char *path = b2f_remote_place_path(t->place, B2F_OBJECT_INDEX);
+	struct b2f_put_spec spec = {
+		.path = path,
+		.data = index,
+		.size = size,
+		.replaces = t->has_index ? &t->index : NULL,
+	};
+	int err;
+
+	b2f_note_follow(&spec.note, &t->note, mark_of(t, B2F_INDEX_NAME));
+	spec.note.next_id = t->next;
+	err = path ? put_marked(t, &spec, why) : -ENOMEM;
+	free(path);
+	return err;
+}
+
+/* What the new index does not name any more goes; it does no harm if it stays. */
+static void remove_old(struct remote_target *t)
+{
+	for (size_t i = 0; i < t->old.n; i++)
+		b2f_sweeper_remove(t->place, (int64_t)t->old.ids[i]);
+	b2f_sweeper_fini(t->place);
+}
+
+static int finish(struct b2f_copy_target *target, const void *index,
+		  size_t size, struct b2f_why *why)
+{
+	struct remote_target *t = target_of(target);
+	int err = put_index(t, index, size, why);
+
+	if (!err)
+		remove_old(t);
+	return err;
+}
+
+static void free_target(struct b2f_copy_target *target)
+{
+	struct remote_target *t = target_of(target);
+
+	b2f_remote_place_unref(t->place);
+	b2f_ids_fini(&t->old);
+	b2f_ids_fini(&t->others);
+	free(t);
+}
+
+static const struct b2f_copy_ops ops = {
+	.begin = begin,
+	.put = put,
+	.finish = finish,
+	.free = free_target,
+};
+
+int b2f_copy_to_remote(struct b2f_remote *remote, const char *path,
+		       bool replace, struct b2f_copy_target **out)
+{
+	struct remote_target *t = calloc(1, sizeof(*t));
+	int err = -ENOMEM;
+
+	if (!t)
+		return -ENOMEM;
+	t->base.ops = &ops;
+	t->base.log = remote->log;
+	t->base.label = *path ? b2f_remote_join(remote->url.label, path)
+			      : strdup(remote->url.label);
+	t->replace = replace;
+	if (t->base.label)
+		err = b2f_remote_place_new(remote, path, true, &t->place);
+	if (err)
+		b2f_copy_target_free(&t->base);
+	else
+		*out = &t->base;
+	return err;
+}
