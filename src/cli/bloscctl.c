@@ -15,11 +15,11 @@
 
 static const struct cli_command *const commands[] = {
 	&cli_append_command,	 &cli_bench_command,  &cli_cat_command,
-	&cli_compress_command,	 &cli_convert_command, &cli_decompress_command,
-	&cli_info_command,	 &cli_ls_command,      &cli_mounts_command,
-	&cli_recompress_command, &cli_repair_command,  &cli_seal_command,
-	&cli_slice_command,	 &cli_stats_command,   &cli_umount_command,
-	&cli_verify_command,
+	&cli_compress_command,	 &cli_convert_command, &cli_copy_command,
+	&cli_decompress_command, &cli_info_command,    &cli_ls_command,
+	&cli_mounts_command,	 &cli_recompress_command, &cli_repair_command,
+	&cli_seal_command,	 &cli_slice_command,   &cli_stats_command,
+	&cli_umount_command,	 &cli_verify_command,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

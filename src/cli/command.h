@@ -30,6 +30,7 @@ extern const struct cli_command cli_bench_command;
 extern const struct cli_command cli_cat_command;
 extern const struct cli_command cli_compress_command;
 extern const struct cli_command cli_convert_command;
+extern const struct cli_command cli_copy_command;
 extern const struct cli_command cli_decompress_command;
 extern const struct cli_command cli_info_command;
 extern const struct cli_command cli_ls_command;

@@ -46,9 +46,14 @@ const struct cli_option cli_common_recursive[] = {
 	{0},
 };
 
-const struct cli_option cli_common_options[] = {
+const struct cli_option cli_common_work_options[] = {
 	{.shared = talk},
 	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{0},
+};
+
+const struct cli_option cli_common_options[] = {
+	{.shared = cli_common_work_options},
 	{"no-seal", 0, no_argument, cli_option_set, FIELD(no_seal), NULL},
 	{0},
 };

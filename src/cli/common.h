@@ -56,8 +56,9 @@ struct cli_common {
 	uint64_t frame_offset;
 };
 
-/* Rows for struct cli_common, as in the two texts above. */
+/* Rows for struct cli_common, as in the three texts above. */
 extern const struct cli_option cli_common_options[];
+extern const struct cli_option cli_common_work_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
 /* The row of -r, and its line of help. */

@@ -159,8 +159,10 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 	return err;
 }
 
-static void set_owner(struct stat *st)
+void cli_from_url_attributes(const struct b2f_remote_stat *version,
+			     struct stat *st)
 {
+	b2f_remote_attributes(version, st);
 	st->st_mode = S_IFREG | (0666 & ~cli_attributes_umask());
 	st->st_uid = getuid();
 	st->st_gid = getgid();
@@ -183,8 +185,7 @@ int cli_from_url_stat(const char *url, struct stat *out)
 	b2f_remote_free(remote);
 	if (err)
 		return err;
-	b2f_remote_attributes(&st, out);
-	set_owner(out);
+	cli_from_url_attributes(&st, out);
 	return 0;
 }
 
@@ -283,8 +284,7 @@ static void show(const struct steps *s, const char *path,
 
 	if (asprintf(&label, "%s%s%s", s->url, *path ? "/" : "", path) < 0)
 		return;
-	b2f_remote_attributes(st, &attributes);
-	set_owner(&attributes);
+	cli_from_url_attributes(st, &attributes);
 	entry.path = label;
 	entry.st = &attributes;
 	if (frame) {
@@ -332,8 +332,7 @@ static int walk_pack(const struct steps *s, const char *path,
 	char *label = NULL;
 	int err;
 
-	b2f_remote_attributes(st, &attributes);
-	set_owner(&attributes);
+	cli_from_url_attributes(st, &attributes);
 	err = b2f_remote_open_pack(s->remote, path, &how, &pack);
 	if (!err && asprintf(&label, "%s/%s", s->url, path) < 0)
 		err = -ENOMEM;

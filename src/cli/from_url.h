@@ -39,6 +39,10 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 B2F_MUST_CHECK
 int cli_from_url_stat(const char *url, struct stat *out);
 
+/* The same of the version @version of an object. */
+void cli_from_url_attributes(const struct b2f_remote_stat *version,
+			     struct stat *st);
+
 /* As cli_walk_run(). */
 B2F_MUST_CHECK
 int cli_from_url_walk(const struct cli_walk *walk, const char *url);

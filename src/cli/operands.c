@@ -30,17 +30,34 @@ struct run {
 /* Entries below a directory, collected before there are new ones. */
 struct found {
 	bool files;
+	bool all;
 	char *paths;
 	size_t len;
+	/* There is no memory; something is there that is not worked on. */
 	int err;
+	int refused;
 };
+
+/* Neither a frame nor a file nor a directory that is gone into. */
+static void refuse(struct found *found, const struct cli_walk_entry *entry)
+{
+	cli_message_error("%s: it is %s, which is left out", entry->path,
+			  S_ISLNK(entry->st->st_mode) ? "a symbolic link"
+						      : "no regular file");
+	found->refused = -EINVAL;
+}
 
 static void collect(void *arg, const struct cli_walk_entry *entry)
 {
 	struct found *found = arg;
 	bool wanted = entry->peek.is_frame;
 
-	if (found->files)
+	if (found->all && !wanted && !S_ISDIR(entry->st->st_mode) &&
+	    !S_ISREG(entry->st->st_mode))
+		refuse(found, entry);
+	if (found->all)
+		wanted = wanted || S_ISREG(entry->st->st_mode);
+	else if (found->files)
 		wanted = !wanted && S_ISREG(entry->st->st_mode);
 	if (wanted && argz_add(&found->paths, &found->len, entry->path))
 		found->err = -ENOMEM;
@@ -71,8 +88,8 @@ static bool names_directory(const struct cli_operands *o)
 
 	if (len == 0 || is_frame(o->output))
 		return false;
-	return o->common->recursive || o->output[len - 1] == '/' ||
-	       is_dir(o->output);
+	return (o->common->recursive && !o->exact) ||
+	       o->output[len - 1] == '/' || is_dir(o->output);
 }
 
 /* Makes the directories that @path is to be in. */
@@ -80,6 +97,9 @@ static int make_parents(char *path)
 {
 	int err = 0;
 
+	/* An object store has no directories that are made. */
+	if (b2f_remote_is_url(path))
+		return 0;
 	for (size_t i = 1; path[i] && !err; i++) {
 		if (path[i] != '/')
 			continue;
@@ -101,7 +121,8 @@ static const char *last_name(const char *path)
 /* Where @path, found below @root, goes; malloc'ed.  @root NULL: by its name. */
 static char *place_of(const struct run *run, const char *root, const char *path)
 {
-	char *bare = cli_text_bare(path), *place = NULL;
+	char *bare = cli_text_bare(path), *top = cli_text_bare(run->o->output);
+	char *place = NULL;
 	const char *below = bare ? last_name(bare) : NULL;
 	size_t len = root ? strlen(root) : 0;
 
@@ -109,8 +130,10 @@ static char *place_of(const struct run *run, const char *root, const char *path)
 		below = bare + len + strspn(bare + len, "/");
 	else if (bare && root)
 		below = bare;
-	if (bare && asprintf(&place, "%s/%s", run->o->output, below) < 0)
+	if (bare && top &&
+	    asprintf(&place, "%s%s%s", top, *below ? "/" : "", below) < 0)
 		place = NULL;
+	free(top);
 	free(bare);
 	if (!place)
 		cli_message_errno(path, -ENOMEM);
@@ -164,7 +187,7 @@ static int run_one(const struct run *run, const char *root, const char *path)
 
 static int run_below(const struct run *run, const char *root)
 {
-	struct found found = {.files = run->o->files};
+	struct found found = {.files = run->o->files, .all = run->o->all};
 	const struct cli_walk walk = {.recursive = true,
 				      .no_stores = !run->o->stores,
 				      .visit = collect,
@@ -173,9 +196,11 @@ static int run_below(const struct run *run, const char *root)
 	int err, e = 0;
 
 	err = cli_walk_run(&walk, root);
+	if (!err)
+		err = found.refused;
 	if (found.err)
 		err = cli_message_errno(root, found.err);
-	else if (!err && !found.len && !found.files)
+	else if (!err && !found.len && !found.files && !found.all)
 		cli_message_warning("%s: there is no frame in it", root);
 	while (!found.err && e != -EPIPE &&
 	       (path = argz_next(found.paths, found.len, path))) {

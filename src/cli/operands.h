@@ -45,8 +45,11 @@ struct cli_operands {
 	const struct cli_common *common;
 	/* The value of -o: a name, or a directory; may be NULL. */
 	const char *output;
-	/* Below directories: the plain files; else the frames. */
+	/* Below directories: the plain files; else the frames; or both. */
 	bool files;
+	bool all;
+	/* With -r, too, @output is what becomes of the operand itself. */
+	bool exact;
 	/* @output may be a URL. */
 	bool to_url;
 	/* A store that is one file is a directory, too. */

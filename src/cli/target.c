@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -49,25 +50,47 @@ static int open_dir(struct cli_target *t, int len)
 	return t->dirfd < 0 ? cli_message_errno(t->name, -errno) : 0;
 }
 
-/*
- * Chooses an unused name in the directory of @path, so long that a guess never
- * fails, as directories cannot be made and tried in one step.
- */
-static int make_temp_name(struct cli_target *t, const char *path)
+/* The bytes of @path that are its directory, with the slash. */
+static int dir_len(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int dir_len = slash ? (int)(slash - path) + 1 : 0;
+
+	return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* A temporary name in the directory of @path; malloc'ed, or NULL. */
+static char *temp_name(const char *path, uint64_t number)
+{
+	char *name;
+
+	return asprintf(&name, "%.*s" TEMP_NAME "%016llx", dir_len(path), path,
+			(unsigned long long)number) < 0
+		       ? NULL
+		       : name;
+}
+
+/*
+ * An unused name in the directory of @path, so long that a guess never fails, as
+ * directories cannot be made and tried in one step.
+ */
+static int unused_name(const char *path, char **out)
+{
 	uint64_t random;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return cli_message_errno(path, -errno);
-	if (asprintf(&t->temp, "%.*s" TEMP_NAME "%016llx", dir_len, path,
-		     (unsigned long long)random) < 0) {
-		t->temp = NULL;
-		return cli_message_errno(path, -ENOMEM);
-	}
+		return -errno;
+	*out = temp_name(path, random);
+	return *out ? 0 : -ENOMEM;
+}
+
+static int make_temp_name(struct cli_target *t, const char *path)
+{
+	int err = unused_name(path, &t->temp);
+
+	if (err)
+		return cli_message_errno(path, err);
 	cli_cleanup_add(t->temp);
-	return open_dir(t, dir_len);
+	return open_dir(t, dir_len(path));
 }
 
 /* Files and frames may be replaced if the user says so. */
@@ -109,19 +132,24 @@ static int check_existing(struct cli_target *t, bool replace)
 	return check_replaceable(t, &st);
 }
 
-int cli_target_open(struct cli_target *out, const char *path, bool replace)
+/* All but the temporary name. */
+static int begin(struct cli_target *out, const char *path, bool replace)
 {
 	struct stat st;
 	bool exists = lstat(path, &st) == 0;
-	int err = 0;
 
 	*out = (struct cli_target){.name = path, .dirfd = -1};
 	/* A link stays a link: what it points to is replaced. */
 	out->path = exists ? realpath(path, NULL) : cli_text_bare(path);
 	if (!out->path)
 		return cli_message_errno(path, -errno);
-	if (exists)
-		err = check_existing(out, replace);
+	return exists ? check_existing(out, replace) : 0;
+}
+
+int cli_target_open(struct cli_target *out, const char *path, bool replace)
+{
+	int err = begin(out, path, replace);
+
 	if (!err)
 		err = make_temp_name(out, out->path);
 	if (err)
@@ -158,6 +186,69 @@ static int remove_any(const char *path)
 	return errno == EISDIR ? b2f_frame_remove(AT_FDCWD, path) : -errno;
 }
 
+/* What has the name temp gets another one, which nothing else knows. */
+static int move_aside(const struct cli_target *t, char **out)
+{
+	int err = unused_name(t->temp, out);
+
+	if (!err && rename(t->temp, *out) != 0) {
+		err = -errno;
+		free(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+/*
+ * Is there a whole frame under the temporary name?  It was replaced by a program that
+ * was killed before it removed it.  Its chunks must not be taken for those of a copy.
+ */
+static int clear_left(const struct cli_target *t)
+{
+	int fd = open(t->temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char *aside = NULL;
+	int err = 0;
+
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		err = -EBUSY;
+	else if (faccessat(fd, B2F_INDEX_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		err = move_aside(t, &aside);
+	if (aside)
+		err = remove_any(aside);
+	free(aside);
+	close(fd);
+	return err;
+}
+
+int cli_target_open_kept(struct cli_target *out, const char *path, bool replace,
+			 const struct b2f_frame_stamp *version)
+{
+	int err = begin(out, path, replace);
+	const char *name;
+
+	if (err)
+		goto out;
+	out->kept = true;
+	name = out->path + dir_len(out->path);
+	out->temp = temp_name(out->path, b2f_copy_key(version, name));
+	if (!out->temp)
+		err = cli_message_errno(path, -ENOMEM);
+	else
+		err = open_dir(out, dir_len(out->path));
+	if (!err)
+		err = cli_message_errno(path, clear_left(out));
+out:
+	if (err) {
+		/* It may be another program's. */
+		free(out->temp);
+		out->temp = NULL;
+		cli_target_close(out);
+	}
+	return err;
+}
+
 /* What is at temp after the exchange. */
 static int remove_old(const struct cli_target *t)
 {
@@ -168,6 +259,29 @@ static int remove_old(const struct cli_target *t)
 				  "removed: it is %s now (%s)",
 				  t->name, t->temp, strerror(-err));
 	return err;
+}
+
+/* Under the name of a copy it would be taken for a part of one. */
+static int remove_replaced(struct cli_target *t)
+{
+	char *aside = NULL;
+
+	if (t->kept && move_aside(t, &aside) == 0) {
+		free(t->temp);
+		t->temp = aside;
+	}
+	return remove_old(t);
+}
+
+/* What a copy that goes on later has not begun. */
+static void remove_empty(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return;
+	if (S_ISDIR(st.st_mode) ? rmdir(path) : st.st_size == 0 && unlink(path))
+		errno = 0;
 }
 
 /*
@@ -275,7 +389,7 @@ int cli_target_commit(struct cli_target *target, bool durable)
 	if (err)
 		return cli_message_errno(target->name, err);
 	if (target->exists)
-		err = remove_old(target);
+		err = remove_replaced(target);
 	free(target->temp);
 	target->temp = NULL;
 	return err;
@@ -285,7 +399,9 @@ void cli_target_close(struct cli_target *target)
 {
 	int err;
 
-	if (target->temp) {
+	if (target->temp && target->kept) {
+		remove_empty(target->temp);
+	} else if (target->temp) {
 		cli_cleanup_lock();
 		err = remove_any(target->temp);
 		/* It may be a directory whose index is missing. */

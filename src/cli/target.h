@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
+#include "b2frame/frame.h"
 
 /*
  * Is @name what something is called while it is made?  Nothing but a kill
@@ -37,6 +38,8 @@ struct cli_target {
 	const char *base;
 	/* Something is at @path that may be replaced. */
 	bool exists;
+	/* It goes on later with what it has made until now. */
+	bool kept;
 };
 
 /*
@@ -46,6 +49,16 @@ struct cli_target {
  */
 B2F_MUST_CHECK
 int cli_target_open(struct cli_target *out, const char *path, bool replace);
+
+/*
+ * The same for a copy of @version that may be broken off, and go on later: its
+ * temporary name is by that, and stays, unless it is empty, whatever ends the program.
+ * A frame that has that name is a leftover, and goes.  -EBUSY: another program is at
+ * it.
+ */
+B2F_MUST_CHECK
+int cli_target_open_kept(struct cli_target *out, const char *path, bool replace,
+			 const struct b2f_frame_stamp *version);
 
 /*
  * The same for a frame that is needed for a while only, in the directory of

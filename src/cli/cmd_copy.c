@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cmd_copy.c - bloscctl copy: frames and files as they are, also to and from servers
+ */
+#include <errno.h>
+
+#include "cli/exit_codes.h"
+#include "cli/from_url.h"
+#include "cli/transfer.h"
+
+/* Chunks on their way at a time: more than cores, as each waits for a server. */
+#define JOBS 16
+
+static const char help[] =
+	"Usage: bloscctl copy [OPTION...] SOURCE DESTINATION\n"
+	"Copies the frame or file SOURCE, as it is stored; with -r, all in the "
+	"directory\nSOURCE. Each of both is a path, or s3://BUCKET/KEY; SOURCE "
+	"may be http(s)://, too.\nChunks are not decoded. What was broken off "
+	"goes on when it is done again.\n\n" CLI_RECURSIVE_HELP
+	"  -f, --force           replace what is at DESTINATION\n"
+	"  -T, --jobs=N          copy N chunks at a time (16)\n"
+	"  -q, --quiet           errors only\n"
+	"  -v, --verbose         say what was copied\n"
+	"      --json            say it as JSON on standard output\n"
+	"      --no-progress     no progress bar\n" CLI_FROM_URL_HELP
+	"  -h, --help            this text\n";
+
+#define FIELD(name) offsetof(struct cli_transfer, name)
+
+static const struct cli_option table[] = {
+	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
+	{"jobs", 0, required_argument, cli_option_threads,
+	 FIELD(common.nthreads), NULL},
+	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_common_work_options, .field = FIELD(common)},
+	{.shared = cli_from_url_options},
+	{0},
+};
+
+static int run_copy(const struct cli_command *self, int argc, char **argv)
+{
+	struct cli_transfer t = {.common.progress = true};
+	struct cli_operands operands = {.command = self,
+					.common = &t.common,
+					.all = true,
+					.exact = true,
+					.to_url = true,
+					.run = cli_transfer_run,
+					.arg = &t};
+	int status = cli_options_parse(self, argc, argv, &t);
+
+	if (status != CLI_CONTINUE)
+		return status;
+	if (argc - optind != 2)
+		return cli_command_misuse(self, "it takes a source and a "
+						"destination");
+	if (t.common.nthreads == 0)
+		t.common.nthreads = JOBS;
+	operands.output = argv[optind + 1];
+	argv[optind + 1] = NULL;
+	status = CLI_EXIT_FAILURE;
+	if (!cli_transfer_begin(&t, operands.output))
+		status = cli_operands_run(&operands, argv + optind);
+	cli_transfer_end(&t);
+	return status;
+}
+
+const struct cli_command cli_copy_command = {
+	.name = "copy",
+	.summary = "copy frames and files as they are, also to and from servers",
+	.help = help,
+	.options = table,
+	.missing = "a source is missing",
+	.run = run_copy,
+};

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transfer.c - a frame, or a plain file, as it is, from one place to another */
+#include "cli/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "cli/frames.h"
+#include "cli/from_url.h"
+#include "cli/message.h"
+#include "cli/target.h"
+#include "cli/text.h"
+#include "cli/transfer_bytes.h"
+
+/* One transfer. */
+struct job {
+	const struct cli_transfer *how;
+	struct b2f_runtime *runtime;
+	const char *path;
+	const char *output;
+	/* The sparse frame; or NULL, and the bytes of all else. */
+	struct b2f_frame *frame;
+	struct cli_bytes bytes;
+	/* Of the file or object, or of the index. */
+	struct stat like;
+	struct cli_progress progress;
+	uint64_t start_ms;
+	/* All that there is to do was done before. */
+	bool kept;
+};
+
+/* The length of "s3://BUCKET". */
+static size_t bucket_length(const char *url)
+{
+	size_t scheme = (size_t)(strstr(url, "://") + 3 - url);
+
+	return scheme + strcspn(url + scheme, "/");
+}
+
+/* What @output is in; of a bucket, itself. */
+static char *top_of(const char *output)
+{
+	char *top = cli_text_bare(output);
+	char *slash = top ? strrchr(top, '/') : NULL;
+
+	if (slash && (size_t)(slash - top) >= bucket_length(top))
+		*slash = '\0';
+	return top;
+}
+
+int cli_transfer_begin(struct cli_transfer *t, const char *output)
+{
+	if (!b2f_remote_is_url(output))
+		return 0;
+	if (strncasecmp(output, "s3:", 3) != 0) {
+		cli_message_error("%s: web servers are not written to", output);
+		return -EROFS;
+	}
+	t->top = top_of(output);
+	if (!t->top)
+		return cli_message_errno(output, -ENOMEM);
+	return cli_from_url_connect(t->top, &t->remote);
+}
+
+void cli_transfer_end(struct cli_transfer *t)
+{
+	b2f_remote_free(t->remote);
+	free(t->top);
+}
+
+/* Where job->output is below the top; "" is the top itself. */
+static const char *path_below(const struct job *job)
+{
+	const char *path = job->output + strlen(job->how->top);
+
+	return path + strspn(path, "/");
+}
+
+static int open_frame(struct job *job)
+{
+	const struct b2f_frame_options how = {.join_objects = true};
+
+	return cli_frames_open(&how, job->path, &job->frame);
+}
+
+static int open_object(struct job *job, struct b2f_remote *remote)
+{
+	struct b2f_remote_stat st;
+	int err;
+
+	cli_message_forget();
+	err = b2f_remote_look(remote, B2F_INDEX_NAME, &st);
+	if (!err) {
+		cli_from_url_attributes(&st, &job->like);
+		return open_frame(job);
+	}
+	if (err == -ENOENT)
+		err = b2f_remote_look(remote, "", &st);
+	/* So a bucket answers. */
+	if (!err && !*st.etag && st.mtime == 0)
+		err = -ENOENT;
+	if (err == -ENOENT) {
+		cli_message_error("%s: there is no such frame or object",
+				  b2f_remote_label(remote));
+		return err;
+	}
+	if (err)
+		return cli_message_explain(b2f_remote_label(remote), err);
+	cli_from_url_attributes(&st, &job->like);
+	return cli_bytes_open_object(&job->bytes, remote, &st);
+}
+
+static int open_url(struct job *job)
+{
+	struct b2f_remote *remote = NULL;
+	int err = cli_from_url_connect(job->path, &remote);
+
+	if (!err)
+		err = open_object(job, remote);
+	/* What was opened keeps it. */
+	b2f_remote_free(remote);
+	return err;
+}
+
+static int open_directory(struct job *job)
+{
+	int err = cli_frames_stat(job->path, &job->like);
+
+	if (err == -ENOENT)
+		cli_message_error("%s: it is a directory, but no frame; -r "
+				  "copies what is in it",
+				  job->path);
+	else if (err)
+		(void)!cli_message_errno(job->path, err);
+	return err ? err : open_frame(job);
+}
+
+static int open_source(struct job *job)
+{
+	struct stat st;
+
+	if (b2f_remote_is_url(job->path))
+		return open_url(job);
+	if (stat(job->path, &st) != 0)
+		return cli_message_errno(job->path, -errno);
+	if (S_ISDIR(st.st_mode))
+		return open_directory(job);
+	return cli_bytes_open_file(&job->bytes, job->path, &job->like);
+}
+
+/*
+ * Is a copy of this version there?  It has the length of what it is of, and its time,
+ * which a copy gets last.
+ */
+static bool is_there(const struct job *job, const struct stat *now)
+{
+	struct stat st;
+
+	return stat(job->output, &st) == 0 &&
+	       !S_ISDIR(st.st_mode) == !job->frame &&
+	       now->st_size == job->like.st_size &&
+	       now->st_mtim.tv_sec == job->like.st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == job->like.st_mtim.tv_nsec &&
+	       job->like.st_mtim.tv_sec != 0;
+}
+
+/* Looks at what a path leads to; -EINVAL if that is the source itself. */
+static int check_output(struct job *job)
+{
+	struct stat now;
+
+	if (cli_frames_stat(job->output, &now))
+		return 0;
+	if (now.st_dev == job->like.st_dev && now.st_ino == job->like.st_ino) {
+		cli_message_error("%s: it is the source itself", job->output);
+		return -EINVAL;
+	}
+	job->kept = is_there(job, &now);
+	return 0;
+}
+
+static int copy_chunks(struct job *job, struct b2f_copy_target *to)
+{
+	const struct b2f_copy_options options = {
+		.progress = cli_progress_update, .arg = &job->progress};
+	struct b2f_copied copied = {.nchunks = 0};
+	int err;
+
+	cli_message_forget();
+	err = b2f_copy_frame(job->runtime, job->frame, to, &options, &copied);
+	if (err == -EEXIST)
+		cli_message_error("%s: it exists already; -f overwrites it",
+				  job->output);
+	else
+		err = cli_message_explain(job->output, err);
+	if (!err && copied.nkept)
+		cli_message_info("%s: %llu of %llu chunks were there",
+				 job->output, (unsigned long long)copied.nkept,
+				 (unsigned long long)copied.nchunks);
+	return err;
+}
+
+/* The copy is whole, and locked by no one, before it gets its name. */
+static int fill_directory(struct job *job, const struct cli_target *target)
+{
+	struct b2f_copy_target *to = NULL;
+	int err = b2f_copy_to_directory(target->dirfd, target->base,
+					job->like.st_mode & 0777, job->output,
+					&cli_message_log, &to);
+
+	if (err)
+		return cli_message_errno(job->output, err);
+	err = copy_chunks(job, to);
+	b2f_copy_target_free(to);
+	return err;
+}
+
+static int frame_to_path(struct job *job)
+{
+	const struct b2f_frame_stamp version = b2f_frame_stamp_get(job->frame);
+	struct cli_target target = {.dirfd = -1};
+	int err = cli_target_open_kept(&target, job->output,
+				       job->how->common.force, &version);
+
+	if (err)
+		return err;
+	err = fill_directory(job, &target);
+	if (!err)
+		err = cli_target_set_attributes(&target, &job->like, job->path);
+	if (!err)
+		err = cli_target_commit(&target, true);
+	cli_target_close(&target);
+	return err;
+}
+
+static int frame_to_url(struct job *job)
+{
+	struct b2f_copy_target *to = NULL;
+	int err = b2f_copy_to_remote(job->how->remote, path_below(job),
+				     job->how->common.force, &to);
+
+	if (err)
+		return cli_message_errno(job->output, err);
+	err = copy_chunks(job, to);
+	b2f_copy_target_free(to);
+	return err;
+}
+
+static int copy(struct job *job)
+{
+	bool force = job->how->common.force;
+	int err = 0;
+
+	job->bytes.progress = &job->progress;
+	if (job->how->remote)
+		return job->frame ? frame_to_url(job)
+				  : cli_bytes_to_object(&job->bytes,
+							job->how->remote,
+							path_below(job), force,
+							&job->kept);
+	err = check_output(job);
+	if (err || job->kept)
+		return err;
+	return job->frame ? frame_to_path(job)
+			  : cli_bytes_to_file(&job->bytes, job->output, force,
+					      &job->like, job->path);
+}
+
+static void report(const struct job *job)
+{
+	struct cli_report report = {
+		.command = "copy",
+		.source = job->path,
+		.output = job->output,
+		.nbytes = job->bytes.size,
+		.cbytes = job->bytes.size,
+		.elapsed_ms = cli_common_now_ms() - job->start_ms,
+	};
+
+	if (job->frame) {
+		const struct b2f_frame_info *info =
+			b2f_frame_info_get(job->frame);
+
+		report.nbytes = info->nbytes;
+		report.cbytes = info->cbytes;
+	}
+	if (job->kept)
+		cli_message_info("%s: was there", job->output);
+	cli_common_report(&job->how->common, &report);
+}
+
+int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
+		     const struct cli_operand *operand)
+{
+	struct job job = {
+		.how = transfer,
+		.runtime = runtime,
+		.path = operand->path,
+		.output = operand->output ? operand->output : operand->place,
+		.bytes.fd = -1,
+		.start_ms = cli_common_now_ms(),
+	};
+	int err;
+
+	cli_progress_init(&job.progress, job.path, job.how->common.progress);
+	err = open_source(&job);
+	if (!err)
+		err = copy(&job);
+	cli_progress_fini(&job.progress);
+	if (!err)
+		report(&job);
+	cli_bytes_close(&job.bytes);
+	b2f_frame_close(job.frame);
+	return err;
+}

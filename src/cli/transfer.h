@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * transfer.h - a frame, or a plain file, as it is, from one place to another
+ *
+ * A place is a path or a URL.  A second transfer of the same goes on where the first
+ * one was broken off, and leaves alone what is there already.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_TRANSFER_H
+#define B2F_CLI_TRANSFER_H
+
+#include "b2frame/b2frame.h"
+#include "cli/common.h"
+#include "cli/operands.h"
+
+struct cli_transfer {
+	struct cli_common common;
+	/*
+	 * All outputs that are URLs are below @top, which is @remote; NULL: none is
+	 * one.
+	 */
+	char *top;
+	struct b2f_remote *remote;
+};
+
+/* What is to be made, @output, is known: sets @t->top.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int cli_transfer_begin(struct cli_transfer *t, const char *output);
+void cli_transfer_end(struct cli_transfer *t);
+
+/* As cli_operand_fn, with a struct cli_transfer. */
+B2F_MUST_CHECK
+int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
+		     const struct cli_operand *operand);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transfer_bytes.c - one file or object, as it is, from one place to another */
+#include "cli/transfer_bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cli/attributes.h"
+#include "cli/cleanup.h"
+#include "cli/message.h"
+#include "cli/target.h"
+
+/* Bytes that are read and written at once. */
+#define PIECE ((size_t)1 << 20)
+
+/*
+ * So many are on the disk before there are more: what a file is longer by than whole
+ * steps may be lost with the power, but not its steps.
+ */
+#define STEP (UINT64_C(64) << 20)
+
+int cli_bytes_open_file(struct cli_bytes *bytes, const char *path,
+			struct stat *like)
+{
+	bytes->name = path;
+	bytes->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (bytes->fd < 0 || fstat(bytes->fd, like) != 0)
+		return cli_message_errno(path, -errno);
+	if (!S_ISREG(like->st_mode)) {
+		cli_message_error("%s: it is no regular file", path);
+		return -EINVAL;
+	}
+	bytes->size = (uint64_t)like->st_size;
+	bytes->version = b2f_frame_stamp_of(like);
+	return 0;
+}
+
+int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
+			  const struct b2f_remote_stat *version)
+{
+	bytes->name = b2f_remote_label(remote);
+	bytes->size = version->size;
+	bytes->version = b2f_remote_stamp(version);
+	return cli_message_errno(bytes->name,
+				 b2f_remote_reader_new(remote, "", version,
+						       &bytes->reader));
+}
+
+void cli_bytes_close(struct cli_bytes *bytes)
+{
+	if (bytes->fd >= 0)
+		close(bytes->fd);
+	b2f_remote_reader_free(bytes->reader);
+	*bytes = (struct cli_bytes){.fd = -1};
+}
+
+/* The file is still the one that was opened, so that what was read is of it. */
+static int check_version(const struct cli_bytes *bytes)
+{
+	struct b2f_frame_stamp now;
+	struct stat st;
+
+	if (fstat(bytes->fd, &st) != 0)
+		return -errno;
+	now = b2f_frame_stamp_of(&st);
+	return b2f_frame_stamp_equal(&now, &bytes->version) ? 0 : -ESTALE;
+}
+
+static int read_file(const struct cli_bytes *bytes, uint64_t off, char *buf,
+		     size_t n)
+{
+	while (n > 0) {
+		ssize_t got = pread(bytes->fd, buf, n, (off_t)off);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -ESTALE;
+		buf += got;
+		off += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return off == bytes->size ? check_version(bytes) : 0;
+}
+
+/* As struct b2f_remote_source has it. */
+static int read_bytes(void *arg, uint64_t off, void *buf, size_t n)
+{
+	struct cli_bytes *bytes = arg;
+	int err;
+
+	if (bytes->reader)
+		err = b2f_remote_reader_read(bytes->reader, off, buf, n);
+	else
+		err = read_file(bytes, off, buf, n);
+	if (err == -ESTALE && !bytes->reader)
+		cli_message_error("%s: another program changes it meanwhile",
+				  bytes->name);
+	else if (err)
+		(void)!cli_message_explain(bytes->name, err);
+	bytes->failed = err != 0;
+	if (!err && bytes->progress)
+		cli_progress_update(bytes->progress, off + n, bytes->size);
+	return err;
+}
+
+static int write_all(int fd, uint64_t off, const char *data, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = pwrite(fd, data, n, (off_t)off);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		data += done;
+		off += (uint64_t)done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static size_t piece_size(uint64_t off, uint64_t size)
+{
+	return size - off < PIECE ? (size_t)(size - off) : PIECE;
+}
+
+/* Adds all from byte @off on to the file @fd, called @name. */
+static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
+{
+	char *buf = malloc(PIECE);
+	int err = buf ? 0 : cli_message_errno(name, -ENOMEM);
+
+	while (off < bytes->size && !err) {
+		size_t n = piece_size(off, bytes->size);
+		int wrote = 0;
+
+		err = read_bytes(bytes, off, buf, n);
+		if (!err)
+			wrote = write_all(fd, off, buf, n);
+		off += n;
+		if (!err && !wrote && off % STEP == 0 && fdatasync(fd) != 0)
+			wrote = -errno;
+		err = err ? err : cli_message_errno(name, wrote);
+	}
+	free(buf);
+	return err;
+}
+
+/* What has been written before, and is on the disk. */
+static int open_begun(const struct cli_target *target, uint64_t size, int *fd,
+		      uint64_t *off)
+{
+	struct stat st;
+
+	*fd = openat(target->dirfd, target->base,
+		     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*fd < 0 || fstat(*fd, &st) != 0)
+		return -errno;
+	if (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
+	*off = (uint64_t)st.st_size <= size ? (uint64_t)st.st_size : 0;
+	*off -= *off % STEP;
+	return ftruncate(*fd, (off_t)*off) != 0 ? -errno : 0;
+}
+
+static int make(struct cli_bytes *bytes, struct cli_target *target,
+		const struct stat *like, const char *from)
+{
+	uint64_t off = 0;
+	int fd = -1, err;
+
+	err = cli_message_errno(target->name,
+				open_begun(target, bytes->size, &fd, &off));
+	if (!err)
+		err = fill(bytes, fd, off, target->name);
+	/* An empty file is read by nothing else. */
+	if (!err && bytes->fd >= 0)
+		err = cli_message_errno(bytes->name, check_version(bytes));
+	if (!err)
+		err = cli_target_set_attributes(target, like, from);
+	if (!err && fsync(fd) != 0)
+		err = cli_message_errno(target->name, -errno);
+	if (!err)
+		err = cli_target_commit(target, true);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
+		      const struct stat *like, const char *from)
+{
+	struct cli_target target = {.dirfd = -1};
+	int err = cli_target_open_kept(&target, output, replace,
+				       &bytes->version);
+
+	if (err)
+		return err;
+	err = make(bytes, &target, like, from);
+	cli_target_close(&target);
+	return err;
+}
+
+int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,
+			const char *path, bool replace, bool *kept)
+{
+	const struct b2f_remote_source source = {
+		.read = read_bytes,
+		.arg = bytes,
+		.size = bytes->size,
+		.key = b2f_copy_key(&bytes->version, ""),
+	};
+	int err;
+
+	cli_message_forget();
+	err = b2f_remote_send(remote, path, &source, replace, kept);
+	if (err == -EEXIST)
+		cli_message_error("%s/%s: it exists already; -f overwrites it",
+				  b2f_remote_label(remote), path);
+	else if (!bytes->failed)
+		err = cli_message_explain(path, err);
+	return err;
+}

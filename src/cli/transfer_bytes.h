@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * transfer_bytes.h - one file or object, as it is, from one place to another
+ *
+ * It is read in one version, or not at all.  All of these say on stderr why they
+ * failed, and return a negative errno.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_TRANSFER_BYTES_H
+#define B2F_CLI_TRANSFER_BYTES_H
+
+#include <sys/stat.h>
+
+#include "b2frame/b2frame.h"
+#include "cli/progress.h"
+
+/* What is copied; zero-initialize it, but for @fd, which is -1. */
+struct cli_bytes {
+	/* What messages call it. */
+	const char *name;
+	/* The file; or, if that is -1, the object. */
+	int fd;
+	struct b2f_remote_reader *reader;
+	uint64_t size;
+	/* The version that was opened. */
+	struct b2f_frame_stamp version;
+	struct cli_progress *progress;
+	/* It could not be read, which was said. */
+	bool failed;
+};
+
+/* Begins with the file @path, which is @like; end with cli_bytes_close(). */
+B2F_MUST_CHECK
+int cli_bytes_open_file(struct cli_bytes *bytes, const char *path,
+			struct stat *like);
+
+/* The same with the version @version of the object that is all of @remote. */
+B2F_MUST_CHECK
+int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
+			  const struct b2f_remote_stat *version);
+
+void cli_bytes_close(struct cli_bytes *bytes);
+
+/*
+ * Copies it to the file @output, which gets the attributes of @like, and those of the
+ * file @from unless that is NULL.  What is there goes with @replace only.  If that
+ * fails, a second time goes on where this has ended.
+ */
+B2F_MUST_CHECK
+int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
+		      const struct stat *like, const char *from);
+
+/* Copies it to the object @path of @remote; *@kept: it was there. */
+B2F_MUST_CHECK
+int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,
+			const char *path, bool replace, bool *kept);
+
+#endif
