@@ -23,7 +23,7 @@ completes() {
 }
 
 touch a.b2frame
-completes "compress convert" bloscctl co
+completes "compress convert copy" bloscctl co
 completes "verify" bloscctl ve
 completes "--offset=" bloscctl cat --off
 completes "--codec= --contiguous" bloscctl compress --co
