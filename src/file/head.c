@@ -9,7 +9,7 @@
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)
 
-/* So many decoded bytes of a chunk that is far come nearly as soon as some of them. */
+/* So many decoded bytes of a chunk that is far come nearly as soon as some. */
 #define FIRST_MAX (2u << 20)
 
 void b2f_head_ref(struct b2f_head *head)

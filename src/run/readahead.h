@@ -14,10 +14,10 @@
  *   random      no range is wanted.  A read at or near the expected position
  *               leads to "sequential" after two such reads (a read at
  *               position 0 of a fresh stream counts as one).
- *   sequential  the window opens at the size of the reads times four (or what
- *               the caller has set) and doubles, up to the maximum, each time the reader comes within
- *               half a window of its end.  A read elsewhere leads back to
- *               "random" and closes the window.
+ *   sequential  the window opens at the size of the reads times four, or at
+ *               what the caller has set, and doubles, up to the maximum, each
+ *               time the reader comes within half a window of its end.  A read
+ *               elsewhere leads back to "random" and closes the window.
  *
  * Layer: run.  May include: base/.
  *
@@ -36,7 +36,7 @@ struct b2f_readahead {
 	pthread_mutex_t lock;
 	/* Largest window, bytes; 0 switches readahead off.  Const. */
 	uint64_t max_window;
-	/* The first one, if the reads do not make it larger.  Const once it is used. */
+	/* The first one, if the reads do not make it larger.  Const once used. */
 	uint64_t first_window;
 	/* Where the next sequential read is expected.  Protected by @lock. */
 	uint64_t expected;
