@@ -156,25 +156,30 @@ static int look_anew(struct writer *w)
 	return err;
 }
 
-/* Reads the list; another commit may be in the way of that. */
 static int read_list(struct writer *w)
 {
 	ssize_t n = 0;
 
-	for (int i = 0; i < MAX_ERRORS; i++) {
+	for (int i = 0; i < MAX_ERRORS && n != (ssize_t)CHUNK; i++) {
 		n = b2f_file_pread(w->file, NULL, w->chunk, CHUNK, 0);
-		if (n == (ssize_t)CHUNK)
-			return w->chunk[0] + 1 < NUMBERS ? 0 : -ENOSPC;
-		w->race->nerrors++;
-		if (look_anew(w))
-			break;
+		w->race->nerrors += n < 0;
 	}
-	return n < 0 ? (int)n : -EIO;
+	if (n != (ssize_t)CHUNK)
+		return n < 0 ? (int)n : -EIO;
+	return w->chunk[0] + 2 < NUMBERS ? 0 : -ENOSPC;
 }
 
+/*
+ * Before the list is read something is written, a zero that is there already: from
+ * then on the commit is bound to what is read.  A first change is made to what is
+ * there by then, which may be more than what was read before.
+ */
 static int add_to_list(struct writer *w, uint32_t number)
 {
-	int err = read_list(w);
+	static const uint32_t zero;
+	ssize_t n = b2f_file_pwrite(w->file, &zero, sizeof(zero),
+				    CHUNK - sizeof(zero));
+	int err = n < 0 ? (int)n : read_list(w);
 
 	if (err)
 		return err;
