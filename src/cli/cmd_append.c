@@ -4,6 +4,7 @@
  *
  * A Bloscpack file cannot be written to: it is made anew (longer.h).
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -50,8 +51,23 @@ static int allow_write(struct append *a)
 	err = b2f_file_allow_write(a->file, &options);
 	if (err)
 		return cli_message_explain(a->path, err);
+	/* From here on, only what came after the size was looked at is foreign. */
+	(void)b2f_file_take_foreign(a->file);
 	a->start = b2f_file_size(a->file);
 	return 0;
+}
+
+/*
+ * The first write goes to the frame as it is by then, which another program may have
+ * made longer while the input was waited for: ours would be in the middle of that.
+ */
+static int check_end(const struct append *a)
+{
+	if (!b2f_file_take_foreign(a->file))
+		return 0;
+	cli_message_error("%s: another program has changed it meanwhile",
+			  a->path);
+	return -ESTALE;
 }
 
 static bool is_bloscpack(const struct append *a)
@@ -137,6 +153,9 @@ static int commit(struct append *a)
 
 	if (a->old)
 		return commit_longer(a);
+	err = check_end(a);
+	if (err)
+		return err;
 	err = b2f_file_commit(a->file, B2F_COMMIT_DURABLE);
 	b2f_file_now_get(a->file, &now);
 	a->cbytes = now.cbytes;

@@ -3,13 +3,15 @@
 """bloscctl append: all of it, or nothing"""
 import json
 import os
+import subprocess
 import sys
+import time
 
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, in_namespace, info, items, noise, put,
-                 run_all, small_disk)
+from ctl import (BLOSCCTL, check_frame, ctl, in_namespace, info, items, noise,
+                 put, run_all, small_disk)
 
 CHUNK = 30000
 
@@ -46,6 +48,26 @@ def test_frames_of_stock():
     stock("empty.b2frame", b"", cparams={"typesize": 4})
     ctl("append", "empty.b2frame", stdin=more)
     check_frame("empty.b2frame", more, typesize=4, chunksize=1 << 20)
+
+
+def waits_for_input(process):
+    """Is it in a call about descriptor 0, as read(2) is?"""
+    with open(f"/proc/{process.pid}/syscall") as f:
+        return f.read().split()[1:2] == ["0x0"]
+
+
+def test_what_comes_while_it_waits_for_input_stays():
+    data = items(3 * CHUNK, 1)
+    stock("f.b2frame", data, chunksize=CHUNK, cparams={"typesize": 1})
+    process = subprocess.Popen([BLOSCCTL, "append", "f.b2frame", "-"],
+                               stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not waits_for_input(process):
+        time.sleep(0.01)
+    theirs = items(CHUNK, 1, seed=5)
+    blosc2.open("f.b2frame", mode="a").append_data(theirs)
+    err = process.communicate(b"ours")[1]
+    assert process.returncode == 1 and b"nothing was appended" in err, err
+    check_frame("f.b2frame", data + theirs)
 
 
 def test_several_files_and_pipes():
