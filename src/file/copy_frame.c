@@ -20,7 +20,6 @@
 #include "frame/copy_target.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
-#include "frame/txn.h"
 
 struct copy {
 	struct b2f_runtime *runtime;
@@ -61,53 +60,6 @@ static int report(const struct copy *c, int err, const struct b2f_why *why)
 			c->target->label,
 			why->text[0] ? why->text : strerror(-err));
 	return err;
-}
-
-static uint64_t count_stored(const struct b2f_entries *entries)
-{
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < entries->n; i++)
-		n += b2f_txn_is_stored(b2f_entries_raw(entries, i));
-	return n;
-}
-
-/* Each is there once, in a sound frame. */
-static int check_numbers(const struct copy *c)
-{
-	const struct b2f_copy_list *list = &c->list;
-	struct b2f_why why;
-
-	for (size_t i = 1; i < list->n; i++) {
-		if (list->chunks[i].from != list->chunks[i - 1].from)
-			continue;
-		b2f_why_set(&why, 0, "its index names a chunk file twice");
-		return b2f_frame_report(c->frame, B2F_EUNSUPPORTED, &why);
-	}
-	return 0;
-}
-
-static int list_chunks(struct copy *c)
-{
-	const struct b2f_entries *entries = &c->frame->entries;
-	struct b2f_copy_list *list = &c->list;
-	uint64_t n = count_stored(entries);
-
-	list->version = c->frame->stamp;
-	list->chunks = calloc(n ? n : 1, sizeof(*list->chunks));
-	if (!list->chunks)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < entries->n; i++) {
-		uint64_t raw = b2f_entries_raw(entries, i);
-
-		if (b2f_txn_is_stored(raw))
-			list->chunks[list->n++] = (struct b2f_copy_chunk){
-				.nchunk = i,
-				.raw = raw,
-				.from = b2f_txn_chunk_id(raw)};
-	}
-	qsort(list->chunks, list->n, sizeof(*list->chunks), b2f_copy_by_number);
-	return check_numbers(c);
 }
 
 /* Tells how far it is; a chunk that was there counts as the mean. */
@@ -222,41 +174,6 @@ static int check_source(const struct copy *c)
 	return b2f_frame_report(c->frame, -ESTALE, &why);
 }
 
-/* The index as it is stored; malloc'ed. */
-static int read_index(struct copy *c, uint8_t **out, size_t *size)
-{
-	struct b2f_object object = {.fd = -1};
-	struct b2f_why why = {""};
-	uint8_t *bytes = NULL;
-	int err = b2f_object_open(c->frame->store, B2F_OBJECT_INDEX, &object,
-				  &why);
-
-	if (!err && !b2f_frame_stamp_equal(&object.identity, &c->frame->stamp))
-		err = b2f_why_set(&why, -ESTALE, "another program has changed "
-						 "the frame meanwhile");
-	if (!err) {
-		*size = object.size;
-		bytes = malloc(*size ? *size : 1);
-		err = bytes ? b2f_object_read(&object, 0, bytes, *size, &why)
-			    : -ENOMEM;
-	}
-	b2f_object_close(&object);
-	if (err) {
-		free(bytes);
-		return b2f_frame_report(c->frame, err, &why);
-	}
-	*out = bytes;
-	return 0;
-}
-
-static bool keeps_numbers(const struct copy *c)
-{
-	for (size_t i = 0; i < c->list.n; i++)
-		if (c->list.chunks[i].to != c->list.chunks[i].from)
-			return false;
-	return !c->frame->blank;
-}
-
 static int finish(struct copy *c)
 {
 	struct b2f_why why = {""};
@@ -265,8 +182,7 @@ static int finish(struct copy *c)
 	int err = check_source(c);
 
 	if (!err)
-		err = keeps_numbers(c) ? read_index(c, &index, &size)
-				       : b2f_copy_index(c->frame, &c->list, &index, &size);
+		err = b2f_copy_index(c->frame, &c->list, &index, &size);
 	if (err)
 		return err;
 	err = c->target->ops->finish(c->target, index, size, &why);
@@ -283,7 +199,7 @@ static int run(struct copy *c)
 		b2f_why_set(&why, 0, "it is one file, and has no chunk files");
 		return b2f_frame_report(c->frame, -EINVAL, &why);
 	}
-	err = list_chunks(c);
+	err = b2f_copy_list_make(c->frame, &c->list);
 	if (err)
 		return err;
 	c->copied.nchunks = c->list.n;
@@ -313,7 +229,7 @@ int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	pthread_mutex_init(&c.lock, NULL);
 	err = run(&c);
 	pthread_mutex_destroy(&c.lock);
-	free(c.list.chunks);
+	b2f_copy_list_fini(&c.list);
 	if (!err)
 		*out = c.copied;
 	return err;

@@ -8,11 +8,64 @@
 #include "frame/txn_count.h"
 #include "index/index_write.h"
 
-int b2f_copy_by_number(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
 	const struct b2f_copy_chunk *x = a, *y = b;
 
 	return (x->from > y->from) - (x->from < y->from);
+}
+
+static uint64_t count_stored(const struct b2f_entries *entries)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < entries->n; i++)
+		n += b2f_txn_is_stored(b2f_entries_raw(entries, i));
+	return n;
+}
+
+/* Each is there once, in a sound frame. */
+static int check_numbers(const struct b2f_frame *frame,
+			 const struct b2f_copy_list *list)
+{
+	struct b2f_why why;
+
+	for (size_t i = 1; i < list->n; i++) {
+		if (list->chunks[i].from != list->chunks[i - 1].from)
+			continue;
+		b2f_why_set(&why, 0, "its index names a chunk file twice");
+		return b2f_frame_report(frame, B2F_EUNSUPPORTED, &why);
+	}
+	return 0;
+}
+
+int b2f_copy_list_make(const struct b2f_frame *frame,
+		       struct b2f_copy_list *list)
+{
+	const struct b2f_entries *entries = &frame->entries;
+	uint64_t n = count_stored(entries);
+
+	list->version = frame->stamp;
+	list->chunks = calloc(n ? n : 1, sizeof(*list->chunks));
+	if (!list->chunks)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < entries->n; i++) {
+		uint64_t raw = b2f_entries_raw(entries, i);
+
+		if (b2f_txn_is_stored(raw))
+			list->chunks[list->n++] = (struct b2f_copy_chunk){
+				.nchunk = i,
+				.raw = raw,
+				.from = b2f_txn_chunk_id(raw)};
+	}
+	qsort(list->chunks, list->n, sizeof(*list->chunks), by_number);
+	return check_numbers(frame, list);
+}
+
+void b2f_copy_list_fini(struct b2f_copy_list *list)
+{
+	free(list->chunks);
+	*list = (struct b2f_copy_list){.n = 0};
 }
 
 struct b2f_copy_chunk *b2f_copy_find(const struct b2f_copy_list *list,
@@ -21,7 +74,7 @@ struct b2f_copy_chunk *b2f_copy_find(const struct b2f_copy_list *list,
 	const struct b2f_copy_chunk key = {.from = from};
 
 	return list->n ? bsearch(&key, list->chunks, list->n, sizeof(key),
-				 b2f_copy_by_number)
+				 by_number)
 		       : NULL;
 }
 
@@ -38,9 +91,47 @@ static void number_entries(const struct b2f_frame *frame,
 	}
 }
 
-int b2f_copy_index(const struct b2f_frame *frame,
-		   const struct b2f_copy_list *list, uint8_t **out,
-		   size_t *size)
+/* The index as it is stored. */
+static int read_index(const struct b2f_frame *frame, uint8_t **out,
+		      size_t *size)
+{
+	struct b2f_object object = {.fd = -1};
+	struct b2f_why why = {""};
+	uint8_t *bytes = NULL;
+	int err = b2f_object_open(frame->store, B2F_OBJECT_INDEX, &object,
+				  &why);
+
+	if (!err && !b2f_frame_stamp_equal(&object.identity, &frame->stamp))
+		err = b2f_why_set(&why, -ESTALE, "another program has changed "
+						 "the frame meanwhile");
+	if (!err) {
+		*size = object.size;
+		bytes = malloc(*size ? *size : 1);
+		err = bytes ? b2f_object_read(&object, 0, bytes, *size, &why)
+			    : -ENOMEM;
+	}
+	b2f_object_close(&object);
+	if (err) {
+		free(bytes);
+		return b2f_frame_report(frame, err, &why);
+	}
+	*out = bytes;
+	return 0;
+}
+
+static bool keeps_numbers(const struct b2f_frame *frame,
+			  const struct b2f_copy_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->chunks[i].to != list->chunks[i].from)
+			return false;
+	return !frame->blank;
+}
+
+/* The index with other numbers. */
+static int make_index(const struct b2f_frame *frame,
+		      const struct b2f_copy_list *list, uint8_t **out,
+		      size_t *size)
 {
 	uint64_t n = frame->entries.n;
 	uint64_t *raw = malloc((n ? n : 1) * sizeof(*raw));
@@ -63,4 +154,13 @@ int b2f_copy_index(const struct b2f_frame *frame,
 	err = b2f_index_write(&parts, out, size, &why);
 	free(raw);
 	return err ? b2f_frame_report(frame, err, &why) : 0;
+}
+
+int b2f_copy_index(const struct b2f_frame *frame,
+		   const struct b2f_copy_list *list, uint8_t **out,
+		   size_t *size)
+{
+	return keeps_numbers(frame, list)
+		       ? read_index(frame, out, size)
+		       : make_index(frame, list, out, size);
 }

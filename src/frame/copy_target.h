@@ -57,12 +57,19 @@ struct b2f_copy_target {
 	char *label;
 };
 
-/* The order of two chunks, for qsort(3). */
-int b2f_copy_by_number(const void *a, const void *b);
+/*
+ * Lists the chunks of the sparse @frame in @list, which is zero.  Returns 0, -ENOMEM or
+ * B2F_EUNSUPPORTED (one is named twice; logged); end with b2f_copy_list_fini().
+ */
+B2F_MUST_CHECK
+int b2f_copy_list_make(const struct b2f_frame *frame,
+		       struct b2f_copy_list *list);
+void b2f_copy_list_fini(struct b2f_copy_list *list);
 
 /*
- * The index of @frame, with the numbers that the chunks of @list have at the target;
- * malloc'ed.  Returns 0, or the errors of b2f_index_write(), logged.
+ * The index of @frame, with the numbers that the chunks of @list have at the target: as
+ * it is stored, if these are the same.  Malloc'ed.  Returns 0, -ESTALE (it is another
+ * one now), or an error of the store or of b2f_index_write(), logged.
  */
 B2F_MUST_CHECK
 int b2f_copy_index(const struct b2f_frame *frame,

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+#include "frame/copy_target.h"
 #include "frame/settings.h"
 #include "frame/txn.h"
 #include "remote/conditions.h"
@@ -221,22 +223,49 @@ int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
 	return b2f_remote_report(remote, path, err, &why);
 }
 
-/* Begins to copy the chunks of @frame, which is at @from, to @to. */
-static int copy_chunks(const struct b2f_frame *frame,
+/* Numbers from here on another writer that begins at the same time has hardly. */
+#define APART 4096
+
+static int raise_next(void *arg, int64_t id)
+{
+	uint64_t *next = arg;
+
+	*next = b2f_max_u64(*next, (uint64_t)id + 1);
+	return 0;
+}
+
+/*
+ * Not all servers keep to conditions when they copy, so no chunk may get the number of
+ * another writer's: of one that is there, or that comes meanwhile.  A seal without a
+ * tag is for its number, and chunks that may have one keep theirs.
+ */
+static int choose_numbers(struct b2f_remote_place *to,
+			  struct b2f_copy_list *list, struct b2f_why *why)
+{
+	uint64_t next = 0;
+	bool tagged = true;
+	int err = b2f_remote_list_chunks(to, 0, raise_next, &next, why);
+
+	next += APART + b2f_note_draw() % APART;
+	for (size_t i = 0; i < list->n; i++)
+		tagged = tagged && b2f_entry_tag(list->chunks[i].raw);
+	tagged = tagged && next + list->n <= B2F_ENTRY_ID;
+	for (size_t i = 0; i < list->n; i++)
+		list->chunks[i].to = tagged ? next + i : list->chunks[i].from;
+	return err;
+}
+
+/* Begins to copy the chunks of @list from @from to @to. */
+static int copy_chunks(const struct b2f_copy_list *list,
 		       const struct b2f_remote_place *from,
 		       const struct b2f_remote_place *to,
 		       struct b2f_copier *copier)
 {
-	const struct b2f_entries *entries = &frame->entries;
+	for (size_t i = 0; i < list->n && !copier->err; i++) {
+		const struct b2f_copy_chunk *chunk = &list->chunks[i];
+		char *old = b2f_remote_place_path(from, (int64_t)chunk->from);
+		char *new = b2f_remote_place_path(to, (int64_t)chunk->to);
 
-	for (uint64_t i = 0; i < entries->n && !copier->err; i++) {
-		uint64_t raw = b2f_entries_raw(entries, i);
-		char *old, *new;
-
-		if (!b2f_txn_is_stored(raw))
-			continue;
-		old = b2f_remote_place_path(from, b2f_txn_id(raw));
-		new = b2f_remote_place_path(to, b2f_txn_id(raw));
 		if (old && new)
 			b2f_copier_add(copier, old, new);
 		else
@@ -247,54 +276,46 @@ static int copy_chunks(const struct b2f_frame *frame,
 	return copier->err;
 }
 
-/* The index of @frame as it is; malloc'ed. */
-static int read_index(struct b2f_frame *frame, uint8_t **out, size_t *size,
-		      struct b2f_why *why)
+static int copy_listed(struct b2f_frame *frame, struct b2f_copy_list *list,
+		       struct b2f_remote_place *to, struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
-	uint8_t *bytes = NULL;
-	int err = b2f_object_open(frame->store, B2F_OBJECT_INDEX, &object, why);
+	const struct b2f_remote_place *from =
+		b2f_remote_store_place(frame->store);
+	struct b2f_copier copier = {.remote = to->remote};
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = choose_numbers(to, list, why), copied;
 
-	if (!err) {
-		*size = object.size;
-		bytes = malloc(*size ? *size : 1);
-		err = bytes ? b2f_object_read(&object, 0, bytes, *size, why)
-			    : -ENOMEM;
-	}
-	b2f_object_close(&object);
-	if (err)
-		free(bytes);
-	else
-		*out = bytes;
+	if (!err)
+		err = copy_chunks(list, from, to, &copier);
+	copied = b2f_copier_finish(&copier, why);
+	if (!err)
+		err = copied;
+	if (!err)
+		err = b2f_copy_index(frame, list, &index, &size);
+	if (!err)
+		err = b2f_remote_write_first(to, index, size, why);
+	free(index);
 	return err;
 }
 
 static int copy_frame(struct b2f_frame *frame, struct b2f_remote_place *to,
 		      struct b2f_why *why)
 {
-	const struct b2f_remote_place *from =
-		b2f_remote_store_place(frame->store);
-	struct b2f_copier copier = {.remote = to->remote};
 	char *index = b2f_remote_place_path(to, B2F_OBJECT_INDEX);
+	struct b2f_copy_list list = {.n = 0};
 	struct b2f_remote_stat there;
-	uint8_t *bytes = NULL;
-	size_t size = 0;
-	int err, copied;
+	int err = index ? b2f_remote_head(to->remote, index, &there, NULL, why)
+			: -ENOMEM;
 
-	err = index ? b2f_remote_head(to->remote, index, &there, NULL, why)
-		    : -ENOMEM;
 	free(index);
 	if (err != -ENOENT)
 		return err ? err : -EEXIST;
-	err = copy_chunks(frame, from, to, &copier);
-	copied = b2f_copier_finish(&copier, why);
+	*why = (struct b2f_why){""};
+	err = b2f_copy_list_make(frame, &list);
 	if (!err)
-		err = copied;
-	if (!err)
-		err = read_index(frame, &bytes, &size, why);
-	if (!err)
-		err = b2f_remote_write_first(to, bytes, size, why);
-	free(bytes);
+		err = copy_listed(frame, &list, to, why);
+	b2f_copy_list_fini(&list);
 	return err;
 }
 

@@ -191,6 +191,45 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	scene_close(&s);
 }
 
+/* Puts a chunk of another writer at y for each name that x has. */
+static int put_theirs(void *arg, const struct b2f_remote_entry *entry)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "y/%s", entry->name);
+	return strstr(path, ".chunk")
+		       ? b2f_remote_put(arg, path, "theirs", 6, NULL, NULL)
+		       : 0;
+}
+
+static int is_theirs(void *arg, const struct b2f_remote_entry *entry)
+{
+	size_t *n = arg;
+
+	*n += entry->st.size == 6;
+	return 0;
+}
+
+/* Another writer is about to make a frame there, of chunks that it has put. */
+Test(remote_write, a_copy_by_the_server_replaces_no_chunk_of_another_writer)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	size_t n = 0;
+
+	cr_assert_eq(b2f_remote_list(w.remote, "x", put_theirs, w.remote), 0);
+	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), 0, "%s",
+		     message);
+	cr_assert_eq(b2f_remote_list(w.remote, "y", is_theirs, &n), 0);
+	cr_assert_eq(n, 4);
+	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
+	cr_assert_eq(b2f_remote_copy_frame(w.remote, "y", "x"), 0, "%s",
+		     message);
+	writer_close(&w);
+	cr_assert_str_eq(content(&s), "1111");
+	scene_close(&s);
+}
+
 Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhile)
 {
 	struct scene s = scene_open();
