@@ -225,7 +225,9 @@ int cli_from_url_refuse(const char *path)
 {
 	if (!b2f_remote_is_url(path))
 		return 0;
-	cli_message_error("%s: bloscctl does not write to servers", path);
+	cli_message_error("%s: only compress, append and copy write to servers; "
+			  "copy takes there what this makes",
+			  path);
 	return -EROFS;
 }
 
@@ -396,7 +398,9 @@ static int walk_below(const struct steps *s, const char *dir)
 		cli_message_error("%s: there is no such bucket",
 				  b2f_remote_label(s->remote));
 	if (!err) {
-		qsort(names.items, names.n, sizeof(*names.items), by_name);
+		if (names.n)
+			qsort(names.items, names.n, sizeof(*names.items),
+			      by_name);
 		err = walk_names(s, dir, &names);
 	}
 	for (size_t i = 0; i < names.n; i++)
