@@ -161,7 +161,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	if (fs->source.is_url && fs_remote_source_open(fs, reason))
 		return fail(reason, FS_EXIT_SOURCE);
 	fs_deleted_init(&fs->deleted, fs->tree->root->fd);
-	if (fs->read_write && !fs->source.is_frame)
+	if (fs->read_write && !fs->source.is_frame && !fs->source.is_url)
 		fs_deleted_purge(fs);
 	return FS_EXIT_OK;
 }
@@ -237,7 +237,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
 	fs_packs_fini(fs);
-	fs_remote_source_close(fs);
+	if (fs_remote_source_close(fs) && code == FS_EXIT_OK)
+		code = FS_EXIT_LOST;
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;

@@ -2,13 +2,11 @@
 /*
  * op_remote.c - the requests about a mount of an object store
  *
- * All changes are missing on purpose: the mount is read-only.  As root can take
- * that flag away with a remount, libfuse answers them with ENOSYS, and opening for
- * writing is refused here.
+ * Changes are in op_remote_write.c.  A mount that is read-only has none of them: as
+ * root can take that flag away with a remount, libfuse answers them with ENOSYS, and
+ * opening for writing is refused.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,23 +14,12 @@
 
 #include "facts.h"
 #include "op_remote.h"
+#include "op_remote_write.h"
 #include "ops.h"
+#include "remote_attr.h"
 #include "remote_find.h"
+#include "remote_handle.h"
 #include "reply.h"
-
-/* What is open: a frame, a view of it, or plain bytes. */
-struct handle {
-	/* The kernel's, and one per read: it may close while we still answer. */
-	_Atomic size_t nrefs;
-	struct fs_remote_node *node;
-	/* Without a file, but with a size: plain bytes. */
-	struct fs_shown shown;
-};
-
-static struct handle *handle_of(const struct fuse_file_info *fi)
-{
-	return (struct handle *)(uintptr_t)fi->fh;
-}
 
 static struct fs_remote_names *names_of(const struct fuse_file_info *fi)
 {
@@ -60,7 +47,7 @@ static void do_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_remote_node_stat(fs, &entry, &answer.attr);
+	fs_remote_attr(fs, &entry, &answer.attr);
 	answer.ino = fs_remote_ino_of(fs->remote, &entry);
 	/* An address may come back for another version. */
 	answer.generation = entry.node->serial;
@@ -88,12 +75,12 @@ static void do_forget_multi(fuse_req_t req, size_t count,
 static void do_getattr(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
-	const struct fs *fs = fs_of(req);
 	struct fs_remote_entry entry = entry_of(req, ino);
+	struct fs *fs = fs_of(req);
 	struct stat st;
 
 	(void)fi;
-	fs_remote_node_stat(fs, &entry, &st);
+	fs_remote_attr(fs, &entry, &st);
 	fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
 }
 
@@ -207,71 +194,23 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	free(l.buf);
 }
 
-static void put_handle(struct fs *fs, struct handle *h)
-{
-	bool has_file;
-
-	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
-		return;
-	has_file = h->shown.file != NULL;
-	fs_shown_close(&h->shown);
-	if (has_file)
-		fs_remote_node_close(fs, h->node);
-	fs_remote_node_put(fs->remote, h->node, 1);
-	free(h);
-}
-
-/* Makes a handle of @entry, which keeps its node. */
-static int new_handle(struct fs *fs, const struct fs_remote_entry *entry,
-		      struct handle **out)
-{
-	struct handle *h = calloc(1, sizeof(*h));
-	struct b2f_file *file = NULL;
-	int err = 0;
-
-	if (!h)
-		return -ENOMEM;
-	fs_remote_node_ref(fs->remote, entry->node);
-	atomic_init(&h->nrefs, 1);
-	h->node = entry->node;
-	h->shown.size = h->node->sizes.nbytes;
-	if (h->node->kind == FS_REMOTE_FRAME)
-		err = fs_remote_node_open(fs, h->node, &file);
-	if (!err && file)
-		err = fs_shown_open(file, entry->is_view, &h->shown);
-	if (err)
-		put_handle(fs, h);
-	else
-		*out = h;
-	return err;
-}
-
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs_remote_entry entry = entry_of(req, ino);
 	struct fs *fs = fs_of(req);
-	struct handle *h = NULL;
-	int err = -EROFS;
+	struct fs_remote_handle *h = NULL;
+	int err = fs_remote_handle_open(fs, &entry, fi->flags, &h);
 
-	if (!(fi->flags & (O_ACCMODE | O_TRUNC)))
-		err = new_handle(fs, &entry, &h);
-	if (err == -ESTALE)
-		fs_remote_node_doubt(fs->remote, entry.node);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_stats_add(&fs->stats.nopens, 1);
-	fs_stats_add(&fs->stats.nkept, 1);
-	fi->fh = (uintptr_t)h;
-	/* What a node shows never changes. */
-	fi->keep_cache = 1;
-	fi->direct_io = fs->options.direct_io;
+	fs_remote_handle_opened(fs, h, fi);
 	if (fuse_reply_open(req, fi) < 0)
-		put_handle(fs, h);
+		fs_remote_handle_put(fs, h);
 }
 
-static int read_frame(fuse_req_t req, const struct handle *h, size_t size,
+static int read_frame(fuse_req_t req, const struct fs_remote_handle *h, size_t size,
 		      uint64_t off)
 {
 	struct fs_shown_view view = {0};
@@ -286,7 +225,7 @@ static int read_frame(fuse_req_t req, const struct handle *h, size_t size,
 	return err;
 }
 
-static int read_plain(fuse_req_t req, const struct handle *h, size_t size,
+static int read_plain(fuse_req_t req, const struct fs_remote_handle *h, size_t size,
 		      uint64_t off)
 {
 	const struct fs_remote_node *node = h->node;
@@ -307,7 +246,7 @@ static int read_plain(fuse_req_t req, const struct handle *h, size_t size,
 static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct handle *h = handle_of(fi);
+	struct fs_remote_handle *h = fs_remote_handle_of(fi);
 	struct fs *fs = fs_of(req);
 	int err;
 
@@ -320,13 +259,14 @@ static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_remote_node_doubt(fs->remote, h->node);
 	if (err)
 		fs_reply_data_error(req, err);
-	put_handle(fs, h);
+	fs_remote_handle_put(fs, h);
 }
 
 static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		     struct fuse_file_info *fi)
 {
-	int64_t pos = fs_shown_seek(&handle_of(fi)->shown, off, whence);
+	int64_t pos = fs_remote_handle_seek(fs_of(req), fs_remote_handle_of(fi),
+					    off, whence);
 
 	(void)ino;
 	fs_reply_position(req, pos);
@@ -336,8 +276,35 @@ static void do_release(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
 	(void)ino;
-	put_handle(fs_of(req), handle_of(fi));
+	fs_remote_handle_put(fs_of(req), fs_remote_handle_of(fi));
 	fuse_reply_err(req, 0);
+}
+
+/*
+ * Opens the frame @node for what it says of itself.  One that may be written to
+ * meanwhile is opened anew, as the file replaces its frame then.
+ */
+static int open_facts(struct fs *fs, struct fs_remote_node *node,
+		      struct b2f_file **out)
+{
+	int err;
+
+	if (!fs->read_write)
+		return fs_remote_node_open(fs, node, out);
+	err = node->broken;
+	if (!err)
+		err = fs_remote_node_open_now(fs, node->path, out);
+	/* It is on its way there. */
+	return err == -ENOENT ? -ENODATA : err;
+}
+
+static void close_facts(struct fs *fs, struct fs_remote_node *node,
+			struct b2f_file *file)
+{
+	if (fs->read_write)
+		b2f_file_close(file);
+	else
+		fs_remote_node_close(fs, node);
 }
 
 /* What the frame @node says of itself. */
@@ -351,11 +318,11 @@ static int get_fact(struct fs *fs, struct fs_remote_node *node,
 		return err;
 	if (node->kind != FS_REMOTE_FRAME)
 		return -ENODATA;
-	err = fs_remote_node_open(fs, node, &file);
+	err = open_facts(fs, node, &file);
 	if (err)
 		return err;
 	err = fs_facts_get(b2f_file_frame(file), name, out, n);
-	fs_remote_node_close(fs, node);
+	close_facts(fs, node, file);
 	return err;
 }
 
@@ -391,10 +358,10 @@ static void do_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	int err = fs->config.no_xattr ? -ENOSYS : 0;
 
 	if (!err && fs->config.list_xattr && node->kind == FS_REMOTE_FRAME)
-		err = fs_remote_node_open(fs, node, &file);
+		err = open_facts(fs, node, &file);
 	if (file) {
 		err = fs_facts_list(b2f_file_frame(file), &names, &n);
-		fs_remote_node_close(fs, node);
+		close_facts(fs, node, file);
 	}
 	if (err)
 		fs_reply_error(req, err);
@@ -403,9 +370,9 @@ static void do_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	free(names);
 }
 
-struct fuse_lowlevel_ops fs_op_remote_table(void)
+struct fuse_lowlevel_ops fs_op_remote_table(bool read_write)
 {
-	return (struct fuse_lowlevel_ops){
+	struct fuse_lowlevel_ops ops = {
 		.lookup = do_lookup,
 		.forget = do_forget,
 		.forget_multi = do_forget_multi,
@@ -421,4 +388,8 @@ struct fuse_lowlevel_ops fs_op_remote_table(void)
 		.getxattr = do_getxattr,
 		.listxattr = do_listxattr,
 	};
+
+	if (read_write)
+		fs_op_remote_add_changes(&ops);
+	return ops;
 }

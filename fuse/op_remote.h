@@ -9,9 +9,11 @@
 #ifndef B2F_FUSE_OP_REMOTE_H
 #define B2F_FUSE_OP_REMOTE_H
 
+#include <stdbool.h>
+
 #include "fuse_api.h"
 
-/* All that can be asked; the kernel refuses changes of a read-only mount. */
-struct fuse_lowlevel_ops fs_op_remote_table(void);
+/* All that can be asked of a mount that is @read_write, or is not. */
+struct fuse_lowlevel_ops fs_op_remote_table(bool read_write);
 
 #endif

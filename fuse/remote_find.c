@@ -109,8 +109,7 @@ static int make_node(struct look *l, struct fs_remote_node **out)
 static int check_node(struct look *l, struct fs_remote_node *node)
 {
 	struct fs_remote *r = l->fs->remote;
-	struct b2f_frame_stamp stamp;
-	bool same;
+	struct b2f_frame_stamp stamp = {.dev = 0};
 	int err;
 
 	if (!l->has_version && fs_remote_node_is_fresh(r, node))
@@ -118,15 +117,12 @@ static int check_node(struct look *l, struct fs_remote_node *node)
 	err = look_at_version(l);
 	if (err && err != -ENOENT)
 		return err;
-	if (err) {
-		same = l->name->is_dir && node->kind == FS_REMOTE_DIR;
-	} else {
+	/* A directory has no version; all else that is gone has none either. */
+	if (err && !(l->name->is_dir && node->kind == FS_REMOTE_DIR))
+		return 0;
+	if (!err)
 		stamp = b2f_remote_stamp(&l->version);
-		same = b2f_frame_stamp_equal(&stamp, &node->stamp);
-	}
-	if (same)
-		fs_remote_node_note_checked(r, node);
-	return same;
+	return fs_remote_node_is_version(r, node, &stamp);
 }
 
 static int find_node(struct look *l, struct fs_remote_node **out)
@@ -201,6 +197,7 @@ static int find_view(struct fs *fs, const struct fs_remote_node *dir,
 		fs_remote_node_put(fs->remote, node, 1);
 		return -ENOENT;
 	}
+	fs_remote_node_note_view(fs->remote, node);
 	*out = node;
 	return 0;
 }

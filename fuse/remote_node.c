@@ -19,7 +19,7 @@
 /* The bit in the number of a view; nodes are at multiples of 8. */
 #define VIEW_BIT 2
 
-static uint64_t now_ms(void)
+uint64_t fs_remote_node_ms(void)
 {
 	struct timespec now;
 
@@ -93,7 +93,7 @@ struct fs_remote_node *fs_remote_node_new(enum fs_remote_kind kind,
 	node->kind = kind;
 	node->ino = fs_remote_node_number(path);
 	node->nrefs = 1;
-	node->checked_ms = now_ms();
+	node->checked_ms = fs_remote_node_ms();
 	return node;
 }
 
@@ -130,6 +130,20 @@ static void unhash(struct fs_remote *r, struct fs_remote_node *node)
 	if (node->is_present)
 		HASH_DELETE(hh, r->present, node);
 	node->is_present = false;
+}
+
+void fs_remote_node_note_view(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	node->has_view = true;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void fs_remote_node_retire(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	unhash(r, node);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void fs_remote_node_ref(struct fs_remote *r, struct fs_remote_node *node)
@@ -189,7 +203,7 @@ int fs_remote_node_make_root(struct fs_remote *r, struct fs_remote_names *names)
 static struct fs_remote_names *share_names(const struct fs_remote *r,
 					   struct fs_remote_node *dir)
 {
-	uint64_t now = now_ms();
+	uint64_t now = fs_remote_node_ms();
 
 	if (!dir->names ||
 	    (now > dir->listed_ms && now - dir->listed_ms > r->attr_ms))
@@ -217,7 +231,7 @@ int fs_remote_node_names(struct fs_remote *r, struct fs_remote_node *dir,
 	pthread_mutex_lock(&r->lock);
 	old = dir->names;
 	dir->names = names;
-	dir->listed_ms = now_ms();
+	dir->listed_ms = fs_remote_node_ms();
 	pthread_mutex_unlock(&r->lock);
 	fs_remote_names_put(old);
 	*out = names;
@@ -252,7 +266,7 @@ struct fs_remote_node *fs_remote_node_publish(struct fs_remote *r,
 
 	pthread_mutex_lock(&r->lock);
 	HASH_FIND_STR(r->present, node->path, known);
-	if (known && is_same(known, node)) {
+	if (known && (known->writing.is_listed || is_same(known, node))) {
 		known->nrefs++;
 		known->checked_ms = node->checked_ms;
 	} else {
@@ -278,11 +292,18 @@ struct fs_remote_node *fs_remote_node_publish(struct fs_remote *r,
 	return known;
 }
 
-void fs_remote_node_note_checked(struct fs_remote *r, struct fs_remote_node *node)
+bool fs_remote_node_is_version(struct fs_remote *r, struct fs_remote_node *node,
+			       const struct b2f_frame_stamp *stamp)
 {
+	bool is;
+
 	pthread_mutex_lock(&r->lock);
-	node->checked_ms = now_ms();
+	is = node->writing.is_listed ||
+	     b2f_frame_stamp_equal(stamp, &node->stamp);
+	if (is)
+		node->checked_ms = fs_remote_node_ms();
 	pthread_mutex_unlock(&r->lock);
+	return is;
 }
 
 bool fs_remote_node_is_fresh(struct fs_remote *r, struct fs_remote_node *node)
@@ -290,8 +311,9 @@ bool fs_remote_node_is_fresh(struct fs_remote *r, struct fs_remote_node *node)
 	bool fresh;
 
 	pthread_mutex_lock(&r->lock);
-	fresh = node->checked_ms &&
-		now_ms() - node->checked_ms < r->refresh_ms;
+	fresh = node->writing.is_listed ||
+		(node->checked_ms &&
+		 fs_remote_node_ms() - node->checked_ms < r->refresh_ms);
 	pthread_mutex_unlock(&r->lock);
 	return fresh;
 }
@@ -321,32 +343,8 @@ int fs_remote_node_open_now(struct fs *fs, const char *path, struct b2f_file **f
 	return err;
 }
 
-void fs_remote_node_stat(const struct fs *fs,
-			 const struct fs_remote_entry *entry, struct stat *out)
-{
-	const struct fs_remote_node *node = entry->node;
-	const struct fs_options *o = &fs->options;
-	bool is_dir = node->kind == FS_REMOTE_DIR;
-
-	*out = (struct stat){
-		.st_ino = entry->is_view ? fs_view_ino(node->ino) : node->ino,
-		.st_nlink = 1,
-		.st_uid = o->uid == FS_UNSET ? geteuid() : (uid_t)o->uid,
-		.st_gid = o->gid == FS_UNSET ? getegid() : (gid_t)o->gid,
-		.st_blksize = 4096,
-		.st_mode = is_dir ? S_IFDIR | (0555 & ~fs->config.dir_mask)
-				  : S_IFREG | (0444 & ~fs->config.file_mask),
-	};
-	out->st_mtim.tv_sec = fs->remote->start_s;
-	if (!is_dir) {
-		fs_shown_attributes(&node->sizes, entry->is_view, out);
-		out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
-	}
-	out->st_ctim = out->st_atim = out->st_mtim;
-}
-
-/* Shares the data, if they are open. */
-static struct b2f_file *share(struct fs_remote *r, struct fs_remote_node *node)
+struct b2f_file *fs_remote_node_share(struct fs_remote *r,
+				      struct fs_remote_node *node)
 {
 	struct b2f_file *file;
 
@@ -360,7 +358,7 @@ static struct b2f_file *share(struct fs_remote *r, struct fs_remote_node *node)
 }
 
 /* Opens the data again, which have to be those of the version. */
-static int open_version(struct fs *fs, const struct fs_remote_node *node,
+static int open_version(struct fs *fs, struct fs_remote_node *node,
 			struct b2f_file **out)
 {
 	struct b2f_frame_stamp stamp;
@@ -370,7 +368,7 @@ static int open_version(struct fs *fs, const struct fs_remote_node *node,
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
 	stamp = b2f_frame_stamp_get(b2f_file_frame(file));
-	if (!b2f_frame_stamp_equal(&stamp, &node->stamp)) {
+	if (!fs_remote_node_is_version(fs->remote, node, &stamp)) {
 		b2f_file_close(file);
 		return -ESTALE;
 	}
@@ -382,7 +380,7 @@ int fs_remote_node_open(struct fs *fs, struct fs_remote_node *node,
 			struct b2f_file **out)
 {
 	struct fs_remote *r = fs->remote;
-	struct b2f_file *file = node->broken ? NULL : share(r, node);
+	struct b2f_file *file = node->broken ? NULL : fs_remote_node_share(r, node);
 	struct b2f_file *mine = NULL;
 	int err = node->broken;
 

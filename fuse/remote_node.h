@@ -2,12 +2,13 @@
 /*
  * remote_node.h - what is in an object store, or on a web server, as nodes
  *
- * A mount of it is read-only, and has no files below: its nodes are in a table of
- * their own, by paths.  A node is one *version* of a frame or of an object, told
- * by the ETag, and never shows another one: when an index has been replaced, the
- * next lookup of its name finds another node, while handles of the old one go on
- * with what they opened, or get ESTALE.  So the kernel's cache of a node is always
- * right, and no read can be of two versions.
+ * A mount of it has no files below: its nodes are in a table of their own, by
+ * paths.  A node is one *version* of a frame or of an object, told by the ETag,
+ * and never shows another one: when an index has been replaced, the next lookup of
+ * its name finds another node, while handles of the old one go on with what they
+ * opened, or get ESTALE.  So the kernel's cache of a node is always right, and no
+ * read can be of two versions.  Only a node that is being written to moves on, from
+ * commit to commit (remote_writer.h).
  *
  * Directories are listings, kept for attr_timeout.  Whether an index has another
  * version is asked after refresh= seconds at the earliest.
@@ -33,6 +34,26 @@ enum fs_remote_kind {
 	FS_REMOTE_FILE,
 };
 
+/* How a frame is written to (remote_writer.h); under the lock of all nodes. */
+struct fs_remote_writing {
+	/* It is in the list of those that are; with a reference, and open. */
+	bool is_listed;
+	TAILQ_ENTRY(fs_remote_node) all;
+	/* Handles that may write, and changes by name; and how many there were. */
+	size_t nwriters;
+	uint64_t nbegun;
+	/* Changes that a commit refused are being dropped: writers wait. */
+	bool reverting;
+	/* The kernel has bytes that are not right any more. */
+	bool drop;
+	/* What other clients wrote came in: the next lookup makes another node. */
+	bool mixed;
+	/* A program has set @mtime of the node after the last change. */
+	bool sets_mtime;
+	/* When to try the commit again, on the monotonic clock. */
+	time_t retry_s;
+};
+
 struct fs_remote_node {
 	/* These never change. */
 	enum fs_remote_kind kind;
@@ -41,7 +62,7 @@ struct fs_remote_node {
 	uint64_t ino;
 	/* No other node of the mount has it. */
 	uint64_t serial;
-	/* Of FRAME and FILE. */
+	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
 	struct b2f_frame_stamp stamp;
 	struct fs_shown_sizes sizes;
 	/* Of FILE: what to read. */
@@ -67,6 +88,13 @@ struct fs_remote_node {
 	/* With a file that is not used: in the list, since when. */
 	TAILQ_ENTRY(fs_remote_node) idle;
 	time_t idle_s;
+	/* The kernel may have cached the view. */
+	bool has_view;
+	/* Shown in the place of the server's time, which does not tell all. */
+	bool has_mtime;
+	struct timespec mtime;
+	/* Of FRAME; what it has while it is written to. */
+	struct fs_remote_writing writing;
 };
 
 /* A node as the kernel knows it. */
@@ -95,6 +123,10 @@ struct fs_remote {
 	/* Those with a file that is not used, longest first; under the lock. */
 	TAILQ_HEAD(fs_remote_idle, fs_remote_node) idle;
 	size_t nidle;
+	/* Those that are written to; under the lock. */
+	TAILQ_HEAD(fs_remote_written, fs_remote_node) written;
+	/* Signalled when one of them has dropped its changes. */
+	pthread_cond_t reverted;
 };
 
 /* The node that the kernel calls @ino, and back. */
@@ -132,15 +164,29 @@ struct fs_remote_node *fs_remote_node_present(struct fs_remote *remote,
 struct fs_remote_node *fs_remote_node_publish(struct fs_remote *remote,
 					      struct fs_remote_node *node);
 
-/* Notes that @node is still what its path is; was that so a moment ago? */
-void fs_remote_node_note_checked(struct fs_remote *remote,
-				 struct fs_remote_node *node);
+/*
+ * Is @node what its path is, if that has the version @stamp?  One that is written
+ * to is in any case.  True is noted.
+ */
+bool fs_remote_node_is_version(struct fs_remote *remote,
+			       struct fs_remote_node *node,
+			       const struct b2f_frame_stamp *stamp);
+
+/* Was it so a moment ago? */
 bool fs_remote_node_is_fresh(struct fs_remote *remote,
 			     struct fs_remote_node *node);
 
 /* Has the next lookup ask whether @node is still what its path is. */
 void fs_remote_node_doubt(struct fs_remote *remote,
 			  struct fs_remote_node *node);
+
+/* The kernel gets to know the view of @node. */
+void fs_remote_node_note_view(struct fs_remote *remote,
+			      struct fs_remote_node *node);
+
+/* The next lookup makes another node. */
+void fs_remote_node_retire(struct fs_remote *remote,
+			   struct fs_remote_node *node);
 
 void fs_remote_node_ref(struct fs_remote *remote, struct fs_remote_node *node);
 void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,
@@ -150,10 +196,6 @@ void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,
 B2F_MUST_CHECK
 int fs_remote_node_names(struct fs_remote *remote, struct fs_remote_node *dir,
 			 struct fs_remote_names **out);
-
-/* The attributes of @entry. */
-void fs_remote_node_stat(const struct fs *fs,
-			 const struct fs_remote_entry *entry, struct stat *out);
 
 /*
  * Opens the frame that @path is now.  Close *@out with b2f_file_close().  Returns
@@ -172,6 +214,10 @@ B2F_MUST_CHECK
 int fs_remote_node_open(struct fs *fs, struct fs_remote_node *node,
 			struct b2f_file **out);
 
+/* The same if they are open; else NULL. */
+struct b2f_file *fs_remote_node_share(struct fs_remote *remote,
+				      struct fs_remote_node *node);
+
 void fs_remote_node_close(struct fs *fs, struct fs_remote_node *node);
 
 /* Closes what is not used any more.  Returns whether there is more to come. */
@@ -182,6 +228,9 @@ void fs_remote_node_fini(struct fs_remote *remote);
 
 /* "@dir/@name", or the one of them that is not empty; malloc'ed. */
 char *fs_remote_node_join(const char *dir, const char *name);
+
+/* Milliseconds on a clock that only goes on. */
+uint64_t fs_remote_node_ms(void);
 
 /* The inode number that is shown for @path. */
 uint64_t fs_remote_node_number(const char *path);

@@ -7,6 +7,7 @@
 
 #include "remote_source.h"
 #include "remote_find.h"
+#include "remote_writer.h"
 #include "words/aws.h"
 #include "words/way.h"
 
@@ -213,7 +214,9 @@ static struct fs_remote *new_remote(const struct fs *fs, char *reason)
 	r->start_s = time(NULL);
 	TAILQ_INIT(&r->all);
 	TAILQ_INIT(&r->idle);
+	TAILQ_INIT(&r->written);
 	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->reverted, NULL);
 	return r;
 }
 
@@ -227,6 +230,28 @@ static int take_label(struct fs *fs, const struct fs_remote *r)
 	free(fs->source.path);
 	fs->source.path = label;
 	return 0;
+}
+
+/* Asks whether it can be written to, unless that is clear; logs once if not. */
+static void decide_writing(struct fs *fs, enum place_kind kind)
+{
+	const struct fs_options *o = &fs->options;
+	struct fs_remote *r = fs->remote;
+	int err;
+
+	if (o->read_only || o->no_sign_request || !is_s3(o->source))
+		return;
+	*r->reason = '\0';
+	err = kind == PLACE_OBJECT ? -EROFS
+				   : b2f_remote_allow_write(r->place, "");
+	fs->read_write = !err;
+	if (err)
+		fs_logger_write(r->logger, B2F_LOG_WARNING,
+				"%s: mounted read-only: %s", fs->source.path,
+				kind == PLACE_OBJECT ? "it is one object"
+				: *r->reason	     ? r->reason
+						     : strerror(-err));
+	*r->reason = '\0';
 }
 
 int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
@@ -245,6 +270,8 @@ int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 		err = look_at_place(r, fs->options.source, &kind);
 	if (!err)
 		err = make_root(fs, kind);
+	if (!err)
+		decide_writing(fs, kind);
 	if (r)
 		r->reason = NULL;
 	if (err && !*reason)
@@ -254,20 +281,36 @@ int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 	return err;
 }
 
-void fs_remote_source_close(struct fs *fs)
+int fs_remote_source_close(struct fs *fs)
 {
 	struct fs_remote *r = fs->remote;
+	int err;
 
 	if (!r)
-		return;
+		return 0;
+	err = fs_remote_writer_fini(fs);
 	fs_remote_node_fini(r);
 	b2f_remote_free(r->place);
+	pthread_cond_destroy(&r->reverted);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	fs->remote = NULL;
+	return err;
 }
 
 bool fs_remote_source_tick(struct fs *fs)
 {
-	return fs->remote && fs_remote_node_tick(fs->remote);
+	bool more;
+
+	if (!fs->remote)
+		return false;
+	more = fs_remote_writer_tick(fs);
+	more |= fs_remote_node_tick(fs->remote);
+	return more;
+}
+
+void fs_remote_source_drop(struct fs *fs)
+{
+	if (fs->remote)
+		fs_remote_writer_drop(fs);
 }

@@ -2,7 +2,8 @@
 /*
  * remote_source.h - SOURCE as a URL: who asks, what is there, and what is shown of it
  *
- * Layer: fuse.  Threads: main only, before the first request and after the last.
+ * Layer: fuse.  Threads: main only, before the first request and after the last;
+ * _tick and _drop from the ticker's.
  */
 #ifndef B2F_FUSE_REMOTE_SOURCE_H
 #define B2F_FUSE_REMOTE_SOURCE_H
@@ -12,18 +13,29 @@
 /*
  * Looks at SOURCE and makes fs->remote, with its root; and fs->source.path the
  * name by which messages and mount(8) call it, which has no secret in it.  A
- * frame is opened once, so that a damaged one is refused now.  Close it with
- * fs_remote_source_close(), also after an error.
+ * frame is opened once, so that a damaged one is refused now.  Decides whether the
+ * mount is writable, and logs once if not.  Close it with fs_remote_source_close(),
+ * also after an error.
  *
  * Returns 0, or an error of requests (b2frame/remote.h) with @reason set.
  */
 B2F_MUST_CHECK
 int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
-/* Does nothing without a remote. */
-void fs_remote_source_close(struct fs *fs);
+/*
+ * Commits what is not committed.  Does nothing without a remote.  Returns 0 or the
+ * first error: something is lost, as is logged.
+ */
+B2F_MUST_CHECK
+int fs_remote_source_close(struct fs *fs);
 
-/* Closes what is not used any more.  Returns whether there is more to come. */
+/*
+ * Commits what is old, and closes what is not used any more.  Returns whether there
+ * is more to come.
+ */
 bool fs_remote_source_tick(struct fs *fs);
+
+/* Tells the kernel what to drop. */
+void fs_remote_source_drop(struct fs *fs);
 
 #endif

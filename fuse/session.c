@@ -95,7 +95,8 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	if (!fs->remote)
 		on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
-	if (fs->options.writeback_cache && fs->read_write)
+	/* A kernel that collects writes goes by sizes of its own. */
+	if (fs->options.writeback_cache && fs->read_write && !fs->remote)
 		on |= FUSE_CAP_WRITEBACK_CACHE;
 	/* Splicing from our memory would take 4 times as long. */
 	conn->want &= ~off;
@@ -167,7 +168,7 @@ static int make_list(const struct fs *fs, char **out)
 static int new_session(struct fs *fs)
 {
 	struct fuse_lowlevel_ops ops = fs->remote
-					       ? fs_op_remote_table()
+					       ? fs_op_remote_table(fs->read_write)
 					       : fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *list = NULL;

@@ -120,6 +120,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 		more |= fs_packs_tick(fs);
 		more |= fs_remote_source_tick(fs);
 	}
+	fs_remote_source_drop(fs);
 	more |= fs_grow_tick(fs);
 	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))

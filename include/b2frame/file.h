@@ -43,7 +43,8 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 /*
  * Has @file, of which there is no reader yet, stay with the version of the frame
  * that was opened: when that cannot be read because another one has replaced it,
- * reads return -ESTALE, where they would go on with the other one.
+ * reads return -ESTALE, where they would go on with the other one.  It ends with
+ * b2f_file_allow_write().
  */
 void b2f_file_stay(struct b2f_file *file);
 

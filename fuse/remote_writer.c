@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_writer.c - frames in an object store that are written to */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "remote_writer.h"
+
+/* How long to wait after a commit that failed, seconds. */
+#define RETRY_S 5
+
+static void log_failure(struct fs *fs, const struct fs_remote_node *node,
+			const char *what, int err)
+{
+	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s%s%s: changes are %s: %s",
+			fs->source.path, *node->path ? "/" : "", node->path,
+			what, strerror(-err));
+}
+
+/* Puts @node, whose data the caller has open, into the list.  Locked. */
+static void enter_list(struct fs_remote *r, struct fs_remote_node *node)
+{
+	if (node->writing.is_listed)
+		return;
+	node->writing.is_listed = true;
+	node->nrefs++;
+	node->nopens++;
+	TAILQ_INSERT_TAIL(&r->written, node, writing.all);
+}
+
+/*
+ * Takes @node off the list if it is one version again.  The caller has its data
+ * open.
+ */
+static void leave_list(struct fs *fs, struct fs_remote_node *node,
+		       struct b2f_file *file)
+{
+	struct fs_remote_writing *w = &node->writing;
+	struct fs_remote *r = fs->remote;
+	bool leaves, mixed;
+	uint64_t nbegun;
+
+	pthread_mutex_lock(&r->lock);
+	nbegun = w->nbegun;
+	leaves = w->is_listed && w->nwriters == 0;
+	pthread_mutex_unlock(&r->lock);
+	if (!leaves || b2f_file_is_dirty(file))
+		return;
+	pthread_mutex_lock(&r->lock);
+	/* Without a writer since, it is as clean as it was. */
+	leaves = w->is_listed && w->nwriters == 0 && w->nbegun == nbegun &&
+		 !w->drop;
+	if (leaves) {
+		TAILQ_REMOVE(&r->written, node, writing.all);
+		w->is_listed = false;
+	}
+	mixed = w->mixed;
+	pthread_mutex_unlock(&r->lock);
+	if (!leaves)
+		return;
+	if (mixed)
+		fs_remote_node_retire(r, node);
+	fs_remote_node_close(fs, node);
+	fs_remote_node_put(r, node, 1);
+}
+
+/* Has the kernel drop what it has of a version before; locked. */
+static void mark_drop(struct fs *fs, struct fs_remote_node *node)
+{
+	if (node->writing.is_listed)
+		node->writing.drop = true;
+	fs_wakeup_call(&fs->wakeup, true);
+}
+
+void fs_remote_writer_drop_cached(struct fs *fs, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&fs->remote->lock);
+	mark_drop(fs, node);
+	pthread_mutex_unlock(&fs->remote->lock);
+}
+
+bool fs_remote_writer_may_keep(struct fs *fs, struct fs_remote_node *node)
+{
+	bool may;
+
+	pthread_mutex_lock(&fs->remote->lock);
+	may = !node->writing.drop;
+	pthread_mutex_unlock(&fs->remote->lock);
+	return may;
+}
+
+void fs_remote_writer_set_mtime(struct fs *fs, struct fs_remote_node *node,
+				const struct timespec *mtime)
+{
+	pthread_mutex_lock(&fs->remote->lock);
+	node->has_mtime = true;
+	node->mtime = *mtime;
+	node->writing.sets_mtime = true;
+	pthread_mutex_unlock(&fs->remote->lock);
+}
+
+/* What other clients wrote is shown now. */
+static void note_foreign(struct fs *fs, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&fs->remote->lock);
+	node->writing.mixed = true;
+	node->has_mtime = false;
+	mark_drop(fs, node);
+	pthread_mutex_unlock(&fs->remote->lock);
+}
+
+/*
+ * Makes @node the version that @file, its data, has now; @before tells when it was
+ * changed last.  Returns whether it was another one.
+ */
+static bool move_on(struct fs *fs, struct fs_remote_node *node,
+		    struct b2f_file *file, const struct b2f_file_now *before)
+{
+	struct b2f_file_now now;
+	bool moved;
+
+	b2f_file_now_get(file, &now);
+	pthread_mutex_lock(&fs->remote->lock);
+	moved = !b2f_frame_stamp_equal(&node->stamp, &now.stamp);
+	if (moved) {
+		node->stamp = now.stamp;
+		node->checked_ms = fs_remote_node_ms();
+	}
+	node->sizes.nbytes = now.nbytes;
+	node->sizes.cbytes = now.cbytes;
+	if (before && before->has_mtime && !node->writing.sets_mtime) {
+		node->has_mtime = true;
+		node->mtime = before->mtime;
+	}
+	/* The kernel knows nothing of the view's bytes. */
+	if (moved && node->has_view)
+		mark_drop(fs, node);
+	pthread_mutex_unlock(&fs->remote->lock);
+	return moved;
+}
+
+void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
+				  struct b2f_file *file)
+{
+	pthread_mutex_lock(&fs->remote->lock);
+	node->writing.sets_mtime = false;
+	pthread_mutex_unlock(&fs->remote->lock);
+	/* A write may have begun with what others have committed. */
+	if (b2f_file_take_foreign(file))
+		note_foreign(fs, node);
+}
+
+static void end_revert(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	node->writing.reverting = false;
+	pthread_cond_broadcast(&r->reverted);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/*
+ * Goes on with what is on the server, once each writer was told that its changes
+ * contradict it.  A writer that began before would not be told.
+ */
+static void forget_refused(struct fs *fs, struct fs_remote_node *node,
+			   struct b2f_file *file)
+{
+	struct fs_remote_writing *w = &node->writing;
+	struct fs_remote *r = fs->remote;
+	bool may;
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	may = w->nwriters == 0 && !w->reverting;
+	w->reverting |= may;
+	pthread_mutex_unlock(&r->lock);
+	if (!may)
+		return;
+	err = b2f_file_revert(file);
+	if (err == -ENOENT || err == B2F_ENOTFRAME) {
+		/* There is nothing else to show. */
+		b2f_file_discard(file);
+		err = 0;
+	}
+	if (!err) {
+		(void)b2f_file_take_foreign(file);
+		(void)move_on(fs, node, file, NULL);
+		note_foreign(fs, node);
+		log_failure(fs, node, "lost", -ESTALE);
+	}
+	end_revert(r, node);
+}
+
+typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
+
+static int commit(struct fs *fs, struct fs_remote_node *node,
+		  struct b2f_file *file, commit_fn *fn)
+{
+	struct b2f_file_now before;
+	int err;
+
+	b2f_file_now_get(file, &before);
+	err = fn(file, B2F_COMMIT_DURABLE);
+	if (b2f_file_take_foreign(file))
+		note_foreign(fs, node);
+	(void)move_on(fs, node, file, err ? NULL : &before);
+	if (err == -ESTALE)
+		forget_refused(fs, node, file);
+	return err;
+}
+
+int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
+			    struct b2f_file *file)
+{
+	return commit(fs, node, file, b2f_file_commit);
+}
+
+/* Tries again in a while what has failed. */
+static void put_off(struct fs *fs, struct fs_remote_node *node,
+		    struct b2f_file *file, int err)
+{
+	/* A refused one is logged when its changes are dropped. */
+	if (!err || err == -EAGAIN || err == -ESTALE)
+		return;
+	if (b2f_file_is_dirty(file))
+		log_failure(fs, node, "kept in memory", err);
+	pthread_mutex_lock(&fs->remote->lock);
+	node->writing.retry_s = fs_clock_s() + RETRY_S;
+	pthread_mutex_unlock(&fs->remote->lock);
+}
+
+/* One more writer, unless the name leads to another node. */
+static int add_writer(struct fs_remote *r, struct fs_remote_node *node)
+{
+	struct fs_remote_writing *w = &node->writing;
+	int err = 0;
+
+	pthread_mutex_lock(&r->lock);
+	while (w->reverting)
+		pthread_cond_wait(&r->reverted, &r->lock);
+	if (!node->is_present || (w->mixed && !w->is_listed))
+		err = -ESTALE;
+	if (!err) {
+		enter_list(r, node);
+		w->nwriters++;
+		w->nbegun++;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+int fs_remote_writer_begin(struct fs *fs, struct fs_remote_node *node,
+			   struct b2f_file *file)
+{
+	int err = add_writer(fs->remote, node);
+
+	if (err)
+		return err;
+	err = b2f_file_allow_write(file, &fs->config.write);
+	if (err)
+		fs_remote_writer_end(fs, node, file);
+	/* It may begin with what others have committed. */
+	else if (move_on(fs, node, file, NULL))
+		note_foreign(fs, node);
+	fs_wakeup_call(&fs->wakeup, false);
+	return err;
+}
+
+void fs_remote_writer_end(struct fs *fs, struct fs_remote_node *node,
+			  struct b2f_file *file)
+{
+	struct fs_remote *r = fs->remote;
+	bool last;
+
+	pthread_mutex_lock(&r->lock);
+	last = --node->writing.nwriters == 0;
+	pthread_mutex_unlock(&r->lock);
+	if (last && b2f_file_is_dirty(file))
+		put_off(fs, node, file, fs_remote_writer_commit(fs, node, file));
+	leave_list(fs, node, file);
+}
+
+/* A node of the list, whose data the ticker has open meanwhile. */
+struct taken {
+	struct fs_remote_node *node;
+	struct b2f_file *file;
+};
+
+/* Takes those of the list, or with @drop those that have to drop something. */
+static size_t take(struct fs_remote *r, bool drop, struct taken **out)
+{
+	struct fs_remote_node *node;
+	struct taken *list = NULL;
+	size_t n = 0, room = 0;
+
+	pthread_mutex_lock(&r->lock);
+	TAILQ_FOREACH (node, &r->written, writing.all)
+		room += !drop || node->writing.drop;
+	if (room)
+		list = malloc(room * sizeof(*list));
+	TAILQ_FOREACH (node, &r->written, writing.all) {
+		/* Without memory, the next tick does it. */
+		if (!list || (drop && !node->writing.drop))
+			continue;
+		node->nrefs++;
+		node->nopens++;
+		list[n++] = (struct taken){node, node->file};
+	}
+	pthread_mutex_unlock(&r->lock);
+	*out = list;
+	return n;
+}
+
+static void give_back(struct fs *fs, const struct taken *t)
+{
+	leave_list(fs, t->node, t->file);
+	fs_remote_node_close(fs, t->node);
+	fs_remote_node_put(fs->remote, t->node, 1);
+}
+
+/* Is it time to commit @t? */
+static bool is_due(struct fs *fs, const struct taken *t)
+{
+	uint64_t age_ns = fs->config.commit_ns;
+	bool due, kept;
+
+	pthread_mutex_lock(&fs->remote->lock);
+	due = t->node->writing.retry_s <= fs_clock_s();
+	kept = t->node->writing.nwriters == 0;
+	pthread_mutex_unlock(&fs->remote->lock);
+	return due && (kept || (age_ns && b2f_file_dirty_ns(t->file) >= age_ns));
+}
+
+static void tick_one(struct fs *fs, const struct taken *t)
+{
+	bool foreign = false;
+
+	if (!b2f_file_is_dirty(t->file)) {
+		/* One that cannot be read stays as it is. */
+		if (!b2f_file_refresh(t->file, &foreign) && foreign) {
+			(void)move_on(fs, t->node, t->file, NULL);
+			note_foreign(fs, t->node);
+		}
+	} else if (is_due(fs, t)) {
+		put_off(fs, t->node, t->file,
+			commit(fs, t->node, t->file, b2f_file_try_commit));
+	}
+}
+
+bool fs_remote_writer_tick(struct fs *fs)
+{
+	struct taken *list;
+	size_t n = take(fs->remote, false, &list);
+
+	for (size_t i = 0; i < n; i++) {
+		tick_one(fs, &list[i]);
+		give_back(fs, &list[i]);
+	}
+	free(list);
+	return n > 0;
+}
+
+static void tell_kernel(struct fs *fs, struct fs_remote_node *node,
+			bool is_view)
+{
+	const struct fs_remote_entry entry = {.node = node, .is_view = is_view};
+	fuse_ino_t ino = fs_remote_ino_of(fs->remote, &entry);
+	int err = fuse_lowlevel_notify_inval_inode(fs->session, ino, 0, 0);
+
+	/* The kernel may have forgotten it already. */
+	if (err && err != -ENOENT)
+		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
+				strerror(-err));
+}
+
+void fs_remote_writer_drop(struct fs *fs)
+{
+	struct taken *list;
+	size_t n = take(fs->remote, true, &list);
+	bool has_view;
+
+	for (size_t i = 0; i < n; i++) {
+		struct fs_remote_node *node = list[i].node;
+
+		pthread_mutex_lock(&fs->remote->lock);
+		node->writing.drop = false;
+		has_view = node->has_view;
+		pthread_mutex_unlock(&fs->remote->lock);
+		tell_kernel(fs, node, false);
+		if (has_view)
+			tell_kernel(fs, node, true);
+		give_back(fs, &list[i]);
+	}
+	free(list);
+}
+
+int fs_remote_writer_fini(struct fs *fs)
+{
+	struct fs_remote *r = fs->remote;
+	struct fs_remote_node *node;
+	int first = 0;
+
+	while ((node = TAILQ_FIRST(&r->written))) {
+		int err = b2f_file_commit(node->file, B2F_COMMIT_DURABLE);
+
+		TAILQ_REMOVE(&r->written, node, writing.all);
+		node->writing.is_listed = false;
+		if (err)
+			log_failure(fs, node, "lost", err);
+		if (!first)
+			first = err;
+	}
+	return first;
+}

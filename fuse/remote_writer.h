@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_writer.h - frames in an object store that are written to
+ *
+ * A node is one version of a frame until it is opened for writing.  From then on it
+ * is the frame as it is here: with our changes at once, and with what other clients
+ * commit as soon as the library takes that in.  It is in the list of those that are
+ * written to until its last writer has gone and all is committed; behind that it is
+ * one version again, that of the last commit.
+ *
+ *   the last writer goes   what is left to be committed is (of mmap(2), mostly)
+ *   a commit fails         the changes stay in memory, and the ticker tries again
+ *   it is refused          (-ESTALE) the fsync and the close tell it; when the last
+ *                          writer has gone the changes are dropped
+ *   others have committed  the ticker has the kernel drop what it has cached (a
+ *                          request must not: the kernel may hold what it would wait
+ *                          for); when the last writer has gone, the next lookup
+ *                          makes another node
+ *
+ * Every commit is durable when it returns: the server has acknowledged the index.
+ *
+ * Layer: fuse.  Threads: _tick and _drop from the ticker's, _fini when that and all
+ * requests have ended; the rest from any.  All but _drop make requests.
+ */
+#ifndef B2F_FUSE_REMOTE_WRITER_H
+#define B2F_FUSE_REMOTE_WRITER_H
+
+#include "b2frame/write.h"
+#include "remote_node.h"
+
+/*
+ * Call these around all that a handle, or a change by name, may write to @file, the
+ * data of @node.  Returns 0, -ESTALE (the name leads to another version now: look it
+ * up again), or as b2f_file_allow_write().
+ */
+B2F_MUST_CHECK
+int fs_remote_writer_begin(struct fs *fs, struct fs_remote_node *node,
+			   struct b2f_file *file);
+void fs_remote_writer_end(struct fs *fs, struct fs_remote_node *node,
+			  struct b2f_file *file);
+
+/* Call this after each change of the data, before answering it. */
+void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
+				  struct b2f_file *file);
+
+/* Has the kernel drop what it has cached of @node. */
+void fs_remote_writer_drop_cached(struct fs *fs, struct fs_remote_node *node);
+
+/* Is what the kernel has cached of @node right? */
+bool fs_remote_writer_may_keep(struct fs *fs, struct fs_remote_node *node);
+
+/* Shows @mtime until the next change. */
+void fs_remote_writer_set_mtime(struct fs *fs, struct fs_remote_node *node,
+				const struct timespec *mtime);
+
+/* Commits @file, the data of @node.  Returns as b2f_file_commit(). */
+B2F_MUST_CHECK
+int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
+			    struct b2f_file *file);
+
+/*
+ * Commits what is older than commit= seconds, or was left, and looks whether others
+ * have committed.  Returns whether there is more to come.
+ */
+bool fs_remote_writer_tick(struct fs *fs);
+
+/* Tells the kernel what to drop. */
+void fs_remote_writer_drop(struct fs *fs);
+
+/* Commits all.  Returns 0 or the first error: something is lost, as is logged. */
+B2F_MUST_CHECK
+int fs_remote_writer_fini(struct fs *fs);
+
+#endif
