@@ -14,11 +14,14 @@
 
 #include "facts.h"
 #include "op_remote.h"
+#include "op_remote_names.h"
 #include "op_remote_write.h"
 #include "ops.h"
 #include "remote_attr.h"
+#include "remote_changes.h"
 #include "remote_find.h"
 #include "remote_handle.h"
+#include "remote_listing.h"
 #include "reply.h"
 
 static struct fs_remote_names *names_of(const struct fuse_file_info *fi)
@@ -34,10 +37,7 @@ static struct fs_remote_entry entry_of(fuse_req_t req, fuse_ino_t ino)
 static void do_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	struct fs *fs = fs_of(req);
-	struct fuse_entry_param answer = {
-		.attr_timeout = fs->options.attr_timeout_s,
-		.entry_timeout = fs->options.entry_timeout_s,
-	};
+	struct fuse_entry_param answer;
 	struct fs_remote_entry entry;
 	int err;
 
@@ -47,10 +47,7 @@ static void do_lookup(fuse_req_t req, fuse_ino_t ino, const char *name)
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_remote_attr(fs, &entry, &answer.attr);
-	answer.ino = fs_remote_ino_of(fs->remote, &entry);
-	/* An address may come back for another version. */
-	answer.generation = entry.node->serial;
+	fs_remote_attr_answer(fs, &entry, &answer);
 	/* An answer that did not arrive is not counted by the kernel. */
 	if (fuse_reply_entry(req, &answer) < 0)
 		fs_remote_node_put(fs->remote, entry.node, 1);
@@ -94,16 +91,28 @@ static void do_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
+/* The names in @dir, as this mount knows them. */
+static int list_names(struct fs *fs, struct fs_remote_node *dir,
+		      struct fs_remote_names **out)
+{
+	struct fs_remote_names *listed = NULL;
+	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
+
+	if (!err)
+		err = fs_remote_listing_get(fs->remote, dir, &listed);
+	if (!err)
+		err = fs_remote_changes_apply(fs->remote, dir->path, listed,
+					      out);
+	fs_remote_names_put(listed);
+	return err;
+}
+
 /* The listing stays as it is until the close. */
 static void do_opendir(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	struct fs_remote_node *dir = entry_of(req, ino).node;
 	struct fs_remote_names *names = NULL;
-	int err = dir->kind == FS_REMOTE_DIR
-			  ? fs_remote_node_names(fs->remote, dir, &names)
-			  : -ENOTDIR;
+	int err = list_names(fs_of(req), entry_of(req, ino).node, &names);
 
 	if (err) {
 		fs_reply_error(req, err);
@@ -389,7 +398,9 @@ struct fuse_lowlevel_ops fs_op_remote_table(bool read_write)
 		.listxattr = do_listxattr,
 	};
 
-	if (read_write)
+	if (read_write) {
 		fs_op_remote_add_changes(&ops);
+		fs_op_remote_add_names(&ops);
+	}
 	return ops;
 }

@@ -58,6 +58,7 @@ static void add_version(struct fs *fs, const struct fs_remote_entry *entry,
 	out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
 	if (node->has_mtime)
 		out->st_mtim = node->mtime;
+	out->st_nlink = !node->writing.gone;
 	is_written = node->writing.is_listed;
 	sets_mtime = node->writing.sets_mtime;
 	pthread_mutex_unlock(&r->lock);
@@ -83,4 +84,17 @@ void fs_remote_attr(struct fs *fs, const struct fs_remote_entry *entry,
 	if (node->kind != FS_REMOTE_DIR)
 		add_version(fs, entry, out);
 	out->st_ctim = out->st_atim = out->st_mtim;
+}
+
+void fs_remote_attr_answer(struct fs *fs, const struct fs_remote_entry *entry,
+			   struct fuse_entry_param *out)
+{
+	*out = (struct fuse_entry_param){
+		.ino = fs_remote_ino_of(fs->remote, entry),
+		/* An address may come back for another version. */
+		.generation = entry->node->serial,
+		.attr_timeout = fs->options.attr_timeout_s,
+		.entry_timeout = fs->options.entry_timeout_s,
+	};
+	fs_remote_attr(fs, entry, &out->attr);
 }

@@ -16,4 +16,8 @@
 void fs_remote_attr(struct fs *fs, const struct fs_remote_entry *entry,
 		    struct stat *out);
 
+/* What a lookup that found @entry is answered. */
+void fs_remote_attr_answer(struct fs *fs, const struct fs_remote_entry *entry,
+			   struct fuse_entry_param *out);
+
 #endif

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remote_changes.h"
 #include "remote_find.h"
+#include "remote_listing.h"
 #include "view.h"
 
 #define INDEX_NAME "chunks.b2frame"
@@ -60,11 +62,13 @@ static int make_frame(struct look *l, struct fs_remote_node **out)
 		node->broken = err;
 		err = 0;
 	}
-	if (err)
+	if (err) {
 		fs_remote_node_free(node);
-	else
-		*out = node;
-	return err;
+		return err;
+	}
+	node->sparse = l->name->is_dir;
+	*out = node;
+	return 0;
 }
 
 static int make_plain(const struct look *l, enum fs_remote_kind kind,
@@ -176,21 +180,48 @@ static int resolve(struct fs *fs, const struct fs_remote_node *dir,
 	return err;
 }
 
+/* The node of what is shown as @name, as listed or as changed since. */
+static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
+		      const struct fs_remote_names *names, const char *name,
+		      struct fs_remote_node **out)
+{
+	char none[] = "";
+	const struct fs_remote_name *found;
+	struct fs_remote_name there;
+	struct fs_remote_made made;
+
+	switch (fs_remote_changes_find(fs->remote, dir->path, name, &made)) {
+	case FS_REMOTE_REMOVED:
+		return -ENOENT;
+	case FS_REMOTE_MADE:
+	case FS_REMOTE_PINNED:
+		there = (struct fs_remote_name){
+			.shown = name,
+			.stored = made.stored,
+			.stem = *made.stem ? made.stem : NULL,
+			.is_dir = made.is_dir,
+			.etag = none,
+		};
+		return resolve(fs, dir, &there, out);
+	case FS_REMOTE_UNCHANGED:
+		break;
+	}
+	found = fs_remote_names_find(names, name);
+	return found ? resolve(fs, dir, found, out) : -ENOENT;
+}
+
 /* Finds the array that @name would be the view of. */
 static int find_view(struct fs *fs, const struct fs_remote_node *dir,
 		     const struct fs_remote_names *names, const char *name,
 		     struct fs_remote_node **out)
 {
-	const struct fs_remote_name *found = NULL;
 	struct fs_remote_node *node = NULL;
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	if (fs->options.npy != FS_VIEW_OFF && fs_view_stem(name, stem))
-		found = fs_remote_names_find(names, stem);
-	if (!found)
+	if (fs->options.npy == FS_VIEW_OFF || !fs_view_stem(name, stem))
 		return -ENOENT;
-	err = resolve(fs, dir, found, &node);
+	err = find_shown(fs, dir, names, stem, &node);
 	if (err)
 		return err;
 	if (!node->sizes.head_len) {
@@ -202,27 +233,24 @@ static int find_view(struct fs *fs, const struct fs_remote_node *dir,
 	return 0;
 }
 
-int fs_remote_find(struct fs *fs, struct fs_remote_node *dir,
-			const char *name, struct fs_remote_entry *out)
+int fs_remote_find(struct fs *fs, struct fs_remote_node *dir, const char *name,
+		   struct fs_remote_entry *out)
 {
-	const struct fs_remote_name *found;
 	struct fs_remote_entry entry = {0};
 	struct fs_remote_names *names = NULL;
 	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
 
 	if (!err)
-		err = fs_remote_node_names(fs->remote, dir, &names);
+		err = fs_remote_listing_get(fs->remote, dir, &names);
 	if (err)
 		return err;
-	found = fs_remote_names_find(names, name);
-	entry.is_view = !found;
-	if (found)
-		err = resolve(fs, dir, found, &entry.node);
-	else
+	err = find_shown(fs, dir, names, name, &entry.node);
+	if (err == -ENOENT) {
 		err = find_view(fs, dir, names, name, &entry.node);
+		entry.is_view = true;
+	}
 	fs_remote_names_put(names);
 	if (!err)
 		*out = entry;
 	return err;
 }
-

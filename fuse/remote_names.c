@@ -13,7 +13,6 @@
 /* A listing on its way. */
 struct reading {
 	struct fs_remote_names *names;
-	size_t room;
 	/* Of the store's, those that are shown as nothing counted. */
 	size_t nseen;
 };
@@ -37,10 +36,11 @@ void fs_remote_names_put(struct fs_remote_names *names)
 	for (size_t i = 0; i < names->n; i++)
 		free_name(&names->list[i]);
 	free(names->list);
+	free(names->keys);
 	free(names);
 }
 
-static struct fs_remote_names *new_names(void)
+struct fs_remote_names *fs_remote_names_new(void)
 {
 	struct fs_remote_names *names = calloc(1, sizeof(*names));
 
@@ -49,18 +49,39 @@ static struct fs_remote_names *new_names(void)
 	return names;
 }
 
-static int make_room(struct reading *r)
+static int make_room(struct fs_remote_names *names)
 {
-	size_t room = r->room ? 2 * r->room : 64;
+	size_t room = names->room ? 2 * names->room : 64;
 	struct fs_remote_name *list;
 
-	if (r->names->n < r->room)
+	if (names->n < names->room)
 		return 0;
-	list = realloc(r->names->list, room * sizeof(*list));
+	list = realloc(names->list, room * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	r->names->list = list;
-	r->room = room;
+	names->list = list;
+	names->room = room;
+	return 0;
+}
+
+int fs_remote_names_add(struct fs_remote_names *names, const char *shown,
+			const char *stored, bool is_dir)
+{
+	struct fs_remote_name name = {.is_dir = is_dir};
+	bool has_stem = strcmp(shown, stored) != 0;
+	int err = make_room(names);
+
+	if (err)
+		return err;
+	name.stored = strdup(stored);
+	name.etag = strdup("");
+	name.stem = has_stem ? strdup(shown) : NULL;
+	name.shown = has_stem ? name.stem : name.stored;
+	if (!name.shown || !name.stored || !name.etag) {
+		free_name(&name);
+		return -ENOMEM;
+	}
+	names->list[names->n++] = name;
 	return 0;
 }
 
@@ -82,7 +103,7 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 		return B2F_ETOOBIG;
 	if (!is_possible(entry->name))
 		return 0;
-	err = make_room(r);
+	err = make_room(r->names);
 	if (err)
 		return err;
 	name.size = entry->st.size;
@@ -169,14 +190,15 @@ static int choose_shown(struct fs_remote_names *names)
 				      ? name->stem
 				      : name->stored;
 	}
-	free(keys);
+	names->keys = keys;
+	names->nkeys = n;
 	return 0;
 }
 
 int fs_remote_names_read(struct b2f_remote *place, const char *path,
 			 struct fs_remote_names **out)
 {
-	struct reading r = {.names = new_names()};
+	struct reading r = {.names = fs_remote_names_new()};
 	int err = r.names ? 0 : -ENOMEM;
 
 	if (!err)
@@ -199,27 +221,22 @@ int fs_remote_names_read(struct b2f_remote *place, const char *path,
 int fs_remote_names_single(const char *shown, bool is_dir,
 			   struct fs_remote_names **out)
 {
-	struct fs_remote_names *names = new_names();
-	struct fs_remote_name *name = calloc(1, sizeof(*name));
+	struct fs_remote_names *names = fs_remote_names_new();
+	int err = names ? fs_remote_names_add(names, shown, "", is_dir)
+			: -ENOMEM;
 
-	if (!names || !name) {
-		free(names);
-		free(name);
-		return -ENOMEM;
-	}
-	names->list = name;
-	names->n = 1;
-	name->is_dir = is_dir;
-	name->stored = strdup("");
-	name->etag = strdup("");
-	name->stem = strdup(shown);
-	name->shown = name->stem;
-	if (!name->stored || !name->etag || !name->stem) {
+	if (err)
 		fs_remote_names_put(names);
-		return -ENOMEM;
-	}
-	*out = names;
-	return 0;
+	else
+		*out = names;
+	return err;
+}
+
+bool fs_remote_names_has_key(const struct fs_remote_names *names,
+			     const char *key)
+{
+	return names->nkeys && bsearch(&key, names->keys, names->nkeys,
+				       sizeof(*names->keys), compare_keys);
 }
 
 const struct fs_remote_name *

@@ -6,7 +6,7 @@
  * unless that name is, or could be, another one's.  So what is shown follows from
  * the listing alone, without a request per name.
  *
- * Layer: fuse.  Threads: immutable once it is read.
+ * Layer: fuse.  Threads: immutable once all are in it.
  */
 #ifndef B2F_FUSE_REMOTE_NAMES_H
 #define B2F_FUSE_REMOTE_NAMES_H
@@ -36,7 +36,22 @@ struct fs_remote_names {
 	/* In the order of what is shown. */
 	struct fs_remote_name *list;
 	size_t n;
+	size_t room;
+	/* All that is stored, and all stems, sorted; NULL: not known. */
+	const char **keys;
+	size_t nkeys;
 };
+
+/* Makes an empty list, with one reference; NULL: no memory. */
+struct fs_remote_names *fs_remote_names_new(void);
+
+/*
+ * Adds one at the end, shown as it is stored, or without its suffix.  Returns 0 or
+ * -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_remote_names_add(struct fs_remote_names *names, const char *shown,
+			const char *stored, bool is_dir);
 
 /*
  * Reads those in the directory @path.  Give *@out back with
@@ -58,6 +73,10 @@ int fs_remote_names_single(const char *shown, bool is_dir,
 /* What is shown as @shown, valid like @names; or NULL. */
 const struct fs_remote_name *
 fs_remote_names_find(const struct fs_remote_names *names, const char *shown);
+
+/* Is one of those that were read stored as @key, or that without a suffix? */
+bool fs_remote_names_has_key(const struct fs_remote_names *names,
+			     const char *key);
 
 void fs_remote_names_ref(struct fs_remote_names *names);
 

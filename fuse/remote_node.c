@@ -74,6 +74,8 @@ void fs_remote_node_free(struct fs_remote_node *node)
 	if (!node)
 		return;
 	b2f_file_close(node->file);
+	/* After the close, which deletes what was not committed. */
+	b2f_remote_remains_free(node->writing.remains);
 	fs_remote_names_put(node->names);
 	free(node->path);
 	free(node);
@@ -196,45 +198,6 @@ int fs_remote_node_make_root(struct fs_remote *r, struct fs_remote_names *names)
 	r->root->names = names;
 	/* Those that were given are for ever. */
 	r->root->listed_ms = names ? UINT64_MAX : 0;
-	return 0;
-}
-
-/* The listing of @dir, if it is not too old.  Locked. */
-static struct fs_remote_names *share_names(const struct fs_remote *r,
-					   struct fs_remote_node *dir)
-{
-	uint64_t now = fs_remote_node_ms();
-
-	if (!dir->names ||
-	    (now > dir->listed_ms && now - dir->listed_ms > r->attr_ms))
-		return NULL;
-	fs_remote_names_ref(dir->names);
-	return dir->names;
-}
-
-int fs_remote_node_names(struct fs_remote *r, struct fs_remote_node *dir,
-			 struct fs_remote_names **out)
-{
-	struct fs_remote_names *names, *old;
-	int err;
-
-	pthread_mutex_lock(&r->lock);
-	names = share_names(r, dir);
-	pthread_mutex_unlock(&r->lock);
-	*out = names;
-	if (names)
-		return 0;
-	err = fs_remote_names_read(r->place, dir->path, &names);
-	if (err)
-		return err;
-	fs_remote_names_ref(names);
-	pthread_mutex_lock(&r->lock);
-	old = dir->names;
-	dir->names = names;
-	dir->listed_ms = fs_remote_node_ms();
-	pthread_mutex_unlock(&r->lock);
-	fs_remote_names_put(old);
-	*out = names;
 	return 0;
 }
 

@@ -52,6 +52,14 @@ struct fs_remote_writing {
 	bool sets_mtime;
 	/* When to try the commit again, on the monotonic clock. */
 	time_t retry_s;
+	/* Nothing is there yet: the first commit makes the frame. */
+	bool is_new;
+	/* It was removed: nothing is committed any more. */
+	bool gone;
+	/* Commits that are under way. */
+	unsigned int ncommits;
+	/* What is left of one that was removed, until it is closed; or NULL. */
+	struct b2f_remote_remains *remains;
 };
 
 struct fs_remote_node {
@@ -65,6 +73,8 @@ struct fs_remote_node {
 	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
 	struct b2f_frame_stamp stamp;
 	struct fs_shown_sizes sizes;
+	/* Of FRAME: chunks are objects of their own. */
+	bool sparse;
 	/* Of FILE: what to read. */
 	struct b2f_remote_stat version;
 	/* Why the frame cannot be opened; 0: it can. */
@@ -104,6 +114,8 @@ struct fs_remote_entry {
 	bool is_view;
 };
 
+struct fs_remote_changes;
+
 struct fs_remote {
 	struct b2f_remote *place;
 	/* Where its messages go: the log, and until the mount stands @reason. */
@@ -125,8 +137,10 @@ struct fs_remote {
 	size_t nidle;
 	/* Those that are written to; under the lock. */
 	TAILQ_HEAD(fs_remote_written, fs_remote_node) written;
-	/* Signalled when one of them has dropped its changes. */
-	pthread_cond_t reverted;
+	/* Signalled when one of them has dropped its changes, or committed. */
+	pthread_cond_t settled;
+	/* See remote_changes.h; under the lock. */
+	struct fs_remote_changes *changes;
 };
 
 /* The node that the kernel calls @ino, and back. */
@@ -191,11 +205,6 @@ void fs_remote_node_retire(struct fs_remote *remote,
 void fs_remote_node_ref(struct fs_remote *remote, struct fs_remote_node *node);
 void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,
 			uint64_t n);
-
-/* The names in @dir; give them back.  Returns as fs_remote_names_read(). */
-B2F_MUST_CHECK
-int fs_remote_node_names(struct fs_remote *remote, struct fs_remote_node *dir,
-			 struct fs_remote_names **out);
 
 /*
  * Opens the frame that @path is now.  Close *@out with b2f_file_close().  Returns

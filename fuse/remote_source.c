@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "remote_source.h"
+#include "remote_changes.h"
 #include "remote_find.h"
 #include "remote_writer.h"
 #include "words/aws.h"
@@ -216,7 +217,7 @@ static struct fs_remote *new_remote(const struct fs *fs, char *reason)
 	TAILQ_INIT(&r->idle);
 	TAILQ_INIT(&r->written);
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->reverted, NULL);
+	pthread_cond_init(&r->settled, NULL);
 	return r;
 }
 
@@ -290,8 +291,9 @@ int fs_remote_source_close(struct fs *fs)
 		return 0;
 	err = fs_remote_writer_fini(fs);
 	fs_remote_node_fini(r);
+	fs_remote_changes_fini(r);
 	b2f_remote_free(r->place);
-	pthread_cond_destroy(&r->reverted);
+	pthread_cond_destroy(&r->settled);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	fs->remote = NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "remote_changes.h"
 #include "remote_writer.h"
 
 /* How long to wait after a commit that failed, seconds. */
@@ -38,14 +39,15 @@ static void leave_list(struct fs *fs, struct fs_remote_node *node,
 {
 	struct fs_remote_writing *w = &node->writing;
 	struct fs_remote *r = fs->remote;
-	bool leaves, mixed;
+	bool leaves, mixed, clean;
 	uint64_t nbegun;
 
 	pthread_mutex_lock(&r->lock);
 	nbegun = w->nbegun;
 	leaves = w->is_listed && w->nwriters == 0;
+	clean = w->gone;
 	pthread_mutex_unlock(&r->lock);
-	if (!leaves || b2f_file_is_dirty(file))
+	if (!leaves || (!clean && b2f_file_is_dirty(file)))
 		return;
 	pthread_mutex_lock(&r->lock);
 	/* Without a writer since, it is as clean as it was. */
@@ -151,11 +153,24 @@ void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
 		note_foreign(fs, node);
 }
 
+/* There is a frame on the server, if there was none before. */
+static void note_made(struct fs_remote *r, struct fs_remote_node *node)
+{
+	bool was_new;
+
+	pthread_mutex_lock(&r->lock);
+	was_new = node->writing.is_new;
+	node->writing.is_new = false;
+	pthread_mutex_unlock(&r->lock);
+	if (was_new)
+		fs_remote_changes_settle(r, node->path);
+}
+
 static void end_revert(struct fs_remote *r, struct fs_remote_node *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->writing.reverting = false;
-	pthread_cond_broadcast(&r->reverted);
+	pthread_cond_broadcast(&r->settled);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -186,6 +201,7 @@ static void forget_refused(struct fs *fs, struct fs_remote_node *node,
 	if (!err) {
 		(void)b2f_file_take_foreign(file);
 		(void)move_on(fs, node, file, NULL);
+		note_made(fs->remote, node);
 		note_foreign(fs, node);
 		log_failure(fs, node, "lost", -ESTALE);
 	}
@@ -194,17 +210,60 @@ static void forget_refused(struct fs *fs, struct fs_remote_node *node,
 
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
+/* Returns false if @node is gone. */
+static bool begin_commit(struct fs_remote *r, struct fs_remote_node *node)
+{
+	bool may;
+
+	pthread_mutex_lock(&r->lock);
+	may = !node->writing.gone;
+	node->writing.ncommits += may;
+	pthread_mutex_unlock(&r->lock);
+	return may;
+}
+
+static void end_commit(struct fs_remote *r, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&r->lock);
+	node->writing.ncommits--;
+	pthread_cond_broadcast(&r->settled);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void fs_remote_writer_forbid(struct fs *fs, struct fs_remote_node *node)
+{
+	struct fs_remote *r = fs->remote;
+
+	pthread_mutex_lock(&r->lock);
+	node->writing.gone = true;
+	while (node->writing.ncommits)
+		pthread_cond_wait(&r->settled, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void fs_remote_writer_permit(struct fs *fs, struct fs_remote_node *node)
+{
+	pthread_mutex_lock(&fs->remote->lock);
+	node->writing.gone = false;
+	pthread_mutex_unlock(&fs->remote->lock);
+}
+
 static int commit(struct fs *fs, struct fs_remote_node *node,
 		  struct b2f_file *file, commit_fn *fn)
 {
 	struct b2f_file_now before;
 	int err;
 
+	if (!begin_commit(fs->remote, node))
+		return 0;
 	b2f_file_now_get(file, &before);
 	err = fn(file, B2F_COMMIT_DURABLE);
 	if (b2f_file_take_foreign(file))
 		note_foreign(fs, node);
 	(void)move_on(fs, node, file, err ? NULL : &before);
+	if (!err)
+		note_made(fs->remote, node);
+	end_commit(fs->remote, node);
 	if (err == -ESTALE)
 		forget_refused(fs, node, file);
 	return err;
@@ -238,8 +297,9 @@ static int add_writer(struct fs_remote *r, struct fs_remote_node *node)
 
 	pthread_mutex_lock(&r->lock);
 	while (w->reverting)
-		pthread_cond_wait(&r->reverted, &r->lock);
-	if (!node->is_present || (w->mixed && !w->is_listed))
+		pthread_cond_wait(&r->settled, &r->lock);
+	/* One that was removed is written to by those that have it open. */
+	if (!node->is_present && !(w->gone && w->is_listed))
 		err = -ESTALE;
 	if (!err) {
 		enter_list(r, node);
@@ -285,6 +345,7 @@ void fs_remote_writer_end(struct fs *fs, struct fs_remote_node *node,
 struct taken {
 	struct fs_remote_node *node;
 	struct b2f_file *file;
+	bool gone;
 };
 
 /* Takes those of the list, or with @drop those that have to drop something. */
@@ -305,7 +366,8 @@ static size_t take(struct fs_remote *r, bool drop, struct taken **out)
 			continue;
 		node->nrefs++;
 		node->nopens++;
-		list[n++] = (struct taken){node, node->file};
+		list[n++] = (struct taken){node, node->file,
+					   node->writing.gone};
 	}
 	pthread_mutex_unlock(&r->lock);
 	*out = list;
@@ -336,6 +398,8 @@ static void tick_one(struct fs *fs, const struct taken *t)
 {
 	bool foreign = false;
 
+	if (t->gone)
+		return;
 	if (!b2f_file_is_dirty(t->file)) {
 		/* One that cannot be read stays as it is. */
 		if (!b2f_file_refresh(t->file, &foreign) && foreign) {
@@ -402,7 +466,10 @@ int fs_remote_writer_fini(struct fs *fs)
 	int first = 0;
 
 	while ((node = TAILQ_FIRST(&r->written))) {
-		int err = b2f_file_commit(node->file, B2F_COMMIT_DURABLE);
+		int err = node->writing.gone
+				  ? 0
+				  : b2f_file_commit(node->file,
+						    B2F_COMMIT_DURABLE);
 
 		TAILQ_REMOVE(&r->written, node, writing.all);
 		node->writing.is_listed = false;

@@ -12,6 +12,8 @@
  *   a commit fails         the changes stay in memory, and the ticker tries again
  *   it is refused          (-ESTALE) the fsync and the close tell it; when the last
  *                          writer has gone the changes are dropped
+ *   the frame is removed   handles go on with what they have, as its chunks stay
+ *                          until the last one is closed; nothing is committed
  *   others have committed  the ticker has the kernel drop what it has cached (a
  *                          request must not: the kernel may hold what it would wait
  *                          for); when the last writer has gone, the next lookup
@@ -57,6 +59,13 @@ void fs_remote_writer_set_mtime(struct fs *fs, struct fs_remote_node *node,
 B2F_MUST_CHECK
 int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
 			    struct b2f_file *file);
+
+/*
+ * Nothing of @node is committed from now on, nor is a commit under way; or (_permit)
+ * it is again.
+ */
+void fs_remote_writer_forbid(struct fs *fs, struct fs_remote_node *node);
+void fs_remote_writer_permit(struct fs *fs, struct fs_remote_node *node);
 
 /*
  * Commits what is older than commit= seconds, or was left, and looks whether others

@@ -254,6 +254,20 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 B2F_MUST_CHECK
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
 
+/*
+ * The same in two steps: removes the index, and keeps in *@out which chunks were
+ * there, so that what has the frame open can read them until these are removed, too.
+ * Free *@out with b2f_remote_remains_free().  Returns as b2f_remote_remove_frame().
+ */
+struct b2f_remote_remains;
+
+B2F_MUST_CHECK
+int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
+			    struct b2f_remote_remains **out);
+
+/* Removes the chunks, and waits for that; NULL does nothing. */
+void b2f_remote_remains_free(struct b2f_remote_remains *remains);
+
 /* Chunk objects that no index names. */
 struct b2f_remote_orphans {
 	/* Those that are old enough, and their bytes. */

@@ -138,6 +138,20 @@ int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
 	return B2F_EUNSUPPORTED;
 }
 
+int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
+			    struct b2f_remote_remains **out)
+{
+	(void)remote;
+	(void)path;
+	(void)out;
+	return B2F_EUNSUPPORTED;
+}
+
+void b2f_remote_remains_free(struct b2f_remote_remains *remains)
+{
+	(void)remains;
+}
+
 int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     uint64_t older_s, bool dry_run,
 		     struct b2f_remote_orphans *out)

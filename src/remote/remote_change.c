@@ -169,58 +169,93 @@ static int add_chunk(void *arg, int64_t id)
 	return b2f_ids_add(arg, (uint64_t)id);
 }
 
+struct b2f_remote_remains {
+	struct b2f_remote_place *place;
+	struct b2f_ids ids;
+};
+
+void b2f_remote_remains_free(struct b2f_remote_remains *remains)
+{
+	if (!remains)
+		return;
+	for (size_t i = 0; i < remains->ids.n; i++)
+		b2f_sweeper_remove(remains->place,
+				   (int64_t)remains->ids.ids[i]);
+	b2f_remote_place_unref(remains->place);
+	b2f_ids_fini(&remains->ids);
+	free(remains);
+}
+
 /*
  * Without the index another writer may make a frame there: its chunks, which get
  * other ids than those that are there, are not to go.
  */
-static int remove_version(struct b2f_remote_place *place, struct b2f_why *why)
+static int remove_version(struct b2f_remote_remains *remains,
+			  struct b2f_why *why)
 {
+	struct b2f_remote_place *place = remains->place;
 	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
 	struct b2f_removal index = {.path = path};
-	struct b2f_ids ids = {0};
 	int err = path ? b2f_remote_head(place->remote, path, &index.version,
 					 &index.note, why)
 		       : -ENOMEM;
 
 	if (!err)
-		err = b2f_remote_list_chunks(place, 0, add_chunk, &ids, why);
+		err = b2f_remote_list_chunks(place, 0, add_chunk, &remains->ids,
+					     why);
 	if (!err)
 		err = b2f_removal_run(place->remote, &index, why);
-	for (size_t i = 0; i < ids.n && !err; i++)
-		b2f_sweeper_remove(place, (int64_t)ids.ids[i]);
-	b2f_ids_fini(&ids);
+	/* A frame that is still there keeps them. */
+	if (err)
+		remains->ids.n = 0;
 	free(path);
 	return err;
 }
 
 /* Another writer may commit between the look and the removal. */
-static int remove_frame(struct b2f_remote_place *place, struct b2f_why *why)
+static int remove_index(struct b2f_remote_remains *remains, struct b2f_why *why)
 {
 	int err = -EAGAIN;
 
 	for (unsigned int try = 0; try < TRIES && err == -EAGAIN; try++) {
 		if (try)
-			b2f_put_pause(place->remote, try);
-		err = remove_version(place, why);
+			b2f_put_pause(remains->place->remote, try);
+		err = remove_version(remains, why);
 	}
 	return err == -EAGAIN ? b2f_why_set(why, -EBUSY,
 					    "other programs keep changing it")
 			      : err;
 }
 
-int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
+int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
+			    struct b2f_remote_remains **out)
 {
-	struct b2f_remote_place *place = NULL;
+	struct b2f_remote_remains *remains = NULL;
 	struct b2f_why why = {""};
 	int err = b2f_remote_allow_write(remote, path);
 
 	if (err)
 		return err;
-	err = b2f_remote_place_new(remote, path, true, &place);
+	remains = calloc(1, sizeof(*remains));
+	err = remains ? b2f_remote_place_new(remote, path, true,
+					     &remains->place)
+		      : -ENOMEM;
 	if (!err)
-		err = remove_frame(place, &why);
-	b2f_remote_place_unref(place);
+		err = remove_index(remains, &why);
+	if (err)
+		b2f_remote_remains_free(remains);
+	else
+		*out = remains;
 	return b2f_remote_report(remote, path, err, &why);
+}
+
+int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_remote_remains *remains = NULL;
+	int err = b2f_remote_remove_index(remote, path, &remains);
+
+	b2f_remote_remains_free(remains);
+	return err;
 }
 
 /* Numbers from here on another writer that begins at the same time has hardly. */

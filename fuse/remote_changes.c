@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote_changes.c - names that were made or removed since they were listed */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote_changes.h"
+
+/* One name; the key is what it is shown as. */
+struct change {
+	UT_hash_handle hh;
+	char *shown;
+	char *stored;
+	bool is_dir;
+	enum fs_remote_change what;
+	uint64_t ms;
+};
+
+/* Those of a directory; the key is its path. */
+struct fs_remote_changes {
+	UT_hash_handle hh;
+	char *dir;
+	struct change *names;
+};
+
+static void free_change(struct change *c)
+{
+	if (!c)
+		return;
+	free(c->shown);
+	free(c->stored);
+	free(c);
+}
+
+/* Locked, as all below that have no lock. */
+static struct fs_remote_changes *find_dir(struct fs_remote *r, const char *dir)
+{
+	struct fs_remote_changes *changes;
+
+	HASH_FIND_STR(r->changes, dir, changes);
+	return changes;
+}
+
+static struct change *find(struct fs_remote *r, const char *dir,
+			   const char *shown)
+{
+	struct fs_remote_changes *changes = find_dir(r, dir);
+	struct change *c = NULL;
+
+	if (changes)
+		HASH_FIND_STR(changes->names, shown, c);
+	return c;
+}
+
+static void drop_change(struct fs_remote_changes *changes, struct change *c)
+{
+	HASH_DELETE(hh, changes->names, c);
+	free_change(c);
+}
+
+static void drop_dir(struct fs_remote *r, struct fs_remote_changes *changes)
+{
+	HASH_DELETE(hh, r->changes, changes);
+	free(changes->dir);
+	free(changes);
+}
+
+/* The one of @dir, which may be new; NULL: no memory. */
+static struct fs_remote_changes *need_dir(struct fs_remote *r, const char *dir)
+{
+	struct fs_remote_changes *changes = find_dir(r, dir);
+
+	if (changes)
+		return changes;
+	changes = calloc(1, sizeof(*changes));
+	if (changes)
+		changes->dir = strdup(dir);
+	if (!changes || !changes->dir) {
+		free(changes);
+		return NULL;
+	}
+	HASH_ADD_KEYPTR(hh, r->changes, changes->dir, strlen(changes->dir),
+			changes);
+	return changes;
+}
+
+enum fs_remote_change fs_remote_changes_find(struct fs_remote *r,
+					     const char *dir, const char *shown,
+					     struct fs_remote_made *out)
+{
+	enum fs_remote_change what = FS_REMOTE_UNCHANGED;
+	struct change *c;
+
+	pthread_mutex_lock(&r->lock);
+	c = find(r, dir, shown);
+	if (c)
+		what = c->what;
+	if (what == FS_REMOTE_MADE || what == FS_REMOTE_PINNED) {
+		snprintf(out->stored, sizeof(out->stored), "%s", c->stored);
+		if (!fs_suffix_stem(c->stored, out->stem))
+			*out->stem = '\0';
+		out->is_dir = c->is_dir;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return what;
+}
+
+static struct change *new_change(const char *shown, const char *stored,
+				 bool is_dir, enum fs_remote_change what)
+{
+	struct change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->shown = strdup(shown);
+	c->stored = strdup(stored);
+	if (!c->shown || !c->stored) {
+		free_change(c);
+		return NULL;
+	}
+	c->is_dir = is_dir;
+	c->what = what;
+	c->ms = fs_remote_node_ms();
+	return c;
+}
+
+int fs_remote_changes_note(struct fs_remote *r, const char *dir,
+			   const char *shown, const char *stored, bool is_dir,
+			   enum fs_remote_change what)
+{
+	struct change *c = new_change(shown, stored, is_dir, what), *old;
+	struct fs_remote_changes *changes = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if (c)
+		changes = need_dir(r, dir);
+	if (changes) {
+		old = find(r, dir, shown);
+		if (old)
+			drop_change(changes, old);
+		HASH_ADD_KEYPTR(hh, changes->names, c->shown, strlen(c->shown),
+				c);
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (!changes)
+		free_change(c);
+	return changes ? 0 : -ENOMEM;
+}
+
+/* Splits @path; the part before the last '/' is @dir, malloc'ed, or NULL. */
+static const char *split(const char *path, char **dir)
+{
+	const char *slash = strrchr(path, '/');
+
+	*dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	return slash ? slash + 1 : path;
+}
+
+void fs_remote_changes_settle(struct fs_remote *r, const char *path)
+{
+	char shown[FS_NAME_SIZE], *dir;
+	const char *name = split(path, &dir);
+	struct change *c = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if (dir && fs_suffix_stem(name, shown))
+		c = find(r, dir, shown);
+	if (c && c->what == FS_REMOTE_PINNED) {
+		c->what = FS_REMOTE_MADE;
+		c->ms = fs_remote_node_ms();
+	}
+	pthread_mutex_unlock(&r->lock);
+	free(dir);
+}
+
+void fs_remote_changes_pin(struct fs_remote *r, const char *dir)
+{
+	char stem[FS_NAME_SIZE], *path = strdup(dir), *above;
+	const char *name;
+
+	while (path && *path) {
+		name = split(path, &above);
+		/* Without memory it may be gone from sight; so with a suffix. */
+		if (above && !fs_suffix_stem(name, stem))
+			(void)!fs_remote_changes_note(r, above, name, name, true,
+						      FS_REMOTE_PINNED);
+		free(path);
+		path = above;
+	}
+	free(path);
+}
+
+void fs_remote_changes_listed(struct fs_remote *r, const char *dir, uint64_t ms)
+{
+	struct fs_remote_changes *changes;
+	struct change *c, *next;
+
+	pthread_mutex_lock(&r->lock);
+	changes = find_dir(r, dir);
+	if (changes) {
+		HASH_ITER(hh, changes->names, c, next)
+		if (c->what != FS_REMOTE_PINNED && c->ms < ms)
+			drop_change(changes, c);
+		if (!changes->names)
+			drop_dir(r, changes);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static int add_made(struct fs_remote_changes *changes,
+		    struct fs_remote_names *names)
+{
+	struct change *c, *next;
+	int err = 0;
+
+	HASH_ITER(hh, changes->names, c, next)
+	if (!err && c->what != FS_REMOTE_REMOVED)
+		err = fs_remote_names_add(names, c->shown, c->stored,
+					  c->is_dir);
+	return err;
+}
+
+/* Those of @listed that were not changed, and then what was made. */
+static int merge(struct fs_remote_changes *changes,
+		 const struct fs_remote_names *listed,
+		 struct fs_remote_names *names)
+{
+	struct change *c;
+	int err = 0;
+
+	for (size_t i = 0; i < listed->n && !err; i++) {
+		const struct fs_remote_name *name = &listed->list[i];
+
+		HASH_FIND_STR(changes->names, name->shown, c);
+		if (!c)
+			err = fs_remote_names_add(names, name->shown,
+						  name->stored, name->is_dir);
+	}
+	return err ? err : add_made(changes, names);
+}
+
+int fs_remote_changes_apply(struct fs_remote *r, const char *dir,
+			    struct fs_remote_names *listed,
+			    struct fs_remote_names **out)
+{
+	struct fs_remote_changes *changes;
+	struct fs_remote_names *names = listed;
+	int err = 0;
+
+	pthread_mutex_lock(&r->lock);
+	changes = find_dir(r, dir);
+	if (changes) {
+		names = fs_remote_names_new();
+		err = names ? merge(changes, listed, names) : -ENOMEM;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (names == listed) {
+		fs_remote_names_ref(listed);
+	} else if (err) {
+		fs_remote_names_put(names);
+		return err;
+	}
+	*out = names;
+	return 0;
+}
+
+void fs_remote_changes_fini(struct fs_remote *r)
+{
+	struct fs_remote_changes *changes, *next_dir;
+	struct change *c, *next;
+
+	HASH_ITER(hh, r->changes, changes, next_dir)
+	{
+		HASH_ITER(hh, changes->names, c, next)
+		drop_change(changes, c);
+		drop_dir(r, changes);
+	}
+}

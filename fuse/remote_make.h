@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_make.h - names in an object store that come and go
+ *
+ * A new file is a sparse frame, of which nothing is in the store before its first
+ * commit.  A new directory is an empty object DIR/, as other clients make them; one
+ * without it is there as long as a name is in it.
+ *
+ * Layer: fuse.  Threads: any; makes requests.
+ */
+#ifndef B2F_FUSE_REMOTE_MAKE_H
+#define B2F_FUSE_REMOTE_MAKE_H
+
+#include "remote_node.h"
+
+/*
+ * Makes the file @name in @dir, which is not there; *@out has a reference.  -EEXIST:
+ * another client was faster, or what is stored has no other name; -ENAMETOOLONG,
+ * -EPERM (no file is called so, or the mount has one frame only), -ENOMEM, or an
+ * error of requests.
+ */
+B2F_MUST_CHECK
+int fs_remote_make_file(struct fs *fs, struct fs_remote_node *dir,
+			const char *name, struct fs_remote_entry *out);
+
+/* The same with a directory. */
+B2F_MUST_CHECK
+int fs_remote_make_dir(struct fs *fs, struct fs_remote_node *dir,
+		       const char *name, struct fs_remote_entry *out);
+
+/*
+ * Removes the file @name from @dir; what has it open goes on with it.  Returns 0,
+ * -EISDIR, -EPERM (a view), or as fs_remote_find().
+ */
+B2F_MUST_CHECK
+int fs_remote_unlink(struct fs *fs, struct fs_remote_node *dir,
+		     const char *name);
+
+/* Removes the empty directory @name.  Also -ENOTDIR, -ENOTEMPTY. */
+B2F_MUST_CHECK
+int fs_remote_rmdir(struct fs *fs, struct fs_remote_node *dir,
+		    const char *name);
+
+#endif
