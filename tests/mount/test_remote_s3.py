@@ -42,7 +42,7 @@ def fill(client):
 def test_a_prefix_is_a_directory():
     with s3() as (_, client):
         fill(client)
-        with RemoteMount("s3://bucket/d"):
+        with RemoteMount("s3://bucket/d", "-o", "ro"):
             assert set(os.listdir("mnt")) == {
                 "x", "sub dir", "array", "text", "note", "both.b2f", "both.b2"}
             assert set(os.listdir("mnt/sub dir")) == {"y", "plain name"}
@@ -157,7 +157,7 @@ def test_requests_are_few():
         raw = data(size)
         save(raw, "big.b2frame", chunksize=1 << 20)
         client.put_tree("big.b2frame", "bucket/big.b2frame")
-        with RemoteMount("s3://bucket/big.b2frame"):
+        with RemoteMount("s3://bucket/big.b2frame", "-o", "ro"):
             opened = count(way)
             with open("mnt/big", "rb", buffering=0) as f:
                 os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)

@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A prefix of an object store is mounted and written to."""
+import concurrent.futures
+import contextlib
+import errno
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+
+import blosc2
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import s3_server
+from mounting import SANITIZED, data, error_of, main, wait_until
+from proxy import status
+from remote import RemoteMount, read, s3, save
+
+SIZE = 3 << 20
+CHUNK = 1 << 16
+# What other clients do is seen at once.
+NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
+
+
+def put_frame(client, name="x", content=None):
+    save(data(SIZE) if content is None else content, "local.b2frame",
+         chunksize=CHUNK)
+    client.put_tree("local.b2frame", f"bucket/d/{name}.b2frame")
+    subprocess.run(["rm", "-r", "local.b2frame"], check=True)
+
+
+def keys(client):
+    """All that is in the bucket; a page of it."""
+    body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
+    return re.findall("<Key>([^<]*)</Key>", body.decode())
+
+
+def download(client, name):
+    """What python-blosc2 reads of the frame."""
+    target = pathlib.Path(f"down.{name}")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    for key in client.names(f"bucket/d/{name}/"):
+        code, _, body = client.request("GET", f"bucket/d/{name}/{key}")
+        # A chunk that was never committed may go meanwhile.
+        if code != 404:
+            (target / key).write_bytes(body)
+    return blosc2.open(str(target))[:]
+
+
+def chunks(client, name):
+    return [k for k in client.names(f"bucket/d/{name}/")
+            if k.endswith(".chunk")]
+
+
+def test_a_frame_is_changed_in_place():
+    content = bytearray(data(SIZE))
+    with s3() as (_, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d"):
+            assert os.stat("mnt/x").st_mode & 0o777 == 0o644
+            with open("mnt/x", "r+b", buffering=0) as f:
+                for at in 0, 5, CHUNK - 3, 700001, SIZE - 10:
+                    f.seek(at)
+                    f.write(b"new bytes!")
+                    content[at:at + 10] = b"new bytes!"
+                os.fsync(f.fileno())
+                assert download(client, "x.b2frame") == content
+                f.truncate(SIZE - 1000)
+                del content[SIZE - 1000:]
+                assert os.fstat(f.fileno()).st_size == len(content)
+            with open("mnt/x", "ab") as f:
+                f.write(b"end" * 1000)
+            content += b"end" * 1000
+            os.truncate("mnt/x", len(content) + 5000)
+            content += bytes(5000)
+            fd = os.open("mnt/x", os.O_RDWR)
+            os.posix_fallocate(fd, 0, len(content) + 100)
+            content += bytes(100)
+            os.close(fd)
+            assert read("mnt/x") == content
+            assert download(client, "x.b2frame") == content
+            # As a whole, by a program.
+            pathlib.Path("other").write_bytes(data(SIZE, 3))
+            subprocess.run(["cp", "other", "mnt/x"], check=True)
+            subprocess.run(["dd", "if=other", "of=mnt/x", "bs=4k", "seek=3",
+                            "count=2", "conv=notrunc,fsync", "status=none"],
+                           check=True)
+            content = bytearray(data(SIZE, 3))
+            content[12288:20480] = content[:8192]
+        with RemoteMount("s3://bucket/d"):
+            assert read("mnt/x") == content
+        assert download(client, "x.b2frame") == content
+
+
+def in_another_process(code):
+    """A page fault here would keep the proxy, a thread, from answering it."""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_arrays_of_numpy():
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket"):
+            in_another_process("""
+import numpy as np
+array = np.arange(300000, dtype="f4").reshape(300, 1000)
+np.save("mnt/a.npy", array)
+view = np.load("mnt/a.npy", mmap_mode="r+")
+view[17] = -1
+view.flush()
+del view
+array[17] = -1
+assert np.array_equal(np.load("mnt/a.npy"), array)
+np.save("mnt/a.npy", array[::2])
+""")
+            assert np.load("mnt/a.npy").shape == (150, 1000)
+        with RemoteMount("s3://bucket"):
+            assert np.load("mnt/a.npy")[9, 3] == 18003
+        assert "chunks.b2frame" in client.names("bucket/a.npy.b2nd/")
+
+
+def test_files_and_directories_come_and_go():
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket"):
+            os.makedirs("mnt/d/sub dir/deep")
+            assert os.listdir("mnt/d/sub dir") == ["deep"]
+            for i in range(20):
+                pathlib.Path(f"mnt/d/{i}").write_bytes(data(1000 * i, i))
+            pathlib.Path("mnt/d/empty").touch()
+            assert sorted(os.listdir("mnt/d")) == sorted(
+                ["empty", "sub dir", *map(str, range(20))])
+            assert error_of(os.open, "mnt/d/3", os.O_CREAT | os.O_EXCL) == \
+                errno.EEXIST
+            assert error_of(os.rmdir, "mnt/d") == errno.ENOTEMPTY
+            assert error_of(os.rmdir, "mnt/d/3") == errno.ENOTDIR
+            assert error_of(os.mkdir, "mnt/d/3") == errno.EEXIST
+            for i in range(20):
+                assert read(f"mnt/d/{i}") == data(1000 * i, i)
+            os.unlink("mnt/d/3")
+            assert error_of(os.stat, "mnt/d/3") == errno.ENOENT
+            pathlib.Path("mnt/d/3").write_bytes(b"again")
+        with RemoteMount("s3://bucket"):
+            assert read("mnt/d/3") == b"again"
+            assert read("mnt/d/empty") == b""
+            assert os.listdir("mnt/d/sub dir") == ["deep"]
+            os.rmdir("mnt/d/sub dir/deep")
+            # The last file does not take its directory along.
+            for name in os.listdir("mnt/d"):
+                if name != "sub dir":
+                    os.unlink(f"mnt/d/{name}")
+            os.rmdir("mnt/d/sub dir")
+            assert os.listdir("mnt/d") == []
+            os.rmdir("mnt/d")
+        assert keys(client) == []
+
+
+def test_what_cannot_be_says_so():
+    with s3() as (_, client):
+        put_frame(client)
+        client.put("bucket/d/plain", b"plain bytes")
+        with RemoteMount("s3://bucket/d"):
+            os.mkdir("mnt/dir")
+            for call, code in (
+                    (lambda: os.link("mnt/x", "mnt/y"), errno.EPERM),
+                    (lambda: os.symlink("x", "mnt/y"), errno.EPERM),
+                    (lambda: os.mkfifo("mnt/y"), errno.EPERM),
+                    (lambda: os.chmod("mnt/x", 0o600), errno.EPERM),
+                    (lambda: os.chown("mnt/x", 7, 7), errno.EPERM),
+                    (lambda: os.setxattr("mnt/x", "user.a", b"b"),
+                     errno.EOPNOTSUPP),
+                    (lambda: os.rename("mnt/dir", "mnt/dir2"), errno.EXDEV),
+                    (lambda: os.mkdir("mnt/z.b2frame"), errno.EPERM),
+                    (lambda: os.open("mnt/plain", os.O_RDWR), errno.EROFS)):
+                assert error_of(call) == code, code
+            assert read("mnt/plain") == b"plain bytes"
+            os.unlink("mnt/plain")
+            assert sorted(os.listdir("mnt")) == ["dir", "x"]
+        with RemoteMount("s3://bucket/d", "-o", "ro"):
+            assert error_of(os.open, "mnt/x", os.O_RDWR) == errno.EROFS
+
+
+def test_tar_and_cp_keep_what_they_can():
+    os.mkdir("tree")
+    for i in range(30):
+        path = pathlib.Path(f"tree/{i % 3}/{i}")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data(3000, i))
+        os.utime(path, (1e9 + i, 1e9 + i))
+    with tarfile.open("tree.tar", "w") as tar:
+        tar.add("tree")
+    with s3() as (_, _client):
+        with RemoteMount("s3://bucket"):
+            subprocess.run(["tar", "xf", "../tree.tar"], cwd="mnt", check=True)
+            assert os.stat("mnt/tree/0/3").st_mtime == 1e9 + 3
+            subprocess.run(["cp", "-rp", "tree", "mnt/copy"], check=True)
+            assert os.stat("mnt/copy/1/4").st_mtime == 1e9 + 4
+            subprocess.run(["diff", "-r", "tree", "mnt/copy"], check=True)
+            subprocess.run(["mv", "mnt/copy", "mnt/moved"], check=True)
+            subprocess.run(["diff", "-r", "tree", "mnt/moved"], check=True)
+            subprocess.run(["rm", "-r", "mnt/moved"], check=True)
+            assert os.listdir("mnt") == ["tree"]
+        with RemoteMount("s3://bucket"):
+            subprocess.run(["diff", "-r", "tree", "mnt/tree"], check=True)
+
+
+def test_a_file_is_removed_while_it_is_open():
+    with s3() as (_, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d"):
+            with open("mnt/x", "r+b", buffering=0) as f, \
+                    open("mnt/new", "w+b", buffering=0) as new:
+                new.write(b"never there")
+                os.unlink("mnt/new")
+                os.unlink("mnt/x")
+                assert os.listdir("mnt") == []
+                assert os.pread(f.fileno(), 100, SIZE - 100) == \
+                    data(SIZE)[-100:]
+                f.write(b"still")
+                os.fsync(f.fileno())
+                assert os.pread(f.fileno(), 10, 0) == \
+                    b"still" + data(SIZE)[5:10]
+                assert os.fstat(f.fileno()).st_nlink == 0
+                assert os.pread(new.fileno(), 20, 0) == b"never there"
+                # Another one of that name has nothing to do with it.
+                pathlib.Path("mnt/x").write_bytes(data(SIZE, 9))
+                assert os.pread(f.fileno(), 100, SIZE - 100) == \
+                    data(SIZE)[-100:]
+            wait_until(lambda: len(chunks(client, "x.b2frame")) <= 3,
+                       "the old chunks go")
+            assert read("mnt/x") == data(SIZE, 9)
+        assert download(client, "x.b2frame") == data(SIZE, 9)
+        assert not [k for k in keys(client) if "new" in k]
+
+
+def test_many_threads_write():
+    with s3() as (_, client):
+        put_frame(client, content=bytes(SIZE))
+        expected = bytearray(SIZE)
+        with RemoteMount("s3://bucket/d"):
+            fd = os.open("mnt/x", os.O_RDWR)
+
+            def work(i):
+                for at in range(i * 5000, SIZE - 5000, 40000):
+                    os.pwrite(fd, bytes([i + 1]) * 5000, at)
+                    if at % 11 == 0:
+                        os.fsync(fd)
+
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                [*pool.map(work, range(8))]
+            for i in range(8):
+                for at in range(i * 5000, SIZE - 5000, 40000):
+                    expected[at:at + 5000] = bytes([i + 1]) * 5000
+            os.close(fd)
+            assert read("mnt/x") == expected
+        assert download(client, "x.b2frame") == expected
+
+
+def test_two_mounts_write_one_frame():
+    with s3() as (_, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d", "-o", NOW, at="mnt"), \
+                RemoteMount("s3://bucket/d", "-o", NOW, at="mnt2"):
+            a = os.open("mnt/x", os.O_RDWR)
+            b = os.open("mnt2/x", os.O_RDWR)
+            os.pwrite(a, b"A" * 10, 0)
+            os.pwrite(b, b"B" * 10, SIZE - 10)
+            os.fsync(a)
+            os.fsync(b)
+            expected = b"A" * 10 + data(SIZE)[10:-10] + b"B" * 10
+            assert download(client, "x.b2frame") == expected
+            wait_until(lambda: read("mnt/x") == expected, "the other's bytes")
+            wait_until(lambda: read("mnt2/x") == expected, "the other's bytes")
+            # The same chunk: the second one is told.
+            os.pwrite(a, b"1", 100)
+            os.pwrite(b, b"2", 200)
+            os.fsync(a)
+            assert error_of(os.fsync, b) == errno.ESTALE
+            assert error_of(os.close, b) == errno.ESTALE
+            os.close(a)
+            expected = expected[:100] + b"1" + expected[101:]
+            assert download(client, "x.b2frame") == expected
+            wait_until(lambda: read("mnt2/x") == expected, "what was committed")
+
+
+def test_a_server_that_fails_at_fsync_loses_nothing():
+    with s3() as (way, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d", "-o", "commit=0"):
+            with open("mnt/x", "r+b", buffering=0) as f:
+                f.write(b"first")
+                way.fault = lambda r: status(503) if r.method == "PUT" else None
+                assert error_of(os.fsync, f.fileno()) in (errno.EIO,
+                                                          errno.ETIMEDOUT)
+                f.write(b"second")
+                assert os.pread(f.fileno(), 11, 0) == b"firstsecond"
+                way.fault = None
+                os.fsync(f.fileno())
+                expected = b"firstsecond" + data(SIZE)[11:]
+                assert download(client, "x.b2frame") == expected
+
+
+def kill_while_writing(client, mount, seconds):
+    """A process writes generation after generation into all chunks."""
+    writer = subprocess.Popen([sys.executable, "-c", f"""
+import os
+fd = os.open("mnt/x", os.O_RDWR)
+for i in range(1, 1000):
+    for at in range(0, {SIZE}, {CHUNK}):
+        os.pwrite(fd, b"%08d" % i, at)
+    os.fsync(fd)
+"""], stderr=subprocess.DEVNULL)
+    time.sleep(seconds)
+    os.kill(mount.pid, 9)
+    mount.process.wait()
+    mount.status = -9
+    writer.wait(60)
+    subprocess.run(["umount", "-l", "mnt"], check=True)
+    mount.ended = True
+    found = download(client, "x.b2frame")
+    heads = {found[at:at + 8] for at in range(0, SIZE, CHUNK)}
+    assert len(heads) == 1, heads
+    return int(heads.pop())
+
+
+def test_a_killed_daemon_leaves_one_commit():
+    with s3() as (_, client):
+        put_frame(client, content=b"00000000" * (SIZE // 8))
+        for seconds in 0.3, 0.5, 0.9:
+            with contextlib.ExitStack() as stack:
+                mount = stack.enter_context(RemoteMount("s3://bucket/d"))
+                kill_while_writing(client, mount, seconds)
+
+
+def test_dirty_memory_is_bounded():
+    # Beside dirtysize and cachesize, 64 MiB may be on their way, in up to twice
+    # as much memory.
+    size = 256 << 20
+    block = np.random.default_rng(1).bytes(1 << 20)
+    with s3():
+        with RemoteMount("s3://bucket", "-o",
+                         "dirtysize=8m,cachesize=8m,codec=lz4") as mount:
+            before = mount.rss()["VmRSS"]
+            with open("mnt/big", "wb", buffering=0) as f:
+                for _ in range(size >> 20):
+                    f.write(block)
+                peak = mount.rss()["VmHWM"]
+            assert os.stat("mnt/big").st_size == size
+            print(f"resident: {before >> 20} MB, peak {peak >> 20} MB")
+            assert SANITIZED or peak - before < 190 << 20
+
+
+def test_mapped_bytes_are_stored():
+    with s3() as (_, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d"):
+            in_another_process("""
+import mmap
+with open("mnt/x", "r+b") as f, mmap.mmap(f.fileno(), 0) as m:
+    m[1000:1005] = b"hello"
+    m.flush()
+    m[2000:2005] = b"after"
+""")
+            expected = bytearray(data(SIZE))
+            expected[1000:1005] = b"hello"
+            expected[2000:2005] = b"after"
+            assert read("mnt/x") == expected
+        assert download(client, "x.b2frame") == expected
+
+
+def test_the_last_commit_is_waited_for():
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket", "-o", "commit=0"):
+            os.mkdir("mnt/d")
+            with open("mnt/d/y", "wb") as f:
+                f.write(data(SIZE))
+        assert download(client, "y.b2frame") == data(SIZE)
+
+
+def test_a_store_that_may_not_be_written_to_is_read():
+    with s3() as (way, client):
+        put_frame(client)
+        way.fault = lambda r: status(403) if r.method == "PUT" else None
+        with RemoteMount("s3://bucket/d") as mount:
+            assert read("mnt/x") == data(SIZE)
+            assert error_of(os.open, "mnt/x", os.O_RDWR) == errno.EROFS
+            assert os.statvfs("mnt").f_flag & os.ST_RDONLY
+            mount.wait_for_log("mounted read-only")
+            lines = [x for x in mount.log().splitlines() if "read-only" in x]
+            assert len(lines) == 1 and "s3://bucket/d" in lines[0], lines
+        way.fault = None
+
+
+s3_server.require()
+main()
