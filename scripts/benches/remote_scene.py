@@ -61,7 +61,8 @@ class Scene:
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
-            self.server = stack.enter_context(S3Server())
+            # Otherwise each request is a new connection.
+            self.server = stack.enter_context(S3Server("--keep-alive"))
             self.link = Link(self.build, self.server.port)
             stack.callback(self.link.close)
             self.client = Client(self.server.url)

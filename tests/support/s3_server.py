@@ -62,6 +62,9 @@ def free_port():
 class S3Server:
     """VersityGW with an empty bucket "bucket"; its messages are in .log."""
 
+    def __init__(self, *options):
+        self.options = options
+
     def __enter__(self):
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="bloscfs-s3."))
         self.data = self.top / "data"
@@ -89,7 +92,7 @@ class S3Server:
         env = dict(os.environ, ROOT_ACCESS_KEY=ACCESS, ROOT_SECRET_KEY=SECRET)
         with open(self.top / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [find(), "--region", REGION, "--port",
+                [find(), *self.options, "--region", REGION, "--port",
                  f"127.0.0.1:{self.port}", "posix", self.data],
                 env=env, stdout=log, stderr=log, cwd=self.top)
 
