@@ -140,6 +140,44 @@ static char *place_of(const struct run *run, const char *root, const char *path)
 	return place;
 }
 
+/* Does @below, the path of a result in a directory, stay in that directory? */
+static bool stays_inside(const char *below)
+{
+	while (*below) {
+		size_t n = strcspn(below, "/");
+
+		if ((n == 2 && strncmp(below, "..", 2) == 0) ||
+		    (n == 1 && *below == '.'))
+			return false;
+		below += n;
+		below += strspn(below, "/");
+	}
+	return true;
+}
+
+/*
+ * Where @path goes, and the directories for that.  A server may call its objects as it
+ * likes, but they lead to nothing outside.
+ */
+static int make_place(const struct run *run, const char *root, const char *path,
+		      char **out)
+{
+	char *place = place_of(run, root, path);
+	char *top = cli_text_bare(run->o->output);
+	int err = place && top ? 0 : -ENOMEM;
+
+	if (!err && !stays_inside(place + strlen(top))) {
+		cli_message_error("%s: its name leads out of %s", path,
+				  run->o->output);
+		err = -EINVAL;
+	}
+	if (!err)
+		err = make_parents(place);
+	free(top);
+	*out = place;
+	return err;
+}
+
 /* An operand that failed, unless its command has said so in its own words. */
 static void print_failure(const struct run *run, const char *path)
 {
@@ -161,13 +199,12 @@ static int run_one(const struct run *run, const char *root, const char *path)
 	int err = 0;
 
 	cli_message_begin();
-	if (run->moves && strcmp(path, "-") == 0) {
+	if (run->moves && !root && strcmp(path, "-") == 0) {
 		cli_message_error("standard input has no name: -o has to give "
 				  "it one");
 		err = -EINVAL;
 	} else if (run->moves) {
-		place = place_of(run, root, path);
-		err = place ? make_parents(place) : -ENOMEM;
+		err = make_place(run, root, path, &place);
 		operand.place = place;
 	} else {
 		operand.output = run->o->output;
