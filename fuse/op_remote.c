@@ -7,6 +7,7 @@
  * opening for writing is refused.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +23,10 @@
 #include "remote_find.h"
 #include "remote_handle.h"
 #include "remote_listing.h"
+#include "remote_pack.h"
+#include "remote_pack_find.h"
 #include "reply.h"
+#include "view.h"
 
 static struct fs_remote_names *names_of(const struct fuse_file_info *fi)
 {
@@ -98,6 +102,8 @@ static int list_names(struct fs *fs, struct fs_remote_node *dir,
 	struct fs_remote_names *listed = NULL;
 	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
 
+	if (!err && dir->pack)
+		return fs_remote_pack_find_names(dir, out);
 	if (!err)
 		err = fs_remote_listing_get(fs->remote, dir, &listed);
 	if (!err)
@@ -133,7 +139,7 @@ static void do_releasedir(fuse_req_t req, fuse_ino_t ino,
 
 /*
  * What stat(2) will say, as far as the name tells: what is called like no frame
- * may be one.
+ * may be one, and what is called like a pack may be none.
  */
 static struct stat attributes_of(const struct fs_remote_node *dir,
 				 const struct fs_remote_name *name)
@@ -144,7 +150,7 @@ static struct stat attributes_of(const struct fs_remote_node *dir,
 	if (path)
 		st.st_ino = fs_remote_node_number(path);
 	free(path);
-	if (!name->is_dir)
+	if (!name->is_dir && !b2f_pack_is_name(name->stored))
 		st.st_mode = S_IFREG;
 	return st;
 }
@@ -170,25 +176,54 @@ static bool put(fuse_req_t req, struct listing *l, const char *name,
 	return true;
 }
 
-/* Positions: 0 and 1 are dots, then the names. */
+/*
+ * Adds the view of what is shown as @shown, if that is an array and views are to be
+ * listed: each name is looked up for that.
+ */
+static bool put_view(fuse_req_t req, struct listing *l,
+		     struct fs_remote_node *dir, const char *shown, off_t next)
+{
+	struct stat st = {.st_mode = S_IFREG};
+	struct fs_remote_entry entry;
+	struct fs *fs = fs_of(req);
+	char name[FS_NAME_SIZE];
+	bool fits = true;
+
+	if (fs->options.npy != FS_VIEW_LIST ||
+	    snprintf(name, sizeof(name), "%s.npy", shown) >= (int)sizeof(name) ||
+	    fs_remote_find(fs, dir, name, &entry))
+		return true;
+	st.st_ino = fs_view_ino(entry.node->ino);
+	/* Not if it is something else that is called so. */
+	if (entry.is_view)
+		fits = put(req, l, name, &st, next);
+	fs_remote_node_put(fs->remote, entry.node, 1);
+	return fits;
+}
+
+/* Positions: 0 and 1 are dots, then each name has two, the second its view's. */
 static bool put_at(fuse_req_t req, struct listing *l,
-		   const struct fs_remote_node *dir,
+		   struct fs_remote_node *dir,
 		   const struct fs_remote_names *names, size_t pos)
 {
-	struct stat st = {.st_ino = dir->ino, .st_mode = S_IFDIR};
-	const char *name = pos ? ".." : ".";
+	const struct stat here = {.st_ino = dir->ino, .st_mode = S_IFDIR};
+	const struct fs_remote_name *name;
+	off_t next = (off_t)pos + 1;
+	struct stat st;
 
-	if (pos >= 2) {
-		name = names->list[pos - 2].shown;
-		st = attributes_of(dir, &names->list[pos - 2]);
-	}
-	return put(req, l, name, &st, (off_t)pos + 1);
+	if (pos < 2)
+		return put(req, l, pos ? ".." : ".", &here, next);
+	name = &names->list[(pos - 2) / 2];
+	if (pos % 2)
+		return put_view(req, l, dir, name->shown, next);
+	st = attributes_of(dir, name);
+	return put(req, l, name->shown, &st, next);
 }
 
 static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		       struct fuse_file_info *fi)
 {
-	const struct fs_remote_node *dir = entry_of(req, ino).node;
+	struct fs_remote_node *dir = entry_of(req, ino).node;
 	const struct fs_remote_names *names = names_of(fi);
 	struct listing l = {.buf = malloc(size), .size = size};
 
@@ -196,7 +231,7 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fs_reply_error(req, -ENOMEM);
 		return;
 	}
-	for (size_t pos = (size_t)off; off >= 0 && pos < 2 + names->n; pos++)
+	for (size_t pos = (size_t)off; off >= 0 && pos < 2 + 2 * names->n; pos++)
 		if (!put_at(req, &l, dir, names, pos))
 			break;
 	fuse_reply_buf(req, l.buf, l.used);
@@ -241,7 +276,9 @@ static int read_plain(fuse_req_t req, const struct fs_remote_handle *h, size_t s
 	char *buf = malloc(size ? size : 1);
 	ssize_t n = buf ? 0 : -ENOMEM;
 
-	if (buf && off < node->version.size)
+	if (buf && node->pack)
+		n = b2f_pack_read(node->pack->pack, node->entry, off, buf, size);
+	else if (buf && off < node->version.size)
 		n = b2f_remote_read(fs_of(req)->remote->place, node->path,
 				    &node->version, off, buf, size);
 	if (n >= 0) {
@@ -298,7 +335,7 @@ static int open_facts(struct fs *fs, struct fs_remote_node *node,
 {
 	int err;
 
-	if (!fs->read_write)
+	if (!fs->read_write || node->pack)
 		return fs_remote_node_open(fs, node, out);
 	err = node->broken;
 	if (!err)
@@ -310,7 +347,7 @@ static int open_facts(struct fs *fs, struct fs_remote_node *node,
 static void close_facts(struct fs *fs, struct fs_remote_node *node,
 			struct b2f_file *file)
 {
-	if (fs->read_write)
+	if (fs->read_write && !node->pack)
 		b2f_file_close(file);
 	else
 		fs_remote_node_close(fs, node);

@@ -12,7 +12,7 @@ static bool is_writable(const struct fs *fs,
 {
 	const struct fs_remote_node *node = entry->node;
 
-	return fs->read_write && !entry->is_view && !node->broken &&
+	return fs->read_write && !entry->is_view && !node->broken && !node->pack &&
 	       node->kind != FS_REMOTE_FILE;
 }
 

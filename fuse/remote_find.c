@@ -8,6 +8,7 @@
 #include "remote_changes.h"
 #include "remote_find.h"
 #include "remote_listing.h"
+#include "remote_pack_find.h"
 #include "view.h"
 
 #define INDEX_NAME "chunks.b2frame"
@@ -91,9 +92,14 @@ static int make_plain(const struct look *l, enum fs_remote_kind kind,
 static int make_node(struct look *l, struct fs_remote_node **out)
 {
 	const struct fs_remote_name *name = l->name;
-	int err = 0;
+	bool is_pack = !name->is_dir && b2f_pack_is_name(name->stored);
+	int err = is_pack ? fs_remote_pack_find_root(l->fs, l->path, out)
+			  : B2F_ENOTFRAME;
 
-	if (!name->is_dir && !name->stem)
+	if (!err || !is_final(err, true))
+		return err;
+	err = 0;
+	if (!name->is_dir && !name->stem && !is_pack)
 		return make_plain(l, FS_REMOTE_FILE, out);
 	/* Most that are not called like a frame are none. */
 	if (name->is_dir && !name->stem)
@@ -190,6 +196,8 @@ static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
 	struct fs_remote_name there;
 	struct fs_remote_made made;
 
+	if (dir->pack)
+		return fs_remote_pack_find(fs, dir, name, out);
 	switch (fs_remote_changes_find(fs->remote, dir->path, name, &made)) {
 	case FS_REMOTE_REMOVED:
 		return -ENOENT;
@@ -240,7 +248,7 @@ int fs_remote_find(struct fs *fs, struct fs_remote_node *dir, const char *name,
 	struct fs_remote_names *names = NULL;
 	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
 
-	if (!err)
+	if (!err && !dir->pack)
 		err = fs_remote_listing_get(fs->remote, dir, &names);
 	if (err)
 		return err;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "remote_handle.h"
+#include "remote_pack.h"
 #include "remote_writer.h"
 
 void fs_remote_handle_put(struct fs *fs, struct fs_remote_handle *h)
@@ -56,6 +57,18 @@ static int open_frame(struct fs *fs, struct fs_remote_handle *h, bool is_view,
 	return err;
 }
 
+/* Says why the bytes cannot be had, if so. */
+static int open_plain(struct fs_remote_handle *h)
+{
+	const struct fs_remote_node *node = h->node;
+	uint8_t none;
+
+	h->shown.size = node->sizes.nbytes;
+	return node->pack ? (int)b2f_pack_read(node->pack->pack, node->entry, 0,
+					       &none, 0)
+			  : 0;
+}
+
 int fs_remote_handle_open(struct fs *fs, const struct fs_remote_entry *entry,
 			  int flags, struct fs_remote_handle **out)
 {
@@ -65,7 +78,7 @@ int fs_remote_handle_open(struct fs *fs, const struct fs_remote_entry *entry,
 	int err = 0;
 
 	if (asks_to_write(flags) &&
-	    (!fs->read_write || !is_frame || entry->is_view))
+	    (!fs->read_write || !is_frame || entry->is_view || node->pack))
 		return -EROFS;
 	h = calloc(1, sizeof(*h));
 	if (!h)
@@ -76,7 +89,7 @@ int fs_remote_handle_open(struct fs *fs, const struct fs_remote_entry *entry,
 	if (is_frame)
 		err = open_frame(fs, h, entry->is_view, flags);
 	else
-		h->shown.size = node->sizes.nbytes;
+		err = open_plain(h);
 	if (err == -ESTALE)
 		fs_remote_node_doubt(fs->remote, node);
 	if (err)

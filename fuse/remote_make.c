@@ -17,6 +17,8 @@ static int check_name(const struct fs_remote_node *dir, const char *name)
 {
 	if (dir->kind != FS_REMOTE_DIR)
 		return -ENOTDIR;
+	if (dir->pack)
+		return -EROFS;
 	if (strlen(name) > FS_NAME_MAX)
 		return -ENAMETOOLONG;
 	if (fs_remote_listing_is_fixed(dir) ||
@@ -260,7 +262,9 @@ int fs_remote_unlink(struct fs *fs, struct fs_remote_node *dir,
 
 	if (err)
 		return err;
-	if (entry.is_view)
+	if (dir->pack)
+		err = -EROFS;
+	else if (entry.is_view)
 		err = -EPERM;
 	else if (entry.node->kind == FS_REMOTE_DIR)
 		err = -EISDIR;
@@ -317,8 +321,12 @@ int fs_remote_rmdir(struct fs *fs, struct fs_remote_node *dir, const char *name)
 
 	if (err)
 		return err;
-	err = entry.node->kind == FS_REMOTE_DIR ? remove_dir(fs, entry.node)
-						: -ENOTDIR;
+	if (entry.node->pack)
+		err = -EROFS;
+	else
+		err = entry.node->kind == FS_REMOTE_DIR
+			      ? remove_dir(fs, entry.node)
+			      : -ENOTDIR;
 	if (!err) {
 		fs_remote_node_retire(fs->remote, entry.node);
 		err = note_removed(fs, dir, name);

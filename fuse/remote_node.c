@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "remote_node.h"
+#include "remote_pack.h"
 #include "view.h"
 
 #define INDEX_NAME "chunks.b2frame"
@@ -77,6 +78,7 @@ void fs_remote_node_free(struct fs_remote_node *node)
 	/* After the close, which deletes what was not committed. */
 	b2f_remote_remains_free(node->writing.remains);
 	fs_remote_names_put(node->names);
+	fs_remote_pack_put(node->pack);
 	free(node->path);
 	free(node);
 }
@@ -326,8 +328,13 @@ static int open_version(struct fs *fs, struct fs_remote_node *node,
 {
 	struct b2f_frame_stamp stamp;
 	struct b2f_file *file = NULL;
-	int err = fs_remote_node_open_now(fs, node->path, &file);
+	int err;
 
+	/* That is of one version. */
+	if (node->pack)
+		return fs_remote_pack_open_file(fs, node->pack, node->entry,
+						node->path, out);
+	err = fs_remote_node_open_now(fs, node->path, &file);
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
 	stamp = b2f_frame_stamp_get(b2f_file_frame(file));

@@ -27,6 +27,8 @@
 #include "remote_names.h"
 #include "shown.h"
 
+struct fs_remote_pack;
+
 enum fs_remote_kind {
 	FS_REMOTE_DIR,
 	FS_REMOTE_FRAME,
@@ -77,6 +79,9 @@ struct fs_remote_node {
 	bool sparse;
 	/* Of FILE: what to read. */
 	struct b2f_remote_stat version;
+	/* Of what is in a pack, or is one (a directory then), and which entry; or NULL. */
+	struct fs_remote_pack *pack;
+	size_t entry;
 	/* Why the frame cannot be opened; 0: it can. */
 	int broken;
 

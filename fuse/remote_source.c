@@ -8,6 +8,7 @@
 #include "remote_source.h"
 #include "remote_changes.h"
 #include "remote_find.h"
+#include "remote_pack_find.h"
 #include "remote_writer.h"
 #include "words/aws.h"
 #include "words/way.h"
@@ -180,6 +181,16 @@ static int try_frame(struct fs *fs)
 	return err;
 }
 
+/* Is the object at @url called like a pack? */
+static bool is_called_pack(const char *url)
+{
+	char *path = strndup(url, strcspn(url, "?#"));
+	bool is = path && b2f_pack_is_name(path);
+
+	free(path);
+	return is;
+}
+
 static int make_root(struct fs *fs, enum place_kind kind)
 {
 	struct fs_remote_names *names = NULL;
@@ -189,6 +200,12 @@ static int make_root(struct fs *fs, enum place_kind kind)
 
 	if (kind == PLACE_DIR)
 		return fs_remote_node_make_root(r, NULL);
+	if (kind == PLACE_OBJECT && is_called_pack(fs->options.source)) {
+		err = fs_remote_pack_find_root(fs, "", &r->root);
+		if (err != B2F_ENOTFRAME)
+			return err;
+		*r->reason = '\0';
+	}
 	shown = shown_name(fs->options.source);
 	err = shown ? fs_remote_names_single(shown, kind == PLACE_SPARSE,
 					     &names)

@@ -11,7 +11,8 @@
 /* What messages call @path; malloc'ed, or NULL. */
 static char *label_of(const struct b2f_remote *remote, const char *path)
 {
-	return b2f_remote_join(remote->url.label, path);
+	return *path ? b2f_remote_join(remote->url.label, path)
+		     : strdup(remote->url.label);
 }
 
 /*
