@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -187,6 +188,20 @@ static int copy_all(const char *from, const char *to)
 	return 0;
 }
 
+/* The same to what its owner cannot write to, which these attributes take. */
+static int copy_to_closed(const char *from, const char *to)
+{
+	struct stat st;
+	int err;
+
+	if (stat(to, &st) || chmod(to, (st.st_mode & 07777) | S_IWUSR))
+		return -errno;
+	err = copy_all(from, to);
+	if (chmod(to, st.st_mode & 07777) && !err)
+		err = -errno;
+	return err;
+}
+
 int fs_preset_inherit(int fd, const char *name)
 {
 	char from[PATH_SIZE], to[PATH_SIZE];
@@ -200,6 +215,8 @@ int fs_preset_inherit(int fd, const char *name)
 		return -errno;
 	snprintf(to, sizeof(to), "/proc/self/fd/%d", dir);
 	err = copy_all(from, to);
+	if (err == -EACCES)
+		err = copy_to_closed(from, to);
 	close(dir);
 	return err;
 }

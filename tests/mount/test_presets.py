@@ -212,6 +212,21 @@ def test_a_directory_tells_what_new_files_are_made_with():
     assert formats("src/d/large.b2frame") == ["zstd"]
 
 
+def test_a_directory_that_its_owner_cannot_write_to():
+    """By a daemon that is root without root's way around permissions."""
+    os.makedirs("src/d")
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    with Mount("src", "mnt", wrap=drop):
+        preset("mnt/d", codec="lz4")
+        for mode in 0o755, 0o555, 0o111, 0:
+            path = f"mnt/d/{mode:o}"
+            os.mkdir(path, mode)
+            assert os.stat(path).st_mode & 0o7777 == mode
+            os.chmod(path, 0o755)
+            pathlib.Path(path, "f").write_bytes(b"f")
+            assert presets(f"{path}/f")[0] == "lz4"
+
+
 def test_of_a_file_that_is_being_written():
     os.mkdir("src")
     parts = [noise(2 * CHUNK, i) for i in range(3)]
