@@ -58,7 +58,8 @@ uint64_t b2f_copy_key(const struct b2f_frame_stamp *version, const char *name);
  * same version has left.  Messages call it @label; @log must outlive it.  Free *@out
  * with b2f_copy_target_free().
  *
- * Returns 0, -EBUSY (another copy is being made there), -ENOMEM or an errno.
+ * Returns 0, -EBUSY (another copy is being made there), -EEXIST (it is another
+ * user's), -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
 int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,

@@ -238,7 +238,7 @@ int cli_target_open_kept(struct cli_target *out, const char *path, bool replace,
 	else
 		err = open_dir(out, dir_len(out->path));
 	if (!err)
-		err = cli_message_errno(path, clear_left(out));
+		err = cli_target_explain_kept(out, clear_left(out));
 out:
 	if (err) {
 		/* It may be another program's. */
@@ -246,6 +246,22 @@ out:
 		out->temp = NULL;
 		cli_target_close(out);
 	}
+	return err;
+}
+
+int cli_target_explain_kept(struct cli_target *target, int err)
+{
+	if (err != -EBUSY && err != -EEXIST)
+		return cli_message_errno(target->name, err);
+	if (err == -EBUSY)
+		cli_message_error("%s: another copy of it is being made",
+				  target->name);
+	else
+		cli_message_error("%s: %s, which its copy would be, is another "
+				  "user's",
+				  target->name, target->temp);
+	free(target->temp);
+	target->temp = NULL;
 	return err;
 }
 

@@ -61,7 +61,14 @@ int cli_target_open_kept(struct cli_target *out, const char *path, bool replace,
 			 const struct b2f_frame_stamp *version);
 
 /*
- * The same for a frame that is needed for a while only, in the directory of
+ * Says why what is there under that name cannot be gone on with, if @err is an error:
+ * -EBUSY as above or -EEXIST (it is another user's), and leaves it alone from then on;
+ * or another one.  Returns @err.
+ */
+int cli_target_explain_kept(struct cli_target *target, int err);
+
+/*
+ * As cli_target_open() for a frame that is needed for a while only, in the directory of
  * @path or, if that is NULL, where large temporary files belong.
  */
 B2F_MUST_CHECK

@@ -205,7 +205,7 @@ static int copy_chunks(struct job *job, struct b2f_copy_target *to)
 }
 
 /* The copy is whole, and locked by no one, before it gets its name. */
-static int fill_directory(struct job *job, const struct cli_target *target)
+static int fill_directory(struct job *job, struct cli_target *target)
 {
 	struct b2f_copy_target *to = NULL;
 	int err = b2f_copy_to_directory(target->dirfd, target->base,
@@ -213,7 +213,7 @@ static int fill_directory(struct job *job, const struct cli_target *target)
 					&cli_message_log, &to);
 
 	if (err)
-		return cli_message_errno(job->output, err);
+		return cli_target_explain_kept(target, err);
 	err = copy_chunks(job, to);
 	b2f_copy_target_free(to);
 	return err;

@@ -151,20 +151,52 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 	return err;
 }
 
-/* What has been written before, and is on the disk. */
+/* Opens what has the name; *@is_new: nothing had it. */
+static int open_named(const struct cli_target *target, bool *is_new)
+{
+	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(target->dirfd, target->base, flags | O_EXCL, 0600);
+
+	*is_new = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = openat(target->dirfd, target->base, flags, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Is the file @now of the name of @target, and did we begin it? */
+static int check_begun(const struct cli_target *target, const struct stat *now)
+{
+	struct stat named;
+
+	/* The copy that it was for may have ended: it has its own name then. */
+	if (fstatat(target->dirfd, target->base, &named, AT_SYMLINK_NOFOLLOW) ||
+	    named.st_dev != now->st_dev || named.st_ino != now->st_ino)
+		return -EBUSY;
+	/* In a directory for all, any user can make a file of that name. */
+	return S_ISREG(now->st_mode) && now->st_uid == geteuid() ? 0 : -EEXIST;
+}
+
+/* What has been written before, and is on the disk: steps that more bytes follow. */
 static int open_begun(const struct cli_target *target, uint64_t size, int *fd,
 		      uint64_t *off)
 {
 	struct stat st;
+	bool is_new;
+	int err = 0;
 
-	*fd = openat(target->dirfd, target->base,
-		     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*fd < 0 || fstat(*fd, &st) != 0)
-		return -errno;
+	*fd = open_named(target, &is_new);
+	if (*fd < 0)
+		return *fd;
 	if (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 		return -EBUSY;
+	if (fstat(*fd, &st) != 0)
+		return -errno;
+	if (!is_new)
+		err = check_begun(target, &st);
+	if (err)
+		return err;
 	*off = (uint64_t)st.st_size <= size ? (uint64_t)st.st_size : 0;
-	*off -= *off % STEP;
+	*off = *off ? (*off - 1) / STEP * STEP : 0;
 	return ftruncate(*fd, (off_t)*off) != 0 ? -errno : 0;
 }
 
@@ -174,8 +206,8 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 	uint64_t off = 0;
 	int fd = -1, err;
 
-	err = cli_message_errno(target->name,
-				open_begun(target, bytes->size, &fd, &off));
+	err = cli_target_explain_kept(
+		target, open_begun(target, bytes->size, &fd, &off));
 	if (!err)
 		err = fill(bytes, fd, off, target->name);
 	/* An empty file is read by nothing else. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "b2frame/create.h"
 #include "chunk/seal.h"
@@ -106,11 +107,29 @@ static const struct b2f_copy_ops ops = {
 	.free = free_directory,
 };
 
+/*
+ * Is the directory @fd, which was there and is locked now, still called @name, and did
+ * we make it?  In a directory for all, any user can make one of that name.
+ */
+static int check_begun(int dirfd, const char *name, int fd)
+{
+	struct stat named, now;
+
+	if (fstat(fd, &now) != 0)
+		return -errno;
+	/* The copy that it was for may have ended: it has its own name then. */
+	if (fstatat(dirfd, name, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    named.st_dev != now.st_dev || named.st_ino != now.st_ino)
+		return -EBUSY;
+	return now.st_uid == geteuid() ? 0 : -EEXIST;
+}
+
 int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
 			  const char *label, const struct b2f_log *log,
 			  struct b2f_copy_target **out)
 {
 	struct directory *d = calloc(1, sizeof(*d));
+	bool is_new = false;
 	int err = 0;
 
 	if (!d)
@@ -121,12 +140,16 @@ int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
 	d->mode = mode;
 	if (!d->base.label)
 		err = -ENOMEM;
-	else if (mkdirat(dirfd, name, 0700) != 0 && errno != EEXIST)
+	else if (mkdirat(dirfd, name, 0700) == 0)
+		is_new = true;
+	else if (errno != EEXIST)
 		err = -errno;
 	if (!err)
 		err = b2f_store_open(dirfd, name, false, &d->store, NULL);
 	if (!err)
 		err = b2f_store_lock(d->store, NULL);
+	if (!err && !is_new)
+		err = check_begun(dirfd, name, b2f_store_dirfd(d->store));
 	if (err)
 		b2f_copy_target_free(&d->base);
 	else

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bloscctl copy that goes on with what it finds under the name of a copy"""
+import fcntl
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from bloscctl import ctl, workdir  # noqa: E402
+from build import BLOSCCTL  # noqa: E402
+
+# What is on the disk before there is more.
+STEP = 64 << 20
+DATA = os.urandom(1 << 20) + bytes(STEP)
+COPY = [BLOSCCTL, "copy", "-q"]
+
+
+def break_off(source, nbytes):
+    """Copies it, as far as files with no more bytes do; what has been made."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))
+
+    # Python ignores SIGXFSZ, and so does what it starts.
+    run = subprocess.run([*COPY, source, "y"], preexec_fn=limit, check=False,
+                         capture_output=True, restore_signals=False)
+    assert run.returncode == 1 and b"too large" in run.stderr, run
+    begun, = pathlib.Path().glob(".bloscctl-*")
+    return begun
+
+
+def check_last_step():
+    """Power went while it was synced: the length may be all that is there."""
+    begun = break_off("x", STEP + (512 << 10))
+    begun.write_bytes(b"")
+    os.truncate(begun, STEP)
+    ctl("copy", "-q", "x", "y")
+    assert pathlib.Path("y").read_bytes() == DATA
+    os.remove("y")
+
+
+def check_done_meanwhile():
+    """Another copy of the same ends between the open of its file and its lock."""
+    begun = break_off("x", 1 << 20)
+    begun.write_bytes(DATA)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+    with open(begun, "r+b") as f:
+        fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        copy = subprocess.Popen([*COPY, "x", "y"], stderr=subprocess.PIPE)
+        # It is in open(), which has found the file.
+        signal.sigwait([signal.SIGIO])
+        os.rename(begun, "y")
+        before = os.stat("y")
+        fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    assert b"another copy of it" in copy.communicate()[1]
+    assert copy.returncode == 1
+    assert os.stat("y").st_mtime_ns == before.st_mtime_ns
+    assert pathlib.Path("y").read_bytes() == DATA
+    os.remove("y")
+
+
+def check_others():
+    """Another user knows the name, in a directory where all may make files."""
+    begun = break_off("x", 1 << 20)
+    begun.write_bytes(bytes(STEP + 1))
+    os.chown(begun, 65534, 65534)
+    assert "another user's" in ctl("copy", "-q", "x", "y", status=1)[1]
+    assert not os.path.exists("y")
+    assert begun.stat().st_size == STEP + 1
+    begun.unlink()
+    # Many small chunk files, and an index that is larger than any.
+    pathlib.Path("z").write_bytes(b"ab" * (512 << 10))
+    ctl("compress", "-q", "--chunksize=4k", "z", "-o", "x.b2frame")
+    index = os.stat("x.b2frame/chunks.b2frame").st_size
+    begun = break_off("x.b2frame", index - 1)
+    os.chown(begun, 65534, 65534)
+    assert "another user's" in ctl("copy", "-q", "x.b2frame", "y",
+                                   status=1)[1]
+    assert not os.path.exists("y")
+    assert len(list(begun.glob("*.chunk"))) == 256
+    shutil.rmtree(begun)
+
+
+def main():
+    with workdir():
+        pathlib.Path("x").write_bytes(DATA)
+        check_last_step()
+        check_done_meanwhile()
+        if os.geteuid() == 0:
+            check_others()
+        assert not list(pathlib.Path().glob(".bloscctl-*"))
+
+
+main()
