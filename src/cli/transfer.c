@@ -179,7 +179,8 @@ static int check_output(struct job *job)
 		cli_message_error("%s: it is the source itself", job->output);
 		return -EINVAL;
 	}
-	job->kept = is_there(job, &now);
+	/* Its contents may be damaged: to replace it means to write it again. */
+	job->kept = !job->how->common.force && is_there(job, &now);
 	return 0;
 }
 

@@ -84,6 +84,26 @@ def check_others():
     shutil.rmtree(begun)
 
 
+def check_force():
+    """What looks like a copy is left alone, and with -f made anew."""
+    ctl("copy", "-q", "x", "y")
+    with open("y", "r+b") as f:
+        f.write(b"damaged")
+    os.utime("y", ns=(0, os.stat("x").st_mtime_ns))
+    assert "was there" in ctl("copy", "-v", "x", "y")[1]
+    assert pathlib.Path("y").read_bytes() != DATA
+    ctl("copy", "-q", "-f", "x", "y")
+    assert pathlib.Path("y").read_bytes() == DATA
+    pathlib.Path("z").write_bytes(DATA[:3 << 20])
+    ctl("compress", "-q", "-f", "--chunksize=1M", "z", "-o", "x.b2frame")
+    ctl("copy", "-q", "x.b2frame", "v.b2frame")
+    chunk = next(pathlib.Path("v.b2frame").glob("*.chunk"))
+    os.truncate(chunk, 100)
+    ctl("verify", "-q", "v.b2frame", status=1)
+    ctl("copy", "-q", "-f", "x.b2frame", "v.b2frame")
+    ctl("verify", "-q", "v.b2frame")
+
+
 def main():
     with workdir():
         pathlib.Path("x").write_bytes(DATA)
@@ -91,6 +111,7 @@ def main():
         check_done_meanwhile()
         if os.geteuid() == 0:
             check_others()
+        check_force()
         assert not list(pathlib.Path().glob(".bloscctl-*"))
 
 
