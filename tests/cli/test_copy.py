@@ -127,6 +127,8 @@ def check_trees(client):
     (top / "empty file").write_bytes(b"")
     whole = read(top)
     ctl("copy", "-q", "-r", top, f"{S3}/tree")
+    # Directories are made where paths are.
+    assert not pathlib.Path("s3:").exists()
     ctl("copy", "-q", "-r", f"{S3}/tree", "tree-2")
     ctl("copy", "-q", "-r", "tree-2", "tree-3")
     assert read("tree-2") == read("tree-3") == whole
