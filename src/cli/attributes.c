@@ -16,6 +16,9 @@
 
 #define ACL "system.posix_acl_access"
 
+/* Of which version of what a file is a copy. */
+#define COPY "user.bloscctl.copy"
+
 /* Most bytes of a list of xattrs, and of the value of one, on Linux. */
 #define XATTR_BYTES 65536
 
@@ -58,7 +61,8 @@ static void copy_xattrs(const char *from, const char *to)
 	if (names && buf)
 		size = listxattr(from, names, XATTR_BYTES);
 	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
-		if (strncmp(names + at, "user.", 5) == 0 ||
+		if ((strncmp(names + at, "user.", 5) == 0 &&
+		     strcmp(names + at, COPY) != 0) ||
 		    strcmp(names + at, ACL) == 0)
 			copy_xattr(from, to, names + at, buf);
 	free(names);
@@ -121,6 +125,32 @@ int cli_attributes_set(const char *path, const struct stat *like,
 	free(file);
 	free(model);
 	return err;
+}
+
+void cli_attributes_mark_copy(const char *path, uint64_t key)
+{
+	char *file = file_of(path);
+
+	/* One that may only be read takes no attributes. */
+	if (file && (chmod(file, 0600) != 0 ||
+		     setxattr(file, COPY, &key, sizeof(key), 0) != 0))
+		errno = 0;
+	free(file);
+}
+
+int cli_attributes_is_copy(const char *path, uint64_t key)
+{
+	char *file = file_of(path);
+	uint64_t its = 0;
+	ssize_t size = -1;
+	int err = file ? 0 : -ENOMEM;
+
+	if (file)
+		size = getxattr(file, COPY, &its, sizeof(its));
+	if (file && size < 0 && errno != ENODATA && errno != ERANGE)
+		err = -errno;
+	free(file);
+	return err ? err : size == (ssize_t)sizeof(its) && its == key;
 }
 
 mode_t cli_attributes_umask(void)

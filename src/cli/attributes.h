@@ -7,6 +7,7 @@
 #ifndef B2F_CLI_ATTRIBUTES_H
 #define B2F_CLI_ATTRIBUTES_H
 
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
@@ -22,6 +23,16 @@
 B2F_MUST_CHECK
 int cli_attributes_set(const char *path, const struct stat *like,
 		       const char *from);
+
+/*
+ * Notes at @path, a file or a frame that is being made, what it is a copy of; its
+ * attributes are set after that.  Not every filesystem can.
+ */
+void cli_attributes_mark_copy(const char *path, uint64_t key);
+
+/* Does @path have that note?  1 or 0; or an errno, -ENOTSUP if it cannot have one. */
+B2F_MUST_CHECK
+int cli_attributes_is_copy(const char *path, uint64_t key);
 
 /* The mode bits that new files do not get (umask); changes nothing. */
 mode_t cli_attributes_umask(void);

@@ -237,7 +237,10 @@ static int run_below(const struct run *run, const char *root)
 		err = found.refused;
 	if (found.err)
 		err = cli_message_errno(root, found.err);
-	else if (!err && !found.len && !found.files && !found.all)
+	else if (!err && !found.len && found.all && b2f_remote_is_url(root)) {
+		cli_message_error("%s: nothing is there", root);
+		err = -ENOENT;
+	} else if (!err && !found.len && !found.files && !found.all)
 		cli_message_warning("%s: there is no frame in it", root);
 	while (!found.err && e != -EPIPE &&
 	       (path = argz_next(found.paths, found.len, path))) {

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "cli/attributes.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/message.h"
@@ -152,20 +155,57 @@ static int open_source(struct job *job)
 	return cli_bytes_open_file(&job->bytes, job->path, &job->like);
 }
 
+static uint64_t copy_key(const struct job *job)
+{
+	const struct b2f_frame_stamp version =
+		job->frame ? b2f_frame_stamp_get(job->frame)
+			   : job->bytes.version;
+
+	return b2f_copy_key(&version, "");
+}
+
 /*
- * Is a copy of this version there?  It has the length of what it is of, and its time,
- * which a copy gets last.
+ * Is a copy of this version there?  It has a note of that, the length of what it is of,
+ * and its time, which a copy gets last.  Where there are no notes, a time has to do
+ * that is finer than those of servers and archives.
  */
 static bool is_there(const struct job *job, const struct stat *now)
 {
+	const struct timespec *time = &job->like.st_mtim;
 	struct stat st;
+	int is;
 
-	return stat(job->output, &st) == 0 &&
-	       !S_ISDIR(st.st_mode) == !job->frame &&
-	       now->st_size == job->like.st_size &&
-	       now->st_mtim.tv_sec == job->like.st_mtim.tv_sec &&
-	       now->st_mtim.tv_nsec == job->like.st_mtim.tv_nsec &&
-	       job->like.st_mtim.tv_sec != 0;
+	if (stat(job->output, &st) != 0 ||
+	    !S_ISDIR(st.st_mode) != !job->frame ||
+	    now->st_size != job->like.st_size ||
+	    now->st_mtim.tv_sec != time->tv_sec ||
+	    now->st_mtim.tv_nsec != time->tv_nsec)
+		return false;
+	is = cli_attributes_is_copy(job->output, copy_key(job));
+	return is == -ENOTSUP ? time->tv_nsec != 0 : is == 1;
+}
+
+/* -EINVAL if job->output would be in a frame, whose directory is for its chunks. */
+static int check_parents(const struct job *job)
+{
+	char *index = malloc(strlen(job->output) + sizeof(B2F_INDEX_NAME));
+	int err = index ? 0 : -ENOMEM;
+
+	for (const char *at = job->output; *at && !err; at++) {
+		size_t n = (size_t)(at - job->output) + 1;
+
+		if (*at != '/')
+			continue;
+		memcpy(index, job->output, n);
+		memcpy(index + n, B2F_INDEX_NAME, sizeof(B2F_INDEX_NAME));
+		if (access(index, F_OK) != 0)
+			continue;
+		cli_message_error("%s: it would be in the frame %.*s",
+				  job->output, (int)n - 1, job->output);
+		err = -EINVAL;
+	}
+	free(index);
+	return err;
 }
 
 /* Looks at what a path leads to; -EINVAL if that is the source itself. */
@@ -230,8 +270,10 @@ static int frame_to_path(struct job *job)
 	if (err)
 		return err;
 	err = fill_directory(job, &target);
-	if (!err)
+	if (!err) {
+		cli_attributes_mark_copy(target.temp, copy_key(job));
 		err = cli_target_set_attributes(&target, &job->like, job->path);
+	}
 	if (!err)
 		err = cli_target_commit(&target, true);
 	cli_target_close(&target);
@@ -251,6 +293,43 @@ static int frame_to_url(struct job *job)
 	return err;
 }
 
+/*
+ * Is job->output the name of an object?  Servers list others than these in ways of
+ * their own, if at all, and no URL leads to them.
+ */
+static int check_key(const struct job *job)
+{
+	const char *key = path_below(job);
+	json_t *text = json_string(key);
+	bool good = text != NULL;
+
+	json_decref(text);
+	for (const char *c = key; *c; c++)
+		good = good && (unsigned char)*c >= ' ' && *c != 0x7f;
+	if (!good)
+		cli_message_error("%s: objects have names in UTF-8, without "
+				  "control characters",
+				  job->output);
+	else if (!*key && !job->frame)
+		cli_message_error("%s: it is a bucket; a slash at its end "
+				  "copies into it",
+				  job->output);
+	return good && (*key || job->frame) ? 0 : -EINVAL;
+}
+
+static int to_url(struct job *job)
+{
+	int err = check_key(job);
+
+	if (err)
+		return err;
+	return job->frame ? frame_to_url(job)
+			  : cli_bytes_to_object(&job->bytes, job->how->remote,
+						path_below(job), job->output,
+						job->how->common.force,
+						&job->kept);
+}
+
 static int copy(struct job *job)
 {
 	bool force = job->how->common.force;
@@ -258,12 +337,10 @@ static int copy(struct job *job)
 
 	job->bytes.progress = &job->progress;
 	if (job->how->remote)
-		return job->frame ? frame_to_url(job)
-				  : cli_bytes_to_object(&job->bytes,
-							job->how->remote,
-							path_below(job), force,
-							&job->kept);
-	err = check_output(job);
+		return to_url(job);
+	err = check_parents(job);
+	if (!err)
+		err = check_output(job);
 	if (err || job->kept)
 		return err;
 	return job->frame ? frame_to_path(job)

@@ -213,8 +213,11 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 	/* An empty file is read by nothing else. */
 	if (!err && bytes->fd >= 0)
 		err = cli_message_errno(bytes->name, check_version(bytes));
-	if (!err)
+	if (!err) {
+		cli_attributes_mark_copy(target->temp,
+					 b2f_copy_key(&bytes->version, ""));
 		err = cli_target_set_attributes(target, like, from);
+	}
 	if (!err && fsync(fd) != 0)
 		err = cli_message_errno(target->name, -errno);
 	if (!err)
@@ -239,7 +242,8 @@ int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
 }
 
 int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,
-			const char *path, bool replace, bool *kept)
+			const char *path, const char *output, bool replace,
+			bool *kept)
 {
 	const struct b2f_remote_source source = {
 		.read = read_bytes,
@@ -252,9 +256,9 @@ int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 	cli_message_forget();
 	err = b2f_remote_send(remote, path, &source, replace, kept);
 	if (err == -EEXIST)
-		cli_message_error("%s/%s: it exists already; -f overwrites it",
-				  b2f_remote_label(remote), path);
+		cli_message_error("%s: it exists already; -f overwrites it",
+				  output);
 	else if (!bytes->failed)
-		err = cli_message_explain(path, err);
+		err = cli_message_explain(output, err);
 	return err;
 }

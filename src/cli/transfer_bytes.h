@@ -51,9 +51,10 @@ B2F_MUST_CHECK
 int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
 		      const struct stat *like, const char *from);
 
-/* Copies it to the object @path of @remote; *@kept: it was there. */
+/* Copies it to the object @path of @remote, called @output; *@kept: it was there. */
 B2F_MUST_CHECK
 int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,
-			const char *path, bool replace, bool *kept);
+			const char *path, const char *output, bool replace,
+			bool *kept);
 
 #endif

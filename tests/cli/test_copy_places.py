@@ -37,6 +37,44 @@ def check_outside(server, frame):
     server.objects.clear()
 
 
+def check_versions(server):
+    """Another object, or file, of the same length and second is no copy."""
+    for name in "ab":
+        server.objects[f"/bucket/{name}"] = Object(name.encode() * 99, {})
+        pathlib.Path(f"file-{name}").write_bytes(name.encode() * 99)
+        server.objects[f"/bucket/{name}"].time = 1e9
+        os.utime(f"file-{name}", (1e9, 1e9))
+    for n, (a, b) in enumerate(((f"{S3}/a", f"{S3}/b"), ("file-a", "file-b"))):
+        ctl("copy", "-q", a, f"v-{n}")
+        refused("exists already", b, f"v-{n}")
+        assert pathlib.Path(f"v-{n}").read_bytes() == b"a" * 99
+        ctl("copy", "-q", "-f", b, f"v-{n}")
+        assert pathlib.Path(f"v-{n}").read_bytes() == b"b" * 99
+    server.objects.clear()
+
+
+def check_places(server):
+    """Places that make no sense are refused, by one line that names them."""
+    before = names()
+    refused("in the frame x.b2frame", "x", "x.b2frame/y")
+    refused("in the frame x.b2frame", "x.b2frame", "x.b2frame/y")
+    refused("in the frame x.b2frame", "-f", "x", "x.b2frame/chunks.b2frame")
+    refused("bucket: it is a bucket", "x", S3)
+    refused("bucket/none: nothing is there", "-r", f"{S3}/none", "none")
+    assert names() == before and not server.objects
+    os.makedirs(b"odd")
+    for name in b"-", b"new\nline", b"\xff":
+        pathlib.Path(os.fsdecode(b"odd/" + name)).write_bytes(name)
+    err = ctl("copy", "-q", "-r", "odd", f"{S3}/odd", status=1)[1]
+    assert err.count("UTF-8, without control") == 2, err
+    assert [k for k in server.objects if "probe" not in k] == ["/bucket/odd/-"]
+    os.chdir("odd")
+    ctl("copy", "-q", "-r", ".", "../odd-2")
+    os.chdir("..")
+    assert names("odd") == names("odd-2")
+    server.objects.clear()
+
+
 def main():
     with workdir(), FakeS3() as server:
         os.environ.update(ENV,
@@ -45,6 +83,8 @@ def main():
         ctl("compress", "-q", "x", "-o", "x.b2frame")
         ctl("compress", "-q", "--contiguous", "x", "-o", "x.b2f")
         check_outside(server, pathlib.Path("x.b2f").read_bytes())
+        check_versions(server)
+        check_places(server)
 
 
 if __name__ == "__main__":

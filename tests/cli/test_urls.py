@@ -76,7 +76,8 @@ def check_refusals(url):
     for place in f"{url}/none", "http://127.0.0.1:1/x":
         assert "secret" not in refused("ls", f"{place}?token=secret")
     assert "not written to" in refused("compress", "x", "-o", f"{url}/y")
-    assert "does not write" in refused("convert", "z.b2f", "-o", f"{url}/y.b2f")
+    assert "write to servers" in refused("convert", "z.b2f", "-o",
+                                         f"{url}/y.b2f")
     refused("compress", f"{url}/x")
     ctl("decompress", "--rm", f"{url}/x.b2f", status=2)
     for args in (("append", f"{url}/x.b2frame", "x"),
