@@ -7,6 +7,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from bloscctl import cat, ctl, workdir  # noqa: E402
 from fake_s3 import FakeS3, Object  # noqa: E402
+from proxy import Proxy  # noqa: E402
 
 S3 = "s3://bucket"
 ENV = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "testsecret",
@@ -75,16 +76,31 @@ def check_places(server):
     server.objects.clear()
 
 
+def check_gone(server, proxy):
+    """Of a version that is gone while it is copied nothing is left behind."""
+    def replace(request):
+        # The last part is asked for when the first one is written.
+        if f"bytes={32 << 20}-" in request.headers.get("Range", ""):
+            server.objects["/bucket/gone"].etag = '"another"'
+    server.objects["/bucket/gone"] = Object(bytes(34 << 20), {})
+    before = names()
+    proxy.fault = replace
+    refused("another version", f"{S3}/gone", "gone")
+    assert names() == before, names() - before
+    proxy.fault = None
+    server.objects.clear()
+
+
 def main():
-    with workdir(), FakeS3() as server:
-        os.environ.update(ENV,
-                          AWS_ENDPOINT_URL=f"http://127.0.0.1:{server.port}")
+    with workdir(), FakeS3() as server, Proxy(server.port) as proxy:
+        os.environ.update(ENV, AWS_ENDPOINT_URL=proxy.url)
         pathlib.Path("x").write_bytes(b"x" * 5000)
         ctl("compress", "-q", "x", "-o", "x.b2frame")
         ctl("compress", "-q", "--contiguous", "x", "-o", "x.b2f")
         check_outside(server, pathlib.Path("x.b2f").read_bytes())
         check_versions(server)
         check_places(server)
+        check_gone(server, proxy)
 
 
 if __name__ == "__main__":
