@@ -355,7 +355,9 @@ static int step(const struct steps *s, const char *path, const struct found *fou
 	struct b2f_frame *frame = NULL;
 	int err = looks ? open_below(s, path, &frame) : B2F_ENOTFRAME;
 
-	if (err == -ENOENT && found->is_dir && s->walk->recursive)
+	/* An object may have the name of a directory: it is no frame then. */
+	if ((err == -ENOENT || err == B2F_ENOTFRAME) && found->is_dir &&
+	    s->walk->recursive)
 		return walk_below(s, path);
 	if (err && err != -ENOENT && err != B2F_ENOTFRAME)
 		return err;

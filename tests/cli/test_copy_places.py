@@ -91,6 +91,17 @@ def check_gone(server, proxy):
     server.objects.clear()
 
 
+def check_both(server):
+    """What is below an object that is a directory, too, is not left out."""
+    for key in "t/a", "t/a/b", "t/z":
+        server.objects[f"/bucket/{key}"] = Object(b"both", {})
+    refused("both/a/b: Not a directory", "-r", f"{S3}/t", "both")
+    assert names("both") == {"a", "z"}
+    ctl("copy", "-q", "-r", f"{S3}/t", f"{S3}/u")
+    assert server.objects["/bucket/u/a/b"].body == b"both"
+    server.objects.clear()
+
+
 def main():
     with workdir(), FakeS3() as server, Proxy(server.port) as proxy:
         os.environ.update(ENV, AWS_ENDPOINT_URL=proxy.url)
@@ -100,6 +111,7 @@ def main():
         check_outside(server, pathlib.Path("x.b2f").read_bytes())
         check_versions(server)
         check_places(server)
+        check_both(server)
         check_gone(server, proxy)
 
 
