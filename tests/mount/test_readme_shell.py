@@ -141,7 +141,7 @@ def prepare():
 
 NAMES = {"FRAME": "frame.b2frame", "FILE": "file", "DIRECTORY": "src",
          "ARRAY INDEX": "array.b2nd '10:20, ..., ::-1'", "TREE": "tree",
-         "MOUNTPOINT": "mnt"}
+         "MOUNTPOINT": "mnt", "SRC DST": "tree copied"}
 
 
 def command_runs(line):
