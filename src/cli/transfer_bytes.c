@@ -23,6 +23,14 @@
  */
 #define STEP (UINT64_C(64) << 20)
 
+/* Files of the kernel, as in /proc, say that they are empty. */
+static bool is_longer(int fd, const struct stat *st)
+{
+	char next;
+
+	return pread(fd, &next, 1, st->st_size) > 0;
+}
+
 int cli_bytes_open_file(struct cli_bytes *bytes, const char *path,
 			struct stat *like)
 {
@@ -32,6 +40,10 @@ int cli_bytes_open_file(struct cli_bytes *bytes, const char *path,
 		return cli_message_errno(path, -errno);
 	if (!S_ISREG(like->st_mode)) {
 		cli_message_error("%s: it is no regular file", path);
+		return -EINVAL;
+	}
+	if (is_longer(bytes->fd, like)) {
+		cli_message_error("%s: it is longer than it says", path);
 		return -EINVAL;
 	}
 	bytes->size = (uint64_t)like->st_size;

@@ -58,6 +58,7 @@ def check_places(server):
     """Places that make no sense are refused, by one line that names them."""
     before = names()
     refused("in the frame x.b2frame", "x", "x.b2frame/y")
+    refused("longer than it says", "/proc/self/status", "status")
     refused("in the frame x.b2frame", "x.b2frame", "x.b2frame/y")
     refused("in the frame x.b2frame", "-f", "x", "x.b2frame/chunks.b2frame")
     refused("bucket: it is a bucket", "x", S3)
