@@ -13,8 +13,8 @@ import numpy as np
 
 import library
 from columns import Bloscfs, Mounted, clean, run
-from data import (MIB, Set, drop_caches, hold_memory, pieces, remove, walk,
-                  warm)
+from data import (MIB, Set, drop_caches, free_memory, hold_memory, pieces,
+                  remove, walk, warm)
 from report import ROOT, machine, median, reason
 from rows import COLD, FULL, HOT, QUICK, ROWS, SIZES, TINY
 from work import WRITTEN, Files
@@ -80,8 +80,9 @@ def sample(row, column, data, top, is_first):
         action = getattr(column, row.work)
         if row.state == HOT:
             action(path, data)
-        hold_memory(min(2 * data.size, 2 << 30) if data.kind != "names"
-                    else 64 * MIB)
+        # The reader's copy, the kernel's, and what a daemon needs.
+        hold_memory(64 * MIB if data.kind == "names" else
+                    min(3 * data.size, free_memory() // 2))
         try:
             got = measured(action, path, data, column.pid)
             if is_first and isinstance(column, Files):

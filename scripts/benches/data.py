@@ -135,6 +135,10 @@ def warm(top):
                     pass
 
 
+def free_memory():
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def hold_memory(nbytes):
     """Lets a virtual machine's host provide so much, and frees it again.
 
