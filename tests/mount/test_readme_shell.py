@@ -9,13 +9,17 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 
 import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import s3_server
 import test_readme as readme
 from mounting import BUILD, main, mountpoints
 
@@ -23,13 +27,12 @@ RAW = np.arange(30000, dtype="<f8")
 # By their first words.
 ELSEWHERE = {
     "scripts/demo": "scripts/demo, whose commands mount/readme compares",
-    "ROOT_ACCESS_KEY=test": "mount/remote_s3, where there is a server",
     "apt-get install": "install/packages, and scripts/clean-root",
     "cmake -S": "scripts/clean-root",
     "cc examples/read_frame.c": "install/library",
 }
 HERE = {"bloscfs signal.b2frame": "mounting", "bloscfs -o": "options",
-        "bloscctl info": "commands"}
+        "bloscctl info": "commands", "mkdir -p /srv/objects": "bucket"}
 
 
 def lines_of(block):
@@ -45,9 +48,14 @@ def find(name):
                 if block.startswith(start))
 
 
+def local(command):
+    """With all places below this directory."""
+    return re.sub(r"(?<![\w./])/(data|mnt|fast|srv)\b", r"./\1", command)
+
+
 def run(command):
-    """As it stands, but for the places: they are below this directory."""
-    command = re.sub(r"(?<![\w.])/(data|mnt|fast)\b", r"./\1", command)
+    """As it stands, but for the places."""
+    command = local(command)
     path = f"{BUILD}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-euc", command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT,
@@ -124,6 +132,40 @@ def test_options():
         os.setxattr("mnt/scratch/raw", name, value.encode())
     finally:
         unmount_all()
+
+
+def start(command, port):
+    """The server of @command, once it answers."""
+    words = command.rstrip("& ").replace("versitygw", s3_server.find())
+    server = subprocess.Popen(["bash", "-c", local(f"exec env {words}")],
+                              stdout=subprocess.DEVNULL)
+    end = time.monotonic() + s3_server.PATIENCE
+    while time.monotonic() < end:
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(.05)
+    return server
+
+
+def test_bucket():
+    if not s3_server.find():
+        print("skipped: no S3 server")
+        return
+    os.makedirs("mnt/data")
+    save("signal.b2frame")
+    port = s3_server.free_port()
+    make, serve, *rest = [line.replace("7070", str(port))
+                          for line in find("bucket")]
+    run(make)
+    server = start(serve, port)
+    try:
+        assert run("\n".join(rest)).endswith(RAW.tobytes()[:100])
+        assert shows("mnt/data/signal")
+    finally:
+        unmount_all()
+        server.terminate()
+        server.wait()
 
 
 def prepare():
