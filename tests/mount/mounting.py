@@ -46,6 +46,15 @@ def wait_until(condition, what, seconds=PATIENCE):
         time.sleep(0.02)
 
 
+def unmount(path, must):
+    """It may be busy for a moment: other programs look at all mounts."""
+    def is_done():
+        return subprocess.run(["umount", path]).returncode == 0
+
+    if not is_done() and must:
+        wait_until(is_done, f"{path} is unmounted")
+
+
 def wait_until_stock(condition, what):
     """Waits while commits go on for @condition, which reads with C-Blosc2.
 
@@ -169,7 +178,7 @@ class Mount:
             if kind is None and not self.ended:
                 self.wait_for_closes()
             if not self.ended:
-                subprocess.run(["umount", self.path], check=kind is None)
+                unmount(self.path, must=kind is None)
             if kind is None:
                 # A process with a mount namespace made meanwhile keeps it.
                 assert self.process.wait(PATIENCE) == self.status, self.log()
