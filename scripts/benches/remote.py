@@ -7,15 +7,14 @@
   seq          all of it in order
   seq-warm     the same of a second program, with what the first has kept
   write        write, and wait until the server has it
-  race         eight writers add to the end of one array or file
-  million      the first byte of a frame of 1,000,000 chunks
+  race         eight writers add to the end of one array or file, once
+  million      open a frame of 1,000,000 chunks
 """
 import contextlib
 import json
 import logging
 import os
 import shutil
-import statistics
 import sys
 import threading
 import time
@@ -23,12 +22,14 @@ from dataclasses import dataclass, field
 
 from data import MIB, drop_caches, hold_memory
 from remote_columns import (Append, Blosc2, Bloscfs, Compress, Rclone, S3fs,
-                            ZarrFsspec, ZarrObstore)
+                            WritingBloscfs, ZarrFsspec, ZarrObstore)
+from remote_curl import Curl, CurlObjects
+from remote_limits import (READS, open_limits, race_limits, rate_limits,
+                           read_limits, verdicts)
 from remote_scene import DELAY, RATE, Scene, find
 from report import machine, median, reason
 from work import offsets
 
-READS = 100
 RACERS, TURNS = 8, 4
 # Bytes of each turn; the chunks of the array that zarr adds to are larger.
 PIECE = 64 << 10
@@ -38,10 +39,15 @@ LZ4, ZSTD = Bloscfs("lz4"), Bloscfs("zstd")
 SINGLE = Bloscfs("single", "bloscfs, lz4, contiguous")
 MILLION = Bloscfs("million", "bloscfs")
 PUT_LZ4, PUT_ZSTD = Compress("lz4"), Compress("zstd")
+FILE_LZ4, FILE_ZSTD = WritingBloscfs("lz4"), WritingBloscfs("zstd")
+CURL, OBJECTS = Curl(), CurlObjects("lz4")
+APPEND = Append()
 S3FS, RCLONE = S3fs(), Rclone()
 FSSPEC, OBSTORE, BLOSC2 = ZarrFsspec(), ZarrObstore(), Blosc2()
-READERS = [LZ4, ZSTD, SINGLE, S3FS, RCLONE, FSSPEC, OBSTORE, BLOSC2]
-KEEPERS = [LZ4, ZSTD, SINGLE, S3FS, RCLONE, BLOSC2]
+FRAMES = [LZ4, ZSTD, SINGLE]
+OTHERS = [S3FS, RCLONE, FSSPEC, OBSTORE, BLOSC2, CURL]
+KEEPERS = [*FRAMES, S3FS, RCLONE, BLOSC2]
+WRITERS = [PUT_LZ4, PUT_ZSTD, FILE_LZ4, FILE_ZSTD]
 
 
 @dataclass
@@ -54,8 +60,9 @@ class Row:
     # Of those that are measured against.
     per: int = 1
     keeps: bool = False
-    # (columns, what it is, at most or at least, the function that tells it)
     limits: list = field(default_factory=list)
+    # At most; 1: of counts.
+    rounds: int = 1000
 
     def is_time(self):
         return self.unit != "MB/s"
@@ -66,41 +73,25 @@ class Row:
             size / seconds / 1e6
 
 
-def trips(got, scene, column):
-    return got["seconds"] / READS * 1e3 / DELAY
-
-
-def of_link(got, scene, column):
-    """What part of the link's rate, which carries compressed bytes."""
-    return scene.size / got["seconds"] / 1e6 / RATE / \
-        scene.ratios[column.prefix]
-
-
-def requests(got, scene, column):
-    return got["requests"]
-
-
 ROWS = [
-    Row("open", "from nothing to the first 4 KiB", "open_first", READERS,
-        "ms"),
-    Row("random", "a read of 4 KiB at random, of 100", "random", READERS, "ms",
-        per=READS, limits=[([LZ4, ZSTD, SINGLE], "round trips per read", 2.2,
-                            trips)]),
+    Row("open", "from nothing to the first 4 KiB", "open_first",
+        [*FRAMES, FILE_LZ4, *OTHERS], "ms"),
+    Row("random", "a read of 4 KiB at random, of 100", "random",
+        [*FRAMES, *OTHERS], "ms", per=READS, limits=read_limits(FRAMES, 2.2)),
     Row("random-warm", "the same of the next program, with what was kept",
-        "random", KEEPERS, "ms", per=READS, keeps=True,
-        limits=[([LZ4, ZSTD, SINGLE], "round trips per read", 0.2, trips)]),
-    Row("seq", "in order", "sequential", READERS, "MB/s",
-        limits=[([LZ4, ZSTD, SINGLE], "of link x ratio", -0.9, of_link)]),
+        "random", [*KEEPERS, CURL], "ms", per=READS, keeps=True,
+        limits=read_limits(FRAMES, 0.2)),
+    Row("seq", "in order", "sequential", [*FRAMES, *OTHERS, OBJECTS], "MB/s",
+        limits=rate_limits(FRAMES, 0.9)),
     Row("seq-warm", "the same of the next program, with what was kept",
         "sequential", KEEPERS, "MB/s", keeps=True),
     Row("write", "write, until the server has it", "write",
-        [PUT_LZ4, PUT_ZSTD, S3FS, RCLONE, FSSPEC, OBSTORE, BLOSC2], "MB/s",
-        limits=[([PUT_LZ4, PUT_ZSTD], "of link x ratio", -0.8, of_link)]),
+        [*WRITERS, *OTHERS], "MB/s", limits=rate_limits(WRITERS, 0.8)),
     Row("race", f"{RACERS} writers, each adds {TURNS} times", "race",
-        [Append(), S3FS, FSSPEC, OBSTORE], "s"),
-    Row("million", "the first byte of a frame of 1,000,000 chunks",
-        "open_million", [MILLION], "ms",
-        limits=[([MILLION], "requests", 4, requests)]),
+        [APPEND, S3FS, FSSPEC, OBSTORE], "s", rounds=1,
+        limits=race_limits([APPEND])),
+    Row("million", "open a frame of 1,000,000 chunks", "open_million",
+        [MILLION], "ms", limits=open_limits([MILLION])),
 ]
 
 
@@ -132,9 +123,12 @@ class Work:
             # Whatever an open leaves for the first read is done.
             self.check(4096, reader.read(4096, 4096))
             with self.scene.measured() as got:
-                for off in offsets(self.scene.size, READS):
-                    self.check(off, reader.read(off, 4096))
+                offs = offsets(self.scene.size, READS)
+                found = reader.read_each(offs, 4096)
             reader.close()
+        assert len(found) == READS
+        for off, part in zip(offs, found):
+            self.check(off, part)
         return got
 
     def sequential(self, column, keep):
@@ -152,11 +146,12 @@ class Work:
 
     def open_million(self, column, keep):
         with column.start(self.scene, keep) as reader:
-            os.listdir(reader.path.parent)
             with self.scene.measured() as got:
                 reader.open()
+            with self.scene.measured() as more:
                 assert len(reader.read(50 * 4096, 1)) == 1
             reader.close()
+        got["first"] = more["requests"]
         return got
 
     def race(self, column, keep):
@@ -211,7 +206,9 @@ def sample(row, column, scene, is_first):
         keep.mkdir(parents=True, exist_ok=True)
         if is_first:
             getattr(work, row.work)(column, keep)
-    drop_caches()
+        drop_caches()
+    os.sync()
+    scene.warm(column.prefix)
     hold_memory(2 * scene.size)
     return getattr(work, row.work)(column, keep)
 
@@ -221,7 +218,7 @@ def measure(row, scene, rounds):
     missing = {c.name: c.missing(scene.build) for c in row.columns
                if c.missing(scene.build)}
     samples = {}
-    for i in range(rounds):
+    for i in range(min(rounds, row.rounds)):
         for column in row.columns[::-1 if i % 2 else 1]:
             if column.name in missing:
                 continue
@@ -235,23 +232,11 @@ def measure(row, scene, rounds):
     return {n: samples[n] for n in names if n not in missing}, missing
 
 
-def verdicts(row, scene, samples):
-    for columns, what, limit, tell in row.limits:
-        for column in columns:
-            if column.name not in samples:
-                continue
-            got = statistics.median(tell(s, scene, column)
-                                    for s in samples[column.name])
-            good = got >= -limit if limit < 0 else got <= limit
-            yield {"column": column.name, "what": what, "value": got,
-                   "at": "least" if limit < 0 else "most",
-                   "limit": abs(limit), "reached": bool(good)}
-
-
 def traffic(taken):
     text = (f"{median(taken, 'requests'):5.0f} requests, "
             f"{median(taken, 'received') / 1e6:8.2f} MB down, "
-            f"{median(taken, 'sent') / 1e6:8.2f} up")
+            f"{median(taken, 'sent') / 1e6:8.2f} up, "
+            f"{median(taken, 'busy'):.1f} cores busy")
     if "kept" in taken[0]:
         text += (f"; {min(s['kept'] for s in taken)} of {taken[0]['pieces']} "
                  f"kept, {median(taken, 'refused'):.0f} refused")
@@ -270,9 +255,9 @@ def report(row, scene, samples, missing):
               f"{traffic(taken)}")
     for name, why in missing.items():
         print(f"  {name:28} left out: {why}")
-    limits = [*verdicts(row, scene, samples)]
+    limits = [*verdicts(row.limits, scene, samples, CURL.name)]
     for v in limits:
-        print(f"  {v['column']}: {v['value']:.2f} {v['what']}, wanted at "
+        print(f"  {v['column']}: {v['value']:.2f} {v['what']}; wanted at "
               f"{v['at']} {v['limit']}: "
               f"{'reached' if v['reached'] else 'not reached'}")
     sys.stdout.flush()
@@ -298,15 +283,16 @@ def main(args, build, top):
     rows = choose(args.names)
     size = 8 * MIB if args.tiny else 256 * MIB
     rounds = args.rounds or (1 if args.tiny else 3)
-    start, done = time.monotonic(), []
+    load, start, done = os.getloadavg()[0], time.monotonic(), []
     with Scene(build, top, size) as scene:
         print(f"{size // MIB} MiB behind {DELAY} ms and {RATE} MB/s, "
               f"{rounds} rounds; ratio {scene.ratios}")
         for row in rows:
             done.append(report(row, scene, *measure(row, scene, rounds)))
             with open(args.json, "w") as f:
-                json.dump({"machine": machine(), "delay": DELAY, "rate": RATE,
-                           "rounds": rounds, "ratios": scene.ratios,
+                json.dump({"machine": machine(), "load_before": load,
+                           "delay": DELAY, "rate": RATE, "rounds": rounds,
+                           "ratios": scene.ratios,
                            "rows": done}, f, indent=1)
     print(f"\n{args.json} has all samples, of {time.monotonic() - start:.0f} s;"
           " scripts/bench plot draws them")

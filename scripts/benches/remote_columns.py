@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_columns - ways to data in a bucket: ours, filesystems, array libraries
 
-start() yields a Reader or a Writer, with which remote_work does what is
-measured.  @keep is a directory for what is to be there when the next one starts,
-or None.  A column has what it can do as methods of these classes; a row names
-columns that can do it.
+start() yields a Reader, with which remote.py does what is measured.  @keep is a
+directory for what is to be there when the next one starts, or None.  A column
+has what it can do as methods of these classes; a row names columns that can do
+it.
 """
 import contextlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import time
 
 import blosc2
 import numpy as np
 
-from columns import need
 from data import MIB, cparams, write
 from remote_scene import ACCESS, ITEMS, REGION, SECRET, make_zarr
 
@@ -23,8 +23,14 @@ from remote_scene import ACCESS, ITEMS, REGION, SECRET, make_zarr
 def need_modules(*names):
     for name in names:
         if not importlib.util.find_spec(name):
-            return f"the Python package {name} is not installed"
+            return f"{name} is not installed: pip install {name}"
     return None
+
+
+def need_program(name):
+    """Of a Debian package of that name."""
+    return None if shutil.which(name) else \
+        f"{name} is not installed: apt-get install {name}"
 
 
 class Column:
@@ -38,7 +44,29 @@ class Column:
         return None
 
 
-class FileReader:
+class Reader:
+    def open(self):
+        pass
+
+    def hint_random(self):
+        pass
+
+    def read(self, off, n):
+        raise NotImplementedError
+
+    def read_each(self, offs, n):
+        """One after the other."""
+        return [self.read(off, n) for off in offs]
+
+    def read_all(self, check):
+        """All in order, how much that was; @check is given some of it."""
+        raise NotImplementedError
+
+    def close(self):
+        pass
+
+
+class FileReader(Reader):
     """A file of a mount, by read(2)."""
 
     def __init__(self, path):
@@ -66,7 +94,7 @@ class FileReader:
         os.close(self.fd)
 
 
-class ArrayReader:
+class ArrayReader(Reader):
     """An array, by slices; @make opens it."""
 
     def __init__(self, make):
@@ -74,9 +102,6 @@ class ArrayReader:
 
     def open(self):
         self.array = self.make()
-
-    def hint_random(self):
-        pass
 
     def read(self, off, n):
         return np.asarray(self.array[off // 8:(off + n) // 8]).tobytes()
@@ -167,14 +192,34 @@ def unmount(mountpoint, daemon):
 
 
 class Bloscfs(Mount):
-    def __init__(self, prefix, name=None):
+    """Read-only, unless @options say so: a server is tried out for writing."""
+
+    def __init__(self, prefix, name=None, options=("ro",)):
         super().__init__(name or f"bloscfs, {prefix}")
-        self.prefix = prefix
+        self.prefix, self.options = prefix, options
 
     def command(self, scene, prefix, mountpoint, keep):
-        options = ["-o", f"cachedir={keep}"] if keep else []
-        return [scene.build / "bloscfs", "-f", "-q", *options,
+        options = [*self.options, *([f"cachedir={keep}"] if keep else [])]
+        return [scene.build / "bloscfs", "-f", "-q", "-o", ",".join(options),
                 f"s3://bucket/{prefix}", mountpoint]
+
+
+class WritingBloscfs(Bloscfs):
+    """A mount whose new files are frames like those of the scene."""
+
+    def __init__(self, codec):
+        super().__init__(codec, f"bloscfs, {codec}, rw", (
+            "rw", f"codec={codec}", "clevel=5", "filter=shuffle",
+            "typesize=8", "chunksize=1m"))
+
+    def write(self, scene):
+        got = super().write(scene)
+        got["ratio"] = scene.size / scene.stored("new")
+        scene.check_frame(f"new/{self.writes}.b2frame")
+        return got
+
+    def wait_for(self, scene):
+        """fsync() has done that."""
 
 
 class Compress(Column):
@@ -197,6 +242,8 @@ class Compress(Column):
                             scene.top / "plain")
         if done.returncode:
             raise RuntimeError(done.stderr.strip())
+        got["ratio"] = scene.size / scene.stored("new")
+        scene.check_frame("new/data.b2frame")
         return got
 
 
@@ -235,7 +282,7 @@ class S3fs(Mount):
         super().__init__("s3fs-fuse, plain object")
 
     def missing(self, build):
-        return need("s3fs")
+        return need_program("s3fs")
 
     def command(self, scene, prefix, mountpoint, keep):
         secrets = scene.top / "passwd-s3fs"
@@ -272,7 +319,7 @@ class Rclone(Mount):
         super().__init__("rclone mount, plain object")
 
     def missing(self, build):
-        return need("rclone")
+        return need_program("rclone")
 
     def command(self, scene, prefix, mountpoint, keep):
         cache = ["--vfs-cache-mode=full", f"--cache-dir={keep}"] if keep else []

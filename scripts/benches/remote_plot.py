@@ -51,6 +51,23 @@ def table(rows, first, wanted, cell):
         yield f"| {name} | " + " | ".join(cells) + " |"
 
 
+def had_of(rows, name):
+    """The value of curl's column."""
+    return rows.get(name, {"columns": {}})["columns"].get(
+        "curl, plain object", {}).get("value")
+
+
+def link_line(rows):
+    """What the link gave to a program that does no more."""
+    had = [had_of(rows, name) for name in ("seq", "write", "random")]
+    if None in had:
+        return
+    yield (f"Of the link, curl had {had[0]:.0f} MB/s with one GET, "
+           f"{had[1]:.0f} MB/s with one PUT, and {had[2]:.1f} ms for each range "
+           "of 4 KiB on one connection.")
+    yield ""
+
+
 def race_lines(row):
     for name, column in row["columns"].items():
         taken = column["samples"]
@@ -65,7 +82,7 @@ def limit_lines(rows):
         for v in row["limits"]:
             yield (f"| {row['title']} | {v['column']} | {v['value']:.2f} "
                    f"{v['what']} | at {v['at']} {v['limit']} | "
-                   f"{'yes' if v['reached'] else '**no**'} |")
+                   f"{'yes' if v['reached'] else '**no**'} | {v['busy']:.1f} |")
 
 
 def missing_lines(rows):
@@ -80,9 +97,11 @@ def body(run):
     size = run["rows"][0]["size"] >> 20
     yield (f"{size} MiB behind {run['delay']} ms and {run['rate']} MB/s, "
            f"medians of {run['rounds']} rounds in turns; {m['cores']} cores, "
-           f"Linux {m['kernel']}, load {m['load']:.1f} at the end; bloscfs "
-           f"{m['commit']}, {m['date']}. In brackets: against the first line.")
+           f"Linux {m['kernel']}, load {run['load_before']:.1f} before and "
+           f"{m['load']:.1f} at the end; bloscfs {m['commit']}, {m['date']}. "
+           "In brackets: against the first line.")
     yield ""
+    yield from link_line(rows)
     yield from table(rows, "way", TIMES, time_cell)
     yield "\nRequests; megabytes in both directions:\n"
     yield from table(rows, "way", TRAFFIC, traffic_cell)
@@ -92,7 +111,8 @@ def body(run):
         yield "|---|---:|---:|---:|---:|"
         yield from race_lines(rows["race"])
     yield "\nWhat is wanted:\n"
-    yield "| row | way | measured | wanted | reached |\n|---|---|---:|---:|---|"
+    yield "| row | way | measured | wanted | reached | cores busy |"
+    yield "|---|---|---:|---:|---|---:|"
     yield from limit_lines(rows)
     left_out = [*missing_lines(rows)]
     if left_out:

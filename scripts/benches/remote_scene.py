@@ -6,6 +6,7 @@
         scene.client        # to it, without the link
         with scene.measured() as got: ...
         got["seconds"], got["requests"], got["received"], got["sent"]
+        got["busy"]         # cores of this machine, whoever used them
 """
 import contextlib
 import os
@@ -18,7 +19,7 @@ import time
 import blosc2
 import numpy as np
 
-from data import MIB, append, cparams, pieces, write
+from data import MIB, append, cparams, pieces, warm, write
 from library import distinct_million
 from report import ROOT
 
@@ -28,6 +29,13 @@ from s3_server import ACCESS, ENV, REGION, SECRET, Client, S3Server, find  # noq
 # Of a round trip, ms, and of the link, MB/s in each direction.
 DELAY, RATE = 20, 100
 ITEMS = MIB // 8
+
+
+def busy_seconds():
+    """Of all cores, since the machine started."""
+    with open("/proc/stat") as f:
+        user, nice, system, _, _, *others = map(int, f.readline().split()[1:9])
+    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")
 
 
 class Link:
@@ -124,14 +132,36 @@ class Scene:
 
     def clean(self):
         """Removes what a sample has written, and makes room for the next."""
-        bucket = pathlib.Path(self.server.data) / "bucket"
-        shutil.rmtree(bucket / "new", ignore_errors=True)
+        shutil.rmtree(self.objects("new"), ignore_errors=True)
         self.client.put("bucket/new/", b"")
 
     def length(self, key):
         """Of the object, by the server itself; None: there is none."""
         status, headers, _ = self.client.request("HEAD", f"bucket/{key}")
         return int(headers["Content-Length"]) if status == 200 else None
+
+    def objects(self, prefix):
+        """Where the server keeps them."""
+        return pathlib.Path(self.server.data) / "bucket" / prefix
+
+    def stored(self, prefix):
+        """Bytes of all objects below it."""
+        return sum(f.stat().st_size for f in self.objects(prefix).rglob("*")
+                   if f.is_file())
+
+    def warm(self, prefix):
+        """Disks are not what is measured: the server's, and of what is sent."""
+        warm(self.objects(prefix))
+        warm(self.top / "plain")
+
+    def check_frame(self, key):
+        """The frame there has all bytes of the data."""
+        with subprocess.Popen(
+                [self.build / "bloscctl", "cat", f"s3://bucket/{key}"],
+                env=dict(self.env(), AWS_ENDPOINT_URL=self.server.url),
+                stdout=subprocess.PIPE) as cat:
+            subprocess.run(["cmp", "-", self.top / "plain"], check=True,
+                           stdin=cat.stdout, stdout=subprocess.DEVNULL)
 
     def part(self, off, n=4096):
         """What is to be read there, within a piece."""
@@ -143,9 +173,10 @@ class Scene:
         """What is done inside, in a dictionary that is complete afterwards."""
         got = {}
         self.link.count()
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), busy_seconds()
         yield got
         got["seconds"] = time.perf_counter() - start
+        got["busy"] = (busy_seconds() - busy) / got["seconds"]
         got["requests"], got["sent"], got["received"] = self.link.count()
 
 
