@@ -326,7 +326,6 @@ def run_all(options, run):
                        **figures}
                 run["rows"].append(row)
                 print_row(row)
-            run["load"][1] = os.getloadavg()[0]
             options.json.write_text(json.dumps(run, indent=1))
 
 
@@ -368,7 +367,7 @@ def command(options):
 
 
 def measure(options):
-    run = {"command": command(options), "machine": describe(options), "load": [os.getloadavg()[0]] * 2,
+    run = {"command": command(options), "machine": describe(options), "load": os.getloadavg()[0],
            "items": options.items,
            "rounds": {s: options.rounds or ROUNDS[s] for s in options.sizes},
            "rows": []}
@@ -469,16 +468,15 @@ def overview(run, path):
 def machine_text(run):
     m = run["machine"]
     packages = ", ".join(f"{k} {v}" for k, v in m["packages"].items())
-    low, high = sorted(run["load"])
     text = (f"{m['processor']}, {m['cores']} cores, "
             f"{m['memory'] / 2**30:.0f} GiB of memory, Linux {m['kernel']}, "
             f"{m['filesystem']}; bloscfs {m['version']}; {packages}.")
-    if high > m["cores"]:
-        text += (f" **Other programs kept the machine busy meanwhile** (load "
-                 f"{low:.0f} to {high:.0f} on {m['cores']} cores): the times "
-                 "are longer than on a quiet one, and only large differences "
-                 "between them mean something.")
-    return text
+    if run["load"] > m["cores"] / 4:
+        return text + (f" **Other programs kept the machine busy** (load "
+                       f"{run['load']:.1f} at the begin): the times are longer "
+                       "than on a quiet one, and only large differences "
+                       "between them mean something.")
+    return text + f" Nothing else was running (load {run['load']:.1f} at the begin)."
 
 
 def table(run, size, entropy):
