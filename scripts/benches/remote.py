@@ -9,6 +9,8 @@
   write        write, and wait until the server has it
   race         eight writers add to the end of one array or file, once
   million      open a frame of 1,000,000 chunks
+  seq-long     as seq, of four times as much: what begins slowly counts less
+  write-long   as write
 """
 import contextlib
 import json
@@ -63,6 +65,7 @@ class Row:
     limits: list = field(default_factory=list)
     # At most; 1: of counts.
     rounds: int = 1000
+    is_long: bool = False
 
     def is_time(self):
         return self.unit != "MB/s"
@@ -90,8 +93,13 @@ ROWS = [
     Row("race", f"{RACERS} writers, each adds {TURNS} times", "race",
         [APPEND, S3FS, FSSPEC, OBSTORE], "s", rounds=1,
         limits=race_limits([APPEND])),
-    Row("million", "open a frame of 1,000,000 chunks", "open_million",
-        [MILLION], "ms", limits=open_limits([MILLION])),
+    Row("million", "open a frame of 1,000,000 chunks that was listed",
+        "open_million", [MILLION], "ms", limits=open_limits([MILLION])),
+    Row("seq-long", "in order, four times as much", "sequential",
+        [*FRAMES, CURL, OBJECTS], "MB/s", limits=rate_limits(FRAMES, 0.9),
+        is_long=True),
+    Row("write-long", "write four times as much", "write", [*WRITERS, CURL],
+        "MB/s", limits=rate_limits(WRITERS, 0.8), is_long=True),
 ]
 
 
@@ -146,6 +154,8 @@ class Work:
 
     def open_million(self, column, keep):
         with column.start(self.scene, keep) as reader:
+            # Otherwise a listing is asked for, too.
+            os.listdir(reader.path.parent)
             with self.scene.measured() as got:
                 reader.open()
             with self.scene.measured() as more:
@@ -275,6 +285,36 @@ def choose(names):
     return [known[n] for n in names] or ROWS
 
 
+class Run:
+    """What the JSON has of it, which is written after each row."""
+
+    def __init__(self, args, build, top):
+        self.args, self.build, self.top = args, build, top
+        self.rounds = args.rounds or (1 if args.tiny else 3)
+        self.load = os.getloadavg()[0]
+        self.ratios, self.done = {}, []
+
+    def play(self, rows, size, is_long):
+        if not rows:
+            return
+        top = self.top / f"{size}"
+        with Scene(self.build, top, size, is_long) as scene:
+            print(f"\n{size // MIB} MiB behind {DELAY} ms and {RATE} MB/s, "
+                  f"{self.rounds} rounds; ratios {scene.ratios}")
+            self.ratios.update(scene.ratios)
+            for row in rows:
+                self.done.append(report(row, scene,
+                                        *measure(row, scene, self.rounds)))
+                self.save()
+        shutil.rmtree(top)
+
+    def save(self):
+        with open(self.args.json, "w") as f:
+            json.dump({"machine": machine(), "load_before": self.load,
+                       "delay": DELAY, "rate": RATE, "rounds": self.rounds,
+                       "ratios": self.ratios, "rows": self.done}, f, indent=1)
+
+
 def main(args, build, top):
     if not find():
         sys.exit("scripts/bench remote: no S3 server (scripts/setup says why)")
@@ -282,17 +322,8 @@ def main(args, build, top):
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     rows = choose(args.names)
     size = 8 * MIB if args.tiny else 256 * MIB
-    rounds = args.rounds or (1 if args.tiny else 3)
-    load, start, done = os.getloadavg()[0], time.monotonic(), []
-    with Scene(build, top, size) as scene:
-        print(f"{size // MIB} MiB behind {DELAY} ms and {RATE} MB/s, "
-              f"{rounds} rounds; ratio {scene.ratios}")
-        for row in rows:
-            done.append(report(row, scene, *measure(row, scene, rounds)))
-            with open(args.json, "w") as f:
-                json.dump({"machine": machine(), "load_before": load,
-                           "delay": DELAY, "rate": RATE, "rounds": rounds,
-                           "ratios": scene.ratios,
-                           "rows": done}, f, indent=1)
+    start, run = time.monotonic(), Run(args, build, top)
+    run.play([row for row in rows if not row.is_long], size, False)
+    run.play([row for row in rows if row.is_long], 4 * size, True)
     print(f"\n{args.json} has all samples, of {time.monotonic() - start:.0f} s;"
           " scripts/bench plot draws them")

@@ -62,11 +62,6 @@ def first_requests(got, scene, column, speed):
     return got["first"]
 
 
-def trips_of_open(got, scene, column, speed):
-    """Without the time that the bytes of the index need on the link."""
-    return (got["seconds"] - got["received"] / speed.rate) / speed.trip
-
-
 def kept(got, scene, column, speed):
     return got["kept"] / got["pieces"]
 
@@ -87,8 +82,6 @@ def rate_limits(columns, least):
 
 def open_limits(columns):
     return [Limit(columns, "requests", 2, requests),
-            Limit(columns, f"round trips of {DELAY} ms beside the bytes of the "
-                  "index, by time", 2, trips_of_open),
             Limit(columns, "more requests for the first byte", 2,
                   first_requests)]
 

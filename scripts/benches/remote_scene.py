@@ -61,8 +61,11 @@ class Link:
 
 
 class Scene:
-    def __init__(self, build, top, size):
+    """With @is_long only what frames are measured with, and curl."""
+
+    def __init__(self, build, top, size, is_long=False):
         self.build, self.top, self.size = build, top, size
+        self.is_long = is_long
         self.parts = pieces("walk")
         # Of what is stored to what is shown, by the name of the prefix.
         self.ratios = {}
@@ -102,7 +105,7 @@ class Scene:
 
     def fill(self):
         place = self.top / "made"
-        place.mkdir()
+        place.mkdir(parents=True)
         for codec in "lz4", "zstd":
             append(place / codec, self.parts, self.size, codec)
             # By a writer that says so: of an index that another program has
@@ -118,11 +121,15 @@ class Scene:
         blosc2.asarray(self.array, chunks=(ITEMS,), cparams=cparams("lz4"),
                        urlpath=str(place / "single"), contiguous=True)
         self.put(place / "single", "single/data.b2nd")
+        if not self.is_long:
+            self.fill_others(place)
+        shutil.rmtree(place)
+
+    def fill_others(self, place):
         distinct_million(str(place / "million"))
         self.client.put_tree(place / "million", "bucket/million/data.b2frame")
         with contextlib.suppress(ImportError):
             self.fill_zarr(place / "zarr")
-        shutil.rmtree(place)
 
     def fill_zarr(self, path):
         import zarr
@@ -134,6 +141,8 @@ class Scene:
         """Removes what a sample has written, and makes room for the next."""
         shutil.rmtree(self.objects("new"), ignore_errors=True)
         self.client.put("bucket/new/", b"")
+        # What is empty is no directory to all that mount.
+        self.client.put("bucket/new/other", b"x")
 
     def length(self, key):
         """Of the object, by the server itself; None: there is none."""
