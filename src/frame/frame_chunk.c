@@ -32,6 +32,12 @@
  */
 #define EXPECT_MIN (64u << 10)
 
+/*
+ * So many bytes come from a server about as soon as a request without any: a smaller
+ * chunk is asked for as a whole, instead of its head first.
+ */
+#define FAR_WHOLE (UINT64_C(512) << 10)
+
 /* Where a chunk is stored. */
 struct place {
 	struct b2f_object object;
@@ -308,6 +314,28 @@ void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 				   nbytes + nbytes / EXPECT_SLACK + EXPECT_MIN);
 }
 
+/* How many bytes a chunk of @frame is stored in, on average. */
+static uint64_t mean_size(const struct b2f_frame *frame)
+{
+	uint64_t n = frame->info.nchunks - frame->info.nspecial;
+
+	return n > 0 ? frame->info.cbytes / n : 0;
+}
+
+/* Asks for as much of chunk @want as one request should bring. */
+static void ask_ahead(const struct b2f_frame *frame,
+		      const struct b2f_frame_want *want, enum b2f_load how)
+{
+	const struct b2f_entry entry = b2f_entry_of(want->raw);
+	uint64_t mean = mean_size(frame);
+
+	if (how == B2F_LOAD_ALL)
+		b2f_frame_prefetch(frame, want->raw, want->nbytes);
+	else if (want->end > 0 && mean > 0 && mean <= FAR_WHOLE)
+		b2f_store_prefetch(frame->store, (int64_t)(uint32_t)entry.place,
+				   mean + mean / 4 + EXPECT_MIN);
+}
+
 /* With @keep, leaves the object there if it will have to be read again. */
 static int load_stored(struct b2f_frame *frame,
 		       const struct b2f_frame_want *want, enum b2f_load how,
@@ -317,8 +345,7 @@ static int load_stored(struct b2f_frame *frame,
 	struct place place = {0};
 	int err;
 
-	if (how == B2F_LOAD_ALL)
-		b2f_frame_prefetch(frame, l->raw, want->nbytes);
+	ask_ahead(frame, want, how);
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
 		return err;
