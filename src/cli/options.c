@@ -24,10 +24,14 @@
 int cli_option_refuse(const struct cli_option *option, const char *text,
 		      const char *what)
 {
-	/* Variables of the environment have names in capitals. */
-	cli_message_error("%s%s: '%s' is not %s",
-			  option->name[0] == 'B' ? "" : "--", option->name,
-			  text, what);
+	if (option->letter)
+		cli_message_error("-%c: '%s' is not %s", option->letter, text,
+				  what);
+	else
+		/* Variables of the environment have names in capitals. */
+		cli_message_error("%s%s: '%s' is not %s",
+				  option->name[0] == 'B' ? "" : "--",
+				  option->name, text, what);
 	return -EINVAL;
 }
 
@@ -281,12 +285,15 @@ int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 	while ((opt = getopt_long(argc, argv, p.letters, p.names, NULL)) !=
 	       -1) {
 		size_t i = find_row(&p, opt);
+		struct cli_option row;
 
 		if (i == 0)
 			return cli_command_help(self);
 		if (i == p.nrows)
 			return refuse_option(self, &p, opt, argv[optind - 1]);
-		if (p.rows[i]->store(p.rows[i], p.fields[i], optarg))
+		row = *p.rows[i];
+		row.letter = opt < FIRST_ROW ? row.letter : '\0';
+		if (row.store(&row, p.fields[i], optarg))
 			return CLI_EXIT_USAGE;
 	}
 	if (optind == argc && self->missing)

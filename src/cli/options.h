@@ -32,7 +32,7 @@ typedef int cli_option_fn(const struct cli_option *option, void *field,
 struct cli_option {
 	/* Without dashes; NULL: it has a letter only. */
 	const char *name;
-	/* 0: it has a name only. */
+	/* 0: it has a name only; or, as @store gets it, the user wrote that. */
 	char letter;
 	/* no_argument or required_argument. */
 	int has_arg;
@@ -47,8 +47,8 @@ struct cli_option {
 const char *cli_option_environment(const struct cli_option *option);
 
 /*
- * Says that @text, given with @option or a variable of the environment that is
- * called so, is not @what, as "a size".  Returns -EINVAL.
+ * Says that @text, given with @option, as the user wrote it, or a variable of the
+ * environment that is called so, is not @what, as "a size".  Returns -EINVAL.
  */
 int cli_option_refuse(const struct cli_option *option, const char *text,
 		      const char *what);

@@ -342,7 +342,7 @@ def test_usage():
         (["--typesize", "0", "f"], "--typesize: '0' is not a possible size"),
         (["--chunksize", "2g", "f"], "'2g' is not a possible size"),
         (["--chunksize", "x", "f"], "--chunksize: 'x' is not a size"),
-        (["-T", "x", "f"], "--threads: 'x' is not a number of threads"),
+        (["-T", "x", "f"], "-T: 'x' is not a number of threads"),
         (["--nonsense", "f"], "there is no option --nonsense"),
     ]
     for args, message in rows:

@@ -85,9 +85,17 @@ for command in append cat compress convert decompress recompress repair seal \
 	verify; do
 	for value in x -1 1025; do
 		runs 2 "$command" -T "$value" x
-		says_on_stderr "--threads: '$value' is not a number of threads"
+		says_on_stderr "^bloscctl: -T: '$value' is not a number of threads$"
+		runs 2 "$command" --threads="$value" x
+		says_on_stderr "^bloscctl: --threads: '$value' is not a number of threads$"
 	done
 done
+runs 2 copy -T-1 x y
+says_on_stderr "^bloscctl: -T: '-1' is not a number of threads$"
+runs 2 copy --jobs=-1 x y
+says_on_stderr "^bloscctl: --jobs: '-1' is not a number of threads$"
+BLOSC_NTHREADS=x runs 2 compress x
+says_on_stderr "^bloscctl: BLOSC_NTHREADS: 'x' is not a number of threads$"
 runs 2 cat --offset abc x
 says_on_stderr "^bloscctl: --offset: 'abc' is not a position$"
 runs 2 cat --length -5 x
