@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "b2frame/b2frame.h"
 #include "cli/frames.h"
@@ -32,31 +31,20 @@ static ssize_t read_some(const struct source *s, void *buf, size_t n,
 {
 	ssize_t got;
 
-	if (s->file) {
-		got = b2f_file_pread(s->file, NULL, buf, n, off);
-		return got < 0 ? cli_message_explain(s->path, (int)got) : got;
-	}
-	do
-		got = pread(s->in.fd, buf, n, (off_t)(s->in.base + off));
-	while (got < 0 && errno == EINTR);
-	return got < 0 ? cli_message_errno(s->path, -errno) : got;
+	if (!s->file)
+		return cli_input_read(&s->in, buf, n, off);
+	got = b2f_file_pread(s->file, NULL, buf, n, off);
+	return got < 0 ? cli_message_explain(s->path, (int)got) : got;
 }
 
 /* Reads [@off, @off + @n), or less if the file has become shorter. */
 static int read_piece(const struct source *s, uint64_t off, uint64_t n,
 		      struct cli_bench_sample *out)
 {
-	while (n > 0) {
-		ssize_t got = read_some(s, out->data + out->size, (size_t)n,
-					off);
+	ssize_t got = read_some(s, out->data + out->size, (size_t)n, off);
 
-		if (got <= 0)
-			return (int)got;
-		out->size += (size_t)got;
-		off += (uint64_t)got;
-		n -= (uint64_t)got;
-	}
-	return 0;
+	out->size += got > 0 ? (size_t)got : 0;
+	return got < 0 ? (int)got : 0;
 }
 
 /* The same number of bytes from places that are as far from each other. */
@@ -97,14 +85,9 @@ static int open_source(struct source *s)
 static int read_source(const struct source *s, uint64_t limit,
 		       struct cli_bench_sample *out)
 {
-	ssize_t n;
-
 	/* A pipe does not tell how long it is, and files of /proc do neither. */
-	if (!s->file && s->size == 0) {
-		n = cli_input_head(&s->in, out->data, (size_t)limit);
-		out->size = n > 0 ? (size_t)n : 0;
-		return n < 0 ? (int)n : 0;
-	}
+	if (!s->file && s->size == 0)
+		return read_piece(s, 0, limit, out);
 	return s->size <= limit ? read_piece(s, 0, s->size, out)
 				: read_pieces(s, limit, out);
 }

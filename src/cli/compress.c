@@ -25,6 +25,7 @@
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/input.h"
+#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/target.h"
@@ -308,7 +309,7 @@ static int look_at_file(struct job *job)
 
 	if (!head)
 		return cli_message_errno(job->in.name, err);
-	n = cli_input_head(&job->in, head, B2F_NPY_HEADER_MAX);
+	n = cli_input_read(&job->in, head, B2F_NPY_HEADER_MAX, 0);
 	err = n < 0 ? (int)n : 0;
 	if (!err)
 		job->npy = !b2f_npy_look(&job->settings, head, (size_t)n,
@@ -385,15 +386,15 @@ static int copy_to_stdout(const char *path)
 	struct cli_output out = cli_output_standard();
 	static char buf[1 << 16];
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	ssize_t n = fd < 0 ? -1 : 1;
+	ssize_t n = fd < 0 ? -errno : 1;
 
 	while (n > 0 && !err) {
-		n = read(fd, buf, sizeof(buf));
+		n = cli_io_read(fd, buf, sizeof(buf), CLI_IO_NEXT);
 		if (n > 0)
 			err = cli_output_write(&out, buf, (size_t)n);
 	}
 	if (n < 0)
-		err = cli_message_errno(path, -errno);
+		err = cli_message_errno(path, (int)n);
 	if (fd >= 0)
 		close(fd);
 	return err;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/io.h"
 #include "cli/message.h"
 
 /* Bytes that are read and written at once. */
@@ -190,24 +191,13 @@ static int cannot_compare(const struct compare_arg *with, int err)
 /* Reads up to @size bytes. */
 static ssize_t read_other(struct compare_arg *with, size_t size)
 {
-	size_t done = 0;
+	ssize_t n;
 
 	if (with->file)
 		return b2f_file_pread(with->file, with->stream, with->buf, size,
 				      with->off);
-	while (done < size) {
-		ssize_t n = pread(with->fd, with->buf + done, size - done,
-				  (off_t)(with->off + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cannot_compare(with, -errno);
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	n = cli_io_read(with->fd, with->buf, size, (int64_t)with->off);
+	return n < 0 ? cannot_compare(with, (int)n) : n;
 }
 
 /* @size 0: nothing may be left. */

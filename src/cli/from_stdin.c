@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/io.h"
 #include "cli/message.h"
 
 #define NAME "standard input"
@@ -16,19 +17,6 @@
 bool cli_from_stdin_is(const char *path)
 {
 	return strcmp(path, "-") == 0;
-}
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 /* All that is left of standard input; returns a descriptor. */
@@ -43,8 +31,10 @@ static int keep(void)
 
 	if (fd < 0)
 		return -errno;
-	while (!err && (n = read(STDIN_FILENO, buf, sizeof(buf))) != 0)
-		err = n < 0 ? -errno : write_all(fd, buf, (size_t)n);
+	while (!err && (n = cli_io_read(STDIN_FILENO, buf, sizeof(buf),
+					CLI_IO_NEXT)) != 0)
+		err = n < 0 ? (int)n
+			    : cli_io_write(fd, buf, (size_t)n, CLI_IO_NEXT);
 	if (!err)
 		return fd;
 	close(fd);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/io.h"
 #include "cli/message.h"
 
 /* Bytes that are read and written at once. */
@@ -68,40 +69,21 @@ void cli_input_close(struct cli_input *in)
 	in->ahead = NULL;
 }
 
-/* Up to @size bytes, fewer at the end only; from @off on if it is a file. */
-static ssize_t read_some(const struct cli_input *in, void *buf, size_t size,
-			 uint64_t off)
+ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,
+		       uint64_t off)
 {
 	size_t done = 0;
+	ssize_t n;
 
 	if (off < in->nahead) {
 		done = in->nahead - (size_t)off;
 		done = done < size ? done : size;
 		memcpy(buf, in->ahead + off, done);
 	}
-	while (done < size) {
-		char *at = (char *)buf + done;
-		ssize_t n;
-
-		if (in->is_file)
-			n = pread(in->fd, at, size - done,
-				  (off_t)(in->base + off + done));
-		else
-			n = read(in->fd, at, size - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cli_message_errno(in->name, -errno);
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
-ssize_t cli_input_head(const struct cli_input *in, void *buf, size_t size)
-{
-	return read_some(in, buf, size, 0);
+	n = cli_io_read(in->fd, (char *)buf + done, size - done,
+			in->is_file ? (int64_t)(in->base + off + done)
+				    : CLI_IO_NEXT);
+	return n < 0 ? cli_message_errno(in->name, (int)n) : (ssize_t)done + n;
 }
 
 int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
@@ -116,7 +98,7 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 	if (in->is_file)
 		first = lseek(in->fd, (off_t)in->base, SEEK_DATA) -
 			(off_t)in->base;
-	n = read_some(in, buf, STEP, first > 0 ? (uint64_t)first : 0);
+	n = cli_input_read(in, buf, STEP, first > 0 ? (uint64_t)first : 0);
 	if (n < 0) {
 		free(buf);
 		return (int)n;
@@ -175,7 +157,7 @@ static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
 
 		if (want > end - at)
 			want = end - at;
-		n = read_some(c->in, c->buf, (size_t)want, at);
+		n = cli_input_read(c->in, c->buf, (size_t)want, at);
 		if (n < 0)
 			return (int)n;
 		err = write_some(c, (size_t)n, at);

@@ -43,11 +43,12 @@ int cli_input_open(struct cli_input *in, const char *path);
 void cli_input_close(struct cli_input *in);
 
 /*
- * Reads up to @size bytes from the start of @in, which is a file.  Returns how
- * many there were.
+ * Reads up to @size bytes from @off on, or the next ones of what is no file.  Returns
+ * how many there were, fewer at the end only.
  */
 B2F_MUST_CHECK
-ssize_t cli_input_head(const struct cli_input *in, void *buf, size_t size);
+ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,
+		       uint64_t off);
 
 /*
  * The first data of @in, up to a mebibyte, in *@out, malloc'ed; *@size may be

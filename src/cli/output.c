@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/attributes.h"
+#include "cli/io.h"
 #include "cli/message.h"
 
 /* Zeros become a hole by so many: one of less is not worth an extent. */
@@ -62,20 +63,11 @@ int cli_output_open(struct cli_output *out, const char *path, bool replace,
 
 static int write_all(struct cli_output *out, const char *data, size_t size)
 {
-	while (size > 0) {
-		ssize_t n = out->sparse ? pwrite(out->fd, data, size,
-						 (off_t)out->pos)
-					: write(out->fd, data, size);
+	int err = cli_io_write(out->fd, data, size,
+			       out->sparse ? (int64_t)out->pos : CLI_IO_NEXT);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-		out->pos += (uint64_t)n;
-	}
-	return 0;
+	out->pos += size;
+	return err;
 }
 
 /* Bytes of data, at position @pos, up to the next border of a cell. */

@@ -11,6 +11,7 @@
 
 #include "cli/attributes.h"
 #include "cli/cleanup.h"
+#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/target.h"
 
@@ -82,21 +83,16 @@ static int check_version(const struct cli_bytes *bytes)
 	return b2f_frame_stamp_equal(&now, &bytes->version) ? 0 : -ESTALE;
 }
 
-static int read_file(const struct cli_bytes *bytes, uint64_t off, char *buf,
+static int read_file(const struct cli_bytes *bytes, uint64_t off, void *buf,
 		     size_t n)
 {
-	while (n > 0) {
-		ssize_t got = pread(bytes->fd, buf, n, (off_t)off);
+	ssize_t got = cli_io_read(bytes->fd, buf, n, (int64_t)off);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -ESTALE;
-		buf += got;
-		off += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return off == bytes->size ? check_version(bytes) : 0;
+	if (got < 0)
+		return (int)got;
+	if ((size_t)got < n)
+		return -ESTALE;
+	return off + n == bytes->size ? check_version(bytes) : 0;
 }
 
 /* As struct b2f_remote_source has it. */
@@ -120,22 +116,6 @@ static int read_bytes(void *arg, uint64_t off, void *buf, size_t n)
 	return err;
 }
 
-static int write_all(int fd, uint64_t off, const char *data, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = pwrite(fd, data, n, (off_t)off);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		data += done;
-		off += (uint64_t)done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 static size_t piece_size(uint64_t off, uint64_t size)
 {
 	return size - off < PIECE ? (size_t)(size - off) : PIECE;
@@ -153,7 +133,7 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 
 		err = read_bytes(bytes, off, buf, n);
 		if (!err)
-			wrote = write_all(fd, off, buf, n);
+			wrote = cli_io_write(fd, buf, n, (int64_t)off);
 		off += n;
 		if (!err && !wrote && off % STEP == 0 && fdatasync(fd) != 0)
 			wrote = -errno;
