@@ -40,7 +40,12 @@ int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg)
 /* Some filesystems have no fsync for directories, nor need for it. */
 static int sync_fd(int fd)
 {
-	return fsync(fd) && errno != EINVAL ? -errno : 0;
+	int ret;
+
+	do
+		ret = fsync(fd);
+	while (ret && errno == EINTR);
+	return ret && errno != EINVAL ? -errno : 0;
 }
 
 static int sync_entry(int dirfd, const char *name)

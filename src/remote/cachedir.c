@@ -75,12 +75,12 @@ static void cell_path(const char *name, uint64_t number,
 static size_t read_all(int fd, uint8_t *raw, size_t room)
 {
 	size_t n = 0;
-	ssize_t got = 1;
+	ssize_t got;
 
-	while (got > 0 && n < room) {
+	do {
 		got = read(fd, raw + n, room - n);
 		n += got > 0 ? (size_t)got : 0;
-	}
+	} while ((got > 0 && n < room) || (got < 0 && errno == EINTR));
 	return got == 0 ? n : 0;
 }
 

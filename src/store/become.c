@@ -142,7 +142,7 @@ static int sync_names(const struct b2f_become *b)
 
 	if (fd < 0)
 		return -errno;
-	if (fsync(fd) && errno != EINVAL && errno != EBADF)
+	if (b2f_files_fsync(fd) && errno != EINVAL && errno != EBADF)
 		err = -errno;
 	close(fd);
 	return err;

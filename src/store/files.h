@@ -87,6 +87,10 @@ int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 B2F_MUST_CHECK
 int b2f_files_write_out(int fd, struct b2f_why *why);
 
+/* fsync(2), which no signal ends. */
+B2F_MUST_CHECK
+int b2f_files_fsync(int fd);
+
 /*
  * Takes the lock of the only writer on the directory or file @fd, where the
  * filesystem has locks.  Returns 0, -EBUSY (another process has it) or an errno.

@@ -87,13 +87,28 @@ int b2f_files_write_out(int fd, struct b2f_why *why)
 				   SYNC_FILE_RANGE_WRITE |
 				   SYNC_FILE_RANGE_WAIT_AFTER;
 
-	if (sync_file_range(fd, 0, 0, flags) == 0)
+	int ret;
+
+	do
+		ret = sync_file_range(fd, 0, 0, flags);
+	while (ret && errno == EINTR);
+	if (ret == 0)
 		return 0;
 	/* Where it cannot be done at all it says nothing of the data. */
 	if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ||
 	    errno == EPERM || errno == ESPIPE)
 		return 0;
 	return b2f_why_set(why, -errno, "write it out: %s", strerror(errno));
+}
+
+int b2f_files_fsync(int fd)
+{
+	int ret;
+
+	do
+		ret = fsync(fd);
+	while (ret && errno == EINTR);
+	return ret;
 }
 
 /* Filesystems without locks, or without this kind, are used without. */

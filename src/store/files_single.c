@@ -182,12 +182,7 @@ static void single_write_soon(const struct b2f_object *object)
 
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
-	int ret;
-
-	do
-		ret = fsync(writer_of(store)->fd);
-	while (ret && errno == EINTR);
-	return ret ? failed("fsync", why) : 0;
+	return b2f_files_fsync(writer_of(store)->fd) ? failed("fsync", why) : 0;
 }
 
 static int single_sync(const struct b2f_object *object, struct b2f_why *why)

@@ -165,12 +165,9 @@ static int dir_write_out(const struct b2f_object *object, struct b2f_why *why)
 
 static int dir_sync(const struct b2f_object *object, struct b2f_why *why)
 {
-	int ret;
-
-	do
-		ret = fsync(object->fd);
-	while (ret && errno == EINTR);
-	return ret ? b2f_why_set(why, -errno, "fsync: %s", strerror(errno)) : 0;
+	if (b2f_files_fsync(object->fd))
+		return b2f_why_set(why, -errno, "fsync: %s", strerror(errno));
+	return 0;
 }
 
 /*
@@ -247,7 +244,7 @@ static int dir_sync_index(struct b2f_store *store, struct b2f_why *why)
 		return syncfs(dir) ? failed("sync", B2F_INDEX_NAME, why) : 0;
 	if (fd < 0)
 		return failed("open", B2F_INDEX_NAME, why);
-	if (fsync(fd))
+	if (b2f_files_fsync(fd))
 		err = failed("fsync", B2F_INDEX_NAME, why);
 	close(fd);
 	return err;
@@ -255,13 +252,8 @@ static int dir_sync_index(struct b2f_store *store, struct b2f_why *why)
 
 static int dir_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
-	int ret;
-
-	do
-		ret = fsync(b2f_files_of(store)->fd);
-	while (ret && errno == EINTR);
 	/* Some filesystems have no fsync for directories, nor need for it. */
-	if (ret && errno != EINVAL && errno != EBADF)
+	if (b2f_files_fsync(b2f_files_of(store)->fd) && errno != EINVAL && errno != EBADF)
 		return failed("fsync", "the directory", why);
 	return 0;
 }

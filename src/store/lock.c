@@ -116,6 +116,17 @@ static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
 	return fd >= 0 ? fd : failed("open", why);
 }
 
+/* pread(2), which no signal ends. */
+static ssize_t read_at(int fd, void *buf, size_t n, off_t off)
+{
+	ssize_t got;
+
+	do
+		got = pread(fd, buf, n, off);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
 /*
  * A user who may write to the directory can put any file there, which a generation
  * must not be written into.
@@ -128,7 +139,7 @@ static int check_file(int fd, struct b2f_why *why)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return not_plain(why);
 	if (st.st_size > FILE_SIZE ||
-	    pread(fd, &zeros, GENERATION_OFF, 0) < 0 || zeros)
+	    read_at(fd, &zeros, GENERATION_OFF, 0) < 0 || zeros)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "%s holds more than a generation",
 				   B2F_FILES_LOCK);
@@ -337,11 +348,8 @@ static int read_generation(const struct b2f_lock *lock, uint64_t *out,
 			   struct b2f_why *why)
 {
 	uint64_t value = 0;
-	ssize_t got;
+	ssize_t got = read_at(lock->fd, &value, sizeof(value), GENERATION_OFF);
 
-	do
-		got = pread(lock->fd, &value, sizeof(value), GENERATION_OFF);
-	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return failed("read", why);
 	*out = got == sizeof(value) ? value : 0;

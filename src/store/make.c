@@ -113,7 +113,7 @@ static int make_index(int dir, mode_t mode, const struct b2f_store_plan *plan,
 	err = b2f_files_write_fully(fd, 0, plan->index, plan->size, why);
 	if (!err)
 		err = set_mode(fd, mode, &made->index, B2F_INDEX_NAME, why);
-	if (!err && plan->durable && fsync(fd))
+	if (!err && plan->durable && b2f_files_fsync(fd))
 		err = failed("fsync", B2F_INDEX_NAME, why);
 	if (close(fd) && !err)
 		err = failed("close", B2F_INDEX_NAME, why);
@@ -185,7 +185,7 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 	if (err)
 		return err;
 	err = set_mode(dir, dir_mode, &made->dir, "the directory", why);
-	if (!err && plan->durable && fsync(dir) && errno != EINVAL &&
+	if (!err && plan->durable && b2f_files_fsync(dir) && errno != EINVAL &&
 	    errno != EBADF)
 		err = failed("fsync", "the directory", why);
 	if (err)

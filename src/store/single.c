@@ -149,7 +149,7 @@ int b2f_single_finish(int fd, mode_t mode, struct b2f_why *why)
 {
 	if (fchmod(fd, mode & 07777))
 		return b2f_why_set(why, -errno, "chmod: %s", strerror(errno));
-	if (fsync(fd))
+	if (b2f_files_fsync(fd))
 		return b2f_why_set(why, -errno, "fsync: %s", strerror(errno));
 	return 0;
 }
