@@ -41,7 +41,7 @@ static void remove_entries(const char *path)
 		close(fd);
 }
 
-static void remove_path(const char *path)
+void cli_cleanup_remove(const char *path)
 {
 	if (unlink(path) == 0 || errno == ENOENT)
 		return;
@@ -61,7 +61,7 @@ static void *remove_and_die(void *arg)
 	cli_message_silence();
 	for (int i = 0; i < PATHS_MAX; i++)
 		if (paths[i])
-			remove_path(paths[i]);
+			cli_cleanup_remove(paths[i]);
 	/* It kills, as the parent should see. */
 	pthread_sigmask(SIG_UNBLOCK, deadly, NULL);
 	raise(number);

@@ -26,6 +26,12 @@ void cli_cleanup_lock(void);
 void cli_cleanup_unlock(void);
 
 /*
+ * Removes @path, a file or a directory of plain files, into which workers may still
+ * write; quietly, as far as that can be done.
+ */
+void cli_cleanup_remove(const char *path);
+
+/*
  * Once a signal came this does not return.  A job that makes many files calls
  * it before each step: else it could make them as fast as they are removed.
  */

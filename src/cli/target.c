@@ -411,11 +411,27 @@ int cli_target_commit(struct cli_target *target, bool durable)
 	return err;
 }
 
+/* What was made of a copy that is never going on, unless another copy is at it. */
+static void remove_begun(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		unlink(path);
+		return;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		cli_cleanup_remove(path);
+	close(fd);
+}
+
 void cli_target_close(struct cli_target *target)
 {
 	int err;
 
-	if (target->temp && target->kept) {
+	if (target->temp && target->kept && target->outdated) {
+		remove_begun(target->temp);
+	} else if (target->temp && target->kept) {
 		remove_empty(target->temp);
 	} else if (target->temp) {
 		cli_cleanup_lock();

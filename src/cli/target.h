@@ -40,6 +40,8 @@ struct cli_target {
 	bool exists;
 	/* It goes on later with what it has made until now. */
 	bool kept;
+	/* No: its source, of which it is a version, has changed; the caller sets it. */
+	bool outdated;
 };
 
 /*

@@ -260,6 +260,22 @@ static int fill_directory(struct job *job, struct cli_target *target)
 	return err;
 }
 
+/* Is the frame another one now?  @err is why it was not copied. */
+static bool is_outdated(const struct job *job, int err)
+{
+	const struct b2f_frame_stamp then = b2f_frame_stamp_get(job->frame);
+	struct b2f_frame_stamp now;
+	struct stat st;
+
+	if (err == -ESTALE || b2f_remote_is_url(job->path))
+		return err == -ESTALE;
+	/* Of one that was replaced, files were missing. */
+	if (cli_frames_stat(job->path, &st))
+		return true;
+	now = b2f_frame_stamp_of(&st);
+	return !b2f_frame_stamp_equal(&now, &then);
+}
+
 static int frame_to_path(struct job *job)
 {
 	const struct b2f_frame_stamp version = b2f_frame_stamp_get(job->frame);
@@ -270,6 +286,7 @@ static int frame_to_path(struct job *job)
 	if (err)
 		return err;
 	err = fill_directory(job, &target);
+	target.outdated = err && is_outdated(job, err);
 	if (!err) {
 		cli_attributes_mark_copy(target.temp, copy_key(job));
 		err = cli_target_set_attributes(&target, &job->like, job->path);

@@ -205,9 +205,7 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 	/* An empty file is read by nothing else. */
 	if (!err && bytes->fd >= 0)
 		err = cli_message_errno(bytes->name, check_version(bytes));
-	/* A version that is gone is never copied again. */
-	if (err == -ESTALE)
-		target->kept = false;
+	target->outdated = err == -ESTALE;
 	if (!err) {
 		cli_attributes_mark_copy(target->temp,
 					 b2f_copy_key(&bytes->version, ""));
