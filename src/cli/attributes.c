@@ -78,12 +78,13 @@ static mode_t directory_mode(mode_t mode)
 	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
 }
 
-static int set_file(const char *path, const struct stat *like, const char *from)
+static int set_one(const char *path, mode_t mode, const struct stat *like,
+		   const char *from)
 {
 	const struct timespec times[2] = {like->st_atim, like->st_mtim};
 
 	own(AT_FDCWD, path, like);
-	if (chmod(path, like->st_mode & 0777) != 0)
+	if (chmod(path, mode) != 0)
 		return -errno;
 	/* An ACL says more than the permissions. */
 	if (from)
@@ -118,13 +119,27 @@ int cli_attributes_set(const char *path, const struct stat *like,
 	    (st.st_uid != like->st_uid || st.st_gid != like->st_gid))
 		own_all(path, like);
 	if (!err)
-		err = set_file(file, like, model);
+		err = set_one(file, like->st_mode & 0777, like, model);
 	if (!err && S_ISDIR(st.st_mode) &&
 	    chmod(path, mode | (st.st_mode & S_ISGID)) != 0)
 		err = -errno;
 	free(file);
 	free(model);
 	return err;
+}
+
+int cli_attributes_set_directory(const char *path, const struct stat *like,
+				 const char *from)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return -errno;
+	/* That files get the group of the directory is inherited. */
+	return set_one(path,
+		       (like->st_mode & (S_ISVTX | 0777)) |
+			       (st.st_mode & S_ISGID),
+		       like, from);
 }
 
 void cli_attributes_mark_copy(const char *path, uint64_t key)

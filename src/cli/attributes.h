@@ -24,6 +24,11 @@ B2F_MUST_CHECK
 int cli_attributes_set(const char *path, const struct stat *like,
 		       const char *from);
 
+/* The same for the new directory @path, which is no frame, and @from. */
+B2F_MUST_CHECK
+int cli_attributes_set_directory(const char *path, const struct stat *like,
+				 const char *from);
+
 /*
  * Notes at @path, a file or a frame that is being made, what it is a copy of; its
  * attributes are set after that.  Not every filesystem can.

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "b2frame/remote.h"
+#include "cli/directories.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
@@ -33,6 +34,9 @@ struct found {
 	bool all;
 	char *paths;
 	size_t len;
+	/* With @all, the directories that these are in. */
+	char *dirs;
+	size_t dirs_len;
 	/* There is no memory; something is there that is not worked on. */
 	int err;
 	int refused;
@@ -60,6 +64,9 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 	else if (found->files)
 		wanted = !wanted && S_ISREG(entry->st->st_mode);
 	if (wanted && argz_add(&found->paths, &found->len, entry->path))
+		found->err = -ENOMEM;
+	if (found->all && !wanted && S_ISDIR(entry->st->st_mode) &&
+	    argz_add(&found->dirs, &found->dirs_len, entry->path))
 		found->err = -ENOMEM;
 }
 
@@ -118,18 +125,28 @@ static const char *last_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What of @path, found below @root, is behind that; all of it, as below ".". */
+static const char *part_below(const char *root, const char *path)
+{
+	size_t len = strlen(root);
+
+	while (len > 1 && root[len - 1] == '/')
+		len--;
+	if (strncmp(path, root, len) != 0 ||
+	    (path[len] && path[len] != '/' && root[len - 1] != '/'))
+		return path;
+	return path + len + strspn(path + len, "/");
+}
+
 /* Where @path, found below @root, goes; malloc'ed.  @root NULL: by its name. */
 static char *place_of(const struct run *run, const char *root, const char *path)
 {
 	char *bare = cli_text_bare(path), *top = cli_text_bare(run->o->output);
 	char *place = NULL;
-	const char *below = bare ? last_name(bare) : NULL;
-	size_t len = root ? strlen(root) : 0;
+	const char *below = NULL;
 
-	if (bare && len && strncmp(bare, root, len) == 0)
-		below = bare + len + strspn(bare + len, "/");
-	else if (bare && root)
-		below = bare;
+	if (bare)
+		below = root ? part_below(root, bare) : last_name(bare);
 	if (bare && top &&
 	    asprintf(&place, "%s%s%s", top, *below ? "/" : "", below) < 0)
 		place = NULL;
@@ -222,15 +239,48 @@ static int run_one(const struct run *run, const char *root, const char *path)
 	return err;
 }
 
+/* Makes @dir, which is @root or below it, where it goes. */
+static int make_directory(const struct run *run, const char *root,
+			  const char *dir, struct cli_directories *made)
+{
+	char *place = NULL;
+	int err = make_place(run, root, dir, &place);
+
+	if (!err)
+		err = cli_directories_make(made, place, dir);
+	free(place);
+	return err;
+}
+
+/* Makes directories as those of @found, if both it and the results are paths. */
+static int make_directories(const struct run *run, const char *root,
+			    const struct found *found,
+			    struct cli_directories *made)
+{
+	const char *dir = NULL;
+	int first, err;
+
+	if (!found->all || b2f_remote_is_url(root) ||
+	    b2f_remote_is_url(run->o->output))
+		return 0;
+	first = make_directory(run, root, root, made);
+	while ((dir = argz_next(found->dirs, found->dirs_len, dir))) {
+		err = make_directory(run, root, dir, made);
+		first = first ? first : err;
+	}
+	return first;
+}
+
 static int run_below(const struct run *run, const char *root)
 {
+	struct cli_directories made = {.n = 0};
 	struct found found = {.files = run->o->files, .all = run->o->all};
 	const struct cli_walk walk = {.recursive = true,
 				      .no_stores = !run->o->stores,
 				      .visit = collect,
 				      .arg = &found};
 	const char *path = NULL;
-	int err, e = 0;
+	int err, e;
 
 	err = cli_walk_run(&walk, root);
 	if (!err)
@@ -242,12 +292,17 @@ static int run_below(const struct run *run, const char *root)
 		err = -ENOENT;
 	} else if (!err && !found.len && !found.files && !found.all)
 		cli_message_warning("%s: there is no frame in it", root);
+	e = found.err ? 0 : make_directories(run, root, &found, &made);
+	err = err ? err : e;
 	while (!found.err && e != -EPIPE &&
 	       (path = argz_next(found.paths, found.len, path))) {
 		e = run_one(run, root, path);
 		err = err ? err : e;
 	}
+	if (cli_directories_finish(&made) && !err)
+		err = -EIO;
 	free(found.paths);
+	free(found.dirs);
 	return e == -EPIPE ? e : err;
 }
 
