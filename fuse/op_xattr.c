@@ -316,6 +316,22 @@ static int set_preset(struct fs *fs, struct fs_node *node,
 				       : fs_preset_set(fs, node, preset);
 }
 
+/* Is that the value already?  It may be one that cannot be set. */
+static bool has_value(struct fs *fs, struct fs_node *node, int fd,
+		      const struct change *c)
+{
+	char *value = NULL;
+	size_t n = 0;
+	int err = node->kind == FS_KIND_FRAME
+			  ? get_fact(fs, node, fd, c->name, &value, &n)
+			  : get_stored(node, fd, c->name, &value, &n);
+	bool is = !err && c->value && n == c->size &&
+		  memcmp(value, c->value, n) == 0;
+
+	free(value);
+	return is;
+}
+
 /* Changes what new chunks of the frame, or new files in the directory, are. */
 static int change_preset(struct fs *fs, struct fs_node *node, struct change *c)
 {
@@ -331,6 +347,8 @@ static int change_preset(struct fs *fs, struct fs_node *node, struct change *c)
 		err = -EPERM;
 	else if (c->value)
 		err = fs_preset_check(&preset);
+	if (err == -EINVAL && has_value(fs, node, pin.fd, c))
+		err = 0;
 	if (!err && node->kind == FS_KIND_DIR)
 		err = change_stored(c, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);

@@ -157,6 +157,35 @@ def test_what_is_refused():
             errno.EPERM
 
 
+def test_what_is_there_already_can_be_set_again():
+    """Also what is refused otherwise, as a filter that loses bits."""
+    os.makedirs("src/dir")
+    data = np.arange(999, dtype="f4")
+    blosc2.asarray(data, urlpath="src/a.b2nd", mode="w", contiguous=False,
+                   cparams={"filters": [blosc2.Filter.TRUNC_PREC,
+                                        blosc2.Filter.SHUFFLE],
+                            "filters_meta": [12, 0]})
+    odd = {"codec": b"zfp", "clevel": b"99", "filters": b"trunc_prec+shuffle"}
+    for name, value in odd.items():
+        os.setxattr("src/dir", BLOSC + name, value)
+    index = pathlib.Path("src/a.b2nd/chunks.b2frame")
+    before = index.read_bytes(), os.stat(index).st_ctime_ns
+    with Mount("src", "mnt"):
+        assert presets("mnt/a")[2] == "trunc_prec+shuffle"
+        for name in "codec", "clevel", "filters":
+            for path in "mnt/a", "mnt/dir":
+                value = os.getxattr(path, BLOSC + name)
+                os.setxattr(path, BLOSC + name, value)
+                os.setxattr(path, BLOSC + name, value, os.XATTR_REPLACE)
+                assert error_of(os.setxattr, path, BLOSC + name, value,
+                                os.XATTR_CREATE) == errno.EEXIST
+                assert os.getxattr(path, BLOSC + name) == value
+        for path in "mnt/a", "mnt/dir":
+            assert error_of(os.setxattr, path, BLOSC + "filters",
+                            b"shuffle+trunc_prec") == errno.EINVAL
+    assert (index.read_bytes(), os.stat(index).st_ctime_ns) == before
+
+
 def test_a_directory_tells_what_new_files_are_made_with():
     os.makedirs("src/d")
     raw = noise(50000, 5)
