@@ -42,6 +42,11 @@ const struct cli_option cli_from_url_options[] = {
 	{0},
 };
 
+static bool is_s3(const char *url)
+{
+	return strncasecmp(url, "s3:", 3) == 0;
+}
+
 /* The remote of @url, for whom the environment names. */
 int cli_from_url_connect(const char *url, struct b2f_remote **out)
 {
@@ -50,7 +55,7 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 	struct b2f_aws aws;
 	int err = 0;
 
-	if (strncasecmp(url, "s3:", 3) == 0)
+	if (is_s3(url))
 		err = b2f_aws_read(&none, &aws, reason);
 	else
 		aws = (struct b2f_aws){.access_key = NULL};
@@ -192,7 +197,8 @@ int cli_from_url_stat(const char *url, struct stat *out)
 char *cli_from_url_name(const char *url)
 {
 	const char *path = strstr(url, "://") + 3;
-	size_t n = strcspn(path, "?#"), start;
+	/* A key is taken as it is. */
+	size_t n = strcspn(path, is_s3(url) ? "" : "?#"), start;
 
 	while (n > 0 && path[n - 1] == '/')
 		n--;

@@ -170,7 +170,8 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 	if (!scheme)
 		return refuse(why, "a URL begins with s3://, http:// or "
 				   "https://");
-	if (!is_clean(text))
+	/* All of a key is encoded. */
+	if (scheme != schemes[0] && !is_clean(text))
 		return refuse(why, "a control character in a URL");
 	err = scheme == schemes[0] ? parse_s3(text, options, out, why)
 				   : parse_http(text, scheme, out, why);

@@ -69,7 +69,7 @@ Test(remote_parts, url_that_makes_no_sense_is_refused)
 	static const char *const bad[] = {
 		"ftp://x/y",	    "s3://",	     "s3:///key",
 		"s3://a",	    "http://",	     "http:///x",
-		"http://me:pw@x/y", "http://x/\r\nY: 1", "s3://bucket/\n",
+		"http://me:pw@x/y", "http://x/\r\nY: 1", "s3://bucket\n/x",
 		"s3://buc ket/x",   "x",
 	};
 	struct b2f_url url;
