@@ -75,6 +75,17 @@ static int put(struct send *s, struct b2f_why *why)
 			      : err;
 }
 
+static int check_size(const struct b2f_remote_source *source,
+		      struct b2f_why *why)
+{
+	if (source->size <= B2F_REMOTE_PUT_MAX)
+		return 0;
+	return b2f_why_set(why, B2F_ETOOBIG,
+			   "no object store takes more than 5 GiB in one piece; "
+			   "bloscctl convert --sparse, or compress of what is no "
+			   "frame, makes a frame that is sent chunk by chunk");
+}
+
 /* Tries the server out beside the object: below one, some can put nothing. */
 static int probe(struct b2f_remote *remote, const char *path,
 		 struct b2f_why *why)
@@ -93,14 +104,11 @@ int b2f_remote_send(struct b2f_remote *remote, const char *path,
 {
 	struct send s = {.remote = remote, .path = path, .source = source};
 	struct b2f_why why = {""};
-	int err = probe(remote, path, &why);
+	int err = check_size(source, &why);
 
 	*kept = false;
-	if (!err && source->size > B2F_REMOTE_PUT_MAX)
-		err = b2f_why_set(&why, B2F_ETOOBIG,
-				  "it is larger than the 5 GiB that an object "
-				  "store takes in one piece; as a sparse frame "
-				  "it is sent chunk by chunk");
+	if (!err)
+		err = probe(remote, path, &why);
 	if (!err)
 		err = look(&s, &why);
 	if (!err && is_same(&s)) {

@@ -42,6 +42,37 @@ Test(remote_write, a_frame_that_is_there_is_not_created_again)
 	scene_close(&s);
 }
 
+static int read_nothing(void *arg, uint64_t off, void *buf, size_t n)
+{
+	(void)arg;
+	(void)off;
+	(void)buf;
+	(void)n;
+	return -EIO;
+}
+
+Test(remote_write, what_is_more_than_a_store_takes_is_refused_without_a_request)
+{
+	struct b2f_remote_source source = {.read = read_nothing,
+					   .size = B2F_REMOTE_PUT_MAX + 1};
+	const char *path = "x/chunks.b2frame";
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	uint64_t before = b2f_remote_counts_get(w.remote).requests;
+	bool kept;
+
+	cr_assert_eq(b2f_remote_send(w.remote, path, &source, true, &kept),
+		     B2F_ETOOBIG);
+	cr_assert_eq(b2f_remote_counts_get(w.remote).requests, before);
+	cr_assert(strstr(message, "convert --sparse"), "%s", message);
+	/* One byte less is not: there is something else. */
+	source.size--;
+	cr_assert_eq(b2f_remote_send(w.remote, path, &source, false, &kept),
+		     -EEXIST);
+	writer_close(&w);
+	scene_close(&s);
+}
+
 Test(remote_write, writers_of_different_chunks_both_stand)
 {
 	struct scene s = scene_open();
