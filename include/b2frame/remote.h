@@ -184,8 +184,9 @@ typedef int b2f_remote_list_fn(void *arg, const struct b2f_remote_entry *entry);
 /*
  * Calls @fn for what is in the directory @path: all paths that begin with it and a
  * '/', up to the next one; in no order that may be relied on.  One request per
- * thousand names.  An empty name (a key that ends in '/') is passed over.  That there
- * is nothing is no error.
+ * thousand names.  An empty name is a part of keys that no path has: a directory for
+ * those with two slashes in a row, else the bytes at a key that ends in '/'; where
+ * these are none, it is passed over.  That there is nothing is no error.
  *
  * Returns 0, what @fn returned, B2F_EUNSUPPORTED (no object store), B2F_ECORRUPT
  * (the answer makes no sense) or an error of requests.

@@ -354,13 +354,29 @@ static int walk_pack(const struct steps *s, const char *path,
 
 static int walk_below(const struct steps *s, const char *dir);
 
+/* Nothing can be called as what @found, which has no name, is at @path. */
+static int refuse_unnamed(const struct steps *s, const char *path,
+			  const struct found *found)
+{
+	cli_message_error("%s/%s%s: left out: %s", s->url, path,
+			  found->is_dir ? "/" : "",
+			  found->is_dir
+				  ? "no path has an empty part"
+				  : "the name of an object with content ends "
+				    "in a slash");
+	return -EINVAL;
+}
+
 /* One name of a directory: a frame, a file, or a directory to go into. */
 static int step(const struct steps *s, const char *path, const struct found *found)
 {
 	bool looks = found->is_dir || b2f_suffix_stem(found->name, NULL) > 0;
 	struct b2f_frame *frame = NULL;
-	int err = looks ? open_below(s, path, &frame) : B2F_ENOTFRAME;
+	int err;
 
+	if (!*found->name)
+		return refuse_unnamed(s, path, found);
+	err = looks ? open_below(s, path, &frame) : B2F_ENOTFRAME;
 	/* An object may have the name of a directory: it is no frame then. */
 	if ((err == -ENOENT || err == B2F_ENOTFRAME) && found->is_dir &&
 	    s->walk->recursive)

@@ -13,18 +13,19 @@
 /* A listing with so many pages in a row without a name never ends. */
 #define BLANKS_MAX 1000
 
-/* The last part of @item's key, in place; NULL: it is none of a name below. */
+/*
+ * The last part of @item's key, in place; NULL: it is none of a name below.  What
+ * consoles put for a directory is empty, and means no more than that.
+ */
 static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
 {
 	size_t n = strlen(item->key);
 
-	if (n <= nprefix)
+	if (n < nprefix || (n == nprefix && !item->st.size))
 		return NULL;
-	if (item->is_prefix && item->key[n - 1] == '/')
+	if (item->is_prefix && n > nprefix && item->key[n - 1] == '/')
 		item->key[n - 1] = '\0';
-	return strchr(item->key + nprefix, '/') || !item->key[nprefix]
-		       ? NULL
-		       : item->key + nprefix;
+	return strchr(item->key + nprefix, '/') ? NULL : item->key + nprefix;
 }
 
 /* Counts in *@nblanks the pages since the last one with a name. */

@@ -2,6 +2,7 @@
 """bloscctl copy: where copies go, and what is taken for a copy"""
 import os
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -88,8 +89,58 @@ def check_gone(server, proxy):
     proxy.fault = replace
     refused("another version", f"{S3}/gone", "gone")
     assert names() == before, names() - before
+    # Of a frame one chunk is there already.
+    for path in pathlib.Path("r.b2frame").iterdir():
+        server.objects[f"/bucket/g/{path.name}"] = Object(path.read_bytes(), {})
+
+    def replace_index(request):
+        if "/00000003.chunk" in request.path:
+            server.objects["/bucket/g/chunks.b2frame"].etag = '"another"'
+    proxy.fault = replace_index
+    err = ctl("copy", "-q", "-T1", f"{S3}/g", "gone", status=1)[1]
+    assert "changed" in err and err.count("\n") == 1, err
+    left = list(pathlib.Path().glob(".bloscctl-*"))
+    assert names() == before and not left, left
     proxy.fault = None
     server.objects.clear()
+
+
+def check_unnamed(server, frame):
+    """What no path can name is told, each by a line, and the rest is copied."""
+    for key in "t//x.b2f", "t//deep/y", "t/in.b2f", "t/u/z.b2f":
+        server.objects[f"/bucket/{key}"] = Object(frame, {})
+    # The second one is more than a sign of a directory.
+    server.objects["/bucket/t/"] = Object(b"", {})
+    server.objects["/bucket/t/u/"] = Object(b"content", {})
+    wanted = {"in", "u/z"}
+    for n, (command, *args) in enumerate((
+            ("copy", f"{S3}/t", "un-0"), ("decompress", "-o", "un-1", f"{S3}/t"),
+            ("convert", "-o", "un-2", f"{S3}/t"), ("ls", f"{S3}/t"))):
+        out, err = ctl(command, "-r", *["-q"] * (command != "ls"), *args,
+                       status=1)
+        assert err.count("\n") == 2, err
+        assert f"{S3}/t//: left out: no path" in err, err
+        assert f"{S3}/t/u/: left out: the name of an object" in err, err
+        got = names(f"un-{n}") if command != "ls" else \
+            {line.split("/t/")[1] for line in out.decode().splitlines()}
+        assert {re.sub(r"\.b2f.*", "", name) for name in got} == wanted, got
+    server.objects["/bucket//x"] = Object(frame, {})
+    err = ctl("ls", S3, status=1)[1]
+    assert f"{S3}//: left out" in err and err.count("\n") == 1, err
+    # As the one thing that is meant each has a name.
+    ctl("copy", "-q", f"{S3}/t//x.b2f", "un-x")
+    assert pathlib.Path("un-x").read_bytes() == frame
+    server.objects.clear()
+
+
+def check_large(server, proxy):
+    """What is more than a store takes is refused before anything is sent."""
+    with open("large", "wb") as f:
+        f.truncate((5 << 30) + 1)
+    proxy.take()
+    refused("5 GiB in one piece; bloscctl convert --sparse", "large",
+            f"{S3}/large")
+    assert not proxy.take() and not server.objects
 
 
 def check_both(server):
@@ -109,10 +160,14 @@ def main():
         pathlib.Path("x").write_bytes(b"x" * 5000)
         ctl("compress", "-q", "x", "-o", "x.b2frame")
         ctl("compress", "-q", "--contiguous", "x", "-o", "x.b2f")
+        pathlib.Path("r").write_bytes(os.urandom(100_000))
+        ctl("compress", "-q", "--chunksize=16k", "r", "-o", "r.b2frame")
         check_outside(server, pathlib.Path("x.b2f").read_bytes())
         check_versions(server)
         check_places(server)
         check_both(server)
+        check_unnamed(server, pathlib.Path("x.b2f").read_bytes())
+        check_large(server, proxy)
         check_gone(server, proxy)
 
 
