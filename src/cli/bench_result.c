@@ -3,6 +3,7 @@
 #include "cli/bench_result.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "b2frame/names.h"
@@ -71,7 +72,8 @@ void cli_bench_result_judge(struct cli_bench_result *result)
 	result->best = best;
 }
 
-void cli_bench_put_filters(FILE *out, const struct b2f_settings *settings)
+/* "shuffle,bytedelta", as --filter has it; "none" for none. */
+static void put_filters(FILE *out, const struct b2f_settings *settings)
 {
 	const char *comma = "";
 
@@ -96,7 +98,7 @@ static char *filters_of(const struct b2f_settings *settings)
 
 	if (!out)
 		return NULL;
-	cli_bench_put_filters(out, settings);
+	put_filters(out, settings);
 	fclose(out);
 	return text;
 }
@@ -144,7 +146,7 @@ static char *command_of(const struct cli_bench_result *result)
 		return NULL;
 	fprintf(out, "bloscctl compress -%u --codec=%s --filter=", s->clevel,
 		b2f_codec_code_name(s->codec));
-	cli_bench_put_filters(out, s);
+	put_filters(out, s);
 	fprintf(out, " --typesize=%u --chunksize=", s->typesize);
 	put_size(out, (uint32_t)s->chunksize);
 	fclose(out);

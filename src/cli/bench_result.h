@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "b2frame/measure.h"
 
@@ -57,8 +56,5 @@ double cli_bench_speed(const struct cli_bench_result *result, uint64_t ns);
 void cli_bench_print(const struct cli_bench_result *result, bool all);
 
 void cli_bench_print_json(const struct cli_bench_result *result);
-
-/* "shuffle,bytedelta", as --filter has it; "none" for none. */
-void cli_bench_put_filters(FILE *out, const struct b2f_settings *settings);
 
 #endif

@@ -20,7 +20,7 @@ static const char help[] =
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive},
-	{.shared = cli_common_options},
+	{.shared = cli_common_work_options},
 	{0},
 };
 
@@ -135,8 +135,6 @@ static int run_seal(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
-	if (common.no_seal)
-		return cli_command_misuse(self, "--no-seal makes no sense");
 	return cli_operands_run(&operands, argv + optind);
 }
 
