@@ -106,7 +106,7 @@ ROWS = [
     Row("array-cold", "the same, cold", "array", "array", "lz4", COLD,
         [PLAIN, STOCK, OURS, DIRECT], [(OURS, STOCK, 1.1)]),
     Row("column", "a column of a fresh memmap", "column", "array", "lz4",
-        WARM, [PLAIN, OURS], [(OURS, PLAIN, 8)], "ms"),
+        WARM, [PLAIN, OURS, CEILING, AHEAD], [(OURS, PLAIN, 8)], "ms"),
     Row("save", "np.save and fsync, zstd", "save", "none", "zstd", WARM,
         [PLAIN, STOCK, OURS, DIRECT], [(OURS, STOCK, 1.1)]),
     Row("names-cold", "ls -lR of small files, cold", "names", "names", "lz4",
