@@ -81,19 +81,33 @@ static int is_none(int err)
 	return err == ENODATA || err == EOPNOTSUPP || err == ENOSYS;
 }
 
+/* Returns the size of the ACL in @bytes, or -1 and errno. */
+static ssize_t get(int dirfd, const char *name, uint8_t bytes[ACL_BYTES])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
+		 name ? "/" : "", name ? name : "");
+	return name ? lgetxattr(path, ACL, bytes, ACL_BYTES)
+		    : getxattr(path, ACL, bytes, ACL_BYTES);
+}
+
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode)
 {
 	uint8_t bytes[ACL_BYTES];
-	char path[64];
 	ssize_t size;
 
 	if (S_ISLNK(mode) || !(mode & 0077))
 		return mode;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
-		 name ? "/" : "", name ? name : "");
-	size = name ? lgetxattr(path, ACL, bytes, sizeof(bytes))
-		    : getxattr(path, ACL, bytes, sizeof(bytes));
+	size = get(dirfd, name, bytes);
 	if (size < 0)
 		return is_none(errno) ? mode : mode & ~(mode_t)0077;
 	return narrow(bytes, (size_t)size, mode);
+}
+
+bool fs_acl_is_none(int dirfd, const char *name)
+{
+	uint8_t bytes[ACL_BYTES];
+
+	return get(dirfd, name, bytes) < 0 && is_none(errno);
 }

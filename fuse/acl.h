@@ -13,6 +13,7 @@
 #ifndef B2F_FUSE_ACL_H
 #define B2F_FUSE_ACL_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 /*
@@ -21,5 +22,8 @@
  * read, only the owner's bits are left.
  */
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode);
+
+/* Has that file no ACL?  False if that cannot be told. */
+bool fs_acl_is_none(int dirfd, const char *name);
 
 #endif

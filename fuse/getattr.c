@@ -122,13 +122,15 @@ static mode_t set_id_hidden_by(const struct stat *dir, const struct stat *index)
 static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 {
 	const struct stat *self = &probe->st, *index = &probe->index;
+	const char *name = S_ISDIR(self->st_mode) ? B2F_INDEX_NAME : NULL;
 	mode_t mode = S_IFREG | (index->st_mode & 07777);
 
 	if (probe->read_only)
 		mode &= ~(mode_t)0222;
+	if (!probe->no_acl)
+		mode = shown_mode(fs, probe->fd, name, mode);
 	if (!S_ISDIR(self->st_mode))
-		return shown_mode(fs, probe->fd, NULL, mode);
-	mode = shown_mode(fs, probe->fd, B2F_INDEX_NAME, mode);
+		return mode;
 	mode &= ~set_id_hidden_by(self, index);
 	return mode & ~hidden_by(shown_mode(fs, probe->fd, NULL, self->st_mode),
 				 self, index);
@@ -429,7 +431,9 @@ static bool is_outdated(struct fs *fs, struct fs_node *node,
 	pthread_mutex_lock(&fs->state_lock);
 	was_open = node->state.seen.cache != FS_SEEN_UNKNOWN;
 	pthread_mutex_unlock(&fs->state_lock);
-	if (!was_open || fs_probe_index(probe->fd, probe->sparse, &index))
+	/* One that is only remembered is looked at anew. */
+	if (!was_open || probe->fd < 0 ||
+	    fs_probe_index(probe->fd, probe->sparse, &index))
 		return was_open;
 	stamp = b2f_frame_stamp_of(&index);
 	return !b2f_frame_stamp_equal(&stamp, &looked_at);

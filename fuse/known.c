@@ -378,6 +378,27 @@ void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		learn(known, dev, ino, fd, max);
 }
 
+/* find(), but only if its names are known; locked. */
+static const struct fs_known_dir *find_known(struct fs_known *known, dev_t dev,
+					     ino_t ino)
+{
+	const struct fs_known_dir *dir = find(known, dev, ino);
+
+	return dir && dir->state == FS_KNOWN_KNOWN ? dir : NULL;
+}
+
+bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino)
+{
+	bool has;
+
+	if (known->events_fd < 0)
+		return false;
+	pthread_mutex_lock(&known->lock);
+	has = find_known(known, dev, ino);
+	pthread_mutex_unlock(&known->lock);
+	return has;
+}
+
 bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
 		    const char *name)
 {
@@ -389,9 +410,8 @@ bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
 		return false;
 	hash = fs_name_hash(name);
 	pthread_mutex_lock(&known->lock);
-	dir = find(known, dev, ino);
-	lacks = dir && dir->state == FS_KNOWN_KNOWN &&
-		!fs_name_set_has(&dir->names, hash);
+	dir = find_known(known, dev, ino);
+	lacks = dir && !fs_name_set_has(&dir->names, hash);
 	pthread_mutex_unlock(&known->lock);
 	return lacks;
 }

@@ -81,6 +81,9 @@ void fs_known_fini(struct fs_known *known);
 void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		    bool is_listed);
 
+/* Are the names of the directory known?  Then only this kernel changes it. */
+bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino);
+
 /*
  * Is it known that the directory had no @name at the last fs_known_enter()?
  */

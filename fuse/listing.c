@@ -29,6 +29,8 @@ struct fs_listing {
 	size_t start;
 	/* The position of that entry. */
 	int64_t pos;
+	/* The request has taken note of changes, as by fs_known_enter(). */
+	bool entered;
 	/*
 	 * The last view found.  It is listed behind its frame, at ~next_pos, a
 	 * position that the backing directory does not have.
@@ -89,6 +91,7 @@ void fs_listing_free(struct fs_listing *listing)
 void fs_listing_lock(struct fs_listing *listing)
 {
 	pthread_mutex_lock(&listing->lock);
+	listing->entered = false;
 }
 
 void fs_listing_unlock(struct fs_listing *listing)
@@ -223,13 +226,34 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
+/* Finds what @d is shown as, and opens it if it is a frame. */
+static int resolve(struct fs *fs, struct fs_listing *listing,
+		   const struct dirent64 *d, struct fs_probe *frame,
+		   char shown[FS_NAME_SIZE])
+{
+	const struct fs_place place = place_of(fs, listing);
+	int err;
+
+	if (!listing->entered && fs_suffix_stem(d->d_name, shown)) {
+		fs_known_enter(&fs->known, place.dev, place.ino, place.dirfd,
+			       true);
+		listing->entered = true;
+	}
+	if (d->d_type == DT_REG &&
+	    fs_resolve_remembered(&place, d->d_name, frame, shown))
+		return 0;
+	err = fs_resolve_shown(&place, d->d_name, frame, shown);
+	if (err)
+		frame->kind = FS_KIND_OTHER;
+	return err;
+}
+
 /* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */
 static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
 {
-	const struct fs_place place = place_of(fs, listing);
 	struct fs_probe *frame = &out->found.probe;
-	int err = 0;
+	int err;
 
 	if (fs_deleted_is_hidden(d->d_name)) {
 		if (fs->read_write)
@@ -242,15 +266,13 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	out->type = d->d_type;
 	out->next_pos = d->d_off;
 	frame->fd = -1;
+	frame->kind = FS_KIND_OTHER;
 	snprintf(out->name, sizeof(out->name), "%s", d->d_name);
 	snprintf(out->found.name, sizeof(out->found.name), "%s", d->d_name);
 	if (!may_be_frame(d->d_type) || strcmp(d->d_name, ".") == 0 ||
 	    strcmp(d->d_name, "..") == 0)
 		return 1;
-	if (fs_suffix_stem(d->d_name, out->name))
-		fs_known_enter(&fs->known, place.dev, place.ino, place.dirfd,
-			       true);
-	err = fs_resolve_shown(&place, d->d_name, frame, out->name);
+	err = resolve(fs, listing, d, frame, out->name);
 	if (err == -ENOENT)
 		return 0;
 	if (is_shortage(err))
@@ -261,11 +283,12 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	/* What lies about being a store is shown as a file after all. */
 	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {
 		fs_probe_close(frame);
+		frame->kind = FS_KIND_OTHER;
 		out->type = DT_UNKNOWN;
 		return 1;
 	}
 	/* A directory without a suffix may still be a frame. */
-	if (frame->fd >= 0) {
+	if (frame->kind == FS_KIND_FRAME) {
 		ino_t ino = fs_grow_shown_ino(fs, listing->dev, d->d_ino);
 
 		out->ino = fs_getattr_ino(fs, listing->dev,

@@ -29,8 +29,9 @@ struct fs_listed {
 	/* The position of the next entry. */
 	int64_t next_pos;
 	/*
-	 * If it is a frame that was looked at: that, as by fs_probe_kind(), which
-	 * fs_listing_get() opens and its caller closes; and its name below.
+	 * If it is a frame that was looked at: that, as by fs_probe_kind() or
+	 * fs_probe_remembered(), which the caller of fs_listing_get() closes; and
+	 * its name below.  Otherwise not of the kind FRAME.
 	 */
 	struct fs_found found;
 };
@@ -46,7 +47,7 @@ int fs_listing_new(struct fs *fs, struct fs_node *node,
 /* NULL does nothing. */
 void fs_listing_free(struct fs_listing *listing);
 
-/* The lock by which callers serialize their calls. */
+/* The lock by which callers serialize their calls, for one request each. */
 void fs_listing_lock(struct fs_listing *listing);
 void fs_listing_unlock(struct fs_listing *listing);
 

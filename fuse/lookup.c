@@ -179,7 +179,7 @@ int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 	const struct fs *fs = entry->fs;
 	int err = 0;
 
-	if (found->probe.fd < 0)
+	if (found->probe.kind != FS_KIND_FRAME)
 		return fs_lookup_answer(entry, answer, out);
 	/* Of others, the look that found out their kind has told it. */
 	if (found->probe.sparse)

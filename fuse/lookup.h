@@ -38,8 +38,8 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 		   struct fuse_entry_param *answer, struct fs_node **out);
 
 /*
- * The same of what a listing has found as @entry: of the frame @found, or if that
- * is not open, as fs_lookup_answer().
+ * The same of what a listing has found as @entry: of @found if that is a frame,
+ * otherwise as fs_lookup_answer().
  */
 B2F_MUST_CHECK
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "acl.h"
 #include "b2frame/create.h"
 #include "home.h"
 #include "probe.h"
@@ -63,6 +64,7 @@ bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
 	probe->has_npy_header = sizes.has_npy_header;
 	probe->is_npy = sizes.is_npy;
 	probe->read_only = sizes.read_only;
+	probe->no_acl = sizes.no_acl;
 	return true;
 }
 
@@ -73,10 +75,10 @@ struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe)
 	return b2f_frame_stamp_of(&probe->index);
 }
 
-void fs_probe_keep(struct fs_tree *tree, const struct fs_probe *probe,
+void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 		   const struct b2f_frame_stamp *before)
 {
-	const struct fs_sizes sizes = {
+	struct fs_sizes sizes = {
 		.stamp = b2f_frame_stamp_of(&probe->index),
 		.nbytes = probe->nbytes,
 		.cbytes = probe->cbytes,
@@ -85,8 +87,13 @@ void fs_probe_keep(struct fs_tree *tree, const struct fs_probe *probe,
 		.read_only = probe->read_only,
 	};
 
-	if (sizes.nbytes > 0 && b2f_frame_stamp_equal(&sizes.stamp, before))
-		fs_sizes_keep(&tree->sizes, &sizes);
+	if (sizes.nbytes == 0 || !b2f_frame_stamp_equal(&sizes.stamp, before))
+		return;
+	/* Another ACL gives it another ctime. */
+	probe->no_acl = fs_acl_is_none(probe->fd, probe->sparse ? B2F_INDEX_NAME
+								: NULL);
+	sizes.no_acl = probe->no_acl;
+	fs_sizes_keep(&tree->sizes, &sizes);
 }
 
 int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
@@ -256,6 +263,25 @@ int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 	else
 		*out = probe;
 	return err;
+}
+
+bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
+			 const char *name, struct fs_probe *out)
+{
+	const int flags =
+		AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+	struct fs_probe probe = {.fd = -1, .kind = FS_KIND_FRAME};
+
+	/* On another device it may be our own mount, or another daemon's. */
+	if (fstatat(dirfd, name, &probe.st, flags) || probe.st.st_dev != dev ||
+	    !S_ISREG(probe.st.st_mode))
+		return false;
+	probe.index = probe.st;
+	/* Attributes without that need the file itself. */
+	if (!fs_probe_known(tree, &probe) || !probe.no_acl)
+		return false;
+	*out = probe;
+	return true;
 }
 
 void fs_probe_close(struct fs_probe *probe)

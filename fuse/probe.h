@@ -16,7 +16,7 @@
 
 /* A file of the backing filesystem, opened as O_PATH and looked at. */
 struct fs_probe {
-	/* -1: closed. */
+	/* -1: closed, or from fs_probe_remembered(). */
 	int fd;
 	/* DIR, FRAME or OTHER. */
 	enum fs_kind kind;
@@ -40,6 +40,8 @@ struct fs_probe {
 	bool is_npy;
 	/* It has a b2f_frame_obstacle(). */
 	bool read_only;
+	/* The index is known to have no ACL. */
+	bool no_acl;
 	/* Both 0 if its header is invalid. */
 	uint64_t nbytes;
 	uint64_t cbytes;
@@ -60,6 +62,16 @@ int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 B2F_MUST_CHECK
 int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out);
+
+/*
+ * Gets what fs_probe_open() would, but for the descriptor, if @name in @dirfd is
+ * a frame in one file and the last look at it is still true.  That takes one
+ * system call, which asks no daemon, not even this one.  The directory is on the
+ * device @dev, and only this kernel changes what is in it.  Returns false if
+ * there is more to look at.
+ */
+bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
+			 const char *name, struct fs_probe *out);
 
 /* Closes the descriptor, if it is open. */
 void fs_probe_close(struct fs_probe *probe);
@@ -86,10 +98,11 @@ bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe);
 
 /*
  * Before @probe->index is read: its stamp if it is settled (seen.h).  With it
- * fs_probe_keep() notes what was read, if that was of this very version.
+ * fs_probe_keep() notes what was read, if that was of this very version, and
+ * whether there is an ACL.
  */
 struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe);
-void fs_probe_keep(struct fs_tree *tree, const struct fs_probe *probe,
+void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 		   const struct b2f_frame_stamp *before);
 
 #endif

@@ -117,6 +117,22 @@ int fs_resolve_shown(const struct fs_place *place, const char *name,
 	return err;
 }
 
+bool fs_resolve_remembered(const struct fs_place *place, const char *name,
+			   struct fs_probe *frame, char shown[FS_NAME_SIZE])
+{
+	char stem[FS_NAME_SIZE];
+	struct fs_probe probe;
+
+	if (!fs_suffix_stem(name, stem) || !place->known ||
+	    !fs_known_has(place->known, place->dev, place->ino) ||
+	    !fs_probe_remembered(place->tree, place->dirfd, place->dev, name,
+				 &probe) ||
+	    show_frame(place, name, shown))
+		return false;
+	*frame = probe;
+	return true;
+}
+
 /* Finds the only frame @stem.SUFFIX; nothing has the name @stem itself. */
 static int find_frame(const struct fs_place *place, const char *stem,
 		      struct fs_found *out)

@@ -78,6 +78,13 @@ B2F_MUST_CHECK
 int fs_resolve_shown(const struct fs_place *place, const char *name,
 		     struct fs_probe *frame, char shown[FS_NAME_SIZE]);
 
+/*
+ * The same of a frame in one file of which the last look is still true, as by
+ * fs_probe_remembered().  Returns false if only fs_resolve_shown() can tell.
+ */
+bool fs_resolve_remembered(const struct fs_place *place, const char *name,
+			   struct fs_probe *frame, char shown[FS_NAME_SIZE]);
+
 /* Returns 1 if @name exists in @place, 0 or an errno. */
 B2F_MUST_CHECK
 int fs_resolve_exists(const struct fs_place *place, const char *name);

@@ -39,6 +39,7 @@ struct fs_sizes {
 	bool has_npy_header;
 	bool is_npy;
 	bool read_only;
+	bool no_acl;
 };
 
 struct fs_sizes_table {

@@ -11,6 +11,7 @@ import errno
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import time
 
@@ -288,6 +289,57 @@ def test_indexes_that_have_not_changed_are_not_read_again():
                 before = index_reads("trace")
                 assert before >= 40
         assert index_reads("trace") == before
+
+
+def opens_of_frames(trace):
+    lines = pathlib.Path(trace).read_text().splitlines()
+    return sum("openat(" in line and '.b2frame"' in line for line in lines)
+
+
+def test_a_second_listing_opens_no_frame_in_one_file():
+    os.mkdir("src")
+    for i in range(300):
+        make(f"src/{i}.b2frame", None, nbytes=8000, kind="contiguous")
+    time.sleep(0.1)
+    with Traced("src", "mnt"):
+        assert len(os.listdir("mnt")) == 300
+        before = opens_of_frames("trace")
+        assert before >= 300
+        assert len(os.listdir("mnt")) == 300
+        assert opens_of_frames("trace") == before
+
+
+def set_acl(path):
+    """The owner may read and write, all others but user 1 may read."""
+    entries = (1, 6, -1), (2, 0, 1), (4, 4, -1), (16, 4, -1), (32, 4, -1)
+    os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) +
+                b"".join(struct.pack("<HHi", *entry) for entry in entries))
+
+
+def test_a_listing_tells_what_has_changed_since_the_last_one():
+    os.mkdir("src")
+    for name in "acl", "gone", "grown", "mode", "plain", "replaced", "same":
+        make(f"src/{name}.b2frame", None, nbytes=8000, chunk=8000,
+             kind="contiguous")
+    make("new.b2frame", None, nbytes=16000, kind="contiguous")
+    time.sleep(0.1)
+    # Only a listing tells the kernel.
+    with Mount("src", "mnt", "-o",
+               "allow_other,attr_timeout=1000,entry_timeout=1000"):
+        for _ in range(3):
+            assert set(sizes("mnt").values()) == {8000}
+        set_acl("src/acl.b2frame")
+        os.unlink("src/gone.b2frame")
+        blosc2.open("src/grown.b2frame", mode="a").append_data(bytes(8000))
+        os.chmod("src/mode.b2frame", 0o600)
+        pathlib.Path("src/plain.b2frame").write_text("text")
+        os.rename("new.b2frame", "src/replaced.b2frame")
+        assert sizes("mnt") == {
+            "acl": 8000, "grown": 16000, "mode": 8000, "plain.b2frame": 4,
+            "replaced": 16000, "same": 8000}
+        modes = {name: os.stat(f"mnt/{name}").st_mode & 0o777
+                 for name in ("acl", "mode", "same")}
+        assert modes == {"acl": 0o600, "mode": 0o600, "same": 0o644}, modes
 
 
 def sizes(path):
