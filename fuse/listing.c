@@ -18,6 +18,9 @@
 
 #define BUFFER_SIZE (64 << 10)
 
+/* How many frames to look at before a listing goes on. */
+#define AHEAD_MAX 256
+
 struct fs_listing {
 	pthread_mutex_t lock;
 	/* -1: the made-up directory around a single frame. */
@@ -29,6 +32,8 @@ struct fs_listing {
 	size_t start;
 	/* The position of that entry. */
 	int64_t pos;
+	/* Before this place in the buffer all frames were looked at. */
+	size_t ahead;
 	/* The request has taken note of changes, as by fs_known_enter(). */
 	bool entered;
 	/*
@@ -195,7 +200,7 @@ static int fill(struct fs_listing *listing, int64_t pos)
 	if (n < 0)
 		return -errno;
 	listing->nbytes = (size_t)n;
-	listing->start = 0;
+	listing->start = listing->ahead = 0;
 	listing->pos = pos;
 	return 0;
 }
@@ -267,6 +272,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	out->next_pos = d->d_off;
 	frame->fd = -1;
 	frame->kind = FS_KIND_OTHER;
+	frame->was_read = false;
 	snprintf(out->name, sizeof(out->name), "%s", d->d_name);
 	snprintf(out->found.name, sizeof(out->found.name), "%s", d->d_name);
 	if (!may_be_frame(d->d_type) || strcmp(d->d_name, ".") == 0 ||
@@ -299,6 +305,48 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		out->type = DT_UNKNOWN;
 	add_view(fs, listing, listing->fd, d->d_name, out);
 	return 1;
+}
+
+/* Frames of a listing that are looked at together. */
+struct ahead {
+	struct fs_tree *tree;
+	int dirfd;
+	size_t nnames;
+	const char *names[AHEAD_MAX];
+};
+
+static int look(void *arg, size_t i)
+{
+	const struct ahead *ahead = arg;
+	struct fs_probe probe;
+
+	/* What is found stays in the table; what is not is looked for again. */
+	if (!fs_probe_open(ahead->tree, ahead->dirfd, ahead->names[i], &probe))
+		fs_probe_close(&probe);
+	return 0;
+}
+
+void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
+{
+	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
+	size_t at = listing->start;
+
+	/* Looking ahead has not helped: this is no valid frame, or too young. */
+	if (at < listing->ahead) {
+		listing->ahead = listing->nbytes;
+		return;
+	}
+	while (at < listing->nbytes && ahead.nnames < AHEAD_MAX) {
+		const struct dirent64 *d = (const void *)(listing->buffer + at);
+		char stem[FS_NAME_SIZE];
+
+		if ((d->d_type == DT_REG || d->d_type == DT_DIR) &&
+		    fs_suffix_stem(d->d_name, stem))
+			ahead.names[ahead.nnames++] = d->d_name;
+		at += d->d_reclen;
+	}
+	listing->ahead = at;
+	(void)!b2f_runtime_for(fs->runtime, ahead.nnames, look, &ahead);
 }
 
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,

@@ -60,4 +60,10 @@ B2F_MUST_CHECK
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		   struct fs_listed *out);
 
+/*
+ * The index of the entry that was got last had to be read: so looks at the frames
+ * behind it, several at once, which makes them known (sizes.h).
+ */
+void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing);
+
 #endif

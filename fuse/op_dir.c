@@ -122,6 +122,8 @@ static int fill(struct answer *a, struct fs_listing *listing, int64_t pos)
 	while ((result = fs_listing_get(fs, listing, pos, &entry)) == 1) {
 		bool is_put = a->plus ? put_plus(a, &entry) : put(a, &entry);
 
+		if (a->plus && entry.found.probe.was_read)
+			fs_listing_look_ahead(fs, listing);
 		fs_probe_close(&entry.found.probe);
 		if (!is_put)
 			break;

@@ -106,6 +106,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 	if (fs_probe_known(tree, probe))
 		return 0;
 	before = fs_probe_settled(probe);
+	probe->was_read = true;
 	/* "." cannot be exchanged, and leads to what our mount covers. */
 	if (probe->sparse)
 		err = b2f_frame_peek(probe->fd, ".", &peek);
@@ -163,6 +164,7 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 		return 0;
 	}
 	before = fs_probe_settled(probe);
+	probe->was_read = true;
 	err = b2f_frame_peek(dirfd, name, &peek);
 	if (is_shortage(err))
 		return err;

@@ -42,6 +42,8 @@ struct fs_probe {
 	bool read_only;
 	/* The index is known to have no ACL. */
 	bool no_acl;
+	/* The index had to be read, as it was not known (sizes.h). */
+	bool was_read;
 	/* Both 0 if its header is invalid. */
 	uint64_t nbytes;
 	uint64_t cbytes;

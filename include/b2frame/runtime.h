@@ -96,6 +96,16 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 			   struct b2f_runtime_stats *out);
 
 /*
+ * Calls @fn(@arg, i) once for each i < @n, on the workers and on the calling
+ * thread, and returns when all calls have: for what waits for the disk as well as
+ * for what computes.  After a call fails, calls that did not start are left out.
+ * Returns 0, or the error of the lowest i that failed.
+ */
+B2F_MUST_CHECK
+int b2f_runtime_for(struct b2f_runtime *runtime, size_t n,
+		    int (*fn)(void *arg, size_t i), void *arg);
+
+/*
  * Gives memory back that is kept for what comes next, but for what is cached of
  * open files.  May take some milliseconds.
  */

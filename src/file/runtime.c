@@ -124,6 +124,12 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 	b2f_tally_get(runtime->tally, out->codecs);
 }
 
+int b2f_runtime_for(struct b2f_runtime *runtime, size_t n,
+		    int (*fn)(void *arg, size_t i), void *arg)
+{
+	return b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, n, fn, arg);
+}
+
 void b2f_runtime_trim(struct b2f_runtime *runtime)
 {
 	b2f_idle_trim(&runtime->idle);
