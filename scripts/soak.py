@@ -16,10 +16,13 @@ import packed  # noqa: E402
 import power  # noqa: E402
 import remote_faults  # noqa: E402
 import remote_kills  # noqa: E402
+import remote_lies  # noqa: E402
+import remote_mount_kills  # noqa: E402
 import remote_writers  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
 import suites  # noqa: E402
+import ceph_server  # noqa: E402
 from mounting import run_one  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
@@ -89,7 +92,7 @@ def blp(count, seed):
             seed + first // 100, min(100, count - first))
 
 
-def remote(count, seed):
+def remote_server(count, seed):
     """Writers; kills; then a hundred reads at a time, each in a mount of its own."""
     yield f"writers, seed {seed}", lambda: remote_writers.race(
         count // 5, seed)
@@ -97,9 +100,27 @@ def remote(count, seed):
         count // 20, seed)
     for i in range(max(1, count // 1000)):
         yield f"kills, seed {seed + i}", lambda: remote_kills.kill(seed + i)
+        yield f"kills of mounts, seed {seed + i}", lambda: \
+            remote_mount_kills.kill(seed + i)
     for first in range(0, count, 100):
         yield f"seed {seed + first}", lambda: remote_faults.play(
             min(100, count - first), seed + first)
+
+
+def remote(count, seed, ceph=False):
+    """By VersityGW, or the server of B2F_S3, then a server that lies, then Ceph."""
+    if ceph and ceph_server.missing():
+        sys.exit(f"scripts/soak remote: {ceph_server.missing()}")
+    yield from remote_server(count, seed)
+    for i in range(max(1, count // 500)):
+        yield f"lies, seed {seed + i}", lambda: remote_lies.play(40, seed + i)
+        yield f"lies to a mount, seed {seed + i}", lambda: \
+            remote_lies.play_mount(seed + i)
+    if ceph:
+        with ceph_server.CephServer() as server:
+            os.environ["B2F_S3"] = server.url
+            for what, run in remote_server(count // 5, seed):
+                yield f"Ceph, {what}", run
 
 
 def cut_power(kind, count, seed, options, contiguous):
@@ -142,7 +163,7 @@ RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
         "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut),
-           "--small": (fsx, kill), "--sparse": (cut,)}
+           "--small": (fsx, kill), "--sparse": (cut,), "--ceph": (remote,)}
 
 
 def usage():
