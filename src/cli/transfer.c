@@ -260,7 +260,10 @@ static int fill_directory(struct job *job, struct cli_target *target)
 	return err;
 }
 
-/* Is the frame another one now?  @err is why it was not copied. */
+/*
+ * Is no copy of this version ever going to be whole?  @err is why this one is not.  Of a
+ * frame at a path that is removed or replaced at this moment, mostly a file is missing.
+ */
 static bool is_outdated(const struct job *job, int err)
 {
 	const struct b2f_frame_stamp then = b2f_frame_stamp_get(job->frame);
@@ -269,11 +272,14 @@ static bool is_outdated(const struct job *job, int err)
 
 	if (err == -ESTALE || b2f_remote_is_url(job->path))
 		return err == -ESTALE;
-	/* Of one that was replaced, files were missing. */
-	if (cli_frames_stat(job->path, &st))
-		return true;
-	now = b2f_frame_stamp_of(&st);
-	return !b2f_frame_stamp_equal(&now, &then);
+	if (cli_frames_stat(job->path, &st) == 0) {
+		now = b2f_frame_stamp_of(&st);
+		if (b2f_frame_stamp_equal(&now, &then))
+			return err == B2F_ECORRUPT;
+	}
+	cli_message_error("%s: another program has changed it meanwhile",
+			  job->path);
+	return true;
 }
 
 static int frame_to_path(struct job *job)

@@ -183,14 +183,16 @@ def check_faults(client, proxy):
 def check_damage(client):
     """A chunk that is damaged is not copied; the source is named."""
     ctl("copy", "-q", "x.b2frame", "bad.b2frame")
-    chunk = sorted(pathlib.Path("bad.b2frame").glob("*.chunk"))[0]
+    chunk = sorted(pathlib.Path("bad.b2frame").glob("*.chunk"))[-1]
     bytes_ = bytearray(chunk.read_bytes())
     bytes_[len(bytes_) // 2] ^= 1
     chunk.write_bytes(bytes_)
     for to in f"{S3}/bad.b2frame", "bad-2.b2frame":
-        err = ctl("copy", "-q", "bad.b2frame", to, status=1)[1]
+        err = ctl("copy", "-q", "-T1", "bad.b2frame", to, status=1)[1]
         assert "bad.b2frame" in err and "checksum" in err, err
         ctl("info", to, status=1)
+    # No other copy of it goes on.
+    assert not left()
     chunk.unlink()
     err = ctl("copy", "-q", "bad.b2frame", f"{S3}/bad.b2frame", status=1)[1]
     assert "bad.b2frame" in err, err
