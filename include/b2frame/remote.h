@@ -126,6 +126,9 @@ void b2f_remote_free(struct b2f_remote *remote);
 /* Is it a place in an object store, which can be listed? */
 bool b2f_remote_has_list(const struct b2f_remote *remote);
 
+/* How long chunks that were replaced stay, seconds: as the options say. */
+unsigned int b2f_remote_keep_s(const struct b2f_remote *remote);
+
 /* What messages call @remote: its URL, without what may be secret in it. */
 const char *b2f_remote_label(const struct b2f_remote *remote);
 
@@ -266,8 +269,14 @@ B2F_MUST_CHECK
 int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 			    struct b2f_remote_remains **out);
 
-/* Removes the chunks, and waits for that; NULL does nothing. */
+/*
+ * Removes the chunks, and waits for that; NULL does nothing.  Those of a frame that was
+ * replaced are left if the frame that took its place has gone since.
+ */
 void b2f_remote_remains_free(struct b2f_remote_remains *remains);
+
+/* Leaves them, as chunks that no index names; NULL does nothing. */
+void b2f_remote_remains_leave(struct b2f_remote_remains *remains);
 
 /* Chunk objects that no index names. */
 struct b2f_remote_orphans {
@@ -279,9 +288,10 @@ struct b2f_remote_orphans {
 };
 
 /*
- * Finds chunks of the sparse frame @path that its index does not name, and removes
- * those that are at least @older_s seconds old, by the clocks of server and client,
- * unless @dry_run.  No writer may take so long from a chunk to its commit.
+ * Finds chunks of the sparse frame @path that its index does not name (of what has no
+ * index, and nothing but chunks, all), and removes those that are at least @older_s
+ * seconds old, by the clocks of server and client, unless @dry_run.  No writer may take
+ * so long from a chunk to its commit.
  *
  * Returns 0, or as b2f_remote_open_frame() and b2f_remote_allow_write().
  */
@@ -293,11 +303,39 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 /*
  * Makes @to a copy of the sparse frame @from, by the server itself, index last.
  * Returns 0, -EEXIST (@to has an index), -ENOENT, -ESTALE (@from has changed
- * meanwhile), -EROFS or an error of requests; then chunks may be left at @to.
+ * meanwhile), -EXDEV (chunks are there, and its own cannot have other ids), -EROFS or
+ * an error of requests; then chunks may be left at @to.
  */
 B2F_MUST_CHECK
 int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
 			  const char *to);
+
+struct b2f_remote_renamed {
+	/* The frame is at its new path, in the version @now; or that is not known. */
+	bool is_there;
+	struct b2f_frame_stamp now;
+	bool unsure;
+	/* What is left at the old path; NULL: the frame is there yet. */
+	struct b2f_remote_remains *from;
+	/* What is left of the frame that was replaced; or NULL. */
+	struct b2f_remote_remains *replaced;
+};
+
+/*
+ * Gives the sparse @frame, which was opened from @remote, the path @to, by copies that
+ * the server makes: the frame is there, in one step, before it has gone from its old
+ * path.  With @replace the frame that is there goes, whatever its version.  @frame
+ * stays what it was; free what is in *@out, which is set in any case.
+ *
+ * Returns 0, -EEXIST, -ESTALE (there is another version of @frame now), -EXDEV (its
+ * chunks cannot have other ids, and there are chunks; or it is not sparse), -EBUSY
+ * (others keep replacing @to), -EINVAL (that is where it is), -EROFS or an error of
+ * requests.
+ */
+B2F_MUST_CHECK
+int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
+			    const char *to, bool replace,
+			    struct b2f_remote_renamed *out);
 
 /*
  * Puts the @n bytes at @bytes as the object @path, which must be in the version

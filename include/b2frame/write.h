@@ -233,6 +233,25 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg);
 
 /*
+ * Gives @frame, which is what is stored, another place, and opens it there: *@out is
+ * the same data.  Returns 0 or an error.
+ */
+typedef int b2f_file_move_fn(void *arg, struct b2f_frame *frame,
+			     struct b2f_frame **out);
+
+/*
+ * Commits everything, and calls @fn with @arg; nothing is written meanwhile.  @file
+ * goes on with what it returns.  Readers may be at what was there before until they
+ * end.
+ *
+ * Returns 0; as b2f_file_commit(); -ESTALE (another program has changed the frame);
+ * -EBUSY (there is always more to commit); as b2f_frame_open(), or what @fn returned:
+ * then @file stays where it was.
+ */
+B2F_MUST_CHECK
+int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg);
+
+/*
  * Returns true once after a change by another program became visible: a write
  * began with it, or a commit was merged with it.  Drop any bytes of the file
  * that were kept.  b2f_file_refresh() tells of such a change, too.

@@ -4,8 +4,7 @@
 #include "file/writer.h"
 #include "frame/txn_commit.h"
 
-/* The index as it was read, or as the last change of ours left it.  Locked. */
-static struct b2f_frame_stamp known_stamp(const struct b2f_file *file)
+struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
 
@@ -38,19 +37,15 @@ static int has_changed(struct b2f_file *file)
 		return b2f_txn_has_changed(txn);
 	frame = b2f_file_frame_ref(file);
 	pthread_mutex_lock(&file->lock);
-	known = known_stamp(file);
+	known = b2f_file_known_stamp(file);
 	pthread_mutex_unlock(&file->lock);
 	err = b2f_store_stamp_index(frame->store, &now);
 	b2f_frame_close(frame);
 	return err ? err : !b2f_frame_stamp_equal(&now, &known);
 }
 
-/*
- * Continues with @newer, which it takes over; nothing is dirty.  @w is the
- * writer whose locks are held, NULL if there was none.
- */
-static int continue_with(struct b2f_file *file, struct b2f_writer *w,
-			 struct b2f_frame *newer)
+int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
+			   struct b2f_frame *newer)
 {
 	struct b2f_txn *old = NULL;
 	int err = 0;
@@ -100,7 +95,7 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w, bool revert)
 	}
 	if (revert)
 		b2f_file_discard(file);
-	err = continue_with(file, w, newer);
+	err = b2f_file_continue_with(file, w, newer);
 	return err == -EBUSY ? 0 : err;
 }
 
@@ -181,11 +176,7 @@ int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err)
 	return has_changed(file) > 0 ? -ESTALE : err;
 }
 
-/*
- * The writer with its commit_lock, or NULL as long as there is none.  Also
- * takes the allow_lock, so that none comes meanwhile.
- */
-static struct b2f_writer *hold_writer(struct b2f_file *file)
+struct b2f_writer *b2f_file_hold_writer(struct b2f_file *file)
 {
 	struct b2f_writer *w = b2f_writer_of(file), *now;
 
@@ -214,7 +205,7 @@ static void release_writer(struct b2f_file *file, struct b2f_writer *w)
 static void know_index(struct b2f_file *file, bool sets_mtime)
 {
 	struct b2f_txn *txn = file->writer ? file->writer->txn : NULL;
-	struct b2f_frame_stamp known = known_stamp(file), now;
+	struct b2f_frame_stamp known = b2f_file_known_stamp(file), now;
 
 	if (txn && !txn->store->sparse) {
 		b2f_store_note_attributes(txn->store, sets_mtime);
@@ -232,7 +223,7 @@ static void know_index(struct b2f_file *file, bool sets_mtime)
 int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg)
 {
-	struct b2f_writer *w = hold_writer(file);
+	struct b2f_writer *w = b2f_file_hold_writer(file);
 	struct b2f_frame *frame = b2f_file_frame_ref(file);
 	/*
 	 * Every version of the frame is in the same directory, but that a small

@@ -27,6 +27,7 @@
  *   file_anew      an array is written from the beginning
  *   file_change, file_commit, file_settings what writers call
  *   file_grow      a small file becomes a sparse frame
+ *   file_move      the frame of a file gets another place
  *   runtime        makes what all files share
  *   blp_base       a Bloscpack file that a longer one begins with
  *   check, convert, convert_*               whole frames
@@ -118,6 +119,23 @@ uint64_t b2f_file_size_locked(const struct b2f_file *file);
 void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 
 /* file_refresh.c */
+
+/* The index as it was read, or as the last change of ours left it.  Locked. */
+struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
+
+/*
+ * Continues with @newer, which it takes over; nothing is dirty.  @w is the
+ * writer whose locks are held, NULL if there was none.  Returns 0 or -EBUSY.
+ */
+B2F_MUST_CHECK
+int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
+			   struct b2f_frame *newer);
+
+/*
+ * The writer with its commit_lock, or NULL as long as there is none.  Also
+ * takes the allow_lock, so that none comes meanwhile.
+ */
+struct b2f_writer *b2f_file_hold_writer(struct b2f_file *file);
 
 /*
  * Continues with what another program made of the frame, if nothing is dirty

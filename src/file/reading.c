@@ -172,7 +172,8 @@ int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 		b2f_reading_end(&r);
 		if (n >= 0)
 			break;
-		if (file->stays && !b2f_writer_of(file))
+		/* It may have been moved while it was read. */
+		if (file->stays && !b2f_writer_of(file) && !is_old(&r))
 			return b2f_file_stay_error(file, n);
 		if (!is_old(&r) && n != -ENOMEM)
 			b2f_file_catch_up(file);

@@ -30,6 +30,12 @@ bool b2f_remote_has_list(const struct b2f_remote *remote)
 	return false;
 }
 
+unsigned int b2f_remote_keep_s(const struct b2f_remote *remote)
+{
+	(void)remote;
+	return 0;
+}
+
 const char *b2f_remote_label(const struct b2f_remote *remote)
 {
 	(void)remote;
@@ -150,6 +156,23 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 {
 	(void)remains;
+}
+
+void b2f_remote_remains_leave(struct b2f_remote_remains *remains)
+{
+	(void)remains;
+}
+
+int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
+			    const char *to, bool replace,
+			    struct b2f_remote_renamed *out)
+{
+	(void)remote;
+	(void)frame;
+	(void)to;
+	(void)replace;
+	*out = (struct b2f_remote_renamed){.from = NULL};
+	return B2F_EUNSUPPORTED;
 }
 
 int b2f_remote_sweep(struct b2f_remote *remote, const char *path,

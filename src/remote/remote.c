@@ -162,6 +162,11 @@ bool b2f_remote_has_list(const struct b2f_remote *remote)
 	return remote->url.s3;
 }
 
+unsigned int b2f_remote_keep_s(const struct b2f_remote *remote)
+{
+	return remote->keep_s;
+}
+
 const char *b2f_remote_label(const struct b2f_remote *remote)
 {
 	return remote->url.label;

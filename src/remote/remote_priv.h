@@ -7,8 +7,9 @@
  * (ranges of versions), remote and remote_list (a place, single objects, names), put,
  * conditions and copier (writes of objects), window (one open object), chunk_versions
  * and remote_place (what is known of a frame), ahead, upload and sweeper (chunks that
- * come and go), remote_store and remote_write (the objects of a frame), remote_open,
- * remote_change and remote_sweep (whole frames).  Without libcurl there is absent.c.
+ * come and go), remote_store and remote_write (the objects of a frame), replaced,
+ * remains and remote_open, then remote_change, remote_copy, remote_rename and
+ * remote_sweep (whole frames).  Without libcurl there is absent.c.
  *
  * Layer: remote.  May include: base/ store/ frame/ pack/.
  *

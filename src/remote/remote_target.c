@@ -14,13 +14,12 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/sorted.h"
 #include "frame/copy_target.h"
-#include "frame/frame.h"
-#include "frame/txn.h"
+#include "frame/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "remote/remote_write.h"
+#include "remote/replaced.h"
 #include "remote/sweeper.h"
 
 /* So many objects are looked at at a time. */
@@ -34,12 +33,7 @@ struct remote_target {
 	struct b2f_remote_place *place;
 	bool replace;
 	struct b2f_frame_stamp version;
-	/* The index that is there, if there is one, and what is beside it. */
-	bool has_index;
-	struct b2f_remote_stat index;
-	struct b2f_note note;
-	/* Chunks that the index names, sorted: they go with it. */
-	struct b2f_ids old;
+	struct b2f_replaced there;
 	/* All other chunks that are there. */
 	struct b2f_ids others;
 	/* No number from this on was ever given. */
@@ -76,17 +70,12 @@ static int look_at(const struct remote_target *t, const char *path,
 static int look_at_place(struct remote_target *t, bool *has_object,
 			 struct b2f_why *why)
 {
-	char *path = b2f_remote_place_path(t->place, B2F_OBJECT_INDEX);
 	struct b2f_remote_stat object;
-	int err = path ? look_at(t, path, &t->index, &t->note, why) : -ENOMEM;
+	int err = b2f_replaced_find(t->place, &t->there, why);
 
-	free(path);
-	if (err != -ENOENT) {
-		t->has_index = !err;
+	if (err || t->there.is_there)
 		return err;
-	}
 	/* A bucket is no object. */
-	*why = (struct b2f_why){""};
 	if (!*t->place->remote->url.base && !*t->place->path)
 		return 0;
 	err = look_at(t, t->place->path, &object, NULL, why);
@@ -98,39 +87,8 @@ static int look_at_place(struct remote_target *t, bool *has_object,
 
 static bool is_same_copy(const struct remote_target *t)
 {
-	return t->has_index && t->note.nmarks &&
-	       t->note.marks[0] == mark_of(t, B2F_INDEX_NAME);
-}
-
-/* The numbers that the frame there names; of one that is damaged, none. */
-static int list_old(struct remote_target *t, struct b2f_why *why)
-{
-	const struct b2f_frame_options options = {.log = NULL};
-	struct b2f_remote_place *place = t->place;
-	struct b2f_frame_stamp stamp = b2f_remote_stamp(&t->index);
-	struct b2f_frame *frame = NULL;
-	int err = b2f_remote_open_frame(place->remote, place->path, &options,
-					&frame);
-
-	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
-	    err == B2F_EUNSUPPORTED)
-		return 0;
-	if (err)
-		return b2f_why_set(why, err, "it cannot be opened: %s",
-				   strerror(-err));
-	if (!b2f_frame_stamp_equal(&stamp, &frame->stamp))
-		err = b2f_why_set(why, -ESTALE, "another program changes it");
-	for (uint64_t i = 0; i < frame->entries.n && !err; i++) {
-		uint64_t raw = b2f_entries_raw(&frame->entries, i);
-
-		if (b2f_txn_is_stored(raw))
-			err = b2f_ids_add(&t->old, b2f_txn_chunk_id(raw));
-	}
-	b2f_frame_close(frame);
-	if (t->old.n)
-		qsort(t->old.ids, t->old.n, sizeof(*t->old.ids),
-		      b2f_compare_u64);
-	return err;
+	return t->there.is_there && t->there.note.nmarks &&
+	       t->there.note.marks[0] == mark_of(t, B2F_INDEX_NAME);
 }
 
 static int note_chunk(void *arg, int64_t id)
@@ -139,8 +97,7 @@ static int note_chunk(void *arg, int64_t id)
 	uint64_t number = (uint64_t)id;
 
 	t->next = b2f_max_u64(t->next, number + 1);
-	if (t->old.n && bsearch(&number, t->old.ids, t->old.n,
-				sizeof(number), b2f_compare_u64))
+	if (b2f_ids_has_sorted(&t->there.ids, number))
 		return 0;
 	return b2f_ids_add(&t->others, number);
 }
@@ -226,7 +183,7 @@ static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
 static bool may_keep_numbers(const struct remote_target *t,
 			     const struct b2f_copy_list *list, size_t nforeign)
 {
-	if (t->has_index || nforeign)
+	if (t->there.is_there || nforeign)
 		return false;
 	for (size_t i = 0; i < list->n; i++)
 		if (list->chunks[i].is_there &&
@@ -238,11 +195,12 @@ static bool may_keep_numbers(const struct remote_target *t,
 static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 			size_t nforeign, struct b2f_why *why)
 {
+	const struct b2f_ids *old = &t->there.ids;
 	bool keep = may_keep_numbers(t, list, nforeign);
 
-	t->next = b2f_max_u64(t->next, t->note.next_id);
-	if (t->old.n)
-		t->next = b2f_max_u64(t->next, t->old.ids[t->old.n - 1] + 1);
+	t->next = b2f_max_u64(t->next, t->there.note.next_id);
+	if (old->n)
+		t->next = b2f_max_u64(t->next, old->ids[old->n - 1] + 1);
 	/* Another writer may begin there, too. */
 	if (!keep)
 		t->next += b2f_note_draw() % 256;
@@ -281,15 +239,15 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		list->is_done = true;
 		return 0;
 	}
-	if (!t->replace && (t->has_index || has_object))
+	if (!t->replace && (t->there.is_there || has_object))
 		return -EEXIST;
 	/* There may be both, but not on all servers, nor in one step. */
 	if (has_object)
 		return b2f_why_set(why, -ENOTDIR,
 				   "an object has that name, which no sparse "
 				   "frame takes the place of");
-	if (t->has_index)
-		err = list_old(t, why);
+	if (t->there.is_there)
+		err = b2f_replaced_list(place, &t->there, why);
 	if (!err)
 		err = b2f_remote_list_chunks(place, 0, note_chunk, t, why);
 	if (!err)
@@ -352,11 +310,11 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 		.path = path,
 		.data = index,
 		.size = size,
-		.replaces = t->has_index ? &t->index : NULL,
+		.replaces = t->there.is_there ? &t->there.index : NULL,
 	};
 	int err;
 
-	b2f_note_follow(&spec.note, &t->note, mark_of(t, B2F_INDEX_NAME));
+	b2f_note_follow(&spec.note, &t->there.note, mark_of(t, B2F_INDEX_NAME));
 	spec.note.next_id = t->next;
 	err = path ? put_marked(t, &spec, why) : -ENOMEM;
 	free(path);
@@ -366,8 +324,10 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 /* What the new index does not name any more goes; it does no harm if it stays. */
 static void remove_old(struct remote_target *t)
 {
-	for (size_t i = 0; i < t->old.n; i++)
-		b2f_sweeper_remove(t->place, (int64_t)t->old.ids[i]);
+	const struct b2f_ids *old = &t->there.ids;
+
+	for (size_t i = 0; i < old->n; i++)
+		b2f_sweeper_remove(t->place, (int64_t)old->ids[i]);
 	b2f_sweeper_fini(t->place);
 }
 
@@ -387,7 +347,7 @@ static void free_target(struct b2f_copy_target *target)
 	struct remote_target *t = target_of(target);
 
 	b2f_remote_place_unref(t->place);
-	b2f_ids_fini(&t->old);
+	b2f_replaced_fini(&t->there);
 	b2f_ids_fini(&t->others);
 	free(t);
 }

@@ -10,6 +10,9 @@
                             METHOD whose path contains TEXT
         each M METHOD TEXT KIND [VALUE]
                             the same for each M-th of them
+        stop N KIND         N more requests pass, then one is as KIND says, and those
+                            behind it are dropped, as if the client were killed
+        go                  all pass again; answered by how many did not
         no_conditions       it takes no notice of If-Match and If-None-Match
         no_notes            it keeps no x-amz-meta
         bare_etags          it knows only ETags without quotes in If-Match of PUT
@@ -42,7 +45,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from http_server import Handler, Server
-from proxy import Fault, Proxy
+from proxy import Fault, Proxy, drop
 
 
 class Object:
@@ -223,7 +226,28 @@ class Plan:
     """What happens to which requests; the first fault that fits."""
     def __init__(self):
         self.faults = []
+        # How many pass before the client seems to be killed, by what; or None.
+        self.left = None
+        self.end = drop
+        self.nstopped = 0
         self.lock = threading.Lock()
+
+    def stop(self, n, fault):
+        with self.lock:
+            self.left, self.end, self.nstopped = n, fault, 0
+
+    def go(self):
+        with self.lock:
+            self.left = None
+            return self.nstopped
+
+    def is_stopped(self):
+        """Locked."""
+        if self.left is None or self.left > 0:
+            self.left = self.left and self.left - 1
+            return None
+        self.nstopped += 1
+        return self.end if self.nstopped == 1 else drop
 
     def add(self, method, text, picks, fault):
         with self.lock:
@@ -231,6 +255,8 @@ class Plan:
 
     def __call__(self, request):
         with self.lock:
+            if stopped := self.is_stopped():
+                return stopped
             for method, text, picks, fault in self.faults:
                 if request.method == method and text in request.path \
                         and next(picks):
@@ -257,6 +283,10 @@ def obey(server, way, plan, words):
         plan.add(words[1], words[2], first(int(words[3])), fault_of(words[4:]))
     elif words[0] == "each":
         plan.add(words[2], words[3], each(int(words[1])), fault_of(words[4:]))
+    elif words[0] == "stop":
+        plan.stop(int(words[1]), fault_of(words[2:]))
+    elif words[0] == "go":
+        return str(plan.go())
     elif words[0] == "count":
         return str(sum(words[2] in r.path for r in way.take(words[1])))
     elif words[0] == "after_delete":

@@ -103,15 +103,22 @@ static inline void scene_close(struct scene *s)
 	server_close(&s->server);
 }
 
-static inline struct writer writer_at(struct scene *s, struct b2f_remote *remote)
+static inline struct writer writer_of(struct scene *s, struct b2f_remote *remote,
+				      const char *path)
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	struct writer w = {.remote = remote};
 	struct b2f_frame *frame = NULL;
 
-	cr_assert_eq(b2f_remote_open_frame(w.remote, "x", &options, &frame), 0);
+	cr_assert_eq(b2f_remote_open_frame(w.remote, path, &options, &frame), 0,
+		     "%s", message);
 	cr_assert_eq(b2f_file_open(s->rt, frame, &w.file), 0);
 	return w;
+}
+
+static inline struct writer writer_at(struct scene *s, struct b2f_remote *remote)
+{
+	return writer_of(s, remote, "x");
 }
 
 static inline struct writer writer_open(struct scene *s)
@@ -163,11 +170,11 @@ static inline uint8_t value_of(struct writer *w, uint64_t nchunk)
 	return data[1];
 }
 
-/* What a reader that comes now finds in the chunks: "1234". */
-static inline const char *content(struct scene *s)
+/* What a reader that comes now finds in the chunks of @path: "1234". */
+static inline const char *content_of(struct scene *s, const char *path)
 {
 	static char text[NCHUNKS + 1];
-	struct writer w = writer_open(s);
+	struct writer w = writer_of(s, connect_to(s), path);
 
 	memset(text, 0, sizeof(text));
 	cr_assert_eq(b2f_file_size(w.file), NCHUNKS * CHUNK);
@@ -175,6 +182,11 @@ static inline const char *content(struct scene *s)
 		text[i] = (char)value_of(&w, i);
 	writer_close(&w);
 	return text;
+}
+
+static inline const char *content(struct scene *s)
+{
+	return content_of(s, "x");
 }
 
 /* The frame top/x with "1111", and a writer of it. */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_move.c - the frame of a file gets another place, and the file goes on there */
+#include "file/commit.h"
+#include "file/writer.h"
+
+/* Writers that come between a commit and the move are waited for so often. */
+#define TRIES 5
+
+static bool is_clean(struct b2f_file *file, const struct b2f_writer *w)
+{
+	bool clean;
+
+	pthread_mutex_lock(&file->lock);
+	clean = b2f_writer_is_clean(w);
+	pthread_mutex_unlock(&file->lock);
+	return clean;
+}
+
+/* Commits everything.  With 0 the write_lock is held, so that this stays. */
+static int commit_all(struct b2f_file *file, struct b2f_writer *w)
+{
+	int err;
+
+	for (int i = 0; i < TRIES; i++) {
+		err = b2f_commit_now(file, B2F_COMMIT_DURABLE);
+		if (err)
+			return err;
+		pthread_mutex_lock(&w->write_lock);
+		if (is_clean(file, w))
+			return 0;
+		pthread_mutex_unlock(&w->write_lock);
+	}
+	return -EBUSY;
+}
+
+/* The frame as it is stored, which has to be the version that the file shows. */
+static int open_stored(struct b2f_file *file, struct b2f_frame **out)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file), *stored = NULL;
+	struct b2f_frame_stamp known;
+	int err = b2f_frame_reopen(frame, &stored);
+
+	b2f_frame_close(frame);
+	if (err)
+		return err == -ENOENT || err == B2F_ENOTFRAME ? -ESTALE : err;
+	pthread_mutex_lock(&file->lock);
+	known = b2f_file_known_stamp(file);
+	pthread_mutex_unlock(&file->lock);
+	if (!b2f_frame_stamp_equal(&known, &stored->stamp)) {
+		b2f_frame_close(stored);
+		return -ESTALE;
+	}
+	*out = stored;
+	return 0;
+}
+
+/* Nothing is dirty, and the locks of @w, or the allow_lock, are held. */
+static int move(struct b2f_file *file, struct b2f_writer *w,
+		b2f_file_move_fn *fn, void *arg)
+{
+	bool has_foreign = b2f_file_take_foreign(file);
+	struct b2f_frame *stored = NULL, *moved = NULL;
+	int err = open_stored(file, &stored);
+
+	if (!err)
+		err = fn(arg, stored, &moved);
+	b2f_frame_close(stored);
+	if (!err)
+		err = b2f_file_continue_with(file, w, moved);
+	/* To be elsewhere is no change of the data. */
+	pthread_mutex_lock(&file->lock);
+	file->has_foreign = has_foreign;
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg)
+{
+	struct b2f_writer *w = b2f_file_hold_writer(file);
+	int err;
+
+	if (!w) {
+		err = move(file, NULL, fn, arg);
+		pthread_mutex_unlock(&file->allow_lock);
+		return err;
+	}
+	/* It stays the writer; what it goes on with, it has to be allowed anew. */
+	pthread_mutex_unlock(&file->allow_lock);
+	err = commit_all(file, w);
+	if (!err) {
+		err = move(file, w, fn, arg);
+		pthread_mutex_unlock(&w->write_lock);
+	}
+	pthread_mutex_unlock(&w->commit_lock);
+	return err;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remains.c - chunks of a frame whose index is gone, or was replaced */
+#include "remote/remains.h"
+
+#include <stdlib.h>
+
+#include "remote/put.h"
+#include "remote/removal.h"
+#include "remote/sweeper.h"
+
+/* A frame that others commit to is seen in another version so often, at most. */
+#define TRIES 10
+
+int b2f_remains_new(struct b2f_remote_place *place,
+		    struct b2f_remote_remains **out)
+{
+	struct b2f_remote_remains *remains = calloc(1, sizeof(*remains));
+
+	if (!remains)
+		return -ENOMEM;
+	remains->place = b2f_remote_place_ref(place);
+	*out = remains;
+	return 0;
+}
+
+void b2f_remote_remains_leave(struct b2f_remote_remains *remains)
+{
+	if (!remains)
+		return;
+	b2f_remote_place_unref(remains->place);
+	b2f_ids_fini(&remains->ids);
+	free(remains);
+}
+
+/* Are the chunks of these ids still what they were? */
+static bool may_go(const struct b2f_remote_remains *remains)
+{
+	struct b2f_remote_place *place = remains->place;
+	struct b2f_remote_stat now;
+	struct b2f_note note;
+	char *path;
+	int err;
+
+	if (!remains->mark)
+		return true;
+	path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	err = path ? b2f_remote_head(place->remote, path, &now, &note, NULL)
+		   : -ENOMEM;
+	free(path);
+	return !err && b2f_note_has(&note, remains->mark);
+}
+
+void b2f_remote_remains_free(struct b2f_remote_remains *remains)
+{
+	if (!remains)
+		return;
+	if (!may_go(remains))
+		remains->ids.n = 0;
+	for (size_t i = 0; i < remains->ids.n; i++)
+		b2f_sweeper_remove(remains->place,
+				   (int64_t)remains->ids.ids[i]);
+	b2f_sweeper_fini(remains->place);
+	b2f_remote_remains_leave(remains);
+}
+
+static int add_chunk(void *arg, int64_t id)
+{
+	return b2f_ids_add(arg, (uint64_t)id);
+}
+
+/* The index as it is now; -ESTALE if it is not the version @only. */
+static int find_index(struct b2f_remote *remote, struct b2f_removal *index,
+		      const struct b2f_frame_stamp *only, struct b2f_why *why)
+{
+	struct b2f_frame_stamp stamp;
+	int err = b2f_remote_head(remote, index->path, &index->version,
+				  &index->note, why);
+
+	if (err || !only)
+		return err;
+	stamp = b2f_remote_stamp(&index->version);
+	return b2f_frame_stamp_equal(&stamp, only)
+		       ? 0
+		       : b2f_why_set(why, -ESTALE,
+				     "another program has changed it meanwhile");
+}
+
+/*
+ * Without the index another writer may make a frame there: its chunks, which get
+ * other ids than those that are there, are not to go.
+ */
+static int take_version(struct b2f_remote_remains *remains,
+			const struct b2f_frame_stamp *only, struct b2f_why *why)
+{
+	struct b2f_remote_place *place = remains->place;
+	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	struct b2f_removal index = {.path = path};
+	int err = path ? find_index(place->remote, &index, only, why) : -ENOMEM;
+
+	remains->ids.n = 0;
+	if (!err)
+		err = b2f_remote_list_chunks(place, 0, add_chunk, &remains->ids,
+					     why);
+	if (!err)
+		err = b2f_removal_run(place->remote, &index, why);
+	/* A frame that is still there keeps them. */
+	if (err)
+		remains->ids.n = 0;
+	free(path);
+	return err;
+}
+
+/* Another writer may commit between the look and the removal. */
+int b2f_remains_take(struct b2f_remote_remains *remains,
+		     const struct b2f_frame_stamp *only, struct b2f_why *why)
+{
+	int err = -EAGAIN;
+
+	for (unsigned int try = 0; try < TRIES && err == -EAGAIN; try++) {
+		if (try)
+			b2f_put_pause(remains->place->remote, try);
+		err = take_version(remains, only, why);
+	}
+	return err == -EAGAIN ? b2f_why_set(why, -EBUSY,
+					    "other programs keep changing it")
+			      : err;
+}
+
+int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
+			    struct b2f_remote_remains **out)
+{
+	struct b2f_remote_remains *remains = NULL;
+	struct b2f_remote_place *place = NULL;
+	struct b2f_why why = {""};
+	int err = b2f_remote_allow_write(remote, path);
+
+	if (err)
+		return err;
+	err = b2f_remote_place_new(remote, path, true, &place);
+	if (!err)
+		err = b2f_remains_new(place, &remains);
+	if (!err)
+		err = b2f_remains_take(remains, NULL, &why);
+	if (err)
+		b2f_remote_remains_leave(remains);
+	else
+		*out = remains;
+	b2f_remote_place_unref(place);
+	return b2f_remote_report(remote, path, err, &why);
+}
+
+int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_remote_remains *remains = NULL;
+	int err = b2f_remote_remove_index(remote, path, &remains);
+
+	b2f_remote_remains_free(remains);
+	return err;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remains.h - chunks of a frame whose index is gone, or was replaced
+ *
+ * Programs that have the frame open go on reading them until they are removed.
+ *
+ * Layer: remote.  May include: base/ store/ frame/.  Threads: one at a time.
+ */
+#ifndef B2F_REMOTE_REMAINS_H
+#define B2F_REMOTE_REMAINS_H
+
+#include "frame/txn.h"
+#include "remote/remote_place.h"
+
+struct b2f_remote_remains {
+	struct b2f_remote_place *place;
+	struct b2f_ids ids;
+	/*
+	 * They were replaced by the index with this mark (note.h); 0: there is none.
+	 * As long as the marks of the index that is there reach back to it, no other
+	 * chunk has got one of the ids; else they are left.
+	 */
+	uint64_t mark;
+};
+
+/* Nothing as yet, of @place.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_remains_new(struct b2f_remote_place *place,
+		    struct b2f_remote_remains **out);
+
+/*
+ * Removes the index, if it is the version @only or that is NULL; @remains are all
+ * chunks that are there then.  Returns 0, -ENOENT (there is none), -ESTALE (it is
+ * another version, or another program has made a frame there meanwhile), -EBUSY or an
+ * error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remains_take(struct b2f_remote_remains *remains,
+		     const struct b2f_frame_stamp *only, struct b2f_why *why);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * remote_rename.c - a frame in an object store gets another path
+ *
+ *   1  the server copies the chunks to the new path, where no index names them
+ *   2  PUT of the index at the new path: the frame is there
+ *   3  DELETE of the index at the old path: the frame is no longer here
+ *   4  the caller removes the chunks that are left, of both
+ *
+ * Before 2 nothing has changed for readers, between 2 and 3 both paths have the frame.
+ * A kill leaves chunks that no index names.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "remote/put.h"
+#include "remote/remains.h"
+#include "remote/remote_copy.h"
+#include "remote/remote_store.h"
+#include "remote/replaced.h"
+#include "remote/sweeper.h"
+
+/* The frame at the new path is seen in another version so often, at most. */
+#define TRIES 10
+
+struct renaming {
+	struct b2f_frame *frame;
+	struct b2f_remote_place *from;
+	struct b2f_remote_place *to;
+	bool replace;
+	struct b2f_copy_list list;
+	/* What the frame takes the place of, as it was when it was looked at. */
+	struct b2f_replaced there;
+	bool looked;
+	/* The index is there; or that is not known. */
+	bool is_there;
+	struct b2f_remote_stat now;
+	uint64_t mark;
+	bool unsure;
+};
+
+/* Is the frame still what is to be renamed?  0, -ESTALE or another error. */
+static int check_source(const struct renaming *m, struct b2f_why *why)
+{
+	struct b2f_frame_stamp stamp;
+	struct b2f_remote_stat now;
+	int err = b2f_remote_place_look(m->from, 0, &now);
+
+	if (err && err != -ENOENT)
+		return err;
+	stamp = b2f_remote_stamp(&now);
+	if (!err && b2f_frame_stamp_equal(&stamp, &m->frame->stamp))
+		return 0;
+	return b2f_why_set(why, -ESTALE,
+			   "another program has changed it meanwhile");
+}
+
+static int copy_chunks(struct renaming *m, struct b2f_why *why)
+{
+	int err = b2f_remote_copy_chunks(m->frame, m->to, &m->list, why), now;
+
+	if (err != -ENOENT)
+		return err;
+	/* Chunks go with the index that names them. */
+	now = check_source(m, why);
+	return now ? now : b2f_why_set(why, B2F_ECORRUPT, "a chunk is missing");
+}
+
+/* What is at the new path; -EEXIST, or -EAGAIN if that changes while it is read. */
+static int look(struct renaming *m, struct b2f_why *why)
+{
+	int err = b2f_replaced_find(m->to, &m->there, why);
+
+	if (!err && m->there.is_there && !m->replace)
+		return -EEXIST;
+	if (!err && m->there.is_there)
+		err = b2f_replaced_list(m->to, &m->there, why);
+	m->looked = !err;
+	return err == -ESTALE ? -EAGAIN : err;
+}
+
+/* Puts the index in the place of what is there. */
+static int put_index(struct renaming *m, const uint8_t *index, size_t size,
+		     struct b2f_why *why)
+{
+	char *path = b2f_remote_place_path(m->to, B2F_OBJECT_INDEX);
+	struct b2f_put_spec spec = {
+		.path = path,
+		.data = index,
+		.size = size,
+		.replaces = m->there.is_there ? &m->there.index : NULL,
+	};
+	struct b2f_put put;
+	int err;
+
+	b2f_note_follow(&spec.note, &m->there.note, b2f_note_draw());
+	for (size_t i = 0; i < m->list.n; i++)
+		spec.note.next_id = b2f_max_u64(spec.note.next_id,
+						m->list.chunks[i].to + 1);
+	err = path ? b2f_put_start(m->to->remote, &spec, &put) : -ENOMEM;
+	free(path);
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, why);
+	m->is_there = !err;
+	m->mark = spec.note.marks[0];
+	m->now = put.now;
+	m->unsure |= err && put.unsure;
+	b2f_put_fini(&put);
+	return err;
+}
+
+/* -EAGAIN: what is at the new path has changed. */
+static int try_install(struct renaming *m, const uint8_t *index, size_t size,
+		       struct b2f_why *why)
+{
+	int err = m->looked ? 0 : look(m, why);
+
+	if (!err)
+		err = check_source(m, why);
+	if (err)
+		return err;
+	err = put_index(m, index, size, why);
+	m->looked = false;
+	return err == -EEXIST || err == -ESTALE ? -EAGAIN : err;
+}
+
+/* The last rename wins. */
+static int install(struct renaming *m, struct b2f_why *why)
+{
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = b2f_copy_index(m->frame, &m->list, &index, &size);
+
+	for (unsigned int try = 0; try < TRIES && !err; try++) {
+		if (try)
+			b2f_put_pause(m->to->remote, try);
+		err = try_install(m, index, size, why);
+		if (err != -EAGAIN)
+			break;
+		err = try + 1 == TRIES
+			      ? b2f_why_set(why, -EBUSY,
+					    "other programs keep changing it")
+			      : 0;
+	}
+	free(index);
+	return err;
+}
+
+/* No index names the copies, nor will one.  What has its old number may be another's. */
+static void remove_copies(const struct renaming *m)
+{
+	for (size_t i = 0; i < m->list.n; i++)
+		if (m->list.chunks[i].to != m->list.chunks[i].from)
+			b2f_sweeper_remove(m->to,
+					   (int64_t)m->list.chunks[i].to);
+	b2f_sweeper_fini(m->to);
+}
+
+static int copy_and_install(struct renaming *m, struct b2f_why *why)
+{
+	int err = look(m, why);
+
+	if (!err || err == -EAGAIN)
+		err = b2f_copy_list_make(m->frame, &m->list);
+	if (!err)
+		err = b2f_remote_choose_numbers(m->to, &m->list, why);
+	if (err)
+		return err;
+	err = copy_chunks(m, why);
+	if (!err)
+		err = install(m, why);
+	if (err && !m->unsure)
+		remove_copies(m);
+	return err;
+}
+
+static int by_new_number(const void *key, const void *member)
+{
+	const uint64_t *id = key;
+	const struct b2f_copy_chunk *chunk = member;
+
+	return (*id > chunk->to) - (*id < chunk->to);
+}
+
+/* Is chunk @id of the new path one of the copies?  These are in order, too. */
+static bool is_copy(const struct renaming *m, uint64_t id)
+{
+	return m->list.n && bsearch(&id, m->list.chunks, m->list.n,
+				    sizeof(*m->list.chunks), by_new_number);
+}
+
+/*
+ * The chunks of what was replaced.  If our index was there before, and its answer was
+ * lost, that may be what another writer has made of it.
+ */
+static int list_replaced(const struct renaming *m,
+			 struct b2f_remote_remains **out)
+{
+	const struct b2f_ids *ids = &m->there.ids;
+	int err = ids->n ? b2f_remains_new(m->to, out) : 0;
+
+	if (!err && *out)
+		(*out)->mark = m->mark;
+	for (size_t i = 0; i < ids->n && !err; i++)
+		if (!is_copy(m, ids->ids[i]))
+			err = b2f_ids_add(&(*out)->ids, ids->ids[i]);
+	return err;
+}
+
+static int leave_source(struct renaming *m, struct b2f_remote_remains **out,
+			struct b2f_why *why)
+{
+	struct b2f_remote_remains *remains = NULL;
+	int err = b2f_remains_new(m->from, &remains);
+
+	if (!err)
+		err = b2f_remains_take(remains, &m->frame->stamp, why);
+	/* Another program has removed it; then no chunks are known. */
+	if (err == -ENOENT)
+		err = 0;
+	if (err)
+		b2f_remote_remains_leave(remains);
+	else
+		*out = remains;
+	return err;
+}
+
+static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,
+			struct b2f_why *why)
+{
+	int err = copy_and_install(m, why);
+
+	out->is_there = m->is_there;
+	out->now = b2f_remote_stamp(&m->now);
+	out->unsure = m->unsure;
+	/* Without memory for its list they stay, as chunks that no index names. */
+	if (!err)
+		(void)!list_replaced(m, &out->replaced);
+	return err ? err : leave_source(m, &out->from, why);
+}
+
+int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
+			    const char *to, bool replace,
+			    struct b2f_remote_renamed *out)
+{
+	struct renaming m = {.frame = frame, .replace = replace};
+	struct b2f_why why = {""};
+	int err = b2f_remote_allow_write(remote, to);
+
+	*out = (struct b2f_remote_renamed){.from = NULL};
+	if (err)
+		return err;
+	if (!frame->store->sparse)
+		return b2f_remote_report(remote, to, -EXDEV, &why);
+	m.from = b2f_remote_store_place(frame->store);
+	if (strcmp(m.from->path, to) == 0)
+		return b2f_remote_report(remote, to, -EINVAL, &why);
+	err = b2f_remote_place_new(remote, to, true, &m.to);
+	if (!err)
+		err = rename_frame(&m, out, &why);
+	b2f_copy_list_fini(&m.list);
+	b2f_replaced_fini(&m.there);
+	b2f_remote_place_unref(m.to);
+	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* replaced.c - the frame that is there when another one is to get its place */
+#include "remote/replaced.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/frame.h"
+#include "frame/txn_ids.h"
+
+int b2f_replaced_find(struct b2f_remote_place *place, struct b2f_replaced *out,
+		      struct b2f_why *why)
+{
+	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	int err = path ? b2f_remote_head(place->remote, path, &out->index,
+					 &out->note, why)
+		       : -ENOMEM;
+
+	free(path);
+	out->is_there = !err;
+	if (err != -ENOENT)
+		return err;
+	*why = (struct b2f_why){""};
+	out->note = (struct b2f_note){.nmarks = 0};
+	return 0;
+}
+
+int b2f_replaced_list(struct b2f_remote_place *place,
+		      struct b2f_replaced *replaced, struct b2f_why *why)
+{
+	const struct b2f_frame_options options = {.log = NULL};
+	struct b2f_frame_stamp stamp = b2f_remote_stamp(&replaced->index);
+	struct b2f_frame *frame = NULL;
+	int err = b2f_remote_open_frame(place->remote, place->path, &options,
+					&frame);
+
+	b2f_ids_fini(&replaced->ids);
+	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
+	    err == B2F_EUNSUPPORTED)
+		return 0;
+	if (err == -ENOENT)
+		err = -ESTALE;
+	else if (err)
+		return b2f_why_set(why, err, "it cannot be opened: %s",
+				   strerror(-err));
+	else if (!b2f_frame_stamp_equal(&stamp, &frame->stamp))
+		err = -ESTALE;
+	else
+		err = b2f_txn_frame_ids(frame, &replaced->ids);
+	b2f_frame_close(frame);
+	return err == -ESTALE ? b2f_why_set(why, err,
+					    "another program changes it")
+			      : err;
+}
+
+void b2f_replaced_fini(struct b2f_replaced *replaced)
+{
+	b2f_ids_fini(&replaced->ids);
+}

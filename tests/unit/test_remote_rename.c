@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_remote_rename.c - frames in an object store get other paths, whatever fails */
+#include <criterion/criterion.h>
+
+#include "b2frame/b2frame.h"
+#include "b2frame/remote.h"
+#include "tests/support/writers_scene.h"
+
+/* Objects of a frame of which no chunk was replaced. */
+#define NOBJECTS (NCHUNKS + 1)
+
+/* The frame at @path, or NULL. */
+static struct b2f_frame *open_at(struct b2f_remote *remote, const char *path)
+{
+	const struct b2f_frame_options options = {.log = &watching};
+	struct b2f_frame *frame = NULL;
+	int err = b2f_remote_open_frame(remote, path, &options, &frame);
+
+	cr_assert(!err || err == -ENOENT, "%d: %s", err, message);
+	return frame;
+}
+
+static bool is_at(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_frame *frame = open_at(remote, path);
+
+	b2f_frame_close(frame);
+	return frame != NULL;
+}
+
+/* Renames @frame, which it closes, to y; what is left goes. */
+static int rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
+			bool replace)
+{
+	struct b2f_remote_renamed done;
+	int err = b2f_remote_rename_frame(remote, frame, "y", replace, &done);
+
+	b2f_remote_remains_free(done.replaced);
+	b2f_remote_remains_free(done.from);
+	b2f_frame_close(frame);
+	return err;
+}
+
+static int rename_x(struct b2f_remote *remote, bool replace)
+{
+	return rename_frame(remote, open_at(remote, "x"), replace);
+}
+
+/* Removes all chunks of @path that no index names. */
+static void sweep(struct b2f_remote *remote, const char *path)
+{
+	struct b2f_remote_orphans found;
+	int err = b2f_remote_sweep(remote, path, 0, false, &found);
+
+	/* There may be nothing at all. */
+	cr_assert(!err || err == -ENOENT, "%d: %s", err, message);
+}
+
+/* Makes the frame y with "2222" beside x, of NOBJECTS objects. */
+static void make_y(struct scene *s, struct b2f_remote *remote)
+{
+	struct writer w;
+
+	cr_assert_eq(b2f_remote_copy_frame(remote, "x", "y"), 0, "%s", message);
+	w = writer_of(s, connect_to(s), "y");
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		fill(&w, i, '2');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	writer_close(&w);
+	sweep(remote, "y");
+}
+
+Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	cr_assert_eq(rename_x(w.remote, false), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	cr_assert_not(is_at(w.remote, "x"));
+	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, a_frame_that_is_there_is_kept_if_that_is_asked_for)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	make_y(&s, w.remote);
+	cr_assert_eq(rename_x(w.remote, false), -EEXIST);
+	cr_assert_str_eq(content(&s), "1111");
+	cr_assert_str_eq(content_of(&s, "y"), "2222");
+	cr_assert_eq(server_tell(&s.server, "objects"), 2 * NOBJECTS);
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks_go)
+{
+	struct b2f_remote_renamed done;
+	struct scene s = scene_open();
+	struct writer w = begin(&s), reader;
+	struct b2f_frame *frame;
+
+	make_y(&s, w.remote);
+	reader = writer_of(&s, connect_to(&s), "y");
+	frame = open_at(w.remote, "x");
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
+		     0, "%s", message);
+	b2f_frame_close(frame);
+	cr_assert(done.is_there && done.from && done.replaced);
+	b2f_remote_remains_free(done.from);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	b2f_file_stay(reader.file);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		cr_assert_eq(value_of(&reader, i), '2');
+	b2f_remote_remains_free(done.replaced);
+	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	writer_close(&reader);
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since)
+{
+	struct b2f_remote_renamed done;
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_frame *frame;
+
+	make_y(&s, w.remote);
+	(void)server_ask(&s.server, "keep y/");
+	frame = open_at(w.remote, "x");
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
+		     0, "%s", message);
+	b2f_frame_close(frame);
+	b2f_remote_remains_free(done.from);
+	/* It is removed, and one comes that has the same ids. */
+	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
+	(void)server_ask(&s.server, "bring_back");
+	b2f_remote_remains_free(done.replaced);
+	cr_assert_str_eq(content_of(&s, "y"), "2222");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+/* x with "1111", and y with "2222" or not there, of what is left of a test before. */
+static void begin_again(struct scene *s, struct b2f_remote *remote, bool has_y)
+{
+	struct b2f_frame *frame = open_at(remote, "y");
+	struct b2f_remote_renamed done = {.from = NULL};
+
+	if (frame)
+		cr_assert_eq(b2f_remote_rename_frame(remote, frame, "x", true,
+						     &done),
+			     0, "%s", message);
+	b2f_remote_remains_free(done.from);
+	b2f_frame_close(frame);
+	if (has_y)
+		make_y(s, remote);
+}
+
+/* A client that is killed at a request leaves frames that are whole. */
+static void check_names(struct scene *s, struct b2f_remote *remote, bool had_y,
+			int at)
+{
+	bool has_x = is_at(remote, "x"), has_y = is_at(remote, "y");
+	bool is_new;
+
+	cr_assert(has_x || has_y, "request %d", at);
+	cr_assert(has_y || !had_y, "request %d", at);
+	if (has_x)
+		cr_assert_str_eq(content(s), "1111", "request %d", at);
+	if (!has_y)
+		return;
+	is_new = strcmp(content_of(s, "y"), "1111") == 0;
+	cr_assert(is_new || (had_y && has_x && strcmp(content_of(s, "y"),
+						      "2222") == 0),
+		  "request %d", at);
+}
+
+/* Renames, killed at each request in turn; in the end it is not reached. */
+static void check_kills(bool has_y, const char *how)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_frame *frame;
+	bool killed = true;
+
+	for (int at = 0; killed; at++) {
+		begin_again(&s, w.remote, has_y);
+		frame = open_at(w.remote, "x");
+		(void)server_ask(&s.server, "stop %d %s", at, how);
+		(void)!rename_frame(w.remote, frame, true);
+		killed = server_tell(&s.server, "go") > 0;
+		check_names(&s, w.remote, has_y, at);
+		/* Another one ends it, and sweeps. */
+		if (is_at(w.remote, "x"))
+			cr_assert_eq(rename_x(w.remote, true), 0, "%s",
+				     message);
+		sweep(w.remote, "x");
+		sweep(w.remote, "y");
+		cr_assert_str_eq(content_of(&s, "y"), "1111");
+		cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS,
+			     "request %d", at);
+	}
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, killed_before_any_request_it_leaves_whole_frames)
+{
+	check_kills(false, "drop");
+}
+
+Test(remote_rename, killed_before_any_request_of_a_replacement_it_leaves_whole_frames)
+{
+	check_kills(true, "drop");
+}
+
+Test(remote_rename, killed_behind_any_request_of_a_replacement_it_leaves_whole_frames)
+{
+	check_kills(true, "lose");
+}
+
+Test(remote_rename, a_fault_is_settled)
+{
+	static const char *const requests[][2] = {
+		{"PUT", "y/chunks.b2frame"}, {"PUT", ".chunk"},
+		{"DELETE", "x/chunks.b2frame"}, {"HEAD", "chunks.b2frame"}};
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	for (size_t i = 0; i < 4; i++)
+		for (size_t k = 0; k < NFAULTS; k++) {
+			/* No server answers that to a HEAD. */
+			if (i == 3 && strstr(faults[k], "409"))
+				continue;
+			begin_again(&s, w.remote, true);
+			(void)server_ask(&s.server, "when %s %s 1 %s",
+					 requests[i][0], requests[i][1],
+					 faults[k]);
+			cr_assert_eq(rename_x(w.remote, true), 0,
+				     "%s %s %s: %s", requests[i][0],
+				     requests[i][1], faults[k], message);
+			cr_assert_str_eq(content_of(&s, "y"), "1111");
+			cr_assert_not(is_at(w.remote, "x"));
+			cr_assert_eq(server_tell(&s.server, "objects"),
+				     NOBJECTS);
+		}
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, the_last_rename_wins)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	make_y(&s, w.remote);
+	/* As of a server where another client was faster. */
+	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 2 status 412");
+	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, a_frame_that_has_changed_since_it_was_opened_stays)
+{
+	struct b2f_remote_renamed done;
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_frame *frame = open_at(w.remote, "x");
+	unsigned int before;
+
+	fill(&w, 0, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	before = server_tell(&s.server, "objects");
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
+		     -ESTALE);
+	cr_assert(!done.is_there && !done.from && !done.replaced);
+	b2f_frame_close(frame);
+	cr_assert_str_eq(content(&s), "3111");
+	cr_assert_not(is_at(w.remote, "y"));
+	/* Nor is there anything left of it. */
+	cr_assert_eq(server_tell(&s.server, "objects"), before);
+	writer_close(&w);
+	scene_close(&s);
+}
+
+struct move {
+	struct b2f_remote *remote;
+	struct b2f_remote_renamed done;
+};
+
+static int move_to_y(void *arg, struct b2f_frame *frame, struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = {.log = &watching};
+	struct move *m = arg;
+	int err = b2f_remote_rename_frame(m->remote, frame, "y", true, &m->done);
+
+	return err ? err
+		   : b2f_remote_open_frame(m->remote, "y", &options, out);
+}
+
+Test(remote_rename, a_writer_goes_on_at_the_new_path)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct move m = {.remote = w.remote};
+
+	fill(&w, 0, '2');
+	cr_assert_eq(b2f_file_move(w.file, move_to_y, &m), 0, "%s", message);
+	b2f_remote_remains_free(m.done.from);
+	cr_assert_not(b2f_file_take_foreign(w.file));
+	cr_assert_str_eq(content_of(&s, "y"), "2111");
+	cr_assert_eq(value_of(&w, 0), '2');
+	fill(&w, 1, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "2311");
+	cr_assert_not(is_at(w.remote, "x"));
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, a_writer_stays_if_its_frame_cannot_be_moved)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s), other = another(&s);
+	struct move m = {.remote = w.remote};
+
+	(void)server_ask(&s.server, "when PUT y/ 100 status 500");
+	fill(&w, 0, '2');
+	cr_assert_eq(b2f_file_move(w.file, move_to_y, &m), -EIO);
+	cr_assert_not(m.done.is_there);
+	cr_assert_str_eq(content(&s), "2111");
+	fill(&w, 1, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "2311");
+	/* Nor if another program has changed it: the caller looks first. */
+	fill(&other, 2, '4');
+	cr_assert_eq(commit(&other), 0, "%s", message);
+	cr_assert_eq(b2f_file_move(w.file, move_to_y, &m), -ESTALE);
+	cr_assert_str_eq(content(&s), "2341");
+	writer_close(&other);
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_rename, chunks_without_an_index_are_swept_if_nothing_else_is_there)
+{
+	struct b2f_remote_remains *left = NULL;
+	struct b2f_remote_orphans found;
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_remote *remote = connect_to(&s);
+
+	writer_close(&w);
+	cr_assert_eq(b2f_remote_remove_index(remote, "x", &left), 0);
+	b2f_remote_remains_leave(left);
+	cr_assert_eq(server_tell(&s.server, "objects"), NCHUNKS);
+	cr_assert_eq(b2f_remote_sweep(remote, "x", 3600, false, &found), 0);
+	cr_assert_eq(found.nyoung, NCHUNKS);
+	/* Without an answer about the index, there may be one. */
+	(void)server_ask(&s.server, "when HEAD chunks.b2frame 4 status 503");
+	cr_assert_lt(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
+	cr_assert_eq(server_tell(&s.server, "objects"), NCHUNKS);
+	cr_assert_eq(b2f_remote_put(remote, "x/other", "o", 1, NULL, NULL), 0);
+	cr_assert_lt(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
+	cr_assert_eq(server_tell(&s.server, "objects"), NCHUNKS + 1);
+	cr_assert_eq(b2f_remote_remove(remote, "x/other"), 0);
+	cr_assert_eq(b2f_remote_sweep(remote, "x", 0, true, &found), 0);
+	cr_assert_eq(found.n, NCHUNKS);
+	cr_assert_eq(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
+	cr_assert_eq(found.n, NCHUNKS);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
