@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "frame/frame.h"
 #include "frame/txn_ids.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
@@ -18,6 +19,8 @@ struct sweep {
 	struct found *found;
 	size_t n;
 	size_t room;
+	/* There is something else. */
+	bool has_other;
 };
 
 static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
@@ -26,8 +29,10 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 	struct found *more;
 	int64_t id;
 
-	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
+	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id)) {
+		s->has_other = true;
 		return 0;
+	}
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 64;
 		more = realloc(s->found, s->room * sizeof(*more));
@@ -60,6 +65,41 @@ static void remove_found(const struct sweep *s, const struct b2f_ids *used,
 	}
 }
 
+/* Chunks alone are what is left of a frame that was removed, or never committed. */
+static int look_for_index(struct b2f_remote *remote, const char *path)
+{
+	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
+	struct b2f_remote_stat now;
+	struct b2f_why why = {""};
+	int err = index ? b2f_remote_head(remote, index, &now, NULL, &why)
+			: -ENOMEM;
+
+	err = b2f_remote_report(remote, path, err, &why);
+	free(index);
+	return err;
+}
+
+/* What the index at @path names, beside which @s was found; nothing if there is none. */
+static int list_used(struct b2f_remote *remote, const char *path,
+		     const struct sweep *s, bool *is_sparse,
+		     struct b2f_ids *used)
+{
+	const struct b2f_frame_options options = {.log = remote->log};
+	struct b2f_frame *frame = NULL;
+	int err = s->n && !s->has_other ? look_for_index(remote, path) : 0;
+
+	if (err == -ENOENT)
+		return 0;
+	if (!err)
+		err = b2f_remote_open_frame(remote, path, &options, &frame);
+	if (err)
+		return err;
+	*is_sparse = frame->store->sparse;
+	err = b2f_txn_frame_ids(frame, used);
+	b2f_frame_close(frame);
+	return err;
+}
+
 /*
  * The listing comes first: what is named since, the index tells that is read after it.
  */
@@ -67,9 +107,9 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     uint64_t older_s, bool dry_run,
 		     struct b2f_remote_orphans *out)
 {
-	const struct b2f_frame_options options = {.log = remote->log};
 	int64_t until = time(NULL) - (int64_t)older_s;
-	struct b2f_frame *frame = NULL;
+	struct b2f_remote_place *place = NULL;
+	bool is_sparse = true;
 	struct sweep s = {.n = 0};
 	struct b2f_ids used = {0};
 	int err = dry_run ? 0 : b2f_remote_allow_write(remote, path);
@@ -78,15 +118,12 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 	if (!err)
 		err = b2f_remote_list(remote, path, note_chunk, &s);
 	if (!err)
-		err = b2f_remote_open_frame(remote, path, &options, &frame);
-	if (!err)
-		err = b2f_txn_frame_ids(frame, &used);
-	if (!err && frame->store->sparse)
-		remove_found(&s, &used, until,
-			     dry_run ? NULL
-				     : b2f_remote_store_place(frame->store),
-			     out);
-	b2f_frame_close(frame);
+		err = list_used(remote, path, &s, &is_sparse, &used);
+	if (!err && !dry_run)
+		err = b2f_remote_place_new(remote, path, true, &place);
+	if (!err && is_sparse)
+		remove_found(&s, &used, until, place, out);
+	b2f_remote_place_unref(place);
 	b2f_ids_fini(&used);
 	free(s.found);
 	return err;
