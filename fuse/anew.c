@@ -6,19 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/file_anew.h"
+#include "anew_state.h"
 #include "fs.h"
 #include "view.h"
 
 /* No .npy header that can be an array's is longer. */
 #define HEAD_MAX (1u << 16)
 
-enum anew_state { DUE, BEGUN, ENDED, SPOILED };
-
 struct fs_anew {
-	/* Held while a header is taken, with I/O. */
-	pthread_mutex_t lock;
-	_Atomic enum anew_state state;
+	struct fs_anew_state state;
 	/* What of the header has been written; malloc'ed. */
 	uint8_t *head;
 	size_t len;
@@ -39,23 +35,21 @@ int fs_anew_begin(struct fs_handle *handle)
 
 	if (!anew)
 		return -ENOMEM;
-	pthread_mutex_init(&anew->lock, NULL);
+	fs_anew_state_init(&anew->state);
 	handle->anew = anew;
 	return 0;
 }
 
 bool fs_anew_is_due(const struct fs_handle *handle)
 {
-	return handle->anew && atomic_load(&handle->anew->state) == DUE;
+	return handle->anew &&
+	       fs_anew_state_is(&handle->anew->state, FS_ANEW_DUE);
 }
 
 void fs_anew_spoil(struct fs_handle *handle)
 {
-	enum anew_state begun = BEGUN;
-
 	if (handle->anew)
-		atomic_compare_exchange_strong(&handle->anew->state, &begun,
-					       SPOILED);
+		fs_anew_state_spoil(&handle->anew->state);
 }
 
 /* The array begins, as a view of the @len bytes that have been collected. */
@@ -63,21 +57,14 @@ static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 {
 	struct fs_anew *anew = handle->anew;
 	struct b2f_file *file = handle->frame->file;
-	ssize_t n;
 	int err = 0;
 
 	/* What was written before is not part of it. */
 	if (b2f_file_is_dirty(file))
 		err = fs_open_frame_commit(fs, handle->frame,
 					   B2F_COMMIT_VISIBLE);
-	if (err)
-		return err;
-	n = b2f_file_begin_anew(file, anew->head, len);
-	if (n >= 0)
-		atomic_store(&anew->state, BEGUN);
-	else if (n != -EAGAIN && n != -EPERM)
-		atomic_store(&anew->state, SPOILED);
-	return n;
+	return err ? err
+		   : fs_anew_state_begin(&anew->state, file, anew->head, len);
 }
 
 /* Collects the header of a view.  Returns as fs_anew_before_write(). */
@@ -117,11 +104,11 @@ ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
 
 	if (!fs_anew_is_due(handle))
 		return 0;
-	pthread_mutex_lock(&anew->lock);
-	if (atomic_load(&anew->state) == DUE)
+	pthread_mutex_lock(&anew->state.lock);
+	if (fs_anew_is_due(handle))
 		n = handle->head ? collect(fs, handle, buf, size, off)
 				 : begin(fs, handle, 0);
-	pthread_mutex_unlock(&anew->lock);
+	pthread_mutex_unlock(&anew->state.lock);
 	return n;
 }
 
@@ -150,19 +137,9 @@ int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size)
 
 int fs_anew_finish(struct fs_handle *handle)
 {
-	struct fs_anew *anew = handle->anew;
-	enum anew_state begun = BEGUN;
-	int err;
-
-	if (atomic_load(&anew->state) == ENDED)
-		return 0;
-	if (atomic_load(&anew->state) != BEGUN)
-		return -EPERM;
 	/* open_memmap() closes what has a header alone, and opens it again. */
-	err = b2f_file_end_anew(handle->frame->file, handle->head != NULL);
-	if (!err)
-		atomic_compare_exchange_strong(&anew->state, &begun, ENDED);
-	return err;
+	return fs_anew_state_finish(&handle->anew->state, handle->frame->file,
+				    handle->head != NULL);
 }
 
 /* Goes back to what is on disk. */
@@ -187,14 +164,12 @@ static void revert(struct fs *fs, struct fs_open_frame *frame)
 void fs_anew_end(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_anew *anew = handle->anew;
-	enum anew_state state;
 
 	if (!anew)
 		return;
-	state = atomic_load(&anew->state);
-	if (state == BEGUN || state == SPOILED)
+	if (fs_anew_state_is_half(&anew->state))
 		revert(fs, handle->frame);
-	pthread_mutex_destroy(&anew->lock);
+	fs_anew_state_fini(&anew->state);
 	free(anew->head);
 	free(anew->old_head);
 	free(anew);

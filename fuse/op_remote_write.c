@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "op_remote_write.h"
+#include "remote_anew.h"
 #include "remote_attr.h"
 #include "remote_handle.h"
 #include "remote_writer.h"
@@ -54,10 +55,14 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 {
 	struct fs_remote_handle *h = fs_remote_handle_of(fi);
 	bool appends = (fi->flags & O_APPEND) && !fi->writepage;
-	ssize_t n = appends ? append(fs, h, buf, size, (uint64_t)off)
+	ssize_t n = fs_remote_anew_before_write(fs, h);
+
+	if (n == 0)
+		n = appends ? append(fs, h, buf, size, (uint64_t)off)
 			    : b2f_file_pwrite(h->shown.file, buf, size,
 					      (uint64_t)off);
-
+	if (n < 0)
+		fs_remote_anew_spoil(h);
 	fs_remote_writer_note_change(fs, h->node, h->shown.file);
 	return n;
 }
@@ -101,7 +106,8 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
 	fs_stats_add(&fs->stats.nwrites, 1);
 	n = fi->writepage ? write_back(fs, buf, size, off, fi)
 			  : write_some(fs, buf, size, off, fi);
-	if (n > 0 && is_synchronous(fs, fi))
+	/* A part of an array is not committed. */
+	if (n > 0 && is_synchronous(fs, fi) && !h->anew)
 		err = fs_remote_writer_commit(fs, h->node, h->shown.file);
 	if (n < 0 || err) {
 		reply(req, err ? err : (int)n);
@@ -136,8 +142,10 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 			 off_t length, struct fuse_file_info *fi)
 {
 	struct fs_remote_handle *h = fs_remote_handle_of(fi);
-	int err = allocate(h->shown.file, mode, (uint64_t)off,
-			   (uint64_t)length);
+	int err = fs_remote_anew_is_due(h)
+			  ? -EPERM
+			  : allocate(h->shown.file, mode, (uint64_t)off,
+				     (uint64_t)length);
 
 	(void)ino;
 	fs_remote_writer_note_change(fs_of(req), h->node, h->shown.file);
@@ -148,11 +156,13 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs_remote_handle *h = fs_remote_handle_of(fi);
+	int err = fs_remote_anew_finish(h);
 
 	(void)ino;
-	reply(req, h->writes ? fs_remote_writer_commit(fs_of(req), h->node,
-						       h->shown.file)
-			     : 0);
+	if (!err && h->writes)
+		err = fs_remote_writer_commit(fs_of(req), h->node,
+					      h->shown.file);
+	reply(req, err);
 }
 
 /* By whichever handle: there may be changes by another one. */
@@ -160,12 +170,14 @@ static void do_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		     struct fuse_file_info *fi)
 {
 	struct fs_remote_handle *h = fs_remote_handle_of(fi);
+	int err = fs_remote_anew_finish(h);
 
 	(void)ino;
 	(void)datasync;
-	reply(req, h->shown.file ? fs_remote_writer_commit(fs_of(req), h->node,
-							   h->shown.file)
-				 : 0);
+	if (!err && h->shown.file)
+		err = fs_remote_writer_commit(fs_of(req), h->node,
+					      h->shown.file);
+	reply(req, err);
 }
 
 /* A name in a store is durable as soon as it is there. */
@@ -181,8 +193,15 @@ static void do_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 static int resize_handle(struct fs *fs, struct fs_remote_handle *h,
 			 uint64_t size)
 {
-	int err = b2f_file_truncate(h->shown.file, size);
+	int err;
 
+	if (fs_remote_anew_is_due(h) && size == 0)
+		return 0;
+	err = fs_remote_anew_before_write(fs, h);
+	if (!err)
+		err = b2f_file_truncate(h->shown.file, size);
+	if (err)
+		fs_remote_anew_spoil(h);
 	fs_remote_writer_note_change(fs, h->node, h->shown.file);
 	return err;
 }

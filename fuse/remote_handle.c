@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "remote_handle.h"
+#include "b2frame/file_anew.h"
+#include "remote_anew.h"
 #include "remote_pack.h"
 #include "remote_writer.h"
 
@@ -15,6 +16,7 @@ void fs_remote_handle_put(struct fs *fs, struct fs_remote_handle *h)
 
 	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
 		return;
+	fs_remote_anew_end(fs, h);
 	fs_shown_close(&h->shown);
 	if (h->writes)
 		fs_remote_writer_end(fs, h->node, file);
@@ -38,6 +40,8 @@ static int begin_writing(struct fs *fs, struct fs_remote_handle *h, int flags)
 	h->writes = !err;
 	if (err || !(flags & O_TRUNC) || b2f_file_size(file) == 0)
 		return err;
+	if (b2f_file_keeps_size(file))
+		return fs_remote_anew_new(h);
 	err = b2f_file_truncate(file, 0);
 	fs_remote_writer_note_change(fs, h->node, file);
 	return err;

@@ -11,6 +11,8 @@
 
 #include "remote_node.h"
 
+struct fs_anew_state;
+
 /* A frame, a view of it, or plain bytes. */
 struct fs_remote_handle {
 	/* The kernel's, and one per request: it may close while we still answer. */
@@ -20,6 +22,8 @@ struct fs_remote_handle {
 	struct fs_shown shown;
 	/* It is a writer of the node (remote_writer.h). */
 	bool writes;
+	/* Of an array that was opened with O_TRUNC (remote_anew.h); else NULL. */
+	struct fs_anew_state *anew;
 };
 
 static inline struct fs_remote_handle *

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
 from proxy import status
-from remote import RemoteMount, read, s3, save
+from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
 CHUNK = 1 << 16
@@ -123,6 +123,35 @@ np.save("mnt/a.npy", array[::2])
         with RemoteMount("s3://bucket"):
             assert np.load("mnt/a.npy")[9, 3] == 18003
         assert "chunks.b2frame" in client.names("bucket/a.npy.b2nd/")
+
+
+def test_an_array_is_written_anew():
+    array = np.arange(60000, dtype="f8").reshape(300, 200)
+    new = (array * 3 + 1).tobytes()
+    save_array("local.b2nd", array, contiguous=False)
+    with s3() as (_, client):
+        client.put_tree("local.b2nd", "bucket/d/a.b2nd")
+        with RemoteMount("s3://bucket/d"):
+            # Nothing of it is an error, and a part of it too.
+            assert error_of(os.close, os.open(
+                "mnt/a", os.O_WRONLY | os.O_TRUNC)) == errno.EPERM
+            fd = os.open("mnt/a", os.O_WRONLY | os.O_TRUNC)
+            os.write(fd, new[:1000])
+            assert error_of(os.fsync, fd) == errno.EPERM
+            assert error_of(os.close, fd) == errno.EPERM
+            # The kernel tells of a close later.
+            wait_until(lambda: read("mnt/a") == array.tobytes(), "the old one")
+            with open("mnt/a", "wb") as f:
+                f.write(new[:240000])
+                assert download(client, "a.b2nd").tobytes() == array.tobytes()
+                f.write(new[240000:])
+            assert read("mnt/a") == new
+            found = download(client, "a.b2nd")
+            assert (found.shape, found.dtype) == (array.shape, array.dtype)
+            assert found.tobytes() == new
+        with RemoteMount("s3://bucket/d"):
+            assert read("mnt/a") == new
+            assert np.array_equal(np.load("mnt/a.npy"), array * 3 + 1)
 
 
 def test_files_and_directories_come_and_go():
