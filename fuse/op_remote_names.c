@@ -13,6 +13,7 @@
 #include "remote_attr.h"
 #include "remote_handle.h"
 #include "remote_make.h"
+#include "remote_renaming.h"
 #include "remote_writer.h"
 #include "reply.h"
 
@@ -158,12 +159,10 @@ static void do_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      fuse_ino_t new_parent, const char *new_name,
 		      unsigned int flags)
 {
-	(void)parent;
-	(void)name;
-	(void)new_parent;
-	(void)new_name;
-	/* mv(1) copies then, and removes. */
-	fs_reply_error(req, flags ? -EINVAL : -EXDEV);
+	const struct fs_remote_where from = {dir_of(req, parent), name};
+	const struct fs_remote_where to = {dir_of(req, new_parent), new_name};
+
+	fs_reply_error(req, fs_remote_rename(fs_of(req), &from, &to, flags));
 }
 
 static void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,

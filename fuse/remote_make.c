@@ -136,19 +136,27 @@ static int publish(struct fs *fs, const struct fs_remote_node *dir,
 	return 0;
 }
 
-int fs_remote_make_file(struct fs *fs, struct fs_remote_node *dir,
-			const char *name, struct fs_remote_entry *out)
+int fs_remote_make_name(struct fs *fs, struct fs_remote_node *dir,
+			const char *name, char out[FS_NAME_SIZE])
 {
-	struct fs_remote *r = fs->remote;
 	struct fs_remote_names *names = NULL;
-	struct fs_remote_node *node = NULL;
-	char stored[FS_NAME_SIZE], *path = NULL;
 	int err = check_name(dir, name);
 
 	if (!err)
-		err = fs_remote_listing_get(r, dir, &names);
+		err = fs_remote_listing_get(fs->remote, dir, &names);
 	if (!err)
-		err = choose_stored(r, dir, names, name, stored);
+		err = choose_stored(fs->remote, dir, names, name, out);
+	fs_remote_names_put(names);
+	return err;
+}
+
+int fs_remote_make_file(struct fs *fs, struct fs_remote_node *dir,
+			const char *name, struct fs_remote_entry *out)
+{
+	struct fs_remote_node *node = NULL;
+	char stored[FS_NAME_SIZE], *path = NULL;
+	int err = fs_remote_make_name(fs, dir, name, stored);
+
 	if (!err) {
 		path = fs_remote_node_join(dir->path, stored);
 		err = path ? new_frame(fs, path, &node) : -ENOMEM;
@@ -156,8 +164,7 @@ int fs_remote_make_file(struct fs *fs, struct fs_remote_node *dir,
 	if (!err)
 		err = publish(fs, dir, name, stored, node, out);
 	if (err == -EEXIST)
-		fs_remote_listing_forget(r, dir);
-	fs_remote_names_put(names);
+		fs_remote_listing_forget(fs->remote, dir);
 	free(path);
 	return err;
 }
@@ -243,8 +250,7 @@ static int remove_stored(struct fs *fs, struct fs_remote_node *node)
 	return 0;
 }
 
-/* It has no name any more. */
-static int note_removed(struct fs *fs, const struct fs_remote_node *dir,
+int fs_remote_make_gone(struct fs *fs, const struct fs_remote_node *dir,
 			const char *name)
 {
 	fs_remote_changes_pin(fs->remote, dir->path);
@@ -277,7 +283,7 @@ int fs_remote_unlink(struct fs *fs, struct fs_remote_node *dir,
 		goto out;
 	}
 	fs_remote_node_retire(fs->remote, entry.node);
-	err = note_removed(fs, dir, name);
+	err = fs_remote_make_gone(fs, dir, name);
 out:
 	fs_remote_node_put(fs->remote, entry.node, 1);
 	return err;
@@ -329,7 +335,7 @@ int fs_remote_rmdir(struct fs *fs, struct fs_remote_node *dir, const char *name)
 			      : -ENOTDIR;
 	if (!err) {
 		fs_remote_node_retire(fs->remote, entry.node);
-		err = note_removed(fs, dir, name);
+		err = fs_remote_make_gone(fs, dir, name);
 	}
 	fs_remote_node_put(fs->remote, entry.node, 1);
 	return err;

@@ -12,6 +12,20 @@
 #define B2F_FUSE_REMOTE_MAKE_H
 
 #include "remote_node.h"
+#include "suffix.h"
+
+/*
+ * Chooses what a sparse frame that is to be shown as @name in @dir is stored as there.
+ * Returns as fs_remote_make_file().
+ */
+B2F_MUST_CHECK
+int fs_remote_make_name(struct fs *fs, struct fs_remote_node *dir,
+			const char *name, char out[FS_NAME_SIZE]);
+
+/* Notes that @name is no more in @dir, which stays.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int fs_remote_make_gone(struct fs *fs, const struct fs_remote_node *dir,
+			const char *name);
 
 /*
  * Makes the file @name in @dir, which is not there; *@out has a reference.  -EEXIST:

@@ -11,8 +11,6 @@
 #include "remote_pack.h"
 #include "view.h"
 
-#define INDEX_NAME "chunks.b2frame"
-
 /* Frames that stay open without being used, and for how long. */
 #define IDLE_MAX 64
 #define IDLE_S	 5
@@ -70,6 +68,35 @@ uint64_t fs_remote_node_number(const char *path)
 	return h & ~(UINT64_C(3) << 62);
 }
 
+static struct fs_remote_path *new_path(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	struct fs_remote_path *path = malloc(sizeof(*path) + size);
+
+	if (path)
+		memcpy(path->text, text, size);
+	return path;
+}
+
+static void free_paths(struct fs_remote_path *path)
+{
+	while (path) {
+		struct fs_remote_path *before = path->before;
+
+		free(path);
+		path = before;
+	}
+}
+
+/* Gives @node the path @new, which it takes over. */
+static void set_path(struct fs_remote_node *node, struct fs_remote_path *new)
+{
+	new->before = node->paths;
+	node->paths = new;
+	node->path = new->text;
+	node->ino = fs_remote_node_number(new->text);
+}
+
 void fs_remote_node_free(struct fs_remote_node *node)
 {
 	if (!node)
@@ -79,7 +106,7 @@ void fs_remote_node_free(struct fs_remote_node *node)
 	b2f_remote_remains_free(node->writing.remains);
 	fs_remote_names_put(node->names);
 	fs_remote_pack_put(node->pack);
-	free(node->path);
+	free_paths(node->paths);
 	free(node);
 }
 
@@ -87,15 +114,15 @@ struct fs_remote_node *fs_remote_node_new(enum fs_remote_kind kind,
 				       const char *path)
 {
 	struct fs_remote_node *node = calloc(1, sizeof(*node));
+	struct fs_remote_path *first = new_path(path);
 
-	if (node)
-		node->path = strdup(path);
-	if (!node || !node->path) {
+	if (!node || !first) {
+		free(first);
 		free(node);
 		return NULL;
 	}
+	set_path(node, first);
 	node->kind = kind;
-	node->ino = fs_remote_node_number(path);
 	node->nrefs = 1;
 	node->checked_ms = fs_remote_node_ms();
 	return node;
@@ -216,6 +243,48 @@ struct fs_remote_node *fs_remote_node_present(struct fs_remote *r,
 	return node;
 }
 
+/* Makes @node what its path is; locked. */
+static void hash(struct fs_remote *r, struct fs_remote_node *node)
+{
+	HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path), node);
+	node->is_present = true;
+}
+
+/*
+ * Takes the node @path off the table, with its file if nothing uses that: it is found
+ * no more.  Locked.
+ */
+static struct b2f_file *replace(struct fs_remote *r, const char *path)
+{
+	struct fs_remote_node *known;
+
+	HASH_FIND_STR(r->present, path, known);
+	if (!known)
+		return NULL;
+	unhash(r, known);
+	return take_file(r, known);
+}
+
+int fs_remote_node_move(struct fs_remote *r, struct fs_remote_node *node,
+			const char *path, const struct b2f_frame_stamp *stamp)
+{
+	struct fs_remote_path *new = new_path(path);
+	struct b2f_file *old_file;
+
+	if (!new)
+		return -ENOMEM;
+	pthread_mutex_lock(&r->lock);
+	unhash(r, node);
+	old_file = replace(r, path);
+	set_path(node, new);
+	hash(r, node);
+	node->stamp = *stamp;
+	node->checked_ms = fs_remote_node_ms();
+	pthread_mutex_unlock(&r->lock);
+	b2f_file_close(old_file);
+	return 0;
+}
+
 static bool is_same(const struct fs_remote_node *a,
 		    const struct fs_remote_node *b)
 {
@@ -235,15 +304,9 @@ struct fs_remote_node *fs_remote_node_publish(struct fs_remote *r,
 		known->nrefs++;
 		known->checked_ms = node->checked_ms;
 	} else {
-		if (known) {
-			unhash(r, known);
-			/* It is found no more. */
-			old_file = take_file(r, known);
-		}
 		known = NULL;
-		HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path),
-				node);
-		node->is_present = true;
+		old_file = replace(r, node->path);
+		hash(r, node);
 		node->serial = ++r->last_serial;
 		TAILQ_INSERT_TAIL(&r->all, node, all);
 		if (node->file)

@@ -8,7 +8,8 @@
  * its name finds another node, while handles of the old one go on with what they
  * opened, or get ESTALE.  So the kernel's cache of a node is always right, and no
  * read can be of two versions.  Only a node that is being written to moves on, from
- * commit to commit (remote_writer.h).
+ * commit to commit (remote_writer.h); and one that is renamed goes to its new path
+ * (remote_renaming.h).
  *
  * Directories are listings, kept for attr_timeout.  Whether an index has another
  * version is asked after refresh= seconds at the earliest.
@@ -64,12 +65,22 @@ struct fs_remote_writing {
 	struct b2f_remote_remains *remains;
 };
 
+/* A path that a node has, or had. */
+struct fs_remote_path {
+	struct fs_remote_path *before;
+	char text[];
+};
+
 struct fs_remote_node {
+	/*
+	 * Below the place; "" for the place itself.  A rename moves a frame, under the
+	 * lock; what was read before stays valid as long as the node.
+	 */
+	const char *_Atomic path;
+	struct fs_remote_path *paths;
+	_Atomic uint64_t ino;
 	/* These never change. */
 	enum fs_remote_kind kind;
-	/* Below the place; "" for the place itself. */
-	char *path;
-	uint64_t ino;
 	/* No other node of the mount has it. */
 	uint64_t serial;
 	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
@@ -120,6 +131,7 @@ struct fs_remote_entry {
 };
 
 struct fs_remote_changes;
+struct fs_remote_doomed;
 
 struct fs_remote {
 	struct b2f_remote *place;
@@ -146,6 +158,8 @@ struct fs_remote {
 	pthread_cond_t settled;
 	/* See remote_changes.h; under the lock. */
 	struct fs_remote_changes *changes;
+	/* See remote_doomed.h; under the lock. */
+	STAILQ_HEAD(fs_remote_doomed_list, fs_remote_doomed) doomed;
 };
 
 /* The node that the kernel calls @ino, and back. */
@@ -202,6 +216,14 @@ void fs_remote_node_doubt(struct fs_remote *remote,
 /* The kernel gets to know the view of @node. */
 void fs_remote_node_note_view(struct fs_remote *remote,
 			      struct fs_remote_node *node);
+
+/*
+ * Makes @node, whose frame is at @path now, in the version @stamp, what that path is;
+ * its file is open there.  Returns 0 or -ENOMEM: then it is as before.
+ */
+B2F_MUST_CHECK
+int fs_remote_node_move(struct fs_remote *remote, struct fs_remote_node *node,
+			const char *path, const struct b2f_frame_stamp *stamp);
 
 /* The next lookup makes another node. */
 void fs_remote_node_retire(struct fs_remote *remote,

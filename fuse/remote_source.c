@@ -7,6 +7,7 @@
 
 #include "remote_source.h"
 #include "remote_changes.h"
+#include "remote_doomed.h"
 #include "remote_find.h"
 #include "remote_pack_find.h"
 #include "remote_writer.h"
@@ -233,6 +234,7 @@ static struct fs_remote *new_remote(const struct fs *fs, char *reason)
 	TAILQ_INIT(&r->all);
 	TAILQ_INIT(&r->idle);
 	TAILQ_INIT(&r->written);
+	STAILQ_INIT(&r->doomed);
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->settled, NULL);
 	return r;
@@ -307,6 +309,7 @@ int fs_remote_source_close(struct fs *fs)
 	if (!r)
 		return 0;
 	err = fs_remote_writer_fini(fs);
+	fs_remote_doomed_fini(fs);
 	fs_remote_node_fini(r);
 	fs_remote_changes_fini(r);
 	b2f_remote_free(r->place);
@@ -324,6 +327,7 @@ bool fs_remote_source_tick(struct fs *fs)
 	if (!fs->remote)
 		return false;
 	more = fs_remote_writer_tick(fs);
+	more |= fs_remote_doomed_tick(fs);
 	more |= fs_remote_node_tick(fs->remote);
 	return more;
 }

@@ -394,18 +394,25 @@ static bool is_due(struct fs *fs, const struct taken *t)
 	return due && (kept || (age_ns && b2f_file_dirty_ns(t->file) >= age_ns));
 }
 
-static void tick_one(struct fs *fs, const struct taken *t)
+bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
+			      struct b2f_file *file)
 {
 	bool foreign = false;
 
+	/* One that cannot be read stays as it is. */
+	if (b2f_file_refresh(file, &foreign) || !foreign)
+		return false;
+	(void)move_on(fs, node, file, NULL);
+	note_foreign(fs, node);
+	return true;
+}
+
+static void tick_one(struct fs *fs, const struct taken *t)
+{
 	if (t->gone)
 		return;
 	if (!b2f_file_is_dirty(t->file)) {
-		/* One that cannot be read stays as it is. */
-		if (!b2f_file_refresh(t->file, &foreign) && foreign) {
-			(void)move_on(fs, t->node, t->file, NULL);
-			note_foreign(fs, t->node);
-		}
+		(void)fs_remote_writer_refresh(fs, t->node, t->file);
 	} else if (is_due(fs, t)) {
 		put_off(fs, t->node, t->file,
 			commit(fs, t->node, t->file, b2f_file_try_commit));

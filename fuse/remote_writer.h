@@ -61,6 +61,14 @@ int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
 			    struct b2f_file *file);
 
 /*
+ * Goes on with what other clients have committed to @file, the data of @node, which is
+ * written to, unless something is to be committed here.  Returns whether there was
+ * anything.
+ */
+bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
+			      struct b2f_file *file);
+
+/*
  * Nothing of @node is committed from now on, nor is a commit under way; or (_permit)
  * it is again.
  */

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of a mounted bucket are renamed."""
+import concurrent.futures
+import errno
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import blosc2
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import s3_server
+from mounting import data, error_of, main, wait_until
+from names import EXCHANGE, NOREPLACE
+from names import rename as rename2
+from proxy import lose, status
+from remote import RemoteMount, read, s3, save
+
+SIZE = 3 << 20
+CHUNK = 1 << 16
+# What other clients do is seen at once.
+NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
+
+
+def write(path, content):
+    pathlib.Path(path).write_bytes(content)
+
+
+def keys(client):
+    """All that is in the bucket; a page of it."""
+    body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
+    return re.findall("<Key>([^<]*)</Key>", body.decode())
+
+
+def download(client, prefix):
+    """What python-blosc2 reads of the frame."""
+    target = pathlib.Path("down.b2frame")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    for key in client.names(f"bucket/{prefix}/"):
+        (target / key).write_bytes(
+            client.request("GET", f"bucket/{prefix}/{key}", expect=200)[2])
+    return blosc2.open(str(target))[:]
+
+
+def put_frame(client, key, content):
+    save(content, "local.b2frame", chunksize=CHUNK)
+    client.put_tree("local.b2frame", f"bucket/{key}")
+    shutil.rmtree("local.b2frame")
+
+
+def test_a_file_gets_another_name():
+    with s3() as (way, client):
+        with RemoteMount("s3://bucket") as mount:
+            os.makedirs("mnt/d/sub")
+            write("mnt/d/a", data(SIZE))
+            way.take()
+            os.rename("mnt/d/a", "mnt/d/b")
+            asked = [r.method for r in way.take()]
+            # The chunks, and the index.
+            assert asked.count("PUT") == SIZE // (1 << 20) + 1, asked
+            assert error_of(os.stat, "mnt/d/a") == errno.ENOENT
+            assert sorted(os.listdir("mnt/d")) == ["b", "sub"]
+            assert read("mnt/d/b") == data(SIZE)
+            os.rename("mnt/d/b", "mnt/d/sub/c")
+            assert os.listdir("mnt/d") == ["sub"]
+            assert read("mnt/d/sub/c") == data(SIZE)
+            # The name is free, and another file.
+            write("mnt/d/b", b"another")
+            assert os.stat("mnt/d/b").st_ino != os.stat("mnt/d/sub/c").st_ino
+            subprocess.run(["mv", "mnt/d/sub/c", "mnt/e"], check=True)
+            os.rename("mnt/e", "mnt/e")
+            assert not [k for k in keys(client) if "/a.b2frame" in k]
+            assert download(client, "e.b2frame") == data(SIZE)
+            assert "EXDEV" not in mount.log()
+        with RemoteMount("s3://bucket"):
+            assert sorted(os.listdir("mnt")) == ["d", "e"]
+            assert read("mnt/e") == data(SIZE)
+            assert read("mnt/d/b") == b"another"
+        assert download(client, "e.b2frame") == data(SIZE)
+
+
+def save_as_editors_do(path, content):
+    with open(f"{path}.tmp", "wb") as f:
+        f.write(content)
+        f.flush()
+        os.fsync(f.fileno())
+    os.replace(f"{path}.tmp", path)
+
+
+def test_a_file_is_replaced_under_the_eyes_of_readers():
+    versions = [bytes([i]) * (SIZE + i) for i in range(12)]
+    done = threading.Event()
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket", at="mnt"), \
+                RemoteMount("s3://bucket", "-o", NOW, at="mnt2"):
+            write("mnt/x", versions[0])
+
+            def look(path):
+                seen = set()
+                while not done.is_set():
+                    with open(path, "rb") as f:
+                        found = f.read()
+                    assert found == versions[found[0]], (path, len(found))
+                    seen.add(found[0])
+                return seen
+
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                looks = [pool.submit(look, p) for p in ("mnt/x", "mnt2/x")]
+                try:
+                    for version in versions[1:]:
+                        save_as_editors_do("mnt/x", version)
+                        assert read("mnt/x") == version
+                finally:
+                    done.set()
+                for seen in looks:
+                    assert seen.result()
+            wait_until(lambda: read("mnt2/x") == versions[-1], "the last one")
+            assert os.listdir("mnt") == ["x"]
+        assert download(client, "x.b2frame") == versions[-1]
+
+
+def test_what_is_open_goes_along():
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket"):
+            write("mnt/old", data(SIZE, 1))
+            with open("mnt/a", "w+b", buffering=0) as f, \
+                    open("mnt/old", "r+b", buffering=0) as old:
+                f.write(data(SIZE, 2))
+                old.write(b"never there")
+                os.rename("mnt/a", "mnt/old")
+                # What was not committed before is now.
+                assert download(client, "old.b2frame") == data(SIZE, 2)
+                f.seek(5)
+                f.write(b"behind")
+                os.fsync(f.fileno())
+                expected = data(SIZE, 2)[:5] + b"behind" + data(SIZE, 2)[11:]
+                assert download(client, "old.b2frame") == expected
+                assert read("mnt/old") == expected
+                assert os.pread(f.fileno(), SIZE, 0) == expected
+                assert os.fstat(f.fileno()).st_nlink == 1
+                # The other one is what it was, and goes.
+                assert os.pread(old.fileno(), 100, SIZE - 100) == \
+                    data(SIZE, 1)[-100:]
+                assert os.pread(old.fileno(), 11, 0) == b"never there"
+                old.write(b"nor this")
+                os.fsync(old.fileno())
+                assert os.fstat(old.fileno()).st_nlink == 0
+                old.close()
+                # Again, and by a name that was used.
+                os.rename("mnt/old", "mnt/a")
+                f.seek(0)
+                f.write(b"begin")
+                expected = b"begin" + expected[5:]
+            assert os.listdir("mnt") == ["a"]
+            assert read("mnt/a") == expected
+        assert download(client, "a.b2frame") == expected
+        assert not [k for k in keys(client) if k.startswith("old.")]
+
+
+def test_arrays_are_saved_over():
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket"):
+            # NumPy here would keep the proxy, a thread, from answering it.
+            subprocess.run([sys.executable, "-c", """
+import os
+import numpy as np
+for i in range(3):
+    array = np.arange(200000, dtype="i4").reshape(200, 1000) + i
+    with open("mnt/tmp.npy", "wb") as f:
+        np.save(f, array)
+    os.replace("mnt/tmp.npy", "mnt/a.npy")
+    assert np.array_equal(np.load("mnt/a.npy"), array)
+"""], check=True, timeout=100)
+            assert os.listdir("mnt") == ["a.npy"]
+        array = np.arange(200000, dtype="i4").reshape(200, 1000) + 2
+        assert np.array_equal(download(client, "a.npy.b2nd"), array)
+
+
+def test_what_cannot_be_says_so():
+    with s3() as (_, client):
+        client.put("bucket/plain", b"plain bytes")
+        with RemoteMount("s3://bucket"):
+            os.makedirs("mnt/dir/sub")
+            write("mnt/x", b"x")
+            write("mnt/y", b"y")
+            for call, code in (
+                    (lambda: rename2("x", "y", NOREPLACE), errno.EEXIST),
+                    (lambda: rename2("x", "y", EXCHANGE), errno.EINVAL),
+                    (lambda: os.rename("mnt/x", "mnt/dir"), errno.EISDIR),
+                    (lambda: os.rename("mnt/dir", "mnt/x"), errno.ENOTDIR),
+                    (lambda: os.rename("mnt/dir", "mnt/d2"), errno.EXDEV),
+                    (lambda: os.rename("mnt/plain", "mnt/p"), errno.EXDEV),
+                    (lambda: os.rename("mnt/x", "mnt/plain"), errno.EXDEV),
+                    (lambda: os.rename("mnt/x", "mnt/no/x"), errno.ENOENT),
+                    (lambda: os.rename("mnt/no", "mnt/x"), errno.ENOENT)):
+                assert error_of(call) == code, code
+            assert (read("mnt/x"), read("mnt/y")) == (b"x", b"y")
+            rename2("x", "z", NOREPLACE)
+            assert read("mnt/z") == b"x"
+            # mv copies what cannot be renamed.
+            subprocess.run(["mv", "mnt/dir", "mnt/plain", "mnt/z", "mnt/y"],
+                           check=False, stderr=subprocess.DEVNULL)
+            subprocess.run(["mv", "mnt/plain", "mnt/y"], check=True)
+            subprocess.run(["mv", "mnt/dir", "mnt/d2"], check=True)
+            assert sorted(os.listdir("mnt")) == ["d2", "y", "z"]
+            assert read("mnt/y") == b"plain bytes"
+
+
+def test_two_mounts_rename_one_name():
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket", "-o", NOW, at="mnt"), \
+                RemoteMount("s3://bucket", "-o", NOW, at="mnt2"):
+            write("mnt/x", b"first")
+            assert read("mnt2/x") == b"first"
+            for i in range(5):
+                save_as_editors_do("mnt/x", b"one %d" % i)
+                assert read("mnt2/x") == b"one %d" % i
+                save_as_editors_do("mnt2/x", b"other %d" % i)
+                assert read("mnt/x") == b"other %d" % i
+            # What the other has changed meanwhile goes along.
+            write("mnt2/x", b"changed")
+            os.rename("mnt/x", "mnt/y")
+            assert read("mnt2/y") == b"changed"
+            assert error_of(os.stat, "mnt2/x") == errno.ENOENT
+        assert download(client, "y.b2frame") == b"changed"
+
+
+def test_frames_of_others_are_renamed():
+    """Their chunks have no checksums, and keep their ids."""
+    with s3() as (_, client):
+        put_frame(client, "x.b2frame", data(SIZE, 5))
+        put_frame(client, "y.b2frame", data(SIZE, 6))
+        with RemoteMount("s3://bucket"):
+            os.rename("mnt/x", "mnt/z")
+            assert read("mnt/z") == data(SIZE, 5)
+            assert download(client, "z.b2frame") == data(SIZE, 5)
+            # They would take the place of the other one's.
+            assert error_of(os.rename, "mnt/z", "mnt/y") == errno.EXDEV
+            assert read("mnt/y") == data(SIZE, 6)
+            subprocess.run(["mv", "mnt/z", "mnt/y"], check=True)
+            assert os.listdir("mnt") == ["y"]
+            assert read("mnt/y") == data(SIZE, 5)
+        assert download(client, "y.b2frame") == data(SIZE, 5)
+
+
+def test_a_rename_that_fails_leaves_both_names():
+    with s3() as (way, client):
+        with RemoteMount("s3://bucket"):
+            write("mnt/x", data(SIZE, 1))
+            write("mnt/y", data(SIZE, 2))
+            way.fault = lambda r: status(503) if r.method == "PUT" else None
+            assert error_of(os.rename, "mnt/x", "mnt/y") in (errno.EIO,
+                                                             errno.ETIMEDOUT)
+            way.fault = None
+            assert read("mnt/x") == data(SIZE, 1)
+            assert read("mnt/y") == data(SIZE, 2)
+            # The answer is lost, but not what was done.
+            way.fault = lambda r: lose if r.method == "PUT" and \
+                r.path.endswith("chunks.b2frame") else None
+            os.rename("mnt/x", "mnt/y")
+            way.fault = None
+            assert read("mnt/y") == data(SIZE, 1)
+            assert os.listdir("mnt") == ["y"]
+        assert download(client, "y.b2frame") == data(SIZE, 1)
+
+
+s3_server.require()
+main()
