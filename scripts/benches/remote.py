@@ -219,7 +219,7 @@ def sample(row, column, scene, is_first):
         drop_caches()
     os.sync()
     scene.warm(column.prefix)
-    hold_memory(2 * scene.size)
+    hold_memory(min(2 * scene.size, 512 * MIB))
     return getattr(work, row.work)(column, keep)
 
 
