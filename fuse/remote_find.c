@@ -88,6 +88,30 @@ static int make_plain(const struct look *l, enum fs_remote_kind kind,
 	return 0;
 }
 
+static int note_remains(void *arg, const struct b2f_remote_entry *entry)
+{
+	bool *are = arg;
+
+	*are = !entry->is_dir && b2f_part_of(entry->name) == B2F_PART_CHUNK;
+	return *are ? 0 : 1;
+}
+
+/*
+ * What has no index is a directory; but chunks alone, below a name of a frame, are of
+ * one that was never committed, or is removed.  That is no name.
+ */
+static int make_dir(const struct look *l, struct fs_remote_node **out)
+{
+	bool are = false;
+	int err = l->name->stem ? b2f_remote_list(l->fs->remote->place, l->path,
+						  note_remains, &are)
+				: 0;
+
+	if (err < 0)
+		return err;
+	return are ? -ENOENT : make_plain(l, FS_REMOTE_DIR, out);
+}
+
 /* Makes a node of what @l->path is now. */
 static int make_node(struct look *l, struct fs_remote_node **out)
 {
@@ -107,7 +131,7 @@ static int make_node(struct look *l, struct fs_remote_node **out)
 	if (!err)
 		err = make_frame(l, out);
 	if (name->is_dir && err == -ENOENT)
-		return make_plain(l, FS_REMOTE_DIR, out);
+		return make_dir(l, out);
 	if (err == B2F_ENOTFRAME)
 		err = look_at_version(l);
 	else
@@ -195,6 +219,7 @@ static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
 	const struct fs_remote_name *found;
 	struct fs_remote_name there;
 	struct fs_remote_made made;
+	int err;
 
 	if (dir->pack)
 		return fs_remote_pack_find(fs, dir, name, out);
@@ -215,7 +240,15 @@ static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
 		break;
 	}
 	found = fs_remote_names_find(names, name);
-	return found ? resolve(fs, dir, found, out) : -ENOENT;
+	if (!found)
+		return -ENOENT;
+	err = resolve(fs, dir, found, out);
+	/* It has gone since, or was never whole. */
+	if (err == -ENOENT &&
+	    fs_remote_changes_note(fs->remote, dir->path, name, "", false,
+				   FS_REMOTE_REMOVED))
+		return -ENOMEM;
+	return err;
 }
 
 /* Finds the array that @name would be the view of. */

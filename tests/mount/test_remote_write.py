@@ -267,6 +267,20 @@ def test_a_file_is_removed_while_it_is_open():
         assert not [k for k in keys(client) if "new" in k]
 
 
+def test_chunks_without_an_index_are_no_file():
+    """A writer was killed before its first commit, or removed the index."""
+    with s3() as (_, client):
+        put_frame(client, "new")
+        client.delete("bucket/d/new.b2frame/chunks.b2frame")
+        with RemoteMount("s3://bucket/d"):
+            assert error_of(os.stat, "mnt/new") == errno.ENOENT
+            assert os.listdir("mnt") == []
+            pathlib.Path("mnt/new").write_bytes(data(SIZE, 9))
+        with RemoteMount("s3://bucket/d"):
+            assert read("mnt/new") == data(SIZE, 9)
+        assert download(client, "new.b2frame") == data(SIZE, 9)
+
+
 def test_many_threads_write():
     with s3() as (_, client):
         put_frame(client, content=bytes(SIZE))
