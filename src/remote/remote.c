@@ -64,7 +64,7 @@ static int start_http(struct b2f_remote *remote,
 		.retries = o->retries == UINT_MAX ? 0
 						  : or_default(o->retries, 5),
 		.backoff_ms = or_default(o->backoff_ms, 100),
-		.connections = or_default(o->connections, 16),
+		.connections = or_default(o->connections, 32),
 	};
 
 	if (!copy_string(&http.proxy, o->proxy) ||
