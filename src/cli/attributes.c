@@ -53,7 +53,7 @@ static void copy_xattr(const char *from, const char *to, const char *name,
 		errno = 0;
 }
 
-static void copy_xattrs(const char *from, const char *to)
+static void copy_xattrs(const char *from, const char *to, bool acl)
 {
 	char *names = malloc(XATTR_BYTES), *buf = malloc(XATTR_BYTES);
 	ssize_t size = -1;
@@ -61,9 +61,9 @@ static void copy_xattrs(const char *from, const char *to)
 	if (names && buf)
 		size = listxattr(from, names, XATTR_BYTES);
 	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
-		if ((strncmp(names + at, "user.", 5) == 0 &&
-		     strcmp(names + at, COPY) != 0) ||
-		    strcmp(names + at, ACL) == 0)
+		if (acl ? strcmp(names + at, ACL) == 0
+			: strncmp(names + at, "user.", 5) == 0 &&
+				  strcmp(names + at, COPY) != 0)
 			copy_xattr(from, to, names + at, buf);
 	free(names);
 	free(buf);
@@ -83,12 +83,15 @@ static int set_one(const char *path, mode_t mode, const struct stat *like,
 {
 	const struct timespec times[2] = {like->st_atim, like->st_mtim};
 
+	/* One that its owner may not write to takes no attributes. */
+	if (from && chmod(path, (mode & ~(mode_t)0077) | S_IWUSR) == 0)
+		copy_xattrs(from, path, false);
 	own(AT_FDCWD, path, like);
 	if (chmod(path, mode) != 0)
 		return -errno;
 	/* An ACL says more than the permissions. */
 	if (from)
-		copy_xattrs(from, path);
+		copy_xattrs(from, path, true);
 	return utimensat(AT_FDCWD, path, times, 0) != 0 ? -errno : 0;
 }
 

@@ -54,24 +54,23 @@ int cli_directories_make(struct cli_directories *d, const char *path,
 
 	if (err)
 		return cli_message_errno(from, err);
-	if (mkdir(path, 0700) != 0)
-		return check_there(path, -errno);
-	err = note(d, path, from, &like);
 	/*
-	 * If this is broken off, little is missing.  One that its owner cannot write
-	 * to would take no attributes in the end.
+	 * No other user may write to it before all is in it, or could put links where
+	 * the copy goes on.  If this is broken off, little is missing.
 	 */
-	like.st_mode |= S_IRWXU;
-	if (!err)
-		err = cli_attributes_set_directory(path, &like, from);
-	return cli_message_errno(path, err);
+	if (mkdir(path, (like.st_mode & 0755) | S_IRWXU) != 0)
+		return check_there(path, -errno);
+	return cli_message_errno(path, note(d, path, from, &like));
 }
 
 int cli_directories_finish(struct cli_directories *d)
 {
 	int first = 0;
 
-	/* What changes in a directory changes its times. */
+	/*
+	 * What changes in a directory changes its times; and those above are not given
+	 * away yet.
+	 */
 	while (d->n > 0) {
 		struct cli_made_directory *made = &d->made[--d->n];
 		int err = made->path && made->from

@@ -2,8 +2,8 @@
 /*
  * directories.h - the directories of a tree that is copied
  *
- * Each is made before what is in it, with all that its owner needs for that, and gets
- * its permissions, times and attributes when all is there.
+ * Each is made before what is in it, where only its owner may write to it, and gets its
+ * owner, permissions, times and attributes when all is there.
  *
  * Layer: cli.  Threads: main only.
  */

@@ -3,12 +3,16 @@
 import json
 import os
 import pathlib
+import resource
 import stat
+import struct
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import s3_server  # noqa: E402
 from bloscctl import cat, ctl, workdir  # noqa: E402
+from build import BLOSCCTL  # noqa: E402
 
 S3 = "s3://bucket"
 DATA = os.urandom(3000) + b"end" * 9999
@@ -77,6 +81,53 @@ def check_directories():
     assert "way/empty: File exists" in err and err.count("\n") == 1, err
 
 
+def check_read_only():
+    """What its owner may not write to, as a user that permissions hold for."""
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    entries = (1, 5, -1), (2, 5, 1), (4, 5, -1), (16, 5, -1), (32, 5, -1)
+    os.makedirs("ro/acl")
+    pathlib.Path("ro/acl/file").write_bytes(DATA)
+    ctl("compress", "-q", "x", "-o", "ro/x.b2frame")
+    for name in "ro", "ro/acl", "ro/acl/file", "ro/x.b2frame/chunks.b2frame":
+        os.setxattr(name, "user.of", name.encode())
+    os.setxattr("ro/acl", "system.posix_acl_access", struct.pack("<I", 2) +
+                b"".join(struct.pack("<HHi", *entry) for entry in entries))
+    for name in "ro/acl/file", "ro/x.b2frame/chunks.b2frame":
+        os.chmod(name, 0o400)
+    os.chmod("ro", 0o500)
+    subprocess.run([*drop * (os.geteuid() == 0), BLOSCCTL, "copy", "-q", "-r",
+                    "ro", "ro-2"], check=True)
+    assert facts("ro-2") == facts("ro") and files("ro-2") == files("ro")
+    for name in "", "acl", "acl/file", "x.b2frame/chunks.b2frame":
+        path = pathlib.Path("ro-2", name)
+        of = f"ro/{name}".rstrip("/")
+        assert os.getxattr(path, "user.of") == of.encode()
+        assert path.stat().st_mode == os.stat(of).st_mode, name
+
+
+def check_broken_off():
+    """Other users could change what a copy that goes on writes to."""
+    for name, mode in ("off", 0o777), ("off/in", 0o1777):
+        os.mkdir(name)
+        os.chmod(name, mode)
+        if os.geteuid() == 0:
+            os.chown(name, 12345, 54321)
+    pathlib.Path("off/in/large").write_bytes(bytes(1 << 20))
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    os.umask(0)
+    run = subprocess.run([BLOSCCTL, "copy", "-q", "-r", "off", "off-2"],
+                         preexec_fn=limit, check=False)
+    os.umask(0o022)
+    assert run.returncode < 0, run
+    for name in "off-2", "off-2/in":
+        now = os.stat(name)
+        assert now.st_uid == os.geteuid() and not now.st_mode & 0o022, name
+
+
 def listed(*args):
     return [entry["name"] for entry in
             json.loads(ctl("ls", "-a", "--json", *args)[0])]
@@ -139,6 +190,8 @@ def main():
         os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=server.url)
         pathlib.Path("x").write_bytes(DATA)
         check_directories()
+        check_read_only()
+        check_broken_off()
         check_names(s3_server.Client(server.url))
         check_pages(server)
 
