@@ -297,13 +297,24 @@ static bool find_range(const struct b2f_store *store,
 	return true;
 }
 
+/* Is chunk @id read from memory, perhaps as it is not on the server yet? */
+static bool is_upload(const struct remote_store *r, int64_t id)
+{
+	struct b2f_upload *up =
+		r->base.sparse ? b2f_upload_find(r->place, id) : NULL;
+
+	b2f_upload_unref(up);
+	return up != NULL;
+}
+
 static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
 	struct b2f_ahead_chunk chunk = {.id = id & ~B2F_OBJECT_PENDING,
 					.n = b2f_max_u64(n, B2F_REMOTE_FIRST)};
 
-	if (!store->sparse && !find_range(store, &chunk))
+	if ((!store->sparse && !find_range(store, &chunk)) ||
+	    is_upload(r, chunk.id))
 		return;
 	pthread_mutex_lock(&r->place->lock);
 	if (!store->sparse || r->held.is_settled)

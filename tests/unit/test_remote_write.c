@@ -430,6 +430,49 @@ Test(remote_write, a_chunk_in_memory_is_read_on_after_its_commit)
 	scene_close(&s);
 }
 
+/* Reads the only byte of chunk @id. */
+static int read_byte(struct b2f_store *store, int64_t id, char *byte)
+{
+	struct b2f_object object = {.fd = -1};
+	int err = b2f_object_open(store, id, &object, NULL);
+
+	if (!err)
+		err = b2f_object_read(&object, 0, byte, 1, NULL);
+	b2f_object_close(&object);
+	return err;
+}
+
+Test(remote_write, a_chunk_in_memory_is_not_asked_for)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_store *store = NULL;
+	struct b2f_remote_place *place;
+	struct b2f_upload *up = NULL;
+	char byte = 0;
+
+	cr_assert_eq(b2f_remote_store_new(w.remote, "x", true, &store), 0);
+	cr_assert_eq(b2f_remote_store_begin(store, NULL), 0);
+	place = b2f_remote_store_place(store);
+	cr_assert_eq(b2f_upload_new(place, 99, &up), 0);
+	cr_assert_eq(b2f_upload_write(up, 0, "a", 1), 0);
+	(void)server_ask(&s.server, "count GET .chunk");
+	b2f_store_prefetch(store, 99, 1);
+	cr_assert_eq(read_byte(store, 99, &byte), 0);
+	cr_assert_eq(byte, 'a');
+	cr_assert_eq(b2f_upload_send(up), 0);
+	cr_assert_eq(b2f_upload_claim(up, NULL), 0);
+	b2f_upload_unref(up);
+	b2f_uploads_end_claims(place, false);
+	/* Nor is it missing, as it was before it was sent. */
+	cr_assert_eq(read_byte(store, 99, &byte), 0, "%s", message);
+	cr_assert_eq(byte, 'a');
+	cr_assert_eq(server_tell(&s.server, "count GET .chunk"), 1);
+	b2f_store_free(store);
+	writer_close(&w);
+	scene_close(&s);
+}
+
 #define NRACERS	    8
 #define NRACES	    6
 #define RACE_CHUNKS NRACERS
