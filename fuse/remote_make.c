@@ -276,12 +276,11 @@ int fs_remote_unlink(struct fs *fs, struct fs_remote_node *dir,
 		err = -EISDIR;
 	if (err)
 		goto out;
-	fs_remote_writer_forbid(fs, entry.node);
+	fs_remote_writer_hold(fs, entry.node);
 	err = remove_stored(fs, entry.node);
-	if (err) {
-		fs_remote_writer_permit(fs, entry.node);
+	fs_remote_writer_release(fs, entry.node, !err);
+	if (err)
 		goto out;
-	}
 	fs_remote_node_retire(fs->remote, entry.node);
 	err = fs_remote_make_gone(fs, dir, name);
 out:

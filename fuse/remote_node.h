@@ -57,9 +57,11 @@ struct fs_remote_writing {
 	time_t retry_s;
 	/* Nothing is there yet: the first commit makes the frame. */
 	bool is_new;
+	/* It is being removed, or replaced: commits wait for what comes of that. */
+	bool held;
 	/* It was removed: nothing is committed any more. */
 	bool gone;
-	/* Commits that are under way. */
+	/* Commits and refreshes that are under way. */
 	unsigned int ncommits;
 	/* What is left of one that was removed, until it is closed; or NULL. */
 	struct b2f_remote_remains *remains;

@@ -228,10 +228,11 @@ static int move(struct renaming *m)
 		return err;
 	}
 	if (m->target)
-		fs_remote_writer_forbid(m->fs, m->target);
-	err = end_move(m, file, move_file(m, file));
-	if (m->target && !m->done.is_there)
-		fs_remote_writer_permit(m->fs, m->target);
+		fs_remote_writer_hold(m->fs, m->target);
+	err = move_file(m, file);
+	if (m->target)
+		fs_remote_writer_release(m->fs, m->target, m->done.is_there);
+	err = end_move(m, file, err);
 	fs_remote_node_close(m->fs, m->node);
 	return err;
 }

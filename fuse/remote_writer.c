@@ -210,13 +210,16 @@ static void forget_refused(struct fs *fs, struct fs_remote_node *node,
 
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
-/* Returns false if @node is gone. */
-static bool begin_commit(struct fs_remote *r, struct fs_remote_node *node)
+/* Returns false if @node is gone; or, unless it @waits, may be soon. */
+static bool begin_commit(struct fs_remote *r, struct fs_remote_node *node,
+			 bool waits)
 {
 	bool may;
 
 	pthread_mutex_lock(&r->lock);
-	may = !node->writing.gone;
+	while (waits && node->writing.held)
+		pthread_cond_wait(&r->settled, &r->lock);
+	may = !node->writing.gone && !node->writing.held;
 	node->writing.ncommits += may;
 	pthread_mutex_unlock(&r->lock);
 	return may;
@@ -230,32 +233,38 @@ static void end_commit(struct fs_remote *r, struct fs_remote_node *node)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_remote_writer_forbid(struct fs *fs, struct fs_remote_node *node)
+void fs_remote_writer_hold(struct fs *fs, struct fs_remote_node *node)
 {
 	struct fs_remote *r = fs->remote;
 
 	pthread_mutex_lock(&r->lock);
-	node->writing.gone = true;
+	node->writing.held = true;
 	while (node->writing.ncommits)
 		pthread_cond_wait(&r->settled, &r->lock);
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_remote_writer_permit(struct fs *fs, struct fs_remote_node *node)
+void fs_remote_writer_release(struct fs *fs, struct fs_remote_node *node,
+			      bool gone)
 {
-	pthread_mutex_lock(&fs->remote->lock);
-	node->writing.gone = false;
-	pthread_mutex_unlock(&fs->remote->lock);
+	struct fs_remote *r = fs->remote;
+
+	pthread_mutex_lock(&r->lock);
+	node->writing.held = false;
+	node->writing.gone = gone;
+	pthread_cond_broadcast(&r->settled);
+	pthread_mutex_unlock(&r->lock);
 }
 
 static int commit(struct fs *fs, struct fs_remote_node *node,
 		  struct b2f_file *file, commit_fn *fn)
 {
+	bool waits = fn == b2f_file_commit;
 	struct b2f_file_now before;
 	int err;
 
-	if (!begin_commit(fs->remote, node))
-		return 0;
+	if (!begin_commit(fs->remote, node, waits))
+		return waits ? 0 : -EAGAIN;
 	b2f_file_now_get(file, &before);
 	err = fn(file, B2F_COMMIT_DURABLE);
 	if (b2f_file_take_foreign(file))
@@ -263,9 +272,9 @@ static int commit(struct fs *fs, struct fs_remote_node *node,
 	(void)move_on(fs, node, file, err ? NULL : &before);
 	if (!err)
 		note_made(fs->remote, node);
-	end_commit(fs->remote, node);
 	if (err == -ESTALE)
 		forget_refused(fs, node, file);
+	end_commit(fs->remote, node);
 	return err;
 }
 
@@ -399,12 +408,17 @@ bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
 {
 	bool foreign = false;
 
-	/* One that cannot be read stays as it is. */
-	if (b2f_file_refresh(file, &foreign) || !foreign)
+	/* What takes the place of @node is another file. */
+	if (!begin_commit(fs->remote, node, false))
 		return false;
-	(void)move_on(fs, node, file, NULL);
-	note_foreign(fs, node);
-	return true;
+	/* One that cannot be read stays as it is. */
+	foreign = !b2f_file_refresh(file, &foreign) && foreign;
+	if (foreign) {
+		(void)move_on(fs, node, file, NULL);
+		note_foreign(fs, node);
+	}
+	end_commit(fs->remote, node);
+	return foreign;
 }
 
 static void tick_one(struct fs *fs, const struct taken *t)

@@ -69,11 +69,12 @@ bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
 			      struct b2f_file *file);
 
 /*
- * Nothing of @node is committed from now on, nor is a commit under way; or (_permit)
- * it is again.
+ * Call these around the removal of @node: no commit is under way meanwhile, and the next
+ * one waits.  If it is @gone nothing is committed any more.
  */
-void fs_remote_writer_forbid(struct fs *fs, struct fs_remote_node *node);
-void fs_remote_writer_permit(struct fs *fs, struct fs_remote_node *node);
+void fs_remote_writer_hold(struct fs *fs, struct fs_remote_node *node);
+void fs_remote_writer_release(struct fs *fs, struct fs_remote_node *node,
+			      bool gone);
 
 /*
  * Commits what is older than commit= seconds, or was left, and looks whether others

@@ -28,10 +28,10 @@ static int raise_next(void *arg, int64_t id)
  * another writer's: of one that is there, or that comes meanwhile.  A seal without a
  * tag is for its number, and chunks that may have one keep theirs.
  */
-int b2f_remote_choose_numbers(struct b2f_remote_place *to,
+int b2f_remote_choose_numbers(struct b2f_remote_place *to, uint64_t least,
 			      struct b2f_copy_list *list, struct b2f_why *why)
 {
-	uint64_t next = 0, above;
+	uint64_t next = least, above;
 	bool tagged = true;
 	int err = b2f_remote_list_chunks(to, 0, raise_next, &next, why);
 
@@ -88,7 +88,7 @@ static int copy_listed(struct b2f_frame *frame, struct b2f_copy_list *list,
 {
 	uint8_t *index = NULL;
 	size_t size = 0;
-	int err = b2f_remote_choose_numbers(to, list, why);
+	int err = b2f_remote_choose_numbers(to, 0, list, why);
 
 	if (!err)
 		err = b2f_remote_copy_chunks(frame, to, list, why);

@@ -12,11 +12,12 @@
 #include "remote/remote_place.h"
 
 /*
- * Gives the chunks of @list numbers that no chunk in @to has.  Returns 0, -EXDEV (they
- * cannot have other numbers, and there are chunks) or an error of requests.
+ * Gives the chunks of @list numbers that no chunk in @to has, from @least on.  Returns 0,
+ * -EXDEV (they cannot have other numbers, and there are chunks, or were below @least)
+ * or an error of requests.
  */
 B2F_MUST_CHECK
-int b2f_remote_choose_numbers(struct b2f_remote_place *to,
+int b2f_remote_choose_numbers(struct b2f_remote_place *to, uint64_t least,
 			      struct b2f_copy_list *list, struct b2f_why *why);
 
 /*

@@ -24,6 +24,8 @@
 /* The frame at the new path is seen in another version so often, at most. */
 #define TRIES 10
 
+#define OTHERS "other programs keep changing it"
+
 struct renaming {
 	struct b2f_frame *frame;
 	struct b2f_remote_place *from;
@@ -33,6 +35,13 @@ struct renaming {
 	/* What the frame takes the place of, as it was when it was looked at. */
 	struct b2f_replaced there;
 	bool looked;
+	/*
+	 * That has gone since: what has removed it may remove, at any time, all that it
+	 * found beside it, copies too.
+	 */
+	bool lost;
+	/* No chunk of the new path has had this number, nor one above. */
+	uint64_t next;
 	/* The index is there; or that is not known. */
 	bool is_there;
 	struct b2f_remote_stat now;
@@ -67,11 +76,28 @@ static int copy_chunks(struct renaming *m, struct b2f_why *why)
 	return now ? now : b2f_why_set(why, B2F_ECORRUPT, "a chunk is missing");
 }
 
+/* Is @now what others have made of @before, or that itself? */
+static bool follows(const struct b2f_replaced *now,
+		    const struct b2f_replaced *before)
+{
+	if (!before->is_there)
+		return true;
+	return now->is_there &&
+	       (strcmp(now->index.etag, before->index.etag) == 0 ||
+		(before->note.nmarks &&
+		 b2f_note_has(&now->note, before->note.marks[0])));
+}
+
 /* What is at the new path; -EEXIST, or -EAGAIN if that changes while it is read. */
 static int look(struct renaming *m, struct b2f_why *why)
 {
+	const struct b2f_replaced before = m->there;
 	int err = b2f_replaced_find(m->to, &m->there, why);
 
+	if (!err && !follows(&m->there, &before)) {
+		m->lost = true;
+		return -EAGAIN;
+	}
 	if (!err && m->there.is_there && !m->replace)
 		return -EEXIST;
 	if (!err && m->there.is_there)
@@ -95,9 +121,7 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 	int err;
 
 	b2f_note_follow(&spec.note, &m->there.note, b2f_note_draw());
-	for (size_t i = 0; i < m->list.n; i++)
-		spec.note.next_id = b2f_max_u64(spec.note.next_id,
-						m->list.chunks[i].to + 1);
+	spec.note.next_id = b2f_max_u64(spec.note.next_id, m->next);
 	err = path ? b2f_put_start(m->to->remote, &spec, &put) : -ENOMEM;
 	free(path);
 	if (err)
@@ -105,7 +129,9 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 	err = b2f_put_wait(&put, why);
 	m->is_there = !err;
 	m->mark = spec.note.marks[0];
-	m->now = put.now;
+	/* If others have replaced it since, its version is not known. */
+	if (put.now_note.marks[0] == m->mark)
+		m->now = put.now;
 	m->unsure |= err && put.unsure;
 	b2f_put_fini(&put);
 	return err;
@@ -137,11 +163,10 @@ static int install(struct renaming *m, struct b2f_why *why)
 		if (try)
 			b2f_put_pause(m->to->remote, try);
 		err = try_install(m, index, size, why);
-		if (err != -EAGAIN)
+		if (err != -EAGAIN || m->lost)
 			break;
 		err = try + 1 == TRIES
-			      ? b2f_why_set(why, -EBUSY,
-					    "other programs keep changing it")
+			      ? b2f_why_set(why, -EBUSY, OTHERS)
 			      : 0;
 	}
 	free(index);
@@ -158,14 +183,23 @@ static void remove_copies(const struct renaming *m)
 	b2f_sweeper_fini(m->to);
 }
 
-static int copy_and_install(struct renaming *m, struct b2f_why *why)
+static int choose_numbers(struct renaming *m, struct b2f_why *why)
+{
+	uint64_t least = b2f_max_u64(m->next, m->there.note.next_id);
+	int err = b2f_remote_choose_numbers(m->to, least, &m->list, why);
+
+	for (size_t i = 0; i < m->list.n && !err; i++)
+		m->next = b2f_max_u64(m->next, m->list.chunks[i].to + 1);
+	return err;
+}
+
+static int try_copy(struct renaming *m, struct b2f_why *why)
 {
 	int err = look(m, why);
 
+	m->lost = false;
 	if (!err || err == -EAGAIN)
-		err = b2f_copy_list_make(m->frame, &m->list);
-	if (!err)
-		err = b2f_remote_choose_numbers(m->to, &m->list, why);
+		err = choose_numbers(m, why);
 	if (err)
 		return err;
 	err = copy_chunks(m, why);
@@ -174,6 +208,19 @@ static int copy_and_install(struct renaming *m, struct b2f_why *why)
 	if (err && !m->unsure)
 		remove_copies(m);
 	return err;
+}
+
+static int copy_and_install(struct renaming *m, struct b2f_why *why)
+{
+	int err = b2f_copy_list_make(m->frame, &m->list);
+
+	for (unsigned int try = 0; try < TRIES && !err; try++) {
+		err = try_copy(m, why);
+		if (err != -EAGAIN || !m->lost)
+			return err;
+		err = 0;
+	}
+	return err ? err : b2f_why_set(why, -EBUSY, OTHERS);
 }
 
 static int by_new_number(const void *key, const void *member)

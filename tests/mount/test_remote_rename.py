@@ -271,5 +271,40 @@ def test_a_rename_that_fails_leaves_both_names():
         assert download(client, "y.b2frame") == data(SIZE, 1)
 
 
+def test_what_is_not_replaced_in_the_end_loses_nothing():
+    held, go = threading.Event(), threading.Event()
+
+    def refuse_copies(request):
+        if not any(k.lower() == "x-amz-copy-source" for k in request.headers):
+            return None
+        held.set()
+        go.wait(60)
+        return status(403)
+
+    with s3() as (way, client):
+        with RemoteMount("s3://bucket"):
+            write("mnt/x", data(SIZE, 1))
+            write("mnt/y", data(SIZE, 2))
+            y = open("mnt/y", "r+b", buffering=0)
+            y.write(b"new")
+            way.fault = refuse_copies
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                rename = pool.submit(error_of, os.rename, "mnt/x", "mnt/y")
+                try:
+                    assert held.wait(60)
+                    close = pool.submit(y.close)
+                    # It waits for what comes of the rename.
+                    concurrent.futures.wait([close], 0.3)
+                finally:
+                    go.set()
+                assert rename.result() == errno.EACCES
+                close.result()
+            way.fault = None
+            expected = b"new" + data(SIZE, 2)[3:]
+            assert read("mnt/y") == expected
+            assert download(client, "y.b2frame") == expected
+            assert download(client, "x.b2frame") == data(SIZE, 1)
+
+
 s3_server.require()
 main()

@@ -23,6 +23,9 @@
         after_delete TEXT KEY
                             once an object whose path contains TEXT is deleted, there is
                             the object KEY, this once
+        gone_at_put TEXT OLD
+                            once an object whose path contains TEXT is put, those whose
+                            paths contain OLD have just been deleted, this once
         back_after_get TEXT once an object whose path contains TEXT is read, all is as
                             when it was kept, this once
         replace TEXT        writes the objects whose paths contain TEXT anew, with a byte
@@ -114,6 +117,8 @@ class S3Handler(Handler):
                  if k.lower().startswith("x-amz-meta-")}
         source = self.headers["x-amz-copy-source"]
         with self.owner.lock:
+            if self.owner.comes("gone_at_put", self.key()):
+                self.owner.remove(self.owner.old)
             if self.refuses(self.owner.objects.get(self.key())):
                 return self.answer(412)
             if source:
@@ -184,8 +189,8 @@ class FakeS3(Server):
         self.bare_etags = False
         self.plain_deletes = False
         # What happens once, when a path with that text is meant.
-        self.after_delete = self.back_after_get = None
-        self.new_object = ""
+        self.after_delete = self.back_after_get = self.gone_at_put = None
+        self.new_object = self.old = ""
 
     def comes(self, what, key):
         """Is it time for @what, which then never is again?"""
@@ -214,6 +219,10 @@ class FakeS3(Server):
     def bring_back(self):
         with self.lock:
             self.objects.update(self.kept)
+
+    def remove(self, text):
+        """Locked."""
+        self.objects = {k: v for k, v in self.objects.items() if text not in k}
 
     def replace(self, text):
         with self.lock:
@@ -291,6 +300,8 @@ def obey(server, way, plan, words):
         return str(sum(words[2] in r.path for r in way.take(words[1])))
     elif words[0] == "after_delete":
         server.after_delete, server.new_object = words[1:]
+    elif words[0] == "gone_at_put":
+        server.gone_at_put, server.old = words[1:]
     elif words[0] == "back_after_get":
         server.back_after_get = words[1]
     elif words[0] in ("keep", "replace", "bring_back", "load", "age"):

@@ -270,6 +270,21 @@ Test(remote_rename, the_last_rename_wins)
 	scene_close(&s);
 }
 
+/* Another client that removes y has found the copies beside it. */
+Test(remote_rename, what_is_removed_beside_the_frame_that_is_replaced_is_copied_again)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	make_y(&s, w.remote);
+	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/");
+	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
+	writer_close(&w);
+	scene_close(&s);
+}
+
 Test(remote_rename, a_frame_that_has_changed_since_it_was_opened_stays)
 {
 	struct b2f_remote_renamed done;
