@@ -3,6 +3,8 @@
 #include "remote/remains.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
 
 #include "remote/put.h"
 #include "remote/removal.h"
@@ -29,7 +31,61 @@ void b2f_remote_remains_leave(struct b2f_remote_remains *remains)
 		return;
 	b2f_remote_place_unref(remains->place);
 	b2f_ids_fini(&remains->ids);
+	b2f_ids_fini(&remains->versions);
 	free(remains);
+}
+
+static uint64_t version_of(int64_t id, const struct b2f_remote_stat *st)
+{
+	return XXH3_64bits_withSeed(st->etag, strlen(st->etag),
+				    ((uint64_t)id << 32) ^ (uint64_t)st->mtime);
+}
+
+static int add_chunk(void *arg, const struct b2f_remote_entry *entry)
+{
+	struct b2f_remote_remains *remains = arg;
+	int64_t id;
+	int err;
+
+	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
+		return 0;
+	err = b2f_ids_add(&remains->ids, (uint64_t)id);
+	return err ? err
+		   : b2f_ids_add(&remains->versions, version_of(id, &entry->st));
+}
+
+static int list_chunks(struct b2f_remote_remains *remains, struct b2f_why *why)
+{
+	remains->ids.n = remains->versions.n = 0;
+	return b2f_remote_list_after(remains->place->remote,
+				     remains->place->path, "", add_chunk,
+				     remains, why);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Leaves in @remains what is still there as it was; nothing if that is not known. */
+static void keep_same(struct b2f_remote_remains *remains)
+{
+	struct b2f_ids was = remains->versions, *ids = &remains->ids;
+	struct b2f_why why;
+	size_t n = 0;
+	int err;
+
+	remains->versions = (struct b2f_ids){0};
+	qsort(was.ids, was.n, sizeof(was.ids[0]), by_number);
+	err = list_chunks(remains, &why);
+	for (size_t i = 0; !err && i < ids->n; i++)
+		if (bsearch(&remains->versions.ids[i], was.ids, was.n,
+			    sizeof(was.ids[0]), by_number))
+			ids->ids[n++] = ids->ids[i];
+	ids->n = n;
+	b2f_ids_fini(&was);
 }
 
 /* Are the chunks of these ids still what they were? */
@@ -56,16 +112,13 @@ void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 		return;
 	if (!may_go(remains))
 		remains->ids.n = 0;
+	if (remains->versions.n)
+		keep_same(remains);
 	for (size_t i = 0; i < remains->ids.n; i++)
 		b2f_sweeper_remove(remains->place,
 				   (int64_t)remains->ids.ids[i]);
 	b2f_sweeper_fini(remains->place);
 	b2f_remote_remains_leave(remains);
-}
-
-static int add_chunk(void *arg, int64_t id)
-{
-	return b2f_ids_add(arg, (uint64_t)id);
 }
 
 /* The index as it is now; -ESTALE if it is not the version @only. */
@@ -97,15 +150,13 @@ static int take_version(struct b2f_remote_remains *remains,
 	struct b2f_removal index = {.path = path};
 	int err = path ? find_index(place->remote, &index, only, why) : -ENOMEM;
 
-	remains->ids.n = 0;
 	if (!err)
-		err = b2f_remote_list_chunks(place, 0, add_chunk, &remains->ids,
-					     why);
+		err = list_chunks(remains, why);
 	if (!err)
 		err = b2f_removal_run(place->remote, &index, why);
 	/* A frame that is still there keeps them. */
 	if (err)
-		remains->ids.n = 0;
+		remains->ids.n = remains->versions.n = 0;
 	free(path);
 	return err;
 }

@@ -95,6 +95,30 @@ Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twic
 	scene_close(&s);
 }
 
+static int take_name(void *arg, const struct b2f_remote_entry *entry)
+{
+	snprintf(arg, 80, "x/%s", entry->name);
+	return 1;
+}
+
+/* Another client has removed the chunks, too, and has made a frame with their ids. */
+Test(remote_removal, a_chunk_that_came_while_the_old_ones_were_read_stays)
+{
+	struct scene s = scene_with_frame();
+	struct b2f_remote *remote = connect_to(&s);
+	struct b2f_remote_remains *remains = NULL;
+	char chunk[80];
+
+	cr_assert_eq(b2f_remote_remove_index(remote, "x", &remains), 0);
+	cr_assert_eq(b2f_remote_list(remote, "x", take_name, chunk), 1);
+	cr_assert_eq(b2f_remote_remove(remote, chunk), 0, "%s", message);
+	cr_assert_eq(b2f_remote_put(remote, chunk, "new", 3, NULL, NULL), 0);
+	b2f_remote_remains_free(remains);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1);
+	b2f_remote_free(remote);
+	scene_close(&s);
+}
+
 Test(remote_removal, a_plain_object_that_was_put_since_stays)
 {
 	struct scene s = scene_open();
