@@ -247,24 +247,21 @@ void fs_remote_writer_hold(struct fs *fs, struct fs_remote_node *node)
 void fs_remote_writer_release(struct fs *fs, struct fs_remote_node *node,
 			      bool gone)
 {
-	struct fs_remote *r = fs->remote;
-
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&fs->remote->lock);
 	node->writing.held = false;
 	node->writing.gone = gone;
-	pthread_cond_broadcast(&r->settled);
-	pthread_mutex_unlock(&r->lock);
+	pthread_cond_broadcast(&fs->remote->settled);
+	pthread_mutex_unlock(&fs->remote->lock);
 }
 
 static int commit(struct fs *fs, struct fs_remote_node *node,
 		  struct b2f_file *file, commit_fn *fn)
 {
-	bool waits = fn == b2f_file_commit;
 	struct b2f_file_now before;
 	int err;
 
-	if (!begin_commit(fs->remote, node, waits))
-		return waits ? 0 : -EAGAIN;
+	if (!begin_commit(fs->remote, node, fn == b2f_file_commit))
+		return 0;
 	b2f_file_now_get(file, &before);
 	err = fn(file, B2F_COMMIT_DURABLE);
 	if (b2f_file_take_foreign(file))

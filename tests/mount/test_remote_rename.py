@@ -271,6 +271,21 @@ def test_a_rename_that_fails_leaves_both_names():
         assert download(client, "y.b2frame") == data(SIZE, 1)
 
 
+def test_a_name_is_used_again_while_its_first_file_is_open():
+    # So many chunks that some of the last file would have ids of the first one.
+    size = 400 << 12
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket", "-o", "chunksize=4k"):
+            write("mnt/x", data(size, 1))
+            with open("mnt/x", "rb", buffering=0):
+                os.unlink("mnt/x")
+                write("mnt/x", data(size, 2))
+                os.unlink("mnt/x")
+                write("mnt/x", data(size, 3))
+        assert download(client, "x.b2frame") == data(size, 3)
+        assert len(keys(client)) == 401
+
+
 def test_what_is_not_replaced_in_the_end_loses_nothing():
     held, go = threading.Event(), threading.Event()
 
