@@ -6,6 +6,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/sorted.h"
+#include "frame/txn_ids.h"
 #include "remote/put.h"
 #include "remote/removal.h"
 #include "remote/sweeper.h"
@@ -62,13 +64,6 @@ static int list_chunks(struct b2f_remote_remains *remains, struct b2f_why *why)
 				     remains, why);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Leaves in @remains what is still there as it was; nothing if that is not known. */
 static void keep_same(struct b2f_remote_remains *remains)
 {
@@ -78,11 +73,10 @@ static void keep_same(struct b2f_remote_remains *remains)
 	int err;
 
 	remains->versions = (struct b2f_ids){0};
-	qsort(was.ids, was.n, sizeof(was.ids[0]), by_number);
+	qsort(was.ids, was.n, sizeof(was.ids[0]), b2f_compare_u64);
 	err = list_chunks(remains, &why);
 	for (size_t i = 0; !err && i < ids->n; i++)
-		if (bsearch(&remains->versions.ids[i], was.ids, was.n,
-			    sizeof(was.ids[0]), by_number))
+		if (b2f_ids_has_sorted(&was, remains->versions.ids[i]))
 			ids->ids[n++] = ids->ids[i];
 	ids->n = n;
 	b2f_ids_fini(&was);

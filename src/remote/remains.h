@@ -9,7 +9,7 @@
 #ifndef B2F_REMOTE_REMAINS_H
 #define B2F_REMOTE_REMAINS_H
 
-#include "frame/txn.h"
+#include "frame/ids.h"
 #include "remote/remote_place.h"
 
 struct b2f_remote_remains {
