@@ -142,6 +142,11 @@ static void free_but_file(struct blp_store *b)
 	free(b);
 }
 
+static void blp_be_quiet(struct b2f_store *store)
+{
+	b2f_store_be_quiet(blp_of(store)->whole);
+}
+
 static void blp_free(struct b2f_store *store)
 {
 	struct blp_store *b = blp_of(store);
@@ -199,6 +204,7 @@ static const struct b2f_store_ops blp_ops = {
 	.close = blp_close,
 	.look = blp_look,
 	.stat_index = blp_stat_index,
+	.be_quiet = blp_be_quiet,
 	.free = blp_free,
 	.clone = blp_clone,
 	.check = blp_check,

@@ -88,6 +88,7 @@ static int make(const struct b2f_settings *settings, int dirfd,
 	} else {
 		b2f_store_free(frame->store);
 		frame->store = made.store;
+		b2f_store_be_quiet(frame->store);
 		frame->stamp = b2f_frame_stamp_of(&made.index);
 		*out = (struct b2f_frame_made){
 			.frame = frame, .dir = made.dir, .index = made.index};

@@ -211,7 +211,10 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 		b2f_store_free(store);
 		return err;
 	}
-	return b2f_frame_open_store(options, store, path, out);
+	err = b2f_frame_open_store(options, store, path, out);
+	if (!err)
+		b2f_store_be_quiet((*out)->store);
+	return err;
 }
 
 int b2f_frame_open_memory(const struct b2f_frame_options *options,

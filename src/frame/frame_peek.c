@@ -211,7 +211,7 @@ int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)
 	if (err)
 		return err;
 	/* A look is no access, or the time that a user has set would go. */
-	store->quiet = true;
+	b2f_store_be_quiet(store);
 	err = peek_store(store, name, &peek);
 	b2f_store_free(store);
 	if (!err)

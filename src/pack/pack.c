@@ -64,6 +64,7 @@ int b2f_pack_look(int dirfd, const char *name, bool *is)
 		b2f_store_free(store);
 		return err;
 	}
+	b2f_store_be_quiet(store);
 	if (ends_in(name, EMBED_SUFFIX))
 		return look_embed(store, is);
 	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL);

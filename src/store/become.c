@@ -63,7 +63,7 @@ static int inherit_index(const struct b2f_become *b, int old, int dir,
 	struct stat st;
 	int fd, err;
 
-	fd = openat(dir, B2F_INDEX_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	fd = b2f_files_open(dir, B2F_INDEX_NAME, O_RDWR);
 	if (fd < 0)
 		return failed("open the index", why);
 	err = b2f_files_inherit_file(old, fd, why);

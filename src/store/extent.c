@@ -90,6 +90,11 @@ static int extent_stat_index(struct b2f_store *store, struct stat *out)
 	return b2f_store_stat_index(extent_of(store)->whole, out);
 }
 
+static void extent_be_quiet(struct b2f_store *store)
+{
+	b2f_store_be_quiet(extent_of(store)->whole);
+}
+
 static void extent_free(struct b2f_store *store)
 {
 	b2f_store_free(extent_of(store)->whole);
@@ -110,6 +115,7 @@ static const struct b2f_store_ops extent_ops = {
 	.close = extent_close,
 	.expect = extent_expect,
 	.stat_index = extent_stat_index,
+	.be_quiet = extent_be_quiet,
 	.free = extent_free,
 	.clone = extent_clone,
 };

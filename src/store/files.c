@@ -93,10 +93,8 @@ static int open_name(struct b2f_store *store, int64_t id)
 {
 	char buf[B2F_CHUNK_NAME_SIZE];
 
-	/* O_NONBLOCK, or a FIFO of that name would hang us. */
-	return openat(b2f_files_of(store)->fd, b2f_files_name(id, buf),
-		      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
-			      O_NOCTTY);
+	return b2f_files_open(b2f_files_of(store)->fd, b2f_files_name(id, buf),
+			      O_RDONLY | (store->quiet ? O_NOATIME : 0));
 }
 
 static int dir_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
@@ -160,6 +158,12 @@ static int file_stat_index(struct b2f_store *store, struct stat *out)
 	return fstat(b2f_files_of(store)->fd, out) ? -errno : 0;
 }
 
+/* All objects share the one descriptor; of another user's file it fails. */
+static void file_be_quiet(struct b2f_store *store)
+{
+	(void)!fcntl(b2f_files_of(store)->fd, F_SETFL, O_NONBLOCK | O_NOATIME);
+}
+
 static void files_free(struct b2f_store *store)
 {
 	b2f_files_single_fini(b2f_files_of(store)->writer);
@@ -220,6 +224,7 @@ static const struct b2f_store_ops file_ops = {
 	.close = file_close,
 	.look = files_look,
 	.stat_index = file_stat_index,
+	.be_quiet = file_be_quiet,
 	.free = files_free,
 	.clone = file_clone,
 	.write = &b2f_files_single_write,
@@ -274,12 +279,12 @@ int b2f_store_set_home(struct b2f_store *store, int dirfd, const char *name)
 int b2f_store_open(int dirfd, const char *name, bool follow,
 		   struct b2f_store **out, struct b2f_why *why)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct b2f_store *store = NULL;
 	struct stat st;
 	int fd, err = 0;
 
-	fd = openat(dirfd, name, follow ? flags : flags | O_NOFOLLOW);
+	fd = (follow ? b2f_files_open_followed
+		     : b2f_files_open)(dirfd, name, O_RDONLY);
 	if (fd < 0)
 		return b2f_why_set(why, -errno, "%s", strerror(errno));
 	if (fstat(fd, &st))

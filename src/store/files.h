@@ -70,6 +70,16 @@ bool b2f_files_parse_name(const char *name, int64_t *id);
 B2F_MUST_CHECK
 int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg);
 
+/*
+ * Opens the stored file @name below @dirfd with the access mode @flags and
+ * O_NOATIME, if it is given and this process may ask for it.  Does not wait for a
+ * FIFO, nor follow a symbolic link.  Returns a descriptor, or -1 with errno.
+ */
+int b2f_files_open(int dirfd, const char *name, int flags);
+
+/* The same for a name that may be a symbolic link: an operand, or /proc's. */
+int b2f_files_open_followed(int dirfd, const char *name, int flags);
+
 /* Reads all @n bytes.  Returns 0, B2F_ECORRUPT (it is shorter) or an errno. */
 B2F_MUST_CHECK
 int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,

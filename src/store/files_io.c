@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* files_io.c - names of files, and their bytes */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -32,6 +33,23 @@ int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES])
 	/* It may have been hidden again in between. */
 	out[2] = id;
 	return 3;
+}
+
+int b2f_files_open_followed(int dirfd, const char *name, int flags)
+{
+	int fd;
+
+	flags |= O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	fd = openat(dirfd, name, flags);
+	/* Only the owner of a file may leave its access time. */
+	if (fd < 0 && errno == EPERM && (flags & O_NOATIME))
+		fd = openat(dirfd, name, flags & ~O_NOATIME);
+	return fd;
+}
+
+int b2f_files_open(int dirfd, const char *name, int flags)
+{
+	return b2f_files_open_followed(dirfd, name, flags | O_NOFOLLOW);
 }
 
 /* A signal or a short count is no end. */

@@ -78,7 +78,7 @@ static int open_again(int fd)
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return b2f_files_open_followed(AT_FDCWD, path, O_RDWR | O_NOATIME);
 }
 
 static int single_lock(struct b2f_store *store, struct b2f_why *why)

@@ -228,11 +228,10 @@ static int dir_install(struct b2f_store *store,
 /* Its owner may have closed the index to readers, to writers, or to both. */
 static int open_index(int dir)
 {
-	int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int fd = openat(dir, B2F_INDEX_NAME, O_RDONLY | flags);
+	int fd = b2f_files_open(dir, B2F_INDEX_NAME, O_RDONLY);
 
 	if (fd < 0 && errno == EACCES)
-		fd = openat(dir, B2F_INDEX_NAME, O_WRONLY | flags);
+		fd = b2f_files_open(dir, B2F_INDEX_NAME, O_WRONLY);
 	return fd;
 }
 

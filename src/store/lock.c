@@ -53,12 +53,11 @@ static int not_plain(struct b2f_why *why)
 
 static int open_there(const struct b2f_lock *lock, bool *writable)
 {
-	int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	int fd = openat(lock->dir, lock->name, O_RDWR | flags);
+	int fd = b2f_files_open(lock->dir, lock->name, O_RDWR);
 
 	*writable = fd >= 0;
 	if (fd < 0 && (errno == EACCES || errno == EROFS))
-		fd = openat(lock->dir, lock->name, O_RDONLY | flags);
+		fd = b2f_files_open(lock->dir, lock->name, O_RDONLY);
 	return fd;
 }
 

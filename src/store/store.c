@@ -3,7 +3,6 @@
 #include "store/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -23,9 +22,16 @@ int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
 {
 	int err = store->ops->clone(store, out, why);
 
-	if (!err)
-		(*out)->quiet = store->quiet;
+	if (!err && store->quiet)
+		b2f_store_be_quiet(*out);
 	return err;
+}
+
+void b2f_store_be_quiet(struct b2f_store *store)
+{
+	store->quiet = true;
+	if (store->ops->be_quiet)
+		store->ops->be_quiet(store);
 }
 
 int b2f_store_dirfd(const struct b2f_store *store)
@@ -61,16 +67,9 @@ static int open_range(struct b2f_store *store, int64_t id,
 int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {
-	int err;
-
 	if (!store->sparse && id >= 0)
-		err = open_range(store, id, out, why);
-	else
-		err = store->ops->open(store, id, out, why);
-	if (!err && store->quiet && out->fd >= 0)
-		(void)fcntl(out->fd, F_SETFL,
-			    fcntl(out->fd, F_GETFL) | O_NOATIME);
-	return err;
+		return open_range(store, id, out, why);
+	return store->ops->open(store, id, out, why);
 }
 
 void b2f_object_close(struct b2f_object *object)

@@ -88,6 +88,8 @@ struct b2f_store_ops {
 		    struct b2f_frame_stamp *out);
 	/* What fstat(2) says of the index, for attributes and changes. */
 	int (*stat_index)(struct b2f_store *store, struct stat *out);
+	/* As b2f_store_be_quiet(); NULL: what opens an object does so. */
+	void (*be_quiet)(struct b2f_store *store);
 	/* As b2f_store_begin_index(); NULL: as b2f_store_stamp_index(). */
 	int (*begin_index)(struct b2f_store *store,
 			   struct b2f_frame_stamp *out);
@@ -162,11 +164,8 @@ struct b2f_store {
 	const struct b2f_store_ops *ops;
 	/* One file per chunk. */
 	bool sparse;
-	/*
-	 * Reads leave the access times, where this process may ask for that:
-	 * of its own files, and as root.
-	 */
-	bool quiet;
+	/* See b2f_store_be_quiet(). */
+	_Atomic bool quiet;
 	/* Where chunks are, for a contiguous store that has some; or NULL. */
 	struct b2f_ranges *ranges;
 	/*
@@ -187,6 +186,14 @@ struct b2f_store {
 	/* Then: so long chunks stay that were replaced, seconds. */
 	unsigned int keep_s;
 };
+
+/*
+ * From now on reads leave the access times, where this process may ask for that:
+ * of its own files, and as root.  A program that opens a file has used it by then;
+ * whatever is read later, because a program reads or because it has changed, must
+ * not undo a time that a user has set meanwhile.
+ */
+void b2f_store_be_quiet(struct b2f_store *store);
 
 /*
  * Opens the directory or file @name below @dirfd (AT_FDCWD is allowed).  A

@@ -9,7 +9,7 @@ import blosc2
 import numpy as np
 
 from mounting import main
-from scratch import Scratch
+from scratch import Scratch, make_contiguous
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
 # The kernel keeps no attributes, and there is no timer.
@@ -155,6 +155,39 @@ def test_a_look_is_no_access():
                 os.listdir(MNT)
                 shown = os.stat(MNT / name).st_atime
                 assert abs(shown - old) < 1, (name, shown - old)
+
+
+def test_an_atime_that_is_set_stays():
+    """Through a descriptor that may write, as touch, cp and rsync do it; of a
+    file that is just being made, is small, contiguous, or large."""
+    old = time.time() - 300 * 86400
+    os.mkdir(SRC)
+    make_contiguous(SRC / "contiguous.b2frame")
+    with Scratch(FRESH) as scratch:
+        for name, size in ("empty", 0), ("small", 100), ("large", 300000):
+            write(os.urandom(size), f"mnt/{name}")
+        for fresh in False, True:
+            for name in "contiguous", "empty", "small", "large":
+                path = f"mnt/{name}"
+                content = pathlib.Path(path).read_bytes()
+                if fresh:
+                    path += ".copy"
+                with open(path, "wb" if fresh else "r+b", buffering=0) as f:
+                    f.write(content)
+                    os.utime(f.fileno(), (old, old - 1))
+                    shown = [os.fstat(f.fileno()).st_atime]
+                    tick()
+                    shown.append(os.fstat(f.fileno()).st_atime)
+                for _ in range(3):
+                    tick()
+                    os.listdir(MNT)
+                    shown.append(os.stat(path).st_atime)
+                assert max(shown) - min(shown) < 1 and \
+                    abs(shown[0] - old) < 1, (path, [x - old for x in shown])
+        scratch.remount()
+        for path in MNT.glob("*.copy"):
+            shown = os.stat(path).st_atime
+            assert abs(shown - old) < 1, (path, shown - old)
 
 
 main()
