@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
+#include "cli/kind.h"
 #include "cli/longer.h"
 #include "cli/message.h"
 
@@ -86,9 +87,13 @@ static int begin_longer(struct append *a)
 static int begin(struct append *a)
 {
 	const struct b2f_frame_options how = {.label = a->path};
-	int err;
+	int err = 0;
 
-	err = cli_frames_open_file(a->runtime, &how, a->path, &a->file);
+	/* Of what is on a server, what it is decides. */
+	if (cli_kind_of(a->path) != CLI_KIND_URL)
+		err = cli_kind_check_change(a->path, "");
+	if (!err)
+		err = cli_frames_open_file(a->runtime, &how, a->path, &a->file);
 	if (err)
 		return err;
 	return is_bloscpack(a) ? begin_longer(a) : allow_write(a);

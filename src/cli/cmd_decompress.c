@@ -9,12 +9,10 @@
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_stdin.h"
 #include "cli/from_url.h"
 #include "cli/losses.h"
 #include "cli/message.h"
 #include "cli/operands.h"
-#include "cli/pack_path.h"
 #include "cli/text.h"
 
 static const char help[] =
@@ -64,7 +62,7 @@ static bool has_stdin(int nframes, char **frames)
 {
 	int i = 0;
 
-	while (i < nframes && !cli_from_stdin_is(frames[i]))
+	while (i < nframes && cli_kind_of(frames[i]) != CLI_KIND_STDIN)
 		i++;
 	return i < nframes;
 }
@@ -85,10 +83,6 @@ static int check(const struct cli_command *self, struct decompress *o,
 	if (o->to_stdout && o->common.json)
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
-	for (int i = 0; o->remove && i < nframes; i++)
-		if (b2f_remote_is_url(frames[i]))
-			return cli_command_misuse(
-				self, "--rm cannot remove what is on a server");
 	if (o->remove && o->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
@@ -152,7 +146,7 @@ static char *usual_name(const struct job *job)
 
 	if (path && stem == 0 && cli_operand_is_moved(job->operand))
 		stem = strlen(path);
-	if (cli_pack_path_leads_in(job->operand->place))
+	if (cli_kind_of(job->operand->place) == CLI_KIND_MEMBER)
 		cli_message_error("%s: nothing can be put into that store; -o "
 				  "names the output",
 				  job->path);
@@ -350,6 +344,7 @@ static int run_decompress(const struct cli_command *self, int argc, char **argv)
 	if (o.to_stdout && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
 	operands.output = o.to_stdout ? NULL : o.output;
+	operands.changes = o.remove ? "" : NULL;
 	operands.stores = operands.output != NULL;
 	return cli_operands_run(&operands, argv + optind);
 }

@@ -110,10 +110,12 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 	const struct b2f_frame_options how = {.offset = offset,
 					      .join_objects = true};
 	struct b2f_frame *frame = NULL;
-	char *mounted = offset ? NULL : cli_info_mounted(operand->path);
+	char *mounted = NULL;
 	int err = 0;
 
 	(void)runtime;
+	if (!offset && operand->kind == CLI_KIND_PATH)
+		mounted = cli_info_mounted(operand->path);
 	if (mounted) {
 		err = print_mounted(o, operand->path, mounted);
 		free(mounted);

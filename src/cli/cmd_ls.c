@@ -9,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
+#include "cli/kind.h"
 #include "cli/ls_tree.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -194,7 +195,8 @@ static int list(struct ls *ls, const char *path)
 	err = cli_walk_run(&walk, path);
 	if (err || ls->nprinted > before)
 		return err;
-	if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
+	if (cli_kind_of(path) != CLI_KIND_PATH || stat(path, &st) != 0 ||
+	    S_ISDIR(st.st_mode))
 		return 0;
 	cli_message_error("%s: it is no frame", path);
 	return B2F_ENOTFRAME;

@@ -52,10 +52,10 @@ static int repair_one(const void *how, struct b2f_runtime *runtime,
 static int run_repair(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_repair r = {.common.progress = true};
-	const struct cli_operands operands = {.command = self,
-					      .common = &r.common,
-					      .run = repair_one,
-					      .arg = &r};
+	struct cli_operands operands = {.command = self,
+					.common = &r.common,
+					.run = repair_one,
+					.arg = &r};
 	int status = cli_options_parse(self, argc, argv, &r);
 
 	if (status != CLI_CONTINUE)
@@ -64,6 +64,8 @@ static int run_repair(const struct cli_command *self, int argc, char **argv)
 		return cli_command_misuse(self, "--older is for --orphans");
 	if (r.output && argc - optind > 1)
 		return cli_command_misuse(self, "-o takes one frame");
+	/* A store has no frames that are changed but by writers to it. */
+	operands.changes = r.orphans ? NULL : "";
 	return cli_operands_run(&operands, argv + optind);
 }
 

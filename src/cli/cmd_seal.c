@@ -129,6 +129,7 @@ static int run_seal(const struct cli_command *self, int argc, char **argv)
 	struct cli_common common = {.progress = true};
 	const struct cli_operands operands = {.command = self,
 					      .common = &common,
+					      .changes = "",
 					      .run = seal_frame,
 					      .arg = &common};
 	int status = cli_options_parse(self, argc, argv, &common);

@@ -14,6 +14,7 @@
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
@@ -169,7 +170,7 @@ static int look_around(const struct verify *v, struct b2f_frame *frame,
 	int err;
 
 	if (!v->deep || !b2f_frame_info_get(frame)->sparse ||
-	    b2f_remote_is_url(report->path))
+	    cli_kind_of(report->path) != CLI_KIND_PATH)
 		return 0;
 	err = b2f_frame_sweep(frame, B2F_SWEEP_LOOK, leftovers);
 	if (err)

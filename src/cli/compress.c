@@ -49,16 +49,16 @@ struct job {
 };
 
 /* A user who compresses a frame most likely meant something else. */
-static int check_input(const char *file)
+static int check_input(const struct cli_operand *operand)
 {
 	struct b2f_frame_peek peek;
 
-	if (strcmp(file, "-") == 0 || b2f_frame_peek(AT_FDCWD, file, &peek) ||
-	    !peek.is_frame)
+	if (operand->kind != CLI_KIND_PATH ||
+	    b2f_frame_peek(AT_FDCWD, operand->path, &peek) || !peek.is_frame)
 		return 0;
 	cli_message_error("%s: it is a frame already; see recompress and "
 			  "convert",
-			  file);
+			  operand->path);
 	return -EINVAL;
 }
 
@@ -281,11 +281,11 @@ static int make(struct job *job, struct cli_target *target)
 	return err;
 }
 
-static void report(const struct job *job, const char *file, const char *path)
+static void report(const struct job *job, const char *path)
 {
 	struct cli_report report = {
 		.command = "compress",
-		.source = strcmp(file, "-") == 0 ? job->in.name : file,
+		.source = job->in.name,
 		.output = job->output,
 		.nbytes = job->nbytes,
 		.elapsed_ms = cli_common_now_ms() - job->start_ms,
@@ -364,7 +364,7 @@ static void end(struct job *job)
 static int begin(struct job *job, const struct cli_operand *operand)
 {
 	const char *file = operand->path;
-	int err = check_input(file);
+	int err = check_input(operand);
 
 	job->start_ms = cli_common_now_ms();
 	if (!err)
@@ -426,7 +426,7 @@ static int compress_to_url(struct job *job, const char *file)
 		err = compare(job, job->output);
 	cli_progress_fini(&job->progress);
 	if (!err)
-		report(job, file, NULL);
+		report(job, NULL);
 	if (!err && is_removable(job))
 		err = cli_frames_remove_file(file, &job->in.st);
 	return err;
@@ -446,7 +446,7 @@ int cli_compress_file(const struct cli_compress *how,
 	err = begin(&job, operand);
 	if (err)
 		return err;
-	if (b2f_remote_is_url(job.output)) {
+	if (cli_kind_of(job.output) == CLI_KIND_URL) {
 		err = compress_to_url(&job, file);
 		end(&job);
 		return err;
@@ -461,7 +461,7 @@ int cli_compress_file(const struct cli_compress *how,
 	if (!err)
 		err = publish(&job, &target);
 	if (!err)
-		report(&job, file, target.temp ? target.temp : target.path);
+		report(&job, target.temp ? target.temp : target.path);
 	if (!err && is_removable(&job))
 		err = cli_frames_remove_file(file, &job.in.st);
 	cli_target_close(&target);

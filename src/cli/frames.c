@@ -11,37 +11,50 @@
 
 #include "cli/from_stdin.h"
 #include "cli/from_url.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
+
+/* A file or directory, or what lies in a store that is a file. */
+static int open_path(const struct b2f_frame_options *options, const char *path,
+		     struct b2f_frame **out)
+{
+	const char *key;
+	char *file = cli_pack_path_split(path, false, &key);
+	int err;
+
+	/* Of a .b2e, the frame that it is itself can be opened, too. */
+	if (!file && !options->offset && cli_pack_path_is_zip(path))
+		file = cli_pack_path_split(path, true, &key);
+	if (file) {
+		err = cli_pack_path_open(options, file, key, out);
+		free(file);
+		return err;
+	}
+	cli_message_forget();
+	return cli_message_explain(options->label,
+				   b2f_frame_open(options, AT_FDCWD, path,
+						  out));
+}
 
 int cli_frames_open(const struct b2f_frame_options *how, const char *path,
 		    struct b2f_frame **out)
 {
 	struct b2f_frame_options options = *how;
-	const char *key;
-	char *file;
-	int err;
 
 	options.log = &cli_message_log;
 	if (!options.label)
 		options.label = path;
-	if (cli_from_stdin_is(path))
+	switch (cli_kind_of(path)) {
+	case CLI_KIND_STDIN:
 		return cli_from_stdin_open(&options, out);
-	if (b2f_remote_is_url(path))
+	case CLI_KIND_URL:
 		return cli_from_url_open(&options, path, out);
-	file = cli_pack_path_split(path, false, &key);
-	/* Of a .b2e, the frame that it is itself can be opened, too. */
-	if (!file && !options.offset && cli_pack_path_is_zip(path))
-		file = cli_pack_path_split(path, true, &key);
-	if (file) {
-		err = cli_pack_path_open(&options, file, key, out);
-		free(file);
-		return err;
+	case CLI_KIND_MEMBER:
+	case CLI_KIND_PATH:
+		break;
 	}
-	cli_message_forget();
-	return cli_message_explain(options.label,
-				   b2f_frame_open(&options, AT_FDCWD, path,
-						  out));
+	return open_path(&options, path, out);
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)
@@ -100,30 +113,24 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 				 b2f_runtime_new(&options, out));
 }
 
-/* The store that @path leads into; -1 with ENOTDIR: into none. */
+/* The store that @path leads into. */
 static int stat_pack(const char *path, struct stat *out)
 {
 	const char *key;
 	char *file = cli_pack_path_split(path, false, &key);
-	int ret = file ? stat(file, out) : -1;
+	int err = file && stat(file, out) == 0 ? 0 : -ENOENT;
 
-	if (!file)
-		errno = ENOTDIR;
 	free(file);
-	return ret;
+	return err;
 }
 
-int cli_frames_stat(const char *path, struct stat *out)
+static int stat_path(const char *path, struct stat *out)
 {
 	char *index = NULL;
 	struct stat st;
 	int err = 0;
 
-	if (cli_from_stdin_is(path))
-		return fstat(STDIN_FILENO, out) ? -errno : 0;
-	if (b2f_remote_is_url(path))
-		return cli_from_url_stat(path, out);
-	if (stat(path, &st) != 0 && (errno != ENOTDIR || stat_pack(path, &st)))
+	if (stat(path, &st) != 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode)) {
 		if (asprintf(&index, "%s/chunks.b2frame", path) < 0)
@@ -135,6 +142,21 @@ int cli_frames_stat(const char *path, struct stat *out)
 	if (!err)
 		*out = st;
 	return err;
+}
+
+int cli_frames_stat(const char *path, struct stat *out)
+{
+	switch (cli_kind_of(path)) {
+	case CLI_KIND_STDIN:
+		return fstat(STDIN_FILENO, out) ? -errno : 0;
+	case CLI_KIND_URL:
+		return cli_from_url_stat(path, out);
+	case CLI_KIND_MEMBER:
+		return stat_pack(path, out);
+	case CLI_KIND_PATH:
+		break;
+	}
+	return stat_path(path, out);
 }
 
 bool cli_frames_is(const char *path, const struct stat *st)

@@ -14,11 +14,6 @@
 
 #define NAME "standard input"
 
-bool cli_from_stdin_is(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
-
 /* All that is left of standard input; returns a descriptor. */
 static int keep(void)
 {

@@ -10,12 +10,7 @@
 #ifndef B2F_CLI_FROM_STDIN_H
 #define B2F_CLI_FROM_STDIN_H
 
-#include <stdbool.h>
-
 #include "b2frame/b2frame.h"
-
-/* Does the operand @path mean standard input? */
-bool cli_from_stdin_is(const char *path);
 
 /*
  * Opens the contiguous frame on standard input, once, as b2f_frame_open() does

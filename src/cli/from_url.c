@@ -227,16 +227,6 @@ int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 	return err;
 }
 
-int cli_from_url_refuse(const char *path)
-{
-	if (!b2f_remote_is_url(path))
-		return 0;
-	cli_message_error("%s: only compress, append and copy write to servers; "
-			  "copy takes there what this makes",
-			  path);
-	return -EROFS;
-}
-
 /* A walk through one place. */
 struct steps {
 	const struct cli_walk *walk;

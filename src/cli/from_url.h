@@ -55,8 +55,4 @@ B2F_MUST_CHECK
 int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 		      struct b2f_frame **out);
 
-/* Refuses @path, as a place to write to, if it is a URL.  Returns 0 or -EROFS. */
-B2F_MUST_CHECK
-int cli_from_url_refuse(const char *path);
-
 #endif

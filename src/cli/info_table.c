@@ -2,12 +2,14 @@
 /* info_table.c - the rows of a CTable, of which a frame is a column */
 #include "cli/info_table.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "b2frame/table.h"
+#include "cli/kind.h"
 #include "cli/pack_path.h"
 
 /* The path of _meta of the table that the column @path is of, or NULL. */
@@ -42,8 +44,14 @@ static int open_meta(const char *path, struct b2f_frame **out)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
 	const char *key;
-	char *file = cli_pack_path_split(path, false, &key);
-	int err = file ? open_in_pack(&quiet, file, key, out)
+	char *file;
+	int err;
+
+	/* On a server it would cost requests. */
+	if (cli_kind_of(path) == CLI_KIND_URL)
+		return -ENOENT;
+	file = cli_pack_path_split(path, false, &key);
+	err = file ? open_in_pack(&quiet, file, key, out)
 		       : b2f_frame_open(&quiet, AT_FDCWD, path, out);
 
 	free(file);

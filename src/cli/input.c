@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/io.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 
 /* Bytes that are read and written at once. */
@@ -16,7 +17,6 @@
 
 static int open_path(struct cli_input *in, const char *path)
 {
-	in->name = path;
 	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return in->fd < 0 ? -errno : 0;
 }
@@ -41,11 +41,19 @@ int cli_input_open(struct cli_input *in, const char *path)
 {
 	int err = 0;
 
-	*in = (struct cli_input){.fd = STDIN_FILENO, .name = "standard input"};
-	if (b2f_remote_is_url(path))
+	*in = (struct cli_input){.fd = STDIN_FILENO, .name = path};
+	switch (cli_kind_of(path)) {
+	case CLI_KIND_STDIN:
+		in->name = "standard input";
+		break;
+	case CLI_KIND_URL:
 		err = -EOPNOTSUPP;
-	else if (strcmp(path, "-") != 0)
+		break;
+	case CLI_KIND_MEMBER:
+	case CLI_KIND_PATH:
 		err = open_path(in, path);
+		break;
+	}
 	if (!err && fstat(in->fd, &in->st) != 0)
 		err = -errno;
 	if (!err && S_ISDIR(in->st.st_mode))

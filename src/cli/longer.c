@@ -7,8 +7,8 @@
 
 #include "cli/bloscpack.h"
 #include "cli/frames.h"
+#include "cli/kind.h"
 #include "cli/message.h"
-#include "cli/pack_path.h"
 
 static int open_scratch(struct cli_longer *longer, struct b2f_file **out)
 {
@@ -37,11 +37,9 @@ int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 	longer->runtime = runtime;
 	longer->path = path;
 	longer->old = old;
-	if (cli_pack_path_leads_in(path)) {
-		cli_message_error("%s: nothing in that store can be changed",
-				  path);
-		return -EROFS;
-	}
+	err = cli_kind_check_change(path, "");
+	if (err)
+		return err;
 	err = cli_frames_stat(path, &longer->like);
 	if (err)
 		return cli_message_errno(path, err);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/remote.h"
 #include "cli/directories.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
@@ -93,7 +92,12 @@ static bool names_directory(const struct cli_operands *o)
 {
 	size_t len = o->output ? strlen(o->output) : 0;
 
-	if (len == 0 || is_frame(o->output))
+	if (len == 0)
+		return false;
+	if (cli_kind_of(o->output) == CLI_KIND_URL)
+		return (o->common->recursive && !o->exact) ||
+		       o->output[len - 1] == '/';
+	if (is_frame(o->output))
 		return false;
 	return (o->common->recursive && !o->exact) ||
 	       o->output[len - 1] == '/' || is_dir(o->output);
@@ -105,7 +109,7 @@ static int make_parents(char *path)
 	int err = 0;
 
 	/* An object store has no directories that are made. */
-	if (b2f_remote_is_url(path))
+	if (cli_kind_of(path) == CLI_KIND_URL)
 		return 0;
 	for (size_t i = 1; path[i] && !err; i++) {
 		if (path[i] != '/')
@@ -208,29 +212,42 @@ static void print_failure(const struct run *run, const char *path)
 	cli_json_print(object);
 }
 
+/* Finds out where what becomes of @operand goes; *@place is malloc'ed, or NULL. */
+static int choose_place(const struct run *run, const char *root,
+			struct cli_operand *operand, char **place)
+{
+	int err = 0;
+
+	if (run->moves && operand->kind == CLI_KIND_STDIN) {
+		cli_message_error("standard input has no name: -o has to give "
+				  "it one");
+		return -EINVAL;
+	}
+	if (run->moves)
+		err = make_place(run, root, operand->path, place);
+	else
+		operand->output = run->o->output;
+	/* What comes from a server goes here. */
+	if (!run->moves && operand->kind == CLI_KIND_URL)
+		*place = cli_from_url_name(operand->path);
+	if (*place)
+		operand->place = *place;
+	return err;
+}
+
 static int run_one(const struct run *run, const char *root, const char *path)
 {
-	struct cli_operand operand = {.path = path, .place = path};
+	struct cli_operand operand = {
+		.path = path, .kind = cli_kind_of(path), .place = path};
 	uint64_t nprinted = cli_json_count();
 	char *place = NULL;
 	int err = 0;
 
 	cli_message_begin();
-	if (run->moves && !root && strcmp(path, "-") == 0) {
-		cli_message_error("standard input has no name: -o has to give "
-				  "it one");
-		err = -EINVAL;
-	} else if (run->moves) {
-		err = make_place(run, root, path, &place);
-		operand.place = place;
-	} else {
-		operand.output = run->o->output;
-		/* What comes from a server goes here. */
-		if (b2f_remote_is_url(path)) {
-			place = cli_from_url_name(path);
-			operand.place = place ? place : path;
-		}
-	}
+	if (run->o->changes)
+		err = cli_kind_check_change(path, run->o->changes);
+	if (!err)
+		err = choose_place(run, root, &operand, &place);
 	if (!err)
 		err = run->o->run(run->o->arg, run->runtime, &operand);
 	if (err && run->o->common->json && cli_json_count() == nprinted)
@@ -260,8 +277,8 @@ static int make_directories(const struct run *run, const char *root,
 	const char *dir = NULL;
 	int first, err;
 
-	if (!found->all || b2f_remote_is_url(root) ||
-	    b2f_remote_is_url(run->o->output))
+	if (!found->all || cli_kind_of(root) == CLI_KIND_URL ||
+	    cli_kind_of(run->o->output) == CLI_KIND_URL)
 		return 0;
 	first = make_directory(run, root, root, made);
 	while ((dir = argz_next(found->dirs, found->dirs_len, dir))) {
@@ -287,7 +304,8 @@ static int run_below(const struct run *run, const char *root)
 		err = found.refused;
 	if (found.err)
 		err = cli_message_errno(root, found.err);
-	else if (!err && !found.len && found.all && b2f_remote_is_url(root)) {
+	else if (!err && !found.len && found.all &&
+		 cli_kind_of(root) == CLI_KIND_URL) {
 		cli_message_error("%s: nothing is there", root);
 		err = -ENOENT;
 	} else if (!err && !found.len && !found.files && !found.all)
@@ -324,7 +342,7 @@ static bool goes_below(const struct run *run, const char *path)
 {
 	if (is_whole_store(run, path))
 		return true;
-	if (b2f_remote_is_url(path))
+	if (cli_kind_of(path) == CLI_KIND_URL)
 		return run->o->common->recursive;
 	return run->o->common->recursive && is_dir(path) && !is_frame(path);
 }
@@ -359,7 +377,7 @@ int cli_operands_run(const struct cli_operands *o, char **paths)
 	struct run run = {.o = o};
 	int status;
 
-	if (o->output && !o->to_url && cli_from_url_refuse(o->output))
+	if (o->output && !o->to_url && cli_kind_check_output(o->output))
 		return CLI_EXIT_FAILURE;
 	run.moves = names_directory(o) ||
 		    (o->output && paths[0] && goes_below(&run, paths[0]));

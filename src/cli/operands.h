@@ -16,11 +16,13 @@
 #include "b2frame/runtime.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/kind.h"
 
 /* One thing to work on. */
 struct cli_operand {
-	/* What to read. */
+	/* What to read, and what it is. */
 	const char *path;
+	enum cli_kind kind;
 	/* What the user calls the result; NULL: its name follows from @place. */
 	const char *output;
 	/*
@@ -52,6 +54,11 @@ struct cli_operands {
 	bool exact;
 	/* @output may be a URL. */
 	bool to_url;
+	/*
+	 * Each operand is changed, or removed, so that it has to be a path: the
+	 * advice for others, as cli_kind_check_change() has it.  NULL: it is not.
+	 */
+	const char *changes;
 	/* A store that is one file is a directory, too. */
 	bool stores;
 	/* --json prints an array, however many there are. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/from_url.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 
 /* A century. */
@@ -54,7 +55,7 @@ int cli_orphans_remove(const char *url, const char *older, bool dry_run)
 	uint64_t age = 0;
 	int err;
 
-	if (!b2f_remote_is_url(url)) {
+	if (cli_kind_of(url) != CLI_KIND_URL) {
 		cli_message_error("%s: --orphans is for frames in an object "
 				  "store",
 				  url);

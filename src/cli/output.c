@@ -9,6 +9,7 @@
 
 #include "cli/attributes.h"
 #include "cli/io.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 
 /* Zeros become a hole by so many: one of less is not worth an extent. */
@@ -44,6 +45,8 @@ int cli_output_open(struct cli_output *out, const char *path, bool replace,
 	*out = (struct cli_output){.fd = -1,
 				   .target = {.name = path, .dirfd = -1},
 				   .sparse = sparse};
+	if (cli_kind_check_output(path))
+		return -EROFS;
 	if (exists && S_ISDIR(st.st_mode))
 		return cli_message_errno(out->target.name, -EISDIR);
 	if (!exists && len > 0 && path[len - 1] == '/')

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/remote.h"
 #include "cli/message.h"
 
 /* Is @path a store?  A link that the user names is meant to be followed. */
@@ -26,10 +27,14 @@ static bool is_pack(const char *path)
 
 char *cli_pack_path_split(const char *path, bool whole, const char **key)
 {
-	char *file = strdup(path), *slash;
+	char *file, *slash;
 	struct stat st;
-	int ret = stat(path, &st);
+	int ret;
 
+	if (b2f_remote_is_url(path))
+		return NULL;
+	file = strdup(path);
+	ret = stat(path, &st);
 	/* The path ends before, if it leads into a file. */
 	while (ret && errno == ENOTDIR && file &&
 	       (slash = strrchr(file, '/')) && slash > file) {

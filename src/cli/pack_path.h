@@ -16,7 +16,7 @@
 /*
  * If @path leads into a file that is a store, or with @whole is such a file:
  * that file, malloc'ed, with *@key what follows in @path ("": all of it). NULL:
- * it is no such path.
+ * it is no such path, or a URL.
  */
 char *cli_pack_path_split(const char *path, bool whole, const char **key);
 

@@ -17,6 +17,7 @@
 #include "cli/attributes.h"
 #include "cli/cleanup.h"
 #include "cli/frames.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/text.h"
 
@@ -139,6 +140,8 @@ static int begin(struct cli_target *out, const char *path, bool replace)
 	bool exists = lstat(path, &st) == 0;
 
 	*out = (struct cli_target){.name = path, .dirfd = -1};
+	if (cli_kind_check_output(path))
+		return -EROFS;
 	/* A link stays a link: what it points to is replaced. */
 	out->path = exists ? realpath(path, NULL) : cli_text_bare(path);
 	if (!out->path)

@@ -24,6 +24,7 @@ struct job {
 	const struct cli_transfer *how;
 	struct b2f_runtime *runtime;
 	const char *path;
+	enum cli_kind kind;
 	const char *output;
 	/* The sparse frame; or NULL, and the bytes of all else. */
 	struct b2f_frame *frame;
@@ -57,7 +58,7 @@ static char *top_of(const char *output)
 
 int cli_transfer_begin(struct cli_transfer *t, const char *output)
 {
-	if (!b2f_remote_is_url(output))
+	if (cli_kind_of(output) != CLI_KIND_URL)
 		return 0;
 	if (strncasecmp(output, "s3:", 3) != 0) {
 		cli_message_error("%s: web servers are not written to", output);
@@ -146,7 +147,7 @@ static int open_source(struct job *job)
 {
 	struct stat st;
 
-	if (b2f_remote_is_url(job->path))
+	if (job->kind == CLI_KIND_URL)
 		return open_url(job);
 	if (stat(job->path, &st) != 0)
 		return cli_message_errno(job->path, -errno);
@@ -270,7 +271,7 @@ static bool is_outdated(const struct job *job, int err)
 	struct b2f_frame_stamp now;
 	struct stat st;
 
-	if (err == -ESTALE || b2f_remote_is_url(job->path))
+	if (err == -ESTALE || job->kind == CLI_KIND_URL)
 		return err == -ESTALE;
 	if (cli_frames_stat(job->path, &st) == 0) {
 		now = b2f_frame_stamp_of(&st);
@@ -401,6 +402,7 @@ int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
 		.how = transfer,
 		.runtime = runtime,
 		.path = operand->path,
+		.kind = operand->kind,
 		.output = operand->output ? operand->output : operand->place,
 		.bytes.fd = -1,
 		.start_ms = cli_common_now_ms(),

@@ -13,9 +13,11 @@
 #include "cli/frames.h"
 #include "cli/in_store.h"
 #include "cli/message.h"
-#include "cli/pack_path.h"
 #include "cli/target.h"
 #include "cli/text.h"
+
+/* What to do with frames that cannot be changed. */
+#define COPY "; -o names a copy"
 
 /* One frame that is being transformed. */
 struct job {
@@ -75,21 +77,6 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
-/* What lies in a store that is a file is only read. */
-static int check_source(const struct job *job)
-{
-	bool stays = !job->operand->output &&
-		     !cli_operand_is_moved(job->operand);
-
-	if (!cli_pack_path_leads_in(job->path) ||
-	    (!stays && !job->how->remove))
-		return 0;
-	cli_message_error("%s: nothing in that store can be changed; -o names "
-			  "a copy",
-			  job->path);
-	return -EROFS;
-}
-
 /*
  * Two frames of one name but for the suffix, in one directory: a mount shows
  * both by all of their names, as no name may hide another one.
@@ -113,12 +100,12 @@ static int choose_output(struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
 	bool same_name = job->how->storage == CLI_STORAGE_SAME;
-	int err = check_source(job);
+	bool stays = !operand->output && !cli_operand_is_moved(operand);
 
-	if (err)
-		return err;
-	job->in_place = same_name && !operand->output &&
-			!cli_operand_is_moved(operand);
+	/* Beside what is in a store, or has no name, there is no place. */
+	if (stays && cli_kind_check_change(job->path, COPY))
+		return -EROFS;
+	job->in_place = same_name && stays;
 	if (operand->output)
 		job->output = strdup(operand->output);
 	else
@@ -372,11 +359,15 @@ static int transform_frame(const void *how, struct b2f_runtime *runtime,
 int cli_transform_run(const struct cli_command *self,
 		      const struct cli_transform *how, char **paths)
 {
-	const struct cli_operands operands = {.command = self,
-					      .common = &how->common,
-					      .output = how->output,
-					      .run = transform_frame,
-					      .arg = how};
+	struct cli_operands operands = {.command = self,
+					.common = &how->common,
+					.output = how->output,
+					.run = transform_frame,
+					.arg = how};
 
+	if (how->remove)
+		operands.changes = "";
+	else if (!how->output && how->storage == CLI_STORAGE_SAME)
+		operands.changes = COPY;
 	return cli_operands_run(&operands, paths);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "b2frame/pack.h"
-#include "b2frame/remote.h"
 #include "cli/from_url.h"
+#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
@@ -148,7 +148,7 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 	char *file;
 	int err;
 
-	if (b2f_remote_is_url(path))
+	if (cli_kind_of(path) == CLI_KIND_URL)
 		return cli_from_url_walk(walk, path);
 	file = walk->no_stores ? NULL
 				     : cli_pack_path_split(path, true, &key);

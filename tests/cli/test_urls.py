@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import sys
 
 import blosc2
@@ -79,12 +80,47 @@ def check_refusals(url):
     assert "write to servers" in refused("convert", "z.b2f", "-o",
                                          f"{url}/y.b2f")
     refused("compress", f"{url}/x")
-    ctl("decompress", "--rm", f"{url}/x.b2f", status=2)
+    ctl("decompress", "--rm", f"{url}/x.b2f", status=1)
     for args in (("append", f"{url}/x.b2frame", "x"),
                  ("seal", f"{url}/x.b2frame"), ("repair", f"{url}/x.b2frame"),
                  ("convert", "--rm", f"{url}/x.b2frame", "-o", "q")):
         ctl(*args, status=1)
     assert not os.path.exists("http:")
+
+
+def check_no_path(url):
+    """What is made of a URL's frame takes the place of no file here."""
+    pathlib.Path("other").write_bytes(b"mine" * 1000)
+    for name, kind in ("x.b2frame", "sparse"), ("x.b2f", "contiguous"):
+        ctl("compress", "-qf", f"--format={kind}", "other", "-o", name)
+        for args in (("recompress",), ("recompress", "-f"), ("seal",),
+                     ("repair",), ("repair", "--zero-damaged"),
+                     ("recompress", "-r"), ("seal", "-r"),
+                     ("convert", "--rm"), ("convert", "--rm", "-f")):
+            err = refused(*args, f"{url}/{name}")
+            assert f"{url}/{name}" in err, (args, err)
+            assert cat(name) == b"mine" * 1000, args
+    for args in (("slice", "a.b2nd", "3"), ("repair", "x.b2frame"),
+                 ("cat", "x.b2f")):
+        ctl(*args, "-o", f"{url}/new", status=1 if args[0] != "cat" else 2)
+    ctl("recompress", "-q", f"{url}/x.b2frame", "-o", "new.b2frame")
+    assert cat("new.b2frame") == DATA
+    assert not os.path.exists("http:")
+
+
+def check_paths_like_urls(url):
+    """Directories that are called as a URL is are not what it stands for."""
+    there = pathlib.Path(url)
+    there.mkdir(parents=True)
+    for name in "x.b2frame", "x.b2f":
+        pathlib.Path("other").write_bytes(b"mine" * 1000)
+        ctl("compress", "-q", "other", "-o", f"./{url}/{name}",
+            "--format=" + ("sparse" if name == "x.b2frame" else "contiguous"))
+    for args in ("seal",), ("recompress", "-f"), ("repair",), ("append",):
+        for name in "x.b2frame", "x.b2f":
+            ctl(*args, f"{url}/{name}", status=1)
+            assert cat(f"./{url}/{name}") == b"mine" * 1000, args
+    shutil.rmtree("http:")
 
 
 def check_faults(server):
@@ -128,6 +164,8 @@ def main():
             check_reads(root, server.url)
             check_copies(server.url)
             check_refusals(server.url)
+            check_no_path(server.url)
+            check_paths_like_urls(server.url)
             check_faults(server)
         check_endless_listing()
 
