@@ -111,11 +111,13 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const char *name);
 
 /*
- * Keeps other processes with bloscfs from writing to @frame until it is closed,
- * and looks whether it is still what was opened.
+ * Keeps other processes with bloscfs, and programs that use the locks of C-Blosc2,
+ * from writing to @frame until it is closed, and looks whether it is still what was
+ * opened.  For such a lock it waits ten seconds.  A second time it only looks.
  *
- * Returns 0, -EBUSY (another process writes to it), -ESTALE (it was changed
- * since), or an errno of the filesystem; the cause is logged.
+ * Returns 0, -EBUSY (another process writes to it), -EAGAIN (it has that lock),
+ * -ESTALE (it was changed since), or an errno of the filesystem; the cause is
+ * logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_hold(struct b2f_frame *frame);

@@ -285,7 +285,7 @@ static int choose_array(struct job *job)
 
 static int choose(struct job *job)
 {
-	const struct b2f_frame *frame = b2f_file_frame(job->copy.file);
+	struct b2f_frame *frame = b2f_file_frame(job->copy.file);
 	const struct decompress *o = job->options;
 	int err = 0;
 
@@ -294,6 +294,8 @@ static int choose(struct job *job)
 		err = choose_array(job);
 	if (!err && o->remove && !o->common.force)
 		err = cli_losses_check(job->path, frame, o->common.raw);
+	if (!err && o->remove)
+		err = cli_frames_hold(job->path, frame);
 	return err;
 }
 

@@ -70,12 +70,17 @@ int cli_frames_check_removable(const char *path);
 
 /*
  * Removes frame @path, which has been read as @frame: the file, or the
- * directory if nothing else is in it.  Refuses (-EBUSY) symbolic links, frames
+ * directory if nothing else is in it.  Holds it (b2f_frame_hold()), so that no
+ * writer loses what it has not stored yet.  Refuses (-EBUSY) symbolic links, frames
  * inside a larger file, and frames that were changed since they were opened.
  * Returns 0, -ENOTEMPTY, -EBUSY or an errno.
  */
 B2F_MUST_CHECK
-int cli_frames_remove(const char *path, const struct b2f_frame *frame);
+int cli_frames_remove(const char *path, struct b2f_frame *frame);
+
+/* b2f_frame_hold(), before the work for what is to be removed or replaced begins. */
+B2F_MUST_CHECK
+int cli_frames_hold(const char *path, struct b2f_frame *frame);
 
 /* The same for the plain file @path that was @then when it was opened. */
 B2F_MUST_CHECK

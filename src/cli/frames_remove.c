@@ -114,12 +114,21 @@ int cli_frames_remove_file(const char *path, const struct stat *then)
 	return err ? err : remove_file(path);
 }
 
-int cli_frames_remove(const char *path, const struct b2f_frame *frame)
+int cli_frames_hold(const char *path, struct b2f_frame *frame)
+{
+	cli_message_forget();
+	return cli_message_explain(path, b2f_frame_hold(frame));
+}
+
+int cli_frames_remove(const char *path, struct b2f_frame *frame)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_get(frame);
 	struct stat st;
-	int err = check_same(path, &then, &st);
+	int err = cli_frames_hold(path, frame);
 
+	if (err)
+		return refuse(path, err, "a writer may lose data");
+	err = check_same(path, &then, &st);
 	if (err)
 		return err;
 	if (S_ISDIR(st.st_mode))

@@ -24,6 +24,9 @@
 /* 16 hexadecimal digits follow. */
 #define TEMP_NAME ".bloscctl-"
 
+/* What C-Blosc2 locks of a sparse frame (docs/format.md 6). */
+#define LOCK ".b2lock"
+
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_DIR "/var/tmp/"
 
@@ -352,8 +355,11 @@ static int exchange(const char *from, const char *to)
 	return exchange_slowly(from, to);
 }
 
-/* The names of the frame @from are those of @to, too. */
-static void copy_slots(const char *from, const char *to)
+/*
+ * The names of the frame @from are those of @to, too; and its lock file is the same, so
+ * that a program which waits for the lock gets the one that others will ask for.
+ */
+static void carry_over(const char *from, const char *to)
 {
 	int old = open(from, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int new = open(to, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -368,6 +374,8 @@ static void copy_slots(const char *from, const char *to)
 		if (n > 0 && symlinkat(name, new, slot) != 0)
 			n = 0;
 	}
+	if (old >= 0 && new >= 0 && linkat(old, LOCK, new, LOCK, 0) != 0)
+		errno = 0;
 	if (old >= 0)
 		close(old);
 	if (new >= 0)
@@ -387,7 +395,7 @@ static int replace(const struct cli_target *t)
 	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
 		return rename(t->temp, t->path) != 0 ? -errno : 0;
 	if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode))
-		copy_slots(t->path, t->temp);
+		carry_over(t->path, t->temp);
 	return exchange(t->temp, t->path);
 }
 

@@ -218,11 +218,9 @@ static int begin(struct job *job)
 /* Lock out writers of a frame that is going to be removed. */
 static int hold(const struct job *job)
 {
-	int err = 0;
-
-	if (job->in_place || job->how->remove)
-		err = b2f_frame_hold(job->frame);
-	return cli_message_explain(job->path, err);
+	if (!job->in_place && !job->how->remove)
+		return 0;
+	return cli_frames_hold(job->path, job->frame);
 }
 
 typedef int make_fn(struct b2f_runtime *runtime, struct b2f_frame *frame,

@@ -83,6 +83,8 @@ struct b2f_frame {
 	struct b2f_chunk_context context;
 	struct b2f_filter_grid grid;
 	struct b2f_frame_stamp stamp;
+	/* From b2f_frame_hold() on, if there is a lock file; or NULL. */
+	struct b2f_lock *held;
 	struct b2f_frame_info info;
 	/* Protects @map_busy; not held during I/O. */
 	pthread_mutex_t map_lock;
@@ -117,6 +119,16 @@ int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out);
 B2F_MUST_CHECK
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 		     size_t size, struct b2f_frame **out);
+
+/*
+ * As b2f_frame_hold(), but lets programs that use the locks of C-Blosc2 go on: for a
+ * look that changes nothing, on a read-only filesystem, too.
+ */
+B2F_MUST_CHECK
+int b2f_frame_hold_to_look(struct b2f_frame *frame);
+
+/* Lets programs that use the locks of C-Blosc2 go on, which b2f_frame_hold() ended. */
+void b2f_frame_let_in(struct b2f_frame *frame);
 
 /* The metalayer of an array, also a broken one, or NULL. */
 const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame);

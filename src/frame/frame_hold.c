@@ -3,7 +3,11 @@
 #include "b2frame/convert.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
+#include "store/lock.h"
 #include "store/write.h"
+
+/* How long other programs' locks are waited for. */
+#define LOCK_WAIT_MS 10000
 
 /*
  * Keeps other writers of bloscfs out.  A contiguous frame that may only be read is
@@ -18,19 +22,41 @@ static int lock(struct b2f_frame *frame, struct b2f_why *why)
 	return 0;
 }
 
-int b2f_frame_hold(struct b2f_frame *frame)
+/* Is it still what was opened?  @err is why not to look. */
+static int check(struct b2f_frame *frame, int err, struct b2f_why *why)
 {
 	struct b2f_frame_stamp now;
-	struct b2f_why why = {""};
-	int err;
 
-	err = lock(frame, &why);
 	if (!err)
 		err = b2f_store_stamp_index(frame->store, &now);
+	if (!err && !b2f_frame_stamp_equal(&now, &frame->stamp))
+		err = b2f_why_set(why, -ESTALE, "another program has changed it");
+	return err ? b2f_frame_report(frame, err, why) : 0;
+}
+
+int b2f_frame_hold(struct b2f_frame *frame)
+{
+	struct b2f_why why = {""};
+	int err = lock(frame, &why);
+
+	if (!err && !frame->held)
+		err = b2f_lock_out(frame->store, LOCK_WAIT_MS, &frame->held,
+				   &why);
 	if (err)
-		return b2f_frame_report(frame, err, &why);
-	if (b2f_frame_stamp_equal(&now, &frame->stamp))
-		return 0;
-	b2f_why_set(&why, -ESTALE, "another program has changed it");
-	return b2f_frame_report(frame, -ESTALE, &why);
+		b2f_frame_let_in(frame);
+	return check(frame, err, &why);
+}
+
+int b2f_frame_hold_to_look(struct b2f_frame *frame)
+{
+	struct b2f_why why = {""};
+	int err = lock(frame, &why);
+
+	return check(frame, err == -EROFS ? 0 : err, &why);
+}
+
+void b2f_frame_let_in(struct b2f_frame *frame)
+{
+	b2f_lock_close(frame->held);
+	frame->held = NULL;
 }

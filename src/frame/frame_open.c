@@ -290,6 +290,7 @@ void b2f_frame_close(struct b2f_frame *frame)
 	free(frame->map.starts);
 	pthread_cond_destroy(&frame->map_grown);
 	pthread_mutex_destroy(&frame->map_lock);
+	b2f_frame_let_in(frame);
 	b2f_store_free(frame->store);
 	free(frame->label);
 	free(frame);

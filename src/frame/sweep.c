@@ -8,11 +8,7 @@
 #include "frame/txn_priv.h"
 #include "frame/txn_remove.h"
 #include "frame/frame_report.h"
-#include "store/lock.h"
 #include "store/write.h"
-
-/* How long other programs' locks are waited for. */
-#define LOCK_WAIT_MS 10000
 
 struct sweep {
 	struct b2f_frame *frame;
@@ -108,28 +104,21 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		    struct b2f_leftovers *out)
 {
 	struct sweep s = {.frame = frame, .how = how};
-	struct b2f_lock *lock = NULL;
 	struct b2f_why why = {""};
-	int err = 0;
+	int err;
 
 	if (!frame->store->sparse) {
 		b2f_why_set(&why, -EROFS,
 			    "a contiguous frame has no leftovers");
 		return b2f_frame_report(frame, -EROFS, &why);
 	}
-	if (how != B2F_SWEEP_LOOK)
-		err = b2f_lock_out(frame->store, LOCK_WAIT_MS, &lock, &why);
-	if (err)
-		goto out;
 	/* A program that is writing may need what looks like a leftover. */
-	err = b2f_frame_hold(frame);
-	if (err) {
-		b2f_lock_close(lock);
+	err = how == B2F_SWEEP_LOOK ? b2f_frame_hold_to_look(frame)
+				    : b2f_frame_hold(frame);
+	if (err)
 		return err;
-	}
 	err = sweep(&s, &why);
-out:
-	b2f_lock_close(lock);
+	b2f_frame_let_in(frame);
 	b2f_ids_fini(&s.used);
 	b2f_ids_fini(&s.unused);
 	if (err)

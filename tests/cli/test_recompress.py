@@ -5,12 +5,13 @@ import fcntl
 import itertools
 import json
 import os
+import subprocess
 import sys
 
 import blosc2
 import numpy as np
 
-from ctl import (cat, check_alike, check_frame, ctl, get, golden_frames,
+from ctl import (BLOSCCTL, cat, check_alike, check_frame, ctl, get, golden_frames,
                  in_namespace, info, items, noise, put, remove, run_all,
                  small_disk, stock_bytes)
 
@@ -318,6 +319,69 @@ def test_reports_and_usage():
     assert "a frame is missing" in err, err
     _, err = recompress("missing", status=1)
     assert err == "bloscctl: missing: No such file or directory\n", err
+
+
+def lock_file(path):
+    return f"{path}/.b2lock" if os.path.isdir(path) else f"{path}.b2lock"
+
+
+def hold_lock(path):
+    """As a program does that uses C-Blosc2 with BLOSC_LOCKING=1, and writes."""
+    fd = os.open(lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
+    os.pwrite(fd, bytes(8) + (7).to_bytes(8, sys.byteorder), 0)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    return fd
+
+
+def generation(path):
+    return int.from_bytes(get(lock_file(path))[8:], sys.byteorder)
+
+
+LOCKED = (("recompress", "-9"), ("convert", "--rm"), ("decompress", "--rm"))
+
+
+def made_beside(made):
+    """What the commands of LOCKED make, so that each runs on its own frame."""
+    for contiguous, suffix in (False, "b2frame"), (True, "b2f"):
+        for i in range(len(LOCKED)):
+            made(f"{i}{suffix}.{suffix}", contiguous, LOCKED[i])
+
+
+def test_a_lock_of_another_program_is_waited_for():
+    data = items(60000, 4)
+    runs = []
+
+    def start(path, contiguous, args):
+        make(path, contiguous, data, typesize=4)
+        fd = hold_lock(path)
+        runs.append((path, fd, args, subprocess.Popen(
+            [BLOSCCTL, *args, path], stderr=subprocess.PIPE)))
+
+    made_beside(start)
+    for path, fd, args, run in runs:
+        err = run.communicate()[1]
+        assert run.returncode == 1 and b"another program has locked it" in err, \
+            (path, args, err)
+        assert generation(path) == 7
+        os.close(fd)
+        check_frame(path, data)
+    assert sorted(os.listdir()) == sorted(
+        [path for path, *_ in runs] +
+        [lock_file(path) for path, *_ in runs if "/" not in lock_file(path)])
+
+
+def test_the_lock_file_stays_the_same():
+    """A program that waits for the lock gets that of the frame there is."""
+    data = items(60000, 4)
+    for contiguous in False, True:
+        make("f", contiguous, data, typesize=4)
+        os.close(hold_lock("f"))
+        before = os.stat(lock_file("f")).st_ino
+        recompress("-9", "f")
+        check_frame("f", data, clevel=9)
+        assert os.stat(lock_file("f")).st_ino == before
+        assert generation("f") > 7
+        remove("f", "f.b2lock")
 
 
 if __name__ == "__main__":

@@ -6,19 +6,22 @@ import contextlib
 import errno
 import fcntl
 import os
+import pathlib
 import signal
+import subprocess
 import time
 
 import committing
 from committing import mounted
-from mounting import data, error_of, main, wait_until_stock
+from mounting import BUILD, data, error_of, main, wait_until_stock
+from scratch import bloscctl
 
 FIRST, SECOND = data(100000), data(120000)[::-1]
 LOST = 8
 
 
-def stock(name):
-    return committing.stock(f"src/{name}.b2frame")
+def stock(name, suffix=".b2frame"):
+    return committing.stock(f"src/{name}{suffix}")
 
 
 @contextlib.contextmanager
@@ -110,6 +113,47 @@ def test_the_end_says_what_is_lost():
     assert stock("a") == FIRST and stock("b") == SECOND
     for fd in fds:
         error_of(os.close, fd)
+
+
+def in_forms():
+    """A frame of each form, by its name in the mount."""
+    with open("plain", "wb") as f:
+        f.write(FIRST)
+    pathlib.Path("src").mkdir()
+    for form, suffix in ("sparse", ".b2frame"), ("contiguous", ".b2f"):
+        bloscctl("compress", "-q", f"--format={form}", "plain", "-o",
+                 f"src/{form}{suffix}")
+    with mounted():
+        for name in "small", "empty":
+            with open(f"mnt/{name}", "wb") as f:
+                f.write(FIRST[:3000])
+    return sorted(os.listdir("src"))
+
+
+def test_a_frame_that_is_written_to_is_not_taken_away():
+    """What is in the memory of a mount would be lost with it."""
+    names = in_forms()
+    assert len(names) == 4, names
+    with mounted("commit=600"), contextlib.ExitStack() as files:
+        fds = {}
+        for name in names:
+            fds[name] = os.open(f"mnt/{name.split('.')[0]}", os.O_RDWR)
+            files.callback(os.close, fds[name])
+            os.pwrite(fds[name], SECOND[:2000], 0)
+        for name, fd in fds.items():
+            for args in (("decompress", "--rm", "-fo", "out"),
+                         ("convert", "--rm", "-fo", "new"),
+                         ("recompress", "-f")):
+                run = subprocess.run([BUILD / "bloscctl", *args, f"src/{name}"],
+                                     capture_output=True, text=True)
+                assert run.returncode == 1, (name, args)
+                assert "another process is writing to it" in run.stderr, run
+            os.fsync(fd)
+            assert os.pread(fd, 2000, 0) == SECOND[:2000]
+    assert sorted(os.listdir("src")) == names
+    for name in names:
+        assert stock(name.split(".")[0], pathlib.Path(name).suffix)[:2000] == \
+            SECOND[:2000], name
 
 
 main()
