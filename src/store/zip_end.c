@@ -72,6 +72,15 @@ bool b2f_zip_end_look(const struct b2f_object *object)
 	return is;
 }
 
+/* What the record at @end says may be all: a file can have 65,535 members. */
+static int end_without64(const struct b2f_zip_end *end, struct b2f_why *why)
+{
+	if (end->directory_size == UINT32_MAX ||
+	    end->directory_off == UINT32_MAX)
+		return b2f_zip_corrupt(why, "its ZIP64 record is missing");
+	return 0;
+}
+
 /* The record of a file with large numbers, which the one at @end hides. */
 static int read_end64(const struct b2f_object *object, struct b2f_zip_end *end,
 		      struct b2f_why *why)
@@ -83,13 +92,13 @@ static int read_end64(const struct b2f_object *object, struct b2f_zip_end *end,
 	int err;
 
 	if (end->at < LOCATOR_SIZE)
-		return b2f_zip_corrupt(why, "its ZIP64 record is missing");
+		return end_without64(end, why);
 	err = b2f_object_read(object, end->at - LOCATOR_SIZE, raw, LOCATOR_SIZE,
 			      why);
 	if (err)
 		return err;
 	if (b2f_cursor_le32(&cur) != SIGN_LOCATOR)
-		return b2f_zip_corrupt(why, "its ZIP64 record is missing");
+		return end_without64(end, why);
 	disks = b2f_cursor_le32(&cur);
 	at = b2f_cursor_le64(&cur);
 	if (disks != 0 || b2f_cursor_le32(&cur) > 1)

@@ -213,7 +213,8 @@ def test_hostile_zip_files_are_refused():
             ("more members than fit", ("end", 8, b"\xf0\xf0\xf0\xf0")),
             ("several parts", ("end", 4, b"\1")),
             ("several parts", ("entry", 34, b"\1")),
-            ("ZIP64 record is missing", ("end", 10, b"\xff\xff")),
+            ("more members than fit", ("end", 10, b"\xff\xff")),
+            ("ZIP64 record is missing", ("end", 16, b"\xff\xff\xff\xff")),
             ("directory is damaged", ("entry", 0, b"Q")),
             ("directory is damaged", ("entry", 28, b"\xff\xff")),
             ("directory is damaged", ("entry", 30, b"\xff\xff")),
@@ -250,6 +251,13 @@ def test_large_zip_files():
             z.writestr(f"d/{i}", b"")
     pathlib.Path("many.b2z").write_bytes(out.getvalue())
     assert cat("many.b2z/x") == np.arange(9).tobytes()
+    # So many members fit a record without ZIP64.
+    with zipfile.ZipFile("most.b2z", "w") as z:
+        z.writestr("x.b2nd", frame)
+        for i in range(65534):
+            z.writestr(f"d/{i}", b"")
+    assert b"PK\6\6" not in pathlib.Path("most.b2z").read_bytes()[-200:]
+    assert cat("most.b2z/x") == np.arange(9).tobytes()
     with open("huge.b2z", "wb") as f:
         f.seek(5 << 30)
         with zipfile.ZipFile(f, "w") as z:
