@@ -246,7 +246,9 @@ static int compare(struct job *job, const char *path)
 	int err;
 
 	cli_frames_forget_pages(path);
-	err = cli_frames_open_file(job->how->runtime, &how, path, &file);
+	err = cli_input_claim(&job->in);
+	if (!err)
+		err = cli_frames_open_file(job->how->runtime, &how, path, &file);
 	if (err)
 		return err;
 	all = (struct cli_copy){.file = file,
@@ -261,6 +263,14 @@ static bool is_removable(const struct job *job)
 {
 	return job->how->remove && job->in.is_file &&
 	       job->in.fd != STDIN_FILENO;
+}
+
+/* The file goes if it is the one that was read. */
+static int remove_input(const struct job *job)
+{
+	int err = cli_input_check_unchanged(&job->in);
+
+	return err ? err : cli_frames_remove_file(job->in.name, &job->in.st);
 }
 
 static int make(struct job *job, struct cli_target *target)
@@ -409,7 +419,7 @@ static int publish(struct job *job, struct cli_target *target)
 }
 
 /* What a server gets is a sparse frame, and takes the place of none. */
-static int compress_to_url(struct job *job, const char *file)
+static int compress_to_url(struct job *job)
 {
 	int err;
 
@@ -428,14 +438,13 @@ static int compress_to_url(struct job *job, const char *file)
 	if (!err)
 		report(job, NULL);
 	if (!err && is_removable(job))
-		err = cli_frames_remove_file(file, &job->in.st);
+		err = remove_input(job);
 	return err;
 }
 
 int cli_compress_file(const struct cli_compress *how,
 		      const struct cli_operand *operand)
 {
-	const char *file = operand->path;
 	struct job job = {
 		.how = how, .in.fd = -1, .output = operand->output};
 	struct cli_target target = {.dirfd = -1};
@@ -447,14 +456,15 @@ int cli_compress_file(const struct cli_compress *how,
 	if (err)
 		return err;
 	if (cli_kind_of(job.output) == CLI_KIND_URL) {
-		err = compress_to_url(&job, file);
+		err = compress_to_url(&job);
 		end(&job);
 		return err;
 	}
 	if (how->to_stdout)
 		err = cli_target_open_scratch(&target, NULL);
 	else
-		err = cli_target_open(&target, job.output, how->common.force);
+		err = cli_target_open(&target, job.output,
+				      cli_replace_if(how->common.force));
 	if (!err)
 		err = make(&job, &target);
 	cli_progress_fini(&job.progress);
@@ -463,7 +473,7 @@ int cli_compress_file(const struct cli_compress *how,
 	if (!err)
 		report(&job, target.temp ? target.temp : target.path);
 	if (!err && is_removable(&job))
-		err = cli_frames_remove_file(file, &job.in.st);
+		err = remove_input(&job);
 	cli_target_close(&target);
 	end(&job);
 	return err;

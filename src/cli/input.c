@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +76,38 @@ void cli_input_close(struct cli_input *in)
 	in->fd = -1;
 	free(in->ahead);
 	in->ahead = NULL;
+}
+
+static int is_written_to(const struct cli_input *in)
+{
+	cli_message_error("%s: not removed: another program writes to it",
+			  in->name);
+	return -EBUSY;
+}
+
+int cli_input_claim(struct cli_input *in)
+{
+	/* It tells that a program wants to write, which then waits for us. */
+	signal(SIGIO, SIG_IGN);
+	in->is_claimed = fcntl(in->fd, F_SETLEASE, F_RDLCK) == 0;
+	return !in->is_claimed && errno == EAGAIN ? is_written_to(in) : 0;
+}
+
+int cli_input_check_unchanged(const struct cli_input *in)
+{
+	struct b2f_frame_stamp then = b2f_frame_stamp_of(&in->st), now;
+	struct stat st;
+
+	if (in->is_claimed && fcntl(in->fd, F_GETLEASE) != F_RDLCK)
+		return is_written_to(in);
+	if (fstat(in->fd, &st) != 0)
+		return cli_message_errno(in->name, -errno);
+	now = b2f_frame_stamp_of(&st);
+	if (b2f_frame_stamp_equal(&then, &now))
+		return 0;
+	cli_message_error("%s: not removed: it was changed meanwhile",
+			  in->name);
+	return -EBUSY;
 }
 
 ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,

@@ -22,6 +22,8 @@ struct cli_input {
 	const char *name;
 	/* When it was opened. */
 	struct stat st;
+	/* cli_input_claim() got a lease. */
+	bool is_claimed;
 	/* Has a size, holes, and can be read again. */
 	bool is_file;
 	/* Where its data begin: standard input may have been read before. */
@@ -41,6 +43,18 @@ B2F_MUST_CHECK
 int cli_input_open(struct cli_input *in, const char *path);
 
 void cli_input_close(struct cli_input *in);
+
+/*
+ * Before the last look at a file that is to be removed: refuses one that a program
+ * writes to, and learns of those that are about to, where the filesystem has leases.
+ * Returns 0 or -EBUSY.
+ */
+B2F_MUST_CHECK
+int cli_input_claim(struct cli_input *in);
+
+/* Is it still what was opened, and claimed by us?  Returns 0, -EBUSY or an errno. */
+B2F_MUST_CHECK
+int cli_input_check_unchanged(const struct cli_input *in);
 
 /*
  * Reads up to @size bytes from @off on, or the next ones of what is no file.  Returns

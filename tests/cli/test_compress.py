@@ -250,6 +250,18 @@ def test_rm():
         assert get("g") == data
         os.remove("g")
         remove("f" + suffix)
+    # Nor what a program is about to write more to.
+    for option, suffix in KINDS:
+        put("f", data)
+        with open("f", "ab") as f:
+            _, err = compress("--rm", option, "f", status=1)
+            assert "f: not removed: another program writes to it" in err, err
+            f.write(b"more")
+        assert get("f") == data + b"more"
+        compress("-f", "--rm", option, "f")
+        check_frame("f" + suffix, data + b"more")
+        assert not os.path.exists("f")
+        remove("f" + suffix)
     # Standard input is not removed, nor what went to standard output.
     put("f", data)
     compress("--rm", "-c", "f")
