@@ -90,7 +90,8 @@ static int replace(struct cli_longer *longer, struct b2f_frame *added,
 {
 	struct cli_target target = {.dirfd = -1};
 	struct stat st;
-	int err = cli_target_open(&target, longer->path, true);
+	int err = cli_target_open(&target, longer->path,
+				  CLI_REPLACE_SOURCE);
 
 	if (!err)
 		err = make(longer, added, &target, progress);

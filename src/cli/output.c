@@ -25,7 +25,7 @@ struct cli_output cli_output_standard(void)
 static int open_target(struct cli_output *out, bool replace)
 {
 	struct cli_target *t = &out->target;
-	int err = cli_target_open(t, t->name, replace);
+	int err = cli_target_open(t, t->name, cli_replace_if(replace));
 
 	if (err)
 		return err;

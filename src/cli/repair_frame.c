@@ -277,7 +277,8 @@ static int rebuild(struct job *job)
 
 	find_like(job->path, &like);
 	options.mode = like.st_mode & 0666;
-	err = cli_target_open(&target, job->how->output, job->how->overwrite);
+	err = cli_target_open(&target, job->how->output,
+			      cli_replace_if(job->how->overwrite));
 	if (err)
 		return err;
 	err = b2f_frame_rebuild(&options, AT_FDCWD, job->path, target.dirfd,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,13 +122,64 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 	return cli_frames_check_removable(t->path);
 }
 
-static int check_existing(struct cli_target *t, bool replace)
+/* Files and directories, as nodes of a search tree. */
+struct made {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* A run makes a name once. */
+static void *made_here;
+
+static int compare_made(const void *a, const void *b)
+{
+	const struct made *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+/* Notes what is about to get its name. */
+static int note_made(const struct cli_target *t)
+{
+	struct made *made = malloc(sizeof(*made));
+	struct stat st;
+	void *node;
+
+	if (!made)
+		return -ENOMEM;
+	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		free(made);
+		return -errno;
+	}
+	*made = (struct made){st.st_dev, st.st_ino};
+	node = tsearch(made, &made_here, compare_made);
+	if (!node || *(struct made **)node != made)
+		free(made);
+	return node ? 0 : -ENOMEM;
+}
+
+static bool is_made(const struct stat *st)
+{
+	const struct made made = {st->st_dev, st->st_ino};
+
+	return tfind(&made, &made_here, compare_made) != NULL;
+}
+
+static int check_existing(struct cli_target *t, enum cli_replace replace)
 {
 	struct stat st;
 
 	if (stat(t->path, &st) != 0)
 		return cli_message_errno(t->name, -errno);
-	if (!replace) {
+	if (replace == CLI_REPLACE_OTHERS && is_made(&st)) {
+		cli_message_error("%s: this run has made it; -o puts what else "
+				  "has that name somewhere else",
+				  t->name);
+		return -EEXIST;
+	}
+	if (replace == CLI_REPLACE_NOTHING) {
 		cli_message_error("%s: it exists already; -f overwrites it",
 				  t->name);
 		return -EEXIST;
@@ -137,7 +189,8 @@ static int check_existing(struct cli_target *t, bool replace)
 }
 
 /* All but the temporary name. */
-static int begin(struct cli_target *out, const char *path, bool replace)
+static int begin(struct cli_target *out, const char *path,
+		 enum cli_replace replace)
 {
 	struct stat st;
 	bool exists = lstat(path, &st) == 0;
@@ -152,7 +205,8 @@ static int begin(struct cli_target *out, const char *path, bool replace)
 	return exists ? check_existing(out, replace) : 0;
 }
 
-int cli_target_open(struct cli_target *out, const char *path, bool replace)
+int cli_target_open(struct cli_target *out, const char *path,
+		    enum cli_replace replace)
 {
 	int err = begin(out, path, replace);
 
@@ -228,7 +282,8 @@ static int clear_left(const struct cli_target *t)
 	return err;
 }
 
-int cli_target_open_kept(struct cli_target *out, const char *path, bool replace,
+int cli_target_open_kept(struct cli_target *out, const char *path,
+			 enum cli_replace replace,
 			 const struct b2f_frame_stamp *version)
 {
 	int err = begin(out, path, replace);
@@ -403,6 +458,9 @@ int cli_target_commit(struct cli_target *target, bool durable)
 {
 	int err;
 
+	err = note_made(target);
+	if (err)
+		return cli_message_errno(target->name, err);
 	cli_cleanup_lock();
 	if (target->exists)
 		err = replace(target);

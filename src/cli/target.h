@@ -44,13 +44,29 @@ struct cli_target {
 	bool outdated;
 };
 
+/* What may be at the path of a result. */
+enum cli_replace {
+	CLI_REPLACE_NOTHING,
+	/* Frames and plain files, but none that this run has made. */
+	CLI_REPLACE_OTHERS,
+	/* What the result is made of. */
+	CLI_REPLACE_SOURCE,
+};
+
+/* What -f says. */
+static inline enum cli_replace cli_replace_if(bool force)
+{
+	return force ? CLI_REPLACE_OTHERS : CLI_REPLACE_NOTHING;
+}
+
 /*
  * Begins the frame @path; *@out is in use until cli_target_close().  Until then
- * the signals of cleanup.h remove what is half done.  Without @replace an existing
- * @path is -EEXIST, with it all but frames and plain files are.
+ * the signals of cleanup.h remove what is half done.  An existing @path that
+ * @replace does not name is -EEXIST.
  */
 B2F_MUST_CHECK
-int cli_target_open(struct cli_target *out, const char *path, bool replace);
+int cli_target_open(struct cli_target *out, const char *path,
+		    enum cli_replace replace);
 
 /*
  * The same for a copy of @version that may be broken off, and go on later: its
@@ -59,7 +75,8 @@ int cli_target_open(struct cli_target *out, const char *path, bool replace);
  * it.
  */
 B2F_MUST_CHECK
-int cli_target_open_kept(struct cli_target *out, const char *path, bool replace,
+int cli_target_open_kept(struct cli_target *out, const char *path,
+			 enum cli_replace replace,
 			 const struct b2f_frame_stamp *version);
 
 /*

@@ -288,7 +288,8 @@ static int frame_to_path(struct job *job)
 	const struct b2f_frame_stamp version = b2f_frame_stamp_get(job->frame);
 	struct cli_target target = {.dirfd = -1};
 	int err = cli_target_open_kept(&target, job->output,
-				       job->how->common.force, &version);
+				       cli_replace_if(job->how->common.force),
+				       &version);
 
 	if (err)
 		return err;

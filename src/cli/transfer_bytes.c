@@ -224,7 +224,8 @@ int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
 		      const struct stat *like, const char *from)
 {
 	struct cli_target target = {.dirfd = -1};
-	int err = cli_target_open_kept(&target, output, replace,
+	int err = cli_target_open_kept(&target, output,
+				       cli_replace_if(replace),
 				       &bytes->version);
 
 	if (err)

@@ -318,7 +318,9 @@ static int run(struct job *job)
 	int err;
 
 	err = cli_target_open(&target, job->output,
-			      job->in_place || job->how->common.force);
+			      job->in_place ? CLI_REPLACE_SOURCE
+					    : cli_replace_if(
+						      job->how->common.force));
 	if (!err)
 		err = make(job, &target);
 	cli_progress_fini(&job->progress);

@@ -5,12 +5,13 @@ import fcntl
 import itertools
 import json
 import os
+import subprocess
 import sys
 
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, get, info, items, noise, open_stock, put,
+from ctl import (check_frame, ctl, get, in_namespace, info, items, noise, open_stock, put,
                  remove, run_all, stock_bytes)
 
 CHUNK = 20000
@@ -277,5 +278,25 @@ def test_rebuild_of_odd_folders():
     assert "-o takes one frame" in err, err
 
 
+def test_a_look_needs_no_writing():
+    os.mkdir("d")
+    data = zlib("d/s.b2frame")
+    put("d/s.b2frame/.b2lock", bytes(16))
+    for flags in ("--bind",), ("-o", "remount,bind,ro"):
+        subprocess.run(["mount", *flags, "d", "d"], check=True)
+    try:
+        for args in ("verify", "--deep"), ("verify", "--deep", "-r"):
+            out, err = ctl(*args, "d" if "-r" in args else "d/s.b2frame")
+            assert b": ok, " in out and not err, (out, err)
+        out, _ = repair("-n", "d/s.b2frame")
+        assert out == "d/s.b2frame: nothing to repair\n", out
+        _, err = repair("d/s.b2frame", status=1)
+        assert "Read-only file system" in err, err
+    finally:
+        subprocess.run(["umount", "d"], check=True)
+    check_frame("d/s.b2frame", data)
+
+
 if __name__ == "__main__":
+    in_namespace()
     sys.exit(run_all(globals()))

@@ -75,6 +75,37 @@ def test_several_operands_go_to_a_directory():
     assert "standard input has no name" in err, err
 
 
+def test_two_results_of_one_name_are_both_kept():
+    """-f replaces what was there before, but nothing that the run has made."""
+    one, two = items(5000, 4), items(7000, 4, seed=1)
+    for form in "sparse", "contiguous":
+        for name, data in ("a/f", one), ("b/f", two):
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            put(name, data)
+        _, err = ctl("compress", f"--format={form}", "--rm", "-f", "-r", "-o", "out", "a", "b",
+                     status=1)
+        assert "this run has made it" in err and err.count("\n") == 1, err
+        assert not os.path.exists("a/f") and get("b/f") == two
+        assert names("out")[0].startswith("f.b2f"), names("out")
+        ctl("decompress", "-rf", "--rm", "-o", "back", "out")
+        assert get("back/f") == one
+    for suffix, option, data in ((".b2frame", "sparse", one),
+                                 (".b2f", "contiguous", two)):
+        put("x", data)
+        ctl("compress", "--rm", f"--format={option}", "-o", f"x{suffix}", "x")
+    _, err = ctl("decompress", "--rm", "-f", "x.b2frame", "x.b2f", status=1)
+    assert "x: this run has made it" in err, err
+    assert get("x") == one
+    check_frame("x.b2f", two)
+    # Of itself there is nothing to lose.
+    ctl("recompress", "-9", "x.b2f", "x.b2f", "./x.b2f")
+    check_frame("x.b2f", two)
+    ctl("convert", "-fo", "y.b2f", "x.b2f")
+    _, err = ctl("convert", "-f", "-o", "z/", "x.b2f", "y.b2f", "./x.b2f",
+                 status=1)
+    assert "z/x.b2frame: this run has made it" in err, err
+
+
 def test_a_store_is_unpacked():
     with blosc2.TreeStore("t.b2z", mode="w") as store:
         store["/group/x"] = np.arange(10)
