@@ -120,16 +120,6 @@ B2F_MUST_CHECK
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 		     size_t size, struct b2f_frame **out);
 
-/*
- * As b2f_frame_hold(), but lets programs that use the locks of C-Blosc2 go on: for a
- * look that changes nothing, on a read-only filesystem, too.
- */
-B2F_MUST_CHECK
-int b2f_frame_hold_to_look(struct b2f_frame *frame);
-
-/* Lets programs that use the locks of C-Blosc2 go on, which b2f_frame_hold() ended. */
-void b2f_frame_let_in(struct b2f_frame *frame);
-
 /* The metalayer of an array, also a broken one, or NULL. */
 const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame);
 

@@ -7,6 +7,7 @@
 #include "base/log_line.h"
 #include "blp/blp_store.h"
 #include "frame/frame_blank.h"
+#include "frame/frame_hold.h"
 #include "frame/frame_read.h"
 #include "frame/frame_report.h"
 

@@ -7,6 +7,7 @@
 #include "frame/txn_ids.h"
 #include "frame/txn_priv.h"
 #include "frame/txn_remove.h"
+#include "frame/frame_hold.h"
 #include "frame/frame_report.h"
 #include "store/write.h"
 
