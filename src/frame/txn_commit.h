@@ -35,17 +35,24 @@ struct b2f_commit {
 		    void *arg);
 	void *each_context;
 	/*
-	 * Of a contiguous frame: the index goes behind this byte of the file.
+	 * Of a contiguous frame: the index goes behind this byte of the file, also
+	 * that of a frame without data; 0: where it belongs.
 	 */
 	uint64_t index_from;
+	/* It says what the one on disk does, not what the transaction has. */
+	bool keeps_meta;
 	/* Results: the new index is in its place, and what it is like. */
 	bool installed;
 	struct b2f_frame_stamp stamp;
 	uint64_t frame_len;
 	/* The compressed size that it tells. */
 	uint64_t told_cbytes;
-	/* Of a contiguous frame: the range of the index before. */
+	/*
+	 * Of a contiguous frame: the range of the index before; and the committed
+	 * state, if its chunks had to be moved, where they are now.
+	 */
 	uint64_t old_index_id;
+	struct b2f_txn_state moved;
 	/*
 	 * And a sync of it failed: of what was written to it and not committed
 	 * before, any byte may be missing on disk.

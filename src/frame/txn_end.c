@@ -2,6 +2,7 @@
 /* txn_end.c - what the last writer of a contiguous frame leaves */
 #include "frame/txn_compact.h"
 #include "frame/txn_disk.h"
+#include "frame/txn_gaps.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_single.h"
 
@@ -26,19 +27,6 @@ static void cut(struct b2f_txn *txn)
 		(void)!b2f_store_cut(txn->store, txn->disk->frame_len, NULL);
 }
 
-/* Gives back what only frames before, or none, had. */
-static void give_back(struct b2f_txn *txn)
-{
-	const struct b2f_retirees *r = &txn->retired;
-
-	for (size_t i = 0; i < r->n; i++)
-		(void)!b2f_store_remove(txn->store,
-					(int64_t)r->files[i].number, NULL);
-	for (size_t i = 0; i < txn->dead.n; i++)
-		(void)!b2f_store_remove(txn->store,
-					b2f_txn_id(txn->dead.ids[i]), NULL);
-}
-
 /* Does b2f_txn_lock_out() keep all other programs out? */
 static bool is_alone(const struct b2f_txn *txn)
 {
@@ -59,7 +47,8 @@ static void end_durable(struct b2f_txn *txn)
 {
 	int err = 0;
 
-	give_back(txn);
+	/* What only frames before, or none, had. */
+	b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
 	if (may_move(txn))
 		err = b2f_txn_compact(txn);
 	if (!err)

@@ -116,6 +116,19 @@ static void finish_durability(struct b2f_txn *txn,
 	(void)b2f_durability_move(txn->durability, commit->before, now);
 }
 
+/*
+ * The chunks before are at other places on disk, so those that were known are of
+ * no use any more; their room is found by the next writer.
+ */
+static void take_moved(struct b2f_txn *txn, struct b2f_commit *commit)
+{
+	if (!commit->moved.raw)
+		return;
+	b2f_txn_state_fini(&txn->committed);
+	txn->committed = commit->moved;
+	commit->moved = (struct b2f_txn_state){0};
+}
+
 void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 {
 	bool done = commit->installed;
@@ -123,6 +136,7 @@ void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 	note_bad(txn, &commit->unsynced);
 	note_bad(txn, &commit->pending);
 	txn->committing = false;
+	take_moved(txn, commit);
 	finish_files(txn, done, commit->durable);
 	if (commit->sync_failed)
 		note_sync_failed(txn, commit);

@@ -3,6 +3,7 @@
 #include "frame/txn_gaps.h"
 
 #include "base/checked.h"
+#include "base/log_line.h"
 #include "frame/txn_chunks.h"
 #include "frame/frame_chunk.h"
 
@@ -120,4 +121,26 @@ void b2f_txn_find_gaps(struct b2f_txn *txn)
 		    size < range.size && may_use(&search))
 			b2f_ranges_trim(txn->store->ranges, id, (uint32_t)size);
 	}
+}
+
+void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
+			size_t nretired)
+{
+	struct b2f_ids ids = {0};
+	struct b2f_why why = {""};
+	int err = b2f_ids_reserve(&ids, dead->n + nretired);
+
+	if (err)
+		return;
+	for (size_t i = 0; i < dead->n; i++)
+		ids.ids[ids.n++] = b2f_txn_chunk_id(dead->ids[i]);
+	for (size_t i = 0; i < nretired; i++)
+		ids.ids[ids.n++] = txn->retired.files[i].number;
+	err = b2f_store_give_back(txn->store, ids.ids, ids.n, &why);
+	/* Without memory the room stays taken until the frame is opened again. */
+	if (err == -EINVAL)
+		b2f_log(txn->home->log, B2F_LOG_ERROR,
+			"%s: room in the file stays taken: %s",
+			txn->home->label, why.text);
+	b2f_ids_fini(&ids);
 }

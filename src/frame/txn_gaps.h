@@ -28,6 +28,14 @@ static inline uint64_t b2f_txn_head_room(const struct b2f_txn *txn)
 void b2f_txn_find_gaps(struct b2f_txn *txn);
 
 /*
+ * Gives back what no index of the frame names any more: the ranges @dead, and the
+ * first @nretired of those that have retired.  If that would take a byte from the
+ * frame, it says so in the log, and does nothing.
+ */
+void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
+			size_t nretired);
+
+/*
  * Bytes of chunk @nchunk of the committed state with its seal, which is checked.
  * 0: not known, as a chunk without a seal may be longer than it seems.
  */

@@ -16,6 +16,8 @@ struct b2f_txn_image {
 	uint8_t *bytes;
 	size_t size;
 	uint32_t header_len;
+	/* What it says beside its chunks. */
+	struct b2f_txn_meta meta;
 	/* Where that is. */
 	uint64_t id;
 	uint64_t off;
@@ -30,8 +32,8 @@ static inline uint64_t b2f_txn_image_end(const struct b2f_txn_image *image)
 
 /*
  * Makes the index of @commit in @image, and takes room for it behind the last
- * chunk; without chunks that is right behind the header.  The caller frees
- * @image->bytes, also after an error.
+ * chunk; of a frame without data that is right behind the header.  The caller
+ * frees @image->bytes, also after an error.
  *
  * Returns 0, -EINVAL (a chunk has no place), -EFBIG, -ENOSPC, B2F_ETOOBIG or
  * -ENOMEM.

@@ -25,6 +25,7 @@
 #include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/txn_commit.h"
+#include "frame/txn_gaps.h"
 #include "frame/txn_ids.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_priv.h"
@@ -205,7 +206,7 @@ static void remove_retired(const struct b2f_txn *txn,
 	struct b2f_store *store = txn->store;
 	int err;
 
-	if (!store->sparse || store->shared) {
+	if (store->shared) {
 		/* It has no name that another program could use. */
 		(void)!b2f_store_remove(store, id, NULL);
 		return;
@@ -255,8 +256,8 @@ bool b2f_txn_delete(struct b2f_txn *txn)
 	same = has_changed_now(txn) == 0;
 	/* Where a range was, another program may have written since. */
 	if (same && !sparse)
-		remove_dying(txn);
-	for (size_t i = 0; i < txn->ndying && same; i++)
+		b2f_txn_give_back(txn, &txn->dying, txn->ndying);
+	for (size_t i = 0; i < txn->ndying && same && sparse; i++)
 		remove_retired(txn, &txn->retired.files[i]);
 	b2f_txn_let_in(txn);
 	return same;

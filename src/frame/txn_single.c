@@ -20,18 +20,44 @@
  * before may come (txn_remove.c).
  *
  * A frame without data has its trailer right behind the header: C-Blosc2 looks
- * for it nowhere else.  So what is there is first moved, in a commit of its
- * own.
+ * for it nowhere else.  So what is there is first moved, in a commit of its own
+ * that changes nothing else.
  */
 #include "frame/txn_single.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "frame/txn_commit.h"
 #include "frame/txn_disk.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_move.h"
+
+/*
+ * Without data the trailer is behind the header, and is a part of the one
+ * write, if both fit into a sector.
+ */
+static bool is_one_write(const struct b2f_txn_image *image)
+{
+	return image->off == image->header_len && image->size <= B2F_SECTOR;
+}
+
+/*
+ * How many bytes of index and trailer wait for the header: in one write with it
+ * is what the frame before has bytes of its own for.  What is behind the end of
+ * that is not, as a filesystem may keep the bytes before the length of the file.
+ */
+static size_t count_late(const struct b2f_txn *txn,
+			 const struct b2f_txn_image *image)
+{
+	uint64_t end = b2f_min_u64(txn->disk->frame_len,
+				   b2f_txn_image_end(image));
+
+	if (!is_one_write(image) || end < image->off)
+		return 0;
+	return (size_t)(end - image->off);
+}
 
 /*
  * Index and trailer, and with them everything that was written before.  Of a
@@ -41,13 +67,17 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 		       const struct b2f_txn_image *image, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
+	size_t size = image->size - image->header_len;
+	size_t late = count_late(txn, image);
 	int err;
 
+	if (late == size)
+		return 0;
 	err = b2f_object_create(txn->store, (int64_t)image->id, &object, why);
 	if (!err)
-		err = b2f_object_write(&object, 0,
-				       image->bytes + image->header_len,
-				       image->size - image->header_len, why);
+		err = b2f_object_write(&object, late,
+				       image->bytes + image->header_len + late,
+				       size - late, why);
 	if (!err) {
 		err = b2f_object_settle(&object, commit->durable, why);
 		commit->sync_failed = err;
@@ -56,25 +86,13 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 	return err;
 }
 
-/*
- * Without chunks the trailer is behind the header, and is a part of the one
- * write. If that does not fit into a sector, only a frame that was empty, too,
- * is written so, as then the place of the trailer is not free.
- */
-static bool is_one_write(const struct b2f_txn *txn,
-			 const struct b2f_txn_image *image)
-{
-	return image->off == image->header_len &&
-	       (image->size <= B2F_SECTOR || txn->committed.nbytes == 0);
-}
-
 /* How many bytes from the begin of the file have to be written. */
 static size_t count_changed(const struct b2f_txn *txn,
 			    const struct b2f_txn_image *image)
 {
 	const struct b2f_txn_disk *disk = txn->disk;
 
-	if (is_one_write(txn, image))
+	if (is_one_write(image))
 		return image->size;
 	if (disk->head_len == image->header_len &&
 	    !memcmp(disk->head + B2F_FRAME_HEADER_FIXED,
@@ -96,10 +114,7 @@ static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
 	if (!head)
 		return -ENOMEM;
 	memcpy(head, image->bytes, image->header_len);
-	/* The index before may have been where the longer header goes. */
-	if (image->header_len > disk->head_len)
-		b2f_ranges_cover(txn->store->ranges, image->header_len);
-	err = n > B2F_SECTOR && n <= image->header_len
+	err = n > B2F_SECTOR
 		      ? b2f_why_set(why, -EFBIG,
 				    "its metalayers are too long to be changed "
 				    "in place")
@@ -132,7 +147,7 @@ static int install(struct b2f_txn *txn, struct b2f_commit *commit,
 	if (err)
 		return err;
 	commit->frame_len = b2f_txn_image_end(image);
-	commit->told_cbytes = image->off - image->header_len;
+	commit->told_cbytes = image->meta.header.cbytes;
 	err = b2f_store_own_stamp(txn->store, &commit->stamp);
 	if (!err && commit->durable)
 		err = b2f_store_sync_index(txn->store, why);
@@ -149,8 +164,7 @@ static int put_image(struct b2f_txn *txn, struct b2f_commit *commit,
 
 	if (err)
 		return err;
-	if (!is_one_write(txn, image))
-		err = write_image(txn, commit, image, why);
+	err = write_image(txn, commit, image, why);
 	if (!err)
 		err = install(txn, commit, image, why);
 	return err;
@@ -182,51 +196,78 @@ static bool begins_before(const struct b2f_txn *txn, uint64_t id,
 	return b2f_ranges_get(txn->store->ranges, id, &range) && range.off < limit;
 }
 
-/*
- * Commits the frame as it is on disk once more, with nothing in use from the
- * header up to @limit; *@sync_failed as in struct b2f_commit.
- */
-static int make_room(struct b2f_txn *txn, uint64_t limit, bool *sync_failed,
-		     struct b2f_why *why)
+/* Moves the chunks of @state, which begin before byte @limit, behind it. */
+static int move_chunks(struct b2f_txn *txn, struct b2f_txn_state *state,
+		       uint64_t limit, bool *any, struct b2f_why *why)
 {
-	struct b2f_commit commit = {.durable = true,
-				    .before = B2F_DISK_DURABLE};
-	bool in_use = begins_before(txn, txn->disk->index_id, limit);
-	struct b2f_txn_state *state = &commit.state;
-	int err;
+	int err = 0;
 
-	if (txn->committed.nbytes == 0)
-		return 0;
-	err = b2f_txn_state_copy(&txn->committed, state);
-	if (err)
-		return err;
 	for (uint64_t i = 0; i < state->n && !err; i++) {
 		if (!b2f_txn_is_stored(state->raw[i]) ||
 		    !begins_before(txn, b2f_txn_chunk_id(state->raw[i]), limit))
 			continue;
-		in_use = true;
+		*any = true;
 		err = b2f_txn_disk_claim(txn, why);
 		if (!err)
 			err = b2f_txn_move(txn, i, limit, B2F_MOVE_ANYWHERE,
-					    &state->raw[i], why);
+					   &state->raw[i], why);
 	}
+	return err;
+}
+
+/*
+ * Commits the frame as it is on disk once more, with nothing in use from the
+ * header up to @limit; what that has moved is told in @commit.
+ */
+static int make_room(struct b2f_txn *txn, struct b2f_commit *commit,
+		     uint64_t limit, struct b2f_why *why)
+{
+	struct b2f_commit same = {.durable = true,
+				  .before = B2F_DISK_DURABLE,
+				  .keeps_meta = true,
+				  .index_from = limit};
+	bool in_use = begins_before(txn, txn->disk->index_id, limit);
+	struct b2f_txn_state *state = &same.state;
+	int err;
+
+	err = b2f_txn_state_copy(&txn->committed, state);
+	if (!err)
+		err = move_chunks(txn, state, limit, &in_use, why);
 	if (!err && in_use)
-		err = b2f_txn_single_put(txn, &commit, why);
-	*sync_failed |= commit.sync_failed;
+		err = b2f_txn_single_put(txn, &same, why);
+	commit->sync_failed |= same.sync_failed;
+	if (same.installed) {
+		commit->moved = *state;
+		*state = (struct b2f_txn_state){0};
+	}
 	b2f_txn_state_fini(state);
 	return err;
+}
+
+/*
+ * Sees to it that an index can be put right behind the header.  If that is one
+ * write, it may go where the index before is, but not where a chunk is that a
+ * reader may be at.
+ */
+static int clear_way(struct b2f_txn *txn, struct b2f_commit *commit,
+		     struct b2f_why *why)
+{
+	uint64_t size = txn->header.header_len + txn->frame->trailer_len;
+
+	if (txn->committed.nbytes == 0 && size <= B2F_SECTOR)
+		return 0;
+	return make_room(txn, commit, size, why);
 }
 
 int b2f_txn_single_write(struct b2f_txn *txn, struct b2f_commit *commit,
 			  struct b2f_why *why)
 {
-	uint64_t limit = txn->header.header_len + txn->frame->trailer_len;
 	int err = b2f_txn_lock_out(txn, commit->lock_wait_ms, why);
 
 	if (err)
 		return err;
 	if (commit->state.nbytes == 0)
-		err = make_room(txn, limit, &commit->sync_failed, why);
+		err = clear_way(txn, commit, why);
 	if (!err)
 		err = b2f_txn_single_put(txn, commit, why);
 	b2f_txn_let_in(txn);

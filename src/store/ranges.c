@@ -3,49 +3,19 @@
 #include "store/ranges.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/sorted.h"
+#include "store/ranges_priv.h"
 
 /* Ids have 31 bits, as those of chunk files. */
 #define NIDS_MAX (UINT64_C(1) << 31)
 
 /* So that positions fit off_t. */
 #define END_MAX (UINT64_C(1) << 62)
-
-/* A range with its id. */
-struct named {
-	uint64_t off;
-	/* 0: not known before there is an @end; then, that it was given back. */
-	uint32_t size;
-	uint32_t id;
-};
-
-struct b2f_ranges {
-	atomic_uint refs;
-	pthread_mutex_t lock;
-	/* In the order of ids. */
-	struct named *items;
-	uint64_t n;
-	uint64_t cap;
-	/* So many of them were given back. */
-	uint64_t ngone;
-	/* The id that the next one gets. */
-	uint64_t next_id;
-	uint64_t limit;
-	/* The end of all ranges; 0: no new one has been taken yet. */
-	uint64_t end;
-	bool has_writer;
-	/* What was given back, in the order of places; no two of them touch. */
-	struct b2f_range *gaps;
-	size_t ngaps;
-	size_t gaps_cap;
-};
 
 struct b2f_ranges *b2f_ranges_new(void)
 {
@@ -92,7 +62,7 @@ static void forget(struct b2f_ranges *r)
 static int reserve(struct b2f_ranges *r, uint64_t more)
 {
 	uint64_t cap;
-	struct named *items;
+	struct b2f_named_range *items;
 
 	if (r->next_id + more > NIDS_MAX)
 		return -ENOSPC;
@@ -112,12 +82,11 @@ static uint64_t push(struct b2f_ranges *r, uint64_t off, uint32_t size)
 {
 	uint32_t id = (uint32_t)r->next_id++;
 
-	r->items[r->n++] = (struct named){off, size, id};
+	r->items[r->n++] = (struct b2f_named_range){off, size, id};
 	return id;
 }
 
-/* Range @id, or NULL: none has it, or not any more. */
-static struct named *find(const struct b2f_ranges *r, uint64_t id)
+struct b2f_named_range *b2f_ranges_find(const struct b2f_ranges *r, uint64_t id)
 {
 	uint64_t low = 0, high = r->n;
 
@@ -185,7 +154,7 @@ static uint64_t *sort_begins(const struct b2f_ranges *r)
 static void set_ends(struct b2f_ranges *r, const uint64_t *sorted)
 {
 	for (uint64_t i = 0; i < r->n; i++) {
-		struct named *item = &r->items[i];
+		struct b2f_named_range *item = &r->items[i];
 		uint64_t next = find_next(sorted, r->n, item->off, r->limit);
 
 		item->size = (uint32_t)b2f_min_u64(next - item->off,
@@ -258,22 +227,6 @@ int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
-/* The ranges that begin from @off on lose what is before @end. */
-static void carve_items(struct b2f_ranges *r, uint64_t off, uint64_t end)
-{
-	for (uint64_t i = 0; i < r->n; i++) {
-		struct named *item = &r->items[i];
-		uint64_t lost;
-
-		if (item->off < off || item->off >= end)
-			continue;
-		lost = b2f_min_u64(end - item->off, item->size);
-		item->off += lost;
-		item->size -= (uint32_t)lost;
-		r->ngone += lost && !item->size;
-	}
-}
-
 /* Takes what is before @end out of the gaps. */
 static void carve_gaps(struct b2f_ranges *r, uint64_t end)
 {
@@ -291,27 +244,10 @@ static void carve_gaps(struct b2f_ranges *r, uint64_t end)
 	r->end = b2f_max_u64(r->end, end);
 }
 
-int b2f_ranges_carve(struct b2f_ranges *r, uint64_t off, uint32_t size,
-		     uint64_t *id)
-{
-	uint64_t end = off + size;
-	int err;
-
-	pthread_mutex_lock(&r->lock);
-	err = reserve(r, 1);
-	if (!err) {
-		carve_items(r, off, end);
-		carve_gaps(r, end);
-		*id = push(r, off, size);
-	}
-	pthread_mutex_unlock(&r->lock);
-	return err;
-}
-
 void b2f_ranges_cover(struct b2f_ranges *r, uint64_t end)
 {
 	pthread_mutex_lock(&r->lock);
-	carve_items(r, 0, end);
+	r->head_end = b2f_max_u64(r->head_end, end);
 	carve_gaps(r, end);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -361,16 +297,17 @@ static void drop_last_gap(struct b2f_ranges *r)
 
 static void add_gap(struct b2f_ranges *r, uint64_t off, uint64_t size)
 {
+	struct b2f_range gap = b2f_ranges_behind_head(r, off, size);
 	size_t i = r->ngaps;
 
 	/* Without memory the room is lost until the frame is opened again. */
-	if (size == 0 || !reserve_gap(r))
+	if (gap.size == 0 || !reserve_gap(r))
 		return;
-	while (i > 0 && r->gaps[i - 1].off > off)
+	while (i > 0 && r->gaps[i - 1].off > gap.off)
 		i--;
 	memmove(&r->gaps[i + 1], &r->gaps[i],
 		(r->ngaps++ - i) * sizeof(*r->gaps));
-	r->gaps[i] = (struct b2f_range){off, size};
+	r->gaps[i] = gap;
 	join_gaps(r, i);
 	if (i > 0)
 		join_gaps(r, i - 1);
@@ -438,11 +375,11 @@ out:
 
 void b2f_ranges_trim(struct b2f_ranges *r, uint64_t id, uint32_t size)
 {
-	struct named *item;
+	struct b2f_named_range *item;
 	uint32_t rest;
 
 	pthread_mutex_lock(&r->lock);
-	item = find(r, id);
+	item = b2f_ranges_find(r, id);
 	if (item && size < item->size) {
 		rest = item->size - size;
 		item->size = size;
@@ -454,12 +391,12 @@ void b2f_ranges_trim(struct b2f_ranges *r, uint64_t id, uint32_t size)
 
 bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
 {
-	const struct named *item;
+	const struct b2f_named_range *item;
 
 	if (!r)
 		return false;
 	pthread_mutex_lock(&r->lock);
-	item = find(r, id);
+	item = b2f_ranges_find(r, id);
 	if (item) {
 		out->off = item->off;
 		out->size = item->size || r->end ? item->size
@@ -471,22 +408,36 @@ bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
 
 bool b2f_ranges_is_last(struct b2f_ranges *r, uint64_t id)
 {
-	const struct named *item;
+	const struct b2f_named_range *item;
 	bool last;
 
 	pthread_mutex_lock(&r->lock);
-	item = find(r, id);
+	item = b2f_ranges_find(r, id);
 	last = item && item->off + item->size == r->end;
 	pthread_mutex_unlock(&r->lock);
 	return last;
 }
 
-void b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
+bool b2f_ranges_get_own(struct b2f_ranges *r, uint64_t id,
+			struct b2f_range *out)
 {
-	struct named *item;
+	const struct b2f_named_range *item;
 
 	pthread_mutex_lock(&r->lock);
-	item = find(r, id);
+	item = b2f_ranges_find(r, id);
+	*out = (struct b2f_range){0};
+	if (item)
+		*out = b2f_ranges_behind_head(r, item->off, item->size);
+	pthread_mutex_unlock(&r->lock);
+	return out->size != 0;
+}
+
+void b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
+{
+	struct b2f_named_range *item;
+
+	pthread_mutex_lock(&r->lock);
+	item = b2f_ranges_find(r, id);
 	if (item && item->size) {
 		add_gap(r, item->off, item->size);
 		item->size = 0;

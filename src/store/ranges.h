@@ -18,6 +18,7 @@
 #define B2F_STORE_RANGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -74,16 +75,9 @@ int b2f_ranges_add(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
 		   uint64_t *id);
 
 /*
- * The same with bytes that nothing uses any more: the ranges that begin there lose
- * them, so that they can be given back without harm.
- */
-B2F_MUST_CHECK
-int b2f_ranges_carve(struct b2f_ranges *ranges, uint64_t off, uint32_t size,
-		     uint64_t *id);
-
-/*
- * The first @end bytes of the file are, or are about to be, those of a header that
- * has become longer: nothing that begins there is given back any more.
+ * The first @end bytes of the file are, or are about to be, those of the header,
+ * and of the trailer of a frame without data, whatever ranges begin there, too:
+ * they are never given back.
  */
 void b2f_ranges_cover(struct b2f_ranges *ranges, uint64_t end);
 
@@ -106,6 +100,18 @@ bool b2f_ranges_get(struct b2f_ranges *ranges, uint64_t id,
 
 /* Is range @id behind all others? */
 bool b2f_ranges_is_last(struct b2f_ranges *ranges, uint64_t id);
+
+/*
+ * Has any of the @n ranges @ids a byte that another range has, too, or that is
+ * free?  The header counts as none of them.  Returns 0 if not, -EINVAL: that is
+ * an error of ours, and to give them back would destroy the frame; or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_ranges_check(struct b2f_ranges *ranges, const uint64_t *ids, size_t n);
+
+/* The bytes that are free once range @id is given back; false if there are none. */
+bool b2f_ranges_get_own(struct b2f_ranges *ranges, uint64_t id,
+			struct b2f_range *out);
 
 /* Nothing uses range @id any more: its bytes can be taken again. */
 void b2f_ranges_give_back(struct b2f_ranges *ranges, uint64_t id);

@@ -216,22 +216,36 @@ static void give_back(struct b2f_store *store, uint64_t id)
 {
 	struct b2f_range range;
 
-	if (!b2f_ranges_get(store->ranges, id, &range) || range.size == 0)
-		return;
 	/* First: it may be taken again at once. */
-	if (!b2f_ranges_is_last(store->ranges, id))
+	if (b2f_ranges_get_own(store->ranges, id, &range) &&
+	    !b2f_ranges_is_last(store->ranges, id))
 		store->ops->write->punch(store, range.off, range.size);
 	b2f_ranges_give_back(store->ranges, id);
+}
+
+int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
+			struct b2f_why *why)
+{
+	int err;
+
+	if (!store->ops->write)
+		return read_only(why);
+	err = b2f_ranges_check(store->ranges, ids, n);
+	if (err == -EINVAL)
+		return b2f_why_set(why, err,
+				   "bytes that are in use would be given back");
+	for (size_t i = 0; i < n && !err; i++)
+		give_back(store, ids[i]);
+	return err;
 }
 
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
+	const uint64_t range = (uint64_t)id & ~B2F_OBJECT_PENDING;
 
-	if (ops && !store->sparse) {
-		give_back(store, (uint64_t)id & ~B2F_OBJECT_PENDING);
-		return 0;
-	}
+	if (!store->sparse)
+		return b2f_store_give_back(store, &range, 1, why);
 	return ops ? ops->remove(store, id, why) : read_only(why);
 }
 

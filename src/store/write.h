@@ -180,6 +180,15 @@ B2F_MUST_CHECK
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
 /*
+ * For a contiguous store: ends the use of the @n ranges @ids, which are punched out
+ * where the filesystem can do that, and taken again; of all or, after an error, of
+ * none.  Returns 0, -EINVAL (see b2f_ranges_check()) or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
+			struct b2f_why *why);
+
+/*
  * What object @id is now, to see later whether it was rewritten; a pending one
  * as b2f_object_open() finds it.  Returns 0 or an errno.
  */

@@ -214,6 +214,31 @@ def test_a_contiguous_array_is_replaced_by_another_one():
         assert_same(stored("src/a.b2nd"), first[:, 5], "no room")
 
 
+EMPTY = [(0,), (0, 3), (0, 3, 2), (0, 1, 1, 1), (3, 0, 2, 1, 4, 5), (0,) * 8]
+
+
+def fsync(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def test_empty_arrays_of_any_shape_replace_each_other():
+    """A longer header covers where the trailer of the empty frame was."""
+    for options in (), ("small=0",):
+        shutil.rmtree("src", ignore_errors=True)
+        os.mkdir("src")
+        with Scratch(*options):
+            for i, (old, new) in enumerate(itertools.product(EMPTY, EMPTY)):
+                path = f"mnt/{i}.npy"
+                for shape in old, new, old:
+                    np.save(path, np.zeros(shape))
+                    fsync(path)
+                    assert np.load(path).shape == shape, (options, old, new)
+        subprocess.run([BUILD / "bloscctl", "verify", "-q", "-r", "src"],
+                       check=True)
+
+
 def is_traced(pid):
     """All threads are: one that is not would not be killed."""
     return not any("TracerPid:\t0\n" in path.read_text()

@@ -3,8 +3,10 @@
 #ifndef B2F_TESTS_FAULT_FRAME_H
 #define B2F_TESTS_FAULT_FRAME_H
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "frame/settings.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/frame_dir.h"
 
@@ -98,6 +100,31 @@ static inline struct fault_disk *fault_frame_varied(bool single)
 	disk = fault_disk_load(single ? path : sparse.path);
 	cr_assert_not_null(disk);
 	frame_dir_remove(&sparse);
+	frame_dir_remove(&dir);
+	return disk;
+}
+
+/* A disk with an empty contiguous frame that was made small. */
+static inline struct fault_disk *
+fault_frame_small(const struct b2f_settings *settings)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct fault_disk *disk;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/x", dir.path);
+	cr_assert_eq(b2f_settings_index(settings, true, &bytes, &size, NULL),
+		     0);
+	f = fopen(path, "wb");
+	cr_assert_eq(fwrite(bytes, 1, size, f), size);
+	fclose(f);
+	free(bytes);
+	disk = fault_disk_load(path);
+	cr_assert_not_null(disk);
+	cr_assert_eq(unlink(path), 0);
 	frame_dir_remove(&dir);
 	return disk;
 }

@@ -51,15 +51,30 @@ static inline uint64_t next(struct work *w)
 	return w->seed >> 33;
 }
 
-/* An empty frame, a contiguous one if @single. */
-static inline struct fault_disk *make_disk(bool single)
+static inline struct b2f_settings disk_settings(void)
 {
 	struct b2f_settings settings = b2f_settings_default();
 
 	settings.typesize = 4;
 	settings.clevel = 1;
 	settings.chunksize = CHUNKSIZE;
+	return settings;
+}
+
+/* An empty frame, a contiguous one if @single. */
+static inline struct fault_disk *make_disk(bool single)
+{
+	struct b2f_settings settings = disk_settings();
+
 	return fault_frame_new(&settings, single);
+}
+
+/* An empty contiguous frame that was made small. */
+static inline struct fault_disk *make_small_disk(void)
+{
+	struct b2f_settings settings = disk_settings();
+
+	return fault_frame_small(&settings);
 }
 
 static inline struct b2f_file *open_disk(struct b2f_runtime *rt,

@@ -10,12 +10,14 @@
 #include <criterion/criterion.h>
 
 #include "array/npy.h"
+#include "base/checked.h"
 #include "tests/support/fault_work.h"
 
 typedef void work_fn(struct work *w);
 
-/* Is the frame to be a contiguous one? */
+/* Is the frame to be a contiguous one, or a small one, which is contiguous? */
 static bool is_single;
+static bool is_small;
 
 static void work(struct work *w)
 {
@@ -107,6 +109,52 @@ static void work_on_array(struct work *w)
 	commit(w, B2F_COMMIT_DURABLE);
 }
 
+/* An array of @nitems items as a .npy file; the header is of @ndim dimensions. */
+static void save(struct work *w, int ndim, uint64_t nitems, const char *dtype)
+{
+	static uint8_t npy[MODEL_MAX];
+	char copy[200];
+	struct b2f_array array = {.ndim = ndim, .itemsize = 4, .dtype = copy};
+	uint8_t *head = NULL;
+	size_t len = 0;
+
+	snprintf(copy, sizeof(copy), "%s", dtype);
+	for (int i = 0; i < ndim; i++)
+		array.shape[i] = i ? 1 : nitems;
+	cr_assert_eq(b2f_npy_write(&array, &head, &len), 0);
+	memcpy(npy, head, len);
+	free(head);
+	for (size_t i = 0; i < nitems * 4; i++)
+		npy[len + i] = (uint8_t)(next(w) >> (i % 3));
+	cut(w, 0);
+	put(w, npy, 0, len);
+	for (size_t at = len; at < len + nitems * 4; at += 4000)
+		put(w, npy, at, b2f_min_u64(4000, len + nitems * 4 - at));
+	check_reading(w);
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
+#define LONG_DTYPE                                                             \
+	"[('a name that takes room','|u1'),('another long name','|u1'),"       \
+	"('a third one, longer still','|u1'),('the last one','|u1')]"
+
+/* Arrays with and without items, by longer and shorter headers. */
+static void work_on_empty_arrays(struct work *w)
+{
+	save(w, 1, 0, "<i4");
+	save(w, 8, 0, "<i4");
+	save(w, 1, 0, "<i4");
+	save(w, 2, 900, "<i4");
+	save(w, 8, 0, LONG_DTYPE);
+	save(w, 8, 0, "<i4");
+	save(w, 8, 300, LONG_DTYPE);
+	save(w, 1, 0, "<i4");
+	save(w, 1, 5, "<i4");
+	save(w, 8, 0, LONG_DTYPE);
+	write_some(w, 0, 3, true);
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
 /* A file that was just made, and is fsync'ed before anything is written. */
 static void work_on_new(struct work *w)
 {
@@ -167,6 +215,10 @@ static void work_on_varied(struct work *w)
 
 static work_fn *const works[] = {work, work_on_array, work_on_varied,
 				 work_on_new};
+/* A small frame has no chunks of different sizes, and is an array if it can. */
+static work_fn *const small_works[] = {work, work_on_array,
+				       work_on_empty_arrays};
+#define NSMALL (sizeof(small_works) / sizeof(*small_works))
 #define NWORKS (sizeof(works) / sizeof(*works))
 
 static struct fault_disk *make_used_disk(void);
@@ -178,6 +230,8 @@ static struct fault_disk *make_disk_for(work_fn *run)
 
 	if (run == work_on_varied)
 		return fault_frame_varied(is_single);
+	if (is_small)
+		return make_small_disk();
 	disk = run == work_again ? make_used_disk() : make_disk(is_single);
 	if (run == work_on_new)
 		fault_disk_just_made(disk);
@@ -369,6 +423,30 @@ Test(file_faults, an_error_loses_nothing_of_a_contiguous_frame)
 		for (uint64_t at = 0; at < nops; at++) {
 			fail_at(run, at, errors[at % 4], false);
 			fail_at(run, at, errors[(at + 1) % 4], true);
+		}
+	}
+}
+
+Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_small_frame)
+{
+	is_single = is_small = true;
+	for (size_t i = 0; i < NSMALL; i++)
+		cr_assert_eq(lose_power_everywhere(small_works[i], false), 0);
+	for (size_t i = 0; i < NSMALL; i++)
+		cr_assert_gt(lose_power_everywhere(small_works[i], true), 0);
+}
+
+Test(file_faults, an_error_loses_nothing_of_a_small_frame)
+{
+	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
+
+	is_single = is_small = true;
+	for (size_t i = 0; i < NSMALL; i++) {
+		uint64_t nops = count_ops(small_works[i]);
+
+		for (uint64_t at = 0; at < nops; at++) {
+			fail_at(small_works[i], at, errors[at % 4], false);
+			fail_at(small_works[i], at, errors[(at + 1) % 4], true);
 		}
 	}
 }

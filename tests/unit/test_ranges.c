@@ -154,33 +154,69 @@ Test(ranges, what_is_not_needed_can_be_taken)
 	expect(take(0, 170), 330, 170);
 }
 
-Test(ranges, carved_bytes_belong_to_nothing_else)
+Test(ranges, what_the_header_covers_is_not_given_back)
 {
 	uint64_t id = 0;
 
+	/* A chunk and free room are in its way. */
 	b2f_ranges_give_back(ranges, 2);
-	cr_assert_eq(b2f_ranges_carve(ranges, 100, 150, &id), 0);
-	expect(id, 100, 150);
-	/* The chunk before gives nothing back that is not its own. */
-	expect(0, 200, 0);
+	b2f_ranges_cover(ranges, 250);
+	expect(0, 100, 100);
 	b2f_ranges_give_back(ranges, 0);
 	expect(take(0, 50), 250, 50);
-	expect(take(0, 50), 600, 50);
-}
-
-Test(ranges, what_a_longer_header_covers_is_not_given_back)
-{
-	uint64_t id = 0;
-
-	cr_assert_eq(b2f_ranges_add(ranges, 10, 60, &id), 0);
-	b2f_ranges_cover(ranges, 40);
-	expect(id, 40, 30);
+	/* An index that begins in it, and one that is all in it. */
+	cr_assert_eq(b2f_ranges_add(ranges, 10, 270, &id), 0);
+	b2f_ranges_cover(ranges, 260);
 	b2f_ranges_give_back(ranges, id);
 	cr_assert_eq(b2f_ranges_add(ranges, 10, 20, &id), 0);
 	b2f_ranges_give_back(ranges, id);
-	/* Nor is what was given back before. */
-	b2f_ranges_cover(ranges, 50);
-	expect(take(0, 20), 50, 20);
+	expect(take(0, 20), 260, 20);
+	/* A shorter one has still been there. */
+	b2f_ranges_cover(ranges, 100);
+	b2f_ranges_give_back(ranges, id);
+	expect(take(0, 1), 600, 1);
+}
+
+static int check(uint64_t a, uint64_t b)
+{
+	const uint64_t ids[] = {a, b};
+
+	return b2f_ranges_check(ranges, ids, 2);
+}
+
+Test(ranges, what_another_range_has_may_not_be_given_back)
+{
+	uint64_t twin = 0, over = 0;
+
+	cr_expect_eq(check(0, 1), 0);
+	cr_expect_eq(check(0, 17), 0);
+	/* The end of the one before, or the begin of the one behind. */
+	cr_assert_eq(b2f_ranges_add(ranges, 250, 50, &twin), 0);
+	cr_expect_eq(check(0, 1), 0);
+	cr_expect_eq(check(0, 2), -EINVAL);
+	cr_expect_eq(check(twin, 1), -EINVAL);
+	cr_expect_eq(check(twin, 2), -EINVAL);
+	cr_assert_eq(b2f_ranges_add(ranges, 0, 600, &over), 0);
+	cr_expect_eq(check(0, 1), -EINVAL);
+	cr_expect_eq(check(over, 17), -EINVAL);
+}
+
+Test(ranges, what_is_free_or_the_headers_may_not_be_given_back)
+{
+	uint64_t again = 0, index = 0;
+
+	b2f_ranges_give_back(ranges, 2);
+	cr_assert_eq(b2f_ranges_add(ranges, 210, 10, &again), 0);
+	cr_expect_eq(check(0, 1), 0);
+	cr_expect_eq(check(again, 1), -EINVAL);
+	/* Of an index that begins in the header the rest counts. */
+	cr_assert_eq(b2f_ranges_add(ranges, 10, 90, &index), 0);
+	b2f_ranges_cover(ranges, 40);
+	cr_expect_eq(check(index, 0), 0);
+	cr_assert_eq(b2f_ranges_add(ranges, 40, 20, &again), 0);
+	cr_expect_eq(check(index, 0), -EINVAL);
+	b2f_ranges_cover(ranges, 60);
+	cr_expect_eq(check(index, 0), 0);
 }
 
 Test(ranges, two_chunks_in_one_place_are_refused)
