@@ -2,9 +2,10 @@
 /*
  * listing.h - the names in an open directory, one after the other
  *
- * Positions are those of the backing directory.  So telldir(3) and seekdir(3),
- * and listing a directory that changes, work as well as there, and one buffer
- * is enough for any directory.
+ * Positions are our own: an entry's ordinal in the backing directory.  That
+ * directory's positions may be anything, and 0 with some FUSE servers; they only
+ * say where to read on if a program goes back far (seekdir(3)).  What has just
+ * been listed is kept, so that removals meanwhile let no entry be left out.
  *
  * Layer: fuse.
  *

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from mounting import SANITIZED, Mount, main, make
+from mounting import BUILD, SANITIZED, Mount, main, make
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.fdopendir.restype = ctypes.c_void_p
@@ -83,6 +83,26 @@ def test_positions():
         d.rewind()
         assert set(d.rest()) == stay | {".", ".."} | {
             f"late{i}" for i in range(500)}
+        d.close()
+
+
+def test_a_folder_without_positions():
+    """Where each d_off below is 0; as many names as need several buffers."""
+    os.mkdir("src")
+    want = {".", "..", *(f"name {i:050}" for i in range(1000))}
+    for name in want - {".", ".."}:
+        pathlib.Path("src", name).touch()
+    preload = ["env", f"LD_PRELOAD={BUILD}/no_positions.so",
+               "ASAN_OPTIONS=verify_asan_link_order=0"]
+    with Mount("src", "mnt", wrap=preload):
+        d = Dir("mnt")
+        places = [(d.tell(), d.next()) for _ in range(len(want))]
+        assert d.next() is None
+        names = [name for _, name in places]
+        assert len(names) == len(set(names)) and set(names) == want
+        for i in 0, 1, 700, 3, 999, 0:
+            d.seek(places[i][0])
+            assert d.rest() == names[i:], i
         d.close()
 
 
