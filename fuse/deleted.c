@@ -37,6 +37,8 @@ void fs_deleted_init(struct fs_deleted_dir *dir, int base_fd)
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		number = (unsigned int)time(NULL);
 	pthread_mutex_init(&dir->lock, NULL);
+	pthread_cond_init(&dir->gone, NULL);
+	LIST_INIT(&dir->there);
 	snprintf(dir->id, sizeof(dir->id), "%ld-%08x", (long)getpid(), number);
 	dir->base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
 	dir->fd = -1;
@@ -86,6 +88,7 @@ void fs_deleted_fini(struct fs_deleted_dir *dir)
 	}
 	if (dir->base_fd >= 0)
 		close(dir->base_fd);
+	pthread_cond_destroy(&dir->gone);
 	pthread_mutex_destroy(&dir->lock);
 }
 
@@ -314,6 +317,20 @@ static int hide_away(struct fs_deleted_dir *dir, int dirfd, const char *name,
 	return renameat(dirfd, name, fd, out->name) ? -errno : 0;
 }
 
+/* Notes that @deleted is hidden in the directory @deleted->dirfd. */
+static void note_there(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
+{
+	struct stat st;
+
+	if (fstat(deleted->dirfd, &st))
+		return;
+	deleted->dev = st.st_dev;
+	deleted->ino = st.st_ino;
+	pthread_mutex_lock(&dir->lock);
+	LIST_INSERT_HEAD(&dir->there, deleted, others);
+	pthread_mutex_unlock(&dir->lock);
+}
+
 /* Hides it under another name in its own directory. */
 static int hide_there(struct fs_deleted_dir *dir, int dirfd, const char *name,
 		      struct fs_deleted *out)
@@ -332,11 +349,81 @@ static int hide_there(struct fs_deleted_dir *dir, int dirfd, const char *name,
 		return -errno;
 	if (renameat(dirfd, name, dirfd, out->name))
 		return -errno;
+	note_there(dir, out);
 	out->lock_fd = open_dir(dirfd, out->name);
 	/* If the lock fails, a writer of ours has locked it already. */
 	if (out->lock_fd >= 0)
 		(void)!flock(out->lock_fd, LOCK_SH | LOCK_NB);
 	return 0;
+}
+
+/* Of those in @st, the first that no thread deletes, or any; locked. */
+static struct fs_deleted *find_there(const struct fs_deleted_dir *dir,
+				     const struct stat *st)
+{
+	struct fs_deleted *d, *found = NULL;
+
+	LIST_FOREACH(d, &dir->there, others)
+		if (d->dev == st->st_dev && d->ino == st->st_ino &&
+		    (!found || found->is_going))
+			found = d;
+	return found;
+}
+
+/* Moves @d, which is in the list, to the directory @fd; locked. */
+static int move_up(struct fs_deleted *d, int fd)
+{
+	struct stat st;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return -errno;
+	if (fstat(copy, &st) ||
+	    renameat2(d->dirfd, d->name, copy, d->name, RENAME_NOREPLACE)) {
+		close(copy);
+		return -EBUSY;
+	}
+	close(d->dirfd);
+	d->dirfd = copy;
+	d->dev = st.st_dev;
+	d->ino = st.st_ino;
+	return 0;
+}
+
+void fs_deleted_leave(struct fs *fs, int dirfd, int parent_fd)
+{
+	struct fs_deleted_dir *dir = &fs->deleted;
+	struct fs_deleted *d;
+	struct stat st;
+
+	if (fstat(dirfd, &st))
+		return;
+	/* I/O under the lock, but only where a directory goes. */
+	pthread_mutex_lock(&dir->lock);
+	while ((d = find_there(dir, &st))) {
+		if (d->is_going)
+			pthread_cond_wait(&dir->gone, &dir->lock);
+		else if (move_up(d, parent_fd))
+			break;
+	}
+	pthread_mutex_unlock(&dir->lock);
+}
+
+/* From now on @deleted stays where it is. */
+static void begin_going(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
+{
+	pthread_mutex_lock(&dir->lock);
+	deleted->is_going = true;
+	pthread_mutex_unlock(&dir->lock);
+}
+
+static void end_going(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
+{
+	pthread_mutex_lock(&dir->lock);
+	if (deleted->ino)
+		LIST_REMOVE(deleted, others);
+	pthread_cond_broadcast(&dir->gone);
+	pthread_mutex_unlock(&dir->lock);
 }
 
 static void free_deleted(struct fs_deleted *deleted)
@@ -392,6 +479,7 @@ void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted)
 
 	if (!deleted)
 		return;
+	begin_going(&fs->deleted, deleted);
 	err = remove_frame(fs, deleted->dirfd, deleted->name);
 	if (err == -ENOTEMPTY)
 		bring_back(fs, deleted);
@@ -400,5 +488,6 @@ void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted)
 				"%s: %s was deleted, but is still in %s: %s",
 				fs->source.path, deleted->home, HIDDEN,
 				strerror(-err));
+	end_going(&fs->deleted, deleted);
 	free_deleted(deleted);
 }

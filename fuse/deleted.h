@@ -13,7 +13,8 @@
  *   .bloscfs-deleted-PID-NUMBER-N
  *         in the frame's own directory, if that is on another filesystem, or
  *         BASE cannot be written to.  The frame itself is locked; after a crash
- *         it is deleted when the directory is listed, or deleted itself.
+ *         it is deleted when the directory is listed, or deleted itself.  If the
+ *         directory is deleted while the frame is open, the frame moves up.
  *
  * No mount shows either.  Files in a frame's directory that do not belong to a
  * frame are never deleted: what is left of the directory goes back to where it
@@ -26,11 +27,15 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
 
 #include "b2frame/error.h"
 #include "suffix.h"
 
 struct fs;
+
+LIST_HEAD(fs_deleted_list, fs_deleted);
 
 /* Of the mount. */
 struct fs_deleted_dir {
@@ -46,6 +51,10 @@ struct fs_deleted_dir {
 	int fd;
 	bool has_failed;
 	unsigned long last;
+	/* Frames that were hidden in directories of their own. */
+	struct fs_deleted_list there;
+	/* One of them has gone. */
+	pthread_cond_t gone;
 };
 
 /* A frame that is out of sight. */
@@ -58,6 +67,11 @@ struct fs_deleted {
 	 */
 	int lock_fd;
 	char name[FS_NAME_SIZE];
+	/* Under the mount's lock: in @there, of which directory, and going. */
+	LIST_ENTRY(fs_deleted) others;
+	dev_t dev;
+	ino_t ino;
+	bool is_going;
 	/* Where it was. */
 	int home_fd;
 	char home[FS_NAME_SIZE];
@@ -79,7 +93,14 @@ void fs_deleted_purge(struct fs *fs);
 void fs_deleted_purge_at(struct fs *fs, int dirfd);
 
 /*
- * The same for the hidden @name in @dirfd, which a listing has come upon.  It
+ * Has what this mount hides in the directory @dirfd leave it, because that is
+ * about to be deleted: waits for what is being deleted, and moves what is still
+ * open to @parent_fd.
+ */
+void fs_deleted_leave(struct fs *fs, int dirfd, int parent_fd);
+
+/*
+ * As fs_deleted_purge_at() for the hidden @name in @dirfd, which a listing has come upon.  It
  * may also be a new frame, which is not locked all the time
  * (b2f_frame_create()).
  */

@@ -78,6 +78,13 @@ B2F_MUST_CHECK
 int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
+ * Takes what is not shown out of the directory @found at @entry: what crashed
+ * mounts left there, and what this one is deleting.
+ */
+void fs_entry_clear_dir(const struct fs_entry *entry,
+			const struct fs_found *found);
+
+/*
  * Deletes the empty directory @found, which is at @entry.  Returns 0,
  * -ENOTEMPTY or an errno.
  */

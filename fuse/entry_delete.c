@@ -39,6 +39,17 @@ int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
 	return err;
 }
 
+void fs_entry_clear_dir(const struct fs_entry *entry,
+			const struct fs_found *found)
+{
+	struct fs *fs = entry->fs;
+	int fd = found->probe.fd;
+
+	fs_deleted_purge_at(fs, fd);
+	fs_links_purge_at(fs, fd);
+	fs_deleted_leave(fs, fd, entry->pin.fd);
+}
+
 int fs_entry_delete_dir(const struct fs_entry *entry,
 			const struct fs_found *found)
 {
@@ -49,9 +60,7 @@ int fs_entry_delete_dir(const struct fs_entry *entry,
 	if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
 		err = -errno;
 	if (err == -ENOTEMPTY || err == -EEXIST) {
-		/* It may hold what a crashed mount was deleting. */
-		fs_deleted_purge_at(fs, found->probe.fd);
-		fs_links_purge_at(fs, found->probe.fd);
+		fs_entry_clear_dir(entry, found);
 		err = 0;
 		if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
 			err = -errno;

@@ -122,8 +122,7 @@ static int move_over(struct fs_renaming *r)
 	int err = move(r, 0);
 
 	if ((err == -ENOTEMPTY || err == -EEXIST) && fs_side_is_dir(&r->to)) {
-		fs_deleted_purge_at(r->fs, r->to.found.probe.fd);
-		fs_links_purge_at(r->fs, r->to.found.probe.fd);
+		fs_entry_clear_dir(&r->to.entry, &r->to.found);
 		err = move(r, 0);
 	}
 	if (!err)
