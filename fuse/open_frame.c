@@ -356,6 +356,16 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node)
 	return frame;
 }
 
+bool fs_open_frame_any(struct fs *fs)
+{
+	bool any;
+
+	pthread_mutex_lock(&fs->state_lock);
+	any = !TAILQ_EMPTY(&fs->open_frames.all);
+	pthread_mutex_unlock(&fs->state_lock);
+	return any;
+}
+
 int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n)
 {
 	struct fs_open_frame **files = NULL, *f;

@@ -234,6 +234,9 @@ int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
  */
 void fs_open_frame_unlinked(struct fs *fs, struct fs_node *node);
 
+/* Is a frame open, or kept because its changes could not be stored? */
+bool fs_open_frame_any(struct fs *fs);
+
 /*
  * References to all open frames, for the ticker.  *@out is malloc'ed.  Returns
  * 0 or -ENOMEM.

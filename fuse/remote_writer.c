@@ -443,6 +443,19 @@ bool fs_remote_writer_tick(struct fs *fs)
 	return n > 0;
 }
 
+bool fs_remote_writer_any(struct fs *fs)
+{
+	struct fs_remote *r = fs->remote;
+	bool any;
+
+	if (!r)
+		return false;
+	pthread_mutex_lock(&r->lock);
+	any = !TAILQ_EMPTY(&r->written);
+	pthread_mutex_unlock(&r->lock);
+	return any;
+}
+
 static void tell_kernel(struct fs *fs, struct fs_remote_node *node,
 			bool is_view)
 {

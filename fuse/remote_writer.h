@@ -82,6 +82,9 @@ void fs_remote_writer_release(struct fs *fs, struct fs_remote_node *node,
  */
 bool fs_remote_writer_tick(struct fs *fs);
 
+/* Is a frame written to, or kept because its changes could not be stored? */
+bool fs_remote_writer_any(struct fs *fs);
+
 /* Tells the kernel what to drop. */
 void fs_remote_writer_drop(struct fs *fs);
 

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unused.c - ends a mount that has not been used for some time (timeout=) */
 #include "fs.h"
+#include "remote_writer.h"
 #include "session.h"
+
+/* What is open is in use, and so is what could not be stored yet. */
+static bool is_used(struct fs *fs)
+{
+	uint64_t nuses = fs_stats_uses(&fs->stats), before = fs->unused.nuses;
+
+	fs->unused.nuses = nuses;
+	return nuses != before || fs_open_frame_any(fs) ||
+	       fs_remote_writer_any(fs);
+}
 
 bool fs_unused_tick(struct fs *fs)
 {
 	struct fs_unused *unused = &fs->unused;
-	uint64_t nuses = fs_stats_uses(&fs->stats);
 
 	if (fs->options.timeout_s == 0)
 		return false;
-	unused->since_s = nuses == unused->nuses ? unused->since_s + 1 : 0;
-	unused->nuses = nuses;
+	unused->since_s = is_used(fs) ? 0 : unused->since_s + 1;
 	if (unused->since_s < fs->options.timeout_s)
 		return true;
 	/* One that is busy is in use. */

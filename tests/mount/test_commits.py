@@ -203,6 +203,24 @@ def test_what_a_close_could_not_store_is_kept():
         assert pathlib.Path("mnt/a").read_bytes() == new
 
 
+def test_what_could_not_be_stored_keeps_an_unused_mount():
+    with small_disk(), mounted("dirtysize=16m", "commit=600",
+                               "timeout=1") as m:
+        write("mnt/a", b"before")
+        pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
+        new = incompressible(1000000)
+        f = open("mnt/a", "wb", buffering=0)
+        f.write(new)
+        assert error_of(f.close) == errno.ENOSPC
+        m.wait_for_log("kept in memory")
+        time.sleep(4)
+        assert m.process.poll() is None, m.log()
+        os.unlink("src/fill")
+        assert m.process.wait(150) == 0, m.log()
+        m.ended = True
+        assert stock("src/a.b2frame") == new
+
+
 def test_a_mount_that_could_not_store_all_says_so():
     with small_disk():
         mount = mounted("dirtysize=16m", "commit=600")
