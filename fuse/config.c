@@ -32,6 +32,7 @@ static struct b2f_runtime_options runtime(const struct fs_options *o)
 	struct b2f_runtime_options r = {
 		.cache_bytes = (size_t)o->cachesize,
 		.dirty_bytes = (size_t)o->dirtysize,
+		.bounded = true,
 		.nworkers = (unsigned int)o->workers,
 		.no_readahead = o->readahead == 0,
 	};

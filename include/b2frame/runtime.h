@@ -44,6 +44,12 @@ struct b2f_runtime_options {
 	 * has to wait.  Default: a quarter of cache_bytes.
 	 */
 	size_t dirty_bytes;
+	/*
+	 * Refuse blocks and chunks (B2F_ETOOBIG) that take more memory than
+	 * cache_bytes, or 32 MiB if that is less, to be decoded or encoded; and
+	 * let those that are large wait for each other.
+	 */
+	bool bounded;
 	/* Decode nothing ahead. */
 	bool no_readahead;
 };

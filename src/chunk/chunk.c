@@ -356,3 +356,23 @@ bool b2f_chunk_needs_ref(const struct b2f_chunk *chunk)
 	return chunk->layout == B2F_CHUNK_BLOCKS &&
 	       b2f_pipeline_needs_ref(&chunk->header.pipeline);
 }
+
+uint64_t b2f_chunk_unit_beside(const struct b2f_chunk *chunk, uint32_t unit)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+	uint64_t n = b2f_chunk_unit_nbytes(chunk, unit), bytes;
+
+	if (chunk->layout == B2F_CHUNK_SPECIAL)
+		return 0;
+	bytes = chunk->layout == B2F_CHUNK_WHOLE
+			? h->cbytes
+			: b2f_chunk_unit_reach(chunk, unit, 0);
+	if (b2f_pipeline_needs_tmp(&h->pipeline))
+		bytes += n;
+	/* The zeros of a plane that is nothing else. */
+	if (h->split && h->typesize > 1)
+		bytes += n / h->typesize;
+	if (unit > 0 && b2f_chunk_needs_ref(chunk))
+		bytes += chunk->unit_size;
+	return bytes;
+}

@@ -119,6 +119,12 @@ int b2f_chunk_open_special(enum b2f_special special, uint32_t nbytes,
 uint32_t b2f_chunk_unit_nbytes(const struct b2f_chunk *chunk, uint32_t unit);
 
 /*
+ * What a decoder needs in memory beside the decoded @unit, at the most: its stored
+ * bytes, the other side of the filters, and unit 0 if it is needed.
+ */
+uint64_t b2f_chunk_unit_beside(const struct b2f_chunk *chunk, uint32_t unit);
+
+/*
  * Where @unit is stored: [*@off, *@off + *@size) from the start of the chunk;
  * size 0 if it needs no stored bytes.  Blocks may lie in any order, so the end
  * is the start of the next one in that order, which is a guess: see

@@ -45,7 +45,8 @@ static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 	}
 	err = b2f_scratch_reserve(&enc->data, rec->nbytes);
 	if (!err && keep)
-		err = b2f_reading_copy_base(rec, 0, enc->data.data, keep);
+		err = b2f_reading_copy_base(rec, 0, enc->data.data, keep,
+					    true);
 	if (err)
 		return err;
 	b2f_record_overlay(rec, 0, rec->nbytes, enc->data.data);
@@ -74,6 +75,7 @@ static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
  */
 static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 {
+	struct b2f_cache *cache = rec->file->runtime->cache;
 	struct b2f_file *file = rec->file;
 	struct b2f_writer *w = file->writer;
 	struct b2f_chunk_writer cw = {
@@ -82,12 +84,17 @@ static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 		.no_seal = w->options.no_seal,
 	};
 	uint64_t start_ns = b2f_monotonic_ns();
+	struct b2f_cache_loan loan;
 	bool made = false;
 	int err;
 
-	err = b2f_idle_get_encoder(&file->runtime->idle, &cw.encoder);
+	err = b2f_cache_lend(cache, 0, b2f_record_memory(rec->nbytes), true,
+			     &loan);
 	if (err)
 		return err;
+	err = b2f_idle_get_encoder(&file->runtime->idle, &cw.encoder);
+	if (err)
+		goto out;
 	err = b2f_encode_patch(rec, &cw, &made, out);
 	if (!err && !made)
 		err = write_whole(rec, &cw, out);
@@ -96,6 +103,8 @@ static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 				  w->txn->header.codec,
 				  rec->nbytes, out->cbytes, start_ns);
 	b2f_idle_put_encoder(&file->runtime->idle, cw.encoder);
+out:
+	b2f_cache_repay(cache, &loan, 0);
 	return err;
 }
 

@@ -51,6 +51,8 @@ struct batch {
 	uint64_t nbytes;
 	/* Some of them may still be written to. */
 	bool has_record;
+	/* It is one unit alone, as no other may be pinned beside it. */
+	bool is_large;
 	/*
 	 * Of the last piece, also of one that is released: a head that is too
 	 * large for the table is loaded once per call, not once per piece.
@@ -84,6 +86,7 @@ static void batch_release(struct batch *b)
 	b->n = 0;
 	b->nbytes = 0;
 	b->has_record = false;
+	b->is_large = false;
 }
 
 static void batch_fini(struct batch *b)
@@ -138,17 +141,28 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 	return 0;
 }
 
+static bool is_large(const struct piece *p)
+{
+	return p->head &&
+	       p->head->loaded->chunk.unit_size > B2F_CACHE_LARGE;
+}
+
 static int batch_cut(struct batch *b, uint64_t off, uint64_t size)
 {
 	int err = 0;
 
-	while (size > 0 && b->n < BATCH && !err) {
+	while (size > 0 && b->n < BATCH && !b->is_large && !err) {
 		struct piece *p = &b->pieces[b->n];
 
 		*p = (struct piece){0};
 		err = cut_piece(b, off, size, p);
 		if (err)
 			break;
+		b->is_large = is_large(p);
+		if (b->is_large && b->n > 0) {
+			b2f_head_put(p->head);
+			break;
+		}
 		b->n++;
 		b->nbytes += p->size;
 		off += p->size;

@@ -4,7 +4,8 @@
  *
  * A chunk that is all hole takes no byte on disk, but its entry takes some in
  * memory as long as the file can be written to; and one ftruncate(2) makes
- * millions of them.  So they are counted, for all files together.  Only a
+ * millions of them.  So they are counted, for all files together, and the cache
+ * keeps as much less.  Only a
  * writer that makes holes is ever refused: a file of data has none.
  *
  * Counting looks at every entry, so it is done only when a file has grown by an
@@ -14,8 +15,14 @@
 #include "base/log_line.h"
 #include "file/writer.h"
 
-/* Of the committed state, the working one, and one that is being committed. */
-#define HOLE_BYTES (3 * sizeof(uint64_t))
+/*
+ * Of the committed state, the working one, one that is being committed, and the index
+ * that is made of it.
+ */
+#define HOLE_BYTES (4 * sizeof(uint64_t))
+
+/* One file alone may have these, however small the cache is. */
+#define ALONE_MAX ((uint64_t)32 << 20)
 
 /* Fewer holes than these are not worth counting. */
 #define NHOLES_FREE 4096
@@ -34,8 +41,8 @@ static uint64_t count_holes(const struct b2f_writer *w)
 }
 
 /*
- * Makes @nholes what @w counts for, if there is room; with @alone also if no
- * other file counts.
+ * Makes @nholes what @w counts for, if there is room; with @alone also some more, if
+ * no other file counts.
  */
 static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
 		 bool alone)
@@ -47,10 +54,11 @@ static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
 	others = rt->budget.hole_bytes - w->hole_bytes;
 	has_room = bytes <= w->hole_bytes ||
 		   others + bytes <= rt->budget.hole_max ||
-		   (alone && others == 0);
+		   (alone && others == 0 && bytes <= ALONE_MAX);
 	if (has_room) {
 		rt->budget.hole_bytes += bytes - w->hole_bytes;
 		w->hole_bytes = bytes;
+		b2f_cache_reserve(rt->cache, rt->budget.hole_bytes);
 	}
 	pthread_mutex_unlock(&rt->budget.lock);
 	return has_room;
@@ -89,8 +97,12 @@ void b2f_holes_cut(struct b2f_file *file)
 int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
 		   const struct b2f_frame *frame)
 {
-	w->ncounted = frame->entries.n;
-	if (take(rt, w, frame->entries.nspecial, true))
+	const struct b2f_entries *entries = &frame->entries;
+	/* An index of one value, over and over, takes no room either. */
+	uint64_t n = entries->raw ? entries->nspecial : entries->n;
+
+	w->ncounted = entries->n;
+	if (take(rt, w, n, true))
 		return 0;
 	b2f_log(frame->log, B2F_LOG_WARNING,
 		"%s: not opened for writing: the holes of open files would "
@@ -104,5 +116,6 @@ void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w)
 	pthread_mutex_lock(&rt->budget.lock);
 	rt->budget.hole_bytes -= w->hole_bytes;
 	w->hole_bytes = 0;
+	b2f_cache_reserve(rt->cache, rt->budget.hole_bytes);
 	pthread_mutex_unlock(&rt->budget.lock);
 }

@@ -38,7 +38,7 @@ static int read_page(struct b2f_record *rec, uint32_t page, uint8_t *buf)
 		size = (uint32_t)b2f_min_u64(B2F_PAGE, rec->base_limit - at);
 	if (size == 0)
 		return 0;
-	return b2f_reading_copy_base(rec, at, buf, size);
+	return b2f_reading_copy_base(rec, at, buf, size, false);
 }
 
 /* Pages that are written in part, and were not before. */

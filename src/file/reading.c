@@ -215,7 +215,7 @@ static int copy_source(const struct b2f_reading *r,
 }
 
 int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
-			  uint8_t *buf, uint32_t size)
+			  uint8_t *buf, uint32_t size, bool has_loan)
 {
 	struct b2f_source src = {
 		.span = {.nchunk = rec->nchunk, .nbytes = rec->base_nbytes},
@@ -226,6 +226,7 @@ int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
 	int err;
 
 	b2f_reading_begin(rec->file, &r);
+	r.has_loan = has_loan;
 	err = copy_source(&r, &src, off, buf, size);
 	b2f_reading_end(&r);
 	return err;

@@ -25,6 +25,8 @@ struct b2f_reading {
 	uint64_t size;
 	/* What it decodes is for a reader in order, who comes once. */
 	bool in_order;
+	/* The thread has a loan of the cache for what it decodes (run/cache.h). */
+	bool has_loan;
 	/* Its gate is held; NULL if the file was never writable. */
 	struct b2f_writer *writer;
 };
@@ -68,11 +70,11 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 
 /*
  * Reads [@off, @off + @size) of the chunk that @rec replaces into @buf, by way
- * of the cache.  Returns as b2f_file_pread().
+ * of the cache; @has_loan: see struct b2f_reading.  Returns as b2f_file_pread().
  */
 B2F_MUST_CHECK
 int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
-			  uint8_t *buf, uint32_t size);
+			  uint8_t *buf, uint32_t size, bool has_loan);
 
 /* head.c */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/log_line.h"
 #include "file/writer.h"
 #include "frame/txn_chunks.h"
 
@@ -67,11 +68,31 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk,
 	return rec;
 }
 
+/*
+ * Refuses a chunk that could never be encoded before there is anything to lose of
+ * it.  It may become as long as its room.
+ */
+static int check_size(const struct b2f_file *file, uint64_t nchunk)
+{
+	uint32_t room = b2f_txn_chunk_room(file->writer->txn, nchunk);
+	uint64_t need = b2f_record_memory(room);
+	size_t max = b2f_cache_loan_max(file->runtime->cache);
+
+	if (need <= max)
+		return 0;
+	b2f_log(file->frame->log, B2F_LOG_WARNING,
+		"%s: not written to: to encode a chunk of %u bytes takes %llu "
+		"bytes of memory, and the cache has %zu",
+		file->frame->label, room, (unsigned long long)need, max);
+	return B2F_ETOOBIG;
+}
+
 int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
 		   enum b2f_record_make make, struct b2f_record **out)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_record *rec;
+	int err;
 
 	for (;;) {
 		rec = b2f_record_find(w, nchunk);
@@ -80,6 +101,9 @@ int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
 		pthread_cond_wait(&w->changed, &file->lock);
 	}
 	if (!rec && make != B2F_RECORD_NONE) {
+		err = check_size(file, nchunk);
+		if (err)
+			return err;
 		rec = new_record(file, nchunk, make == B2F_RECORD_DENSE);
 		if (!rec)
 			return -ENOMEM;

@@ -110,11 +110,19 @@ enum b2f_record_make {
 /*
  * The record of chunk @nchunk, waiting while it is BUSY; makes one if there is
  * none, as @make says.  The file is locked; the lock is given up while waiting.
- * Returns 0 (*@out is NULL if there is none), or -ENOMEM.
+ * Returns 0 (*@out is NULL if there is none), -ENOMEM, or B2F_ETOOBIG (logged): it
+ * takes more memory to encode the chunk than there may be.
  */
 B2F_MUST_CHECK
 int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
 		   enum b2f_record_make make, struct b2f_record **out);
+
+/* The most memory that it takes to encode a chunk of @nbytes. */
+static inline uint64_t b2f_record_memory(uint32_t nbytes)
+{
+	/* The data, the chunk of them, the chunk before, and filters' buffers. */
+	return 4 * (uint64_t)nbytes;
+}
 
 /* Takes @rec out of the table, and frees its memory.  The file is locked. */
 void b2f_record_remove(struct b2f_record *rec);

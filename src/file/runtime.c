@@ -27,6 +27,9 @@
 
 #define DIRTY_CACHE_SHARE 4
 
+/* Blocks and chunks of ordinary sizes work with any cache. */
+#define LOANS_MIN (UINT64_C(32) << 20)
+
 static uint64_t default_cache(void)
 {
 	uint64_t memory = b2f_memory_limit("");
@@ -81,6 +84,9 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 		rt->window = rt->far_window = 0;
 	rt->ahead_max = cache_bytes / AHEAD_CACHE_SHARE;
 	err = b2f_cache_new(cache_bytes, &rt->cache);
+	if (!err && options->bounded)
+		b2f_cache_bound_loans(rt->cache,
+				      b2f_max_u64(cache_bytes, LOANS_MIN));
 	if (!err)
 		err = b2f_pool_new(options->nworkers ? options->nworkers
 						     : default_workers(),

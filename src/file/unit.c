@@ -28,6 +28,8 @@ struct fill {
 	const struct b2f_loaded *loaded;
 	/* As in struct b2f_unit_read. */
 	const uint8_t *rest;
+	/* The caller has a loan that is enough for it. */
+	bool has_loan;
 };
 
 /*
@@ -81,12 +83,16 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 	return err;
 }
 
+static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out);
+
 static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 		     size_t size)
 {
 	const struct fill *fill = arg;
 	const struct b2f_reading *r = fill->reading;
 	struct b2f_runtime *rt = r->file->runtime;
+	struct fill first = {
+		.reading = r, .loaded = fill->loaded, .has_loan = true};
 	struct b2f_cache_ref ref = {0};
 	struct b2f_decoder *dec = NULL;
 	int err = 0;
@@ -94,7 +100,7 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	(void)size;
 	/* Unit 0 never needs another one, so this cannot go in circles. */
 	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->loaded->chunk))
-		err = b2f_unit_pin(r, fill->loaded, 0, &ref);
+		err = pin(&first, 0, &ref);
 	if (!err)
 		err = b2f_idle_get_decoder(&rt->idle, &dec);
 	if (!err) {
@@ -105,34 +111,57 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	return err;
 }
 
+/* Tells why the cache did not give the unit, unless a loader has told. */
+static void tell(const struct fill *fill, uint32_t unit, int err)
+{
+	const struct b2f_reading *r = fill->reading;
+	const struct b2f_loaded *l = fill->loaded;
+	uint64_t nbytes = b2f_chunk_unit_nbytes(&l->chunk, unit);
+	struct b2f_why why;
+
+	/* Stock Blosc2 rewrites chunks in place, with other blocks. */
+	if (err == -ESTALE)
+		b2f_why_set(&why, err,
+			    "rewritten by another program while "
+			    "the file is open");
+	else
+		b2f_why_set(&why, err,
+			    "%llu bytes of memory are needed at once, and the "
+			    "cache has %zu",
+			    (unsigned long long)(nbytes +
+						 b2f_chunk_unit_beside(
+							 &l->chunk, unit)),
+			    b2f_cache_loan_max(r->file->runtime->cache));
+	b2f_frame_report_entry(r->frame, l->nchunk, l->raw, -1, err, &why);
+}
+
 static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out)
 {
 	const struct b2f_reading *r = fill->reading;
 	const struct b2f_loaded *loaded = fill->loaded;
 	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
 	const struct b2f_cache_loader loader = {
-		.load = fill_unit, .arg = fill, .passing = r->in_order};
-	struct b2f_why why;
+		.load = fill_unit,
+		.arg = fill,
+		.passing = r->in_order,
+		.beside = b2f_chunk_unit_beside(&loaded->chunk, unit),
+		.has_loan = fill->has_loan,
+	};
 	int err;
 
 	err = b2f_cache_get(r->file->runtime->cache, &key,
 			    b2f_chunk_unit_nbytes(&loaded->chunk, unit),
 			    &loader, out);
-	if (err == -ESTALE) {
-		/* Stock Blosc2 rewrites chunks in place, with other blocks. */
-		b2f_why_set(&why, err,
-			    "rewritten by another program while "
-			    "the file is open");
-		b2f_frame_report_entry(r->frame, loaded->nchunk, loaded->raw,
-				       -1, err, &why);
-	}
+	if (err == -ESTALE || err == B2F_ETOOBIG)
+		tell(fill, unit, err);
 	return err;
 }
 
 int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
 		 uint32_t unit, struct b2f_cache_ref *out)
 {
-	struct fill fill = {.reading = r, .loaded = loaded};
+	struct fill fill = {
+		.reading = r, .loaded = loaded, .has_loan = r->has_loan};
 
 	return pin(&fill, unit, out);
 }
@@ -230,12 +259,13 @@ bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_loaded *loaded,
 	struct b2f_idle *idle = &r->file->runtime->idle;
 	struct fill fill = {.reading = r, .loaded = loaded};
 	struct b2f_decoder *dec = NULL;
+	bool large = loaded->chunk.unit_size > B2F_CACHE_LARGE;
 
 	while (first <= last && has_unit(&fill, first))
 		first++;
 	if (first > last)
 		return false;
-	if (!at_once || first == last || b2f_loaded_is_whole(loaded) ||
+	if (!at_once || large || first == last || b2f_loaded_is_whole(loaded) ||
 	    b2f_idle_get_decoder(idle, &dec)) {
 		load_units(&fill, first, last);
 		return true;

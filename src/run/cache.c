@@ -101,6 +101,7 @@ static void ref_set(struct b2f_cache_ref *ref, struct b2f_cache_entry *entry)
 	ref->data = entry->data;
 	ref->size = entry->size;
 	ref->entry = entry;
+	ref->loan = (struct b2f_cache_loan){0};
 }
 
 static void unpin(struct b2f_cache *cache, struct b2f_cache_entry *entry)
@@ -202,9 +203,10 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache)
 	return atomic_fetch_add(&cache->next_file, 1);
 }
 
-int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
-		  size_t size, const struct b2f_cache_loader *loader,
-		  struct b2f_cache_ref *out)
+/* The same without a loan, which the caller has if it takes one. */
+static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
+	       size_t size, const struct b2f_cache_loader *loader,
+	       struct b2f_cache_ref *out)
 {
 	uint64_t hash = hash_of(key);
 	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
@@ -246,6 +248,23 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	return err;
 }
 
+int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		  size_t size, const struct b2f_cache_loader *loader,
+		  struct b2f_cache_ref *out)
+{
+	struct b2f_cache_loan loan = {0};
+	int err = 0;
+
+	if (!loader->has_loan)
+		err = b2f_cache_lend(cache, size, loader->beside, true, &loan);
+	if (!err)
+		err = get(cache, key, size, loader, out);
+	b2f_cache_repay(cache, &loan, err ? 0 : size);
+	if (!err)
+		out->loan = loan;
+	return err;
+}
+
 bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		     size_t size, bool passing, struct b2f_cache_claim *out)
 {
@@ -254,6 +273,8 @@ bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	struct b2f_cache_entry *entry = NULL;
 
 	assert(key->file != 0 && size > 0);
+	if (size > B2F_CACHE_LARGE)
+		return false;
 	pthread_mutex_lock(&stripe->lock);
 	if (!find(cache, hash, key))
 		entry = insert(cache, hash, key, size, passing);
@@ -284,8 +305,11 @@ bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	uint64_t hash = hash_of(key);
 	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
 	struct b2f_cache_entry *entry;
+	struct b2f_cache_loan loan;
 	bool found;
 
+	if (b2f_cache_lend(cache, size, 0, false, &loan))
+		return false;
 	pthread_mutex_lock(&stripe->lock);
 	entry = find(cache, hash, key);
 	found = entry && entry->size == size &&
@@ -295,8 +319,11 @@ bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		b2f_cache_warm(cache, entry);
 		stripe->hits++;
 		ref_set(out, entry);
+		out->loan = loan;
 	}
 	pthread_mutex_unlock(&stripe->lock);
+	if (!found)
+		b2f_cache_repay(cache, &loan, 0);
 	return found;
 }
 
@@ -316,6 +343,7 @@ void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref)
 {
 	if (ref->entry)
 		unpin(cache, ref->entry);
+	b2f_cache_repay(cache, &ref->loan, 0);
 	*ref = (struct b2f_cache_ref){.data = NULL};
 }
 

@@ -36,6 +36,17 @@ struct b2f_cache_key {
 	uint32_t unit;
 };
 
+/* What is larger is large: see b2f_cache_lend(). */
+#define B2F_CACHE_LARGE ((size_t)4 << 20)
+
+/* Memory that the cache has lent: see b2f_cache_lend(). */
+struct b2f_cache_loan {
+	/* In all. */
+	size_t bytes;
+	/* Of them, those that are in no entry. */
+	size_t beside;
+};
+
 /*
  * Pinned bytes: @data stays valid and unchanged until b2f_cache_put().
  * Zero-initialize it; a zero @entry means "holds nothing".
@@ -46,6 +57,7 @@ struct b2f_cache_ref {
 	size_t size;
 	/* Private to the cache. */
 	void *entry;
+	struct b2f_cache_loan loan;
 };
 
 /*
@@ -64,6 +76,10 @@ struct b2f_cache_loader {
 	void *arg;
 	/* For one reader in order: see b2f_cache_put_passed(). */
 	bool passing;
+	/* Bytes that @load needs while it runs, which are no entry. */
+	size_t beside;
+	/* The caller has a loan for the entry and for @beside. */
+	bool has_loan;
 };
 
 struct b2f_cache_stats {
@@ -97,6 +113,42 @@ struct b2f_cache_stats {
 B2F_MUST_CHECK
 int b2f_cache_new(size_t max_bytes, struct b2f_cache **out);
 
+/*
+ * Bounds what all loans together may be; without this call nothing does.  Call it
+ * before any other thread has the cache.
+ */
+void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes);
+
+/* The bound; SIZE_MAX if there is none. */
+size_t b2f_cache_loan_max(const struct b2f_cache *cache);
+
+/*
+ * Keeps @bytes of what the cache may hold for something else, for good or until the
+ * next call: evicts as much.  Loans get what is left, but some tens of MiB in any case.
+ */
+void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
+
+/*
+ * Lends memory for large buffers: @size bytes that are going to be an entry, and
+ * @beside bytes that are none.  These come out of what the cache may hold, so it
+ * evicts as much.  With @wait, waits until others have repaid enough.  What is not
+ * large is neither counted nor waited for, nor is anything without a bound; *@out is
+ * zero then.
+ *
+ * A caller that has a loan must not ask for another one, nor pin a large entry
+ * without loader->has_loan: two such callers would wait for each other.
+ *
+ * Returns 0, -EAGAIN (there is not enough now), -ENOMEM (as long as so much is
+ * reserved) or -EFBIG (there never is).
+ */
+B2F_MUST_CHECK
+int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
+		   bool wait, struct b2f_cache_loan *out);
+
+/* Takes @loan back, all but @keep bytes.  A zero @loan does nothing. */
+void b2f_cache_repay(struct b2f_cache *cache, struct b2f_cache_loan *loan,
+		     size_t keep);
+
 /* Frees @cache.  NULL does nothing.  It is a bug if an entry is pinned. */
 void b2f_cache_free(struct b2f_cache *cache);
 
@@ -110,12 +162,15 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * one is kept, not for long, and beside all others: a reader that goes through
  * it piece by piece loads it once.
  *
+ * A large entry takes a loan (b2f_cache_lend()): with loader->beside until it is
+ * loaded, and for itself until it is unpinned.
+ *
  * A failed load leaves nothing behind: every thread that waited gets the error,
  * and the next call loads again.  (Remembering errors would turn one EINTR or
  * ENOMEM into a broken file until remount.)
  *
  * Returns 0, -ENOMEM, -ESTALE (the entry has another size: what @key names has
- * changed since), or what @loader returned.
+ * changed since), -EFBIG (as b2f_cache_lend()), or what @loader returned.
  */
 B2F_MUST_CHECK
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
@@ -136,7 +191,8 @@ struct b2f_cache_claim {
  * b2f_cache_settle(), which has to follow.  A caller with a claim must not ask for
  * an entry that a thread may have claimed that waits for this one.
  *
- * Returns false if the entry is there, or being loaded, or if there is no memory.
+ * Returns false if the entry is there, or being loaded, if there is no memory, or if
+ * it is large.
  */
 B2F_MUST_CHECK
 bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
@@ -147,8 +203,8 @@ void b2f_cache_settle(struct b2f_cache *cache, struct b2f_cache_claim *claim,
 		      int err);
 
 /*
- * Pins @key in *@out if it is there, loaded and of @size bytes, without
- * waiting.  Returns true if so.  A miss is not counted.
+ * Pins @key in *@out if it is there, loaded and of @size bytes, and if a large one
+ * can have a loan now, without waiting.  Returns true if so.  A miss is not counted.
  */
 B2F_MUST_CHECK
 bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,

@@ -228,6 +228,7 @@ static bool fits(struct b2f_cache *cache)
 	size_t usual = cache->max_bytes / SLACK_SHARE;
 
 	return atomic_load(&cache->nbytes) + cache->spare.nbytes +
+		       cache->lent.beside + cache->reserved +
 		       (slack > usual ? slack - usual : 0) <=
 	       cache->max_bytes;
 }
@@ -459,6 +460,8 @@ void b2f_cache_room_init(struct b2f_cache *cache)
 	for (int i = 0; i < B2F_CACHE_FILES; i++)
 		link_init(&cache->files[i]);
 	pthread_mutex_init(&cache->room, NULL);
+	pthread_cond_init(&cache->repaid, NULL);
+	cache->loan_max = SIZE_MAX;
 	b2f_cache_buffers_init(cache);
 }
 
@@ -471,5 +474,6 @@ void b2f_cache_room_fini(struct b2f_cache *cache)
 	trash_empty(cache, &cache->passed);
 	trash_empty(cache, &cache->spare);
 	b2f_cache_buffers_fini(cache);
+	pthread_cond_destroy(&cache->repaid);
 	pthread_mutex_destroy(&cache->room);
 }

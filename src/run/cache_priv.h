@@ -4,7 +4,8 @@
  *
  * cache.c is the table: it finds, loads, pins and forgets entries.
  * cache_evict.c is the memory: it counts bytes, decides what goes, and keeps
- * buffers for the next entry.  cache_buffer.c is where these lie.  cache_ghost.c
+ * buffers for the next entry.  cache_loan.c lends memory for large buffers.
+ * cache_buffer.c is where these lie.  cache_ghost.c
  * remembers what went.
  *
  * Locks, in this order:
@@ -135,8 +136,16 @@ struct b2f_cache {
 	/* Sum of the charges that must fit.  Written under @room. */
 	_Atomic size_t nbytes;
 
+	/* Const after b2f_cache_bound_loans(). */
+	size_t loan_max;
+
 	pthread_mutex_t room;
-	/* All protected by @room. */
+	/* All protected by @room.  All loans together, and what of them is in no entry. */
+	struct b2f_cache_loan lent;
+	/* They are less, or there may be more of them. */
+	pthread_cond_t repaid;
+	/* See b2f_cache_reserve(). */
+	size_t reserved;
 	size_t oversize_nbytes;
 	/* The oversize entry that was used last and is kept, or NULL. */
 	struct b2f_cache_entry *parked;
@@ -192,7 +201,7 @@ void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 /* Gives up @entry, whose last reference is gone. */
 void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
-/* Evicts until the bytes fit, or all that is left is in use. */
+/* Evicts until the bytes fit, or all that is left is in use.  No lock is held. */
 void b2f_cache_trim(struct b2f_cache *cache);
 
 /* The reader of @entry, which is pinned, has passed it. */

@@ -99,7 +99,8 @@ static inline struct b2f_cache_ref get(struct b2f_cache *cache,
 				       const struct b2f_cache_key *key,
 				       size_t size, struct loader *loader)
 {
-	const struct b2f_cache_loader how = {load, loader, loader->passing};
+	const struct b2f_cache_loader how = {
+		.load = load, .arg = loader, .passing = loader->passing};
 	struct b2f_cache_ref ref = {.entry = NULL};
 
 	cr_assert_eq(b2f_cache_get(cache, key, size, &how, &ref), 0);

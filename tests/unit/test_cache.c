@@ -78,7 +78,9 @@ Test(cache, failed_load_is_tried_again)
 	struct loader loader = {.err = -EIO};
 
 	cr_assert_eq(b2f_cache_get(cache, &key, 100,
-				   &(struct b2f_cache_loader){load, &loader, false}, &ref),
+				   &(struct b2f_cache_loader){
+					   .load = load, .arg = &loader},
+				   &ref),
 		     -EIO);
 	cr_assert_null(ref.entry, "untouched on error");
 	cr_assert_not(b2f_cache_has(cache, &key));
@@ -125,7 +127,9 @@ Test(cache, size_that_cannot_be_is_no_memory)
 	struct loader loader = {.err = 0};
 
 	cr_assert_eq(b2f_cache_get(cache, &key, SIZE_MAX,
-				   &(struct b2f_cache_loader){load, &loader, false}, &ref),
+				   &(struct b2f_cache_loader){
+					   .load = load, .arg = &loader},
+				   &ref),
 		     -ENOMEM);
 	cr_assert_eq(loader.ncalls, 0);
 	cr_assert_eq(stats_of(cache).bytes, 0);
@@ -161,7 +165,9 @@ Test(cache, another_size_under_the_same_key_is_refused)
 
 	touch(cache, 1, 1, 300);
 	cr_assert_eq(b2f_cache_get(cache, &key, 301,
-				   &(struct b2f_cache_loader){load, &loader, false}, &ref),
+				   &(struct b2f_cache_loader){
+					   .load = load, .arg = &loader},
+				   &ref),
 		     -ESTALE);
 	cr_assert_null(ref.entry);
 	cr_assert_eq(loader.ncalls, 0);

@@ -37,7 +37,8 @@ static int load_slowly(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 static void *join_crowd(void *arg)
 {
 	struct crowd *crowd = arg;
-	const struct b2f_cache_loader loader = {load_slowly, crowd, false};
+	const struct b2f_cache_loader loader = {.load = load_slowly,
+						.arg = crowd};
 	struct b2f_cache_ref ref = {.entry = NULL};
 	int err;
 
@@ -190,7 +191,9 @@ static void stress_once(uint64_t *random, struct b2f_cache_ref *ref,
 			struct b2f_cache_key *key)
 {
 	const struct b2f_cache_loader loader = {
-		load_or_fail, random, next_random(random) % 2 == 0};
+		.load = load_or_fail,
+		.arg = random,
+		.passing = next_random(random) % 2 == 0};
 	int err;
 
 	if (ref->entry && !is_right(key, ref))

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache_loan.c - memory for buffers so large that a few of them are all there is
+ *
+ * A frame of some hundred bytes may claim blocks and chunks of a gigabyte.  What
+ * these take while they are decoded or encoded, and as long as they are pinned,
+ * comes out of the one number that bounds the cache: a thread waits until others
+ * are done, and what would never fit is refused before it is allocated.
+ *
+ * A loan is taken before anything that another thread may wait for (an entry that
+ * is being loaded), and only once by each thread: so who has one never waits for
+ * another one, and all waits end.
+ *
+ * Buffers up to B2F_CACHE_LARGE are left out.  There are at most a few for each thread, and
+ * to count them would cost every miss.
+ */
+#include "run/cache_priv.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+/* There is so much for loans whatever is reserved. */
+#define LEFT_MIN ((size_t)32 << 20)
+
+void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes)
+{
+	cache->loan_max = max_bytes;
+}
+
+size_t b2f_cache_loan_max(const struct b2f_cache *cache)
+{
+	return cache->loan_max;
+}
+
+void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes)
+{
+	bool more;
+
+	pthread_mutex_lock(&cache->room);
+	more = bytes > cache->reserved;
+	cache->reserved = bytes;
+	pthread_cond_broadcast(&cache->repaid);
+	pthread_mutex_unlock(&cache->room);
+	if (more)
+		b2f_cache_trim(cache);
+}
+
+/* What all loans together may be now. */
+static size_t bound(const struct b2f_cache *cache)
+{
+	size_t left = cache->max_bytes - cache->reserved;
+
+	if (cache->reserved > cache->max_bytes || left < LEFT_MIN)
+		left = LEFT_MIN;
+	return left < cache->loan_max ? left : cache->loan_max;
+}
+
+/* 0, -EAGAIN if others have to repay first, or -ENOMEM. */
+static int look(const struct b2f_cache *cache, size_t bytes)
+{
+	size_t max = bound(cache);
+
+	if (bytes > max)
+		return -ENOMEM;
+	return cache->lent.bytes > max - bytes ? -EAGAIN : 0;
+}
+
+int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
+		   bool wait, struct b2f_cache_loan *out)
+{
+	size_t bytes = size + beside;
+	int err;
+
+	*out = (struct b2f_cache_loan){0};
+	if (cache->loan_max == SIZE_MAX ||
+	    (bytes >= size && bytes <= B2F_CACHE_LARGE))
+		return 0;
+	if (bytes < size || bytes > cache->loan_max)
+		return -EFBIG;
+	pthread_mutex_lock(&cache->room);
+	err = look(cache, bytes);
+	while (wait && err == -EAGAIN) {
+		pthread_cond_wait(&cache->repaid, &cache->room);
+		err = look(cache, bytes);
+	}
+	if (!err) {
+		cache->lent.bytes += bytes;
+		cache->lent.beside += beside;
+	}
+	pthread_mutex_unlock(&cache->room);
+	if (err)
+		return err;
+	if (beside)
+		b2f_cache_trim(cache);
+	*out = (struct b2f_cache_loan){.bytes = bytes, .beside = beside};
+	return 0;
+}
+
+void b2f_cache_repay(struct b2f_cache *cache, struct b2f_cache_loan *loan,
+		     size_t keep)
+{
+	if (loan->bytes == 0)
+		return;
+	pthread_mutex_lock(&cache->room);
+	cache->lent.bytes -= loan->bytes - keep;
+	cache->lent.beside -= loan->beside;
+	pthread_cond_broadcast(&cache->repaid);
+	pthread_mutex_unlock(&cache->room);
+	*loan = (struct b2f_cache_loan){.bytes = keep};
+}
