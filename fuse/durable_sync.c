@@ -278,6 +278,22 @@ static int make_node(struct fs *fs, struct fs_node *node)
 	return err;
 }
 
+int fs_durable_sync_now(struct fs *fs)
+{
+	struct fs_open_frame **files = NULL;
+	size_t n = 0;
+	int err = fs_open_frame_all(fs, &files, &n), one;
+
+	for (size_t i = 0; i < n; i++) {
+		one = fs_open_frame_commit(fs, files[i], B2F_COMMIT_DURABLE);
+		err = err ? err : one;
+		fs_open_frame_put(fs, files[i]);
+	}
+	free(files);
+	one = fs_durable_sync_due(fs, 0);
+	return err ? err : one;
+}
+
 int fs_durable_sync_fini(struct fs *fs)
 {
 	struct fs_durables *all = &fs->durables;

@@ -42,6 +42,13 @@ B2F_MUST_CHECK
 int fs_durable_sync_due(struct fs *fs, time_t age_s);
 
 /*
+ * Commits all that is open, and makes it durable, and what waits for that.  Returns 0,
+ * or the first error.
+ */
+B2F_MUST_CHECK
+int fs_durable_sync_now(struct fs *fs);
+
+/*
  * Makes all durable that waits for it; everything is closed.  Returns 0, or an
  * error: then something may be lost, as is logged.
  */

@@ -26,6 +26,7 @@
 #include "b2frame/create.h"
 #include "b2frame/version.h"
 #include "disk_frame.h"
+#include "durable_sync.h"
 #include "facts.h"
 #include "ops.h"
 #include "preset.h"
@@ -364,6 +365,8 @@ static int change_node(struct fs *fs, struct fs_node *node, struct change *c)
 		return -ENOSYS;
 	if (!fs->read_write)
 		return -EROFS;
+	if (node->is_root && c->value && strcmp(c->name, OWN_ROOT "sync") == 0)
+		return fs_durable_sync_now(fs);
 	if (!begins_with(c->name, USER))
 		return -EOPNOTSUPP;
 	if (node->kind == FS_KIND_SINGLE)

@@ -7,7 +7,13 @@
 
 void fs_reply_error(fuse_req_t req, int err)
 {
-	fuse_reply_err(req, err == B2F_ECORRUPT ? EIO : -err);
+	/*
+	 * ENOTCONN means to programs that this mount is dead, and not the one that
+	 * SOURCE lies on.
+	 */
+	if (err == B2F_ECORRUPT || err == -ENOTCONN)
+		err = -EIO;
+	fuse_reply_err(req, -err);
 }
 
 void fs_reply_data_error(fuse_req_t req, int err)

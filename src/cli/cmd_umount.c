@@ -119,6 +119,14 @@ static bool may_unmount(const char *path, int err)
 		cli_message_error("%s: its bloscfs is not known (xattr=off?), "
 				  "so its end is not waited for",
 				  path);
+	else if (err == -EIO)
+		cli_message_error("%s: its bloscfs is there, but what it shows "
+				  "is not; its end is not waited for",
+				  path);
+	else if (err == -EACCES)
+		cli_message_error("%s: another user's mount, so the end of its "
+				  "bloscfs is not waited for",
+				  path);
 	else if (err == -ENOTCONN)
 		cli_message_error("%s: its bloscfs has died; what was not "
 				  "stored is lost",
@@ -127,7 +135,8 @@ static bool may_unmount(const char *path, int err)
 		cli_message_error("%s: no bloscfs is mounted there", path);
 	else
 		cli_message_errno(path, err);
-	return !err || err == -EOPNOTSUPP || err == -ENOTCONN;
+	return !err || err == -EOPNOTSUPP || err == -ENOTCONN ||
+	       err == -EIO || err == -EACCES;
 }
 
 /* Returns 0 or the first error, which has been said. */
@@ -153,7 +162,7 @@ static int run_one(const struct umount *u, const char *path)
 	cli_daemon_close(&daemon);
 	if (!err)
 		cli_message_info("%s: unmounted", path);
-	return err ? err : found == -ENOTCONN ? found : 0;
+	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
 }
 
 static int run_umount(const struct cli_command *self, int argc, char **argv)

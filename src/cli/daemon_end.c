@@ -3,22 +3,24 @@
 #include "cli/daemon_end.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli/message.h"
 
-#define PID_NAME   "user.bloscfs.pid"
-#define FUSE_MAGIC 0x65735546
+#define PID_NAME  "user.bloscfs.pid"
+#define SYNC_NAME "user.bloscfs.sync"
 
 /* After so many seconds the user is told what is waited for. */
 #define TELL_S 5
@@ -32,13 +34,6 @@ struct pidfd_info {
 };
 #define GET_INFO  _IOWR(0xff, 11, struct pidfd_info)
 #define INFO_EXIT (UINT64_C(1) << 3)
-
-static bool is_fuse(const char *path)
-{
-	struct statfs st;
-
-	return statfs(path, &st) == 0 && st.f_type == FUSE_MAGIC;
-}
 
 /*
  * In another PID namespace the number is that of another process.  The daemon
@@ -59,35 +54,109 @@ static bool is_bloscfs(long pid)
 	return strstr(name, "blos");
 }
 
-/* The error of getxattr(2) as that of cli_daemon_find(). */
-static int why_no_pid(const char *path, int err)
+/* What a daemon says of itself. */
+struct answer {
+	/* Its number, or a negative errno. */
+	long pid;
+	bool stored;
+};
+
+/* What the kernel has cached, and what the daemon keeps in memory. */
+static bool store(const char *path)
 {
-	if (err == EOPNOTSUPP && !is_fuse(path))
-		return -ENODATA;
-	return -err;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool stored = fd >= 0 && syncfs(fd) == 0 &&
+		      fsetxattr(fd, SYNC_NAME, "", 0, 0) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return stored;
+}
+
+static struct answer ask(const char *path)
+{
+	struct answer answer = {.stored = false};
+	char text[24] = "";
+
+	if (getxattr(path, PID_NAME, text, sizeof(text) - 1) < 0) {
+		answer.pid = -errno;
+	} else {
+		answer.pid = strtol(text, NULL, 10);
+		answer.stored = store(path);
+	}
+	return answer;
+}
+
+/* A child that is the owner of @mount; returns whether it said anything. */
+static bool ask_child(const struct cli_mount_row *mount, const char *path,
+		      const int pipes[2], struct answer *answer)
+{
+	pid_t pid = fork();
+	ssize_t n;
+
+	if (pid == 0) {
+		if (setgroups(0, NULL) == 0 &&
+		    setresgid(mount->gid, mount->gid, mount->gid) == 0 &&
+		    setresuid(mount->uid, mount->uid, mount->uid) == 0)
+			*answer = ask(path);
+		n = write(pipes[1], answer, sizeof(*answer));
+		_exit(n != sizeof(*answer));
+	}
+	close(pipes[1]);
+	n = pid < 0 ? -1 : read(pipes[0], answer, sizeof(*answer));
+	close(pipes[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return n == sizeof(*answer);
+}
+
+/*
+ * Root, too, may use another user's mount only if allow_other says so.  @path may lead
+ * through directories that the owner may not enter: so by a descriptor.
+ */
+static struct answer ask_as_owner(const struct cli_mount_row *mount,
+				  const char *path)
+{
+	const struct answer none = {.pid = -EACCES};
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), pipes[2];
+	struct answer answer = none;
+	char by_fd[40];
+
+	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && pipe2(pipes, O_CLOEXEC) == 0 &&
+	    !ask_child(mount, by_fd, pipes, &answer))
+		answer = none;
+	if (fd >= 0)
+		close(fd);
+	return answer;
 }
 
 int cli_daemon_find(const char *path, struct cli_daemon *out)
 {
-	char text[24] = "";
-	ssize_t n = getxattr(path, PID_NAME, text, sizeof(text) - 1);
-	long pid, fd;
+	struct answer answer;
+	long fd;
+	int err;
 
 	*out = (struct cli_daemon){.pidfd = -1};
-	if (n < 0)
-		return why_no_pid(path, errno);
-	pid = strtol(text, NULL, 10);
-	if (!is_fuse(path) || pid <= 0)
-		return -ENODATA;
-	fd = syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	err = cli_mount_table_find(path, &out->mount);
+	if (err)
+		return err;
+	answer = ask(path);
+	if (answer.pid == -EACCES && geteuid() == 0)
+		answer = ask_as_owner(&out->mount, path);
+	if (answer.pid <= 0)
+		return answer.pid ? (int)answer.pid : -ENODATA;
+	fd = syscall(SYS_pidfd_open, (pid_t)answer.pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? -EOPNOTSUPP : -errno;
 	/* Looked at behind that, so that it is the same process. */
-	if (!is_bloscfs(pid)) {
+	if (!is_bloscfs(answer.pid)) {
 		close((int)fd);
 		return -EOPNOTSUPP;
 	}
-	*out = (struct cli_daemon){.pid = (pid_t)pid, .pidfd = (int)fd};
+	out->stored = answer.stored;
+	out->pid = (pid_t)answer.pid;
+	out->pidfd = (int)fd;
 	return 0;
 }
 
@@ -95,7 +164,7 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 static int wait_for(int pidfd, int seconds)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	int n = poll(&p, 1, seconds < 0 ? -1 : seconds * 1000);
+	int n = poll(&p, 1, seconds * 1000);
 
 	if (n < 0)
 		return -errno;
@@ -154,18 +223,36 @@ static int tell_end(const struct cli_daemon *daemon, const char *path)
 	return -EIO;
 }
 
+/* Is it mounted in another place too, which the daemon goes on for? */
+static bool goes_on(const struct cli_daemon *daemon, const char *path)
+{
+	pid_t holder = cli_mount_table_holder(&daemon->mount);
+
+	if (holder)
+		cli_message_error("%s: unmounted, but it is mounted in another "
+				  "place, too, which process %ld can see; "
+				  "bloscfs, process %ld, goes on for that, %s",
+				  path, (long)holder, (long)daemon->pid,
+				  daemon->stored
+					  ? "and has stored what was written"
+					  : "and ends when all is stored");
+	return holder != 0;
+}
+
 int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
 		    const char *path)
 {
-	bool is_short = seconds > 0 && seconds <= TELL_S;
-	int err = wait_for(daemon->pidfd, is_short ? (int)seconds : TELL_S);
+	int err = -ETIMEDOUT;
 
-	if (err == -ETIMEDOUT && !is_short) {
-		cli_message_error("%s: waiting for bloscfs, process %ld, to "
-				  "store what was written",
-				  path, (long)daemon->pid);
-		err = wait_for(daemon->pidfd,
-			       seconds ? (int)(seconds - TELL_S) : -1);
+	for (unsigned int waited = 0;
+	     err == -ETIMEDOUT && (seconds == 0 || waited < seconds); waited++) {
+		if (waited == TELL_S)
+			cli_message_error("%s: waiting for bloscfs, process "
+					  "%ld, to store what was written",
+					  path, (long)daemon->pid);
+		err = wait_for(daemon->pidfd, 1);
+		if (err == -ETIMEDOUT && goes_on(daemon, path))
+			return daemon->stored ? 0 : -EIO;
 	}
 	return err ? err : tell_end(daemon, path);
 }

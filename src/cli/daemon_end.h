@@ -11,29 +11,37 @@
 #include <sys/types.h>
 
 #include "b2frame/error.h"
+#include "cli/mount_table.h"
 
 struct cli_daemon {
+	/* What it serves. */
+	struct cli_mount_row mount;
+	/* It has stored what was written before it was found. */
+	bool stored;
 	pid_t pid;
 	/* Of that process; -1: it is not known. */
 	int pidfd;
 };
 
 /*
- * Finds the bloscfs that serves the root of a mount, @path.
+ * Finds the bloscfs that serves the root of a mount, @path; root asks as the user who
+ * mounted it, who may.  Has it store what was written: it may not end with this mount.
  *
  * Returns 0; -ENODATA (there is no bloscfs mounted on @path); -EOPNOTSUPP (it
  * does not say: xattr=off, or its process is in another PID namespace);
- * -ENOTCONN (it has died); or the errno of getxattr(2) or pidfd_open(2).
+ * -ENOTCONN (it has died); -EIO (its SOURCE does not answer); or the errno of
+ * getxattr(2) or pidfd_open(2).
  */
 B2F_MUST_CHECK
 int cli_daemon_find(const char *path, struct cli_daemon *out);
 
 /*
  * Waits until it has ended, at most @seconds (0: as long as it takes), and says
- * on stderr after a while that it does.
+ * on stderr after a while that it does.  If it goes on for the same mount in
+ * another place, that is said instead.
  *
- * Returns 0, -ETIMEDOUT, or -EIO: it has lost something, or was killed, as is
- * said on stderr.  Before Linux 6.15 that is known only until its parent, init
+ * Returns 0, -ETIMEDOUT, or -EIO: it has lost something, or was killed, or goes
+ * on with something that is not stored, as is said on stderr.  Before Linux 6.15 that is known only until its parent, init
  * mostly, has asked; after that 0 means that it has ended.
  */
 B2F_MUST_CHECK

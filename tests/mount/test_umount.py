@@ -3,14 +3,18 @@
 """bloscctl umount: when it returns, all that was written is stored."""
 import contextlib
 import ctypes
+import errno
 import mmap
 import os
 import pathlib
+import pwd
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
-from mounting import BUILD, main, mountpoints, wait_until
+from mounting import BUILD, error_of, main, mountpoints, wait_until
 from scratch import Scratch, bloscctl, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -145,18 +149,131 @@ def test_a_daemon_that_does_not_end():
     with in_background("xattr=off"):
         assert "not waited for" in run(BUILD / "bloscctl", "umount", MNT)
     with in_background():
-        fd = os.open(MNT, os.O_PATH)
-        start = time.monotonic()
         pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
-        # Beside the mount there is another one of the same filesystem.
-        pathlib.Path("other").mkdir()
-        subprocess.run(["mount", "--bind", MNT, "other"], check=True)
-        os.close(fd)
-        assert "has not ended" in run(BUILD / "bloscctl", "umount",
-                                      "--timeout=1", MNT, status=1)
-        assert .9 < time.monotonic() - start < 30
-        run(BUILD / "bloscctl", "umount", "other")
-        assert has_ended(pid)
+        os.kill(pid, signal.SIGSTOP)
+        asked = subprocess.Popen([BUILD / "bloscctl", "umount", "--timeout=1",
+                                  MNT], stderr=subprocess.PIPE)
+        time.sleep(2)
+        assert asked.poll() is None
+        os.kill(pid, signal.SIGCONT)
+        asked.communicate()
+        assert asked.returncode == 0 and has_ended(pid)
+
+
+def check_goes_on(other, unmount_other):
+    """Of the two places one is left; what was written there is stored."""
+    want = os.urandom(2 * MIB)
+    pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
+    with open(other / "x", "wb") as f:
+        f.write(want)
+        said = run(BUILD / "bloscctl", "umount", MNT)
+        assert "it is mounted in another place, too" in said, said
+        assert "has stored what was written" in said, said
+        assert stock_bytes(SRC / "x.b2frame") == want
+    assert not has_ended(pid)
+    unmount_other()
+    wait_until(lambda: has_ended(pid), "its end")
+
+
+def test_a_mount_that_is_somewhere_else_too():
+    # Beside the mount there is another one of the same filesystem.
+    with in_background("commit=600"):
+        other = pathlib.Path("other").absolute()
+        other.mkdir()
+        subprocess.run(["mount", "--bind", MNT, other], check=True)
+        check_goes_on(other,
+                      lambda: run(BUILD / "bloscctl", "umount", other))
+    # Or in another namespace, that of a container for instance.
+    with in_background("commit=600"):
+        holder = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             "echo; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        holder.stdout.readline()
+
+        def end():
+            holder.communicate(b"\n")
+
+        check_goes_on(pathlib.Path(f"/proc/{holder.pid}/root{MNT.absolute()}"),
+                      end)
+
+
+def as_helpers(*commands):
+    """Runs @commands where umount(8) finds our helpers, and nothing else does."""
+    script = """set -e
+findmnt -rno TARGET -t fuse.bloscfs | while read -r at; do
+	umount -i -l "$at"
+done
+mount -t tmpfs none /run/lock
+mkdir -p /run/lock/sbin
+cp -a /usr/sbin/. /run/lock/sbin/
+ln -sf "$1" /run/lock/sbin/umount.fuse.bloscfs
+ln -sf "$1" /run/lock/sbin/umount.bloscfs
+mount --bind /run/lock/sbin /usr/sbin
+"""
+    return subprocess.run(
+        ["unshare", "--mount", "--propagation", "slave", "sh", "-c",
+         script + "\n".join(commands), "sh", BUILD / "bloscctl"],
+        capture_output=True, text=True)
+
+
+def test_umount_8_finds_the_helper():
+    """By name, or all of a type."""
+    commands = [f"umount {MNT.absolute()}", "umount -a -t fuse.bloscfs"]
+    for command in commands:
+        SRC.mkdir(exist_ok=True)
+        MNT.mkdir(exist_ok=True)
+        done = as_helpers(
+            f"{BUILD}/bloscfs -o logfile=log {SRC.absolute()} {MNT.absolute()}",
+            f"echo 1 >{MNT.absolute()}/x", command)
+        assert done.returncode == 0 and not done.stderr, (command, done)
+
+
+def test_root_unmounts_what_a_user_has_mounted():
+    """Though it may not look into it."""
+    with tempfile.TemporaryDirectory() as top:
+        os.chmod(top, 0o755)
+        user = pwd.getpwnam("nobody")
+        for name in "src", "mnt":
+            os.mkdir(f"{top}/{name}")
+            os.chown(f"{top}/{name}", user.pw_uid, user.pw_gid)
+        # Where other users can reach it, and may open /dev/fuse.
+        bloscfs = shutil.copy(BUILD / "bloscfs", top)
+        as_user = f"setpriv --reuid={user.pw_uid} --regid={user.pw_gid} " \
+                  "--clear-groups"
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-ec",
+             f"cd {top}; mknod -m 666 fuse c 10 229\n"
+             "mount --bind fuse /dev/fuse\n"
+             f"{as_user} {bloscfs} -o logfile=src/log src mnt\n"
+             f"{as_user} touch mnt/x\n"
+             "if ls mnt 2>/dev/null; then exit 3; fi\n"
+             f"{BUILD}/bloscctl umount -v mnt\n"
+             "if findmnt -M mnt; then exit 4; fi"],
+            capture_output=True, text=True)
+        assert done.returncode == 0, done
+        assert done.stderr == "bloscctl: mnt: unmounted\n", done
+        assert "x.b2frame" in os.listdir(f"{top}/src")
+
+
+def test_a_source_whose_server_has_died():
+    """This mount is not dead, and says so."""
+    with in_background():
+        (MNT / "x").write_bytes(b"x" * 100000)
+        upper = pathlib.Path("upper").absolute()
+        upper.mkdir()
+        subprocess.run([BUILD / "bloscfs", "-o", "logfile=log2", MNT, upper],
+                       check=True)
+        with open(upper / "x", "rb") as f:
+            pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: has_ended(pid), "its end")
+            got = [error_of(call) for call in (
+                lambda: (upper / "y").touch(), lambda: os.listdir(upper),
+                lambda: os.stat(upper / "z"), f.read)]
+            assert errno.ENOTCONN not in got and errno.EIO in got, got
+        assert not run(BUILD / "bloscctl", "umount", upper)
+        assert str(upper) not in mountpoints(pathlib.Path.cwd())
+        assert "has died" in run(BUILD / "bloscctl", "umount", MNT, status=1)
 
 
 main()
