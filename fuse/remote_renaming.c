@@ -150,7 +150,7 @@ static int move_file(struct renaming *m, struct b2f_file *file)
 		if (err)
 			break;
 		err = b2f_file_move(file, rename_stored, m);
-		if (err != -ESTALE || m->done.is_there || m->done.unsure ||
+		if (err != -ESTALE || m->done.is_there ||
 		    !take_foreign(m, file))
 			break;
 	}
@@ -206,7 +206,7 @@ static int end_move(struct renaming *m, struct b2f_file *file, int err)
 	int noted;
 
 	if (!m->done.is_there) {
-		if (m->target && m->done.unsure)
+		if (m->target && err == B2F_EINDOUBT)
 			fs_remote_node_doubt(m->fs->remote, m->target);
 		return err;
 	}

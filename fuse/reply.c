@@ -9,9 +9,9 @@ void fs_reply_error(fuse_req_t req, int err)
 {
 	/*
 	 * ENOTCONN means to programs that this mount is dead, and not the one that
-	 * SOURCE lies on.
+	 * SOURCE lies on.  What the other two mean is in the log.
 	 */
-	if (err == B2F_ECORRUPT || err == -ENOTCONN)
+	if (err == B2F_ECORRUPT || err == B2F_EINDOUBT || err == -ENOTCONN)
 		err = -EIO;
 	fuse_reply_err(req, -err);
 }

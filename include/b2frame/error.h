@@ -32,4 +32,10 @@
 /* This is something else than a Blosc2 frame. */
 #define B2F_ENOTFRAME (-EINVAL)
 
+/*
+ * A server was asked for a change, and it could not be found out whether it has made
+ * it, or will.  What was there before is whole, or what was to be there is.
+ */
+#define B2F_EINDOUBT (-EINPROGRESS)
+
 #endif

@@ -155,7 +155,8 @@ void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
  * logged but for -ENOENT: -ENOENT (no such object, or no bucket), -EACCES (wrong
  * key, not allowed, a clock that is wrong), -ESTALE (another version), -EREMOTE
  * (redirected), -ETIMEDOUT, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH, -EPROTO
- * (TLS; no HTTP), -EIO (the server fails), -EBUSY (it changes all the time, on a
+ * (TLS; no HTTP), B2F_EINDOUBT (a change may have happened, or may yet), -EIO (the
+ * server fails), -EBUSY (it changes all the time, on a
  * server without ETags), B2F_EUNSUPPORTED (the server cannot serve ranges, or tells
  * no version), B2F_ETOOBIG, -ENOMEM.
  */
@@ -311,10 +312,9 @@ int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
 			  const char *to);
 
 struct b2f_remote_renamed {
-	/* The frame is at its new path, in the version @now; or that is not known. */
+	/* The frame is at its new path, in the version @now. */
 	bool is_there;
 	struct b2f_frame_stamp now;
-	bool unsure;
 	/* What is left at the old path; NULL: the frame is there yet. */
 	struct b2f_remote_remains *from;
 	/* What is left of the frame that was replaced; or NULL. */
@@ -327,7 +327,8 @@ struct b2f_remote_renamed {
  * path.  With @replace the frame that is there goes, whatever its version.  @frame
  * stays what it was; free what is in *@out, which is set in any case.
  *
- * Returns 0, -EEXIST, -ESTALE (there is another version of @frame now), -EXDEV (its
+ * Returns 0, B2F_EINDOUBT (the frame may be at both paths), -EEXIST, -ESTALE (there is
+ * another version of @frame now), -EXDEV (its
  * chunks cannot have other ids, and there are chunks; or it is not sparse), -EBUSY
  * (others keep replacing @to), -EINVAL (that is where it is), -EROFS or an error of
  * requests.

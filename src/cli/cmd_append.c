@@ -179,7 +179,11 @@ static int add_all(struct append *a, char **files)
 		err = commit(a);
 	if (err) {
 		b2f_file_discard(a->file);
-		cli_message_error("%s: nothing was appended", a->path);
+		cli_message_error(err == B2F_EINDOUBT
+					  ? "%s: not known whether anything was "
+					    "appended"
+					  : "%s: nothing was appended",
+				  a->path);
 	}
 	return err;
 }

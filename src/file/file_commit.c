@@ -281,7 +281,10 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 	return err;
 }
 
-/* -ESTALE if there is a record of a chunk that another program changed. */
+/*
+ * What another program has changed is found out; -ESTALE if there is a record of a chunk
+ * of these.
+ */
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
 	struct b2f_txn_state state;
@@ -292,6 +295,7 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 	err = b2f_txn_state_like(w->txn, theirs, &state);
 	if (err)
 		return err;
+	b2f_txn_settle(w->txn, &state);
 	HASH_ITER(hh, w->records, rec, next)
 	may = may && b2f_txn_untouched(w->txn, &state, rec->nchunk);
 	b2f_txn_state_fini(&state);

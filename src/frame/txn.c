@@ -256,6 +256,7 @@ void b2f_txn_free(struct b2f_txn *txn)
 		b2f_store_unlock(txn->store);
 	b2f_txn_state_fini(&txn->committed);
 	b2f_txn_state_fini(&txn->working);
+	b2f_txn_state_fini(&txn->doubtful);
 	b2f_ids_fini(&txn->replaced);
 	free(txn->retired.files);
 	b2f_ids_fini(&txn->dead);

@@ -143,6 +143,12 @@ struct b2f_txn {
 	struct b2f_txn_state committed;
 	struct b2f_txn_state working;
 	/*
+	 * Of a shared store: what the last commit was to make the committed state, if
+	 * it is not known whether it has.  Else it has no entries.
+	 */
+	struct b2f_txn_state doubtful;
+	bool is_in_doubt;
+	/*
 	 * Of a frame of chunks of different sizes: decoded bytes of a new
 	 * chunk, set by the owner; and the first chunks of the working state
 	 * that keep their size when it grows.
@@ -314,6 +320,12 @@ struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
  */
 B2F_MUST_CHECK
 int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs);
+
+/*
+ * If @theirs, on disk now, has what the commit of unknown outcome was to change, that
+ * becomes the committed state.
+ */
+void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs);
 
 /* True if chunk @i is in @theirs, on disk now, as in the committed state. */
 bool b2f_txn_untouched(const struct b2f_txn *txn,

@@ -335,6 +335,7 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 	if (!err)
 		err = b2f_store_install(txn->store, &txn->stamp, why);
 	if (err) {
+		commit->in_doubt = err == B2F_EINDOUBT;
 		hide_files(txn, &commit->pending, commit->pending.n);
 		return err;
 	}
@@ -395,7 +396,9 @@ int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit)
 
 	if (err && err != -ESTALE && err != -EEXIST && err != -EAGAIN)
 		b2f_log(txn->frame->log, B2F_LOG_ERROR,
-			"%s: not committed: %s", txn->frame->label,
+			err == B2F_EINDOUBT ? "%s: commit: %s"
+					    : "%s: not committed: %s",
+			txn->frame->label,
 			why.text[0] ? why.text : strerror(-err));
 	return err;
 }

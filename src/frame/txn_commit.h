@@ -43,6 +43,8 @@ struct b2f_commit {
 	bool keeps_meta;
 	/* Results: the new index is in its place, and what it is like. */
 	bool installed;
+	/* That is not known (B2F_EINDOUBT). */
+	bool in_doubt;
 	struct b2f_frame_stamp stamp;
 	uint64_t frame_len;
 	/* The compressed size that it tells. */

@@ -129,10 +129,26 @@ static void take_moved(struct b2f_txn *txn, struct b2f_commit *commit)
 	commit->moved = (struct b2f_txn_state){0};
 }
 
+/* What b2f_txn_settle() has to know if the index turns out to be ours. */
+static void keep_doubt(struct b2f_txn *txn, struct b2f_commit *commit)
+{
+	/* An attempt that was not sent leaves open what became of the one before. */
+	if (!commit->installed && !commit->in_doubt)
+		return;
+	b2f_txn_state_fini(&txn->doubtful);
+	txn->doubtful = (struct b2f_txn_state){0};
+	txn->is_in_doubt = commit->in_doubt;
+	if (!commit->in_doubt)
+		return;
+	txn->doubtful = commit->state;
+	commit->state = (struct b2f_txn_state){0};
+}
+
 void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 {
 	bool done = commit->installed;
 
+	keep_doubt(txn, commit);
 	note_bad(txn, &commit->unsynced);
 	note_bad(txn, &commit->pending);
 	txn->committing = false;

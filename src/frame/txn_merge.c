@@ -134,6 +134,56 @@ static bool same_starts(const struct b2f_txn_state *a,
 	return !a->starts || !memcmp(a->starts, b->starts, n * sizeof(*a->starts));
 }
 
+/* Is chunk @i of the commit of unknown outcome, if that changed it, one of theirs? */
+static bool has_chunk(const struct b2f_txn *txn,
+		      const struct b2f_txn_state *theirs, uint64_t i)
+{
+	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubtful;
+
+	if (i < c->n && c->raw[i] == d->raw[i])
+		return true;
+	return i < theirs->n && same_version(d->raw[i], theirs->raw[i]);
+}
+
+/*
+ * Has the commit happened?  Its chunks have tags that no others have; without any, all
+ * has to be the same.
+ */
+static bool has_happened(const struct b2f_txn *txn,
+			 const struct b2f_txn_state *theirs)
+{
+	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubtful;
+	bool has_tags = false;
+
+	for (uint64_t i = 0; i < d->n; i++) {
+		if (!has_chunk(txn, theirs, i))
+			return false;
+		has_tags |= (i >= c->n || c->raw[i] != d->raw[i]) &&
+			    b2f_txn_is_stored(d->raw[i]) &&
+			    b2f_entry_tag(d->raw[i]);
+	}
+	return has_tags || (d->n == theirs->n && d->nbytes == theirs->nbytes);
+}
+
+void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs)
+{
+	struct b2f_new_chunk *chunk;
+
+	if (!txn->is_in_doubt || !has_happened(txn, theirs))
+		return;
+	for (uint64_t i = 0; i < txn->doubtful.n; i++) {
+		chunk = b2f_txn_is_stored(txn->doubtful.raw[i])
+				? b2f_txn_find(txn, txn->doubtful.raw[i])
+				: NULL;
+		if (chunk)
+			chunk->committed = true;
+	}
+	b2f_txn_state_fini(&txn->committed);
+	txn->committed = txn->doubtful;
+	txn->doubtful = (struct b2f_txn_state){0};
+	txn->is_in_doubt = false;
+}
+
 /*
  * Is our change in their index?  A commit whose outcome could not be found out has
  * happened then.  No other chunk has the tag.

@@ -141,6 +141,9 @@ bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what)
 {
 	size_t ndue = count_named(txn, what);
 
+	/* On a server, a look at the index comes first: once for each commit. */
+	if (txn->store->shared && what == B2F_DELETE_PENDING)
+		return false;
 	/* A commit ends with another try. */
 	if (txn->dying.n > 0 || txn->ndying > 0 || txn->committing)
 		return false;
@@ -206,11 +209,6 @@ static void remove_retired(const struct b2f_txn *txn,
 	struct b2f_store *store = txn->store;
 	int err;
 
-	if (store->shared) {
-		/* It has no name that another program could use. */
-		(void)!b2f_store_remove(store, id, NULL);
-		return;
-	}
 	err = b2f_store_hide(store, id, NULL);
 	if (!err)
 		err = end_hidden(store, id,
@@ -226,34 +224,51 @@ static void remove_dying(const struct b2f_txn *txn)
 		remove_pending(txn, b2f_txn_id(txn->dying.ids[i]));
 }
 
-/*
- * As b2f_txn_has_changed(), but asks the server of a shared store, whose answers
- * count for a while otherwise: a program that takes no notice of conditions may
- * have put an index there that names what is to go.
- */
-static int has_changed_now(const struct b2f_txn *txn)
+static int add_retired(const struct b2f_txn *txn, size_t n, struct b2f_ids *list)
 {
-	struct b2f_frame_stamp now;
 	int err = 0;
 
-	if (txn->store->shared)
-		err = b2f_store_identify(txn->store, B2F_OBJECT_INDEX, &now);
-	if (err)
-		return err == -ENOENT ? 1 : err;
-	return b2f_txn_has_changed(txn);
+	for (size_t i = 0; i < n && !err; i++)
+		err = b2f_ids_add(list, txn->retired.files[i].number);
+	return err;
+}
+
+static int add_pending(const struct b2f_ids *raws, struct b2f_ids *list)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < raws->n && !err; i++)
+		err = b2f_ids_add(list, (uint64_t)b2f_txn_id(raws->ids[i]));
+	return err;
+}
+
+/* In a shared store the index that is there says what may go, whatever is known here. */
+static bool delete_shared(const struct b2f_txn *txn)
+{
+	struct b2f_ids list = {0};
+	int err = add_pending(&txn->dying, &list);
+
+	if (!err)
+		err = add_retired(txn, txn->ndying, &list);
+	if (!err)
+		err = b2f_store_sweep(txn->store, list.ids, list.n, NULL);
+	b2f_ids_fini(&list);
+	return !err;
 }
 
 bool b2f_txn_delete(struct b2f_txn *txn)
 {
 	bool sparse = txn->store->sparse, same;
 
+	if (txn->store->shared)
+		return delete_shared(txn);
 	if (sparse)
 		remove_dying(txn);
 	if (sparse && txn->ndying == 0)
 		return true;
 	if (b2f_txn_lock_out(txn, 0, NULL))
 		return false;
-	same = has_changed_now(txn) == 0;
+	same = b2f_txn_has_changed(txn) == 0;
 	/* Where a range was, another program may have written since. */
 	if (same && !sparse)
 		b2f_txn_give_back(txn, &txn->dying, txn->ndying);
@@ -281,7 +296,7 @@ void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted)
 static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 {
 	struct b2f_frame *now = NULL;
-	int changed = has_changed_now(txn), err;
+	int changed = b2f_txn_has_changed(txn), err;
 
 	if (changed <= 0)
 		return changed ? changed
@@ -297,9 +312,6 @@ static void delete_retired(struct b2f_txn *txn)
 {
 	struct b2f_ids used = {0};
 
-	/* Readers of the index before may be anywhere. */
-	if (txn->store->shared)
-		txn->retired.n = count_due(txn);
 	/* What has to stay, a later writer deletes. */
 	if (txn->retired.n == 0 || !may_delete_named(txn) ||
 	    b2f_txn_lock_out(txn, END_WAIT_MS, NULL))
@@ -314,10 +326,33 @@ static void delete_retired(struct b2f_txn *txn)
 	b2f_txn_let_in(txn);
 }
 
+/* The same in a shared store: readers of the index before may be anywhere. */
+static void delete_all_shared(struct b2f_txn *txn)
+{
+	size_t ndue = may_delete_named(txn) ? count_due(txn) : 0;
+	struct b2f_new_chunk *chunk, *next;
+	struct b2f_ids list = {0};
+	int err = add_pending(&txn->dead, &list);
+
+	HASH_ITER(hh, txn->fresh, chunk, next)
+	if (!chunk->committed && !err)
+		err = b2f_ids_add(&list, chunk->id);
+	if (!err)
+		err = add_retired(txn, ndue, &list);
+	/* What stays is in no one's way. */
+	if (!err)
+		(void)!b2f_store_sweep(txn->store, list.ids, list.n, NULL);
+	b2f_ids_fini(&list);
+}
+
 void b2f_txn_delete_all(struct b2f_txn *txn)
 {
 	struct b2f_new_chunk *chunk, *next;
 
+	if (txn->store->shared) {
+		delete_all_shared(txn);
+		return;
+	}
 	if (!txn->store->sparse) {
 		b2f_txn_single_end(txn);
 		return;

@@ -56,13 +56,6 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 				b2f_url_of(&p->remote->url, p->path), out);
 }
 
-/* May what failed with @reply go well with another object? */
-static bool may_pass(const struct b2f_http_reply *reply)
-{
-	return reply->unsure || reply->err == -ECONNREFUSED ||
-	       reply->status == 429;
-}
-
 /*
  * The outcome of @request, which ends: 0, -EEXIST, -ESTALE, -EAGAIN (begin again), or
  * another error.
@@ -78,7 +71,8 @@ static int take(struct probe *p, struct b2f_http_request *request)
 	if (err && err != -EEXIST && err != -ESTALE) {
 		*p->why = reply->why;
 		p->last_err = err;
-		err = may_pass(reply) ? -EAGAIN : err;
+		/* It may go well with another object. */
+		err = reply->may_pass ? -EAGAIN : err;
 	}
 	b2f_http_drop(request);
 	return err;

@@ -113,10 +113,13 @@ struct b2f_http_reply {
 	/* The last status; 0: none came. */
 	long status;
 	/*
-	 * Of PUT and DELETE: an attempt was sent whose outcome is not known; so it
-	 * may have happened, whatever @err is.
+	 * Of PUT and DELETE that failed: an attempt was sent.  So it may have happened,
+	 * or may yet, whatever was answered: what is between us and the server may ask
+	 * twice, and tell of the second time.
 	 */
-	bool unsure;
+	bool sent;
+	/* It failed with what may pass. */
+	bool may_pass;
 	/* The object: its size as a whole, and its version. */
 	struct b2f_remote_stat st;
 	/* GET, HEAD: for how long it has been so, by the server's clock; 0: not told. */

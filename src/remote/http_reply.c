@@ -17,11 +17,11 @@ static bool is_good(const struct b2f_http_reply *reply)
 
 void b2f_http_reply_begin(struct b2f_http_request *r)
 {
-	bool unsure = r->reply.unsure;
+	bool sent = r->reply.sent;
 
 	if (!r->spec.into)
 		free(r->reply.body);
-	r->reply = (struct b2f_http_reply){.unsure = unsure};
+	r->reply = (struct b2f_http_reply){.sent = sent};
 	r->body_room = 0;
 	r->judged = false;
 	r->nerror = 0;
@@ -423,19 +423,66 @@ static int check_complete(struct b2f_http_request *r)
 				     "the server sends less than it says");
 }
 
-/* May the failed attempt have happened all the same? */
-static bool is_unsure(const struct b2f_http_request *r, CURLcode code)
+/* A change whose request has left, and that the server has not turned away unread. */
+static bool is_sent(const struct b2f_http_request *r)
 {
-	const struct b2f_http_reply *reply = &r->reply;
-
-	if (code != CURLE_OK)
-		return reply->err != -ECONNREFUSED &&
-		       reply->err != -EHOSTUNREACH && reply->err != -EPROTO;
-	/* What was turned away was not begun; a PUT is looked at in any case. */
-	if (reply->status == 503 && r->spec.method == B2F_HTTP_DELETE)
+	if (r->spec.method < B2F_HTTP_PUT || r->begun_ns == 0)
 		return false;
-	/* An answer is an outcome, but for one that says that it has none. */
-	return reply->status >= 500 || reply->status == 409;
+	return r->spec.method == B2F_HTTP_PUT ||
+	       (r->reply.status != 503 && r->reply.status != 429);
+}
+
+static bool status_may_pass(const struct b2f_http_request *r)
+{
+	switch (r->reply.status) {
+	case 0:
+	case 408:
+	case 425:
+	case 429:
+	case 500:
+	case 502:
+	case 503:
+	case 504:
+		return true;
+	case 409:
+		return r->spec.method == B2F_HTTP_PUT;
+	default:
+		return is_good(&r->reply);
+	}
+}
+
+static bool err_may_pass(const struct b2f_http_request *r)
+{
+	switch (-r->reply.err) {
+	case ETIMEDOUT:
+	case ECONNRESET:
+	case ECONNREFUSED:
+		return true;
+	case EBUSY:
+	case EIO:
+		return status_may_pass(r);
+	case EPROTO:
+		/* What has answered in HTTP before does so again. */
+		return r->reply.sent;
+	default:
+		return false;
+	}
+}
+
+static void find_err(struct b2f_http_request *r, CURLcode code)
+{
+	struct b2f_http_reply *reply = &r->reply;
+
+	if (!r->judged && code == CURLE_OK && !reply->err)
+		reply->err = judge(r);
+	if (reply->err)
+		return;
+	if (code != CURLE_OK)
+		reply->err = err_of_transfer(r, code);
+	else if (!is_good(reply))
+		reply->err = err_of_status(r);
+	else
+		reply->err = check_complete(r);
 }
 
 void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
@@ -449,37 +496,16 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 					 strerror(-r->read_err));
 		return;
 	}
-	if (!r->judged && code == CURLE_OK && !reply->err)
-		reply->err = judge(r);
-	if (reply->err)
+	find_err(r, code);
+	if (!reply->err)
 		return;
-	if (code != CURLE_OK)
-		reply->err = err_of_transfer(r, code);
-	else if (!is_good(reply))
-		reply->err = err_of_status(r);
-	else
-		reply->err = check_complete(r);
-	if (r->spec.method >= B2F_HTTP_PUT && is_unsure(r, code))
-		reply->unsure = true;
+	reply->sent |= is_sent(r);
+	reply->may_pass = err_may_pass(r);
 }
 
 bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 {
-	long status = r->reply.status;
-
-	if (r->spec.method == B2F_HTTP_DELETE && r->reply.unsure)
-		return false;
-	switch (-r->reply.err) {
-	case ETIMEDOUT:
-	case ECONNRESET:
-	case ECONNREFUSED:
-		return true;
-	case EBUSY:
-		return is_good(&r->reply) || r->spec.method == B2F_HTTP_PUT;
-	case EIO:
-		return status == 0 || status == 429 || status == 500 ||
-		       status == 502 || status == 503 || status == 504;
-	default:
-		return false;
-	}
+	/* Something new may be there by now. */
+	return r->reply.may_pass &&
+	       !(r->spec.method == B2F_HTTP_DELETE && r->reply.sent);
 }

@@ -71,51 +71,73 @@ static int refuse(const struct b2f_put *put, struct b2f_why *why)
 }
 
 /*
- * Looks at what is there after an attempt that failed with @err.  Returns 0 if it is
- * ours; -EAGAIN if it is as before, so that it may be sent again; or the error.
+ * What is there is as before.  -EAGAIN: it may be sent again; of an answer that is no
+ * refusal, the server may be at it still.
  */
-static int settle(struct b2f_put *put, int err, struct b2f_why *why)
+static int judge_same(struct b2f_put *put, struct b2f_why *why)
+{
+	if (put->may_pass)
+		return -EAGAIN;
+	if (put->err == -ESTALE || put->err == -EEXIST) {
+		put->err = b2f_why_set(why, -EIO,
+				       "the server says that it is another "
+				       "version, and shows the same");
+		return -EAGAIN;
+	}
+	return put->err == -ENOENT && put->spec.replaces ? -EIO : put->err;
+}
+
+/*
+ * Looks at what is there after an attempt that was sent.  Returns 0 if it is ours, or
+ * -EAGAIN, or why not.
+ */
+static int settle(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_remote_stat *before = put->spec.replaces;
 	struct b2f_why other = {""};
-	int looked = b2f_remote_head(put->remote, put->path, &put->now,
-				     &put->now_note, &other);
+	int err = b2f_remote_head(put->remote, put->path, &put->now,
+				  &put->now_note, &other);
 
-	if (!looked && b2f_note_has(&put->now_note, put->spec.note.marks[0]))
+	if (!err && b2f_note_has(&put->now_note, put->spec.note.marks[0]))
 		return 0;
-	if (looked == -ENOENT && before)
+	if (err == -ENOENT && before)
 		return b2f_why_set(why, -ESTALE,
 				   "another program has deleted it");
-	if (looked == -ENOENT)
-		return -EAGAIN;
+	if (err == -ENOENT)
+		return judge_same(put, why);
 	/* The first error tells more. */
-	if (looked)
-		return err;
+	if (err) {
+		put->in_doubt = true;
+		return put->err;
+	}
 	if (before && strcmp(before->etag, put->now.etag) == 0)
-		return -EAGAIN;
+		return judge_same(put, why);
 	return refuse(put, why);
 }
 
 /* Takes what the server says of an attempt. */
-static int take_reply(struct b2f_put *put, struct b2f_why *why)
+static void take_reply(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(put->request);
-	int err = reply->err;
 
-	put->unsure |= reply->unsure;
-	put->last_err = err;
-	put->throttled = reply->status == 429;
-	if (err && why)
+	put->err = reply->err;
+	put->sent = reply->sent;
+	put->may_pass = reply->may_pass;
+	if (reply->err) {
 		*why = reply->why;
-	if (!err) {
+	} else {
 		put->now = reply->st;
 		put->now.size = put->spec.size;
 		put->now.mtime = time(NULL);
 		put->now_note = put->spec.note;
 	}
+	/* Some servers do not tell the ETag of what they take. */
+	if (!reply->err && !*put->now.etag) {
+		put->err = -EIO;
+		put->sent = put->may_pass = true;
+	}
 	b2f_http_drop(put->request);
 	put->request = NULL;
-	return err;
 }
 
 /* So writers that failed together do not come again together. */
@@ -135,18 +157,16 @@ static int attempt(struct b2f_put *put, struct b2f_why *why)
 {
 	int err = put->request ? 0 : send(put);
 
-	if (!err)
-		err = take_reply(put, why);
-	/* Some servers do not tell the ETag of what they take. */
-	if (!err && *put->now.etag)
+	if (err)
+		return err;
+	take_reply(put, why);
+	if (!put->err)
 		return 0;
-	if (!err || put->unsure)
-		return settle(put, err ? err : -EIO, why);
-	/* Of an object that is not there, no version is. */
-	if (err == -ENOENT && put->spec.replaces)
-		return b2f_why_set(why, -ESTALE,
-				   "another program has deleted it");
-	return err == -ECONNREFUSED || put->throttled ? -EAGAIN : err;
+	if (put->sent) {
+		put->in_doubt |= put->may_pass;
+		return settle(put, why);
+	}
+	return put->may_pass ? -EAGAIN : put->err;
 }
 
 /*
@@ -157,9 +177,23 @@ static bool is_buried(const struct b2f_put *put)
 {
 	const struct b2f_note *ours = &put->spec.note;
 
-	return put->unsure && put->now_note.nmarks == B2F_NOTE_MARKS &&
+	return (put->in_doubt || put->spec.replaces) &&
+	       put->now_note.nmarks == B2F_NOTE_MARKS &&
 	       !(ours->nmarks > 1 &&
 		 b2f_note_has(&put->now_note, ours->marks[1]));
+}
+
+/* What is to be said in the end, when @err has come of it. */
+static int conclude(const struct b2f_put *put, int err, struct b2f_why *why)
+{
+	struct b2f_why first = *why;
+	bool refused = err == -EEXIST || err == -ESTALE;
+
+	if (!err || (refused ? !is_buried(put) : !put->in_doubt))
+		return err;
+	return b2f_why_set(why, B2F_EINDOUBT,
+			   "%s%snot known whether it was done", first.text,
+			   first.text[0] ? "; " : "");
 }
 
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
@@ -175,11 +209,7 @@ int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
 			b2f_put_pause(put->remote, try);
 		err = attempt(put, &last);
 	}
-	if (err == -EAGAIN)
-		err = put->last_err ? put->last_err : -EIO;
-	if (err == 0 ||
-	    ((err == -EEXIST || err == -ESTALE) && !is_buried(put)))
-		put->unsure = false;
+	err = conclude(put, err == -EAGAIN ? put->err : err, &last);
 	if (err && why)
 		*why = last;
 	return err;

@@ -5,10 +5,12 @@
  *   sent       it is on its way
  *   done       the object is ours
  *   refused    the condition did not hold: another writer's object is there
- *   failed     it is not there; or that could not be found out (.unsure)
+ *   failed     it is not there
+ *   in doubt   that could not be found out
  *
- * If the answer is lost, the object is looked at: it is ours if it has our mark
- * (note.h).
+ * No answer but a clear success is believed: what is between us and the server asks
+ * twice if a connection breaks, and tells that the second time was refused.  After any
+ * other answer, or none, the object is looked at: it is ours if it has our mark (note.h).
  *
  * Layer: remote.  May include: base/.  Threads: a put belongs to one thread at a time.
  */
@@ -41,11 +43,12 @@ struct b2f_put {
 	/* After b2f_put_wait(): what is there, if that is known. */
 	struct b2f_remote_stat now;
 	struct b2f_note now_note;
-	/* It may be, or become, ours. */
-	bool unsure;
-	/* How the last attempt failed. */
-	int last_err;
-	bool throttled;
+	/* Of an attempt without a clear answer, which may be done yet. */
+	bool in_doubt;
+	/* The last attempt: it failed; it was sent; it may be made again. */
+	int err;
+	bool sent;
+	bool may_pass;
 };
 
 /* Begins; waits for nothing.  Returns 0 or -ENOMEM; end with b2f_put_fini(). */
@@ -56,8 +59,8 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 /*
  * Waits until it is settled.  Returns 0 (then @put->now is ours, unless its note has
  * other marks before ours: these writers have replaced it since), -EEXIST (there is
- * one already), -ESTALE (it is another version now, or none), or an error of requests;
- * @put->unsure tells whether that leaves open what is there, or was there meanwhile.
+ * one already), -ESTALE (it is another version now, or none), B2F_EINDOUBT (it may be,
+ * may have been or become ours), or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why);

@@ -82,35 +82,14 @@ static void keep_same(struct b2f_remote_remains *remains)
 	b2f_ids_fini(&was);
 }
 
-/* Are the chunks of these ids still what they were? */
-static bool may_go(const struct b2f_remote_remains *remains)
-{
-	struct b2f_remote_place *place = remains->place;
-	struct b2f_remote_stat now;
-	struct b2f_note note;
-	char *path;
-	int err;
-
-	if (!remains->mark)
-		return true;
-	path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	err = path ? b2f_remote_head(place->remote, path, &now, &note, NULL)
-		   : -ENOMEM;
-	free(path);
-	return !err && b2f_note_has(&note, remains->mark);
-}
-
 void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 {
 	if (!remains)
 		return;
-	if (!may_go(remains))
-		remains->ids.n = 0;
 	if (remains->versions.n)
 		keep_same(remains);
-	for (size_t i = 0; i < remains->ids.n; i++)
-		b2f_sweeper_remove(remains->place,
-				   (int64_t)remains->ids.ids[i]);
+	(void)!b2f_sweeper_remove(remains->place, &remains->ids,
+				  remains->mark, NULL);
 	b2f_sweeper_fini(remains->place);
 	b2f_remote_remains_leave(remains);
 }

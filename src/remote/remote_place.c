@@ -94,6 +94,8 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	place->seen = *version;
 	place->seen_ns = b2f_monotonic_ns();
 	place->note = *note;
+	if (!place->root && note->nmarks)
+		place->root = note->marks[0];
 	place->next_id = b2f_max_u64(place->next_id, note->next_id);
 	pthread_mutex_unlock(&place->lock);
 }

@@ -38,6 +38,8 @@ struct b2f_remote_place {
 	struct b2f_note note;
 	/* The version that a commit from here has put there last. */
 	struct b2f_remote_stat own;
+	/* The mark of that; before, of the one that was seen first; or 0. */
+	uint64_t root;
 	struct b2f_chunk_versions *versions;
 	/* Chunks that were made here and no index names yet: a uthash. */
 	struct b2f_upload *uploads;

@@ -42,11 +42,10 @@ struct renaming {
 	bool lost;
 	/* No chunk of the new path has had this number, nor one above. */
 	uint64_t next;
-	/* The index is there; or that is not known. */
+	/* The index is there. */
 	bool is_there;
 	struct b2f_remote_stat now;
 	uint64_t mark;
-	bool unsure;
 };
 
 /* Is the frame still what is to be renamed?  0, -ESTALE or another error. */
@@ -132,7 +131,6 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 	/* If others have replaced it since, its version is not known. */
 	if (put.now_note.marks[0] == m->mark)
 		m->now = put.now;
-	m->unsure |= err && put.unsure;
 	b2f_put_fini(&put);
 	return err;
 }
@@ -176,11 +174,17 @@ static int install(struct renaming *m, struct b2f_why *why)
 /* No index names the copies, nor will one.  What has its old number may be another's. */
 static void remove_copies(const struct renaming *m)
 {
-	for (size_t i = 0; i < m->list.n; i++)
+	struct b2f_ids copies = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < m->list.n && !err; i++)
 		if (m->list.chunks[i].to != m->list.chunks[i].from)
-			b2f_sweeper_remove(m->to,
-					   (int64_t)m->list.chunks[i].to);
+			err = b2f_ids_add(&copies, m->list.chunks[i].to);
+	/* What stays is in no one's way. */
+	if (!err)
+		(void)!b2f_sweeper_remove(m->to, &copies, 0, NULL);
 	b2f_sweeper_fini(m->to);
+	b2f_ids_fini(&copies);
 }
 
 static int choose_numbers(struct renaming *m, struct b2f_why *why)
@@ -205,7 +209,7 @@ static int try_copy(struct renaming *m, struct b2f_why *why)
 	err = copy_chunks(m, why);
 	if (!err)
 		err = install(m, why);
-	if (err && !m->unsure)
+	if (err && err != B2F_EINDOUBT)
 		remove_copies(m);
 	return err;
 }
@@ -281,7 +285,6 @@ static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,
 
 	out->is_there = m->is_there;
 	out->now = b2f_remote_stamp(&m->now);
-	out->unsure = m->unsure;
 	/* Without memory for its list they stay, as chunks that no index names. */
 	if (!err)
 		(void)!list_replaced(m, &out->replaced);

@@ -45,11 +45,14 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 	return 0;
 }
 
-static void remove_found(const struct sweep *s, const struct b2f_ids *used,
-			 int64_t until, struct b2f_remote_place *place,
-			 struct b2f_remote_orphans *out)
+/* Lists in @old what is to go of what was found. */
+static int choose(const struct sweep *s, const struct b2f_ids *used,
+		  int64_t until, struct b2f_ids *old,
+		  struct b2f_remote_orphans *out)
 {
-	for (size_t i = 0; i < s->n; i++) {
+	int err = 0;
+
+	for (size_t i = 0; i < s->n && !err; i++) {
 		const struct found *f = &s->found[i];
 
 		if (b2f_ids_has_sorted(used, f->id))
@@ -60,9 +63,22 @@ static void remove_found(const struct sweep *s, const struct b2f_ids *used,
 		}
 		out->n++;
 		out->nbytes += f->size;
-		if (place)
-			b2f_sweeper_remove(place, (int64_t)f->id);
+		err = b2f_ids_add(old, f->id);
 	}
+	return err;
+}
+
+static int remove_all(struct b2f_remote *remote, const char *path,
+		      const struct b2f_ids *old)
+{
+	struct b2f_remote_place *place = NULL;
+	struct b2f_why why = {""};
+	int err = b2f_remote_place_new(remote, path, true, &place);
+
+	if (!err)
+		err = b2f_sweeper_remove(place, old, 0, &why);
+	b2f_remote_place_unref(place);
+	return b2f_remote_report(remote, path, err, &why);
 }
 
 /* Chunks alone are what is left of a frame that was removed, or never committed. */
@@ -108,10 +124,9 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     struct b2f_remote_orphans *out)
 {
 	int64_t until = time(NULL) - (int64_t)older_s;
-	struct b2f_remote_place *place = NULL;
-	bool is_sparse = true;
+	struct b2f_ids used = {0}, old = {0};
 	struct sweep s = {.n = 0};
-	struct b2f_ids used = {0};
+	bool is_sparse = true;
 	int err = dry_run ? 0 : b2f_remote_allow_write(remote, path);
 
 	*out = (struct b2f_remote_orphans){.n = 0};
@@ -119,12 +134,12 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		err = b2f_remote_list(remote, path, note_chunk, &s);
 	if (!err)
 		err = list_used(remote, path, &s, &is_sparse, &used);
-	if (!err && !dry_run)
-		err = b2f_remote_place_new(remote, path, true, &place);
 	if (!err && is_sparse)
-		remove_found(&s, &used, until, place, out);
-	b2f_remote_place_unref(place);
+		err = choose(&s, &used, until, &old, out);
+	if (!err && !dry_run)
+		err = remove_all(remote, path, &old);
 	b2f_ids_fini(&used);
+	b2f_ids_fini(&old);
 	free(s.found);
 	return err;
 }

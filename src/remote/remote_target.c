@@ -324,10 +324,8 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 /* What the new index does not name any more goes; it does no harm if it stays. */
 static void remove_old(struct remote_target *t)
 {
-	const struct b2f_ids *old = &t->there.ids;
-
-	for (size_t i = 0; i < old->n; i++)
-		b2f_sweeper_remove(t->place, (int64_t)old->ids[i]);
+	(void)!b2f_sweeper_remove(t->place, &t->there.ids,
+				  mark_of(t, B2F_INDEX_NAME), NULL);
 	b2f_sweeper_fini(t->place);
 }
 

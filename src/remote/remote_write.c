@@ -74,16 +74,6 @@ static int remote_write(const struct b2f_object *object, uint64_t off,
 	return err ? b2f_why_set(why, err, "write: %s", strerror(-err)) : 0;
 }
 
-/* Takes @up away, from the server too if it is there. */
-static void give_up(struct b2f_remote_place *place, struct b2f_upload *up)
-{
-	int64_t id = up->id;
-
-	if (b2f_upload_give_up(up))
-		b2f_sweeper_remove(place, id);
-	b2f_upload_unref(up);
-}
-
 static int remote_publish(struct b2f_object *object, int64_t id,
 			  struct b2f_why *why)
 {
@@ -172,6 +162,7 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 			 put->spec.note.marks[0]);
 	pthread_mutex_lock(&place->lock);
 	place->own = own;
+	place->root = put->spec.note.marks[0];
 	pthread_mutex_unlock(&place->lock);
 }
 
@@ -207,7 +198,7 @@ static int put_index(struct b2f_remote_place *place, const void *bytes,
 		forget_seen(place, err == -EEXIST);
 	else
 		note_own(place, &put);
-	if (!err || put.unsure)
+	if (!err || err == B2F_EINDOUBT)
 		b2f_uploads_end_claims(place, err != 0);
 	b2f_put_fini(&put);
 	return err;
@@ -288,22 +279,45 @@ static int do_nothing(struct b2f_store *store, struct b2f_why *why)
 	return 0;
 }
 
+/* Is there an object @id that may go?  If it was made here, it is forgotten. */
+static bool may_go(struct b2f_remote_place *place, int64_t id)
+{
+	struct b2f_upload *up = b2f_upload_find(place, number_of(id));
+	bool may = up ? b2f_upload_give_up(up) : !(id & B2F_OBJECT_PENDING);
+
+	b2f_upload_unref(up);
+	return may;
+}
+
+static int remote_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
+			struct b2f_why *why)
+{
+	struct b2f_remote_place *place = place_of(store);
+	struct b2f_ids going = {0};
+	uint64_t mark;
+	int err = b2f_ids_reserve(&going, n);
+
+	pthread_mutex_lock(&place->lock);
+	mark = place->root;
+	pthread_mutex_unlock(&place->lock);
+	for (size_t i = 0; i < n && !err; i++)
+		if (may_go(place, (int64_t)ids[i]))
+			err = b2f_ids_add(&going,
+					  (uint64_t)number_of((int64_t)ids[i]));
+	if (!err)
+		err = b2f_sweeper_remove(place, &going, mark, why);
+	b2f_ids_fini(&going);
+	return err;
+}
+
 static int remote_remove(struct b2f_store *store, int64_t id,
 			 struct b2f_why *why)
 {
-	struct b2f_remote_place *place = place_of(store);
-	struct b2f_upload *up;
+	uint64_t number = (uint64_t)id;
 
-	(void)why;
-	if (id < 0) {
-		keep_index(place, NULL);
-		return 0;
-	}
-	up = b2f_upload_find(place, number_of(id));
-	if (up)
-		give_up(place, up);
-	else if (!(id & B2F_OBJECT_PENDING))
-		b2f_sweeper_remove(place, id);
+	if (id >= 0)
+		return remote_sweep(store, &number, 1, why);
+	keep_index(place_of(store), NULL);
 	return 0;
 }
 
@@ -354,6 +368,7 @@ const struct b2f_store_write_ops b2f_remote_write = {
 	.sync_index = do_nothing,
 	.sync_names = do_nothing,
 	.remove = remote_remove,
+	.sweep = remote_sweep,
 	.identify = remote_identify,
 	.list = remote_list,
 	.own_stamp = remote_own_stamp,

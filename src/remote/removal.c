@@ -6,9 +6,9 @@
 
 #include "remote/put.h"
 
-/* Asks once; @unsure is set if it may have happened in spite of an error. */
+/* Asks once; @sent is set if it may have happened in spite of an error. */
 static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
-	       bool *unsure, struct b2f_why *why)
+	       bool *sent, struct b2f_why *why)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
 				    .room = B2F_HTTP_ERROR_ROOM};
@@ -21,7 +21,7 @@ static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 			     b2f_url_of(&remote->url, removal->path), &request,
 			     why);
 	if (request)
-		*unsure |= b2f_http_wait(request)->unsure;
+		*sent |= b2f_http_wait(request)->sent;
 	b2f_http_drop(request);
 	return err == -ENOENT ? 0 : err;
 }
@@ -66,7 +66,7 @@ int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal
 		    struct b2f_why *why)
 {
 	unsigned int retries = b2f_http_options_of(remote->http)->retries;
-	bool unsure = false;
+	bool sent = false;
 	int err = 0;
 
 	for (unsigned int try = 0; try <= retries; try++) {
@@ -74,14 +74,15 @@ int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal
 
 		if (try)
 			b2f_put_pause(remote, try);
-		err = ask(remote, removal, &unsure, why);
-		if (err == -ESTALE && !unsure)
-			return -EAGAIN;
-		if (!err || !unsure)
+		err = ask(remote, removal, &sent, why);
+		if (!err || !sent)
 			return err;
 		now = settle(remote, removal, err, why);
 		if (now != -EINPROGRESS)
 			return now;
+		/* It is the version that the server says it is not. */
+		if (err == -ESTALE)
+			return -EAGAIN;
 	}
 	return err;
 }

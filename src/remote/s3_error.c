@@ -89,6 +89,8 @@ int b2f_s3_error_explain(const char *code, struct b2f_why *why)
 		{"IllegalLocationConstraintException", -EREMOTE,
 		 "the bucket is in another region"},
 		{"InvalidBucketName", -EINVAL, "no bucket is called so"},
+		{"RequestTimeout", -ETIMEDOUT,
+		 "the server does not get the request in time"},
 		{"QuotaExceeded", -EDQUOT, "the quota is used up"},
 		{"EntityTooLarge", -EFBIG, "the object is too large"},
 	};

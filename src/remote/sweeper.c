@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "frame/txn_ids.h"
+#include "remote/named.h"
 #include "store/files.h"
 
 /* Waits for the removal that was begun first; the lock is held, and let go of. */
@@ -22,7 +24,7 @@ static void wait_first(struct b2f_remote_place *place)
 	pthread_mutex_lock(&place->lock);
 }
 
-void b2f_sweeper_remove(struct b2f_remote_place *place, int64_t id)
+static void begin(struct b2f_remote_place *place, int64_t id)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
 				    .room = B2F_HTTP_ERROR_ROOM};
@@ -42,6 +44,30 @@ void b2f_sweeper_remove(struct b2f_remote_place *place, int64_t id)
 		wait_first(place);
 	place->removing[place->nremoving++] = request;
 	pthread_mutex_unlock(&place->lock);
+}
+
+int b2f_sweeper_remove(struct b2f_remote_place *place, const struct b2f_ids *ids,
+		       uint64_t mark, struct b2f_why *why)
+{
+	char *index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	struct b2f_ids named = {0};
+	struct b2f_note note;
+	int err = -ENOMEM;
+
+	if (!ids->n) {
+		free(index);
+		return 0;
+	}
+	if (index)
+		err = b2f_named_list(place->remote, index, &named, &note, why);
+	if (!err && mark && !b2f_note_has(&note, mark))
+		err = b2f_why_set(why, -ESTALE, "it is another frame now");
+	for (size_t i = 0; i < ids->n && !err; i++)
+		if (!b2f_ids_has_sorted(&named, ids->ids[i]))
+			begin(place, (int64_t)ids->ids[i]);
+	b2f_ids_fini(&named);
+	free(index);
+	return err;
 }
 
 void b2f_sweeper_fini(struct b2f_remote_place *place)

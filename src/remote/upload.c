@@ -234,7 +234,8 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 		err = b2f_put_wait(&up->put, &up->why);
 		atomic_fetch_sub(&place->remote->sending, up->size);
 		pthread_mutex_lock(&place->lock);
-		up->err = err;
+		/* No index names it: that is a failure like others. */
+		up->err = err = err == B2F_EINDOUBT ? -EIO : err;
 		up->state = state_after(err);
 		if (!err)
 			b2f_chunk_versions_put(place->versions, up->id,

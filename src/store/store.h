@@ -139,6 +139,9 @@ struct b2f_store_write_ops {
 	int (*sync_index)(struct b2f_store *store, struct b2f_why *why);
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
+	/* Of a shared store; others have NULL here. */
+	int (*sweep)(struct b2f_store *store, const uint64_t *ids, size_t n,
+		     struct b2f_why *why);
 	int (*identify)(struct b2f_store *store, int64_t id,
 			struct b2f_frame_stamp *out);
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),

@@ -249,6 +249,15 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	return ops ? ops->remove(store, id, why) : read_only(why);
 }
 
+int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
+		    struct b2f_why *why)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->sweep ? ops->sweep(store, ids, n, why)
+				 : read_only(why);
+}
+
 int b2f_store_identify(struct b2f_store *store, int64_t id,
 		       struct b2f_frame_stamp *out)
 {

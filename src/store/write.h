@@ -137,8 +137,7 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
  * Puts the new index in the place of the index, at once (rename).  In a shared store
  * that has to be @base.
  * Returns 0 or an errno; then the old one is still there.  -ESTALE: it is not @base.
- * Of a shared store an error of requests may leave open what is there; no chunk is
- * removed then that the new index names.  Not for a contiguous store.
+ * B2F_EINDOUBT, of a shared store: it may have happened.  Not for a contiguous store.
  */
 B2F_MUST_CHECK
 int b2f_store_install(struct b2f_store *store,
@@ -187,6 +186,15 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
 			struct b2f_why *why);
+
+/*
+ * For a shared store: removes those of the @n chunks @ids that the index does not name
+ * that is there now, and no b2f_store_install() of unknown outcome may have named.
+ * Returns 0, or why that index cannot be read: then all stay.
+ */
+B2F_MUST_CHECK
+int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
+		    struct b2f_why *why);
 
 /*
  * What object @id is now, to see later whether it was rewritten; a pending one

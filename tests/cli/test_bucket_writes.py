@@ -10,7 +10,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import s3_server  # noqa: E402
 from bloscctl import cat, ctl, workdir  # noqa: E402
-from proxy import Proxy, lose, status  # noqa: E402
+from proxy import Proxy, done, lose, status, twice  # noqa: E402
 
 DATA = bytes(1_000_000) + os.urandom(400_000) + b"end" * 70_000
 FRAME = "bucket/x.b2frame"
@@ -83,6 +83,24 @@ def check_refused(proxy):
     assert cat(f"s3://{FRAME}") == DATA * 5
 
 
+def check_repeated(client, proxy):
+    """What is between us and the server asks twice, or says what is not so."""
+    for fault in twice, done(status(403)), done(status(302)):
+        proxy.fault = lambda r, fault=fault: \
+            fault if r.method == "PUT" and "probe" not in r.path else None
+        ctl("compress", "-q", "x", "-o", "s3://bucket/r.b2frame")
+        ctl("append", "-q", "s3://bucket/r.b2frame", "x")
+        ctl("copy", "-q", "-f", "x.b2frame", "s3://bucket/c.b2frame")
+        assert cat("s3://bucket/r.b2frame") == DATA * 2
+        assert cat("s3://bucket/c.b2frame") == DATA
+        ctl("append", "-q", "s3://bucket/c.b2frame", "x")
+        ctl("copy", "-q", "-f", "x.b2frame", "s3://bucket/c.b2frame")
+        assert cat("s3://bucket/c.b2frame") == DATA
+        proxy.fault = None
+        ctl("verify", "-q", "s3://bucket/r.b2frame", "s3://bucket/c.b2frame")
+        client.remove_all("bucket")
+
+
 def main():
     with workdir(), s3_server.S3Server() as server, \
             Proxy(server.port) as proxy:
@@ -92,6 +110,7 @@ def main():
         check_append(client, proxy)
         check_refused(proxy)
         check_compress(client, proxy)
+        check_repeated(client, proxy)
 
 
 if __name__ == "__main__":

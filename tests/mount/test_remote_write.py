@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
-from proxy import status
+from proxy import status, twice
 from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
@@ -346,6 +346,31 @@ def test_a_server_that_fails_at_fsync_loses_nothing():
                 os.fsync(f.fileno())
                 expected = b"firstsecond" + data(SIZE)[11:]
                 assert download(client, "x.b2frame") == expected
+
+
+def test_a_load_balancer_that_asks_twice_loses_nothing():
+    """Each second answer is that what has been put exists already."""
+    with s3() as (way, client):
+        put_frame(client)
+        way.fault = lambda r: \
+            twice if r.method == "PUT" and "probe" not in r.path else None
+        with RemoteMount("s3://bucket/d"):
+            for i in range(5):
+                with open("mnt/x", "ab") as f:
+                    f.write(bytes([i]) * 100)
+                    os.fsync(f.fileno())
+            pathlib.Path("mnt/new").write_bytes(data(SIZE // 2))
+            shutil.copyfile("mnt/new", "mnt/x2")
+            os.rename("mnt/x2", "mnt/new")
+            shutil.copyfile("mnt/x", "mnt/y")
+            shutil.copyfile("mnt/new", "mnt/y")
+        way.fault = None
+        ends = b"".join(bytes([i]) * 100 for i in range(5))
+        with RemoteMount("s3://bucket/d", "-o", "ro"):
+            assert read("mnt/x") == data(SIZE) + ends
+            assert read("mnt/new") == data(SIZE // 2)
+            assert read("mnt/y") == data(SIZE // 2)
+            assert sorted(os.listdir("mnt")) == ["new", "x", "y"]
 
 
 def kill_while_writing(client, mount, seconds):

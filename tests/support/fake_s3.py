@@ -7,7 +7,11 @@
                             commands, one a line, each answered by a line:
         when METHOD TEXT N KIND [VALUE]
                             what happens (as in proxy.py) to the next N requests of
-                            METHOD whose path contains TEXT
+                            METHOD whose path contains TEXT; "done KIND ...":
+                            the server does it all the same
+        away_after METHOD TEXT
+                            behind the next such request, all are dropped
+        forget              nothing happens to any more of them
         each M METHOD TEXT KIND [VALUE]
                             the same for each M-th of them
         stop N KIND         N more requests pass, then one is as KIND says, and those
@@ -34,6 +38,7 @@
         bring_back          writes them again as they were
         count METHOD TEXT   answered by how many such requests there were since the
                             last one
+        late                answered by how many requests are still to come (late)
         objects             answered by how many there are
 
 Signatures are not looked at.  A PUT is atomic.
@@ -48,7 +53,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from http_server import Handler, Server
-from proxy import Fault, Proxy, drop
+from proxy import Proxy, drop, fault_of
 
 
 class Object:
@@ -239,6 +244,9 @@ class Plan:
         self.left = None
         self.end = drop
         self.nstopped = 0
+        # The request behind which the server is away; and it is.
+        self.leave = None
+        self.is_away = False
         self.lock = threading.Lock()
 
     def stop(self, n, fault):
@@ -262,10 +270,19 @@ class Plan:
         with self.lock:
             self.faults.append((method, text, picks, fault))
 
+    def forget(self):
+        with self.lock:
+            self.faults, self.leave, self.is_away = [], None, False
+
     def __call__(self, request):
         with self.lock:
             if stopped := self.is_stopped():
                 return stopped
+            if self.is_away:
+                return drop
+            if self.leave and request.method == self.leave[0] \
+                    and self.leave[1] in request.path:
+                self.is_away = True
             for method, text, picks, fault in self.faults:
                 if request.method == method and text in request.path \
                         and next(picks):
@@ -282,14 +299,14 @@ def each(n):
     return itertools.cycle([False] * (n - 1) + [True])
 
 
-def fault_of(words):
-    return Fault(words[0], float(words[1]) if len(words) > 1 else 0)
-
-
 def obey(server, way, plan, words):
     """One command; what it is answered by."""
     if words[0] == "when":
         plan.add(words[1], words[2], first(int(words[3])), fault_of(words[4:]))
+    elif words[0] == "forget":
+        plan.forget()
+    elif words[0] == "away_after":
+        plan.leave = words[1:]
     elif words[0] == "each":
         plan.add(words[2], words[3], each(int(words[1])), fault_of(words[4:]))
     elif words[0] == "stop":
@@ -306,6 +323,8 @@ def obey(server, way, plan, words):
         server.back_after_get = words[1]
     elif words[0] in ("keep", "replace", "bring_back", "load", "age"):
         getattr(server, words[0])(*words[1:])
+    elif words[0] == "late":
+        return str(way.nlate)
     elif words[0] == "objects":
         return str(len(server.objects))
     else:

@@ -9,7 +9,7 @@ it come to nothing.
 """
 import subprocess
 
-from proxy import Fault, Proxy, drop
+from proxy import Proxy, drop, lose
 
 
 class KillingHandler(Proxy.handler):
@@ -36,7 +36,7 @@ class KillingProxy(Proxy):
         if request.nth > self.nth:
             return drop
         if self.late:
-            return Fault("lose")
+            return lose
         self.process.kill()
         return drop
 

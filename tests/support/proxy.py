@@ -10,7 +10,8 @@
 
     python proxy.py DIR       serves DIR over itself, prints "PORT N", and takes
                               commands, one a line, each answered by a line:
-        fault N KIND [VALUE]  what happens to the next N requests, as below
+        fault N KIND [VALUE]  what happens to the next N requests, as below;
+                              "done KIND": the server does it all the same
         ignore_ranges         the server does so from now on
         no_etags
         count                 answered by "REQUESTS BYTES" since the last one
@@ -19,8 +20,14 @@ A fault is what happens to one request; proxy.fault picks it:
 
     status(503)     this answer; the server sees nothing
     status(409, body, Name=value)
+    garbage         bytes that are no HTTP; the server sees nothing
     drop            the connection ends; the server sees nothing
-    lose            the server does it, and its answer is lost
+    silent          no answer, ever; the server sees nothing
+    done(fault)     the server does it, and then comes one of those above
+    lose            done(drop)
+    late(s)         the connection ends, and s seconds later the server does it
+    twice           the server does it, and is asked again, as load balancers do;
+                    the second answer is passed on
     cut(n)          the answer ends after n bytes of its body
     stall(s)        the answer comes s seconds later
     drip(s)         each byte of its body comes s seconds after the one before
@@ -54,6 +61,8 @@ class Fault:
     value: float = 0
     body: bytes = b""
     headers: dict = dataclasses.field(default_factory=dict)
+    # The server does it all the same.
+    done: bool = False
 
 
 def status(code, body=b"", **headers):
@@ -73,8 +82,19 @@ def drip(seconds):
     return Fault("drip", seconds)
 
 
+def late(seconds):
+    return Fault("late", seconds)
+
+
+def done(fault):
+    return dataclasses.replace(fault, done=True)
+
+
 drop = Fault("drop")
-lose = Fault("lose")
+lose = done(drop)
+garbage = Fault("garbage")
+silent = Fault("silent")
+twice = Fault("twice")
 
 
 class ProxyHandler(Handler):
@@ -89,11 +109,20 @@ class ProxyHandler(Handler):
         fault = (owner.fault and owner.fault(request)) or Fault("none")
         owner.wait(owner.delay + fault.value * (fault.kind == "stall"))
         owner.send_over_link(len(body))
+        if fault.done or fault.kind == "twice":
+            request.status = self.ask(body)
         if fault.kind == "status":
             request.status = int(fault.value)
             return self.answer(request.status, fault.headers, fault.body)
-        if fault.kind == "drop":
+        if fault.kind == "garbage":
+            self.wfile.write(b"\x15\x03\x01\x00\x02\x02\x28")
+        if fault.kind == "silent":
+            # Until the client gives up.
+            self.connection.recv(1)
+        if fault.kind in ("garbage", "drop", "silent"):
             return self.hang_up()
+        if fault.kind == "late":
+            return self.ask_late(body, fault.value)
         return self.forward(request, body, fault)
 
     do_GET = do_HEAD = do_PUT = do_DELETE = do_POST = handle_any
@@ -108,22 +137,39 @@ class ProxyHandler(Handler):
         with contextlib.suppress(OSError):
             self.connection.shutdown(2)
 
-    def forward(self, request, body, fault):
-        # With the Host that the client signed.
+    @contextlib.contextmanager
+    def asked(self, body):
+        """The server's answer to the request."""
         conn = http.client.HTTPConnection("127.0.0.1", self.owner.upstream,
                                           timeout=60)
         with contextlib.closing(conn):
+            # With the Host that the client signed.
             conn.putrequest(self.command, self.path, skip_host=True,
                             skip_accept_encoding=True)
             for name, value in self.headers.items():
                 if name.lower() not in ("connection", "expect"):
                     conn.putheader(name, value)
             conn.endheaders(body or None)
-            answer = conn.getresponse()
+            yield conn.getresponse()
+
+    def ask(self, body):
+        """Has the server do it; nothing of its answer but the status is wanted."""
+        with self.asked(body) as answer:
+            answer.read()
+            return answer.status
+
+    def ask_late(self, body, seconds):
+        with self.owner.lock:
+            self.owner.nlate += 1
+        self.hang_up()
+        self.owner.wait(seconds)
+        self.ask(body)
+        with self.owner.lock:
+            self.owner.nlate -= 1
+
+    def forward(self, request, body, fault):
+        with self.asked(body) as answer:
             request.status = answer.status
-            if fault.kind == "lose":
-                answer.read()
-                return self.hang_up()
             return self.pass_on(request, answer, fault)
 
     def pass_on(self, request, answer, fault):
@@ -171,6 +217,8 @@ class Proxy(Server):
         self.fault = None
         self.requests = []
         self.lock = threading.Lock()
+        # Requests that the server is still to be asked.
+        self.nlate = 0
         # When the link has sent all that it was given.
         self.link_free = 0
 
@@ -202,11 +250,20 @@ class Proxy(Server):
         self.wait(end - time.monotonic())
 
 
+def fault_of(words):
+    """The fault that a command names."""
+    if words[0] == "lose":
+        return lose
+    if words[0] == "done":
+        return done(fault_of(words[1:]))
+    return Fault(words[0], float(words[1]) if len(words) > 1 else 0)
+
+
 def obey(server, way, words):
     """One command; what it is answered by."""
     if words[0] == "fault":
         end = len(way.requests) + int(words[1])
-        fault = Fault(words[2], float(words[3]) if len(words) > 3 else 0)
+        fault = fault_of(words[2:])
         way.fault = lambda r: fault if r.nth <= end else None
     elif words[0] == "count":
         taken = way.take()
