@@ -112,16 +112,38 @@ static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
 	fs_handle_close(fs, handle);
 }
 
+/* As pread(2), but ends early at the end of the file only. */
+static ssize_t read_fully(int fd, char *buf, size_t size, off_t off)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, buf + done, size - done,
+				  off + (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && !done)
+			return -errno;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* Not by fuse_reply_data(): that would answer errors itself (fs_reply_error()). */
 static void read_other(fuse_req_t req, struct fs_handle *handle, size_t size,
 		       off_t off)
 {
-	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(size);
+	char *buf = malloc(size ? size : 1);
+	ssize_t n = buf ? read_fully(handle->fd, buf, size, off) : -ENOMEM;
 
-	buf.buf[0].flags =
-		FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY;
-	buf.buf[0].fd = handle->fd;
-	buf.buf[0].pos = off;
-	fuse_reply_data(req, &buf, FUSE_BUF_NO_SPLICE);
+	if (n < 0)
+		fs_reply_error(req, (int)n);
+	else
+		fuse_reply_buf(req, buf, (size_t)n);
+	free(buf);
 }
 
 void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
