@@ -53,10 +53,16 @@ static void apply_options(const struct fs *fs, struct stat *st)
 {
 	const struct fs_options *o = &fs->options;
 
-	if (o->uid != FS_UNSET)
+	/* A program must not run as a user who did not make it. */
+	if (o->uid != FS_UNSET) {
 		st->st_uid = (uid_t)o->uid;
-	if (o->gid != FS_UNSET)
+		st->st_mode &= ~(mode_t)S_ISUID;
+	}
+	if (o->gid != FS_UNSET) {
 		st->st_gid = (gid_t)o->gid;
+		if (!S_ISDIR(st->st_mode))
+			st->st_mode &= ~(mode_t)S_ISGID;
+	}
 	if (S_ISDIR(st->st_mode))
 		st->st_mode &= ~fs->config.dir_mask;
 	else if (!S_ISLNK(st->st_mode))

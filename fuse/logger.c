@@ -276,7 +276,8 @@ void fs_logger_free(struct fs_logger *logger)
 
 int fs_logger_to_file(struct fs_logger *logger, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	/* It has the names of everybody's files. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 
 	if (fd < 0)
 		return -errno;

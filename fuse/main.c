@@ -24,6 +24,7 @@
 #include "helper.h"
 #include "notify.h"
 #include "packs.h"
+#include "powers.h"
 #include "ready_pipe.h"
 #include "remote_source.h"
 #include "resources.h"
@@ -143,6 +144,9 @@ static enum fs_exit make_parts(struct fs *fs)
 	char reason[FS_REASON_SIZE];
 	int err;
 
+	/* Before there are threads, and after limits were raised. */
+	if (fs_powers_drop())
+		return fail_errno("capabilities", -errno, FS_EXIT_DAEMON);
 	if (fs->source.is_frame)
 		base.kind =
 			fs->mountpoint.is_file ? FS_KIND_FRAME : FS_KIND_SINGLE;

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* maker.c - new files belong to the caller of the request */
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fs.h"
 #include "maker.h"
-
-/* The capabilities of this thread; glibc has no wrappers for these calls. */
-struct powers {
-	struct __user_cap_header_struct header;
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-};
-
-static int get_powers(struct powers *p)
-{
-	*p = (struct powers){.header.version = _LINUX_CAPABILITY_VERSION_3};
-	return (int)syscall(SYS_capget, &p->header, p->data);
-}
+#include "powers.h"
 
 /* Are the files of this thread the caller's anyway? */
 static bool is_caller(const struct fuse_ctx *ctx)
@@ -32,9 +19,9 @@ void fs_maker_begin(fuse_req_t req)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	const struct fs_options *o = &fs_of(req)->options;
-	struct powers powers;
+	struct fs_powers powers;
 
-	if (geteuid() != 0 || is_caller(ctx) || get_powers(&powers))
+	if (geteuid() != 0 || is_caller(ctx) || fs_powers_get(&powers))
 		return;
 	/* Both calls change this thread alone. */
 	if (o->gid == FS_UNSET)
@@ -46,7 +33,7 @@ void fs_maker_begin(fuse_req_t req)
 	 * kernel has checked the caller's rights in our mount, and knows all of
 	 * his groups.
 	 */
-	(void)syscall(SYS_capset, &powers.header, powers.data);
+	(void)fs_powers_set(&powers);
 }
 
 void fs_maker_end(fuse_req_t req)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "anew.h"
+#include "maker.h"
 #include "ops.h"
 #include "reply.h"
 #include "view.h"
@@ -43,19 +44,28 @@ static int sync_flags(const struct fuse_file_info *fi)
 	return (fi->flags & O_SYNC) == O_SYNC ? RWF_SYNC : RWF_DSYNC;
 }
 
-static ssize_t write_other(const struct fs *fs, int fd, const char *buf,
-			   size_t size, off_t off,
-			   const struct fuse_file_info *fi)
+/*
+ * As the caller, who gets no room that a filesystem keeps for root.  Of what the kernel
+ * writes back there is none.
+ */
+static ssize_t write_other(fuse_req_t req, int fd, const char *buf, size_t size,
+			   off_t off, const struct fuse_file_info *fi)
 {
+	const struct fs *fs = fs_of(req);
 	const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf,
 				  .iov_len = size};
 	int flags = sync_flags(fi) | (is_append(fs, fi) ? RWF_APPEND : 0);
 	ssize_t n;
 
+	if (!fi->writepage)
+		fs_maker_begin(req);
 	do
 		n = pwritev2(fd, &iov, 1, off, flags);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	n = n < 0 ? -errno : n;
+	if (!fi->writepage)
+		fs_maker_end(req);
+	return n;
 }
 
 /*
@@ -123,29 +133,30 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 	return n;
 }
 
-static ssize_t change_other(struct fs *fs, struct fs_handle *handle,
+static ssize_t change_other(fuse_req_t req, struct fs_handle *handle,
 			    const char *buf, size_t size, off_t off,
 			    const struct fuse_file_info *fi)
 {
+	struct fs *fs = fs_of(req);
 	ssize_t n;
 
 	atomic_store(&handle->wrote, true);
 	fs_seen_begin(fs, handle->pin.node, handle->fd);
-	n = write_other(fs, handle->fd, buf, size, off, fi);
+	n = write_other(req, handle->fd, buf, size, off, fi);
 	fs_seen_end(fs, handle->pin.node, handle->fd);
 	return n;
 }
 
-static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
+static ssize_t write_some(fuse_req_t req, const char *buf, size_t size,
 			  off_t off, const struct fuse_file_info *fi)
 {
+	struct fs *fs = fs_of(req);
 	struct fs_handle *handle = fs_handle_of(fi);
-
 	int err = 0;
 	ssize_t n;
 
 	if (!handle->frame)
-		return change_other(fs, handle, buf, size, off, fi);
+		return change_other(req, handle, buf, size, off, fi);
 	/* A view cannot grow, and its bytes have other offsets. */
 	if (!handle->head && is_append(fs, fi))
 		n = append_frame(fs, handle, buf, size, (uint64_t)off);
@@ -162,13 +173,13 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
  * mostly) it takes for stored unless there is an error; a short count would
  * lose the rest.
  */
-static ssize_t write_back(struct fs *fs, const char *buf, size_t size,
+static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
 			  off_t off, const struct fuse_file_info *fi)
 {
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = write_some(fs, buf + done, size - done,
+		ssize_t n = write_some(req, buf + done, size - done,
 				       off + (off_t)done, fi);
 
 		if (n <= 0)
@@ -187,9 +198,9 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 	(void)ino;
 	fs_stats_add(&fs->stats.nwrites, 1);
 	if (fi->writepage)
-		n = write_back(fs, buf, size, off, fi);
+		n = write_back(req, buf, size, off, fi);
 	else
-		n = write_some(fs, buf, size, off, fi);
+		n = write_some(req, buf, size, off, fi);
 	if (n < 0) {
 		reply(req, (int)n);
 	} else {
@@ -295,7 +306,9 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	} else {
 		atomic_store(&handle->wrote, true);
 		fs_seen_begin(fs_of(req), handle->pin.node, handle->fd);
+		fs_maker_begin(req);
 		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
+		fs_maker_end(req);
 		fs_seen_end(fs_of(req), handle->pin.node, handle->fd);
 	}
 	reply(req, err);

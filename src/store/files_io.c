@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -77,8 +79,36 @@ int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 	return 0;
 }
 
-int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
-			  struct b2f_why *why)
+/*
+ * A filesystem keeps its last blocks for root, and root's data may go beyond a quota.
+ * Data belong to the owner of the file, whoever stores them: so what this thread of
+ * root's writes to @fd is written as that owner, until it is root's again.  Returns
+ * whether it was.  A file with set-id bits is left out, which others than root clear
+ * by writing.
+ */
+static bool begin_as_owner(int fd)
+{
+	struct stat st;
+	uid_t previous;
+
+	if (geteuid() != 0 || fstat(fd, &st) || st.st_uid == 0 ||
+	    (st.st_mode & (S_ISUID | S_ISGID)))
+		return false;
+	previous = (uid_t)setfsuid(st.st_uid);
+	/* A thread that acts for a user already goes on to. */
+	if (previous != 0)
+		setfsuid(previous);
+	return previous == 0;
+}
+
+static void end_as_owner(bool begun)
+{
+	if (begun)
+		setfsuid(0);
+}
+
+static int write_all(int fd, uint64_t off, const void *buf, size_t n,
+		     struct b2f_why *why)
 {
 	const uint8_t *p = buf;
 
@@ -97,6 +127,16 @@ int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 		n -= (size_t)put;
 	}
 	return 0;
+}
+
+int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
+			  struct b2f_why *why)
+{
+	bool as_owner = begin_as_owner(fd);
+	int err = write_all(fd, off, buf, n, why);
+
+	end_as_owner(as_owner);
+	return err;
 }
 
 int b2f_files_write_out(int fd, struct b2f_why *why)

@@ -17,24 +17,7 @@ import time
 
 from mounting import BUILD, Mount, data, error_of, main, make, wait_until
 from scratch import SPARSE
-
-ALICE, BOB, TEAM = 1001, 1002, 2000
-
-
-def as_user(uid, gid, call, groups=()):
-    """What @call gives in a process of another user: its errno, or 0."""
-    pid = os.fork()
-    if pid == 0:
-        code = 255
-        try:
-            os.setgroups(groups)
-            os.setresgid(gid, gid, gid)
-            os.setresuid(uid, uid, uid)
-            code = error_of(call)
-        except BaseException as e:
-            print("in the child:", e, file=sys.stderr)
-        os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+from users import ALICE, BOB, TEAM, as_user
 
 
 def touch(path, mode=0o666):

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a daemon of root's does not do for other users."""
+import contextlib
+import errno
+import os
+import stat
+
+import power_disk
+from mounting import Mount, data, main
+from users import ALICE, as_user
+
+MB = 1 << 20
+
+
+@contextlib.contextmanager
+def disk(size, *options):
+    """An ext4 of @size bytes on ./disk."""
+    with open("image", "wb") as f:
+        f.truncate(size)
+    power_disk.run("mkfs.ext4", "-q", *options, "image")
+    os.mkdir("disk")
+    power_disk.run("mount", "-o", "loop", "image", "disk")
+    try:
+        yield
+    finally:
+        power_disk.unmount("disk")
+
+
+def fill(path):
+    """Writes what does not compress until there is no more room."""
+    fd = os.open(path, os.O_CREAT | os.O_WRONLY, 0o644)
+    code = 0
+    try:
+        for i in range(10000):
+            os.write(fd, data(MB, seed=i))
+            if i % 16 == 0:
+                os.fsync(fd)
+        os.fsync(fd)
+    except OSError as e:
+        code = e.errno
+    finally:
+        # What cannot be stored is said again here.
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    if code:
+        raise OSError(code, os.strerror(code))
+
+
+def free_share():
+    st = os.statvfs("disk")
+    return st.f_bfree / st.f_blocks
+
+
+def test_reserved_blocks_are_not_for_users():
+    """A fifth of the disk is root's; frames and other files of users end before it."""
+    for name, options in (("x", "small=0"), ("x", "small=1g"), ("y.b2z", "rw")):
+        with disk(96 * MB, "-m", "20"):
+            os.mkdir("disk/src")
+            os.chmod("disk", 0o755)
+            os.chmod("disk/src", 0o777)
+            os.chmod(".", 0o755)
+            with Mount("disk/src", "mnt", "-o",
+                       f"allow_other,codec=lz4,{options}"):
+                code = as_user(ALICE, ALICE, lambda: fill("mnt/" + name))
+                assert code == errno.ENOSPC, code
+                assert free_share() > 0.15, (name, options, free_share())
+                os.unlink("mnt/" + name)
+        os.rmdir("disk")
+        os.rmdir("mnt")
+
+
+def effective(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return int(next(line for line in f if line.startswith("CapEff"))
+                   .split()[1], 16)
+
+
+NEEDED = {0, 1, 2, 3, 4, 6, 7, 21, 27}
+
+
+def test_daemon_keeps_the_powers_that_its_requests_need():
+    os.mkdir("src")
+    with Mount("src", "mnt") as m:
+        for task in os.listdir(f"/proc/{m.pid}/task"):
+            has = effective(f"{m.pid}/task/{task}")
+            assert not has & ~sum(1 << n for n in NEEDED), hex(has)
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def test_set_id_bits_are_hidden_where_options_say_who_owns_a_file():
+    os.mkdir("src")
+    for name in "plain.b2z", "one.b2frame":
+        with open(f"src/{name}", "wb"):
+            pass
+    with Mount("src", "mnt", "-o", "small=64k") as m:
+        with open("mnt/frame", "wb") as f:
+            f.write(b"x")
+    for name in os.listdir("src"):
+        os.chmod(f"src/{name}", 0o6755)
+    for options, want in (("uid=1001", 0o2755), ("gid=1001", 0o4755),
+                          ("uid=1001,gid=1001", 0o755), ("rw", 0o6755)):
+        with Mount("src", "mnt", "-o", f"suid,allow_other,{options}"):
+            assert mode("mnt/frame") == want, (options, oct(mode("mnt/frame")))
+
+
+def test_log_is_for_its_owner_alone():
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", "logfile=log.txt"):
+        assert mode("log.txt") & 0o027 == 0, oct(mode("log.txt"))
+
+
+main()
