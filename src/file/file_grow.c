@@ -24,9 +24,19 @@
 
 /*
  * An array whose .npy header is longer may need a header of the frame that is
- * no single write: it is better off in a directory from the start.
+ * no single write: it is better off in a directory from the start.  So is an
+ * empty one with more to say, as its trailer is a part of that write.
  */
 #define NPY_HEADER_MAX 256
+#define NPY_EMPTY_MAX  128
+#define NPY_NDIM_MAX   8
+
+static bool is_long(const struct b2f_npy *npy)
+{
+	if (npy->nbytes == 0)
+		return npy->size > NPY_EMPTY_MAX || npy->ndim > NPY_NDIM_MAX;
+	return npy->size > NPY_HEADER_MAX;
+}
 
 /* What the file will be, as far as this write tells. */
 static uint64_t end_after(const void *buf, uint64_t size, uint64_t off)
@@ -36,9 +46,8 @@ static uint64_t end_after(const void *buf, uint64_t size, uint64_t off)
 
 	if (!buf || off || size > SIZE_MAX || b2f_npy_parse(buf, size, &npy))
 		return end;
-	end = npy.size > NPY_HEADER_MAX
-		      ? UINT64_MAX
-		      : b2f_max_u64(end, npy.size + npy.nbytes);
+	end = is_long(&npy) ? UINT64_MAX
+			    : b2f_max_u64(end, npy.size + npy.nbytes);
 	b2f_npy_fini(&npy);
 	return end;
 }

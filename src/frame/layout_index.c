@@ -247,6 +247,19 @@ bool b2f_layout_exceeds(const struct b2f_npy *npy, const struct b2f_array *array
 	       b2f_div_up_u64(npy->nbytes, chunksize) > max;
 }
 
+/*
+ * The header of a contiguous frame is written at once, and without data the
+ * trailer with it.
+ */
+static bool is_one_write(const struct b2f_frame *frame)
+{
+	uint64_t size = frame->header.header_len;
+
+	if (frame->header.nbytes == 0)
+		size += frame->trailer_len;
+	return size <= B2F_SECTOR;
+}
+
 bool b2f_layout_has_room(const struct b2f_frame *frame,
 		       const struct b2f_frame *before)
 {
@@ -254,7 +267,7 @@ bool b2f_layout_has_room(const struct b2f_frame *frame,
 
 	return frame->store->sparse ||
 	       (h->header_len <= before->header.header_len &&
-		h->header_len <= B2F_SECTOR && h->nbytes > 0);
+		is_one_write(frame) && h->nbytes > 0);
 }
 
 int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
@@ -288,9 +301,7 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	if (head)
 		add_meta(&draft.vlmetas, B2F_NPY_META, chunk, chunk_size);
 	err = derive(frame, &draft, out);
-	/* The header is written at once. */
-	if (!err && head && (*out)->small &&
-	    (*out)->header.header_len > B2F_SECTOR) {
+	if (!err && head && (*out)->small && !is_one_write(*out)) {
 		b2f_frame_close(*out);
 		err = B2F_EUNSUPPORTED;
 	}

@@ -96,14 +96,6 @@ struct b2f_retirees {
 
 struct b2f_new_chunk;
 
-/* What an index says beside its chunks. */
-struct b2f_txn_meta {
-	/* Has the metalayers and vlmetalayers. */
-	struct b2f_frame *frame;
-	/* The settings; the sizes are not those of this index. */
-	struct b2f_frame_header header;
-};
-
 /* What a commit to a contiguous frame has to find as it left it. */
 struct b2f_txn_disk {
 	/* Held while one of these, or those on disk, are read or changed. */
@@ -121,9 +113,6 @@ struct b2f_txn_disk {
 	uint64_t frame_len;
 	/* The range of index and trailer. */
 	uint64_t index_id;
-	/* What it says; a reference. */
-	struct b2f_frame *frame;
-	struct b2f_frame_header header;
 };
 
 struct b2f_txn {

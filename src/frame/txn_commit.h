@@ -39,8 +39,6 @@ struct b2f_commit {
 	 * that of a frame without data; 0: where it belongs.
 	 */
 	uint64_t index_from;
-	/* It says what the one on disk does, not what the transaction has. */
-	bool keeps_meta;
 	/* Results: the new index is in its place, and what it is like. */
 	bool installed;
 	/* That is not known (B2F_EINDOUBT). */

@@ -42,8 +42,6 @@ static int new_disk(struct b2f_txn *txn)
 		return -ENOMEM;
 	pthread_mutex_init(&disk->lock, NULL);
 	txn->disk = disk;
-	disk->frame = b2f_frame_ref(txn->frame);
-	disk->header = f->header;
 	disk->head_len = f->header.header_len;
 	disk->head = malloc(disk->head_len);
 	if (!disk->head)
@@ -104,7 +102,6 @@ void b2f_txn_disk_fini(struct b2f_txn *txn)
 		return;
 	b2f_ranges_end(txn->store->ranges);
 	pthread_mutex_destroy(&txn->disk->lock);
-	b2f_frame_close(txn->disk->frame);
 	free(txn->disk->head);
 	free(txn->disk);
 	txn->disk = NULL;
@@ -201,11 +198,6 @@ int b2f_txn_disk_claim(struct b2f_txn *txn, struct b2f_why *why)
 void b2f_txn_disk_note(struct b2f_txn_disk *disk,
 			const struct b2f_txn_image *image, uint8_t *head)
 {
-	struct b2f_frame *frame = b2f_frame_ref(image->meta.frame);
-
-	b2f_frame_close(disk->frame);
-	disk->frame = frame;
-	disk->header = image->meta.header;
 	free(disk->head);
 	disk->head = head;
 	disk->head_len = image->header_len;

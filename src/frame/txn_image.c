@@ -52,7 +52,7 @@ static int pad(const struct b2f_txn *txn, struct b2f_txn_image *image)
 {
 	uint64_t more = (txn->disk->frame_len + 1 - b2f_txn_image_end(image)) %
 			NLENGTHS;
-	size_t trailer_len = image->meta.frame->trailer_len;
+	size_t trailer_len = txn->frame->trailer_len;
 	uint8_t *bytes = realloc(image->bytes, image->size + more), *trailer;
 
 	if (!bytes)
@@ -67,7 +67,7 @@ static int pad(const struct b2f_txn *txn, struct b2f_txn_image *image)
 
 /* Takes room for @image from byte @from of the file on. */
 static int take_room(struct b2f_txn *txn, struct b2f_txn_image *image,
-		     uint64_t from)
+		     uint64_t from, bool has_data)
 {
 	uint32_t size = (uint32_t)(image->size - image->header_len);
 	struct b2f_range range = {0};
@@ -80,7 +80,7 @@ static int take_room(struct b2f_txn *txn, struct b2f_txn_image *image,
 	(void)b2f_ranges_get(txn->store->ranges, image->id, &range);
 	image->off = range.off;
 	/* Between header and trailer of a frame without data nothing counts. */
-	if (image->meta.header.nbytes)
+	if (has_data)
 		err = pad(txn, image);
 	size = err ? 0 : (uint32_t)(image->size - image->header_len);
 	b2f_ranges_trim(txn->store->ranges, image->id, size);
@@ -106,22 +106,23 @@ static int put_first(struct b2f_txn *txn, struct b2f_txn_image *image)
 static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 		 uint64_t end, struct b2f_txn_image *image)
 {
-	struct b2f_frame_header *h = &image->meta.header;
+	struct b2f_frame_header h = txn->header;
 	uint64_t from = b2f_max_u64(end, commit->index_from);
 	int err;
 
 	/* What was before may have had a shorter header, and begin in this one. */
 	b2f_ranges_cover(txn->store->ranges, image->header_len);
-	if (h->nbytes || commit->index_from)
-		err = take_room(txn, image, from);
+	h.nbytes = commit->state.nbytes;
+	if (h.nbytes || commit->index_from)
+		err = take_room(txn, image, from, h.nbytes > 0);
 	else
 		err = put_first(txn, image);
 	if (err)
 		return err;
-	h->frame_len = b2f_txn_image_end(image);
-	h->cbytes = h->nbytes ? image->off - image->header_len : 0;
-	b2f_frame_header_count(h, h->frame_len, h->cbytes, image->bytes);
-	image->sealed = b2f_frame_may_seal(image->meta.frame, commit->state.raw,
+	image->cbytes = h.nbytes ? image->off - image->header_len : 0;
+	b2f_frame_header_count(&h, b2f_txn_image_end(image), image->cbytes,
+			       image->bytes);
+	image->sealed = b2f_frame_may_seal(txn->frame, commit->state.raw,
 					   commit->state.n);
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
@@ -135,9 +136,7 @@ int b2f_txn_image_make(struct b2f_txn *txn, const struct b2f_commit *commit,
 	uint64_t *places = NULL, end = 0;
 	int err;
 
-	image->meta = b2f_txn_index_meta(txn, commit);
-	image->meta.header.nbytes = commit->state.nbytes;
-	image->header_len = image->meta.header.header_len;
+	image->header_len = txn->header.header_len;
 	err = list_places(txn, &commit->state, image->header_len, &places,
 			  &end);
 	if (!err)

@@ -16,8 +16,8 @@ struct b2f_txn_image {
 	uint8_t *bytes;
 	size_t size;
 	uint32_t header_len;
-	/* What it says beside its chunks. */
-	struct b2f_txn_meta meta;
+	/* What it tells of the chunks; dead bytes count. */
+	uint64_t cbytes;
 	/* Where that is. */
 	uint64_t id;
 	uint64_t off;

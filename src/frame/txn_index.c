@@ -4,32 +4,22 @@
 
 #include "frame/txn_commit.h"
 
-struct b2f_txn_meta b2f_txn_index_meta(const struct b2f_txn *txn,
-					const struct b2f_commit *commit)
-{
-	if (commit->keeps_meta)
-		return (struct b2f_txn_meta){txn->disk->frame,
-					     txn->disk->header};
-	return (struct b2f_txn_meta){txn->frame, txn->header};
-}
-
 int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
 			const uint64_t *places, uint8_t **out, size_t *size,
 			struct b2f_why *why)
 {
 	const struct b2f_txn_state *state = &commit->state;
-	struct b2f_txn_meta meta = b2f_txn_index_meta(txn, commit);
 	struct b2f_index_parts parts = {
-		.header = meta.header,
-		.header_bytes = meta.frame->header_bytes,
+		.header = txn->header,
+		.header_bytes = txn->frame->header_bytes,
 		.entries = state->raw,
 		.nentries = state->n,
 		.places = places,
 		.len_before = txn->header.frame_len,
-		.trailer_bytes = meta.frame->trailer_bytes,
-		.trailer_len = meta.frame->trailer_len,
+		.trailer_bytes = txn->frame->trailer_bytes,
+		.trailer_len = txn->frame->trailer_len,
 		/* A contiguous frame's waits for the place of the index. */
-		.sealed = !places && b2f_frame_may_seal(meta.frame, state->raw,
+		.sealed = !places && b2f_frame_may_seal(txn->frame, state->raw,
 							state->n),
 	};
 

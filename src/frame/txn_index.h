@@ -10,10 +10,6 @@
 #include "frame/txn.h"
 #include "frame/txn_commit.h"
 
-/* What the index of @commit says beside its chunks. */
-struct b2f_txn_meta b2f_txn_index_meta(const struct b2f_txn *txn,
-					const struct b2f_commit *commit);
-
 /*
  * Makes the bytes of the index of @commit; of a contiguous frame
  * with the chunks at @places behind the header, else NULL.  Returns as

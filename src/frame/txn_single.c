@@ -102,6 +102,13 @@ static size_t count_changed(const struct b2f_txn *txn,
 	return image->header_len;
 }
 
+/* Is the trailer written first, to where the longer header on disk is? */
+static bool covers_header(const struct b2f_txn *txn,
+			  const struct b2f_txn_image *image)
+{
+	return !is_one_write(image) && image->off < txn->disk->head_len;
+}
+
 /* The commit.  The lock of the disk is held. */
 static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
 		    const struct b2f_txn_image *image, struct b2f_why *why)
@@ -114,13 +121,9 @@ static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
 	if (!head)
 		return -ENOMEM;
 	memcpy(head, image->bytes, image->header_len);
-	err = n > B2F_SECTOR
-		      ? b2f_why_set(why, -EFBIG,
-				    "its metalayers are too long to be changed "
-				    "in place")
-		      : b2f_store_put_head(
-				txn->store, image->bytes, n,
-				commit->has_mtime ? &commit->mtime : NULL, why);
+	err = b2f_store_put_head(txn->store, image->bytes, n,
+				 commit->has_mtime ? &commit->mtime : NULL,
+				 why);
 	if (err) {
 		free(head);
 		return err;
@@ -147,7 +150,7 @@ static int install(struct b2f_txn *txn, struct b2f_commit *commit,
 	if (err)
 		return err;
 	commit->frame_len = b2f_txn_image_end(image);
-	commit->told_cbytes = image->meta.header.cbytes;
+	commit->told_cbytes = image->cbytes;
 	err = b2f_store_own_stamp(txn->store, &commit->stamp);
 	if (!err && commit->durable)
 		err = b2f_store_sync_index(txn->store, why);
@@ -164,6 +167,11 @@ static int put_image(struct b2f_txn *txn, struct b2f_commit *commit,
 
 	if (err)
 		return err;
+	if (count_changed(txn, image) > B2F_SECTOR ||
+	    covers_header(txn, image))
+		return b2f_why_set(why, -EFBIG,
+				   "its metalayers are too long to be changed "
+				   "in place");
 	err = write_image(txn, commit, image, why);
 	if (!err)
 		err = install(txn, commit, image, why);
@@ -217,14 +225,15 @@ static int move_chunks(struct b2f_txn *txn, struct b2f_txn_state *state,
 
 /*
  * Commits the frame as it is on disk once more, with nothing in use from the
- * header up to @limit; what that has moved is told in @commit.
+ * header up to @limit; what that has moved is told in @commit.  The metalayers
+ * are those on disk: only a frame that was made small gets others, and nothing of
+ * that is in the way (b2f_layout_has_room()).
  */
 static int make_room(struct b2f_txn *txn, struct b2f_commit *commit,
 		     uint64_t limit, struct b2f_why *why)
 {
 	struct b2f_commit same = {.durable = true,
 				  .before = B2F_DISK_DURABLE,
-				  .keeps_meta = true,
 				  .index_from = limit};
 	bool in_use = begins_before(txn, txn->disk->index_id, limit);
 	struct b2f_txn_state *state = &same.state;

@@ -181,6 +181,22 @@ struct fault_disk *fault_disk_new(void)
 	return disk;
 }
 
+struct fault_disk *fault_disk_of_index(const uint8_t *index, size_t size,
+				       bool single)
+{
+	struct fault_disk *disk = fault_disk_new();
+	size_t number = fault_file_new(disk);
+	struct fault_file *file = &disk->files[number];
+
+	fault_bytes_resize(&file->now, size);
+	memcpy(file->now.data, index, size);
+	fault_file_resized(file);
+	fault_names_set(&disk->now, B2F_OBJECT_INDEX, number);
+	fault_names_set(&disk->durable, B2F_OBJECT_INDEX, number);
+	disk->single = single;
+	return disk;
+}
+
 void fault_disk_free(struct fault_disk *disk)
 {
 	if (!disk)

@@ -10,27 +10,6 @@
 #include "tests/support/fault_store.h"
 #include "tests/support/frame_dir.h"
 
-/* The empty sparse frame @path becomes a contiguous one. */
-static inline void make_single(const char *path)
-{
-	char index[160];
-	uint8_t bytes[256];
-	size_t size;
-	FILE *f;
-
-	snprintf(index, sizeof(index), "%s/" B2F_INDEX_NAME, path);
-	f = fopen(index, "rb");
-	size = fread(bytes, 1, sizeof(bytes), f);
-	fclose(f);
-	cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
-	/* The kind of frame; and C-Blosc2 makes no checksums. */
-	bytes[26] = 0;
-	memset(bytes + size - 17, 0, 17);
-	f = fopen(path, "wb");
-	cr_assert_eq(fwrite(bytes, 1, size, f), size);
-	fclose(f);
-}
-
 /* As many bytes have the chunks of a frame of chunks of different sizes. */
 static const uint32_t varied[] = {100, 9000, 37, 5000, 4001, 6000};
 #define NVARIED (sizeof(varied) / sizeof(*varied))
@@ -108,24 +87,14 @@ static inline struct fault_disk *fault_frame_varied(bool single)
 static inline struct fault_disk *
 fault_frame_small(const struct b2f_settings *settings)
 {
-	struct frame_dir dir = frame_dir_new();
 	struct fault_disk *disk;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
-	char path[128];
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/x", dir.path);
 	cr_assert_eq(b2f_settings_index(settings, true, &bytes, &size, NULL),
 		     0);
-	f = fopen(path, "wb");
-	cr_assert_eq(fwrite(bytes, 1, size, f), size);
-	fclose(f);
+	disk = fault_disk_of_index(bytes, size, true);
 	free(bytes);
-	disk = fault_disk_load(path);
-	cr_assert_not_null(disk);
-	cr_assert_eq(unlink(path), 0);
-	frame_dir_remove(&dir);
 	return disk;
 }
 
@@ -133,23 +102,17 @@ fault_frame_small(const struct b2f_settings *settings)
 static inline struct fault_disk *
 fault_frame_new(const struct b2f_settings *settings, bool single)
 {
-	struct frame_dir dir = frame_dir_new();
 	struct fault_disk *disk;
-	char path[128];
+	uint8_t *bytes = NULL;
+	size_t size = 0;
 
-	snprintf(path, sizeof(path), "%s/x", dir.path);
-	cr_assert_eq(
-		b2f_frame_create(settings, AT_FDCWD, path, 0600, false, NULL),
-		0);
+	cr_assert_eq(b2f_settings_index(settings, single, &bytes, &size, NULL),
+		     0);
+	/* C-Blosc2 makes no checksums. */
 	if (single)
-		make_single(path);
-	disk = fault_disk_load(path);
-	cr_assert_not_null(disk);
-	if (single)
-		cr_assert_eq(unlink(path), 0);
-	else
-		cr_assert_eq(b2f_frame_remove(AT_FDCWD, path), 0);
-	frame_dir_remove(&dir);
+		memset(bytes + size - 17, 0, 17);
+	disk = fault_disk_of_index(bytes, size, single);
+	free(bytes);
 	return disk;
 }
 

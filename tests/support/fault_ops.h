@@ -58,6 +58,7 @@ void fault_free(struct b2f_store *store);
 int fault_clone(struct b2f_store *store, struct b2f_store **out,
 		struct b2f_why *why);
 int fault_lock(struct b2f_store *store, struct b2f_why *why);
+void fault_unlock(struct b2f_store *store);
 int fault_write(const struct b2f_object *object, uint64_t off, const void *buf,
 		size_t n, struct b2f_why *why);
 int fault_identify(struct b2f_store *store, int64_t id,

@@ -205,6 +205,7 @@ static int single_has_changed(struct b2f_store *store)
 
 static const struct b2f_store_write_ops single_write_ops = {
 	.lock = fault_lock,
+	.unlock = fault_unlock,
 	.create = single_create,
 	.write = fault_write,
 	.write_out = single_write_out,

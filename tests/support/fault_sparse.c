@@ -219,6 +219,7 @@ static int fault_list(struct b2f_store *store,
 
 static const struct b2f_store_write_ops fault_write_ops = {
 	.lock = fault_lock,
+	.unlock = fault_unlock,
 	.create = fault_create,
 	.write = fault_write,
 	.inherit = fault_inherit,

@@ -86,7 +86,7 @@ int fault_stat_index(struct b2f_store *store, struct stat *out)
 	return err;
 }
 
-void fault_free(struct b2f_store *store)
+void fault_unlock(struct b2f_store *store)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 
@@ -94,6 +94,11 @@ void fault_free(struct b2f_store *store)
 	if (disk->writer == store)
 		disk->writer = NULL;
 	pthread_mutex_unlock(&disk->lock);
+}
+
+void fault_free(struct b2f_store *store)
+{
+	fault_unlock(store);
 	free(store);
 }
 

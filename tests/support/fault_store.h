@@ -80,6 +80,13 @@ struct fault_plan {
 struct fault_disk *fault_disk_new(void);
 
 /*
+ * A disk with the @size bytes at @index as the index of a frame without chunk
+ * files, or if @single, as a contiguous frame; all of it durable.
+ */
+struct fault_disk *fault_disk_of_index(const uint8_t *index, size_t size,
+				       bool single);
+
+/*
  * A disk with what is in the directory @path, or the contiguous frame that the
  * file @path is, all of it durable; NULL if that cannot be read.
  */
