@@ -14,28 +14,11 @@
 #include "links.h"
 #include "listing.h"
 #include "packs.h"
+#include "pages.h"
 #include "view.h"
-
-#define BUFFER_SIZE (64 << 10)
 
 /* How many frames to look at before a listing goes on. */
 #define AHEAD_MAX 256
-
-/* What one getdents64(2) gave. */
-struct page {
-	/* The ordinals of its first entry, and of the entry behind its last. */
-	int64_t first;
-	int64_t end;
-	size_t nbytes;
-	_Alignas(struct dirent64) char data[BUFFER_SIZE];
-};
-
-/* From where a page can be read once more. */
-struct mark {
-	int64_t first;
-	/* The backing directory's position; never 0. */
-	off_t off;
-};
 
 struct fs_listing {
 	pthread_mutex_t lock;
@@ -43,22 +26,9 @@ struct fs_listing {
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	/*
-	 * The page that was read last, behind which the descriptor is, and the one
-	 * before it: the kernel goes back by what a program had no room for.
-	 */
-	struct page pages[2];
-	unsigned int last;
-	/* The page with the next entry, and where in it that begins. */
-	unsigned int current;
-	size_t start;
-	/* The ordinal of that entry. */
-	int64_t pos;
-	/* In the order of pages, but for the first one. */
-	struct mark *marks;
-	size_t nmarks;
-	/* Before this place in the page all frames were looked at. */
-	size_t ahead;
+	struct fs_pages pages;
+	/* The frames before this ordinal were looked at. */
+	int64_t ahead;
 	/* The request has taken note of changes, as by fs_known_enter(). */
 	bool entered;
 	/*
@@ -114,7 +84,7 @@ void fs_listing_free(struct fs_listing *listing)
 	if (listing->fd >= 0)
 		close(listing->fd);
 	pthread_mutex_destroy(&listing->lock);
-	free(listing->marks);
+	fs_pages_fini(&listing->pages);
 	free(listing);
 }
 
@@ -212,148 +182,6 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	return 1;
 }
 
-static struct page *current_page(struct fs_listing *listing)
-{
-	return &listing->pages[listing->current];
-}
-
-/* The next entry; NULL: the page ends here. */
-static const struct dirent64 *entry_at(struct fs_listing *listing)
-{
-	const struct page *page = current_page(listing);
-
-	return listing->start < page->nbytes
-		       ? (const void *)(page->data + listing->start)
-		       : NULL;
-}
-
-static void turn_to(struct fs_listing *listing, unsigned int page)
-{
-	listing->current = page;
-	listing->start = listing->ahead = 0;
-	listing->pos = listing->pages[page].first;
-}
-
-/* Counts the entries, and notes where the next page begins. */
-static void close_page(struct fs_listing *listing, struct page *page)
-{
-	struct mark *marks = listing->marks;
-	size_t n = listing->nmarks;
-	off_t off = 0;
-
-	page->end = page->first;
-	for (size_t at = 0; at < page->nbytes; page->end++) {
-		const struct dirent64 *d = (const void *)(page->data + at);
-
-		off = d->d_off;
-		at += d->d_reclen;
-	}
-	/* Some FUSE servers give no positions: their pages are counted off. */
-	if (off == 0 || (n > 0 && marks[n - 1].first >= page->end))
-		return;
-	if ((n & (n - 1)) == 0) {
-		marks = realloc(marks, (n ? 2 * n : 1) * sizeof(*marks));
-		if (!marks)
-			return;
-		listing->marks = marks;
-	}
-	marks[n] = (struct mark){.first = page->end, .off = off};
-	listing->nmarks++;
-}
-
-/* Reads the page that begins with the entry @first, where the descriptor is. */
-static int read_page(struct fs_listing *listing, int64_t first)
-{
-	bool at_end = listing->pages[listing->last].nbytes == 0;
-	unsigned int next = at_end ? listing->last : !listing->last;
-	struct page *page = &listing->pages[next];
-	ssize_t n = getdents64(listing->fd, page->data, BUFFER_SIZE);
-
-	if (n < 0)
-		return -errno;
-	page->nbytes = (size_t)n;
-	page->first = first;
-	close_page(listing, page);
-	listing->last = next;
-	turn_to(listing, listing->last);
-	return 0;
-}
-
-/* Goes to the begin of a page from which @pos can be reached, and reads it. */
-static int seek(struct fs_listing *listing, int64_t pos)
-{
-	struct mark mark = {0};
-	int err;
-
-	/* A listing that begins anew knows nothing of the one before. */
-	if (pos == 0)
-		listing->nmarks = 0;
-	for (size_t i = listing->nmarks; i > 0 && !mark.first; i--)
-		if (listing->marks[i - 1].first <= pos)
-			mark = listing->marks[i - 1];
-	if (lseek(listing->fd, mark.off, SEEK_SET) < 0)
-		return -errno;
-	err = read_page(listing, mark.first);
-	/* What was read before does not lie in front of it. */
-	listing->pages[!listing->last].end = 0;
-	listing->pages[!listing->last].first = 0;
-	return err;
-}
-
-static bool has(const struct page *page, int64_t pos)
-{
-	return page->first <= pos && pos < page->end;
-}
-
-/* Is @pos in the current page, and no step back? */
-static bool is_ahead(const struct fs_listing *listing, int64_t pos)
-{
-	return pos >= listing->pos &&
-	       has(&listing->pages[listing->current], pos);
-}
-
-/*
- * Goes to the entry with the ordinal @pos.  Returns 1, 0 (the directory ends
- * before) or an errno.
- */
-static int go_to(struct fs_listing *listing, int64_t pos)
-{
-	const struct page *pages = listing->pages;
-	unsigned int last = listing->last;
-	int err = 0;
-
-	if (pos == 0)
-		err = seek(listing, 0);
-	else if (pos == pages[last].end && pages[last].nbytes == 0)
-		/* There may be more by now. */
-		err = read_page(listing, pos);
-	else if (is_ahead(listing, pos))
-		; /* Mostly it is the next one. */
-	else if (has(&pages[last], pos) || pos == pages[last].end)
-		turn_to(listing, last);
-	else if (has(&pages[!last], pos))
-		turn_to(listing, !last);
-	else
-		err = seek(listing, pos);
-	while (!err) {
-		const struct dirent64 *d = entry_at(listing);
-
-		if (d && listing->pos == pos)
-			return 1;
-		if (d) {
-			listing->start += d->d_reclen;
-			listing->pos++;
-		} else if (current_page(listing)->nbytes == 0) {
-			return 0;
-		} else if (listing->current != listing->last) {
-			turn_to(listing, listing->last);
-		} else {
-			err = read_page(listing, listing->pos);
-		}
-	}
-	return err;
-}
-
 /* Could @type of the backing filesystem be a frame? */
 static bool may_be_frame(unsigned char type)
 {
@@ -404,7 +232,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		return 0;
 	out->ino = fs_getattr_ino(fs, listing->dev, d->d_ino);
 	out->type = d->d_type;
-	out->next_pos = listing->pos + 1;
+	out->next_pos = listing->pages.pos + 1;
 	frame->fd = -1;
 	frame->kind = FS_KIND_OTHER;
 	frame->was_read = false;
@@ -464,24 +292,24 @@ static int look(void *arg, size_t i)
 void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 {
 	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
-	const struct page *page = current_page(listing);
-	size_t at = listing->start;
+	const struct fs_pages *pages = &listing->pages;
+	const struct dirent64 *d = fs_pages_entry(pages);
+	int64_t pos = pages->pos;
 
 	/* Looking ahead has not helped: this is no valid frame, or too young. */
-	if (at < listing->ahead) {
-		listing->ahead = page->nbytes;
+	if (pos < listing->ahead) {
+		listing->ahead = fs_pages_end(pages);
 		return;
 	}
-	while (at < page->nbytes && ahead.nnames < AHEAD_MAX) {
-		const struct dirent64 *d = (const void *)(page->data + at);
+	for (; d && ahead.nnames < AHEAD_MAX; d = fs_pages_after(pages, d)) {
 		char stem[FS_NAME_SIZE];
 
 		if ((d->d_type == DT_REG || d->d_type == DT_DIR) &&
 		    fs_suffix_stem(d->d_name, stem))
 			ahead.names[ahead.nnames++] = d->d_name;
-		at += d->d_reclen;
+		pos++;
 	}
-	listing->ahead = at;
+	listing->ahead = pos;
 	(void)!b2f_runtime_for(fs->runtime, ahead.nnames, look, &ahead);
 }
 
@@ -498,12 +326,15 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		 */
 		pos = ~pos;
 	}
+	if (pos == 0)
+		listing->ahead = 0;
 	for (;; pos++) {
-		int result = go_to(listing, pos);
+		int result = fs_pages_go(&listing->pages, listing->fd, pos);
 
 		if (result <= 0)
 			return result;
-		result = show(fs, listing, entry_at(listing), out);
+		result = show(fs, listing, fs_pages_entry(&listing->pages),
+			      out);
 		if (result != 0)
 			return result;
 	}

@@ -2,10 +2,7 @@
 /*
  * listing.h - the names in an open directory, one after the other
  *
- * Positions are our own: an entry's ordinal in the backing directory.  That
- * directory's positions may be anything, and 0 with some FUSE servers; they only
- * say where to read on if a program goes back far (seekdir(3)).  What has just
- * been listed is kept, so that removals meanwhile let no entry be left out.
+ * Positions are the ordinals of pages.h.
  *
  * Layer: fuse.
  *
