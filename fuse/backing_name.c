@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "b2frame/create.h"
 #include "backing_name.h"
+#include "home.h"
 
 static bool is_going(const struct fs_backing_dir *dir, const char *name)
 {
@@ -16,9 +18,16 @@ static bool is_going(const struct fs_backing_dir *dir, const char *name)
 /* Returns 1 if @name exists and stays, 0 or an errno. */
 static int stays(const struct fs_backing_dir *dir, const char *name)
 {
-	if (is_going(dir, name))
-		return 0;
-	return fs_resolve_exists(&dir->place, name);
+	int exists = is_going(dir, name)
+			     ? 0
+			     : fs_resolve_exists(&dir->place, name);
+	char home[FS_NAME_SIZE];
+
+	/* No other request changes the directory now. */
+	if (exists == 1 && fs_home_link(dir->place.dirfd, name, -1, home) ==
+				   FS_HOME_DOOMED)
+		exists = unlinkat(dir->place.dirfd, name, 0) ? -errno : 0;
+	return exists;
 }
 
 /* Returns 1 if @name is shown by just that name and stays, 0 or an errno. */

@@ -18,13 +18,17 @@ int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
 int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 			     struct fs_entry *out)
 {
+	int err;
+
 	/* Root can remount a read-only mount as writable. */
 	if (!fs->read_write)
 		return -EROFS;
 	if (fs_node_of(fs, parent)->kind == FS_KIND_SINGLE ||
 	    fs_deleted_is_hidden(name))
 		return -EPERM;
-	return fs_entry_enter(fs, parent, name, out);
+	err = fs_entry_enter(fs, parent, name, out);
+	out->changes = true;
+	return err;
 }
 
 void fs_entry_leave(struct fs_entry *entry)

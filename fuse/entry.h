@@ -18,6 +18,8 @@ struct fs_entry {
 	struct fs_pin pin;
 	/* The name as shown. */
 	const char *name;
+	/* The request may change it. */
+	bool changes;
 };
 
 /*

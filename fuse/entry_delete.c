@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "entry.h"
 #include "links.h"
 #include "view.h"
@@ -45,6 +46,7 @@ void fs_entry_clear_dir(const struct fs_entry *entry,
 	struct fs *fs = entry->fs;
 	int fd = found->probe.fd;
 
+	fs_aside_finish_all(fs, fd);
 	fs_deleted_purge_at(fs, fd);
 	fs_links_purge_at(fs, fd);
 	fs_deleted_leave(fs, fd, entry->pin.fd);

@@ -101,6 +101,8 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	struct fs_probe *probe = &found->probe;
 	const struct place place = {.fd = probe->fd, .home = probe->home};
 
+	if (fs_home_is_aside(probe->home))
+		return 0;
 	if (probe->home[0]) {
 		fs_links_lock(fs);
 		if (fs->read_write) {

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "fs.h"
+#include "home.h"
 #include "getattr.h"
 #include "links.h"
 #include "listing.h"
@@ -216,6 +218,26 @@ static int resolve(struct fs *fs, struct fs_listing *listing,
 	return err;
 }
 
+/*
+ * Is @d shown, as far as files that stepped aside are concerned?  Tidies up what
+ * another mount has left of them.  *@type: unknown for a name of another file.
+ */
+static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
+		      unsigned char *type)
+{
+	bool may_be_link = d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
+	enum fs_home_link kind = FS_HOME_NO_LINK;
+	char home[FS_NAME_SIZE];
+
+	if (may_be_link)
+		kind = fs_home_link(dirfd, d->d_name, -1, home);
+	if (fs->read_write && (fs_home_is_aside(d->d_name) ||
+			       kind == FS_HOME_DOOMED || kind == FS_HOME_UNTIL))
+		fs_aside_finish(fs, dirfd, d->d_name);
+	*type = kind == FS_HOME_NO_LINK ? d->d_type : DT_UNKNOWN;
+	return kind != FS_HOME_DOOMED && !fs_aside_hides(dirfd, d->d_name);
+}
+
 /* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */
 static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
@@ -228,10 +250,12 @@ static int show(struct fs *fs, struct fs_listing *listing,
 			fs_deleted_purge_found(fs, listing->fd, d->d_name);
 		return 0;
 	}
-	if (fs_links_hides(fs, listing->fd, d->d_name))
+	if (fs_links_hides(fs, listing->fd, d->d_name) ||
+	    !show_link(fs, listing->fd, d, &out->type))
 		return 0;
-	out->ino = fs_getattr_ino(fs, listing->dev, d->d_ino);
-	out->type = d->d_type;
+	out->ino = fs_getattr_ino(fs, listing->dev,
+				  fs_links_ino(listing->fd, d->d_name, d->d_type,
+					       d->d_ino));
 	out->next_pos = listing->pages.pos + 1;
 	frame->fd = -1;
 	frame->kind = FS_KIND_OTHER;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aside.h"
 #include "getattr.h"
 #include "links.h"
 #include "lookup.h"
@@ -27,19 +28,35 @@ static int find_single(const struct fs_entry *entry, struct fs_found *out)
 	return 0;
 }
 
+/* Finds @entry in its directory. */
+static int find(const struct fs_entry *entry, struct fs_found *out)
+{
+	const struct fs_place place = fs_entry_place(entry);
+	int err = fs_resolve_find(&place, entry->name, out);
+
+	if (err || !entry->changes)
+		return err;
+	/* Before it changes it is where it belongs. */
+	err = fs_aside_settle(entry, out);
+	if (err)
+		fs_probe_close(&out->probe);
+	return err > 0 ? fs_resolve_find(&place, entry->name, out) : err;
+}
+
 int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 {
-	struct fs_place place;
 	int err = -ENOENT;
 
 	if (entry->dir->kind == FS_KIND_SINGLE)
 		err = find_single(entry, out);
-	else if (!fs_deleted_is_hidden(entry->name)) {
-		place = fs_entry_place(entry);
-		err = fs_resolve_find(&place, entry->name, out);
-	}
+	else if (!fs_deleted_is_hidden(entry->name))
+		err = find(entry, out);
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, out);
+	if (!err && fs_aside_hides(entry->pin.fd, out->name)) {
+		fs_probe_close(&out->probe);
+		err = -ENOENT;
+	}
 	return err == -ENOENT && strlen(entry->name) > FS_NAME_MAX
 		       ? -ENAMETOOLONG
 		       : err;

@@ -3,19 +3,18 @@
  * op_rename.c - rename, also over a file that is there
  *
  * OLD becomes NEW.  On the backing filesystem that is one rename(2) to the name
- * that is shown as NEW (backing_name.h); frames keep their suffix.  A file that
- * is shown as NEW already must be gone at the end, and there must be a NEW at
- * every moment, also after a crash:
+ * that is shown as NEW (backing_name.h); frames keep their suffix.  If a file is
+ * shown as NEW already, there is one step before which OLD and NEW are as they
+ * were, and behind which OLD has gone and NEW is what it was, also after a crash:
  *
- *   neither is a sparse   rename over it if the backing names are the same;
- *   frame                 otherwise as if only one were a frame
- *   both are frames       exchange both, so that NEW is the new one at once;
- *                         delete the old one, which is at OLD's place now; give
- *                         the new one its own suffix, if it differs
- *   only one is a frame   rename OLD beside NEW: as long as both are there, the
- *                         frame is shown by its full name; delete the old one
- *   and both would have   exchange them and delete the old one
- *   the same name
+ *   neither is a sparse frame   rename(2) over the name of NEW
+ *   only NEW is                 NEW steps aside (aside.h), and leaves a link;
+ *                               rename(2) over that
+ *   OLD is                      NEW steps aside; OLD changes places with the link,
+ *                               which is doomed by that
+ *
+ * One of them may be no frame.  Then a frame goes by its name without a suffix
+ * meanwhile, by which it is shown as before; afterwards it gets its suffix.
  *
  * NEW is one of the two after a loss of power, too; see durable.h.
  *
@@ -24,8 +23,10 @@
  * One of several names of a frame is a symbolic link (links.h): the link gets
  * the new name, and the frame stays where it is.
  *
- * Without RENAME_EXCHANGE on the backing filesystem, the old one is hidden
- * first; then there is a moment without NEW.
+ * Without RENAME_EXCHANGE or symbolic links on the backing filesystem, a sparse
+ * frame is deleted before OLD gets its name: there is a moment without NEW.  If a
+ * name without a suffix would be shown as another one (a text called x.b2), OLD
+ * moves beside NEW, which is shown by its full name until it is deleted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "durable.h"
 #include "home.h"
 #include "links.h"
@@ -157,43 +159,165 @@ static int move_after(struct fs_renaming *r)
 	return err ? err : move(r, RENAME_NOREPLACE);
 }
 
-/* Exchanges both, then deletes NEW, which is where OLD was. */
-static int move_by_exchange(struct fs_renaming *r)
+/* Is its entry a directory, and no link to one? */
+static bool is_directory(const struct fs_side *side)
+{
+	return fs_side_is_sparse(side) && !fs_side_is_name(side);
+}
+
+/* NEW is a link to where it lies, and is replaced in the next step. */
+static int step_aside(struct fs_renaming *r)
+{
+	struct fs_side *to = &r->to;
+	bool by_old = is_same_dir(r) && is_directory(&r->from);
+	const char *old = by_old ? r->from.found.name : NULL;
+	char aside[FS_NAME_SIZE];
+	struct stat st;
+	int err;
+
+	if (fs_side_is_name(to)) {
+		/* The link would lead to another frame there. */
+		if (!old && fstatat(r->from.entry.pin.fd, to->found.probe.home,
+				    &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return -EXDEV;
+		return fs_aside_relink(to->entry.pin.fd, to->found.name,
+				       to->found.probe.home, old, false);
+	}
+	err = fs_aside_step(to->entry.pin.fd, to->found.name, old, aside);
+	if (err)
+		return err;
+	fs_renaming_move(r->fs, to, &to->entry, aside);
+	memcpy(r->aside, aside, sizeof(aside));
+	return 0;
+}
+
+static void step_back(struct fs_renaming *r)
+{
+	const struct fs_side *to = &r->to;
+	int fd = to->entry.pin.fd;
+
+	if (fs_side_is_name(to))
+		(void)!fs_aside_relink(fd, to->found.name,
+				       to->found.probe.home, NULL, true);
+	else if (fs_aside_return(fd, to->found.name, r->aside) == 0)
+		fs_renaming_move(r->fs, to, &to->entry, to->found.name);
+}
+
+/* Puts OLD at the place of the link that NEW has left. */
+static int take_place(struct fs_renaming *r)
 {
 	const char *old = r->from.found.name, *taken = r->to.found.name;
-	struct fs_entry *from = &r->from.entry, *to = &r->to.entry;
-	struct fs_found left = r->to.found;
-	int err = fs_renaming_entry(from, old, to, taken, RENAME_EXCHANGE);
+	const struct fs_entry *from = &r->from.entry, *to = &r->to.entry;
+	bool exchanges = is_directory(&r->from);
+	int err = fs_renaming_entry(from, old, to, taken,
+				    exchanges ? RENAME_EXCHANGE : 0);
 
-	if (err == -EINVAL)
-		return move_after(r);
 	if (err)
 		return err;
 	fs_renaming_move(r->fs, &r->from, to, taken);
-	fs_renaming_move(r->fs, &r->to, from, old);
-	snprintf(left.name, sizeof(left.name), "%s", old);
-	if (fs_side_is_name(&r->to))
-		err = unlinkat(from->pin.fd, old, 0) ? -errno : 0;
-	else
-		err = fs_entry_delete(from, &left);
-	if (err) {
-		if (fs_renaming_entry(from, old, to, taken, RENAME_EXCHANGE) ==
-		    0) {
-			fs_renaming_move(r->fs, &r->from, from, old);
-			fs_renaming_move(r->fs, &r->to, to, taken);
-		}
-		return err;
-	}
-	/* It is shown as NEW by either name; prefer its own suffix. */
-	if (strcmp(taken, r->name) != 0 &&
-	    fs_renaming_entry(to, taken, to, r->name, RENAME_NOREPLACE) == 0)
-		fs_renaming_move(r->fs, &r->from, to, r->name);
+	/* It is not shown; a listing removes what cannot be removed now. */
+	if (exchanges)
+		unlinkat(from->pin.fd, old, 0);
 	return 0;
+}
+
+/* Deletes what NEW was, which lies aside; a listing does it if we cannot. */
+static void delete_aside(const struct fs_renaming *r)
+{
+	struct fs_found left = r->to.found;
+	int err;
+
+	if (fs_side_is_name(&r->to))
+		return;
+	memcpy(left.name, r->aside, sizeof(left.name));
+	err = fs_entry_delete(&r->to.entry, &left);
+	if (err)
+		fs_logger_write(r->fs->logger, B2F_LOG_WARNING,
+				"%s: %s has been replaced, but is still there: "
+				"%s",
+				r->fs->source.path, left.name, strerror(-err));
+}
+
+static int move_over_aside(struct fs_renaming *r)
+{
+	int lock = fs_aside_lock(r->to.entry.pin.fd), other = -1;
+	int err;
+
+	if (!is_same_dir(r))
+		other = fs_aside_lock(r->from.entry.pin.fd);
+	err = step_aside(r);
+	if (err == -EINVAL || err == -EPERM || err == -EOPNOTSUPP) {
+		err = fs_side_is_name(&r->to) ? err : move_after(r);
+	} else if (!err) {
+		err = take_place(r);
+		if (err)
+			step_back(r);
+		else
+			delete_aside(r);
+	}
+	if (lock >= 0)
+		close(lock);
+	if (other >= 0)
+		close(other);
+	return err;
+}
+
+/* Renames the frame @side where it is. */
+static int call(struct fs_renaming *r, struct fs_side *side, const char *name)
+{
+	const struct fs_entry *entry = &r->to.entry;
+	int err = fs_renaming_entry(entry, side->found.name, entry, name,
+				    RENAME_NOREPLACE);
+
+	if (err)
+		return err;
+	fs_renaming_move(r->fs, side, entry, name);
+	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
+	return 0;
+}
+
+/* OLD takes the name that NEW has on the backing filesystem. */
+static int take_name(struct fs_renaming *r)
+{
+	char name[FS_NAME_SIZE];
+	int err;
+
+	memcpy(name, r->name, sizeof(name));
+	memcpy(r->name, r->to.found.name, sizeof(r->name));
+	err = is_directory(&r->from) || is_directory(&r->to)
+		      ? move_over_aside(r)
+		      : move_over(r);
+	if (err)
+		return err;
+	memcpy(r->from.found.name, r->to.found.name,
+	       sizeof(r->from.found.name));
+	/* It is shown as NEW by either name; prefer its own suffix. */
+	if (strcmp(r->from.found.name, name) != 0)
+		(void)!call(r, &r->from, name);
+	return 0;
+}
+
+/* The frame NEW goes by its name without a suffix, and so does OLD then. */
+static int take_bare_name(struct fs_renaming *r)
+{
+	char full[FS_NAME_SIZE];
+	int err;
+
+	memcpy(full, r->to.found.name, sizeof(full));
+	err = call(r, &r->to, r->to.entry.name);
+	if (err)
+		return err;
+	err = take_name(r);
+	if (err)
+		(void)!call(r, &r->to, full);
+	return err;
 }
 
 static int replace(struct fs_renaming *r)
 {
-	bool same_name = strcmp(r->name, r->to.found.name) == 0;
+	bool from_is_frame = fs_side_is_frame(&r->from);
+	bool to_is_frame = fs_side_is_frame(&r->to);
+	char stem[FS_NAME_SIZE];
 	int err;
 
 	if (fs_side_is_dir(&r->from) != fs_side_is_dir(&r->to))
@@ -204,13 +328,13 @@ static int replace(struct fs_renaming *r)
 	err = fs_renaming_make_durable(r, &r->from, &r->to);
 	if (err)
 		return err;
-	if (same_name && !fs_side_is_sparse(&r->from) &&
-	    !fs_side_is_sparse(&r->to))
-		return move_over(r);
-	if (same_name ||
-	    (fs_side_is_frame(&r->from) && fs_side_is_frame(&r->to)))
-		return move_by_exchange(r);
-	return move_beside(r);
+	if (strcmp(r->name, r->to.found.name) == 0 ||
+	    (from_is_frame && to_is_frame))
+		return take_name(r);
+	/* A frame of such a name would be shown by another one. */
+	if (fs_suffix_stem(r->to.entry.name, stem))
+		return move_beside(r);
+	return from_is_frame ? take_name(r) : take_bare_name(r);
 }
 
 /*

@@ -2,6 +2,7 @@
 /* probe.c - is this file of the backing filesystem a frame, and how large? */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -188,41 +189,48 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
  * Replaces @probe, a symbolic link, by the frame at its home, if it is a name
  * of one.  Returns whether it is.
  */
-static bool follow_home(struct fs_tree *tree, int dirfd, struct fs_probe *probe)
+static bool follow_home(struct fs_tree *tree, int dirfd, const char *home,
+			struct fs_probe *probe)
 {
-	char home[FS_NAME_SIZE];
 	struct stat st, index;
 	int fd;
 
-	if (!fs_home_of(probe->fd, "", home) ||
-	    fs_tree_open_at(tree, dirfd, home, &fd, &st))
+	if (fs_tree_open_at(tree, dirfd, home, &fd, &st))
 		return false;
-	if (!S_ISDIR(st.st_mode) || fs_probe_index(fd, true, &index)) {
+	/* Any file may lie aside. */
+	if (fs_home_is(home) &&
+	    (!S_ISDIR(st.st_mode) || fs_probe_index(fd, true, &index))) {
 		close(fd);
 		return false;
 	}
 	close(probe->fd);
 	probe->fd = fd;
 	probe->st = st;
-	memcpy(probe->home, home, sizeof(home));
+	snprintf(probe->home, sizeof(probe->home), "%s", home);
 	return true;
 }
 
-/* Opens @name, or the frame of which it is one of several names. */
+/* Opens @name, or what it is a name of. */
 static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		      struct fs_probe *probe)
 {
-	char stem[FS_NAME_SIZE];
+	char home[FS_NAME_SIZE];
+	enum fs_home_link kind;
 	int err;
 
 	for (int i = 0; i < TRIES; i++) {
 		fs_probe_close(probe);
+		probe->home[0] = '\0';
 		err = fs_tree_open_at(tree, dirfd, name, &probe->fd,
 				      &probe->st);
-		if (err || !S_ISLNK(probe->st.st_mode) ||
-		    !fs_suffix_stem(name, stem) ||
-		    follow_home(tree, dirfd, probe))
+		if (err || !S_ISLNK(probe->st.st_mode))
 			return err;
+		kind = fs_home_link(dirfd, name, probe->fd, home);
+		if (kind == FS_HOME_DOOMED)
+			return -ENOENT;
+		if (kind == FS_HOME_NO_LINK ||
+		    follow_home(tree, dirfd, home, probe))
+			return 0;
 		/* The frame may have just come back to this very name. */
 	}
 	return 0;
@@ -232,16 +240,18 @@ int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out)
 {
 	struct fs_probe probe = {.fd = -1};
+	const char *at;
 	int err, tries = 0;
 
 	do {
 		err = open_entry(tree, dirfd, name, &probe);
 		if (err)
 			break;
+		at = probe.home[0] ? probe.home : name;
 		if (S_ISDIR(probe.st.st_mode))
-			err = probe_directory(name, &probe);
+			err = probe_directory(at, &probe);
 		else
-			err = probe_file(tree, dirfd, name, &probe);
+			err = probe_file(tree, dirfd, at, &probe);
 	} while (err == -ESTALE && ++tries < TRIES);
 	if (err)
 		fs_probe_close(&probe);

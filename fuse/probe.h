@@ -25,8 +25,8 @@ struct fs_probe {
 	/* The rest is for frames only. */
 	bool sparse;
 	/*
-	 * The home of the frame (links.h), if this is one of several names; or
-	 * "".
+	 * The home of the frame (links.h), if this is one of several names, or
+	 * where it lies aside (aside.h); or "".
 	 */
 	char home[FS_NAME_SIZE];
 	/* How many names the frame has; 0: only one. */

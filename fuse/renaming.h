@@ -25,6 +25,8 @@ struct fs_renaming {
 	bool replaces;
 	/* The backing name that @from gets. */
 	char name[FS_NAME_SIZE];
+	/* Where what was at @to lies until it is deleted (aside.h). */
+	char aside[FS_NAME_SIZE];
 };
 
 static inline bool fs_side_is_sparse(const struct fs_side *side)

@@ -11,7 +11,9 @@ import stat
 import subprocess
 import threading
 
-from mounting import SANITIZED, Mount, error_of, main, make
+from mounting import (BUILD, SANITIZED, Mount, error_of, main, make,
+                      unmount)
+from scratch import stock_bytes
 
 NOREPLACE, EXCHANGE = 1, 2
 libc = ctypes.CDLL(None, use_errno=True)
@@ -40,6 +42,15 @@ def put(kind, folder, name, local):
     """Makes @kind, shown as @name, below the mount; and what is like it."""
     src = pathlib.Path(folder)
     local = pathlib.Path(local)
+    if kind == "linked":
+        home = (src / name).with_name(".bloscfs-linked-0123456789abcdef.b2frame")
+        shutil.copytree("templates/frame", home)
+        for i, other in enumerate((name, f"{name}-too")):
+            (src / f"{other}.b2frame").symlink_to(home.name)
+            (home / f".link.{i}").symlink_to(f"{pathlib.Path(other).name}.b2frame")
+        (local / name).write_bytes(CONTENT["frame"])
+        os.link(local / name, local / f"{name}-too")
+        return
     if kind in FRAMES:
         suffix = {"frame": ".b2frame", "bare": "", "b2nd": ".b2nd",
                   "contiguous": ".b2"}[kind]
@@ -309,6 +320,96 @@ def test_without_exchange():
             play(f"c{n}", old, new, 0, n % 2 == 0, True)
         assert rename("mnt/c0/d/new", "mnt/c1/new", EXCHANGE) == errno.EINVAL
     subprocess.run(["grep", "-q", "INJECTED", "trace"], check=True)
+
+
+def content_of(path):
+    """As a program without bloscfs finds it; None: there is nothing to read."""
+    if not path.exists():
+        return None
+    if path.is_dir() or path.read_bytes()[2:9] == b"b2frame":
+        return stock_bytes(path)
+    return path.read_bytes()
+
+
+def states_in_source(top, name):
+    """What is behind the names in SOURCE that can be shown as @name."""
+    names = (top / (name + suffix)
+             for suffix in ("", ".b2frame", ".b2nd", ".b2", ".b2f"))
+    return [c for c in map(content_of, names) if c is not None]
+
+
+def rename_and_die(old, new, number):
+    """Kills the daemon before the @number-th change of a directory.  Returns
+    whether that came."""
+    armed = pathlib.Path("armed").absolute()
+    mount = Mount("src", "mnt", "-s", "-o", "small=16k", wrap=[
+        "env", f"B2F_KILL_AT={number} {armed}",
+        f"LD_PRELOAD={BUILD}/kill_at.so",
+        "ASAN_OPTIONS=verify_asan_link_order=0"]).__enter__()
+    for path in old, new:
+        os.stat(f"mnt/{path}")
+    armed.touch()
+    error = rename(f"mnt/{old}", f"mnt/{new}", 0)
+    assert error in (0, errno.ENOTCONN, errno.ECONNABORTED), error
+    unmount(mount.path, True)
+    killed = mount.process.wait() != 0
+    mount.log_file.close()
+    armed.unlink()
+    assert killed or not error
+    return killed
+
+
+def die_at_each_step(old_kind, new_kind, other_folder):
+    shutil.rmtree("src", ignore_errors=True)
+    shutil.rmtree("local", ignore_errors=True)
+    src, local = pathlib.Path("src"), pathlib.Path("local")
+    new = "d/new" if other_folder else "new"
+    number, killed = 0, True
+    while killed:
+        number += 1
+        for top in src, local:
+            shutil.rmtree(top, ignore_errors=True)
+            (top / "d").mkdir(parents=True)
+        put(old_kind, src, "old", local)
+        put(new_kind, src, new, local)
+        before = look("local")
+        os.rename("local/old", f"local/{new}")
+        after = look("local")
+        killed = rename_and_die("old", new, number)
+        found = states_in_source(src, "old"), states_in_source(src, new)
+        assert found in [
+            ([before["old"][1]], [before[new][1]]), ([], [after[new][1]])], (
+                number, [[x[:10] for x in y] for y in found])
+        for _ in range(2):
+            with Mount("src", "mnt"):
+                assert os.stat(f"mnt/{new}").st_size in (
+                    len(before[new][1]), len(after[new][1]))
+                shown = look("mnt")
+                assert shown in (before, after), (number, shown.keys())
+        assert killed or shown == after
+        left = [x for _, folders, files in os.walk(src)
+                for x in folders + files
+                if x.startswith((".bloscfs-deleted", ".bloscfs-replaced"))]
+        assert not left, (number, left)
+    return number - 1
+
+
+def test_a_kill_at_each_step():
+    """Both are what they were, or OLD is NEW, also without the daemon."""
+    templates()
+    kinds = ["frame", "b2nd", "contiguous", "text", "linked"]
+    pairs = itertools.product(kinds, kinds, (False, True))
+    # Names of one frame stay in one directory.
+    cases = [(old, new, other) for old, new, other in pairs
+             if old != "linked" or (new != "linked" and not other)]
+    n = 0
+    for case in cases[::5 if SANITIZED else 1]:
+        try:
+            n += die_at_each_step(*case)
+        except BaseException:
+            print("case", *case)
+            raise
+    print(f"{n} kills")
 
 
 main()

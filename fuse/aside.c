@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* aside.c - a file that another one is about to replace */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "aside.h"
+#include "dir.h"
+#include "home.h"
+
+/* Another mount tidies up for a moment; any user can hold a lock for ever. */
+#define TRIES	100
+#define WAIT_NS 10000000
+
+static int open_to_lock(int path_fd)
+{
+	return openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int fs_aside_lock(int path_fd)
+{
+	const struct timespec wait = {.tv_nsec = WAIT_NS};
+	int fd = open_to_lock(path_fd);
+
+	for (int i = 0; fd >= 0 && i < TRIES; i++) {
+		if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			break;
+		nanosleep(&wait, NULL);
+	}
+	return fd;
+}
+
+/* The lock by which a mount tidies up, or -1 if another one is at it. */
+static int lock_alone(int path_fd)
+{
+	int fd = open_to_lock(path_fd);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int fs_aside_step(int dirfd, const char *name, const char *old,
+		  char aside[FS_NAME_SIZE])
+{
+	char target[FS_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
+	int err = fs_home_new_aside(name, there);
+
+	if (err)
+		return err;
+	fs_home_target(there, old, target);
+	if (symlinkat(target, dirfd, there))
+		return -errno;
+	if (renameat2(dirfd, name, dirfd, there, RENAME_EXCHANGE)) {
+		err = -errno;
+		unlinkat(dirfd, there, 0);
+		return err;
+	}
+	memcpy(aside, there, sizeof(there));
+	return 0;
+}
+
+/* Is @name in @dirfd a link to @aside, or to itself if it is that? */
+static bool leads_to(int dirfd, const char *name, const char *aside)
+{
+	char home[FS_NAME_SIZE];
+
+	return fs_home_of(dirfd, name, home) && strcmp(home, aside) == 0;
+}
+
+int fs_aside_return(int dirfd, const char *name, const char *aside)
+{
+	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE))
+		return -errno;
+	/* A listing removes what cannot be removed now. */
+	unlinkat(dirfd, aside, 0);
+	return 0;
+}
+
+int fs_aside_relink(int dirfd, const char *name, const char *home,
+		    const char *old, bool is_plain)
+{
+	char target[FS_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
+	int err = fs_home_new_aside(name, there);
+
+	if (err)
+		return err;
+	fs_home_target(home, old, target);
+	if (symlinkat(is_plain ? home : target, dirfd, there))
+		return -errno;
+	if (renameat(dirfd, there, dirfd, name)) {
+		err = -errno;
+		unlinkat(dirfd, there, 0);
+	}
+	return err;
+}
+
+int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
+{
+	const char *aside = found->probe.home;
+	int dirfd = entry->pin.fd, err = 0, lock;
+
+	if (!fs_home_is_aside(aside))
+		return 0;
+	lock = lock_alone(dirfd);
+	if (lock < 0)
+		return -EBUSY;
+	if (leads_to(dirfd, found->name, aside))
+		err = fs_aside_return(dirfd, found->name, aside);
+	close(lock);
+	return err ? err : 1;
+}
+
+/* What the directory of a file that lies aside says of it. */
+struct verdict {
+	const char *aside;
+	/* The link that leads to it, or "". */
+	char name[FS_NAME_SIZE];
+	/* Another file has its name. */
+	bool is_replaced;
+};
+
+static int judge(void *arg, int dirfd, const struct dirent *d)
+{
+	struct verdict *v = arg;
+
+	if (strcmp(d->d_name, v->aside) == 0)
+		return 0;
+	if (leads_to(dirfd, d->d_name, v->aside))
+		snprintf(v->name, sizeof(v->name), "%s", d->d_name);
+	else if (fs_home_is_aside_of(v->aside, d->d_name))
+		v->is_replaced = true;
+	return 0;
+}
+
+bool fs_aside_hides(int dirfd, const char *aside)
+{
+	struct verdict v = {.aside = aside};
+
+	if (!fs_home_is_aside(aside))
+		return false;
+	return leads_to(dirfd, aside, aside) ||
+	       fs_dir_each(dirfd, judge, &v) || v.name[0] || v.is_replaced;
+}
+
+/* Deletes what lies at @aside, which has been replaced. */
+static void delete_aside(struct fs *fs, int dirfd, const char *aside)
+{
+	struct fs_deleted *deleted;
+	struct stat st;
+
+	if (fstatat(dirfd, aside, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	if (!S_ISDIR(st.st_mode))
+		unlinkat(dirfd, aside, 0);
+	else if (fs_deleted_hide(fs, dirfd, aside, &deleted) == 0)
+		fs_deleted_finish(fs, deleted);
+}
+
+static void finish_aside(struct fs *fs, int dirfd, const char *aside)
+{
+	struct verdict v = {.aside = aside};
+
+	if (leads_to(dirfd, aside, aside))
+		unlinkat(dirfd, aside, 0);
+	else if (fs_dir_each(dirfd, judge, &v))
+		return;
+	else if (v.name[0])
+		(void)!fs_aside_return(dirfd, v.name, aside);
+	else if (v.is_replaced)
+		delete_aside(fs, dirfd, aside);
+}
+
+void fs_aside_finish(struct fs *fs, int dirfd, const char *name)
+{
+	char home[FS_NAME_SIZE];
+	int lock = lock_alone(dirfd);
+	enum fs_home_link kind;
+
+	if (lock < 0)
+		return;
+	kind = fs_home_link(dirfd, name, -1, home);
+	if (fs_home_is_aside(name))
+		finish_aside(fs, dirfd, name);
+	else if (kind == FS_HOME_DOOMED)
+		unlinkat(dirfd, name, 0);
+	else if (kind == FS_HOME_UNTIL && fs_home_is(home))
+		(void)!fs_aside_relink(dirfd, name, home, NULL, true);
+	close(lock);
+}
+
+static int finish_each(void *fs, int dirfd, const struct dirent *d)
+{
+	if (fs_home_is_aside(d->d_name) || d->d_type == DT_LNK ||
+	    d->d_type == DT_UNKNOWN)
+		fs_aside_finish(fs, dirfd, d->d_name);
+	return 0;
+}
+
+void fs_aside_finish_all(struct fs *fs, int dirfd)
+{
+	(void)!fs_dir_each(dirfd, finish_each, fs);
+}
