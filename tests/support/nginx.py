@@ -67,8 +67,13 @@ http {{
 """
 
 
+# Where scripts/setup unpacks it.
+UNPACKED = pathlib.Path(sys.executable).parents[1] / "nginx/usr/sbin"
+
+
 def find():
-    return shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    return shutil.which("nginx", path=f"{UNPACKED}:{os.environ['PATH']}:"
+                                      "/usr/sbin")
 
 
 def require():
