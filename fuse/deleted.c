@@ -264,8 +264,11 @@ static int make_own_dir(const struct fs_deleted_dir *dir)
 	if (mkdirat(dir->base_fd, HIDDEN, 0700) && errno != EEXIST)
 		return -errno;
 	top = open_own(dir->base_fd, HIDDEN);
-	if (top < 0)
+	if (top < 0) {
+		/* Some filesystems give it a mode that others can use. */
+		unlinkat(dir->base_fd, HIDDEN, AT_REMOVEDIR);
 		return top;
+	}
 	if (mkdirat(top, dir->id, 0700) && errno != EEXIST) {
 		fd = -errno;
 		close(top);

@@ -109,6 +109,7 @@ static void warn_auto_unmount(struct fs *fs)
 /* Decides whether the mount is writable, and logs once if not. */
 static void decide_writing(struct fs *fs)
 {
+	const char *weak;
 	int err;
 
 	if (fs->options.read_only || fs->source.is_url)
@@ -119,6 +120,12 @@ static void decide_writing(struct fs *fs)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: mounted read-only: %s", fs->options.source,
 				strerror(-err));
+	weak = err ? NULL : fs_source_weakness(&fs->source);
+	if (weak)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: is on %s, where a crash may undo a "
+				"commit: see BACKINGS in bloscfs(5)",
+				fs->options.source, weak);
 }
 
 static void on_deleted(void *arg, struct fs_deleted *deleted)

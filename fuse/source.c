@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "b2frame/frame.h"
@@ -15,6 +17,11 @@
 #include "b2frame/remote.h"
 #include "source.h"
 #include "suffix.h"
+
+/* Older headers do not have it. */
+#ifndef SMB2_SUPER_MAGIC
+#define SMB2_SUPER_MAGIC 0xfe534d42
+#endif
 
 static int give_reason(char reason[FS_REASON_SIZE], const char *path, int err)
 {
@@ -231,6 +238,32 @@ int fs_source_check_write(const struct fs_source *source)
 	int mode = source->sparse ? W_OK | X_OK : W_OK;
 
 	return faccessat(source->fd, name, mode, AT_EACCESS) ? -errno : 0;
+}
+
+/* Where a commit may not be one step, or not survive when it is acknowledged. */
+static const struct {
+	/* f_type of statfs(2). */
+	uint32_t type;
+	const char *name;
+} weak[] = {
+	{MSDOS_SUPER_MAGIC, "FAT"},
+	{EXFAT_SUPER_MAGIC, "exFAT"},
+	{FUSE_SUPER_MAGIC, "a FUSE filesystem"},
+	{SMB_SUPER_MAGIC, "SMB"},
+	{CIFS_SUPER_MAGIC, "SMB"},
+	{SMB2_SUPER_MAGIC, "SMB"},
+};
+
+const char *fs_source_weakness(const struct fs_source *source)
+{
+	struct statfs st;
+
+	if (fstatfs(source->fd, &st))
+		return NULL;
+	for (size_t i = 0; i < sizeof(weak) / sizeof(weak[0]); i++)
+		if ((uint32_t)st.f_type == weak[i].type)
+			return weak[i].name;
+	return NULL;
 }
 
 void fs_source_fini(struct fs_source *source)

@@ -70,6 +70,12 @@ B2F_MUST_CHECK
 int fs_source_check_write(const struct fs_source *source);
 
 /*
+ * The name of the filesystem of @source if it is one that may not keep the promises of
+ * a commit (bloscfs(5), BACKINGS), or NULL.
+ */
+const char *fs_source_weakness(const struct fs_source *source);
+
+/*
  * Looks at MOUNTPOINT @path.  Free *@out with fs_source_mountpoint_fini(),
  * also after an error.  Returns 0, -ENOTDIR (neither file nor directory) or an
  * errno; then @reason is set.

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Filesystems below SOURCE that keep less than ext4."""
+import contextlib
+import os
+
+import power_disk
+from mounting import Mount, data, main
+
+
+@contextlib.contextmanager
+def ntfs():
+    """A filesystem in ./disk that is a FUSE server, where all may do all."""
+    with open("image", "wb") as f:
+        f.truncate(64 << 20)
+    power_disk.run("mkntfs", "-Q", "-q", "-F", "image")
+    os.mkdir("disk")
+    power_disk.run("ntfs-3g", "image", "disk")
+    try:
+        yield
+    finally:
+        power_disk.unmount("disk")
+
+
+def test_frames_are_written_and_nothing_else_stays():
+    with ntfs():
+        os.mkdir("disk/src")
+        pieces = {n: data(300000, seed=n) for n in range(4)}
+        with Mount("disk/src", "mnt") as m:
+            assert "is on a FUSE filesystem" in m.log(), m.log()
+            for n, piece in pieces.items():
+                with open(f"mnt/{n}", "wb") as f:
+                    f.write(piece)
+                    os.fsync(f.fileno())
+            with open("mnt/0", "rb") as f:
+                os.unlink("mnt/0")
+                assert f.read() == pieces[0]
+            os.rename("mnt/1", "mnt/2")
+            assert sorted(os.listdir("mnt")) == ["2", "3"]
+        assert sorted(os.listdir("disk/src")) == ["2.b2frame", "3.b2frame"]
+        with Mount("disk/src", "mnt"):
+            for name, n in (("2", 1), ("3", 3)):
+                with open(f"mnt/{name}", "rb") as f:
+                    assert f.read() == pieces[n]
+
+
+def test_disk_that_keeps_all_is_not_warned_of():
+    os.mkdir("src")
+    with Mount("src", "mnt") as m:
+        assert "BACKINGS" not in m.log(), m.log()
+
+
+main()
