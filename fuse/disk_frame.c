@@ -106,7 +106,10 @@ static int reset_single(struct fs *fs, struct fs_node *node, int fd,
 int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 		       struct b2f_frame **out)
 {
-	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	struct b2f_frame_options options = {
+		.log = fs_logger_sink(fs->logger),
+		.no_locking = fs->config.write.no_locking,
+	};
 	char *label = NULL;
 	struct stat index;
 	int err;

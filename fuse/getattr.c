@@ -212,7 +212,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	struct b2f_file_now now;
 	struct timespec mtime;
 
-	if (fs_open_frame_refresh(fs, frame, &probe.index))
+	if (fs_open_frame_refresh(fs, frame, &probe.index, 0))
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
 	b2f_file_now_get(frame->file, &now);

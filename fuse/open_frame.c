@@ -12,6 +12,9 @@
 #define WAIT_NS 20000000
 #define WAITS	3
 
+/* And for a program that has locked it. */
+#define OPEN_WAIT_MS 3000
+
 void fs_open_frame_init(struct fs_open_frames *frames)
 {
 	TAILQ_INIT(&frames->all);
@@ -49,12 +52,14 @@ static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 			  struct stat *index, bool *settled)
 {
 	const struct timespec pause = {.tv_nsec = WAIT_NS};
+	struct b2f_frame_stamp stamp;
 	int err = 0;
 
 	for (int i = 0; i <= WAITS; i++) {
 		err = fs_probe_index(pin->fd, pin->node->sparse, index);
-		*settled = !err && fs_seen_is_settled(index);
-		if (err || *settled || index->st_ctim.tv_nsec == 0 ||
+		stamp = b2f_frame_stamp_of(index);
+		*settled = !err && b2f_frame_stamp_is_settled(&stamp);
+		if (err || *settled || b2f_frame_stamp_is_coarse(&stamp) ||
 		    is_own(fs, pin->node, index))
 			break;
 		if (i < WAITS)
@@ -192,7 +197,7 @@ static bool is_replaced(struct fs *fs, const struct fs_open_frame *frame)
 /* Takes in foreign changes of @frame before it is shared. */
 static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 {
-	int err = fs_open_frame_refresh(fs, frame, NULL);
+	int err = fs_open_frame_refresh(fs, frame, NULL, OPEN_WAIT_MS);
 
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;

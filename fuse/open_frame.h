@@ -204,11 +204,12 @@ int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame);
 /*
  * Goes on with what another program wrote, if there are no changes here; the
  * ticker then tells the kernel.  @index: what the index was a moment ago, or
- * NULL.
+ * NULL.  A program that has locked the frame is waited for @wait_ms at most; then
+ * -EAGAIN.
  */
 B2F_MUST_CHECK
 int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
-			  const struct stat *index);
+			  const struct stat *index, uint32_t wait_ms);
 
 /* Has the ticker tell the kernel to drop what it cached of @frame. */
 void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);

@@ -37,7 +37,7 @@ static struct ending look_back(const struct fs_open_frame *frame)
 		return end;
 	stamp = b2f_frame_stamp_of(&index);
 	end.as_left = b2f_frame_stamp_equal(&stamp, &end.now.stamp);
-	end.settled = end.as_left && fs_seen_is_settled(&index);
+	end.settled = end.as_left && b2f_frame_stamp_is_settled(&stamp);
 	return end;
 }
 

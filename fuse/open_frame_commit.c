@@ -251,7 +251,7 @@ void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame)
 }
 
 int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
-			  const struct stat *index)
+			  const struct stat *index, uint32_t wait_ms)
 {
 	const struct fs_pin *pin = &frame->pin;
 	struct b2f_frame_stamp stamp;
@@ -266,11 +266,11 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	stamp = b2f_frame_stamp_of(index ? index : &seen);
 	/* b2f_file_refresh() waits for the end of a commit, so avoid it. */
 	b2f_file_now_get(frame->file, &now);
-	if (b2f_frame_stamp_equal(&now.stamp, &stamp)) {
+	if (b2f_frame_stamp_equal(&now.stamp, &stamp) && !now.in_doubt) {
 		fs_open_frame_take_foreign(fs, frame);
 		return 0;
 	}
-	err = b2f_file_refresh(frame->file, &changed);
+	err = b2f_file_refresh(frame->file, wait_ms, &changed);
 	if (!err && changed)
 		fs_open_frame_drop_cached(fs, frame);
 	return err;

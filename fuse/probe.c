@@ -71,9 +71,11 @@ bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
 
 struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe)
 {
-	if (!fs_seen_is_settled(&probe->index))
-		return (struct b2f_frame_stamp){0};
-	return b2f_frame_stamp_of(&probe->index);
+	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(&probe->index);
+
+	return b2f_frame_stamp_is_settled(&stamp)
+		       ? stamp
+		       : (struct b2f_frame_stamp){0};
 }
 
 void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,

@@ -409,7 +409,7 @@ bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
 	if (!begin_commit(fs->remote, node, false))
 		return false;
 	/* One that cannot be read stays as it is. */
-	foreign = !b2f_file_refresh(file, &foreign) && foreign;
+	foreign = !b2f_file_refresh(file, 0, &foreign) && foreign;
 	if (foreign) {
 		(void)move_on(fs, node, file, NULL);
 		note_foreign(fs, node);

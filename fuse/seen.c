@@ -2,15 +2,9 @@
 /*
  * seen.c - what the kernel and we have seen of the data of a file: the states
  */
-#include <time.h>
-
 #include "seen.h"
 
 #define SECOND_NS INT64_C(1000000000)
-
-/* The tick of the kernel's clock, and of filesystems that keep full seconds. */
-#define TICK_NS	       INT64_C(20000000)
-#define COARSE_TICK_NS INT64_C(2000000000)
 
 static bool is_same(const struct fs_seen *seen,
 		    const struct b2f_frame_stamp *stamp)
@@ -183,16 +177,4 @@ bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
 		seen->cache = FS_SEEN_SURE;
 	seen->nopen++;
 	return false;
-}
-
-bool fs_seen_is_settled(const struct stat *st)
-{
-	struct timespec now;
-	int64_t age;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	/* No program can set a ctime, unlike an mtime. */
-	age = (now.tv_sec - st->st_ctim.tv_sec) * SECOND_NS +
-	      (now.tv_nsec - st->st_ctim.tv_nsec);
-	return age > (st->st_ctim.tv_nsec ? TICK_NS : COARSE_TICK_NS);
 }

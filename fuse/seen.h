@@ -162,13 +162,6 @@ void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look);
 bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
 		       bool is_written);
 
-/*
- * Is the last change of the file so long ago that another one now would get
- * another time?  Clocks of filesystems tick every few milliseconds, some only
- * every other second; a younger file may change without a trace.
- */
-bool fs_seen_is_settled(const struct stat *st);
-
 /* seen_look.c */
 
 /*

@@ -78,6 +78,7 @@ struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
 static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 			 uint64_t nours, struct fs_look *look)
 {
+	struct b2f_frame_stamp stamp;
 	uint64_t nbegun, nended;
 	struct stat st;
 	int err;
@@ -90,9 +91,10 @@ static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 	pthread_mutex_lock(&fs->state_lock);
 	if (err)
 		return err;
+	stamp = b2f_frame_stamp_of(&st);
 	*look = (struct fs_look){
-		.stamp = b2f_frame_stamp_of(&st),
-		.settled = fs_seen_is_settled(&st),
+		.stamp = stamp,
+		.settled = b2f_frame_stamp_is_settled(&stamp),
 		.alone = nbegun - nended == nours && seen->nbegun == nbegun,
 	};
 	return 0;

@@ -80,7 +80,7 @@ static void tick_file(struct fs *fs, struct fs_open_frame *frame)
 	if (fs_open_frame_commit_old(fs, frame) == -EAGAIN)
 		return;
 	/* A frame that cannot be read stays as it is. */
-	(void)!fs_open_frame_refresh(fs, frame, NULL);
+	(void)!fs_open_frame_refresh(fs, frame, NULL, 0);
 }
 
 /*

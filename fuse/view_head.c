@@ -87,7 +87,7 @@ int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
 	 * fixed.
 	 */
 	if (changes)
-		(void)!fs_open_frame_refresh(fs, handle->frame, NULL);
+		(void)!fs_open_frame_refresh(fs, handle->frame, NULL, 0);
 	return b2f_file_is_npy(handle->frame->file) ? -ESTALE : 0;
 }
 

@@ -45,6 +45,8 @@ struct b2f_frame_options {
 	 */
 	int home_fd;
 	const char *home_name;
+	/* Take no part in the locks of C-Blosc2, where there is a lock file. */
+	bool no_locking;
 	/*
 	 * Take serialized objects (b2f_frame_objects()) for plain bytes, one
 	 * chunk behind the other: for copies chunk by chunk.
@@ -184,12 +186,14 @@ struct b2f_frame_peek {
 /*
  * Opens the frame @path below @dirfd (AT_FDCWD is allowed): reads and checks
  * header, metalayers, index and trailer, no chunk.  Memory: 8 bytes a chunk.
- * While another program rewrites the index it tries again for some 50 ms.
+ * While another program changes the frame it waits: for one that uses the locks of
+ * C-Blosc2 some seconds, for others until the files have been left alone for one
+ * tick of their clock.
  * Close *@out with b2f_frame_close().
  *
  * Returns 0, B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG,
- * -ENOMEM, or an errno of the filesystem (-ENOENT: no such path).  The cause
- * is logged.
+ * -EAGAIN (another program is still changing it), -ENOMEM, or an errno of the
+ * filesystem (-ENOENT: no such path).  The cause is logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
@@ -274,6 +278,14 @@ struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st);
 
 bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b);
+
+/*
+ * Is @stamp proof of a version: would a change that is made now have another one?
+ * Clocks of filesystems tick every few milliseconds, those of a *coarse* stamp only
+ * every other second; a file that is younger than that may change without a trace.
+ */
+bool b2f_frame_stamp_is_settled(const struct b2f_frame_stamp *stamp);
+bool b2f_frame_stamp_is_coarse(const struct b2f_frame_stamp *stamp);
 
 /*
  * True if they differ in nothing but what a change of attributes makes

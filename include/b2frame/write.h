@@ -209,6 +209,8 @@ struct b2f_file_now {
 	uint64_t cbytes;
 	/* The index as of the last commit, or as it was opened. */
 	struct b2f_frame_stamp stamp;
+	/* Another version may have that stamp, too: b2f_file_refresh() tells. */
+	bool in_doubt;
 	/* Something is to be committed. */
 	bool dirty;
 	/* Written to since the last commit, at @mtime. */
@@ -261,10 +263,11 @@ bool b2f_file_take_foreign(struct b2f_file *file);
 /*
  * Looks whether another program has changed the frame.  If so, and if nothing
  * here is dirty, @file continues with what is on disk now and *@changed is set.
- * Returns 0, or an errno: then @file stays as it is.
+ * If that program has locked it, waits @wait_ms at most.
+ * Returns 0, or an errno (-EAGAIN: it is still locked): then @file stays as it is.
  */
 B2F_MUST_CHECK
-int b2f_file_refresh(struct b2f_file *file, bool *changed);
+int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed);
 
 B2F_END_API
 

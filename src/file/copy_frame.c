@@ -20,6 +20,7 @@
 #include "frame/copy_target.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
+#include "store/turn.h"
 
 struct copy {
 	struct b2f_runtime *runtime;
@@ -162,7 +163,7 @@ static int check_source(const struct copy *c)
 	struct b2f_frame *again = NULL;
 	struct b2f_frame_stamp now;
 	struct b2f_why why;
-	int err = b2f_frame_reopen(c->frame, &again);
+	int err = b2f_frame_reopen(c->frame, B2F_TURN_WAIT_MS, &again);
 
 	if (err)
 		return err;

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "file/reading.h"
 #include "file/writer.h"
+#include "store/turn.h"
 
 /* Times that another program may change a frame while it is being opened. */
 #define TRIES 5
@@ -48,7 +49,8 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 				   w->durability, &txn);
 		if (err != -ESTALE)
 			break;
-		err = b2f_frame_reopen(*frame, &newer);
+		err = b2f_frame_reopen(*frame, B2F_TURN_WAIT_MS,
+				       &newer);
 		if (err)
 			break;
 		b2f_frame_close(*frame);

@@ -28,6 +28,7 @@
 #include "frame/txn_chunks.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_single.h"
+#include "store/turn.h"
 
 
 /* Commits that are tried while other programs change the frame; of a shared store. */
@@ -323,15 +324,19 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 	return 0;
 }
 
-/* Another program changed the frame: keeps its work, and adds ours. */
-static int merge_theirs(struct b2f_file *file)
+/*
+ * Another program changed the frame: keeps its work, and adds ours.  @is_locked:
+ * others are locked out.
+ */
+static int merge_theirs(struct b2f_file *file, bool is_locked)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_frame *theirs = NULL;
 	int err;
 
 	pthread_mutex_lock(&w->write_lock);
-	err = b2f_frame_reopen(file->frame, &theirs);
+	err = b2f_frame_reopen(file->frame,
+			       is_locked ? B2F_TURN_OURS : 0, &theirs);
 	if (!err) {
 		pthread_mutex_lock(&file->lock);
 		b2f_writer_wait_idle(file);
@@ -393,7 +398,7 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		/* After -EEXIST the next attempt takes another name. */
 		if (err == -ESTALE) {
 			b2f_txn_give_way(w->txn, i);
-			err = merge_theirs(file);
+			err = merge_theirs(file, is_locked);
 			if (err)
 				break;
 		}

@@ -2,6 +2,7 @@
 /* file_move.c - the frame of a file gets another place, and the file goes on there */
 #include "file/commit.h"
 #include "file/writer.h"
+#include "store/turn.h"
 
 /* Writers that come between a commit and the move are waited for so often. */
 #define TRIES 5
@@ -38,7 +39,7 @@ static int open_stored(struct b2f_file *file, struct b2f_frame **out)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file), *stored = NULL;
 	struct b2f_frame_stamp known;
-	int err = b2f_frame_reopen(frame, &stored);
+	int err = b2f_frame_reopen(frame, B2F_TURN_WAIT_MS, &stored);
 
 	b2f_frame_close(frame);
 	if (err)

@@ -86,6 +86,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		.nbytes = b2f_file_size_locked(file),
 		.cbytes = file->frame->info.cbytes,
 		.stamp = file->frame->stamp,
+		.in_doubt = atomic_load(&file->frame->in_doubt),
 	};
 	if (w && w->txn) {
 		out->cbytes = w->txn->header.cbytes;

@@ -2,7 +2,9 @@
 /* file_refresh.c - changes of the index that are no commits of ours */
 #include "file/reading.h"
 #include "file/writer.h"
+#include "frame/frame_still.h"
 #include "frame/txn_commit.h"
+#include "store/turn.h"
 
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)
 {
@@ -29,19 +31,33 @@ static struct b2f_txn *edit_of_single(struct b2f_file *file)
 static int has_changed(struct b2f_file *file)
 {
 	struct b2f_txn *txn = edit_of_single(file);
-	struct b2f_frame_stamp known, now;
+	struct b2f_frame_stamp known;
 	struct b2f_frame *frame;
-	int err;
+	int ret;
 
-	if (txn)
-		return b2f_txn_has_changed(txn);
 	frame = b2f_file_frame_ref(file);
 	pthread_mutex_lock(&file->lock);
 	known = b2f_file_known_stamp(file);
 	pthread_mutex_unlock(&file->lock);
-	err = b2f_store_stamp_index(frame->store, &now);
+	ret = txn ? b2f_txn_has_changed(txn)
+		  : b2f_frame_has_changed(frame, &known);
 	b2f_frame_close(frame);
-	return err ? err : !b2f_frame_stamp_equal(&now, &known);
+	return ret;
+}
+
+/*
+ * The same if another program has had the lock since: readers cannot go by the
+ * version that was opened any more, even if it is the same.
+ */
+static int must_reopen(struct b2f_file *file)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	int ret = has_changed(file);
+
+	if (ret == 0)
+		ret = b2f_turn_check(frame->store) == -ESTALE;
+	b2f_frame_close(frame);
+	return ret;
 }
 
 int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
@@ -79,10 +95,11 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 }
 
 /* Continues with what is on disk, or as before if that cannot be opened. */
-static int reopen(struct b2f_file *file, struct b2f_writer *w, bool revert)
+static int reopen(struct b2f_file *file, struct b2f_writer *w,
+		  uint32_t wait_ms, bool revert)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file), *newer;
-	int err = b2f_frame_reopen(frame, &newer);
+	int err = b2f_frame_reopen(frame, wait_ms, &newer);
 
 	b2f_frame_close(frame);
 	if (err)
@@ -100,15 +117,16 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w, bool revert)
 }
 
 /* The commit_lock of @w, which may be NULL, is held. */
-static int refresh(struct b2f_file *file, struct b2f_writer *w, bool revert)
+static int refresh(struct b2f_file *file, struct b2f_writer *w,
+		   uint32_t wait_ms, bool revert)
 {
 	int err;
 
 	if (w)
 		pthread_mutex_lock(&w->write_lock);
-	err = revert ? 1 : has_changed(file);
+	err = revert ? 1 : must_reopen(file);
 	if (err > 0)
-		err = reopen(file, w, revert);
+		err = reopen(file, w, wait_ms, revert);
 	if (w)
 		pthread_mutex_unlock(&w->write_lock);
 	return err;
@@ -125,14 +143,14 @@ bool b2f_file_take_foreign(struct b2f_file *file)
 	return has;
 }
 
-int b2f_file_refresh(struct b2f_file *file, bool *changed)
+int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed)
 {
 	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
 	if (w)
 		pthread_mutex_lock(&w->commit_lock);
-	err = refresh(file, w, false);
+	err = refresh(file, w, wait_ms, false);
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);
 	*changed = b2f_file_take_foreign(file);
@@ -147,7 +165,7 @@ int b2f_file_revert(struct b2f_file *file)
 	if (!w)
 		return 0;
 	pthread_mutex_lock(&w->commit_lock);
-	err = refresh(file, w, true);
+	err = refresh(file, w, B2F_TURN_WAIT_MS, true);
 	pthread_mutex_unlock(&w->commit_lock);
 	return err;
 }
@@ -160,7 +178,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 	if (w && pthread_mutex_trylock(&w->commit_lock))
 		return;
 	/* If this fails, so does the caller's next step, which tells why. */
-	err = refresh(file, w, false);
+	err = refresh(file, w, B2F_TURN_WAIT_MS, false);
 	(void)err;
 	if (w)
 		pthread_mutex_unlock(&w->commit_lock);

@@ -6,7 +6,9 @@
 
 #include "base/checked.h"
 #include "file/writer.h"
+#include "frame/frame_report.h"
 #include "frame/txn_chunks.h"
+#include "store/turn.h"
 
 /* How often a reader begins anew if the frame changes under it. */
 #define TRIES 3
@@ -161,10 +163,36 @@ static bool is_old(const struct b2f_reading *r)
 	return old;
 }
 
-int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
+/*
+ * The frame has changed under a reader, which failed with @n.  The next time it reads the version
+ * that is there under the lock of the program that changes it: that may be faster
+ * than any reader.  Returns 0, @n if that would not help, or an errno: -EAGAIN if
+ * that program keeps the lock.
+ */
+static int64_t lock_out(struct b2f_file *file, int64_t n,
+			struct b2f_lock **turn)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_why why = {""};
+	int64_t err = 0;
+
+	if (!b2f_lock_has_place(frame->store))
+		err = n;
+	else if (!*turn && !frame->no_locking)
+		err = b2f_turn_share(frame->store, B2F_TURN_WAIT_MS, turn,
+				     &why);
+	if (err == -EAGAIN)
+		b2f_frame_report(frame, -EAGAIN, &why);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* As b2f_reading_run(); *@turn is what lock_out() has taken. */
+static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
+		   struct b2f_lock **turn)
 {
 	struct b2f_reading r;
-	int64_t n = 0;
+	int64_t n = 0, again;
 
 	for (int i = 0; i < TRIES; i++) {
 		b2f_reading_begin(file, &r);
@@ -175,11 +203,23 @@ int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 		/* It may have been moved while it was read. */
 		if (file->stays && !b2f_writer_of(file) && !is_old(&r))
 			return b2f_file_stay_error(file, n);
+		again = n == -ESTALE ? lock_out(file, n, turn) : n;
+		if (again == -EAGAIN)
+			return again;
 		if (!is_old(&r) && n != -ENOMEM)
 			b2f_file_catch_up(file);
-		if (!is_old(&r))
+		if (!is_old(&r) && again)
 			break;
 	}
+	return n;
+}
+
+int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
+{
+	struct b2f_lock *turn = NULL;
+	int64_t n = run(file, fn, arg, &turn);
+
+	b2f_lock_close(turn);
 	return n;
 }
 

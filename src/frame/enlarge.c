@@ -8,6 +8,7 @@
 #include "frame/txn_count.h"
 #include "frame/frame_chunk.h"
 #include "index/tags.h"
+#include "store/turn.h"
 #include "store/write.h"
 
 /* The frame as it is on disk, and what it becomes. */
@@ -113,7 +114,9 @@ static int sync_index(const struct growth *g, struct b2f_why *why)
 static int fill(struct growth *g, struct b2f_frame **out, struct b2f_why *why)
 {
 	const struct b2f_frame_options options = {
-		.log = g->from->log, .join_objects = g->from->join_objects};
+		.log = g->from->log,
+		.no_locking = g->from->no_locking,
+		.join_objects = g->from->join_objects};
 	struct b2f_store *store = g->to;
 	int err = 0;
 
@@ -134,7 +137,7 @@ static int fill(struct growth *g, struct b2f_frame **out, struct b2f_why *why)
 static int read_old(const struct b2f_txn *txn, struct growth *g,
 		    struct b2f_why *why)
 {
-	int err = b2f_frame_reopen(txn->home, &g->from);
+	int err = b2f_frame_reopen(txn->home, B2F_TURN_WAIT_MS, &g->from);
 
 	if (err)
 		return err;

@@ -5,7 +5,7 @@
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
  * Threads: immutable after opening, but for the map of positions, which is
- * made as far as it is used.
+ * made as far as it is used, and the doubt about its stamp, which ends.
  */
 #ifndef B2F_FRAME_FRAME_H
 #define B2F_FRAME_FRAME_H
@@ -54,6 +54,8 @@ struct b2f_frame {
 	struct b2f_store *store;
 	const struct b2f_log *log;
 	char *label;
+	/* As in struct b2f_frame_options. */
+	bool no_locking;
 	/* Serialized objects are shown, joined. */
 	bool join_objects;
 	/* Where the frame begins in the index object. */
@@ -85,6 +87,8 @@ struct b2f_frame {
 	struct b2f_frame_stamp stamp;
 	/* From b2f_frame_hold() on, if there is a lock file; or NULL. */
 	struct b2f_lock *held;
+	/* Another version may have @stamp, too: see frame_still.h. */
+	atomic_bool in_doubt;
 	struct b2f_frame_info info;
 	/* Protects @map_busy; not held during I/O. */
 	pthread_mutex_t map_lock;
@@ -105,11 +109,21 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 			 struct b2f_frame **out);
 
 /*
- * Opens the frame in the place of @frame as it is on disk now.  Close *@out
- * with b2f_frame_close().  Returns as b2f_frame_open().
+ * The same without waiting for a program that changes the frame, for what is shown
+ * of a name: its sizes may be of a state that is gone a moment later.
  */
 B2F_MUST_CHECK
-int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out);
+int b2f_frame_glance(const struct b2f_frame_options *options,
+		     struct b2f_store *store, struct b2f_frame **out);
+
+/*
+ * Opens the frame in the place of @frame as it is on disk now.  Another program
+ * that has locked it is waited for @wait_ms, a time or B2F_TURN_OURS of turn.h.
+ * Close *@out with b2f_frame_close().  Returns as b2f_frame_open().
+ */
+B2F_MUST_CHECK
+int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
+		     struct b2f_frame **out);
 
 /*
  * Makes the frame that the whole index of @size bytes at @index tells, with the

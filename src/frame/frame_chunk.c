@@ -254,22 +254,42 @@ static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 	return load_seal(place, stored, l, why);
 }
 
+/* Has the file at @place, of a sparse frame, changed since it was opened? */
+static bool is_rewritten(const struct place *place)
+{
+	struct b2f_frame_stamp now;
+
+	return place->object.store && place->object.store->sparse &&
+	       !b2f_object_look(&place->object, &now) &&
+	       !b2f_frame_stamp_equal(&now, &place->object.identity);
+}
+
 /*
- * What was read with @err: bytes of another frame are neither a chunk nor
- * damage.
+ * What was read of @l, at @place, with @err: bytes of another frame are neither a
+ * chunk nor damage.
  */
-static int check_place(const struct b2f_frame *frame, uint64_t raw, int err,
-		       struct b2f_why *why)
+static int check_place(const struct b2f_frame *frame, const struct place *place,
+		       const struct b2f_loaded *l, int err, struct b2f_why *why)
 {
 	struct b2f_why stale = {""};
 	int still;
 
 	if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
 		return err;
-	still = b2f_frame_check_still(frame, raw, err, &stale);
+	still = b2f_frame_check_still(frame, l, err, &stale);
+	if (!still && (err || !b2f_entry_tag(l->raw)) && is_rewritten(place))
+		still = b2f_why_set(&stale, -ESTALE,
+				    "another program is writing it");
 	if (still && why)
 		*why = stale;
 	return still ? still : err;
+}
+
+/* Notes where the chunk is, and what that is now. */
+static void note_place(struct b2f_loaded *l, const struct place *place)
+{
+	l->object = place->id;
+	l->identity = place->object.identity;
 }
 
 /* Loads the chunk of entry @l->raw, which is at @place. */
@@ -279,8 +299,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 {
 	int err;
 
-	l->object = place->id;
-	l->identity = place->object.identity;
+	note_place(l, place);
 	err = read_bytes(frame, place, nbytes, how, l, why);
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place->stored,
@@ -293,9 +312,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 		err = b2f_store_check_chunk(
 			&place->object, l->chunk.header.cbytes,
 			b2f_loaded_is_whole(l) ? l->bytes : NULL, why);
-	if (!err)
-		err = b2f_frame_check_file(frame, l, why);
-	return check_place(frame, l->raw, err, why);
+	return check_place(frame, place, l, err, why);
 }
 
 bool b2f_frame_is_far(const struct b2f_frame *frame)
@@ -348,7 +365,7 @@ static int load_stored(struct b2f_frame *frame,
 	ask_ahead(frame, want, how);
 	err = find_place(frame, l->raw, &place, why);
 	if (err)
-		return err;
+		return check_place(frame, &place, l, err, why);
 	place.want = want;
 	if (frame->store->sparse)
 		expect(&place, place.stored);
@@ -398,13 +415,16 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 		return -ENOMEM;
 	l->raw = b2f_entries_raw(&frame->entries, nchunk);
 	err = find_place(frame, l->raw, &place, why);
-	if (err)
+	if (err) {
+		err = check_place(frame, &place, l, err, why);
 		goto out;
+	}
+	note_place(l, &place);
 	/* The seal is at the end: of a chunk that is far it comes at once. */
 	if (frame->store->ops->prefetch && place.stored > 0)
 		b2f_object_expect(&place.object, place.stored - 1, 1);
 	err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal, why);
-	err = check_place(frame, l->raw, err, why);
+	err = check_place(frame, &place, l, err, why);
 	if (!err && has_seal)
 		err = load_place(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
 	b2f_object_close(&place.object);

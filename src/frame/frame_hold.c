@@ -3,6 +3,7 @@
 #include "b2frame/convert.h"
 #include "frame/frame_hold.h"
 #include "frame/frame_report.h"
+#include "frame/frame_still.h"
 #include "store/lock.h"
 #include "store/write.h"
 
@@ -25,13 +26,11 @@ static int lock(struct b2f_frame *frame, struct b2f_why *why)
 /* Is it still what was opened?  @err is why not to look. */
 static int check(struct b2f_frame *frame, int err, struct b2f_why *why)
 {
-	struct b2f_frame_stamp now;
+	int ret = err ? err : b2f_frame_has_changed(frame, &frame->stamp);
 
-	if (!err)
-		err = b2f_store_stamp_index(frame->store, &now);
-	if (!err && !b2f_frame_stamp_equal(&now, &frame->stamp))
-		err = b2f_why_set(why, -ESTALE, "another program has changed it");
-	return err ? b2f_frame_report(frame, err, why) : 0;
+	if (ret > 0)
+		ret = b2f_why_set(why, -ESTALE, "another program has changed it");
+	return ret ? b2f_frame_report(frame, ret, why) : 0;
 }
 
 int b2f_frame_hold(struct b2f_frame *frame)

@@ -10,8 +10,13 @@
 #include "frame/frame_hold.h"
 #include "frame/frame_read.h"
 #include "frame/frame_report.h"
+#include "frame/frame_still.h"
+#include "store/turn.h"
 
-/* C-Blosc2 rewrites an index in place: look again, this often, this soon. */
+/*
+ * A program without locks rewrites an index in place: look again, this often, and
+ * this soon if no tick of the clock has to pass.
+ */
 #define TRIES  50
 #define TRY_NS 1000000
 
@@ -93,9 +98,41 @@ static bool has_changed(struct b2f_frame *f)
 	       !b2f_frame_stamp_equal(&now, &f->stamp);
 }
 
-static int read_index(struct b2f_frame *f, struct b2f_why *why)
+/*
+ * Reads it with @err, in the same tick of the clock in which it has changed: may
+ * there be a later change that the stamp does not tell?  An index that agrees with
+ * its checksum is whole, and tags tell of chunks.
+ */
+static bool is_doubtful(const struct b2f_frame *f, int err)
+{
+	if (err)
+		return err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED;
+	return !f->sealed || b2f_frame_has_bare(f);
+}
+
+/* Takes what was read with *@err, or drops it to try again: another version. */
+static bool take_version(struct b2f_frame *f, bool is_quiet, int *err,
+			 struct b2f_why *why)
+{
+	if (!has_changed(f) && (is_quiet || !is_doubtful(f, *err)))
+		return true;
+	if (!*err)
+		b2f_frame_forget(f);
+	*err = b2f_why_set(why, -EAGAIN, "another program keeps changing it");
+	return false;
+}
+
+/*
+ * Reads a version that is whole: all of it between two looks at its stamp, which is
+ * proof of it, or which it has had for a tick of the clock.  @is_locked: programs
+ * that use locks change nothing meanwhile.
+ */
+static int read_version(struct b2f_frame *f, bool is_locked,
+			struct b2f_why *why)
 {
 	const struct timespec pause = {.tv_nsec = TRY_NS};
+	struct b2f_frame_stamp last = {0};
+	bool is_proof, is_quiet;
 	int err = 0;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -106,15 +143,37 @@ static int read_index(struct b2f_frame *f, struct b2f_why *why)
 					   "chunks.b2frame");
 		if (err)
 			return err;
+		is_proof = b2f_frame_stamp_is_settled(&f->stamp);
+		is_quiet = i > 0 && b2f_frame_stamp_equal(&f->stamp, &last);
+		atomic_store(&f->in_doubt,
+			     !is_proof &&
+				     !(is_quiet && !b2f_frame_stamp_is_coarse(
+							   &f->stamp)));
 		err = try_once(f, why);
-		if (!has_changed(f))
+		if (take_version(f, is_locked || is_proof || is_quiet, &err,
+				 why))
 			break;
-		if (!err)
-			b2f_frame_forget(f);
-		err = b2f_why_set(why, -EAGAIN,
-				  "another program keeps changing it");
-		nanosleep(&pause, NULL);
+		last = f->stamp;
+		if (is_locked)
+			nanosleep(&pause, NULL);
+		else
+			b2f_frame_wait_tick();
 	}
+	return err;
+}
+
+static int read_index(struct b2f_frame *f, uint32_t wait_ms,
+		      struct b2f_why *why)
+{
+	bool is_glance = wait_ms == B2F_TURN_NONE;
+	struct b2f_lock *lock = NULL;
+	int err = 0;
+
+	if (!f->no_locking && !is_glance)
+		err = b2f_turn_begin(f->store, wait_ms, &lock, why);
+	if (!err)
+		err = read_version(f, lock || is_glance, why);
+	b2f_lock_close(lock);
 	return err;
 }
 
@@ -133,6 +192,7 @@ static struct b2f_frame *new_frame(const struct b2f_frame_options *options,
 	atomic_init(&f->refs, 1);
 	f->store = store;
 	f->log = options->log;
+	f->no_locking = options->no_locking;
 	f->join_objects = options->join_objects;
 	f->offset = store->sparse ? 0 : options->offset;
 	f->label = strdup(label);
@@ -169,12 +229,12 @@ static int read_bloscpack(struct b2f_frame *f, struct b2f_why *why)
 	if (err == B2F_ENOTFRAME)
 		return err;
 	*why = cause;
-	return err ? err : read_index(f, why);
+	return err ? err : read_version(f, false, why);
 }
 
-int b2f_frame_open_store(const struct b2f_frame_options *options,
-			 struct b2f_store *store, const char *path,
-			 struct b2f_frame **out)
+static int open_store(const struct b2f_frame_options *options,
+		      struct b2f_store *store, const char *path,
+		      uint32_t wait_ms, struct b2f_frame **out)
 {
 	const char *label = options->label ? options->label : path;
 	struct b2f_frame *f = new_frame(options, store, label);
@@ -183,12 +243,25 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 
 	if (!f)
 		return -ENOMEM;
-	err = read_index(f, &why);
+	err = read_index(f, wait_ms, &why);
 	if (err == B2F_ENOTFRAME)
 		err = read_bloscpack(f, &why);
 	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME)
 		err = b2f_frame_read_blank(f, err, &why);
 	return hand_out(f, err, &why, out);
+}
+
+int b2f_frame_open_store(const struct b2f_frame_options *options,
+			 struct b2f_store *store, const char *path,
+			 struct b2f_frame **out)
+{
+	return open_store(options, store, path, B2F_TURN_WAIT_MS, out);
+}
+
+int b2f_frame_glance(const struct b2f_frame_options *options,
+		     struct b2f_store *store, struct b2f_frame **out)
+{
+	return open_store(options, store, "", B2F_TURN_NONE, out);
 }
 
 int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
@@ -232,11 +305,14 @@ int b2f_frame_open_memory(const struct b2f_frame_options *options,
 	return b2f_frame_open_store(&plain, store, "memory", out);
 }
 
-int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out)
+int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
+		     struct b2f_frame **out)
 {
 	const struct b2f_frame_options options = {.log = frame->log,
 						  .label = frame->label,
 						  .offset = frame->offset,
+						  .no_locking =
+							  frame->no_locking,
 						  .join_objects =
 							  frame->join_objects};
 	struct b2f_store *store = NULL;
@@ -246,14 +322,17 @@ int b2f_frame_reopen(const struct b2f_frame *frame, struct b2f_frame **out)
 	err = b2f_store_clone(frame->store, &store, &why);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
-	return b2f_frame_open_store(&options, store, frame->label, out);
+	return open_store(&options, store, frame->label,
+			  frame->held ? B2F_TURN_OURS : wait_ms, out);
 }
 
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 		     size_t size, struct b2f_frame **out)
 {
 	const struct b2f_frame_options options = {
-		.log = frame->log, .join_objects = frame->join_objects};
+		.log = frame->log,
+		.no_locking = frame->no_locking,
+		.join_objects = frame->join_objects};
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	struct b2f_frame *f;
@@ -264,9 +343,11 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 		return b2f_frame_report(frame, err, &why);
 	if (!store->sparse)
 		store->ranges = b2f_ranges_ref(frame->store->ranges);
+	store->generation = b2f_generation_ref(frame->store->generation);
 	f = new_frame(&options, store, frame->label);
 	if (!f)
 		return -ENOMEM;
+	/* In no doubt: its bytes are not on disk to be compared. */
 	f->stamp = frame->stamp;
 	err = hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
 	if (!err)

@@ -85,7 +85,7 @@ static int open_whole(struct b2f_store *store, struct b2f_frame **out)
 	struct b2f_store *again = NULL;
 	int err = b2f_store_clone(store, &again, NULL);
 
-	return err ? err : b2f_frame_open_store(&options, again, "", out);
+	return err ? err : b2f_frame_glance(&options, again, out);
 }
 
 /*

@@ -4,13 +4,41 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "frame/frame_chunk.h"
 #include "index/fingerprint.h"
+#include "store/turn.h"
 
-/* Are @object's header, and the end of its trailer, those of @frame? */
+/* More than b2f_frame_stamp_is_settled() asks for. */
+#define TICK_NS 25000000
+
+void b2f_frame_wait_tick(void)
+{
+	const struct timespec pause = {.tv_nsec = TICK_NS};
+
+	nanosleep(&pause, NULL);
+}
+
+bool b2f_frame_has_bare(const struct b2f_frame *frame)
+{
+	const struct b2f_entries *e = &frame->entries;
+	const uint64_t *raw = e->raw ? e->raw : &e->same;
+
+	for (uint64_t i = 0; i < (e->raw ? e->n : e->n > 0); i++)
+		if (!b2f_entry_of(raw[i]).special && !b2f_entry_tag(raw[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Are @object's header, and the end of its trailer, those of @frame?  @ours: a
+ * writer of bloscfs has made or claimed what is on disk.
+ */
 static int compare(const struct b2f_frame *frame,
-		   const struct b2f_object *object, uint8_t *head, bool *same)
+		   const struct b2f_object *object, uint8_t *head, bool *same,
+		   bool *ours)
 {
 	const struct b2f_frame_header *h = &frame->header;
 	const uint8_t *known = frame->trailer_bytes + frame->trailer_len;
@@ -25,6 +53,7 @@ static int compare(const struct b2f_frame *frame,
 				      tail, sizeof(tail), NULL);
 	if (err)
 		return err;
+	*ours = tail[0] != 0;
 	/* A writer that has but claimed the frame has changed nothing. */
 	if (tail[0] == B2F_FINGERPRINT_CLAIMED)
 		tail[0] = known[-(ptrdiff_t)sizeof(tail)];
@@ -33,63 +62,173 @@ static int compare(const struct b2f_frame *frame,
 	return 0;
 }
 
-static int is_same(const struct b2f_frame *frame, bool *same,
+static int is_same(const struct b2f_frame *frame, bool *same, bool *ours,
 		   struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
 	uint8_t *head = malloc(frame->header.header_len);
 	int err;
 
+	*same = *ours = false;
 	if (!head)
 		return -ENOMEM;
 	err = b2f_object_open(frame->store, B2F_OBJECT_INDEX, &object, why);
 	if (!err)
-		err = compare(frame, &object, head, same);
+		err = compare(frame, &object, head, same, ours);
 	b2f_object_close(&object);
 	free(head);
 	/* The file has been cut. */
 	return err == B2F_ECORRUPT ? 0 : err;
 }
 
-int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw, int err,
-			  struct b2f_why *why)
+static bool has_writer(const struct b2f_frame *frame)
 {
-	struct b2f_frame_stamp now;
-	bool same = false;
-
-	/* A writer of this process waits for its readers. */
-	if (frame->store->sparse || (b2f_entry_tag(raw) && !err) ||
-	    b2f_ranges_has_writer(frame->store->ranges))
-		return 0;
-	err = b2f_store_stamp_index(frame->store, &now);
-	if (err)
-		return b2f_why_set(why, err, "stat: %s", strerror(-err));
-	if (b2f_frame_stamp_equal(&now, &frame->stamp))
-		return 0;
-	err = is_same(frame, &same, why);
-	if (!err && !same)
-		err = b2f_why_set(why, -ESTALE,
-				  "another program has changed the frame");
-	return err;
+	return b2f_ranges_has_writer(frame->store->ranges);
 }
 
-int b2f_frame_check_file(const struct b2f_frame *frame,
-			 const struct b2f_loaded *loaded, struct b2f_why *why)
+/*
+ * Do stamps prove it?  A chunk file that is older than the index is the one that
+ * the index names; one of the same tick of the clock, too, if that had passed when
+ * the index was read.  With @err, of a sparse frame only the lock tells.
+ */
+static bool is_proven(const struct b2f_frame *frame,
+		      const struct b2f_loaded *l, int err)
 {
+	struct b2f_frame_stamp now;
+
+	bool in_doubt = atomic_load(&frame->in_doubt);
+
+	if (frame->store->sparse)
+		return !err && l->identity.ctime_ns <
+				       frame->stamp.ctime_ns + !in_doubt;
+	return !in_doubt && !has_writer(frame) &&
+	       !b2f_store_stamp_index(frame->store, &now) &&
+	       b2f_frame_stamp_equal(&now, &frame->stamp);
+}
+
+/* Has the directory or the file lost or got something within the last tick? */
+static bool is_missing_anew(const struct b2f_frame *frame)
+{
+	int fd = b2f_store_dirfd(frame->store);
+	struct b2f_frame_stamp stamp;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	stamp = b2f_frame_stamp_of(&st);
+	return !b2f_frame_stamp_is_settled(&stamp);
+}
+
+/* A chunk file that was read at @then: is it as it was, and for a tick? */
+static int check_quiet(const struct b2f_frame *frame,
+		       const struct b2f_loaded *l)
+{
+	struct b2f_object object = {.fd = -1};
+	bool same;
+
+	if (l->identity.ino == 0)
+		return is_missing_anew(frame) ? -ESTALE : 0;
+	if (b2f_frame_stamp_is_settled(&l->identity))
+		return 0;
+	b2f_frame_wait_tick();
+	if (b2f_object_open(frame->store, l->object, &object, NULL))
+		return -ESTALE;
+	same = b2f_frame_stamp_equal(&object.identity, &l->identity);
+	b2f_object_close(&object);
+	return same ? 0 : -ESTALE;
+}
+
+/* As b2f_frame_check_still(), of a contiguous frame by its bytes. */
+static int check_bytes(const struct b2f_frame *frame,
+		       const struct b2f_frame_stamp *now, struct b2f_why *why)
+{
+	bool same, ours;
+	int err = is_same(frame, &same, &ours, why);
+
+	if (err)
+		return err;
+	/* Other stores have no programs but ours that write to them. */
+	ours |= !b2f_lock_has_place(frame->store) ||
+		b2f_frame_stamp_equal(now, &frame->stamp);
+	return same && ours ? 0 : -ESTALE;
+}
+
+/* No lock file tells.  A writer of this process waits for its readers. */
+static int check_files(const struct b2f_frame *frame,
+		       const struct b2f_loaded *l, struct b2f_why *why)
+{
+	bool is_sparse = frame->store->sparse;
 	struct b2f_frame_stamp now;
 	int err;
 
-	if (!frame->store->sparse || b2f_entry_tag(loaded->raw) ||
-	    !loaded->seal.tag ||
-	    loaded->identity.mtime_ns <= frame->stamp.ctime_ns)
+	if (is_sparse ? b2f_generation_has_writer(frame->store->generation)
+		      : has_writer(frame))
 		return 0;
 	err = b2f_store_stamp_index(frame->store, &now);
+	if (err == -ENOENT)
+		return -ESTALE;
 	if (err)
-		return b2f_why_set(why, err == -ENOENT ? -ESTALE : err,
-				   "stat: %s", strerror(-err));
-	/* A file from a clock that was ahead. */
-	if (b2f_frame_stamp_equal(&now, &frame->stamp))
+		return b2f_why_set(why, err, "stat: %s", strerror(-err));
+	if (!is_sparse)
+		return check_bytes(frame, &now, why);
+	return b2f_frame_stamp_equal(&now, &frame->stamp) ? check_quiet(frame, l)
+							 : -ESTALE;
+}
+
+int b2f_frame_check_still(const struct b2f_frame *frame,
+			  const struct b2f_loaded *loaded, int err,
+			  struct b2f_why *why)
+{
+	int ret;
+
+	if ((b2f_entry_tag(loaded->raw) && !err) ||
+	    is_proven(frame, loaded, err))
 		return 0;
-	return b2f_why_set(why, -ESTALE,
-			   "another program has changed the frame");
+	ret = b2f_turn_check(frame->store);
+	if (ret == -ENOENT)
+		ret = check_files(frame, loaded, why);
+	return ret == -ESTALE
+		       ? b2f_why_set(why, ret,
+				     "another program has changed the frame")
+		       : ret;
+}
+
+/*
+ * Its stamp was no proof when it was opened.  Once it is, an index of ours that has
+ * the same bytes is the same, as every other program takes its checksum away.  Of
+ * another one the chunks may have changed without a trace: then it is opened once
+ * more, if no lock tells that they have not.
+ */
+static int resolve_doubt(struct b2f_frame *frame)
+{
+	int turn = b2f_turn_check(frame->store), err;
+	bool same = false, ours;
+
+	if (turn == -ESTALE)
+		return 1;
+	err = is_same(frame, &same, &ours, NULL);
+	if (err || !same)
+		return err ? err : 1;
+	if (!b2f_frame_stamp_is_settled(&frame->stamp))
+		return 0;
+	atomic_store(&frame->in_doubt, false);
+	return !frame->sealed &&
+	       (turn || b2f_frame_stamp_is_coarse(&frame->stamp));
+}
+
+int b2f_frame_has_changed(struct b2f_frame *frame,
+			  const struct b2f_frame_stamp *known)
+{
+	struct b2f_frame_stamp now;
+	int err = b2f_store_stamp_index(frame->store, &now);
+
+	if (err)
+		return err;
+	if (!b2f_frame_stamp_equal(&now, known))
+		return 1;
+	/* An index of our commit has another length than one of C-Blosc2. */
+	if (!atomic_load(&frame->in_doubt) || frame->blank ||
+	    !b2f_frame_stamp_equal(known, &frame->stamp))
+		return 0;
+	return resolve_doubt(frame);
 }

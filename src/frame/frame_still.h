@@ -2,6 +2,19 @@
 /*
  * frame_still.h - is a frame still the one on disk?
  *
+ * What a checksum of our index covers needs no other proof.  All else that was read
+ * is of the version that was opened, if one of these holds, in this order:
+ *
+ *   1. the files have the stamps they had, and these are proof of a version
+ *   2. there is a lock file of C-Blosc2, and no other program has had the lock
+ *   3. there is none, but the files have been left alone for a tick of their clock
+ *   4. there is none, but the header and the end of the trailer are the same, and a
+ *      writer of bloscfs has the frame: it writes to nothing that these lead to
+ *
+ * C-Blosc2 moves chunks before it changes the header, so 4 alone is no proof, and
+ * without locks a program that is stopped in between cannot be told from one that
+ * has ended.
+ *
  * Layer: frame.  May include: base/ index/ store/.  Threads: any.
  */
 #ifndef B2F_FRAME_FRAME_STILL_H
@@ -11,24 +24,29 @@
 #include "frame/frame_chunk.h"
 
 /*
- * Call it after bytes were read of the chunk whose entry is @raw: with @err if they
- * are damaged, or 0.  Only a seal tells that they are its own: once a commit has
- * replaced the frame, a writer of another process may have put another chunk
- * there, or nothing.
+ * Call it after bytes of @loaded were read, of which .raw, .object and .identity
+ * are set: with @err if they are damaged, or 0.  May sleep for a tick.
  *
- * Returns 0, -ESTALE (the frame is another one) or an errno, with @why set.
+ * Returns 0, -ESTALE (the frame may be another one) or an errno, with @why set.
  */
 B2F_MUST_CHECK
-int b2f_frame_check_still(const struct b2f_frame *frame, uint64_t raw, int err,
+int b2f_frame_check_still(const struct b2f_frame *frame,
+			  const struct b2f_loaded *loaded, int err,
 			  struct b2f_why *why);
 
 /*
- * The same for the chunk file that @loaded was read from: does the index that
- * names it without a tag also come before it?  If so, the id may be that of
- * another chunk by now.  Does nothing for contiguous frames.
+ * Is the frame on disk, which was @known when it was looked at last, another one
+ * than @frame?  While its stamp is no proof, the bytes of the index are compared.
+ * Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
-int b2f_frame_check_file(const struct b2f_frame *frame,
-			 const struct b2f_loaded *loaded, struct b2f_why *why);
+int b2f_frame_has_changed(struct b2f_frame *frame,
+			  const struct b2f_frame_stamp *known);
+
+/* Are there chunks of @frame that no tag covers? */
+bool b2f_frame_has_bare(const struct b2f_frame *frame);
+
+/* Lets one tick of the clock of files pass. */
+void b2f_frame_wait_tick(void);
 
 #endif

@@ -20,16 +20,20 @@ int b2f_frame_open_object(const struct b2f_frame *frame,
 
 /* Is the head of @loaded still in the store, byte by byte? */
 static int same_head(const struct b2f_loaded *loaded,
-		     const struct b2f_object *object, struct b2f_decoder *dec,
-		     bool *same, struct b2f_why *why)
+		     const struct b2f_object *object, bool *same,
+		     struct b2f_why *why)
 {
-	int err = b2f_scratch_reserve(&dec->stored, loaded->size);
+	uint8_t now[1024];
+	int err = 0;
 
-	if (!err)
-		err = b2f_object_read(object, 0, dec->stored.data,
-				      loaded->size, why);
-	if (!err)
-		*same = !memcmp(dec->stored.data, loaded->bytes, loaded->size);
+	*same = true;
+	for (size_t off = 0; off < loaded->size && *same && !err;
+	     off += sizeof(now)) {
+		size_t n = b2f_min_u64(sizeof(now), loaded->size - off);
+
+		err = b2f_object_read(object, off, now, n, why);
+		*same = !err && !memcmp(now, loaded->bytes + off, n);
+	}
 	return err;
 }
 
@@ -52,7 +56,7 @@ static int check_same(const struct b2f_unit_read *r,
 	if (!written && then->ctime_ns == now->ctime_ns)
 		return 0;
 	if (!written || !r->frame->store->sparse)
-		err = same_head(r->loaded, object, r->dec, &same, why);
+		err = same_head(r->loaded, object, &same, why);
 	if (!err && !same)
 		err = b2f_why_set(why, -ESTALE,
 				  "rewritten by another program while the "
@@ -61,27 +65,35 @@ static int check_same(const struct b2f_unit_read *r,
 }
 
 /*
- * Is the open object still what the head was read from?  With a seal that is
+ * Is the open @object still what the head was read from?  With a seal that is
  * asked only if the stored bytes do not agree with it.
  */
-static int check_open(const struct b2f_unit_read *r, struct b2f_why *why)
+static int check_open(const struct b2f_unit_read *r,
+		      const struct b2f_object *object, struct b2f_why *why)
 {
 	struct b2f_frame_stamp now;
-	int err = b2f_object_look(r->object, &now);
+	int err = b2f_object_look(object, &now);
 
+	/* What was opened for this one read. */
+	if (err == -EOPNOTSUPP) {
+		now = object->identity;
+		err = 0;
+	}
 	if (err)
 		return b2f_why_set(why, err, "stat: %s", strerror(-err));
-	return check_same(r, r->object, &now, why);
+	return check_same(r, object, &now, why);
 }
 
-static int read_open(const struct b2f_unit_read *r, uint32_t off, uint32_t size,
-		     struct b2f_why *why)
+/* First the bytes: what is not rewritten by then, was not before. */
+static int read_from(const struct b2f_unit_read *r,
+		     const struct b2f_object *object, uint32_t off,
+		     uint32_t size, struct b2f_why *why)
 {
-	int err = r->loaded->seal.sums ? 0 : check_open(r, why);
+	int err = b2f_object_read(object, off, r->dec->stored.data, size, why);
 
-	return err ? err
-		   : b2f_object_read(r->object, off,
-				     r->dec->stored.data, size, why);
+	if (err || (r->object && r->loaded->seal.sums))
+		return err;
+	return check_open(r, object, why);
 }
 
 static int read_by_name(const struct b2f_unit_read *r, uint32_t off,
@@ -91,12 +103,8 @@ static int read_by_name(const struct b2f_unit_read *r, uint32_t off,
 	int err;
 
 	err = b2f_object_open(r->frame->store, r->loaded->object, &object, why);
-	if (err)
-		return err;
-	err = check_same(r, &object, &object.identity, why);
 	if (!err)
-		err = b2f_object_read(&object, off,
-				      r->dec->stored.data, size, why);
+		err = read_from(r, &object, off, size, why);
 	b2f_object_close(&object);
 	return err;
 }
@@ -122,11 +130,11 @@ static int get_stored(const struct b2f_unit_read *r, uint32_t off,
 	}
 	err = b2f_scratch_reserve(&r->dec->stored, size);
 	if (!err)
-		err = r->object ? read_open(r, off, size, why)
+		err = r->object ? read_from(r, r->object, off, size, why)
 				: read_by_name(r, off, size, why);
 	/* The head was the same before, but perhaps not any more. */
 	if (!err)
-		err = b2f_frame_check_still(r->frame, r->loaded->raw, 0, why);
+		err = b2f_frame_check_still(r->frame, r->loaded, 0, why);
 	if (!err)
 		*out = r->dec->stored.data;
 	return err;
@@ -139,7 +147,9 @@ int b2f_frame_read_rest(const struct b2f_unit_read *read)
 	uint32_t size = l->chunk.header.cbytes - off;
 	int err = b2f_scratch_reserve(&read->dec->stored, size);
 
-	return err ? err : read_open(read, off, size, NULL);
+	if (!err)
+		err = read_from(read, read->object, off, size, NULL);
+	return err ? err : b2f_frame_check_still(read->frame, l, 0, NULL);
 }
 
 /*
@@ -233,9 +243,9 @@ static bool is_stale(const struct b2f_unit_read *r, int err,
 {
 	if (b2f_loaded_is_whole(r->loaded))
 		return false;
-	if (r->object && check_open(r, why) == -ESTALE)
+	if (r->object && check_open(r, r->object, why) == -ESTALE)
 		return true;
-	return b2f_frame_check_still(r->frame, r->loaded->raw, err, why) ==
+	return b2f_frame_check_still(r->frame, r->loaded, err, why) ==
 	       -ESTALE;
 }
 

@@ -11,6 +11,7 @@
 #include "frame/txn_priv.h"
 #include "frame/txn_remove.h"
 #include "frame/frame_report.h"
+#include "frame/frame_still.h"
 #include "frame/settings.h"
 #include "index/tags.h"
 
@@ -172,15 +173,6 @@ static int open_lock(struct b2f_txn *txn, enum b2f_txn_locking locking,
 	return 0;
 }
 
-/* Is what is on disk not the frame that was opened? */
-static bool is_newer(const struct b2f_txn *txn)
-{
-	struct b2f_frame_stamp now;
-
-	return b2f_store_stamp_index(txn->store, &now) ||
-	       !b2f_frame_stamp_equal(&now, &txn->stamp);
-}
-
 struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn)
 {
 	struct b2f_frame_stamp stamp = txn->stamp;
@@ -190,6 +182,17 @@ struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn)
 	    b2f_store_own_stamp(txn->store, &stamp))
 		return txn->stamp;
 	return stamp;
+}
+
+void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation)
+{
+	b2f_generation_ref(generation);
+	b2f_generation_begin_writer(generation);
+	b2f_generation_end_writer(txn->generation);
+	b2f_generation_unref(txn->generation);
+	txn->generation = generation;
+	if (txn->lock)
+		b2f_lock_belong(txn->lock, generation);
 }
 
 int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
@@ -212,6 +215,7 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 	txn->store = frame->store;
 	txn->header = frame->header;
 	txn->stamp = frame->stamp;
+	b2f_txn_belong(txn, frame->store->generation);
 	txn->last_tag = b2f_tag_draw();
 	txn->durability = durability;
 	err = b2f_store_lock(txn->store, &why);
@@ -219,7 +223,7 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 	if (!err)
 		err = open_lock(txn, locking, &why);
 	/* Until now another program could write. */
-	if (!err && is_newer(txn))
+	if (!err && b2f_frame_has_changed(txn->frame, &txn->stamp))
 		err = b2f_why_set(&why, -ESTALE,
 				  "changed while it was being opened");
 	if (!err)
@@ -250,6 +254,7 @@ void b2f_txn_free(struct b2f_txn *txn)
 	b2f_txn_disk_fini(txn);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	b2f_txn_forget(txn, chunk);
+	b2f_txn_belong(txn, NULL);
 	b2f_lock_close(txn->lock);
 	/* Readers of the frame may keep the store for a while. */
 	if (txn->has_lock)

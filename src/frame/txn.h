@@ -152,6 +152,8 @@ struct b2f_txn {
 	bool committing;
 	/* Does what is committed survive a loss of power?  Outlives this. */
 	struct b2f_durability *durability;
+	/* Of the version of the frame that it goes on from; or NULL. */
+	struct b2f_generation *generation;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
 	/*

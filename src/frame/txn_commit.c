@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "frame/frame_still.h"
 #include "frame/txn_disk.h"
 #include "frame/txn_index.h"
 #include "frame/txn_chunks.h"
@@ -309,6 +310,8 @@ static int check_same(const struct b2f_txn *txn)
 {
 	int changed = txn->store->shared ? 0 : b2f_txn_has_changed(txn);
 
+	if (!changed && txn->lock)
+		b2f_lock_adopt(txn->lock);
 	return changed > 0 ? -ESTALE : changed;
 }
 
@@ -405,13 +408,10 @@ int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit)
 
 int b2f_txn_has_changed(const struct b2f_txn *txn)
 {
-	struct b2f_frame_stamp now;
-	int err;
+	int ret;
 
 	if (!txn->store->sparse)
 		return b2f_txn_disk_has_changed(txn);
-	err = b2f_store_stamp_index(txn->store, &now);
-	if (err)
-		return err == -ENOENT ? 1 : err;
-	return !b2f_frame_stamp_equal(&now, &txn->stamp);
+	ret = b2f_frame_has_changed(txn->frame, &txn->stamp);
+	return ret == -ENOENT ? 1 : ret;
 }

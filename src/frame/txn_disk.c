@@ -189,6 +189,8 @@ int b2f_txn_disk_claim(struct b2f_txn *txn, struct b2f_why *why)
 	if (err > 0)
 		err = b2f_why_set(why, -ESTALE,
 				  "another program has changed the frame");
+	else if (!err && txn->lock)
+		b2f_lock_adopt(txn->lock);
 	if (!err && !disk->is_ours)
 		err = claim(txn, disk, why);
 	pthread_mutex_unlock(&disk->lock);

@@ -274,6 +274,7 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 	txn->header = theirs->header;
 	txn->nkept = txn->working.n;
 	txn->stamp = theirs->stamp;
+	b2f_txn_belong(txn, theirs->store->generation);
 	b2f_txn_keep_retired(txn, used);
 	/* Our index is going to name their files, which may not survive. */
 	if (!txn->store->shared)

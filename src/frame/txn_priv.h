@@ -38,6 +38,9 @@ struct b2f_new_chunk {
  */
 #define B2F_TXN_FAILED (UINT64_C(1) << 63)
 
+/* It changes the version of the frame that @generation belongs to, or none. */
+void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation);
+
 /* The file of @raw if it was written here, or NULL. */
 static inline struct b2f_new_chunk *b2f_txn_find(const struct b2f_txn *txn,
 						  uint64_t raw)

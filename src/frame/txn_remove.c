@@ -31,6 +31,7 @@
 #include "frame/txn_priv.h"
 #include "frame/txn_single.h"
 #include "store/make.h"
+#include "store/turn.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -292,7 +293,7 @@ void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted)
 	txn->dying.n = 0;
 }
 
-/* Numbers that the index on disk uses, whatever that is now. */
+/* Numbers that the index on disk uses, whatever that is now.  Locked. */
 static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 {
 	struct b2f_frame *now = NULL;
@@ -301,7 +302,7 @@ static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 	if (changed <= 0)
 		return changed ? changed
 			       : b2f_txn_list_ids(&txn->committed, out);
-	err = b2f_frame_reopen(txn->frame, &now);
+	err = b2f_frame_reopen(txn->frame, B2F_TURN_OURS, &now);
 	if (!err)
 		err = b2f_txn_frame_ids(now, out);
 	b2f_frame_close(now);

@@ -35,8 +35,10 @@ struct b2f_lock {
 	int dir;
 	char *name;
 	int fd;
-	/* It can be taken: @fd may be written to. */
+	/* It can be taken for changes: @fd may be written to. */
 	bool writable;
+	/* Of the frame that is changed under it; or NULL. */
+	struct b2f_generation *generation;
 };
 
 static int failed(const char *what, struct b2f_why *why)
@@ -196,6 +198,7 @@ static int take_place(struct b2f_lock *lock, const struct b2f_place *frame,
 		return err;
 	}
 	end(lock);
+	now.generation = lock->generation;
 	*lock = now;
 	return 0;
 }
@@ -270,6 +273,7 @@ int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 	if (!lock)
 		return -ENOMEM;
 	lock->store = store;
+	lock->generation = b2f_generation_ref(store->generation);
 	lock->frame.dir = AT_FDCWD;
 	lock->fd = -1;
 	err = store->sparse ? open_sparse(lock, create, why)
@@ -286,20 +290,28 @@ void b2f_lock_close(struct b2f_lock *lock)
 	if (!lock)
 		return;
 	end(lock);
+	b2f_generation_unref(lock->generation);
 	free(lock);
 }
 
+void b2f_lock_belong(struct b2f_lock *lock, struct b2f_generation *generation)
+{
+	b2f_generation_ref(generation);
+	b2f_generation_unref(lock->generation);
+	lock->generation = generation;
+}
+
 /*
- * Not a blocking flock(2): nothing could end that but the other program.
- * Returns 0, or -1 with errno.
+ * Takes it as @how says, LOCK_EX or LOCK_SH.  Not a blocking flock(2): nothing
+ * could end that but the other program.  Returns 0, or -1 with errno.
  */
-static int wait_for(int fd, uint64_t until_ns)
+static int wait_for(int fd, int how, uint64_t until_ns)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int ret;
 
 	for (;;) {
-		ret = flock(fd, LOCK_EX | LOCK_NB);
+		ret = flock(fd, how | LOCK_NB);
 		if (ret && errno == EINTR)
 			continue;
 		if (!ret || errno != EWOULDBLOCK || b2f_monotonic_ns() >= until_ns)
@@ -309,21 +321,19 @@ static int wait_for(int fd, uint64_t until_ns)
 }
 
 /* Locks the file that has the name, also if it was deleted meanwhile. */
-static int lock_file(struct b2f_lock *lock, uint32_t wait_ms,
+static int lock_file(struct b2f_lock *lock, int how, uint32_t wait_ms,
 		     struct b2f_why *why)
 {
 	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)wait_ms * NS_PER_MS;
 	struct stat st;
-	int err = follow(lock, why);
+	int err;
 
-	if (err)
-		return err;
 	for (int i = 0; i < TRIES; i++) {
-		if (!lock->writable)
+		if (how == LOCK_EX && !lock->writable)
 			return b2f_why_set(why, -EACCES,
 					   "%s cannot be written to",
 					   B2F_FILES_LOCK);
-		if (wait_for(lock->fd, until_ns))
+		if (wait_for(lock->fd, how, until_ns))
 			return errno == EWOULDBLOCK
 				       ? b2f_why_set(why, -EAGAIN,
 						     "another program has "
@@ -332,7 +342,7 @@ static int lock_file(struct b2f_lock *lock, uint32_t wait_ms,
 				       : failed("lock", why);
 		if (fstat(lock->fd, &st) || st.st_nlink > 0)
 			return 0;
-		err = reopen(lock, true, why);
+		err = reopen(lock, how == LOCK_EX, why);
 		if (err) {
 			b2f_lock_release(lock);
 			return err;
@@ -342,33 +352,83 @@ static int lock_file(struct b2f_lock *lock, uint32_t wait_ms,
 			   B2F_FILES_LOCK);
 }
 
-/* A file that is shorter counts as 0. */
-static int read_generation(const struct b2f_lock *lock, uint64_t *out,
-			   struct b2f_why *why)
+int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out)
 {
 	uint64_t value = 0;
 	ssize_t got = read_at(lock->fd, &value, sizeof(value), GENERATION_OFF);
+	struct stat st;
 
-	if (got < 0)
-		return failed("read", why);
-	*out = got == sizeof(value) ? value : 0;
+	if (got < 0 || fstat(lock->fd, &st))
+		return -errno;
+	/* A file that is shorter counts as 0. */
+	*out = (struct b2f_lock_state){
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.generation = got == sizeof(value) ? value : 0,
+	};
 	return 0;
+}
+
+void b2f_lock_adopt(struct b2f_lock *lock)
+{
+	struct b2f_lock_state now;
+
+	if (!lock->generation || b2f_lock_look(lock, &now))
+		return;
+	pthread_mutex_lock(&lock->generation->lock);
+	lock->generation->known = now;
+	pthread_mutex_unlock(&lock->generation->lock);
+}
+
+int b2f_lock_share(struct b2f_lock *lock, uint32_t wait_ms,
+		   struct b2f_why *why)
+{
+	return lock_file(lock, LOCK_SH, wait_ms, why);
+}
+
+static int raise_file(const struct b2f_lock *lock, struct b2f_lock_state *state,
+		      struct b2f_why *why)
+{
+	int err = b2f_lock_look(lock, state);
+
+	if (err)
+		return b2f_why_set(why, err, "read %s: %s", B2F_FILES_LOCK,
+				   strerror(-err));
+	state->generation++;
+	return b2f_files_write_fully(lock->fd, GENERATION_OFF,
+				     &state->generation,
+				     sizeof(state->generation), why);
+}
+
+/* No reader of the frame looks at the file in between. */
+static int raise_both(const struct b2f_lock *lock, struct b2f_why *why)
+{
+	struct b2f_generation *g = lock->generation;
+	struct b2f_lock_state before = {0}, state;
+	int err;
+
+	if (!g)
+		return raise_file(lock, &state, why);
+	pthread_mutex_lock(&g->lock);
+	err = raise_file(lock, &state, why);
+	before = state;
+	before.generation--;
+	if (!err && b2f_generation_is(g, &before))
+		g->known = state;
+	pthread_mutex_unlock(&g->lock);
+	return err;
 }
 
 int b2f_lock_acquire(struct b2f_lock *lock, uint32_t wait_ms,
 		     struct b2f_why *why)
 {
-	uint64_t value = 0;
-	int err;
+	int err = follow(lock, why);
 
-	err = lock_file(lock, wait_ms, why);
+	if (!err)
+		err = lock_file(lock, LOCK_EX, wait_ms, why);
 	if (err)
 		return err;
-	err = read_generation(lock, &value, why);
-	value++;
-	if (!err)
-		err = b2f_files_write_fully(lock->fd, GENERATION_OFF, &value,
-					    sizeof(value), why);
+	err = raise_both(lock, why);
 	if (err)
 		b2f_lock_release(lock);
 	return err;

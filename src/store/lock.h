@@ -2,6 +2,8 @@
 /*
  * lock.h - taking part in the locks of C-Blosc2
  *
+ * What readers do with it is in turn.h.
+ *
  * Programs that use C-Blosc2 with BLOSC_LOCKING=1 hold a lock on the file
  * `.b2lock` of a sparse frame, NAME.b2lock beside a contiguous frame NAME: shared
  * while they read, exclusive while they change something (docs/format.md 6).  A
@@ -20,12 +22,13 @@
 #ifndef B2F_STORE_LOCK_H
 #define B2F_STORE_LOCK_H
 
+#include "store/generation.h"
 #include "store/store.h"
 
 struct b2f_lock;
 
 /*
- * Opens the lock file of @store, which must outlive *@out; with
+ * Opens the lock file of @store, which must outlive all but the close of *@out; with
  * @create makes it if there is none.  Close *@out with b2f_lock_close().
  *
  * Returns 0; -ENOENT (there is none, and not @create), B2F_EUNSUPPORTED
@@ -43,7 +46,8 @@ bool b2f_lock_has_place(const struct b2f_store *store);
 void b2f_lock_close(struct b2f_lock *lock);
 
 /*
- * Takes the lock for changes, which must not be held, and raises the generation;
+ * Takes the lock for changes, which must not be held, and raises the generation,
+ * also that of the frame if no other program has changed it;
  * waits for other programs, but for @wait_ms at most (0: tries once).
  *
  * Returns 0; -EAGAIN (other programs have it); -EACCES (the file may only be
@@ -61,6 +65,34 @@ int b2f_lock_acquire(struct b2f_lock *lock, uint32_t wait_ms,
 B2F_MUST_CHECK
 int b2f_lock_out(struct b2f_store *store, uint32_t wait_ms,
 		 struct b2f_lock **out, struct b2f_why *why);
+
+/*
+ * Takes the lock for reading, with which other readers go on, and writers wait;
+ * itself waits for a writer, but for @wait_ms at most.  The file may be one that
+ * can only be read.
+ *
+ * Returns 0; -EAGAIN (another program changes something), -ENOENT (the file has
+ * been deleted), or an errno; then it is not held.
+ */
+B2F_MUST_CHECK
+int b2f_lock_share(struct b2f_lock *lock, uint32_t wait_ms,
+		   struct b2f_why *why);
+
+/* What the file of @lock says now.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out);
+
+/*
+ * From now on, changes under @lock are made to the version of the frame that
+ * @generation belongs to; at first that of its store.
+ */
+void b2f_lock_belong(struct b2f_lock *lock, struct b2f_generation *generation);
+
+/*
+ * Other programs may have had @lock, which is held, but have changed nothing: the
+ * frame belongs to its present state.
+ */
+void b2f_lock_adopt(struct b2f_lock *lock);
 
 /* Gives a lock back that is held; one that is not stays so. */
 void b2f_lock_release(struct b2f_lock *lock);

@@ -5,16 +5,26 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/checked.h"
+#include "store/generation.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* The tick of the kernel's clock, and of filesystems that keep full seconds. */
+#define TICK_NS	       INT64_C(20000000)
+#define COARSE_TICK_NS (2 * SECOND_NS)
 
 void b2f_store_free(struct b2f_store *store)
 {
 	struct b2f_ranges *ranges = store ? store->ranges : NULL;
+	struct b2f_generation *generation = store ? store->generation : NULL;
 
 	if (store)
 		store->ops->free(store);
 	b2f_ranges_unref(ranges);
+	b2f_generation_unref(generation);
 }
 
 int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
@@ -122,7 +132,7 @@ int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 
 static int64_t in_ns(struct timespec t)
 {
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return (int64_t)t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
 struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st)
@@ -153,6 +163,23 @@ int b2f_store_begin_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 {
 	return store->ops->begin_index ? store->ops->begin_index(store, out)
 				       : b2f_store_stamp_index(store, out);
+}
+
+bool b2f_frame_stamp_is_coarse(const struct b2f_frame_stamp *stamp)
+{
+	return stamp->ctime_ns % SECOND_NS == 0;
+}
+
+bool b2f_frame_stamp_is_settled(const struct b2f_frame_stamp *stamp)
+{
+	struct timespec now;
+
+	if (stamp->ctime_ns == 0)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &now);
+	/* No program can set a ctime, unlike an mtime. */
+	return in_ns(now) - stamp->ctime_ns >
+	       (b2f_frame_stamp_is_coarse(stamp) ? COARSE_TICK_NS : TICK_NS);
 }
 
 bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,

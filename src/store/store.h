@@ -27,6 +27,7 @@
 #include "base/why.h"
 #include "store/ranges.h"
 
+struct b2f_generation;
 struct b2f_store;
 
 /* The id of the object that holds the index; all others are chunk files. */
@@ -171,6 +172,8 @@ struct b2f_store {
 	_Atomic bool quiet;
 	/* Where chunks are, for a contiguous store that has some; or NULL. */
 	struct b2f_ranges *ranges;
+	/* As turn.h says; NULL: this store has no lock file. */
+	struct b2f_generation *generation;
 	/*
 	 * Of a file that has no index of its own: how many bytes of the index
 	 * object the store has made, before the file and behind it.

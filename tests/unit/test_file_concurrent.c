@@ -94,7 +94,7 @@ static bool has_foreign(struct scratch *s)
 {
 	bool changed;
 
-	cr_assert_eq(b2f_file_refresh(s->file, &changed), 0);
+	cr_assert_eq(b2f_file_refresh(s->file, 0, &changed), 0);
 	return changed;
 }
 

@@ -289,7 +289,7 @@ Test(frame_create, only_the_first_writer_of_a_new_frame_trusts_in_it)
 	struct b2f_frame *again;
 
 	cr_assert_eq(make_open(0644, &made), 0);
-	cr_assert_eq(b2f_frame_reopen(made.frame, &again), 0);
+	cr_assert_eq(b2f_frame_reopen(made.frame, 0, &again), 0);
 	cr_assert_not(b2f_store_begin_new(again->store));
 	cr_assert(b2f_store_begin_new(made.frame->store));
 	cr_assert_not(b2f_store_begin_new(made.frame->store));

@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "store/lock.h"
+#include "store/turn.h"
 #include "tests/support/frame_dir.h"
 
 static struct frame_dir dir;
@@ -268,4 +268,116 @@ Test(store_lock, a_store_without_directory_has_none)
 	cr_assert_eq(b2f_lock_open(memory, true, &lock, NULL),
 		     B2F_EUNSUPPORTED);
 	b2f_store_free(memory);
+}
+
+/* Another program has the lock as a writer, until the descriptor is closed. */
+static int change(void)
+{
+	uint64_t generation = 0;
+	int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	cr_assert_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+	cr_assert_geq(pread(fd, &generation, 8, 8), 0);
+	generation++;
+	cr_assert_eq(pwrite(fd, &generation, 8, 8), 8);
+	return fd;
+}
+
+/* Begins and ends a turn; returns whether there was a lock. */
+static bool take_turn(void)
+{
+	struct b2f_lock *lock = NULL;
+	bool had;
+
+	cr_assert_eq(b2f_turn_begin(store, 0, &lock, NULL), 0);
+	had = lock != NULL;
+	b2f_lock_close(lock);
+	return had;
+}
+
+Test(store_lock, a_reader_finds_that_another_program_has_had_it)
+{
+	close(change());
+	cr_assert(take_turn());
+	cr_assert_eq(b2f_turn_check(store), 0);
+	close(share());
+	cr_assert_eq(b2f_turn_check(store), 0, "readers change nothing");
+	close(change());
+	cr_assert_eq(b2f_turn_check(store), -ESTALE);
+	cr_assert(take_turn());
+	cr_assert_eq(b2f_turn_check(store), 0);
+}
+
+Test(store_lock, readers_share_it_and_wait_for_a_writer_not_for_ever)
+{
+	struct b2f_lock *lock = NULL;
+	int other;
+
+	close(change());
+	other = share();
+	cr_assert_eq(b2f_turn_begin(store, 0, &lock, NULL), 0);
+	cr_assert_not(is_free(LOCK_EX));
+	b2f_lock_close(lock);
+	close(other);
+	lock = NULL;
+	other = change();
+	cr_assert_eq(b2f_turn_begin(store, 10, &lock, NULL), -EAGAIN);
+	cr_assert_null(lock);
+	cr_assert_eq(b2f_turn_begin(store, B2F_TURN_OURS, &lock, NULL), 0);
+	b2f_lock_close(lock);
+	close(other);
+}
+
+Test(store_lock, a_file_that_comes_later_tells_of_its_first_writer)
+{
+	cr_assert_not(take_turn());
+	cr_assert_eq(b2f_turn_check(store), -ENOENT);
+	b2f_lock_close(open_lock());
+	cr_assert_eq(b2f_turn_check(store), 0, "no writer has had it");
+	close(change());
+	cr_assert_eq(b2f_turn_check(store), -ESTALE);
+	cr_assert(take_turn());
+	cr_assert_eq(unlink(lock_path), 0);
+	cr_assert_eq(b2f_turn_check(store), -ESTALE);
+}
+
+Test(store_lock, our_own_changes_are_no_news)
+{
+	struct b2f_lock *lock;
+
+	close(change());
+	cr_assert(take_turn());
+	lock = open_lock();
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(b2f_lock_acquire(lock, 0, NULL), 0);
+		cr_assert_eq(b2f_turn_check(store), 0, "though it is held");
+		b2f_lock_release(lock);
+		cr_assert_eq(b2f_turn_check(store), 0);
+	}
+	close(change());
+	cr_assert_eq(b2f_lock_acquire(lock, 0, NULL), 0);
+	cr_assert_eq(b2f_turn_check(store), -ESTALE, "theirs came before");
+	b2f_lock_adopt(lock);
+	cr_assert_eq(b2f_turn_check(store), 0);
+	b2f_lock_close(lock);
+}
+
+Test(store_lock, a_reader_needs_no_right_to_write)
+{
+	close(change());
+	cr_assert_eq(chmod(lock_path, 0444), 0);
+	cr_assert_eq(chmod(dir.path, 0755), 0);
+	if (geteuid() == 0)
+		cr_assert_eq(seteuid(65534), 0);
+	cr_assert(take_turn());
+	cr_assert_eq(b2f_turn_check(store), 0);
+	if (getuid() == 0)
+		cr_assert_eq(seteuid(0), 0);
+}
+
+Test(store_lock, what_is_no_lock_file_keeps_no_reader_away)
+{
+	cr_assert_eq(mkfifo(lock_path, 0600), 0);
+	cr_assert_not(take_turn());
+	cr_assert_eq(b2f_turn_check(store), -ENOENT);
 }
