@@ -12,7 +12,7 @@
 #include "dir.h"
 #include "home.h"
 
-/* Another mount tidies up for a moment; any user can hold a lock for ever. */
+/* Another mount is done in a moment; any user can hold a lock for ever. */
 #define TRIES	100
 #define WAIT_NS 10000000
 
@@ -27,7 +27,7 @@ int fs_aside_lock(int path_fd)
 	int fd = open_to_lock(path_fd);
 
 	for (int i = 0; fd >= 0 && i < TRIES; i++) {
-		if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 			break;
 		nanosleep(&wait, NULL);
 	}
@@ -46,8 +46,34 @@ static int lock_alone(int path_fd)
 	return fd;
 }
 
-int fs_aside_step(int dirfd, const char *name, const char *old,
-		  char aside[FS_NAME_SIZE])
+/* Is @name in @dirfd a link to @aside, or to itself if it is that? */
+static bool leads_to(int dirfd, const char *name, const char *aside)
+{
+	char home[FS_NAME_SIZE];
+
+	return fs_home_of(dirfd, name, home) && strcmp(home, aside) == 0;
+}
+
+int fs_aside_return(int dirfd, const char *name, const char *aside)
+{
+	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE))
+		return -errno;
+	/* A listing removes what cannot be removed now. */
+	if (leads_to(dirfd, aside, aside))
+		unlinkat(dirfd, aside, 0);
+	return 0;
+}
+
+static bool is_still(int dirfd, const char *name, const struct stat *what)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == what->st_dev && st.st_ino == what->st_ino;
+}
+
+int fs_aside_step(int dirfd, const char *name, const struct stat *what,
+		  const char *old, char aside[FS_NAME_SIZE])
 {
 	char target[FS_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
 	int err = fs_home_new_aside(name, there);
@@ -62,24 +88,11 @@ int fs_aside_step(int dirfd, const char *name, const char *old,
 		unlinkat(dirfd, there, 0);
 		return err;
 	}
+	if (!is_still(dirfd, there, what)) {
+		(void)!fs_aside_return(dirfd, name, there);
+		return -ESTALE;
+	}
 	memcpy(aside, there, sizeof(there));
-	return 0;
-}
-
-/* Is @name in @dirfd a link to @aside, or to itself if it is that? */
-static bool leads_to(int dirfd, const char *name, const char *aside)
-{
-	char home[FS_NAME_SIZE];
-
-	return fs_home_of(dirfd, name, home) && strcmp(home, aside) == 0;
-}
-
-int fs_aside_return(int dirfd, const char *name, const char *aside)
-{
-	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE))
-		return -errno;
-	/* A listing removes what cannot be removed now. */
-	unlinkat(dirfd, aside, 0);
 	return 0;
 }
 
@@ -108,12 +121,11 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 
 	if (!fs_home_is_aside(aside))
 		return 0;
-	lock = lock_alone(dirfd);
-	if (lock < 0)
-		return -EBUSY;
+	lock = fs_aside_lock(dirfd);
 	if (leads_to(dirfd, found->name, aside))
 		err = fs_aside_return(dirfd, found->name, aside);
-	close(lock);
+	if (lock >= 0)
+		close(lock);
 	return err ? err : 1;
 }
 
@@ -159,7 +171,7 @@ static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 		return;
 	if (!S_ISDIR(st.st_mode))
 		unlinkat(dirfd, aside, 0);
-	else if (fs_deleted_hide(fs, dirfd, aside, &deleted) == 0)
+	else if (fs_deleted_hide(fs, dirfd, aside, &st, &deleted) == 0)
 		fs_deleted_finish(fs, deleted);
 }
 

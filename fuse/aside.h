@@ -35,22 +35,24 @@
 #include "entry.h"
 
 /*
- * Locks the directory @path_fd against other mounts that tidy up there.  Close the
- * descriptor to unlock it; -1: there are no locks.
+ * Locks the directory @path_fd against other mounts; waits for them, but not for
+ * ever, as any user who can read the directory can lock it.  Close the descriptor to
+ * unlock it; -1: there are no locks.
  */
 int fs_aside_lock(int path_fd);
 
 /*
- * Moves the file @name in @dirfd to @aside and makes @name a link to it, which is
- * doomed once it has changed places with the directory @old there; NULL: with one
- * from another directory, or none.
+ * Moves the file @what, which is @name in @dirfd, to @aside and makes @name a link
+ * to it, which is doomed once it has changed places with the directory @old there;
+ * NULL: with one from another directory, or none.
  *
- * Returns 0, or an errno and leaves all as it was; -EINVAL and -EPERM: the backing
- * filesystem cannot exchange names, or has no symbolic links.
+ * Returns 0, or an errno and leaves all as it was: -ESTALE (@name is another file by
+ * now); -EINVAL, -EPERM, -EOPNOTSUPP (the backing filesystem cannot exchange names,
+ * or has no symbolic links).
  */
 B2F_MUST_CHECK
-int fs_aside_step(int dirfd, const char *name, const char *old,
-		  char aside[FS_NAME_SIZE]);
+int fs_aside_step(int dirfd, const char *name, const struct stat *what,
+		  const char *old, char aside[FS_NAME_SIZE]);
 
 /* Moves what lies at @aside back to @name, a link to it.  Returns 0 or an errno. */
 B2F_MUST_CHECK
@@ -68,7 +70,7 @@ int fs_aside_relink(int dirfd, const char *name, const char *home,
 /*
  * @found, at the @entry that is about to change, may have stayed aside when another
  * mount was killed: puts it back.  Returns 1 (look it up anew), 0 (it has not), or
- * an errno.
+ * an errno.  Waits for a mount that is at it.
  */
 B2F_MUST_CHECK
 int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found);

@@ -123,11 +123,18 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 	close(fd);
 }
 
-/* Deletes the frame @name, also if it is half deleted already. */
+/*
+ * Deletes the frame @name, also if it is half deleted already; or the file that
+ * another mount had just put in its place.
+ */
 static int remove_frame(struct fs *fs, int dirfd, const char *name)
 {
+	struct stat st;
 	int err, fd;
 
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISDIR(st.st_mode))
+		return unlinkat(dirfd, name, 0) ? -errno : 0;
 	make_writable(fs, dirfd, name);
 	err = b2f_frame_remove(dirfd, name);
 	if (err != -ENOENT)
@@ -440,8 +447,23 @@ static void free_deleted(struct fs_deleted *deleted)
 	free(deleted);
 }
 
+/*
+ * Is @deleted the file @what?  Another mount may have exchanged them; then brings
+ * back what it is.
+ */
+static bool is_still(const struct fs_deleted *deleted, const struct stat *what)
+{
+	struct stat st;
+
+	if (fstatat(deleted->dirfd, deleted->name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    (st.st_dev == what->st_dev && st.st_ino == what->st_ino))
+		return true;
+	return renameat2(deleted->dirfd, deleted->name, deleted->home_fd,
+			 deleted->home, RENAME_NOREPLACE) != 0;
+}
+
 int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
-		    struct fs_deleted **out)
+		    const struct stat *what, struct fs_deleted **out)
 {
 	struct fs_deleted *deleted = calloc(1, sizeof(*deleted));
 	int err;
@@ -456,6 +478,10 @@ int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
 	/* It is on another filesystem, or only its owner may move it. */
 	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
 		err = hide_there(&fs->deleted, dirfd, name, deleted);
+	if (!err && !is_still(deleted, what)) {
+		end_going(&fs->deleted, deleted);
+		err = -ESTALE;
+	}
 	if (err)
 		free_deleted(deleted);
 	else

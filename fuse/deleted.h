@@ -110,12 +110,13 @@ void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name);
 bool fs_deleted_is_hidden(const char *name);
 
 /*
- * Moves the sparse frame @name in @dirfd out of sight.  End *@out with
- * fs_deleted_finish().  Returns 0, or -ENOMEM or an errno and leaves it there.
+ * Moves the sparse frame @what, which is @name in @dirfd, out of sight.  End *@out
+ * with fs_deleted_finish().  Returns 0, or -ENOMEM, -ESTALE (@name is another file
+ * by now) or an errno, and leaves it there.
  */
 B2F_MUST_CHECK
 int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
-		    struct fs_deleted **out);
+		    const struct stat *what, struct fs_deleted **out);
 
 /* Deletes its files, and frees @deleted.  NULL does nothing. */
 void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted);

@@ -28,11 +28,12 @@ int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
 	}
 	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
 		err = fs_open_frame_delete(fs, entry->pin.fd, found->name,
-					   node);
+					   &found->probe.st, node);
 		if (!err)
 			fs_view_retire(fs, found);
 	} else if (unlinkat(entry->pin.fd, found->name, 0)) {
-		err = -errno;
+		/* Another mount has put a sparse frame there. */
+		err = errno == EISDIR ? -ESTALE : -errno;
 	} else {
 		fs_entry_retire(fs, node, found);
 	}

@@ -105,6 +105,18 @@ static int find_name(struct fs_renaming *r)
 	return err;
 }
 
+/*
+ * Of what was looked at neither is a directory that is no frame: then another mount
+ * was faster, and the kernel is to look again.
+ */
+static int judge(const struct fs_renaming *r, int err)
+{
+	bool is_about_kind = err == -EISDIR || err == -ENOTDIR ||
+			     err == -ENOTEMPTY || err == -EEXIST;
+
+	return is_about_kind && !fs_side_is_dir(&r->to) ? -ESTALE : err;
+}
+
 static int move(struct fs_renaming *r, unsigned int flags)
 {
 	int err = fs_renaming_entry(&r->from.entry, r->from.found.name,
@@ -130,7 +142,7 @@ static int move_over(struct fs_renaming *r)
 	if (!err)
 		fs_entry_retire(r->fs, replaced, &r->to.found);
 	fs_entry_let_go(r->fs, replaced, err);
-	return err;
+	return judge(r, err);
 }
 
 /* Moves OLD beside NEW, then deletes NEW. */
@@ -183,7 +195,8 @@ static int step_aside(struct fs_renaming *r)
 		return fs_aside_relink(to->entry.pin.fd, to->found.name,
 				       to->found.probe.home, old, false);
 	}
-	err = fs_aside_step(to->entry.pin.fd, to->found.name, old, aside);
+	err = fs_aside_step(to->entry.pin.fd, to->found.name,
+			    &to->found.probe.st, old, aside);
 	if (err)
 		return err;
 	fs_renaming_move(r->fs, to, &to->entry, aside);
@@ -199,7 +212,9 @@ static void step_back(struct fs_renaming *r)
 	if (fs_side_is_name(to))
 		(void)!fs_aside_relink(fd, to->found.name,
 				       to->found.probe.home, NULL, true);
-	else if (fs_aside_return(fd, to->found.name, r->aside) == 0)
+	else if (fs_aside_return(fd, to->found.name, r->aside) == 0 ||
+		 renameat2(fd, r->aside, fd, to->found.name,
+			   RENAME_NOREPLACE) == 0)
 		fs_renaming_move(r->fs, to, &to->entry, to->found.name);
 }
 
@@ -213,7 +228,7 @@ static int take_place(struct fs_renaming *r)
 				    exchanges ? RENAME_EXCHANGE : 0);
 
 	if (err)
-		return err;
+		return judge(r, err);
 	fs_renaming_move(r->fs, &r->from, to, taken);
 	/* It is not shown; a listing removes what cannot be removed now. */
 	if (exchanges)

@@ -221,13 +221,13 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);
 void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * Deletes the sparse frame @name in @dirfd: hides it now, and removes its files
- * when @node, its node, is freed.  NULL: it has no node.  Returns 0 or an
- * errno.
+ * Deletes the sparse frame @what, which is @name in @dirfd: hides it now, and
+ * removes its files when @node, its node, is freed.  NULL: it has no node.
+ * Returns as fs_deleted_hide().
  */
 B2F_MUST_CHECK
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
-			 struct fs_node *node);
+			 const struct stat *what, struct fs_node *node);
 
 /*
  * Notes that the contiguous frame @node has no name any more: what is not

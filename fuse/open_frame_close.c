@@ -268,10 +268,10 @@ static void leave_to_node(struct fs *fs, struct fs_node *node,
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
-			 struct fs_node *node)
+			 const struct stat *what, struct fs_node *node)
 {
 	struct fs_deleted *deleted = NULL;
-	int err = fs_deleted_hide(fs, dirfd, name, &deleted);
+	int err = fs_deleted_hide(fs, dirfd, name, what, &deleted);
 
 	if (err)
 		return err;

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -194,6 +195,35 @@ class Mount:
             self.log_file.close()
             if kind is not None:
                 sys.stderr.write(self.log()[-4000:])
+
+
+def signal_at(number, at, call):
+    """What a daemon is wrapped in so that it gets the signal @number before its
+    @at-th @call, or "any" that changes a directory, from when the file armed is
+    there (signal_at.c)."""
+    return ["env",
+            f"B2F_SIGNAL_AT={number:d} {at} {call} {pathlib.Path('armed').absolute()}",
+            f"LD_PRELOAD={BUILD}/signal_at.so",
+            "ASAN_OPTIONS=verify_asan_link_order=0"]
+
+
+@contextlib.contextmanager
+def while_stopped(mount, request):
+    """Runs @request in a thread; what is in the block happens while the daemon,
+    wrapped in signal_at(SIGSTOP), has stopped in it."""
+    errors = []
+    thread = threading.Thread(target=lambda: errors.append(error_of(request)))
+    pathlib.Path("armed").touch()
+    thread.start()
+    stat = pathlib.Path(f"/proc/{mount.pid}/stat")
+    try:
+        wait_until(lambda: stat.read_text().rsplit(") ", 1)[1][0] == "T",
+                   "the daemon to stop")
+        yield errors
+    finally:
+        pathlib.Path("armed").unlink()
+        os.kill(mount.pid, signal.SIGCONT)
+        thread.join()
 
 
 def run_one(name, test):

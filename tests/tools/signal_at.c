@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * kill_at.c - SIGKILL before the N-th call that changes a directory
+ * signal_at.c - a signal to the program before its N-th call that changes a directory
  *
- * For LD_PRELOAD, with B2F_KILL_AT="N PATH": calls count while there is a file PATH.
+ * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name count,
+ * "any" for all below, while there is a file PATH.  SIGKILL is a crash there; with
+ * SIGSTOP a test can change what the program has just looked at.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-static void count(void)
+static void count(const char *name)
 {
 	static atomic_int ncalls;
-	const char *at = getenv("B2F_KILL_AT");
-	const char *path = at ? strchr(at, ' ') : NULL;
+	const char *what = getenv("B2F_SIGNAL_AT");
+	char call[32], path[4096];
+	int number, at;
 
-	if (path && access(path + 1, F_OK) == 0 &&
-	    atomic_fetch_add(&ncalls, 1) + 1 == atoi(at))
-		kill(getpid(), SIGKILL);
+	if (!what ||
+	    sscanf(what, "%d %d %31s %4095s", &number, &at, call, path) != 4 ||
+	    (strcmp(call, name) != 0 && strcmp(call, "any") != 0) ||
+	    access(path, F_OK))
+		return;
+	if (atomic_fetch_add(&ncalls, 1) + 1 == at)
+		/* Of the whole program it would reach this thread too late. */
+		syscall(SYS_tgkill, getpid(), gettid(), number);
 }
 
 /* The function that this one stands in front of. */
@@ -32,7 +41,7 @@ static void count(void)
 		int(*next) params;                                             \
                                                                                \
 		*(void **)&next = dlsym(RTLD_NEXT, #name);                     \
-		count();                                                       \
+		count(#name);                                                  \
 		return next args;                                              \
 	}
 
@@ -47,3 +56,8 @@ CALL(symlinkat, (const char *target, int fd, const char *name),
 CALL(linkat, (int fd, const char *old, int to, const char *name, int flags),
      (fd, old, to, name, flags))
 CALL(mkdirat, (int fd, const char *name, mode_t mode), (fd, name, mode))
+CALL(fchownat,
+     (int fd, const char *name, uid_t owner, gid_t group, int flags),
+     (fd, name, owner, group, flags))
+CALL(fchmodat, (int fd, const char *name, mode_t mode, int flags),
+     (fd, name, mode, flags))
