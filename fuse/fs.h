@@ -34,6 +34,16 @@
 
 struct fs_remote;
 
+/* What links.c has seen of the directory that it has read last. */
+struct fs_named_homes {
+	/* Of that directory, and whether it would tell of any change since. */
+	struct b2f_frame_stamp stamp;
+	bool is_sure;
+	time_t since_s;
+	/* Homes that a name leads to. */
+	struct fs_name_set names;
+};
+
 struct fs {
 	struct fs_options options;
 	struct fs_config config;
@@ -62,6 +72,8 @@ struct fs {
 	_Atomic bool cannot_grow;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
+	/* Under it. */
+	struct fs_named_homes named_homes;
 	struct fs_durables durables;
 	struct fs_wakeup wakeup;
 	struct fs_ticker ticker;

@@ -58,14 +58,6 @@ static int adopt(void *arg, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-static int is_a_name(void *arg, int dirfd, const struct dirent *d)
-{
-	const struct place *place = arg;
-
-	return may_be_link(d) && strcmp(d->d_name, place->home) != 0 &&
-	       is_true(dirfd, d->d_name, place->home);
-}
-
 /* Empties slots that name no name.  Returns how many are left. */
 static unsigned int heal(int dirfd, const struct place *place)
 {
@@ -134,20 +126,65 @@ static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 	fs_links_unlock(fs);
 }
 
-/* Has the frame at @home a name?  The slots tell, or all of the directory. */
-static bool has_name(int dirfd, const char *home)
+/* Notes that the home that @d leads to has a name. */
+static int note_target(void *arg, int dirfd, const struct dirent *d)
 {
-	struct place place = {.home = home};
+	char home[FS_NAME_SIZE];
+
+	if (may_be_link(d) && fs_home_of(dirfd, d->d_name, home) &&
+	    strcmp(home, d->d_name) != 0)
+		(void)!fs_name_set_add(arg, fs_name_hash(home));
+	return 0;
+}
+
+/* Is what @homes tells of the directory @st still so? */
+static bool is_known(const struct fs_named_homes *homes, const struct stat *st)
+{
+	struct b2f_frame_stamp now = b2f_frame_stamp_of(st);
+
+	return b2f_frame_stamp_equal(&homes->stamp, &now) &&
+	       (homes->is_sure || time(NULL) == homes->since_s);
+}
+
+/*
+ * Does any entry of the directory lead to @home?  Anyone may make thousands of homes
+ * without a name, so the directory is read once for all of them.
+ */
+static bool is_led_to(struct fs *fs, int dirfd, const char *home)
+{
+	struct fs_named_homes *homes = &fs->named_homes;
+	struct stat st;
+	bool is;
+
+	if (fstat(dirfd, &st))
+		return false;
+	fs_links_lock(fs);
+	if (!is_known(homes, &st)) {
+		fs_name_set_fini(&homes->names);
+		homes->stamp = b2f_frame_stamp_of(&st);
+		homes->since_s = time(NULL);
+		/* A change within the same second may have the same stamp. */
+		homes->is_sure = homes->since_s > st.st_ctim.tv_sec + 1;
+		(void)!fs_dir_each(dirfd, note_target, &homes->names);
+	}
+	is = fs_name_set_has(&homes->names, fs_name_hash(home));
+	fs_links_unlock(fs);
+	return is;
+}
+
+/* Has the frame at @home a name?  The slots tell, or all of the directory. */
+static bool has_name(struct fs *fs, int dirfd, const char *home)
+{
+	int fd = openat(dirfd, home,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char name[FS_NAME_SIZE];
 	bool has = false;
 
-	place.fd = openat(dirfd, home,
-			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	for (unsigned int i = 0; !has && fs_home_slot(place.fd, i, name); i++)
+	for (unsigned int i = 0; !has && fs_home_slot(fd, i, name); i++)
 		has = is_true(dirfd, name, home);
-	if (place.fd >= 0)
-		close(place.fd);
-	return has || fs_dir_each(dirfd, is_a_name, &place) > 0;
+	if (fd >= 0)
+		close(fd);
+	return has || is_led_to(fs, dirfd, home);
 }
 
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
@@ -155,7 +192,7 @@ bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
 	if (!fs_home_is(name))
 		return false;
 	if (!is_true(dirfd, name, name))
-		return has_name(dirfd, name);
+		return has_name(fs, dirfd, name);
 	if (fs->read_write)
 		delete_leftover(fs, dirfd, name);
 	return true;

@@ -424,6 +424,27 @@ def test_what_others_have_left():
         assert shown() == []
 
 
+def test_homes_without_names_are_looked_for_together():
+    """Anyone may make many: a listing must not read the directory for each."""
+    n = 200
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", SPARSE):
+        put("mnt/x", "text")
+    for i in range(n):
+        shutil.copytree("src/x.b2frame", f"src/.bloscfs-linked-{i:016x}.b2frame")
+        os.symlink(f".bloscfs-linked-{n + i:016x}.b2frame",
+                   f"src/l{i}.b2frame")
+    with Mount("src", "mnt", wrap=("strace", "-f", "-qq", "-o", "trace",
+                                   "-e", "trace=readlinkat")):
+        names = sorted(e.name for e in os.scandir("mnt") if e.stat(
+            follow_symlinks=False))
+        assert len(names) == 2 * n + 1, len(names)
+    with open("trace") as f:
+        calls = sum("readlinkat" in line for line in f)
+    # To read it for each takes more than n * n.
+    assert calls < 100 * n, calls
+
+
 def is_traced(pid):
     """All threads are: one that is not would not be killed."""
     return not any("TracerPid:\t0" in path.read_text()
