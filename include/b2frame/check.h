@@ -58,6 +58,12 @@ struct b2f_check_result {
 	/* Decoded and stored bytes of the sound chunks. */
 	uint64_t nbytes;
 	uint64_t cbytes;
+	/*
+	 * The index of a sparse frame tells of fewer stored bytes than these, namely
+	 * @told_cbytes: b2f_editor_count().
+	 */
+	bool tells_less;
+	uint64_t told_cbytes;
 };
 
 /*

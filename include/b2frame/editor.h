@@ -115,6 +115,12 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 B2F_MUST_CHECK
 int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done);
 
+/*
+ * Reads the headers of all chunks: if they take more bytes than the index of the
+ * sparse frame tells, *@done is set, and the next commit tells what they take.
+ */
+void b2f_editor_count(struct b2f_editor *editor, bool *done);
+
 /* Does the index on disk have a checksum?  Every commit gives it one. */
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor);
 

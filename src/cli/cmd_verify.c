@@ -85,7 +85,7 @@ static void worsen(struct verify *v, int status)
 
 static int judge(const struct b2f_check_result *r)
 {
-	if (r->ndamaged || r->nbad_metas || r->bad_array)
+	if (r->ndamaged || r->nbad_metas || r->bad_array || r->tells_less)
 		return CLI_EXIT_DAMAGED;
 	if (r->nunsupported || r->nfailed)
 		return CLI_EXIT_UNCHECKED;

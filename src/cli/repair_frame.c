@@ -26,6 +26,8 @@ struct job {
 	/* enum b2f_check_state of each chunk. */
 	uint8_t *states;
 	uint64_t nzeroed;
+	/* The index tells what the chunks take. */
+	bool counted;
 	struct cli_progress progress;
 };
 
@@ -99,20 +101,29 @@ static int check(struct job *job, struct b2f_frame *frame)
 	return cli_message_explain(job->path, err);
 }
 
-static int zero_all(struct job *job, struct b2f_editor *editor)
+static bool has_to_zero(const struct job *job)
+{
+	return job->how->zero_damaged && job->check.ndamaged;
+}
+
+static int edit(struct job *job, struct b2f_editor *editor)
 {
 	int err = 0;
 
-	for (uint64_t i = 0; i < job->check.nchunks && !err; i++) {
+	for (uint64_t i = 0;
+	     has_to_zero(job) && i < job->check.nchunks && !err; i++) {
 		if (job->states[i] != B2F_CHECK_DAMAGED)
 			continue;
 		err = b2f_editor_zero(editor, i);
 		job->nzeroed += !err;
 	}
+	if (!err)
+		b2f_editor_count(editor, &job->counted);
 	return err ? err : b2f_editor_commit(editor);
 }
 
-static int zero_damaged(struct job *job)
+/* Replaces what is damaged, and counts what the chunks take. */
+static int change(struct job *job)
 {
 	const struct b2f_editor_options options = {
 		.log = &cli_message_log,
@@ -123,14 +134,15 @@ static int zero_damaged(struct job *job)
 	int err;
 
 	if (job->how->dry_run) {
-		job->nzeroed = job->check.ndamaged;
+		job->nzeroed = has_to_zero(job) ? job->check.ndamaged : 0;
+		job->counted = job->check.tells_less;
 		return 0;
 	}
 	/* The check has logged what is damaged. */
 	cli_message_forget();
 	err = b2f_editor_open(&options, AT_FDCWD, job->path, &editor);
 	if (!err)
-		err = zero_all(job, editor);
+		err = edit(job, editor);
 	b2f_editor_close(editor);
 	return cli_message_explain(job->path, err);
 }
@@ -174,7 +186,12 @@ static void print_text(const struct job *job, int err)
 		begin_line(job);
 		printf("replaced chunk %llu by zeros\n", (unsigned long long)i);
 	}
-	if (err || l->nindexes || l->nsure || l->nyoung || job->nzeroed)
+	if (job->counted) {
+		begin_line(job);
+		puts("corrected how many bytes the index says are stored");
+	}
+	if (err || l->nindexes || l->nsure || l->nyoung || job->nzeroed ||
+	    job->counted)
 		return;
 	cli_text_name(stdout, job->path);
 	puts(": nothing to repair");
@@ -186,13 +203,14 @@ static void print_json(const struct job *job, int err)
 	uint64_t nremoved = l->nsure + (job->how->force ? l->nyoung : 0);
 
 	cli_json_print(json_pack(
-		"{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:b}", "command",
+		"{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "command",
 		"repair", "frame", cli_json_name(job->path), "dry_run",
 		job->how->dry_run, "removed_indexes", (json_int_t)l->nindexes,
 		"removed_chunk_files", (json_int_t)nremoved, "left_chunk_files",
 		(json_int_t)(l->nsure + l->nyoung - nremoved), "ndamaged",
 		(json_int_t)job->check.ndamaged, "nzeroed",
-		(json_int_t)job->nzeroed, "sound", err == 0));
+		(json_int_t)job->nzeroed, "corrected_cbytes", job->counted,
+		"sound", err == 0));
 }
 
 static int repair_open(struct job *job, struct b2f_frame *frame)
@@ -210,8 +228,8 @@ static int repair_open(struct job *job, struct b2f_frame *frame)
 
 static int finish(struct job *job, int err)
 {
-	if (!err && job->how->zero_damaged && job->check.ndamaged)
-		err = zero_damaged(job);
+	if (!err && (has_to_zero(job) || job->check.tells_less))
+		err = change(job);
 	if (!err)
 		err = judge(job);
 	if (job->how->common.json)

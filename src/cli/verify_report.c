@@ -91,6 +91,14 @@ static void print_leftovers(const struct b2f_leftovers *l)
 		       cli_text_size(l->nbytes, size));
 }
 
+/* What du and C-Blosc2 say; bloscctl repair mends it. */
+static void print_told(const struct b2f_check_result *r)
+{
+	printf(", index tells of %llu stored bytes instead of %llu",
+	       (unsigned long long)r->told_cbytes,
+	       (unsigned long long)r->cbytes);
+}
+
 void cli_verify_report_text(const struct cli_verify_report *report,
 			    bool verbose)
 {
@@ -116,6 +124,8 @@ void cli_verify_report_text(const struct cli_verify_report *report,
 		fputs(", not as the store's checksum has it", stdout);
 	if (r->bad_array)
 		fputs(", not readable as an array", stdout);
+	if (r->tells_less)
+		print_told(r);
 	if (report->stands_for) {
 		fputs(", without its data: it stands for ", stdout);
 		b2f_escape_put(stdout, report->stands_for,
@@ -152,7 +162,7 @@ static json_t *describe(const struct cli_verify_report *report)
 
 	return json_pack(
 		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, "
-		"s:s?, s:b, s:o*}",
+		"s:b, s:s?, s:b, s:o*}",
 		"nbytes", (json_int_t)r->nbytes, "cbytes",
 		(json_int_t)r->cbytes, "nchunks", (json_int_t)r->nchunks,
 		"nsealed", (json_int_t)r->nsealed, "nunsealed",
@@ -161,7 +171,7 @@ static json_t *describe(const struct cli_verify_report *report)
 		"nunsupported", (json_int_t)r->nunsupported, "nfailed",
 		(json_int_t)r->nfailed, "nbad_metalayers",
 		(json_int_t)r->nbad_metas, "bad_array", r->bad_array,
-		"bad_checksum", report->bad_sum,
+		"bad_checksum", report->bad_sum, "bad_cbytes", r->tells_less,
 		"stands_for", report->stands_for, "index_sealed",
 		r->index_sealed, "chunks", list_chunks(report));
 }

@@ -4,9 +4,11 @@
 
 #include "b2frame/check.h"
 #include "base/checked.h"
+#include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
+#include "frame/txn_count.h"
 
 struct check {
 	struct b2f_runtime *runtime;
@@ -17,6 +19,8 @@ struct check {
 	struct b2f_check_result result;
 	/* Decoded bytes of all chunks looked at.  Protected by lock. */
 	uint64_t done;
+	/* Stored bytes of the sound ones that are no index entry. */
+	uint64_t stored;
 };
 
 /* What is known of a chunk once it has been decoded. */
@@ -55,6 +59,7 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 	if (!err) {
 		r->nbytes += span->nbytes;
 		r->cbytes += seen->cbytes;
+		c->stored += special ? 0 : seen->cbytes;
 		r->nsealed += seen->sealed;
 		r->nspecial += special;
 	}
@@ -154,6 +159,22 @@ static uint64_t count_bad_metas(const struct b2f_frame *frame)
 	return nbad;
 }
 
+/* Nothing is lost by that, but other programs believe the index. */
+static void compare_told(struct check *c)
+{
+	struct b2f_check_result *r = &c->result;
+	const struct b2f_frame *frame = c->frame;
+
+	r->told_cbytes = b2f_txn_told_cbytes(frame);
+	r->tells_less = frame->header.sparse && r->told_cbytes < c->stored;
+	if (r->tells_less)
+		b2f_log(frame->log, B2F_LOG_ERROR,
+			"%s: its index tells of %llu stored bytes, its chunks "
+			"take %llu",
+			frame->label, (unsigned long long)r->told_cbytes,
+			(unsigned long long)c->stored);
+}
+
 int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		    const struct b2f_check_options *options,
 		    struct b2f_check_result *out)
@@ -170,6 +191,7 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
 			   check_chunk, &c);
 	pthread_mutex_destroy(&c.lock);
+	compare_told(&c);
 	if (!err)
 		*out = c.result;
 	return err;

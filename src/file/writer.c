@@ -144,7 +144,7 @@ uint32_t b2f_writer_cbytes(struct b2f_file *file, uint64_t raw)
 	pthread_mutex_lock(&file->lock);
 	known = b2f_txn_known_cbytes(txn, raw, &cbytes);
 	pthread_mutex_unlock(&file->lock);
-	return known ? cbytes : b2f_txn_read_cbytes(txn, raw);
+	return known ? cbytes : b2f_txn_read_cbytes(txn->store, raw);
 }
 
 void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)

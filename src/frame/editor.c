@@ -107,7 +107,7 @@ uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)
 
 	if (b2f_txn_known_cbytes(editor->cw.txn, raw, &cbytes))
 		return cbytes;
-	return b2f_txn_read_cbytes(editor->cw.txn, raw);
+	return b2f_txn_read_cbytes(editor->cw.txn->store, raw);
 }
 
 /* True if the last chunk has the whole chunk size. */

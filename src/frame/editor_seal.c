@@ -4,6 +4,7 @@
 
 #include "frame/chunk_write.h"
 #include "frame/txn_chunks.h"
+#include "frame/txn_count.h"
 #include "frame/txn_priv.h"
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
@@ -13,6 +14,17 @@
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)
 {
 	return editor->cw.txn->frame->sealed;
+}
+
+void b2f_editor_count(struct b2f_editor *editor, bool *done)
+{
+	struct b2f_txn *txn = editor->cw.txn;
+	uint64_t sum;
+
+	(void)b2f_txn_sum(txn->store, &txn->working, &sum);
+	*done = txn->store->sparse && sum > b2f_txn_told_cbytes(txn->frame);
+	if (*done)
+		txn->working.cbytes = sum;
 }
 
 /* How many bytes chunk @nchunk has; of any kind of frame. */

@@ -145,7 +145,7 @@ static int read_old(const struct b2f_txn *txn, struct growth *g,
 		return b2f_why_set(why, -EBUSY, "another program has changed it");
 	err = b2f_txn_state_of(g->from, &g->state);
 	if (!err)
-		b2f_txn_count(txn, g->from, &g->state);
+		b2f_txn_count(g->from, &g->state);
 	for (uint64_t i = 0; i < g->state.n && !err; i++)
 		if (b2f_txn_is_stored(g->state.raw[i]) &&
 		    !b2f_entry_tag(g->state.raw[i]))

@@ -143,7 +143,7 @@ static int open_states(struct b2f_txn *txn, enum b2f_txn_what what,
 	if (!err && varied && txn->nkept)
 		err = b2f_txn_make_starts(txn->frame, &txn->committed);
 	if (!err)
-		b2f_txn_count(txn, txn->frame, &txn->committed);
+		b2f_txn_count(txn->frame, &txn->committed);
 	if (!err)
 		err = b2f_txn_state_copy(&txn->committed, &txn->working);
 	if (!err)

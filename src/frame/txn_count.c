@@ -24,14 +24,14 @@ bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
 	return chunk != NULL;
 }
 
-uint32_t b2f_txn_read_cbytes(const struct b2f_txn *txn, uint64_t raw)
+uint32_t b2f_txn_read_cbytes(struct b2f_store *store, uint64_t raw)
 {
 	uint8_t buf[B2F_CHUNK_HEADER_MAX];
 	struct b2f_object object = {.fd = -1};
 	struct b2f_chunk_header h;
 	uint32_t cbytes = 0;
 
-	if (b2f_object_open(txn->store, b2f_txn_id(raw), &object, NULL))
+	if (b2f_object_open(store, b2f_txn_id(raw), &object, NULL))
 		return 0;
 	if (object.size >= sizeof(buf) &&
 	    !b2f_object_read(&object, 0, buf, sizeof(buf), NULL) &&
@@ -69,10 +69,27 @@ uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame)
 	return told - b2f_min_u64(told, margin);
 }
 
-void b2f_txn_count(const struct b2f_txn *txn, const struct b2f_frame *frame,
-		    struct b2f_txn_state *state)
+bool b2f_txn_sum(struct b2f_store *store, const struct b2f_txn_state *state,
+		 uint64_t *out)
 {
-	uint64_t sum = 0;
+	bool all = true;
+
+	*out = 0;
+	for (uint64_t i = 0; i < state->n; i++) {
+		uint32_t cbytes;
+
+		if (!b2f_txn_is_stored(state->raw[i]))
+			continue;
+		cbytes = b2f_txn_read_cbytes(store, state->raw[i]);
+		all &= cbytes != 0;
+		*out += cbytes;
+	}
+	return all;
+}
+
+void b2f_txn_count(const struct b2f_frame *frame, struct b2f_txn_state *state)
+{
+	uint64_t sum;
 
 	state->cbytes = b2f_txn_told_cbytes(frame);
 	if (has_margin(frame))
@@ -82,10 +99,7 @@ void b2f_txn_count(const struct b2f_txn *txn, const struct b2f_frame *frame,
 	 * chunks take, but not how much.  To count the margin as stored is
 	 * safe, but it would grow with each such change.
 	 */
-	if (count_stored(state) > COUNT_MAX)
-		return;
-	for (uint64_t i = 0; i < state->n; i++)
-		if (b2f_txn_is_stored(state->raw[i]))
-			sum += b2f_txn_read_cbytes(txn, state->raw[i]);
-	state->cbytes = sum;
+	if (count_stored(state) <= COUNT_MAX &&
+	    b2f_txn_sum(frame->store, state, &sum))
+		state->cbytes = sum;
 }

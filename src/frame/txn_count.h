@@ -15,18 +15,27 @@
 bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
 			   uint32_t *cbytes);
 
-/* Likewise by reading its header; 0 if that is unreadable.  Needs no lock. */
-uint32_t b2f_txn_read_cbytes(const struct b2f_txn *txn, uint64_t raw);
+/*
+ * Those of the chunk @raw of @store, by reading its header; 0 if that is
+ * unreadable.  Needs no lock.
+ */
+uint32_t b2f_txn_read_cbytes(struct b2f_store *store, uint64_t raw);
 
 /* What the index of @frame tells that its chunks take, without the margin that it has
  * if this library wrote it. */
 uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame);
 
 /*
+ * Adds up what the chunks of @state in @store take by their headers; false: some
+ * are unreadable, and count as nothing.
+ */
+bool b2f_txn_sum(struct b2f_store *store, const struct b2f_txn_state *state,
+		 uint64_t *out);
+
+/*
  * Finds out what the chunks of @state, which is that of @frame, take: the index
  * tells more (b2f_index_margin()).  May read chunk files.
  */
-void b2f_txn_count(const struct b2f_txn *txn, const struct b2f_frame *frame,
-		    struct b2f_txn_state *state);
+void b2f_txn_count(const struct b2f_frame *frame, struct b2f_txn_state *state);
 
 #endif

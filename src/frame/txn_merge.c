@@ -300,7 +300,7 @@ int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs)
 		return -ESTALE;
 	err = b2f_txn_state_like(txn, theirs, &state);
 	if (!err)
-		b2f_txn_count(txn, theirs, &state);
+		b2f_txn_count(theirs, &state);
 	if (!err)
 		err = b2f_txn_used_ids(&state, &used);
 	if (!err && !may_merge(txn, &state))

@@ -22,7 +22,7 @@ static uint64_t stored_size(const struct b2f_txn *txn, uint64_t nchunk,
 	uint64_t known = b2f_txn_measure(txn, nchunk);
 
 	if (!known && !b2f_entry_tag(raw))
-		known = b2f_txn_read_cbytes(txn, raw);
+		known = b2f_txn_read_cbytes(txn->store, raw);
 	/* One that is damaged keeps all that may belong to it. */
 	return known ? b2f_min_u64(known, size) : size;
 }

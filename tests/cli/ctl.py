@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from bloscctl import cat, ctl, info, workdir  # noqa: E402,F401
-from build import BLOSCCTL, SOURCE  # noqa: E402,F401
+from build import BLOSCCTL, BUILD, SOURCE  # noqa: E402,F401
 from namespace import in_namespace  # noqa: E402,F401
 
 

@@ -11,7 +11,7 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, get, in_namespace, info, items, noise, open_stock, put,
+from ctl import (BUILD, check_frame, ctl, get, in_namespace, info, items, noise, open_stock, put,
                  remove, run_all, stock_bytes)
 
 CHUNK = 20000
@@ -58,6 +58,38 @@ def test_nothing():
     make("c", noise(CHUNK), contiguous=True, chunksize=CHUNK)
     _, err = repair("c", status=1)
     assert "a contiguous frame has no parts that could be replaced" in err
+
+
+def test_an_index_that_tells_of_too_few_bytes():
+    """Of ours, with its checksum, and of C-Blosc2; sound chunks all the same."""
+    data = put("f", noise(3 * CHUNK))
+    ctl("compress", "--chunksize", CHUNK, "f")
+    stored = info("f.b2frame")["cbytes"]
+    put("index", get("f.b2frame/chunks.b2frame"))
+    subprocess.run([BUILD / "rewrite_index", "index",
+                    "f.b2frame/chunks.b2frame", "4000"], check=True)
+    make("s", data, chunksize=CHUNK)
+    raw = bytearray(get("s/chunks.b2frame"))
+    raw[39:47] = (5000).to_bytes(8, "big")
+    put("s/chunks.b2frame", raw)
+    for name, told in ("f.b2frame", 4000), ("s", 5000):
+        assert stock_bytes(name) == data
+        out, _ = ctl("verify", name, status=1)
+        assert f"index tells of {told} stored bytes instead of" in \
+            out.decode(), out
+        assert json.loads(ctl("verify", "--json", name,
+                              status=1)[0])["bad_cbytes"]
+        before = state(name)
+        done = ": would have corrected how many bytes the index says are " \
+            "stored\n"
+        assert repair("-n", name)[0] == name + done
+        assert state(name) == before
+        assert repair(name)[0] == name + done.replace("would have ", "")
+        assert repair(name)[0] == f"{name}: nothing to repair\n"
+        ctl("verify", name)
+        check_frame(name, data)
+    assert info("f.b2frame")["cbytes"] == stored
+    assert open_stock("f.b2frame").cbytes == stored
 
 
 def test_leftovers():

@@ -111,7 +111,8 @@ for told, opens in (71, True), (70, False):
         opened = False
     assert opened == opens, told
 END
-runs 0 verify deep/f.b2frame
+runs 1 verify deep/f.b2frame
+says ', index tells of 70 stored bytes instead of 1640$'
 runs 1 verify --deep -r deep
 says '^deep/f\.b2frame: damaged, .*, not to be opened by C-Blosc2$'
 

@@ -299,7 +299,7 @@ static void check_disk(struct game *g)
 	check_metas(g, file);
 	require(!b2f_check_frame(g->rt, b2f_file_frame(file), &options, &result));
 	require(!result.ndamaged && !result.nunsupported && !result.nfailed &&
-		!result.nbad_metas && !result.bad_array);
+		!result.nbad_metas && !result.bad_array && !result.tells_less);
 	b2f_file_close(file);
 }
 

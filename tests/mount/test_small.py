@@ -7,6 +7,7 @@ import mmap
 import os
 import pathlib
 import shutil
+import subprocess
 import threading
 
 import blosc2
@@ -92,6 +93,47 @@ def test_a_large_file_is_a_directory():
                 assert not hidden()
                 os.unlink("mnt/f")
     assert os.listdir("src") == []
+
+
+GROWN = {
+    "head": "head -c {n} <data >mnt/{to}",
+    "tee": "head -c {n} data | tee mnt/{to} >tee",
+    "dd": "dd if=data of=mnt/{to} bs=4k status=none",
+    "cat": "for i in $(seq 0 17); do dd if=data bs=4k count=1 skip=$i "
+           "status=none >>mnt/{to}; done",
+    "cp": "cp data mnt/{to}",
+    "tar": "cp data {to}; tar cf - {to} | tar xf - -C mnt; rm {to}",
+}
+
+
+def test_the_index_tells_what_is_stored():
+    """However a file becomes larger than a small one."""
+    data = noise(LIMIT + 4096 + 100)
+    pathlib.Path("data").write_bytes(data)
+
+    def write(fsync):
+        with open("mnt/pieces", "wb", buffering=0) as f:
+            for i in range(0, len(data), 3000):
+                f.write(data[i:i + 3000])
+                if fsync:
+                    os.fsync(f.fileno())
+
+    for options in (SMALL,), (SMALL, "chunksize=64k"), ("small=0",):
+        shutil.rmtree("src", ignore_errors=True)
+        with Scratch(*options):
+            for name, command in GROWN.items():
+                subprocess.run(["bash", "-c", command.format(
+                    n=len(data), to=name)], check=True)
+            shutil.copyfile("data", "mnt/copyfile")
+            write(False)
+            os.rename("mnt/pieces", "mnt/unsynced")
+            write(True)
+        for path in pathlib.Path("src").iterdir():
+            cbytes = blosc2.open(str(path)).cbytes
+            # Ids count as bytes, too.
+            assert len(data) < cbytes < len(data) + 2000, (options, path,
+                                                           cbytes)
+            check_stock(path, data)
 
 
 def test_arrays():

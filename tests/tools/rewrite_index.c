@@ -2,7 +2,9 @@
 /*
  * rewrite_index.c - parses an index and writes it anew, for a test
  *
- *   rewrite_index OLD NEW    both are files like chunks.b2frame
+ *   rewrite_index OLD NEW             both are files like chunks.b2frame
+ *   rewrite_index OLD NEW CBYTES      with a checksum, the index of a sparse frame
+ *                                     tells that its chunks take so many bytes
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +64,7 @@ int main(int argc, char **argv)
 	FILE *f;
 	int err;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	raw = read_all(argv[1], &size);
 	err = b2f_frame_header_parse(raw, size, size, h, &why);
@@ -78,6 +80,10 @@ int main(int argc, char **argv)
 	if (err)
 		fail(argv[1], err, &why);
 	values = raw_entries(&entries);
+	if (argc == 4) {
+		h->cbytes = strtoull(argv[3], NULL, 10);
+		parts.sealed = true;
+	}
 	parts.header_bytes = raw;
 	parts.entries = values;
 	parts.nentries = entries.n;

@@ -150,6 +150,42 @@ Test(file_grow, what_was_written_before_and_is_written_after_is_there)
 	}
 }
 
+/* Of what the chunks take, and the ids in the index do. */
+static uint64_t told_cbytes(void)
+{
+	return b2f_frame_info_get(b2f_file_frame(file))->cbytes;
+}
+
+Test(file_grow, the_index_tells_what_the_chunks_take)
+{
+	for (size_t commits = 0; commits < 4; commits++) {
+		struct told told = {.answer = 0};
+		uint64_t state = 1;
+
+		for (size_t i = 0; i < sizeof(data); i++) {
+			state = state * UINT64_C(6364136223846793005) + 1;
+			data[i] = (uint8_t)(state >> 33);
+		}
+		/* The range of each one has another id. */
+		for (size_t i = 0; i <= commits; i++) {
+			put(i * 16000, 16000);
+			cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE),
+				     0);
+		}
+		cr_assert_eq(grow(&told), 0);
+		open_again();
+		cr_expect_gt(told_cbytes(), (commits + 1) * 16000);
+		cr_expect_lt(told_cbytes(), (commits + 1) * 16000 + 200);
+		put(64000, 5000);
+		cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+		open_again();
+		cr_expect_gt(told_cbytes(), (commits + 1) * 16000 + 5000);
+		cr_expect_lt(told_cbytes(), (commits + 1) * 16000 + 5300);
+		teardown();
+		setup();
+	}
+}
+
 Test(file_grow, a_write_tells_whether_it_is_too_much)
 {
 	cr_assert(!b2f_file_outgrows(file, data, LIMIT, 0, LIMIT));
