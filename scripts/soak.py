@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["B2F_SOURCE"], "tests", "mount"))
 import flips  # noqa: E402
 import arrays  # noqa: E402
+import beside  # noqa: E402
 import fsx_runs  # noqa: E402
 import kill_names  # noqa: E402
 import kills  # noqa: E402
@@ -21,6 +22,7 @@ import remote_mount_kills  # noqa: E402
 import remote_writers  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
+import stock_writer  # noqa: E402
 import suites  # noqa: E402
 import ceph_server  # noqa: E402
 from mounting import run_one  # noqa: E402
@@ -40,10 +42,17 @@ def name(count, seed):
 
 
 def play(count, seed, contiguous=False):
-    """Three frames, with different item sizes."""
+    """Three frames, with different item sizes; then readers of each form.
+
+    For each round there are 200 reads beside a writer that locks the frame.
+    """
     for i in range(3):
         yield f"seed {seed + i}", lambda: rounds.play(
             count // 3 + 1, seed + i, contiguous=contiguous)
+    forms = [x for x in stock_writer.FORMS if "contiguous" in x or not contiguous]
+    for form in forms:
+        yield f"beside a writer, {form}", lambda: beside.play(
+            form, count * 200 // len(forms), seed)
 
 
 def kill(count, seed, contiguous=False, small=False):
