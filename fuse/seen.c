@@ -163,6 +163,13 @@ void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look)
 	seen->nseen = seen->nbegun;
 }
 
+void fs_seen_resolve(struct fs_seen *seen, const struct fs_look *look)
+{
+	if (seen->nopen > 0 && seen->cache == FS_SEEN_UNSURE &&
+	    !seen->is_ours && look->settled && look->alone)
+		fs_seen_theirs(seen, &look->stamp);
+}
+
 bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
 		       bool is_written)
 {

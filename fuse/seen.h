@@ -21,6 +21,7 @@
  *              first            us              others
  *   UNKNOWN    SURE or UNSURE   UNSURE          -                -
  *   UNSURE     SURE or UNSURE   UNSURE          MIXED, dropped   SURE if ours
+ *              of others, and only read: MIXED, dropped, once the clock ticked
  *   SURE       SURE or UNSURE   UNSURE          MIXED, dropped   SURE
  *   MIXED      SURE or UNSURE   MIXED           MIXED, dropped   MIXED
  *
@@ -154,6 +155,13 @@ struct fs_look {
 
 /* Finds out whether other programs changed the file since the last look. */
 void fs_seen_compare(struct fs_seen *seen, const struct fs_look *look);
+
+/*
+ * The clock has ticked since the open file, which nothing of this mount writes to,
+ * was made by another program: if that has changed it once more before, with the
+ * same stamp, the kernel has older data.
+ */
+void fs_seen_resolve(struct fs_seen *seen, const struct fs_look *look);
 
 /*
  * fs_seen_compare(), then fs_seen_open().  @is_written: a handle of this mount

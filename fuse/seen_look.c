@@ -159,7 +159,10 @@ void fs_seen_look(struct fs *fs, struct fs_node *node, int fd)
 {
 	struct fs_look look;
 
-	if (!look_and_lock(fs, &node->state.seen, fd, 0, &look))
+	if (!look_and_lock(fs, &node->state.seen, fd, 0, &look)) {
 		fs_seen_compare(&node->state.seen, &look);
+		if (node->state.nwriters == 0)
+			fs_seen_resolve(&node->state.seen, &look);
+	}
 	pthread_mutex_unlock(&fs->state_lock);
 }

@@ -190,3 +190,15 @@ class Cuts:
         self.image.unlink()
 
 
+@contextlib.contextmanager
+def ext4(size, *options):
+    """An ext4 of @size bytes on ./disk."""
+    with open("image", "wb") as f:
+        f.truncate(size)
+    run("mkfs.ext4", "-q", *options, "image")
+    os.mkdir("disk")
+    run("mount", "-o", "loop", "image", "disk")
+    try:
+        yield
+    finally:
+        unmount("disk")

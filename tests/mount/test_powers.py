@@ -13,20 +13,6 @@ from users import ALICE, as_user
 MB = 1 << 20
 
 
-@contextlib.contextmanager
-def disk(size, *options):
-    """An ext4 of @size bytes on ./disk."""
-    with open("image", "wb") as f:
-        f.truncate(size)
-    power_disk.run("mkfs.ext4", "-q", *options, "image")
-    os.mkdir("disk")
-    power_disk.run("mount", "-o", "loop", "image", "disk")
-    try:
-        yield
-    finally:
-        power_disk.unmount("disk")
-
-
 def fill(path):
     """Writes what does not compress until there is no more room."""
     fd = os.open(path, os.O_CREAT | os.O_WRONLY, 0o644)
@@ -55,7 +41,7 @@ def free_share():
 def test_reserved_blocks_are_not_for_users():
     """A fifth of the disk is root's; frames and other files of users end before it."""
     for name, options in (("x", "small=0"), ("x", "small=1g"), ("y.b2z", "rw")):
-        with disk(96 * MB, "-m", "20"):
+        with power_disk.ext4(96 * MB, "-m", "20"):
             os.mkdir("disk/src")
             os.chmod("disk", 0o755)
             os.chmod("disk/src", 0o777)

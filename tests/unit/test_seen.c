@@ -226,3 +226,32 @@ Test(seen, an_open_drops_nothing_that_is_being_written)
 	cr_assert(fs_seen_open_look(&seen, &later, false));
 	cr_assert_eq(seen.nopen, 5);
 }
+
+Test(seen, a_file_that_is_read_within_the_tick_of_its_change_is_dropped_once)
+{
+	const struct fs_look early = {version(1), false, true},
+			     late = {version(1), true, true};
+	struct fs_seen seen = {0};
+
+	cr_assert_not(fs_seen_open_look(&seen, &early, false));
+	fs_seen_compare(&seen, &early);
+	fs_seen_resolve(&seen, &early);
+	cr_assert_eq(seen.drop, 0, "it may change again");
+	fs_seen_resolve(&seen, &late);
+	cr_assert_eq(seen.drop, FS_SEEN_DROP_SELF);
+	seen.drop = 0;
+	fs_seen_compare(&seen, &late);
+	fs_seen_resolve(&seen, &late);
+	cr_assert_eq(seen.drop, 0);
+}
+
+Test(seen, what_we_write_is_not_dropped_for_want_of_a_tick)
+{
+	const struct fs_look late = {version(2), true, true};
+	struct fs_seen seen = {0};
+
+	cr_assert_not(open_at(&seen, 1, true));
+	ours(&seen, 2);
+	fs_seen_resolve(&seen, &late);
+	cr_assert_eq(seen.drop, 0);
+}
