@@ -27,6 +27,9 @@ bool b2f_file_keeps_size(struct b2f_file *file);
  * one before until b2f_file_end_anew() and a commit; b2f_file_revert() goes back
  * to it.  Commit first what is to be kept of that.
  *
+ * Plain data that say what array they are (b2f_frame_npy_header()) are written so,
+ * too, but only behind the header that they have.
+ *
  * Returns the length of the header; -EAGAIN (it needs more bytes); -EPERM (there
  * cannot be such an array here: nothing has changed; logged); or as
  * b2f_file_pwrite(): then call b2f_file_revert().
@@ -37,8 +40,8 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 
 /*
  * Ends that, so that commits can be made.  @may_be_zeros: an array of which
- * nothing was written is one of zeros.  Returns 0 or -EPERM: it is not complete,
- * and nothing has changed.
+ * nothing was written is one of zeros.  Returns 0; -EPERM (it is not complete, and
+ * nothing has changed); or as b2f_file_truncate().
  */
 B2F_MUST_CHECK
 int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros);

@@ -118,10 +118,47 @@ static int become_zeros(struct b2f_file *file)
 	return err;
 }
 
+/* Shown bytes of all of the array. */
+static uint64_t whole_of(const struct b2f_file *file)
+{
+	const struct b2f_frame *frame = file->frame;
+	const struct b2f_layout *layout = &frame->layout;
+
+	return layout->is_array
+		       ? layout->head_len + layout->nbytes
+		       : frame->array.nitems * frame->array.itemsize;
+}
+
+/*
+ * Plain data that say what array they are: as such they are written from their
+ * begin on, and the same array in the end.
+ */
+static int become_empty(struct b2f_file *file)
+{
+	if (b2f_file_size(file) != whole_of(file))
+		return refuse(file, "another program has changed its size");
+	return b2f_shape_plain.resize(file, 0);
+}
+
+/* Why plain data are not written anew with @head. */
+static ssize_t refuse_head(struct b2f_file *file, const uint8_t *head,
+			   size_t size)
+{
+	struct b2f_npy npy;
+	int err = b2f_npy_parse(head, size, &npy);
+
+	if (!err)
+		b2f_npy_fini(&npy);
+	if (err == -EAGAIN || err == -ENOMEM)
+		return err;
+	return refuse(file, "it keeps its shape and type");
+}
+
 /* Both locks are held. */
 static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 {
 	struct b2f_writer *w = file->writer;
+	bool keeps_size = b2f_file_keeps_size(file);
 	ssize_t n = 0;
 	int err;
 
@@ -132,8 +169,9 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 	if (n < 0)
 		return n;
 	if (head && n == 0)
-		n = become_other(file, head, size);
-	else if ((err = become_zeros(file)) != 0)
+		n = keeps_size ? become_other(file, head, size)
+			       : refuse_head(file, head, size);
+	else if ((err = keeps_size ? become_zeros(file) : become_empty(file)))
 		n = err;
 	if (n < 0)
 		return n;
@@ -144,27 +182,6 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 	return n;
 }
 
-/* What is no array in the frame keeps its header, and becomes zeros at once. */
-static ssize_t zero_plain(struct b2f_file *file, const uint8_t *head,
-			  size_t size)
-{
-	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	struct b2f_npy npy;
-	int n = is_head_of(frame, head, size), err;
-
-	b2f_frame_close(frame);
-	if (n > 0) {
-		err = b2f_file_zero(file, 0, b2f_file_size(file));
-		return err ? err : n;
-	}
-	err = n < 0 ? n : b2f_npy_parse(head, size, &npy);
-	if (!err)
-		b2f_npy_fini(&npy);
-	if (err == -EAGAIN || err == -ENOMEM)
-		return err;
-	return refuse(file, "it keeps its shape and type");
-}
-
 ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 			    size_t size)
 {
@@ -173,8 +190,8 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 
 	if (!w)
 		return -EBADF;
-	if (!b2f_file_keeps_size(file))
-		return head ? zero_plain(file, head, size) : -EPERM;
+	if (!head && !b2f_file_keeps_size(file))
+		return -EPERM;
 	pthread_mutex_lock(&w->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	n = begin(file, head, size);
@@ -183,21 +200,34 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 	return n;
 }
 
-int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros)
+/* Plain data of which nothing was written become zeros. */
+static int make_zeros(struct b2f_file *file)
 {
-	const struct b2f_layout *layout;
-	struct b2f_writer *w;
-	uint64_t whole;
-	int err = 0;
+	uint64_t size;
 
 	pthread_mutex_lock(&file->lock);
-	layout = &file->frame->layout;
-	whole = layout->head_len + layout->nbytes;
+	size = file->writer && file->writer->anew &&
+			       !file->frame->layout.is_array &&
+			       b2f_file_size_locked(file) == 0
+		       ? whole_of(file)
+		       : 0;
+	pthread_mutex_unlock(&file->lock);
+	return size ? b2f_file_truncate(file, size) : 0;
+}
+
+int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros)
+{
+	struct b2f_writer *w;
+	int err = may_be_zeros ? make_zeros(file) : 0;
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&file->lock);
 	w = file->writer;
 	if (w && w->anew) {
 		if (w->array_nbytes == 0 && may_be_zeros)
-			w->array_nbytes = whole;
-		if (w->array_nbytes == whole)
+			w->array_nbytes = whole_of(file);
+		if (b2f_file_size_locked(file) == whole_of(file))
 			w->anew = false;
 		else
 			err = -EPERM;

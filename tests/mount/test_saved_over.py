@@ -214,6 +214,67 @@ def test_a_contiguous_array_is_replaced_by_another_one():
         assert_same(stored("src/a.b2nd"), first[:, 5], "no room")
 
 
+def make_tensors(items):
+    """By each function of python-blosc2, and in both kinds of storage."""
+    shutil.rmtree("src", ignore_errors=True)
+    os.mkdir("src")
+    blosc2.save_array(items, "src/a.b2frame", mode="w")
+    blosc2.save_tensor(items, "src/t.b2frame", mode="w", contiguous=False,
+                       chunksize=4000)
+    pathlib.Path("src/p.b2frame").write_bytes(blosc2.pack_array2(items))
+    return "a", "t", "p"
+
+
+def load_tensor(name):
+    return blosc2.load_tensor(f"src/{name}.b2frame")
+
+
+def test_what_save_array_made_is_saved_over():
+    """As a whole or not at all, by an array of its shape and type."""
+    rng = np.random.default_rng(8)
+    first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
+    np.save("other.npy", second)
+    raw = pathlib.Path("other.npy").read_bytes()
+    names = make_tensors(first)
+    with Mount("src", "mnt", "-o", "commit=1"):
+        for name in names:
+            path = f"mnt/{name}.npy"
+            for n in 0, 1, 50, 127, 129, 700, 9000, len(raw) - 1:
+                f = open(path, "wb", buffering=0)
+                assert f.write(raw[:n]) == n
+                if n == 9000:
+                    assert error_of(os.fsync, f.fileno()) == errno.EPERM
+                    time.sleep(2.2)
+                assert_same(load_tensor(name), first, (name, n))
+                assert error_of(f.close) == errno.EPERM, (name, n)
+                wait_until(lambda: np.array_equal(np.load(path), first),
+                           "the array before")
+            for other in (first.T.copy(), first[:9], first.astype("f4"),
+                          first.reshape(-1), np.zeros((0, 33), first.dtype)):
+                assert error_of(np.save, path, other) == errno.EPERM, name
+                assert_same(load_tensor(name), first, (name, other.shape))
+            f = open(path, "wb", buffering=0)
+            assert error_of(f.write, raw + b"x") in (0, errno.EPERM)
+            assert error_of(f.close) == errno.EPERM, name
+            assert_same(load_tensor(name), first, (name, "longer"))
+            np.save(path, second)
+            assert_same(load_tensor(name), second, name)
+            assert_same(np.load(path), second, name)
+            subprocess.run(["dd", "if=other.npy", f"of={path}", "bs=50",
+                            "status=none"], check=True)
+            assert_same(load_tensor(name), second, (name, "dd"))
+            mapped = np.lib.format.open_memmap(path, mode="w+",
+                                               dtype=first.dtype, shape=SHAPE)
+            assert mapped.shape == SHAPE and not mapped.any()
+            mapped[5:9, 3] = 7
+            mapped.flush()
+            assert_same(load_tensor(name), np.asarray(mapped), name)
+            del mapped
+            for frame in pathlib.Path("src").iterdir():
+                subprocess.run([BUILD / "bloscctl", "verify", "-q", frame],
+                               check=True)
+
+
 EMPTY = [(0,), (0, 3), (0, 3, 2), (0, 1, 1, 1), (3, 0, 2, 1, 4, 5), (0,) * 8]
 
 
@@ -246,7 +307,7 @@ def is_traced(pid):
                        "*/status"))
 
 
-def save_killed(array, call, n):
+def save_killed(array, call, n, path="mnt/a.npy"):
     """Kills the daemon at its @call number @n.  Returns whether that came."""
     scratch = Scratch()
     scratch.start()
@@ -255,11 +316,29 @@ def save_killed(array, call, n):
          "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={n}"])
     try:
         wait_until(lambda: is_traced(scratch.mount.pid), "strace")
-        return bool(error_of(np.save, "mnt/a.npy", array))
+        return bool(error_of(np.save, path, array))
     finally:
         scratch.kill()
         tracer.kill()
         tracer.wait()
+
+
+def test_a_kill_leaves_what_save_array_made_or_the_new_one():
+    rng = np.random.default_rng(9)
+    arrays = [rng.integers(0, 1000, SHAPE) for _ in range(2)]
+    for name in make_tensors(arrays[0])[:2]:
+        os.rename(f"src/{name}.b2frame", "src/x.b2frame")
+        for n in itertools.count(1):
+            now = blosc2.load_tensor("src/x.b2frame")
+            old = int(np.array_equal(now, arrays[1]))
+            killed = save_killed(arrays[1 - old], "pwrite64", n, "mnt/x.npy")
+            now = blosc2.load_tensor("src/x.b2frame")
+            assert any(np.array_equal(now, a) for a in arrays), (name, n)
+            if not killed:
+                assert np.array_equal(now, arrays[1 - old])
+                break
+        if name == "a":
+            os.unlink("src/x.b2frame")
 
 
 def test_a_kill_leaves_the_old_array_or_the_new_one():
