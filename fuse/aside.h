@@ -47,8 +47,8 @@ int fs_aside_lock(int path_fd);
  * NULL: with one from another directory, or none.
  *
  * Returns 0, or an errno and leaves all as it was: -ESTALE (@name is another file by
- * now); -EINVAL, -EPERM, -EOPNOTSUPP (the backing filesystem cannot exchange names,
- * or has no symbolic links).
+ * now); -EINVAL, -EPERM, -EOPNOTSUPP, -EXDEV (the backing filesystem cannot
+ * exchange them, or has no symbolic links).
  */
 B2F_MUST_CHECK
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,

@@ -448,6 +448,35 @@ static void free_deleted(struct fs_deleted *deleted)
 }
 
 /*
+ * Deletes the frame @name where it is.  Its index has gone for good before the
+ * first of its chunks does.
+ */
+static int delete_there(struct fs *fs, int dirfd, const char *name)
+{
+	int fd = open_dir(dirfd, name), err = 0;
+
+	if (fd < 0)
+		return fd;
+	/* "Not empty" says that this user may delete it. */
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
+	    errno != EEXIST)
+		err = -errno;
+	if (!err && ((unlinkat(fd, B2F_INDEX_NAME, 0) && errno != ENOENT) ||
+		     (fsync(fd) && errno != EINVAL)))
+		err = -errno;
+	close(fd);
+	if (err)
+		return err;
+	err = remove_frame(fs, dirfd, name);
+	if (err && err != -ENOENT)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: %s was deleted, but files are left in it: "
+				"%s",
+				fs->source.path, name, strerror(-err));
+	return 0;
+}
+
+/*
  * Is @deleted the file @what?  Another mount may have exchanged them; then brings
  * back what it is.
  */
@@ -478,7 +507,10 @@ int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
 	/* It is on another filesystem, or only its owner may move it. */
 	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
 		err = hide_there(&fs->deleted, dirfd, name, deleted);
-	if (!err && !is_still(deleted, what)) {
+	if (err == -EXDEV) {
+		err = delete_there(fs, dirfd, name);
+		deleted->has_gone = true;
+	} else if (!err && !is_still(deleted, what)) {
 		end_going(&fs->deleted, deleted);
 		err = -ESTALE;
 	}
@@ -508,6 +540,10 @@ void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted)
 
 	if (!deleted)
 		return;
+	if (deleted->has_gone) {
+		free_deleted(deleted);
+		return;
+	}
 	begin_going(&fs->deleted, deleted);
 	err = remove_frame(fs, deleted->dirfd, deleted->name);
 	if (err == -ENOTEMPTY)

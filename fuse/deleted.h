@@ -16,6 +16,9 @@
  *         it is deleted when the directory is listed, or deleted itself.  If the
  *         directory is deleted while the frame is open, the frame moves up.
  *
+ * A directory of a lower layer of overlayfs cannot be renamed at all: such a frame
+ * is deleted where it is at once, its index first, and who has it open gets ESTALE.
+ *
  * No mount shows either.  Files in a frame's directory that do not belong to a
  * frame are never deleted: what is left of the directory goes back to where it
  * was, if the name is still free.
@@ -72,6 +75,8 @@ struct fs_deleted {
 	dev_t dev;
 	ino_t ino;
 	bool is_going;
+	/* There is nothing left to delete. */
+	bool has_gone;
 	/* Where it was. */
 	int home_fd;
 	char home[FS_NAME_SIZE];

@@ -6,8 +6,22 @@
 
 #include "aside.h"
 #include "entry.h"
+#include "getattr.h"
 #include "links.h"
 #include "view.h"
+
+/* What is deleted where it is has no attributes then; fs_getattr() keeps these. */
+static void remember(struct fs *fs, struct fs_node *node)
+{
+	struct fs_open_frame *frame =
+		node ? fs_open_frame_peek(fs, node) : NULL;
+	struct stat st;
+
+	if (!frame)
+		return;
+	(void)!fs_getattr(fs, node, &st);
+	fs_open_frame_put(fs, frame);
+}
 
 int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
 {
@@ -27,6 +41,7 @@ int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
 		err = 0;
 	}
 	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
+		remember(fs, node);
 		err = fs_open_frame_delete(fs, entry->pin.fd, found->name,
 					   &found->probe.st, node);
 		if (!err)

@@ -238,7 +238,7 @@ static int exchange(const struct fs_entry *entry, const char *from,
 	struct stat st;
 
 	if (renameat2(entry->pin.fd, from, entry->pin.fd, to, RENAME_EXCHANGE))
-		return errno == EINVAL ? -EPERM : -errno;
+		return errno == EINVAL || errno == EXDEV ? -EPERM : -errno;
 	if (fstat(fd, &st))
 		return 0;
 	like.dev = st.st_dev;

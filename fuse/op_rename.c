@@ -23,8 +23,9 @@
  * One of several names of a frame is a symbolic link (links.h): the link gets
  * the new name, and the frame stays where it is.
  *
- * Without RENAME_EXCHANGE or symbolic links on the backing filesystem, a sparse
- * frame is deleted before OLD gets its name: there is a moment without NEW.  If a
+ * Without RENAME_EXCHANGE or symbolic links on the backing filesystem, and in a
+ * lower layer of overlayfs, a sparse frame is deleted before OLD gets its name: there
+ * is a moment without NEW.  If a
  * name without a suffix would be shown as another one (a text called x.b2), OLD
  * moves beside NEW, which is shown by its full name until it is deleted.
  */
@@ -163,18 +164,27 @@ static int move_beside(struct fs_renaming *r)
 	return err;
 }
 
-/* Deletes NEW, then moves OLD to its place. */
-static int move_after(struct fs_renaming *r)
-{
-	int err = fs_entry_delete(&r->to.entry, &r->to.found);
-
-	return err ? err : move(r, RENAME_NOREPLACE);
-}
-
 /* Is its entry a directory, and no link to one? */
 static bool is_directory(const struct fs_side *side)
 {
 	return fs_side_is_sparse(side) && !fs_side_is_name(side);
+}
+
+/*
+ * Deletes NEW, then moves OLD to its place.  If OLD is a directory, rename(2) tells
+ * before whether it can be moved at all: "not empty" means that it can.
+ */
+static int move_after(struct fs_renaming *r)
+{
+	int err = 0;
+
+	if (is_directory(&r->from) && is_directory(&r->to))
+		err = fs_renaming_entry(&r->from.entry, r->from.found.name,
+					&r->to.entry, r->to.found.name, 0);
+	if (err && err != -ENOTEMPTY && err != -EEXIST)
+		return err;
+	err = fs_entry_delete(&r->to.entry, &r->to.found);
+	return err ? err : move(r, RENAME_NOREPLACE);
 }
 
 /* NEW is a link to where it lies, and is replaced in the next step. */
@@ -261,7 +271,8 @@ static int move_over_aside(struct fs_renaming *r)
 	if (!is_same_dir(r))
 		other = fs_aside_lock(r->from.entry.pin.fd);
 	err = step_aside(r);
-	if (err == -EINVAL || err == -EPERM || err == -EOPNOTSUPP) {
+	if (err == -EINVAL || err == -EPERM || err == -EOPNOTSUPP ||
+	    err == -EXDEV) {
 		err = fs_side_is_name(&r->to) ? err : move_after(r);
 	} else if (!err) {
 		err = take_place(r);

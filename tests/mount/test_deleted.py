@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files that are deleted, or replaced, while they are open."""
 import errno
+import itertools
 import mmap
 import os
 import pathlib
@@ -291,6 +292,117 @@ def test_on_a_full_disk():
             assert os.listdir("mnt") == []
     finally:
         subprocess.run(["umount", "src"], check=True)
+
+
+def test_what_is_known_of_a_file_without_a_name():
+    """By a descriptor that does not open it, and by one that has; as locally."""
+    os.makedirs("src/templates")
+    os.mkdir("local")
+    kinds = {"sparse": 300000, "small": 1000, "contiguous": 3000, "plain": 10}
+    content = {kind: data(size) for kind, size in kinds.items()}
+    content["contiguous"] = make("src/templates/contiguous.b2frame", None,
+                                 kind="contiguous", nbytes=3000)
+
+    def put(kind, top):
+        if top == "local" or kind in ("sparse", "small"):
+            pathlib.Path(top, "x").write_bytes(content[kind])
+        elif kind == "plain":
+            pathlib.Path("src/x").write_bytes(content[kind])
+        else:
+            shutil.copy("src/templates/contiguous.b2frame", "src/x.b2frame")
+
+    def play(top, kind, nlinks, replaces, was_open):
+        put(kind, top)
+        for i in range(1, nlinks):
+            os.link(f"{top}/x", f"{top}/x{i}")
+        if was_open:
+            assert pathlib.Path(top, "x").read_bytes() == content[kind]
+        fd = os.open(f"{top}/x", os.O_PATH)
+        os.fstat(fd)
+        if replaces:
+            pathlib.Path(top, "new").write_bytes(b"new")
+            os.rename(f"{top}/new", f"{top}/x")
+        else:
+            os.unlink(f"{top}/x")
+        seen = [os.fstat(fd)]
+        for name in os.listdir(top):
+            if name.startswith("x"):
+                os.unlink(f"{top}/{name}")
+        seen.append(os.fstat(fd))
+        os.close(fd)
+        return [(st.st_size, st.st_nlink, st.st_mode) for st in seen]
+
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0"):
+        for case in itertools.product(kinds, (1, 2), (False, True),
+                                      (False, True)):
+            want, got = play("local", *case), play("mnt", *case)
+            # The last name of a frame that is a directory goes with it.
+            assert got[0] == want[0], (case, got, want)
+            assert got[1] == want[1], (case, got, want)
+
+
+def test_set_id_bits_look_the_same_for_every_size():
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", "suid,attr_timeout=0"):
+        for mode in 0o6666, 0o4755, 0o6770, 0o2711, 0o1777:
+            shown = set()
+            for size in 100, 300000:
+                path = pathlib.Path(f"mnt/{size}")
+                path.write_bytes(bytes(size))
+                path.chmod(mode)
+                shown.add(oct(path.stat().st_mode))
+            assert len(shown) == 1, (oct(mode), shown)
+
+
+def test_in_a_lower_layer_of_overlayfs():
+    """Where directories cannot be renamed, what is shown as a file goes, is
+    replaced, and is moved by mv all the same."""
+    os.mkdir("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "none", "disk"], check=True)
+    try:
+        for name in "low", "up", "work":
+            os.mkdir(f"disk/{name}")
+        os.mkdir("disk/low/d")
+        raw = {name: make(f"disk/low/{name}.b2frame", None, seed=seed)
+               for seed, name in enumerate(["a", "b", "c", "e", "f", "d/g"])}
+        os.mkdir("src")
+        subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
+                        "lowerdir=disk/low,upperdir=disk/up,workdir=disk/work"],
+                       check=True)
+        with Mount("src", "mnt", "-o", SPARSE):
+            os.unlink("mnt/a")
+            # It goes at once, and says so.
+            with open("mnt/b", "rb", buffering=0) as f:
+                os.unlink("mnt/b")
+                assert os.fstat(f.fileno()).st_nlink == 0
+                assert error_of(os.pread, f.fileno(), 10, 1 << 19) in (
+                    0, errno.ESTALE)
+            pathlib.Path("mnt/new").write_bytes(data(300000))
+            os.rename("mnt/new", "mnt/c")
+            assert pathlib.Path("mnt/c").read_bytes() == data(300000)
+            assert error_of(os.link, "mnt/e", "mnt/e2") == errno.EPERM
+            assert error_of(os.rename, "mnt/e", "mnt/moved") == errno.EXDEV
+            assert error_of(os.rename, "mnt/e", "mnt/f") == errno.EXDEV
+            for name in "e", "f":
+                assert pathlib.Path("mnt", name).read_bytes() == raw[name]
+            subprocess.run(["mv", "mnt/e", "mnt/moved"], check=True)
+            subprocess.run(["mv", "mnt/f", "mnt/d/g"], check=True)
+            pathlib.Path("mnt/moved").chmod(0o600)
+            shown = {"c": data(300000), "moved": raw["e"], "d/g": raw["f"]}
+
+            def check():
+                found = {str(p.relative_to("mnt")): p.read_bytes()
+                         for p in pathlib.Path("mnt").rglob("*") if p.is_file()}
+                assert found == shown, found.keys()
+
+            check()
+        with Mount("src", "mnt"):
+            check()
+            subprocess.run(["rm", "-r", "mnt/d"], check=True)
+        assert {*os.listdir("src")} == {"c.b2frame", "moved.b2frame"}
+    finally:
+        subprocess.run(["umount", "src"], check=False)
+        subprocess.run(["umount", "disk"], check=True)
 
 
 main()
