@@ -87,7 +87,7 @@ void fs_entry_retire(struct fs *fs, struct fs_node *node,
 		if (node->kind == FS_KIND_FRAME)
 			fs_setattr_note_ctime(fs, node, found->probe.fd,
 					      &found->probe.index);
-		fs_tree_unhold(fs->tree, node);
+		fs_tree_unhold(fs->tree, node, true);
 	}
 }
 
@@ -96,6 +96,6 @@ void fs_entry_let_go(struct fs *fs, struct fs_node *node, int err)
 	if (!node)
 		return;
 	if (err)
-		fs_tree_unhold(fs->tree, node);
+		fs_tree_unhold(fs->tree, node, false);
 	fs_tree_forget(fs->tree, node, 1);
 }

@@ -115,11 +115,14 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 
 /*
  * Any user who may write to the directory decides what a program in the frame
- * does, and no write there clears these bits.
+ * does, and no write there clears these bits.  A frame that is one file shows what
+ * it would show as a directory.
  */
-static mode_t set_id_hidden_by(const struct stat *dir, const struct stat *index)
+static mode_t set_id_hidden_by(const struct stat *self,
+			       const struct stat *index)
 {
-	bool by_others = (dir->st_mode & 0022) || dir->st_uid != index->st_uid;
+	bool by_others =
+		(self->st_mode & 0022) || self->st_uid != index->st_uid;
 
 	return by_others ? S_ISUID | S_ISGID : 0;
 }
@@ -135,9 +138,9 @@ static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 		mode &= ~(mode_t)0222;
 	if (!probe->no_acl)
 		mode = shown_mode(fs, probe->fd, name, mode);
+	mode &= ~set_id_hidden_by(self, index);
 	if (!S_ISDIR(self->st_mode))
 		return mode;
-	mode &= ~set_id_hidden_by(self, index);
 	return mode & ~hidden_by(shown_mode(fs, probe->fd, NULL, self->st_mode),
 				 self, index);
 }
@@ -201,6 +204,15 @@ static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 	return has;
 }
 
+/* A sparse frame that lies out of sight has a name there. */
+static void note_deleted(struct fs *fs, struct fs_node *node, struct stat *out)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	if (node->state.deleted)
+		out->st_nlink = 0;
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
 /*
  * Attributes of the open @frame, which override what is on disk.  If the index
  * is not the one it left, another program changed the frame.
@@ -226,9 +238,8 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	}
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, frame->pin.node, out);
+	note_deleted(fs, frame->pin.node, out);
 	pthread_mutex_lock(&fs->state_lock);
-	if (frame->pin.node->state.deleted)
-		out->st_nlink = 0;
 	frame->attr = *out;
 	pthread_mutex_unlock(&fs->state_lock);
 }
@@ -243,6 +254,7 @@ static void closed_attr(struct fs *fs, struct fs_node *node,
 		probe.index.st_ctim = fs_seen_ctime(fs, node, &probe.index);
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, node, out);
+	note_deleted(fs, node, out);
 }
 
 static void keep_read_only(struct fs *fs, struct fs_node *node,
@@ -277,6 +289,7 @@ static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 		err = 0;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
+	note_deleted(fs, node, out);
 	return err;
 }
 
@@ -288,9 +301,10 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 	int err;
 
 	/*
-	 * The root's name leads into our own mount: open it by its descriptor.
+	 * The root's name leads into our own mount, and what was deleted has no
+	 * name, or has lost one of several: open it by its descriptor.
 	 */
-	if (node->is_root)
+	if (node->is_root || fs_tree_is_held(fs->tree, node))
 		return fs_disk_frame_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)

@@ -254,6 +254,7 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 	    is_above(node, parent))
 		return NULL;
 	node->name = *name;
+	node->lost_name = false;
 	*name = old_name;
 	if (old == parent)
 		return NULL;

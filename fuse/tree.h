@@ -97,6 +97,8 @@ struct fs_node {
 	struct fs_node *parent;
 	/* In @parent, on the backing filesystem. */
 	char *name;
+	/* That name has gone, but the file has others, perhaps beside it. */
+	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
 	/* Next in the bucket; the root and what is above it are in none. */
@@ -238,10 +240,14 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);
  */
 void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd);
 
+/* Is it held, so that its name says nothing? */
+bool fs_tree_is_held(struct fs_tree *tree, const struct fs_node *node);
+
 /*
- * Undoes one hold: @node was not deleted after all, or has another name left.
+ * Undoes one hold: @node was not deleted after all, or (@lost_name) has another name
+ * left.
  */
-void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node);
+void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name);
 
 /*
  * From now on @turn->node, which is pinned, is also found as the directory that it

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "tree.h"
 
 /* How many to close when the process is out of descriptors. */
@@ -221,6 +222,39 @@ static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
 	return 0;
 }
 
+/* For open_renamed(). */
+struct search {
+	ino_t ino;
+	char name[FS_NAME_SIZE];
+};
+
+static int match(void *arg, int dirfd, const struct dirent *d)
+{
+	struct search *search = arg;
+
+	(void)dirfd;
+	if (d->d_ino != search->ino)
+		return 0;
+	snprintf(search->name, sizeof(search->name), "%s", d->d_name);
+	return 1;
+}
+
+/* Opens @node, whose name has gone, by another one in its directory @dir. */
+static int open_renamed(struct fs_tree *tree, struct fs_node *node,
+			const struct fs_pin *dir, struct fs_pin *out)
+{
+	struct search search = {.ino = node->ino};
+	int err;
+
+	if (fs_dir_each(dir->fd, match, &search) != 1)
+		return -ESTALE;
+	err = open_node(tree, node, dir->fd, search.name, out);
+	/* Without memory it is searched for again. */
+	if (!err)
+		(void)!fs_tree_move(tree, node, dir->node, search.name);
+	return err;
+}
+
 int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 {
 	char name[FS_NAME_SIZE];
@@ -241,6 +275,8 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 			break;
 		pin = (struct fs_pin){0};
 		err = open_node(tree, next, held.fd, name, &pin);
+		if (err == -ESTALE && next->lost_name)
+			err = open_renamed(tree, next, &held, &pin);
 		fs_tree_forget(tree, next, 1);
 		if (err || next == node)
 			break;
@@ -311,11 +347,23 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd)
 		close(fd);
 }
 
-void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node)
+bool fs_tree_is_held(struct fs_tree *tree, const struct fs_node *node)
+{
+	bool is_held;
+
+	pthread_mutex_lock(&tree->lock);
+	is_held = node->nholds > 0;
+	pthread_mutex_unlock(&tree->lock);
+	return is_held;
+}
+
+void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name)
 {
 	int fd = -1;
 
 	pthread_mutex_lock(&tree->lock);
+	if (lost_name)
+		node->lost_name = true;
 	/* Another request may have deleted it meanwhile, or be about to. */
 	if (node->nholds > 0 && --node->nholds == 0 && !node->retired)
 		fd = release(tree, node);
