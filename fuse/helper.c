@@ -14,6 +14,9 @@
 
 #define MOUNT_EXIT_FAILED 32
 
+/* Longer lists are compared with what fits. */
+#define OPTIONS_SIZE 4096
+
 bool fs_helper_is(const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -101,6 +104,57 @@ static bool is_writable(const char *path)
 	       value[0] == '1';
 }
 
+/* Is @word, of @n characters, one of the words of @list? */
+static bool has_word(const char *list, const char *word, size_t n)
+{
+	for (const char *p = list; *p; p += strspn(p, ",")) {
+		size_t size = strcspn(p, ",");
+
+		if (size == n && memcmp(p, word, n) == 0)
+			return true;
+		p += size;
+	}
+	return false;
+}
+
+/*
+ * Of the options @own the first that the bloscfs at @path was not mounted with;
+ * NULL: there is none.  *@n: its length.
+ */
+static const char *find_other(const char *path, const char *own, size_t *n)
+{
+	char told[OPTIONS_SIZE] = "";
+	ssize_t size = getxattr(path, "user.bloscfs.options", told,
+				sizeof(told) - 1);
+
+	told[size > 0 ? size : 0] = '\0';
+	for (const char *p = own; *p; p += strspn(p, ",")) {
+		*n = strcspn(p, ",");
+		/* The kernel calls both so. */
+		if (!has_word(told, p, *n) &&
+		    !(has_word("allow_other", p, *n) &&
+		      has_word(told, "allow_root", strlen("allow_root"))))
+			return p;
+		p += *n;
+	}
+	return NULL;
+}
+
+/* Can all that is asked for be changed? */
+static int check_own(const struct fs_options *o, char reason[FS_REASON_SIZE])
+{
+	const char *other;
+	size_t n;
+
+	other = o->own ? find_other(o->mountpoint, o->own, &n) : NULL;
+	if (!other)
+		return 0;
+	snprintf(reason, FS_REASON_SIZE,
+		 "%.300s: a remount cannot change %.*s; unmount it first",
+		 o->mountpoint, n < 200 ? (int)n : 200, other);
+	return -EINVAL;
+}
+
 int fs_helper_remount(const struct fs_options *options,
 		      char reason[FS_REASON_SIZE])
 {
@@ -113,6 +167,8 @@ int fs_helper_remount(const struct fs_options *options,
 	if (type.f_type != FUSE_SUPER_MAGIC)
 		return explain(path, -EINVAL, "no bloscfs is mounted there",
 			       reason);
+	if (check_own(options, reason))
+		return -EINVAL;
 	if (!options->read_only && !is_writable(path))
 		return explain(path, -EROFS,
 			       "was mounted read-only; unmount it first",

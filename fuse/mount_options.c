@@ -187,6 +187,7 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->fsname);
 	free(options->subtype);
 	free(options->kernel);
+	free(options->own);
 	free(options->endpoint);
 	free(options->region);
 	free(options->profile);

@@ -116,6 +116,8 @@ struct fs_options {
 	int64_t cachedirsize;
 	/* Options that are the kernel's, with commas between them. */
 	char *kernel;
+	/* The same for those that a remount cannot change, as they were given. */
+	char *own;
 };
 
 /* Positions of hidden, list and off. */

@@ -137,6 +137,9 @@ static int get_own(struct fs *fs, const struct fs_node *node, const char *name,
 		n = asprintf(&text, "%ld", (long)getpid());
 	else if (strcmp(key, "writable") == 0)
 		n = asprintf(&text, "%d", fs->read_write);
+	else if (strcmp(key, "options") == 0)
+		n = asprintf(&text, "%s",
+			     fs->options.own ? fs->options.own : "");
 	else if (strcmp(key, "stats") == 0)
 		n = fs_stats_json(fs, &text);
 	else

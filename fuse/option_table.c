@@ -337,6 +337,29 @@ static int complain_value(const struct option_entry *entry, const char *value)
 	return -EINVAL;
 }
 
+/* Can a remount not change @entry? */
+static bool is_own(const struct option_entry *entry)
+{
+	if (entry->kind == IGNORED || entry->kind == IGNORED_VALUE ||
+	    entry->kind == KERNEL)
+		return false;
+	return entry->field != FIELD(read_only) &&
+	       entry->field != FIELD(remount);
+}
+
+static int note_own(struct fs_options *o, const char *name, const char *value)
+{
+	char *word = NULL;
+	int err;
+
+	if (asprintf(&word, "%s%s%s", name, value ? "=" : "",
+		     value ? value : "") < 0)
+		return -ENOMEM;
+	err = add_word(&o->own, word);
+	free(word);
+	return err;
+}
+
 int fs_option_take(struct fs_options *o, const char *name, const char *value)
 {
 	const struct option_entry *entry = find_entry(name);
@@ -349,5 +372,7 @@ int fs_option_take(struct fs_options *o, const char *name, const char *value)
 	if (!takes_value(entry->kind) && value)
 		return complain(name, "takes no value");
 	err = apply(o, entry, value);
+	if (!err && is_own(entry))
+		err = note_own(o, name, value);
 	return err == -EINVAL ? complain_value(entry, value ? value : "") : err;
 }

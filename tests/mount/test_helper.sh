@@ -42,6 +42,17 @@ touch mnt/new 2>/dev/null && fail "a read-only mount is written to"
 [[ $(flags) == rw,nosuid,nodev,* && $(flags) != *noexec* ]] ||
 	fail "remount,rw: $(flags)"
 echo text >mnt/new
+# What cannot be changed may be repeated, as mount(8) does with lines of fstab.
+for asked in cachesize=64m uid=5 npy=list; do
+	expect 32 "$helper" "$work/src" "$work/mnt" -o "remount,rw,$asked"
+	grep -q "cannot change $asked" out || fail "remount,$asked: $(cat out)"
+done
+umount mnt
+"$helper" src mnt -o rw,cachesize=64m,npy=list,allow_root
+"$helper" "$work/src" "$work/mnt" -o \
+	"$(flags),remount,ro,npy=list,cachesize=64m,allow_other"
+[[ $(flags) == ro,* ]] || fail "remount of what is so already: $(flags)"
+expect 32 "$helper" "$work/src" "$work/mnt" -o remount,cachesize=65m
 umount mnt
 "$bloscfs" src mnt -o ro
 expect 32 "$helper" src mnt -o remount,rw
