@@ -25,6 +25,7 @@
 #include "open_frame.h"
 #include "packs_state.h"
 #include "source.h"
+#include "share.h"
 #include "stats.h"
 #include "stats_file.h"
 #include "ticker.h"
@@ -61,6 +62,7 @@ struct fs {
 	pthread_mutex_t state_lock;
 	/* All handles; under the lock. */
 	struct fs_handles handles;
+	struct fs_shares shares;
 	struct fs_open_frames open_frames;
 	struct fs_deleted_dir deleted;
 	struct fs_packs packs;

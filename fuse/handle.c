@@ -83,16 +83,19 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 }
 
 /* Makes a handle that is in the list, and pins @node. */
-static int new_handle(struct fs *fs, struct fs_node *node, int flags,
-		      struct fs_handle **out)
+static int new_handle(struct fs *fs, struct fs_node *node,
+		      const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_handle *handle = calloc(1, sizeof(*handle));
-	int err;
+	int err = handle ? fs_share_take(fs, how->uid) : -ENOMEM;
 
-	if (!handle)
-		return -ENOMEM;
+	if (err) {
+		free(handle);
+		return err;
+	}
+	handle->opener = how->uid;
 	handle->fd = -1;
-	handle->writes = (flags & O_ACCMODE) != O_RDONLY;
+	handle->writes = (how->flags & O_ACCMODE) != O_RDONLY;
 	handle->direct_io = fs->options.direct_io;
 	atomic_init(&handle->nrefs, 1);
 	err = fs_tree_pin(fs->tree, node, &handle->pin);
@@ -108,6 +111,7 @@ static int new_handle(struct fs *fs, struct fs_node *node, int flags,
 	pthread_mutex_unlock(&fs->state_lock);
 	if (err) {
 		fs_tree_unpin(fs->tree, &handle->pin);
+		fs_share_give(fs, how->uid);
 		free(handle);
 	}
 	return err;
@@ -141,8 +145,8 @@ static int open_view(struct fs *fs, struct fs_handle *handle)
 	return err;
 }
 
-int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
-		   struct fs_handle **out)
+int fs_handle_open(struct fs *fs, struct fs_node *node,
+		   const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_handle *handle = NULL;
 	struct fs_node *base;
@@ -151,25 +155,25 @@ int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
 	err = fs_view_enter(fs, node, &base);
 	if (err)
 		return err;
-	err = new_handle(fs, base, flags, &handle);
+	err = new_handle(fs, base, how, &handle);
 	/* The handle's pin holds it. */
 	fs_tree_forget(fs->tree, base, 1);
 	if (err)
 		return err;
 	err = handle->pin.node->kind == FS_KIND_FRAME
 		      ? open_frame(fs, handle, NULL)
-		      : open_other(fs, handle, flags);
+		      : open_other(fs, handle, how->flags);
 	if (!err && node->kind == FS_KIND_VIEW)
 		err = open_view(fs, handle);
 	return finish(fs, handle, err, out);
 }
 
 int fs_handle_open_made(struct fs *fs, struct fs_node *node,
-			struct b2f_frame *frame, int flags,
+			struct b2f_frame *frame, const struct fs_open_how *how,
 			struct fs_handle **out)
 {
 	struct fs_handle *handle = NULL;
-	int err = new_handle(fs, node, flags, &handle);
+	int err = new_handle(fs, node, how, &handle);
 
 	if (err) {
 		b2f_frame_close(frame);
@@ -179,9 +183,11 @@ int fs_handle_open_made(struct fs *fs, struct fs_node *node,
 }
 
 int fs_handle_open_listing(struct fs *fs, struct fs_node *node,
-			   struct fs_listing *listing, struct fs_handle **out)
+			   struct fs_listing *listing, uid_t uid,
+			   struct fs_handle **out)
 {
-	int err = new_handle(fs, node, O_RDONLY, out);
+	const struct fs_open_how how = {.flags = O_RDONLY, .uid = uid};
+	int err = new_handle(fs, node, &how, out);
 
 	if (!err)
 		(*out)->listing = listing;
@@ -245,5 +251,6 @@ void fs_handle_close(struct fs *fs, struct fs_handle *handle)
 	handle->pin.node->state.nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &handle->pin);
+	fs_share_give(fs, handle->opener);
 	free(handle);
 }

@@ -28,6 +28,8 @@ struct fs_handle {
 	TAILQ_ENTRY(fs_handle) all;
 	/* The kernel's reference, and one per request that outlives it. */
 	_Atomic size_t nrefs;
+	/* The user who has opened it (share.h). */
+	uid_t opener;
 	/* The node and its descriptor stay as long as the handle. */
 	struct fs_pin pin;
 	/* NULL: the file is no frame. */
@@ -64,17 +66,23 @@ TAILQ_HEAD(fs_handles, fs_handle);
 /* Closes whatever is still open.  No request may be running any more. */
 void fs_handle_fini(struct fs *fs);
 
+/* How a user opens something. */
+struct fs_open_how {
+	/* Of open(2). */
+	int flags;
+	uid_t uid;
+};
+
 /*
- * Opens the frame or other file @node with the @flags of open(2).  Close *@out
- * with fs_handle_close().
+ * Opens the frame or other file @node.  Close *@out with fs_handle_close().
  *
- * Returns 0, -ESTALE (it is gone or has changed: the kernel must look it up
+ * Returns 0, -ENFILE (fs_share_take()), -ESTALE (it is gone or has changed: the kernel must look it up
  * again), B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for writing
  * to a frame also the errors of b2f_file_allow_write().
  */
 B2F_MUST_CHECK
-int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
-		   struct fs_handle **out);
+int fs_handle_open(struct fs *fs, struct fs_node *node,
+		   const struct fs_open_how *how, struct fs_handle **out);
 
 /*
  * fs_handle_open() for a frame that we have just made and still have open as
@@ -82,13 +90,14 @@ int fs_handle_open(struct fs *fs, struct fs_node *node, int flags,
  */
 B2F_MUST_CHECK
 int fs_handle_open_made(struct fs *fs, struct fs_node *node,
-			struct b2f_frame *frame, int flags,
+			struct b2f_frame *frame, const struct fs_open_how *how,
 			struct fs_handle **out);
 
-/* Makes a handle of @listing, which it takes over.  Returns 0 or an errno. */
+/* Makes a handle of @listing for @uid, and takes it over.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_handle_open_listing(struct fs *fs, struct fs_node *node,
-			   struct fs_listing *listing, struct fs_handle **out);
+			   struct fs_listing *listing, uid_t uid,
+			   struct fs_handle **out);
 
 /*
  * All handles of files that are no frames, each with a reference; free the

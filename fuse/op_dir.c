@@ -21,7 +21,8 @@ void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	err = fs_listing_new(fs, node, &listing);
 	if (!err)
-		err = fs_handle_open_listing(fs, node, listing, &handle);
+		err = fs_handle_open_listing(fs, node, listing,
+					     fuse_req_ctx(req)->uid, &handle);
 	if (err) {
 		fs_listing_free(listing);
 		fs_reply_error(req, err);

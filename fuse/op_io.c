@@ -14,6 +14,8 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *node = fs_node_of(fs, ino);
+	const struct fs_open_how how = {.flags = fi->flags,
+					.uid = fuse_req_ctx(req)->uid};
 	struct fs_handle *handle;
 	int err;
 
@@ -23,10 +25,9 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	if (fi->flags & O_TRUNC)
-		err = fs_resize_open(fs, node, fi->flags,
-				     fuse_req_ctx(req)->uid != 0, &handle);
+		err = fs_resize_open(fs, node, &how, &handle);
 	else
-		err = fs_handle_open(fs, node, fi->flags, &handle);
+		err = fs_handle_open(fs, node, &how, &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;

@@ -375,13 +375,13 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 
 /* Opens the frame before it may become unreadable for us. */
 static int open_frame(const struct fs_entry *entry, mode_t mode,
-		      struct fresh *fresh, struct fuse_file_info *fi,
+		      struct fresh *fresh, const struct fs_open_how *how,
 		      struct fs_handle **out)
 {
 	struct fs *fs = entry->fs;
 	struct fs_handle *handle;
-	int err = fs_handle_open_made(fs, fresh->node, fresh->made.frame,
-				      fi->flags, &handle);
+	int err = fs_handle_open_made(fs, fresh->node, fresh->made.frame, how,
+				      &handle);
 
 	if (err)
 		return err;
@@ -400,6 +400,8 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		  mode_t mode, struct fuse_file_info *fi)
 {
+	const struct fs_open_how how = {.flags = fi->flags,
+					.uid = fuse_req_ctx(req)->uid};
 	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
 	struct fs_handle *handle;
@@ -416,7 +418,7 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	    fs_lookup_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
-		err = open_frame(&entry, mode, &fresh, fi, &handle);
+		err = open_frame(&entry, mode, &fresh, &how, &handle);
 		if (err)
 			undo_frame(&entry, &fresh);
 	}

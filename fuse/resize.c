@@ -175,18 +175,18 @@ static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
 	return err;
 }
 
-int fs_resize_open(struct fs *fs, struct fs_node *node, int flags, bool by_user,
-		   struct fs_handle **out)
+int fs_resize_open(struct fs *fs, struct fs_node *node,
+		   const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_handle *handle;
 	int err, tries = 0;
 
-	while ((err = fs_handle_open(fs, node, flags, &handle)) != 0) {
+	while ((err = fs_handle_open(fs, node, how, &handle)) != 0) {
 		err = heal(fs, node, err, &tries);
 		if (err)
 			return err;
 	}
-	err = cut(fs, node, handle, by_user);
+	err = cut(fs, node, handle, how->uid != 0);
 	if (err)
 		fs_handle_close(fs, handle);
 	else

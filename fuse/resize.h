@@ -37,12 +37,12 @@ int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size);
  * fs_handle_open() with O_TRUNC: cuts the file to nothing.  An array, or a view
  * of one, that is opened for writing stays as it is until it has been written
  * again (anew.h).  A damaged sparse frame (B2F_ECORRUPT) becomes an empty one.
- * @by_user: the caller is not root, so that the file loses its set-uid bits.
+ * Opened by another user than root, the file loses its set-uid bits.
  * Returns also the errors of
  * fs_disk_frame_reset() and fs_resize_handle().
  */
 B2F_MUST_CHECK
-int fs_resize_open(struct fs *fs, struct fs_node *node, int flags, bool by_user,
-		   struct fs_handle **out);
+int fs_resize_open(struct fs *fs, struct fs_node *node,
+		   const struct fs_open_how *how, struct fs_handle **out);
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef B2F_STORE_FILES_H
 #define B2F_STORE_FILES_H
 
+#include <sys/stat.h>
 #include <time.h>
 
 #include "store/store.h"
@@ -85,10 +86,18 @@ B2F_MUST_CHECK
 int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 			 struct b2f_why *why);
 
-/* Writes all @n bytes.  Returns 0 or an errno. */
+/*
+ * As whom a process of root's writes to the file @st.  A filesystem keeps its last
+ * blocks for root, and root's data may go beyond a quota; but data belong to the owner
+ * of the file, whoever stores them.  A file with set-id bits is left to root, as other
+ * users clear these by writing.
+ */
+uid_t b2f_files_writer_of(const struct stat *st);
+
+/* Writes all @n bytes; root's process does it as @uid.  Returns 0 or an errno. */
 B2F_MUST_CHECK
-int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
-			  struct b2f_why *why);
+int b2f_files_write_fully(int fd, uid_t uid, uint64_t off, const void *buf,
+			  size_t n, struct b2f_why *why);
 
 /*
  * Has the disk write all of @fd, and waits for that.  A write that failed is told

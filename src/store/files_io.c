@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -79,29 +80,27 @@ int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 	return 0;
 }
 
-/*
- * A filesystem keeps its last blocks for root, and root's data may go beyond a quota.
- * Data belong to the owner of the file, whoever stores them: so what this thread of
- * root's writes to @fd is written as that owner, until it is root's again.  Returns
- * whether it was.  A file with set-id bits is left out, which others than root clear
- * by writing.
- */
-static bool begin_as_owner(int fd)
+uid_t b2f_files_writer_of(const struct stat *st)
 {
-	struct stat st;
+	return st->st_mode & (S_ISUID | S_ISGID) ? 0 : st->st_uid;
+}
+
+/* Has this thread of root's act as @uid.  Returns whether it does. */
+static bool begin_as(uid_t uid)
+{
 	uid_t previous;
 
-	if (geteuid() != 0 || fstat(fd, &st) || st.st_uid == 0 ||
-	    (st.st_mode & (S_ISUID | S_ISGID)))
+	/* Of a process that has become another user's since, the last call fails. */
+	if (uid == 0 || getauxval(AT_EUID) != 0)
 		return false;
-	previous = (uid_t)setfsuid(st.st_uid);
+	previous = (uid_t)setfsuid(uid);
 	/* A thread that acts for a user already goes on to. */
 	if (previous != 0)
 		setfsuid(previous);
 	return previous == 0;
 }
 
-static void end_as_owner(bool begun)
+static void end_as(bool begun)
 {
 	if (begun)
 		setfsuid(0);
@@ -129,13 +128,13 @@ static int write_all(int fd, uint64_t off, const void *buf, size_t n,
 	return 0;
 }
 
-int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
-			  struct b2f_why *why)
+int b2f_files_write_fully(int fd, uid_t uid, uint64_t off, const void *buf,
+			  size_t n, struct b2f_why *why)
 {
-	bool as_owner = begin_as_owner(fd);
+	bool begun = begin_as(uid);
 	int err = write_all(fd, off, buf, n, why);
 
-	end_as_owner(as_owner);
+	end_as(begun);
 	return err;
 }
 

@@ -29,6 +29,8 @@ struct b2f_files_writer {
 	/* The rest is under the lock. */
 	/* Changes under way. */
 	unsigned int nchanges;
+	/* As whom it is written to (store/files.h). */
+	uid_t uid;
 	/* The file after the last one. */
 	struct b2f_frame_stamp own;
 	/* The mtime of what is committed. */
@@ -110,6 +112,7 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	}
 	w->fd = fd;
 	w->own = b2f_frame_stamp_of(&st);
+	w->uid = b2f_files_writer_of(&st);
 	w->mtime = st.st_mtim;
 	return 0;
 }
@@ -125,11 +128,16 @@ static void single_unlock(struct b2f_store *store)
 	w->fd = -1;
 }
 
-static void begin_change(struct b2f_files_writer *w)
+/* Returns as whom the change is written. */
+static uid_t begin_change(struct b2f_files_writer *w)
 {
+	uid_t uid;
+
 	pthread_mutex_lock(&w->lock);
 	w->nchanges++;
+	uid = w->uid;
 	pthread_mutex_unlock(&w->lock);
+	return uid;
 }
 
 /*
@@ -146,8 +154,10 @@ static void end_change(struct b2f_files_writer *w, bool restore)
 	/* Another user's file keeps the time of the write. */
 	if (restore)
 		(void)!futimens(w->fd, times);
-	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0)
+	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0) {
 		w->own = b2f_frame_stamp_of(&st);
+		w->uid = b2f_files_writer_of(&st);
+	}
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -164,10 +174,10 @@ static int single_write(const struct b2f_object *object, uint64_t off,
 			const void *buf, size_t n, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(object->store);
+	uid_t uid = begin_change(w);
 	int err;
 
-	begin_change(w);
-	err = b2f_files_write_fully(w->fd, off, buf, n, why);
+	err = b2f_files_write_fully(w->fd, uid, off, buf, n, why);
 	end_change(w, false);
 	return err;
 }
@@ -233,10 +243,10 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 			   const struct timespec *mtime, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
+	uid_t uid = begin_change(w);
 	int err;
 
-	begin_change(w);
-	err = b2f_files_write_fully(w->fd, 0, head, n, why);
+	err = b2f_files_write_fully(w->fd, uid, 0, head, n, why);
 	pthread_mutex_lock(&w->lock);
 	w->is_fresh = false;
 	if (!err && mtime)
@@ -252,7 +262,7 @@ static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 	struct b2f_files_writer *w = writer_of(store);
 	int ret;
 
-	begin_change(w);
+	(void)begin_change(w);
 	ret = fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)off, (off_t)size);
 	end_change(w, ret == 0);
@@ -264,7 +274,7 @@ static int single_cut(struct b2f_store *store, uint64_t size,
 	struct b2f_files_writer *w = writer_of(store);
 	int err = 0;
 
-	begin_change(w);
+	(void)begin_change(w);
 	if (ftruncate(w->fd, (off_t)size))
 		err = failed("truncate", why);
 	end_change(w, true);

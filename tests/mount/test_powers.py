@@ -4,11 +4,13 @@
 import contextlib
 import errno
 import os
+import shutil
+import signal
 import stat
 
 import power_disk
 from mounting import Mount, data, main
-from users import ALICE, as_user
+from users import ALICE, BOB, as_user
 
 MB = 1 << 20
 
@@ -97,6 +99,63 @@ def test_log_is_for_its_owner_alone():
     os.mkdir("src")
     with Mount("src", "mnt", "-o", "logfile=log.txt"):
         assert mode("log.txt") & 0o027 == 0, oct(mode("log.txt"))
+
+
+def open_many(n):
+    """Opens up to @n files; returns with all of them open."""
+    fds, code = [], 0
+    try:
+        for i in range(n):
+            fds.append(os.open(f"mnt/d/{i}", os.O_CREAT | os.O_RDWR, 0o644))
+    except OSError as e:
+        code = e.errno
+    return fds, code
+
+
+def hold(n, pipe_out, pipe_in):
+    fds, code = open_many(n)
+    os.write(pipe_out, f"{len(fds)} {code}\n".encode())
+    os.read(pipe_in, 1)
+
+
+def test_no_user_takes_all_descriptors():
+    os.chmod(".", 0o755)
+    os.makedirs("src/d")
+    os.chmod("src/d", 0o1777)
+    for small in "0", "64k":
+        with Mount("src", "mnt", "-o", f"allow_other,small={small}",
+                   wrap=("prlimit", "--nofile=1024:1024")):
+            told, tell = os.pipe()
+            wait, go = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.setresgid(ALICE, ALICE, ALICE)
+                os.setresuid(ALICE, ALICE, ALICE)
+                hold(2000, tell, wait)
+                os._exit(0)
+            n, code = map(int, os.read(told, 100).split())
+            if code != errno.ENFILE:
+                os.kill(pid, signal.SIGKILL)
+            assert code == errno.ENFILE and n > 100, (n, code)
+
+            def use():
+                for i in range(8):
+                    with open(f"mnt/d/bob{i}", "w+b") as f:
+                        f.write(b"x" * 1000)
+                        f.seek(0)
+                        assert f.read() == b"x" * 1000
+                assert len(os.listdir("mnt/d")) >= n
+
+            assert as_user(BOB, BOB, use) == 0
+            os.write(go, b"x")
+            os.waitpid(pid, 0)
+            for fd in told, tell, wait, go:
+                os.close(fd)
+            # Everything is given back.
+            assert as_user(ALICE, ALICE, lambda: open("mnt/d/0").close()) == 0
+        for name in os.listdir("src/d"):
+            path = f"src/d/{name}"
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
 
 main()
