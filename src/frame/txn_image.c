@@ -50,8 +50,9 @@ static int list_places(const struct b2f_txn *txn,
  */
 static int pad(const struct b2f_txn *txn, struct b2f_txn_image *image)
 {
-	uint64_t more = (txn->disk->frame_len + 1 - b2f_txn_image_end(image)) %
-			NLENGTHS;
+	uint32_t draw = b2f_txn_len_draw(txn);
+	uint64_t next = txn->disk->frame_len + 1 - b2f_txn_image_end(image);
+	uint64_t more = (draw ? draw : next) % NLENGTHS;
 	size_t trailer_len = txn->frame->trailer_len;
 	uint8_t *bytes = realloc(image->bytes, image->size + more), *trailer;
 

@@ -3,6 +3,15 @@
 #include "frame/txn_index.h"
 
 #include "frame/txn_commit.h"
+#include "index/tags.h"
+
+uint32_t b2f_txn_len_draw(const struct b2f_txn *txn)
+{
+	bool is_theirs = !txn->frame->sealed &&
+			 txn->header.frame_len == txn->frame->header.frame_len;
+
+	return is_theirs ? b2f_tag_draw() : 0;
+}
 
 int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
 			const uint64_t *places, uint8_t **out, size_t *size,
@@ -16,6 +25,7 @@ int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
 		.nentries = state->n,
 		.places = places,
 		.len_before = txn->header.frame_len,
+		.len_draw = b2f_txn_len_draw(txn),
 		.trailer_bytes = txn->frame->trailer_bytes,
 		.trailer_len = txn->frame->trailer_len,
 		/* A contiguous frame's waits for the place of the index. */

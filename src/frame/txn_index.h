@@ -11,6 +11,13 @@
 #include "frame/txn_commit.h"
 
 /*
+ * By what the length of the next index differs from those before: 0, by going on
+ * from the last one; else by chance, as another program made that, and readers
+ * without locks may have one of ours from before it.
+ */
+uint32_t b2f_txn_len_draw(const struct b2f_txn *txn);
+
+/*
  * Makes the bytes of the index of @commit; of a contiguous frame
  * with the chunks at @places behind the header, else NULL.  Returns as
  * b2f_index_write().

@@ -16,7 +16,11 @@
 #define ID_MARGIN 32
 
 /* So many indexes in a row have lengths of their own; a power of 2. */
-#define NLENGTHS 256
+#define NLENGTHS 1024
+
+/* Of so few chunks, the index of C-Blosc2 has few lengths; and so many may come. */
+#define FEW  256
+#define MORE 32
 
 /* As C-Blosc2 makes its index; its readers see no other one. */
 #define INDEX_CLEVEL	5
@@ -273,13 +277,29 @@ static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 		b2f_fingerprint_set(buf, size, h->header_len, parts->small);
 }
 
+/*
+ * The longest index that C-Blosc2 leaves when it has changed one of few chunks: no
+ * length of ours may be that of a later one of its own.
+ */
+static size_t longest_stock(const struct b2f_index_parts *parts)
+{
+	if (parts->nentries > FEW)
+		return 0;
+	return parts->header.header_len + B2F_CHUNK_HEADER_MAX +
+	       (parts->nentries + MORE) * ENTRY_SIZE + parts->trailer_len;
+}
+
 /* Zeros that give an index of @len bytes a length of its own. */
 static size_t padding(const struct b2f_index_parts *parts, size_t len)
 {
+	uint64_t least = b2f_max_u64(len, longest_stock(parts) + 1), more;
+
 	/* A contiguous frame becomes longer with each commit. */
 	if (!parts->len_before || !parts->nentries || !parts->header.sparse)
 		return 0;
-	return (size_t)(parts->len_before + 1 - len) % NLENGTHS;
+	more = parts->len_draw ? parts->len_draw
+			       : parts->len_before + 1 - least;
+	return least - len + more % NLENGTHS;
 }
 
 /* What comes behind the index chunk, up to the trailer. */
@@ -340,7 +360,8 @@ int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
 		room = b2f_chunk_encode_bound(
 			(uint32_t)(parts->nentries * ENTRY_SIZE));
 	buf = malloc(parts->header.header_len + parts->trailer_len + room +
-		     b2f_tags_bound(parts->nentries) + NLENGTHS);
+		     b2f_tags_bound(parts->nentries) + NLENGTHS +
+		     longest_stock(parts) + 1);
 	if (!buf)
 		return -ENOMEM;
 	err = write_all(parts, room, buf, size, why);

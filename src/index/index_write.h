@@ -41,9 +41,11 @@ struct b2f_index_parts {
 	/*
 	 * Length of the index that this one replaces, or 0: a reader of
 	 * C-Blosc2 sees that a frame has changed by its length alone, so those
-	 * of 256 indexes in a row differ.
+	 * of 1,024 indexes in a row differ.  @len_draw: drawn by chance if another
+	 * program made that index, which tells nothing of those before it; or 0.
 	 */
 	uint64_t len_before;
+	uint32_t len_draw;
 	/* The trailer as it was, with its vlmetalayers. */
 	const uint8_t *trailer_bytes;
 	uint32_t trailer_len;

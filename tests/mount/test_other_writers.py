@@ -4,6 +4,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -252,6 +253,77 @@ def test_a_reader_without_locks():
             os.fsync(fd)
             rounds.thread.join()
             assert stock.wait(PATIENCE) == 0, rounds.said
+
+
+# Opens once, and reads the chunk whose first byte it is told, when it is told to.
+PATIENT = """
+import sys
+import blosc2
+opened = blosc2.open(sys.argv[1], mode="r")
+s = getattr(opened, "schunk", opened)
+print("open", flush=True)
+for line in sys.stdin:
+    try:
+        print(s.decompress_chunk(int(line))[0], flush=True)
+    except Exception as error:
+        print("error", error, flush=True)
+"""
+
+
+def follow(path, make):
+    """A commit of ours, a change of theirs, a commit of ours; returns the answer.
+
+    A reader without locks has looked at the first and at the last one.
+    """
+    def ours(number):
+        fd = os.open("mnt/a", os.O_RDWR)
+        os.pwrite(fd, bytes([number]) * CHUNK, 0)
+        os.fsync(fd)
+        os.close(fd)
+
+    def ask(stock):
+        stock.stdin.write("0\n")
+        stock.stdin.flush()
+        return stock.stdout.readline()
+
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0") as scratch:
+        make(path)
+        ours(1)
+        scratch.mount.wait_until_closed(path)
+        with subprocess.Popen([sys.executable, "-c", PATIENT, path],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as stock:
+            assert stock.stdout.readline() == "open\n"
+            first = ask(stock)
+            assert first == "1\n", first
+            opened = blosc2.open(path, mode="a")
+            getattr(opened, "schunk", opened).update_data(1, bytes(CHUNK),
+                                                          copy=True)
+            ours(2)
+            scratch.mount.wait_until_closed(path)
+            answer = ask(stock)
+            stock.stdin.close()
+            stock.wait()
+    shutil.rmtree("src")
+    return answer
+
+
+def make_array(path):
+    data = np.frombuffer(noise(0, 6 * CHUNK), "<u8").reshape(48, -1)
+    blosc2.asarray(data, urlpath=path, contiguous=False, mode="w",
+                   chunks=(8, data.shape[1]), blocks=(8, data.shape[1]))
+
+
+def make_plain(path):
+    blosc2.SChunk(chunksize=CHUNK, data=noise(0, 6 * CHUNK), urlpath=path,
+                  contiguous=False, cparams={"typesize": 8, "nthreads": 1})
+
+
+def test_a_reader_without_locks_is_not_stuck_at_a_length_that_comes_again():
+    """By chance it is one of 1,024 times."""
+    for path, make in (FRAME, make_plain), ("src/a.b2nd", make_array):
+        answers = [follow(path, make) for _ in range(3)]
+        assert answers.count("2\n") >= 2, answers
 
 
 main()

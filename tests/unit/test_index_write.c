@@ -24,8 +24,10 @@ struct made {
 	size_t size;
 };
 
-static struct made write_index(const struct b2f_frame_header *header,
-			       const uint64_t *entries, uint64_t n)
+/* In the place of an index of @len_before bytes. */
+static struct made write_next(const struct b2f_frame_header *header,
+			      const uint64_t *entries, uint64_t n,
+			      uint64_t len_before, uint32_t draw)
 {
 	uint8_t head[B2F_FRAME_HEADER_PLAIN], trailer[B2F_FRAME_TRAILER_PLAIN];
 	struct b2f_index_parts parts = {
@@ -33,6 +35,8 @@ static struct made write_index(const struct b2f_frame_header *header,
 		.header_bytes = head,
 		.entries = entries,
 		.nentries = n,
+		.len_before = len_before,
+		.len_draw = draw,
 		.trailer_bytes = trailer,
 		.trailer_len = sizeof(trailer),
 		.sealed = true,
@@ -43,6 +47,12 @@ static struct made write_index(const struct b2f_frame_header *header,
 	b2f_trailer_write(trailer);
 	cr_assert_eq(b2f_index_write(&parts, &made.data, &made.size, NULL), 0);
 	return made;
+}
+
+static struct made write_index(const struct b2f_frame_header *header,
+			       const uint64_t *entries, uint64_t n)
+{
+	return write_next(header, entries, n, 0, 0);
 }
 
 static struct b2f_entries parse_back(const struct made *made,
@@ -108,6 +118,51 @@ Test(index_write, the_margin_of_the_size_told_is_above_all_ids)
 	cr_assert_eq(b2f_index_margin(&zeros, 1), 32);
 	cr_assert_eq(b2f_index_margin(values, 1), 39);
 	cr_assert_eq(b2f_index_margin(values, 4), 0x40000001u + 32);
+}
+
+/* The length of an index of @n entries that follows one of @len_before bytes. */
+static uint64_t next_len(uint64_t n, uint64_t len_before, uint32_t draw)
+{
+	struct b2f_frame_header header = settings;
+	uint64_t *entries = calloc(n, sizeof(*entries));
+	struct made made;
+
+	for (uint64_t i = 0; i < n; i++)
+		entries[i] = i + 1;
+	header.chunksize = 1000;
+	header.nbytes = n * 1000;
+	made = write_next(&header, entries, n, len_before, draw);
+	free(made.data);
+	free(entries);
+	return made.size;
+}
+
+Test(index_write, a_thousand_indexes_in_a_row_differ_in_length)
+{
+	for (uint64_t n = 1; n < 1000; n += 333) {
+		uint64_t first = next_len(n, 1, 0), len = first;
+
+		for (int i = 1; i < 1024; i++) {
+			len = next_len(n, len, 0);
+			cr_assert_neq(len, first, "%d of %lu", i, n);
+		}
+		cr_assert_eq(next_len(n, len, 0), first);
+	}
+}
+
+Test(index_write, of_few_chunks_it_is_longer_than_any_of_c_blosc2)
+{
+	/* Header and trailer, the header of the chunk, the entries as they are. */
+	for (uint64_t n = 1; n <= 256; n++)
+		cr_assert_gt(next_len(n, 1, 0), 97 + 35 + 32 + 8 * (n + 32));
+}
+
+Test(index_write, behind_an_index_of_others_the_length_is_drawn)
+{
+	uint64_t base = next_len(6, 212, 1024);
+
+	for (uint32_t draw = 1; draw < 1024; draw += 10)
+		cr_assert_eq(next_len(6, 212, draw), base + draw);
 }
 
 Test(index_write, any_number_of_entries_comes_back)
