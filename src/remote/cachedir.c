@@ -316,6 +316,15 @@ void b2f_cachedir_put(struct b2f_cachedir *cache,
 		give_up(cache, err);
 }
 
+/* Another user's symbolic link could lead us into any directory of ours. */
+static bool is_others_link(const char *dir)
+{
+	struct stat st;
+
+	return lstat(dir, &st) == 0 && S_ISLNK(st.st_mode) &&
+	       st.st_uid != geteuid();
+}
+
 /* Opens @dir/SUBDIR, which is ours and closed to others. */
 static int open_own(const char *dir, int *out)
 {
@@ -324,6 +333,8 @@ static int open_own(const char *dir, int *out)
 
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
 		return -errno;
+	if (is_others_link(dir))
+		return -EACCES;
 	top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
 		return -errno;

@@ -273,6 +273,23 @@ Test(cachedir, no_other_user_may_look)
 	scene_close(&s);
 }
 
+Test(cachedir, link_of_another_user_is_not_followed)
+{
+	struct scene s = scene_open(MEBI);
+	struct b2f_cachedir *again = NULL;
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s/link", s.path);
+	cr_assert_eq(symlink(s.path, name), 0);
+	cr_assert_eq(b2f_cachedir_open(name, MEBI, &watching, &again), 0);
+	b2f_cachedir_close(again);
+	/* Only root can give it away. */
+	if (lchown(name, 1001, 1001) == 0)
+		cr_assert_eq(b2f_cachedir_open(name, MEBI, &watching, &again),
+			     -EACCES);
+	scene_close(&s);
+}
+
 Test(cachedir, disk_that_takes_nothing_is_told_once)
 {
 	struct scene s = scene_open(100 * MEBI);
