@@ -52,6 +52,9 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 {
 	int err;
 
+	/* libcurl leaves an empty If-Match away, and the server replaces anything. */
+	if (spec->replaces && !*spec->replaces->etag)
+		return -EROFS;
 	*out = (struct b2f_put){.remote = remote, .spec = *spec};
 	out->path = strdup(spec->path);
 	if (!out->path)

@@ -51,7 +51,10 @@ struct b2f_put {
 	bool may_pass;
 };
 
-/* Begins; waits for nothing.  Returns 0 or -ENOMEM; end with b2f_put_fini(). */
+/*
+ * Begins; waits for nothing.  Returns 0, -EROFS (what it replaces has no ETag) or
+ * -ENOMEM; end with b2f_put_fini().
+ */
 B2F_MUST_CHECK
 int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 		  struct b2f_put *out);

@@ -27,10 +27,25 @@ static int64_t number_of(int64_t id)
 	return id & ~B2F_OBJECT_PENDING;
 }
 
+/* Without an ETag there is no condition by which other writers' commits are kept. */
+static bool has_version(struct b2f_remote_place *place)
+{
+	bool has;
+
+	pthread_mutex_lock(&place->lock);
+	has = place->is_new || *place->seen.etag;
+	pthread_mutex_unlock(&place->lock);
+	return has;
+}
+
 static int remote_lock(struct b2f_store *store, struct b2f_why *why)
 {
-	const struct b2f_remote_place *place = place_of(store);
+	struct b2f_remote_place *place = place_of(store);
 
+	if (!has_version(place))
+		return b2f_why_set(why, -EROFS,
+				   "the server tells no version of its index "
+				   "(ETag), so it is not written to");
 	return b2f_remote_probe(place->remote, place->path, why);
 }
 

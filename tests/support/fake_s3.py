@@ -23,6 +23,7 @@
         plain_deletes       it takes no notice of If-Match of DELETE
         load FILE KEY       FILE becomes the object KEY ("/bucket/..."), with nothing
                             beside it
+        no_etag TEXT        those whose paths contain TEXT have no ETag
         age TEXT SECONDS    makes the objects whose paths contain TEXT so old
         after_delete TEXT KEY
                             once an object whose path contains TEXT is deleted, there is
@@ -92,7 +93,7 @@ class S3Handler(Handler):
     def send_object(self, found):
         size, status = len(found.body), 200
         first, end = 0, size
-        headers = {"ETag": found.etag,
+        headers = {**({"ETag": found.etag} if found.etag else {}),
                    "Last-Modified": formatdate(found.time, usegmt=True),
                    **found.notes}
         wanted = self.headers["Range"]
@@ -217,6 +218,12 @@ class FakeS3(Server):
                 if text in key:
                     found.time = time.time() - float(seconds)
 
+    def no_etag(self, text):
+        with self.lock:
+            for key, found in self.objects.items():
+                if text in key:
+                    found.etag = ""
+
     def keep(self, text):
         with self.lock:
             self.kept = {k: v for k, v in self.objects.items() if text in k}
@@ -321,7 +328,8 @@ def obey(server, way, plan, words):
         server.gone_at_put, server.old = words[1:]
     elif words[0] == "back_after_get":
         server.back_after_get = words[1]
-    elif words[0] in ("keep", "replace", "bring_back", "load", "age"):
+    elif words[0] in ("keep", "replace", "bring_back", "load", "age",
+                      "no_etag"):
         getattr(server, words[0])(*words[1:])
     elif words[0] == "late":
         return str(way.nlate)

@@ -222,6 +222,30 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	scene_close(&s);
 }
 
+/* As VersityGW has files that came into its directory by themselves. */
+Test(remote_write, an_index_without_an_etag_is_not_written_to)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)server_ask(&s.server, "no_etag chunks.b2frame");
+	(void)server_ask(&s.server, "age chunks.b2frame 100");
+	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), 0, "%s",
+		     message);
+	writer_close(&w);
+	w = writer_open(&s);
+	(void)server_tell(&s.server, "count PUT top/x/");
+	cr_assert_eq(allow(&w), -EROFS);
+	cr_assert_not_null(strstr(message, "ETag"), "%s", message);
+	cr_assert_eq(b2f_remote_put(w.remote, "x/chunks.b2frame", "", 0,
+				    &(struct b2f_remote_stat){.mtime = 1}, NULL),
+		     -EROFS);
+	cr_assert_eq(server_tell(&s.server, "count PUT top/x/"), 0);
+	cr_assert_str_eq(content(&s), "1111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
 /* Puts a chunk of another writer at y for each name that x has. */
 static int put_theirs(void *arg, const struct b2f_remote_entry *entry)
 {
