@@ -25,6 +25,7 @@
 #include "remote_listing.h"
 #include "remote_pack.h"
 #include "remote_pack_find.h"
+#include "remote_writer.h"
 #include "reply.h"
 #include "view.h"
 
@@ -263,6 +264,13 @@ static int read_frame(fuse_req_t req, const struct fs_remote_handle *h, size_t s
 
 	if (n < 0)
 		return (int)n;
+	if (fs_remote_writer_wait_dropped(fs_of(req), h->node, h->shown.file)) {
+		b2f_file_view_release(&view.data);
+		view = (struct fs_shown_view){0};
+		n = fs_shown_find(&h->shown, size, off, &view);
+		if (n < 0)
+			return (int)n;
+	}
 	fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
 	err = fs_shown_reply(req, &h->shown, &view);
 	b2f_file_view_release(&view.data);

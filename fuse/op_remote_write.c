@@ -55,8 +55,10 @@ static ssize_t write_some(struct fs *fs, const char *buf, size_t size,
 {
 	struct fs_remote_handle *h = fs_remote_handle_of(fi);
 	bool appends = (fi->flags & O_APPEND) && !fi->writepage;
-	ssize_t n = fs_remote_anew_before_write(fs, h);
+	ssize_t n;
 
+	fs_remote_writer_catch_up(fs, h->node, h->shown.file);
+	n = fs_remote_anew_before_write(fs, h);
 	if (n == 0)
 		n = appends ? append(fs, h, buf, size, (uint64_t)off)
 			    : b2f_file_pwrite(h->shown.file, buf, size,
@@ -142,12 +144,14 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 			 off_t length, struct fuse_file_info *fi)
 {
 	struct fs_remote_handle *h = fs_remote_handle_of(fi);
-	int err = fs_remote_anew_is_due(h)
-			  ? -EPERM
-			  : allocate(h->shown.file, mode, (uint64_t)off,
-				     (uint64_t)length);
+	int err;
 
 	(void)ino;
+	fs_remote_writer_catch_up(fs_of(req), h->node, h->shown.file);
+	err = fs_remote_anew_is_due(h)
+		      ? -EPERM
+		      : allocate(h->shown.file, mode, (uint64_t)off,
+				 (uint64_t)length);
 	fs_remote_writer_note_change(fs_of(req), h->node, h->shown.file);
 	reply(req, err);
 }
@@ -197,6 +201,7 @@ static int resize_handle(struct fs *fs, struct fs_remote_handle *h,
 
 	if (fs_remote_anew_is_due(h) && size == 0)
 		return 0;
+	fs_remote_writer_catch_up(fs, h->node, h->shown.file);
 	err = fs_remote_anew_before_write(fs, h);
 	if (!err)
 		err = b2f_file_truncate(h->shown.file, size);

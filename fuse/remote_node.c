@@ -285,6 +285,19 @@ int fs_remote_node_move(struct fs_remote *r, struct fs_remote_node *node,
 	return 0;
 }
 
+void fs_remote_node_restore(struct fs_remote *r, struct fs_remote_node *node)
+{
+	struct b2f_file *old_file = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if (!node->is_present && !node->writing.gone) {
+		old_file = replace(r, node->path);
+		hash(r, node);
+	}
+	pthread_mutex_unlock(&r->lock);
+	b2f_file_close(old_file);
+}
+
 static bool is_same(const struct fs_remote_node *a,
 		    const struct fs_remote_node *b)
 {

@@ -49,8 +49,12 @@ struct fs_remote_writing {
 	bool reverting;
 	/* The kernel has bytes that are not right any more. */
 	bool drop;
+	/* It is being told to drop them. */
+	bool dropping;
 	/* What other clients wrote came in: the next lookup makes another node. */
 	bool mixed;
+	/* They have, and it has not: that waits for the next change from here. */
+	bool outdated;
 	/* A program has set @mtime of the node after the last change. */
 	bool sets_mtime;
 	/* When to try the commit again, on the monotonic clock. */
@@ -230,6 +234,9 @@ int fs_remote_node_move(struct fs_remote *remote, struct fs_remote_node *node,
 /* The next lookup makes another node. */
 void fs_remote_node_retire(struct fs_remote *remote,
 			   struct fs_remote_node *node);
+
+/* The reverse: its name leads to @node again, unless it was removed. */
+void fs_remote_node_restore(struct fs_remote *r, struct fs_remote_node *node);
 
 void fs_remote_node_ref(struct fs_remote *remote, struct fs_remote_node *node);
 void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,

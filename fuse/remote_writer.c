@@ -11,6 +11,9 @@
 /* How long to wait after a commit that failed, seconds. */
 #define RETRY_S 5
 
+/* How long a read waits for the kernel to drop what it has cached, ms. */
+#define DROP_MS 200
+
 static void log_failure(struct fs *fs, const struct fs_remote_node *node,
 			const char *what, int err)
 {
@@ -82,6 +85,47 @@ void fs_remote_writer_drop_cached(struct fs *fs, struct fs_remote_node *node)
 	pthread_mutex_unlock(&fs->remote->lock);
 }
 
+static struct timespec ms_from_now(long ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += ms * 1000000L;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+/*
+ * Waits, until @until at most, as long as what is shown is that of others, as @foreign
+ * says, and the kernel has not dropped what it has; returns whether it is.
+ */
+static bool wait_dropped(struct fs_remote *r, const struct fs_remote_node *node,
+			 bool foreign, const struct timespec *until, bool *late)
+{
+	const struct fs_remote_writing *w = &node->writing;
+	bool waits;
+
+	pthread_mutex_lock(&r->lock);
+	waits = w->is_listed && (foreign || w->drop || w->dropping);
+	*late = waits && pthread_cond_timedwait(&r->settled, &r->lock, until);
+	pthread_mutex_unlock(&r->lock);
+	return waits;
+}
+
+bool fs_remote_writer_wait_dropped(struct fs *fs, struct fs_remote_node *node,
+				   struct b2f_file *file)
+{
+	struct timespec until = ms_from_now(DROP_MS);
+	bool waited = false, late = false;
+
+	while (fs->read_write && !late &&
+	       wait_dropped(fs->remote, node, b2f_file_has_foreign(file),
+			    &until, &late))
+		waited = true;
+	return waited;
+}
+
 bool fs_remote_writer_may_keep(struct fs *fs, struct fs_remote_node *node)
 {
 	bool may;
@@ -110,6 +154,16 @@ static void note_foreign(struct fs *fs, struct fs_remote_node *node)
 	node->has_mtime = false;
 	mark_drop(fs, node);
 	pthread_mutex_unlock(&fs->remote->lock);
+}
+
+/* In this order: a read looks at both, and waits for what either tells. */
+static void take_foreign(struct fs *fs, struct fs_remote_node *node,
+			 struct b2f_file *file)
+{
+	if (!b2f_file_has_foreign(file))
+		return;
+	note_foreign(fs, node);
+	(void)b2f_file_take_foreign(file);
 }
 
 /*
@@ -149,8 +203,7 @@ void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
 	node->writing.sets_mtime = false;
 	pthread_mutex_unlock(&fs->remote->lock);
 	/* A write may have begun with what others have committed. */
-	if (b2f_file_take_foreign(file))
-		note_foreign(fs, node);
+	take_foreign(fs, node, file);
 }
 
 /* There is a frame on the server, if there was none before. */
@@ -199,10 +252,10 @@ static void forget_refused(struct fs *fs, struct fs_remote_node *node,
 		err = 0;
 	}
 	if (!err) {
+		note_foreign(fs, node);
 		(void)b2f_file_take_foreign(file);
 		(void)move_on(fs, node, file, NULL);
 		note_made(fs->remote, node);
-		note_foreign(fs, node);
 		log_failure(fs, node, "lost", -ESTALE);
 	}
 	end_revert(r, node);
@@ -264,8 +317,7 @@ static int commit(struct fs *fs, struct fs_remote_node *node,
 		return 0;
 	b2f_file_now_get(file, &before);
 	err = fn(file, B2F_COMMIT_DURABLE);
-	if (b2f_file_take_foreign(file))
-		note_foreign(fs, node);
+	take_foreign(fs, node, file);
 	(void)move_on(fs, node, file, err ? NULL : &before);
 	if (!err)
 		note_made(fs->remote, node);
@@ -418,12 +470,52 @@ bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
 	return foreign;
 }
 
+void fs_remote_writer_catch_up(struct fs *fs, struct fs_remote_node *node,
+			       struct b2f_file *file)
+{
+	struct fs_remote *r = fs->remote;
+	bool outdated;
+
+	pthread_mutex_lock(&r->lock);
+	outdated = node->writing.outdated && !node->writing.gone;
+	node->writing.outdated = false;
+	pthread_mutex_unlock(&r->lock);
+	if (!outdated)
+		return;
+	(void)fs_remote_writer_refresh(fs, node, file);
+	fs_remote_node_restore(r, node);
+}
+
+/*
+ * What others have committed is another version, to which the name leads from now on:
+ * programs that have this one open may have read a part of it.
+ */
+static void look_for_others(struct fs *fs, const struct taken *t)
+{
+	struct fs_remote_node *node = t->node;
+	struct fs_remote *r = fs->remote;
+	bool waits;
+
+	pthread_mutex_lock(&r->lock);
+	waits = node->writing.nwriters > 0 && !node->writing.outdated;
+	pthread_mutex_unlock(&r->lock);
+	if (!waits || !begin_commit(r, node, false))
+		return;
+	if (b2f_file_is_outdated(t->file) && !b2f_file_is_dirty(t->file)) {
+		pthread_mutex_lock(&r->lock);
+		node->writing.outdated = true;
+		pthread_mutex_unlock(&r->lock);
+		fs_remote_node_retire(r, node);
+	}
+	end_commit(r, node);
+}
+
 static void tick_one(struct fs *fs, const struct taken *t)
 {
 	if (t->gone)
 		return;
 	if (!b2f_file_is_dirty(t->file)) {
-		(void)fs_remote_writer_refresh(fs, t->node, t->file);
+		look_for_others(fs, t);
 	} else if (is_due(fs, t)) {
 		put_off(fs, t->node, t->file,
 			commit(fs, t->node, t->file, b2f_file_try_commit));
@@ -480,11 +572,16 @@ void fs_remote_writer_drop(struct fs *fs)
 
 		pthread_mutex_lock(&fs->remote->lock);
 		node->writing.drop = false;
+		node->writing.dropping = true;
 		has_view = node->has_view;
 		pthread_mutex_unlock(&fs->remote->lock);
 		tell_kernel(fs, node, false);
 		if (has_view)
 			tell_kernel(fs, node, true);
+		pthread_mutex_lock(&fs->remote->lock);
+		node->writing.dropping = false;
+		pthread_cond_broadcast(&fs->remote->settled);
+		pthread_mutex_unlock(&fs->remote->lock);
 		give_back(fs, &list[i]);
 	}
 	free(list);

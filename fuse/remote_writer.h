@@ -14,9 +14,12 @@
  *                          writer has gone the changes are dropped
  *   the frame is removed   handles go on with what they have, as its chunks stay
  *                          until the last one is closed; nothing is committed
- *   others have committed  the ticker has the kernel drop what it has cached (a
- *                          request must not: the kernel may hold what it would wait
- *                          for); when the last writer has gone, the next lookup
+ *   others have committed  the node stays the version that it is, and its name leads
+ *                          to another one, until it is written to from here, or its
+ *                          changes are merged with theirs: then the ticker has the
+ *                          kernel drop what it has cached (a request must not: the
+ *                          kernel may hold what it would wait for), and reads wait
+ *                          for that; when the last writer has gone, the next lookup
  *                          makes another node
  *
  * Every commit is durable when it returns: the server has acknowledged the index.
@@ -41,12 +44,24 @@ int fs_remote_writer_begin(struct fs *fs, struct fs_remote_node *node,
 void fs_remote_writer_end(struct fs *fs, struct fs_remote_node *node,
 			  struct b2f_file *file);
 
+/* Call this before each change of the data: it is one of what is there by then. */
+void fs_remote_writer_catch_up(struct fs *fs, struct fs_remote_node *node,
+			       struct b2f_file *file);
+
 /* Call this after each change of the data, before answering it. */
 void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
 				  struct b2f_file *file);
 
 /* Has the kernel drop what it has cached of @node. */
 void fs_remote_writer_drop_cached(struct fs *fs, struct fs_remote_node *node);
+
+/*
+ * Have bytes of @file, the data of @node, to wait until the kernel has dropped those
+ * of a version before?  Waits for that, but not for ever: the kernel may wait for the
+ * very answer.
+ */
+bool fs_remote_writer_wait_dropped(struct fs *fs, struct fs_remote_node *node,
+				   struct b2f_file *file);
 
 /* Is what the kernel has cached of @node right? */
 bool fs_remote_writer_may_keep(struct fs *fs, struct fs_remote_node *node);

@@ -260,6 +260,15 @@ int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg);
  */
 bool b2f_file_take_foreign(struct b2f_file *file);
 
+/* Will that return true? */
+bool b2f_file_has_foreign(struct b2f_file *file);
+
+/*
+ * Has another program changed the frame, so that b2f_file_refresh() would go on with
+ * that?  Asks a server no more often than its refresh_ms says.
+ */
+bool b2f_file_is_outdated(struct b2f_file *file);
+
 /*
  * Looks whether another program has changed the frame.  If so, and if nothing
  * here is dirty, @file continues with what is on disk now and *@changed is set.

@@ -143,6 +143,29 @@ bool b2f_file_take_foreign(struct b2f_file *file)
 	return has;
 }
 
+bool b2f_file_has_foreign(struct b2f_file *file)
+{
+	bool has;
+
+	pthread_mutex_lock(&file->lock);
+	has = file->has_foreign;
+	pthread_mutex_unlock(&file->lock);
+	return has;
+}
+
+bool b2f_file_is_outdated(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	bool is;
+
+	if (w)
+		pthread_mutex_lock(&w->commit_lock);
+	is = has_changed(file) > 0;
+	if (w)
+		pthread_mutex_unlock(&w->commit_lock);
+	return is;
+}
+
 int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed)
 {
 	struct b2f_writer *w = b2f_writer_of(file);

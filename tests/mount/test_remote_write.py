@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
-from proxy import status, twice
+from proxy import stall, status, twice
 from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
@@ -329,6 +329,56 @@ def test_two_mounts_write_one_frame():
             expected = expected[:100] + b"1" + expected[101:]
             assert download(client, "x.b2frame") == expected
             wait_until(lambda: read("mnt2/x") == expected, "what was committed")
+
+
+def versions(fd, npages=SIZE >> 12, first=0):
+    """Those of the pages that one read() brings."""
+    found = os.pread(fd, npages << 12, first << 12)
+    return {found[i:i + 8] for i in range(0, len(found), 8)}
+
+
+def test_no_read_is_of_two_versions():
+    """Of a file that is open for writing here, and replaced by another client."""
+    def content(version, npages):
+        return version.to_bytes(8, "little") * (512 * npages)
+
+    def is_new(version):
+        with open("mnt/x", "rb", buffering=0) as f:
+            return versions(f.fileno()) == {version.to_bytes(8, "little")}
+
+    with s3() as (way, client):
+        put_frame(client, "z")
+        options = "attr_timeout=0,entry_timeout=0,refresh=1"
+        with RemoteMount("s3://bucket/d", "-o", options), \
+                RemoteMount("s3://bucket/d", "-o", options, at="mnt2"):
+            pathlib.Path("mnt/x").write_bytes(content(1, 400))
+            for version in range(2, 6):
+                fd = os.open("mnt/x", os.O_RDWR)
+                z = os.open("mnt/z", os.O_RDWR)
+                # A look at it takes long; the ticker looks at it behind x.
+                way.fault = lambda r: \
+                    stall(0.7) if "z.b2frame/chunks" in r.path else None
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+                for page in range(0, 300, 3):
+                    versions(fd, 1, page)
+                # A longer one, or a shorter one.
+                pathlib.Path("mnt2/t").write_bytes(
+                    content(version, 300 + 200 * (version % 2)))
+                os.rename("mnt2/t", "mnt2/x")
+                for page in range(0, 300, 3):
+                    found = versions(fd, 2, page)
+                    assert len(found) == 1, found
+                    time.sleep(0.03)
+                way.fault = None
+                wait_until(lambda: is_new(version), "the new version")
+                # What is written now is a change of what is there now.
+                os.pwrite(fd, content(version, 1), 0)
+                os.fsync(fd)
+                assert versions(fd) == {version.to_bytes(8, "little")}
+                os.close(fd)
+                os.close(z)
+                assert read("mnt/x") == read("mnt2/x")
 
 
 def test_a_server_that_fails_at_fsync_loses_nothing():
