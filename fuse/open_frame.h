@@ -72,11 +72,15 @@ struct fs_open_frame {
 	_Atomic uint64_t ntidied;
 	/* Handles that may write, and truncations by name. */
 	_Atomic size_t nwriters;
+	/*
+	 * The last of them has left, and others cannot write yet.  Under state_lock.
+	 */
+	bool keeps_lock;
 	/* How often changes of several writers were dropped (anew.h). */
 	_Atomic uint64_t ndropped;
 	/*
-	 * The changes that a commit refused are being dropped: writers must
-	 * wait.
+	 * The changes that a commit refused are being dropped, or the lock of the
+	 * last writer is: writers must wait.
 	 */
 	bool reverting;
 
@@ -186,6 +190,12 @@ int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
  */
 void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame);
 void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
+
+/*
+ * Lets other programs write to @frame, whose last writer has left and which has been
+ * committed; it has readers yet.
+ */
+void fs_open_frame_unlock(struct fs *fs, struct fs_open_frame *frame);
 
 /*
  * Gives back room that the last commit does without: the writer may be about to

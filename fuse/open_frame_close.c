@@ -123,17 +123,35 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 	return result;
 }
 
-/* The usual case: it has other users. */
-static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame)
+/*
+ * The usual case: it has other users.  *@must_unlock: these do not write, and with
+ * *@tried false, it stays until others may.
+ */
+static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame,
+			    bool tried, bool *must_unlock)
 {
 	bool others;
 
 	pthread_mutex_lock(&fs->state_lock);
 	others = frame->nrefs > 1;
-	if (others)
+	*must_unlock = others && frame->keeps_lock && !tried;
+	if (others && !*must_unlock)
 		frame->nrefs--;
 	pthread_mutex_unlock(&fs->state_lock);
 	return others;
+}
+
+/* Returns whether others have it; the last writer of all leaves no lock to them. */
+static bool leave_shared(struct fs *fs, struct fs_open_frame *frame)
+{
+	bool must_unlock;
+
+	if (!leave_to_others(fs, frame, false, &must_unlock))
+		return false;
+	if (!must_unlock)
+		return true;
+	fs_open_frame_unlock(fs, frame);
+	return leave_to_others(fs, frame, true, &must_unlock);
 }
 
 void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
@@ -142,7 +160,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 	bool tried = false;
 	int err = 0;
 
-	if (leave_to_others(fs, frame))
+	if (leave_shared(fs, frame))
 		return;
 	for (;;) {
 		struct ending end;

@@ -208,6 +208,7 @@ void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
 	while (frame->reverting)
 		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
 	atomic_fetch_add(&frame->nwriters, 1);
+	frame->keeps_lock = false;
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
@@ -217,10 +218,50 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
 
 	pthread_mutex_lock(&fs->state_lock);
 	last = atomic_fetch_sub(&frame->nwriters, 1) == 1;
+	frame->keeps_lock |= last;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (last && !fs_open_frame_is_committed(frame))
 		/* If this fails, the data stay, and the ticker tries again. */
 		(void)!fs_open_frame_commit(fs, frame, B2F_COMMIT_VISIBLE);
+}
+
+/* Ends the transaction; -EBUSY: there is something to commit. */
+static int end_write(struct fs *fs, struct fs_open_frame *frame)
+{
+	struct b2f_file_now before;
+	int err = 0;
+
+	if (is_deleted(fs, frame))
+		return 0;
+	if (!fs_open_frame_is_committed(frame))
+		return -EBUSY;
+	b2f_file_now_get(frame->file, &before);
+	err = b2f_file_end_write(frame->file);
+	if (b2f_file_take_foreign(frame->file))
+		fs_open_frame_drop_cached(fs, frame);
+	else if (!frame->past_cache)
+		note_commit(fs, frame, &before);
+	return err;
+}
+
+void fs_open_frame_unlock(struct fs *fs, struct fs_open_frame *frame)
+{
+	bool may;
+	int err;
+
+	pthread_mutex_lock(&fs->state_lock);
+	may = frame->keeps_lock && !frame->reverting &&
+	      atomic_load(&frame->nwriters) == 0;
+	frame->reverting |= may;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!may)
+		return;
+	err = end_write(fs, frame);
+	pthread_mutex_lock(&fs->state_lock);
+	/* The ticker commits, and tries again. */
+	frame->keeps_lock = err == -EBUSY;
+	pthread_mutex_unlock(&fs->state_lock);
+	set_reverting(fs, frame, false);
 }
 
 int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame)

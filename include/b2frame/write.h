@@ -89,6 +89,17 @@ B2F_MUST_CHECK
 int b2f_file_allow_write(struct b2f_file *file,
 			 const struct b2f_write_options *options);
 
+/*
+ * Ends that before the file is closed, so that other processes can write to it while
+ * it is read here; b2f_file_allow_write() allows it again.  No thread may be writing.
+ * Waits for no other commit.
+ *
+ * Returns 0; -EBUSY (there is something to commit, or a commit is under way: nothing
+ * has changed) or as b2f_frame_open().
+ */
+B2F_MUST_CHECK
+int b2f_file_end_write(struct b2f_file *file);
+
 /* True after b2f_file_allow_write() succeeded. */
 bool b2f_file_is_writable(struct b2f_file *file);
 

@@ -132,6 +132,69 @@ static int refresh(struct b2f_file *file, struct b2f_writer *w,
 	return err;
 }
 
+/* Takes the transaction of a clean writer away; readers go on with @newer. */
+static struct b2f_txn *leave(struct b2f_file *file, struct b2f_writer *w,
+			     struct b2f_frame *newer)
+{
+	struct b2f_txn *old = NULL;
+
+	pthread_mutex_lock(&file->lock);
+	if (b2f_writer_is_clean(w) && !w->anew)
+		old = b2f_writer_take_txn(file);
+	if (old)
+		b2f_file_set_frame(file, newer);
+	pthread_mutex_unlock(&file->lock);
+	if (!old)
+		b2f_frame_close(newer);
+	return old;
+}
+
+/*
+ * The end of the transaction may write to a contiguous frame, after which the
+ * frame has another version of the same data.  Both locks are held.
+ */
+static int end_write(struct b2f_file *file, struct b2f_writer *w)
+{
+	struct b2f_frame *frame = NULL, *newer = NULL;
+	struct b2f_txn *old;
+	int err;
+
+	if (!b2f_file_is_writable(file))
+		return 0;
+	frame = b2f_file_frame_ref(file);
+	err = b2f_frame_reopen(frame, 0, &newer);
+	b2f_frame_close(frame);
+	if (err)
+		return err;
+	old = leave(file, w, newer);
+	if (!old)
+		return -EBUSY;
+	b2f_head_forget_all(file);
+	b2f_writer_wait_readers(w);
+	b2f_kept_drop(&file->runtime->kept, file);
+	b2f_txn_free(old);
+	/* If this fails, the next look at the frame does it. */
+	if (must_reopen(file) > 0)
+		(void)!reopen(file, w, 0, false);
+	return 0;
+}
+
+int b2f_file_end_write(struct b2f_file *file)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	int err;
+
+	if (!w)
+		return 0;
+	if (pthread_mutex_trylock(&w->commit_lock))
+		return -EBUSY;
+	pthread_mutex_lock(&w->write_lock);
+	err = end_write(file, w);
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
+	return err;
+}
+
 bool b2f_file_take_foreign(struct b2f_file *file)
 {
 	bool has;

@@ -5,16 +5,21 @@ import concurrent.futures
 import contextlib
 import errno
 import fcntl
+import mmap
 import os
 import pathlib
 import signal
 import subprocess
 import time
 
+import blosc2
+import numpy as np
+
 import committing
 from committing import mounted
-from mounting import BUILD, data, error_of, main, wait_until_stock
-from scratch import bloscctl
+from mounting import (BUILD, data, error_of, main, wait_until,
+                      wait_until_stock)
+from scratch import Scratch, bloscctl
 
 FIRST, SECOND = data(100000), data(120000)[::-1]
 LOST = 8
@@ -154,6 +159,59 @@ def test_a_frame_that_is_written_to_is_not_taken_away():
     for name in names:
         assert stock(name.split(".")[0], pathlib.Path(name).suffix)[:2000] == \
             SECOND[:2000], name
+
+
+def add_arrays():
+    """One in a directory, one in a file, and plain data with a view."""
+    items = np.arange(6000.).reshape(100, 60)
+    for name, contiguous in ("grid", False), ("flat", True):
+        blosc2.asarray(items, urlpath=f"src/{name}.b2nd", mode="w",
+                       contiguous=contiguous)
+    blosc2.save_array(items, "src/tensor.b2frame", mode="w")
+    return ["grid", "grid.npy", "flat", "flat.npy", "tensor.npy"]
+
+
+def read_and_map(path):
+    """A reader that stays, with a map."""
+    fd = os.open(path, os.O_RDONLY)
+    view = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+    assert view[2500] == os.pread(fd, 1, 2500)[0]
+    return fd, view
+
+
+def test_a_reader_keeps_no_lock():
+    """What the last writer leaves, other mounts and programs can write to."""
+    names = [name.split(".")[0] for name in in_forms() if "empty" not in name]
+    names += add_arrays()
+    with mounted("commit=600"), Scratch(path="other"), \
+            contextlib.ExitStack() as files:
+        for i in range(2):
+            for name in names:
+                path = f"mnt/{name}"
+                with open(path, "r+b") as f:
+                    fd, view = read_and_map(path)
+                    files.callback(os.close, fd)
+                    files.callback(view.close)
+                    f.seek(2000)
+                    f.write(SECOND[i:i + 99])
+                wait_until(lambda: error_of(write_other, name, i) == 0, name)
+                wait_until(lambda: os.pread(fd, 99, 2100) == b"o" * 98 +
+                           bytes([i]), name)
+                assert os.pread(fd, 99, 2000) == SECOND[i:i + 99], name
+                assert view[2000:2099] == SECOND[i:i + 99], name
+        # The program that appends takes no lock of a mount.
+        for name in "sparse.b2frame",:
+            bloscctl("append", "-q", f"src/{name}", "plain")
+    bloscctl("verify", "-q", "-r", "src")
+
+
+def write_other(name, i):
+    fd = os.open(f"other/{name}", os.O_RDWR)
+    try:
+        os.pwrite(fd, b"o" * 98 + bytes([i]), 2100)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 main()
