@@ -10,7 +10,7 @@
 
 #include "aside.h"
 #include "dir.h"
-#include "home.h"
+#include "b2frame/home.h"
 
 /* Another mount is done in a moment; any user can hold a lock for ever. */
 #define TRIES	100
@@ -51,7 +51,7 @@ static bool leads_to(int dirfd, const char *name, const char *aside)
 {
 	char home[FS_NAME_SIZE];
 
-	return fs_home_of(dirfd, name, home) && strcmp(home, aside) == 0;
+	return b2f_home_of(dirfd, name, home) && strcmp(home, aside) == 0;
 }
 
 int fs_aside_return(int dirfd, const char *name, const char *aside)
@@ -75,12 +75,12 @@ static bool is_still(int dirfd, const char *name, const struct stat *what)
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 		  const char *old, char aside[FS_NAME_SIZE])
 {
-	char target[FS_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
-	int err = fs_home_new_aside(name, there);
+	char target[B2F_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
+	int err = b2f_home_new_aside(name, there);
 
 	if (err)
 		return err;
-	fs_home_target(there, old, target);
+	b2f_home_target(there, old, target);
 	if (symlinkat(target, dirfd, there))
 		return -errno;
 	if (renameat2(dirfd, name, dirfd, there, RENAME_EXCHANGE)) {
@@ -99,12 +99,12 @@ int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 int fs_aside_relink(int dirfd, const char *name, const char *home,
 		    const char *old, bool is_plain)
 {
-	char target[FS_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
-	int err = fs_home_new_aside(name, there);
+	char target[B2F_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
+	int err = b2f_home_new_aside(name, there);
 
 	if (err)
 		return err;
-	fs_home_target(home, old, target);
+	b2f_home_target(home, old, target);
 	if (symlinkat(is_plain ? home : target, dirfd, there))
 		return -errno;
 	if (renameat(dirfd, there, dirfd, name)) {
@@ -119,7 +119,7 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	const char *aside = found->probe.home;
 	int dirfd = entry->pin.fd, err = 0, lock;
 
-	if (!fs_home_is_aside(aside))
+	if (!b2f_home_is_aside(aside))
 		return 0;
 	lock = fs_aside_lock(dirfd);
 	if (leads_to(dirfd, found->name, aside))
@@ -146,7 +146,7 @@ static int judge(void *arg, int dirfd, const struct dirent *d)
 		return 0;
 	if (leads_to(dirfd, d->d_name, v->aside))
 		snprintf(v->name, sizeof(v->name), "%s", d->d_name);
-	else if (fs_home_is_aside_of(v->aside, d->d_name))
+	else if (b2f_home_is_aside_of(v->aside, d->d_name))
 		v->is_replaced = true;
 	return 0;
 }
@@ -155,7 +155,7 @@ bool fs_aside_hides(int dirfd, const char *aside)
 {
 	struct verdict v = {.aside = aside};
 
-	if (!fs_home_is_aside(aside))
+	if (!b2f_home_is_aside(aside))
 		return false;
 	return leads_to(dirfd, aside, aside) ||
 	       fs_dir_each(dirfd, judge, &v) || v.name[0] || v.is_replaced;
@@ -193,23 +193,23 @@ void fs_aside_finish(struct fs *fs, int dirfd, const char *name)
 {
 	char home[FS_NAME_SIZE];
 	int lock = lock_alone(dirfd);
-	enum fs_home_link kind;
+	enum b2f_home_link kind;
 
 	if (lock < 0)
 		return;
-	kind = fs_home_link(dirfd, name, -1, home);
-	if (fs_home_is_aside(name))
+	kind = b2f_home_link(dirfd, name, -1, home);
+	if (b2f_home_is_aside(name))
 		finish_aside(fs, dirfd, name);
-	else if (kind == FS_HOME_DOOMED)
+	else if (kind == B2F_HOME_DOOMED)
 		unlinkat(dirfd, name, 0);
-	else if (kind == FS_HOME_UNTIL && fs_home_is(home))
+	else if (kind == B2F_HOME_UNTIL && b2f_home_is(home))
 		(void)!fs_aside_relink(dirfd, name, home, NULL, true);
 	close(lock);
 }
 
 static int finish_each(void *fs, int dirfd, const struct dirent *d)
 {
-	if (fs_home_is_aside(d->d_name) || d->d_type == DT_LNK ||
+	if (b2f_home_is_aside(d->d_name) || d->d_type == DT_LNK ||
 	    d->d_type == DT_UNKNOWN)
 		fs_aside_finish(fs, dirfd, d->d_name);
 	return 0;

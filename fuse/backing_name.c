@@ -7,7 +7,7 @@
 
 #include "b2frame/create.h"
 #include "backing_name.h"
-#include "home.h"
+#include "b2frame/home.h"
 
 static bool is_going(const struct fs_backing_dir *dir, const char *name)
 {
@@ -24,8 +24,8 @@ static int stays(const struct fs_backing_dir *dir, const char *name)
 	char home[FS_NAME_SIZE];
 
 	/* No other request changes the directory now. */
-	if (exists == 1 && fs_home_link(dir->place.dirfd, name, -1, home) ==
-				   FS_HOME_DOOMED)
+	if (exists == 1 && b2f_home_link(dir->place.dirfd, name, -1, home) ==
+				   B2F_HOME_DOOMED)
 		exists = unlinkat(dir->place.dirfd, name, 0) ? -errno : 0;
 	return exists;
 }

@@ -7,7 +7,7 @@
 #include "b2frame/create.h"
 #include "disk_frame.h"
 #include "getattr.h"
-#include "home.h"
+#include "b2frame/home.h"
 #include "view.h"
 
 /* Smaller reads cost the same. */
@@ -337,7 +337,7 @@ static int get_frame(struct fs *fs, struct fs_node *node, int fd,
 	if (fstat(fd, &probe.st))
 		return -errno;
 	if (node->sparse)
-		probe.nlinks = fs_home_count(fd);
+		probe.nlinks = b2f_home_count(fd);
 	/*
 	 * Before any look at the index: what is not open now has all that was
 	 * answered until now on disk.

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "dir.h"
-#include "home.h"
+#include "b2frame/home.h"
 #include "links.h"
 #include "maker.h"
 #include "setattr.h"
@@ -32,7 +32,7 @@ static bool is_true(int dirfd, const char *name, const char *home)
 {
 	char target[FS_NAME_SIZE];
 
-	return fs_home_of(dirfd, name, target) && strcmp(target, home) == 0;
+	return b2f_home_of(dirfd, name, target) && strcmp(target, home) == 0;
 }
 
 /* A frame, and where it is. */
@@ -54,7 +54,7 @@ static int adopt(void *arg, int dirfd, const struct dirent *d)
 
 	if (may_be_link(d) && strcmp(d->d_name, place->home) != 0 &&
 	    is_true(dirfd, d->d_name, place->home))
-		(void)!fs_home_add(place->fd, d->d_name);
+		(void)!b2f_home_add(place->fd, d->d_name);
 	return 0;
 }
 
@@ -64,10 +64,10 @@ static unsigned int heal(int dirfd, const struct place *place)
 	char name[FS_NAME_SIZE];
 	unsigned int i = 0;
 
-	while (fs_home_slot(place->fd, i, name)) {
+	while (b2f_home_slot(place->fd, i, name)) {
 		if (is_true(dirfd, name, place->home))
 			i++;
-		else if (fs_home_drop(place->fd, i))
+		else if (b2f_home_drop(place->fd, i))
 			break;
 	}
 	return i;
@@ -85,7 +85,7 @@ static unsigned int heal_all(int dirfd, struct place *place)
 	if (n > 1)
 		return n;
 	(void)!fs_dir_each(dirfd, adopt, place);
-	return fs_home_count(place->fd);
+	return b2f_home_count(place->fd);
 }
 
 int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
@@ -93,19 +93,19 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	struct fs_probe *probe = &found->probe;
 	const struct place place = {.fd = probe->fd, .home = probe->home};
 
-	if (fs_home_is_aside(probe->home))
+	if (b2f_home_is_aside(probe->home))
 		return 0;
 	if (probe->home[0]) {
 		fs_links_lock(fs);
 		if (fs->read_write) {
 			/* The name may be gone by now, and so may the frame. */
 			if (is_true(dirfd, found->name, place.home))
-				(void)!fs_home_add(place.fd, found->name);
+				(void)!b2f_home_add(place.fd, found->name);
 			(void)!heal(dirfd, &place);
 		}
-		probe->nlinks = fs_home_count(place.fd);
+		probe->nlinks = b2f_home_count(place.fd);
 		fs_links_unlock(fs);
-	} else if (fs_home_is(found->name) &&
+	} else if (b2f_home_is(found->name) &&
 		   fs_links_hides(fs, dirfd, found->name)) {
 		fs_probe_close(probe);
 		return -ENOENT;
@@ -131,7 +131,7 @@ static int note_target(void *arg, int dirfd, const struct dirent *d)
 {
 	char home[FS_NAME_SIZE];
 
-	if (may_be_link(d) && fs_home_of(dirfd, d->d_name, home) &&
+	if (may_be_link(d) && b2f_home_of(dirfd, d->d_name, home) &&
 	    strcmp(home, d->d_name) != 0)
 		(void)!fs_name_set_add(arg, fs_name_hash(home));
 	return 0;
@@ -180,7 +180,7 @@ static bool has_name(struct fs *fs, int dirfd, const char *home)
 	char name[FS_NAME_SIZE];
 	bool has = false;
 
-	for (unsigned int i = 0; !has && fs_home_slot(fd, i, name); i++)
+	for (unsigned int i = 0; !has && b2f_home_slot(fd, i, name); i++)
 		has = is_true(dirfd, name, home);
 	if (fd >= 0)
 		close(fd);
@@ -189,7 +189,7 @@ static bool has_name(struct fs *fs, int dirfd, const char *home)
 
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
 {
-	if (!fs_home_is(name))
+	if (!b2f_home_is(name))
 		return false;
 	if (!is_true(dirfd, name, name))
 		return has_name(fs, dirfd, name);
@@ -201,7 +201,7 @@ bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
 static int purge(void *arg, int dirfd, const struct dirent *d)
 {
 	(void)arg;
-	if (fs_home_is(d->d_name) && is_true(dirfd, d->d_name, d->d_name))
+	if (b2f_home_is(d->d_name) && is_true(dirfd, d->d_name, d->d_name))
 		unlinkat(dirfd, d->d_name, 0);
 	return 0;
 }
@@ -220,7 +220,7 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 	struct stat st;
 
 	if ((type == DT_LNK || type == DT_UNKNOWN) &&
-	    fs_home_of(dirfd, name, home) &&
+	    b2f_home_of(dirfd, name, home) &&
 	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return st.st_ino;
 	return ino;
@@ -260,7 +260,7 @@ static bool move_back(const struct fs_entry *entry, const struct place *place)
 {
 	char name[FS_NAME_SIZE];
 
-	if (!fs_home_slot(place->fd, 0, name) ||
+	if (!b2f_home_slot(place->fd, 0, name) ||
 	    !is_true(entry->pin.fd, name, place->home) ||
 	    exchange(entry, place->home, name, place->fd))
 		return false;
@@ -281,7 +281,7 @@ bool fs_links_prepare(const struct fs_entry *entry,
 	char name[FS_NAME_SIZE];
 
 	if (heal_all(entry->pin.fd, &place) != 1 ||
-	    !fs_home_slot(place.fd, 0, name))
+	    !b2f_home_slot(place.fd, 0, name))
 		return false;
 	/* If the name that goes has no slot, there are two names. */
 	return strcmp(name, found->name) == 0 && move_back(entry, &place);
@@ -311,7 +311,7 @@ void fs_links_touch(struct fs *fs, struct fs_node *node, int fd)
 
 void fs_links_forget(int fd)
 {
-	while (fs_home_count(fd) > 0 && fs_home_drop(fd, 0) == 0)
+	while (b2f_home_count(fd) > 0 && b2f_home_drop(fd, 0) == 0)
 		;
 }
 
@@ -380,12 +380,12 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 	/* By its suffix a link is known to be worth a look. */
 	if (!fs_suffix_stem(backing, stem))
 		return -EPERM;
-	err = fs_home_new(home);
+	err = b2f_home_new(home);
 	if (!err)
 		err = make_link(req, entry, home, home);
 	if (err)
 		return err;
-	err = fs_home_add(fd, backing);
+	err = b2f_home_add(fd, backing);
 	if (!err)
 		err = exchange(entry, backing, home, fd);
 	if (err) {
@@ -404,11 +404,11 @@ static int add_name(fuse_req_t req, const struct fs_entry *entry,
 	int err = 0;
 
 	snprintf(home, sizeof(home), "%s", backing);
-	if (!fs_home_is(backing))
+	if (!b2f_home_is(backing))
 		err = move_home(req, entry, backing, fd, home);
 	if (err)
 		return err;
-	err = fs_home_add(fd, name);
+	err = b2f_home_add(fd, name);
 	if (!err)
 		err = make_link(req, entry, home, name);
 	if (err && heal(entry->pin.fd, &place) == 1)

@@ -11,7 +11,7 @@
 
 #include "aside.h"
 #include "fs.h"
-#include "home.h"
+#include "b2frame/home.h"
 #include "getattr.h"
 #include "links.h"
 #include "listing.h"
@@ -226,16 +226,16 @@ static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
 		      unsigned char *type)
 {
 	bool may_be_link = d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
-	enum fs_home_link kind = FS_HOME_NO_LINK;
+	enum b2f_home_link kind = B2F_HOME_NO_LINK;
 	char home[FS_NAME_SIZE];
 
 	if (may_be_link)
-		kind = fs_home_link(dirfd, d->d_name, -1, home);
-	if (fs->read_write && (fs_home_is_aside(d->d_name) ||
-			       kind == FS_HOME_DOOMED || kind == FS_HOME_UNTIL))
+		kind = b2f_home_link(dirfd, d->d_name, -1, home);
+	if (fs->read_write && (b2f_home_is_aside(d->d_name) ||
+			       kind == B2F_HOME_DOOMED || kind == B2F_HOME_UNTIL))
 		fs_aside_finish(fs, dirfd, d->d_name);
-	*type = kind == FS_HOME_NO_LINK ? d->d_type : DT_UNKNOWN;
-	return kind != FS_HOME_DOOMED && !fs_aside_hides(dirfd, d->d_name);
+	*type = kind == B2F_HOME_NO_LINK ? d->d_type : DT_UNKNOWN;
+	return kind != B2F_HOME_DOOMED && !fs_aside_hides(dirfd, d->d_name);
 }
 
 /* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */

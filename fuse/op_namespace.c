@@ -17,7 +17,7 @@
 #include "disk_frame.h"
 #include "entry.h"
 #include "getattr.h"
-#include "home.h"
+#include "b2frame/home.h"
 #include "links.h"
 #include "lookup.h"
 #include "maker.h"
@@ -103,7 +103,7 @@ void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 	const struct fs_maker_what what = {.target = target};
 
 	/* A symbolic link to a home would be taken for a name of a frame. */
-	if (fs_home_is_target(target))
+	if (b2f_home_is_target(target))
 		fs_reply_error(req, -EPERM);
 	else
 		make_other(req, parent, name, &what);

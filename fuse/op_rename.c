@@ -37,7 +37,7 @@
 
 #include "aside.h"
 #include "durable.h"
-#include "home.h"
+#include "b2frame/home.h"
 #include "links.h"
 #include "lookup.h"
 #include "ops.h"
@@ -81,7 +81,7 @@ static int announce(const struct fs_side *side, const char *name)
 	/* Without a suffix it would be a symbolic link like any other. */
 	if (!fs_suffix_stem(name, stem))
 		return -EINVAL;
-	return fs_home_add(side->found.probe.fd, name);
+	return b2f_home_add(side->found.probe.fd, name);
 }
 
 /* The backing name that OLD gets as NEW. */
@@ -442,7 +442,7 @@ static int run(struct fs_renaming *r, unsigned int flags)
 	if (r->replaces)
 		hold(r->fs, &r->to);
 	/* It is still at a home, but another program has deleted its names. */
-	if (fs_home_is(r->from.found.name) && fs_side_is_sparse(&r->from))
+	if (b2f_home_is(r->from.found.name) && fs_side_is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)
 		return rename_one(r, flags);

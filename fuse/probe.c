@@ -8,7 +8,7 @@
 
 #include "acl.h"
 #include "b2frame/create.h"
-#include "home.h"
+#include "b2frame/home.h"
 #include "probe.h"
 #include "seen.h"
 #include "suffix.h"
@@ -200,7 +200,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, const char *home,
 	if (fs_tree_open_at(tree, dirfd, home, &fd, &st))
 		return false;
 	/* Any file may lie aside. */
-	if (fs_home_is(home) &&
+	if (b2f_home_is(home) &&
 	    (!S_ISDIR(st.st_mode) || fs_probe_index(fd, true, &index))) {
 		close(fd);
 		return false;
@@ -217,7 +217,7 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		      struct fs_probe *probe)
 {
 	char home[FS_NAME_SIZE];
-	enum fs_home_link kind;
+	enum b2f_home_link kind;
 	int err;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -227,10 +227,10 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 				      &probe->st);
 		if (err || !S_ISLNK(probe->st.st_mode))
 			return err;
-		kind = fs_home_link(dirfd, name, probe->fd, home);
-		if (kind == FS_HOME_DOOMED)
+		kind = b2f_home_link(dirfd, name, probe->fd, home);
+		if (kind == B2F_HOME_DOOMED)
 			return -ENOENT;
-		if (kind == FS_HOME_NO_LINK ||
+		if (kind == B2F_HOME_NO_LINK ||
 		    follow_home(tree, dirfd, home, probe))
 			return 0;
 		/* The frame may have just come back to this very name. */

@@ -42,6 +42,14 @@ B2F_MUST_CHECK
 int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		    const char *path, struct b2f_editor **out);
 
+/*
+ * The same for @frame, which is open, and stays the caller's: if it was changed since
+ * that, or is another one by now, -ESTALE.  @options tell of no log and no label.
+ */
+B2F_MUST_CHECK
+int b2f_editor_open_frame(const struct b2f_editor_options *options,
+			  struct b2f_frame *frame, struct b2f_editor **out);
+
 /* Closes it; what was not committed is undone.  NULL does nothing. */
 void b2f_editor_close(struct b2f_editor *editor);
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -31,35 +30,36 @@ static void own(int dir, const char *name, const struct stat *like)
 }
 
 /* Chunk files, too: they have the permissions of the index already. */
-static void own_all(const char *path, const struct stat *like)
+static void own_all(int fd, const struct stat *like)
 {
-	DIR *dir = opendir(path);
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	const struct dirent *entry;
 
-	if (!dir)
-		return;
-	while ((entry = readdir(dir)))
+	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, "..") != 0)
-			own(dirfd(dir), entry->d_name, like);
-	closedir(dir);
+			own(fd, entry->d_name, like);
+	if (dir)
+		closedir(dir);
+	else if (copy >= 0)
+		close(copy);
 }
 
-static void copy_xattr(const char *from, const char *to, const char *name,
-		       void *buf)
+static void copy_xattr(int from, int to, const char *name, void *buf)
 {
-	ssize_t size = getxattr(from, name, buf, XATTR_BYTES);
+	ssize_t size = fgetxattr(from, name, buf, XATTR_BYTES);
 
-	if (size >= 0 && setxattr(to, name, buf, (size_t)size, 0) != 0)
+	if (size >= 0 && fsetxattr(to, name, buf, (size_t)size, 0) != 0)
 		errno = 0;
 }
 
-static void copy_xattrs(const char *from, const char *to, bool acl)
+static void copy_xattrs(int from, int to, bool acl)
 {
 	char *names = malloc(XATTR_BYTES), *buf = malloc(XATTR_BYTES);
 	ssize_t size = -1;
 
 	if (names && buf)
-		size = listxattr(from, names, XATTR_BYTES);
+		size = flistxattr(from, names, XATTR_BYTES);
 	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
 		if (acl ? strcmp(names + at, ACL) == 0
 			: strncmp(names + at, "user.", 5) == 0 &&
@@ -78,96 +78,116 @@ static mode_t directory_mode(mode_t mode)
 	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
 }
 
-static int set_one(const char *path, mode_t mode, const struct stat *like,
-		   const char *from)
+static int set_one(int fd, mode_t mode, const struct stat *like, int from)
 {
 	const struct timespec times[2] = {like->st_atim, like->st_mtim};
 
 	/* One that its owner may not write to takes no attributes. */
-	if (from && chmod(path, (mode & ~(mode_t)0077) | S_IWUSR) == 0)
-		copy_xattrs(from, path, false);
-	own(AT_FDCWD, path, like);
-	if (chmod(path, mode) != 0)
+	if (from >= 0 && fchmod(fd, (mode & ~(mode_t)0077) | S_IWUSR) == 0)
+		copy_xattrs(from, fd, false);
+	if (fchown(fd, like->st_uid, like->st_gid) != 0)
+		errno = 0;
+	if (fchmod(fd, mode) != 0)
 		return -errno;
 	/* An ACL says more than the permissions. */
-	if (from)
-		copy_xattrs(from, path, true);
-	return utimensat(AT_FDCWD, path, times, 0) != 0 ? -errno : 0;
+	if (from >= 0)
+		copy_xattrs(from, fd, true);
+	return futimens(fd, times) != 0 ? -errno : 0;
 }
 
-/* The file @path, or the index of the frame in the directory; malloc'ed. */
-static char *file_of(const char *path)
+/* The file @at, or the index of the frame in the directory, which is *@dir then. */
+static int open_file(const struct cli_at *at, int *dir)
+{
+	int fd = cli_at_open(at, O_RDONLY | O_NONBLOCK);
+	struct stat st;
+
+	*dir = -1;
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
+		return fd;
+	*dir = fd;
+	fd = openat(fd, B2F_INDEX_NAME,
+		    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void close_file(int fd, int dir)
+{
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+}
+
+int cli_attributes_set_file(int fd, const struct stat *like, int from)
+{
+	return set_one(fd, like->st_mode & 0777, like, from);
+}
+
+/* All that is in the directory before itself: then it may be another user's. */
+static int set_frame(int dir, int index, const struct stat *like, int from)
 {
 	struct stat st;
-	bool is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-	char *file;
+	int err;
 
-	return asprintf(&file, "%s%s", path, is_dir ? "/" B2F_INDEX_NAME : "") <
-			       0
-		       ? NULL
-		       : file;
-}
-
-int cli_attributes_set(const char *path, const struct stat *like,
-		       const char *from)
-{
-	char *file = file_of(path), *model = from ? file_of(from) : NULL;
-	mode_t mode = directory_mode(like->st_mode);
-	struct stat st = {0};
-	int err = !file || (from && !model) ? -ENOMEM : 0;
-
-	if (!err && lstat(path, &st) != 0)
+	if (fstat(dir, &st) != 0)
+		return -errno;
+	if (st.st_uid != like->st_uid || st.st_gid != like->st_gid)
+		own_all(dir, like);
+	err = cli_attributes_set_file(index, like, from);
+	if (!err && fchmod(dir, directory_mode(like->st_mode) |
+					(st.st_mode & S_ISGID)) != 0)
 		err = -errno;
-	if (S_ISDIR(st.st_mode) &&
-	    (st.st_uid != like->st_uid || st.st_gid != like->st_gid))
-		own_all(path, like);
-	if (!err)
-		err = set_one(file, like->st_mode & 0777, like, model);
-	if (!err && S_ISDIR(st.st_mode) &&
-	    chmod(path, mode | (st.st_mode & S_ISGID)) != 0)
-		err = -errno;
-	free(file);
-	free(model);
 	return err;
 }
 
-int cli_attributes_set_directory(const char *path, const struct stat *like,
-				 const char *from)
+int cli_attributes_set(const struct cli_at *at, const struct stat *like,
+		       int from)
+{
+	int dir, fd = open_file(at, &dir), err = fd < 0 ? fd : 0;
+
+	if (!err && dir >= 0)
+		err = set_frame(dir, fd, like, from);
+	else if (!err)
+		err = cli_attributes_set_file(fd, like, from);
+	close_file(fd, dir);
+	return err;
+}
+
+int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 {
 	struct stat st;
 
-	if (stat(path, &st) != 0)
+	if (fstat(fd, &st) != 0)
 		return -errno;
 	/* That files get the group of the directory is inherited. */
-	return set_one(path,
+	return set_one(fd,
 		       (like->st_mode & (S_ISVTX | 0777)) |
 			       (st.st_mode & S_ISGID),
 		       like, from);
 }
 
-void cli_attributes_mark_copy(const char *path, uint64_t key)
+void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)
 {
-	char *file = file_of(path);
+	int dir, fd = open_file(at, &dir);
 
 	/* One that may only be read takes no attributes. */
-	if (file && (chmod(file, 0600) != 0 ||
-		     setxattr(file, COPY, &key, sizeof(key), 0) != 0))
+	if (fd >= 0 && (fchmod(fd, 0600) != 0 ||
+			fsetxattr(fd, COPY, &key, sizeof(key), 0) != 0))
 		errno = 0;
-	free(file);
+	close_file(fd, dir);
 }
 
-int cli_attributes_is_copy(const char *path, uint64_t key)
+int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 {
-	char *file = file_of(path);
+	int dir, fd = open_file(at, &dir), err = fd < 0 ? fd : 0;
 	uint64_t its = 0;
 	ssize_t size = -1;
-	int err = file ? 0 : -ENOMEM;
 
-	if (file)
-		size = getxattr(file, COPY, &its, sizeof(its));
-	if (file && size < 0 && errno != ENODATA && errno != ERANGE)
+	if (!err)
+		size = fgetxattr(fd, COPY, &its, sizeof(its));
+	if (!err && size < 0 && errno != ENODATA && errno != ERANGE)
 		err = -errno;
-	free(file);
+	close_file(fd, dir);
 	return err ? err : size == (ssize_t)sizeof(its) && its == key;
 }
 

@@ -11,33 +11,38 @@
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
+#include "cli/at.h"
 
 /*
- * Gives the new frame @path permissions and times of @like and, if this process
- * may do that, its owner.  @from, if not NULL, is a file or a frame whose ACL
- * and user.* attributes (of a sparse one: its index's) go to the new one.
+ * Gives the new file or frame @at, which no other user can reach yet, permissions and
+ * times of @like and, if this process may do that, its owner.  @from, if not -1, is
+ * open: the file, or the index of the frame, whose ACL and user.* attributes go to the
+ * new one.
  *
  * Returns 0 or an errno, and says nothing.  What the process may not do, or the
  * filesystem cannot, is left out.
  */
 B2F_MUST_CHECK
-int cli_attributes_set(const char *path, const struct stat *like,
-		       const char *from);
+int cli_attributes_set(const struct cli_at *at, const struct stat *like,
+		       int from);
 
-/* The same for the new directory @path, which is no frame, and @from. */
+/* The same for the new file that is open as @fd. */
 B2F_MUST_CHECK
-int cli_attributes_set_directory(const char *path, const struct stat *like,
-				 const char *from);
+int cli_attributes_set_file(int fd, const struct stat *like, int from);
+
+/* The same for the directory @fd, which is no frame, and @from. */
+B2F_MUST_CHECK
+int cli_attributes_set_directory(int fd, const struct stat *like, int from);
 
 /*
- * Notes at @path, a file or a frame that is being made, what it is a copy of; its
+ * Notes at @at, a file or a frame that is being made, what it is a copy of; its
  * attributes are set after that.  Not every filesystem can.
  */
-void cli_attributes_mark_copy(const char *path, uint64_t key);
+void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key);
 
-/* Does @path have that note?  1 or 0; or an errno, -ENOTSUP if it cannot have one. */
+/* Does @at have that note?  1 or 0; or an errno, -ENOTSUP if it cannot have one. */
 B2F_MUST_CHECK
-int cli_attributes_is_copy(const char *path, uint64_t key);
+int cli_attributes_is_copy(const struct cli_at *at, uint64_t key);
 
 /* The mode bits that new files do not get (umask); changes nothing. */
 mode_t cli_attributes_umask(void);

@@ -65,18 +65,18 @@ static int read_pieces(const struct source *s, uint64_t limit,
 static int open_source(struct source *s)
 {
 	const struct b2f_frame_options how = {.label = s->path};
+	const struct cli_at at = cli_at_named(s->path);
 	struct b2f_frame_peek peek;
 	int err;
 
 	if (b2f_frame_peek(AT_FDCWD, s->path, &peek) || !peek.is_frame) {
-		err = cli_input_open(&s->in, s->path);
+		err = cli_input_open(&s->in, &at);
 		s->size = s->in.size;
 		return err;
 	}
 	err = cli_frames_runtime(0, &s->runtime);
 	if (!err)
-		err = cli_frames_open_file(s->runtime, &how, s->path,
-					   &s->file);
+		err = cli_frames_open_file(s->runtime, &how, &at, &s->file);
 	if (!err)
 		s->size = b2f_file_size(s->file);
 	return err;

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/message.h"
@@ -25,28 +26,47 @@
 
 /* A process dies once, hence one of these. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *paths[PATHS_MAX];
+static struct {
+	int dirfd;
+	const char *name;
+} places[PATHS_MAX];
 
-static void remove_entries(const char *path)
+static void remove_entries(int dirfd, const char *name);
+
+/* Workshops have directories in them, which have files in them. */
+static void remove_entry(int dirfd, const char *name)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (unlinkat(dirfd, name, 0) == 0 || errno != EISDIR)
+		return;
+	remove_entries(dirfd, name);
+	unlinkat(dirfd, name, AT_REMOVEDIR);
+}
+
+static void remove_entries(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		unlinkat(fd, entry->d_name, 0);
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			remove_entry(fd, entry->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
 }
 
-void cli_cleanup_remove(const char *path)
+void cli_cleanup_remove(int dirfd, const char *name)
 {
-	if (unlink(path) == 0 || errno == ENOENT)
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return;
-	for (int i = 0; i < PASSES_MAX && rmdir(path) != 0; i++)
-		remove_entries(path);
+	for (int i = 0; i < PASSES_MAX &&
+			unlinkat(dirfd, name, AT_REMOVEDIR) != 0;
+	     i++)
+		remove_entries(dirfd, name);
 }
 
 /* The lock stays taken: nothing gets a name after what was made has gone. */
@@ -60,8 +80,8 @@ static void *remove_and_die(void *arg)
 	pthread_mutex_lock(&lock);
 	cli_message_silence();
 	for (int i = 0; i < PATHS_MAX; i++)
-		if (paths[i])
-			cli_cleanup_remove(paths[i]);
+		if (places[i].name)
+			cli_cleanup_remove(places[i].dirfd, places[i].name);
 	/* It kills, as the parent should see. */
 	pthread_sigmask(SIG_UNBLOCK, deadly, NULL);
 	raise(number);
@@ -100,28 +120,36 @@ static void start_waiting(void)
 		pthread_detach(thread);
 }
 
-static void replace(const char *from, const char *to)
+/* The place of @name; of NULL, a free one. */
+static int find(const char *name)
 {
-	for (int i = 0; i < PATHS_MAX; i++) {
-		if (paths[i] == from) {
-			paths[i] = to;
-			return;
-		}
-	}
+	int i = 0;
+
+	while (i < PATHS_MAX && places[i].name != name)
+		i++;
+	return i;
 }
 
-void cli_cleanup_add(const char *path)
+void cli_cleanup_add(int dirfd, const char *name)
 {
+	int i;
+
 	start_waiting();
 	cli_cleanup_lock();
-	replace(NULL, path);
+	i = find(NULL);
+	if (i < PATHS_MAX) {
+		places[i].dirfd = dirfd;
+		places[i].name = name;
+	}
 	cli_cleanup_unlock();
 }
 
-void cli_cleanup_drop(const char *path)
+void cli_cleanup_drop(const char *name)
 {
-	if (path)
-		replace(path, NULL);
+	int i = name ? find(name) : PATHS_MAX;
+
+	if (i < PATHS_MAX)
+		places[i].name = NULL;
 }
 
 void cli_cleanup_lock(void)

@@ -27,6 +27,7 @@ struct append {
 	struct cli_common common;
 	struct b2f_runtime *runtime;
 	const char *path;
+	struct cli_at at;
 	struct b2f_file *file;
 	/* If it is a Bloscpack file: that, and @file is what is added. */
 	struct b2f_file *old;
@@ -90,10 +91,10 @@ static int begin(struct append *a)
 	int err = 0;
 
 	/* Of what is on a server, what it is decides. */
-	if (cli_kind_of(a->path) != CLI_KIND_URL)
-		err = cli_kind_check_change(a->path, "");
+	if (a->at.kind != CLI_KIND_URL)
+		err = cli_kind_check_change(a->path, a->at.kind, "");
 	if (!err)
-		err = cli_frames_open_file(a->runtime, &how, a->path, &a->file);
+		err = cli_frames_open_file(a->runtime, &how, &a->at, &a->file);
 	if (err)
 		return err;
 	return is_bloscpack(a) ? begin_longer(a) : allow_write(a);
@@ -116,7 +117,7 @@ static int add_input(struct append *a, const struct cli_input *in)
 /* The frame must not be what is read: it would never end. */
 static int check_distinct(const struct append *a, const struct cli_input *in)
 {
-	if (!cli_frames_is(a->path, &in->st))
+	if (!cli_frames_is(&a->at, &in->st))
 		return 0;
 	cli_message_error("%s: it is the frame itself", in->name);
 	return -EINVAL;
@@ -124,10 +125,11 @@ static int check_distinct(const struct append *a, const struct cli_input *in)
 
 static int add_file(struct append *a, const char *path)
 {
+	const struct cli_at at = cli_at_named(path);
 	struct cli_input in;
 	int err;
 
-	err = cli_input_open(&in, path);
+	err = cli_input_open(&in, &at);
 	if (err)
 		return err;
 	err = check_distinct(a, &in);
@@ -220,12 +222,14 @@ static int run(struct append *a, char **files)
 static int run_append(const struct cli_command *self, int argc, char **argv)
 {
 	struct append a = {.common.progress = true,
-			   .longer.scratch.dirfd = -1};
+			   .longer.scratch = {.parent = -1,
+					      .dirfd = -1}};
 	int status = cli_options_parse(self, argc, argv, &a), err;
 
 	if (status != CLI_CONTINUE)
 		return status;
 	a.path = argv[optind];
+	a.at = cli_at_named(a.path);
 	if (cli_frames_runtime(a.common.nthreads, &a.runtime))
 		return CLI_EXIT_FAILURE;
 	err = run(&a, argv + optind + 1);

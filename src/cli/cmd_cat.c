@@ -64,7 +64,7 @@ static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 	struct cli_copy copy = {0};
 	int err;
 
-	err = cli_frames_open_file(runtime, &how, operand->path, &copy.file);
+	err = cli_frames_open_file(runtime, &how, &operand->at, &copy.file);
 	if (err)
 		return err;
 	choose_range(o, b2f_file_size(copy.file), &copy);

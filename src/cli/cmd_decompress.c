@@ -141,12 +141,12 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
  */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_text_bare(job->operand->place), *name = NULL;
+	char *path = cli_text_bare(job->operand->place.path), *name = NULL;
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 
 	if (path && stem == 0 && cli_operand_is_moved(job->operand))
 		stem = strlen(path);
-	if (cli_kind_of(job->operand->place) == CLI_KIND_MEMBER)
+	if (job->operand->place.kind == CLI_KIND_MEMBER)
 		cli_message_error("%s: nothing can be put into that store; -o "
 				  "names the output",
 				  job->path);
@@ -170,6 +170,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 {
 	const struct cli_copy *copy = &job->copy;
 	bool careful = job->options->remove && out->target.temp;
+	const struct cli_at at = cli_target_at(&out->target);
 	int err;
 
 	copy->progress->npasses = 1 + careful;
@@ -180,7 +181,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 		err = cli_output_finish(out, like, careful);
 	cli_progress_next(copy->progress);
 	if (!err && careful) {
-		cli_frames_forget_pages(out->target.temp);
+		cli_frames_forget_pages(&at);
 		err = cli_copy_compare_fd(copy, out->fd, 0, out->target.name);
 	}
 	if (!err)
@@ -191,14 +192,17 @@ static int fill_output(const struct job *job, struct cli_output *out,
 static int write_output(const struct job *job, const char *name, bool *safe)
 {
 	const struct decompress *o = job->options;
+	const struct cli_at at = cli_operand_result(job->operand, name);
 	struct cli_output out = {0};
 	struct stat like;
-	int err;
+	int err, fd;
 
-	err = cli_frames_stat(job->path, &like);
-	if (err)
-		return cli_message_errno(job->path, err);
-	err = cli_output_open(&out, name, o->common.force, o->sparse);
+	err = cli_frames_source(&job->operand->at,
+				b2f_file_frame(job->copy.file), &like, &fd);
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		err = cli_output_open(&out, &at, o->common.force, o->sparse);
 	if (err)
 		return err;
 	*safe = out.target.temp != NULL;
@@ -244,7 +248,7 @@ static int decompress_to_file(const struct job *job)
 	if (!err)
 		report(job, name);
 	if (!err && o->remove && safe)
-		err = cli_frames_remove(job->path,
+		err = cli_frames_remove(&job->operand->at, job->operand->shown,
 					b2f_file_frame(job->copy.file));
 	else if (!err && o->remove)
 		cli_message_error("%s: not removed: %s is no regular file",
@@ -303,7 +307,7 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 			    const struct cli_operand *operand)
 {
 	const struct decompress *o = arg;
-	const char *path = operand->path;
+	const char *path = operand->at.path;
 	struct cli_output standard = cli_output_standard();
 	struct cli_progress progress;
 	struct job job = {.options = o,
@@ -315,7 +319,8 @@ static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
 						      o->common.frame_offset};
 	int err;
 
-	err = cli_frames_open_file(runtime, &how, path, &job.copy.file);
+	err = cli_frames_open_file(runtime, &how, &operand->at,
+				   &job.copy.file);
 	if (err)
 		return err;
 	cli_progress_init(&progress, path, o->common.progress);
@@ -347,6 +352,7 @@ static int run_decompress(const struct cli_command *self, int argc, char **argv)
 		return CLI_EXIT_FAILURE;
 	operands.output = o.to_stdout ? NULL : o.output;
 	operands.changes = o.remove ? "" : NULL;
+	operands.removes = o.remove;
 	operands.stores = operands.output != NULL;
 	return cli_operands_run(&operands, argv + optind);
 }

@@ -114,14 +114,14 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 	int err = 0;
 
 	(void)runtime;
-	if (!offset && operand->kind == CLI_KIND_PATH)
-		mounted = cli_info_mounted(operand->path);
+	if (!offset && operand->at.kind == CLI_KIND_PATH)
+		mounted = cli_info_mounted(&operand->at);
 	if (mounted) {
-		err = print_mounted(o, operand->path, mounted);
+		err = print_mounted(o, operand->at.path, mounted);
 		free(mounted);
 		return err;
 	}
-	err = cli_frames_open(&how, operand->path, &frame);
+	err = cli_frames_open(&how, &operand->at, &frame);
 	if (err)
 		return err;
 	err = o->common.json ? print_json(o, frame) : print_text(o, frame);

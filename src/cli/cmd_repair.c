@@ -45,7 +45,7 @@ static int repair_one(const void *how, struct b2f_runtime *runtime,
 	const struct cli_repair *r = how;
 
 	if (r->orphans)
-		return cli_orphans_remove(operand->path, r->older, r->dry_run);
+		return cli_orphans_remove(operand->at.path, r->older, r->dry_run);
 	return cli_repair_frame(how, runtime, operand);
 }
 

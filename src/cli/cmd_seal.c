@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_seal.c - bloscctl seal: checksums for what has none */
-#include <fcntl.h>
-
 #include "cli/common.h"
 #include "cli/exit_codes.h"
+#include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
@@ -109,18 +108,23 @@ static int run(struct job *job)
 static int seal_frame(const void *arg, struct b2f_runtime *runtime,
 		      const struct cli_operand *operand)
 {
-	const struct b2f_editor_options options = {.log = &cli_message_log,
-						   .any_kind = true};
-	const char *path = operand->path;
+	const struct b2f_editor_options options = {.any_kind = true};
+	const struct b2f_frame_options how = {.label = operand->at.path};
+	const char *path = operand->at.path;
 	struct job job = {.common = arg, .path = path};
+	struct b2f_frame *frame = NULL;
 	int err;
 
 	(void)runtime;
-	err = b2f_editor_open(&options, AT_FDCWD, path, &job.editor);
+	err = cli_frames_open(&how, &operand->at, &frame);
 	if (err)
-		return cli_message_explain(path, err);
-	err = run(&job);
+		return err;
+	err = cli_message_explain(
+		path, b2f_editor_open_frame(&options, frame, &job.editor));
+	if (!err)
+		err = run(&job);
 	b2f_editor_close(job.editor);
+	b2f_frame_close(frame);
 	return err;
 }
 

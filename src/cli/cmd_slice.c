@@ -44,6 +44,7 @@ static const struct cli_option table[] = {
 struct job {
 	const struct slice *options;
 	const char *path;
+	const struct cli_at *at;
 	struct b2f_file *file;
 	struct cli_index index;
 	/* Before the items; malloc'ed. */
@@ -126,15 +127,18 @@ static int write_file(struct job *job)
 {
 	const struct slice *o = job->options;
 	struct cli_output *out = &job->out;
+	const struct cli_at at = cli_at_path(o->output);
 	struct stat like;
-	int err;
+	int err, fd;
 
-	err = cli_frames_stat(job->path, &like);
+	err = cli_frames_source(job->at, b2f_file_frame(job->file), &like, &fd);
+	if (fd >= 0)
+		close(fd);
 	if (err)
-		return cli_message_errno(job->path, err);
+		return err;
 	/* A part of the array is as readable as the array, but new. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_output_open(out, o->output, o->common.force, false);
+	err = cli_output_open(out, &at, o->common.force, false);
 	if (err)
 		return err;
 	err = cli_output_check_distinct(out, &like, "array");
@@ -172,7 +176,7 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 	const struct b2f_array *array;
 	int err;
 
-	err = cli_frames_open_file(runtime, &how, job->path, &job->file);
+	err = cli_frames_open_file(runtime, &how, job->at, &job->file);
 	if (err)
 		return err;
 	array = b2f_frame_array(b2f_file_frame(job->file));
@@ -193,9 +197,13 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 		       const struct cli_operand *operand)
 {
 	const struct slice *o = arg;
-	const char *path = operand->path;
+	const char *path = operand->at.path;
 	struct job job = {
-		.options = o, .path = path, .out = cli_output_standard()};
+		.options = o,
+		.path = path,
+		.at = &operand->at,
+		.out = cli_output_standard(),
+	};
 	int err;
 
 	cli_progress_init(&job.progress, path, o->common.progress);

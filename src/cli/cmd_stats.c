@@ -124,22 +124,22 @@ static int show(const void *arg, struct b2f_runtime *runtime,
 		const struct cli_operand *operand)
 {
 	const struct cli_common *common = arg;
-	char *text = cli_mounts_ask(operand->path, "stats");
+	char *text = cli_mounts_ask(operand->at.path, "stats");
 	json_t *stats = text ? json_loads(text, 0, NULL) : NULL;
 
 	(void)runtime;
 	if (!text)
-		return refuse(operand->path, errno);
+		return refuse(operand->at.path, errno);
 	free(text);
 	if (!stats)
-		return refuse(operand->path, ENODATA);
+		return refuse(operand->at.path, ENODATA);
 	if (common->json) {
 		json_object_set_new(stats, "mountpoint",
-				    cli_json_name(operand->path));
+				    cli_json_name(operand->at.path));
 		cli_json_print(stats);
 		return 0;
 	}
-	print_text(operand->path, stats);
+	print_text(operand->at.path, stats);
 	json_decref(stats);
 	return 0;
 }

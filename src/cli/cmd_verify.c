@@ -163,14 +163,15 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
  * Looks at what is in the directory of @frame beside its chunks.  What is in a
  * store, or on a server, has none.
  */
-static int look_around(const struct verify *v, struct b2f_frame *frame,
+static int look_around(const struct verify *v, enum cli_kind kind,
+		       struct b2f_frame *frame,
 		       struct cli_verify_report *report,
 		       struct b2f_leftovers *leftovers)
 {
 	int err;
 
 	if (!v->deep || !b2f_frame_info_get(frame)->sparse ||
-	    cli_kind_of(report->path) != CLI_KIND_PATH)
+	    kind != CLI_KIND_PATH)
 		return 0;
 	err = b2f_frame_sweep(frame, B2F_SWEEP_LOOK, leftovers);
 	if (err)
@@ -184,9 +185,10 @@ static int look_around(const struct verify *v, struct b2f_frame *frame,
  * @opened: the frame, if it is open already.  @sum: what came of the checksum
  * that its store has of it.
  */
-static void verify_frame(struct verify *v, const char *path,
+static void verify_frame(struct verify *v, const struct cli_at *at,
 			 struct b2f_frame *opened, int sum)
 {
+	const char *path = at->path;
 	struct cli_verify_report report = {.path = path, .bad_sum = sum != 0};
 	struct b2f_check_result result = {0};
 	struct b2f_leftovers leftovers = {0};
@@ -198,7 +200,7 @@ static void verify_frame(struct verify *v, const char *path,
 
 	frame = opened;
 	if (!frame)
-		err = cli_frames_open(&how, path, &frame);
+		err = cli_frames_open(&how, at, &frame);
 	if (!err)
 		err = check_frame(v, frame, path, &listener, &result);
 	report.status = err ? judge_error(err) : judge(&result);
@@ -213,7 +215,8 @@ static void verify_frame(struct verify *v, const char *path,
 				     result.index_sealed;
 		report.states = listener.states;
 		if (!opened)
-			err = look_around(v, frame, &report, &leftovers);
+			err = look_around(v, at->kind, frame, &report,
+					  &leftovers);
 		if (report.shuts_out_stock)
 			report.status = CLI_EXIT_DAMAGED;
 		else if (err && report.status == CLI_EXIT_OK)
@@ -236,7 +239,7 @@ static bool was_frame(const struct cli_walk_entry *entry)
 		return false;
 	return S_ISREG(entry->st->st_mode) ||
 	       (S_ISDIR(entry->st->st_mode) &&
-		cli_frames_has_chunks(entry->path));
+		cli_frames_has_chunks(&entry->at));
 }
 
 static void visit(void *arg, const struct cli_walk_entry *entry)
@@ -252,7 +255,10 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 		return;
 	}
 	v->nfound++;
-	verify_frame(v, entry->path, entry->frame, sum);
+	/* All of it was looked at by another name. */
+	if (entry->again)
+		return;
+	verify_frame(v, &entry->at, entry->frame, sum);
 }
 
 /* The store that @path is or leads into, malloc'ed; NULL: none. */
@@ -289,16 +295,17 @@ static void verify_tree(struct verify *v, const char *path)
  */
 static void verify_path(struct verify *v, const char *path)
 {
+	const struct cli_at at = cli_at_named(path);
 	struct b2f_frame_peek peek = {0};
 	char *store = store_of(v, path);
 
 	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
 	    peek.is_frame)
-		verify_frame(v, path, NULL, 0);
+		verify_frame(v, &at, NULL, 0);
 	if (store || v->recursive)
 		verify_tree(v, path);
 	else
-		verify_frame(v, path, NULL, 0);
+		verify_frame(v, &at, NULL, 0);
 	free(store);
 }
 

@@ -33,6 +33,7 @@
 /* One file that is being compressed. */
 struct job {
 	const struct cli_compress *how;
+	const struct cli_operand *operand;
 	struct cli_input in;
 	struct cli_progress progress;
 	struct b2f_settings settings;
@@ -51,14 +52,15 @@ struct job {
 /* A user who compresses a frame most likely meant something else. */
 static int check_input(const struct cli_operand *operand)
 {
+	const struct cli_at *at = &operand->at;
 	struct b2f_frame_peek peek;
 
-	if (operand->kind != CLI_KIND_PATH ||
-	    b2f_frame_peek(AT_FDCWD, operand->path, &peek) || !peek.is_frame)
+	if (at->kind != CLI_KIND_PATH ||
+	    b2f_frame_peek(at->dir, at->name, &peek) || !peek.is_frame)
 		return 0;
 	cli_message_error("%s: it is a frame already; see recompress and "
 			  "convert",
-			  operand->path);
+			  at->path);
 	return -EINVAL;
 }
 
@@ -149,6 +151,7 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 			bool durable)
 {
 	const struct b2f_frame_options how = {.label = job->output};
+	const struct cli_at at = cli_target_at(target);
 	struct b2f_write_options options;
 	struct b2f_file *file = NULL;
 	int err;
@@ -157,7 +160,7 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 	options = writing(job);
 	if (!err)
 		err = cli_frames_open_writable(job->how->runtime, &how,
-					       target->temp, &options, &file);
+					       &at, &options, &file);
 	return err ? err : fill(job, file, durable);
 }
 
@@ -187,7 +190,7 @@ static int write_url(struct job *job)
  * The sparse frame @from becomes @target, which is contiguous, or a Bloscpack
  * file encoded by @settings.
  */
-static int convert(struct job *job, const char *from,
+static int convert(struct job *job, const struct cli_at *from,
 		   const struct cli_target *target,
 		   const struct b2f_settings *settings)
 {
@@ -219,36 +222,39 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 {
 	struct b2f_settings wanted = job->settings;
 	bool bloscpack = job->how->bloscpack;
-	struct cli_target scratch = {.dirfd = -1};
+	struct cli_target scratch = {.parent = -1, .dirfd = -1};
+	const struct cli_at at = cli_target_at(target);
+	struct cli_at from;
 	int err;
 
 	if (bloscpack)
 		job->settings = cli_bloscpack_scratch(&wanted);
-	err = cli_target_open_scratch(&scratch, target->path);
+	err = cli_target_open_scratch(&scratch, &at);
 	if (!err)
 		err = write_sparse(job, &scratch, false);
 	/* The data may have told the item size. */
 	wanted.typesize = job->settings.typesize;
 	cli_progress_next(&job->progress);
+	from = cli_target_at(&scratch);
 	if (!err)
-		err = convert(job, scratch.temp, target,
+		err = convert(job, &from, target,
 			      bloscpack ? &wanted : NULL);
 	cli_target_close(&scratch);
 	return err;
 }
 
 /* Reads the frame again, from the disk, and compares. */
-static int compare(struct job *job, const char *path)
+static int compare(struct job *job, const struct cli_at *at)
 {
 	const struct b2f_frame_options how = {.label = job->output};
 	struct b2f_file *file = NULL;
 	struct cli_copy all;
 	int err;
 
-	cli_frames_forget_pages(path);
+	cli_frames_forget_pages(at);
 	err = cli_input_claim(&job->in);
 	if (!err)
-		err = cli_frames_open_file(job->how->runtime, &how, path, &file);
+		err = cli_frames_open_file(job->how->runtime, &how, at, &file);
 	if (err)
 		return err;
 	all = (struct cli_copy){.file = file,
@@ -270,12 +276,14 @@ static int remove_input(const struct job *job)
 {
 	int err = cli_input_check_unchanged(&job->in);
 
-	return err ? err : cli_frames_remove_file(job->in.name, &job->in.st);
+	return err ? err
+		   : cli_frames_remove_file(&job->operand->at, &job->in.st);
 }
 
 static int make(struct job *job, struct cli_target *target)
 {
 	bool by_scratch = job->how->contiguous || job->how->bloscpack;
+	const struct cli_at at = cli_target_at(target);
 	int err;
 
 	job->progress.npasses = 1 + by_scratch + is_removable(job);
@@ -285,13 +293,13 @@ static int make(struct job *job, struct cli_target *target)
 		err = write_sparse(job, target, true);
 	cli_progress_next(&job->progress);
 	if (!err && is_removable(job))
-		err = compare(job, target->temp);
+		err = compare(job, &at);
 	if (!err && job->in.is_file)
-		err = cli_target_set_attributes(target, &job->in.st, NULL);
+		err = cli_target_set_attributes(target, &job->in.st, -1);
 	return err;
 }
 
-static void report(const struct job *job, const char *path)
+static void report(const struct job *job, const struct cli_at *at)
 {
 	struct cli_report report = {
 		.command = "compress",
@@ -302,9 +310,9 @@ static void report(const struct job *job, const char *path)
 	};
 	struct b2f_frame_peek peek;
 
-	if (!path)
+	if (!at)
 		report.cbytes = job->cbytes;
-	else if (b2f_frame_peek(AT_FDCWD, path, &peek) == 0)
+	else if (b2f_frame_peek(at->dir, at->name, &peek) == 0)
 		report.cbytes = peek.cbytes;
 	cli_common_report(&job->how->common, &report);
 }
@@ -373,30 +381,29 @@ static void end(struct job *job)
 
 static int begin(struct job *job, const struct cli_operand *operand)
 {
-	const char *file = operand->path;
 	int err = check_input(operand);
 
 	job->start_ms = cli_common_now_ms();
 	if (!err)
-		err = cli_input_open(&job->in, file);
+		err = cli_input_open(&job->in, &operand->at);
 	if (err)
 		return err;
 	cli_progress_init(&job->progress, job->in.name,
 			  job->how->common.progress);
 	err = choose(job);
 	if (!err)
-		err = name_output(job, operand->place);
+		err = name_output(job, operand->place.path);
 	if (err)
 		end(job);
 	return err;
 }
 
-static int copy_to_stdout(const char *path)
+static int copy_to_stdout(const struct cli_at *at)
 {
 	struct cli_output out = cli_output_standard();
 	static char buf[1 << 16];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
-	ssize_t n = fd < 0 ? -errno : 1;
+	int fd = cli_at_open(at, O_RDONLY), err = 0;
+	ssize_t n = fd < 0 ? fd : 1;
 
 	while (n > 0 && !err) {
 		n = cli_io_read(fd, buf, sizeof(buf), CLI_IO_NEXT);
@@ -404,7 +411,7 @@ static int copy_to_stdout(const char *path)
 			err = cli_output_write(&out, buf, (size_t)n);
 	}
 	if (n < 0)
-		err = cli_message_errno(path, (int)n);
+		err = cli_message_errno(at->path, (int)n);
 	if (fd >= 0)
 		close(fd);
 	return err;
@@ -413,14 +420,17 @@ static int copy_to_stdout(const char *path)
 /* Gives what was made its name, or nothing but its bytes. */
 static int publish(struct job *job, struct cli_target *target)
 {
+	const struct cli_at at = cli_target_at(target);
+
 	if (job->how->to_stdout)
-		return copy_to_stdout(target->temp);
+		return copy_to_stdout(&at);
 	return cli_target_commit(target, true);
 }
 
 /* What a server gets is a sparse frame, and takes the place of none. */
 static int compress_to_url(struct job *job)
 {
+	struct cli_at at;
 	int err;
 
 	if (job->how->contiguous || job->how->bloscpack) {
@@ -429,11 +439,12 @@ static int compress_to_url(struct job *job)
 				  job->output);
 		return -EINVAL;
 	}
+	at = cli_at_named(job->output);
 	job->progress.npasses = 1 + is_removable(job);
 	err = write_url(job);
 	cli_progress_next(&job->progress);
 	if (!err && is_removable(job))
-		err = compare(job, job->output);
+		err = compare(job, &at);
 	cli_progress_fini(&job->progress);
 	if (!err)
 		report(job, NULL);
@@ -446,8 +457,13 @@ int cli_compress_file(const struct cli_compress *how,
 		      const struct cli_operand *operand)
 {
 	struct job job = {
-		.how = how, .in.fd = -1, .output = operand->output};
-	struct cli_target target = {.dirfd = -1};
+		.how = how,
+		.operand = operand,
+		.in.fd = -1,
+		.output = operand->output,
+	};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_at at;
 	int err;
 
 	if (how->to_stdout)
@@ -460,18 +476,21 @@ int cli_compress_file(const struct cli_compress *how,
 		end(&job);
 		return err;
 	}
+	at = cli_operand_result(operand, job.output);
 	if (how->to_stdout)
 		err = cli_target_open_scratch(&target, NULL);
 	else
-		err = cli_target_open(&target, job.output,
+		err = cli_target_open(&target, &at,
 				      cli_replace_if(how->common.force));
 	if (!err)
 		err = make(&job, &target);
 	cli_progress_fini(&job.progress);
 	if (!err)
 		err = publish(&job, &target);
+	at = how->to_stdout ? cli_target_at(&target)
+			    : cli_target_result(&target);
 	if (!err)
-		report(&job, target.temp ? target.temp : target.path);
+		report(&job, &at);
 	if (!err && is_removable(&job))
 		err = remove_input(&job);
 	cli_target_close(&target);

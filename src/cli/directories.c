@@ -3,9 +3,12 @@
 #include "cli/directories.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/at.h"
 #include "cli/attributes.h"
 #include "cli/message.h"
 
@@ -24,46 +27,95 @@ static int make_room(struct cli_directories *d)
 	return 0;
 }
 
-static int note(struct cli_directories *d, const char *path, const char *from,
-		const struct stat *like)
+static int note(struct cli_directories *d, const char *below,
+		const struct stat *like, const struct stat *as)
 {
-	struct cli_made_directory *made;
+	char *copy = strdup(below);
 
-	if (make_room(d))
+	if (!copy || make_room(d)) {
+		free(copy);
 		return -ENOMEM;
-	made = &d->made[d->n++];
-	*made = (struct cli_made_directory){strdup(path), strdup(from), *like};
-	return made->path && made->from ? 0 : -ENOMEM;
+	}
+	d->made[d->n++] = (struct cli_made_directory){copy, *like, *as};
+	return 0;
 }
 
-/* There is a directory, if that is why it was not made. */
-static int check_there(const char *path, int err)
+static int stat_below(int top, const char *below, struct stat *out)
 {
-	struct stat st;
+	int fd = cli_at_open_below(top, below, O_PATH);
+	int err = fd < 0 ? fd : fstat(fd, out) != 0 ? -errno : 0;
 
-	if (err == -EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return 0;
-	return cli_message_errno(path, err);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* 1: it was there. */
+static int make_one(int top, const char *below, mode_t mode)
+{
+	const char *name;
+	int dir = cli_at_open_parent(top, below, true, &name), err = 0;
+
+	if (dir < 0)
+		return dir;
+	if (mkdirat(dir, name, mode) != 0)
+		err = errno == EEXIST ? 1 : -errno;
+	close(dir);
+	return err;
 }
 
 int cli_directories_make(struct cli_directories *d, const char *path,
-			 const char *from)
+			 const char *below, bool was_made)
 {
-	struct stat like;
-	int err = stat(from, &like) != 0 ? -errno : 0;
+	struct stat like, as;
+	int err = stat_below(d->from, below, &like), there = 0;
 
-	if (err)
-		return cli_message_errno(from, err);
 	/*
 	 * No other user may write to it before all is in it, or could put links where
 	 * the copy goes on.  If this is broken off, little is missing.
 	 */
-	if (mkdir(path, (like.st_mode & 0755) | S_IRWXU) != 0)
-		return check_there(path, -errno);
-	return cli_message_errno(path, note(d, path, from, &like));
+	if (!err && !was_made)
+		there = make_one(d->to, below, (like.st_mode & 0755) | S_IRWXU);
+	if (!err)
+		err = there < 0 ? there : stat_below(d->to, below, &as);
+	if (there > 0 && (err == -ENOTDIR || err == -ELOOP))
+		err = -EEXIST;
+	if (!err && !there)
+		err = note(d, below, &like, &as);
+	return cli_message_errno(path, err);
 }
 
-int cli_directories_finish(struct cli_directories *d)
+/* Opens what was at @below when it was @st; or an errno. */
+static int open_same(int top, const char *below, const struct stat *st)
+{
+	int fd = cli_at_open_below(top, below, O_RDONLY);
+	struct stat now;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &now) == 0 && now.st_dev == st->st_dev &&
+	    now.st_ino == st->st_ino)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int finish(const struct cli_directories *d,
+		  const struct cli_made_directory *made)
+{
+	int fd = open_same(d->to, made->below, &made->as);
+	int from = open_same(d->from, made->below, &made->like);
+	int err = fd < 0 ? fd
+			 : cli_attributes_set_directory(fd, &made->like, from);
+
+	if (fd >= 0)
+		close(fd);
+	if (from >= 0)
+		close(from);
+	return err;
+}
+
+int cli_directories_finish(struct cli_directories *d, const char *path)
 {
 	int first = 0;
 
@@ -73,18 +125,15 @@ int cli_directories_finish(struct cli_directories *d)
 	 */
 	while (d->n > 0) {
 		struct cli_made_directory *made = &d->made[--d->n];
-		int err = made->path && made->from
-				  ? cli_attributes_set_directory(
-					    made->path, &made->like, made->from)
-				  : -ENOMEM;
+		int err = finish(d, made);
 
-		if (err && made->path)
-			cli_message_errno(made->path, err);
+		if (err)
+			cli_message_error("%s/%s: %s", path, made->below,
+					  strerror(-err));
 		first = first ? first : err;
-		free(made->path);
-		free(made->from);
+		free(made->below);
 	}
 	free(d->made);
-	*d = (struct cli_directories){.made = NULL};
+	d->made = NULL;
 	return first;
 }

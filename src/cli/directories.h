@@ -3,40 +3,49 @@
  * directories.h - the directories of a tree that is copied
  *
  * Each is made before what is in it, where only its owner may write to it, and gets its
- * owner, permissions, times and attributes when all is there.
+ * owner, permissions, times and attributes when all is there: by descriptors of the two
+ * that it was made of and as, whatever has their names by then.
  *
  * Layer: cli.  Threads: main only.
  */
 #ifndef B2F_CLI_DIRECTORIES_H
 #define B2F_CLI_DIRECTORIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
 
-/* Zero-initialize it. */
 struct cli_directories {
+	/* The tops of both trees, which stay the caller's. */
+	int from;
+	int to;
+	/* What was made; at first nothing. */
 	struct cli_made_directory {
-		char *path;
-		/* What it is a copy of. */
-		char *from;
+		/* Below both tops. */
+		char *below;
 		struct stat like;
+		struct stat as;
 	} *made;
 	size_t n;
 	size_t room;
 };
 
 /*
- * Makes the directory @path as a copy of the directory @from.  One that is there stays
- * as it is.  Returns 0, or an errno after saying it on stderr.
+ * Makes the directory @below, called @path, or notes that it was made.  One that is
+ * there otherwise stays as it is.  Returns 0, or an errno after saying it on stderr.
  */
 B2F_MUST_CHECK
 int cli_directories_make(struct cli_directories *directories, const char *path,
-			 const char *from);
+			 const char *below, bool was_made);
 
-/* Ends with those that were made; returns the first error, all of which are said. */
+/*
+ * Ends with those that were made below @path; returns the first error, all of which are
+ * said.
+ */
 B2F_MUST_CHECK
-int cli_directories_finish(struct cli_directories *directories);
+int cli_directories_finish(struct cli_directories *directories,
+			   const char *path);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frames.c - frames by the names that the user gives: opened, looked at */
+/* frames.c - frames where operands say: opened, looked at */
 #include "cli/frames.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,19 +14,21 @@
 #include "cli/message.h"
 #include "cli/pack_path.h"
 
-/* A file or directory, or what lies in a store that is a file. */
-static int open_path(const struct b2f_frame_options *options, const char *path,
-		     struct b2f_frame **out)
+/* What the user named may lead into a store that is a file. */
+static int open_named(const struct b2f_frame_options *options,
+		      const char *path, struct b2f_frame **out)
 {
 	const char *key;
 	char *file = cli_pack_path_split(path, false, &key);
+	struct cli_at store;
 	int err;
 
 	/* Of a .b2e, the frame that it is itself can be opened, too. */
 	if (!file && !options->offset && cli_pack_path_is_zip(path))
 		file = cli_pack_path_split(path, true, &key);
 	if (file) {
-		err = cli_pack_path_open(options, file, key, out);
+		store = cli_at_path(file);
+		err = cli_pack_path_open(options, &store, key, out);
 		free(file);
 		return err;
 	}
@@ -37,24 +38,39 @@ static int open_path(const struct b2f_frame_options *options, const char *path,
 						  out));
 }
 
-int cli_frames_open(const struct b2f_frame_options *how, const char *path,
-		    struct b2f_frame **out)
+static int open_below(const struct b2f_frame_options *how,
+		      const struct cli_at *at, struct b2f_frame **out)
+{
+	struct b2f_frame_options options = *how;
+
+	if (at->kind == CLI_KIND_MEMBER)
+		return cli_pack_path_open(&options, at, at->key, out);
+	options.nofollow = true;
+	cli_message_forget();
+	return cli_message_explain(options.label,
+				   b2f_frame_open(&options, at->dir, at->name,
+						  out));
+}
+
+int cli_frames_open(const struct b2f_frame_options *how,
+		    const struct cli_at *at, struct b2f_frame **out)
 {
 	struct b2f_frame_options options = *how;
 
 	options.log = &cli_message_log;
 	if (!options.label)
-		options.label = path;
-	switch (cli_kind_of(path)) {
+		options.label = at->path;
+	switch (at->kind) {
 	case CLI_KIND_STDIN:
 		return cli_from_stdin_open(&options, out);
 	case CLI_KIND_URL:
-		return cli_from_url_open(&options, path, out);
+		return cli_from_url_open(&options, at->path, out);
 	case CLI_KIND_MEMBER:
 	case CLI_KIND_PATH:
 		break;
 	}
-	return open_path(&options, path, out);
+	return cli_at_is_named(at) ? open_named(&options, at->name, out)
+				   : open_below(&options, at, out);
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)
@@ -68,11 +84,11 @@ static const char *reason(const struct b2f_frame *frame, int err)
 }
 
 int cli_frames_open_file(struct b2f_runtime *runtime,
-			 const struct b2f_frame_options *how, const char *path,
-			 struct b2f_file **out)
+			 const struct b2f_frame_options *how,
+			 const struct cli_at *at, struct b2f_file **out)
 {
 	struct b2f_frame *frame = NULL;
-	int err = cli_frames_open(how, path, &frame);
+	int err = cli_frames_open(how, at, &frame);
 
 	if (err)
 		return err;
@@ -88,12 +104,12 @@ int cli_frames_open_file(struct b2f_runtime *runtime,
 
 int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     const struct b2f_frame_options *how,
-			     const char *path,
+			     const struct cli_at *at,
 			     const struct b2f_write_options *write,
 			     struct b2f_file **out)
 {
 	struct b2f_file *file = NULL;
-	int err = cli_frames_open_file(runtime, how, path, &file);
+	int err = cli_frames_open_file(runtime, how, at, &file);
 
 	if (err)
 		return err;
@@ -113,57 +129,100 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 				 b2f_runtime_new(&options, out));
 }
 
-/* The store that @path leads into. */
-static int stat_pack(const char *path, struct stat *out)
+/* The store that @at leads into. */
+static int stat_store(const struct cli_at *at, struct stat *out)
 {
 	const char *key;
-	char *file = cli_pack_path_split(path, false, &key);
-	int err = file && stat(file, out) == 0 ? 0 : -ENOENT;
+	char *file;
+	int err;
 
+	if (!cli_at_is_named(at))
+		return cli_at_stat(at, out);
+	file = cli_pack_path_split(at->name, false, &key);
+	err = file && stat(file, out) == 0 ? 0 : -ENOENT;
 	free(file);
 	return err;
 }
 
-static int stat_path(const char *path, struct stat *out)
+/* The file @at, or the index in the directory, with @flags. */
+static int open_index(const struct cli_at *at, int flags)
 {
-	char *index = NULL;
+	int fd = cli_at_open(at, flags | O_NONBLOCK), index;
 	struct stat st;
-	int err = 0;
 
-	if (stat(path, &st) != 0)
-		return -errno;
-	if (S_ISDIR(st.st_mode)) {
-		if (asprintf(&index, "%s/chunks.b2frame", path) < 0)
-			return -ENOMEM;
-		if (stat(index, &st) != 0)
-			err = -errno;
-		free(index);
-	}
-	if (!err)
-		*out = st;
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
+		return fd;
+	index = openat(fd, B2F_INDEX_NAME,
+		       flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	index = index < 0 ? -errno : index;
+	close(fd);
+	return index;
+}
+
+static int stat_path(const struct cli_at *at, struct stat *out)
+{
+	int fd = open_index(at, O_PATH), err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, out) != 0 ? -errno : 0;
+	close(fd);
 	return err;
 }
 
-int cli_frames_stat(const char *path, struct stat *out)
+int cli_frames_stat(const struct cli_at *at, struct stat *out)
 {
-	switch (cli_kind_of(path)) {
+	switch (at->kind) {
 	case CLI_KIND_STDIN:
 		return fstat(STDIN_FILENO, out) ? -errno : 0;
 	case CLI_KIND_URL:
-		return cli_from_url_stat(path, out);
+		return cli_from_url_stat(at->path, out);
 	case CLI_KIND_MEMBER:
-		return stat_pack(path, out);
+		return stat_store(at, out);
 	case CLI_KIND_PATH:
 		break;
 	}
-	return stat_path(path, out);
+	return stat_path(at, out);
 }
 
-bool cli_frames_is(const char *path, const struct stat *st)
+static int stat_source(int fd, const struct b2f_frame *frame, struct stat *out)
+{
+	const struct b2f_frame_stamp stamp = b2f_frame_stamp_get(frame);
+
+	if (fstat(fd, out) != 0)
+		return -errno;
+	return out->st_dev == stamp.dev && out->st_ino == stamp.ino ? 0
+								   : -ESTALE;
+}
+
+int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
+		      struct stat *out, int *fd)
+{
+	int err;
+
+	*fd = -1;
+	if (at->kind != CLI_KIND_PATH)
+		return cli_message_errno(at->path, cli_frames_stat(at, out));
+	*fd = open_index(at, O_RDONLY);
+	err = *fd < 0 ? *fd : stat_source(*fd, frame, out);
+	if (err && *fd >= 0) {
+		close(*fd);
+		*fd = -1;
+	}
+	if (err == -ESTALE)
+		cli_message_error("%s: another program has changed it "
+				  "meanwhile",
+				  at->path);
+	else if (err)
+		cli_message_errno(at->path, err);
+	return err;
+}
+
+bool cli_frames_is(const struct cli_at *at, const struct stat *st)
 {
 	struct stat now;
 
-	return cli_frames_stat(path, &now) == 0 && now.st_dev == st->st_dev &&
+	return cli_frames_stat(at, &now) == 0 && now.st_dev == st->st_dev &&
 	       now.st_ino == st->st_ino;
 }
 
@@ -174,9 +233,20 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
 	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
 }
 
-bool cli_frames_has_chunks(const char *path)
+/* NULL: it is none. */
+static DIR *open_directory(const struct cli_at *at)
 {
-	DIR *dir = opendir(path);
+	int fd = cli_at_open(at, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+bool cli_frames_has_chunks(const struct cli_at *at)
+{
+	DIR *dir = open_directory(at);
 	const struct dirent *entry;
 	bool has = false;
 
@@ -189,7 +259,8 @@ bool cli_frames_has_chunks(const char *path)
 
 static void forget_file(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(dir, name,
+			O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
@@ -197,13 +268,13 @@ static void forget_file(int dir, const char *name)
 	close(fd);
 }
 
-void cli_frames_forget_pages(const char *path)
+void cli_frames_forget_pages(const struct cli_at *at)
 {
-	DIR *dir = opendir(path);
+	DIR *dir = open_directory(at);
 	const struct dirent *entry;
 
 	if (!dir) {
-		forget_file(AT_FDCWD, path);
+		forget_file(at->dir, at->name);
 		return;
 	}
 	while ((entry = readdir(dir)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frames.h - frames by the names that the user gives
+ * frames.h - frames where operands say
  *
  * All of these say on stderr why they failed.
  *
@@ -14,27 +14,28 @@
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
+#include "cli/at.h"
 
 /*
- * Opens @path, for what its index and chunks say, as the label, the offset and
+ * Opens @at, for what its index and chunks say, as the label, the offset and
  * join_objects of @how tell; what lies in a store that is a file, too
  * (pack_path.h).  Errors: b2f_frame_open()'s.
  */
 B2F_MUST_CHECK
-int cli_frames_open(const struct b2f_frame_options *how, const char *path,
-		    struct b2f_frame **out);
+int cli_frames_open(const struct b2f_frame_options *how,
+		    const struct cli_at *at, struct b2f_frame **out);
 
 /* The same for reading its data.  Errors: also -ENOMEM. */
 B2F_MUST_CHECK
 int cli_frames_open_file(struct b2f_runtime *runtime,
-			 const struct b2f_frame_options *how, const char *path,
-			 struct b2f_file **out);
+			 const struct b2f_frame_options *how,
+			 const struct cli_at *at, struct b2f_file **out);
 
 /* The same for writing to it as well, as @write tells. */
 B2F_MUST_CHECK
 int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     const struct b2f_frame_options *how,
-			     const char *path,
+			     const struct cli_at *at,
 			     const struct b2f_write_options *write,
 			     struct b2f_file **out);
 
@@ -43,47 +44,62 @@ B2F_MUST_CHECK
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
 
 /*
- * Attributes of the index of frame @path: of chunks.b2frame if it is a
- * directory.  Returns 0 or an errno.
+ * Attributes of the index of frame @at: of chunks.b2frame if it is a
+ * directory.  Returns 0 or an errno, and says nothing.
  */
 B2F_MUST_CHECK
-int cli_frames_stat(const char *path, struct stat *out);
+int cli_frames_stat(const struct cli_at *at, struct stat *out);
 
-/* Is @st of the frame @path, as cli_frames_stat() says? */
-bool cli_frames_is(const char *path, const struct stat *st);
+/*
+ * The same of @frame, which has been opened there, whatever may be there by now.
+ * *@fd is the index, open, for its other attributes; -1: it is no file of its own.
+ */
+B2F_MUST_CHECK
+int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
+		      struct stat *out, int *fd);
+
+/* Is @st of the frame @at, as cli_frames_stat() says? */
+bool cli_frames_is(const struct cli_at *at, const struct stat *st);
 
 /* Is there something behind the contiguous @frame, whose file is @st? */
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 
-/* Does the directory @path hold chunk files? */
-bool cli_frames_has_chunks(const char *path);
+/* Does the directory @at hold chunk files? */
+bool cli_frames_has_chunks(const struct cli_at *at);
 
-/* What is in memory of frame @path, which is on disk, says nothing any more. */
-void cli_frames_forget_pages(const char *path);
+/* What is in memory of frame @at, which is on disk, says nothing any more. */
+void cli_frames_forget_pages(const struct cli_at *at);
 
 /*
- * Looks whether directory @path holds a frame's files alone.  Returns 0,
- * -ENOTEMPTY or an errno.
+ * Looks whether the directory @name in @dirfd, called @label, holds a frame's files
+ * alone.  Returns 0, -ENOTEMPTY or an errno.
  */
 B2F_MUST_CHECK
-int cli_frames_check_removable(const char *path);
+int cli_frames_check_removable(int dirfd, const char *name, const char *label);
 
 /*
- * Removes frame @path, which has been read as @frame: the file, or the
+ * Removes frame @at, which has been read as @frame: the file, or the
  * directory if nothing else is in it.  Holds it (b2f_frame_hold()), so that no
- * writer loses what it has not stored yet.  Refuses (-EBUSY) symbolic links, frames
+ * writer loses what it has not stored yet.  Of several names (b2frame/home.h), @shown or
+ * what the user named, that one goes, and the frame with the last.
+ * Refuses (-EBUSY) other symbolic links, frames
  * inside a larger file, and frames that were changed since they were opened.
  * Returns 0, -ENOTEMPTY, -EBUSY or an errno.
  */
 B2F_MUST_CHECK
-int cli_frames_remove(const char *path, struct b2f_frame *frame);
+int cli_frames_remove(const struct cli_at *at, const char *shown,
+		      struct b2f_frame *frame);
 
 /* b2f_frame_hold(), before the work for what is to be removed or replaced begins. */
 B2F_MUST_CHECK
 int cli_frames_hold(const char *path, struct b2f_frame *frame);
 
-/* The same for the plain file @path that was @then when it was opened. */
+/* The same for the plain file @at that was @then when it was opened. */
 B2F_MUST_CHECK
-int cli_frames_remove_file(const char *path, const struct stat *then);
+int cli_frames_remove_file(const struct cli_at *at, const struct stat *then);
+
+/* Removes the file or frame @name in @dirfd; there may be none.  Says nothing. */
+B2F_MUST_CHECK
+int cli_frames_remove_any(int dirfd, const char *name);
 
 #endif

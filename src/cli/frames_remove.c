@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/home.h"
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/text.h"
 
 static int refuse(const char *path, int err, const char *why)
 {
@@ -42,9 +44,10 @@ static int check_entries(DIR *dir)
 	return -errno;
 }
 
-static int check_directory(const char *path)
+static int check_directory(int dirfd, const char *name)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int err = dir ? 0 : -errno;
 
@@ -65,53 +68,62 @@ static int kept(const char *path, int err)
 	return err ? refuse(path, err, strerror(-err)) : 0;
 }
 
-int cli_frames_check_removable(const char *path)
+int cli_frames_check_removable(int dirfd, const char *name, const char *label)
 {
-	return kept(path, check_directory(path));
+	return kept(label, check_directory(dirfd, name));
 }
 
-static int remove_directory(const char *path)
+static int remove_directory(const struct cli_at *at)
 {
-	int err = check_directory(path);
+	int err = check_directory(at->dir, at->name);
 
-	return kept(path, err ? err : b2f_frame_remove(AT_FDCWD, path));
+	return kept(at->path, err ? err : b2f_frame_remove(at->dir, at->name));
 }
 
-static int remove_file(const char *path)
+static int remove_file(const struct cli_at *at)
 {
-	return unlink(path) ? refuse(path, -errno, strerror(errno)) : 0;
+	return unlinkat(at->dir, at->name, 0)
+		       ? refuse(at->path, -errno, strerror(errno))
+		       : 0;
 }
 
-/* Looks at what is at @path, unless it is a link or the index has changed. */
-static int check_same(const char *path, const struct b2f_frame_stamp *then,
-		      struct stat *st)
+/* Looks at what is at @at, unless it is a link or the index has changed. */
+static int check_same(const struct cli_at *at,
+		      const struct b2f_frame_stamp *then, struct stat *st)
 {
 	struct b2f_frame_stamp now;
 	struct stat index;
 	int err;
 
-	if (lstat(path, st) != 0)
-		return refuse(path, -errno, strerror(errno));
+	if (fstatat(at->dir, at->name, st, AT_SYMLINK_NOFOLLOW) != 0)
+		return refuse(at->path, -errno, strerror(errno));
 	if (S_ISLNK(st->st_mode))
-		return refuse(path, -EBUSY, "it is a symbolic link");
-	err = cli_frames_stat(path, &index);
+		return refuse(at->path, -EBUSY, "it is a symbolic link");
+	err = cli_frames_stat(at, &index);
 	if (err)
-		return refuse(path, err, strerror(-err));
+		return refuse(at->path, err, strerror(-err));
 	now = b2f_frame_stamp_of(&index);
 	if (!b2f_frame_stamp_equal(then, &now))
-		return refuse(path, -EBUSY, "it was changed meanwhile");
+		return refuse(at->path, -EBUSY, "it was changed meanwhile");
 	return 0;
 }
 
-int cli_frames_remove_file(const char *path, const struct stat *then)
+int cli_frames_remove_file(const struct cli_at *at, const struct stat *then)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(then);
 	struct stat st;
-	int err = check_same(path, &stamp, &st);
+	int err = check_same(at, &stamp, &st);
 
 	if (!err && !S_ISREG(st.st_mode))
-		err = refuse(path, -EBUSY, "it is no regular file");
-	return err ? err : remove_file(path);
+		err = refuse(at->path, -EBUSY, "it is no regular file");
+	return err ? err : remove_file(at);
+}
+
+int cli_frames_remove_any(int dirfd, const char *name)
+{
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EISDIR ? b2f_frame_remove(dirfd, name) : -errno;
 }
 
 int cli_frames_hold(const char *path, struct b2f_frame *frame)
@@ -120,21 +132,106 @@ int cli_frames_hold(const char *path, struct b2f_frame *frame)
 	return cli_message_explain(path, b2f_frame_hold(frame));
 }
 
-int cli_frames_remove(const char *path, struct b2f_frame *frame)
+/* The frame at @at alone, which is held. */
+static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_get(frame);
 	struct stat st;
-	int err = cli_frames_hold(path, frame);
+	int err = check_same(at, &then, &st);
 
-	if (err)
-		return refuse(path, err, "a writer may lose data");
-	err = check_same(path, &then, &st);
 	if (err)
 		return err;
 	if (S_ISDIR(st.st_mode))
-		return remove_directory(path);
+		return remove_directory(at);
 	/* Stock writers may leave bytes behind a frame, but so does a zip. */
 	if (cli_frames_has_more(frame, &st))
-		return refuse(path, -EBUSY, "the file holds more than a frame");
-	return remove_file(path);
+		return refuse(at->path, -EBUSY,
+			      "the file holds more than a frame");
+	return remove_file(at);
+}
+
+/* The slot goes after the name; a mount corrects one that stays. */
+static int remove_name(const struct cli_at *at, const char *name)
+{
+	int fd;
+
+	if (unlinkat(at->dir, name, 0) != 0)
+		return refuse(at->path, -errno, strerror(errno));
+	fd = openat(at->dir, at->name,
+		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && b2f_home_forget(fd, name))
+		errno = 0;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* @name is one of those of the frame at the home @at. */
+static int remove_linked(const struct cli_at *at, const char *name,
+			 const struct b2f_frame *frame)
+{
+	int err;
+
+	if (!b2f_home_is_name(at->dir, name, at->name))
+		return refuse(at->path, -EBUSY, "it was changed meanwhile");
+	if (b2f_home_has_name(at->dir, at->name, name))
+		return remove_name(at, name);
+	/* Without the name it would be shown by that of its home, but be there. */
+	err = check_directory(at->dir, at->name);
+	if (!err)
+		err = remove_name(at, name);
+	return err ? kept(at->path, err) : remove_one(at, frame);
+}
+
+/* What the user named: @at in the directory @dir, of which it may be a name. */
+static int remove_named(const struct cli_at *at, int dir, const char *name,
+			const struct b2f_frame *frame)
+{
+	char home[B2F_NAME_SIZE];
+	struct cli_at there = *at;
+
+	if (b2f_home_is(name) && b2f_home_has_name(dir, name, NULL))
+		return refuse(at->path, -EBUSY,
+			      "its names would lead nowhere; name one of them");
+	if (!b2f_home_of(dir, name, home))
+		return remove_one(at, frame);
+	there.dir = dir;
+	there.name = home;
+	return remove_linked(&there, name, frame);
+}
+
+static int find_named(const struct cli_at *at, const struct b2f_frame *frame)
+{
+	char *bare = cli_text_bare(at->name);
+	char *slash = bare ? strrchr(bare, '/') : NULL;
+	const char *name = slash ? slash + 1 : bare;
+	int dir = -1, err = bare ? 0 : -ENOMEM;
+
+	if (slash)
+		*slash = '\0';
+	if (!err)
+		dir = open(!slash ? "." : slash == bare ? "/" : bare,
+			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!err && dir < 0)
+		err = -errno;
+	err = err ? refuse(at->path, err, strerror(-err))
+		  : remove_named(at, dir, name, frame);
+	if (dir >= 0)
+		close(dir);
+	free(bare);
+	return err;
+}
+
+int cli_frames_remove(const struct cli_at *at, const char *shown,
+		      struct b2f_frame *frame)
+{
+	int err = cli_frames_hold(at->path, frame);
+
+	if (err)
+		return refuse(at->path, err, "a writer may lose data");
+	if (cli_at_is_named(at))
+		return find_named(at, frame);
+	return shown && strcmp(shown, at->name) != 0
+		       ? remove_linked(at, shown, frame)
+		       : remove_one(at, frame);
 }

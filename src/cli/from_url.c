@@ -284,6 +284,8 @@ static void show(const struct steps *s, const char *path,
 		return;
 	cli_from_url_attributes(st, &attributes);
 	entry.path = label;
+	entry.below = path;
+	entry.at = cli_at_named(label);
 	entry.st = &attributes;
 	if (frame) {
 		cli_pack_path_fill_peek(&entry.peek, frame);
@@ -336,7 +338,7 @@ static int walk_pack(const struct steps *s, const char *path,
 		err = -ENOMEM;
 	if (!err)
 		err = cli_pack_path_walk_in(s->walk, pack, &attributes, label,
-					    "");
+					    path, "");
 	b2f_pack_close(pack);
 	free(label);
 	return err;
@@ -451,7 +453,7 @@ static int walk_in_pack(const struct cli_walk *walk, const char *file,
 	if (!err)
 		err = cli_from_url_stat(file, &st);
 	if (!err)
-		err = cli_pack_path_walk_in(walk, pack, &st, file, key);
+		err = cli_pack_path_walk_in(walk, pack, &st, file, "", key);
 	b2f_pack_close(pack);
 	return err;
 }

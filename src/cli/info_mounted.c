@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "b2frame/frame.h"
 #include "cli/info_mounted.h"
@@ -21,17 +22,24 @@
 
 #define ATTRIBUTE "user.blosc2.info"
 
-char *cli_info_mounted(const char *path)
+char *cli_info_mounted(const struct cli_at *at)
 {
 	struct b2f_frame_peek peek;
 	char *text;
+	char by_fd[40];
 	ssize_t n;
+	int fd;
 
 	/* A frame that lies in a mount is a file that speaks for itself. */
-	if (b2f_frame_peek(AT_FDCWD, path, &peek) == 0 && peek.is_frame)
+	if (b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame)
 		return NULL;
-	text = malloc(XATTR_SIZE_MAX + 1);
-	n = text ? getxattr(path, ATTRIBUTE, text, XATTR_SIZE_MAX) : -1;
+	/* What is no plain bytes may not be opened, but tells what it is. */
+	fd = cli_at_open(at, O_PATH);
+	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+	text = fd < 0 ? NULL : malloc(XATTR_SIZE_MAX + 1);
+	n = text ? getxattr(by_fd, ATTRIBUTE, text, XATTR_SIZE_MAX) : -1;
+	if (fd >= 0)
+		close(fd);
 	if (n < 0) {
 		free(text);
 		return NULL;

@@ -7,13 +7,15 @@
 #ifndef B2F_CLI_INFO_MOUNTED_H
 #define B2F_CLI_INFO_MOUNTED_H
 
+#include "cli/at.h"
+
 #include "b2frame/error.h"
 
 /*
  * The JSON that a mount tells of the frame behind its file @path, malloc'ed;
  * NULL: it is no file of a mount, or a frame itself.
  */
-char *cli_info_mounted(const char *path);
+char *cli_info_mounted(const struct cli_at *at);
 
 /* Prints it as text.  Returns 0, or B2F_ECORRUPT after a message. */
 B2F_MUST_CHECK

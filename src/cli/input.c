@@ -10,16 +10,15 @@
 #include <unistd.h>
 
 #include "cli/io.h"
-#include "cli/kind.h"
 #include "cli/message.h"
 
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
 
-static int open_path(struct cli_input *in, const char *path)
+static int open_path(struct cli_input *in, const struct cli_at *at)
 {
-	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	return in->fd < 0 ? -errno : 0;
+	in->fd = cli_at_open(at, O_RDONLY);
+	return in->fd < 0 ? in->fd : 0;
 }
 
 static uint64_t bytes_from(const struct stat *st, uint64_t base)
@@ -38,12 +37,12 @@ static void measure(struct cli_input *in)
 	in->size = bytes_from(&in->st, in->base);
 }
 
-int cli_input_open(struct cli_input *in, const char *path)
+int cli_input_open(struct cli_input *in, const struct cli_at *at)
 {
 	int err = 0;
 
-	*in = (struct cli_input){.fd = STDIN_FILENO, .name = path};
-	switch (cli_kind_of(path)) {
+	*in = (struct cli_input){.fd = STDIN_FILENO, .name = at->path};
+	switch (at->kind) {
 	case CLI_KIND_STDIN:
 		in->name = "standard input";
 		break;
@@ -52,13 +51,16 @@ int cli_input_open(struct cli_input *in, const char *path)
 		break;
 	case CLI_KIND_MEMBER:
 	case CLI_KIND_PATH:
-		err = open_path(in, path);
+		err = open_path(in, at);
 		break;
 	}
 	if (!err && fstat(in->fd, &in->st) != 0)
 		err = -errno;
 	if (!err && S_ISDIR(in->st.st_mode))
 		err = -EISDIR;
+	/* Found as a regular file, it has been replaced. */
+	if (!err && !cli_at_is_named(at) && !S_ISREG(in->st.st_mode))
+		err = -ESTALE;
 	if (err) {
 		cli_input_close(in);
 		return cli_message_errno(in->name, err);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
+#include "cli/at.h"
 #include "cli/progress.h"
 
 struct cli_input {
@@ -36,11 +37,11 @@ struct cli_input {
 };
 
 /*
- * Opens @path, or standard input for "-".  Directories are -EISDIR.  End with
+ * Opens @at, or standard input for "-".  Directories are -EISDIR.  End with
  * cli_input_close().
  */
 B2F_MUST_CHECK
-int cli_input_open(struct cli_input *in, const char *path);
+int cli_input_open(struct cli_input *in, const struct cli_at *at);
 
 void cli_input_close(struct cli_input *in);
 

@@ -35,9 +35,10 @@ static const char *why_not(enum cli_kind kind)
 	return NULL;
 }
 
-int cli_kind_check_change(const char *operand, const char *advice)
+int cli_kind_check_change(const char *operand, enum cli_kind kind,
+			  const char *advice)
 {
-	const char *why = why_not(cli_kind_of(operand));
+	const char *why = why_not(kind);
 
 	if (!why)
 		return 0;

@@ -28,7 +28,8 @@ enum cli_kind cli_kind_of(const char *operand);
  * is said, as "; -o names a copy".  Returns 0 or -EROFS.
  */
 B2F_MUST_CHECK
-int cli_kind_check_change(const char *operand, const char *advice);
+int cli_kind_check_change(const char *operand, enum cli_kind kind,
+			  const char *advice);
 
 /* Refuses a URL as a place to write to.  Returns 0 or -EROFS. */
 B2F_MUST_CHECK

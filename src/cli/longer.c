@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "cli/bloscpack.h"
 #include "cli/frames.h"
@@ -15,6 +16,7 @@ static int open_scratch(struct cli_longer *longer, struct b2f_file **out)
 	const struct b2f_write_options options = {.no_seal = true,
 						  .no_locking = true};
 	const struct b2f_frame_options how = {.label = longer->path};
+	const struct cli_at at = cli_target_at(&longer->scratch);
 	struct b2f_settings settings = b2f_settings_of(longer->old);
 	int err;
 
@@ -25,7 +27,7 @@ static int open_scratch(struct cli_longer *longer, struct b2f_file **out)
 	if (err)
 		return cli_message_explain(longer->path, err);
 	return cli_frames_open_writable(longer->runtime, &how,
-					longer->scratch.temp, &options, out);
+					&at, &options, out);
 }
 
 int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
@@ -36,14 +38,15 @@ int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 
 	longer->runtime = runtime;
 	longer->path = path;
+	longer->at = cli_at_path(path);
 	longer->old = old;
-	err = cli_kind_check_change(path, "");
+	err = cli_kind_check_change(path, cli_kind_of(path), "");
 	if (err)
 		return err;
-	err = cli_frames_stat(path, &longer->like);
+	err = cli_frames_stat(&longer->at, &longer->like);
 	if (err)
 		return cli_message_errno(path, err);
-	err = cli_target_open_scratch(&longer->scratch, path);
+	err = cli_target_open_scratch(&longer->scratch, &longer->at);
 	return err ? err : open_scratch(longer, out);
 }
 
@@ -52,7 +55,7 @@ static int check_unchanged(const struct cli_longer *longer)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_of(&longer->like), now;
 	struct stat st;
-	int err = cli_frames_stat(longer->path, &st);
+	int err = cli_frames_stat(&longer->at, &st);
 
 	if (err)
 		return cli_message_errno(longer->path, err);
@@ -74,28 +77,34 @@ static int make(struct cli_longer *longer, struct b2f_frame *added,
 		.arg = progress,
 	};
 	struct stat like = longer->like;
-	int err = b2f_convert_bloscpack(longer->runtime, added, &options,
+	int fd = -1, err = b2f_convert_bloscpack(longer->runtime, added, &options,
 					target->dirfd, target->base);
 
 	if (err)
 		return cli_message_explain(longer->path, err);
 	/* It has been changed now. */
+	err = cli_frames_source(&longer->at, longer->old, &like, &fd);
 	like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_target_set_attributes(target, &like, longer->path);
+	if (!err)
+		err = cli_target_set_attributes(target, &like, fd);
+	if (fd >= 0)
+		close(fd);
 	return err ? err : check_unchanged(longer);
 }
 
 static int replace(struct cli_longer *longer, struct b2f_frame *added,
 		   struct cli_progress *progress, uint64_t *cbytes)
 {
-	struct cli_target target = {.dirfd = -1};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_at at;
 	struct stat st;
-	int err = cli_target_open(&target, longer->path,
+	int err = cli_target_open(&target, &longer->at,
 				  CLI_REPLACE_SOURCE);
 
 	if (!err)
 		err = make(longer, added, &target, progress);
-	if (!err && cli_frames_stat(target.temp, &st) == 0)
+	at = cli_target_at(&target);
+	if (!err && cli_frames_stat(&at, &st) == 0)
 		*cbytes = (uint64_t)st.st_size;
 	if (!err)
 		err = cli_target_commit(&target, true);
@@ -107,8 +116,9 @@ int cli_longer_finish(struct cli_longer *longer, struct cli_progress *progress,
 		      uint64_t *cbytes)
 {
 	const struct b2f_frame_options how = {.label = longer->path};
+	const struct cli_at at = cli_target_at(&longer->scratch);
 	struct b2f_frame *added = NULL;
-	int err = cli_frames_open(&how, longer->scratch.temp, &added);
+	int err = cli_frames_open(&how, &at, &added);
 
 	if (err)
 		return err;

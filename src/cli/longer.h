@@ -23,6 +23,8 @@
 struct cli_longer {
 	struct b2f_runtime *runtime;
 	const char *path;
+	/* The same, as an operand. */
+	struct cli_at at;
 	/* The file as it was opened; the caller's. */
 	struct b2f_frame *old;
 	/* The file itself. */

@@ -35,11 +35,12 @@ void cli_ls_tree_head(void)
 
 struct b2f_frame *cli_ls_tree_open(const struct cli_walk_entry *entry)
 {
-	const struct b2f_frame_options quiet = {.log = NULL};
+	const struct b2f_frame_options quiet = {
+		.nofollow = !cli_at_is_named(&entry->at)};
 	struct b2f_frame *frame = NULL;
 
 	if (entry->frame || !entry->peek.is_frame ||
-	    b2f_frame_open(&quiet, AT_FDCWD, entry->path, &frame))
+	    b2f_frame_open(&quiet, entry->at.dir, entry->at.name, &frame))
 		return NULL;
 	return frame;
 }

@@ -2,12 +2,12 @@
 /* operands.c - a command on each of its operands, and on what is below them */
 #include "cli/operands.h"
 
-#include <argz.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/directories.h"
 #include "cli/exit_codes.h"
@@ -23,19 +23,35 @@
 struct run {
 	const struct cli_operands *o;
 	struct b2f_runtime *runtime;
-	/* Results go to the directory o->output. */
+	/* Results go to the directory o->output, which is open, or -1. */
 	bool moves;
+	int output;
+	/* By this run. */
+	bool made_output;
 };
 
-/* Entries below a directory, collected before there are new ones. */
+/* Something below a directory. */
+struct item {
+	/* As struct cli_walk_entry has them; malloc'ed. */
+	char *path;
+	char *below;
+	enum cli_kind kind;
+	/* Where it lies in its directory; of a MEMBER, its store. */
+	char *name;
+	/* A MEMBER's place in that; else NULL. */
+	char *key;
+};
+
+/* What is below a directory, collected before there is more. */
 struct found {
+	const struct cli_operands *o;
 	bool files;
 	bool all;
-	char *paths;
-	size_t len;
+	struct item *items;
+	size_t n;
 	/* With @all, the directories that these are in. */
-	char *dirs;
-	size_t dirs_len;
+	struct item *dirs;
+	size_t ndirs;
 	/* There is no memory; something is there that is not worked on. */
 	int err;
 	int refused;
@@ -50,6 +66,52 @@ static void refuse(struct found *found, const struct cli_walk_entry *entry)
 	found->refused = -EINVAL;
 }
 
+static void free_items(struct item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(items[i].path);
+		free(items[i].below);
+		free(items[i].name);
+		free(items[i].key);
+	}
+	free(items);
+}
+
+/* Doubles when @n is a power of two. */
+static struct item *add_item(struct item **items, size_t *n)
+{
+	struct item *more = *items;
+
+	if ((*n & (*n - 1)) == 0)
+		more = realloc(more, (*n ? 2 * *n : 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	*items = more;
+	more[*n] = (struct item){.path = NULL};
+	return &more[(*n)++];
+}
+
+static void add(struct found *found, struct item **items, size_t *n,
+		const struct cli_walk_entry *entry)
+{
+	const char *below = entry->below ? entry->below : "";
+	struct item *item = add_item(items, n);
+
+	if (!item) {
+		found->err = -ENOMEM;
+		return;
+	}
+	item->kind = entry->at.kind;
+	item->path = strdup(entry->path);
+	item->below = strdup(below);
+	item->name = strdup(entry->at.name);
+	if (entry->at.key)
+		item->key = strdup(entry->at.key);
+	if (!item->path || !item->below || !item->name ||
+	    (entry->at.key && !item->key))
+		found->err = -ENOMEM;
+}
+
 static void collect(void *arg, const struct cli_walk_entry *entry)
 {
 	struct found *found = arg;
@@ -62,11 +124,12 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 		wanted = wanted || S_ISREG(entry->st->st_mode);
 	else if (found->files)
 		wanted = !wanted && S_ISREG(entry->st->st_mode);
-	if (wanted && argz_add(&found->paths, &found->len, entry->path))
-		found->err = -ENOMEM;
-	if (found->all && !wanted && S_ISDIR(entry->st->st_mode) &&
-	    argz_add(&found->dirs, &found->dirs_len, entry->path))
-		found->err = -ENOMEM;
+	/* What is changed where it is has been changed by its first name. */
+	if (wanted && !(entry->again && found->o->changes &&
+			!found->o->removes))
+		add(found, &found->items, &found->n, entry);
+	if (found->all && !wanted && S_ISDIR(entry->st->st_mode))
+		add(found, &found->dirs, &found->ndirs, entry);
 }
 
 static bool is_dir(const char *path)
@@ -108,9 +171,6 @@ static int make_parents(char *path)
 {
 	int err = 0;
 
-	/* An object store has no directories that are made. */
-	if (cli_kind_of(path) == CLI_KIND_URL)
-		return 0;
 	for (size_t i = 1; path[i] && !err; i++) {
 		if (path[i] != '/')
 			continue;
@@ -129,35 +189,17 @@ static const char *last_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What of @path, found below @root, is behind that; all of it, as below ".". */
-static const char *part_below(const char *root, const char *path)
+/* Where what is at @below of an operand goes; malloc'ed. */
+static char *place_of(const struct run *run, const char *below)
 {
-	size_t len = strlen(root);
-
-	while (len > 1 && root[len - 1] == '/')
-		len--;
-	if (strncmp(path, root, len) != 0 ||
-	    (path[len] && path[len] != '/' && root[len - 1] != '/'))
-		return path;
-	return path + len + strspn(path + len, "/");
-}
-
-/* Where @path, found below @root, goes; malloc'ed.  @root NULL: by its name. */
-static char *place_of(const struct run *run, const char *root, const char *path)
-{
-	char *bare = cli_text_bare(path), *top = cli_text_bare(run->o->output);
+	char *top = cli_text_bare(run->o->output);
 	char *place = NULL;
-	const char *below = NULL;
 
-	if (bare)
-		below = root ? part_below(root, bare) : last_name(bare);
-	if (bare && top &&
-	    asprintf(&place, "%s%s%s", top, *below ? "/" : "", below) < 0)
+	if (top && asprintf(&place, "%s%s%s", top, *below ? "/" : "", below) < 0)
 		place = NULL;
 	free(top);
-	free(bare);
 	if (!place)
-		cli_message_errno(path, -ENOMEM);
+		cli_message_errno(run->o->output, -ENOMEM);
 	return place;
 }
 
@@ -176,27 +218,75 @@ static bool stays_inside(const char *below)
 	return true;
 }
 
-/*
- * Where @path goes, and the directories for that.  A server may call its objects as it
- * likes, but they lead to nothing outside.
- */
-static int make_place(const struct run *run, const char *root, const char *path,
-		      char **out)
+/* Opens the directory of the results, which is made the first time. */
+static int open_output(struct run *run)
 {
-	char *place = place_of(run, root, path);
-	char *top = cli_text_bare(run->o->output);
-	int err = place && top ? 0 : -ENOMEM;
+	char *top = run->output < 0 ? cli_text_bare(run->o->output) : NULL;
+	int err = 0;
 
-	if (!err && !stays_inside(place + strlen(top))) {
+	if (run->output >= 0)
+		return 0;
+	if (!top)
+		return cli_message_errno(run->o->output, -ENOMEM);
+	err = make_parents(top);
+	/* What a copy is made of tells who may write to it, in the end. */
+	if (!err)
+		run->made_output = mkdir(top, run->o->all ? 0700 : 0777) == 0;
+	if (!err)
+		run->output = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!err && run->output < 0)
+		err = cli_message_errno(run->o->output, -errno);
+	free(top);
+	return err;
+}
+
+/* The directory that a result is put into, and where; free both. */
+struct placed {
+	char *path;
+	int dir;
+};
+
+static void free_placed(struct placed *placed)
+{
+	free(placed->path);
+	if (placed->dir >= 0)
+		close(placed->dir);
+}
+
+/*
+ * Where what is at @below of the operand @path goes, and the directories for that.  A
+ * server may call its objects as it likes, but they lead to nothing outside.
+ */
+static int make_place(struct run *run, const char *path, const char *below,
+		      struct placed *placed, struct cli_at *at)
+{
+	const char *name;
+	int err;
+
+	if (!stays_inside(below)) {
 		cli_message_error("%s: its name leads out of %s", path,
 				  run->o->output);
-		err = -EINVAL;
+		return -EINVAL;
 	}
-	if (!err)
-		err = make_parents(place);
-	free(top);
-	*out = place;
-	return err;
+	placed->path = place_of(run, below);
+	if (!placed->path)
+		return -ENOMEM;
+	*at = cli_at_path(placed->path);
+	/* An object store has no directories that are made. */
+	if (cli_kind_of(run->o->output) == CLI_KIND_URL)
+		return 0;
+	/* What becomes of the operand itself. */
+	if (!*below)
+		return make_parents(placed->path);
+	err = open_output(run);
+	if (err)
+		return err;
+	placed->dir = cli_at_open_parent(run->output, below, true, &name);
+	if (placed->dir < 0)
+		return cli_message_errno(placed->path, placed->dir);
+	at->dir = placed->dir;
+	at->name = placed->path + strlen(placed->path) - strlen(name);
+	return 0;
 }
 
 /* An operand that failed, unless its command has said so in its own words. */
@@ -212,116 +302,220 @@ static void print_failure(const struct run *run, const char *path)
 	cli_json_print(object);
 }
 
-/* Finds out where what becomes of @operand goes; *@place is malloc'ed, or NULL. */
-static int choose_place(const struct run *run, const char *root,
-			struct cli_operand *operand, char **place)
+static int run_operand(const struct run *run, const struct cli_operand *operand)
 {
-	int err = 0;
+	const char *path = operand->at.path;
+	uint64_t nprinted = cli_json_count();
+	int err;
 
-	if (run->moves && operand->kind == CLI_KIND_STDIN) {
+	err = run->o->run(run->o->arg, run->runtime, operand);
+	if (err && run->o->common->json && cli_json_count() == nprinted)
+		print_failure(run, path);
+	return err;
+}
+
+/* Finds out where what becomes of @operand, which the user named, goes. */
+static int choose_place(struct run *run, struct cli_operand *operand,
+			struct placed *placed)
+{
+	const char *path = operand->at.path;
+	char *bare;
+	int err;
+
+	if (run->moves && operand->at.kind == CLI_KIND_STDIN) {
 		cli_message_error("standard input has no name: -o has to give "
 				  "it one");
 		return -EINVAL;
 	}
-	if (run->moves)
-		err = make_place(run, root, operand->path, place);
-	else
-		operand->output = run->o->output;
+	if (run->moves) {
+		bare = cli_text_bare(path);
+		err = bare ? make_place(run, path, last_name(bare), placed,
+					&operand->place)
+			   : cli_message_errno(path, -ENOMEM);
+		free(bare);
+		return err;
+	}
+	operand->output = run->o->output;
 	/* What comes from a server goes here. */
-	if (!run->moves && operand->kind == CLI_KIND_URL)
-		*place = cli_from_url_name(operand->path);
-	if (*place)
-		operand->place = *place;
-	return err;
+	if (operand->at.kind == CLI_KIND_URL)
+		placed->path = cli_from_url_name(path);
+	if (placed->path)
+		operand->place = cli_at_path(placed->path);
+	return 0;
 }
 
-static int run_one(const struct run *run, const char *root, const char *path)
+static int check_change(const struct run *run, const struct cli_at *at)
 {
-	struct cli_operand operand = {
-		.path = path, .kind = cli_kind_of(path), .place = path};
+	return run->o->changes ? cli_kind_check_change(at->path, at->kind,
+						       run->o->changes) : 0;
+}
+
+static int run_one(struct run *run, const char *path)
+{
+	const struct cli_at at = cli_at_named(path);
+	struct cli_operand operand = {.at = at, .place = at};
+	struct placed placed = {.dir = -1};
 	uint64_t nprinted = cli_json_count();
-	char *place = NULL;
-	int err = 0;
+	int err;
 
 	cli_message_begin();
-	if (run->o->changes)
-		err = cli_kind_check_change(path, run->o->changes);
+	err = check_change(run, &at);
 	if (!err)
-		err = choose_place(run, root, &operand, &place);
-	if (!err)
-		err = run->o->run(run->o->arg, run->runtime, &operand);
+		err = choose_place(run, &operand, &placed);
 	if (err && run->o->common->json && cli_json_count() == nprinted)
 		print_failure(run, path);
-	free(place);
+	if (!err)
+		err = run_operand(run, &operand);
+	free_placed(&placed);
 	return err;
 }
 
-/* Makes @dir, which is @root or below it, where it goes. */
-static int make_directory(const struct run *run, const char *root,
-			  const char *dir, struct cli_directories *made)
+/* Opens the directory of @item below @root; *@at is where it is. */
+static int find_item(const struct item *item, int root, struct cli_at *at)
 {
-	char *place = NULL;
-	int err = make_place(run, root, dir, &place);
+	size_t n = strlen(item->below);
+	char *file = NULL;
+	const char *name;
+	int dir;
 
+	*at = cli_at_path(item->path);
+	at->kind = item->kind;
+	if (item->kind == CLI_KIND_URL || root < 0)
+		return -1;
+	if (item->key)
+		n -= strlen(item->key) + 1;
+	file = strndup(item->below, n);
+	dir = file ? cli_at_open_parent(root, file, false, &name) : -ENOMEM;
+	free(file);
+	at->dir = dir;
+	at->name = item->name;
+	at->key = item->key;
+	return dir;
+}
+
+static int run_item(struct run *run, const struct item *item, int root)
+{
+	struct cli_operand operand = {.output = NULL};
+	struct placed placed = {.dir = -1};
+	const char *shown = strrchr(item->below, '/');
+	int dir, err = 0;
+
+	cli_message_begin();
+	dir = find_item(item, root, &operand.at);
+	if (dir < -1)
+		err = cli_message_errno(item->path, dir);
 	if (!err)
-		err = cli_directories_make(made, place, dir);
+		err = check_change(run, &operand.at);
+	operand.place = operand.at;
+	/* What lies at a home is called as one of its names is. */
+	operand.place.name = shown ? shown + 1 : item->below;
+	operand.shown = operand.place.name;
+	if (!err && run->moves)
+		err = make_place(run, item->path, item->below, &placed,
+				 &operand.place);
+	if (!err)
+		err = run_operand(run, &operand);
+	else if (run->o->common->json)
+		print_failure(run, item->path);
+	free_placed(&placed);
+	if (dir >= 0)
+		close(dir);
+	return err;
+}
+
+static int make_directory(const struct run *run, const char *below,
+			  struct cli_directories *made)
+{
+	char *place = place_of(run, below);
+	int err = place ? cli_directories_make(made, place, below, false)
+			: -ENOMEM;
+
 	free(place);
 	return err;
 }
 
 /* Makes directories as those of @found, if both it and the results are paths. */
-static int make_directories(const struct run *run, const char *root,
-			    const struct found *found,
+static int make_directories(struct run *run, int fd, const struct found *found,
 			    struct cli_directories *made)
 {
-	const char *dir = NULL;
 	int first, err;
 
-	if (!found->all || cli_kind_of(root) == CLI_KIND_URL ||
+	if (!found->all || fd < 0 ||
 	    cli_kind_of(run->o->output) == CLI_KIND_URL)
 		return 0;
-	first = make_directory(run, root, root, made);
-	while ((dir = argz_next(found->dirs, found->dirs_len, dir))) {
-		err = make_directory(run, root, dir, made);
+	first = open_output(run);
+	if (first)
+		return first;
+	*made = (struct cli_directories){.from = fd, .to = run->output};
+	if (run->made_output)
+		first = cli_directories_make(made, run->o->output, "", true);
+	for (size_t i = 0; i < found->ndirs; i++) {
+		err = make_directory(run, found->dirs[i].below, made);
 		first = first ? first : err;
 	}
 	return first;
 }
 
-static int run_below(const struct run *run, const char *root)
+/* Says what is wrong with what was found below @root, if anything. */
+static int judge(const struct found *found, const char *root, int err)
+{
+	if (!err)
+		err = found->refused;
+	if (found->err)
+		return cli_message_errno(root, found->err);
+	if (err || found->n || found->files)
+		return err;
+	if (found->all && cli_kind_of(root) == CLI_KIND_URL) {
+		cli_message_error("%s: nothing is there", root);
+		return -ENOENT;
+	}
+	if (!found->all)
+		cli_message_warning("%s: there is no frame in it", root);
+	return 0;
+}
+
+/* The directory @root, open; -1: it is none, or on a server. */
+static int open_root(const char *root)
+{
+	return cli_kind_of(root) == CLI_KIND_PATH && is_dir(root)
+		       ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+		       : -1;
+}
+
+/* Works on what was @found below the directory @fd. */
+static int run_found(struct run *run, int fd, const struct found *found)
 {
 	struct cli_directories made = {.n = 0};
-	struct found found = {.files = run->o->files, .all = run->o->all};
+	int err, e;
+
+	err = e = make_directories(run, fd, found, &made);
+	for (size_t i = 0; i < found->n && e != -EPIPE; i++) {
+		e = run_item(run, &found->items[i], fd);
+		err = err ? err : e;
+	}
+	if (cli_directories_finish(&made, run->o->output) && !err)
+		err = -EIO;
+	return e == -EPIPE ? e : err;
+}
+
+static int run_below(struct run *run, const char *root)
+{
+	struct found found = {
+		.o = run->o, .files = run->o->files, .all = run->o->all};
 	const struct cli_walk walk = {.recursive = true,
 				      .no_stores = !run->o->stores,
 				      .visit = collect,
 				      .arg = &found};
-	const char *path = NULL;
-	int err, e;
+	int fd = open_root(root), err, e = 0;
 
-	err = cli_walk_run(&walk, root);
-	if (!err)
-		err = found.refused;
-	if (found.err)
-		err = cli_message_errno(root, found.err);
-	else if (!err && !found.len && found.all &&
-		 cli_kind_of(root) == CLI_KIND_URL) {
-		cli_message_error("%s: nothing is there", root);
-		err = -ENOENT;
-	} else if (!err && !found.len && !found.files && !found.all)
-		cli_message_warning("%s: there is no frame in it", root);
-	e = found.err ? 0 : make_directories(run, root, &found, &made);
-	err = err ? err : e;
-	while (!found.err && e != -EPIPE &&
-	       (path = argz_next(found.paths, found.len, path))) {
-		e = run_one(run, root, path);
-		err = err ? err : e;
-	}
-	if (cli_directories_finish(&made) && !err)
-		err = -EIO;
-	free(found.paths);
-	free(found.dirs);
-	return e == -EPIPE ? e : err;
+	err = judge(&found, root, cli_walk_run(&walk, root));
+	if (!found.err)
+		e = run_found(run, fd, &found);
+	if (fd >= 0)
+		close(fd);
+	free_items(found.items, found.n);
+	free_items(found.dirs, found.ndirs);
+	return e == -EPIPE || !err ? e : err;
 }
 
 /* A store that is a frame itself (.b2e) is one operand unless -r is given. */
@@ -353,7 +547,7 @@ static bool is_several(const struct run *run, char **paths)
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 
-static int run_all(const struct run *run, char **paths)
+static int run_all(struct run *run, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
 
@@ -363,7 +557,7 @@ static int run_all(const struct run *run, char **paths)
 		if (goes_below(run, *paths))
 			err = run_below(run, *paths);
 		else
-			err = run_one(run, NULL, *paths);
+			err = run_one(run, *paths);
 		if (err)
 			status = CLI_EXIT_FAILURE;
 	}
@@ -374,7 +568,7 @@ static int run_all(const struct run *run, char **paths)
 
 int cli_operands_run(const struct cli_operands *o, char **paths)
 {
-	struct run run = {.o = o};
+	struct run run = {.o = o, .output = -1};
 	int status;
 
 	if (o->output && !o->to_url && cli_kind_check_output(o->output))
@@ -389,5 +583,7 @@ int cli_operands_run(const struct cli_operands *o, char **paths)
 		return CLI_EXIT_FAILURE;
 	status = run_all(&run, paths);
 	b2f_runtime_free(run.runtime);
+	if (run.output >= 0)
+		close(run.output);
 	return status;
 }

@@ -14,28 +14,40 @@
 #include <stdbool.h>
 
 #include "b2frame/runtime.h"
+#include "cli/at.h"
 #include "cli/command.h"
 #include "cli/common.h"
-#include "cli/kind.h"
 
 /* One thing to work on. */
 struct cli_operand {
-	/* What to read, and what it is. */
-	const char *path;
-	enum cli_kind kind;
+	/* What to read. */
+	struct cli_at at;
 	/* What the user calls the result; NULL: its name follows from @place. */
 	const char *output;
 	/*
-	 * What the name of the result is made of by changing the suffix: @path
+	 * What the name of the result is made of by changing the suffix: @at
 	 * itself, or where it would be in the directory of the results.
 	 */
-	const char *place;
+	struct cli_at place;
+	/*
+	 * Below a directory: its name in that, while it may lie at the home of a frame
+	 * with several names.  Else NULL.
+	 */
+	const char *shown;
 };
+
+/* Where the result is that is called @path: by the user, or by ourselves. */
+static inline struct cli_at cli_operand_result(const struct cli_operand *operand,
+					       const char *path)
+{
+	return operand->output ? cli_at_path(path)
+			       : cli_at_beside(&operand->place, path);
+}
 
 /* Do results of @operand go to a directory of their own? */
 static inline bool cli_operand_is_moved(const struct cli_operand *operand)
 {
-	return operand->place != operand->path;
+	return operand->place.path != operand->at.path;
 }
 
 /* Returns 0 or an errno, after saying why. */
@@ -59,6 +71,8 @@ struct cli_operands {
 	 * advice for others, as cli_kind_check_change() has it.  NULL: it is not.
 	 */
 	const char *changes;
+	/* It goes: each of several names by itself, and the frame with the last. */
+	bool removes;
 	/* A store that is one file is a directory, too. */
 	bool stores;
 	/* --json prints an array, however many there are. */

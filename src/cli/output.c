@@ -9,7 +9,6 @@
 
 #include "cli/attributes.h"
 #include "cli/io.h"
-#include "cli/kind.h"
 #include "cli/message.h"
 
 /* Zeros become a hole by so many: one of less is not worth an extent. */
@@ -19,13 +18,14 @@ struct cli_output cli_output_standard(void)
 {
 	return (struct cli_output){
 		.fd = STDOUT_FILENO,
-		.target = {.name = "standard output", .dirfd = -1}};
+		.target = {.name = "standard output", .parent = -1, .dirfd = -1}};
 }
 
-static int open_target(struct cli_output *out, bool replace)
+static int open_target(struct cli_output *out, const struct cli_at *at,
+		       bool replace)
 {
 	struct cli_target *t = &out->target;
-	int err = cli_target_open(t, t->name, cli_replace_if(replace));
+	int err = cli_target_open(t, at, cli_replace_if(replace));
 
 	if (err)
 		return err;
@@ -34,31 +34,40 @@ static int open_target(struct cli_output *out, bool replace)
 	return out->fd < 0 ? cli_message_errno(out->target.name, -errno) : 0;
 }
 
-int cli_output_open(struct cli_output *out, const char *path, bool replace,
-		    bool sparse)
+/* A device, or a pipe, which the user has named. */
+static int open_as_it_is(struct cli_output *out, const struct cli_at *at)
 {
-	size_t len = strlen(path);
-	struct stat st;
-	bool exists = stat(path, &st) == 0;
-	int err = 0;
+	out->sparse = false;
+	out->fd = cli_at_open(at, O_WRONLY);
+	return out->fd < 0 ? cli_message_errno(at->path, out->fd) : 0;
+}
 
-	*out = (struct cli_output){.fd = -1,
-				   .target = {.name = path, .dirfd = -1},
-				   .sparse = sparse};
-	if (cli_kind_check_output(path))
+static bool is_special(const struct cli_at *at, const struct stat *st)
+{
+	return cli_at_is_named(at) && !S_ISREG(st->st_mode) &&
+	       !S_ISLNK(st->st_mode);
+}
+
+int cli_output_open(struct cli_output *out, const struct cli_at *at,
+		    bool replace, bool sparse)
+{
+	size_t len = strlen(at->path);
+	struct stat st;
+	bool exists = cli_at_stat(at, &st) == 0;
+	int err;
+
+	*out = (struct cli_output){
+		.fd = -1,
+		.target = {.name = at->path, .parent = -1, .dirfd = -1},
+		.sparse = sparse};
+	if (cli_kind_check_output(at->path))
 		return -EROFS;
 	if (exists && S_ISDIR(st.st_mode))
-		return cli_message_errno(out->target.name, -EISDIR);
-	if (!exists && len > 0 && path[len - 1] == '/')
-		return cli_message_errno(out->target.name, -ENOENT);
-	if (!exists || S_ISREG(st.st_mode)) {
-		err = open_target(out, replace);
-	} else {
-		out->sparse = false;
-		out->fd = open(path, O_WRONLY | O_CLOEXEC);
-		if (out->fd < 0)
-			err = cli_message_errno(out->target.name, -errno);
-	}
+		return cli_message_errno(at->path, -EISDIR);
+	if (!exists && len > 0 && at->path[len - 1] == '/')
+		return cli_message_errno(at->path, -ENOENT);
+	err = exists && is_special(at, &st) ? open_as_it_is(out, at)
+					    : open_target(out, at, replace);
 	if (err)
 		cli_output_close(out);
 	return err;
@@ -119,8 +128,10 @@ int cli_output_check_distinct(const struct cli_output *out,
 {
 	struct stat st;
 
-	if (stat(out->target.name, &st) != 0 || st.st_dev != like->st_dev ||
-	    st.st_ino != like->st_ino)
+	const struct cli_at at = cli_target_result(&out->target);
+
+	if (!out->target.temp || cli_at_stat(&at, &st) != 0 ||
+	    st.st_dev != like->st_dev || st.st_ino != like->st_ino)
 		return 0;
 	cli_message_error("%s: it is the %s itself", out->target.name, what);
 	return -EINVAL;
@@ -148,7 +159,7 @@ static int finish_temp(struct cli_output *out, const struct stat *like,
 
 	if (ftruncate(out->fd, (off_t)out->pos) != 0)
 		return -errno;
-	err = cli_attributes_set(out->target.temp, like, NULL);
+	err = cli_attributes_set_file(out->fd, like, -1);
 	if (!err && durable && fsync(out->fd) != 0)
 		err = -errno;
 	return err;

@@ -40,13 +40,13 @@ struct cli_output {
 struct cli_output cli_output_standard(void);
 
 /*
- * Begins the file @path; *@out is in use until cli_output_close().  Until then
+ * Begins the file @at; *@out is in use until cli_output_close().  Until then
  * the signals of cleanup.h remove what is half done.  Without @replace an existing
- * @path is -EEXIST.
+ * file is -EEXIST.
  */
 B2F_MUST_CHECK
-int cli_output_open(struct cli_output *out, const char *path, bool replace,
-		    bool sparse);
+int cli_output_open(struct cli_output *out, const struct cli_at *at,
+		    bool replace, bool sparse);
 
 /*
  * -EINVAL, after saying that it is the @what itself, if the file that would be

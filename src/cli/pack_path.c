@@ -67,13 +67,26 @@ bool cli_pack_path_is_zip(const char *path)
 	return n > suffix && strcmp(path + n - suffix, ".b2z") == 0;
 }
 
-static int open_pack(const char *file, struct b2f_pack **out)
+bool cli_pack_path_is_store(const struct cli_at *at)
 {
-	const struct b2f_frame_options options = {.log = &cli_message_log};
+	bool is = false;
+
+	return b2f_pack_is_name(at->name) &&
+	       !b2f_pack_look(at->dir, at->name, &is) && is;
+}
+
+static int open_pack(const struct cli_at *file, struct b2f_pack **out)
+{
+	const struct b2f_frame_options options = {
+		.log = &cli_message_log,
+		.label = file->path,
+		.nofollow = !cli_at_is_named(file),
+	};
 
 	cli_message_forget();
 	return cli_message_explain(
-		file, b2f_pack_open(&options, AT_FDCWD, file, out));
+		file->path,
+		b2f_pack_open(&options, file->dir, file->name, out));
 }
 
 static int find(const struct b2f_pack *pack, const char *file, const char *key,
@@ -109,14 +122,16 @@ int cli_pack_path_open_in(const struct b2f_frame_options *options,
 	return err;
 }
 
-int cli_pack_path_open(const struct b2f_frame_options *options, const char *file,
-		   const char *key, struct b2f_frame **out)
+int cli_pack_path_open(const struct b2f_frame_options *options,
+		       const struct cli_at *file, const char *key,
+		       struct b2f_frame **out)
 {
 	struct b2f_pack *pack = NULL;
 	int err = open_pack(file, &pack);
 
 	if (!err)
-		err = cli_pack_path_open_in(options, pack, file, key, out);
+		err = cli_pack_path_open_in(options, pack, file->path, key,
+					    out);
 	b2f_pack_close(pack);
 	return err;
 }
@@ -125,7 +140,12 @@ int cli_pack_path_open(const struct b2f_frame_options *options, const char *file
 struct steps {
 	const struct cli_walk *walk;
 	const struct b2f_pack *pack;
+	/* What messages call it; where it is (NULL: on a server), and below what. */
 	const char *file;
+	const struct cli_at *at;
+	const char *below;
+	/* Length of the path of what the walk begins with. */
+	size_t top;
 	struct stat st;
 	/* The first one. */
 	int err;
@@ -144,14 +164,31 @@ void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
 	peek->bloscpack = b2f_frame_info_get(frame)->bloscpack;
 }
 
+/* Where the entry @e is, which is called @path. */
+static struct cli_at at_of(const struct steps *s, const char *path,
+			   const struct b2f_pack_entry *e)
+{
+	struct cli_at at = cli_at_path(path);
+
+	at.kind = s->at ? CLI_KIND_MEMBER : CLI_KIND_URL;
+	if (!s->at || cli_at_is_named(s->at))
+		return at;
+	at.dir = s->at->dir;
+	at.name = s->at->name;
+	at.key = e->path;
+	return at;
+}
+
 /* Opens the frame, if @i is one, for the visitor. */
-static void visit(struct steps *s, size_t i, const char *path)
+static void visit(struct steps *s, size_t i, const char *path,
+		  const char *below)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
 	const struct b2f_frame_options options = {
 		.log = &cli_message_log, .label = path, .join_objects = true};
 	struct cli_walk_entry entry = {
-		.path = path, .st = &s->st, .peek.index = s->st,
+		.path = path, .below = below, .at = at_of(s, path, e),
+		.st = &s->st, .peek.index = s->st,
 		.pack = s->pack, .in_pack = i};
 	struct b2f_frame *frame = NULL;
 	int err = 0;
@@ -174,21 +211,32 @@ static void visit(struct steps *s, size_t i, const char *path)
 		s->err = err;
 }
 
+/* @file and @path in it; malloc'ed. */
+static char *join(const char *file, const char *path)
+{
+	char *whole;
+
+	path += strspn(path, "/");
+	return asprintf(&whole, "%s%s%s", file, *file && *path ? "/" : "",
+			path) < 0
+		       ? NULL
+		       : whole;
+}
+
 /* @top: what the user names is gone into, whatever the options say. */
 static void step(struct steps *s, size_t i, bool top)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
 	size_t n = b2f_pack_nchildren(s->pack, i);
-	char *path = NULL;
+	char *path = join(s->file, e->path);
+	char *below = join(s->below, e->path + s->top);
 
-	if (asprintf(&path, "%s%s%s", s->file, *e->path ? "/" : "", e->path) <
-	    0) {
+	if (!path || !below)
 		s->err = cli_message_errno(s->file, -ENOMEM);
-		return;
-	}
-	if (!top || e->kind != B2F_PACK_DIR)
-		visit(s, i, path);
+	else if (!top || e->kind != B2F_PACK_DIR)
+		visit(s, i, path, below);
 	free(path);
+	free(below);
 	if (e->kind != B2F_PACK_DIR || (!top && !s->walk->recursive))
 		return;
 	/* As deep as paths in a pack may be. */
@@ -196,31 +244,46 @@ static void step(struct steps *s, size_t i, bool top)
 		step(s, b2f_pack_child(s->pack, i, k), false);
 }
 
-int cli_pack_path_walk_in(const struct cli_walk *walk,
-			  const struct b2f_pack *pack, const struct stat *st,
-			  const char *file, const char *key)
+static int run(struct steps *s, const char *key)
 {
-	struct steps s = {.walk = walk, .pack = pack, .file = file, .st = *st};
 	size_t entry = 0;
-	int err = find(pack, file, key, &entry);
+	int err = find(s->pack, s->file, key, &entry);
 
 	if (err)
 		return err;
-	step(&s, entry, true);
-	return s.err;
+	s->top = strlen(b2f_pack_entry(s->pack, entry)->path);
+	step(s, entry, true);
+	return s->err;
 }
 
-int cli_pack_path_walk(const struct cli_walk *walk, const char *file,
-		   const char *key)
+int cli_pack_path_walk_in(const struct cli_walk *walk,
+			  const struct b2f_pack *pack, const struct stat *st,
+			  const char *file, const char *below, const char *key)
 {
+	struct steps s = {.walk = walk,
+			  .pack = pack,
+			  .file = file,
+			  .below = below,
+			  .st = *st};
+
+	return run(&s, key);
+}
+
+int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
+		       const char *below, const char *key)
+{
+	struct steps s = {.walk = walk,
+			  .file = file->path,
+			  .at = file,
+			  .below = below};
 	struct b2f_pack *pack = NULL;
-	struct stat st;
 	int err = open_pack(file, &pack);
 
-	if (!err && stat(file, &st))
-		err = cli_message_errno(file, -errno);
+	s.pack = pack;
 	if (!err)
-		err = cli_pack_path_walk_in(walk, pack, &st, file, key);
+		err = cli_message_errno(file->path, cli_at_stat(file, &s.st));
+	if (!err)
+		err = run(&s, key);
 	b2f_pack_close(pack);
 	return err;
 }

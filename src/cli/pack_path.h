@@ -11,6 +11,7 @@
 #define B2F_CLI_PACK_PATH_H
 
 #include "b2frame/b2frame.h"
+#include "cli/at.h"
 #include "cli/walk.h"
 
 /*
@@ -31,19 +32,23 @@ bool cli_pack_path_is_zip(const char *path);
  * and b2f_pack_open_frame(), -ENOENT.
  */
 B2F_MUST_CHECK
-int cli_pack_path_open(const struct b2f_frame_options *options, const char *file,
-		   const char *key, struct b2f_frame **out);
+int cli_pack_path_open(const struct b2f_frame_options *options,
+		       const struct cli_at *file, const char *key,
+		       struct b2f_frame **out);
 
 /*
- * Visits what is in the directory @key of the store @file, or the frame that
- * @key is.  Returns 0, or the first error after everything was visited; what
+ * Visits what is in the directory @key of the store @file, which is at @below of what
+ * is walked through, or the frame that @key is.  Returns 0, or the first error after everything was visited; what
  * cannot be read where it lies is an error.
  */
 B2F_MUST_CHECK
-int cli_pack_path_walk(const struct cli_walk *walk, const char *file,
-		   const char *key);
+int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
+		       const char *below, const char *key);
 
-/* The same two with a @pack that is open, called @file, which is @st. */
+/* Is the file @at, found below a directory, such a store? */
+bool cli_pack_path_is_store(const struct cli_at *at);
+
+/* The same two with a @pack on a server that is open, called @file, which is @st. */
 B2F_MUST_CHECK
 int cli_pack_path_open_in(const struct b2f_frame_options *options,
 			  const struct b2f_pack *pack, const char *file,
@@ -51,7 +56,8 @@ int cli_pack_path_open_in(const struct b2f_frame_options *options,
 B2F_MUST_CHECK
 int cli_pack_path_walk_in(const struct cli_walk *walk,
 			  const struct b2f_pack *pack, const struct stat *st,
-			  const char *file, const char *key);
+			  const char *file, const char *below,
+			  const char *key);
 
 /* What peeking at @frame would say; NULL: it is broken. */
 void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,

@@ -20,6 +20,7 @@ struct job {
 	const struct cli_repair *how;
 	struct b2f_runtime *runtime;
 	const char *path;
+	const struct cli_at *at;
 	/* What is known, and what was done. */
 	struct b2f_leftovers leftovers;
 	struct b2f_check_result check;
@@ -123,10 +124,9 @@ static int edit(struct job *job, struct b2f_editor *editor)
 }
 
 /* Replaces what is damaged, and counts what the chunks take. */
-static int change(struct job *job)
+static int change(struct job *job, struct b2f_frame *frame)
 {
 	const struct b2f_editor_options options = {
-		.log = &cli_message_log,
 		.no_seal = job->how->common.no_seal,
 		.any_kind = true,
 	};
@@ -140,7 +140,7 @@ static int change(struct job *job)
 	}
 	/* The check has logged what is damaged. */
 	cli_message_forget();
-	err = b2f_editor_open(&options, AT_FDCWD, job->path, &editor);
+	err = b2f_editor_open_frame(&options, frame, &editor);
 	if (!err)
 		err = edit(job, editor);
 	b2f_editor_close(editor);
@@ -226,10 +226,12 @@ static int repair_open(struct job *job, struct b2f_frame *frame)
 	return err;
 }
 
-static int finish(struct job *job, int err)
+static int finish(struct job *job, struct b2f_frame *frame)
 {
-	if (!err && (has_to_zero(job) || job->check.tells_less))
-		err = change(job);
+	int err = 0;
+
+	if (has_to_zero(job) || job->check.tells_less)
+		err = change(job, frame);
 	if (!err)
 		err = judge(job);
 	if (job->how->common.json)
@@ -275,9 +277,9 @@ static void print_rebuilt_json(const struct job *job,
 }
 
 /* Mode and times of the old frame, whatever of its index is left. */
-static void find_like(const char *path, struct stat *like)
+static void find_like(const struct cli_at *at, struct stat *like)
 {
-	if (cli_frames_stat(path, like) != 0 && stat(path, like) != 0)
+	if (cli_frames_stat(at, like) != 0 && cli_at_stat(at, like) != 0)
 		*like = (struct stat){.st_mode = 0600};
 }
 
@@ -288,18 +290,20 @@ static int rebuild(struct job *job)
 		.no_seal = job->how->common.no_seal,
 		.zero_damaged = job->how->zero_damaged,
 	};
-	struct cli_target target = {.dirfd = -1};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	const struct cli_at at = cli_at_path(job->how->output);
 	struct b2f_rebuild_result result = {0};
 	struct stat like;
 	int err;
 
-	find_like(job->path, &like);
+	find_like(job->at, &like);
 	options.mode = like.st_mode & 0666;
-	err = cli_target_open(&target, job->how->output,
+	err = cli_target_open(&target, &at,
 			      cli_replace_if(job->how->overwrite));
 	if (err)
 		return err;
-	err = b2f_frame_rebuild(&options, AT_FDCWD, job->path, target.dirfd,
+	err = b2f_frame_rebuild(&options, job->at->dir, job->at->name,
+				target.dirfd,
 				target.base, &result);
 	if (err)
 		cli_message_explain(job->path, err);
@@ -323,7 +327,7 @@ static int repair_broken(struct job *job, int err)
 	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
 	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
 		return err;
-	if (stat(job->path, &st) != 0 || !S_ISDIR(st.st_mode))
+	if (cli_at_stat(job->at, &st) != 0 || !S_ISDIR(st.st_mode))
 		return err;
 	if (job->how->output)
 		return rebuild(job);
@@ -336,13 +340,16 @@ static int repair_broken(struct job *job, int err)
 int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
 		     const struct cli_operand *operand)
 {
-	const char *path = operand->path;
-	struct job job = {.how = how, .runtime = runtime, .path = path};
+	const char *path = operand->at.path;
+	struct job job = {.how = how,
+			  .runtime = runtime,
+			  .path = path,
+			  .at = &operand->at};
 	const struct b2f_frame_options options = {.join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err;
 
-	err = cli_frames_open(&options, path, &frame);
+	err = cli_frames_open(&options, &operand->at, &frame);
 	if (err)
 		return repair_broken(&job, err);
 	if (job.how->output) {
@@ -359,9 +366,9 @@ int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
 	}
 	if (!err)
 		err = repair_open(&job, frame);
-	b2f_frame_close(frame);
 	if (!err)
-		err = finish(&job, err);
+		err = finish(&job, frame);
+	b2f_frame_close(frame);
 	free(job.states);
 	return err;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +17,15 @@
 #include "cli/attributes.h"
 #include "cli/cleanup.h"
 #include "cli/frames.h"
-#include "cli/kind.h"
+#include "cli/made.h"
 #include "cli/message.h"
 #include "cli/text.h"
 
 /* 16 hexadecimal digits follow. */
 #define TEMP_NAME ".bloscctl-"
 
-/* What C-Blosc2 locks of a sparse frame (docs/format.md 6). */
-#define LOCK ".b2lock"
+/* What is made in a workshop. */
+#define MADE "new"
 
 /* Where large files may live for a while, even across a reboot. */
 #define SCRATCH_DIR "/var/tmp/"
@@ -40,62 +39,65 @@ bool cli_target_is_temp(const char *name)
 	       !name[prefix + 16];
 }
 
+static int no_memory(const struct cli_target *t)
+{
+	return cli_message_errno(t->name, -ENOMEM);
+}
+
 /*
- * The first @len characters of temp are its directory; none: the current one.
+ * Makes the workshop @fd ours alone.  One that is another user's has been put in the
+ * place of ours, or its filesystem knows no owners: then root cannot change that, and
+ * all there belongs to one user.
  */
-static int open_dir(struct cli_target *t, int len)
+static int own_workshop(int fd)
 {
-	char *dir = strndup(len ? t->temp : ".", len ? (size_t)len : 1);
+	struct stat st;
 
-	if (!dir)
-		return cli_message_errno(t->name, -ENOMEM);
-	t->base = t->temp + len;
-	t->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(dir);
-	return t->dirfd < 0 ? cli_message_errno(t->name, -errno) : 0;
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (st.st_uid != geteuid() && fchown(fd, geteuid(), (gid_t)-1) != 0 &&
+	    geteuid() == 0 && errno != EPERM && errno != EINVAL)
+		return -errno;
+	/* What is made in it inherits the group, if that was wanted. */
+	return fchmod(fd, 0700 | (st.st_mode & S_ISGID)) != 0 && errno != EPERM
+		       ? -errno
+		       : 0;
 }
 
-/* The bytes of @path that are its directory, with the slash. */
-static int dir_len(const char *path)
+/* Makes the workshop t->temp, which is not there. */
+static int make_workshop(struct cli_target *t)
 {
-	const char *slash = strrchr(path, '/');
+	int err;
 
-	return slash ? (int)(slash - path) + 1 : 0;
+	cli_cleanup_add(t->parent, t->temp);
+	if (mkdirat(t->parent, t->temp, 0700) != 0)
+		return -errno;
+	t->dirfd = cli_at_open_below(t->parent, t->temp, O_RDONLY);
+	err = t->dirfd < 0 ? t->dirfd : own_workshop(t->dirfd);
+	return err;
 }
 
-/* A temporary name in the directory of @path; malloc'ed, or NULL. */
-static char *temp_name(const char *path, uint64_t number)
+static char *temp_name(uint64_t number)
 {
 	char *name;
 
-	return asprintf(&name, "%.*s" TEMP_NAME "%016llx", dir_len(path), path,
+	return asprintf(&name, TEMP_NAME "%016llx",
 			(unsigned long long)number) < 0
 		       ? NULL
 		       : name;
 }
 
-/*
- * An unused name in the directory of @path, so long that a guess never fails, as
- * directories cannot be made and tried in one step.
- */
-static int unused_name(const char *path, char **out)
+/* So long a name that a guess never fails. */
+static int make_new_workshop(struct cli_target *t)
 {
 	uint64_t random;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return -errno;
-	*out = temp_name(path, random);
-	return *out ? 0 : -ENOMEM;
-}
-
-static int make_temp_name(struct cli_target *t, const char *path)
-{
-	int err = unused_name(path, &t->temp);
-
-	if (err)
-		return cli_message_errno(path, err);
-	cli_cleanup_add(t->temp);
-	return open_dir(t, dir_len(path));
+		return cli_message_errno(t->name, -errno);
+	t->temp = temp_name(random);
+	if (!t->temp)
+		return no_memory(t);
+	return cli_message_errno(t->name, make_workshop(t));
 }
 
 /* Files and frames may be replaced if the user says so. */
@@ -112,68 +114,24 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 				  name);
 		return -EEXIST;
 	}
-	err = b2f_frame_peek(AT_FDCWD, t->path, &peek);
+	err = b2f_frame_peek(t->parent, t->last, &peek);
 	if (err)
 		return cli_message_errno(name, err);
 	if (!peek.is_frame) {
 		cli_message_error("%s: it is a directory, but no frame", name);
 		return -EISDIR;
 	}
-	return cli_frames_check_removable(t->path);
+	return cli_frames_check_removable(t->parent, t->last, name);
 }
 
-/* Files and directories, as nodes of a search tree. */
-struct made {
-	dev_t dev;
-	ino_t ino;
-};
-
-/* A run makes a name once. */
-static void *made_here;
-
-static int compare_made(const void *a, const void *b)
-{
-	const struct made *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	return x->ino < y->ino ? -1 : x->ino > y->ino;
-}
-
-/* Notes what is about to get its name. */
-static int note_made(const struct cli_target *t)
-{
-	struct made *made = malloc(sizeof(*made));
-	struct stat st;
-	void *node;
-
-	if (!made)
-		return -ENOMEM;
-	if (fstatat(t->dirfd, t->base, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		free(made);
-		return -errno;
-	}
-	*made = (struct made){st.st_dev, st.st_ino};
-	node = tsearch(made, &made_here, compare_made);
-	if (!node || *(struct made **)node != made)
-		free(made);
-	return node ? 0 : -ENOMEM;
-}
-
-static bool is_made(const struct stat *st)
-{
-	const struct made made = {st->st_dev, st->st_ino};
-
-	return tfind(&made, &made_here, compare_made) != NULL;
-}
-
+/* What has the name already, if anything. */
 static int check_existing(struct cli_target *t, enum cli_replace replace)
 {
 	struct stat st;
 
-	if (stat(t->path, &st) != 0)
-		return cli_message_errno(t->name, -errno);
-	if (replace == CLI_REPLACE_OTHERS && is_made(&st)) {
+	if (fstatat(t->parent, t->last, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
+	if (replace == CLI_REPLACE_OTHERS && cli_made_has(&st)) {
 		cli_message_error("%s: this run has made it; -o puts what else "
 				  "has that name somewhere else",
 				  t->name);
@@ -188,118 +146,170 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 	return check_replaceable(t, &st);
 }
 
-/* All but the temporary name. */
-static int begin(struct cli_target *out, const char *path,
-		 enum cli_replace replace)
+/* Of the path t->memory: the directory, which is opened, and the name in it. */
+static int split(struct cli_target *t)
+{
+	char *slash = strrchr(t->memory, '/');
+	const char *dir = slash == t->memory ? "/" : slash ? t->memory : ".";
+
+	t->last = slash ? slash + 1 : t->memory;
+	if (slash)
+		*slash = '\0';
+	t->parent = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return t->parent < 0 ? cli_message_errno(t->name, -errno) : 0;
+}
+
+/* A link that the user names stays a link: what it points to is replaced. */
+static int find_named(struct cli_target *t, const char *path)
 {
 	struct stat st;
 	bool exists = lstat(path, &st) == 0;
 
-	*out = (struct cli_target){.name = path, .dirfd = -1};
-	if (cli_kind_check_output(path))
-		return -EROFS;
-	/* A link stays a link: what it points to is replaced. */
-	out->path = exists ? realpath(path, NULL) : cli_text_bare(path);
-	if (!out->path)
-		return cli_message_errno(path, -errno);
-	return exists ? check_existing(out, replace) : 0;
+	t->memory = exists ? realpath(path, NULL) : cli_text_bare(path);
+	return t->memory ? split(t) : cli_message_errno(t->name, -errno);
 }
 
-int cli_target_open(struct cli_target *out, const char *path,
-		    enum cli_replace replace)
+static int find_below(struct cli_target *t, const struct cli_at *at)
 {
-	int err = begin(out, path, replace);
-
-	if (!err)
-		err = make_temp_name(out, out->path);
-	if (err)
-		cli_target_close(out);
-	return err;
+	t->last = t->memory = strdup(at->name);
+	if (!t->memory)
+		return no_memory(t);
+	t->parent = cli_at_open_below(at->dir, "", O_RDONLY);
+	return t->parent < 0 ? cli_message_errno(t->name, t->parent) : 0;
 }
 
-int cli_target_open_scratch(struct cli_target *out, const char *path)
+/* All but the workshop. */
+static int begin(struct cli_target *out, const struct cli_at *at,
+		 enum cli_replace replace)
 {
 	int err;
 
-	*out = (struct cli_target){.name = path ? path : SCRATCH_DIR,
-				   .dirfd = -1};
-	err = make_temp_name(out, out->name);
+	*out = (struct cli_target){
+		.name = at->path, .parent = -1, .dirfd = -1, .base = MADE};
+	if (cli_kind_check_output(at->path))
+		return -EROFS;
+	err = cli_at_is_named(at) ? find_named(out, at->name)
+				  : find_below(out, at);
+	return err ? err : check_existing(out, replace);
+}
 
+int cli_target_open(struct cli_target *out, const struct cli_at *at,
+		    enum cli_replace replace)
+{
+	int err = begin(out, at, replace);
+
+	if (!err)
+		err = make_new_workshop(out);
 	if (err)
 		cli_target_close(out);
 	return err;
 }
 
-int cli_target_set_attributes(const struct cli_target *target,
-			      const struct stat *like, const char *from)
+static int find_scratch(struct cli_target *t)
 {
-	int err = cli_attributes_set(target->temp, like, from);
-
-	return cli_message_errno(target->name, err);
+	t->memory = strdup(SCRATCH_DIR);
+	return t->memory ? split(t) : no_memory(t);
 }
 
-/* Removes the file or frame @path; that there is none is no error. */
-static int remove_any(const char *path)
+int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at)
 {
-	if (unlink(path) == 0 || errno == ENOENT)
-		return 0;
-	return errno == EISDIR ? b2f_frame_remove(AT_FDCWD, path) : -errno;
-}
+	int err;
 
-/* What has the name temp gets another one, which nothing else knows. */
-static int move_aside(const struct cli_target *t, char **out)
-{
-	int err = unused_name(t->temp, out);
-
-	if (!err && rename(t->temp, *out) != 0) {
-		err = -errno;
-		free(*out);
-		*out = NULL;
-	}
+	*out = (struct cli_target){.name = at ? at->path : SCRATCH_DIR,
+				   .parent = -1,
+				   .dirfd = -1,
+				   .base = MADE};
+	if (!at)
+		err = find_scratch(out);
+	else
+		err = cli_at_is_named(at) ? find_named(out, at->name)
+					  : find_below(out, at);
+	if (!err)
+		err = make_new_workshop(out);
+	if (err)
+		cli_target_close(out);
 	return err;
+}
+
+struct cli_at cli_target_at(const struct cli_target *target)
+{
+	return (struct cli_at){.path = target->name,
+			       .kind = CLI_KIND_PATH,
+			       .dir = target->dirfd,
+			       .name = target->base};
+}
+
+struct cli_at cli_target_result(const struct cli_target *target)
+{
+	struct cli_at at = cli_target_at(target);
+
+	at.dir = target->parent;
+	at.name = target->last;
+	return at;
+}
+
+int cli_target_set_attributes(const struct cli_target *target,
+			      const struct stat *like, int from)
+{
+	const struct cli_at at = cli_target_at(target);
+
+	return cli_message_errno(target->name,
+				 cli_attributes_set(&at, like, from));
+}
+
+/* In a directory for all, any user can make one of that name. */
+static int enter_workshop(struct cli_target *t)
+{
+	struct stat st;
+	int err = 0;
+
+	if (mkdirat(t->parent, t->temp, 0700) != 0 && errno != EEXIST)
+		return -errno;
+	t->dirfd = cli_at_open_below(t->parent, t->temp, O_RDONLY);
+	if (t->dirfd < 0)
+		return t->dirfd == -ENOTDIR ? -EEXIST : t->dirfd;
+	if (fstat(t->dirfd, &st) != 0)
+		return -errno;
+	if (st.st_uid != geteuid())
+		err = -EEXIST;
+	else if (flock(t->dirfd, LOCK_EX | LOCK_NB) != 0 &&
+		 errno == EWOULDBLOCK)
+		err = -EBUSY;
+	return err ? err : own_workshop(t->dirfd);
 }
 
 /*
- * Is there a whole frame under the temporary name?  It was replaced by a program that
- * was killed before it removed it.  Its chunks must not be taken for those of a copy.
+ * Is there a whole frame in the workshop?  It was replaced by a program that was killed
+ * before it removed it.  Its chunks must not be taken for those of a copy.
  */
 static int clear_left(const struct cli_target *t)
 {
-	int fd = open(t->temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char *aside = NULL;
-	int err = 0;
+	int err = cli_frames_remove_any(t->dirfd, CLI_TARGET_OLD);
 
-	if (fd < 0)
-		return 0;
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-		err = -EBUSY;
-	else if (faccessat(fd, B2F_INDEX_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		err = move_aside(t, &aside);
-	if (aside)
-		err = remove_any(aside);
-	free(aside);
-	close(fd);
+	if (!err && faccessat(t->dirfd, MADE "/" B2F_INDEX_NAME, F_OK,
+			      AT_SYMLINK_NOFOLLOW) == 0)
+		err = cli_frames_remove_any(t->dirfd, MADE);
 	return err;
 }
 
-int cli_target_open_kept(struct cli_target *out, const char *path,
+int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 			 enum cli_replace replace,
 			 const struct b2f_frame_stamp *version)
 {
-	int err = begin(out, path, replace);
-	const char *name;
+	int err = begin(out, at, replace);
 
 	if (err)
 		goto out;
 	out->kept = true;
-	name = out->path + dir_len(out->path);
-	out->temp = temp_name(out->path, b2f_copy_key(version, name));
-	if (!out->temp)
-		err = cli_message_errno(path, -ENOMEM);
-	else
-		err = open_dir(out, dir_len(out->path));
+	out->temp = temp_name(b2f_copy_key(version, out->last));
+	if (!out->temp) {
+		err = no_memory(out);
+		goto out;
+	}
+	err = enter_workshop(out);
 	if (!err)
-		err = cli_target_explain_kept(out, clear_left(out));
+		err = clear_left(out);
+	err = cli_target_explain_kept(out, err);
 out:
 	if (err) {
 		/* It may be another program's. */
@@ -318,202 +328,66 @@ int cli_target_explain_kept(struct cli_target *target, int err)
 		cli_message_error("%s: another copy of it is being made",
 				  target->name);
 	else
-		cli_message_error("%s: %s, which its copy would be, is another "
-				  "user's",
+		cli_message_error("%s: %s, which its copy would be in, is "
+				  "another user's",
 				  target->name, target->temp);
 	free(target->temp);
 	target->temp = NULL;
 	return err;
 }
 
-/* What is at temp after the exchange. */
-static int remove_old(const struct cli_target *t)
+/* The workshop goes when there is nothing in it. */
+void cli_target_close_workshop(struct cli_target *t)
 {
-	int err = remove_any(t->temp);
-
-	if (err)
-		cli_message_error("%s: done, but the old one could not be "
-				  "removed: it is %s now (%s)",
-				  t->name, t->temp, strerror(-err));
-	return err;
-}
-
-/* Under the name of a copy it would be taken for a part of one. */
-static int remove_replaced(struct cli_target *t)
-{
-	char *aside = NULL;
-
-	if (t->kept && move_aside(t, &aside) == 0) {
-		free(t->temp);
-		t->temp = aside;
-	}
-	return remove_old(t);
+	cli_cleanup_lock();
+	if (unlinkat(t->parent, t->temp, AT_REMOVEDIR) != 0)
+		errno = 0;
+	cli_cleanup_drop(t->temp);
+	cli_cleanup_unlock();
+	free(t->temp);
+	t->temp = NULL;
 }
 
 /* What a copy that goes on later has not begun. */
-static void remove_empty(const char *path)
+static void remove_empty(const struct cli_target *t)
 {
 	struct stat st;
 
-	if (lstat(path, &st) != 0)
+	if (fstatat(t->dirfd, MADE, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
-	if (S_ISDIR(st.st_mode) ? rmdir(path) : st.st_size == 0 && unlink(path))
-		errno = 0;
+	if (S_ISDIR(st.st_mode))
+		unlinkat(t->dirfd, MADE, AT_REMOVEDIR);
+	else if (st.st_size == 0)
+		unlinkat(t->dirfd, MADE, 0);
 }
 
-/*
- * rename() that replaces nothing (-EEXIST); not every filesystem knows how, so
- * links, and at last a look beforehand, have to do.
- */
-static int rename_new(const char *from, const char *to)
+static void remove_made(const struct cli_target *t)
 {
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (link(from, to) == 0)
-		return unlink(from) == 0 ? 0 : -errno;
-	if (errno != EPERM && errno != ENOTSUP)
-		return -errno;
-	/* Without links either, only a look beforehand is left. */
-	if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return rename(from, to) == 0 ? 0 : -errno;
-}
+	int err = cli_frames_remove_any(t->dirfd, MADE);
 
-/* Without a system call for it there is a moment without @to. */
-static int exchange_slowly(const char *from, const char *to)
-{
-	char *aside;
-	int err = 0;
-
-	if (asprintf(&aside, "%s.old", from) < 0)
-		return -ENOMEM;
-	if (rename(to, aside) != 0 || rename(from, to) != 0) {
-		err = -errno;
-		/* Only if it was the second one that failed. */
-		rename(aside, to);
-	} else if (rename(aside, from) != 0) {
-		err = -errno;
-	}
-	free(aside);
-	return err;
-}
-
-/* Each gets the name of the other one, at once where the kernel can do that. */
-static int exchange(const char *from, const char *to)
-{
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	return exchange_slowly(from, to);
-}
-
-/*
- * The names of the frame @from are those of @to, too; and its lock file is the same, so
- * that a program which waits for the lock gets the one that others will ask for.
- */
-static void carry_over(const char *from, const char *to)
-{
-	int old = open(from, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int new = open(to, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char slot[sizeof(B2F_SLOT_NAME) + 10], name[NAME_MAX + 1];
-	ssize_t n = 1;
-
-	for (unsigned int i = 0; n > 0 && old >= 0 && new >= 0; i++) {
-		snprintf(slot, sizeof(slot), B2F_SLOT_NAME "%u", i);
-		n = readlinkat(old, slot, name, sizeof(name) - 1);
-		if (n > 0)
-			name[n] = '\0';
-		if (n > 0 && symlinkat(name, new, slot) != 0)
-			n = 0;
-	}
-	if (old >= 0 && new >= 0 && linkat(old, LOCK, new, LOCK, 0) != 0)
-		errno = 0;
-	if (old >= 0)
-		close(old);
-	if (new >= 0)
-		close(new);
-}
-
-/* A file takes the place of a file by itself; all else has to be exchanged. */
-static int replace(const struct cli_target *t)
-{
-	struct stat old, new;
-
-	if (lstat(t->temp, &new) != 0)
-		return -errno;
-	/* The old one has gone meanwhile. */
-	if (lstat(t->path, &old) != 0)
-		return errno == ENOENT ? rename_new(t->temp, t->path) : -errno;
-	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
-		return rename(t->temp, t->path) != 0 ? -errno : 0;
-	if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode))
-		carry_over(t->path, t->temp);
-	return exchange(t->temp, t->path);
-}
-
-int cli_target_commit(struct cli_target *target, bool durable)
-{
-	int err;
-
-	err = note_made(target);
-	if (err)
-		return cli_message_errno(target->name, err);
-	cli_cleanup_lock();
-	if (target->exists)
-		err = replace(target);
+	/* It may be a directory whose index is missing. */
+	if (err == -ENOENT)
+		cli_cleanup_remove(t->dirfd, MADE);
 	else
-		err = rename_new(target->temp, target->path);
-	if (!err)
-		cli_cleanup_drop(target->temp);
-	cli_cleanup_unlock();
-	if (!err && durable && fsync(target->dirfd) != 0)
-		err = -errno;
-	if (err)
-		return cli_message_errno(target->name, err);
-	if (target->exists)
-		err = remove_replaced(target);
-	free(target->temp);
-	target->temp = NULL;
-	return err;
-}
-
-/* What was made of a copy that is never going on, unless another copy is at it. */
-static void remove_begun(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0) {
-		unlink(path);
-		return;
-	}
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-		cli_cleanup_remove(path);
-	close(fd);
+		cli_message_errno(t->name, err);
 }
 
 void cli_target_close(struct cli_target *target)
 {
-	int err;
-
-	if (target->temp && target->kept && target->outdated) {
-		remove_begun(target->temp);
-	} else if (target->temp && target->kept) {
-		remove_empty(target->temp);
-	} else if (target->temp) {
-		cli_cleanup_lock();
-		err = remove_any(target->temp);
-		/* It may be a directory whose index is missing. */
-		if (err != -ENOENT)
-			cli_message_errno(target->temp, err);
-		cli_cleanup_drop(target->temp);
-		cli_cleanup_unlock();
+	if (target->temp && target->dirfd >= 0) {
+		if (!target->kept)
+			remove_made(target);
+		else if (target->outdated)
+			cli_cleanup_remove(target->dirfd, MADE);
+		else
+			remove_empty(target);
 	}
+	if (target->temp)
+		cli_target_close_workshop(target);
 	if (target->dirfd >= 0)
 		close(target->dirfd);
-	free(target->temp);
-	free(target->path);
-	*target = (struct cli_target){.dirfd = -1};
+	if (target->parent >= 0)
+		close(target->parent);
+	free(target->memory);
+	*target = (struct cli_target){.parent = -1, .dirfd = -1};
 }

@@ -2,9 +2,12 @@
 /*
  * target.h - a frame, or a file, that is made as a whole or not at all
  *
- * It is made under a temporary name in the directory of the result, which takes
- * its place when all is there.  That is a file or a directory, as its maker
- * likes.
+ * It is made in a directory of its own beside the result, a *workshop*, and takes its
+ * place when all is there.  It is a file or a directory, as its maker likes.
+ *
+ * No other user may enter the workshop.  So nothing in it can be replaced by a link, or
+ * by another user's file, before it has got its owner, permissions and times, and what
+ * is replaced is removed in there, too, whoever may write to the directory of the result.
  *
  * All of these say on stderr why they failed, and return a negative errno.
  *
@@ -18,25 +21,29 @@
 
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
+#include "cli/at.h"
 
-/*
- * Is @name what something is called while it is made?  Nothing but a kill
- * leaves one behind.
- */
+/* Is @name that of a workshop?  Nothing but a kill leaves one behind. */
 bool cli_target_is_temp(const char *name);
 
-/* Zero-initialize it. */
+/* What was replaced, in the workshop, until it is removed. */
+#define CLI_TARGET_OLD "old"
+
+/* Zero-initialize it, but for descriptors, which are -1. */
 struct cli_target {
 	/* What messages call it; the caller's. */
 	const char *name;
-	/* The result, without symbolic links; NULL if it shall get no name. */
-	char *path;
-	/* What is made: nothing is there before. */
+	/* The directory of the result, without symbolic links; -1: it gets no name. */
+	int parent;
+	/* Its name there; in @memory. */
+	const char *last;
+	char *memory;
+	/* The workshop: its name in @parent; NULL: there is none. */
 	char *temp;
-	/* The same as an open directory, and the name in it. */
+	/* The same, open, and the name in it of what is made: it is not there yet. */
 	int dirfd;
 	const char *base;
-	/* Something is at @path that may be replaced. */
+	/* Something has the name that may be replaced. */
 	bool exists;
 	/* It goes on later with what it has made until now. */
 	bool kept;
@@ -60,43 +67,49 @@ static inline enum cli_replace cli_replace_if(bool force)
 }
 
 /*
- * Begins the frame @path; *@out is in use until cli_target_close().  Until then
- * the signals of cleanup.h remove what is half done.  An existing @path that
+ * Begins the frame @at; *@out is in use until cli_target_close().  Until then
+ * the signals of cleanup.h remove what is half done.  What is there that
  * @replace does not name is -EEXIST.
  */
 B2F_MUST_CHECK
-int cli_target_open(struct cli_target *out, const char *path,
+int cli_target_open(struct cli_target *out, const struct cli_at *at,
 		    enum cli_replace replace);
 
 /*
  * The same for a copy of @version that may be broken off, and go on later: its
- * temporary name is by that, and stays, unless it is empty, whatever ends the program.
- * A frame that has that name is a leftover, and goes.  -EBUSY: another program is at
+ * workshop is called by that, and stays, unless it is empty, whatever ends the program.
+ * A frame that is in there is a leftover, and goes.  -EBUSY: another program is at
  * it.
  */
 B2F_MUST_CHECK
-int cli_target_open_kept(struct cli_target *out, const char *path,
+int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 			 enum cli_replace replace,
 			 const struct b2f_frame_stamp *version);
 
 /*
- * Says why what is there under that name cannot be gone on with, if @err is an error:
- * -EBUSY as above or -EEXIST (it is another user's), and leaves it alone from then on;
- * or another one.  Returns @err.
+ * Says why what is there cannot be gone on with, if @err is an error: -EBUSY as above
+ * or -EEXIST (it is another user's), and leaves it alone from then on; or another one.
+ * Returns @err.
  */
 int cli_target_explain_kept(struct cli_target *target, int err);
 
 /*
  * As cli_target_open() for a frame that is needed for a while only, in the directory of
- * @path or, if that is NULL, where large temporary files belong.
+ * @at or, if that is NULL, where large temporary files belong.
  */
 B2F_MUST_CHECK
-int cli_target_open_scratch(struct cli_target *out, const char *path);
+int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at);
 
-/* As cli_attributes_set(), for the frame at @target->temp. */
+/* Where it is being made, for what opens it. */
+struct cli_at cli_target_at(const struct cli_target *target);
+
+/* Where it is, once it has its name. */
+struct cli_at cli_target_result(const struct cli_target *target);
+
+/* As cli_attributes_set(), for what has been made. */
 B2F_MUST_CHECK
 int cli_target_set_attributes(const struct cli_target *target,
-			      const struct stat *like, const char *from);
+			      const struct stat *like, int from);
 
 /*
  * Gives the frame its name, at once, with @durable on the disk too; then what
@@ -104,6 +117,9 @@ int cli_target_set_attributes(const struct cli_target *target,
  */
 B2F_MUST_CHECK
 int cli_target_commit(struct cli_target *target, bool durable);
+
+/* Removes the workshop, if there is nothing in it. */
+void cli_target_close_workshop(struct cli_target *target);
 
 /* Removes what was not committed, and frees everything. */
 void cli_target_close(struct cli_target *target);

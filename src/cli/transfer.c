@@ -24,13 +24,16 @@ struct job {
 	const struct cli_transfer *how;
 	struct b2f_runtime *runtime;
 	const char *path;
-	enum cli_kind kind;
+	const struct cli_operand *operand;
 	const char *output;
+	/* The same if it is a path. */
+	struct cli_at to;
 	/* The sparse frame; or NULL, and the bytes of all else. */
 	struct b2f_frame *frame;
 	struct cli_bytes bytes;
-	/* Of the file or object, or of the index. */
+	/* Of the file or object, or of the index; which is open, or -1. */
 	struct stat like;
+	int like_fd;
 	struct cli_progress progress;
 	uint64_t start_ms;
 	/* All that there is to do was done before. */
@@ -88,7 +91,7 @@ static int open_frame(struct job *job)
 {
 	const struct b2f_frame_options how = {.join_objects = true};
 
-	return cli_frames_open(&how, job->path, &job->frame);
+	return cli_frames_open(&how, &job->operand->at, &job->frame);
 }
 
 static int open_object(struct job *job, struct b2f_remote *remote)
@@ -132,7 +135,8 @@ static int open_url(struct job *job)
 
 static int open_directory(struct job *job)
 {
-	int err = cli_frames_stat(job->path, &job->like);
+	const struct cli_at *at = &job->operand->at;
+	int err = cli_frames_stat(at, &job->like);
 
 	if (err == -ENOENT)
 		cli_message_error("%s: it is a directory, but no frame; -r "
@@ -140,20 +144,27 @@ static int open_directory(struct job *job)
 				  job->path);
 	else if (err)
 		(void)!cli_message_errno(job->path, err);
-	return err ? err : open_frame(job);
+	if (!err)
+		err = open_frame(job);
+	return err ? err
+		   : cli_frames_source(at, job->frame, &job->like,
+				       &job->like_fd);
 }
 
 static int open_source(struct job *job)
 {
+	const struct cli_at *at = &job->operand->at;
 	struct stat st;
+	int err;
 
-	if (job->kind == CLI_KIND_URL)
+	if (at->kind == CLI_KIND_URL)
 		return open_url(job);
-	if (stat(job->path, &st) != 0)
-		return cli_message_errno(job->path, -errno);
+	err = cli_at_stat(at, &st);
+	if (err)
+		return cli_message_errno(job->path, err);
 	if (S_ISDIR(st.st_mode))
 		return open_directory(job);
-	return cli_bytes_open_file(&job->bytes, job->path, &job->like);
+	return cli_bytes_open_file(&job->bytes, at, &job->like);
 }
 
 static uint64_t copy_key(const struct job *job)
@@ -176,13 +187,13 @@ static bool is_there(const struct job *job, const struct stat *now)
 	struct stat st;
 	int is;
 
-	if (stat(job->output, &st) != 0 ||
+	if (cli_at_stat(&job->to, &st) != 0 ||
 	    !S_ISDIR(st.st_mode) != !job->frame ||
 	    now->st_size != job->like.st_size ||
 	    now->st_mtim.tv_sec != time->tv_sec ||
 	    now->st_mtim.tv_nsec != time->tv_nsec)
 		return false;
-	is = cli_attributes_is_copy(job->output, copy_key(job));
+	is = cli_attributes_is_copy(&job->to, copy_key(job));
 	return is == -ENOTSUP ? time->tv_nsec != 0 : is == 1;
 }
 
@@ -214,7 +225,7 @@ static int check_output(struct job *job)
 {
 	struct stat now;
 
-	if (cli_frames_stat(job->output, &now))
+	if (cli_frames_stat(&job->to, &now))
 		return 0;
 	if (now.st_dev == job->like.st_dev && now.st_ino == job->like.st_ino) {
 		cli_message_error("%s: it is the source itself", job->output);
@@ -271,9 +282,9 @@ static bool is_outdated(const struct job *job, int err)
 	struct b2f_frame_stamp now;
 	struct stat st;
 
-	if (err == -ESTALE || job->kind == CLI_KIND_URL)
+	if (err == -ESTALE || job->operand->at.kind == CLI_KIND_URL)
 		return err == -ESTALE;
-	if (cli_frames_stat(job->path, &st) == 0) {
+	if (cli_frames_stat(&job->operand->at, &st) == 0) {
 		now = b2f_frame_stamp_of(&st);
 		if (b2f_frame_stamp_equal(&now, &then))
 			return err == B2F_ECORRUPT;
@@ -286,8 +297,9 @@ static bool is_outdated(const struct job *job, int err)
 static int frame_to_path(struct job *job)
 {
 	const struct b2f_frame_stamp version = b2f_frame_stamp_get(job->frame);
-	struct cli_target target = {.dirfd = -1};
-	int err = cli_target_open_kept(&target, job->output,
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_at at;
+	int err = cli_target_open_kept(&target, &job->to,
 				       cli_replace_if(job->how->common.force),
 				       &version);
 
@@ -295,9 +307,11 @@ static int frame_to_path(struct job *job)
 		return err;
 	err = fill_directory(job, &target);
 	target.outdated = err && is_outdated(job, err);
+	at = cli_target_at(&target);
 	if (!err) {
-		cli_attributes_mark_copy(target.temp, copy_key(job));
-		err = cli_target_set_attributes(&target, &job->like, job->path);
+		cli_attributes_mark_copy(&at, copy_key(job));
+		err = cli_target_set_attributes(&target, &job->like,
+						job->like_fd);
 	}
 	if (!err)
 		err = cli_target_commit(&target, true);
@@ -369,8 +383,8 @@ static int copy(struct job *job)
 	if (err || job->kept)
 		return err;
 	return job->frame ? frame_to_path(job)
-			  : cli_bytes_to_file(&job->bytes, job->output, force,
-					      &job->like, job->path);
+			  : cli_bytes_to_file(&job->bytes, &job->to, force,
+					      &job->like);
 }
 
 static void report(const struct job *job)
@@ -402,14 +416,17 @@ int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
 	struct job job = {
 		.how = transfer,
 		.runtime = runtime,
-		.path = operand->path,
-		.kind = operand->kind,
-		.output = operand->output ? operand->output : operand->place,
+		.path = operand->at.path,
+		.operand = operand,
+		.output = operand->output ? operand->output
+					  : operand->place.path,
+		.like_fd = -1,
 		.bytes.fd = -1,
 		.start_ms = cli_common_now_ms(),
 	};
 	int err;
 
+	job.to = cli_operand_result(operand, job.output);
 	cli_progress_init(&job.progress, job.path, job.how->common.progress);
 	err = open_source(&job);
 	if (!err)
@@ -418,6 +435,8 @@ int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
 	if (!err)
 		report(&job);
 	cli_bytes_close(&job.bytes);
+	if (job.like_fd >= 0)
+		close(job.like_fd);
 	b2f_frame_close(job.frame);
 	return err;
 }

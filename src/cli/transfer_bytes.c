@@ -32,12 +32,16 @@ static bool is_longer(int fd, const struct stat *st)
 	return pread(fd, &next, 1, st->st_size) > 0;
 }
 
-int cli_bytes_open_file(struct cli_bytes *bytes, const char *path,
+int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 			struct stat *like)
 {
+	const char *path = at->path;
+
 	bytes->name = path;
-	bytes->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (bytes->fd < 0 || fstat(bytes->fd, like) != 0)
+	bytes->fd = cli_at_open(at, O_RDONLY | O_NONBLOCK);
+	if (bytes->fd < 0)
+		return cli_message_errno(path, bytes->fd);
+	if (fstat(bytes->fd, like) != 0)
 		return cli_message_errno(path, -errno);
 	if (!S_ISREG(like->st_mode)) {
 		cli_message_error("%s: it is no regular file", path);
@@ -193,8 +197,9 @@ static int open_begun(const struct cli_target *target, uint64_t size, int *fd,
 }
 
 static int make(struct cli_bytes *bytes, struct cli_target *target,
-		const struct stat *like, const char *from)
+		const struct stat *like)
 {
+	const struct cli_at at = cli_target_at(target);
 	uint64_t off = 0;
 	int fd = -1, err;
 
@@ -207,9 +212,9 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 		err = cli_message_errno(bytes->name, check_version(bytes));
 	target->outdated = err == -ESTALE;
 	if (!err) {
-		cli_attributes_mark_copy(target->temp,
+		cli_attributes_mark_copy(&at,
 					 b2f_copy_key(&bytes->version, ""));
-		err = cli_target_set_attributes(target, like, from);
+		err = cli_target_set_attributes(target, like, bytes->fd);
 	}
 	if (!err && fsync(fd) != 0)
 		err = cli_message_errno(target->name, -errno);
@@ -220,17 +225,17 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 	return err;
 }
 
-int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
-		      const struct stat *like, const char *from)
+int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,
+		      bool replace, const struct stat *like)
 {
-	struct cli_target target = {.dirfd = -1};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
 	int err = cli_target_open_kept(&target, output,
 				       cli_replace_if(replace),
 				       &bytes->version);
 
 	if (err)
 		return err;
-	err = make(bytes, &target, like, from);
+	err = make(bytes, &target, like);
 	cli_target_close(&target);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
+#include "cli/at.h"
 #include "cli/progress.h"
 
 /* What is copied; zero-initialize it, but for @fd, which is -1. */
@@ -30,9 +31,9 @@ struct cli_bytes {
 	bool failed;
 };
 
-/* Begins with the file @path, which is @like; end with cli_bytes_close(). */
+/* Begins with the file @at, which is @like; end with cli_bytes_close(). */
 B2F_MUST_CHECK
-int cli_bytes_open_file(struct cli_bytes *bytes, const char *path,
+int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 			struct stat *like);
 
 /* The same with the version @version of the object that is all of @remote. */
@@ -44,12 +45,12 @@ void cli_bytes_close(struct cli_bytes *bytes);
 
 /*
  * Copies it to the file @output, which gets the attributes of @like, and those of the
- * file @from unless that is NULL.  What is there goes with @replace only.  If that
+ * file that is open.  What is there goes with @replace only.  If that
  * fails, a second time goes on where this has ended.
  */
 B2F_MUST_CHECK
-int cli_bytes_to_file(struct cli_bytes *bytes, const char *output, bool replace,
-		      const struct stat *like, const char *from);
+int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,
+		      bool replace, const struct stat *like);
 
 /* Copies it to the object @path of @remote, called @output; *@kept: it was there. */
 B2F_MUST_CHECK

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/compare.h"
 #include "cli/frames.h"
@@ -34,6 +35,8 @@ struct job {
 	struct b2f_file *file;
 	struct b2f_frame *frame;
 	struct stat like;
+	/* Its other attributes; -1: it has none. */
+	int like_fd;
 	struct cli_progress progress;
 	uint64_t start_ms;
 };
@@ -60,7 +63,7 @@ static bool choose_contiguous(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_text_bare(job->operand->place), *name = NULL;
+	char *path = cli_text_bare(job->operand->place.path), *name = NULL;
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 	enum b2f_suffix suffix = job->contiguous ? B2F_SUFFIX_CONTIGUOUS
 						 : B2F_SUFFIX_SPARSE;
@@ -84,7 +87,7 @@ static char *usual_name(const struct job *job)
 static void tell_of_twin(const struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
-	char *path = cli_text_bare(operand->place);
+	char *path = cli_text_bare(operand->place.path);
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 
 	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
@@ -96,24 +99,33 @@ static void tell_of_twin(const struct job *job)
 	free(path);
 }
 
+static struct cli_at result_of(const struct job *job)
+{
+	/* What replaces a frame takes the place where that is stored. */
+	return job->in_place ? job->operand->at
+			     : cli_operand_result(job->operand, job->output);
+}
+
 static int choose_output(struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
 	bool same_name = job->how->storage == CLI_STORAGE_SAME;
 	bool stays = !operand->output && !cli_operand_is_moved(operand);
+	struct cli_at at;
 
 	/* Beside what is in a store, or has no name, there is no place. */
-	if (stays && cli_kind_check_change(job->path, COPY))
+	if (stays && cli_kind_check_change(job->path, operand->at.kind, COPY))
 		return -EROFS;
 	job->in_place = same_name && stays;
 	if (operand->output)
 		job->output = strdup(operand->output);
 	else
-		job->output = same_name ? strdup(operand->place)
+		job->output = same_name ? strdup(operand->place.path)
 					: usual_name(job);
 	if (!job->output)
 		return cli_message_errno(job->path, -ENOMEM);
-	if (!job->in_place && cli_frames_is(job->output, &job->like)) {
+	at = result_of(job);
+	if (!job->in_place && cli_frames_is(&at, &job->like)) {
 		if (!job->how->common.force) {
 			cli_message_error("%s: it is the frame itself; -f "
 					  "replaces it, -o names another",
@@ -200,18 +212,18 @@ static int begin(struct job *job)
 {
 	const struct b2f_frame_options how = {
 		.offset = job->how->common.frame_offset, .join_objects = true};
+	const struct cli_at *at = &job->operand->at;
 	int err;
 
 	job->start_ms = cli_common_now_ms();
-	err = cli_frames_open_file(job->runtime, &how, job->path, &job->file);
+	err = cli_frames_open_file(job->runtime, &how, at, &job->file);
 	if (err)
 		return err;
 	job->frame = b2f_file_frame(job->file);
 	job->contiguous = choose_contiguous(job);
-	err = cli_frames_stat(job->path, &job->like);
-	if (err)
-		return cli_message_errno(job->path, err);
-	err = choose_output(job);
+	err = cli_frames_source(at, job->frame, &job->like, &job->like_fd);
+	if (!err)
+		err = choose_output(job);
 	return err ? err : check_kind(job);
 }
 
@@ -262,15 +274,15 @@ static int convert(struct job *job, const struct cli_target *target)
 }
 
 /* Reads the new frame from the disk, and compares. */
-static int compare(struct job *job, const char *path)
+static int compare(struct job *job, const struct cli_at *at)
 {
 	const struct b2f_frame_options how = {.label = job->output,
 					      .join_objects = true};
 	struct b2f_file *file = NULL;
 	int err;
 
-	cli_frames_forget_pages(path);
-	err = cli_frames_open_file(job->runtime, &how, path, &file);
+	cli_frames_forget_pages(at);
+	err = cli_frames_open_file(job->runtime, &how, at, &file);
 	if (err)
 		return err;
 	err = cli_compare_frames(job->file, file, &job->progress);
@@ -281,6 +293,7 @@ static int compare(struct job *job, const char *path)
 static int make(struct job *job, const struct cli_target *target)
 {
 	bool careful = job->in_place || job->how->remove;
+	const struct cli_at at = cli_target_at(target);
 	int err;
 
 	job->progress.npasses = 1 + careful;
@@ -289,9 +302,9 @@ static int make(struct job *job, const struct cli_target *target)
 		err = convert(job, target);
 	cli_progress_next(&job->progress);
 	if (!err && careful)
-		err = compare(job, target->temp);
+		err = compare(job, &at);
 	if (!err)
-		err = cli_target_set_attributes(target, &job->like, job->path);
+		err = cli_target_set_attributes(target, &job->like, job->like_fd);
 	/* Once more: has it changed meanwhile? */
 	return err ? err : hold(job);
 }
@@ -307,17 +320,18 @@ static void report(const struct job *job, const struct cli_target *target)
 	};
 	struct b2f_frame_peek peek;
 
-	if (b2f_frame_peek(AT_FDCWD, target->path, &peek) == 0)
+	if (b2f_frame_peek(target->parent, target->last, &peek) == 0)
 		report.cbytes = peek.cbytes;
 	cli_common_report(&job->how->common, &report);
 }
 
 static int run(struct job *job)
 {
-	struct cli_target target = {.dirfd = -1};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	const struct cli_at at = result_of(job);
 	int err;
 
-	err = cli_target_open(&target, job->output,
+	err = cli_target_open(&target, &at,
 			      job->in_place ? CLI_REPLACE_SOURCE
 					    : cli_replace_if(
 						      job->how->common.force));
@@ -331,7 +345,8 @@ static int run(struct job *job)
 		tell_of_twin(job);
 	}
 	if (!err && job->how->remove && !job->in_place)
-		err = cli_frames_remove(job->path, job->frame);
+		err = cli_frames_remove(&job->operand->at, job->operand->shown,
+					job->frame);
 	cli_target_close(&target);
 	return err;
 }
@@ -339,11 +354,12 @@ static int run(struct job *job)
 static int transform_frame(const void *how, struct b2f_runtime *runtime,
 			   const struct cli_operand *operand)
 {
-	const char *path = operand->path;
+	const char *path = operand->at.path;
 	struct job job = {.how = how,
 			  .runtime = runtime,
 			  .operand = operand,
-			  .path = path};
+			  .path = path,
+			  .like_fd = -1};
 	int err;
 
 	cli_progress_init(&job.progress, path, job.how->common.progress);
@@ -353,6 +369,8 @@ static int transform_frame(const void *how, struct b2f_runtime *runtime,
 	cli_progress_fini(&job.progress);
 	free(job.output);
 	b2f_file_close(job.file);
+	if (job.like_fd >= 0)
+		close(job.like_fd);
 	return err;
 }
 
@@ -365,6 +383,7 @@ int cli_transform_run(const struct cli_command *self,
 					.run = transform_frame,
 					.arg = how};
 
+	operands.removes = how->remove;
 	if (how->remove)
 		operands.changes = "";
 	else if (!how->output && how->storage == CLI_STORAGE_SAME)

@@ -2,14 +2,20 @@
 /* walk.c - the frames in a directory */
 #include "cli/walk.h"
 
+#include <argz.h>
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "b2frame/home.h"
 #include "b2frame/pack.h"
+#include "b2frame/remote.h"
 #include "cli/from_url.h"
-#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
@@ -17,58 +23,48 @@
 /* Of what no mount shows (docs/commit.md 4). */
 #define DELETED ".bloscfs-deleted"
 
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-	return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-/* "./x" as "x": so that names look like what ls prints. */
-static const char *without_dot(const FTSENT *ent)
-{
-	if (ent->fts_level > 0 && strncmp(ent->fts_path, "./", 2) == 0)
-		return ent->fts_path + 2;
-	return ent->fts_path;
-}
-
-static bool is_directory(const FTSENT *ent)
-{
-	return ent->fts_info == FTS_D;
-}
-
-/*
- * A link that the user names is meant to be followed (FTS_COMFOLLOW), which
- * peeking does not do.
- */
-static int peek(const FTSENT *ent, struct b2f_frame_peek *out)
-{
-	char *real;
+/* A walk below one directory. */
+struct steps {
+	const struct cli_walk *walk;
+	/* What stands before the part below it in paths, with a slash or empty. */
+	char *prefix;
+	int root;
+	/* The first error. */
 	int err;
+};
 
-	if (ent->fts_level > 0)
-		return b2f_frame_peek(AT_FDCWD, ent->fts_accpath, out);
-	real = realpath(ent->fts_accpath, NULL);
-	if (!real)
-		return -errno;
-	err = b2f_frame_peek(AT_FDCWD, real, out);
-	free(real);
-	return err;
+static void tell(struct steps *s, const char *below, int err)
+{
+	char *path;
+
+	s->err = s->err ? s->err : err;
+	if (asprintf(&path, "%s%s", s->prefix, below) < 0)
+		return;
+	cli_message_errno(path, err);
+	free(path);
 }
 
-/* Goes on into the file of the entry, if that is a store. */
-static int visit_pack(const struct cli_walk *walk,
-		      const struct cli_walk_entry *entry)
+static int open_listing(struct steps *s, const char *below)
 {
-	const char *key;
-	char *file = NULL;
-	int err = 0;
+	int fd = cli_at_open_below(s->root, below, O_RDONLY);
 
-	if (walk->recursive && !walk->no_stores &&
-	    S_ISREG(entry->st->st_mode) && b2f_pack_is_name(entry->path))
-		file = cli_pack_path_split(entry->path, true, &key);
-	if (file)
-		err = cli_pack_path_walk(walk, file, key);
-	free(file);
-	return err;
+	if (fd < 0)
+		tell(s, below, fd);
+	return fd;
+}
+
+/* The names in one directory, and the homes of frames that were visited there. */
+struct listing {
+	/* What is below the root; "": that. */
+	const char *below;
+	int fd;
+	char *homes;
+	size_t homes_len;
+};
+
+static void note(struct steps *s, int err)
+{
+	s->err = s->err ? s->err : err;
 }
 
 /* What a command, or a mount, that was killed had half made or half deleted. */
@@ -78,83 +74,222 @@ static bool is_left(const char *name)
 	       strncmp(name, DELETED, sizeof(DELETED) - 1) == 0;
 }
 
-static int visit(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
+/*
+ * Is @name one of several of a frame?  Then @entry is that frame, which lies at
+ * @home.
+ */
+static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
+			 struct stat *st, char home[NAME_MAX + 1])
 {
-	struct cli_walk_entry entry = {.path = without_dot(ent),
-				       .st = ent->fts_statp};
-	int err;
+	struct b2f_frame_peek peek;
+	const char *seen = NULL;
 
-	if (ent->fts_level > 0 && is_left(ent->fts_name)) {
-		fts_set(fts, ent, FTS_SKIP);
-		return 0;
-	}
-	err = peek(ent, &entry.peek);
-	if (err)
-		cli_message_errno(without_dot(ent), err);
-	/* The root of the walk is what its entries are. */
-	if (is_directory(ent) && !entry.peek.is_frame && ent->fts_level == 0)
-		return err;
-	if (is_directory(ent) && (entry.peek.is_frame || !walk->recursive))
-		fts_set(fts, ent, FTS_SKIP);
-	if (!err)
-		walk->visit(walk->arg, &entry);
-	return err ? err : visit_pack(walk, &entry);
+	if (!S_ISLNK(st->st_mode) || !b2f_home_of(l->fd, entry->at.name, home) ||
+	    strcmp(home, entry->at.name) == 0 ||
+	    b2f_frame_peek(l->fd, home, &peek) || !peek.is_frame ||
+	    fstatat(l->fd, home, st, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	entry->peek = peek;
+	entry->at.name = home;
+	while (!entry->again &&
+	       (seen = argz_next(l->homes, l->homes_len, seen)))
+		entry->again = strcmp(seen, home) == 0;
+	return argz_add(&l->homes, &l->homes_len, home) == 0;
 }
 
-static int handle(const struct cli_walk *walk, FTS *fts, FTSENT *ent)
+/* A home is visited by the names of the frame, if it has some. */
+static bool is_hidden(const struct listing *l, const char *name,
+		      const struct stat *st)
 {
-	switch (ent->fts_info) {
-	case FTS_DP:
-		return 0;
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		return cli_message_errno(without_dot(ent), -ent->fts_errno);
-	default:
-		return visit(walk, fts, ent);
-	}
+	if (is_left(name))
+		return true;
+	if (!b2f_home_is(name) && !b2f_home_is_aside(name))
+		return false;
+	/* A link to itself is a leftover. */
+	return S_ISLNK(st->st_mode) || b2f_home_has_name(l->fd, name, NULL);
 }
 
-static int walk_tree(const struct cli_walk *walk, const char *path)
+static void walk_below(struct steps *s, const char *below);
+
+/* However deep it goes, one directory is open at a time. */
+static void go_below(struct steps *s, struct listing *l, const char *below)
 {
-	char *copy = strdup(path);
-	char *paths[] = {copy, NULL};
-	FTS *fts = NULL;
-	FTSENT *ent;
+	close(l->fd);
+	walk_below(s, below);
+	l->fd = open_listing(s, l->below);
+}
+
+/* Goes on into the file of @entry, if that is a store. */
+static void visit_store(struct steps *s, const struct cli_walk_entry *entry)
+{
+	if (s->walk->recursive && !s->walk->no_stores &&
+	    S_ISREG(entry->st->st_mode) && cli_pack_path_is_store(&entry->at))
+		note(s, cli_pack_path_walk(s->walk, &entry->at, entry->below,
+					   ""));
+}
+
+static void visit(struct steps *s, struct listing *l,
+		  struct cli_walk_entry *entry)
+{
+	char home[NAME_MAX + 1];
+	struct stat st;
 	int err = 0;
 
-	if (copy)
-		fts = fts_open(paths,
-			       FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
-			       by_name);
-	if (!fts) {
-		free(copy);
-		return cli_message_errno(path, -ENOMEM);
+	if (fstatat(l->fd, entry->at.name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		note(s, cli_message_errno(entry->path, -errno));
+		return;
 	}
-	while ((ent = fts_read(fts))) {
-		int e = handle(walk, fts, ent);
+	if (is_hidden(l, entry->at.name, &st))
+		return;
+	entry->st = &st;
+	if (!look_at_name(l, entry, &st, home))
+		err = b2f_frame_peek(l->fd, entry->at.name, &entry->peek);
+	if (err) {
+		note(s, cli_message_errno(entry->path, err));
+		return;
+	}
+	s->walk->visit(s->walk->arg, entry);
+	visit_store(s, entry);
+	if (S_ISDIR(st.st_mode) && !entry->peek.is_frame && s->walk->recursive)
+		go_below(s, l, entry->below);
+}
 
-		if (e && !err)
-			err = e;
+static void visit_name(struct steps *s, struct listing *l, const char *name)
+{
+	struct cli_walk_entry entry = {
+		.at = {.kind = CLI_KIND_PATH, .dir = l->fd, .name = name}};
+	char *below = NULL, *path = NULL;
+
+	if (asprintf(&below, "%s%s%s", l->below, *l->below ? "/" : "", name) <
+	    0)
+		below = NULL;
+	if (below && asprintf(&path, "%s%s", s->prefix, below) < 0)
+		path = NULL;
+	entry.below = below;
+	entry.path = entry.at.path = path;
+	if (path)
+		visit(s, l, &entry);
+	else
+		note(s, cli_message_errno(name, -ENOMEM));
+	free(path);
+	free(below);
+}
+
+static int no_dots(const struct dirent *d)
+{
+	return strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void visit_names(struct steps *s, struct listing *l)
+{
+	struct dirent **names = NULL;
+	int n = scandirat(l->fd, ".", &names, no_dots, by_name);
+
+	if (n < 0)
+		tell(s, l->below, -errno);
+	for (int i = 0; i < n; i++) {
+		if (l->fd >= 0)
+			visit_name(s, l, names[i]->d_name);
+		free(names[i]);
 	}
-	fts_close(fts);
-	free(copy);
+	free(names);
+}
+
+static void walk_below(struct steps *s, const char *below)
+{
+	struct listing l = {.below = below};
+
+	l.fd = open_listing(s, below);
+	if (l.fd >= 0)
+		visit_names(s, &l);
+	free(l.homes);
+	if (l.fd >= 0)
+		close(l.fd);
+}
+
+/* "." leaves no trace in paths, so that they look like what ls prints. */
+static char *prefix_of(const char *path)
+{
+	size_t n = strlen(path);
+	char *prefix;
+
+	if (strcmp(path, ".") == 0 || strcmp(path, "./") == 0)
+		return strdup("");
+	if (strncmp(path, "./", 2) == 0 && path[2] && path[2] != '/')
+		path += 2, n -= 2;
+	return asprintf(&prefix, "%s%s", path,
+			n && path[n - 1] == '/' ? "" : "/") < 0
+		       ? NULL
+		       : prefix;
+}
+
+static int walk_directory(const struct cli_walk *walk, const char *path)
+{
+	struct steps s = {.walk = walk, .prefix = prefix_of(path)};
+
+	if (!s.prefix)
+		return cli_message_errno(path, -ENOMEM);
+	s.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s.root < 0)
+		note(&s, cli_message_errno(path, -errno));
+	else
+		walk_below(&s, "");
+	if (s.root >= 0)
+		close(s.root);
+	free(s.prefix);
+	return s.err;
+}
+
+/* A link that the user names is meant to be followed, which peeking does not do. */
+static int peek_named(const char *path, struct b2f_frame_peek *out)
+{
+	char *real = realpath(path, NULL);
+	int err = real ? b2f_frame_peek(AT_FDCWD, real, out) : -errno;
+
+	free(real);
 	return err;
+}
+
+static int walk_named(const struct cli_walk *walk, const char *path)
+{
+	struct cli_walk_entry entry = {
+		.path = path, .below = "", .at = cli_at_path(path)};
+	struct stat st;
+	int err = 0;
+
+	if (stat(path, &st) != 0)
+		err = -errno;
+	if (!err)
+		err = peek_named(path, &entry.peek);
+	if (err)
+		return cli_message_errno(path, err);
+	/* The root of the walk is what its entries are. */
+	if (S_ISDIR(st.st_mode) && !entry.peek.is_frame)
+		return walk_directory(walk, path);
+	entry.st = &st;
+	walk->visit(walk->arg, &entry);
+	return 0;
 }
 
 int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
+	struct cli_at store;
 	const char *key;
 	char *file;
 	int err;
 
 	if (cli_kind_of(path) == CLI_KIND_URL)
 		return cli_from_url_walk(walk, path);
-	file = walk->no_stores ? NULL
-				     : cli_pack_path_split(path, true, &key);
-	err = file ? cli_pack_path_walk(walk, file, key)
-		   : walk_tree(walk, path);
-
+	file = walk->no_stores ? NULL : cli_pack_path_split(path, true, &key);
+	if (!file)
+		return walk_named(walk, path);
+	store = cli_at_path(file);
+	err = cli_pack_path_walk(walk, &store, "", key);
 	free(file);
 	return err;
 }

@@ -4,7 +4,11 @@
  *
  * Symbolic links are not followed, and nothing is looked for inside a frame, or
  * in what a command or a mount that was killed had half made.  A
- * store that is one file (pack_path.h) is like a directory.
+ * store that is one file (pack_path.h) is like a directory.  A frame with several names
+ * (b2frame/home.h) is visited by each of them, and not where it lies.
+ *
+ * Each directory is opened below the one that the user named (at.h), so that other users
+ * who rename meanwhile lead nowhere else.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -16,10 +20,20 @@
 
 #include "b2frame/frame.h"
 #include "b2frame/pack.h"
+#include "cli/at.h"
 
 struct cli_walk_entry {
 	/* From the directory on, or what the user gave. */
 	const char *path;
+	/*
+	 * The part of it below that, which has the file @at of a MEMBER in it; "": that
+	 * itself.
+	 */
+	const char *below;
+	/* Where it is; of one of several names, where the frame lies. */
+	struct cli_at at;
+	/* It was visited by another of its names. */
+	bool again;
 	const struct stat *st;
 	/* Zero if it is no frame. */
 	struct b2f_frame_peek peek;

@@ -23,22 +23,29 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 {
 	const struct b2f_frame_options frame_options = {
 		.log = options->log, .label = options->label};
-	struct b2f_editor *editor = calloc(1, sizeof(*editor));
 	struct b2f_frame *frame = NULL;
+	int err = b2f_frame_open(&frame_options, dirfd, path, &frame);
+
+	if (!err)
+		err = b2f_editor_open_frame(options, frame, out);
+	b2f_frame_close(frame);
+	return err;
+}
+
+int b2f_editor_open_frame(const struct b2f_editor_options *options,
+			  struct b2f_frame *frame, struct b2f_editor **out)
+{
+	struct b2f_editor *editor = calloc(1, sizeof(*editor));
 	int err;
 
 	if (!editor)
 		return -ENOMEM;
-	err = b2f_frame_open(&frame_options, dirfd, path, &frame);
-	if (!err)
-		err = b2f_txn_new(frame,
-				   options->any_kind ? B2F_TXN_ANY
-						     : B2F_TXN_CHUNKS,
-				   B2F_TXN_LOCKING_IF_THERE,
-				   &editor->durability, &editor->cw.txn);
+	err = b2f_txn_new(frame,
+			  options->any_kind ? B2F_TXN_ANY : B2F_TXN_CHUNKS,
+			  B2F_TXN_LOCKING_IF_THERE, &editor->durability,
+			  &editor->cw.txn);
 	if (!err)
 		err = b2f_encoder_new(&editor->cw.encoder);
-	b2f_frame_close(frame);
 	if (err) {
 		b2f_editor_close(editor);
 		return err;

@@ -60,7 +60,7 @@ def check_download(proxy, late):
         killed = proxy.run([*COPY, f"{S3}/{NAME}", top / NAME], nth, late)
         assert killed == (frames(top) == set())
         kept = max(kept, *(len(list(p.glob("*.chunk")))
-                           for p in [*top.glob(".bloscctl-*"), top]))
+                           for p in [*top.glob(".bloscctl-*/new"), top]))
     assert kept and nth > 4
     assert cat(str(top / NAME)) == DATA
     assert [p.name for p in top.iterdir()] == [NAME]

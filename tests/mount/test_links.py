@@ -119,6 +119,77 @@ def test_one_file_by_all_its_names():
     assert os.listdir("src") == []
 
 
+def linked_frames():
+    """Two frames with several names, and one without."""
+    shutil.rmtree("src", ignore_errors=True)
+    with Scratch(FRESH, SPARSE):
+        os.mkdir("mnt/d")
+        for name in "a", "x":
+            put(f"mnt/d/{name}", f"text of {name}")
+        for new in "b", "c":
+            os.link("mnt/d/a", f"mnt/d/{new}")
+        os.link("mnt/d/x", "mnt/d/y")
+        put("mnt/d/z", "text of z")
+    assert len(homes("src/d")) == 2
+    return {"a": "a", "b": "a", "c": "a", "x": "x", "y": "x", "z": "z"}
+
+
+def ctl(*args, status=0):
+    run = subprocess.run([BUILD / "bloscctl", *args], capture_output=True,
+                         text=True)
+    assert run.returncode == status, (args, run)
+    return run.stdout
+
+
+def test_bloscctl_takes_all_names():
+    """And not where the frames lie."""
+    names = linked_frames()
+    listed = [line.split()[-1] for line in ctl("ls", "-r", "src").splitlines()]
+    assert listed == [f"src/d/{name}.b2frame" for name in sorted(names)]
+    ctl("seal", "-r", "src")
+    ctl("recompress", "-r", "-9", "src")
+    assert ctl("verify", "-r", "src").count(": ok, ") == 3
+    assert len(homes("src/d")) == 2
+    check_stored({"text of a": ["a", "b", "c"], "text of x": ["x", "y"],
+                  "text of z": ["z"]}, "src/d")
+    ctl("decompress", "-r", "-o", "plain", "src")
+    assert {name: get(f"plain/d/{name}") for name in os.listdir("plain/d")} == \
+        {name: f"text of {text}" for name, text in names.items()}
+    for args, suffix in ((("convert", "-r", "-o", "flat"), ".b2f"),
+                         (("copy", "-r"), ".b2frame")):
+        ctl(*args, "src", *(["copies"] if args[0] == "copy" else []))
+        top = "copies/d" if args[0] == "copy" else "flat/d"
+        assert sorted(os.listdir(top)) == [n + suffix for n in sorted(names)]
+        for name, text in names.items():
+            assert stock(f"{top}/{name}{suffix}") == f"text of {text}"
+    with Scratch():
+        assert sorted(os.listdir("mnt/d")) == sorted(names)
+
+
+def test_bloscctl_removes_a_name_at_a_time():
+    for args in ("decompress",), ("convert",):
+        names = linked_frames()
+        home = f"src/d/{homes('src/d')[0]}"
+        ctl(*args, "--rm", "-f", home, "-o", "out", status=1)
+        ctl(*args, "--rm", "-f", "src/d/b.b2frame", "-o", "out")
+        assert not os.path.lexists("src/d/b.b2frame")
+        check_stored({"text of a": ["a", "c"], "text of x": ["x", "y"]},
+                     "src/d")
+        with Scratch(FRESH):
+            check({"text of a": ["a", "c"], "text of x": ["x", "y"],
+                   "text of z": ["z"]}, "mnt/d")
+        ctl(*args, "--rm", "-r", "src")
+        del names["b"]
+        suffix = "" if args == ("decompress",) else ".b2f"
+        assert sorted(os.listdir("src/d")) == [n + suffix for n in sorted(names)]
+        for name, text in names.items():
+            got = stock(f"src/d/{name}.b2f") if suffix else get(f"src/d/{name}")
+            assert got == f"text of {text}"
+        shutil.rmtree("out", ignore_errors=True)
+        if os.path.exists("out"):
+            os.remove("out")
+
+
 def test_exclusive_creation():
     """As zarr, atomicwrites and lockfiles do it."""
     with Scratch() as s:

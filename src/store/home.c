@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* home.c - where a frame with several names lies, and the slots in it */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +12,8 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
-#include "home.h"
+#include "b2frame/home.h"
+#include "b2frame/names.h"
 
 #define HOME   ".bloscfs-linked-"
 #define SUFFIX ".b2frame"
@@ -21,17 +23,17 @@
 /* ".link." and a number. */
 #define SLOT_SIZE 24
 
-int fs_home_new(char home[FS_NAME_SIZE])
+int b2f_home_new(char home[B2F_NAME_SIZE])
 {
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
-	snprintf(home, FS_NAME_SIZE, HOME "%016" PRIx64 SUFFIX, number);
+	snprintf(home, B2F_NAME_SIZE, HOME "%016" PRIx64 SUFFIX, number);
 	return 0;
 }
 
-bool fs_home_is(const char *name)
+bool b2f_home_is(const char *name)
 {
 	size_t n = strlen(HOME);
 
@@ -50,18 +52,16 @@ static uint64_t hash_of(const char *name)
 	return h;
 }
 
-int fs_home_new_aside(const char *name, char aside[FS_NAME_SIZE])
+int b2f_home_new_aside(const char *name, char aside[B2F_NAME_SIZE])
 {
-	char stem[FS_NAME_SIZE], plain[FS_NAME_SIZE];
+	enum b2f_suffix suffix;
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
-	snprintf(plain, sizeof(plain), ASIDE "%016" PRIx64 "-%016" PRIx64,
-		 number, hash_of(name));
-	if (!fs_suffix_stem(name, stem) ||
-	    !fs_suffix_join(plain, fs_suffix_of(name), aside))
-		memcpy(aside, plain, sizeof(plain));
+	snprintf(aside, B2F_NAME_SIZE, ASIDE "%016" PRIx64 "-%016" PRIx64 "%s",
+		 number, hash_of(name),
+		 b2f_suffix_stem(name, &suffix) ? b2f_suffix_text(suffix) : "");
 	return 0;
 }
 
@@ -70,24 +70,23 @@ static const char *numbers_of(const char *aside)
 {
 	const size_t n = 2 * DIGITS + 1;
 	const char *numbers = aside + strlen(ASIDE);
-	char stem[FS_NAME_SIZE];
 
 	if (strncmp(aside, ASIDE, strlen(ASIDE)) != 0 ||
 	    strspn(numbers, "0123456789abcdef-") != n ||
 	    numbers[DIGITS] != '-')
 		return NULL;
 	if (!numbers[n] ||
-	    (fs_suffix_stem(aside, stem) && strlen(stem) == strlen(ASIDE) + n))
+	    b2f_suffix_stem(aside, NULL) == strlen(ASIDE) + n)
 		return numbers;
 	return NULL;
 }
 
-bool fs_home_is_aside(const char *aside)
+bool b2f_home_is_aside(const char *aside)
 {
 	return numbers_of(aside) != NULL;
 }
 
-bool fs_home_is_aside_of(const char *aside, const char *name)
+bool b2f_home_is_aside_of(const char *aside, const char *name)
 {
 	const char *numbers = numbers_of(aside);
 	char hash[DIGITS + 1];
@@ -100,9 +99,9 @@ bool fs_home_is_aside_of(const char *aside, const char *name)
  * Reads the symbolic link @link as a name; false if it is none, or leads
  * elsewhere.
  */
-static bool read_name(int dirfd, const char *link, char name[FS_NAME_SIZE])
+static bool read_name(int dirfd, const char *link, char name[B2F_NAME_SIZE])
 {
-	char target[FS_NAME_SIZE];
+	char target[B2F_NAME_SIZE];
 	ssize_t n = readlinkat(dirfd, link, target, sizeof(target));
 
 	if (n <= 0 || (size_t)n >= sizeof(target) ||
@@ -115,10 +114,10 @@ static bool read_name(int dirfd, const char *link, char name[FS_NAME_SIZE])
 	return true;
 }
 
-void fs_home_target(const char *home, const char *old,
-		    char target[FS_HOME_TARGET_SIZE])
+void b2f_home_target(const char *home, const char *old,
+		    char target[B2F_HOME_TARGET_SIZE])
 {
-	snprintf(target, FS_HOME_TARGET_SIZE, "%s%s/%s", old ? old : ".",
+	snprintf(target, B2F_HOME_TARGET_SIZE, "%s%s/%s", old ? old : ".",
 		 old ? "/.." : "", home);
 }
 
@@ -141,48 +140,100 @@ static const char *cut_target(char *target, const char **via)
 		if (strchr(target, '/'))
 			return NULL;
 	}
-	return fs_home_is(home) || fs_home_is_aside(home) ? home : NULL;
+	return b2f_home_is(home) || b2f_home_is_aside(home) ? home : NULL;
 }
 
-bool fs_home_is_target(const char *target)
+bool b2f_home_is_target(const char *target)
 {
-	char copy[FS_HOME_TARGET_SIZE];
+	char copy[B2F_HOME_TARGET_SIZE];
 	const char *via;
 
 	return snprintf(copy, sizeof(copy), "%s", target) < (int)sizeof(copy) &&
 	       cut_target(copy, &via);
 }
 
-enum fs_home_link fs_home_link(int dirfd, const char *name, int fd,
-			       char home[FS_NAME_SIZE])
+enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
+			       char home[B2F_NAME_SIZE])
 {
-	char target[FS_HOME_TARGET_SIZE];
+	char target[B2F_HOME_TARGET_SIZE];
 	const char *found, *via;
 	struct stat st;
 	ssize_t n = readlinkat(fd < 0 ? dirfd : fd, fd < 0 ? name : "", target,
 			       sizeof(target));
 
 	if (n <= 0 || (size_t)n >= sizeof(target))
-		return FS_HOME_NO_LINK;
+		return B2F_HOME_NO_LINK;
 	target[n] = '\0';
 	found = cut_target(target, &via);
 	if (!found)
-		return FS_HOME_NO_LINK;
+		return B2F_HOME_NO_LINK;
 	/* By way of itself, or from a directory where it does not belong. */
 	if (via && (strcmp(via, name) == 0 ||
 		    (strcmp(via, ".") == 0 &&
 		     fstatat(dirfd, found, &st, AT_SYMLINK_NOFOLLOW) &&
 		     errno == ENOENT)))
-		return FS_HOME_DOOMED;
-	snprintf(home, FS_NAME_SIZE, "%s", found);
-	return via ? FS_HOME_UNTIL : FS_HOME_NAME;
+		return B2F_HOME_DOOMED;
+	snprintf(home, B2F_NAME_SIZE, "%s", found);
+	return via ? B2F_HOME_UNTIL : B2F_HOME_NAME;
 }
 
-bool fs_home_of(int dirfd, const char *name, char home[FS_NAME_SIZE])
+bool b2f_home_of(int dirfd, const char *name, char home[B2F_NAME_SIZE])
 {
-	enum fs_home_link kind = fs_home_link(dirfd, name, -1, home);
+	enum b2f_home_link kind = b2f_home_link(dirfd, name, -1, home);
 
-	return kind == FS_HOME_NAME || kind == FS_HOME_UNTIL;
+	return kind == B2F_HOME_NAME || kind == B2F_HOME_UNTIL;
+}
+
+bool b2f_home_is_name(int dirfd, const char *name, const char *home)
+{
+	char target[B2F_NAME_SIZE];
+
+	return strcmp(name, home) != 0 && b2f_home_of(dirfd, name, target) &&
+	       strcmp(target, home) == 0;
+}
+
+static bool is_other_name(int dirfd, const char *name, const char *home,
+			  const char *but)
+{
+	return (!but || strcmp(name, but) != 0) &&
+	       b2f_home_is_name(dirfd, name, home);
+}
+
+static bool slots_have_name(int dirfd, const char *home, const char *but)
+{
+	int fd = openat(dirfd, home,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char name[B2F_NAME_SIZE];
+	bool has = false;
+
+	for (unsigned int i = 0; !has && b2f_home_slot(fd, i, name); i++)
+		has = is_other_name(dirfd, name, home, but);
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+static bool directory_has_name(int dirfd, const char *home, const char *but)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+	bool has = false;
+
+	while (dir && !has && (d = readdir(dir)))
+		has = (d->d_type == DT_LNK || d->d_type == DT_UNKNOWN) &&
+		      is_other_name(dirfd, d->d_name, home, but);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+bool b2f_home_has_name(int dirfd, const char *home, const char *but)
+{
+	return slots_have_name(dirfd, home, but) ||
+	       directory_has_name(dirfd, home, but);
 }
 
 static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])
@@ -191,39 +242,39 @@ static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])
 	return buf;
 }
 
-bool fs_home_slot(int fd, unsigned int i, char name[FS_NAME_SIZE])
+bool b2f_home_slot(int fd, unsigned int i, char name[B2F_NAME_SIZE])
 {
 	char buf[SLOT_SIZE];
 
-	return i < FS_HOME_SLOTS && read_name(fd, slot_name(i, buf), name);
+	return i < B2F_HOME_SLOTS && read_name(fd, slot_name(i, buf), name);
 }
 
-unsigned int fs_home_count(int fd)
+unsigned int b2f_home_count(int fd)
 {
-	char name[FS_NAME_SIZE];
+	char name[B2F_NAME_SIZE];
 	unsigned int n = 0;
 
-	while (fs_home_slot(fd, n, name))
+	while (b2f_home_slot(fd, n, name))
 		n++;
 	return n;
 }
 
-int fs_home_add(int fd, const char *name)
+int b2f_home_add(int fd, const char *name)
 {
-	char slot[FS_NAME_SIZE], buf[SLOT_SIZE];
+	char slot[B2F_NAME_SIZE], buf[SLOT_SIZE];
 	unsigned int i = 0;
 
-	for (; fs_home_slot(fd, i, slot); i++)
+	for (; b2f_home_slot(fd, i, slot); i++)
 		if (strcmp(slot, name) == 0)
 			return 0;
-	if (i == FS_HOME_SLOTS)
+	if (i == B2F_HOME_SLOTS)
 		return -EMLINK;
 	return symlinkat(name, fd, slot_name(i, buf)) ? -errno : 0;
 }
 
-int fs_home_drop(int fd, unsigned int i)
+int b2f_home_drop(int fd, unsigned int i)
 {
-	unsigned int n = fs_home_count(fd);
+	unsigned int n = b2f_home_count(fd);
 	char buf[SLOT_SIZE], last[SLOT_SIZE];
 
 	if (i >= n)
@@ -233,4 +284,14 @@ int fs_home_drop(int fd, unsigned int i)
 	if (i == n - 1)
 		return unlinkat(fd, buf, 0) ? -errno : 0;
 	return renameat(fd, last, fd, buf) ? -errno : 0;
+}
+
+int b2f_home_forget(int fd, const char *name)
+{
+	char slot[B2F_NAME_SIZE];
+
+	for (unsigned int i = 0; b2f_home_slot(fd, i, slot); i++)
+		if (strcmp(slot, name) == 0)
+			return b2f_home_drop(fd, i);
+	return 0;
 }

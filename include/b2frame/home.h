@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * home.h - where a frame with several names lies, and the slots in it
+ *
+ * A directory cannot have hard links.  So a sparse frame that has several names in a
+ * mount lies at a *home*, beside symbolic links to it, which are its names; each slot in
+ * it has one of them (fuse/links.h tells all states).  The links alone decide.
+ *
+ * Layer: public (made by store/).  Threads: any; b2f_home_add() and b2f_home_drop() one
+ * at a time.  Functions with descriptors may block on I/O.
+ */
+#ifndef B2FRAME_HOME_H
+#define B2FRAME_HOME_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "b2frame/api.h"
+#include "b2frame/error.h"
+
+B2F_BEGIN_API
+
+/* Room for any name and its 0. */
+#define B2F_NAME_SIZE (NAME_MAX + 1)
+
+/* Names that one frame can have. */
+#define B2F_HOME_SLOTS 100
+
+/* Chooses the name of a new home.  Returns 0 or -EIO. */
+B2F_MUST_CHECK
+int b2f_home_new(char home[B2F_NAME_SIZE]);
+
+/* Is @name that of a home?  A link to such a name is a name of a frame. */
+bool b2f_home_is(const char *name);
+
+/*
+ * Chooses a name for the file @name that is about to be replaced (aside.h), with
+ * the same suffix.  Returns 0 or -EIO.
+ */
+B2F_MUST_CHECK
+int b2f_home_new_aside(const char *name, char aside[B2F_NAME_SIZE]);
+
+/* Is @aside such a name, or that of the file @name? */
+bool b2f_home_is_aside(const char *aside);
+bool b2f_home_is_aside_of(const char *aside, const char *name);
+
+/* A symbolic link, which leads to a home or aside. */
+enum b2f_home_link {
+	/* It does not. */
+	B2F_HOME_NO_LINK,
+	/* It is a name of what lies there. */
+	B2F_HOME_NAME,
+	/* The same, as long as no other file takes its place (aside.h). */
+	B2F_HOME_UNTIL,
+	/* It was one until another file took its place; it leads nowhere now. */
+	B2F_HOME_DOOMED,
+};
+
+/*
+ * Reads @name in @dirfd, of which @fd is an O_PATH descriptor or -1.  Of a name
+ * copies what it leads to, which lies in the same directory.
+ */
+enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
+			       char home[B2F_NAME_SIZE]);
+
+/* As b2f_home_link(): true for both kinds of names. */
+bool b2f_home_of(int dirfd, const char *name, char home[B2F_NAME_SIZE]);
+
+/* Would a symbolic link to @target be taken for a name? */
+bool b2f_home_is_target(const char *target);
+
+/* Room for the target of a link that is doomed when it is replaced. */
+#define B2F_HOME_TARGET_SIZE (2 * B2F_NAME_SIZE + 4)
+
+/*
+ * Makes the target of a link to @home that is doomed once it has changed places
+ * with the directory @old in the same directory, or, without that, as soon as it
+ * is in another directory.
+ */
+void b2f_home_target(const char *home, const char *old,
+		    char target[B2F_HOME_TARGET_SIZE]);
+
+/* Is @name in @dirfd a name of the frame at @home, beside it? */
+bool b2f_home_is_name(int dirfd, const char *name, const char *home);
+
+/*
+ * Has the frame at @home in @dirfd a name besides @but (NULL: at all)?  The slots tell,
+ * or all of the directory.
+ */
+bool b2f_home_has_name(int dirfd, const char *home, const char *but);
+
+/* Copies slot @i of the frame @fd; false if it is empty or invalid. */
+bool b2f_home_slot(int fd, unsigned int i, char name[B2F_NAME_SIZE]);
+
+/* Counts the slots of the frame @fd; 0: it is at no home. */
+unsigned int b2f_home_count(int fd);
+
+/* Puts @name into a slot, if it is in none.  Returns 0, -EMLINK or an errno. */
+B2F_MUST_CHECK
+int b2f_home_add(int fd, const char *name);
+
+/* Empties slot @i; the last one takes its place.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_home_drop(int fd, unsigned int i);
+
+/* Empties the slot of @name, if there is one.  Returns as b2f_home_drop(). */
+B2F_MUST_CHECK
+int b2f_home_forget(int fd, const char *name);
+
+B2F_END_API
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* at.c - where an operand, or a result, is */
+#include "cli/at.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DIRECTORY (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct cli_at cli_at_path(const char *path)
+{
+	return (struct cli_at){.path = path,
+			       .kind = CLI_KIND_PATH,
+			       .dir = AT_FDCWD,
+			       .name = path};
+}
+
+struct cli_at cli_at_named(const char *operand)
+{
+	struct cli_at at = cli_at_path(operand);
+
+	at.kind = cli_kind_of(operand);
+	return at;
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct cli_at cli_at_beside(const struct cli_at *at, const char *path)
+{
+	struct cli_at beside = cli_at_path(path);
+
+	if (cli_at_is_named(at))
+		return beside;
+	beside.dir = at->dir;
+	beside.name = last_name(path);
+	return beside;
+}
+
+int cli_at_open(const struct cli_at *at, int flags)
+{
+	int fd;
+
+	flags |= O_CLOEXEC | O_NOCTTY;
+	if (!cli_at_is_named(at))
+		flags |= O_NOFOLLOW | O_NONBLOCK;
+	fd = openat(at->dir, at->name, flags, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+int cli_at_stat(const struct cli_at *at, struct stat *out)
+{
+	int flags = cli_at_is_named(at) ? 0 : AT_SYMLINK_NOFOLLOW;
+
+	return fstatat(at->dir, at->name, out, flags) != 0 ? -errno : 0;
+}
+
+/* Takes a component of *@path; false: there is none.  Too long ones cannot be. */
+static bool take_name(const char **path, char name[NAME_MAX + 1])
+{
+	const char *at = *path + strspn(*path, "/");
+	size_t n = strcspn(at, "/");
+
+	*path = at + n;
+	if (n == 0 || n > NAME_MAX)
+		return false;
+	memcpy(name, at, n);
+	name[n] = '\0';
+	return true;
+}
+
+static int step_below(int dir, const char *name, bool make)
+{
+	int fd;
+
+	if (strcmp(name, "..") == 0)
+		return -EXDEV;
+	if (make && mkdirat(dir, name, 0777) != 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(dir, name, O_PATH | DIRECTORY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Component by component; with @make, too, what is missing is made. */
+static int walk_below(int root, const char *path, bool make)
+{
+	int fd = openat(root, ".", O_PATH | DIRECTORY), next;
+	char name[NAME_MAX + 1];
+
+	if (fd < 0)
+		return -errno;
+	while (fd >= 0 && take_name(&path, name)) {
+		next = step_below(fd, name, make);
+		close(fd);
+		fd = next;
+	}
+	return fd;
+}
+
+/* By one system call, since Linux 5.6. */
+static int open_beneath(int root, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (unsigned int)flags,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root, *path ? path : ".", &how,
+			    sizeof(how));
+}
+
+int cli_at_open_below(int root, const char *path, int flags)
+{
+	int fd = open_beneath(root, path, flags | DIRECTORY), dir;
+
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+		return fd < 0 ? -errno : fd;
+	dir = walk_below(root, path, false);
+	if (dir < 0 || flags & O_PATH)
+		return dir;
+	fd = openat(dir, ".", flags | DIRECTORY);
+	fd = fd < 0 ? -errno : fd;
+	close(dir);
+	return fd;
+}
+
+int cli_at_make_below(int root, const char *path)
+{
+	return walk_below(root, path, true);
+}
+
+int cli_at_open_parent(int root, const char *path, bool make, const char **name)
+{
+	size_t n = (size_t)(last_name(path) - path);
+	char *parent = strndup(path, n);
+	int fd;
+
+	if (!parent)
+		return -ENOMEM;
+	*name = path + n;
+	fd = make ? cli_at_make_below(root, parent)
+		  : cli_at_open_below(root, parent, O_PATH);
+	free(parent);
+	return fd;
+}

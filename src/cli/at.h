@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * at.h - where an operand, or a result, is: a name in a directory
+ *
+ * What the user names is taken as it is, links and all.  What is found or made below
+ * that lies in a directory that is open, and no link leads to it: other users may
+ * rename and replace what they like meanwhile, but lead nothing out of the tree.
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_AT_H
+#define B2F_CLI_AT_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "cli/kind.h"
+
+struct cli_at {
+	/* What messages call it: what the user gave, and what is below that. */
+	const char *path;
+	enum cli_kind kind;
+	/* The directory, which stays the caller's; AT_FDCWD: the user named it. */
+	int dir;
+	/* Its name there; of what the user named, @path. */
+	const char *name;
+	/*
+	 * Of CLI_KIND_MEMBER below a directory: what it is in the store @name.  NULL:
+	 * @path tells.
+	 */
+	const char *key;
+};
+
+/* What the user calls @operand, which is used from then on. */
+struct cli_at cli_at_named(const char *operand);
+
+/* The same for a path, whatever it looks like. */
+struct cli_at cli_at_path(const char *path);
+
+static inline bool cli_at_is_named(const struct cli_at *at)
+{
+	return at->dir == AT_FDCWD;
+}
+
+/* @path, beside @at, of which it differs in the last name alone. */
+struct cli_at cli_at_beside(const struct cli_at *at, const char *path);
+
+/* open(2) with @flags, which waits for no FIFO below a directory.  Or an errno. */
+B2F_MUST_CHECK
+int cli_at_open(const struct cli_at *at, int flags);
+
+B2F_MUST_CHECK
+int cli_at_stat(const struct cli_at *at, struct stat *out);
+
+/*
+ * Opens the directory @path below the directory @root ("": itself), with O_PATH or what
+ * @flags say.  No link is followed, and nothing leads above @root.  Returns a descriptor
+ * or an errno.
+ */
+B2F_MUST_CHECK
+int cli_at_open_below(int root, const char *path, int flags);
+
+/* The same, and makes what is missing. */
+B2F_MUST_CHECK
+int cli_at_make_below(int root, const char *path);
+
+/* Both for the directory that @path is in; *@name is the rest of it. */
+B2F_MUST_CHECK
+int cli_at_open_parent(int root, const char *path, bool make,
+		       const char **name);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* target_commit.c - what has been made gets its name */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "b2frame/b2frame.h"
+#include "cli/cleanup.h"
+#include "cli/frames.h"
+#include "cli/made.h"
+#include "cli/message.h"
+#include "cli/target.h"
+
+/* What C-Blosc2 locks of a sparse frame (docs/format.md 6). */
+#define LOCK ".b2lock"
+
+/* What was replaced is in the workshop, which goes with it. */
+static int remove_old(const struct cli_target *t)
+{
+	int err = cli_frames_remove_any(t->dirfd, CLI_TARGET_OLD);
+
+	if (err)
+		cli_message_error("%s: done, but the old one could not be "
+				  "removed: it is %s/%s now (%s)",
+				  t->name, t->temp, CLI_TARGET_OLD, strerror(-err));
+	return err;
+}
+
+/*
+ * Moves @from of the directory @dir to @to of the directory @other, where nothing may be
+ * (-EEXIST).  Not every filesystem knows how, so links, and at last a look beforehand,
+ * have to do.
+ */
+static int rename_new(int dir, const char *from, int other, const char *to)
+{
+	if (renameat2(dir, from, other, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(dir, from, other, to, 0) == 0)
+		return unlinkat(dir, from, 0) == 0 ? 0 : -errno;
+	if (errno != EPERM && errno != ENOTSUP)
+		return -errno;
+	/* Without links either, only a look beforehand is left. */
+	if (faccessat(other, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(dir, from, other, to) == 0 ? 0 : -errno;
+}
+
+/* Without a system call for it there is a moment without a result. */
+static int exchange_slowly(const struct cli_target *t)
+{
+	int err = 0;
+
+	if (renameat(t->parent, t->last, t->dirfd, CLI_TARGET_OLD) != 0)
+		return -errno;
+	if (renameat(t->dirfd, t->base, t->parent, t->last) != 0) {
+		err = -errno;
+		if (renameat(t->dirfd, CLI_TARGET_OLD, t->parent, t->last) != 0)
+			cli_message_error("%s: it is %s/%s now", t->name,
+					  t->temp, CLI_TARGET_OLD);
+	}
+	return err;
+}
+
+/* Each takes the place of the other one, at once where the kernel can do that. */
+static int exchange(const struct cli_target *t)
+{
+	if (renameat2(t->dirfd, t->base, t->parent, t->last, RENAME_EXCHANGE) == 0)
+		return renameat(t->dirfd, t->base, t->dirfd, CLI_TARGET_OLD) ? -errno : 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return exchange_slowly(t);
+}
+
+/*
+ * The names of the frame @old are those of @new, too; and its lock file is the same, so
+ * that a program which waits for the lock gets the one that others will ask for.
+ */
+static void carry_over(int old, int new)
+{
+	char slot[sizeof(B2F_SLOT_NAME) + 10], name[NAME_MAX + 1];
+	ssize_t n = 1;
+
+	for (unsigned int i = 0; n > 0 && old >= 0 && new >= 0; i++) {
+		snprintf(slot, sizeof(slot), B2F_SLOT_NAME "%u", i);
+		n = readlinkat(old, slot, name, sizeof(name) - 1);
+		if (n > 0)
+			name[n] = '\0';
+		if (n > 0 && symlinkat(name, new, slot) != 0)
+			n = 0;
+	}
+	if (old >= 0 && new >= 0 && linkat(old, LOCK, new, LOCK, 0) != 0)
+		errno = 0;
+	if (old >= 0)
+		close(old);
+	if (new >= 0)
+		close(new);
+}
+
+/* A file takes the place of a file by itself; all else has to be exchanged. */
+static int replace(const struct cli_target *t)
+{
+	struct stat old, new;
+
+	if (fstatat(t->dirfd, t->base, &new, AT_SYMLINK_NOFOLLOW) != 0)
+		return -errno;
+	/* The old one has gone meanwhile. */
+	if (fstatat(t->parent, t->last, &old, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? rename_new(t->dirfd, t->base, t->parent,
+						    t->last)
+				       : -errno;
+	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
+		return renameat(t->dirfd, t->base, t->parent, t->last) ? -errno
+								    : 0;
+	if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode))
+		carry_over(cli_at_open_below(t->parent, t->last, O_PATH),
+			   cli_at_open_below(t->dirfd, t->base, O_PATH));
+	return exchange(t);
+}
+
+/*
+ * To be moved, a directory has to be writable, for its owner, too: the permissions of
+ * one that is not are taken back by the descriptor.
+ */
+static int give_name(const struct cli_target *t)
+{
+	int fd = openat(t->dirfd, t->base,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	bool lent = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
+		    fchmod(fd, (st.st_mode & 07777) | S_IWUSR) == 0;
+	int err = t->exists ? replace(t)
+			    : rename_new(t->dirfd, t->base, t->parent, t->last);
+
+	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int cli_target_commit(struct cli_target *target, bool durable)
+{
+	int err = cli_made_note(target->dirfd, target->base);
+
+	if (err)
+		return cli_message_errno(target->name, err);
+	cli_cleanup_lock();
+	err = give_name(target);
+	cli_cleanup_unlock();
+	if (!err && durable && fsync(target->parent) != 0)
+		err = -errno;
+	if (err)
+		return cli_message_errno(target->name, err);
+	if (target->exists)
+		err = remove_old(target);
+	cli_target_close_workshop(target);
+	return err;
+}
+
