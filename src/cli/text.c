@@ -39,7 +39,8 @@ const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 
 void cli_text_name(FILE *out, const char *name)
 {
-	if (isatty(fileno(out)))
+	/* A name must not seem to be two lines, or to end one. */
+	if (isatty(fileno(out)) || strpbrk(name, "\n\r"))
 		b2f_escape_put(out, name, strlen(name));
 	else
 		fputs(name, out);

@@ -21,7 +21,10 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 			   char buf[CLI_TEXT_SIZE]);
 
-/* Writes a file name: escaped if @out is a terminal, else as it is. */
+/*
+ * Writes a file name: escaped if @out is a terminal or if it has an end of line, else
+ * as it is.
+ */
 void cli_text_name(FILE *out, const char *name);
 
 /* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */

@@ -187,3 +187,14 @@ refused 'chunk 2 \(00000002\.chunk\): (open: )?'
 says '^secret\.b2frame: not checked, 11 chunks, .*, 1 not readable$'
 chmod 0 secret.b2frame/chunks.b2frame
 refused '(open: )?'
+rm -r secret.b2frame
+
+# A name cannot forge the line of another frame.
+bloscctl=$B2F_BUILD/bloscctl
+mkdir forged
+cp -r small.b2frame "forged/x
+good.b2frame: ok"
+runs 0 verify -r forged
+says '^forged/x\\x0agood\.b2frame: ok: ok, '
+grep -q '^good' .out && die "a forged line"
+:
