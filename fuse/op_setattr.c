@@ -106,6 +106,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	bool is_plain;
 	int err = fs->read_write ? check_owner(&fs->options, &meta) : -EROFS;
 
+	meta.req = req;
 	meta.by_user = fuse_req_ctx(req)->uid != 0;
 	if (!err)
 		err = fs_view_enter(fs, shown, &node);

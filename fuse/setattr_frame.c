@@ -59,62 +59,48 @@ static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 }
 
 /*
- * The kernel has checked the owner of the index that it last saw.  A user who
- * may write to the directory could have put another user's index there; one who
- * owns both harms only himself.
+ * Changes all files of the frame, so that programs of its users can do without
+ * us.  Meanwhile, and if this ends half-way, the directory lets in only users
+ * who may; the next change of a mode or owner does the rest.  All is done by @fd,
+ * the one look at the index, whose attributes were @before.
  */
-static int check_index(int dirfd, const struct fs_setattr *meta,
-		       const struct stat *index)
+static int set_files(struct fs *fs, int dirfd, int fd,
+		     const struct fs_setattr *meta, const struct stat *before)
 {
-	struct stat dir;
+	bool by_root = !meta->by_user && geteuid() == 0;
+	struct stat now;
+	int err = narrow_dir(fs, dirfd, meta);
 
-	if (!meta->by_user || geteuid() != 0)
-		return 0;
-	if (!sets_owner(meta) &&
-	    !(meta->has_mode && (meta->mode & ~index->st_mode & 07777)))
-		return 0;
-	if (fstat(dirfd, &dir))
-		return -errno;
-	return dir.st_uid == index->st_uid ? 0 : -EPERM;
+	if (!err)
+		err = fs_setattr_file(fs, fd, meta);
+	if (!err && fstat(fd, &now))
+		err = -errno;
+	if (!err)
+		err = b2f_frame_permit_chunks(
+			dirfd, &now, by_root ? (uid_t)-1 : before->st_uid);
+	if (!err)
+		err = set_dir(fs, dirfd, meta);
+	return err;
 }
 
-/* Changes the index in @dirfd; *@before: its attributes until then. */
-static int set_index(struct fs *fs, int dirfd, const struct fs_setattr *meta,
-		     struct stat *before)
+/* Changes the frame in the directory @dirfd. */
+static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
-	int fd, err;
+	struct stat dir, before;
+	int fd, err = 0;
 
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = fstat(fd, before) ? -errno : check_index(dirfd, meta, before);
+	if (fstat(fd, &before) || fstat(dirfd, &dir))
+		err = -errno;
 	if (!err)
-		err = fs_setattr_file(fs, fd, meta);
+		err = fs_setattr_check(fs, meta, &before, &dir);
+	if (!err)
+		err = sets_owner(meta) || meta->has_mode
+			      ? set_files(fs, dirfd, fd, meta, &before)
+			      : fs_setattr_file(fs, fd, meta);
 	close(fd);
-	return err;
-}
-
-/*
- * Changes all files of the frame, so that programs of its users can do without
- * us.  Meanwhile, and if this ends half-way, the directory lets in only users
- * who may; the next change of a mode or owner does the rest.
- */
-static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
-{
-	bool by_root = !meta->by_user && geteuid() == 0;
-	struct stat before;
-	int err;
-
-	if (!sets_owner(meta) && !meta->has_mode)
-		return set_index(fs, dirfd, meta, &before);
-	err = narrow_dir(fs, dirfd, meta);
-	if (!err)
-		err = set_index(fs, dirfd, meta, &before);
-	if (!err)
-		err = b2f_frame_permit_chunks(dirfd, by_root ? (uid_t)-1
-							     : before.st_uid);
-	if (!err)
-		err = set_dir(fs, dirfd, meta);
 	return err;
 }
 
@@ -144,6 +130,18 @@ static int run_single(const struct request *r)
 		       : r->fn(r->arg, r->fd);
 }
 
+/* Can no user but its owner have put the index @fd into @dirfd? */
+static bool is_of_dir(int fd, int dirfd)
+{
+	struct stat index, dir;
+
+	if (geteuid() != 0)
+		return true;
+	return fstat(fd, &index) == 0 && fstat(dirfd, &dir) == 0 &&
+	       (index.st_uid == dir.st_uid ||
+		(dir.st_uid == 0 && !(dir.st_mode & 0022)));
+}
+
 static int run(void *arg, int dirfd)
 {
 	const struct request *r = arg;
@@ -158,7 +156,7 @@ static int run(void *arg, int dirfd)
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
-	err = r->fn(r->arg, fd);
+	err = is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
 	close(fd);
 	return err;
 }

@@ -125,15 +125,14 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 
 /*
  * Gives the chunk files in the directory @dirfd of a sparse frame the owner,
- * the group and the permissions of its index: not x, and its owner can always
+ * the group and the permissions of @index, its index: not x, and its owner can always
  * read them.  Those of another owner than @owner stay as they are ((uid_t)-1:
  * only links of other files), and so does what is no plain file.
  *
- * Returns 0, -ENOENT (it has no index), or an errno that is about the disk, not
- * about permissions.
+ * Returns 0 or an errno that is about the disk, not about permissions.
  */
 B2F_MUST_CHECK
-int b2f_frame_permit_chunks(int dirfd, uid_t owner);
+int b2f_frame_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
 
 /*
  * Deletes the sparse frame @name below @dirfd: its index first, so that it is

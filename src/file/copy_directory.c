@@ -83,12 +83,15 @@ static int finish(struct b2f_copy_target *target, const void *index,
 {
 	struct directory *d = directory_of(target);
 	int fd = b2f_store_dirfd(d->store);
+	struct stat st;
 	int err = b2f_store_replace_index(d->store, index, size, NULL, why);
 
 	if (!err && fchmodat(fd, B2F_INDEX_NAME, d->mode, 0) != 0)
 		err = b2f_why_set(why, -errno, "chmod: %s", strerror(errno));
+	if (!err && fstatat(fd, B2F_INDEX_NAME, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		err = b2f_why_set(why, -errno, "stat: %s", strerror(errno));
 	if (!err)
-		err = b2f_store_permit_chunks(fd, (uid_t)-1);
+		err = b2f_store_permit_chunks(fd, &st, (uid_t)-1);
 	return err;
 }
 

@@ -122,7 +122,7 @@ int b2f_frame_remove(int dirfd, const char *name)
 	return b2f_store_unmake(dirfd, name, NULL);
 }
 
-int b2f_frame_permit_chunks(int dirfd, uid_t owner)
+int b2f_frame_permit_chunks(int dirfd, const struct stat *index, uid_t owner)
 {
-	return b2f_store_permit_chunks(dirfd, owner);
+	return b2f_store_permit_chunks(dirfd, index, owner);
 }

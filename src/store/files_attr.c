@@ -49,6 +49,26 @@ static int judge(int result, const char *what, struct b2f_why *why)
 	return b2f_why_set(why, -errno, "%s: %s", what, strerror(errno));
 }
 
+/*
+ * Root could give files away that way: a user who owns the directory, or may write
+ * to it, can put another user's file in the place of the index.
+ */
+static int check_owner(int dir, const struct stat *index, struct b2f_why *why)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return 0;
+	if (fstat(dir, &st))
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	if (st.st_uid == index->st_uid ||
+	    (st.st_uid == 0 && !(st.st_mode & 0022)))
+		return 0;
+	return b2f_why_set(why, -ESTALE,
+			   "%s and its directory have different owners",
+			   B2F_INDEX_NAME);
+}
+
 static int open_like(int dir, struct like *out, struct b2f_why *why)
 {
 	struct like like = {.fd = -1};
@@ -63,6 +83,8 @@ static int open_like(int dir, struct like *out, struct b2f_why *why)
 	else if (like.fd >= 0 && !S_ISREG(like.st.st_mode))
 		err = b2f_why_set(why, B2F_ECORRUPT, "%s is no plain file",
 				  B2F_INDEX_NAME);
+	if (!err && like.fd >= 0)
+		err = check_owner(dir, &like.st, why);
 	if (err) {
 		close(like.fd);
 		return err;
@@ -294,12 +316,10 @@ static int permit_named(void *arg, int64_t id)
 	return err;
 }
 
-int b2f_store_permit_chunks(int dirfd, uid_t owner)
+int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner)
 {
-	struct permit p = {.dir = dirfd, .owner = owner};
+	struct permit p = {.dir = dirfd, .owner = owner, .index = *index};
 
-	if (fstatat(dirfd, B2F_INDEX_NAME, &p.index, AT_SYMLINK_NOFOLLOW))
-		return -errno;
 	return b2f_files_list(dirfd, permit_named, &p);
 }
 

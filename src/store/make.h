@@ -77,7 +77,7 @@ bool b2f_store_begin_new(struct b2f_store *store);
 
 /* As b2f_frame_permit_chunks(). */
 B2F_MUST_CHECK
-int b2f_store_permit_chunks(int dirfd, uid_t owner);
+int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
 
 /*
  * Deletes the directory @name below @dirfd as b2f_frame_remove() says.

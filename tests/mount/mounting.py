@@ -210,15 +210,15 @@ def signal_at(number, at, call):
 @contextlib.contextmanager
 def while_stopped(mount, request):
     """Runs @request in a thread; what is in the block happens while the daemon,
-    wrapped in signal_at(SIGSTOP), has stopped in it."""
+    wrapped in signal_at(SIGSTOP), has stopped in it, or after it was refused."""
     errors = []
     thread = threading.Thread(target=lambda: errors.append(error_of(request)))
     pathlib.Path("armed").touch()
     thread.start()
     stat = pathlib.Path(f"/proc/{mount.pid}/stat")
     try:
-        wait_until(lambda: stat.read_text().rsplit(") ", 1)[1][0] == "T",
-                   "the daemon to stop")
+        wait_until(lambda: stat.read_text().rsplit(") ", 1)[1][0] == "T" or
+                   not thread.is_alive(), "the daemon to stop")
         yield errors
     finally:
         pathlib.Path("armed").unlink()

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -15,7 +16,8 @@ import sys
 import threading
 import time
 
-from mounting import BUILD, Mount, data, error_of, main, make, wait_until
+from mounting import (BUILD, Mount, data, error_of, main, make, signal_at,
+                      wait_until, while_stopped)
 from scratch import SPARSE
 from users import ALICE, BOB, TEAM, as_user
 
@@ -380,6 +382,81 @@ def test_what_others_can_exchange_is_not_run_as_its_owner():
             os.chmod("mnt/f", mode)
             assert who("mnt/f")[2] & 0o6000 == 0
             os.unlink("mnt/f")
+
+
+def plant(name, source, was):
+    """As whoever may write to its directory: @source is @name now, which is @was."""
+    os.rename(name, was)
+    os.rename(source, name)
+
+
+def test_files_of_a_frame_are_changed_by_one_look_at_its_index():
+    """ALICE puts BOB's index into the place of hers, and hers back while her chmod
+    is at it; a secret of BOB's lies among the chunks."""
+    os.chmod(".", 0o755)
+    os.mkdir("src")
+    os.chmod("src", 0o777)
+    with Mount("src", "mnt", "-o", f"allow_other,{SPARSE},attr_timeout=600",
+               wrap=signal_at(signal.SIGSTOP, 2, "fchmodat")) as m:
+        index, secret = (f"src/f.b2frame/{name}"
+                         for name in ("chunks.b2frame", "000000F1.chunk"))
+        assert as_user(ALICE, ALICE, lambda: touch("mnt/f", 0o644)) == 0
+        shutil.copy(index, "bobs")
+        pathlib.Path(secret).write_text("secret")
+        os.chmod(secret, 0o600)
+        for path in "bobs", secret:
+            os.chown(path, BOB, BOB)
+        # The kernel remembers that it is hers.
+        assert who("mnt/f") == (ALICE, ALICE, 0o644)
+        plant(index, "bobs", "hers")
+        with while_stopped(m, lambda: as_user(ALICE, ALICE, lambda: os.chmod(
+                "mnt/f", 0o600))):
+            plant(index, "hers", "bobs")
+        assert who(secret) == (BOB, BOB, 0o600)
+        assert who("bobs")[:2] == (BOB, BOB)
+
+
+def test_no_file_of_a_commit_becomes_another_users():
+    """ALICE puts a file of root's in the place of her index while she writes."""
+    with setting(SPARSE):
+        index = "src/f.b2frame/chunks.b2frame"
+
+        def write():
+            with open("mnt/f", "wb", buffering=0) as f:
+                f.write(data(300000))
+                os.fsync(f.fileno())
+                plant(index, "roots", "hers")
+                f.write(data(300000))
+                assert error_of(os.fsync, f.fileno())
+                plant(index, "hers", "roots")
+
+        pathlib.Path("roots").touch()
+        os.chmod(".", 0o777)
+        assert as_user(ALICE, ALICE, write) == 0
+        assert {who(path)[0] for path in pathlib.Path("src").rglob("*")} == {
+            ALICE}
+
+
+def test_set_id_bits_of_what_is_not_the_callers():
+    """The group of a file is another one by the time of chmod: ALICE's file with
+    the group of a set-group-id directory."""
+    for small in SPARSE, "small=16k":
+        with setting(small, "attr_timeout=600,suid") as m:
+            name = "src/f.b2frame"
+            assert as_user(ALICE, ALICE, lambda: touch("mnt/f", 0o755)) == 0
+            assert who("mnt/f") == (ALICE, ALICE, 0o755)
+            path = f"{name}/chunks.b2frame" if small == SPARSE else name
+            os.chown(path, ALICE, TEAM)
+            error = as_user(ALICE, ALICE, lambda: os.chmod("mnt/f", 0o2755))
+            assert who(path) == (ALICE, TEAM, 0o755), (error, oct(who(path)[2]))
+            os.chown(path, BOB, BOB)
+            for call in (lambda: os.chmod("mnt/f", 0o4755),
+                         lambda: os.utime("mnt/f", (5, 5))):
+                assert as_user(ALICE, ALICE, call) in (errno.EPERM,
+                                                       errno.ESTALE)
+            assert who(path) == (BOB, BOB, 0o755) and os.stat(path).st_mtime > 5
+            assert m.pid
+        shutil.rmtree("src")
 
 
 def test_owner_by_option():
