@@ -15,8 +15,8 @@
 /* No chunk tells its level, and a writer has to have one. */
 #define CLEVEL 5
 
-/* Blosc 1 decides itself what to split: as 2 does if it is to be read by 1. */
-#define SPLIT_FORWARD 4
+/* Blosc 1 decides itself what to split, by the same rule. */
+#define SPLIT_AUTO 3
 
 static uint8_t codec_of(const struct b2f_chunk_header *h)
 {
@@ -42,7 +42,7 @@ static struct b2f_frame_header header_of(const struct b2f_blp *blp,
 		.chunksize = blp->chunksize,
 		.version = 2,
 		.clevel = CLEVEL,
-		.splitmode = SPLIT_FORWARD,
+		.splitmode = SPLIT_AUTO,
 	};
 
 	if (first) {

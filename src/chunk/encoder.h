@@ -26,13 +26,13 @@
 
 /* When blocks are cut into one stream for each byte of an item. */
 enum b2f_split {
-	/* As B2F_SPLIT_FORWARD. */
+	/* As B2F_SPLIT_AUTO. */
 	B2F_SPLIT_DEFAULT = 0,
 	B2F_SPLIT_ALWAYS = 1,
 	B2F_SPLIT_NEVER = 2,
 	/*
-	 * Where it is likely to pay.  C-Blosc2 3.x makes no difference between
-	 * the two.
+	 * Where it is likely to pay.  C-Blosc2 makes no difference between the
+	 * two, but python-blosc2 2.0.0 opens no frame whose header has the other.
 	 */
 	B2F_SPLIT_AUTO = 3,
 	B2F_SPLIT_FORWARD = 4,

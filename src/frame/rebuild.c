@@ -68,7 +68,7 @@ static int make_header(struct rebuild *r, const struct b2f_chunk_header *first)
 		.codec = first->udcodec,
 		.codec_meta = first->codec_meta,
 		.clevel = 5,
-		.splitmode = B2F_SPLIT_FORWARD,
+		.splitmode = B2F_SPLIT_AUTO,
 		.pipeline = first->pipeline,
 	};
 	if (!b2f_codec_by_code(h->codec))

@@ -15,7 +15,7 @@ struct b2f_settings b2f_settings_default(void)
 		.chunksize = -1,
 		.codec = B2F_CODEC_ZSTD,
 		.clevel = 5,
-		.splitmode = B2F_SPLIT_FORWARD,
+		.splitmode = B2F_SPLIT_AUTO,
 		.filters = {[B2F_SLOTS - 1] = B2F_FILTER_SHUFFLE},
 	};
 }

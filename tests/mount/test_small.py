@@ -136,6 +136,35 @@ def test_the_index_tells_what_is_stored():
             check_stock(path, data)
 
 
+def split_modes(paths):
+    """Of the headers, as C-Blosc2 counts them: 1 always, 4 as Blosc 1."""
+    for path in map(pathlib.Path, paths):
+        if path.is_dir():
+            path /= "chunks.b2frame"
+        with open(path, "rb") as f:
+            yield (f.read(29)[28] & 3) + 1
+
+
+def test_python_blosc2_2_0_0_opens_new_frames():
+    """It knows no split mode 4, which means the same as 3."""
+    pathlib.Path("data").write_bytes(noise(3 * LIMIT))
+    for options in (SMALL,), ("small=0",):
+        with Scratch(*options):
+            name = f"{options[0]}"
+            for n in 0, 9, 3 * LIMIT:
+                pathlib.Path(f"mnt/{name}{n}").write_bytes(noise(n))
+                np.save(f"mnt/{name}{n}.npy", np.arange(n))
+    for form in "sparse", "contiguous":
+        bloscctl("compress", f"--format={form}", "-o", f"src/{form}.b2frame",
+                 "data")
+    os.mkdir("src/lost.b2frame")
+    shutil.copy("src/sparse.b2frame/00000000.chunk", "src/lost.b2frame")
+    bloscctl("repair", "-o", "src/found.b2frame", "src/lost.b2frame")
+    shutil.rmtree("src/lost.b2frame")
+    paths = [*pathlib.Path("src").iterdir()]
+    assert len(paths) == 15 and {*split_modes(paths)} == {3}
+
+
 def test_arrays():
     """They are directories from the start if their header says so."""
     rng = np.random.default_rng(2)
