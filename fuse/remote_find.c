@@ -33,6 +33,8 @@ struct look {
 	/* What is known of that. */
 	bool has_version;
 	struct b2f_remote_stat version;
+	/* It was a frame when it was looked up before. */
+	bool was_frame;
 };
 
 /* Asks for the version, unless the listing has told it. */
@@ -88,28 +90,37 @@ static int make_plain(const struct look *l, enum fs_remote_kind kind,
 	return 0;
 }
 
+/* What a listing of it has begun with: nothing, chunks, or something else. */
+struct remains {
+	bool has_other;
+};
+
 static int note_remains(void *arg, const struct b2f_remote_entry *entry)
 {
-	bool *are = arg;
+	struct remains *found = arg;
 
-	*are = !entry->is_dir && b2f_part_of(entry->name) == B2F_PART_CHUNK;
-	return *are ? 0 : 1;
+	found->has_other = entry->is_dir ||
+			   b2f_part_of(entry->name) != B2F_PART_CHUNK;
+	return found->has_other;
 }
 
 /*
- * What has no index is a directory; but chunks alone, below a name of a frame, are of
- * one that was never committed, or is removed.  That is no name.
+ * What has no index is a directory; but below a name of a frame chunks alone are of one
+ * that was never committed, or is removed, and nothing at all is what was removed.
+ * That is no name.
  */
 static int make_dir(const struct look *l, struct fs_remote_node **out)
 {
-	bool are = false;
-	int err = l->name->stem ? b2f_remote_list(l->fs->remote->place, l->path,
-						  note_remains, &are)
-				: 0;
+	struct remains found = {.has_other = false};
+	int err;
 
+	if (!l->name->stem && !l->was_frame)
+		return make_plain(l, FS_REMOTE_DIR, out);
+	err = b2f_remote_list(l->fs->remote->place, l->path, note_remains,
+			      &found);
 	if (err < 0)
 		return err;
-	return are ? -ENOENT : make_plain(l, FS_REMOTE_DIR, out);
+	return found.has_other ? make_plain(l, FS_REMOTE_DIR, out) : -ENOENT;
 }
 
 /* Makes a node of what @l->path is now. */
@@ -171,6 +182,7 @@ static int find_node(struct look *l, struct fs_remote_node **out)
 		*out = node;
 		return 0;
 	}
+	l->was_frame = node && node->kind == FS_REMOTE_FRAME;
 	if (node)
 		fs_remote_node_put(r, node, 1);
 	if (is < 0)

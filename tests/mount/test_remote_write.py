@@ -281,6 +281,26 @@ def test_chunks_without_an_index_are_no_file():
         assert download(client, "new.b2frame") == data(SIZE, 9)
 
 
+def test_a_frame_that_others_remove_is_no_directory():
+    """The listing that has its name is older."""
+    with s3() as (_, client):
+        put_frame(client, "x")
+        save(data(SIZE), "local", chunksize=CHUNK)
+        client.put_tree("local", "bucket/d/plain")
+        client.put("bucket/d/dir/file", b"1")
+        with RemoteMount("s3://bucket/d", "-o",
+                         "attr_timeout=60,entry_timeout=0,refresh=0"):
+            for name in "x", "plain":
+                assert os.stat(f"mnt/{name}").st_size == SIZE
+            assert os.path.isdir("mnt/dir")
+            for key in keys(client):
+                if "/dir/" not in key:
+                    client.delete(f"bucket/{key}")
+            for name in "x", "plain":
+                assert error_of(os.stat, f"mnt/{name}") == errno.ENOENT, name
+            assert os.path.isdir("mnt/dir")
+
+
 def test_many_threads_write():
     with s3() as (_, client):
         put_frame(client, content=bytes(SIZE))
