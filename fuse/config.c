@@ -111,6 +111,8 @@ static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 		return refuse("blocksize", "more than a chunk", reason);
 	if (o->refresh_s > 86400)
 		return refuse("refresh", "up to a day", reason);
+	if (o->retry_s > 86400)
+		return refuse("retry", "up to a day", reason);
 	if (o->cachedirsize && !o->cachedir)
 		return refuse("cachedirsize", "without cachedir", reason);
 	if (o->source && !b2f_remote_is_url(o->source) && url_option(o))

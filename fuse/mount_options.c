@@ -141,6 +141,7 @@ static struct fs_options defaults(void)
 		.entry_timeout_s = 1,
 		.commit = 5,
 		.refresh_s = 5,
+		.retry_s = 180,
 		.codec = new_files.codec,
 		.clevel = new_files.clevel,
 		.chunksize = 1 << 20,

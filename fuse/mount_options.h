@@ -111,6 +111,7 @@ struct fs_options {
 	bool no_sign_request;
 	/* Seconds until an index is asked for again. */
 	int64_t refresh_s;
+	int64_t retry_s;
 	/* Where stored bytes are kept, and how many; NULL: nowhere. */
 	char *cachedir;
 	int64_t cachedirsize;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote_source.c - SOURCE as a URL: who asks, what is there, and what is shown of it */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,8 @@ static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		.no_proxy = way.no_proxy,
 		.ca_file = way.ca_file,
 		.refresh_ms = (unsigned int)r->refresh_ms,
+		.retry_ms = o->retry_s ? (unsigned int)o->retry_s * 1000
+				       : UINT_MAX,
 		.ahead_bytes = fs->config.runtime.cache_bytes / 4,
 		.cache_dir = o->cachedir,
 		.cache_bytes = (uint64_t)o->cachedirsize,

@@ -97,6 +97,7 @@ static const char options[] =
 	"  pathstyle             the bucket in the path, not in the host's name\n"
 	"  no_sign_request       ask as anyone, whatever keys there are\n"
 	"  refresh=S             until an index is asked for again (5)\n"
+	"  retry=S               wait so long for a server that fails (180)\n"
 	"  cachedir=DIR          keep what came, for the next mount too\n"
 	"  cachedirsize=SIZE     so much of it (10g)\n"
 	"daemon\n"

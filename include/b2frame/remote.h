@@ -73,11 +73,15 @@ struct b2f_remote_options {
 	 */
 	unsigned int answer_ms;
 	/*
-	 * How often a request is made again after an error that may pass; 0: 5.
-	 * UINT_MAX: never.
+	 * For how long a request is made again after errors that may pass, ms; 0:
+	 * 180,000.  UINT_MAX: never.  A server that has never answered is not waited
+	 * for beyond 5,000.
 	 */
-	unsigned int retries;
-	/* Before the first time, ms; twice as long before each further one. 0: 100. */
+	unsigned int retry_ms;
+	/*
+	 * Before the first time, ms, half of it by chance; twice as long before each
+	 * further one, up to 10,000.  0: 100.
+	 */
 	unsigned int backoff_ms;
 	/* At a time; 0: 32, so that chunks of some 100 KiB fill a link of 100 MB/s. */
 	unsigned int connections;

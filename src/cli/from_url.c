@@ -73,6 +73,7 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 			.proxy = way.proxy,
 			.no_proxy = way.no_proxy,
 			.ca_file = way.ca_file,
+			.retry_ms = way.retry_ms,
 			.cache_dir = cache.dir,
 			.cache_bytes = cache.max_bytes,
 		};

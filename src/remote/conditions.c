@@ -241,15 +241,13 @@ static int try_once(struct b2f_remote *remote, const char *path,
 static int probe(struct b2f_remote *remote, const char *path,
 		 struct b2f_why *why)
 {
-	unsigned int retries = b2f_http_options_of(remote->http)->retries;
-	int err = -EAGAIN, last_err = 0;
+	struct b2f_http_tries tries = {.n = 0};
+	int err, last_err = 0;
 
-	for (unsigned int try = 0; try <= retries && err == -EAGAIN; try++) {
-		if (try)
-			b2f_put_pause(remote, try);
+	do {
 		*why = (struct b2f_why){""};
 		err = try_once(remote, path, why, &last_err);
-	}
+	} while (err == -EAGAIN && b2f_http_try_again(remote->http, &tries));
 	return err == -EAGAIN ? last_err : err;
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <utlist.h>
 
 #include "base/checked.h"
@@ -16,6 +17,9 @@
 
 /* No pause is longer, ms. */
 #define PAUSE_MAX_MS 10000
+
+/* How long a server is waited for that has never answered, ms. */
+#define COLD_MS 5000
 
 /* Handles that wait for the next request. */
 #define SPARE_MAX 32
@@ -33,7 +37,9 @@ struct b2f_http {
 	struct b2f_http_request *paused;
 	CURL *spare[SPARE_MAX];
 	unsigned int nspare;
-	unsigned int seed;
+	/* Anything has ever been answered. */
+	atomic_bool has_answered;
+	atomic_uint seed;
 	atomic_ullong requests;
 	atomic_ullong retries;
 	atomic_ullong received;
@@ -116,32 +122,65 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	atomic_fetch_add(&http->requests, 1);
 }
 
-/*
- * Half of the pause is by chance, so that clients that failed together do not come
- * again together.
- */
-static uint64_t pause_ms(struct b2f_http *http, struct b2f_http_request *r)
+/* Not so good a chance, but one that is the same in no two programs. */
+static uint64_t draw(struct b2f_http *http, uint64_t below)
 {
-	uint64_t ms = (uint64_t)http->options.backoff_ms
-		      << (r->nretries < 16 ? r->nretries : 16);
+	unsigned int seed = atomic_fetch_add(&http->seed, 0x9e3779b9);
 
-	ms = b2f_min_u64(ms, PAUSE_MAX_MS);
-	return ms / 2 + (uint64_t)rand_r(&http->seed) % (ms / 2 + 1);
+	return (uint64_t)rand_r(&seed) % below;
 }
 
-static void pause_request(struct b2f_http *http, struct b2f_http_request *r)
+int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries)
 {
-	r->due_ns = b2f_monotonic_ns() + pause_ms(http, r) * 1000000;
-	r->nretries++;
+	uint64_t now = b2f_monotonic_ns(), limit_ms = http->options.retry_ms;
+	unsigned int twice = tries->n < 16 ? tries->n : 16;
+	uint64_t ms = (uint64_t)http->options.backoff_ms << twice;
+
+	if (!atomic_load(&http->has_answered))
+		limit_ms = b2f_min_u64(limit_ms, COLD_MS);
+	/* Clients that failed together do not come again together. */
+	ms = b2f_min_u64(ms, PAUSE_MAX_MS);
+	ms = ms / 2 + draw(http, ms / 2 + 1);
+	if (tries->n++ == 0)
+		tries->begun_ns = now;
+	return (now - tries->begun_ns) / 1000000 + ms > limit_ms ? -1
+								 : (int64_t)ms;
+}
+
+bool b2f_http_try_again(struct b2f_http *http, struct b2f_http_tries *tries)
+{
+	int64_t ms = b2f_http_pause_ms(http, tries);
+
+	if (ms < 0)
+		return false;
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000,
+				     .tv_nsec = ms % 1000 * 1000000},
+		  NULL);
+	return true;
+}
+
+static void pause_request(struct b2f_http *http, struct b2f_http_request *r,
+			  int64_t ms)
+{
+	r->due_ns = b2f_monotonic_ns() + (uint64_t)ms * 1000000;
 	atomic_fetch_add(&http->retries, 1);
 	put_easy(http, r);
 	set_state(http, r, B2F_HTTP_PAUSED);
 	DL_APPEND(http->paused, r);
 }
 
+/* A host that was never there has a name that is wrong. */
+static bool may_pass(struct b2f_http *http, const struct b2f_http_request *r)
+{
+	return b2f_http_reply_may_pass(r) &&
+	       (r->reply.err != -EHOSTUNREACH ||
+		atomic_load(&http->has_answered));
+}
+
 static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
 {
 	struct b2f_http_request *r = NULL;
+	int64_t ms = -1;
 
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&r);
 	b2f_http_reply_end(r, code);
@@ -149,9 +188,12 @@ static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
 	atomic_fetch_add(&http->sent, r->nsent);
 	curl_multi_remove_handle(http->multi, easy);
 	DL_DELETE(http->running, r);
-	if (!r->spec.once && r->nretries < http->options.retries &&
-	    b2f_http_reply_may_pass(r) && !is_dropped(http, r))
-		pause_request(http, r);
+	if (r->reply.status)
+		atomic_store(&http->has_answered, true);
+	if (!r->spec.once && may_pass(http, r) && !is_dropped(http, r))
+		ms = b2f_http_pause_ms(http, &r->tries);
+	if (ms >= 0)
+		pause_request(http, r, ms);
 	else
 		finish(http, r);
 }
@@ -273,7 +315,7 @@ int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
 		return -ENOMEM;
 	}
 	http->options = *options;
-	http->seed = (unsigned int)b2f_monotonic_ns();
+	atomic_init(&http->seed, (unsigned int)b2f_monotonic_ns());
 	pthread_mutex_init(&http->lock, NULL);
 	http->multi = curl_multi_init();
 	if (http->multi) {

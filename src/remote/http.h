@@ -42,7 +42,7 @@ struct b2f_http_options {
 	unsigned int connect_ms;
 	unsigned int stall_ms;
 	unsigned int answer_ms;
-	unsigned int retries;
+	unsigned int retry_ms;
 	unsigned int backoff_ms;
 	unsigned int connections;
 };
@@ -163,6 +163,21 @@ uint8_t *b2f_http_take_body(struct b2f_http_request *request);
 
 /* What it was made with. */
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http);
+
+/*
+ * Attempts at something that fails with what may pass: as often as there is time for.
+ * Zero-initialize it.
+ */
+struct b2f_http_tries {
+	uint64_t begun_ns;
+	unsigned int n;
+};
+
+/* How long to pause before the next one, ms, half of it by chance; -1: no more. */
+int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries);
+
+/* Pauses; false: there is to be no other one. */
+bool b2f_http_try_again(struct b2f_http *http, struct b2f_http_tries *tries);
 
 struct b2f_remote_counts b2f_http_counts(const struct b2f_http *http);
 

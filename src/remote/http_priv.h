@@ -38,7 +38,7 @@ struct b2f_http_request {
 	pthread_cond_t changed;
 	/* All below: the thread's until it is done, then the caller's. */
 	CURL *easy;
-	unsigned int nretries;
+	struct b2f_http_tries tries;
 	uint64_t due_ns;
 	/* Of this attempt: when it had a connection, or 0; and that it had two. */
 	uint64_t begun_ns;

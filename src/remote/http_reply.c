@@ -457,6 +457,7 @@ static bool err_may_pass(const struct b2f_http_request *r)
 	case ETIMEDOUT:
 	case ECONNRESET:
 	case ECONNREFUSED:
+	case EHOSTUNREACH:
 		return true;
 	case EBUSY:
 	case EIO:

@@ -201,17 +201,14 @@ static int conclude(const struct b2f_put *put, int err, struct b2f_why *why)
 
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
 {
-	const struct b2f_http_options *options =
-		b2f_http_options_of(put->remote->http);
+	struct b2f_http_tries tries = {.n = 0};
 	struct b2f_why last = {""};
-	int err = -EAGAIN;
+	int err;
 
-	for (unsigned int try = 0; try <= options->retries && err == -EAGAIN;
-	     try++) {
-		if (try)
-			b2f_put_pause(put->remote, try);
+	do
 		err = attempt(put, &last);
-	}
+	while (err == -EAGAIN &&
+	       b2f_http_try_again(put->remote->http, &tries));
 	err = conclude(put, err == -EAGAIN ? put->err : err, &last);
 	if (err && why)
 		*why = last;

@@ -61,8 +61,9 @@ static int start_http(struct b2f_remote *remote,
 		.connect_ms = or_default(o->connect_ms, 10000),
 		.stall_ms = or_default(o->stall_ms, 30000),
 		.answer_ms = or_default(o->answer_ms, 60000),
-		.retries = o->retries == UINT_MAX ? 0
-						  : or_default(o->retries, 5),
+		.retry_ms = o->retry_ms == UINT_MAX
+				    ? 0
+				    : or_default(o->retry_ms, 180000),
 		.backoff_ms = or_default(o->backoff_ms, 100),
 		.connections = or_default(o->connections, 32),
 	};

@@ -65,15 +65,11 @@ static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
 int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal,
 		    struct b2f_why *why)
 {
-	unsigned int retries = b2f_http_options_of(remote->http)->retries;
+	struct b2f_http_tries tries = {.n = 0};
 	bool sent = false;
-	int err = 0;
+	int err, now;
 
-	for (unsigned int try = 0; try <= retries; try++) {
-		int now;
-
-		if (try)
-			b2f_put_pause(remote, try);
+	do {
 		err = ask(remote, removal, &sent, why);
 		if (!err || !sent)
 			return err;
@@ -83,6 +79,6 @@ int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal
 		/* It is the version that the server says it is not. */
 		if (err == -ESTALE)
 			return -EAGAIN;
-	}
+	} while (b2f_http_try_again(remote->http, &tries));
 	return err;
 }

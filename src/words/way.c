@@ -3,6 +3,7 @@
 #include "words/way.h"
 
 #include <stddef.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -28,6 +29,19 @@ static const char *proxy_to(const char *url)
 	return first_of(strncasecmp(url, "http:", 5) == 0 ? plain : tls);
 }
 
+/* No more than a day; what is no number is none. */
+static unsigned int retry_ms(void)
+{
+	static const char *const names[] = {"BLOSCCTL_RETRY", NULL};
+	const char *text = first_of(names);
+	char *end = NULL;
+	double s = text ? strtod(text, &end) : 0;
+
+	if (!text || *end || !(s >= 0) || s > 86400)
+		return 0;
+	return s < 0.001 ? UINT_MAX : (unsigned int)(s * 1000);
+}
+
 struct b2f_way b2f_way_to(const char *url, const char *endpoint)
 {
 	static const char *const without[] = {"no_proxy", "NO_PROXY", NULL};
@@ -41,5 +55,6 @@ struct b2f_way b2f_way_to(const char *url, const char *endpoint)
 		.proxy = proxy_to(server),
 		.no_proxy = first_of(without),
 		.ca_file = first_of(files),
+		.retry_ms = retry_ms(),
 	};
 }

@@ -5,7 +5,8 @@
  * As curl(1) takes them: http_proxy (in small letters only, as a server program's
  * HTTP_PROXY is the header of a client), https_proxy or HTTPS_PROXY, else all_proxy
  * or ALL_PROXY; no_proxy or NO_PROXY; and the file of certificates AWS_CA_BUNDLE,
- * CURL_CA_BUNDLE or SSL_CERT_FILE.  An empty variable is none.
+ * CURL_CA_BUNDLE or SSL_CERT_FILE; for how many seconds bloscctl asks it again,
+ * BLOSCCTL_RETRY.  An empty variable is none.
  *
  * Layer: words, below both programs.  Threads: main only, before there are others.
  */
@@ -19,6 +20,11 @@ struct b2f_way {
 	/* Hosts that are reached without it, with commas between them; "*": all. */
 	const char *no_proxy;
 	const char *ca_file;
+	/*
+	 * For how long bloscctl asks again, ms; 0: as the library does; UINT_MAX: not
+	 * at all.
+	 */
+	unsigned int retry_ms;
 };
 
 /* To the server of @url; of an s3:// URL that is @endpoint, or NULL: AWS. */

@@ -13,6 +13,8 @@ from mounting import BUILD, Mount
 from proxy import Proxy
 from s3_server import ENV, Client, given_or_new
 
+os.environ.setdefault("BLOSCCTL_RETRY", "2")
+
 ARRAY = np.arange(300 * 200, dtype="f8").reshape(300, 200)
 
 
@@ -45,7 +47,8 @@ class RemoteMount(Mount):
     """One whose connections stay open."""
 
     def __init__(self, url, *options, at="mnt"):
-        super().__init__(url, at, *options)
+        # A server that is to fail does so for ever.
+        super().__init__(url, at, "-o", "retry=2", *options)
 
     def open_fds(self):
         def is_socket(fd):
@@ -58,7 +61,7 @@ class RemoteMount(Mount):
 
 def refused(*args, env=None):
     """The one line that bloscfs says of a mount that fails, and its status."""
-    run = subprocess.run([BUILD / "bloscfs", "-f", *args, "mnt"],
+    run = subprocess.run([BUILD / "bloscfs", "-f", "-o", "retry=2", *args, "mnt"],
                          capture_output=True, text=True, check=False,
                          env=env, timeout=120)
     assert run.stderr.count("\n") == 1, run.stderr

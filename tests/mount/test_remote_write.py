@@ -4,6 +4,7 @@
 import concurrent.futures
 import contextlib
 import errno
+import mmap
 import os
 import pathlib
 import re
@@ -441,6 +442,37 @@ def test_a_load_balancer_that_asks_twice_loses_nothing():
             assert read("mnt/new") == data(SIZE // 2)
             assert read("mnt/y") == data(SIZE // 2)
             assert sorted(os.listdir("mnt")) == ["new", "x", "y"]
+
+
+def test_a_server_that_is_away_for_a_while_is_waited_for():
+    """Three seconds of it: the mount, a reader, a writer, and the unmount."""
+    class Away:
+        def __call__(self, _):
+            return status(503) if time.monotonic() < self.until else None
+
+        def go(self):
+            self.until = time.monotonic() + 3
+
+    with s3() as (way, client):
+        put_frame(client)
+        way.fault = away = Away()
+        away.go()
+        with RemoteMount("s3://bucket/d", "-o", "retry=60"):
+            away.go()
+            assert read("mnt/x") == data(SIZE)
+            away.go()
+            pathlib.Path("mnt/y").write_bytes(data(SIZE, 2))
+            fd = os.open("mnt/x", os.O_RDWR)
+            os.pwrite(fd, b"end", SIZE)
+            away.go()
+            os.close(fd)
+            with open("mnt/y", "r+b") as f, \
+                    mmap.mmap(f.fileno(), 0) as memory:
+                memory[:5] = b"begin"
+                away.go()
+        away.until = 0
+        assert download(client, "x.b2frame") == data(SIZE) + b"end"
+        assert download(client, "y.b2frame") == b"begin" + data(SIZE, 2)[5:]
 
 
 def kill_while_writing(client, mount, seconds):

@@ -48,7 +48,7 @@ static unsigned int count(struct server *server)
 static struct b2f_remote *connect_to(const struct server *server)
 {
 	const struct b2f_remote_options options = {.log = &watching,
-						   .retries = 3,
+						   .retry_ms = 80,
 						   .backoff_ms = 2,
 						   .stall_ms = 1000,
 						   .refresh_ms = 60000};

@@ -86,7 +86,7 @@ static int connect_to(const struct race *race, struct b2f_remote **out)
 		.endpoint = race->endpoint,
 		.access_key = race->access,
 		.secret_key = race->secret,
-		.retries = 8,
+		.retry_ms = 2000,
 		.backoff_ms = 2,
 		.refresh_ms = 1,
 	};

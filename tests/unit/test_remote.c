@@ -156,7 +156,7 @@ Test(remote, what_does_not_pass_is_told)
 Test(remote, server_that_says_nothing_times_out)
 {
 	const struct b2f_remote_options options = {.log = &watching,
-						   .retries = UINT_MAX,
+						   .retry_ms = UINT_MAX,
 						   .stall_ms = 1000};
 	struct scene s = scene_open(false);
 
@@ -171,7 +171,7 @@ Test(remote, server_that_drips_holds_no_reader_for_ever)
 {
 	struct scene s = scene_open(false);
 	const struct b2f_remote_options options = {.log = &watching,
-						   .retries = UINT_MAX,
+						   .retry_ms = UINT_MAX,
 						   .answer_ms = 1000};
 	struct b2f_remote_stat st;
 	struct b2f_remote *hasty = NULL;
@@ -194,7 +194,7 @@ Test(remote, server_that_drips_holds_no_reader_for_ever)
 Test(remote, no_server_is_told)
 {
 	const struct b2f_remote_options options = {.log = &watching,
-						   .retries = UINT_MAX};
+						   .retry_ms = UINT_MAX};
 	struct b2f_remote_stat st;
 	struct b2f_remote *remote = NULL;
 
@@ -282,7 +282,7 @@ Test(remote, server_without_etags_is_read_by_time)
 Test(remote, time_that_is_not_over_tells_no_version)
 {
 	const struct b2f_remote_options options = {.log = &watching,
-						   .retries = UINT_MAX};
+						   .retry_ms = UINT_MAX};
 	const struct b2f_remote_options defaults = {.log = &watching};
 	struct scene s = scene_open(true);
 	struct timespec now[2];

@@ -382,8 +382,9 @@ Test(remote_rename, chunks_without_an_index_are_swept_if_nothing_else_is_there)
 	cr_assert_eq(b2f_remote_sweep(remote, "x", 3600, false, &found), 0);
 	cr_assert_eq(found.nyoung, NCHUNKS);
 	/* Without an answer about the index, there may be one. */
-	(void)server_ask(&s.server, "when HEAD chunks.b2frame 4 status 503");
+	(void)server_ask(&s.server, "when HEAD chunks.b2frame 1000 status 503");
 	cr_assert_lt(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
+	(void)server_ask(&s.server, "forget");
 	cr_assert_eq(server_tell(&s.server, "objects"), NCHUNKS);
 	cr_assert_eq(b2f_remote_put(remote, "x/other", "o", 1, NULL, NULL), 0);
 	cr_assert_lt(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
