@@ -58,12 +58,13 @@ static void separate(const struct info *o)
 	*o->first = false;
 }
 
-static int print_text(const struct info *o, struct b2f_frame *frame)
+static int print_text(const struct info *o, const struct cli_at *at,
+		      struct b2f_frame *frame)
 {
 	int err = 0, meta_err = 0;
 
 	separate(o);
-	cli_info_summary(frame);
+	cli_info_summary(at, frame);
 	if (o->meta)
 		meta_err = cli_info_metas(frame);
 	if (o->chunks)
@@ -71,12 +72,13 @@ static int print_text(const struct info *o, struct b2f_frame *frame)
 	return err ? err : meta_err;
 }
 
-static int print_json(const struct info *o, struct b2f_frame *frame)
+static int print_json(const struct info *o, const struct cli_at *at,
+		      struct b2f_frame *frame)
 {
 	char *text = NULL;
 	int err;
 
-	err = cli_info_json(frame, o->chunks, &text);
+	err = cli_info_json(at, frame, o->chunks, &text);
 	cli_message_explain(b2f_frame_label(frame), err);
 	if (text)
 		cli_json_print_text(text);
@@ -124,7 +126,8 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 	err = cli_frames_open(&how, &operand->at, &frame);
 	if (err)
 		return err;
-	err = o->common.json ? print_json(o, frame) : print_text(o, frame);
+	err = o->common.json ? print_json(o, &operand->at, frame)
+			     : print_text(o, &operand->at, frame);
 	b2f_frame_close(frame);
 	return err;
 }

@@ -3,6 +3,7 @@
 #include "cli/in_store.h"
 
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,39 +12,68 @@
 #define SUFFIX ".b2d"
 #define EMBED  "embed.b2e"
 
-static bool is_store(const char *dir)
+/* Has the directory @fd, or one that it is in, the name of a store? */
+static bool is_called_so(int fd)
 {
-	size_t n = strlen(dir), suffix = sizeof(SUFFIX) - 1;
-	char *embed = NULL;
-	bool is;
+	size_t suffix = sizeof(SUFFIX) - 1;
+	char link[40], path[PATH_MAX], *save = NULL, *name;
+	ssize_t n;
+	bool is = false;
 
-	if (n > suffix && strcmp(dir + n - suffix, SUFFIX) == 0)
-		return true;
-	if (asprintf(&embed, "%s/" EMBED, dir) < 0)
-		return false;
-	is = access(embed, F_OK) == 0;
-	free(embed);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	for (name = strtok_r(path, "/", &save); name && !is;
+	     name = strtok_r(NULL, "/", &save)) {
+		size_t len = strlen(name);
+
+		is = len > suffix && strcmp(name + len - suffix, SUFFIX) == 0;
+	}
 	return is;
 }
 
-bool cli_in_store(const char *path)
+/* Has the directory @fd, or one that it is in, what only a store has? */
+static bool has_embedded(int fd)
 {
-	char *copy = strdup(path), *dir = NULL;
-	bool is = false;
+	struct stat here, above;
+	bool has = false;
 
-	/* "x/" is in the directory that x is in. */
-	if (copy)
-		dir = realpath(dirname(copy), NULL);
-	while (dir && !is) {
-		char *slash = strrchr(dir, '/');
+	fd = cli_at_open_below(fd, "", O_PATH);
+	while (fd >= 0 && !has) {
+		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		bool more = up >= 0 && fstat(fd, &here) == 0 &&
+			    fstat(up, &above) == 0 &&
+			    (here.st_dev != above.st_dev ||
+			     here.st_ino != above.st_ino);
 
-		is = is_store(dir);
-		if (!slash || slash[1] == '\0')
-			break;
-		/* "/" stays. */
-		slash[slash == dir] = '\0';
+		has = faccessat(fd, EMBED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		close(fd);
+		if (!more && up >= 0)
+			close(up);
+		fd = more ? up : -1;
 	}
-	free(dir);
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+/* The directory of what the user named: "x/" is in the one that x is in. */
+static int open_named(const char *name)
+{
+	char *copy = strdup(name);
+	struct cli_at dir = cli_at_path(copy ? dirname(copy) : "");
+	int fd = copy ? cli_at_open(&dir, O_PATH | O_DIRECTORY) : -1;
+
 	free(copy);
+	return fd;
+}
+
+bool cli_in_store(const struct cli_at *at)
+{
+	int fd = cli_at_is_named(at) ? open_named(at->name) : at->dir;
+	bool is = fd >= 0 && (is_called_so(fd) || has_embedded(fd));
+
+	if (fd >= 0 && fd != at->dir)
+		close(fd);
 	return is;
 }

@@ -12,7 +12,9 @@
 
 #include <stdbool.h>
 
-/* Is @path, which need not exist, below the directory of a store? */
-bool cli_in_store(const char *path);
+#include "cli/at.h"
+
+/* Is @at, which need not exist, below the directory of a store? */
+bool cli_in_store(const struct cli_at *at);
 
 #endif

@@ -212,11 +212,11 @@ static void put_array(const struct b2f_frame *frame)
 }
 
 /* Items of a column are no rows any more after these were deleted. */
-static void put_table(const struct b2f_frame *frame)
+static void put_table(const struct cli_at *at, const struct b2f_frame *frame)
 {
 	struct cli_table table;
 
-	if (!cli_info_table(frame, &table))
+	if (!cli_info_table(at, frame, &table))
 		return;
 	put_field("table");
 	printf("a column of a CTable of %" PRIu64 " rows", table.nrows);
@@ -311,7 +311,7 @@ static void put_kind(const struct b2f_frame *frame)
 }
 
 /* What a person looks for first: what it is, how large, may it be changed? */
-void cli_info_summary(struct b2f_frame *frame)
+void cli_info_summary(const struct cli_at *at, struct b2f_frame *frame)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 
@@ -323,7 +323,7 @@ void cli_info_summary(struct b2f_frame *frame)
 		put_array(frame);
 	if (b2f_frame_tensor(frame))
 		put_tensor(b2f_frame_tensor(frame));
-	put_table(frame);
+	put_table(at, frame);
 	put_sizes(info);
 	put_writable(frame);
 	put_storage(info);

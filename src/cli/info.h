@@ -8,9 +8,10 @@
 #define B2F_CLI_INFO_H
 
 #include "b2frame/frame.h"
+#include "cli/at.h"
 
-/* What the index says. */
-void cli_info_summary(struct b2f_frame *frame);
+/* What the index of @frame, which is at @at, says. */
+void cli_info_summary(const struct cli_at *at, struct b2f_frame *frame);
 
 /*
  * One line per chunk, each printed as soon as its head is read.  Returns 0, or
@@ -25,7 +26,8 @@ int cli_info_chunks(struct b2f_frame *frame);
  * made *@out even so; the causes are logged.
  */
 B2F_MUST_CHECK
-int cli_info_json(struct b2f_frame *frame, bool chunks, char **out);
+int cli_info_json(const struct cli_at *at, struct b2f_frame *frame,
+		  bool chunks, char **out);
 
 /* Metalayers and vlmetalayers.  Returns as cli_info_chunks(). */
 B2F_MUST_CHECK

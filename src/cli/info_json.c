@@ -49,7 +49,8 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
  * Puts the values into @text; without memory it stays as it is.  15 digits: all
  * that a number which was written with fewer needs to stay what it was.
  */
-static char *with_values(const struct b2f_frame *frame, char *text)
+static char *with_values(const struct cli_at *at,
+			 const struct b2f_frame *frame, char *text)
 {
 	json_t *object = json_loads(text, 0, NULL);
 	struct cli_table table;
@@ -59,7 +60,7 @@ static char *with_values(const struct b2f_frame *frame, char *text)
 		return text;
 	set_meta_values(json_object_get(object, "metalayers"), frame);
 	set_vlmeta_values(json_object_get(object, "vlmetalayers"), frame);
-	if (cli_info_table(frame, &table))
+	if (cli_info_table(at, frame, &table))
 		json_object_set_new(
 			object, "table",
 			json_pack("{s:I, s:I}", "rows", (json_int_t)table.nrows,
@@ -72,12 +73,13 @@ static char *with_values(const struct b2f_frame *frame, char *text)
 	return more;
 }
 
-int cli_info_json(struct b2f_frame *frame, bool chunks, char **out)
+int cli_info_json(const struct cli_at *at, struct b2f_frame *frame,
+		  bool chunks, char **out)
 {
 	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 	int err = b2f_frame_describe(frame, chunks, out);
 
 	if (*out && info->nmeta + info->nvlmeta > 0)
-		*out = with_values(frame, *out);
+		*out = with_values(at, frame, *out);
 	return err;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "b2frame/table.h"
-#include "cli/kind.h"
 #include "cli/pack_path.h"
 
 /* The path of _meta of the table that the column @path is of, or NULL. */
@@ -25,12 +24,12 @@ static char *meta_path(const char *path)
 }
 
 static int open_in_pack(const struct b2f_frame_options *options,
-			const char *file, const char *key,
+			const struct cli_at *file, const char *key,
 			struct b2f_frame **out)
 {
 	struct b2f_pack *pack = NULL;
 	size_t entry = 0;
-	int err = b2f_pack_open(options, AT_FDCWD, file, &pack);
+	int err = b2f_pack_open(options, file->dir, file->name, &pack);
 
 	if (!err)
 		err = b2f_pack_find(pack, key, &entry);
@@ -40,39 +39,72 @@ static int open_in_pack(const struct b2f_frame_options *options,
 	return err;
 }
 
-static int open_meta(const char *path, struct b2f_frame **out)
+/* Of a column that the user named, or what is called as one. */
+static int open_named(const char *column, struct b2f_frame **out)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
+	char *path = meta_path(column), *file;
+	struct cli_at store;
 	const char *key;
-	char *file;
 	int err;
 
-	/* On a server it would cost requests. */
-	if (cli_kind_of(path) == CLI_KIND_URL)
+	if (!path)
 		return -ENOENT;
 	file = cli_pack_path_split(path, false, &key);
-	err = file ? open_in_pack(&quiet, file, key, out)
-		       : b2f_frame_open(&quiet, AT_FDCWD, path, out);
-
+	if (file)
+		store = cli_at_path(file);
+	err = file ? open_in_pack(&quiet, &store, key, out)
+		   : b2f_frame_open(&quiet, AT_FDCWD, path, out);
 	free(file);
+	free(path);
 	return err;
 }
 
-bool cli_info_table(const struct b2f_frame *frame, struct cli_table *out)
+/* Of a column in the directory at->dir: beside that. */
+static int open_beside(const struct cli_at *at, struct b2f_frame **out)
+{
+	const struct b2f_frame_options quiet = {.nofollow = true};
+	size_t table;
+
+	return b2f_table_has_column(at->path, &table)
+		       ? b2f_frame_open(&quiet, at->dir, "../" B2F_TABLE_META,
+					out)
+		       : -ENOENT;
+}
+
+static int open_meta(const struct cli_at *at, struct b2f_frame **out)
+{
+	const struct b2f_frame_options quiet = {.nofollow = true};
+	char *key;
+	int err = -ENOENT;
+
+	/* On a server it would cost requests. */
+	if (at->kind == CLI_KIND_URL || at->kind == CLI_KIND_STDIN)
+		return err;
+	if (cli_at_is_named(at))
+		return open_named(at->name, out);
+	if (at->kind == CLI_KIND_PATH)
+		return open_beside(at, out);
+	key = meta_path(at->key);
+	if (key)
+		err = open_in_pack(&quiet, at, key, out);
+	free(key);
+	return err;
+}
+
+bool cli_info_table(const struct cli_at *at, const struct b2f_frame *frame,
+		    struct cli_table *out)
 {
 	const struct b2f_array *array = b2f_frame_array(frame);
 	struct b2f_frame *meta = NULL;
-	char *path;
 	bool found = false;
 
 	if (!array || array->ndim == 0)
 		return false;
-	path = meta_path(b2f_frame_label(frame));
-	if (path && open_meta(path, &meta) == 0)
+	if (open_meta(at, &meta) == 0)
 		found = b2f_table_rows(meta, &out->nrows) == 0;
 	if (found)
 		out->nitems = (uint64_t)array->shape[0];
 	b2f_frame_close(meta);
-	free(path);
 	return found;
 }

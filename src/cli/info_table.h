@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "b2frame/frame.h"
+#include "cli/at.h"
 
 struct cli_table {
 	/* Rows of the table, and items of its column. */
@@ -21,10 +22,11 @@ struct cli_table {
 };
 
 /*
- * Is @frame, by its label, a column of a CTable that tells how many rows it
+ * Is @frame, by the name of @at, a column of a CTable that tells how many rows it
  * has?  If so, sets @out.  Looks for _meta beside _cols; says nothing if that
  * cannot be read.
  */
-bool cli_info_table(const struct b2f_frame *frame, struct cli_table *out);
+bool cli_info_table(const struct cli_at *at, const struct b2f_frame *frame,
+		    struct cli_table *out);
 
 #endif

@@ -197,6 +197,29 @@ static bool is_there(const struct job *job, const struct stat *now)
 	return is == -ENOTSUP ? time->tv_nsec != 0 : is == 1;
 }
 
+/* The same below a directory that is open, where no link leads to. */
+static int check_above(const struct job *job)
+{
+	int fd = cli_at_open_below(job->to.dir, "", O_PATH), up;
+	bool is_in = false;
+
+	/* Above the root there is the root. */
+	for (const char *at = job->output; fd >= 0 && *at && !is_in; at++) {
+		if (*at != '/')
+			continue;
+		is_in = faccessat(fd, B2F_INDEX_NAME, F_OK,
+				  AT_SYMLINK_NOFOLLOW) == 0;
+		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(fd);
+		fd = up;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (is_in)
+		cli_message_error("%s: it would be in a frame", job->output);
+	return is_in ? -EINVAL : 0;
+}
+
 /* -EINVAL if job->output would be in a frame, whose directory is for its chunks. */
 static int check_parents(const struct job *job)
 {
@@ -377,7 +400,8 @@ static int copy(struct job *job)
 	job->bytes.progress = &job->progress;
 	if (job->how->remote)
 		return to_url(job);
-	err = check_parents(job);
+	err = cli_at_is_named(&job->to) ? check_parents(job)
+					: check_above(job);
 	if (!err)
 		err = check_output(job);
 	if (err || job->kept)

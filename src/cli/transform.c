@@ -144,13 +144,16 @@ static int choose_output(struct job *job)
 static int check_store(const struct job *job)
 {
 	bool same = job->contiguous != b2f_frame_info_get(job->frame)->sparse;
-	const char *path = job->in_place && same ? NULL : job->output;
+	const struct cli_at *from = &job->operand->at, to = result_of(job);
+	const char *path = NULL;
 
 	if (job->how->common.force)
 		return 0;
-	if (job->how->remove && cli_in_store(job->path))
-		path = job->path;
-	if (!path || !cli_in_store(path))
+	if (job->how->remove && cli_in_store(from))
+		path = from->path;
+	else if (!(job->in_place && same) && cli_in_store(&to))
+		path = to.path;
+	if (!path)
 		return 0;
 	cli_message_error("%s: it is in a store of python-blosc2, whose keys "
 			  "are the names of its files; -o names a place "
