@@ -25,7 +25,6 @@
 #include "notify.h"
 #include "packs.h"
 #include "powers.h"
-#include "ready_pipe.h"
 #include "remote_source.h"
 #include "resources.h"
 #include "session.h"
@@ -59,17 +58,9 @@ static enum fs_exit start_logger(struct fs *fs)
 /* What other programs look at. */
 static enum fs_exit open_reports(struct fs *fs)
 {
-	const char *pipe = fs->options.notify_pipe;
 	const char *file = fs->options.statsfile;
-	int err = pipe ? fs_ready_pipe_check(pipe) : 0;
+	int err = file ? fs_stats_file_open(fs, file) : 0;
 
-	if (err == -ENOSTR) {
-		fprintf(stderr, "bloscfs: %s: not a named pipe\n", pipe);
-		return FS_EXIT_DAEMON;
-	}
-	if (err)
-		return fail_errno(pipe, err, FS_EXIT_DAEMON);
-	err = file ? fs_stats_file_open(fs, file) : 0;
 	return err ? fail_errno(file, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
 }
 
@@ -357,8 +348,6 @@ int main(int argc, char **argv)
 		code = fail_errno("options", err, FS_EXIT_DAEMON);
 	if (!err)
 		code = obey(&fs);
-	if (code != FS_EXIT_OK && !fs.is_ready && fs.options.notify_pipe)
-		fs_ready_pipe_failed(fs.options.notify_pipe);
 	helper = fs.options.helper;
 	fs_mount_options_fini(&fs.options);
 	return helper ? fs_helper_exit(code) : (int)code;

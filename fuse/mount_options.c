@@ -184,7 +184,6 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->mountpoint);
 	free(options->logfile);
 	free(options->statsfile);
-	free(options->notify_pipe);
 	free(options->fsname);
 	free(options->subtype);
 	free(options->kernel);

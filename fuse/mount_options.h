@@ -51,7 +51,6 @@ struct fs_options {
 	bool allow_other;
 	bool allow_root;
 	bool auto_unmount;
-	bool kernel_cache;
 	bool direct_io;
 	bool writeback_cache;
 	/* Every close makes durable. */
@@ -89,15 +88,13 @@ struct fs_options {
 	/* As the slots of a frame. */
 	uint8_t filters[B2F_SLOTS];
 	/* Positions in the lists of option_table.c. */
-	int64_t verify;
 	int64_t npy;
 	int64_t xattr;
 	/* enum b2f_log_level, or FS_UNSET. */
 	int64_t loglevel;
 	char *logfile;
-	/* Where the statistics are written, and who waits for the mount. */
+	/* Where the statistics are written. */
 	char *statsfile;
-	char *notify_pipe;
 	/* Seconds without use until it is unmounted; 0 is never. */
 	int64_t timeout_s;
 	char *fsname;

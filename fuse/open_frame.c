@@ -268,7 +268,7 @@ static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 {
 	int err;
 
-	if (!must_drop(fs, frame) || fs->options.kernel_cache)
+	if (!must_drop(fs, frame))
 		return true;
 	err = fuse_lowlevel_notify_inval_inode(
 		fs->session, fs_ino_of(frame->pin.node), 0, 0);

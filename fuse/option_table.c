@@ -51,7 +51,6 @@ struct option_entry {
 	const char *const *choices;
 };
 
-static const char *const verify_words[] = {"read", NULL};
 static const char *const view_words[] = {"hidden", "list", "off", NULL};
 /* In the order of enum b2f_log_level. */
 static const char *const level_words[] = {"error", "warning", "info", "debug",
@@ -76,7 +75,6 @@ static const struct option_entry table[] = {
 	{"dirtysize", SIZE, FIELD(dirtysize), NULL},
 	{"workers", NUMBER, FIELD(workers), NULL},
 	{"readahead", SIZE, FIELD(readahead), NULL},
-	{"kernel_cache", SET, FIELD(kernel_cache), NULL},
 	{"direct_io", SET, FIELD(direct_io), NULL},
 	{"writeback_cache", SET, FIELD(writeback_cache), NULL},
 	{"attr_timeout", SECONDS, FIELD(attr_timeout_s), NULL},
@@ -95,7 +93,6 @@ static const struct option_entry table[] = {
 	{"blocksize", AUTO_SIZE, FIELD(blocksize), NULL},
 	{"seal", CLEAR, FIELD(no_seal), NULL},
 	{"noseal", SET, FIELD(no_seal), NULL},
-	{"verify", CHOICE, FIELD(verify), verify_words},
 	{"endpoint", TEXT, FIELD(endpoint), NULL},
 	{"region", TEXT, FIELD(region), NULL},
 	{"profile", TEXT, FIELD(profile), NULL},
@@ -111,7 +108,6 @@ static const struct option_entry table[] = {
 	{"logfile", TEXT, FIELD(logfile), NULL},
 	{"statsfile", TEXT, FIELD(statsfile), NULL},
 	{"timeout", WHOLE_SECONDS, FIELD(timeout_s), NULL},
-	{"notify_pipe", TEXT, FIELD(notify_pipe), NULL},
 	{"fsname", TEXT, FIELD(fsname), NULL},
 	{"subtype", TEXT, FIELD(subtype), NULL},
 	{"debug", SET, FIELD(debug), NULL},

@@ -61,5 +61,5 @@ void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 	fs_stats_add(&fs->stats.nkept, handle->keep_cache);
 	fi->fh = (uintptr_t)handle;
 	fi->direct_io = handle->direct_io;
-	fi->keep_cache = handle->keep_cache || fs->options.kernel_cache;
+	fi->keep_cache = handle->keep_cache;
 }

@@ -17,7 +17,6 @@
 #include "notify.h"
 #include "op_remote.h"
 #include "ops.h"
-#include "ready_pipe.h"
 #include "session.h"
 
 /* Threads that wait for requests; decoding has its own. */
@@ -113,8 +112,6 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	/* First: the manager must not see the parent end before it knows us. */
 	fs_notify_ready();
 	fs->is_ready = true;
-	if (fs->options.notify_pipe)
-		fs_ready_pipe_mounted(fs->options.notify_pipe);
 	fs_daemon_ready(&fs->daemon);
 }
 

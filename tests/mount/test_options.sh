@@ -70,8 +70,6 @@ for f in "" -f; do
 	refused 5 nodir $f src mnt -o logfile=nodir/log
 	refused 5 nodir $f src mnt -o statsfile=nodir/stats
 	refused 5 nodir $f src mnt -o statsfile=nodir/
-	refused 5 nodir $f src mnt -o notify_pipe=nodir/pipe
-	refused 5 "not a named pipe" $f src mnt -o notify_pipe=text
 	refused 1 timeout $f src mnt -o timeout=x
 	[ -e fifo ] || mkfifo fifo
 done
@@ -100,7 +98,7 @@ grep -q cachesize out || fail "help"
 [ "$(wc -l <out)" -le 24 ] || fail "-h is more than one screen"
 [ "$(wc -L <out)" -le 80 ] || fail "-h is wider than a screen"
 expect 0 "$bloscfs" --help
-grep -q notify_pipe= out || fail "--help has not all options"
+grep -q statsfile= out || fail "--help has not all options"
 
 # No /dev/fuse: a mount namespace of its own hides it.
 cat >nodev.sh <<'END'
@@ -151,8 +149,8 @@ stop_fs mnt
 
 # Everything that is accepted at least mounts and reads.
 for o in cachesize=1m cachesize=64M,workers=1 workers=3,readahead=0 \
-	readahead=4m kernel_cache direct_io attr_timeout=0,entry_timeout=0 \
-	attr_timeout=0.5,entry_timeout=100 verify=read npy=off,xattr=list \
+	readahead=4m direct_io attr_timeout=0,entry_timeout=0 \
+	attr_timeout=0.5,entry_timeout=100 npy=off,xattr=list \
 	loglevel=debug allow_other allow_root default_permissions \
 	cachesize=64MiB,readahead=512KIB commit=5s commit=1m codec=ZSTD \
 	filter=BitShuffle uid=daemon,gid=daemon nonempty,silent \

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a mount tells and does without being asked: statsfile=, notify_pipe=,
-timeout=."""
+"""What a mount tells and does without being asked: statsfile=, timeout=."""
 import json
 import os
 import pathlib
@@ -45,38 +44,6 @@ def test_a_statsfile_that_cannot_be_written_is_logged():
     with Mount("src", "mnt", "-o", "statsfile=stats") as m:
         m.wait_for_log("stats: Is a directory")
     assert m.log().count("Is a directory") == 1
-
-
-def read_pipe(*command):
-    """What the pipe gets from @command, and its status."""
-    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
-    done = subprocess.run([BUILD / "bloscfs", "-o", "notify_pipe=pipe",
-                           *command], check=False, capture_output=True)
-    return reader.communicate(timeout=150)[0], done.returncode
-
-
-def test_a_pipe_is_told_of_the_mount():
-    os.mkdir("src")
-    os.mkdir("mnt")
-    os.mkfifo("pipe")
-    assert read_pipe("src", "mnt") == (b"s", 0)
-    assert os.path.ismount("mnt")
-    subprocess.run([BUILD / "bloscctl", "umount", "mnt"], check=True)
-    assert read_pipe("nowhere", "mnt") == (b"f", 3)
-    assert read_pipe("src", "mnt", "-o", "nonsense") == (b"f", 1)
-    assert read_pipe("src", "mnt", "-f", "-o", "codec=x") == (b"f", 1)
-
-
-def test_no_mount_waits_for_a_reader():
-    os.mkdir("src")
-    os.mkfifo("pipe")
-    with Mount("src", "mnt", "-o", "notify_pipe=pipe"):
-        pathlib.Path("mnt/a").write_bytes(b"1")
-        # One that comes late is told, too.
-        said = subprocess.run(["cat", "pipe"], capture_output=True, check=True)
-        assert said.stdout == b"s"
-    with Mount("src", "mnt", "-o", "notify_pipe=pipe"):
-        assert pathlib.Path("mnt/a").read_bytes() == b"1"
 
 
 def test_an_unused_mount_ends():
