@@ -15,6 +15,7 @@
 
 #include "b2frame/names.h"
 #include "cli/message.h"
+#include "cli/kind.h"
 
 #define PROGRAM "gnuplot"
 
@@ -65,6 +66,8 @@ static int check_path(const char *path)
 	char *copy;
 	int err;
 
+	if (cli_kind_check_output(path))
+		return -EROFS;
 	if (access(path, W_OK) == 0)
 		return 0;
 	if (errno != ENOENT)

@@ -69,7 +69,8 @@ static int open_source(struct source *s)
 	struct b2f_frame_peek peek;
 	int err;
 
-	if (b2f_frame_peek(AT_FDCWD, s->path, &peek) || !peek.is_frame) {
+	if (at.kind != CLI_KIND_PATH ||
+	    b2f_frame_peek(at.dir, at.name, &peek) || !peek.is_frame) {
 		err = cli_input_open(&s->in, &at);
 		s->size = s->in.size;
 		return err;

@@ -11,6 +11,7 @@
 
 #include "cli/directories.h"
 #include "cli/exit_codes.h"
+#include "cli/found.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
@@ -29,108 +30,6 @@ struct run {
 	/* By this run. */
 	bool made_output;
 };
-
-/* Something below a directory. */
-struct item {
-	/* As struct cli_walk_entry has them; malloc'ed. */
-	char *path;
-	char *below;
-	enum cli_kind kind;
-	/* Where it lies in its directory; of a MEMBER, its store. */
-	char *name;
-	/* A MEMBER's place in that; else NULL. */
-	char *key;
-};
-
-/* What is below a directory, collected before there is more. */
-struct found {
-	const struct cli_operands *o;
-	bool files;
-	bool all;
-	struct item *items;
-	size_t n;
-	/* With @all, the directories that these are in. */
-	struct item *dirs;
-	size_t ndirs;
-	/* There is no memory; something is there that is not worked on. */
-	int err;
-	int refused;
-};
-
-/* Neither a frame nor a file nor a directory that is gone into. */
-static void refuse(struct found *found, const struct cli_walk_entry *entry)
-{
-	cli_message_error("%s: it is %s, which is left out", entry->path,
-			  S_ISLNK(entry->st->st_mode) ? "a symbolic link"
-						      : "no regular file");
-	found->refused = -EINVAL;
-}
-
-static void free_items(struct item *items, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(items[i].path);
-		free(items[i].below);
-		free(items[i].name);
-		free(items[i].key);
-	}
-	free(items);
-}
-
-/* Doubles when @n is a power of two. */
-static struct item *add_item(struct item **items, size_t *n)
-{
-	struct item *more = *items;
-
-	if ((*n & (*n - 1)) == 0)
-		more = realloc(more, (*n ? 2 * *n : 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	*items = more;
-	more[*n] = (struct item){.path = NULL};
-	return &more[(*n)++];
-}
-
-static void add(struct found *found, struct item **items, size_t *n,
-		const struct cli_walk_entry *entry)
-{
-	const char *below = entry->below ? entry->below : "";
-	struct item *item = add_item(items, n);
-
-	if (!item) {
-		found->err = -ENOMEM;
-		return;
-	}
-	item->kind = entry->at.kind;
-	item->path = strdup(entry->path);
-	item->below = strdup(below);
-	item->name = strdup(entry->at.name);
-	if (entry->at.key)
-		item->key = strdup(entry->at.key);
-	if (!item->path || !item->below || !item->name ||
-	    (entry->at.key && !item->key))
-		found->err = -ENOMEM;
-}
-
-static void collect(void *arg, const struct cli_walk_entry *entry)
-{
-	struct found *found = arg;
-	bool wanted = entry->peek.is_frame;
-
-	if (found->all && !wanted && !S_ISDIR(entry->st->st_mode) &&
-	    !S_ISREG(entry->st->st_mode))
-		refuse(found, entry);
-	if (found->all)
-		wanted = wanted || S_ISREG(entry->st->st_mode);
-	else if (found->files)
-		wanted = !wanted && S_ISREG(entry->st->st_mode);
-	/* What is changed where it is has been changed by its first name. */
-	if (wanted && !(entry->again && found->o->changes &&
-			!found->o->removes))
-		add(found, &found->items, &found->n, entry);
-	if (found->all && !wanted && S_ISDIR(entry->st->st_mode))
-		add(found, &found->dirs, &found->ndirs, entry);
-}
 
 static bool is_dir(const char *path)
 {
@@ -371,7 +270,7 @@ static int run_one(struct run *run, const char *path)
 }
 
 /* Opens the directory of @item below @root; *@at is where it is. */
-static int find_item(const struct item *item, int root, struct cli_at *at)
+static int find_item(const struct cli_found_item *item, int root, struct cli_at *at)
 {
 	size_t n = strlen(item->below);
 	char *file = NULL;
@@ -393,7 +292,7 @@ static int find_item(const struct item *item, int root, struct cli_at *at)
 	return dir;
 }
 
-static int run_item(struct run *run, const struct item *item, int root)
+static int run_item(struct run *run, const struct cli_found_item *item, int root)
 {
 	struct cli_operand operand = {.output = NULL};
 	struct placed placed = {.dir = -1};
@@ -435,7 +334,7 @@ static int make_directory(const struct run *run, const char *below,
 }
 
 /* Makes directories as those of @found, if both it and the results are paths. */
-static int make_directories(struct run *run, int fd, const struct found *found,
+static int make_directories(struct run *run, int fd, const struct cli_found *found,
 			    struct cli_directories *made)
 {
 	int first, err;
@@ -457,7 +356,7 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 }
 
 /* Says what is wrong with what was found below @root, if anything. */
-static int judge(const struct found *found, const char *root, int err)
+static int judge(const struct cli_found *found, const char *root, int err)
 {
 	if (!err)
 		err = found->refused;
@@ -483,7 +382,7 @@ static int open_root(const char *root)
 }
 
 /* Works on what was @found below the directory @fd. */
-static int run_found(struct run *run, int fd, const struct found *found)
+static int run_found(struct run *run, int fd, const struct cli_found *found)
 {
 	struct cli_directories made = {.n = 0};
 	int err, e;
@@ -500,11 +399,15 @@ static int run_found(struct run *run, int fd, const struct found *found)
 
 static int run_below(struct run *run, const char *root)
 {
-	struct found found = {
-		.o = run->o, .files = run->o->files, .all = run->o->all};
+	struct cli_found found = {
+		.files = run->o->files,
+		.all = run->o->all,
+		/* By its first name it has been changed. */
+		.once = run->o->changes && !run->o->removes,
+	};
 	const struct cli_walk walk = {.recursive = true,
 				      .no_stores = !run->o->stores,
-				      .visit = collect,
+				      .visit = cli_found_collect,
 				      .arg = &found};
 	int fd = open_root(root), err, e = 0;
 
@@ -513,8 +416,7 @@ static int run_below(struct run *run, const char *root)
 		e = run_found(run, fd, &found);
 	if (fd >= 0)
 		close(fd);
-	free_items(found.items, found.n);
-	free_items(found.dirs, found.ndirs);
+	cli_found_fini(&found);
 	return e == -EPIPE || !err ? e : err;
 }
 

@@ -260,17 +260,18 @@ int cli_target_set_attributes(const struct cli_target *target,
 /* In a directory for all, any user can make one of that name. */
 static int enter_workshop(struct cli_target *t)
 {
+	bool is_new = mkdirat(t->parent, t->temp, 0700) == 0;
 	struct stat st;
 	int err = 0;
 
-	if (mkdirat(t->parent, t->temp, 0700) != 0 && errno != EEXIST)
+	if (!is_new && errno != EEXIST)
 		return -errno;
 	t->dirfd = cli_at_open_below(t->parent, t->temp, O_RDONLY);
 	if (t->dirfd < 0)
 		return t->dirfd == -ENOTDIR ? -EEXIST : t->dirfd;
 	if (fstat(t->dirfd, &st) != 0)
 		return -errno;
-	if (st.st_uid != geteuid())
+	if (!is_new && st.st_uid != geteuid())
 		err = -EEXIST;
 	else if (flock(t->dirfd, LOCK_EX | LOCK_NB) != 0 &&
 		 errno == EWOULDBLOCK)

@@ -8,7 +8,7 @@ import subprocess
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, get, in_namespace, items, put,  # noqa: F401
+from ctl import (BLOSCCTL, check_frame, ctl, get, in_namespace, items, put,  # noqa: F401
                  run_all)
 
 
@@ -104,6 +104,23 @@ def test_two_results_of_one_name_are_both_kept():
     _, err = ctl("convert", "-f", "-o", "z/", "x.b2f", "y.b2f", "./x.b2f",
                  status=1)
     assert "z/x.b2frame: this run has made it" in err, err
+
+
+def test_a_kernel_without_openat2():
+    """Then each name on the way is looked at by itself."""
+    tree()
+    env = {**os.environ, "ASAN_OPTIONS":
+           os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    for args in (("compress", "-r", "-o", "packed", "tree"),
+                 ("copy", "-q", "-r", "packed", "copied"),
+                 ("decompress", "-r", "-o", "back", "copied")):
+        done = subprocess.run(
+            ["strace", "-f", "-qq", "-o", "trace", "-e", "trace=openat2", "-e",
+             "inject=openat2:error=ENOSYS", BLOSCCTL, *args],
+            capture_output=True, env=env)
+        assert done.returncode == 0, done
+        assert "ENOSYS" in get("trace").decode(), args
+    same_files("tree", "back")
 
 
 def test_a_store_is_unpacked():
