@@ -320,6 +320,15 @@ bool b2f_frame_is_far(const struct b2f_frame *frame)
 	return frame->store->ops->prefetch != NULL;
 }
 
+bool b2f_frame_distrust(const struct b2f_frame *frame, uint64_t raw)
+{
+	const struct b2f_entry entry = b2f_entry_of(raw);
+
+	return !entry.special &&
+	       b2f_store_distrust(frame->store,
+				  (int64_t)(uint32_t)entry.place);
+}
+
 void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 			uint64_t nbytes)
 {
@@ -445,13 +454,12 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 				    nbytes, how, out);
 }
 
-static int load(struct b2f_frame *frame, const struct b2f_frame_want *want,
-		enum b2f_load how, struct b2f_object *keep,
-		struct b2f_loaded **out)
+static int load_once(struct b2f_frame *frame, const struct b2f_frame_want *want,
+		     enum b2f_load how, struct b2f_object *keep,
+		     struct b2f_loaded **out, struct b2f_why *why)
 {
 	struct b2f_entry entry = b2f_entry_of(want->raw);
 	struct b2f_loaded *l = calloc(1, sizeof(*l));
-	struct b2f_why why = {""};
 	int err;
 
 	if (!l)
@@ -461,16 +469,31 @@ static int load(struct b2f_frame *frame, const struct b2f_frame_want *want,
 	if (entry.special)
 		err = b2f_chunk_open_special(entry.special,
 					     (uint32_t)want->nbytes,
-					     &frame->context, &l->chunk, &why);
+					     &frame->context, &l->chunk, why);
 	else
-		err = load_stored(frame, want, how, keep, l, &why);
-	if (err) {
+		err = load_stored(frame, want, how, keep, l, why);
+	if (err)
 		b2f_loaded_free(l);
-		return b2f_frame_report_entry(frame, want->nchunk, want->raw,
-					      -1, err, &why);
+	else
+		*out = l;
+	return err;
+}
+
+static int load(struct b2f_frame *frame, const struct b2f_frame_want *want,
+		enum b2f_load how, struct b2f_object *keep,
+		struct b2f_loaded **out)
+{
+	struct b2f_why why = {""};
+	int err = load_once(frame, want, how, keep, out, &why);
+
+	if (err == B2F_ECORRUPT && b2f_frame_distrust(frame, want->raw)) {
+		why = (struct b2f_why){""};
+		err = load_once(frame, want, how, keep, out, &why);
 	}
-	*out = l;
-	return 0;
+	if (err && err != -ENOMEM)
+		b2f_frame_report_entry(frame, want->nchunk, want->raw, -1, err,
+				       &why);
+	return err;
 }
 
 int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,

@@ -67,6 +67,12 @@ struct b2f_frame_want {
 bool b2f_frame_is_far(const struct b2f_frame *frame);
 
 /*
+ * What was read of the chunk @raw is damaged: is it to be read once more, as that may
+ * have come from a cache, which has forgotten it now?
+ */
+bool b2f_frame_distrust(const struct b2f_frame *frame, uint64_t raw);
+
+/*
  * All of the chunk with entry @raw, of @nbytes decoded bytes, will be loaded soon: a
  * store where that takes time may begin.
  */

@@ -249,17 +249,46 @@ static bool is_stale(const struct b2f_unit_read *r, int err,
 	       -ESTALE;
 }
 
+static int decode_once(const struct b2f_unit_read *read, uint8_t *dst,
+		       struct b2f_why *why)
+{
+	struct b2f_unit_read r = *read;
+	int err = 0;
+
+	if (r.unit > 0 && !r.ref && b2f_chunk_needs_ref(&r.loaded->chunk))
+		err = decode_ref(&r, why);
+	return err ? err : decode_unit(&r, dst, why);
+}
+
+/* The same from the chunk as it is now. */
+static int decode_again(const struct b2f_unit_read *read, uint8_t *dst,
+			struct b2f_why *why)
+{
+	const struct b2f_loaded *l = read->loaded;
+	struct b2f_unit_read r = {
+		.frame = read->frame, .dec = read->dec, .unit = read->unit};
+	struct b2f_loaded *now = NULL;
+	int err = b2f_frame_load_entry(r.frame, l->nchunk, l->raw,
+				       l->chunk.header.nbytes, B2F_LOAD_ALL,
+				       &now);
+
+	*why = (struct b2f_why){""};
+	r.loaded = now;
+	if (!err)
+		err = decode_once(&r, dst, why);
+	b2f_loaded_free(now);
+	return err;
+}
+
 int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst)
 {
 	const struct b2f_loaded *l = read->loaded;
-	struct b2f_unit_read r = *read;
+	const struct b2f_unit_read r = *read;
 	struct b2f_why why = {""}, stale;
-	int err = 0;
+	int err = decode_once(&r, dst, &why);
 
-	if (r.unit > 0 && !r.ref && b2f_chunk_needs_ref(&l->chunk))
-		err = decode_ref(&r, &why);
-	if (!err)
-		err = decode_unit(&r, dst, &why);
+	if (err == B2F_ECORRUPT && b2f_frame_distrust(r.frame, l->raw))
+		err = decode_again(&r, dst, &why);
 	if (err == B2F_ECORRUPT && is_stale(&r, err, &stale)) {
 		err = -ESTALE;
 		why = stale;

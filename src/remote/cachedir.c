@@ -190,6 +190,25 @@ ssize_t b2f_cachedir_get(struct b2f_cachedir *cache,
 	return (ssize_t)done;
 }
 
+bool b2f_cachedir_drop(struct b2f_cachedir *cache,
+		       const struct b2f_cachedir_range *range)
+{
+	uint64_t last = (range->off + range->n - 1) / B2F_CELL_SIZE;
+	char path[CELL_PATH_SIZE];
+	bool any = false;
+
+	for (uint64_t i = range->off / B2F_CELL_SIZE; i <= last; i++) {
+		cell_path(range->name, i, path);
+		any |= unlinkat(cache->fd, path, 0) == 0;
+	}
+	return any;
+}
+
+const char *b2f_cachedir_path(const struct b2f_cachedir *cache)
+{
+	return cache->path;
+}
+
 /* Ends the writing: the error @err is of the disk, and likely to come again. */
 static void give_up(struct b2f_cachedir *cache, int err)
 {

@@ -62,6 +62,13 @@ ssize_t b2f_cachedir_get(struct b2f_cachedir *cache,
 			 const struct b2f_cachedir_range *range, uint8_t *buf,
 			 struct b2f_remote_stat *version);
 
+/* Removes all of it; returns whether there was anything. */
+bool b2f_cachedir_drop(struct b2f_cachedir *cache,
+		       const struct b2f_cachedir_range *range);
+
+/* Its directory, for messages. */
+const char *b2f_cachedir_path(const struct b2f_cachedir *cache);
+
 /* Keeps the bytes @buf of @range, of an object in @version. */
 void b2f_cachedir_put(struct b2f_cachedir *cache,
 		      const struct b2f_cachedir_range *range,

@@ -241,3 +241,16 @@ void b2f_fetch_drop(struct b2f_fetch *fetch)
 	free(fetch->name);
 	free(fetch);
 }
+
+bool b2f_fetch_distrust(struct b2f_remote *remote,
+			const struct b2f_fetch_spec *spec)
+{
+	char *name = name_of(remote, spec);
+	const struct b2f_cachedir_range range = {
+		.name = name, .off = spec->off, .n = spec->n};
+	bool was_there = name && spec->n &&
+			 b2f_cachedir_drop(remote->cache, &range);
+
+	free(name);
+	return was_there;
+}

@@ -56,6 +56,13 @@ B2F_MUST_CHECK
 int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
 		   struct b2f_why *why);
 
+/*
+ * What came for @spec, whose size may be 0, was damaged: takes it out of the cache.
+ * Returns whether it was there.
+ */
+bool b2f_fetch_distrust(struct b2f_remote *remote,
+			const struct b2f_fetch_spec *spec);
+
 /* Ends it, done or not.  NULL does nothing. */
 void b2f_fetch_drop(struct b2f_fetch *fetch);
 

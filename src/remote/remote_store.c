@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/log_line.h"
 #include "remote/ahead.h"
 #include "remote/held.h"
 #include "remote/remote_write.h"
@@ -323,6 +324,70 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 	pthread_mutex_unlock(&r->place->lock);
 }
 
+/* The cache has it by its own version, or as a part of the frame. */
+static bool distrust(struct remote_store *r, struct b2f_fetch_spec *spec)
+{
+	struct b2f_remote_stat index;
+	bool was_there = b2f_fetch_distrust(r->place->remote, spec);
+
+	pthread_mutex_lock(&r->place->lock);
+	index = r->held.version;
+	pthread_mutex_unlock(&r->place->lock);
+	spec->part_of = &index;
+	was_there |= r->base.sparse &&
+		     b2f_fetch_distrust(r->place->remote, spec);
+	spec->part_of = NULL;
+	return was_there;
+}
+
+/* Where the chunk @id is, and its version, as far as that is known. */
+static bool find_kept(struct remote_store *r, int64_t id,
+		      struct b2f_fetch_spec *spec, struct b2f_remote_stat *version)
+{
+	struct b2f_ahead_chunk chunk = {.id = id, .n = UINT64_MAX};
+	bool known = true;
+
+	pthread_mutex_lock(&r->place->lock);
+	if (r->base.sparse)
+		known = b2f_chunk_versions_get(r->place->versions, id, version);
+	else
+		*version = r->held.version;
+	pthread_mutex_unlock(&r->place->lock);
+	spec->version = version;
+	spec->n = (size_t)version->size;
+	if (!known || r->base.sparse)
+		return known;
+	known = find_range(&r->base, &chunk);
+	spec->off = chunk.off;
+	spec->n = (size_t)chunk.n;
+	return known;
+}
+
+static bool remote_distrust(struct b2f_store *store, int64_t id)
+{
+	struct remote_store *r = remote_of(store);
+	struct b2f_remote *remote = r->place->remote;
+	struct b2f_fetch_spec spec = {.off = 0};
+	struct b2f_remote_stat version;
+	char *path;
+	bool was_there;
+
+	id &= ~B2F_OBJECT_PENDING;
+	if (!remote->cache || !find_kept(r, id, &spec, &version))
+		return false;
+	path = b2f_remote_place_path(r->place, id);
+	spec.path = path;
+	was_there = path && distrust(r, &spec);
+	if (was_there)
+		b2f_log(remote->log, B2F_LOG_WARNING,
+			"%s/%s: damaged; it was taken out of %s, and is asked "
+			"for again",
+			remote->url.label, path,
+			b2f_cachedir_path(remote->cache));
+	free(path);
+	return was_there;
+}
+
 static void remote_free(struct b2f_store *store)
 {
 	struct remote_store *r = remote_of(store);
@@ -345,6 +410,7 @@ static int remote_clone(struct b2f_store *store, struct b2f_store **out,
 #define READ_OPS                                                               \
 	.open = remote_open, .read = remote_read, .close = remote_close,       \
 	.expect = remote_expect, .prefetch = remote_prefetch,                  \
+	.distrust = remote_distrust,                                           \
 	.look = remote_look, .stat_index = remote_stat_index,                  \
 	.begin_index = remote_begin_index, .stamp_index = remote_stamp_index,  \
 	.free = remote_free, .clone = remote_clone

@@ -111,6 +111,11 @@ void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		object->store->ops->expect(object, object->base + off, n);
 }
 
+bool b2f_store_distrust(struct b2f_store *store, int64_t id)
+{
+	return store->ops->distrust && store->ops->distrust(store, id);
+}
+
 void b2f_store_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	if (store->ops->prefetch)

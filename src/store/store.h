@@ -84,6 +84,8 @@ struct b2f_store_ops {
 		       uint64_t n);
 	/* As b2f_store_prefetch(); NULL: there is nothing to gain. */
 	void (*prefetch)(struct b2f_store *store, int64_t id, uint64_t n);
+	/* As b2f_store_distrust(); NULL: nothing is kept. */
+	bool (*distrust)(struct b2f_store *store, int64_t id);
 	/* As b2f_object_look(); NULL: objects are not to stay open. */
 	int (*look)(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out);
@@ -279,6 +281,13 @@ int b2f_object_read(const struct b2f_object *object, uint64_t off, void *buf,
  */
 void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
+
+/*
+ * What was read of object @id is damaged: forgets what is kept of it elsewhere, and
+ * logs that.  Returns whether there was anything, so that reading it again asks for
+ * the object itself.
+ */
+bool b2f_store_distrust(struct b2f_store *store, int64_t id);
 
 /*
  * Lets the system begin to read the first @n bytes of object @id, of which there

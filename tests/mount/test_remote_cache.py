@@ -4,11 +4,14 @@
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from http_server import HttpServer
+from lying_proxy import LyingProxy
 from mounting import BUILD, data, main
 from remote import RemoteMount, read, save, web
 
@@ -59,6 +62,39 @@ def check_first_and_second(way, name, content):
         taken = gets(way)
         assert len(taken) == 1, taken
         assert taken[0].endswith((".b2f", "chunks.b2frame")), taken
+
+
+def damage(way, end):
+    """The next answer with a part of a chunk has another byte in it, near its @end."""
+    def lie(_, said):
+        if said.status == 206 and len(said.body) > 70000 and not way.told:
+            way.told = True
+            body = bytearray(said.body)
+            body[len(body) // 2 if end else 1000] ^= 4
+            said.body = bytes(body)
+    way.told, way.lies = False, lie
+
+
+def test_what_came_damaged_is_not_kept():
+    """It is asked for again, by this mount and by later ones."""
+    contents = make_files()
+    for name, shown in NAMES.items():
+        # With seals.
+        subprocess.run([BUILD / "bloscctl", "recompress", "-q", "--codec=zstd",
+                        f"files/{name}"], check=True)
+    settle(7200)
+    with HttpServer("files") as server, LyingProxy(server.port) as way:
+        for name, shown in NAMES.items():
+            for end in False, True:
+                shutil.rmtree("cache", ignore_errors=True)
+                with mount(way, name) as m:
+                    damage(way, end)
+                    assert read(f"mnt/{shown}") == contents[shown], (name, end)
+                    assert way.told
+                    assert "cache, and is asked for again" in m.log(), m.log()
+                way.lies = None
+                with mount(way, name):
+                    assert read(f"mnt/{shown}") == contents[shown]
 
 
 def test_a_second_reader_asks_for_the_index_only():
