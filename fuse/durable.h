@@ -46,6 +46,8 @@ struct fs_open_frame;
 struct fs_sync;
 
 struct fs_durables {
+	/* One thread syncs at a time; before all other locks. */
+	pthread_mutex_t sync_lock;
 	pthread_mutex_t lock;
 	/* The rest is under the lock. */
 	/* By device and inode number of their directories: a uthash. */

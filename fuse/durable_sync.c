@@ -248,6 +248,8 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	struct fs_sync *due = NULL, *s;
 	int first = 0;
 
+	/* What another thread has taken is not done before that is. */
+	pthread_mutex_lock(&fs->durables.sync_lock);
 	/* Take all that are due first: those that fail come back. */
 	while ((s = take_sync(&fs->durables, age_s))) {
 		s->next = due;
@@ -262,6 +264,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 		if (!first)
 			first = err;
 	}
+	pthread_mutex_unlock(&fs->durables.sync_lock);
 	return first;
 }
 
@@ -317,5 +320,6 @@ int fs_durable_sync_fini(struct fs *fs)
 		fs_durable_free_sync(s);
 	}
 	pthread_mutex_destroy(&all->lock);
+	pthread_mutex_destroy(&all->sync_lock);
 	return err;
 }

@@ -4,7 +4,7 @@
  *
  * durable.h has the table of what is to be synced.
  *
- * Layer: fuse.  Threads: _found from any; the rest from the ticker's, or when
+ * Layer: fuse.  Threads: _found and _now from any; the rest from the ticker's, or when
  * that has ended.  All but _waits and _is_crowded block on I/O.
  */
 #ifndef B2F_FUSE_DURABLE_SYNC_H

@@ -281,6 +281,7 @@ static enum fs_exit run(struct fs *fs)
 	fs_packs_init(&fs->packs);
 	fs_open_frame_init(&fs->open_frames);
 	pthread_mutex_init(&fs->durables.lock, NULL);
+	pthread_mutex_init(&fs->durables.sync_lock, NULL);
 	fs_wakeup_init(&fs->wakeup);
 	err = fs->config.background ? fs_daemon_fork(&fs->daemon) : 0;
 	if (err)

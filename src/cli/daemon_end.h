@@ -41,8 +41,9 @@ int cli_daemon_find(const char *path, struct cli_daemon *out);
  * another place, that is said instead.
  *
  * Returns 0, -ETIMEDOUT, or -EIO: it has lost something, or was killed, or goes
- * on with something that is not stored, as is said on stderr.  Before Linux 6.15 that is known only until its parent, init
- * mostly, has asked; after that 0 means that it has ended.
+ * on with something that is not stored, as is said on stderr.  Before Linux 6.15
+ * that is known only until its parent, init mostly, has asked; after that 0 means
+ * that it has ended.
  */
 B2F_MUST_CHECK
 int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,

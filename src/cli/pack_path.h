@@ -38,8 +38,8 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 
 /*
  * Visits what is in the directory @key of the store @file, which is at @below of what
- * is walked through, or the frame that @key is.  Returns 0, or the first error after everything was visited; what
- * cannot be read where it lies is an error.
+ * is walked through, or the frame that @key is.  Returns 0, or the first error after
+ * everything was visited; what cannot be read where it lies is an error.
  */
 B2F_MUST_CHECK
 int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
