@@ -157,6 +157,9 @@ static int check_node(struct look *l, struct fs_remote_node *node)
 	struct b2f_frame_stamp stamp = {.dev = 0};
 	int err;
 
+	/* It may have been an answer that was damaged, and not what is there. */
+	if (node->broken)
+		return fs_remote_node_is_fresh(r, node);
 	if (!l->has_version && fs_remote_node_is_fresh(r, node))
 		return 1;
 	err = look_at_version(l);

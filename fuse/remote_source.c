@@ -255,7 +255,17 @@ static int take_label(struct fs *fs, const struct fs_remote *r)
 	return 0;
 }
 
-/* Asks whether it can be written to, unless that is clear; logs once if not. */
+/* Is that what the server says of itself, and will say again? */
+static bool is_refusal(int err)
+{
+	return err == -EROFS || err == -EACCES || err == -ENOENT ||
+	       err == -EREMOTE;
+}
+
+/*
+ * Asks whether it can be written to, unless that is clear; logs once if not.  If that
+ * cannot be found out now, each change asks again.
+ */
 static void decide_writing(struct fs *fs, enum place_kind kind)
 {
 	const struct fs_options *o = &fs->options;
@@ -267,8 +277,8 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 	*r->reason = '\0';
 	err = kind == PLACE_OBJECT ? -EROFS
 				   : b2f_remote_allow_write(r->place, "");
-	fs->read_write = !err;
-	if (err)
+	fs->read_write = !is_refusal(err);
+	if (!fs->read_write)
 		fs_logger_write(r->logger, B2F_LOG_WARNING,
 				"%s: mounted read-only: %s", fs->source.path,
 				kind == PLACE_OBJECT ? "it is one object"

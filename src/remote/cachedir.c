@@ -209,13 +209,22 @@ const char *b2f_cachedir_path(const struct b2f_cachedir *cache)
 	return cache->path;
 }
 
-/* Ends the writing: the error @err is of the disk, and likely to come again. */
+/* Ends the writing for a while: the error @err is of the disk. */
 static void give_up(struct b2f_cachedir *cache, int err)
 {
-	if (!atomic_exchange(&cache->ends, true))
+	uint64_t now = b2f_monotonic_ns();
+
+	/* If it comes again and again, that is told once. */
+	if (!atomic_exchange(&cache->rests_until_ns,
+			     now + (uint64_t)cache->rest_ms * 1000000))
 		b2f_log(cache->log, B2F_LOG_WARNING,
-			"%s: %s; nothing more is kept there", cache->path,
-			strerror(-err));
+			"%s: %s; nothing more is kept there for now",
+			cache->path, strerror(-err));
+}
+
+static bool is_resting(struct b2f_cachedir *cache)
+{
+	return b2f_monotonic_ns() < atomic_load(&cache->rests_until_ns);
 }
 
 /* Opens a new file beside @path, in its directory, which is made if needed. */
@@ -318,7 +327,7 @@ void b2f_cachedir_put(struct b2f_cachedir *cache,
 	size_t done = 0;
 	int err = 0;
 
-	while (!err && done < range->n && !atomic_load(&cache->ends)) {
+	while (!err && done < range->n && !is_resting(cache)) {
 		struct part part =
 			part_at(range->off + done, range->n - done);
 		const struct b2f_cell_piece piece = {.name = range->name,
@@ -333,6 +342,8 @@ void b2f_cachedir_put(struct b2f_cachedir *cache,
 	}
 	if (err && err != -ENOMEM)
 		give_up(cache, err);
+	else if (!err && done == range->n)
+		atomic_store(&cache->rests_until_ns, 0);
 }
 
 /* Another user's symbolic link could lead us into any directory of ours. */
@@ -378,7 +389,8 @@ static int open_own(const char *dir, int *out)
 }
 
 int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
-		      const struct b2f_log *log, struct b2f_cachedir **out)
+		      unsigned int rest_ms, const struct b2f_log *log,
+		      struct b2f_cachedir **out)
 {
 	struct b2f_cachedir *cache = calloc(1, sizeof(*cache));
 	int err = -ENOMEM;
@@ -399,6 +411,7 @@ int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
 	for (int i = 0; i < B2F_CACHEDIR_LOCKS; i++)
 		pthread_mutex_init(&cache->locks[i], NULL);
 	cache->max_bytes = max_bytes;
+	cache->rest_ms = rest_ms;
 	cache->log = log;
 	/* What others have left is counted with the first that is written. */
 	atomic_init(&cache->uncounted, max_bytes);

@@ -13,7 +13,7 @@
  * written the 32nd part of what is allowed looks at all files, and deletes those
  * that were not used for longest; the others keep out of its way meanwhile.
  *
- * A disk that is full or read-only ends the writing, with one message.  The cache
+ * A disk that is full or read-only ends the writing for a while, with one message.  The cache
  * never makes a read fail.
  *
  * Layer: remote.  May include: base/ store/.  Threads: any, but b2f_cachedir_close().
@@ -31,13 +31,15 @@
 struct b2f_cachedir;
 
 /*
- * Opens, or makes, the cache in the directory @dir, for up to @max_bytes on disk.
+ * Opens, or makes, the cache in the directory @dir, for up to @max_bytes on disk; after
+ * an error of the disk, it is left alone for @rest_ms.
  * What is in the way is logged as a warning.  Returns 0, -EACCES (it belongs to
  * another user, or others may look into it), -ENOMEM or an errno of the disk.
  */
 B2F_MUST_CHECK
 int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
-		      const struct b2f_log *log, struct b2f_cachedir **out);
+		      unsigned int rest_ms, const struct b2f_log *log,
+		      struct b2f_cachedir **out);
 
 /* NULL does nothing. */
 void b2f_cachedir_close(struct b2f_cachedir *cache);

@@ -36,8 +36,9 @@ struct b2f_cachedir {
 	 * thread of this program undoes what another one adds.
 	 */
 	pthread_mutex_t locks[B2F_CACHEDIR_LOCKS];
-	/* A write has failed: there are no more. */
-	atomic_bool ends;
+	/* After an error nothing is written until then; 0: there was none since. */
+	atomic_ullong rests_until_ns;
+	unsigned int rest_ms;
 	/* Written since the files were counted. */
 	_Atomic uint64_t uncounted;
 	/* A thread of this program counts. */

@@ -87,6 +87,7 @@ static void open_cache(struct b2f_remote *remote,
 	if (o->cache_dir)
 		(void)!b2f_cachedir_open(o->cache_dir,
 					 b2f_max_u64(max_bytes, CACHE_MIN),
+					 remote->refresh_ms,
 					 o->log, &remote->cache);
 }
 

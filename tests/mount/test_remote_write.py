@@ -20,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
+from lying_proxy import LyingProxy
 from proxy import stall, status, twice
 from remote import RemoteMount, read, s3, save, save_array
 
@@ -473,6 +474,32 @@ def test_a_server_that_is_away_for_a_while_is_waited_for():
         away.until = 0
         assert download(client, "x.b2frame") == data(SIZE) + b"end"
         assert download(client, "y.b2frame") == b"begin" + data(SIZE, 2)[5:]
+
+
+def test_what_a_failed_answer_told_is_asked_again():
+    """That it cannot be written to, and that a frame is damaged."""
+    with s3_server.given_or_new() as server, LyingProxy(server.port) as way:
+        os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=way.url)
+        client = s3_server.Client(server.url)
+        put_frame(client)
+        put_frame(client, "y")
+
+        def lie(_, said):
+            if said.body.startswith(b"\x9e\xa8b2frame"[:2]):
+                said.body = said.body[:60] + bytes(len(said.body) - 60)
+        way.fault = lambda r: status(503) if r.method == "PUT" else None
+        with RemoteMount("s3://bucket/d", "-o", "refresh=1,entry_timeout=0,"
+                         "attr_timeout=0"):
+            assert error_of(os.open, "mnt/x", os.O_RDWR) == errno.EIO
+            way.fault = None
+            with open("mnt/x", "ab") as f:
+                f.write(b"end")
+            way.lies = lie
+            assert error_of(read, "mnt/y") == errno.EIO
+            way.lies = None
+            wait_until(lambda: not error_of(read, "mnt/y"), "the frame")
+            assert read("mnt/y") == data(SIZE)
+        assert download(client, "x.b2frame") == data(SIZE) + b"end"
 
 
 def kill_while_writing(client, mount, seconds):

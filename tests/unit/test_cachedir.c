@@ -16,6 +16,9 @@
 #include "remote/cachedir.h"
 
 #define OBJECT_SIZE ((uint64_t)3 * B2F_CELL_SIZE + 12345)
+/* After an error. */
+#define REST_MS 50
+
 #define MEBI	    ((uint64_t)1 << 20)
 
 static const struct b2f_remote_stat version = {
@@ -45,7 +48,7 @@ static struct scene scene_open(uint64_t max_bytes)
 
 	nmessages = 0;
 	cr_assert_not_null(mkdtemp(s.path));
-	cr_assert_eq(b2f_cachedir_open(s.path, max_bytes, &watching, &s.cache),
+	cr_assert_eq(b2f_cachedir_open(s.path, max_bytes, REST_MS, &watching, &s.cache),
 		     0);
 	return s;
 }
@@ -267,7 +270,7 @@ Test(cachedir, no_other_user_may_look)
 	cr_assert_eq(stat(own, &st), 0);
 	cr_assert_eq(st.st_mode & 0777, 0700);
 	cr_assert_eq(chmod(own, 0750), 0);
-	cr_assert_eq(b2f_cachedir_open(s.path, MEBI, &watching, &again),
+	cr_assert_eq(b2f_cachedir_open(s.path, MEBI, REST_MS, &watching, &again),
 		     -EACCES);
 	cr_assert_eq(nmessages, 1);
 	scene_close(&s);
@@ -281,11 +284,11 @@ Test(cachedir, link_of_another_user_is_not_followed)
 
 	snprintf(name, sizeof(name), "%s/link", s.path);
 	cr_assert_eq(symlink(s.path, name), 0);
-	cr_assert_eq(b2f_cachedir_open(name, MEBI, &watching, &again), 0);
+	cr_assert_eq(b2f_cachedir_open(name, MEBI, REST_MS, &watching, &again), 0);
 	b2f_cachedir_close(again);
 	/* Only root can give it away. */
 	if (lchown(name, 1001, 1001) == 0)
-		cr_assert_eq(b2f_cachedir_open(name, MEBI, &watching, &again),
+		cr_assert_eq(b2f_cachedir_open(name, MEBI, REST_MS, &watching, &again),
 			     -EACCES);
 	scene_close(&s);
 }
@@ -308,6 +311,14 @@ Test(cachedir, disk_that_takes_nothing_is_told_once)
 	cr_assert_eq(nmessages, 1);
 	/* What is there is read further on. */
 	cr_assert(has(&s, "a", 0, 60));
+	/* When it takes something again, that is used, after a while. */
+	for (int i = 0; i < 256; i++) {
+		snprintf(path, sizeof(path), "%s/b2fcache-1/%02x", s.path, i);
+		(void)!unlink(path);
+	}
+	do
+		put(&s, "zz", 0, 60);
+	while (!has(&s, "zz", 0, 60));
 	scene_close(&s);
 }
 
