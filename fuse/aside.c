@@ -51,7 +51,8 @@ static bool leads_to(int dirfd, const char *name, const char *aside)
 {
 	char home[FS_NAME_SIZE];
 
-	return b2f_home_of(dirfd, name, home) && strcmp(home, aside) == 0;
+	return b2f_home_of(dirfd, name, home) && strcmp(home, aside) == 0 &&
+	       b2f_home_accepts(dirfd, name, aside);
 }
 
 int fs_aside_return(int dirfd, const char *name, const char *aside)

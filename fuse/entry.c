@@ -2,6 +2,7 @@
 /* entry.c - a name in a directory */
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "entry.h"
 #include "setattr.h"
@@ -29,6 +30,26 @@ int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 	err = fs_entry_enter(fs, parent, name, out);
 	out->changes = true;
 	return err;
+}
+
+int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
+			  const struct fs_found *found)
+{
+	const struct fs_probe *probe = &found->probe;
+	const struct stat *st = probe->kind == FS_KIND_FRAME ? &probe->index
+							     : &probe->st;
+	uid_t user = fuse_req_ctx(req)->uid;
+	struct stat dir;
+
+	/* Without root's rights, the kernel checks ours; with uid= all is one's. */
+	if (user == 0 || geteuid() != 0 || entry->fs->options.uid != FS_UNSET)
+		return 0;
+	if (fstat(entry->pin.fd, &dir))
+		return -errno;
+	return !(dir.st_mode & S_ISVTX) || dir.st_uid == user ||
+			       st->st_uid == user
+		       ? 0
+		       : -EPERM;
 }
 
 void fs_entry_leave(struct fs_entry *entry)

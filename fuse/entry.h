@@ -9,6 +9,7 @@
 
 #include "backing_name.h"
 #include "fs.h"
+#include "fuse_api.h"
 
 /* Zero-initialize it. */
 struct fs_entry {
@@ -40,6 +41,15 @@ int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 			     struct fs_entry *out);
 
 void fs_entry_leave(struct fs_entry *entry);
+
+/*
+ * May the caller of @req take @found away from @entry?  In a directory with the
+ * sticky bit only the owner of either may: the kernel has checked that by what it
+ * remembers, which may be of another file.  Returns 0, -EPERM or an errno.
+ */
+B2F_MUST_CHECK
+int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
+			  const struct fs_found *found);
 
 /*
  * The directory of @entry with all changes up to now, for functions that look

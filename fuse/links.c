@@ -32,7 +32,8 @@ static bool is_true(int dirfd, const char *name, const char *home)
 {
 	char target[FS_NAME_SIZE];
 
-	return b2f_home_of(dirfd, name, target) && strcmp(target, home) == 0;
+	return b2f_home_of(dirfd, name, target) && strcmp(target, home) == 0 &&
+	       b2f_home_accepts(dirfd, name, home);
 }
 
 /* A frame, and where it is. */
@@ -132,7 +133,8 @@ static int note_target(void *arg, int dirfd, const struct dirent *d)
 	char home[FS_NAME_SIZE];
 
 	if (may_be_link(d) && b2f_home_of(dirfd, d->d_name, home) &&
-	    strcmp(home, d->d_name) != 0)
+	    strcmp(home, d->d_name) != 0 &&
+	    b2f_home_accepts(dirfd, d->d_name, home))
 		(void)!fs_name_set_add(arg, fs_name_hash(home));
 	return 0;
 }

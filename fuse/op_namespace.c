@@ -26,6 +26,15 @@
 #include "reply.h"
 #include "setattr.h"
 
+/* Is @name still what was @made? */
+static bool is_made(int dirfd, const char *name, const struct stat *made)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == made->st_dev && st.st_ino == made->st_ino;
+}
+
 /* Looks up the new @entry, and answers with it. */
 static int reply_new(fuse_req_t req, const struct fs_entry *entry)
 {
@@ -72,15 +81,19 @@ static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
 		       const struct fs_maker_what *what)
 {
 	struct fs_entry entry = {0};
+	struct stat made;
 	int err = enter_new(req, parent, name, &entry);
 
 	if (!err)
 		err = fs_maker_make(req, entry.pin.fd, name, what);
-	if (!err) {
+	if (!err && fstatat(entry.pin.fd, name, &made, AT_SYMLINK_NOFOLLOW))
+		err = -ESTALE;
+	else if (!err) {
 		err = inherit(&entry, what);
 		if (!err)
 			err = reply_new(req, &entry);
-		if (err)
+		/* Another program may have moved it away. */
+		if (err && is_made(entry.pin.fd, name, &made))
 			unlinkat(entry.pin.fd, name,
 				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
 	}
@@ -209,8 +222,8 @@ static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 		.sparse = S_ISDIR(fresh->made.dir.st_mode),
 		.index = fresh->made.index,
 	};
-	int err = fs_tree_open_at(entry->fs->tree, entry->pin.fd, fresh->name,
-				  &probe.fd, &probe.st);
+	int err = fs_tree_look_at(entry->fs->tree, entry->pin.fd, fresh->name,
+				  &probe.fd, &probe.st, &probe.born_ns);
 
 	if (err)
 		return err;
@@ -255,13 +268,21 @@ static mode_t own_access(void)
 	return geteuid() == 0 ? 0 : S_IRUSR | S_IWUSR;
 }
 
-/* Removes @name, which was just made. */
+/* Removes what was just made, if it still has its name. */
 static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 {
-	if (S_ISDIR(fresh->made.dir.st_mode))
-		(void)!b2f_frame_remove(entry->pin.fd, fresh->name);
-	else
-		(void)!unlinkat(entry->pin.fd, fresh->name, 0);
+	const struct stat *made = &fresh->made.dir;
+	struct fs *fs = entry->fs;
+	int fd = entry->pin.fd;
+	struct fs_deleted *deleted;
+
+	if (!is_made(fd, fresh->name, made))
+		return;
+	/* This looks again after it has moved it away. */
+	if (!S_ISDIR(made->st_mode))
+		(void)!unlinkat(fd, fresh->name, 0);
+	else if (fs_deleted_hide(fs, fd, fresh->name, made, &deleted) == 0)
+		fs_deleted_finish(fs, deleted);
 }
 
 /* What a new file at @entry is encoded with. */
@@ -339,7 +360,8 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_tree_forget(entry->fs->tree, fresh->node, 1);
 	if (fs_lookup_find(entry, &found))
 		return;
-	(void)!fs_entry_delete(entry, &found);
+	if (is_made(entry->pin.fd, found.name, &fresh->made.dir))
+		(void)!fs_entry_delete(entry, &found);
 	fs_probe_close(&found.probe);
 }
 
@@ -463,7 +485,9 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (err == -ENOENT && fs_lookup_has_view(&entry))
 		err = -EPERM;
 	if (!err) {
-		err = delete_found(&entry, &found);
+		err = fs_entry_check_sticky(req, &entry, &found);
+		if (!err)
+			err = delete_found(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
 	fs_grow_unlock_names(fs);
@@ -480,9 +504,11 @@ void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
 	if (!err) {
-		err = found.probe.kind == FS_KIND_DIR
-			      ? fs_entry_delete_dir(&entry, &found)
-			      : -ENOTDIR;
+		err = found.probe.kind == FS_KIND_DIR ? 0 : -ENOTDIR;
+		if (!err)
+			err = fs_entry_check_sticky(req, &entry, &found);
+		if (!err)
+			err = fs_entry_delete_dir(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
 	fs_entry_leave(&entry);

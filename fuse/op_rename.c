@@ -473,6 +473,15 @@ static int find_both(struct fs_renaming *r)
 	return 0;
 }
 
+static int check_sticky(fuse_req_t req, const struct fs_renaming *r)
+{
+	int err = fs_entry_check_sticky(req, &r->from.entry, &r->from.found);
+
+	if (!err && r->replaces)
+		err = fs_entry_check_sticky(req, &r->to.entry, &r->to.found);
+	return err;
+}
+
 static int enter_both(struct fs_renaming *r, fuse_ino_t parent,
 		      const char *name, fuse_ino_t new_parent,
 		      const char *new_name)
@@ -502,7 +511,9 @@ void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	if (!err)
 		err = find_both(&r);
 	if (!err) {
-		err = run(&r, flags);
+		err = check_sticky(req, &r);
+		if (!err)
+			err = run(&r, flags);
 		if (!err)
 			note_renamed(&r, &r.from);
 		if (!err && (flags & RENAME_EXCHANGE))

@@ -234,7 +234,8 @@ struct look {
 static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
 {
 	struct fs_probe probe = {.kind = FS_KIND_OTHER};
-	int err = fs_tree_open_at(fs->tree, dirfd, name, &probe.fd, &probe.st);
+	int err = fs_tree_look_at(fs->tree, dirfd, name, &probe.fd, &probe.st,
+				  &probe.born_ns);
 
 	if (err)
 		return err;

@@ -191,13 +191,15 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
  * Replaces @probe, a symbolic link, by the frame at its home, if it is a name
  * of one.  Returns whether it is.
  */
-static bool follow_home(struct fs_tree *tree, int dirfd, const char *home,
-			struct fs_probe *probe)
+static bool follow_home(struct fs_tree *tree, int dirfd, const char *name,
+			const char *home, struct fs_probe *probe)
 {
 	struct stat st, index;
+	int64_t born_ns;
 	int fd;
 
-	if (fs_tree_open_at(tree, dirfd, home, &fd, &st))
+	if (!b2f_home_accepts(dirfd, name, home) ||
+	    fs_tree_look_at(tree, dirfd, home, &fd, &st, &born_ns))
 		return false;
 	/* Any file may lie aside. */
 	if (b2f_home_is(home) &&
@@ -208,6 +210,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, const char *home,
 	close(probe->fd);
 	probe->fd = fd;
 	probe->st = st;
+	probe->born_ns = born_ns;
 	snprintf(probe->home, sizeof(probe->home), "%s", home);
 	return true;
 }
@@ -223,15 +226,15 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 	for (int i = 0; i < TRIES; i++) {
 		fs_probe_close(probe);
 		probe->home[0] = '\0';
-		err = fs_tree_open_at(tree, dirfd, name, &probe->fd,
-				      &probe->st);
+		err = fs_tree_look_at(tree, dirfd, name, &probe->fd,
+				      &probe->st, &probe->born_ns);
 		if (err || !S_ISLNK(probe->st.st_mode))
 			return err;
 		kind = b2f_home_link(dirfd, name, probe->fd, home);
 		if (kind == B2F_HOME_DOOMED)
 			return -ENOENT;
 		if (kind == B2F_HOME_NO_LINK ||
-		    follow_home(tree, dirfd, home, probe))
+		    follow_home(tree, dirfd, name, home, probe))
 			return 0;
 		/* The frame may have just come back to this very name. */
 	}
@@ -282,13 +285,12 @@ int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 			 const char *name, struct fs_probe *out)
 {
-	const int flags =
-		AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
 	struct fs_probe probe = {.fd = -1, .kind = FS_KIND_FRAME};
 
 	/* On another device it may be our own mount, or another daemon's. */
-	if (fstatat(dirfd, name, &probe.st, flags) || probe.st.st_dev != dev ||
-	    !S_ISREG(probe.st.st_mode))
+	if (fstatat(dirfd, name, &probe.st,
+		    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC) ||
+	    probe.st.st_dev != dev || !S_ISREG(probe.st.st_mode))
 		return false;
 	probe.index = probe.st;
 	/* Attributes without that need the file itself. */

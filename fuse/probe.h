@@ -20,8 +20,9 @@ struct fs_probe {
 	int fd;
 	/* DIR, FRAME or OTHER. */
 	enum fs_kind kind;
-	/* Of the file itself. */
+	/* Of the file itself, and when it was made; 0: not known. */
 	struct stat st;
+	int64_t born_ns;
 	/* The rest is for frames only. */
 	bool sparse;
 	/*

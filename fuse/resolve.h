@@ -50,6 +50,7 @@ static inline struct fs_node fs_found_key(const struct fs_found *found)
 		.sparse = probe->kind == FS_KIND_FRAME && probe->sparse,
 		.dev = probe->st.st_dev,
 		.ino = probe->st.st_ino,
+		.born_ns = probe->born_ns,
 	};
 }
 

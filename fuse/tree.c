@@ -263,6 +263,26 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 	return old;
 }
 
+/*
+ * The node of the very file @key, or NULL.  If its number is another file's by now,
+ * the node is found no more.
+ */
+static struct fs_node *find_same(struct fs_tree *tree,
+				 const struct fs_node *key)
+{
+	struct fs_node *node = find(tree, key, false);
+
+	/* While it turns it is two files. */
+	if (!node || node->ino != key->ino || !key->born_ns)
+		return node;
+	if (!node->born_ns)
+		node->born_ns = key->born_ns;
+	if (node->born_ns == key->born_ns)
+		return node;
+	node->retired = true;
+	return NULL;
+}
+
 int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 		const struct fs_node *key, struct fs_node **out)
 {
@@ -273,9 +293,10 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 		return -ENOMEM;
 	fresh->dev = key->dev;
 	fresh->ino = key->ino;
+	fresh->born_ns = key->born_ns;
 	fresh->sparse = key->sparse;
 	pthread_mutex_lock(&tree->lock);
-	node = find(tree, key, false);
+	node = find_same(tree, key);
 	if (node) {
 		node->nrefs++;
 		old_parent = move_node(node, parent, &fresh->name);
@@ -390,6 +411,7 @@ void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn)
 {
 	pthread_mutex_lock(&tree->lock);
 	turn->sparse = true;
+	turn->node->born_ns = 0;
 	turn->next = tree->turns;
 	tree->turns = turn;
 	pthread_mutex_unlock(&tree->lock);
@@ -404,6 +426,7 @@ static int become(struct fs_tree *tree, struct fs_turn *turn)
 
 	unhash(tree, node);
 	node->ino = turn->ino;
+	node->born_ns = 0;
 	node->sparse = true;
 	insert(tree, node);
 	turn->ino = ino;

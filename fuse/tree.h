@@ -87,6 +87,11 @@ struct fs_node {
 	bool is_root;
 	dev_t dev;
 	_Atomic ino_t ino;
+	/*
+	 * When it was made, ns; 0: not known.  A number that another file has got
+	 * again tells nothing.
+	 */
+	_Atomic int64_t born_ns;
 	uint64_t generation;
 	/* The number to show if it is not @ino, or 0; see grow.h. */
 	_Atomic ino_t shown_ino;
@@ -204,8 +209,8 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
 void fs_tree_free(struct fs_tree *tree);
 
 /*
- * Gets the node of the file that @key tells by its dev, ino, kind and sparse,
- * making it if there is none, and notes that it is @name in @parent.  Give the
+ * Gets the node of the file that @key tells by its dev, ino, born_ns, kind and
+ * sparse, making it if there is none, and notes that it is @name in @parent.  Give the
  * reference back with fs_tree_forget().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -291,6 +296,11 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_node *node);
 B2F_MUST_CHECK
 int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		    struct stat *st);
+
+/* The same, and tells when it was made; 0: not known. */
+B2F_MUST_CHECK
+int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
+		    struct stat *st, int64_t *born_ns);
 
 /*
  * Opens what is behind the O_PATH descriptor @fd with @flags (and O_CLOEXEC).

@@ -104,8 +104,50 @@ static bool is_own(const struct fs_tree *tree, int fd)
 	return makedev(stx.stx_dev_major, stx.stx_dev_minor) == tree->own_dev;
 }
 
+static struct timespec time_of(const struct statx_timestamp *t)
+{
+	return (struct timespec){.tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec};
+}
+
+/* fstat(2), and when the file was made. */
+static int look(int fd, struct stat *st, int64_t *born_ns)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &stx))
+		return -errno;
+	*st = (struct stat){
+		.st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.st_ino = stx.stx_ino,
+		.st_mode = stx.stx_mode,
+		.st_nlink = stx.stx_nlink,
+		.st_uid = stx.stx_uid,
+		.st_gid = stx.stx_gid,
+		.st_rdev = makedev(stx.stx_rdev_major, stx.stx_rdev_minor),
+		.st_size = (off_t)stx.stx_size,
+		.st_blksize = (blksize_t)stx.stx_blksize,
+		.st_blocks = (blkcnt_t)stx.stx_blocks,
+		.st_atim = time_of(&stx.stx_atime),
+		.st_mtim = time_of(&stx.stx_mtime),
+		.st_ctim = time_of(&stx.stx_ctime),
+	};
+	*born_ns = stx.stx_mask & STATX_BTIME
+			   ? stx.stx_btime.tv_sec * INT64_C(1000000000) +
+				     stx.stx_btime.tv_nsec
+			   : 0;
+	return 0;
+}
+
 int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		    struct stat *st)
+{
+	int64_t born_ns;
+
+	return fs_tree_look_at(tree, dirfd, name, fd, st, &born_ns);
+}
+
+int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
+		    struct stat *st, int64_t *born_ns)
 {
 	int got = open_with_room(tree, dirfd, name, O_PATH | O_NOFOLLOW);
 	int err;
@@ -118,13 +160,12 @@ int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		if (got < 0)
 			return -errno;
 	}
-	if (fstat(got, st)) {
-		err = -errno;
+	err = look(got, st, born_ns);
+	if (err)
 		close(got);
-		return err;
-	}
-	*fd = got;
-	return 0;
+	else
+		*fd = got;
+	return err;
 }
 
 int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
@@ -201,20 +242,28 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 		close(spare);
 }
 
+/* Are these of two files? */
+static bool differ(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns && b_ns && a_ns != b_ns;
+}
+
 /* Opens @node as @name in the directory @dirfd and pins it. */
 static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
 		     const char *name, struct fs_pin *out)
 {
 	struct stat st;
+	int64_t born_ns;
 	int fd = -1;
-	int err = fs_tree_open_at(tree, dirfd, name, &fd, &st);
+	int err = fs_tree_look_at(tree, dirfd, name, &fd, &st, &born_ns);
 
 	if (err == -ENOENT || err == -ENOTDIR)
 		return -ESTALE;
 	if (err)
 		return err;
 	if (!follows_name(node) &&
-	    (st.st_dev != node->dev || st.st_ino != node->ino)) {
+	    (st.st_dev != node->dev || st.st_ino != node->ino ||
+	     differ(node->born_ns, born_ns))) {
 		close(fd);
 		return -ESTALE;
 	}

@@ -80,6 +80,13 @@ bool b2f_home_is_target(const char *target);
 void b2f_home_target(const char *home, const char *old,
 		    char target[B2F_HOME_TARGET_SIZE]);
 
+/*
+ * Is the symbolic link @name in @dirfd, which leads to @home, a name of it?  Any user
+ * who may write to the directory can make one: it has to be the owner's of @home, or
+ * ours or root's, or to stand in a slot.
+ */
+bool b2f_home_accepts(int dirfd, const char *name, const char *home);
+
 /* Is @name in @dirfd a name of the frame at @home, beside it? */
 bool b2f_home_is_name(int dirfd, const char *name, const char *home);
 

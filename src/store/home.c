@@ -184,12 +184,37 @@ bool b2f_home_of(int dirfd, const char *name, char home[B2F_NAME_SIZE])
 	return kind == B2F_HOME_NAME || kind == B2F_HOME_UNTIL;
 }
 
+static bool is_in_slot(int dirfd, const char *name, const char *home)
+{
+	int fd = openat(dirfd, home,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char slot[B2F_NAME_SIZE];
+	bool is = false;
+
+	for (unsigned int i = 0; !is && b2f_home_slot(fd, i, slot); i++)
+		is = strcmp(slot, name) == 0;
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+bool b2f_home_accepts(int dirfd, const char *name, const char *home)
+{
+	struct stat link, at_home;
+
+	if (fstatat(dirfd, name, &link, AT_SYMLINK_NOFOLLOW) ||
+	    fstatat(dirfd, home, &at_home, AT_SYMLINK_NOFOLLOW))
+		return false;
+	return link.st_uid == at_home.st_uid || link.st_uid == geteuid() ||
+	       link.st_uid == 0 || is_in_slot(dirfd, name, home);
+}
+
 bool b2f_home_is_name(int dirfd, const char *name, const char *home)
 {
 	char target[B2F_NAME_SIZE];
 
 	return strcmp(name, home) != 0 && b2f_home_of(dirfd, name, target) &&
-	       strcmp(target, home) == 0;
+	       strcmp(target, home) == 0 && b2f_home_accepts(dirfd, name, home);
 }
 
 static bool is_other_name(int dirfd, const char *name, const char *home,

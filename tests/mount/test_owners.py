@@ -459,6 +459,113 @@ def test_set_id_bits_of_what_is_not_the_callers():
         shutil.rmtree("src")
 
 
+@contextlib.contextmanager
+def on_ext4():
+    """src is on a filesystem that gives inode numbers again at once."""
+    os.mkdir("src")
+    subprocess.run(["truncate", "-s", "16m", "disk"], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "disk"], check=True)
+    subprocess.run(["mount", "-o", "loop", "disk", "src"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "src"], check=True)
+
+
+def test_a_file_that_has_got_an_inode_number_again():
+    """It is another one, whatever descriptors there are of the first."""
+    for kind in "sparse", "contiguous":
+        with on_ext4():
+            name = "src/x.b2frame"
+            remove = shutil.rmtree if kind == "sparse" else os.unlink
+            index = f"{name}/chunks.b2frame" if kind == "sparse" else name
+            make(name, None, kind=kind, nbytes=1000)
+            with Mount("src", "mnt", "-o",
+                       "attr_timeout=600,entry_timeout=600"):
+                fd = os.open("mnt/x", os.O_PATH)
+                ino = os.stat(name).st_ino
+                for seed in range(1, 100):
+                    remove(name)
+                    raw = make(name, None, kind=kind, nbytes=2000, seed=seed)
+                    if os.stat(name).st_ino == ino:
+                        break
+                assert os.stat(name).st_ino == ino
+                mode = os.stat(index).st_mode
+                for call in (lambda: os.chmod(f"/proc/self/fd/{fd}", 0o777),
+                             lambda: os.truncate(f"/proc/self/fd/{fd}", 0),
+                             lambda: os.utime(f"/proc/self/fd/{fd}", (5, 5))):
+                    assert error_of(call) == errno.ESTALE
+                assert os.stat(index).st_mode == mode
+                os.close(fd)
+                assert pathlib.Path("mnt/x").read_bytes() == raw
+        os.rmdir("src")
+
+
+def test_the_sticky_bit_is_about_what_is_there_now():
+    """The kernel remembers that a name is ALICE's when it has become BOB's."""
+    def put(top, uid, kind):
+        if kind == "dir":
+            os.mkdir(top)
+        else:
+            make(top, None, kind=kind, nbytes=1000)
+        for path in (top, *pathlib.Path(top).rglob("*")):
+            os.chown(path, uid, uid)
+
+    acts = {"unlink": lambda: os.unlink("mnt/x"),
+            "rmdir": lambda: os.rmdir("mnt/x"),
+            "from": lambda: os.rename("mnt/x", "mnt/z"),
+            "over": lambda: os.rename("mnt/alices", "mnt/x")}
+    for kind in "sparse", "contiguous", "dir":
+        with setting("attr_timeout=600,entry_timeout=600", mode=0o1777):
+            os.chown("src", BOB, BOB)
+            name = "src/x" + (".b2frame" if kind != "dir" else "")
+            for act, call in acts.items():
+                if act == ("unlink" if kind == "dir" else "rmdir"):
+                    continue
+                put(name, ALICE, kind)
+                put(name.replace("src/x", "src/alices"), ALICE, kind)
+                os.stat("mnt/x")
+                os.stat("mnt/alices")
+                os.rename(name, "was")
+                put(name, BOB, kind)
+                os.chown("src", 0, 0)
+                assert as_user(ALICE, ALICE, call) == errno.EPERM, (kind, act)
+                assert os.stat(name).st_uid == BOB
+                for path in name, "was", name.replace("src/x", "src/alices"):
+                    if os.path.isdir(path):
+                        shutil.rmtree(path)
+                    else:
+                        os.unlink(path)
+                os.listdir("mnt")
+        shutil.rmtree("src")
+
+
+def test_a_link_of_a_stranger_is_no_name():
+    """BOB's symbolic link to where a frame of ALICE's lies that has two names."""
+    with setting(SPARSE) as m:
+        def two_names():
+            touch("mnt/a")
+            os.link("mnt/a", "mnt/b")
+
+        assert as_user(ALICE, ALICE, two_names) == 0
+        home = os.readlink("src/a.b2frame")
+        assert as_user(BOB, BOB, lambda: os.symlink(home, "src/bobs.b2frame")) \
+            == 0
+        assert sorted(os.listdir("mnt")) == ["a", "b", "bobs.b2frame"]
+        assert stat.S_ISLNK(os.lstat("mnt/bobs.b2frame").st_mode)
+        assert os.stat("mnt/a").st_nlink == 2
+        # Whoever owns it now: it is their frame by both names.
+        os.chown("mnt/a", TEAM, TEAM)
+        assert sorted(os.listdir("mnt")) == ["a", "b", "bobs.b2frame"]
+        assert os.stat("mnt/b").st_nlink == 2
+        os.unlink("mnt/a")
+        os.unlink("mnt/b")
+        assert os.listdir("mnt") == ["bobs.b2frame"]
+        m.wait_for_closes()
+        assert os.listdir("src/.bloscfs-deleted") == [] or not [
+            x for x in pathlib.Path("src").rglob("chunks.b2frame")]
+
+
 def test_owner_by_option():
     with setting(SPARSE, "uid=1001,gid=2000,umask=022"):
         touch("mnt/f")
