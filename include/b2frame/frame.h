@@ -270,6 +270,10 @@ B2F_MUST_CHECK
 int b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out,
 			 size_t *len);
 
+/* Is the frame on disk the one that was opened?  Returns 0, -ESTALE or an errno. */
+B2F_MUST_CHECK
+int b2f_frame_check_same(struct b2f_frame *frame);
+
 /* The state of the index that was read. */
 struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame);
 

@@ -175,6 +175,11 @@ int cli_message_explain(const char *name, int err)
 {
 	if (!err || take_explanation())
 		return err;
+	if (err == -ESTALE) {
+		cli_message_error("%s: another program has changed it meanwhile",
+				  name);
+		return err;
+	}
 	return cli_message_errno(name, err);
 }
 

@@ -32,10 +32,26 @@ static bool is_longer(int fd, const struct stat *st)
 	return pread(fd, &next, 1, st->st_size) > 0;
 }
 
+/* C-Blosc2 changes a frame in steps: what is between two of them is no version. */
+static int open_frame(struct cli_bytes *bytes, const struct cli_at *at)
+{
+	const struct b2f_frame_options quiet = {.nofollow =
+							!cli_at_is_named(at)};
+	int err = b2f_frame_open(&quiet, at->dir, at->name, &bytes->frame);
+
+	if (err == -EAGAIN)
+		cli_message_error("%s: another program has locked it, or keeps "
+				  "changing it",
+				  at->path);
+	/* What is no frame, or a damaged one, is copied as it is. */
+	return err == -EAGAIN || err == -ENOMEM ? err : 0;
+}
+
 int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 			struct stat *like)
 {
 	const char *path = at->path;
+	int err;
 
 	bytes->name = path;
 	bytes->fd = cli_at_open(at, O_RDONLY | O_NONBLOCK);
@@ -52,8 +68,10 @@ int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 		return -EINVAL;
 	}
 	bytes->size = (uint64_t)like->st_size;
-	bytes->version = b2f_frame_stamp_of(like);
-	return 0;
+	err = open_frame(bytes, at);
+	bytes->version = bytes->frame ? b2f_frame_stamp_get(bytes->frame)
+				      : b2f_frame_stamp_of(like);
+	return err;
 }
 
 int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
@@ -71,6 +89,7 @@ void cli_bytes_close(struct cli_bytes *bytes)
 {
 	if (bytes->fd >= 0)
 		close(bytes->fd);
+	b2f_frame_close(bytes->frame);
 	b2f_remote_reader_free(bytes->reader);
 	*bytes = (struct cli_bytes){.fd = -1};
 }
@@ -84,7 +103,9 @@ static int check_version(const struct cli_bytes *bytes)
 	if (fstat(bytes->fd, &st) != 0)
 		return -errno;
 	now = b2f_frame_stamp_of(&st);
-	return b2f_frame_stamp_equal(&now, &bytes->version) ? 0 : -ESTALE;
+	if (!b2f_frame_stamp_equal(&now, &bytes->version))
+		return -ESTALE;
+	return bytes->frame ? b2f_frame_check_same(bytes->frame) : 0;
 }
 
 static int read_file(const struct cli_bytes *bytes, uint64_t off, void *buf,

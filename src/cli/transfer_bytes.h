@@ -23,6 +23,8 @@ struct cli_bytes {
 	/* The file; or, if that is -1, the object. */
 	int fd;
 	struct b2f_remote_reader *reader;
+	/* The frame that the file is, as it was opened, or NULL. */
+	struct b2f_frame *frame;
 	uint64_t size;
 	/* The version that was opened. */
 	struct b2f_frame_stamp version;
@@ -31,7 +33,10 @@ struct cli_bytes {
 	bool failed;
 };
 
-/* Begins with the file @at, which is @like; end with cli_bytes_close(). */
+/*
+ * Begins with the file @at, which is @like; end with cli_bytes_close().  Of a frame
+ * that another program changes the version behind that is waited for.
+ */
 B2F_MUST_CHECK
 int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 			struct stat *like);

@@ -21,6 +21,8 @@ struct check {
 	uint64_t done;
 	/* Stored bytes of the sound ones that are no index entry. */
 	uint64_t stored;
+	/* Another program has changed the frame.  Protected by lock. */
+	bool is_stale;
 };
 
 /* What is known of a chunk once it has been decoded. */
@@ -56,6 +58,7 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 		r->nunsupported++;
 	else if (err)
 		r->nfailed++;
+	c->is_stale |= err == -ESTALE;
 	if (!err) {
 		r->nbytes += span->nbytes;
 		r->cbytes += seen->cbytes;
@@ -191,7 +194,9 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
 			   check_chunk, &c);
 	pthread_mutex_destroy(&c.lock);
-	compare_told(&c);
+	/* Of a changed frame only some chunks were counted, which is told. */
+	if (!c.is_stale)
+		compare_told(&c);
 	if (!err)
 		*out = c.result;
 	return err;

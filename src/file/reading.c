@@ -216,10 +216,17 @@ static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
 
 int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 {
+	const struct b2f_why why = {"another program keeps changing it"};
 	struct b2f_lock *turn = NULL;
 	int64_t n = run(file, fn, arg, &turn);
+	struct b2f_frame *frame;
 
 	b2f_lock_close(turn);
+	if (n == -ESTALE) {
+		frame = b2f_file_frame_ref(file);
+		b2f_frame_report(frame, -ESTALE, &why);
+		b2f_frame_close(frame);
+	}
 	return n;
 }
 

@@ -89,6 +89,8 @@ struct b2f_frame {
 	struct b2f_lock *held;
 	/* Another version may have @stamp, too: see frame_still.h. */
 	atomic_bool in_doubt;
+	/* That another program has changed it was told. */
+	atomic_bool told_stale;
 	struct b2f_frame_info info;
 	/* Protects @map_busy; not held during I/O. */
 	pthread_mutex_t map_lock;

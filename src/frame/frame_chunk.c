@@ -502,8 +502,11 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 {
 	const struct b2f_frame_want want = {
 		.nchunk = nchunk, .raw = raw, .nbytes = nbytes};
+	int err = load(frame, &want, how, NULL, out);
 
-	return load(frame, &want, how, NULL, out);
+	if (err == -ESTALE)
+		b2f_frame_report_stale(frame);
+	return err;
 }
 
 int b2f_frame_load_head(struct b2f_frame *frame,

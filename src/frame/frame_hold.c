@@ -26,11 +26,11 @@ static int lock(struct b2f_frame *frame, struct b2f_why *why)
 /* Is it still what was opened?  @err is why not to look. */
 static int check(struct b2f_frame *frame, int err, struct b2f_why *why)
 {
-	int ret = err ? err : b2f_frame_has_changed(frame, &frame->stamp);
-
-	if (ret > 0)
-		ret = b2f_why_set(why, -ESTALE, "another program has changed it");
-	return ret ? b2f_frame_report(frame, ret, why) : 0;
+	if (!err)
+		err = b2f_frame_check_same(frame);
+	if (err == -ESTALE)
+		b2f_why_set(why, err, "another program has changed it");
+	return err ? b2f_frame_report(frame, err, why) : 0;
 }
 
 int b2f_frame_hold(struct b2f_frame *frame)

@@ -22,6 +22,14 @@ int b2f_frame_report(const struct b2f_frame *frame, int err,
 	return err;
 }
 
+void b2f_frame_report_stale(struct b2f_frame *frame)
+{
+	const struct b2f_why why = {"another program has changed it meanwhile"};
+
+	if (!atomic_exchange(&frame->told_stale, true))
+		b2f_frame_report(frame, -ESTALE, &why);
+}
+
 int b2f_frame_judge_header(const struct b2f_object *index, int err,
 			   struct b2f_why *why)
 {
@@ -65,8 +73,8 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 			   uint64_t raw, int64_t unit, int err,
 			   const struct b2f_why *why)
 {
-	/* A reader of a contiguous frame opens it again, and is done. */
-	bool is_news = err != -ESTALE || frame->store->sparse;
+	/* A reader of a file opens the frame again; for others see above. */
+	bool is_news = err != -ESTALE;
 	char place[48], block[32] = "";
 
 	describe_place(frame, raw, place, sizeof(place));

@@ -17,8 +17,14 @@ int b2f_frame_report(const struct b2f_frame *frame, int err,
 		     const struct b2f_why *why);
 
 /*
- * The same for chunk @nchunk of entry @raw; names its file, and the unit if it
- * is >= 0.
+ * Logs once that another program has changed @frame (-ESTALE), for what needs all of
+ * one version.
+ */
+void b2f_frame_report_stale(struct b2f_frame *frame);
+
+/*
+ * b2f_frame_report() for chunk @nchunk of entry @raw; names its file, and the unit if it
+ * is >= 0.  -ESTALE is told as news by none: a file opens its frame again.
  */
 int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 			   uint64_t raw, int64_t unit, int err,

@@ -232,3 +232,10 @@ int b2f_frame_has_changed(struct b2f_frame *frame,
 		return 0;
 	return resolve_doubt(frame);
 }
+
+int b2f_frame_check_same(struct b2f_frame *frame)
+{
+	int ret = b2f_frame_has_changed(frame, &frame->stamp);
+
+	return ret > 0 ? -ESTALE : ret;
+}

@@ -63,7 +63,7 @@ def check_stopped(form, stop):
 
 def check_tool(frame):
     """Each command tells why it does nothing, and leaves nothing."""
-    commands = [("cat", frame), ("verify", frame),
+    commands = [("cat", frame), ("verify", frame), ("copy", frame, "copy"),
                 ("convert", "-o", "copy.b2frame", "--contiguous", frame)]
     started = [subprocess.Popen([BUILD / "bloscctl", *command],
                                 stdin=subprocess.DEVNULL,
@@ -74,7 +74,7 @@ def check_tool(frame):
         assert process.returncode != 0, command
         assert b"has locked it" in error, (command, error)
         assert not out or command[0] == "verify", (command, out)
-    assert not os.path.exists("copy.b2frame")
+    assert not os.path.exists("copy.b2frame") and not os.path.exists("copy")
 
 
 def test_a_writer_that_is_stopped_with_its_lock_is_waited_for():
