@@ -164,10 +164,10 @@ static bool is_old(const struct b2f_reading *r)
 }
 
 /*
- * The frame has changed under a reader, which failed with @n.  The next time it reads the version
- * that is there under the lock of the program that changes it: that may be faster
- * than any reader.  Returns 0, @n if that would not help, or an errno: -EAGAIN if
- * that program keeps the lock.
+ * The frame has changed under a reader, which failed with @n.  The next time it
+ * reads the version that is there under the lock of the program that changes it:
+ * that may be faster than any reader.  Returns 0, @n if that would not help, or an
+ * errno: -EAGAIN if that program keeps the lock.
  */
 static int64_t lock_out(struct b2f_file *file, int64_t n,
 			struct b2f_lock **turn)

@@ -41,7 +41,6 @@
 /* Where a chunk is stored. */
 struct place {
 	struct b2f_object object;
-	int64_t id;
 	/* Bytes that may belong to it. */
 	uint64_t stored;
 	/* The first of them, as far as they have been read. */
@@ -51,17 +50,19 @@ struct place {
 	const struct b2f_frame_want *want;
 };
 
-static int find_place(const struct b2f_frame *frame, uint64_t raw,
+/* Opens what @l is stored in, and notes what that is. */
+static int find_place(const struct b2f_frame *frame, struct b2f_loaded *l,
 		      struct place *out, struct b2f_why *why)
 {
-	struct b2f_entry entry = b2f_entry_of(raw);
-	/* The bits above are those of a transaction. */
-	struct place place = {.id = (int64_t)(uint32_t)entry.place};
+	struct place place = {0};
 	int err;
 
-	err = b2f_object_open(frame->store, place.id, &place.object, why);
+	/* The bits above are those of a transaction. */
+	l->object = (int64_t)(uint32_t)b2f_entry_of(l->raw).place;
+	err = b2f_object_open(frame->store, l->object, &place.object, why);
 	if (err)
 		return err;
+	l->identity = place.object.identity;
 	place.stored = place.object.size;
 	*out = place;
 	return 0;
@@ -285,13 +286,6 @@ static int check_place(const struct b2f_frame *frame, const struct place *place,
 	return still ? still : err;
 }
 
-/* Notes where the chunk is, and what that is now. */
-static void note_place(struct b2f_loaded *l, const struct place *place)
-{
-	l->object = place->id;
-	l->identity = place->object.identity;
-}
-
 /* Loads the chunk of entry @l->raw, which is at @place. */
 static int load_place(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
@@ -299,7 +293,6 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 {
 	int err;
 
-	note_place(l, place);
 	err = read_bytes(frame, place, nbytes, how, l, why);
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place->stored,
@@ -372,7 +365,7 @@ static int load_stored(struct b2f_frame *frame,
 	int err;
 
 	ask_ahead(frame, want, how);
-	err = find_place(frame, l->raw, &place, why);
+	err = find_place(frame, l, &place, why);
 	if (err)
 		return check_place(frame, &place, l, err, why);
 	place.want = want;
@@ -423,12 +416,11 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 	if (!l)
 		return -ENOMEM;
 	l->raw = b2f_entries_raw(&frame->entries, nchunk);
-	err = find_place(frame, l->raw, &place, why);
+	err = find_place(frame, l, &place, why);
 	if (err) {
 		err = check_place(frame, &place, l, err, why);
 		goto out;
 	}
-	note_place(l, &place);
 	/* The seal is at the end: of a chunk that is far it comes at once. */
 	if (frame->store->ops->prefetch && place.stored > 0)
 		b2f_object_expect(&place.object, place.stored - 1, 1);

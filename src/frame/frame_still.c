@@ -18,7 +18,7 @@ void b2f_frame_wait_tick(void)
 {
 	const struct timespec pause = {.tv_nsec = TICK_NS};
 
-	nanosleep(&pause, NULL);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
 bool b2f_frame_has_bare(const struct b2f_frame *frame)
@@ -106,36 +106,39 @@ static bool is_proven(const struct b2f_frame *frame,
 	       b2f_frame_stamp_equal(&now, &frame->stamp);
 }
 
-/* Has the directory or the file lost or got something within the last tick? */
-static bool is_missing_anew(const struct b2f_frame *frame)
-{
-	int fd = b2f_store_dirfd(frame->store);
-	struct b2f_frame_stamp stamp;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		return false;
-	stamp = b2f_frame_stamp_of(&st);
-	return !b2f_frame_stamp_is_settled(&stamp);
-}
-
-/* A chunk file that was read at @then: is it as it was, and for a tick? */
-static int check_quiet(const struct b2f_frame *frame,
-		       const struct b2f_loaded *l)
+/* The stamp of the chunk file of @l; if it was missing, that of its directory. */
+static bool look(const struct b2f_frame *frame, const struct b2f_loaded *l,
+		 struct b2f_frame_stamp *out)
 {
 	struct b2f_object object = {.fd = -1};
-	bool same;
+	struct stat st;
 
-	if (l->identity.ino == 0)
-		return is_missing_anew(frame) ? -ESTALE : 0;
-	if (b2f_frame_stamp_is_settled(&l->identity))
-		return 0;
-	b2f_frame_wait_tick();
+	if (l->identity.ino == 0) {
+		if (fstat(b2f_store_dirfd(frame->store), &st))
+			return false;
+		*out = b2f_frame_stamp_of(&st);
+		return true;
+	}
 	if (b2f_object_open(frame->store, l->object, &object, NULL))
-		return -ESTALE;
-	same = b2f_frame_stamp_equal(&object.identity, &l->identity);
+		return false;
+	*out = object.identity;
 	b2f_object_close(&object);
-	return same ? 0 : -ESTALE;
+	return true;
+}
+
+/* Are the files of the chunk @l as they were, and for a tick of the clock? */
+static bool is_quiet(const struct b2f_frame *frame, const struct b2f_loaded *l)
+{
+	struct b2f_frame_stamp then = l->identity, now;
+
+	/* There is no directory: what is missing stays so. */
+	if (then.ino == 0 && (b2f_store_dirfd(frame->store) < 0 ||
+			      !look(frame, l, &then)))
+		return true;
+	if (b2f_frame_stamp_is_settled(&then))
+		return true;
+	b2f_frame_wait_tick();
+	return look(frame, l, &now) && b2f_frame_stamp_equal(&now, &then);
 }
 
 /* As b2f_frame_check_still(), of a contiguous frame by its bytes. */
@@ -164,6 +167,9 @@ static int check_files(const struct b2f_frame *frame,
 	if (is_sparse ? b2f_generation_has_writer(frame->store->generation)
 		      : has_writer(frame))
 		return 0;
+	/* The chunk first: a program that has written it goes on to the index. */
+	if (is_sparse && !is_quiet(frame, l))
+		return -ESTALE;
 	err = b2f_store_stamp_index(frame->store, &now);
 	if (err == -ENOENT)
 		return -ESTALE;
@@ -171,8 +177,7 @@ static int check_files(const struct b2f_frame *frame,
 		return b2f_why_set(why, err, "stat: %s", strerror(-err));
 	if (!is_sparse)
 		return check_bytes(frame, &now, why);
-	return b2f_frame_stamp_equal(&now, &frame->stamp) ? check_quiet(frame, l)
-							 : -ESTALE;
+	return b2f_frame_stamp_equal(&now, &frame->stamp) ? 0 : -ESTALE;
 }
 
 int b2f_frame_check_still(const struct b2f_frame *frame,
