@@ -67,11 +67,20 @@ static void note(struct steps *s, int err)
 	s->err = s->err ? s->err : err;
 }
 
-/* What a command, or a mount, that was killed had half made or half deleted. */
-static bool is_left(const char *name)
+/*
+ * What a command, or a mount, that was killed had half made or half deleted.  Anyone
+ * can call a file so: what is passed over is told, unless mounts show it neither.
+ */
+static bool is_left(const struct cli_walk_entry *entry)
 {
-	return cli_target_is_temp(name) ||
-	       strncmp(name, DELETED, sizeof(DELETED) - 1) == 0;
+	bool is_temp = cli_target_is_temp(entry->at.name);
+
+	if (is_temp)
+		cli_message_warning("%s: passed over: a bloscctl that was "
+				    "killed has left it",
+				    entry->path);
+	return is_temp ||
+	       strncmp(entry->at.name, DELETED, sizeof(DELETED) - 1) == 0;
 }
 
 /*
@@ -98,10 +107,12 @@ static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
 }
 
 /* A home is visited by the names of the frame, if it has some. */
-static bool is_hidden(const struct listing *l, const char *name,
-		      const struct stat *st)
+static bool is_hidden(const struct listing *l,
+		      const struct cli_walk_entry *entry, const struct stat *st)
 {
-	if (is_left(name))
+	const char *name = entry->at.name;
+
+	if (is_left(entry))
 		return true;
 	if (!b2f_home_is(name) && !b2f_home_is_aside(name))
 		return false;
@@ -139,7 +150,7 @@ static void visit(struct steps *s, struct listing *l,
 		note(s, cli_message_errno(entry->path, -errno));
 		return;
 	}
-	if (is_hidden(l, entry->at.name, &st))
+	if (is_hidden(l, entry, &st))
 		return;
 	entry->st = &st;
 	if (!look_at_name(l, entry, &st, home))

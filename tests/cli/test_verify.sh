@@ -198,3 +198,8 @@ runs 0 verify -r forged
 says '^forged/x\\x0agood\.b2frame: ok: ok, '
 grep -q '^good' .out && die "a forged line"
 :
+
+# Nor does a name keep a frame from being looked at without a word.
+cp -r small.b2frame forged/.bloscctl-0123456789abcdef
+runs 0 verify -r forged
+says_on_stderr 'forged/\.bloscctl-0123456789abcdef: passed over'
