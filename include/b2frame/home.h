@@ -96,6 +96,12 @@ bool b2f_home_is_name(int dirfd, const char *name, const char *home);
  */
 bool b2f_home_has_name(int dirfd, const char *home, const char *but);
 
+/*
+ * Has another file taken the place of what lies at @aside in @dirfd, so that it only
+ * waits to be deleted?
+ */
+bool b2f_home_is_replaced(int dirfd, const char *aside);
+
 /* Copies slot @i of the frame @fd; false if it is empty or invalid. */
 bool b2f_home_slot(int fd, unsigned int i, char name[B2F_NAME_SIZE]);
 

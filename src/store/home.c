@@ -238,10 +238,19 @@ static bool slots_have_name(int dirfd, const char *home, const char *but)
 	return has;
 }
 
-static bool directory_has_name(int dirfd, const char *home, const char *but)
+static DIR *open_listing(int dirfd)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+static bool directory_has_name(int dirfd, const char *home, const char *but)
+{
+	DIR *dir = open_listing(dirfd);
 	const struct dirent *d;
 	bool has = false;
 
@@ -250,8 +259,6 @@ static bool directory_has_name(int dirfd, const char *home, const char *but)
 		      is_other_name(dirfd, d->d_name, home, but);
 	if (dir)
 		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
 	return has;
 }
 
@@ -259,6 +266,21 @@ bool b2f_home_has_name(int dirfd, const char *home, const char *but)
 {
 	return slots_have_name(dirfd, home, but) ||
 	       directory_has_name(dirfd, home, but);
+}
+
+bool b2f_home_is_replaced(int dirfd, const char *aside)
+{
+	DIR *dir = open_listing(dirfd);
+	const struct dirent *d;
+	bool is = false;
+
+	while (dir && !is && (d = readdir(dir)))
+		is = b2f_home_is_aside_of(aside, d->d_name) &&
+		     strcmp(d->d_name, aside) != 0 &&
+		     !b2f_home_is_name(dirfd, d->d_name, aside);
+	if (dir)
+		closedir(dir);
+	return is;
 }
 
 static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])

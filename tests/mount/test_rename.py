@@ -12,8 +12,8 @@ import stat
 import subprocess
 import threading
 
-from mounting import (SANITIZED, Mount, error_of, main, make, signal_at,
-                      unmount, while_stopped)
+from mounting import (BUILD, SANITIZED, Mount, error_of, main, make,
+                      signal_at, unmount, while_stopped)
 from scratch import stock_bytes
 
 NOREPLACE, EXCHANGE = 1, 2
@@ -379,6 +379,10 @@ def die_at_each_step(old_kind, new_kind, other_folder):
         assert found in [
             ([before["old"][1]], [before[new][1]]), ([], [after[new][1]])], (
                 number, [[x[:10] for x in y] for y in found])
+        # The tool finds neither what lies aside nor what leads nowhere.
+        told = subprocess.run([BUILD / "bloscctl", "ls", "-r", "src"],
+                              capture_output=True, text=True).stdout
+        assert ".bloscfs" not in told, told
         for _ in range(2):
             with Mount("src", "mnt"):
                 assert os.stat(f"mnt/{new}").st_size in (
