@@ -23,25 +23,36 @@ static int is_chunk(void *arg, int64_t id)
 	return id >= 0 && !(id & B2F_OBJECT_PENDING);
 }
 
-/* Are the bytes of the index, @max at most, all zeros, if there are any? */
-static bool has_no_content(struct b2f_store *store, uint64_t max)
+/* Are the bytes of @object all zeros, if there are any? */
+static bool is_zeros(const struct b2f_object *object)
 {
 	uint8_t bytes[INDEX_MAX] = {0};
+
+	for (uint64_t off = 0; off < object->size; off += sizeof(bytes)) {
+		size_t n = (size_t)b2f_min_u64(sizeof(bytes),
+					       object->size - off);
+
+		if (b2f_object_read(object, off, bytes, n, NULL))
+			return false;
+		for (size_t i = 0; i < n; i++)
+			if (bytes[i])
+				return false;
+	}
+	return true;
+}
+
+/* What the index is, of which a new one has @max bytes at most. */
+static enum b2f_blank look(struct b2f_store *store, uint64_t max)
+{
 	struct b2f_object object = {.fd = -1};
-	bool blank;
+	enum b2f_blank blank = B2F_BLANK_NOT;
 
 	if (b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL))
-		return false;
-	blank = object.size <= max;
-	for (uint64_t off = 0; blank && off < object.size;
-	     off += sizeof(bytes)) {
-		size_t n = (size_t)b2f_min_u64(sizeof(bytes),
-					       object.size - off);
-
-		blank = !b2f_object_read(&object, off, bytes, n, NULL);
-		for (size_t i = 0; blank && i < n; i++)
-			blank = bytes[i] == 0;
-	}
+		return blank;
+	if (object.size <= SMALL_MAX && is_zeros(&object))
+		blank = object.size > max || b2f_object_was_written(&object)
+				? B2F_BLANK_LOST
+				: B2F_BLANK_NEW;
 	b2f_object_close(&object);
 	return blank;
 }
@@ -55,28 +66,48 @@ bool b2f_frame_is_new_name(const char *path)
 	       (!strcmp(dot, ".b2frame") || !strcmp(dot, ".b2nd"));
 }
 
-bool b2f_frame_is_blank(struct b2f_store *store)
+enum b2f_blank b2f_frame_blank(struct b2f_store *store)
 {
+	enum b2f_blank blank;
+
 	if (!store->sparse)
-		return has_no_content(store, SMALL_MAX);
-	return has_no_content(store, INDEX_MAX) &&
-	       b2f_store_list(store, is_chunk, NULL) == 0;
+		return look(store, SMALL_MAX);
+	blank = look(store, INDEX_MAX);
+	return blank == B2F_BLANK_NEW && b2f_store_list(store, is_chunk, NULL)
+		       ? B2F_BLANK_NOT
+		       : blank;
 }
 
-int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why)
+/* The index of @f becomes that of an empty frame. */
+static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 {
 	const struct b2f_settings settings = b2f_settings_default();
 	uint8_t *index = NULL;
 	size_t size = 0;
 	int err;
 
-	if (!(f->store->sparse || b2f_frame_is_new_name(f->label)) ||
-	    f->offset || !b2f_frame_is_blank(f->store))
-		return broken;
 	err = b2f_settings_index(&settings, !f->store->sparse, &index, &size, why);
 	if (!err)
 		err = b2f_frame_parse(f, index, size, why);
 	f->blank = !err;
 	free(index);
 	return err;
+}
+
+int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why)
+{
+	bool may_be = f->store->sparse || b2f_frame_is_new_name(f->label);
+
+	if (f->offset || !may_be)
+		return broken;
+	switch (b2f_frame_blank(f->store)) {
+	case B2F_BLANK_NOT:
+		break;
+	case B2F_BLANK_NEW:
+		return take_empty(f, why);
+	case B2F_BLANK_LOST:
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "zeros where its index was written");
+	}
+	return broken;
 }

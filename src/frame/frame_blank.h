@@ -9,20 +9,31 @@
 
 #include "frame/frame.h"
 
+enum b2f_blank {
+	/* It has content, or is longer than such an index can be. */
+	B2F_BLANK_NOT,
+	/* It is empty, or zeros that were never written. */
+	B2F_BLANK_NEW,
+	/* Zeros, which were written, or in the place of what was. */
+	B2F_BLANK_LOST,
+};
+
 /*
- * Is the index of @store blank: empty, or zeros?  That is how a loss of power
- * leaves a frame that was just made: the names are there, and of what was written
- * nothing.  Such a frame is empty, unless a chunk file is beside the index.  Of a
- * contiguous one that goes for b2f_frame_is_new_name() alone.
+ * Is the index of @store blank?  That is how a loss of power leaves a frame that was
+ * just made: the names are there, and of what was written nothing.  Such a frame is
+ * NEW, and empty, unless a chunk file is beside the index.  A frame that was durable
+ * has been written, so zeros there are damage.  Of a contiguous one that goes for
+ * b2f_frame_is_new_name() alone.
  */
-bool b2f_frame_is_blank(struct b2f_store *store);
+enum b2f_blank b2f_frame_blank(struct b2f_store *store);
 
 /* Is @path one that a new frame gets in a mount: NAME.b2frame, NAME.b2nd? */
 bool b2f_frame_is_new_name(const char *path);
 
 /*
- * Reads, if the index of @f is blank, the one of an empty frame instead.
- * Returns 0; @broken, why it could not be read, if it is not; or -ENOMEM.
+ * Reads, if the index of @f is blank and NEW, the one of an empty frame instead.
+ * Returns 0; B2F_ECORRUPT if it is LOST; @broken, why it could not be read, if it is
+ * not blank; or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why);

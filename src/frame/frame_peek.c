@@ -144,8 +144,10 @@ static void peek_blank(struct b2f_store *store, const char *name,
 	bool may_be =
 		peek->is_frame ? store->sparse : b2f_frame_is_new_name(name);
 
-	peek->broken = !may_be || !b2f_frame_is_blank(store);
-	peek->is_frame |= !peek->broken;
+	enum b2f_blank blank = may_be ? b2f_frame_blank(store) : B2F_BLANK_NOT;
+
+	peek->broken = blank != B2F_BLANK_NEW;
+	peek->is_frame |= blank != B2F_BLANK_NOT;
 }
 
 /* Looks at the open index of @store. */

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
+#include "frame/frame_blank.h"
 #include "frame/settings.h"
 #include "store/lock.h"
 #include "store/write.h"
@@ -30,7 +31,7 @@ static int write_file(struct b2f_store *store, const uint8_t *bytes,
 	return err ? err : b2f_store_sync_index(store, why);
 }
 
-/* A damaged file of another format is left alone. */
+/* A damaged file of another format is left alone; zeros are of none. */
 static int check_magic(struct b2f_store *store, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
@@ -44,7 +45,8 @@ static int check_magic(struct b2f_store *store, struct b2f_why *why)
 	n = (size_t)b2f_min_u64(sizeof(head), object.size);
 	err = b2f_object_read(&object, 0, head, n, why);
 	b2f_object_close(&object);
-	if (!err && !b2f_frame_magic(head, n))
+	if (!err && !b2f_frame_magic(head, n) &&
+	    b2f_frame_blank(store) == B2F_BLANK_NOT)
 		err = b2f_why_set(why, -EROFS, "it does not begin as a frame");
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "b2frame/create.h"
 #include "base/checked.h"
 #include "store/files.h"
+#include "store/files_extents.h"
 #include "store/files_single.h"
 
 static int files_read(const struct b2f_object *object, uint64_t off, void *buf,
@@ -180,6 +181,11 @@ static int dir_clone(struct b2f_store *store, struct b2f_store **out,
 	return b2f_store_open(b2f_files_of(store)->fd, ".", false, out, why);
 }
 
+static bool files_was_written(const struct b2f_object *object)
+{
+	return b2f_files_was_written(object->fd, object->size);
+}
+
 static int dir_dirfd(const struct b2f_store *store)
 {
 	return ((const struct b2f_files *)store)->fd;
@@ -208,6 +214,7 @@ static int file_clone(struct b2f_store *store, struct b2f_store **out,
 static const struct b2f_store_ops dir_ops = {
 	.open = dir_open,
 	.read = files_read,
+	.was_written = files_was_written,
 	.expect = dir_expect,
 	.close = dir_close,
 	.look = files_look,
@@ -221,6 +228,7 @@ static const struct b2f_store_ops dir_ops = {
 static const struct b2f_store_ops file_ops = {
 	.open = file_open,
 	.read = files_read,
+	.was_written = files_was_written,
 	.close = file_close,
 	.look = files_look,
 	.stat_index = file_stat_index,

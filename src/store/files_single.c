@@ -7,17 +7,15 @@
  * several threads write at once, the stamp is taken when the last one has ended.
  */
 #include <fcntl.h>
-#include <linux/fiemap.h>
-#include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "store/files.h"
+#include "store/files_extents.h"
 #include "store/files_single.h"
 #include "store/make.h"
 
@@ -200,20 +198,6 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 	return single_sync_index(object->store, why);
 }
 
-/* Has the filesystem not given the first byte of @fd a place on the disk yet? */
-static bool is_delayed(int fd)
-{
-	union {
-		struct fiemap map;
-		uint8_t room[sizeof(struct fiemap) +
-			     sizeof(struct fiemap_extent)];
-	} u = {.map = {.fm_length = 1, .fm_extent_count = 1}};
-
-	return ioctl(fd, FS_IOC_FIEMAP, &u.map) == 0 &&
-	       u.map.fm_mapped_extents == 1 &&
-	       u.map.fm_extents[0].fe_flags & FIEMAP_EXTENT_DELALLOC;
-}
-
 /*
  * All of the file, as the header is next, and is to be on disk later.  Of a new
  * file that has no place there this is not waited for: its journal keeps the places
@@ -232,7 +216,7 @@ static int single_write_out(const struct b2f_object *object,
 	pthread_mutex_unlock(&w->lock);
 	if (!is_fresh)
 		return b2f_files_write_out(w->fd, why);
-	if (!is_delayed(w->fd))
+	if (!b2f_files_is_delayed(w->fd))
 		return single_sync(object, why);
 	/* What is wrong, fsync will tell. */
 	(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);

@@ -89,6 +89,13 @@ void b2f_object_close(struct b2f_object *object)
 	*object = (struct b2f_object){.fd = -1};
 }
 
+bool b2f_object_was_written(const struct b2f_object *object)
+{
+	const struct b2f_store_ops *ops = object->store->ops;
+
+	return !ops->was_written || ops->was_written(object);
+}
+
 int b2f_object_look(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out)
 {

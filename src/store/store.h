@@ -86,6 +86,8 @@ struct b2f_store_ops {
 	void (*prefetch)(struct b2f_store *store, int64_t id, uint64_t n);
 	/* As b2f_store_distrust(); NULL: nothing is kept. */
 	bool (*distrust)(struct b2f_store *store, int64_t id);
+	/* As b2f_object_was_written(); NULL: it was. */
+	bool (*was_written)(const struct b2f_object *object);
 	/* As b2f_object_look(); NULL: objects are not to stay open. */
 	int (*look)(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out);
@@ -257,6 +259,14 @@ int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why);
 
 void b2f_object_close(struct b2f_object *object);
+
+/*
+ * Has any byte of @object ever been written, as far as its filesystem knows?  A loss
+ * of power leaves files that were never synced with a length, and no bytes: these
+ * are read as zeros, but the filesystem has noted no place for them, or that it has
+ * not written there yet.  True if it cannot tell.
+ */
+bool b2f_object_was_written(const struct b2f_object *object);
 
 /*
  * What the open @object is now, while .identity is what it was.  Returns 0, an

@@ -176,12 +176,37 @@ def test_a_blank_file_is_empty():
         for name in "blank", "zeros":
             append(b"lost", f"mnt/{name}")
     for name, size in ("blank", 0), ("zeros", 4096):
-        pathlib.Path(f"src/{name}.b2frame").write_bytes(bytes(size))
+        os.truncate(f"src/{name}.b2frame", 0)
+        os.truncate(f"src/{name}.b2frame", size)
     with Scratch(SMALL):
         for name in "blank", "zeros":
             assert pathlib.Path("mnt", name).read_bytes() == b""
             append(b"anew", f"mnt/{name}")
             check(b"anew", True, pathlib.Path(f"src/{name}.b2frame"))
+
+
+def test_a_lost_block_is_damage():
+    """Of a file that was durable, in one block or in two, or a directory."""
+    with Scratch(SMALL, "commit=600"):
+        for name in "block", "blocks":
+            append(noise(3000 if name == "block" else 9000), f"mnt/{name}")
+    with Scratch("small=0"):
+        append(b"any", "mnt/sparse")
+    frames = [pathlib.Path("src/block.b2frame"),
+              pathlib.Path("src/blocks.b2frame"),
+              pathlib.Path("src/sparse.b2frame/chunks.b2frame")]
+    for path in frames:
+        with open(path, "r+b") as f:
+            f.write(bytes(path.stat().st_size))
+            f.flush()
+            os.fsync(f.fileno())
+    with Scratch(SMALL):
+        for name in "block", "blocks", "sparse":
+            assert error_of(open, f"mnt/{name}") == errno.EIO, name
+            bloscctl("verify", "-q", f"src/{name}.b2frame", status=1)
+            # As with any damage, what is cut to nothing is empty.
+            pathlib.Path(f"mnt/{name}").write_bytes(b"anew")
+            assert pathlib.Path(f"mnt/{name}").read_bytes() == b"anew"
 
 
 def test_the_longest_names():

@@ -155,6 +155,7 @@ void fault_put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
 	if (n == 0)
 		return;
 	fault_make_dirty(file);
+	file->unwritten = false;
 	if (off + n > file->now.size)
 		fault_bytes_resize(&file->now, (size_t)off + n);
 	memcpy(file->now.data + off, buf, n);
@@ -309,6 +310,18 @@ static void names_after(const struct fault_disk *disk, unsigned int variant,
 			apply(out, &disk->changes[i]);
 }
 
+/* Is nothing of @old in @content, which is what a loss of power left? */
+static bool is_unwritten(const struct fault_file *old,
+			 const struct fault_bytes *content)
+{
+	if (!old->dirty || old->durable.size)
+		return false;
+	for (size_t i = 0; i < content->size; i++)
+		if (content->data[i])
+			return false;
+	return true;
+}
+
 struct fault_disk *fault_disk_after_loss(struct fault_disk *disk,
 					 unsigned int variant)
 {
@@ -326,6 +339,7 @@ struct fault_disk *fault_disk_after_loss(struct fault_disk *disk,
 
 		content_after(disk, old, variant, &state, &file->now);
 		file->st = old->st;
+		file->unwritten = is_unwritten(old, &file->now);
 		fault_file_resized(file);
 		fault_names_set(&after->now, names.names[i].id, new);
 		fault_names_set(&after->durable, names.names[i].id, new);

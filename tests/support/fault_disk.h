@@ -29,6 +29,8 @@ struct fault_file {
 	struct fault_bytes durable;
 	/* @now was changed since it was durable. */
 	bool dirty;
+	/* A loss of power left its length, and nothing that was ever written. */
+	bool unwritten;
 	/* A sync failed; it will be dirty for ever. */
 	bool abandoned;
 	/*

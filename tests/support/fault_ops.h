@@ -59,6 +59,7 @@ int fault_clone(struct b2f_store *store, struct b2f_store **out,
 		struct b2f_why *why);
 int fault_lock(struct b2f_store *store, struct b2f_why *why);
 void fault_unlock(struct b2f_store *store);
+bool fault_was_written(const struct b2f_object *object);
 int fault_write(const struct b2f_object *object, uint64_t off, const void *buf,
 		size_t n, struct b2f_why *why);
 int fault_identify(struct b2f_store *store, int64_t id,

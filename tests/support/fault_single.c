@@ -222,6 +222,7 @@ static const struct b2f_store_write_ops single_write_ops = {
 const struct b2f_store_ops fault_single_ops = {
 	.open = fault_open,
 	.read = fault_read,
+	.was_written = fault_was_written,
 	.close = fault_close,
 	.stat_index = fault_stat_index,
 	.free = fault_free,

@@ -237,6 +237,7 @@ static const struct b2f_store_write_ops fault_write_ops = {
 const struct b2f_store_ops fault_sparse_ops = {
 	.open = fault_open,
 	.read = fault_read,
+	.was_written = fault_was_written,
 	.close = fault_close,
 	.look = fault_look,
 	.stat_index = fault_stat_index,

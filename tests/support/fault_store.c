@@ -86,6 +86,17 @@ int fault_stat_index(struct b2f_store *store, struct stat *out)
 	return err;
 }
 
+bool fault_was_written(const struct b2f_object *object)
+{
+	struct fault_disk *disk = fault_disk_of(object->store);
+	bool written;
+
+	pthread_mutex_lock(&disk->lock);
+	written = object->size && !disk->files[object->fd].unwritten;
+	pthread_mutex_unlock(&disk->lock);
+	return written;
+}
+
 void fault_unlock(struct b2f_store *store)
 {
 	struct fault_disk *disk = fault_disk_of(store);

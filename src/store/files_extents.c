@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files_extents.c - what a filesystem has noted of the bytes of a file */
+#include "store/files_extents.h"
+
+#include <errno.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* No file that was just made is in more pieces. */
+#define NEXTENTS 32
+
+union extents {
+	struct fiemap map;
+	uint8_t room[sizeof(struct fiemap) +
+		     NEXTENTS * sizeof(struct fiemap_extent)];
+};
+
+/* Those of the first @size bytes of @fd.  Returns false if nothing is told. */
+static bool get_extents(int fd, uint64_t size, union extents *out)
+{
+	out->map = (struct fiemap){.fm_length = size,
+				   .fm_extent_count = NEXTENTS};
+	return ioctl(fd, FS_IOC_FIEMAP, &out->map) == 0;
+}
+
+bool b2f_files_is_delayed(int fd)
+{
+	union extents u;
+
+	return get_extents(fd, 1, &u) && u.map.fm_mapped_extents == 1 &&
+	       u.map.fm_extents[0].fe_flags & FIEMAP_EXTENT_DELALLOC;
+}
+
+bool b2f_files_was_written(int fd, uint64_t size)
+{
+	union extents u;
+
+	if (size == 0)
+		return false;
+	/*
+	 * That takes what was read for data, where a filesystem reserves room, so
+	 * only those are asked which tell nothing else.
+	 */
+	if (!get_extents(fd, size, &u))
+		return lseek(fd, 0, SEEK_DATA) >= 0 || errno != ENXIO;
+	for (uint32_t i = 0; i < u.map.fm_mapped_extents; i++)
+		if (!(u.map.fm_extents[i].fe_flags & FIEMAP_EXTENT_UNWRITTEN))
+			return true;
+	return u.map.fm_mapped_extents == NEXTENTS;
+}
