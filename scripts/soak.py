@@ -42,17 +42,17 @@ def name(count, seed):
 
 
 def play(count, seed, contiguous=False):
-    """Three frames, with different item sizes; then readers of each form.
+    """Readers of each form; then three frames, with different item sizes.
 
     For each round there are 200 reads beside a writer that locks the frame.
     """
-    for i in range(3):
-        yield f"seed {seed + i}", lambda: rounds.play(
-            count // 3 + 1, seed + i, contiguous=contiguous)
     forms = [x for x in stock_writer.FORMS if "contiguous" in x or not contiguous]
     for form in forms:
         yield f"beside a writer, {form}", lambda: beside.play(
             form, count * 200 // len(forms), seed)
+    for i in range(3):
+        yield f"seed {seed + i}", lambda: rounds.play(
+            count // 3 + 1, seed + i, contiguous=contiguous)
 
 
 def kill(count, seed, contiguous=False, small=False):
