@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_store_lock.c - the .b2lock of a sparse frame */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/time.h>
@@ -359,6 +360,39 @@ Test(store_lock, our_own_changes_are_no_news)
 	cr_assert_eq(b2f_turn_check(store), -ESTALE, "theirs came before");
 	b2f_lock_adopt(lock);
 	cr_assert_eq(b2f_turn_check(store), 0);
+	b2f_lock_close(lock);
+}
+
+static void *check_often(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 2000; i++)
+		if (b2f_turn_check(store))
+			return store;
+	return NULL;
+}
+
+Test(store_lock, readers_beside_our_changes_never_take_them_for_others)
+{
+	struct b2f_lock *lock;
+	pthread_t readers[2];
+	void *bad;
+
+	close(change());
+	cr_assert(take_turn());
+	lock = open_lock();
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_create(&readers[i], NULL, check_often,
+					    NULL),
+			     0);
+	for (int i = 0; i < 500; i++) {
+		cr_assert_eq(b2f_lock_acquire(lock, 0, NULL), 0);
+		b2f_lock_release(lock);
+	}
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(pthread_join(readers[i], &bad), 0);
+		cr_assert_null(bad);
+	}
 	b2f_lock_close(lock);
 }
 
