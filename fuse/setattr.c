@@ -21,12 +21,23 @@ static bool is_explicit(const struct timespec *t)
 	return t->tv_nsec != UTIME_NOW && t->tv_nsec != UTIME_OMIT;
 }
 
+/* The bits of a mode that @meta gives to @st, or takes from it. */
+static mode_t given(const struct fs_setattr *meta, const struct stat *st)
+{
+	return meta->has_mode ? meta->mode & ~st->st_mode & 07777 : 0;
+}
+
+static mode_t taken(const struct fs_setattr *meta, const struct stat *st)
+{
+	return meta->has_mode ? st->st_mode & ~meta->mode & 07777 : 0;
+}
+
 /* Does only the owner of @st have the right to do @meta? */
 static bool is_owners_right(const struct fs_setattr *meta,
 			    const struct stat *st)
 {
 	/* For a writer who is not the owner the kernel takes set-id bits away. */
-	if (meta->has_mode && (meta->mode & ~st->st_mode & 07777))
+	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
 	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1 ||
 	       (meta->has_times && (is_explicit(&meta->times[0]) ||
@@ -62,14 +73,13 @@ int fs_setattr_check(struct fs *fs, const struct fs_setattr *meta,
 		     const struct stat *st, const struct stat *dir)
 {
 	const int64_t shown = fs->options.uid;
-	mode_t set = meta->has_mode ? meta->mode & ~st->st_mode & 07777 : 0;
+	mode_t set = given(meta, st) & (S_ISUID | S_ISGID);
 	bool is_mixed = dir && dir->st_uid != st->st_uid;
 	uid_t owner = shown == FS_UNSET ? st->st_uid : (uid_t)shown;
 
 	/* Without root's rights we can do no more than the caller. */
 	if (!meta->req || geteuid() != 0)
 		return 0;
-	set &= S_ISUID | S_ISGID;
 	if (is_mixed && (set || (meta->by_user && is_owners_right(meta, st))))
 		return -ESTALE;
 	if (meta->by_user && is_owners_right(meta, st) &&
