@@ -46,3 +46,13 @@ int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
 		return 0;
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
 }
+
+int fs_renaming_move_old(struct fs_renaming *r, unsigned int flags)
+{
+	int err = fs_renaming_entry(&r->from.entry, r->from.found.name,
+				    &r->to.entry, r->name, flags);
+
+	if (!err)
+		fs_renaming_move(r->fs, &r->from, &r->to.entry, r->name);
+	return err;
+}

@@ -51,6 +51,22 @@ static inline bool fs_side_is_name(const struct fs_side *side)
 	return side->found.probe.home[0] != '\0';
 }
 
+/* Are both names in one directory? */
+static inline bool fs_renaming_is_same_dir(const struct fs_renaming *r)
+{
+	return r->from.entry.dir == r->to.entry.dir;
+}
+
+/* Are OLD and NEW names of one file? */
+static inline bool fs_renaming_is_same_file(const struct fs_renaming *r)
+{
+	const struct stat *from = &r->from.found.probe.st;
+	const struct stat *to = &r->to.found.probe.st;
+
+	return r->replaces && from->st_dev == to->st_dev &&
+	       from->st_ino == to->st_ino;
+}
+
 /* Notes that the node of @side is @name in @entry now. */
 void fs_renaming_move(struct fs *fs, const struct fs_side *side,
 		      const struct fs_entry *entry, const char *name);
@@ -60,6 +76,10 @@ B2F_MUST_CHECK
 int fs_renaming_entry(const struct fs_entry *from, const char *name,
 		      const struct fs_entry *to, const char *new_name,
 		      unsigned int flags);
+
+/* Renames OLD to @r->name beside NEW, or where that was.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int fs_renaming_move_old(struct fs_renaming *r, unsigned int flags);
 
 /*
  * A file that replaces a durable one must be durable itself: makes @fresh so if
@@ -76,5 +96,12 @@ int fs_renaming_make_durable(struct fs_renaming *r, const struct fs_side *fresh,
  */
 B2F_MUST_CHECK
 int fs_renaming_exchange(struct fs_renaming *r);
+
+/*
+ * Renames OLD to NEW, which is there (renaming_replace.c).  Returns 0, -EISDIR,
+ * -ENOTDIR, -ESTALE (another mount was faster) or an errno.
+ */
+B2F_MUST_CHECK
+int fs_renaming_replace(struct fs_renaming *r);
 
 #endif
