@@ -22,6 +22,7 @@ import remote_mount_kills  # noqa: E402
 import remote_writers  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
+import saves  # noqa: E402
 import stock_writer  # noqa: E402
 import suites  # noqa: E402
 import ceph_server  # noqa: E402
@@ -92,6 +93,12 @@ def array(count, seed):
     for first in range(0, count, 100):
         yield f"from {seed * 1000000 + first}", lambda: some_arrays(
             seed * 1000000 + first, min(100, count - first))
+
+
+def save(count, seed):
+    for i, options in enumerate(saves.matrix()):
+        yield " ".join(options), lambda: saves.play(count // 3 + 1, seed + i,
+                                                    options)
 
 
 def blp(count, seed):
@@ -169,7 +176,7 @@ RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
         "names": (name, 30000), "rounds": (play, 1000), "kill": (kill, 200),
         "remote": (remote, 5000), "flips": (flip, 500),
         "damage": (damage, 650), "power": (cut, 1000),
-        "suites": (suite, 100)}
+        "saves": (save, 10000), "suites": (suite, 100)}
 # What can work on other files than those of the mount's own kind.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut),
            "--small": (fsx, kill), "--sparse": (cut,), "--ceph": (remote,)}

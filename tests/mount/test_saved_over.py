@@ -12,6 +12,7 @@ import time
 import blosc2
 import numpy as np
 
+import saves
 from mounting import BUILD, Mount, error_of, main, wait_until
 from scratch import Scratch
 
@@ -298,6 +299,12 @@ def test_empty_arrays_of_any_shape_replace_each_other():
                     assert np.load(path).shape == shape, (options, old, new)
         subprocess.run([BUILD / "bloscctl", "verify", "-q", "-r", "src"],
                        check=True)
+
+
+def test_random_arrays_are_saved_over_each_other():
+    for seed, options in enumerate(saves.matrix()):
+        shutil.rmtree("src", ignore_errors=True)
+        saves.play(120, seed, options)
 
 
 def is_traced(pid):
