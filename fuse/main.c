@@ -229,9 +229,25 @@ static int store_all(struct fs *fs)
 	return err ? err : last;
 }
 
+static void on_next_signal(void *arg, int signal)
+{
+	struct fs *fs = arg;
+
+	fs_logger_write(fs->logger, B2F_LOG_WARNING,
+			"%s: ending without waiting for the server: %s",
+			fs->source.path, strsignal(signal));
+	fs_remote_source_abandon(fs);
+}
+
 /* Ends what was started, in reverse, as far as that came. */
 static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
+	struct fs_signals signals = {.on_exit = on_next_signal,
+				     .on_stats = on_stats_signal,
+				     .arg = fs};
+	/* The server may be away; another signal ends that. */
+	bool listens = fs->remote && fs->session &&
+		       fs_signals_start(&signals) == 0;
 	bool unmounted;
 
 	if (fs->session)
@@ -239,8 +255,12 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
 	fs_packs_fini(fs);
-	if (fs_remote_source_close(fs) && code == FS_EXIT_OK)
+	if (fs->remote && fs_remote_source_commit(fs) && code == FS_EXIT_OK)
 		code = FS_EXIT_LOST;
+	if (listens)
+		fs_signals_stop(&signals);
+	if (fs->remote)
+		fs_remote_source_close(fs);
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;

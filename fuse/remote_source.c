@@ -314,14 +314,24 @@ int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 	return err;
 }
 
-int fs_remote_source_close(struct fs *fs)
+void fs_remote_source_abandon(struct fs *fs)
+{
+	if (fs->remote && fs->remote->place)
+		b2f_remote_hurry(fs->remote->place, true);
+}
+
+int fs_remote_source_commit(struct fs *fs)
+{
+	return fs_remote_writer_fini(fs);
+}
+
+void fs_remote_source_close(struct fs *fs)
 {
 	struct fs_remote *r = fs->remote;
-	int err;
 
-	if (!r)
-		return 0;
-	err = fs_remote_writer_fini(fs);
+	/* What is left to be done is to tidy up. */
+	if (r->place)
+		b2f_remote_hurry(r->place, false);
 	fs_remote_doomed_fini(fs);
 	fs_remote_node_fini(r);
 	fs_remote_changes_fini(r);
@@ -330,7 +340,6 @@ int fs_remote_source_close(struct fs *fs)
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	fs->remote = NULL;
-	return err;
 }
 
 bool fs_remote_source_tick(struct fs *fs)

@@ -23,11 +23,20 @@ B2F_MUST_CHECK
 int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
 /*
- * Commits what is not committed.  Does nothing without a remote.  Returns 0 or the
- * first error: something is lost, as is logged.
+ * Commits what is not committed.  Returns 0 or the first error: something is lost, as is
+ * logged.
  */
 B2F_MUST_CHECK
-int fs_remote_source_close(struct fs *fs);
+int fs_remote_source_commit(struct fs *fs);
+
+/* Ends the remote, for which the server is not waited for long. */
+void fs_remote_source_close(struct fs *fs);
+
+/*
+ * Has fs_remote_source_commit(), which may run, end at once.  Threads: any, while there
+ * is a remote.
+ */
+void fs_remote_source_abandon(struct fs *fs);
 
 /*
  * Commits what is old, and closes what is not used any more.  Returns whether there

@@ -591,8 +591,16 @@ int fs_remote_writer_fini(struct fs *fs)
 {
 	struct fs_remote *r = fs->remote;
 	struct fs_remote_node *node;
+	size_t n = 0;
 	int first = 0;
 
+	TAILQ_FOREACH (node, &r->written, writing.all)
+		n += !node->writing.gone && b2f_file_is_dirty(node->file);
+	if (n)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: files to be stored: %zu; another signal "
+				"ends the mount without that",
+				fs->source.path, n);
 	while ((node = TAILQ_FIRST(&r->written))) {
 		int err = node->writing.gone
 				  ? 0

@@ -127,6 +127,13 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
  */
 void b2f_remote_free(struct b2f_remote *remote);
 
+/*
+ * For the end of a program that has committed all: what is read or removed from now on
+ * gets two seconds.  With @at_once all requests end now, and what is not stored is
+ * lost.
+ */
+void b2f_remote_hurry(struct b2f_remote *remote, bool at_once);
+
 /* Is it a place in an object store, which can be listed? */
 bool b2f_remote_has_list(const struct b2f_remote *remote);
 

@@ -24,6 +24,12 @@ void b2f_remote_free(struct b2f_remote *remote)
 	(void)remote;
 }
 
+void b2f_remote_hurry(struct b2f_remote *remote, bool at_once)
+{
+	(void)remote;
+	(void)at_once;
+}
+
 bool b2f_remote_has_list(const struct b2f_remote *remote)
 {
 	(void)remote;

@@ -18,6 +18,10 @@
 /* No pause is longer, ms. */
 #define PAUSE_MAX_MS 10000
 
+/* How long one request is waited for in a hurry, ms; and how often that is looked at. */
+#define HURRY_MS      2000
+#define HURRY_STEP_MS 200
+
 /* How long a server is waited for that has never answered, ms. */
 #define COLD_MS 5000
 
@@ -37,6 +41,8 @@ struct b2f_http {
 	struct b2f_http_request *paused;
 	CURL *spare[SPARE_MAX];
 	unsigned int nspare;
+	/* An enum b2f_http_patience. */
+	atomic_int patience;
 	/* Anything has ever been answered. */
 	atomic_bool has_answered;
 	atomic_uint seed;
@@ -98,9 +104,40 @@ static bool is_dropped(struct b2f_http *http, struct b2f_http_request *r)
 	bool dropped;
 
 	pthread_mutex_lock(&http->lock);
-	dropped = r->dropped;
+	dropped = r->dropped || r->cancelled;
 	pthread_mutex_unlock(&http->lock);
 	return dropped;
+}
+
+static bool is_hurried(struct b2f_http *http, const struct b2f_http_request *r)
+{
+	return atomic_load(&http->patience) >= B2F_HTTP_HURRIED &&
+	       r->spec.method != B2F_HTTP_PUT;
+}
+
+/* Does it end before it is done? */
+static bool is_to_end(struct b2f_http *http, struct b2f_http_request *r)
+{
+	uint64_t since = r->begun_ns ? r->begun_ns : r->started_ns;
+
+	if (atomic_load(&http->patience) == B2F_HTTP_ENDED)
+		return true;
+	if (is_hurried(http, r) &&
+	    b2f_monotonic_ns() - since > HURRY_MS * UINT64_C(1000000))
+		return true;
+	return is_dropped(http, r);
+}
+
+/* Ends a request that has no answer. */
+static void give_up(struct b2f_http *http, struct b2f_http_request *r)
+{
+	bool was_sent = r->begun_ns && r->spec.method >= B2F_HTTP_PUT;
+
+	r->reply.err = b2f_why_set(&r->reply.why, -ETIMEDOUT,
+				   "the server is not waited for any more");
+	r->reply.sent |= was_sent;
+	r->reply.may_pass = true;
+	finish(http, r);
 }
 
 static void begin(struct b2f_http *http, struct b2f_http_request *r)
@@ -108,6 +145,8 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	int err = 0;
 
 	b2f_http_reply_begin(r);
+	r->begun_ns = 0;
+	r->started_ns = b2f_monotonic_ns();
 	r->easy = get_easy(http);
 	if (!r->easy || b2f_http_ask(r, &http->options) ||
 	    curl_multi_add_handle(http->multi, r->easy))
@@ -136,6 +175,8 @@ int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries)
 	unsigned int twice = tries->n < 16 ? tries->n : 16;
 	uint64_t ms = (uint64_t)http->options.backoff_ms << twice;
 
+	if (atomic_load(&http->patience) == B2F_HTTP_ENDED)
+		return -1;
 	if (!atomic_load(&http->has_answered))
 		limit_ms = b2f_min_u64(limit_ms, COLD_MS);
 	/* Clients that failed together do not come again together. */
@@ -172,7 +213,7 @@ static void pause_request(struct b2f_http *http, struct b2f_http_request *r,
 /* A host that was never there has a name that is wrong. */
 static bool may_pass(struct b2f_http *http, const struct b2f_http_request *r)
 {
-	return b2f_http_reply_may_pass(r) &&
+	return b2f_http_reply_may_pass(r) && !is_hurried(http, r) &&
 	       (r->reply.err != -EHOSTUNREACH ||
 		atomic_load(&http->has_answered));
 }
@@ -208,23 +249,23 @@ static void end_ready(struct b2f_http *http)
 			end_one(http, msg->easy_handle, msg->data.result);
 }
 
-/* Ends what its caller has dropped. */
-static void end_dropped(struct b2f_http *http)
+/* Ends what its caller has dropped, or what is not waited for any more. */
+static void end_unwanted(struct b2f_http *http)
 {
 	struct b2f_http_request *r, *tmp;
 
 	DL_FOREACH_SAFE(http->running, r, tmp) {
-		if (!is_dropped(http, r))
+		if (!is_to_end(http, r))
 			continue;
 		curl_multi_remove_handle(http->multi, r->easy);
 		DL_DELETE(http->running, r);
-		finish(http, r);
+		give_up(http, r);
 	}
 	DL_FOREACH_SAFE(http->paused, r, tmp) {
-		if (!is_dropped(http, r))
+		if (!is_to_end(http, r) && !is_hurried(http, r))
 			continue;
 		DL_DELETE(http->paused, r);
-		finish(http, r);
+		give_up(http, r);
 	}
 }
 
@@ -263,7 +304,7 @@ static bool take_queue(struct b2f_http *http)
 		DL_DELETE(list, r);
 		begin(http, r);
 	}
-	end_dropped(http);
+	end_unwanted(http);
 	return !stops;
 }
 
@@ -279,6 +320,9 @@ static void *serve(void *arg)
 		/* What has failed now may be due before. */
 		if (http->paused && sleep_ms > 0)
 			sleep_ms = wake_paused(http);
+		if (http->running && atomic_load(&http->patience) &&
+		    sleep_ms > HURRY_STEP_MS)
+			sleep_ms = HURRY_STEP_MS;
 		curl_multi_poll(http->multi, NULL, 0, sleep_ms, NULL);
 	}
 	return NULL;
@@ -403,6 +447,13 @@ int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
 	return 0;
 }
 
+void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience)
+{
+	if (atomic_load(&http->patience) < (int)patience)
+		atomic_store(&http->patience, (int)patience);
+	curl_multi_wakeup(http->multi);
+}
+
 const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 {
 	struct b2f_http *http = request->http;
@@ -433,9 +484,14 @@ void b2f_http_drop(struct b2f_http_request *request)
 	if (!request)
 		return;
 	/* Bytes of the caller's are read or written until it is done. */
-	if (request->spec.into || request->spec.data)
-		(void)b2f_http_wait(request);
 	pthread_mutex_lock(&http->lock);
+	if (request->spec.into && request->state != B2F_HTTP_DONE) {
+		request->cancelled = true;
+		curl_multi_wakeup(http->multi);
+	}
+	while ((request->spec.into || request->spec.data) &&
+	       request->state != B2F_HTTP_DONE)
+		pthread_cond_wait(&request->changed, &http->lock);
 	done = request->state == B2F_HTTP_DONE;
 	request->dropped = true;
 	pthread_mutex_unlock(&http->lock);

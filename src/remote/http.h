@@ -154,12 +154,24 @@ bool b2f_http_is_done(struct b2f_http_request *request);
 
 /*
  * Ends @request, done or not; waits no longer than the thread needs to let go
- * of it.  NULL does nothing.
+ * of it, but for the end of a PUT of the caller's bytes.  NULL does nothing.
  */
 void b2f_http_drop(struct b2f_http_request *request);
 
 /* The body of the done @request becomes the caller's: free() it. */
 uint8_t *b2f_http_take_body(struct b2f_http_request *request);
+
+/* How much is waited for. */
+enum b2f_http_patience {
+	B2F_HTTP_PATIENT,
+	/* What is read or removed gets two seconds, and no other try. */
+	B2F_HTTP_HURRIED,
+	/* All requests end now, and new ones at once. */
+	B2F_HTTP_ENDED,
+};
+
+/* From now on; it never becomes more again. */
+void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience);
 
 /* What it was made with. */
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http);

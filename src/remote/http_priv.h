@@ -35,12 +35,15 @@ struct b2f_http_request {
 	/* Under http->lock. */
 	enum b2f_http_state state;
 	bool dropped;
+	/* Its caller waits until the thread has let go of it. */
+	bool cancelled;
 	pthread_cond_t changed;
 	/* All below: the thread's until it is done, then the caller's. */
 	CURL *easy;
 	struct b2f_http_tries tries;
 	uint64_t due_ns;
-	/* Of this attempt: when it had a connection, or 0; and that it had two. */
+	/* Of this attempt: when it began; had a connection, or 0; and that it had two. */
+	uint64_t started_ns;
 	uint64_t begun_ns;
 	bool sent_twice;
 	unsigned int answer_ms;

@@ -159,6 +159,12 @@ void b2f_remote_free(struct b2f_remote *remote)
 	free(remote);
 }
 
+void b2f_remote_hurry(struct b2f_remote *remote, bool at_once)
+{
+	b2f_http_hurry(remote->http,
+		       at_once ? B2F_HTTP_ENDED : B2F_HTTP_HURRIED);
+}
+
 bool b2f_remote_has_list(const struct b2f_remote *remote)
 {
 	return remote->url.s3;

@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
-from proxy import stall, status, twice
+from proxy import silent, stall, status, twice
 from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
@@ -500,6 +500,31 @@ def test_what_a_failed_answer_told_is_asked_again():
             wait_until(lambda: not error_of(read, "mnt/y"), "the frame")
             assert read("mnt/y") == data(SIZE)
         assert download(client, "x.b2frame") == data(SIZE) + b"end"
+
+
+def test_an_unmount_waits_until_a_second_signal():
+    """For what is not stored, and for nothing else."""
+    with s3() as (way, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d", "-o", "retry=600"):
+            with open("mnt/x", "r+b") as f:
+                f.write(b"new")
+            way.fault = silent
+        way.fault = None
+        with RemoteMount("s3://bucket/d", "-o", "retry=600,commit=0") as mount:
+            mount.status, mount.ended = 8, True
+            fd = os.open("mnt/x", os.O_RDWR)
+            os.pwrite(fd, b"lost", 0)
+            way.fault = lambda r: status(503)
+            mount.process.terminate()
+            mount.wait_for_log("files to be stored")
+            assert mount.process.poll() is None
+            mount.process.terminate()
+            mount.process.wait(60)
+            error_of(os.close, fd)
+            assert "ending without waiting" in mount.log(), mount.log()
+        way.fault = None
+        assert download(client, "x.b2frame") == b"new" + data(SIZE)[3:]
 
 
 def kill_while_writing(client, mount, seconds):
