@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* made.c - what this run has made */
+/* made.c - what this run has made, or reads */
 #include "cli/made.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
+
+#include "cli/at.h"
 
 /* A file or directory, as a node of a search tree. */
 struct made {
@@ -24,23 +26,36 @@ static int compare(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-int cli_made_note(int dirfd, const char *name)
+static int note(const struct stat *st)
 {
 	struct made *made = malloc(sizeof(*made));
-	struct stat st;
 	void *node;
 
 	if (!made)
 		return -ENOMEM;
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		free(made);
-		return -errno;
-	}
-	*made = (struct made){st.st_dev, st.st_ino};
+	*made = (struct made){st->st_dev, st->st_ino};
 	node = tsearch(made, &all, compare);
 	if (!node || *(struct made **)node != made)
 		free(made);
 	return node ? 0 : -ENOMEM;
+}
+
+int cli_made_note(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ? -errno
+							      : note(&st);
+}
+
+void cli_made_note_operand(const char *path)
+{
+	const struct cli_at at = cli_at_named(path);
+	struct stat st;
+
+	/* Without memory the next step fails. */
+	if (cli_at_stat(&at, &st) == 0)
+		(void)!note(&st);
 }
 
 bool cli_made_has(const struct stat *st)

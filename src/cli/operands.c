@@ -15,6 +15,7 @@
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
+#include "cli/made.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/text.h"
@@ -455,6 +456,9 @@ static int run_all(struct run *run, char **paths)
 
 	if (run->o->common->json)
 		cli_json_begin(is_several(run, paths));
+	for (char **path = paths; *path; path++)
+		if (cli_kind_of(*path) == CLI_KIND_PATH)
+			cli_made_note_operand(*path);
 	for (; *paths && err != -EPIPE; paths++) {
 		if (goes_below(run, *paths))
 			err = run_below(run, *paths);

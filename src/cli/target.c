@@ -132,8 +132,8 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 	if (fstatat(t->parent, t->last, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
 	if (replace == CLI_REPLACE_OTHERS && cli_made_has(&st)) {
-		cli_message_error("%s: this run has made it; -o puts what else "
-				  "has that name somewhere else",
+		cli_message_error("%s: this run has made it, or reads it; "
+				  "-o puts the result somewhere else",
 				  t->name);
 		return -EEXIST;
 	}

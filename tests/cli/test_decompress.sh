@@ -68,7 +68,7 @@ runs 1 decompress -o small flat.b2frame
 runs 0 decompress -f small.b2frame
 same small small.b2frame.data
 runs 1 decompress -f -o flat.b2frame flat.b2frame
-says_on_stderr 'it is the frame itself'
+says_on_stderr 'this run has made it, or reads it'
 runs 1 decompress -f -o small.b2frame/chunks.b2frame small.b2frame
 says_on_stderr 'it is the frame itself'
 # A link stays one; what it points to is replaced.

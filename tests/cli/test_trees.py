@@ -106,6 +106,20 @@ def test_two_results_of_one_name_are_both_kept():
     assert "z/x.b2frame: this run has made it" in err, err
 
 
+def test_no_result_replaces_an_operand_to_come():
+    one, two = items(5000, 4), items(7000, 4, seed=1)
+    for suffix, option, data in ((".b2frame", "sparse", one),
+                                 (".b2f", "contiguous", two)):
+        put("x", data)
+        ctl("compress", "--rm", f"--format={option}", "-o", f"x{suffix}", "x")
+    _, err = ctl("convert", "-f", "--rm", "x.b2frame", "x.b2f", status=1)
+    assert "x.b2f: this run has made it, or reads it" in err, err
+    left = [n for n in os.listdir() if n.startswith("x.b2f")]
+    held = sorted(subprocess.run([BLOSCCTL, "cat", n], capture_output=True,
+                                 check=True).stdout for n in left)
+    assert held == sorted([one, two]), left
+
+
 def test_a_kernel_without_openat2():
     """Then each name on the way is looked at by itself."""
     tree()
