@@ -214,19 +214,29 @@ static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
 	return n;
 }
 
+/* Tells why all tries have ended with -ESTALE. */
+static void tell_stale(struct b2f_file *file)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_frame_stamp now;
+	struct b2f_why why;
+	bool is_gone = b2f_store_stamp_index(frame->store, &now) == -ENOENT;
+
+	b2f_why_set(&why, -ESTALE, "%s",
+		    is_gone ? "another program has deleted or replaced the frame"
+			    : "another program keeps changing it");
+	b2f_frame_report(frame, -ESTALE, &why);
+	b2f_frame_close(frame);
+}
+
 int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 {
-	const struct b2f_why why = {"another program keeps changing it"};
 	struct b2f_lock *turn = NULL;
 	int64_t n = run(file, fn, arg, &turn);
-	struct b2f_frame *frame;
 
 	b2f_lock_close(turn);
-	if (n == -ESTALE) {
-		frame = b2f_file_frame_ref(file);
-		b2f_frame_report(frame, -ESTALE, &why);
-		b2f_frame_close(frame);
-	}
+	if (n == -ESTALE)
+		tell_stale(file);
 	return n;
 }
 
