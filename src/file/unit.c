@@ -80,6 +80,9 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 			b2f_chunk_unit_nbytes(&fill->loaded->chunk, unit),
 			start_ns);
 	b2f_kept_put(&r->file->runtime->kept, k);
+	/* Its head, with what came behind it, may be what is damaged. */
+	if (err == B2F_ECORRUPT)
+		b2f_head_forget_all(r->file);
 	return err;
 }
 
