@@ -566,6 +566,111 @@ def test_a_link_of_a_stranger_is_no_name():
             x for x in pathlib.Path("src").rglob("chunks.b2frame")]
 
 
+SECONDS = float(os.environ.get("B2F_SECONDS", 5))
+
+
+def child(uid, call):
+    """A process of another user that calls @call again and again."""
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        while True:
+            with contextlib.suppress(OSError):
+                call()
+    return pid
+
+
+def exchange_index():
+    """ALICE, below the mount: her index is hers, a link to root's, and gone."""
+    os.rename("src/hers/x.b2frame/chunks.b2frame", "src/hers/kept")
+    with contextlib.suppress(OSError):
+        os.symlink("../../secret", "src/hers/x.b2frame/chunks.b2frame")
+    os.unlink("src/hers/x.b2frame/chunks.b2frame")
+    os.rename("src/hers/kept", "src/hers/x.b2frame/chunks.b2frame")
+
+
+def exchange_frame():
+    """The same with the frame, and with a directory of root's."""
+    os.rename("src/hers/y.b2frame", "src/hers/away")
+    with contextlib.suppress(OSError):
+        os.symlink("../roots", "src/hers/y.b2frame")
+    os.unlink("src/hers/y.b2frame")
+    os.rename("src/hers/away", "src/hers/y.b2frame")
+
+
+def use_hers():
+    for name in "x", "y":
+        for call in (lambda p: os.chmod(p, 0o666), lambda p: os.chmod(p, 0o6777),
+                     lambda p: os.chown(p, -1, ALICE),
+                     lambda p: os.setxattr(p, "user.a", b"1"),
+                     lambda p: os.truncate(p, 10),
+                     lambda p: pathlib.Path(p).write_bytes(b"hers" * 5000)):
+            with contextlib.suppress(OSError):
+                call(f"mnt/hers/{name}")
+
+
+def remove_others():
+    """A name that was hers a moment ago may be BOB's now."""
+    with contextlib.suppress(OSError):
+        touch("mnt/all/n")
+    os.stat("mnt/all/n")
+    os.unlink("mnt/all/n")
+
+
+def keep_own():
+    """BOB: what he has made is there until he removes it."""
+    os.close(os.open("mnt/all/n", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
+    time.sleep(0.002)
+    try:
+        os.unlink("mnt/all/n")
+    except FileNotFoundError:
+        pathlib.Path("bob/lost").touch()
+
+
+def test_users_who_try_get_nothing():
+    """Races with no step that is sure; B2F_SECONDS makes it longer."""
+    os.mkdir("bob")
+    os.chown("bob", BOB, BOB)
+    with setting("attr_timeout=1,entry_timeout=1", SPARSE):
+        for name, uid, mode in (("hers", ALICE, 0o755), ("all", 0, 0o1777),
+                                ("roots", 0, 0o755)):
+            os.mkdir(f"src/{name}")
+            os.chown(f"src/{name}", uid, uid)
+            os.chmod(f"src/{name}", mode)
+        make("src/roots/chunk", None, nbytes=1000)
+        pathlib.Path("src/secret").write_bytes(b"secret" * 100)
+        os.chmod("src/secret", 0o600)
+        shown = {p: (os.lstat(p).st_uid, os.lstat(p).st_mode,
+                     p.read_bytes() if p.is_file() else None)
+                 for p in (pathlib.Path("src/secret"),
+                           *pathlib.Path("src/roots").rglob("*"))}
+
+        def make_hers():
+            for name in "x", "y":
+                pathlib.Path(f"mnt/hers/{name}").write_bytes(data(200000))
+
+        assert as_user(ALICE, ALICE, make_hers) == 0
+        pids = [child(ALICE, exchange_index), child(ALICE, exchange_frame),
+                child(ALICE, use_hers), child(ALICE, remove_others),
+                child(BOB, keep_own)]
+        time.sleep(SECONDS)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        for p, (uid, mode, raw) in shown.items():
+            st = os.lstat(p)
+            assert (st.st_uid, st.st_mode) == (uid, mode), p
+            assert raw is None or p.read_bytes() == raw, p
+        assert not os.path.exists("bob/lost")
+        for top, _, names in os.walk("src/hers"):
+            for name in names:
+                path = os.path.join(top, name)
+                if not os.path.islink(path):
+                    assert b"secret" not in open(path, "rb").read(), path
+
+
 def test_owner_by_option():
     with setting(SPARSE, "uid=1001,gid=2000,umask=022"):
         touch("mnt/f")
