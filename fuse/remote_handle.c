@@ -16,6 +16,9 @@ void fs_remote_handle_put(struct fs *fs, struct fs_remote_handle *h)
 
 	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
 		return;
+	pthread_mutex_lock(&fs->remote->lock);
+	TAILQ_REMOVE(&fs->remote->handles, h, all);
+	pthread_mutex_unlock(&fs->remote->lock);
 	fs_remote_anew_end(fs, h);
 	fs_shown_close(&h->shown);
 	if (h->writes)
@@ -90,6 +93,9 @@ int fs_remote_handle_open(struct fs *fs, const struct fs_remote_entry *entry,
 	fs_remote_node_ref(fs->remote, node);
 	atomic_init(&h->nrefs, 1);
 	h->node = node;
+	pthread_mutex_lock(&fs->remote->lock);
+	TAILQ_INSERT_TAIL(&fs->remote->handles, h, all);
+	pthread_mutex_unlock(&fs->remote->lock);
 	if (is_frame)
 		err = open_frame(fs, h, entry->is_view, flags);
 	else
@@ -101,6 +107,12 @@ int fs_remote_handle_open(struct fs *fs, const struct fs_remote_entry *entry,
 	else
 		*out = h;
 	return err;
+}
+
+void fs_remote_handle_fini(struct fs *fs)
+{
+	while (!TAILQ_EMPTY(&fs->remote->handles))
+		fs_remote_handle_put(fs, TAILQ_FIRST(&fs->remote->handles));
 }
 
 void fs_remote_handle_opened(struct fs *fs, struct fs_remote_handle *h,

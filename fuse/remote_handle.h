@@ -15,6 +15,8 @@ struct fs_anew_state;
 
 /* A frame, a view of it, or plain bytes. */
 struct fs_remote_handle {
+	/* In the list of all; under the lock of the remote. */
+	TAILQ_ENTRY(fs_remote_handle) all;
 	/* The kernel's, and one per request: it may close while we still answer. */
 	_Atomic size_t nrefs;
 	struct fs_remote_node *node;
@@ -48,6 +50,9 @@ void fs_remote_handle_opened(struct fs *fs,
 
 /* Gives back a reference; the last one closes. */
 void fs_remote_handle_put(struct fs *fs, struct fs_remote_handle *handle);
+
+/* Closes whatever is still open.  No request may be running any more. */
+void fs_remote_handle_fini(struct fs *fs);
 
 /* lseek(2) to data or holes; what is written to is data all over. */
 B2F_MUST_CHECK
