@@ -253,13 +253,15 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		  struct b2f_cache_ref *out)
 {
 	struct b2f_cache_loan loan = {0};
+	/* A reader may pin several small ones, and ask for loans with them in hand. */
+	size_t keep = size > B2F_CACHE_LARGE ? size : 0;
 	int err = 0;
 
 	if (!loader->has_loan)
 		err = b2f_cache_lend(cache, size, loader->beside, true, &loan);
 	if (!err)
 		err = get(cache, key, size, loader, out);
-	b2f_cache_repay(cache, &loan, err ? 0 : size);
+	b2f_cache_repay(cache, &loan, err ? 0 : keep);
 	if (!err)
 		out->loan = loan;
 	return err;

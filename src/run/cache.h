@@ -162,8 +162,8 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * one is kept, not for long, and beside all others: a reader that goes through
  * it piece by piece loads it once.
  *
- * A large entry takes a loan (b2f_cache_lend()): with loader->beside until it is
- * loaded, and for itself until it is unpinned.
+ * What is large with loader->beside takes a loan (b2f_cache_lend()) until it is
+ * loaded; an entry that is large by itself has one until it is unpinned.
  *
  * A failed load leaves nothing behind: every thread that waited gets the error,
  * and the next call loads again.  (Remembering errors would turn one EINTR or

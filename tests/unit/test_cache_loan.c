@@ -124,6 +124,19 @@ Test(cache_loan, pinned_entry_keeps_its_part_until_it_is_put)
 	b2f_cache_repay(cache, &loan, 0);
 }
 
+/* A reader pins several of them, and must not wait for another one meanwhile. */
+Test(cache_loan, small_entry_keeps_nothing_of_what_its_load_took)
+{
+	struct b2f_cache_loan loan;
+	struct b2f_cache_ref ref = {0};
+
+	cr_assert_eq(get(1, 3 * MIB, 30 * MIB, &ref), 0);
+	cr_assert_eq(ref.loan.bytes, 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX, false, &loan), 0);
+	b2f_cache_repay(cache, &loan, 0);
+	b2f_cache_put(cache, &ref);
+}
+
 Test(cache_loan, failed_load_and_missing_entry_give_all_back)
 {
 	const struct b2f_cache_key key = {.file = file, .item = 1};
