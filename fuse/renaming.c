@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "durable_sync.h"
@@ -55,4 +56,20 @@ int fs_renaming_move_old(struct fs_renaming *r, unsigned int flags)
 	if (!err)
 		fs_renaming_move(r->fs, &r->from, &r->to.entry, r->name);
 	return err;
+}
+
+int fs_renaming_call(struct fs_renaming *r, struct fs_side *side,
+		     const struct fs_entry *entry, const char *name)
+{
+	int err;
+
+	if (strcmp(side->found.name, name) == 0)
+		return 0;
+	err = fs_renaming_entry(entry, side->found.name, entry, name,
+				RENAME_NOREPLACE);
+	if (err)
+		return err;
+	fs_renaming_move(r->fs, side, entry, name);
+	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
+	return 0;
 }

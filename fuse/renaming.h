@@ -77,6 +77,14 @@ int fs_renaming_entry(const struct fs_entry *from, const char *name,
 		      const struct fs_entry *to, const char *new_name,
 		      unsigned int flags);
 
+/*
+ * Renames the frame @side in @entry from @side->found.name to @name, by which it is
+ * shown as before.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int fs_renaming_call(struct fs_renaming *r, struct fs_side *side,
+		     const struct fs_entry *entry, const char *name);
+
 /* Renames OLD to @r->name beside NEW, or where that was.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_renaming_move_old(struct fs_renaming *r, unsigned int flags);

@@ -23,26 +23,6 @@ static bool fits(const struct fs_side *side, const char *name,
 	return strcmp(backing, name) == 0;
 }
 
-/*
- * Renames the frame @side in @entry from @side->found.name to @name, by which
- * it is shown as before.
- */
-static int rename_frame(struct fs_renaming *r, struct fs_side *side,
-			const struct fs_entry *entry, const char *name)
-{
-	int err;
-
-	if (strcmp(side->found.name, name) == 0)
-		return 0;
-	err = fs_renaming_entry(entry, side->found.name, entry, name,
-				RENAME_NOREPLACE);
-	if (err)
-		return err;
-	fs_renaming_move(r->fs, side, entry, name);
-	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
-	return 0;
-}
-
 /* Gives the frame @side the suffix of @old again, if that is free. */
 static void restore_suffix(struct fs_renaming *r, struct fs_side *side,
 			   const struct fs_entry *entry, const char *old)
@@ -55,7 +35,7 @@ static void restore_suffix(struct fs_renaming *r, struct fs_side *side,
 	if (fs_side_is_frame(side) && fs_suffix_stem(old, name) &&
 	    fs_backing_name_of_frame(&place, entry->name, fs_suffix_of(old),
 				     name) == 0)
-		(void)!rename_frame(r, side, entry, name);
+		(void)!fs_renaming_call(r, side, entry, name);
 }
 
 /* Is @side shown by either name once it has no suffix? */
@@ -98,9 +78,9 @@ static int exchange_bare(struct fs_renaming *r)
 	memcpy(old_a, a->found.name, sizeof(old_a));
 	memcpy(old_b, b->found.name, sizeof(old_b));
 	if (fs_side_is_frame(a))
-		err = rename_frame(r, a, &a->entry, a->entry.name);
+		err = fs_renaming_call(r, a, &a->entry, a->entry.name);
 	if (!err && fs_side_is_frame(b))
-		err = rename_frame(r, b, &b->entry, b->entry.name);
+		err = fs_renaming_call(r, b, &b->entry, b->entry.name);
 	if (!err)
 		err = exchange_entries(r);
 	if (err) {

@@ -203,20 +203,6 @@ static int move_over_aside(struct fs_renaming *r)
 	return err;
 }
 
-/* Renames the frame @side where it is. */
-static int call(struct fs_renaming *r, struct fs_side *side, const char *name)
-{
-	const struct fs_entry *entry = &r->to.entry;
-	int err = fs_renaming_entry(entry, side->found.name, entry, name,
-				    RENAME_NOREPLACE);
-
-	if (err)
-		return err;
-	fs_renaming_move(r->fs, side, entry, name);
-	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
-	return 0;
-}
-
 /* OLD takes the name that NEW has on the backing filesystem. */
 static int take_name(struct fs_renaming *r)
 {
@@ -234,7 +220,7 @@ static int take_name(struct fs_renaming *r)
 	       sizeof(r->from.found.name));
 	/* It is shown as NEW by either name; prefer its own suffix. */
 	if (strcmp(r->from.found.name, name) != 0)
-		(void)!call(r, &r->from, name);
+		(void)!fs_renaming_call(r, &r->from, &r->to.entry, name);
 	return 0;
 }
 
@@ -245,12 +231,12 @@ static int take_bare_name(struct fs_renaming *r)
 	int err;
 
 	memcpy(full, r->to.found.name, sizeof(full));
-	err = call(r, &r->to, r->to.entry.name);
+	err = fs_renaming_call(r, &r->to, &r->to.entry, r->to.entry.name);
 	if (err)
 		return err;
 	err = take_name(r);
 	if (err)
-		(void)!call(r, &r->to, full);
+		(void)!fs_renaming_call(r, &r->to, &r->to.entry, full);
 	return err;
 }
 
