@@ -84,12 +84,15 @@ static void keep_same(struct b2f_remote_remains *remains)
 
 void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 {
+	struct b2f_sweep what = {.ids = NULL};
+
 	if (!remains)
 		return;
+	what.ids = &remains->ids;
+	what.mark = remains->mark;
 	if (remains->versions.n)
 		keep_same(remains);
-	(void)!b2f_sweeper_remove(remains->place, &remains->ids,
-				  remains->mark, NULL);
+	(void)!b2f_sweeper_remove(remains->place, &what, NULL);
 	b2f_sweeper_fini(remains->place);
 	b2f_remote_remains_leave(remains);
 }

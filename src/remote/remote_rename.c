@@ -175,6 +175,7 @@ static int install(struct renaming *m, struct b2f_why *why)
 static void remove_copies(const struct renaming *m)
 {
 	struct b2f_ids copies = {0};
+	const struct b2f_sweep what = {.ids = &copies};
 	int err = 0;
 
 	for (size_t i = 0; i < m->list.n && !err; i++)
@@ -182,7 +183,7 @@ static void remove_copies(const struct renaming *m)
 			err = b2f_ids_add(&copies, m->list.chunks[i].to);
 	/* What stays is in no one's way. */
 	if (!err)
-		(void)!b2f_sweeper_remove(m->to, &copies, 0, NULL);
+		(void)!b2f_sweeper_remove(m->to, &what, NULL);
 	b2f_sweeper_fini(m->to);
 	b2f_ids_fini(&copies);
 }

@@ -72,11 +72,12 @@ static int remove_all(struct b2f_remote *remote, const char *path,
 		      const struct b2f_ids *old)
 {
 	struct b2f_remote_place *place = NULL;
+	const struct b2f_sweep what = {.ids = old};
 	struct b2f_why why = {""};
 	int err = b2f_remote_place_new(remote, path, true, &place);
 
 	if (!err)
-		err = b2f_sweeper_remove(place, old, 0, &why);
+		err = b2f_sweeper_remove(place, &what, &why);
 	b2f_remote_place_unref(place);
 	return b2f_remote_report(remote, path, err, &why);
 }

@@ -324,8 +324,10 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 /* What the new index does not name any more goes; it does no harm if it stays. */
 static void remove_old(struct remote_target *t)
 {
-	(void)!b2f_sweeper_remove(t->place, &t->there.ids,
-				  mark_of(t, B2F_INDEX_NAME), NULL);
+	const struct b2f_sweep what = {.ids = &t->there.ids,
+				       .mark = mark_of(t, B2F_INDEX_NAME)};
+
+	(void)!b2f_sweeper_remove(t->place, &what, NULL);
 	b2f_sweeper_fini(t->place);
 }
 

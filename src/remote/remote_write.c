@@ -214,7 +214,7 @@ static int put_index(struct b2f_remote_place *place, const void *bytes,
 	else
 		note_own(place, &put);
 	if (!err || err == B2F_EINDOUBT)
-		b2f_uploads_end_claims(place, err != 0);
+		b2f_uploads_end_claims(place, err ? &put.spec.note : NULL);
 	b2f_put_fini(&put);
 	return err;
 }
@@ -294,34 +294,55 @@ static int do_nothing(struct b2f_store *store, struct b2f_why *why)
 	return 0;
 }
 
-/* Is there an object @id that may go?  If it was made here, it is forgotten. */
-static bool may_go(struct b2f_remote_place *place, int64_t id)
+/* What is to go, by how it is known. */
+struct going {
+	struct b2f_ids ids;
+	struct b2f_sent *sent;
+	size_t nsent;
+};
+
+/* Adds the object @id, if there is one; if it was made here, it is forgotten. */
+static int add_going(struct b2f_remote_place *place, int64_t id,
+		     struct going *going)
 {
 	struct b2f_upload *up = b2f_upload_find(place, number_of(id));
-	bool may = up ? b2f_upload_give_up(up) : !(id & B2F_OBJECT_PENDING);
 
+	if (!up && id & B2F_OBJECT_PENDING)
+		return 0;
+	if (!up)
+		return b2f_ids_add(&going->ids, (uint64_t)id);
+	if (b2f_upload_give_up(up))
+		going->sent[going->nsent++] = (struct b2f_sent){
+			.id = (uint64_t)up->id,
+			.mark = up->put.spec.note.marks[0],
+			.doubted = up->doubted,
+			.doubted_base = up->doubted_base,
+		};
 	b2f_upload_unref(up);
-	return may;
+	return 0;
 }
 
 static int remote_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 			struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
-	struct b2f_ids going = {0};
-	uint64_t mark;
-	int err = b2f_ids_reserve(&going, n);
+	struct going going = {.sent = calloc(n + 1, sizeof(*going.sent))};
+	struct b2f_sweep what = {.ids = &going.ids, .sent = going.sent};
+	int err = going.sent ? 0 : -ENOMEM;
 
-	pthread_mutex_lock(&place->lock);
-	mark = place->root;
-	pthread_mutex_unlock(&place->lock);
 	for (size_t i = 0; i < n && !err; i++)
-		if (may_go(place, (int64_t)ids[i]))
-			err = b2f_ids_add(&going,
-					  (uint64_t)number_of((int64_t)ids[i]));
+		err = add_going(place, (int64_t)ids[i], &going);
+	pthread_mutex_lock(&place->lock);
+	what.mark = place->root;
+	pthread_mutex_unlock(&place->lock);
+	what.nsent = going.nsent;
+	/* No commit from here, or before it, has replaced any. */
+	if (!what.mark)
+		going.ids.n = 0;
 	if (!err)
-		err = b2f_sweeper_remove(place, &going, mark, why);
-	b2f_ids_fini(&going);
+		err = b2f_sweeper_remove(place, &what, why);
+	b2f_ids_fini(&going.ids);
+	free(going.sent);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "frame/txn_ids.h"
 #include "remote/named.h"
+#include "remote/removal.h"
 #include "store/files.h"
 
 /* Waits for the removal that was begun first; the lock is held, and let go of. */
@@ -46,25 +47,72 @@ static void begin(struct b2f_remote_place *place, int64_t id)
 	pthread_mutex_unlock(&place->lock);
 }
 
-int b2f_sweeper_remove(struct b2f_remote_place *place, const struct b2f_ids *ids,
-		       uint64_t mark, struct b2f_why *why)
+/* Removes the object @sent alone, if it is still there. */
+static void remove_same(struct b2f_remote_place *place,
+			const struct b2f_sent *sent)
 {
-	char *index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	struct b2f_ids named = {0};
-	struct b2f_note note;
-	int err = -ENOMEM;
+	char *path = b2f_remote_place_path(place, (int64_t)sent->id);
+	struct b2f_removal removal = {.path = path};
+	struct b2f_why why = {""};
 
-	if (!ids->n) {
-		free(index);
-		return 0;
+	if (path &&
+	    !b2f_remote_head(place->remote, path, &removal.version,
+			     &removal.note, &why) &&
+	    b2f_note_has(&removal.note, sent->mark))
+		(void)!b2f_removal_run(place->remote, &removal, &why);
+	free(path);
+}
+
+/*
+ * Can an index come yet that names @sent?  Only in the place of the one that its commit
+ * follows, which another one has followed by now.
+ */
+static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
+{
+	return sent->doubted && (b2f_note_has(now, sent->doubted) ||
+				 !b2f_note_has(now, sent->doubted_base) ||
+				 now->marks[0] == sent->doubted_base);
+}
+
+/* Of the index that is there: what it names, and what is beside it. */
+static void remove_unnamed(struct b2f_remote_place *place,
+			   const struct b2f_sweep *what,
+			   const struct b2f_ids *named,
+			   const struct b2f_note *now)
+{
+	bool follows = b2f_note_has(now, what->mark);
+	size_t n = what->ids && (follows || !what->mark) ? what->ids->n : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!b2f_ids_has_sorted(named, what->ids->ids[i]))
+			begin(place, (int64_t)what->ids->ids[i]);
+	for (size_t i = 0; i < what->nsent; i++) {
+		const struct b2f_sent *sent = &what->sent[i];
+
+		if (b2f_ids_has_sorted(named, sent->id) || may_come(sent, now))
+			continue;
+		if (follows)
+			begin(place, (int64_t)sent->id);
+		else
+			remove_same(place, sent);
 	}
-	if (index)
-		err = b2f_named_list(place->remote, index, &named, &note, why);
-	if (!err && mark && !b2f_note_has(&note, mark))
-		err = b2f_why_set(why, -ESTALE, "it is another frame now");
-	for (size_t i = 0; i < ids->n && !err; i++)
-		if (!b2f_ids_has_sorted(&named, ids->ids[i]))
-			begin(place, (int64_t)ids->ids[i]);
+}
+
+int b2f_sweeper_remove(struct b2f_remote_place *place,
+		       const struct b2f_sweep *what, struct b2f_why *why)
+{
+	struct b2f_ids named = {0};
+	struct b2f_note now;
+	char *index;
+	int err;
+
+	if (!what->nsent && (!what->ids || !what->ids->n))
+		return 0;
+	index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	err = index ? b2f_named_list(place->remote, index, &named, &now, why)
+		    : -ENOMEM;
+	if (!err)
+		remove_unnamed(place, what, &named, &now);
 	b2f_ids_fini(&named);
 	free(index);
 	return err;

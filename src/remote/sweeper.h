@@ -10,21 +10,43 @@
 #include "frame/ids.h"
 #include "remote/remote_place.h"
 
+/* A chunk that was put from here, and never committed. */
+struct b2f_sent {
+	uint64_t id;
+	/* Of its PUT (note.h). */
+	uint64_t mark;
+	/* Those of the commit in doubt that was to name it, and of what that follows; 0. */
+	uint64_t doubted;
+	uint64_t doubted_base;
+};
+
+/* What is to go. */
+struct b2f_sweep {
+	/* NULL: none. */
+	const struct b2f_ids *ids;
+	const struct b2f_sent *sent;
+	size_t nsent;
+	/*
+	 * The mark of an index (note.h): unless the one that is there has it, or
+	 * follows it, another program may have put objects there that have these ids.
+	 * @ids stay then; what was sent goes if it is still the same object.  0: no
+	 * object but these can have @ids; for @sent as if it did not follow.
+	 */
+	uint64_t mark;
+};
+
 /*
- * Begins to remove those chunks of the list @ids that the index does not name that is
- * there now, whatever the caller believes of it; does not wait for them, unless many
- * are on their way.  Nothing else in remote/ removes a chunk.  No index that names one
- * of them may be on its way.
+ * Begins to remove those chunks of @what that the index does not name that is there
+ * now, whatever the caller believes of it; does not wait for them, unless many are on
+ * their way.  Nothing else in remote/ removes a chunk.  No index that names one of them
+ * may be on its way, but for what @sent tells.
  *
- * With a @mark (not 0), that index has to be the one with it, or follow it (note.h): of
- * a frame that was made there since, chunks may have these ids that are not named yet.
- *
- * Returns 0, -ESTALE (it does not follow), or why the index cannot be read: then all
- * stay.  What cannot be removed stays, as a chunk that no index names.
+ * Returns 0, or why the index cannot be read: then all stay.  What cannot be removed
+ * stays, as a chunk that no index names.
  */
 B2F_MUST_CHECK
-int b2f_sweeper_remove(struct b2f_remote_place *place, const struct b2f_ids *ids,
-		       uint64_t mark, struct b2f_why *why);
+int b2f_sweeper_remove(struct b2f_remote_place *place,
+		       const struct b2f_sweep *what, struct b2f_why *why);
 
 /* Waits for all that was begun. */
 void b2f_sweeper_fini(struct b2f_remote_place *place);

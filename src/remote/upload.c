@@ -268,7 +268,8 @@ void b2f_upload_disclaim(struct b2f_upload *up)
 	pthread_mutex_unlock(&up->place->lock);
 }
 
-void b2f_uploads_end_claims(struct b2f_remote_place *place, bool in_doubt)
+void b2f_uploads_end_claims(struct b2f_remote_place *place,
+			    const struct b2f_note *in_doubt)
 {
 	struct b2f_upload *up, *next;
 
@@ -278,7 +279,12 @@ void b2f_uploads_end_claims(struct b2f_remote_place *place, bool in_doubt)
 		if (!up->claimed)
 			continue;
 		up->claimed = false;
-		up->in_doubt |= in_doubt;
+		if (in_doubt) {
+			up->doubted = in_doubt->marks[0];
+			up->doubted_base = in_doubt->nmarks > 1
+						   ? in_doubt->marks[1]
+						   : 0;
+		}
 		/* It is done: nothing is waited for. */
 		if (!in_doubt && unlist(up))
 			end(up);
@@ -289,13 +295,12 @@ void b2f_uploads_end_claims(struct b2f_remote_place *place, bool in_doubt)
 bool b2f_upload_give_up(struct b2f_upload *up)
 {
 	struct b2f_remote_place *place = up->place;
-	bool remove = b2f_upload_wait(up, NULL) == 0;
+	bool is_there = b2f_upload_wait(up, NULL) == 0;
 
 	pthread_mutex_lock(&place->lock);
-	remove = remove && !up->in_doubt;
 	/* The caller has a reference, too. */
 	if (up->is_listed)
 		(void)unlist(up);
 	pthread_mutex_unlock(&place->lock);
-	return remove;
+	return is_there;
 }

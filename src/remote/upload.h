@@ -14,7 +14,7 @@
  *   failed    it is not there, or that is not known
  *
  * A commit claims what its index is to name.  If its outcome is not known, an index may
- * name these, so they are never deleted from here.
+ * name these, until another one has followed the one that it was to replace.
  *
  * Layer: remote.  May include: base/ store/.  Threads: any.
  */
@@ -51,9 +51,11 @@ struct b2f_upload {
 	struct b2f_why why;
 	int err;
 	bool is_listed;
-	/* A commit under way is to name it; one of unknown outcome may have. */
+	/* A commit under way is to name it. */
 	bool claimed;
-	bool in_doubt;
+	/* One of unknown outcome may have: its mark, and the one that it follows. */
+	uint64_t doubted;
+	uint64_t doubted_base;
 	UT_hash_handle hh;
 	/* In place->sent. */
 	struct b2f_upload *prev;
@@ -105,13 +107,14 @@ B2F_MUST_CHECK
 int b2f_upload_claim(struct b2f_upload *up, struct b2f_why *why);
 void b2f_upload_disclaim(struct b2f_upload *up);
 
-/* The commit has happened: they are chunks like others; or (@in_doubt) may have. */
-void b2f_uploads_end_claims(struct b2f_remote_place *place, bool in_doubt);
-
 /*
- * Takes it off the list.  Returns whether it is on the server, and no index can name
- * it, so that it is to be deleted.
+ * The commit has happened: they are chunks like others; or, if that is not NULL, the one
+ * with the note @in_doubt may have.
  */
+void b2f_uploads_end_claims(struct b2f_remote_place *place,
+			    const struct b2f_note *in_doubt);
+
+/* Takes it off the list.  Returns whether it is on the server. */
 bool b2f_upload_give_up(struct b2f_upload *up);
 
 /* Ends all, when there is no other reference to them. */

@@ -95,6 +95,76 @@ Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twic
 	scene_close(&s);
 }
 
+/* What it was about to name is on the server; nothing else has these objects. */
+Test(remote_removal, what_a_writer_of_a_removed_frame_has_sent_goes_with_it)
+{
+	for (size_t k = 0; k < NMANNERS; k++) {
+		struct scene s = scene_open();
+		struct writer w = begin(&s);
+
+		(void)server_ask(&s.server, "%s", manners[k]);
+		cr_assert_eq(remove_x(&s), 0, "%s", message);
+		fill(&w, 0, '2');
+		cr_assert_neq(commit(&w), 0);
+		cr_assert_eq(server_tell(&s.server, "objects"), 1);
+		writer_close(&w);
+		cr_assert_eq(server_tell(&s.server, "objects"), 0);
+		scene_close(&s);
+	}
+}
+
+Test(remote_removal, what_such_a_writer_has_sent_goes_from_beside_another_frame)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s), other;
+
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	fill(&w, 0, '2');
+	cr_assert_neq(commit(&w), 0);
+	other = begin(&s);
+	writer_close(&w);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
+	cr_assert_str_eq(content(&s), "1111");
+	writer_close(&other);
+	scene_close(&s);
+}
+
+/* Another client has removed it, and has an object there that no index names yet. */
+Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	fill(&w, 0, '2');
+	cr_assert_neq(commit(&w), 0);
+	(void)server_ask(&s.server, "replace .chunk");
+	writer_close(&w);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1);
+	scene_close(&s);
+}
+
+/* It cannot happen any more: the index that it was to replace has been replaced. */
+Test(remote_removal, what_a_commit_in_doubt_was_to_name_goes_when_that_is_settled)
+{
+	struct scene s = scene_open();
+	struct writer a = begin(&s), b = another(&s);
+
+	fill(&a, 0, '2');
+	(void)server_ask(&s.server, "when PUT chunks.b2frame 99 drop");
+	(void)server_ask(&s.server, "when HEAD chunks.b2frame 99 drop");
+	cr_assert_eq(commit(&a), B2F_EINDOUBT);
+	(void)server_ask(&s.server, "forget");
+	fill(&b, 0, '3');
+	cr_assert_eq(commit(&b), 0, "%s", message);
+	writer_close(&a);
+	/* The chunk that was replaced is there for its time. */
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
+	cr_assert_str_eq(content(&s), "3111");
+	writer_close(&b);
+	scene_close(&s);
+}
+
 static int take_name(void *arg, const struct b2f_remote_entry *entry)
 {
 	snprintf(arg, 80, "x/%s", entry->name);
