@@ -3,18 +3,27 @@
 #include "anew.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "anew_state.h"
+#include "b2frame/file_anew.h"
 #include "fs.h"
-#include "view.h"
 
 /* No .npy header that can be an array's is longer. */
 #define HEAD_MAX (1u << 16)
 
+enum step {
+	DUE,
+	BEGUN,
+	ENDED,
+	SPOILED,
+};
+
 struct fs_anew {
-	struct fs_anew_state state;
+	/* Held while it begins, with I/O. */
+	pthread_mutex_t lock;
+	_Atomic enum step step;
 	/* What of the header has been written; malloc'ed. */
 	uint8_t *head;
 	size_t len;
@@ -24,9 +33,9 @@ struct fs_anew {
 
 bool fs_anew_is_for(const struct fs_handle *handle)
 {
-	return handle->frame &&
-	       (handle->head || (b2f_file_keeps_size(handle->frame->file) &&
-				 b2f_file_size(handle->frame->file) > 0));
+	return handle->file &&
+	       (handle->head || (b2f_file_keeps_size(handle->file) &&
+				 b2f_file_size(handle->file) > 0));
 }
 
 int fs_anew_begin(struct fs_handle *handle)
@@ -35,36 +44,58 @@ int fs_anew_begin(struct fs_handle *handle)
 
 	if (!anew)
 		return -ENOMEM;
-	fs_anew_state_init(&anew->state);
+	pthread_mutex_init(&anew->lock, NULL);
+	atomic_init(&anew->step, DUE);
 	handle->anew = anew;
 	return 0;
 }
 
+static bool is_at(const struct fs_handle *handle, enum step step)
+{
+	return handle->anew && atomic_load(&handle->anew->step) == step;
+}
+
 bool fs_anew_is_due(const struct fs_handle *handle)
 {
-	return handle->anew &&
-	       fs_anew_state_is(&handle->anew->state, FS_ANEW_DUE);
+	return is_at(handle, DUE);
+}
+
+bool fs_anew_is_half(const struct fs_handle *handle)
+{
+	return is_at(handle, BEGUN) || is_at(handle, SPOILED);
+}
+
+/* From BEGUN to @step. */
+static void leave(struct fs_anew *anew, enum step step)
+{
+	enum step begun = BEGUN;
+
+	atomic_compare_exchange_strong(&anew->step, &begun, step);
 }
 
 void fs_anew_spoil(struct fs_handle *handle)
 {
 	if (handle->anew)
-		fs_anew_state_spoil(&handle->anew->state);
+		leave(handle->anew, SPOILED);
 }
 
 /* The array begins, as a view of the @len bytes that have been collected. */
 static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 {
 	struct fs_anew *anew = handle->anew;
-	struct b2f_file *file = handle->frame->file;
-	int err = 0;
+	ssize_t n = 0;
 
 	/* What was written before is not part of it. */
-	if (b2f_file_is_dirty(file))
-		err = fs_open_frame_commit(fs, handle->frame,
-					   B2F_COMMIT_VISIBLE);
-	return err ? err
-		   : fs_anew_state_begin(&anew->state, file, anew->head, len);
+	if (b2f_file_is_dirty(handle->file))
+		n = handle->ops->commit(fs, handle, B2F_COMMIT_VISIBLE);
+	if (n)
+		return n;
+	n = b2f_file_begin_anew(handle->file, anew->head, len);
+	if (n >= 0)
+		atomic_store(&anew->step, BEGUN);
+	else if (n != -EAGAIN && n != -EPERM)
+		atomic_store(&anew->step, SPOILED);
+	return n;
 }
 
 /* Collects the header of a view.  Returns as fs_anew_before_write(). */
@@ -104,11 +135,11 @@ ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
 
 	if (!fs_anew_is_due(handle))
 		return 0;
-	pthread_mutex_lock(&anew->state.lock);
+	pthread_mutex_lock(&anew->lock);
 	if (fs_anew_is_due(handle))
 		n = handle->head ? collect(fs, handle, buf, size, off)
 				 : begin(fs, handle, 0);
-	pthread_mutex_unlock(&anew->state.lock);
+	pthread_mutex_unlock(&anew->lock);
 	return n;
 }
 
@@ -126,39 +157,26 @@ int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	if (size < handle->head_len)
 		err = -EPERM;
 	else
-		err = b2f_file_truncate(handle->frame->file,
-					size - handle->head_len);
+		err = b2f_file_truncate(handle->file, size - handle->head_len);
 	if (err)
 		fs_anew_spoil(handle);
-	fs_open_frame_note_change(handle->frame);
-	fs_view_head_note_change(fs, handle);
+	handle->ops->end_change(fs, handle);
 	return err;
 }
 
 int fs_anew_finish(struct fs_handle *handle)
 {
+	int err;
+
+	if (!handle->anew || is_at(handle, ENDED))
+		return 0;
+	if (!is_at(handle, BEGUN))
+		return -EPERM;
 	/* open_memmap() closes what has a header alone, and opens it again. */
-	return fs_anew_state_finish(&handle->anew->state, handle->frame->file,
-				    handle->head != NULL);
-}
-
-/* Goes back to what is on disk. */
-static void revert(struct fs *fs, struct fs_open_frame *frame)
-{
-	uint64_t n = atomic_load(&frame->nchanges);
-
-	/*
-	 * Other writers may have changed what was not completed.  Until it is
-	 * dropped, their commits fail.
-	 */
-	if (atomic_load(&frame->nwriters) > 1)
-		atomic_fetch_add(&frame->ndropped, 1);
-	/* If this fails, the frame has gone. */
-	if (b2f_file_revert(frame->file))
-		return;
-	atomic_store(&frame->ncommitted, n);
-	fs_open_frame_drop_cached(fs, frame);
-	fs_open_frame_take_foreign(fs, frame);
+	err = b2f_file_end_anew(handle->file, handle->head != NULL);
+	if (!err)
+		leave(handle->anew, ENDED);
+	return err;
 }
 
 void fs_anew_end(struct fs *fs, struct fs_handle *handle)
@@ -167,9 +185,9 @@ void fs_anew_end(struct fs *fs, struct fs_handle *handle)
 
 	if (!anew)
 		return;
-	if (fs_anew_state_is_half(&anew->state))
-		revert(fs, handle->frame);
-	fs_anew_state_fini(&anew->state);
+	if (fs_anew_is_half(handle))
+		handle->ops->revert(fs, handle);
+	pthread_mutex_destroy(&anew->lock);
 	free(anew->head);
 	free(anew->old_head);
 	free(anew);

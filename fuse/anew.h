@@ -36,6 +36,9 @@ int fs_anew_begin(struct fs_handle *handle);
 /* True if nothing has changed yet. */
 bool fs_anew_is_due(const struct fs_handle *handle);
 
+/* True if a part of it is written: nothing is committed then. */
+bool fs_anew_is_half(const struct fs_handle *handle);
+
 /*
  * Before @size bytes at @buf are written to @off: begins the array with the first
  * of them.  Returns how many of them were of a new header, or as
@@ -52,7 +55,10 @@ int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size);
 /* Notes that a change of @handle was refused; others are left alone. */
 void fs_anew_spoil(struct fs_handle *handle);
 
-/* Before a commit by @handle.  Returns 0, or -EPERM: it is not complete. */
+/*
+ * Before a commit by @handle.  Returns 0, also for other handles; or -EPERM: it is not
+ * complete.
+ */
 B2F_MUST_CHECK
 int fs_anew_finish(struct fs_handle *handle);
 

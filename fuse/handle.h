@@ -2,7 +2,14 @@
 /*
  * handle.h - handles: what the kernel has open, be it frame, file or directory
  *
- * What all handles of one frame share is in open_frame.h.
+ * There are three kinds of data, whatever volume they are of (volume.h):
+ *
+ *   a frame       @file; of a view behind @head
+ *   a descriptor  @fd: a file of the tree that is no frame
+ *   bytes         @ops->pread(): a member of a pack or an object that is no frame
+ *
+ * op_io.c and op_write.c have the requests about all of them; what a volume has to
+ * add is in its struct fs_data_ops.
  *
  * Layer: fuse.
  *
@@ -16,25 +23,71 @@
 #include <sys/queue.h>
 
 #include "b2frame/file.h"
+#include "b2frame/write.h"
 #include "tree.h"
 
 struct fs;
 struct fs_anew;
+struct fs_handle;
 struct fs_listing;
 struct fs_open_frame;
+struct fs_pack_node;
+struct fs_remote_node;
+
+/*
+ * What a volume does with data that are open; NULL: nothing.  For
+ * frames are those from @is_written on; a volume that can be written to has all of these
+ * but @check_room and @tidy.
+ */
+struct fs_data_ops {
+	/* Closes what the volume has opened. */
+	void (*close)(struct fs *fs, struct fs_handle *handle);
+	/* Reads bytes, as pread(2), but ends early at the end only. */
+	ssize_t (*pread)(struct fs *fs, const struct fs_handle *handle,
+			 void *buf, size_t size, uint64_t off);
+	/*
+	 * Comes between a read, which gave @n bytes or an errno, and its answer.
+	 * Returns 0, -EAGAIN (read it once more, as that is another version), or an
+	 * errno to answer with.
+	 */
+	int (*check_read)(struct fs *fs, const struct fs_handle *handle,
+			  ssize_t n);
+	/* May the kernel have pages where a frame has a hole? */
+	bool (*is_written)(struct fs *fs, const struct fs_handle *handle);
+	/* Before and after each change of a frame. */
+	void (*begin_change)(struct fs *fs, struct fs_handle *handle);
+	void (*end_change)(struct fs *fs, struct fs_handle *handle);
+	/* Is there room for what [@off, @end) has to store?  0, or an errno. */
+	int (*check_room)(const struct fs_handle *handle, uint64_t off,
+			  uint64_t end);
+	/* Has the kernel drop what it has cached. */
+	void (*drop_cached)(struct fs *fs, struct fs_handle *handle);
+	/* Stores all changes, by whichever handle. */
+	int (*commit)(struct fs *fs, struct fs_handle *handle,
+		      enum b2f_commit_how how);
+	/* After the commit of a flush: the handle may be the last writer's. */
+	void (*tidy)(struct fs *fs, struct fs_handle *handle);
+	/* Goes back to what is stored. */
+	void (*revert)(struct fs *fs, struct fs_handle *handle);
+};
 
 struct fs_handle {
 	/* In the list of all; under fs->state_lock. */
 	TAILQ_ENTRY(fs_handle) all;
-	/* The kernel's reference, and one per request that outlives it. */
+	/* The kernel's reference, and one per request that may outlive it. */
 	_Atomic size_t nrefs;
+	const struct fs_data_ops *ops;
+	/* What is open: a node of the tree, of a pack, or of a bucket. */
+	struct fs_pin pin;
+	struct fs_pack_node *packed;
+	struct fs_remote_node *remote;
 	/* The user who has opened it (share.h). */
 	uid_t opener;
-	/* The node and its descriptor stay as long as the handle. */
-	struct fs_pin pin;
-	/* NULL: the file is no frame. */
-	struct fs_open_frame *frame;
+	/* NULL: it is no frame.  The volume closes it. */
+	struct b2f_file *file;
 	struct b2f_stream *stream;
+	/* Of a frame in the tree: what all handles of it share. */
+	struct fs_open_frame *frame;
 	/*
 	 * Of a view: the header shown before the data, malloc'ed.  Otherwise
 	 * NULL.
@@ -47,8 +100,10 @@ struct fs_handle {
 	struct fs_anew *anew;
 	/* NULL: no directory. */
 	struct fs_listing *listing;
-	/* Of a file that is no frame; otherwise -1. */
+	/* Of a file of the tree that is no frame; otherwise -1. */
 	int fd;
+	/* How many bytes there are, of what has neither @file nor @fd. */
+	uint64_t nbytes;
 	/* @fd is counted in seen.h; under fs->state_lock. */
 	bool is_seen;
 	/* Opened for writing. */
@@ -63,9 +118,6 @@ struct fs_handle {
 
 TAILQ_HEAD(fs_handles, fs_handle);
 
-/* Closes whatever is still open.  No request may be running any more. */
-void fs_handle_fini(struct fs *fs);
-
 /* How a user opens something. */
 struct fs_open_how {
 	/* Of open(2). */
@@ -73,31 +125,26 @@ struct fs_open_how {
 	uid_t uid;
 };
 
-/*
- * Opens the frame or other file @node.  Close *@out with fs_handle_close().
- *
- * Returns 0, -ENFILE (fs_share_take()), -ESTALE (it is gone or has changed: the kernel must look it up
- * again), B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for writing
- * to a frame also the errors of b2f_file_allow_write().
- */
-B2F_MUST_CHECK
-int fs_handle_open(struct fs *fs, struct fs_node *node,
-		   const struct fs_open_how *how, struct fs_handle **out);
+/* Closes whatever is still open.  No request may be running any more. */
+void fs_handle_fini(struct fs *fs);
+
+/* Makes a handle, which is in the list; NULL: no memory. */
+struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops);
 
 /*
- * fs_handle_open() for a frame that we have just made and still have open as
- * @frame, which is taken over.
+ * Shows @file, which @handle->ops->close() closes, or its view.  Returns 0, -ENOMEM,
+ * or as b2f_file_npy_header().
  */
 B2F_MUST_CHECK
-int fs_handle_open_made(struct fs *fs, struct fs_node *node,
-			struct b2f_frame *frame, const struct fs_open_how *how,
-			struct fs_handle **out);
+int fs_handle_show(struct fs_handle *handle, struct b2f_file *file,
+		   bool is_view);
 
-/* Makes a handle of @listing for @uid, and takes it over.  Returns 0 or an errno. */
+/*
+ * Call this before @handle is used: -ESTALE if the frame that it shows a view of has a
+ * header of its own by now.  Then there is no view any more, and all bytes have moved.
+ */
 B2F_MUST_CHECK
-int fs_handle_open_listing(struct fs *fs, struct fs_node *node,
-			   struct fs_listing *listing, uid_t uid,
-			   struct fs_handle **out);
+int fs_handle_check_view(const struct fs_handle *handle);
 
 /*
  * All handles of files that are no frames, each with a reference; free the

@@ -219,11 +219,9 @@ static enum fs_exit serve(struct fs *fs)
 /* Stores all that is not stored yet.  Returns 0 or the first error. */
 static int store_all(struct fs *fs)
 {
-	int err, last;
+	int err = fs_open_frame_fini(fs);
+	int last = fs_durable_sync_fini(fs);
 
-	fs_handle_fini(fs);
-	err = fs_open_frame_fini(fs);
-	last = fs_durable_sync_fini(fs);
 	fs_grow_fini(fs);
 	fs_wakeup_fini(&fs->wakeup);
 	return err ? err : last;
@@ -254,13 +252,14 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_notify_stopping();
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
-	fs_packs_fini(fs);
 	if (fs->remote && fs_remote_source_commit(fs) && code == FS_EXIT_OK)
 		code = FS_EXIT_LOST;
 	if (listens)
 		fs_signals_stop(&signals);
 	if (fs->remote)
 		fs_remote_source_close(fs);
+	fs_handle_fini(fs);
+	fs_packs_fini(fs);
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;

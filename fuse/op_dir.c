@@ -10,6 +10,7 @@
 #include "lookup.h"
 #include "ops.h"
 #include "reply.h"
+#include "tree_handle.h"
 
 void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -21,7 +22,7 @@ void fs_op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	err = fs_listing_new(fs, node, &listing);
 	if (!err)
-		err = fs_handle_open_listing(fs, node, listing,
+		err = fs_tree_handle_open_listing(fs, node, listing,
 					     fuse_req_ctx(req)->uid, &handle);
 	if (err) {
 		fs_listing_free(listing);

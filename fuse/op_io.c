@@ -7,27 +7,19 @@
 
 #include "ops.h"
 #include "reply.h"
-#include "resize.h"
-#include "view.h"
+#include "volume.h"
 
 void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_node *node = fs_node_of(fs, ino);
 	const struct fs_open_how how = {.flags = fi->flags,
 					.uid = fuse_req_ctx(req)->uid};
-	struct fs_handle *handle;
-	int err;
+	struct fs_handle *handle = NULL;
+	int err = -EROFS;
 
 	/* Root can remount a read-only mount as writable. */
-	if (!fs->read_write && (fi->flags & (O_ACCMODE | O_TRUNC))) {
-		fs_reply_error(req, -EROFS);
-		return;
-	}
-	if (fi->flags & O_TRUNC)
-		err = fs_resize_open(fs, node, &how, &handle);
-	else
-		err = fs_handle_open(fs, node, &how, &handle);
+	if (fs->read_write || !(fi->flags & (O_ACCMODE | O_TRUNC)))
+		err = fs_volume_of(fs, ino)->open(fs, ino, &how, &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
@@ -38,14 +30,45 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_handle_close(fs, handle);
 }
 
-/*
- * Answers with @n bytes of the header of a view, from @off on, followed by
- * @view.
- */
-static int reply_both(fuse_req_t req, const struct fs_handle *handle,
-		      uint64_t off, size_t n, const struct b2f_view *view)
+/* Bytes of a frame, behind @nhead bytes of a view's header from @off on. */
+struct found {
+	size_t off;
+	size_t nhead;
+	struct b2f_view data;
+};
+
+/* Returns how many there are, or an errno; end with b2f_file_view_release(). */
+static ssize_t find(const struct fs_handle *handle, size_t size, uint64_t off,
+		    struct found *out)
 {
-	struct iovec *iov = malloc((view->niov + 1) * sizeof(*iov));
+	size_t nhead = 0;
+	ssize_t n;
+
+	*out = (struct found){0};
+	n = fs_handle_check_view(handle);
+	if (n)
+		return n;
+	if (off < handle->head_len) {
+		nhead = handle->head_len - (size_t)off;
+		nhead = size < nhead ? size : nhead;
+	}
+	n = b2f_file_view(handle->file, handle->stream, size - nhead,
+			  off + nhead - handle->head_len, &out->data);
+	if (n < 0) {
+		out->data = (struct b2f_view){0};
+		return n;
+	}
+	out->off = (size_t)off;
+	out->nhead = nhead;
+	return n + (ssize_t)nhead;
+}
+
+/* With a part of the header before the data. */
+static int reply_both(fuse_req_t req, const struct fs_handle *handle,
+		      const struct found *found)
+{
+	const struct b2f_view *data = &found->data;
+	struct iovec *iov = malloc((data->niov + 1) * sizeof(*iov));
 	uint8_t *head = NULL;
 	size_t len = 0;
 	int err = iov ? 0 : -ENOMEM;
@@ -55,7 +78,7 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 	 * view.
 	 */
 	if (!err)
-		err = b2f_file_npy_header(handle->frame->file, &head, &len);
+		err = b2f_file_npy_header(handle->file, &head, &len);
 	/*
 	 * With another length, the data have moved: the file must be opened
 	 * anew.
@@ -64,53 +87,54 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 		err = -ESTALE;
 	if (err)
 		goto out;
-	iov[0] = (struct iovec){.iov_base = head + off, .iov_len = n};
-	for (size_t i = 0; i < view->niov; i++)
-		iov[i + 1] = view->iov[i];
-	fuse_reply_iov(req, iov, (int)view->niov + 1);
+	iov[0] = (struct iovec){.iov_base = head + found->off,
+				.iov_len = found->nhead};
+	for (size_t i = 0; i < data->niov; i++)
+		iov[i + 1] = data->iov[i];
+	fuse_reply_iov(req, iov, (int)data->niov + 1);
 out:
 	free(head);
 	free(iov);
 	return err;
 }
 
+/* What the volume says of a read that gave @n. */
+static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
+{
+	int err = handle->ops->check_read
+			  ? handle->ops->check_read(fs, handle, n)
+			  : 0;
+
+	return !err && n < 0 ? (int)n : err;
+}
+
 /*
  * Replies straight from the cache of decoded blocks, which stay pinned
  * meanwhile.
  */
-static void read_frame(fuse_req_t req, struct fs_handle *handle, size_t size,
-		       uint64_t off)
+static int read_frame(fuse_req_t req, const struct fs_handle *handle,
+		      size_t size, uint64_t off)
 {
 	struct fs *fs = fs_of(req);
-	struct b2f_view view = {0};
-	size_t head = 0;
-	int err = fs_view_head_check(fs, handle, false);
-	ssize_t n;
+	struct found found;
+	ssize_t n = find(handle, size, off, &found);
+	int err = check_read(fs, handle, n);
 
-	if (err) {
-		fs_reply_data_error(req, err);
-		return;
+	if (err == -EAGAIN) {
+		b2f_file_view_release(&found.data);
+		n = find(handle, size, off, &found);
+		err = n < 0 ? (int)n : 0;
 	}
-	if (off < handle->head_len) {
-		head = handle->head_len - off;
-		head = size < head ? size : head;
+	if (!err) {
+		fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
+		if (found.nhead)
+			err = reply_both(req, handle, &found);
+		else
+			fuse_reply_iov(req, found.data.iov,
+				       (int)found.data.niov);
 	}
-	n = b2f_file_view(handle->frame->file, handle->stream, size - head,
-			  off + head - handle->head_len, &view);
-	if (n < 0) {
-		fs_reply_data_error(req, (int)n);
-		return;
-	}
-	fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n + head);
-	fs_handle_ref(handle);
-	if (head)
-		err = reply_both(req, handle, off, head, &view);
-	else
-		fuse_reply_iov(req, view.iov, (int)view.niov);
-	if (err)
-		fs_reply_data_error(req, err);
-	b2f_file_view_release(&view);
-	fs_handle_close(fs, handle);
+	b2f_file_view_release(&found.data);
+	return err;
 }
 
 /* As pread(2), but ends early at the end of the file only. */
@@ -134,35 +158,45 @@ static ssize_t read_fully(int fd, char *buf, size_t size, off_t off)
 }
 
 /* Not by fuse_reply_data(): that would answer errors itself (fs_reply_error()). */
-static void read_other(fuse_req_t req, struct fs_handle *handle, size_t size,
-		       off_t off)
+static int read_plain(fuse_req_t req, const struct fs_handle *handle,
+		      size_t size, uint64_t off)
 {
+	struct fs *fs = fs_of(req);
 	char *buf = malloc(size ? size : 1);
-	ssize_t n = buf ? read_fully(handle->fd, buf, size, off) : -ENOMEM;
+	ssize_t n = -ENOMEM;
+	int err;
 
-	if (n < 0)
-		fs_reply_error(req, (int)n);
-	else
+	if (buf && handle->fd >= 0)
+		n = read_fully(handle->fd, buf, size, (off_t)off);
+	else if (buf)
+		n = handle->ops->pread(fs, handle, buf, size, off);
+	err = check_read(fs, handle, n);
+	if (!err)
 		fuse_reply_buf(req, buf, (size_t)n);
 	free(buf);
+	return err;
 }
 
 void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		struct fuse_file_info *fi)
 {
 	struct fs_handle *handle = fs_handle_of(fi);
+	struct fs *fs = fs_of(req);
+	int err;
 
 	(void)ino;
-	fs_stats_add(&fs_of(req)->stats.nreads, 1);
-	if (handle->frame)
-		read_frame(req, handle, size, (uint64_t)off);
-	else
-		read_other(req, handle, size, off);
+	fs_stats_add(&fs->stats.nreads, 1);
+	fs_handle_ref(handle);
+	err = handle->file ? read_frame(req, handle, size, (uint64_t)off)
+			   : read_plain(req, handle, size, (uint64_t)off);
+	if (err)
+		fs_reply_data_error(req, err);
+	fs_handle_close(fs, handle);
 }
 
 /*
  * A writer may have mapped the file, and the kernel may have pages where we
- * have a hole: then call everything data.
+ * have a hole: then call everything data.  So is what has no holes.
  */
 static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 {
@@ -171,18 +205,23 @@ static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 	return whence == SEEK_DATA ? off : (int64_t)size;
 }
 
-static int64_t seek_frame(struct fs_open_frame *frame, off_t off, int whence)
+static int64_t seek_frame(struct fs *fs, const struct fs_handle *handle,
+			  off_t off, int whence)
 {
+	struct b2f_file *file = handle->file;
+
 	if (off < 0)
 		return -ENXIO;
-	if (atomic_load(&frame->nwriters) > 0)
-		return seek_data_alone(b2f_file_size(frame->file), off, whence);
+	if (handle->ops->is_written && handle->ops->is_written(fs, handle))
+		return seek_data_alone(b2f_file_size(file), off, whence);
 	if (whence == SEEK_DATA)
-		return b2f_file_seek_data(frame->file, (uint64_t)off);
-	return b2f_file_seek_hole(frame->file, (uint64_t)off);
+		return b2f_file_seek_data(file, (uint64_t)off);
+	return b2f_file_seek_hole(file, (uint64_t)off);
 }
 
-static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
+/* Behind its header a view has the holes of its frame. */
+static int64_t seek_view(struct fs *fs, const struct fs_handle *handle,
+			 off_t off, int whence)
 {
 	off_t head = (off_t)handle->head_len;
 	int64_t pos;
@@ -191,7 +230,7 @@ static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
 		return -ENXIO;
 	if (off < head && whence == SEEK_DATA)
 		return off;
-	pos = seek_frame(handle->frame, off < head ? 0 : off - head, whence);
+	pos = seek_frame(fs, handle, off < head ? 0 : off - head, whence);
 	/*
 	 * No data behind the header: the hole at the end of the file begins
 	 * there.
@@ -201,8 +240,8 @@ static int64_t seek_view(struct fs_handle *handle, off_t off, int whence)
 	return pos < 0 ? pos : pos + head;
 }
 
-static int64_t seek_other(struct fs *fs, struct fs_handle *handle, off_t off,
-			  int whence)
+static int64_t seek_fd(struct fs *fs, const struct fs_handle *handle, off_t off,
+		       int whence)
 {
 	struct stat st;
 	bool written;
@@ -220,35 +259,36 @@ static int64_t seek_other(struct fs *fs, struct fs_handle *handle, off_t off,
 	return seek_data_alone((uint64_t)st.st_size, off, whence);
 }
 
+static int64_t seek(struct fs *fs, const struct fs_handle *handle, off_t off,
+		    int whence)
+{
+	/* The kernel answers all others itself. */
+	if (whence != SEEK_DATA && whence != SEEK_HOLE)
+		return -EINVAL;
+	if (handle->head)
+		return seek_view(fs, handle, off, whence);
+	if (handle->file)
+		return seek_frame(fs, handle, off, whence);
+	if (handle->fd >= 0)
+		return seek_fd(fs, handle, off, whence);
+	return seek_data_alone(handle->nbytes, off, whence);
+}
+
 void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		 struct fuse_file_info *fi)
 {
-	struct fs_handle *handle = fs_handle_of(fi);
-	int64_t pos;
+	struct fs *fs = fs_of(req);
 
 	(void)ino;
 	/*
 	 * With writeback_cache we do not know what was written.  On ENOSYS the
 	 * kernel takes everything for data, and does not ask again.
 	 */
-	if (fs_of(req)->options.writeback_cache) {
+	if (fs->options.writeback_cache)
 		fs_reply_error(req, -ENOSYS);
-		return;
-	}
-	/* The kernel answers all others itself. */
-	if (whence != SEEK_DATA && whence != SEEK_HOLE) {
-		fs_reply_error(req, -EINVAL);
-		return;
-	}
-	if (handle->head) {
-		/* Behind its header a view has the holes of its frame. */
-		pos = seek_view(handle, off, whence);
-	} else if (handle->frame) {
-		pos = seek_frame(handle->frame, off, whence);
-	} else {
-		pos = seek_other(fs_of(req), handle, off, whence);
-	}
-	fs_reply_position(req, pos);
+	else
+		fs_reply_position(req,
+				  seek(fs, fs_handle_of(fi), off, whence));
 }
 
 void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -25,6 +25,7 @@
 #include "preset.h"
 #include "reply.h"
 #include "setattr.h"
+#include "tree_handle.h"
 
 /* Is @name still what was @made? */
 static bool is_made(int dirfd, const char *name, const struct stat *made)
@@ -402,7 +403,7 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 {
 	struct fs *fs = entry->fs;
 	struct fs_handle *handle;
-	int err = fs_handle_open_made(fs, fresh->node, fresh->made.frame, how,
+	int err = fs_tree_handle_open_made(fs, fresh->node, fresh->made.frame, how,
 				      &handle);
 
 	if (err)

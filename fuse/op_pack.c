@@ -1,33 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* op_pack.c - the requests about nodes of packs, which can only be read */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "facts.h"
 #include "op_pack.h"
 #include "reply.h"
-#include "shown.h"
 #include "table_rows.h"
-
-/* What is open: a frame, a view of it, or plain bytes. */
-struct handle {
-	/* The kernel's, and one per read: it may close while we still answer. */
-	_Atomic size_t nrefs;
-	struct fs_pack_node *node;
-	/* Without a file, but with a size: plain bytes. */
-	struct fs_shown shown;
-};
-
-static struct handle *handle_of(const struct fuse_file_info *fi)
-{
-	return (struct handle *)(uintptr_t)fi->fh;
-}
 
 static const struct b2f_pack_entry *entry_of(const struct fs_pack_node *node)
 {
@@ -174,170 +156,6 @@ void fs_op_pack_readdir(fuse_req_t req, struct fs_pack_node *dir, size_t size,
 		fs_reply_error(req, err);
 	}
 	free(l.buf);
-}
-
-static void put_handle(struct fs *fs, struct handle *h)
-{
-	bool has_file;
-
-	if (atomic_fetch_sub(&h->nrefs, 1) != 1)
-		return;
-	has_file = h->shown.file != NULL;
-	fs_shown_close(&h->shown);
-	if (has_file)
-		fs_pack_node_close(fs, h->node);
-	fs_packs_unuse(fs, h->node->pack);
-	fs_packs_put(fs, h->node->pack, 1);
-	free(h);
-}
-
-static int open_frame(struct fs *fs, struct handle *h)
-{
-	struct b2f_file *file = NULL;
-	int err = fs_pack_node_open(fs, h->node, &file);
-
-	return err ? err
-		   : fs_shown_open(file, fs_pack_node_is_view(h->node),
-				   &h->shown);
-}
-
-/* Says why the bytes cannot be had, if so. */
-static int open_plain(struct handle *h)
-{
-	uint8_t none;
-
-	h->shown.size = entry_of(h->node)->size;
-	return (int)b2f_pack_read(h->node->pack->pack, fs_pack_node_entry(h->node),
-				  0, &none, 0);
-}
-
-/* Makes a handle of @node, which keeps the pack, and in use. */
-static int new_handle(struct fs *fs, struct fs_pack_node *node,
-		      struct handle **out)
-{
-	struct handle *h = calloc(1, sizeof(*h));
-	int err = h ? fs_packs_use(fs, node->pack) : -ENOMEM;
-
-	if (err) {
-		free(h);
-		return err;
-	}
-	fs_packs_ref(fs, node->pack);
-	atomic_init(&h->nrefs, 1);
-	h->node = node;
-	err = entry_of(node)->kind == B2F_PACK_FRAME ? open_frame(fs, h)
-						     : open_plain(h);
-	if (err)
-		put_handle(fs, h);
-	else
-		*out = h;
-	return err;
-}
-
-void fs_op_pack_open(fuse_req_t req, struct fs_pack_node *node,
-		     struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_of(req);
-	struct handle *h = NULL;
-	int err = -EROFS;
-
-	if (!(fi->flags & (O_ACCMODE | O_TRUNC)))
-		err = new_handle(fs, node, &h);
-	if (err) {
-		fs_reply_error(req, err);
-		return;
-	}
-	fs_stats_add(&fs->stats.nopens, 1);
-	fi->fh = (uintptr_t)h;
-	/* What a node shows never changes. */
-	fi->keep_cache = 1;
-	fi->direct_io = fs->options.direct_io;
-	if (fuse_reply_open(req, fi) < 0)
-		put_handle(fs, h);
-}
-
-/*
- * Call this between a read and its answer.  A file that was written to in place
- * may have given bytes of the new version from where those of the old one were.
- */
-static int check_version(struct fs *fs, const struct handle *h)
-{
-	int err = b2f_pack_check(h->node->pack->pack);
-
-	if (err == -ESTALE)
-		fs_logger_write(fs->logger, B2F_LOG_WARNING,
-				"%s: another program has written to it while "
-				"it is open",
-				h->node->pack->label);
-	return err;
-}
-
-static int read_frame(fuse_req_t req, const struct handle *h, size_t size,
-		      uint64_t off)
-{
-	struct fs_shown_view view = {0};
-	ssize_t n = fs_shown_find(&h->shown, size, off, &view);
-	int err;
-
-	if (n < 0)
-		return (int)n;
-	err = check_version(fs_of(req), h);
-	if (!err) {
-		fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
-		err = fs_shown_reply(req, &h->shown, &view);
-	}
-	b2f_file_view_release(&view.data);
-	return err;
-}
-
-static int read_plain(fuse_req_t req, const struct handle *h, size_t size,
-		      uint64_t off)
-{
-	char *buf = malloc(size ? size : 1);
-	ssize_t n = -ENOMEM;
-	int err;
-
-	if (buf)
-		n = b2f_pack_read(h->node->pack->pack, fs_pack_node_entry(h->node),
-				  off, buf, size);
-	err = n < 0 ? (int)n : check_version(fs_of(req), h);
-	if (!err)
-		fuse_reply_buf(req, buf, (size_t)n);
-	free(buf);
-	return err;
-}
-
-void fs_op_pack_read(fuse_req_t req, size_t size, off_t off,
-		     struct fuse_file_info *fi)
-{
-	struct handle *h = handle_of(fi);
-	struct fs *fs = fs_of(req);
-	int err;
-
-	fs_stats_add(&fs->stats.nreads, 1);
-	atomic_fetch_add(&h->nrefs, 1);
-	if (h->shown.file)
-		err = read_frame(req, h, size, (uint64_t)off);
-	else
-		err = read_plain(req, h, size, (uint64_t)off);
-	if (err)
-		fs_reply_data_error(req, err);
-	put_handle(fs, h);
-}
-
-void fs_op_pack_lseek(fuse_req_t req, off_t off, int whence,
-		      struct fuse_file_info *fi)
-{
-	const struct handle *h = handle_of(fi);
-	int64_t pos = fs_shown_seek(&h->shown, off, whence);
-
-	fs_reply_position(req, pos);
-}
-
-void fs_op_pack_release(fuse_req_t req, struct fuse_file_info *fi)
-{
-	put_handle(fs_of(req), handle_of(fi));
-	fuse_reply_err(req, 0);
 }
 
 static int get_fact(struct fs *fs, const struct fs_pack_node *node,

@@ -20,13 +20,6 @@ void fs_op_pack_lookup(fuse_req_t req, struct fs_pack_node *dir,
 void fs_op_pack_getattr(fuse_req_t req, struct fs_pack_node *node);
 void fs_op_pack_readdir(fuse_req_t req, struct fs_pack_node *dir, size_t size,
 			off_t off, bool plus);
-void fs_op_pack_open(fuse_req_t req, struct fs_pack_node *node,
-		     struct fuse_file_info *fi);
-void fs_op_pack_read(fuse_req_t req, size_t size, off_t off,
-		     struct fuse_file_info *fi);
-void fs_op_pack_lseek(fuse_req_t req, off_t off, int whence,
-		      struct fuse_file_info *fi);
-void fs_op_pack_release(fuse_req_t req, struct fuse_file_info *fi);
 void fs_op_pack_getxattr(fuse_req_t req, struct fs_pack_node *node,
 			 const char *name, size_t size);
 void fs_op_pack_listxattr(fuse_req_t req, struct fs_pack_node *node,

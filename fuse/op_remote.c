@@ -21,11 +21,9 @@
 #include "remote_attr.h"
 #include "remote_changes.h"
 #include "remote_find.h"
-#include "remote_handle.h"
 #include "remote_listing.h"
 #include "remote_pack.h"
 #include "remote_pack_find.h"
-#include "remote_writer.h"
 #include "reply.h"
 #include "view.h"
 
@@ -239,101 +237,6 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	free(l.buf);
 }
 
-static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	const struct fs_remote_entry entry = entry_of(req, ino);
-	struct fs *fs = fs_of(req);
-	struct fs_remote_handle *h = NULL;
-	int err = fs_remote_handle_open(fs, &entry, fi->flags, &h);
-
-	if (err) {
-		fs_reply_error(req, err);
-		return;
-	}
-	fs_remote_handle_opened(fs, h, fi);
-	if (fuse_reply_open(req, fi) < 0)
-		fs_remote_handle_put(fs, h);
-}
-
-static int read_frame(fuse_req_t req, const struct fs_remote_handle *h, size_t size,
-		      uint64_t off)
-{
-	struct fs_shown_view view = {0};
-	ssize_t n = fs_shown_find(&h->shown, size, off, &view);
-	int err;
-
-	if (n < 0)
-		return (int)n;
-	if (fs_remote_writer_wait_dropped(fs_of(req), h->node, h->shown.file)) {
-		b2f_file_view_release(&view.data);
-		view = (struct fs_shown_view){0};
-		n = fs_shown_find(&h->shown, size, off, &view);
-		if (n < 0)
-			return (int)n;
-	}
-	fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
-	err = fs_shown_reply(req, &h->shown, &view);
-	b2f_file_view_release(&view.data);
-	return err;
-}
-
-static int read_plain(fuse_req_t req, const struct fs_remote_handle *h, size_t size,
-		      uint64_t off)
-{
-	const struct fs_remote_node *node = h->node;
-	char *buf = malloc(size ? size : 1);
-	ssize_t n = buf ? 0 : -ENOMEM;
-
-	if (buf && node->pack)
-		n = b2f_pack_read(node->pack->pack, node->entry, off, buf, size);
-	else if (buf && off < node->version.size)
-		n = b2f_remote_read(fs_of(req)->remote->place, node->path,
-				    &node->version, off, buf, size);
-	if (n >= 0) {
-		fs_stats_add(&fs_of(req)->stats.nread_bytes, (uint64_t)n);
-		fuse_reply_buf(req, buf, (size_t)n);
-	}
-	free(buf);
-	return n < 0 ? (int)n : 0;
-}
-
-static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-		    struct fuse_file_info *fi)
-{
-	struct fs_remote_handle *h = fs_remote_handle_of(fi);
-	struct fs *fs = fs_of(req);
-	int err;
-
-	(void)ino;
-	fs_stats_add(&fs->stats.nreads, 1);
-	atomic_fetch_add(&h->nrefs, 1);
-	err = h->shown.file ? read_frame(req, h, size, (uint64_t)off)
-			    : read_plain(req, h, size, (uint64_t)off);
-	if (err == -ESTALE)
-		fs_remote_node_doubt(fs->remote, h->node);
-	if (err)
-		fs_reply_data_error(req, err);
-	fs_remote_handle_put(fs, h);
-}
-
-static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
-		     struct fuse_file_info *fi)
-{
-	int64_t pos = fs_remote_handle_seek(fs_of(req), fs_remote_handle_of(fi),
-					    off, whence);
-
-	(void)ino;
-	fs_reply_position(req, pos);
-}
-
-static void do_release(fuse_req_t req, fuse_ino_t ino,
-		       struct fuse_file_info *fi)
-{
-	(void)ino;
-	fs_remote_handle_put(fs_of(req), fs_remote_handle_of(fi));
-	fuse_reply_err(req, 0);
-}
-
 /*
  * Opens the frame @node for what it says of itself.  One that may be written to
  * meanwhile is opened anew, as the file replaces its frame then.
@@ -435,10 +338,10 @@ struct fuse_lowlevel_ops fs_op_remote_table(bool read_write)
 		.opendir = do_opendir,
 		.readdir = do_readdir,
 		.releasedir = do_releasedir,
-		.open = do_open,
-		.read = do_read,
-		.lseek = do_lseek,
-		.release = do_release,
+		.open = fs_op_open,
+		.read = fs_op_read,
+		.lseek = fs_op_lseek,
+		.release = fs_op_release,
 		.getxattr = do_getxattr,
 		.listxattr = do_listxattr,
 	};

@@ -42,7 +42,7 @@ static void undo(struct fs *fs, struct fs_remote_node *dir, const char *name,
 
 static int make_and_open(struct fs *fs, struct fs_remote_node *dir,
 			 const char *name, struct fs_remote_entry *entry,
-			 struct fs_remote_handle **h)
+			 struct fs_handle **h)
 {
 	int err = fs_remote_make_file(fs, dir, name, entry);
 
@@ -59,7 +59,7 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      mode_t mode, struct fuse_file_info *fi)
 {
 	struct fs_remote_entry entry;
-	struct fs_remote_handle *h = NULL;
+	struct fs_handle *h = NULL;
 	struct fuse_entry_param answer;
 	struct fs *fs = fs_of(req);
 	int err = make_and_open(fs, dir_of(req, parent), name, &entry, &h);
@@ -73,9 +73,9 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		return;
 	}
 	fs_remote_attr_answer(fs, &entry, &answer);
-	fs_remote_handle_opened(fs, h, fi);
+	fs_reply_opened(fs, h, fi);
 	if (fuse_reply_create(req, &answer, fi) < 0) {
-		fs_remote_handle_put(fs, h);
+		fs_handle_close(fs, h);
 		fs_remote_node_put(fs->remote, entry.node, 1);
 	}
 }
@@ -84,13 +84,13 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 static int make_file(struct fs *fs, struct fs_remote_node *dir,
 		     const char *name, struct fs_remote_entry *entry)
 {
-	struct fs_remote_handle *h = NULL;
+	struct fs_handle *h = NULL;
 	int err = make_and_open(fs, dir, name, entry, &h);
 
 	if (err)
 		return err;
-	err = fs_remote_writer_commit(fs, h->node, h->shown.file);
-	fs_remote_handle_put(fs, h);
+	err = fs_remote_writer_commit(fs, entry->node, h->file);
+	fs_handle_close(fs, h);
 	if (err)
 		undo(fs, dir, name, entry);
 	return err;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,15 +10,6 @@
 #include "maker.h"
 #include "ops.h"
 #include "reply.h"
-#include "view.h"
-
-static void reply(fuse_req_t req, int err)
-{
-	if (err)
-		fs_stats_add(&fs_of(req)->stats.nerrors, 1);
-	/* The file is open, so it exists, whatever is missing below it. */
-	fs_reply_error(req, err == -ENOENT ? -EIO : err);
-}
 
 /*
  * Does the write go to the end of the file as it is now?  So it does with
@@ -85,10 +75,18 @@ static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 	return (ssize_t)n;
 }
 
+/* See grow.h. */
+static void grow_before(struct fs *fs, struct fs_handle *handle,
+			const void *buf, size_t size, uint64_t off)
+{
+	if (handle->frame)
+		fs_grow_before(fs, handle->frame, buf, size, off);
+}
+
 static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 			   const char *buf, size_t size, uint64_t off)
 {
-	ssize_t skip = fs_view_head_check(fs, handle, true), n = 0;
+	ssize_t skip = fs_handle_check_view(handle), n = 0;
 
 	if (!skip)
 		skip = fs_anew_before_write(fs, handle, buf, size, off);
@@ -98,15 +96,12 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 		return skip;
 	off += (uint64_t)skip - handle->head_len;
 	if (size > (size_t)skip) {
-		fs_grow_before(fs, handle->frame, buf + skip,
-			       size - (size_t)skip, off);
-		n = b2f_file_pwrite(handle->frame->file, buf + skip,
+		grow_before(fs, handle, buf + skip, size - (size_t)skip, off);
+		n = b2f_file_pwrite(handle->file, buf + skip,
 				    size - (size_t)skip, off);
 	}
 	if (n < 0)
 		fs_anew_spoil(handle);
-	fs_open_frame_note_change(handle->frame);
-	fs_view_head_note_change(fs, handle);
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
 
@@ -118,19 +113,35 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 	ssize_t n = fs_anew_before_write(fs, handle, buf, size, 0);
 
 	if (!n)
-		fs_grow_before(fs, handle->frame, buf, size,
-			       b2f_file_size(handle->frame->file));
+		grow_before(fs, handle, buf, size, b2f_file_size(handle->file));
 	if (!n)
-		n = b2f_file_append(handle->frame->file, buf, size, &at);
+		n = b2f_file_append(handle->file, buf, size, &at);
 	if (n < 0)
 		fs_anew_spoil(handle);
-
-	fs_open_frame_note_change(handle->frame);
-	fs_view_head_note_change(fs, handle);
 	/* The kernel has cached the bytes at the wrong offset. */
 	if (n > 0 && at != off)
-		fs_open_frame_drop_cached(fs, handle->frame);
+		handle->ops->drop_cached(fs, handle);
 	return n;
+}
+
+static ssize_t change_frame(struct fs *fs, const char *buf, size_t size,
+			    uint64_t off, const struct fuse_file_info *fi)
+{
+	struct fs_handle *handle = fs_handle_of(fi);
+	int err = 0;
+	ssize_t n;
+
+	handle->ops->begin_change(fs, handle);
+	/* A view cannot grow, and its bytes have other offsets. */
+	if (!handle->head && is_append(fs, fi))
+		n = append_frame(fs, handle, buf, size, off);
+	else
+		n = write_frame(fs, handle, buf, size, off);
+	handle->ops->end_change(fs, handle);
+	/* A part of an array is not committed. */
+	if (n > 0 && sync_flags(fi) && !fs_anew_is_half(handle))
+		err = handle->ops->commit(fs, handle, B2F_COMMIT_DURABLE);
+	return err ? err : n;
 }
 
 static ssize_t change_other(fuse_req_t req, struct fs_handle *handle,
@@ -150,22 +161,11 @@ static ssize_t change_other(fuse_req_t req, struct fs_handle *handle,
 static ssize_t write_some(fuse_req_t req, const char *buf, size_t size,
 			  off_t off, const struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
 	struct fs_handle *handle = fs_handle_of(fi);
-	int err = 0;
-	ssize_t n;
 
-	if (!handle->frame)
-		return change_other(req, handle, buf, size, off, fi);
-	/* A view cannot grow, and its bytes have other offsets. */
-	if (!handle->head && is_append(fs, fi))
-		n = append_frame(fs, handle, buf, size, (uint64_t)off);
-	else
-		n = write_frame(fs, handle, buf, size, (uint64_t)off);
-	if (n > 0 && sync_flags(fi))
-		err = fs_open_frame_commit(fs, handle->frame,
-					   B2F_COMMIT_DURABLE);
-	return err ? err : n;
+	return handle->file
+		       ? change_frame(fs_of(req), buf, size, (uint64_t)off, fi)
+		       : change_other(req, handle, buf, size, off, fi);
 }
 
 /*
@@ -202,7 +202,7 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 	else
 		n = write_some(req, buf, size, off, fi);
 	if (n < 0) {
-		reply(req, (int)n);
+		fs_reply_change_error(req, (int)n);
 	} else {
 		fs_stats_add(&fs->stats.nwritten_bytes, (uint64_t)n);
 		fuse_reply_write(req, (size_t)n);
@@ -210,60 +210,12 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 	fs_stats_add(&fs->stats.nwrites_done, 1);
 }
 
-/*
- * Counts the bytes of [@off, @end) without a stored chunk: holes, and what is
- * behind the end.  Stops above @enough.  Returns the count, or an errno.
- */
-static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
-			     uint64_t enough)
-{
-	uint64_t size = b2f_file_size(file);
-	uint64_t missing = end > size ? end - (off > size ? off : size) : 0;
-
-	end = end < size ? end : size;
-	while (off < end && missing <= enough) {
-		int64_t hole = b2f_file_seek_hole(file, off), data;
-
-		/* An open with O_TRUNC has cut it meanwhile. */
-		if (hole == -ENXIO)
-			return (int64_t)(missing + end - off);
-		if (hole < 0 || (uint64_t)hole >= end)
-			return hole < 0 ? hole : (int64_t)missing;
-		data = b2f_file_seek_data(file, (uint64_t)hole);
-		if (data < 0 && data != -ENXIO)
-			return data;
-		off = data < 0 || (uint64_t)data > end ? end : (uint64_t)data;
-		missing += off - (uint64_t)hole;
-	}
-	return (int64_t)missing;
-}
-
-/*
- * Refuses a range for which there is no room even now.  Nothing can be
- * reserved: the compressed size is not known yet.
- */
-static int check_room(const struct fs_handle *handle, uint64_t off,
-		      uint64_t end)
-{
-	struct statvfs st;
-	uint64_t room;
-	int64_t missing;
-
-	if (fstatvfs(handle->pin.fd, &st))
-		return -errno;
-	room = (uint64_t)st.f_bavail * st.f_frsize;
-	missing = count_missing(handle->frame->file, off, end, room);
-	if (missing < 0)
-		return (int)missing;
-	return (uint64_t)missing > room ? -ENOSPC : 0;
-}
-
 /* Zeroes a range, or extends the file to it. */
-static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
-			   int mode, uint64_t off, uint64_t length)
+static int allocate(struct fs *fs, struct fs_handle *handle, int mode,
+		    uint64_t off, uint64_t length)
 {
-	struct b2f_file *file = handle->frame->file;
-	int err = fs_view_head_check(fs, handle, true);
+	struct b2f_file *file = handle->file;
+	int err = fs_handle_check_view(handle);
 	uint64_t end;
 
 	if (err)
@@ -278,16 +230,31 @@ static int fallocate_frame(struct fs *fs, const struct fs_handle *handle,
 		return -EOPNOTSUPP;
 	if (end > INT64_MAX)
 		return -EFBIG;
-	if (!(mode & FALLOC_FL_PUNCH_HOLE))
-		err = check_room(handle, off, end);
+	if (!(mode & FALLOC_FL_PUNCH_HOLE) && handle->ops->check_room)
+		err = handle->ops->check_room(handle, off, end);
 	if (!err && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
 		err = b2f_file_zero(file, off, length);
 	/* The kernel lets no other request change the size meanwhile. */
 	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) &&
 	    end > b2f_file_size(file)) {
-		fs_grow_before(fs, handle->frame, NULL, 0, end);
+		grow_before(fs, handle, NULL, 0, end);
 		err = b2f_file_truncate(file, end);
 	}
+	return err;
+}
+
+static int allocate_other(fuse_req_t req, struct fs_handle *handle, int mode,
+			  off_t off, off_t length)
+{
+	struct fs *fs = fs_of(req);
+	int err;
+
+	atomic_store(&handle->wrote, true);
+	fs_seen_begin(fs, handle->pin.node, handle->fd);
+	fs_maker_begin(req);
+	err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
+	fs_maker_end(req);
+	fs_seen_end(fs, handle->pin.node, handle->fd);
 	return err;
 }
 
@@ -295,36 +262,19 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		     off_t length, struct fuse_file_info *fi)
 {
 	struct fs_handle *handle = fs_handle_of(fi);
+	struct fs *fs = fs_of(req);
 	int err;
 
 	(void)ino;
-	if (handle->frame) {
-		err = fallocate_frame(fs_of(req), handle, mode, (uint64_t)off,
-				      (uint64_t)length);
-		fs_open_frame_note_change(handle->frame);
-		fs_view_head_note_change(fs_of(req), handle);
+	if (handle->file) {
+		handle->ops->begin_change(fs, handle);
+		err = allocate(fs, handle, mode, (uint64_t)off,
+			       (uint64_t)length);
+		handle->ops->end_change(fs, handle);
 	} else {
-		atomic_store(&handle->wrote, true);
-		fs_seen_begin(fs_of(req), handle->pin.node, handle->fd);
-		fs_maker_begin(req);
-		err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
-		fs_maker_end(req);
-		fs_seen_end(fs_of(req), handle->pin.node, handle->fd);
+		err = allocate_other(req, handle, mode, off, length);
 	}
-	reply(req, err);
-}
-
-/* Commits the frame of @handle; -ESTALE, once, if changes were dropped. */
-static int commit_frame(struct fs *fs, struct fs_handle *handle,
-			enum b2f_commit_how how)
-{
-	uint64_t n = atomic_load(&handle->frame->ndropped);
-	int err = fs_open_frame_commit(fs, handle->frame, how);
-
-	if (!err && handle->writes &&
-	    atomic_exchange(&handle->ndropped, n) != n)
-		err = -ESTALE;
-	return err;
+	fs_reply_change_error(req, err);
 }
 
 /* Fetches an error that the backing filesystem reports at close(2) only. */
@@ -336,43 +286,57 @@ static int flush_other(int fd)
 	return copy >= 0 && close(copy) ? -errno : 0;
 }
 
+static int flush_frame(struct fs *fs, struct fs_handle *handle)
+{
+	int err = handle->ops->commit(fs, handle,
+				      fs->options.sync ? B2F_COMMIT_DURABLE
+						       : B2F_COMMIT_VISIBLE);
+
+	if (!err && handle->ops->tidy)
+		handle->ops->tidy(fs, handle);
+	return err;
+}
+
 void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_handle *handle = fs_handle_of(fi);
-	int err = handle->anew ? fs_anew_finish(handle) : 0;
+	int err = fs_anew_finish(handle);
 
 	(void)ino;
-	if (err)
-		;
-	else if (handle->frame && handle->writes)
-		err = commit_frame(fs, handle,
-				   fs->options.sync ? B2F_COMMIT_DURABLE
-						    : B2F_COMMIT_VISIBLE);
-	else if (handle->fd >= 0 && handle->writes)
-		err = flush_other(handle->fd);
-	if (!err && handle->frame && handle->writes)
-		fs_open_frame_tidy(fs, handle->frame, false);
+	if (!err && handle->writes)
+		err = handle->file ? flush_frame(fs, handle)
+				   : flush_other(handle->fd);
 	if (!err && fs->options.sync && atomic_load(&handle->wrote) &&
 	    fsync(handle->fd))
 		err = -errno;
-	reply(req, err);
+	fs_reply_change_error(req, err);
+}
+
+/* By whichever handle: there may be changes by another one. */
+static int sync_data(struct fs *fs, struct fs_handle *handle, int datasync)
+{
+	if (handle->file)
+		return handle->ops->commit
+			       ? handle->ops->commit(fs, handle,
+						     B2F_COMMIT_DURABLE)
+			       : 0;
+	if (handle->fd < 0)
+		return 0;
+	return (datasync ? fdatasync(handle->fd) : fsync(handle->fd)) ? -errno
+								      : 0;
 }
 
 void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		 struct fuse_file_info *fi)
 {
 	struct fs_handle *handle = fs_handle_of(fi);
-	int err = handle->anew ? fs_anew_finish(handle) : 0;
+	int err = fs_anew_finish(handle);
 
 	(void)ino;
-	if (err)
-		;
-	else if (handle->frame)
-		err = commit_frame(fs_of(req), handle, B2F_COMMIT_DURABLE);
-	else if (datasync ? fdatasync(handle->fd) : fsync(handle->fd))
-		err = -errno;
-	reply(req, err);
+	if (!err)
+		err = sync_data(fs_of(req), handle, datasync);
+	fs_reply_change_error(req, err);
 }
 
 void fs_op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
@@ -388,5 +352,5 @@ void fs_op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 	if (fd >= 0)
 		close(fd);
 	/* Some filesystems have no fsync for directories, nor need for it. */
-	reply(req, err == -EINVAL ? 0 : err);
+	fs_reply_change_error(req, err == -EINVAL ? 0 : err);
 }

@@ -162,8 +162,6 @@ struct fs_remote {
 	TAILQ_HEAD(fs_remote_written, fs_remote_node) written;
 	/* Signalled when one of them has dropped its changes, or committed. */
 	pthread_cond_t settled;
-	/* See remote_handle.h; under the lock. */
-	TAILQ_HEAD(fs_remote_handles, fs_remote_handle) handles;
 	/* See remote_changes.h; under the lock. */
 	struct fs_remote_changes *changes;
 	/* See remote_doomed.h; under the lock. */

@@ -10,7 +10,6 @@
 #include "remote_changes.h"
 #include "remote_doomed.h"
 #include "remote_find.h"
-#include "remote_handle.h"
 #include "remote_pack_find.h"
 #include "remote_writer.h"
 #include "words/aws.h"
@@ -238,7 +237,6 @@ static struct fs_remote *new_remote(const struct fs *fs, char *reason)
 	TAILQ_INIT(&r->all);
 	TAILQ_INIT(&r->idle);
 	TAILQ_INIT(&r->written);
-	TAILQ_INIT(&r->handles);
 	STAILQ_INIT(&r->doomed);
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->settled, NULL);
@@ -334,7 +332,7 @@ void fs_remote_source_close(struct fs *fs)
 	/* What is left to be done is to tidy up. */
 	if (r->place)
 		b2f_remote_hurry(r->place, false);
-	fs_remote_handle_fini(fs);
+	fs_handle_fini(fs);
 	fs_remote_doomed_fini(fs);
 	fs_remote_node_fini(r);
 	fs_remote_changes_fini(r);

@@ -25,6 +25,33 @@ void fs_reply_data_error(fuse_req_t req, int err)
 	fs_reply_error(req, err);
 }
 
+/*
+ * What a program that writes is told: which connection failed is in the log, and no
+ * program expects it of a file.  The file is open, so it exists, whatever is missing
+ * below it.
+ */
+static int as_stored(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+	case -EHOSTUNREACH:
+	case -EREMOTE:
+	case -EPROTO:
+		return -EIO;
+	default:
+		return err;
+	}
+}
+
+void fs_reply_change_error(fuse_req_t req, int err)
+{
+	if (err)
+		fs_stats_add(&fs_of(req)->stats.nerrors, 1);
+	fs_reply_error(req, as_stored(err));
+}
+
 void fs_reply_position(fuse_req_t req, int64_t pos)
 {
 	if (pos < 0)

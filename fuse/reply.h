@@ -25,6 +25,12 @@ void fs_reply_error(fuse_req_t req, int err);
 /* fs_reply_error() for a request for data; counts errors. */
 void fs_reply_data_error(fuse_req_t req, int err);
 
+/*
+ * fs_reply_error() for a change of data, and for what stores it (0 too): what a server
+ * has to do with it is EIO; counts errors.
+ */
+void fs_reply_change_error(fuse_req_t req, int err);
+
 /* Answers with the position @pos, or with an error if that is negative. */
 void fs_reply_position(fuse_req_t req, int64_t pos);
 

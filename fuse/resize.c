@@ -11,6 +11,7 @@
 #include "disk_frame.h"
 #include "getattr.h"
 #include "setattr.h"
+#include "tree_handle.h"
 
 /* How often and how long to wait for another writer. */
 #define BUSY_TRIES 60
@@ -181,7 +182,7 @@ int fs_resize_open(struct fs *fs, struct fs_node *node,
 	struct fs_handle *handle;
 	int err, tries = 0;
 
-	while ((err = fs_handle_open(fs, node, how, &handle)) != 0) {
+	while ((err = fs_tree_handle_open(fs, node, how, &handle)) != 0) {
 		err = heal(fs, node, err, &tries);
 		if (err)
 			return err;

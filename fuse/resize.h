@@ -34,7 +34,7 @@ B2F_MUST_CHECK
 int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size);
 
 /*
- * fs_handle_open() with O_TRUNC: cuts the file to nothing.  An array, or a view
+ * fs_tree_handle_open() with O_TRUNC: cuts the file to nothing.  An array, or a view
  * of one, that is opened for writing stays as it is until it has been written
  * again (anew.h).  A damaged sparse frame (B2F_ECORRUPT) becomes an empty one.
  * Opened by another user than root, the file loses its set-uid bits.

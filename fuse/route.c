@@ -174,60 +174,12 @@ static void releasedir_any(fuse_req_t req, fuse_ino_t ino,
 		fs_op_releasedir(req, ino, fi);
 }
 
-static void open_any(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	if (is_packed(req, ino))
-		fs_op_pack_open(req, node_of(req, ino), fi);
-	else
-		fs_op_open(req, ino, fi);
-}
-
-static void read_any(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-		     struct fuse_file_info *fi)
-{
-	if (is_packed(req, ino))
-		fs_op_pack_read(req, size, off, fi);
-	else
-		fs_op_read(req, ino, size, off, fi);
-}
-
-static void lseek_any(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
-		      struct fuse_file_info *fi)
-{
-	if (is_packed(req, ino))
-		fs_op_pack_lseek(req, off, whence, fi);
-	else
-		fs_op_lseek(req, ino, off, whence, fi);
-}
-
-static void release_any(fuse_req_t req, fuse_ino_t ino,
-			struct fuse_file_info *fi)
-{
-	if (is_packed(req, ino))
-		fs_op_pack_release(req, fi);
-	else
-		fs_op_release(req, ino, fi);
-}
-
 static void listxattr_any(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
 	if (is_packed(req, ino))
 		fs_op_pack_listxattr(req, node_of(req, ino), size);
 	else
 		fs_op_listxattr(req, ino, size);
-}
-
-static void flush_any(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	if (!skip(req, ino))
-		fs_op_flush(req, ino, fi);
-}
-
-static void fsync_any(fuse_req_t req, fuse_ino_t ino, int datasync,
-		      struct fuse_file_info *fi)
-{
-	if (!skip(req, ino))
-		fs_op_fsync(req, ino, datasync, fi);
 }
 
 static void fsyncdir_any(fuse_req_t req, fuse_ino_t ino, int datasync,
@@ -363,13 +315,7 @@ void fs_route_add(struct fuse_lowlevel_ops *ops)
 	ops->readdir = readdir_any;
 	ops->readdirplus = readdirplus_any;
 	ops->releasedir = releasedir_any;
-	ops->open = open_any;
-	ops->read = read_any;
-	ops->lseek = lseek_any;
-	ops->release = release_any;
 	ops->listxattr = listxattr_any;
-	ops->flush = flush_any;
-	ops->fsync = fsync_any;
 	ops->fsyncdir = fsyncdir_any;
 	ops->setattr = setattr_any;
 	ops->mknod = mknod_any;

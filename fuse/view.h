@@ -71,15 +71,6 @@ bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
 B2F_MUST_CHECK
 int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
 
-/*
- * Call this before @handle is used; @changes: to write.  Returns 0, or -ESTALE
- * if the frame has a header of its own by now: then there is no view any more,
- * and all bytes have moved.
- */
-B2F_MUST_CHECK
-int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
-		       bool changes);
-
 /* Call this after each change of the data by @handle, before answering it. */
 void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle);
 

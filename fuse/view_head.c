@@ -77,20 +77,6 @@ int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st)
 	return 0;
 }
 
-int fs_view_head_check(struct fs *fs, const struct fs_handle *handle,
-		       bool changes)
-{
-	if (!handle->head)
-		return 0;
-	/*
-	 * Look now: the write itself would notice only after its offset is
-	 * fixed.
-	 */
-	if (changes)
-		(void)!fs_open_frame_refresh(fs, handle->frame, NULL, 0);
-	return b2f_file_is_npy(handle->frame->file) ? -ESTALE : 0;
-}
-
 void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_state *state = &handle->frame->pin.node->state;

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tree_handle.c - handles of the tree: frames, other files, directories */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "listing.h"
+#include "tree_handle.h"
+#include "view.h"
+
+static void close_frame(struct fs *fs, struct fs_handle *handle)
+{
+	if (!handle->frame)
+		return;
+	if (handle->writes)
+		fs_open_frame_end_writer(fs, handle->frame);
+	fs_open_frame_put(fs, handle->frame);
+}
+
+static void do_close(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_state *state;
+
+	/* Its node could not be had. */
+	if (!handle->pin.node)
+		return;
+	state = &handle->pin.node->state;
+	close_frame(fs, handle);
+	fs_listing_free(handle->listing);
+	if (handle->is_seen)
+		fs_seen_close_plain(fs, handle->pin.node, handle->fd);
+	if (handle->fd >= 0)
+		close(handle->fd);
+	pthread_mutex_lock(&fs->state_lock);
+	state->nwriters -= handle->is_seen && handle->writes;
+	state->nhandles--;
+	pthread_mutex_unlock(&fs->state_lock);
+	fs_tree_unpin(fs->tree, &handle->pin);
+	fs_share_give(fs, handle->opener);
+}
+
+static bool is_written(struct fs *fs, const struct fs_handle *handle)
+{
+	(void)fs;
+	return atomic_load(&handle->frame->nwriters) > 0;
+}
+
+/*
+ * Look now whether a view has one still: the write itself would notice only after its
+ * offset is fixed.
+ */
+static void begin_change(struct fs *fs, struct fs_handle *handle)
+{
+	if (handle->head)
+		(void)!fs_open_frame_refresh(fs, handle->frame, NULL, 0);
+}
+
+static void end_change(struct fs *fs, struct fs_handle *handle)
+{
+	fs_open_frame_note_change(handle->frame);
+	fs_view_head_note_change(fs, handle);
+}
+
+/*
+ * Counts the bytes of [@off, @end) without a stored chunk: holes, and what is
+ * behind the end.  Stops above @enough.  Returns the count, or an errno.
+ */
+static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
+			     uint64_t enough)
+{
+	uint64_t size = b2f_file_size(file);
+	uint64_t missing = end > size ? end - (off > size ? off : size) : 0;
+
+	end = end < size ? end : size;
+	while (off < end && missing <= enough) {
+		int64_t hole = b2f_file_seek_hole(file, off), data;
+
+		/* An open with O_TRUNC has cut it meanwhile. */
+		if (hole == -ENXIO)
+			return (int64_t)(missing + end - off);
+		if (hole < 0 || (uint64_t)hole >= end)
+			return hole < 0 ? hole : (int64_t)missing;
+		data = b2f_file_seek_data(file, (uint64_t)hole);
+		if (data < 0 && data != -ENXIO)
+			return data;
+		off = data < 0 || (uint64_t)data > end ? end : (uint64_t)data;
+		missing += off - (uint64_t)hole;
+	}
+	return (int64_t)missing;
+}
+
+/*
+ * Refuses a range for which there is no room even now.  Nothing can be
+ * reserved: the compressed size is not known yet.
+ */
+static int check_room(const struct fs_handle *handle, uint64_t off,
+		      uint64_t end)
+{
+	struct statvfs st;
+	uint64_t room;
+	int64_t missing;
+
+	if (fstatvfs(handle->pin.fd, &st))
+		return -errno;
+	room = (uint64_t)st.f_bavail * st.f_frsize;
+	missing = count_missing(handle->file, off, end, room);
+	if (missing < 0)
+		return (int)missing;
+	return (uint64_t)missing > room ? -ENOSPC : 0;
+}
+
+static void drop_cached(struct fs *fs, struct fs_handle *handle)
+{
+	fs_open_frame_drop_cached(fs, handle->frame);
+}
+
+/* Also -ESTALE, once, if changes were dropped. */
+static int commit(struct fs *fs, struct fs_handle *handle,
+		  enum b2f_commit_how how)
+{
+	uint64_t n = atomic_load(&handle->frame->ndropped);
+	int err = fs_open_frame_commit(fs, handle->frame, how);
+
+	if (!err && handle->writes &&
+	    atomic_exchange(&handle->ndropped, n) != n)
+		err = -ESTALE;
+	return err;
+}
+
+static void tidy(struct fs *fs, struct fs_handle *handle)
+{
+	fs_open_frame_tidy(fs, handle->frame, false);
+}
+
+static void revert(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_open_frame *frame = handle->frame;
+	uint64_t n = atomic_load(&frame->nchanges);
+
+	/*
+	 * Other writers may have changed what was not completed.  Until it is
+	 * dropped, their commits fail.
+	 */
+	if (atomic_load(&frame->nwriters) > 1)
+		atomic_fetch_add(&frame->ndropped, 1);
+	/* If this fails, the frame has gone. */
+	if (b2f_file_revert(frame->file))
+		return;
+	atomic_store(&frame->ncommitted, n);
+	fs_open_frame_drop_cached(fs, frame);
+	fs_open_frame_take_foreign(fs, frame);
+}
+
+static const struct fs_data_ops data_ops = {
+	.close = do_close,
+	.is_written = is_written,
+	.begin_change = begin_change,
+	.end_change = end_change,
+	.check_room = check_room,
+	.drop_cached = drop_cached,
+	.commit = commit,
+	.tidy = tidy,
+	.revert = revert,
+};
+
+/* Pins @node for @handle, of which it has one more. */
+static int enter(struct fs *fs, struct fs_handle *handle, struct fs_node *node)
+{
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, node, &pin);
+
+	pthread_mutex_lock(&fs->state_lock);
+	/* The kernel looks the name up again. */
+	if (!err && node->state.renewed)
+		err = -ESTALE;
+	if (!err) {
+		node->state.nhandles++;
+		handle->pin = pin;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	if (err)
+		fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+static int new_handle(struct fs *fs, struct fs_node *node,
+		      const struct fs_open_how *how, struct fs_handle **out)
+{
+	struct fs_handle *handle;
+	int err = fs_share_take(fs, how->uid);
+
+	if (err)
+		return err;
+	handle = fs_handle_new(fs, &data_ops);
+	if (handle) {
+		handle->opener = how->uid;
+		handle->writes = (how->flags & O_ACCMODE) != O_RDONLY;
+	}
+	err = handle ? enter(fs, handle, node) : -ENOMEM;
+	if (!err) {
+		*out = handle;
+		return 0;
+	}
+	if (handle)
+		fs_handle_close(fs, handle);
+	fs_share_give(fs, how->uid);
+	return err;
+}
+
+/* @made: as for fs_tree_handle_open_made(), or NULL. */
+static int open_frame(struct fs *fs, struct fs_handle *handle,
+		      struct b2f_frame *made, bool is_view)
+{
+	struct fs_node *node = handle->pin.node;
+	bool *keep = &handle->keep_cache;
+	int err = made ? fs_open_frame_add(fs, node, made, &handle->frame, keep)
+		       : fs_open_frame_get(fs, node, &handle->frame, keep);
+
+	if (err)
+		return err;
+	handle->direct_io |= handle->frame->past_cache;
+	if (handle->writes) {
+		fs_open_frame_begin_writer(fs, handle->frame);
+		atomic_store(&handle->ndropped,
+			     atomic_load(&handle->frame->ndropped));
+		err = fs_open_frame_allow_write(fs, handle->frame);
+	}
+	return err ? err : fs_handle_show(handle, handle->frame->file, is_view);
+}
+
+/*
+ * Flags for the backing file.  Each write appends by itself if it has to, as
+ * what the kernel writes back from its cache has a fixed offset.  With
+ * writeback_cache the kernel reads to fill up pages, even for a program that
+ * only writes.
+ */
+static int backing_flags(const struct fs *fs, int flags)
+{
+	int access = flags & O_ACCMODE;
+
+	if (access == O_WRONLY && fs->options.writeback_cache)
+		access = O_RDWR;
+	return access | O_NONBLOCK;
+}
+
+/* Opens the backing file. */
+static int reopen(struct fs *fs, int path_fd, int flags)
+{
+	int wanted = backing_flags(fs, flags);
+	int fd = fs_tree_reopen(fs->tree, path_fd, wanted);
+
+	/* This user may write to the file, but not read it. */
+	if (fd == -EACCES && (wanted & O_ACCMODE) != (flags & O_ACCMODE))
+		fd = fs_tree_reopen(fs->tree, path_fd, O_WRONLY | O_NONBLOCK);
+	return fd;
+}
+
+static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
+{
+	int fd = reopen(fs, handle->pin.fd, flags);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	handle->fd = fd;
+	err = fs_seen_open_plain(fs, handle->pin.node, fd, &handle->keep_cache);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->state_lock);
+	handle->is_seen = true;
+	handle->pin.node->state.nwriters += handle->writes;
+	pthread_mutex_unlock(&fs->state_lock);
+	fs_wakeup_call(&fs->wakeup, false);
+	return 0;
+}
+
+/* Gives @handle to the caller, or closes it if @err. */
+static int finish(struct fs *fs, struct fs_handle *handle, int err,
+		  struct fs_handle **out)
+{
+	if (err)
+		fs_handle_close(fs, handle);
+	else
+		*out = handle;
+	return err;
+}
+
+static void note_view(struct fs *fs, struct fs_node *frame)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	frame->state.has_view = true;
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+int fs_tree_handle_open(struct fs *fs, struct fs_node *node,
+			const struct fs_open_how *how, struct fs_handle **out)
+{
+	bool is_view = node->kind == FS_KIND_VIEW;
+	struct fs_handle *handle = NULL;
+	struct fs_node *base;
+	int err;
+
+	err = fs_view_enter(fs, node, &base);
+	if (err)
+		return err;
+	err = new_handle(fs, base, how, &handle);
+	/* The handle's pin holds it. */
+	fs_tree_forget(fs->tree, base, 1);
+	if (err)
+		return err;
+	if (is_view)
+		note_view(fs, handle->pin.node);
+	err = handle->pin.node->kind == FS_KIND_FRAME
+		      ? open_frame(fs, handle, NULL, is_view)
+		      : open_other(fs, handle, how->flags);
+	/* The frame may have been changed through its own name. */
+	handle->keep_cache &= !is_view;
+	return finish(fs, handle, err, out);
+}
+
+int fs_tree_handle_open_made(struct fs *fs, struct fs_node *node,
+			     struct b2f_frame *frame,
+			     const struct fs_open_how *how,
+			     struct fs_handle **out)
+{
+	struct fs_handle *handle = NULL;
+	int err = new_handle(fs, node, how, &handle);
+
+	if (err) {
+		b2f_frame_close(frame);
+		return err;
+	}
+	return finish(fs, handle, open_frame(fs, handle, frame, false), out);
+}
+
+int fs_tree_handle_open_listing(struct fs *fs, struct fs_node *node,
+				struct fs_listing *listing, uid_t uid,
+				struct fs_handle **out)
+{
+	const struct fs_open_how how = {.flags = O_RDONLY, .uid = uid};
+	int err = new_handle(fs, node, &how, out);
+
+	if (!err)
+		(*out)->listing = listing;
+	return err;
+}
