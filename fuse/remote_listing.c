@@ -21,11 +21,26 @@ static struct fs_remote_names *share_names(const struct fs_remote *r,
 	return dir->names;
 }
 
+/* Once for each change of it. */
+static void tell_hidden(struct fs_remote *r, const struct fs_remote_node *dir,
+			size_t n)
+{
+	if (n)
+		fs_logger_write(r->logger, B2F_LOG_WARNING,
+				"%s%s%s: %zu name%s cannot be shown: a file is "
+				"called neither \"\", \".\" nor \"..\", by no "
+				"more than %d bytes, and not as a directory",
+				b2f_remote_label(r->place),
+				*dir->path ? "/" : "", dir->path, n,
+				n == 1 ? "" : "s", NAME_MAX);
+}
+
 int fs_remote_listing_get(struct fs_remote *r, struct fs_remote_node *dir,
 			  struct fs_remote_names **out)
 {
 	uint64_t begin = fs_remote_node_ms();
 	struct fs_remote_names *names, *old;
+	bool is_told;
 	int err;
 
 	pthread_mutex_lock(&r->lock);
@@ -42,8 +57,12 @@ int fs_remote_listing_get(struct fs_remote *r, struct fs_remote_node *dir,
 	old = dir->names;
 	dir->names = names;
 	dir->listed_ms = fs_remote_node_ms();
+	is_told = dir->nhidden == names->nhidden;
+	dir->nhidden = names->nhidden;
 	pthread_mutex_unlock(&r->lock);
 	fs_remote_names_put(old);
+	if (!is_told)
+		tell_hidden(r, dir, names->nhidden);
 	fs_remote_changes_listed(r, dir->path, begin);
 	*out = names;
 	return 0;

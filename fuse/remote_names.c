@@ -101,8 +101,10 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 
 	if (r->nseen++ == NAMES_MAX)
 		return B2F_ETOOBIG;
-	if (!is_possible(entry->name))
+	if (!is_possible(entry->name)) {
+		r->names->nhidden++;
 		return 0;
+	}
 	err = make_room(r->names);
 	if (err)
 		return err;
@@ -156,6 +158,7 @@ static void drop_twins(struct fs_remote_names *names)
 		else
 			names->list[kept++] = names->list[i];
 	}
+	names->nhidden += names->n - kept;
 	names->n = kept;
 }
 

@@ -37,6 +37,8 @@ struct fs_remote_names {
 	struct fs_remote_name *list;
 	size_t n;
 	size_t room;
+	/* How many more the store has, which cannot be shown. */
+	size_t nhidden;
 	/* All that is stored, and all stems, sorted; NULL: not known. */
 	const char **keys;
 	size_t nkeys;

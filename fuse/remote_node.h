@@ -114,6 +114,8 @@ struct fs_remote_node {
 	/* Of DIR: the last listing, and when it was made; or NULL. */
 	struct fs_remote_names *names;
 	uint64_t listed_ms;
+	/* Of DIR: as many names were told of that cannot be shown. */
+	size_t nhidden;
 	/* Of FRAME: open as long as it is used, and a while; or NULL. */
 	struct b2f_file *file;
 	size_t nopens;

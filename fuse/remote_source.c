@@ -15,8 +15,6 @@
 #include "words/aws.h"
 #include "words/way.h"
 
-#define S3_SCHEME "s3://"
-
 /* What a frame without a name is called. */
 #define NAMELESS "frame"
 
@@ -34,16 +32,12 @@ static void take_message(void *arg, enum b2f_log_level level,
 		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
 }
 
-static bool is_s3(const char *url)
-{
-	return strncmp(url, S3_SCHEME, strlen(S3_SCHEME)) == 0;
-}
-
 static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		      struct fs_remote *r)
 {
 	const struct fs_options *o = &fs->options;
-	const struct b2f_way way = b2f_way_to(o->source, aws->endpoint);
+	const struct b2f_way way = b2f_way_to(
+		b2f_remote_is_s3(o->source) ? aws->endpoint : o->source);
 	const struct b2f_remote_options options = {
 		.log = &r->log,
 		.endpoint = aws->endpoint,
@@ -75,8 +69,10 @@ static int connect_place(struct fs *fs, struct fs_remote *r)
 					      .endpoint = o->endpoint,
 					      .no_keys = o->no_sign_request};
 	struct b2f_aws aws = {0};
-	int err = is_s3(o->source) ? b2f_aws_read(&given, &aws, r->reason) : 0;
+	int err = 0;
 
+	if (b2f_remote_is_s3(o->source))
+		err = b2f_aws_read(&given, &aws, r->reason);
 	if (!err) {
 		*r->reason = '\0';
 		err = make_place(fs, &aws, r);
@@ -102,20 +98,43 @@ static int look_below(const struct fs_remote *r, bool *any)
 	return *any ? 0 : err;
 }
 
-/* A bucket may be empty; in it, there is no empty directory. */
-static bool may_be_empty(const char *url)
-{
-	const char *path = is_s3(url) ? strchr(url + strlen(S3_SCHEME), '/')
-				      : NULL;
-
-	return is_s3(url) && (!path || !path[strspn(path, "/")]);
-}
-
 enum place_kind {
 	PLACE_DIR,
 	PLACE_SPARSE,
 	PLACE_OBJECT,
 };
+
+/* The last part of @url's path; malloc'ed. */
+static char *last_part(const char *url)
+{
+	size_t n = strcspn(url, "?#"), begin;
+
+	while (n && url[n - 1] == '/')
+		n--;
+	for (begin = n; begin && url[begin - 1] != '/';)
+		begin--;
+	return strndup(url + begin, n - begin);
+}
+
+/* A bucket, or a prefix in it: either may have nothing in it yet, but for a frame. */
+static bool may_be_empty(const char *url)
+{
+	char *name = last_part(url), stem[FS_NAME_SIZE];
+	bool may = name && strlen(name) < FS_NAME_SIZE &&
+		   !fs_suffix_stem(name, stem) && !b2f_pack_is_name(name);
+
+	free(name);
+	return may;
+}
+
+/* As the whole of a bucket, it has no object of that name. */
+static bool is_bucket(const char *url)
+{
+	const char *bucket = strstr(url, "://") + 3;
+	const char *key = strchr(bucket, '/');
+
+	return b2f_remote_is_s3(url) && (!key || !key[strspn(key, "/")]);
+}
 
 /*
  * What is at SOURCE: a frame's index, or objects below, or an object.  The listing
@@ -127,8 +146,9 @@ static int look_at_place(const struct fs_remote *r, const char *url,
 {
 	struct b2f_remote_stat st;
 	bool any = false;
-	int list_err = b2f_remote_has_list(r->place) ? look_below(r, &any) : 0;
-	int err = any || !is_s3(url) || list_err
+	bool has_list = b2f_remote_has_list(r->place);
+	int list_err = has_list ? look_below(r, &any) : 0;
+	int err = any || !has_list || list_err
 			  ? b2f_remote_look(r->place, "chunks.b2frame", &st)
 			  : -ENOENT;
 
@@ -140,27 +160,28 @@ static int look_at_place(const struct fs_remote *r, const char *url,
 	if (err != -ENOENT)
 		return err;
 	*out = PLACE_DIR;
-	if (any || may_be_empty(url))
+	if (any || is_bucket(url))
 		return 0;
+	err = b2f_remote_look(r->place, "", &st);
+	if (err == -ENOENT && has_list && may_be_empty(url)) {
+		fs_logger_write(r->logger, B2F_LOG_WARNING,
+				"%s: nothing is there yet",
+				b2f_remote_label(r->place));
+		return 0;
+	}
 	*out = PLACE_OBJECT;
-	return b2f_remote_look(r->place, "", &st);
+	return err;
 }
 
 /* What the frame at @url is shown as; malloc'ed. */
 static char *shown_name(const char *url)
 {
-	size_t n = strcspn(url, "?#"), begin;
-	char stem[FS_NAME_SIZE];
-	char *name;
+	char *name = last_part(url), stem[FS_NAME_SIZE];
 
-	while (n && url[n - 1] == '/')
-		n--;
-	for (begin = n; begin && url[begin - 1] != '/';)
-		begin--;
-	if (n == begin || n - begin >= FS_NAME_SIZE)
-		return strdup(NAMELESS);
-	name = strndup(url + begin, n - begin);
-	if (name && fs_suffix_stem(name, stem)) {
+	if (name && (!*name || strlen(name) >= FS_NAME_SIZE)) {
+		free(name);
+		name = strdup(NAMELESS);
+	} else if (name && fs_suffix_stem(name, stem)) {
 		free(name);
 		name = strdup(stem);
 	}
@@ -272,7 +293,7 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 	struct fs_remote *r = fs->remote;
 	int err;
 
-	if (o->read_only || o->no_sign_request || !is_s3(o->source))
+	if (o->read_only || o->no_sign_request || !b2f_remote_is_s3(o->source))
 		return;
 	*r->reason = '\0';
 	err = kind == PLACE_OBJECT ? -EROFS

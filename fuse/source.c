@@ -164,11 +164,10 @@ static int has_index(const char *path, bool *out)
 static int open_url(struct fs_source *source, const char *url,
 		    char reason[FS_REASON_SIZE])
 {
-	bool is_s3 = strncasecmp(url, "s3:", 3) == 0;
-
 	source->is_url = true;
 	/* What follows the path may be a signature, which is not shown. */
-	source->path = strndup(url, is_s3 ? strlen(url) : strcspn(url, "?#"));
+	source->path = b2f_remote_is_s3(url) ? strdup(url)
+					     : strndup(url, strcspn(url, "?#"));
 	if (!source->path)
 		return give_reason(reason, "SOURCE", -ENOMEM);
 	source->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -112,6 +112,9 @@ struct b2f_remote_options {
 /* "s3://...", "http://...", "https://...": may be given to b2f_remote_new(). */
 bool b2f_remote_is_url(const char *path);
 
+/* Is it the first of these: in an object store? */
+bool b2f_remote_is_s3(const char *path);
+
 /*
  * Makes the remote of @url; makes no request.  Free *@out with b2f_remote_free().
  * Returns 0, -EINVAL (the URL or an option makes no sense, which is logged),

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "cli/attributes.h"
@@ -42,11 +41,6 @@ const struct cli_option cli_from_url_options[] = {
 	{0},
 };
 
-static bool is_s3(const char *url)
-{
-	return strncasecmp(url, "s3:", 3) == 0;
-}
-
 /* The remote of @url, for whom the environment names. */
 int cli_from_url_connect(const char *url, struct b2f_remote **out)
 {
@@ -55,14 +49,15 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 	struct b2f_aws aws;
 	int err = 0;
 
-	if (is_s3(url))
+	if (b2f_remote_is_s3(url))
 		err = b2f_aws_read(&none, &aws, reason);
 	else
 		aws = (struct b2f_aws){.access_key = NULL};
 	if (err) {
 		cli_message_error("%s: %s", url, reason);
 	} else {
-		const struct b2f_way way = b2f_way_to(url, aws.endpoint);
+		const struct b2f_way way = b2f_way_to(
+			b2f_remote_is_s3(url) ? aws.endpoint : url);
 		const struct b2f_remote_options options = {
 			.log = &cli_message_log,
 			.endpoint = aws.endpoint,
@@ -199,7 +194,7 @@ char *cli_from_url_name(const char *url)
 {
 	const char *path = strstr(url, "://") + 3;
 	/* A key is taken as it is. */
-	size_t n = strcspn(path, is_s3(url) ? "" : "?#"), start;
+	size_t n = strcspn(path, b2f_remote_is_s3(url) ? "" : "?#"), start;
 
 	while (n > 0 && path[n - 1] == '/')
 		n--;

@@ -63,7 +63,7 @@ int cli_transfer_begin(struct cli_transfer *t, const char *output)
 {
 	if (cli_kind_of(output) != CLI_KIND_URL)
 		return 0;
-	if (strncasecmp(output, "s3:", 3) != 0) {
+	if (!b2f_remote_is_s3(output)) {
 		cli_message_error("%s: web servers are not written to", output);
 		return -EROFS;
 	}

@@ -346,15 +346,63 @@ static int err_of_status(struct b2f_http_request *r)
 	}
 }
 
+/* Refuses with @err: "cannot connect to HOST:PORT: @cause". */
+static int no_connection(struct b2f_http_request *r, int err, const char *cause)
+{
+	bool by_proxy = b2f_http_options_of(r->http)->proxy != NULL;
+	const char *url = r->url, *host;
+
+	/* It may be another one than was asked. */
+	curl_easy_getinfo(r->easy, CURLINFO_EFFECTIVE_URL, &url);
+	host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	return b2f_why_set(&r->reply.why, err, "cannot connect to %.*s%s: %s",
+			   (int)strcspn(host, "/?#"), host,
+			   by_proxy ? ", or to the proxy" : "", cause);
+}
+
+static int not_connected(struct b2f_http_request *r)
+{
+	long err = 0;
+
+	curl_easy_getinfo(r->easy, CURLINFO_OS_ERRNO, &err);
+	return no_connection(r, -ECONNREFUSED,
+			     err == ECONNREFUSED ? "refused"
+			     : err		 ? strerror((int)err)
+						 : "it is not reached");
+}
+
+/* The error of TLS that ends a connection before there is one; NULL: it is none. */
+static const char *tls_cause(CURLcode code)
+{
+	switch (code) {
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return "TLS: the server's certificate is not to be trusted, or "
+		       "is another host's";
+	case CURLE_SSL_CACERT_BADFILE:
+		return "TLS: the file of certificates to trust cannot be read";
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_INVALIDCERTSTATUS:
+		return "TLS: this is no server of it, or none that agrees";
+	default:
+		return NULL;
+	}
+}
+
 /* The error that a failed transfer means. */
 static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_why *why = &r->reply.why;
+	const char *tls = tls_cause(code);
 	long proxy = 0;
 
 	curl_easy_getinfo(r->easy, CURLINFO_HTTP_CONNECTCODE, &proxy);
 	if (proxy != 0 && (proxy < 200 || proxy >= 300))
 		return refused_by_proxy(r, proxy);
+	if (tls)
+		return no_connection(r, -EPROTO, tls);
 	if (r->sent_twice)
 		code = CURLE_GOT_NOTHING;
 	switch (code) {
@@ -362,31 +410,20 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 		return -ENOMEM;
 	case CURLE_OPERATION_TIMEDOUT:
 	case CURLE_ABORTED_BY_CALLBACK:
+		if (r->begun_ns == 0)
+			return no_connection(r, -ETIMEDOUT,
+					     "no answer in time");
 		return b2f_why_set(why, -ETIMEDOUT,
 				   "the server does not answer in time");
 	case CURLE_COULDNT_RESOLVE_HOST:
-		return b2f_why_set(why, -EHOSTUNREACH,
-				   "there is no such host, or no name server");
+		return no_connection(r, -EHOSTUNREACH,
+				     "no host is called so, or no name server "
+				     "is there");
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		return b2f_why_set(why, -EHOSTUNREACH,
 				   "there is no such proxy, or no name server");
 	case CURLE_COULDNT_CONNECT:
-		return b2f_why_set(why, -ECONNREFUSED,
-				   "no server is there that can be reached");
-	case CURLE_PEER_FAILED_VERIFICATION:
-		return b2f_why_set(why, -EPROTO,
-				   "TLS: the server's certificate is not to be "
-				   "trusted, or is another host's");
-	case CURLE_SSL_CACERT_BADFILE:
-		return b2f_why_set(why, -EPROTO,
-				   "TLS: the file of certificates to trust "
-				   "cannot be read");
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_INVALIDCERTSTATUS:
-		return b2f_why_set(why, -EPROTO, "TLS: %s",
-				   curl_easy_strerror(code));
+		return not_connected(r);
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_WEIRD_SERVER_REPLY:
 		return b2f_why_set(why, -EPROTO, "this is no HTTP server");

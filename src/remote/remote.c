@@ -91,10 +91,14 @@ static void open_cache(struct b2f_remote *remote,
 					 o->log, &remote->cache);
 }
 
-static int report_new(const struct b2f_remote_options *options, int err,
-		      const struct b2f_why *why)
+static int report_new(const struct b2f_remote_options *options, const char *url,
+		      int err, const struct b2f_why *why)
 {
-	b2f_log(options->log, B2F_LOG_ERROR, "not a place to read from: %s",
+	/* What follows the path may be a signature, and what is before '@' a key. */
+	const char *name = strchr(url, '@') ? "the URL" : url;
+
+	b2f_log(options->log, B2F_LOG_ERROR, "%.*s: %s",
+		(int)strcspn(name, "?#"), name,
 		why->text[0] ? why->text : strerror(-err));
 	return err;
 }
@@ -133,7 +137,7 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 	err = set_up(remote, options, url, &why);
 	if (err) {
 		b2f_remote_free(remote);
-		return report_new(options, err, &why);
+		return report_new(options, url, err, &why);
 	}
 	open_cache(remote, options);
 	*out = remote;
@@ -224,9 +228,16 @@ struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
 int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,
 		    const struct b2f_why *why)
 {
+	const char *slash = strrchr(path, '/');
+	const char *last = slash ? slash + 1 : path;
+	size_t n = strlen(path);
+
+	/* By its index, a frame is meant. */
+	if (strcmp(last, B2F_INDEX_NAME) == 0)
+		n = slash ? (size_t)(slash - path) : 0;
 	if (err)
-		b2f_log(remote->log, B2F_LOG_ERROR, "%s%s%s: %s",
-			remote->url.label, *path ? "/" : "", path,
+		b2f_log(remote->log, B2F_LOG_ERROR, "%s%s%.*s: %s",
+			remote->url.label, n ? "/" : "", (int)n, path,
 			why->text[0] ? why->text : strerror(-err));
 	return err;
 }

@@ -27,6 +27,11 @@ bool b2f_remote_is_url(const char *path)
 	return scheme_of(path) != NULL;
 }
 
+bool b2f_remote_is_s3(const char *path)
+{
+	return scheme_of(path) == schemes[0];
+}
+
 static int refuse(struct b2f_why *why, const char *cause)
 {
 	return b2f_why_set(why, -EINVAL, "%s", cause);
@@ -57,11 +62,17 @@ static bool is_host(const char *host, size_t n)
 			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%") >= n;
 }
 
-static bool is_bucket(const char *name, size_t n)
+/* Why no bucket is called @name, of @n bytes; NULL: one may be. */
+static const char *refuse_bucket(const char *name, size_t n)
 {
-	return n >= 3 && n <= 255 &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz"
-			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") >= n;
+	/* Some stores allow more, and old buckets of AWS have it. */
+	if (n < 3 || n > 255)
+		return "bucket names have 3 to 63 characters";
+	return strspn(name, "abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") >= n
+		       ? NULL
+		       : "bucket names have letters, digits, '.', '-' and '_' "
+			 "alone";
 }
 
 /* http://HOST/PATH?QUERY */
@@ -140,12 +151,12 @@ static int parse_s3(const char *text, const struct b2f_remote_options *options,
 {
 	const char *bucket = text + strlen(schemes[0]);
 	size_t n = strcspn(bucket, "/");
-	const char *key = bucket + n;
+	const char *key = bucket + n, *cause = refuse_bucket(bucket, n);
 	int err;
 
 	out->s3 = true;
-	if (!is_bucket(bucket, n))
-		return refuse(why, "no bucket is called so");
+	if (cause)
+		return refuse(why, cause);
 	while (*key == '/')
 		key++;
 	if (strlen(key) > KEY_MAX)

@@ -42,17 +42,14 @@ static unsigned int retry_ms(void)
 	return s < 0.001 ? UINT_MAX : (unsigned int)(s * 1000);
 }
 
-struct b2f_way b2f_way_to(const char *url, const char *endpoint)
+struct b2f_way b2f_way_to(const char *url)
 {
 	static const char *const without[] = {"no_proxy", "NO_PROXY", NULL};
 	static const char *const files[] = {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE",
 					    "SSL_CERT_FILE", NULL};
-	const char *server = url;
 
-	if (strncasecmp(url, "s3:", 3) == 0)
-		server = endpoint ? endpoint : "https:";
 	return (struct b2f_way){
-		.proxy = proxy_to(server),
+		.proxy = proxy_to(url ? url : "https:"),
 		.no_proxy = first_of(without),
 		.ca_file = first_of(files),
 		.retry_ms = retry_ms(),

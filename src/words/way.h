@@ -27,7 +27,7 @@ struct b2f_way {
 	unsigned int retry_ms;
 };
 
-/* To the server of @url; of an s3:// URL that is @endpoint, or NULL: AWS. */
-struct b2f_way b2f_way_to(const char *url, const char *endpoint);
+/* To the server of a URL, or at the endpoint @url; NULL: AWS. */
+struct b2f_way b2f_way_to(const char *url);
 
 #endif

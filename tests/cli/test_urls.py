@@ -71,7 +71,12 @@ def refused(*args, status=1):
 
 def check_refusals(url):
     assert "no such" in refused("info", f"{url}/none.b2frame").lower()
-    assert "no server" in refused("info", "http://127.0.0.1:1/x")
+    assert "cannot connect to 127.0.0.1:1: refused" in \
+        refused("info", "http://127.0.0.1:1/x")
+    assert "cannot connect to none.invalid: no host" in \
+        refused("info", "http://none.invalid/x")
+    assert "s3://bu/x: bucket names have 3 to 63 characters" in \
+        refused("info", "s3://bu/x")
     assert "for all to see" in refused("info", "http://me:secret@127.0.0.1/x")
     assert "secret" not in refused("cat", f"{url}/none?token=secret")
     for place in f"{url}/none", "http://127.0.0.1:1/x":

@@ -14,6 +14,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import remote_faults
 import s3_server
+from fake_s3 import FakeS3, Object
 from mounting import Mount, data, error_of, main, wait_until
 from proxy import drop, status
 from remote import (ARRAY, RemoteMount, count, read, refused, s3, save,
@@ -80,6 +81,51 @@ def test_a_prefix_is_a_directory():
                 assert read(f"mnt/{shown}")[:100] == \
                     (ARRAY.tobytes() if shown == "array" else
                      data(SIZE, shown == "y"))[:100]
+
+
+def test_a_prefix_that_is_not_there_yet_is_an_empty_directory():
+    os.mkdir("mnt")
+    with s3() as (_, client):
+        with RemoteMount("S3://bucket/new/one") as mount:
+            assert os.listdir("mnt") == []
+            assert error_of(os.stat, "mnt/x") == errno.ENOENT
+            mount.wait_for_log("S3://bucket/new/one: nothing is there yet")
+            with open("mnt/x", "wb") as f:
+                f.write(data(SIZE))
+            os.mkdir("mnt/d")
+            assert sorted(os.listdir("mnt")) == ["d", "x"]
+        assert client.names("bucket/new/one/x.b2frame/")
+        with RemoteMount("s3://bucket/new/one/") as mount:
+            assert read("mnt/x") == data(SIZE)
+            assert mount.log().count("yet") == 1
+        # As before: what is an object, or a frame.
+        client.put("bucket/object", data(SIZE))
+        assert "object: " in refused("s3://bucket/object")[0]
+
+
+def told(mount):
+    return [line.partition("bloscfs: ")[2] for line in mount.log().splitlines()
+            if "cannot be shown" in line]
+
+
+def test_names_that_cannot_be_shown_are_counted():
+    os.mkdir("mnt")
+    with FakeS3() as server:
+        os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=server.url)
+        for key in ("d/good", "d//x", "d/../x", "d/" + "n" * 256, "d/both",
+                    "d/both/x", "e/good"):
+            server.objects[f"/bucket/{key}"] = Object(b"content", {})
+        server.objects["/bucket/d/"] = Object(b"", {})
+        with RemoteMount("s3://bucket", "-o", "attr_timeout=0") as mount:
+            for _ in range(5):
+                assert sorted(os.listdir("mnt/d")) == ["both", "good"]
+                assert os.listdir("mnt/e") == ["good"]
+            mount.wait_for_log("d: 4 names cannot be shown")
+            del server.objects["/bucket/d//x"]
+            wait_until(lambda: os.listdir("mnt/d") and len(told(mount)) > 1,
+                       "the other listing is told of")
+            assert "d: 3 names cannot be shown" in mount.log()
+            assert len(told(mount)) == 2, mount.log()
 
 
 def test_many_names_are_listed():
@@ -175,7 +221,8 @@ def test_wrong_keys_and_names_are_told_in_one_line():
     with s3() as (way, client):
         save(data(SIZE), "x.b2frame")
         client.put_tree("x.b2frame", "bucket/x.b2frame")
-        for url in "s3://bucket/none", "s3://none", "s3://none/x":
+        for url in ("s3://bucket/none.b2nd", "s3://bucket/none.b2z", "s3://none",
+                    "s3://none/x", "s3://bucket/x.b2frame/none.b2frame"):
             line, code = refused(url)
             assert code == 3 and url in line, line
         for change in ({"AWS_SECRET_ACCESS_KEY": "wrongsecret"},

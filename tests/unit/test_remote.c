@@ -201,8 +201,8 @@ Test(remote, no_server_is_told)
 	cr_assert_eq(b2f_remote_new(&options, "http://127.0.0.1:1/x", &remote),
 		     0);
 	cr_assert_eq(b2f_remote_look(remote, "", &st), -ECONNREFUSED);
-	cr_assert_str_eq(message, "http://127.0.0.1:1/x: no server is there "
-				  "that can be reached");
+	cr_assert_str_eq(message, "http://127.0.0.1:1/x: cannot connect to "
+				  "127.0.0.1:1: refused");
 	b2f_remote_free(remote);
 }
 
