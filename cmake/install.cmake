@@ -46,6 +46,9 @@ foreach(page bloscfs.1 bloscctl.1 bloscfs.5 libb2frame.3)
 endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/README.md
 	DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bloscfs)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs
+	DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bloscfs
+	FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
 # Each Debian package has the licence under its own name.
 foreach(package bloscfs/bloscfs library/libb2frame1 dev/libb2frame-dev)
 	cmake_path(GET package PARENT_PATH component)

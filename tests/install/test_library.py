@@ -77,8 +77,8 @@ def examples_work(at, name, is_static):
     assert at.run(sys.executable, EXAMPLES / "read_frame.py", *part) == want
 
 
-def line_of_readme_works(at):
-    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+def line_of_page_works(at):
+    text = (SOURCE / "docs/building.md").read_text(encoding="utf-8")
     line = re.search(r"^cc examples/.*$", text, re.M).group()
     shutil.copytree(EXAMPLES, at.work / "examples")
     at.run("bash", "-euc", line)
@@ -122,7 +122,7 @@ def main():
         headers_compile(at)
         examples_work(at, "shared", False)
         examples_work(at, "static", True)
-        line_of_readme_works(at)
+        line_of_page_works(at)
         cpp_links(at)
         cmake_finds_it(at)
 

@@ -107,7 +107,7 @@ def library_links(root):
     run(program, env=dict(os.environ, LD_LIBRARY_PATH=str(library)))
 
 
-def readme_holds(root):
+def demo_holds(root):
     """The first example, with what is installed."""
     run(sys.executable, SOURCE / "tests/mount/test_readme.py",
         "test_every_line_prints_what_it_should",
@@ -161,7 +161,7 @@ def main():
         programs_run(root)
         library_links(root)
         units_are_sound(root)
-        readme_holds(root)
+        demo_holds(root)
 
 
 if __name__ == "__main__":

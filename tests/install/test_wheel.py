@@ -12,7 +12,7 @@ from installed import BUILD, SOURCE, run
 USER = """
 import os, subprocess, blosc2, bloscfs, numpy as np
 
-# The README's first example.
+# docs/demo.md's first example.
 data = np.round(np.sin(np.arange(400_000) / 1000) * 1000) / 1000
 data.tofile("signal.raw")
 blosc2.SChunk(chunksize=1 << 20, data=data, urlpath="signal.b2frame",
@@ -55,22 +55,22 @@ except subprocess.CalledProcessError as error:
 
 
 def example():
-    """That of the README, in the working directory."""
-    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+    """That of docs/building.md, in the working directory."""
+    text = (SOURCE / "docs/building.md").read_text(encoding="utf-8")
     block = re.search(r"^```python\n(import bloscfs.*?)^```$", text,
                       re.M | re.S).group(1)
     return block.replace("/mnt/data", "mnt").replace("/data", "data") + \
         'import blosc2\nassert len(blosc2.open("data/x.npy.b2nd")[:]) == 1000\n'
 
 
-def readme_names_the_packages(build):
+def page_names_the_packages(build):
     """Those that have the libraries, for the Debian that this is."""
     release = pathlib.Path("/etc/os-release").read_text(encoding="utf-8")
     suite = re.search(r"^VERSION_CODENAME=(\w+)", release, re.M)
-    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+    text = (SOURCE / "docs/building.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| {suite and suite.group(1)} \| `(.*)` \|$", text, re.M)
     if not row:
-        print("not checked: the README has no packages for this system")
+        print("not checked: docs/building.md has no packages for this system")
         return
     programs = [build / "bloscfs", build / "bloscctl"]
     # Their own wants: the packages of these bring those of libraries.
@@ -94,7 +94,7 @@ def readme_names_the_packages(build):
 
 
 def main():
-    readme_names_the_packages(BUILD)
+    page_names_the_packages(BUILD)
     with tempfile.TemporaryDirectory() as scratch:
         work = pathlib.Path(scratch)
         wheel = run(SOURCE / "packaging/python/make-wheel", BUILD, work,
@@ -123,7 +123,7 @@ def main():
         if os.path.ismount(work / "mnt"):
             run("umount", work / "mnt")
         assert done.returncode == 0
-        # The README's first example, with the programs of the wheel.
+        # docs/demo.md's first example, with the programs of the wheel.
         run(sys.executable, SOURCE / "tests/mount/test_readme.py",
             "test_every_line_prints_what_it_should",
             env=dict(os.environ, B2F_BUILD=str(work / "venv/bin"),

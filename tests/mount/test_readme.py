@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines of README.md that begin with $ print what stands below them there.
+"""The lines of docs/demo.md that begin with $ print what stands below them there.
 
-The Python programs that they run are those of scripts/demo; what the README
-shows of them has to be in these.
+The Python programs that they run are in scripts/demo; the page shows parts of
+them.
 """
 import os
 import pathlib
@@ -13,7 +13,10 @@ import subprocess
 
 from mounting import BUILD, SOURCE, main
 
-README = (SOURCE / "README.md").read_text(encoding="utf-8")
+# The pages with commands.
+PAGES = [(SOURCE / name).read_text(encoding="utf-8")
+         for name in ("README.md", "docs/demo.md", "docs/building.md",
+                      "docs/speed.md", "docs/using.md")]
 DEMO = (SOURCE / "scripts/demo").read_text(encoding="utf-8")
 # The tests of packages are content with the first example.
 LIMIT = 1 if os.environ.get("B2F_README") == "first" else None
@@ -22,7 +25,8 @@ VENV = pathlib.Path(os.environ.get("B2F_PYTHON", SOURCE / ".venv/bin/python"))
 
 def blocks(language):
     # Every second piece is inside of fences.
-    pieces = re.split(r"^```", README, flags=re.M)[1::2]
+    pieces = [piece for page in PAGES
+              for piece in re.split(r"^```", page, flags=re.M)[1::2]]
     return [piece.split("\n", 1)[1] for piece in pieces
             if piece.split("\n", 1)[0] == language]
 
@@ -33,7 +37,7 @@ def programs():
 
 
 def steps():
-    """Each command of the README, with what it prints there."""
+    """Each command of docs/demo.md, with what it prints there."""
     for block in blocks("")[:LIMIT]:
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, text = part.partition("\n")
@@ -102,7 +106,7 @@ def test_programs_are_those_that_run():
         assert any(block in text for text in programs().values()), block
 
 
-def test_demo_and_readme_have_the_same_commands():
+def test_script_and_page_have_the_same_commands():
     said = [command for command, _ in steps()]
     done = [line[len("show "):].split(" && echo")[0]
             for line in DEMO.splitlines() if line.startswith("show ")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The blocks of README.md that are lines for a shell, without their output.
+"""The blocks of README.md and docs/ that are lines for a shell.
 
 Each is run here, or by the test that is named below; a new one is in no list,
 and fails.
@@ -32,7 +32,8 @@ ELSEWHERE = {
     "cc examples/read_frame.c": "install/library",
 }
 HERE = {"bloscfs signal.b2frame": "mounting", "bloscfs -o": "options",
-        "bloscctl info": "commands", "mkdir -p /srv/objects": "bucket"}
+        "bloscctl info": "commands", "mkdir -p /srv/objects": "bucket",
+        "python3 -c": "first"}
 
 
 def lines_of(block):
@@ -56,7 +57,7 @@ def local(command):
 def run(command):
     """As it stands, but for the places."""
     command = local(command)
-    path = f"{BUILD}:{os.environ['PATH']}"
+    path = f"{BUILD}:{readme.VENV.parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-euc", command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT,
                           env=dict(os.environ, PATH=path))
@@ -83,6 +84,17 @@ def test_no_block_is_forgotten():
         known = [start for start in (*ELSEWHERE, *HERE)
                  if block.startswith(start)]
         assert len(known) == 1, block
+
+
+def test_first():
+    try:
+        for line in find("first"):
+            said = run(line)
+    finally:
+        unmount_all()
+    assert said.startswith(b"temperature.npy.b2nd: ok"), said
+    assert blosc2.open("temperature.npy.b2nd")[0] == 0
+    assert np.load("temperature.npy")[0] == -5
 
 
 def test_mounting():
@@ -123,8 +135,8 @@ def test_options():
     made = blosc2.open("fast/disk/x.b2frame")
     assert made.cparams.codec == blosc2.Codec.LZ4
     assert made.chunksize == 4 << 20 and made[:] == RAW.tobytes()
-    # What the text below them says of attributes.
-    text = re.search(r"`(setfattr [^`]*)`", readme.README).group(1)
+    # What docs/using.md says of attributes.
+    text = re.search(r"`(setfattr [^`]*)`", "".join(readme.PAGES)).group(1)
     os.mkdir("fast/disk/raw")
     try:
         run(find("options")[1])
