@@ -27,6 +27,7 @@
 #include "fs.h"
 #include "remote_names.h"
 #include "shown.h"
+#include "words/aws.h"
 
 struct fs_remote_pack;
 
@@ -145,6 +146,8 @@ struct fs_remote {
 	struct b2f_remote *place;
 	/* Where its messages go: the log, and until the mount stands @reason. */
 	struct b2f_log log;
+	/* Who asks the place, if that is in an object store. */
+	struct b2f_aws aws;
 	struct fs_logger *logger;
 	char *reason;
 	struct fs_remote_node *root;

@@ -32,20 +32,14 @@ static void take_message(void *arg, enum b2f_log_level level,
 		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
 }
 
-static int make_place(struct fs *fs, const struct b2f_aws *aws,
-		      struct fs_remote *r)
+static int make_place(struct fs *fs, struct fs_remote *r)
 {
 	const struct fs_options *o = &fs->options;
 	const struct b2f_way way = b2f_way_to(
-		b2f_remote_is_s3(o->source) ? aws->endpoint : o->source);
-	const struct b2f_remote_options options = {
+		b2f_remote_is_s3(o->source) ? r->aws.endpoint : o->source);
+	struct b2f_remote_options options = {
 		.log = &r->log,
-		.endpoint = aws->endpoint,
-		.region = aws->region,
 		.path_style = o->pathstyle,
-		.access_key = aws->access_key,
-		.secret_key = aws->secret_key,
-		.session_token = aws->session_token,
 		.proxy = way.proxy,
 		.no_proxy = way.no_proxy,
 		.ca_file = way.ca_file,
@@ -57,6 +51,8 @@ static int make_place(struct fs *fs, const struct b2f_aws *aws,
 		.cache_bytes = (uint64_t)o->cachedirsize,
 	};
 
+	if (b2f_remote_is_s3(o->source))
+		b2f_aws_fill(&r->aws, &options);
 	return b2f_remote_new(&options, o->source, &r->place);
 }
 
@@ -68,17 +64,14 @@ static int connect_place(struct fs *fs, struct fs_remote *r)
 					      .region = o->region,
 					      .endpoint = o->endpoint,
 					      .no_keys = o->no_sign_request};
-	struct b2f_aws aws = {0};
 	int err = 0;
 
 	if (b2f_remote_is_s3(o->source))
-		err = b2f_aws_read(&given, &aws, r->reason);
-	if (!err) {
-		*r->reason = '\0';
-		err = make_place(fs, &aws, r);
-	}
-	b2f_aws_fini(&aws);
-	return err;
+		err = b2f_aws_read(&given, &r->aws, r->reason);
+	if (err)
+		return err;
+	*r->reason = '\0';
+	return make_place(fs, r);
 }
 
 static int note_entry(void *arg, const struct b2f_remote_entry *entry)
@@ -358,6 +351,7 @@ void fs_remote_source_close(struct fs *fs)
 	fs_remote_node_fini(r);
 	fs_remote_changes_fini(r);
 	b2f_remote_free(r->place);
+	b2f_aws_fini(&r->aws);
 	pthread_cond_destroy(&r->settled);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

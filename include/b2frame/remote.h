@@ -36,6 +36,15 @@ B2F_BEGIN_API
 
 struct b2f_remote;
 
+/* Keys of an object store: malloc'ed, the session token NULL if there is none. */
+struct b2f_remote_keys {
+	char *access_key;
+	char *secret_key;
+	char *session_token;
+	/* When they end, seconds since 1970; 0: never. */
+	int64_t end_s;
+};
+
 /* Zero is the default of every field.  All strings are copied. */
 struct b2f_remote_options {
 	/* Must outlive the remote.  NULL: no messages. */
@@ -54,6 +63,19 @@ struct b2f_remote_options {
 	const char *access_key;
 	const char *secret_key;
 	const char *session_token;
+	/*
+	 * When these end, seconds since 1970 (0: never), and what gives others before
+	 * that: returns 0 with *@out, which the remote frees, or a negative errno with
+	 * a @reason of up to @size bytes.  Any thread that makes requests calls it,
+	 * one at a time, and it may block.  NULL: nothing.  If it fails, the old keys
+	 * are used for as long as they are good, and it is called again.
+	 */
+	int64_t keys_end_s;
+	int (*renew)(void *arg, struct b2f_remote_keys *out, char *reason,
+		     size_t size);
+	void *renew_arg;
+	/* Without keys: where none were found, for messages; NULL: none are wanted. */
+	const char *unsigned_why;
 	/*
 	 * A proxy as libcurl takes it; NULL: none, whatever the environment says.
 	 * And the hosts that are reached without it, as no_proxy names them; NULL:

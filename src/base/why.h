@@ -15,7 +15,7 @@
 
 struct b2f_why {
 	/* A clause without capital and full stop; "" if nothing was said. */
-	char text[192];
+	char text[288];
 };
 
 /*

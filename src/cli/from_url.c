@@ -21,6 +21,9 @@ static struct {
 	uint64_t max_bytes;
 } cache;
 
+/* Who asks: once for the whole process, as some are asked themselves who that is. */
+static struct b2f_aws aws;
+
 static int set_cache_dir(const struct cli_option *option, void *field,
 			 const char *value)
 {
@@ -46,25 +49,18 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 {
 	const struct b2f_aws_options none = {.region = NULL};
 	char reason[B2F_AWS_REASON];
-	struct b2f_aws aws;
 	int err = 0;
 
-	if (b2f_remote_is_s3(url))
+	if (b2f_remote_is_s3(url) && !aws.region)
 		err = b2f_aws_read(&none, &aws, reason);
-	else
-		aws = (struct b2f_aws){.access_key = NULL};
 	if (err) {
+		b2f_aws_fini(&aws);
 		cli_message_error("%s: %s", url, reason);
 	} else {
 		const struct b2f_way way = b2f_way_to(
 			b2f_remote_is_s3(url) ? aws.endpoint : url);
-		const struct b2f_remote_options options = {
+		struct b2f_remote_options options = {
 			.log = &cli_message_log,
-			.endpoint = aws.endpoint,
-			.region = aws.region,
-			.access_key = aws.access_key,
-			.secret_key = aws.secret_key,
-			.session_token = aws.session_token,
 			.proxy = way.proxy,
 			.no_proxy = way.no_proxy,
 			.ca_file = way.ca_file,
@@ -73,11 +69,12 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 			.cache_bytes = cache.max_bytes,
 		};
 
+		if (b2f_remote_is_s3(url))
+			b2f_aws_fill(&aws, &options);
 		cli_message_forget();
 		err = cli_message_explain(url,
 					  b2f_remote_new(&options, url, out));
 	}
-	b2f_aws_fini(&aws);
 	return err;
 }
 

@@ -43,7 +43,7 @@ struct b2f_fetched {
 	const char *note;
 };
 
-/* Begins; waits for no server, and reads no file.  Returns 0 or -ENOMEM. */
+/* Begins; waits for new keys at most, and reads no file.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec,
 		    struct b2f_fetch **out);

@@ -333,6 +333,7 @@ static void free_options(struct b2f_http_options *options)
 	free(options->proxy);
 	free(options->no_proxy);
 	free(options->ca_file);
+	free(options->unsigned_why);
 }
 
 /* Signals are for the threads of the program. */

@@ -31,6 +31,7 @@
 #include "base/attr.h"
 #include "base/why.h"
 
+struct b2f_auth;
 struct b2f_http;
 struct b2f_http_request;
 
@@ -39,6 +40,8 @@ struct b2f_http_options {
 	char *proxy;
 	char *no_proxy;
 	char *ca_file;
+	/* Of requests that are not signed: why, for messages; or NULL. */
+	char *unsigned_why;
 	unsigned int connect_ms;
 	unsigned int stall_ms;
 	unsigned int answer_ms;
@@ -53,15 +56,6 @@ struct b2f_http_options {
 /* Room for a note, and its 0. */
 #define B2F_HTTP_NOTE_SIZE 512
 
-/* What signs a request: outlives it. */
-struct b2f_http_auth {
-	char *region;
-	char *access_key;
-	char *secret_key;
-	/* Or NULL. */
-	char *session_token;
-};
-
 enum b2f_http_method {
 	B2F_HTTP_GET,
 	B2F_HTTP_HEAD,
@@ -73,8 +67,8 @@ enum b2f_http_method {
 struct b2f_http_spec {
 	enum b2f_http_method method;
 	const char *url;
-	/* NULL: not signed. */
-	const struct b2f_http_auth *auth;
+	/* What signs it, and outlives it; NULL: it is not signed. */
+	struct b2f_auth *auth;
 	/* GET, HEAD: the version that is wanted, by its ETag, or NULL. */
 	const char *etag;
 	/* The same of a server without ETags: seconds since 1970, or 0. */

@@ -8,6 +8,7 @@
 
 #include "b2frame/version.h"
 #include "base/monotonic.h"
+#include "remote/auth.h"
 #include "remote/http_priv.h"
 
 /* Bytes that libcurl takes from a socket at a time. */
@@ -59,11 +60,7 @@ static int add_headers(struct b2f_http_request *r)
 	if (err || !spec->auth)
 		return err;
 	/* The chunks have checksums of their own. */
-	err = add_header(r, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
-	if (!err && spec->auth->session_token)
-		err = add_header(r, "x-amz-security-token: %s",
-				 spec->auth->session_token);
-	return err;
+	return add_header(r, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
 }
 
 static size_t read_body(char *bytes, size_t one, size_t n, void *request)
@@ -212,27 +209,23 @@ static void set_connection(CURL *easy, const struct b2f_http_options *options)
 		curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
 }
 
-static void set_auth(CURL *easy, const struct b2f_http_auth *auth)
-{
-	char scope[80];
-
-	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", auth->region);
-	curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, scope);
-	curl_easy_setopt(easy, CURLOPT_USERNAME, auth->access_key);
-	curl_easy_setopt(easy, CURLOPT_PASSWORD, auth->secret_key);
-}
-
 int b2f_http_ask(struct b2f_http_request *r,
 		 const struct b2f_http_options *options)
 {
 	CURL *easy = r->easy;
-	int err = r->headers ? 0 : add_headers(r);
+	int err;
 
-	if (err)
-		return err;
 	r->nsent = 0;
 	r->read_err = 0;
 	curl_easy_reset(easy);
+	/* Anew: there may be other keys by now. */
+	curl_slist_free_all(r->headers);
+	r->headers = NULL;
+	err = add_headers(r);
+	if (!err && r->spec.auth)
+		err = b2f_auth_sign(r->spec.auth, easy, &r->headers);
+	if (err)
+		return err;
 	curl_easy_setopt(easy, CURLOPT_URL, r->url);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, r);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, r->curl_text);
@@ -250,7 +243,5 @@ int b2f_http_ask(struct b2f_http_request *r,
 	set_time(r, options);
 	set_redirects(r);
 	set_method(r);
-	if (r->spec.auth)
-		set_auth(easy, r->spec.auth);
 	return 0;
 }

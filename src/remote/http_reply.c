@@ -346,6 +346,20 @@ static int err_of_status(struct b2f_http_request *r)
 	}
 }
 
+/* Who is refused without a key may not know where keys were looked for. */
+static int err_of_answer(struct b2f_http_request *r)
+{
+	const char *why = b2f_http_options_of(r->http)->unsigned_why;
+	struct b2f_why first;
+	int err = err_of_status(r);
+
+	if (err != -EACCES || r->spec.auth || !why || r->reply.status == 407)
+		return err;
+	first = r->reply.why;
+	return b2f_why_set(&r->reply.why, err, "%s; there were no keys: tried %s",
+			   first.text, why);
+}
+
 /* Refuses with @err: "cannot connect to HOST:PORT: @cause". */
 static int no_connection(struct b2f_http_request *r, int err, const char *cause)
 {
@@ -518,7 +532,7 @@ static void find_err(struct b2f_http_request *r, CURLcode code)
 	if (code != CURLE_OK)
 		reply->err = err_of_transfer(r, code);
 	else if (!is_good(reply))
-		reply->err = err_of_status(r);
+		reply->err = err_of_answer(r);
 	else
 		reply->err = check_complete(r);
 }

@@ -34,26 +34,6 @@ static bool copy_string(char **to, const char *from)
 	return *to || !from;
 }
 
-static bool copy_auth(struct b2f_http_auth *to,
-		      const struct b2f_remote_options *from)
-{
-	return copy_string(&to->region,
-			   from->region ? from->region : "us-east-1") &&
-	       copy_string(&to->access_key, from->access_key) &&
-	       copy_string(&to->secret_key, from->secret_key) &&
-	       copy_string(&to->session_token, from->session_token);
-}
-
-static void free_auth(struct b2f_http_auth *auth)
-{
-	if (auth->secret_key)
-		explicit_bzero(auth->secret_key, strlen(auth->secret_key));
-	free(auth->region);
-	free(auth->access_key);
-	free(auth->secret_key);
-	free(auth->session_token);
-}
-
 static int start_http(struct b2f_remote *remote,
 		      const struct b2f_remote_options *o)
 {
@@ -70,9 +50,11 @@ static int start_http(struct b2f_remote *remote,
 
 	if (!copy_string(&http.proxy, o->proxy) ||
 	    !copy_string(&http.no_proxy, o->no_proxy) ||
-	    !copy_string(&http.ca_file, o->ca_file)) {
+	    !copy_string(&http.ca_file, o->ca_file) ||
+	    !copy_string(&http.unsigned_why, o->unsigned_why)) {
 		free(http.proxy);
 		free(http.no_proxy);
+		free(http.ca_file);
 		return -ENOMEM;
 	}
 	return b2f_http_new(&http, &remote->http);
@@ -109,12 +91,14 @@ static int set_up(struct b2f_remote *remote,
 {
 	int err = b2f_url_parse(url, options, &remote->url, why);
 
-	if (!err && !options->access_key != !options->secret_key)
-		err = b2f_why_set(why, -EINVAL,
-				  "an access key without its secret key, or "
-				  "the reverse");
-	if (!err && remote->url.s3 && !copy_auth(&remote->auth, options))
-		err = -ENOMEM;
+	if (err)
+		return err;
+	if (!options->access_key != !options->secret_key)
+		return b2f_why_set(why, -EINVAL,
+				   "an access key without its secret key, or "
+				   "the reverse");
+	if (remote->url.s3)
+		err = b2f_auth_new(options, &remote->auth);
 	return err ? err : start_http(remote, options);
 }
 
@@ -158,7 +142,7 @@ void b2f_remote_free(struct b2f_remote *remote)
 	b2f_http_free(remote->http);
 	b2f_cachedir_close(remote->cache);
 	b2f_url_fini(&remote->url);
-	free_auth(&remote->auth);
+	b2f_auth_free(remote->auth);
 	pthread_mutex_destroy(&remote->probe_lock);
 	free(remote);
 }
@@ -253,8 +237,9 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 {
 	int err = -ENOMEM;
 
-	/* With a key all requests are signed. */
-	ask->auth = remote->auth.access_key ? &remote->auth : NULL;
+	ask->auth = remote->auth;
+	if (ask->auth)
+		b2f_auth_renew(ask->auth);
 	ask->url = url;
 	if (url)
 		err = b2f_http_start(remote->http, ask, out);

@@ -2,7 +2,7 @@
 /*
  * remote_priv.h - a remote, as the files of remote/ see it
  *
- * From below: http (requests), url and s3_* (what to ask, what is answered), note
+ * From below: auth and http (requests), url and s3_* (what to ask, what is answered), note
  * (what a writer puts beside an index), cache_cell and cachedir (a local cache), fetch
  * (ranges of versions), remote and remote_list (a place, single objects, names), put,
  * conditions and copier (writes of objects), window (one open object), chunk_versions
@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "remote/auth.h"
 #include "remote/cachedir.h"
 #include "remote/http.h"
 #include "remote/note.h"
@@ -33,8 +34,8 @@ struct b2f_remote {
 	struct b2f_http *http;
 	/* What came before; NULL: nothing is kept. */
 	struct b2f_cachedir *cache;
-	/* With a key all requests are signed. */
-	struct b2f_http_auth auth;
+	/* With it all requests are signed; or NULL. */
+	struct b2f_auth *auth;
 	const struct b2f_log *log;
 	unsigned int refresh_ms;
 	/* Bytes that may be on their way before a reader has asked, and that are. */

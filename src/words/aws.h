@@ -3,10 +3,11 @@
  * aws.h - where the user of an object store says who and where: AWS_*, ~/.aws
  *
  * As the tools of AWS take them: what was given by option, else the environment,
- * else the profile in the files "credentials" and "config".  Without any key,
- * requests are not signed, as for public buckets.
+ * else the profile in the files "credentials" and "config".  The keys are those of the
+ * first source that has any (aws_flows.h).  Without any key, requests are not signed,
+ * as for public buckets.
  *
- * Layer: words, below both programs.  Threads: main only, before there are others.
+ * Layer: words, below both programs.  Threads: as told below.
  */
 #ifndef B2F_WORDS_AWS_H
 #define B2F_WORDS_AWS_H
@@ -14,8 +15,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "b2frame/remote.h"
+
 /* Size of the reason for a failure. */
 #define B2F_AWS_REASON 600
+
+struct b2f_aws_settings;
 
 /* What was given by option; NULL: nothing. */
 struct b2f_aws_options {
@@ -28,23 +33,35 @@ struct b2f_aws_options {
 
 /* NULL: not given, but a region is always.  All malloc'ed. */
 struct b2f_aws {
-	char *access_key;
-	char *secret_key;
-	char *session_token;
 	char *region;
 	char *endpoint;
+	struct b2f_remote_keys keys;
+	/* Which source has given them (aws_flows.h). */
+	int source;
+	/* Without keys: where there were none; NULL: none were wanted. */
+	char *tried;
+	struct b2f_aws_settings *settings;
 };
 
 /*
  * Reads all of it into *@out, which is set in any case and freed with
- * b2f_aws_fini().  A file that is not there says nothing.
+ * b2f_aws_fini().  A file that is not there says nothing.  May ask servers, and run
+ * a program.
  *
- * Returns 0; or with @reason set -EINVAL (a key without its secret), -ENOENT
- * (no such profile), -EOPNOTSUPP (the profile gets its keys by another program),
- * -ENOMEM or an errno of a file that cannot be read.  No @reason has a key.
+ * Returns 0; or with @reason set -EINVAL (a key without its secret, or the reverse),
+ * -ENOENT (no such profile), -EOPNOTSUPP (the profile gets its keys in another way),
+ * -ENOMEM, an errno of a file that cannot be read, or -EACCES (a source of keys has
+ * none now).  No @reason has a key.
  */
 int b2f_aws_read(const struct b2f_aws_options *options, struct b2f_aws *out,
 		 char reason[B2F_AWS_REASON]);
+
+/*
+ * Tells @options of all of it: strings of @aws, which has to outlive the remote that
+ * is made of them, as it renews the keys: from any thread, several at once.
+ */
+void b2f_aws_fill(const struct b2f_aws *aws,
+		  struct b2f_remote_options *options);
 
 /* Frees what is in @aws, of which nothing secret stays in memory. */
 void b2f_aws_fini(struct b2f_aws *aws);

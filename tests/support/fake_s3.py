@@ -42,7 +42,8 @@
         late                answered by how many requests are still to come (late)
         objects             answered by how many there are
 
-Signatures are not looked at.  A PUT is atomic.
+Signatures are not looked at, but for whose they are: only server.keys, unless that is
+None, are known.  A PUT is atomic.
 """
 import hashlib
 import itertools
@@ -69,6 +70,23 @@ def iso(seconds):
 
 
 class S3Handler(Handler):
+    def parse_request(self):
+        """Also looks at who asks."""
+        keys = self.owner.keys
+        if not super().parse_request():
+            return False
+        if keys is None or self.signer() in keys:
+            return True
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
+        self.answer(403)
+        return False
+
+    def signer(self):
+        """(access key, session token)"""
+        signed = self.headers["Authorization"] or ""
+        return (signed.partition("Credential=")[2].partition("/")[0],
+                self.headers["x-amz-security-token"])
+
     def key(self):
         return unquote(urlsplit(self.path).path)
 
@@ -188,6 +206,8 @@ class FakeS3(Server):
     def __init__(self):
         # By "/bucket/key".
         self.objects = {}
+        # Who may ask, as (access key, session token); None: anyone.
+        self.keys = None
         self.lock = threading.Lock()
         # Manners of servers that do less.
         self.no_conditions = False

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* auth.c - who asks an object store: keys that may end, and are renewed before */
+#include "remote/auth.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log_line.h"
+
+/* So long before their end keys are renewed, s; of short ones, half of the time. */
+#define EARLY_S 300
+
+/* No pause between two attempts is longer, s. */
+#define PAUSE_MAX_S 30
+
+struct b2f_auth {
+	char *region;
+	const struct b2f_log *log;
+	int (*renew)(void *arg, struct b2f_remote_keys *out, char *reason,
+		     size_t size);
+	void *renew_arg;
+	pthread_mutex_t lock;
+	/* It was renewed, or that has failed. */
+	pthread_cond_t tried;
+	/* All below: under lock. */
+	struct b2f_remote_keys keys;
+	/* When to renew them, s since 1970; 0: never. */
+	int64_t due_s;
+	bool renewing;
+	/* The last attempt failed, and that was logged. */
+	bool told;
+};
+
+static void forget(char **secret)
+{
+	if (*secret)
+		explicit_bzero(*secret, strlen(*secret));
+	free(*secret);
+	*secret = NULL;
+}
+
+static void forget_keys(struct b2f_remote_keys *keys)
+{
+	forget(&keys->access_key);
+	forget(&keys->secret_key);
+	forget(&keys->session_token);
+}
+
+/* Half of what is left, up to @max_s, and at least a second. */
+static int64_t half_of(int64_t left_s, int64_t max_s)
+{
+	left_s /= 2;
+	return left_s < 1 ? 1 : left_s > max_s ? max_s : left_s;
+}
+
+static int64_t due_of(const struct b2f_auth *auth)
+{
+	int64_t now = time(NULL), end = auth->keys.end_s, due;
+
+	if (!auth->renew || !end)
+		return 0;
+	due = end - half_of(end - now, EARLY_S);
+	return due > now ? due : now + 1;
+}
+
+static char *copy(const char *text, bool *ok)
+{
+	char *out = text ? strdup(text) : NULL;
+
+	*ok &= out || !text;
+	return out;
+}
+
+int b2f_auth_new(const struct b2f_remote_options *options,
+		 struct b2f_auth **out)
+{
+	struct b2f_auth *auth;
+	bool ok = true;
+
+	if (!options->access_key != !options->secret_key)
+		return -EINVAL;
+	*out = NULL;
+	if (!options->access_key)
+		return 0;
+	auth = calloc(1, sizeof(*auth));
+	if (!auth)
+		return -ENOMEM;
+	pthread_mutex_init(&auth->lock, NULL);
+	pthread_cond_init(&auth->tried, NULL);
+	auth->log = options->log;
+	auth->renew = options->renew;
+	auth->renew_arg = options->renew_arg;
+	auth->region = copy(options->region ? options->region : "us-east-1",
+			    &ok);
+	auth->keys.access_key = copy(options->access_key, &ok);
+	auth->keys.secret_key = copy(options->secret_key, &ok);
+	auth->keys.session_token = copy(options->session_token, &ok);
+	auth->keys.end_s = options->keys_end_s;
+	auth->due_s = due_of(auth);
+	if (!ok) {
+		b2f_auth_free(auth);
+		return -ENOMEM;
+	}
+	*out = auth;
+	return 0;
+}
+
+void b2f_auth_free(struct b2f_auth *auth)
+{
+	if (!auth)
+		return;
+	forget_keys(&auth->keys);
+	free(auth->region);
+	pthread_cond_destroy(&auth->tried);
+	pthread_mutex_destroy(&auth->lock);
+	free(auth);
+}
+
+/* Takes what an attempt has brought; returns whether to log that it failed. */
+static bool end_attempt(struct b2f_auth *auth, int err,
+			struct b2f_remote_keys *keys)
+{
+	int64_t now = time(NULL);
+	bool tell = err && !auth->told;
+
+	auth->told = err != 0;
+	if (err) {
+		auth->due_s = now + half_of((auth->keys.end_s - now) / 2,
+					    PAUSE_MAX_S);
+	} else {
+		forget_keys(&auth->keys);
+		auth->keys = *keys;
+		auth->due_s = due_of(auth);
+	}
+	auth->renewing = false;
+	pthread_cond_broadcast(&auth->tried);
+	return tell;
+}
+
+/* True: the caller has to renew them now. */
+static bool take_turn(struct b2f_auth *auth)
+{
+	bool ours = false;
+
+	pthread_mutex_lock(&auth->lock);
+	while (auth->renewing && time(NULL) >= auth->keys.end_s)
+		pthread_cond_wait(&auth->tried, &auth->lock);
+	if (!auth->renewing && auth->due_s && time(NULL) >= auth->due_s)
+		ours = auth->renewing = true;
+	pthread_mutex_unlock(&auth->lock);
+	return ours;
+}
+
+void b2f_auth_renew(struct b2f_auth *auth)
+{
+	struct b2f_remote_keys keys = {NULL};
+	char reason[400] = "";
+	bool tell;
+	int err;
+
+	if (!take_turn(auth))
+		return;
+	err = auth->renew(auth->renew_arg, &keys, reason, sizeof(reason));
+	pthread_mutex_lock(&auth->lock);
+	tell = end_attempt(auth, err, &keys);
+	pthread_mutex_unlock(&auth->lock);
+	if (tell)
+		b2f_log(auth->log, B2F_LOG_WARNING,
+			"the keys end, and there are no others yet: %s",
+			*reason ? reason : strerror(-err));
+}
+
+int b2f_auth_sign(struct b2f_auth *auth, void *easy,
+		  struct curl_slist **headers)
+{
+	const struct b2f_remote_keys *keys = &auth->keys;
+	struct curl_slist *more;
+	char scope[80], *line = NULL;
+	int err = 0;
+
+	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", auth->region);
+	curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, scope);
+	pthread_mutex_lock(&auth->lock);
+	if (curl_easy_setopt(easy, CURLOPT_USERNAME, keys->access_key) ||
+	    curl_easy_setopt(easy, CURLOPT_PASSWORD, keys->secret_key) ||
+	    (keys->session_token &&
+	     asprintf(&line, "x-amz-security-token: %s",
+		      keys->session_token) < 0))
+		err = -ENOMEM;
+	pthread_mutex_unlock(&auth->lock);
+	if (!err && line) {
+		more = curl_slist_append(*headers, line);
+		*headers = more ? more : *headers;
+		err = more ? 0 : -ENOMEM;
+	}
+	forget(&line);
+	return err;
+}

@@ -1,0 +1,1114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* aws_flows.c - the ways to keys of an object store */
+#include "words/aws_flows.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef B2F_HAVE_REMOTE
+#include <curl/curl.h>
+#include <expat.h>
+#endif
+#ifdef B2F_HAVE_CRYPTO
+#include <openssl/evp.h>
+#endif
+
+#include "words/aws_settings.h"
+#include "words/way.h"
+
+/* What a flow returns that has nothing to go by. */
+#define NOT_THERE 1
+
+/* No answer, and no file of a token, is longer, bytes. */
+#define ANSWER_MAX (64 << 10)
+
+/* For how long a server, the way to one on this link, and a program may take, ms. */
+#define SERVER_MS  10000
+#define NEAR_MS    2000
+#define PROGRAM_MS 60000
+
+/* So often a server is asked that fails. */
+#define ATTEMPTS 3
+
+#define INSTANCE    "http://169.254.169.254"
+#define INSTANCE_V6 "http://[fd00:ec2::254]"
+#define CONTAINER   "http://169.254.170.2"
+
+extern char **environ;
+
+struct text {
+	char *bytes;
+	size_t n;
+};
+
+static void wipe(struct text *text)
+{
+	if (text->bytes)
+		explicit_bzero(text->bytes, text->n);
+	free(text->bytes);
+	*text = (struct text){NULL, 0};
+}
+
+static void forget(char **secret)
+{
+	if (*secret)
+		explicit_bzero(*secret, strlen(*secret));
+	free(*secret);
+	*secret = NULL;
+}
+
+void b2f_aws_keys_fini(struct b2f_remote_keys *keys)
+{
+	forget(&keys->access_key);
+	forget(&keys->secret_key);
+	forget(&keys->session_token);
+	keys->end_s = 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int refuse(char reason[B2F_AWS_REASON], const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(reason, B2F_AWS_REASON, fmt, args);
+	va_end(args);
+	return -EACCES;
+}
+
+static int take_keys(struct b2f_remote_keys *out, const char *access_key,
+		     const char *secret_key, const char *session_token)
+{
+	out->access_key = strdup(access_key);
+	out->secret_key = strdup(secret_key);
+	if (session_token && *session_token)
+		out->session_token = strdup(session_token);
+	if (out->access_key && out->secret_key &&
+	    !out->session_token == !(session_token && *session_token))
+		return 0;
+	b2f_aws_keys_fini(out);
+	return -ENOMEM;
+}
+
+/* "2026-11-23T12:00:00Z", also with a fraction, or +01:00; 0: it is none. */
+static int64_t parse_time(const char *text)
+{
+	struct tm tm = {0};
+	int hours, minutes;
+	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm)
+			       : NULL;
+	int64_t s = end ? timegm(&tm) : 0;
+
+	if (!end)
+		return 0;
+	if (*end == '.')
+		end += 1 + strspn(end + 1, "0123456789");
+	if ((*end == '+' || *end == '-') &&
+	    sscanf(end + 1, "%2d:%2d", &hours, &minutes) == 2)
+		s -= (*end == '-' ? -60 : 60) * (hours * 60 + minutes);
+	return s;
+}
+
+/* How one kind of answer calls what is in it. */
+struct names {
+	const char *access_key;
+	const char *secret_key;
+	const char *session_token;
+	const char *end;
+};
+
+static const struct names usual = {"AccessKeyId", "SecretAccessKey", "Token",
+				   "Expiration"};
+static const struct names of_process = {"AccessKeyId", "SecretAccessKey",
+					"SessionToken", "Expiration"};
+static const struct names of_sso = {"accessKeyId", "secretAccessKey",
+				    "sessionToken", "expiration"};
+
+static const char *string_of(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+static void wipe_string(json_t *object, const char *name)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (json_is_string(value))
+		explicit_bzero((char *)(uintptr_t)json_string_value(value),
+			       json_string_length(value));
+}
+
+static int take_object(json_t *object, const struct names *names,
+		       struct b2f_remote_keys *out,
+		       char reason[B2F_AWS_REASON])
+{
+	const char *access_key = string_of(object, names->access_key);
+	const char *secret_key = string_of(object, names->secret_key);
+	const json_t *end = json_object_get(object, names->end);
+	int err;
+
+	if (!access_key || !*access_key || !secret_key || !*secret_key)
+		return refuse(reason, "the answer has no keys");
+	err = take_keys(out, access_key, secret_key,
+			string_of(object, names->session_token));
+	if (!err)
+		out->end_s = json_is_integer(end)
+				     ? json_integer_value(end) / 1000
+				     : parse_time(json_string_value(end));
+	wipe_string(object, names->secret_key);
+	wipe_string(object, names->session_token);
+	return err;
+}
+
+static json_t *parse_json(const struct text *text)
+{
+	return json_loadb(text->bytes, text->n, 0, NULL);
+}
+
+static int take_json(const struct text *text, const struct names *names,
+		     struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
+{
+	json_t *object = parse_json(text);
+	int err = take_object(object, names, out, reason);
+
+	json_decref(object);
+	return err;
+}
+
+/* The first line of the file @path, malloc'ed; or NULL with @reason. */
+static char *read_token(const char *path, char reason[B2F_AWS_REASON])
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n = f ? getline(&line, &room, f) : -1;
+
+	if (n <= 0)
+		(void)refuse(reason, "%s: %s", path,
+			     f ? "it is empty" : strerror(errno));
+	if (f)
+		fclose(f);
+	if (n <= 0) {
+		free(line);
+		return NULL;
+	}
+	line[strcspn(line, "\r\n")] = '\0';
+	return line;
+}
+
+/* What a server is asked. */
+struct question {
+	const char *method;
+	const char *url;
+	/* "Name: value", or NULL; and a body. */
+	const char *header;
+	const char *form;
+	/* On this link: without a proxy, and once. */
+	bool is_near;
+	long ms;
+	long connect_ms;
+};
+
+#ifdef B2F_HAVE_REMOTE
+
+static size_t take_bytes(char *bytes, size_t one, size_t n, void *to)
+{
+	struct text *text = to;
+
+	n *= one;
+	if (n > ANSWER_MAX - text->n)
+		return 0;
+	memcpy(text->bytes + text->n, bytes, n);
+	text->n += n;
+	return n;
+}
+
+static void set_way(CURL *easy, const struct question *q)
+{
+	const struct b2f_way way = b2f_way_to(q->url);
+	const char *proxy = q->is_near ? NULL : way.proxy;
+
+	curl_easy_setopt(easy, CURLOPT_PROXY, proxy ? proxy : "");
+	curl_easy_setopt(easy, CURLOPT_NOPROXY,
+			 way.no_proxy ? way.no_proxy : "");
+	if (way.ca_file)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, way.ca_file);
+}
+
+/* One attempt: 0 with the status, or what libcurl says in @reason. */
+static int ask_once(const struct question *q, struct curl_slist *headers,
+		    long *status, struct text *out,
+		    char reason[B2F_AWS_REASON])
+{
+	CURL *easy = curl_easy_init();
+	CURLcode code;
+
+	if (!easy)
+		return -ENOMEM;
+	out->n = 0;
+	curl_easy_setopt(easy, CURLOPT_URL, q->url);
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->method);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, q->connect_ms);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, q->ms);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, out);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+	if (q->form)
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, q->form);
+	set_way(easy, q);
+	code = curl_easy_perform(easy);
+	if (code)
+		(void)refuse(reason, "%.300s: %s", q->url,
+			     curl_easy_strerror(code));
+	else
+		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
+	curl_easy_cleanup(easy);
+	return code ? -EHOSTUNREACH : 0;
+}
+
+/*
+ * Asks @q.  Returns 0 with the body of the answer 200 in *@out, whose bytes the caller
+ * wipes; -EHOSTUNREACH (no answer), -EACCES (another one, also in @status) or -ENOMEM.
+ */
+static int ask(const struct question *q, struct text *out, long *status,
+	       char reason[B2F_AWS_REASON])
+{
+	struct curl_slist *headers =
+		curl_slist_append(NULL, q->header ? q->header : "Accept: */*");
+	int err = -ENOMEM;
+
+	*status = 0;
+	out->bytes = calloc(1, ANSWER_MAX + 1);
+	for (int i = 0; headers && out->bytes && i < ATTEMPTS; i++) {
+		err = ask_once(q, headers, status, out, reason);
+		if (q->is_near || (!err && *status < 500 && *status != 429))
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 200000000L << i}, NULL);
+	}
+	if (!err && *status != 200)
+		err = refuse(reason, "%.300s answers %ld", q->url, *status);
+	curl_slist_free_all(headers);
+	return err;
+}
+
+/* The texts of the elements that are looked for, by their names. */
+struct elements {
+	const char *const *names;
+	struct text *values;
+	size_t n;
+	/* The one that text is in; NULL: none of them. */
+	struct text *in;
+};
+
+static void enter(void *arg, const char *name, const char **attributes)
+{
+	struct elements *e = arg;
+
+	(void)attributes;
+	e->in = NULL;
+	for (size_t i = 0; i < e->n; i++)
+		if (strcmp(e->names[i], name) == 0)
+			e->in = &e->values[i];
+}
+
+static void leave(void *arg, const char *name)
+{
+	(void)name;
+	((struct elements *)arg)->in = NULL;
+}
+
+static void add_text(void *arg, const char *bytes, int len)
+{
+	struct text *in = ((struct elements *)arg)->in;
+	char *more = in ? malloc(in->n + (size_t)len + 1) : NULL;
+
+	if (!more)
+		return;
+	if (in->n)
+		memcpy(more, in->bytes, in->n);
+	memcpy(more + in->n, bytes, (size_t)len);
+	len += (int)in->n;
+	more[len] = '\0';
+	wipe(in);
+	*in = (struct text){more, (size_t)len};
+}
+
+static int take_xml(const struct text *text, struct b2f_remote_keys *out,
+		    char reason[B2F_AWS_REASON])
+{
+	static const char *const names[] = {"AccessKeyId", "SecretAccessKey",
+					    "SessionToken", "Expiration"};
+	struct text values[4] = {{NULL, 0}};
+	struct elements e = {.names = names, .values = values, .n = 4};
+	XML_Parser parser = XML_ParserCreate(NULL);
+	int err = 0;
+
+	if (!parser)
+		return -ENOMEM;
+	XML_SetUserData(parser, &e);
+	XML_SetElementHandler(parser, enter, leave);
+	XML_SetCharacterDataHandler(parser, add_text);
+	if (!XML_Parse(parser, text->bytes, (int)text->n, 1) ||
+	    !values[0].bytes || !values[1].bytes)
+		err = refuse(reason, "the answer of STS has no keys");
+	XML_ParserFree(parser);
+	if (!err)
+		err = take_keys(out, values[0].bytes, values[1].bytes,
+				values[2].bytes);
+	if (!err)
+		out->end_s = parse_time(values[3].bytes);
+	for (size_t i = 0; i < 4; i++)
+		wipe(&values[i]);
+	return err;
+}
+
+/* @text as a part of a URL or form; malloc'ed, or NULL. */
+static char *escape(const char *text)
+{
+	char *by_curl = curl_easy_escape(NULL, text, 0);
+	char *out = by_curl ? strdup(by_curl) : NULL;
+
+	if (by_curl)
+		explicit_bzero(by_curl, strlen(by_curl));
+	curl_free(by_curl);
+	return out;
+}
+
+#else
+
+static int ask(const struct question *q, struct text *out, long *status,
+	       char reason[B2F_AWS_REASON])
+{
+	out->bytes = calloc(1, 1);
+	*status = 0;
+	return refuse(reason, "%.300s: this program was built without libcurl",
+		      q->url);
+}
+
+static int take_xml(const struct text *text, struct b2f_remote_keys *out,
+		    char reason[B2F_AWS_REASON])
+{
+	(void)text;
+	(void)out;
+	return refuse(reason, "this program was built without libcurl");
+}
+
+static char *escape(const char *text)
+{
+	return strdup(text);
+}
+
+#endif
+
+/* The server of @service, malloc'ed: as told, or else @host in the region. */
+static char *server_of(const char *variable, const char *told,
+		       const char *general, const char *host,
+		       const char *region)
+{
+	const char *const at[] = {b2f_aws_environment(variable),
+				  b2f_aws_environment("AWS_ENDPOINT_URL"), told,
+				  general};
+	char *out = NULL;
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		if (at[i]) {
+			size_t n = strlen(at[i]);
+
+			while (n && at[i][n - 1] == '/')
+				n--;
+			return strndup(at[i], n);
+		}
+	if (strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") !=
+		    strlen(region) ||
+	    asprintf(&out, "https://%s.%s.amazonaws.com%s", host, region,
+		     strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)
+		return NULL;
+	return out;
+}
+
+/* environment */
+
+static int half_a_key(const char *where, bool has_id,
+		      char reason[B2F_AWS_REASON])
+{
+	(void)refuse(reason, "%s: %s", where,
+		     has_id ? "an access key without a secret key"
+			    : "a secret key without an access key");
+	return -EINVAL;
+}
+
+static int from_environment(const struct b2f_aws_flow *flow,
+			    struct b2f_remote_keys *out,
+			    char reason[B2F_AWS_REASON])
+{
+	const char *access_key = b2f_aws_environment("AWS_ACCESS_KEY_ID");
+	const char *secret_key = b2f_aws_environment("AWS_SECRET_ACCESS_KEY");
+
+	if (flow->settings->by_option || (!access_key && !secret_key))
+		return NOT_THERE;
+	if (!access_key || !secret_key)
+		return half_a_key("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
+				  access_key, reason);
+	return take_keys(out, access_key, secret_key,
+			 b2f_aws_environment("AWS_SESSION_TOKEN"));
+}
+
+/* web identity */
+
+/* What STS is asked for @role; malloc'ed, or NULL. */
+static char *make_form(const char *role, const char *session,
+		       const char *token)
+{
+	const char *name = session ? session : "bloscfs";
+	char *parts[] = {escape(role), escape(name), escape(token)};
+	char *form = NULL;
+
+	if (parts[0] && parts[1] && parts[2] &&
+	    asprintf(&form,
+		     "Action=AssumeRoleWithWebIdentity&Version=2011-06-15"
+		     "&RoleArn=%s&RoleSessionName=%s&WebIdentityToken=%s",
+		     parts[0], parts[1], parts[2]) < 0)
+		form = NULL;
+	for (size_t i = 0; i < 3; i++)
+		forget(&parts[i]);
+	return form;
+}
+
+static int assume_role(const struct b2f_aws_flow *flow, const char *role,
+		       const char *session, const char *file,
+		       struct b2f_remote_keys *out,
+		       char reason[B2F_AWS_REASON])
+{
+	char *const *set = flow->settings->of;
+	char *token = read_token(file, reason), *form = NULL, *url = NULL;
+	struct question q = {.method = "POST", .ms = SERVER_MS,
+			     .connect_ms = SERVER_MS};
+	struct text answer = {NULL, 0};
+	int err = token ? -ENOMEM : -EACCES;
+	long status;
+
+	if (token)
+		form = make_form(role, session, token);
+	if (form)
+		url = server_of("AWS_ENDPOINT_URL_STS",
+				set[B2F_AWS_STS_ENDPOINT],
+				set[B2F_AWS_ENDPOINT], "sts", flow->region);
+	if (url) {
+		q.url = url;
+		q.form = form;
+		err = ask(&q, &answer, &status, reason);
+	}
+	if (!err)
+		err = take_xml(&answer, out, reason);
+	wipe(&answer);
+	free(url);
+	forget(&form);
+	forget(&token);
+	return err;
+}
+
+static int from_web_identity(const struct b2f_aws_flow *flow,
+			     struct b2f_remote_keys *out,
+			     char reason[B2F_AWS_REASON])
+{
+	const char *file = b2f_aws_environment("AWS_WEB_IDENTITY_TOKEN_FILE");
+	const char *role = b2f_aws_environment("AWS_ROLE_ARN");
+
+	if (flow->settings->by_option || !file)
+		return NOT_THERE;
+	if (!role)
+		return refuse(reason, "AWS_WEB_IDENTITY_TOKEN_FILE without "
+				      "AWS_ROLE_ARN");
+	return assume_role(flow, role,
+			   b2f_aws_environment("AWS_ROLE_SESSION_NAME"), file,
+			   out, reason);
+}
+
+/* profile: SSO */
+
+#ifdef B2F_HAVE_CRYPTO
+static int name_cache(const char *of, char out[41])
+{
+	unsigned char sum[EVP_MAX_MD_SIZE];
+	unsigned int n = 0;
+
+	if (!EVP_Digest(of, strlen(of), sum, &n, EVP_sha1(), NULL) || n != 20)
+		return -EACCES;
+	for (unsigned int i = 0; i < n; i++)
+		snprintf(out + 2 * (size_t)i, 3, "%02x", sum[i]);
+	return 0;
+}
+#else
+static int name_cache(const char *of, char out[41])
+{
+	(void)of;
+	(void)out;
+	return -EACCES;
+}
+#endif
+
+/* The token that a login has left; malloc'ed, or NULL with @reason. */
+static char *find_login(const struct b2f_aws_settings *settings,
+			char reason[B2F_AWS_REASON])
+{
+	const char *session = settings->of[B2F_AWS_SSO_SESSION];
+	const char *home = b2f_aws_environment("HOME");
+	char hex[41], *path = NULL, *token = NULL;
+	const char *text, *end;
+	json_t *found = NULL;
+
+	if (name_cache(session ? session
+			       : settings->of[B2F_AWS_SSO_START_URL],
+		       hex)) {
+		(void)refuse(reason, "profile %s: SSO needs SHA-1, which this "
+				     "program does not have",
+			     settings->profile);
+		return NULL;
+	}
+	if (home && asprintf(&path, "%s/.aws/sso/cache/%s.json", home, hex) > 0)
+		found = json_load_file(path, 0, NULL);
+	free(path);
+	text = string_of(found, "accessToken");
+	end = string_of(found, "expiresAt");
+	if (text && *text && (!end || parse_time(end) > time(NULL)))
+		token = strdup(text);
+	else
+		(void)refuse(reason, "profile %s: there is no SSO login, or it "
+				     "has ended; try: aws sso login --profile "
+				     "%s",
+			     settings->profile, settings->profile);
+	wipe_string(found, "accessToken");
+	json_decref(found);
+	return token;
+}
+
+static char *portal_url(const struct b2f_aws_settings *settings)
+{
+	char *const *set = settings->of;
+	char *server = server_of("AWS_ENDPOINT_URL_SSO",
+				 set[B2F_AWS_SSO_ENDPOINT],
+				 set[B2F_AWS_ENDPOINT], "portal.sso",
+				 set[B2F_AWS_SSO_REGION]);
+	char *role = escape(set[B2F_AWS_SSO_ROLE]);
+	char *account = escape(set[B2F_AWS_SSO_ACCOUNT]), *url = NULL;
+
+	if (server && role && account &&
+	    asprintf(&url,
+		     "%s/federation/credentials?role_name=%s&account_id=%s",
+		     server, role, account) < 0)
+		url = NULL;
+	free(server);
+	free(role);
+	free(account);
+	return url;
+}
+
+static int take_sso(const struct text *answer, struct b2f_remote_keys *out,
+		    char reason[B2F_AWS_REASON])
+{
+	json_t *object = parse_json(answer);
+	int err = take_object(json_object_get(object, "roleCredentials"),
+			      &of_sso, out, reason);
+
+	json_decref(object);
+	return err;
+}
+
+static int ask_portal(const char *url, const char *token,
+		      struct b2f_remote_keys *out,
+		      char reason[B2F_AWS_REASON])
+{
+	struct question q = {.method = "GET", .url = url, .ms = SERVER_MS,
+			     .connect_ms = SERVER_MS};
+	struct text answer = {NULL, 0};
+	char *header = NULL;
+	long status;
+	int err;
+
+	if (asprintf(&header, "x-amz-sso_bearer_token: %s", token) < 0)
+		return -ENOMEM;
+	q.header = header;
+	err = ask(&q, &answer, &status, reason);
+	if (status == 401)
+		err = refuse(reason, "the SSO login has ended; try: aws sso "
+				     "login");
+	if (!err)
+		err = take_sso(&answer, out, reason);
+	wipe(&answer);
+	forget(&header);
+	return err;
+}
+
+static int from_sso(const struct b2f_aws_flow *flow,
+		    struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
+{
+	static const enum b2f_aws_setting needed[] = {
+		B2F_AWS_SSO_START_URL, B2F_AWS_SSO_REGION, B2F_AWS_SSO_ACCOUNT,
+		B2F_AWS_SSO_ROLE};
+	char *token, *url = NULL;
+	int err = -EACCES;
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!flow->settings->of[needed[i]])
+			return refuse(reason, "profile %s: SSO needs "
+					      "sso_start_url, sso_region, "
+					      "sso_account_id and "
+					      "sso_role_name",
+				      flow->settings->profile);
+	token = find_login(flow->settings, reason);
+	if (token) {
+		url = portal_url(flow->settings);
+		err = url ? ask_portal(url, token, out, reason) : -ENOMEM;
+	}
+	free(url);
+	forget(&token);
+	return err;
+}
+
+/* profile: credential_process */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+/* Reads all that comes from @fd until @end. */
+static int read_output(int fd, int64_t end, struct text *out)
+{
+	int64_t left;
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	ssize_t n = -1;
+
+	while ((left = end - now_ms()) > 0 && out->n < ANSWER_MAX) {
+		int ready = poll(&wait, 1, (int)left);
+
+		if (ready == 0 || (ready < 0 && errno != EINTR))
+			break;
+		n = read(fd, out->bytes + out->n, ANSWER_MAX - out->n);
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			break;
+		out->n += n > 0 ? (size_t)n : 0;
+	}
+	return -ETIMEDOUT;
+}
+
+/*
+ * The shell runs @command, as the tools of AWS have it, with no descriptor of ours,
+ * and with signals as a program expects them.
+ */
+static int spawn(const char *command, int out, pid_t *pid)
+{
+	char *argv[] = {(char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
+			(char *)(uintptr_t)command, NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
+	sigset_t none, all;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	if (posix_spawn_file_actions_init(&files))
+		return -ENOMEM;
+	if (posix_spawnattr_init(&how)) {
+		posix_spawn_file_actions_destroy(&files);
+		return -ENOMEM;
+	}
+	err = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY,
+					       0);
+	if (!err)
+		err = posix_spawn_file_actions_adddup2(&files, out, 1);
+	if (!err)
+		err = posix_spawn_file_actions_addclosefrom_np(&files, 3);
+	posix_spawnattr_setsigmask(&how, &none);
+	posix_spawnattr_setsigdefault(&how, &all);
+	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK |
+					       POSIX_SPAWN_SETSIGDEF);
+	if (!err)
+		err = posix_spawn(pid, "/bin/sh", &files, &how, argv, environ);
+	posix_spawnattr_destroy(&how);
+	posix_spawn_file_actions_destroy(&files);
+	return -err;
+}
+
+/* Waits until @end, then ends it; 0 if it ended well.  Unknown is well. */
+static int wait_for(pid_t pid, int64_t end)
+{
+	const struct timespec step = {.tv_nsec = 5000000};
+	int status = 0;
+	pid_t got;
+
+	while ((got = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < end)
+		nanosleep(&step, NULL);
+	if (got == 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	return status;
+}
+
+/* What @command prints, if it ends well. */
+static int run(const char *command, struct text *out,
+	       char reason[B2F_AWS_REASON])
+{
+	int64_t end = now_ms() + PROGRAM_MS;
+	int ends[2], status = 0, err;
+	pid_t pid = -1;
+
+	out->bytes = calloc(1, ANSWER_MAX + 1);
+	if (!out->bytes || pipe2(ends, O_CLOEXEC))
+		return -ENOMEM;
+	err = spawn(command, ends[1], &pid);
+	close(ends[1]);
+	if (!err)
+		err = read_output(ends[0], end, out);
+	close(ends[0]);
+	if (pid > 0)
+		status = wait_for(pid, err ? 0 : end);
+	if (err)
+		return refuse(reason, "credential_process: %s", strerror(-err));
+	return status ? refuse(reason, "credential_process fails") : 0;
+}
+
+static int take_output(const struct text *answer, struct b2f_remote_keys *out,
+		       char reason[B2F_AWS_REASON])
+{
+	json_t *object = parse_json(answer);
+	json_int_t version =
+		json_integer_value(json_object_get(object, "Version"));
+	int err = version == 1 ? take_object(object, &of_process, out, reason)
+			       : refuse(reason, "credential_process prints no "
+						"keys of version 1");
+
+	json_decref(object);
+	return err;
+}
+
+static int from_process(const struct b2f_aws_flow *flow,
+			struct b2f_remote_keys *out,
+			char reason[B2F_AWS_REASON])
+{
+	const struct b2f_aws_settings *settings = flow->settings;
+	struct text answer = {NULL, 0};
+	int err;
+
+	if (settings->is_foreign)
+		return refuse(reason, "profile %s: credential_process is not run "
+				      "from a file of another user, or that all "
+				      "may write",
+			      settings->profile);
+	err = run(settings->of[B2F_AWS_PROCESS], &answer, reason);
+	if (!err)
+		err = take_output(&answer, out, reason);
+	wipe(&answer);
+	return err;
+}
+
+/* profile */
+
+static int from_profile(const struct b2f_aws_flow *flow,
+			struct b2f_remote_keys *out,
+			char reason[B2F_AWS_REASON])
+{
+	char *const *set = flow->settings->of;
+	char where[80];
+
+	snprintf(where, sizeof(where), "profile %s", flow->settings->profile);
+	if (!set[B2F_AWS_ACCESS_KEY] != !set[B2F_AWS_SECRET_KEY])
+		return half_a_key(where, set[B2F_AWS_ACCESS_KEY], reason);
+	if (set[B2F_AWS_ACCESS_KEY])
+		return take_keys(out, set[B2F_AWS_ACCESS_KEY],
+				 set[B2F_AWS_SECRET_KEY],
+				 set[B2F_AWS_SESSION_TOKEN]);
+	if (set[B2F_AWS_ROLE] && set[B2F_AWS_TOKEN_FILE])
+		return assume_role(flow, set[B2F_AWS_ROLE],
+				   set[B2F_AWS_ROLE_SESSION],
+				   set[B2F_AWS_TOKEN_FILE], out, reason);
+	if (set[B2F_AWS_ROLE]) {
+		(void)refuse(reason, "%s: keys by role_arn need a "
+				     "web_identity_token_file; try: eval \"$(aws "
+				     "configure export-credentials --format "
+				     "env)\"",
+			     where);
+		return -EOPNOTSUPP;
+	}
+	if (set[B2F_AWS_SSO_SESSION] || set[B2F_AWS_SSO_START_URL])
+		return from_sso(flow, out, reason);
+	if (set[B2F_AWS_PROCESS])
+		return from_process(flow, out, reason);
+	return NOT_THERE;
+}
+
+/* container */
+
+/* Keys go over plain HTTP from this host alone, or from that of a container. */
+static bool is_trusted(const char *url)
+{
+	static const char *const hosts[] = {"localhost", "[::1]",
+					    "169.254.170.2", "169.254.170.23",
+					    "[fd00:ec2::23]"};
+	const char *host = url + strlen("http://");
+	size_t n;
+
+	if (strncasecmp(url, "https://", 8) == 0)
+		return true;
+	if (strncasecmp(url, "http://", 7) != 0 || strchr(host, '@'))
+		return false;
+	n = strcspn(host, *host == '[' ? "]/?#" : ":/?#");
+	n += host[n] == ']';
+	/* All that begins with 127. has to be a number. */
+	if (strncmp(host, "127.", 4) == 0)
+		return strspn(host, "0123456789.") == n;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (strlen(hosts[i]) == n && strncmp(hosts[i], host, n) == 0)
+			return true;
+	return false;
+}
+
+/* The header that lets a container have its keys: "" if none is needed. */
+static int container_header(char **out, char reason[B2F_AWS_REASON])
+{
+	const char *file =
+		b2f_aws_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *told =
+		b2f_aws_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+	char *token = NULL;
+	int n;
+
+	*out = NULL;
+	if (!file && !told)
+		return 0;
+	token = file ? read_token(file, reason) : strdup(told);
+	if (!token)
+		return file ? -EACCES : -ENOMEM;
+	if (token[strcspn(token, "\r\n")]) {
+		forget(&token);
+		return refuse(reason, "AWS_CONTAINER_AUTHORIZATION_TOKEN has "
+				      "more than a line");
+	}
+	n = asprintf(out, "Authorization: %s", token);
+	forget(&token);
+	return n < 0 ? -ENOMEM : 0;
+}
+
+static int from_container(const struct b2f_aws_flow *flow,
+			  struct b2f_remote_keys *out,
+			  char reason[B2F_AWS_REASON])
+{
+	const char *below =
+		b2f_aws_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *full =
+		b2f_aws_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	struct question q = {.method = "GET", .ms = SERVER_MS,
+			     .connect_ms = NEAR_MS};
+	struct text answer = {NULL, 0};
+	char *url = NULL, *header;
+	long status;
+	int err;
+
+	(void)flow;
+	if (!below && !full)
+		return NOT_THERE;
+	if (asprintf(&url, "%s%s", below ? CONTAINER : "",
+		     below ? below : full) < 0)
+		return -ENOMEM;
+	err = is_trusted(url) ? container_header(&header, reason)
+			      : refuse(reason, "AWS_CONTAINER_CREDENTIALS_FULL_"
+					       "URI: neither https nor of this "
+					       "host");
+	if (!err) {
+		q.url = url;
+		q.header = header;
+		q.is_near = strncasecmp(url, "http:", 5) == 0;
+		err = ask(&q, &answer, &status, reason);
+		forget(&header);
+	}
+	if (!err)
+		err = take_json(&answer, &usual, out, reason);
+	wipe(&answer);
+	free(url);
+	return err;
+}
+
+/* instance */
+
+/* Where the instance answers: the server alone, malloc'ed; or NULL. */
+static char *instance_server(void)
+{
+	const char *told =
+		b2f_aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *mode =
+		b2f_aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+	size_t n;
+
+	if (!told)
+		told = mode && strcasecmp(mode, "IPv6") == 0 ? INSTANCE_V6
+							     : INSTANCE;
+	n = strlen(told);
+	while (n && told[n - 1] == '/')
+		n--;
+	return strndup(told, n);
+}
+
+/* Seconds that it may take, unless told: where there is none, all wait so long. */
+static long instance_ms(void)
+{
+	const char *told = b2f_aws_environment("AWS_METADATA_SERVICE_TIMEOUT");
+	long s = told ? strtol(told, NULL, 10) : 0;
+
+	return (s > 0 && s < 3600 ? s : 1) * 1000;
+}
+
+/* Asks for @path of the instance, with the @header of a token. */
+static int ask_instance(const char *server, const char *path,
+			const char *header, struct text *out, long *status,
+			char reason[B2F_AWS_REASON])
+{
+	struct question q = {.method = path ? "GET" : "PUT", .header = header,
+			     .is_near = true, .ms = instance_ms(),
+			     .connect_ms = instance_ms()};
+	char *url = NULL;
+	int err;
+
+	if (asprintf(&url, "%s/latest/%s%s", server,
+		     path ? "meta-data/iam/security-credentials/" : "api/token",
+		     path ? path : "") < 0)
+		return -ENOMEM;
+	q.url = url;
+	err = ask(&q, out, status, reason);
+	free(url);
+	return err;
+}
+
+/* The keys of the role that the instance has, of which @header lets us know. */
+static int ask_role(const char *server, const char *header,
+		    struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
+{
+	struct text role = {NULL, 0}, answer = {NULL, 0};
+	char *name = NULL;
+	long status;
+	int err = ask_instance(server, "", header, &role, &status, reason);
+
+	/* It has none. */
+	if (status == 404)
+		err = NOT_THERE;
+	if (!err) {
+		role.bytes[strcspn(role.bytes, "\r\n")] = '\0';
+		name = escape(role.bytes);
+		err = name ? ask_instance(server, name, header, &answer,
+					  &status, reason)
+			   : -ENOMEM;
+	}
+	if (!err)
+		err = take_json(&answer, &usual, out, reason);
+	free(name);
+	wipe(&role);
+	wipe(&answer);
+	return err;
+}
+
+static int from_instance(const struct b2f_aws_flow *flow,
+			 struct b2f_remote_keys *out,
+			 char reason[B2F_AWS_REASON])
+{
+	const char *off = b2f_aws_environment("AWS_EC2_METADATA_DISABLED");
+	struct text token = {NULL, 0};
+	char *server, *header = NULL;
+	long status;
+	int err;
+
+	(void)flow;
+	if (off && strcasecmp(off, "true") == 0)
+		return NOT_THERE;
+	server = instance_server();
+	if (!server)
+		return -ENOMEM;
+	err = ask_instance(server, NULL,
+			   "x-aws-ec2-metadata-token-ttl-seconds: 21600",
+			   &token, &status, reason);
+	/* This is no instance, or another program answers there. */
+	if (err == -EHOSTUNREACH || err == -EACCES)
+		err = NOT_THERE;
+	if (!err && asprintf(&header, "x-aws-ec2-metadata-token: %.*s",
+			     (int)strcspn(token.bytes, "\r\n"),
+			     token.bytes) < 0)
+		err = -ENOMEM;
+	if (!err)
+		err = ask_role(server, header, out, reason);
+	forget(&header);
+	wipe(&token);
+	free(server);
+	return err;
+}
+
+static const struct {
+	/* As messages call it; NULL: the profile. */
+	const char *name;
+	int (*get)(const struct b2f_aws_flow *flow, struct b2f_remote_keys *out,
+		   char reason[B2F_AWS_REASON]);
+} sources[] = {
+	{"AWS_ACCESS_KEY_ID", from_environment},
+	{"AWS_WEB_IDENTITY_TOKEN_FILE", from_web_identity},
+	{NULL, from_profile},
+	{"AWS_CONTAINER_CREDENTIALS_*", from_container},
+	{"the instance (IMDS)", from_instance},
+};
+
+#define NSOURCES ((int)(sizeof(sources) / sizeof(sources[0])))
+
+/* All of them; malloc'ed, or NULL. */
+static char *name_all(const struct b2f_aws_settings *settings)
+{
+	char *out = NULL;
+
+	return asprintf(&out, "%s, %s, profile %.40s, %s, %s", sources[0].name,
+			sources[1].name, settings->profile, sources[3].name,
+			sources[4].name) < 0
+		       ? NULL
+		       : out;
+}
+
+int b2f_aws_flow_first(const struct b2f_aws_flow *flow,
+		       struct b2f_remote_keys *out, char **tried,
+		       char reason[B2F_AWS_REASON])
+{
+	for (int i = 0; i < NSOURCES; i++) {
+		int err = sources[i].get(flow, out, reason);
+
+		if (err <= 0)
+			return err ? err : i;
+	}
+	*tried = name_all(flow->settings);
+	return *tried ? B2F_AWS_NONE : -ENOMEM;
+}
+
+int b2f_aws_flow_again(const struct b2f_aws_flow *flow, int source,
+		       struct b2f_remote_keys *out,
+		       char reason[B2F_AWS_REASON])
+{
+	int err;
+
+	snprintf(reason, B2F_AWS_REASON, "%s", "there is none any more");
+	if (source < 0 || source >= NSOURCES)
+		return -EACCES;
+	err = sources[source].get(flow, out, reason);
+	return err == NOT_THERE ? -EACCES : err;
+}

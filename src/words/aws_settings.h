@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * aws_settings.h - what AWS_* and the files in ~/.aws say, word by word
+ *
+ * The profile's section of "credentials" goes before that of "config", and what it
+ * refers to ("services", "sso_session") is taken from there, too.  Where a program
+ * has more rights than its caller the environment says nothing.
+ *
+ * Layer: words.  Threads: any, as no program changes its environment.
+ */
+#ifndef B2F_WORDS_AWS_SETTINGS_H
+#define B2F_WORDS_AWS_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "words/aws.h"
+
+enum b2f_aws_setting {
+	B2F_AWS_ACCESS_KEY,
+	B2F_AWS_SECRET_KEY,
+	B2F_AWS_SESSION_TOKEN,
+	B2F_AWS_REGION,
+	B2F_AWS_ENDPOINT,
+	B2F_AWS_SERVICES,
+	B2F_AWS_S3_ENDPOINT,
+	B2F_AWS_STS_ENDPOINT,
+	B2F_AWS_SSO_ENDPOINT,
+	B2F_AWS_PROCESS,
+	B2F_AWS_ROLE,
+	B2F_AWS_ROLE_SESSION,
+	B2F_AWS_TOKEN_FILE,
+	B2F_AWS_SSO_SESSION,
+	B2F_AWS_SSO_START_URL,
+	B2F_AWS_SSO_REGION,
+	B2F_AWS_SSO_ACCOUNT,
+	B2F_AWS_SSO_ROLE,
+	B2F_AWS_NSETTINGS,
+};
+
+struct b2f_aws_settings {
+	/* NULL: not said. */
+	char *of[B2F_AWS_NSETTINGS];
+	/* The name of the profile. */
+	char *profile;
+	/* It was named by option: the keys of the environment do not count. */
+	bool by_option;
+	/* credential_process is from a file of another user's, or that all may write. */
+	bool is_foreign;
+};
+
+/* The variable @name; NULL if it is empty, or is not set. */
+const char *b2f_aws_environment(const char *name);
+
+/*
+ * Reads the files; @profile is an option, or NULL.  Free *@out with
+ * b2f_aws_settings_free().  Returns 0; or with @reason set -ENOENT (no such
+ * profile), -ENOMEM or an errno of a file that cannot be read.
+ */
+int b2f_aws_settings_read(const char *profile, struct b2f_aws_settings **out,
+			  char reason[B2F_AWS_REASON]);
+
+/* Nothing secret stays in memory.  NULL does nothing. */
+void b2f_aws_settings_free(struct b2f_aws_settings *settings);
+
+#endif

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys that end are renewed by a mount that goes on longer than they."""
+import itertools
+import json
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from aws_endpoints import PROOF, Endpoints, iso
+from fake_s3 import FakeS3
+from mounting import data, error_of, main, wait_until
+from remote import RemoteMount, read, save
+
+SIZE = 200_000
+
+
+def fill(server):
+    save(data(SIZE), "x.b2frame")
+    for path in pathlib.Path("x.b2frame").iterdir():
+        server.load(path, f"/bucket/x.b2frame/{path.name}")
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            del os.environ[name]
+    os.environ.update(HOME=os.getcwd(), AWS_ENDPOINT_URL_S3=server.url,
+                      AWS_EC2_METADATA_DISABLED="true")
+
+
+def keys(numbers):
+    return {(f"AKID{n}", f"token{n}") for n in numbers}
+
+
+def asks():
+    """Has the server be asked; True: it answers."""
+    return error_of(os.listdir, "mnt") == 0
+
+
+def test_keys_of_a_container_are_renewed_before_they_end():
+    with FakeS3() as server, Endpoints() as there:
+        fill(server)
+        there.life = 4
+        os.environ.update(there.container())
+        server.keys = keys([1])
+        with RemoteMount("s3://bucket", "-o", "ro,attr_timeout=0,refresh=1") \
+                as mount:
+            assert read("mnt/x") == data(SIZE)
+            server.keys = keys([2])
+            wait_until(asks, "the keys are renewed")
+            # Those that there are go on while there are no others.
+            there.status, there.asked = 500, []
+            server.keys = keys(range(2, 1000))
+            wait_until(lambda: asks() and there.asked,
+                       "the keys cannot be renewed")
+            wait_until(lambda: "the keys end" in mount.log(), "that is logged")
+            assert read("mnt/x") == data(SIZE)
+            server.keys = keys(range(there.n + 1, 1000))
+            there.status = 200
+            wait_until(asks, "the keys are renewed again")
+            assert read("mnt/x") == data(SIZE)
+            for secret in PROOF, "secret1", "secret2", "token2":
+                assert secret not in mount.log()
+
+
+def children(pid):
+    return [pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text()
+            for task in os.listdir(f"/proc/{pid}/task")]
+
+
+def test_a_program_gives_keys_again_and_again():
+    with FakeS3() as server:
+        fill(server)
+        os.mkdir(".aws")
+        pathlib.Path(".aws/config").write_text(
+            "[default]\ncredential_process = echo >> runs; ls -l /proc/self/fd "
+            f"> fds; cat {os.getcwd()}/keys\n")
+
+        def give(n):
+            pathlib.Path("new").write_text(json.dumps({
+                "Version": 1, "AccessKeyId": f"AKID{n}", "SecretAccessKey": "s",
+                "SessionToken": f"token{n}",
+                "Expiration": iso(time.time() + 3)}))
+            os.rename("new", "keys")
+            server.keys = keys([n])
+
+        give(1)
+        with RemoteMount("s3://bucket", "-o", "ro,attr_timeout=0,refresh=1") \
+                as mount:
+            for n in itertools.islice(itertools.count(2), 3):
+                give(n)
+                wait_until(asks, "the program has run again")
+            assert read("mnt/x") == data(SIZE)
+            assert not any(children(mount.pid)), children(mount.pid)
+            # Nothing of the daemon is open in it.
+            fds = pathlib.Path("fds").read_text()
+            assert "socket:" not in fds and "fuse" not in fds, fds
+
+
+if __name__ == "__main__":
+    main()
