@@ -2,7 +2,7 @@
 /*
  * convert.h - a frame made of another one
  *
- * Layer: public (made by file/).  Threads: any.
+ * Layer: public (made by make/).  Threads: any.
  */
 #ifndef B2FRAME_CONVERT_H
 #define B2FRAME_CONVERT_H
@@ -18,8 +18,8 @@ struct b2f_convert_options {
 	/* Permissions; its owner may always read and write. */
 	mode_t mode;
 	/*
-	 * Called now and then, by the calling thread, with the decoded bytes of
-	 * the chunks that are done.  May be NULL.
+	 * Called now and then, by any thread, one call at a time, with the decoded
+	 * bytes of the chunks that are done.  May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;

@@ -7,7 +7,7 @@
  * version of the same frame, and is not sent again.  The index comes last: before it,
  * there is no frame.
  *
- * Layer: public (made by file/ and remote/).  Threads: one at a time per target.
+ * Layer: public (made by make/ and remote/).  Threads: one at a time per target.
  */
 #ifndef B2FRAME_COPY_FRAME_H
 #define B2FRAME_COPY_FRAME_H

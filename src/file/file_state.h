@@ -29,8 +29,7 @@
  *   file_grow      a small file becomes a sparse frame
  *   file_move      the frame of a file gets another place
  *   runtime        makes what all files share
- *   blp_base       a Bloscpack file that a longer one begins with
- *   check, convert, convert_*               whole frames
+ *   check          whole frames
  *
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).

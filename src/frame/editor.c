@@ -13,7 +13,7 @@
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
-#include "frame/transcode.h"
+#include "frame/frame_unit.h"
 
 /* How long programs that use the locks of C-Blosc2 are waited for. */
 #define LOCK_WAIT_MS 60000
@@ -311,7 +311,7 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 		return err;
 	err = b2f_decoder_new(&dec);
 	if (!err)
-		err = b2f_transcode_decode(txn->frame, loaded, dec, buf);
+		err = b2f_frame_decode_whole(txn->frame, loaded, dec, buf);
 	b2f_decoder_free(dec);
 	b2f_loaded_free(loaded);
 	return err;

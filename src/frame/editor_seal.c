@@ -9,7 +9,7 @@
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
-#include "frame/transcode.h"
+#include "frame/frame_unit.h"
 
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)
 {
@@ -73,7 +73,7 @@ static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 	int err = b2f_decoder_new(&dec);
 
 	if (!err)
-		err = b2f_transcode_check(frame, loaded, dec);
+		err = b2f_frame_decode_whole(frame, loaded, dec, NULL);
 	b2f_decoder_free(dec);
 	return err;
 }

@@ -2,6 +2,7 @@
 /* frame_unit.c - one unit of a chunk: its stored bytes, checked and decoded */
 #include "frame/frame_unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -298,5 +299,28 @@ int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst)
 				       l->chunk.nunits > 1 ? (int64_t)r.unit
 							   : -1,
 				       err, &why);
+	return err;
+}
+
+int b2f_frame_decode_whole(struct b2f_frame *frame,
+			   const struct b2f_loaded *loaded,
+			   struct b2f_decoder *dec, uint8_t *buf)
+{
+	const struct b2f_chunk *chunk = &loaded->chunk;
+	uint8_t *to = buf ? buf : malloc((size_t)chunk->header.nbytes + 1);
+	int err = to ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
+		const struct b2f_unit_read read = {.frame = frame,
+						   .loaded = loaded,
+						   .dec = dec,
+						   .ref = i ? to : NULL,
+						   .unit = i};
+
+		err = b2f_frame_decode_unit(
+			&read, to + (size_t)i * chunk->unit_size);
+	}
+	if (!buf)
+		free(to);
 	return err;
 }

@@ -52,4 +52,13 @@ int b2f_frame_read_rest(const struct b2f_unit_read *read);
 B2F_MUST_CHECK
 int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst);
 
+/*
+ * Decodes all of @loaded into @buf, which has room for its nbytes; NULL: only to see
+ * whether that works.  Returns as b2f_frame_decode_unit(), or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_frame_decode_whole(struct b2f_frame *frame,
+			   const struct b2f_loaded *loaded,
+			   struct b2f_decoder *dec, uint8_t *buf);
+
 #endif

@@ -7,7 +7,7 @@
 #ifndef B2F_REMOTE_REMOTE_COPY_H
 #define B2F_REMOTE_REMOTE_COPY_H
 
-#include "frame/copy_target.h"
+#include "make/sink.h"
 #include "frame/frame.h"
 #include "remote/remote_place.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "frame/copy_target.h"
+#include "make/sink.h"
 #include "frame/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * convert.c - a frame made of another one
- *
- * Chunks go through in batches: the workers copy or encode them, then each gets
- * its place, in order, and the workers write them there.
- */
+/* convert.c - a frame made of another one: chunks as they are, encoded, or cut anew */
 #include "b2frame/convert.h"
 
 #include <stdlib.h>
@@ -16,14 +11,8 @@
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 #include "frame/settings.h"
-#include "frame/transcode.h"
-
-/*
- * Decoded bytes of a batch, if chunks are not larger.  In memory are its stored
- * bytes, and one decoded chunk for each worker.
- */
-#define BATCH_BYTES (UINT64_C(256) << 20)
-#define BATCH_MAX   1024
+#include "make/build.h"
+#include "make/transcode.h"
 
 /* Decoded bytes of a chunk, for data whose chunks had no common size. */
 #define CHUNKSIZE_DEFAULT (1 << 20)
@@ -43,10 +32,8 @@ struct convert {
 	struct b2f_file *file;
 	/* Of the new frame. */
 	uint64_t nchunks;
-	/* The batch: chunks from @first on. */
-	struct b2f_build_chunk *chunks;
-	size_t n;
-	uint64_t first;
+	/* Decoded bytes that have a place in it. */
+	uint64_t done;
 };
 
 static int refuse(const struct convert *c, const char *what)
@@ -189,45 +176,41 @@ static int choose(struct convert *c)
 	return err;
 }
 
-/* Encodes the data of new chunk @nchunk, wherever they were before. */
-static int encode_range(struct convert *c, uint64_t nchunk,
-			struct b2f_encoder *enc, struct b2f_build_chunk *out)
+/* Encodes the data of the new chunk @piece, wherever they were before. */
+static int encode_range(struct convert *c, struct b2f_encoder *enc,
+			struct b2f_piece *piece)
 {
 	uint32_t chunksize = (uint32_t)c->header.chunksize;
-	uint64_t start = nchunk * chunksize;
+	uint64_t start = piece->nchunk * chunksize;
 	uint32_t nbytes = (uint32_t)b2f_min_u64(
 		chunksize, c->frame->header.nbytes - start);
 	struct b2f_why why = {""};
-	uint8_t *buf = malloc(nbytes);
 	ssize_t n;
-	int err;
+	int err = b2f_scratch_reserve(&enc->data, nbytes);
 
-	if (!buf)
-		return -ENOMEM;
-	n = b2f_file_pread(c->file, NULL, buf, nbytes, start);
-	err = n < 0 ? (int)n : 0;
-	if (!err && (uint32_t)n != nbytes)
-		err = B2F_ECORRUPT;
-	if (!err)
-		err = b2f_transcode_data(&c->how, enc, buf, nbytes, out, &why);
-	free(buf);
-	return err;
+	if (err)
+		return err;
+	n = b2f_file_pread(c->file, NULL, enc->data.data, nbytes, start);
+	if (n < 0)
+		return (int)n;
+	if ((uint32_t)n != nbytes)
+		return B2F_ECORRUPT;
+	return b2f_transcode_data(&c->how, enc, enc->data.data, nbytes, piece,
+				  &why);
 }
 
-static int make_with(struct convert *c, uint64_t nchunk,
-		     struct b2f_decoder *dec, struct b2f_encoder *enc,
-		     struct b2f_build_chunk *out)
+static int make_with(struct convert *c, struct b2f_decoder *dec,
+		     struct b2f_encoder *enc, struct b2f_piece *piece)
 {
 	if (c->file)
-		return encode_range(c, nchunk, enc, out);
+		return encode_range(c, enc, piece);
 	if (c->options->settings)
-		return b2f_transcode_chunk(&c->how, c->frame, nchunk, dec, enc,
-					   out);
-	return b2f_transcode_copy(c->frame, nchunk,
-				  c->options->no_verify ? NULL : dec, out);
+		return b2f_transcode_chunk(&c->how, c->frame, dec, enc, piece);
+	return b2f_transcode_copy(c->frame, c->options->no_verify ? NULL : dec,
+				  piece);
 }
 
-static int make_chunk(void *arg, size_t i)
+static int make_chunk(void *arg, struct b2f_piece *piece)
 {
 	struct convert *c = arg;
 	struct b2f_decoder *dec = NULL;
@@ -239,77 +222,42 @@ static int make_chunk(void *arg, size_t i)
 		return err;
 	err = b2f_idle_get_encoder(&c->runtime->idle, &enc);
 	if (!err) {
-		err = make_with(c, c->first + i, dec, enc, &c->chunks[i]);
+		err = make_with(c, dec, enc, piece);
 		b2f_idle_put_encoder(&c->runtime->idle, enc);
 	}
 	b2f_idle_put_decoder(&c->runtime->idle, dec);
 	return err;
 }
 
-static int write_chunk(void *arg, size_t i)
+static int place_chunk(void *arg, struct b2f_piece *piece)
+{
+	struct convert *c = arg;
+	const struct b2f_convert_options *o = c->options;
+	struct b2f_why why = {""};
+	int err = b2f_build_place(c->build, piece, &why);
+
+	if (err)
+		return report(c, "new frame", err, &why);
+	c->done += piece->nbytes;
+	if (o->progress)
+		o->progress(o->arg, c->done, c->frame->header.nbytes);
+	return 0;
+}
+
+static int put_chunk(void *arg, struct b2f_piece *piece)
 {
 	struct convert *c = arg;
 	struct b2f_why why = {""};
-	int err;
+	int err = b2f_build_put(c->build, piece, &why);
 
-	err = b2f_build_write(c->build, &c->chunks[i], &why);
-	free(c->chunks[i].bytes);
-	c->chunks[i].bytes = NULL;
 	return err ? report(c, "new frame", err, &why) : 0;
 }
 
-/* Chunks from @c->first on, @c->n of them. */
-static int run_batch(struct convert *c, uint64_t *done)
-{
-	struct b2f_pool *pool = c->runtime->pool;
-	struct b2f_why why = {""};
-	int err;
-
-	memset(c->chunks, 0, c->n * sizeof(*c->chunks));
-	err = b2f_pool_for(pool, B2F_POOL_DEMAND, c->n, make_chunk, c);
-	for (size_t i = 0; i < c->n && !err; i++) {
-		*done += c->chunks[i].nbytes;
-		err = b2f_build_place(c->build, &c->chunks[i], &why);
-		if (err)
-			report(c, "new frame", err, &why);
-	}
-	if (!err)
-		err = b2f_pool_for(pool, B2F_POOL_DEMAND, c->n, write_chunk, c);
-	for (size_t i = 0; i < c->n; i++)
-		free(c->chunks[i].bytes);
-	return err;
-}
-
-/* Chunks that may be in memory at once. */
-static size_t batch_size(const struct convert *c)
-{
-	uint64_t each = c->frame->header.nbytes / (c->nchunks ? c->nchunks : 1);
-	uint64_t n = BATCH_BYTES / (each + 1) + 1;
-
-	return (size_t)b2f_min_u64(b2f_min_u64(n, BATCH_MAX),
-				   c->nchunks ? c->nchunks : 1);
-}
-
-static int run_batches(struct convert *c)
-{
-	const struct b2f_convert_options *o = c->options;
-	size_t room = batch_size(c);
-	uint64_t done = 0;
-	int err = 0;
-
-	c->chunks = calloc(room, sizeof(*c->chunks));
-	if (!c->chunks)
-		return -ENOMEM;
-	while (c->first < c->nchunks && !err) {
-		c->n = (size_t)b2f_min_u64(room, c->nchunks - c->first);
-		err = run_batch(c, &done);
-		c->first += c->n;
-		if (!err && o->progress)
-			o->progress(o->arg, done, c->frame->header.nbytes);
-	}
-	free(c->chunks);
-	return err;
-}
+static const struct b2f_pump_steps steps = {
+	.make = make_chunk,
+	.place = place_chunk,
+	.put = put_chunk,
+};
 
 static int make_frame(struct convert *c, int dirfd, const char *name)
 {
@@ -329,7 +277,9 @@ static int make_frame(struct convert *c, int dirfd, const char *name)
 	err = b2f_build_new(&options, &c->build, &why);
 	if (err)
 		return report(c, name, err, &why);
-	err = run_batches(c);
+	err = b2f_pump_run(c->runtime->pool, &steps, c, c->nchunks,
+			   b2f_pump_window(c->nchunks,
+					   c->frame->header.nbytes));
 	if (err)
 		return err;
 	err = b2f_build_finish(c->build, &why);

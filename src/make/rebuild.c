@@ -12,11 +12,12 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "base/sorted.h"
-#include "frame/build.h"
-#include "frame/txn_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
-#include "frame/transcode.h"
+#include "frame/frame_unit.h"
+#include "frame/txn_priv.h"
+#include "make/build.h"
+#include "make/transcode.h"
 #include "store/write.h"
 
 /* Larger indexes are not looked at for what can be saved. */
@@ -301,7 +302,7 @@ static int choose_meta(struct rebuild *r)
 }
 
 /* The stored bytes of chunk file @i, if they are sound. */
-static int read_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out)
+static int read_part(struct rebuild *r, size_t i, struct b2f_piece *out)
 {
 	struct b2f_loaded *loaded = NULL;
 	int err;
@@ -310,38 +311,28 @@ static int read_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out)
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;
-	err = b2f_transcode_check(&r->old, loaded, r->dec);
-	if (!err) {
-		out->bytes = loaded->bytes;
-		out->cbytes = loaded->chunk.header.cbytes;
-		loaded->bytes = NULL;
-	}
+	err = b2f_frame_decode_whole(&r->old, loaded, r->dec, NULL);
+	if (!err)
+		b2f_transcode_take(loaded, out);
 	b2f_loaded_free(loaded);
 	return err;
 }
 
 /* Zeros in the place of a damaged chunk. */
-static int make_zeros(struct rebuild *r, struct b2f_build_chunk *out,
+static int make_zeros(struct rebuild *r, struct b2f_piece *out,
 		      struct b2f_why *why)
 {
 	const struct b2f_frame_header *h = &r->old.header;
-	const struct b2f_encode_options options = {.typesize = h->typesize,
-						   .codec = h->codec};
+	const struct b2f_transcode how = {
+		.options = {.typesize = h->typesize, .codec = h->codec},
+		.special = h->chunksize > 0,
+	};
 
-	if (h->chunksize > 0 && out->nbytes % h->typesize == 0) {
-		out->raw = b2f_entry_raw(B2F_SPECIAL_ZEROS);
-		return 0;
-	}
-	out->bytes = malloc(b2f_chunk_encode_bound(out->nbytes));
-	if (!out->bytes)
-		return -ENOMEM;
-	return b2f_chunk_encode_value(&options, out->nbytes,
-				      b2f_bytes_at(NULL, 0), out->bytes,
-				      &out->cbytes, why);
+	return b2f_transcode_zeros(&how, out->nbytes, out, why);
 }
 
 /* *@skip: it is to be left out. */
-static int get_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out,
+static int get_part(struct rebuild *r, size_t i, struct b2f_piece *out,
 		    bool *skip, struct b2f_why *why)
 {
 	int err = read_part(r, i, out);
@@ -360,7 +351,7 @@ static int get_part(struct rebuild *r, size_t i, struct b2f_build_chunk *out,
 
 static int add_part(struct rebuild *r, size_t i, struct b2f_why *why)
 {
-	struct b2f_build_chunk chunk = {.nbytes = r->parts[i].nbytes};
+	struct b2f_piece chunk = {.nbytes = r->parts[i].nbytes};
 	bool skip = false;
 	int err;
 
@@ -368,7 +359,7 @@ static int add_part(struct rebuild *r, size_t i, struct b2f_why *why)
 	if (!err && !skip)
 		err = b2f_build_place(r->build, &chunk, why);
 	if (!err && !skip)
-		err = b2f_build_write(r->build, &chunk, why);
+		err = b2f_build_put(r->build, &chunk, why);
 	free(chunk.bytes);
 	if (err || skip)
 		return err;

@@ -17,9 +17,10 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "file/runtime_state.h"
-#include "frame/copy_target.h"
-#include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
+#include "make/pump.h"
+#include "make/sink.h"
+#include "make/transcode.h"
 #include "store/turn.h"
 
 struct copy {
@@ -81,81 +82,75 @@ static void note_done(struct copy *c, uint64_t nbytes, bool was_there)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Reads the stored bytes of @chunk, and checks them. */
-static int load(struct copy *c, const struct b2f_copy_chunk *chunk,
-		struct b2f_loaded **out)
+/*
+ * The stored bytes of @loaded, with its seal, become those of @piece.  A seal without a
+ * tag is for the number that the chunk has had: with another one it has to go.
+ */
+static int take(const struct b2f_copy_chunk *chunk, struct b2f_loaded *loaded,
+		struct b2f_piece *piece)
 {
-	struct b2f_loaded *loaded = NULL;
-	struct b2f_frame_span span;
-	struct b2f_why why = {""};
-	int err = b2f_frame_span_get(c->frame, chunk->nchunk, &span);
+	size_t nseal = loaded->seal.sums ? b2f_seal_size(&loaded->chunk) : 0;
+	size_t size = loaded->chunk.header.cbytes;
+	uint8_t *bytes;
 
-	if (!err)
-		err = b2f_frame_load(c->frame, chunk->nchunk, span.nbytes,
-				     B2F_LOAD_ALL, &loaded);
+	if (loaded->seal.tag == 0 && chunk->from != chunk->to)
+		nseal = 0;
+	if (nseal) {
+		bytes = realloc(loaded->bytes, size + nseal);
+		if (!bytes)
+			return -ENOMEM;
+		memcpy(bytes + size, loaded->tail, nseal);
+		loaded->bytes = bytes;
+	}
+	b2f_transcode_take(loaded, piece);
+	piece->size = size + nseal;
+	return 0;
+}
+
+/* Reads the stored bytes of a chunk, and checks them. */
+static int make_chunk(void *arg, struct b2f_piece *piece)
+{
+	struct copy *c = arg;
+	const struct b2f_copy_chunk *chunk = &c->list.chunks[piece->nchunk];
+	struct b2f_loaded *loaded = NULL;
+	struct b2f_why why = {""};
+	int err;
+
+	if (chunk->is_there)
+		return 0;
+	err = b2f_transcode_load(c->frame, chunk->nchunk, &loaded);
 	if (err)
 		return err;
 	err = b2f_seal_check_all(&loaded->seal, &loaded->chunk, loaded->bytes,
 				 &why);
-	if (err) {
-		b2f_loaded_free(loaded);
-		return b2f_frame_report_chunk(c->frame, chunk->nchunk, -1, err,
-					      &why);
-	}
-	*out = loaded;
-	return 0;
+	if (err)
+		b2f_frame_report_chunk(c->frame, chunk->nchunk, -1, err, &why);
+	else
+		err = take(chunk, loaded, piece);
+	b2f_loaded_free(loaded);
+	return err;
 }
 
-/*
- * Adds the seal of @loaded to its bytes, which are *@size then.  One without a tag is
- * for the number that the chunk has had: with another one it has to go.
- */
-static int add_seal(const struct b2f_copy_chunk *chunk,
-		    struct b2f_loaded *loaded, size_t *size)
-{
-	size_t nseal = loaded->seal.sums ? b2f_seal_size(&loaded->chunk) : 0;
-	uint8_t *bytes;
-
-	*size = loaded->chunk.header.cbytes;
-	if (loaded->seal.tag == 0 && chunk->from != chunk->to)
-		nseal = 0;
-	if (nseal == 0)
-		return 0;
-	bytes = realloc(loaded->bytes, *size + nseal);
-	if (!bytes)
-		return -ENOMEM;
-	memcpy(bytes + *size, loaded->tail, nseal);
-	loaded->bytes = bytes;
-	*size += nseal;
-	return 0;
-}
-
-static int copy_chunk(void *arg, size_t i)
+static int put_chunk(void *arg, struct b2f_piece *piece)
 {
 	struct copy *c = arg;
-	const struct b2f_copy_chunk *chunk = &c->list.chunks[i];
-	struct b2f_loaded *loaded = NULL;
+	const struct b2f_copy_chunk *chunk = &c->list.chunks[piece->nchunk];
 	struct b2f_why why = {""};
-	size_t size = 0;
-	int err;
+	int err = 0;
 
-	if (chunk->is_there) {
-		note_done(c, 0, true);
-		return 0;
-	}
-	err = load(c, chunk, &loaded);
-	if (err)
-		return err;
-	err = add_seal(chunk, loaded, &size);
-	if (!err)
-		err = c->target->ops->put(c->target, chunk, loaded->bytes, size,
-					  &why);
-	b2f_loaded_free(loaded);
+	if (piece->bytes)
+		err = c->target->ops->put(c->target, chunk, piece->bytes,
+					  piece->size, &why);
 	if (err)
 		return report(c, err, &why);
-	note_done(c, size, false);
+	note_done(c, piece->size, chunk->is_there);
 	return 0;
 }
+
+static const struct b2f_pump_steps steps = {
+	.make = make_chunk,
+	.put = put_chunk,
+};
 
 /* Is the frame still the one that was opened? */
 static int check_source(const struct copy *c)
@@ -211,8 +206,8 @@ static int run(struct copy *c)
 		c->copied.nkept = c->list.n;
 		return 0;
 	}
-	err = b2f_pool_for(c->runtime->pool, B2F_POOL_DEMAND, c->list.n,
-			   copy_chunk, c);
+	err = b2f_pump_run(c->runtime->pool, &steps, c, c->list.n,
+			   b2f_pump_window(c->list.n, 0));
 	return err ? err : finish(c);
 }
 

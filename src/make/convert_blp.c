@@ -2,8 +2,7 @@
 /*
  * convert_blp.c - a Bloscpack file made of a frame
  *
- * Chunks go through in batches: the workers read and encode them, then they are
- * written in order.  Header and offsets come last, when their places are known.
+ * Header and offsets come last, when the places of the chunks are known.
  * A file that is made longer is a new one too, which begins with the chunks of
  * the old one: the last chunk has to be written anew in its place, as readers
  * go from each chunk to the next, so that the old file could not stay whole
@@ -19,29 +18,21 @@
 #include "base/log_line.h"
 #include "blp/blp.h"
 #include "blp/blp_encode.h"
-#include "file/blp_base.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 #include "frame/json_array.h"
 #include "frame/settings.h"
 #include "frame/tensor.h"
+#include "make/blp_base.h"
+#include "make/pump.h"
 #include "store/single.h"
 
 /* Decoded bytes of a chunk, for data whose chunks have no common size. */
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
-/* Decoded bytes of a batch, if chunks are not larger, and chunks of one. */
-#define BATCH_BYTES (UINT64_C(64) << 20)
-#define BATCH_MAX   256
-
 /* Bloscpack leaves so many times more offsets than there are chunks. */
 #define ROOM_FACTOR 10
-
-struct stored {
-	uint8_t *bytes;
-	uint32_t cbytes;
-};
 
 struct making {
 	struct b2f_runtime *runtime;
@@ -64,10 +55,17 @@ struct making {
 	uint64_t at;
 	uint64_t *offs;
 	int fd;
-	struct stored *batch;
-	uint64_t first;
-	size_t n;
 };
+
+/* Logs the cause of @err, if there is one that was not logged. */
+static int report(const struct making *m, int err, const struct b2f_why *why)
+{
+	const struct b2f_frame *before = m->options->before;
+
+	if (err && why->text[0])
+		b2f_frame_report(before ? before : m->frame, err, why);
+	return err;
+}
 
 static uint32_t chunk_nbytes(const struct making *m, uint64_t nchunk)
 {
@@ -139,7 +137,6 @@ static int choose_settings(struct making *m, struct b2f_why *why)
 	m->header.nchunks = (int64_t)b2f_div_up_u64(
 		m->nbytes, (uint32_t)m->header.chunk_size);
 	m->header.room = choose_room(m);
-	m->first = m->base.nkept;
 	m->header.last_chunk = -1;
 	if (m->header.nchunks)
 		m->header.last_chunk = (int32_t)chunk_nbytes(
@@ -195,8 +192,7 @@ static int begin(struct making *m, struct b2f_why *why)
 	if (err)
 		return err;
 	m->offs = calloc((size_t)m->header.nchunks + 1, sizeof(*m->offs));
-	m->batch = calloc(BATCH_MAX, sizeof(*m->batch));
-	return m->offs && m->batch ? 0 : -ENOMEM;
+	return m->offs ? 0 : -ENOMEM;
 }
 
 static int write_next(struct making *m, const void *buf, size_t n,
@@ -266,85 +262,83 @@ static int read_chunk(const struct making *m, uint64_t nchunk, uint8_t *buf,
 	return (uint32_t)n == nbytes - done ? 0 : B2F_ECORRUPT;
 }
 
-static int encode_chunk(const struct making *m, const uint8_t *data,
-			uint32_t nbytes, struct stored *out)
+/* Behind those of the old file. */
+static uint64_t number_of(const struct making *m, const struct b2f_piece *piece)
 {
-	struct b2f_encoder *enc = NULL;
+	return m->base.nkept + piece->nchunk;
+}
+
+static int encode_chunk(const struct making *m, struct b2f_encoder *enc,
+			struct b2f_piece *piece)
+{
 	struct b2f_why why = {""};
+	int err = b2f_scratch_reserve(&enc->data, piece->nbytes);
+
+	piece->bytes = malloc(b2f_blp_encode_bound(piece->nbytes));
+	if (err || !piece->bytes)
+		return -ENOMEM;
+	err = read_chunk(m, number_of(m, piece), enc->data.data, piece->nbytes);
+	if (err)
+		return err;
+	err = b2f_blp_encode(enc, &m->how,
+			     b2f_bytes_at(enc->data.data, piece->nbytes),
+			     piece->bytes, &piece->cbytes, &why);
+	return err ? b2f_frame_report(m->frame, err, &why) : 0;
+}
+
+static int make_chunk(void *arg, struct b2f_piece *piece)
+{
+	const struct making *m = arg;
+	struct b2f_encoder *enc = NULL;
 	int err = b2f_idle_get_encoder(&m->runtime->idle, &enc);
 
 	if (err)
 		return err;
-	err = b2f_blp_encode(enc, &m->how, b2f_bytes_at(data, nbytes),
-			     out->bytes, &out->cbytes, &why);
+	piece->nbytes = chunk_nbytes(m, number_of(m, piece));
+	err = encode_chunk(m, enc, piece);
 	b2f_idle_put_encoder(&m->runtime->idle, enc);
-	return err ? b2f_frame_report(m->frame, err, &why) : 0;
-}
-
-static int make_chunk(void *arg, size_t i)
-{
-	const struct making *m = arg;
-	struct stored *out = &m->batch[i];
-	uint32_t nbytes = chunk_nbytes(m, m->first + i);
-	uint8_t *data = malloc(nbytes);
-	int err;
-
-	out->bytes = malloc(b2f_blp_encode_bound(nbytes));
-	err = data && out->bytes ? read_chunk(m, m->first + i, data, nbytes)
-				 : -ENOMEM;
-	if (!err)
-		err = encode_chunk(m, data, nbytes, out);
-	free(data);
 	return err;
 }
 
-static int write_chunk(struct making *m, size_t i, struct b2f_why *why)
+static int place_chunk(void *arg, struct b2f_piece *piece)
 {
-	const struct stored *c = &m->batch[i];
-	uint8_t sum[B2F_SUM_SIZE_MAX];
-	int err = b2f_sum_make(m->header.sum, c->bytes, c->cbytes, sum, why);
-
-	b2f_store_le64((uint8_t *)&m->offs[m->first + i], m->at);
-	if (!err)
-		err = write_next(m, c->bytes, c->cbytes, why);
-	return err ? err : write_next(m, sum, m->header.sum->size, why);
-}
-
-static int run_batch(struct making *m, struct b2f_why *why)
-{
-	int err = b2f_pool_for(m->runtime->pool, B2F_POOL_DEMAND, m->n,
-			       make_chunk, m);
-
-	for (size_t i = 0; i < m->n; i++) {
-		if (!err)
-			err = write_chunk(m, i, why);
-		free(m->batch[i].bytes);
-		m->batch[i] = (struct stored){NULL, 0};
-	}
-	return err;
-}
-
-static int run_batches(struct making *m, struct b2f_why *why)
-{
+	struct making *m = arg;
 	const struct b2f_convert_options *o = m->options;
-	uint64_t nchunks = (uint64_t)m->header.nchunks, each, most;
-	int err = 0;
+	uint64_t nchunk = number_of(m, piece);
 
-	if (nchunks == 0)
-		return 0;
-	each = (uint32_t)m->header.chunk_size;
-	most = b2f_min_u64(BATCH_BYTES / each + 1, BATCH_MAX);
-	while (m->first < nchunks && !err) {
-		m->n = (size_t)b2f_min_u64(most, nchunks - m->first);
-		err = run_batch(m, why);
-		m->first += m->n;
-		if (!err && o->progress)
-			o->progress(o->arg,
-				    b2f_min_u64(m->first * each, m->nbytes),
-				    m->nbytes);
-	}
-	return err;
+	piece->place = m->at;
+	b2f_store_le64((uint8_t *)&m->offs[nchunk], m->at);
+	m->at += piece->cbytes + m->header.sum->size;
+	if (o->progress)
+		o->progress(o->arg,
+			    nchunk * (uint32_t)m->header.chunk_size +
+				    piece->nbytes,
+			    m->nbytes);
+	return 0;
 }
+
+static int put_chunk(void *arg, struct b2f_piece *piece)
+{
+	struct making *m = arg;
+	uint8_t sum[B2F_SUM_SIZE_MAX];
+	struct b2f_why why = {""};
+	int err = b2f_sum_make(m->header.sum, piece->bytes, piece->cbytes, sum,
+			       &why);
+
+	if (!err)
+		err = b2f_single_write(m->fd, piece->place, piece->bytes,
+				       piece->cbytes, &why);
+	if (!err)
+		err = b2f_single_write(m->fd, piece->place + piece->cbytes, sum,
+				       m->header.sum->size, &why);
+	return report(m, err, &why);
+}
+
+static const struct b2f_pump_steps steps = {
+	.make = make_chunk,
+	.place = place_chunk,
+	.put = put_chunk,
+};
 
 /* Offsets that are not there yet are -1. */
 static int write_room(struct making *m, struct b2f_why *why)
@@ -391,6 +385,8 @@ static void put_header(const struct making *m, uint8_t *out)
 
 static int write_all(struct making *m, struct b2f_why *why)
 {
+	uint64_t nnew = (uint64_t)m->header.nchunks - m->base.nkept;
+	uint64_t chunk_size = (uint32_t)m->header.chunk_size;
 	uint8_t head[B2F_BLP_HEADER];
 	int err;
 
@@ -401,7 +397,8 @@ static int write_all(struct making *m, struct b2f_why *why)
 	if (!err)
 		err = keep_chunks(m, why);
 	if (!err)
-		err = run_batches(m, why);
+		err = b2f_pump_run(m->runtime->pool, &steps, m, nnew,
+				   b2f_pump_window(nnew, nnew * chunk_size));
 	if (!err && m->header.has_offsets)
 		err = b2f_single_write(m->fd, m->table, m->offs,
 				       8 * (size_t)m->header.nchunks, why);
@@ -447,10 +444,5 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	b2f_file_close(m.file);
 	free(m.json);
 	free(m.offs);
-	free(m.batch);
-	if (err && why.text[0])
-		return b2f_frame_report(options->before ? options->before
-							: frame,
-					err, &why);
-	return err;
+	return report(&m, err, &why);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * copy_directory.c - a directory, as what a sparse frame is copied to
+ * sink_directory.c - a directory that becomes a sparse frame
  *
- * Its name is for one version of one frame, and a chunk file gets its name when it is
- * on the disk: so each chunk file that is there is whole, and belongs to the copy.
+ * That of a copy has a name for one version of one frame, and a chunk file gets its name
+ * when it is on the disk: so each chunk file that is there is whole, and belongs to the
+ * copy.  Any other one is new, and is a frame without chunks until it has them all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +15,20 @@
 
 #include "b2frame/create.h"
 #include "chunk/seal.h"
-#include "frame/copy_target.h"
 #include "frame/frame.h"
+#include "make/sink.h"
 #include "store/make.h"
 #include "store/write.h"
 
 struct directory {
 	struct b2f_copy_target base;
 	struct b2f_store *store;
+	/* Of a copy. */
 	mode_t mode;
+	/* Of another one: where it is removed again, unless it is finished. */
+	int dirfd;
+	char *name;
+	bool finished;
 };
 
 static struct directory *directory_of(struct b2f_copy_target *target)
@@ -78,20 +84,28 @@ static int put(struct b2f_copy_target *target,
 				     why);
 }
 
+/* Gives index and chunk files of a copy their permissions. */
+static int permit(const struct directory *d, struct b2f_why *why)
+{
+	int fd = b2f_store_dirfd(d->store);
+	struct stat st;
+
+	if (fchmodat(fd, B2F_INDEX_NAME, d->mode, 0) != 0)
+		return b2f_why_set(why, -errno, "chmod: %s", strerror(errno));
+	if (fstatat(fd, B2F_INDEX_NAME, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	return b2f_store_permit_chunks(fd, &st, (uid_t)-1);
+}
+
 static int finish(struct b2f_copy_target *target, const void *index,
 		  size_t size, struct b2f_why *why)
 {
 	struct directory *d = directory_of(target);
-	int fd = b2f_store_dirfd(d->store);
-	struct stat st;
 	int err = b2f_store_replace_index(d->store, index, size, NULL, why);
 
-	if (!err && fchmodat(fd, B2F_INDEX_NAME, d->mode, 0) != 0)
-		err = b2f_why_set(why, -errno, "chmod: %s", strerror(errno));
-	if (!err && fstatat(fd, B2F_INDEX_NAME, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		err = b2f_why_set(why, -errno, "stat: %s", strerror(errno));
-	if (!err)
-		err = b2f_store_permit_chunks(fd, &st, (uid_t)-1);
+	if (!err && !d->name)
+		err = permit(d, why);
+	d->finished = !err;
 	return err;
 }
 
@@ -100,6 +114,10 @@ static void free_directory(struct b2f_copy_target *target)
 	struct directory *d = directory_of(target);
 
 	b2f_store_free(d->store);
+	/* What cannot be removed is nothing that could be told here. */
+	if (d->name && !d->finished)
+		(void)!b2f_store_unmake(d->dirfd, d->name, NULL);
+	free(d->name);
 	free(d);
 }
 
@@ -153,6 +171,31 @@ int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
 		err = b2f_store_lock(d->store, NULL);
 	if (!err && !is_new)
 		err = check_begun(dirfd, name, b2f_store_dirfd(d->store));
+	if (err)
+		b2f_copy_target_free(&d->base);
+	else
+		*out = &d->base;
+	return err;
+}
+
+int b2f_sink_make_directory(int dirfd, const char *name,
+			      const struct b2f_store_plan *plan,
+			      struct b2f_copy_target **out,
+			      struct b2f_why *why)
+{
+	struct directory *d = calloc(1, sizeof(*d));
+	char *copy = strdup(name);
+	int err = d && copy ? b2f_store_make(dirfd, name, plan, why) : -ENOMEM;
+
+	if (err) {
+		free(copy);
+		free(d);
+		return err;
+	}
+	d->base.ops = &ops;
+	d->dirfd = dirfd;
+	d->name = copy;
+	err = b2f_store_open(dirfd, name, false, &d->store, why);
 	if (err)
 		b2f_copy_target_free(&d->base);
 	else

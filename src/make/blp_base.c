@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blp_base.c - the Bloscpack file that a longer one begins with */
-#include "file/blp_base.h"
+#include "make/blp_base.h"
 
 #include <stdlib.h>
 

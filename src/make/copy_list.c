@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy_target.c - the chunks of a copy, and the index that names them */
-#include "frame/copy_target.h"
+/* copy_list.c - the chunks of a copy, and the index that names them */
+#include "make/sink.h"
 
 #include <stdlib.h>
 

@@ -5,11 +5,11 @@
  * All chunks of it that are full stay as they are; what is in the last one, if
  * it is not full, goes into a new chunk together with what follows.
  *
- * Layer: file.  May include: base/ blp/ store/ frame/.  Threads: one at a time,
+ * Layer: make.  May include: base/ blp/ store/ frame/.  Threads: one at a time,
  * but for b2f_blp_base_read().
  */
-#ifndef B2F_FILE_BLP_BASE_H
-#define B2F_FILE_BLP_BASE_H
+#ifndef B2F_MAKE_BLP_BASE_H
+#define B2F_MAKE_BLP_BASE_H
 
 #include "b2frame/file.h"
 #include "blp/blp.h"

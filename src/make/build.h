@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * build.h - a new frame, sparse or contiguous, chunk by chunk
+ * build.h - the index of a new frame, and where its chunks go
  *
  * A chunk gets its place in the order of the data (b2f_build_place()); after
- * that it may be written at any time, by any thread (b2f_build_write()).
+ * that it may be written at any time, by any thread (b2f_build_put()).
  * Header, metalayers and vlmetalayers are those of another frame, byte for
  * byte, but for what says how chunks are stored and encoded.
  *
- * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ * Layer: make.  May include: base/ chunk/ index/ store/ frame/.
  *
- * Threads: b2f_build_write() from any number, all else from one at a time.
+ * Threads: b2f_build_put() from any number, all else from one at a time.
  */
-#ifndef B2F_FRAME_BUILD_H
-#define B2F_FRAME_BUILD_H
+#ifndef B2F_MAKE_BUILD_H
+#define B2F_MAKE_BUILD_H
 
 #include "chunk/encoder.h"
 #include "frame/frame.h"
+#include "make/pump.h"
 
 struct b2f_build;
 
@@ -34,18 +35,6 @@ struct b2f_build_options {
 	bool small;
 };
 
-struct b2f_build_chunk {
-	/* Its stored bytes, malloc'ed; NULL if it is an entry alone. */
-	uint8_t *bytes;
-	uint32_t cbytes;
-	/* Decoded bytes. */
-	uint32_t nbytes;
-	/* The entry; of a chunk with bytes that b2f_build_place() gave it. */
-	uint64_t raw;
-	/* In a contiguous frame: where it is, in bytes behind the header. */
-	uint64_t place;
-};
-
 /*
  * Begins the frame.  End with b2f_build_free().  Returns 0, -EEXIST, -ENOMEM or
  * an errno of the filesystem.
@@ -56,15 +45,15 @@ int b2f_build_new(const struct b2f_build_options *options,
 
 /* Gives @chunk its place behind all others.  0, B2F_ETOOBIG or -ENOMEM. */
 B2F_MUST_CHECK
-int b2f_build_place(struct b2f_build *build, struct b2f_build_chunk *chunk,
+int b2f_build_place(struct b2f_build *build, struct b2f_piece *chunk,
 		    struct b2f_why *why);
 
 /*
- * Writes the bytes of @chunk, if it has some, to its place, and with @durable
- * to the disk.  May make @chunk->bytes longer.  Returns 0 or an errno.
+ * Writes the bytes of @chunk, if it has some, with their seal, to its place.  May make
+ * @chunk->bytes longer.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int b2f_build_write(struct b2f_build *build, struct b2f_build_chunk *chunk,
+int b2f_build_put(struct b2f_build *build, struct b2f_piece *chunk,
 		    struct b2f_why *why);
 
 /* After the last chunk: the frame is whole and on disk.  0 or an errno. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * copy_target.h - where a sparse frame is copied to, as the copy sees it
+ * sink.h - where a frame is made: a directory, a file, or a place on a server
  *
- * Layer: frame.  May include: base/.  Threads: put() from any number, all else from
- * one at a time.
+ * Layer: make.  May include: base/ frame/ store/.  Threads: put() from any number, all
+ * else from one at a time.
  */
-#ifndef B2F_FRAME_COPY_TARGET_H
-#define B2F_FRAME_COPY_TARGET_H
+#ifndef B2F_MAKE_SINK_H
+#define B2F_MAKE_SINK_H
 
 #include "b2frame/copy_frame.h"
 #include "base/why.h"
+#include "store/make.h"
 
 /* A chunk that has an object of its own. */
 struct b2f_copy_chunk {
@@ -17,7 +18,10 @@ struct b2f_copy_chunk {
 	uint64_t nchunk;
 	uint64_t raw;
 	uint64_t from;
-	/* By begin(): its number at the target, and whether it is there. */
+	/*
+	 * By begin(): its number at the target, and whether it is there.  In a file:
+	 * the byte that it begins with.
+	 */
 	uint64_t to;
 	bool is_there;
 };
@@ -34,8 +38,8 @@ struct b2f_copy_list {
 
 struct b2f_copy_ops {
 	/*
-	 * Looks what is there, and chooses numbers.  Returns 0, -EEXIST or another
-	 * error.
+	 * Of a copy: looks what is there, and chooses numbers.  Returns 0, -EEXIST
+	 * or another error.
 	 */
 	int (*begin)(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		     struct b2f_why *why);
@@ -43,9 +47,13 @@ struct b2f_copy_ops {
 	int (*put)(struct b2f_copy_target *target,
 		   const struct b2f_copy_chunk *chunk, const void *bytes,
 		   size_t size, struct b2f_why *why);
-	/* Makes it a frame by the @size bytes at @index.  Returns 0 or an error. */
+	/*
+	 * Makes it a frame by the @size bytes at @index: on the disk, but for its name.
+	 * Returns 0 or an error.
+	 */
 	int (*finish)(struct b2f_copy_target *target, const void *index,
 		      size_t size, struct b2f_why *why);
+	/* What was not finished goes, unless a copy may go on with it. */
 	void (*free)(struct b2f_copy_target *target);
 };
 
@@ -56,6 +64,20 @@ struct b2f_copy_target {
 	/* What messages call it; malloc'ed. */
 	char *label;
 };
+
+/*
+ * A new directory, as b2f_store_make() makes it of @plan, and a new file for a
+ * contiguous frame, whose owner may always read and write.  Return 0, -EEXIST, -ENOMEM
+ * or an errno, with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_sink_make_directory(int dirfd, const char *name,
+			      const struct b2f_store_plan *plan,
+			      struct b2f_copy_target **out,
+			      struct b2f_why *why);
+B2F_MUST_CHECK
+int b2f_sink_make_file(int dirfd, const char *name, mode_t mode,
+			 struct b2f_copy_target **out, struct b2f_why *why);
 
 /*
  * Lists the chunks of the sparse @frame in @list, which is zero.  Returns 0, -ENOMEM or

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transcode.c - chunks of a frame, on their way into another one */
+#include "make/transcode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "frame/frame_chunk.h"
+#include "frame/frame_report.h"
+#include "frame/frame_unit.h"
+
+int b2f_transcode_load(struct b2f_frame *frame, uint64_t nchunk,
+		       struct b2f_loaded **out)
+{
+	struct b2f_frame_span span;
+	int err = b2f_frame_span_get(frame, nchunk, &span);
+
+	if (!err)
+		err = b2f_frame_load(frame, nchunk, span.nbytes, B2F_LOAD_ALL,
+				     out);
+	return err;
+}
+
+void b2f_transcode_take(struct b2f_loaded *loaded, struct b2f_piece *out)
+{
+	out->nbytes = loaded->chunk.header.nbytes;
+	out->raw = loaded->raw;
+	if (b2f_entry_of(loaded->raw).special)
+		return;
+	out->bytes = loaded->bytes;
+	out->cbytes = loaded->chunk.header.cbytes;
+	loaded->bytes = NULL;
+}
+
+int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
+		       struct b2f_piece *piece)
+{
+	struct b2f_loaded *loaded = NULL;
+	int err = b2f_transcode_load(frame, piece->nchunk, &loaded);
+
+	if (err)
+		return err;
+	if (dec && loaded->chunk.layout != B2F_CHUNK_SPECIAL)
+		err = b2f_frame_decode_whole(frame, loaded, dec, NULL);
+	if (!err)
+		b2f_transcode_take(loaded, piece);
+	b2f_loaded_free(loaded);
+	return err;
+}
+
+int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
+			struct b2f_piece *piece, struct b2f_why *why)
+{
+	piece->nbytes = nbytes;
+	if (how->special && nbytes % how->options.typesize == 0) {
+		piece->raw = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+		return 0;
+	}
+	piece->bytes = malloc(b2f_chunk_encode_bound(nbytes));
+	if (!piece->bytes)
+		return -ENOMEM;
+	return b2f_chunk_encode_value(&how->options, nbytes,
+				      b2f_bytes_at(NULL, 0), piece->bytes,
+				      &piece->cbytes, why);
+}
+
+int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
+		       const uint8_t *data, uint32_t nbytes,
+		       struct b2f_piece *piece, struct b2f_why *why)
+{
+	size_t room = b2f_chunk_encode_bound(nbytes);
+	struct b2f_encoded encoded = {0};
+	int err = b2f_scratch_reserve(&enc->chunk, room);
+
+	if (!err)
+		err = b2f_chunk_encode(enc, &how->options,
+				       b2f_bytes_at(data, nbytes),
+				       b2f_room_at(enc->chunk.data, room),
+				       &encoded, why);
+	if (err)
+		return err;
+	if (encoded.zeros)
+		return b2f_transcode_zeros(how, nbytes, piece, why);
+	piece->nbytes = nbytes;
+	piece->cbytes = encoded.cbytes;
+	piece->bytes = malloc(encoded.cbytes);
+	if (!piece->bytes)
+		return -ENOMEM;
+	memcpy(piece->bytes, enc->chunk.data, encoded.cbytes);
+	return 0;
+}
+
+/* May @loaded stay as it is?  It has no data that could be encoded. */
+static bool may_stay(const struct b2f_transcode *how,
+		     const struct b2f_loaded *loaded)
+{
+	if (b2f_entry_of(loaded->raw).special)
+		return how->special && how->same_items;
+	return loaded->chunk.header.special == B2F_SPECIAL_VALUE;
+}
+
+static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,
+		  struct b2f_loaded *loaded, struct b2f_decoder *dec,
+		  struct b2f_encoder *enc, struct b2f_piece *piece)
+{
+	uint32_t nbytes = loaded->chunk.header.nbytes;
+	struct b2f_why why = {""};
+	int err;
+
+	if (loaded->chunk.header.vl) {
+		b2f_why_set(&why, B2F_EUNSUPPORTED,
+			    "its blocks have lengths of their own, which "
+			    "would be lost");
+		return b2f_frame_report_chunk(frame, loaded->nchunk, -1,
+					      B2F_EUNSUPPORTED, &why);
+	}
+	if (may_stay(how, loaded)) {
+		b2f_transcode_take(loaded, piece);
+		return 0;
+	}
+	err = b2f_scratch_reserve(&enc->data, nbytes);
+	if (!err)
+		err = b2f_frame_decode_whole(frame, loaded, dec,
+					     enc->data.data);
+	if (err)
+		return err;
+	err = b2f_transcode_data(how, enc, enc->data.data, nbytes, piece, &why);
+	if (err)
+		b2f_frame_report_chunk(frame, loaded->nchunk, -1, err, &why);
+	return err;
+}
+
+int b2f_transcode_chunk(const struct b2f_transcode *how,
+			struct b2f_frame *frame, struct b2f_decoder *dec,
+			struct b2f_encoder *enc, struct b2f_piece *piece)
+{
+	struct b2f_loaded *loaded = NULL;
+	int err = b2f_transcode_load(frame, piece->nchunk, &loaded);
+
+	if (!err)
+		err = encode(how, frame, loaded, dec, enc, piece);
+	b2f_loaded_free(loaded);
+	return err;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * transcode.h - chunks of a frame, on their way into another one
+ *
+ * Layer: make.  May include: base/ chunk/ index/ frame/.
+ *
+ * Threads: any number, each with a decoder and an encoder of its own.
+ */
+#ifndef B2F_MAKE_TRANSCODE_H
+#define B2F_MAKE_TRANSCODE_H
+
+#include "chunk/encoder.h"
+#include "frame/frame_chunk.h"
+#include "index/index_write.h"
+#include "make/pump.h"
+
+/* How chunks are to be encoded. */
+struct b2f_transcode {
+	struct b2f_encode_options options;
+	/* Zeros may be an entry alone, if they are a whole number of items. */
+	bool special;
+	/* The items are as wide as before, so special chunks can be kept. */
+	bool same_items;
+};
+
+/*
+ * Chunk @nchunk of @frame, with all its stored bytes.  Free *@out with
+ * b2f_loaded_free().  Returns as b2f_frame_load(); the cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_transcode_load(struct b2f_frame *frame, uint64_t nchunk,
+		       struct b2f_loaded **out);
+
+/* The stored bytes of @loaded, without a seal, become those of @piece. */
+void b2f_transcode_take(struct b2f_loaded *loaded, struct b2f_piece *piece);
+
+/*
+ * The chunk of @frame that @piece is, as it is stored; @dec, if not NULL, decodes it to
+ * see whether it is sound.  Returns as b2f_frame_load(); the cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
+		       struct b2f_piece *piece);
+
+/*
+ * Encodes the @nbytes (> 0) at @data, or zeros.  Returns 0, -ENOMEM, or -EINVAL
+ * (options that cannot be) with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
+		       const uint8_t *data, uint32_t nbytes,
+		       struct b2f_piece *piece, struct b2f_why *why);
+B2F_MUST_CHECK
+int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
+			struct b2f_piece *piece, struct b2f_why *why);
+
+/*
+ * Decodes the chunk of @frame that @piece is, and encodes it anew.  Returns as
+ * b2f_frame_load(), or B2F_EUNSUPPORTED (blocks of different lengths); the cause is
+ * logged.
+ */
+B2F_MUST_CHECK
+int b2f_transcode_chunk(const struct b2f_transcode *how,
+			struct b2f_frame *frame, struct b2f_decoder *dec,
+			struct b2f_encoder *enc, struct b2f_piece *piece);
+
+#endif
