@@ -95,6 +95,10 @@ static const char *url_option(const struct fs_options *o)
 	       : o->pathstyle	    ? "pathstyle"
 	       : o->cachedir	    ? "cachedir"
 	       : o->no_sign_request ? "no_sign_request"
+	       : o->request_payer   ? "request_payer"
+	       : o->sse		    ? "sse"
+	       : o->sse_kms_key	    ? "sse_kms_key"
+	       : o->sse_c_key	    ? "sse_c_key"
 				    : NULL;
 }
 

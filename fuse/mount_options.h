@@ -106,6 +106,11 @@ struct fs_options {
 	bool pathstyle;
 	/* Ask as if there were no keys. */
 	bool no_sign_request;
+	/* As struct b2f_remote_options has them; the last one is a file. */
+	bool request_payer;
+	char *sse;
+	char *sse_kms_key;
+	char *sse_c_key;
 	/* Seconds until an index is asked for again. */
 	int64_t refresh_s;
 	int64_t retry_s;

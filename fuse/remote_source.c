@@ -60,10 +60,16 @@ static int make_place(struct fs *fs, struct fs_remote *r)
 static int connect_place(struct fs *fs, struct fs_remote *r)
 {
 	const struct fs_options *o = &fs->options;
-	const struct b2f_aws_options given = {.profile = o->profile,
-					      .region = o->region,
-					      .endpoint = o->endpoint,
-					      .no_keys = o->no_sign_request};
+	const struct b2f_aws_options given = {
+		.profile = o->profile,
+		.region = o->region,
+		.endpoint = o->endpoint,
+		.no_keys = o->no_sign_request,
+		.request_payer = o->request_payer,
+		.sse = o->sse,
+		.sse_kms_key = o->sse_kms_key,
+		.sse_c_key = o->sse_c_key,
+	};
 	int err = 0;
 
 	if (b2f_remote_is_s3(o->source))
@@ -141,11 +147,14 @@ static int look_at_place(const struct fs_remote *r, const char *url,
 	bool any = false;
 	bool has_list = b2f_remote_has_list(r->place);
 	int list_err = has_list ? look_below(r, &any) : 0;
-	int err = any || !has_list || list_err
-			  ? b2f_remote_look(r->place, "chunks.b2frame", &st)
-			  : -ENOENT;
+	bool sparse = true;
+	int err = -ENOENT;
 
-	*out = PLACE_SPARSE;
+	if (list_err)
+		err = b2f_remote_find(r->place, "", &sparse, &st);
+	else if (any || !has_list)
+		err = b2f_remote_look(r->place, "chunks.b2frame", &st);
+	*out = sparse ? PLACE_SPARSE : PLACE_OBJECT;
 	if (!err)
 		*r->reason = '\0';
 	if (list_err && err)

@@ -45,6 +45,8 @@ struct b2f_remote_keys {
 	int64_t end_s;
 };
 
+#define B2F_REMOTE_SSE_C_SIZE 32
+
 /* Zero is the default of every field.  All strings are copied. */
 struct b2f_remote_options {
 	/* Must outlive the remote.  NULL: no messages. */
@@ -74,6 +76,17 @@ struct b2f_remote_options {
 	int (*renew)(void *arg, struct b2f_remote_keys *out, char *reason,
 		     size_t size);
 	void *renew_arg;
+	/* Of an s3:// URL: the one who asks pays, not the owner of the bucket. */
+	bool request_payer;
+	/*
+	 * How the server is to encrypt new objects: "AES256" or "aws:kms", with the key
+	 * @sse_kms_key ("aws:kms" is meant if that alone is there).  NULL: as the bucket
+	 * has it.
+	 */
+	const char *sse;
+	const char *sse_kms_key;
+	/* Or B2F_REMOTE_SSE_C_SIZE bytes by which all objects are encrypted (SSE-C). */
+	const uint8_t *sse_c_key;
 	/* Without keys: where none were found, for messages; NULL: none are wanted. */
 	const char *unsigned_why;
 	/*
@@ -198,6 +211,15 @@ void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
  */
 B2F_MUST_CHECK
 int b2f_remote_look(struct b2f_remote *remote, const char *path,
+		    struct b2f_remote_stat *out);
+
+/*
+ * What is at @path, as it is now: with *@sparse the index of a sparse frame, else an
+ * object.  That a key may not list, and so is denied what is not there, does not
+ * matter.  Up to two requests.  Returns 0 or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
 		    struct b2f_remote_stat *out);
 
 /*

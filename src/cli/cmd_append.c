@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/input.h"
 #include "cli/kind.h"
 #include "cli/longer.h"
@@ -21,7 +22,8 @@ static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
 	"Adds the bytes of each FILE (- or none: standard input) to the end "
 	"of FRAME:\nof all of them, or of "
-	"none. FRAME may be a Bloscpack file, too.\n\n" CLI_COMMON_HELP;
+	"none. FRAME may be a Bloscpack file, too.\n\n" CLI_FROM_URL_SERVER_HELP
+	CLI_COMMON_HELP;
 
 struct append {
 	struct cli_common common;
@@ -40,6 +42,7 @@ struct append {
 };
 
 static const struct cli_option table[] = {
+	{.shared = cli_from_url_server_options},
 	{.shared = cli_common_options,
 	 .field = offsetof(struct append, common)},
 	{0},

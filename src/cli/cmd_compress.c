@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/compress.h"
 #include "cli/exit_codes.h"
+#include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 
@@ -27,7 +28,7 @@ static const char help[] =
 	"  -f, --force           overwrite; write to a terminal too\n"
 	"  -k, --keep            keep the files (default)\n"
 	"      --rm              remove each file once its frame is "
-	"safe\n" CLI_ENCODING_HELP CLI_COMMON_HELP;
+	"safe\n" CLI_FROM_URL_SERVER_HELP CLI_ENCODING_HELP CLI_COMMON_HELP;
 
 struct compress {
 	struct cli_compress how;
@@ -65,6 +66,7 @@ static const struct cli_option table[] = {
 	 NULL},
 	{"keep", 'k', no_argument, cli_option_clear, FIELD(how.remove), NULL},
 	{"rm", 0, no_argument, cli_option_set, FIELD(how.remove), NULL},
+	{.shared = cli_from_url_server_options},
 	{.shared = cli_encoding_options, .field = FIELD(how.encoding)},
 	{.shared = cli_common_options, .field = FIELD(how.common)},
 	{0},

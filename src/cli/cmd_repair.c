@@ -4,6 +4,7 @@
  * for
  */
 #include "cli/exit_codes.h"
+#include "cli/from_url.h"
 #include "cli/orphans.h"
 #include "cli/repair_frame.h"
 
@@ -21,7 +22,8 @@ static const char help[] =
 	"      --zero-damaged    replace damaged chunks by zeros\n"
 	"  -o, --output=NEW      FRAME's index is lost: make the frame NEW of "
 	"its chunk files\n"
-	"  -f                    overwrite what is at NEW\n" CLI_COMMON_HELP;
+	"  -f                    overwrite what is at NEW\n" CLI_FROM_URL_SERVER_HELP
+	CLI_COMMON_HELP;
 
 #define FIELD(name) offsetof(struct cli_repair, name)
 
@@ -35,6 +37,7 @@ static const struct cli_option table[] = {
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
 	 NULL},
 	{NULL, 'f', no_argument, cli_option_set, FIELD(overwrite), NULL},
+	{.shared = cli_from_url_server_options},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };

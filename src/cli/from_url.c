@@ -24,6 +24,44 @@ static struct {
 /* Who asks: once for the whole process, as some are asked themselves who that is. */
 static struct b2f_aws aws;
 
+/* What the user says of object stores. */
+static struct b2f_aws_options given;
+
+static int set_no_keys(const struct cli_option *option, void *field,
+		       const char *value)
+{
+	(void)field;
+	return cli_option_set(option, &given.no_keys, value);
+}
+
+static int set_payer(const struct cli_option *option, void *field,
+		     const char *value)
+{
+	(void)field;
+	return cli_option_set(option, &given.request_payer, value);
+}
+
+static int set_sse(const struct cli_option *option, void *field,
+		   const char *value)
+{
+	(void)field;
+	return cli_option_text(option, &given.sse, value);
+}
+
+static int set_kms_key(const struct cli_option *option, void *field,
+		       const char *value)
+{
+	(void)field;
+	return cli_option_text(option, &given.sse_kms_key, value);
+}
+
+static int set_own_key(const struct cli_option *option, void *field,
+		       const char *value)
+{
+	(void)field;
+	return cli_option_text(option, &given.sse_c_key, value);
+}
+
 static int set_cache_dir(const struct cli_option *option, void *field,
 			 const char *value)
 {
@@ -38,7 +76,17 @@ static int set_cache_bytes(const struct cli_option *option, void *field,
 	return cli_option_size(option, &cache.max_bytes, value);
 }
 
+const struct cli_option cli_from_url_server_options[] = {
+	{"no-sign-request", 0, no_argument, set_no_keys, 0, NULL},
+	{"request-payer", 0, no_argument, set_payer, 0, NULL},
+	{"sse", 0, required_argument, set_sse, 0, NULL},
+	{"sse-kms-key", 0, required_argument, set_kms_key, 0, NULL},
+	{"sse-c-key", 0, required_argument, set_own_key, 0, NULL},
+	{0},
+};
+
 const struct cli_option cli_from_url_options[] = {
+	{.shared = cli_from_url_server_options},
 	{"cachedir", 0, required_argument, set_cache_dir, 0, NULL},
 	{"cachedirsize", 0, required_argument, set_cache_bytes, 0, NULL},
 	{0},
@@ -47,12 +95,11 @@ const struct cli_option cli_from_url_options[] = {
 /* The remote of @url, for whom the environment names. */
 int cli_from_url_connect(const char *url, struct b2f_remote **out)
 {
-	const struct b2f_aws_options none = {.region = NULL};
 	char reason[B2F_AWS_REASON];
 	int err = 0;
 
 	if (b2f_remote_is_s3(url) && !aws.region)
-		err = b2f_aws_read(&none, &aws, reason);
+		err = b2f_aws_read(&given, &aws, reason);
 	if (err) {
 		b2f_aws_fini(&aws);
 		cli_message_error("%s: %s", url, reason);
@@ -172,14 +219,13 @@ int cli_from_url_stat(const char *url, struct stat *out)
 	char *file = split_pack(url, &key);
 	struct b2f_remote *remote = NULL;
 	struct b2f_remote_stat st;
+	bool sparse;
 	int err = cli_from_url_connect(file ? file : url, &remote);
 
 	free(file);
 	if (err)
 		return err;
-	err = b2f_remote_look(remote, B2F_INDEX_NAME, &st);
-	if (err)
-		err = b2f_remote_look(remote, "", &st);
+	err = b2f_remote_find(remote, "", &sparse, &st);
 	b2f_remote_free(remote);
 	if (err)
 		return err;

@@ -97,19 +97,15 @@ static int open_frame(struct job *job)
 static int open_object(struct job *job, struct b2f_remote *remote)
 {
 	struct b2f_remote_stat st;
+	bool sparse;
 	int err;
 
 	cli_message_forget();
-	err = b2f_remote_look(remote, B2F_INDEX_NAME, &st);
-	if (!err) {
+	err = b2f_remote_find(remote, "", &sparse, &st);
+	if (!err && sparse) {
 		cli_from_url_attributes(&st, &job->like);
 		return open_frame(job);
 	}
-	if (err == -ENOENT)
-		err = b2f_remote_look(remote, "", &st);
-	/* So a bucket answers. */
-	if (!err && !*st.etag && st.mtime == 0)
-		err = -ENOENT;
 	if (err == -ENOENT) {
 		cli_message_error("%s: there is no such frame or object",
 				  b2f_remote_label(remote));

@@ -69,6 +69,13 @@ int b2f_remote_look(struct b2f_remote *remote, const char *path,
 	return B2F_EUNSUPPORTED;
 }
 
+int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
+		    struct b2f_remote_stat *out)
+{
+	(void)sparse;
+	return b2f_remote_look(remote, path, out);
+}
+
 ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
 			const struct b2f_remote_stat *st, uint64_t off, void *buf,
 			size_t n)

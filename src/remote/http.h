@@ -32,6 +32,7 @@
 #include "base/why.h"
 
 struct b2f_auth;
+struct b2f_extra;
 struct b2f_http;
 struct b2f_http_request;
 
@@ -69,6 +70,8 @@ struct b2f_http_spec {
 	const char *url;
 	/* What signs it, and outlives it; NULL: it is not signed. */
 	struct b2f_auth *auth;
+	/* Headers for it, which outlive it; or NULL. */
+	const struct b2f_extra *extra;
 	/* GET, HEAD: the version that is wanted, by its ETag, or NULL. */
 	const char *etag;
 	/* The same of a server without ETags: seconds since 1970, or 0. */

@@ -9,6 +9,7 @@
 #include "b2frame/version.h"
 #include "base/monotonic.h"
 #include "remote/auth.h"
+#include "remote/extra.h"
 #include "remote/http_priv.h"
 
 /* Bytes that libcurl takes from a socket at a time. */
@@ -38,6 +39,33 @@ static int add_header(struct b2f_http_request *r, const char *fmt, ...)
 	return 0;
 }
 
+/* What @spec does, for headers that not all requests have. */
+static unsigned int kinds_of(const struct b2f_http_spec *spec)
+{
+	unsigned int kinds = B2F_EXTRA_ANY;
+
+	if (spec->ranged || spec->method == B2F_HTTP_HEAD ||
+	    spec->method == B2F_HTTP_PUT)
+		kinds |= B2F_EXTRA_OBJECT;
+	if (spec->method == B2F_HTTP_PUT)
+		kinds |= B2F_EXTRA_NEW;
+	if (spec->copy_from)
+		kinds |= B2F_EXTRA_COPY;
+	return kinds;
+}
+
+static int add_extra(struct b2f_http_request *r)
+{
+	const struct b2f_extra *extra = r->spec.extra;
+	unsigned int kinds = kinds_of(&r->spec);
+	int err = 0;
+
+	for (size_t i = 0; extra && i < extra->n && !err; i++)
+		if (kinds & extra->headers[i].on)
+			err = add_header(r, "%s", extra->headers[i].line);
+	return err;
+}
+
 static int add_headers(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -57,6 +85,8 @@ static int add_headers(struct b2f_http_request *r)
 		err = add_header(r, "x-amz-copy-source: %s", spec->copy_from);
 	if (!err && spec->note)
 		err = add_header(r, B2F_HTTP_NOTE ": %s", spec->note);
+	if (!err)
+		err = add_extra(r);
 	if (err || !spec->auth)
 		return err;
 	/* The chunks have checksums of their own. */

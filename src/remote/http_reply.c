@@ -174,7 +174,6 @@ static int check_version(struct b2f_http_request *r)
 /* Looks at status and headers, as soon as they are there. */
 static int judge(struct b2f_http_request *r)
 {
-	const char *encoding = header_of(r, "Content-Encoding");
 	int err;
 
 	r->judged = true;
@@ -184,10 +183,10 @@ static int judge(struct b2f_http_request *r)
 	take_etag(r);
 	take_mtime(r);
 	take_note(r);
-	if (r->spec.method == B2F_HTTP_GET && encoding &&
-	    strcmp(encoding, "identity") != 0)
-		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
-				   "the server encodes what it sends");
+	/*
+	 * A Content-Encoding is of what is stored, as no other one was asked for:
+	 * ranges, length and ETag are, too.
+	 */
 	if (r->reply.status == 206 && r->spec.ranged)
 		err = take_range(r);
 	else

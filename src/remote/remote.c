@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "b2frame/frame.h"
 #include "remote/fetch.h"
 
 /* On disk, unless the caller says so much; and never less. */
@@ -99,6 +100,9 @@ static int set_up(struct b2f_remote *remote,
 				   "the reverse");
 	if (remote->url.s3)
 		err = b2f_auth_new(options, &remote->auth);
+	if (!err && remote->url.s3)
+		err = b2f_extra_make(options, remote->url.origin,
+				     &remote->extra, why);
 	return err ? err : start_http(remote, options);
 }
 
@@ -143,6 +147,7 @@ void b2f_remote_free(struct b2f_remote *remote)
 	b2f_cachedir_close(remote->cache);
 	b2f_url_fini(&remote->url);
 	b2f_auth_free(remote->auth);
+	b2f_extra_fini(&remote->extra);
 	pthread_mutex_destroy(&remote->probe_lock);
 	free(remote);
 }
@@ -238,6 +243,7 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 	int err = -ENOMEM;
 
 	ask->auth = remote->auth;
+	ask->extra = &remote->extra;
 	if (ask->auth)
 		b2f_auth_renew(ask->auth);
 	ask->url = url;
@@ -299,6 +305,28 @@ int b2f_remote_look(struct b2f_remote *remote, const char *path,
 	int err = b2f_remote_head(remote, path, out, NULL, &why);
 
 	return b2f_remote_report(remote, path, err, &why);
+}
+
+int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
+		    struct b2f_remote_stat *out)
+{
+	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
+	struct b2f_why why = {""}, other = {""};
+	int first = index ? b2f_remote_head(remote, index, out, NULL, &why)
+			  : -ENOMEM;
+	int err = first;
+
+	free(index);
+	*sparse = !first;
+	/* A bucket is no object. */
+	if ((first == -ENOENT || first == -EACCES) &&
+	    (!remote->url.s3 || *remote->url.base || *path))
+		err = b2f_remote_head(remote, path, out, NULL, &other);
+	/* Where all is denied there may be anything. */
+	if (first == -EACCES && err == -ENOENT)
+		err = first;
+	return b2f_remote_report(remote, path, err,
+				 err == first ? &why : &other);
 }
 
 ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,

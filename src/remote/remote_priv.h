@@ -2,7 +2,7 @@
 /*
  * remote_priv.h - a remote, as the files of remote/ see it
  *
- * From below: auth and http (requests), url and s3_* (what to ask, what is answered), note
+ * From below: auth, extra and http (requests), url and s3_* (what to ask, what is answered), note
  * (what a writer puts beside an index), cache_cell and cachedir (a local cache), fetch
  * (ranges of versions), remote and remote_list (a place, single objects, names), put,
  * conditions and copier (writes of objects), window (one open object), chunk_versions
@@ -23,6 +23,7 @@
 
 #include "remote/auth.h"
 #include "remote/cachedir.h"
+#include "remote/extra.h"
 #include "remote/http.h"
 #include "remote/note.h"
 #include "remote/url.h"
@@ -36,6 +37,7 @@ struct b2f_remote {
 	struct b2f_cachedir *cache;
 	/* With it all requests are signed; or NULL. */
 	struct b2f_auth *auth;
+	struct b2f_extra extra;
 	const struct b2f_log *log;
 	unsigned int refresh_ms;
 	/* Bytes that may be on their way before a reader has asked, and that are. */

@@ -101,6 +101,15 @@ static int parse_http(const char *text, const char *scheme,
 	return 0;
 }
 
+/* "/PREFIX" below an endpoint, as it is sent, or nothing. */
+static bool is_prefix(const char *path, size_t n)
+{
+	return n == 0 ||
+	       (*path == '/' &&
+		strspn(path, "abcdefghijklmnopqrstuvwxyz"
+			     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%/") >= n);
+}
+
 /* Where the objects of @bucket are. */
 static int make_origin(const struct b2f_remote_options *options,
 		       const char *bucket, char **out, struct b2f_why *why)
@@ -110,7 +119,7 @@ static int make_origin(const struct b2f_remote_options *options,
 	bool in_path = options->path_style ||
 		       (endpoint && !options->host_style);
 	char *made = NULL;
-	size_t n;
+	size_t n, nhost;
 	int got;
 
 	/* No certificate is for a name with more dots. */
@@ -132,9 +141,12 @@ static int make_origin(const struct b2f_remote_options *options,
 	}
 	host = endpoint + strlen(scheme);
 	n = bare_length(host, strlen(host));
-	if (!is_host(host, n)) {
+	nhost = strcspn(host, "/");
+	nhost = nhost < n ? nhost : n;
+	if (!is_host(host, nhost) || !is_prefix(host + nhost, n - nhost)) {
 		free(made);
-		return refuse(why, "an endpoint is http[s]://HOST[:PORT]");
+		return refuse(why, "an endpoint is "
+				   "http[s]://HOST[:PORT][/PREFIX]");
 	}
 	got = in_path ? asprintf(out, "%s%.*s/%s", scheme, (int)n, host, bucket)
 		      : asprintf(out, "%s%s.%.*s", scheme, bucket, (int)n,

@@ -41,14 +41,42 @@ static int read_place(const struct b2f_aws_options *o, struct b2f_aws *out)
 		       : -ENOMEM;
 }
 
+/* The key is never an argument, which all users see. */
+static int read_key(const char *path, uint8_t out[B2F_REMOTE_SSE_C_SIZE],
+		    char reason[B2F_AWS_REASON])
+{
+	char bytes[B2F_REMOTE_SSE_C_SIZE + 1];
+	FILE *f = fopen(path, "re");
+	int err = f ? 0 : -errno;
+	size_t n = 0;
+
+	if (f) {
+		setvbuf(f, NULL, _IONBF, 0);
+		n = fread(bytes, 1, sizeof(bytes), f);
+		fclose(f);
+	}
+	if (!err && n != B2F_REMOTE_SSE_C_SIZE)
+		err = -EINVAL;
+	if (err)
+		snprintf(reason, B2F_AWS_REASON, "%s: %s", path,
+			 f ? "a key of SSE-C is a file of 32 bytes"
+			   : strerror(-err));
+	else
+		memcpy(out, bytes, B2F_REMOTE_SSE_C_SIZE);
+	explicit_bzero(bytes, sizeof(bytes));
+	return err;
+}
+
 int b2f_aws_read(const struct b2f_aws_options *options, struct b2f_aws *out,
 		 char reason[B2F_AWS_REASON])
 {
 	struct b2f_aws_flow flow;
 	int err;
 
-	*out = (struct b2f_aws){0};
+	*out = (struct b2f_aws){.given = *options};
 	err = b2f_aws_settings_read(options->profile, &out->settings, reason);
+	if (!err && options->sse_c_key)
+		err = read_key(options->sse_c_key, out->sse_c_key, reason);
 	if (err)
 		return err;
 	snprintf(reason, B2F_AWS_REASON, "%s", strerror(ENOMEM));
@@ -86,12 +114,18 @@ void b2f_aws_fill(const struct b2f_aws *aws, struct b2f_remote_options *options)
 	options->renew = renew;
 	options->renew_arg = (void *)(uintptr_t)aws;
 	options->unsigned_why = aws->tried;
+	options->request_payer = aws->given.request_payer;
+	options->sse = aws->given.sse;
+	options->sse_kms_key = aws->given.sse_kms_key;
+	if (aws->given.sse_c_key)
+		options->sse_c_key = aws->sse_c_key;
 }
 
 void b2f_aws_fini(struct b2f_aws *aws)
 {
 	b2f_aws_keys_fini(&aws->keys);
 	b2f_aws_settings_free(aws->settings);
+	explicit_bzero(aws->sse_c_key, sizeof(aws->sse_c_key));
 	free(aws->tried);
 	free(aws->region);
 	free(aws->endpoint);

@@ -29,10 +29,18 @@ struct b2f_aws_options {
 	const char *endpoint;
 	/* Take no keys, whatever is said of them elsewhere. */
 	bool no_keys;
+	/* As struct b2f_remote_options; and a file of 32 bytes, the key of SSE-C. */
+	bool request_payer;
+	const char *sse;
+	const char *sse_kms_key;
+	const char *sse_c_key;
 };
 
 /* NULL: not given, but a region is always.  All malloc'ed. */
 struct b2f_aws {
+	/* What was given, which outlives it; and the key of SSE-C. */
+	struct b2f_aws_options given;
+	uint8_t sse_c_key[B2F_REMOTE_SSE_C_SIZE];
 	char *region;
 	char *endpoint;
 	struct b2f_remote_keys keys;
@@ -48,8 +56,8 @@ struct b2f_aws {
  * b2f_aws_fini().  A file that is not there says nothing.  May ask servers, and run
  * a program.
  *
- * Returns 0; or with @reason set -EINVAL (a key without its secret, or the reverse),
- * -ENOENT (no such profile), -EOPNOTSUPP (the profile gets its keys in another way),
+ * Returns 0; or with @reason set -EINVAL (a key without its secret, or the reverse;
+ * the file is no key), -ENOENT (no such profile), -EOPNOTSUPP (the profile gets its keys in another way),
  * -ENOMEM, an errno of a file that cannot be read, or -EACCES (a source of keys has
  * none now).  No @reason has a key.
  */

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from aws_endpoints import PROOF, Endpoints, iso
 from fake_s3 import FakeS3
 from mounting import data, error_of, main, wait_until
-from remote import RemoteMount, read, save
+from remote import RemoteMount, read, refused, save
 
 SIZE = 200_000
 
@@ -95,6 +95,19 @@ def test_a_program_gives_keys_again_and_again():
             # Nothing of the daemon is open in it.
             fds = pathlib.Path("fds").read_text()
             assert "socket:" not in fds and "fuse" not in fds, fds
+
+
+def test_keys_that_may_only_get_read_what_they_know():
+    save(data(SIZE), "y.b2f", contiguous=True)
+    with FakeS3() as server:
+        fill(server)
+        server.load("y.b2f", "/bucket/y.b2f")
+        server.get_only = True
+        for name in "x.b2frame", "y.b2f":
+            with RemoteMount(f"s3://bucket/{name}"):
+                assert read(f"mnt/{name[0]}") == data(SIZE)
+        line, _ = refused("s3://bucket/none.b2f")
+        assert "denies access" in line, line
 
 
 if __name__ == "__main__":

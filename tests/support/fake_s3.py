@@ -88,16 +88,18 @@ class S3Handler(Handler):
                 self.headers["x-amz-security-token"])
 
     def key(self):
-        return unquote(urlsplit(self.path).path)
+        return unquote(urlsplit(self.path).path.removeprefix(self.owner.prefix))
 
     def do_GET(self):
         query = parse_qs(urlsplit(self.path).query)
         if "list-type" in query:
+            if self.owner.get_only:
+                return self.answer(403)
             return self.list({k: v[0] for k, v in query.items()})
         with self.owner.lock:
             found = self.owner.objects.get(self.key())
         if not found:
-            return self.answer(404)
+            return self.answer(403 if self.owner.get_only else 404)
         wanted = self.headers["If-Match"]
         if wanted and wanted != found.etag:
             return self.answer(412)
@@ -112,6 +114,8 @@ class S3Handler(Handler):
         size, status = len(found.body), 200
         first, end = 0, size
         headers = {**({"ETag": found.etag} if found.etag else {}),
+                   **({"Content-Encoding": self.owner.encoding}
+                      if self.owner.encoding else {}),
                    "Last-Modified": formatdate(found.time, usegmt=True),
                    **found.notes}
         wanted = self.headers["Range"]
@@ -214,6 +218,11 @@ class FakeS3(Server):
         self.no_notes = False
         self.bare_etags = False
         self.plain_deletes = False
+        # Nobody may list, or learn that there is no object.
+        self.get_only = False
+        # Of the paths of all requests; and what is told of all that is stored.
+        self.prefix = ""
+        self.encoding = None
         # What happens once, when a path with that text is meant.
         self.after_delete = self.back_after_get = self.gone_at_put = None
         self.new_object = self.old = ""

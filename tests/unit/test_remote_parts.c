@@ -31,6 +31,8 @@ Test(remote_parts, url_of_an_object_has_its_key_encoded)
 		.endpoint = "http://127.0.0.1:7070/"};
 	const struct b2f_remote_options host = {
 		.endpoint = "https://x.org", .host_style = true};
+	const struct b2f_remote_options below = {
+		.endpoint = "http://127.0.0.1:7070/a/b%20c/"};
 	const struct b2f_remote_options west = {.region = "eu-west-1"};
 	const struct b2f_remote_options path = {.path_style = true};
 
@@ -40,6 +42,8 @@ Test(remote_parts, url_of_an_object_has_its_key_encoded)
 		  "http://127.0.0.1:7070/bucket/%C3%A4~");
 	check_url(&local, "s3://bucket//", "",
 		  "http://127.0.0.1:7070/bucket/");
+	check_url(&below, "s3://bucket/a", "b c",
+		  "http://127.0.0.1:7070/a/b%20c/bucket/a/b%20c");
 	check_url(&host, "s3://bucket/a/", "b", "https://bucket.x.org/a/b");
 	check_url(&west, "s3://bucket/a", "",
 		  "https://bucket.s3.eu-west-1.amazonaws.com/a");
@@ -85,7 +89,8 @@ Test(remote_parts, endpoint_that_makes_no_sense_is_refused)
 {
 	static const char *const bad[] = {"x.org", "s3://x", "http://",
 					  "http://a b", "http://u:p@x",
-					  "http://x/\r\n"};
+					  "http://x/\r\n", "http://x/a b",
+					  "http://x/?a", "http://x#a"};
 	struct b2f_remote_options options = {.log = NULL};
 	struct b2f_url url;
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* extra.c - headers that a bucket may want: who pays, how it is encrypted */
+#include "remote/extra.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef B2F_HAVE_CRYPTO
+#include <openssl/evp.h>
+#endif
+
+#define SSE   "x-amz-server-side-encryption"
+#define SSE_C "server-side-encryption-customer-"
+
+static int add(struct b2f_extra *extra, enum b2f_extra_on on, const char *name,
+	       const char *value, struct b2f_why *why)
+{
+	char **line = &extra->headers[extra->n].line;
+
+	for (const char *c = value; *c; c++)
+		if (!isgraph((unsigned char)*c))
+			return b2f_why_set(why, -EINVAL,
+					   "%s has no such value", name);
+	if (asprintf(line, "%s: %s", name, value) < 0) {
+		*line = NULL;
+		return -ENOMEM;
+	}
+	extra->headers[extra->n++].on = on;
+	return 0;
+}
+
+#ifdef B2F_HAVE_CRYPTO
+
+/* A key may go there: nobody else reads along. */
+static bool is_private(const char *origin)
+{
+	const char *host = strstr(origin, "://") + 3;
+	size_t n = strcspn(host, "/:");
+
+	if (strncmp(origin, "https:", 6) == 0 || strncmp(host, "[::1]", 5) == 0)
+		return true;
+	if (strncmp(host, "127.", 4) == 0)
+		return strspn(host, "0123456789.") == n;
+	return n == 9 && strncmp(host, "localhost", n) == 0;
+}
+
+/* The same three headers for an object, and for the one that it is a copy of. */
+static int add_key(struct b2f_extra *extra, const char *key, const char *sum,
+		   struct b2f_why *why)
+{
+	static const struct {
+		const char *name;
+		enum b2f_extra_on on;
+	} of[] = {{"x-amz-" SSE_C, B2F_EXTRA_OBJECT},
+		  {"x-amz-copy-source-" SSE_C, B2F_EXTRA_COPY}};
+	const char *const parts[][2] = {
+		{"algorithm", "AES256"}, {"key", key}, {"key-MD5", sum}};
+	char name[80];
+	int err = 0;
+
+	for (size_t i = 0; i < 6 && !err; i++) {
+		snprintf(name, sizeof(name), "%s%s", of[i / 3].name,
+			 parts[i % 3][0]);
+		err = add(extra, of[i / 3].on, name, parts[i % 3][1], why);
+	}
+	return err;
+}
+
+static int add_customer(const struct b2f_remote_options *o, const char *origin,
+			struct b2f_extra *out, struct b2f_why *why)
+{
+	unsigned char sum[EVP_MAX_MD_SIZE], key64[48], sum64[32];
+	unsigned int n = 0;
+	int err;
+
+	if (!is_private(origin))
+		return b2f_why_set(why, -EINVAL,
+				   "a key for encryption goes to https alone");
+	if (!EVP_Digest(o->sse_c_key, B2F_REMOTE_SSE_C_SIZE, sum, &n, EVP_md5(),
+			NULL))
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "SSE-C needs MD5, which this system refuses");
+	EVP_EncodeBlock(key64, o->sse_c_key, B2F_REMOTE_SSE_C_SIZE);
+	EVP_EncodeBlock(sum64, sum, (int)n);
+	err = add_key(out, (const char *)key64, (const char *)sum64, why);
+	explicit_bzero(key64, sizeof(key64));
+	return err;
+}
+
+#else
+
+static int add_customer(const struct b2f_remote_options *o, const char *origin,
+			struct b2f_extra *out, struct b2f_why *why)
+{
+	(void)o;
+	(void)origin;
+	(void)out;
+	return b2f_why_set(why, B2F_EUNSUPPORTED,
+			   "SSE-C needs libcrypto, which this program was built "
+			   "without");
+}
+
+#endif
+
+int b2f_extra_make(const struct b2f_remote_options *o, const char *origin,
+		   struct b2f_extra *out, struct b2f_why *why)
+{
+	int err = 0;
+
+	*out = (struct b2f_extra){.n = 0};
+	if (o->sse_c_key && (o->sse || o->sse_kms_key))
+		return b2f_why_set(why, -EINVAL,
+				   "either a key of ours encrypts, or one of the "
+				   "server's");
+	if (o->request_payer)
+		err = add(out, B2F_EXTRA_ANY, "x-amz-request-payer",
+			  "requester", why);
+	if (!err && (o->sse || o->sse_kms_key))
+		err = add(out, B2F_EXTRA_NEW, SSE, o->sse ? o->sse : "aws:kms",
+			  why);
+	if (!err && o->sse_kms_key)
+		err = add(out, B2F_EXTRA_NEW, SSE "-aws-kms-key-id",
+			  o->sse_kms_key, why);
+	if (!err && o->sse_c_key)
+		err = add_customer(o, origin, out, why);
+	return err;
+}
+
+void b2f_extra_fini(struct b2f_extra *extra)
+{
+	for (size_t i = 0; i < extra->n; i++) {
+		char *line = extra->headers[i].line;
+
+		explicit_bzero(line, strlen(line));
+		free(line);
+	}
+	*extra = (struct b2f_extra){.n = 0};
+}

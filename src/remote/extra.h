@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * extra.h - headers that a bucket may want: who pays, how it is encrypted
+ *
+ *   who pays                   all requests
+ *   the user's key (SSE-C)     what reads an object, or writes one, or a part of one
+ *   the server's key (SSE)     what makes an object
+ *
+ * Layer: remote.  May include: base/.  Threads: constant once made.
+ */
+#ifndef B2F_REMOTE_EXTRA_H
+#define B2F_REMOTE_EXTRA_H
+
+#include <stddef.h>
+
+#include "b2frame/remote.h"
+#include "base/attr.h"
+#include "base/why.h"
+
+/* What a request does. */
+enum b2f_extra_on {
+	B2F_EXTRA_ANY = 1,
+	/* It reads an object, or writes one or a part of it. */
+	B2F_EXTRA_OBJECT = 2,
+	/* It makes an object. */
+	B2F_EXTRA_NEW = 4,
+	/* It makes it of another one. */
+	B2F_EXTRA_COPY = 8,
+};
+
+#define B2F_EXTRA_MAX 9
+
+struct b2f_extra {
+	/* "Name: value", malloc'ed; those of SSE-C are secret. */
+	struct {
+		char *line;
+		enum b2f_extra_on on;
+	} headers[B2F_EXTRA_MAX];
+	size_t n;
+};
+
+/*
+ * Makes the headers that @options ask for, for the server at @origin.  Returns 0,
+ * -EINVAL with @why (a value makes no sense, or a key would go over plain HTTP to
+ * another host), B2F_EUNSUPPORTED (SSE-C without libcrypto) or -ENOMEM.  End with
+ * b2f_extra_fini(), also after an error.
+ */
+B2F_MUST_CHECK
+int b2f_extra_make(const struct b2f_remote_options *options, const char *origin,
+		   struct b2f_extra *out, struct b2f_why *why);
+
+/* Nothing secret stays in memory. */
+void b2f_extra_fini(struct b2f_extra *extra);
+
+#endif
