@@ -23,6 +23,9 @@
 
 #define FS_FACTS_PREFIX "user.blosc2."
 
+/* What the root of a mount says of the mount begins with it. */
+#define FS_FACTS_OWN "user.bloscfs."
+
 /*
  * Where nothing but facts can be read: returns 0 if the attribute @name may be
  * one, -ENODATA, or -EOPNOTSUPP (no name that a user may give).  So of all names

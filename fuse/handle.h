@@ -32,6 +32,7 @@ struct fs_handle;
 struct fs_listing;
 struct fs_open_frame;
 struct fs_pack_node;
+struct fs_remote_names;
 struct fs_remote_node;
 
 /*
@@ -98,8 +99,9 @@ struct fs_handle {
 	_Atomic uint64_t ndropped;
 	/* Of an array that was opened with O_TRUNC (anew.h); else NULL. */
 	struct fs_anew *anew;
-	/* NULL: no directory. */
+	/* Of a directory: the names in it, in the tree or in a bucket. */
 	struct fs_listing *listing;
+	struct fs_remote_names *names;
 	/* Of a file of the tree that is no frame; otherwise -1. */
 	int fd;
 	/* How many bytes there are, of what has neither @file nor @fd. */

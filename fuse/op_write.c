@@ -338,19 +338,3 @@ void fs_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		err = sync_data(fs_of(req), handle, datasync);
 	fs_reply_change_error(req, err);
 }
-
-void fs_op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
-		    struct fuse_file_info *fi)
-{
-	int fd = openat(fs_handle_of(fi)->pin.fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = 0;
-
-	(void)ino;
-	if (fd < 0 || (datasync ? fdatasync(fd) : fsync(fd)))
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	/* Some filesystems have no fsync for directories, nor need for it. */
-	fs_reply_change_error(req, err == -EINVAL ? 0 : err);
-}

@@ -6,11 +6,9 @@
  * locks (the kernel has them of its own), and in a read-only mount flush and
  * fsync.
  * The kernel refuses changes of a read-only mount itself; as root can take that
- * flag away with a remount, op_open, op_setattr, op_xattr and entry.c do so
- * too.
+ * flag away with a remount, all that changes something asks that, too.
  */
 #include "ops.h"
-#include "route.h"
 
 static const struct fuse_lowlevel_ops all = {
 	.lookup = fs_op_lookup,
@@ -51,7 +49,6 @@ struct fuse_lowlevel_ops fs_ops_table(bool read_write)
 {
 	struct fuse_lowlevel_ops ops = all;
 
-	fs_route_add(&ops);
 	if (!read_write) {
 		ops.flush = NULL;
 		ops.fsync = NULL;

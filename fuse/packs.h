@@ -6,7 +6,7 @@
  * its own name.  What is in it has no files below, so it is none of the tree's
  * (tree.h): the nodes of a pack are an array that lives as long as the kernel
  * knows one of them, and their numbers have a bit that no address of a tree
- * node has.  route.c tells the two apart.
+ * node has.  fs_volume_of() tells the two apart.
  *
  * A pack is one version of the file.  If that is replaced or changed, the next
  * lookup of its name makes another pack, with other nodes.  Of a file that was

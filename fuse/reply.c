@@ -4,6 +4,7 @@
 
 #include "b2frame/error.h"
 #include "reply.h"
+#include "volume.h"
 
 void fs_reply_error(fuse_req_t req, int err)
 {
@@ -71,14 +72,16 @@ void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 		fuse_reply_buf(req, value, size);
 }
 
-void fs_reply_entry(fuse_req_t req, struct fs_node *node,
+void fs_reply_entry(fuse_req_t req, int err,
 		    const struct fuse_entry_param *answer)
 {
 	struct fs *fs = fs_of(req);
 
+	if (err)
+		fs_reply_error(req, err);
 	/* The kernel does not count an answer that did not arrive. */
-	if (fuse_reply_entry(req, answer) < 0)
-		fs_tree_forget(fs->tree, node, 1);
+	else if (fuse_reply_entry(req, answer) < 0)
+		fs_volume_of(fs, answer->ino)->forget(fs, answer->ino, 1);
 }
 
 void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,

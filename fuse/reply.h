@@ -39,10 +39,10 @@ void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 		    size_t room);
 
 /*
- * Answers @req with @answer for @node.  If the answer does not arrive, gives
+ * Answers @req with @answer, or with an error.  If the answer does not arrive, gives
  * back the kernel's reference.
  */
-void fs_reply_entry(fuse_req_t req, struct fs_node *node,
+void fs_reply_entry(fuse_req_t req, int err,
 		    const struct fuse_entry_param *answer);
 
 /* Sets in @fi the answer to the open that made @handle. */

@@ -15,7 +15,6 @@
 
 #include "fuse_api.h"
 #include "notify.h"
-#include "op_remote.h"
 #include "ops.h"
 #include "session.h"
 
@@ -91,7 +90,9 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	 * directory, and with more only if a program looks at them.  Of a
 	 * remote frame they cost a request each.
 	 */
-	if (!fs->remote)
+	if (fs->remote)
+		off |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
+	else
 		on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
 	/* A kernel that collects writes goes by sizes of its own. */
@@ -164,9 +165,7 @@ static int make_list(const struct fs *fs, char **out)
 
 static int new_session(struct fs *fs)
 {
-	struct fuse_lowlevel_ops ops = fs->remote
-					       ? fs_op_remote_table(fs->read_write)
-					       : fs_ops_table(fs->read_write);
+	struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *list = NULL;
 	int err;

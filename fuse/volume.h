@@ -2,24 +2,112 @@
 /*
  * volume.h - what knows the names and attributes of files: the tree, a pack, a bucket
  *
- * A mount has one bucket, or a tree in which any file may be a pack.  What a request
- * is about tells the number of the inode.
+ * A mount has one bucket, or a tree in which any file may be a pack.  What a request is
+ * about tells the number of the inode.  ops.c and op_*.c answer all requests; a volume
+ * finds, makes and changes what they are about.
  *
- * Layer: fuse.  Threads: any.
+ * The kernel's inode numbers stand for nodes here, and an answer to a lookup or to
+ * what makes a name has one reference for the kernel.  All functions return 0 or an
+ * errno, which may also be an error of the library.
+ *
+ * Layer: fuse.  Threads: any; all functions but @forget may block on I/O.
  */
 #ifndef B2F_FUSE_VOLUME_H
 #define B2F_FUSE_VOLUME_H
 
-#include "fs.h"
+#include <limits.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
 
+#include "fs.h"
+#include "fuse_api.h"
+
+struct fs_answer;
+
+/* A change of an extended attribute. */
+struct fs_xattr_change {
+	const char *name;
+	/* NULL: remove it. */
+	const char *value;
+	size_t size;
+	int flags;
+};
+
+typedef int fs_frame_fn(void *arg, struct b2f_frame *frame);
+
+/* What may be NULL says so, and what it means then. */
 struct fs_volume_ops {
-	/*
-	 * Opens the file @ino, or its view.  Close *@out with fs_handle_close().
-	 * Returns 0 or an errno.
-	 */
+	/* What is shown as @name in @dir.  -ENOENT, -ENOTDIR. */
+	int (*lookup)(struct fs *fs, fuse_ino_t dir, const char *name,
+		      struct fuse_entry_param *out);
+	/* The kernel gives back @n references. */
+	void (*forget)(struct fs *fs, fuse_ino_t ino, uint64_t n);
+	int (*stat)(struct fs *fs, fuse_ino_t ino, struct stat *out);
+	int (*statfs)(struct fs *fs, fuse_ino_t ino, struct statvfs *out);
+	/* NULL: there are no symbolic links. */
+	int (*readlink)(struct fs *fs, fuse_ino_t ino,
+			char target[PATH_MAX + 1]);
+
+	/* Opens a file, or its view.  Close *@out with fs_handle_close(). */
 	int (*open)(struct fs *fs, fuse_ino_t ino,
 		    const struct fs_open_how *how, struct fs_handle **out);
+	/* The same with a directory.  NULL: it never changes, and needs no handle. */
+	int (*opendir)(struct fs *fs, fuse_ino_t ino,
+		       const struct fs_open_how *how, struct fs_handle **out);
+	/* Puts the names from position @off on, until @answer is full. */
+	int (*list)(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
+		    off_t off, struct fs_answer *answer);
+	/* Makes the names in a directory durable.  NULL: they are. */
+	int (*sync_dir)(const struct fs_handle *handle, bool datasync);
+
+	/*
+	 * Opens the frame @ino, as it is stored, and returns what @fn returns for it.
+	 * -ENODATA: it is none.
+	 */
+	int (*with_frame)(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
+			  void *arg);
+	/* The attribute of table_rows.h of @frame, which is @ino.  NULL: none. */
+	int (*get_rows)(struct fs *fs, fuse_ino_t ino,
+			const struct b2f_frame *frame, char **out,
+			size_t *size);
+	/*
+	 * An attribute that is stored with the file, -ENODATA, and the names of all
+	 * that are, each with a 0 behind it.  NULL: there are none.
+	 */
+	int (*get_stored)(struct fs *fs, fuse_ino_t ino, const char *name,
+			  char **out, size_t *size);
+	int (*list_stored)(struct fs *fs, fuse_ino_t ino, FILE *f);
+
+	/*
+	 * Changes, of which a volume that is only read has none.  What of them is NULL
+	 * in another one is -EPERM, and of attributes -EOPNOTSUPP.
+	 */
+	bool is_writable;
+	int (*set_xattr)(struct fs *fs, fuse_ino_t ino,
+			 const struct fs_xattr_change *change);
+	/* @handle: by that one, or NULL. */
+	int (*setattr)(fuse_req_t req, fuse_ino_t ino, const struct stat *attr,
+		       int to_set, struct fs_handle *handle);
+	int (*create)(fuse_req_t req, fuse_ino_t dir, const char *name,
+		      mode_t mode, const struct fs_open_how *how,
+		      struct fuse_entry_param *out, struct fs_handle **handle);
+	int (*mknod)(fuse_req_t req, fuse_ino_t dir, const char *name,
+		     mode_t mode, dev_t rdev, struct fuse_entry_param *out);
+	int (*mkdir)(fuse_req_t req, fuse_ino_t dir, const char *name,
+		     mode_t mode, struct fuse_entry_param *out);
+	int (*symlink)(fuse_req_t req, const char *target, fuse_ino_t dir,
+		       const char *name, struct fuse_entry_param *out);
+	int (*link)(fuse_req_t req, fuse_ino_t ino, fuse_ino_t dir,
+		    const char *name, struct fuse_entry_param *out);
+	int (*unlink)(fuse_req_t req, fuse_ino_t dir, const char *name);
+	int (*rmdir)(fuse_req_t req, fuse_ino_t dir, const char *name);
+	int (*rename)(fuse_req_t req, fuse_ino_t dir, const char *name,
+		      fuse_ino_t new_dir, const char *new_name,
+		      unsigned int flags);
 };
+
+extern const struct fs_volume_ops fs_volume_tree, fs_volume_pack,
+	fs_volume_bucket;
 
 /* The volume of the node that the kernel calls @ino. */
 const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino);

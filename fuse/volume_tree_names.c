@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * op_namespace.c - names that come and go: create, mkdir, link, unlink ...
+ * volume_tree_names.c - names that come and go: create, mkdir, link, unlink ...
  *
  * A new file becomes a frame; all else is as on the backing filesystem.
  * The kernel has checked permissions, and has applied the caller's umask.
@@ -21,11 +21,11 @@
 #include "links.h"
 #include "lookup.h"
 #include "maker.h"
-#include "ops.h"
+#include "packs.h"
 #include "preset.h"
-#include "reply.h"
 #include "setattr.h"
 #include "tree_handle.h"
+#include "volume_tree.h"
 
 /* Is @name still what was @made? */
 static bool is_made(int dirfd, const char *name, const struct stat *made)
@@ -36,20 +36,17 @@ static bool is_made(int dirfd, const char *name, const struct stat *made)
 	       st.st_dev == made->st_dev && st.st_ino == made->st_ino;
 }
 
-/* Looks up the new @entry, and answers with it. */
-static int reply_new(fuse_req_t req, const struct fs_entry *entry)
+/* Looks up the new @entry. */
+static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
 {
-	struct fuse_entry_param answer;
 	struct fs_found found;
 	struct fs_node *node;
 	int err = fs_lookup_find(entry, &found);
 
 	if (err)
 		return err;
-	err = fs_lookup_node(entry, &found, &answer, &node);
+	err = fs_lookup_node(entry, &found, out, &node);
 	fs_probe_close(&found.probe);
-	if (!err)
-		fs_reply_entry(req, node, &answer);
 	return err;
 }
 
@@ -77,9 +74,10 @@ static int inherit(const struct fs_entry *entry,
 	return fs_preset_inherit(entry->pin.fd, entry->name);
 }
 
-/* Makes a file that is no frame, and answers. */
-static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
-		       const struct fs_maker_what *what)
+/* Makes a file that is no frame. */
+static int make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      const struct fs_maker_what *what,
+		      struct fuse_entry_param *out)
 {
 	struct fs_entry entry = {0};
 	struct stat made;
@@ -92,35 +90,34 @@ static void make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
 	else if (!err) {
 		err = inherit(&entry, what);
 		if (!err)
-			err = reply_new(req, &entry);
+			err = find_new(&entry, out);
 		/* Another program may have moved it away. */
 		if (err && is_made(entry.pin.fd, name, &made))
 			unlinkat(entry.pin.fd, name,
 				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
 	}
 	fs_entry_leave(&entry);
-	if (err)
-		fs_reply_error(req, err);
+	return err;
 }
 
-void fs_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
-		 mode_t mode)
+int fs_volume_tree_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
+			 mode_t mode, struct fuse_entry_param *out)
 {
 	const struct fs_maker_what what = {.mode = S_IFDIR | mode};
 
-	make_other(req, parent, name, &what);
+	return make_other(req, parent, name, &what, out);
 }
 
-void fs_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
-		   const char *name)
+int fs_volume_tree_symlink(fuse_req_t req, const char *target,
+			   fuse_ino_t parent, const char *name,
+			   struct fuse_entry_param *out)
 {
 	const struct fs_maker_what what = {.target = target};
 
 	/* A symbolic link to a home would be taken for a name of a frame. */
-	if (b2f_home_is_target(target))
-		fs_reply_error(req, -EPERM);
-	else
-		make_other(req, parent, name, &what);
+	return b2f_home_is_target(target)
+		       ? -EPERM
+		       : make_other(req, parent, name, &what, out);
 }
 
 /* Makes @entry a hard link to @node, which is no frame. */
@@ -155,12 +152,11 @@ static int link_frame(fuse_req_t req, const struct fs_entry *entry,
 	return err;
 }
 
-void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
-		const char *new_name)
+int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
+			const char *new_name, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *node = fs_node_of(fs, ino), *linked;
-	struct fuse_entry_param answer;
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
@@ -174,13 +170,10 @@ void fs_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 			      ? link_frame(req, &entry, node)
 			      : link_other(&entry, node);
 	if (!err)
-		err = fs_lookup_answer(&entry, &answer, &linked);
+		err = fs_lookup_answer(&entry, out, &linked);
 	fs_grow_unlock_names(fs);
 	fs_entry_leave(&entry);
-	if (err)
-		fs_reply_error(req, err);
-	else
-		fs_reply_entry(req, linked, &answer);
+	return err;
 }
 
 /*
@@ -366,8 +359,8 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_probe_close(&found.probe);
 }
 
-void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
-		 mode_t mode, dev_t rdev)
+int fs_volume_tree_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+			 mode_t mode, dev_t rdev, struct fuse_entry_param *out)
 {
 	const struct fs_maker_what special = {.mode = mode, .rdev = rdev};
 	struct fs *fs = fs_of(req);
@@ -375,10 +368,8 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fresh fresh = {0};
 	int err;
 
-	if (!S_ISREG(mode)) {
-		make_other(req, parent, name, &special);
-		return;
-	}
+	if (!S_ISREG(mode))
+		return make_other(req, parent, name, &special, out);
 	err = fs_entry_enter_to_change(fs, parent, name, &entry);
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
@@ -390,10 +381,8 @@ void fs_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 	fs_tree_unpin(fs->tree, &fresh.pin);
 	fs_entry_leave(&entry);
-	if (err)
-		fs_reply_error(req, err);
-	else
-		fs_reply_entry(req, fresh.node, &fresh.answer);
+	*out = fresh.answer;
+	return err;
 }
 
 /* Opens the frame before it may become unreadable for us. */
@@ -420,14 +409,13 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
-		  mode_t mode, struct fuse_file_info *fi)
+int fs_volume_tree_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+			  mode_t mode, const struct fs_open_how *how,
+			  struct fuse_entry_param *out,
+			  struct fs_handle **handle)
 {
-	const struct fs_open_how how = {.flags = fi->flags,
-					.uid = fuse_req_ctx(req)->uid};
 	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
-	struct fs_handle *handle;
 	struct fresh fresh = {0};
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
@@ -437,25 +425,18 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	 * Another program was faster: on ESTALE the kernel looks it up and
 	 * opens it.
 	 */
-	if (err == -EEXIST && !(fi->flags & O_EXCL) &&
+	if (err == -EEXIST && !(how->flags & O_EXCL) &&
 	    fs_lookup_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
-		err = open_frame(&entry, mode, &fresh, &how, &handle);
+		err = open_frame(&entry, mode, &fresh, how, handle);
 		if (err)
 			undo_frame(&entry, &fresh);
 	}
 	fs_tree_unpin(fs->tree, &fresh.pin);
 	fs_entry_leave(&entry);
-	if (err) {
-		fs_reply_error(req, err);
-		return;
-	}
-	fs_reply_opened(fs, handle, fi);
-	if (fuse_reply_create(req, &fresh.answer, fi) < 0) {
-		fs_handle_close(fs, handle);
-		fs_tree_forget(fs->tree, fresh.node, 1);
-	}
+	*out = fresh.answer;
+	return err;
 }
 
 static int delete_found(const struct fs_entry *entry,
@@ -473,7 +454,7 @@ static int delete_found(const struct fs_entry *entry,
 	return err;
 }
 
-void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
@@ -493,15 +474,44 @@ void fs_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	fs_grow_unlock_names(fs);
 	fs_entry_leave(&entry);
-	fs_reply_error(req, err);
+	return err;
 }
 
-void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+bool fs_volume_tree_may_be_pack(struct fs *fs, fuse_ino_t dir,
+				const char *name)
 {
+	return b2f_pack_is_name(name) &&
+	       fs_node_of(fs, dir)->kind != FS_KIND_SINGLE;
+}
+
+int fs_volume_tree_look_inside(struct fs *fs, fuse_ino_t dir, const char *name)
+{
+	struct fs_pin pin = {0};
+	bool empty = false;
+	int is;
+
+	if (!fs_volume_tree_may_be_pack(fs, dir, name))
+		return 0;
+	is = fs_tree_pin(fs->tree, fs_node_of(fs, dir), &pin);
+	if (!is)
+		is = fs_packs_look_inside(fs, pin.node, pin.fd, name, &empty);
+	fs_tree_unpin(fs->tree, &pin);
+	return is > 0 && !empty ? -ENOTEMPTY : is;
+}
+
+int fs_volume_tree_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fs *fs = fs_of(req);
+	int is = fs_volume_tree_look_inside(fs, parent, name), err;
 	struct fs_entry entry = {0};
 	struct fs_found found;
-	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
 
+	/* A pack is a file below.  As a directory it goes only if it is empty. */
+	if (is < 0)
+		return is;
+	if (is)
+		return fs_volume_tree_unlink(req, parent, name);
+	err = fs_entry_enter_to_change(fs, parent, name, &entry);
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
 	if (!err) {
@@ -513,5 +523,5 @@ void fs_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fs_probe_close(&found.probe);
 	}
 	fs_entry_leave(&entry);
-	fs_reply_error(req, err);
+	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * op_rename.c - rename, also over a file that is there
+ * volume_tree_rename.c - rename, also over a file that is there
  *
  * OLD becomes NEW.  On the backing filesystem that is one rename(2) to the name
  * that is shown as NEW (backing_name.h); frames keep their suffix.  The file that is
@@ -19,10 +19,9 @@
 #include "b2frame/home.h"
 #include "links.h"
 #include "lookup.h"
-#include "ops.h"
 #include "renaming.h"
-#include "reply.h"
 #include "setattr.h"
+#include "volume_tree.h"
 
 /* Pins the node of @side, so that it can change its name. */
 static void hold(struct fs *fs, struct fs_side *side)
@@ -203,15 +202,21 @@ static int enter_both(struct fs_renaming *r, fuse_ino_t parent,
 	return err;
 }
 
-void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-		  fuse_ino_t new_parent, const char *new_name,
-		  unsigned int flags)
+int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+			  fuse_ino_t new_parent, const char *new_name,
+			  unsigned int flags)
 {
 	struct fs_renaming r = {.fs = fs_of(req)};
 	int err = 0;
 
 	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE))
 		err = -EINVAL;
+	/* What is in a directory is not replaced; two can change places. */
+	if (!(flags & RENAME_EXCHANGE)) {
+		int is = fs_volume_tree_look_inside(r.fs, new_parent, new_name);
+
+		err = is < 0 ? is : err;
+	}
 	if (!err)
 		err = enter_both(&r, parent, name, new_parent, new_name);
 	fs_grow_lock_names(r.fs);
@@ -234,5 +239,5 @@ void fs_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	fs_tree_unpin(r.fs->tree, &r.to.pin);
 	fs_entry_leave(&r.from.entry);
 	fs_entry_leave(&r.to.entry);
-	fs_reply_error(req, err);
+	return err;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* op_setattr.c - chmod, chown, truncate, utimens */
+/* volume_tree_setattr.c - chmod, chown, truncate, utimens */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "anew.h"
 #include "getattr.h"
-#include "ops.h"
 #include "probe.h"
-#include "reply.h"
 #include "resize.h"
 #include "setattr.h"
 #include "view.h"
+#include "volume_tree.h"
 
 static struct timespec time_of(const struct timespec *given, bool is_set,
 			       bool is_now)
@@ -60,13 +59,6 @@ static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 	return 0;
 }
 
-static int resize(struct fs *fs, struct fs_node *node, int path_fd,
-		  uint64_t size, struct fuse_file_info *fi)
-{
-	return fi ? fs_resize_handle(fs, fs_handle_of(fi), size)
-		  : fs_resize_node(fs, node, path_fd, size);
-}
-
 /* The mode of a frame that cannot be written to keeps w, which is not shown. */
 static void keep_write_bits(struct fs *fs, const struct fs_node *node, int fd,
 			    struct fs_setattr *meta)
@@ -94,17 +86,29 @@ static int set(struct fs *fs, struct fs_node *node, int fd,
 	return fs_setattr_file(fs, fd, meta);
 }
 
-void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
-		   int to_set, struct fuse_file_info *fi)
+/* @shown: @node, which @fd is a descriptor of, or its view. */
+static int resize(struct fs *fs, struct fs_node *shown, struct fs_node *node,
+		  int fd, uint64_t size, struct fs_handle *handle)
+{
+	if (handle && handle->anew)
+		return fs_anew_resize(fs, handle, size);
+	if (shown != node)
+		return fs_resize_view(fs, shown, size);
+	return handle ? fs_resize_handle(fs, handle, size)
+		      : fs_resize_node(fs, node, fd, size);
+}
+
+int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
+			   const struct stat *attr, int to_set,
+			   struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *shown = fs_node_of(fs, ino);
 	struct fs_node *node = NULL;
 	struct fs_setattr meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};
-	struct stat st;
 	bool is_plain;
-	int err = fs->read_write ? check_owner(&fs->options, &meta) : -EROFS;
+	int err = check_owner(&fs->options, &meta);
 
 	meta.req = req;
 	meta.by_user = fuse_req_ctx(req)->uid != 0;
@@ -118,24 +122,14 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
 		fs_seen_begin(fs, node, pin.fd);
-	if (!err && (to_set & FUSE_SET_ATTR_SIZE) && fi &&
-	    fs_handle_of(fi)->anew)
-		err = fs_anew_resize(fs, fs_handle_of(fi),
-				     (uint64_t)attr->st_size);
-	else if (!err && (to_set & FUSE_SET_ATTR_SIZE) && shown != node)
-		err = fs_resize_view(fs, shown, (uint64_t)attr->st_size);
-	else if (!err && (to_set & FUSE_SET_ATTR_SIZE))
-		err = resize(fs, node, pin.fd, (uint64_t)attr->st_size, fi);
+	if (!err && (to_set & FUSE_SET_ATTR_SIZE))
+		err = resize(fs, shown, node, pin.fd, (uint64_t)attr->st_size,
+			     handle);
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	if (is_plain)
 		fs_seen_end(fs, node, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
 	fs_tree_forget(fs->tree, node, 1);
-	if (!err)
-		err = fs_getattr(fs, shown, &st);
-	if (err)
-		fs_reply_error(req, err);
-	else
-		fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
+	return err;
 }

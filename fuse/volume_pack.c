@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* volume_pack.c - what is in packs (packs.h), which are only read */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "answer.h"
+#include "pack_handle.h"
+#include "packs.h"
+#include "table_rows.h"
+#include "volume.h"
+
+static const struct b2f_pack_entry *entry_of(const struct fs_pack_node *node)
+{
+	return b2f_pack_entry(node->pack->pack, fs_pack_node_entry(node));
+}
+
+static int do_lookup(struct fs *fs, fuse_ino_t ino, const char *name,
+		     struct fuse_entry_param *out)
+{
+	struct fs_pack_node *dir = fs_packs_node(fs, ino);
+	int err = fs_packs_use(fs, dir->pack);
+
+	if (err)
+		return err;
+	err = fs_packs_lookup(fs, dir, name, out);
+	fs_packs_unuse(fs, dir->pack);
+	return err;
+}
+
+static void do_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
+{
+	fs_packs_forget(fs, fs_packs_node(fs, ino), n);
+}
+
+static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
+{
+	struct fs_pack_node *node = fs_packs_node(fs, ino);
+	int err = fs_packs_use(fs, node->pack);
+
+	if (err)
+		return err;
+	err = fs_pack_node_getattr(fs, node, out);
+	fs_packs_unuse(fs, node->pack);
+	return err;
+}
+
+/* All packs are on the filesystem that is mounted, or on one below. */
+static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
+{
+	(void)ino;
+	return fs_volume_tree.statfs(fs, FUSE_ROOT_ID, out);
+}
+
+static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
+		   struct fs_handle **out)
+{
+	return fs_pack_handle_open(fs, fs_packs_node(fs, ino), how->flags, out);
+}
+
+/* Adds the view of @entry, if that is to be listed and its name is free. */
+static bool put_view(struct fs *fs, struct fs_pack_node *dir, size_t entry,
+		     off_t next, struct fs_answer *answer)
+{
+	struct fs_pack *pack = dir->pack;
+	const char *shown = b2f_pack_entry(pack->pack, entry)->shown;
+	char name[FS_NAME_SIZE];
+	size_t other;
+
+	if (fs->options.npy != FS_VIEW_LIST ||
+	    snprintf(name, sizeof(name), "%s.npy", shown) >=
+		    (int)sizeof(name) ||
+	    b2f_pack_lookup(pack->pack, fs_pack_node_entry(dir), name,
+			    &other) == 0 ||
+	    !fs_pack_node_has_view(fs, pack, entry))
+		return true;
+	return fs_answer_put_name(
+		answer, name,
+		fs_pack_node_ino(fs_pack_node_of(pack, entry, true)), S_IFREG,
+		next);
+}
+
+/* Positions: 0 and 1 are dots; each entry has two, the second its view's. */
+static bool put_at(struct fs *fs, struct fs_pack_node *dir, size_t pos,
+		   struct fs_answer *answer)
+{
+	struct fs_pack *pack = dir->pack;
+	const struct b2f_pack_entry *e;
+	off_t next = (off_t)pos + 1;
+	size_t entry;
+
+	if (pos < 2)
+		return fs_answer_put_name(answer, pos ? ".." : ".",
+					  fs_pack_node_ino(dir), S_IFDIR, next);
+	entry = b2f_pack_child(pack->pack, fs_pack_node_entry(dir),
+			       (pos - 2) / 2);
+	if (pos % 2)
+		return put_view(fs, dir, entry, next, answer);
+	e = b2f_pack_entry(pack->pack, entry);
+	return fs_answer_put_name(
+		answer, e->shown,
+		fs_pack_node_ino(fs_pack_node_of(pack, entry, false)),
+		e->kind == B2F_PACK_DIR ? S_IFDIR : S_IFREG, next);
+}
+
+static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
+		   off_t off, struct fs_answer *answer)
+{
+	struct fs_pack_node *dir = fs_packs_node(fs, ino);
+	int err = fs_packs_use(fs, dir->pack);
+	size_t n;
+
+	(void)handle;
+	if (err)
+		return err;
+	n = 2 + 2 * b2f_pack_nchildren(dir->pack->pack, fs_pack_node_entry(dir));
+	for (size_t pos = (size_t)off; off >= 0 && pos < n; pos++)
+		if (!put_at(fs, dir, pos, answer))
+			break;
+	fs_packs_unuse(fs, dir->pack);
+	return 0;
+}
+
+static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
+			 void *arg)
+{
+	struct fs_pack_node *node = fs_packs_node(fs, ino);
+	struct b2f_frame *frame = NULL;
+	int err = fs_packs_use(fs, node->pack);
+
+	if (err)
+		return err;
+	err = entry_of(node)->kind == B2F_PACK_FRAME
+		      ? fs_pack_node_open_frame(fs, node, &frame)
+		      : -ENODATA;
+	if (!err)
+		err = fn(arg, frame);
+	b2f_frame_close(frame);
+	fs_packs_unuse(fs, node->pack);
+	return err;
+}
+
+static int do_get_rows(struct fs *fs, fuse_ino_t ino,
+		       const struct b2f_frame *frame, char **out, size_t *size)
+{
+	return fs_table_rows_fact_in_pack(fs_packs_node(fs, ino), frame, out,
+					  size);
+}
+
+const struct fs_volume_ops fs_volume_pack = {
+	.lookup = do_lookup,
+	.forget = do_forget,
+	.stat = do_stat,
+	.statfs = do_statfs,
+	.open = do_open,
+	.list = do_list,
+	.with_frame = do_with_frame,
+	.get_rows = do_get_rows,
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* volume_tree.c - the files of a backing filesystem: what is read of them */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "getattr.h"
+#include "listing.h"
+#include "lookup.h"
+#include "packs.h"
+#include "resize.h"
+#include "tree_handle.h"
+#include "volume_tree.h"
+#include "volume_tree_xattr.h"
+
+/* A pack; returns 1, 0 (it is none) or an errno. */
+static int enter_pack(struct fs *fs, fuse_ino_t dir, const char *name,
+		      struct fuse_entry_param *out)
+{
+	struct fs_pin pin = {0};
+	int is;
+
+	if (!fs_volume_tree_may_be_pack(fs, dir, name))
+		return 0;
+	is = fs_tree_pin(fs->tree, fs_node_of(fs, dir), &pin);
+	if (!is)
+		is = fs_packs_enter(fs, pin.node, pin.fd, name, out);
+	fs_tree_unpin(fs->tree, &pin);
+	return is;
+}
+
+static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
+		     struct fuse_entry_param *out)
+{
+	struct fs_entry entry;
+	struct fs_node *node;
+	int err, is = enter_pack(fs, dir, name, out);
+
+	if (is)
+		return is < 0 ? is : 0;
+	err = fs_entry_enter(fs, dir, name, &entry);
+	if (!err)
+		err = fs_lookup_answer(&entry, out, &node);
+	fs_entry_leave(&entry);
+	return err;
+}
+
+static void do_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
+{
+	if (ino != FUSE_ROOT_ID)
+		fs_tree_forget(fs->tree, fs_node_of(fs, ino), n);
+}
+
+static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
+{
+	return fs_getattr(fs, fs_node_of(fs, ino), out);
+}
+
+static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
+{
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, fs_node_of(fs, ino), &pin);
+
+	if (!err && fstatvfs(pin.fd, out))
+		err = -errno;
+	fs_tree_unpin(fs->tree, &pin);
+	/* A new file becomes a frame with a suffix. */
+	if (!err && out->f_namemax > FS_SUFFIX_RESERVED)
+		out->f_namemax -= FS_SUFFIX_RESERVED;
+	return err;
+}
+
+static int do_readlink(struct fs *fs, fuse_ino_t ino, char target[PATH_MAX + 1])
+{
+	struct fs_pin pin = {0};
+	ssize_t n = 0;
+	int err = fs_tree_pin(fs->tree, fs_node_of(fs, ino), &pin);
+
+	if (!err) {
+		n = readlinkat(pin.fd, "", target, PATH_MAX);
+		err = n < 0 ? -errno : 0;
+	}
+	fs_tree_unpin(fs->tree, &pin);
+	if (!err)
+		target[n] = '\0';
+	return err;
+}
+
+static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
+		   struct fs_handle **out)
+{
+	struct fs_node *node = fs_node_of(fs, ino);
+
+	return how->flags & O_TRUNC ? fs_resize_open(fs, node, how, out)
+				    : fs_tree_handle_open(fs, node, how, out);
+}
+
+static int do_opendir(struct fs *fs, fuse_ino_t ino,
+		      const struct fs_open_how *how, struct fs_handle **out)
+{
+	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_listing *listing = NULL;
+	int err = fs_listing_new(fs, node, &listing);
+
+	if (!err)
+		err = fs_tree_handle_open_listing(fs, node, listing, how->uid,
+						  out);
+	if (err)
+		fs_listing_free(listing);
+	return err;
+}
+
+/* Packs are not looked up here, and dots must not be. */
+static bool is_looked_up(const struct fs_entry *dir,
+			 const struct fs_listed *listed)
+{
+	return dir->pin.node && strcmp(listed->name, ".") != 0 &&
+	       strcmp(listed->name, "..") != 0 &&
+	       !b2f_pack_is_name(listed->name);
+}
+
+/* Adds @listed, with its attributes if these are asked for. */
+static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
+		struct fs_answer *answer)
+{
+	struct fuse_entry_param param;
+	struct fs_node *node;
+
+	/* Do not look up for nothing. */
+	if (answer->plus && !fs_answer_has_room(answer, listed->name))
+		return false;
+	dir->name = listed->name;
+	if (!answer->plus || !is_looked_up(dir, listed) ||
+	    fs_lookup_listed(dir, &listed->found, &param, &node))
+		/* The kernel looks it up itself. */
+		return fs_answer_put_name(answer, listed->name, listed->ino,
+					  DTTOIF(listed->type),
+					  listed->next_pos);
+	fs_stats_add(&fs->stats.nlookups, 1);
+	return fs_answer_put(answer, listed->name, &param, listed->next_pos);
+}
+
+static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
+		int64_t pos, struct fs_answer *answer)
+{
+	struct fs_listed entry;
+	int result;
+
+	while ((result = fs_listing_get(fs, listing, pos, &entry)) == 1) {
+		bool is_put = put(fs, dir, &entry, answer);
+
+		if (answer->plus && entry.found.probe.was_read)
+			fs_listing_look_ahead(fs, listing);
+		fs_probe_close(&entry.found.probe);
+		if (!is_put)
+			break;
+		pos = entry.next_pos;
+	}
+	return result < 0 ? result : 0;
+}
+
+static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
+		   off_t off, struct fs_answer *answer)
+{
+	/* Not pinned if another program has deleted it. */
+	struct fs_entry dir = {0};
+	int err;
+
+	if (answer->plus)
+		(void)!fs_entry_enter(fs, ino, "", &dir);
+	/* Several threads may share one open directory. */
+	fs_listing_lock(handle->listing);
+	err = fill(fs, &dir, handle->listing, off, answer);
+	fs_listing_unlock(handle->listing);
+	fs_entry_leave(&dir);
+	return err;
+}
+
+static int do_sync_dir(const struct fs_handle *handle, bool datasync)
+{
+	int fd = openat(handle->pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0 || (datasync ? fdatasync(fd) : fsync(fd)))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	/* Some filesystems have no fsync for directories, nor need for it. */
+	return err == -EINVAL ? 0 : err;
+}
+
+const struct fs_volume_ops fs_volume_tree = {
+	.lookup = do_lookup,
+	.forget = do_forget,
+	.stat = do_stat,
+	.statfs = do_statfs,
+	.readlink = do_readlink,
+	.open = do_open,
+	.opendir = do_opendir,
+	.list = do_list,
+	.sync_dir = do_sync_dir,
+	.with_frame = fs_volume_tree_with_frame,
+	.get_rows = fs_volume_tree_get_rows,
+	.get_stored = fs_volume_tree_get_stored,
+	.list_stored = fs_volume_tree_list_stored,
+	.is_writable = true,
+	.set_xattr = fs_volume_tree_set_xattr,
+	.setattr = fs_volume_tree_setattr,
+	.create = fs_volume_tree_create,
+	.mknod = fs_volume_tree_mknod,
+	.mkdir = fs_volume_tree_mkdir,
+	.symlink = fs_volume_tree_symlink,
+	.link = fs_volume_tree_link,
+	.unlink = fs_volume_tree_unlink,
+	.rmdir = fs_volume_tree_rmdir,
+	.rename = fs_volume_tree_rename,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* volume_tree_xattr.c - extended attributes of the tree: stored ones, and settings */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "b2frame/create.h"
+#include "disk_frame.h"
+#include "durable_sync.h"
+#include "facts.h"
+#include "preset.h"
+#include "setattr.h"
+#include "table_rows.h"
+#include "view.h"
+#include "volume_tree_xattr.h"
+
+#define USER "user."
+
+/* Room for "/proc/self/fd/N/chunks.b2frame". */
+#define PATH_SIZE 48
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_made_up(const char *name)
+{
+	return begins_with(name, FS_FACTS_PREFIX) ||
+	       begins_with(name, FS_FACTS_OWN);
+}
+
+/* Is @name what new files in the directory @node are encoded with? */
+static bool is_of_dir(const struct fs_node *node, const char *name)
+{
+	return node->kind == FS_KIND_DIR && fs_preset_is(name);
+}
+
+/* Pins the node that has the attributes of *@node, and sets *@node to it. */
+static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
+{
+	struct fs_node *base;
+	int err = fs_view_enter(fs, *node, &base);
+
+	if (err)
+		return err;
+	err = fs_tree_pin(fs->tree, base, pin);
+	if (!err)
+		*node = base;
+	/* The pin has its own reference. */
+	fs_tree_forget(fs->tree, base, 1);
+	return err;
+}
+
+/*
+ * Gets the value of @name, or with NULL all names, on the backing filesystem;
+ * malloc'ed.  A frame has the attributes of its index.
+ */
+static int get_stored(const struct fs_node *node, int fd, const char *name,
+		      char **out, size_t *size)
+{
+	bool has_index = node->kind == FS_KIND_FRAME && node->sparse;
+	char path[PATH_SIZE], *value = malloc(XATTR_SIZE_MAX);
+	ssize_t n;
+
+	if (!value)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d%s", fd,
+		 has_index ? "/" B2F_INDEX_NAME : "");
+	/* The index must not be a link; the path of @fd itself is one. */
+	if (name)
+		n = has_index ? lgetxattr(path, name, value, XATTR_SIZE_MAX)
+			      : getxattr(path, name, value, XATTR_SIZE_MAX);
+	else
+		n = has_index ? llistxattr(path, value, XATTR_SIZE_MAX)
+			      : listxattr(path, value, XATTR_SIZE_MAX);
+	if (n < 0) {
+		free(value);
+		return errno == ENOENT ? -ESTALE : -errno;
+	}
+	*out = value;
+	*size = (size_t)n;
+	return 0;
+}
+
+int fs_volume_tree_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
+			      void *arg)
+{
+	struct fs_node *node = fs_node_of(fs, ino);
+	struct b2f_frame *frame = NULL;
+	struct fs_pin pin = {0};
+	int err = pin_base(fs, &node, &pin);
+
+	if (!err && node->kind != FS_KIND_FRAME)
+		err = -ENODATA;
+	if (!err)
+		err = fs_disk_frame_open(fs, node, pin.fd, &frame);
+	if (!err)
+		err = fn(arg, frame);
+	b2f_frame_close(frame);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+int fs_volume_tree_get_rows(struct fs *fs, fuse_ino_t ino,
+			    const struct b2f_frame *frame, char **out,
+			    size_t *size)
+{
+	struct fs_node *node = NULL;
+	int err = fs_view_enter(fs, fs_node_of(fs, ino), &node);
+
+	if (!err)
+		err = fs_table_rows_fact(fs, node, frame, out, size);
+	fs_tree_forget(fs->tree, node, 1);
+	return err;
+}
+
+int fs_volume_tree_get_stored(struct fs *fs, fuse_ino_t ino, const char *name,
+			      char **out, size_t *size)
+{
+	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_pin pin = {0};
+	int err;
+
+	if (node->kind == FS_KIND_SINGLE ||
+	    (is_made_up(name) && !is_of_dir(node, name)))
+		return -ENODATA;
+	err = pin_base(fs, &node, &pin);
+	if (!err)
+		err = get_stored(node, pin.fd, name, out, size);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+/* Writes the names that are listed, of @names of @node, to @f. */
+static void put_stored(FILE *f, const struct fs_node *node, bool list_all,
+		       const char *names, size_t size)
+{
+	for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
+		const char *name = names + i;
+
+		if (begins_with(name, USER) &&
+		    (!is_made_up(name) || (list_all && is_of_dir(node, name))))
+			fwrite(name, strlen(name) + 1, 1, f);
+	}
+}
+
+static int list_stored(struct fs *fs, const struct fs_node *node, int fd,
+		       FILE *f)
+{
+	char *names = NULL;
+	size_t size = 0;
+	int err = get_stored(node, fd, NULL, &names, &size);
+
+	if (!err)
+		put_stored(f, node, fs->config.list_xattr, names, size);
+	free(names);
+	/* A filesystem without xattrs has an empty list. */
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+int fs_volume_tree_list_stored(struct fs *fs, fuse_ino_t ino, FILE *f)
+{
+	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_pin pin = {0};
+	int err;
+
+	if (node->kind == FS_KIND_SINGLE)
+		return 0;
+	err = pin_base(fs, &node, &pin);
+	if (!err)
+		err = list_stored(fs, node, pin.fd, f);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+static int change_stored(void *arg, int fd)
+{
+	const struct fs_xattr_change *c = arg;
+	char path[PATH_SIZE];
+	int ret;
+
+	/* /proc leads to this very file, index or other. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (c->value)
+		ret = setxattr(path, c->name, c->value, c->size, c->flags);
+	else
+		ret = removexattr(path, c->name);
+	return ret ? -errno : 0;
+}
+
+static int set_preset(struct fs *fs, struct fs_node *node,
+		      const struct fs_xattr_change *c,
+		      const struct fs_preset *preset)
+{
+	/* It has a value already, and always. */
+	if (!c->value)
+		return -EPERM;
+	return c->flags & XATTR_CREATE ? -EEXIST
+				       : fs_preset_set(fs, node, preset);
+}
+
+static int get_fact(struct fs *fs, struct fs_node *node, int fd,
+		    const char *name, char **out, size_t *size)
+{
+	struct b2f_frame *frame = NULL;
+	int err = fs_disk_frame_open(fs, node, fd, &frame);
+
+	if (!err)
+		err = fs_facts_get(frame, name, out, size);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* Is that the value already?  It may be one that cannot be set. */
+static bool has_value(struct fs *fs, struct fs_node *node, int fd,
+		      const struct fs_xattr_change *c)
+{
+	char *value = NULL;
+	size_t n = 0;
+	int err = node->kind == FS_KIND_FRAME
+			  ? get_fact(fs, node, fd, c->name, &value, &n)
+			  : get_stored(node, fd, c->name, &value, &n);
+	bool is = !err && c->value && n == c->size &&
+		  memcmp(value, c->value, n) == 0;
+
+	free(value);
+	return is;
+}
+
+/* Changes what new chunks of the frame, or new files in the directory, are. */
+static int change_preset(struct fs *fs, struct fs_node *node,
+			 struct fs_xattr_change *c)
+{
+	const struct fs_preset preset = {c->name, c->value, c->size};
+	struct fs_pin pin = {0};
+	int err = pin_base(fs, &node, &pin);
+
+	if (err)
+		return err;
+	if (node->kind == FS_KIND_FRAME)
+		err = set_preset(fs, node, c, &preset);
+	else if (node->kind != FS_KIND_DIR)
+		err = -EPERM;
+	else if (c->value)
+		err = fs_preset_check(&preset);
+	if (err == -EINVAL && has_value(fs, node, pin.fd, c))
+		err = 0;
+	if (!err && node->kind == FS_KIND_DIR)
+		err = change_stored(c, pin.fd);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+int fs_volume_tree_set_xattr(struct fs *fs, fuse_ino_t ino,
+			     const struct fs_xattr_change *change)
+{
+	struct fs_xattr_change c = *change;
+	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_pin pin = {0};
+	int err;
+
+	if (node->is_root && c.value &&
+	    strcmp(c.name, FS_FACTS_OWN "sync") == 0)
+		return fs_durable_sync_now(fs);
+	if (!begins_with(c.name, USER))
+		return -EOPNOTSUPP;
+	if (node->kind == FS_KIND_SINGLE)
+		return -EPERM;
+	if (fs_preset_is(c.name))
+		return change_preset(fs, node, &c);
+	if (is_made_up(c.name))
+		return -EPERM;
+	err = pin_base(fs, &node, &pin);
+	if (err)
+		return err;
+	if (node->kind == FS_KIND_FRAME)
+		err = fs_setattr_with_index(fs, node, pin.fd, change_stored,
+					    &c);
+	else
+		err = change_stored(&c, pin.fd);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
