@@ -34,17 +34,11 @@ endif()
 if(B2F_REMOTE)
 	# From 7.84 on threads may initialize it at the same time, and from 7.85
 	# on schemes are lists.
-	pkg_check_modules(CURL IMPORTED_TARGET GLOBAL QUIET "libcurl>=7.85")
-	pkg_check_modules(EXPAT IMPORTED_TARGET GLOBAL QUIET "expat>=2.4")
-endif()
-if(B2F_REMOTE AND CURL_FOUND AND EXPAT_FOUND)
+	b2f_require(CURL "libcurl>=7.85" libcurl4-openssl-dev)
+	b2f_require(EXPAT "expat>=2.4" libexpat1-dev)
 	# By name: libcurl's module wants libraries that Debian has no static
 	# form of, and that nothing else needs.
 	set(B2F_REMOTE_LIBS " -lcurl -lexpat")
-else()
-	set(B2F_REMOTE OFF)
-	message(STATUS "without libcurl>=7.85 (libcurl4-openssl-dev) and expat "
-		"(libexpat1-dev): URLs are refused")
 endif()
 # Its module has another name from version 5 on, and in Debian 13 a directory of
 # headers that does not exist, so only the version is taken from there.

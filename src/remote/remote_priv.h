@@ -9,7 +9,7 @@
  * and remote_place (what is known of a frame), ahead, upload and sweeper (chunks that
  * come and go), remote_store and remote_write (the objects of a frame), replaced,
  * remains and remote_open, then remote_change, remote_copy, remote_rename and
- * remote_sweep (whole frames).  Without libcurl there is absent.c.
+ * remote_sweep (whole frames).
  *
  * Layer: remote.  May include: base/ store/ frame/ pack/.
  *

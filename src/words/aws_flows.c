@@ -17,10 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef B2F_HAVE_REMOTE
 #include <curl/curl.h>
 #include <expat.h>
-#endif
 #ifdef B2F_HAVE_CRYPTO
 #include <openssl/evp.h>
 #endif
@@ -220,7 +218,6 @@ struct question {
 	long connect_ms;
 };
 
-#ifdef B2F_HAVE_REMOTE
 
 static size_t take_bytes(char *bytes, size_t one, size_t n, void *to)
 {
@@ -387,31 +384,6 @@ static char *escape(const char *text)
 	return out;
 }
 
-#else
-
-static int ask(const struct question *q, struct text *out, long *status,
-	       char reason[B2F_AWS_REASON])
-{
-	out->bytes = calloc(1, 1);
-	*status = 0;
-	return refuse(reason, "%.300s: this program was built without libcurl",
-		      q->url);
-}
-
-static int take_xml(const struct text *text, struct b2f_remote_keys *out,
-		    char reason[B2F_AWS_REASON])
-{
-	(void)text;
-	(void)out;
-	return refuse(reason, "this program was built without libcurl");
-}
-
-static char *escape(const char *text)
-{
-	return strdup(text);
-}
-
-#endif
 
 /* The server of @service, malloc'ed: as told, or else @host in the region. */
 static char *server_of(const char *variable, const char *told,
