@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_doomed.h - chunks of frames that were replaced, until they are removed
+ * remote_doomed.h - chunks that were replaced, until they are removed
  *
  * They stay as long as this mount has open what they were, and for other clients as
  * long as what a commit replaces.

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "remote_changes.h"
+#include "remote_doomed.h"
 #include "remote_writer.h"
 
 /* How long to wait after a commit that failed, seconds. */
@@ -66,6 +67,8 @@ static void leave_list(struct fs *fs, struct fs_remote_node *node,
 		return;
 	if (mixed)
 		fs_remote_node_retire(r, node);
+	fs_remote_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(file)),
+			     NULL);
 	fs_remote_node_close(fs, node);
 	fs_remote_node_put(r, node, 1);
 }

@@ -334,23 +334,33 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
  */
 void b2f_remote_remains_free(struct b2f_remote_remains *remains);
 
-/* Leaves them, as chunks that no index names; NULL does nothing. */
+/*
+ * What commits to @frame, which was opened from a remote, have replaced, and readers of
+ * the versions before may want; NULL: nothing, or no memory.  What of it has stayed for
+ * so long as the remote's keep_s says goes with b2f_remote_remains_free(); else, or with
+ * b2f_remote_remains_leave(), a later writer of the frame removes it.
+ */
+struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame);
+
+/* Leaves them; NULL does nothing.  Chunks of a frame that was removed stay then. */
 void b2f_remote_remains_leave(struct b2f_remote_remains *remains);
 
-/* Chunk objects that no index names. */
+/* Objects that are of no use. */
 struct b2f_remote_orphans {
-	/* Those that are old enough, and their bytes. */
+	/* Chunks that no index names, and are old enough; their bytes. */
 	uint64_t n;
 	uint64_t nbytes;
 	/* Those that are not: a writer may be about to name them. */
 	uint64_t nyoung;
+	/* As old: with what b2f_remote_allow_write() tries a server out. */
+	uint64_t nprobes;
 };
 
 /*
  * Finds chunks of the sparse frame @path that its index does not name (of what has no
- * index, and nothing but chunks, all), and removes those that are at least @older_s
- * seconds old, by the clocks of server and client, unless @dry_run.  No writer may take
- * so long from a chunk to its commit.
+ * index, and nothing but chunks, all), and probes there, and removes what is at least
+ * @older_s seconds old, by the clocks of server and client, unless @dry_run.  No writer
+ * may take so long from a chunk to its commit.
  *
  * Returns 0, or as b2f_remote_open_frame() and b2f_remote_allow_write().
  */
@@ -358,6 +368,19 @@ B2F_MUST_CHECK
 int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     uint64_t older_s, bool dry_run,
 		     struct b2f_remote_orphans *out);
+
+/* Is told what was found at @path. */
+typedef void b2f_remote_orphans_fn(void *arg, const char *path,
+				   const struct b2f_remote_orphans *found);
+
+/*
+ * The same of the directory @path and all below it, whatever is there; @fn is called for
+ * each directory where there is any.  Goes on after an error, and returns the first one.
+ */
+B2F_MUST_CHECK
+int b2f_remote_sweep_below(struct b2f_remote *remote, const char *path,
+			   uint64_t older_s, bool dry_run,
+			   b2f_remote_orphans_fn *fn, void *arg);
 
 /*
  * Makes @to a copy of the sparse frame @from, by the server itself, index last.

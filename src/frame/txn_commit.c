@@ -135,6 +135,9 @@ int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 
 	if (commit->durable && commit->before != B2F_DISK_DURABLE)
 		err = add_old_files(txn, commit);
+	for (size_t i = 0; txn->store->shared && i < txn->nfrozen && !err; i++)
+		err = b2f_ids_add(&commit->replaced,
+				  b2f_txn_chunk_id(txn->replaced.ids[i]));
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	{
 		if (!err && chunk->frozen && !chunk->committed)
@@ -335,6 +338,9 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 	/* A program without locks had all the time of the syncs. */
 	if (!err && commit->durable)
 		err = check_same(txn);
+	if (!err && txn->store->shared)
+		err = b2f_store_replaces(txn->store, commit->replaced.ids,
+					 commit->replaced.n);
 	if (!err)
 		err = b2f_store_install(txn->store, &txn->stamp, why);
 	if (err) {

@@ -30,6 +30,8 @@ struct b2f_commit {
 	struct b2f_ids unsynced;
 	/* Pending ones, which are to get their names. */
 	struct b2f_ids pending;
+	/* In a shared store: those that it does not name any more. */
+	struct b2f_ids replaced;
 	/* Calls @fn(@arg, i) for i < @n, at the same time if it can. */
 	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
 		    void *arg);

@@ -176,4 +176,5 @@ void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 	b2f_txn_state_fini(&commit->state);
 	b2f_ids_fini(&commit->unsynced);
 	b2f_ids_fini(&commit->pending);
+	b2f_ids_fini(&commit->replaced);
 }

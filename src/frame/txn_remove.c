@@ -74,16 +74,14 @@ static int reserve_retired(struct b2f_retirees *r, size_t more)
 void b2f_txn_retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n)
 {
 	struct b2f_retirees *r = &txn->retired;
-	/* What is on a server has no such time. */
-	int64_t since_ns =
-		txn->store->shared ? realtime_ns() : txn->stamp.ctime_ns;
 
 	r->nnewest = 0;
-	/* Those that cannot be noted, the next writer will find. */
-	if (n == 0 || reserve_retired(r, n))
+	/* Those that cannot be noted, the next writer will find.  A shared store knows. */
+	if (n == 0 || txn->store->shared || reserve_retired(r, n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		r->files[r->n++] = (struct b2f_retired){numbers[i], since_ns};
+		r->files[r->n++] = (struct b2f_retired){numbers[i],
+							txn->stamp.ctime_ns};
 	r->nnewest = n;
 }
 
@@ -111,10 +109,6 @@ static size_t count_due(const struct b2f_txn *txn)
 	int64_t until_ns = realtime_ns() - RETIRED_S * NS_PER_S;
 
 	n = nolder - b2f_min_u64(nolder, nkept);
-	if (txn->store->shared) {
-		n = 0;
-		until_ns = realtime_ns() - txn->store->keep_s * NS_PER_S;
-	}
 	while (n < nolder && r->files[n].since_ns <= until_ns)
 		n++;
 	return n;
@@ -148,7 +142,7 @@ bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what)
 	/* A commit ends with another try. */
 	if (txn->dying.n > 0 || txn->ndying > 0 || txn->committing)
 		return false;
-	if (txn->dead.n == 0 && ndue == 0)
+	if (txn->dead.n == 0 && ndue == 0 && !b2f_store_is_due(txn->store))
 		return false;
 	b2f_ids_fini(&txn->dying);
 	txn->dying = txn->dead;
@@ -225,15 +219,6 @@ static void remove_dying(const struct b2f_txn *txn)
 		remove_pending(txn, b2f_txn_id(txn->dying.ids[i]));
 }
 
-static int add_retired(const struct b2f_txn *txn, size_t n, struct b2f_ids *list)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++)
-		err = b2f_ids_add(list, txn->retired.files[i].number);
-	return err;
-}
-
 static int add_pending(const struct b2f_ids *raws, struct b2f_ids *list)
 {
 	int err = 0;
@@ -249,8 +234,6 @@ static bool delete_shared(const struct b2f_txn *txn)
 	struct b2f_ids list = {0};
 	int err = add_pending(&txn->dying, &list);
 
-	if (!err)
-		err = add_retired(txn, txn->ndying, &list);
 	if (!err)
 		err = b2f_store_sweep(txn->store, list.ids, list.n, NULL);
 	b2f_ids_fini(&list);
@@ -330,7 +313,6 @@ static void delete_retired(struct b2f_txn *txn)
 /* The same in a shared store: readers of the index before may be anywhere. */
 static void delete_all_shared(struct b2f_txn *txn)
 {
-	size_t ndue = may_delete_named(txn) ? count_due(txn) : 0;
 	struct b2f_new_chunk *chunk, *next;
 	struct b2f_ids list = {0};
 	int err = add_pending(&txn->dead, &list);
@@ -338,8 +320,6 @@ static void delete_all_shared(struct b2f_txn *txn)
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!chunk->committed && !err)
 		err = b2f_ids_add(&list, chunk->id);
-	if (!err)
-		err = add_retired(txn, ndue, &list);
 	/* What stays is in no one's way. */
 	if (!err)
 		(void)!b2f_store_sweep(txn->store, list.ids, list.n, NULL);
@@ -452,9 +432,15 @@ int b2f_txn_clean(struct b2f_txn *txn)
 	struct clean clean = {.txn = txn};
 	int err;
 
-	/* Its maker's files are the first ones; or they may be another writer's. */
-	if (b2f_store_begin_new(txn->store) || txn->store->shared)
+	/* Its maker's files are the first ones. */
+	if (b2f_store_begin_new(txn->store))
 		return 0;
+	/* They may be another writer's, but for those that the store knows. */
+	if (txn->store->shared) {
+		if (b2f_store_is_due(txn->store))
+			(void)!b2f_store_sweep(txn->store, NULL, 0, NULL);
+		return 0;
+	}
 	err = b2f_txn_list_ids(&txn->committed, &clean.used);
 	if (!err)
 		err = b2f_store_list(txn->store, visit, &clean);

@@ -183,6 +183,11 @@ static int run(struct probe *p)
 	return err;
 }
 
+bool b2f_remote_is_probe(const char *name)
+{
+	return strncmp(name, PROBE_NAME, strlen(PROBE_NAME)) == 0;
+}
+
 /* A directory in which programs that were killed may have left theirs. */
 struct attic {
 	struct b2f_remote *remote;
@@ -197,7 +202,7 @@ static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 	char *path;
 
 	/* Names come in order. */
-	if (strncmp(entry->name, PROBE_NAME, strlen(PROBE_NAME)) != 0)
+	if (!b2f_remote_is_probe(entry->name))
 		return 1;
 	if (entry->is_dir || entry->st.mtime + LEFT_S > attic->now_s)
 		return 0;
@@ -271,4 +276,14 @@ int b2f_remote_probe(struct b2f_remote *remote, const char *path,
 		*why = remote->probe_why;
 	pthread_mutex_unlock(&remote->probe_lock);
 	return err;
+}
+
+bool b2f_remote_is_written(struct b2f_remote *remote)
+{
+	bool is;
+
+	pthread_mutex_lock(&remote->probe_lock);
+	is = remote->probed && !remote->probe_err;
+	pthread_mutex_unlock(&remote->probe_lock);
+	return is;
 }

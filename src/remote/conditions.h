@@ -24,4 +24,10 @@ B2F_MUST_CHECK
 int b2f_remote_probe(struct b2f_remote *remote, const char *path,
 		     struct b2f_why *why);
 
+/* Is that what such an object is called?  One that is old was left by a kill. */
+bool b2f_remote_is_probe(const char *name);
+
+/* Was that asked, and does it keep to them? */
+bool b2f_remote_is_written(struct b2f_remote *remote);
+
 #endif

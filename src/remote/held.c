@@ -40,7 +40,7 @@ int b2f_held_renew(struct b2f_held *held, struct b2f_why *why)
 		return err;
 	}
 	b2f_note_read(got.note, &note);
-	b2f_remote_place_see(place, &got.version, &note);
+	b2f_remote_place_see(place, &got.version, &note, got.note);
 	pthread_mutex_lock(&place->lock);
 	old = held->start;
 	held->start = fetch;

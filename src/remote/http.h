@@ -54,8 +54,8 @@ struct b2f_http_options {
 /* So much of the body of an error is looked at; room for other answers in short. */
 #define B2F_HTTP_ERROR_ROOM 4096
 
-/* Room for a note, and its 0. */
-#define B2F_HTTP_NOTE_SIZE 512
+/* Room for a note, and its 0: S3 takes 2 KiB of them, with their names. */
+#define B2F_HTTP_NOTE_SIZE 2000
 
 enum b2f_http_method {
 	B2F_HTTP_GET,

@@ -96,6 +96,7 @@ void b2f_note_read(const char *text, struct b2f_note *out)
 			return;
 		note.nmarks++;
 	} while (skip(&text, ","));
-	if (!*text)
+	/* The rest is for gone.h. */
+	if (!*text || *text == ';')
 		*out = note;
 }

@@ -8,7 +8,8 @@
  * replaced before it could look; and the id that is above those of all chunks that
  * its frame ever had, as far as its writers know.
  *
- * As text it is "next=XXXXXXXX;marks=XXXXXXXXXXXXXXXX,...", the newest mark first.
+ * As text it is "next=XXXXXXXX;marks=XXXXXXXXXXXXXXXX,...", the newest mark first; of an
+ * index, what gone.h says may follow.
  *
  * Layer: remote.  May include: base/.  Threads: pure functions.
  */

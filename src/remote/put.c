@@ -42,6 +42,9 @@ static int send(struct b2f_put *put)
 	else
 		ask.if_match = spec->replaces->etag;
 	b2f_note_write(&spec->note, note, sizeof(note));
+	/* There is room: B2F_GONE_SIZE. */
+	if (spec->gone)
+		strcat(note, spec->gone);
 	return b2f_remote_start(put->remote, &ask,
 				b2f_url_of(&put->remote->url, spec->path),
 				&put->request);

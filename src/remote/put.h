@@ -32,6 +32,8 @@ struct b2f_put_spec {
 	const struct b2f_remote_stat *replaces;
 	/* With its own mark first. */
 	struct b2f_note note;
+	/* Of an index: what follows that, which outlives the put (gone.h); or NULL. */
+	const char *gone;
 };
 
 struct b2f_put {

@@ -7,9 +7,11 @@
 #include <xxhash.h>
 
 #include "base/sorted.h"
+#include "frame/frame.h"
 #include "frame/txn_ids.h"
 #include "remote/put.h"
 #include "remote/removal.h"
+#include "remote/remote_store.h"
 #include "remote/sweeper.h"
 
 /* A frame that others commit to is seen in another version so often, at most. */
@@ -92,7 +94,10 @@ void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 	what.mark = remains->mark;
 	if (remains->versions.n)
 		keep_same(remains);
-	(void)!b2f_sweeper_remove(remains->place, &what, NULL);
+	if (!remains->due)
+		(void)!b2f_sweeper_remove(remains->place, &what, NULL);
+	else if (b2f_sweeper_is_due(remains->place))
+		(void)!b2f_sweeper_remove_due(remains->place, &what, NULL);
 	b2f_sweeper_fini(remains->place);
 	b2f_remote_remains_leave(remains);
 }
@@ -151,6 +156,23 @@ int b2f_remains_take(struct b2f_remote_remains *remains,
 	return err == -EAGAIN ? b2f_why_set(why, -EBUSY,
 					    "other programs keep changing it")
 			      : err;
+}
+
+struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame)
+{
+	struct b2f_remote_remains *remains = NULL;
+	struct b2f_remote_place *place;
+	bool has;
+
+	if (!frame->store->shared)
+		return NULL;
+	place = b2f_remote_store_place(frame->store);
+	pthread_mutex_lock(&place->lock);
+	has = place->gone.n > 0;
+	pthread_mutex_unlock(&place->lock);
+	if (has && !b2f_remains_new(place, &remains))
+		remains->due = true;
+	return remains;
 }
 
 int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remains.h - chunks of a frame whose index is gone, or was replaced
+ * remains.h - chunks of a frame whose index is gone, or was replaced or changed
  *
  * Programs that have the frame open go on reading them until they are removed.
  *
@@ -26,6 +26,8 @@ struct b2f_remote_remains {
 	 * chunk has got one of the ids; else they are left.
 	 */
 	uint64_t mark;
+	/* Instead of all that: what commits to @place have replaced, if it is due. */
+	bool due;
 };
 
 /* Nothing as yet, of @place.  Returns 0 or -ENOMEM. */

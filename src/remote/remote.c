@@ -268,9 +268,9 @@ int b2f_remote_ask(struct b2f_remote *remote, struct b2f_http_spec *ask, char *u
 	return reply->err;
 }
 
-int b2f_remote_head(struct b2f_remote *remote, const char *path,
-		    struct b2f_remote_stat *out, struct b2f_note *note,
-		    struct b2f_why *why)
+int b2f_remote_head_text(struct b2f_remote *remote, const char *path,
+			 struct b2f_remote_stat *out,
+			 char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
 	struct b2f_http_request *request = NULL;
@@ -279,9 +279,21 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 
 	if (!err)
 		*out = b2f_http_wait(request)->st;
-	if (!err && note)
-		b2f_note_read(b2f_http_wait(request)->note, note);
+	if (!err)
+		strcpy(text, b2f_http_wait(request)->note);
 	b2f_http_drop(request);
+	return err;
+}
+
+int b2f_remote_head(struct b2f_remote *remote, const char *path,
+		    struct b2f_remote_stat *out, struct b2f_note *note,
+		    struct b2f_why *why)
+{
+	char text[B2F_HTTP_NOTE_SIZE];
+	int err = b2f_remote_head_text(remote, path, out, text, why);
+
+	if (!err && note)
+		b2f_note_read(text, note);
 	return err;
 }
 

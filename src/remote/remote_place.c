@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote_place.c - where a frame is on a server, and what is known of it */
+#include "remote/conditions.h"
 #include "remote/sweeper.h"
 #include "remote/upload.h"
 
@@ -47,8 +48,13 @@ void b2f_remote_place_unref(struct b2f_remote_place *place)
 	/* Of a commit that failed before it was put. */
 	b2f_upload_unref(place->new_index);
 	b2f_uploads_fini(place);
+	if (b2f_remote_is_written(place->remote) && b2f_sweeper_is_due(place))
+		(void)!b2f_sweeper_remove_due(place, &(struct b2f_sweep){0},
+					      NULL);
 	b2f_sweeper_fini(place);
 	b2f_chunk_versions_free(place->versions);
+	b2f_gone_fini(&place->gone);
+	b2f_ids_fini(&place->replaced);
 	pthread_cond_destroy(&place->changed);
 	pthread_mutex_destroy(&place->lock);
 	b2f_remote_free(place->remote);
@@ -83,13 +89,29 @@ static bool is_other(const struct b2f_remote_place *place,
 	       !(before->nmarks && b2f_note_has(note, before->marks[0]));
 }
 
+/* Notes what the note @text of another version says; the lock is held. */
+static void see_gone(struct b2f_remote_place *place, const char *text,
+		     bool follows)
+{
+	if (!follows)
+		b2f_gone_fini(&place->gone);
+	/* What cannot be noted, another writer removes. */
+	(void)!b2f_gone_read(&place->gone, text);
+}
+
 void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
-			  const struct b2f_note *note)
+			  const struct b2f_note *note, const char *text)
 {
+	bool other;
+
 	pthread_mutex_lock(&place->lock);
-	if (!place->is_new && is_other(place, version, note))
+	other = is_other(place, version, note);
+	if (!place->is_new && other)
 		b2f_chunk_versions_forget(place->versions);
+	/* Of the version that was seen, some may have been removed. */
+	if (text && strcmp(version->etag, place->seen.etag) != 0)
+		see_gone(place, text, !other);
 	place->is_new = false;
 	place->seen = *version;
 	place->seen_ns = b2f_monotonic_ns();
@@ -103,6 +125,7 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 			  struct b2f_remote_stat *out)
 {
+	char text[B2F_HTTP_NOTE_SIZE];
 	struct b2f_note note;
 	bool fresh;
 	char *path;
@@ -117,10 +140,12 @@ int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 	if (fresh)
 		return 0;
 	path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	err = path ? b2f_remote_head(place->remote, path, out, &note, NULL)
+	err = path ? b2f_remote_head_text(place->remote, path, out, text, NULL)
 		   : -ENOMEM;
 	free(path);
-	if (!err)
-		b2f_remote_place_see(place, out, &note);
-	return err;
+	if (err)
+		return err;
+	b2f_note_read(text, &note);
+	b2f_remote_place_see(place, out, &note, text);
+	return 0;
 }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "remote/chunk_versions.h"
+#include "remote/gone.h"
 #include "remote/note.h"
 #include "remote/remote_priv.h"
 
@@ -36,6 +37,10 @@ struct b2f_remote_place {
 	struct b2f_remote_stat seen;
 	uint64_t seen_ns;
 	struct b2f_note note;
+	/* Chunks that indexes before have named, as far as they are not removed. */
+	struct b2f_gone gone;
+	/* Those that the next one does not name any more. */
+	struct b2f_ids replaced;
 	/* The version that a commit from here has put there last. */
 	struct b2f_remote_stat own;
 	/* The mark of that; before, of the one that was seen first; or 0. */
@@ -64,10 +69,13 @@ void b2f_remote_place_unref(struct b2f_remote_place *place);
 /* The path of object @id (store/store.h); malloc'ed, or NULL. */
 char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id);
 
-/* Notes that the index is there in @version, with @note beside it. */
+/*
+ * Notes that the index is there in @version, with @note beside it, of which @text is the
+ * whole; NULL: no more of it is known.
+ */
 void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
-			  const struct b2f_note *note);
+			  const struct b2f_note *note, const char *text);
 
 /*
  * The version of the index that is there: the one last seen, if that was less than

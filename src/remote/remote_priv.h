@@ -88,6 +88,12 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out, struct b2f_note *note,
 		    struct b2f_why *why);
 
+/* The same, with the text of the note, which may make no sense. */
+B2F_MUST_CHECK
+int b2f_remote_head_text(struct b2f_remote *remote, const char *path,
+			 struct b2f_remote_stat *out,
+			 char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why);
+
 /* Removes @path, if it is there.  Returns 0 or an error of requests. */
 B2F_MUST_CHECK
 int b2f_remote_delete(struct b2f_remote *remote, const char *path,

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "remote/put.h"
@@ -105,23 +106,68 @@ static int look(struct renaming *m, struct b2f_why *why)
 	return err == -ESTALE ? -EAGAIN : err;
 }
 
+static int by_new_number(const void *key, const void *member)
+{
+	const uint64_t *id = key;
+	const struct b2f_copy_chunk *chunk = member;
+
+	return (*id > chunk->to) - (*id < chunk->to);
+}
+
+/* Is chunk @id of the new path one of the copies?  These are in order, too. */
+static bool is_copy(const struct renaming *m, uint64_t id)
+{
+	return m->list.n && bsearch(&id, m->list.chunks, m->list.n,
+				    sizeof(*m->list.chunks), by_new_number);
+}
+
+/* The chunks of what the index replaces, and of what that has replaced. */
+static int list_gone(const struct renaming *m, struct b2f_gone *out)
+{
+	const struct b2f_ids *ids = &m->there.ids;
+	struct b2f_ids gone = {0};
+	int err = b2f_gone_add_all(out, &m->there.gone);
+
+	for (size_t i = 0; i < ids->n && !err; i++)
+		if (!is_copy(m, ids->ids[i]))
+			err = b2f_ids_add(&gone, ids->ids[i]);
+	if (!err)
+		err = b2f_gone_add(out, &gone, (uint64_t)time(NULL));
+	b2f_ids_fini(&gone);
+	return err;
+}
+
+static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
+{
+	struct b2f_gone gone = {.n = 0};
+	int err = list_gone(m, &gone);
+
+	if (!err)
+		err = b2f_gone_write(&gone, text, B2F_GONE_SIZE);
+	b2f_gone_fini(&gone);
+	return err;
+}
+
 /* Puts the index in the place of what is there. */
 static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 		     struct b2f_why *why)
 {
 	char *path = b2f_remote_place_path(m->to, B2F_OBJECT_INDEX);
+	char gone[B2F_GONE_SIZE];
 	struct b2f_put_spec spec = {
 		.path = path,
+		.gone = gone,
 		.data = index,
 		.size = size,
 		.replaces = m->there.is_there ? &m->there.index : NULL,
 	};
 	struct b2f_put put;
-	int err;
+	int err = path ? tell_gone(m, gone) : -ENOMEM;
 
 	b2f_note_follow(&spec.note, &m->there.note, b2f_note_draw());
 	spec.note.next_id = b2f_max_u64(spec.note.next_id, m->next);
-	err = path ? b2f_put_start(m->to->remote, &spec, &put) : -ENOMEM;
+	if (!err)
+		err = b2f_put_start(m->to->remote, &spec, &put);
 	free(path);
 	if (err)
 		return err;
@@ -228,21 +274,6 @@ static int copy_and_install(struct renaming *m, struct b2f_why *why)
 	return err ? err : b2f_why_set(why, -EBUSY, OTHERS);
 }
 
-static int by_new_number(const void *key, const void *member)
-{
-	const uint64_t *id = key;
-	const struct b2f_copy_chunk *chunk = member;
-
-	return (*id > chunk->to) - (*id < chunk->to);
-}
-
-/* Is chunk @id of the new path one of the copies?  These are in order, too. */
-static bool is_copy(const struct renaming *m, uint64_t id)
-{
-	return m->list.n && bsearch(&id, m->list.chunks, m->list.n,
-				    sizeof(*m->list.chunks), by_new_number);
-}
-
 /*
  * The chunks of what was replaced.  If our index was there before, and its answer was
  * lost, that may be what another writer has made of it.
@@ -250,14 +281,16 @@ static bool is_copy(const struct renaming *m, uint64_t id)
 static int list_replaced(const struct renaming *m,
 			 struct b2f_remote_remains **out)
 {
-	const struct b2f_ids *ids = &m->there.ids;
-	int err = ids->n ? b2f_remains_new(m->to, out) : 0;
+	struct b2f_gone gone = {.n = 0};
+	int err = list_gone(m, &gone);
 
-	if (!err && *out)
+	if (!err && gone.n)
+		err = b2f_remains_new(m->to, out);
+	if (!err && *out) {
 		(*out)->mark = m->mark;
-	for (size_t i = 0; i < ids->n && !err; i++)
-		if (!is_copy(m, ids->ids[i]))
-			err = b2f_ids_add(&(*out)->ids, ids->ids[i]);
+		err = b2f_gone_take(&gone, UINT64_MAX, &(*out)->ids);
+	}
+	b2f_gone_fini(&gone);
 	return err;
 }
 

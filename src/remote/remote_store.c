@@ -447,7 +447,6 @@ static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 	r->base.ops = ops_of(place);
 	r->base.sparse = place->sparse;
 	r->base.shared = r->base.ops->write != NULL;
-	r->base.keep_s = place->remote->keep_s;
 	r->place = b2f_remote_place_ref(place);
 	r->held.place = place;
 	*out = &r->base;

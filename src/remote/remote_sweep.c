@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_sweep.c - chunk objects that no index names */
+/* remote_sweep.c - chunk objects that no index names, and what probes have left */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "frame/frame.h"
 #include "frame/txn_ids.h"
+#include "remote/conditions.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
 
@@ -15,13 +17,78 @@ struct found {
 	int64_t mtime;
 };
 
+/* Malloc'ed names. */
+struct names {
+	char **names;
+	size_t n;
+	size_t room;
+};
+
+/* How it is done, and what is in the directory that is looked at. */
 struct sweep {
+	struct b2f_remote *remote;
+	int64_t until;
+	bool dry_run;
 	struct found *found;
 	size_t n;
 	size_t room;
-	/* There is something else. */
+	struct names probes;
+	struct names dirs;
+	/* There is something else; directories, too. */
 	bool has_other;
 };
+
+static int add_name(struct names *names, const char *name)
+{
+	size_t room = names->room ? 2 * names->room : 16;
+	char **more = names->names;
+
+	if (names->n == names->room) {
+		more = realloc(more, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		names->names = more;
+		names->room = room;
+	}
+	more[names->n] = strdup(name);
+	return more[names->n] ? (names->n++, 0) : -ENOMEM;
+}
+
+static void free_names(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->names[i]);
+	free(names->names);
+	*names = (struct names){.n = 0};
+}
+
+/* As one that was never looked at. */
+static void forget_found(struct sweep *s)
+{
+	free(s->found);
+	s->found = NULL;
+	s->n = s->room = 0;
+	free_names(&s->probes);
+	free_names(&s->dirs);
+	s->has_other = false;
+}
+
+static bool is_old(const struct sweep *s, int64_t mtime)
+{
+	return mtime != 0 && mtime <= s->until;
+}
+
+static int note_other(struct sweep *s, const struct b2f_remote_entry *entry)
+{
+	if (!entry->is_dir && b2f_remote_is_probe(entry->name))
+		return is_old(s, entry->st.mtime)
+			       ? add_name(&s->probes, entry->name)
+			       : 0;
+	s->has_other = true;
+	/* Nothing can be called as what has no name. */
+	return entry->is_dir && *entry->name ? add_name(&s->dirs, entry->name)
+					     : 0;
+}
 
 static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 {
@@ -29,10 +96,8 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 	struct found *more;
 	int64_t id;
 
-	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id)) {
-		s->has_other = true;
-		return 0;
-	}
+	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
+		return note_other(s, entry);
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 64;
 		more = realloc(s->found, s->room * sizeof(*more));
@@ -47,8 +112,7 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 
 /* Lists in @old what is to go of what was found. */
 static int choose(const struct sweep *s, const struct b2f_ids *used,
-		  int64_t until, struct b2f_ids *old,
-		  struct b2f_remote_orphans *out)
+		  struct b2f_ids *old, struct b2f_remote_orphans *out)
 {
 	int err = 0;
 
@@ -57,7 +121,7 @@ static int choose(const struct sweep *s, const struct b2f_ids *used,
 
 		if (b2f_ids_has_sorted(used, f->id))
 			continue;
-		if (f->mtime == 0 || f->mtime > until) {
+		if (!is_old(s, f->mtime)) {
 			out->nyoung++;
 			continue;
 		}
@@ -117,6 +181,35 @@ static int list_used(struct b2f_remote *remote, const char *path,
 	return err;
 }
 
+static void remove_probes(const struct sweep *s, const char *path)
+{
+	for (size_t i = 0; i < s->probes.n && !s->dry_run; i++) {
+		char *probe = b2f_remote_join(path, s->probes.names[i]);
+
+		/* They are no more than unsightly. */
+		if (probe)
+			(void)!b2f_remote_delete(s->remote, probe, NULL);
+		free(probe);
+	}
+}
+
+/* Judges what was found at @path, where there are chunks, or has to be a frame. */
+static int sweep_chunks(const struct sweep *s, const char *path,
+			struct b2f_remote_orphans *out)
+{
+	struct b2f_ids used = {0}, old = {0};
+	bool is_sparse = true;
+	int err = list_used(s->remote, path, s, &is_sparse, &used);
+
+	if (!err && is_sparse)
+		err = choose(s, &used, &old, out);
+	if (!err && !s->dry_run)
+		err = remove_all(s->remote, path, &old);
+	b2f_ids_fini(&used);
+	b2f_ids_fini(&old);
+	return err;
+}
+
 /*
  * The listing comes first: what is named since, the index tells that is read after it.
  */
@@ -124,23 +217,72 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     uint64_t older_s, bool dry_run,
 		     struct b2f_remote_orphans *out)
 {
-	int64_t until = time(NULL) - (int64_t)older_s;
-	struct b2f_ids used = {0}, old = {0};
-	struct sweep s = {.n = 0};
-	bool is_sparse = true;
+	struct sweep s = {.remote = remote,
+			  .until = time(NULL) - (int64_t)older_s,
+			  .dry_run = dry_run};
 	int err = dry_run ? 0 : b2f_remote_allow_write(remote, path);
 
 	*out = (struct b2f_remote_orphans){.n = 0};
 	if (!err)
 		err = b2f_remote_list(remote, path, note_chunk, &s);
 	if (!err)
-		err = list_used(remote, path, &s, &is_sparse, &used);
-	if (!err && is_sparse)
-		err = choose(&s, &used, until, &old, out);
-	if (!err && !dry_run)
-		err = remove_all(remote, path, &old);
-	b2f_ids_fini(&used);
-	b2f_ids_fini(&old);
-	free(s.found);
+		err = sweep_chunks(&s, path, out);
+	if (!err) {
+		out->nprobes = s.probes.n;
+		remove_probes(&s, path);
+	}
+	forget_found(&s);
 	return err;
+}
+
+/* The same of any directory; moves the names of those in it to @dirs. */
+static int sweep_directory(struct sweep *s, const char *path,
+			   struct names *dirs, struct b2f_remote_orphans *out)
+{
+	int err = b2f_remote_list(s->remote, path, note_chunk, s);
+
+	out->nprobes = s->probes.n;
+	remove_probes(s, path);
+	if (!err && s->n)
+		err = sweep_chunks(s, path, out);
+	/* Beside other objects, what is called as chunks are need not be any. */
+	if (err == -ENOENT && s->n)
+		err = 0;
+	*dirs = s->dirs;
+	s->dirs = (struct names){.n = 0};
+	forget_found(s);
+	return err;
+}
+
+/* As deep as keys are long. */
+static int sweep_below(struct sweep *s, const char *path,
+		       b2f_remote_orphans_fn *fn, void *arg)
+{
+	struct b2f_remote_orphans found = {.n = 0};
+	struct names dirs = {.n = 0};
+	int err = sweep_directory(s, path, &dirs, &found), first = err;
+
+	if (found.n || found.nyoung || found.nprobes)
+		fn(arg, path, &found);
+	for (size_t i = 0; i < dirs.n; i++) {
+		char *dir = b2f_remote_join(path, dirs.names[i]);
+
+		err = dir ? sweep_below(s, dir, fn, arg) : -ENOMEM;
+		first = first ? first : err;
+		free(dir);
+	}
+	free_names(&dirs);
+	return first;
+}
+
+int b2f_remote_sweep_below(struct b2f_remote *remote, const char *path,
+			   uint64_t older_s, bool dry_run,
+			   b2f_remote_orphans_fn *fn, void *arg)
+{
+	struct sweep s = {.remote = remote,
+			  .until = time(NULL) - (int64_t)older_s,
+			  .dry_run = dry_run};
+	int err = dry_run ? 0 : b2f_remote_allow_write(remote, path);
+
+	return err ? err : sweep_below(&s, path, fn, arg);
 }

@@ -327,6 +327,8 @@ static void remove_old(struct remote_target *t)
 	const struct b2f_sweep what = {.ids = &t->there.ids,
 				       .mark = mark_of(t, B2F_INDEX_NAME)};
 
+	/* What the frame before has left, too. */
+	(void)!b2f_gone_take(&t->there.gone, UINT64_MAX, &t->there.ids);
 	(void)!b2f_sweeper_remove(t->place, &what, NULL);
 	b2f_sweeper_fini(t->place);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "remote/conditions.h"
@@ -170,7 +171,7 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 {
 	struct b2f_remote_stat own = put->now;
 
-	b2f_remote_place_see(place, &put->now, &put->now_note);
+	b2f_remote_place_see(place, &put->now, &put->now_note, NULL);
 	/* Others have replaced it since: its ETag is not known. */
 	if (put->now_note.marks[0] != put->spec.note.marks[0])
 		snprintf(own.etag, sizeof(own.etag), "mark %016" PRIX64,
@@ -178,6 +179,9 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 	pthread_mutex_lock(&place->lock);
 	place->own = own;
 	place->root = put->spec.note.marks[0];
+	/* What cannot be noted, the next writer removes. */
+	(void)!b2f_gone_add(&place->gone, &place->replaced, (uint64_t)time(NULL));
+	place->replaced.n = 0;
 	pthread_mutex_unlock(&place->lock);
 }
 
@@ -190,21 +194,42 @@ static void forget_seen(struct b2f_remote_place *place, bool is_there)
 	pthread_mutex_unlock(&place->lock);
 }
 
+/* What the next index has beside it of chunks that it does not name any more. */
+static int tell_gone(struct b2f_remote_place *place, char text[B2F_GONE_SIZE])
+{
+	struct b2f_gone gone = {.n = 0};
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	err = b2f_gone_add_all(&gone, &place->gone);
+	if (!err)
+		err = b2f_gone_add(&gone, &place->replaced,
+				   (uint64_t)time(NULL));
+	pthread_mutex_unlock(&place->lock);
+	if (!err)
+		err = b2f_gone_write(&gone, text, B2F_GONE_SIZE);
+	b2f_gone_fini(&gone);
+	return err;
+}
+
 /* Puts the @size bytes at @bytes in the place of the index @replaces (or NULL). */
 static int put_index(struct b2f_remote_place *place, const void *bytes,
 		     size_t size, const struct b2f_remote_stat *replaces,
 		     const struct b2f_note *before, struct b2f_why *why)
 {
 	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	char gone[B2F_GONE_SIZE];
 	struct b2f_put_spec spec = {.path = path,
 				    .data = bytes,
 				    .size = size,
-				    .replaces = replaces};
+				    .replaces = replaces,
+				    .gone = gone};
 	struct b2f_put put;
-	int err;
+	int err = path ? tell_gone(place, gone) : -ENOMEM;
 
 	b2f_note_follow(&spec.note, before, b2f_note_draw());
-	err = path ? b2f_put_start(place->remote, &spec, &put) : -ENOMEM;
+	if (!err)
+		err = b2f_put_start(place->remote, &spec, &put);
 	free(path);
 	if (err)
 		return err;
@@ -255,6 +280,21 @@ int b2f_remote_write_first(struct b2f_remote_place *place, const void *index,
 	return put_index(place, index, size, NULL, &none, why);
 }
 
+static int remote_replaces(struct b2f_store *store, const uint64_t *ids,
+			   size_t n)
+{
+	struct b2f_remote_place *place = place_of(store);
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	place->replaced.n = 0;
+	err = b2f_ids_reserve(&place->replaced, n);
+	for (size_t i = 0; i < n && !err; i++)
+		place->replaced.ids[place->replaced.n++] = ids[i];
+	pthread_mutex_unlock(&place->lock);
+	return err;
+}
+
 static int remote_own_stamp(struct b2f_store *store,
 			    struct b2f_frame_stamp *out)
 {
@@ -294,55 +334,40 @@ static int do_nothing(struct b2f_store *store, struct b2f_why *why)
 	return 0;
 }
 
-/* What is to go, by how it is known. */
-struct going {
-	struct b2f_ids ids;
-	struct b2f_sent *sent;
-	size_t nsent;
-};
+static bool remote_is_due(struct b2f_store *store)
+{
+	return b2f_sweeper_is_due(place_of(store));
+}
 
-/* Adds the object @id, if there is one; if it was made here, it is forgotten. */
-static int add_going(struct b2f_remote_place *place, int64_t id,
-		     struct going *going)
+/* Adds the object @id, if it is there, and forgets it. */
+static void add_sent(struct b2f_remote_place *place, int64_t id,
+		     struct b2f_sweep *what)
 {
 	struct b2f_upload *up = b2f_upload_find(place, number_of(id));
 
-	if (!up && id & B2F_OBJECT_PENDING)
-		return 0;
-	if (!up)
-		return b2f_ids_add(&going->ids, (uint64_t)id);
-	if (b2f_upload_give_up(up))
-		going->sent[going->nsent++] = (struct b2f_sent){
+	if (up && b2f_upload_give_up(up))
+		what->sent[what->nsent++] = (struct b2f_sent){
 			.id = (uint64_t)up->id,
 			.mark = up->put.spec.note.marks[0],
 			.doubted = up->doubted,
 			.doubted_base = up->doubted_base,
 		};
 	b2f_upload_unref(up);
-	return 0;
 }
 
 static int remote_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 			struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
-	struct going going = {.sent = calloc(n + 1, sizeof(*going.sent))};
-	struct b2f_sweep what = {.ids = &going.ids, .sent = going.sent};
-	int err = going.sent ? 0 : -ENOMEM;
+	struct b2f_sweep what = {.sent = calloc(n + 1, sizeof(*what.sent))};
+	int err;
 
-	for (size_t i = 0; i < n && !err; i++)
-		err = add_going(place, (int64_t)ids[i], &going);
-	pthread_mutex_lock(&place->lock);
-	what.mark = place->root;
-	pthread_mutex_unlock(&place->lock);
-	what.nsent = going.nsent;
-	/* No commit from here, or before it, has replaced any. */
-	if (!what.mark)
-		going.ids.n = 0;
-	if (!err)
-		err = b2f_sweeper_remove(place, &what, why);
-	b2f_ids_fini(&going.ids);
-	free(going.sent);
+	if (!what.sent)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		add_sent(place, (int64_t)ids[i], &what);
+	err = b2f_sweeper_remove_due(place, &what, why);
+	free(what.sent);
 	return err;
 }
 
@@ -404,6 +429,8 @@ const struct b2f_store_write_ops b2f_remote_write = {
 	.sync_index = do_nothing,
 	.sync_names = do_nothing,
 	.remove = remote_remove,
+	.replaces = remote_replaces,
+	.is_due = remote_is_due,
 	.sweep = remote_sweep,
 	.identify = remote_identify,
 	.list = remote_list,

@@ -12,17 +12,20 @@ int b2f_replaced_find(struct b2f_remote_place *place, struct b2f_replaced *out,
 		      struct b2f_why *why)
 {
 	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	int err = path ? b2f_remote_head(place->remote, path, &out->index,
-					 &out->note, why)
+	char text[B2F_HTTP_NOTE_SIZE] = "";
+	int err = path ? b2f_remote_head_text(place->remote, path, &out->index,
+					      text, why)
 		       : -ENOMEM;
 
 	free(path);
 	out->is_there = !err;
-	if (err != -ENOENT)
+	if (err && err != -ENOENT)
 		return err;
-	*why = (struct b2f_why){""};
-	out->note = (struct b2f_note){.nmarks = 0};
-	return 0;
+	if (err)
+		*why = (struct b2f_why){""};
+	b2f_note_read(text, &out->note);
+	b2f_gone_fini(&out->gone);
+	return b2f_gone_read(&out->gone, text);
 }
 
 int b2f_replaced_list(struct b2f_remote_place *place,
@@ -56,4 +59,5 @@ int b2f_replaced_list(struct b2f_remote_place *place,
 void b2f_replaced_fini(struct b2f_replaced *replaced)
 {
 	b2f_ids_fini(&replaced->ids);
+	b2f_gone_fini(&replaced->gone);
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "frame/txn_ids.h"
@@ -115,6 +116,67 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 		remove_unnamed(place, what, &named, &now);
 	b2f_ids_fini(&named);
 	free(index);
+	return err;
+}
+
+/* What was replaced then, or before, has no readers any more. */
+static uint64_t due_s(const struct b2f_remote_place *place)
+{
+	return (uint64_t)time(NULL) - place->remote->keep_s;
+}
+
+/* Ids come back when there are no others; which is which, is not known then. */
+static bool tells_ids_apart(const struct b2f_remote_place *place)
+{
+	return place->next_id <= B2F_ENTRY_ID;
+}
+
+bool b2f_sweeper_is_due(struct b2f_remote_place *place)
+{
+	bool is;
+
+	pthread_mutex_lock(&place->lock);
+	is = tells_ids_apart(place) &&
+	     b2f_gone_is_due(&place->gone, due_s(place));
+	pthread_mutex_unlock(&place->lock);
+	return is;
+}
+
+static bool is_there(struct b2f_remote_place *place, uint64_t id)
+{
+	char *path = b2f_remote_place_path(place, (int64_t)id);
+	struct b2f_remote_stat now;
+	bool is = path && b2f_remote_head(place->remote, path, &now, NULL,
+					  NULL) != -ENOENT;
+
+	free(path);
+	return is;
+}
+
+int b2f_sweeper_remove_due(struct b2f_remote_place *place,
+			   struct b2f_sweep *what, struct b2f_why *why)
+{
+	struct b2f_ids due = {0};
+	int err = 0;
+
+	pthread_mutex_lock(&place->lock);
+	what->mark = place->root;
+	/* Without a mark of its index, none of them is known. */
+	if (what->mark && tells_ids_apart(place))
+		err = b2f_gone_take(&place->gone, due_s(place), &due);
+	pthread_mutex_unlock(&place->lock);
+	if (due.n && !is_there(place, due.ids[0]))
+		due.n = 0;
+	what->ids = &due;
+	if (!err)
+		err = b2f_sweeper_remove(place, what, why);
+	pthread_mutex_lock(&place->lock);
+	/* The next time; without memory, a later writer. */
+	if (err)
+		(void)!b2f_gone_add(&place->gone, &due, 0);
+	pthread_mutex_unlock(&place->lock);
+	b2f_ids_fini(&due);
+	what->ids = NULL;
 	return err;
 }
 

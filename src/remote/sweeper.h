@@ -24,7 +24,7 @@ struct b2f_sent {
 struct b2f_sweep {
 	/* NULL: none. */
 	const struct b2f_ids *ids;
-	const struct b2f_sent *sent;
+	struct b2f_sent *sent;
 	size_t nsent;
 	/*
 	 * The mark of an index (note.h): unless the one that is there has it, or
@@ -47,6 +47,17 @@ struct b2f_sweep {
 B2F_MUST_CHECK
 int b2f_sweeper_remove(struct b2f_remote_place *place,
 		       const struct b2f_sweep *what, struct b2f_why *why);
+
+/* Is it the time of a chunk that an index before has named (gone.h)? */
+bool b2f_sweeper_is_due(struct b2f_remote_place *place);
+
+/*
+ * The same for these, beside what @what says, of which @ids and @mark are set here.  If
+ * the first one is not there any more, another program has removed all of them.
+ */
+B2F_MUST_CHECK
+int b2f_sweeper_remove_due(struct b2f_remote_place *place,
+			   struct b2f_sweep *what, struct b2f_why *why);
 
 /* Waits for all that was begun. */
 void b2f_sweeper_fini(struct b2f_remote_place *place);

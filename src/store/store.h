@@ -145,6 +145,8 @@ struct b2f_store_write_ops {
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	/* Of a shared store; others have NULL here. */
+	int (*replaces)(struct b2f_store *store, const uint64_t *ids, size_t n);
+	bool (*is_due)(struct b2f_store *store);
 	int (*sweep)(struct b2f_store *store, const uint64_t *ids, size_t n,
 		     struct b2f_why *why);
 	int (*identify)(struct b2f_store *store, int64_t id,
@@ -193,8 +195,6 @@ struct b2f_store {
 	 * b2f_store_install() tells whether the index is still the same.
 	 */
 	bool shared;
-	/* Then: so long chunks stay that were replaced, seconds. */
-	unsigned int keep_s;
 };
 
 /*

@@ -249,6 +249,20 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	return ops ? ops->remove(store, id, why) : read_only(why);
 }
 
+int b2f_store_replaces(struct b2f_store *store, const uint64_t *ids, size_t n)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->replaces ? ops->replaces(store, ids, n) : -EROFS;
+}
+
+bool b2f_store_is_due(struct b2f_store *store)
+{
+	const struct b2f_store_write_ops *ops = store->ops->write;
+
+	return ops && ops->is_due && ops->is_due(store);
+}
+
 int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 		    struct b2f_why *why)
 {

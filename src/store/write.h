@@ -188,9 +188,20 @@ int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
 			struct b2f_why *why);
 
 /*
- * For a shared store: removes those of the @n chunks @ids that the index does not name
- * that is there now, and no b2f_store_install() of unknown outcome may have named.
- * Returns 0, or why that index cannot be read: then all stay.
+ * For a shared store: the next b2f_store_install() puts an index that does not name the
+ * @n chunks @ids any more.  It is for the store to remember them, and to tell later
+ * writers, until readers of the index before do not come any more.  0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_store_replaces(struct b2f_store *store, const uint64_t *ids, size_t n);
+
+/* For a shared store: is there a chunk of which it is the time? */
+bool b2f_store_is_due(struct b2f_store *store);
+
+/*
+ * For a shared store: removes these, and of the @n chunks @ids, which were written here,
+ * those that the index does not name that is there now, nor may a b2f_store_install() of
+ * unknown outcome.  Returns 0, or why that index cannot be read: then all stay.
  */
 B2F_MUST_CHECK
 int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,

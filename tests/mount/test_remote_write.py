@@ -604,6 +604,35 @@ def test_the_last_commit_is_waited_for():
         assert download(client, "y.b2frame") == data(SIZE)
 
 
+def let_a_minute_pass(client, name):
+    """What the index tells of was replaced long ago."""
+    key = f"bucket/d/{name}/chunks.b2frame"
+    _, headers, body = client.request("GET", key, expect=200)
+    note = re.sub("@[0-9A-F]+", "@1", headers["x-amz-meta-b2frame"])
+    client.request("PUT", key, body, expect=200, x_amz_meta_b2frame=note)
+
+
+def test_what_short_mounts_replace_goes_with_a_later_mount():
+    size = 3 * CHUNK
+    with s3() as (_, client):
+        put_frame(client, content=data(size))
+        for i in range(5):
+            with RemoteMount("s3://bucket/d"), open("mnt/x", "r+b") as f:
+                for _ in range(2):
+                    f.write(os.urandom(100))
+                    f.flush()
+                    os.fsync(f.fileno())
+        before = download(client, "x.b2frame")
+        left = len(chunks(client, "x.b2frame"))
+        let_a_minute_pass(client, "x.b2frame")
+        with RemoteMount("s3://bucket/d"):
+            assert read("mnt/x") == before
+        now = len(chunks(client, "x.b2frame"))
+        print(f"{left} chunks after short mounts, {now} after the next one")
+        assert (left, now) == (3 + 10, 3)
+        assert download(client, "x.b2frame") == before
+
+
 def test_a_store_that_may_not_be_written_to_is_read():
     with s3() as (way, client):
         put_frame(client)

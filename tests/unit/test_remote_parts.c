@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remote/gone.h"
+#include "remote/note.h"
 #include "remote/s3_error.h"
 #include "remote/s3_list.h"
 #include "remote/url.h"
@@ -187,4 +189,77 @@ Test(remote_parts, refusal_is_told_by_its_code_alone)
 	b2f_s3_error_code("<html>no</html>", 15, code);
 	cr_assert_str_eq(code, "");
 	cr_assert_eq(b2f_s3_error_explain("Strange", &why), 0);
+}
+
+/* Reads @text, and writes what that says. */
+static const char *told_again(const char *text, size_t size)
+{
+	static char out[B2F_GONE_SIZE];
+	struct b2f_gone gone = {.n = 0};
+
+	cr_assert_eq(b2f_gone_read(&gone, text), 0);
+	cr_assert_eq(b2f_gone_write(&gone, out, size), 0);
+	b2f_gone_fini(&gone);
+	return out;
+}
+
+Test(remote_parts, chunks_that_are_gone_are_told_by_runs_and_times)
+{
+	static const char text[] =
+		"next=00000010;marks=0123456789ABCDEF;gone=@10,1+2,9,@20,A+1,";
+	struct b2f_note note;
+
+	b2f_note_read(text, &note);
+	cr_assert_eq(note.next_id, 0x10);
+	cr_assert_eq(note.nmarks, 1);
+	cr_assert_str_eq(told_again(text, B2F_GONE_SIZE), strstr(text, ";gone"));
+	/* The same chunk twice: since the first time. */
+	cr_assert_str_eq(told_again(";gone=@20,5,@10,4+1,", B2F_GONE_SIZE),
+			 ";gone=@10,4+1,");
+	cr_assert_str_eq(told_again("next=00000010;marks=0123456789ABCDEF", 99),
+			 "");
+}
+
+Test(remote_parts, nonsense_about_chunks_that_are_gone_is_left_out)
+{
+	static const char *const texts[] = {
+		";gone=@10,3,x", ";gone=@10,3,4+,", ";gone=@10,3,80000000,",
+		";gone=@10,3,4+7FFFFFFF,", ";gone=@10,3,123456789,",
+		";gone=@10,3,0+7FFFFFF0,0+7FFFFFF0,", ";gone=@10,3,@", 
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		cr_assert_str_eq(told_again(texts[i], B2F_GONE_SIZE),
+				 ";gone=@10,3,", "%s", texts[i]);
+	/* It is never due without a time. */
+	cr_assert_str_eq(told_again(";gone=3,", 99), ";gone=@FFFFFFFF,3,");
+}
+
+Test(remote_parts, the_oldest_chunks_that_are_gone_are_told_if_there_is_no_room)
+{
+	static char out[B2F_GONE_SIZE];
+	struct b2f_gone gone = {.n = 0};
+	struct b2f_ids ids = {0};
+	uint64_t until = 0;
+
+	for (uint64_t i = 0; i < 2000; i++) {
+		ids.n = 0;
+		cr_assert_eq(b2f_ids_add(&ids, 4000 - 2 * i), 0);
+		cr_assert_eq(b2f_gone_add(&gone, &ids, 2 * (i / 10)), 0);
+	}
+	cr_assert_eq(b2f_gone_write(&gone, out, sizeof(out)), 0);
+	cr_assert_lt(strlen(out), sizeof(out));
+	b2f_gone_fini(&gone);
+	cr_assert_eq(b2f_gone_read(&gone, out), 0);
+	cr_assert_gt(gone.n, 100);
+	for (size_t i = 0; i < gone.n; i++)
+		until = gone.chunks[i].since_s > until ? gone.chunks[i].since_s
+						       : until;
+	cr_assert_leq(until, 2 * (gone.n / 10));
+	ids.n = 0;
+	cr_assert_eq(b2f_gone_take(&gone, 2, &ids), 0);
+	cr_assert_eq(ids.n, 20);
+	cr_assert(b2f_gone_is_due(&gone, 4) && !b2f_gone_is_due(&gone, 3));
+	b2f_ids_fini(&ids);
+	b2f_gone_fini(&gone);
 }

@@ -165,6 +165,115 @@ Test(remote_removal, what_a_commit_in_doubt_was_to_name_goes_when_that_is_settle
 	scene_close(&s);
 }
 
+/* A program that replaces chunk 0, and ends; what it replaces stays for @keep_s. */
+static void run_short(struct scene *s, unsigned int keep_s, uint8_t value)
+{
+	struct writer w = writer_at(s, connect_with(s, keep_s));
+
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 0, value);
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	writer_close(&w);
+}
+
+/* Waits until there are no more than @n objects, while programs come and end. */
+static void wait_for_objects(struct scene *s, unsigned int n,
+			     void (*run)(struct scene *s))
+{
+	for (int i = 0; i < 600 && server_tell(&s->server, "objects") > n; i++) {
+		usleep(50000);
+		run(s);
+	}
+	cr_assert_eq(server_tell(&s->server, "objects"), n);
+}
+
+static void commit_once(struct scene *s)
+{
+	run_short(s, 1, '7');
+}
+
+Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_commit)
+{
+	struct scene s = scene_with_frame();
+
+	for (uint8_t i = 0; i < 5; i++)
+		run_short(&s, 3600, '2' + i);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 5);
+	cr_assert_str_eq(content(&s), "6111");
+	sleep(4);
+	run_short(&s, 1, '7');
+	/* What it has replaced itself is there for its time. */
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
+	cr_assert_str_eq(content(&s), "7111");
+	scene_close(&s);
+}
+
+/* One that could write, and does not. */
+static void read_once(struct scene *s)
+{
+	struct writer w = writer_at(s, connect_with(s, 1));
+
+	cr_assert_eq(b2f_remote_allow_write(w.remote, "x"), 0);
+	cr_assert_eq(value_of(&w, 1), '1');
+	writer_close(&w);
+}
+
+Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_reader)
+{
+	struct scene s = scene_with_frame();
+
+	commit_once(&s);
+	commit_once(&s);
+	wait_for_objects(&s, 1 + NCHUNKS, read_once);
+	/* The index tells of these chunks yet; they are looked for once. */
+	(void)server_ask(&s.server, "count DELETE .chunk");
+	read_once(&s);
+	cr_assert_eq(server_tell(&s.server, "count DELETE .chunk"), 0);
+	cr_assert_str_eq(content(&s), "7111");
+	scene_close(&s);
+}
+
+/* As a mount does, which lives on. */
+Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
+{
+	struct scene s = scene_with_frame();
+	struct writer w = writer_at(&s, connect_with(&s, 1));
+	struct b2f_remote_remains *early, *late;
+
+	cr_assert_null(b2f_remote_leftovers(b2f_file_frame(w.file)));
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 0, '2');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	early = b2f_remote_leftovers(b2f_file_frame(w.file));
+	late = b2f_remote_leftovers(b2f_file_frame(w.file));
+	cr_assert(early && late);
+	b2f_remote_remains_leave(early);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
+	sleep(4);
+	b2f_remote_remains_free(late);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
+	cr_assert_null(b2f_remote_leftovers(b2f_file_frame(w.file)));
+	cr_assert_str_eq(content(&s), "2111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
+Test(remote_removal, what_others_have_not_committed_yet_stays)
+{
+	struct scene s = scene_with_frame();
+	struct writer w = writer_at(&s, connect_with(&s, 1));
+
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 3, '4');
+	run_short(&s, 1, '2');
+	sleep(4);
+	run_short(&s, 1, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "3114");
+	writer_close(&w);
+	scene_close(&s);
+}
+
 static int take_name(void *arg, const struct b2f_remote_entry *entry)
 {
 	snprintf(arg, 80, "x/%s", entry->name);

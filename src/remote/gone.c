@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gone.c - chunks that an index has named, and the one that is there does not */
+#include "remote/gone.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+#define BEGIN ";gone="
+
+/* An item and its time are never longer, with a 0. */
+#define ITEM_SIZE 32
+
+/* Times are told in steps of so many seconds, so that commits in a row share one. */
+#define STEP_S 2
+
+/* The largest id of a chunk. */
+#define ID_MAX ((uint64_t)INT32_MAX)
+
+/* No note has more chunks, as far as it is believed. */
+#define CHUNKS_MAX ((size_t)1 << 20)
+
+static int by_id(const void *a, const void *b)
+{
+	const struct b2f_gone_chunk *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->since_s > y->since_s) - (x->since_s < y->since_s);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct b2f_gone_chunk *x = a, *y = b;
+
+	if (x->since_s != y->since_s)
+		return x->since_s < y->since_s ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Sorts what was added in. */
+static void put_in_order(struct b2f_gone *gone)
+{
+	struct b2f_gone_chunk *chunks = gone->chunks;
+	size_t n = 0;
+
+	if (gone->n)
+		qsort(chunks, gone->n, sizeof(*chunks), by_id);
+	for (size_t i = 0; i < gone->n; i++)
+		if (!n || chunks[n - 1].id != chunks[i].id)
+			chunks[n++] = chunks[i];
+	gone->n = n;
+}
+
+static int reserve(struct b2f_gone *gone, size_t more)
+{
+	size_t cap = gone->n + more + gone->cap / 2;
+	struct b2f_gone_chunk *chunks;
+
+	if (gone->n + more <= gone->cap)
+		return 0;
+	chunks = realloc(gone->chunks, cap * sizeof(*chunks));
+	if (!chunks)
+		return -ENOMEM;
+	gone->chunks = chunks;
+	gone->cap = cap;
+	return 0;
+}
+
+int b2f_gone_add(struct b2f_gone *gone, const struct b2f_ids *ids,
+		 uint64_t since_s)
+{
+	uint64_t told_s = (since_s + STEP_S - 1) / STEP_S * STEP_S;
+
+	if (reserve(gone, ids->n))
+		return -ENOMEM;
+	for (size_t i = 0; i < ids->n; i++)
+		gone->chunks[gone->n++] =
+			(struct b2f_gone_chunk){ids->ids[i], told_s};
+	put_in_order(gone);
+	return 0;
+}
+
+int b2f_gone_add_all(struct b2f_gone *gone, const struct b2f_gone *other)
+{
+	if (reserve(gone, other->n))
+		return -ENOMEM;
+	for (size_t i = 0; i < other->n; i++)
+		gone->chunks[gone->n++] = other->chunks[i];
+	put_in_order(gone);
+	return 0;
+}
+
+/* A number of up to 8 digits; false: there is none. */
+static bool read_number(const char **text, uint64_t *out)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	const char *digit;
+	int n = 0;
+
+	for (*out = 0; **text && (digit = strchr(digits, **text)); n++, ++*text)
+		*out = *out << 4 | (uint64_t)(digit - digits);
+	return n > 0 && n <= 8;
+}
+
+/* The chunks of an item; no more than an index can have. */
+static int add_run(struct b2f_gone *gone, uint64_t first, uint64_t more,
+		   uint64_t since_s)
+{
+	if (first > ID_MAX || more > ID_MAX - first ||
+	    more >= CHUNKS_MAX || gone->n + more >= CHUNKS_MAX)
+		return 0;
+	if (reserve(gone, more + 1))
+		return -ENOMEM;
+	for (uint64_t i = 0; i <= more; i++)
+		gone->chunks[gone->n++] =
+			(struct b2f_gone_chunk){first + i, since_s};
+	return 0;
+}
+
+/* Reads one item, and the comma behind it; false: it makes no sense, or @err is set. */
+static bool read_item(struct b2f_gone *gone, const char **text,
+		      uint64_t *since_s, int *err)
+{
+	bool is_time = **text == '@';
+	uint64_t first, more = 0;
+
+	*text += is_time;
+	if (!read_number(text, &first))
+		return false;
+	if (is_time)
+		*since_s = first;
+	if (!is_time && **text == '+') {
+		++*text;
+		if (!read_number(text, &more))
+			return false;
+	}
+	if (!is_time)
+		*err = add_run(gone, first, more, *since_s);
+	if (**text != ',')
+		return false;
+	++*text;
+	return !*err;
+}
+
+int b2f_gone_read(struct b2f_gone *gone, const char *text)
+{
+	/* The end of time: what has no time is not due. */
+	uint64_t since_s = UINT32_MAX;
+	int err = 0;
+
+	text = strstr(text, BEGIN);
+	if (!text)
+		return 0;
+	for (text += strlen(BEGIN); read_item(gone, &text, &since_s, &err);)
+		;
+	put_in_order(gone);
+	return err;
+}
+
+/* How many of the @n at @first are one item. */
+static size_t count_run(const struct b2f_gone_chunk *first, size_t n)
+{
+	size_t run = 1;
+
+	while (run < n && first[run].since_s == first->since_s &&
+	       first[run].id == first->id + run)
+		run++;
+	return run;
+}
+
+/* Writes the item of the @n chunks at @first, and the time if it is not @since_s. */
+static size_t write_item(const struct b2f_gone_chunk *first, size_t n,
+			 uint64_t since_s, char out[ITEM_SIZE])
+{
+	int used = 0;
+
+	if (first->since_s != since_s)
+		used = snprintf(out, ITEM_SIZE, "@%" PRIX64 ",",
+				first->since_s & UINT32_MAX);
+	used += snprintf(out + used, ITEM_SIZE - (size_t)used, "%" PRIX64,
+			 first->id & UINT32_MAX);
+	if (n > 1)
+		used += snprintf(out + used, ITEM_SIZE - (size_t)used, "+%zX",
+				 n - 1);
+	used += snprintf(out + used, ITEM_SIZE - (size_t)used, ",");
+	return (size_t)used;
+}
+
+int b2f_gone_write(const struct b2f_gone *gone, char *out, size_t size)
+{
+	struct b2f_gone sorted = {.n = 0};
+	uint64_t since_s = UINT64_MAX;
+	size_t used = strlen(BEGIN), n;
+
+	*out = '\0';
+	if (!gone->n || size < used + ITEM_SIZE)
+		return 0;
+	if (b2f_gone_add_all(&sorted, gone))
+		return -ENOMEM;
+	qsort(sorted.chunks, sorted.n, sizeof(*sorted.chunks), by_time);
+	strcpy(out, BEGIN);
+	for (size_t at = 0; at < sorted.n && used + ITEM_SIZE <= size; at += n) {
+		const struct b2f_gone_chunk *first = &sorted.chunks[at];
+
+		n = count_run(first, sorted.n - at);
+		used += write_item(first, n, since_s, out + used);
+		since_s = first->since_s;
+	}
+	b2f_gone_fini(&sorted);
+	return 0;
+}
+
+bool b2f_gone_is_due(const struct b2f_gone *gone, uint64_t until_s)
+{
+	for (size_t i = 0; i < gone->n; i++)
+		if (gone->chunks[i].since_s <= until_s)
+			return true;
+	return false;
+}
+
+int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, struct b2f_ids *out)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < gone->n; i++) {
+		const struct b2f_gone_chunk chunk = gone->chunks[i];
+
+		if (!err && chunk.since_s <= until_s)
+			err = b2f_ids_add(out, chunk.id);
+		if (err || chunk.since_s > until_s)
+			gone->chunks[n++] = chunk;
+	}
+	gone->n = n;
+	return err;
+}
+
+void b2f_gone_fini(struct b2f_gone *gone)
+{
+	free(gone->chunks);
+	*gone = (struct b2f_gone){.n = 0};
+}
