@@ -18,8 +18,8 @@ static const struct cli_command *const commands[] = {
 	&cli_compress_command,	 &cli_convert_command, &cli_copy_command,
 	&cli_decompress_command, &cli_info_command,    &cli_ls_command,
 	&cli_mounts_command,	 &cli_recompress_command, &cli_repair_command,
-	&cli_seal_command,	 &cli_slice_command,   &cli_stats_command,
-	&cli_umount_command,	 &cli_verify_command,
+	&cli_rm_command,	 &cli_seal_command,    &cli_slice_command,
+	&cli_stats_command,	 &cli_umount_command,  &cli_verify_command,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -27,7 +27,7 @@ static const struct cli_command *const commands[] = {
 static int print_help(void)
 {
 	puts("Usage: bloscctl COMMAND [OPTION...] [FRAME...]\n"
-	     "Makes, shows, checks, changes and unpacks Blosc2 frames.\n");
+	     "Makes, shows, checks, changes, unpacks and removes Blosc2 frames.\n");
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		printf("  %-12s%s\n", commands[i]->name, commands[i]->summary);
 	puts("\n"

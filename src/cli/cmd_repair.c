@@ -18,6 +18,7 @@ static const char help[] =
 	"                        may be writing to the frame\n"
 	"      --orphans         FRAME is in an object store: remove chunks "
 	"that no index names\n"
+	"  -r, --recursive       with --orphans: of all frames below each URL\n"
 	"      --older=AGE       only those as old as that (1d; s, m, h, d)\n"
 	"      --zero-damaged    replace damaged chunks by zeros\n"
 	"  -o, --output=NEW      FRAME's index is lost: make the frame NEW of "
@@ -31,6 +32,7 @@ static const struct cli_option table[] = {
 	{"dry-run", 'n', no_argument, cli_option_set, FIELD(dry_run), NULL},
 	{"force", 0, no_argument, cli_option_set, FIELD(force), NULL},
 	{"orphans", 0, no_argument, cli_option_set, FIELD(orphans), NULL},
+	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
 	{"older", 0, required_argument, cli_option_text, FIELD(older), NULL},
 	{"zero-damaged", 0, no_argument, cli_option_set, FIELD(zero_damaged),
 	 NULL},
@@ -48,7 +50,7 @@ static int repair_one(const void *how, struct b2f_runtime *runtime,
 	const struct cli_repair *r = how;
 
 	if (r->orphans)
-		return cli_orphans_remove(operand->at.path, r->older, r->dry_run);
+		return cli_orphans_remove(operand->at.path, r);
 	return cli_repair_frame(how, runtime, operand);
 }
 
@@ -65,6 +67,8 @@ static int run_repair(const struct cli_command *self, int argc, char **argv)
 		return status;
 	if (r.older && !r.orphans)
 		return cli_command_misuse(self, "--older is for --orphans");
+	if (r.recursive && !r.orphans)
+		return cli_command_misuse(self, "-r is for --orphans");
 	if (r.output && argc - optind > 1)
 		return cli_command_misuse(self, "-o takes one frame");
 	/* A store has no frames that are changed but by writers to it. */

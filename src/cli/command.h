@@ -37,6 +37,7 @@ extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_mounts_command;
 extern const struct cli_command cli_recompress_command;
 extern const struct cli_command cli_repair_command;
+extern const struct cli_command cli_rm_command;
 extern const struct cli_command cli_seal_command;
 extern const struct cli_command cli_slice_command;
 extern const struct cli_command cli_stats_command;

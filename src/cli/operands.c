@@ -340,7 +340,7 @@ static int make_directories(struct run *run, int fd, const struct cli_found *fou
 {
 	int first, err;
 
-	if (!found->all || fd < 0 ||
+	if (!found->all || !run->o->output || fd < 0 ||
 	    cli_kind_of(run->o->output) == CLI_KIND_URL)
 		return 0;
 	first = open_output(run);

@@ -42,15 +42,60 @@ static bool parse_age(const char *text, uint64_t *out)
 static void report(const char *url, const struct b2f_remote_orphans *found,
 		   bool dry_run)
 {
+	const char *done = dry_run ? "" : " removed";
+
 	printf("%s: %" PRIu64 " chunks without an index%s, %" PRIu64
-	       " bytes; %" PRIu64 " are younger\n",
-	       url, found->n, dry_run ? "" : " removed", found->nbytes,
-	       found->nyoung);
+	       " bytes; %" PRIu64 " are younger",
+	       url, found->n, done, found->nbytes, found->nyoung);
+	if (found->nprobes)
+		printf("; %" PRIu64 " probes%s", found->nprobes, done);
+	putchar('\n');
 }
 
-int cli_orphans_remove(const char *url, const char *older, bool dry_run)
+/* What is found below a place. */
+struct below {
+	const char *label;
+	bool dry_run;
+	uint64_t n;
+};
+
+static void report_below(void *arg, const char *path,
+			 const struct b2f_remote_orphans *found)
+{
+	struct below *below = arg;
+	char *url = NULL;
+
+	below->n++;
+	if (asprintf(&url, "%s%s%s", below->label, *path ? "/" : "", path) < 0)
+		return;
+	report(url, found, below->dry_run);
+	free(url);
+}
+
+static int remove_below(struct b2f_remote *remote, uint64_t age, bool dry_run)
+{
+	struct below below = {b2f_remote_label(remote), dry_run, 0};
+	const struct b2f_remote_orphans none = {.n = 0};
+	int err = b2f_remote_sweep_below(remote, "", age, dry_run,
+					 report_below, &below);
+
+	if (!err && !below.n)
+		report(below.label, &none, dry_run);
+	return err;
+}
+
+static int remove_one(struct b2f_remote *remote, uint64_t age, bool dry_run)
 {
 	struct b2f_remote_orphans found;
+	int err = b2f_remote_sweep(remote, "", age, dry_run, &found);
+
+	if (!err)
+		report(b2f_remote_label(remote), &found, dry_run);
+	return err;
+}
+
+int cli_orphans_remove(const char *url, const struct cli_repair *how)
+{
 	struct b2f_remote *remote = NULL;
 	uint64_t age = 0;
 	int err;
@@ -61,18 +106,17 @@ int cli_orphans_remove(const char *url, const char *older, bool dry_run)
 				  url);
 		return -EINVAL;
 	}
-	if (!parse_age(older ? older : "1d", &age)) {
+	if (!parse_age(how->older ? how->older : "1d", &age)) {
 		cli_message_error("--older=%s: not an age, as 90m or 1d",
-				  older);
+				  how->older);
 		return -EINVAL;
 	}
 	err = cli_from_url_connect(url, &remote);
 	if (err)
 		return err;
 	cli_message_forget();
-	err = b2f_remote_sweep(remote, "", age, dry_run, &found);
-	if (!err)
-		report(b2f_remote_label(remote), &found, dry_run);
+	err = how->recursive ? remove_below(remote, age, how->dry_run)
+			     : remove_one(remote, age, how->dry_run);
 	err = cli_message_explain(b2f_remote_label(remote), err);
 	b2f_remote_free(remote);
 	return err;

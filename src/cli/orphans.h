@@ -7,16 +7,13 @@
 #ifndef B2F_CLI_ORPHANS_H
 #define B2F_CLI_ORPHANS_H
 
-#include <stdbool.h>
-
-#include "b2frame/error.h"
+#include "cli/repair_frame.h"
 
 /*
- * Removes those of the frame @url that are as old as @older says ("90m", "1d"; NULL: a
- * day), or tells of them if @dry_run, and how many they are.  Returns 0 or an errno,
- * after saying why.
+ * Removes those of the frame @url, or of all below it, that are as old as @how says, or
+ * tells of them, and how many they are.  Returns 0 or an errno, after saying why.
  */
 B2F_MUST_CHECK
-int cli_orphans_remove(const char *url, const char *older, bool dry_run);
+int cli_orphans_remove(const char *url, const struct cli_repair *how);
 
 #endif

@@ -24,6 +24,7 @@ struct cli_repair {
 	 * that are so old, as "1d" (NULL: that).
 	 */
 	bool orphans;
+	bool recursive;
 	const char *older;
 	/* A new frame, for one whose index is lost; or NULL. */
 	const char *output;

@@ -49,7 +49,8 @@ def check_orphans():
 
     number, nbytes, young = repair("-n")
     assert (number, nbytes) == (0, 0) and young > 0
-    number, nbytes, younger = repair("--older=0s")
+    number, nbytes, younger, probes = repair("--older=0s")
+    assert probes > 0
     assert (number, younger) == (young, 0) and nbytes > 0
     assert repair("--older=0s") == [0, 0, 0]
     assert count_pieces() == before

@@ -3,7 +3,7 @@
 # test_usage.sh - help, versions, and command lines that make no sense
 . "$(dirname "$0")/lib.sh"
 
-commands="append cat compress convert decompress info ls recompress repair seal
+commands="append cat compress convert decompress info ls recompress repair rm seal
 	umount verify"
 
 runs 0 --help
@@ -68,11 +68,11 @@ runs 2 compress --codec=snappy x
 says_on_stderr "^bloscctl: --codec: 'snappy' is not zstd"
 errors 1
 
-for command in append cat convert decompress info recompress repair seal verify; do
+for command in append cat convert decompress info recompress repair rm seal verify; do
 	runs 2 "$command"
 	says_on_stderr "^bloscctl: $command: a frame is missing; see 'bloscctl $command --help'$"
 	errors 1
-	case $command in append | recompress | repair | seal) continue ;; esac
+	case $command in append | recompress | repair | rm | seal) continue ;; esac
 	for value in '' x 1x 1kk -1 ' 1' 9999999999999999999 9000000t; do
 		runs 2 "$command" --frame-offset "$value" x
 		says_on_stderr "^bloscctl: --frame-offset: '$value' is not a size$"

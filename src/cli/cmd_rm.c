@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd_rm.c - bloscctl rm: frames go, here and in object stores */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/common.h"
+#include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/operands.h"
+#include "cli/transfer.h"
+
+static const char help[] =
+	"Usage: bloscctl rm [OPTION...] FRAME...\n"
+	"Removes each FRAME, a path or the URL of one in an object store: its "
+	"index first,\nso that it is whole or gone, then its chunks. What is "
+	"no frame, and what a program\nwrites to, is refused.\n\n" CLI_RECURSIVE_HELP
+	"  -f, --force           also files and objects that are no frames, and "
+	"frames that\n"
+	"                        cannot be read; that there is none is no "
+	"error\n"
+	"  -n, --dry-run         only say what would be removed\n" CLI_WORK_HELP;
+
+struct rm {
+	struct cli_common common;
+	bool dry_run;
+};
+
+#define FIELD(name) offsetof(struct rm, name)
+
+static const struct cli_option table[] = {
+	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
+	{"dry-run", 'n', no_argument, cli_option_set, FIELD(dry_run), NULL},
+	{.shared = cli_common_work_options, .field = FIELD(common)},
+	{0},
+};
+
+static bool may_miss(const struct rm *rm, int err)
+{
+	return err == -ENOENT && rm->common.force;
+}
+
+/* It cannot be opened as a frame, but may be there. */
+static bool is_unread(int err)
+{
+	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
+	       err == B2F_EUNSUPPORTED;
+}
+
+/* A file, or a directory with nothing but what belongs into a frame. */
+static int remove_unread(const struct cli_at *at, const struct stat *st)
+{
+	int err;
+
+	if (!S_ISDIR(st->st_mode))
+		return cli_frames_remove_file(at, st);
+	err = cli_frames_check_removable(at->dir, at->name, at->path);
+	return err ? err
+		   : cli_message_errno(at->path, cli_frames_remove_any(
+							 at->dir, at->name));
+}
+
+/* With -f, what is there counts, not what it says of itself. */
+static bool is_frame(const struct rm *rm, const struct cli_at *at)
+{
+	struct b2f_frame_peek peek;
+
+	return !rm->common.force ||
+	       (b2f_frame_peek(at->dir, at->name, &peek) == 0 &&
+		peek.is_frame && !peek.broken);
+}
+
+static int remove_path(const struct rm *rm, const struct cli_operand *operand)
+{
+	const struct b2f_frame_options how = {.join_objects = true};
+	const struct cli_at *at = &operand->at;
+	struct b2f_frame *frame = NULL;
+	struct stat st;
+	int err = fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW) ? -errno
+								       : 0;
+
+	if (err)
+		return may_miss(rm, err) ? err
+					 : cli_message_errno(at->path, err);
+	if (!is_frame(rm, at))
+		return rm->dry_run ? 0 : remove_unread(at, &st);
+	err = cli_frames_open(&how, at, &frame);
+	if (!err && !rm->dry_run)
+		err = cli_frames_remove(at, operand->shown, frame);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* Of @path, an object or what is below it: which one it is. */
+static int find_remote(struct b2f_remote *remote, const char *path,
+		       const char *url, bool force, bool *sparse)
+{
+	const struct b2f_frame_options how = {
+		.log = force ? NULL : &cli_message_log,
+		.label = url,
+		.join_objects = true};
+	struct b2f_remote_stat st;
+	struct b2f_frame *frame = NULL;
+	int err = b2f_remote_open_frame(remote, path, &how, &frame);
+
+	*sparse = true;
+	if (!err)
+		*sparse = b2f_frame_info_get(frame)->sparse;
+	b2f_frame_close(frame);
+	if (!force || !is_unread(err))
+		return err;
+	/* An index that cannot be read, or an object. */
+	err = *path ? b2f_remote_look(remote, path, &st) : -ENOENT;
+	*sparse = err == -ENOENT;
+	return *sparse ? 0 : err;
+}
+
+static int remove_remote(const struct rm *rm, struct b2f_remote *remote,
+			 const char *path, const char *url)
+{
+	bool sparse;
+	int err;
+
+	cli_message_forget();
+	err = find_remote(remote, path, url, rm->common.force, &sparse);
+	if (!err && !rm->dry_run)
+		err = sparse ? b2f_remote_remove_frame(remote, path)
+			     : b2f_remote_remove(remote, path);
+	return may_miss(rm, err) ? err : cli_message_explain(url, err);
+}
+
+static int remove_url(const struct rm *rm, const char *url)
+{
+	struct cli_transfer place = {.top = NULL};
+	const char *path;
+	int err = cli_transfer_begin(&place, url);
+
+	if (!err) {
+		path = url + strlen(place.top);
+		err = remove_remote(rm, place.remote, path + strspn(path, "/"),
+				    url);
+	}
+	cli_transfer_end(&place);
+	return err;
+}
+
+static void report(const struct rm *rm, const char *path)
+{
+	if (rm->common.json)
+		cli_json_print(json_pack("{s:s, s:o*, s:b}", "command", "rm",
+					 "source", cli_json_name(path),
+					 "removed", !rm->dry_run));
+	else if (rm->dry_run)
+		printf("%s\n", path);
+	cli_message_info("%s: %s", path,
+			 rm->dry_run ? "would be removed" : "removed");
+}
+
+static int remove_one(const void *arg, struct b2f_runtime *runtime,
+		      const struct cli_operand *operand)
+{
+	const struct cli_at *at = &operand->at;
+	const struct rm *rm = arg;
+	int err;
+
+	(void)runtime;
+	if (at->kind == CLI_KIND_URL)
+		err = remove_url(rm, at->path);
+	else
+		err = cli_kind_check_change(at->path, at->kind, "");
+	if (!err && at->kind != CLI_KIND_URL)
+		err = remove_path(rm, operand);
+	if (may_miss(rm, err))
+		return 0;
+	if (!err)
+		report(rm, at->path);
+	return err;
+}
+
+static int run_rm(const struct cli_command *self, int argc, char **argv)
+{
+	struct rm rm = {.common.progress = true};
+	struct cli_operands operands = {.command = self,
+					.common = &rm.common,
+					.removes = true,
+					.run = remove_one,
+					.arg = &rm};
+	int status = cli_options_parse(self, argc, argv, &rm);
+
+	if (status != CLI_CONTINUE)
+		return status;
+	operands.all = rm.common.force;
+	return cli_operands_run(&operands, argv + optind);
+}
+
+const struct cli_command cli_rm_command = {
+	.name = "rm",
+	.summary = "remove frames, here and in object stores",
+	.help = help,
+	.options = table,
+	.missing = "a frame is missing",
+	.run = run_rm,
+};
