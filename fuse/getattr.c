@@ -6,15 +6,13 @@
 #include "acl.h"
 #include "b2frame/create.h"
 #include "disk_frame.h"
+#include "frame_sizes.h"
 #include "getattr.h"
 #include "b2frame/home.h"
 #include "view.h"
 
 /* Smaller reads cost the same. */
 #define FRAME_BLKSIZE (128 << 10)
-
-/* st_blocks 0 would make tar -S and cp write zeros instead of reading. */
-#define BLOCKS_MIN 8
 
 uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
 {
@@ -37,15 +35,6 @@ static void keep_ino(const struct fs *fs, const struct fs_node *node,
 static int64_t clamp(uint64_t n)
 {
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
-}
-
-static blkcnt_t blocks(uint64_t nbytes, uint64_t cbytes)
-{
-	int64_t n = clamp(cbytes / 512 + (cbytes % 512 > 0));
-
-	if (nbytes == 0)
-		return 0;
-	return n < BLOCKS_MIN ? BLOCKS_MIN : n;
 }
 
 /* Lets the mount's options override @st. */
@@ -164,7 +153,7 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 		S_ISDIR(self->st_mode) ? self->st_nlink > 0 : self->st_nlink;
 	out->st_rdev = 0;
 	out->st_size = clamp(probe->nbytes);
-	out->st_blocks = blocks(probe->nbytes, probe->cbytes);
+	out->st_blocks = fs_frame_sizes_blocks(probe->nbytes, probe->cbytes);
 	out->st_blksize = FRAME_BLKSIZE;
 	apply_options(fs, out);
 }

@@ -127,7 +127,8 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 	if (fs->options.npy != FS_VIEW_LIST ||
 	    fs_probe_open(fs->tree, dirfd, name, &found.probe))
 		return;
-	has = fs_view_name(fs, &found, entry->name, view->name);
+	has = fs_view_is_possible(fs, &found.probe) &&
+	      fs_view_name(entry->name, view->name);
 	fs_probe_close(&found.probe);
 	if (!has)
 		return;

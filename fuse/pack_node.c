@@ -51,14 +51,14 @@ bool fs_pack_node_is_final(int err)
 
 /* Opens the frame for its sizes; of a broken one they are 0. */
 static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
-		      struct fs_shown_sizes *out)
+		      struct fs_frame_sizes *out)
 {
-	struct fs_shown_sizes sizes = {.known = true};
+	struct fs_frame_sizes sizes = {.known = true};
 	struct b2f_frame *frame = NULL;
 	int err = fs_pack_node_open_frame(fs, node, &frame);
 
 	if (!err)
-		err = fs_shown_sizes_of(frame, &sizes);
+		err = fs_frame_sizes_read(frame, &sizes);
 	else if (fs_pack_node_is_final(err))
 		err = 0;
 	b2f_frame_close(frame);
@@ -69,11 +69,11 @@ static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
 
 /* Of a view they are in the node of its frame. */
 static int get_sizes(struct fs *fs, struct fs_pack_node *node,
-		     struct fs_shown_sizes *out)
+		     struct fs_frame_sizes *out)
 {
 	struct fs_pack_node *frame =
 		fs_pack_node_of(node->pack, fs_pack_node_entry(node), false);
-	struct fs_shown_sizes sizes;
+	struct fs_frame_sizes sizes;
 	int err = 0;
 
 	pthread_mutex_lock(&fs->packs.lock);
@@ -93,7 +93,7 @@ static int get_sizes(struct fs *fs, struct fs_pack_node *node,
 bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
-	struct fs_shown_sizes sizes;
+	struct fs_frame_sizes sizes;
 
 	return fs->options.npy != FS_VIEW_OFF && e->kind == B2F_PACK_FRAME &&
 	       !get_sizes(fs, &pack->nodes[entry], &sizes) &&
@@ -123,7 +123,7 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *
 	const struct fs_pack *pack = node->pack;
 	const struct b2f_pack_entry *e =
 		b2f_pack_entry(pack->pack, fs_pack_node_entry(node));
-	struct fs_shown_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
+	struct fs_frame_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
 	int err = 0;
 
 	if (e->kind == B2F_PACK_FRAME)
@@ -135,7 +135,7 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *
 	out->st_ino = fs_pack_node_ino(node);
 	/* How many directories it has is not counted. */
 	out->st_nlink = 1;
-	fs_shown_attributes(&sizes, fs_pack_node_is_view(node), out);
+	fs_frame_sizes_show(&sizes, fs_pack_node_is_view(node), out);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include "b2frame/pack.h"
 #include "fs.h"
-#include "shown.h"
+#include "frame_sizes.h"
 
 struct fs_pack_node {
 	struct fs_pack *pack;
@@ -19,7 +19,7 @@ struct fs_pack_node {
 	struct b2f_file *file;
 	size_t nopens;
 	/* Never change once they are known. */
-	struct fs_shown_sizes sizes;
+	struct fs_frame_sizes sizes;
 };
 
 struct fs_pack {

@@ -26,7 +26,7 @@
 
 #include "fs.h"
 #include "remote_names.h"
-#include "shown.h"
+#include "frame_sizes.h"
 #include "words/aws.h"
 
 struct fs_remote_pack;
@@ -92,7 +92,7 @@ struct fs_remote_node {
 	uint64_t serial;
 	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
 	struct b2f_frame_stamp stamp;
-	struct fs_shown_sizes sizes;
+	struct fs_frame_sizes sizes;
 	/* Of FRAME: chunks are objects of their own. */
 	bool sparse;
 	/* Of FILE: what to read. */

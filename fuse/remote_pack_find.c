@@ -24,7 +24,7 @@ static struct fs_remote_node *new_node(struct fs_remote_pack *pack, size_t entry
 	node->pack = fs_remote_pack_ref(pack);
 	node->entry = entry;
 	node->stamp = b2f_pack_stamp(pack->pack);
-	node->sizes = (struct fs_shown_sizes){.nbytes = e->size,
+	node->sizes = (struct fs_frame_sizes){.nbytes = e->size,
 					      .cbytes = e->size};
 	return node;
 }
@@ -57,9 +57,9 @@ static int look_at_frame(struct fs *fs, struct fs_remote_node *node)
 	int err = fs_remote_pack_open_file(fs, node->pack, node->entry,
 					   node->path, &node->file);
 
-	node->sizes = (struct fs_shown_sizes){.nbytes = 0};
+	node->sizes = (struct fs_frame_sizes){.nbytes = 0};
 	if (!err)
-		return fs_shown_sizes_of(b2f_file_frame(node->file),
+		return fs_frame_sizes_read(b2f_file_frame(node->file),
 					 &node->sizes);
 	if (err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED &&
 	    err != B2F_ETOOBIG && err != B2F_ENOTFRAME)

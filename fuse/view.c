@@ -99,11 +99,9 @@ bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe)
 	       probe->has_npy_header && !probe->is_npy;
 }
 
-bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
-		  char out[FS_NAME_SIZE])
+bool fs_view_name(const char *name, char out[FS_NAME_SIZE])
 {
-	if (!fs_view_is_possible(fs, &found->probe) ||
-	    strlen(name) + sizeof(SUFFIX) > FS_NAME_SIZE)
+	if (strlen(name) + sizeof(SUFFIX) > FS_NAME_SIZE)
 		return false;
 	snprintf(out, FS_NAME_SIZE, "%.*s" SUFFIX,
 		 (int)(FS_NAME_SIZE - sizeof(SUFFIX)), name);

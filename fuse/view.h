@@ -55,12 +55,8 @@ bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
  */
 bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 
-/*
- * Copies the name of the view of @found, which is shown as @name.  False: it
- * has none.
- */
-bool fs_view_name(struct fs *fs, const struct fs_found *found, const char *name,
-		  char out[FS_NAME_SIZE]);
+/* Makes the name of the view of what is shown as @name.  False: it is too long. */
+bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);
 
 /* view_head.c */
 

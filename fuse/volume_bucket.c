@@ -6,18 +6,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "anew.h"
 #include "answer.h"
-#include "remote_attr.h"
 #include "remote_changes.h"
 #include "remote_find.h"
-#include "remote_handle.h"
 #include "remote_listing.h"
 #include "remote_make.h"
+#include "remote_pack.h"
 #include "remote_pack_find.h"
 #include "remote_renaming.h"
 #include "remote_writer.h"
@@ -29,6 +29,100 @@ static struct fs_remote_node *node_of(struct fs *fs, fuse_ino_t ino)
 	return fs_remote_entry_of(fs->remote, ino).node;
 }
 
+/* Can it be written to, as far as is known before the open? */
+static bool is_writable(const struct fs *fs,
+			const struct fs_remote_entry *entry)
+{
+	const struct fs_remote_node *node = entry->node;
+
+	return fs->read_write && !entry->is_view && !node->broken && !node->pack &&
+	       node->kind != FS_REMOTE_FILE;
+}
+
+static mode_t mode_of(const struct fs *fs, const struct fs_remote_entry *entry)
+{
+	mode_t write = is_writable(fs, entry) ? 0200 : 0;
+
+	if (entry->node->kind == FS_REMOTE_DIR)
+		return S_IFDIR | ((0555 | write) & ~fs->config.dir_mask);
+	return S_IFREG | ((0444 | write) & ~fs->config.file_mask);
+}
+
+/* What was written here and is not committed is shown, too. */
+static void add_unwritten(struct fs *fs, const struct fs_remote_entry *entry,
+			  bool sets_mtime, struct stat *out)
+{
+	struct b2f_file *file = fs_remote_node_share(fs->remote, entry->node);
+	struct fs_frame_sizes sizes;
+	struct b2f_file_now now;
+
+	if (!file)
+		return;
+	b2f_file_now_get(file, &now);
+	sizes = (struct fs_frame_sizes){.nbytes = now.nbytes,
+					.cbytes = now.cbytes,
+					.head_len = entry->node->sizes.head_len};
+	fs_frame_sizes_show(&sizes, entry->is_view, out);
+	if (now.has_mtime && !sets_mtime)
+		out->st_mtim = now.mtime;
+	fs_remote_node_close(fs, entry->node);
+}
+
+/* Of a version. */
+static void add_version(struct fs *fs, const struct fs_remote_entry *entry,
+			struct stat *out)
+{
+	struct fs_remote_node *node = entry->node;
+	struct fs_remote *r = fs->remote;
+	bool is_written, sets_mtime;
+
+	pthread_mutex_lock(&r->lock);
+	fs_frame_sizes_show(&node->sizes, entry->is_view, out);
+	out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
+	if (node->has_mtime)
+		out->st_mtim = node->mtime;
+	out->st_nlink = !node->writing.gone;
+	is_written = node->writing.is_listed;
+	sets_mtime = node->writing.sets_mtime;
+	pthread_mutex_unlock(&r->lock);
+	if (is_written)
+		add_unwritten(fs, entry, sets_mtime, out);
+}
+
+static void get_attributes(struct fs *fs,
+			   const struct fs_remote_entry *entry,
+			   struct stat *out)
+{
+	const struct fs_remote_node *node = entry->node;
+	const struct fs_options *o = &fs->options;
+
+	*out = (struct stat){
+		.st_ino = entry->is_view ? fs_view_ino(node->ino) : node->ino,
+		.st_nlink = 1,
+		.st_uid = o->uid == FS_UNSET ? geteuid() : (uid_t)o->uid,
+		.st_gid = o->gid == FS_UNSET ? getegid() : (gid_t)o->gid,
+		.st_blksize = 4096,
+		.st_mode = mode_of(fs, entry),
+	};
+	out->st_mtim.tv_sec = fs->remote->start_s;
+	if (node->kind != FS_REMOTE_DIR)
+		add_version(fs, entry, out);
+	out->st_ctim = out->st_atim = out->st_mtim;
+}
+
+static void answer_with(struct fs *fs, const struct fs_remote_entry *entry,
+			struct fuse_entry_param *out)
+{
+	*out = (struct fuse_entry_param){
+		.ino = fs_remote_ino_of(fs->remote, entry),
+		/* An address may come back for another version. */
+		.generation = entry->node->serial,
+		.attr_timeout = fs->options.attr_timeout_s,
+		.entry_timeout = fs->options.entry_timeout_s,
+	};
+	get_attributes(fs, entry, &out->attr);
+}
+
 static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 		     struct fuse_entry_param *out)
 {
@@ -36,7 +130,7 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	int err = fs_remote_find(fs, node_of(fs, dir), name, &entry);
 
 	if (!err)
-		fs_remote_attr_answer(fs, &entry, out);
+		answer_with(fs, &entry, out);
 	return err;
 }
 
@@ -49,7 +143,7 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
 	const struct fs_remote_entry entry = fs_remote_entry_of(fs->remote, ino);
 
-	fs_remote_attr(fs, &entry, out);
+	get_attributes(fs, &entry, out);
 	return 0;
 }
 
@@ -63,12 +157,195 @@ static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 	return 0;
 }
 
+static void close_file(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_remote_node *node = handle->remote;
+
+	if (handle->writes)
+		fs_remote_writer_end(fs, node, handle->file);
+	if (handle->file)
+		fs_remote_node_close(fs, node);
+	fs_remote_node_put(fs->remote, node, 1);
+}
+
+static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
+			void *buf, size_t size, uint64_t off)
+{
+	const struct fs_remote_node *node = handle->remote;
+	ssize_t n = 0;
+
+	if (node->pack)
+		n = b2f_pack_read(node->pack->pack, node->entry, off, buf, size);
+	else if (off < node->version.size)
+		n = b2f_remote_read(fs->remote->place, node->path,
+				    &node->version, off, buf, size);
+	if (n > 0)
+		fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
+	return n;
+}
+
+static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
+{
+	if (n == -ESTALE)
+		fs_remote_node_doubt(fs->remote, handle->remote);
+	if (n < 0 || !handle->file)
+		return 0;
+	return fs_remote_writer_wait_dropped(fs, handle->remote, handle->file)
+		       ? -EAGAIN
+		       : 0;
+}
+
+static bool is_written(struct fs *fs, const struct fs_handle *handle)
+{
+	bool written;
+
+	pthread_mutex_lock(&fs->remote->lock);
+	written = handle->remote->writing.nwriters > 0;
+	pthread_mutex_unlock(&fs->remote->lock);
+	return written;
+}
+
+static void begin_change(struct fs *fs, struct fs_handle *handle)
+{
+	fs_remote_writer_catch_up(fs, handle->remote, handle->file);
+}
+
+static void end_change(struct fs *fs, struct fs_handle *handle)
+{
+	fs_remote_writer_note_change(fs, handle->remote, handle->file);
+}
+
+static void drop_cached(struct fs *fs, struct fs_handle *handle)
+{
+	fs_remote_writer_drop_cached(fs, handle->remote);
+}
+
+/* The server has acknowledged the index when this returns: durable. */
+static int commit(struct fs *fs, struct fs_handle *handle,
+		  enum b2f_commit_how how)
+{
+	(void)how;
+	return fs_remote_writer_commit(fs, handle->remote, handle->file);
+}
+
+static void revert(struct fs *fs, struct fs_handle *handle)
+{
+	/* If this fails, the frame has gone. */
+	if (b2f_file_revert(handle->file))
+		return;
+	end_change(fs, handle);
+	drop_cached(fs, handle);
+}
+
+static const struct fs_data_ops data_ops = {
+	.close = close_file,
+	.pread = pread_plain,
+	.check_read = check_read,
+	.is_written = is_written,
+	.begin_change = begin_change,
+	.end_change = end_change,
+	.drop_cached = drop_cached,
+	.commit = commit,
+	.revert = revert,
+};
+
+static bool asks_to_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+}
+
+/* Makes @handle, which has its data open, a writer. */
+static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
+{
+	struct b2f_file *file = handle->file;
+	int err = fs_remote_writer_begin(fs, handle->remote, file);
+
+	handle->writes = !err;
+	if (err || !(flags & O_TRUNC) || b2f_file_size(file) == 0)
+		return err;
+	if (fs_anew_is_for(handle))
+		return fs_anew_begin(handle);
+	err = b2f_file_truncate(file, 0);
+	end_change(fs, handle);
+	return err;
+}
+
+static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
+		      int flags)
+{
+	struct b2f_file *file = NULL;
+	int err = fs_remote_node_open(fs, handle->remote, &file);
+
+	if (err)
+		return err;
+	err = fs_handle_show(handle, file, is_view);
+	if (!err && asks_to_write(flags))
+		err = begin_writing(fs, handle, flags);
+	return err;
+}
+
+/* Says why the bytes cannot be had, if so. */
+static int open_plain(struct fs_handle *handle)
+{
+	const struct fs_remote_node *node = handle->remote;
+	uint8_t none;
+
+	handle->nbytes = node->sizes.nbytes;
+	return node->pack ? (int)b2f_pack_read(node->pack->pack, node->entry, 0,
+					       &none, 0)
+			  : 0;
+}
+
+static int open_entry(struct fs *fs, const struct fs_remote_entry *entry,
+		      int flags, struct fs_handle **out)
+{
+	struct fs_remote_node *node = entry->node;
+	bool is_frame = node->kind == FS_REMOTE_FRAME;
+	struct fs_handle *handle;
+	int err;
+
+	if (asks_to_write(flags) &&
+	    (!fs->read_write || !is_frame || entry->is_view || node->pack))
+		return -EROFS;
+	handle = fs_handle_new(fs, &data_ops);
+	if (!handle)
+		return -ENOMEM;
+	fs_remote_node_ref(fs->remote, node);
+	handle->remote = node;
+	err = is_frame ? open_frame(fs, handle, entry->is_view, flags)
+		       : open_plain(handle);
+	if (err == -ESTALE)
+		fs_remote_node_doubt(fs->remote, node);
+	if (err) {
+		fs_handle_close(fs, handle);
+		return err;
+	}
+	/* What a node shows never changes, unless it is written to. */
+	handle->keep_cache = fs_remote_writer_may_keep(fs, node);
+	*out = handle;
+	return 0;
+}
+
+static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
+{
+	int err;
+
+	if (fs_anew_is_due(handle) && size == 0)
+		return 0;
+	begin_change(fs, handle);
+	if (handle->anew)
+		return fs_anew_resize(fs, handle, size);
+	err = b2f_file_truncate(handle->file, size);
+	end_change(fs, handle);
+	return err;
+}
+
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
 	const struct fs_remote_entry entry = fs_remote_entry_of(fs->remote, ino);
 
-	return fs_remote_handle_open(fs, &entry, how->flags, out);
+	return open_entry(fs, &entry, how->flags, out);
 }
 
 /* The names in @dir, as this mount knows them. */
@@ -147,8 +424,7 @@ static bool put_view(struct fs *fs, struct fs_remote_node *dir,
 	char name[FS_NAME_SIZE];
 	bool fits = true;
 
-	if (fs->options.npy != FS_VIEW_LIST ||
-	    snprintf(name, sizeof(name), "%s.npy", shown) >= (int)sizeof(name) ||
+	if (fs->options.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
 	    fs_remote_find(fs, dir, name, &entry))
 		return true;
 	/* Not if it is something else that is called so. */
@@ -238,11 +514,11 @@ static int resize_entry(struct fs *fs, const struct fs_remote_entry *entry,
 			uint64_t size)
 {
 	struct fs_handle *handle;
-	int err = fs_remote_handle_open(fs, entry, O_WRONLY, &handle);
+	int err = open_entry(fs, entry, O_WRONLY, &handle);
 
 	if (err)
 		return err;
-	err = fs_remote_handle_resize(fs, handle, size);
+	err = resize_handle(fs, handle, size);
 	if (!err)
 		err = fs_remote_writer_commit(fs, entry->node, handle->file);
 	fs_handle_close(fs, handle);
@@ -289,10 +565,10 @@ static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
 	struct stat st;
 	int err;
 
-	fs_remote_attr(fs, &entry, &st);
+	get_attributes(fs, &entry, &st);
 	err = check_meta(&st, wanted, to_set);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE))
-		err = handle ? fs_remote_handle_resize(fs, handle, size)
+		err = handle ? resize_handle(fs, handle, size)
 			     : resize_entry(fs, &entry, size);
 	if (!err)
 		set_times(fs, entry.node, wanted, to_set);
@@ -316,7 +592,7 @@ static int make_and_open(struct fs *fs, struct fs_remote_node *dir,
 	if (err)
 		return err;
 	/* It is a writer whatever the flags, as it is to be committed. */
-	err = fs_remote_handle_open(fs, entry, O_RDWR, handle);
+	err = open_entry(fs, entry, O_RDWR, handle);
 	if (err)
 		undo(fs, dir, name, entry);
 	return err;
@@ -335,7 +611,7 @@ static int do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 	if (err == -EEXIST && !(how->flags & O_EXCL))
 		err = -ESTALE;
 	if (!err)
-		fs_remote_attr_answer(fs, &entry, out);
+		answer_with(fs, &entry, out);
 	return err;
 }
 
@@ -365,7 +641,7 @@ static int do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
 
 	(void)rdev;
 	if (!err)
-		fs_remote_attr_answer(fs, &entry, out);
+		answer_with(fs, &entry, out);
 	return err;
 }
 
@@ -378,7 +654,7 @@ static int do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
 
 	(void)mode;
 	if (!err)
-		fs_remote_attr_answer(fs, &entry, out);
+		answer_with(fs, &entry, out);
 	return err;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* volume_pack.c - what is in packs (packs.h), which are only read */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "answer.h"
-#include "pack_handle.h"
 #include "packs.h"
 #include "table_rows.h"
+#include "view.h"
 #include "volume.h"
 
 static const struct b2f_pack_entry *entry_of(const struct fs_pack_node *node)
@@ -52,10 +52,96 @@ static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 	return fs_volume_tree.statfs(fs, FUSE_ROOT_ID, out);
 }
 
+static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
+			void *buf, size_t size, uint64_t off)
+{
+	const struct fs_pack_node *node = handle->packed;
+
+	(void)fs;
+	return b2f_pack_read(node->pack->pack, fs_pack_node_entry(node), off,
+			     buf, size);
+}
+
+/*
+ * A file that was written to in place may have given bytes of the new version from
+ * where those of the old one were.
+ */
+static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
+{
+	const struct fs_pack *pack = handle->packed->pack;
+	int err = n < 0 ? 0 : b2f_pack_check(pack->pack);
+
+	if (err == -ESTALE)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: another program has written to it while "
+				"it is open",
+				pack->label);
+	return err;
+}
+
+static void close_member(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_pack *pack = handle->packed->pack;
+
+	if (handle->file)
+		fs_pack_node_close(fs, handle->packed);
+	fs_packs_unuse(fs, pack);
+	fs_packs_put(fs, pack, 1);
+}
+
+static const struct fs_data_ops data_ops = {
+	.close = close_member,
+	.pread = pread_member,
+	.check_read = check_read,
+};
+
+static int open_frame(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_pack_node *node = handle->packed;
+	struct b2f_file *file = NULL;
+	int err = fs_pack_node_open(fs, node, &file);
+
+	return err ? err
+		   : fs_handle_show(handle, file, fs_pack_node_is_view(node));
+}
+
+/* Says why the bytes cannot be had, if so. */
+static int open_plain(struct fs *fs, struct fs_handle *handle)
+{
+	uint8_t none;
+
+	handle->nbytes = entry_of(handle->packed)->size;
+	return (int)pread_member(fs, handle, &none, 0, 0);
+}
+
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
-	return fs_pack_handle_open(fs, fs_packs_node(fs, ino), how->flags, out);
+	struct fs_pack_node *node = fs_packs_node(fs, ino);
+	struct fs_handle *handle;
+	int err;
+
+	if (how->flags & (O_ACCMODE | O_TRUNC))
+		return -EROFS;
+	err = fs_packs_use(fs, node->pack);
+	if (err)
+		return err;
+	handle = fs_handle_new(fs, &data_ops);
+	if (!handle) {
+		fs_packs_unuse(fs, node->pack);
+		return -ENOMEM;
+	}
+	fs_packs_ref(fs, node->pack);
+	handle->packed = node;
+	/* What a node shows never changes. */
+	handle->keep_cache = true;
+	err = entry_of(node)->kind == B2F_PACK_FRAME ? open_frame(fs, handle)
+						     : open_plain(fs, handle);
+	if (err)
+		fs_handle_close(fs, handle);
+	else
+		*out = handle;
+	return err;
 }
 
 /* Adds the view of @entry, if that is to be listed and its name is free. */
@@ -67,9 +153,7 @@ static bool put_view(struct fs *fs, struct fs_pack_node *dir, size_t entry,
 	char name[FS_NAME_SIZE];
 	size_t other;
 
-	if (fs->options.npy != FS_VIEW_LIST ||
-	    snprintf(name, sizeof(name), "%s.npy", shown) >=
-		    (int)sizeof(name) ||
+	if (fs->options.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
 	    b2f_pack_lookup(pack->pack, fs_pack_node_entry(dir), name,
 			    &other) == 0 ||
 	    !fs_pack_node_has_view(fs, pack, entry))

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shown.c - what stat(2) says of the sizes of a frame, or of its .npy view */
+/* frame_sizes.c - what stat(2) says of the sizes of a frame, or of its .npy view */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "shown.h"
+#include "frame_sizes.h"
 
-/* As of frames elsewhere: 0 blocks would be a hole for tar and cp. */
+/* st_blocks 0 would make tar -S and cp write zeros instead of reading. */
 #define BLOCKS_MIN 8
+
+blkcnt_t fs_frame_sizes_blocks(uint64_t nbytes, uint64_t cbytes)
+{
+	uint64_t n = cbytes / 512 + (cbytes % 512 > 0);
+
+	if (nbytes == 0)
+		return 0;
+	if (n < BLOCKS_MIN)
+		return BLOCKS_MIN;
+	return n > INT64_MAX ? INT64_MAX : (blkcnt_t)n;
+}
 
 /* What a view has before the data; 0: there can be none. */
 static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
@@ -22,9 +33,9 @@ static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
 	return err == -ENOMEM ? err : 0;
 }
 
-int fs_shown_sizes_of(const struct b2f_frame *frame, struct fs_shown_sizes *out)
+int fs_frame_sizes_read(const struct b2f_frame *frame, struct fs_frame_sizes *out)
 {
-	struct fs_shown_sizes sizes = {
+	struct fs_frame_sizes sizes = {
 		.known = true,
 		.nbytes = b2f_frame_shown_nbytes(frame),
 		.cbytes = b2f_frame_info_get(frame)->cbytes,
@@ -36,13 +47,11 @@ int fs_shown_sizes_of(const struct b2f_frame *frame, struct fs_shown_sizes *out)
 	return err;
 }
 
-void fs_shown_attributes(const struct fs_shown_sizes *sizes, bool is_view,
+void fs_frame_sizes_show(const struct fs_frame_sizes *sizes, bool is_view,
 			 struct stat *out)
 {
 	out->st_size = (off_t)sizes->nbytes;
 	if (is_view)
 		out->st_size += (off_t)sizes->head_len;
-	out->st_blocks = (blkcnt_t)(sizes->cbytes / 512 + 1);
-	if (out->st_blocks < BLOCKS_MIN)
-		out->st_blocks = sizes->nbytes ? BLOCKS_MIN : 0;
+	out->st_blocks = fs_frame_sizes_blocks(sizes->nbytes, sizes->cbytes);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shown.h - what stat(2) says of the sizes of a frame, or of its .npy view
+ * frame_sizes.h - what stat(2) says of the sizes of a frame, or of its .npy view
  *
  * Layer: fuse.  Threads: pure functions.
  */
-#ifndef B2F_FUSE_SHOWN_H
-#define B2F_FUSE_SHOWN_H
+#ifndef B2F_FUSE_FRAME_SIZES_H
+#define B2F_FUSE_FRAME_SIZES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "b2frame/frame.h"
 
 /* What is known of a frame without its data; of one that is broken, zeros. */
-struct fs_shown_sizes {
+struct fs_frame_sizes {
 	bool known;
 	/* As shown, and stored. */
 	uint64_t nbytes;
@@ -25,11 +25,14 @@ struct fs_shown_sizes {
 
 /* Reads them from @frame.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int fs_shown_sizes_of(const struct b2f_frame *frame,
-		      struct fs_shown_sizes *out);
+int fs_frame_sizes_read(const struct b2f_frame *frame,
+		      struct fs_frame_sizes *out);
 
 /* Sets what stat(2) says of sizes, for the frame or its view. */
-void fs_shown_attributes(const struct fs_shown_sizes *sizes, bool is_view,
+void fs_frame_sizes_show(const struct fs_frame_sizes *sizes, bool is_view,
 			 struct stat *out);
+
+/* st_blocks of @nbytes that are stored in @cbytes. */
+blkcnt_t fs_frame_sizes_blocks(uint64_t nbytes, uint64_t cbytes);
 
 #endif
