@@ -199,10 +199,10 @@ static bool is_named_for(const char *name, const struct stat *st)
 }
 
 /*
- * Deletes the file that a frame was before it grew (grow.h).  Another file can get
+ * Deletes the file that a frame was before it became a directory (form.h).  Another file can get
  * that name if its program renames it at the same moment.
  */
-static void purge_grown(struct fs *fs, int dirfd, const char *name)
+static void purge_file(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -234,7 +234,7 @@ static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 		return;
 	fd = open_dir(dirfd, name);
 	if (fd == -ENOTDIR)
-		purge_grown(fs, dirfd, name);
+		purge_file(fs, dirfd, name);
 	if (fd < 0)
 		return;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)

@@ -176,8 +176,8 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd)
 		sync_later(fs, dirfd, node->dev);
 }
 
-void fs_durable_note_grown(struct fs *fs, struct fs_open_frame *frame,
-			   int dirfd)
+void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
+			  int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d;
@@ -188,12 +188,10 @@ void fs_durable_note_grown(struct fs *fs, struct fs_open_frame *frame,
 		HASH_DEL(all->all, d);
 		d->key.ino = frame->ino;
 		HASH_ADD(hh, all->all, key, sizeof(d->key), d);
+		d->left_at = d->name_at = ++all->clock;
 	}
-	if (d && dirfd >= 0)
-		d->name_at = ++all->clock;
 	pthread_mutex_unlock(&all->lock);
-	if (d && dirfd >= 0)
-		sync_later(fs, dirfd, frame->dev);
+	sync_later(fs, dirfd, frame->dev);
 }
 
 void fs_durable_forget(struct fs *fs, struct fs_node *node)

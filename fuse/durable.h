@@ -68,12 +68,9 @@ int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd);
 /* Notes that the frame @node has a new name below @dirfd. */
 void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd);
 
-/*
- * Notes that @frame, which is open for writing, has become another file; unless
- * @dirfd is -1 its name in that directory may not survive.
- */
-void fs_durable_note_grown(struct fs *fs, struct fs_open_frame *frame,
-			   int dirfd);
+/* Notes that @frame, open for writing, has become another new one below @dirfd. */
+void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
+			  int dirfd);
 
 /* Notes that it was deleted. */
 void fs_durable_forget(struct fs *fs, struct fs_node *node);

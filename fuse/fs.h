@@ -17,7 +17,6 @@
 #include "deleted.h"
 #include "durable.h"
 #include "fuse_api.h"
-#include "grow.h"
 #include "handle.h"
 #include "known.h"
 #include "logger.h"
@@ -68,10 +67,9 @@ struct fs {
 	struct fs_packs packs;
 	/* Of a mount whose SOURCE is a URL, else NULL; see remote_source.h. */
 	struct fs_remote *remote;
-	/* See grow.h; the list is under the lock. */
-	struct fs_grown_list grown;
 	pthread_rwlock_t names_lock;
-	_Atomic bool cannot_grow;
+	/* New files are directories from the start. */
+	_Atomic bool only_sparse;
 	/* See links.h. */
 	pthread_mutex_t links_lock;
 	/* Under it. */

@@ -283,7 +283,8 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	}
 	/* A directory without a suffix may still be a frame. */
 	if (frame->kind == FS_KIND_FRAME) {
-		ino_t ino = fs_grow_shown_ino(fs, listing->dev, d->d_ino);
+		ino_t ino = fs_tree_shown_ino(fs->tree, listing->dev,
+					      d->d_ino);
 
 		out->ino = fs_getattr_ino(fs, listing->dev,
 					  fs_links_ino(listing->fd, d->d_name,

@@ -222,7 +222,6 @@ static int store_all(struct fs *fs)
 	int err = fs_open_frame_fini(fs);
 	int last = fs_durable_sync_fini(fs);
 
-	fs_grow_fini(fs);
 	fs_wakeup_fini(&fs->wakeup);
 	return err ? err : last;
 }
@@ -284,6 +283,18 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	return code;
 }
 
+/* One that is to become a directory is not kept waiting by lookups that never end. */
+static void init_names_lock(struct fs *fs)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(
+		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&fs->names_lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
 static enum fs_exit run(struct fs *fs)
 {
 	enum fs_exit code;
@@ -294,8 +305,7 @@ static enum fs_exit run(struct fs *fs)
 	fs->mountpoint.fd = -1;
 	pthread_mutex_init(&fs->state_lock, NULL);
 	pthread_mutex_init(&fs->links_lock, NULL);
-	TAILQ_INIT(&fs->grown);
-	pthread_rwlock_init(&fs->names_lock, NULL);
+	init_names_lock(fs);
 	TAILQ_INIT(&fs->handles);
 	fs_packs_init(&fs->packs);
 	fs_open_frame_init(&fs->open_frames);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "anew.h"
+#include "form.h"
 #include "maker.h"
 #include "ops.h"
 #include "reply.h"
@@ -75,12 +76,12 @@ static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 	return (ssize_t)n;
 }
 
-/* See grow.h. */
-static void grow_before(struct fs *fs, struct fs_handle *handle,
+/* See form.h. */
+static void decide_form(struct fs *fs, struct fs_handle *handle,
 			const void *buf, size_t size, uint64_t off)
 {
 	if (handle->frame)
-		fs_grow_before(fs, handle->frame, buf, size, off);
+		fs_form_decide(fs, handle->frame, buf, size, off);
 }
 
 static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
@@ -96,7 +97,7 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 		return skip;
 	off += (uint64_t)skip - handle->head_len;
 	if (size > (size_t)skip) {
-		grow_before(fs, handle, buf + skip, size - (size_t)skip, off);
+		decide_form(fs, handle, buf + skip, size - (size_t)skip, off);
 		n = b2f_file_pwrite(handle->file, buf + skip,
 				    size - (size_t)skip, off);
 	}
@@ -113,7 +114,7 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 	ssize_t n = fs_anew_before_write(fs, handle, buf, size, 0);
 
 	if (!n)
-		grow_before(fs, handle, buf, size, b2f_file_size(handle->file));
+		decide_form(fs, handle, buf, size, b2f_file_size(handle->file));
 	if (!n)
 		n = b2f_file_append(handle->file, buf, size, &at);
 	if (n < 0)
@@ -237,7 +238,7 @@ static int allocate(struct fs *fs, struct fs_handle *handle, int mode,
 	/* The kernel lets no other request change the size meanwhile. */
 	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) &&
 	    end > b2f_file_size(file)) {
-		grow_before(fs, handle, NULL, 0, end);
+		decide_form(fs, handle, NULL, 0, end);
 		err = b2f_file_truncate(file, end);
 	}
 	return err;

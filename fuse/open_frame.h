@@ -55,7 +55,7 @@ struct fs_open_frame {
 	 * left.  All other nodes are one file.
 	 */
 	dev_t dev;
-	/* A small frame that grows becomes another file; see grow.h. */
+	/* A new one may become a directory; see form.h. */
 	_Atomic ino_t ino;
 	/*
 	 * The kernel must not cache it: its cache is of the frame that has the

@@ -57,13 +57,6 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 			      end && end->as_left, end && end->settled);
 }
 
-/* A frame that has grown is deleted once its number is given back (grow.h). */
-static void hurry(struct fs *fs, const struct fs_node *node)
-{
-	if (atomic_load(&node->shown_ino))
-		fs_wakeup_call(&fs->wakeup, true);
-}
-
 /* Closes a frame that is in no list and has no user. */
 static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 {
@@ -75,8 +68,6 @@ static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 	frame->pin.node->state.nclosing--;
 	pthread_cond_broadcast(&fs->open_frames.closed);
 	pthread_mutex_unlock(&fs->state_lock);
-	if (deleted)
-		hurry(fs, frame->pin.node);
 	fs_tree_unpin(fs->tree, &frame->pin);
 	free(frame->label);
 	free(frame);
@@ -282,7 +273,6 @@ static void leave_to_node(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->state_lock);
 	if (kept)
 		destroy(fs, kept, true);
-	hurry(fs, node);
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,

@@ -81,7 +81,7 @@ static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
 
 /*
  * Has @f lost its last name, but not by this mount?  Another one may have made a
- * directory of it while this one waited for its lock (grow.h): what would be
+ * directory of it while this one waited for its lock (form.h): what would be
  * written here now, nothing would lead to.
  */
 static bool is_gone(struct fs *fs, const struct fs_open_frame *f)

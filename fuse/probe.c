@@ -20,7 +20,7 @@ int fs_probe_index(int fd, bool sparse, struct stat *out)
 {
 	int err = sparse ? -1 : fstat(fd, out);
 
-	/* A frame that is growing may be one already (grow.h). */
+	/* A new file may have become one (form.h). */
 	if (sparse || (!err && S_ISDIR(out->st_mode)))
 		err = fstatat(fd, B2F_INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
 	return err ? -errno : 0;

@@ -9,6 +9,7 @@
 
 #include "anew.h"
 #include "disk_frame.h"
+#include "form.h"
 #include "getattr.h"
 #include "setattr.h"
 #include "tree_handle.h"
@@ -56,7 +57,7 @@ static int resize_file(struct fs *fs, struct fs_open_frame *frame,
 		return err;
 	if (size == b2f_file_size(frame->file))
 		return touch(fs, frame);
-	fs_grow_before(fs, frame, NULL, 0, size);
+	fs_form_decide(fs, frame, NULL, 0, size);
 	err = b2f_file_truncate(frame->file, size);
 	fs_open_frame_note_change(frame);
 	return err;

@@ -6,12 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "durable_sync.h"
 #include "fs.h"
 #include "packs.h"
 #include "remote_source.h"
 #include "session.h"
 #include "view.h"
+
+/* How much longer than attributes are cached a lent number is shown, seconds. */
+#define NUMBER_S 2
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -119,9 +123,12 @@ static bool tick(struct fs *fs, bool is_urgent)
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
 		more |= fs_remote_source_tick(fs);
+		if (fs->tree)
+			more |= fs_tree_tick(fs->tree, fs_clock_s(),
+					     fs->options.attr_timeout_s +
+						     NUMBER_S);
 	}
 	fs_remote_source_drop(fs);
-	more |= fs_grow_tick(fs);
 	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))
 		return true;

@@ -10,6 +10,9 @@
 
 #define BUCKETS_MIN 1024
 
+/* So many nodes that are not open keep a number that they were lent. */
+#define LENT_MAX 256
+
 static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 {
 	uint64_t h = (uint64_t)key->ino ^
@@ -18,19 +21,6 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 	h += (uint64_t)key->kind;
 	h *= UINT64_C(0x9e3779b97f4a7c15);
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
-}
-
-/* The node that is about to be @key, or was, or NULL. */
-static struct fs_node *find_turning(const struct fs_tree *tree,
-				    const struct fs_node *key, bool retired)
-{
-	const struct fs_turn *t = tree->turns;
-
-	while (t && !(t->ino == key->ino && t->node->dev == key->dev &&
-		      t->node->kind == key->kind && t->sparse == key->sparse &&
-		      t->node->retired == retired))
-		t = t->next;
-	return t ? t->node : NULL;
 }
 
 static struct fs_node *find(const struct fs_tree *tree,
@@ -42,7 +32,7 @@ static struct fs_node *find(const struct fs_tree *tree,
 		      n->kind == key->kind && n->sparse == key->sparse &&
 		      n->retired == retired))
 		n = n->next;
-	return n ? n : find_turning(tree, key, retired);
+	return n;
 }
 
 static void insert(struct fs_tree *tree, struct fs_node *node)
@@ -93,6 +83,8 @@ static void free_node(struct fs_node *node)
 		return;
 	if (node->fd >= 0)
 		close(node->fd);
+	if (node->lent_fd >= 0)
+		close(node->lent_fd);
 	free(node->name);
 	free(node);
 }
@@ -113,7 +105,7 @@ static struct fs_node *new_node(enum fs_kind kind, const char *name)
 		return NULL;
 	node->kind = kind;
 	node->nrefs = 1;
-	node->fd = -1;
+	node->fd = node->lent_fd = -1;
 	node->name = strdup(name);
 	if (node->name)
 		return node;
@@ -272,8 +264,7 @@ static struct fs_node *find_same(struct fs_tree *tree,
 {
 	struct fs_node *node = find(tree, key, false);
 
-	/* While it turns it is two files. */
-	if (!node || node->ino != key->ino || !key->born_ns)
+	if (!node || !key->born_ns)
 		return node;
 	if (!node->born_ns)
 		node->born_ns = key->born_ns;
@@ -365,6 +356,21 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
 	tree->nidle--;
 }
 
+/* Takes back the number that @node was lent; locked.  Returns what keeps it. */
+static int take_number(struct fs_tree *tree, struct fs_node *node)
+{
+	struct fs_node **p = &tree->lent;
+	int fd = node->lent_fd;
+
+	while (*p != node)
+		p = &(*p)->next_lent;
+	*p = node->next_lent;
+	tree->nlent--;
+	node->shown_ino = 0;
+	node->lent_fd = -1;
+	return fd;
+}
+
 /* Gives back @n references.  Returns @node if it has to be freed. */
 static struct fs_node *unref(struct fs_tree *tree, struct fs_node *node,
 			     uint64_t n)
@@ -378,6 +384,9 @@ static struct fs_node *unref(struct fs_tree *tree, struct fs_node *node,
 	} else {
 		unhash(tree, node);
 		fs_tree_busy(tree, node);
+		/* What keeps it is closed with the node. */
+		if (node->shown_ino)
+			node->lent_fd = take_number(tree, node);
 		tree->nnodes--;
 	}
 	pthread_mutex_unlock(&tree->lock);
@@ -407,61 +416,96 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn)
+/* The same of the first one that is not in use, if there are many; or -1. */
+static int take_one(struct fs_tree *tree)
 {
-	pthread_mutex_lock(&tree->lock);
-	turn->sparse = true;
-	turn->node->born_ns = 0;
-	turn->next = tree->turns;
-	tree->turns = turn;
-	pthread_mutex_unlock(&tree->lock);
+	struct fs_node *node = tree->lent;
+
+	while (node && node->npins)
+		node = node->next_lent;
+	return node && tree->nlent > LENT_MAX ? take_number(tree, node) : -1;
 }
 
-/* The node of @turn becomes the directory; locked. */
-static int become(struct fs_tree *tree, struct fs_turn *turn)
+/* Notes that @node keeps its number; locked. */
+static void lend_number(struct fs_tree *tree, struct fs_node *node)
 {
-	struct fs_node *node = turn->node;
-	int old = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
-	ino_t ino = node->ino;
+	struct fs_node **end = &tree->lent;
 
+	node->lent_fd = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
+	/* Without it, another file may get the number. */
+	if (node->lent_fd < 0)
+		return;
+	node->shown_ino = node->ino;
+	while (*end)
+		end = &(*end)->next_lent;
+	node->next_lent = NULL;
+	*end = node;
+	tree->nlent++;
+}
+
+void fs_tree_become(struct fs_tree *tree, struct fs_node *node, int fd,
+		    ino_t ino)
+{
+	int spare;
+
+	pthread_mutex_lock(&tree->lock);
+	lend_number(tree, node);
 	unhash(tree, node);
-	node->ino = turn->ino;
+	node->ino = ino;
 	node->born_ns = 0;
 	node->sparse = true;
 	insert(tree, node);
-	turn->ino = ino;
-	turn->sparse = false;
 	/* All pins of it have this number; both are open, so it cannot fail. */
-	(void)!dup3(turn->fd, node->fd, O_CLOEXEC);
-	return old;
-}
-
-/* Locked. */
-static void drop_turn(struct fs_tree *tree, const struct fs_turn *turn)
-{
-	struct fs_turn **p = &tree->turns;
-
-	while (*p != turn)
-		p = &(*p)->next;
-	*p = turn->next;
-}
-
-void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
-		      int *old)
-{
-	pthread_mutex_lock(&tree->lock);
-	if (done)
-		*old = become(tree, turn);
-	else
-		drop_turn(tree, turn);
+	(void)!dup3(fd, node->fd, O_CLOEXEC);
+	spare = take_one(tree);
 	pthread_mutex_unlock(&tree->lock);
+	if (spare >= 0)
+		close(spare);
 }
 
-void fs_tree_turn_forget(struct fs_tree *tree, struct fs_turn *turn)
+/* The first lent number that no program can have any more; -1: none.  Locked. */
+static int take_old(struct fs_tree *tree, time_t now, time_t age)
 {
+	struct fs_node *node = tree->lent;
+
+	for (; node; node = node->next_lent) {
+		if (node->npins)
+			node->unused_s = 0;
+		else if (!node->unused_s)
+			node->unused_s = now;
+		else if (now - node->unused_s >= age)
+			return take_number(tree, node);
+	}
+	return -1;
+}
+
+bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
+{
+	bool more;
+	int fd;
+
+	do {
+		pthread_mutex_lock(&tree->lock);
+		fd = take_old(tree, now, age);
+		more = tree->lent;
+		pthread_mutex_unlock(&tree->lock);
+		/* From here on a new file may get the number. */
+		if (fd >= 0)
+			close(fd);
+	} while (fd >= 0);
+	return more;
+}
+
+ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino)
+{
+	const struct fs_node *node;
+
 	pthread_mutex_lock(&tree->lock);
-	drop_turn(tree, turn);
+	for (node = tree->lent; node; node = node->next_lent)
+		if (node->ino == ino && node->dev == dev)
+			ino = node->shown_ino;
 	pthread_mutex_unlock(&tree->lock);
+	return ino;
 }
 
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)

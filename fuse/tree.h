@@ -80,7 +80,7 @@ struct fs_state {
 };
 
 struct fs_node {
-	/* These never change, but @sparse and @ino once (fs_tree_turn_end()). */
+	/* These never change, but @sparse and @ino once (fs_tree_become()). */
 	enum fs_kind kind;
 	/* A frame that is a directory. */
 	_Atomic bool sparse;
@@ -93,7 +93,7 @@ struct fs_node {
 	 */
 	_Atomic int64_t born_ns;
 	uint64_t generation;
-	/* The number to show if it is not @ino, or 0; see grow.h. */
+	/* The number to show if it is not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 
 	/* The rest, but for @state: under the tree's lock. */
@@ -106,6 +106,11 @@ struct fs_node {
 	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
+	/* O_PATH of the file that has @shown_ino; -1: none.  Next one that has it. */
+	int lent_fd;
+	struct fs_node *next_lent;
+	/* When it was seen without pins first, on the monotonic clock; or 0. */
+	time_t unused_s;
 	/* Next in the bucket; the root and what is above it are in none. */
 	struct fs_node *next;
 	/* O_PATH; -1: not open. */
@@ -118,18 +123,6 @@ struct fs_node {
 	struct fs_node *newer;
 
 	struct fs_state state;
-};
-
-/*
- * A frame that becomes another file, the directory @fd (O_PATH).  Its node is also
- * found as the file @ino: before that the directory, and then what it was.
- */
-struct fs_turn {
-	struct fs_turn *next;
-	struct fs_node *node;
-	ino_t ino;
-	bool sparse;
-	int fd;
 };
 
 struct fs_tree {
@@ -157,8 +150,9 @@ struct fs_tree {
 	size_t nbuckets;
 	size_t nnodes;
 	uint64_t last_generation;
-	/* A list; usually there is none. */
-	struct fs_turn *turns;
+	/* Nodes with a @lent_fd, the oldest first. */
+	struct fs_node *lent;
+	size_t nlent;
 	/* Unused descriptors: oldest first. */
 	struct fs_node idle;
 	size_t nidle;
@@ -255,19 +249,22 @@ bool fs_tree_is_held(struct fs_tree *tree, const struct fs_node *node);
 void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name);
 
 /*
- * From now on @turn->node, which is pinned, is also found as the directory that it
- * is about to be.
+ * The file @node, which is pinned, has become the directory @fd, of number @ino: so has
+ * every pin of it.  The number that it had is shown as before, and no other file gets
+ * it, as long as the node is pinned, and until the tick finds it old, or many others
+ * have come.
  */
-void fs_tree_turn_begin(struct fs_tree *tree, struct fs_turn *turn);
+void fs_tree_become(struct fs_tree *tree, struct fs_node *node, int fd,
+		    ino_t ino);
 
 /*
- * If @done, the node is that from now on, and all pins of it are descriptors of it;
- * *@old is one of what it was, or -1.  A lookup that has seen what it was finds it
- * until fs_tree_turn_forget().  Else the node is what it was, and @turn is over.
+ * Gives back the numbers of nodes that have had no pin for @age seconds.  Returns
+ * whether some stay.
  */
-void fs_tree_turn_end(struct fs_tree *tree, struct fs_turn *turn, bool done,
-		      int *old);
-void fs_tree_turn_forget(struct fs_tree *tree, struct fs_turn *turn);
+bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age);
+
+/* The number to show for the file @ino on @dev, as a listing has it. */
+ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino);
 
 /* How many nodes there are, and how many idle descriptors. */
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "form.h"
 #include "getattr.h"
 #include "listing.h"
 #include "lookup.h"
@@ -42,8 +43,10 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	if (is)
 		return is < 0 ? is : 0;
 	err = fs_entry_enter(fs, dir, name, &entry);
+	fs_form_lock_names(fs);
 	if (!err)
 		err = fs_lookup_answer(&entry, out, &node);
+	fs_form_unlock_names(fs);
 	fs_entry_leave(&entry);
 	return err;
 }
@@ -147,16 +150,21 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 		int64_t pos, struct fs_answer *answer)
 {
 	struct fs_listed entry;
-	int result;
+	bool is_put = true;
+	int result = 1;
 
-	while ((result = fs_listing_get(fs, listing, pos, &entry)) == 1) {
-		bool is_put = put(fs, dir, &entry, answer);
-
+	while (is_put && result == 1) {
+		/* What was found is what has the name until it has a node. */
+		fs_form_lock_names(fs);
+		result = fs_listing_get(fs, listing, pos, &entry);
+		if (result == 1)
+			is_put = put(fs, dir, &entry, answer);
+		fs_form_unlock_names(fs);
+		if (result != 1)
+			break;
 		if (answer->plus && entry.found.probe.was_read)
 			fs_listing_look_ahead(fs, listing);
 		fs_probe_close(&entry.found.probe);
-		if (!is_put)
-			break;
 		pos = entry.next_pos;
 	}
 	return result < 0 ? result : 0;

@@ -16,6 +16,7 @@
 #include "b2frame/create.h"
 #include "disk_frame.h"
 #include "entry.h"
+#include "form.h"
 #include "getattr.h"
 #include "b2frame/home.h"
 #include "links.h"
@@ -160,7 +161,7 @@ int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
-	fs_grow_lock_names(fs);
+	fs_form_lock_names(fs);
 	if (!err)
 		err = fs_lookup_check_free(&entry);
 	if (!err && node->kind == FS_KIND_VIEW)
@@ -171,7 +172,7 @@ int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 			      : link_other(&entry, node);
 	if (!err)
 		err = fs_lookup_answer(&entry, out, &linked);
-	fs_grow_unlock_names(fs);
+	fs_form_unlock_names(fs);
 	fs_entry_leave(&entry);
 	return err;
 }
@@ -289,6 +290,12 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 	return settings;
 }
 
+/* Does a new file begin as one?  Not where it cannot become a directory. */
+static bool is_one_file(struct fs *fs)
+{
+	return fs->config.small && !atomic_load(&fs->only_sparse);
+}
+
 /*
  * Makes a frame that is shown as @entry->name.  Close @fresh->made.frame, and
  * unpin @fresh->pin.
@@ -309,7 +316,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		return err;
 	options.label = label;
 	fs_maker_begin(req);
-	err = (fs_grow_makes_small(fs) ? b2f_frame_make_small : b2f_frame_make)(
+	err = (is_one_file(fs) ? b2f_frame_make_small : b2f_frame_make)(
 		&settings, entry->pin.fd, fresh->name,
 		mode | own_access(), &options, &fresh->made);
 	fs_maker_end(req);
@@ -461,7 +468,7 @@ int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fs *fs = fs_of(req);
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
-	fs_grow_lock_names(fs);
+	fs_form_lock_names(fs);
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
 	if (err == -ENOENT && fs_lookup_has_view(&entry))
@@ -472,7 +479,7 @@ int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 			err = delete_found(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
-	fs_grow_unlock_names(fs);
+	fs_form_unlock_names(fs);
 	fs_entry_leave(&entry);
 	return err;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "b2frame/home.h"
+#include "form.h"
 #include "links.h"
 #include "lookup.h"
 #include "renaming.h"
@@ -219,7 +220,7 @@ int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 	if (!err)
 		err = enter_both(&r, parent, name, new_parent, new_name);
-	fs_grow_lock_names(r.fs);
+	fs_form_lock_names(r.fs);
 	if (!err)
 		err = find_both(&r);
 	if (!err) {
@@ -234,7 +235,7 @@ int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		if (r.replaces)
 			fs_probe_close(&r.to.found.probe);
 	}
-	fs_grow_unlock_names(r.fs);
+	fs_form_unlock_names(r.fs);
 	fs_tree_unpin(r.fs->tree, &r.from.pin);
 	fs_tree_unpin(r.fs->tree, &r.to.pin);
 	fs_entry_leave(&r.from.entry);

@@ -114,7 +114,7 @@ int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
 /*
  * The same of a contiguous frame: one file @name with @mode, less what a default
  * ACL of its directory, or else the umask, takes away.  @out->dir is the file, as
- * is @out->index.  It may become a sparse frame later: b2f_file_grow().
+ * is @out->index.  It may become a sparse frame: b2f_file_become_sparse().
  * -ESTALE: another program has begun to write to the new file.
  */
 B2F_MUST_CHECK

@@ -18,7 +18,7 @@ bool b2f_encode_begin(struct b2f_record *rec)
 	struct b2f_file *file = rec->file;
 	struct b2f_txn *txn = file->writer->txn;
 
-	if (rec->state != B2F_RECORD_OPEN)
+	if (rec->state != B2F_RECORD_OPEN || file->writer->closing)
 		return false;
 	rec->state = B2F_RECORD_BUSY;
 	atomic_store(&rec->busy, true);

@@ -35,15 +35,13 @@ static enum b2f_txn_locking locking_of(const struct b2f_writer *w)
 				  : B2F_TXN_LOCKING_IF_THERE;
 }
 
-/* A transaction of the frame as it is on disk, which may be a newer version. */
-static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
-		     struct b2f_frame **frame, struct b2f_txn **out)
+int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
+			struct b2f_txn **out)
 {
 	struct b2f_txn *txn = NULL;
 	struct b2f_frame *newer;
 	int err = -ESTALE;
 
-	*frame = b2f_file_frame_ref(file);
 	for (int i = 0; i < TRIES; i++) {
 		err = b2f_txn_new(*frame, B2F_TXN_FILE, locking_of(w),
 				   w->durability, &txn);
@@ -62,6 +60,7 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 		return err;
 	}
 	txn->ends_late = w->options.ends_late;
+	choose_settings(w, txn);
 	*out = txn;
 	return 0;
 }
@@ -70,7 +69,6 @@ static int open_edit(struct b2f_file *file, const struct b2f_writer *w,
 static void begin(struct b2f_file *file, struct b2f_writer *w,
 		  struct b2f_frame *frame, struct b2f_txn *txn)
 {
-	choose_settings(w, txn);
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
 	w->txn = txn;
@@ -98,7 +96,8 @@ static int allow(struct b2f_file *file, struct b2f_writer *w)
 	b2f_frame_close(frame);
 	if (err)
 		return err;
-	err = open_edit(file, w, &frame, &txn);
+	frame = b2f_file_frame_ref(file);
+	err = b2f_writer_open_txn(w, &frame, &txn);
 	if (err)
 		b2f_holes_close(file->runtime, w);
 	else

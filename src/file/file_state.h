@@ -26,7 +26,7 @@
  *   relayout       a plain file becomes an array, and the other way round
  *   file_anew      an array is written from the beginning
  *   file_change, file_commit, file_settings what writers call
- *   file_grow      a small file becomes a sparse frame
+ *   file_form      a new file becomes a sparse frame
  *   file_move      the frame of a file gets another place
  *   runtime        makes what all files share
  *   check          whole frames

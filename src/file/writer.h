@@ -55,7 +55,10 @@ struct b2f_writer {
 	uint64_t commit_failed;
 	/* Threads that delete files. */
 	size_t ndeleting;
-	/* The transaction is about to go, and maybe another one to come. */
+	/*
+	 * The transaction is about to go, and maybe another one to come: no record
+	 * begins to be encoded.
+	 */
 	bool closing;
 	/* It was logged that another program has a lock.  Under commit_lock. */
 	bool told_locked;
@@ -73,8 +76,6 @@ struct b2f_writer {
 	uint64_t array_nbytes;
 	/* An array is being written anew: there are no commits meanwhile. */
 	bool anew;
-	/* It is not to become a sparse frame unless it has more bytes. */
-	uint64_t grow_above;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
 	/* When it was written to last, if that was since the last commit. */
@@ -88,6 +89,15 @@ struct b2f_writer *b2f_writer_of(struct b2f_file *file);
 /* For a file that is empty or not.  Returns NULL if there is no memory. */
 struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 				  bool is_empty);
+
+/*
+ * Makes a transaction of *@frame as it is on disk, which may be a newer version:
+ * then *@frame is that.  After an error *@frame is closed.  Returns as b2f_txn_new()
+ * and b2f_frame_open().
+ */
+B2F_MUST_CHECK
+int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
+			struct b2f_txn **out);
 
 /* Frees what is left of @w, which has no transaction and may be NULL. */
 void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);

@@ -77,8 +77,10 @@ struct b2f_frame {
 	struct b2f_layout layout;
 	/* The index has checksums, and they are right. */
 	bool sealed;
-	/* Contiguous because it is small (frame/enlarge.h). */
+	/* Made as one file by a mount (index/fingerprint.h). */
 	bool small;
+	/* And nothing was committed to it since, so that its form is open. */
+	atomic_bool undecided;
 	/* The index on disk is blank; a writer has to write one. */
 	bool blank;
 	/* What filters may ask for; its grid points to @grid or is NULL. */

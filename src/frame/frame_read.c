@@ -129,8 +129,11 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 				   "the index does not agree with its "
 				   "checksum");
 	f->sealed = found == B2F_FINGERPRINT_GOOD;
-	f->small = f->sealed && !f->store->sparse &&
-		   f->info.fingerprint_type == B2F_FINGERPRINT_SMALL;
+	f->undecided = f->sealed && !f->store->sparse &&
+		       f->info.fingerprint_type == B2F_FINGERPRINT_EMPTY;
+	f->small = f->undecided ||
+		   (f->sealed && !f->store->sparse &&
+		    f->info.fingerprint_type == B2F_FINGERPRINT_SMALL);
 	*ours = found != B2F_FINGERPRINT_NONE;
 	return 0;
 }

@@ -28,7 +28,7 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 
 /*
  * Makes the whole index of such a frame; or, if @small, all of an empty
- * contiguous one that may become sparse (enlarge.h).  *@out is malloc'ed.  Returns
+ * contiguous one that may become sparse.  *@out is malloc'ed.  Returns
  * 0, -ENOMEM, or -EINVAL with the cause in @why.
  */
 B2F_MUST_CHECK

@@ -157,6 +157,7 @@ void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 	if (commit->sync_failed)
 		note_sync_failed(txn, commit);
 	if (done) {
+		atomic_store(&txn->home->undecided, false);
 		b2f_txn_state_fini(&txn->committed);
 		txn->committed = commit->state;
 		commit->state = (struct b2f_txn_state){0};

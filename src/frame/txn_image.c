@@ -127,7 +127,9 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 					   commit->state.n);
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
-				    image->header_len, txn->home->small);
+				    image->header_len,
+				    txn->home->small ? B2F_FINGERPRINT_SMALL
+						     : B2F_FINGERPRINT_TYPE);
 	return 0;
 }
 

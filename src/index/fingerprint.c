@@ -52,7 +52,7 @@ static uint64_t sum_of_meta(const struct b2f_fingerprint_parts *parts)
 }
 
 void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
-			 bool small)
+			 uint8_t type)
 {
 	uint8_t *tail = index + size - B2F_FINGERPRINT_TAIL;
 	struct b2f_fingerprint_parts parts = {
@@ -65,7 +65,7 @@ void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
 
 	parts.chunk_size = size - header_len - parts.trailer_len;
 	parts.trailer = parts.chunk + parts.chunk_size;
-	tail[0] = small ? B2F_FINGERPRINT_SMALL : B2F_FINGERPRINT_TYPE;
+	tail[0] = type;
 	b2f_store_le64(tail + 1, sum_of(&parts));
 	b2f_store_le64(tail + 9, sum_of_meta(&parts));
 }
@@ -76,8 +76,9 @@ b2f_fingerprint_check(const struct b2f_fingerprint_parts *parts)
 	const uint8_t *tail =
 		parts->trailer + parts->trailer_len - B2F_FINGERPRINT_TAIL;
 
-	if (tail[0] != B2F_FINGERPRINT_TYPE &&
-	    tail[0] != B2F_FINGERPRINT_OLD && tail[0] != B2F_FINGERPRINT_SMALL)
+	if (tail[0] != B2F_FINGERPRINT_TYPE && tail[0] != B2F_FINGERPRINT_OLD &&
+	    tail[0] != B2F_FINGERPRINT_SMALL &&
+	    tail[0] != B2F_FINGERPRINT_EMPTY)
 		return B2F_FINGERPRINT_NONE;
 	if (b2f_load_le64(tail + 1) != sum_of(parts))
 		return B2F_FINGERPRINT_BAD;

@@ -35,20 +35,23 @@
 #define B2F_FINGERPRINT_CLAIMED 5
 
 /*
- * As B2F_FINGERPRINT_TYPE, of a contiguous frame that was made so because it is
- * small: it may become a sparse one when it grows (frame/enlarge.h).
+ * As B2F_FINGERPRINT_TYPE, of a contiguous frame that was made as a new file: its
+ * first sector has room for longer metalayers.
  */
 #define B2F_FINGERPRINT_SMALL 6
+
+/* The same before its first commit: its form is open (file/file_form.c). */
+#define B2F_FINGERPRINT_EMPTY 7
 
 /* Bytes of a whole index that has a fingerprint, at its end. */
 #define B2F_FINGERPRINT_TAIL 17
 
 /*
  * Puts the fingerprint into the whole index of @size bytes at @index, which was
- * made by b2f_index_write() or has no chunks; @small: B2F_FINGERPRINT_SMALL.
+ * made by b2f_index_write() or has no chunks.
  */
 void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
-			 bool small);
+			 uint8_t type);
 
 enum b2f_fingerprint {
 	B2F_FINGERPRINT_NONE,

@@ -266,7 +266,10 @@ static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 		       size_t size)
 {
 	const struct b2f_frame_header *h = &parts->header;
+	uint8_t type = B2F_FINGERPRINT_TYPE;
 
+	if (parts->small)
+		type = h->nbytes ? B2F_FINGERPRINT_SMALL : B2F_FINGERPRINT_EMPTY;
 	memcpy(buf, parts->header_bytes, h->header_len);
 	b2f_frame_header_count(h, size + (h->sparse ? 0 : h->cbytes),
 			       told_size(parts), buf);
@@ -274,7 +277,7 @@ static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 	       parts->trailer_len);
 	memset(buf + size - B2F_FINGERPRINT_TAIL, 0, B2F_FINGERPRINT_TAIL);
 	if (parts->sealed)
-		b2f_fingerprint_set(buf, size, h->header_len, parts->small);
+		b2f_fingerprint_set(buf, size, h->header_len, type);
 }
 
 /*

@@ -51,7 +51,7 @@ struct b2f_index_parts {
 	uint32_t trailer_len;
 	/* The trailer gets a fingerprint (index/fingerprint.h). */
 	bool sealed;
-	/* That is B2F_FINGERPRINT_SMALL. */
+	/* That is B2F_FINGERPRINT_SMALL, or _EMPTY. */
 	bool small;
 };
 

@@ -31,7 +31,7 @@ struct b2f_build_options {
 	mode_t mode;
 	/* Chunks without checksums. */
 	bool no_seal;
-	/* A contiguous one may become a sparse one when it grows (enlarge.h). */
+	/* A contiguous one is as a new file (index/fingerprint.h). */
 	bool small;
 };
 

@@ -135,19 +135,6 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	return err;
 }
 
-static int sync_names(const struct b2f_become *b)
-{
-	int fd = openat(b->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (b2f_files_fsync(fd) && errno != EINVAL && errno != EBADF)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 static int exchange(const struct b2f_become *b)
 {
 	return renameat2(b->dirfd, b->hidden, b->dirfd, b->name,
@@ -196,7 +183,7 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 	err = check_name(b, b->hidden, why);
 	if (err)
 		return give_back(b, err, why);
-	/* If that fails the directory stays: it has the same contents. */
+	/* If that fails the directory stays: it is as empty. */
 	err = check_lock(b, why);
 	return err && exchange_back(b) == 0 ? err : 0;
 }
@@ -206,16 +193,9 @@ int b2f_become_exchange_back(struct b2f_become *b, struct b2f_why *why)
 	return give_back(b, 0, why);
 }
 
-void b2f_become_settle(struct b2f_become *b)
-{
-	b->unsynced = !b->durable || sync_names(b);
-}
-
 void b2f_become_end(const struct b2f_become *b)
 {
-	/* Until the new name survives, the disk may need the old file. */
-	if (!b->durable || !b->unsynced)
-		(void)unlinkat(b->dirfd, b->hidden, 0);
+	(void)unlinkat(b->dirfd, b->hidden, 0);
 }
 
 void b2f_become_undo(const struct b2f_become *b)

@@ -2,14 +2,13 @@
 /*
  * become.h - a directory takes the place of a file
  *
- * For a contiguous frame that becomes a sparse one.  What is in the directory is
- * the caller's business.
+ * For a new frame that is to be a directory after all.  Nothing is in either but an
+ * empty frame.
  *
  *   1. The directory is made beside the file, under a hidden name.
  *   2. It gets the owner, the mode, the xattrs and the times of the file.
  *   3. Both exchange their names, in one step (RENAME_EXCHANGE).
- *   4. The new names become durable, if that is asked for.
- *   5. The file is deleted.
+ *   4. The file is deleted.
  *
  * If this ends before 3 the file is as before, and if it ends behind 3 the
  * directory has its name; what has the hidden name is a leftover, which a writable
@@ -26,14 +25,10 @@ struct b2f_become {
 	/* The directory in which the file is @name; the caller's.  May be O_PATH. */
 	int dirfd;
 	const char *name;
-	/* Each step survives a loss of power before the next one begins. */
-	bool durable;
 	/* Set by _begin(): the file, and what takes its place. */
 	struct stat old;
 	struct stat dir;
 	char hidden[B2F_HIDDEN_SIZE];
-	/* The last sync of @dirfd failed; or @durable was not asked for. */
-	bool unsynced;
 	/* The directory has the name, and what should have it the hidden one. */
 	bool is_astray;
 };
@@ -64,10 +59,7 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_become_exchange_back(struct b2f_become *b, struct b2f_why *why);
 
-/* Does 4. */
-void b2f_become_settle(struct b2f_become *b);
-
-/* Does 5.  What cannot be deleted stays a leftover. */
+/* Does 4.  What cannot be deleted stays a leftover. */
 void b2f_become_end(const struct b2f_become *b);
 
 /* Deletes what 1 made, after an error, if it still has the hidden name. */

@@ -81,7 +81,7 @@ static void open_sparse(const struct b2f_frame_options *options,
 		return;
 	index = malloc(size);
 	memcpy(index, data, size);
-	b2f_fingerprint_set(index, size, header_len, false);
+	b2f_fingerprint_set(index, size, header_len, B2F_FINGERPRINT_TYPE);
 	if (b2f_store_new_memory(index, size, &store))
 		abort();
 	store->sparse = true;

@@ -196,7 +196,7 @@ def test_a_directory_tells_what_new_files_are_made_with():
         preset("mnt/d", codec="ZSTD", filters="shuffle+bytedelta")
         assert os.getxattr("mnt/d", BLOSC + "codec") == b"ZSTD"
         assert os.listxattr("mnt/d") == []
-        # Small files that grow are a directory after a while only.
+        # Large files are a directory when they are written to first.
         pathlib.Path("mnt/d/large").write_bytes(raw * 2)
         pathlib.Path("mnt/d/small").write_bytes(b"small")
         np.save("mnt/d/a.npy", np.arange(9999.))

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_file_grow.c - small frames, which are one file, become sparse ones */
+/* test_file_form.c - new frames are one file or a directory, and stay what they are */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
-#include "b2frame/file_grow.h"
+#include "b2frame/file_form.h"
 #include "b2frame/write.h"
 #include "tests/support/frame_dir.h"
 
 #define LIMIT (64u << 10)
 #define NAME  "f.b2frame"
-
-/* What hooks are told. */
-struct told {
-	int before;
-	int after;
-	bool has_grown;
-	/* What @before answers. */
-	int answer;
-};
 
 static struct frame_dir dir;
 static int dirfd_;
@@ -78,7 +69,7 @@ static void teardown(void)
 	frame_dir_remove(&dir);
 }
 
-TestSuite(file_grow, .init = setup, .fini = teardown);
+TestSuite(file_form, .init = setup, .fini = teardown);
 
 static void put(uint64_t off, size_t n)
 {
@@ -94,60 +85,99 @@ static void check(size_t n)
 	cr_assert_arr_eq(got, data, n);
 }
 
-static int before(void *arg, int fd, const struct stat *st)
+static void done(void *arg, int fd, ino_t ino)
 {
-	struct told *told = arg;
+	int *times = arg;
+	struct stat st;
 
-	cr_expect(fd >= 0 && S_ISDIR(st->st_mode) && !is_dir());
-	told->before++;
-	return told->answer;
+	cr_expect_eq(fstat(fd, &st), 0);
+	cr_expect(S_ISDIR(st.st_mode) && st.st_ino == ino && is_dir());
+	(*times)++;
 }
 
-static void after(void *arg, int fd, bool unsynced)
+static int become_sparse(void)
 {
-	struct told *told = arg;
+	int times = 0;
+	const struct b2f_form form = {
+		.dirfd = dirfd_, .name = NAME, .done = done, .arg = &times};
+	int err = b2f_file_become_sparse(file, &form);
 
-	(void)unsynced;
-	told->after++;
-	told->has_grown = fd >= 0;
+	cr_expect_eq(times, !err);
+	return err;
 }
 
-static int grow(struct told *told)
+static bool is_open(void)
 {
-	const struct b2f_grow how = {.dirfd = dirfd_,
-				     .name = NAME,
-				     .before = before,
-				     .after = after,
-				     .arg = told};
-
-	return b2f_file_grow(file, &how);
+	return b2f_file_outgrows(file, NULL, 0, LIMIT + 1, LIMIT);
 }
 
-Test(file_grow, what_was_written_before_and_is_written_after_is_there)
+static void commit(enum b2f_commit_how how)
 {
-	for (int committed = 0; committed < 2; committed++) {
-		struct told told = {.answer = 0};
+	cr_assert_eq(b2f_file_commit(file, how), 0);
+}
 
-		put(0, 5000);
-		if (committed)
-			cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE),
-				     0);
-		cr_assert(!is_dir());
-		cr_assert_eq(grow(&told), 0);
-		cr_assert(is_dir() && told.has_grown);
-		cr_assert_eq(told.before, 1);
-		cr_assert_eq(told.after, 1);
-		check(5000);
-		put(5000, sizeof(data) - 5000);
+Test(file_form, what_was_written_before_and_is_written_after_is_there)
+{
+	const size_t sizes[] = {0, 5000, sizeof(data)};
+
+	for (size_t i = 0; i < 3; i++) {
+		put(0, sizes[i]);
+		cr_assert(is_open() && !is_dir());
+		cr_assert_eq(become_sparse(), 0);
+		cr_assert(is_dir() && !is_open());
+		check(sizes[i]);
+		put(sizes[i], sizeof(data) - sizes[i]);
 		check(sizeof(data));
-		cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+		commit(B2F_COMMIT_DURABLE);
 		open_again();
 		check(sizeof(data));
-		/* It is no small one any more. */
-		cr_assert(!b2f_file_outgrows(file, data, 1, 10 * LIMIT, LIMIT));
+		cr_assert_eq(become_sparse(), -EBUSY);
 		teardown();
 		setup();
 	}
+}
+
+Test(file_form, what_is_beyond_the_data_stays_zeros)
+{
+	put(0, 100);
+	cr_assert_eq(b2f_file_truncate(file, 5 << 20), 0);
+	cr_assert_eq(become_sparse(), 0);
+	cr_assert_eq(b2f_file_size(file), 5 << 20);
+	commit(B2F_COMMIT_VISIBLE);
+	open_again();
+	cr_assert_eq(b2f_file_size(file), 5 << 20);
+	cr_assert_eq(b2f_file_seek_hole(file, 0), 1 << 20);
+}
+
+Test(file_form, is_decided_by_the_first_commit)
+{
+	put(0, 10);
+	cr_assert(is_open());
+	commit(B2F_COMMIT_VISIBLE);
+	for (int i = 0; i < 3; i++) {
+		cr_assert(!is_open());
+		cr_assert_eq(become_sparse(), -EBUSY);
+		/* Whatever becomes of it, and whoever has it open. */
+		if (i == 1)
+			cr_assert_eq(b2f_file_truncate(file, 0), 0);
+		put(0, i == 1 ? 0 : sizeof(data));
+		commit(B2F_COMMIT_DURABLE);
+		open_again();
+	}
+	cr_assert(!is_dir());
+	check(sizeof(data));
+}
+
+Test(file_form, is_open_as_long_as_nothing_was_written)
+{
+	open_again();
+	cr_assert(is_open());
+	cr_assert_eq(become_sparse(), 0);
+	put(0, sizeof(data));
+	commit(B2F_COMMIT_DURABLE);
+	open_again();
+	check(sizeof(data));
+	cr_assert(is_dir());
 }
 
 /* Of what the chunks take, and the ids in the index do. */
@@ -156,76 +186,59 @@ static uint64_t told_cbytes(void)
 	return b2f_frame_info_get(b2f_file_frame(file))->cbytes;
 }
 
-Test(file_grow, the_index_tells_what_the_chunks_take)
+static void fill_with_noise(void)
 {
-	for (size_t commits = 0; commits < 4; commits++) {
-		struct told told = {.answer = 0};
-		uint64_t state = 1;
+	uint64_t state = 1;
 
-		for (size_t i = 0; i < sizeof(data); i++) {
-			state = state * UINT64_C(6364136223846793005) + 1;
-			data[i] = (uint8_t)(state >> 33);
+	for (size_t i = 0; i < sizeof(data); i++) {
+		state = state * UINT64_C(6364136223846793005) + 1;
+		data[i] = (uint8_t)(state >> 33);
+	}
+}
+
+Test(file_form, the_index_tells_what_the_chunks_take)
+{
+	for (int sparse = 0; sparse < 2; sparse++) {
+		fill_with_noise();
+		if (sparse)
+			cr_assert_eq(become_sparse(), 0);
+		for (size_t n = 16000; n <= sizeof(data); n += 16000) {
+			put(n - 16000, 16000);
+			commit(B2F_COMMIT_DURABLE);
+			open_again();
+			cr_expect_gt(told_cbytes(), n);
+			/* One file has the chunks before, too. */
+			cr_expect_lt(told_cbytes(),
+				     sparse ? n + 300 : 4 * n + 1000);
 		}
-		/* The range of each one has another id. */
-		for (size_t i = 0; i <= commits; i++) {
-			put(i * 16000, 16000);
-			cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE),
-				     0);
-		}
-		cr_assert_eq(grow(&told), 0);
-		open_again();
-		cr_expect_gt(told_cbytes(), (commits + 1) * 16000);
-		cr_expect_lt(told_cbytes(), (commits + 1) * 16000 + 200);
-		put(64000, 5000);
-		cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
-		open_again();
-		cr_expect_gt(told_cbytes(), (commits + 1) * 16000 + 5000);
-		cr_expect_lt(told_cbytes(), (commits + 1) * 16000 + 5300);
 		teardown();
 		setup();
 	}
 }
 
-Test(file_grow, a_write_tells_whether_it_is_too_much)
+Test(file_form, a_write_tells_whether_it_is_too_much)
 {
 	cr_assert(!b2f_file_outgrows(file, data, LIMIT, 0, LIMIT));
 	cr_assert(b2f_file_outgrows(file, data, LIMIT, 1, LIMIT));
 	cr_assert(b2f_file_outgrows(file, NULL, 0, LIMIT + 1, LIMIT));
 	put(0, LIMIT);
 	cr_assert(!b2f_file_outgrows(file, data, 1, LIMIT - 1, LIMIT));
-	/* That it is small is known of a file that was opened again, too. */
-	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_VISIBLE), 0);
-	open_again();
 	cr_assert(b2f_file_outgrows(file, data, 1, LIMIT, LIMIT));
 }
 
-Test(file_grow, a_caller_that_refuses_keeps_the_file)
+Test(file_form, a_file_of_another_name_or_of_two_stays_one_file)
 {
-	struct told told = {.answer = -EBUSY};
-
-	put(0, 100);
-	cr_assert_eq(grow(&told), -EBUSY);
-	cr_assert(!is_dir());
-	cr_assert_eq(told.after, 0);
-	put(100, 100);
-	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_VISIBLE), 0);
-	open_again();
-	check(200);
-}
-
-Test(file_grow, a_file_of_another_name_or_of_two_stays)
-{
-	struct told told = {.answer = 0};
-
 	put(0, 100);
 	cr_assert_eq(linkat(dirfd_, NAME, dirfd_, "second", 0), 0);
-	cr_assert_eq(grow(&told), -EMLINK);
+	cr_assert_eq(become_sparse(), -EMLINK);
 	/* That is not tried again, however large it is. */
-	cr_assert(!b2f_file_outgrows(file, NULL, 0, UINT64_MAX, LIMIT));
-	cr_assert_eq(unlinkat(dirfd_, NAME, 0), 0);
-	cr_assert_eq(grow(&told), -ESTALE);
-	cr_assert_eq(told.before, 0);
+	cr_assert(!is_open());
 	check(100);
+	cr_assert_eq(unlinkat(dirfd_, "second", 0), 0);
+	teardown();
+	setup();
+	cr_assert_eq(renameat(dirfd_, NAME, dirfd_, "second"), 0);
+	cr_assert_eq(become_sparse(), -ESTALE);
 	cr_assert_eq(renameat(dirfd_, "second", dirfd_, NAME), 0);
 }
 
@@ -240,7 +253,7 @@ static int try_open(void)
 	return err;
 }
 
-Test(file_grow, a_durable_file_whose_bytes_are_zeros_is_damaged)
+Test(file_form, a_durable_file_whose_bytes_are_zeros_is_damaged)
 {
 	static const uint8_t zeros[4096];
 	struct stat st;
@@ -259,7 +272,7 @@ Test(file_grow, a_durable_file_whose_bytes_are_zeros_is_damaged)
 	close(fd);
 }
 
-Test(file_grow, a_file_that_has_lost_its_content_is_empty)
+Test(file_form, a_file_that_has_lost_its_content_is_empty)
 {
 	const size_t sizes[] = {0, 10, 9000};
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* form.c - a new file that is to be large becomes a directory */
+#include "form.h"
+
+#include <errno.h>
+
+#include "b2frame/file_form.h"
+#include "fs.h"
+
+/* A frame that becomes a directory. */
+struct change {
+	struct fs *fs;
+	struct fs_open_frame *frame;
+	/* Of the directory that the frame is in. */
+	int dirfd;
+	struct b2f_file_now before;
+};
+
+void fs_form_lock_names(struct fs *fs)
+{
+	pthread_rwlock_rdlock(&fs->names_lock);
+}
+
+void fs_form_unlock_names(struct fs *fs)
+{
+	pthread_rwlock_unlock(&fs->names_lock);
+}
+
+/* The stamp of the index is another one, and the data are the same. */
+static void note_seen(const struct change *change)
+{
+	struct fs_open_frame *frame = change->frame;
+	struct fs *fs = change->fs;
+	struct b2f_file_now now;
+	struct timespec shown;
+
+	b2f_file_now_get(frame->file, &now);
+	pthread_mutex_lock(&fs->state_lock);
+	shown = frame->attr.st_ctim;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!frame->past_cache)
+		fs_seen_note_commit(fs, frame->pin.node, &change->before, &now,
+				    &shown);
+}
+
+static void note(void *arg, int fd, ino_t ino)
+{
+	const struct change *change = arg;
+	struct fs_open_frame *frame = change->frame;
+
+	fs_tree_become(change->fs->tree, frame->pin.node, fd, ino);
+	atomic_store(&frame->ino, ino);
+	fs_durable_note_form(change->fs, frame, change->dirfd);
+	note_seen(change);
+}
+
+/* An array that has a view has another node of the same file. */
+static bool has_view(struct fs *fs, const struct fs_node *node)
+{
+	bool has;
+
+	pthread_mutex_lock(&fs->state_lock);
+	has = node->state.has_view;
+	pthread_mutex_unlock(&fs->state_lock);
+	return has;
+}
+
+/* The lock of names is held by this thread alone. */
+static int become_sparse(struct fs *fs, struct fs_open_frame *frame)
+{
+	struct change change = {.fs = fs, .frame = frame};
+	char name[FS_NAME_SIZE];
+	struct fs_pin parent = {0};
+	struct b2f_form form = {.name = name, .done = note, .arg = &change};
+	int err = fs_tree_pin_parent(fs->tree, frame->pin.node, &parent, name);
+
+	if (err)
+		return err;
+	form.dirfd = change.dirfd = parent.fd;
+	b2f_file_now_get(frame->file, &change.before);
+	err = b2f_file_become_sparse(frame->file, &form);
+	fs_tree_unpin(fs->tree, &parent);
+	return err;
+}
+
+void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
+		    uint64_t size, uint64_t off)
+{
+	int err;
+
+	if (!fs->config.small || frame->pin.node->sparse ||
+	    frame->pin.node->is_root ||
+	    !b2f_file_outgrows(frame->file, buf, size, off, fs->config.small) ||
+	    has_view(fs, frame->pin.node))
+		return;
+	pthread_rwlock_wrlock(&fs->names_lock);
+	err = become_sparse(fs, frame);
+	pthread_rwlock_unlock(&fs->names_lock);
+	if (err == -EINVAL && !atomic_exchange(&fs->only_sparse, true))
+		fs_logger_write(fs->logger, B2F_LOG_INFO,
+				"%s: its filesystem cannot exchange names, so new "
+				"files are directories from now on",
+				frame->label);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * form.h - a new file that is to be large becomes a directory
+ *
+ * A new frame is one file, with nothing in it.  Once, before any of its data are
+ * stored, it can become a directory (b2frame/file_form.h); from then on it stays what
+ * it is.  To the kernel it is the same inode with the same number, and to the mount
+ * the same node: what finds a file by its name, or changes names, waits meanwhile
+ * (fs_form_lock_names()), and finds what has the name then.
+ *
+ * Layer: fuse.  Threads: any.
+ */
+#ifndef B2F_FUSE_FORM_H
+#define B2F_FUSE_FORM_H
+
+#include <stdint.h>
+
+struct fs;
+struct fs_open_frame;
+
+/*
+ * Call this before @size bytes at @buf are written to @off of @frame: if that makes
+ * a new file larger than small= says, it becomes a directory.  NULL: zeros.  What goes
+ * wrong leaves it one file.
+ */
+void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
+		    uint64_t size, uint64_t off);
+
+/*
+ * Call these around all that makes a node of the file at a name, gives a frame another
+ * name, or takes one away.  The lock comes before those of the library, may be held
+ * during I/O, and is not taken twice.
+ */
+void fs_form_lock_names(struct fs *fs);
+void fs_form_unlock_names(struct fs *fs);
+
+#endif

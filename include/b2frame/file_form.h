@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_form.h - the form of a new file: one file, or a directory
+ *
+ * A frame of b2f_frame_make_small() is one file.  Until some of its data are stored,
+ * which is at its first commit or before, it is empty on disk, and its caller may
+ * have it become a sparse frame of the same name.  From then on it stays what it is.
+ *
+ * Layer: public (made by file/).  Threads: any.
+ */
+#ifndef B2FRAME_FILE_FORM_H
+#define B2FRAME_FILE_FORM_H
+
+#include <sys/types.h>
+
+#include "b2frame/api.h"
+#include "b2frame/file.h"
+
+B2F_BEGIN_API
+
+struct b2f_form {
+	/* The directory (it may be O_PATH) in which the file is @name. */
+	int dirfd;
+	const char *name;
+	/*
+	 * Called with the directory @fd, of number @ino, which has taken the name of
+	 * the file; that is still there.  No commit is under way.
+	 */
+	void (*done)(void *arg, int fd, ino_t ino);
+	void *arg;
+};
+
+/*
+ * Is the form of @file open, and will it have more than @limit bytes once the @size
+ * bytes at @buf are written to @off?  Of a .npy file that begins, all that its header
+ * tells counts.  @buf may be NULL.
+ */
+bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
+		       uint64_t off, uint64_t limit);
+
+/*
+ * Makes @file, the form of which is open, a sparse frame.  If that cannot be, it is
+ * one file from then on, which is no harm.
+ *
+ * Returns 0; -EBUSY (its form is not open any more, or other programs use it);
+ * -ESTALE, -EMLINK (its name is another file's; it has several); -EINVAL (the
+ * filesystem cannot exchange names); -ENOMEM, or another errno of the filesystem.
+ */
+B2F_MUST_CHECK
+int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form);
+
+B2F_END_API
+
+#endif

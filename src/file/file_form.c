@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * file_form.c - a new file becomes a directory before any of it is stored
+ *
+ * All that it has is in memory then: the size, and records of written pages, which
+ * know their chunks by number.  So the transaction of the empty frame on disk gives
+ * way to one of another empty frame, and the records stay.
+ */
+#include "b2frame/file_form.h"
+
+#include <stdlib.h>
+
+#include "array/npy.h"
+#include "base/checked.h"
+#include "base/log_line.h"
+#include "file/reading.h"
+#include "file/writer.h"
+#include "frame/settings.h"
+#include "store/become.h"
+
+/*
+ * An array whose .npy header is longer may need a header of the frame that is
+ * no single write: it is better off in a directory from the start.  So is an
+ * empty one with more to say, as its trailer is a part of that write.
+ */
+#define NPY_HEADER_MAX 256
+#define NPY_EMPTY_MAX  128
+#define NPY_NDIM_MAX   8
+
+static bool is_long(const struct b2f_npy *npy)
+{
+	if (npy->nbytes == 0)
+		return npy->size > NPY_EMPTY_MAX || npy->ndim > NPY_NDIM_MAX;
+	return npy->size > NPY_HEADER_MAX;
+}
+
+/* What the file will be, as far as this write tells. */
+static uint64_t end_after(const void *buf, uint64_t size, uint64_t off)
+{
+	struct b2f_npy npy;
+	uint64_t end = off + size;
+
+	if (!buf || off || size > SIZE_MAX || b2f_npy_parse(buf, size, &npy))
+		return end;
+	end = is_long(&npy) ? UINT64_MAX
+			    : b2f_max_u64(end, npy.size + npy.nbytes);
+	b2f_npy_fini(&npy);
+	return end;
+}
+
+/* Is nothing of it stored, so that its form is open?  Locked. */
+static bool is_open(const struct b2f_file *file)
+{
+	const struct b2f_writer *w = file->writer;
+	const struct b2f_txn *txn = w ? w->txn : NULL;
+
+	return txn && atomic_load(&txn->home->undecided) && !txn->fresh &&
+	       !txn->committing && !file->frame->layout.is_array &&
+	       b2f_durability_get(w->durability) != B2F_DISK_FAILED;
+}
+
+bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
+		       uint64_t off, uint64_t limit)
+{
+	uint64_t now = 0, end;
+	bool may;
+
+	pthread_mutex_lock(&file->lock);
+	may = is_open(file);
+	if (may)
+		now = b2f_file_size_locked(file);
+	pthread_mutex_unlock(&file->lock);
+	if (!may)
+		return false;
+	end = now ? off + size : end_after(buf, size, off);
+	return b2f_max_u64(now, end) > limit;
+}
+
+/* Makes the hidden directory, and opens it as a frame. */
+static int make(struct b2f_file *file, struct b2f_become *become,
+		struct b2f_frame **out, struct b2f_why *why)
+{
+	const struct b2f_settings settings = b2f_settings_of(file->frame);
+	const struct b2f_frame *from = file->frame;
+	const struct b2f_frame_options options = {
+		.log = from->log,
+		.no_locking = from->no_locking,
+		.join_objects = from->join_objects};
+	struct b2f_store_plan plan = {.mode = 0};
+	struct b2f_store *store = NULL;
+	uint8_t *index = NULL;
+	int err = b2f_settings_index(&settings, false, &index, &plan.size, why);
+
+	if (err)
+		return err;
+	plan.index = index;
+	err = b2f_become_begin(become, file->writer->txn->store, &plan, &store,
+			       why);
+	free(index);
+	if (err)
+		return err;
+	err = b2f_frame_open_store(&options, store, from->label, out);
+	if (err)
+		b2f_become_undo(become);
+	return err;
+}
+
+/* A transaction of @frame, which it takes over, with the size of @file. */
+static int begin(struct b2f_file *file, struct b2f_frame **frame,
+		 struct b2f_txn **out)
+{
+	const struct b2f_txn_state *state = &file->writer->txn->working;
+	struct b2f_txn *txn = NULL;
+	int err = b2f_writer_open_txn(file->writer, frame, &txn);
+
+	if (err) {
+		*frame = NULL;
+		return err;
+	}
+	err = b2f_txn_resize(txn, state->n, state->nbytes, 0);
+	if (err)
+		b2f_txn_free(txn);
+	else
+		*out = txn;
+	return err;
+}
+
+/* Exchanges the names, unless another program has just written to the file. */
+static int exchange(struct b2f_writer *w, struct b2f_become *become,
+		    struct b2f_why *why)
+{
+	int err = b2f_become_exchange(become, why);
+
+	if (err || b2f_txn_has_changed(w->txn) == 0)
+		return err;
+	err = b2f_become_exchange_back(become, why);
+	return err ? err
+		   : b2f_why_set(why, -ESTALE, "another program has changed it");
+}
+
+/* The file goes on with both, which it takes over. */
+static void continue_with(struct b2f_file *file, struct b2f_frame *frame,
+			  struct b2f_txn *txn)
+{
+	struct b2f_writer *w = file->writer;
+	struct b2f_txn *old;
+
+	pthread_mutex_lock(&file->lock);
+	old = w->txn;
+	w->txn = txn;
+	b2f_file_set_frame(file, frame);
+	pthread_mutex_unlock(&file->lock);
+	/* An empty file is what survives until more does. */
+	(void)b2f_durability_move(w->durability, B2F_DISK_DURABLE, B2F_DISK_NEW);
+	(void)b2f_durability_move(w->durability, B2F_DISK_UNSYNCED, B2F_DISK_NEW);
+	b2f_head_forget_all(file);
+	b2f_writer_wait_readers(w);
+	b2f_kept_drop(&file->runtime->kept, file);
+	b2f_txn_free(old);
+}
+
+/* The locks are held, and no record is encoded. */
+static int become_sparse(struct b2f_file *file, const struct b2f_form *form,
+			 struct b2f_why *why)
+{
+	struct b2f_become become = {.dirfd = form->dirfd, .name = form->name};
+	struct b2f_frame *frame = NULL;
+	struct b2f_txn *txn = NULL;
+	int err = make(file, &become, &frame, why), fd;
+
+	if (err)
+		return err;
+	fd = b2f_store_dirfd(frame->store);
+	err = begin(file, &frame, &txn);
+	if (!err)
+		err = exchange(file->writer, &become, why);
+	if (err) {
+		if (become.is_astray)
+			b2f_log(file->frame->log, B2F_LOG_ERROR, "%s: %s",
+				file->frame->label, why->text);
+		b2f_txn_free(txn);
+		b2f_frame_close(frame);
+		b2f_become_undo(&become);
+		return err;
+	}
+	continue_with(file, frame, txn);
+	form->done(form->arg, fd, become.dir.st_ino);
+	/* Not before: a file without any name would be taken for a deleted one. */
+	b2f_become_end(&become);
+	return 0;
+}
+
+/* Waits until no record is encoded, and lets none begin. */
+static bool hold_encoders(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+
+	pthread_mutex_lock(&file->lock);
+	w->closing = true;
+	b2f_writer_wait_unused(file);
+	w->closing = is_open(file);
+	pthread_mutex_unlock(&file->lock);
+	return w->closing;
+}
+
+static void let_encode(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	file->writer->closing = false;
+	pthread_mutex_unlock(&file->lock);
+}
+
+int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
+{
+	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_why why = {""};
+	int err = -EBUSY;
+
+	if (!w)
+		return -EBADF;
+	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&w->write_lock);
+	if (hold_encoders(file)) {
+		err = become_sparse(file, form, &why);
+		if (err) {
+			atomic_store(&w->txn->home->undecided, false);
+			b2f_log(file->frame->log, B2F_LOG_DEBUG,
+				"%s: is one file: %s", file->frame->label,
+				why.text[0] ? why.text : strerror(-err));
+		}
+		let_encode(file);
+	}
+	pthread_mutex_unlock(&w->write_lock);
+	pthread_mutex_unlock(&w->commit_lock);
+	return err;
+}
