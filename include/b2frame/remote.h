@@ -175,7 +175,7 @@ void b2f_remote_hurry(struct b2f_remote *remote, bool at_once);
 /* Is it a place in an object store, which can be listed? */
 bool b2f_remote_has_list(const struct b2f_remote *remote);
 
-/* How long chunks that were replaced stay, seconds: as the options say. */
+/* After so many seconds what was replaced is due, as the options say. */
 unsigned int b2f_remote_keep_s(const struct b2f_remote *remote);
 
 /* What messages call @remote: its URL, without what may be secret in it. */

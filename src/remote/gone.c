@@ -14,9 +14,6 @@
 /* An item and its time are never longer, with a 0. */
 #define ITEM_SIZE 32
 
-/* Times are told in steps of so many seconds, so that commits in a row share one. */
-#define STEP_S 2
-
 /* The largest id of a chunk. */
 #define ID_MAX ((uint64_t)INT32_MAX)
 
@@ -73,7 +70,8 @@ static int reserve(struct b2f_gone *gone, size_t more)
 int b2f_gone_add(struct b2f_gone *gone, const struct b2f_ids *ids,
 		 uint64_t since_s)
 {
-	uint64_t told_s = (since_s + STEP_S - 1) / STEP_S * STEP_S;
+	uint64_t told_s = (since_s + B2F_GONE_STEP_S - 1) / B2F_GONE_STEP_S *
+			  B2F_GONE_STEP_S;
 
 	if (reserve(gone, ids->n))
 		return -ENOMEM;
@@ -121,41 +119,51 @@ static int add_run(struct b2f_gone *gone, uint64_t first, uint64_t more,
 	return 0;
 }
 
+/* What the items before tell of the next one. */
+struct place {
+	uint64_t since_s;
+	/* Behind the last chunk. */
+	uint64_t id;
+};
+
 /* Reads one item, and the comma behind it; false: it makes no sense, or @err is set. */
 static bool read_item(struct b2f_gone *gone, const char **text,
-		      uint64_t *since_s, int *err)
+		      struct place *place, int *err)
 {
 	bool is_time = **text == '@';
-	uint64_t first, more = 0;
+	uint64_t n, more = 0;
 
 	*text += is_time;
-	if (!read_number(text, &first))
+	if (!read_number(text, &n))
 		return false;
-	if (is_time)
-		*since_s = first;
 	if (!is_time && **text == '+') {
 		++*text;
 		if (!read_number(text, &more))
 			return false;
 	}
-	if (!is_time)
-		*err = add_run(gone, first, more, *since_s);
+	/* What was cut off may be another number. */
 	if (**text != ',')
 		return false;
 	++*text;
+	if (is_time) {
+		*place = (struct place){.since_s = n};
+		return true;
+	}
+	*err = add_run(gone, place->id + n, more, place->since_s);
+	place->id += n + more + 1;
 	return !*err;
 }
 
 int b2f_gone_read(struct b2f_gone *gone, const char *text)
 {
 	/* The end of time: what has no time is not due. */
-	uint64_t since_s = UINT32_MAX;
+	struct place place = {.since_s = UINT32_MAX};
 	int err = 0;
 
 	text = strstr(text, BEGIN);
 	if (!text)
 		return 0;
-	for (text += strlen(BEGIN); read_item(gone, &text, &since_s, &err);)
+	for (text += strlen(BEGIN); read_item(gone, &text, &place, &err);)
 		;
 	put_in_order(gone);
 	return err;
@@ -172,28 +180,31 @@ static size_t count_run(const struct b2f_gone_chunk *first, size_t n)
 	return run;
 }
 
-/* Writes the item of the @n chunks at @first, and the time if it is not @since_s. */
+/* Writes the item of the @n chunks at @first, and their time if that is new. */
 static size_t write_item(const struct b2f_gone_chunk *first, size_t n,
-			 uint64_t since_s, char out[ITEM_SIZE])
+			 struct place *place, char out[ITEM_SIZE])
 {
 	int used = 0;
 
-	if (first->since_s != since_s)
+	if (first->since_s != place->since_s) {
+		*place = (struct place){.since_s = first->since_s};
 		used = snprintf(out, ITEM_SIZE, "@%" PRIX64 ",",
 				first->since_s & UINT32_MAX);
+	}
 	used += snprintf(out + used, ITEM_SIZE - (size_t)used, "%" PRIX64,
-			 first->id & UINT32_MAX);
+			 (first->id - place->id) & UINT32_MAX);
 	if (n > 1)
 		used += snprintf(out + used, ITEM_SIZE - (size_t)used, "+%zX",
 				 n - 1);
 	used += snprintf(out + used, ITEM_SIZE - (size_t)used, ",");
+	place->id = first->id + n;
 	return (size_t)used;
 }
 
 int b2f_gone_write(const struct b2f_gone *gone, char *out, size_t size)
 {
+	struct place place = {.since_s = UINT64_MAX};
 	struct b2f_gone sorted = {.n = 0};
-	uint64_t since_s = UINT64_MAX;
 	size_t used = strlen(BEGIN), n;
 
 	*out = '\0';
@@ -204,11 +215,8 @@ int b2f_gone_write(const struct b2f_gone *gone, char *out, size_t size)
 	qsort(sorted.chunks, sorted.n, sizeof(*sorted.chunks), by_time);
 	strcpy(out, BEGIN);
 	for (size_t at = 0; at < sorted.n && used + ITEM_SIZE <= size; at += n) {
-		const struct b2f_gone_chunk *first = &sorted.chunks[at];
-
-		n = count_run(first, sorted.n - at);
-		used += write_item(first, n, since_s, out + used);
-		since_s = first->since_s;
+		n = count_run(&sorted.chunks[at], sorted.n - at);
+		used += write_item(&sorted.chunks[at], n, &place, out + used);
 	}
 	b2f_gone_fini(&sorted);
 	return 0;

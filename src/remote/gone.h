@@ -8,8 +8,9 @@
  * list of chunks that were named, so a chunk of another writer that no index names yet
  * is never among them.
  *
- * As text it is ";gone=@SSSSSSSS,I,I+N,@SSSSSSSS,...": from second S on, chunk I, and the
- * N behind it, all in hexadecimal digits.
+ * As text it is ";gone=@S,I,I+N,@S,...": since the second S the chunk I, and the N behind
+ * it, in hexadecimal digits; but for the first of each second, I is counted from behind
+ * the chunk before.
  *
  * Layer: remote.  May include: base/ frame/.  Threads: a list is for one at a time.
  */
@@ -22,6 +23,9 @@
 
 /* Room for the text, and its 0: what marks and the rest leave of a note. */
 #define B2F_GONE_SIZE 1500
+
+/* Times are told in steps of so many seconds, so that commits in a row share one. */
+#define B2F_GONE_STEP_S 2
 
 /* Zero-initialize it.  In the order of ids. */
 struct b2f_gone {

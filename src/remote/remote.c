@@ -12,6 +12,7 @@
 #include "base/log_line.h"
 #include "b2frame/frame.h"
 #include "remote/fetch.h"
+#include "remote/gone.h"
 
 /* On disk, unless the caller says so much; and never less. */
 #define CACHE_BYTES (UINT64_C(10) << 30)
@@ -165,7 +166,8 @@ bool b2f_remote_has_list(const struct b2f_remote *remote)
 
 unsigned int b2f_remote_keep_s(const struct b2f_remote *remote)
 {
-	return remote->keep_s;
+	/* A second begins before what happens in it. */
+	return remote->keep_s + B2F_GONE_STEP_S + 1;
 }
 
 const char *b2f_remote_label(const struct b2f_remote *remote)

@@ -165,7 +165,8 @@ int b2f_sweeper_remove_due(struct b2f_remote_place *place,
 	if (what->mark && tells_ids_apart(place))
 		err = b2f_gone_take(&place->gone, due_s(place), &due);
 	pthread_mutex_unlock(&place->lock);
-	if (due.n && !is_there(place, due.ids[0]))
+	/* They are removed in the order of ids. */
+	if (due.n && !is_there(place, due.ids[due.n - 1]))
 		due.n = 0;
 	what->ids = &due;
 	if (!err)

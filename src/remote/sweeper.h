@@ -53,7 +53,7 @@ bool b2f_sweeper_is_due(struct b2f_remote_place *place);
 
 /*
  * The same for these, beside what @what says, of which @ids and @mark are set here.  If
- * the first one is not there any more, another program has removed all of them.
+ * the last one is not there any more, another program has removed all of them.
  */
 B2F_MUST_CHECK
 int b2f_sweeper_remove_due(struct b2f_remote_place *place,

@@ -206,13 +206,15 @@ static const char *told_again(const char *text, size_t size)
 Test(remote_parts, chunks_that_are_gone_are_told_by_runs_and_times)
 {
 	static const char text[] =
-		"next=00000010;marks=0123456789ABCDEF;gone=@10,1+2,9,@20,A+1,";
+		"next=00000010;marks=0123456789ABCDEF;gone=@10,1+2,5,@20,A+1,0,";
 	struct b2f_note note;
 
 	b2f_note_read(text, &note);
 	cr_assert_eq(note.next_id, 0x10);
 	cr_assert_eq(note.nmarks, 1);
-	cr_assert_str_eq(told_again(text, B2F_GONE_SIZE), strstr(text, ";gone"));
+	/* 1 to 3 and 9; then 10 to 12. */
+	cr_assert_str_eq(told_again(text, B2F_GONE_SIZE),
+			 ";gone=@10,1+2,5,@20,A+2,");
 	/* The same chunk twice: since the first time. */
 	cr_assert_str_eq(told_again(";gone=@20,5,@10,4+1,", B2F_GONE_SIZE),
 			 ";gone=@10,4+1,");
@@ -225,7 +227,8 @@ Test(remote_parts, nonsense_about_chunks_that_are_gone_is_left_out)
 	static const char *const texts[] = {
 		";gone=@10,3,x", ";gone=@10,3,4+,", ";gone=@10,3,80000000,",
 		";gone=@10,3,4+7FFFFFFF,", ";gone=@10,3,123456789,",
-		";gone=@10,3,0+7FFFFFF0,0+7FFFFFF0,", ";gone=@10,3,@", 
+		";gone=@10,3,0+7FFFFFF0,0+7FFFFFF0,", ";gone=@10,3,@",
+		";gone=@10,3,1", ";gone=@10,3,FFFFFFFF,FFFFFFFF+FFFFFFFF,",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

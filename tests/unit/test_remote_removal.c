@@ -249,7 +249,7 @@ Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
 	cr_assert(early && late);
 	b2f_remote_remains_leave(early);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
-	sleep(4);
+	sleep(b2f_remote_keep_s(w.remote));
 	b2f_remote_remains_free(late);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
 	cr_assert_null(b2f_remote_leftovers(b2f_file_frame(w.file)));
