@@ -50,6 +50,7 @@ static struct b2f_write_options write_options(const struct fs_options *o)
 		.no_locking = o->nolocking,
 		.guess_typesize = o->typesize == 0,
 		.npy_arrays = true,
+		.adapt_clevel = o->clevel == FS_UNSET,
 		/* close(2) does not wait for the release. */
 		.ends_late = true,
 		.chunksize = (uint32_t)o->chunksize,
@@ -61,10 +62,12 @@ static struct b2f_settings new_files(const struct fs_options *o)
 	struct b2f_settings s = b2f_settings_default();
 
 	s.typesize = o->typesize ? (uint32_t)o->typesize : 1;
-	s.blocksize = (uint32_t)o->blocksize;
+	if (o->blocksize != FS_UNSET)
+		s.blocksize = (uint32_t)o->blocksize;
 	s.chunksize = (int32_t)o->chunksize;
 	s.codec = (uint8_t)o->codec;
-	s.clevel = (uint8_t)o->clevel;
+	if (o->clevel != FS_UNSET)
+		s.clevel = (uint8_t)o->clevel;
 	memcpy(s.filters, o->filters, sizeof(s.filters));
 	return s;
 }

@@ -143,7 +143,8 @@ static struct fs_options defaults(void)
 		.refresh_s = 5,
 		.retry_s = 180,
 		.codec = new_files.codec,
-		.clevel = new_files.clevel,
+		.clevel = FS_UNSET,
+		.blocksize = FS_UNSET,
 		.chunksize = 1 << 20,
 		.small = FS_SMALL,
 	};

@@ -79,11 +79,13 @@ struct fs_options {
 	double entry_timeout_s;
 	/* Of new files.  Codes of the format; 0 bytes are automatic. */
 	int64_t codec;
+	/* FS_UNSET: as the writer needs it. */
 	int64_t clevel;
 	int64_t typesize;
 	int64_t chunksize;
 	/* Up to this many bytes they are one file (FS_SMALL); 0: never. */
 	int64_t small;
+	/* FS_UNSET: as b2f_settings_default(). */
 	int64_t blocksize;
 	/* As the slots of a frame. */
 	uint8_t filters[B2F_SLOTS];

@@ -41,6 +41,8 @@ enum option_kind {
 	/* A number, or a size, or "auto", stored as 0. */
 	AUTO_NUMBER,
 	AUTO_SIZE,
+	/* A number, or "auto", stored as FS_UNSET. */
+	AUTO_LEVEL,
 };
 
 struct option_entry {
@@ -85,7 +87,7 @@ static const struct option_entry table[] = {
 	{"locking", SET, FIELD(locking), NULL},
 	{"nolocking", SET, FIELD(nolocking), NULL},
 	{"codec", CODEC, FIELD(codec), NULL},
-	{"clevel", NUMBER, FIELD(clevel), NULL},
+	{"clevel", AUTO_LEVEL, FIELD(clevel), NULL},
 	{"filter", FILTERS, FIELD(filters), NULL},
 	{"typesize", AUTO_NUMBER, FIELD(typesize), NULL},
 	{"chunksize", SIZE, FIELD(chunksize), NULL},
@@ -203,7 +205,7 @@ static bool takes_value(enum option_kind kind)
 static int parse_auto(const char *text, enum option_kind kind, int64_t *out)
 {
 	if (strcmp(text, "auto") == 0) {
-		*out = 0;
+		*out = kind == AUTO_LEVEL ? FS_UNSET : 0;
 		return 0;
 	}
 	return kind == AUTO_SIZE
@@ -251,6 +253,7 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 		return fs_value_filters(value, field);
 	case AUTO_NUMBER:
 	case AUTO_SIZE:
+	case AUTO_LEVEL:
 		return parse_auto(value, entry->kind, field);
 	}
 	return -EINVAL;
@@ -296,6 +299,7 @@ static const char *wanted(enum option_kind kind)
 	case NUMBER:
 		return ": a number";
 	case AUTO_NUMBER:
+	case AUTO_LEVEL:
 		return ": a number, or auto";
 	case USER:
 		return ": a user, by name or number";

@@ -31,7 +31,7 @@ static const char common[] =
 	"  cachesize=SIZE         decoded data to keep (512m, or 1/8 of memory)\n"
 	"  direct_io              do not use the kernel's cache (no mmap)\n"
 	"  sync                   closing a file makes it durable\n"
-	"  codec=NAME, clevel=N   of new files (zstd, 5)\n"
+	"  codec=NAME, clevel=N   of new files (zstd, auto)\n"
 	"\n"
 	"All of them: bloscfs --help, man bloscfs.  Unmount: bloscctl umount MOUNTPOINT\n";
 
@@ -67,7 +67,7 @@ static const char options[] =
 	"                        (default: if a frame has a .b2lock)\n"
 	"compression of new files\n"
 	"  codec=NAME            blosclz, lz4, lz4hc, zlib or zstd (zstd)\n"
-	"  clevel=N              0 to 9 (5)\n"
+	"  clevel=N              0 to 9, or auto: 3, and 1 while writers wait (auto)\n"
 	"  filter=NAME+...       none, shuffle, bitshuffle, bytedelta, in the "
 	"order\n"
 	"                        in which they are applied (shuffle)\n"
@@ -77,7 +77,7 @@ static const char options[] =
 	"  chunksize=SIZE        what is compressed at a time (1m)\n"
 	"  small=SIZE            up to this size a new file is one file;\n"
 	"                        0: none is (64k)\n"
-	"  blocksize=SIZE        what is decoded at a time (auto)\n"
+	"  blocksize=SIZE        what is decoded at a time, or auto (64k)\n"
 	"integrity and view\n"
 	"  seal, noseal          write checksums, or not (seal)\n"
 	"  npy=hidden|list|off   an array x is x.npy too, with a header before "

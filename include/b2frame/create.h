@@ -46,7 +46,10 @@ struct b2f_settings {
 	uint8_t filters_meta[B2F_SLOTS];
 };
 
-/* zstd level 5, shuffle, typesize 1, automatic blocks, no chunk size yet. */
+/* The level of b2f_settings_default(). */
+#define B2F_CLEVEL_DEFAULT 3
+
+/* zstd at B2F_CLEVEL_DEFAULT, shuffle, typesize 1, blocks of 64 KiB, no chunk size yet. */
 struct b2f_settings b2f_settings_default(void);
 
 /*

@@ -49,6 +49,11 @@ struct b2f_write_options {
 	 * file, and nothing else; an array that was made so takes any change.
 	 */
 	bool npy_arrays;
+	/*
+	 * Chunks of frames of B2F_CLEVEL_DEFAULT (create.h) are encoded at level 1
+	 * while others wait for an encoder, so that the writer need not.
+	 */
+	bool adapt_clevel;
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
 	uint32_t chunksize;
 	/*

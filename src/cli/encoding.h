@@ -14,7 +14,7 @@
 
 /* Their part of the text of --help. */
 #define CLI_ENCODING_HELP                                                      \
-	"  -1 ... -9             compression level (default: 5)\n"             \
+	"  -1 ... -9             compression level (default: 3)\n"             \
 	"      --clevel=N        the same, 0 (stored) to 9\n"                   \
 	"      --codec=NAME      zstd (default), lz4, lz4hc, blosclz or "      \
 	"zlib\n"                                                               \
@@ -23,7 +23,7 @@
 	"                        none; several in their order: a,b\n"          \
 	"      --typesize=N      bytes of an item, or auto (default)\n"        \
 	"      --chunksize=N     bytes of a chunk (default: 1m)\n"             \
-	"      --blocksize=N     bytes of a block (default: automatic)\n"
+	"      --blocksize=N     bytes of a block, 0: automatic (64k)\n"
 
 /* What the user said; zero-initialize it. */
 struct cli_encoding {

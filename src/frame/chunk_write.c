@@ -48,11 +48,13 @@ static void get_options(struct b2f_chunk_writer *cw,
 {
 	if (cw->as) {
 		b2f_encode_options_of(cw->as, &cw->as->header, out);
-		return;
+	} else {
+		lock(cw);
+		b2f_txn_encode_options(cw->txn, out);
+		unlock(cw);
 	}
-	lock(cw);
-	b2f_txn_encode_options(cw->txn, out);
-	unlock(cw);
+	if (cw->clevel_max && out->clevel > cw->clevel_max)
+		out->clevel = cw->clevel_max;
 }
 
 /* Makes the seal of the chunk of @image, for the tag @tag. */

@@ -22,6 +22,8 @@ struct b2f_chunk_writer {
 	struct b2f_encoder *encoder;
 	/* Whose settings count, if not those of the transaction; or NULL. */
 	const struct b2f_frame *as;
+	/* Encode at no higher level than this; 0: at that of the settings. */
+	unsigned int clevel_max;
 	/* Without checksums. */
 	bool no_seal;
 };

@@ -12,9 +12,10 @@ struct b2f_settings b2f_settings_default(void)
 {
 	return (struct b2f_settings){
 		.typesize = 1,
+		.blocksize = 64u << 10,
 		.chunksize = -1,
 		.codec = B2F_CODEC_ZSTD,
-		.clevel = 5,
+		.clevel = B2F_CLEVEL_DEFAULT,
 		.splitmode = B2F_SPLIT_AUTO,
 		.filters = {[B2F_SLOTS - 1] = B2F_FILTER_SHUFFLE},
 	};

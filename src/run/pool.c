@@ -21,6 +21,8 @@ struct b2f_pool {
 	pthread_cond_t idle;
 	/* By priority.  Protected by @lock. */
 	struct queue queues[B2F_POOL_PRIORITIES];
+	/* Jobs in them.  Protected by @lock. */
+	size_t nqueued;
 	/* Workers inside a job.  Protected by @lock. */
 	unsigned int nrunning;
 	/* Protected by @lock. */
@@ -38,6 +40,7 @@ static void push(struct b2f_pool *pool, enum b2f_pool_priority priority,
 	job->next = NULL;
 	*queue->tail = job;
 	queue->tail = &job->next;
+	pool->nqueued++;
 }
 
 /* Takes the job that is next in order; NULL if there is none. */
@@ -52,17 +55,10 @@ static struct b2f_job *pop(struct b2f_pool *pool)
 		queue->head = job->next;
 		if (!queue->head)
 			queue->tail = &queue->head;
+		pool->nqueued--;
 		return job;
 	}
 	return NULL;
-}
-
-static bool is_empty(const struct b2f_pool *pool)
-{
-	for (int i = 0; i < B2F_POOL_PRIORITIES; i++)
-		if (pool->queues[i].head)
-			return false;
-	return true;
 }
 
 static void *work(void *arg)
@@ -82,7 +78,7 @@ static void *work(void *arg)
 		job->run(job, false);
 		pthread_mutex_lock(&pool->lock);
 		pool->nrunning--;
-		if (pool->nrunning == 0 && is_empty(pool))
+		if (pool->nrunning == 0 && pool->nqueued == 0)
 			pthread_cond_broadcast(&pool->idle);
 	}
 	pthread_mutex_unlock(&pool->lock);
@@ -164,6 +160,16 @@ unsigned int b2f_pool_nworkers(const struct b2f_pool *pool)
 	return pool->nworkers;
 }
 
+bool b2f_pool_is_behind(struct b2f_pool *pool)
+{
+	bool behind;
+
+	pthread_mutex_lock(&pool->lock);
+	behind = pool->nqueued > pool->nworkers;
+	pthread_mutex_unlock(&pool->lock);
+	return behind;
+}
+
 void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
 		     struct b2f_job *job)
 {
@@ -176,7 +182,7 @@ void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
 void b2f_pool_drain(struct b2f_pool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
-	while (pool->nrunning > 0 || !is_empty(pool))
+	while (pool->nrunning > 0 || pool->nqueued > 0)
 		pthread_cond_wait(&pool->idle, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
 }

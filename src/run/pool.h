@@ -55,6 +55,9 @@ void b2f_pool_free(struct b2f_pool *pool);
 
 unsigned int b2f_pool_nworkers(const struct b2f_pool *pool);
 
+/* Do more jobs wait for a worker than there are workers? */
+bool b2f_pool_is_behind(struct b2f_pool *pool);
+
 /* Queues @job.  Never fails, never blocks for long. */
 void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
 		     struct b2f_job *job);

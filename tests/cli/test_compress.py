@@ -31,7 +31,7 @@ def test_sizes():
             data = put("f", items(size, typesize))
             compress(option, "--typesize", typesize, "--chunksize", CHUNK, "f")
             check_frame("f" + suffix, data, typesize=typesize,
-                        chunksize=chunk, codec="zstd", clevel=5)
+                        chunksize=chunk, codec="zstd", clevel=3)
             assert os.path.isdir("f" + suffix) == (option == "")
             remove("f" + suffix)
 

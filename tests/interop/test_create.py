@@ -47,7 +47,8 @@ def fill(path, typesize, preset):
 def test_default(tmp):
     create("default")
     said = info("default")
-    assert said["codec_id"] == 5 and said["clevel"] == 5, said
+    assert said["codec_id"] == 5 and said["clevel"] == 3, said
+    assert said["blocksize"] == 65536, said
     assert [f["id"] for f in said["filters"]] == [1], said
     assert said["typesize"] == 1 and said["nbytes"] == 0, said
     assert cat("default") == b""

@@ -217,12 +217,12 @@ def test_a_directory_tells_what_new_files_are_made_with():
         assert sorted(os.listxattr("mnt/d")) == [BLOSC + "codec",
                                                  BLOSC + "filters"]
         pathlib.Path("mnt/d/later").write_bytes(raw)
-        assert presets("mnt/d/later") == ("zstd", "5", "shuffle+bytedelta")
+        assert presets("mnt/d/later") == ("zstd", "3", "shuffle+bytedelta")
         os.removexattr("mnt/d", BLOSC + "filters")
         assert error_of(os.removexattr, "mnt/d", BLOSC + "filters") == \
             errno.ENODATA
         pathlib.Path("mnt/d/last").write_bytes(raw)
-        assert presets("mnt/d/last") == ("zstd", "5", "shuffle")
+        assert presets("mnt/d/last") == ("zstd", "3", "shuffle")
         # What another program has written there makes sense or does not count.
         os.setxattr("src/d", BLOSC + "codec", b"snappy")
         os.setxattr("src/d", BLOSC + "clevel", b"2")

@@ -47,10 +47,11 @@ def steps():
 
 
 def usual(lines):
-    """Without what differs from day to day and from disk to disk."""
+    """Without what differs from day to day, and with how busy a machine is."""
     out = []
     for line in lines:
         line = re.sub(r"^total \d+$", "total N", line)
+        line = re.sub(r"^\d+M\tscratch$", "NM\tscratch", line)
         line = re.sub(r"(\w+ \w+)( +\d+) [A-Z][a-z]{2} +\d+ [\d:]+ ",
                       r"OWNER\2 DATE ", line)
         out.append(re.sub(r" +", " ", line))

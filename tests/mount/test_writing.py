@@ -4,6 +4,7 @@
 import concurrent.futures
 import ctypes
 import errno
+import json
 import mmap
 import os
 import pathlib
@@ -13,9 +14,10 @@ import threading
 import time
 
 import blosc2
+import numpy as np
 
 from committing import CHUNK, libc, mounted
-from mounting import (SANITIZED, SOURCE, data, error_of, main, make,
+from mounting import (BUILD, SANITIZED, SOURCE, data, error_of, main, make,
                       wait_until_stock)
 
 KEEP, PUNCH, COLLAPSE, ZERO = 1, 2, 8, 16
@@ -79,6 +81,42 @@ def test_settings_of_new_files():
         check("b", want)
     assert not any(f.value for f in blosc2.open("src/b.b2frame")
                    .cparams.filters)
+
+
+def stored(frame):
+    """The stored bytes of each chunk."""
+    said = subprocess.run([BUILD / "bloscctl", "info", "--json", "--chunks",
+                           frame], check=True, stdout=subprocess.PIPE).stdout
+    return [chunk["cbytes"] for chunk in json.loads(said)["chunks"]]
+
+
+def test_the_level_follows_the_writer():
+    n = 48
+    want = np.round(np.random.default_rng(5).normal(0, 3, n << 17), 3).tobytes()
+    pathlib.Path("raw").write_bytes(want)
+    for level in (1, 3):
+        subprocess.run([BUILD / "bloscctl", "compress", "-q", f"-{level}",
+                        "--typesize=8", "-o", f"at{level}", "raw"], check=True)
+    fast, good = stored("at1"), stored("at3")
+    assert all(a != b for a, b in zip(fast, good))
+    with mounted("chunksize=1m,small=0,typesize=8,workers=1"):
+        pathlib.Path("mnt/hasty").write_bytes(want)
+        with open("mnt/calm", "wb", buffering=0) as f:
+            for i in range(4):
+                f.write(want[i << 20:(i + 1) << 20])
+                os.fsync(f.fileno())
+    with mounted("chunksize=1m,small=0,typesize=8,workers=1,clevel=3"):
+        pathlib.Path("mnt/told").write_bytes(want)
+    hasty = stored("src/hasty.b2frame")
+    assert all(size in pair for size, *pair in zip(hasty, fast, good)), hasty
+    # Chunks come faster than they are encoded, but for the last ones.
+    assert sum(a == b for a, b in zip(hasty, fast)) > n // 2, hasty
+    assert stored("src/calm.b2frame") == good[:4]
+    assert stored("src/told.b2frame") == good
+    for name in "hasty", "calm", "told":
+        schunk = blosc2.open(f"src/{name}.b2frame")
+        assert schunk[:] == want[:schunk.nbytes]
+        assert schunk.cparams.clevel == 3 and schunk.blocksize == 65536
 
 
 def test_any_offset():
