@@ -77,6 +77,46 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name);
 
+/* Plain data that are to become a frame; called by one thread at a time. */
+struct b2f_data {
+	/*
+	 * Reads up to @size bytes from @off on, fewer only at the end; or returns a
+	 * negative errno.  Without @is_npy it is called in order, for each byte once.
+	 */
+	ssize_t (*read)(void *arg, void *buf, size_t size, uint64_t off);
+	/*
+	 * Where the first data at or behind @off are, or else the end: what is before
+	 * them are zeros, and need not be read.  May be NULL.
+	 */
+	uint64_t (*find)(void *arg, uint64_t off);
+	void *arg;
+	/*
+	 * So many bytes are taken, or fewer if there are no more; 0: all.  Then how many
+	 * there were.
+	 */
+	uint64_t nbytes;
+	/* They are a .npy file, of which b2f_npy_look() has told @nbytes. */
+	bool is_npy;
+	/* Where errors are logged, but for those of @read. */
+	const struct b2f_log *log;
+};
+
+/*
+ * Makes the frame @name below @dirfd, with chunks of @settings, of @data, on all workers
+ * of @runtime; an array, if these are a .npy file.  Zeros in whole chunks take no room.
+ * Of @options mode, progress, contiguous, no_seal and label are used.  When this returns
+ * it is on disk, but for its name in @dirfd.
+ *
+ * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_EUNSUPPORTED (no array is
+ * made of it), B2F_ETOOBIG, -ESTALE (a .npy file became shorter), -ENOMEM, an errno of
+ * the filesystem, or what @data->read returned.  Nothing is left then.
+ */
+B2F_MUST_CHECK
+int b2f_convert_data(struct b2f_runtime *runtime,
+		     const struct b2f_settings *settings, struct b2f_data *data,
+		     const struct b2f_convert_options *options, int dirfd,
+		     const char *name);
+
 /*
  * Makes the Bloscpack file @name below @dirfd with the data of @frame (the items of
  * an array, without the header of a .npy file), encoded for Blosc 1 by the settings

@@ -2,13 +2,10 @@
 /*
  * compress.c - one plain file becomes a frame
  *
- * All data go to a sparse frame first, as only that can be written to.  A
- * contiguous one is then put together of its chunks, and a Bloscpack file made of
- * its data: both begin with how many there are.
- *
- * The library makes an array of a .npy file by itself, and a plain frame again
- * of what turns out to be something else; that is all there is to do for a
- * pipe.  Of a file it is known beforehand.
+ * A Bloscpack file begins with how many data there are; and a pipe that begins like a
+ * .npy file may turn out to be something else, which the library finds where it writes
+ * to a sparse frame.  So in these two cases such a frame comes first, and the other one
+ * is made of it.
  */
 #include "cli/compress.h"
 
@@ -37,7 +34,7 @@ struct job {
 	struct cli_input in;
 	struct cli_progress progress;
 	struct b2f_settings settings;
-	/* It is a .npy file, or may turn out to be one. */
+	/* It is a .npy file; a pipe, or so it begins. */
 	bool npy;
 	/* What messages call the frame. */
 	const char *output;
@@ -186,6 +183,45 @@ static int write_url(struct job *job)
 	return cli_message_explain(job->output, err);
 }
 
+static ssize_t read_input(void *job, void *buf, size_t size, uint64_t off)
+{
+	return cli_input_read(&((struct job *)job)->in, buf, size, off);
+}
+
+static uint64_t find_input(void *job, uint64_t off)
+{
+	return cli_input_find(&((struct job *)job)->in, off);
+}
+
+/* The data become the contiguous frame @target. */
+static int write_contiguous(struct job *job, const struct cli_target *target)
+{
+	const struct b2f_convert_options options = {
+		.mode = mode_of(job),
+		.progress = cli_progress_update,
+		.arg = &job->progress,
+		.contiguous = true,
+		.no_seal = job->how->common.no_seal,
+		.label = job->output,
+	};
+	struct b2f_data data = {
+		.read = read_input,
+		.find = find_input,
+		.arg = job,
+		.nbytes = job->in.size,
+		.is_npy = job->npy,
+		.log = &cli_message_log,
+	};
+	int err = choose_typesize(job);
+
+	if (err)
+		return err;
+	err = b2f_convert_data(job->how->runtime, &job->settings, &data,
+			       &options, target->dirfd, target->base);
+	job->nbytes = data.nbytes;
+	return cli_message_explain(job->output, err);
+}
+
 /*
  * The sparse frame @from becomes @target, which is contiguous, or a Bloscpack
  * file encoded by @settings.
@@ -282,7 +318,9 @@ static int remove_input(const struct job *job)
 
 static int make(struct job *job, struct cli_target *target)
 {
-	bool by_scratch = job->how->contiguous || job->how->bloscpack;
+	bool single = job->how->contiguous || job->how->bloscpack;
+	bool by_scratch = job->how->bloscpack ||
+			  (single && job->npy && !job->in.is_file);
 	const struct cli_at at = cli_target_at(target);
 	int err;
 
@@ -290,7 +328,8 @@ static int make(struct job *job, struct cli_target *target)
 	if (by_scratch)
 		err = write_by_scratch(job, target);
 	else
-		err = write_sparse(job, target, true);
+		err = single ? write_contiguous(job, target)
+			     : write_sparse(job, target, true);
 	cli_progress_next(&job->progress);
 	if (!err && is_removable(job))
 		err = compare(job, &at);
@@ -317,22 +356,31 @@ static void report(const struct job *job, const struct cli_at *at)
 	cli_common_report(&job->how->common, &report);
 }
 
-/* Is all of the file a .npy file that can be an array? */
-static int look_at_file(struct job *job)
+static int read_head(struct job *job, uint8_t **out, size_t *size)
 {
 	uint8_t *head = malloc(B2F_NPY_HEADER_MAX);
-	uint64_t nbytes = 0;
 	ssize_t n;
-	int err = -ENOMEM;
 
 	if (!head)
-		return cli_message_errno(job->in.name, err);
+		return cli_message_errno(job->in.name, -ENOMEM);
+	*out = head;
 	n = cli_input_read(&job->in, head, B2F_NPY_HEADER_MAX, 0);
-	err = n < 0 ? (int)n : 0;
+	*size = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? (int)n : 0;
+}
+
+/* Is all of a file a .npy file that can be an array, or may a pipe be one? */
+static int look_at_input(struct job *job)
+{
+	uint8_t *head = NULL;
+	size_t n = 0;
+	uint64_t nbytes = 0;
+	int err = job->in.is_file ? read_head(job, &head, &n)
+				  : cli_input_sample(&job->in, &head, &n);
+
 	if (!err)
-		job->npy = !b2f_npy_look(&job->settings, head, (size_t)n,
-					 &nbytes) &&
-			   nbytes == job->in.size;
+		job->npy = !b2f_npy_look(&job->settings, head, n, &nbytes) &&
+			   (!job->in.is_file || nbytes == job->in.size);
 	free(head);
 	return err;
 }
@@ -342,8 +390,7 @@ static int choose(struct job *job)
 	job->settings = b2f_settings_default();
 	job->settings.chunksize = 1 << 20;
 	cli_encoding_apply(&job->how->encoding, &job->settings);
-	job->npy = !job->how->plain;
-	return job->npy && job->in.is_file ? look_at_file(job) : 0;
+	return job->how->plain ? 0 : look_at_input(job);
 }
 
 /* @place with a suffix, unless the user gave another name. */

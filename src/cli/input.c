@@ -129,6 +129,21 @@ ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,
 	return n < 0 ? cli_message_errno(in->name, (int)n) : (ssize_t)done + n;
 }
 
+uint64_t cli_input_find(const struct cli_input *in, uint64_t off)
+{
+	off_t base = (off_t)in->base, at;
+	struct stat st;
+
+	if (!in->is_file)
+		return off;
+	at = lseek(in->fd, base + (off_t)off, SEEK_DATA);
+	if (at >= 0)
+		return (uint64_t)(at - base);
+	if (errno != ENXIO || fstat(in->fd, &st) != 0)
+		return off;
+	return bytes_from(&st, in->base);
+}
+
 int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 {
 	uint8_t *buf = malloc(STEP);
@@ -137,6 +152,12 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 
 	if (!buf)
 		return cli_message_errno(in->name, -ENOMEM);
+	if (in->ahead) {
+		memcpy(buf, in->ahead, in->nahead);
+		*out = buf;
+		*size = in->nahead;
+		return 0;
+	}
 	/* A hole at the start would tell nothing. */
 	if (in->is_file)
 		first = lseek(in->fd, (off_t)in->base, SEEK_DATA) -

@@ -66,8 +66,14 @@ ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,
 		       uint64_t off);
 
 /*
+ * Where the first data of @in at or behind @off are, or its end if there are none; of
+ * what is no file, @off.
+ */
+uint64_t cli_input_find(const struct cli_input *in, uint64_t off);
+
+/*
  * The first data of @in, up to a mebibyte, in *@out, malloc'ed; *@size may be
- * 0.  Once, and before anything else is read.
+ * 0.  Before anything else is read.
  */
 B2F_MUST_CHECK
 int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size);

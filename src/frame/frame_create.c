@@ -44,17 +44,16 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 	return err;
 }
 
-/* A frame whose index are these bytes, and which is nowhere yet. */
-static int open_bytes(const struct b2f_frame_options *options, const char *name,
-		      const struct b2f_store_plan *plan,
-		      struct b2f_frame **out)
+int b2f_frame_of_bytes(const struct b2f_frame_options *options,
+		       const char *name, const uint8_t *index, size_t size,
+		       bool sparse, struct b2f_frame **out)
 {
 	struct b2f_store *store = NULL;
-	int err = b2f_store_new_memory(plan->index, plan->size, &store);
+	int err = b2f_store_new_memory(index, size, &store);
 
 	if (err)
 		return err;
-	store->sparse = !plan->single;
+	store->sparse = sparse;
 	return b2f_frame_open_store(options, store, name, out);
 }
 
@@ -77,7 +76,8 @@ static int make(const struct b2f_settings *settings, int dirfd,
 	if (err)
 		return err;
 	plan->index = index;
-	err = open_bytes(options, name, plan, &frame);
+	err = b2f_frame_of_bytes(options, name, index, plan->size,
+				 !plan->single, &frame);
 	if (!err)
 		err = plan->single
 			      ? b2f_single_make_open(dirfd, name, plan, &made)

@@ -63,8 +63,12 @@ static int memory_clone(struct b2f_store *store, struct b2f_store **out,
 {
 	const struct memory_store *memory = (struct memory_store *)store;
 
+	int err = b2f_store_new_memory(memory->data, memory->size, out);
+
 	(void)why;
-	return b2f_store_new_memory(memory->data, memory->size, out);
+	if (!err)
+		(*out)->sparse = store->sparse;
+	return err;
 }
 
 static const struct b2f_store_ops memory_ops = {

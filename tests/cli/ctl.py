@@ -126,10 +126,12 @@ def run_all(namespace):
 
 
 @contextlib.contextmanager
-def small_disk(size):
-    """A directory that has room for @size bytes; needs its own namespace."""
+def small_disk(size, files=0):
+    """A directory with room for @size bytes, in so many files, or any number of
+    them; needs its own namespace."""
     os.mkdir("disk")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs",
+    subprocess.run(["mount", "-t", "tmpfs", "-o",
+                    f"size={size},nr_inodes={files}", "tmpfs",
                     "disk"], check=True)
     try:
         yield "disk"

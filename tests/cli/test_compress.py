@@ -318,6 +318,11 @@ def test_checksums():
     compress("-f", "--no-seal", "f")
     assert get(path)[-4:] != b"B2S2"
     check_frame("f.b2frame", get("f"))
+    compress("--contiguous", "f")
+    assert b"B2S2" in get("f.b2f")
+    compress("--contiguous", "-f", "--no-seal", "f")
+    assert b"B2S2" not in get("f.b2f")
+    check_frame("f.b2f", get("f"))
 
 
 def test_full_disk():
@@ -365,6 +370,47 @@ def test_usage():
     _, err = compress("--blocksize", "1g", "f", status=1)
     assert "block size 1073741824" in err, err
     assert sorted(os.listdir(".")) == ["f"]
+
+
+def test_contiguous_frames_take_one_file():
+    """However many chunks they have; a .npy file with rows above a chunk, too."""
+    data = {"plain": noise(1 << 20)[:700001],
+            "holes": bytes(300000) + noise(5000) + bytes(400001)}
+    for name, content in data.items():
+        put(name, content)
+    with open("holes", "r+b") as f:
+        f.truncate(0)
+        f.seek(300000)
+        f.write(data["holes"][300000:305000])
+        f.truncate(len(data["holes"]))
+    array = np.random.default_rng(3).integers(0, 99, (3, 40, 700))
+    np.save("array.npy", array)
+    with small_disk("8m", files=8):
+        for name in data:
+            compress("--contiguous", "--chunksize=1k", "-o", "disk/f", name)
+            put(name + ".b2f", get("disk/f"))
+            remove("disk/f")
+        compress("--contiguous", "--chunksize=1k", "--typesize=1", "-o",
+                 "disk/f", stdin=data["plain"])
+        put("pipe.b2f", get("disk/f"))
+        remove("disk/f")
+        compress("--contiguous", "--chunksize=1k", "-o", "disk/a", "array.npy")
+        put("a.b2nd", get("disk/a"))
+        remove("disk/a")
+        assert os.listdir("disk") == []
+    data["pipe"] = data["plain"]
+    for name, content in data.items():
+        facts = check_frame(name + ".b2f", content, chunksize=1024)
+        assert facts["nchunks"] == -(-len(content) // 1024), facts
+    assert info("a.b2nd")["nchunks"] > 100
+    assert stock_bytes("a.b2nd") == array.tobytes()
+
+
+def test_a_file_that_does_not_tell_its_length():
+    """As those of /proc, whose size is 0."""
+    for option, suffix in KINDS:
+        compress(option, "-o", "proc" + suffix, "/proc/version")
+        check_frame("proc" + suffix, get("/proc/version"))
 
 
 if __name__ == "__main__":

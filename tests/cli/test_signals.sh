@@ -10,6 +10,12 @@ has_temp() {
 	[ -n "$(find . -name '.bloscctl-*')" ]
 }
 
+# has_begun: there are many chunk files, or much of one file.
+has_begun() {
+	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -ge 200 ] ||
+		[ -n "$(find . -path '*/.bloscctl-*/*' -size +8M)" ]
+}
+
 for signal in INT TERM HUP QUIT; do
 	echo precious >out
 	# A shell's background jobs ignore INT; Python's children do not.
@@ -48,8 +54,7 @@ os.execv(sys.argv[1], sys.argv[1:])' \
 			< <(head -c 2G /dev/urandom) &
 		pid=$!
 		for _ in $(seq 500); do
-			[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 200 ] ||
-				break
+			! has_begun || break
 			sleep 0.01
 		done
 		has_temp || die "$options: it never began"
