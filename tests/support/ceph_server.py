@@ -40,6 +40,8 @@ admin socket = {top}/$name.asok
 log file = {top}/$name.log
 keyring = {top}/keyring
 osd objectstore = bluestore
+osd class update on start = false
+osd crush update on start = false
 bluestore block size = 4294967296
 osd memory target = 1073741824
 mon max pg per osd = 1000
@@ -95,7 +97,16 @@ class CephServer:
                                   text=True, timeout=PATIENCE).stdout
 
     def ask(self, program, *words):
-        return self.run(program, "-c", "ceph.conf", *words)
+        """Again and again: a monitor that has just started refuses, for a while,
+        those that do not know its cluster's number yet."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.run(program, "-c", "ceph.conf", *words)
+            except subprocess.CalledProcessError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
 
     def start(self, *words):
         with open(self.top / "said", "ab") as said:
