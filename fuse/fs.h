@@ -11,6 +11,7 @@
 #ifndef B2F_FUSE_FS_H
 #define B2F_FUSE_FS_H
 
+#include "asker.h"
 #include "b2frame/file.h"
 #include "config.h"
 #include "daemon.h"
@@ -87,9 +88,10 @@ struct fs {
 	bool read_write;
 };
 
-/* The mount that @req is for. */
+/* The mount that @req, which the calling thread answers, is for. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
+	fs_asker_note(req);
 	return fuse_req_userdata(req);
 }
 

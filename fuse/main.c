@@ -176,6 +176,8 @@ static void on_exit_signal(void *arg, int signal)
 			fs->mountpoint.path, strsignal(signal));
 	if (fs->read_write)
 		fs_session_sync(fs);
+	if (fs->remote)
+		fs_remote_source_rest(fs);
 	fuse_session_exit(fs->session);
 }
 
@@ -249,6 +251,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 
 	if (fs->session)
 		fs_notify_stopping();
+	if (fs->remote)
+		fs_remote_source_rest(fs);
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
 	if (fs->remote && fs_remote_source_commit(fs) && code == FS_EXIT_OK)
@@ -274,6 +278,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	}
 	fs_stats_file_close(fs);
 	b2f_runtime_free(fs->runtime);
+	if (fs->remote)
+		fs_remote_source_free(fs);
 	if (unmounted)
 		fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is unmounted",
 				fs->options.mountpoint);

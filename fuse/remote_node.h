@@ -155,6 +155,9 @@ struct fs_remote {
 	uint64_t attr_ms;
 	/* When the mount began: the times of directories. */
 	time_t start_s;
+	/* The kernel's end, or -1; and the mount is to end. */
+	atomic_int session_fd;
+	atomic_bool ends;
 	pthread_mutex_t lock;
 	/* By paths, and those too that have been replaced; under the lock. */
 	struct fs_remote_node *present;

@@ -32,6 +32,17 @@ static void take_message(void *arg, enum b2f_log_level level,
 		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
 }
 
+/* Is the mount to end, or gone, and all committed? */
+static bool has_ended(void *arg)
+{
+	struct fs *fs = arg;
+	const struct fs_remote *r = fs->remote;
+	int fd = atomic_load(&r->session_fd);
+
+	return (atomic_load(&r->ends) || (fd >= 0 && fs_asker_is_cut(fd))) &&
+	       !fs_remote_writer_any(fs);
+}
+
 static int make_place(struct fs *fs, struct fs_remote *r)
 {
 	const struct fs_options *o = &fs->options;
@@ -49,6 +60,8 @@ static int make_place(struct fs *fs, struct fs_remote *r)
 		.ahead_bytes = fs->config.runtime.cache_bytes / 4,
 		.cache_dir = o->cachedir,
 		.cache_bytes = (uint64_t)o->cachedirsize,
+		.ends = has_ended,
+		.ends_arg = fs,
 	};
 
 	if (b2f_remote_is_s3(o->source))
@@ -257,6 +270,7 @@ static struct fs_remote *new_remote(const struct fs *fs, char *reason)
 	r->refresh_ms = (uint64_t)fs->options.refresh_s * 1000;
 	r->attr_ms = (uint64_t)(fs->options.attr_timeout_s * 1000);
 	r->start_s = time(NULL);
+	atomic_init(&r->session_fd, -1);
 	TAILQ_INIT(&r->all);
 	TAILQ_INIT(&r->idle);
 	TAILQ_INIT(&r->written);
@@ -337,6 +351,11 @@ int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 	return err;
 }
 
+void fs_remote_source_rest(struct fs *fs)
+{
+	atomic_store(&fs->remote->ends, true);
+}
+
 void fs_remote_source_abandon(struct fs *fs)
 {
 	if (fs->remote && fs->remote->place)
@@ -360,6 +379,13 @@ void fs_remote_source_close(struct fs *fs)
 	fs_remote_node_fini(r);
 	fs_remote_changes_fini(r);
 	b2f_remote_free(r->place);
+	r->place = NULL;
+}
+
+void fs_remote_source_free(struct fs *fs)
+{
+	struct fs_remote *r = fs->remote;
+
 	b2f_aws_fini(&r->aws);
 	pthread_cond_destroy(&r->settled);
 	pthread_mutex_destroy(&r->lock);

@@ -29,8 +29,14 @@ int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 B2F_MUST_CHECK
 int fs_remote_source_commit(struct fs *fs);
 
+/* The mount is to end: the server is not waited for long once all is committed. */
+void fs_remote_source_rest(struct fs *fs);
+
 /* Ends the remote, for which the server is not waited for long. */
 void fs_remote_source_close(struct fs *fs);
+
+/* Frees it, when no thread of the runtime reads from it any more. */
+void fs_remote_source_free(struct fs *fs);
 
 /*
  * Has fs_remote_source_commit(), which may run, end at once.  Threads: any, while there

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/patience.h"
 #include "clock.h"
 #include "remote_changes.h"
 #include "remote_doomed.h"
@@ -333,7 +334,13 @@ static int commit(struct fs *fs, struct fs_remote_node *node,
 int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
 			    struct b2f_file *file)
 {
-	return commit(fs, node, file, b2f_file_commit);
+	int err;
+
+	/* Another one, which was killed, may have given up what we wait for. */
+	do
+		err = commit(fs, node, file, b2f_file_commit);
+	while (err == -EINTR && !b2f_patience_is_over());
+	return err;
 }
 
 /* Tries again in a while what has failed. */

@@ -13,9 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asker.h"
 #include "fuse_api.h"
 #include "notify.h"
 #include "ops.h"
+#include "remote_node.h"
 #include "session.h"
 
 /* Threads that wait for requests; decoding has its own. */
@@ -322,6 +324,9 @@ int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE])
 		fs->session = NULL;
 		return err;
 	}
+	if (fs->remote)
+		atomic_store(&fs->remote->session_fd,
+			     fuse_session_fd(fs->session));
 	fuse_logger = fs->logger;
 	fuse_set_log_func(log_fuse);
 	fs->tree->own_dev = mounted_device(fs);
@@ -342,8 +347,11 @@ int fs_session_run(struct fs *fs)
 	struct fuse_loop_config *config;
 	int err;
 
-	if (fs->options.single_thread)
-		return fuse_session_loop(fs->session);
+	if (fs->options.single_thread) {
+		err = fuse_session_loop(fs->session);
+		fs_asker_forget();
+		return err;
+	}
 	config = fuse_loop_cfg_create();
 	if (!config)
 		return -ENOMEM;

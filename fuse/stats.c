@@ -123,7 +123,7 @@ int fs_stats_json(struct fs *fs, char **out)
 	fputc('{', f);
 	put_counters(f, &fs->stats);
 	put_runtime(f, &rt);
-	if (fs->remote)
+	if (fs->remote && fs->remote->place)
 		put_requests(f, fs->remote);
 	fprintf(f, ", \"inodes\": %zu}", nnodes);
 	if (fclose(f)) {

@@ -21,6 +21,7 @@
 #include "b2frame/measure.h"
 #include "b2frame/names.h"
 #include "b2frame/pack.h"
+#include "b2frame/patience.h"
 #include "b2frame/remote.h"
 #include "b2frame/repair.h"
 #include "b2frame/runtime.h"

@@ -31,6 +31,7 @@
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
 #include "b2frame/pack.h"
+#include "b2frame/patience.h"
 
 B2F_BEGIN_API
 
@@ -142,6 +143,12 @@ struct b2f_remote_options {
 	 * of the index before, seconds; 0: 60.
 	 */
 	unsigned int keep_s;
+	/*
+	 * Asked once a second while there are requests, by a thread of the remote: is
+	 * the program to end, and has it committed all?  Then as b2f_remote_hurry().
+	 */
+	b2f_unwanted_fn *ends;
+	void *ends_arg;
 };
 
 /* "s3://...", "http://...", "https://...": may be given to b2f_remote_new(). */
@@ -205,7 +212,7 @@ void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
  * key, not allowed, a clock that is wrong), -ESTALE (another version), -EREMOTE
  * (redirected), -ETIMEDOUT, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH, -EPROTO
  * (TLS; no HTTP), B2F_EINDOUBT (a change may have happened, or may yet), -EIO (the
- * server fails), -EBUSY (it changes all the time, on a
+ * server fails), -EINTR (b2frame/patience.h), -EBUSY (it changes all the time, on a
  * server without ETags), B2F_EUNSUPPORTED (the server cannot serve ranges, or tells
  * no version), B2F_ETOOBIG, -ENOMEM.
  */

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/monotonic.h"
+#include "base/waiting.h"
 #include "remote/http_priv.h"
 
 /* How long the thread sleeps without anything to do, ms. */
@@ -24,6 +25,8 @@
 
 /* How long a server is waited for that has never answered, ms. */
 #define COLD_MS 5000
+
+#define UNWAITED "the server is not waited for any more"
 
 /* Handles that wait for the next request. */
 #define SPARE_MAX 32
@@ -133,8 +136,8 @@ static void give_up(struct b2f_http *http, struct b2f_http_request *r)
 {
 	bool was_sent = r->begun_ns && r->spec.method >= B2F_HTTP_PUT;
 
-	r->reply.err = b2f_why_set(&r->reply.why, -ETIMEDOUT,
-				   "the server is not waited for any more");
+	r->reply.err = b2f_why_set(&r->reply.why,
+				   r->cancelled ? -EINTR : -ETIMEDOUT, UNWAITED);
 	r->reply.sent |= was_sent;
 	r->reply.may_pass = true;
 	finish(http, r);
@@ -192,12 +195,7 @@ bool b2f_http_try_again(struct b2f_http *http, struct b2f_http_tries *tries)
 {
 	int64_t ms = b2f_http_pause_ms(http, tries);
 
-	if (ms < 0)
-		return false;
-	nanosleep(&(struct timespec){.tv_sec = ms / 1000,
-				     .tv_nsec = ms % 1000 * 1000000},
-		  NULL);
-	return true;
+	return ms >= 0 && b2f_waiting_sleep((uint64_t)ms);
 }
 
 static void pause_request(struct b2f_http *http, struct b2f_http_request *r,
@@ -308,12 +306,23 @@ static bool take_queue(struct b2f_http *http)
 	return !stops;
 }
 
+/* libcurl looks at what runs once a second. */
+static void hurry_at_end(struct b2f_http *http)
+{
+	const struct b2f_http_options *o = &http->options;
+
+	if (http->running && o->ends && !atomic_load(&http->patience) &&
+	    o->ends(o->ends_arg))
+		b2f_http_hurry(http, B2F_HTTP_HURRIED);
+}
+
 static void *serve(void *arg)
 {
 	struct b2f_http *http = arg;
 	int running = 0, sleep_ms;
 
 	while (take_queue(http)) {
+		hurry_at_end(http);
 		sleep_ms = wake_paused(http);
 		curl_multi_perform(http->multi, &running);
 		end_ready(http);
@@ -455,15 +464,33 @@ void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience)
 	curl_multi_wakeup(http->multi);
 }
 
+/* Ends the request, and waits for that; the lock is held. */
+static void cancel(struct b2f_http_request *r)
+{
+	r->cancelled = true;
+	curl_multi_wakeup(r->http->multi);
+	while (r->state != B2F_HTTP_DONE)
+		pthread_cond_wait(&r->changed, &r->http->lock);
+}
+
 const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 {
+	static const struct b2f_http_reply unwaited = {
+		.err = -EINTR, .why = {UNWAITED}, .may_pass = true};
+	const struct b2f_http_reply *reply = &request->reply;
 	struct b2f_http *http = request->http;
+	bool over = false;
 
 	pthread_mutex_lock(&http->lock);
-	while (request->state != B2F_HTTP_DONE)
-		pthread_cond_wait(&request->changed, &http->lock);
+	while (request->state != B2F_HTTP_DONE && !over)
+		over = !b2f_waiting_wait(&request->changed, &http->lock);
+	/* Others may wait for what is read; of a change it is told how far it came. */
+	if (over && request->spec.method >= B2F_HTTP_PUT)
+		cancel(request);
+	else if (over)
+		reply = &unwaited;
 	pthread_mutex_unlock(&http->lock);
-	return &request->reply;
+	return reply;
 }
 
 bool b2f_http_is_done(struct b2f_http_request *request)
@@ -486,11 +513,9 @@ void b2f_http_drop(struct b2f_http_request *request)
 		return;
 	/* Bytes of the caller's are read or written until it is done. */
 	pthread_mutex_lock(&http->lock);
-	if (request->spec.into && request->state != B2F_HTTP_DONE) {
-		request->cancelled = true;
-		curl_multi_wakeup(http->multi);
-	}
-	while ((request->spec.into || request->spec.data) &&
+	if (request->spec.into && request->state != B2F_HTTP_DONE)
+		cancel(request);
+	while (request->spec.data &&
 	       request->state != B2F_HTTP_DONE)
 		pthread_cond_wait(&request->changed, &http->lock);
 	done = request->state == B2F_HTTP_DONE;

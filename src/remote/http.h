@@ -49,6 +49,8 @@ struct b2f_http_options {
 	unsigned int retry_ms;
 	unsigned int backoff_ms;
 	unsigned int connections;
+	b2f_unwanted_fn *ends;
+	void *ends_arg;
 };
 
 /* So much of the body of an error is looked at; room for other answers in short. */
@@ -143,7 +145,10 @@ B2F_MUST_CHECK
 int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
 		   struct b2f_http_request **out);
 
-/* Waits until @request is done; the reply is valid until it is dropped. */
+/*
+ * Waits until @request is done; the reply is valid until it is dropped.  It is -EINTR if
+ * nobody wants it any more (base/waiting.h): what changes something has ended then.
+ */
 const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request);
 
 /* Is @request done? */

@@ -48,6 +48,8 @@ static int start_http(struct b2f_remote *remote,
 				    : or_default(o->retry_ms, 180000),
 		.backoff_ms = or_default(o->backoff_ms, 100),
 		.connections = or_default(o->connections, 32),
+		.ends = o->ends,
+		.ends_arg = o->ends_arg,
 	};
 
 	if (!copy_string(&http.proxy, o->proxy) ||

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "b2frame/patience.h"
 #include "base/checked.h"
 
 /* No more bytes of a remote's new objects are on their way, unless it is one alone. */
@@ -235,7 +236,9 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 		atomic_fetch_sub(&place->remote->sending, up->size);
 		pthread_mutex_lock(&place->lock);
 		/* No index names it: that is a failure like others. */
-		up->err = err = err == B2F_EINDOUBT ? -EIO : err;
+		if (err == B2F_EINDOUBT)
+			err = b2f_patience_is_over() ? -EINTR : -EIO;
+		up->err = err;
 		up->state = state_after(err);
 		if (!err)
 			b2f_chunk_versions_put(place->versions, up->id,

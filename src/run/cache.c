@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cache.c - decoded pieces of files, shared by all readers of one process */
+#include "base/waiting.h"
 #include "run/cache_buffer.h"
 #include "run/cache_priv.h"
 
@@ -135,13 +136,17 @@ static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	pthread_mutex_unlock(&stripe->lock);
 }
 
-/* Waits until @entry, pinned, is loaded.  The stripe's lock is held. */
+/*
+ * Waits until @entry, pinned, is loaded, or nobody wants it any more.  The stripe's lock
+ * is held.
+ */
 static int wait_loaded(struct b2f_cache_stripe *stripe,
 		       struct b2f_cache_entry *entry)
 {
 	stripe->waits++;
 	while (entry->state == B2F_CACHE_LOADING)
-		pthread_cond_wait(&stripe->loaded, &stripe->lock);
+		if (!b2f_waiting_wait(&stripe->loaded, &stripe->lock))
+			return -EINTR;
 	return entry->err;
 }
 
@@ -248,6 +253,19 @@ static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	return err;
 }
 
+/* The same, also if another thread has given up what this one still wants. */
+static int get_wanted(struct b2f_cache *cache, const struct b2f_cache_key *key,
+		      size_t size, const struct b2f_cache_loader *loader,
+		      struct b2f_cache_ref *out)
+{
+	int err;
+
+	do
+		err = get(cache, key, size, loader, out);
+	while (err == -EINTR && !b2f_patience_is_over());
+	return err;
+}
+
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		  size_t size, const struct b2f_cache_loader *loader,
 		  struct b2f_cache_ref *out)
@@ -260,7 +278,7 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	if (!loader->has_loan)
 		err = b2f_cache_lend(cache, size, loader->beside, true, &loan);
 	if (!err)
-		err = get(cache, key, size, loader, out);
+		err = get_wanted(cache, key, size, loader, out);
 	b2f_cache_repay(cache, &loan, err ? 0 : keep);
 	if (!err)
 		out->loan = loan;

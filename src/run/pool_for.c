@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/waiting.h"
+
 struct team {
 	pthread_mutex_t lock;
 	/* No call is running any more, and none will start. */
@@ -20,6 +22,8 @@ struct team {
 	int (*fn)(void *arg, size_t i);
 	void *arg;
 	size_t n;
+	/* The caller's, as it waits for all. */
+	struct b2f_patience patience;
 	/* First index that no thread has taken.  Protected by @lock. */
 	size_t next;
 	/* Calls that are running.  Protected by @lock. */
@@ -84,8 +88,10 @@ static void help(struct b2f_job *job, bool cancelled)
 	/* The job is the helper's first member. */
 	struct team *team = ((struct helper *)job)->team;
 
+	b2f_patience_set(team->patience.fn, team->patience.arg);
 	if (!cancelled)
 		take_part(team);
+	b2f_patience_set(NULL, NULL);
 	leave(team);
 }
 
@@ -125,7 +131,8 @@ static int alone(size_t n, int (*fn)(void *arg, size_t i), void *arg)
 int b2f_pool_for(struct b2f_pool *pool, enum b2f_pool_priority priority,
 		 size_t n, int (*fn)(void *arg, size_t i), void *arg)
 {
-	struct team order = {.fn = fn, .arg = arg, .n = n};
+	struct team order = {.fn = fn, .arg = arg, .n = n,
+			     .patience = b2f_waiting_patience()};
 	struct team *team = NULL;
 	int err;
 

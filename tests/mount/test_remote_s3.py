@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A prefix of an object store is mounted as a directory, read-only."""
+import concurrent.futures
 import errno
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 
@@ -16,7 +18,7 @@ import remote_faults
 import s3_server
 from fake_s3 import FakeS3, Object
 from mounting import Mount, data, error_of, main, wait_until
-from proxy import drop, status
+from proxy import drop, silent, status
 from remote import (ARRAY, RemoteMount, count, read, refused, s3, save,
                     save_array)
 
@@ -214,6 +216,69 @@ def test_requests_are_few():
             nrandom = count(way)
             print(f"requests: open {opened}, 100 random reads {nrandom}")
             assert opened[1] <= 4 and nrandom[1] <= 220, (opened, nrandom)
+
+
+def start(way, text, *command):
+    """Runs @command until it waits for an answer to a request with @text."""
+    way.take()
+    program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    wait_until(lambda: any(text in r.path for r in way.requests),
+               f"{command} asks")
+    return program
+
+
+def kill(program):
+    program.kill()
+    program.wait(20)
+
+
+def test_a_program_that_is_killed_waits_for_no_server():
+    os.mkdir("mnt")
+    with s3() as (way, client):
+        save(data(SIZE), "x.b2frame")
+        for name in "x", "y":
+            client.put_tree("x.b2frame", f"bucket/d/{name}.b2frame")
+        with RemoteMount("s3://bucket", "-o",
+                         "retry=180,direct_io,attr_timeout=0"):
+            assert read("mnt/d/y") == data(SIZE)
+            way.fault = lambda r: None if "y.b2frame" in r.path else silent
+            kill(start(way, "prefix=d%2F", "ls", "mnt/d"))
+            way.fault = lambda r: None if "y.b2frame" in r.path or \
+                "prefix=d%2F&" in f"{r.path}&" else silent
+            kill(start(way, "x.b2frame", "cat", "mnt/d/x"))
+            kill(start(way, "new", "touch", "mnt/d/new"))
+            # Others are not held up, and have what they want of the same chunk.
+            assert read("mnt/d/y") == data(SIZE)
+            way.fault = None
+            with open("mnt/d/x", "rb", buffering=0) as f:
+                way.fault = lambda r: silent if r.nth == 1 else None
+                dd = start(way, ".chunk", "dd", "if=mnt/d/x", "bs=4096",
+                           "skip=100", "count=1")
+                with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                    got = pool.submit(os.pread, f.fileno(), 4096, 409600)
+                    kill(dd)
+                    assert got.result() == data(SIZE)[409600:413696]
+            way.fault = None
+
+
+def test_a_clean_mount_ends_beside_a_silent_server():
+    os.mkdir("mnt")
+    with s3() as (way, client):
+        save(np.random.default_rng(1).bytes(20 * SIZE), "x.b2frame")
+        client.put_tree("x.b2frame", "bucket/x.b2frame")
+        for end in (lambda m: subprocess.run(["umount", "mnt"], check=True),
+                    lambda m: os.kill(m.pid, signal.SIGTERM)):
+            with RemoteMount("s3://bucket", "-o", "retry=180") as mount:
+                way.take()
+                way.fault = lambda r: silent if r.nth > 40 else None
+                cat = subprocess.Popen(["cat", "mnt/x"],
+                                       stdout=subprocess.DEVNULL)
+                wait_until(lambda: len(way.requests) > 45, "it is silent")
+                kill(cat)
+                end(mount)
+                assert mount.process.wait(20) == 0, mount.log()
+                mount.ended = True
+                way.fault = None
 
 
 def test_wrong_keys_and_names_are_told_in_one_line():

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* asker.c - does the program still wait that asked what this thread answers? */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asker.h"
+#include "b2frame/patience.h"
+#include "fs.h"
+
+/* Enough of /proc/PID/status for its signals. */
+#define STATUS_SIZE 4096
+
+struct asker {
+	/* Where the answer goes. */
+	int session_fd;
+	/* 0: the kernel, or a process that we cannot see. */
+	pid_t pid;
+};
+
+/* Libfuse starts a thread for no more than one request at a time. */
+static _Thread_local struct asker current;
+
+/* Does the line @name of @status have the signal that cannot be handled? */
+static bool has_kill(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	uint64_t mask = 0;
+
+	return line && sscanf(line + strlen(name), "%" SCNx64, &mask) == 1 &&
+	       (mask >> (SIGKILL - 1) & 1);
+}
+
+/* The kernel makes any signal that ends a program this one, for all its threads. */
+static bool is_killed(pid_t pid)
+{
+	char path[40], status[STATUS_SIZE];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, status, sizeof(status) - 1);
+		close(fd);
+	}
+	status[n > 0 ? n : 0] = '\0';
+	return has_kill(status, "\nSigPnd:") || has_kill(status, "\nShdPnd:");
+}
+
+bool fs_asker_is_cut(int fd)
+{
+	struct pollfd device = {.fd = fd};
+
+	return poll(&device, 1, 0) > 0 && (device.revents & POLLERR);
+}
+
+static bool is_unwanted(void *arg)
+{
+	const struct asker *asker = arg;
+
+	return fs_asker_is_cut(asker->session_fd) ||
+	       (asker->pid && is_killed(asker->pid));
+}
+
+void fs_asker_note(fuse_req_t req)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	current.session_fd = fuse_session_fd(fs->session);
+	current.pid = fuse_req_ctx(req)->pid;
+	b2f_patience_set(is_unwanted, &current);
+}
+
+void fs_asker_forget(void)
+{
+	b2f_patience_set(NULL, NULL);
+}

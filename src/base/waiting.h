@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * waiting.h - waits that end when nobody wants what is waited for any more
+ *
+ * Layer: base.  Threads: any; all is of the calling thread.
+ */
+#ifndef B2F_BASE_WAITING_H
+#define B2F_BASE_WAITING_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "b2frame/patience.h"
+
+/* What b2f_patience_set() has set. */
+struct b2f_patience {
+	b2f_unwanted_fn *fn;
+	void *arg;
+};
+
+/* For another thread that works for this one, while that waits for it. */
+struct b2f_patience b2f_waiting_patience(void);
+
+/* As pthread_cond_wait(); false: it is over. */
+bool b2f_waiting_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
+
+/* Sleeps; false: it is over. */
+bool b2f_waiting_sleep(uint64_t ms);
+
+#endif
