@@ -103,17 +103,15 @@ def test_the_level_follows_the_writer():
         pathlib.Path("mnt/hasty").write_bytes(want)
     with mounted("chunksize=1m,small=0,typesize=8,workers=1"):
         with open("mnt/calm", "wb", buffering=0) as f:
-            for i in range(4):
-                f.write(want[i << 20:(i + 1) << 20])
-                os.fsync(f.fileno())
+            f.write(want[:1 << 20])
+            os.fsync(f.fileno())
     with mounted("chunksize=1m,small=0,typesize=8,workers=1,clevel=3"):
         pathlib.Path("mnt/told").write_bytes(want)
     hasty = stored("src/hasty.b2frame")
     assert all(size in pair for size, *pair in zip(hasty, fast, good)), hasty
     # Chunks come faster than they are encoded, but for the last ones.
     assert sum(a == b for a, b in zip(hasty, fast)) > n // 2, hasty
-    assert stored("src/calm.b2frame") == good[:4], (
-        stored("src/calm.b2frame"), fast[:4], good[:4])
+    assert stored("src/calm.b2frame") == good[:1]
     assert stored("src/told.b2frame") == good
     for name in "hasty", "calm", "told":
         schunk = blosc2.open(f"src/{name}.b2frame")
