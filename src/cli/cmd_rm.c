@@ -49,13 +49,16 @@ static bool is_unread(int err)
 	       err == B2F_EUNSUPPORTED;
 }
 
-/* A file, or a directory with nothing but what belongs into a frame. */
+/* A file, or a directory with what belongs into a frame, and nothing else. */
 static int remove_unread(const struct cli_at *at, const struct stat *st)
 {
+	struct stat index;
 	int err;
 
 	if (!S_ISDIR(st->st_mode))
 		return cli_frames_remove_file(at, st);
+	if (cli_frames_stat(at, &index) && !cli_frames_has_chunks(at))
+		return cli_message_errno(at->path, -EISDIR);
 	err = cli_frames_check_removable(at->dir, at->name, at->path);
 	return err ? err
 		   : cli_message_errno(at->path, cli_frames_remove_any(

@@ -59,6 +59,11 @@ def check_appends(server):
     assert chunks(server)[0] == named() + 1
     assert cat(URL) == data + more
     ctl("verify", "-q", URL)
+    # A copy over it takes all of it away.
+    ctl("compress", "-q", "x", "-o", "x.b2frame")
+    ctl("copy", "-qf", "x.b2frame", URL)
+    assert chunks(server)[0] == named() and cat(URL) == data[:700_000]
+    ctl("append", "-q", URL, "more")
 
 
 def repaired(*options):

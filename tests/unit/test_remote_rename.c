@@ -125,6 +125,34 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 	scene_close(&s);
 }
 
+/* A program that ends before the time comes, and one that comes after it. */
+Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
+{
+	struct b2f_remote_renamed done;
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_frame *frame;
+
+	make_y(&s, w.remote);
+	frame = open_at(w.remote, "x");
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
+		     0, "%s", message);
+	b2f_frame_close(frame);
+	b2f_remote_remains_free(done.from);
+	b2f_remote_remains_leave(done.replaced);
+	writer_close(&w);
+	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + NCHUNKS);
+	sleep(4);
+	w = writer_of(&s, connect_with(&s, 1), "y");
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 0, '3');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	writer_close(&w);
+	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + 1);
+	cr_assert_str_eq(content_of(&s, "y"), "3111");
+	scene_close(&s);
+}
+
 Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since)
 {
 	struct b2f_remote_renamed done;
