@@ -2,20 +2,16 @@
 /*
  * convert_array.c - a b2nd array made of plain data that are an array
  *
- * The new frame gets what np.save() writes of the array, and becomes one of
- * b2nd as any frame does.  Those have C order alone, so data in Fortran order
- * are turned: a slab of the first axis at a time, for which all data are gone
- * through.
+ * The new frame is made of what np.save() writes of the array.  Those have C order
+ * alone, so data in Fortran order are turned: a slab of the first axis at a time, for
+ * which all data are gone through.
  */
 #include "b2frame/convert.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/write.h"
 #include "base/checked.h"
-#include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 
@@ -29,29 +25,29 @@
 #define STEP (UINT64_C(1) << 20)
 #define SLAB (UINT64_C(256) << 20)
 
+/* Of the array in Fortran order. */
+struct slab {
+	/* Items [first, first + n) of the first axis, up to @most of them. */
+	uint64_t first;
+	uint64_t n;
+	uint64_t most;
+	/* Items of all other axes together: those of a row. */
+	uint64_t row;
+	uint8_t *data;
+};
+
 struct making {
-	const struct b2f_convert_options *options;
 	const struct b2f_array *array;
 	struct b2f_frame *frame;
 	struct b2f_file *from;
-	struct b2f_file *to;
 	/* The header of a .npy file; malloc'ed. */
 	uint8_t *head;
 	size_t head_len;
 	/* Bytes of all items. */
 	uint64_t nbytes;
-	/* Room for STEP bytes, or one item. */
+	/* Of an array in Fortran order: room for STEP bytes, or one item. */
 	uint8_t *buf;
-};
-
-/* Of the array in Fortran order. */
-struct slab {
-	/* Items [first, first + n) of the first axis. */
-	uint64_t first;
-	uint64_t n;
-	/* Items of all other axes together: those of a row. */
-	uint64_t row;
-	uint8_t *data;
+	struct slab *slab;
 };
 
 static int read_fully(const struct making *m, uint8_t *buf, uint64_t n,
@@ -62,43 +58,6 @@ static int read_fully(const struct making *m, uint8_t *buf, uint64_t n,
 	if (got < 0)
 		return (int)got;
 	return (uint64_t)got == n ? 0 : B2F_ECORRUPT;
-}
-
-static int write_fully(const struct making *m, const uint8_t *buf, uint64_t n,
-		       uint64_t off)
-{
-	while (n > 0) {
-		ssize_t done = b2f_file_pwrite(m->to, buf, (size_t)n, off);
-
-		if (done < 0)
-			return (int)done;
-		buf += done;
-		off += (uint64_t)done;
-		n -= (uint64_t)done;
-	}
-	return 0;
-}
-
-/* @done of the bytes of all items are written. */
-static void tell(const struct making *m, uint64_t done)
-{
-	if (m->options->progress)
-		m->options->progress(m->options->arg, done, m->nbytes);
-}
-
-static int copy_all(const struct making *m)
-{
-	uint64_t n;
-	int err = 0;
-
-	for (uint64_t off = 0; off < m->nbytes && !err; off += n) {
-		n = b2f_min_u64(STEP, m->nbytes - off);
-		err = read_fully(m, m->buf, n, off);
-		if (!err)
-			err = write_fully(m, m->buf, n, m->head_len + off);
-		tell(m, off + n);
-	}
-	return err;
 }
 
 /*
@@ -171,54 +130,91 @@ static int read_columns(const struct making *m, const struct slab *s,
 	return err;
 }
 
+/* All items of the slab. */
 static int turn_slab(const struct making *m, const struct slab *s)
 {
-	uint64_t size = m->array->itemsize, n;
 	bool many = s->n == (uint64_t)m->array->shape[0] &&
-		    s->n * size <= STEP;
+		    s->n * m->array->itemsize <= STEP;
+	uint64_t n;
 	int err = 0;
 
 	for (uint64_t i = 0; i < s->row && !err; i += n) {
 		n = 1;
 		err = many ? read_columns(m, s, i, &n) : read_column(m, s, i);
 	}
-	if (!err)
-		err = write_fully(m, s->data, s->n * s->row * size,
-				  m->head_len + s->first * s->row * size);
-	tell(m, (s->first + s->n) * s->row * size);
 	return err;
 }
 
-static int turn_all(const struct making *m)
+/* Goes on to the slab that has item @first of the first axis. */
+static int move_slab(const struct making *m, uint64_t first)
 {
-	uint64_t length = (uint64_t)m->array->shape[0], most;
-	struct slab s = {.row = m->array->nitems / length};
-	uint64_t row_nbytes = s.row * m->array->itemsize;
+	struct slab *s = m->slab;
+	uint64_t length = (uint64_t)m->array->shape[0];
+	int err;
+
+	s->first = first - first % s->most;
+	s->n = b2f_min_u64(s->most, length - s->first);
+	err = turn_slab(m, s);
+	if (err)
+		s->n = 0;
+	return err;
+}
+
+/* The @n bytes of the items in C order from byte @off on. */
+static int read_turned(const struct making *m, uint8_t *buf, uint64_t n,
+		       uint64_t off)
+{
+	const struct slab *s = m->slab;
+	uint64_t row_nbytes = s->row * m->array->itemsize, part;
 	int err = 0;
 
-	most = b2f_min_u64(b2f_max_u64(1, SLAB / row_nbytes), length);
-	s.data = malloc(most * row_nbytes);
-	if (!s.data)
-		return -ENOMEM;
-	for (; s.first < length && !err; s.first += s.n) {
-		s.n = b2f_min_u64(most, length - s.first);
-		err = turn_slab(m, &s);
+	for (; n > 0 && !err; n -= part, buf += part, off += part) {
+		uint64_t first = off / row_nbytes;
+
+		if (first < s->first || first >= s->first + s->n)
+			err = move_slab(m, first);
+		part = b2f_min_u64(n, (s->first + s->n) * row_nbytes - off);
+		if (!err)
+			memcpy(buf, s->data + off - s->first * row_nbytes,
+			       part);
+		else
+			part = n;
 	}
-	free(s.data);
 	return err;
 }
 
-static int write_array(struct making *m)
+/* As a .npy file has it. */
+static ssize_t read_npy(void *arg, void *buf, size_t size, uint64_t off)
 {
-	bool turned = m->array->fortran_order && m->nbytes > 0;
-	int err = write_fully(m, m->head, m->head_len, 0);
+	const struct making *m = arg;
+	uint64_t n = b2f_min_u64(size, m->head_len + m->nbytes - off);
+	uint64_t head = off < m->head_len ? b2f_min_u64(n, m->head_len - off)
+					  : 0;
+	uint8_t *items = (uint8_t *)buf + head;
+	uint64_t from = off + head - m->head_len;
+	int err = 0;
 
+	if (head)
+		memcpy(buf, m->head + off, head);
+	if (n > head)
+		err = m->slab ? read_turned(m, items, n - head, from)
+			      : read_fully(m, items, n - head, from);
+	return err ? err : (ssize_t)n;
+}
+
+/* What it takes to turn the array. */
+static int make_slab(struct making *m, struct slab *s)
+{
+	uint64_t length = (uint64_t)m->array->shape[0];
+	uint64_t row_nbytes;
+
+	s->row = m->array->nitems / length;
+	row_nbytes = s->row * m->array->itemsize;
+	s->most = b2f_min_u64(b2f_max_u64(1, SLAB / row_nbytes), length);
+	s->data = malloc(s->most * row_nbytes);
 	m->buf = malloc(b2f_max_u64(STEP, m->array->itemsize));
-	if (!m->buf)
-		return -ENOMEM;
-	if (!err)
-		err = turned ? turn_all(m) : copy_all(m);
-	return err ? err : b2f_file_commit(m->to, B2F_COMMIT_DURABLE);
+	m->slab = s;
+	return s->data && m->buf ? 0 : -ENOMEM;
 }
 
 static struct b2f_settings choose_settings(const struct making *m)
@@ -250,49 +246,30 @@ static int make_head(struct making *m, const struct b2f_settings *settings)
 		   : b2f_npy_look(settings, m->head, m->head_len, &nbytes);
 }
 
-static int open_new(struct making *m, struct b2f_runtime *runtime,
-		    const struct b2f_settings *settings, int dirfd,
-		    const char *name)
-{
-	const struct b2f_frame_options how = {.log = m->frame->log,
-					      .label = m->options->label};
-	const struct b2f_write_options options = {
-		.no_seal = m->options->no_seal,
-		.no_locking = true,
-		.npy_arrays = true,
-		.chunksize = (uint32_t)settings->chunksize,
-	};
-	struct b2f_frame *frame = NULL;
-	int err = b2f_frame_open(&how, dirfd, name, &frame);
-
-	if (err)
-		return err;
-	err = b2f_file_open(runtime, frame, &m->to);
-	if (err)
-		b2f_frame_close(frame);
-	return err ? err : b2f_file_allow_write(m->to, &options);
-}
-
-static int make_frame(struct making *m, struct b2f_runtime *runtime, int dirfd,
+static int make_frame(struct making *m, struct b2f_runtime *runtime,
+		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name)
 {
+	const struct b2f_convert_options how = {.mode = options->mode,
+						.progress = options->progress,
+						.arg = options->arg,
+						.no_seal = options->no_seal,
+						.label = options->label};
 	struct b2f_settings settings = choose_settings(m);
+	struct b2f_data data = {.read = read_npy,
+				.arg = m,
+				.is_npy = true,
+				.log = m->frame->log};
+	struct slab slab = {.n = 0};
 	int err = make_head(m, &settings);
 
-	if (err)
-		return err;
-	err = b2f_frame_create(&settings, dirfd, name, m->options->mode | 0600,
-			       true, m->frame->log);
-	if (err)
-		return err;
-	err = open_new(m, runtime, &settings, dirfd, name);
+	if (!err && m->array->fortran_order && m->nbytes > 0)
+		err = make_slab(m, &slab);
+	data.nbytes = m->head_len + m->nbytes;
 	if (!err)
-		err = write_array(m);
-	if (err && m->to)
-		b2f_file_discard(m->to);
-	b2f_file_close(m->to);
-	if (err)
-		(void)!b2f_frame_remove(dirfd, name);
+		err = b2f_convert_data(runtime, &settings, &data, &how, dirfd,
+				       name);
+	free(slab.data);
 	return err;
 }
 
@@ -300,8 +277,7 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name)
 {
-	struct making m = {.options = options,
-			   .frame = frame,
+	struct making m = {.frame = frame,
 			   .array = b2f_frame_tensor(frame)};
 	struct b2f_why why;
 	int err;
@@ -316,7 +292,7 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	if (err)
 		b2f_frame_close(frame);
 	else
-		err = make_frame(&m, runtime, dirfd, name);
+		err = make_frame(&m, runtime, options, dirfd, name);
 	b2f_file_close(m.from);
 	free(m.head);
 	free(m.buf);
