@@ -259,10 +259,13 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		code = FS_EXIT_LOST;
 	if (listens)
 		fs_signals_stop(&signals);
-	if (fs->remote)
+	/* The server outlives what is open of it. */
+	if (fs->remote) {
 		fs_remote_source_close(fs);
-	fs_handle_fini(fs);
-	fs_packs_fini(fs);
+	} else {
+		fs_handle_fini(fs);
+		fs_packs_fini(fs);
+	}
 	if (fs->tree) {
 		if (store_all(fs) && code == FS_EXIT_OK)
 			code = FS_EXIT_LOST;

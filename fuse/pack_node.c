@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "pack_node.h"
 #include "table_rows.h"
 #include "view.h"
+
+/* Members of packs in a bucket that stay open without being used, and for how long. */
+#define IDLE_MAX 64
+#define IDLE_S	 5
 
 size_t fs_pack_node_entry(const struct fs_pack_node *node)
 {
@@ -23,6 +28,12 @@ struct fs_pack_node *fs_pack_node_of(struct fs_pack *pack, size_t entry,
 				      bool is_view)
 {
 	return &pack->nodes[entry + (is_view ? pack->nentries : 0)];
+}
+
+/* A view shares the data of its frame. */
+static struct fs_pack_node *frame_of(struct fs_pack_node *node)
+{
+	return fs_pack_node_of(node->pack, fs_pack_node_entry(node), false);
 }
 
 int fs_pack_node_open_frame(struct fs *fs, const struct fs_pack_node *node,
@@ -49,15 +60,31 @@ bool fs_pack_node_is_final(int err)
 	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
 }
 
+/* Who asks for these is about to read it: what was opened for them stays a while. */
+static int read_open_sizes(struct fs *fs, struct fs_pack_node *node,
+			   struct fs_frame_sizes *out)
+{
+	struct b2f_file *file = NULL;
+	int err = fs_pack_node_open(fs, node, &file);
+
+	if (err)
+		return err;
+	err = fs_frame_sizes_read(b2f_file_frame(file), out);
+	fs_pack_node_close(fs, node);
+	return err;
+}
+
 /* Opens the frame for its sizes; of a broken one they are 0. */
-static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
+static int read_sizes(struct fs *fs, struct fs_pack_node *node,
 		      struct fs_frame_sizes *out)
 {
 	struct fs_frame_sizes sizes = {.known = true};
 	struct b2f_frame *frame = NULL;
-	int err = fs_pack_node_open_frame(fs, node, &frame);
+	int err = node->pack->path
+			  ? read_open_sizes(fs, node, &sizes)
+			  : fs_pack_node_open_frame(fs, node, &frame);
 
-	if (!err)
+	if (frame)
 		err = fs_frame_sizes_read(frame, &sizes);
 	else if (fs_pack_node_is_final(err))
 		err = 0;
@@ -71,8 +98,7 @@ static int read_sizes(struct fs *fs, const struct fs_pack_node *node,
 static int get_sizes(struct fs *fs, struct fs_pack_node *node,
 		     struct fs_frame_sizes *out)
 {
-	struct fs_pack_node *frame =
-		fs_pack_node_of(node->pack, fs_pack_node_entry(node), false);
+	struct fs_pack_node *frame = frame_of(node);
 	struct fs_frame_sizes sizes;
 	int err = 0;
 
@@ -102,11 +128,7 @@ bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 
 uint64_t fs_pack_node_ino(const struct fs_pack_node *node)
 {
-	uint64_t ino = node->pack->st.st_ino;
-
-	/* That of the file, and numbers that no filesystem gives out. */
-	ino += (uint64_t)fs_pack_node_entry(node) << 36;
-	return fs_pack_node_is_view(node) ? fs_view_ino(ino) : ino;
+	return fs_pack_node_is_view(node) ? fs_view_ino(node->ino) : node->ino;
 }
 
 /* A user who may read the file may enter the directory. */
@@ -139,16 +161,20 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *
 	return 0;
 }
 
-/* Shares the data, if they are open. */
-static struct b2f_file *share(struct fs *fs, struct fs_pack_node *node)
+void fs_pack_node_forget(struct fs *fs, struct fs_pack_node *node)
 {
-	struct b2f_file *file;
+	if (!node->file || node->nopens || !node->pack->path)
+		return;
+	TAILQ_REMOVE(&fs->packs.idle, node, idle);
+	fs->packs.nidle--;
+}
 
-	pthread_mutex_lock(&fs->packs.lock);
-	file = node->file;
-	node->nopens += file != NULL;
-	pthread_mutex_unlock(&fs->packs.lock);
-	return file;
+/* One more user of the data, if they are open.  Locked. */
+static struct b2f_file *use(struct fs *fs, struct fs_pack_node *node)
+{
+	fs_pack_node_forget(fs, node);
+	node->nopens += node->file != NULL;
+	return node->file;
 }
 
 static int open_file(struct fs *fs, const struct fs_pack_node *node,
@@ -163,42 +189,88 @@ static int open_file(struct fs *fs, const struct fs_pack_node *node,
 		err = b2f_file_open(fs->runtime, frame, out);
 	if (err)
 		b2f_frame_close(frame);
+	else if (node->pack->path)
+		b2f_file_stay(*out);
 	return err;
 }
 
 int fs_pack_node_open(struct fs *fs, struct fs_pack_node *node,
-		  struct b2f_file **out)
+		      struct b2f_file **out)
 {
-	struct b2f_file *file = share(fs, node), *mine = NULL;
-	int err = file ? 0 : open_file(fs, node, &mine);
+	struct b2f_file *mine = NULL;
+	int err;
 
+	node = frame_of(node);
+	pthread_mutex_lock(&fs->packs.lock);
+	*out = use(fs, node);
+	pthread_mutex_unlock(&fs->packs.lock);
+	if (*out)
+		return 0;
+	err = open_file(fs, node, &mine);
 	if (err)
 		return err;
-	if (!file) {
-		pthread_mutex_lock(&fs->packs.lock);
-		/* Another thread may have been faster. */
-		if (!node->file) {
-			node->file = mine;
-			mine = NULL;
-		}
-		file = node->file;
-		node->nopens++;
-		pthread_mutex_unlock(&fs->packs.lock);
-		b2f_file_close(mine);
+	pthread_mutex_lock(&fs->packs.lock);
+	*out = use(fs, node);
+	/* Else another thread has been faster. */
+	if (!*out) {
+		*out = node->file = mine;
+		node->nopens = 1;
+		mine = NULL;
 	}
-	*out = file;
+	pthread_mutex_unlock(&fs->packs.lock);
+	b2f_file_close(mine);
 	return 0;
+}
+
+/* Takes out a file that was not used since @before_s, or is one too many. */
+static struct b2f_file *take_idle(struct fs *fs, time_t before_s)
+{
+	struct fs_pack_node *oldest;
+	struct b2f_file *file = NULL;
+
+	pthread_mutex_lock(&fs->packs.lock);
+	oldest = TAILQ_FIRST(&fs->packs.idle);
+	if (oldest &&
+	    (oldest->idle_s <= before_s || fs->packs.nidle > IDLE_MAX)) {
+		fs_pack_node_forget(fs, oldest);
+		file = oldest->file;
+		oldest->file = NULL;
+	}
+	pthread_mutex_unlock(&fs->packs.lock);
+	return file;
 }
 
 void fs_pack_node_close(struct fs *fs, struct fs_pack_node *node)
 {
 	struct b2f_file *file = NULL;
+	bool stays;
 
+	node = frame_of(node);
 	pthread_mutex_lock(&fs->packs.lock);
-	if (--node->nopens == 0) {
+	stays = --node->nopens == 0 && node->pack->path;
+	if (stays) {
+		node->idle_s = fs_clock_s();
+		TAILQ_INSERT_TAIL(&fs->packs.idle, node, idle);
+		fs->packs.nidle++;
+	} else if (node->nopens == 0) {
 		file = node->file;
 		node->file = NULL;
 	}
 	pthread_mutex_unlock(&fs->packs.lock);
 	b2f_file_close(file);
+	if (stays)
+		fs_wakeup_call(&fs->wakeup, false);
+}
+
+bool fs_pack_node_tick(struct fs *fs)
+{
+	struct b2f_file *file;
+	bool more;
+
+	while ((file = take_idle(fs, fs_clock_s() - IDLE_S)))
+		b2f_file_close(file);
+	pthread_mutex_lock(&fs->packs.lock);
+	more = fs->packs.nidle > 0;
+	pthread_mutex_unlock(&fs->packs.lock);
+	return more;
 }

@@ -15,22 +15,34 @@
 
 struct fs_pack_node {
 	struct fs_pack *pack;
-	/* The frame, as long as there are handles of it. */
+	/* The number that is shown, but for a view's bit. */
+	uint64_t ino;
+	/* The frame, as long as there are handles of it; in a bucket, and a while. */
 	struct b2f_file *file;
 	size_t nopens;
+	/* In a bucket, with a file that is not used: in the list, since when. */
+	TAILQ_ENTRY(fs_pack_node) idle;
+	time_t idle_s;
 	/* Never change once they are known. */
 	struct fs_frame_sizes sizes;
 };
 
 struct fs_pack {
 	/* These never change. */
+	struct fs *fs;
 	char *label;
-	/* Where it was found; NULL for the root of the mount. */
+	/* Where it was found; NULL for the root of the mount, and in a bucket. */
 	struct fs_node *dir;
 	char *name;
+	/*
+	 * Where it is in a bucket, else NULL.  To open it takes requests, so it stays
+	 * open; and it is one version whatever is there by now.
+	 */
+	char *path;
 	/* Of the file, as shown if it were a plain one. */
 	struct stat st;
 	struct b2f_frame_stamp stamp;
+	uint64_t generation;
 	/* The entries, and then the .npy views of each. */
 	struct fs_pack_node *nodes;
 	size_t nentries;
@@ -77,7 +89,7 @@ int fs_pack_node_open_frame(struct fs *fs, const struct fs_pack_node *node,
 			struct b2f_frame **out);
 
 /*
- * Opens the data of the frame that @node is, or shares them.  Give *@out back
+ * Opens the data of the frame that @node is, or a view of, or shares them.  Give *@out back
  * with fs_pack_node_close().  Returns as b2f_pack_open_frame(), or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -85,5 +97,14 @@ int fs_pack_node_open(struct fs *fs, struct fs_pack_node *node,
 		  struct b2f_file **out);
 
 void fs_pack_node_close(struct fs *fs, struct fs_pack_node *node);
+
+/*
+ * Closes the data of members that were not used for some seconds.  Returns whether
+ * there is more to come.
+ */
+bool fs_pack_node_tick(struct fs *fs);
+
+/* Takes @node, which nothing uses, off the list of those.  The packs are locked. */
+void fs_pack_node_forget(struct fs *fs, struct fs_pack_node *node);
 
 #endif

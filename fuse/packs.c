@@ -19,6 +19,7 @@
 void fs_packs_init(struct fs_packs *packs)
 {
 	pthread_mutex_init(&packs->lock, NULL);
+	TAILQ_INIT(&packs->idle);
 }
 
 static void free_pack(struct fs *fs, struct fs_pack *pack)
@@ -27,9 +28,14 @@ static void free_pack(struct fs *fs, struct fs_pack *pack)
 		return;
 	if (pack->dir)
 		fs_tree_forget(fs->tree, pack->dir, 1);
+	pthread_mutex_lock(&fs->packs.lock);
+	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
+		fs_pack_node_forget(fs, &pack->nodes[i]);
+	pthread_mutex_unlock(&fs->packs.lock);
 	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
 		b2f_file_close(pack->nodes[i].file);
 	b2f_pack_close(pack->pack);
+	free(pack->path);
 	free(pack->nodes);
 	free(pack->label);
 	free(pack->name);
@@ -67,33 +73,44 @@ void fs_packs_put(struct fs *fs, struct fs_pack *pack, uint64_t n)
 		at = &(*at)->next;
 	if (last) {
 		*at = pack->next;
-		fs->packs.nopen -= pack->pack != NULL;
+		fs->packs.nopen -= pack->pack && !pack->path;
 	}
 	pthread_mutex_unlock(&fs->packs.lock);
 	if (last)
 		free_pack(fs, pack);
 }
 
-/* The pack of that very version, with a reference; or NULL.  Locked. */
-static struct fs_pack *find_pack(struct fs *fs,
+/* Objects of one content have one stamp, wherever they are. */
+static bool is_pack(const struct fs_pack *pack, const char *path,
+		    const struct b2f_frame_stamp *stamp)
+{
+	return b2f_frame_stamp_equal(&pack->stamp, stamp) &&
+	       strcmp(pack->path ? pack->path : "", path ? path : "") == 0;
+}
+
+/*
+ * The pack of that very version, which is at @path in a bucket or NULL, with a
+ * reference; or NULL.  Locked.
+ */
+static struct fs_pack *find_pack(struct fs *fs, const char *path,
 				 const struct b2f_frame_stamp *stamp)
 {
 	struct fs_pack *pack = fs->packs.first;
 
-	while (pack && !b2f_frame_stamp_equal(&pack->stamp, stamp))
+	while (pack && !is_pack(pack, path, stamp))
 		pack = pack->next;
 	if (pack)
 		pack->nrefs++;
 	return pack;
 }
 
-static struct fs_pack *get_known(struct fs *fs,
-				 const struct b2f_frame_stamp *stamp)
+struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
+			       const struct b2f_frame_stamp *stamp)
 {
 	struct fs_pack *pack;
 
 	pthread_mutex_lock(&fs->packs.lock);
-	pack = find_pack(fs, stamp);
+	pack = find_pack(fs, path, stamp);
 	pthread_mutex_unlock(&fs->packs.lock);
 	return pack;
 }
@@ -158,7 +175,7 @@ int fs_packs_use(struct fs *fs, struct fs_pack *pack)
 	is_open = use_opened(fs, pack, &opened);
 	pthread_mutex_unlock(&fs->packs.lock);
 	if (is_open) {
-		err = b2f_pack_check(pack->pack);
+		err = pack->path ? 0 : b2f_pack_check(pack->pack);
 		if (err)
 			fs_packs_unuse(fs, pack);
 		return err;
@@ -182,7 +199,8 @@ static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
 
 	pthread_mutex_lock(&fs->packs.lock);
 	for (struct fs_pack *p = fs->packs.first; p; p = p->next)
-		if (p->pack && p->nusers == 0 && p->idle_s <= before_s &&
+		if (p->pack && !p->path && p->nusers == 0 &&
+		    p->idle_s <= before_s &&
 		    (!oldest || p->idle_s < oldest->idle_s))
 			oldest = p;
 	if (oldest) {
@@ -219,9 +237,9 @@ bool fs_packs_tick(struct fs *fs)
 		b2f_pack_close(opened);
 	pthread_mutex_lock(&fs->packs.lock);
 	/* That of the mount stays. */
-	more = fs->packs.nopen > (fs->packs.root != NULL);
+	more = fs->packs.nopen > (fs->packs.root && !fs->packs.root->pack->path);
 	pthread_mutex_unlock(&fs->packs.lock);
-	return more;
+	return fs_pack_node_tick(fs) || more;
 }
 
 /* Attributes of a file as they are, and as they are shown. */
@@ -253,8 +271,11 @@ static struct fs_pack *new_pack(struct fs *fs, struct fs_node *dir,
 
 	if (!pack)
 		return NULL;
+	pack->fs = fs;
 	pack->st = look->shown;
 	pack->stamp = b2f_frame_stamp_of(&look->st);
+	/* An address may come back for another version. */
+	pack->generation = (uint64_t)pack->stamp.ctime_ns;
 	if (dir) {
 		fs_tree_ref(fs->tree, dir);
 		pack->dir = dir;
@@ -274,8 +295,12 @@ static int make_nodes(struct fs_pack *pack)
 {
 	pack->nentries = b2f_pack_count(pack->pack);
 	pack->nodes = calloc(2 * pack->nentries, sizeof(*pack->nodes));
-	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
+	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++) {
 		pack->nodes[i].pack = pack;
+		/* That of the file, and numbers that no filesystem gives out. */
+		pack->nodes[i].ino = pack->st.st_ino +
+				     ((uint64_t)(i % pack->nentries) << 36);
+	}
 	return pack->nodes ? 0 : -ENOMEM;
 }
 
@@ -288,14 +313,14 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 	struct fs_pack *known;
 
 	pthread_mutex_lock(&fs->packs.lock);
-	known = find_pack(fs, &pack->stamp);
+	known = find_pack(fs, pack->path, &pack->stamp);
 	if (known) {
 		use_opened(fs, known, &pack->pack);
 	} else {
 		pack->nrefs = pack->nusers = 1;
 		pack->next = fs->packs.first;
 		fs->packs.first = pack;
-		fs->packs.nopen++;
+		fs->packs.nopen += !pack->path;
 	}
 	pthread_mutex_unlock(&fs->packs.lock);
 	if (!known)
@@ -324,6 +349,58 @@ static int open_pack(struct fs *fs, struct fs_node *dir, int dirfd,
 	else
 		*out = publish(fs, pack);
 	return err;
+}
+
+/* The numbers of what is in a pack in a bucket, by @number_of. */
+static int number_nodes(struct fs_pack *pack,
+			uint64_t (*number_of)(const char *path))
+{
+	size_t n = pack->nentries;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *inside = b2f_pack_entry(pack->pack, i)->path;
+		char *path = NULL;
+
+		if (asprintf(&path, "%s%s%s", pack->path,
+			     *pack->path && *inside ? "/" : "", inside) < 0)
+			return -ENOMEM;
+		pack->nodes[i].ino = pack->nodes[n + i].ino = number_of(path);
+		free(path);
+	}
+	return 0;
+}
+
+int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
+		   struct fs_pack **out)
+{
+	struct fs_pack *pack = calloc(1, sizeof(*pack));
+	int err;
+
+	if (!pack) {
+		b2f_pack_close(found->pack);
+		return -ENOMEM;
+	}
+	pack->fs = fs;
+	pack->pack = found->pack;
+	pack->stamp = b2f_pack_stamp(found->pack);
+	pack->st = found->st;
+	pack->path = strdup(found->path);
+	if (asprintf(&pack->label, "%s%s%s", found->label,
+		     *found->path ? "/" : "", found->path) < 0)
+		pack->label = NULL;
+	err = pack->path && pack->label ? make_nodes(pack) : -ENOMEM;
+	if (!err)
+		err = number_nodes(pack, found->number_of);
+	if (err) {
+		free_pack(fs, pack);
+		return err;
+	}
+	pthread_mutex_lock(&fs->packs.lock);
+	pack->generation = ++fs->packs.last_generation;
+	pthread_mutex_unlock(&fs->packs.lock);
+	*out = publish(fs, pack);
+	fs_packs_unuse(fs, *out);
+	return 0;
 }
 
 int fs_packs_look(struct fs *fs, int dirfd, const char *name)
@@ -372,7 +449,7 @@ static int get_pack(struct fs *fs, struct fs_node *dir, int dirfd,
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	stamp = b2f_frame_stamp_of(&look.st);
-	pack = get_known(fs, &stamp);
+	pack = fs_packs_known(fs, NULL, &stamp);
 	err = pack ? fs_packs_use(fs, pack) : 0;
 	if (pack && !err) {
 		*out = pack;
@@ -414,9 +491,8 @@ int fs_packs_open_root(struct fs *fs)
 	return err;
 }
 
-/* Answers with @node; the kernel has one more reference to it. */
-static int answer_with(struct fs *fs, struct fs_pack_node *node,
-		       struct fuse_entry_param *answer)
+int fs_packs_answer(struct fs *fs, struct fs_pack_node *node,
+		    struct fuse_entry_param *answer)
 {
 	struct fuse_entry_param e = {0};
 	int err = fs_pack_node_getattr(fs, node, &e.attr);
@@ -426,8 +502,7 @@ static int answer_with(struct fs *fs, struct fs_pack_node *node,
 	e.ino = (fuse_ino_t)(uintptr_t)node | FS_PACK_BIT;
 	e.attr_timeout = fs->options.attr_timeout_s;
 	e.entry_timeout = fs->options.entry_timeout_s;
-	/* An address may come back for another version. */
-	e.generation = (uint64_t)node->pack->stamp.ctime_ns;
+	e.generation = node->pack->generation;
 	fs_packs_ref(fs, node->pack);
 	*answer = e;
 	return 0;
@@ -441,7 +516,7 @@ int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
 
 	if (is != 1)
 		return is;
-	err = answer_with(fs, &pack->nodes[0], answer);
+	err = fs_packs_answer(fs, &pack->nodes[0], answer);
 	fs_packs_unuse(fs, pack);
 	fs_packs_put(fs, pack, 1);
 	return err ? err : 1;
@@ -489,7 +564,7 @@ int fs_packs_lookup(struct fs *fs, struct fs_pack_node *dir, const char *name,
 	}
 	if (err)
 		return err;
-	return answer_with(fs, fs_pack_node_of(pack, entry, is_view), answer);
+	return fs_packs_answer(fs, fs_pack_node_of(pack, entry, is_view), answer);
 }
 
 void fs_packs_forget(struct fs *fs, struct fs_pack_node *node, uint64_t n)

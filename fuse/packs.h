@@ -15,7 +15,8 @@
  * written to in place: its bytes may be of two versions.
  *
  * The kernel remembers nodes for long, so the file is open only as long as it
- * is used, and a second more.
+ * is used, and a second more.  An object in a bucket stays open, as to open it takes
+ * requests: all of it is one version.
  *
  * Layer: fuse.
  *
@@ -26,8 +27,11 @@
 
 #include "pack_node.h"
 
-/* The bit in the number of a node; addresses of nodes are multiples of 8. */
-#define FS_PACK_BIT 2
+/*
+ * The bit in the number of a node; addresses of nodes are multiples of 8.  Nodes of a
+ * bucket have another one (remote_node.h).
+ */
+#define FS_PACK_BIT 4
 
 /* Is @ino a node of a pack? */
 static inline bool fs_packs_has(const struct fs *fs, fuse_ino_t ino)
@@ -94,6 +98,40 @@ int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
 B2F_MUST_CHECK
 int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
 			 const char *name, bool *empty);
+
+/* An object in a bucket, open as @pack. */
+struct fs_pack_found {
+	struct b2f_pack *pack;
+	/* What the bucket is called, where the object is in it, and its attributes. */
+	const char *label;
+	const char *path;
+	struct stat st;
+	/* The number that is shown for a path. */
+	uint64_t (*number_of)(const char *path);
+};
+
+/*
+ * Makes it known, or takes what another thread has made; with a reference.  Closes
+ * @found->pack after an error, too.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
+		   struct fs_pack **out);
+
+/*
+ * The pack of that very version, which is at @path in a bucket (NULL: in the tree),
+ * with a reference; or NULL.
+ */
+struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
+			       const struct b2f_frame_stamp *stamp);
+
+/*
+ * Answers with @node, of a pack in use; the kernel has one more reference to it.
+ * Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int fs_packs_answer(struct fs *fs, struct fs_pack_node *node,
+		    struct fuse_entry_param *answer);
 
 /*
  * Finds @name in the directory @dir, of which it may be a view, and answers

@@ -4,6 +4,7 @@
 #define B2F_FUSE_PACKS_STATE_H
 
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include "b2frame/frame.h"
 
@@ -16,6 +17,11 @@ struct fs_packs {
 	struct fs_pack *first;
 	/* Those whose file is open; likewise. */
 	size_t nopen;
+	/* Members whose data are open and not used, longest first; likewise. */
+	TAILQ_HEAD(fs_pack_idle, fs_pack_node) idle;
+	size_t nidle;
+	/* Of those in a bucket; likewise. */
+	uint64_t last_generation;
 	/* What could not be opened last, not to log it each time; likewise. */
 	struct b2f_frame_stamp failed;
 	/* Of a mount whose SOURCE is a pack, else NULL; never changes. */

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "remote_changes.h"
 #include "remote_find.h"
 #include "remote_listing.h"
-#include "remote_pack_find.h"
+#include "packs.h"
 #include "view.h"
 
 #define INDEX_NAME "chunks.b2frame"
@@ -123,13 +125,78 @@ static int make_dir(const struct look *l, struct fs_remote_node **out)
 	return found.has_other ? make_plain(l, FS_REMOTE_DIR, out) : -ENOENT;
 }
 
+/* As the user who mounts, whoever may read it. */
+static struct stat pack_attributes(const struct fs *fs,
+				   const struct b2f_frame_stamp *stamp)
+{
+	const struct fs_options *o = &fs->options;
+	struct stat st = {
+		.st_uid = o->uid == FS_UNSET ? geteuid() : (uid_t)o->uid,
+		.st_gid = o->gid == FS_UNSET ? getegid() : (gid_t)o->gid,
+		.st_blksize = 4096,
+		.st_mode = S_IFREG | (0444 & ~fs->config.file_mask),
+	};
+
+	st.st_mtim.tv_sec = stamp->mtime_ns / 1000000000;
+	st.st_ctim = st.st_atim = st.st_mtim;
+	return st;
+}
+
+int fs_remote_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
+{
+	const struct b2f_frame_options options = {.log = &fs->remote->log};
+	struct fs_pack_found found = {
+		.label = b2f_remote_label(fs->remote->place),
+		.path = path,
+		.number_of = fs_remote_node_number,
+	};
+	struct b2f_frame_stamp stamp;
+	int err = b2f_remote_open_pack(fs->remote->place, path, &options,
+				       &found.pack);
+
+	if (err)
+		return err;
+	/* A frame may be called so, and ends as a pack of nothing. */
+	if (b2f_pack_count(found.pack) == 1) {
+		b2f_pack_close(found.pack);
+		return B2F_ENOTFRAME;
+	}
+	stamp = b2f_pack_stamp(found.pack);
+	found.st = pack_attributes(fs, &stamp);
+	return fs_packs_adopt(fs, &found, out);
+}
+
+/* A node of the object @l->path, which is called like a pack. */
+static int make_pack(struct look *l, struct fs_remote_node **out)
+{
+	struct fs_pack *pack = NULL;
+	struct b2f_frame_stamp stamp;
+	int err = 0;
+
+	if (l->has_version) {
+		stamp = b2f_remote_stamp(&l->version);
+		pack = fs_packs_known(l->fs, l->path, &stamp);
+	}
+	if (!pack)
+		err = fs_remote_find_pack(l->fs, l->path, &pack);
+	if (err)
+		return err;
+	*out = fs_remote_node_new(FS_REMOTE_DIR, l->path);
+	if (!*out) {
+		fs_packs_put(l->fs, pack, 1);
+		return -ENOMEM;
+	}
+	(*out)->stamp = pack->stamp;
+	(*out)->pack = pack;
+	return 0;
+}
+
 /* Makes a node of what @l->path is now. */
 static int make_node(struct look *l, struct fs_remote_node **out)
 {
 	const struct fs_remote_name *name = l->name;
 	bool is_pack = !name->is_dir && b2f_pack_is_name(name->stored);
-	int err = is_pack ? fs_remote_pack_find_root(l->fs, l->path, out)
-			  : B2F_ENOTFRAME;
+	int err = is_pack ? make_pack(l, out) : B2F_ENOTFRAME;
 
 	if (!err || !is_final(err, true))
 		return err;
@@ -236,8 +303,6 @@ static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
 	struct fs_remote_made made;
 	int err;
 
-	if (dir->pack)
-		return fs_remote_pack_find(fs, dir, name, out);
 	switch (fs_remote_changes_find(fs->remote, dir->path, name, &made)) {
 	case FS_REMOTE_REMOVED:
 		return -ENOENT;
@@ -296,7 +361,7 @@ int fs_remote_find(struct fs *fs, struct fs_remote_node *dir, const char *name,
 	struct fs_remote_names *names = NULL;
 	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
 
-	if (!err && !dir->pack)
+	if (!err)
 		err = fs_remote_listing_get(fs->remote, dir, &names);
 	if (err)
 		return err;

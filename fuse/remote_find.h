@@ -18,4 +18,12 @@ B2F_MUST_CHECK
 int fs_remote_find(struct fs *fs, struct fs_remote_node *dir,
 			const char *name, struct fs_remote_entry *out);
 
+/*
+ * Opens the object @path, which is called like a pack; *@out has a reference.  Returns
+ * 0, B2F_ENOTFRAME (it is none, or has nothing in it), -ENOMEM, or as
+ * b2f_remote_open_pack().
+ */
+B2F_MUST_CHECK
+int fs_remote_find_pack(struct fs *fs, const char *path, struct fs_pack **out);
+
 #endif

@@ -17,8 +17,6 @@ static int check_name(const struct fs_remote_node *dir, const char *name)
 {
 	if (dir->kind != FS_REMOTE_DIR)
 		return -ENOTDIR;
-	if (dir->pack)
-		return -EROFS;
 	if (strlen(name) > FS_NAME_MAX)
 		return -ENAMETOOLONG;
 	if (fs_remote_listing_is_fixed(dir) ||
@@ -268,9 +266,7 @@ int fs_remote_unlink(struct fs *fs, struct fs_remote_node *dir,
 
 	if (err)
 		return err;
-	if (dir->pack)
-		err = -EROFS;
-	else if (entry.is_view)
+	if (entry.is_view)
 		err = -EPERM;
 	else if (entry.node->kind == FS_REMOTE_DIR)
 		err = -EISDIR;

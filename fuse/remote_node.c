@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "packs.h"
 #include "remote_node.h"
-#include "remote_pack.h"
 #include "view.h"
 
 /* Frames that stay open without being used, and for how long. */
@@ -105,7 +105,8 @@ void fs_remote_node_free(struct fs_remote_node *node)
 	/* After the close, which deletes what was not committed. */
 	b2f_remote_remains_free(node->writing.remains);
 	fs_remote_names_put(node->names);
-	fs_remote_pack_put(node->pack);
+	if (node->pack)
+		fs_packs_put(node->pack->fs, node->pack, 1);
 	free_paths(node->paths);
 	free(node);
 }
@@ -406,10 +407,6 @@ static int open_version(struct fs *fs, struct fs_remote_node *node,
 	struct b2f_file *file = NULL;
 	int err;
 
-	/* That is of one version. */
-	if (node->pack)
-		return fs_remote_pack_open_file(fs, node->pack, node->entry,
-						node->path, out);
 	err = fs_remote_node_open_now(fs, node->path, &file);
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;

@@ -29,7 +29,7 @@
 #include "frame_sizes.h"
 #include "words/aws.h"
 
-struct fs_remote_pack;
+struct fs_pack;
 
 enum fs_remote_kind {
 	FS_REMOTE_DIR,
@@ -97,9 +97,8 @@ struct fs_remote_node {
 	bool sparse;
 	/* Of FILE: what to read. */
 	struct b2f_remote_stat version;
-	/* Of what is in a pack, or is one (a directory then), and which entry; or NULL. */
-	struct fs_remote_pack *pack;
-	size_t entry;
+	/* Of a DIR that is a pack (packs.h), with a reference; or NULL. */
+	struct fs_pack *pack;
 	/* Why the frame cannot be opened; 0: it can. */
 	int broken;
 

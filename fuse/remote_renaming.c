@@ -51,8 +51,6 @@ static int find_source(struct renaming *m)
 	if (err)
 		return err;
 	m->node = entry.node;
-	if (from->dir->pack)
-		return -EROFS;
 	return entry.is_view ? -EPERM : 0;
 }
 
@@ -85,10 +83,10 @@ static int find_target(struct renaming *m)
 	struct fs_remote_entry found;
 	int err = fs_remote_find(m->fs, to->dir, to->name, &found);
 
-	if (to->dir->pack || fs_remote_listing_is_fixed(to->dir)) {
+	if (fs_remote_listing_is_fixed(to->dir)) {
 		if (!err)
 			fs_remote_node_put(m->fs->remote, found.node, 1);
-		return to->dir->pack ? -EROFS : -EPERM;
+		return -EPERM;
 	}
 	if (err == -ENOENT)
 		return is_sparse(m->node)

@@ -10,7 +10,7 @@
 #include "remote_changes.h"
 #include "remote_doomed.h"
 #include "remote_find.h"
-#include "remote_pack_find.h"
+#include "packs.h"
 #include "remote_writer.h"
 #include "words/aws.h"
 #include "words/way.h"
@@ -235,13 +235,19 @@ static int make_root(struct fs *fs, enum place_kind kind)
 {
 	struct fs_remote_names *names = NULL;
 	struct fs_remote *r = fs->remote;
+	struct fs_pack *pack;
 	char *shown;
 	int err;
 
 	if (kind == PLACE_DIR)
 		return fs_remote_node_make_root(r, NULL);
 	if (kind == PLACE_OBJECT && is_called_pack(fs->options.source)) {
-		err = fs_remote_pack_find_root(fs, "", &r->root);
+		err = fs_remote_find_pack(fs, "", &pack);
+		if (!err) {
+			/* The mount refers to it until its end. */
+			fs->packs.root = &pack->nodes[0];
+			return fs_remote_node_make_root(r, NULL);
+		}
 		if (err != B2F_ENOTFRAME)
 			return err;
 		*r->reason = '\0';
@@ -377,6 +383,7 @@ void fs_remote_source_close(struct fs *fs)
 	fs_handle_fini(fs);
 	fs_remote_doomed_fini(fs);
 	fs_remote_node_fini(r);
+	fs_packs_fini(fs);
 	fs_remote_changes_fini(r);
 	b2f_remote_free(r->place);
 	r->place = NULL;

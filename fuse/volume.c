@@ -6,7 +6,7 @@
 
 const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino)
 {
-	if (fs->remote)
-		return &fs_volume_bucket;
-	return fs_packs_has(fs, ino) ? &fs_volume_pack : &fs_volume_tree;
+	if (fs_packs_has(fs, ino))
+		return &fs_volume_pack;
+	return fs->remote ? &fs_volume_bucket : &fs_volume_tree;
 }

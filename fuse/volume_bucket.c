@@ -13,12 +13,11 @@
 
 #include "anew.h"
 #include "answer.h"
+#include "packs.h"
 #include "remote_changes.h"
 #include "remote_find.h"
 #include "remote_listing.h"
 #include "remote_make.h"
-#include "remote_pack.h"
-#include "remote_pack_find.h"
 #include "remote_renaming.h"
 #include "remote_writer.h"
 #include "view.h"
@@ -35,7 +34,7 @@ static bool is_writable(const struct fs *fs,
 {
 	const struct fs_remote_node *node = entry->node;
 
-	return fs->read_write && !entry->is_view && !node->broken && !node->pack &&
+	return fs->read_write && !entry->is_view && !node->broken &&
 	       node->kind != FS_REMOTE_FILE;
 }
 
@@ -129,8 +128,14 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	struct fs_remote_entry entry;
 	int err = fs_remote_find(fs, node_of(fs, dir), name, &entry);
 
-	if (!err)
+	if (err)
+		return err;
+	if (entry.node->pack) {
+		err = fs_packs_answer(fs, &entry.node->pack->nodes[0], out);
+		fs_remote_node_put(fs->remote, entry.node, 1);
+	} else {
 		answer_with(fs, &entry, out);
+	}
 	return err;
 }
 
@@ -174,9 +179,7 @@ static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 	const struct fs_remote_node *node = handle->remote;
 	ssize_t n = 0;
 
-	if (node->pack)
-		n = b2f_pack_read(node->pack->pack, node->entry, off, buf, size);
-	else if (off < node->version.size)
+	if (off < node->version.size)
 		n = b2f_remote_read(fs->remote->place, node->path,
 				    &node->version, off, buf, size);
 	if (n > 0)
@@ -284,36 +287,25 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
 	return err;
 }
 
-/* Says why the bytes cannot be had, if so. */
-static int open_plain(struct fs_handle *handle)
-{
-	const struct fs_remote_node *node = handle->remote;
-	uint8_t none;
-
-	handle->nbytes = node->sizes.nbytes;
-	return node->pack ? (int)b2f_pack_read(node->pack->pack, node->entry, 0,
-					       &none, 0)
-			  : 0;
-}
-
 static int open_entry(struct fs *fs, const struct fs_remote_entry *entry,
 		      int flags, struct fs_handle **out)
 {
 	struct fs_remote_node *node = entry->node;
 	bool is_frame = node->kind == FS_REMOTE_FRAME;
 	struct fs_handle *handle;
-	int err;
+	int err = 0;
 
 	if (asks_to_write(flags) &&
-	    (!fs->read_write || !is_frame || entry->is_view || node->pack))
+	    (!fs->read_write || !is_frame || entry->is_view))
 		return -EROFS;
 	handle = fs_handle_new(fs, &data_ops);
 	if (!handle)
 		return -ENOMEM;
 	fs_remote_node_ref(fs->remote, node);
 	handle->remote = node;
-	err = is_frame ? open_frame(fs, handle, entry->is_view, flags)
-		       : open_plain(handle);
+	handle->nbytes = node->sizes.nbytes;
+	if (is_frame)
+		err = open_frame(fs, handle, entry->is_view, flags);
 	if (err == -ESTALE)
 		fs_remote_node_doubt(fs->remote, node);
 	if (err) {
@@ -355,8 +347,6 @@ static int list_names(struct fs *fs, struct fs_remote_node *dir,
 	struct fs_remote_names *listed = NULL;
 	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
 
-	if (!err && dir->pack)
-		return fs_remote_pack_find_names(dir, out);
 	if (!err)
 		err = fs_remote_listing_get(fs->remote, dir, &listed);
 	if (!err)
@@ -476,7 +466,7 @@ static int open_facts(struct fs *fs, struct fs_remote_node *node,
 {
 	int err;
 
-	if (!fs->read_write || node->pack)
+	if (!fs->read_write)
 		return fs_remote_node_open(fs, node, out);
 	err = node->broken;
 	if (!err)
@@ -488,7 +478,7 @@ static int open_facts(struct fs *fs, struct fs_remote_node *node,
 static void close_facts(struct fs *fs, struct fs_remote_node *node,
 			struct b2f_file *file)
 {
-	if (fs->read_write && !node->pack)
+	if (fs->read_write)
 		b2f_file_close(file);
 	else
 		fs_remote_node_close(fs, node);

@@ -49,7 +49,8 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 {
 	(void)ino;
-	return fs_volume_tree.statfs(fs, FUSE_ROOT_ID, out);
+	return (fs->remote ? &fs_volume_bucket : &fs_volume_tree)
+		->statfs(fs, FUSE_ROOT_ID, out);
 }
 
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
@@ -69,7 +70,7 @@ static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	const struct fs_pack *pack = handle->packed->pack;
-	int err = n < 0 ? 0 : b2f_pack_check(pack->pack);
+	int err = n < 0 || pack->path ? 0 : b2f_pack_check(pack->pack);
 
 	if (err == -ESTALE)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
