@@ -460,7 +460,7 @@ static bool is_all_committed(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	all = w->txn && !w->closing && !w->anew && w->nbusy == 0 &&
-	      w->dirty_since_ns == 0;
+	      b2f_writer_is_clean(w);
 	pthread_mutex_unlock(&file->lock);
 	return all;
 }
@@ -474,8 +474,35 @@ static bool may_tidy(struct b2f_file *file, bool late)
 	       (!late || b2f_txn_single_may_end(txn));
 }
 
+/* No thread deletes files of the transaction, or begins to. */
+static void begin_moves(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	file->writer->closing = true;
+	b2f_writer_wait_unused(file);
+	pthread_mutex_unlock(&file->lock);
+}
+
+static void end_moves(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	file->writer->closing = false;
+	pthread_mutex_unlock(&file->lock);
+}
+
+static void wait_readers(void *arg)
+{
+	struct b2f_file *file = arg;
+
+	b2f_head_forget_all(file);
+	b2f_writer_wait_readers(file->writer);
+	b2f_kept_drop(&file->runtime->kept, file);
+}
+
 void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 {
+	const struct b2f_txn_readers readers = {
+		.lock = &file->lock, .wait = wait_readers, .arg = file};
 	struct b2f_writer *w = b2f_writer_of(file);
 
 	if (!w)
@@ -485,7 +512,9 @@ void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 	if (may_tidy(file, late)) {
 		if (last)
 			b2f_writer_delete_dead(file, B2F_DELETE_ALL);
-		b2f_txn_single_cut(w->txn);
+		begin_moves(file);
+		b2f_txn_single_cut(w->txn, last ? &readers : NULL);
+		end_moves(file);
 	}
 	pthread_mutex_unlock(&w->write_lock);
 	pthread_mutex_unlock(&w->commit_lock);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_compact.c - a contiguous frame that is mostly dead becomes shorter
+ * txn_compact.c - a contiguous frame with much that is dead becomes shorter
  *
- * The last chunks are copied to free room before them, and the data committed
- * as they are.  The index still goes behind all that the frame before needs,
- * and that stays as it is: a reader of C-Blosc2 without locks may have just
- * opened it.  For the next writer it is free, so that one's first index goes
- * right behind the last chunk, and the file ends there.
+ * The last chunks are copied to free room before them, and the data committed as they
+ * are.  Then what only the frame before had is given back, as after any commit, so
+ * that the next round finds room at the places that are free now, if only for the
+ * index.  A reader of the frame before that knows of no checksums gets errors for
+ * what has moved, as for what was changed, until it opens the frame again.
  *
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.
@@ -22,14 +22,11 @@
 #include "frame/txn_move.h"
 #include "frame/txn_single.h"
 
-/* So many dead bytes are no reason for a commit. */
-#define DEAD_MIN (UINT64_C(64) << 10)
+/* Each round makes room for the next one. */
+#define ROUNDS 4
 
 /* A close copies no more than this; the next one goes on. */
 #define COPIED_MAX (UINT64_C(256) << 20)
-
-/* What st_blocks counts. */
-#define BLOCK 512
 
 /* Where a chunk is now. */
 struct extent {
@@ -68,27 +65,18 @@ static int list_extents(const struct b2f_txn *txn, struct extent **out,
 	return 0;
 }
 
-/* Is more of the file dead than is not? */
-static bool is_mostly_dead(const struct b2f_txn *txn,
-			   const struct extent *extents, size_t n)
+/* Is too much of the file dead? */
+static bool is_loose(const struct b2f_txn *txn, const struct extent *extents,
+		     size_t n)
 {
+	uint64_t live = b2f_txn_head_room(txn);
 	struct b2f_range index = {0};
-	uint64_t live = b2f_txn_head_room(txn), taken;
-	struct stat st;
 
-	if (b2f_store_stat_index(txn->store, &st))
-		return false;
 	for (size_t i = 0; i < n; i++)
 		live += extents[i].size;
 	if (b2f_ranges_get(txn->store->ranges, txn->disk->index_id, &index))
 		live += index.size;
-	/*
-	 * Holes take nothing; zeros at the end, which are still to be cut,
-	 * little.
-	 */
-	taken = b2f_min_u64((uint64_t)st.st_blocks * BLOCK,
-			    txn->disk->frame_len);
-	return taken > live && taken - live > live && taken - live >= DEAD_MIN;
+	return b2f_txn_is_loose(txn->disk->frame_len, live);
 }
 
 /*
@@ -111,47 +99,148 @@ static int move_last(struct b2f_txn *txn, const struct extent *extents,
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* Commits @state, which has the same data; on success it is taken over. */
-static int commit(struct b2f_txn *txn, struct b2f_txn_state *state)
+/*
+ * The frame before may be the one that a loss of power leaves: before its room is
+ * given back, the disk has the frame that there is now.
+ */
+static int settle(struct b2f_txn *txn)
 {
-	struct b2f_commit commit = {.durable = true,
-				    .before = B2F_DISK_DURABLE,
-				    .index_from = txn->disk->frame_len,
-				    .state = *state};
-	int err = b2f_txn_single_put(txn, &commit, NULL);
+	struct b2f_object object = {.store = txn->store, .fd = -1};
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
+	int err = 0;
 
-	if (err && commit.installed)
-		(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
-					  B2F_DISK_UNSYNCED);
+	if (state == B2F_DISK_NEW)
+		err = b2f_object_write_out(&object, NULL);
+	else if (state == B2F_DISK_UNSYNCED)
+		err = b2f_store_sync_index(txn->store, NULL);
+	else if (state == B2F_DISK_FAILED)
+		return -EIO;
+	if (err)
+		b2f_durability_fail(txn->durability);
+	else if (state == B2F_DISK_UNSYNCED)
+		(void)b2f_durability_move(txn->durability, state,
+					  B2F_DISK_DURABLE);
+	return err;
+}
+
+/* Gives back all that no index names. */
+static int give_back_all(struct b2f_txn *txn)
+{
+	int err = settle(txn);
+
 	if (err)
 		return err;
-	txn->header.frame_len = commit.frame_len;
-	txn->header.cbytes = commit.told_cbytes;
-	txn->stamp = commit.stamp;
-	b2f_txn_state_fini(&txn->committed);
-	txn->committed = *state;
-	*state = (struct b2f_txn_state){0};
+	b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
+	txn->dead.n = txn->retired.n = txn->retired.nnewest = 0;
 	return 0;
 }
 
-int b2f_txn_compact(struct b2f_txn *txn)
+/* Has readers go by @state, and waits for those that go by the one before. */
+static void take_over(struct b2f_txn *txn, struct b2f_txn_state *state,
+		      struct b2f_txn_state *working,
+		      const struct b2f_txn_readers *readers)
+{
+	if (readers)
+		pthread_mutex_lock(readers->lock);
+	b2f_txn_state_fini(&txn->committed);
+	b2f_txn_state_fini(&txn->working);
+	txn->committed = *state;
+	txn->working = *working;
+	if (readers) {
+		pthread_mutex_unlock(readers->lock);
+		readers->wait(readers->arg);
+	}
+	*state = *working = (struct b2f_txn_state){0};
+}
+
+/* Commits @state, which has the same data; on success it is taken over. */
+static int commit(struct b2f_txn *txn, struct b2f_txn_state *state,
+		  const struct b2f_txn_readers *readers, uint64_t *old_index)
+{
+	enum b2f_durable_state before = b2f_durability_get(txn->durability);
+	struct b2f_txn_state working = {0};
+	struct b2f_commit commit = {.durable = before == B2F_DISK_DURABLE,
+				    .before = before,
+				    .state = *state};
+	int err = b2f_txn_state_copy(state, &working);
+
+	if (!err)
+		err = b2f_txn_single_put(txn, &commit, NULL);
+	if (err && commit.installed)
+		(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
+					  B2F_DISK_UNSYNCED);
+	if (err) {
+		b2f_txn_state_fini(&working);
+		return err;
+	}
+	txn->header.frame_len = commit.frame_len;
+	txn->header.cbytes = commit.told_cbytes;
+	txn->stamp = commit.stamp;
+	*old_index = commit.old_index_id;
+	take_over(txn, state, &working, readers);
+	return 0;
+}
+
+/* The ids that the last @n chunks of @extents and the index had. */
+static int list_left(const struct b2f_txn *txn, const struct extent *extents,
+		     size_t n, struct b2f_ids *out)
+{
+	int err = b2f_ids_reserve(out, n + 1);
+
+	for (size_t i = 0; i < n && !err; i++)
+		out->ids[out->n++] = b2f_txn_chunk_id(
+			txn->committed.raw[extents[i].nchunk]);
+	return err;
+}
+
+/* One round.  Returns 1 if it has committed, 0 if there is nothing to do. */
+static int compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 {
 	struct b2f_txn_state state = {0};
 	struct extent *extents = NULL;
+	struct b2f_ids left = {0};
+	uint64_t old_index = 0;
 	size_t n = 0;
 	int err = list_extents(txn, &extents, &n);
 
-	if (err || !is_mostly_dead(txn, extents, n))
+	if (err || !is_loose(txn, extents, n))
 		goto out;
-	err = b2f_txn_disk_claim(txn, NULL);
+	err = give_back_all(txn);
+	if (!err)
+		err = b2f_txn_disk_claim(txn, NULL);
 	if (!err)
 		err = b2f_txn_state_copy(&txn->committed, &state);
 	if (!err)
 		err = move_last(txn, extents, &n, &state);
-	if (!err && n > 0)
-		err = commit(txn, &state);
+	if (!err)
+		err = list_left(txn, extents, n, &left);
+	if (!err)
+		err = commit(txn, &state, readers, &old_index);
+	if (!err)
+		err = settle(txn);
+	if (!err) {
+		left.ids[left.n++] = old_index;
+		b2f_txn_give_back(txn, &left, 0);
+		err = 1;
+	}
 out:
 	b2f_txn_state_fini(&state);
+	b2f_ids_fini(&left);
 	free(extents);
 	return err;
+}
+
+int b2f_txn_compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
+{
+	uint64_t before;
+	int ret = 1;
+
+	for (int i = 0; i < ROUNDS && ret > 0; i++) {
+		before = txn->disk->frame_len;
+		ret = compact(txn, readers);
+		/* The first one may have made room only. */
+		if (i > 0 && txn->disk->frame_len >= before)
+			break;
+	}
+	return ret < 0 ? ret : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_compact.h - a contiguous frame that is mostly dead becomes shorter
+ * txn_compact.h - a contiguous frame with much that is dead becomes shorter
  *
  * Layer: frame.  Threads: as txn.h.
  */
@@ -9,17 +9,26 @@
 
 #include "frame/txn.h"
 
+/* Who reads the frame meanwhile. */
+struct b2f_txn_readers {
+	/* Held while the states of the transaction are exchanged. */
+	pthread_mutex_t *lock;
+	/* Waits until those have ended that have begun before. */
+	void (*wait)(void *arg);
+	void *arg;
+};
+
 /*
- * If more of the file is dead than is not, moves chunks to room that is free
- * before them, so that the frame of the next writer ends earlier: for
- * filesystems that take no holes, and for dead room that is too small for
- * holes.  Whatever the frame before needs stays.  At the end of a transaction
- * that is durable and has nothing to commit, with other programs locked out.
+ * If much of the file is dead (b2f_txn_is_loose()), gives back what no index names, and moves
+ * chunks to room that is free before them, so that the frame ends earlier; the file is
+ * not cut.  For a transaction that has nothing to commit, with other programs locked
+ * out, or not about to write yet.  NULL: there are no readers.
  *
  * Returns 0, also if nothing had to be done; -EIO or another errno of a sync:
  * then the frame before may come back, so the file must not be cut.
  */
 B2F_MUST_CHECK
-int b2f_txn_compact(struct b2f_txn *txn);
+int b2f_txn_compact(struct b2f_txn *txn,
+		    const struct b2f_txn_readers *readers);
 
 #endif

@@ -18,6 +18,8 @@ static void cut(struct b2f_txn *txn)
 	     !txn->disk->is_claimed))
 		return;
 	/* The header of a longer frame may be the one that the disk has. */
+	if (b2f_durability_get(txn->durability) == B2F_DISK_UNSYNCED)
+		return;
 	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
 		err = b2f_object_write_out(&object, NULL);
 	if (err)
@@ -33,24 +35,13 @@ static bool is_alone(const struct b2f_txn *txn)
 	return txn->lock || !b2f_lock_has_place(txn->store);
 }
 
-/*
- * May chunks move now, though a program that uses no locks may begin to write?
- */
-static bool may_move(const struct b2f_txn *txn)
-{
-	return is_alone(txn) &&
-	       b2f_txn_state_equal(&txn->working, &txn->committed);
-}
-
-/* A frame that survives a loss of power: no older one comes back. */
-static void end_durable(struct b2f_txn *txn)
+/* Ends the file earlier, if it can. */
+static void shrink(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 {
 	int err = 0;
 
-	/* What only frames before, or none, had. */
-	b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
-	if (may_move(txn))
-		err = b2f_txn_compact(txn);
+	if (b2f_txn_state_equal(&txn->working, &txn->committed))
+		err = b2f_txn_compact(txn, readers);
 	if (!err)
 		cut(txn);
 }
@@ -68,25 +59,29 @@ void b2f_txn_single_end(struct b2f_txn *txn)
 	    b2f_txn_lock_out(txn, 0, NULL))
 		return;
 	if (b2f_txn_disk_has_changed(txn) == 0) {
+		/* What only frames before, or none, had: no older one comes back. */
 		if (state == B2F_DISK_DURABLE)
-			end_durable(txn);
-		/*
-		 * After a loss of power the frame before may be there, longer.
-		 */
-		else if (state == B2F_DISK_NEW)
-			cut(txn);
+			b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
+		if (state == B2F_DISK_DURABLE)
+			txn->dead.n = txn->retired.n = txn->retired.nnewest = 0;
+		if (state == B2F_DISK_DURABLE || state == B2F_DISK_NEW)
+			shrink(txn, NULL);
 	}
 	b2f_txn_let_in(txn);
 }
 
-void b2f_txn_single_cut(struct b2f_txn *txn)
+void b2f_txn_single_cut(struct b2f_txn *txn,
+			const struct b2f_txn_readers *readers)
 {
 	enum b2f_durable_state state = b2f_durability_get(txn->durability);
 
-	if ((state != B2F_DISK_DURABLE && state != B2F_DISK_NEW) ||
-	    b2f_txn_lock_out(txn, 0, NULL))
+	if (state == B2F_DISK_FAILED || b2f_txn_lock_out(txn, 0, NULL))
 		return;
-	if (b2f_txn_disk_has_changed(txn) == 0)
-		cut(txn);
+	if (b2f_txn_disk_has_changed(txn) == 0) {
+		if (readers)
+			shrink(txn, readers);
+		else
+			cut(txn);
+	}
 	b2f_txn_let_in(txn);
 }

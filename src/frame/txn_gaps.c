@@ -7,11 +7,27 @@
 #include "frame/txn_chunks.h"
 #include "frame/frame_chunk.h"
 
-/* Of so many chunks the sizes are read, to know what is between them. */
+/* Of more chunks than this, the sizes of so many tell whether to read all. */
 #define NMEASURED_MAX 1024
+#define NSAMPLES      256
 
-/* What a small frame may have of dead bytes, besides as much as is alive. */
-#define DEAD_BYTES (UINT64_C(64) << 10)
+/* Of so many it is known what they take together (txn_count.c). */
+#define NCOUNTED_MAX 256
+
+/* So many dead bytes are no loss, and so many only if more is dead than is not. */
+#define DEAD_MIN  (UINT64_C(64) << 10)
+#define LOOSE_MIN (UINT64_C(2) << 20)
+
+/* A part of so many of what is alive may be dead. */
+#define LOOSE_PART 4
+
+bool b2f_txn_is_loose(uint64_t len, uint64_t live)
+{
+	uint64_t dead = len - b2f_min_u64(len, live);
+
+	return dead > DEAD_MIN &&
+	       (dead > live || (dead > LOOSE_MIN && dead > live / LOOSE_PART));
+}
 
 /* Decoded bytes of a chunk of the committed state; 0: not known. */
 static uint64_t chunk_nbytes(const struct b2f_txn *txn, uint64_t nchunk)
@@ -94,12 +110,34 @@ static void find_first_gap(struct search *search)
 		b2f_ranges_give_back(txn->store->ranges, id);
 }
 
+/* Is much of the ranges of some chunks free? */
+static bool is_loose_where_looked(const struct b2f_txn *txn)
+{
+	const struct b2f_txn_state *state = &txn->committed;
+	uint64_t len = 0, live = 0;
+	struct b2f_range range;
+
+	for (uint64_t i = 0; i < state->n; i += state->n / NSAMPLES) {
+		uint64_t size = b2f_txn_measure(txn, i);
+
+		if (!size || !b2f_ranges_get(txn->store->ranges,
+					     b2f_txn_chunk_id(state->raw[i]),
+					     &range))
+			continue;
+		len += range.size;
+		live += size;
+	}
+	return b2f_txn_is_loose(len, live);
+}
+
 /* Is there so little that is free that looking for it costs more? */
 static bool has_few_gaps(const struct b2f_txn *txn)
 {
-	uint64_t live = txn->committed.cbytes;
-
-	return txn->home->small && txn->header.frame_len < 2 * live + DEAD_BYTES;
+	if (txn->committed.n <= NCOUNTED_MAX)
+		return txn->home->small &&
+		       !b2f_txn_is_loose(txn->header.frame_len,
+					 txn->committed.cbytes);
+	return txn->committed.n > NMEASURED_MAX && !is_loose_where_looked(txn);
 }
 
 void b2f_txn_find_gaps(struct b2f_txn *txn)
@@ -111,7 +149,7 @@ void b2f_txn_find_gaps(struct b2f_txn *txn)
 	if (has_few_gaps(txn))
 		return;
 	find_first_gap(&search);
-	if (state->n > NMEASURED_MAX || txn->header.chunksize <= 0)
+	if (txn->header.chunksize <= 0)
 		return;
 	for (uint64_t i = 0; i < state->n; i++) {
 		uint64_t id = b2f_txn_chunk_id(state->raw[i]);

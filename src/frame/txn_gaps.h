@@ -22,6 +22,12 @@ static inline uint64_t b2f_txn_head_room(const struct b2f_txn *txn)
 }
 
 /*
+ * Is so much of a file of @len bytes dead, where @live are not, that it is to be
+ * shorter?
+ */
+bool b2f_txn_is_loose(uint64_t len, uint64_t live);
+
+/*
  * Gives the ranges what is free between the chunks, as far as that is sure:
  * before the first one, and behind those that have a seal.
  */

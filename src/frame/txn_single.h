@@ -9,6 +9,7 @@
 
 #include "frame/txn.h"
 #include "frame/txn_commit.h"
+#include "frame/txn_compact.h"
 
 /* As b2f_txn_write(), but logs nothing. */
 B2F_MUST_CHECK
@@ -37,8 +38,9 @@ void b2f_txn_single_end(struct b2f_txn *txn);
 
 /*
  * The second half of it, for a transaction that goes on, and has nothing to
- * commit.
+ * commit.  Chunks are moved only if @readers are told.
  */
-void b2f_txn_single_cut(struct b2f_txn *txn);
+void b2f_txn_single_cut(struct b2f_txn *txn,
+			const struct b2f_txn_readers *readers);
 
 #endif

@@ -489,16 +489,16 @@ static void close_and_lose_power(struct work *w, unsigned int nvariants,
 	fault_disk_free(w->disk);
 }
 
-/* The power is lost at operation @at, of a frame that was never durable. */
-static void lose_power_unsynced(uint64_t at)
+/* The power is lost at operation @at, of a frame that was in @state. */
+static void lose_power(work_fn *run, uint64_t at, enum b2f_durable_state state)
 {
-	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	struct b2f_durability d = {.state = state};
 	struct fault_disk *disk = make_disk(is_single);
 	static struct work w;
 
 	fault_disk_lose_power(disk, at);
 	begin_with(&w, disk, &d);
-	work_unsynced(&w);
+	run(&w);
 	close_and_lose_power(&w, 24, "power lost", at);
 }
 
@@ -510,7 +510,7 @@ Test(file_faults, a_new_contiguous_frame_is_whole_without_a_sync)
 	nops = count_ops(work_unsynced);
 	/* Also when it has been closed. */
 	for (uint64_t at = 0; at <= nops + 8; at++)
-		lose_power_unsynced(at);
+		lose_power(work_unsynced, at, B2F_DISK_NEW);
 }
 
 /* One operation fails; the file is closed, and the power lost. */
@@ -551,6 +551,32 @@ static void work_mostly_dead(struct work *w)
 	commit(w, B2F_COMMIT_DURABLE);
 }
 
+/* It ends earlier while it is open, and is written to after that. */
+static void be_tidied(struct work *w, enum b2f_commit_how how)
+{
+	write_some(w, 0, 150000, true);
+	commit(w, how);
+	if (b2f_file_zero(w->file, 0, 140000) == 0)
+		memset(w->model, 0, 140000);
+	else
+		w->nfailed++;
+	commit(w, how);
+	b2f_file_tidy(w->file, true, false);
+	check_reading(w);
+	write_some(w, 500, 9000, true);
+	commit(w, how);
+}
+
+static void work_tidied(struct work *w)
+{
+	be_tidied(w, B2F_COMMIT_DURABLE);
+}
+
+static void work_tidied_unsynced(struct work *w)
+{
+	be_tidied(w, B2F_COMMIT_VISIBLE);
+}
+
 static uint64_t file_size(struct fault_disk *disk)
 {
 	struct b2f_store *store = fault_disk_mount(disk);
@@ -573,18 +599,22 @@ Test(file_faults, a_contiguous_frame_that_is_mostly_dead_gets_shorter)
 	work_mostly_dead(&w);
 	cr_assert_eq(w.nfailed, 0);
 	end(&w);
-	/* What was there before the last commit may still be read. */
-	cr_expect_gt(file_size(disk), 150000);
-	/* The next writer ends it behind the last chunk. */
-	begin(&w, disk);
-	write_some(&w, 100, 1, true);
-	commit(&w, B2F_COMMIT_DURABLE);
-	b2f_file_close(w.file);
-	w.file = NULL;
 	cr_expect_lt(file_size(disk), 30000, "%llu",
 		     (unsigned long long)file_size(disk));
-	cr_expect_eq(find_state(&w, disk, w.oldest), (int)w.oldest);
-	end(&w);
+	/* A writer that has gone on, too. */
+	for (size_t i = 0; i < 3; i++) {
+		struct b2f_durability d = {.state = B2F_DISK_NEW};
+
+		fault_disk_free(disk);
+		disk = make_disk(is_single);
+		begin_with(&w, disk, i == 1 ? &d : NULL);
+		(i ? work_tidied_unsynced : work_tidied)(&w);
+		b2f_file_tidy(w.file, true, false);
+		cr_assert_eq(w.nfailed, 0);
+		cr_expect_lt(file_size(disk), 40000, "%zu: %llu", i,
+			     (unsigned long long)file_size(disk));
+		end(&w);
+	}
 	fault_disk_free(disk);
 }
 
@@ -615,6 +645,23 @@ Test(file_faults, a_fault_while_a_frame_gets_shorter_loses_nothing)
 	for (uint64_t at = from; at < until; at++) {
 		close_mostly_dead(at, true);
 		close_mostly_dead(at, false);
+	}
+}
+
+/* So it is with a frame that goes on, in each state of the disk. */
+Test(file_faults, a_fault_while_an_open_frame_gets_shorter_loses_nothing)
+{
+	work_fn *const runs[] = {work_tidied, work_tidied_unsynced};
+
+	is_single = true;
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t nops = count_ops(runs[i]);
+
+		for (uint64_t at = 0; at <= nops + 8; at++) {
+			fail_and_lose_power(runs[i], at);
+			lose_power(runs[i], at, B2F_DISK_NEW);
+			lose_power(runs[i], at, B2F_DISK_DURABLE);
+		}
 	}
 }
 

@@ -2,6 +2,8 @@
 /* test_file_form.c - new frames are one file or a directory, and stay what they are */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -17,10 +19,11 @@ static int dirfd_;
 static struct b2f_runtime *rt;
 static struct b2f_file *file;
 static uint8_t data[3 * LIMIT];
+static uint32_t chunksize;
 
 static void open_again(void)
 {
-	const struct b2f_write_options write = {.chunksize = 1 << 20};
+	const struct b2f_write_options write = {.chunksize = chunksize};
 	const struct b2f_frame_options options = {.offset = 0};
 	struct b2f_frame *frame = NULL;
 
@@ -37,6 +40,7 @@ static void setup(void)
 	const struct b2f_frame_options none = {.offset = 0};
 	struct b2f_frame_made made;
 
+	chunksize = 1 << 20;
 	dir = frame_dir_new();
 	dirfd_ = open(dir.path, O_RDONLY | O_DIRECTORY);
 	cr_assert_geq(dirfd_, 0);
@@ -209,7 +213,7 @@ Test(file_form, the_index_tells_what_the_chunks_take)
 			cr_expect_gt(told_cbytes(), n);
 			/* One file has the chunks before, too. */
 			cr_expect_lt(told_cbytes(),
-				     sparse ? n + 300 : 4 * n + 1000);
+				     sparse ? n + 300 : 3 * n + LIMIT);
 		}
 		teardown();
 		setup();
@@ -240,6 +244,63 @@ Test(file_form, a_file_of_another_name_or_of_two_stays_one_file)
 	cr_assert_eq(renameat(dirfd_, NAME, dirfd_, "second"), 0);
 	cr_assert_eq(become_sparse(), -ESTALE);
 	cr_assert_eq(renameat(dirfd_, "second", dirfd_, NAME), 0);
+}
+
+static atomic_bool ended;
+
+static void *read_on(void *arg)
+{
+	static _Thread_local uint8_t got[5000];
+	uint64_t off = 0;
+	ssize_t n;
+
+	(void)arg;
+	while (!atomic_load(&ended)) {
+		off = (off * 31 + 4999) % sizeof(data);
+		n = b2f_file_pread(file, NULL, got, sizeof(got), off);
+		cr_assert_geq(n, 0);
+		cr_assert_arr_eq(got, data + off, (size_t)n);
+	}
+	return NULL;
+}
+
+/* It is written anew all the time, with the same bytes. */
+Test(file_form, readers_go_on_while_it_becomes_a_directory_or_shorter)
+{
+	pthread_t threads[2];
+	struct stat st;
+
+	for (int sparse = 0; sparse < 2; sparse++) {
+		fill_with_noise();
+		chunksize = 16384;
+		open_again();
+		put(0, sizeof(data));
+		if (!sparse)
+			commit(B2F_COMMIT_VISIBLE);
+		atomic_store(&ended, false);
+		for (int i = 0; i < 2; i++)
+			cr_assert_eq(pthread_create(&threads[i], NULL, read_on,
+						    NULL),
+				     0);
+		/* Some chunks may be stored by now. */
+		if (sparse && is_open())
+			cr_assert_eq(become_sparse(), 0);
+		for (int i = 0; i < 30; i++) {
+			put(0, sizeof(data) / (1 + (size_t)i % 3));
+			commit(i % 5 ? B2F_COMMIT_VISIBLE : B2F_COMMIT_DURABLE);
+			b2f_file_tidy(file, true, false);
+		}
+		atomic_store(&ended, true);
+		for (int i = 0; i < 2; i++)
+			cr_assert_eq(pthread_join(threads[i], NULL), 0);
+		cr_assert_eq(fstatat(dirfd_, NAME, &st, 0), 0);
+		if (!is_dir())
+			cr_expect_lt(st.st_size, 2 * sizeof(data) + LIMIT);
+		open_again();
+		check(sizeof(data));
+		teardown();
+		setup();
+	}
 }
 
 /* The frame as another program finds it. */
