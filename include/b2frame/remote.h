@@ -119,6 +119,11 @@ struct b2f_remote_options {
 	 * further one, up to 10,000.  0: 100.
 	 */
 	unsigned int backoff_ms;
+	/*
+	 * A longer object is sent in parts of a quarter of this (multipart upload), of
+	 * which this much is in memory; 0: 64 MiB.
+	 */
+	uint64_t put_bytes;
 	/* At a time; 0: 32, so that chunks of some 100 KiB fill a link of 100 MB/s. */
 	unsigned int connections;
 	/*
@@ -198,6 +203,9 @@ struct b2f_remote_stat {
 	int64_t mtime;
 	/* As the server writes it, with its quotes; "": it has none. */
 	char etag[B2F_REMOTE_ETAG_SIZE];
+	/* The CRC-32 of the whole object, if the server knows it and was asked. */
+	bool has_crc32;
+	uint32_t crc32;
 };
 
 /* The stamp of the version @st, and what stat(2) would say of it: a plain file. */
@@ -443,7 +451,8 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 /*
  * Reads the @n bytes at @off of what is sent, in order, or from 0 on again; all, or
  * returns an errno.  The last ones have to tell whether all were of one version.  By
- * a thread of the remote, which does nothing else meanwhile.
+ * the caller's thread; or, of what is too long to be in memory where the server takes
+ * no parts, by a thread of the remote, which does nothing else meanwhile.
  */
 struct b2f_remote_source {
 	int (*read)(void *arg, uint64_t off, void *buf, size_t n);
@@ -453,8 +462,9 @@ struct b2f_remote_source {
 	uint64_t key;
 };
 
-/* No server takes more in one piece, bytes. */
-#define B2F_REMOTE_PUT_MAX (UINT64_C(5) << 30)
+/* No server takes more, bytes; and in one piece. */
+#define B2F_REMOTE_PUT_MAX   (UINT64_C(5) << 40)
+#define B2F_REMOTE_PIECE_MAX (UINT64_C(5) << 30)
 
 /*
  * Puts what @source reads as the object @path, which is there when the last byte is.

@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
+#include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
@@ -20,7 +21,8 @@ static const char help[] =
 	"frames that\n"
 	"                        cannot be read; that there is none is no "
 	"error\n"
-	"  -n, --dry-run         only say what would be removed\n" CLI_WORK_HELP;
+	"  -n, --dry-run         only say what would be removed\n"
+	CLI_FROM_URL_SERVER_HELP CLI_WORK_HELP;
 
 struct rm {
 	struct cli_common common;
@@ -33,6 +35,7 @@ static const struct cli_option table[] = {
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
 	{"dry-run", 'n', no_argument, cli_option_set, FIELD(dry_run), NULL},
+	{.shared = cli_from_url_server_options},
 	{.shared = cli_common_work_options, .field = FIELD(common)},
 	{0},
 };

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote/put.h"
+#include "remote/object_sum.h"
+#include "remote/parts.h"
 
 /* The mark in hexadecimal digits follows. */
 #define PROBE_NAME ".b2frame-probe-"
@@ -29,6 +30,8 @@ struct probe {
 	struct b2f_remote_stat st;
 	struct b2f_why *why;
 	int last_err;
+	/* What is put has a checksum. */
+	bool sums;
 };
 
 static int refuse(const struct probe *p, const char *text)
@@ -40,6 +43,7 @@ static int refuse(const struct probe *p, const char *text)
 static int start(const struct probe *p, const char *if_match, size_t size,
 		 struct b2f_http_request **out)
 {
+	char sum[B2F_OBJECT_SUM_TEXT];
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_PUT,
 		.data = content,
@@ -52,6 +56,8 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 		.once = true,
 	};
 
+	b2f_object_sum_write(b2f_object_sum(0, content, size), sum);
+	ask.sum = p->sums ? sum : NULL;
 	return b2f_remote_start(p->remote, &ask,
 				b2f_url_of(&p->remote->url, p->path), out);
 }
@@ -109,6 +115,9 @@ static int look(struct probe *p)
 		err = refuse(p, "tells no versions of objects (ETag)");
 	if (!err && !b2f_note_has(&note, p->mark))
 		err = refuse(p, "keeps nothing beside objects (x-amz-meta)");
+	atomic_store(&p->remote->keeps_sums,
+		     !err && p->st.has_crc32 &&
+			     p->st.crc32 == b2f_object_sum(0, content, 1));
 	return err;
 }
 
@@ -140,7 +149,7 @@ static int replace_twice(struct probe *p)
 		err = replace(p, p->st.etag);
 	if (err != -ESTALE)
 		return err;
-	err = replace(p, b2f_put_bare_etag(p->st.etag, bare));
+	err = replace(p, b2f_remote_bare_etag(p->st.etag, bare));
 	if (!err)
 		atomic_store(&p->remote->bare_etags, true);
 	return err == -ESTALE ? refuse(p, "does not know its own versions "
@@ -223,18 +232,92 @@ static void remove_all_left(struct b2f_remote *remote, const char *path,
 				     &attic, NULL);
 }
 
+/* Makes the object @parts, on a condition that does not hold: is that refused? */
+static bool is_refused(const struct b2f_parts *parts, const char *if_match)
+{
+	struct b2f_http_request *request = NULL;
+	int err = b2f_parts_complete(parts, if_match, if_match ? NULL : "*",
+				     &request);
+
+	if (!err)
+		err = b2f_http_wait(request)->err;
+	b2f_http_drop(request);
+	return err == (if_match ? -ESTALE : -EEXIST);
+}
+
+/* Whether objects in parts keep to conditions, with one that is there. */
+static int try_parts(struct probe *p)
+{
+	const struct b2f_parts_spec spec = {.path = p->path,
+					    .data = content,
+					    .size = 1,
+					    .note = p->note};
+	struct b2f_http_request *request = NULL;
+	struct b2f_parts *parts = NULL;
+	int err = start(p, NULL, 1, &request);
+
+	if (!err)
+		err = take(p, request);
+	if (!err)
+		err = b2f_parts_send(p->remote, &spec, &parts, p->why);
+	if (!err &&
+	    (!is_refused(parts, NULL) || !is_refused(parts, NO_ETAG)))
+		err = B2F_EUNSUPPORTED;
+	b2f_parts_end(parts, false);
+	(void)!b2f_remote_delete(p->remote, p->path, NULL);
+	return err;
+}
+
+/* Names the object of @p, which is below @dir. */
+static int begin_probe(struct probe *p, const char *dir)
+{
+	struct b2f_note note = {.marks = {b2f_note_draw()}, .nmarks = 1};
+	char name[sizeof(PROBE_NAME) + 16];
+
+	p->mark = note.marks[0];
+	b2f_note_write(&note, p->note, sizeof(p->note));
+	snprintf(name, sizeof(name), PROBE_NAME "%016" PRIx64, p->mark);
+	p->path = b2f_remote_join(dir, name);
+	return p->path ? 0 : -ENOMEM;
+}
+
+int b2f_remote_probe_parts(struct b2f_remote *remote, const char *path,
+			   struct b2f_why *why)
+{
+	struct probe p = {.remote = remote, .why = why};
+	const char *slash = strrchr(path, '/');
+	char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	int err = dir ? 0 : -ENOMEM;
+
+	pthread_mutex_lock(&remote->probe_lock);
+	if (!err && !remote->takes_parts) {
+		err = begin_probe(&p, dir);
+		if (!err)
+			err = try_parts(&p);
+		/* What may pass is asked again with the next object. */
+		if (!err || err == B2F_EUNSUPPORTED)
+			remote->takes_parts = err ? -1 : 1;
+	} else if (!err && remote->takes_parts < 0) {
+		err = B2F_EUNSUPPORTED;
+	}
+	pthread_mutex_unlock(&remote->probe_lock);
+	free(p.path);
+	free(dir);
+	return err && err != -ENOMEM ? B2F_EUNSUPPORTED : err;
+}
+
 static int try_once(struct b2f_remote *remote, const char *path,
 		    struct b2f_why *why, int *last_err)
 {
-	struct probe p = {.remote = remote, .mark = b2f_note_draw(), .why = why};
-	struct b2f_note note = {.marks = {p.mark}, .nmarks = 1};
-	char name[sizeof(PROBE_NAME) + 16];
-	int err;
+	struct probe p = {.remote = remote, .why = why};
+	int err = begin_probe(&p, path);
 
-	b2f_note_write(&note, p.note, sizeof(p.note));
-	snprintf(name, sizeof(name), PROBE_NAME "%016" PRIx64, p.mark);
-	p.path = b2f_remote_join(path, name);
-	err = p.path ? run(&p) : -ENOMEM;
+	p.sums = !remote->refuses_sums;
+	if (!err)
+		err = run(&p);
+	/* Without a checksum, it may take it. */
+	if (p.sums && (err == B2F_EUNSUPPORTED || err == -EIO))
+		remote->refuses_sums = true;
 	free(p.path);
 	*last_err = p.last_err;
 	if (!err)
@@ -248,10 +331,15 @@ static int probe(struct b2f_remote *remote, const char *path,
 {
 	struct b2f_http_tries tries = {.n = 0};
 	int err, last_err = 0;
+	bool refused = remote->refuses_sums;
 
 	do {
 		*why = (struct b2f_why){""};
 		err = try_once(remote, path, why, &last_err);
+		/* Since now: once more without. */
+		if (remote->refuses_sums && !refused)
+			err = -EAGAIN;
+		refused = remote->refuses_sums;
 	} while (err == -EAGAIN && b2f_http_try_again(remote->http, &tries));
 	return err == -EAGAIN ? last_err : err;
 }

@@ -30,4 +30,13 @@ bool b2f_remote_is_probe(const char *name);
 /* Was that asked, and does it keep to them? */
 bool b2f_remote_is_written(struct b2f_remote *remote);
 
+/*
+ * The same of objects in parts, for the object @path: asked once, when there is a large
+ * one.  Returns 0, or B2F_EUNSUPPORTED (they are not made, or without conditions; or
+ * that could not be found out) or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_remote_probe_parts(struct b2f_remote *remote, const char *path,
+			   struct b2f_why *why);
+
 #endif

@@ -115,7 +115,7 @@ static bool is_dropped(struct b2f_http *http, struct b2f_http_request *r)
 static bool is_hurried(struct b2f_http *http, const struct b2f_http_request *r)
 {
 	return atomic_load(&http->patience) >= B2F_HTTP_HURRIED &&
-	       r->spec.method != B2F_HTTP_PUT;
+	       !b2f_http_is_put(r->spec.method);
 }
 
 /* Does it end before it is done? */
@@ -415,10 +415,12 @@ static int copy_spec(struct b2f_http_request *r,
 {
 	const char *const from[] = {spec->url,		 spec->etag,
 				    spec->if_match,	 spec->if_none_match,
-				    spec->copy_from,	 spec->note};
+				    spec->copy_from,	 spec->note,
+				    spec->sum};
 	const char **const to[] = {&r->spec.url,       &r->spec.etag,
 				   &r->spec.if_match,  &r->spec.if_none_match,
-				   &r->spec.copy_from, &r->spec.note};
+				   &r->spec.copy_from, &r->spec.note,
+				   &r->spec.sum};
 	const size_t nstrings = sizeof(from) / sizeof(from[0]);
 	size_t size = 0, at = 0;
 

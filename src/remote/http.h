@@ -64,6 +64,7 @@ enum b2f_http_method {
 	B2F_HTTP_HEAD,
 	B2F_HTTP_PUT,
 	B2F_HTTP_DELETE,
+	B2F_HTTP_POST,
 };
 
 /* What to ask; the strings are copied. */
@@ -89,7 +90,14 @@ struct b2f_http_spec {
 	size_t room;
 	/* Room for them, which outlives the request; NULL: reply.body. */
 	void *into;
-	/* PUT: what to send, which outlives the request; NULL: what @source reads. */
+	/*
+	 * PUT, POST: the checksum of the object (object_sum.h), or NULL; and that it is
+	 * to have one, which is that of its parts.  It is a part, or made of parts.
+	 */
+	const char *sum;
+	bool sums_parts;
+	bool is_part;
+	/* PUT, POST: what to send, which outlives the request; NULL: what @source reads. */
 	const void *data;
 	size_t size;
 	const struct b2f_remote_source *source;

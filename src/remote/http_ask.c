@@ -44,10 +44,11 @@ static unsigned int kinds_of(const struct b2f_http_spec *spec)
 {
 	unsigned int kinds = B2F_EXTRA_ANY;
 
-	if (spec->ranged || spec->method == B2F_HTTP_HEAD ||
-	    spec->method == B2F_HTTP_PUT)
+	bool puts = b2f_http_is_put(spec->method);
+
+	if (spec->ranged || spec->method == B2F_HTTP_HEAD || puts)
 		kinds |= B2F_EXTRA_OBJECT;
-	if (spec->method == B2F_HTTP_PUT)
+	if (puts && !spec->is_part)
 		kinds |= B2F_EXTRA_NEW;
 	if (spec->copy_from)
 		kinds |= B2F_EXTRA_COPY;
@@ -63,6 +64,23 @@ static int add_extra(struct b2f_http_request *r)
 	for (size_t i = 0; extra && i < extra->n && !err; i++)
 		if (kinds & extra->headers[i].on)
 			err = add_header(r, "%s", extra->headers[i].line);
+	return err;
+}
+
+static int add_sum(struct b2f_http_request *r)
+{
+	const struct b2f_http_spec *spec = &r->spec;
+	int err = 0;
+
+	if (spec->sum)
+		err = add_header(r, B2F_HTTP_SUM ": %s", spec->sum);
+	if (!err && spec->sums_parts && !spec->sum)
+		err = add_header(r, "x-amz-checksum-algorithm: CRC32");
+	if (!err && spec->sums_parts)
+		err = add_header(r, B2F_HTTP_SUM_TYPE ": FULL_OBJECT");
+	/* Object stores tell it only then. */
+	if (!err && spec->method == B2F_HTTP_HEAD && spec->extra)
+		err = add_header(r, "x-amz-checksum-mode: ENABLED");
 	return err;
 }
 
@@ -85,6 +103,8 @@ static int add_headers(struct b2f_http_request *r)
 		err = add_header(r, "x-amz-copy-source: %s", spec->copy_from);
 	if (!err && spec->note)
 		err = add_header(r, B2F_HTTP_NOTE ": %s", spec->note);
+	if (!err)
+		err = add_sum(r);
 	if (!err)
 		err = add_extra(r);
 	if (err || !spec->auth)
@@ -133,7 +153,10 @@ static void set_method(struct b2f_http_request *r)
 		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
 		break;
 	case B2F_HTTP_PUT:
+	case B2F_HTTP_POST:
 		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+		if (r->spec.method == B2F_HTTP_POST)
+			curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "POST");
 		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
 				 (curl_off_t)r->spec.size);
 		curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_body);

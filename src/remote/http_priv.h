@@ -16,6 +16,10 @@
 /* The header that a note is kept in. */
 #define B2F_HTTP_NOTE "x-amz-meta-b2frame"
 
+/* And the checksum of an object, with its kind: of all of it, or of its parts. */
+#define B2F_HTTP_SUM	  "x-amz-checksum-crc32"
+#define B2F_HTTP_SUM_TYPE "x-amz-checksum-type"
+
 enum b2f_http_state {
 	B2F_HTTP_QUEUED,
 	B2F_HTTP_RUNNING,
@@ -58,6 +62,12 @@ struct b2f_http_request {
 	size_t nerror;
 	char curl_text[CURL_ERROR_SIZE];
 };
+
+/* Does a request with @method put something there? */
+static inline bool b2f_http_is_put(enum b2f_http_method method)
+{
+	return method == B2F_HTTP_PUT || method == B2F_HTTP_POST;
+}
 
 /* http_reply.c: before an attempt, the callbacks of its body, and behind it. */
 void b2f_http_reply_begin(struct b2f_http_request *r);

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "remote/http_priv.h"
+#include "remote/object_sum.h"
 #include "remote/s3_error.h"
 
 static bool is_good(const struct b2f_http_reply *reply)
@@ -67,6 +68,17 @@ static void take_note(struct b2f_http_request *r)
 
 	if (note && strlen(note) < sizeof(r->reply.note))
 		strcpy(r->reply.note, note);
+}
+
+/* One of parts is not that of their bytes. */
+static void take_sum(struct b2f_http_request *r)
+{
+	const char *sum = header_of(r, B2F_HTTP_SUM);
+	const char *type = header_of(r, B2F_HTTP_SUM_TYPE);
+
+	if (sum && (!type || strcmp(type, "FULL_OBJECT") == 0))
+		r->reply.st.has_crc32 =
+			b2f_object_sum_read(sum, &r->reply.st.crc32);
 }
 
 static void take_mtime(struct b2f_http_request *r)
@@ -183,6 +195,8 @@ static int judge(struct b2f_http_request *r)
 	take_etag(r);
 	take_mtime(r);
 	take_note(r);
+	if (r->spec.method == B2F_HTTP_HEAD)
+		take_sum(r);
 	/*
 	 * A Content-Encoding is of what is stored, as no other one was asked for:
 	 * ranges, length and ETag are, too.
@@ -478,7 +492,7 @@ static bool is_sent(const struct b2f_http_request *r)
 {
 	if (r->spec.method < B2F_HTTP_PUT || r->begun_ns == 0)
 		return false;
-	return r->spec.method == B2F_HTTP_PUT ||
+	return b2f_http_is_put(r->spec.method) ||
 	       (r->reply.status != 503 && r->reply.status != 429);
 }
 
@@ -495,7 +509,7 @@ static bool status_may_pass(const struct b2f_http_request *r)
 	case 504:
 		return true;
 	case 409:
-		return r->spec.method == B2F_HTTP_PUT;
+		return b2f_http_is_put(r->spec.method);
 	default:
 		return is_good(&r->reply);
 	}

@@ -7,23 +7,70 @@
 #include <string.h>
 #include <time.h>
 
+#include "remote/conditions.h"
+#include "remote/object_sum.h"
+
 /* So often a pause becomes twice as long. */
 #define TWICE_MAX 6
 
-const char *b2f_put_bare_etag(const char *etag, char out[B2F_REMOTE_ETAG_SIZE])
+/* The values of If-Match and If-None-Match, one of which is NULL. */
+static void find_conditions(const struct b2f_put *put, const char **if_match,
+			    const char **if_none_match,
+			    char etag[B2F_REMOTE_ETAG_SIZE])
 {
-	size_t n = strlen(etag);
+	const struct b2f_remote_stat *before = put->spec.replaces;
 
-	if (n < 3 || *etag != '"' || etag[n - 1] != '"')
-		return etag;
-	snprintf(out, B2F_REMOTE_ETAG_SIZE, "%.*s", (int)n - 2, etag + 1);
-	return out;
+	*if_match = NULL;
+	*if_none_match = before ? NULL : "*";
+	if (before && atomic_load(&put->remote->bare_etags))
+		*if_match = b2f_remote_bare_etag(before->etag, etag);
+	else if (before)
+		*if_match = before->etag;
 }
 
-static int send(struct b2f_put *put)
+/* What is put beside it. */
+static void write_note(const struct b2f_put_spec *spec,
+		       char out[B2F_HTTP_NOTE_SIZE])
+{
+	b2f_note_write(&spec->note, out, B2F_HTTP_NOTE_SIZE);
+	/* There is room: B2F_GONE_SIZE. */
+	if (spec->gone)
+		strcat(out, spec->gone);
+}
+
+static bool is_large(const struct b2f_put *put)
+{
+	return b2f_parts_are_for(put->remote, put->spec.size);
+}
+
+/* Sends the parts, unless they are there, and what makes the object of them. */
+static int send_parts(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_put_spec *spec = &put->spec;
 	char etag[B2F_REMOTE_ETAG_SIZE], note[B2F_HTTP_NOTE_SIZE];
+	const struct b2f_parts_spec what = {.path = spec->path,
+					    .data = spec->data,
+					    .source = spec->source,
+					    .size = spec->size,
+					    .note = note};
+	const char *if_match, *if_none_match;
+	int err = 0;
+
+	write_note(spec, note);
+	if (!put->parts)
+		err = b2f_parts_send(put->remote, &what, &put->parts, why);
+	if (err)
+		return err;
+	find_conditions(put, &if_match, &if_none_match, etag);
+	return b2f_parts_complete(put->parts, if_match, if_none_match,
+				  &put->request);
+}
+
+static int send_whole(struct b2f_put *put)
+{
+	const struct b2f_put_spec *spec = &put->spec;
+	char etag[B2F_REMOTE_ETAG_SIZE], note[B2F_HTTP_NOTE_SIZE];
+	char sum[B2F_OBJECT_SUM_TEXT];
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_PUT,
 		.data = spec->data,
@@ -35,19 +82,37 @@ static int send(struct b2f_put *put)
 		.room = B2F_HTTP_ERROR_ROOM,
 	};
 
-	if (!spec->replaces)
-		ask.if_none_match = "*";
-	else if (atomic_load(&put->remote->bare_etags))
-		ask.if_match = b2f_put_bare_etag(spec->replaces->etag, etag);
-	else
-		ask.if_match = spec->replaces->etag;
-	b2f_note_write(&spec->note, note, sizeof(note));
-	/* There is room: B2F_GONE_SIZE. */
-	if (spec->gone)
-		strcat(note, spec->gone);
+	find_conditions(put, &ask.if_match, &ask.if_none_match, etag);
+	write_note(spec, note);
+	if (!spec->source && atomic_load(&put->remote->keeps_sums)) {
+		b2f_object_sum_write(b2f_object_sum(0, spec->data, spec->size),
+				     sum);
+		ask.sum = sum;
+	}
 	return b2f_remote_start(put->remote, &ask,
 				b2f_url_of(&put->remote->url, spec->path),
 				&put->request);
+}
+
+/* A large one goes as a whole where the server cannot do better. */
+static int send(struct b2f_put *put, struct b2f_why *why)
+{
+	int err = B2F_EUNSUPPORTED;
+
+	if (is_large(put))
+		err = b2f_remote_probe_parts(put->remote, put->path, why);
+	if (!err)
+		err = send_parts(put, why);
+	if (err != B2F_EUNSUPPORTED)
+		return err;
+	if (put->spec.size > B2F_REMOTE_PIECE_MAX)
+		return b2f_why_set(why, B2F_ETOOBIG,
+				   "the server takes no more than 5 GiB, as it "
+				   "has no conditions for objects of parts; "
+				   "bloscctl convert --sparse makes a frame "
+				   "that is sent chunk by chunk");
+	*why = (struct b2f_why){""};
+	return send_whole(put);
 }
 
 int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
@@ -63,7 +128,7 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 	if (!out->path)
 		return -ENOMEM;
 	out->spec.path = out->path;
-	err = send(out);
+	err = is_large(out) ? 0 : send_whole(out);
 	if (err)
 		b2f_put_fini(out);
 	return err;
@@ -121,6 +186,18 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 	return refuse(put, why);
 }
 
+/* Of parts, a good status says little: what it was sent for came later. */
+static void judge_parts(struct b2f_put *put, const struct b2f_http_reply *reply,
+			struct b2f_why *why)
+{
+	*put->now.etag = '\0';
+	put->err = b2f_parts_judge(reply, &put->now, why);
+	if (!put->err)
+		return;
+	put->sent = true;
+	put->may_pass = put->err == -EIO;
+}
+
 /* Takes what the server says of an attempt. */
 static void take_reply(struct b2f_put *put, struct b2f_why *why)
 {
@@ -136,9 +213,11 @@ static void take_reply(struct b2f_put *put, struct b2f_why *why)
 		put->now.size = put->spec.size;
 		put->now.mtime = time(NULL);
 		put->now_note = put->spec.note;
+		if (put->parts)
+			judge_parts(put, reply, why);
 	}
 	/* Some servers do not tell the ETag of what they take. */
-	if (!reply->err && !*put->now.etag) {
+	if (!put->err && !*put->now.etag) {
 		put->err = -EIO;
 		put->sent = put->may_pass = true;
 	}
@@ -161,16 +240,19 @@ void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 /* One attempt: -EAGAIN if there may be another one. */
 static int attempt(struct b2f_put *put, struct b2f_why *why)
 {
-	int err = put->request ? 0 : send(put);
+	int err = put->request ? 0 : send(put, why);
 
 	if (err)
 		return err;
 	take_reply(put, why);
-	if (!put->err)
+	put->is_done = !put->err;
+	if (put->is_done)
 		return 0;
 	if (put->sent) {
 		put->in_doubt |= put->may_pass;
-		return settle(put, why);
+		err = settle(put, why);
+		put->is_done = !err;
+		return err;
 	}
 	return put->may_pass ? -EAGAIN : put->err;
 }
@@ -221,6 +303,7 @@ int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)
 void b2f_put_fini(struct b2f_put *put)
 {
 	b2f_http_drop(put->request);
+	b2f_parts_end(put->parts, put->is_done);
 	free(put->path);
 	*put = (struct b2f_put){.request = NULL};
 }

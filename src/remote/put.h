@@ -18,6 +18,7 @@
 #define B2F_REMOTE_PUT_H
 
 #include "remote/note.h"
+#include "remote/parts.h"
 #include "remote/remote_priv.h"
 
 struct b2f_put_spec {
@@ -42,11 +43,15 @@ struct b2f_put {
 	/* Owned. */
 	char *path;
 	struct b2f_http_request *request;
+	/* Of a large one: its parts, of which the request makes it. */
+	struct b2f_parts *parts;
 	/* After b2f_put_wait(): what is there, if that is known. */
 	struct b2f_remote_stat now;
 	struct b2f_note now_note;
 	/* Of an attempt without a clear answer, which may be done yet. */
 	bool in_doubt;
+	/* It was done, and that is clear. */
+	bool is_done;
 	/* The last attempt: it failed; it was sent; it may be made again. */
 	int err;
 	bool sent;
@@ -54,7 +59,7 @@ struct b2f_put {
 };
 
 /*
- * Begins; waits for nothing.  Returns 0, -EROFS (what it replaces has no ETag) or
+ * Begins; waits for nothing.  A large one is sent by b2f_put_wait().  Returns 0, -EROFS (what it replaces has no ETag) or
  * -ENOMEM; end with b2f_put_fini().
  */
 B2F_MUST_CHECK
@@ -75,8 +80,5 @@ void b2f_put_pause(const struct b2f_remote *remote, unsigned int try);
 
 /* Waits if it is on its way.  A zeroed one may be ended. */
 void b2f_put_fini(struct b2f_put *put);
-
-/* @etag without its quotes, in @out; or @etag if it has none. */
-const char *b2f_put_bare_etag(const char *etag, char out[B2F_REMOTE_ETAG_SIZE]);
 
 #endif

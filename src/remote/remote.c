@@ -21,6 +21,9 @@
 /* On their way ahead of readers, unless the caller says so much. */
 #define AHEAD_BYTES (UINT64_C(128) << 20)
 
+/* An object that is longer is sent in parts, unless the caller says what. */
+#define PUT_BYTES (UINT64_C(64) << 20)
+
 /* All stamps of remote files have this device. */
 #define REMOTE_DEV UINT64_C(0x62326672)
 
@@ -123,6 +126,7 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 	remote->ahead_bytes =
 		options->ahead_bytes ? options->ahead_bytes : AHEAD_BYTES;
 	remote->refresh_ms = or_default(options->refresh_ms, 5000);
+	remote->put_bytes = options->put_bytes ? options->put_bytes : PUT_BYTES;
 	remote->keep_s = or_default(options->keep_s, 60);
 	pthread_mutex_init(&remote->probe_lock, NULL);
 	err = set_up(remote, options, url, &why);
@@ -133,6 +137,17 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 	open_cache(remote, options);
 	*out = remote;
 	return 0;
+}
+
+const char *b2f_remote_bare_etag(const char *etag,
+				 char out[B2F_REMOTE_ETAG_SIZE])
+{
+	size_t n = strlen(etag);
+
+	if (n < 3 || *etag != '"' || etag[n - 1] != '"')
+		return etag;
+	snprintf(out, B2F_REMOTE_ETAG_SIZE, "%.*s", (int)n - 2, etag + 1);
+	return out;
 }
 
 struct b2f_remote *b2f_remote_ref(struct b2f_remote *remote)
@@ -247,7 +262,7 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 	int err = -ENOMEM;
 
 	ask->auth = remote->auth;
-	ask->extra = &remote->extra;
+	ask->extra = remote->url.s3 ? &remote->extra : NULL;
 	if (ask->auth)
 		b2f_auth_renew(ask->auth);
 	ask->url = url;

@@ -4,8 +4,8 @@
  *
  * From below: auth, extra and http (requests), url and s3_* (what to ask, what is answered), note
  * (what a writer puts beside an index), cache_cell and cachedir (a local cache), fetch
- * (ranges of versions), remote and remote_list (a place, single objects, names), put,
- * conditions and copier (writes of objects), window (one open object), chunk_versions
+ * (ranges of versions), remote and remote_list (a place, single objects, names),
+ * parts, conditions, put and copier (writes of objects), window (one open object), chunk_versions
  * and remote_place (what is known of a frame), ahead, upload and sweeper (chunks that
  * come and go), remote_store and remote_write (the objects of a frame), replaced,
  * remains and remote_open, then remote_change, remote_copy, remote_rename and
@@ -50,6 +50,14 @@ struct b2f_remote {
 	struct b2f_why probe_why;
 	/* The server wants ETags without quotes in If-Match. */
 	atomic_bool bare_etags;
+	/* It keeps checksums that it is told, and gives them again. */
+	atomic_bool keeps_sums;
+	/* Under probe_lock: it takes objects in parts, with conditions: 1; not: -1. */
+	int takes_parts;
+	/* Under probe_lock: it refuses objects with a checksum. */
+	bool refuses_sums;
+	/* What is longer is sent in parts. */
+	uint64_t put_bytes;
 	/* It takes conditions of DELETE. */
 	atomic_bool deletes_match;
 	/* How long chunks stay that were replaced, seconds. */
@@ -57,6 +65,10 @@ struct b2f_remote {
 	/* Bytes of new objects that are on their way. */
 	atomic_ullong sending;
 };
+
+/* @etag without its quotes, in @out; or @etag if it has none. */
+const char *b2f_remote_bare_etag(const char *etag,
+				 char out[B2F_REMOTE_ETAG_SIZE]);
 
 struct b2f_remote *b2f_remote_ref(struct b2f_remote *remote);
 

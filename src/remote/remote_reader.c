@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "remote/fetch.h"
+#include "remote/object_sum.h"
 
 /* A part takes longer than a round trip; so many are on their way. */
 #define PART_BYTES ((size_t)4 << 20)
@@ -20,6 +21,9 @@ struct b2f_remote_reader {
 	/* Where the first one begins, and what comes behind the last one. */
 	uint64_t first;
 	uint64_t next;
+	/* Of what was read in order from 0 on: its checksum. */
+	uint64_t summed;
+	uint32_t sum;
 };
 
 int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
@@ -115,11 +119,32 @@ static int take(struct b2f_remote_reader *reader, uint64_t off, void *buf,
 	return 0;
 }
 
+/* Adds what was read; the whole has to have the checksum that the server tells. */
+static int add_sum(struct b2f_remote_reader *reader, uint64_t off,
+		   const void *buf, size_t n)
+{
+	const struct b2f_remote_stat *st = &reader->st;
+	struct b2f_why why = {""};
+
+	if (!st->has_crc32 || off != reader->summed)
+		return 0;
+	reader->sum = b2f_object_sum(reader->sum, buf, n);
+	reader->summed += n;
+	if (reader->summed < st->size || reader->sum == st->crc32)
+		return 0;
+	(void)b2f_why_set(&why, B2F_ECORRUPT,
+			  "what has come has another checksum than the server "
+			  "tells (CRC-32)");
+	return b2f_remote_report(reader->remote, reader->path, B2F_ECORRUPT,
+				 &why);
+}
+
 int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
 			   void *buf, size_t n)
 {
+	uint64_t begin = off;
 	uint8_t *to = buf;
-	size_t got = 0;
+	size_t got = 0, all = n;
 	int err = 0;
 
 	if (!b2f_range_fits(off, n, reader->st.size))
@@ -131,5 +156,5 @@ int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
 		if (!err)
 			err = take(reader, off, to, n, &got);
 	}
-	return err;
+	return err ? err : add_sum(reader, begin, buf, all);
 }

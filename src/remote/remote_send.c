@@ -7,6 +7,9 @@
 #include "remote/conditions.h"
 #include "remote/put.h"
 
+/* Bytes that are read at once. */
+#define PIECE ((size_t)1 << 20)
+
 struct send {
 	struct b2f_remote *remote;
 	const char *path;
@@ -51,24 +54,46 @@ static bool is_same(const struct send *s)
 	       s->note.marks[0] == s->source->key;
 }
 
+/* What goes in one piece is read first: so it can have a checksum. */
+static int read_all(struct send *s, uint8_t **out)
+{
+	size_t size = (size_t)s->source->size;
+	uint8_t *bytes = malloc(size + 1);
+	int err = bytes ? 0 : -ENOMEM;
+
+	for (size_t at = 0; at < size && !err; at += PIECE)
+		err = read_source(s, at, bytes + at,
+				  size - at < PIECE ? size - at : PIECE);
+	if (err)
+		free(bytes);
+	else
+		*out = bytes;
+	return err;
+}
+
 static int put(struct send *s, struct b2f_why *why)
 {
 	const struct b2f_remote_source source = {.read = read_source, .arg = s};
+	bool large = b2f_parts_are_for(s->remote, s->source->size);
+	uint8_t *bytes = NULL;
 	struct b2f_put_spec spec = {
 		.path = s->path,
-		.data = "",
 		.size = (size_t)s->source->size,
-		.source = &source,
+		.source = large ? &source : NULL,
 		.replaces = s->has_object ? &s->there : NULL,
 		.note = {.marks = {s->source->key}, .nmarks = 1},
 	};
 	struct b2f_put put;
-	int err = b2f_put_start(s->remote, &spec, &put);
+	int err = large ? 0 : read_all(s, &bytes);
 
-	if (err)
-		return err;
-	err = b2f_put_wait(&put, why);
-	b2f_put_fini(&put);
+	spec.data = bytes;
+	if (!err)
+		err = b2f_put_start(s->remote, &spec, &put);
+	if (!err) {
+		err = b2f_put_wait(&put, why);
+		b2f_put_fini(&put);
+	}
+	free(bytes);
 	return err == -EEXIST ? b2f_why_set(why, -ESTALE,
 					    "another program writes to it "
 					    "meanwhile")
@@ -81,7 +106,7 @@ static int check_size(const struct b2f_remote_source *source,
 	if (source->size <= B2F_REMOTE_PUT_MAX)
 		return 0;
 	return b2f_why_set(why, B2F_ETOOBIG,
-			   "no object store takes more than 5 GiB in one piece; "
+			   "no object store takes more than 5 TiB as one object; "
 			   "bloscctl convert --sparse, or compress of what is no "
 			   "frame, makes a frame that is sent chunk by chunk");
 }

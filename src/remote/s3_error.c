@@ -79,6 +79,8 @@ int b2f_s3_error_explain(const char *code, struct b2f_why *why)
 		{"ExpiredToken", -EACCES, "the session token has expired"},
 		{"InvalidToken", -EACCES, "the session token is wrong"},
 		{"NoSuchBucket", -ENOENT, "there is no such bucket"},
+		{"NoSuchUpload", -EIO, "the server has thrown the parts away"},
+		{"BadDigest", -EIO, "what has come is not what was sent"},
 		{"NoSuchKey", -ENOENT, "there is no such object"},
 		{"PermanentRedirect", -EREMOTE,
 		 "the bucket is in another region"},

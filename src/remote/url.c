@@ -233,6 +233,15 @@ static char *encode(char *out, const char *text, bool slash)
 	return out;
 }
 
+char *b2f_url_encode(const char *text)
+{
+	char *out = malloc(3 * strlen(text) + 1);
+
+	if (out)
+		(void)encode(out, text, true);
+	return out;
+}
+
 char *b2f_url_key(const struct b2f_url *url, const char *path)
 {
 	char *key = NULL;

@@ -38,6 +38,9 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 		  struct b2f_url *out, struct b2f_why *why);
 void b2f_url_fini(struct b2f_url *url);
 
+/* @text with all encoded that has a meaning in a URL; malloc'ed, or NULL. */
+char *b2f_url_encode(const char *text);
+
 /* The key of @path, which is @base itself for ""; malloc'ed, or NULL. */
 char *b2f_url_key(const struct b2f_url *url, const char *path);
 

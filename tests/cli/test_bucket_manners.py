@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from bloscctl import cat, ctl, workdir  # noqa: E402
@@ -137,6 +138,33 @@ def check_encryption(way):
     os.environ["AWS_ENDPOINT_URL"] = before
 
 
+def check_parts(server, way):
+    """What is longer than 64 MiB is sent in parts, encrypted as all else."""
+    large = os.urandom(1 << 20) * 65 + b"end"
+    pathlib.Path("large").write_bytes(large)
+    seen = {}
+    for method, _, headers in own_headers(
+            way, "copy", "large", "s3://bucket/", "--sse=AES256"):
+        if "x-amz-checksum-crc32" in headers:
+            seen.setdefault(method, set()).add(headers.get(SSE))
+    assert seen == {"PUT": {None, "AES256"}, "POST": {None}}, seen
+    assert server.objects["/bucket/large"].body == large
+    for method, _, headers in own_headers(
+            way, "copy", "-f", "x", "s3://bucket/large", "--sse-c-key=key"):
+        assert (SSE_C + "key" in headers) == (method != "GET" and
+                                              method != "DELETE")
+    server.load("large", "/bucket/large")
+    # What is read as a whole has the checksum that the server tells.
+    found = server.objects["/bucket/large"]
+    for sum_of, status in ((large, 0), (b"other", 1)):
+        found.sum = base64.b64encode(
+            zlib.crc32(sum_of).to_bytes(4, "big")).decode()
+        err = ctl("copy", "s3://bucket/large", f"got{status}", status=status)[1]
+        assert ("another checksum than the server" in err) == (status == 1), err
+    assert pathlib.Path("got0").read_bytes() == large
+    assert not os.path.exists("got1") and not server.uploads
+
+
 def main():
     with workdir(), FakeS3() as server, Proxy(server.port) as way:
         os.environ.update(AWS_ACCESS_KEY_ID="k", AWS_SECRET_ACCESS_KEY="s",
@@ -156,6 +184,7 @@ def main():
         check_unsigned(way)
         check_payer(way)
         check_encryption(way)
+        check_parts(server, way)
 
 
 main()

@@ -101,6 +101,41 @@ def check_repeated(client, proxy):
         client.remove_all("bucket")
 
 
+def check_large(client, proxy):
+    """A contiguous frame of more than 64 MiB, in parts: new, and over another one."""
+    large = os.urandom(1 << 20) * 66
+    pathlib.Path("large").write_bytes(large)
+    ctl("compress", "-q", "--contiguous", "--codec=zstd", "--clevel=0",
+        "large", "-o", "large.b2f")
+    stored = pathlib.Path("large.b2f").read_bytes()
+    assert len(stored) > 64 << 20
+    url = "s3://bucket/large.b2f"
+    for args, fault in (("large.b2f", url), None), (("-f", "x", url), None), \
+            (("-f", "large.b2f", url), lose), (("-f", "x", url), None), \
+            (("-f", "large.b2f", url), twice):
+        proxy.take()
+        left = ["POST"]
+
+        def once(request, fault=fault, left=left):
+            if request.method not in left or "large.b2f?uploadId" not in \
+                    request.path:
+                return None
+            left.clear()
+            return fault
+        proxy.fault = once
+        ctl("copy", "-q", *args)
+        if "x" not in args:
+            assert len([r for r in proxy.take("PUT")
+                        if "partNumber=" in r.path and "probe" not in r.path]) \
+                == -(-len(stored) // (16 << 20))
+            assert client.get("bucket/large.b2f") == stored
+    proxy.fault = None
+    assert cat("--offset=50000000", "--length=99", url) == \
+        large[50000000:50000099]
+    assert b"<Upload>" not in client.request("GET", "bucket",
+                                             query="uploads=")[2]
+
+
 def main():
     with workdir(), s3_server.S3Server() as server, \
             Proxy(server.port) as proxy:
@@ -111,6 +146,7 @@ def main():
         check_refused(proxy)
         check_compress(client, proxy)
         check_repeated(client, proxy)
+        check_large(client, proxy)
 
 
 if __name__ == "__main__":

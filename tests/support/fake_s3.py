@@ -21,6 +21,10 @@
         no_notes            it keeps no x-amz-meta
         bare_etags          it knows only ETags without quotes in If-Match of PUT
         plain_deletes       it takes no notice of If-Match of DELETE
+        no_parts            it makes no objects of parts
+        parts_no_conditions it does, but takes no notice of their conditions
+        error_in_200 CODE   the next answer to a request that makes one has the
+                            status 200, and this error in its body
         load FILE KEY       FILE becomes the object KEY ("/bucket/..."), with nothing
                             beside it
         no_etag TEXT        those whose paths contain TEXT have no ETag
@@ -41,15 +45,21 @@
                             last one
         late                answered by how many requests are still to come (late)
         objects             answered by how many there are
+        uploads             answered by how many objects of parts were begun, and
+                            neither made nor thrown away
 
 Signatures are not looked at, but for whose they are: only server.keys, unless that is
 None, are known.  A PUT is atomic.
 """
+import base64
 import hashlib
+import html
 import itertools
+import re
 import sys
 import threading
 import time
+import zlib
 from email.utils import formatdate
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 from xml.sax.saxutils import escape
@@ -59,8 +69,8 @@ from proxy import Proxy, drop, fault_of
 
 
 class Object:
-    def __init__(self, body, notes):
-        self.body, self.notes = body, notes
+    def __init__(self, body, notes, told_sum=None):
+        self.body, self.notes, self.sum = body, notes, told_sum
         self.etag = f'"{hashlib.md5(body).hexdigest()}"'
         self.time = time.time()
 
@@ -117,7 +127,9 @@ class S3Handler(Handler):
                    **({"Content-Encoding": self.owner.encoding}
                       if self.owner.encoding else {}),
                    "Last-Modified": formatdate(found.time, usegmt=True),
-                   **found.notes}
+                   **found.notes,
+                   **({"x-amz-checksum-crc32": found.sum} if found.sum and
+                      self.headers["x-amz-checksum-mode"] else {})}
         wanted = self.headers["Range"]
         if wanted:
             first, last = map(int, wanted.removeprefix("bytes=").split("-"))
@@ -139,12 +151,74 @@ class S3Handler(Handler):
             etag = etag.strip('"')
         return match is not None and match != etag
 
+    def query(self):
+        return {k: v[0] for k, v in parse_qs(urlsplit(self.path).query,
+                                             keep_blank_values=True).items()}
+
+    def notes(self):
+        return {k: v for k, v in self.headers.items()
+                if k.lower().startswith("x-amz-meta-")}
+
+    def do_POST(self):
+        """Begins an object of parts, or makes it of them."""
+        owner, query = self.owner, self.query()
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        with owner.lock:
+            if owner.no_parts:
+                return self.answer(501)
+            if "uploads" in query:
+                # With all that a query has to encode.
+                number = f"id/+&{len(owner.uploads)}"
+                owner.uploads[number] = self.notes(), {}
+                return self.answer(200, {}, (
+                    "<InitiateMultipartUploadResult><UploadId>"
+                    f"{escape(number)}</UploadId>"
+                    "</InitiateMultipartUploadResult>").encode())
+            if owner.error_in_200:
+                code, owner.error_in_200 = owner.error_in_200, ""
+                return self.answer(200, {}, b"  \n<Error><Code>%s</Code></Error>"
+                                   % code.encode())
+            if not owner.parts_no_conditions and \
+                    self.refuses(owner.objects.get(self.key())):
+                return self.answer(412)
+            notes, parts = owner.uploads.get(query["uploadId"], ({}, {}))
+            told = re.findall("<PartNumber>(.*?)</PartNumber><ETag>(.*?)</ETag>",
+                              body.decode())
+            if not told or [(str(n), p.etag) for n, p in sorted(parts.items())] \
+                    != [(n, html.unescape(e)) for n, e in told]:
+                return self.answer(404, {}, b"<Error><Code>NoSuchUpload</Code>"
+                                            b"</Error>")
+            del owner.uploads[query["uploadId"]]
+            new = Object(b"".join(p.body for _, p in sorted(parts.items())),
+                         notes, self.headers["x-amz-checksum-crc32"])
+            new.etag = f'{new.etag[:-1]}-{len(parts)}"'
+            owner.objects[self.key()] = new
+        return self.answer(200, {}, (
+            f"<CompleteMultipartUploadResult><ETag>{escape(new.etag)}</ETag>"
+            "</CompleteMultipartUploadResult>").encode())
+
+    def put_part(self, query, body):
+        upload = self.owner.uploads.get(query["uploadId"])
+        if not upload or self.sum_is_wrong(body):
+            return self.answer(404 if not upload else 400)
+        part = upload[1][int(query["partNumber"])] = Object(body, {})
+        return self.answer(200, {"ETag": part.etag})
+
+    def sum_is_wrong(self, body):
+        told = self.headers["x-amz-checksum-crc32"]
+        return told is not None and told != base64.b64encode(
+            zlib.crc32(body).to_bytes(4, "big")).decode()
+
     def do_PUT(self):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-        notes = {k: v for k, v in self.headers.items()
-                 if k.lower().startswith("x-amz-meta-")}
+        notes = self.notes()
+        query = self.query()
         source = self.headers["x-amz-copy-source"]
         with self.owner.lock:
+            if "uploadId" in query:
+                return self.put_part(query, body)
+            if self.sum_is_wrong(body):
+                return self.answer(400)
             if self.owner.comes("gone_at_put", self.key()):
                 self.owner.remove(self.owner.old)
             if self.refuses(self.owner.objects.get(self.key())):
@@ -154,7 +228,8 @@ class S3Handler(Handler):
                 if not found:
                     return self.answer(404)
                 body, notes = found.body, found.notes
-            new = Object(body, {} if self.owner.no_notes else notes)
+            new = Object(body, {} if self.owner.no_notes else notes,
+                         self.headers["x-amz-checksum-crc32"])
             self.owner.objects[self.key()] = new
         return self.answer(200, {"ETag": new.etag},
                            b"<CopyObjectResult/>" if source else b"")
@@ -162,6 +237,9 @@ class S3Handler(Handler):
     def do_DELETE(self):
         owner, match = self.owner, self.headers["If-Match"]
         with owner.lock:
+            if "uploadId" in self.query():
+                gone = owner.uploads.pop(self.query()["uploadId"], None)
+                return self.answer(204 if gone else 404)
             found = owner.objects.get(self.key())
             if found and match and not owner.plain_deletes and \
                     not owner.no_conditions and match != found.etag:
@@ -218,6 +296,10 @@ class FakeS3(Server):
         self.no_notes = False
         self.bare_etags = False
         self.plain_deletes = False
+        self.no_parts = self.parts_no_conditions = False
+        self.error_in_200 = ""
+        # Objects of parts that are to come: (notes, parts by number).
+        self.uploads = {}
         # Nobody may list, or learn that there is no object.
         self.get_only = False
         # Of the paths of all requests; and what is told of all that is stored.
@@ -355,6 +437,10 @@ def obey(server, way, plan, words):
         server.after_delete, server.new_object = words[1:]
     elif words[0] == "gone_at_put":
         server.gone_at_put, server.old = words[1:]
+    elif words[0] == "error_in_200":
+        server.error_in_200 = words[1]
+    elif words[0] == "uploads":
+        return str(len(server.uploads))
     elif words[0] == "back_after_get":
         server.back_after_get = words[1]
     elif words[0] in ("keep", "replace", "bring_back", "load", "age",

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* parts.c - a large object, sent in parts (multipart upload) */
+#include "remote/parts.h"
+
+#include <expat.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "remote/object_sum.h"
+#include "remote/s3_error.h"
+
+/* No server takes more parts; so many are on their way. */
+#define PARTS_MAX  10000
+#define FLIGHT_MAX 4
+
+/* Of an object of up to PARTS_MAX of them a part is a quarter of the limit for a PUT. */
+#define PER_WHOLE 4
+
+/* Larger ones are whole multiples of that, bytes. */
+#define STEP (UINT64_C(1) << 20)
+
+/* A part when it is read from a source: so many bytes at once. */
+#define PIECE ((size_t)1 << 20)
+
+struct part {
+	char etag[B2F_REMOTE_ETAG_SIZE];
+	uint32_t sum;
+};
+
+/* One that is on its way. */
+struct flight {
+	struct b2f_http_request *request;
+	/* Of a source: its bytes. */
+	uint8_t *buffer;
+	size_t nth;
+};
+
+struct b2f_parts {
+	struct b2f_remote *remote;
+	char *path;
+	/* As the server calls it, encoded for a URL. */
+	char *id;
+	struct part *parts;
+	size_t n;
+	uint64_t size;
+	size_t part_size;
+	/* What makes the object of them. */
+	char *list;
+	size_t list_size;
+	char sum[B2F_OBJECT_SUM_TEXT];
+	struct flight flights[FLIGHT_MAX];
+	size_t nflights;
+};
+
+bool b2f_parts_are_for(const struct b2f_remote *remote, uint64_t size)
+{
+	return size > remote->put_bytes;
+}
+
+/* The URL of the object, and a query behind it; malloc'ed, or NULL. */
+B2F_PRINTF(2, 3)
+static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
+{
+	char *url = b2f_url_of(&parts->remote->url, parts->path);
+	char *query = NULL, *out = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&query, fmt, args) < 0)
+		query = NULL;
+	va_end(args);
+	if (url && query && asprintf(&out, "%s?%s", url, query) < 0)
+		out = NULL;
+	free(url);
+	free(query);
+	return out;
+}
+
+/* What is looked for in an answer. */
+struct answer {
+	unsigned int depth;
+	char root[40];
+	/* The element whose text comes; that which is looked for, and its text. */
+	bool inside;
+	const char *wanted;
+	char text[2048];
+	size_t n;
+};
+
+static void enter(void *arg, const char *name, const char **attributes)
+{
+	struct answer *a = arg;
+
+	(void)attributes;
+	if (a->depth++ == 0)
+		snprintf(a->root, sizeof(a->root), "%s", name);
+	a->inside = a->depth == 2 && strcmp(name, a->wanted) == 0;
+}
+
+static void leave(void *arg, const char *name)
+{
+	struct answer *a = arg;
+
+	(void)name;
+	a->depth--;
+	a->inside = false;
+}
+
+static void take_text(void *arg, const char *text, int len)
+{
+	struct answer *a = arg;
+	size_t n = (size_t)len;
+
+	if (!a->inside || n >= sizeof(a->text) - a->n)
+		return;
+	memcpy(a->text + a->n, text, n);
+	a->n += n;
+}
+
+/* Is the body of @reply a whole document with the root @root? */
+static bool parse(const struct b2f_http_reply *reply, const char *root,
+		  struct answer *a)
+{
+	XML_Parser parser = XML_ParserCreate(NULL);
+	const char *body = (const char *)reply->body;
+	size_t n = reply->size;
+	bool good;
+
+	if (!parser)
+		return false;
+	/* A server that takes long sends spaces, so that the connection lives. */
+	for (; n > 0 && strchr(" \t\r\n", *body) && *body; n--)
+		body++;
+	XML_SetUserData(parser, a);
+	XML_SetElementHandler(parser, enter, leave);
+	XML_SetCharacterDataHandler(parser, take_text);
+	good = n > 0 && XML_Parse(parser, body, (int)n, 1) == XML_STATUS_OK &&
+	       strcmp(a->root, root) == 0;
+	XML_ParserFree(parser);
+	return good;
+}
+
+int b2f_parts_judge(const struct b2f_http_reply *reply,
+		    struct b2f_remote_stat *now, struct b2f_why *why)
+{
+	struct answer ok = {.wanted = "ETag"};
+	char code[B2F_S3_CODE_SIZE];
+	int err;
+
+	if (parse(reply, "CompleteMultipartUploadResult", &ok) && ok.n > 0 &&
+	    ok.n < B2F_REMOTE_ETAG_SIZE) {
+		memcpy(now->etag, ok.text, ok.n + 1);
+		return 0;
+	}
+	/* It may say so with a good status, which it had sent before it knew. */
+	b2f_s3_error_code((const char *)reply->body, reply->size, code);
+	if (strcmp(code, "PreconditionFailed") == 0)
+		return b2f_why_set(why, -ESTALE, "it is another version now");
+	err = b2f_s3_error_explain(code, why);
+	return err ? err
+		   : b2f_why_set(why, -EIO, "the server answers %s",
+				 *code ? code : "nothing that makes sense");
+}
+
+static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
+{
+	struct answer found = {.wanted = "UploadId"};
+	struct b2f_http_request *request = NULL;
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_POST,
+		.data = "",
+		.note = note,
+		.sums_parts = atomic_load(&parts->remote->keeps_sums),
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+	int err = b2f_remote_ask(parts->remote, &ask, url_of(parts, "uploads="),
+				 &request, why);
+
+	if (!err && (!parse(b2f_http_wait(request),
+			    "InitiateMultipartUploadResult", &found) ||
+		     found.n == 0))
+		err = b2f_why_set(why, -EIO, "the server begins no object of "
+					     "parts");
+	if (!err)
+		parts->id = b2f_url_encode(found.text);
+	if (!err && !parts->id)
+		err = -ENOMEM;
+	b2f_http_drop(request);
+	return err;
+}
+
+static size_t length_of(const struct b2f_parts *parts, size_t nth)
+{
+	return b2f_min_u64(parts->part_size,
+			   parts->size - (uint64_t)nth * parts->part_size);
+}
+
+/* The bytes of the part that @f is for; read, if there is a source. */
+static int find_bytes(const struct b2f_parts *parts,
+		      const struct b2f_parts_spec *spec, struct flight *f,
+		      const uint8_t **out)
+{
+	uint64_t off = (uint64_t)f->nth * parts->part_size;
+	size_t n = length_of(parts, f->nth);
+	int err = 0;
+
+	if (!spec->source) {
+		*out = (const uint8_t *)spec->data + off;
+		return 0;
+	}
+	if (!f->buffer)
+		f->buffer = malloc(parts->part_size);
+	if (!f->buffer)
+		return -ENOMEM;
+	for (size_t at = 0; at < n && !err; at += PIECE)
+		err = spec->source->read(spec->source->arg, off + at,
+					 f->buffer + at,
+					 b2f_min_u64(PIECE, n - at));
+	*out = f->buffer;
+	return err;
+}
+
+static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec,
+		      struct flight *f)
+{
+	struct part *part = &parts->parts[f->nth];
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_PUT,
+		.size = length_of(parts, f->nth),
+		.is_part = true,
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+	char sum[B2F_OBJECT_SUM_TEXT];
+	const uint8_t *bytes = NULL;
+	int err = find_bytes(parts, spec, f, &bytes);
+
+	if (err)
+		return err;
+	ask.data = bytes;
+	if (atomic_load(&parts->remote->keeps_sums)) {
+		part->sum = b2f_object_sum(0, bytes, ask.size);
+		b2f_object_sum_write(part->sum, sum);
+		ask.sum = sum;
+	}
+	return b2f_remote_start(parts->remote, &ask,
+				url_of(parts, "partNumber=%zu&uploadId=%s",
+				       f->nth + 1, parts->id),
+				&f->request);
+}
+
+/* Waits for the part that @f is for, if there is one. */
+static int end_part(struct b2f_parts *parts, struct flight *f,
+		    struct b2f_why *why)
+{
+	const struct b2f_http_reply *reply;
+	int err;
+
+	if (!f->request)
+		return 0;
+	reply = b2f_http_wait(f->request);
+	err = reply->err;
+	if (err)
+		*why = reply->why;
+	else if (!*reply->st.etag)
+		err = b2f_why_set(why, -EIO, "the server tells no ETag of a "
+					     "part");
+	else
+		memcpy(parts->parts[f->nth].etag, reply->st.etag,
+		       sizeof(reply->st.etag));
+	b2f_http_drop(f->request);
+	f->request = NULL;
+	return err;
+}
+
+static int send_all(struct b2f_parts *parts, const struct b2f_parts_spec *spec,
+		    struct b2f_why *why)
+{
+	int err = 0, late;
+
+	for (size_t i = 0; i < parts->n && !err; i++) {
+		struct flight *f = &parts->flights[i % parts->nflights];
+
+		err = end_part(parts, f, why);
+		f->nth = i;
+		if (!err)
+			err = start_part(parts, spec, f);
+	}
+	for (size_t i = 0; i < parts->nflights; i++) {
+		late = end_part(parts, &parts->flights[i], why);
+		err = err ? err : late;
+		free(parts->flights[i].buffer);
+		parts->flights[i].buffer = NULL;
+	}
+	return err;
+}
+
+static void write_part(FILE *f, const struct part *part, size_t number,
+		       bool has_sum)
+{
+	char sum[B2F_OBJECT_SUM_TEXT];
+
+	b2f_object_sum_write(part->sum, sum);
+	fprintf(f, "<Part>");
+	if (has_sum)
+		fprintf(f, "<ChecksumCRC32>%s</ChecksumCRC32>", sum);
+	fprintf(f, "<PartNumber>%zu</PartNumber><ETag>", number);
+	for (const char *c = part->etag; *c; c++)
+		fprintf(f, strchr("\"&<>", *c) ? "&#%d;" : "%c", *c);
+	fprintf(f, "</ETag></Part>");
+}
+
+static int make_list(struct b2f_parts *parts)
+{
+	FILE *f = open_memstream(&parts->list, &parts->list_size);
+	bool has_sums = atomic_load(&parts->remote->keeps_sums);
+	uint32_t sum = 0;
+
+	if (!f)
+		return -ENOMEM;
+	fprintf(f, "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/"
+		   "doc/2006-03-01/\">");
+	for (size_t i = 0; i < parts->n; i++) {
+		write_part(f, &parts->parts[i], i + 1, has_sums);
+		sum = b2f_object_sum_join(sum, parts->parts[i].sum,
+					  length_of(parts, i));
+	}
+	fprintf(f, "</CompleteMultipartUpload>");
+	if (has_sums)
+		b2f_object_sum_write(sum, parts->sum);
+	return fclose(f) ? -ENOMEM : 0;
+}
+
+/* How large parts are, and how many of them are on their way. */
+static int lay_out(struct b2f_parts *parts)
+{
+	uint64_t whole = parts->remote->put_bytes;
+	uint64_t part = b2f_max_u64(whole / PER_WHOLE, 1);
+
+	if (parts->size > part * PARTS_MAX)
+		part = (parts->size / PARTS_MAX / STEP + 1) * STEP;
+	parts->part_size = part;
+	parts->n = (size_t)((parts->size + part - 1) / part);
+	parts->nflights = b2f_max_u64(
+		b2f_min_u64(FLIGHT_MAX, whole / part), 1);
+	parts->parts = calloc(parts->n, sizeof(*parts->parts));
+	return parts->parts ? 0 : -ENOMEM;
+}
+
+int b2f_parts_send(struct b2f_remote *remote, const struct b2f_parts_spec *spec,
+		   struct b2f_parts **out, struct b2f_why *why)
+{
+	struct b2f_parts *parts = calloc(1, sizeof(*parts));
+	int err;
+
+	if (!parts)
+		return -ENOMEM;
+	parts->remote = remote;
+	parts->size = spec->size;
+	parts->path = strdup(spec->path);
+	err = parts->path ? lay_out(parts) : -ENOMEM;
+	if (!err)
+		err = begin(parts, spec->note, why);
+	if (!err)
+		err = send_all(parts, spec, why);
+	if (!err)
+		err = make_list(parts);
+	if (err)
+		b2f_parts_end(parts, false);
+	else
+		*out = parts;
+	return err;
+}
+
+int b2f_parts_complete(const struct b2f_parts *parts, const char *if_match,
+		       const char *if_none_match, struct b2f_http_request **out)
+{
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_POST,
+		.data = parts->list,
+		.size = parts->list_size,
+		.if_match = if_match,
+		.if_none_match = if_none_match,
+		.sums_parts = *parts->sum != '\0',
+		.sum = *parts->sum ? parts->sum : NULL,
+		.is_part = true,
+		.once = true,
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+
+	return b2f_remote_start(parts->remote, &ask,
+				url_of(parts, "uploadId=%s", parts->id), out);
+}
+
+/* Until then, they are paid for; what is left goes by a rule of the bucket. */
+static void abort_all(const struct b2f_parts *parts)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_request *request = NULL;
+
+	(void)!b2f_remote_ask(parts->remote, &ask,
+			      url_of(parts, "uploadId=%s", parts->id),
+			      &request, NULL);
+	b2f_http_drop(request);
+}
+
+void b2f_parts_end(struct b2f_parts *parts, bool done)
+{
+	if (!parts)
+		return;
+	if (parts->id && !done)
+		abort_all(parts);
+	free(parts->path);
+	free(parts->id);
+	free(parts->parts);
+	free(parts->list);
+	free(parts);
+}
