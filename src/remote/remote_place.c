@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote_place.c - where a frame is on a server, and what is known of it */
-#include "remote/conditions.h"
 #include "remote/sweeper.h"
 #include "remote/upload.h"
 
@@ -48,9 +47,7 @@ void b2f_remote_place_unref(struct b2f_remote_place *place)
 	/* Of a commit that failed before it was put. */
 	b2f_upload_unref(place->new_index);
 	b2f_uploads_fini(place);
-	if (b2f_remote_is_written(place->remote) && b2f_sweeper_is_due(place))
-		(void)!b2f_sweeper_remove_due(place, &(struct b2f_sweep){0},
-					      NULL);
+	b2f_sweeper_end(place);
 	b2f_sweeper_fini(place);
 	b2f_chunk_versions_free(place->versions);
 	b2f_gone_fini(&place->gone);

@@ -28,6 +28,9 @@
 #include "remote/note.h"
 #include "remote/url.h"
 
+/* Of so many frames it is known that they were swept. */
+#define B2F_REMOTE_SWEPT 1024
+
 struct b2f_remote {
 	/* Of its maker, and of each store in it. */
 	atomic_uint refs;
@@ -64,6 +67,8 @@ struct b2f_remote {
 	unsigned int keep_s;
 	/* Bytes of new objects that are on their way. */
 	atomic_ullong sending;
+	/* Hashes of frames and the versions of their indexes (sweeper.c). */
+	_Atomic uint64_t swept[B2F_REMOTE_SWEPT];
 };
 
 /* @etag without its quotes, in @out; or @etag if it has none. */

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <xxhash.h>
 
 #include "base/checked.h"
 #include "frame/txn_ids.h"
+#include "remote/conditions.h"
 #include "remote/named.h"
 #include "remote/removal.h"
 #include "store/files.h"
@@ -179,6 +181,27 @@ int b2f_sweeper_remove_due(struct b2f_remote_place *place,
 	b2f_ids_fini(&due);
 	what->ids = NULL;
 	return err;
+}
+
+/* Has this remote not swept here before?  It remembers the last ones, not all. */
+static bool is_news(struct b2f_remote_place *place)
+{
+	const char *etag = place->seen.etag;
+	uint64_t key = XXH3_64bits(place->path, strlen(place->path));
+
+	key = XXH3_64bits_withSeed(etag, strlen(etag), key);
+	return atomic_exchange(&place->remote->swept[key % B2F_REMOTE_SWEPT],
+			       key) != key;
+}
+
+void b2f_sweeper_end(struct b2f_remote_place *place)
+{
+	struct b2f_sweep none = {.nsent = 0};
+
+	/* What cannot be removed now, a later writer removes. */
+	if (b2f_sweeper_is_due(place) &&
+	    b2f_remote_is_written(place->remote) && is_news(place))
+		(void)!b2f_sweeper_remove_due(place, &none, NULL);
 }
 
 void b2f_sweeper_fini(struct b2f_remote_place *place)

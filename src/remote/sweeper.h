@@ -59,6 +59,12 @@ B2F_MUST_CHECK
 int b2f_sweeper_remove_due(struct b2f_remote_place *place,
 			   struct b2f_sweep *what, struct b2f_why *why);
 
+/*
+ * The same at the end of @place, if its remote is one that is written to; once for each
+ * version of an index, as that tells of them for as long as it is there.
+ */
+void b2f_sweeper_end(struct b2f_remote_place *place);
+
 /* Waits for all that was begun. */
 void b2f_sweeper_fini(struct b2f_remote_place *place);
 

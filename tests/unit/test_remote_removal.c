@@ -208,6 +208,22 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_co
 	scene_close(&s);
 }
 
+/* A program that opens the frame again and again asks for its chunks once. */
+static void check_asked_once(struct scene *s)
+{
+	struct b2f_remote *remote = connect_with(s, 1);
+	struct writer w;
+
+	cr_assert_eq(b2f_remote_allow_write(remote, "x"), 0);
+	(void)server_ask(&s->server, "count HEAD .chunk");
+	for (int i = 0; i < 3; i++) {
+		w = writer_at(s, remote);
+		b2f_file_close(w.file);
+	}
+	cr_assert_eq(server_tell(&s->server, "count HEAD .chunk"), 1);
+	b2f_remote_free(remote);
+}
+
 /* One that could write, and does not. */
 static void read_once(struct scene *s)
 {
@@ -229,6 +245,7 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_re
 	(void)server_ask(&s.server, "count DELETE .chunk");
 	read_once(&s);
 	cr_assert_eq(server_tell(&s.server, "count DELETE .chunk"), 0);
+	check_asked_once(&s);
 	cr_assert_str_eq(content(&s), "7111");
 	scene_close(&s);
 }
