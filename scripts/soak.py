@@ -2,6 +2,7 @@
 """The runs of scripts/soak."""
 import itertools
 import os
+import random
 import signal
 import sys
 
@@ -15,10 +16,12 @@ import kills  # noqa: E402
 import names  # noqa: E402
 import packed  # noqa: E402
 import power  # noqa: E402
+import remote_churn  # noqa: E402
 import remote_faults  # noqa: E402
 import remote_kills  # noqa: E402
 import remote_lies  # noqa: E402
 import remote_mount_kills  # noqa: E402
+import remote_outcomes  # noqa: E402
 import remote_writers  # noqa: E402
 import rollback  # noqa: E402
 import rounds  # noqa: E402
@@ -26,6 +29,7 @@ import saves  # noqa: E402
 import stock_writer  # noqa: E402
 import suites  # noqa: E402
 import ceph_server  # noqa: E402
+import nginx  # noqa: E402
 from mounting import run_one  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
@@ -139,6 +143,29 @@ def remote(count, seed, ceph=False):
                 yield f"Ceph, {what}", run
 
 
+def outcome(count, seed):
+    """All of them, or so many."""
+    every = [*remote_outcomes.cases()]
+    random.Random(seed).shuffle(every)
+    for commit in remote_outcomes.COMMITS:
+        some = [case for case in every[:count] if case[0] == commit]
+        yield commit, lambda: remote_outcomes.play(some)
+
+
+def churn(count, seed):
+    """A thousand reads at a time, by mounts of their own."""
+    for first in range(0, count, 1000):
+        yield f"seed {seed + first}", lambda: remote_churn.play(
+            min(1000, count - first), seed + first)
+
+
+def balance(count, seed):
+    if not nginx.find():
+        sys.exit("scripts/soak balance: nginx is not installed")
+    yield f"seed {seed}", lambda: remote_writers.race_programs(
+        count, seed, remote_writers.balanced, remote_writers.pick_break)
+
+
 def cut_power(kind, count, seed, options, contiguous):
     assert power.cut_power(kind, count, seed, 4, options,
                            contiguous=contiguous) == 0
@@ -172,7 +199,8 @@ def suite(count, _):
         yield name, lambda: suites.compare(name)
 
 
-RUNS = {"arrays": (array, 2000), "blp": (blp, 500), "fsx": (fsx, 1000000),
+RUNS = {"arrays": (array, 2000), "balance": (balance, 200), "blp": (blp, 500),
+        "churn": (churn, 10000), "fsx": (fsx, 1000000), "outcomes": (outcome, 1000),
         "names": (name, 30000), "rounds": (play, 1000), "kill": (kill, 200),
         "remote": (remote, 5000), "flips": (flip, 500),
         "damage": (damage, 650), "power": (cut, 1000),

@@ -2,8 +2,12 @@
 """remote_writers - writers that race for one frame behind a server that often fails
 
 race() lets writers of the library race, and race_programs() bloscctl append:
-what was acknowledged is there, once, and nothing else that was not tried.
+what was acknowledged is there, once, and nothing else that was not tried.  With
+balanced() behind a load balancer that asks one of two gateways for what the other one
+did not answer.
 """
+import contextlib
+import os
 import pathlib
 import random
 import struct
@@ -15,6 +19,7 @@ import numpy as np
 
 import proxy
 from mounting import BUILD
+from nginx import Balancer
 from remote import s3
 from s3_server import ACCESS, SECRET
 
@@ -45,15 +50,15 @@ def pick(rng, request):
 
 
 class Faults:
-    """pick() for requests of many threads."""
+    """@choose for requests of many threads."""
 
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
+    def __init__(self, seed, choose=pick):
+        self.rng, self.choose = random.Random(seed), choose
         self.lock = threading.Lock()
 
     def __call__(self, request):
         with self.lock:
-            return pick(self.rng, request)
+            return self.choose(self.rng, request)
 
 
 def cat():
@@ -163,20 +168,46 @@ class Appender(threading.Thread):
                     self.tried.append((self.number, nth, run.stderr))
 
 
-def race_programs(count, seed):
-    """@count appends."""
+@contextlib.contextmanager
+def one_way():
+    """([the way to a server], a client of it)"""
     with s3() as (way, client):
+        yield [way], client
+
+
+@contextlib.contextmanager
+def balanced():
+    """The same with two of them, behind nginx."""
+    with s3() as (way, client), proxy.Proxy(way.upstream) as other, \
+            Balancer(way.port, other.port) as balancer:
+        os.environ["AWS_ENDPOINT_URL"] = balancer.url
+        yield [way, other], client
+
+
+def pick_break(rng, request):
+    """One connection of so many ends, and one of two requests is done before."""
+    if rng.randrange(ONE_IN):
+        return None
+    return rng.choice([proxy.drop, proxy.lose])
+
+
+def race_programs(count, seed, ways=one_way, choose=pick):
+    """@count appends."""
+    with ways() as (ways, client):
         pathlib.Path("empty").touch()
         subprocess.run([BUILD / "bloscctl", "compress", "-q", "empty", "-o",
                         URL, f"--chunksize={CHUNK}"], check=True)
-        way.fault = Faults(seed)
+        for i, way in enumerate(ways):
+            way.fault = Faults(f"{seed} {i}", choose)
         done = []
         writers = [Appender(i, seed, done, count) for i in range(WRITERS)]
         for writer in writers:
             writer.start()
         for writer in writers:
             writer.join()
-        way.fault = None
+        nrequests = sum(len(way.take()) for way in ways)
+        for way in ways:
+            way.fault = None
         there = [*records(contents(client))]
         assert len(set(there)) == len(there), "an append was done twice"
         lost = set(done) - set(there)
@@ -186,6 +217,6 @@ def race_programs(count, seed):
         unsure = set(there) - set(done)
         lies = [tried[x] for x in unsure if "nothing was appended" in tried[x]]
         print(f"  {len(done)} appends, {len(tried)} refused, {len(unsure)} of "
-              f"these done, {len(way.take())} requests")
+              f"these done, {nrequests} requests")
         assert not lies, f"{len(lies)} said that nothing was: {lies[0]}"
 

@@ -8,6 +8,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import nginx
+import remote_writers
+import s3_server
 from mounting import data, main
 from nginx import Nginx
 from remote import RemoteMount, read, refused, save
@@ -79,6 +81,12 @@ def test_versions_are_not_mixed():
             save(data(SIZE), "files/y.b2f", contiguous=True)
             date("files/y.b2f", OLD)
             check_versions(f"{server.url}/{place}/y.b2f")
+
+
+def test_appends_by_a_load_balancer_are_there_once():
+    if s3_server.find():
+        remote_writers.race_programs(10, 1, remote_writers.balanced,
+                                     remote_writers.pick_break)
 
 
 def test_what_it_cannot_do_is_told():

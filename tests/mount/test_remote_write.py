@@ -18,6 +18,8 @@ import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import remote_churn
+import remote_outcomes
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
@@ -443,6 +445,14 @@ def test_a_load_balancer_that_asks_twice_loses_nothing():
             assert read("mnt/new") == data(SIZE // 2)
             assert read("mnt/y") == data(SIZE // 2)
             assert sorted(os.listdir("mnt")) == ["new", "x", "y"]
+
+
+def test_whatever_is_answered_the_word_is_true():
+    remote_outcomes.play(remote_outcomes.sample(1))
+
+
+def test_what_three_mounts_replace_is_not_mixed():
+    remote_churn.play(300, 1)
 
 
 def test_a_server_that_is_away_for_a_while_is_waited_for():

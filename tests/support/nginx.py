@@ -15,6 +15,11 @@ The same files are below several paths:
     /closing/     a connection ends after three requests
     /whole/       no ranges
     /moved/       a redirect to /plain/
+
+    with Balancer(port, port) as server: ...
+
+is a load balancer before two gateways: what one of them does not answer it asks the
+other, as nginx does unless it is told otherwise, also if the first one has done it.
 """
 import os
 import pathlib
@@ -67,6 +72,38 @@ http {{
 """
 
 
+BALANCER = """
+daemon off;
+worker_processes 1;
+pid {top}/pid;
+error_log {top}/error.log;
+{user}
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {top}/body;
+    proxy_temp_path {top}/proxy;
+    fastcgi_temp_path {top}/fastcgi;
+    uwsgi_temp_path {top}/uwsgi;
+    scgi_temp_path {top}/scgi;
+    client_max_body_size 0;
+    upstream gateways {{
+        server 127.0.0.1:{first} max_fails=0;
+        server 127.0.0.1:{second} max_fails=0;
+    }}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            proxy_pass http://gateways;
+            proxy_http_version 1.1;
+            proxy_set_header Host $http_host;
+            proxy_set_header Connection "";
+        }}
+    }}
+}}
+"""
+
+
 # Where scripts/setup unpacks it.
 UNPACKED = pathlib.Path(sys.executable).parents[1] / "nginx/usr/sbin"
 
@@ -84,8 +121,10 @@ def require():
 
 
 class Nginx:
+    config = CONFIG
+
     def __init__(self, root):
-        self.root = os.path.abspath(root)
+        self.words = {"root": os.path.abspath(root)}
 
     def __enter__(self):
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="bloscfs-nginx."))
@@ -104,8 +143,8 @@ class Nginx:
     def start(self):
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        (self.top / "conf").write_text(CONFIG.format(
-            top=self.top, root=self.root, port=port,
+        (self.top / "conf").write_text(self.config.format(
+            top=self.top, port=port, **self.words,
             user="user root;" if os.getuid() == 0 else ""))
         self.process = subprocess.Popen(
             [find(), "-p", self.top, "-c", self.top / "conf", "-e",
@@ -142,3 +181,10 @@ class Nginx:
         if getattr(self, "process", None):
             self.stop()
         shutil.rmtree(self.top, ignore_errors=True)
+
+
+class Balancer(Nginx):
+    config = BALANCER
+
+    def __init__(self, first, second):
+        self.words = {"first": first, "second": second}
