@@ -33,7 +33,7 @@
 #include "unused.h"
 #include "wakeup.h"
 
-struct fs_remote;
+struct fs_bucket;
 
 /* What links.c has seen of the directory that it has read last. */
 struct fs_named_homes {
@@ -66,8 +66,8 @@ struct fs {
 	struct fs_open_frames open_frames;
 	struct fs_deleted_dir deleted;
 	struct fs_packs packs;
-	/* Of a mount whose SOURCE is a URL, else NULL; see remote_source.h. */
-	struct fs_remote *remote;
+	/* Of a mount whose SOURCE is a URL, else NULL; see bucket_source.h. */
+	struct fs_bucket *bucket;
 	pthread_rwlock_t names_lock;
 	/* New files are directories from the start. */
 	_Atomic bool only_sparse;

@@ -32,8 +32,8 @@ struct fs_handle;
 struct fs_listing;
 struct fs_open_frame;
 struct fs_pack_node;
-struct fs_remote_names;
-struct fs_remote_node;
+struct fs_bucket_names;
+struct fs_bucket_node;
 
 /*
  * What a volume does with data that are open; NULL: nothing.  For
@@ -81,7 +81,7 @@ struct fs_handle {
 	/* What is open: a node of the tree, of a pack, or of a bucket. */
 	struct fs_pin pin;
 	struct fs_pack_node *packed;
-	struct fs_remote_node *remote;
+	struct fs_bucket_node *bucket;
 	/* The user who has opened it (share.h). */
 	uid_t opener;
 	/* NULL: it is no frame.  The volume closes it. */
@@ -101,7 +101,7 @@ struct fs_handle {
 	struct fs_anew *anew;
 	/* Of a directory: the names in it, in the tree or in a bucket. */
 	struct fs_listing *listing;
-	struct fs_remote_names *names;
+	struct fs_bucket_names *names;
 	/* Of a file of the tree that is no frame; otherwise -1. */
 	int fd;
 	/* How many bytes there are, of what has neither @file nor @fd. */

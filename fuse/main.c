@@ -25,7 +25,7 @@
 #include "notify.h"
 #include "packs.h"
 #include "powers.h"
-#include "remote_source.h"
+#include "bucket_source.h"
 #include "resources.h"
 #include "session.h"
 #include "signals.h"
@@ -160,7 +160,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
 	if (err)
 		return fail_errno(fs->source.path, err, FS_EXIT_SOURCE);
-	if (fs->source.is_url && fs_remote_source_open(fs, reason))
+	if (fs->source.is_url && fs_bucket_source_open(fs, reason))
 		return fail(reason, FS_EXIT_SOURCE);
 	fs_deleted_init(&fs->deleted, fs->tree->root->fd);
 	if (fs->read_write && !fs->source.is_frame && !fs->source.is_url)
@@ -176,8 +176,8 @@ static void on_exit_signal(void *arg, int signal)
 			fs->mountpoint.path, strsignal(signal));
 	if (fs->read_write)
 		fs_session_sync(fs);
-	if (fs->remote)
-		fs_remote_source_rest(fs);
+	if (fs->bucket)
+		fs_bucket_source_rest(fs);
 	fuse_session_exit(fs->session);
 }
 
@@ -235,7 +235,7 @@ static void on_next_signal(void *arg, int signal)
 	fs_logger_write(fs->logger, B2F_LOG_WARNING,
 			"%s: ending without waiting for the server: %s",
 			fs->source.path, strsignal(signal));
-	fs_remote_source_abandon(fs);
+	fs_bucket_source_abandon(fs);
 }
 
 /* Ends what was started, in reverse, as far as that came. */
@@ -245,23 +245,23 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 				     .on_stats = on_stats_signal,
 				     .arg = fs};
 	/* The server may be away; another signal ends that. */
-	bool listens = fs->remote && fs->session &&
+	bool listens = fs->bucket && fs->session &&
 		       fs_signals_start(&signals) == 0;
 	bool unmounted;
 
 	if (fs->session)
 		fs_notify_stopping();
-	if (fs->remote)
-		fs_remote_source_rest(fs);
+	if (fs->bucket)
+		fs_bucket_source_rest(fs);
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
-	if (fs->remote && fs_remote_source_commit(fs) && code == FS_EXIT_OK)
+	if (fs->bucket && fs_bucket_source_commit(fs) && code == FS_EXIT_OK)
 		code = FS_EXIT_LOST;
 	if (listens)
 		fs_signals_stop(&signals);
 	/* The server outlives what is open of it. */
-	if (fs->remote) {
-		fs_remote_source_close(fs);
+	if (fs->bucket) {
+		fs_bucket_source_close(fs);
 	} else {
 		fs_handle_fini(fs);
 		fs_packs_fini(fs);
@@ -281,8 +281,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	}
 	fs_stats_file_close(fs);
 	b2f_runtime_free(fs->runtime);
-	if (fs->remote)
-		fs_remote_source_free(fs);
+	if (fs->bucket)
+		fs_bucket_source_free(fs);
 	if (unmounted)
 		fs_logger_write(fs->logger, B2F_LOG_INFO, "%s is unmounted",
 				fs->options.mountpoint);

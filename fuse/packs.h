@@ -29,7 +29,7 @@
 
 /*
  * The bit in the number of a node; addresses of nodes are multiples of 8.  Nodes of a
- * bucket have another one (remote_node.h).
+ * bucket have another one (bucket_node.h).
  */
 #define FS_PACK_BIT 4
 

@@ -17,7 +17,7 @@
 #include "fuse_api.h"
 #include "notify.h"
 #include "ops.h"
-#include "remote_node.h"
+#include "bucket_node.h"
 #include "session.h"
 
 /* Threads that wait for requests; decoding has its own. */
@@ -90,15 +90,15 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	/*
 	 * AUTO: the kernel asks for attributes with the first names of a
 	 * directory, and with more only if a program looks at them.  Of a
-	 * remote frame they cost a request each.
+	 * frame in a bucket they cost a request each.
 	 */
-	if (fs->remote)
+	if (fs->bucket)
 		off |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 	else
 		on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
 	/* A kernel that collects writes goes by sizes of its own. */
-	if (fs->options.writeback_cache && fs->read_write && !fs->remote)
+	if (fs->options.writeback_cache && fs->read_write && !fs->bucket)
 		on |= FUSE_CAP_WRITEBACK_CACHE;
 	/* Splicing from our memory would take 4 times as long. */
 	conn->want &= ~off;
@@ -324,8 +324,8 @@ int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE])
 		fs->session = NULL;
 		return err;
 	}
-	if (fs->remote)
-		atomic_store(&fs->remote->session_fd,
+	if (fs->bucket)
+		atomic_store(&fs->bucket->session_fd,
 			     fuse_session_fd(fs->session));
 	fuse_logger = fs->logger;
 	fuse_set_log_func(log_fuse);

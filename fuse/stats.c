@@ -7,7 +7,7 @@
 
 #include "b2frame/names.h"
 #include "fs.h"
-#include "remote_node.h"
+#include "bucket_node.h"
 
 void fs_stats_log(struct fs *fs)
 {
@@ -99,9 +99,9 @@ static void put_runtime(FILE *f, const struct b2f_runtime_stats *rt)
 }
 
 /* What the server was asked. */
-static void put_requests(FILE *f, const struct fs_remote *remote)
+static void put_requests(FILE *f, const struct fs_bucket *bucket)
 {
-	struct b2f_remote_counts c = b2f_remote_counts_get(remote->place);
+	struct b2f_remote_counts c = b2f_remote_counts_get(bucket->place);
 
 	fprintf(f,
 		", \"requests\": %" PRIu64 ", \"requests_again\": %" PRIu64
@@ -123,8 +123,8 @@ int fs_stats_json(struct fs *fs, char **out)
 	fputc('{', f);
 	put_counters(f, &fs->stats);
 	put_runtime(f, &rt);
-	if (fs->remote && fs->remote->place)
-		put_requests(f, fs->remote);
+	if (fs->bucket && fs->bucket->place)
+		put_requests(f, fs->bucket);
 	fprintf(f, ", \"inodes\": %zu}", nnodes);
 	if (fclose(f)) {
 		free(text);

@@ -10,7 +10,7 @@
 #include "durable_sync.h"
 #include "fs.h"
 #include "packs.h"
-#include "remote_source.h"
+#include "bucket_source.h"
 #include "session.h"
 #include "view.h"
 
@@ -122,13 +122,13 @@ static bool tick(struct fs *fs, bool is_urgent)
 	if (!is_urgent) {
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
-		more |= fs_remote_source_tick(fs);
+		more |= fs_bucket_source_tick(fs);
 		if (fs->tree)
 			more |= fs_tree_tick(fs->tree, fs_clock_s(),
 					     fs->options.attr_timeout_s +
 						     NUMBER_S);
 	}
-	fs_remote_source_drop(fs);
+	fs_bucket_source_drop(fs);
 	/* Without memory, try a second later. */
 	if (fs_open_frame_all(fs, &files, &n))
 		return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unused.c - ends a mount that has not been used for some time (timeout=) */
 #include "fs.h"
-#include "remote_writer.h"
+#include "bucket_writer.h"
 #include "session.h"
 
 /* What is open is in use, and so is what could not be stored yet. */
@@ -11,7 +11,7 @@ static bool is_used(struct fs *fs)
 
 	fs->unused.nuses = nuses;
 	return nuses != before || fs_open_frame_any(fs) ||
-	       fs_remote_writer_any(fs);
+	       fs_bucket_writer_any(fs);
 }
 
 bool fs_unused_tick(struct fs *fs)

@@ -8,5 +8,5 @@ const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino)
 {
 	if (fs_packs_has(fs, ino))
 		return &fs_volume_pack;
-	return fs->remote ? &fs_volume_bucket : &fs_volume_tree;
+	return fs->bucket ? &fs_volume_bucket : &fs_volume_tree;
 }

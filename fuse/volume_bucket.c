@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * volume_bucket.c - what is in an object store, or on a web server (remote_node.h)
+ * volume_bucket.c - what is in an object store, or on a web server (bucket_node.h)
  *
  * A store has no links, no special files and no attributes of its own.
  */
@@ -14,44 +14,44 @@
 #include "anew.h"
 #include "answer.h"
 #include "packs.h"
-#include "remote_changes.h"
-#include "remote_find.h"
-#include "remote_listing.h"
-#include "remote_make.h"
-#include "remote_renaming.h"
-#include "remote_writer.h"
+#include "bucket_changes.h"
+#include "bucket_find.h"
+#include "bucket_listing.h"
+#include "bucket_make.h"
+#include "bucket_renaming.h"
+#include "bucket_writer.h"
 #include "view.h"
 #include "volume.h"
 
-static struct fs_remote_node *node_of(struct fs *fs, fuse_ino_t ino)
+static struct fs_bucket_node *node_of(struct fs *fs, fuse_ino_t ino)
 {
-	return fs_remote_entry_of(fs->remote, ino).node;
+	return fs_bucket_entry_of(fs->bucket, ino).node;
 }
 
 /* Can it be written to, as far as is known before the open? */
 static bool is_writable(const struct fs *fs,
-			const struct fs_remote_entry *entry)
+			const struct fs_bucket_entry *entry)
 {
-	const struct fs_remote_node *node = entry->node;
+	const struct fs_bucket_node *node = entry->node;
 
 	return fs->read_write && !entry->is_view && !node->broken &&
-	       node->kind != FS_REMOTE_FILE;
+	       node->kind != FS_BUCKET_FILE;
 }
 
-static mode_t mode_of(const struct fs *fs, const struct fs_remote_entry *entry)
+static mode_t mode_of(const struct fs *fs, const struct fs_bucket_entry *entry)
 {
 	mode_t write = is_writable(fs, entry) ? 0200 : 0;
 
-	if (entry->node->kind == FS_REMOTE_DIR)
+	if (entry->node->kind == FS_BUCKET_DIR)
 		return S_IFDIR | ((0555 | write) & ~fs->config.dir_mask);
 	return S_IFREG | ((0444 | write) & ~fs->config.file_mask);
 }
 
 /* What was written here and is not committed is shown, too. */
-static void add_unwritten(struct fs *fs, const struct fs_remote_entry *entry,
+static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 			  bool sets_mtime, struct stat *out)
 {
-	struct b2f_file *file = fs_remote_node_share(fs->remote, entry->node);
+	struct b2f_file *file = fs_bucket_node_share(fs->bucket, entry->node);
 	struct fs_frame_sizes sizes;
 	struct b2f_file_now now;
 
@@ -64,15 +64,15 @@ static void add_unwritten(struct fs *fs, const struct fs_remote_entry *entry,
 	fs_frame_sizes_show(&sizes, entry->is_view, out);
 	if (now.has_mtime && !sets_mtime)
 		out->st_mtim = now.mtime;
-	fs_remote_node_close(fs, entry->node);
+	fs_bucket_node_close(fs, entry->node);
 }
 
 /* Of a version. */
-static void add_version(struct fs *fs, const struct fs_remote_entry *entry,
+static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
 			struct stat *out)
 {
-	struct fs_remote_node *node = entry->node;
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket_node *node = entry->node;
+	struct fs_bucket *r = fs->bucket;
 	bool is_written, sets_mtime;
 
 	pthread_mutex_lock(&r->lock);
@@ -89,10 +89,10 @@ static void add_version(struct fs *fs, const struct fs_remote_entry *entry,
 }
 
 static void get_attributes(struct fs *fs,
-			   const struct fs_remote_entry *entry,
+			   const struct fs_bucket_entry *entry,
 			   struct stat *out)
 {
-	const struct fs_remote_node *node = entry->node;
+	const struct fs_bucket_node *node = entry->node;
 	const struct fs_options *o = &fs->options;
 
 	*out = (struct stat){
@@ -103,17 +103,17 @@ static void get_attributes(struct fs *fs,
 		.st_blksize = 4096,
 		.st_mode = mode_of(fs, entry),
 	};
-	out->st_mtim.tv_sec = fs->remote->start_s;
-	if (node->kind != FS_REMOTE_DIR)
+	out->st_mtim.tv_sec = fs->bucket->start_s;
+	if (node->kind != FS_BUCKET_DIR)
 		add_version(fs, entry, out);
 	out->st_ctim = out->st_atim = out->st_mtim;
 }
 
-static void answer_with(struct fs *fs, const struct fs_remote_entry *entry,
+static void answer_with(struct fs *fs, const struct fs_bucket_entry *entry,
 			struct fuse_entry_param *out)
 {
 	*out = (struct fuse_entry_param){
-		.ino = fs_remote_ino_of(fs->remote, entry),
+		.ino = fs_bucket_ino_of(fs->bucket, entry),
 		/* An address may come back for another version. */
 		.generation = entry->node->serial,
 		.attr_timeout = fs->options.attr_timeout_s,
@@ -125,14 +125,14 @@ static void answer_with(struct fs *fs, const struct fs_remote_entry *entry,
 static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_remote_entry entry;
-	int err = fs_remote_find(fs, node_of(fs, dir), name, &entry);
+	struct fs_bucket_entry entry;
+	int err = fs_bucket_find(fs, node_of(fs, dir), name, &entry);
 
 	if (err)
 		return err;
 	if (entry.node->pack) {
 		err = fs_packs_answer(fs, &entry.node->pack->nodes[0], out);
-		fs_remote_node_put(fs->remote, entry.node, 1);
+		fs_bucket_node_put(fs->bucket, entry.node, 1);
 	} else {
 		answer_with(fs, &entry, out);
 	}
@@ -141,12 +141,12 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 
 static void do_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
 {
-	fs_remote_node_put(fs->remote, node_of(fs, ino), n);
+	fs_bucket_node_put(fs->bucket, node_of(fs, ino), n);
 }
 
 static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
-	const struct fs_remote_entry entry = fs_remote_entry_of(fs->remote, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs->bucket, ino);
 
 	get_attributes(fs, &entry, out);
 	return 0;
@@ -164,23 +164,23 @@ static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 
 static void close_file(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_remote_node *node = handle->remote;
+	struct fs_bucket_node *node = handle->bucket;
 
 	if (handle->writes)
-		fs_remote_writer_end(fs, node, handle->file);
+		fs_bucket_writer_end(fs, node, handle->file);
 	if (handle->file)
-		fs_remote_node_close(fs, node);
-	fs_remote_node_put(fs->remote, node, 1);
+		fs_bucket_node_close(fs, node);
+	fs_bucket_node_put(fs->bucket, node, 1);
 }
 
 static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 			void *buf, size_t size, uint64_t off)
 {
-	const struct fs_remote_node *node = handle->remote;
+	const struct fs_bucket_node *node = handle->bucket;
 	ssize_t n = 0;
 
 	if (off < node->version.size)
-		n = b2f_remote_read(fs->remote->place, node->path,
+		n = b2f_remote_read(fs->bucket->place, node->path,
 				    &node->version, off, buf, size);
 	if (n > 0)
 		fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
@@ -190,10 +190,10 @@ static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	if (n == -ESTALE)
-		fs_remote_node_doubt(fs->remote, handle->remote);
+		fs_bucket_node_doubt(fs->bucket, handle->bucket);
 	if (n < 0 || !handle->file)
 		return 0;
-	return fs_remote_writer_wait_dropped(fs, handle->remote, handle->file)
+	return fs_bucket_writer_wait_dropped(fs, handle->bucket, handle->file)
 		       ? -EAGAIN
 		       : 0;
 }
@@ -202,25 +202,25 @@ static bool is_written(struct fs *fs, const struct fs_handle *handle)
 {
 	bool written;
 
-	pthread_mutex_lock(&fs->remote->lock);
-	written = handle->remote->writing.nwriters > 0;
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
+	written = handle->bucket->writing.nwriters > 0;
+	pthread_mutex_unlock(&fs->bucket->lock);
 	return written;
 }
 
 static void begin_change(struct fs *fs, struct fs_handle *handle)
 {
-	fs_remote_writer_catch_up(fs, handle->remote, handle->file);
+	fs_bucket_writer_catch_up(fs, handle->bucket, handle->file);
 }
 
 static void end_change(struct fs *fs, struct fs_handle *handle)
 {
-	fs_remote_writer_note_change(fs, handle->remote, handle->file);
+	fs_bucket_writer_note_change(fs, handle->bucket, handle->file);
 }
 
 static void drop_cached(struct fs *fs, struct fs_handle *handle)
 {
-	fs_remote_writer_drop_cached(fs, handle->remote);
+	fs_bucket_writer_drop_cached(fs, handle->bucket);
 }
 
 /* The server has acknowledged the index when this returns: durable. */
@@ -228,7 +228,7 @@ static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
 	(void)how;
-	return fs_remote_writer_commit(fs, handle->remote, handle->file);
+	return fs_bucket_writer_commit(fs, handle->bucket, handle->file);
 }
 
 static void revert(struct fs *fs, struct fs_handle *handle)
@@ -261,7 +261,7 @@ static bool asks_to_write(int flags)
 static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	struct b2f_file *file = handle->file;
-	int err = fs_remote_writer_begin(fs, handle->remote, file);
+	int err = fs_bucket_writer_begin(fs, handle->bucket, file);
 
 	handle->writes = !err;
 	if (err || !(flags & O_TRUNC) || b2f_file_size(file) == 0)
@@ -277,7 +277,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
 		      int flags)
 {
 	struct b2f_file *file = NULL;
-	int err = fs_remote_node_open(fs, handle->remote, &file);
+	int err = fs_bucket_node_open(fs, handle->bucket, &file);
 
 	if (err)
 		return err;
@@ -287,11 +287,11 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
 	return err;
 }
 
-static int open_entry(struct fs *fs, const struct fs_remote_entry *entry,
+static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 		      int flags, struct fs_handle **out)
 {
-	struct fs_remote_node *node = entry->node;
-	bool is_frame = node->kind == FS_REMOTE_FRAME;
+	struct fs_bucket_node *node = entry->node;
+	bool is_frame = node->kind == FS_BUCKET_FRAME;
 	struct fs_handle *handle;
 	int err = 0;
 
@@ -301,19 +301,19 @@ static int open_entry(struct fs *fs, const struct fs_remote_entry *entry,
 	handle = fs_handle_new(fs, &data_ops);
 	if (!handle)
 		return -ENOMEM;
-	fs_remote_node_ref(fs->remote, node);
-	handle->remote = node;
+	fs_bucket_node_ref(fs->bucket, node);
+	handle->bucket = node;
 	handle->nbytes = node->sizes.nbytes;
 	if (is_frame)
 		err = open_frame(fs, handle, entry->is_view, flags);
 	if (err == -ESTALE)
-		fs_remote_node_doubt(fs->remote, node);
+		fs_bucket_node_doubt(fs->bucket, node);
 	if (err) {
 		fs_handle_close(fs, handle);
 		return err;
 	}
 	/* What a node shows never changes, unless it is written to. */
-	handle->keep_cache = fs_remote_writer_may_keep(fs, node);
+	handle->keep_cache = fs_bucket_writer_may_keep(fs, node);
 	*out = handle;
 	return 0;
 }
@@ -335,31 +335,31 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
-	const struct fs_remote_entry entry = fs_remote_entry_of(fs->remote, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs->bucket, ino);
 
 	return open_entry(fs, &entry, how->flags, out);
 }
 
 /* The names in @dir, as this mount knows them. */
-static int list_names(struct fs *fs, struct fs_remote_node *dir,
-		      struct fs_remote_names **out)
+static int list_names(struct fs *fs, struct fs_bucket_node *dir,
+		      struct fs_bucket_names **out)
 {
-	struct fs_remote_names *listed = NULL;
-	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
+	struct fs_bucket_names *listed = NULL;
+	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
 
 	if (!err)
-		err = fs_remote_listing_get(fs->remote, dir, &listed);
+		err = fs_bucket_listing_get(fs->bucket, dir, &listed);
 	if (!err)
-		err = fs_remote_changes_apply(fs->remote, dir->path, listed,
+		err = fs_bucket_changes_apply(fs->bucket, dir->path, listed,
 					      out);
-	fs_remote_names_put(listed);
+	fs_bucket_names_put(listed);
 	return err;
 }
 
 static void close_dir(struct fs *fs, struct fs_handle *handle)
 {
 	(void)fs;
-	fs_remote_names_put(handle->names);
+	fs_bucket_names_put(handle->names);
 }
 
 static const struct fs_data_ops dir_ops = {.close = close_dir};
@@ -368,7 +368,7 @@ static const struct fs_data_ops dir_ops = {.close = close_dir};
 static int do_opendir(struct fs *fs, fuse_ino_t ino,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
-	struct fs_remote_names *names = NULL;
+	struct fs_bucket_names *names = NULL;
 	struct fs_handle *handle;
 	int err = list_names(fs, node_of(fs, ino), &names);
 
@@ -377,7 +377,7 @@ static int do_opendir(struct fs *fs, fuse_ino_t ino,
 		return err;
 	handle = fs_handle_new(fs, &dir_ops);
 	if (!handle) {
-		fs_remote_names_put(names);
+		fs_bucket_names_put(names);
 		return -ENOMEM;
 	}
 	handle->names = names;
@@ -389,14 +389,14 @@ static int do_opendir(struct fs *fs, fuse_ino_t ino,
  * What stat(2) will say, as far as the name tells: what is called like no frame
  * may be one, and what is called like a pack may be none.
  */
-static struct stat attributes_of(const struct fs_remote_node *dir,
-				 const struct fs_remote_name *name)
+static struct stat attributes_of(const struct fs_bucket_node *dir,
+				 const struct fs_bucket_name *name)
 {
 	struct stat st = {.st_ino = dir->ino};
-	char *path = fs_remote_node_join(dir->path, name->stored);
+	char *path = fs_bucket_node_join(dir->path, name->stored);
 
 	if (path)
-		st.st_ino = fs_remote_node_number(path);
+		st.st_ino = fs_bucket_node_number(path);
 	free(path);
 	if (!name->is_dir && !b2f_pack_is_name(name->stored))
 		st.st_mode = S_IFREG;
@@ -407,31 +407,31 @@ static struct stat attributes_of(const struct fs_remote_node *dir,
  * Adds the view of what is shown as @shown, if that is an array and views are to be
  * listed: each name is looked up for that.
  */
-static bool put_view(struct fs *fs, struct fs_remote_node *dir,
+static bool put_view(struct fs *fs, struct fs_bucket_node *dir,
 		     const char *shown, off_t next, struct fs_answer *answer)
 {
-	struct fs_remote_entry entry;
+	struct fs_bucket_entry entry;
 	char name[FS_NAME_SIZE];
 	bool fits = true;
 
 	if (fs->options.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
-	    fs_remote_find(fs, dir, name, &entry))
+	    fs_bucket_find(fs, dir, name, &entry))
 		return true;
 	/* Not if it is something else that is called so. */
 	if (entry.is_view)
 		fits = fs_answer_put_name(answer, name,
 					  fs_view_ino(entry.node->ino), S_IFREG,
 					  next);
-	fs_remote_node_put(fs->remote, entry.node, 1);
+	fs_bucket_node_put(fs->bucket, entry.node, 1);
 	return fits;
 }
 
 /* Positions: 0 and 1 are dots, then each name has two, the second its view's. */
-static bool put_at(struct fs *fs, struct fs_remote_node *dir,
-		   const struct fs_remote_names *names, size_t pos,
+static bool put_at(struct fs *fs, struct fs_bucket_node *dir,
+		   const struct fs_bucket_names *names, size_t pos,
 		   struct fs_answer *answer)
 {
-	const struct fs_remote_name *name;
+	const struct fs_bucket_name *name;
 	off_t next = (off_t)pos + 1;
 	struct stat st;
 
@@ -461,35 +461,35 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
  * Opens the frame @node for what it says of itself.  One that may be written to
  * meanwhile is opened anew, as the file replaces its frame then.
  */
-static int open_facts(struct fs *fs, struct fs_remote_node *node,
+static int open_facts(struct fs *fs, struct fs_bucket_node *node,
 		      struct b2f_file **out)
 {
 	int err;
 
 	if (!fs->read_write)
-		return fs_remote_node_open(fs, node, out);
+		return fs_bucket_node_open(fs, node, out);
 	err = node->broken;
 	if (!err)
-		err = fs_remote_node_open_now(fs, node->path, out);
+		err = fs_bucket_node_open_now(fs, node->path, out);
 	/* It is on its way there. */
 	return err == -ENOENT ? -ENODATA : err;
 }
 
-static void close_facts(struct fs *fs, struct fs_remote_node *node,
+static void close_facts(struct fs *fs, struct fs_bucket_node *node,
 			struct b2f_file *file)
 {
 	if (fs->read_write)
 		b2f_file_close(file);
 	else
-		fs_remote_node_close(fs, node);
+		fs_bucket_node_close(fs, node);
 }
 
 static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_remote_node *node = node_of(fs, ino);
+	struct fs_bucket_node *node = node_of(fs, ino);
 	struct b2f_file *file = NULL;
-	int err = node->kind == FS_REMOTE_FRAME ? open_facts(fs, node, &file)
+	int err = node->kind == FS_BUCKET_FRAME ? open_facts(fs, node, &file)
 						: -ENODATA;
 
 	if (err)
@@ -500,7 +500,7 @@ static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 }
 
 /* By its name: committed when this returns. */
-static int resize_entry(struct fs *fs, const struct fs_remote_entry *entry,
+static int resize_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 			uint64_t size)
 {
 	struct fs_handle *handle;
@@ -510,7 +510,7 @@ static int resize_entry(struct fs *fs, const struct fs_remote_entry *entry,
 		return err;
 	err = resize_handle(fs, handle, size);
 	if (!err)
-		err = fs_remote_writer_commit(fs, entry->node, handle->file);
+		err = fs_bucket_writer_commit(fs, entry->node, handle->file);
 	fs_handle_close(fs, handle);
 	return err;
 }
@@ -533,24 +533,24 @@ static int check_meta(const struct stat *now, const struct stat *wanted,
 }
 
 /* Nothing can be kept in the store, so it is shown until the node goes. */
-static void set_times(struct fs *fs, struct fs_remote_node *node,
+static void set_times(struct fs *fs, struct fs_bucket_node *node,
 		      const struct stat *wanted, int to_set)
 {
 	struct timespec mtime = wanted->st_mtim;
 
 	if (!(to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)) ||
-	    node->kind == FS_REMOTE_DIR)
+	    node->kind == FS_BUCKET_DIR)
 		return;
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &mtime);
-	fs_remote_writer_set_mtime(fs, node, &mtime);
+	fs_bucket_writer_set_mtime(fs, node, &mtime);
 }
 
 static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
 		      int to_set, struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
-	const struct fs_remote_entry entry = fs_remote_entry_of(fs->remote, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs->bucket, ino);
 	uint64_t size = (uint64_t)wanted->st_size;
 	struct stat st;
 	int err;
@@ -566,18 +566,18 @@ static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
 }
 
 /* Takes away what was made and could not be opened. */
-static void undo(struct fs *fs, struct fs_remote_node *dir, const char *name,
-		 const struct fs_remote_entry *made)
+static void undo(struct fs *fs, struct fs_bucket_node *dir, const char *name,
+		 const struct fs_bucket_entry *made)
 {
-	(void)!fs_remote_unlink(fs, dir, name);
-	fs_remote_node_put(fs->remote, made->node, 1);
+	(void)!fs_bucket_unlink(fs, dir, name);
+	fs_bucket_node_put(fs->bucket, made->node, 1);
 }
 
-static int make_and_open(struct fs *fs, struct fs_remote_node *dir,
-			 const char *name, struct fs_remote_entry *entry,
+static int make_and_open(struct fs *fs, struct fs_bucket_node *dir,
+			 const char *name, struct fs_bucket_entry *entry,
 			 struct fs_handle **handle)
 {
-	int err = fs_remote_make_file(fs, dir, name, entry);
+	int err = fs_bucket_make_file(fs, dir, name, entry);
 
 	if (err)
 		return err;
@@ -593,7 +593,7 @@ static int do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_remote_entry entry;
+	struct fs_bucket_entry entry;
 	int err = make_and_open(fs, node_of(fs, dir), name, &entry, handle);
 
 	(void)mode;
@@ -606,15 +606,15 @@ static int do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 }
 
 /* A file that is made without being opened is committed at once. */
-static int make_file(struct fs *fs, struct fs_remote_node *dir,
-		     const char *name, struct fs_remote_entry *entry)
+static int make_file(struct fs *fs, struct fs_bucket_node *dir,
+		     const char *name, struct fs_bucket_entry *entry)
 {
 	struct fs_handle *handle = NULL;
 	int err = make_and_open(fs, dir, name, entry, &handle);
 
 	if (err)
 		return err;
-	err = fs_remote_writer_commit(fs, entry->node, handle->file);
+	err = fs_bucket_writer_commit(fs, entry->node, handle->file);
 	fs_handle_close(fs, handle);
 	if (err)
 		undo(fs, dir, name, entry);
@@ -625,7 +625,7 @@ static int do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
 		    mode_t mode, dev_t rdev, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_remote_entry entry;
+	struct fs_bucket_entry entry;
 	int err = S_ISREG(mode) ? make_file(fs, node_of(fs, dir), name, &entry)
 				: -EPERM;
 
@@ -639,8 +639,8 @@ static int do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
 		    mode_t mode, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_remote_entry entry;
-	int err = fs_remote_make_dir(fs, node_of(fs, dir), name, &entry);
+	struct fs_bucket_entry entry;
+	int err = fs_bucket_make_dir(fs, node_of(fs, dir), name, &entry);
 
 	(void)mode;
 	if (!err)
@@ -650,12 +650,12 @@ static int do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
 
 static int do_unlink(fuse_req_t req, fuse_ino_t dir, const char *name)
 {
-	return fs_remote_unlink(fs_of(req), node_of(fs_of(req), dir), name);
+	return fs_bucket_unlink(fs_of(req), node_of(fs_of(req), dir), name);
 }
 
 static int do_rmdir(fuse_req_t req, fuse_ino_t dir, const char *name)
 {
-	return fs_remote_rmdir(fs_of(req), node_of(fs_of(req), dir), name);
+	return fs_bucket_rmdir(fs_of(req), node_of(fs_of(req), dir), name);
 }
 
 static int do_rename(fuse_req_t req, fuse_ino_t dir, const char *name,
@@ -663,10 +663,10 @@ static int do_rename(fuse_req_t req, fuse_ino_t dir, const char *name,
 		     unsigned int flags)
 {
 	struct fs *fs = fs_of(req);
-	const struct fs_remote_where from = {node_of(fs, dir), name};
-	const struct fs_remote_where to = {node_of(fs, new_dir), new_name};
+	const struct fs_bucket_where from = {node_of(fs, dir), name};
+	const struct fs_bucket_where to = {node_of(fs, new_dir), new_name};
 
-	return fs_remote_rename(fs, &from, &to, flags);
+	return fs_bucket_rename(fs, &from, &to, flags);
 }
 
 const struct fs_volume_ops fs_volume_bucket = {

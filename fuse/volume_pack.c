@@ -49,7 +49,7 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 {
 	(void)ino;
-	return (fs->remote ? &fs_volume_bucket : &fs_volume_tree)
+	return (fs->bucket ? &fs_volume_bucket : &fs_volume_tree)
 		->statfs(fs, FUSE_ROOT_ID, out);
 }
 

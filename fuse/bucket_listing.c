@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_listing.c - the names in a directory, as the store has listed them */
-#include "remote_listing.h"
-#include "remote_changes.h"
+/* bucket_listing.c - the names in a directory, as the store has listed them */
+#include "bucket_listing.h"
+#include "bucket_changes.h"
 
-bool fs_remote_listing_is_fixed(const struct fs_remote_node *dir)
+bool fs_bucket_listing_is_fixed(const struct fs_bucket_node *dir)
 {
 	return dir->listed_ms == UINT64_MAX;
 }
 
 /* The listing of @dir, if it is not too old.  Locked. */
-static struct fs_remote_names *share_names(const struct fs_remote *r,
-					   struct fs_remote_node *dir)
+static struct fs_bucket_names *share_names(const struct fs_bucket *r,
+					   struct fs_bucket_node *dir)
 {
-	uint64_t now = fs_remote_node_ms();
+	uint64_t now = fs_bucket_node_ms();
 
 	if (!dir->names ||
 	    (now > dir->listed_ms && now - dir->listed_ms > r->attr_ms))
 		return NULL;
-	fs_remote_names_ref(dir->names);
+	fs_bucket_names_ref(dir->names);
 	return dir->names;
 }
 
 /* Once for each change of it. */
-static void tell_hidden(struct fs_remote *r, const struct fs_remote_node *dir,
+static void tell_hidden(struct fs_bucket *r, const struct fs_bucket_node *dir,
 			size_t n)
 {
 	if (n)
@@ -35,11 +35,11 @@ static void tell_hidden(struct fs_remote *r, const struct fs_remote_node *dir,
 				n == 1 ? "" : "s", NAME_MAX);
 }
 
-int fs_remote_listing_get(struct fs_remote *r, struct fs_remote_node *dir,
-			  struct fs_remote_names **out)
+int fs_bucket_listing_get(struct fs_bucket *r, struct fs_bucket_node *dir,
+			  struct fs_bucket_names **out)
 {
-	uint64_t begin = fs_remote_node_ms();
-	struct fs_remote_names *names, *old;
+	uint64_t begin = fs_bucket_node_ms();
+	struct fs_bucket_names *names, *old;
 	bool is_told;
 	int err;
 
@@ -49,34 +49,34 @@ int fs_remote_listing_get(struct fs_remote *r, struct fs_remote_node *dir,
 	*out = names;
 	if (names)
 		return 0;
-	err = fs_remote_names_read(r->place, dir->path, &names);
+	err = fs_bucket_names_read(r->place, dir->path, &names);
 	if (err)
 		return err;
-	fs_remote_names_ref(names);
+	fs_bucket_names_ref(names);
 	pthread_mutex_lock(&r->lock);
 	old = dir->names;
 	dir->names = names;
-	dir->listed_ms = fs_remote_node_ms();
+	dir->listed_ms = fs_bucket_node_ms();
 	is_told = dir->nhidden == names->nhidden;
 	dir->nhidden = names->nhidden;
 	pthread_mutex_unlock(&r->lock);
-	fs_remote_names_put(old);
+	fs_bucket_names_put(old);
 	if (!is_told)
 		tell_hidden(r, dir, names->nhidden);
-	fs_remote_changes_listed(r, dir->path, begin);
+	fs_bucket_changes_listed(r, dir->path, begin);
 	*out = names;
 	return 0;
 }
 
-void fs_remote_listing_forget(struct fs_remote *r, struct fs_remote_node *dir)
+void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_bucket_node *dir)
 {
-	struct fs_remote_names *old = NULL;
+	struct fs_bucket_names *old = NULL;
 
 	pthread_mutex_lock(&r->lock);
-	if (!fs_remote_listing_is_fixed(dir)) {
+	if (!fs_bucket_listing_is_fixed(dir)) {
 		old = dir->names;
 		dir->names = NULL;
 	}
 	pthread_mutex_unlock(&r->lock);
-	fs_remote_names_put(old);
+	fs_bucket_names_put(old);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_writer.c - frames in an object store that are written to */
+/* bucket_writer.c - frames in an object store that are written to */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "b2frame/patience.h"
 #include "clock.h"
-#include "remote_changes.h"
-#include "remote_doomed.h"
-#include "remote_writer.h"
+#include "bucket_changes.h"
+#include "bucket_doomed.h"
+#include "bucket_writer.h"
 
 /* How long to wait after a commit that failed, seconds. */
 #define RETRY_S 5
@@ -16,7 +16,7 @@
 /* How long a read waits for the kernel to drop what it has cached, ms. */
 #define DROP_MS 200
 
-static void log_failure(struct fs *fs, const struct fs_remote_node *node,
+static void log_failure(struct fs *fs, const struct fs_bucket_node *node,
 			const char *what, int err)
 {
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s%s%s: changes are %s: %s",
@@ -25,7 +25,7 @@ static void log_failure(struct fs *fs, const struct fs_remote_node *node,
 }
 
 /* Puts @node, whose data the caller has open, into the list.  Locked. */
-static void enter_list(struct fs_remote *r, struct fs_remote_node *node)
+static void enter_list(struct fs_bucket *r, struct fs_bucket_node *node)
 {
 	if (node->writing.is_listed)
 		return;
@@ -39,11 +39,11 @@ static void enter_list(struct fs_remote *r, struct fs_remote_node *node)
  * Takes @node off the list if it is one version again.  The caller has its data
  * open.
  */
-static void leave_list(struct fs *fs, struct fs_remote_node *node,
+static void leave_list(struct fs *fs, struct fs_bucket_node *node,
 		       struct b2f_file *file)
 {
-	struct fs_remote_writing *w = &node->writing;
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket_writing *w = &node->writing;
+	struct fs_bucket *r = fs->bucket;
 	bool leaves, mixed, clean;
 	uint64_t nbegun;
 
@@ -67,26 +67,26 @@ static void leave_list(struct fs *fs, struct fs_remote_node *node,
 	if (!leaves)
 		return;
 	if (mixed)
-		fs_remote_node_retire(r, node);
-	fs_remote_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(file)),
+		fs_bucket_node_retire(r, node);
+	fs_bucket_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(file)),
 			     NULL);
-	fs_remote_node_close(fs, node);
-	fs_remote_node_put(r, node, 1);
+	fs_bucket_node_close(fs, node);
+	fs_bucket_node_put(r, node, 1);
 }
 
 /* Has the kernel drop what it has of a version before; locked. */
-static void mark_drop(struct fs *fs, struct fs_remote_node *node)
+static void mark_drop(struct fs *fs, struct fs_bucket_node *node)
 {
 	if (node->writing.is_listed)
 		node->writing.drop = true;
 	fs_wakeup_call(&fs->wakeup, true);
 }
 
-void fs_remote_writer_drop_cached(struct fs *fs, struct fs_remote_node *node)
+void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_bucket_node *node)
 {
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
 static struct timespec ms_from_now(long ms)
@@ -104,10 +104,10 @@ static struct timespec ms_from_now(long ms)
  * Waits, until @until at most, as long as what is shown is that of others, as @foreign
  * says, and the kernel has not dropped what it has; returns whether it is.
  */
-static bool wait_dropped(struct fs_remote *r, const struct fs_remote_node *node,
+static bool wait_dropped(struct fs_bucket *r, const struct fs_bucket_node *node,
 			 bool foreign, const struct timespec *until, bool *late)
 {
-	const struct fs_remote_writing *w = &node->writing;
+	const struct fs_bucket_writing *w = &node->writing;
 	bool waits;
 
 	pthread_mutex_lock(&r->lock);
@@ -117,51 +117,51 @@ static bool wait_dropped(struct fs_remote *r, const struct fs_remote_node *node,
 	return waits;
 }
 
-bool fs_remote_writer_wait_dropped(struct fs *fs, struct fs_remote_node *node,
+bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_bucket_node *node,
 				   struct b2f_file *file)
 {
 	struct timespec until = ms_from_now(DROP_MS);
 	bool waited = false, late = false;
 
 	while (fs->read_write && !late &&
-	       wait_dropped(fs->remote, node, b2f_file_has_foreign(file),
+	       wait_dropped(fs->bucket, node, b2f_file_has_foreign(file),
 			    &until, &late))
 		waited = true;
 	return waited;
 }
 
-bool fs_remote_writer_may_keep(struct fs *fs, struct fs_remote_node *node)
+bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_bucket_node *node)
 {
 	bool may;
 
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	may = !node->writing.drop;
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 	return may;
 }
 
-void fs_remote_writer_set_mtime(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_bucket_node *node,
 				const struct timespec *mtime)
 {
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	node->has_mtime = true;
 	node->mtime = *mtime;
 	node->writing.sets_mtime = true;
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
 /* What other clients wrote is shown now. */
-static void note_foreign(struct fs *fs, struct fs_remote_node *node)
+static void note_foreign(struct fs *fs, struct fs_bucket_node *node)
 {
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	node->writing.mixed = true;
 	node->has_mtime = false;
 	mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
 /* In this order: a read looks at both, and waits for what either tells. */
-static void take_foreign(struct fs *fs, struct fs_remote_node *node,
+static void take_foreign(struct fs *fs, struct fs_bucket_node *node,
 			 struct b2f_file *file)
 {
 	if (!b2f_file_has_foreign(file))
@@ -174,18 +174,18 @@ static void take_foreign(struct fs *fs, struct fs_remote_node *node,
  * Makes @node the version that @file, its data, has now; @before tells when it was
  * changed last.  Returns whether it was another one.
  */
-static bool move_on(struct fs *fs, struct fs_remote_node *node,
+static bool move_on(struct fs *fs, struct fs_bucket_node *node,
 		    struct b2f_file *file, const struct b2f_file_now *before)
 {
 	struct b2f_file_now now;
 	bool moved;
 
 	b2f_file_now_get(file, &now);
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	moved = !b2f_frame_stamp_equal(&node->stamp, &now.stamp);
 	if (moved) {
 		node->stamp = now.stamp;
-		node->checked_ms = fs_remote_node_ms();
+		node->checked_ms = fs_bucket_node_ms();
 	}
 	node->sizes.nbytes = now.nbytes;
 	node->sizes.cbytes = now.cbytes;
@@ -196,22 +196,22 @@ static bool move_on(struct fs *fs, struct fs_remote_node *node,
 	/* The kernel knows nothing of the view's bytes. */
 	if (moved && node->has_view)
 		mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 	return moved;
 }
 
-void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_bucket_node *node,
 				  struct b2f_file *file)
 {
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	node->writing.sets_mtime = false;
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 	/* A write may have begun with what others have committed. */
 	take_foreign(fs, node, file);
 }
 
 /* There is a frame on the server, if there was none before. */
-static void note_made(struct fs_remote *r, struct fs_remote_node *node)
+static void note_made(struct fs_bucket *r, struct fs_bucket_node *node)
 {
 	bool was_new;
 
@@ -220,10 +220,10 @@ static void note_made(struct fs_remote *r, struct fs_remote_node *node)
 	node->writing.is_new = false;
 	pthread_mutex_unlock(&r->lock);
 	if (was_new)
-		fs_remote_changes_settle(r, node->path);
+		fs_bucket_changes_settle(r, node->path);
 }
 
-static void end_revert(struct fs_remote *r, struct fs_remote_node *node)
+static void end_revert(struct fs_bucket *r, struct fs_bucket_node *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->writing.reverting = false;
@@ -235,11 +235,11 @@ static void end_revert(struct fs_remote *r, struct fs_remote_node *node)
  * Goes on with what is on the server, once each writer was told that its changes
  * contradict it.  A writer that began before would not be told.
  */
-static void forget_refused(struct fs *fs, struct fs_remote_node *node,
+static void forget_refused(struct fs *fs, struct fs_bucket_node *node,
 			   struct b2f_file *file)
 {
-	struct fs_remote_writing *w = &node->writing;
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket_writing *w = &node->writing;
+	struct fs_bucket *r = fs->bucket;
 	bool may;
 	int err;
 
@@ -259,7 +259,7 @@ static void forget_refused(struct fs *fs, struct fs_remote_node *node,
 		note_foreign(fs, node);
 		(void)b2f_file_take_foreign(file);
 		(void)move_on(fs, node, file, NULL);
-		note_made(fs->remote, node);
+		note_made(fs->bucket, node);
 		log_failure(fs, node, "lost", -ESTALE);
 	}
 	end_revert(r, node);
@@ -268,7 +268,7 @@ static void forget_refused(struct fs *fs, struct fs_remote_node *node,
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
 /* Returns false if @node is gone; or, unless it @waits, may be soon. */
-static bool begin_commit(struct fs_remote *r, struct fs_remote_node *node,
+static bool begin_commit(struct fs_bucket *r, struct fs_bucket_node *node,
 			 bool waits)
 {
 	bool may;
@@ -282,7 +282,7 @@ static bool begin_commit(struct fs_remote *r, struct fs_remote_node *node,
 	return may;
 }
 
-static void end_commit(struct fs_remote *r, struct fs_remote_node *node)
+static void end_commit(struct fs_bucket *r, struct fs_bucket_node *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->writing.ncommits--;
@@ -290,9 +290,9 @@ static void end_commit(struct fs_remote *r, struct fs_remote_node *node)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_remote_writer_hold(struct fs *fs, struct fs_remote_node *node)
+void fs_bucket_writer_hold(struct fs *fs, struct fs_bucket_node *node)
 {
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 
 	pthread_mutex_lock(&r->lock);
 	node->writing.held = true;
@@ -301,37 +301,37 @@ void fs_remote_writer_hold(struct fs *fs, struct fs_remote_node *node)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_remote_writer_release(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_release(struct fs *fs, struct fs_bucket_node *node,
 			      bool gone)
 {
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	node->writing.held = false;
 	node->writing.gone = gone;
-	pthread_cond_broadcast(&fs->remote->settled);
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_cond_broadcast(&fs->bucket->settled);
+	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
-static int commit(struct fs *fs, struct fs_remote_node *node,
+static int commit(struct fs *fs, struct fs_bucket_node *node,
 		  struct b2f_file *file, commit_fn *fn)
 {
 	struct b2f_file_now before;
 	int err;
 
-	if (!begin_commit(fs->remote, node, fn == b2f_file_commit))
+	if (!begin_commit(fs->bucket, node, fn == b2f_file_commit))
 		return 0;
 	b2f_file_now_get(file, &before);
 	err = fn(file, B2F_COMMIT_DURABLE);
 	take_foreign(fs, node, file);
 	(void)move_on(fs, node, file, err ? NULL : &before);
 	if (!err)
-		note_made(fs->remote, node);
+		note_made(fs->bucket, node);
 	if (err == -ESTALE)
 		forget_refused(fs, node, file);
-	end_commit(fs->remote, node);
+	end_commit(fs->bucket, node);
 	return err;
 }
 
-int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
+int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
 			    struct b2f_file *file)
 {
 	int err;
@@ -344,7 +344,7 @@ int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
 }
 
 /* Tries again in a while what has failed. */
-static void put_off(struct fs *fs, struct fs_remote_node *node,
+static void put_off(struct fs *fs, struct fs_bucket_node *node,
 		    struct b2f_file *file, int err)
 {
 	/* A refused one is logged when its changes are dropped. */
@@ -352,15 +352,15 @@ static void put_off(struct fs *fs, struct fs_remote_node *node,
 		return;
 	if (b2f_file_is_dirty(file))
 		log_failure(fs, node, "kept in memory", err);
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	node->writing.retry_s = fs_clock_s() + RETRY_S;
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
 /* One more writer, unless the name leads to another node. */
-static int add_writer(struct fs_remote *r, struct fs_remote_node *node)
+static int add_writer(struct fs_bucket *r, struct fs_bucket_node *node)
 {
-	struct fs_remote_writing *w = &node->writing;
+	struct fs_bucket_writing *w = &node->writing;
 	int err = 0;
 
 	pthread_mutex_lock(&r->lock);
@@ -378,16 +378,16 @@ static int add_writer(struct fs_remote *r, struct fs_remote_node *node)
 	return err;
 }
 
-int fs_remote_writer_begin(struct fs *fs, struct fs_remote_node *node,
+int fs_bucket_writer_begin(struct fs *fs, struct fs_bucket_node *node,
 			   struct b2f_file *file)
 {
-	int err = add_writer(fs->remote, node);
+	int err = add_writer(fs->bucket, node);
 
 	if (err)
 		return err;
 	err = b2f_file_allow_write(file, &fs->config.write);
 	if (err)
-		fs_remote_writer_end(fs, node, file);
+		fs_bucket_writer_end(fs, node, file);
 	/* It may begin with what others have committed. */
 	else if (move_on(fs, node, file, NULL))
 		note_foreign(fs, node);
@@ -395,31 +395,31 @@ int fs_remote_writer_begin(struct fs *fs, struct fs_remote_node *node,
 	return err;
 }
 
-void fs_remote_writer_end(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_end(struct fs *fs, struct fs_bucket_node *node,
 			  struct b2f_file *file)
 {
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 	bool last;
 
 	pthread_mutex_lock(&r->lock);
 	last = --node->writing.nwriters == 0;
 	pthread_mutex_unlock(&r->lock);
 	if (last && b2f_file_is_dirty(file))
-		put_off(fs, node, file, fs_remote_writer_commit(fs, node, file));
+		put_off(fs, node, file, fs_bucket_writer_commit(fs, node, file));
 	leave_list(fs, node, file);
 }
 
 /* A node of the list, whose data the ticker has open meanwhile. */
 struct taken {
-	struct fs_remote_node *node;
+	struct fs_bucket_node *node;
 	struct b2f_file *file;
 	bool gone;
 };
 
 /* Takes those of the list, or with @drop those that have to drop something. */
-static size_t take(struct fs_remote *r, bool drop, struct taken **out)
+static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
 {
-	struct fs_remote_node *node;
+	struct fs_bucket_node *node;
 	struct taken *list = NULL;
 	size_t n = 0, room = 0;
 
@@ -445,8 +445,8 @@ static size_t take(struct fs_remote *r, bool drop, struct taken **out)
 static void give_back(struct fs *fs, const struct taken *t)
 {
 	leave_list(fs, t->node, t->file);
-	fs_remote_node_close(fs, t->node);
-	fs_remote_node_put(fs->remote, t->node, 1);
+	fs_bucket_node_close(fs, t->node);
+	fs_bucket_node_put(fs->bucket, t->node, 1);
 }
 
 /* Is it time to commit @t? */
@@ -455,20 +455,20 @@ static bool is_due(struct fs *fs, const struct taken *t)
 	uint64_t age_ns = fs->config.commit_ns;
 	bool due, kept;
 
-	pthread_mutex_lock(&fs->remote->lock);
+	pthread_mutex_lock(&fs->bucket->lock);
 	due = t->node->writing.retry_s <= fs_clock_s();
 	kept = t->node->writing.nwriters == 0;
-	pthread_mutex_unlock(&fs->remote->lock);
+	pthread_mutex_unlock(&fs->bucket->lock);
 	return due && (kept || (age_ns && b2f_file_dirty_ns(t->file) >= age_ns));
 }
 
-bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
+bool fs_bucket_writer_refresh(struct fs *fs, struct fs_bucket_node *node,
 			      struct b2f_file *file)
 {
 	bool foreign = false;
 
 	/* What takes the place of @node is another file. */
-	if (!begin_commit(fs->remote, node, false))
+	if (!begin_commit(fs->bucket, node, false))
 		return false;
 	/* One that cannot be read stays as it is. */
 	foreign = !b2f_file_refresh(file, 0, &foreign) && foreign;
@@ -476,14 +476,14 @@ bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
 		(void)move_on(fs, node, file, NULL);
 		note_foreign(fs, node);
 	}
-	end_commit(fs->remote, node);
+	end_commit(fs->bucket, node);
 	return foreign;
 }
 
-void fs_remote_writer_catch_up(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_bucket_node *node,
 			       struct b2f_file *file)
 {
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 	bool outdated;
 
 	pthread_mutex_lock(&r->lock);
@@ -492,8 +492,8 @@ void fs_remote_writer_catch_up(struct fs *fs, struct fs_remote_node *node,
 	pthread_mutex_unlock(&r->lock);
 	if (!outdated)
 		return;
-	(void)fs_remote_writer_refresh(fs, node, file);
-	fs_remote_node_restore(r, node);
+	(void)fs_bucket_writer_refresh(fs, node, file);
+	fs_bucket_node_restore(r, node);
 }
 
 /*
@@ -502,8 +502,8 @@ void fs_remote_writer_catch_up(struct fs *fs, struct fs_remote_node *node,
  */
 static void look_for_others(struct fs *fs, const struct taken *t)
 {
-	struct fs_remote_node *node = t->node;
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket_node *node = t->node;
+	struct fs_bucket *r = fs->bucket;
 	bool waits;
 
 	pthread_mutex_lock(&r->lock);
@@ -515,7 +515,7 @@ static void look_for_others(struct fs *fs, const struct taken *t)
 		pthread_mutex_lock(&r->lock);
 		node->writing.outdated = true;
 		pthread_mutex_unlock(&r->lock);
-		fs_remote_node_retire(r, node);
+		fs_bucket_node_retire(r, node);
 	}
 	end_commit(r, node);
 }
@@ -532,10 +532,10 @@ static void tick_one(struct fs *fs, const struct taken *t)
 	}
 }
 
-bool fs_remote_writer_tick(struct fs *fs)
+bool fs_bucket_writer_tick(struct fs *fs)
 {
 	struct taken *list;
-	size_t n = take(fs->remote, false, &list);
+	size_t n = take(fs->bucket, false, &list);
 
 	for (size_t i = 0; i < n; i++) {
 		tick_one(fs, &list[i]);
@@ -545,9 +545,9 @@ bool fs_remote_writer_tick(struct fs *fs)
 	return n > 0;
 }
 
-bool fs_remote_writer_any(struct fs *fs)
+bool fs_bucket_writer_any(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 	bool any;
 
 	if (!r)
@@ -558,11 +558,11 @@ bool fs_remote_writer_any(struct fs *fs)
 	return any;
 }
 
-static void tell_kernel(struct fs *fs, struct fs_remote_node *node,
+static void tell_kernel(struct fs *fs, struct fs_bucket_node *node,
 			bool is_view)
 {
-	const struct fs_remote_entry entry = {.node = node, .is_view = is_view};
-	fuse_ino_t ino = fs_remote_ino_of(fs->remote, &entry);
+	const struct fs_bucket_entry entry = {.node = node, .is_view = is_view};
+	fuse_ino_t ino = fs_bucket_ino_of(fs->bucket, &entry);
 	int err = fuse_lowlevel_notify_inval_inode(fs->session, ino, 0, 0);
 
 	/* The kernel may have forgotten it already. */
@@ -571,36 +571,36 @@ static void tell_kernel(struct fs *fs, struct fs_remote_node *node,
 				strerror(-err));
 }
 
-void fs_remote_writer_drop(struct fs *fs)
+void fs_bucket_writer_drop(struct fs *fs)
 {
 	struct taken *list;
-	size_t n = take(fs->remote, true, &list);
+	size_t n = take(fs->bucket, true, &list);
 	bool has_view;
 
 	for (size_t i = 0; i < n; i++) {
-		struct fs_remote_node *node = list[i].node;
+		struct fs_bucket_node *node = list[i].node;
 
-		pthread_mutex_lock(&fs->remote->lock);
+		pthread_mutex_lock(&fs->bucket->lock);
 		node->writing.drop = false;
 		node->writing.dropping = true;
 		has_view = node->has_view;
-		pthread_mutex_unlock(&fs->remote->lock);
+		pthread_mutex_unlock(&fs->bucket->lock);
 		tell_kernel(fs, node, false);
 		if (has_view)
 			tell_kernel(fs, node, true);
-		pthread_mutex_lock(&fs->remote->lock);
+		pthread_mutex_lock(&fs->bucket->lock);
 		node->writing.dropping = false;
-		pthread_cond_broadcast(&fs->remote->settled);
-		pthread_mutex_unlock(&fs->remote->lock);
+		pthread_cond_broadcast(&fs->bucket->settled);
+		pthread_mutex_unlock(&fs->bucket->lock);
 		give_back(fs, &list[i]);
 	}
 	free(list);
 }
 
-int fs_remote_writer_fini(struct fs *fs)
+int fs_bucket_writer_fini(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
-	struct fs_remote_node *node;
+	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket_node *node;
 	size_t n = 0;
 	int first = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_find.c - what a name in a directory of an object store is now */
+/* bucket_find.c - what a name in a directory of an object store is now */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "remote_changes.h"
-#include "remote_find.h"
-#include "remote_listing.h"
+#include "bucket_changes.h"
+#include "bucket_find.h"
+#include "bucket_listing.h"
 #include "packs.h"
 #include "view.h"
 
@@ -28,7 +28,7 @@ static bool is_final(int err, bool has_index)
 /* A name that is being looked up. */
 struct look {
 	struct fs *fs;
-	const struct fs_remote_name *name;
+	const struct fs_bucket_name *name;
 	char *path;
 	/* The object that tells the version: the index, or @path. */
 	char *key;
@@ -45,17 +45,17 @@ static int look_at_version(struct look *l)
 	int err = 0;
 
 	if (!l->has_version)
-		err = b2f_remote_look(l->fs->remote->place, l->key,
+		err = b2f_remote_look(l->fs->bucket->place, l->key,
 				      &l->version);
 	l->has_version = !err;
 	return err;
 }
 
-static int make_frame(struct look *l, struct fs_remote_node **out)
+static int make_frame(struct look *l, struct fs_bucket_node **out)
 {
-	struct fs_remote_node *node = fs_remote_node_new(FS_REMOTE_FRAME, l->path);
+	struct fs_bucket_node *node = fs_bucket_node_new(FS_BUCKET_FRAME, l->path);
 	struct b2f_frame *frame;
-	int err = node ? fs_remote_node_open_now(l->fs, l->path, &node->file) : -ENOMEM;
+	int err = node ? fs_bucket_node_open_now(l->fs, l->path, &node->file) : -ENOMEM;
 
 	if (!err) {
 		frame = b2f_file_frame(node->file);
@@ -68,7 +68,7 @@ static int make_frame(struct look *l, struct fs_remote_node **out)
 		err = 0;
 	}
 	if (err) {
-		fs_remote_node_free(node);
+		fs_bucket_node_free(node);
 		return err;
 	}
 	node->sparse = l->name->is_dir;
@@ -76,14 +76,14 @@ static int make_frame(struct look *l, struct fs_remote_node **out)
 	return 0;
 }
 
-static int make_plain(const struct look *l, enum fs_remote_kind kind,
-		      struct fs_remote_node **out)
+static int make_plain(const struct look *l, enum fs_bucket_kind kind,
+		      struct fs_bucket_node **out)
 {
-	struct fs_remote_node *node = fs_remote_node_new(kind, l->path);
+	struct fs_bucket_node *node = fs_bucket_node_new(kind, l->path);
 
 	if (!node)
 		return -ENOMEM;
-	if (kind == FS_REMOTE_FILE) {
+	if (kind == FS_BUCKET_FILE) {
 		node->version = l->version;
 		node->stamp = b2f_remote_stamp(&l->version);
 		node->sizes.nbytes = node->sizes.cbytes = l->version.size;
@@ -111,18 +111,18 @@ static int note_remains(void *arg, const struct b2f_remote_entry *entry)
  * that was never committed, or is removed, and nothing at all is what was removed.
  * That is no name.
  */
-static int make_dir(const struct look *l, struct fs_remote_node **out)
+static int make_dir(const struct look *l, struct fs_bucket_node **out)
 {
 	struct remains found = {.has_other = false};
 	int err;
 
 	if (!l->name->stem && !l->was_frame)
-		return make_plain(l, FS_REMOTE_DIR, out);
-	err = b2f_remote_list(l->fs->remote->place, l->path, note_remains,
+		return make_plain(l, FS_BUCKET_DIR, out);
+	err = b2f_remote_list(l->fs->bucket->place, l->path, note_remains,
 			      &found);
 	if (err < 0)
 		return err;
-	return found.has_other ? make_plain(l, FS_REMOTE_DIR, out) : -ENOENT;
+	return found.has_other ? make_plain(l, FS_BUCKET_DIR, out) : -ENOENT;
 }
 
 /* As the user who mounts, whoever may read it. */
@@ -142,16 +142,16 @@ static struct stat pack_attributes(const struct fs *fs,
 	return st;
 }
 
-int fs_remote_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
+int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 {
-	const struct b2f_frame_options options = {.log = &fs->remote->log};
+	const struct b2f_frame_options options = {.log = &fs->bucket->log};
 	struct fs_pack_found found = {
-		.label = b2f_remote_label(fs->remote->place),
+		.label = b2f_remote_label(fs->bucket->place),
 		.path = path,
-		.number_of = fs_remote_node_number,
+		.number_of = fs_bucket_node_number,
 	};
 	struct b2f_frame_stamp stamp;
-	int err = b2f_remote_open_pack(fs->remote->place, path, &options,
+	int err = b2f_remote_open_pack(fs->bucket->place, path, &options,
 				       &found.pack);
 
 	if (err)
@@ -167,7 +167,7 @@ int fs_remote_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 }
 
 /* A node of the object @l->path, which is called like a pack. */
-static int make_pack(struct look *l, struct fs_remote_node **out)
+static int make_pack(struct look *l, struct fs_bucket_node **out)
 {
 	struct fs_pack *pack = NULL;
 	struct b2f_frame_stamp stamp;
@@ -178,10 +178,10 @@ static int make_pack(struct look *l, struct fs_remote_node **out)
 		pack = fs_packs_known(l->fs, l->path, &stamp);
 	}
 	if (!pack)
-		err = fs_remote_find_pack(l->fs, l->path, &pack);
+		err = fs_bucket_find_pack(l->fs, l->path, &pack);
 	if (err)
 		return err;
-	*out = fs_remote_node_new(FS_REMOTE_DIR, l->path);
+	*out = fs_bucket_node_new(FS_BUCKET_DIR, l->path);
 	if (!*out) {
 		fs_packs_put(l->fs, pack, 1);
 		return -ENOMEM;
@@ -192,9 +192,9 @@ static int make_pack(struct look *l, struct fs_remote_node **out)
 }
 
 /* Makes a node of what @l->path is now. */
-static int make_node(struct look *l, struct fs_remote_node **out)
+static int make_node(struct look *l, struct fs_bucket_node **out)
 {
-	const struct fs_remote_name *name = l->name;
+	const struct fs_bucket_name *name = l->name;
 	bool is_pack = !name->is_dir && b2f_pack_is_name(name->stored);
 	int err = is_pack ? make_pack(l, out) : B2F_ENOTFRAME;
 
@@ -202,7 +202,7 @@ static int make_node(struct look *l, struct fs_remote_node **out)
 		return err;
 	err = 0;
 	if (!name->is_dir && !name->stem && !is_pack)
-		return make_plain(l, FS_REMOTE_FILE, out);
+		return make_plain(l, FS_BUCKET_FILE, out);
 	/* Most that are not called like a frame are none. */
 	if (name->is_dir && !name->stem)
 		err = look_at_version(l);
@@ -214,36 +214,36 @@ static int make_node(struct look *l, struct fs_remote_node **out)
 		err = look_at_version(l);
 	else
 		return err;
-	return err ? err : make_plain(l, FS_REMOTE_FILE, out);
+	return err ? err : make_plain(l, FS_BUCKET_FILE, out);
 }
 
 /* Is the known @node still what @l->path is?  1: yes, 0: no; or an error. */
-static int check_node(struct look *l, struct fs_remote_node *node)
+static int check_node(struct look *l, struct fs_bucket_node *node)
 {
-	struct fs_remote *r = l->fs->remote;
+	struct fs_bucket *r = l->fs->bucket;
 	struct b2f_frame_stamp stamp = {.dev = 0};
 	int err;
 
 	/* It may have been an answer that was damaged, and not what is there. */
 	if (node->broken)
-		return fs_remote_node_is_fresh(r, node);
-	if (!l->has_version && fs_remote_node_is_fresh(r, node))
+		return fs_bucket_node_is_fresh(r, node);
+	if (!l->has_version && fs_bucket_node_is_fresh(r, node))
 		return 1;
 	err = look_at_version(l);
 	if (err && err != -ENOENT)
 		return err;
 	/* A directory has no version; all else that is gone has none either. */
-	if (err && !(l->name->is_dir && node->kind == FS_REMOTE_DIR))
+	if (err && !(l->name->is_dir && node->kind == FS_BUCKET_DIR))
 		return 0;
 	if (!err)
 		stamp = b2f_remote_stamp(&l->version);
-	return fs_remote_node_is_version(r, node, &stamp);
+	return fs_bucket_node_is_version(r, node, &stamp);
 }
 
-static int find_node(struct look *l, struct fs_remote_node **out)
+static int find_node(struct look *l, struct fs_bucket_node **out)
 {
-	struct fs_remote *r = l->fs->remote;
-	struct fs_remote_node *node = fs_remote_node_present(r, l->path);
+	struct fs_bucket *r = l->fs->bucket;
+	struct fs_bucket_node *node = fs_bucket_node_present(r, l->path);
 	int is = node ? check_node(l, node) : 0;
 	bool is_open;
 	int err;
@@ -252,9 +252,9 @@ static int find_node(struct look *l, struct fs_remote_node **out)
 		*out = node;
 		return 0;
 	}
-	l->was_frame = node && node->kind == FS_REMOTE_FRAME;
+	l->was_frame = node && node->kind == FS_BUCKET_FRAME;
 	if (node)
-		fs_remote_node_put(r, node, 1);
+		fs_bucket_node_put(r, node, 1);
 	if (is < 0)
 		return is;
 	err = make_node(l, &node);
@@ -262,16 +262,16 @@ static int find_node(struct look *l, struct fs_remote_node **out)
 		return err;
 	/* Of two nodes of one version, the newer one is gone after it. */
 	is_open = node->file != NULL;
-	*out = fs_remote_node_publish(r, node);
+	*out = fs_bucket_node_publish(r, node);
 	if (is_open)
 		fs_wakeup_call(&l->fs->wakeup, false);
 	return 0;
 }
 
 /* The node of @name in @dir, with a reference. */
-static int resolve(struct fs *fs, const struct fs_remote_node *dir,
-		   const struct fs_remote_name *name,
-		   struct fs_remote_node **out)
+static int resolve(struct fs *fs, const struct fs_bucket_node *dir,
+		   const struct fs_bucket_name *name,
+		   struct fs_bucket_node **out)
 {
 	struct look l = {
 		.fs = fs,
@@ -282,9 +282,9 @@ static int resolve(struct fs *fs, const struct fs_remote_node *dir,
 	int err = -ENOMEM;
 
 	snprintf(l.version.etag, sizeof(l.version.etag), "%s", name->etag);
-	l.path = fs_remote_node_join(dir->path, name->stored);
+	l.path = fs_bucket_node_join(dir->path, name->stored);
 	if (l.path)
-		l.key = fs_remote_node_join(l.path, name->is_dir ? INDEX_NAME : "");
+		l.key = fs_bucket_node_join(l.path, name->is_dir ? INDEX_NAME : "");
 	if (l.key)
 		err = find_node(&l, out);
 	free(l.path);
@@ -293,22 +293,22 @@ static int resolve(struct fs *fs, const struct fs_remote_node *dir,
 }
 
 /* The node of what is shown as @name, as listed or as changed since. */
-static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
-		      const struct fs_remote_names *names, const char *name,
-		      struct fs_remote_node **out)
+static int find_shown(struct fs *fs, const struct fs_bucket_node *dir,
+		      const struct fs_bucket_names *names, const char *name,
+		      struct fs_bucket_node **out)
 {
 	char none[] = "";
-	const struct fs_remote_name *found;
-	struct fs_remote_name there;
-	struct fs_remote_made made;
+	const struct fs_bucket_name *found;
+	struct fs_bucket_name there;
+	struct fs_bucket_made made;
 	int err;
 
-	switch (fs_remote_changes_find(fs->remote, dir->path, name, &made)) {
-	case FS_REMOTE_REMOVED:
+	switch (fs_bucket_changes_find(fs->bucket, dir->path, name, &made)) {
+	case FS_BUCKET_REMOVED:
 		return -ENOENT;
-	case FS_REMOTE_MADE:
-	case FS_REMOTE_PINNED:
-		there = (struct fs_remote_name){
+	case FS_BUCKET_MADE:
+	case FS_BUCKET_PINNED:
+		there = (struct fs_bucket_name){
 			.shown = name,
 			.stored = made.stored,
 			.stem = *made.stem ? made.stem : NULL,
@@ -316,27 +316,27 @@ static int find_shown(struct fs *fs, const struct fs_remote_node *dir,
 			.etag = none,
 		};
 		return resolve(fs, dir, &there, out);
-	case FS_REMOTE_UNCHANGED:
+	case FS_BUCKET_UNCHANGED:
 		break;
 	}
-	found = fs_remote_names_find(names, name);
+	found = fs_bucket_names_find(names, name);
 	if (!found)
 		return -ENOENT;
 	err = resolve(fs, dir, found, out);
 	/* It has gone since, or was never whole. */
 	if (err == -ENOENT &&
-	    fs_remote_changes_note(fs->remote, dir->path, name, "", false,
-				   FS_REMOTE_REMOVED))
+	    fs_bucket_changes_note(fs->bucket, dir->path, name, "", false,
+				   FS_BUCKET_REMOVED))
 		return -ENOMEM;
 	return err;
 }
 
 /* Finds the array that @name would be the view of. */
-static int find_view(struct fs *fs, const struct fs_remote_node *dir,
-		     const struct fs_remote_names *names, const char *name,
-		     struct fs_remote_node **out)
+static int find_view(struct fs *fs, const struct fs_bucket_node *dir,
+		     const struct fs_bucket_names *names, const char *name,
+		     struct fs_bucket_node **out)
 {
-	struct fs_remote_node *node = NULL;
+	struct fs_bucket_node *node = NULL;
 	char stem[FS_NAME_SIZE];
 	int err;
 
@@ -346,23 +346,23 @@ static int find_view(struct fs *fs, const struct fs_remote_node *dir,
 	if (err)
 		return err;
 	if (!node->sizes.head_len) {
-		fs_remote_node_put(fs->remote, node, 1);
+		fs_bucket_node_put(fs->bucket, node, 1);
 		return -ENOENT;
 	}
-	fs_remote_node_note_view(fs->remote, node);
+	fs_bucket_node_note_view(fs->bucket, node);
 	*out = node;
 	return 0;
 }
 
-int fs_remote_find(struct fs *fs, struct fs_remote_node *dir, const char *name,
-		   struct fs_remote_entry *out)
+int fs_bucket_find(struct fs *fs, struct fs_bucket_node *dir, const char *name,
+		   struct fs_bucket_entry *out)
 {
-	struct fs_remote_entry entry = {0};
-	struct fs_remote_names *names = NULL;
-	int err = dir->kind == FS_REMOTE_DIR ? 0 : -ENOTDIR;
+	struct fs_bucket_entry entry = {0};
+	struct fs_bucket_names *names = NULL;
+	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
 
 	if (!err)
-		err = fs_remote_listing_get(fs->remote, dir, &names);
+		err = fs_bucket_listing_get(fs->bucket, dir, &names);
 	if (err)
 		return err;
 	err = find_shown(fs, dir, names, name, &entry.node);
@@ -370,7 +370,7 @@ int fs_remote_find(struct fs *fs, struct fs_remote_node *dir, const char *name,
 		err = find_view(fs, dir, names, name, &entry.node);
 		entry.is_view = true;
 	}
-	fs_remote_names_put(names);
+	fs_bucket_names_put(names);
 	if (!err)
 		*out = entry;
 	return err;

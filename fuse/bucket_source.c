@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_source.c - SOURCE as a URL: who asks, what is there, and what is shown of it */
+/* bucket_source.c - SOURCE as a URL: who asks, what is there, and what is shown of it */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote_source.h"
-#include "remote_changes.h"
-#include "remote_doomed.h"
-#include "remote_find.h"
+#include "bucket_source.h"
+#include "bucket_changes.h"
+#include "bucket_doomed.h"
+#include "bucket_find.h"
 #include "packs.h"
-#include "remote_writer.h"
+#include "bucket_writer.h"
 #include "words/aws.h"
 #include "words/way.h"
 
@@ -24,7 +24,7 @@ _Static_assert(B2F_AWS_REASON <= FS_REASON_SIZE, "one is printed to the other");
 static void take_message(void *arg, enum b2f_log_level level,
 			 const char *message)
 {
-	struct fs_remote *r = arg;
+	struct fs_bucket *r = arg;
 
 	if (!r->reason || level == B2F_LOG_WARNING)
 		fs_logger_write(r->logger, level, "%s", message);
@@ -36,14 +36,14 @@ static void take_message(void *arg, enum b2f_log_level level,
 static bool has_ended(void *arg)
 {
 	struct fs *fs = arg;
-	const struct fs_remote *r = fs->remote;
+	const struct fs_bucket *r = fs->bucket;
 	int fd = atomic_load(&r->session_fd);
 
 	return (atomic_load(&r->ends) || (fd >= 0 && fs_asker_is_cut(fd))) &&
-	       !fs_remote_writer_any(fs);
+	       !fs_bucket_writer_any(fs);
 }
 
-static int make_place(struct fs *fs, struct fs_remote *r)
+static int make_place(struct fs *fs, struct fs_bucket *r)
 {
 	const struct fs_options *o = &fs->options;
 	const struct b2f_way way = b2f_way_to(
@@ -70,7 +70,7 @@ static int make_place(struct fs *fs, struct fs_remote *r)
 }
 
 /* Connects @r to SOURCE, with the credentials of whoever mounts. */
-static int connect_place(struct fs *fs, struct fs_remote *r)
+static int connect_place(struct fs *fs, struct fs_bucket *r)
 {
 	const struct fs_options *o = &fs->options;
 	const struct b2f_aws_options given = {
@@ -101,7 +101,7 @@ static int note_entry(void *arg, const struct b2f_remote_entry *entry)
 }
 
 /* Is there anything below the place? */
-static int look_below(const struct fs_remote *r, bool *any)
+static int look_below(const struct fs_bucket *r, bool *any)
 {
 	int err;
 
@@ -153,7 +153,7 @@ static bool is_bucket(const char *url)
  * comes first, as only an answer with a body tells why it is refused; users who
  * may not list may still read a frame.
  */
-static int look_at_place(const struct fs_remote *r, const char *url,
+static int look_at_place(const struct fs_bucket *r, const char *url,
 			 enum place_kind *out)
 {
 	struct b2f_remote_stat st;
@@ -206,14 +206,14 @@ static char *shown_name(const char *url)
 /* Opens the frame of a mount that has only one. */
 static int try_frame(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
-	const struct fs_remote_name *name = &r->root->names->list[0];
-	struct fs_remote_entry entry;
-	int err = fs_remote_find(fs, r->root, name->shown, &entry);
+	struct fs_bucket *r = fs->bucket;
+	const struct fs_bucket_name *name = &r->root->names->list[0];
+	struct fs_bucket_entry entry;
+	int err = fs_bucket_find(fs, r->root, name->shown, &entry);
 
 	if (err)
 		return err;
-	if (entry.node->kind != FS_REMOTE_FRAME)
+	if (entry.node->kind != FS_BUCKET_FRAME)
 		err = B2F_ENOTFRAME;
 	else
 		err = entry.node->broken;
@@ -233,38 +233,38 @@ static bool is_called_pack(const char *url)
 
 static int make_root(struct fs *fs, enum place_kind kind)
 {
-	struct fs_remote_names *names = NULL;
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket_names *names = NULL;
+	struct fs_bucket *r = fs->bucket;
 	struct fs_pack *pack;
 	char *shown;
 	int err;
 
 	if (kind == PLACE_DIR)
-		return fs_remote_node_make_root(r, NULL);
+		return fs_bucket_node_make_root(r, NULL);
 	if (kind == PLACE_OBJECT && is_called_pack(fs->options.source)) {
-		err = fs_remote_find_pack(fs, "", &pack);
+		err = fs_bucket_find_pack(fs, "", &pack);
 		if (!err) {
 			/* The mount refers to it until its end. */
 			fs->packs.root = &pack->nodes[0];
-			return fs_remote_node_make_root(r, NULL);
+			return fs_bucket_node_make_root(r, NULL);
 		}
 		if (err != B2F_ENOTFRAME)
 			return err;
 		*r->reason = '\0';
 	}
 	shown = shown_name(fs->options.source);
-	err = shown ? fs_remote_names_single(shown, kind == PLACE_SPARSE,
+	err = shown ? fs_bucket_names_single(shown, kind == PLACE_SPARSE,
 					     &names)
 		    : -ENOMEM;
 	free(shown);
 	if (!err)
-		err = fs_remote_node_make_root(r, names);
+		err = fs_bucket_node_make_root(r, names);
 	return err ? err : try_frame(fs);
 }
 
-static struct fs_remote *new_remote(const struct fs *fs, char *reason)
+static struct fs_bucket *new_remote(const struct fs *fs, char *reason)
 {
-	struct fs_remote *r = calloc(1, sizeof(*r));
+	struct fs_bucket *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
@@ -287,7 +287,7 @@ static struct fs_remote *new_remote(const struct fs *fs, char *reason)
 }
 
 /* Calls SOURCE what @r is called, which tells no more than where it is. */
-static int take_label(struct fs *fs, const struct fs_remote *r)
+static int take_label(struct fs *fs, const struct fs_bucket *r)
 {
 	char *label = strdup(b2f_remote_label(r->place));
 
@@ -312,7 +312,7 @@ static bool is_refusal(int err)
 static void decide_writing(struct fs *fs, enum place_kind kind)
 {
 	const struct fs_options *o = &fs->options;
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 	int err;
 
 	if (o->read_only || o->no_sign_request || !b2f_remote_is_s3(o->source))
@@ -330,14 +330,14 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 	*r->reason = '\0';
 }
 
-int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
+int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 {
-	struct fs_remote *r = new_remote(fs, reason);
+	struct fs_bucket *r = new_remote(fs, reason);
 	enum place_kind kind = PLACE_DIR;
 	int err = r ? 0 : -ENOMEM;
 
 	*reason = '\0';
-	fs->remote = r;
+	fs->bucket = r;
 	if (!err)
 		err = connect_place(fs, r);
 	if (!err)
@@ -357,63 +357,63 @@ int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 	return err;
 }
 
-void fs_remote_source_rest(struct fs *fs)
+void fs_bucket_source_rest(struct fs *fs)
 {
-	atomic_store(&fs->remote->ends, true);
+	atomic_store(&fs->bucket->ends, true);
 }
 
-void fs_remote_source_abandon(struct fs *fs)
+void fs_bucket_source_abandon(struct fs *fs)
 {
-	if (fs->remote && fs->remote->place)
-		b2f_remote_hurry(fs->remote->place, true);
+	if (fs->bucket && fs->bucket->place)
+		b2f_remote_hurry(fs->bucket->place, true);
 }
 
-int fs_remote_source_commit(struct fs *fs)
+int fs_bucket_source_commit(struct fs *fs)
 {
-	return fs_remote_writer_fini(fs);
+	return fs_bucket_writer_fini(fs);
 }
 
-void fs_remote_source_close(struct fs *fs)
+void fs_bucket_source_close(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 
 	/* What is left to be done is to tidy up. */
 	if (r->place)
 		b2f_remote_hurry(r->place, false);
 	fs_handle_fini(fs);
-	fs_remote_doomed_fini(fs);
-	fs_remote_node_fini(r);
+	fs_bucket_doomed_fini(fs);
+	fs_bucket_node_fini(r);
 	fs_packs_fini(fs);
-	fs_remote_changes_fini(r);
+	fs_bucket_changes_fini(r);
 	b2f_remote_free(r->place);
 	r->place = NULL;
 }
 
-void fs_remote_source_free(struct fs *fs)
+void fs_bucket_source_free(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
+	struct fs_bucket *r = fs->bucket;
 
 	b2f_aws_fini(&r->aws);
 	pthread_cond_destroy(&r->settled);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
-	fs->remote = NULL;
+	fs->bucket = NULL;
 }
 
-bool fs_remote_source_tick(struct fs *fs)
+bool fs_bucket_source_tick(struct fs *fs)
 {
 	bool more;
 
-	if (!fs->remote)
+	if (!fs->bucket)
 		return false;
-	more = fs_remote_writer_tick(fs);
-	more |= fs_remote_doomed_tick(fs);
-	more |= fs_remote_node_tick(fs->remote);
+	more = fs_bucket_writer_tick(fs);
+	more |= fs_bucket_doomed_tick(fs);
+	more |= fs_bucket_node_tick(fs->bucket);
 	return more;
 }
 
-void fs_remote_source_drop(struct fs *fs)
+void fs_bucket_source_drop(struct fs *fs)
 {
-	if (fs->remote)
-		fs_remote_writer_drop(fs);
+	if (fs->bucket)
+		fs_bucket_writer_drop(fs);
 }

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_source.h - SOURCE as a URL: who asks, what is there, and what is shown of it
+ * bucket_source.h - SOURCE as a URL: who asks, what is there, and what is shown of it
  *
  * Layer: fuse.  Threads: main only, before the first request and after the last;
  * _tick and _drop from the ticker's.
  */
-#ifndef B2F_FUSE_REMOTE_SOURCE_H
-#define B2F_FUSE_REMOTE_SOURCE_H
+#ifndef B2F_FUSE_BUCKET_SOURCE_H
+#define B2F_FUSE_BUCKET_SOURCE_H
 
 #include "fs.h"
 
 /*
- * Looks at SOURCE and makes fs->remote, with its root; and fs->source.path the
+ * Looks at SOURCE and makes fs->bucket, with its root; and fs->source.path the
  * name by which messages and mount(8) call it, which has no secret in it.  A
  * frame is opened once, so that a damaged one is refused now.  Decides whether the
- * mount is writable, and logs once if not.  Close it with fs_remote_source_close(),
+ * mount is writable, and logs once if not.  Close it with fs_bucket_source_close(),
  * also after an error.
  *
  * Returns 0, or an error of requests (b2frame/remote.h) with @reason set.
  */
 B2F_MUST_CHECK
-int fs_remote_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
+int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
 /*
  * Commits what is not committed.  Returns 0 or the first error: something is lost, as is
  * logged.
  */
 B2F_MUST_CHECK
-int fs_remote_source_commit(struct fs *fs);
+int fs_bucket_source_commit(struct fs *fs);
 
 /* The mount is to end: the server is not waited for long once all is committed. */
-void fs_remote_source_rest(struct fs *fs);
+void fs_bucket_source_rest(struct fs *fs);
 
-/* Ends the remote, for which the server is not waited for long. */
-void fs_remote_source_close(struct fs *fs);
+/* Ends the bucket, for which the server is not waited for long. */
+void fs_bucket_source_close(struct fs *fs);
 
 /* Frees it, when no thread of the runtime reads from it any more. */
-void fs_remote_source_free(struct fs *fs);
+void fs_bucket_source_free(struct fs *fs);
 
 /*
- * Has fs_remote_source_commit(), which may run, end at once.  Threads: any, while there
- * is a remote.
+ * Has fs_bucket_source_commit(), which may run, end at once.  Threads: any, while there
+ * is a bucket.
  */
-void fs_remote_source_abandon(struct fs *fs);
+void fs_bucket_source_abandon(struct fs *fs);
 
 /*
  * Commits what is old, and closes what is not used any more.  Returns whether there
  * is more to come.
  */
-bool fs_remote_source_tick(struct fs *fs);
+bool fs_bucket_source_tick(struct fs *fs);
 
 /* Tells the kernel what to drop. */
-void fs_remote_source_drop(struct fs *fs);
+void fs_bucket_source_drop(struct fs *fs);
 
 #endif

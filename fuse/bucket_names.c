@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_names.c - the names in one directory of an object store, as shown */
+/* bucket_names.c - the names in one directory of an object store, as shown */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote_names.h"
+#include "bucket_names.h"
 #include "suffix.h"
 
 /* So that a hostile listing takes no more than some 100 MB. */
@@ -12,24 +12,24 @@
 
 /* A listing on its way. */
 struct reading {
-	struct fs_remote_names *names;
+	struct fs_bucket_names *names;
 	/* Of the store's, those that are shown as nothing counted. */
 	size_t nseen;
 };
 
-static void free_name(struct fs_remote_name *name)
+static void free_name(struct fs_bucket_name *name)
 {
 	free(name->stored);
 	free(name->stem);
 	free(name->etag);
 }
 
-void fs_remote_names_ref(struct fs_remote_names *names)
+void fs_bucket_names_ref(struct fs_bucket_names *names)
 {
 	atomic_fetch_add(&names->nrefs, 1);
 }
 
-void fs_remote_names_put(struct fs_remote_names *names)
+void fs_bucket_names_put(struct fs_bucket_names *names)
 {
 	if (!names || atomic_fetch_sub(&names->nrefs, 1) != 1)
 		return;
@@ -40,19 +40,19 @@ void fs_remote_names_put(struct fs_remote_names *names)
 	free(names);
 }
 
-struct fs_remote_names *fs_remote_names_new(void)
+struct fs_bucket_names *fs_bucket_names_new(void)
 {
-	struct fs_remote_names *names = calloc(1, sizeof(*names));
+	struct fs_bucket_names *names = calloc(1, sizeof(*names));
 
 	if (names)
 		atomic_init(&names->nrefs, 1);
 	return names;
 }
 
-static int make_room(struct fs_remote_names *names)
+static int make_room(struct fs_bucket_names *names)
 {
 	size_t room = names->room ? 2 * names->room : 64;
-	struct fs_remote_name *list;
+	struct fs_bucket_name *list;
 
 	if (names->n < names->room)
 		return 0;
@@ -64,10 +64,10 @@ static int make_room(struct fs_remote_names *names)
 	return 0;
 }
 
-int fs_remote_names_add(struct fs_remote_names *names, const char *shown,
+int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
 			const char *stored, bool is_dir)
 {
-	struct fs_remote_name name = {.is_dir = is_dir};
+	struct fs_bucket_name name = {.is_dir = is_dir};
 	bool has_stem = strcmp(shown, stored) != 0;
 	int err = make_room(names);
 
@@ -94,7 +94,7 @@ static bool is_possible(const char *name)
 
 static int add(void *arg, const struct b2f_remote_entry *entry)
 {
-	struct fs_remote_name name = {.is_dir = entry->is_dir};
+	struct fs_bucket_name name = {.is_dir = entry->is_dir};
 	struct reading *r = arg;
 	char stem[FS_NAME_SIZE];
 	int err;
@@ -127,7 +127,7 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 /* A directory before an object of the same name. */
 static int compare_stored(const void *a, const void *b)
 {
-	const struct fs_remote_name *x = a, *y = b;
+	const struct fs_bucket_name *x = a, *y = b;
 	int order = strcmp(x->stored, y->stored);
 
 	return order ? order : y->is_dir - x->is_dir;
@@ -135,7 +135,7 @@ static int compare_stored(const void *a, const void *b)
 
 static int compare_shown(const void *a, const void *b)
 {
-	const struct fs_remote_name *x = a, *y = b;
+	const struct fs_bucket_name *x = a, *y = b;
 
 	return strcmp(x->shown, y->shown);
 }
@@ -146,7 +146,7 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* A key may be an object and the beginning of others: it is a directory. */
-static void drop_twins(struct fs_remote_names *names)
+static void drop_twins(struct fs_bucket_names *names)
 {
 	size_t kept = 0;
 
@@ -173,7 +173,7 @@ static bool is_alone(const char *key, const char *const *keys, size_t n)
 }
 
 /* Takes the suffix off where that makes no name ambiguous. */
-static int choose_shown(struct fs_remote_names *names)
+static int choose_shown(struct fs_bucket_names *names)
 {
 	const char **keys = calloc(2 * names->n + 1, sizeof(*keys));
 	size_t n = 0;
@@ -187,7 +187,7 @@ static int choose_shown(struct fs_remote_names *names)
 	}
 	qsort(keys, n, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < names->n; i++) {
-		struct fs_remote_name *name = &names->list[i];
+		struct fs_bucket_name *name = &names->list[i];
 
 		name->shown = name->stem && is_alone(name->stem, keys, n)
 				      ? name->stem
@@ -198,10 +198,10 @@ static int choose_shown(struct fs_remote_names *names)
 	return 0;
 }
 
-int fs_remote_names_read(struct b2f_remote *place, const char *path,
-			 struct fs_remote_names **out)
+int fs_bucket_names_read(struct b2f_remote *place, const char *path,
+			 struct fs_bucket_names **out)
 {
-	struct reading r = {.names = fs_remote_names_new()};
+	struct reading r = {.names = fs_bucket_names_new()};
 	int err = r.names ? 0 : -ENOMEM;
 
 	if (!err)
@@ -211,7 +211,7 @@ int fs_remote_names_read(struct b2f_remote *place, const char *path,
 		err = choose_shown(r.names);
 	}
 	if (err) {
-		fs_remote_names_put(r.names);
+		fs_bucket_names_put(r.names);
 		return err;
 	}
 	if (r.names->n)
@@ -221,31 +221,31 @@ int fs_remote_names_read(struct b2f_remote *place, const char *path,
 	return 0;
 }
 
-int fs_remote_names_single(const char *shown, bool is_dir,
-			   struct fs_remote_names **out)
+int fs_bucket_names_single(const char *shown, bool is_dir,
+			   struct fs_bucket_names **out)
 {
-	struct fs_remote_names *names = fs_remote_names_new();
-	int err = names ? fs_remote_names_add(names, shown, "", is_dir)
+	struct fs_bucket_names *names = fs_bucket_names_new();
+	int err = names ? fs_bucket_names_add(names, shown, "", is_dir)
 			: -ENOMEM;
 
 	if (err)
-		fs_remote_names_put(names);
+		fs_bucket_names_put(names);
 	else
 		*out = names;
 	return err;
 }
 
-bool fs_remote_names_has_key(const struct fs_remote_names *names,
+bool fs_bucket_names_has_key(const struct fs_bucket_names *names,
 			     const char *key)
 {
 	return names->nkeys && bsearch(&key, names->keys, names->nkeys,
 				       sizeof(*names->keys), compare_keys);
 }
 
-const struct fs_remote_name *
-fs_remote_names_find(const struct fs_remote_names *names, const char *shown)
+const struct fs_bucket_name *
+fs_bucket_names_find(const struct fs_bucket_names *names, const char *shown)
 {
-	const struct fs_remote_name key = {.shown = shown};
+	const struct fs_bucket_name key = {.shown = shown};
 
 	if (!names->n)
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_changes.h - names that this mount has made or removed since they were listed
+ * bucket_changes.h - names that this mount has made or removed since they were listed
  *
  * A listing is kept for a while, and what was changed from here is not in it.  Nor is
  * what the store does not have yet, or cannot have:
@@ -12,22 +12,22 @@
  *
  * Layer: fuse.  Threads: any; no request is made.
  */
-#ifndef B2F_FUSE_REMOTE_CHANGES_H
-#define B2F_FUSE_REMOTE_CHANGES_H
+#ifndef B2F_FUSE_BUCKET_CHANGES_H
+#define B2F_FUSE_BUCKET_CHANGES_H
 
-#include "remote_node.h"
+#include "bucket_node.h"
 #include "suffix.h"
 
-enum fs_remote_change {
+enum fs_bucket_change {
 	/* The listing tells. */
-	FS_REMOTE_UNCHANGED,
-	FS_REMOTE_MADE,
-	FS_REMOTE_PINNED,
-	FS_REMOTE_REMOVED,
+	FS_BUCKET_UNCHANGED,
+	FS_BUCKET_MADE,
+	FS_BUCKET_PINNED,
+	FS_BUCKET_REMOVED,
 };
 
 /* Where a name that was made leads to. */
-struct fs_remote_made {
+struct fs_bucket_made {
 	char stored[FS_NAME_SIZE];
 	/* Without suffix; "": it is not called like a frame. */
 	char stem[FS_NAME_SIZE];
@@ -35,42 +35,42 @@ struct fs_remote_made {
 };
 
 /* What has happened to @shown in the directory @dir; *@out only of what was made. */
-enum fs_remote_change fs_remote_changes_find(struct fs_remote *remote,
+enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *bucket,
 					     const char *dir, const char *shown,
-					     struct fs_remote_made *out);
+					     struct fs_bucket_made *out);
 
 /*
  * Notes that what is stored as @stored, of which @is_dir is as in struct
- * fs_remote_name, is shown as @shown in @dir, or (_removed) no more; that replaces
+ * fs_bucket_name, is shown as @shown in @dir, or (_removed) no more; that replaces
  * what was noted before.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_remote_changes_note(struct fs_remote *remote, const char *dir,
+int fs_bucket_changes_note(struct fs_bucket *bucket, const char *dir,
 			   const char *shown, const char *stored, bool is_dir,
-			   enum fs_remote_change what);
+			   enum fs_bucket_change what);
 
 /* Notes that the new file @path, which was pinned, is there now. */
-void fs_remote_changes_settle(struct fs_remote *remote, const char *path);
+void fs_bucket_changes_settle(struct fs_bucket *bucket, const char *path);
 
 /*
  * Pins the directory @dir and those above it: they are shown as long as the mount
  * stands, or until they are removed.
  */
-void fs_remote_changes_pin(struct fs_remote *remote, const char *dir);
+void fs_bucket_changes_pin(struct fs_bucket *bucket, const char *dir);
 
 /* Forgets what a listing of @dir that began at @ms tells. */
-void fs_remote_changes_listed(struct fs_remote *remote, const char *dir,
+void fs_bucket_changes_listed(struct fs_bucket *bucket, const char *dir,
 			      uint64_t ms);
 
 /*
  * The names @listed of @dir with all changes; give *@out back with
- * fs_remote_names_put().  Returns 0 or -ENOMEM.
+ * fs_bucket_names_put().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_remote_changes_apply(struct fs_remote *remote, const char *dir,
-			    struct fs_remote_names *listed,
-			    struct fs_remote_names **out);
+int fs_bucket_changes_apply(struct fs_bucket *bucket, const char *dir,
+			    struct fs_bucket_names *listed,
+			    struct fs_bucket_names **out);
 
-void fs_remote_changes_fini(struct fs_remote *remote);
+void fs_bucket_changes_fini(struct fs_bucket *bucket);
 
 #endif

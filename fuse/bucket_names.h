@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_names.h - the names in one directory of an object store, as shown
+ * bucket_names.h - the names in one directory of an object store, as shown
  *
  * What is called like a frame is taken for one, and shown without its suffix;
  * unless that name is, or could be, another one's.  So what is shown follows from
@@ -8,8 +8,8 @@
  *
  * Layer: fuse.  Threads: immutable once all are in it.
  */
-#ifndef B2F_FUSE_REMOTE_NAMES_H
-#define B2F_FUSE_REMOTE_NAMES_H
+#ifndef B2F_FUSE_BUCKET_NAMES_H
+#define B2F_FUSE_BUCKET_NAMES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 #include "b2frame/remote.h"
 
-struct fs_remote_name {
+struct fs_bucket_name {
 	/* The two are one string if no suffix was taken off. */
 	const char *shown;
 	char *stored;
@@ -31,10 +31,10 @@ struct fs_remote_name {
 	char *etag;
 };
 
-struct fs_remote_names {
+struct fs_bucket_names {
 	_Atomic size_t nrefs;
 	/* In the order of what is shown. */
-	struct fs_remote_name *list;
+	struct fs_bucket_name *list;
 	size_t n;
 	size_t room;
 	/* How many more the store has, which cannot be shown. */
@@ -45,44 +45,44 @@ struct fs_remote_names {
 };
 
 /* Makes an empty list, with one reference; NULL: no memory. */
-struct fs_remote_names *fs_remote_names_new(void);
+struct fs_bucket_names *fs_bucket_names_new(void);
 
 /*
  * Adds one at the end, shown as it is stored, or without its suffix.  Returns 0 or
  * -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_remote_names_add(struct fs_remote_names *names, const char *shown,
+int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
 			const char *stored, bool is_dir);
 
 /*
  * Reads those in the directory @path.  Give *@out back with
- * fs_remote_names_put().  Returns 0, B2F_ETOOBIG (more than a million), or as
+ * fs_bucket_names_put().  Returns 0, B2F_ETOOBIG (more than a million), or as
  * b2f_remote_list().
  */
 B2F_MUST_CHECK
-int fs_remote_names_read(struct b2f_remote *place, const char *path,
-			 struct fs_remote_names **out);
+int fs_bucket_names_read(struct b2f_remote *place, const char *path,
+			 struct fs_bucket_names **out);
 
 /*
  * Makes those of a mount that has a single frame, shown as @shown: the path "".
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_remote_names_single(const char *shown, bool is_dir,
-			   struct fs_remote_names **out);
+int fs_bucket_names_single(const char *shown, bool is_dir,
+			   struct fs_bucket_names **out);
 
 /* What is shown as @shown, valid like @names; or NULL. */
-const struct fs_remote_name *
-fs_remote_names_find(const struct fs_remote_names *names, const char *shown);
+const struct fs_bucket_name *
+fs_bucket_names_find(const struct fs_bucket_names *names, const char *shown);
 
 /* Is one of those that were read stored as @key, or that without a suffix? */
-bool fs_remote_names_has_key(const struct fs_remote_names *names,
+bool fs_bucket_names_has_key(const struct fs_bucket_names *names,
 			     const char *key);
 
-void fs_remote_names_ref(struct fs_remote_names *names);
+void fs_bucket_names_ref(struct fs_bucket_names *names);
 
 /* NULL does nothing. */
-void fs_remote_names_put(struct fs_remote_names *names);
+void fs_bucket_names_put(struct fs_bucket_names *names);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_make.h - names in an object store that come and go
+ * bucket_make.h - names in an object store that come and go
  *
  * A new file is a sparse frame, of which nothing is in the store before its first
  * commit.  A new directory is an empty object DIR/, as other clients make them; one
@@ -8,23 +8,23 @@
  *
  * Layer: fuse.  Threads: any; makes requests.
  */
-#ifndef B2F_FUSE_REMOTE_MAKE_H
-#define B2F_FUSE_REMOTE_MAKE_H
+#ifndef B2F_FUSE_BUCKET_MAKE_H
+#define B2F_FUSE_BUCKET_MAKE_H
 
-#include "remote_node.h"
+#include "bucket_node.h"
 #include "suffix.h"
 
 /*
  * Chooses what a sparse frame that is to be shown as @name in @dir is stored as there.
- * Returns as fs_remote_make_file().
+ * Returns as fs_bucket_make_file().
  */
 B2F_MUST_CHECK
-int fs_remote_make_name(struct fs *fs, struct fs_remote_node *dir,
+int fs_bucket_make_name(struct fs *fs, struct fs_bucket_node *dir,
 			const char *name, char out[FS_NAME_SIZE]);
 
 /* Notes that @name is no more in @dir, which stays.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int fs_remote_make_gone(struct fs *fs, const struct fs_remote_node *dir,
+int fs_bucket_make_gone(struct fs *fs, const struct fs_bucket_node *dir,
 			const char *name);
 
 /*
@@ -34,25 +34,25 @@ int fs_remote_make_gone(struct fs *fs, const struct fs_remote_node *dir,
  * error of requests.
  */
 B2F_MUST_CHECK
-int fs_remote_make_file(struct fs *fs, struct fs_remote_node *dir,
-			const char *name, struct fs_remote_entry *out);
+int fs_bucket_make_file(struct fs *fs, struct fs_bucket_node *dir,
+			const char *name, struct fs_bucket_entry *out);
 
 /* The same with a directory. */
 B2F_MUST_CHECK
-int fs_remote_make_dir(struct fs *fs, struct fs_remote_node *dir,
-		       const char *name, struct fs_remote_entry *out);
+int fs_bucket_make_dir(struct fs *fs, struct fs_bucket_node *dir,
+		       const char *name, struct fs_bucket_entry *out);
 
 /*
  * Removes the file @name from @dir; what has it open goes on with it.  Returns 0,
- * -EISDIR, -EPERM (a view), or as fs_remote_find().
+ * -EISDIR, -EPERM (a view), or as fs_bucket_find().
  */
 B2F_MUST_CHECK
-int fs_remote_unlink(struct fs *fs, struct fs_remote_node *dir,
+int fs_bucket_unlink(struct fs *fs, struct fs_bucket_node *dir,
 		     const char *name);
 
 /* Removes the empty directory @name.  Also -ENOTDIR, -ENOTEMPTY. */
 B2F_MUST_CHECK
-int fs_remote_rmdir(struct fs *fs, struct fs_remote_node *dir,
+int fs_bucket_rmdir(struct fs *fs, struct fs_bucket_node *dir,
 		    const char *name);
 
 #endif

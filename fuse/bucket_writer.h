@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_writer.h - frames in an object store that are written to
+ * bucket_writer.h - frames in an object store that are written to
  *
  * A node is one version of a frame until it is opened for writing.  From then on it
  * is the frame as it is here: with our changes at once, and with what other clients
@@ -27,11 +27,11 @@
  * Layer: fuse.  Threads: _tick and _drop from the ticker's, _fini when that and all
  * requests have ended; the rest from any.  All but _drop make requests.
  */
-#ifndef B2F_FUSE_REMOTE_WRITER_H
-#define B2F_FUSE_REMOTE_WRITER_H
+#ifndef B2F_FUSE_BUCKET_WRITER_H
+#define B2F_FUSE_BUCKET_WRITER_H
 
 #include "b2frame/write.h"
-#include "remote_node.h"
+#include "bucket_node.h"
 
 /*
  * Call these around all that a handle, or a change by name, may write to @file, the
@@ -39,40 +39,40 @@
  * up again), or as b2f_file_allow_write().
  */
 B2F_MUST_CHECK
-int fs_remote_writer_begin(struct fs *fs, struct fs_remote_node *node,
+int fs_bucket_writer_begin(struct fs *fs, struct fs_bucket_node *node,
 			   struct b2f_file *file);
-void fs_remote_writer_end(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_end(struct fs *fs, struct fs_bucket_node *node,
 			  struct b2f_file *file);
 
 /* Call this before each change of the data: it is one of what is there by then. */
-void fs_remote_writer_catch_up(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_bucket_node *node,
 			       struct b2f_file *file);
 
 /* Call this after each change of the data, before answering it. */
-void fs_remote_writer_note_change(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_bucket_node *node,
 				  struct b2f_file *file);
 
 /* Has the kernel drop what it has cached of @node. */
-void fs_remote_writer_drop_cached(struct fs *fs, struct fs_remote_node *node);
+void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_bucket_node *node);
 
 /*
  * Have bytes of @file, the data of @node, to wait until the kernel has dropped those
  * of a version before?  Waits for that, but not for ever: the kernel may wait for the
  * very answer.
  */
-bool fs_remote_writer_wait_dropped(struct fs *fs, struct fs_remote_node *node,
+bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_bucket_node *node,
 				   struct b2f_file *file);
 
 /* Is what the kernel has cached of @node right? */
-bool fs_remote_writer_may_keep(struct fs *fs, struct fs_remote_node *node);
+bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_bucket_node *node);
 
 /* Shows @mtime until the next change. */
-void fs_remote_writer_set_mtime(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_bucket_node *node,
 				const struct timespec *mtime);
 
 /* Commits @file, the data of @node.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
-int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
+int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
 			    struct b2f_file *file);
 
 /*
@@ -80,31 +80,31 @@ int fs_remote_writer_commit(struct fs *fs, struct fs_remote_node *node,
  * written to, unless something is to be committed here.  Returns whether there was
  * anything.
  */
-bool fs_remote_writer_refresh(struct fs *fs, struct fs_remote_node *node,
+bool fs_bucket_writer_refresh(struct fs *fs, struct fs_bucket_node *node,
 			      struct b2f_file *file);
 
 /*
  * Call these around the removal of @node: no commit is under way meanwhile, and the next
  * one waits.  If it is @gone nothing is committed any more.
  */
-void fs_remote_writer_hold(struct fs *fs, struct fs_remote_node *node);
-void fs_remote_writer_release(struct fs *fs, struct fs_remote_node *node,
+void fs_bucket_writer_hold(struct fs *fs, struct fs_bucket_node *node);
+void fs_bucket_writer_release(struct fs *fs, struct fs_bucket_node *node,
 			      bool gone);
 
 /*
  * Commits what is older than commit= seconds, or was left, and looks whether others
  * have committed.  Returns whether there is more to come.
  */
-bool fs_remote_writer_tick(struct fs *fs);
+bool fs_bucket_writer_tick(struct fs *fs);
 
 /* Is a frame written to, or kept because its changes could not be stored? */
-bool fs_remote_writer_any(struct fs *fs);
+bool fs_bucket_writer_any(struct fs *fs);
 
 /* Tells the kernel what to drop. */
-void fs_remote_writer_drop(struct fs *fs);
+void fs_bucket_writer_drop(struct fs *fs);
 
 /* Commits all.  Returns 0 or the first error: something is lost, as is logged. */
 B2F_MUST_CHECK
-int fs_remote_writer_fini(struct fs *fs);
+int fs_bucket_writer_fini(struct fs *fs);
 
 #endif

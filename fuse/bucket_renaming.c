@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_renaming.c - a file in an object store gets another name */
-#include "remote_renaming.h"
+/* bucket_renaming.c - a file in an object store gets another name */
+#include "bucket_renaming.h"
 
 #include <errno.h>
 #include <linux/fs.h>
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote_changes.h"
-#include "remote_doomed.h"
-#include "remote_find.h"
-#include "remote_listing.h"
-#include "remote_make.h"
-#include "remote_writer.h"
+#include "bucket_changes.h"
+#include "bucket_doomed.h"
+#include "bucket_find.h"
+#include "bucket_listing.h"
+#include "bucket_make.h"
+#include "bucket_writer.h"
 
 /* Commits of other clients that come in between are taken along so often. */
 #define TRIES 5
@@ -21,11 +21,11 @@
 /* A file on its way to another name. */
 struct renaming {
 	struct fs *fs;
-	const struct fs_remote_where *from;
-	const struct fs_remote_where *to;
+	const struct fs_bucket_where *from;
+	const struct fs_bucket_where *to;
 	/* What it is, and what it replaces; or NULL. */
-	struct fs_remote_node *node;
-	struct fs_remote_node *target;
+	struct fs_bucket_node *node;
+	struct fs_bucket_node *target;
 	bool keeps_target;
 	/* What it is to be stored as: the last part of @path. */
 	char stored[FS_NAME_SIZE];
@@ -33,21 +33,21 @@ struct renaming {
 	struct b2f_remote_renamed done;
 };
 
-static bool is_sparse(const struct fs_remote_node *node)
+static bool is_sparse(const struct fs_bucket_node *node)
 {
-	return node->kind == FS_REMOTE_FRAME && node->sparse && !node->broken;
+	return node->kind == FS_BUCKET_FRAME && node->sparse && !node->broken;
 }
 
 /* Finds what is to be renamed. */
 static int find_source(struct renaming *m)
 {
-	const struct fs_remote_where *from = m->from;
-	struct fs_remote_entry entry;
+	const struct fs_bucket_where *from = m->from;
+	struct fs_bucket_entry entry;
 	int err;
 
-	if (fs_remote_listing_is_fixed(from->dir))
+	if (fs_bucket_listing_is_fixed(from->dir))
 		return -EPERM;
-	err = fs_remote_find(m->fs, from->dir, from->name, &entry);
+	err = fs_bucket_find(m->fs, from->dir, from->name, &entry);
 	if (err)
 		return err;
 	m->node = entry.node;
@@ -56,15 +56,15 @@ static int find_source(struct renaming *m)
 
 /* May the file that is found be what @m->node replaces? */
 static int check_target(const struct renaming *m,
-			const struct fs_remote_entry *found)
+			const struct fs_bucket_entry *found)
 {
-	bool is_dir = m->node->kind == FS_REMOTE_DIR;
+	bool is_dir = m->node->kind == FS_BUCKET_DIR;
 
 	if (m->keeps_target)
 		return -EEXIST;
 	if (found->is_view)
 		return -EPERM;
-	if (is_dir != (found->node->kind == FS_REMOTE_DIR))
+	if (is_dir != (found->node->kind == FS_BUCKET_DIR))
 		return is_dir ? -ENOTDIR : -EISDIR;
 	return is_sparse(found->node) ? 0 : -EXDEV;
 }
@@ -79,18 +79,18 @@ static const char *last_part(const char *path)
 /* Finds what has the new name, and what a frame of that name is stored as. */
 static int find_target(struct renaming *m)
 {
-	const struct fs_remote_where *to = m->to;
-	struct fs_remote_entry found;
-	int err = fs_remote_find(m->fs, to->dir, to->name, &found);
+	const struct fs_bucket_where *to = m->to;
+	struct fs_bucket_entry found;
+	int err = fs_bucket_find(m->fs, to->dir, to->name, &found);
 
-	if (fs_remote_listing_is_fixed(to->dir)) {
+	if (fs_bucket_listing_is_fixed(to->dir)) {
 		if (!err)
-			fs_remote_node_put(m->fs->remote, found.node, 1);
+			fs_bucket_node_put(m->fs->bucket, found.node, 1);
 		return -EPERM;
 	}
 	if (err == -ENOENT)
 		return is_sparse(m->node)
-			       ? fs_remote_make_name(m->fs, to->dir, to->name,
+			       ? fs_bucket_make_name(m->fs, to->dir, to->name,
 						     m->stored)
 			       : -EXDEV;
 	if (err)
@@ -106,8 +106,8 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 			 struct b2f_frame **out)
 {
 	struct renaming *m = arg;
-	const struct b2f_frame_options options = {.log = &m->fs->remote->log};
-	struct b2f_remote *place = m->fs->remote->place;
+	const struct b2f_frame_options options = {.log = &m->fs->bucket->log};
+	struct b2f_remote *place = m->fs->bucket->place;
 	struct b2f_frame_stamp stamp;
 	int err = b2f_remote_rename_frame(place, frame, m->path,
 					  !m->keeps_target, &m->done);
@@ -127,7 +127,7 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 /* What other clients have committed comes in, if the file is written to here. */
 static bool take_foreign(struct renaming *m, struct b2f_file *file)
 {
-	struct fs_remote *r = m->fs->remote;
+	struct fs_bucket *r = m->fs->bucket;
 	bool is_written;
 
 	pthread_mutex_lock(&r->lock);
@@ -135,8 +135,8 @@ static bool take_foreign(struct renaming *m, struct b2f_file *file)
 	pthread_mutex_unlock(&r->lock);
 	/* Of what is only read, the kernel may have bytes: that is a version. */
 	if (!is_written)
-		fs_remote_node_doubt(r, m->node);
-	return is_written && fs_remote_writer_refresh(m->fs, m->node, file);
+		fs_bucket_node_doubt(r, m->node);
+	return is_written && fs_bucket_writer_refresh(m->fs, m->node, file);
 }
 
 static int move_file(struct renaming *m, struct b2f_file *file)
@@ -144,7 +144,7 @@ static int move_file(struct renaming *m, struct b2f_file *file)
 	int err = -ESTALE;
 
 	for (int i = 0; i < TRIES; i++) {
-		err = fs_remote_writer_commit(m->fs, m->node, file);
+		err = fs_bucket_writer_commit(m->fs, m->node, file);
 		if (err)
 			break;
 		err = b2f_file_move(file, rename_stored, m);
@@ -158,23 +158,23 @@ static int move_file(struct renaming *m, struct b2f_file *file)
 /* @m->target is not what its name leads to any more. */
 static void end_target(struct renaming *m)
 {
-	struct fs_remote *r = m->fs->remote;
+	struct fs_bucket *r = m->fs->bucket;
 
-	fs_remote_doomed_add(m->fs, m->done.replaced, m->target);
+	fs_bucket_doomed_add(m->fs, m->done.replaced, m->target);
 	m->done.replaced = NULL;
 	if (m->target)
-		fs_remote_node_retire(r, m->target);
+		fs_bucket_node_retire(r, m->target);
 }
 
 /* The file, which this thread has open, has gone from where it was. */
 static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 {
-	struct fs_remote *r = m->fs->remote;
+	struct fs_bucket *r = m->fs->bucket;
 	struct b2f_file_now now;
 
 	b2f_file_now_get(file, &now);
-	if (!moved || fs_remote_node_move(r, m->node, m->path, &now.stamp))
-		fs_remote_node_retire(r, m->node);
+	if (!moved || fs_bucket_node_move(r, m->node, m->path, &now.stamp))
+		fs_bucket_node_retire(r, m->node);
 	if (moved)
 		b2f_remote_remains_free(m->done.from);
 	else
@@ -188,12 +188,12 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
  */
 static int note_names(struct renaming *m, bool has_gone)
 {
-	struct fs_remote *r = m->fs->remote;
-	int err = fs_remote_changes_note(r, m->to->dir->path, m->to->name,
-					 m->stored, true, FS_REMOTE_MADE);
+	struct fs_bucket *r = m->fs->bucket;
+	int err = fs_bucket_changes_note(r, m->to->dir->path, m->to->name,
+					 m->stored, true, FS_BUCKET_MADE);
 
 	if (!err && has_gone)
-		err = fs_remote_make_gone(m->fs, m->from->dir, m->from->name);
+		err = fs_bucket_make_gone(m->fs, m->from->dir, m->from->name);
 	return err;
 }
 
@@ -205,7 +205,7 @@ static int end_move(struct renaming *m, struct b2f_file *file, int err)
 
 	if (!m->done.is_there) {
 		if (m->target && err == B2F_EINDOUBT)
-			fs_remote_node_doubt(m->fs->remote, m->target);
+			fs_bucket_node_doubt(m->fs->bucket, m->target);
 		return err;
 	}
 	end_target(m);
@@ -218,20 +218,20 @@ static int end_move(struct renaming *m, struct b2f_file *file, int err)
 static int move(struct renaming *m)
 {
 	struct b2f_file *file = NULL;
-	int err = fs_remote_node_open(m->fs, m->node, &file);
+	int err = fs_bucket_node_open(m->fs, m->node, &file);
 
 	if (err) {
 		if (err == -ESTALE)
-			fs_remote_node_doubt(m->fs->remote, m->node);
+			fs_bucket_node_doubt(m->fs->bucket, m->node);
 		return err;
 	}
 	if (m->target)
-		fs_remote_writer_hold(m->fs, m->target);
+		fs_bucket_writer_hold(m->fs, m->target);
 	err = move_file(m, file);
 	if (m->target)
-		fs_remote_writer_release(m->fs, m->target, m->done.is_there);
+		fs_bucket_writer_release(m->fs, m->target, m->done.is_there);
 	err = end_move(m, file, err);
-	fs_remote_node_close(m->fs, m->node);
+	fs_bucket_node_close(m->fs, m->node);
 	return err;
 }
 
@@ -245,12 +245,12 @@ static int find_both(struct renaming *m)
 		return err;
 	if (!is_sparse(m->node))
 		return -EXDEV;
-	m->path = fs_remote_node_join(m->to->dir->path, m->stored);
+	m->path = fs_bucket_node_join(m->to->dir->path, m->stored);
 	return m->path ? 0 : -ENOMEM;
 }
 
-int fs_remote_rename(struct fs *fs, const struct fs_remote_where *from,
-		     const struct fs_remote_where *to, unsigned int flags)
+int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,
+		     const struct fs_bucket_where *to, unsigned int flags)
 {
 	struct renaming m = {.fs = fs,
 			     .from = from,
@@ -262,8 +262,8 @@ int fs_remote_rename(struct fs *fs, const struct fs_remote_where *from,
 		err = move(&m);
 	free(m.path);
 	if (m.target)
-		fs_remote_node_put(fs->remote, m.target, 1);
+		fs_bucket_node_put(fs->bucket, m.target, 1);
 	if (m.node)
-		fs_remote_node_put(fs->remote, m.node, 1);
+		fs_bucket_node_put(fs->bucket, m.node, 1);
 	return err;
 }

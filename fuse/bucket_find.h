@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_find.h - what a name in a directory of an object store is now
+ * bucket_find.h - what a name in a directory of an object store is now
  *
  * Layer: fuse.  Threads: any; makes requests.
  */
-#ifndef B2F_FUSE_REMOTE_FIND_H
-#define B2F_FUSE_REMOTE_FIND_H
+#ifndef B2F_FUSE_BUCKET_FIND_H
+#define B2F_FUSE_BUCKET_FIND_H
 
-#include "remote_node.h"
+#include "bucket_node.h"
 
 /*
  * Finds what is shown as @name in the directory @dir as it is now, with one more
@@ -15,8 +15,8 @@
  * (b2frame/remote.h).
  */
 B2F_MUST_CHECK
-int fs_remote_find(struct fs *fs, struct fs_remote_node *dir,
-			const char *name, struct fs_remote_entry *out);
+int fs_bucket_find(struct fs *fs, struct fs_bucket_node *dir,
+			const char *name, struct fs_bucket_entry *out);
 
 /*
  * Opens the object @path, which is called like a pack; *@out has a reference.  Returns
@@ -24,6 +24,6 @@ int fs_remote_find(struct fs *fs, struct fs_remote_node *dir,
  * b2f_remote_open_pack().
  */
 B2F_MUST_CHECK
-int fs_remote_find_pack(struct fs *fs, const char *path, struct fs_pack **out);
+int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_node.h - what is in an object store, or on a web server, as nodes
+ * bucket_node.h - what is in an object store, or on a web server, as nodes
  *
  * A mount of it has no files below: its nodes are in a table of their own, by
  * paths.  A node is one *version* of a frame or of an object, told by the ETag,
@@ -8,8 +8,8 @@
  * its name finds another node, while handles of the old one go on with what they
  * opened, or get ESTALE.  So the kernel's cache of a node is always right, and no
  * read can be of two versions.  Only a node that is being written to moves on, from
- * commit to commit (remote_writer.h); and one that is renamed goes to its new path
- * (remote_renaming.h).
+ * commit to commit (bucket_writer.h); and one that is renamed goes to its new path
+ * (bucket_renaming.h).
  *
  * Directories are listings, kept for attr_timeout.  Whether an index has another
  * version is asked after refresh= seconds at the earliest.
@@ -18,31 +18,31 @@
  *
  * Threads: any.  One lock for all nodes, never held during a request.
  */
-#ifndef B2F_FUSE_REMOTE_NODE_H
-#define B2F_FUSE_REMOTE_NODE_H
+#ifndef B2F_FUSE_BUCKET_NODE_H
+#define B2F_FUSE_BUCKET_NODE_H
 
 #include <sys/queue.h>
 #include <uthash.h>
 
 #include "fs.h"
-#include "remote_names.h"
+#include "bucket_names.h"
 #include "frame_sizes.h"
 #include "words/aws.h"
 
 struct fs_pack;
 
-enum fs_remote_kind {
-	FS_REMOTE_DIR,
-	FS_REMOTE_FRAME,
+enum fs_bucket_kind {
+	FS_BUCKET_DIR,
+	FS_BUCKET_FRAME,
 	/* Plain bytes. */
-	FS_REMOTE_FILE,
+	FS_BUCKET_FILE,
 };
 
-/* How a frame is written to (remote_writer.h); under the lock of all nodes. */
-struct fs_remote_writing {
+/* How a frame is written to (bucket_writer.h); under the lock of all nodes. */
+struct fs_bucket_writing {
 	/* It is in the list of those that are; with a reference, and open. */
 	bool is_listed;
-	TAILQ_ENTRY(fs_remote_node) all;
+	TAILQ_ENTRY(fs_bucket_node) all;
 	/* Handles that may write, and changes by name; and how many there were. */
 	size_t nwriters;
 	uint64_t nbegun;
@@ -73,21 +73,21 @@ struct fs_remote_writing {
 };
 
 /* A path that a node has, or had. */
-struct fs_remote_path {
-	struct fs_remote_path *before;
+struct fs_bucket_path {
+	struct fs_bucket_path *before;
 	char text[];
 };
 
-struct fs_remote_node {
+struct fs_bucket_node {
 	/*
 	 * Below the place; "" for the place itself.  A rename moves a frame, under the
 	 * lock; what was read before stays valid as long as the node.
 	 */
 	const char *_Atomic path;
-	struct fs_remote_path *paths;
+	struct fs_bucket_path *paths;
 	_Atomic uint64_t ino;
 	/* These never change. */
-	enum fs_remote_kind kind;
+	enum fs_bucket_kind kind;
 	/* No other node of the mount has it. */
 	uint64_t serial;
 	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
@@ -110,9 +110,9 @@ struct fs_remote_node {
 	uint64_t nrefs;
 	/* When it was known to be the present version, ms; 0: it is in doubt. */
 	uint64_t checked_ms;
-	TAILQ_ENTRY(fs_remote_node) all;
+	TAILQ_ENTRY(fs_bucket_node) all;
 	/* Of DIR: the last listing, and when it was made; or NULL. */
-	struct fs_remote_names *names;
+	struct fs_bucket_names *names;
 	uint64_t listed_ms;
 	/* Of DIR: as many names were told of that cannot be shown. */
 	size_t nhidden;
@@ -120,7 +120,7 @@ struct fs_remote_node {
 	struct b2f_file *file;
 	size_t nopens;
 	/* With a file that is not used: in the list, since when. */
-	TAILQ_ENTRY(fs_remote_node) idle;
+	TAILQ_ENTRY(fs_bucket_node) idle;
 	time_t idle_s;
 	/* The kernel may have cached the view. */
 	bool has_view;
@@ -128,20 +128,20 @@ struct fs_remote_node {
 	bool has_mtime;
 	struct timespec mtime;
 	/* Of FRAME; what it has while it is written to. */
-	struct fs_remote_writing writing;
+	struct fs_bucket_writing writing;
 };
 
 /* A node as the kernel knows it. */
-struct fs_remote_entry {
-	struct fs_remote_node *node;
+struct fs_bucket_entry {
+	struct fs_bucket_node *node;
 	/* It is NAME.npy, beside the array NAME. */
 	bool is_view;
 };
 
-struct fs_remote_changes;
-struct fs_remote_doomed;
+struct fs_bucket_changes;
+struct fs_bucket_doomed;
 
-struct fs_remote {
+struct fs_bucket {
 	struct b2f_remote *place;
 	/* Where its messages go: the log, and until the mount stands @reason. */
 	struct b2f_log log;
@@ -149,7 +149,7 @@ struct fs_remote {
 	struct b2f_aws aws;
 	struct fs_logger *logger;
 	char *reason;
-	struct fs_remote_node *root;
+	struct fs_bucket_node *root;
 	uint64_t refresh_ms;
 	uint64_t attr_ms;
 	/* When the mount began: the times of directories. */
@@ -159,94 +159,94 @@ struct fs_remote {
 	atomic_bool ends;
 	pthread_mutex_t lock;
 	/* By paths, and those too that have been replaced; under the lock. */
-	struct fs_remote_node *present;
+	struct fs_bucket_node *present;
 	uint64_t last_serial;
-	TAILQ_HEAD(fs_remote_all, fs_remote_node) all;
+	TAILQ_HEAD(fs_bucket_all, fs_bucket_node) all;
 	/* Those with a file that is not used, longest first; under the lock. */
-	TAILQ_HEAD(fs_remote_idle, fs_remote_node) idle;
+	TAILQ_HEAD(fs_bucket_idle, fs_bucket_node) idle;
 	size_t nidle;
 	/* Those that are written to; under the lock. */
-	TAILQ_HEAD(fs_remote_written, fs_remote_node) written;
+	TAILQ_HEAD(fs_bucket_written, fs_bucket_node) written;
 	/* Signalled when one of them has dropped its changes, or committed. */
 	pthread_cond_t settled;
-	/* See remote_changes.h; under the lock. */
-	struct fs_remote_changes *changes;
-	/* See remote_doomed.h; under the lock. */
-	STAILQ_HEAD(fs_remote_doomed_list, fs_remote_doomed) doomed;
+	/* See bucket_changes.h; under the lock. */
+	struct fs_bucket_changes *changes;
+	/* See bucket_doomed.h; under the lock. */
+	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
 };
 
 /* The node that the kernel calls @ino, and back. */
-struct fs_remote_entry fs_remote_entry_of(const struct fs_remote *remote,
+struct fs_bucket_entry fs_bucket_entry_of(const struct fs_bucket *bucket,
 					  fuse_ino_t ino);
-fuse_ino_t fs_remote_ino_of(const struct fs_remote *remote,
-			    const struct fs_remote_entry *entry);
+fuse_ino_t fs_bucket_ino_of(const struct fs_bucket *bucket,
+			    const struct fs_bucket_entry *entry);
 
 /*
- * Makes the root: a directory of @remote->place, or one with @names, which are
+ * Makes the root: a directory of @bucket->place, or one with @names, which are
  * taken over then.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_remote_node_make_root(struct fs_remote *remote,
-			     struct fs_remote_names *names);
+int fs_bucket_node_make_root(struct fs_bucket *bucket,
+			     struct fs_bucket_names *names);
 
 /*
  * Makes a node of what @path is now, with one reference, in no table yet.  NULL: no
  * memory.
  */
-struct fs_remote_node *fs_remote_node_new(enum fs_remote_kind kind,
+struct fs_bucket_node *fs_bucket_node_new(enum fs_bucket_kind kind,
 					  const char *path);
 
 /* Frees one that is in no table; NULL does nothing. */
-void fs_remote_node_free(struct fs_remote_node *node);
+void fs_bucket_node_free(struct fs_bucket_node *node);
 
 /* What @path was when it was last looked at, with a reference; or NULL. */
-struct fs_remote_node *fs_remote_node_present(struct fs_remote *remote,
+struct fs_bucket_node *fs_bucket_node_present(struct fs_bucket *bucket,
 					      const char *path);
 
 /*
  * Makes the new @node what its path is, or takes the equal one that another thread
  * has made; with a reference.  @node is taken over.
  */
-struct fs_remote_node *fs_remote_node_publish(struct fs_remote *remote,
-					      struct fs_remote_node *node);
+struct fs_bucket_node *fs_bucket_node_publish(struct fs_bucket *bucket,
+					      struct fs_bucket_node *node);
 
 /*
  * Is @node what its path is, if that has the version @stamp?  One that is written
  * to is in any case.  True is noted.
  */
-bool fs_remote_node_is_version(struct fs_remote *remote,
-			       struct fs_remote_node *node,
+bool fs_bucket_node_is_version(struct fs_bucket *bucket,
+			       struct fs_bucket_node *node,
 			       const struct b2f_frame_stamp *stamp);
 
 /* Was it so a moment ago? */
-bool fs_remote_node_is_fresh(struct fs_remote *remote,
-			     struct fs_remote_node *node);
+bool fs_bucket_node_is_fresh(struct fs_bucket *bucket,
+			     struct fs_bucket_node *node);
 
 /* Has the next lookup ask whether @node is still what its path is. */
-void fs_remote_node_doubt(struct fs_remote *remote,
-			  struct fs_remote_node *node);
+void fs_bucket_node_doubt(struct fs_bucket *bucket,
+			  struct fs_bucket_node *node);
 
 /* The kernel gets to know the view of @node. */
-void fs_remote_node_note_view(struct fs_remote *remote,
-			      struct fs_remote_node *node);
+void fs_bucket_node_note_view(struct fs_bucket *bucket,
+			      struct fs_bucket_node *node);
 
 /*
  * Makes @node, whose frame is at @path now, in the version @stamp, what that path is;
  * its file is open there.  Returns 0 or -ENOMEM: then it is as before.
  */
 B2F_MUST_CHECK
-int fs_remote_node_move(struct fs_remote *remote, struct fs_remote_node *node,
+int fs_bucket_node_move(struct fs_bucket *bucket, struct fs_bucket_node *node,
 			const char *path, const struct b2f_frame_stamp *stamp);
 
 /* The next lookup makes another node. */
-void fs_remote_node_retire(struct fs_remote *remote,
-			   struct fs_remote_node *node);
+void fs_bucket_node_retire(struct fs_bucket *bucket,
+			   struct fs_bucket_node *node);
 
 /* The reverse: its name leads to @node again, unless it was removed. */
-void fs_remote_node_restore(struct fs_remote *r, struct fs_remote_node *node);
+void fs_bucket_node_restore(struct fs_bucket *r, struct fs_bucket_node *node);
 
-void fs_remote_node_ref(struct fs_remote *remote, struct fs_remote_node *node);
-void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,
+void fs_bucket_node_ref(struct fs_bucket *bucket, struct fs_bucket_node *node);
+void fs_bucket_node_put(struct fs_bucket *bucket, struct fs_bucket_node *node,
 			uint64_t n);
 
 /*
@@ -254,37 +254,37 @@ void fs_remote_node_put(struct fs_remote *remote, struct fs_remote_node *node,
  * 0, -ENOMEM, or as b2f_remote_open_frame().
  */
 B2F_MUST_CHECK
-int fs_remote_node_open_now(struct fs *fs, const char *path,
+int fs_bucket_node_open_now(struct fs *fs, const char *path,
 			    struct b2f_file **out);
 
 /*
  * Opens the data of the frame @node, or shares them; give *@out back with
- * fs_remote_node_close().  Returns 0, -ESTALE (there is another version), what the
+ * fs_bucket_node_close().  Returns 0, -ESTALE (there is another version), what the
  * node is broken by, -ENOMEM, or as b2f_remote_open_frame().
  */
 B2F_MUST_CHECK
-int fs_remote_node_open(struct fs *fs, struct fs_remote_node *node,
+int fs_bucket_node_open(struct fs *fs, struct fs_bucket_node *node,
 			struct b2f_file **out);
 
 /* The same if they are open; else NULL. */
-struct b2f_file *fs_remote_node_share(struct fs_remote *remote,
-				      struct fs_remote_node *node);
+struct b2f_file *fs_bucket_node_share(struct fs_bucket *bucket,
+				      struct fs_bucket_node *node);
 
-void fs_remote_node_close(struct fs *fs, struct fs_remote_node *node);
+void fs_bucket_node_close(struct fs *fs, struct fs_bucket_node *node);
 
 /* Closes what is not used any more.  Returns whether there is more to come. */
-bool fs_remote_node_tick(struct fs_remote *remote);
+bool fs_bucket_node_tick(struct fs_bucket *bucket);
 
 /* Frees all of them; no request is running any more. */
-void fs_remote_node_fini(struct fs_remote *remote);
+void fs_bucket_node_fini(struct fs_bucket *bucket);
 
 /* "@dir/@name", or the one of them that is not empty; malloc'ed. */
-char *fs_remote_node_join(const char *dir, const char *name);
+char *fs_bucket_node_join(const char *dir, const char *name);
 
 /* Milliseconds on a clock that only goes on. */
-uint64_t fs_remote_node_ms(void);
+uint64_t fs_bucket_node_ms(void);
 
 /* The inode number that is shown for @path. */
-uint64_t fs_remote_node_number(const char *path);
+uint64_t fs_bucket_node_number(const char *path);
 
 #endif

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_doomed.c - chunks of frames that were replaced, until they are removed */
-#include "remote_doomed.h"
+/* bucket_doomed.c - chunks of frames that were replaced, until they are removed */
+#include "bucket_doomed.h"
 
 #include <stdlib.h>
 
 #include "clock.h"
 
-struct fs_remote_doomed {
-	STAILQ_ENTRY(fs_remote_doomed) next;
+struct fs_bucket_doomed {
+	STAILQ_ENTRY(fs_bucket_doomed) next;
 	struct b2f_remote_remains *remains;
 	/* With a reference; or NULL. */
-	struct fs_remote_node *node;
+	struct fs_bucket_node *node;
 	/* When no other client reads them any more. */
 	time_t due_s;
 };
 
-void fs_remote_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
-			  struct fs_remote_node *node)
+void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
+			  struct fs_bucket_node *node)
 {
-	struct fs_remote *r = fs->remote;
-	struct fs_remote_doomed *d = remains ? malloc(sizeof(*d)) : NULL;
+	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket_doomed *d = remains ? malloc(sizeof(*d)) : NULL;
 
 	if (!d) {
 		/* Readers of them are told ESTALE. */
 		b2f_remote_remains_free(remains);
 		return;
 	}
-	*d = (struct fs_remote_doomed){
+	*d = (struct fs_bucket_doomed){
 		.remains = remains,
 		.node = node,
 		.due_s = fs_clock_s() + b2f_remote_keep_s(r->place),
@@ -40,9 +40,9 @@ void fs_remote_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 }
 
 /* Takes the first one whose time has come off the list; or NULL. */
-static struct fs_remote_doomed *take_due(struct fs_remote *r)
+static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 {
-	struct fs_remote_doomed *d;
+	struct fs_bucket_doomed *d;
 
 	pthread_mutex_lock(&r->lock);
 	STAILQ_FOREACH (d, &r->doomed, next)
@@ -50,21 +50,21 @@ static struct fs_remote_doomed *take_due(struct fs_remote *r)
 		    (!d->node || d->node->nopens == 0))
 			break;
 	if (d)
-		STAILQ_REMOVE(&r->doomed, d, fs_remote_doomed, next);
+		STAILQ_REMOVE(&r->doomed, d, fs_bucket_doomed, next);
 	pthread_mutex_unlock(&r->lock);
 	return d;
 }
 
-bool fs_remote_doomed_tick(struct fs *fs)
+bool fs_bucket_doomed_tick(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
-	struct fs_remote_doomed *d;
+	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket_doomed *d;
 	bool more;
 
 	while ((d = take_due(r))) {
 		b2f_remote_remains_free(d->remains);
 		if (d->node)
-			fs_remote_node_put(r, d->node, 1);
+			fs_bucket_node_put(r, d->node, 1);
 		free(d);
 	}
 	pthread_mutex_lock(&r->lock);
@@ -73,10 +73,10 @@ bool fs_remote_doomed_tick(struct fs *fs)
 	return more;
 }
 
-void fs_remote_doomed_fini(struct fs *fs)
+void fs_bucket_doomed_fini(struct fs *fs)
 {
-	struct fs_remote *r = fs->remote;
-	struct fs_remote_doomed *d;
+	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket_doomed *d;
 
 	while ((d = STAILQ_FIRST(&r->doomed))) {
 		STAILQ_REMOVE_HEAD(&r->doomed, next);

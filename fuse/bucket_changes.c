@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_changes.c - names that were made or removed since they were listed */
+/* bucket_changes.c - names that were made or removed since they were listed */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "remote_changes.h"
+#include "bucket_changes.h"
 
 /* One name; the key is what it is shown as. */
 struct change {
@@ -13,12 +13,12 @@ struct change {
 	char *shown;
 	char *stored;
 	bool is_dir;
-	enum fs_remote_change what;
+	enum fs_bucket_change what;
 	uint64_t ms;
 };
 
 /* Those of a directory; the key is its path. */
-struct fs_remote_changes {
+struct fs_bucket_changes {
 	UT_hash_handle hh;
 	char *dir;
 	struct change *names;
@@ -34,18 +34,18 @@ static void free_change(struct change *c)
 }
 
 /* Locked, as all below that have no lock. */
-static struct fs_remote_changes *find_dir(struct fs_remote *r, const char *dir)
+static struct fs_bucket_changes *find_dir(struct fs_bucket *r, const char *dir)
 {
-	struct fs_remote_changes *changes;
+	struct fs_bucket_changes *changes;
 
 	HASH_FIND_STR(r->changes, dir, changes);
 	return changes;
 }
 
-static struct change *find(struct fs_remote *r, const char *dir,
+static struct change *find(struct fs_bucket *r, const char *dir,
 			   const char *shown)
 {
-	struct fs_remote_changes *changes = find_dir(r, dir);
+	struct fs_bucket_changes *changes = find_dir(r, dir);
 	struct change *c = NULL;
 
 	if (changes)
@@ -53,13 +53,13 @@ static struct change *find(struct fs_remote *r, const char *dir,
 	return c;
 }
 
-static void drop_change(struct fs_remote_changes *changes, struct change *c)
+static void drop_change(struct fs_bucket_changes *changes, struct change *c)
 {
 	HASH_DELETE(hh, changes->names, c);
 	free_change(c);
 }
 
-static void drop_dir(struct fs_remote *r, struct fs_remote_changes *changes)
+static void drop_dir(struct fs_bucket *r, struct fs_bucket_changes *changes)
 {
 	HASH_DELETE(hh, r->changes, changes);
 	free(changes->dir);
@@ -67,9 +67,9 @@ static void drop_dir(struct fs_remote *r, struct fs_remote_changes *changes)
 }
 
 /* The one of @dir, which may be new; NULL: no memory. */
-static struct fs_remote_changes *need_dir(struct fs_remote *r, const char *dir)
+static struct fs_bucket_changes *need_dir(struct fs_bucket *r, const char *dir)
 {
-	struct fs_remote_changes *changes = find_dir(r, dir);
+	struct fs_bucket_changes *changes = find_dir(r, dir);
 
 	if (changes)
 		return changes;
@@ -85,18 +85,18 @@ static struct fs_remote_changes *need_dir(struct fs_remote *r, const char *dir)
 	return changes;
 }
 
-enum fs_remote_change fs_remote_changes_find(struct fs_remote *r,
+enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *r,
 					     const char *dir, const char *shown,
-					     struct fs_remote_made *out)
+					     struct fs_bucket_made *out)
 {
-	enum fs_remote_change what = FS_REMOTE_UNCHANGED;
+	enum fs_bucket_change what = FS_BUCKET_UNCHANGED;
 	struct change *c;
 
 	pthread_mutex_lock(&r->lock);
 	c = find(r, dir, shown);
 	if (c)
 		what = c->what;
-	if (what == FS_REMOTE_MADE || what == FS_REMOTE_PINNED) {
+	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) {
 		snprintf(out->stored, sizeof(out->stored), "%s", c->stored);
 		if (!fs_suffix_stem(c->stored, out->stem))
 			*out->stem = '\0';
@@ -107,7 +107,7 @@ enum fs_remote_change fs_remote_changes_find(struct fs_remote *r,
 }
 
 static struct change *new_change(const char *shown, const char *stored,
-				 bool is_dir, enum fs_remote_change what)
+				 bool is_dir, enum fs_bucket_change what)
 {
 	struct change *c = calloc(1, sizeof(*c));
 
@@ -121,16 +121,16 @@ static struct change *new_change(const char *shown, const char *stored,
 	}
 	c->is_dir = is_dir;
 	c->what = what;
-	c->ms = fs_remote_node_ms();
+	c->ms = fs_bucket_node_ms();
 	return c;
 }
 
-int fs_remote_changes_note(struct fs_remote *r, const char *dir,
+int fs_bucket_changes_note(struct fs_bucket *r, const char *dir,
 			   const char *shown, const char *stored, bool is_dir,
-			   enum fs_remote_change what)
+			   enum fs_bucket_change what)
 {
 	struct change *c = new_change(shown, stored, is_dir, what), *old;
-	struct fs_remote_changes *changes = NULL;
+	struct fs_bucket_changes *changes = NULL;
 
 	pthread_mutex_lock(&r->lock);
 	if (c)
@@ -157,7 +157,7 @@ static const char *split(const char *path, char **dir)
 	return slash ? slash + 1 : path;
 }
 
-void fs_remote_changes_settle(struct fs_remote *r, const char *path)
+void fs_bucket_changes_settle(struct fs_bucket *r, const char *path)
 {
 	char shown[FS_NAME_SIZE], *dir;
 	const char *name = split(path, &dir);
@@ -166,15 +166,15 @@ void fs_remote_changes_settle(struct fs_remote *r, const char *path)
 	pthread_mutex_lock(&r->lock);
 	if (dir && fs_suffix_stem(name, shown))
 		c = find(r, dir, shown);
-	if (c && c->what == FS_REMOTE_PINNED) {
-		c->what = FS_REMOTE_MADE;
-		c->ms = fs_remote_node_ms();
+	if (c && c->what == FS_BUCKET_PINNED) {
+		c->what = FS_BUCKET_MADE;
+		c->ms = fs_bucket_node_ms();
 	}
 	pthread_mutex_unlock(&r->lock);
 	free(dir);
 }
 
-void fs_remote_changes_pin(struct fs_remote *r, const char *dir)
+void fs_bucket_changes_pin(struct fs_bucket *r, const char *dir)
 {
 	char stem[FS_NAME_SIZE], *path = strdup(dir), *above;
 	const char *name;
@@ -183,24 +183,24 @@ void fs_remote_changes_pin(struct fs_remote *r, const char *dir)
 		name = split(path, &above);
 		/* Without memory it may be gone from sight; so with a suffix. */
 		if (above && !fs_suffix_stem(name, stem))
-			(void)!fs_remote_changes_note(r, above, name, name, true,
-						      FS_REMOTE_PINNED);
+			(void)!fs_bucket_changes_note(r, above, name, name, true,
+						      FS_BUCKET_PINNED);
 		free(path);
 		path = above;
 	}
 	free(path);
 }
 
-void fs_remote_changes_listed(struct fs_remote *r, const char *dir, uint64_t ms)
+void fs_bucket_changes_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
 {
-	struct fs_remote_changes *changes;
+	struct fs_bucket_changes *changes;
 	struct change *c, *next;
 
 	pthread_mutex_lock(&r->lock);
 	changes = find_dir(r, dir);
 	if (changes) {
 		HASH_ITER(hh, changes->names, c, next)
-		if (c->what != FS_REMOTE_PINNED && c->ms < ms)
+		if (c->what != FS_BUCKET_PINNED && c->ms < ms)
 			drop_change(changes, c);
 		if (!changes->names)
 			drop_dir(r, changes);
@@ -208,66 +208,66 @@ void fs_remote_changes_listed(struct fs_remote *r, const char *dir, uint64_t ms)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static int add_made(struct fs_remote_changes *changes,
-		    struct fs_remote_names *names)
+static int add_made(struct fs_bucket_changes *changes,
+		    struct fs_bucket_names *names)
 {
 	struct change *c, *next;
 	int err = 0;
 
 	HASH_ITER(hh, changes->names, c, next)
-	if (!err && c->what != FS_REMOTE_REMOVED)
-		err = fs_remote_names_add(names, c->shown, c->stored,
+	if (!err && c->what != FS_BUCKET_REMOVED)
+		err = fs_bucket_names_add(names, c->shown, c->stored,
 					  c->is_dir);
 	return err;
 }
 
 /* Those of @listed that were not changed, and then what was made. */
-static int merge(struct fs_remote_changes *changes,
-		 const struct fs_remote_names *listed,
-		 struct fs_remote_names *names)
+static int merge(struct fs_bucket_changes *changes,
+		 const struct fs_bucket_names *listed,
+		 struct fs_bucket_names *names)
 {
 	struct change *c;
 	int err = 0;
 
 	for (size_t i = 0; i < listed->n && !err; i++) {
-		const struct fs_remote_name *name = &listed->list[i];
+		const struct fs_bucket_name *name = &listed->list[i];
 
 		HASH_FIND_STR(changes->names, name->shown, c);
 		if (!c)
-			err = fs_remote_names_add(names, name->shown,
+			err = fs_bucket_names_add(names, name->shown,
 						  name->stored, name->is_dir);
 	}
 	return err ? err : add_made(changes, names);
 }
 
-int fs_remote_changes_apply(struct fs_remote *r, const char *dir,
-			    struct fs_remote_names *listed,
-			    struct fs_remote_names **out)
+int fs_bucket_changes_apply(struct fs_bucket *r, const char *dir,
+			    struct fs_bucket_names *listed,
+			    struct fs_bucket_names **out)
 {
-	struct fs_remote_changes *changes;
-	struct fs_remote_names *names = listed;
+	struct fs_bucket_changes *changes;
+	struct fs_bucket_names *names = listed;
 	int err = 0;
 
 	pthread_mutex_lock(&r->lock);
 	changes = find_dir(r, dir);
 	if (changes) {
-		names = fs_remote_names_new();
+		names = fs_bucket_names_new();
 		err = names ? merge(changes, listed, names) : -ENOMEM;
 	}
 	pthread_mutex_unlock(&r->lock);
 	if (names == listed) {
-		fs_remote_names_ref(listed);
+		fs_bucket_names_ref(listed);
 	} else if (err) {
-		fs_remote_names_put(names);
+		fs_bucket_names_put(names);
 		return err;
 	}
 	*out = names;
 	return 0;
 }
 
-void fs_remote_changes_fini(struct fs_remote *r)
+void fs_bucket_changes_fini(struct fs_bucket *r)
 {
-	struct fs_remote_changes *changes, *next_dir;
+	struct fs_bucket_changes *changes, *next_dir;
 	struct change *c, *next;
 
 	HASH_ITER(hh, r->changes, changes, next_dir)

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bucket_make.c - names in an object store that come and go */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/create.h"
+#include "bucket_changes.h"
+#include "bucket_find.h"
+#include "bucket_listing.h"
+#include "bucket_make.h"
+#include "bucket_writer.h"
+
+/* May @name be that of something new in @dir? */
+static int check_name(const struct fs_bucket_node *dir, const char *name)
+{
+	if (dir->kind != FS_BUCKET_DIR)
+		return -ENOTDIR;
+	if (strlen(name) > FS_NAME_MAX)
+		return -ENAMETOOLONG;
+	if (fs_bucket_listing_is_fixed(dir) ||
+	    strcmp(name, B2F_INDEX_NAME) == 0)
+		return -EPERM;
+	return 0;
+}
+
+/* Was what is stored as @stored, or shown as that, made here? */
+static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
+{
+	struct fs_bucket_made made;
+	char stem[FS_NAME_SIZE];
+	enum fs_bucket_change what;
+
+	what = fs_bucket_changes_find(r, dir, stored, &made);
+	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED)
+		return true;
+	if (!fs_suffix_stem(stored, stem))
+		return false;
+	what = fs_bucket_changes_find(r, dir, stem, &made);
+	return (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) &&
+	       strcmp(made.stored, stored) == 0;
+}
+
+/* Can @key be stored, or be shown, without a change of how others are? */
+static bool is_free(struct fs_bucket *r, const struct fs_bucket_node *dir,
+		    const struct fs_bucket_names *names, const char *key)
+{
+	struct fs_bucket_made made;
+
+	if (is_made(r, dir->path, key))
+		return false;
+	/* What was removed is listed still. */
+	return !fs_bucket_names_has_key(names, key) ||
+	       fs_bucket_changes_find(r, dir->path, key, &made) ==
+		       FS_BUCKET_REMOVED;
+}
+
+/* Was the frame that was stored as @stored removed by us? */
+static bool was_removed(struct fs_bucket *r, const struct fs_bucket_node *dir,
+			const char *shown)
+{
+	struct fs_bucket_made made;
+
+	return fs_bucket_changes_find(r, dir->path, shown, &made) ==
+	       FS_BUCKET_REMOVED;
+}
+
+/* Finds what a frame that is shown as @name can be stored as. */
+static int choose_stored(struct fs_bucket *r, const struct fs_bucket_node *dir,
+			 const struct fs_bucket_names *names, const char *name,
+			 char out[FS_NAME_SIZE])
+{
+	enum b2f_suffix first = fs_suffix_for(name, B2F_SUFFIX_SPARSE);
+
+	if (!is_free(r, dir, names, name))
+		return -EEXIST;
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
+		if (!fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
+			continue;
+		/* The name was free, so what is listed there has gone. */
+		if (is_free(r, dir, names, out) ||
+		    (was_removed(r, dir, name) && !is_made(r, dir->path, out)))
+			return 0;
+	}
+	return -EEXIST;
+}
+
+/* Makes the node of the frame @path, of which nothing is there yet. */
+static int new_frame(struct fs *fs, const char *path,
+		     struct fs_bucket_node **out)
+{
+	const struct b2f_frame_options options = {.log = &fs->bucket->log};
+	struct fs_bucket_node *node = NULL;
+	struct b2f_frame *frame = NULL;
+	int err = b2f_remote_make_frame(fs->bucket->place, path,
+					&fs->config.new_files, &options,
+					&frame);
+
+	if (err)
+		return err;
+	node = fs_bucket_node_new(FS_BUCKET_FRAME, path);
+	err = node ? b2f_file_open(fs->runtime, frame, &node->file) : -ENOMEM;
+	if (err) {
+		b2f_frame_close(frame);
+		fs_bucket_node_free(node);
+		return err;
+	}
+	node->stamp = b2f_frame_stamp_get(frame);
+	node->sparse = true;
+	node->writing.is_new = true;
+	*out = node;
+	return 0;
+}
+
+/* Shows @node, which it takes over, as @name in @dir. */
+static int publish(struct fs *fs, const struct fs_bucket_node *dir,
+		   const char *name, const char *stored,
+		   struct fs_bucket_node *node, struct fs_bucket_entry *out)
+{
+	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket_node *there = fs_bucket_node_publish(r, node);
+	/* Another thread was faster. */
+	int err = there == node ? 0 : -EEXIST;
+
+	if (!err)
+		err = fs_bucket_changes_note(r, dir->path, name, stored, true,
+					     FS_BUCKET_PINNED);
+	if (err) {
+		fs_bucket_node_put(r, there, 1);
+		return err;
+	}
+	*out = (struct fs_bucket_entry){.node = node};
+	return 0;
+}
+
+int fs_bucket_make_name(struct fs *fs, struct fs_bucket_node *dir,
+			const char *name, char out[FS_NAME_SIZE])
+{
+	struct fs_bucket_names *names = NULL;
+	int err = check_name(dir, name);
+
+	if (!err)
+		err = fs_bucket_listing_get(fs->bucket, dir, &names);
+	if (!err)
+		err = choose_stored(fs->bucket, dir, names, name, out);
+	fs_bucket_names_put(names);
+	return err;
+}
+
+int fs_bucket_make_file(struct fs *fs, struct fs_bucket_node *dir,
+			const char *name, struct fs_bucket_entry *out)
+{
+	struct fs_bucket_node *node = NULL;
+	char stored[FS_NAME_SIZE], *path = NULL;
+	int err = fs_bucket_make_name(fs, dir, name, stored);
+
+	if (!err) {
+		path = fs_bucket_node_join(dir->path, stored);
+		err = path ? new_frame(fs, path, &node) : -ENOMEM;
+	}
+	if (!err)
+		err = publish(fs, dir, name, stored, node, out);
+	if (err == -EEXIST)
+		fs_bucket_listing_forget(fs->bucket, dir);
+	free(path);
+	return err;
+}
+
+/* The object that keeps the directory @path; malloc'ed. */
+static char *marker_of(const char *path)
+{
+	char *marker = NULL;
+
+	return asprintf(&marker, "%s/", path) < 0 ? NULL : marker;
+}
+
+static int put_marker(struct fs *fs, const char *path)
+{
+	char *marker = marker_of(path);
+	int err = marker ? b2f_remote_put(fs->bucket->place, marker, "", 0,
+					  NULL, NULL)
+			 : -ENOMEM;
+
+	free(marker);
+	return err;
+}
+
+static int make_dir(struct fs *fs, struct fs_bucket_node *dir, const char *name)
+{
+	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket_names *names = NULL;
+	char stem[FS_NAME_SIZE], *path;
+	int err = fs_bucket_listing_get(r, dir, &names);
+
+	if (err)
+		return err;
+	/* It would be taken for a frame. */
+	if (fs_suffix_stem(name, stem))
+		err = -EPERM;
+	else if (!is_free(r, dir, names, name))
+		err = -EEXIST;
+	fs_bucket_names_put(names);
+	if (err)
+		return err;
+	path = fs_bucket_node_join(dir->path, name);
+	err = path ? put_marker(fs, path) : -ENOMEM;
+	free(path);
+	return err;
+}
+
+int fs_bucket_make_dir(struct fs *fs, struct fs_bucket_node *dir,
+		       const char *name, struct fs_bucket_entry *out)
+{
+	int err = check_name(dir, name);
+
+	if (!err)
+		err = make_dir(fs, dir, name);
+	if (err == -EEXIST)
+		fs_bucket_listing_forget(fs->bucket, dir);
+	if (!err)
+		err = fs_bucket_changes_note(fs->bucket, dir->path, name, name,
+					     true, FS_BUCKET_MADE);
+	return err ? err : fs_bucket_find(fs, dir, name, out);
+}
+
+/* Removes what @node is on the server; the chunks of one that is open stay. */
+static int remove_stored(struct fs *fs, struct fs_bucket_node *node)
+{
+	struct b2f_remote *place = fs->bucket->place;
+	bool is_open;
+	int err;
+
+	if (!node->sparse)
+		return b2f_remote_remove(place, node->path);
+	err = b2f_remote_remove_index(place, node->path,
+				      &node->writing.remains);
+	/* Another client was faster; or it was never committed. */
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	pthread_mutex_lock(&fs->bucket->lock);
+	is_open = node->nopens > 0;
+	pthread_mutex_unlock(&fs->bucket->lock);
+	if (!is_open) {
+		b2f_remote_remains_free(node->writing.remains);
+		node->writing.remains = NULL;
+	}
+	return 0;
+}
+
+int fs_bucket_make_gone(struct fs *fs, const struct fs_bucket_node *dir,
+			const char *name)
+{
+	fs_bucket_changes_pin(fs->bucket, dir->path);
+	return fs_bucket_changes_note(fs->bucket, dir->path, name, "", false,
+				      FS_BUCKET_REMOVED);
+}
+
+int fs_bucket_unlink(struct fs *fs, struct fs_bucket_node *dir,
+		     const char *name)
+{
+	struct fs_bucket_entry entry;
+	int err = fs_bucket_listing_is_fixed(dir)
+			  ? -EPERM
+			  : fs_bucket_find(fs, dir, name, &entry);
+
+	if (err)
+		return err;
+	if (entry.is_view)
+		err = -EPERM;
+	else if (entry.node->kind == FS_BUCKET_DIR)
+		err = -EISDIR;
+	if (err)
+		goto out;
+	fs_bucket_writer_hold(fs, entry.node);
+	err = remove_stored(fs, entry.node);
+	fs_bucket_writer_release(fs, entry.node, !err);
+	if (err)
+		goto out;
+	fs_bucket_node_retire(fs->bucket, entry.node);
+	err = fs_bucket_make_gone(fs, dir, name);
+out:
+	fs_bucket_node_put(fs->bucket, entry.node, 1);
+	return err;
+}
+
+/* Is nothing in @dir, as it is now? */
+static int check_empty(struct fs *fs, struct fs_bucket_node *dir)
+{
+	struct fs_bucket_names *listed = NULL, *names = NULL;
+	int err;
+
+	fs_bucket_listing_forget(fs->bucket, dir);
+	err = fs_bucket_listing_get(fs->bucket, dir, &listed);
+	if (!err)
+		err = fs_bucket_changes_apply(fs->bucket, dir->path, listed,
+					      &names);
+	if (!err && names->n)
+		err = -ENOTEMPTY;
+	fs_bucket_names_put(listed);
+	fs_bucket_names_put(names);
+	return err;
+}
+
+static int remove_dir(struct fs *fs, struct fs_bucket_node *dir)
+{
+	char *marker;
+	int err = check_empty(fs, dir);
+
+	if (err)
+		return err;
+	marker = marker_of(dir->path);
+	err = marker ? b2f_remote_remove(fs->bucket->place, marker) : -ENOMEM;
+	free(marker);
+	return err;
+}
+
+int fs_bucket_rmdir(struct fs *fs, struct fs_bucket_node *dir, const char *name)
+{
+	struct fs_bucket_entry entry;
+	int err = fs_bucket_find(fs, dir, name, &entry);
+
+	if (err)
+		return err;
+	if (entry.node->pack)
+		err = -EROFS;
+	else
+		err = entry.node->kind == FS_BUCKET_DIR
+			      ? remove_dir(fs, entry.node)
+			      : -ENOTDIR;
+	if (!err) {
+		fs_bucket_node_retire(fs->bucket, entry.node);
+		err = fs_bucket_make_gone(fs, dir, name);
+	}
+	fs_bucket_node_put(fs->bucket, entry.node, 1);
+	return err;
+}
