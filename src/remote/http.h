@@ -82,6 +82,8 @@ struct b2f_http_spec {
 	/* PUT, DELETE: values of headers, or NULL. */
 	const char *if_match;
 	const char *if_none_match;
+	/* GET: it is for names, and for no object. */
+	bool lists;
 	/* GET: the @n bytes (not 0) at @off, and not all. */
 	bool ranged;
 	uint64_t off;

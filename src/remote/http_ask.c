@@ -46,7 +46,7 @@ static unsigned int kinds_of(const struct b2f_http_spec *spec)
 
 	bool puts = b2f_http_is_put(spec->method);
 
-	if (spec->ranged || spec->method == B2F_HTTP_HEAD || puts)
+	if (spec->method != B2F_HTTP_DELETE && !spec->lists)
 		kinds |= B2F_EXTRA_OBJECT;
 	if (puts && !spec->is_part)
 		kinds |= B2F_EXTRA_NEW;

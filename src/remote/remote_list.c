@@ -62,7 +62,8 @@ static int get_page(struct b2f_remote *remote, const struct listing *listing,
 		    const char *token, struct b2f_s3_page *out,
 		    struct b2f_why *why)
 {
-	struct b2f_http_spec ask = {.method = B2F_HTTP_GET, .room = PAGE_ROOM};
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_GET, .lists = true, .room = PAGE_ROOM};
 	struct b2f_http_request *request = NULL;
 	const struct b2f_http_reply *reply;
 	int err = b2f_remote_ask(remote, &ask,

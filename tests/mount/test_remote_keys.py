@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from aws_endpoints import PROOF, Endpoints, iso
 from fake_s3 import FakeS3
 from mounting import data, error_of, main, wait_until
+from proxy import Proxy
 from remote import RemoteMount, read, refused, save
 
 SIZE = 200_000
@@ -108,6 +109,42 @@ def test_keys_that_may_only_get_read_what_they_know():
                 assert read(f"mnt/{name[0]}") == data(SIZE)
         line, _ = refused("s3://bucket/none.b2f")
         assert "denies access" in line, line
+
+
+def headers_of(way, *options):
+    """Of the requests of a mount in which a file is written, read and renamed."""
+    way.take()
+    with RemoteMount("s3://bucket", *(x for o in options for x in ("-o", o))):
+        pathlib.Path("mnt/new").write_bytes(data(SIZE))
+        assert read("mnt/x") == data(SIZE)
+        os.rename("mnt/new", "mnt/other")
+        assert read("mnt/other") == data(SIZE)
+        os.unlink("mnt/other")
+    return [(r.method, "list-type" in r.path,
+             {k.lower(): v for k, v in r.headers.items()}) for r in way.take()]
+
+
+def test_who_pays_and_what_encrypts_is_told():
+    sse = "x-amz-server-side-encryption"
+    copied = "x-amz-copy-source-server-side-encryption-customer-key"
+    with FakeS3() as server, Proxy(server.port) as way:
+        fill(server)
+        os.environ.update(AWS_ACCESS_KEY_ID="k", AWS_SECRET_ACCESS_KEY="s",
+                          AWS_ENDPOINT_URL_S3=way.url)
+        pathlib.Path("key").write_bytes(bytes(32))
+        ncopies = 0
+        for method, is_list, h in headers_of(way, "request_payer",
+                                             f"sse_c_key={os.getcwd()}/key"):
+            of_object = method != "DELETE" and not is_list
+            assert h["x-amz-request-payer"] == "requester"
+            assert (f"{sse}-customer-key" in h) == of_object, (method, h)
+            assert (copied in h) == ("x-amz-copy-source" in h)
+            ncopies += copied in h
+        assert ncopies
+        for method, _, h in headers_of(way, "sse=aws:kms,sse_kms_key=id"):
+            wanted = ("aws:kms", "id") if method == "PUT" else (None, None)
+            assert (h.get(sse), h.get(f"{sse}-aws-kms-key-id")) == wanted
+            assert "x-amz-request-payer" not in h
 
 
 if __name__ == "__main__":
