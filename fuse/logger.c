@@ -121,9 +121,13 @@ static void flush_repeats(struct fs_logger *logger)
 
 	if (logger->nrepeats == 0)
 		return;
-	snprintf(line.text, sizeof(line.text),
-		 "the last message came %llu more times",
-		 (unsigned long long)logger->nrepeats);
+	if (logger->nrepeats == 1)
+		snprintf(line.text, sizeof(line.text),
+			 "last message repeated once");
+	else
+		snprintf(line.text, sizeof(line.text),
+			 "last message repeated %llu times",
+			 (unsigned long long)logger->nrepeats);
 	logger->nrepeats = 0;
 	emit(logger, &line);
 }

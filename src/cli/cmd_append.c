@@ -80,6 +80,15 @@ static bool is_bloscpack(const struct append *a)
 	return b2f_frame_info_get(b2f_file_frame(a->file))->bloscpack;
 }
 
+static int refuse_array(const struct append *a)
+{
+	if (!b2f_frame_array(b2f_file_frame(a->file)))
+		return 0;
+	cli_message_error("%s: arrays cannot grow; nothing was appended",
+			  a->path);
+	return -EPERM;
+}
+
 static int begin_longer(struct append *a)
 {
 	a->old = a->file;
@@ -100,7 +109,10 @@ static int begin(struct append *a)
 		err = cli_frames_open_file(a->runtime, &how, &a->at, &a->file);
 	if (err)
 		return err;
-	return is_bloscpack(a) ? begin_longer(a) : allow_write(a);
+	if (is_bloscpack(a))
+		return begin_longer(a);
+	err = refuse_array(a);
+	return err ? err : allow_write(a);
 }
 
 static int add_input(struct append *a, const struct cli_input *in)

@@ -181,7 +181,7 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 		return err;
 	array = b2f_frame_array(b2f_file_frame(job->file));
 	if (!array) {
-		cli_message_error("%s: it is no array", job->path);
+		cli_message_error("%s: not an array", job->path);
 		return -EINVAL;
 	}
 	err = cli_index_parse(o->index, array, &job->index);
@@ -231,6 +231,8 @@ static int run_slice(const struct cli_command *self, int argc, char **argv)
 
 	if (status != CLI_CONTINUE)
 		return status;
+	if (cli_index_check(o.index))
+		return CLI_EXIT_USAGE;
 	if (!o.output && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
 	return cli_operands_run(&operands, argv + optind);

@@ -239,6 +239,13 @@ static int set_items(const struct parser *p, const struct b2f_array *array,
 	return err;
 }
 
+int cli_index_check(const char *text)
+{
+	struct parser p = {.text = text, .at = text};
+
+	return read_items(&p);
+}
+
 int cli_index_parse(const char *text, const struct b2f_array *array,
 		    struct cli_index *out)
 {

@@ -450,6 +450,32 @@ static bool is_several(const struct run *run, char **paths)
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 
+/* A directory of frames, or of files, without -r. */
+static int refuse_directory(const char *path)
+{
+	cli_message_error("%s: a directory; add -r for what is in it", path);
+	return -EISDIR;
+}
+
+static bool takes_r(const struct cli_command *command)
+{
+	const struct cli_option *option = command->options;
+
+	while (option->name || option->shared) {
+		if (option->shared == cli_common_recursive)
+			return true;
+		option++;
+	}
+	return false;
+}
+
+static bool is_refused(const struct run *run, const char *path)
+{
+	return takes_r(run->o->command) && !run->o->exact &&
+	       cli_kind_of(path) == CLI_KIND_PATH && is_dir(path) &&
+	       !is_frame(path);
+}
+
 static int run_all(struct run *run, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
@@ -462,6 +488,8 @@ static int run_all(struct run *run, char **paths)
 	for (; *paths && err != -EPIPE; paths++) {
 		if (goes_below(run, *paths))
 			err = run_below(run, *paths);
+		else if (is_refused(run, *paths))
+			err = refuse_directory(*paths);
 		else
 			err = run_one(run, *paths);
 		if (err)

@@ -22,9 +22,14 @@ static const char *scheme_of(const char *text)
 	return NULL;
 }
 
+/* Any scheme: b2f_url_parse() refuses others by name, where a path is just missing. */
 bool b2f_remote_is_url(const char *path)
 {
-	return scheme_of(path) != NULL;
+	size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyz"
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+
+	return n > 0 && isalpha((unsigned char)*path) &&
+	       strncmp(path + n, "://", 3) == 0;
 }
 
 bool b2f_remote_is_s3(const char *path)
@@ -65,6 +70,9 @@ static bool is_host(const char *host, size_t n)
 /* Why no bucket is called @name, of @n bytes; NULL: one may be. */
 static const char *refuse_bucket(const char *name, size_t n)
 {
+	if (memchr(name, '@', n) || memchr(name, ':', n))
+		return "keys in URLs are refused; set AWS_ACCESS_KEY_ID and "
+		       "AWS_SECRET_ACCESS_KEY";
 	/* Some stores allow more, and old buckets of AWS have it. */
 	if (n < 3 || n > 255)
 		return "bucket names have 3 to 63 characters";
@@ -87,8 +95,8 @@ static int parse_http(const char *text, const char *scheme,
 
 	if (!is_host(host, nhost))
 		return refuse(why, memchr(host, '@', nhost)
-					   ? "a name or a key in a URL is for all "
-					     "to see"
+					   ? "names and passwords in URLs are "
+					     "refused"
 					   : "no host is called so");
 	npath = *query == '?' ? npath : bare_length(path, npath);
 	if (asprintf(&out->origin, "%s%.*s", scheme, (int)nhost, host) < 0)
@@ -191,7 +199,7 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 
 	*out = (struct b2f_url){.s3 = false};
 	if (!scheme)
-		return refuse(why, "a URL begins with s3://, http:// or "
+		return refuse(why, "URLs begin with s3://, http:// or "
 				   "https://");
 	/* All of a key is encoded. */
 	if (scheme != schemes[0] && !is_clean(text))

@@ -354,7 +354,7 @@ def test_other_commands():
                 assert cat(path) == data, (args, path)
                 assert info(path)["array"] == before, (args, path)
     out, err = ctl("append", "a.npy.b2nd", status=1, stdin=b"more")
-    assert "an array keeps its size" in err, err
+    assert "arrays cannot grow; nothing was appended" in err, err
     assert cat("a.npy.b2nd") == data
     for line in ctl("ls", "-l")[0].decode().splitlines():
         assert line.split()[2] == str(len(data)), line
@@ -541,10 +541,12 @@ def test_slice_mistakes():
             ("None", "not integers, slices and '...'"),
             ("1 2", "not integers, slices and '...'"),
             ("+", "a sign without a number"), ("....", "not integers")]:
-        err = ctl("slice", "a.b2nd", text, status=1)[1]
+        # What is no index of any array is a mistake of the command line.
+        mistaken = "bounds" not in want and "dimensional" not in want
+        err = ctl("slice", "a.b2nd", text, status=1 + mistaken)[1]
         assert want in err and err.count("\n") == 1, (text, err)
     err = ctl("slice", "plain.b2frame", "0", status=1)[1]
-    assert "it is no array" in err, err
+    assert "not an array" in err, err
     ctl("slice", "a.b2nd", status=2)
     ctl("slice", "a.b2nd", "0", "1", status=2)
 

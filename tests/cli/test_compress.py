@@ -198,7 +198,7 @@ def test_names_and_targets():
     _, err = compress("f.b2frame", status=1)
     assert "it is a frame already" in err, err
     _, err = compress("d", status=1)
-    assert err == "bloscctl: d: Is a directory\n", err
+    assert err == "bloscctl: d: a directory; add -r for what is in it\n", err
     _, err = compress("nothing", status=1)
     assert err == "bloscctl: nothing: No such file or directory\n", err
 

@@ -90,7 +90,7 @@ runs 1 info /dev/null
 errors 1
 mkdir folder
 runs 1 info folder
-says_on_stderr '^bloscctl: folder: a directory without chunks.b2frame$'
+says_on_stderr '^bloscctl: folder: a directory; add -r for what is in it$'
 
 # A chunk that is gone is a line in the table and one on stderr.
 rm mixed.b2frame/00000001.chunk

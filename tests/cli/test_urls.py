@@ -77,7 +77,13 @@ def check_refusals(url):
         refused("info", "http://none.invalid/x")
     assert "s3://bu/x: bucket names have 3 to 63 characters" in \
         refused("info", "s3://bu/x")
-    assert "for all to see" in refused("info", "http://me:secret@127.0.0.1/x")
+    said = refused("info", "http://me:secret@127.0.0.1/x")
+    assert "passwords in URLs are refused" in said and "secret" not in said
+    said = refused("ls", "s3://me:secret@bucket/x")
+    assert "keys in URLs are refused" in said and "secret" not in said, said
+    for command in "info", "ls":
+        assert refused(command, "ftp://host/x").endswith(
+            "URLs begin with s3://, http:// or https://\n")
     assert "secret" not in refused("cat", f"{url}/none?token=secret")
     for place in f"{url}/none", "http://127.0.0.1:1/x":
         assert "secret" not in refused("ls", f"{place}?token=secret")
