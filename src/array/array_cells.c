@@ -181,6 +181,25 @@ bool b2f_array_cell_next(struct b2f_array_cell *cell)
 	return false;
 }
 
+int b2f_array_read_chunk(const struct b2f_array *array, uint64_t nchunk,
+			 b2f_array_read_fn *read, void *arg, uint8_t *buf)
+{
+	uint32_t size = array->itemsize;
+	struct b2f_array_cells cells;
+	struct b2f_array_cell cell;
+	int err = 0;
+
+	b2f_array_cells_of_chunk(array, nchunk, &cells);
+	for (uint64_t k = 0; k < cells.n && !err; k++) {
+		b2f_array_cell_get(&cells, k, &cell);
+		do {
+			err = read(arg, buf + cell.chunk_off,
+				   cell.nitems * size, cell.item * size);
+		} while (!err && b2f_array_cell_next(&cell));
+	}
+	return err;
+}
+
 /*
  * True if boxes of @inner fill one of @outer in C order: one item in the first
  * dimensions, then any number, then all.  @may_pad: the last one may stick out

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 #include "b2frame/array.h"
+#include "base/attr.h"
 
 /* The cells of one box. */
 struct b2f_array_cells {
@@ -79,6 +80,18 @@ void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
 
 /* Goes to the next run; false if there is none. */
 bool b2f_array_cell_next(struct b2f_array_cell *cell);
+
+/* Reads @nbytes of the items in C order, from byte @off on.  0 or an error. */
+typedef int b2f_array_read_fn(void *arg, uint8_t *buf, uint64_t nbytes,
+			      uint64_t off);
+
+/*
+ * Puts all that chunk @nchunk has of the array where it is in the decoded chunk @buf, and
+ * leaves its padding alone.  Returns 0, or the first error of @read.
+ */
+B2F_MUST_CHECK
+int b2f_array_read_chunk(const struct b2f_array *array, uint64_t nchunk,
+			 b2f_array_read_fn *read, void *arg, uint8_t *buf);
 
 /*
  * True if the items of the array are stored in C order, one behind the other

@@ -61,26 +61,18 @@ static int read_shown(struct relayout *r, uint8_t *buf, uint64_t size,
 	return got < 0 ? (int)got : 0;
 }
 
+static int read_items(void *arg, uint8_t *buf, uint64_t nbytes, uint64_t off)
+{
+	struct relayout *r = arg;
+
+	return read_shown(r, buf, nbytes, r->frame->layout.head_len + off);
+}
+
 /* Chunk @i of the array, padding and all. */
 static int fill_array_chunk(struct relayout *r, uint64_t i, uint32_t nbytes)
 {
-	const struct b2f_array *a = &r->frame->array;
-	struct b2f_array_cells cells;
-	struct b2f_array_cell cell;
-	int err = 0;
-
 	memset(r->buf, 0, nbytes);
-	b2f_array_cells_of_chunk(a, i, &cells);
-	for (uint64_t k = 0; k < cells.n && !err; k++) {
-		b2f_array_cell_get(&cells, k, &cell);
-		do {
-			err = read_shown(r, r->buf + cell.chunk_off,
-					 cell.nitems * a->itemsize,
-					 r->frame->layout.head_len +
-						 cell.item * a->itemsize);
-		} while (!err && b2f_array_cell_next(&cell));
-	}
-	return err;
+	return b2f_array_read_chunk(&r->frame->array, i, read_items, r, r->buf);
 }
 
 /* Encodes what is in the buffer. */

@@ -67,25 +67,11 @@ static bool is_hole(const struct making *m, uint64_t off, uint64_t n)
 	return m->data->find && m->data->find(m->data->arg, off) >= off + n;
 }
 
-/* All that a chunk of an array has of the items, and zeros around them. */
-static int take_cells(const struct making *m, struct b2f_piece *piece)
+static int read_items(void *arg, uint8_t *buf, uint64_t nbytes, uint64_t off)
 {
-	const struct b2f_array *a = &m->like->array;
-	struct b2f_array_cells cells;
-	struct b2f_array_cell cell;
-	int err = 0;
+	const struct making *m = arg;
 
-	b2f_array_cells_of_chunk(a, piece->nchunk, &cells);
-	for (uint64_t k = 0; k < cells.n && !err; k++) {
-		b2f_array_cell_get(&cells, k, &cell);
-		do {
-			err = read_fully(m, piece->data + cell.chunk_off,
-					 cell.nitems * a->itemsize,
-					 m->like->layout.head_len +
-						 cell.item * a->itemsize);
-		} while (!err && b2f_array_cell_next(&cell));
-	}
-	return err;
+	return read_fully(m, buf, nbytes, m->like->layout.head_len + off);
 }
 
 static int take_of_array(struct making *m, struct b2f_piece *piece)
@@ -101,9 +87,10 @@ static int take_of_array(struct making *m, struct b2f_piece *piece)
 	piece->data = calloc(1, piece->nbytes);
 	if (!piece->data)
 		return -ENOMEM;
-	return layout->linear ? read_fully(m, piece->data, n,
-					   layout->head_len + from)
-			      : take_cells(m, piece);
+	if (layout->linear)
+		return read_items(m, piece->data, n, from);
+	return b2f_array_read_chunk(&m->like->array, piece->nchunk, read_items,
+				    m, piece->data);
 }
 
 /* The end is where reading finds it. */
