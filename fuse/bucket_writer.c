@@ -334,12 +334,11 @@ static int commit(struct fs *fs, struct fs_bucket_node *node,
 int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
 			    struct b2f_file *file)
 {
-	int err;
+	int err = commit(fs, node, file, b2f_file_commit);
 
 	/* Another one, which was killed, may have given up what we wait for. */
-	do
+	if (err == -EINTR && !b2f_patience_is_over())
 		err = commit(fs, node, file, b2f_file_commit);
-	while (err == -EINTR && !b2f_patience_is_over());
 	return err;
 }
 

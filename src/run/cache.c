@@ -208,10 +208,13 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache)
 	return atomic_fetch_add(&cache->next_file, 1);
 }
 
-/* The same without a loan, which the caller has if it takes one. */
+/*
+ * The same without a loan, which the caller has if it takes one.  *@waited: another
+ * thread has loaded it.
+ */
 static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	       size_t size, const struct b2f_cache_loader *loader,
-	       struct b2f_cache_ref *out)
+	       struct b2f_cache_ref *out, bool *waited)
 {
 	uint64_t hash = hash_of(key);
 	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
@@ -231,6 +234,7 @@ static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 			b2f_cache_warm(cache, entry);
 			stripe->hits++;
 		} else {
+			*waited = true;
 			err = wait_loaded(stripe, entry);
 		}
 		pthread_mutex_unlock(&stripe->lock);
@@ -258,11 +262,13 @@ static int get_wanted(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		      size_t size, const struct b2f_cache_loader *loader,
 		      struct b2f_cache_ref *out)
 {
+	bool waited;
 	int err;
 
-	do
-		err = get(cache, key, size, loader, out);
-	while (err == -EINTR && !b2f_patience_is_over());
+	do {
+		waited = false;
+		err = get(cache, key, size, loader, out, &waited);
+	} while (err == -EINTR && waited && !b2f_patience_is_over());
 	return err;
 }
 

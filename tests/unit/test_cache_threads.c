@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "b2frame/patience.h"
 #include "tests/support/cache_support.h"
 
 TestSuite(cache_threads, .init = pattern_init, .timeout = 240);
@@ -116,6 +117,84 @@ Test(cache_threads, all_who_wait_for_a_failed_load_get_its_error)
 	cr_assert_eq(crowd.nloads, 1);
 	cr_assert_eq(crowd.nerrors, 8);
 	cr_assert_eq(stats_of(crowd.cache).bytes, 0);
+	b2f_cache_free(crowd.cache);
+}
+
+/* Gives up the first time. */
+static int load_unwanted(void *arg, const struct b2f_cache_key *key,
+			 uint8_t *dst, size_t size)
+{
+	struct crowd *crowd = arg;
+
+	if (crowd->nloads == 0)
+		return load_slowly(arg, key, dst, size);
+	crowd->nloads++;
+	fill(key, dst, size);
+	return 0;
+}
+
+static void *join_wanting(void *arg)
+{
+	struct crowd *crowd = arg;
+	const struct b2f_cache_loader loader = {.load = load_unwanted,
+						.arg = crowd};
+	struct b2f_cache_ref ref = {.entry = NULL};
+	int err = b2f_cache_get(crowd->cache, &crowd->key, 1000, &loader, &ref);
+
+	crowd->nerrors += err == -EINTR;
+	crowd->nright += !err && is_right(&crowd->key, &ref);
+	b2f_cache_put(crowd->cache, &ref);
+	return NULL;
+}
+
+static bool is_unwanted(void *arg)
+{
+	return atomic_load((atomic_bool *)arg);
+}
+
+Test(cache_threads, what_one_gives_up_the_others_load)
+{
+	struct crowd crowd = {.err = -EINTR, .key = key_of(1, 1)};
+	pthread_t threads[8];
+
+	crowd.cache = cache_new(MIB(1));
+	sem_init(&crowd.entered, 0, 0);
+	sem_init(&crowd.gate, 0, 0);
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, join_wanting,
+					    &crowd),
+			     0);
+	sem_wait(&crowd.entered);
+	while (stats_of(crowd.cache).waits < 7)
+		usleep(1000);
+	sem_post(&crowd.gate);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	cr_assert_eq(crowd.nright, 7);
+	cr_assert_eq(crowd.nerrors, 1);
+	cr_assert_eq(crowd.nloads, 2);
+	b2f_cache_free(crowd.cache);
+}
+
+Test(cache_threads, wait_that_nobody_wants_ends)
+{
+	struct crowd crowd = {.key = key_of(1, 1)};
+	atomic_bool unwanted = false;
+	pthread_t loader;
+
+	crowd.cache = cache_new(MIB(1));
+	sem_init(&crowd.entered, 0, 0);
+	sem_init(&crowd.gate, 0, 0);
+	cr_assert_eq(pthread_create(&loader, NULL, join_crowd, &crowd), 0);
+	sem_wait(&crowd.entered);
+	b2f_patience_set(is_unwanted, &unwanted);
+	atomic_store(&unwanted, true);
+	join_wanting(&crowd);
+	cr_assert_eq(crowd.nerrors, 1);
+	b2f_patience_set(NULL, NULL);
+	sem_post(&crowd.gate);
+	pthread_join(loader, NULL);
+	cr_assert_eq(crowd.nright, 1);
 	b2f_cache_free(crowd.cache);
 }
 

@@ -167,6 +167,25 @@ Test(remote, server_that_says_nothing_times_out)
 	scene_close(&s);
 }
 
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+Test(remote, server_is_not_waited_for_when_nobody_wants_its_answer)
+{
+	struct scene s = scene_open(false);
+
+	server_ask(&s.server, "fault 100 silent");
+	b2f_patience_set(always, NULL);
+	cr_assert_eq(try_open(&s), -EINTR, "%s", message);
+	b2f_patience_set(NULL, NULL);
+	server_ask(&s.server, "fault 0 none");
+	cr_assert_eq(try_open(&s), 0, "%s", message);
+	scene_close(&s);
+}
+
 Test(remote, server_that_drips_holds_no_reader_for_ever)
 {
 	struct scene s = scene_open(false);
