@@ -185,7 +185,8 @@ int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /*
  * Cuts a contiguous frame where it ends, and with @last gives back all room that its
- * last commit does without, as the end of @file does otherwise; call it when a
+ * last commit does without, and moves chunks there if there is much of it, as the end
+ * of @file does otherwise; call it when a
  * writer, or the @last one, may be leaving; @late: one that @ends_late may have left
  * before.  Nothing happens while there is something to commit, or if another program
  * is, or may be, in the way: the next writer finds that room.

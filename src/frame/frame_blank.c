@@ -13,7 +13,7 @@
 /* No index of a frame that was just made is longer. */
 #define INDEX_MAX 1024
 
-/* No file of a small frame is longer, whatever its mount is told. */
+/* The bytes of a longer file are not looked at: its header was written by then. */
 #define SMALL_MAX (UINT64_C(4) << 20)
 
 /* Ends the listing at the first chunk file that an index may have named. */

@@ -64,12 +64,15 @@ static size_t first_behind(const struct leaver *leavers, size_t n, uint64_t off)
 	return low;
 }
 
-/* Has any of them, but @self, a byte of the @size ones at @off? */
+/*
+ * Has any of them, but @self, a byte of the @size ones at @off?  What was given back
+ * has none, wherever that was.
+ */
 static bool are_hit(const struct leaver *leavers, size_t n, uint64_t off,
 		    uint64_t size, uint64_t self)
 {
 	for (size_t i = first_behind(leavers, n, off);
-	     i < n && leavers[i].off < off + size; i++)
+	     i < n && size && leavers[i].off < off + size; i++)
 		if (leavers[i].id != self)
 			return true;
 	return false;

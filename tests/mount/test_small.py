@@ -238,6 +238,26 @@ def test_one_file_is_not_much_longer_than_a_copy():
     check(bytes(model), True)
 
 
+def test_so_it_is_with_many_chunks():
+    """The room of each is known, though their sizes are not all read."""
+    rng = random.Random(3)
+    model = bytearray(noise(20 << 20))
+    with Scratch("small=1g", "chunksize=16k", "dirtysize=1m", "codec=lz4") as scratch:
+        pathlib.Path("mnt/f").write_bytes(model)
+        for _ in range(2):
+            with open("mnt/f", "r+b", buffering=0) as f:
+                for _ in range(2500):
+                    at = rng.randrange(len(model) - 100)
+                    f.seek(at)
+                    model[at:at + 100] = rng.randbytes(100)
+                    f.write(model[at:at + 100])
+            got = FRAME.stat()
+            assert got.st_size < 2 * len(model), got.st_size
+            assert got.st_blocks * 512 < 1.3 * len(model), got.st_blocks
+        assert "stays taken" not in scratch.mount.log()
+    check(bytes(model), True)
+
+
 def split_modes(paths):
     """Of the headers, as C-Blosc2 counts them: 1 always, 4 as Blosc 1."""
     for path in map(pathlib.Path, paths):

@@ -201,6 +201,18 @@ Test(ranges, what_another_range_has_may_not_be_given_back)
 	cr_expect_eq(check(over, 17), -EINVAL);
 }
 
+Test(ranges, where_another_range_was_does_not_count)
+{
+	uint64_t both;
+
+	b2f_ranges_give_back(ranges, 0);
+	b2f_ranges_give_back(ranges, 2);
+	/* The second one began in the middle of it. */
+	both = take(0, 150);
+	expect(both, 100, 150);
+	cr_expect_eq(check(both, 17), 0);
+}
+
 Test(ranges, what_is_free_or_the_headers_may_not_be_given_back)
 {
 	uint64_t again = 0, index = 0;
