@@ -88,14 +88,14 @@ def tree(*tops):
 def state_of(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return "X"
 
 
 def threads_stopped(pid):
     try:
         return all(state_of(f"{pid}/task/{t}") in "Tt" for t in os.listdir(f"/proc/{pid}/task"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
