@@ -71,23 +71,22 @@ int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
 {
 	size_t room = b2f_chunk_encode_bound(nbytes);
 	struct b2f_encoded encoded = {0};
-	int err = b2f_scratch_reserve(&enc->chunk, room);
+	uint8_t *bytes = malloc(room), *less;
+	int err = -ENOMEM;
 
-	if (!err)
+	if (bytes)
 		err = b2f_chunk_encode(enc, &how->options,
 				       b2f_bytes_at(data, nbytes),
-				       b2f_room_at(enc->chunk.data, room),
-				       &encoded, why);
-	if (err)
-		return err;
-	if (encoded.zeros)
-		return b2f_transcode_zeros(how, nbytes, piece, why);
+				       b2f_room_at(bytes, room), &encoded, why);
+	if (err || encoded.zeros) {
+		free(bytes);
+		return err ? err : b2f_transcode_zeros(how, nbytes, piece, why);
+	}
+	/* Others may have to wait for it, and it for others. */
+	less = realloc(bytes, encoded.cbytes);
 	piece->nbytes = nbytes;
 	piece->cbytes = encoded.cbytes;
-	piece->bytes = malloc(encoded.cbytes);
-	if (!piece->bytes)
-		return -ENOMEM;
-	memcpy(piece->bytes, enc->chunk.data, encoded.cbytes);
+	piece->bytes = less ? less : bytes;
 	return 0;
 }
 
