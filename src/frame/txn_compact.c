@@ -25,8 +25,8 @@
 /* Each round makes room for the next one. */
 #define ROUNDS 4
 
-/* A close copies no more than this; the next one goes on. */
-#define COPIED_MAX (UINT64_C(256) << 20)
+/* A round copies so much, or its part of all that there is. */
+#define COPIED_MIN (UINT64_C(256) << 20)
 
 /* Where a chunk is now. */
 struct extent {
@@ -86,11 +86,14 @@ static bool is_loose(const struct b2f_txn *txn, const struct extent *extents,
 static int move_last(struct b2f_txn *txn, const struct extent *extents,
 		     size_t *n, struct b2f_txn_state *state)
 {
-	uint64_t from = b2f_txn_head_room(txn), copied = 0;
+	uint64_t from = b2f_txn_head_room(txn), copied = 0, most = 0;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < *n && copied < COPIED_MAX && !err; i++) {
+	for (i = 0; i < *n; i++)
+		most += extents[i].size;
+	most = b2f_max_u64(most / ROUNDS, COPIED_MIN);
+	for (i = 0; i < *n && copied < most && !err; i++) {
 		err = b2f_txn_move(txn, extents[i].nchunk, from, extents[i].off,
 				   &state->raw[extents[i].nchunk], NULL);
 		copied += extents[i].size;
