@@ -77,6 +77,22 @@ def mountpoints(below):
     return [p for p in reversed(paths) if p.startswith(f"{below}/")]
 
 
+def of_threads(pid, name):
+    """The file @name of /proc for each thread of @pid that does not end meanwhile."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            path = pathlib.Path(f"/proc/{pid}/task/{task}/{name}")
+            found.append(path.read_text())
+    return found
+
+
+def is_traced(pid):
+    """All threads are: one that is not would not be killed."""
+    return not any("TracerPid:\t0\n" in text
+                   for text in of_threads(pid, "status"))
+
+
 class Mount:
     """bloscfs in the foreground; its messages are in the file log."""
 

@@ -6,7 +6,7 @@ import pathlib
 import random
 import subprocess
 
-from mounting import wait_until
+from mounting import is_traced, wait_until
 from scratch import check_stock, litter
 
 SMALL = "small=64k"
@@ -50,10 +50,3 @@ def traced(scratch, calls, what):
         scratch.mount.process.poll()
         tracer.kill()
         tracer.wait()
-
-
-def is_traced(pid):
-    """All threads are: one that is not would not be killed."""
-    return not any("TracerPid:\t0\n" in path.read_text()
-                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
-                       "*/status"))

@@ -15,8 +15,8 @@ import blosc2
 
 from committing import (CHUNK, error_of, incompressible, libc, mounted,
                         small_disk, stock, write)
-from mounting import (SANITIZED, Mount, data, main, make, wait_until,
-                      wait_until_stock)
+from mounting import (SANITIZED, Mount, data, main, make, of_threads,
+                      wait_until, wait_until_stock)
 
 def size_below(path="src/a.b2frame"):
     return blosc2.open(path, mode="r").nbytes
@@ -412,8 +412,8 @@ def test_an_idle_mount_does_nothing():
 
         def switches():
             total = 0
-            for task in pathlib.Path(f"/proc/{m.pid}/task").iterdir():
-                for line in (task / "status").read_text().split("\n"):
+            for text in of_threads(m.pid, "status"):
+                for line in text.split("\n"):
                     if "ctxt_switches" in line:
                         total += int(line.split()[1])
             return total

@@ -16,7 +16,8 @@ import time
 
 import blosc2
 
-from mounting import BUILD, Mount, error_of, main, make, wait_until
+from mounting import (BUILD, Mount, error_of, is_traced, main, make,
+                      wait_until)
 from scratch import SPARSE, Scratch
 
 INDEX = "chunks.b2frame"
@@ -514,13 +515,6 @@ def test_homes_without_names_are_looked_for_together():
         calls = sum("readlinkat" in line for line in f)
     # To read it for each takes more than n * n.
     assert calls < 100 * n, calls
-
-
-def is_traced(pid):
-    """All threads are: one that is not would not be killed."""
-    return not any("TracerPid:\t0" in path.read_text()
-                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
-                       "*/status"))
 
 
 @contextlib.contextmanager

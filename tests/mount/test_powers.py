@@ -4,12 +4,13 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
 import signal
 import stat
 
 import power_disk
-from mounting import Mount, data, main
+from mounting import Mount, data, main, of_threads
 from users import ALICE, BOB, as_user
 
 MB = 1 << 20
@@ -59,9 +60,9 @@ def test_reserved_blocks_are_not_for_users():
 
 
 def effective(pid):
-    with open(f"/proc/{pid}/status") as f:
-        return int(next(line for line in f if line.startswith("CapEff"))
-                   .split()[1], 16)
+    """What each thread has."""
+    return [int(re.search(r"^CapEff:\s*(\w+)", text, re.M)[1], 16)
+            for text in of_threads(pid, "status")]
 
 
 NEEDED = {0, 1, 2, 3, 4, 6, 7, 21, 27}
@@ -70,8 +71,7 @@ NEEDED = {0, 1, 2, 3, 4, 6, 7, 21, 27}
 def test_daemon_keeps_the_powers_that_its_requests_need():
     os.mkdir("src")
     with Mount("src", "mnt") as m:
-        for task in os.listdir(f"/proc/{m.pid}/task"):
-            has = effective(f"{m.pid}/task/{task}")
+        for has in effective(m.pid):
             assert not has & ~sum(1 << n for n in NEEDED), hex(has)
 
 

@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from aws_endpoints import PROOF, Endpoints, iso
 from fake_s3 import FakeS3
-from mounting import data, error_of, main, wait_until
+from mounting import data, error_of, main, of_threads, wait_until
 from proxy import Proxy
 from remote import RemoteMount, read, refused, save
 
@@ -64,11 +64,6 @@ def test_keys_of_a_container_are_renewed_before_they_end():
                 assert secret not in mount.log()
 
 
-def children(pid):
-    return [pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text()
-            for task in os.listdir(f"/proc/{pid}/task")]
-
-
 def test_a_program_gives_keys_again_and_again():
     with FakeS3() as server:
         fill(server)
@@ -92,7 +87,7 @@ def test_a_program_gives_keys_again_and_again():
                 give(n)
                 wait_until(asks, "the program has run again")
             assert read("mnt/x") == data(SIZE)
-            assert not any(children(mount.pid)), children(mount.pid)
+            assert not any(of_threads(mount.pid, "children")), of_threads(mount.pid, "children")
             # Nothing of the daemon is open in it.
             fds = pathlib.Path("fds").read_text()
             assert "socket:" not in fds and "fuse" not in fds, fds

@@ -13,7 +13,7 @@ import blosc2
 import numpy as np
 
 import saves
-from mounting import BUILD, Mount, error_of, main, wait_until
+from mounting import BUILD, Mount, error_of, is_traced, main, wait_until
 from scratch import Scratch
 
 SHAPE, CHUNKS = (70, 33), (32, 16)
@@ -305,13 +305,6 @@ def test_random_arrays_are_saved_over_each_other():
     for seed, options in enumerate(saves.matrix()):
         shutil.rmtree("src", ignore_errors=True)
         saves.play(120, seed, options)
-
-
-def is_traced(pid):
-    """All threads are: one that is not would not be killed."""
-    return not any("TracerPid:\t0\n" in path.read_text()
-                   for path in pathlib.Path(f"/proc/{pid}/task").glob(
-                       "*/status"))
 
 
 def save_killed(array, call, n, path="mnt/a.npy"):
