@@ -157,7 +157,7 @@ static bool take_turn(struct b2f_auth *auth)
 
 void b2f_auth_renew(struct b2f_auth *auth)
 {
-	struct b2f_remote_keys keys = {NULL};
+	struct b2f_remote_keys keys = {.access_key = NULL};
 	char reason[400] = "";
 	bool tell;
 	int err;

@@ -295,7 +295,7 @@ Test(file_form, readers_go_on_while_it_becomes_a_directory_or_shorter)
 			cr_assert_eq(pthread_join(threads[i], NULL), 0);
 		cr_assert_eq(fstatat(dirfd_, NAME, &st, 0), 0);
 		if (!is_dir())
-			cr_expect_lt(st.st_size, 2 * sizeof(data) + LIMIT);
+			cr_expect_lt((size_t)st.st_size, 2 * sizeof(data) + LIMIT);
 		open_again();
 		check(sizeof(data));
 		teardown();
