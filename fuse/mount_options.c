@@ -192,6 +192,9 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->endpoint);
 	free(options->region);
 	free(options->profile);
+	free(options->sse);
+	free(options->sse_kms_key);
+	free(options->sse_c_key);
 	free(options->cachedir);
 	free(options->mount_namespace);
 	*options = (struct fs_options){0};

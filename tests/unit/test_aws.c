@@ -132,6 +132,7 @@ Test(aws, no_keys_are_taken_if_none_are_wanted)
 
 	write_file("config", "[default]\nregion = far\nrole_arn = x\n");
 	cr_assert_eq(read_with(NULL, NULL, NULL), -EOPNOTSUPP);
+	b2f_aws_fini(&aws);
 	cr_assert_eq(b2f_aws_read(&options, &aws, reason), 0);
 	cr_assert_null(aws.keys.access_key);
 	cr_assert_str_eq(aws.region, "far");
