@@ -26,23 +26,6 @@ void fs_form_unlock_names(struct fs *fs)
 	pthread_rwlock_unlock(&fs->names_lock);
 }
 
-/* The stamp of the index is another one, and the data are the same. */
-static void note_seen(const struct change *change)
-{
-	struct fs_open_frame *frame = change->frame;
-	struct fs *fs = change->fs;
-	struct b2f_file_now now;
-	struct timespec shown;
-
-	b2f_file_now_get(frame->file, &now);
-	pthread_mutex_lock(&fs->state_lock);
-	shown = frame->attr.st_ctim;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!frame->past_cache)
-		fs_seen_note_commit(fs, frame->pin.node, &change->before, &now,
-				    &shown);
-}
-
 static void note(void *arg, int fd, ino_t ino)
 {
 	const struct change *change = arg;
@@ -51,7 +34,10 @@ static void note(void *arg, int fd, ino_t ino)
 	fs_tree_become(change->fs->tree, frame->pin.node, fd, ino);
 	atomic_store(&frame->ino, ino);
 	fs_durable_note_form(change->fs, frame, change->dirfd);
-	note_seen(change);
+	/* The stamp of the index is another one, and the data are the same. */
+	if (!change->frame->past_cache)
+		fs_open_frame_note_commit(change->fs, change->frame,
+					  &change->before);
 }
 
 /* An array that has a view has another node of the same file. */

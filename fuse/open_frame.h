@@ -172,6 +172,13 @@ B2F_MUST_CHECK
 int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
 			 enum b2f_commit_how how);
 
+/*
+ * Notes the index that our commit left where @before was, unless another program was
+ * faster.  No lock of @fs is held.
+ */
+void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
+			       const struct b2f_file_now *before);
+
 /* Logs that a commit has failed: what it leaves in memory, or has lost. */
 void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
 			       int err);

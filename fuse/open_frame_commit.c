@@ -24,9 +24,8 @@ static bool is_deleted(struct fs *fs, const struct fs_open_frame *frame)
 	return deleted;
 }
 
-/* Notes the index that our commit left, unless another program was faster. */
-static void note_commit(struct fs *fs, struct fs_open_frame *frame,
-			const struct b2f_file_now *before)
+void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
+			       const struct b2f_file_now *before)
 {
 	struct b2f_file_now now;
 	struct timespec shown;
@@ -163,7 +162,7 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 	if (b2f_file_take_foreign(frame->file))
 		fs_open_frame_drop_cached(fs, frame);
 	else if (!frame->past_cache)
-		note_commit(fs, frame, &before);
+		fs_open_frame_note_commit(fs, frame, &before);
 	if (err == -ESTALE)
 		forget_refused(fs, frame);
 	if (!err && how == B2F_COMMIT_DURABLE)
@@ -199,7 +198,7 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
 	b2f_file_now_get(frame->file, &before);
 	b2f_file_tidy(frame->file, atomic_load(&frame->nwriters) <= 1, late);
 	if (!frame->past_cache)
-		note_commit(fs, frame, &before);
+		fs_open_frame_note_commit(fs, frame, &before);
 }
 
 void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
@@ -240,7 +239,7 @@ static int end_write(struct fs *fs, struct fs_open_frame *frame)
 	if (b2f_file_take_foreign(frame->file))
 		fs_open_frame_drop_cached(fs, frame);
 	else if (!frame->past_cache)
-		note_commit(fs, frame, &before);
+		fs_open_frame_note_commit(fs, frame, &before);
 	return err;
 }
 
