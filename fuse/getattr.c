@@ -291,9 +291,11 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 
 	/*
 	 * The root's name leads into our own mount, and what was deleted has no
-	 * name, or has lost one of several: open it by its descriptor.
+	 * name, or has lost one of several, and need not be known by another one
+	 * yet: open it by its descriptor.
 	 */
-	if (node->is_root || fs_tree_is_held(fs->tree, node))
+	if (node->is_root || node->lost_name ||
+	    fs_tree_is_held(fs->tree, node))
 		return fs_disk_frame_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)
