@@ -9,10 +9,10 @@ from installed import BUILD, SOURCE, run
 
 DOCS = SOURCE / "docs"
 PAGES = ["bloscfs.1", "bloscctl.1", "bloscfs.5", "libb2frame.3"]
-SECTIONS = {"bloscfs.1": ["ENVIRONMENT", "EXTENDED ATTRIBUTES", "EXIT STATUS",
-                          "CAVEATS", "EXAMPLES", "SIGNALS", "FILES"],
+SECTIONS = {"bloscfs.1": ["ENVIRONMENT", "EXIT STATUS", "CAVEATS",
+                          "EXAMPLES", "SIGNALS", "FILES"],
             "bloscctl.1": ["ENVIRONMENT", "EXIT STATUS", "EXAMPLES", "CAVEATS"],
-            "bloscfs.5": ["XATTRS", "CAVEATS"],
+            "bloscfs.5": ["EXTENDED ATTRIBUTES", "ERROR CODES", "CAVEATS"],
             "libb2frame.3": ["RETURN VALUES", "ENVIRONMENT", "CAVEATS"]}
 
 
@@ -24,11 +24,14 @@ def pages_are_clean():
     if not shutil.which("mandoc"):
         print("not checked for their form: mandoc is not installed")
         return
-    done = subprocess.run(["mandoc", "-Tlint", "-Wwarning",
+    done = subprocess.run(["mandoc", "-Tlint", "-Wstyle",
                            *(DOCS / page for page in PAGES)],
                           capture_output=True, text=True)
-    if done.returncode or done.stdout:
-        sys.exit(done.stdout + done.stderr)
+    # Which other pages are there depends on the machine.
+    said = [line for line in done.stdout.splitlines()
+            if "referenced manual not found" not in line]
+    if said or done.returncode > 1:
+        sys.exit("\n".join(said) + done.stderr)
 
 
 def sections_are_there():
