@@ -16,7 +16,8 @@ from mounting import BUILD, SOURCE, main
 # The pages with commands.
 PAGES = [(SOURCE / name).read_text(encoding="utf-8")
          for name in ("README.md", "docs/demo.md", "docs/building.md",
-                      "docs/speed.md", "docs/using.md")]
+                      "docs/remote.md", "docs/speed.md", "docs/testing.md",
+                      "docs/using.md")]
 DEMO = (SOURCE / "scripts/demo").read_text(encoding="utf-8")
 # The tests of packages are content with the first example.
 LIMIT = 1 if os.environ.get("B2F_README") == "first" else None

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The blocks of README.md and docs/ that are lines for a shell.
+"""The commands of README.md and docs/, the manual pages included.
 
-Each is run here, or by the test that is named below; a new one is in no list,
-and fails.
+Each block of lines for a shell is run here, or by the test that is named below;
+a new one is in no list, and fails.
 """
 import os
 import pathlib
@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import s3_server
 import test_readme as readme
-from mounting import BUILD, main, mountpoints
+from mounting import BUILD, SOURCE, main, mountpoints
 
 RAW = np.arange(30000, dtype="<f8")
 # By their first words.
@@ -31,6 +31,8 @@ ELSEWHERE = {
     "cmake -S": "scripts/clean-root",
     "cc examples/read_frame.c": "install/library",
 }
+# Programs of the user in the examples of bloscctl(1).
+STANDINS = {"simulate": "cat raw", "mail": "echo mail; exit 1"}
 HERE = {"bloscfs signal.b2frame": "mounting", "bloscfs -o": "options",
         "bloscctl info": "commands", "mkdir -p /srv/objects": "bucket",
         "python3 -c": "first"}
@@ -51,13 +53,14 @@ def find(name):
 
 def local(command):
     """With all places below this directory."""
-    return re.sub(r"(?<![\w./])/(data|mnt|fast|srv)\b", r"./\1", command)
+    return re.sub(r"(?<![\w./])/(archive|data|mnt|fast|srv)\b", r"./\1", command)
 
 
 def run(command):
     """As it stands, but for the places."""
     command = local(command)
-    path = f"{BUILD}:{readme.VENV.parent}:{os.environ['PATH']}"
+    path = (f"{os.getcwd()}/bin:{BUILD}:{readme.VENV.parent}:"
+            f"{os.environ['PATH']}")
     done = subprocess.run(["bash", "-euc", command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT,
                           env=dict(os.environ, PATH=path))
@@ -160,6 +163,17 @@ def start(command, port):
     return server
 
 
+def of_the_table(keys):
+    """The commands whose requests docs/remote.md counts."""
+    text = (SOURCE / "docs/remote.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| `(bloscctl [^`]*)`", text, re.M)
+    assert len(lines) > 4, lines
+    pathlib.Path("signal.raw").write_bytes(RAW.tobytes())
+    for line in (*lines, "bloscctl rm s3://data/signal.b2frame"):
+        line = line.replace("...", "s3://data/signal.b2frame")
+        run(f"{keys}\n{line}")
+
+
 def test_bucket():
     if not s3_server.find():
         print("skipped: no S3 server")
@@ -172,6 +186,7 @@ def test_bucket():
     run(make)
     server = start(serve, port)
     try:
+        of_the_table(next(line for line in rest if "AWS" in line))
         assert run("\n".join(rest)).endswith(RAW.tobytes()[:100])
         assert shows("mnt/data/signal")
     finally:
@@ -221,6 +236,92 @@ def test_commands():
     assert b"ok, 4 chunks" in said["verify"], said["verify"]
     want = RAW.reshape(100, 300)[10:20, ..., ::-1]
     assert said["slice"].endswith(want.tobytes())
+
+
+def manual(page, wanted):
+    """Lines of the displays of @page that match @wanted, as commands."""
+    text = (SOURCE / "docs" / page).read_text(encoding="utf-8")
+    shown = re.findall(r"^\.Dl \$ (.*)$", text, re.M)
+    for block in re.findall(r"^\.(?:EX|Bd -literal[^\n]*)\n(.*?)^\.E[Ed]$", text,
+                            re.M | re.S):
+        shown += block.splitlines()
+    return [line.replace("\\-", "-") for line in shown
+            if re.match(wanted, line)]
+
+
+def test_examples_of_the_tool():
+    os.makedirs("archive/bin")
+    os.mkdir("bin")
+    for name, text in STANDINS.items():
+        pathlib.Path("bin", name).write_text(f"#!/bin/sh\n{text}\n",
+                                             encoding="utf-8")
+        os.chmod(f"bin/{name}", 0o755)
+    pathlib.Path("raw").write_bytes(RAW.tobytes())
+    big = np.arange(1 << 20).tobytes()
+    pathlib.Path("big.dat").write_bytes(big)
+    run("bloscctl compress -o data.b2frame big.dat")
+    save("archive/x.b2frame")
+    save("results.b2frame")
+    blosc2.asarray(RAW, urlpath="data.b2nd", mode="w")
+    np.save("temperature.npy", RAW[:29200].reshape(365, 80))
+    lines = manual("bloscctl.1", "")
+    assert len(lines) > 8, lines
+    for line in lines:
+        run(line)
+    assert np.array_equal(np.load("july.npy"),
+                          RAW[:29200].reshape(365, 80)[181:212, ::-1])
+    assert pathlib.Path("results").read_bytes() == 2 * RAW.tobytes()
+    assert pathlib.Path("big.dat").read_bytes() == big
+
+
+def test_examples_of_mounts():
+    os.makedirs("mnt/scratch")
+    os.makedirs("mnt/archive/run7")
+    os.mkdir("data")
+    save("data/x.b2frame")
+    over, *lines = manual("bloscfs.1", "bloscfs |cat |bloscctl ")
+    assert len(lines) == 3
+    attributes = manual("bloscfs.5", "setfattr ")
+    assert len(attributes) == 2
+    try:
+        run(over)
+        assert shows("data/x")
+        unmount_all()
+        run("\n".join(lines))
+        assert not mountpoints(os.getcwd())
+        os.makedirs("fast/scratch")
+        os.makedirs("fast/archive/run7")
+        run("bloscfs fast mnt")
+        if shutil.which("setfattr"):
+            run("\n".join(attributes))
+            codec = os.getxattr("fast/scratch", "user.blosc2.codec")
+            assert codec == b"lz4"
+    finally:
+        unmount_all()
+
+
+def test_words_of_using():
+    """Commands within the text of docs/using.md."""
+    text = (SOURCE / "docs/using.md").read_text(encoding="utf-8")
+    lines = re.findall(r"`(bloscfs [^`]+|bloscctl \w+ [^`]*\w\.[^`]+)`", text)
+    assert len(lines) > 5, lines
+    os.mkdir("mnt")
+    save("x.b2frame")
+    with blosc2.TreeStore("store.b2z", mode="w") as store:
+        store["/group/array"] = RAW
+    run("bloscctl convert --bloscpack x.b2frame")
+    pathlib.Path("more").write_bytes(RAW.tobytes())
+    for line in lines:
+        name = line.split()[-1].rpartition(".")[0] + (
+            ".b2frame" if "--bloscpack" not in line else ".blp")
+        if line.startswith("bloscctl convert"):
+            run(f"rm -rf {name}")
+        try:
+            said = run(f"{line} <more" if " append " in line else line)
+        finally:
+            unmount_all()
+        if " cat " in line:
+            assert said == RAW.tobytes()
 
 
 if __name__ == "__main__":
