@@ -10,13 +10,13 @@ struct fs_bucket_doomed {
 	STAILQ_ENTRY(fs_bucket_doomed) next;
 	struct b2f_remote_remains *remains;
 	/* With a reference; or NULL. */
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 	/* When no other client reads them any more. */
 	time_t due_s;
 };
 
 void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
-			  struct fs_bucket_node *node)
+			  struct fs_object *node)
 {
 	struct fs_bucket *r = fs->bucket;
 	struct fs_bucket_doomed *d = remains ? malloc(sizeof(*d)) : NULL;
@@ -33,7 +33,7 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 	};
 	pthread_mutex_lock(&r->lock);
 	if (node)
-		node->nrefs++;
+		fs_inode_ref(&node->inode);
 	STAILQ_INSERT_TAIL(&r->doomed, d, next);
 	pthread_mutex_unlock(&r->lock);
 	fs_wakeup_call(&fs->wakeup, false);
@@ -64,7 +64,7 @@ bool fs_bucket_doomed_tick(struct fs *fs)
 	while ((d = take_due(r))) {
 		b2f_remote_remains_free(d->remains);
 		if (d->node)
-			fs_bucket_node_put(r, d->node, 1);
+			fs_bucket_node_put(d->node);
 		free(d);
 	}
 	pthread_mutex_lock(&r->lock);

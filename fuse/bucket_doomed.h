@@ -18,7 +18,7 @@
  * @node, if that is not NULL, is closed.  If the mount ends before, they are left.
  */
 void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
-			  struct fs_bucket_node *node);
+			  struct fs_object *node);
 
 /* Removes those whose time has come.  Returns whether there are more. */
 bool fs_bucket_doomed_tick(struct fs *fs);

@@ -51,9 +51,11 @@ static int look_at_version(struct look *l)
 	return err;
 }
 
-static int make_frame(struct look *l, struct fs_bucket_node **out)
+static int make_frame(struct look *l, struct fs_object **out)
 {
-	struct fs_bucket_node *node = fs_bucket_node_new(FS_BUCKET_FRAME, l->path);
+	struct fs_object *node = fs_bucket_node_new(l->fs->bucket,
+							 FS_BUCKET_FRAME,
+							 l->path);
 	struct b2f_frame *frame;
 	int err = node ? fs_bucket_node_open_now(l->fs, l->path, &node->file) : -ENOMEM;
 
@@ -64,7 +66,7 @@ static int make_frame(struct look *l, struct fs_bucket_node **out)
 	} else if (is_final(err, l->name->is_dir) && !look_at_version(l)) {
 		/* It is shown, and cannot be opened. */
 		node->stamp = b2f_remote_stamp(&l->version);
-		node->broken = err;
+		node->unreadable = err;
 		err = 0;
 	}
 	if (err) {
@@ -77,9 +79,10 @@ static int make_frame(struct look *l, struct fs_bucket_node **out)
 }
 
 static int make_plain(const struct look *l, enum fs_bucket_kind kind,
-		      struct fs_bucket_node **out)
+		      struct fs_object **out)
 {
-	struct fs_bucket_node *node = fs_bucket_node_new(kind, l->path);
+	struct fs_object *node = fs_bucket_node_new(l->fs->bucket, kind,
+							 l->path);
 
 	if (!node)
 		return -ENOMEM;
@@ -111,7 +114,7 @@ static int note_remains(void *arg, const struct b2f_remote_entry *entry)
  * that was never committed, or is removed, and nothing at all is what was removed.
  * That is no name.
  */
-static int make_dir(const struct look *l, struct fs_bucket_node **out)
+static int make_dir(const struct look *l, struct fs_object **out)
 {
 	struct remains found = {.has_other = false};
 	int err;
@@ -144,7 +147,7 @@ static struct stat pack_attributes(const struct fs *fs,
 
 int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 {
-	const struct b2f_frame_options options = {.log = &fs->bucket->log};
+	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
 	struct fs_pack_found found = {
 		.label = b2f_remote_label(fs->bucket->place),
 		.path = path,
@@ -167,7 +170,7 @@ int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 }
 
 /* A node of the object @l->path, which is called like a pack. */
-static int make_pack(struct look *l, struct fs_bucket_node **out)
+static int make_pack(struct look *l, struct fs_object **out)
 {
 	struct fs_pack *pack = NULL;
 	struct b2f_frame_stamp stamp;
@@ -181,9 +184,9 @@ static int make_pack(struct look *l, struct fs_bucket_node **out)
 		err = fs_bucket_find_pack(l->fs, l->path, &pack);
 	if (err)
 		return err;
-	*out = fs_bucket_node_new(FS_BUCKET_DIR, l->path);
+	*out = fs_bucket_node_new(l->fs->bucket, FS_BUCKET_DIR, l->path);
 	if (!*out) {
-		fs_packs_put(l->fs, pack, 1);
+		fs_packs_put(pack);
 		return -ENOMEM;
 	}
 	(*out)->stamp = pack->stamp;
@@ -192,7 +195,7 @@ static int make_pack(struct look *l, struct fs_bucket_node **out)
 }
 
 /* Makes a node of what @l->path is now. */
-static int make_node(struct look *l, struct fs_bucket_node **out)
+static int make_node(struct look *l, struct fs_object **out)
 {
 	const struct fs_bucket_name *name = l->name;
 	bool is_pack = !name->is_dir && b2f_pack_is_name(name->stored);
@@ -218,14 +221,14 @@ static int make_node(struct look *l, struct fs_bucket_node **out)
 }
 
 /* Is the known @node still what @l->path is?  1: yes, 0: no; or an error. */
-static int check_node(struct look *l, struct fs_bucket_node *node)
+static int check_node(struct look *l, struct fs_object *node)
 {
 	struct fs_bucket *r = l->fs->bucket;
 	struct b2f_frame_stamp stamp = {.dev = 0};
 	int err;
 
 	/* It may have been an answer that was damaged, and not what is there. */
-	if (node->broken)
+	if (node->unreadable)
 		return fs_bucket_node_is_fresh(r, node);
 	if (!l->has_version && fs_bucket_node_is_fresh(r, node))
 		return 1;
@@ -240,10 +243,10 @@ static int check_node(struct look *l, struct fs_bucket_node *node)
 	return fs_bucket_node_is_version(r, node, &stamp);
 }
 
-static int find_node(struct look *l, struct fs_bucket_node **out)
+static int find_node(struct look *l, struct fs_object **out)
 {
 	struct fs_bucket *r = l->fs->bucket;
-	struct fs_bucket_node *node = fs_bucket_node_present(r, l->path);
+	struct fs_object *node = fs_bucket_node_present(r, l->path);
 	int is = node ? check_node(l, node) : 0;
 	bool is_open;
 	int err;
@@ -254,7 +257,7 @@ static int find_node(struct look *l, struct fs_bucket_node **out)
 	}
 	l->was_frame = node && node->kind == FS_BUCKET_FRAME;
 	if (node)
-		fs_bucket_node_put(r, node, 1);
+		fs_bucket_node_put(node);
 	if (is < 0)
 		return is;
 	err = make_node(l, &node);
@@ -269,9 +272,9 @@ static int find_node(struct look *l, struct fs_bucket_node **out)
 }
 
 /* The node of @name in @dir, with a reference. */
-static int resolve(struct fs *fs, const struct fs_bucket_node *dir,
+static int resolve(struct fs *fs, const struct fs_object *dir,
 		   const struct fs_bucket_name *name,
-		   struct fs_bucket_node **out)
+		   struct fs_object **out)
 {
 	struct look l = {
 		.fs = fs,
@@ -293,9 +296,9 @@ static int resolve(struct fs *fs, const struct fs_bucket_node *dir,
 }
 
 /* The node of what is shown as @name, as listed or as changed since. */
-static int find_shown(struct fs *fs, const struct fs_bucket_node *dir,
+static int find_shown(struct fs *fs, const struct fs_object *dir,
 		      const struct fs_bucket_names *names, const char *name,
-		      struct fs_bucket_node **out)
+		      struct fs_object **out)
 {
 	char none[] = "";
 	const struct fs_bucket_name *found;
@@ -332,11 +335,11 @@ static int find_shown(struct fs *fs, const struct fs_bucket_node *dir,
 }
 
 /* Finds the array that @name would be the view of. */
-static int find_view(struct fs *fs, const struct fs_bucket_node *dir,
+static int find_view(struct fs *fs, const struct fs_object *dir,
 		     const struct fs_bucket_names *names, const char *name,
-		     struct fs_bucket_node **out)
+		     struct fs_object **out)
 {
-	struct fs_bucket_node *node = NULL;
+	struct fs_object *node = NULL;
 	char stem[FS_NAME_SIZE];
 	int err;
 
@@ -346,7 +349,7 @@ static int find_view(struct fs *fs, const struct fs_bucket_node *dir,
 	if (err)
 		return err;
 	if (!node->sizes.head_len) {
-		fs_bucket_node_put(fs->bucket, node, 1);
+		fs_bucket_node_put(node);
 		return -ENOENT;
 	}
 	fs_bucket_node_note_view(fs->bucket, node);
@@ -354,7 +357,7 @@ static int find_view(struct fs *fs, const struct fs_bucket_node *dir,
 	return 0;
 }
 
-int fs_bucket_find(struct fs *fs, struct fs_bucket_node *dir, const char *name,
+int fs_bucket_find(struct fs *fs, struct fs_object *dir, const char *name,
 		   struct fs_bucket_entry *out)
 {
 	struct fs_bucket_entry entry = {0};

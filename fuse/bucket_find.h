@@ -15,7 +15,7 @@
  * (b2frame/remote.h).
  */
 B2F_MUST_CHECK
-int fs_bucket_find(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_find(struct fs *fs, struct fs_object *dir,
 			const char *name, struct fs_bucket_entry *out);
 
 /*

@@ -3,14 +3,14 @@
 #include "bucket_listing.h"
 #include "bucket_changes.h"
 
-bool fs_bucket_listing_is_fixed(const struct fs_bucket_node *dir)
+bool fs_bucket_listing_is_fixed(const struct fs_object *dir)
 {
 	return dir->listed_ms == UINT64_MAX;
 }
 
 /* The listing of @dir, if it is not too old.  Locked. */
 static struct fs_bucket_names *share_names(const struct fs_bucket *r,
-					   struct fs_bucket_node *dir)
+					   struct fs_object *dir)
 {
 	uint64_t now = fs_bucket_node_ms();
 
@@ -22,7 +22,7 @@ static struct fs_bucket_names *share_names(const struct fs_bucket *r,
 }
 
 /* Once for each change of it. */
-static void tell_hidden(struct fs_bucket *r, const struct fs_bucket_node *dir,
+static void tell_hidden(struct fs_bucket *r, const struct fs_object *dir,
 			size_t n)
 {
 	if (n)
@@ -35,7 +35,7 @@ static void tell_hidden(struct fs_bucket *r, const struct fs_bucket_node *dir,
 				n == 1 ? "" : "s", NAME_MAX);
 }
 
-int fs_bucket_listing_get(struct fs_bucket *r, struct fs_bucket_node *dir,
+int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 			  struct fs_bucket_names **out)
 {
 	uint64_t begin = fs_bucket_node_ms();
@@ -68,7 +68,7 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_bucket_node *dir,
 	return 0;
 }
 
-void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_bucket_node *dir)
+void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 {
 	struct fs_bucket_names *old = NULL;
 

@@ -16,14 +16,14 @@
  * fs_bucket_names_put().  Returns as fs_bucket_names_read().
  */
 B2F_MUST_CHECK
-int fs_bucket_listing_get(struct fs_bucket *bucket, struct fs_bucket_node *dir,
+int fs_bucket_listing_get(struct fs_bucket *bucket, struct fs_object *dir,
 			  struct fs_bucket_names **out);
 
 /* The next _get asks the store. */
 void fs_bucket_listing_forget(struct fs_bucket *bucket,
-			      struct fs_bucket_node *dir);
+			      struct fs_object *dir);
 
 /* Is it the directory of a mount of a single frame, which never changes? */
-bool fs_bucket_listing_is_fixed(const struct fs_bucket_node *dir);
+bool fs_bucket_listing_is_fixed(const struct fs_object *dir);
 
 #endif

@@ -13,7 +13,7 @@
 #include "bucket_writer.h"
 
 /* May @name be that of something new in @dir? */
-static int check_name(const struct fs_bucket_node *dir, const char *name)
+static int check_name(const struct fs_object *dir, const char *name)
 {
 	if (dir->kind != FS_BUCKET_DIR)
 		return -ENOTDIR;
@@ -43,7 +43,7 @@ static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 }
 
 /* Can @key be stored, or be shown, without a change of how others are? */
-static bool is_free(struct fs_bucket *r, const struct fs_bucket_node *dir,
+static bool is_free(struct fs_bucket *r, const struct fs_object *dir,
 		    const struct fs_bucket_names *names, const char *key)
 {
 	struct fs_bucket_made made;
@@ -57,7 +57,7 @@ static bool is_free(struct fs_bucket *r, const struct fs_bucket_node *dir,
 }
 
 /* Was the frame that was stored as @stored removed by us? */
-static bool was_removed(struct fs_bucket *r, const struct fs_bucket_node *dir,
+static bool was_removed(struct fs_bucket *r, const struct fs_object *dir,
 			const char *shown)
 {
 	struct fs_bucket_made made;
@@ -67,7 +67,7 @@ static bool was_removed(struct fs_bucket *r, const struct fs_bucket_node *dir,
 }
 
 /* Finds what a frame that is shown as @name can be stored as. */
-static int choose_stored(struct fs_bucket *r, const struct fs_bucket_node *dir,
+static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 			 const struct fs_bucket_names *names, const char *name,
 			 char out[FS_NAME_SIZE])
 {
@@ -88,10 +88,10 @@ static int choose_stored(struct fs_bucket *r, const struct fs_bucket_node *dir,
 
 /* Makes the node of the frame @path, of which nothing is there yet. */
 static int new_frame(struct fs *fs, const char *path,
-		     struct fs_bucket_node **out)
+		     struct fs_object **out)
 {
-	const struct b2f_frame_options options = {.log = &fs->bucket->log};
-	struct fs_bucket_node *node = NULL;
+	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
+	struct fs_object *node = NULL;
 	struct b2f_frame *frame = NULL;
 	int err = b2f_remote_make_frame(fs->bucket->place, path,
 					&fs->config.new_files, &options,
@@ -99,7 +99,7 @@ static int new_frame(struct fs *fs, const char *path,
 
 	if (err)
 		return err;
-	node = fs_bucket_node_new(FS_BUCKET_FRAME, path);
+	node = fs_bucket_node_new(fs->bucket, FS_BUCKET_FRAME, path);
 	err = node ? b2f_file_open(fs->runtime, frame, &node->file) : -ENOMEM;
 	if (err) {
 		b2f_frame_close(frame);
@@ -114,12 +114,12 @@ static int new_frame(struct fs *fs, const char *path,
 }
 
 /* Shows @node, which it takes over, as @name in @dir. */
-static int publish(struct fs *fs, const struct fs_bucket_node *dir,
+static int publish(struct fs *fs, const struct fs_object *dir,
 		   const char *name, const char *stored,
-		   struct fs_bucket_node *node, struct fs_bucket_entry *out)
+		   struct fs_object *node, struct fs_bucket_entry *out)
 {
 	struct fs_bucket *r = fs->bucket;
-	struct fs_bucket_node *there = fs_bucket_node_publish(r, node);
+	struct fs_object *there = fs_bucket_node_publish(r, node);
 	/* Another thread was faster. */
 	int err = there == node ? 0 : -EEXIST;
 
@@ -127,14 +127,14 @@ static int publish(struct fs *fs, const struct fs_bucket_node *dir,
 		err = fs_bucket_changes_note(r, dir->path, name, stored, true,
 					     FS_BUCKET_PINNED);
 	if (err) {
-		fs_bucket_node_put(r, there, 1);
+		fs_bucket_node_put(there);
 		return err;
 	}
 	*out = (struct fs_bucket_entry){.node = node};
 	return 0;
 }
 
-int fs_bucket_make_name(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_make_name(struct fs *fs, struct fs_object *dir,
 			const char *name, char out[FS_NAME_SIZE])
 {
 	struct fs_bucket_names *names = NULL;
@@ -148,10 +148,10 @@ int fs_bucket_make_name(struct fs *fs, struct fs_bucket_node *dir,
 	return err;
 }
 
-int fs_bucket_make_file(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_make_file(struct fs *fs, struct fs_object *dir,
 			const char *name, struct fs_bucket_entry *out)
 {
-	struct fs_bucket_node *node = NULL;
+	struct fs_object *node = NULL;
 	char stored[FS_NAME_SIZE], *path = NULL;
 	int err = fs_bucket_make_name(fs, dir, name, stored);
 
@@ -186,7 +186,7 @@ static int put_marker(struct fs *fs, const char *path)
 	return err;
 }
 
-static int make_dir(struct fs *fs, struct fs_bucket_node *dir, const char *name)
+static int make_dir(struct fs *fs, struct fs_object *dir, const char *name)
 {
 	struct fs_bucket *r = fs->bucket;
 	struct fs_bucket_names *names = NULL;
@@ -209,7 +209,7 @@ static int make_dir(struct fs *fs, struct fs_bucket_node *dir, const char *name)
 	return err;
 }
 
-int fs_bucket_make_dir(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir,
 		       const char *name, struct fs_bucket_entry *out)
 {
 	int err = check_name(dir, name);
@@ -225,7 +225,7 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_bucket_node *dir,
 }
 
 /* Removes what @node is on the server; the chunks of one that is open stay. */
-static int remove_stored(struct fs *fs, struct fs_bucket_node *node)
+static int remove_stored(struct fs *fs, struct fs_object *node)
 {
 	struct b2f_remote *place = fs->bucket->place;
 	bool is_open;
@@ -248,7 +248,7 @@ static int remove_stored(struct fs *fs, struct fs_bucket_node *node)
 	return 0;
 }
 
-int fs_bucket_make_gone(struct fs *fs, const struct fs_bucket_node *dir,
+int fs_bucket_make_gone(struct fs *fs, const struct fs_object *dir,
 			const char *name)
 {
 	fs_bucket_changes_pin(fs->bucket, dir->path);
@@ -256,7 +256,7 @@ int fs_bucket_make_gone(struct fs *fs, const struct fs_bucket_node *dir,
 				      FS_BUCKET_REMOVED);
 }
 
-int fs_bucket_unlink(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_unlink(struct fs *fs, struct fs_object *dir,
 		     const char *name)
 {
 	struct fs_bucket_entry entry;
@@ -280,12 +280,12 @@ int fs_bucket_unlink(struct fs *fs, struct fs_bucket_node *dir,
 	fs_bucket_node_retire(fs->bucket, entry.node);
 	err = fs_bucket_make_gone(fs, dir, name);
 out:
-	fs_bucket_node_put(fs->bucket, entry.node, 1);
+	fs_bucket_node_put(entry.node);
 	return err;
 }
 
 /* Is nothing in @dir, as it is now? */
-static int check_empty(struct fs *fs, struct fs_bucket_node *dir)
+static int check_empty(struct fs *fs, struct fs_object *dir)
 {
 	struct fs_bucket_names *listed = NULL, *names = NULL;
 	int err;
@@ -302,7 +302,7 @@ static int check_empty(struct fs *fs, struct fs_bucket_node *dir)
 	return err;
 }
 
-static int remove_dir(struct fs *fs, struct fs_bucket_node *dir)
+static int remove_dir(struct fs *fs, struct fs_object *dir)
 {
 	char *marker;
 	int err = check_empty(fs, dir);
@@ -315,7 +315,7 @@ static int remove_dir(struct fs *fs, struct fs_bucket_node *dir)
 	return err;
 }
 
-int fs_bucket_rmdir(struct fs *fs, struct fs_bucket_node *dir, const char *name)
+int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir, const char *name)
 {
 	struct fs_bucket_entry entry;
 	int err = fs_bucket_find(fs, dir, name, &entry);
@@ -332,6 +332,6 @@ int fs_bucket_rmdir(struct fs *fs, struct fs_bucket_node *dir, const char *name)
 		fs_bucket_node_retire(fs->bucket, entry.node);
 		err = fs_bucket_make_gone(fs, dir, name);
 	}
-	fs_bucket_node_put(fs->bucket, entry.node, 1);
+	fs_bucket_node_put(entry.node);
 	return err;
 }

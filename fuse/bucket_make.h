@@ -19,12 +19,12 @@
  * Returns as fs_bucket_make_file().
  */
 B2F_MUST_CHECK
-int fs_bucket_make_name(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_make_name(struct fs *fs, struct fs_object *dir,
 			const char *name, char out[FS_NAME_SIZE]);
 
 /* Notes that @name is no more in @dir, which stays.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int fs_bucket_make_gone(struct fs *fs, const struct fs_bucket_node *dir,
+int fs_bucket_make_gone(struct fs *fs, const struct fs_object *dir,
 			const char *name);
 
 /*
@@ -34,12 +34,12 @@ int fs_bucket_make_gone(struct fs *fs, const struct fs_bucket_node *dir,
  * error of requests.
  */
 B2F_MUST_CHECK
-int fs_bucket_make_file(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_make_file(struct fs *fs, struct fs_object *dir,
 			const char *name, struct fs_bucket_entry *out);
 
 /* The same with a directory. */
 B2F_MUST_CHECK
-int fs_bucket_make_dir(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir,
 		       const char *name, struct fs_bucket_entry *out);
 
 /*
@@ -47,12 +47,12 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_bucket_node *dir,
  * -EISDIR, -EPERM (a view), or as fs_bucket_find().
  */
 B2F_MUST_CHECK
-int fs_bucket_unlink(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_unlink(struct fs *fs, struct fs_object *dir,
 		     const char *name);
 
 /* Removes the empty directory @name.  Also -ENOTDIR, -ENOTEMPTY. */
 B2F_MUST_CHECK
-int fs_bucket_rmdir(struct fs *fs, struct fs_bucket_node *dir,
+int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir,
 		    const char *name);
 
 #endif

@@ -15,9 +15,6 @@
 #define IDLE_MAX 64
 #define IDLE_S	 5
 
-/* The bit in the number of a view; nodes are at multiples of 8. */
-#define VIEW_BIT 2
-
 uint64_t fs_bucket_node_ms(void)
 {
 	struct timespec now;
@@ -26,25 +23,20 @@ uint64_t fs_bucket_node_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct fs_bucket_entry fs_bucket_entry_of(const struct fs_bucket *bucket,
-					  fuse_ino_t ino)
+struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino)
 {
-	if (ino == FUSE_ROOT_ID)
-		return (struct fs_bucket_entry){.node = bucket->root};
+	struct fs_inode *inode = fs_inode_of(fs, ino);
+
 	return (struct fs_bucket_entry){
-		.node = (struct fs_bucket_node *)(uintptr_t)(ino & ~(fuse_ino_t)
-									  VIEW_BIT),
-		.is_view = ino & VIEW_BIT,
+		.node = (struct fs_object *)(inode->owner ? inode->owner
+							       : inode),
+		.is_view = inode->owner,
 	};
 }
 
-fuse_ino_t fs_bucket_ino_of(const struct fs_bucket *bucket,
-			    const struct fs_bucket_entry *entry)
+struct fs_inode *fs_bucket_inode_of(const struct fs_bucket_entry *entry)
 {
-	if (entry->node == bucket->root)
-		return FUSE_ROOT_ID;
-	return (fuse_ino_t)(uintptr_t)entry->node |
-	       (entry->is_view ? VIEW_BIT : 0);
+	return entry->is_view ? &entry->node->as_view : &entry->node->inode;
 }
 
 char *fs_bucket_node_join(const char *dir, const char *name)
@@ -74,7 +66,7 @@ static struct fs_bucket_path *new_path(const char *text)
 	struct fs_bucket_path *path = malloc(sizeof(*path) + size);
 
 	if (path)
-		memcpy(path->text, text, size);
+		memcpy(path->chars, text, size);
 	return path;
 }
 
@@ -89,15 +81,15 @@ static void free_paths(struct fs_bucket_path *path)
 }
 
 /* Gives @node the path @new, which it takes over. */
-static void set_path(struct fs_bucket_node *node, struct fs_bucket_path *new)
+static void set_path(struct fs_object *node, struct fs_bucket_path *new)
 {
 	new->before = node->paths;
 	node->paths = new;
-	node->path = new->text;
-	node->ino = fs_bucket_node_number(new->text);
+	node->path = new->chars;
+	node->ino = fs_bucket_node_number(new->chars);
 }
 
-void fs_bucket_node_free(struct fs_bucket_node *node)
+void fs_bucket_node_free(struct fs_object *node)
 {
 	if (!node)
 		return;
@@ -106,15 +98,16 @@ void fs_bucket_node_free(struct fs_bucket_node *node)
 	b2f_remote_remains_free(node->writing.remains);
 	fs_bucket_names_put(node->names);
 	if (node->pack)
-		fs_packs_put(node->pack->fs, node->pack, 1);
+		fs_packs_put(node->pack);
 	free_paths(node->paths);
 	free(node);
 }
 
-struct fs_bucket_node *fs_bucket_node_new(enum fs_bucket_kind kind,
-				       const char *path)
+struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
+					  enum fs_bucket_kind kind,
+					  const char *path)
 {
-	struct fs_bucket_node *node = calloc(1, sizeof(*node));
+	struct fs_object *node = calloc(1, sizeof(*node));
 	struct fs_bucket_path *first = new_path(path);
 
 	if (!node || !first) {
@@ -124,20 +117,21 @@ struct fs_bucket_node *fs_bucket_node_new(enum fs_bucket_kind kind,
 	}
 	set_path(node, first);
 	node->kind = kind;
-	node->nrefs = 1;
+	fs_inode_init(&node->inode, &r->volume, NULL);
+	fs_inode_init(&node->as_view, &r->volume, &node->inode);
 	node->checked_ms = fs_bucket_node_ms();
 	return node;
 }
 
 /* From now on nothing uses the file of @node.  Locked, as the next two. */
-static void add_idle(struct fs_bucket *r, struct fs_bucket_node *node)
+static void add_idle(struct fs_bucket *r, struct fs_object *node)
 {
 	node->idle_s = fs_clock_s();
 	TAILQ_INSERT_TAIL(&r->idle, node, idle);
 	r->nidle++;
 }
 
-static void remove_idle(struct fs_bucket *r, struct fs_bucket_node *node)
+static void remove_idle(struct fs_bucket *r, struct fs_object *node)
 {
 	TAILQ_REMOVE(&r->idle, node, idle);
 	r->nidle--;
@@ -145,7 +139,7 @@ static void remove_idle(struct fs_bucket *r, struct fs_bucket_node *node)
 
 /* Takes the file, which nothing uses, out of @node; NULL: it has none. */
 static struct b2f_file *take_file(struct fs_bucket *r,
-				  struct fs_bucket_node *node)
+				  struct fs_object *node)
 {
 	struct b2f_file *file = node->nopens ? NULL : node->file;
 
@@ -157,59 +151,51 @@ static struct b2f_file *take_file(struct fs_bucket *r,
 }
 
 /* Locked. */
-static void unhash(struct fs_bucket *r, struct fs_bucket_node *node)
+static void unhash(struct fs_bucket *r, struct fs_object *node)
 {
 	if (node->is_present)
 		HASH_DELETE(hh, r->present, node);
 	node->is_present = false;
 }
 
-void fs_bucket_node_note_view(struct fs_bucket *r, struct fs_bucket_node *node)
+void fs_bucket_node_note_view(struct fs_bucket *r, struct fs_object *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->has_view = true;
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_bucket_node_retire(struct fs_bucket *r, struct fs_bucket_node *node)
+void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
 {
 	pthread_mutex_lock(&r->lock);
 	unhash(r, node);
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_bucket_node_ref(struct fs_bucket *r, struct fs_bucket_node *node)
+struct fs_inode *fs_bucket_node_release(struct fs_inode *inode)
 {
-	pthread_mutex_lock(&r->lock);
-	node->nrefs++;
-	pthread_mutex_unlock(&r->lock);
-}
+	struct fs_object *node = (struct fs_object *)inode;
+	struct fs_bucket *r = (struct fs_bucket *)inode->volume;
+	struct b2f_file *file;
 
-void fs_bucket_node_put(struct fs_bucket *r, struct fs_bucket_node *node,
-			uint64_t n)
-{
-	struct b2f_file *file = NULL;
-	bool last;
-
-	if (node == r->root)
-		return;
 	pthread_mutex_lock(&r->lock);
-	node->nrefs -= n;
-	last = node->nrefs == 0;
-	if (last) {
-		unhash(r, node);
-		TAILQ_REMOVE(&r->all, node, all);
-		file = take_file(r, node);
-	}
+	unhash(r, node);
+	TAILQ_REMOVE(&r->all, node, all);
+	file = take_file(r, node);
 	pthread_mutex_unlock(&r->lock);
 	b2f_file_close(file);
-	if (last)
-		fs_bucket_node_free(node);
+	fs_bucket_node_free(node);
+	return NULL;
+}
+
+void fs_bucket_node_put(struct fs_object *node)
+{
+	fs_inode_put(&node->inode, 1);
 }
 
 void fs_bucket_node_fini(struct fs_bucket *r)
 {
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 
 	HASH_CLEAR(hh, r->present);
 	while ((node = TAILQ_FIRST(&r->all))) {
@@ -222,30 +208,31 @@ void fs_bucket_node_fini(struct fs_bucket *r)
 
 int fs_bucket_node_make_root(struct fs_bucket *r, struct fs_bucket_names *names)
 {
-	r->root = fs_bucket_node_new(FS_BUCKET_DIR, "");
+	r->root = fs_bucket_node_new(r, FS_BUCKET_DIR, "");
 	if (!r->root)
 		return -ENOMEM;
+	r->volume.fs->nodes.root = &r->root->inode;
 	r->root->names = names;
 	/* Those that were given are for ever. */
 	r->root->listed_ms = names ? UINT64_MAX : 0;
 	return 0;
 }
 
-struct fs_bucket_node *fs_bucket_node_present(struct fs_bucket *r,
+struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 					  const char *path)
 {
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 
 	pthread_mutex_lock(&r->lock);
 	HASH_FIND_STR(r->present, path, node);
-	if (node)
-		node->nrefs++;
+	if (node && !fs_inode_try_ref(&node->inode))
+		node = NULL;
 	pthread_mutex_unlock(&r->lock);
 	return node;
 }
 
 /* Makes @node what its path is; locked. */
-static void hash(struct fs_bucket *r, struct fs_bucket_node *node)
+static void hash(struct fs_bucket *r, struct fs_object *node)
 {
 	HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path), node);
 	node->is_present = true;
@@ -257,7 +244,7 @@ static void hash(struct fs_bucket *r, struct fs_bucket_node *node)
  */
 static struct b2f_file *replace(struct fs_bucket *r, const char *path)
 {
-	struct fs_bucket_node *known;
+	struct fs_object *known;
 
 	HASH_FIND_STR(r->present, path, known);
 	if (!known)
@@ -266,7 +253,7 @@ static struct b2f_file *replace(struct fs_bucket *r, const char *path)
 	return take_file(r, known);
 }
 
-int fs_bucket_node_move(struct fs_bucket *r, struct fs_bucket_node *node,
+int fs_bucket_node_move(struct fs_bucket *r, struct fs_object *node,
 			const char *path, const struct b2f_frame_stamp *stamp)
 {
 	struct fs_bucket_path *new = new_path(path);
@@ -286,7 +273,7 @@ int fs_bucket_node_move(struct fs_bucket *r, struct fs_bucket_node *node,
 	return 0;
 }
 
-void fs_bucket_node_restore(struct fs_bucket *r, struct fs_bucket_node *node)
+void fs_bucket_node_restore(struct fs_bucket *r, struct fs_object *node)
 {
 	struct b2f_file *old_file = NULL;
 
@@ -299,29 +286,28 @@ void fs_bucket_node_restore(struct fs_bucket *r, struct fs_bucket_node *node)
 	b2f_file_close(old_file);
 }
 
-static bool is_same(const struct fs_bucket_node *a,
-		    const struct fs_bucket_node *b)
+static bool is_same(const struct fs_object *a,
+		    const struct fs_object *b)
 {
-	return a->kind == b->kind && a->broken == b->broken &&
+	return a->kind == b->kind && a->unreadable == b->unreadable &&
 	       b2f_frame_stamp_equal(&a->stamp, &b->stamp);
 }
 
-struct fs_bucket_node *fs_bucket_node_publish(struct fs_bucket *r,
-				      struct fs_bucket_node *node)
+struct fs_object *fs_bucket_node_publish(struct fs_bucket *r,
+				      struct fs_object *node)
 {
 	struct b2f_file *old_file = NULL;
-	struct fs_bucket_node *known;
+	struct fs_object *known;
 
 	pthread_mutex_lock(&r->lock);
 	HASH_FIND_STR(r->present, node->path, known);
-	if (known && (known->writing.is_listed || is_same(known, node))) {
-		known->nrefs++;
+	if (known && (known->writing.is_listed || is_same(known, node)) &&
+	    fs_inode_try_ref(&known->inode)) {
 		known->checked_ms = node->checked_ms;
 	} else {
 		known = NULL;
 		old_file = replace(r, node->path);
 		hash(r, node);
-		node->serial = ++r->last_serial;
 		TAILQ_INSERT_TAIL(&r->all, node, all);
 		if (node->file)
 			add_idle(r, node);
@@ -334,7 +320,7 @@ struct fs_bucket_node *fs_bucket_node_publish(struct fs_bucket *r,
 	return known;
 }
 
-bool fs_bucket_node_is_version(struct fs_bucket *r, struct fs_bucket_node *node,
+bool fs_bucket_node_is_version(struct fs_bucket *r, struct fs_object *node,
 			       const struct b2f_frame_stamp *stamp)
 {
 	bool is;
@@ -348,7 +334,7 @@ bool fs_bucket_node_is_version(struct fs_bucket *r, struct fs_bucket_node *node,
 	return is;
 }
 
-bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_bucket_node *node)
+bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_object *node)
 {
 	bool fresh;
 
@@ -360,7 +346,7 @@ bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_bucket_node *node)
 	return fresh;
 }
 
-void fs_bucket_node_doubt(struct fs_bucket *r, struct fs_bucket_node *node)
+void fs_bucket_node_doubt(struct fs_bucket *r, struct fs_object *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->checked_ms = 0;
@@ -370,7 +356,7 @@ void fs_bucket_node_doubt(struct fs_bucket *r, struct fs_bucket_node *node)
 int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **file)
 {
 	const struct b2f_frame_options options = {
-		.log = &fs->bucket->log,
+		.log = &fs->bucket->messages,
 	};
 	struct b2f_frame *frame = NULL;
 	int err = b2f_remote_open_frame(fs->bucket->place, path, &options,
@@ -386,7 +372,7 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **f
 }
 
 struct b2f_file *fs_bucket_node_share(struct fs_bucket *r,
-				      struct fs_bucket_node *node)
+				      struct fs_object *node)
 {
 	struct b2f_file *file;
 
@@ -400,7 +386,7 @@ struct b2f_file *fs_bucket_node_share(struct fs_bucket *r,
 }
 
 /* Opens the data again, which have to be those of the version. */
-static int open_version(struct fs *fs, struct fs_bucket_node *node,
+static int open_version(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out)
 {
 	struct b2f_frame_stamp stamp;
@@ -419,13 +405,13 @@ static int open_version(struct fs *fs, struct fs_bucket_node *node,
 	return 0;
 }
 
-int fs_bucket_node_open(struct fs *fs, struct fs_bucket_node *node,
+int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out)
 {
 	struct fs_bucket *r = fs->bucket;
-	struct b2f_file *file = node->broken ? NULL : fs_bucket_node_share(r, node);
+	struct b2f_file *file = node->unreadable ? NULL : fs_bucket_node_share(r, node);
 	struct b2f_file *mine = NULL;
-	int err = node->broken;
+	int err = node->unreadable;
 
 	if (!err && !file)
 		err = open_version(fs, node, &mine);
@@ -452,7 +438,7 @@ int fs_bucket_node_open(struct fs *fs, struct fs_bucket_node *node,
 /* Takes a file that was not used since @before_s, or is one too many. */
 static struct b2f_file *take_idle(struct fs_bucket *r, time_t before_s)
 {
-	struct fs_bucket_node *oldest;
+	struct fs_object *oldest;
 	struct b2f_file *file = NULL;
 
 	pthread_mutex_lock(&r->lock);
@@ -463,7 +449,7 @@ static struct b2f_file *take_idle(struct fs_bucket *r, time_t before_s)
 	return file;
 }
 
-void fs_bucket_node_close(struct fs *fs, struct fs_bucket_node *node)
+void fs_bucket_node_close(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket *r = fs->bucket;
 	struct b2f_file *file = NULL;

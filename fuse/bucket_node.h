@@ -42,7 +42,7 @@ enum fs_bucket_kind {
 struct fs_bucket_writing {
 	/* It is in the list of those that are; with a reference, and open. */
 	bool is_listed;
-	TAILQ_ENTRY(fs_bucket_node) all;
+	TAILQ_ENTRY(fs_object) all;
 	/* Handles that may write, and changes by name; and how many there were. */
 	size_t nwriters;
 	uint64_t nbegun;
@@ -57,7 +57,7 @@ struct fs_bucket_writing {
 	/* They have, and it has not: that waits for the next change from here. */
 	bool outdated;
 	/* A program has set @mtime of the node after the last change. */
-	bool sets_mtime;
+	bool own_mtime;
 	/* When to try the commit again, on the monotonic clock. */
 	time_t retry_s;
 	/* Nothing is there yet: the first commit makes the frame. */
@@ -75,10 +75,13 @@ struct fs_bucket_writing {
 /* A path that a node has, or had. */
 struct fs_bucket_path {
 	struct fs_bucket_path *before;
-	char text[];
+	char chars[];
 };
 
-struct fs_bucket_node {
+struct fs_object {
+	struct fs_inode inode;
+	/* As NAME.npy, if it is an array. */
+	struct fs_inode as_view;
 	/*
 	 * Below the place; "" for the place itself.  A rename moves a frame, under the
 	 * lock; what was read before stays valid as long as the node.
@@ -88,8 +91,6 @@ struct fs_bucket_node {
 	_Atomic uint64_t ino;
 	/* These never change. */
 	enum fs_bucket_kind kind;
-	/* No other node of the mount has it. */
-	uint64_t serial;
 	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
 	struct b2f_frame_stamp stamp;
 	struct fs_frame_sizes sizes;
@@ -100,17 +101,15 @@ struct fs_bucket_node {
 	/* Of a DIR that is a pack (packs.h), with a reference; or NULL. */
 	struct fs_pack *pack;
 	/* Why the frame cannot be opened; 0: it can. */
-	int broken;
+	int unreadable;
 
 	/* The rest under the lock. */
 	UT_hash_handle hh;
 	/* It is in the table: what its path is now, as far as we know. */
 	bool is_present;
-	/* Lookups by the kernel, handles, requests; the root's are not counted. */
-	uint64_t nrefs;
 	/* When it was known to be the present version, ms; 0: it is in doubt. */
 	uint64_t checked_ms;
-	TAILQ_ENTRY(fs_bucket_node) all;
+	TAILQ_ENTRY(fs_object) all;
 	/* Of DIR: the last listing, and when it was made; or NULL. */
 	struct fs_bucket_names *names;
 	uint64_t listed_ms;
@@ -120,7 +119,7 @@ struct fs_bucket_node {
 	struct b2f_file *file;
 	size_t nopens;
 	/* With a file that is not used: in the list, since when. */
-	TAILQ_ENTRY(fs_bucket_node) idle;
+	TAILQ_ENTRY(fs_object) idle;
 	time_t idle_s;
 	/* The kernel may have cached the view. */
 	bool has_view;
@@ -133,7 +132,7 @@ struct fs_bucket_node {
 
 /* A node as the kernel knows it. */
 struct fs_bucket_entry {
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 	/* It is NAME.npy, beside the array NAME. */
 	bool is_view;
 };
@@ -142,14 +141,15 @@ struct fs_bucket_changes;
 struct fs_bucket_doomed;
 
 struct fs_bucket {
+	struct fs_volume volume;
 	struct b2f_remote *place;
 	/* Where its messages go: the log, and until the mount stands @reason. */
-	struct b2f_log log;
+	struct b2f_log messages;
 	/* Who asks the place, if that is in an object store. */
 	struct b2f_aws aws;
 	struct fs_logger *logger;
 	char *reason;
-	struct fs_bucket_node *root;
+	struct fs_object *root;
 	uint64_t refresh_ms;
 	uint64_t attr_ms;
 	/* When the mount began: the times of directories. */
@@ -159,14 +159,13 @@ struct fs_bucket {
 	atomic_bool ends;
 	pthread_mutex_t lock;
 	/* By paths, and those too that have been replaced; under the lock. */
-	struct fs_bucket_node *present;
-	uint64_t last_serial;
-	TAILQ_HEAD(fs_bucket_all, fs_bucket_node) all;
+	struct fs_object *present;
+	TAILQ_HEAD(fs_bucket_all, fs_object) all;
 	/* Those with a file that is not used, longest first; under the lock. */
-	TAILQ_HEAD(fs_bucket_idle, fs_bucket_node) idle;
+	TAILQ_HEAD(fs_bucket_idle, fs_object) idle;
 	size_t nidle;
 	/* Those that are written to; under the lock. */
-	TAILQ_HEAD(fs_bucket_written, fs_bucket_node) written;
+	TAILQ_HEAD(fs_bucket_written, fs_object) written;
 	/* Signalled when one of them has dropped its changes, or committed. */
 	pthread_cond_t settled;
 	/* See bucket_changes.h; under the lock. */
@@ -176,10 +175,8 @@ struct fs_bucket {
 };
 
 /* The node that the kernel calls @ino, and back. */
-struct fs_bucket_entry fs_bucket_entry_of(const struct fs_bucket *bucket,
-					  fuse_ino_t ino);
-fuse_ino_t fs_bucket_ino_of(const struct fs_bucket *bucket,
-			    const struct fs_bucket_entry *entry);
+struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino);
+struct fs_inode *fs_bucket_inode_of(const struct fs_bucket_entry *entry);
 
 /*
  * Makes the root: a directory of @bucket->place, or one with @names, which are
@@ -193,61 +190,64 @@ int fs_bucket_node_make_root(struct fs_bucket *bucket,
  * Makes a node of what @path is now, with one reference, in no table yet.  NULL: no
  * memory.
  */
-struct fs_bucket_node *fs_bucket_node_new(enum fs_bucket_kind kind,
+struct fs_object *fs_bucket_node_new(struct fs_bucket *bucket,
+					  enum fs_bucket_kind kind,
 					  const char *path);
 
 /* Frees one that is in no table; NULL does nothing. */
-void fs_bucket_node_free(struct fs_bucket_node *node);
+void fs_bucket_node_free(struct fs_object *node);
+
+/* Frees @inode (volume.h). */
+struct fs_inode *fs_bucket_node_release(struct fs_inode *inode);
 
 /* What @path was when it was last looked at, with a reference; or NULL. */
-struct fs_bucket_node *fs_bucket_node_present(struct fs_bucket *bucket,
+struct fs_object *fs_bucket_node_present(struct fs_bucket *bucket,
 					      const char *path);
 
 /*
  * Makes the new @node what its path is, or takes the equal one that another thread
  * has made; with a reference.  @node is taken over.
  */
-struct fs_bucket_node *fs_bucket_node_publish(struct fs_bucket *bucket,
-					      struct fs_bucket_node *node);
+struct fs_object *fs_bucket_node_publish(struct fs_bucket *bucket,
+					      struct fs_object *node);
 
 /*
  * Is @node what its path is, if that has the version @stamp?  One that is written
  * to is in any case.  True is noted.
  */
 bool fs_bucket_node_is_version(struct fs_bucket *bucket,
-			       struct fs_bucket_node *node,
+			       struct fs_object *node,
 			       const struct b2f_frame_stamp *stamp);
 
 /* Was it so a moment ago? */
 bool fs_bucket_node_is_fresh(struct fs_bucket *bucket,
-			     struct fs_bucket_node *node);
+			     struct fs_object *node);
 
 /* Has the next lookup ask whether @node is still what its path is. */
 void fs_bucket_node_doubt(struct fs_bucket *bucket,
-			  struct fs_bucket_node *node);
+			  struct fs_object *node);
 
 /* The kernel gets to know the view of @node. */
 void fs_bucket_node_note_view(struct fs_bucket *bucket,
-			      struct fs_bucket_node *node);
+			      struct fs_object *node);
 
 /*
  * Makes @node, whose frame is at @path now, in the version @stamp, what that path is;
  * its file is open there.  Returns 0 or -ENOMEM: then it is as before.
  */
 B2F_MUST_CHECK
-int fs_bucket_node_move(struct fs_bucket *bucket, struct fs_bucket_node *node,
+int fs_bucket_node_move(struct fs_bucket *bucket, struct fs_object *node,
 			const char *path, const struct b2f_frame_stamp *stamp);
 
 /* The next lookup makes another node. */
 void fs_bucket_node_retire(struct fs_bucket *bucket,
-			   struct fs_bucket_node *node);
+			   struct fs_object *node);
 
 /* The reverse: its name leads to @node again, unless it was removed. */
-void fs_bucket_node_restore(struct fs_bucket *r, struct fs_bucket_node *node);
+void fs_bucket_node_restore(struct fs_bucket *r, struct fs_object *node);
 
-void fs_bucket_node_ref(struct fs_bucket *bucket, struct fs_bucket_node *node);
-void fs_bucket_node_put(struct fs_bucket *bucket, struct fs_bucket_node *node,
-			uint64_t n);
+/* Gives back a reference. */
+void fs_bucket_node_put(struct fs_object *node);
 
 /*
  * Opens the frame that @path is now.  Close *@out with b2f_file_close().  Returns
@@ -263,14 +263,14 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path,
  * node is broken by, -ENOMEM, or as b2f_remote_open_frame().
  */
 B2F_MUST_CHECK
-int fs_bucket_node_open(struct fs *fs, struct fs_bucket_node *node,
+int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out);
 
 /* The same if they are open; else NULL. */
 struct b2f_file *fs_bucket_node_share(struct fs_bucket *bucket,
-				      struct fs_bucket_node *node);
+				      struct fs_object *node);
 
-void fs_bucket_node_close(struct fs *fs, struct fs_bucket_node *node);
+void fs_bucket_node_close(struct fs *fs, struct fs_object *node);
 
 /* Closes what is not used any more.  Returns whether there is more to come. */
 bool fs_bucket_node_tick(struct fs_bucket *bucket);

@@ -24,8 +24,8 @@ struct renaming {
 	const struct fs_bucket_where *from;
 	const struct fs_bucket_where *to;
 	/* What it is, and what it replaces; or NULL. */
-	struct fs_bucket_node *node;
-	struct fs_bucket_node *target;
+	struct fs_object *node;
+	struct fs_object *target;
 	bool keeps_target;
 	/* What it is to be stored as: the last part of @path. */
 	char stored[FS_NAME_SIZE];
@@ -33,9 +33,9 @@ struct renaming {
 	struct b2f_remote_renamed done;
 };
 
-static bool is_sparse(const struct fs_bucket_node *node)
+static bool is_sparse(const struct fs_object *node)
 {
-	return node->kind == FS_BUCKET_FRAME && node->sparse && !node->broken;
+	return node->kind == FS_BUCKET_FRAME && node->sparse && !node->unreadable;
 }
 
 /* Finds what is to be renamed. */
@@ -85,7 +85,7 @@ static int find_target(struct renaming *m)
 
 	if (fs_bucket_listing_is_fixed(to->dir)) {
 		if (!err)
-			fs_bucket_node_put(m->fs->bucket, found.node, 1);
+			fs_bucket_node_put(found.node);
 		return -EPERM;
 	}
 	if (err == -ENOENT)
@@ -106,7 +106,7 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 			 struct b2f_frame **out)
 {
 	struct renaming *m = arg;
-	const struct b2f_frame_options options = {.log = &m->fs->bucket->log};
+	const struct b2f_frame_options options = {.log = &m->fs->bucket->messages};
 	struct b2f_remote *place = m->fs->bucket->place;
 	struct b2f_frame_stamp stamp;
 	int err = b2f_remote_rename_frame(place, frame, m->path,
@@ -262,8 +262,8 @@ int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,
 		err = move(&m);
 	free(m.path);
 	if (m.target)
-		fs_bucket_node_put(fs->bucket, m.target, 1);
+		fs_bucket_node_put(m.target);
 	if (m.node)
-		fs_bucket_node_put(fs->bucket, m.node, 1);
+		fs_bucket_node_put(m.node);
 	return err;
 }

@@ -14,7 +14,7 @@
 
 /* A name in a directory. */
 struct fs_bucket_where {
-	struct fs_bucket_node *dir;
+	struct fs_object *dir;
 	const char *name;
 };
 

@@ -12,6 +12,7 @@
 #include "bucket_find.h"
 #include "packs.h"
 #include "bucket_writer.h"
+#include "volume.h"
 #include "words/aws.h"
 #include "words/way.h"
 
@@ -49,7 +50,7 @@ static int make_place(struct fs *fs, struct fs_bucket *r)
 	const struct b2f_way way = b2f_way_to(
 		b2f_remote_is_s3(o->source) ? r->aws.endpoint : o->source);
 	struct b2f_remote_options options = {
-		.log = &r->log,
+		.log = &r->messages,
 		.path_style = o->pathstyle,
 		.proxy = way.proxy,
 		.no_proxy = way.no_proxy,
@@ -216,7 +217,7 @@ static int try_frame(struct fs *fs)
 	if (entry.node->kind != FS_BUCKET_FRAME)
 		err = B2F_ENOTFRAME;
 	else
-		err = entry.node->broken;
+		err = entry.node->unreadable;
 	/* The mount keeps it, so that the first lookup finds it open. */
 	return err;
 }
@@ -245,8 +246,9 @@ static int make_root(struct fs *fs, enum place_kind kind)
 		err = fs_bucket_find_pack(fs, "", &pack);
 		if (!err) {
 			/* The mount refers to it until its end. */
-			fs->packs.root = &pack->nodes[0];
-			return fs_bucket_node_make_root(r, NULL);
+			err = fs_bucket_node_make_root(r, NULL);
+			fs->nodes.root = &pack->nodes[0].inode;
+			return err;
 		}
 		if (err != B2F_ENOTFRAME)
 			return err;
@@ -262,13 +264,14 @@ static int make_root(struct fs *fs, enum place_kind kind)
 	return err ? err : try_frame(fs);
 }
 
-static struct fs_bucket *new_remote(const struct fs *fs, char *reason)
+static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 {
 	struct fs_bucket *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->log = (struct b2f_log){.write = take_message,
+	r->volume = (struct fs_volume){&fs_volume_bucket, fs};
+	r->messages = (struct b2f_log){.write = take_message,
 				  .arg = r,
 				  .max_level = fs->config.log_level};
 	r->logger = fs->logger;

@@ -16,7 +16,7 @@
 /* How long a read waits for the kernel to drop what it has cached, ms. */
 #define DROP_MS 200
 
-static void log_failure(struct fs *fs, const struct fs_bucket_node *node,
+static void log_failure(struct fs *fs, const struct fs_object *node,
 			const char *what, int err)
 {
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s%s%s: changes are %s: %s",
@@ -25,12 +25,12 @@ static void log_failure(struct fs *fs, const struct fs_bucket_node *node,
 }
 
 /* Puts @node, whose data the caller has open, into the list.  Locked. */
-static void enter_list(struct fs_bucket *r, struct fs_bucket_node *node)
+static void enter_list(struct fs_bucket *r, struct fs_object *node)
 {
 	if (node->writing.is_listed)
 		return;
 	node->writing.is_listed = true;
-	node->nrefs++;
+	fs_inode_ref(&node->inode);
 	node->nopens++;
 	TAILQ_INSERT_TAIL(&r->written, node, writing.all);
 }
@@ -39,7 +39,7 @@ static void enter_list(struct fs_bucket *r, struct fs_bucket_node *node)
  * Takes @node off the list if it is one version again.  The caller has its data
  * open.
  */
-static void leave_list(struct fs *fs, struct fs_bucket_node *node,
+static void leave_list(struct fs *fs, struct fs_object *node,
 		       struct b2f_file *file)
 {
 	struct fs_bucket_writing *w = &node->writing;
@@ -71,18 +71,18 @@ static void leave_list(struct fs *fs, struct fs_bucket_node *node,
 	fs_bucket_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(file)),
 			     NULL);
 	fs_bucket_node_close(fs, node);
-	fs_bucket_node_put(r, node, 1);
+	fs_bucket_node_put(node);
 }
 
 /* Has the kernel drop what it has of a version before; locked. */
-static void mark_drop(struct fs *fs, struct fs_bucket_node *node)
+static void mark_drop(struct fs *fs, struct fs_object *node)
 {
 	if (node->writing.is_listed)
 		node->writing.drop = true;
 	fs_wakeup_call(&fs->wakeup, true);
 }
 
-void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_bucket_node *node)
+void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node)
 {
 	pthread_mutex_lock(&fs->bucket->lock);
 	mark_drop(fs, node);
@@ -104,7 +104,7 @@ static struct timespec ms_from_now(long ms)
  * Waits, until @until at most, as long as what is shown is that of others, as @foreign
  * says, and the kernel has not dropped what it has; returns whether it is.
  */
-static bool wait_dropped(struct fs_bucket *r, const struct fs_bucket_node *node,
+static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 			 bool foreign, const struct timespec *until, bool *late)
 {
 	const struct fs_bucket_writing *w = &node->writing;
@@ -117,7 +117,7 @@ static bool wait_dropped(struct fs_bucket *r, const struct fs_bucket_node *node,
 	return waits;
 }
 
-bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_bucket_node *node,
+bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node,
 				   struct b2f_file *file)
 {
 	struct timespec until = ms_from_now(DROP_MS);
@@ -130,7 +130,7 @@ bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_bucket_node *node,
 	return waited;
 }
 
-bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_bucket_node *node)
+bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node)
 {
 	bool may;
 
@@ -140,18 +140,18 @@ bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_bucket_node *node)
 	return may;
 }
 
-void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
 				const struct timespec *mtime)
 {
 	pthread_mutex_lock(&fs->bucket->lock);
 	node->has_mtime = true;
 	node->mtime = *mtime;
-	node->writing.sets_mtime = true;
+	node->writing.own_mtime = true;
 	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
 /* What other clients wrote is shown now. */
-static void note_foreign(struct fs *fs, struct fs_bucket_node *node)
+static void note_foreign(struct fs *fs, struct fs_object *node)
 {
 	pthread_mutex_lock(&fs->bucket->lock);
 	node->writing.mixed = true;
@@ -161,7 +161,7 @@ static void note_foreign(struct fs *fs, struct fs_bucket_node *node)
 }
 
 /* In this order: a read looks at both, and waits for what either tells. */
-static void take_foreign(struct fs *fs, struct fs_bucket_node *node,
+static void take_foreign(struct fs *fs, struct fs_object *node,
 			 struct b2f_file *file)
 {
 	if (!b2f_file_has_foreign(file))
@@ -174,7 +174,7 @@ static void take_foreign(struct fs *fs, struct fs_bucket_node *node,
  * Makes @node the version that @file, its data, has now; @before tells when it was
  * changed last.  Returns whether it was another one.
  */
-static bool move_on(struct fs *fs, struct fs_bucket_node *node,
+static bool move_on(struct fs *fs, struct fs_object *node,
 		    struct b2f_file *file, const struct b2f_file_now *before)
 {
 	struct b2f_file_now now;
@@ -189,7 +189,7 @@ static bool move_on(struct fs *fs, struct fs_bucket_node *node,
 	}
 	node->sizes.nbytes = now.nbytes;
 	node->sizes.cbytes = now.cbytes;
-	if (before && before->has_mtime && !node->writing.sets_mtime) {
+	if (before && before->has_mtime && !node->writing.own_mtime) {
 		node->has_mtime = true;
 		node->mtime = before->mtime;
 	}
@@ -200,18 +200,18 @@ static bool move_on(struct fs *fs, struct fs_bucket_node *node,
 	return moved;
 }
 
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node,
 				  struct b2f_file *file)
 {
 	pthread_mutex_lock(&fs->bucket->lock);
-	node->writing.sets_mtime = false;
+	node->writing.own_mtime = false;
 	pthread_mutex_unlock(&fs->bucket->lock);
 	/* A write may have begun with what others have committed. */
 	take_foreign(fs, node, file);
 }
 
 /* There is a frame on the server, if there was none before. */
-static void note_made(struct fs_bucket *r, struct fs_bucket_node *node)
+static void note_made(struct fs_bucket *r, struct fs_object *node)
 {
 	bool was_new;
 
@@ -223,7 +223,7 @@ static void note_made(struct fs_bucket *r, struct fs_bucket_node *node)
 		fs_bucket_changes_settle(r, node->path);
 }
 
-static void end_revert(struct fs_bucket *r, struct fs_bucket_node *node)
+static void end_revert(struct fs_bucket *r, struct fs_object *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->writing.reverting = false;
@@ -235,7 +235,7 @@ static void end_revert(struct fs_bucket *r, struct fs_bucket_node *node)
  * Goes on with what is on the server, once each writer was told that its changes
  * contradict it.  A writer that began before would not be told.
  */
-static void forget_refused(struct fs *fs, struct fs_bucket_node *node,
+static void forget_refused(struct fs *fs, struct fs_object *node,
 			   struct b2f_file *file)
 {
 	struct fs_bucket_writing *w = &node->writing;
@@ -268,7 +268,7 @@ static void forget_refused(struct fs *fs, struct fs_bucket_node *node,
 typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
 
 /* Returns false if @node is gone; or, unless it @waits, may be soon. */
-static bool begin_commit(struct fs_bucket *r, struct fs_bucket_node *node,
+static bool begin_commit(struct fs_bucket *r, struct fs_object *node,
 			 bool waits)
 {
 	bool may;
@@ -282,7 +282,7 @@ static bool begin_commit(struct fs_bucket *r, struct fs_bucket_node *node,
 	return may;
 }
 
-static void end_commit(struct fs_bucket *r, struct fs_bucket_node *node)
+static void end_commit(struct fs_bucket *r, struct fs_object *node)
 {
 	pthread_mutex_lock(&r->lock);
 	node->writing.ncommits--;
@@ -290,7 +290,7 @@ static void end_commit(struct fs_bucket *r, struct fs_bucket_node *node)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_bucket_writer_hold(struct fs *fs, struct fs_bucket_node *node)
+void fs_bucket_writer_hold(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket *r = fs->bucket;
 
@@ -301,7 +301,7 @@ void fs_bucket_writer_hold(struct fs *fs, struct fs_bucket_node *node)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void fs_bucket_writer_release(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_release(struct fs *fs, struct fs_object *node,
 			      bool gone)
 {
 	pthread_mutex_lock(&fs->bucket->lock);
@@ -311,7 +311,7 @@ void fs_bucket_writer_release(struct fs *fs, struct fs_bucket_node *node,
 	pthread_mutex_unlock(&fs->bucket->lock);
 }
 
-static int commit(struct fs *fs, struct fs_bucket_node *node,
+static int commit(struct fs *fs, struct fs_object *node,
 		  struct b2f_file *file, commit_fn *fn)
 {
 	struct b2f_file_now before;
@@ -331,7 +331,7 @@ static int commit(struct fs *fs, struct fs_bucket_node *node,
 	return err;
 }
 
-int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
+int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node,
 			    struct b2f_file *file)
 {
 	int err = commit(fs, node, file, b2f_file_commit);
@@ -343,7 +343,7 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
 }
 
 /* Tries again in a while what has failed. */
-static void put_off(struct fs *fs, struct fs_bucket_node *node,
+static void put_off(struct fs *fs, struct fs_object *node,
 		    struct b2f_file *file, int err)
 {
 	/* A refused one is logged when its changes are dropped. */
@@ -357,7 +357,7 @@ static void put_off(struct fs *fs, struct fs_bucket_node *node,
 }
 
 /* One more writer, unless the name leads to another node. */
-static int add_writer(struct fs_bucket *r, struct fs_bucket_node *node)
+static int add_writer(struct fs_bucket *r, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
 	int err = 0;
@@ -377,7 +377,7 @@ static int add_writer(struct fs_bucket *r, struct fs_bucket_node *node)
 	return err;
 }
 
-int fs_bucket_writer_begin(struct fs *fs, struct fs_bucket_node *node,
+int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node,
 			   struct b2f_file *file)
 {
 	int err = add_writer(fs->bucket, node);
@@ -394,7 +394,7 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_bucket_node *node,
 	return err;
 }
 
-void fs_bucket_writer_end(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_end(struct fs *fs, struct fs_object *node,
 			  struct b2f_file *file)
 {
 	struct fs_bucket *r = fs->bucket;
@@ -410,7 +410,7 @@ void fs_bucket_writer_end(struct fs *fs, struct fs_bucket_node *node,
 
 /* A node of the list, whose data the ticker has open meanwhile. */
 struct taken {
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 	struct b2f_file *file;
 	bool gone;
 };
@@ -418,7 +418,7 @@ struct taken {
 /* Takes those of the list, or with @drop those that have to drop something. */
 static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
 {
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 	struct taken *list = NULL;
 	size_t n = 0, room = 0;
 
@@ -431,7 +431,7 @@ static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
 		/* Without memory, the next tick does it. */
 		if (!list || (drop && !node->writing.drop))
 			continue;
-		node->nrefs++;
+		fs_inode_ref(&node->inode);
 		node->nopens++;
 		list[n++] = (struct taken){node, node->file,
 					   node->writing.gone};
@@ -445,7 +445,7 @@ static void give_back(struct fs *fs, const struct taken *t)
 {
 	leave_list(fs, t->node, t->file);
 	fs_bucket_node_close(fs, t->node);
-	fs_bucket_node_put(fs->bucket, t->node, 1);
+	fs_bucket_node_put(t->node);
 }
 
 /* Is it time to commit @t? */
@@ -461,7 +461,7 @@ static bool is_due(struct fs *fs, const struct taken *t)
 	return due && (kept || (age_ns && b2f_file_dirty_ns(t->file) >= age_ns));
 }
 
-bool fs_bucket_writer_refresh(struct fs *fs, struct fs_bucket_node *node,
+bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node,
 			      struct b2f_file *file)
 {
 	bool foreign = false;
@@ -479,7 +479,7 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_bucket_node *node,
 	return foreign;
 }
 
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node,
 			       struct b2f_file *file)
 {
 	struct fs_bucket *r = fs->bucket;
@@ -501,7 +501,7 @@ void fs_bucket_writer_catch_up(struct fs *fs, struct fs_bucket_node *node,
  */
 static void look_for_others(struct fs *fs, const struct taken *t)
 {
-	struct fs_bucket_node *node = t->node;
+	struct fs_object *node = t->node;
 	struct fs_bucket *r = fs->bucket;
 	bool waits;
 
@@ -557,19 +557,6 @@ bool fs_bucket_writer_any(struct fs *fs)
 	return any;
 }
 
-static void tell_kernel(struct fs *fs, struct fs_bucket_node *node,
-			bool is_view)
-{
-	const struct fs_bucket_entry entry = {.node = node, .is_view = is_view};
-	fuse_ino_t ino = fs_bucket_ino_of(fs->bucket, &entry);
-	int err = fuse_lowlevel_notify_inval_inode(fs->session, ino, 0, 0);
-
-	/* The kernel may have forgotten it already. */
-	if (err && err != -ENOENT)
-		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
-				strerror(-err));
-}
-
 void fs_bucket_writer_drop(struct fs *fs)
 {
 	struct taken *list;
@@ -577,16 +564,16 @@ void fs_bucket_writer_drop(struct fs *fs)
 	bool has_view;
 
 	for (size_t i = 0; i < n; i++) {
-		struct fs_bucket_node *node = list[i].node;
+		struct fs_object *node = list[i].node;
 
 		pthread_mutex_lock(&fs->bucket->lock);
 		node->writing.drop = false;
 		node->writing.dropping = true;
 		has_view = node->has_view;
 		pthread_mutex_unlock(&fs->bucket->lock);
-		tell_kernel(fs, node, false);
+		(void)fs_inode_drop_cached(&node->inode);
 		if (has_view)
-			tell_kernel(fs, node, true);
+			(void)fs_inode_drop_cached(&node->as_view);
 		pthread_mutex_lock(&fs->bucket->lock);
 		node->writing.dropping = false;
 		pthread_cond_broadcast(&fs->bucket->settled);
@@ -599,7 +586,7 @@ void fs_bucket_writer_drop(struct fs *fs)
 int fs_bucket_writer_fini(struct fs *fs)
 {
 	struct fs_bucket *r = fs->bucket;
-	struct fs_bucket_node *node;
+	struct fs_object *node;
 	size_t n = 0;
 	int first = 0;
 

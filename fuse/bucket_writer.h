@@ -39,40 +39,40 @@
  * up again), or as b2f_file_allow_write().
  */
 B2F_MUST_CHECK
-int fs_bucket_writer_begin(struct fs *fs, struct fs_bucket_node *node,
+int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node,
 			   struct b2f_file *file);
-void fs_bucket_writer_end(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_end(struct fs *fs, struct fs_object *node,
 			  struct b2f_file *file);
 
 /* Call this before each change of the data: it is one of what is there by then. */
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node,
 			       struct b2f_file *file);
 
 /* Call this after each change of the data, before answering it. */
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node,
 				  struct b2f_file *file);
 
 /* Has the kernel drop what it has cached of @node. */
-void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_bucket_node *node);
+void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node);
 
 /*
  * Have bytes of @file, the data of @node, to wait until the kernel has dropped those
  * of a version before?  Waits for that, but not for ever: the kernel may wait for the
  * very answer.
  */
-bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_bucket_node *node,
+bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node,
 				   struct b2f_file *file);
 
 /* Is what the kernel has cached of @node right? */
-bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_bucket_node *node);
+bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node);
 
 /* Shows @mtime until the next change. */
-void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
 				const struct timespec *mtime);
 
 /* Commits @file, the data of @node.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
-int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
+int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node,
 			    struct b2f_file *file);
 
 /*
@@ -80,15 +80,15 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_bucket_node *node,
  * written to, unless something is to be committed here.  Returns whether there was
  * anything.
  */
-bool fs_bucket_writer_refresh(struct fs *fs, struct fs_bucket_node *node,
+bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node,
 			      struct b2f_file *file);
 
 /*
  * Call these around the removal of @node: no commit is under way meanwhile, and the next
  * one waits.  If it is @gone nothing is committed any more.
  */
-void fs_bucket_writer_hold(struct fs *fs, struct fs_bucket_node *node);
-void fs_bucket_writer_release(struct fs *fs, struct fs_bucket_node *node,
+void fs_bucket_writer_hold(struct fs *fs, struct fs_object *node);
+void fs_bucket_writer_release(struct fs *fs, struct fs_object *node,
 			      bool gone);
 
 /*

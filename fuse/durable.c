@@ -104,7 +104,7 @@ static struct fs_durable *get(struct fs *fs, struct fs_node *node, dev_t dev,
 		return NULL;
 	d->key.dev = dev;
 	d->key.ino = ino;
-	fs_tree_ref(fs->tree, node);
+	fs_inode_ref(&node->inode);
 	d->node = node;
 	HASH_ADD(hh, fs->durables.all, key, sizeof(d->key), d);
 	return d;

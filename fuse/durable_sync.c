@@ -148,7 +148,7 @@ static struct fs_node **list(struct fs *fs, dev_t dev,
 		if (!nodes || d->key.dev != dev || d->nusers ||
 		    b2f_durability_get(&d->contents) != state)
 			continue;
-		fs_tree_ref(fs->tree, d->node);
+		fs_inode_ref(&d->node->inode);
 		nodes[(*n)++] = d->node;
 	}
 	pthread_mutex_unlock(&all->lock);

@@ -37,6 +37,9 @@ struct fs_bucket;
 
 /* What links.c has seen of the directory that it has read last. */
 struct fs_named_homes {
+	/* See links.h. */
+	pthread_mutex_t lock;
+	/* The rest is under it. */
 	/* Of that directory, and whether it would tell of any change since. */
 	struct b2f_frame_stamp stamp;
 	bool is_sure;
@@ -53,6 +56,7 @@ struct fs {
 	struct fs_source source;
 	struct fs_mountpoint mountpoint;
 	struct b2f_runtime *runtime;
+	struct fs_nodes nodes;
 	struct fs_tree *tree;
 	struct fs_known known;
 	/*
@@ -71,9 +75,6 @@ struct fs {
 	pthread_rwlock_t names_lock;
 	/* New files are directories from the start. */
 	_Atomic bool only_sparse;
-	/* See links.h. */
-	pthread_mutex_t links_lock;
-	/* Under it. */
 	struct fs_named_homes named_homes;
 	struct fs_durables durables;
 	struct fs_wakeup wakeup;
@@ -95,18 +96,16 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* The node that the kernel calls @ino. */
+/* The node of the tree that the kernel calls @ino. */
 static inline struct fs_node *fs_node_of(struct fs *fs, fuse_ino_t ino)
 {
-	if (ino == FUSE_ROOT_ID)
-		return fs->tree->root;
-	return (struct fs_node *)(uintptr_t)ino;
+	return (struct fs_node *)fs_inode_of(fs, ino);
 }
 
 /* What the kernel shall call @node. */
 static inline fuse_ino_t fs_ino_of(const struct fs_node *node)
 {
-	return node->is_root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
+	return fs_inode_number(&node->inode);
 }
 
 /* The handle of an open file or directory. */

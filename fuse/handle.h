@@ -31,9 +31,9 @@ struct fs_anew;
 struct fs_handle;
 struct fs_listing;
 struct fs_open_frame;
-struct fs_pack_node;
+struct fs_member;
 struct fs_bucket_names;
-struct fs_bucket_node;
+struct fs_object;
 
 /*
  * What a volume does with data that are open; NULL: nothing.  For
@@ -80,8 +80,8 @@ struct fs_handle {
 	const struct fs_data_ops *ops;
 	/* What is open: a node of the tree, of a pack, or of a bucket. */
 	struct fs_pin pin;
-	struct fs_pack_node *packed;
-	struct fs_bucket_node *bucket;
+	struct fs_member *packed;
+	struct fs_object *bucket;
 	/* The user who has opened it (share.h). */
 	uid_t opener;
 	/* NULL: it is no frame.  The volume closes it. */

@@ -19,12 +19,12 @@
 
 void fs_links_lock(struct fs *fs)
 {
-	pthread_mutex_lock(&fs->links_lock);
+	pthread_mutex_lock(&fs->named_homes.lock);
 }
 
 void fs_links_unlock(struct fs *fs)
 {
-	pthread_mutex_unlock(&fs->links_lock);
+	pthread_mutex_unlock(&fs->named_homes.lock);
 }
 
 /* Is @name in the directory @dirfd a name of the frame at @home? */

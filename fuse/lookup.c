@@ -146,18 +146,12 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 		   struct fuse_entry_param *answer, struct fs_node **out)
 {
-	const struct fs *fs = entry->fs;
 	struct fs_node *node;
 	int err = get_node(entry, found, &node);
 
 	if (err)
 		return err;
-	*answer = (struct fuse_entry_param){
-		.ino = fs_ino_of(node),
-		.generation = node->generation,
-		.attr_timeout = fs->options.attr_timeout_s,
-		.entry_timeout = fs->options.entry_timeout_s,
-	};
+	*answer = fs_inode_answer(&node->inode);
 	fs_getattr_of_found(entry->fs, node, &found->probe, &answer->attr);
 	*out = node;
 	return 0;
@@ -183,7 +177,7 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 	if (err)
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
 	answer->ino = fs_ino_of(node);
-	answer->generation = node->generation;
+	answer->generation = node->inode.generation;
 	/* The kernel does not know that the view goes when the frame goes. */
 	answer->entry_timeout = 0;
 	*out = node;

@@ -29,6 +29,7 @@
 #include "resources.h"
 #include "session.h"
 #include "signals.h"
+#include "volume.h"
 
 /* Says in one line on stderr why we cannot mount. */
 static enum fs_exit fail(const char *reason, enum fs_exit code)
@@ -129,6 +130,7 @@ static enum fs_exit make_parts(struct fs *fs)
 {
 	struct fs_descriptors descriptors = fs_resources_raise_files();
 	struct fs_tree_base base = {
+		.volume = {&fs_volume_tree, fs},
 		.kind = FS_KIND_DIR,
 		.fd = fs->source.fd,
 		.name = fs->source.name,
@@ -157,6 +159,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	fs_known_init(&fs->known);
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
+	fs->nodes.root = &fs->tree->root->inode;
 	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
 	if (err)
 		return fail_errno(fs->source.path, err, FS_EXIT_SOURCE);
@@ -313,9 +316,10 @@ static enum fs_exit run(struct fs *fs)
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
 	pthread_mutex_init(&fs->state_lock, NULL);
-	pthread_mutex_init(&fs->links_lock, NULL);
+	pthread_mutex_init(&fs->named_homes.lock, NULL);
 	init_names_lock(fs);
 	TAILQ_INIT(&fs->handles);
+	fs->packs.volume = (struct fs_volume){&fs_volume_pack, fs};
 	fs_packs_init(&fs->packs);
 	fs_open_frame_init(&fs->open_frames);
 	pthread_mutex_init(&fs->durables.lock, NULL);

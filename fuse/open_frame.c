@@ -266,14 +266,8 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
  */
 static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 {
-	int err;
-
-	if (!must_drop(fs, frame))
-		return true;
-	err = fuse_lowlevel_notify_inval_inode(
-		fs->session, fs_ino_of(frame->pin.node), 0, 0);
-	/* The kernel may have forgotten it. */
-	return err == 0 || err == -ENOENT;
+	return !must_drop(fs, frame) ||
+	       fs_inode_drop_cached(&frame->pin.node->inode);
 }
 
 /* The first open of @node, or one of what the root's name leads to now. */

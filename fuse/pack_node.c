@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "pack_node.h"
+#include "packs.h"
 #include "table_rows.h"
 #include "view.h"
 
@@ -14,29 +14,29 @@
 #define IDLE_MAX 64
 #define IDLE_S	 5
 
-size_t fs_pack_node_entry(const struct fs_pack_node *node)
+size_t fs_pack_node_entry(const struct fs_member *node)
 {
 	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
 }
 
-bool fs_pack_node_is_view(const struct fs_pack_node *node)
+bool fs_pack_node_is_view(const struct fs_member *node)
 {
 	return (size_t)(node - node->pack->nodes) >= node->pack->nentries;
 }
 
-struct fs_pack_node *fs_pack_node_of(struct fs_pack *pack, size_t entry,
+struct fs_member *fs_pack_node_of(struct fs_pack *pack, size_t entry,
 				      bool is_view)
 {
 	return &pack->nodes[entry + (is_view ? pack->nentries : 0)];
 }
 
 /* A view shares the data of its frame. */
-static struct fs_pack_node *frame_of(struct fs_pack_node *node)
+static struct fs_member *frame_of(struct fs_member *node)
 {
 	return fs_pack_node_of(node->pack, fs_pack_node_entry(node), false);
 }
 
-int fs_pack_node_open_frame(struct fs *fs, const struct fs_pack_node *node,
+int fs_pack_node_open_frame(struct fs *fs, const struct fs_member *node,
 			struct b2f_frame **out)
 {
 	const struct fs_pack *pack = node->pack;
@@ -61,7 +61,7 @@ bool fs_pack_node_is_final(int err)
 }
 
 /* Who asks for these is about to read it: what was opened for them stays a while. */
-static int read_open_sizes(struct fs *fs, struct fs_pack_node *node,
+static int read_open_sizes(struct fs *fs, struct fs_member *node,
 			   struct fs_frame_sizes *out)
 {
 	struct b2f_file *file = NULL;
@@ -75,7 +75,7 @@ static int read_open_sizes(struct fs *fs, struct fs_pack_node *node,
 }
 
 /* Opens the frame for its sizes; of a broken one they are 0. */
-static int read_sizes(struct fs *fs, struct fs_pack_node *node,
+static int read_sizes(struct fs *fs, struct fs_member *node,
 		      struct fs_frame_sizes *out)
 {
 	struct fs_frame_sizes sizes = {.known = true};
@@ -95,10 +95,10 @@ static int read_sizes(struct fs *fs, struct fs_pack_node *node,
 }
 
 /* Of a view they are in the node of its frame. */
-static int get_sizes(struct fs *fs, struct fs_pack_node *node,
+static int get_sizes(struct fs *fs, struct fs_member *node,
 		     struct fs_frame_sizes *out)
 {
-	struct fs_pack_node *frame = frame_of(node);
+	struct fs_member *frame = frame_of(node);
 	struct fs_frame_sizes sizes;
 	int err = 0;
 
@@ -126,7 +126,7 @@ bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 	       sizes.head_len > 0;
 }
 
-uint64_t fs_pack_node_ino(const struct fs_pack_node *node)
+uint64_t fs_pack_node_ino(const struct fs_member *node)
 {
 	return fs_pack_node_is_view(node) ? fs_view_ino(node->ino) : node->ino;
 }
@@ -140,7 +140,7 @@ static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
 		      : S_IFREG | mode;
 }
 
-int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *out)
+int fs_pack_node_getattr(struct fs *fs, struct fs_member *node, struct stat *out)
 {
 	const struct fs_pack *pack = node->pack;
 	const struct b2f_pack_entry *e =
@@ -161,7 +161,7 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_pack_node *node, struct stat *
 	return 0;
 }
 
-void fs_pack_node_forget(struct fs *fs, struct fs_pack_node *node)
+void fs_pack_node_forget(struct fs *fs, struct fs_member *node)
 {
 	if (!node->file || node->nopens || !node->pack->path)
 		return;
@@ -170,14 +170,14 @@ void fs_pack_node_forget(struct fs *fs, struct fs_pack_node *node)
 }
 
 /* One more user of the data, if they are open.  Locked. */
-static struct b2f_file *use(struct fs *fs, struct fs_pack_node *node)
+static struct b2f_file *use(struct fs *fs, struct fs_member *node)
 {
 	fs_pack_node_forget(fs, node);
 	node->nopens += node->file != NULL;
 	return node->file;
 }
 
-static int open_file(struct fs *fs, const struct fs_pack_node *node,
+static int open_file(struct fs *fs, const struct fs_member *node,
 		     struct b2f_file **out)
 {
 	struct b2f_frame *frame = NULL;
@@ -194,7 +194,7 @@ static int open_file(struct fs *fs, const struct fs_pack_node *node,
 	return err;
 }
 
-int fs_pack_node_open(struct fs *fs, struct fs_pack_node *node,
+int fs_pack_node_open(struct fs *fs, struct fs_member *node,
 		      struct b2f_file **out)
 {
 	struct b2f_file *mine = NULL;
@@ -225,7 +225,7 @@ int fs_pack_node_open(struct fs *fs, struct fs_pack_node *node,
 /* Takes out a file that was not used since @before_s, or is one too many. */
 static struct b2f_file *take_idle(struct fs *fs, time_t before_s)
 {
-	struct fs_pack_node *oldest;
+	struct fs_member *oldest;
 	struct b2f_file *file = NULL;
 
 	pthread_mutex_lock(&fs->packs.lock);
@@ -240,7 +240,7 @@ static struct b2f_file *take_idle(struct fs *fs, time_t before_s)
 	return file;
 }
 
-void fs_pack_node_close(struct fs *fs, struct fs_pack_node *node)
+void fs_pack_node_close(struct fs *fs, struct fs_member *node)
 {
 	struct b2f_file *file = NULL;
 	bool stays;

@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "disk_frame.h"
 #include "getattr.h"
-#include "pack_node.h"
 #include "packs.h"
 #include "view.h"
 
@@ -50,42 +49,37 @@ void fs_packs_fini(struct fs *fs)
 		fs->packs.first = pack->next;
 		free_pack(fs, pack);
 	}
-	fs->packs.root = NULL;
 	pthread_mutex_destroy(&fs->packs.lock);
 }
 
-void fs_packs_ref(struct fs *fs, struct fs_pack *pack)
+struct fs_inode *fs_packs_release(struct fs_inode *root)
 {
-	pthread_mutex_lock(&fs->packs.lock);
-	pack->nrefs++;
-	pthread_mutex_unlock(&fs->packs.lock);
-}
-
-void fs_packs_put(struct fs *fs, struct fs_pack *pack, uint64_t n)
-{
+	struct fs_pack *pack = ((struct fs_member *)root)->pack;
+	struct fs *fs = pack->fs;
 	struct fs_pack **at = &fs->packs.first;
-	bool last;
 
 	pthread_mutex_lock(&fs->packs.lock);
-	pack->nrefs -= n;
-	last = pack->nrefs == 0;
-	while (last && *at != pack)
+	while (*at != pack)
 		at = &(*at)->next;
-	if (last) {
-		*at = pack->next;
-		fs->packs.nopen -= pack->pack && !pack->path;
-	}
+	*at = pack->next;
+	fs->packs.nopen -= pack->pack && !pack->path;
 	pthread_mutex_unlock(&fs->packs.lock);
-	if (last)
-		free_pack(fs, pack);
+	free_pack(fs, pack);
+	return NULL;
 }
 
-/* Objects of one content have one stamp, wherever they are. */
-static bool is_pack(const struct fs_pack *pack, const char *path,
+void fs_packs_put(struct fs_pack *pack)
+{
+	fs_inode_put(&pack->nodes[0].inode, 1);
+}
+
+/* Objects of one content have one stamp, wherever they are.  Takes a reference. */
+static bool take_if(const struct fs_pack *pack, const char *path,
 		    const struct b2f_frame_stamp *stamp)
 {
 	return b2f_frame_stamp_equal(&pack->stamp, stamp) &&
-	       strcmp(pack->path ? pack->path : "", path ? path : "") == 0;
+	       strcmp(pack->path ? pack->path : "", path ? path : "") == 0 &&
+	       fs_inode_try_ref(&pack->nodes[0].inode);
 }
 
 /*
@@ -97,10 +91,8 @@ static struct fs_pack *find_pack(struct fs *fs, const char *path,
 {
 	struct fs_pack *pack = fs->packs.first;
 
-	while (pack && !is_pack(pack, path, stamp))
+	while (pack && !take_if(pack, path, stamp))
 		pack = pack->next;
-	if (pack)
-		pack->nrefs++;
 	return pack;
 }
 
@@ -237,7 +229,8 @@ bool fs_packs_tick(struct fs *fs)
 		b2f_pack_close(opened);
 	pthread_mutex_lock(&fs->packs.lock);
 	/* That of the mount stays. */
-	more = fs->packs.nopen > (fs->packs.root && !fs->packs.root->pack->path);
+	more = fs->packs.nopen >
+	       (!fs->bucket && fs->nodes.root->volume == &fs->packs.volume);
 	pthread_mutex_unlock(&fs->packs.lock);
 	return fs_pack_node_tick(fs) || more;
 }
@@ -274,10 +267,8 @@ static struct fs_pack *new_pack(struct fs *fs, struct fs_node *dir,
 	pack->fs = fs;
 	pack->st = look->shown;
 	pack->stamp = b2f_frame_stamp_of(&look->st);
-	/* An address may come back for another version. */
-	pack->generation = (uint64_t)pack->stamp.ctime_ns;
 	if (dir) {
-		fs_tree_ref(fs->tree, dir);
+		fs_inode_ref(&dir->inode);
 		pack->dir = dir;
 	}
 	pack->name = strdup(name);
@@ -296,6 +287,8 @@ static int make_nodes(struct fs_pack *pack)
 	pack->nentries = b2f_pack_count(pack->pack);
 	pack->nodes = calloc(2 * pack->nentries, sizeof(*pack->nodes));
 	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++) {
+		fs_inode_init(&pack->nodes[i].inode, &pack->fs->packs.volume,
+			      i ? &pack->nodes[0].inode : NULL);
 		pack->nodes[i].pack = pack;
 		/* That of the file, and numbers that no filesystem gives out. */
 		pack->nodes[i].ino = pack->st.st_ino +
@@ -317,7 +310,7 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 	if (known) {
 		use_opened(fs, known, &pack->pack);
 	} else {
-		pack->nrefs = pack->nusers = 1;
+		pack->nusers = 1;
 		pack->next = fs->packs.first;
 		fs->packs.first = pack;
 		fs->packs.nopen += !pack->path;
@@ -395,9 +388,6 @@ int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
 		free_pack(fs, pack);
 		return err;
 	}
-	pthread_mutex_lock(&fs->packs.lock);
-	pack->generation = ++fs->packs.last_generation;
-	pthread_mutex_unlock(&fs->packs.lock);
 	*out = publish(fs, pack);
 	fs_packs_unuse(fs, *out);
 	return 0;
@@ -457,7 +447,7 @@ static int get_pack(struct fs *fs, struct fs_node *dir, int dirfd,
 	}
 	/* Its directory has another name now: that is another pack. */
 	if (pack)
-		fs_packs_put(fs, pack, 1);
+		fs_packs_put(pack);
 	if (pack && err != -ESTALE)
 		return err;
 	if (has_failed(fs, &stamp, false))
@@ -487,24 +477,21 @@ int fs_packs_open_root(struct fs *fs)
 		err = -ESTALE;
 	/* The mount refers to it, and uses it, until its end. */
 	if (!err)
-		fs->packs.root = &pack->nodes[entry];
+		fs->nodes.root = &pack->nodes[entry].inode;
 	return err;
 }
 
-int fs_packs_answer(struct fs *fs, struct fs_pack_node *node,
+int fs_packs_answer(struct fs *fs, struct fs_member *node,
 		    struct fuse_entry_param *answer)
 {
-	struct fuse_entry_param e = {0};
-	int err = fs_pack_node_getattr(fs, node, &e.attr);
+	struct stat st;
+	int err = fs_pack_node_getattr(fs, node, &st);
 
 	if (err)
 		return err;
-	e.ino = (fuse_ino_t)(uintptr_t)node | FS_PACK_BIT;
-	e.attr_timeout = fs->options.attr_timeout_s;
-	e.entry_timeout = fs->options.entry_timeout_s;
-	e.generation = node->pack->generation;
-	fs_packs_ref(fs, node->pack);
-	*answer = e;
+	*answer = fs_inode_answer(&node->inode);
+	answer->attr = st;
+	fs_inode_ref(&node->inode);
 	return 0;
 }
 
@@ -518,7 +505,7 @@ int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
 		return is;
 	err = fs_packs_answer(fs, &pack->nodes[0], answer);
 	fs_packs_unuse(fs, pack);
-	fs_packs_put(fs, pack, 1);
+	fs_packs_put(pack);
 	return err ? err : 1;
 }
 
@@ -532,7 +519,7 @@ int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
 		return is;
 	*empty = pack->nentries == 1;
 	fs_packs_unuse(fs, pack);
-	fs_packs_put(fs, pack, 1);
+	fs_packs_put(pack);
 	return 1;
 }
 
@@ -550,7 +537,7 @@ static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 	return err;
 }
 
-int fs_packs_lookup(struct fs *fs, struct fs_pack_node *dir, const char *name,
+int fs_packs_lookup(struct fs *fs, struct fs_member *dir, const char *name,
 		    struct fuse_entry_param *answer)
 {
 	struct fs_pack *pack = dir->pack;
@@ -565,11 +552,4 @@ int fs_packs_lookup(struct fs *fs, struct fs_pack_node *dir, const char *name,
 	if (err)
 		return err;
 	return fs_packs_answer(fs, fs_pack_node_of(pack, entry, is_view), answer);
-}
-
-void fs_packs_forget(struct fs *fs, struct fs_pack_node *node, uint64_t n)
-{
-	/* The root of the mount is the mount's. */
-	if (node != fs->packs.root)
-		fs_packs_put(fs, node->pack, n);
 }

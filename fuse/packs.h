@@ -4,9 +4,8 @@
  *
  * A file that is a pack (b2frame/pack.h) is shown as a read-only directory by
  * its own name.  What is in it has no files below, so it is none of the tree's
- * (tree.h): the nodes of a pack are an array that lives as long as the kernel
- * knows one of them, and their numbers have a bit that no address of a tree
- * node has.  fs_volume_of() tells the two apart.
+ * (tree.h): the nodes of a pack are an array that lives as long as there is a
+ * reference to one of them; its root counts them all.
  *
  * A pack is one version of the file.  If that is replaced or changed, the next
  * lookup of its name makes another pack, with other nodes.  Of a file that was
@@ -20,33 +19,67 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock for all packs, never held during I/O.
+ * Threads: any.  One lock for all packs, never held during I/O.  All that may return an
+ * errno may block on I/O.
  */
 #ifndef B2F_FUSE_PACKS_H
 #define B2F_FUSE_PACKS_H
 
-#include "pack_node.h"
+#include "b2frame/pack.h"
+#include "frame_sizes.h"
+#include "fs.h"
 
-/*
- * The bit in the number of a node; addresses of nodes are multiples of 8.  Nodes of a
- * bucket have another one (bucket_node.h).
- */
-#define FS_PACK_BIT 4
+struct fs_member {
+	struct fs_inode inode;
+	struct fs_pack *pack;
+	/* The number that is shown, but for a view's bit. */
+	uint64_t ino;
+	/* The frame, as long as there are handles of it; in a bucket, and a while. */
+	struct b2f_file *file;
+	size_t nopens;
+	/* In a bucket, with a file that is not used: in the list, since when. */
+	TAILQ_ENTRY(fs_member) idle;
+	time_t idle_s;
+	/* Never change once they are known. */
+	struct fs_frame_sizes sizes;
+};
 
-/* Is @ino a node of a pack? */
-static inline bool fs_packs_has(const struct fs *fs, fuse_ino_t ino)
-{
-	return ino == FUSE_ROOT_ID ? fs->packs.root != NULL
-				   : (ino & FS_PACK_BIT) != 0;
-}
+struct fs_pack {
+	/* These never change. */
+	struct fs *fs;
+	char *label;
+	/* Where it was found; NULL for the root of the mount, and in a bucket. */
+	struct fs_node *dir;
+	char *name;
+	/*
+	 * Where it is in a bucket, else NULL.  To open it takes requests, so it stays
+	 * open; and it is one version whatever is there by now.
+	 */
+	char *path;
+	/* Of the file, as shown if it were a plain one. */
+	struct stat st;
+	struct b2f_frame_stamp stamp;
+	/*
+	 * The entries, and then the .npy views of each.  The first one, the directory
+	 * that it is shown as, counts the references to all.
+	 */
+	struct fs_member *nodes;
+	size_t nentries;
 
-/* The node that the kernel calls @ino. */
-static inline struct fs_pack_node *fs_packs_node(const struct fs *fs,
+	/* The rest under the lock. */
+	struct fs_pack *next;
+	/* NULL: not open; else as long as it is used, and a while. */
+	struct b2f_pack *pack;
+	uint64_t nusers;
+	/* When the last user went, on the monotonic clock. */
+	time_t idle_s;
+};
+
+/* The entry of a pack that the kernel calls @ino. */
+static inline struct fs_member *fs_packs_node(const struct fs *fs,
 						 fuse_ino_t ino)
 {
-	if (ino == FUSE_ROOT_ID)
-		return fs->packs.root;
-	return (struct fs_pack_node *)(uintptr_t)(ino ^ FS_PACK_BIT);
+	return (struct fs_member *)fs_inode_of(fs, ino);
 }
 
 /*
@@ -61,12 +94,13 @@ void fs_packs_unuse(struct fs *fs, struct fs_pack *pack);
 /* Closes what is not used any more.  Returns whether there is more to come. */
 bool fs_packs_tick(struct fs *fs);
 
-/* Takes one more reference to @pack. */
-void fs_packs_ref(struct fs *fs, struct fs_pack *pack);
+/* Gives back a reference to @pack. */
+void fs_packs_put(struct fs_pack *pack);
 
-/* Gives back @n references to @pack. */
-void fs_packs_put(struct fs *fs, struct fs_pack *pack, uint64_t n);
+/* Frees @root, the first node of a pack (volume.h). */
+struct fs_inode *fs_packs_release(struct fs_inode *root);
 
+/* All but @packs->volume. */
 void fs_packs_init(struct fs_packs *packs);
 
 /* Closes everything; no request is running any more. */
@@ -130,7 +164,7 @@ struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
  * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int fs_packs_answer(struct fs *fs, struct fs_pack_node *node,
+int fs_packs_answer(struct fs *fs, struct fs_member *node,
 		    struct fuse_entry_param *answer);
 
 /*
@@ -139,10 +173,58 @@ int fs_packs_answer(struct fs *fs, struct fs_pack_node *node,
  * -ENOTDIR or an errno.
  */
 B2F_MUST_CHECK
-int fs_packs_lookup(struct fs *fs, struct fs_pack_node *dir, const char *name,
+int fs_packs_lookup(struct fs *fs, struct fs_member *dir, const char *name,
 		    struct fuse_entry_param *answer);
 
-/* Gives back @n references of the kernel; the pack may go with the last. */
-void fs_packs_forget(struct fs *fs, struct fs_pack_node *node, uint64_t n);
+/* pack_node.c: one entry of a pack, which has to be in use for all of these */
+
+/* Is @err about the file, so that another look would find it again? */
+bool fs_pack_node_is_final(int err);
+
+/* Its entry in the pack, and whether the node is the .npy view of that. */
+size_t fs_pack_node_entry(const struct fs_member *node);
+bool fs_pack_node_is_view(const struct fs_member *node);
+
+/* Attributes of @node.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int fs_pack_node_getattr(struct fs *fs, struct fs_member *node,
+		     struct stat *out);
+
+/* The inode number that is shown for @node. */
+uint64_t fs_pack_node_ino(const struct fs_member *node);
+
+/* Has entry @entry of the pack a .npy view?  It may have to be opened. */
+bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry);
+
+/* The node of @entry, or of the view of it. */
+struct fs_member *fs_pack_node_of(struct fs_pack *pack, size_t entry,
+				      bool is_view);
+
+/*
+ * Opens the frame that @node is, without its data.  Returns as
+ * b2f_pack_open_frame().
+ */
+B2F_MUST_CHECK
+int fs_pack_node_open_frame(struct fs *fs, const struct fs_member *node,
+			struct b2f_frame **out);
+
+/*
+ * Opens the data of the frame that @node is, or a view of, or shares them.  Give *@out back
+ * with fs_pack_node_close().  Returns as b2f_pack_open_frame(), or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_pack_node_open(struct fs *fs, struct fs_member *node,
+		  struct b2f_file **out);
+
+void fs_pack_node_close(struct fs *fs, struct fs_member *node);
+
+/*
+ * Closes the data of members that were not used for some seconds.  Returns whether
+ * there is more to come.
+ */
+bool fs_pack_node_tick(struct fs *fs);
+
+/* Takes @node, which nothing uses, off the list of those.  The packs are locked. */
+void fs_pack_node_forget(struct fs *fs, struct fs_member *node);
 
 #endif

@@ -7,25 +7,23 @@
 #include <sys/queue.h>
 
 #include "b2frame/frame.h"
+#include "node.h"
 
 struct fs_pack;
-struct fs_pack_node;
+struct fs_member;
 
 struct fs_packs {
+	struct fs_volume volume;
 	pthread_mutex_t lock;
 	/* All that the kernel knows something of; under the lock. */
 	struct fs_pack *first;
 	/* Those whose file is open; likewise. */
 	size_t nopen;
 	/* Members whose data are open and not used, longest first; likewise. */
-	TAILQ_HEAD(fs_pack_idle, fs_pack_node) idle;
+	TAILQ_HEAD(fs_pack_idle, fs_member) idle;
 	size_t nidle;
-	/* Of those in a bucket; likewise. */
-	uint64_t last_generation;
 	/* What could not be opened last, not to log it each time; likewise. */
 	struct b2f_frame_stamp failed;
-	/* Of a mount whose SOURCE is a pack, else NULL; never changes. */
-	struct fs_pack_node *root;
 };
 
 #endif

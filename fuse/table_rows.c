@@ -8,7 +8,7 @@
 
 #include "b2frame/table.h"
 #include "fs.h"
-#include "pack_node.h"
+#include "packs.h"
 #include "table_rows.h"
 
 /* Takes @meta over, if @err is 0. */
@@ -76,7 +76,7 @@ static int count_deleted(struct fs *fs, struct fs_node *node,
 }
 
 /* The same of an entry of a pack. */
-static int count_in_pack(const struct fs_pack_node *node,
+static int count_in_pack(const struct fs_member *node,
 			 const struct b2f_frame *frame, uint64_t *out)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
@@ -108,7 +108,7 @@ int fs_table_rows_fact(struct fs *fs, struct fs_node *node,
 	return err ? err : put(n, out, size);
 }
 
-int fs_table_rows_fact_in_pack(const struct fs_pack_node *node,
+int fs_table_rows_fact_in_pack(const struct fs_member *node,
 			       const struct b2f_frame *frame, char **out,
 			       size_t *size)
 {
@@ -136,7 +136,7 @@ void fs_table_rows_warn(struct fs *fs, struct fs_node *node,
 		warn(fs, frame, n);
 }
 
-void fs_table_rows_warn_in_pack(struct fs *fs, const struct fs_pack_node *node,
+void fs_table_rows_warn_in_pack(struct fs *fs, const struct fs_member *node,
 				const struct b2f_frame *frame)
 {
 	uint64_t n = 0;

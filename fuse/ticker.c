@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -31,24 +30,13 @@ static struct timespec seconds_from_now(clockid_t clock, time_t s)
 	return t;
 }
 
-static void drop_node(struct fs *fs, const struct fs_node *node)
-{
-	int err = fuse_lowlevel_notify_inval_inode(fs->session, fs_ino_of(node),
-						   0, 0);
-
-	/* The kernel may have forgotten it already. */
-	if (err && err != -ENOENT)
-		fs_logger_write(fs->logger, B2F_LOG_DEBUG, "invalidate: %s",
-				strerror(-err));
-}
-
 static void drop_view(struct fs *fs, const struct fs_node *frame)
 {
 	struct fs_node *view = fs_view_find(fs, frame);
 
 	if (!view)
 		return;
-	drop_node(fs, view);
+	(void)fs_inode_drop_cached(&view->inode);
 	fs_tree_forget(fs->tree, view, 1);
 }
 
@@ -66,7 +54,7 @@ static void drop_cache(struct fs *fs, struct fs_node *node)
 	if (!drop)
 		return;
 	if (drop & FS_SEEN_DROP_SELF)
-		drop_node(fs, node);
+		(void)fs_inode_drop_cached(&node->inode);
 	if (drop & FS_SEEN_DROP_VIEW)
 		drop_view(fs, node);
 	pthread_mutex_lock(&fs->state_lock);

@@ -23,6 +23,7 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
+/* With a reference.  Locked. */
 static struct fs_node *find(const struct fs_tree *tree,
 			    const struct fs_node *key, bool retired)
 {
@@ -30,7 +31,7 @@ static struct fs_node *find(const struct fs_tree *tree,
 
 	while (n && !(n->ino == key->ino && n->dev == key->dev &&
 		      n->kind == key->kind && n->sparse == key->sparse &&
-		      n->retired == retired))
+		      n->retired == retired && fs_inode_try_ref(&n->inode)))
 		n = n->next;
 	return n;
 }
@@ -97,14 +98,15 @@ static void bury_node(struct fs_tree *tree, struct fs_node *node)
 	free_node(node);
 }
 
-static struct fs_node *new_node(enum fs_kind kind, const char *name)
+static struct fs_node *new_node(struct fs_tree *tree, enum fs_kind kind,
+				const char *name)
 {
 	struct fs_node *node = calloc(1, sizeof(*node));
 
 	if (!node)
 		return NULL;
+	fs_inode_init(&node->inode, &tree->volume, NULL);
 	node->kind = kind;
-	node->nrefs = 1;
 	node->fd = node->lent_fd = -1;
 	node->name = strdup(name);
 	if (node->name)
@@ -116,14 +118,16 @@ static struct fs_node *new_node(enum fs_kind kind, const char *name)
 /*
  * Makes a node of the directory @base->fd, whose descriptor is never given up.
  */
-static int new_top(const struct fs_tree_base *base, struct fs_node **out)
+static int new_top(struct fs_tree *tree, const struct fs_tree_base *base,
+		   struct fs_node **out)
 {
 	struct fs_node *node;
 	struct stat st;
 
 	if (fstat(base->fd, &st))
 		return -errno;
-	node = new_node(base->kind == FS_KIND_FRAME ? FS_KIND_DIR : base->kind,
+	node = new_node(tree,
+			base->kind == FS_KIND_FRAME ? FS_KIND_DIR : base->kind,
 			"");
 	if (!node)
 		return -ENOMEM;
@@ -138,14 +142,14 @@ static int new_top(const struct fs_tree_base *base, struct fs_node **out)
 static int make_root(struct fs_tree *tree, const struct fs_tree_base *base)
 {
 	struct fs_node *top = NULL;
-	int err = new_top(base, &top);
+	int err = new_top(tree, base, &top);
 
 	if (err)
 		return err;
 	tree->root = top;
 	tree->base_dev = top->dev;
 	if (base->kind == FS_KIND_FRAME) {
-		tree->root = new_node(FS_KIND_FRAME, base->name);
+		tree->root = new_node(tree, FS_KIND_FRAME, base->name);
 		if (!tree->root) {
 			top->fd = -1;
 			free_node(top);
@@ -166,6 +170,7 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 
 	if (!tree)
 		return -ENOMEM;
+	tree->volume = base->volume;
 	pthread_mutex_init(&tree->lock, NULL);
 	fs_sizes_init(&tree->sizes);
 	tree->idle.older = tree->idle.newer = &tree->idle;
@@ -250,17 +255,18 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 	*name = old_name;
 	if (old == parent)
 		return NULL;
-	parent->nrefs++;
+	fs_inode_ref(&parent->inode);
 	node->parent = parent;
 	return old;
 }
 
 /*
- * The node of the very file @key, or NULL.  If its number is another file's by now,
- * the node is found no more.
+ * The node of the very file @key, with a reference, or NULL.  If its number is another
+ * file's by now, the node is found no more: *@stale, with a reference.  Locked.
  */
 static struct fs_node *find_same(struct fs_tree *tree,
-				 const struct fs_node *key)
+				 const struct fs_node *key,
+				 struct fs_node **stale)
 {
 	struct fs_node *node = find(tree, key, false);
 
@@ -271,14 +277,15 @@ static struct fs_node *find_same(struct fs_tree *tree,
 	if (node->born_ns == key->born_ns)
 		return node;
 	node->retired = true;
+	*stale = node;
 	return NULL;
 }
 
 int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 		const struct fs_node *key, struct fs_node **out)
 {
-	struct fs_node *fresh = new_node(key->kind, name), *old_parent = NULL;
-	struct fs_node *node;
+	struct fs_node *fresh = new_node(tree, key->kind, name);
+	struct fs_node *node, *old_parent = NULL, *stale = NULL;
 
 	if (!fresh)
 		return -ENOMEM;
@@ -287,24 +294,22 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	fresh->born_ns = key->born_ns;
 	fresh->sparse = key->sparse;
 	pthread_mutex_lock(&tree->lock);
-	node = find_same(tree, key);
+	node = find_same(tree, key, &stale);
 	if (node) {
-		node->nrefs++;
 		old_parent = move_node(node, parent, &fresh->name);
 	} else {
 		node = fresh;
 		fresh = NULL;
-		parent->nrefs++;
+		fs_inode_ref(&parent->inode);
 		node->parent = parent;
-		node->generation = ++tree->last_generation;
 		tree->nnodes++;
 		grow(tree);
 		insert(tree, node);
 	}
 	pthread_mutex_unlock(&tree->lock);
 	free_node(fresh);
-	if (old_parent)
-		fs_tree_forget(tree, old_parent, 1);
+	fs_tree_forget(tree, stale, 1);
+	fs_tree_forget(tree, old_parent, 1);
 	*out = node;
 	return 0;
 }
@@ -316,8 +321,6 @@ struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *key,
 
 	pthread_mutex_lock(&tree->lock);
 	node = find(tree, key, retired);
-	if (node)
-		node->nrefs++;
 	pthread_mutex_unlock(&tree->lock);
 	return node;
 }
@@ -334,16 +337,8 @@ int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
 	old_parent = move_node(node, parent, &copy);
 	pthread_mutex_unlock(&tree->lock);
 	free(copy);
-	if (old_parent)
-		fs_tree_forget(tree, old_parent, 1);
+	fs_tree_forget(tree, old_parent, 1);
 	return 0;
-}
-
-void fs_tree_ref(struct fs_tree *tree, struct fs_node *node)
-{
-	pthread_mutex_lock(&tree->lock);
-	node->nrefs++;
-	pthread_mutex_unlock(&tree->lock);
 }
 
 void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
@@ -371,42 +366,22 @@ static int take_number(struct fs_tree *tree, struct fs_node *node)
 	return fd;
 }
 
-/* Gives back @n references.  Returns @node if it has to be freed. */
-static struct fs_node *unref(struct fs_tree *tree, struct fs_node *node,
-			     uint64_t n)
+struct fs_inode *fs_tree_release(struct fs_inode *inode)
 {
+	struct fs_tree *tree = (struct fs_tree *)inode->volume;
+	struct fs_node *node = (struct fs_node *)inode;
+	struct fs_node *parent = node->parent;
+
 	pthread_mutex_lock(&tree->lock);
-	/* The kernel never gives back more than it got. */
-	node->nrefs -= n < node->nrefs ? n : node->nrefs;
-	/* The root and what is above it stay. */
-	if (node->nrefs > 0 || node->is_root || !node->parent) {
-		node = NULL;
-	} else {
-		unhash(tree, node);
-		fs_tree_busy(tree, node);
-		/* What keeps it is closed with the node. */
-		if (node->shown_ino)
-			node->lent_fd = take_number(tree, node);
-		tree->nnodes--;
-	}
+	unhash(tree, node);
+	fs_tree_busy(tree, node);
+	/* What keeps it is closed with the node. */
+	if (node->shown_ino)
+		node->lent_fd = take_number(tree, node);
+	tree->nnodes--;
 	pthread_mutex_unlock(&tree->lock);
-	return node;
-}
-
-void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n)
-{
-	/* A loop, for a recursion would be as deep as the tree. */
-	while (node) {
-		struct fs_node *parent;
-
-		node = unref(tree, node, n);
-		if (!node)
-			break;
-		parent = node->parent;
-		bury_node(tree, node);
-		node = parent;
-		n = 1;
-	}
+	bury_node(tree, node);
+	return &parent->inode;
 }
 
 void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)

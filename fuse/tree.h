@@ -18,7 +18,8 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock, tree->lock, for all nodes; never held during I/O.
+ * Threads: any.  One lock, tree->lock, for all nodes; never held during I/O.  References
+ * are counted without it.
  */
 #ifndef B2F_FUSE_TREE_H
 #define B2F_FUSE_TREE_H
@@ -31,6 +32,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/frame.h"
+#include "node.h"
 #include "seen.h"
 #include "sizes.h"
 #include "suffix.h"
@@ -80,6 +82,7 @@ struct fs_state {
 };
 
 struct fs_node {
+	struct fs_inode inode;
 	/* These never change, but @sparse and @ino once (fs_tree_become()). */
 	enum fs_kind kind;
 	/* A frame that is a directory. */
@@ -92,12 +95,10 @@ struct fs_node {
 	 * again tells nothing.
 	 */
 	_Atomic int64_t born_ns;
-	uint64_t generation;
 	/* The number to show if it is not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 
 	/* The rest, but for @state: under the tree's lock. */
-	uint64_t nrefs;
 	/* NULL for the topmost one. */
 	struct fs_node *parent;
 	/* In @parent, on the backing filesystem. */
@@ -126,6 +127,7 @@ struct fs_node {
 };
 
 struct fs_tree {
+	struct fs_volume volume;
 	pthread_mutex_t lock;
 	struct fs_node *root;
 	/* Device number of our own mount; 0: not mounted yet. */
@@ -149,7 +151,6 @@ struct fs_tree {
 	struct fs_node **buckets;
 	size_t nbuckets;
 	size_t nnodes;
-	uint64_t last_generation;
 	/* Nodes with a @lent_fd, the oldest first. */
 	struct fs_node *lent;
 	size_t nlent;
@@ -163,6 +164,7 @@ struct fs_tree {
 
 /* Where a tree begins. */
 struct fs_tree_base {
+	struct fs_volume volume;
 	enum fs_kind kind;
 	/*
 	 * DIR: the directory itself.  SINGLE and FRAME: the directory that the
@@ -224,11 +226,16 @@ B2F_MUST_CHECK
 int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
 		 struct fs_node *parent, const char *name);
 
-/* Takes one more reference to @node. */
-void fs_tree_ref(struct fs_tree *tree, struct fs_node *node);
+/* Frees @inode (volume.h). */
+struct fs_inode *fs_tree_release(struct fs_inode *inode);
 
 /* Gives back @n references.  NULL does nothing. */
-void fs_tree_forget(struct fs_tree *tree, struct fs_node *node, uint64_t n);
+static inline void fs_tree_forget(struct fs_tree *tree, struct fs_node *node,
+				  uint64_t n)
+{
+	(void)tree;
+	fs_inode_put(node ? &node->inode : NULL, n);
+}
 
 /* Makes the next fs_tree_get() create a new node instead of finding @node. */
 void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);

@@ -193,7 +193,7 @@ static void use(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 {
 	fs_tree_busy(tree, node);
 	node->npins++;
-	node->nrefs++;
+	fs_inode_ref(&node->inode);
 	*out = (struct fs_pin){.node = node, .fd = node->fd};
 }
 
@@ -214,7 +214,7 @@ static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 	}
 	use(tree, node, out);
 	if (*next) {
-		(*next)->nrefs++;
+		fs_inode_ref(&(*next)->inode);
 		snprintf(name, FS_NAME_SIZE, "%s", (*next)->name);
 	}
 	pthread_mutex_unlock(&tree->lock);
@@ -227,7 +227,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
 	int spare = fd;
 
 	if (follows_name(node)) {
-		fs_tree_ref(tree, node);
+		fs_inode_ref(&node->inode);
 		*out = (struct fs_pin){.node = node, .fd = fd, .owned = true};
 		return;
 	}
@@ -431,7 +431,7 @@ int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
 	parent = node->parent;
 	/* A name that the kernel gave us fits. */
 	snprintf(name, FS_NAME_SIZE, "%s", node->name);
-	parent->nrefs++;
+	fs_inode_ref(&parent->inode);
 	pthread_mutex_unlock(&tree->lock);
 	err = fs_tree_pin(tree, parent, out);
 	/* The pin has its own reference. */

@@ -31,7 +31,7 @@ int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 	int err;
 
 	if (node->kind != FS_KIND_VIEW) {
-		fs_tree_ref(fs->tree, node);
+		fs_inode_ref(&node->inode);
 		*out = node;
 		return 0;
 	}

@@ -2,15 +2,15 @@
 /*
  * volume.h - what knows the names and attributes of files: the tree, a pack, a bucket
  *
- * A mount has one bucket, or a tree in which any file may be a pack.  What a request is
- * about tells the number of the inode.  ops.c and op_*.c answer all requests; a volume
+ * A mount has one bucket, or a tree in which any file may be a pack.  The node that a
+ * request is about tells its volume (node.h).  ops.c and op_*.c answer all requests; a volume
  * finds, makes and changes what they are about.
  *
  * The kernel's inode numbers stand for nodes here, and an answer to a lookup or to
  * what makes a name has one reference for the kernel.  All functions return 0 or an
  * errno, which may also be an error of the library.
  *
- * Layer: fuse.  Threads: any; all functions but @forget may block on I/O.
+ * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
 #ifndef B2F_FUSE_VOLUME_H
 #define B2F_FUSE_VOLUME_H
@@ -40,8 +40,11 @@ struct fs_volume_ops {
 	/* What is shown as @name in @dir.  -ENOENT, -ENOTDIR. */
 	int (*lookup)(struct fs *fs, fuse_ino_t dir, const char *name,
 		      struct fuse_entry_param *out);
-	/* The kernel gives back @n references. */
-	void (*forget)(struct fs *fs, fuse_ino_t ino, uint64_t n);
+	/*
+	 * Frees @node, to which nothing refers.  Returns a node to which it has referred
+	 * itself, and whose reference is to be given back, or NULL.
+	 */
+	struct fs_inode *(*release)(struct fs_inode *node);
 	int (*stat)(struct fs *fs, fuse_ino_t ino, struct stat *out);
 	int (*statfs)(struct fs *fs, fuse_ino_t ino, struct statvfs *out);
 	/* NULL: there are no symbolic links. */
@@ -108,8 +111,5 @@ struct fs_volume_ops {
 
 extern const struct fs_volume_ops fs_volume_tree, fs_volume_pack,
 	fs_volume_bucket;
-
-/* The volume of the node that the kernel calls @ino. */
-const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino);
 
 #endif

@@ -23,18 +23,18 @@
 #include "view.h"
 #include "volume.h"
 
-static struct fs_bucket_node *node_of(struct fs *fs, fuse_ino_t ino)
+static struct fs_object *node_of(struct fs *fs, fuse_ino_t ino)
 {
-	return fs_bucket_entry_of(fs->bucket, ino).node;
+	return fs_bucket_entry_of(fs, ino).node;
 }
 
 /* Can it be written to, as far as is known before the open? */
 static bool is_writable(const struct fs *fs,
 			const struct fs_bucket_entry *entry)
 {
-	const struct fs_bucket_node *node = entry->node;
+	const struct fs_object *node = entry->node;
 
-	return fs->read_write && !entry->is_view && !node->broken &&
+	return fs->read_write && !entry->is_view && !node->unreadable &&
 	       node->kind != FS_BUCKET_FILE;
 }
 
@@ -71,7 +71,7 @@ static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
 			struct stat *out)
 {
-	struct fs_bucket_node *node = entry->node;
+	struct fs_object *node = entry->node;
 	struct fs_bucket *r = fs->bucket;
 	bool is_written, sets_mtime;
 
@@ -82,7 +82,7 @@ static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
 		out->st_mtim = node->mtime;
 	out->st_nlink = !node->writing.gone;
 	is_written = node->writing.is_listed;
-	sets_mtime = node->writing.sets_mtime;
+	sets_mtime = node->writing.own_mtime;
 	pthread_mutex_unlock(&r->lock);
 	if (is_written)
 		add_unwritten(fs, entry, sets_mtime, out);
@@ -92,7 +92,7 @@ static void get_attributes(struct fs *fs,
 			   const struct fs_bucket_entry *entry,
 			   struct stat *out)
 {
-	const struct fs_bucket_node *node = entry->node;
+	const struct fs_object *node = entry->node;
 	const struct fs_options *o = &fs->options;
 
 	*out = (struct stat){
@@ -112,13 +112,7 @@ static void get_attributes(struct fs *fs,
 static void answer_with(struct fs *fs, const struct fs_bucket_entry *entry,
 			struct fuse_entry_param *out)
 {
-	*out = (struct fuse_entry_param){
-		.ino = fs_bucket_ino_of(fs->bucket, entry),
-		/* An address may come back for another version. */
-		.generation = entry->node->serial,
-		.attr_timeout = fs->options.attr_timeout_s,
-		.entry_timeout = fs->options.entry_timeout_s,
-	};
+	*out = fs_inode_answer(fs_bucket_inode_of(entry));
 	get_attributes(fs, entry, &out->attr);
 }
 
@@ -132,21 +126,16 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 		return err;
 	if (entry.node->pack) {
 		err = fs_packs_answer(fs, &entry.node->pack->nodes[0], out);
-		fs_bucket_node_put(fs->bucket, entry.node, 1);
+		fs_bucket_node_put(entry.node);
 	} else {
 		answer_with(fs, &entry, out);
 	}
 	return err;
 }
 
-static void do_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
-{
-	fs_bucket_node_put(fs->bucket, node_of(fs, ino), n);
-}
-
 static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs->bucket, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs, ino);
 
 	get_attributes(fs, &entry, out);
 	return 0;
@@ -164,19 +153,19 @@ static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 
 static void close_file(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_bucket_node *node = handle->bucket;
+	struct fs_object *node = handle->bucket;
 
 	if (handle->writes)
 		fs_bucket_writer_end(fs, node, handle->file);
 	if (handle->file)
 		fs_bucket_node_close(fs, node);
-	fs_bucket_node_put(fs->bucket, node, 1);
+	fs_bucket_node_put(node);
 }
 
 static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 			void *buf, size_t size, uint64_t off)
 {
-	const struct fs_bucket_node *node = handle->bucket;
+	const struct fs_object *node = handle->bucket;
 	ssize_t n = 0;
 
 	if (off < node->version.size)
@@ -290,7 +279,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
 static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 		      int flags, struct fs_handle **out)
 {
-	struct fs_bucket_node *node = entry->node;
+	struct fs_object *node = entry->node;
 	bool is_frame = node->kind == FS_BUCKET_FRAME;
 	struct fs_handle *handle;
 	int err = 0;
@@ -301,7 +290,7 @@ static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 	handle = fs_handle_new(fs, &data_ops);
 	if (!handle)
 		return -ENOMEM;
-	fs_bucket_node_ref(fs->bucket, node);
+	fs_inode_ref(&node->inode);
 	handle->bucket = node;
 	handle->nbytes = node->sizes.nbytes;
 	if (is_frame)
@@ -335,13 +324,13 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs->bucket, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs, ino);
 
 	return open_entry(fs, &entry, how->flags, out);
 }
 
 /* The names in @dir, as this mount knows them. */
-static int list_names(struct fs *fs, struct fs_bucket_node *dir,
+static int list_names(struct fs *fs, struct fs_object *dir,
 		      struct fs_bucket_names **out)
 {
 	struct fs_bucket_names *listed = NULL;
@@ -389,7 +378,7 @@ static int do_opendir(struct fs *fs, fuse_ino_t ino,
  * What stat(2) will say, as far as the name tells: what is called like no frame
  * may be one, and what is called like a pack may be none.
  */
-static struct stat attributes_of(const struct fs_bucket_node *dir,
+static struct stat attributes_of(const struct fs_object *dir,
 				 const struct fs_bucket_name *name)
 {
 	struct stat st = {.st_ino = dir->ino};
@@ -407,7 +396,7 @@ static struct stat attributes_of(const struct fs_bucket_node *dir,
  * Adds the view of what is shown as @shown, if that is an array and views are to be
  * listed: each name is looked up for that.
  */
-static bool put_view(struct fs *fs, struct fs_bucket_node *dir,
+static bool put_view(struct fs *fs, struct fs_object *dir,
 		     const char *shown, off_t next, struct fs_answer *answer)
 {
 	struct fs_bucket_entry entry;
@@ -422,12 +411,12 @@ static bool put_view(struct fs *fs, struct fs_bucket_node *dir,
 		fits = fs_answer_put_name(answer, name,
 					  fs_view_ino(entry.node->ino), S_IFREG,
 					  next);
-	fs_bucket_node_put(fs->bucket, entry.node, 1);
+	fs_bucket_node_put(entry.node);
 	return fits;
 }
 
 /* Positions: 0 and 1 are dots, then each name has two, the second its view's. */
-static bool put_at(struct fs *fs, struct fs_bucket_node *dir,
+static bool put_at(struct fs *fs, struct fs_object *dir,
 		   const struct fs_bucket_names *names, size_t pos,
 		   struct fs_answer *answer)
 {
@@ -461,21 +450,21 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
  * Opens the frame @node for what it says of itself.  One that may be written to
  * meanwhile is opened anew, as the file replaces its frame then.
  */
-static int open_facts(struct fs *fs, struct fs_bucket_node *node,
+static int open_facts(struct fs *fs, struct fs_object *node,
 		      struct b2f_file **out)
 {
 	int err;
 
 	if (!fs->read_write)
 		return fs_bucket_node_open(fs, node, out);
-	err = node->broken;
+	err = node->unreadable;
 	if (!err)
 		err = fs_bucket_node_open_now(fs, node->path, out);
 	/* It is on its way there. */
 	return err == -ENOENT ? -ENODATA : err;
 }
 
-static void close_facts(struct fs *fs, struct fs_bucket_node *node,
+static void close_facts(struct fs *fs, struct fs_object *node,
 			struct b2f_file *file)
 {
 	if (fs->read_write)
@@ -487,7 +476,7 @@ static void close_facts(struct fs *fs, struct fs_bucket_node *node,
 static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_bucket_node *node = node_of(fs, ino);
+	struct fs_object *node = node_of(fs, ino);
 	struct b2f_file *file = NULL;
 	int err = node->kind == FS_BUCKET_FRAME ? open_facts(fs, node, &file)
 						: -ENODATA;
@@ -533,7 +522,7 @@ static int check_meta(const struct stat *now, const struct stat *wanted,
 }
 
 /* Nothing can be kept in the store, so it is shown until the node goes. */
-static void set_times(struct fs *fs, struct fs_bucket_node *node,
+static void set_times(struct fs *fs, struct fs_object *node,
 		      const struct stat *wanted, int to_set)
 {
 	struct timespec mtime = wanted->st_mtim;
@@ -550,7 +539,7 @@ static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
 		      int to_set, struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs->bucket, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs, ino);
 	uint64_t size = (uint64_t)wanted->st_size;
 	struct stat st;
 	int err;
@@ -566,14 +555,14 @@ static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
 }
 
 /* Takes away what was made and could not be opened. */
-static void undo(struct fs *fs, struct fs_bucket_node *dir, const char *name,
+static void undo(struct fs *fs, struct fs_object *dir, const char *name,
 		 const struct fs_bucket_entry *made)
 {
 	(void)!fs_bucket_unlink(fs, dir, name);
-	fs_bucket_node_put(fs->bucket, made->node, 1);
+	fs_bucket_node_put(made->node);
 }
 
-static int make_and_open(struct fs *fs, struct fs_bucket_node *dir,
+static int make_and_open(struct fs *fs, struct fs_object *dir,
 			 const char *name, struct fs_bucket_entry *entry,
 			 struct fs_handle **handle)
 {
@@ -606,7 +595,7 @@ static int do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 }
 
 /* A file that is made without being opened is committed at once. */
-static int make_file(struct fs *fs, struct fs_bucket_node *dir,
+static int make_file(struct fs *fs, struct fs_object *dir,
 		     const char *name, struct fs_bucket_entry *entry)
 {
 	struct fs_handle *handle = NULL;
@@ -671,7 +660,7 @@ static int do_rename(fuse_req_t req, fuse_ino_t dir, const char *name,
 
 const struct fs_volume_ops fs_volume_bucket = {
 	.lookup = do_lookup,
-	.forget = do_forget,
+	.release = fs_bucket_node_release,
 	.stat = do_stat,
 	.statfs = do_statfs,
 	.open = do_open,

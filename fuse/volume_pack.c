@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 
 #include "answer.h"
+#include "bucket_node.h"
 #include "packs.h"
 #include "table_rows.h"
 #include "view.h"
 #include "volume.h"
 
-static const struct b2f_pack_entry *entry_of(const struct fs_pack_node *node)
+static const struct b2f_pack_entry *entry_of(const struct fs_member *node)
 {
 	return b2f_pack_entry(node->pack->pack, fs_pack_node_entry(node));
 }
@@ -18,7 +19,7 @@ static const struct b2f_pack_entry *entry_of(const struct fs_pack_node *node)
 static int do_lookup(struct fs *fs, fuse_ino_t ino, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_pack_node *dir = fs_packs_node(fs, ino);
+	struct fs_member *dir = fs_packs_node(fs, ino);
 	int err = fs_packs_use(fs, dir->pack);
 
 	if (err)
@@ -28,14 +29,9 @@ static int do_lookup(struct fs *fs, fuse_ino_t ino, const char *name,
 	return err;
 }
 
-static void do_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
-{
-	fs_packs_forget(fs, fs_packs_node(fs, ino), n);
-}
-
 static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
-	struct fs_pack_node *node = fs_packs_node(fs, ino);
+	struct fs_member *node = fs_packs_node(fs, ino);
 	int err = fs_packs_use(fs, node->pack);
 
 	if (err)
@@ -48,15 +44,17 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 /* All packs are on the filesystem that is mounted, or on one below. */
 static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 {
+	struct fs_inode *below = fs->bucket ? &fs->bucket->root->inode
+					    : &fs->tree->root->inode;
+
 	(void)ino;
-	return (fs->bucket ? &fs_volume_bucket : &fs_volume_tree)
-		->statfs(fs, FUSE_ROOT_ID, out);
+	return below->volume->ops->statfs(fs, fs_inode_number(below), out);
 }
 
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 			void *buf, size_t size, uint64_t off)
 {
-	const struct fs_pack_node *node = handle->packed;
+	const struct fs_member *node = handle->packed;
 
 	(void)fs;
 	return b2f_pack_read(node->pack->pack, fs_pack_node_entry(node), off,
@@ -87,7 +85,7 @@ static void close_member(struct fs *fs, struct fs_handle *handle)
 	if (handle->file)
 		fs_pack_node_close(fs, handle->packed);
 	fs_packs_unuse(fs, pack);
-	fs_packs_put(fs, pack, 1);
+	fs_packs_put(pack);
 }
 
 static const struct fs_data_ops data_ops = {
@@ -98,7 +96,7 @@ static const struct fs_data_ops data_ops = {
 
 static int open_frame(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_pack_node *node = handle->packed;
+	struct fs_member *node = handle->packed;
 	struct b2f_file *file = NULL;
 	int err = fs_pack_node_open(fs, node, &file);
 
@@ -118,7 +116,7 @@ static int open_plain(struct fs *fs, struct fs_handle *handle)
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
-	struct fs_pack_node *node = fs_packs_node(fs, ino);
+	struct fs_member *node = fs_packs_node(fs, ino);
 	struct fs_handle *handle;
 	int err;
 
@@ -132,7 +130,7 @@ static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		fs_packs_unuse(fs, node->pack);
 		return -ENOMEM;
 	}
-	fs_packs_ref(fs, node->pack);
+	fs_inode_ref(&node->inode);
 	handle->packed = node;
 	/* What a node shows never changes. */
 	handle->keep_cache = true;
@@ -146,7 +144,7 @@ static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 }
 
 /* Adds the view of @entry, if that is to be listed and its name is free. */
-static bool put_view(struct fs *fs, struct fs_pack_node *dir, size_t entry,
+static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
 		     off_t next, struct fs_answer *answer)
 {
 	struct fs_pack *pack = dir->pack;
@@ -166,7 +164,7 @@ static bool put_view(struct fs *fs, struct fs_pack_node *dir, size_t entry,
 }
 
 /* Positions: 0 and 1 are dots; each entry has two, the second its view's. */
-static bool put_at(struct fs *fs, struct fs_pack_node *dir, size_t pos,
+static bool put_at(struct fs *fs, struct fs_member *dir, size_t pos,
 		   struct fs_answer *answer)
 {
 	struct fs_pack *pack = dir->pack;
@@ -191,7 +189,7 @@ static bool put_at(struct fs *fs, struct fs_pack_node *dir, size_t pos,
 static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 		   off_t off, struct fs_answer *answer)
 {
-	struct fs_pack_node *dir = fs_packs_node(fs, ino);
+	struct fs_member *dir = fs_packs_node(fs, ino);
 	int err = fs_packs_use(fs, dir->pack);
 	size_t n;
 
@@ -209,7 +207,7 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_pack_node *node = fs_packs_node(fs, ino);
+	struct fs_member *node = fs_packs_node(fs, ino);
 	struct b2f_frame *frame = NULL;
 	int err = fs_packs_use(fs, node->pack);
 
@@ -234,7 +232,7 @@ static int do_get_rows(struct fs *fs, fuse_ino_t ino,
 
 const struct fs_volume_ops fs_volume_pack = {
 	.lookup = do_lookup,
-	.forget = do_forget,
+	.release = fs_packs_release,
 	.stat = do_stat,
 	.statfs = do_statfs,
 	.open = do_open,

@@ -51,12 +51,6 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	return err;
 }
 
-static void do_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
-{
-	if (ino != FUSE_ROOT_ID)
-		fs_tree_forget(fs->tree, fs_node_of(fs, ino), n);
-}
-
 static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
 	return fs_getattr(fs, fs_node_of(fs, ino), out);
@@ -202,7 +196,7 @@ static int do_sync_dir(const struct fs_handle *handle, bool datasync)
 
 const struct fs_volume_ops fs_volume_tree = {
 	.lookup = do_lookup,
-	.forget = do_forget,
+	.release = fs_tree_release,
 	.stat = do_stat,
 	.statfs = do_statfs,
 	.readlink = do_readlink,

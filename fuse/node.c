@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* node.c - what the kernel knows by a number: the same for each volume */
+#include "node.h"
+
+#include <errno.h>
+
+#include "volume.h"
+
+void fs_inode_init(struct fs_inode *node, struct fs_volume *volume,
+		   struct fs_inode *owner)
+{
+	node->volume = volume;
+	node->owner = owner;
+	node->generation = atomic_fetch_add(&volume->fs->nodes.last_generation, 1) + 1;
+	atomic_init(&node->nrefs, 1);
+}
+
+struct fs_inode *fs_inode_of(const struct fs *fs, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? fs->nodes.root
+				   : (struct fs_inode *)(uintptr_t)ino;
+}
+
+fuse_ino_t fs_inode_number(const struct fs_inode *node)
+{
+	return node == node->volume->fs->nodes.root ? FUSE_ROOT_ID
+					      : (fuse_ino_t)(uintptr_t)node;
+}
+
+const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino)
+{
+	return fs_inode_of(fs, ino)->volume->ops;
+}
+
+static struct fs_inode *counted(struct fs_inode *node)
+{
+	return node->owner ? node->owner : node;
+}
+
+void fs_inode_ref(struct fs_inode *node)
+{
+	atomic_fetch_add(&counted(node)->nrefs, 1);
+}
+
+bool fs_inode_try_ref(struct fs_inode *node)
+{
+	_Atomic uint64_t *nrefs = &counted(node)->nrefs;
+	uint64_t n = atomic_load(nrefs);
+
+	while (n > 0 && !atomic_compare_exchange_weak(nrefs, &n, n + 1))
+		;
+	return n > 0;
+}
+
+/* Returns whether none is left.  The kernel never gives back more than it got. */
+static bool drop(struct fs_inode *node, uint64_t n)
+{
+	uint64_t now = atomic_load(&node->nrefs), left;
+
+	do {
+		left = now > n ? now - n : 0;
+	} while (!atomic_compare_exchange_weak(&node->nrefs, &now, left));
+	return left == 0;
+}
+
+void fs_inode_put(struct fs_inode *node, uint64_t n)
+{
+	/* A loop, for a recursion would be as deep as the tree. */
+	while (node) {
+		node = counted(node);
+		if (!drop(node, n))
+			break;
+		node = node->volume->ops->release(node);
+		n = 1;
+	}
+}
+
+void fs_inode_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
+{
+	/* The root is the mount's. */
+	if (ino != FUSE_ROOT_ID)
+		fs_inode_put(fs_inode_of(fs, ino), n);
+}
+
+struct fuse_entry_param fs_inode_answer(const struct fs_inode *node)
+{
+	const struct fs_options *o = &node->volume->fs->options;
+
+	return (struct fuse_entry_param){
+		.ino = fs_inode_number(node),
+		.generation = node->generation,
+		.attr_timeout = o->attr_timeout_s,
+		.entry_timeout = o->entry_timeout_s,
+	};
+}
+
+bool fs_inode_drop_cached(const struct fs_inode *node)
+{
+	int err = fuse_lowlevel_notify_inval_inode(
+		node->volume->fs->session, fs_inode_number(node), 0, 0);
+
+	/* The kernel may have forgotten it already. */
+	return err == 0 || err == -ENOENT;
+}
