@@ -12,7 +12,7 @@
 
 B2F_BEGIN_API
 
-/* What can be said of one chunk. */
+/* The result of checking one chunk. */
 enum b2f_check_state {
 	/* Sound, and what says so is a checksum. */
 	B2F_CHECK_SEALED,

@@ -43,14 +43,15 @@ struct b2f_convert_options {
 	bool no_verify;
 	/* Write chunk files without checksums. */
 	bool no_seal;
-	/* What messages call the new frame; NULL: its name. */
+	/* Name for messages; NULL: the new frame's own name. */
 	const char *label;
 
 	/* b2f_convert_bloscpack() alone: */
 
 	/*
-	 * Of each chunk and of the metadata: "none", "adler32" (default),
-	 * "crc32", "md5", "sha1", "sha224", "sha256", "sha384" or "sha512".
+	 * Checksum of each chunk and of the metadata: "none", "adler32"
+	 * (default), "crc32", "md5", "sha1", "sha224", "sha256", "sha384" or
+	 * "sha512".
 	 */
 	const char *checksum;
 	/*
@@ -90,10 +91,7 @@ struct b2f_data {
 	 */
 	uint64_t (*find)(void *arg, uint64_t off);
 	void *arg;
-	/*
-	 * So many bytes are taken, or fewer if there are no more; 0: all.  Then how many
-	 * there were.
-	 */
+	/* In: bytes to take at most; 0: all.  Out: bytes that were taken. */
 	uint64_t nbytes;
 	/* They are a .npy file, of which b2f_npy_look() has told @nbytes. */
 	bool is_npy;
@@ -102,10 +100,10 @@ struct b2f_data {
 };
 
 /*
- * Makes the frame @name below @dirfd, with chunks of @settings, of @data, on all workers
- * of @runtime; an array, if these are a .npy file.  Zeros in whole chunks take no room.
- * Of @options mode, progress, contiguous, no_seal and label are used.  When this returns
- * it is on disk, but for its name in @dirfd.
+ * Makes the frame @name below @dirfd, with chunks of @settings, of @data, on
+ * all workers of @runtime; an array, if these are a .npy file.  Zeros in whole
+ * chunks take no room.  Uses mode, progress, contiguous, no_seal and label of
+ * @options.  On return the frame is on disk, except for its name in @dirfd.
  *
  * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_EUNSUPPORTED (no array is
  * made of it), B2F_ETOOBIG, -ESTALE (a .npy file became shorter), -ENOMEM, an errno of
@@ -135,12 +133,12 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 			  const char *name);
 
 /*
- * Makes the sparse frame @name below @dirfd, a b2nd array, of @frame, whose plain
- * data are one (b2f_frame_tensor()): of a NumPy array in a Bloscpack file, say.  It is
- * in C order, whatever @frame has; 256 MiB of it, or a row, are in memory at a
- * time.  Of @options settings, contiguous and no_verify are not used; other
- * metadata are left out.  When this returns it is on disk, but for its name in
- * @dirfd.
+ * Makes the sparse frame @name below @dirfd, a b2nd array, from @frame, whose
+ * plain data are an array (b2f_frame_tensor()), such as a NumPy array in a
+ * Bloscpack file.  The new array is in C order, whatever order @frame has; 256
+ * MiB of it, or one row, are in memory at a time.  Ignores settings, contiguous
+ * and no_verify of @options; other metadata are left out.  On return the array
+ * is on disk, except for its name in @dirfd.
  *
  * Returns 0; -EEXIST; B2F_EUNSUPPORTED (no such array, or one that b2nd does not
  * know), B2F_ECORRUPT, -ENOMEM or an errno of the filesystem.  Nothing is left then.

@@ -2,10 +2,10 @@
 /*
  * copy_frame.h - sparse frames, chunk by chunk as they are stored
  *
- * A *target* is where a copy is made: a directory, or a prefix in an object store.
- * What a copy that was broken off has left there is known again, if it is of the same
- * version of the same frame, and is not sent again.  The index comes last: before it,
- * there is no frame.
+ * A *target* is where a copy is made: a directory, or a prefix in an object
+ * store.  A copy that goes on after an interruption does not send the chunks
+ * again that the first try left there, if they are of the same version of the
+ * same frame.  The index comes last: before it, there is no frame.
  *
  * Layer: public (made by make/ and remote/).  Threads: one at a time per target.
  */
@@ -37,7 +37,7 @@ struct b2f_copy_options {
 	void *arg;
 };
 
-/* What a copy took. */
+/* Counts of one copy. */
 struct b2f_copied {
 	/* Chunks that have an object, and those of them that were there before. */
 	uint64_t nchunks;
@@ -80,14 +80,14 @@ void b2f_copy_target_free(struct b2f_copy_target *target);
 
 /*
  * Copies the sparse @frame to @target; so many chunks at a time as @runtime has
- * workers, and each of them in memory as a whole.  Of each chunk the length is
- * checked, and the seal if it has one; it is not decoded.
+ * workers, and each of them in memory as a whole.  Checks the length of each
+ * chunk, and its seal if there is one, but does not decode it.
  *
- * Returns 0; -EEXIST (something is there that is not to be replaced); -ESTALE (@frame
- * has changed meanwhile, or what is at @target); -EINVAL (@frame is not sparse); -ENOTDIR (an
- * object is there);
- * B2F_ECORRUPT; -EROFS; -ENOMEM; an errno of the filesystem, or of requests.  All but
- * -EEXIST are logged.  Then there is no new frame, and the same copy may go on later.
+ * Returns 0; -EEXIST (@target exists and is not to be replaced); -ESTALE
+ * (@frame or @target has changed meanwhile); -EINVAL (@frame is not sparse);
+ * -ENOTDIR (an object has the name); B2F_ECORRUPT; -EROFS; -ENOMEM; an errno of
+ * the filesystem, or of requests.  All but -EEXIST are logged.  On an error
+ * there is no new frame; a later copy may go on where this one ended.
  */
 B2F_MUST_CHECK
 int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,

@@ -105,8 +105,9 @@ struct b2f_frame_made {
 };
 
 /*
- * As b2f_frame_create(), not durable, and opens the frame as b2f_frame_open()
- * does with @options (which have no offset), without reading it again.
+ * Like b2f_frame_create(), but not durable, and opens the frame as
+ * b2f_frame_open() does with @options (which have no offset), without reading
+ * it again.
  */
 B2F_MUST_CHECK
 int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
@@ -128,9 +129,10 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 
 /*
  * Gives the chunk files in the directory @dirfd of a sparse frame the owner,
- * the group and the permissions of @index, its index: not x, and its owner can always
- * read them.  Those of another owner than @owner stay as they are ((uid_t)-1:
- * only links of other files), and so does what is no plain file.
+ * the group and the permissions of @index, its index: not x, and its owner can
+ * always read them.  Chunk files of another owner than @owner stay unchanged
+ * ((uid_t)-1: only hard links to other files do), and so do entries that are no
+ * plain files.
  *
  * Returns 0 or an errno that is about the disk, not about permissions.
  */

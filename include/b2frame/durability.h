@@ -2,11 +2,11 @@
 /*
  * durability.h - does what is on disk of a frame survive a loss of power?
  *
- * One struct b2f_durability of a frame knows, as long as anything of it may not
- * survive: its chunk files, its index, and their names in its directory.  It is
- * shared by the file that is written to (write.h), which moves it at each
- * commit, and by its owner, which may let a later sync of the whole
- * filesystem do the rest after the file was closed.
+ * struct b2f_durability says whether the chunk files of a frame, its index, and
+ * their names in its directory would survive a loss of power.  It is shared by
+ * the file that is written to (write.h), which moves it at each commit, and by
+ * its owner, which may let a later sync of the whole filesystem do the rest
+ * after the file was closed.
  *
  *   state      what is on disk                    a commit that is    a durable
  *                                                 only to be visible  commit also
@@ -30,8 +30,8 @@
  *   NEW, UNSYNCED   sync of a file, or of the filesystem, failed   FAILED
  *   FAILED          commit that read and wrote all anew            DURABLE
  *
- * Linux tells of a write that failed once.  That is why FAILED can only be left
- * by reading what is there, with its checksums, and writing it to new files.
+ * Linux reports a failed write once.  So the state FAILED only ends when all
+ * data have been read, compared with their checksums, and written to new files.
  *
  * Layer: public (made by frame/).  Threads: any.
  */

@@ -23,13 +23,14 @@ struct b2f_editor;
 struct b2f_editor_options {
 	/* Must outlive the editor.  NULL: no messages. */
 	const struct b2f_log *log;
-	/* What messages call the frame; NULL: its path. */
+	/* Name for messages; NULL: the frame's path. */
 	const char *label;
 	/* Write chunks without checksums. */
 	bool no_seal;
 	/*
-	 * Open any sparse frame, arrays and variable chunks too.  Then chunks
-	 * can be sealed, and replaced by zeros; all other changes are -EROFS.
+	 * Open any sparse frame, arrays and variable chunks too.  In such a
+	 * frame chunks can only be sealed or replaced by zeros; other changes
+	 * are -EROFS.
 	 */
 	bool any_kind;
 };

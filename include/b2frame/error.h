@@ -33,8 +33,8 @@
 #define B2F_ENOTFRAME (-EINVAL)
 
 /*
- * A server was asked for a change, and it could not be found out whether it has made
- * it, or will.  What was there before is whole, or what was to be there is.
+ * The outcome of a change on a server is unknown: the server may have made it,
+ * or may still make it.  Either the old object is there, whole, or the new one.
  */
 #define B2F_EINDOUBT (-EINPROGRESS)
 

@@ -29,9 +29,9 @@ struct b2f_stream;
  * Makes a file of @frame, which it takes over (also the closing) if it
  * succeeds.  Close *@out with b2f_file_close().
  *
- * Of an array the file is the items in C order, not what the chunks hold one
- * after the other; of one that was made from a .npy file, the header and then
- * these (b2f_frame_is_npy()).
+ * The file of an array has its items in C order, not in the order of the
+ * chunks.  An array that was made from a .npy file has that header first
+ * (b2f_frame_is_npy()).
  *
  * Returns 0, -ENOMEM, or B2F_ECORRUPT (an array whose chunks do not fit its
  * shape; the cause was logged when the frame was opened).
@@ -71,8 +71,8 @@ bool b2f_file_is_npy(struct b2f_file *file);
 struct b2f_frame *b2f_file_frame(struct b2f_file *file);
 
 /*
- * One reader of a file, whose reads in order are noticed.  Free *@out with
- * b2f_stream_free() before the file is closed.  Returns 0 or -ENOMEM.
+ * Makes a stream: a reader whose sequential reads are detected.  Free *@out
+ * with b2f_stream_free() before the file is closed.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out);
@@ -104,8 +104,9 @@ struct b2f_view {
 };
 
 /*
- * As b2f_file_pread(), but without a copy: @view->iov points to the bytes until
- * b2f_file_view_release(), which is due if @view->nbytes bytes >= 0 are returned.
+ * Like b2f_file_pread(), but without a copy: @view->iov points to the bytes
+ * until b2f_file_view_release(), which is due if @view->nbytes bytes >= 0 are
+ * returned.
  */
 B2F_MUST_CHECK
 ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,

@@ -31,9 +31,9 @@ struct b2f_form {
 };
 
 /*
- * Is the form of @file open, and will it have more than @limit bytes once the @size
- * bytes at @buf are written to @off?  Of a .npy file that begins, all that its header
- * tells counts.  @buf may be NULL.
+ * Is the form of @file open, and will it have more than @limit bytes once the
+ * @size bytes at @buf are written to @off?  For the beginning of a .npy file
+ * the size that its header announces counts.  @buf may be NULL.
  */
 bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
 		       uint64_t off, uint64_t limit);

@@ -33,7 +33,7 @@ struct b2f_frame;
 struct b2f_frame_options {
 	/* Must outlive the frame.  NULL: no messages. */
 	const struct b2f_log *log;
-	/* What messages call the frame; NULL: the path it is opened by. */
+	/* Name for messages; NULL: the path of the frame. */
 	const char *label;
 	/* Where a contiguous frame begins in its file, bytes. */
 	uint64_t offset;
@@ -54,7 +54,7 @@ struct b2f_frame_options {
 	bool join_objects;
 };
 
-/* What the index says.  Sizes in bytes. */
+/* The contents of the index.  Sizes in bytes. */
 struct b2f_frame_info {
 	/* Decoded bytes of the whole frame. */
 	uint64_t nbytes;
@@ -67,7 +67,7 @@ struct b2f_frame_info {
 	uint32_t header_len;
 	uint32_t trailer_len;
 	uint32_t typesize;
-	/* What was asked for; 0 automatic. */
+	/* The block size that was asked for; 0: automatic. */
 	uint32_t blocksize;
 	/* Decoded bytes of a chunk; 0 variable, -1 not known yet. */
 	int32_t chunksize;
@@ -90,8 +90,8 @@ struct b2f_frame_info {
 	size_t nmeta;
 	size_t nvlmeta;
 	/*
-	 * Of a Bloscpack file: the name of the checksums of its chunks, as "crc32"
-	 * or "none".  NULL: it is a frame.
+	 * The kind of checksums in a Bloscpack file, such as "crc32" or "none".
+	 * NULL: it is a frame.
 	 */
 	const char *bloscpack;
 };
@@ -112,7 +112,7 @@ enum b2f_chunk_kind {
 /* "compressed", "stored", "vlblocks", "zeros", "nan", "value", "uninit". */
 const char *b2f_chunk_kind_name(enum b2f_chunk_kind kind);
 
-/* What one chunk says about itself. */
+/* The header of one chunk. */
 struct b2f_chunk_info {
 	enum b2f_chunk_kind kind;
 	/* It exists as an index entry alone; what follows @nbytes is 0. */
@@ -157,7 +157,7 @@ struct b2f_frame_stamp {
 	int64_t ctime_ns;
 };
 
-/* What can be said of a name without opening the frame. */
+/* Facts about a frame that b2f_frame_peek() reads without opening it. */
 struct b2f_frame_peek {
 	/*
 	 * A directory with an index, or a file with the magic; or one called
@@ -176,10 +176,10 @@ struct b2f_frame_peek {
 	bool has_npy_header;
 	/* It has a b2f_frame_obstacle() that its header tells. */
 	bool read_only;
-	/* As b2f_frame_shown_nbytes(). */
+	/* See b2f_frame_shown_nbytes(). */
 	uint64_t nbytes;
 	uint64_t cbytes;
-	/* Of the index: chunks.b2frame, or the contiguous file. */
+	/* Status of the index: chunks.b2frame, or the contiguous file. */
 	struct stat index;
 };
 
@@ -213,15 +213,16 @@ void b2f_frame_close(struct b2f_frame *frame);
 
 const struct b2f_frame_info *b2f_frame_info_get(const struct b2f_frame *frame);
 
-/* What messages call the frame. */
+/* Returns the name of the frame for messages. */
 const char *b2f_frame_label(const struct b2f_frame *frame);
 
 /* Its geometry if it is a sound b2nd array, else NULL. */
 const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 
 /*
- * If @frame is plain data that tell what array they are (save_array() of
- * python-blosc2): shape, item size and dtype; all else there is 0.  Else NULL.
+ * Returns shape, item size and dtype (all other fields are 0) if @frame is
+ * plain data with a description of their array (save_array() of python-blosc2),
+ * or NULL.
  */
 const struct b2f_array *b2f_frame_tensor(const struct b2f_frame *frame);
 
@@ -235,14 +236,15 @@ B2F_MUST_CHECK
 int b2f_frame_shown_error(const struct b2f_frame *frame);
 
 /*
- * What @frame stands for if its data are elsewhere, as "a lazy expression" of
- * python-blosc2 or "a proxy that has not fetched all its data"; else NULL.
+ * If the data of @frame are elsewhere, returns the kind of frame: "a lazy
+ * expression" of python-blosc2, say, or "a proxy that has not fetched all its
+ * data"; or NULL.
  */
 const char *b2f_frame_stands_for(const struct b2f_frame *frame);
 
 /*
- * What kind of serialized objects of python-blosc2 @frame holds, as "an
- * ObjectArray"; NULL if its data are plain bytes.
+ * Returns the kind of serialized objects in @frame, such as "an ObjectArray";
+ * NULL if its data are plain bytes.
  */
 const char *b2f_frame_objects(const struct b2f_frame *frame);
 
@@ -342,10 +344,10 @@ int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
 const char *b2f_frame_obstacle(struct b2f_frame *frame);
 
 /*
- * What the index of @frame says, as a JSON object; with @chunks, every chunk
- * as well (reads all their heads).  *@out is malloc'ed: free() it.
- * Returns 0, -ENOMEM, or with @chunks the error of the first bad one after
- * all were looked at (*@out is set, that one has an "error").
+ * Describes @frame as a JSON object; with @chunks every chunk, too (reads all
+ * their heads).  *@out is malloc'ed: free() it.  Returns 0, -ENOMEM, or with
+ * @chunks the error of the first bad chunk, after reading all (*@out is set; a
+ * bad chunk has an "error").
  */
 B2F_MUST_CHECK
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out);

@@ -2,9 +2,10 @@
 /*
  * home.h - where a frame with several names lies, and the slots in it
  *
- * A directory cannot have hard links.  So a sparse frame that has several names in a
- * mount lies at a *home*, beside symbolic links to it, which are its names; each slot in
- * it has one of them (fuse/links.h tells all states).  The links alone decide.
+ * A directory cannot have hard links.  So a sparse frame with several names in
+ * a mount lies at a *home*, a hidden directory, and its names are symbolic
+ * links to that, beside it.  Each slot in the home has one of the names
+ * (fuse/links.h has all states).  The links alone decide.
  *
  * Layer: public (made by store/).  Threads: any; b2f_home_add() and b2f_home_drop() one
  * at a time.  Functions with descriptors may block on I/O.
@@ -57,13 +58,14 @@ enum b2f_home_link {
 };
 
 /*
- * Reads @name in @dirfd, of which @fd is an O_PATH descriptor or -1.  Of a name
- * copies what it leads to, which lies in the same directory.
+ * Reads @name in @dirfd, of which @fd is an O_PATH descriptor or -1.  If it is
+ * a name of a frame, copies the name of its home, which lies in the same
+ * directory.
  */
 enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
 			       char home[B2F_NAME_SIZE]);
 
-/* As b2f_home_link(): true for both kinds of names. */
+/* Like b2f_home_link(); true for both kinds of names. */
 bool b2f_home_of(int dirfd, const char *name, char home[B2F_NAME_SIZE]);
 
 /* Would a symbolic link to @target be taken for a name? */

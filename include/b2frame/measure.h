@@ -15,7 +15,7 @@
 
 B2F_BEGIN_API
 
-/* What one thread needs for the data once. */
+/* The time and the memory that one thread needs for the data. */
 struct b2f_measured {
 	/* Stored bytes, with those that the index has of each chunk. */
 	uint64_t cbytes;

@@ -28,7 +28,7 @@ const char *b2f_codec_lz4_version(void);
 const char *b2f_codec_zstd_version(void);
 const char *b2f_codec_zlib_version(void);
 
-/* What a file in the directory of a sparse frame is, by its name. */
+/* Kinds of files in the directory of a sparse frame, by their names. */
 enum b2f_part {
 	/* No file of a frame. */
 	B2F_PART_NONE,
@@ -52,7 +52,7 @@ const char *b2f_codecs(void);
 const char *b2f_features(void);
 
 /*
- * What names of frames end in, and a mount leaves out.  No suffix is the end of
+ * Suffixes of frames, which a mount leaves out.  No suffix is the end of
  * another one, so a name has one stem at most.
  */
 enum b2f_suffix {

@@ -6,9 +6,9 @@
  * of stored members, and a .b2e store, which is a frame whose data are frames.
  * A .b2e inside of a .b2z is a directory in it.  Packs are only read.
  *
- * What is in a pack is a tree of entries.  A frame is shown without its suffix
- * (as "x" if it is stored as x.b2nd), unless another entry of its directory has
- * that name, or could have it; so each entry has a name of its own.
+ * A pack holds a tree of entries.  A frame is shown without its suffix (as "x"
+ * if it is stored as x.b2nd), unless that would clash with another entry of its
+ * directory; so each entry has a name of its own.
  *
  * Layer: public (made by pack/).
  *
@@ -40,7 +40,7 @@ enum b2f_pack_kind {
 
 struct b2f_pack_entry {
 	enum b2f_pack_kind kind;
-	/* As it is shown in its directory; "" for the root, entry 0. */
+	/* The name in its directory; "" for the root, entry 0. */
 	const char *shown;
 	/* From the root, as it is stored: "g/x.b2nd"; "" for the root. */
 	const char *path;
@@ -52,10 +52,7 @@ struct b2f_pack_entry {
 	const char *refused;
 };
 
-/*
- * Could the file called @name be a pack?  By the name alone: it ends in .b2z or
- * .b2e.
- */
+/* Does @name end in .b2z or .b2e, so that the file could be a pack? */
 bool b2f_pack_is_name(const char *name);
 
 /*
@@ -70,8 +67,8 @@ int b2f_pack_look(int dirfd, const char *name, bool *is);
 
 /*
  * Opens the pack @path below @dirfd: reads all names, and where the entries
- * are.  Of @options the log, the label and nofollow are used.  Close *@out
- * with b2f_pack_close(); frames that were opened from it stay open.
+ * are.  Uses log, label and nofollow of @options.  Close *@out with
+ * b2f_pack_close(); frames that were opened from it stay open.
  *
  * Returns 0, B2F_ENOTFRAME (it is no pack), B2F_ECORRUPT, B2F_EUNSUPPORTED,
  * B2F_ETOOBIG, -ENOMEM, or an errno of the filesystem.  The cause is logged.
@@ -87,8 +84,8 @@ void b2f_pack_close(struct b2f_pack *pack);
 struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack);
 
 /*
- * Has no program written to the file since it was opened?  What was read before
- * the call is of one version then.  Returns 0, -ESTALE, or an errno.
+ * Has no program written to the file since it was opened?  If so, all that was
+ * read before the call is of one version.  Returns 0, -ESTALE, or an errno.
  */
 B2F_MUST_CHECK
 int b2f_pack_check(const struct b2f_pack *pack);
@@ -121,9 +118,9 @@ B2F_MUST_CHECK
 int b2f_pack_find(const struct b2f_pack *pack, const char *path, size_t *out);
 
 /*
- * Opens the frame that entry @i is.  Of @options the log and the label are
- * used.  Returns as b2f_frame_open(); or -EISDIR, B2F_ENOTFRAME (plain bytes),
- * B2F_EUNSUPPORTED (it is refused, which is logged).
+ * Opens the frame of entry @i.  Uses log and label of @options.  Returns as
+ * b2f_frame_open(); or -EISDIR, B2F_ENOTFRAME (plain bytes), B2F_EUNSUPPORTED
+ * (it is refused, which is logged).
  */
 B2F_MUST_CHECK
 int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
@@ -143,7 +140,8 @@ ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 /*
  * Reads all stored bytes of entry @i, and compares them with the CRC-32 that a
  * .b2z has of frames, plain bytes, and of each .b2e in it (a directory here).
- * What has none is not read: a .b2e as such, what is refused, other directories.
+ * Entries without a CRC-32 are not read: a .b2e file, refused entries,
+ * directories.
  *
  * Returns 0, B2F_ECORRUPT (they differ), -ENOMEM or an errno; the cause is
  * logged.

@@ -2,13 +2,13 @@
 /*
  * remote.h - frames in an object store, or on a web server
  *
- * A struct b2f_remote is one place: a bucket or a prefix in it (s3://BUCKET/PREFIX),
- * or a URL (http://, https://), with the credentials for it and the connections to
- * it.  What is there has a *path* below it, "" for the place itself; a path is the
- * rest of a key, as it is, with '/' between its parts.
+ * A struct b2f_remote is one location: a bucket or a prefix in it
+ * (s3://BUCKET/PREFIX), or a URL (http://, https://), with the credentials for
+ * it and the connections to it.  A *path* names an object below it, and "" the
+ * location itself; it is the rest of the key, with '/' between its parts.
  *
- * A version of an object is told by its ETag.  What was opened is read in that
- * version (If-Match) or not at all: -ESTALE.
+ * A version of an object is told by its ETag.  All reads of an open object are
+ * of one version (If-Match), or fail with -ESTALE.
  *
  * A library that was built without libcurl has all of these functions; they say so
  * and return B2F_EUNSUPPORTED.
@@ -77,7 +77,10 @@ struct b2f_remote_options {
 	int (*renew)(void *arg, struct b2f_remote_keys *out, char *reason,
 		     size_t size);
 	void *renew_arg;
-	/* Of an s3:// URL: the one who asks pays, not the owner of the bucket. */
+	/*
+	 * For s3:// URLs: the user pays for the requests, not the owner of the
+	 * bucket.
+	 */
 	bool request_payer;
 	/*
 	 * How the server is to encrypt new objects: "AES256" or "aws:kms", with the key
@@ -127,8 +130,8 @@ struct b2f_remote_options {
 	/* At a time; 0: 32, so that chunks of some 100 KiB fill a link of 100 MB/s. */
 	unsigned int connections;
 	/*
-	 * How long what was seen of an index counts as what it is now, ms; 0: 5,000.
-	 * So a frame asks at most so often whether it has changed.
+	 * For how many ms an index counts as current once it was looked at; 0:
+	 * 5,000.  A frame asks at most that often whether it has changed.
 	 */
 	unsigned int refresh_ms;
 	/*
@@ -149,8 +152,9 @@ struct b2f_remote_options {
 	 */
 	unsigned int keep_s;
 	/*
-	 * Asked once a second while there are requests, by a thread of the remote: is
-	 * the program to end, and has it committed all?  Then as b2f_remote_hurry().
+	 * Called once a second by a thread of the remote while there are
+	 * requests: is the program to end, and has it committed all data?  If
+	 * true, the remote acts as after b2f_remote_hurry().
 	 */
 	b2f_unwanted_fn *ends;
 	void *ends_arg;
@@ -190,18 +194,18 @@ bool b2f_remote_has_list(const struct b2f_remote *remote);
 /* After so many seconds what was replaced is due, as the options say. */
 unsigned int b2f_remote_keep_s(const struct b2f_remote *remote);
 
-/* What messages call @remote: its URL, without what may be secret in it. */
+/* Returns the URL of @remote for messages, without its secret parts. */
 const char *b2f_remote_label(const struct b2f_remote *remote);
 
 /* An ETag is longer than this on no server that is served; and its 0. */
 #define B2F_REMOTE_ETAG_SIZE 128
 
-/* One version of an object. */
+/* A version of an object. */
 struct b2f_remote_stat {
 	uint64_t size;
 	/* Since 1970, seconds; 0: not known. */
 	int64_t mtime;
-	/* As the server writes it, with its quotes; "": it has none. */
+	/* The ETag as the server writes it, with quotes; "": none. */
 	char etag[B2F_REMOTE_ETAG_SIZE];
 	/* The CRC-32 of the whole object, if the server knows it and was asked. */
 	bool has_crc32;
@@ -213,7 +217,7 @@ struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st);
 void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
 
 /*
- * What the object @path is now: one request.
+ * Looks up the current version of the object @path, by one request.
  *
  * Returns 0 or an error of requests, which are those of all functions below, and
  * logged but for -ENOENT: -ENOENT (no such object, or no bucket), -EACCES (wrong
@@ -229,9 +233,10 @@ int b2f_remote_look(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out);
 
 /*
- * What is at @path, as it is now: with *@sparse the index of a sparse frame, else an
- * object.  That a key may not list, and so is denied what is not there, does not
- * matter.  Up to two requests.  Returns 0 or an error of requests.
+ * Looks up the current version of @path: if *@sparse is set, the index of a
+ * sparse frame, otherwise an object.  Works with keys that may not list, which
+ * are denied access to missing objects.  Makes up to two requests.  Returns 0
+ * or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
@@ -246,7 +251,7 @@ ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
 			const struct b2f_remote_stat *st, uint64_t off, void *buf,
 			size_t n);
 
-/* One name in a directory. */
+/* A name in a directory. */
 struct b2f_remote_entry {
 	/* One part of a path, without slashes; valid during the call. */
 	const char *name;
@@ -259,11 +264,11 @@ struct b2f_remote_entry {
 typedef int b2f_remote_list_fn(void *arg, const struct b2f_remote_entry *entry);
 
 /*
- * Calls @fn for what is in the directory @path: all paths that begin with it and a
- * '/', up to the next one; in no order that may be relied on.  One request per
- * thousand names.  An empty name is a part of keys that no path has: a directory for
- * those with two slashes in a row, else the bytes at a key that ends in '/'; where
- * these are none, it is passed over.  That there is nothing is no error.
+ * Calls @fn for each name in the directory @path, in no particular order.
+ * Makes one request per thousand names.  An empty name stands for keys that no
+ * path reaches: a directory for keys with two slashes in a row, otherwise the
+ * object whose key ends in '/', which is left out if it has no bytes.  An empty
+ * or missing directory is no error.
  *
  * Returns 0, what @fn returned, B2F_EUNSUPPORTED (no object store), B2F_ECORRUPT
  * (the answer makes no sense) or an error of requests.
@@ -273,10 +278,10 @@ int b2f_remote_list(struct b2f_remote *remote, const char *path,
 		    b2f_remote_list_fn *fn, void *arg);
 
 /*
- * As b2f_frame_open(), with the frame @path: of which there is
- * @path/chunks.b2frame, or which is the object @path.  One request, or two for an
- * index of more than a mebibyte; for an object up to four.  Close *@out with
- * b2f_frame_close().
+ * Like b2f_frame_open(), for the sparse frame whose index is
+ * @path/chunks.b2frame, or the contiguous frame in the object @path.  Makes one
+ * request, or two if the index has more than a mebibyte; up to four for a
+ * contiguous frame.  Close *@out with b2f_frame_close().
  *
  * Returns as b2f_frame_open(), or an error of requests; all are logged.
  */
@@ -285,7 +290,7 @@ int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame **out);
 
-/* As b2f_pack_open(), with the object @path. */
+/* Like b2f_pack_open(), for the object @path. */
 B2F_MUST_CHECK
 int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 			 const struct b2f_frame_options *options,
@@ -344,16 +349,17 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 			    struct b2f_remote_remains **out);
 
 /*
- * Removes the chunks, and waits for that; NULL does nothing.  Those of a frame that was
- * replaced are left if the frame that took its place has gone since.
+ * Removes the chunks, and waits for that; NULL does nothing.  Leaves the chunks
+ * of a replaced frame if the frame that replaced it has been removed since.
  */
 void b2f_remote_remains_free(struct b2f_remote_remains *remains);
 
 /*
- * What commits to @frame, which was opened from a remote, have replaced, and readers of
- * the versions before may want; NULL: nothing, or no memory.  What of it has stayed for
- * so long as the remote's keep_s says goes with b2f_remote_remains_free(); else, or with
- * b2f_remote_remains_leave(), a later writer of the frame removes it.
+ * Returns the chunks that commits to @frame, which was opened from a remote,
+ * have replaced, and that readers of older versions may need; NULL: none, or no
+ * memory. b2f_remote_remains_free() removes those that were replaced more than
+ * the remote's keep_s ago; a later writer of the frame removes the others, and
+ * all after b2f_remote_remains_leave().
  */
 struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame);
 
@@ -365,9 +371,9 @@ struct b2f_remote_orphans {
 	/* Chunks that no index names, and are old enough; their bytes. */
 	uint64_t n;
 	uint64_t nbytes;
-	/* Those that are not: a writer may be about to name them. */
+	/* Chunks that are younger: a writer may be about to name them. */
 	uint64_t nyoung;
-	/* As old: with what b2f_remote_allow_write() tries a server out. */
+	/* Old objects with which b2f_remote_allow_write() tried the server. */
 	uint64_t nprobes;
 };
 
@@ -411,9 +417,9 @@ struct b2f_remote_renamed {
 	/* The frame is at its new path, in the version @now. */
 	bool is_there;
 	struct b2f_frame_stamp now;
-	/* What is left at the old path; NULL: the frame is there yet. */
+	/* Chunks left at the old path; NULL: the frame is still there. */
 	struct b2f_remote_remains *from;
-	/* What is left of the frame that was replaced; or NULL. */
+	/* Chunks of the frame that was replaced; or NULL. */
 	struct b2f_remote_remains *replaced;
 };
 
@@ -436,8 +442,8 @@ int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 
 /*
  * Puts the @n bytes at @bytes as the object @path, which must be in the version
- * @replaces, or not be there if that is NULL.  What is there then is in *@out if that
- * is not NULL.
+ * @replaces, or not be there if that is NULL.  Stores the new version in *@out
+ * if that is not NULL.
  *
  * Returns 0, -EEXIST, -ESTALE, -EROFS or an error of requests: then it may have
  * happened, or happen yet.
@@ -449,10 +455,11 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   struct b2f_remote_stat *out);
 
 /*
- * Reads the @n bytes at @off of what is sent, in order, or from 0 on again; all, or
- * returns an errno.  The last ones have to tell whether all were of one version.  By
- * the caller's thread; or, of what is too long to be in memory where the server takes
- * no parts, by a thread of the remote, which does nothing else meanwhile.
+ * Reads the @n bytes at @off of what is sent, in order, or from 0 on again;
+ * all, or returns an errno.  The last ones have to tell whether all were of one
+ * version.  Called by the caller's thread; but if the object is too long for
+ * memory and the server takes no parts, by a thread of the remote, which does
+ * nothing else meanwhile.
  */
 struct b2f_remote_source {
 	int (*read)(void *arg, uint64_t off, void *buf, size_t n);
@@ -483,9 +490,9 @@ int b2f_remote_send(struct b2f_remote *remote, const char *path,
 struct b2f_remote_reader;
 
 /*
- * Reads the version @st of the object @path in order, with several requests at a
- * time; some MiB of it are in memory.  One thread at a time.  Free *@out with
- * b2f_remote_reader_free().  Returns 0 or -ENOMEM.
+ * Reads the version @st of the object @path in order, with several requests at
+ * a time; some MiB of it are in memory.  Not for several threads at once.  Free
+ * *@out with b2f_remote_reader_free().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
@@ -511,7 +518,7 @@ void b2f_remote_reader_free(struct b2f_remote_reader *reader);
 B2F_MUST_CHECK
 int b2f_remote_remove(struct b2f_remote *remote, const char *path);
 
-/* What @remote has done so far. */
+/* Counts of the requests of @remote. */
 struct b2f_remote_counts {
 	/* Requests that were sent, those that were made again counted. */
 	uint64_t requests;

@@ -14,7 +14,7 @@
 
 B2F_BEGIN_API
 
-/* What writers that did not end properly left in the directory. */
+/* Leftovers in the directory, by writers that did not end properly. */
 struct b2f_leftovers {
 	/* An index that was never installed: 0 or 1. */
 	uint64_t nindexes;
@@ -58,7 +58,7 @@ bool b2f_frame_suits_stock(const struct b2f_frame *frame);
 struct b2f_rebuild_options {
 	/* Must outlive the call.  NULL: no messages. */
 	const struct b2f_log *log;
-	/* What messages call the old frame; NULL: its path. */
+	/* Name of the old frame for messages; NULL: its path. */
 	const char *label;
 	/* Permissions of the new one; its owner may always read and write. */
 	mode_t mode;
@@ -71,12 +71,12 @@ struct b2f_rebuild_options {
 };
 
 struct b2f_rebuild_result {
-	/* Of the new frame. */
+	/* Size of the new frame. */
 	uint64_t nchunks;
 	uint64_t nbytes;
 	/* Chunk files that are damaged: left out, or zeros now. */
 	uint64_t nbad;
-	/* What could still be read of the old index. */
+	/* Parts of the old index that could be read. */
 	bool kept_settings;
 	bool kept_metalayers;
 	bool kept_vlmetalayers;
@@ -87,9 +87,9 @@ struct b2f_rebuild_result {
 /*
  * Makes the new frame @name below @to of the chunk files in the directory @path
  * below @dirfd, whose index need not be readable, in the order of their
- * numbers.  A short chunk comes last.  What only an index can tell is lost: the
- * order if it was another one, special chunks, and whether a file belonged to
- * the frame at all.
+ * numbers.  A short chunk comes last.  The facts that only an index has are
+ * lost: another order of the chunks, special chunks, and whether a file
+ * belonged to the frame at all.
  *
  * Returns 0; -ENODATA (there is no chunk that could be read), -EEXIST, -ENOMEM
  * or an errno; logged, and no new frame is left.

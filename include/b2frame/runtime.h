@@ -2,8 +2,8 @@
 /*
  * runtime.h - what all files of a process share
  *
- * One cache of decoded blocks and one pool of worker threads, so that memory
- * and threads are bounded for the whole process.
+ * A runtime has one cache of decoded blocks and one pool of worker threads,
+ * which bound memory and threads for the whole process.
  *
  * Layer: public (made by file/).
  *
@@ -57,12 +57,12 @@ struct b2f_runtime_options {
 /* Codecs by their codes, as in b2f_codec_code_name(): 0 to 5. */
 #define B2F_STATS_CODECS 6
 
-/* What one codec has done, of all threads together. */
+/* Work of one codec, in all threads together. */
 struct b2f_codec_stats {
 	/* Bytes that came out of it; reading their stored bytes counts as well. */
 	uint64_t decoded_bytes;
 	uint64_t decode_ns;
-	/* Of chunks that were written: what they hold, and what they take. */
+	/* Chunks that were written: decoded and stored bytes. */
 	uint64_t encoded_bytes;
 	uint64_t stored_bytes;
 	/* Writing their files counts as well. */
@@ -83,7 +83,7 @@ struct b2f_runtime_stats {
 	uint64_t ahead_chunks;
 	/* Written bytes in memory that are not encoded yet. */
 	uint64_t dirty_bytes;
-	/* By code. */
+	/* Indexed by codec code. */
 	struct b2f_codec_stats codecs[B2F_STATS_CODECS];
 };
 

@@ -13,7 +13,7 @@
 B2F_BEGIN_API
 
 /*
- * Which items of an array; the first ndim entries count.  A dimension that is
+ * A selection of items of an array; the first ndim entries count.  A dimension
  * to be dropped has a count of 1.
  */
 struct b2f_slice {
@@ -41,7 +41,8 @@ int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
 
 /*
  * The header of a .npy file of items as @frame has them, in an array of @ndim
- * (<= B2F_ARRAY_MAX_DIM) dimensions @shape.  Else as b2f_frame_npy_header().
+ * (<= B2F_ARRAY_MAX_DIM) dimensions @shape.  Otherwise like
+ * b2f_frame_npy_header().
  */
 B2F_MUST_CHECK
 int b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,

@@ -21,7 +21,7 @@
 
 B2F_BEGIN_API
 
-/* What the table knows of itself, a frame without data beside _cols. */
+/* The table's description: a frame without data beside _cols. */
 #define B2F_TABLE_META "_meta.b2f"
 
 /*

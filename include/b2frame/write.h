@@ -63,8 +63,8 @@ struct b2f_write_options {
 	 */
 	bool ends_late;
 	/*
-	 * What is known of the frame on disk; commits move it, until the file
-	 * is closed.  NULL: what is there survives, unless it is empty.
+	 * Durability of the frame on disk, which commits update until the file
+	 * is closed.  NULL: a frame that is not empty counts as durable.
 	 */
 	struct b2f_durability *durability;
 };
@@ -82,9 +82,8 @@ enum b2f_commit_how {
 };
 
 /*
- * Allows writing to @file, once; later calls return 0 at once.  Removes what
- * a crash left.  As long as @file is open, no other process with bloscfs
- * can do this: it gets -EBUSY.
+ * Allows writing to @file, once; later calls return 0 at once.  Removes what a
+ * crash left.  While @file is open, other processes with bloscfs get -EBUSY.
  *
  * Returns 0, -EROFS (contiguous, variable chunks, a plugin's pipeline ... the
  * cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
@@ -133,15 +132,15 @@ B2F_MUST_CHECK
 int b2f_file_truncate(struct b2f_file *file, uint64_t size);
 
 /*
- * Makes [@off, @off + @size) zeros; whole chunks of it take no room.  What is
- * behind the end of the file stays behind it.  Returns as b2f_file_truncate().
+ * Makes [@off, @off + @size) zeros; whole chunks of it take no room.  The size
+ * of the file does not change.  Returns as b2f_file_truncate().
  */
 B2F_MUST_CHECK
 int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
 
-/* What chunks are encoded with, as far as it is to change. */
+/* Changes of the settings for new chunks. */
 struct b2f_encoding {
-	/* As struct b2f_settings; -1: as it is. */
+	/* See struct b2f_settings; -1: no change. */
 	int codec;
 	int clevel;
 	/* B2F_SLOTS of them; NULL: as they are. */
@@ -207,10 +206,10 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 void b2f_file_discard(struct b2f_file *file);
 
 /*
- * Forgets all that is not committed, and goes on with what is on disk: the
- * commit was refused (-ESTALE).  What is written meanwhile is forgotten too, or
- * is a change of what is on disk.  b2f_file_take_foreign() tells that it was
- * done.
+ * After a refused commit (-ESTALE): drops all uncommitted changes, and goes on
+ * with the version on disk.  A write of another thread meanwhile is dropped
+ * too, or changes the version on disk. b2f_file_take_foreign() reports the
+ * change.
  *
  * Returns 0; or nothing was forgotten: as b2f_frame_open(), or B2F_ENOTFRAME
  * (it has gone).
@@ -218,7 +217,7 @@ void b2f_file_discard(struct b2f_file *file);
 B2F_MUST_CHECK
 int b2f_file_revert(struct b2f_file *file);
 
-/* What can be told of a file that changes. */
+/* The state of a file that may be changing. */
 struct b2f_file_now {
 	/* Decoded bytes. */
 	uint64_t nbytes;
